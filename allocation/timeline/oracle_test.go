@@ -1,0 +1,177 @@
+package timeline_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/timestamp"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// stale is Prometheus' staleness marker.
+var stale = math.Float64frombits(0x7ff0000000000002)
+
+// randomSeries is samples with everything that disturbs a grid: jitter, missed scrapes, outages with and without markers,
+// counter resets, stretches of one value.
+func randomSeries(rng *rand.Rand, start, end int64, interval int64) (ts []int64, vs []float64) {
+	v, jitter := 0.0, rng.Int64N(3)*rng.Int64N(interval/4+1)
+	constant := rng.IntN(3) == 0
+	for t := start + rng.Int64N(interval); t < end; t += interval {
+		switch rng.IntN(40) {
+		case 0:
+			t += rng.Int64N(15 * 60_000)
+		case 1:
+			ts, vs = append(ts, t), append(vs, stale)
+			t += rng.Int64N(12 * 60_000)
+			continue
+		case 2:
+			v = 0
+		}
+		if !constant || rng.IntN(20) == 0 {
+			v += math.Floor(rng.Float64() * 100)
+		}
+		at := t
+		if jitter > 0 {
+			at += rng.Int64N(jitter)
+		}
+		if n := len(ts); n > 0 && at <= ts[n-1] {
+			continue
+		}
+		ts, vs = append(ts, at), append(vs, v)
+	}
+	return ts, vs
+}
+
+// points lays samples out as points: where runs is set, equal values at equal distances become runs.
+func points(ts []int64, vs []float64, runs bool) *timeline.Points {
+	p := &timeline.Points{}
+	for i := 0; i < len(ts); {
+		n := 1
+		for runs && i+n < len(ts) && vs[i+n] == vs[i] && ts[i+n]-ts[i+n-1] == ts[i+1]-ts[i] {
+			n++
+		}
+		if n > 2 {
+			p.AppendRun(ts[i], ts[i+1]-ts[i], n, vs[i])
+			i += n
+			continue
+		}
+		p.Append(ts[i], vs[i])
+		i++
+	}
+	return p
+}
+
+// TestGridAgainstPromQL compares grid sampling with what Prometheus' own engine answers to a range query.
+func TestGridAgainstPromQL(t *testing.T) {
+	const seed = 42
+	rng := rand.New(rand.NewPCG(seed, 1))
+	opts := tsdb.DefaultOptions()
+	opts.OutOfOrderTimeWindow = 24 * 3600_000 // series are written one after the other
+	db, err := tsdb.Open(t.TempDir(), nil, nil, opts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1e9, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{})})
+	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC).UnixMilli()
+	start := end - 6*3600_000
+	for i := range 60 {
+		interval := []int64{15_000, 30_000, 60_000}[rng.IntN(3)]
+		ts, vs := randomSeries(rng, start-3600_000, end+600_000, interval)
+		lset := labels.FromStrings("__name__", "m", "i", time.Duration(i).String())
+		app := db.Appender(t.Context())
+		for k := range ts {
+			if _, err := app.Append(0, lset, ts[k], vs[k]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := app.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []int64{60_000, 90_000, 300_000, 3600_000} {
+			if step < interval {
+				continue
+			}
+			want := instants(t, engine, db, lset, end, step, int((end-start)/step))
+			s := timeline.Sampling{Start: start, End: end, Step: step, Lookback: timeline.Lookback, Interval: interval}
+			for _, runs := range []bool{false, true} {
+				p := points(ts, vs, runs)
+				got := s.Steps(p)
+				for k, w := range want {
+					at := end - int64(k)*step
+					v, ok := got.At(at)
+					if ok != !math.IsNaN(w) || ok && v != w {
+						t.Fatalf("series %d, step %d, runs %v: at %d got %v %v, Prometheus says %v", i, step, runs, at, v, ok, w)
+					}
+				}
+				compareIncreases(t, s.Counter(nil, p), want, end, step)
+			}
+		}
+	}
+}
+
+// instants are Prometheus' answers at end, end-step, …; NaN where it has none.
+func instants(t *testing.T, engine *promql.Engine, db storage.Queryable, lset labels.Labels, end, step int64, n int) []float64 {
+	t.Helper()
+	out := make([]float64, n)
+	for k := range out {
+		out[k] = math.NaN()
+	}
+	first := timestamp.Time(end - int64(n-1)*step)
+	q, err := engine.NewRangeQuery(context.Background(), db, nil, `m{i="`+lset.Get("i")+`"}`, first, timestamp.Time(end), time.Duration(step)*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	matrix, err := q.Exec(context.Background()).Matrix()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, series := range matrix {
+		for _, x := range series.Floats {
+			out[(end-x.T)/step] = x.F
+		}
+	}
+	return out
+}
+
+// compareIncreases compares a counter's cells with the reset-aware differences between Prometheus' answers.
+func compareIncreases(t *testing.T, cells []timeline.Cell, want []float64, end, step int64) {
+	t.Helper()
+	byEnd := map[int64]timeline.Cell{}
+	for i, c := range cells {
+		byEnd[c.To] = c
+		if i > 0 && c.From != cells[i-1].To {
+			t.Fatalf("cells %d and %d leave a gap: %v %v", i-1, i, cells[i-1], c)
+		}
+	}
+	prev, prevAt := math.NaN(), int64(0)
+	for k, v := range slices.Backward(want) {
+		at := end - int64(k)*step
+		if math.IsNaN(v) {
+			continue
+		}
+		if !math.IsNaN(prev) {
+			d := v - prev
+			if d < 0 {
+				d = v
+			}
+			c, ok := byEnd[at]
+			// Held samples are one cell of no increase that may span several steps.
+			if d != 0 && (!ok || c.Amount != d || c.From != prevAt) {
+				t.Fatalf("cell to %d: got %v, want increase %v from %d", at, c, d, prevAt)
+			}
+		}
+		prev, prevAt = v, at
+	}
+}

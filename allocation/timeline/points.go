@@ -1,0 +1,188 @@
+// Package timeline turns the samples of series into functions of time and integrates them.
+//
+// Samples become cells: stretches (From, To] of time over which a value holds. On a grid, the sample that a PromQL
+// instant query sees at t owns (t-r, t]; in exact mode every raw sample owns the time since the one before it. From
+// there on both modes are the same arithmetic. Times are Unix milliseconds, durations too, unless a name says otherwise.
+// The definitions are those of SEMANTICS §2.
+package timeline
+
+import (
+	"iter"
+	"math"
+	"slices"
+)
+
+// staleBits is the bit pattern of Prometheus' staleness marker: the one NaN that means "this series has ended".
+const staleBits uint64 = 0x7ff0000000000002
+
+// IsStale reports whether v is Prometheus' staleness marker.
+func IsStale(v float64) bool { return math.Float64bits(v) == staleBits }
+
+// usable reports whether a sample's value can be computed with: neither a staleness marker nor NaN nor infinite.
+func usable(v float64) bool { return v-v == 0 }
+
+// Points are the samples of one series in strictly ascending time, staleness markers included. Stretches of one value at
+// one distance are kept as runs, so that a source may hand over a constant chunk without decoding it. The zero value
+// is empty and ready; Reset keeps the memory for the next series.
+type Points struct {
+	t       []int64
+	v       []float64
+	spans   []span
+	n       int
+	sampled bool
+	goesOn  bool
+}
+
+// span is a piece of Points: n samples, either a run (step > 0 or n == 1) from first, or t and v from off on.
+type span struct {
+	n           int
+	off         int
+	run         bool
+	first, step int64
+	value       float64
+}
+
+func (s *span) last(p *Points) int64 {
+	if s.run {
+		return s.first + int64(s.n-1)*s.step
+	}
+	return p.t[s.off+s.n-1]
+}
+
+// Reset empties p and keeps its memory.
+func (p *Points) Reset() {
+	p.t, p.v, p.spans, p.n, p.sampled = p.t[:0], p.v[:0], p.spans[:0], 0, false
+	p.goesOn = false
+}
+
+// MarkSampled says that the points are answers of instant queries on the grid of the computation, not raw samples: each
+// holds at its own time only, and the lookback has been applied by the server.
+func (p *Points) MarkSampled() { p.sampled = true }
+
+// MarkContinued says that later samples of the series follow in other points: the last sample here is then not held, for
+// what it is held until is not here.
+func (p *Points) MarkContinued() { p.goesOn = true }
+
+// Sampled reports whether MarkSampled was called.
+func (p *Points) Sampled() bool { return p.sampled }
+
+// Append adds a sample. One that is not later than the last is ignored: of two samples at one time the first wins.
+func (p *Points) Append(t int64, v float64) {
+	if p.n > 0 && t <= p.Last() {
+		return
+	}
+	p.tail()
+	p.t, p.v = append(p.t, t), append(p.v, v)
+	p.spans[len(p.spans)-1].n++
+	p.n++
+}
+
+// tail makes sure that the last span takes explicit samples.
+func (p *Points) tail() {
+	if k := len(p.spans); k == 0 || p.spans[k-1].run {
+		p.spans = append(p.spans, span{off: len(p.t)})
+	}
+}
+
+// AppendRun adds n samples of value v at first, first+step, …; samples not later than the last present one are ignored.
+// step must be positive where n > 1.
+func (p *Points) AppendRun(first, step int64, n int, v float64) {
+	if p.n > 0 {
+		if last := p.Last(); first <= last {
+			if step <= 0 {
+				return
+			}
+			skip := (last-first)/step + 1
+			first, n = first+skip*step, n-int(skip)
+		}
+	}
+	if n <= 0 {
+		return
+	}
+	p.spans = append(p.spans, span{n: n, run: true, first: first, step: step, value: v})
+	p.n += n
+}
+
+// Extend adds n samples whose times and values the caller writes into the returned slices before any other call; the
+// times must ascend from beyond Last. It lets a decoder write in place.
+func (p *Points) Extend(n int) (t []int64, v []float64) {
+	p.tail()
+	at := len(p.t)
+	p.t, p.v = slices.Grow(p.t, n)[:at+n], slices.Grow(p.v, n)[:at+n]
+	p.spans[len(p.spans)-1].n += n
+	p.n += n
+	return p.t[at:], p.v[at:]
+}
+
+// Cut takes back the last n samples, all of them from the latest Extend: a decoder found fewer than it had made room for.
+func (p *Points) Cut(n int) {
+	k := len(p.spans) - 1
+	p.t, p.v = p.t[:len(p.t)-n], p.v[:len(p.v)-n]
+	p.n -= n
+	if p.spans[k].n -= n; p.spans[k].n == 0 {
+		p.spans = p.spans[:k]
+	}
+}
+
+// Len is the number of samples.
+func (p *Points) Len() int { return p.n }
+
+// First is the time of the first sample, 0 where there is none.
+func (p *Points) First() int64 {
+	if p.n == 0 {
+		return 0
+	}
+	if s := &p.spans[0]; s.run {
+		return s.first
+	}
+	return p.t[p.spans[0].off]
+}
+
+// Last is the time of the last sample, 0 where there is none.
+func (p *Points) Last() int64 {
+	if p.n == 0 {
+		return 0
+	}
+	return p.spans[len(p.spans)-1].last(p)
+}
+
+// All yields time and value of every sample in order.
+func (p *Points) All() iter.Seq2[int64, float64] {
+	return func(yield func(int64, float64) bool) {
+		for i := range p.spans {
+			s := &p.spans[i]
+			for k := range s.n {
+				t, v := s.first+int64(k)*s.step, s.value
+				if !s.run {
+					t, v = p.t[s.off+k], p.v[s.off+k]
+				}
+				if !yield(t, v) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// intervalSamples bounds how many distances Interval looks at.
+const intervalSamples = 61
+
+// Interval is the median distance of the first samples: the scrape interval of the series. It is 0 below two samples.
+func (p *Points) Interval() int64 {
+	var buf [intervalSamples]int64
+	d, prev := buf[:0], int64(0)
+	first := true
+	for t := range p.All() {
+		if !first {
+			d = append(d, t-prev)
+		}
+		if prev, first = t, false; len(d) == cap(d) {
+			break
+		}
+	}
+	if len(d) == 0 {
+		return 0
+	}
+	slices.Sort(d)
+	return d[len(d)/2]
+}

@@ -1,0 +1,164 @@
+package timeline
+
+import "sort"
+
+// maxGap is the longest gap that never ends an interval: 5 minutes, in milliseconds.
+const maxGap int64 = 5 * 60 * 1000
+
+// maxLead is the longest absence of all signals before the first sight of an object that counts as an outage. Beyond it,
+// what came before is time that there is no data for.
+const maxLead int64 = 60 * 60 * 1000
+
+// Presence is what is known of when one object ran.
+type Presence struct {
+	// Seen is the running signal: not 0 where it ran, 0 where it is known that it did not, absent where nothing is known.
+	Seen Steps
+	// Started is the start time, in Unix seconds, that was reported at each time; nil where it is not known.
+	Started Steps
+	// Ends are reported ends, ascending, Unix milliseconds.
+	Ends []int64
+}
+
+// startedAt is the start time reported at t in milliseconds.
+func (p *Presence) startedAt(t int64) (int64, bool) {
+	v, ok := p.Started.At(t)
+	return int64(v * 1000), ok && v > 0
+}
+
+// Runs are the intervals in which an object ran (SEMANTICS §2). absent are the times at which nothing at all is known
+// of the whole input (the target was down): a gap inside them is bridged, as is one with the same start time on both
+// sides and one of up to 5 minutes. bridged are the gaps longer than that which were.
+func (s Sampling) Runs(p *Presence, absent Intervals) (runs, bridged Intervals) {
+	for i, x := range p.Seen {
+		if x.V == 0 {
+			continue
+		}
+		cur := Interval{x.From, x.To}
+		n := len(runs)
+		if n == 0 {
+			if from, ok := s.lead(p, cur, absent); ok {
+				bridged = append(bridged, Interval{from, cur.From})
+				cur.From = from
+			}
+			runs = append(runs, cur)
+			continue
+		}
+		prev := &runs[n-1]
+		known := i > 0 && p.Seen[i-1].V == 0 // an explicit 0 stands between
+		if !known && s.bridges(p, Interval{prev.To, cur.From}, absent) {
+			if cur.From-prev.To > maxGap {
+				bridged = append(bridged, Interval{prev.To, cur.From})
+			}
+			prev.To = cur.To
+			continue
+		}
+		runs = append(runs, cur)
+	}
+	if s.Exact() {
+		runs = s.sharpen(p, runs, absent)
+	}
+	return runs, bridged
+}
+
+// lead is from when an object first seen at the beginning of first ran, where all signals were absent just before.
+func (s Sampling) lead(p *Presence, first Interval, absent Intervals) (int64, bool) {
+	started, ok := p.startedAt(first.From + 1)
+	gap, down := absent.Find(first.From)
+	if !ok || !down || started >= first.From || gap.To-max(gap.From, s.Start) > maxLead {
+		return 0, false
+	}
+	return max(started, gap.From), true
+}
+
+// bridges reports whether an object ran through a gap.
+func (s Sampling) bridges(p *Presence, gap Interval, absent Intervals) bool {
+	if gap.To-gap.From <= maxGap {
+		return true
+	}
+	before, okB := p.startedAt(gap.From)
+	after, okA := p.startedAt(gap.To + 1)
+	if okB && okA && before == after {
+		return true
+	}
+	// Half a cell of slack: objects of one target are scraped together, targets of one kind nearly so.
+	down, ok := absent.Find((gap.From + gap.To) / 2)
+	return ok && gap.From >= down.From-s.Cell() && gap.To <= down.To+s.Cell()
+}
+
+// sharpen moves the edges of runs to the reported start and end times.
+func (s Sampling) sharpen(p *Presence, runs, absent Intervals) Intervals {
+	var out Intervals
+	for i, x := range runs {
+		floor := s.LoadStart()
+		if gap, ok := absent.Find(x.From); ok && gap.To-max(gap.From, s.Start) > maxLead {
+			floor = gap.To
+		}
+		if i > 0 {
+			floor = runs[i-1].To
+		}
+		if at, ok := p.startedAt(x.From + 1); ok && at < x.To {
+			x.From = max(min(at, x.From), floor)
+		}
+		ceiling, open := s.End, true
+		if i+1 < len(runs) {
+			ceiling = runs[i+1].From
+		}
+		if v, ok := p.Seen.At(x.To + 1); ok && v == 0 {
+			open = false
+		}
+		x.To = p.sharpEnd(x, ceiling, open, 2*s.Interval+1000)
+		out = p.split(out, x)
+	}
+	return out
+}
+
+// sharpEnd is the reported end of x: within slack before its last sight, or after it where nothing is known of the time
+// until ceiling.
+func (p *Presence) sharpEnd(x Interval, ceiling int64, open bool, slack int64) int64 {
+	i := sort.Search(len(p.Ends), func(i int) bool { return p.Ends[i] > max(x.From, x.To-slack) })
+	if i < len(p.Ends) && (p.Ends[i] <= x.To || open && p.Ends[i] <= ceiling) {
+		return p.Ends[i]
+	}
+	return x.To
+}
+
+// split appends x to out, without the pauses in which the object had ended and not yet started again.
+func (p *Presence) split(out Intervals, x Interval) Intervals {
+	for _, step := range p.Started {
+		at := int64(step.V * 1000)
+		if at <= x.From || at >= x.To {
+			continue
+		}
+		i := sort.Search(len(p.Ends), func(i int) bool { return p.Ends[i] > at })
+		if i > 0 && p.Ends[i-1] > x.From {
+			out = append(out, Interval{x.From, p.Ends[i-1]})
+			x.From = at
+		}
+	}
+	return append(out, x)
+}
+
+// TrueDuration is how long an object ran inside the window by its reported start and end times, and whether they are known
+// of every run.
+func (s Sampling) TrueDuration(p *Presence, runs Intervals) (int64, bool) {
+	sum := int64(0)
+	for _, x := range runs {
+		if x.To <= s.Start || x.From >= s.End {
+			continue
+		}
+		from, ok := p.startedAt(min(x.From+1, x.To))
+		if !ok {
+			return 0, false
+		}
+		to := s.End
+		if x.To < s.End {
+			i := sort.Search(len(p.Ends), func(i int) bool { return p.Ends[i] > x.From })
+			if i == len(p.Ends) || p.Ends[i] > x.To+2*s.Cell() {
+				return 0, false
+			}
+			to = p.Ends[i]
+		}
+		sum += to - max(from, s.Start)
+	}
+	return sum, sum > 0
+}

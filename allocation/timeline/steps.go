@@ -1,0 +1,218 @@
+package timeline
+
+import (
+	"slices"
+	"sort"
+)
+
+// Step is a value that holds on (From, To].
+type Step struct {
+	From, To int64
+	V        float64
+}
+
+// Steps are a function of time: sorted, without overlap, absent in the gaps between them. Only changes are kept.
+type Steps []Step
+
+// add appends (from, to] = v after the last step, joining it where nothing changes.
+func (s Steps) add(from, to int64, v float64) Steps {
+	if n := len(s); n > 0 {
+		last := &s[n-1]
+		from = max(from, last.To)
+		if from >= to {
+			return s
+		}
+		if last.To == from && last.V == v {
+			last.To = to
+			return s
+		}
+	}
+	if from >= to {
+		return s
+	}
+	return append(s, Step{from, to, v})
+}
+
+// index is the position of the first step that ends at or after t.
+func (s Steps) index(t int64) int {
+	return sort.Search(len(s), func(i int) bool { return s[i].To >= t })
+}
+
+// At is the value at t and whether there is one.
+func (s Steps) At(t int64) (float64, bool) {
+	if i := s.index(t); i < len(s) && s[i].From < t {
+		return s[i].V, true
+	}
+	return 0, false
+}
+
+// Held is the value at t with gaps filled: by the value before, and before the first by the first. It is 0 for no steps.
+func (s Steps) Held(t int64) float64 {
+	if len(s) == 0 {
+		return 0
+	}
+	i := s.index(t)
+	if i < len(s) && (s[i].From < t || i == 0) {
+		return s[i].V
+	}
+	return s[i-1].V
+}
+
+// Edges appends the instants at which s changes to dst.
+func (s Steps) Edges(dst []int64) []int64 {
+	for _, x := range s {
+		dst = append(dst, x.From, x.To)
+	}
+	return dst
+}
+
+// combine builds the function that is f of a and b piece by piece; f is told which of both are present, and says whether
+// there is a value.
+func combine(a, b Steps, f func(a, b float64, inA, inB bool) (float64, bool)) Steps {
+	edges := b.Edges(a.Edges(make([]int64, 0, 2*(len(a)+len(b)))))
+	slices.Sort(edges)
+	edges = slices.Compact(edges)
+	var out Steps
+	for i := 1; i < len(edges); i++ {
+		va, inA := a.At(edges[i])
+		vb, inB := b.At(edges[i])
+		if v, ok := f(va, vb, inA, inB); ok && (inA || inB) {
+			out = out.add(edges[i-1], edges[i], v)
+		}
+	}
+	return out
+}
+
+// Overlay is a where it is present and b elsewhere: the first alternative that has data at a time wins.
+func Overlay(a, b Steps) Steps {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	}
+	return combine(a, b, func(va, vb float64, inA, _ bool) (float64, bool) {
+		if inA {
+			return va, true
+		}
+		return vb, true
+	})
+}
+
+// Max is the larger of a and b where both are present, else the one that is: duplicates count once.
+func Max(a, b Steps) Steps {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	case a[len(a)-1].To <= b[0].From:
+		for _, x := range b {
+			a = a.add(x.From, x.To, x.V)
+		}
+		return a
+	}
+	return combine(a, b, func(va, vb float64, inA, inB bool) (float64, bool) {
+		if inA && inB {
+			return max(va, vb), true
+		}
+		if inA {
+			return va, true
+		}
+		return vb, true
+	})
+}
+
+// Sum is a + b, each counting as 0 where it is absent.
+func Sum(a, b Steps) Steps {
+	if len(a) == 0 {
+		return b
+	}
+	return combine(a, b, func(va, vb float64, _, _ bool) (float64, bool) { return va + vb, true })
+}
+
+// Interval is the stretch (From, To] of time.
+type Interval struct{ From, To int64 }
+
+// Intervals are sorted and disjoint.
+type Intervals []Interval
+
+// Length is the time covered.
+func (s Intervals) Length() int64 {
+	sum := int64(0)
+	for _, x := range s {
+		sum += x.To - x.From
+	}
+	return sum
+}
+
+// Edges appends the instants at which s begins or ends to dst.
+func (s Intervals) Edges(dst []int64) []int64 {
+	for _, x := range s {
+		dst = append(dst, x.From, x.To)
+	}
+	return dst
+}
+
+// Find is the interval that contains t, and whether there is one.
+func (s Intervals) Find(t int64) (Interval, bool) {
+	i := sort.Search(len(s), func(i int) bool { return s[i].To >= t })
+	if i < len(s) && s[i].From < t {
+		return s[i], true
+	}
+	return Interval{}, false
+}
+
+// Clip is the part of s inside (from, to].
+func (s Intervals) Clip(from, to int64) Intervals {
+	var out Intervals
+	for _, x := range s {
+		if a, b := max(x.From, from), min(x.To, to); a < b {
+			out = append(out, Interval{a, b})
+		}
+	}
+	return out
+}
+
+// Union merges intervals given in any order; they are sorted in place.
+func Union(all Intervals) Intervals {
+	slices.SortFunc(all, func(a, b Interval) int {
+		switch {
+		case a.From < b.From:
+			return -1
+		case a.From > b.From:
+			return 1
+		}
+		return 0
+	})
+	var out Intervals
+	for _, x := range all {
+		if n := len(out); n > 0 && x.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, x.To)
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// Complement is what of (from, to] the sorted intervals leave uncovered.
+func Complement(s Intervals, from, to int64) Intervals {
+	var out Intervals
+	for _, x := range s {
+		if x.From > from {
+			out = append(out, Interval{from, min(x.From, to)})
+		}
+		if from = max(from, x.To); from >= to {
+			return out
+		}
+	}
+	return append(out, Interval{from, to})
+}
+
+// Within is s where mask is present and not 0.
+func Within(s, mask Steps) Steps {
+	return combine(s, mask, func(v, m float64, inS, inMask bool) (float64, bool) {
+		return v, inS && inMask && m != 0
+	})
+}

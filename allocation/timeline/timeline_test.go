@@ -1,0 +1,351 @@
+package timeline_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// TestBounds regenerates the table of the Kubecost Allocation API.
+func TestBounds(t *testing.T) {
+	durations := []time.Duration{30 * time.Second, 5 * time.Minute, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
+	for _, row := range []struct {
+		r    time.Duration
+		want [5][2]float64
+	}{
+		{time.Minute, [5][2]float64{{-1, 2}, {.80, 1}, {.98, 1}, {1, 1}, {1, 1}}},
+		{2 * time.Minute, [5][2]float64{{-1, 4}, {.80, 1.20}, {.97, 1}, {1, 1}, {1, 1}}},
+		{5 * time.Minute, [5][2]float64{{-1, 10}, {-1, 1}, {.92, 1}, {1, 1}, {1, 1}}},
+		{10 * time.Minute, [5][2]float64{{-1, 20}, {-1, 2}, {.83, 1}, {.99, 1}, {1, 1}}},
+		{30 * time.Minute, [5][2]float64{{-1, 60}, {-1, 6}, {.50, 1}, {.98, 1}, {1, 1}}},
+		{time.Hour, [5][2]float64{{-1, 120}, {-1, 12}, {-1, 1}, {.96, 1}, {.99, 1}}},
+	} {
+		for i, d := range durations {
+			lower, upper := timeline.Bounds(d, row.r)
+			if lower != row.want[i][0] || upper != row.want[i][1] {
+				t.Errorf("Bounds(%s, %s) = %v, %v, want %v", d, row.r, lower, upper, row.want[i])
+			}
+		}
+	}
+	if lower, upper := timeline.Bounds(0, time.Minute); !math.IsNaN(lower) || !math.IsNaN(upper) {
+		t.Errorf("Bounds(0, 1m) = %v, %v, want NaN", lower, upper)
+	}
+}
+
+func TestCountBounds(t *testing.T) {
+	for _, tt := range []struct{ n, lower, upper float64 }{
+		{0, math.NaN(), math.NaN()},
+		{1, 0.5, math.NaN()},
+		{4, 0.8, 4.0 / 3},
+	} {
+		lower, upper := timeline.CountBounds(tt.n)
+		if !same(lower, tt.lower) || !same(upper, tt.upper) {
+			t.Errorf("CountBounds(%v) = %v, %v, want %v, %v", tt.n, lower, upper, tt.lower, tt.upper)
+		}
+	}
+}
+
+func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+
+// TestSimulation counts pods of known duration at random phases on a grid: all stay inside the documented bounds, and the
+// mean is the true duration.
+func TestSimulation(t *testing.T) {
+	const seed, pods = 7, 1000
+	rng := rand.New(rand.NewPCG(seed, 0))
+	minute := int64(60_000)
+	for _, r := range []int64{1, 2, 5, 10, 30, 60} {
+		for _, d := range []time.Duration{30 * time.Second, 5 * time.Minute, time.Hour, 24 * time.Hour} {
+			s := timeline.Sampling{Start: 0, End: 72 * 60 * minute, Step: r * minute, Lookback: timeline.Lookback, Interval: 15_000}
+			lower, upper := timeline.Bounds(d, time.Duration(r)*time.Minute)
+			sum := 0.0
+			for range pods {
+				from := 20*60*minute + rng.Int64N(60*minute)
+				counted := countedTime(s, from, from+d.Milliseconds())
+				sum += counted
+				ratio := math.Floor(counted/float64(d.Milliseconds())*100+0.5) / 100
+				if ratio < max(0, lower) || ratio > upper {
+					t.Errorf("%s at %dm: counted %v of the truth, outside of %v and %v", d, r, ratio, lower, upper)
+				}
+			}
+			mean := sum / pods / float64(d.Milliseconds())
+			if tolerance := 6 * float64(r) * float64(time.Minute) / float64(d) / math.Sqrt(pods); math.Abs(mean-1) > tolerance+0.05 {
+				t.Errorf("%s at %dm: counted %v of the truth on average", d, r, mean)
+			}
+		}
+	}
+}
+
+// countedTime is how long a pod that ran from and to is counted; it is scraped every 15 s and gets a staleness marker. The
+// first scrape after its start and its end are what the grid can see.
+func countedTime(s timeline.Sampling, from, to int64) float64 {
+	p := &timeline.Points{}
+	at := (from + s.Interval - 1) / s.Interval * s.Interval
+	for ; at < to; at += s.Interval {
+		p.Append(at, 1)
+	}
+	p.Append(at, stale)
+	runs, _ := s.Runs(&timeline.Presence{Seen: s.Steps(p)}, nil)
+	return float64(runs.Length())
+}
+
+// TestPointsLayouts checks that runs and explicit samples are the same to everything that reads them.
+func TestPointsLayouts(t *testing.T) {
+	const seed = 11
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for i := range 200 {
+		ts, vs := randomSeries(rng, 0, 6*3600_000, 30_000)
+		if len(ts) == 0 {
+			continue
+		}
+		plain, runs := points(ts, vs, false), points(ts, vs, true)
+		if plain.Len() != runs.Len() || plain.First() != runs.First() || plain.Last() != runs.Last() || plain.Interval() != runs.Interval() {
+			t.Fatalf("series %d: lengths, ends or intervals differ", i)
+		}
+		k := 0
+		for at, v := range runs.All() {
+			if at != ts[k] || math.Float64bits(v) != math.Float64bits(vs[k]) {
+				t.Fatalf("series %d, sample %d: got %d %v, want %d %v", i, k, at, v, ts[k], vs[k])
+			}
+			k++
+		}
+		for _, step := range []int64{0, 60_000} {
+			s := timeline.Sampling{Start: 0, End: 6 * 3600_000, Step: step, Lookback: timeline.Lookback, Interval: 30_000}
+			if d := cmp.Diff(s.Steps(plain), s.Steps(runs)); d != "" {
+				t.Errorf("series %d, step %d: steps differ: %s", i, step, d)
+			}
+			for name, f := range map[string]func([]timeline.Cell, *timeline.Points) []timeline.Cell{"counter": s.Counter, "gauge": s.Gauge} {
+				if a, b := amounts(f(nil, plain)), amounts(f(nil, runs)); math.Abs(a-b) > 1e-9*math.Abs(a) {
+					t.Errorf("series %d, step %d: %s amounts to %v and %v", i, step, name, a, b)
+				}
+			}
+		}
+	}
+}
+
+func amounts(cells []timeline.Cell) (sum float64) {
+	for _, c := range cells {
+		sum += c.Amount
+	}
+	return sum
+}
+
+func TestPointsAppend(t *testing.T) {
+	p := &timeline.Points{}
+	p.Append(10, 1)
+	p.Append(10, 2) // not later: ignored
+	p.AppendRun(5, 5, 4, 3)
+	ts, vs := p.Extend(2)
+	copy(ts, []int64{30, 40})
+	copy(vs, []float64{4, 5})
+	p.AppendRun(50, 10, 0, 9)
+	p.AppendRun(1, 0, 1, 9) // not later: ignored
+	var got [][2]float64
+	for at, v := range p.All() {
+		got = append(got, [2]float64{float64(at), v})
+	}
+	want := [][2]float64{{10, 1}, {15, 3}, {20, 3}, {30, 4}, {40, 5}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if p.Reset(); p.Len() != 0 || p.First() != 0 || p.Last() != 0 || p.Interval() != 0 {
+		t.Error("reset leaves samples")
+	}
+}
+
+const minute = 60_000
+
+// line makes points of one value every interval in [from, to) minutes, and a staleness marker at to.
+func line(v float64, from, to float64, interval int64) *timeline.Points {
+	p := &timeline.Points{}
+	at := int64(from * minute)
+	for ; at < int64(to*minute); at += interval {
+		p.Append(at, v)
+	}
+	p.Append(int64(to*minute), stale)
+	return p
+}
+
+func steps(v ...float64) (s timeline.Steps) {
+	for i := 0; i+2 < len(v); i += 3 {
+		s = append(s, timeline.Step{From: int64(v[i] * minute), To: int64(v[i+1] * minute), V: v[i+2]})
+	}
+	return s
+}
+
+func intervals(v ...float64) (s timeline.Intervals) {
+	for i := 0; i+1 < len(v); i += 2 {
+		s = append(s, timeline.Interval{From: int64(v[i] * minute), To: int64(v[i+1] * minute)})
+	}
+	return s
+}
+
+func TestRuns(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		exact   bool
+		seen    timeline.Steps
+		started timeline.Steps // seconds
+		ends    []int64        // minutes
+		absent  timeline.Intervals
+		want    timeline.Intervals
+		bridged timeline.Intervals
+	}{
+		{name: "never", seen: steps(0, 60, 0)},
+		{name: "always", seen: steps(0, 60, 1), want: intervals(0, 60)},
+		{name: "five minutes are bridged", seen: steps(0, 10, 1, 15, 30, 1), want: intervals(0, 30)},
+		{name: "more are not", seen: steps(0, 10, 1, 15.1, 30, 1), want: intervals(0, 10, 15.1, 30)},
+		{name: "an explicit 0 ends it", seen: steps(0, 10, 1, 10, 12, 0, 12, 30, 1), want: intervals(0, 10, 12, 30)},
+		{name: "same start on both sides", seen: steps(0, 10, 1, 40, 50, 1), started: steps(0, 10, -60, 40, 50, -60), want: intervals(0, 10, 40, 50)},
+		{name: "same known start on both sides", seen: steps(0, 10, 1, 40, 50, 1), started: steps(0, 10, 30, 40, 50, 30), want: intervals(0, 50), bridged: intervals(10, 40)},
+		{name: "another start", seen: steps(0, 10, 1, 40, 50, 1), started: steps(0, 10, 30, 40, 50, 2340), want: intervals(0, 10, 40, 50)},
+		{name: "target down", seen: steps(0, 10, 1, 40, 50, 1), absent: intervals(10, 40), want: intervals(0, 50), bridged: intervals(10, 40)},
+		{name: "target down for part of the gap", seen: steps(0, 10, 1, 40, 50, 1), absent: intervals(20, 40), want: intervals(0, 10, 40, 50)},
+		{name: "target down at first", seen: steps(20, 50, 1), started: steps(20, 50, 300), absent: intervals(-6, 20), want: intervals(5, 50), bridged: intervals(5, 20)},
+		{name: "no data at first", seen: steps(90, 100, 1), started: steps(90, 100, 300), absent: intervals(-6, 90), want: intervals(90, 100)},
+		{name: "exact start", exact: true, seen: steps(10.5, 20, 1), started: steps(10.5, 20, 610), want: intervals(610.0/60, 20)},
+		{name: "exact end", exact: true, seen: steps(10, 20, 1, 20, 30, 0), ends: []int64{19*minute + 45_000}, want: intervals(10, 19.75)},
+		{name: "an end long ago is another run's", exact: true, seen: steps(10, 20, 1), ends: []int64{12 * minute}, want: intervals(10, 20)},
+		{name: "end while the target was down", exact: true, seen: steps(0, 10, 1, 40, 50, 0), ends: []int64{25 * minute}, absent: intervals(10, 40), want: intervals(0, 25)},
+		{name: "restart between two samples", exact: true, seen: steps(0, 50, 1), started: steps(0, 20, 0.001, 20, 50, 1195), ends: []int64{19 * minute}, want: intervals(0, 19, 1195.0/60, 50)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := timeline.Sampling{Start: 0, End: 120 * minute, Step: minute, Lookback: timeline.Lookback, Interval: 30_000}
+			if tt.exact {
+				s.Step = 0
+			}
+			runs, bridged := s.Runs(&timeline.Presence{Seen: tt.seen, Started: tt.started, Ends: tt.ends}, tt.absent)
+			if d := cmp.Diff(tt.want, runs); d != "" {
+				t.Errorf("runs: %s", d)
+			}
+			if d := cmp.Diff(tt.bridged, bridged); d != "" {
+				t.Errorf("bridged: %s", d)
+			}
+		})
+	}
+}
+
+func TestExactSteps(t *testing.T) {
+	s := timeline.Sampling{Start: 0, End: 120 * minute, Lookback: timeline.Lookback, Interval: 30_000}
+	p := line(1, 1, 10, 30_000)
+	p.Append(20*minute, 2)
+	p.Append(20*minute+30_000, 2)
+	p.Append(40*minute, math.Inf(1))
+	want := steps(1, 10, 1, 20, 21, 2)
+	if d := cmp.Diff(want, s.Steps(p)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestCells(t *testing.T) {
+	grid := timeline.Sampling{Start: 0, End: 10 * minute, Step: minute, Lookback: timeline.Lookback, Interval: minute}
+	exact := grid
+	exact.Step = 0
+	reset := &timeline.Points{}
+	for i, v := range []float64{100, 160, 20, 80} {
+		reset.Append(int64(i+1)*minute, v)
+	}
+	reset.Append(5*minute, stale)
+	for _, tt := range []struct {
+		name string
+		got  []timeline.Cell
+		want []timeline.Cell
+	}{
+		{"grid counter", grid.Counter(nil, reset), []timeline.Cell{{timeline.Unborn, minute, 100}, {minute, 2 * minute, 60}, {2 * minute, 3 * minute, 20}, {3 * minute, 4 * minute, 60}}},
+		{"exact counter", exact.Counter(nil, reset), []timeline.Cell{{timeline.Unborn, minute, 100}, {minute, 2 * minute, 60}, {2 * minute, 3 * minute, 20}, {3 * minute, 4 * minute, 60}}},
+		{"grid gauge", grid.Gauge(nil, reset), []timeline.Cell{{0, minute, 6000}, {minute, 2 * minute, 9600}, {2 * minute, 3 * minute, 1200}, {3 * minute, 4 * minute, 4800}}},
+		{"exact gauge", exact.Gauge(nil, reset), []timeline.Cell{{0, minute, 6000}, {minute, 2 * minute, 9600}, {2 * minute, 3 * minute, 1200}, {3 * minute, 4 * minute, 4800}}},
+	} {
+		if d := cmp.Diff(tt.want, tt.got); d != "" {
+			t.Errorf("%s: %s", tt.name, d)
+		}
+	}
+}
+
+func TestStepsArithmetic(t *testing.T) {
+	a, b := steps(0, 10, 1, 20, 30, 5), steps(5, 25, 3)
+	for _, tt := range []struct {
+		name      string
+		got, want timeline.Steps
+	}{
+		{"overlay", timeline.Overlay(a, b), steps(0, 10, 1, 10, 20, 3, 20, 30, 5)},
+		{"overlay nothing", timeline.Overlay(nil, b), b},
+		{"overlay by nothing", timeline.Overlay(a, nil), a},
+		{"max", timeline.Max(a, b), steps(0, 5, 1, 5, 20, 3, 20, 30, 5)},
+		{"max of later ones", timeline.Max(steps(0, 5, 1), steps(5, 9, 1)), steps(0, 9, 1)},
+		{"within", timeline.Within(a, steps(5, 15, 1, 15, 25, 0)), steps(5, 10, 1)},
+	} {
+		if d := cmp.Diff(tt.want, tt.got); d != "" {
+			t.Errorf("%s: %s", tt.name, d)
+		}
+	}
+	for _, tt := range []struct {
+		at   float64
+		v    float64
+		ok   bool
+		held float64
+	}{{-1, 0, false, 1}, {0, 0, false, 1}, {0.5, 1, true, 1}, {10, 1, true, 1}, {15, 0, false, 1}, {20.5, 5, true, 5}, {31, 0, false, 5}} {
+		v, ok := a.At(int64(tt.at * minute))
+		if held := a.Held(int64(tt.at * minute)); v != tt.v || ok != tt.ok || held != tt.held {
+			t.Errorf("at %v: %v %v, held %v; want %v %v, held %v", tt.at, v, ok, held, tt.v, tt.ok, tt.held)
+		}
+	}
+}
+
+func TestIntervals(t *testing.T) {
+	u := timeline.Union(intervals(5, 9, 0, 2, 1, 3, 9, 10))
+	if d := cmp.Diff(intervals(0, 3, 5, 10), u); d != "" {
+		t.Errorf("union: %s", d)
+	}
+	if d := cmp.Diff(intervals(-1, 0, 3, 5, 10, 11), timeline.Complement(u, -minute, 11*minute)); d != "" {
+		t.Errorf("complement: %s", d)
+	}
+	if d := cmp.Diff(intervals(2, 3, 5, 6), u.Clip(2*minute, 6*minute)); d != "" {
+		t.Errorf("clip: %s", d)
+	}
+	if u.Length() != 8*minute {
+		t.Errorf("length %d", u.Length())
+	}
+}
+
+// TestStretches checks that a series which comes in stretches is sampled like one that comes whole.
+func TestStretches(t *testing.T) {
+	const seed = 5
+	rng := rand.New(rand.NewPCG(seed, 0))
+	s := timeline.Sampling{Start: 0, End: 6 * 60 * minute, Step: minute, Lookback: timeline.Lookback, Interval: 30_000}
+	for i := range 100 {
+		ts, vs := randomSeries(rng, 0, s.End, 30_000)
+		if len(ts) < 3 {
+			continue
+		}
+		cut := 1 + rng.IntN(len(ts)-2)
+		first, second := points(ts[:cut], vs[:cut], true), points(ts[cut:], vs[cut:], true)
+		first.MarkContinued()
+		whole, parts := s.Steps(points(ts, vs, true)), timeline.Max(s.Steps(first), s.Steps(second))
+		// A sample may be held from one stretch into the next: only there may hits be missing.
+		for at := s.Start + minute; at <= s.End; at += minute {
+			w, okW := whole.At(at)
+			g, okG := parts.At(at)
+			held := at > ts[cut-1] && at < ts[cut]
+			if !held && (okW != okG || w != g) {
+				t.Fatalf("series %d cut at %d: at %d got %v %v, want %v %v", i, ts[cut], at, g, okG, w, okW)
+			}
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	p := &timeline.Points{}
+	p.Append(1, 1)
+	ts, vs := p.Extend(3)
+	copy(ts, []int64{2, 3, 4})
+	copy(vs, []float64{2, 3, 4})
+	p.Cut(2)
+	if p.Len() != 2 || p.Last() != 2 {
+		t.Errorf("%d samples up to %d, want 2 up to 2", p.Len(), p.Last())
+	}
+}
