@@ -1,0 +1,154 @@
+package allocation
+
+import (
+	"slices"
+	"time"
+)
+
+// outsideKey says where cost was allocated that no node asset stands against.
+type outsideKey struct {
+	cluster Symbol
+	set     int32
+}
+
+// outside counts cost allocated outside of every known node's life.
+func (b *Builder) outside(n *node, cluster Symbol, set int32, r Resource, cost float64) {
+	if n != nil {
+		n.outside[set][r] += cost
+		return
+	}
+	key := outsideKey{cluster, set}
+	sums := b.orphans[key]
+	sums[r] += cost
+	b.orphans[key] = sums
+}
+
+// eachStretch calls f for every stretch of the node's life in (from, to] within which capacity and price of a resource
+// are constant; more are further instants to cut at.
+func (n *node) eachStretch(r Resource, from, to int64, more []int64, f func(from, to int64, amount, price float64)) {
+	edges := n.price[r].Edges(n.amount[r].Edges(slices.Clone(more)))
+	slices.Sort(edges)
+	edges = slices.Compact(edges)
+	for _, life := range n.life.Clip(from, to) {
+		at := life.From
+		for _, next := range append(within(edges, life), life.To) {
+			f(at, next, max(0, n.amount[r].Held(next)), n.priceAt(r, next))
+			at = next
+		}
+	}
+}
+
+// reconcileNodes makes the node assets of every set, their idle cost, and what does not add up.
+func (b *Builder) reconcileNodes() {
+	allocated := b.allocatedByNode()
+	for i, s := range b.sets {
+		residuals := map[Symbol]*[NumResources]Residual{}
+		of := func(cluster Symbol, r Resource) *Residual {
+			if residuals[cluster] == nil {
+				residuals[cluster] = &[NumResources]Residual{}
+			}
+			return &residuals[cluster][r]
+		}
+		for _, n := range b.sortedNodes() {
+			asset, alive := b.nodeAsset(n, i)
+			for r := range NumResources {
+				inside := allocated[n][i][r] - n.outside[i][r]
+				idle := asset.Cost[r] - inside
+				if idle < 0 {
+					of(n.cluster, r).Cost -= idle
+					idle = 0
+				}
+				asset.Idle[r] = idle
+				of(n.cluster, r).Cost += n.outside[i][r]
+				of(n.cluster, r).Overcommit += n.over[i][r]
+			}
+			if alive {
+				s.Nodes = append(s.Nodes, asset)
+			}
+			b.warnOvercommit(n, i, asset.TotalCost())
+		}
+		for key, sums := range b.orphans {
+			for r := range NumResources {
+				if key.set == int32(i) {
+					of(key.cluster, r).Cost += sums[r]
+				}
+			}
+		}
+		b.reportResiduals(s, residuals)
+	}
+}
+
+// warnOvercommit says so where more than 1 % of a node's cost was allocated beyond its capacity.
+func (b *Builder) warnOvercommit(n *node, set int, cost float64) {
+	over := n.over[set][CPU] + n.over[set][RAM] + n.over[set][GPU]
+	if over > cost/100 {
+		b.warn("node %s was allocated beyond its capacity: %.6g of cost was not charged (promcost_overcommit_cost)", n.name.Value(), over)
+	}
+}
+
+// residualSlack is the share of the cluster's cost below which a residual is rounding.
+const residualSlack = 1e-9
+
+// reportResiduals lists what does not add up in a set, with a warning.
+func (b *Builder) reportResiduals(s *Set, residuals map[Symbol]*[NumResources]Residual) {
+	for _, cluster := range sortedSymbols(residuals) {
+		for r := range NumResources {
+			x := residuals[cluster][r]
+			total := 0.0
+			for i := range s.Nodes {
+				if s.Nodes[i].Cluster == cluster.Value() {
+					total += s.Nodes[i].Cost[r]
+				}
+			}
+			if x.Cost <= residualSlack*total && x.Overcommit == 0 {
+				continue
+			}
+			x.Cluster, x.Resource = cluster.Value(), r
+			s.Residuals = append(s.Residuals, x)
+			if x.Cost > total/1000 {
+				b.warn("cluster %s: %s cost of %.6g was allocated outside of any known node's life (promcost_reconciliation_residual): are kube_node_info and kube_node_status_capacity there for all nodes?", x.Cluster, r, x.Cost)
+			}
+		}
+	}
+}
+
+// allocatedByNode sums the cost of each node's containers, by set.
+func (b *Builder) allocatedByNode() map[*node][][NumResources]float64 {
+	sums := make(map[*node][][NumResources]float64, len(b.nodes))
+	for _, n := range b.nodes {
+		sums[n] = make([][NumResources]float64, len(b.sets))
+	}
+	for _, c := range b.order {
+		n := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
+		if n == nil {
+			continue
+		}
+		for _, ref := range c.rows {
+			for r := range NumResources {
+				sums[n][ref.set][r] += b.sets[ref.set].values[Cost.Of(r)][ref.row]
+			}
+		}
+	}
+	return sums
+}
+
+// nodeAsset is the node's asset in a set, and whether it lived in it.
+func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
+	from, to := b.borders[set], b.borders[set+1]
+	asset := n.asset()
+	life := n.life.Clip(from, to)
+	if len(life) == 0 {
+		return asset, false
+	}
+	asset.Start = time.UnixMilli(life[0].From).UTC()
+	asset.End = time.UnixMilli(life[len(life)-1].To).UTC()
+	asset.RunningSeconds = float64(life.Length()) / 1000
+	for r := range NumResources {
+		asset.PriceSource[r] = n.priceSource(r)
+		n.eachStretch(r, from, to, nil, func(from, to int64, amount, price float64) {
+			asset.Hours[r] += amount * hours(from, to)
+			asset.Cost[r] += amount * hours(from, to) * price / r.PerPriceUnit()
+		})
+	}
+	return asset, true
+}

@@ -1,0 +1,259 @@
+package allocation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// Series says what the points given to a Builder are.
+type Series struct {
+	Signal   Signal
+	Resource Resource // of requests, limits, usage, capacities and prices
+	Rank     int      // 0 is the best alternative of the input; a later one counts only where no better one has data
+}
+
+// Builder integrates the signals of clusters into sets, one for each window of a query, in three phases:
+//
+//  1. Add everything but usage, then Resolve: who ran when, under which request, at which price.
+//  2. Add usage, series by series in any order; each is integrated as it comes and not kept. Then Settle.
+//  3. Where Settle says that nodes were allocated beyond their capacity, add the usage of that time once more and
+//     Settle again; then Sets.
+//
+// Memory follows containers and changes, not samples. A Builder is used by one goroutine at a time.
+type Builder struct {
+	windows  []Window
+	borders  []int64 // of the sets, ascending: one more than windows
+	sampling timeline.Sampling
+	rates    Rates
+
+	dict       *Dict
+	sets       []*Set
+	pods       map[podKey]*pod
+	podNames   map[objectKey][]*pod
+	containers map[containerKey]*container
+	names      map[containerName][]*container
+	namespaces map[objectKey]*namespace
+	nodes      map[nodeKey]*node
+	owners     map[ownerKey]owner
+	services   services
+	absent     map[Symbol]absence // by cluster
+
+	order     []*container // of rows: sorted once resolved
+	phase     phase
+	cells     []timeline.Cell
+	charged   []charge // scratch of integrate
+	warnings  []string
+	unmatched int      // usage series of containers that never ran
+	unpriced  []string // nodes that got default prices
+	orphans   map[outsideKey][NumResources]float64
+	again     Span // whose usage is added once more
+}
+
+type phase uint8
+
+const (
+	gathering  phase = iota // everything but usage
+	measuring               // usage
+	correcting              // usage once more, of overcommitted time
+	settled
+)
+
+// absence is when nothing at all was seen of a cluster's containers and of its nodes.
+type absence struct{ containers, nodes timeline.Intervals }
+
+type (
+	// objectKey names a namespaced object, or a namespace where name is "".
+	objectKey struct{ cluster, namespace, name Symbol }
+	podKey    struct {
+		objectKey
+		uid Symbol
+	}
+	containerKey struct {
+		podKey
+		container Symbol
+	}
+	containerName struct {
+		objectKey
+		container Symbol
+	}
+	nodeKey  struct{ cluster, name Symbol }
+	ownerKey struct {
+		kind string // replicaset or job
+		objectKey
+	}
+)
+
+var none = Sym("")
+
+// NewBuilder returns a builder for the sets of q. scrape is the scrape interval: it bounds how fine the grid can be (a
+// resolution below it is raised to it, with a warning) and is how long a last sample lasts in exact mode.
+func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
+	windows, err := q.Windows()
+	if err != nil {
+		return nil, err
+	}
+	if q.Window.Duration() <= 0 || scrape <= 0 || q.Resolution < 0 {
+		return nil, fmt.Errorf("window %s, scrape interval %s, resolution %s: must all be positive", q.Window.Duration(), scrape, q.Resolution)
+	}
+	b := &Builder{
+		windows: windows, rates: rates, dict: NewDict(),
+		pods: map[podKey]*pod{}, podNames: map[objectKey][]*pod{}, containers: map[containerKey]*container{},
+		names: map[containerName][]*container{}, namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey]*node{},
+		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]absence{},
+		orphans: map[outsideKey][NumResources]float64{},
+	}
+	if q.Resolution > 0 && q.Resolution < scrape {
+		b.warn("resolution %s is finer than the scrape interval: %s was used", q.Resolution, scrape)
+		q.Resolution = scrape
+	}
+	b.sampling = timeline.Sampling{
+		Start: q.Window.Start.UnixMilli(), End: q.Window.End.UnixMilli(), Step: q.Resolution.Milliseconds(),
+		Lookback: timeline.Lookback, Interval: scrape.Milliseconds(),
+	}
+	b.borders = append(b.borders, b.sampling.Start)
+	for _, w := range windows {
+		b.borders = append(b.borders, w.End.UnixMilli())
+		set := NewSet(w, b.dict)
+		set.Resolution = q.Resolution
+		b.sets = append(b.sets, set)
+	}
+	return b, nil
+}
+
+// Sampling says which samples the builder needs: from Sampling().LoadStart() to End, on a grid of Step.
+func (b *Builder) Sampling() timeline.Sampling { return b.sampling }
+
+// warn adds a warning to every set's.
+func (b *Builder) warn(format string, args ...any) {
+	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
+}
+
+// Warn adds a warning, such as a source's, to every set's.
+func (b *Builder) Warn(text string) { b.warnings = append(b.warnings, text) }
+
+// seen is one series on its way into the builder.
+type seen struct {
+	Series
+	key  []Symbol
+	tail []Symbol // names and values after the signal's own key elements
+	p    *timeline.Points
+}
+
+func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
+func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3]} }
+
+// last is the last usable value, and whether there is one.
+func (s *seen) last() (v float64, ok bool) {
+	for _, x := range s.p.All() {
+		if x-x == 0 {
+			v, ok = x, true
+		}
+	}
+	return v, ok
+}
+
+// Add takes the points of a series. key is as Signal.Key describes it; neither key nor p is kept. Usage is refused before
+// Resolve, everything else after it.
+func (b *Builder) Add(series Series, key []Symbol, p *timeline.Points) error {
+	n := len(series.Signal.Key())
+	if len(key) < n {
+		return fmt.Errorf("add %s: key of %d elements, want %d", series.Signal, len(key), n)
+	}
+	usage := series.Signal == ContainerUse || series.Signal == ContainerLevel
+	if usage != (b.phase == measuring || b.phase == correcting) {
+		return fmt.Errorf("add %s: out of order", series.Signal)
+	}
+	return signals[series.Signal].add(b, &seen{series, key[:n], key[n:], p})
+}
+
+// ranked holds the alternatives of one input for one subject, best first.
+type ranked []timeline.Steps
+
+// add merges steps into an alternative: duplicates count once, by their maximum.
+func (r *ranked) add(rank int, steps timeline.Steps) {
+	for len(*r) <= rank {
+		*r = append(*r, nil)
+	}
+	(*r)[rank] = timeline.Max((*r)[rank], steps)
+}
+
+// best is the first alternative that has data, at each time.
+func (r ranked) best() timeline.Steps {
+	var out timeline.Steps
+	for _, steps := range r {
+		out = timeline.Overlay(out, steps)
+	}
+	return out
+}
+
+func (b *Builder) addRunning(s *seen) error {
+	b.container(s).running.add(s.Rank, b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addStarted(s *seen) error {
+	c := b.container(s)
+	c.started = timeline.Max(c.started, b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addTerminated(s *seen) error {
+	c := b.container(s)
+	for _, x := range b.sampling.Steps(s.p) {
+		c.ends = append(c.ends, int64(x.V*1000))
+	}
+	return nil
+}
+
+func (b *Builder) addRequest(s *seen) error {
+	b.container(s).request[s.Resource].add(s.Rank, b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addLimit(s *seen) error {
+	b.container(s).limit[s.Resource].add(s.Rank, b.sampling.Steps(s.p))
+	return nil
+}
+
+// Span is the stretch of time, Unix milliseconds, whose usage Settle asks to see again.
+type Span struct{ Start, End int64 }
+
+// Settle ends a phase of usage: time that no usage series covers holds the last known usage, else the request alone is
+// charged. again is not nil where nodes were allocated beyond their capacity: then the usage of that time has to be added
+// once more, so that what exceeds is taken off those who burst in that instant.
+func (b *Builder) Settle() (again *Span, err error) {
+	switch b.phase {
+	case measuring:
+		b.holdUsage()
+		if again = b.findOvercommit(); again != nil {
+			b.phase, b.again = correcting, *again
+			return again, nil
+		}
+	case correcting:
+		b.holdUsage()
+	default:
+		return nil, errors.New("settle usage: out of order")
+	}
+	b.phase = settled
+	return nil, nil
+}
+
+// Sets are the finished sets, oldest first.
+func (b *Builder) Sets() ([]*Set, error) {
+	if b.phase != settled {
+		return nil, errors.New("make sets: usage is not settled")
+	}
+	if b.unmatched > 0 {
+		b.warn("%d usage series belong to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?", b.unmatched)
+	}
+	b.reconcileNodes()
+	warnings := sortWarnings(slices.Clone(b.warnings))
+	for _, s := range b.sets {
+		s.Warnings = warnings
+	}
+	return b.sets, nil
+}

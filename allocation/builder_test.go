@@ -1,0 +1,317 @@
+package allocation_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// flat prices every node alike.
+type flat struct{ cpu, ram, gpu float64 }
+
+func (f flat) Node(allocation.NodeAttributes) allocation.NodeRates {
+	return allocation.NodeRates{Price: [allocation.NumResources]float64{f.cpu, f.ram, f.gpu}, Source: "test", Default: true}
+}
+
+// stale is Prometheus' staleness marker.
+var stale = math.Float64frombits(0x7ff0000000000002)
+
+// feed gives builders series written as text.
+type feed struct {
+	t *testing.T
+	b *allocation.Builder
+}
+
+// add gives the points of one series; key is the signal's key, joined with slashes.
+func (f feed) add(s allocation.Series, key string, p *timeline.Points) {
+	f.t.Helper()
+	var syms []allocation.Symbol
+	for x := range strings.SplitSeq(key, "/") {
+		syms = append(syms, allocation.Sym(x))
+	}
+	if err := f.b.Add(s, syms, p); err != nil {
+		f.t.Fatalf("add %v %s: %v", s, key, err)
+	}
+}
+
+// sampled makes points of values a minute apart from the first on; NaN leaves a sample out, and a staleness marker ends the
+// series.
+func sampled(first time.Time, step time.Duration, values ...float64) *timeline.Points {
+	p := &timeline.Points{}
+	for i, v := range values {
+		if at := first.Add(time.Duration(i) * step); v == v {
+			p.Append(at.UnixMilli(), v)
+		}
+	}
+	p.Append(first.Add(time.Duration(len(values))*step).UnixMilli(), stale)
+	return p
+}
+
+func repeat(v float64, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = v
+	}
+	return out
+}
+
+const gib = 1 << 30
+
+// plainNode is a node of a plain cluster: one value a cell, cells [from, to) of its life.
+type plainNode struct {
+	name            string
+	from, to        int
+	capacity, price [2][]float64 // CPU, RAM by cell
+}
+
+// plainContainer runs in cells [from, to) of a plain cluster, on a node.
+type plainContainer struct {
+	pod           string
+	node          int // -1: on no known node
+	from, to      int
+	request, used [2][]float64 // by cell since from; used nil: no usage series
+	usedCells     int          // how many cells the usage series lasts; the rest is held
+}
+
+// plainCluster says, minute by minute, what everything is: the slow, obvious model that the builder is compared with.
+type plainCluster struct {
+	cells      int
+	nodes      []plainNode
+	containers []plainContainer
+}
+
+var plainStart = time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+
+func (c *plainCluster) window() allocation.Window {
+	return allocation.Window{Start: plainStart, End: plainStart.Add(time.Duration(c.cells) * time.Minute)}
+}
+
+func levels(rng *rand.Rand, n int, low, high float64, changes float64) []float64 {
+	out := make([]float64, n)
+	v := low + rng.Float64()*(high-low)
+	for i := range out {
+		if rng.Float64() < changes {
+			v = low + rng.Float64()*(high-low)
+		}
+		out[i] = v
+	}
+	return out
+}
+
+func randomPlain(rng *rand.Rand) *plainCluster {
+	c := &plainCluster{cells: 20 + rng.IntN(100)}
+	for i := range 1 + rng.IntN(3) {
+		n := plainNode{name: fmt.Sprintf("n%d", i), to: c.cells}
+		if rng.IntN(3) == 0 {
+			n.from = rng.IntN(c.cells / 2)
+		}
+		if rng.IntN(3) == 0 {
+			n.to = n.from + 1 + rng.IntN(c.cells-n.from)
+		}
+		life := n.to - n.from
+		n.capacity = [2][]float64{levels(rng, life, 2, 8, 0.01), levels(rng, life, 8*gib, 32*gib, 0.01)}
+		n.price = [2][]float64{levels(rng, life, 0.01, 0.05, 0.02), levels(rng, life, 0.001, 0.006, 0.02)}
+		c.nodes = append(c.nodes, n)
+	}
+	for i := range rng.IntN(12) {
+		k := rng.IntN(len(c.nodes))
+		n := &c.nodes[k]
+		x := plainContainer{pod: fmt.Sprintf("p%d", i), node: k, from: n.from + rng.IntN(n.to-n.from)}
+		x.to = x.from + 1 + rng.IntN(n.to-x.from)
+		life := x.to - x.from
+		x.request = [2][]float64{levels(rng, life, 0, 2, 0.02), levels(rng, life, 0, 8*gib, 0.02)}
+		if rng.IntN(4) == 0 {
+			x.request = [2][]float64{repeat(0, life), repeat(0, life)}
+		}
+		if rng.IntN(5) > 0 {
+			x.used = [2][]float64{levels(rng, life, 0, 4, 0.3), levels(rng, life, 0, 12*gib, 0.3)}
+			x.usedCells = life
+			if rng.IntN(4) == 0 {
+				x.usedCells = 1 + rng.IntN(life)
+			}
+		}
+		c.containers = append(c.containers, x)
+	}
+	return c
+}
+
+// build computes the cluster's sets with the builder, from samples on the minute.
+func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set {
+	t.Helper()
+	b, err := allocation.NewBuilder(allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, time.Minute, flat{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := feed{t, b}
+	at := func(cell int) time.Time { return plainStart.Add(time.Duration(cell+1) * time.Minute) }
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		f.add(allocation.Series{Signal: allocation.NodeInfo}, "c/"+n.name+"/aws:///z/i-"+n.name, sampled(at(n.from), time.Minute, repeat(1, n.to-n.from)...))
+		for r := range n.capacity {
+			res := allocation.Resource(r)
+			f.add(allocation.Series{Signal: allocation.NodeCapacity, Resource: res}, "c/"+n.name, sampled(at(n.from), time.Minute, n.capacity[r]...))
+			f.add(allocation.Series{Signal: allocation.NodePrice, Resource: res}, "c/"+n.name+"/m5/eu/amd64/i-"+n.name, sampled(at(n.from), time.Minute, n.price[r]...))
+		}
+	}
+	for i := range c.containers {
+		x := &c.containers[i]
+		key := "c/ns/" + x.pod + "/uid-" + x.pod
+		life := x.to - x.from
+		f.add(allocation.Series{Signal: allocation.PodInfo}, key+"/"+c.nodes[x.node].name+"/10.0.0.1/ReplicaSet/rs", sampled(at(x.from), time.Minute, repeat(1, life)...))
+		f.add(allocation.Series{Signal: allocation.ContainerRunning}, key+"/main", sampled(at(x.from), time.Minute, repeat(1, life)...))
+		f.add(allocation.Series{Signal: allocation.ContainerStarted}, key+"/main", sampled(at(x.from), time.Minute, repeat(float64(at(x.from-1).Unix()), life)...))
+		for r := range x.request {
+			f.add(allocation.Series{Signal: allocation.ContainerRequest, Resource: allocation.Resource(r)}, key+"/main", sampled(at(x.from), time.Minute, x.request[r]...))
+		}
+	}
+	if err := b.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	c.feedUsage(f, at)
+	again, err := b.Settle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again != nil {
+		c.feedUsage(f, at)
+		if again, err = b.Settle(); err != nil || again != nil {
+			t.Fatalf("second settle: %v, %v", again, err)
+		}
+	}
+	sets, err := b.Sets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sets
+}
+
+func (c *plainCluster) feedUsage(f feed, at func(int) time.Time) {
+	for i := range c.containers {
+		x := &c.containers[i]
+		if x.used[0] == nil {
+			continue
+		}
+		counter := make([]float64, x.usedCells)
+		sum := 0.0
+		for k := range counter {
+			sum += x.used[0][k] * 60
+			counter[k] = sum
+		}
+		key := "c/ns/" + x.pod + "/uid-" + x.pod + "/main/cgroup"
+		f.add(allocation.Series{Signal: allocation.ContainerUse, Resource: allocation.CPU}, key, sampled(at(x.from), time.Minute, counter...))
+		f.add(allocation.Series{Signal: allocation.ContainerLevel, Resource: allocation.RAM}, key, sampled(at(x.from), time.Minute, x.used[1][:x.usedCells]...))
+	}
+}
+
+// costs computes every container's cost minute by minute, by the words of SEMANTICS §3 to §5.
+func (c *plainCluster) costs() (hours, cost map[string][2]float64) {
+	hours, cost = map[string][2]float64{}, map[string][2]float64{}
+	for r := range 2 {
+		for cell := range c.cells {
+			for k := range c.nodes {
+				c.cell(r, cell, k, hours, cost)
+			}
+		}
+	}
+	return hours, cost
+}
+
+// cell adds one minute of one node and resource.
+func (c *plainCluster) cell(r, cell, k int, hours, cost map[string][2]float64) {
+	n := &c.nodes[k]
+	if cell < n.from || cell >= n.to {
+		return
+	}
+	requests, bursts := 0.0, 0.0
+	request, burst := map[string]float64{}, map[string]float64{}
+	for i := range c.containers {
+		x := &c.containers[i]
+		if x.node != k || cell < x.from || cell >= x.to {
+			continue
+		}
+		q, u := x.request[r][cell-x.from], 0.0
+		if x.used[0] != nil {
+			u = x.used[r][min(cell-x.from, x.usedCells-1)]
+		}
+		request[x.pod], burst[x.pod] = q, math.Max(0, u-q)
+		requests, bursts = requests+q, bursts+burst[x.pod]
+	}
+	capacity, price := n.capacity[r][cell-n.from], n.price[r][cell-n.from]
+	onRequest, onBurst := 1.0, 1.0
+	if requests+bursts > capacity {
+		onBurst = 0
+		if requests > capacity {
+			onRequest = capacity / requests
+		} else {
+			onBurst = (capacity - requests) / bursts
+		}
+	}
+	unit := allocation.Resource(r).PerPriceUnit()
+	for pod := range request {
+		h, m := hours[pod], cost[pod]
+		h[r] += (request[pod] + burst[pod]) / 60
+		m[r] += onRequest * (request[pod] + onBurst*burst[pod]) / 60 * price / unit
+		hours[pod], cost[pod] = h, m
+	}
+}
+
+// TestBuilderAgainstModel compares the builder with the plain model on random clusters: bursts, nodes allocated beyond
+// their capacity, price and capacity changes, nodes that come and go, usage that ends early, any division into sets.
+func TestBuilderAgainstModel(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	overcommitted := 0
+	for i := range 300 {
+		c := randomPlain(rng)
+		hours, cost := c.costs()
+		for _, step := range []time.Duration{0, 25 * time.Minute, time.Duration(1+rng.IntN(90)) * time.Minute} {
+			where := fmt.Sprintf("cluster %d, step %s", i, step)
+			gotHours, gotCost := map[string][2]float64{}, map[string][2]float64{}
+			for _, s := range c.build(t, step) {
+				if err := s.Check(); err != nil {
+					t.Fatalf("%s: %v", where, err)
+				}
+				for _, x := range s.Residuals {
+					if x.Overcommit > 0 {
+						overcommitted++
+					}
+				}
+				for row := range s.Len() {
+					pod := s.Text(allocation.Pod, row)
+					h, m := gotHours[pod], gotCost[pod]
+					for r := range h {
+						h[r] += s.Value(allocation.Hours.Of(allocation.Resource(r)), row)
+						m[r] += s.Value(allocation.Cost.Of(allocation.Resource(r)), row)
+					}
+					gotHours[pod], gotCost[pod] = h, m
+				}
+			}
+			compareModel(t, where+", hours", gotHours, hours)
+			compareModel(t, where+", cost", gotCost, cost)
+		}
+	}
+	if overcommitted == 0 {
+		t.Error("no cluster was ever overcommitted: the test does not see that case")
+	}
+}
+
+func compareModel(t *testing.T, where string, got, want map[string][2]float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d pods, want %d", where, len(got), len(want))
+	}
+	for pod := range want {
+		for r := range 2 {
+			if g, w := got[pod][r], want[pod][r]; math.Abs(g-w) > 1e-9*math.Max(math.Abs(w), 1e-9) {
+				t.Fatalf("%s: pod %s %s: got %g, want %g", where, pod, allocation.Resource(r), g, w)
+			}
+		}
+	}
+}

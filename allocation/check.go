@@ -1,0 +1,311 @@
+package allocation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+const (
+	// tolerance is how far sums may be from each other, relative to the larger.
+	tolerance = 1e-9
+	// maxViolations bounds what Check reports: the first ones tell what is wrong.
+	maxViolations = 10
+)
+
+// Check verifies the laws of SEMANTICS §5 on s and returns what is broken, joined, or nil: numbers are finite and not
+// negative; rows begin before they end, inside the window; a name stands for one row; and the rows, with idle and less
+// what Residuals say, cost what the nodes cost. Of a set as it was built that holds per node, cluster and resource, of
+// one that passes made in total. Errors name the cluster, node and resource and both sums.
+func (s *Set) Check() error {
+	if err := s.checkShape(); err != nil {
+		return err // nothing else can be read
+	}
+	c := &checker{}
+	s.checkRows(c)
+	s.checkNames(c)
+	s.checkNodes(c)
+	switch {
+	case s.names == nil:
+		s.checkBase(c)
+	case !s.partial:
+		s.checkTotals(c)
+	}
+	if len(c.errs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("check set of %s: %w", s.span(), errors.Join(c.errs...))
+}
+
+// span is the set's window for errors.
+func (s *Set) span() string {
+	return s.Window.Start.UTC().Format(time.RFC3339) + "," + s.Window.End.UTC().Format(time.RFC3339)
+}
+
+// checker collects violations.
+type checker struct{ errs []error }
+
+func (c *checker) add(format string, args ...any) {
+	if len(c.errs) < maxViolations {
+		c.errs = append(c.errs, fmt.Errorf(format, args...))
+	}
+}
+
+// full reports whether more violations would not be reported.
+func (c *checker) full() bool { return len(c.errs) >= maxViolations }
+
+// checkShape verifies that all columns have a value a row and that ids are in the dictionary.
+func (s *Set) checkShape() error {
+	n := s.Len()
+	lengths := []int{len(s.merged), len(s.start), len(s.end)}
+	for _, col := range s.values {
+		lengths = append(lengths, len(col))
+	}
+	for _, ids := range s.ids {
+		lengths = append(lengths, len(ids))
+	}
+	if s.names != nil {
+		lengths = append(lengths, len(s.names))
+	}
+	if i := slices.IndexFunc(lengths, func(l int) bool { return l != n }); i >= 0 {
+		return fmt.Errorf("check set of %s: a column has %d rows, the set %d", s.span(), lengths[i], n)
+	}
+	strs, lists, maps := s.dict.Sizes()
+	for p := range NumProperties {
+		limit := strs
+		switch {
+		case p.IsList():
+			limit = lists
+		case p.IsMap():
+			limit = maps
+		}
+		if row := slices.IndexFunc(s.ids[p], func(id ID) bool { return int(id) >= limit }); row >= 0 {
+			return fmt.Errorf("check set of %s: row %d: %s has id %d of %d", s.span(), row, p, s.ids[p][row], limit)
+		}
+	}
+	return nil
+}
+
+// checkRows verifies each row by itself.
+func (s *Set) checkRows(c *checker) {
+	for col := range NumColumns {
+		signed := col == LowerSeconds || s.isAdjustment(col)
+		for row, v := range s.values[col] {
+			finite, unknown := v-v == 0, col == UpperSeconds && math.IsNaN(v)
+			if unknown || finite && (signed || v >= 0) {
+				continue
+			}
+			c.add("row %d (%s): %s is %v, not a finite amount of at least 0", row, s.Name(row), col, v)
+			if c.full() {
+				return
+			}
+		}
+	}
+	from, to := s.Window.Start.UnixMilli(), s.Window.End.UnixMilli()
+	for row := range s.special {
+		if start, end := s.start[row], s.end[row]; start > end || start < from || end > to {
+			c.add("row %d (%s): runs from %s to %s, not within the window", row, s.Name(row), s.Start(row).Format(time.RFC3339Nano), s.End(row).Format(time.RFC3339Nano))
+		}
+		s.checkBounds(c, row)
+		for r := range NumResources {
+			if idle, cost := s.values[CostIdle.Of(r)][row], s.values[Cost.Of(r)][row]; exceeds(idle, cost) {
+				c.add("row %d (%s): %s is %v, more than the cost of %v it is part of", row, s.Name(row), CostIdle.Of(r), idle, cost)
+			}
+		}
+		if c.full() {
+			return
+		}
+	}
+}
+
+// isAdjustment reports whether a column may be negative because bills may be lower than list prices.
+func (s *Set) isAdjustment(c Column) bool {
+	for r := range NumResources {
+		if c == Adjustment.Of(r) {
+			return true
+		}
+	}
+	return c == PVCostAdjustment || c == NetworkCostAdjustment || c == LoadBalancerCostAdjustment
+}
+
+// checkBounds verifies the running time of a row: it is at most the window's for a container, and lies between its
+// bounds.
+func (s *Set) checkBounds(c *checker, row int) {
+	running, lower, upper := s.values[RunningSeconds][row], s.values[LowerSeconds][row], s.values[UpperSeconds][row]
+	if s.merged[row] != several && exceeds(running, s.Window.Duration().Seconds()) {
+		c.add("row %d (%s): one container runs for %v s in a window of %s", row, s.Name(row), running, s.Window.Duration())
+	}
+	if exceeds(math.Abs(lower), running) || exceeds(running, upper) {
+		c.add("row %d (%s): %s %v and %s %v are no bounds of %s %v", row, s.Name(row), LowerSeconds, lower, UpperSeconds, upper, RunningSeconds, running)
+	}
+}
+
+// checkNames verifies that no two rows of an aggregated set have one name.
+func (s *Set) checkNames(c *checker) {
+	seen := make(map[string]int, len(s.names))
+	for row, name := range s.names {
+		if was, ok := seen[name]; ok {
+			c.add("rows %d and %d: both are named %q", was, row, name)
+		}
+		seen[name] = row
+	}
+}
+
+// checkNodes verifies each node by itself.
+func (s *Set) checkNodes(c *checker) {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		for r := range NumResources {
+			for what, v := range [...]float64{n.Hours[r], n.Cost[r], n.Idle[r]} {
+				if v-v != 0 || v < 0 {
+					c.add("cluster %q node %q: %s %s is %v, not a finite amount of at least 0", n.Cluster, n.Name, r, [...]string{"hours", "cost", "idle"}[what], v)
+				}
+			}
+			if exceeds(n.Idle[r], n.Cost[r]) {
+				c.add("cluster %q node %q: %s idle is %v of a cost of %v", n.Cluster, n.Name, r, n.Idle[r], n.Cost[r])
+			}
+		}
+		if n.End.Before(n.Start) || n.Start.Before(s.Window.Start) || n.End.After(s.Window.End) {
+			c.add("cluster %q node %q: lives from %s to %s, not within the window", n.Cluster, n.Name, n.Start.UTC().Format(time.RFC3339Nano), n.End.UTC().Format(time.RFC3339Nano))
+		}
+	}
+}
+
+// balance is what was allocated, stayed idle, and what nodes cost.
+type balance struct{ allocated, idle, cost [NumResources]float64 }
+
+// excess is what was charged beyond the nodes' cost.
+func (b *balance) excess(r Resource) float64 { return b.allocated[r] + b.idle[r] - b.cost[r] }
+
+// place is a node, or a cluster where node is empty.
+type place struct{ cluster, node string }
+
+// checkBase verifies that what every node costs is allocated or idle, and that what every cluster is charged beyond its
+// nodes is what its residual says.
+func (s *Set) checkBase(c *checker) {
+	nodes := s.balances()
+	places := make([]place, 0, len(nodes))
+	for at := range nodes {
+		places = append(places, at)
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.node, b.node))
+	})
+	residual := map[string][NumResources]float64{}
+	for _, r := range s.Residuals {
+		of := residual[r.Cluster]
+		of[r.Resource] += r.Cost
+		residual[r.Cluster] = of
+	}
+	clusters := map[string]*balance{}
+	for _, at := range places {
+		b, sum := nodes[at], clusters[at.cluster]
+		if sum == nil {
+			sum = &balance{}
+			clusters[at.cluster] = sum
+		}
+		for r := range NumResources {
+			charged, allowed := b.allocated[r]+b.idle[r], b.cost[r]+residual[at.cluster][r]
+			if exceeds(b.cost[r], charged) || exceeds(charged, allowed) {
+				c.add("cluster %q node %q: %s allocations of %v and idle of %v are not the node's cost of %v (residual of the cluster %v)", at.cluster, at.node, r, b.allocated[r], b.idle[r], b.cost[r], residual[at.cluster][r])
+			}
+			sum.allocated[r] += b.allocated[r]
+			sum.idle[r] += b.idle[r]
+			sum.cost[r] += b.cost[r]
+		}
+	}
+	for i, at := range places {
+		if i > 0 && places[i-1].cluster == at.cluster {
+			continue
+		}
+		c.compare(fmt.Sprintf("cluster %q", at.cluster), clusters[at.cluster], residual[at.cluster])
+	}
+}
+
+// balances sums the rows and the nodes of a set by node.
+func (s *Set) balances() map[place]*balance {
+	of := map[place]*balance{}
+	at := func(p place) *balance {
+		b := of[p]
+		if b == nil {
+			b = &balance{}
+			of[p] = b
+		}
+		return b
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		b := at(place{n.Cluster, n.Name})
+		for r := range NumResources {
+			b.cost[r] += n.Cost[r]
+			b.idle[r] += n.Idle[r]
+		}
+	}
+	byID := map[idleKey]*balance{}
+	for row := range s.special {
+		key := idleKey{s.ids[Cluster][row], s.ids[NodeName][row]}
+		b := byID[key]
+		if b == nil {
+			b = at(place{s.dict.Text(key.cluster), s.dict.Text(key.node)})
+			byID[key] = b
+		}
+		for r := range NumResources {
+			b.allocated[r] += s.values[Cost.Of(r)][row] - s.values[CostIdle.Of(r)][row]
+		}
+	}
+	return of
+}
+
+// checkTotals verifies that all rows, with idle and less the residuals, cost what all nodes cost. Idle may have been left
+// out, given to a row of its own or shared: what is there of it must be all of it.
+func (s *Set) checkTotals(c *checker) {
+	var all balance
+	var residual, given [NumResources]float64
+	hasIdle := false
+	for i := range s.Nodes {
+		for r := range NumResources {
+			all.cost[r] += s.Nodes[i].Cost[r]
+			all.idle[r] += s.Nodes[i].Idle[r]
+		}
+	}
+	for _, r := range s.Residuals {
+		residual[r.Resource] += r.Cost
+	}
+	for r := range NumResources {
+		for row, kind := range s.special {
+			cost, shared := s.values[Cost.Of(r)][row], s.values[CostIdle.Of(r)][row]
+			if kind == Idle {
+				hasIdle = true
+				given[r] += cost
+				continue
+			}
+			hasIdle = hasIdle || shared > 0
+			given[r] += shared
+			all.allocated[r] += cost - shared
+		}
+	}
+	for r := range NumResources {
+		if hasIdle && differ(given[r], all.idle[r]) {
+			c.add("all nodes: %s idle in rows is %v, of the nodes %v", r, given[r], all.idle[r])
+		}
+	}
+	c.compare("all nodes", &all, residual)
+}
+
+// compare verifies that what was charged beyond cost is the residual.
+func (c *checker) compare(where string, b *balance, residual [NumResources]float64) {
+	for r := range NumResources {
+		if differ(b.allocated[r]+b.idle[r], b.cost[r]+residual[r]) {
+			c.add("%s: %s allocations of %v and idle of %v exceed the nodes' cost of %v by %v, the residual is %v", where, r, b.allocated[r], b.idle[r], b.cost[r], b.excess(r), residual[r])
+		}
+	}
+}
+
+// exceeds reports whether a is more than b beyond the tolerance. NaN is unknown and exceeds nothing.
+func exceeds(a, b float64) bool { return a-b > tolerance*max(math.Abs(a), math.Abs(b), tolerance) }
+
+// differ reports whether a and b differ beyond the tolerance.
+func differ(a, b float64) bool { return exceeds(a, b) || exceeds(b, a) }

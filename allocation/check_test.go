@@ -1,0 +1,97 @@
+package allocation_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// TestCheckFinds breaks a sound set in one way at a time: Check must say which.
+func TestCheckFinds(t *testing.T) {
+	cost := allocation.Cost.Of(allocation.CPU)
+	for name, tc := range map[string]struct {
+		spoil func(m *model)
+		want  string
+	}{
+		"infinite":        {func(m *model) { m.rows[0].Values[allocation.PVCost] = math.Inf(1) }, "pvCost is +Inf, not a finite amount of at least 0"},
+		"not a number":    {func(m *model) { m.rows[0].Values[allocation.SharedCost] = math.NaN() }, "sharedCost is NaN"},
+		"negative":        {func(m *model) { m.rows[0].Values[allocation.UsageHours.Of(allocation.RAM)] = -1 }, "ramUsageHours is -1"},
+		"before it":       {func(m *model) { m.rows[0].Start = testStart.Add(-time.Second) }, "not within the window"},
+		"after it":        {func(m *model) { m.rows[0].End = testStart.Add(2 * time.Hour) }, "not within the window"},
+		"ends first":      {func(m *model) { m.rows[0].Start, m.rows[0].End = m.rows[0].End, m.rows[0].Start }, "not within the window"},
+		"bounds":          {func(m *model) { m.rows[0].Values[allocation.UpperSeconds] = 0 }, "are no bounds of runningSeconds"},
+		"runs too long":   {func(m *model) { m.rows[0].Values[allocation.RunningSeconds] = 4000 }, "one container runs for 4000 s in a window of 1h0m0s"},
+		"idle in cost":    {func(m *model) { m.rows[0].Values[allocation.CostIdle.Of(allocation.CPU)] = 99 }, "cpuCostIdle is 99, more than the cost of"},
+		"lost on a node":  {func(m *model) { m.rows[row(m, "n1")].Values[cost] = 0 }, `cluster "c1" node "n1": cpu allocations of`},
+		"found on a node": {func(m *model) { m.rows[row(m, "n1")].Values[cost] += 9 }, `cluster "c1" node "n1": cpu allocations of`},
+		"a bit too much":  {func(m *model) { m.rows[row(m, "n1")].Values[cost] += 1e-7 }, `cluster "c1": cpu allocations of`},
+		"no residual":     {func(m *model) { m.residuals = nil }, `cluster "c1" node "": cpu allocations of`},
+		"negative idle":   {func(m *model) { m.nodes[0].Idle[allocation.GPU] = -1 }, `gpu idle is -1`},
+		"idle over cost":  {func(m *model) { m.nodes[0].Idle[allocation.GPU] = 1e6 }, `gpu idle is 1e+06 of a cost of`},
+		"node outside":    {func(m *model) { m.nodes[0].End = testStart.Add(2 * time.Hour) }, "lives from"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := randomModels(rand.New(rand.NewPCG(7, 8)), 1, 60)[0]
+			if err := m.set(allocation.NewDict()).Check(); err != nil {
+				t.Fatalf("sound set: %v", err)
+			}
+			tc.spoil(&m)
+			err := m.set(allocation.NewDict()).Check()
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+			if err != nil && !strings.HasPrefix(err.Error(), "check set of 2026-03-02T00:00:00Z,2026-03-02T01:00:00Z: ") {
+				t.Errorf("the set is not named: %v", err)
+			}
+		})
+	}
+}
+
+// row is the first row of cluster c1 on a node.
+func row(m *model, node string) int {
+	for i := range m.rows {
+		if m.rows[i].Text[allocation.Cluster] == "c1" && m.rows[i].Text[allocation.NodeName] == node && m.rows[i].Values[allocation.Cost.Of(allocation.CPU)] > 0.01 {
+			return i
+		}
+	}
+	panic("BUG: no row on " + node)
+}
+
+// TestCheckTotals verifies that a set made by passes is held to the nodes as a whole.
+func TestCheckTotals(t *testing.T) {
+	m := randomModels(rand.New(rand.NewPCG(7, 8)), 1, 60)[0]
+	for name, idle := range map[string]bool{"with idle": true, "without idle": false} {
+		t.Run(name, func(t *testing.T) {
+			s := apply(t, []*allocation.Set{m.set(allocation.NewDict())}, allocation.Options{Aggregate: keys(t, "namespace"), Idle: idle})[0]
+			nodes := s.Nodes
+			s.Nodes = append([]allocation.Node{}, nodes...)
+			s.Nodes[0].Cost[allocation.RAM]++
+			s.Nodes[0].Idle[allocation.RAM] += 0.5
+			err := s.Check()
+			for _, want := range []string{"all nodes: ram allocations of"} {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v, want %s", err, want)
+				}
+			}
+			if want := "all nodes: ram idle in rows is"; idle && !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+}
+
+// TestCheckIsBrief verifies that a set that is broken all over makes a short error.
+func TestCheckIsBrief(t *testing.T) {
+	m := randomModels(rand.New(rand.NewPCG(7, 8)), 1, 500)[0]
+	for i := range m.rows {
+		m.rows[i].Values[allocation.PVCost] = -1
+	}
+	err := m.set(allocation.NewDict()).Check()
+	if n := strings.Count(err.Error(), "\n") + 1; n != 10 {
+		t.Errorf("got %d lines, want 10:\n%v", n, err)
+	}
+}

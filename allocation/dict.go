@@ -1,0 +1,112 @@
+package allocation
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// ID names an interned string, list or map of a Dict. IDs are dense, so a table indexed by ID decides something once per
+// distinct value. 0 is the empty string, list and map: what an allocation lacks.
+type ID uint32
+
+// Pair is an entry of an interned map, a label or an annotation.
+type Pair struct{ Key, Value ID }
+
+// Dict interns the strings, lists of strings and string maps of sets. Sets that share a Dict compare ids. Adding is not
+// safe for concurrent use; reading is, once nothing is added any more.
+type Dict struct {
+	strs  []string
+	strID map[string]ID
+	lists table[ID]
+	pairs table[Pair]
+}
+
+// table interns slices of T by their bytes.
+type table[T any] struct {
+	rows [][]T
+	ids  map[string]ID
+}
+
+// NewDict returns an empty Dict.
+func NewDict() *Dict {
+	return &Dict{
+		strs: []string{""}, strID: map[string]ID{"": 0},
+		lists: table[ID]{rows: make([][]ID, 1), ids: map[string]ID{"": 0}},
+		pairs: table[Pair]{rows: make([][]Pair, 1), ids: map[string]ID{"": 0}},
+	}
+}
+
+// intern returns the id of row, keeping a copy where it is new. The row's bytes are its key.
+func (t *table[T]) intern(row []T) ID {
+	key, err := binary.Append(nil, binary.LittleEndian, row)
+	if err != nil {
+		panic("BUG: interned row of no fixed size: " + err.Error())
+	}
+	id, ok := t.ids[string(key)]
+	if !ok {
+		id = ID(len(t.rows))
+		t.rows, t.ids[string(key)] = append(t.rows, slices.Clone(row)), id
+	}
+	return id
+}
+
+// Add interns s.
+func (d *Dict) Add(s string) ID {
+	id, ok := d.strID[s]
+	if !ok {
+		s = strings.Clone(s)
+		id = ID(len(d.strs))
+		d.strs, d.strID[s] = append(d.strs, s), id
+	}
+	return id
+}
+
+// Find is the id of s and whether it is there.
+func (d *Dict) Find(s string) (ID, bool) {
+	id, ok := d.strID[s]
+	return id, ok
+}
+
+// AddList interns a list in the order given.
+func (d *Dict) AddList(list []string) ID {
+	ids := make([]ID, len(list))
+	for i, s := range list {
+		ids[i] = d.Add(s)
+	}
+	return d.lists.intern(ids)
+}
+
+// AddMap interns a map.
+func (d *Dict) AddMap(m map[string]string) ID {
+	pairs := make([]Pair, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		pairs = append(pairs, Pair{d.Add(k), d.Add(m[k])})
+	}
+	return d.pairs.intern(pairs)
+}
+
+// Text is the string of id.
+func (d *Dict) Text(id ID) string { return d.strs[id] }
+
+// List is the strings of the list id, in order. The slice must not be changed.
+func (d *Dict) List(id ID) []ID { return d.lists.rows[id] }
+
+// Map is the entries of the map id, sorted by key. The slice must not be changed.
+func (d *Dict) Map(id ID) []Pair { return d.pairs.rows[id] }
+
+// Lookup is the value of key in the map id, and whether it has it.
+func (d *Dict) Lookup(id, key ID) (ID, bool) {
+	for _, p := range d.pairs.rows[id] {
+		if p.Key == key {
+			return p.Value, true
+		}
+	}
+	return 0, false
+}
+
+// Sizes are the numbers of distinct strings, lists and maps: every ID is below its kind's number.
+func (d *Dict) Sizes() (strs, lists, maps int) {
+	return len(d.strs), len(d.lists.rows), len(d.pairs.rows)
+}

@@ -1,0 +1,13 @@
+package allocation
+
+import "errors"
+
+// Errors that callers tell apart, each wrapped with what, where and the remedy.
+var (
+	// ErrNoData says that the source answered and has nothing for the window.
+	ErrNoData = errors.New("no data")
+	// ErrUpstream says that the source could not be asked or did not answer.
+	ErrUpstream = errors.New("upstream failure")
+	// ErrBusy says that as many computations run and wait as are allowed: the same request may succeed later.
+	ErrBusy = errors.New("too many computations")
+)

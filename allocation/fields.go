@@ -1,0 +1,154 @@
+package allocation
+
+import "math"
+
+// Field is a number that an allocation is served with, derived from the stored columns.
+type Field struct {
+	Name string // as in the API, e.g. cpuCoreHours
+	Unit string // what it counts: cores, core-hours, bytes, byte-hours, devices, minutes, currency, ratio
+	Help string // one sentence
+	// Value is the field of a row. It is never NaN nor infinite.
+	Value func(s *Set, row int) float64
+}
+
+// Fields are the derived, served numbers of an allocation, in the order they are documented and sent. Averages are over
+// the row's Minutes and 0 where those are 0.
+func Fields() []Field {
+	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*Set).Minutes}}
+	fields = append(fields, resourceFields(CPU, [...]string{"cpuCores", "cpuCoreHours", "cpuCoreRequestAverage", "cpuCoreUsageAverage", "cpuCoreLimitAverage"}, "cores", "core-hours")...)
+	fields = append(fields, resourceFields(GPU, [...]string{"gpuCount", "gpuHours", "gpuRequestAverage", "gpuUsageAverage", "gpuLimitAverage"}, "devices", "device-hours")...)
+	fields = append(fields, networkFields()...)
+	fields = append(fields, storageFields()...)
+	fields = append(fields, resourceFields(RAM, [...]string{"ramBytes", "ramByteHours", "ramByteRequestAverage", "ramByteUsageAverage", "ramByteLimitAverage"}, "bytes", "byte-hours")...)
+	return append(fields, totalFields()...)
+}
+
+// resourceFields are the fields of a resource; names are those of the amount, its hours, and the averages requested, used
+// and allowed.
+func resourceFields(r Resource, names [5]string, unit, hours string) []Field {
+	name := r.String()
+	fields := []Field{
+		{names[0], unit, "Average " + unit + " allocated while running.", average(Hours.Of(r))},
+		{names[2], unit, "Average " + unit + " requested while running.", average(RequestHours.Of(r))},
+		{names[3], unit, "Average " + unit + " used while running.", average(UsageHours.Of(r))},
+		{names[4], unit, "Average limit in " + unit + " while running.", average(LimitHours.Of(r))},
+		{names[1], hours, "Cumulative " + hours + " allocated.", sum(Hours.Of(r))},
+		{name + "Cost", "currency", "Cumulative cost of the " + hours + " allocated.", sum(Cost.Of(r))},
+		{name + "CostAdjustment", "currency", "What reconciliation with the bill adds to " + name + "Cost.", sum(Adjustment.Of(r))},
+		{name + "CostIdle", "currency", "The part of " + name + "Cost that shared idle put there.", sum(CostIdle.Of(r))},
+		{name + "Efficiency", "ratio", "What was used of what was requested; may exceed 1.", func(s *Set, row int) float64 { return s.Efficiency(r, row) }},
+	}
+	if r == GPU { // has no limit other than its request
+		fields = append(fields[:3], fields[4:]...)
+	}
+	return fields
+}
+
+func networkFields() []Field {
+	return []Field{
+		{"networkTransferBytes", "bytes", "Bytes sent.", sum(NetworkTransferBytes)},
+		{"networkReceiveBytes", "bytes", "Bytes received.", sum(NetworkReceiveBytes)},
+		{"networkCost", "currency", "Cumulative cost of network usage: that between zones, between regions and to the internet.", sum(NetworkCrossZoneCost, NetworkCrossRegionCost, NetworkInternetCost)},
+		{"networkCrossZoneCost", "currency", "Cumulative cost of traffic to other zones.", sum(NetworkCrossZoneCost)},
+		{"networkCrossRegionCost", "currency", "Cumulative cost of traffic to other regions.", sum(NetworkCrossRegionCost)},
+		{"networkInternetCost", "currency", "Cumulative cost of traffic to the internet.", sum(NetworkInternetCost)},
+		{"networkCostAdjustment", "currency", "What reconciliation with the bill adds to networkCost.", sum(NetworkCostAdjustment)},
+	}
+}
+
+func storageFields() []Field {
+	return []Field{
+		{"loadBalancerCost", "currency", "Cumulative cost of load balancers.", sum(LoadBalancerCost)},
+		{"loadBalancerCostAdjustment", "currency", "What reconciliation with the bill adds to loadBalancerCost.", sum(LoadBalancerCostAdjustment)},
+		{"pvBytes", "bytes", "Average bytes of persistent volumes allocated while running.", average(PVByteHours)},
+		{"pvByteHours", "byte-hours", "Cumulative byte-hours of persistent volumes allocated.", sum(PVByteHours)},
+		{"pvCost", "currency", "Cumulative cost of persistent volumes.", sum(PVCost)},
+		{"pvCostAdjustment", "currency", "What reconciliation with the bill adds to pvCost.", sum(PVCostAdjustment)},
+	}
+}
+
+func totalFields() []Field {
+	return []Field{
+		{"sharedCost", "currency", "Cumulative cost of shared resources.", sum(SharedCost)},
+		{"externalCost", "currency", "Cumulative cost of external resources.", sum(ExternalCost)},
+		{"totalCost", "currency", "All costs and adjustments.", func(s *Set, row int) float64 { return finite(s.TotalCost(row)) }},
+		{"totalEfficiency", "ratio", "Mean of cpuEfficiency and ramEfficiency, weighted by their costs.", (*Set).TotalEfficiency},
+	}
+}
+
+// sum is the field that adds up columns.
+func sum(columns ...Column) func(*Set, int) float64 {
+	if len(columns) == 1 {
+		c := columns[0]
+		return func(s *Set, row int) float64 { return finite(s.values[c][row]) }
+	}
+	return func(s *Set, row int) float64 {
+		total := 0.0
+		for _, c := range columns {
+			total += s.values[c][row]
+		}
+		return finite(total)
+	}
+}
+
+// average is the field that divides a column of amount × hours by the hours of the row.
+func average(c Column) func(*Set, int) float64 {
+	return func(s *Set, row int) float64 {
+		minutes := s.Minutes(row)
+		if minutes <= 0 {
+			return 0
+		}
+		return finite(s.values[c][row] / (minutes / 60))
+	}
+}
+
+// finite is v, or 0 where it is no number.
+func finite(v float64) float64 {
+	if v-v != 0 {
+		return 0
+	}
+	return v
+}
+
+// Efficiency is usage over request of a resource in a row. Without a request it is 1 where something was used and cost
+// something, else 0.
+func (s *Set) Efficiency(r Resource, row int) float64 {
+	request, usage := s.values[RequestHours.Of(r)][row], s.values[UsageHours.Of(r)][row]
+	switch {
+	case request > 0:
+		return finite(usage / request)
+	case usage > 0 && s.adjusted(r, row) > 0:
+		return 1
+	}
+	return 0
+}
+
+// TotalEfficiency is the mean of the efficiencies of CPU and RAM in a row, weighted by their costs including
+// adjustments; 0 where those are 0.
+func (s *Set) TotalEfficiency(row int) float64 {
+	cpu, ram := s.adjusted(CPU, row), s.adjusted(RAM, row)
+	if cpu+ram <= 0 {
+		return 0
+	}
+	return finite((s.Efficiency(CPU, row)*cpu + s.Efficiency(RAM, row)*ram) / (cpu + ram))
+}
+
+// adjusted is the cost of a resource in a row, adjustment included.
+func (s *Set) adjusted(r Resource, row int) float64 {
+	return s.values[Cost.Of(r)][row] + s.values[Adjustment.Of(r)][row]
+}
+
+// ErrorBounds are the factors between which the counted running time and request cost of a row lie relative to the true
+// ones (SEMANTICS §2), weighted by time in merged rows. upper is NaN where it is unknown; ok is false for rows that no
+// running time was counted for, such as idle.
+func (s *Set) ErrorBounds(row int) (lower, upper float64, ok bool) {
+	running := s.values[RunningSeconds][row]
+	if running <= 0 {
+		return 0, math.NaN(), false
+	}
+	lower, upper = s.values[LowerSeconds][row]/running, s.values[UpperSeconds][row]/running
+	if math.IsInf(upper, 0) {
+		upper = math.NaN()
+	}
+	return finite(lower), upper, true
+}

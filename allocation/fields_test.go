@@ -1,0 +1,139 @@
+package allocation_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// oneRow is a set of one row of an hour with the values given.
+func oneRow(minutes int, values map[allocation.Column]float64) *allocation.Set {
+	s := allocation.NewSet(allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}, allocation.NewDict())
+	r := allocation.Row{Start: testStart, End: testStart.Add(time.Duration(minutes) * time.Minute)}
+	r.Values[allocation.RunningSeconds] = float64(minutes) * 60
+	for c, v := range values {
+		r.Values[c] = v
+	}
+	s.Append(&r)
+	return s
+}
+
+func field(t *testing.T, name string) allocation.Field {
+	t.Helper()
+	fields := allocation.Fields()
+	i := slices.IndexFunc(fields, func(f allocation.Field) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("no field %s", name)
+	}
+	return fields[i]
+}
+
+// TestFieldNames holds the fields to those that SHAPES §2 lists.
+func TestFieldNames(t *testing.T) {
+	want := strings.Fields(`minutes
+		cpuCores cpuCoreRequestAverage cpuCoreUsageAverage cpuCoreLimitAverage cpuCoreHours cpuCost cpuCostAdjustment cpuCostIdle cpuEfficiency
+		gpuCount gpuRequestAverage gpuUsageAverage gpuHours gpuCost gpuCostAdjustment gpuCostIdle gpuEfficiency
+		networkTransferBytes networkReceiveBytes networkCost networkCrossZoneCost networkCrossRegionCost networkInternetCost networkCostAdjustment
+		loadBalancerCost loadBalancerCostAdjustment pvBytes pvByteHours pvCost pvCostAdjustment
+		ramBytes ramByteRequestAverage ramByteUsageAverage ramByteLimitAverage ramByteHours ramCost ramCostAdjustment ramCostIdle ramEfficiency
+		sharedCost externalCost totalCost totalEfficiency`)
+	var got []string
+	for _, f := range allocation.Fields() {
+		got = append(got, f.Name)
+		if f.Unit == "" || !strings.HasSuffix(f.Help, ".") {
+			t.Errorf("%s: unit %q, help %q: want a unit and a sentence", f.Name, f.Unit, f.Help)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
+
+func TestFieldValues(t *testing.T) {
+	const cpu, ram, gpu = allocation.CPU, allocation.RAM, allocation.GPU
+	type values = map[allocation.Column]float64
+	request, usage, cost := allocation.RequestHours, allocation.UsageHours, allocation.Cost
+	for name, tc := range map[string]struct {
+		minutes int
+		values  values
+		field   string
+		want    float64
+	}{
+		"average over minutes":         {30, values{allocation.Hours.Of(cpu): 1}, "cpuCores", 2},
+		"average over nothing":         {0, values{allocation.Hours.Of(cpu): 1}, "cpuCores", 0},
+		"sum":                          {30, values{allocation.Hours.Of(ram): 5}, "ramByteHours", 5},
+		"efficiency":                   {60, values{request.Of(cpu): 2, usage.Of(cpu): 3}, "cpuEfficiency", 1.5},
+		"efficiency unused":            {60, values{request.Of(cpu): 2}, "cpuEfficiency", 0},
+		"efficiency without request":   {60, values{usage.Of(ram): 3, cost.Of(ram): 1}, "ramEfficiency", 1},
+		"efficiency for nothing":       {60, values{usage.Of(ram): 3}, "ramEfficiency", 0},
+		"efficiency of credit":         {60, values{usage.Of(gpu): 3, cost.Of(gpu): 1, allocation.Adjustment.Of(gpu): -1}, "gpuEfficiency", 0},
+		"efficiency beyond floats":     {60, values{request.Of(cpu): math.SmallestNonzeroFloat64, usage.Of(cpu): math.MaxFloat64}, "cpuEfficiency", 0},
+		"no number":                    {60, values{cost.Of(cpu): math.NaN()}, "cpuCost", 0},
+		"network":                      {60, values{allocation.NetworkCrossZoneCost: 1, allocation.NetworkInternetCost: 2, allocation.NetworkCostAdjustment: 9}, "networkCost", 3},
+		"total":                        {60, values{cost.Of(cpu): 1, allocation.Adjustment.Of(cpu): -0.5, allocation.CostIdle.Of(cpu): 0.25, allocation.SharedCost: 2}, "totalCost", 2.5},
+		"total efficiency":             {60, values{request.Of(cpu): 2, usage.Of(cpu): 1, cost.Of(cpu): 3, request.Of(ram): 1, usage.Of(ram): 1, cost.Of(ram): 1}, "totalEfficiency", 0.625},
+		"total efficiency of no cost":  {60, values{request.Of(cpu): 2, usage.Of(cpu): 1}, "totalEfficiency", 0},
+		"total efficiency of a credit": {60, values{request.Of(cpu): 2, usage.Of(cpu): 1, allocation.Adjustment.Of(cpu): -1}, "totalEfficiency", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := field(t, tc.field).Value(oneRow(tc.minutes, tc.values), 0); got != tc.want {
+				t.Errorf("%s = %v, want %v", tc.field, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestSpecExample holds averages and efficiencies to the worked example of Kubecost's documentation, which rounds what it
+// shows to six decimals: the small cost of its memory leaves five digits of the total efficiency.
+func TestSpecExample(t *testing.T) {
+	const hours = 10.0
+	s := oneRow(600, map[allocation.Column]float64{
+		allocation.Hours.Of(allocation.CPU):        2.00399,
+		allocation.RequestHours.Of(allocation.CPU): 0.2 * hours,
+		allocation.UsageHours.Of(allocation.CPU):   0.004317 * hours,
+		allocation.Cost.Of(allocation.CPU):         0.044344,
+		allocation.Hours.Of(allocation.RAM):        597910873.876871,
+		allocation.RequestHours.Of(allocation.RAM): 57671680 * hours,
+		allocation.UsageHours.Of(allocation.RAM):   52687168.319468 * hours,
+		allocation.Cost.Of(allocation.RAM):         0.001652,
+		allocation.PVByteHours:                     114532461226.66667,
+		allocation.PVCost:                          0.005845,
+		allocation.NetworkInternetCost:             0.000013,
+	})
+	for name, want := range map[string]float64{
+		"minutes": 600, "cpuCores": 0.200399, "cpuEfficiency": 0.021583, "pvBytes": 11453246122.666668, "ramBytes": 59791087.387687,
+		"ramEfficiency": 0.913571, "totalCost": 0.051853, "totalEfficiency": 0.053611,
+	} {
+		if got := field(t, name).Value(s, 0); math.Abs(got-want) > 1.1e-5*max(1, want) {
+			t.Errorf("%s = %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestErrorBounds(t *testing.T) {
+	type values = map[allocation.Column]float64
+	for name, tc := range map[string]struct {
+		minutes      int
+		values       values
+		lower, upper float64
+		ok           bool
+	}{
+		"counted":     {1, values{allocation.LowerSeconds: 30, allocation.UpperSeconds: 90}, 0.5, 1.5, true},
+		"unknown":     {1, values{allocation.LowerSeconds: 30, allocation.UpperSeconds: math.NaN()}, 0.5, math.NaN(), true},
+		"infinite":    {1, values{allocation.LowerSeconds: 30, allocation.UpperSeconds: math.Inf(1)}, 0.5, math.NaN(), true},
+		"not counted": {0, nil, 0, math.NaN(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lower, upper, ok := oneRow(tc.minutes, tc.values).ErrorBounds(0)
+			if lower != tc.lower || ok != tc.ok || upper != tc.upper && !(math.IsNaN(upper) && math.IsNaN(tc.upper)) {
+				t.Errorf("got %v, %v, %v, want %v, %v, %v", lower, upper, ok, tc.lower, tc.upper, tc.ok)
+			}
+		})
+	}
+}

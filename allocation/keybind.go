@@ -1,0 +1,166 @@
+package allocation
+
+import (
+	"slices"
+	"strings"
+)
+
+// boundKey is a Key over the rows of a set: the columns of ids that decide it, and how they read.
+type boundKey struct {
+	dict   *Dict
+	kind   keyKind
+	cols   [][]ID
+	prefix string // before the value, such as `app=`
+	raw    bool   // as it is, not a cluster's id
+}
+
+// bind prepares k for the rows of s.
+func (k Key) bind(s *Set, labelValue bool) boundKey {
+	b := boundKey{dict: s.dict, kind: k.kind, raw: k.property != Cluster}
+	switch k.kind {
+	case keyProperty:
+		b.cols = [][]ID{s.ids[k.property]}
+	case keyController:
+		b.cols = [][]ID{s.ids[ControllerKind], s.ids[Controller]}
+	case keyWorkload:
+		b.cols = [][]ID{s.controllersOf(k.name)}
+	case keyService:
+		b.cols = [][]ID{s.firstServices()}
+	case keyLabel, keyAnnotation:
+		b.cols = [][]ID{s.lookup(k.property, k.name)}
+		if !labelValue {
+			b.prefix = Sanitize(k.name) + "="
+		}
+	case keyAlias:
+		values, annotations := s.lookup(Labels, k.name), s.lookup(Annotations, k.name)
+		for i, v := range values {
+			if v == 0 {
+				values[i] = annotations[i]
+			}
+		}
+		b.cols = [][]ID{values}
+	case keyAll:
+	}
+	return b
+}
+
+// appendName appends the key's part of a row's name to dst. fill names what is missing.
+func (b *boundKey) appendName(dst []byte, row int, fill bool) []byte {
+	if b.kind == keyAll {
+		return dst
+	}
+	id := b.cols[len(b.cols)-1][row]
+	if id == 0 {
+		if fill {
+			dst = append(dst, UnallocatedName...)
+		}
+		return dst
+	}
+	if b.kind == keyController {
+		if kind := b.cols[0][row]; kind != 0 {
+			dst = append(append(dst, b.dict.Text(kind)...), ':')
+		}
+	}
+	if !b.raw {
+		return appendCluster(dst, b.dict.Text(id))
+	}
+	return append(append(dst, b.prefix...), b.dict.Text(id)...)
+}
+
+// appendCluster appends the id of a cluster as it stands in names: clients count the parts between slashes, and an id
+// such as an ARN must not add to them.
+func appendCluster(dst []byte, id string) []byte {
+	at := len(dst)
+	dst = append(dst, id...)
+	for i, c := range dst[at:] {
+		if c == '/' || c == ':' {
+			dst[at+i] = '_'
+		}
+	}
+	return dst
+}
+
+// controllersOf is the controllers of one kind, 0 for rows that have another or none.
+func (s *Set) controllersOf(kind string) []ID {
+	ids := make([]ID, s.Len())
+	want, ok := s.dict.Find(kind)
+	if !ok {
+		return ids
+	}
+	for i, k := range s.ids[ControllerKind] {
+		if k == want {
+			ids[i] = s.ids[Controller][i]
+		}
+	}
+	return ids
+}
+
+// firstServices is the first service in sorted order of each row: one behind several counts once.
+func (s *Set) firstServices() []ID {
+	_, lists, _ := s.dict.Sizes()
+	return mapIDs(s.ids[Services], lists, func(list ID) ID {
+		ids := s.dict.List(list)
+		if len(ids) == 0 {
+			return 0
+		}
+		return slices.MinFunc(ids, func(a, b ID) int { return strings.Compare(s.dict.Text(a), s.dict.Text(b)) })
+	})
+}
+
+// lookup is the value of a label or annotation in each row, 0 where it is missing or empty.
+func (s *Set) lookup(p Property, name string) []ID {
+	_, _, maps := s.dict.Sizes()
+	find := s.dict.finder(name)
+	return mapIDs(s.ids[p], maps, find)
+}
+
+// mapIDs is f of each id, which is asked once per distinct id below n.
+func mapIDs(ids []ID, n int, f func(ID) ID) []ID {
+	const unknown = ^ID(0)
+	table, out := slices.Repeat([]ID{unknown}, n), make([]ID, len(ids))
+	for i, id := range ids {
+		if table[id] == unknown {
+			table[id] = f(id)
+		}
+		out[i] = table[id]
+	}
+	return out
+}
+
+// finder returns a function that gives the value of a label or annotation in an interned map, 0 where it has none. The key
+// is the name as given, else its sanitized form, else the first key that is sanitized to the same.
+func (d *Dict) finder(name string) func(ID) ID {
+	clean := Sanitize(name)
+	exact, hasExact := d.Find(name)
+	alike := map[ID]bool{}
+	return func(m ID) ID {
+		if hasExact {
+			if v, ok := d.Lookup(m, exact); ok {
+				return v
+			}
+		}
+		found := ID(0)
+		for _, p := range d.Map(m) {
+			same, known := alike[p.Key]
+			if !known {
+				same = Sanitize(d.Text(p.Key)) == clean
+				alike[p.Key] = same
+			}
+			if same && (found == 0 || d.Text(p.Key) == clean) {
+				found = p.Value
+			}
+		}
+		return found
+	}
+}
+
+// Sanitize is the name of a label as Prometheus can hold it: every byte of s other than letters, digits and underscores
+// becomes an underscore.
+func Sanitize(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, s)
+}

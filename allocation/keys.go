@@ -1,0 +1,193 @@
+package allocation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// LabelMapping says which labels the aliases department, environment, owner, product and team stand for. An alias with
+// several labels gives several parts of a name. Aliases are in lower case.
+type LabelMapping map[string][]string
+
+// DefaultLabelMapping is what the aliases stand for where nothing else is configured.
+func DefaultLabelMapping() LabelMapping {
+	return LabelMapping{
+		"department": {"department"}, "environment": {"env"}, "owner": {"owner"}, "product": {"app"}, "team": {"team"},
+	}
+}
+
+// keyKind is how a key finds its value in a row.
+type keyKind uint8
+
+const (
+	keyProperty   keyKind = iota // a string property
+	keyController                // kind:name, the bare name where the kind is unknown
+	keyWorkload                  // the name of controllers of one kind
+	keyService                   // the first service in sorted order
+	keyLabel                     // the value of a label
+	keyAnnotation                // the value of an annotation
+	keyAlias                     // the value of a label, else of the annotation of that name
+	keyAll                       // nothing: everything is one row
+)
+
+// keyField describes a field that rows can be aggregated by.
+type keyField struct {
+	name     string // one that ends in a colon takes a name
+	kind     keyKind
+	property Property
+}
+
+// keyFields are all of them, in the order of the documentation.
+var keyFields = []keyField{
+	{"cluster", keyProperty, Cluster},
+	{"node", keyProperty, NodeName},
+	{"namespace", keyProperty, Namespace},
+	{"controllerKind", keyProperty, ControllerKind},
+	{"controller", keyController, Controller},
+	{"deployment", keyWorkload, Controller},
+	{"statefulset", keyWorkload, Controller},
+	{"daemonset", keyWorkload, Controller},
+	{"job", keyWorkload, Controller},
+	{"service", keyService, Services},
+	{"pod", keyProperty, Pod},
+	{"container", keyProperty, Container},
+	{"all", keyAll, 0},
+	{"department", keyAlias, Labels},
+	{"environment", keyAlias, Labels},
+	{"owner", keyAlias, Labels},
+	{"product", keyAlias, Labels},
+	{"team", keyAlias, Labels},
+	{"label:", keyLabel, Labels},
+	{"annotation:", keyAnnotation, Annotations},
+}
+
+// KeyNames are the fields that ParseKeys knows, in the order of the documentation; label and annotation take a name after
+// their colon.
+func KeyNames() []string {
+	names := make([]string, len(keyFields))
+	for i := range keyFields {
+		names[i] = keyFields[i].name
+		if strings.HasSuffix(names[i], ":") {
+			names[i] += "<name>"
+		}
+	}
+	return names
+}
+
+// Key is a field that rows are aggregated by; ParseKeys makes it. Its zero value is the cluster.
+type Key struct {
+	kind     keyKind
+	property Property
+	field    string // as documented, without a colon
+	name     string // of the label or annotation, as given; the controller kind of a keyWorkload
+}
+
+// String is the key as ParseKeys reads it; an alias gives the alias.
+func (k Key) String() string {
+	if k.kind == keyLabel || k.kind == keyAnnotation {
+		return k.field + ":" + k.name
+	}
+	return k.field
+}
+
+// unaggregated are the keys of a set that is not aggregated: cluster/node/namespace/pod/container.
+func unaggregated() []Key {
+	keys := make([]Key, 0, 5)
+	for _, p := range [...]Property{Cluster, NodeName, Namespace, Pod, Container} {
+		keys = append(keys, Key{kind: keyProperty, property: p, field: p.String()})
+	}
+	return keys
+}
+
+// ParseKeys reads a comma-separated list of fields, such as `namespace,label:app`. Case does not matter in the names of
+// fields, it does in those of labels and annotations. mapping says what aliases stand for; nil is the default mapping. An
+// empty list gives no keys: the set stays as it is, one row a container. An unknown field is an error that names it,
+// what may have been meant, and all there are.
+func ParseKeys(aggregate string, mapping LabelMapping) ([]Key, error) {
+	if strings.TrimSpace(aggregate) == "" {
+		return nil, nil
+	}
+	if mapping == nil {
+		mapping = DefaultLabelMapping()
+	}
+	var keys []Key
+	for i, item := range strings.Split(aggregate, ",") {
+		got, err := parseKey(strings.TrimSpace(item), mapping)
+		if err != nil {
+			return nil, fmt.Errorf("parse aggregate %q: field %d: %w", aggregate, i+1, err)
+		}
+		keys = append(keys, got...)
+	}
+	return keys, nil
+}
+
+func parseKey(item string, mapping LabelMapping) ([]Key, error) {
+	head, name, named := strings.Cut(item, ":")
+	field := strings.ToLower(strings.TrimSpace(head))
+	if named {
+		field += ":"
+	}
+	i := slices.IndexFunc(keyFields, func(f keyField) bool { return strings.EqualFold(f.name, field) })
+	if i < 0 {
+		return nil, unknownKey(item, field)
+	}
+	f := keyFields[i]
+	key := Key{kind: f.kind, property: f.property, field: strings.TrimSuffix(f.name, ":"), name: strings.TrimSpace(name)}
+	switch f.kind {
+	case keyWorkload:
+		key.name = field
+	case keyLabel, keyAnnotation:
+		if key.name == "" {
+			return nil, fmt.Errorf("%q lacks a name: write %sapp", item, f.name)
+		}
+	case keyAlias:
+		labels := mapping[field]
+		if len(labels) == 0 {
+			return nil, fmt.Errorf("%q stands for no label: map it to one in the configuration", item)
+		}
+		keys := make([]Key, len(labels))
+		for i, label := range labels {
+			keys[i] = key
+			keys[i].name = label
+		}
+		return keys, nil
+	case keyProperty, keyController, keyService, keyAll:
+	}
+	return []Key{key}, nil
+}
+
+// unknownKey is the error for a field that there is not.
+func unknownKey(item, field string) error {
+	if item == "" {
+		return fmt.Errorf("it is empty: remove the comma, or use one of %s", strings.Join(KeyNames(), ", "))
+	}
+	hint, best := "", 1+len(field)/3
+	for i, f := range keyFields {
+		d := distance(strings.TrimSuffix(field, ":"), strings.TrimSuffix(strings.ToLower(f.name), ":"))
+		if d <= best && (hint == "" || d < best) {
+			hint, best = fmt.Sprintf(" (did you mean %q?)", KeyNames()[i]), d
+		}
+	}
+	return fmt.Errorf("unknown field %q%s: use one of %s", item, hint, strings.Join(KeyNames(), ", "))
+}
+
+// distance is the Levenshtein distance of two words in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			next := min(row[j]+1, row[j+1]+1, diagonal+1)
+			if a[i] == b[j] {
+				next = min(next, diagonal)
+			}
+			diagonal, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}

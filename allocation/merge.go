@@ -1,0 +1,214 @@
+package allocation
+
+import (
+	"maps"
+	"slices"
+)
+
+// merged says what a row was made of.
+type merged uint8
+
+const (
+	oneRow      merged = iota // a row as it was built: one container in one set
+	oneInstance               // one container, from several sets
+	several                   // different containers
+)
+
+// instance are the properties that tell containers apart.
+var instance = [...]Property{Cluster, Namespace, Pod, PodUID, Container}
+
+// part is rows to be merged: group is the new row of each, or the number of groups for a row that is dropped.
+type part struct {
+	set   *Set
+	group []int32
+}
+
+// merge fills the empty set s with a row for each name, merged from the rows of the parts in their order. metadata keeps
+// the labels and annotations that all have in common.
+func (s *Set) merge(parts []part, names []string, metadata bool) {
+	n := len(names)
+	s.names = names
+	s.mergeValues(parts, n)
+	s.mergeTimes(parts, n)
+	var differ [NumProperties][]bool
+	for p := range NumProperties {
+		s.ids[p], differ[p] = mergeIDs(parts, p, n)
+	}
+	s.mergeKinds(parts, n, &differ)
+	s.mergeMetadata(parts, n, &differ, metadata)
+}
+
+// mergeValues sums the columns, a column at a time; maxima are kept.
+func (s *Set) mergeValues(parts []part, n int) {
+	slab := make([]float64, int(NumColumns)*(n+1))
+	for c := range s.values {
+		// One more for the dropped rows saves a branch a value.
+		dst := slab[c*(n+1) : (c+1)*(n+1)]
+		for _, p := range parts {
+			src := p.set.values[c][:len(p.group)]
+			if columns[c].max {
+				for i, g := range p.group {
+					dst[g] = max(dst[g], src[i])
+				}
+				continue
+			}
+			for i, g := range p.group {
+				dst[g] += src[i]
+			}
+		}
+		s.values[c] = dst[:n:n]
+	}
+}
+
+// mergeTimes makes each row last from the first start to the last end of what it was merged from.
+func (s *Set) mergeTimes(parts []part, n int) {
+	s.start, s.end = make([]int64, n+1), make([]int64, n+1)
+	seen := make([]bool, n+1)
+	for _, p := range parts {
+		for i, g := range p.group {
+			start, end := p.set.start[i], p.set.end[i]
+			if seen[g] {
+				start, end = min(start, s.start[g]), max(end, s.end[g])
+			}
+			s.start[g], s.end[g], seen[g] = start, end, true
+		}
+	}
+	s.start, s.end = s.start[:n:n], s.end[:n:n]
+}
+
+// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do.
+func mergeIDs(parts []part, p Property, n int) (ids []ID, differ []bool) {
+	ids, differ = make([]ID, n+1), make([]bool, n+1)
+	seen := make([]bool, n+1)
+	for _, part := range parts {
+		src := part.set.ids[p][:len(part.group)]
+		for i, g := range part.group {
+			if !seen[g] {
+				ids[g], seen[g] = src[i], true
+			} else if ids[g] != src[i] {
+				differ[g] = true
+			}
+		}
+	}
+	for g, d := range differ {
+		if d {
+			ids[g] = 0
+		}
+	}
+	return ids[:n:n], differ[:n:n]
+}
+
+// mergeKinds finds out what each row was made of, and its kind: idle only merges with idle, what volumes nobody mounts
+// cost may join workloads.
+func (s *Set) mergeKinds(parts []part, n int, differ *[NumProperties][]bool) {
+	s.special, s.merged = make([]Special, n+1), make([]merged, n+1)
+	members := make([]int32, n+1)
+	for _, p := range parts {
+		for i, g := range p.group {
+			if members[g] == 0 {
+				s.special[g] = p.set.special[i]
+			} else if s.special[g] != p.set.special[i] {
+				s.special[g] = Workload
+			}
+			s.merged[g] = max(s.merged[g], p.set.merged[i])
+			members[g]++
+		}
+	}
+	s.special, s.merged = s.special[:n:n], s.merged[:n:n]
+	for g := range n {
+		if members[g] > 1 {
+			s.merged[g] = max(s.merged[g], oneInstance)
+			if s.special[g] != Workload || slices.ContainsFunc(instance[:], func(p Property) bool { return differ[p][g] }) {
+				s.merged[g] = several
+			}
+		}
+	}
+}
+
+// mergeMetadata settles the properties that do not simply stay where they agree, for rows of several containers.
+func (s *Set) mergeMetadata(parts []part, n int, differ *[NumProperties][]bool, keep bool) {
+	var common [2][]ID
+	if keep {
+		common = [2][]ID{commonPairs(s.dict, parts, Labels, n), commonPairs(s.dict, parts, Annotations, n)}
+	}
+	newest := [2][]ID{anyIDs(parts, NamespaceLabels, n), anyIDs(parts, NamespaceAnnotations, n)}
+	for g := range n {
+		if s.merged[g] != several {
+			continue
+		}
+		agree := !differ[Namespace][g] && !differ[Cluster][g]
+		s.ids[Services][g] = 0
+		for k, p := range [...]Property{Labels, Annotations} {
+			s.ids[p][g] = 0
+			if keep && agree {
+				s.ids[p][g] = common[k][g]
+			}
+		}
+		for k, p := range [...]Property{NamespaceLabels, NamespaceAnnotations} {
+			s.ids[p][g] = 0
+			if agree {
+				s.ids[p][g] = newest[k][g]
+			}
+		}
+	}
+}
+
+// anyIDs is the last id of a property that any member of a group has: what a namespace is labeled may change, and the
+// later set is right.
+func anyIDs(parts []part, p Property, n int) []ID {
+	ids := make([]ID, n+1)
+	for _, part := range parts {
+		for i, g := range part.group {
+			if id := part.set.ids[p][i]; id != 0 {
+				ids[g] = id
+			}
+		}
+	}
+	return ids[:n]
+}
+
+// commonPairs is the map of what all members of a group have in common; rows of volumes that nobody mounts do not count.
+// New maps are added to dict.
+func commonPairs(dict *Dict, parts []part, p Property, n int) []ID {
+	ids, seen := make([]ID, n+1), make([]bool, n+1)
+	known := map[[2]ID]ID{}
+	for _, part := range parts {
+		for i, g := range part.group {
+			id := part.set.ids[p][i]
+			switch {
+			case part.set.special[i] == Unmounted || seen[g] && ids[g] == id:
+			case !seen[g]:
+				ids[g], seen[g] = id, true
+			default:
+				pair := [2]ID{ids[g], id}
+				both, ok := known[pair]
+				if !ok {
+					both = dict.intersect(ids[g], id)
+					known[pair] = both
+				}
+				ids[g] = both
+			}
+		}
+	}
+	return ids[:n]
+}
+
+// intersect is the map of the pairs that the maps a and b both have.
+func (d *Dict) intersect(a, b ID) ID {
+	var both []Pair
+	for _, p := range d.Map(a) {
+		if v, ok := d.Lookup(b, p.Key); ok && v == p.Value {
+			both = append(both, p)
+		}
+	}
+	return d.pairs.intern(both)
+}
+
+// clone is a Dict with all that d holds, under the same ids; adding to it leaves d alone.
+func (d *Dict) clone() *Dict {
+	return &Dict{
+		strs: slices.Clone(d.strs), strID: maps.Clone(d.strID),
+		lists: table[ID]{rows: slices.Clone(d.lists.rows), ids: maps.Clone(d.lists.ids)},
+		pairs: table[Pair]{rows: slices.Clone(d.pairs.rows), ids: maps.Clone(d.pairs.ids)},
+	}
+}

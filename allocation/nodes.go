@@ -1,0 +1,225 @@
+package allocation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// node is one node by name.
+type node struct {
+	nodeKey
+	seen        timeline.Steps // kube_node_info
+	providerID  latest[Symbol]
+	priceLabels latest[nodePriceLabels]
+	labels      latest[map[string]string]
+	created     timeline.Steps
+	spot        latest[bool]
+	capacity    [NumResources]ranked
+	priced      [NumResources]ranked
+
+	life    timeline.Intervals
+	bridged timeline.Intervals           // parts of life in which it was not seen
+	amount  [NumResources]timeline.Steps // capacity, alternatives resolved
+	price   [NumResources]timeline.Steps // per price unit and hour, alternatives resolved; rate where it is empty
+	rate    NodeRates
+	load    [NumResources]*load
+	outside [][NumResources]float64 // a set: cost allocated outside of life
+	over    [][NumResources]float64 // a set: cost taken off because the node was overcommitted
+}
+
+// nodePriceLabels are what OpenCost's price metrics know of a node.
+type nodePriceLabels struct{ instanceType, region, arch, providerID string }
+
+func (b *Builder) nodeOf(s *seen) *node {
+	key := nodeKey{s.key[0], s.key[1]}
+	n, ok := b.nodes[key]
+	if !ok {
+		n = &node{nodeKey: key}
+		b.nodes[key] = n
+	}
+	return n
+}
+
+func (b *Builder) addNode(s *seen) error {
+	n := b.nodeOf(s)
+	n.seen = timeline.Max(n.seen, b.sampling.Steps(s.p))
+	if s.key[2] != none {
+		n.providerID.set(s.key[2], s.p.Last())
+	}
+	return nil
+}
+
+func (b *Builder) addNodeLabels(s *seen) error {
+	b.nodeOf(s).labels.set(s.tailMap(), s.p.Last())
+	return nil
+}
+
+func (b *Builder) addNodeCreated(s *seen) error {
+	n := b.nodeOf(s)
+	n.created = timeline.Max(n.created, b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addNodeCapacity(s *seen) error {
+	b.nodeOf(s).capacity[s.Resource].add(s.Rank, b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addNodePrice(s *seen) error {
+	n := b.nodeOf(s)
+	n.priced[s.Resource].add(s.Rank, b.sampling.Steps(s.p))
+	n.priceLabels.set(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, s.p.Last())
+	return nil
+}
+
+func (b *Builder) addNodeSpot(s *seen) error {
+	if v, ok := s.last(); ok {
+		b.nodeOf(s).spot.set(v != 0, s.p.Last())
+	}
+	return nil
+}
+
+// label is the first of the names that the node has a label of.
+func (n *node) label(names ...string) string {
+	for _, name := range names {
+		if v := n.labels.value[name]; v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// Labels of nodes as kube-state-metrics spells them, the current name before the deprecated one.
+var (
+	instanceTypeLabels = []string{"node_kubernetes_io_instance_type", "beta_kubernetes_io_instance_type"}
+	regionLabels       = []string{"topology_kubernetes_io_region", "failure_domain_beta_kubernetes_io_region"}
+	zoneLabels         = []string{"topology_kubernetes_io_zone", "failure_domain_beta_kubernetes_io_zone"}
+	archLabels         = []string{"kubernetes_io_arch", "beta_kubernetes_io_arch"}
+	poolLabels         = []string{"cloud_google_com_gke_nodepool", "eks_amazonaws_com_nodegroup", "agentpool", "karpenter_sh_nodepool"}
+	spotLabels         = map[string]string{
+		"karpenter_sh_capacity_type": "spot", "eks_amazonaws_com_capacityType": "SPOT", "cloud_google_com_gke_spot": "true",
+		"cloud_google_com_gke_preemptible": "true", "kubernetes_azure_com_scalesetpriority": "spot",
+	}
+)
+
+// isSpot says whether the node can be taken away: its metric, else the labels of the providers.
+func (n *node) isSpot() bool {
+	if n.spot.known {
+		return n.spot.value
+	}
+	for name, value := range spotLabels {
+		if n.labels.value[name] == value {
+			return true
+		}
+	}
+	return false
+}
+
+// asset is what is known of the node, without amounts.
+func (n *node) asset() Node {
+	from := n.priceLabels.value
+	return Node{
+		Cluster: n.cluster.Value(), Name: n.name.Value(),
+		ProviderID:   cmp.Or(symText(n.providerID), from.providerID),
+		InstanceType: cmp.Or(n.label(instanceTypeLabels...), from.instanceType),
+		Region:       cmp.Or(n.label(regionLabels...), from.region),
+		Zone:         n.label(zoneLabels...), Pool: n.label(poolLabels...),
+		Arch: cmp.Or(n.label(archLabels...), from.arch),
+		Spot: n.isSpot(), Labels: n.labels.value,
+	}
+}
+
+func symText(l latest[Symbol]) string {
+	if !l.known {
+		return ""
+	}
+	return l.value.Value()
+}
+
+// provider is the cloud that a provider id names, in the spelling of price sheets: aws, gcp, azure.
+func provider(providerID string) string {
+	name, _, ok := strings.Cut(providerID, "://")
+	switch {
+	case !ok:
+		return ""
+	case name == "gce":
+		return "gcp"
+	}
+	return name
+}
+
+// resolveNodes finds when each node lived, what it had and what that cost.
+func (b *Builder) resolveNodes() {
+	for _, n := range b.sortedNodes() {
+		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
+		b.dict.Add(n.name.Value())
+		for r := range NumResources {
+			n.amount[r], n.price[r] = n.capacity[r].best(), n.priced[r].best()
+		}
+		seen := n.seen
+		if len(seen) == 0 {
+			seen = presence(n.amount[CPU])
+		}
+		runs, bridged := b.sampling.Runs(&timeline.Presence{Seen: seen, Started: n.created}, b.absent[n.cluster].nodes)
+		n.life, n.bridged = runs.Clip(b.sampling.Start, b.sampling.End), bridged
+		b.rateNode(n)
+		n.outside, n.over = make([][NumResources]float64, len(b.sets)), make([][NumResources]float64, len(b.sets))
+		for r := range NumResources {
+			n.load[r] = newLoad(b.sampling)
+		}
+	}
+}
+
+// presence is 1 where s has any value.
+func presence(s timeline.Steps) timeline.Steps {
+	out := make(timeline.Steps, 0, len(s))
+	for _, x := range s {
+		out = append(out, timeline.Step{From: x.From, To: x.To, V: 1})
+	}
+	return out
+}
+
+// rateNode takes the sheet's price for resources that no metric prices. The warning names only nodes that the sheet knows
+// nothing of, so that a default is never a silent one.
+func (b *Builder) rateNode(n *node) {
+	a := n.asset()
+	n.rate = b.rates.Node(NodeAttributes{
+		Cluster: a.Cluster, Name: a.Name, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
+		InstanceType: a.InstanceType, Labels: a.Labels, Spot: a.Spot,
+	})
+	unpriced := len(n.price[CPU]) == 0 || len(n.price[RAM]) == 0
+	if unpriced && n.rate.Default && len(n.life) > 0 {
+		b.unpriced = append(b.unpriced, a.Name)
+	}
+}
+
+// priceAt is the price of a resource at t per price unit and hour. The nearest known price holds where there is none.
+func (n *node) priceAt(r Resource, t int64) float64 {
+	if len(n.price[r]) > 0 {
+		return n.price[r].Held(t)
+	}
+	return n.rate.Price[r]
+}
+
+// priceSource names where the price of a resource comes from.
+func (n *node) priceSource(r Resource) string {
+	if len(n.price[r]) > 0 {
+		return "node_" + r.String() + "_hourly_cost"
+	}
+	return n.rate.Source
+}
+
+// sortedNodes are the nodes by cluster and name.
+func (b *Builder) sortedNodes() []*node {
+	nodes := make([]*node, 0, len(b.nodes))
+	for _, n := range b.nodes {
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(x, y *node) int {
+		return cmp.Or(cmp.Compare(x.cluster.Value(), y.cluster.Value()), cmp.Compare(x.name.Value(), y.name.Value()))
+	})
+	return nodes
+}

@@ -1,0 +1,285 @@
+package allocation
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// latest is a value of which the last reported wins.
+type latest[T any] struct {
+	value T
+	at    int64
+	known bool
+}
+
+func (l *latest[T]) set(v T, at int64) {
+	if !l.known || at >= l.at {
+		l.value, l.at, l.known = v, at, true
+	}
+}
+
+// owner is a kind, lower case, and a name; a zero owner is none.
+type owner struct{ kind, name string }
+
+// pod is one pod by UID.
+type pod struct {
+	podKey
+	node        latest[Symbol]
+	address     latest[Symbol]
+	createdBy   latest[owner]
+	owner       latest[owner]
+	controlled  bool // owner is the managing controller
+	seen        timeline.Steps
+	active      timeline.Steps  // not 0 while the pod's phase is Running
+	started     latest[float64] // Unix seconds
+	completed   latest[float64]
+	labels      latest[map[string]string]
+	annotations latest[map[string]string]
+	containers  []*container
+}
+
+// container is one container of one pod, restarts in place included.
+type container struct {
+	containerKey
+	pod     *pod
+	running ranked
+	started timeline.Steps
+	ends    []int64
+	request [NumResources]ranked
+	limit   [NumResources]ranked
+
+	runs      timeline.Intervals
+	segments  []segment
+	fragments [NumResources][]fragment
+	again     [NumResources][]fragment // covered once more, while overcommitment is taken off
+	rows      []rowRef                 // of the sets it runs in
+}
+
+// rowRef is a row of a set.
+type rowRef struct{ set, row int32 }
+
+type namespace struct {
+	labels, annotations latest[map[string]string]
+}
+
+// runningByInfo is the rank of the running signal that is kube_pod_container_info: it counts while the pod's phase is
+// Running.
+const runningByInfo = 2
+
+// container returns the container that s speaks of, making it and its pod where they are new.
+func (b *Builder) container(s *seen) *container {
+	key := containerKey{s.pod(), s.key[4]}
+	c, ok := b.containers[key]
+	if !ok {
+		c = &container{containerKey: key, pod: b.podOf(key.podKey)}
+		c.pod.containers = append(c.pod.containers, c)
+		b.containers[key] = c
+	}
+	return c
+}
+
+func (b *Builder) podOf(key podKey) *pod {
+	p, ok := b.pods[key]
+	if !ok {
+		p = &pod{podKey: key}
+		b.pods[key] = p
+		b.podNames[key.objectKey] = append(b.podNames[key.objectKey], p)
+	}
+	return p
+}
+
+func (b *Builder) addPod(s *seen) error {
+	p, at := b.podOf(s.pod()), s.p.Last()
+	p.seen = timeline.Max(p.seen, b.sampling.Steps(s.p))
+	if s.key[4] != none {
+		p.node.set(s.key[4], at)
+	}
+	if s.key[5] != none {
+		p.address.set(s.key[5], at)
+	}
+	p.createdBy.set(makeOwner(s.key[6], s.key[7]), at)
+	return nil
+}
+
+// makeOwner is the owner of that kind and name; none where there is none, or a node (static pods).
+func makeOwner(kind, name Symbol) owner {
+	switch k := strings.ToLower(kind.Value()); k {
+	case "", "<none>", "node":
+		return owner{}
+	default:
+		return owner{k, name.Value()}
+	}
+}
+
+func (b *Builder) addPodPhase(s *seen) error {
+	p := b.podOf(s.pod())
+	p.active = timeline.Max(p.active, b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addPodStarted(s *seen) error {
+	if v, ok := s.last(); ok {
+		b.podOf(s.pod()).started.set(v, s.p.Last())
+	}
+	return nil
+}
+
+func (b *Builder) addPodCompleted(s *seen) error {
+	if v, ok := s.last(); ok {
+		b.podOf(s.pod()).completed.set(v, s.p.Last())
+	}
+	return nil
+}
+
+func (b *Builder) addPodOwner(s *seen) error {
+	p := b.podOf(s.pod())
+	controls := s.key[6].Value() == "true"
+	if p.controlled && !controls {
+		return nil
+	}
+	p.controlled = p.controlled || controls
+	p.owner.set(makeOwner(s.key[4], s.key[5]), s.p.Last())
+	return nil
+}
+
+// tailMap is the names and values of the key's tail.
+func (s *seen) tailMap() map[string]string {
+	m := make(map[string]string, len(s.tail)/2)
+	for i := 0; i+1 < len(s.tail); i += 2 {
+		m[s.tail[i].Value()] = s.tail[i+1].Value()
+	}
+	return m
+}
+
+func (b *Builder) addPodLabels(s *seen) error {
+	b.podOf(s.pod()).labels.set(s.tailMap(), s.p.Last())
+	return nil
+}
+
+func (b *Builder) addPodAnnotations(s *seen) error {
+	b.podOf(s.pod()).annotations.set(s.tailMap(), s.p.Last())
+	return nil
+}
+
+func (b *Builder) namespaceOf(s *seen) *namespace {
+	key := objectKey{s.key[0], s.key[1], none}
+	n, ok := b.namespaces[key]
+	if !ok {
+		n = &namespace{}
+		b.namespaces[key] = n
+	}
+	return n
+}
+
+func (b *Builder) addNamespaceLabels(s *seen) error {
+	b.namespaceOf(s).labels.set(s.tailMap(), s.p.Last())
+	return nil
+}
+
+func (b *Builder) addNamespaceAnnotations(s *seen) error {
+	b.namespaceOf(s).annotations.set(s.tailMap(), s.p.Last())
+	return nil
+}
+
+func (b *Builder) addReplicaSetOwner(s *seen) error { return b.addOwner("replicaset", s) }
+func (b *Builder) addJobOwner(s *seen) error        { return b.addOwner("job", s) }
+
+func (b *Builder) addOwner(kind string, s *seen) error {
+	if o := makeOwner(s.key[3], s.key[4]); o != (owner{}) {
+		b.owners[ownerKey{kind, s.object()}] = o
+	}
+	return nil
+}
+
+// controller follows a pod's chain of owners: pod → replicaset → deployment or rollout, pod → job → cronjob.
+func (b *Builder) controller(p *pod) owner {
+	o := p.owner.value
+	if o == (owner{}) {
+		o = p.createdBy.value
+	}
+	if up, ok := b.owners[ownerKey{o.kind, objectKey{p.cluster, p.namespace, Sym(o.name)}}]; ok {
+		return up
+	}
+	return o
+}
+
+// overlay is the union of maps, later ones overwriting.
+func overlay(layers ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, layer := range layers {
+		maps.Copy(out, layer)
+	}
+	return out
+}
+
+// services joins the four ways by which a pod is known to be behind a service.
+type services struct {
+	known     map[objectKey]bool
+	slices    map[objectKey]Symbol   // slice → service
+	endpoints map[objectKey][]Symbol // pod → slices of its namespace
+	addresses map[objectKey][]Symbol // namespace and IP → services
+}
+
+func newServices() services {
+	return services{
+		known: map[objectKey]bool{}, slices: map[objectKey]Symbol{},
+		endpoints: map[objectKey][]Symbol{}, addresses: map[objectKey][]Symbol{},
+	}
+}
+
+func (b *Builder) addService(s *seen) error {
+	b.services.known[s.object()] = true
+	return nil
+}
+
+func (b *Builder) addSliceService(s *seen) error {
+	if s.key[3] != none {
+		b.services.slices[s.object()] = s.key[3]
+	}
+	return nil
+}
+
+func (b *Builder) addSliceEndpoint(s *seen) error {
+	namespace := s.key[3]
+	if namespace == none {
+		namespace = s.key[1]
+	}
+	pod := objectKey{s.key[0], namespace, s.key[4]}
+	b.services.endpoints[pod] = append(b.services.endpoints[pod], s.key[2])
+	return nil
+}
+
+func (b *Builder) addServiceAddress(s *seen) error {
+	ip := objectKey{s.key[0], s.key[1], s.key[3]}
+	b.services.addresses[ip] = append(b.services.addresses[ip], s.key[2])
+	return nil
+}
+
+// of are the services in front of a pod, sorted: by EndpointSlice, else by address.
+func (v *services) of(p *pod) []string {
+	var names []string
+	for _, slice := range v.endpoints[p.objectKey] {
+		key := objectKey{p.cluster, p.namespace, slice}
+		service, ok := v.slices[key]
+		if !ok {
+			text := slice.Value()
+			if i := strings.LastIndexByte(text, '-'); i > 0 {
+				service = Sym(text[:i])
+				ok = v.known[objectKey{p.cluster, p.namespace, service}]
+			}
+		}
+		if ok {
+			names = append(names, service.Value())
+		}
+	}
+	if len(names) == 0 && p.address.known {
+		for _, service := range v.addresses[objectKey{p.cluster, p.namespace, p.address.value}] {
+			names = append(names, service.Value())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,132 @@
+package allocation
+
+import (
+	"math"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// overcommitSlack is how far beyond capacity a sum may be by rounding alone.
+const overcommitSlack = 1e-9
+
+// load is what a node's containers were allocated of one resource, cell by cell of the window, in amount × seconds.
+// After Builder.findOvercommit it holds the factors by which requests and bursts are charged instead.
+type load struct {
+	origin, width    int64
+	requests, bursts []float64
+	scaled           bool
+}
+
+func newLoad(s timeline.Sampling) *load {
+	width := max(s.Cell(), 1)
+	n := (s.End - s.Start + width - 1) / width
+	return &load{origin: s.End - n*width, width: width, requests: make([]float64, n), bursts: make([]float64, n)}
+}
+
+// each calls f with every cell that (from, to] touches and the share of that stretch lying in it.
+func (l *load) each(from, to int64, f func(cell int, share float64)) {
+	whole := float64(to - from)
+	for i := (from - l.origin) / l.width; from < to; i++ {
+		end := min(to, l.origin+(i+1)*l.width)
+		f(int(i), float64(end-from)/whole)
+		from = end
+	}
+}
+
+// burst adds amount, used above the request over (from, to].
+func (l *load) burst(from, to int64, amount float64) {
+	i := (from - l.origin) / l.width
+	if to <= l.origin+(i+1)*l.width {
+		l.bursts[i] += amount
+		return
+	}
+	l.each(from, to, func(cell int, share float64) { l.bursts[cell] += amount * share })
+}
+
+// loadRequests adds the requests of a container's running time to its node's load.
+func (b *Builder) loadRequests(c *container, n *node) {
+	if n == nil {
+		return
+	}
+	for i := range c.segments {
+		seg := &c.segments[i]
+		for r := range NumResources {
+			if amount := seg.request[r] * float64(seg.to-seg.from) / 1000; amount > 0 && seg.inside[r] {
+				requests := n.load[r].requests
+				n.load[r].each(seg.from, seg.to, func(cell int, share float64) { requests[cell] += amount * share })
+			}
+		}
+	}
+}
+
+// findOvercommit turns loads into factors: where the allocations on a node exceed its capacity in a cell, what is used
+// above requests is scaled down first, then everything (SEMANTICS §5). It returns the time in which that happens, nil
+// where it does not.
+func (b *Builder) findOvercommit() *Span {
+	var span *Span
+	for _, n := range b.sortedNodes() {
+		for r := range NumResources {
+			if len(n.amount[r]) == 0 {
+				continue
+			}
+			l := n.load[r]
+			capacity := n.capacityCells(r, l)
+			for i := range capacity {
+				requests, bursts := l.requests[i], l.bursts[i]
+				l.requests[i], l.bursts[i] = 1, 1
+				if requests+bursts <= capacity[i]*(1+overcommitSlack) {
+					continue
+				}
+				l.requests[i] = min(1, capacity[i]/math.Max(requests, capacity[i]))
+				l.bursts[i] = 0
+				if bursts > 0 {
+					l.bursts[i] = max(0, capacity[i]-requests) / bursts
+				}
+				l.scaled = true
+				from := l.origin + int64(i)*l.width
+				if span == nil {
+					span = &Span{from, from + l.width}
+				}
+				span.Start, span.End = min(span.Start, from), max(span.End, from+l.width)
+			}
+		}
+	}
+	return span
+}
+
+// capacityCells is what the node had of a resource in each cell of its load, in amount × seconds.
+func (n *node) capacityCells(r Resource, l *load) []float64 {
+	out := make([]float64, len(l.requests))
+	n.eachStretch(r, l.origin, l.origin+int64(len(out))*l.width, nil, func(from, to int64, amount, _ float64) {
+		total := amount * float64(to-from) / 1000
+		l.each(from, to, func(cell int, share float64) { out[cell] += total * share })
+	})
+	return out
+}
+
+// correct takes off a row's cost what its container was allocated beyond its node's capacity.
+func (b *Builder) correct(n *node, seg *segment, r Resource, charges []charge) {
+	if n == nil || !seg.inside[r] || !n.load[r].scaled {
+		return
+	}
+	l, off := n.load[r], 0.0
+	for _, x := range charges {
+		base := seg.request[r] * float64(x.to-x.from) / 1000
+		burst := max(0, x.amount-base)
+		l.each(x.from, x.to, func(cell int, share float64) {
+			off += share * (base*(1-l.requests[cell]) + burst*(1-l.bursts[cell]*l.requests[cell]))
+		})
+	}
+	cost := off / 3600 * seg.price[r] / r.PerPriceUnit()
+	charged := &b.sets[seg.ref.set].values[Cost.Of(r)][seg.ref.row]
+	*charged = max(0, *charged-cost) // below 0 by rounding alone
+	n.over[seg.ref.set][r] += cost
+}
+
+// loadStart is the time of the oldest sample that was asked for in this phase.
+func (b *Builder) loadStart() int64 {
+	if b.phase == correcting {
+		return b.sampling.LoadStart() + b.again.Start - b.sampling.Start
+	}
+	return b.sampling.LoadStart()
+}

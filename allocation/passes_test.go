@@ -1,0 +1,358 @@
+package allocation_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+func keys(t testing.TB, aggregate string) []allocation.Key {
+	t.Helper()
+	keys, err := allocation.ParseKeys(aggregate, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func apply(t testing.TB, sets []*allocation.Set, o allocation.Options) []*allocation.Set {
+	t.Helper()
+	out, err := allocation.Apply(sets, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range out {
+		if err := s.Check(); err != nil {
+			t.Errorf("after passes: %v", err)
+		}
+	}
+	return out
+}
+
+var aggregations = []string{
+	"", "cluster", "node", "namespace", "controllerKind", "controller", "deployment", "statefulset", "job", "service", "pod",
+	"container", "all", "product", "team", "environment", "department", "label:app", "label:app.kubernetes.io/name",
+	"label:app_kubernetes_io_name", "annotation:team", "cluster,namespace", "namespace,label:app,controller",
+	"container,pod", "namespace,label:nobody,team",
+}
+
+// TestApplyAgainstReference compares every aggregation with every other option against the slow reference.
+func TestApplyAgainstReference(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	models := randomModels(rng, 3, 60)
+	dict := allocation.NewDict()
+	var sets []*allocation.Set
+	for i := range models {
+		s := models[i].set(dict)
+		if err := s.Check(); err != nil {
+			t.Fatalf("base set: %v", err)
+		}
+		sets = append(sets, s)
+	}
+	for _, aggregate := range aggregations {
+		for bits := range 1 << 7 {
+			flag := func(n int) bool { return bits>>n&1 == 1 }
+			o := allocation.Options{
+				Aggregate: keys(t, aggregate), Idle: flag(0), IdleByNode: flag(1), SplitIdle: flag(2), Accumulate: flag(3),
+				LabelValue: flag(4), AggregatedMetadata: flag(5),
+			}
+			namespace := ""
+			if flag(6) {
+				namespace = "shop"
+				o.Filter = namespaceFilter(namespace)
+			}
+			where := fmt.Sprintf("aggregate %q bits %07b", aggregate, bits)
+			got := apply(t, sets, o)
+			want := reference(models, o, aggregate, namespace)
+			if len(got) != len(want) {
+				t.Fatalf("%s: got %d sets, want %d", where, len(got), len(want))
+			}
+			for i := range got {
+				compareSet(t, where, got[i], want[i])
+			}
+			if t.Failed() {
+				t.FailNow()
+			}
+		}
+	}
+}
+
+func compareSet(t *testing.T, where string, got *allocation.Set, want map[string]refRow) {
+	t.Helper()
+	if got.Len() != len(want) {
+		t.Errorf("%s: got %d rows, want %d", where, got.Len(), len(want))
+	}
+	for row := range got.Len() {
+		name := got.Name(row)
+		w, ok := want[name]
+		if !ok {
+			t.Errorf("%s: unexpected row %q", where, name)
+			continue
+		}
+		for c := range allocation.NumColumns {
+			if v := got.Value(c, row); !near(v, w.values[c]) {
+				t.Errorf("%s: row %q: %s = %v, want %v", where, name, c, v, w.values[c])
+			}
+		}
+		type facts struct {
+			Start, End               time.Time
+			Single                   bool
+			Text                     [allocation.Services]string
+			Services, Labels, NSText string
+		}
+		g := facts{Start: got.Start(row), End: got.End(row), Single: got.Single(row)}
+		for p := range allocation.Services {
+			g.Text[p] = got.Text(p, row)
+		}
+		g.Services, g.Labels, g.NSText = list(got, row), pairs(got, allocation.Labels, row), pairs(got, allocation.NamespaceLabels, row)
+		e := facts{w.start, w.end, w.single, w.text, orEmpty(w.services, "[]"), orEmpty(w.labels, "map[]"), orEmpty(w.nsLabels, "map[]")}
+		if diff := cmp.Diff(e, g); diff != "" {
+			t.Errorf("%s: row %q (-want +got):\n%s", where, name, diff)
+		}
+		if m := got.Minutes(row); !near(m, w.minutes) {
+			t.Errorf("%s: row %q: minutes %v, want %v", where, name, m, w.minutes)
+		}
+	}
+}
+
+func near(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b))
+}
+
+func orEmpty(s, empty string) string {
+	if s == "" {
+		return empty
+	}
+	return s
+}
+
+func list(s *allocation.Set, row int) string {
+	texts := []string{}
+	for _, id := range s.Dict().List(s.IDs(allocation.Services)[row]) {
+		texts = append(texts, s.Dict().Text(id))
+	}
+	return fmt.Sprint(texts)
+}
+
+func pairs(s *allocation.Set, p allocation.Property, row int) string {
+	texts := map[string]string{}
+	for _, pair := range s.Dict().Map(s.IDs(p)[row]) {
+		texts[s.Dict().Text(pair.Key)] = s.Dict().Text(pair.Value)
+	}
+	return fmt.Sprint(texts)
+}
+
+// TestApplyLeavesSets verifies that passes do not write to what they are given.
+func TestApplyLeavesSets(t *testing.T) {
+	models := randomModels(rand.New(rand.NewPCG(1, 2)), 2, 30)
+	dict := allocation.NewDict()
+	sets := []*allocation.Set{models[0].set(dict), models[1].set(dict)}
+	before := snapshot(sets)
+	strs, lists, maps := dict.Sizes()
+	apply(t, sets, allocation.Options{
+		Aggregate: keys(t, "namespace,label:app"), Idle: true, IdleByNode: true, Filter: namespaceFilter("web"), Accumulate: true,
+		AggregatedMetadata: true,
+	})
+	if diff := cmp.Diff(before, snapshot(sets)); diff != "" {
+		t.Errorf("sets changed (-before +after):\n%s", diff)
+	}
+	if s, l, m := dict.Sizes(); s != strs || l != lists || m != maps {
+		t.Errorf("dictionary grew from %d, %d, %d to %d, %d, %d", strs, lists, maps, s, l, m)
+	}
+}
+
+func snapshot(sets []*allocation.Set) (rows []string) {
+	for _, s := range sets {
+		for row := range s.Len() {
+			var values []float64
+			for c := range allocation.NumColumns {
+				values = append(values, s.Value(c, row))
+			}
+			rows = append(rows, fmt.Sprint(s.Name(row), values, list(s, row), pairs(s, allocation.Labels, row)))
+		}
+		rows = append(rows, fmt.Sprint(s.Nodes, s.Residuals))
+	}
+	return rows
+}
+
+func TestApplyRefuses(t *testing.T) {
+	w := allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}
+	base := allocation.NewSet(w, allocation.NewDict())
+	done := apply(t, []*allocation.Set{base}, allocation.Options{})
+	for name, tc := range map[string]struct {
+		sets []*allocation.Set
+		want string
+	}{
+		"applied twice": {done, "apply passes: set of 2026-03-02T00:00:00Z,2026-03-02T01:00:00Z has been through them: give sets as they were built"},
+		"two dicts": {
+			[]*allocation.Set{base, allocation.NewSet(w, allocation.NewDict())},
+			"apply passes: set of 2026-03-02T00:00:00Z,2026-03-02T01:00:00Z has a dictionary of its own: build all sets over one",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := allocation.Apply(tc.sets, allocation.Options{})
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestApplyEmpty verifies that nothing becomes nothing, not an error.
+func TestApplyEmpty(t *testing.T) {
+	if out := apply(t, nil, allocation.Options{Idle: true, Accumulate: true}); len(out) != 0 {
+		t.Errorf("no sets became %d", len(out))
+	}
+	empty := allocation.NewSet(allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}, allocation.NewDict())
+	for _, aggregate := range aggregations {
+		out := apply(t, []*allocation.Set{empty, empty}, allocation.Options{Aggregate: keys(t, aggregate), Idle: true, Accumulate: true})
+		if len(out) != 1 || out[0].Len() != 0 || out[0].Total().Len() != 0 {
+			t.Errorf("aggregate %q: empty sets became %d sets", aggregate, len(out))
+		}
+	}
+}
+
+// TestAccumulateOneContainer verifies what stays of a container that is the same in several sets.
+func TestAccumulateOneContainer(t *testing.T) {
+	dict := allocation.NewDict()
+	var sets []*allocation.Set
+	for _, h := range []int{0, 2} {
+		start := testStart.Add(time.Duration(h) * time.Hour)
+		s := allocation.NewSet(allocation.Window{Start: start, End: start.Add(time.Hour)}, dict)
+		r := allocation.Row{Start: start, End: start.Add(time.Hour), Labels: map[string]string{"app": "x"}}
+		r.Text[allocation.Pod], r.Text[allocation.PodUID] = "p", "u"
+		r.Values[allocation.RunningSeconds], r.Values[allocation.Hours.Of(allocation.CPU)] = 3600, 2
+		r.Values[allocation.UpperSeconds] = math.NaN()
+		s.Append(&r)
+		sets = append(sets, s)
+	}
+	sum := apply(t, sets, allocation.Options{Accumulate: true})[0]
+	if sum.Single(0) {
+		t.Error("an accumulated row still claims a maximum")
+	}
+	if got := sum.Minutes(0); got != 120 {
+		t.Errorf("minutes of two hours apart are %v, want 120", got)
+	}
+	if got := pairs(sum, allocation.Labels, 0); got != "map[app:x]" {
+		t.Errorf("labels are %s, want those of the container", got)
+	}
+	if _, upper, ok := sum.ErrorBounds(0); !ok || !math.IsNaN(upper) {
+		t.Errorf("an unknown bound became %v", upper)
+	}
+	if want := (allocation.Window{Start: testStart, End: testStart.Add(3 * time.Hour)}); sum.Window != want {
+		t.Errorf("window is %v, want %v", sum.Window, want)
+	}
+	alone := apply(t, sets[:1], allocation.Options{Accumulate: true})[0]
+	if !alone.Single(0) {
+		t.Error("a container of one set lost its maximum")
+	}
+}
+
+// TestFilterIdle verifies that filters that part the rows part the idle too.
+func TestFilterIdle(t *testing.T) {
+	models := randomModels(rand.New(rand.NewPCG(3, 4)), 1, 80)
+	base := []*allocation.Set{models[0].set(allocation.NewDict())}
+	for _, byNode := range []bool{false, true} {
+		total := map[allocation.Resource]float64{}
+		for _, ns := range []string{"shop", "web", "kube-system"} {
+			s := apply(t, base, allocation.Options{Aggregate: keys(t, "cluster"), Idle: true, IdleByNode: byNode, Filter: namespaceFilter(ns)})[0]
+			for row := range s.Len() {
+				for r := range allocation.NumResources {
+					if s.Special(row) == allocation.Idle {
+						total[r] += s.Value(allocation.Cost.Of(r), row)
+					}
+				}
+			}
+		}
+		for r := range allocation.NumResources {
+			want := 0.0
+			for _, n := range models[0].nodes {
+				if n.Cluster != "empty" {
+					want += n.Idle[r]
+				}
+			}
+			if !near(total[r], want) {
+				t.Errorf("by node %v: %s idle of all filters is %v, want %v", byNode, r, total[r], want)
+			}
+		}
+	}
+}
+
+func TestTotal(t *testing.T) {
+	models := randomModels(rand.New(rand.NewPCG(5, 6)), 1, 20)
+	s := apply(t, []*allocation.Set{models[0].set(allocation.NewDict())}, allocation.Options{Aggregate: keys(t, "namespace"), Idle: true})[0]
+	total := s.Total()
+	if err := total.Check(); err != nil {
+		t.Fatal(err)
+	}
+	want := 0.0
+	for row := range s.Len() {
+		want += s.TotalCost(row)
+	}
+	if total.Len() != 1 || total.Name(0) != "" || !near(total.TotalCost(0), want) {
+		t.Errorf("total of %d rows is %v, want one of %v", total.Len(), total.TotalCost(0), want)
+	}
+}
+
+// TestNamesAreUnique verifies that values with slashes, which may make one name of two, do not lose a row.
+func TestNamesAreUnique(t *testing.T) {
+	s := allocation.NewSet(allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}, allocation.NewDict())
+	for _, a := range []map[string]string{{"a": "x/y", "b": "z"}, {"a": "x", "b": "y/z"}} {
+		r := allocation.Row{Start: testStart, End: testStart.Add(time.Hour), Annotations: a}
+		r.Values[allocation.PVCost] = 1
+		s.Append(&r)
+	}
+	got := apply(t, []*allocation.Set{s}, allocation.Options{Aggregate: keys(t, "annotation:a,annotation:b"), LabelValue: true})[0]
+	if got.Len() != 1 || got.Name(0) != "x/y/z" || got.Value(allocation.PVCost, 0) != 2 {
+		t.Errorf("got %d rows, the first %q of %v, want x/y/z of 2", got.Len(), got.Name(0), got.Value(allocation.PVCost, 0))
+	}
+}
+
+// TestAccumulateAssets verifies that nodes, residuals and warnings of several sets become those of their whole window.
+func TestAccumulateAssets(t *testing.T) {
+	dict := allocation.NewDict()
+	var sets []*allocation.Set
+	for h, of := range [][]string{{"b", "a"}, {"a", "c"}} {
+		start := testStart.Add(time.Duration(h) * time.Hour)
+		s := allocation.NewSet(allocation.Window{Start: start, End: start.Add(time.Hour)}, dict)
+		s.Resolution, s.Warnings = time.Minute, []string{"z", "hour " + of[0]}
+		for _, name := range of {
+			s.Nodes = append(s.Nodes, allocation.Node{
+				Cluster: "c1", Name: name, Start: start, End: start.Add(time.Hour), RunningSeconds: 3600, Spot: h == 1,
+				Hours: [allocation.NumResources]float64{4, 2, 1}, Cost: [allocation.NumResources]float64{3, 2, 1}, Idle: [allocation.NumResources]float64{3, 2, 1},
+			})
+		}
+		s.Residuals = []allocation.Residual{{Cluster: "c1", Resource: allocation.GPU, Overcommit: 2}}
+		sets = append(sets, s)
+	}
+	got := apply(t, sets, allocation.Options{Accumulate: true, Idle: true})[0]
+	node := func(name string, from, hours int, spot bool) allocation.Node {
+		k := float64(hours)
+		return allocation.Node{
+			Cluster: "c1", Name: name, Spot: spot, RunningSeconds: 3600 * k,
+			Start: testStart.Add(time.Duration(from) * time.Hour), End: testStart.Add(time.Duration(from+hours) * time.Hour),
+			Hours: [allocation.NumResources]float64{4 * k, 2 * k, k}, Cost: [allocation.NumResources]float64{3 * k, 2 * k, k}, Idle: [allocation.NumResources]float64{3 * k, 2 * k, k},
+		}
+	}
+	want := []allocation.Node{node("a", 0, 2, true), node("b", 0, 1, false), node("c", 1, 1, true)}
+	if diff := cmp.Diff(want, got.Nodes); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]allocation.Residual{{Cluster: "c1", Resource: allocation.GPU, Overcommit: 4}}, got.Residuals); diff != "" {
+		t.Errorf("residuals (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"hour a", "hour b", "z"}, got.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if got.Resolution != time.Minute {
+		t.Errorf("resolution is %s", got.Resolution)
+	}
+}

@@ -1,0 +1,46 @@
+package allocation
+
+import (
+	"fmt"
+	"time"
+)
+
+// MaxSets bounds the sets that one query may be cut into.
+const MaxSets = 10_000
+
+// Query asks for the sets of a window.
+type Query struct {
+	Window Window
+	// Step is the length of a set; 0 makes the whole window one set. Sets are cut backward from the window's end, so the
+	// oldest may be shorter.
+	Step time.Duration
+	// Resolution is the distance of the grid that signals are sampled on; 0 uses every raw sample (exact mode).
+	Resolution time.Duration
+}
+
+// Windows are the windows of the query's sets, oldest first. A step below zero, or one that makes more than MaxSets
+// sets, is an error.
+func (q Query) Windows() ([]Window, error) {
+	step := q.Step
+	if step < 0 {
+		return nil, fmt.Errorf("step %s is negative: give a duration above 0", step)
+	}
+	if step == 0 || step > q.Window.Duration() {
+		step = q.Window.Duration()
+	}
+	n := int64((q.Window.Duration() + step - 1) / step)
+	if n > MaxSets {
+		return nil, fmt.Errorf("step %s makes %d sets of the window of %s, at most %d are allowed: use a longer step or a shorter window", q.Step, n, q.Window.Duration(), MaxSets)
+	}
+	windows := make([]Window, n)
+	end := q.Window.End
+	for i := n - 1; i >= 0; i-- {
+		start := end.Add(-step)
+		if start.Before(q.Window.Start) {
+			start = q.Window.Start
+		}
+		windows[i] = Window{Start: start, End: end}
+		end = start
+	}
+	return windows, nil
+}

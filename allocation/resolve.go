@@ -1,0 +1,409 @@
+package allocation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// segment is a stretch of a container's running time within which nothing but usage changes, and the row it counts for.
+type segment struct {
+	from, to       int64
+	ref            rowRef
+	request, price [NumResources]float64
+	inside         [NumResources]bool // the node is there and has the resource
+}
+
+// Resolve ends the gathering of everything but usage: it finds when nodes and containers ran, lays out the rows of the
+// sets and cuts running time into segments.
+func (b *Builder) Resolve() error {
+	if b.phase != gathering {
+		return errors.New("resolve: out of order")
+	}
+	b.adopt()
+	b.findAbsence()
+	b.resolveNodes()
+	b.warnOutages()
+	b.order = make([]*container, 0, len(b.containers))
+	for _, c := range b.containers {
+		b.order = append(b.order, c)
+	}
+	slices.SortFunc(b.order, compareContainers)
+	for _, c := range b.order {
+		b.resolveContainer(c)
+		name := containerName{c.objectKey, c.container}
+		b.names[name] = append(b.names[name], c)
+	}
+	if n := len(b.unpriced); n > 0 {
+		b.warn("%d nodes have no price: no node_*_hourly_cost series and no rule of the price sheet; default prices were used (%s). Give prices with --pricing.file", n, some(b.unpriced))
+	}
+	b.phase = measuring
+	return nil
+}
+
+// some lists the first names of a long list.
+func some(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + ", …"
+}
+
+func compareContainers(x, y *container) int {
+	for _, pair := range [...][2]Symbol{
+		{x.cluster, y.cluster},
+		{x.namespace, y.namespace},
+		{x.name, y.name},
+		{x.uid, y.uid},
+		{x.container, y.container},
+	} {
+		if pair[0] != pair[1] {
+			return cmp.Compare(pair[0].Value(), pair[1].Value())
+		}
+	}
+	return 0
+}
+
+// adopt gives what is known of pods without a UID (metrics of old kube-state-metrics) to the pods of that name that have
+// one, each for the time it was there.
+func (b *Builder) adopt() {
+	for name, pods := range b.podNames {
+		i := slices.IndexFunc(pods, func(p *pod) bool { return p.uid == none })
+		if i < 0 || len(pods) == 1 {
+			continue
+		}
+		nameless := pods[i]
+		pods = slices.Delete(pods, i, i+1)
+		b.podNames[name] = pods
+		for _, p := range pods {
+			p.inherit(nameless)
+			for _, from := range nameless.containers {
+				key := containerKey{p.podKey, from.container}
+				to, ok := b.containers[key]
+				if !ok {
+					to = &container{containerKey: key, pod: p}
+					b.containers[key], p.containers = to, append(p.containers, to)
+				}
+				to.inherit(from, p.seen, len(pods) > 1)
+			}
+		}
+		for _, c := range nameless.containers {
+			delete(b.containers, c.containerKey)
+		}
+		delete(b.pods, nameless.podKey)
+	}
+}
+
+// inherit takes over what p does not know itself.
+func (p *pod) inherit(from *pod) {
+	if !p.owner.known {
+		p.owner = from.owner
+	}
+	if !p.labels.known {
+		p.labels = from.labels
+	}
+	if !p.annotations.known {
+		p.annotations = from.annotations
+	}
+	if !p.node.known {
+		p.node = from.node
+	}
+}
+
+// inherit adds from's signals, where several pods share them only those of the time that seen covers.
+func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
+	take := func(s timeline.Steps) timeline.Steps {
+		if clip {
+			return timeline.Within(s, seen)
+		}
+		return s
+	}
+	for rank, s := range from.running {
+		c.running.add(rank, take(s))
+	}
+	for r := range NumResources {
+		for rank, s := range from.request[r] {
+			c.request[r].add(rank, take(s))
+		}
+		for rank, s := range from.limit[r] {
+			c.limit[r].add(rank, take(s))
+		}
+	}
+	c.started = timeline.Max(c.started, take(from.started))
+	c.ends = append(c.ends, from.ends...)
+}
+
+// findAbsence finds, by cluster, when nothing at all was seen of containers and of nodes.
+func (b *Builder) findAbsence() {
+	clear(b.absent)
+	seen := map[Symbol]absence{}
+	for _, c := range b.containers {
+		s := seen[c.cluster]
+		for _, steps := range c.running {
+			s.containers = appendIntervals(s.containers, steps)
+		}
+		seen[c.cluster] = s
+	}
+	for _, n := range b.nodes {
+		s := seen[n.cluster]
+		s.nodes = appendIntervals(appendIntervals(s.nodes, n.seen), n.capacity[CPU].best())
+		seen[n.cluster] = s
+	}
+	from, to := b.sampling.LoadStart(), b.sampling.End
+	for cluster, s := range seen {
+		b.absent[cluster] = absence{
+			containers: timeline.Complement(timeline.Union(s.containers), from, to),
+			nodes:      timeline.Complement(timeline.Union(s.nodes), from, to),
+		}
+	}
+}
+
+// outages are the times, within the window and longer than a lookback, at which no container of a cluster was seen.
+func (b *Builder) outages(cluster Symbol) timeline.Intervals {
+	var out timeline.Intervals
+	for _, gap := range b.absent[cluster].containers.Clip(b.sampling.Start, b.sampling.End) {
+		if gap.To-gap.From > b.sampling.Lookback {
+			out = append(out, gap)
+		}
+	}
+	return out
+}
+
+// Blind is the stretches of time, if any, for which the alternatives of the running signal should be read as well: when
+// no container of a cluster was seen running, or all of the window where a pod on a node never was.
+func (b *Builder) Blind() []Span {
+	all := []Span{{b.sampling.LoadStart(), b.sampling.End}}
+	seen := map[objectKey]bool{}
+	for _, c := range b.containers {
+		seen[c.objectKey] = seen[c.objectKey] || len(c.running) > 0
+	}
+	if len(seen) == 0 {
+		return all
+	}
+	for _, p := range b.pods {
+		if p.node.known && !seen[p.objectKey] {
+			return all
+		}
+	}
+	b.findAbsence()
+	var gaps timeline.Intervals
+	for _, cluster := range sortedSymbols(b.absent) {
+		gaps = append(gaps, b.outages(cluster)...)
+	}
+	var out []Span
+	for _, gap := range timeline.Union(gaps) {
+		out = append(out, Span{b.sampling.Align(gap.From), min(b.sampling.Align(gap.To+b.sampling.Cell()), b.sampling.End)})
+	}
+	return out
+}
+
+func sortedSymbols[V any](m map[Symbol]V) []Symbol {
+	keys := make([]Symbol, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(x, y Symbol) int { return cmp.Compare(x.Value(), y.Value()) })
+	return keys
+}
+
+func appendIntervals(dst timeline.Intervals, steps timeline.Steps) timeline.Intervals {
+	for _, x := range steps {
+		dst = append(dst, timeline.Interval{From: x.From, To: x.To})
+	}
+	return dst
+}
+
+// clock writes an interval for people, in UTC.
+func clock(x timeline.Interval) string {
+	from, to := time.UnixMilli(x.From).UTC(), time.UnixMilli(x.To).UTC()
+	return fmt.Sprintf("from %s to %s", from.Format("2006-01-02T15:04:05Z"), to.Format("2006-01-02T15:04:05Z"))
+}
+
+// warnOutages says when nothing was seen of a whole cluster, and which nodes were taken to run although they were not seen
+// while others were.
+func (b *Builder) warnOutages() {
+	for _, cluster := range sortedSymbols(b.absent) {
+		for _, gap := range b.outages(cluster) {
+			b.warn("no container of cluster %s was seen running %s: was kube-state-metrics down? What ran before and after is taken to have run on", cluster.Value(), clock(gap))
+		}
+	}
+	var names []string
+	for _, n := range b.sortedNodes() {
+		for _, gap := range n.bridged {
+			whole, ok := b.absent[n.cluster].nodes.Find(gap.To)
+			if gap.To > b.sampling.Start && (!ok || whole.From > gap.From) {
+				names = append(names, n.name.Value())
+				break
+			}
+		}
+	}
+	if len(names) > 0 {
+		b.warn("%d nodes were not seen for a while and are taken to have run on (%s)", len(names), some(names))
+	}
+}
+
+// resolveContainer finds when a container ran and cuts that time into segments.
+func (b *Builder) resolveContainer(c *container) {
+	presence := c.presence()
+	runs, _ := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
+	c.runs = runs.Clip(b.sampling.Start, b.sampling.End)
+	if len(c.runs) == 0 {
+		return
+	}
+	lower, upper := b.errorBounds(&presence, runs)
+	n := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
+	var request, limit [NumResources]timeline.Steps
+	edges := slices.Clone(b.borders)
+	for r := range NumResources {
+		request[r], limit[r] = c.request[r].best(), c.limit[r].best()
+		edges = limit[r].Edges(request[r].Edges(edges))
+	}
+	if n != nil {
+		edges = n.edges(edges)
+	}
+	slices.Sort(edges)
+	edges = slices.Compact(edges)
+	var rate NodeRates
+	if n == nil {
+		rate = b.rates.Node(NodeAttributes{Cluster: c.cluster.Value()})
+	}
+	for _, run := range c.runs {
+		from := run.From
+		for _, to := range append(within(edges, run), run.To) {
+			ref := b.row(c, from, to, lower, upper)
+			seg := segment{from: from, to: to, ref: ref}
+			for r := range NumResources {
+				seg.request[r] = max(0, request[r].Held(to))
+				if n != nil {
+					seg.price[r], seg.inside[r] = n.priceAt(r, to), n.has(r, to)
+				} else {
+					seg.price[r] = rate.Price[r]
+				}
+				values := &b.sets[ref.set].values
+				values[RequestHours.Of(r)][ref.row] += seg.request[r] * hours(from, to)
+				values[LimitHours.Of(r)][ref.row] += max(0, limit[r].Held(to)) * hours(from, to)
+			}
+			c.addSegment(&seg)
+			from = to
+		}
+	}
+	b.loadRequests(c, n)
+}
+
+// within are the edges strictly inside run; the slice shares memory with edges and must not be appended to in place.
+func within(edges []int64, run timeline.Interval) []int64 {
+	i, _ := slices.BinarySearch(edges, run.From+1)
+	j, _ := slices.BinarySearch(edges, run.To)
+	return slices.Clone(edges[i:j])
+}
+
+// hours is the length of (from, to] in hours.
+func hours(from, to int64) float64 { return float64(to-from) / 3.6e6 }
+
+// addSegment appends seg, joined with the one before where nothing changed between them.
+func (c *container) addSegment(seg *segment) {
+	if n := len(c.segments); n > 0 {
+		last := &c.segments[n-1]
+		if last.to == seg.from && last.ref == seg.ref && last.request == seg.request && last.price == seg.price && last.inside == seg.inside {
+			last.to = seg.to
+			return
+		}
+	}
+	c.segments = append(c.segments, *seg)
+}
+
+// presence is what is known of when c ran.
+func (c *container) presence() timeline.Presence {
+	if len(c.running) > runningByInfo {
+		c.running[runningByInfo] = timeline.Within(c.running[runningByInfo], c.pod.active)
+	}
+	p := timeline.Presence{Seen: c.running.best(), Started: c.started, Ends: slices.Clone(c.ends)}
+	if len(p.Started) == 0 && c.pod.started.known {
+		p.Started = timeline.Steps{{From: math.MinInt64 / 2, To: math.MaxInt64 / 2, V: c.pod.started.value}}
+	}
+	if c.pod.completed.known {
+		p.Ends = append(p.Ends, int64(c.pod.completed.value*1000))
+	}
+	slices.Sort(p.Ends)
+	p.Ends = slices.Compact(p.Ends)
+	return p
+}
+
+// errorBounds are the bounds of a container's running time in the window: by its true duration where its start and end
+// are reported, else by the number of cells counted.
+func (b *Builder) errorBounds(p *timeline.Presence, runs timeline.Intervals) (lower, upper float64) {
+	cell := b.sampling.Cell()
+	if d, ok := b.sampling.TrueDuration(p, runs); ok {
+		return timeline.Bounds(time.Duration(d)*time.Millisecond, time.Duration(cell)*time.Millisecond)
+	}
+	return timeline.CountBounds(float64(runs.Clip(b.sampling.Start, b.sampling.End).Length()) / float64(cell))
+}
+
+// edges appends the instants at which the node's life, capacity or price changes.
+func (n *node) edges(dst []int64) []int64 {
+	dst = n.life.Edges(dst)
+	for r := range NumResources {
+		dst = n.price[r].Edges(n.amount[r].Edges(dst))
+	}
+	return dst
+}
+
+// has reports whether the node is there at t and its capacity of the resource is known.
+func (n *node) has(r Resource, t int64) bool {
+	_, alive := n.life.Find(t)
+	return alive && len(n.amount[r]) > 0
+}
+
+// row is the row of c in the set that (from, to] lies in, made where it is new, and counts that time as running.
+func (b *Builder) row(c *container, from, to int64, lower, upper float64) rowRef {
+	i, _ := slices.BinarySearch(b.borders, to)
+	set := int32(i - 1)
+	s := b.sets[set]
+	if n := len(c.rows); n == 0 || c.rows[n-1].set != set {
+		row := s.grow(Workload, from, to)
+		b.describe(c, s, row)
+		c.rows = append(c.rows, rowRef{set, int32(row)})
+	}
+	ref := c.rows[len(c.rows)-1]
+	seconds := float64(to-from) / 1000
+	s.end[ref.row] = to
+	s.values[RunningSeconds][ref.row] += seconds
+	s.values[LowerSeconds][ref.row] += lower * seconds
+	s.values[UpperSeconds][ref.row] += upper * seconds
+	return ref
+}
+
+// describe fills a row's properties.
+func (b *Builder) describe(c *container, s *Set, row int) {
+	p := c.pod
+	o := b.controller(p)
+	text := [Services]string{
+		Cluster: p.cluster.Value(), Namespace: p.namespace.Value(), Pod: p.name.Value(), PodUID: p.uid.Value(),
+		Container: c.container.Value(), ControllerKind: o.kind, Controller: o.name,
+	}
+	if p.node.known {
+		text[NodeName] = p.node.value.Value()
+		if n := b.nodes[nodeKey{p.cluster, p.node.value}]; n != nil {
+			text[ProviderID] = n.asset().ProviderID
+		}
+	}
+	for prop, v := range text {
+		s.ids[prop][row] = b.dict.Add(v)
+	}
+	var ns namespace
+	if known := b.namespaces[objectKey{p.cluster, p.namespace, none}]; known != nil {
+		ns = *known
+	}
+	s.ids[Services][row] = b.dict.AddList(b.services.of(p))
+	s.ids[Labels][row] = b.dict.AddMap(overlay(ns.labels.value, p.labels.value))
+	s.ids[Annotations][row] = b.dict.AddMap(overlay(ns.annotations.value, p.annotations.value))
+	s.ids[NamespaceLabels][row] = b.dict.AddMap(ns.labels.value)
+	s.ids[NamespaceAnnotations][row] = b.dict.AddMap(ns.annotations.value)
+}

@@ -1,0 +1,241 @@
+package allocation
+
+import (
+	"slices"
+	"time"
+)
+
+// Property is a dimension of an allocation: what it belongs to.
+type Property uint8
+
+// The properties. Those before Services are strings, Services is a list, the rest are maps.
+const (
+	Cluster Property = iota
+	NodeName
+	Namespace
+	Pod
+	PodUID
+	Container
+	ControllerKind // lower case: deployment, daemonset, …
+	Controller
+	ProviderID // the node's
+	Services
+	Labels      // the node's where allow-listed, overwritten by the namespace's, overwritten by the pod's
+	Annotations // the namespace's, overwritten by the pod's
+	NamespaceLabels
+	NamespaceAnnotations
+	NumProperties
+)
+
+// properties are the names that the API's JSON, filters and errors use.
+var properties = [NumProperties]string{
+	"cluster", "node", "namespace", "pod", "uid", "container", "controllerKind", "controller", "providerID",
+	"services", "labels", "annotations", "namespaceLabels", "namespaceAnnotations",
+}
+
+// String is the property's name in the API.
+func (p Property) String() string { return properties[p] }
+
+// IsList reports whether the property's ids are lists.
+func (p Property) IsList() bool { return p == Services }
+
+// IsMap reports whether the property's ids are maps.
+func (p Property) IsMap() bool { return p >= Labels }
+
+// Special marks an allocation that is not a workload.
+type Special uint8
+
+// Kinds of allocation.
+const (
+	Workload  Special = iota
+	Idle              // __idle__: what nodes have and nobody was allocated
+	Unmounted         // __unmounted__: volumes that no pod mounts
+)
+
+// Names that mark special rows and missing properties; they never stand for anything else.
+const (
+	IdleName        = "__idle__"
+	UnallocatedName = "__unallocated__"
+	UnmountedName   = "__unmounted__"
+)
+
+// Window is the half-open interval [Start, End).
+type Window struct{ Start, End time.Time }
+
+// Duration is End − Start.
+func (w Window) Duration() time.Duration { return w.End.Sub(w.Start) }
+
+// Set is the allocations of one window and the assets they ran on. Values lie in columns, properties as ids of a Dict.
+// Values are sums, averages are derived, so sets add. A Set is not changed once made: passes return new ones.
+type Set struct {
+	Window     Window        // as asked, or its part for one step; never clipped at now
+	Resolution time.Duration // of the grid; 0 in exact mode
+	Warnings   []string      // what is missing or was assumed, sorted
+	Nodes      []Node        // assets, by cluster and name
+	Residuals  []Residual    // what does not add up, by cluster and resource; empty where everything does
+
+	dict    *Dict
+	names   []string // of aggregated rows; nil before aggregation
+	special []Special
+	merged  []merged
+	ids     [NumProperties][]ID
+	start   []int64 // Unix milliseconds
+	end     []int64
+	values  [NumColumns][]float64
+	partial bool // a filter has taken rows away: totals are not the assets'
+}
+
+// NewSet returns an empty set over dict.
+func NewSet(w Window, dict *Dict) *Set { return &Set{Window: w, dict: dict} }
+
+// Row is an allocation to be appended to a set. Zero fields are missing properties and zero amounts.
+type Row struct {
+	Special       Special
+	Text          [Services]string // by Property
+	Services      []string
+	Labels        map[string]string
+	Annotations   map[string]string
+	NSLabels      map[string]string
+	NSAnnotations map[string]string
+	Start, End    time.Time
+	Values        [NumColumns]float64
+}
+
+// Append adds r, which is one instance, and returns its index.
+func (s *Set) Append(r *Row) int {
+	i := s.grow(r.Special, r.Start.UnixMilli(), r.End.UnixMilli())
+	for p, text := range r.Text {
+		s.ids[p][i] = s.dict.Add(text)
+	}
+	s.ids[Services][i] = s.dict.AddList(r.Services)
+	for p, m := range map[Property]map[string]string{
+		Labels: r.Labels, Annotations: r.Annotations, NamespaceLabels: r.NSLabels, NamespaceAnnotations: r.NSAnnotations,
+	} {
+		s.ids[p][i] = s.dict.AddMap(m)
+	}
+	for c := range s.values {
+		s.values[c][i] = r.Values[c]
+	}
+	return i
+}
+
+// grow adds a row of zeros and missing properties and returns its index.
+func (s *Set) grow(kind Special, start, end int64) int {
+	s.special, s.merged = append(s.special, kind), append(s.merged, oneRow)
+	s.start, s.end = append(s.start, start), append(s.end, end)
+	for p := range s.ids {
+		s.ids[p] = append(s.ids[p], 0)
+	}
+	for c := range s.values {
+		s.values[c] = append(s.values[c], 0)
+	}
+	return len(s.special) - 1
+}
+
+// like returns an empty set with s's window, resolution, warnings and assets.
+func (s *Set) like() *Set {
+	return &Set{
+		Window: s.Window, Resolution: s.Resolution, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
+		dict: s.dict, partial: s.partial,
+	}
+}
+
+// Dict is the dictionary that the set's ids belong to.
+func (s *Set) Dict() *Dict { return s.dict }
+
+// Len is the number of rows.
+func (s *Set) Len() int { return len(s.special) }
+
+// IDs are the ids of a property, one a row. The slice must not be changed.
+func (s *Set) IDs(p Property) []ID { return s.ids[p] }
+
+// Text is the value of a string property of a row, "" where it is missing.
+func (s *Set) Text(p Property, row int) string { return s.dict.Text(s.ids[p][row]) }
+
+// Column is the values of a column, one a row. The slice must not be changed.
+func (s *Set) Column(c Column) []float64 { return s.values[c] }
+
+// Value is a column's value in a row.
+func (s *Set) Value(c Column, row int) float64 { return s.values[c][row] }
+
+// Special is what kind of allocation a row is.
+func (s *Set) Special(row int) Special { return s.special[row] }
+
+// Single reports whether a row is one container in one set: then maxima mean something.
+func (s *Set) Single(row int) bool { return s.merged[row] == oneRow }
+
+// Start is when the row's first instance began to run inside the window.
+func (s *Set) Start(row int) time.Time { return time.UnixMilli(s.start[row]).UTC() }
+
+// End is when the row's last instance ended inside the window.
+func (s *Set) End(row int) time.Time { return time.UnixMilli(s.end[row]).UTC() }
+
+// Minutes are the running minutes of one instance, which add over sets, and end − start of what was merged of several
+// (SEMANTICS §3).
+func (s *Set) Minutes(row int) float64 {
+	if s.special[row] == Workload && s.merged[row] != several {
+		return s.values[RunningSeconds][row] / 60
+	}
+	return float64(s.end[row]-s.start[row]) / 60e3
+}
+
+// TotalCost is the sum of all costs and adjustments of a row.
+func (s *Set) TotalCost(row int) float64 {
+	sum := 0.0
+	for c := range s.values {
+		if columns[c].money {
+			sum += s.values[c][row]
+		}
+	}
+	return sum
+}
+
+// Name is the row's key in an answer: what it was aggregated by, else cluster/node/namespace/pod/container. Idle rows of
+// an unaggregated set are __idle__.
+func (s *Set) Name(row int) string {
+	if s.names != nil {
+		return s.names[row]
+	}
+	if s.special[row] == Idle {
+		return IdleName
+	}
+	name := make([]byte, 0, 96)
+	for _, p := range [...]Property{Cluster, NodeName, Namespace, Pod, Container} {
+		name = append(append(name, s.Text(p, row)...), '/')
+	}
+	return string(name[:len(name)-1])
+}
+
+// Residual is money that does not add up in a cluster: allocated outside of every known node's life, or more than a
+// node has. It is exported, never hidden.
+type Residual struct {
+	Cluster  string
+	Resource Resource
+	Cost     float64 // Σ allocations + idle − Σ assets
+	// Overcommit is the cost that was not charged because allocations on a node exceeded its capacity in an instant.
+	Overcommit float64
+}
+
+// Node is a node asset over its own life inside the window.
+type Node struct {
+	Cluster, Name, ProviderID  string
+	InstanceType, Region, Zone string
+	Arch, Pool                 string
+	Spot                       bool
+	Labels                     map[string]string
+	Start, End                 time.Time
+	RunningSeconds             float64
+	Hours                      [NumResources]float64 // ∫ capacity dt, in amount × hours
+	Cost                       [NumResources]float64 // ∫ capacity × price dt
+	Idle                       [NumResources]float64 // Cost less what was allocated
+	PriceSource                [NumResources]string  // where the price came from: the metric or the sheet's row
+}
+
+// TotalCost is the cost of the node.
+func (n *Node) TotalCost() float64 { return n.Cost[CPU] + n.Cost[RAM] + n.Cost[GPU] }
+
+// sortWarnings puts warnings into their one order and drops repeats.
+func sortWarnings(w []string) []string {
+	slices.Sort(w)
+	return slices.Compact(w)
+}

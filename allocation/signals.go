@@ -1,0 +1,123 @@
+package allocation
+
+import "slices"
+
+// Signal is what a series says about a cluster. The table of inputs maps metrics to signals.
+type Signal uint8
+
+// The signals. Each has a subject, whose labels lead its key (see Signal.Key).
+const (
+	// Nothing is of use only to see that a target is there.
+	Nothing Signal = iota
+	// ContainerRunning is not 0 while a container runs.
+	ContainerRunning
+	// ContainerStarted is when the running container started, in Unix seconds.
+	ContainerStarted
+	// ContainerTerminated is when the container last ended, in Unix seconds.
+	ContainerTerminated
+	// ContainerRequest is the request of a resource, in amount.
+	ContainerRequest
+	// ContainerLimit is the limit of a resource, in amount.
+	ContainerLimit
+	// ContainerUse is a counter of amount × seconds used; the last key element tells series of one container apart.
+	ContainerUse
+	// ContainerLevel is a gauge of the amount used; the last key element tells series of one container apart.
+	ContainerLevel
+	// PodInfo names a pod's node, its IP address and what created it.
+	PodInfo
+	// PodPhaseRunning is 1 while a pod's phase is Running.
+	PodPhaseRunning
+	// PodStarted is when the kubelet acknowledged the pod, in Unix seconds.
+	PodStarted
+	// PodCompleted is when the pod completed, in Unix seconds.
+	PodCompleted
+	// PodOwner names an owner of a pod.
+	PodOwner
+	// PodLabels is a pod's labels.
+	PodLabels
+	// PodAnnotations is a pod's annotations.
+	PodAnnotations
+	// ReplicaSetOwner names the owner of a ReplicaSet.
+	ReplicaSetOwner
+	// JobOwner names the owner of a Job.
+	JobOwner
+	// NamespaceLabelsInfo is a namespace's labels.
+	NamespaceLabelsInfo
+	// NamespaceAnnotationsInfo is a namespace's annotations.
+	NamespaceAnnotationsInfo
+	// ServiceInfo says that a service exists.
+	ServiceInfo
+	// SliceService names the service that an EndpointSlice belongs to.
+	SliceService
+	// SliceEndpoint names a pod behind an EndpointSlice.
+	SliceEndpoint
+	// ServiceAddress names the IP address of a pod behind a service.
+	ServiceAddress
+	// NodeInfo is there while a node is, and names its provider's id.
+	NodeInfo
+	// NodeLabels is a node's labels.
+	NodeLabels
+	// NodeCreated is when the node was created, in Unix seconds.
+	NodeCreated
+	// NodeCapacity is what a node has of a resource, in amount.
+	NodeCapacity
+	// NodePrice is the price of a resource per core-hour, GiB-hour or device-hour.
+	NodePrice
+	// NodeSpot is 1 for a node that can be taken away.
+	NodeSpot
+	numSignals
+)
+
+// signals say how each signal is keyed and taken. tail marks signals whose key goes on with alternating names and values.
+var signals = [numSignals]struct {
+	name string
+	key  []string
+	tail string // prefix of the names in the tail that are kept, e.g. label_
+	add  func(b *Builder, s *seen) error
+}{
+	Nothing:                  {"nothing", nil, "", func(*Builder, *seen) error { return nil }},
+	ContainerRunning:         {"container running", containerLabels, "", (*Builder).addRunning},
+	ContainerStarted:         {"container started", containerLabels, "", (*Builder).addStarted},
+	ContainerTerminated:      {"container terminated", containerLabels, "", (*Builder).addTerminated},
+	ContainerRequest:         {"request", containerLabels, "", (*Builder).addRequest},
+	ContainerLimit:           {"limit", containerLabels, "", (*Builder).addLimit},
+	ContainerUse:             {"usage", usageLabels, "", (*Builder).addUsage},
+	ContainerLevel:           {"usage", usageLabels, "", (*Builder).addUsage},
+	PodInfo:                  {"pod", append(slices.Clip(podLabels), "node", "pod_ip", "created_by_kind", "created_by_name"), "", (*Builder).addPod},
+	PodPhaseRunning:          {"pod phase", podLabels, "", (*Builder).addPodPhase},
+	PodStarted:               {"pod started", podLabels, "", (*Builder).addPodStarted},
+	PodCompleted:             {"pod completed", podLabels, "", (*Builder).addPodCompleted},
+	PodOwner:                 {"pod owner", append(slices.Clip(podLabels), "owner_kind", "owner_name", "owner_is_controller"), "", (*Builder).addPodOwner},
+	PodLabels:                {"pod labels", podLabels, "label_", (*Builder).addPodLabels},
+	PodAnnotations:           {"pod annotations", podLabels, "annotation_", (*Builder).addPodAnnotations},
+	ReplicaSetOwner:          {"replicaset owner", []string{"cluster", "namespace", "replicaset", "owner_kind", "owner_name"}, "", (*Builder).addReplicaSetOwner},
+	JobOwner:                 {"job owner", []string{"cluster", "namespace", "job_name", "owner_kind", "owner_name"}, "", (*Builder).addJobOwner},
+	NamespaceLabelsInfo:      {"namespace labels", []string{"cluster", "namespace"}, "label_", (*Builder).addNamespaceLabels},
+	NamespaceAnnotationsInfo: {"namespace annotations", []string{"cluster", "namespace"}, "annotation_", (*Builder).addNamespaceAnnotations},
+	ServiceInfo:              {"service", []string{"cluster", "namespace", "service"}, "", (*Builder).addService},
+	SliceService:             {"endpointslice", []string{"cluster", "namespace", "endpointslice", "label_kubernetes_io_service_name"}, "", (*Builder).addSliceService},
+	SliceEndpoint:            {"endpoints of services", []string{"cluster", "namespace", "endpointslice", "targetref_namespace", "targetref_name"}, "", (*Builder).addSliceEndpoint},
+	ServiceAddress:           {"addresses of services", []string{"cluster", "namespace", "endpoint", "ip"}, "", (*Builder).addServiceAddress},
+	NodeInfo:                 {"node", []string{"cluster", "node", "provider_id"}, "", (*Builder).addNode},
+	NodeLabels:               {"node labels", []string{"cluster", "node"}, "label_", (*Builder).addNodeLabels},
+	NodeCreated:              {"node created", []string{"cluster", "node"}, "", (*Builder).addNodeCreated},
+	NodeCapacity:             {"node capacity", []string{"cluster", "node"}, "", (*Builder).addNodeCapacity},
+	NodePrice:                {"node price", []string{"cluster", "node", "instance_type", "region", "arch", "provider_id"}, "", (*Builder).addNodePrice},
+	NodeSpot:                 {"node spot", []string{"cluster", "node"}, "", (*Builder).addNodeSpot},
+}
+
+var (
+	podLabels       = []string{"cluster", "namespace", "pod", "uid"}
+	containerLabels = []string{"cluster", "namespace", "pod", "uid", "container"}
+	usageLabels     = []string{"cluster", "namespace", "pod", "uid", "container", "series"}
+)
+
+// String names the signal in warnings and errors.
+func (s Signal) String() string { return signals[s].name }
+
+// Key is what the key of the signal's series holds, in this order, in the spelling of kube-state-metrics' labels.
+func (s Signal) Key() []string { return signals[s].key }
+
+// Tail is not empty where the key goes on with names and values in turn: those whose names begin with it are kept,
+// without it.
+func (s Signal) Tail() string { return signals[s].tail }
