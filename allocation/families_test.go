@@ -1,0 +1,298 @@
+package allocation_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// familyHours is the length of the sets that families are tested over: not 1, so that dividing by it shows.
+const familyHours = 2
+
+// newFamilySet is an empty set of familyHours.
+func newFamilySet() *allocation.Set {
+	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	return allocation.NewSet(allocation.Window{Start: start, End: start.Add(familyHours * time.Hour)}, allocation.NewDict())
+}
+
+// familyRow is a container of the namespace and controller with values by column.
+func familyRow(cluster, namespace, kind, controller string, values map[allocation.Column]float64) *allocation.Row {
+	row := &allocation.Row{}
+	row.Text[allocation.Cluster], row.Text[allocation.Namespace] = cluster, namespace
+	row.Text[allocation.ControllerKind], row.Text[allocation.Controller] = kind, controller
+	for c, v := range values {
+		row.Values[c] = v
+	}
+	return row
+}
+
+// subjectNamed is the subject of a name.
+func subjectNamed(t *testing.T, name string) *allocation.Subject {
+	t.Helper()
+	for _, s := range allocation.Subjects() {
+		if s.Name == name {
+			return &s
+		}
+	}
+	t.Fatalf("there is no subject %q", name)
+	return nil
+}
+
+// familyLines are the series of totals, one a line, in the order emitted, without "promcost_".
+func familyLines(s *allocation.Subject, totals *allocation.Totals) []string {
+	var lines []string
+	for _, f := range s.Families() {
+		f.Emit(totals, func(_ int, labels []string, value float64) {
+			lines = append(lines, fmt.Sprintf("%s{%s} %g", strings.TrimPrefix(f.Name, "promcost_"), strings.Join(labels, ","), value))
+		})
+	}
+	return lines
+}
+
+func TestFamiliesOfAllocations(t *testing.T) {
+	const (
+		cost    = allocation.Cost
+		usage   = allocation.UsageHours
+		request = allocation.RequestHours
+	)
+	cpu, ram, gpu := allocation.CPU, allocation.RAM, allocation.GPU
+	type values = map[allocation.Column]float64
+	for _, test := range []struct {
+		name    string
+		subject string
+		rows    []*allocation.Row
+		want    []string
+	}{
+		{name: "nothing", subject: "namespace"},
+		{
+			name: "sums rows and divides by the hours", subject: "namespace",
+			rows: []*allocation.Row{
+				familyRow("c", "b", "", "", values{cost.Of(cpu): 1, cost.Of(ram): 2, usage.Of(cpu): 3, request.Of(cpu): 4}),
+				familyRow("c", "a", "", "", values{cost.Of(cpu): 4}),
+				familyRow("c", "b", "", "", values{cost.Of(cpu): 2, usage.Of(cpu): 1, request.Of(cpu): 4}),
+			},
+			want: []string{
+				"namespace_hourly_cost{c,a,cpu} 2", "namespace_hourly_cost{c,a,ram} 0",
+				"namespace_hourly_cost{c,b,cpu} 1.5", "namespace_hourly_cost{c,b,ram} 1",
+				"namespace_efficiency_ratio{c,a,cpu} 0", "namespace_efficiency_ratio{c,a,ram} 0",
+				"namespace_efficiency_ratio{c,b,cpu} 0.5", "namespace_efficiency_ratio{c,b,ram} 0",
+			},
+		},
+		{
+			name: "efficiency without a request is 1 if used at a cost", subject: "namespace",
+			rows: []*allocation.Row{familyRow("c", "a", "", "", values{cost.Of(cpu): 2, usage.Of(cpu): 3, usage.Of(ram): 3})},
+			want: []string{
+				"namespace_hourly_cost{c,a,cpu} 1", "namespace_hourly_cost{c,a,ram} 0",
+				"namespace_efficiency_ratio{c,a,cpu} 1", "namespace_efficiency_ratio{c,a,ram} 0",
+			},
+		},
+		{
+			name: "a resource that some allocation has is there for all, but efficiency only where usage was measured", subject: "namespace",
+			rows: []*allocation.Row{
+				familyRow("c", "a", "", "", values{cost.Of(gpu): 2, allocation.Hours.Of(gpu): 2, request.Of(gpu): 2, usage.Of(gpu): 1}),
+				familyRow("c", "b", "", "", values{allocation.PVCost: 4}),
+			},
+			want: []string{
+				"namespace_hourly_cost{c,a,cpu} 0", "namespace_hourly_cost{c,a,ram} 0", "namespace_hourly_cost{c,a,gpu} 1", "namespace_hourly_cost{c,a,pv} 0",
+				"namespace_hourly_cost{c,b,cpu} 0", "namespace_hourly_cost{c,b,ram} 0", "namespace_hourly_cost{c,b,gpu} 0", "namespace_hourly_cost{c,b,pv} 2",
+				"namespace_efficiency_ratio{c,a,cpu} 0", "namespace_efficiency_ratio{c,a,ram} 0", "namespace_efficiency_ratio{c,a,gpu} 0.5",
+				"namespace_efficiency_ratio{c,b,cpu} 0", "namespace_efficiency_ratio{c,b,ram} 0",
+			},
+		},
+		{
+			name: "controllers, missing ones and their literal name are one", subject: "controller",
+			rows: []*allocation.Row{
+				familyRow("c", "a", "", "", values{cost.Of(cpu): 2}),
+				familyRow("c", "a", "deployment", "web", values{cost.Of(cpu): 4}),
+				familyRow("c", "a", "statefulset", "web", values{cost.Of(cpu): 6}),
+				familyRow("c", "a", allocation.UnallocatedName, allocation.UnallocatedName, values{cost.Of(cpu): 2}),
+			},
+			want: []string{
+				"controller_hourly_cost{c,a,__unallocated__,__unallocated__,cpu} 2", "controller_hourly_cost{c,a,__unallocated__,__unallocated__,ram} 0",
+				"controller_hourly_cost{c,a,deployment,web,cpu} 2", "controller_hourly_cost{c,a,deployment,web,ram} 0",
+				"controller_hourly_cost{c,a,statefulset,web,cpu} 3", "controller_hourly_cost{c,a,statefulset,web,ram} 0",
+			},
+		},
+		{
+			name: "idle is no namespace, unmounted is one", subject: "namespace",
+			rows: []*allocation.Row{
+				{Special: allocation.Idle, Values: [allocation.NumColumns]float64{allocation.PVCost: 1}},
+				{Special: allocation.Unmounted, Values: [allocation.NumColumns]float64{allocation.PVCost: 1}},
+			},
+			want: []string{
+				"namespace_hourly_cost{__unallocated__,__unmounted__,cpu} 0", "namespace_hourly_cost{__unallocated__,__unmounted__,ram} 0",
+				"namespace_hourly_cost{__unallocated__,__unmounted__,pv} 0.5",
+				"namespace_efficiency_ratio{__unallocated__,__unmounted__,cpu} 0", "namespace_efficiency_ratio{__unallocated__,__unmounted__,ram} 0",
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set := newFamilySet()
+			for _, row := range test.rows {
+				set.Append(row)
+			}
+			subject := subjectNamed(t, test.subject)
+			if diff := cmp.Diff(test.want, familyLines(subject, subject.Totals(set))); diff != "" {
+				t.Errorf("series differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFamiliesOfNodes(t *testing.T) {
+	set := newFamilySet()
+	plain := allocation.Node{
+		Cluster: "c", Name: "n1", InstanceType: "m5.large", Region: "r", Zone: "z", ProviderID: "aws:///z/i-1",
+		Hours: [allocation.NumResources]float64{4, 8, 0}, Cost: [allocation.NumResources]float64{2, 4, 0}, Idle: [allocation.NumResources]float64{1, 3, 0},
+	}
+	withGPU := allocation.Node{
+		Cluster: "c", Name: "n2", Spot: true,
+		Hours: [allocation.NumResources]float64{2, 2, 2}, Cost: [allocation.NumResources]float64{2, 2, 20}, Idle: [allocation.NumResources]float64{0, 0, 20},
+	}
+	set.Nodes = []allocation.Node{plain, withGPU, plain} // the first one left and came back
+	set.Residuals = []allocation.Residual{{Cluster: "c", Resource: allocation.RAM, Cost: 0.5, Overcommit: 0.25}}
+	want := map[string][]string{
+		"node": {
+			"node_hourly_cost{c,n1,m5.large,r,z,aws:///z/i-1,false,cpu} 2", "node_hourly_cost{c,n1,m5.large,r,z,aws:///z/i-1,false,ram} 4",
+			"node_hourly_cost{c,n2,,,,,true,cpu} 1", "node_hourly_cost{c,n2,,,,,true,ram} 1", "node_hourly_cost{c,n2,,,,,true,gpu} 10",
+		},
+		"idle": {
+			"idle_hourly_cost{c,n1,cpu} 1", "idle_hourly_cost{c,n1,ram} 3",
+			"idle_hourly_cost{c,n2,cpu} 0", "idle_hourly_cost{c,n2,ram} 0", "idle_hourly_cost{c,n2,gpu} 10",
+		},
+		"reconciliation": {
+			"reconciliation_residual{c,cpu} 0", "reconciliation_residual{c,ram} 0.5", "reconciliation_residual{c,gpu} 0",
+			"overcommit_cost{c,cpu} 0", "overcommit_cost{c,ram} 0.25", "overcommit_cost{c,gpu} 0",
+		},
+	}
+	for name, lines := range want {
+		subject := subjectNamed(t, name)
+		if diff := cmp.Diff(lines, familyLines(subject, subject.Totals(set))); diff != "" {
+			t.Errorf("series of %s differ (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestFamiliesLeaveOutWhatCannotBeServed(t *testing.T) {
+	subject := subjectNamed(t, "namespace")
+	t.Run("not finite", func(t *testing.T) {
+		set := newFamilySet()
+		set.Append(familyRow("c", "a", "", "", map[allocation.Column]float64{allocation.Cost.Of(allocation.CPU): math.NaN()}))
+		set.Append(familyRow("c", "b", "", "", map[allocation.Column]float64{allocation.Cost.Of(allocation.RAM): math.Inf(1)}))
+		totals, notFinite := subject.Totals(set), 0
+		for _, f := range subject.Families() {
+			notFinite += f.Emit(totals, func(_ int, _ []string, value float64) {
+				if math.IsNaN(value) || math.IsInf(value, 0) {
+					t.Errorf("%s has the value %g", f.Name, value)
+				}
+			})
+		}
+		if notFinite != 2 {
+			t.Errorf("%d values were left out as not finite, want 2", notFinite)
+		}
+	})
+	t.Run("label that is not UTF-8", func(t *testing.T) {
+		set := newFamilySet()
+		set.Append(familyRow("c", "a\xff", "", "", nil))
+		for _, label := range subject.Totals(set).Labels(0) {
+			if !utf8.ValidString(label) {
+				t.Errorf("label %q is not UTF-8", label)
+			}
+		}
+	})
+	t.Run("set without a length", func(t *testing.T) {
+		set := allocation.NewSet(allocation.Window{}, allocation.NewDict())
+		set.Append(familyRow("c", "a", "", "", nil))
+		if n := subject.Totals(set).Len(); n != 0 {
+			t.Errorf("there are %d subjects, want none", n)
+		}
+	})
+}
+
+// TestFoldConserves folds random sets and compares the sums of every resource with those of the set itself.
+func TestFoldConserves(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, 1))
+	set, want := newFamilySet(), 0.0
+	for range 500 {
+		row := familyRow(fmt.Sprintf("c%d", rng.IntN(3)), fmt.Sprintf("ns%d", rng.IntN(20)), "deployment", fmt.Sprintf("d%d", rng.IntN(40)), nil)
+		for c := range allocation.NumColumns {
+			row.Values[c] = float64(rng.IntN(1000))
+		}
+		for r := range allocation.NumResources {
+			want += row.Values[allocation.Cost.Of(r)]
+		}
+		for _, c := range []allocation.Column{
+			allocation.PVCost, allocation.NetworkCrossZoneCost, allocation.NetworkCrossRegionCost, allocation.NetworkInternetCost,
+			allocation.LoadBalancerCost, allocation.SharedCost, allocation.ExternalCost,
+		} {
+			want += row.Values[c]
+		}
+		set.Append(row)
+	}
+	for _, name := range []string{"namespace", "controller"} {
+		subject := subjectNamed(t, name)
+		totals := subject.Totals(set)
+		for fixed := range 2 {
+			folded := totals.Fold(func(i int) bool { return i%7 == 0 }, fixed)
+			if folded.Len() >= totals.Len() {
+				t.Errorf("seed %d: folding %d subjects of %s leaves %d", seed, totals.Len(), name, folded.Len())
+			}
+			for what, of := range map[string]*allocation.Totals{"all": totals, "folded": folded} {
+				got := 0.0
+				subject.Families()[0].Emit(of, func(_ int, _ []string, value float64) { got += value * familyHours })
+				if got != want { // whole numbers: their sums are exact
+					t.Errorf("seed %d: %s of %s sum to %g, want %g", seed, what, name, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestFoldMakesRatiosFromSums(t *testing.T) {
+	set := newFamilySet()
+	usage, request := allocation.UsageHours.Of(allocation.CPU), allocation.RequestHours.Of(allocation.CPU)
+	set.Append(familyRow("c", "a", "", "", map[allocation.Column]float64{usage: 1, request: 1}))
+	set.Append(familyRow("c", "b", "", "", map[allocation.Column]float64{usage: 0, request: 3}))
+	subject := subjectNamed(t, "namespace")
+	lines := familyLines(subject, subject.Totals(set).Fold(func(int) bool { return false }, 1))
+	if want := "namespace_efficiency_ratio{c,__other__,cpu} 0.25"; !slices.Contains(lines, want) {
+		t.Errorf("%q has no %q", lines, want)
+	}
+}
+
+func TestFamilyTableIsComplete(t *testing.T) {
+	names := map[string]bool{}
+	for _, s := range allocation.Subjects() {
+		if s.Labels[0] != "cluster" {
+			t.Errorf("first label of subject %s is %q, want cluster", s.Name, s.Labels[0])
+		}
+		if len(s.Families()) == 0 {
+			t.Errorf("subject %s has no family", s.Name)
+		}
+		for _, f := range s.Families() {
+			if names[f.Name] {
+				t.Errorf("family %s is there twice", f.Name)
+			}
+			names[f.Name] = true
+			if want := append(slices.Clone(s.Labels), "resource"); !slices.Equal(f.Labels, want) {
+				t.Errorf("labels of %s are %q, want %q", f.Name, f.Labels, want)
+			}
+			if !strings.HasPrefix(f.Name, "promcost_") || !strings.HasSuffix(f.Help, ".") {
+				t.Errorf("%s: the name must begin with promcost_, the help %q be a sentence", f.Name, f.Help)
+			}
+			if counter := f.Type == allocation.CounterFamily; counter != strings.HasSuffix(f.Name, "_total") {
+				t.Errorf("%s: counters, and nothing else, end in _total", f.Name)
+			}
+		}
+	}
+}
