@@ -1,0 +1,76 @@
+// Package encode writes sets of allocations and their assets: as JSON in the shapes that Kubecost's and OpenCost's clients
+// read, as CSV, and as tables for people.
+//
+// Encoders write as they go: memory does not follow the size of the answer. What they write is determined by the set and
+// the options alone; rows are in the order of their names unless an encoder says otherwise. Numbers keep full precision
+// in JSON. An error is the writer's; what was written before it stays written.
+package encode
+
+import (
+	"io"
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Options say how JSON is written. The zero value is UTC and the plural names of properties.
+type Options struct {
+	// Location is the time zone that windows, and the times of assets, are written in; nil is UTC.
+	Location *time.Location
+	// SingularProperties calls the properties services, labels and annotations in the singular, as Kubecost's
+	// documentation does.
+	SingularProperties bool
+	// Warnings are about the request; they are sent with those of the sets.
+	Warnings []string
+}
+
+func (o *Options) location() *time.Location {
+	if o.Location == nil {
+		return time.UTC
+	}
+	return o.Location
+}
+
+// warnings are those of the options and of the sets, sorted, each once.
+func (o *Options) warnings(sets []*allocation.Set) []string {
+	all := slices.Clone(o.Warnings)
+	for _, s := range sets {
+		all = append(all, s.Warnings...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// flushAt is the number of bytes after which a stream hands over what it has.
+const flushAt = 32 << 10
+
+// stream collects bytes and writes them in larger pieces. After an error it drops what it is given.
+type stream struct {
+	w   io.Writer
+	b   []byte
+	err error
+}
+
+func newStream(w io.Writer) *stream { return &stream{w: w, b: make([]byte, 0, flushAt+8<<10)} }
+
+// checkpoint writes what has been collected if it is much.
+func (s *stream) checkpoint() {
+	if len(s.b) >= flushAt {
+		s.flush()
+	}
+}
+
+// flush writes all that has been collected.
+func (s *stream) flush() {
+	if s.err == nil && len(s.b) > 0 {
+		_, s.err = s.w.Write(s.b)
+	}
+	s.b = s.b[:0]
+}
+
+// close writes the rest and returns the first error.
+func (s *stream) close() error {
+	s.flush()
+	return s.err
+}

@@ -1,0 +1,225 @@
+package encode
+
+import (
+	"cmp"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Allocations writes the sets as Kubecost and OpenCost send them: an envelope whose data are the sets in order, each a
+// map from name to allocation. No sets at all are one empty set, for clients read the first without looking.
+func Allocations(w io.Writer, sets []*allocation.Set, o Options) error {
+	s := newStream(w)
+	s.b = append(s.b, `{"code":200,"status":"success","data":[`...)
+	if len(sets) == 0 {
+		s.b = append(s.b, "{}"...)
+	}
+	e := newEncoder(&o)
+	for i, set := range sets {
+		if i > 0 {
+			s.b = append(s.b, ',')
+		}
+		e.set(s, set)
+	}
+	s.b = appendWarnings(append(s.b, ']'), o.warnings(sets))
+	return s.close()
+}
+
+// Error writes the envelope of an error. code is the HTTP status that goes with it, message says what is wrong, where,
+// and what would be right.
+func Error(w io.Writer, code int, message string) error {
+	s := newStream(w)
+	s.b = appendNumber(append(s.b, `{"code":`...), float64(code))
+	s.b = appendString(append(s.b, `,"data":null,"message":`...), message)
+	s.b = append(s.b, "}\n"...)
+	return s.close()
+}
+
+// appendWarnings ends an envelope, with the warnings where there are any: as a list, and joined for OpenCost's clients.
+func appendWarnings(b []byte, warnings []string) []byte {
+	if len(warnings) == 0 {
+		return append(b, "}\n"...)
+	}
+	b = append(b, `,"warnings":[`...)
+	for i, text := range warnings {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, text)
+	}
+	b = appendString(append(b, `],"warning":`...), strings.Join(warnings, "; "))
+	return append(b, "}\n"...)
+}
+
+// property is a member of an allocation's properties.
+type property struct {
+	property allocation.Property
+	key      string // with quotes and colon
+}
+
+// encoder appends allocations; it holds what is the same for all.
+type encoder struct {
+	location   *time.Location
+	fields     []allocation.Field
+	keys       []string // of fields, with comma, quotes and colon
+	properties []property
+	window     []byte
+}
+
+func newEncoder(o *Options) *encoder {
+	e := &encoder{location: o.location(), fields: allocation.Fields()}
+	for _, f := range e.fields {
+		e.keys = append(e.keys, `,"`+f.Name+`":`)
+	}
+	for p := range allocation.NumProperties {
+		name := p.String()
+		switch p {
+		case allocation.PodUID: // not served
+			continue
+		case allocation.Services, allocation.Labels, allocation.Annotations:
+			if o.SingularProperties {
+				name = strings.TrimSuffix(name, "s")
+			}
+		default:
+		}
+		e.properties = append(e.properties, property{p, `"` + name + `":`})
+	}
+	slices.SortFunc(e.properties, func(a, b property) int { return cmp.Compare(a.key, b.key) })
+	return e
+}
+
+// set appends the map of a set's allocations, by name.
+func (e *encoder) set(s *stream, set *allocation.Set) {
+	e.window = appendWindow(e.window[:0], set.Window, e.location)
+	s.b = append(s.b, '{')
+	for i, r := range byName(set) {
+		if i > 0 {
+			s.b = append(s.b, ',')
+		}
+		s.b = e.allocation(s.b, set, r.name, r.row)
+		s.checkpoint()
+	}
+	s.b = append(s.b, '}')
+}
+
+// namedRow is a row of a set and its name.
+type namedRow struct {
+	name string
+	row  int
+}
+
+// byName is the rows of a set in the order of their names.
+func byName(set *allocation.Set) []namedRow {
+	rows := make([]namedRow, set.Len())
+	for i := range rows {
+		rows[i] = namedRow{set.Name(i), i}
+	}
+	slices.SortStableFunc(rows, func(a, b namedRow) int { return strings.Compare(a.name, b.name) })
+	return rows
+}
+
+// appendWindow appends a window in the time zone of the answer.
+func appendWindow(b []byte, w allocation.Window, in *time.Location) []byte {
+	b = appendTime(append(b, `{"start":`...), w.Start.In(in))
+	b = appendTime(append(b, `,"end":`...), w.End.In(in))
+	return append(b, '}')
+}
+
+// allocation appends a row with its key.
+func (e *encoder) allocation(b []byte, set *allocation.Set, name string, row int) []byte {
+	b = appendString(b, name)
+	b = appendString(append(b, `:{"name":`...), name)
+	b = e.appendProperties(append(b, `,"properties":{`...), set, row)
+	b = append(append(b, `},"window":`...), e.window...)
+	b = appendTime(append(b, `,"start":`...), set.Start(row))
+	b = appendTime(append(b, `,"end":`...), set.End(row))
+	for i := range e.fields {
+		b = appendNumber(append(b, e.keys[i]...), e.fields[i].Value(set, row))
+	}
+	b = append(b, `,"pvs":null,"lbAllocations":null,"gpuAllocation":null,"rawAllocationOnly":`...)
+	b = appendMaxima(b, set, row)
+	b = appendBounds(append(b, `,"errorBounds":`...), set, row)
+	return append(b, '}')
+}
+
+// appendMaxima appends the largest usages of a single container; of more than one their maximum would mean nothing.
+func appendMaxima(b []byte, set *allocation.Set, row int) []byte {
+	if !set.Single(row) || set.Special(row) != allocation.Workload {
+		return append(b, "null"...)
+	}
+	b = appendNumber(append(b, `{"cpuCoreUsageMax":`...), set.Value(allocation.UsageMax.Of(allocation.CPU), row))
+	b = appendNumber(append(b, `,"ramByteUsageMax":`...), set.Value(allocation.UsageMax.Of(allocation.RAM), row))
+	b = appendNumber(append(b, `,"gpuUsageMax":`...), set.Value(allocation.UsageMax.Of(allocation.GPU), row))
+	return append(b, '}')
+}
+
+// appendBounds appends the error bounds of a row, null where nothing was counted.
+func appendBounds(b []byte, set *allocation.Set, row int) []byte {
+	lower, upper, ok := set.ErrorBounds(row)
+	if !ok {
+		return append(b, "null"...)
+	}
+	b = appendNumber(append(b, `{"lower":`...), lower)
+	b = append(b, `,"upper":`...)
+	if math.IsNaN(upper) {
+		b = append(b, "null"...)
+	} else {
+		b = appendNumber(b, upper)
+	}
+	return append(b, '}')
+}
+
+// appendProperties appends the members of a row's properties that are not empty.
+func (e *encoder) appendProperties(b []byte, set *allocation.Set, row int) []byte {
+	from := len(b)
+	for _, p := range e.properties {
+		id := set.IDs(p.property)[row]
+		if id == 0 {
+			continue
+		}
+		if len(b) > from {
+			b = append(b, ',')
+		}
+		b = append(b, p.key...)
+		switch {
+		case p.property.IsMap():
+			b = appendMap(b, set.Dict(), id)
+		case p.property.IsList():
+			b = appendList(b, set.Dict(), id)
+		case p.property == allocation.ProviderID:
+			_, text := providerID(set.Dict().Text(id))
+			b = appendString(b, text)
+		default:
+			b = appendString(b, set.Dict().Text(id))
+		}
+	}
+	return b
+}
+
+func appendMap(b []byte, dict *allocation.Dict, id allocation.ID) []byte {
+	b = append(b, '{')
+	for i, p := range dict.Map(id) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, dict.Text(p.Key)), ':')
+		b = appendString(b, dict.Text(p.Value))
+	}
+	return append(b, '}')
+}
+
+func appendList(b []byte, dict *allocation.Dict, id allocation.ID) []byte {
+	b = append(b, '[')
+	for i, text := range dict.List(id) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, dict.Text(text))
+	}
+	return append(b, ']')
+}

@@ -1,0 +1,108 @@
+package encode
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// TableOptions say how a table is written.
+type TableOptions struct {
+	// Currency is named in the header of costs, e.g. USD; empty names none.
+	Currency string
+	// Limit is the number of rows shown, 0 all of them. The total is of all rows in any case.
+	Limit int
+}
+
+// Table writes a set for people: a line a row, the dearest first, then a line with the total of all. Cores and memory
+// are averages while running, in the total over the time from the first start to the last end; memory is in GiB (2^30
+// bytes).
+func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
+	rows := byCost(set)
+	slices.SortStableFunc(rows, func(a, b namedRow) int {
+		return cmp.Compare(set.TotalCost(b.row), set.TotalCost(a.row))
+	})
+	total := set.Total()
+	decimals := 4
+	if total.Len() > 0 && total.TotalCost(0) >= 100 {
+		decimals = 2
+	}
+	hidden := 0
+	if o.Limit > 0 && len(rows) > o.Limit {
+		rows, hidden = rows[:o.Limit], len(rows)-o.Limit
+	}
+	lines := [][]string{tableHeader(o.Currency)}
+	for _, r := range rows {
+		lines = append(lines, tableLine(set, cmp.Or(r.name, "(all)"), r.row, decimals))
+	}
+	if hidden > 0 {
+		lines = append(lines, []string{"… and " + strconv.Itoa(hidden) + " more"})
+	}
+	if total.Len() > 0 {
+		lines = append(lines, tableLine(total, "TOTAL", 0, decimals))
+	}
+	s := newStream(w)
+	writeAligned(s, lines)
+	return s.close()
+}
+
+func tableHeader(currency string) []string {
+	unit := ""
+	if currency != "" {
+		unit = " " + currency
+	}
+	return []string{"NAME", "CPU CORES", "CPU" + unit, "RAM GiB", "RAM" + unit, "GPU" + unit, "TOTAL" + unit, "EFFICIENCY"}
+}
+
+// tableLine is the cells of a row.
+func tableLine(set *allocation.Set, name string, row, decimals int) []string {
+	average := func(r allocation.Resource) string {
+		minutes := set.Minutes(row)
+		if minutes <= 0 {
+			return "0.000"
+		}
+		amount := set.Value(allocation.Hours.Of(r), row) / (minutes / 60) / r.PerPriceUnit()
+		return strconv.FormatFloat(amount, 'f', 3, 64)
+	}
+	cost := func(v float64) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
+	costs := costsOf(set, row)
+	return []string{
+		name,
+		average(allocation.CPU), cost(costs[0]),
+		average(allocation.RAM), cost(costs[2]),
+		cost(costs[1]),
+		cost(set.TotalCost(row)),
+		strconv.FormatFloat(100*set.TotalEfficiency(row), 'f', 1, 64) + "%",
+	}
+}
+
+// writeAligned writes lines of cells: the first left, the others right in their columns.
+func writeAligned(s *stream, lines [][]string) {
+	widths := make([]int, len(lines[0]))
+	for _, cells := range lines {
+		for i, cell := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, cells := range lines {
+		for i, cell := range cells {
+			pad := widths[i] - utf8.RuneCountInString(cell)
+			if i > 0 {
+				pad += 2
+				s.b = append(s.b, spaces(pad)...)
+			}
+			s.b = append(s.b, cell...)
+			if i == 0 && len(cells) > 1 {
+				s.b = append(s.b, spaces(pad)...)
+			}
+		}
+		s.b = append(s.b, '\n')
+		s.checkpoint()
+	}
+}
+
+func spaces(n int) []byte { return slices.Repeat([]byte{' '}, n) }

@@ -1,0 +1,88 @@
+package filter_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/promcost/promcost/allocation/filter"
+)
+
+const benchFilter = `namespace:"ns-3","ns-7"+label[app]!:"app-1"+(controllerKind:"deployment"|pod<~:"pod-1")`
+
+func benchRows(n int) []row {
+	rows := make([]row, n)
+	for i := range rows {
+		rows[i] = row{
+			cluster: "one", node: fmt.Sprintf("node-%d", i%200), namespace: fmt.Sprintf("ns-%d", i%50), kind: []string{"deployment", "job"}[i%2],
+			controller: fmt.Sprintf("c-%d", i%5000), pod: fmt.Sprintf("pod-%d", i), container: "main",
+			labels: map[string]string{"app": fmt.Sprintf("app-%d", i%300), "team": "t"},
+		}
+	}
+	return rows
+}
+
+func BenchmarkParse(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := filter.Parse(`namespace:"web"+label[app]!:"redis"+controllerKind:"job"`); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkBind(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		s := makeSet(benchRows(n))
+		f, err := filter.Parse(benchFilter)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				f.Bind(s)
+			}
+		})
+	}
+}
+
+func BenchmarkMatch(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		rows := benchRows(n)
+		f, err := filter.Parse(benchFilter)
+		if err != nil {
+			b.Fatal(err)
+		}
+		perRow := func(b *testing.B) { b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/row") }
+		b.Run(fmt.Sprintf("bound/%d", n), func(b *testing.B) {
+			match := f.Bind(makeSet(rows))
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := range n {
+					match(i)
+				}
+			}
+			perRow(b)
+		})
+		b.Run(fmt.Sprintf("plain/%d", n), func(b *testing.B) {
+			expr := benchExpr
+			for b.Loop() {
+				for i := range n {
+					evaluate(expr, rows[i])
+				}
+			}
+			perRow(b)
+		})
+	}
+}
+
+// benchExpr is benchFilter for the plain evaluator.
+var benchExpr = filter.And{
+	&filter.Comparison{Field: filter.Namespace, Values: []string{"ns-3", "ns-7"}},
+	&filter.Comparison{Field: filter.Label, Key: "app", Op: filter.NotEqual, Values: []string{"app-1"}},
+	filter.Or{
+		&filter.Comparison{Field: filter.ControllerKind, Values: []string{"deployment"}},
+		&filter.Comparison{Field: filter.Pod, Op: filter.Prefix, Values: []string{"pod-1"}},
+	},
+}

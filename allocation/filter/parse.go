@@ -1,0 +1,298 @@
+package filter
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// MaxBytes is the longest filter that Parse reads.
+	MaxBytes = 64 << 10
+	// MaxDepth is how deep parentheses may be nested.
+	MaxDepth = 1000
+)
+
+// SyntaxError says where a filter is wrong.
+type SyntaxError struct {
+	Text   string // the whole filter
+	Offset int    // in bytes, where in Text
+	Detail string // what is wrong there, and what was expected
+}
+
+// Error names the column and shows the place with a caret under it.
+func (e *SyntaxError) Error() string {
+	const around = 40 // characters shown on either side
+	before, after := []rune(e.Text[:e.Offset]), []rune(e.Text[e.Offset:])
+	column := len(before) + 1
+	lead, trail := "", ""
+	if len(before) > around {
+		before, lead = before[len(before)-around:], "…"
+	}
+	if len(after) > around {
+		after, trail = after[:around], "…"
+	}
+	line := strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return ' '
+		}
+		return c
+	}, lead+string(before)+string(after)+trail)
+	indent := strings.Repeat(" ", utf8.RuneCountInString(lead)+len(before))
+	return fmt.Sprintf("parse filter: column %d: %s\n  %s\n  %s^", column, e.Detail, line, indent)
+}
+
+// Parse reads a v2 filter. White space counts only where a comparison or a parenthesis follows a comparison: there it is
+// AND, for it is what decoding a URL makes of a +. Errors are of type *SyntaxError. Time is linear in the filter's
+// length, and no input needs a deep stack.
+func Parse(text string) (*Filter, error) {
+	if len(text) > MaxBytes {
+		return nil, &SyntaxError{text, MaxBytes, fmt.Sprintf("the filter is %d bytes long, at most %d are allowed: shorten it, for example by prefixes (<~:)", len(text), MaxBytes)}
+	}
+	p := parser{text: text, levels: make([]level, 1, 4)}
+	root, err := p.parse()
+	if err != nil {
+		return nil, err
+	}
+	return New(root), nil
+}
+
+// parser reads one filter from left to right.
+type parser struct {
+	text   string
+	pos    int
+	levels []level // open parentheses, the outermost level first
+}
+
+// level is what is between a pair of parentheses.
+type level struct {
+	open  int  // offset of the parenthesis
+	join  byte // + or |, 0 as long as there is one part
+	parts []Expr
+}
+
+// expr is the condition of a complete level.
+func (l *level) expr() Expr {
+	switch l.join {
+	case '+':
+		return And(l.parts)
+	case '|':
+		return Or(l.parts)
+	}
+	return l.parts[0]
+}
+
+func (p *parser) parse() (Expr, error) {
+	for {
+		if err := p.operand(); err != nil {
+			return nil, err
+		}
+		more, err := p.after()
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			return p.levels[0].expr(), nil
+		}
+	}
+}
+
+// top is the innermost open level.
+func (p *parser) top() *level { return &p.levels[len(p.levels)-1] }
+
+// operand reads opening parentheses and a comparison.
+func (p *parser) operand() error {
+	for p.skipSpace(); p.peek() == '('; p.skipSpace() {
+		if len(p.levels) > MaxDepth {
+			return p.fail(p.pos, "parentheses are nested more than %d deep: remove those that are not needed", MaxDepth)
+		}
+		p.levels = append(p.levels, level{open: p.pos})
+		p.pos++
+	}
+	c, err := p.comparison()
+	if err == nil {
+		p.top().parts = append(p.top().parts, c)
+	}
+	return err
+}
+
+// after reads closing parentheses and what joins the next operand; more says that one follows.
+func (p *parser) after() (more bool, err error) {
+	for {
+		start := p.pos
+		p.skipSpace()
+		spaced, at, next := p.pos > start, p.pos, p.peek()
+		switch {
+		case next == 0 && p.pos == len(p.text):
+			if open := p.top().open; len(p.levels) > 1 {
+				return false, p.fail(at, "expected \")\" for the \"(\" at column %d, found the end", utf8.RuneCountInString(p.text[:open])+1)
+			}
+			return false, nil
+		case next == ')':
+			if len(p.levels) == 1 {
+				return false, p.fail(at, "expected \"+\", \"|\" or the end, found a \")\" that closes nothing: remove it")
+			}
+			inner := p.top().expr()
+			p.levels = p.levels[:len(p.levels)-1]
+			p.top().parts = append(p.top().parts, inner)
+			p.pos++
+		case next == '+', next == '|':
+			p.pos++
+			return true, p.join(next, at)
+		case spaced && (next == '(' || isLetter(next)):
+			return true, p.join('+', at)
+		default:
+			return false, p.fail(at, "expected \",\" and a value, \"+\", \"|\" or the end, found %s", p.found())
+		}
+	}
+}
+
+// join notes that the operands of the top level are joined by op, found at offset at.
+func (p *parser) join(op byte, at int) error {
+	switch l := p.top(); l.join {
+	case 0:
+		l.join = op
+	case op:
+	default:
+		return p.fail(at, "\"+\" (or white space) and \"|\" on one level are ambiguous: put parentheses around the parts that belong together, such as (a|b)+c")
+	}
+	return nil
+}
+
+// comparison reads a field, its key, an operator and values.
+func (p *parser) comparison() (*Comparison, error) {
+	field, err := p.field()
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{Field: field}
+	if c.Key, err = p.key(field); err != nil {
+		return nil, err
+	}
+	if c.Op, err = p.operator(); err != nil {
+		return nil, err
+	}
+	for {
+		value, err := p.value(c.Field)
+		if err != nil {
+			return nil, err
+		}
+		c.Values = append(c.Values, value)
+		end := p.pos
+		if p.skipSpace(); p.peek() != ',' {
+			p.pos = end // white space may be AND
+			return c, nil
+		}
+		p.pos++
+	}
+}
+
+// field reads the name of a field.
+func (p *parser) field() (Field, error) {
+	start := p.pos
+	for isLetter(p.peek()) {
+		p.pos++
+	}
+	name := p.text[start:p.pos]
+	if name == "" {
+		return 0, p.fail(start, "expected a comparison such as namespace:\"web\" or \"(\", found %s", p.found())
+	}
+	hint := ""
+	for f := range numFields {
+		if fields[f].name == name {
+			return f, nil
+		}
+		if strings.EqualFold(fields[f].name, name) {
+			hint = fmt.Sprintf(", did you mean %q?", fields[f].name)
+		}
+	}
+	known := make([]string, numFields)
+	for f := range known {
+		known[f] = fields[f].name
+	}
+	return 0, p.fail(start, "unknown field %q%s: use one of %s", name, hint, strings.Join(known, ", "))
+}
+
+// key reads the key of a map field in brackets, or "" where there are none.
+func (p *parser) key(field Field) (string, error) {
+	p.skipSpace()
+	if p.peek() != '[' {
+		return "", nil
+	}
+	start := p.pos
+	if !fields[field].property.IsMap() {
+		return "", p.fail(start, "%s takes no key: write %s:\"…\"", field, field)
+	}
+	end := strings.IndexByte(p.text[start:], ']')
+	if end < 0 {
+		return "", p.fail(start, "expected a \"]\" after the key, as in %s[app], found the end", field)
+	}
+	p.pos = start + end + 1
+	key := strings.TrimSpace(p.text[start+1 : p.pos-1])
+	if key == "" {
+		return "", p.fail(start, "the key is empty: write one, such as %s[app]", field)
+	}
+	return key, nil
+}
+
+// operator reads an operator. No operator begins with another one.
+func (p *parser) operator() (Op, error) {
+	p.skipSpace()
+	for op := range numOps {
+		if strings.HasPrefix(p.text[p.pos:], ops[op].text) {
+			p.pos += len(ops[op].text)
+			return op, nil
+		}
+	}
+	texts := make([]string, numOps)
+	for op := range texts {
+		texts[op] = ops[op].text
+	}
+	return 0, p.fail(p.pos, "expected an operator (%s), found %s", strings.Join(texts, " "), p.found())
+}
+
+// value reads a value in double quotes, which has no escapes.
+func (p *parser) value(field Field) (string, error) {
+	p.skipSpace()
+	start := p.pos
+	if p.peek() != '"' {
+		return "", p.fail(start, "expected a value in double quotes, as in %s:\"web\", found %s", field, p.found())
+	}
+	end := strings.IndexByte(p.text[start+1:], '"')
+	if end < 0 {
+		return "", p.fail(start, "the value that starts here has no closing double quote: add it")
+	}
+	p.pos = start + end + 2
+	return p.text[start+1 : p.pos-1], nil
+}
+
+// peek is the next byte, 0 at the end.
+func (p *parser) peek() byte {
+	if p.pos == len(p.text) {
+		return 0
+	}
+	return p.text[p.pos]
+}
+
+func (p *parser) skipSpace() {
+	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.pos]) >= 0 {
+		p.pos++
+	}
+}
+
+// found describes what is at the current place.
+func (p *parser) found() string {
+	if p.pos == len(p.text) {
+		return "the end"
+	}
+	_, size := utf8.DecodeRuneInString(p.text[p.pos:])
+	return strconv.Quote(p.text[p.pos : p.pos+size])
+}
+
+func (p *parser) fail(at int, format string, args ...any) error {
+	return &SyntaxError{Text: p.text, Offset: at, Detail: fmt.Sprintf(format, args...)}
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }

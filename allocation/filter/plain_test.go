@@ -1,0 +1,135 @@
+package filter_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation/filter"
+)
+
+// evaluate is the definition of filters, on strings, without regard to speed.
+func evaluate(e filter.Expr, r row) bool {
+	switch e := e.(type) {
+	case filter.And:
+		return !slices.ContainsFunc(e, func(part filter.Expr) bool { return !evaluate(part, r) })
+	case filter.Or:
+		return slices.ContainsFunc(e, func(part filter.Expr) bool { return evaluate(part, r) })
+	case *filter.Comparison:
+		return compare(e, r)
+	}
+	panic("unknown Expr")
+}
+
+// negations are the operators that each inverse negates.
+var negations = map[filter.Op]filter.Op{
+	filter.NotEqual: filter.Equal, filter.NotContains: filter.Contains, filter.NotPrefix: filter.Prefix, filter.NotSuffix: filter.Suffix,
+}
+
+func compare(c *filter.Comparison, r row) bool {
+	if op, ok := negations[c.Op]; ok {
+		positive := *c
+		positive.Op = op
+		return !compare(&positive, r)
+	}
+	return slices.ContainsFunc(c.Values, func(value string) bool { return compareOne(c, value, r) })
+}
+
+func compareOne(c *filter.Comparison, value string, r row) bool {
+	switch c.Field {
+	case filter.Services:
+		return compareList(c.Op, r.services, value)
+	case filter.Label:
+		return compareMap(c, r.labels, value)
+	case filter.Annotation:
+		return compareMap(c, r.annotations, value)
+	case filter.ControllerKind:
+		return compareText(c.Op, strings.ToLower(r.kind), strings.ToLower(value))
+	default:
+	}
+	text := map[filter.Field]string{
+		filter.Cluster: r.cluster, filter.Node: r.node, filter.Namespace: r.namespace, filter.ControllerName: r.controller,
+		filter.Pod: r.pod, filter.Container: r.container,
+	}[c.Field]
+	return compareText(c.Op, text, value)
+}
+
+func compareText(op filter.Op, s, value string) bool {
+	switch op {
+	case filter.Contains:
+		return strings.Contains(s, value)
+	case filter.Prefix:
+		return strings.HasPrefix(s, value)
+	case filter.Suffix:
+		return strings.HasSuffix(s, value)
+	default:
+	}
+	return s == value || s == "" && value == "__unallocated__"
+}
+
+func compareList(op filter.Op, list []string, value string) bool {
+	if op == filter.Contains {
+		op = filter.Equal
+	}
+	if op == filter.Equal && len(list) == 0 {
+		return value == "" || value == "__unallocated__"
+	}
+	return slices.ContainsFunc(list, func(s string) bool { return compareText(op, s, value) })
+}
+
+func compareMap(c *filter.Comparison, m map[string]string, value string) bool {
+	if c.Key == "" {
+		var keys []string
+		for k := range m {
+			keys = append(keys, k)
+		}
+		return compareList(c.Op, keys, value)
+	}
+	return compareText(c.Op, m[c.Key], value)
+}
+
+// words are the values of random rows and comparisons; keys are keys that are the same raw and as Prometheus writes them.
+var (
+	words = []string{"", "a", "b", "ab", "ba", "B", "deployment", "Job", "__unallocated__"}
+	keys  = []string{"app", "team", "a"}
+)
+
+func pick(rnd *rand.Rand, from []string) string { return from[rnd.IntN(len(from))] }
+
+func randomMap(rnd *rand.Rand) map[string]string {
+	m := map[string]string{}
+	for range rnd.IntN(3) {
+		m[pick(rnd, keys)] = pick(rnd, words[:8])
+	}
+	return m
+}
+
+func randomRow(rnd *rand.Rand) row {
+	word := func() string { return pick(rnd, words[:8]) }
+	r := row{word(), word(), word(), word(), word(), word(), word(), nil, randomMap(rnd), randomMap(rnd)}
+	for range rnd.IntN(3) {
+		r.services = append(r.services, pick(rnd, words[1:8]))
+	}
+	return r
+}
+
+func randomExpr(rnd *rand.Rand, depth int) filter.Expr {
+	if depth > 0 && rnd.IntN(3) > 0 {
+		parts := make([]filter.Expr, 2+rnd.IntN(2))
+		for i := range parts {
+			parts[i] = randomExpr(rnd, depth-1)
+		}
+		if rnd.IntN(2) == 0 {
+			return filter.And(parts)
+		}
+		return filter.Or(parts)
+	}
+	c := &filter.Comparison{Field: filter.Field(rnd.IntN(int(filter.Annotation) + 1)), Op: filter.Op(rnd.IntN(int(filter.NotSuffix) + 1))}
+	for range 1 + rnd.IntN(3) {
+		c.Values = append(c.Values, pick(rnd, words))
+	}
+	if c.Field >= filter.Label && rnd.IntN(3) > 0 {
+		c.Key = pick(rnd, keys)
+	}
+	return c
+}
