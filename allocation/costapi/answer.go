@@ -1,0 +1,183 @@
+package costapi
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+)
+
+// statusError is an error with the status that it has.
+type statusError struct {
+	status  int
+	message string
+}
+
+func (e *statusError) Error() string { return e.message }
+
+// badRequest is an error of the request's parameters.
+func badRequest(format string, args ...any) error {
+	return &statusError{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// statusOf is the status and the message of an error.
+func statusOf(err error) (int, string) {
+	var own *statusError
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &own):
+		return own.status, own.message
+	case errors.As(err, &tooLarge):
+		return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes: send fewer parameters", tooLarge.Limit)
+	case errors.Is(err, allocation.ErrNoData):
+		return http.StatusUnprocessableEntity, err.Error()
+	case errors.Is(err, allocation.ErrBusy):
+		return http.StatusServiceUnavailable, err.Error()
+	case errors.Is(err, allocation.ErrUpstream):
+		return http.StatusBadGateway, err.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable, err.Error() + ": ask for a shorter window or a longer resolution, or raise the timeout"
+	}
+	return http.StatusInternalServerError, err.Error()
+}
+
+// fail answers with an error. Nothing is to be said to a client that has left.
+func (a *api) fail(out *answer, r *http.Request, err error) {
+	if errors.Is(r.Context().Err(), context.Canceled) {
+		return
+	}
+	status, message := statusOf(err)
+	if status >= http.StatusInternalServerError {
+		level.Warn(a.logger).Log("msg", "request failed", "path", r.URL.Path, "status", status, "err", err)
+	}
+	header := out.Header()
+	header.Del("Content-Encoding")
+	header.Set("Content-Type", jsonType)
+	if errors.Is(err, allocation.ErrBusy) {
+		header.Set("Retry-After", "5")
+	}
+	if status == http.StatusMethodNotAllowed {
+		header.Set("Allow", "GET, HEAD, POST")
+	}
+	out.body = nil
+	out.WriteHeader(status)
+	if err := encode.Error(out, status, message); err != nil {
+		level.Debug(a.logger).Log("msg", "error not sent", "path", r.URL.Path, "err", err)
+	}
+}
+
+// Content types of answers.
+const (
+	jsonType = "application/json"
+	csvType  = "text/csv; charset=utf-8"
+	textType = "text/plain; charset=utf-8"
+)
+
+// answer writes a response, compressed if the client takes it, and knows whether it has begun.
+type answer struct {
+	http.ResponseWriter
+	started bool
+	body    io.Writer // what compresses, nil without
+}
+
+// WriteHeader begins the answer.
+func (o *answer) WriteHeader(status int) {
+	o.started = true
+	o.ResponseWriter.WriteHeader(status)
+}
+
+// Write appends to the answer.
+func (o *answer) Write(p []byte) (int, error) {
+	if o.body != nil {
+		return o.body.Write(p)
+	}
+	o.started = true
+	return o.ResponseWriter.Write(p)
+}
+
+// compress lets the answer be compressed if the client accepts it. What it returns ends the answer.
+func (o *answer) compress(request http.Header) (end func() error) {
+	o.Header().Add("Vary", "Accept-Encoding")
+	if !acceptsGzip(request.Values("Accept-Encoding")) {
+		return func() error { return nil }
+	}
+	o.Header().Set("Content-Encoding", "gzip")
+	z, err := gzip.NewWriterLevel(plainAnswer{o}, gzip.BestSpeed)
+	if err != nil {
+		panic("BUG: gzip level: " + err.Error())
+	}
+	o.body = z
+	return z.Close
+}
+
+// plainAnswer writes to an answer what is compressed already.
+type plainAnswer struct{ *answer }
+
+func (p plainAnswer) Write(b []byte) (int, error) {
+	p.started = true
+	return p.ResponseWriter.Write(b)
+}
+
+// acceptsGzip reports whether Accept-Encoding headers name gzip, or everything, with a weight above 0.
+func acceptsGzip(headers []string) bool {
+	accepted := map[string]bool{}
+	for _, h := range headers {
+		for item := range strings.SplitSeq(h, ",") {
+			name, param, _ := strings.Cut(item, ";")
+			weight := 1.0
+			if q, ok := strings.CutPrefix(strings.ReplaceAll(param, " ", ""), "q="); ok {
+				weight, _ = strconv.ParseFloat(q, 64) // malformed is 0: not accepted
+			}
+			accepted[strings.ToLower(strings.TrimSpace(name))] = weight > 0
+		}
+	}
+	if ok, named := accepted["gzip"]; named {
+		return ok
+	}
+	return accepted["*"]
+}
+
+// readForm are the parameters of the URL and of a form in the body.
+func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost:
+	default:
+		return nil, &statusError{http.StatusMethodNotAllowed, fmt.Sprintf("method %s is not allowed: use GET, or POST with a form", r.Method)}
+	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badRequest("malformed query of the URL: %v: write %% as %%25 and ; as %%3B", err)
+	}
+	if r.Method != http.MethodPost {
+		return values, nil
+	}
+	if header := r.Header.Get("Content-Type"); header != "" {
+		kind, _, err := mime.ParseMediaType(header)
+		if err != nil || kind != "application/x-www-form-urlencoded" {
+			return nil, &statusError{http.StatusUnsupportedMediaType, fmt.Sprintf("content type %q is not supported: send the parameters as application/x-www-form-urlencoded", header)}
+		}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return nil, fmt.Errorf("read body: %w", err)
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, badRequest("malformed form in the body: %v: write %% as %%25 and ; as %%3B", err)
+	}
+	for name, list := range form {
+		values[name] = append(values[name], list...)
+	}
+	return values, nil
+}

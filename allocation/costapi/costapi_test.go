@@ -1,0 +1,488 @@
+package costapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/costapi"
+)
+
+func TestGolden(t *testing.T) {
+	cluster := func() costapi.ClusterInfo {
+		return costapi.ClusterInfo{ID: "one", Provider: "AWS", Region: "eu-1", Version: "1.31"}
+	}
+	for _, tc := range []struct {
+		name, path, kind string
+		params           []string
+	}{
+		{"compute.json", "/model/allocation/compute", "application/json", []string{"window=2h"}},
+		{"opencost.json", "/allocation", "application/json", []string{"window=2h", "aggregate=label:app", "includeIdle=true", "accumulate=true"}},
+		{"steps.json", "/allocation/compute", "application/json", []string{"window=2026-11-20T00:00:00Z,2026-11-20T03:00:00Z", "step=2h", "aggregate=namespace", "madeUp=1"}},
+		{"compute.csv", "/model/allocation/compute", "text/csv; charset=utf-8", []string{"window=3h", "step=1h", "aggregate=namespace", "format=csv"}},
+		{"assets.json", "/model/assets", "application/json", []string{"window=yesterday", "accumulate=true", "filterTypes=Node"}},
+		{"opencost_assets.json", "/assets", "application/json", []string{"window=yesterday", `filter=assetType:"node"`}},
+		{"clusterinfo.json", "/model/clusterInfo", "application/json", nil},
+		{"clusterinfomap.json", "/clusterInfoMap", "application/json", nil},
+		{"configs.json", "/model/getConfigs", "application/json", nil},
+		{"healthz.txt", "/healthz", "text/plain; charset=utf-8", nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := newHandler(&fake{}, costapi.Config{Cluster: cluster})
+			w := get(h, tc.path, tc.params...)
+			if w.Code != http.StatusOK || w.Header().Get("Content-Type") != tc.kind {
+				t.Errorf("status %d, type %q, want 200, %q", w.Code, w.Header().Get("Content-Type"), tc.kind)
+			}
+			body := w.Body.String()
+			if tc.kind == "application/json" {
+				var indented bytes.Buffer
+				if err := json.Indent(&indented, w.Body.Bytes(), "", " "); err != nil {
+					t.Fatalf("%v in %s", err, body)
+				}
+				body = indented.String()
+			}
+			golden(t, tc.name, body)
+		})
+	}
+}
+
+// names are the keys of the sets of an answer.
+func names(t *testing.T, body []byte) [][]string {
+	t.Helper()
+	var answer struct {
+		Data []map[string]json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	var sets [][]string
+	for _, set := range answer.Data {
+		sets = append(sets, slices.Sorted(maps.Keys(set)))
+	}
+	return sets
+}
+
+func TestNames(t *testing.T) {
+	const model, alias = "/model/allocation/compute", "/allocation/compute"
+	for _, tc := range []struct {
+		path   string
+		params []string
+		want   [][]string
+	}{
+		{model, []string{"aggregate=namespace"}, [][]string{{"__idle__", "batch", "web"}}},
+		{alias, []string{"aggregate=namespace"}, [][]string{{"batch", "web"}}},
+		{model, []string{"aggregate=namespace", "idle=false"}, [][]string{{"batch", "web"}}},
+		{model, []string{"aggregate=namespace", "includeIdle=false"}, [][]string{{"batch", "web"}}},
+		{alias, []string{"aggregate=namespace", "idle=true"}, [][]string{{"__idle__", "batch", "web"}}},
+		{alias, []string{"aggregate=namespace", "idle=true", "includeIdle=true", "filterNamespaces="}, [][]string{{"__idle__", "batch", "web"}}},
+		{alias, []string{"aggregate=namespace", "shareIdle=true"}, [][]string{{"batch", "web"}}},
+		{model, []string{"aggregate=namespace", "splitIdle=true"}, [][]string{{"batch", "one/__idle__", "web"}}},
+		{model, []string{"aggregate=namespace", "splitIdle=true", "idleByNode=true"}, [][]string{{"batch", "one/n1/__idle__", "web"}}},
+		{model, []string{"aggregate=label:app", "idle=false"}, [][]string{{"__unallocated__", "app=front"}}},
+		{alias, []string{"aggregate=label:app"}, [][]string{{"__unallocated__", "front"}}},
+		{alias, []string{"aggregate=label:app", "labelNames=pair"}, [][]string{{"__unallocated__", "app=front"}}},
+		{model, []string{"aggregate=team", "idle=false"}, [][]string{{"__unallocated__", "red"}}},
+		{model, []string{"aggregate=cluster,namespace,controller", "idle=false"}, [][]string{{"one/batch/job:sum", "one/web/deployment:front"}}},
+		{alias, nil, [][]string{{"one/n1/batch/sum-1/main", "one/n1/web/front-1/nginx"}}},
+		{alias, []string{"aggregate=namespace", `filter=namespace:"web"`}, [][]string{{"web"}}},
+		{alias, []string{"aggregate=namespace", `filter=namespace!:"web" container:"main"`}, [][]string{{"batch"}}},
+		{alias, []string{"aggregate=namespace", `filter=namespace:"nowhere"`}, [][]string{nil}},
+		{alias, []string{"aggregate=namespace", "step=1h"}, [][]string{{"batch", "web"}, {"batch", "web"}}},
+		{alias, []string{"aggregate=namespace", "step=hour", "accumulate=true"}, [][]string{{"batch", "web"}}},
+		{alias, []string{"aggregate=namespace", "step=hour", "accumulate=1"}, [][]string{{"batch", "web"}}},
+		{alias, []string{"aggregate=namespace", "step=hour", "accumulate=true", "accumulateBy=none"}, [][]string{{"batch", "web"}, {"batch", "web"}}},
+		{alias, []string{"aggregate=namespace", "step=5d"}, [][]string{{"batch", "web"}}},
+		{model, []string{"aggregate=namespace", "reconcile=false", "external=true", "shareCost=0.0", "shareSplit=even", "offset=0"}, [][]string{{"__idle__", "batch", "web"}}},
+	} {
+		t.Run(tc.path+" "+strings.Join(tc.params, " "), func(t *testing.T) {
+			w := get(newHandler(&fake{}, costapi.Config{}), tc.path, append([]string{"window=2026-11-20T00:00:00Z,2026-11-20T02:00:00Z"}, tc.params...)...)
+			if w.Code != http.StatusOK {
+				t.Fatalf("status %d: %s", w.Code, w.Body)
+			}
+			if diff := cmp.Diff(tc.want, names(t, w.Body.Bytes())); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestQueries(t *testing.T) {
+	for _, tc := range []struct {
+		name, path string
+		params     []string
+		asked      string // of the ledger: start, end, step, resolution
+		windows    string // of the answer's sets
+	}{
+		{
+			"a duration is moved to the grid", "/model/allocation/compute",
+			[]string{"window=1h"},
+			"03:13:00 04:13:00 0s 1m0s", "03:13:00 04:13:00",
+		},
+		{
+			"in exact mode it is not", "/model/allocation/compute",
+			[]string{"window=1h", "resolution=exact"},
+			"03:13:46 04:13:46 0s 0s", "03:13:46 04:13:46",
+		},
+		{
+			"instants are kept", "/model/allocation/compute",
+			[]string{"window=2026-11-21T01:02:03Z,2026-11-21T02:03:04Z", "resolution=5m"},
+			"01:02:03 02:03:04 0s 5m0s", "01:02:03 02:03:04",
+		},
+		{
+			"sets that have ended", "/model/allocation/compute",
+			[]string{"window=2026-11-21T01:00:00Z,2026-11-21T03:00:00Z", "step=1h30m"},
+			"01:00:00 03:00:00 1h30m0s 1m0s", "01:00:00 01:30:00 01:30:00 03:00:00",
+		},
+		{
+			"data end at now, on the grid of the whole", "/model/allocation/compute",
+			[]string{"window=today", "resolution=5m"},
+			"00:00:00 04:10:00 0s 5m0s", "00:00:00 00:00:00",
+		},
+		{
+			"the grid is anchored at the end", "/model/allocation/compute",
+			[]string{"window=2026-11-21T01:00:00Z,2026-11-21T06:00:07Z"},
+			"01:00:00 04:13:07 0s 1m0s", "01:00:00 06:00:07",
+		},
+		{
+			"OpenCost rounds up", "/allocation",
+			[]string{"window=2h"},
+			"03:00:00 04:13:00 0s 1m0s", "03:00:00 05:00:00",
+		},
+		{
+			"sets in the future are empty", "/allocation",
+			[]string{"window=2026-11-21T03:00:00Z,2026-11-21T07:00:00Z", "step=1h30m"},
+			"03:00:00 04:00:00 1h30m0s 1m0s, 04:00:00 04:13:00 0s 1m0s", "03:00:00 04:00:00 04:00:00 05:30:00 empty",
+		},
+		{
+			"the running set has nothing yet", "/allocation",
+			[]string{"window=2026-11-21T03:13:30Z,2026-11-21T05:13:30Z", "step=1h", "resolution=1h"},
+			"03:13:30 04:13:30 1h0m0s 1h0m0s", "03:13:30 04:13:30 empty",
+		},
+		{
+			"accumulated sets are one", "/allocation",
+			[]string{"window=2026-11-21T03:00:00Z,2026-11-21T07:00:00Z", "step=1h30m", "accumulate=true"},
+			"03:00:00 04:13:00 0s 1m0s", "03:00:00 07:00:00",
+		},
+		{
+			"OpenCost's assets are one map", "/assets",
+			[]string{"window=3h", "step=1h"},
+			"02:00:00 04:13:00 0s 1m0s", "",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := &fake{}
+			w := get(newHandler(f, costapi.Config{}), tc.path, append(tc.params, "aggregate=")...)
+			if w.Code != http.StatusOK {
+				t.Fatalf("status %d: %s", w.Code, w.Body)
+			}
+			var asked []string
+			for _, q := range f.asked {
+				asked = append(asked, fmt.Sprint(q.Window.Start.Format(time.TimeOnly), " ", q.Window.End.Format(time.TimeOnly), " ", q.Step, " ", q.Resolution))
+			}
+			if got := strings.Join(asked, ", "); got != tc.asked {
+				t.Errorf("asked for %s, want %s", got, tc.asked)
+			}
+			if tc.windows == "" {
+				return
+			}
+			if got := answeredWindows(t, w.Body.Bytes()); got != tc.windows {
+				t.Errorf("windows %s, want %s", got, tc.windows)
+			}
+		})
+	}
+}
+
+// answeredWindows are the clocks at the ends of the windows of the sets, or the word empty.
+func answeredWindows(t *testing.T, body []byte) string {
+	t.Helper()
+	var answer struct {
+		Data []map[string]struct {
+			Window struct{ Start, End time.Time }
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	var clocks []string
+	for _, set := range answer.Data {
+		if len(set) == 0 {
+			clocks = append(clocks, "empty")
+		}
+		for _, row := range set {
+			clocks = append(clocks, row.Window.Start.Format(time.TimeOnly), row.Window.End.Format(time.TimeOnly))
+			break
+		}
+	}
+	return strings.Join(clocks, " ")
+}
+
+func TestPartWithoutData(t *testing.T) {
+	f := &fake{noData: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)}
+	h := newHandler(f, costapi.Config{})
+	w := get(h, "/allocation", "window=2h", "step=1h")
+	if got := answeredWindows(t, w.Body.Bytes()); got != "03:00:00 04:00:00 empty" || !strings.Contains(w.Body.String(), `"warnings":["no data"]`) {
+		t.Errorf("windows %s: %s", got, w.Body)
+	}
+	f.noData = f.noData.Add(-time.Hour)
+	checkError(t, get(h, "/allocation", "window=2h", "step=1h"), http.StatusUnprocessableEntity, "no data")
+}
+
+func TestNothingToComputeYet(t *testing.T) {
+	f := &fake{}
+	midnight := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	w := get(newHandler(f, costapi.Config{Now: func() time.Time { return midnight }}), "/allocation", "window=today")
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"data":[{}]`) || len(f.asked) != 0 {
+		t.Errorf("status %d, asked %d times: %s", w.Code, len(f.asked), w.Body)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	const compute = "/model/allocation/compute"
+	for _, tc := range []struct {
+		name, path string
+		params     []string
+		status     int
+		want       []string
+	}{
+		{"no window", compute, nil, 400, []string{"window is missing", "window=1d"}},
+		{"empty window", compute, []string{"window="}, 400, []string{"window is missing"}},
+		{"malformed window", compute, []string{"window=soon"}, 400, []string{"parameter window", `"soon"`, "30m"}},
+		{"window in the future", compute, []string{"window=2027-01-01,2027-01-02"}, 400, []string{"future", "2027-01-01T00:00:00Z", "before now"}},
+		{"end before start", compute, []string{"window=2026-01-02,2026-01-01"}, 400, []string{"is before start"}},
+		{"no length", compute, []string{"window=2026-01-02,2026-01-02"}, 400, []string{"no length"}},
+		{"misspelled", compute, []string{"window=1d", "aggregte=namespace"}, 400, []string{`"aggregte"`, `did you mean "aggregate"?`}},
+		{"wrong case", compute, []string{"window=1d", "includeidle=true"}, 400, []string{`did you mean "includeIdle"?`}},
+		{"given twice", compute, []string{"window=1d", "window=2d"}, 400, []string{"window", "1d", "2d", "once"}},
+		{"aliases differ", compute, []string{"window=1d", "idle=true", "includeIdle=false"}, 400, []string{"includeIdle", "once"}},
+		{"step 0", compute, []string{"window=1d", "step=0"}, 400, []string{"step=0", "at least 1s", "1h"}},
+		{"step below 0", compute, []string{"window=1d", "step=-1h"}, 400, []string{"step=-1h", "at least 1s"}},
+		{"malformed step", compute, []string{"window=1d", "step=often"}, 400, []string{"step=often", "hour, day or week"}},
+		{"too many sets", compute, []string{"window=1d", "step=1s"}, 400, []string{"86400 sets", "10000", "longer step"}},
+		{"malformed resolution", compute, []string{"window=1d", "resolution=fine"}, 400, []string{"resolution=fine", "or exact"}},
+		{"resolution 0", compute, []string{"window=1d", "resolution=0s"}, 400, []string{"resolution=0s", "exact"}},
+		{"resolution of milliseconds", compute, []string{"window=1d", "resolution=1500ms"}, 400, []string{"whole seconds"}},
+		{"unknown field", compute, []string{"window=1d", "aggregate=namespce"}, 400, []string{"aggregate=namespce", "namespace"}},
+		{"bad filter", compute, []string{"window=1d", `filter=namespace="web"`}, 400, []string{"filter", "column 10", "expected an operator", "\n           ^"}},
+		{"no boolean", compute, []string{"window=1d", "idle=yes"}, 400, []string{"idle=yes", "true or false"}},
+		{"alias is named", compute, []string{"window=1d", "includeIdle=yes"}, 400, []string{"includeIdle=yes"}},
+		{"accumulate", compute, []string{"window=1d", "accumulate=maybe"}, 400, []string{"accumulate=maybe", "true or false"}},
+		{"accumulate by day", compute, []string{"window=1d", "accumulate=day"}, 400, []string{"not there yet", "step=day"}},
+		{"format", compute, []string{"window=1d", "format=xml"}, 400, []string{"format=xml", "json or csv"}},
+		{"label names", compute, []string{"window=1d", "labelNames=x"}, 400, []string{"pair or value"}},
+		{"property names", compute, []string{"window=1d", "propertyNames=x"}, 400, []string{"plural or singular"}},
+		{"share idle", compute, []string{"window=1d", "shareIdle=true"}, 400, []string{"shareIdle=true", "not there yet"}},
+		{"share idle that is included", "/allocation", []string{"window=1d", "includeIdle=true", "shareIdle=weighted"}, 400, []string{"not there yet"}},
+		{"share idle oddly", "/allocation", []string{"window=1d", "shareIdle=most"}, 400, []string{"shareIdle=most"}},
+		{"share namespaces", compute, []string{"window=1d", "shareNamespaces=kube-system"}, 400, []string{"shareNamespaces", "not there yet"}},
+		{"share cost", compute, []string{"window=1d", "shareCost=100"}, 400, []string{"shareCost=100", "not there yet"}},
+		{"v1 filter", compute, []string{"window=1d", "filterNamespaces=a,b"}, 400, []string{"filterNamespaces=a,b", `filter=namespace:"a","b"`}},
+		{"paging", compute, []string{"window=1d", "limit=5"}, 400, []string{"limit=5", "not there yet"}},
+		{"JMESPath", compute, []string{"window=1d", "jmespath=[0]"}, 400, []string{"jmespath", "not there yet"}},
+		{"other assets", "/model/assets", []string{"window=1d", "filterTypes=Disk"}, 400, []string{"filterTypes=Disk", "only nodes"}},
+		{"aggregated assets", "/model/assets", []string{"window=1d", "aggregate=type"}, 400, []string{"aggregate=type", "not there yet"}},
+		{"filtered assets", "/assets", []string{"window=1d", `filter=assetType:"disk"`}, 400, []string{"only nodes"}},
+		{"unknown path", "/model/allocations", nil, 404, []string{"/model/allocations", "/model/allocation/compute"}},
+		{"planned path", "/model/allocation", []string{"window=1d"}, 404, []string{"not there yet", "/model/allocation/compute"}},
+		{"long value", compute, []string{"window=" + strings.Repeat("x", 300), "step=" + strings.Repeat("y", 5000)}, 400, []string{"step=yyy", "…"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := &fake{}
+			w := get(newHandler(f, costapi.Config{}), tc.path, tc.params...)
+			checkError(t, w, tc.status, tc.want...)
+			if len(f.asked) > 0 {
+				t.Error("something was computed")
+			}
+		})
+	}
+}
+
+// checkError checks that w is an error with a status and some words.
+func checkError(t *testing.T, w *httptest.ResponseRecorder, status int, words ...string) {
+	t.Helper()
+	var body struct {
+		Code    int             `json:"code"`
+		Data    json.RawMessage `json:"data"`
+		Message string          `json:"message"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+		t.Fatalf("%v in %s", err, w.Body)
+	}
+	if w.Code != status || body.Code != status || string(body.Data) != "null" || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("status %d, type %q, body %s, want %d", w.Code, w.Header().Get("Content-Type"), w.Body, status)
+	}
+	for _, word := range words {
+		if !strings.Contains(body.Message, word) {
+			t.Errorf("message %q lacks %q", body.Message, word)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		fake   fake
+		cfg    costapi.Config
+		status int
+		want   []string
+	}{
+		{"no data", fake{err: fmt.Errorf("%w: check the window", allocation.ErrNoData)}, costapi.Config{}, 422, []string{"no data: check the window"}},
+		{"upstream", fake{err: fmt.Errorf("%w: dial: %w", allocation.ErrUpstream, context.DeadlineExceeded)}, costapi.Config{}, 502, []string{"upstream failure: dial"}},
+		{"busy", fake{err: fmt.Errorf("%w: try again later", allocation.ErrBusy)}, costapi.Config{}, 503, []string{"try again later"}},
+		{"too slow", fake{wait: true}, costapi.Config{Timeout: time.Millisecond}, 503, []string{"deadline", "shorter window"}},
+		{"other", fake{err: errors.New("odd")}, costapi.Config{}, 500, []string{"odd"}},
+		{"panic", fake{panic: "oops"}, costapi.Config{}, 500, []string{"internal error: oops"}},
+		{"too many rows", fake{}, costapi.Config{MaxRows: 2}, 422, []string{"3 allocations, at most 2", "aggregate"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := newHandler(&tc.fake, tc.cfg)
+			r := httptest.NewRequest(http.MethodGet, "/model/allocation/compute?window=1d", nil)
+			r.Header.Set("Accept-Encoding", "gzip")
+			w := do(h, r)
+			checkError(t, w, tc.status, tc.want...)
+			if w.Header().Get("Content-Encoding") != "" {
+				t.Error("error is marked as compressed")
+			}
+			if retry := w.Header().Get("Retry-After"); (retry != "") != (tc.name == "busy") {
+				t.Errorf("Retry-After %q", retry)
+			}
+			tc.fake = fake{}
+			if w := get(h, "/healthz"); w.Code != http.StatusOK {
+				t.Errorf("afterwards the status is %d", w.Code)
+			}
+		})
+	}
+}
+
+func TestPanicIsLogged(t *testing.T) {
+	var logged bytes.Buffer
+	h := costapi.New(&fake{panic: "oops"}, log.NewLogfmtLogger(&logged), costapi.Config{Now: func() time.Time { return now }})
+	get(h, "/allocation", "window=1d")
+	if !strings.Contains(logged.String(), "oops") || !strings.Contains(logged.String(), "fake_test.go") {
+		t.Errorf("log %q has no panic with its stack", logged.String())
+	}
+}
+
+func TestClientThatLeftGetsNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := do(newHandler(&fake{wait: true}, costapi.Config{}), httptest.NewRequestWithContext(ctx, http.MethodGet, "/allocation?window=1d", nil))
+	if w.Body.Len() != 0 {
+		t.Errorf("got %s", w.Body)
+	}
+}
+
+// brokenWriter fails after some bytes, as a connection does.
+type brokenWriter struct {
+	http.ResponseWriter
+	left int
+}
+
+func (b *brokenWriter) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return b.ResponseWriter.Write(p)
+}
+
+func TestBrokenAnswerIsAborted(t *testing.T) {
+	for _, encoding := range []string{"", "gzip"} {
+		t.Run("encoding "+encoding, func(t *testing.T) {
+			defer func() {
+				if p := recover(); p != http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
+					t.Errorf("got %v, want http.ErrAbortHandler", p)
+				}
+			}()
+			r := httptest.NewRequest(http.MethodGet, "/allocation?window=2d&step=1m", nil)
+			r.Header.Set("Accept-Encoding", encoding)
+			newHandler(&fake{}, costapi.Config{}).ServeHTTP(&brokenWriter{httptest.NewRecorder(), 1}, r)
+		})
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	w := get(newHandler(&fake{}, costapi.Config{}), "/allocation", "window=1d", "madeUp=1", "tenantId=x", "_=123", "sortBy=totalCost")
+	var body struct {
+		Warnings []string `json:"warnings"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{`parameter "madeUp" is not known to /allocation and was ignored`}, body.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestZone(t *testing.T) {
+	f := &fake{}
+	w := get(newHandler(f, costapi.Config{Zone: time.FixedZone("", 2*3600)}), "/model/allocation/compute", "window=yesterday", "aggregate=all")
+	if !strings.Contains(w.Body.String(), `"window":{"start":"2026-11-20T00:00:00+02:00","end":"2026-11-21T00:00:00+02:00"}`) {
+		t.Errorf("window is not in the zone: %s", w.Body)
+	}
+}
+
+func TestPathsAndParameters(t *testing.T) {
+	for _, path := range costapi.Paths() {
+		if w := get(newHandler(&fake{}, costapi.Config{}), path, "window=1d"); w.Code != http.StatusOK {
+			t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
+		}
+		seen := map[string]bool{}
+		for _, p := range costapi.Parameters(path) {
+			if p.Name == "" || p.Help == "" || !strings.HasSuffix(p.Help, ".") {
+				t.Errorf("%s: parameter %+v lacks a name or a sentence", path, p)
+			}
+			for _, name := range append([]string{p.Name}, p.Aliases...) {
+				if seen[name] {
+					t.Errorf("%s: parameter %s is there twice", path, name)
+				}
+				seen[name] = true
+			}
+			if p.Default != "" {
+				if w := get(newHandler(&fake{}, costapi.Config{}), path, "window=1d", p.Name+"="+p.Default); w.Code != http.StatusOK {
+					t.Errorf("%s: default %s=%s: status %d: %s", path, p.Name, p.Default, w.Code, w.Body)
+				}
+			}
+			if w := get(newHandler(&fake{}, costapi.Config{}), path, "window=1d", p.Name+"="); w.Code != http.StatusOK {
+				t.Errorf("%s: empty %s: status %d: %s", path, p.Name, w.Code, w.Body)
+			}
+		}
+	}
+	if got := costapi.Parameters("/nowhere"); got != nil {
+		t.Errorf("parameters of an unknown path: %v", got)
+	}
+}
+
+func FuzzParameters(f *testing.F) {
+	for _, seed := range []string{
+		"window=1d&aggregate=namespace", "window=today&step=1h&accumulate=true", `window=7d offset 1d&filter=namespace:"a"+pod!~:"b"`, "window=1d&shareIdle=true",
+		"window=1d&aggregte=x", "window=2026-11-21,2027-01-01&step=1000000h", "window=1w&resolution=exact&format=csv", "window=1m&resolution=90000h", "%zz", "window=lastmonth&step=1h",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		h := newHandler(&fake{most: 10}, costapi.Config{MaxRows: 25})
+		for _, path := range []string{"/model/allocation/compute", "/allocation", "/model/assets", "/assets"} {
+			w := do(h, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path, RawQuery: query}, Header: http.Header{}})
+			if w.Code == http.StatusInternalServerError {
+				t.Fatalf("%s?%s: %s", path, query, w.Body)
+			}
+			if w.Code != http.StatusOK {
+				checkError(t, w, w.Code)
+			}
+		}
+	})
+}

@@ -1,0 +1,11 @@
+// Package costapi is the HTTP API: Kubecost's paths under /model and OpenCost's without it.
+//
+// What a request may say stands in one table of parameters (params.go), from which the documentation is made. A parameter
+// that has another effect in Kubecost or OpenCost than here is refused, never ignored. Every error is JSON,
+//
+//	{"code": 400, "data": null, "message": "what is wrong, where, and what would be right"}
+//
+// with the same HTTP status: 400 for the request, 404 and 405 for its path and method, 413 and 415 for its body, 422 where
+// there is no data or too much of it, 502 where the source fails, 503 where it takes too long or too much is asked at
+// once, 500 for what is promcost's fault.
+package costapi

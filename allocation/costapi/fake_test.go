@@ -1,0 +1,159 @@
+package costapi_test
+
+import (
+	"context"
+	"flag"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/costapi"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// now is the clock of the tests, that of the table in SHAPES §5.
+var now = time.Date(2026, 11, 21, 4, 13, 46, 0, time.UTC)
+
+// fake is a ledger that answers with two containers on one node, or with err, and notes what it was asked.
+type fake struct {
+	asked []allocation.Query
+	err   error
+	panic any
+	wait  bool // for the end of the request
+	// noData is a time after which there is no data; the zero time means there always is.
+	noData time.Time
+	most   int // sets it answers with, 0 for any number; of more it has no data
+}
+
+func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
+	return func(yield func(*allocation.Set, error) bool) {
+		f.asked = append(f.asked, q)
+		if f.panic != nil {
+			panic(f.panic)
+		}
+		if f.wait {
+			<-ctx.Done()
+			yield(nil, ctx.Err())
+			return
+		}
+		if f.err != nil {
+			yield(nil, f.err)
+			return
+		}
+		windows, err := q.Windows()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if f.most > 0 && len(windows) > f.most || !f.noData.IsZero() && !q.Window.Start.Before(f.noData) {
+			yield(nil, allocation.ErrNoData)
+			return
+		}
+		dict := allocation.NewDict()
+		sets := make([]*allocation.Set, len(windows))
+		for i, w := range windows {
+			sets[i] = sampleSet(w, dict, q.Resolution)
+		}
+		for _, s := range sets {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// sampleSet has a node of 4 cores and 16 GiB, a web container of 1 core and 4 GiB and a job of 2 cores for half the time.
+func sampleSet(w allocation.Window, dict *allocation.Dict, resolution time.Duration) *allocation.Set {
+	const gib = 1 << 30
+	s := allocation.NewSet(w, dict)
+	s.Resolution = resolution
+	hours := w.Duration().Hours()
+	add := func(r allocation.Row, cores, gibs, hours float64) {
+		r.End = r.Start.Add(time.Duration(hours * float64(time.Hour)))
+		v := &r.Values
+		v[allocation.RunningSeconds], v[allocation.LowerSeconds], v[allocation.UpperSeconds] = hours*3600, hours*3600*0.9, hours*3600*1.1
+		for res, amount := range map[allocation.Resource]float64{allocation.CPU: cores, allocation.RAM: gibs * gib} {
+			v[allocation.Hours.Of(res)], v[allocation.RequestHours.Of(res)] = amount*hours, amount*hours
+			v[allocation.UsageHours.Of(res)], v[allocation.UsageMax.Of(res)] = amount*hours/2, amount*0.75
+		}
+		v[allocation.Cost.Of(allocation.CPU)], v[allocation.Cost.Of(allocation.RAM)] = cores*hours*0.03125, gibs*hours*0.00390625
+		s.Append(&r)
+	}
+	text := func(namespace, kind, controller, pod, container string) (t [allocation.Services]string) {
+		t[allocation.Cluster], t[allocation.NodeName], t[allocation.ProviderID] = "one", "n1", "aws:///eu-1a/i-1"
+		t[allocation.Namespace], t[allocation.ControllerKind], t[allocation.Controller] = namespace, kind, controller
+		t[allocation.Pod], t[allocation.Container] = pod, container
+		return t
+	}
+	add(allocation.Row{
+		Text: text("web", "deployment", "front", "front-1", "nginx"), Services: []string{"front"}, Start: w.Start,
+		Labels: map[string]string{"app": "front", "team": "red"}, Annotations: map[string]string{"note": "x"},
+	}, 1, 4, hours)
+	add(allocation.Row{Text: text("batch", "job", "sum", "sum-1", "main"), Start: w.Start}, 2, 2, hours/2)
+	n := allocation.Node{
+		Cluster: "one", Name: "n1", ProviderID: "aws:///eu-1a/i-1", InstanceType: "m5.xlarge", Region: "eu-1", Zone: "eu-1a",
+		Start: w.Start, End: w.End, RunningSeconds: hours * 3600, Labels: map[string]string{"rack": "r7"},
+	}
+	n.Hours[allocation.CPU], n.Hours[allocation.RAM] = 4*hours, 16*gib*hours
+	n.Cost[allocation.CPU], n.Cost[allocation.RAM] = 4*hours*0.03125, 16*hours*0.00390625
+	n.Idle[allocation.CPU], n.Idle[allocation.RAM] = 2*hours*0.03125, 11*hours*0.00390625
+	s.Nodes = []allocation.Node{n}
+	return s
+}
+
+// newHandler is the API over a fake at the tests' clock.
+func newHandler(f *fake, cfg costapi.Config) http.Handler {
+	if cfg.Now == nil {
+		cfg.Now = func() time.Time { return now }
+	}
+	return costapi.New(f, log.NewNopLogger(), cfg)
+}
+
+// get asks for a path with a query of name=value parts that are still to be encoded.
+func get(h http.Handler, path string, parts ...string) *httptest.ResponseRecorder {
+	values := url.Values{}
+	for _, part := range parts {
+		name, value, _ := strings.Cut(part, "=")
+		values.Add(name, value)
+	}
+	target := path
+	if len(values) > 0 {
+		target += "?" + values.Encode()
+	}
+	return do(h, httptest.NewRequest(http.MethodGet, target, nil))
+}
+
+func do(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// golden compares got with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs, -update rewrites it:\n%s", path, diff)
+	}
+}

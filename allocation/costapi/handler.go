@@ -1,0 +1,217 @@
+package costapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Ledger computes the sets of a query, oldest first. The sets are of one dictionary and are not changed by the API. Errors
+// that wrap allocation.ErrNoData, ErrUpstream and ErrBusy or context.DeadlineExceeded get a status of their own.
+type Ledger interface {
+	Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error]
+}
+
+// ClusterInfo is what is known of the cluster; unknown fields are empty.
+type ClusterInfo struct {
+	ID       string
+	Name     string // the default is ID
+	Provider string
+	Region   string
+	Version  string // of Kubernetes, such as 1.31
+}
+
+// Defaults of Config.
+const (
+	DefaultTimeout = 3 * time.Minute
+	DefaultMaxRows = 1_000_000
+	maxBody        = 1 << 20 // bytes of a form
+)
+
+// Config sets up the API. Zero fields take the defaults.
+type Config struct {
+	// Zone is the time zone of calendar words, dates and windows in answers. The default is UTC.
+	Zone *time.Location
+	// Now is the clock. The default is time.Now.
+	Now func() time.Time
+	// Timeout bounds a request from its start to the first byte of the answer. The default is DefaultTimeout.
+	Timeout time.Duration
+	// MaxRows bounds the allocations of an answer. The default is DefaultMaxRows.
+	MaxRows int
+	// Labels says which labels department, environment, owner, product and team stand for. The default is
+	// allocation.DefaultLabelMapping.
+	Labels allocation.LabelMapping
+	// Currency is the ISO code of the money. The default is USD.
+	Currency string
+	// Cluster is asked for once a request for it. The default knows nothing.
+	Cluster func() ClusterInfo
+}
+
+func (c Config) withDefaults() Config {
+	c.Zone = cmp.Or(c.Zone, time.UTC)
+	c.Timeout = cmp.Or(max(c.Timeout, 0), DefaultTimeout)
+	c.MaxRows = cmp.Or(max(c.MaxRows, 0), DefaultMaxRows)
+	c.Currency = cmp.Or(c.Currency, "USD")
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Labels == nil {
+		c.Labels = allocation.DefaultLabelMapping()
+	}
+	if c.Cluster == nil {
+		c.Cluster = func() ClusterInfo { return ClusterInfo{} }
+	}
+	return c
+}
+
+// family is whose API a path belongs to: their defaults differ.
+type family uint8
+
+const (
+	kubecost family = iota
+	openCost
+	numFamilies
+)
+
+// endpoint is what a path answers; parameters name the endpoints that take them.
+type endpoint uint8
+
+const (
+	allocations endpoint = 1 << iota
+	assets
+	information // takes no parameters
+)
+
+// route is a path and its answer.
+type route struct {
+	path     string
+	family   family
+	endpoint endpoint
+	serve    func(*api, http.ResponseWriter, *request) error
+}
+
+// routes are the paths of the API.
+func routes() []route {
+	return []route{
+		{"/model/allocation/compute", kubecost, allocations, (*api).serveAllocations},
+		{"/allocation", openCost, allocations, (*api).serveAllocations},
+		{"/allocation/compute", openCost, allocations, (*api).serveAllocations},
+		{"/model/assets", kubecost, assets, (*api).serveAssets},
+		{"/assets", openCost, assets, (*api).serveAssets},
+		{"/model/clusterInfo", kubecost, information, (*api).serveClusterInfo},
+		{"/clusterInfo", openCost, information, (*api).serveClusterInfo},
+		{"/clusterInfoMap", openCost, information, (*api).serveClusterInfoMap},
+		{"/model/getConfigs", kubecost, information, (*api).serveConfigs},
+		{"/healthz", openCost, information, (*api).serveHealth},
+	}
+}
+
+// planned are paths of Kubecost and OpenCost that are not answered yet, with what to ask instead.
+var planned = map[string]string{
+	"/model/allocation":                 "ask /model/allocation/compute",
+	"/model/allocation/summary":         "ask /model/allocation/compute",
+	"/allocation/summary":               "ask /allocation/compute",
+	"/allocation/compute/summary":       "ask /allocation/compute",
+	"/model/allocation/summary/topline": "ask /model/allocation/compute with accumulate=true and aggregate=all",
+}
+
+// Paths are the paths that the handler answers, sorted.
+func Paths() []string {
+	var paths []string
+	for _, r := range routes() {
+		paths = append(paths, r.path)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// api is the state that requests share; it does not change.
+type api struct {
+	ledger Ledger
+	logger log.Logger
+	cfg    Config
+	routes map[string]route
+}
+
+// New returns the handler of the API over ledger. It logs failures that are not the client's to logger.
+func New(ledger Ledger, logger log.Logger, cfg Config) http.Handler {
+	a := &api{ledger: ledger, logger: logger, cfg: cfg.withDefaults(), routes: map[string]route{}}
+	for _, r := range routes() {
+		a.routes[r.path] = r
+	}
+	return a
+}
+
+// ServeHTTP answers one request. A panic ends the request, not the process.
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := &answer{ResponseWriter: w}
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if p == http.ErrAbortHandler { //nolint:errorlint // the value that net/http compares with, too
+			panic(p)
+		}
+		level.Error(a.logger).Log("msg", "request panicked", "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		if out.started {
+			panic(http.ErrAbortHandler) // the client must not take what it has for the whole answer
+		}
+		a.fail(out, r, fmt.Errorf("internal error: %v: report it with the log of this time", p))
+	}()
+	if err := a.serve(out, r); err != nil {
+		a.fail(out, r, err)
+	}
+}
+
+// serve finds the route of r and answers it. An error is returned only if nothing was written yet.
+func (a *api) serve(out *answer, r *http.Request) error {
+	rt, ok := a.routes[strings.TrimSuffix(r.URL.Path, "/")]
+	if !ok {
+		return notFound(r.URL.Path)
+	}
+	values, err := readForm(out, r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.cfg.Timeout)
+	defer cancel()
+	req, err := a.parse(rt, values)
+	if err != nil {
+		return err
+	}
+	req.ctx = ctx
+	end := func() error { return nil }
+	if rt.endpoint != information {
+		end = out.compress(r.Header)
+	}
+	err = rt.serve(a, out, req)
+	if err != nil && !out.started {
+		return err
+	}
+	if err = errors.Join(err, end()); err != nil {
+		level.Debug(a.logger).Log("msg", "answer broke off", "path", r.URL.Path, "err", err)
+		panic(http.ErrAbortHandler) // the client must not take what it has for the whole answer
+	}
+	return nil
+}
+
+// notFound is the error of a path that is not there.
+func notFound(path string) error {
+	if instead, ok := planned[strings.TrimSuffix(path, "/")]; ok {
+		return &statusError{http.StatusNotFound, fmt.Sprintf("path %s is not there yet in this version: %s", path, instead)}
+	}
+	return &statusError{http.StatusNotFound, fmt.Sprintf("unknown path %q: use one of %s", path, strings.Join(Paths(), ", "))}
+}

@@ -1,0 +1,355 @@
+package costapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
+)
+
+// request is what a request asks for.
+type request struct {
+	ctx      context.Context
+	api      *api
+	family   family
+	window   string
+	format   string
+	singular bool
+	warnings []string
+	options  allocation.Options
+	// query has the window as asked: parts of it may be in the future.
+	query allocation.Query
+	now   time.Time // of the request
+}
+
+// parse reads the parameters of a request: every one that is given, then what belongs together.
+func (a *api) parse(rt route, values url.Values) (*request, error) {
+	q := &request{api: a, family: rt.family, now: a.cfg.Now()}
+	q.options.LabelValue = rt.family == openCost
+	var known []param
+	for _, p := range params() {
+		if p.on&rt.endpoint != 0 {
+			known = append(known, p)
+		}
+	}
+	if rt.endpoint == information {
+		return q, nil
+	}
+	if err := q.checkNames(rt, known, values); err != nil {
+		return nil, err
+	}
+	for _, p := range known {
+		name, value, err := p.value(values, rt.family)
+		if err != nil {
+			return nil, err
+		}
+		if value == "" || p.parse == nil {
+			continue
+		}
+		if err := p.parse(q, value); err != nil {
+			return nil, badRequest("parameter %s=%s: %v", name, shorten(value), err)
+		}
+	}
+	return q, q.finish()
+}
+
+// value is what is given for p, by any of its names, else its default. An empty value is none.
+func (p *param) value(values url.Values, f family) (name, value string, err error) {
+	name = p.name
+	for _, n := range append([]string{p.name}, p.aliases...) {
+		for _, v := range values[n] {
+			if v = strings.TrimSpace(v); v == "" {
+				continue
+			}
+			if value != "" && v != value && p.parse != nil {
+				return "", "", badRequest("parameter %s is given as %s and as %s: give it once", n, shorten(value), shorten(v))
+			}
+			name, value = n, v
+		}
+	}
+	if value == "" {
+		value = p.def[f]
+	}
+	return name, value, nil
+}
+
+// checkNames refuses names that look like misspelled ones, and warns of others that are not known.
+func (q *request) checkNames(rt route, known []param, values url.Values) error {
+	var names []string
+	for _, p := range known {
+		names = append(append(names, p.name), p.aliases...)
+	}
+	given := make([]string, 0, len(values))
+	for name := range values {
+		given = append(given, name)
+	}
+	slices.Sort(given)
+	for _, name := range given {
+		if slices.Contains(names, name) {
+			continue
+		}
+		if near := nearest(name, names); near != "" {
+			return badRequest("unknown parameter %q: did you mean %q?", shorten(name), near)
+		}
+		q.warnings = append(q.warnings, fmt.Sprintf("parameter %q is not known to %s and was ignored", shorten(name), rt.path))
+	}
+	return nil
+}
+
+// finish checks and places what depends on several parameters.
+func (q *request) finish() error {
+	if q.window == "" {
+		return badRequest("parameter window is missing: give one such as window=1d, window=today or window=2026-01-01T00:00:00Z,2026-01-02T00:00:00Z")
+	}
+	style := allocation.ExactWindows
+	if q.family == openCost {
+		style = allocation.RoundedWindows
+	}
+	w, relative, err := allocation.ParseWindow(q.window, q.now, q.api.cfg.Zone, style)
+	if err != nil {
+		return badRequest("parameter window: %v", err)
+	}
+	if relative {
+		w = w.Align(q.query.Resolution)
+	}
+	q.query.Window = w
+	if q.format == "csv" {
+		q.options.Accumulate = true
+	}
+	if _, err := q.query.Windows(); err != nil {
+		return badRequest("parameter step: %v", err)
+	}
+	return nil
+}
+
+// nearest is the name that name may be a slip of, "" where none is near.
+func nearest(name string, names []string) string {
+	limit := 1
+	if len(name) > 5 {
+		limit = 2
+	}
+	best := ""
+	for _, n := range names {
+		if len(n) < 3 {
+			continue
+		}
+		if d := distance(strings.ToLower(name), strings.ToLower(n), limit); d <= limit {
+			best, limit = n, d-1
+		}
+	}
+	return best
+}
+
+// distance is how many letters must be added, removed or changed to make b of a, or more than limit.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// shorten quotes what a client sent for an error.
+func shorten(s string) string {
+	const most = 100
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// setText sets a field to the value.
+func setText(field func(*request) *string) func(*request, string) error {
+	return func(q *request, value string) error {
+		*field(q) = value
+		return nil
+	}
+}
+
+// setWord sets a field to the value, which is one of words.
+func setWord(field func(*request) *string, words ...string) func(*request, string) error {
+	return func(q *request, value string) error {
+		*field(q) = value
+		return oneOf(value, words...)
+	}
+}
+
+// oneOf is an error unless value is one of words.
+func oneOf(value string, words ...string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	return fmt.Errorf("unknown value: use %s", strings.Join(words, " or "))
+}
+
+// setBool sets a field to a boolean.
+func setBool(field func(*request) *bool) func(*request, string) error {
+	return func(q *request, value string) (err error) {
+		*field(q), err = parseBool(value)
+		return err
+	}
+}
+
+// checkBool accepts a boolean that has no effect.
+func checkBool(_ *request, value string) error {
+	_, err := parseBool(value)
+	return err
+}
+
+func parseBool(value string) (bool, error) {
+	v, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, errors.New("no boolean: use true or false")
+	}
+	return v, nil
+}
+
+// only refuses all values but harmless ones, nil meaning there are none, for what is not there yet.
+func only(instead string, harmless func(value string) bool) func(*request, string) error {
+	return func(_ *request, value string) error {
+		if harmless != nil && harmless(value) {
+			return nil
+		}
+		return fmt.Errorf("not there yet in this version: %s", instead)
+	}
+}
+
+// isHarmless accepts a value and what means the same number or boolean.
+func isHarmless(want string) func(string) bool {
+	return func(value string) bool {
+		if strings.EqualFold(value, want) {
+			return true
+		}
+		if v, err := strconv.ParseFloat(value, 64); err == nil && want == "0" {
+			return v == 0
+		}
+		v, err := strconv.ParseBool(value)
+		return err == nil && want == "false" && !v
+	}
+}
+
+func isNode(value string) bool { return strings.EqualFold(value, "node") }
+
+func isNodeFilter(value string) bool {
+	return strings.EqualFold(strings.Join(strings.Fields(value), ""), `assetType:"node"`)
+}
+
+func parseResolution(q *request, value string) error {
+	if value == "exact" {
+		return nil // as a query has it: 0
+	}
+	d, err := allocation.ParseDuration(value)
+	if err != nil {
+		return fmt.Errorf("%w; or exact", err)
+	}
+	if d < time.Second || d%time.Second != 0 {
+		return errors.New("must be whole seconds, at least 1s: give one such as 1m, or exact for every sample")
+	}
+	q.query.Resolution = d
+	return nil
+}
+
+// stepWords are OpenCost's names of steps.
+var stepWords = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
+
+func parseStep(q *request, value string) error {
+	d, ok := stepWords[value]
+	if !ok {
+		var err error
+		if d, err = allocation.ParseDuration(value); err != nil {
+			return fmt.Errorf("%w; or hour, day or week", err)
+		}
+	}
+	if d < time.Second || d%time.Second != 0 {
+		return errors.New("must be whole seconds, at least 1s: give one such as 1h or 1d, or none for one set")
+	}
+	q.query.Step = d
+	return nil
+}
+
+func parseAccumulate(q *request, value string) error {
+	switch value {
+	case "all":
+		q.options.Accumulate = true
+		return nil
+	case "none":
+		q.options.Accumulate = false
+		return nil
+	case "hour", "day", "week", "month", "quarter":
+		return fmt.Errorf("not there yet in this version: use step=%s, or true for one set", value)
+	}
+	v, err := parseBool(value)
+	if err != nil {
+		return errors.New("unknown value: use true or false")
+	}
+	q.options.Accumulate = v
+	return nil
+}
+
+func parseAccumulateBy(q *request, value string) error {
+	if _, err := strconv.ParseBool(value); err == nil {
+		return errors.New("unknown value: use all or none")
+	}
+	return parseAccumulate(q, value)
+}
+
+func parseAggregate(q *request, value string) (err error) {
+	q.options.Aggregate, err = allocation.ParseKeys(value, q.api.cfg.Labels)
+	return err
+}
+
+func parseFilter(q *request, value string) error {
+	f, err := filter.Parse(value)
+	if err != nil {
+		return err
+	}
+	q.options.Filter = f
+	return nil
+}
+
+func parseLabelNames(q *request, value string) error {
+	q.options.LabelValue = value == "value"
+	return oneOf(value, "pair", "value")
+}
+
+func parsePropertyNames(q *request, value string) error {
+	q.singular = value == "singular"
+	return oneOf(value, "plural", "singular")
+}
+
+// parseShareIdle refuses to share idle where there is some. The row comes after that of idle.
+func parseShareIdle(q *request, value string) error {
+	share := value == "weighted" || value == "even"
+	if !share {
+		var err error
+		if share, err = parseBool(value); err != nil {
+			return errors.New("unknown value: use false")
+		}
+	}
+	if share && (q.options.Idle || q.family == kubecost) {
+		return errors.New("not there yet in this version: use false, and idle=true to see idle as __idle__")
+	}
+	return nil
+}

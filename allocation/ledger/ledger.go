@@ -1,0 +1,261 @@
+// Package ledger answers queries for sets: each is computed once however many ask, few at a time, within a deadline. Its
+// loop keeps the last closed hour for metrics and readiness.
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Computer computes the sets of a query, oldest first. An answer is shared by all who ask for it and must not be changed.
+type Computer interface {
+	Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error)
+}
+
+// Defaults of Options.
+const (
+	DefaultMaxConcurrency = 2
+	DefaultMaxQueue       = 32
+	DefaultTimeout        = 2 * time.Minute
+	DefaultGrace          = 10 * time.Minute
+)
+
+// Options limit a Ledger and set its loop. Zero fields take the defaults.
+type Options struct {
+	// MaxConcurrency bounds the computations that run at once.
+	MaxConcurrency int
+	// MaxQueue bounds the computations that wait for one that runs; those beyond are refused with allocation.ErrBusy.
+	MaxQueue int
+	// Timeout bounds one computation, its waiting included.
+	Timeout time.Duration
+	// Grace is how long after its end an hour is computed by Run, for samples that come late. Below 0 there is none.
+	Grace time.Duration
+	// Resolution is that of the hours that Run computes; 0 is exact mode.
+	Resolution time.Duration
+	// Zone is the time zone on whose clock hours begin. The default is UTC.
+	Zone *time.Location
+	// Now is the clock that says which hour is closed. The default is time.Now.
+	Now func() time.Time
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxConcurrency = cmp.Or(max(o.MaxConcurrency, 0), DefaultMaxConcurrency)
+	o.MaxQueue = cmp.Or(max(o.MaxQueue, 0), DefaultMaxQueue)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
+	o.Grace = max(cmp.Or(o.Grace, DefaultGrace), 0)
+	o.Zone = cmp.Or(o.Zone, time.UTC)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Ledger is safe for concurrent use.
+type Ledger struct {
+	computer Computer
+	logger   log.Logger
+	opts     Options
+	slots    chan struct{} // holds one element per running computation
+
+	mu      sync.Mutex
+	flights map[flightKey]*flight
+	waiting int // computations in the queue
+	stats   Stats
+	hour    hour
+}
+
+// Stats count what a Ledger has done.
+type Stats struct {
+	Computations uint64        // ended, well or not
+	Errors       uint64        // of them, those that ended in an error
+	Duration     time.Duration // sum over them, without waiting
+	LastDuration time.Duration // of the last one that ended well
+	LastSuccess  time.Time     // when that was; zero before
+	Running      int
+	Waiting      int
+}
+
+// New returns a ledger over computer. What goes wrong in the background is logged to logger.
+func New(computer Computer, logger log.Logger, o Options) *Ledger {
+	o = o.withDefaults()
+	return &Ledger{
+		computer: computer, logger: logger, opts: o, slots: make(chan struct{}, o.MaxConcurrency),
+		flights: map[flightKey]*flight{},
+	}
+}
+
+// Sets yields the sets of q, oldest first, or one error. Queries that are equal while one of them is computed share that
+// computation: it goes on as long as one of them waits for it. The sets must not be changed. Errors are those of the
+// Computer, allocation.ErrBusy, and that of ctx or of the deadline of the computation (context.DeadlineExceeded).
+func (l *Ledger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
+	return func(yield func(*allocation.Set, error) bool) {
+		sets, err := l.compute(ctx, q)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, s := range sets {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Stats are the counts up to now.
+func (l *Ledger) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.stats
+	s.Running, s.Waiting = len(l.slots), l.waiting
+	return s
+}
+
+// flightKey is a query as far as it tells computations apart.
+type flightKey struct {
+	start, end       int64 // Unix nanoseconds
+	step, resolution time.Duration
+}
+
+// flight is a computation and those who wait for it.
+type flight struct {
+	cancel  context.CancelFunc
+	waiters int           // guarded by the ledger's mu; the last one to leave cancels
+	done    chan struct{} // closed when sets and err are set
+	sets    []*allocation.Set
+	err     error
+}
+
+// compute joins the flight of q, or starts it, and waits for its end or that of ctx.
+func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
+	}
+	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution}
+	l.mu.Lock()
+	f, ok := l.flights[key]
+	if !ok {
+		var run context.Context
+		f = &flight{done: make(chan struct{})}
+		run, f.cancel = context.WithTimeout(context.WithoutCancel(ctx), l.opts.Timeout)
+		l.flights[key] = f
+		go l.fly(run, key, f, q)
+	}
+	f.waiters++
+	l.mu.Unlock()
+
+	select {
+	case <-f.done:
+		return f.sets, f.err
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	if f.waiters--; f.waiters == 0 {
+		f.cancel()
+		l.land(key, f)
+	}
+	l.mu.Unlock()
+	return nil, fmt.Errorf("compute %s: %w", describe(q), ctx.Err())
+}
+
+// land lets the next query start a flight of its own. mu is held.
+func (l *Ledger) land(key flightKey, f *flight) {
+	if l.flights[key] == f {
+		delete(l.flights, key)
+	}
+}
+
+// fly runs the computation of f.
+func (l *Ledger) fly(ctx context.Context, key flightKey, f *flight, q allocation.Query) {
+	defer f.cancel()
+	sets, err := l.queued(ctx, q)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		// What failed because of the deadline is the deadline's failure, not that of the source.
+		err = fmt.Errorf("%w: it took longer than %s (%v)", context.DeadlineExceeded, l.opts.Timeout, err) //nolint:errorlint // the cause is not to be told apart
+	}
+	if err != nil {
+		err = fmt.Errorf("compute %s: %w", describe(q), err)
+	}
+	l.mu.Lock()
+	l.land(key, f)
+	l.mu.Unlock()
+	f.sets, f.err = sets, err
+	close(f.done)
+}
+
+// queued computes q once there is a slot for it.
+func (l *Ledger) queued(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
+	if err := l.acquire(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { <-l.slots }()
+	start := time.Now()
+	sets, err := l.guarded(ctx, q)
+	took := time.Since(start)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stats.Computations++
+	l.stats.Duration += took
+	if err != nil {
+		l.stats.Errors++
+		return nil, err
+	}
+	l.stats.LastDuration, l.stats.LastSuccess = took, l.opts.Now()
+	return sets, nil
+}
+
+// acquire takes a slot, waiting in the queue if all are taken.
+func (l *Ledger) acquire(ctx context.Context) error {
+	select {
+	case l.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	l.mu.Lock()
+	full := l.waiting >= l.opts.MaxQueue
+	if !full {
+		l.waiting++
+	}
+	l.mu.Unlock()
+	if full {
+		return fmt.Errorf("%w: %d run and %d wait already: try again later", allocation.ErrBusy, l.opts.MaxConcurrency, l.opts.MaxQueue)
+	}
+	defer func() {
+		l.mu.Lock()
+		l.waiting--
+		l.mu.Unlock()
+	}()
+	select {
+	case l.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// guarded computes q. A panic becomes an error, for it would end the process: nobody else is on this goroutine's stack.
+func (l *Ledger) guarded(ctx context.Context, q allocation.Query) (sets []*allocation.Set, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			level.Error(l.logger).Log("msg", "computation panicked", "query", describe(q), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			sets, err = nil, fmt.Errorf("internal error: %v: report it with the log of this time", r)
+		}
+	}()
+	return l.computer.Compute(ctx, q)
+}
+
+// describe names a query in errors and logs.
+func describe(q allocation.Query) string {
+	return q.Window.Start.Format(time.RFC3339) + " to " + q.Window.End.Format(time.RFC3339)
+}
