@@ -1,0 +1,126 @@
+package blocks
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+)
+
+// snapshot is the blocks of one read, kept open until it is released.
+type snapshot struct {
+	db       *DB
+	blocks   []*block
+	warnings []string
+}
+
+// acquire opens the blocks that can have samples in [mint, maxt] and holds them. Blocks that vanish between listing
+// and opening were compacted into others: the directory is listed once more then.
+func (db *DB) acquire(mint, maxt int64) (*snapshot, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for attempt := 0; ; attempt++ {
+		warnings, err := db.scan()
+		if err != nil {
+			return nil, err
+		}
+		snap := &snapshot{db: db, warnings: warnings}
+		vanished := false
+		for _, b := range db.sorted() {
+			if !b.overlaps(mint, maxt) {
+				continue
+			}
+			err := b.open()
+			switch {
+			case err == nil:
+				snap.blocks = append(snap.blocks, b)
+			case !isDir(b.dir) && attempt == 0:
+				vanished = true
+			default:
+				snap.warnings = append(snap.warnings, unreadable(b.id, err))
+			}
+		}
+		if vanished {
+			continue
+		}
+		snap.dropParents()
+		for _, b := range snap.blocks {
+			b.refs++
+		}
+		return snap, nil
+	}
+}
+
+// open opens the block if it is not open yet.
+func (b *block) open() (err error) {
+	if b.b != nil {
+		return nil
+	}
+	defer recovered(&err)
+	b.b, err = tsdb.OpenBlock(nil, b.dir, nil, nil)
+	return err
+}
+
+// dropParents leaves out blocks that another one was compacted from: they await deletion and hold nothing more.
+func (s *snapshot) dropParents() {
+	parents := map[ulid.ULID]bool{}
+	for _, b := range s.blocks {
+		for _, p := range b.meta.Compaction.Parents {
+			parents[p.ULID] = true
+		}
+	}
+	s.blocks = slices.DeleteFunc(s.blocks, func(b *block) bool { return parents[b.id] })
+}
+
+// release lets go of the blocks; those gone meanwhile are closed.
+func (s *snapshot) release() error {
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	var errs []error
+	for _, b := range s.blocks {
+		if b.refs--; b.refs == 0 && b.gone {
+			errs = append(errs, b.b.Close())
+		}
+	}
+	s.blocks = nil
+	return errors.Join(errs...)
+}
+
+// ChunkQuerier implements storage.ChunkQueryable. Series of several blocks are merged by Prometheus' own code, which
+// also applies tombstones and joins overlapping chunks.
+func (s *snapshot) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error) {
+	var qs []storage.ChunkQuerier
+	for _, b := range s.blocks {
+		if !b.overlaps(mint, maxt) {
+			continue
+		}
+		q, err := tsdb.NewBlockChunkQuerier(b.b, mint, maxt)
+		if err != nil {
+			for _, q := range qs {
+				err = errors.Join(err, q.Close())
+			}
+			return nil, fmt.Errorf("read block %s: %w", b.id, err)
+		}
+		qs = append(qs, &tolerant{ChunkQuerier: q, block: b})
+	}
+	return storage.NewMergeChunkQuerier(qs, nil, storage.NewCompactingChunkSeriesMerger(storage.ChainedSeriesMerge)), nil
+}
+
+// releasing is a querier that owns its snapshot.
+type releasing struct {
+	storage.ChunkQuerier
+	snap *snapshot
+}
+
+// Close implements storage.ChunkQuerier.
+func (r *releasing) Close() error { return errors.Join(r.ChunkQuerier.Close(), r.snap.release()) }
+
+// recovered turns a panic into *err: Prometheus' readers trust some of what they find in a damaged file.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("malformed data: %v", r)
+	}
+}

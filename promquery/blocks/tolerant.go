@@ -1,0 +1,133 @@
+package blocks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// tolerant is the querier of one block that answers what can be read of it and turns the rest into warnings.
+type tolerant struct {
+	storage.ChunkQuerier
+	block *block
+}
+
+// Select implements storage.ChunkQuerier.
+func (t *tolerant) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints, ms ...*labels.Matcher) (answer storage.ChunkSeriesSet) {
+	set := &tolerantSet{ChunkSeriesSet: storage.EmptyChunkSeriesSet(), block: t.block, metric: metricOf(ms)}
+	answer = set // also where the index is so damaged that selecting panics
+	defer recovered(&set.err)
+	set.ChunkSeriesSet = t.ChunkQuerier.Select(ctx, sortSeries, hints, ms...)
+	return set
+}
+
+// metricOf returns the metric's name that the matchers ask for.
+func metricOf(ms []*labels.Matcher) string {
+	for _, m := range ms {
+		if m.Name == "__name__" {
+			return m.Value
+		}
+	}
+	return "any name"
+}
+
+// tolerantSet ends where the block's index becomes unreadable, and hands out series that end where their chunks do.
+type tolerantSet struct {
+	storage.ChunkSeriesSet
+	block  *block
+	metric string
+
+	err      error // why the rest of the series cannot be read
+	failed   int   // series with unreadable chunks
+	chunkErr error // why the first of them is
+}
+
+// Next implements storage.ChunkSeriesSet.
+func (s *tolerantSet) Next() (ok bool) {
+	if s.err != nil {
+		return false
+	}
+	defer func() { ok = ok && s.err == nil }()
+	defer recovered(&s.err)
+	if s.ChunkSeriesSet.Next() {
+		return true
+	}
+	s.err = s.ChunkSeriesSet.Err()
+	return false
+}
+
+// At implements storage.ChunkSeriesSet.
+func (s *tolerantSet) At() storage.ChunkSeries {
+	series := s.ChunkSeriesSet.At()
+	return &storage.ChunkSeriesEntry{
+		Lset: series.Labels(),
+		ChunkIteratorFn: func(it chunks.Iterator) chunks.Iterator {
+			if old, ok := it.(*tolerantIterator); ok {
+				old.Iterator, old.set, old.ended = series.Iterator(old.Iterator), s, false
+				return old
+			}
+			return &tolerantIterator{Iterator: series.Iterator(nil), set: s}
+		},
+	}
+}
+
+// Err implements storage.ChunkSeriesSet: only the end of the caller's patience is an error.
+func (s *tolerantSet) Err() error {
+	if errors.Is(s.err, context.Canceled) || errors.Is(s.err, context.DeadlineExceeded) {
+		return s.err
+	}
+	return nil
+}
+
+// Warnings implements storage.ChunkSeriesSet.
+func (s *tolerantSet) Warnings() annotations.Annotations {
+	var ws annotations.Annotations
+	ws.Merge(s.ChunkSeriesSet.Warnings())
+	span := fmt.Sprintf("between %s and %s", stamp(s.block.meta.MinTime), stamp(s.block.meta.MaxTime))
+	const remedy = "restore the block from a copy or remove its directory"
+	if s.err != nil && s.Err() == nil {
+		ws.Add(fmt.Errorf("block %s: series of metric %s cannot be read: %s; samples %s are missing: %s", s.block.id, s.metric, oneLine(s.err), span, remedy))
+	}
+	if s.failed > 0 {
+		ws.Add(fmt.Errorf("block %s: chunks of %d series of metric %s cannot be read (first: %s); samples %s are missing: %s", s.block.id, s.failed, s.metric, oneLine(s.chunkErr), span, remedy))
+	}
+	return ws
+}
+
+// tolerantIterator ends at the first unreadable chunk and counts its series as failed.
+type tolerantIterator struct {
+	chunks.Iterator
+	set   *tolerantSet
+	ended bool
+}
+
+// Next implements chunks.Iterator.
+func (it *tolerantIterator) Next() (ok bool) {
+	if it.ended {
+		return false
+	}
+	var err error
+	defer func() {
+		if it.ended = !ok || err != nil; err == nil {
+			return
+		}
+		ok = false
+		if it.set.failed++; it.set.failed == 1 {
+			it.set.chunkErr = err
+		}
+	}()
+	defer recovered(&err)
+	if it.Iterator.Next() {
+		return true
+	}
+	err = it.Iterator.Err()
+	return false
+}
+
+// Err implements chunks.Iterator.
+func (*tolerantIterator) Err() error { return nil }

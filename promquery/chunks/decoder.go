@@ -1,0 +1,170 @@
+package chunks
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// ErrHistogram says that a chunk holds native histograms, which no input of a cost computation is.
+var ErrHistogram = errors.New("chunk holds native histograms")
+
+// stretch is how many samples of a series are handed over at a time: it bounds memory, whatever the window.
+const stretch = 1 << 17
+
+// Decoder turns encoded chunks into samples. It keeps buffers for the next chunk; the zero value is ready. It is not safe
+// for concurrent use.
+type Decoder struct {
+	buf []byte
+	it  map[chunkenc.Encoding]chunkenc.Iterator
+}
+
+// Append appends to p the samples of a chunk that lie in [mint, maxt] and beyond p.Last(), staleness markers included.
+// data is only read during the call. A malformed chunk is an error and appends nothing; one of histograms is ErrHistogram.
+func (d *Decoder) Append(p *timeline.Points, enc chunkenc.Encoding, data []byte, mint, maxt int64) error {
+	if p.Len() > 0 {
+		mint = max(mint, p.Last()+1)
+	}
+	switch enc {
+	case chunkenc.EncXOR:
+		if err := d.appendXOR(p, data, mint, maxt); err != nil {
+			return wrap(err, enc)
+		}
+		return nil
+	case chunkenc.EncXOR2:
+		return d.appendPlain(p, enc, data, mint, maxt)
+	case chunkenc.EncHistogram, chunkenc.EncFloatHistogram, chunkenc.EncHistogramST, chunkenc.EncFloatHistogramST:
+		return ErrHistogram
+	default:
+		return fmt.Errorf("decode chunk: unknown encoding %d", enc)
+	}
+}
+
+// Encoded is a chunk as it is stored. MinTime and MaxTime are those of its first and last sample.
+type Encoded struct {
+	Encoding         chunkenc.Encoding
+	Data             []byte
+	MinTime, MaxTime int64
+}
+
+// Each decodes the chunks of a series, in order of MinTime, into p and calls yield with p for each stretch of at most
+// some 100,000 samples that lie in [mint, maxt]. Chunks that overlap are merged; of two samples at one time the earlier
+// chunk's wins. A chunk that cannot be decoded is handed to skip and left out. An error of yield ends Each.
+func (d *Decoder) Each(p *timeline.Points, list []Encoded, mint, maxt int64, skip func(error), yield func() error) error {
+	for len(list) > 0 {
+		p.Reset()
+		for len(list) > 0 && p.Len() < stretch {
+			n := overlapping(list)
+			if n == 1 {
+				if err := d.Append(p, list[0].Encoding, list[0].Data, mint, maxt); err != nil {
+					skip(err)
+				}
+			} else {
+				d.merge(p, list[:n], mint, maxt, skip)
+			}
+			list = list[n:]
+		}
+		if p.Len() == 0 {
+			continue
+		}
+		mint = p.Last() + 1
+		if len(list) > 0 {
+			p.MarkContinued()
+		}
+		if err := yield(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overlapping returns how many of the leading chunks, at least one, overlap each other in time.
+func overlapping(list []Encoded) int {
+	n, maxt := 1, list[0].MaxTime
+	for n < len(list) && list[n].MinTime <= maxt {
+		maxt = max(maxt, list[n].MaxTime)
+		n++
+	}
+	return n
+}
+
+// merge appends the samples of overlapping chunks in order of time.
+func (d *Decoder) merge(p *timeline.Points, list []Encoded, mint, maxt int64, skip func(error)) {
+	type sample struct {
+		t int64
+		v float64
+	}
+	var all []sample
+	var part timeline.Points
+	for _, c := range list {
+		part.Reset()
+		if err := d.Append(&part, c.Encoding, c.Data, mint, maxt); err != nil {
+			skip(err)
+			continue
+		}
+		for t, v := range part.All() {
+			all = append(all, sample{t, v})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b sample) int { return cmp.Compare(a.t, b.t) })
+	for _, s := range all {
+		p.Append(s.t, s.v)
+	}
+}
+
+// appendPlain decodes through Prometheus' own iterator.
+func (d *Decoder) appendPlain(p *timeline.Points, enc chunkenc.Encoding, data []byte, mint, maxt int64) (err error) {
+	if len(data) < headerSize {
+		return wrap(errTruncated, enc)
+	}
+	if binary.BigEndian.Uint16(data) == 0 {
+		return nil
+	}
+	defer func() {
+		// Prometheus trusts chunks whose checksum held and indexes them without bounds; ours may come from a network.
+		if r := recover(); r != nil {
+			err = wrap(fmt.Errorf("malformed: %v", r), enc)
+		}
+	}()
+	c, err := chunkenc.FromData(enc, data)
+	if err != nil {
+		return wrap(err, enc)
+	}
+	if d.it == nil {
+		d.it = map[chunkenc.Encoding]chunkenc.Iterator{}
+	}
+	it := c.Iterator(d.it[enc])
+	d.it[enc] = it
+	// Collected apart first: a chunk that fails midway appends nothing.
+	var got timeline.Points
+	if err := appendSamples(&got, it, mint, maxt); err != nil {
+		return wrap(err, enc)
+	}
+	for t, v := range got.All() {
+		p.Append(t, v)
+	}
+	return nil
+}
+
+// appendSamples appends the float samples of it that lie in [mint, maxt].
+func appendSamples(p *timeline.Points, it chunkenc.Iterator, mint, maxt int64) error {
+	for typ := it.Next(); typ != chunkenc.ValNone; typ = it.Next() {
+		if typ != chunkenc.ValFloat {
+			continue
+		}
+		t, v := it.At()
+		if t > maxt {
+			break
+		}
+		if t >= mint {
+			p.Append(t, v)
+		}
+	}
+	return it.Err()
+}

@@ -1,0 +1,207 @@
+// Package chunks is a promquery.Source over any storage.ChunkQueryable: a TSDB, its blocks, a fan-out of several.
+//
+// Float chunks are decoded straight into the points' buffers, constant ones are handed over undecoded as runs, and a
+// series' labels become symbols without a string being built. What is rare (other encodings, overlapping chunks) takes
+// the way through Prometheus' own iterators. Decoder and Keys are exported for sources that get chunks in other ways.
+package chunks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
+)
+
+// ctxEvery is how many series pass between looks at the context.
+const ctxEvery = 64
+
+// Yield takes a series, or a stretch of one, as promquery.Source says.
+type Yield = func(i int, key []promquery.Symbol, p *timeline.Points) error
+
+// Options configure a Source. The zero value is useful.
+type Options struct {
+	// External are labels treated as absent from series that carry them with these values.
+	External map[string]string
+}
+
+// Source reads series of a storage.ChunkQueryable. It is safe for concurrent use if that is.
+type Source struct {
+	q    storage.ChunkQueryable
+	opts Options
+}
+
+// New returns a Source over q.
+func New(q storage.ChunkQueryable, opts Options) *Source { return &Source{q: q, opts: opts} }
+
+// Select implements promquery.Source. Requests counts queriers opened. Chunks that cannot be decoded, and histograms, are
+// skipped with a warning.
+func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield Yield) (promquery.Stats, error) {
+	r := reader{yield: yield, keys: NewKeys(s.opts.External)}
+	for i, sel := range sels {
+		r.i, r.sel = i, sel
+		err := r.readSelector(ctx, s.q)
+		r.warnSkipped()
+		if err != nil {
+			return r.stats, err
+		}
+	}
+	return r.stats, nil
+}
+
+// reader is the state of one Select.
+type reader struct {
+	yield Yield
+	stats promquery.Stats
+	keys  *Keys
+	dec   Decoder
+	p     timeline.Points
+	list  []Encoded
+
+	i   int // the selector's index
+	sel promquery.Selector
+
+	skipped Skipped // chunks of this selector
+}
+
+// readSelector reads all series of the selector.
+func (r *reader) readSelector(ctx context.Context, q storage.ChunkQueryable) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ms, err := Matchers(r.sel)
+	if err != nil {
+		return err
+	}
+	cq, err := q.ChunkQuerier(r.sel.Start, r.sel.End)
+	if err != nil {
+		return fmt.Errorf("open querier for metric %s: %w", r.sel.Metric, err)
+	}
+	r.stats.Requests++
+	defer func() {
+		if cerr := cq.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("close querier for metric %s: %w", r.sel.Metric, cerr)
+		}
+	}()
+	// Chunks are clipped here, while they are decoded; trimming there would encode them anew.
+	hints := &storage.SelectHints{Start: r.sel.Start, End: r.sel.End, DisableTrimming: true}
+	set := cq.Select(ctx, false, hints, ms...)
+	var it chunks.Iterator
+	for n := 0; set.Next(); n++ {
+		if n%ctxEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		series := set.At()
+		it = series.Iterator(it)
+		r.list = r.list[:0]
+		for it.Next() {
+			m := it.At()
+			r.list = append(r.list, Encoded{m.Chunk.Encoding(), m.Chunk.Bytes(), m.MinTime, m.MaxTime})
+		}
+		if err := it.Err(); err != nil {
+			return fmt.Errorf("read chunks of metric %s: %w", r.sel.Metric, err)
+		}
+		if err := r.readSeries(series.Labels()); err != nil {
+			return err
+		}
+	}
+	r.warn(set.Warnings())
+	if err := set.Err(); err != nil {
+		return fmt.Errorf("read metric %s: %w", r.sel.Metric, err)
+	}
+	return ctx.Err()
+}
+
+// readSeries decodes the collected chunks and hands them over.
+func (r *reader) readSeries(lset labels.Labels) error {
+	r.keys.Begin(r.sel.Keep)
+	lset.Range(func(l labels.Label) { r.keys.Label(l.Name, l.Value) })
+	key := r.keys.Key()
+	for _, c := range r.list {
+		r.stats.Bytes += int64(len(c.Data))
+	}
+	series := int64(0)
+	err := r.dec.Each(&r.p, r.list, r.sel.Start, r.sel.End, r.skip, func() error {
+		series = 1
+		r.stats.Samples += int64(r.p.Len())
+		return r.yield(r.i, key, &r.p)
+	})
+	r.stats.Series += series
+	return err
+}
+
+// skip counts a chunk that was left out.
+func (r *reader) skip(err error) { r.skipped.Add(err) }
+
+// warnSkipped turns what was left out of a selector into warnings.
+func (r *reader) warnSkipped() {
+	r.stats.Warnings = append(r.stats.Warnings, r.skipped.Warnings(r.sel.Metric)...)
+	r.skipped = Skipped{}
+}
+
+// warn adds a storage's warnings in a fixed order.
+func (r *reader) warn(ws annotations.Annotations) {
+	texts := make([]string, 0, len(ws))
+	for text := range ws {
+		texts = append(texts, text)
+	}
+	slices.Sort(texts)
+	for _, text := range texts {
+		if !slices.Contains(r.stats.Warnings, text) {
+			r.stats.Warnings = append(r.stats.Warnings, text)
+		}
+	}
+}
+
+// Skipped counts the chunks of a metric that were left out. The zero value is ready.
+type Skipped struct {
+	histograms, malformed int
+	first                 error // why the first malformed one was
+}
+
+// Add counts a chunk that Decoder gave err for.
+func (s *Skipped) Add(err error) {
+	if errors.Is(err, ErrHistogram) {
+		s.histograms++
+		return
+	}
+	if s.malformed++; s.malformed == 1 {
+		s.first = err
+	}
+}
+
+// Warnings words what was left out of metric.
+func (s *Skipped) Warnings(metric string) []string {
+	var ws []string
+	if s.histograms > 0 {
+		ws = append(ws, fmt.Sprintf("metric %s: %d chunks of native histograms skipped: cost is computed from float samples; record it as such", metric, s.histograms))
+	}
+	if s.malformed > 0 {
+		ws = append(ws, fmt.Sprintf("metric %s: %d malformed chunks skipped (first: %v): samples of their hours are missing; check the storage they come from", metric, s.malformed, s.first))
+	}
+	return ws
+}
+
+// Matchers returns a selector as matchers of Prometheus, the metric's name first.
+func Matchers(sel promquery.Selector) ([]*labels.Matcher, error) {
+	types := [...]labels.MatchType{labels.MatchEqual, labels.MatchNotEqual, labels.MatchRegexp, labels.MatchNotRegexp}
+	ms := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "__name__", sel.Metric)}
+	for _, m := range sel.Matchers {
+		if int(m.Type) >= len(types) {
+			return nil, fmt.Errorf("match label %s of metric %s: unknown match type %d", m.Name, sel.Metric, m.Type)
+		}
+		lm, err := labels.NewMatcher(types[m.Type], m.Name, m.Value)
+		if err != nil {
+			return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, sel.Metric, err)
+		}
+		ms = append(ms, lm)
+	}
+	return ms, nil
+}

@@ -1,0 +1,82 @@
+package democluster
+
+import "strings"
+
+// Divisors of curves: CPU time is counted in ns and told in seconds, bytes are told as they are.
+const (
+	nanos = 1e9
+	plain = 1
+)
+
+// cgroup returns the path of a pod's cgroup as the kubelet's systemd driver names it.
+func (p *pod) cgroup() string {
+	class := "burstable"
+	if p.bestEffort() {
+		class = "besteffort"
+	}
+	return "/kubepods.slice/kubepods-" + class + ".slice/kubepods-" + class + "-pod" + strings.ReplaceAll(p.uid, "-", "_") + ".slice"
+}
+
+func (p *pod) bestEffort() bool {
+	for i := range p.containers {
+		if p.containers[i].spec.request != (resources{}) {
+			return false
+		}
+	}
+	return true
+}
+
+// podCgroups adds what cAdvisor says about a pod: its containers, its own cgroup, its network.
+func (b *collector) podCgroups(p *pod) {
+	g, path := p.node.target, p.cgroup()
+	for i := range p.containers {
+		ct := &p.containers[i]
+		for run, life := range ct.runs {
+			if life.from >= b.w.to || life.to < b.w.from-2*g.interval {
+				continue
+			}
+			id := ct.id(run)
+			key := keyOf(ct.key, "cgroup", id)
+			cpu, mem := ct.curves(run, b.w)
+			kv := []string{
+				"node", p.node.name, "namespace", p.of.namespace, "pod", p.name, "container", ct.spec.name,
+				"id", path + "/cri-containerd-" + id + ".scope", "name", id, "image", ct.spec.image,
+			}
+			b.sampled(g, life, cpu, key, nanos, "container_cpu_usage_seconds_total", append(kv, "cpu", "total")...)
+			b.sampled(g, life, mem, key, plain, "container_memory_working_set_bytes", kv...)
+		}
+	}
+	life := span{p.containers[0].runs[0].from, p.end}
+	if life.from >= b.w.to || life.to < b.w.from-2*g.interval {
+		return
+	}
+	key := keyOf(p.key, "cgroup")
+	kv := []string{"node", p.node.name, "namespace", p.of.namespace, "pod", p.name, "id", path}
+	cpu, mem := p.curves(b.w)
+	b.sampled(g, life, cpu, key, nanos, "container_cpu_usage_seconds_total", append(kv, "cpu", "total")...)
+	b.sampled(g, life, mem, key, plain, "container_memory_working_set_bytes", kv...)
+	r := rng(keyOf(p.key, "network"))
+	sandbox := hex64(keyOf(p.key, "sandbox"))
+	kv = []string{
+		"node", p.node.name, "namespace", p.of.namespace, "pod", p.name, "interface", "eth0",
+		"id", path + "/cri-containerd-" + sandbox + ".scope", "name", sandbox, "image", "registry.k8s.io/pause:3.10",
+	}
+	for _, name := range []string{"container_network_receive_bytes_total", "container_network_transmit_bytes_total"} {
+		b.sampled(g, life, curve{{life.from, 0, r.between(1, 60)}}, key, plain, name, kv...)
+	}
+}
+
+// rootCgroup adds the cgroup of all that runs on a node: the pods, and the system with 150 millicores and 900 MiB.
+func (b *collector) rootCgroup(n *node) {
+	cpus := []curve{{{n.life.from, 0, 150 * millicore}}}
+	mems := []curve{{{n.life.from, 900 * mebibyte, 0}}}
+	for _, p := range n.pods {
+		if p.created < b.w.to {
+			cpu, mem := p.curves(b.w)
+			cpus, mems = append(cpus, cpu), append(mems, mem)
+		}
+	}
+	key := keyOf(n.key, "cgroup")
+	b.sampled(n.target, n.life, addCurves(cpus), key, nanos, "container_cpu_usage_seconds_total", "node", n.name, "id", "/", "cpu", "total")
+	b.sampled(n.target, n.life, addCurves(mems), key, plain, "container_memory_working_set_bytes", "node", n.name, "id", "/")
+}

@@ -1,0 +1,314 @@
+package democluster
+
+import (
+	"slices"
+	"strings"
+)
+
+// always is the life of what neither comes nor goes during the history.
+func (c *Cluster) always() span { return span{c.start - 300*hourMillis, never} }
+
+// seconds is a time as kube-state-metrics tells it.
+func seconds(t int64) float64 { return float64(t / secondMillis) }
+
+// clusterObjects adds what belongs to no pod and no node: namespaces, owners, services, volumes.
+func (b *collector) clusterObjects() {
+	b.namespaces()
+	for _, rs := range b.c.replicaSets {
+		b.ksm(constant(span{rs.created, never}, 1), "kube_replicaset_owner", "namespace", rs.namespace, "replicaset", rs.name,
+			"owner_kind", deployment, "owner_name", rs.deployment, "owner_is_controller", "true")
+	}
+	for _, j := range b.c.jobs {
+		if j.listed.from >= b.w.to || j.listed.to < b.w.from-2*b.c.kubeState.interval {
+			continue
+		}
+		kind, controller := "", ""
+		if j.cronJob != "" {
+			kind, controller = cronJob, "true"
+		}
+		b.ksm(constant(j.listed, 1), "kube_job_owner", "namespace", j.namespace, "job_name", j.name,
+			"owner_kind", kind, "owner_name", j.cronJob, "owner_is_controller", controller)
+	}
+	for _, s := range b.c.services {
+		b.service(s)
+	}
+	for _, v := range b.c.volumes {
+		b.volume(v)
+	}
+}
+
+func (b *collector) namespaces() {
+	seen := map[string]bool{}
+	for _, w := range b.c.workloads { // in the order of the plan, not of the map
+		if seen[w.namespace] {
+			continue
+		}
+		seen[w.namespace] = true
+		labels, annotations := w.namespaceLabels()
+		b.ksm(constant(b.c.always(), 1), "kube_namespace_labels", append([]string{"namespace", w.namespace}, prefixed("label_", labels)...)...)
+		b.ksm(constant(b.c.always(), 1), "kube_namespace_annotations", append([]string{"namespace", w.namespace}, prefixed("annotation_", annotations)...)...)
+	}
+}
+
+func (w *workload) namespaceLabels() (labels, annotations []string) {
+	env := "production"
+	if w.team == "team-c" {
+		env = "research"
+	}
+	return []string{"kubernetes.io/metadata.name", w.namespace, "team", w.team, "env", env},
+		[]string{"example.com/cost-center", "cc-" + w.team}
+}
+
+// podLabels returns names and values in turn.
+func (w *workload) podLabels() (labels, annotations []string) {
+	labels = []string{"app.kubernetes.io/name", w.name, "app.kubernetes.io/part-of", w.namespace, "tier", strings.ToLower(w.kind)}
+	annotations = []string{"prometheus.io/scrape", "true"}
+	if w.kind == deployment {
+		annotations = append(annotations, "example.com/owner", w.team+"@example.com")
+	}
+	return labels, annotations
+}
+
+// sanitized is a label name as kube-state-metrics writes it: everything but letters and digits is an underscore.
+func sanitized(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+func prefixed(prefix string, kv []string) []string {
+	out := make([]string, len(kv))
+	for i := 0; i < len(kv); i += 2 {
+		out[i], out[i+1] = prefix+sanitized(kv[i]), kv[i+1]
+	}
+	return out
+}
+
+func (b *collector) service(s *service) {
+	one := constant(b.c.always(), 1)
+	id := []string{"namespace", s.namespace, "service", s.name, "uid", s.uid}
+	with := func(kv ...string) []string { return append(slices.Clip(id), kv...) }
+	b.ksm(one, "kube_service_info", with("cluster_ip", s.ip, "load_balancer_ip", s.ingress)...)
+	b.ksm(one, "kube_service_spec_type", with("type", s.kind)...)
+	b.ksm(one, "kube_endpointslice_labels", "namespace", s.namespace, "endpointslice", s.slice,
+		"label_kubernetes_io_service_name", s.name, "label_endpointslice_kubernetes_io_managed_by", "endpointslice-controller.k8s.io")
+	if s.ingress != "" {
+		b.ksm(one, "kube_service_status_load_balancer_ingress", with("ip", s.ingress)...)
+		b.steps(b.c.opencost, constant(b.c.always(), s.hourly), "kubecost_load_balancer_cost",
+			"namespace", s.namespace, "service_name", s.name, "ingress_ip", s.ingress)
+	}
+}
+
+func (b *collector) volume(v *volume) {
+	life := span{v.created, never}
+	one := constant(life, 1)
+	b.ksm(constant(life, float64(v.bytes)), "kube_persistentvolume_capacity_bytes", "persistentvolume", v.name)
+	b.ksm(one, "kube_persistentvolume_info", "persistentvolume", v.name, "storageclass", v.class,
+		"csi_driver", "ebs.csi.aws.com", "csi_volume_handle", v.handle)
+	b.ksm(one, "kube_persistentvolumeclaim_info", "namespace", v.namespace, "persistentvolumeclaim", v.claim,
+		"storageclass", v.class, "volumename", v.name, "volumemode", "Filesystem")
+	b.steps(b.c.opencost, constant(life, v.price), "pv_hourly_cost", "volumename", v.name, "persistentvolume", v.name, "provider_id", v.handle)
+}
+
+// pod adds the series of a pod and its containers.
+func (b *collector) pod(p *pod) {
+	listed := span{p.created, p.listed}
+	one := constant(listed, 1)
+	id := []string{"namespace", p.of.namespace, "pod", p.name, "uid", p.uid}
+	with := func(kv ...string) []string { return append(slices.Clip(id), kv...) }
+	b.ksm(one, "kube_pod_info", with("node", p.node.name, "host_ip", p.node.ip, "pod_ip", p.ip,
+		"created_by_kind", p.owner.kind, "created_by_name", p.owner.name, "host_network", "false")...)
+	b.ksm(one, "kube_pod_owner", with("owner_kind", p.owner.kind, "owner_name", p.owner.name, "owner_is_controller", "true")...)
+	b.phases(p, with)
+	b.ksm(constant(span{p.started, p.listed}, seconds(p.started)), "kube_pod_start_time", with()...)
+	if p.completed {
+		b.ksm(constant(span{p.end, p.listed}, seconds(p.end)), "kube_pod_completion_time", with()...)
+	}
+	labels, annotations := p.of.podLabels()
+	b.ksm(one, "kube_pod_labels", with(prefixed("label_", labels)...)...)
+	b.ksm(one, "kube_pod_annotations", with(prefixed("annotation_", annotations)...)...)
+	if p.volume != nil {
+		b.ksm(one, "kube_pod_spec_volumes_persistentvolumeclaims_info", with("volume", "data", "persistentvolumeclaim", p.volume.claim)...)
+	}
+	for _, s := range p.of.services {
+		b.ksm(constant(span{p.ready, p.end}, 1), "kube_endpointslice_endpoints", "namespace", s.namespace, "endpointslice", s.slice,
+			"ready", "true", "serving", "true", "terminating", "false", "targetref_kind", "Pod", "targetref_name", p.name,
+			"targetref_namespace", s.namespace, "endpoint_nodename", p.node.name, "endpoint_zone", p.node.zone, "address", p.ip)
+	}
+	for i := range p.containers {
+		b.container(p, &p.containers[i], with)
+	}
+	b.podCgroups(p)
+}
+
+// phases adds the five phases of a pod: the one it is in is 1, the others are 0.
+func (b *collector) phases(p *pod, with func(...string) []string) {
+	running := p.containers[0].runs[0].from
+	if p.containers[0].spec.init {
+		running = p.ready // a pod is pending until its init containers are done
+	}
+	in := func(s span) []step {
+		return []step{{at: p.created}, {at: s.from, value: 1}, {at: s.to}, {at: p.listed, absent: true}}
+	}
+	for _, phase := range []string{"Failed", "Pending", "Running", "Succeeded", "Unknown"} {
+		steps := constant(span{p.created, p.listed}, 0)
+		switch phase {
+		case "Pending":
+			steps = in(span{p.created, running})
+		case "Running":
+			steps = in(span{running, p.end})
+		case "Succeeded":
+			if p.completed {
+				steps = in(span{p.end, p.listed})
+			}
+		}
+		b.ksm(steps, "kube_pod_status_phase", with("phase", phase)...)
+	}
+}
+
+// container adds what kube-state-metrics says about one container.
+func (b *collector) container(p *pod, ct *container, with func(...string) []string) {
+	prefix := "kube_pod_container_"
+	if ct.spec.init {
+		prefix = "kube_pod_init_container_"
+	}
+	name := func(kv ...string) []string { return with(append([]string{"container", ct.spec.name}, kv...)...) }
+	b.requests(p, prefix+"resource_requests", ct.spec.request, name)
+	b.requests(p, prefix+"resource_limits", ct.spec.limit, name)
+
+	running := []step{{at: p.started}}
+	started := []step{}
+	for i, r := range ct.runs {
+		running = append(running, step{at: r.from, value: 1}, step{at: r.to})
+		started = append(started, step{at: r.from, value: seconds(r.from)})
+		info := span{r.from, p.listed}
+		if i+1 < len(ct.runs) {
+			// While a container waits to be restarted its status still names the last one, and has no start.
+			started = append(started, step{at: r.to, absent: true})
+			info.to = ct.runs[i+1].from
+			b.ksm(constant(span{r.to, p.listed}, seconds(r.to)), prefix+"status_last_terminated_timestamp", name()...)
+		}
+		b.ksm(constant(info, 1), prefix+"info", name("image", ct.spec.image, "image_spec", ct.spec.image,
+			"image_id", digest(ct.spec.image), "container_id", "containerd://"+ct.id(i))...)
+	}
+	gone := step{at: p.listed, absent: true}
+	b.ksm(append(running, gone), prefix+"status_running", name()...)
+	if !ct.spec.init { // kube-state-metrics tells the start of main containers only
+		b.ksm(append(started, gone), prefix+"state_started", name()...)
+	}
+	restarts := []step{{at: p.started}}
+	for i, r := range ct.runs[1:] {
+		restarts = append(restarts, step{at: r.from, value: float64(i + 1)})
+	}
+	b.ksm(append(restarts, gone), prefix+"status_restarts_total", name()...)
+}
+
+func digest(image string) string { return image + "@sha256:" + hex64(keyOf(0, image)) }
+
+func (b *collector) requests(p *pod, metric string, r resources, name func(...string) []string) {
+	for _, row := range r.rows() {
+		if row.value > 0 {
+			b.ksm(constant(span{p.created, p.listed}, row.value), metric, name("node", p.node.name, "resource", row.name, "unit", row.unit)...)
+		}
+	}
+}
+
+type resourceRow struct {
+	name, unit string
+	value      float64
+}
+
+func (r resources) rows() []resourceRow {
+	return []resourceRow{
+		{"cpu", "core", float64(r.cpu) / float64(core)},
+		{"memory", "byte", float64(r.mem)},
+		{"nvidia_com_gpu", "integer", float64(r.gpu)},
+	}
+}
+
+// node adds the series of a node: of kube-state-metrics, its prices and its root cgroup.
+func (b *collector) node(n *node) {
+	one := constant(n.life, 1)
+	b.ksm(one, "kube_node_info", "node", n.name, "provider_id", n.providerID, "internal_ip", n.ip, "system_uuid", n.uid,
+		"kernel_version", "6.12.53", "os_image", "Amazon Linux 2023.9", "container_runtime_version", "containerd://2.1.4",
+		"kubelet_version", "v1.34.1-eks", "pod_cidr", "10.1.0.0/24")
+	capacityType := "ON_DEMAND"
+	if n.spot {
+		capacityType = "SPOT"
+	}
+	b.ksm(one, "kube_node_labels", "node", n.name, "label_kubernetes_io_arch", "amd64", "label_kubernetes_io_hostname", n.name,
+		"label_node_kubernetes_io_instance_type", n.kind.name, "label_topology_kubernetes_io_region", region,
+		"label_topology_kubernetes_io_zone", n.zone, "label_eks_amazonaws_com_capacityType", capacityType,
+		"label_eks_amazonaws_com_nodegroup", strings.ReplaceAll(n.kind.name, ".", "-"))
+	b.ksm(constant(n.life, seconds(n.life.from)), "kube_node_created", "node", n.name)
+	reserved := resources{cpu: 110 * millicore, mem: 1100 * mebibyte} // for the system
+	for _, row := range n.kind.capacity.rows() {
+		if row.value > 0 {
+			b.ksm(constant(n.life, row.value), "kube_node_status_capacity", "node", n.name, "resource", row.name, "unit", row.unit)
+		}
+	}
+	for _, row := range n.kind.capacity.minus(reserved).rows() {
+		if row.value > 0 {
+			b.ksm(constant(n.life, row.value), "kube_node_status_allocatable", "node", n.name, "resource", row.name, "unit", row.unit)
+		}
+	}
+	b.nodePrices(n)
+	b.rootCgroup(n)
+}
+
+// nodePrices adds what OpenCost exports for a node.
+func (b *collector) nodePrices(n *node) {
+	id := []string{"instance", n.name, "node", n.name, "instance_type", n.kind.name, "region", region, "provider_id", n.providerID, "arch", "amd64"}
+	gpus := float64(n.kind.capacity.gpu)
+	cores, gib := float64(n.kind.capacity.cpu)/float64(core), float64(n.kind.capacity.mem)/float64(gibibyte)
+	spot := 0.0
+	if n.spot {
+		spot = 1
+	}
+	priced := func(list []priceStep) []step {
+		steps := make([]step, 0, len(list)+1)
+		for _, p := range list {
+			if p.from < n.life.to {
+				steps = append(steps, step{at: max(p.from, n.life.from), value: p.rate})
+			}
+		}
+		return append(steps, step{at: n.life.to, absent: true})
+	}
+	total := priced(n.cpu)
+	for i := range total {
+		total[i].value = total[i].value*cores + n.ram[0].rate*gib + n.gpu[0].rate*gpus
+	}
+	for _, row := range []struct {
+		name  string
+		steps []step
+	}{
+		{"node_cpu_hourly_cost", priced(n.cpu)},
+		{"node_ram_hourly_cost", priced(n.ram)},
+		{"node_gpu_hourly_cost", priced(n.gpu)},
+		{"node_gpu_count", constant(n.life, gpus)},
+		{"node_total_hourly_cost", total},
+		{"kubecost_node_is_spot", constant(n.life, spot)},
+	} {
+		b.steps(b.c.opencost, row.steps, row.name, id...)
+	}
+}
+
+// targets adds up for every target.
+func (b *collector) targets() {
+	list := []*target{b.c.kubeState, b.c.opencost}
+	for _, n := range b.c.nodes {
+		list = append(list, n.target)
+	}
+	for _, g := range list {
+		health := []step{{at: g.life.from, value: 1}}
+		for _, d := range g.down {
+			health = append(health, step{at: d.from}, step{at: d.to, value: 1})
+		}
+		up := *g
+		up.down = nil
+		b.steps(&up, append(health, step{at: g.life.to, absent: true}), "up", "node", g.node)
+	}
+}

@@ -1,0 +1,130 @@
+package democluster
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// never is a time after everything, in milliseconds, far enough from overflow to add to.
+const never = int64(1) << 61
+
+// span is a half-open stretch of time, in unix milliseconds.
+type span struct{ from, to int64 }
+
+func (s span) overlaps(o span) bool { return s.from < o.to && o.from < s.to }
+
+// clip returns the part of s in o; from ≥ to if there is none.
+func (s span) clip(o span) span { return span{max(s.from, o.from), min(s.to, o.to)} }
+
+// priceStep is a price that holds from a time on, until the next step.
+type priceStep struct {
+	from int64
+	rate float64 // USD an hour, of a core, a GiB or a GPU
+}
+
+// nodeType is an instance type with its list prices.
+type nodeType struct {
+	name            string
+	capacity        resources
+	cpu, ram, gpu   float64 // USD an hour of a core, a GiB, a GPU
+	spotDiscount    float64 // fraction of the list price that a spot node costs
+	changesCPUPrice float64 // factor of the CPU price after the price change; 0 = it does not change
+}
+
+func generalType() *nodeType {
+	return &nodeType{
+		name: "m5.2xlarge", capacity: resources{cpu: 8 * core, mem: 31_554 * mebibyte},
+		cpu: 0.031611, ram: 0.004237, spotDiscount: 0.35, changesCPUPrice: 1.12,
+	}
+}
+
+func computeType() *nodeType {
+	return &nodeType{
+		name: "c5.4xlarge", capacity: resources{cpu: 16 * core, mem: 31_190 * mebibyte},
+		cpu: 0.0337, ram: 0.0044, spotDiscount: 0.35,
+	}
+}
+
+func gpuType() *nodeType {
+	return &nodeType{
+		name: "g3.8xlarge", capacity: resources{cpu: 32 * core, mem: 244_910 * mebibyte, gpu: 2},
+		cpu: 0.0213, ram: 0.00286, gpu: 0.45, spotDiscount: 0.35,
+	}
+}
+
+// node is a machine, with the scheduler's view of it.
+type node struct {
+	key                             uint64
+	name, ip, uid, zone, providerID string
+	kind                            *nodeType
+	spot                            bool
+	life                            span // from when it joined until it left
+	cpu, ram, gpu                   []priceStep
+	target                          *target // its cAdvisor
+	pods                            []*pod
+
+	free     resources // what the scheduler may still give away: 90 % of the capacity at first
+	cordoned bool
+	noJobs   bool // jobs are kept off the node that will be drained
+}
+
+const (
+	region = "us-east-1"
+	// freePercent is the share of a node's capacity that the scheduler gives away at most.
+	freePercent = 90
+)
+
+// buildNodes lays out the nodes of the whole history: Nodes at a time, one more in total for the one that
+// joins and the one that leaves.
+func (c *Cluster) buildNodes() {
+	gpus, spots := 1+(c.cfg.Nodes-1)/50, 1+(c.cfg.Nodes-1)/20
+	for i := range c.cfg.Nodes + 1 {
+		kind, spot := generalType(), false
+		switch {
+		case i < gpus:
+			kind = gpuType()
+		case i < gpus+spots:
+			kind, spot = computeType(), true
+		case (i-gpus-spots)%3 == 2:
+			kind = computeType()
+		}
+		life := span{c.start - int64(240+i)*hourMillis, never}
+		switch i {
+		case c.cfg.Nodes: // joins
+			kind, life.from = computeType(), c.at(atNodeJoins)
+		case c.cfg.Nodes - 1: // leaves; its pods go elsewhere a minute and a half before
+			kind, life.to = generalType(), c.at(atNodeLeaves)+90_000
+		}
+		c.nodes = append(c.nodes, c.buildNode(i, kind, spot, life))
+	}
+	c.nodes[c.cfg.Nodes-1].noJobs = true
+	c.nodes[c.cfg.Nodes].cordoned = true                                           // until it joins
+	c.nodes[gpus].target.down = []span{c.outage(atCadvisorOutage, 10*time.Minute)} // the first spot node's
+}
+
+func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {
+	key := keyOf(c.key, "node", strconv.Itoa(i))
+	zone := region + string(rune('a'+i%3))
+	host := 16 + i
+	n := &node{
+		key: key, kind: kind, spot: spot, life: life, zone: zone, uid: uuid(keyOf(key, "uid")),
+		name:       fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", host/250, host%250),
+		ip:         fmt.Sprintf("10.0.%d.%d", host/250, host%250),
+		providerID: fmt.Sprintf("aws:///%s/i-0%s", zone, hex64(keyOf(key, "instance"))[:16]),
+	}
+	n.free = resources{kind.capacity.cpu * freePercent / 100, kind.capacity.mem * freePercent / 100, kind.capacity.gpu}
+	factor := 1.0
+	if spot {
+		factor = kind.spotDiscount
+	}
+	n.cpu = []priceStep{{0, kind.cpu * factor}}
+	n.ram = []priceStep{{0, kind.ram * factor}}
+	n.gpu = []priceStep{{0, kind.gpu * factor}}
+	if kind.changesCPUPrice != 0 {
+		n.cpu = append(n.cpu, priceStep{c.at(atPriceChange), kind.cpu * factor * kind.changesCPUPrice})
+	}
+	n.target = c.newTarget("kubelet", n.ip+":10250", keyOf(key, "cadvisor"))
+	n.target.life, n.target.node = life, n.name
+	return n
+}

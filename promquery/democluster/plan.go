@@ -1,0 +1,287 @@
+package democluster
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	secondMillis = int64(1000)
+	minuteMillis = 60 * secondMillis
+	hourMillis   = 60 * minuteMillis
+)
+
+// Fractions of the duration at which what happens once happens. In the default 72h, those from 0.7 on fall into
+// the last 24h.
+const (
+	atFirstRollout   = 0.30
+	atFirstRestart   = 0.50
+	atCadvisorOutage = 0.72
+	atNodeJoins      = 0.76
+	atPriceChange    = 0.80
+	atSecondRollout  = 0.82
+	atMetricsOutage  = 0.85
+	atRecreation     = 0.88
+	atNodeLeaves     = 0.90
+	atSecondRestart  = 0.93
+)
+
+// Cluster is the plan of everything that happens in a demo cluster. Its methods may be called concurrently.
+type Cluster struct {
+	cfg        Config
+	key        uint64
+	start, end int64 // bounds of the history, unix milliseconds
+	scale      float64
+
+	kubeState, opencost *target
+
+	// mu guards what planning beyond the end still adds to, all that follows.
+	mu          sync.RWMutex
+	planned     int64 // everything before is decided
+	events      eventQueue
+	nodes       []*node
+	workloads   []*workload
+	pods        []*pod
+	replicaSets []replicaSet
+	jobs        []jobRun
+	volumes     []*volume
+	services    []*service
+	created     uint64 // number of pods created so far
+}
+
+// workload is an instance of a template in one namespace.
+type workload struct {
+	template
+
+	key      uint64
+	replicas int
+	set      string    // current ReplicaSet's name
+	live     []*pod    // by replica
+	volumes  []*volume // by replica, of a StatefulSet
+	services []*service
+	fired    int // Jobs: number started so far
+}
+
+// pod is one pod with everything that ever happens to it. Times are whole seconds, as Kubernetes tells them.
+type pod struct {
+	key      uint64
+	uid      string
+	name, ip string
+	of       *workload
+	ordinal  int
+	owner    struct{ kind, name string } // immediate owner: ReplicaSet, StatefulSet, DaemonSet, Job
+	node     *node
+	volume   *volume // nil without
+
+	created   int64 // created and scheduled
+	started   int64 // acknowledged by the kubelet
+	ready     int64 // all main containers run
+	end       int64 // no container runs any more
+	listed    int64 // until then the API lists it
+	completed bool  // a Job's pod that succeeded at end
+
+	containers []container
+}
+
+// container is one container of one pod; several runs if it was restarted in place.
+type container struct {
+	spec *containerSpec
+	key  uint64
+	runs []span
+}
+
+func (ct *container) id(run int) string { return hex64(keyOf(ct.key, "id", strconv.Itoa(run))) }
+
+type replicaSet struct {
+	namespace, name, deployment string
+	created                     int64
+}
+
+type jobRun struct {
+	namespace, name, cronJob string // cronJob "" = created by hand
+	listed                   span
+}
+
+// volume is a persistent volume with its claim.
+type volume struct {
+	name, namespace, claim, class, handle string
+	bytes                                 int64
+	mounted                               bool
+	price                                 float64 // USD a GiB-hour
+	created                               int64
+}
+
+// service selects the pods of one workload.
+type service struct {
+	namespace, name, kind, uid, ip, ingress, slice string
+	hourly                                         float64 // USD an hour, of a load balancer
+}
+
+// New plans the cluster; its zero fields get their defaults, End from the clock.
+func New(cfg Config) (*Cluster, error) {
+	cfg = cfg.WithDefaults(time.Now())
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	// The workloads shrink until the scheduler, which never overcommits, places them all.
+	const largest, smallest, shrink = 1.5, 0.01, 0.85
+	var err error
+	for scale := largest; scale > smallest; scale *= shrink {
+		c := newCluster(cfg, scale)
+		if err = c.populate(); err == nil {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("plan demo cluster: %w (give it more nodes or fewer pods)", err)
+}
+
+func newCluster(cfg Config, scale float64) *Cluster {
+	c := &Cluster{
+		cfg: cfg, scale: scale,
+		end: cfg.End.Unix() * secondMillis,
+		key: mix(uint64(cfg.Seed)),
+	}
+	c.start = (c.end - cfg.Duration.Milliseconds()) / secondMillis * secondMillis
+	c.kubeState = c.newTarget("kube-state-metrics", "10.2.0.14:8080", keyOf(c.key, "kube-state-metrics"))
+	c.kubeState.down = []span{c.outage(atMetricsOutage, 12*time.Minute)}
+	c.opencost = c.newTarget("opencost", "10.2.0.15:9003", keyOf(c.key, "opencost"))
+	return c
+}
+
+// Config returns the configuration with its defaults filled in.
+func (c *Cluster) Config() Config { return c.cfg }
+
+// Start returns the time of the first scrapes.
+func (c *Cluster) Start() time.Time { return time.UnixMilli(c.start).UTC() }
+
+// End returns the end of the history, in whole seconds. The plan goes on beyond it.
+func (c *Cluster) End() time.Time { return time.UnixMilli(c.end).UTC() }
+
+// at returns the whole second at a fraction of the duration.
+func (c *Cluster) at(fraction float64) int64 {
+	t := c.start + int64(fraction*float64(c.end-c.start))
+	return t / secondMillis * secondMillis
+}
+
+// outage is a target's downtime: of the given length, shorter in a short history.
+func (c *Cluster) outage(fraction float64, length time.Duration) span {
+	from := c.at(fraction)
+	return span{from, from + min(length, c.cfg.Duration/20).Milliseconds()}
+}
+
+// populate builds nodes and workloads and plays all events up to the end.
+func (c *Cluster) populate() error {
+	c.buildNodes()
+	c.buildWorkloads()
+	if err := c.placeInitial(); err != nil {
+		return err
+	}
+	c.scheduleEvents()
+	return c.play(c.end)
+}
+
+// extend plans what happens until to, if that is not yet decided. After the end only Jobs come and go, which
+// are left out where they do not fit.
+func (c *Cluster) extend(to int64) {
+	c.mu.RLock()
+	done := to <= c.planned
+	c.mu.RUnlock()
+	if done {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.play(to); err != nil {
+		panic("BUG: nothing that can fail is planned after the end: " + err.Error())
+	}
+}
+
+// buildWorkloads instantiates the templates: kube-system once, the teams' namespaces once for every 110 pods, the
+// Deployments' replicas such that about Pods pods run.
+func (c *Cluster) buildWorkloads() {
+	const copyPods, runningJobs = 110, 2
+	rest := c.cfg.Pods - daemonsPerNode*c.cfg.Nodes
+	for _, t := range systemTemplates() {
+		rest -= t.replicas
+		c.addWorkload(t, 0)
+	}
+	copies := max(1, (rest+copyPods/2)/copyPods)
+	gpus := 1 + (c.cfg.Nodes-1)/50
+	var deployments []*workload
+	weight := 0
+	for i := range copies {
+		for _, t := range teamTemplates() {
+			if t.gpuOnly && i >= gpus {
+				continue
+			}
+			w := c.addWorkload(t, i)
+			rest -= t.replicas
+			if t.weight > 0 {
+				deployments, weight = append(deployments, w), weight+t.weight
+			}
+		}
+		rest -= runningJobs
+	}
+	// Each Deployment gets its share of what is left, rounded so that the sum is exact.
+	given, passed := 0, 0
+	for _, w := range deployments {
+		passed += w.weight
+		until := max(0, rest) * passed / weight
+		w.replicas = max(1, until-given)
+		given = max(given, until)
+	}
+	c.volumes = append(c.volumes, c.newVolume("search", "export-archive", 500*gibibyte, false))
+}
+
+func (c *Cluster) addWorkload(t template, copyNumber int) *workload {
+	if copyNumber > 0 {
+		t.namespace = fmt.Sprintf("%s-%d", t.namespace, copyNumber+1)
+	}
+	t.containers = slices.Clone(t.containers)
+	if t.kind != daemonSet {
+		for i := range t.containers {
+			t.containers[i] = t.containers[i].scaled(c.scale)
+		}
+	}
+	w := &workload{template: t, key: keyOf(c.key, t.namespace, t.kind, t.name), replicas: t.replicas}
+	if t.kind == daemonSet {
+		w.replicas = len(c.nodes)
+	}
+	if t.storage > 0 {
+		for i := range t.replicas {
+			w.volumes = append(w.volumes, c.newVolume(t.namespace, fmt.Sprintf("data-%s-%d", t.name, i), t.storage, true))
+		}
+		c.volumes = append(c.volumes, w.volumes...)
+	}
+	if t.service != "" {
+		c.addService(w)
+	}
+	c.workloads = append(c.workloads, w)
+	return w
+}
+
+func (c *Cluster) newVolume(namespace, claim string, bytes int64, mounted bool) *volume {
+	key := keyOf(c.key, "volume", namespace, claim)
+	const gp3 = 0.08 / 730
+	return &volume{
+		name: "pvc-" + uuid(key), namespace: namespace, claim: claim, class: "gp3", handle: "vol-0" + hex64(key)[:16],
+		bytes: bytes, mounted: mounted, price: math.Round(gp3*1e8) / 1e8, created: c.start - 100*hourMillis,
+	}
+}
+
+func (c *Cluster) addService(w *workload) {
+	key := keyOf(w.key, "service")
+	s := &service{
+		namespace: w.namespace, name: w.service, kind: w.serviceType, uid: uuid(key),
+		ip: address("172.20", len(c.services)+10), slice: w.service + "-" + suffix(key, 5),
+	}
+	if s.kind == "LoadBalancer" {
+		s.ingress, s.hourly = address("198.51", len(c.services)), 0.025
+	}
+	c.services = append(c.services, s)
+	w.services = append(w.services, s)
+}

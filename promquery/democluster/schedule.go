@@ -1,0 +1,346 @@
+package democluster
+
+import (
+	"container/heap"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// event is something that happens at a time; equal times in the order of seq.
+type event struct {
+	at   int64
+	seq  int
+	play func() error
+}
+
+type eventQueue struct {
+	list []event
+	seq  int
+}
+
+func (q *eventQueue) Len() int { return len(q.list) }
+func (q *eventQueue) Less(i, j int) bool {
+	a, b := q.list[i], q.list[j]
+	return a.at < b.at || a.at == b.at && a.seq < b.seq
+}
+func (q *eventQueue) Swap(i, j int) { q.list[i], q.list[j] = q.list[j], q.list[i] }
+func (q *eventQueue) Push(x any)    { q.list = append(q.list, x.(event)) }
+func (q *eventQueue) Pop() any {
+	last := q.list[len(q.list)-1]
+	q.list = q.list[:len(q.list)-1]
+	return last
+}
+
+func (c *Cluster) schedule(at int64, play func() error) {
+	c.events.seq++
+	heap.Push(&c.events, event{at, c.events.seq, play})
+}
+
+// play plays all events before to.
+func (c *Cluster) play(to int64) error {
+	for c.events.Len() > 0 && c.events.list[0].at < to {
+		e := heap.Pop(&c.events).(event)
+		if err := e.play(); err != nil {
+			return err
+		}
+	}
+	c.planned = max(c.planned, to)
+	return nil
+}
+
+// placeInitial places all daemons, replicas and volumes that exist when the history starts, created up to 40h before.
+func (c *Cluster) placeInitial() error {
+	for _, n := range c.nodes {
+		if n.life.from < c.start {
+			if err := c.startDaemons(n, c.start-41*hourMillis); err != nil {
+				return err
+			}
+		}
+	}
+	for _, w := range c.workloads {
+		if w.kind != deployment && w.kind != statefulSet {
+			continue
+		}
+		r := rng(keyOf(w.key, "initial"))
+		since := c.start - r.between(3600, 40*3600)*secondMillis
+		if w.kind == deployment {
+			c.newReplicaSet(w, since)
+		}
+		w.live = make([]*pod, w.replicas)
+		for i := range w.live {
+			if err := c.replace(w, i, since+r.between(0, 60)*secondMillis, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) newReplicaSet(w *workload, at int64) {
+	w.set = w.name + "-" + suffix(keyOf(w.key, "set", strconv.FormatInt(at, 10)), 10)
+	c.replicaSets = append(c.replicaSets, replicaSet{w.namespace, w.set, w.name, at})
+}
+
+func (c *Cluster) startDaemons(n *node, at int64) error {
+	for _, w := range c.workloads {
+		if w.kind != daemonSet {
+			continue
+		}
+		p := c.newPod(w, at)
+		p.owner.kind, p.owner.name = daemonSet, w.name
+		p.name = w.name + "-" + suffix(p.key, 5)
+		if !reserved(w).fits(n.free) {
+			return fmt.Errorf("place pod %s/%s: node %s is full", w.namespace, p.name, n.name)
+		}
+		if n.life.to != never {
+			p.end, p.listed = n.life.to-5000, n.life.to-3000
+		}
+		c.bind(p, n)
+	}
+	return nil
+}
+
+// replace creates the pod of a replica, anywhere but on a node, and makes it the live one.
+func (c *Cluster) replace(w *workload, replica int, at int64, not *node) error {
+	p := c.newPod(w, at)
+	p.ordinal = replica
+	switch w.kind {
+	case deployment:
+		p.owner.kind, p.owner.name = "ReplicaSet", w.set
+		p.name = w.set + "-" + suffix(p.key, 5)
+	case statefulSet:
+		p.owner.kind, p.owner.name = statefulSet, w.name
+		p.name = fmt.Sprintf("%s-%d", w.name, replica)
+		p.volume = w.volumes[replica]
+	}
+	n := c.choose(w, not)
+	if n == nil {
+		return fmt.Errorf("place pod %s/%s: no node has room for it", w.namespace, p.name)
+	}
+	c.bind(p, n)
+	w.live[replica] = p
+	return nil
+}
+
+// newPod creates a pod of a workload without a name, an owner or a node, that runs forever.
+func (c *Cluster) newPod(w *workload, at int64) *pod {
+	c.created++
+	key := keyOf(w.key, "pod", strconv.FormatUint(c.created, 10))
+	r := rng(key)
+	p := &pod{
+		key: key, uid: uuid(keyOf(key, "uid")), of: w, ip: address("10.1", int(c.created%50_000)),
+		created: at, started: at + secondMillis, end: never, listed: never,
+	}
+	t := p.started + r.between(2, 6)*secondMillis
+	for i := range w.containers {
+		spec := &w.containers[i]
+		run := span{t, never}
+		if spec.init {
+			run.to = t + r.between(12, 40)*secondMillis
+			t = run.to + r.between(1, 2)*secondMillis
+		} else {
+			run.from += r.between(0, 1) * secondMillis
+			p.ready = max(p.ready, run.from)
+		}
+		p.containers = append(p.containers, container{spec: spec, key: keyOf(key, spec.name), runs: []span{run}})
+	}
+	return p
+}
+
+// reserved is what a pod of a workload takes from its node: the sum of its containers' peaks.
+func reserved(w *workload) (sum resources) {
+	for i := range w.containers {
+		sum = sum.plus(w.containers[i].peak())
+	}
+	return sum
+}
+
+// choose returns the node with the largest free fraction of its scarcer resource, nil if the pod fits nowhere.
+func (c *Cluster) choose(w *workload, not *node) *node {
+	need := reserved(w)
+	isJob := w.kind == job || w.kind == cronJob
+	var best *node
+	var most float64
+	for _, n := range c.nodes {
+		capacity := n.kind.capacity
+		if n == not || n.cordoned || isJob && n.noJobs || (need.gpu > 0) != (capacity.gpu > 0) || !need.fits(n.free) {
+			continue
+		}
+		left := n.free.minus(need)
+		free := min(float64(left.cpu)/float64(capacity.cpu), float64(left.mem)/float64(capacity.mem))
+		if best == nil || free > most {
+			best, most = n, free
+		}
+	}
+	return best
+}
+
+// bind puts a pod on a node for good, and gives the room back when the pod ends.
+func (c *Cluster) bind(p *pod, n *node) {
+	p.node = n
+	n.free = n.free.minus(reserved(p.of))
+	n.pods = append(n.pods, p)
+	c.pods = append(c.pods, p)
+	c.clipRuns(p)
+	if p.end != never {
+		c.schedule(p.end, func() error { n.free = n.free.plus(reserved(p.of)); return nil })
+	}
+}
+
+// stop ends a running pod at a time; the API forgets it a second later.
+func (c *Cluster) stop(p *pod, at int64) {
+	p.end, p.listed = at, at+secondMillis
+	c.clipRuns(p)
+	c.schedule(at, func() error { p.node.free = p.node.free.plus(reserved(p.of)); return nil })
+}
+
+func (*Cluster) clipRuns(p *pod) {
+	for i := range p.containers {
+		runs := p.containers[i].runs
+		runs[len(runs)-1].to = min(runs[len(runs)-1].to, p.end)
+	}
+}
+
+// scheduleEvents puts everything on the calendar that happens to the placed workloads.
+func (c *Cluster) scheduleEvents() {
+	joining, leaving := c.nodes[c.cfg.Nodes], c.nodes[c.cfg.Nodes-1]
+	c.schedule(joining.life.from+20*secondMillis, func() error {
+		joining.cordoned = false
+		return c.startDaemons(joining, joining.life.from+20*secondMillis)
+	})
+	c.schedule(c.at(atNodeLeaves), func() error { return c.drain(leaving, c.at(atNodeLeaves)) })
+	for _, w := range c.workloads {
+		switch w.name {
+		case "checkout-api":
+			c.schedule(c.at(atFirstRollout), func() error { return c.rollOut(w, c.at(atFirstRollout)) })
+		case "web-frontend":
+			c.schedule(c.at(atSecondRollout), func() error { return c.rollOut(w, c.at(atSecondRollout)) })
+		case "query-frontend":
+			c.schedule(c.at(atFirstRestart), func() error { c.restart(w, c.at(atFirstRestart)); return nil })
+		case "ledger-writer":
+			c.schedule(c.at(atSecondRestart), func() error { c.restart(w, c.at(atSecondRestart)); return nil })
+		case "elasticsearch":
+			c.schedule(c.at(atRecreation), func() error { return c.recreate(w, 0, c.at(atRecreation)) })
+		}
+		if w.every > 0 {
+			first := c.start - 2*hourMillis
+			if w.kind == cronJob { // on the clock, as a crontab is
+				every := w.every.Milliseconds()
+				first = first / every * every
+			} else {
+				r := rng(keyOf(w.key, "first"))
+				first += r.between(0, 600) * secondMillis
+			}
+			c.schedule(first/secondMillis*secondMillis, func() error { c.fire(w, first/secondMillis*secondMillis); return nil })
+		}
+	}
+}
+
+// fire starts one Job and schedules the next. If no node has room it is left out, as a quota would.
+func (c *Cluster) fire(w *workload, at int64) {
+	next := at + w.every.Milliseconds()
+	if w.kind == job {
+		r := rng(keyOf(w.key, "gap", strconv.Itoa(w.fired)))
+		next += r.between(-180, 180) * secondMillis
+	}
+	c.schedule(next, func() error { c.fire(w, next); return nil })
+	number := w.fired
+	w.fired++
+	n := c.choose(w, nil)
+	if n == nil {
+		return
+	}
+	p := c.newPod(w, at+secondMillis)
+	r := rng(keyOf(p.key, "lasts"))
+	lasts := w.lasts[number%len(w.lasts)]
+	p.end = p.ready + lasts.Milliseconds()*r.between(900, 1100)/1000/secondMillis*secondMillis
+	p.listed = p.end + 10*minuteMillis
+	p.completed = true
+	p.owner.kind = job
+	cron := ""
+	if w.kind == cronJob {
+		cron, p.owner.name = w.name, fmt.Sprintf("%s-%d", w.name, at/minuteMillis)
+	} else {
+		p.owner.name = fmt.Sprintf("%s-%s-%s", w.name, shortName(lasts), suffix(p.key, 6))
+	}
+	p.name = p.owner.name + "-" + suffix(keyOf(p.key, "name"), 5)
+	c.jobs = append(c.jobs, jobRun{w.namespace, p.owner.name, cron, span{at, p.listed}})
+	c.bind(p, n)
+}
+
+func shortName(d time.Duration) string {
+	switch {
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	default:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	}
+}
+
+// rollOut replaces the pods of a Deployment by those of a new ReplicaSet, one every 20s.
+func (c *Cluster) rollOut(w *workload, at int64) error {
+	c.newReplicaSet(w, at)
+	for i := range w.live {
+		t := at + int64(i)*20*secondMillis
+		c.schedule(t, func() error {
+			old := w.live[i]
+			if err := c.replace(w, i, t, nil); err != nil {
+				return err
+			}
+			if old.end == never {
+				c.stop(old, max(t, w.live[i].ready)+8*secondMillis)
+			}
+			return nil
+		})
+	}
+	return nil
+}
+
+// drain moves all pods of a node elsewhere, then lets it go.
+func (c *Cluster) drain(n *node, at int64) error {
+	n.cordoned = true
+	for i, p := range n.pods {
+		if p.end != never || p.of.kind == daemonSet {
+			continue
+		}
+		stopped := at + int64(5+i%25)*secondMillis
+		c.stop(p, stopped)
+		again := at + secondMillis
+		if p.of.kind == statefulSet { // the name must be free first
+			again = stopped + 3*secondMillis
+		}
+		c.schedule(again, func() error {
+			if p.of.live[p.ordinal] != p { // a rollout was faster
+				return nil
+			}
+			return c.replace(p.of, p.ordinal, again, n)
+		})
+	}
+	return nil
+}
+
+// recreate replaces a StatefulSet's pod by one of the same name on another node.
+func (c *Cluster) recreate(w *workload, replica int, at int64) error {
+	old := w.live[replica]
+	if old.end != never {
+		return nil
+	}
+	c.stop(old, at)
+	again := at + 4*secondMillis
+	c.schedule(again, func() error { return c.replace(w, replica, again, old.node) })
+	return nil
+}
+
+// restart kills the first replica's container; the kubelet starts it again in place after 70s of back-off.
+func (*Cluster) restart(w *workload, at int64) {
+	ct := &w.live[0].containers[len(w.live[0].containers)-1]
+	last := &ct.runs[len(ct.runs)-1]
+	if at <= last.from || last.to != never {
+		return
+	}
+	ct.runs = append(ct.runs, span{at + 70*secondMillis, last.to})
+	ct.runs[len(ct.runs)-2].to = at
+}

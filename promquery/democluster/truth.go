@@ -1,0 +1,364 @@
+package democluster
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// ClusterID is the cluster of the whole truth: the samples carry no cluster label.
+const ClusterID = "cluster-one"
+
+// Truth is what a window of the cluster costs, exactly: integrals of the plan, not of samples. Amounts are in core-hours, byte-hours
+// (RAM and storage) and GPU-hours, money in USD; RAM and storage are priced a GiB (2^30 bytes) an hour. All lists are sorted.
+type Truth struct {
+	// Start and End bound the window, half-open.
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+	// Containers has a row for each container of each pod (by UID) that ran in the window, by namespace, pod, start, UID, container.
+	Containers []ContainerTruth `json:"containers"`
+	// Nodes has a row for each node that lived in the window, by name.
+	Nodes []NodeTruth `json:"nodes"`
+	// Idle is what of each node no container was allocated, by name: node minus containers.
+	Idle []IdleTruth `json:"idle"`
+	// Volumes has a row for each persistent volume, by name.
+	Volumes []VolumeTruth `json:"volumes"`
+	// LoadBalancers has a row for each service of type LoadBalancer, by namespace and name.
+	LoadBalancers []LoadBalancerTruth `json:"loadBalancers"`
+	// Namespaces has the labels and annotations of each namespace, by name.
+	Namespaces []NamespaceTruth `json:"namespaces"`
+}
+
+// ContainerTruth is one container of one pod within the window. Restarts in place belong to it; the time between them does not count.
+type ContainerTruth struct {
+	Cluster   string `json:"cluster"`
+	Node      string `json:"node"`
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	UID       string `json:"uid"`
+	Container string `json:"container"`
+	// Init says that it is an init container.
+	Init bool `json:"init,omitempty"`
+	// ControllerKind is in lower case: deployment, statefulset, daemonset, cronjob, or job for a Job nobody owns.
+	ControllerKind string `json:"controllerKind"`
+	Controller     string `json:"controller"`
+	// Start and End bound what ran within the window.
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+	// LifeStart and LifeEnd are its first start and last end, whatever the window; no LifeEnd if it has none yet.
+	LifeStart time.Time `json:"lifeStart"`
+	LifeEnd   time.Time `json:"lifeEnd,omitzero"`
+	// RunningSeconds is the time it ran within the window.
+	RunningSeconds float64 `json:"runningSeconds"`
+
+	// Hours are integrals over the time it ran: of max(request, usage), of the request, of the usage.
+	CPUCoreHours        float64 `json:"cpuCoreHours"`
+	CPURequestCoreHours float64 `json:"cpuRequestCoreHours"`
+	CPUUsageCoreHours   float64 `json:"cpuUsageCoreHours"`
+	RAMByteHours        float64 `json:"ramByteHours"`
+	RAMRequestByteHours float64 `json:"ramRequestByteHours"`
+	RAMUsageByteHours   float64 `json:"ramUsageByteHours"`
+	GPUHours            float64 `json:"gpuHours"`
+
+	// Costs are integrals of max(request, usage) times the node's price at that time, in USD.
+	CPUCost float64 `json:"cpuCost"`
+	RAMCost float64 `json:"ramCost"`
+	GPUCost float64 `json:"gpuCost"`
+
+	// Labels and Annotations are the pod's own, names sanitized as kube-state-metrics does.
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	// Services are the names of those that have the pod as an endpoint.
+	Services []string `json:"services"`
+}
+
+// NodeTruth is one node within the window.
+type NodeTruth struct {
+	Cluster      string    `json:"cluster"`
+	Name         string    `json:"name"`
+	InstanceType string    `json:"instanceType"`
+	ProviderID   string    `json:"providerID"`
+	Spot         bool      `json:"spot"`
+	Start        time.Time `json:"start"` // within the window
+	End          time.Time `json:"end"`
+
+	// Hours are of the node's capacity.
+	CPUCoreHours float64 `json:"cpuCoreHours"`
+	RAMByteHours float64 `json:"ramByteHours"`
+	GPUHours     float64 `json:"gpuHours"`
+	CPUCost      float64 `json:"cpuCost"`
+	RAMCost      float64 `json:"ramCost"`
+	GPUCost      float64 `json:"gpuCost"`
+}
+
+// IdleTruth is what remains of a node.
+type IdleTruth struct {
+	Cluster string  `json:"cluster"`
+	Node    string  `json:"node"`
+	CPUCost float64 `json:"cpuCost"`
+	RAMCost float64 `json:"ramCost"`
+	GPUCost float64 `json:"gpuCost"`
+}
+
+// VolumeTruth is one persistent volume within the window.
+type VolumeTruth struct {
+	Cluster          string `json:"cluster"`
+	PersistentVolume string `json:"persistentVolume"`
+	StorageClass     string `json:"storageClass"`
+	ProviderID       string `json:"providerID"`
+	Namespace        string `json:"namespace"`
+	Claim            string `json:"claim"`
+	// Mounted says whether any pod mounts it in the window.
+	Mounted   bool    `json:"mounted"`
+	ByteHours float64 `json:"byteHours"`
+	Cost      float64 `json:"cost"`
+}
+
+// LoadBalancerTruth is one service of type LoadBalancer within the window.
+type LoadBalancerTruth struct {
+	Cluster   string  `json:"cluster"`
+	Namespace string  `json:"namespace"`
+	Service   string  `json:"service"`
+	IngressIP string  `json:"ingressIP"`
+	Hours     float64 `json:"hours"`
+	Cost      float64 `json:"cost"`
+}
+
+// NamespaceTruth has the names of labels and annotations sanitized as kube-state-metrics does.
+type NamespaceTruth struct {
+	Namespace   string            `json:"namespace"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+// Truth computes the exact costs of [start, end). Before the first scrapes too the plan holds, but no samples.
+func (c *Cluster) Truth(start, end time.Time) *Truth {
+	w := span{start.UnixMilli(), end.UnixMilli()}
+	c.extend(w.to)
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	t := &Truth{Start: start.UTC(), End: end.UTC(), Namespaces: c.namespaceTruth()}
+	idle := map[*node]*IdleTruth{}
+	for _, n := range c.nodes {
+		if row, ok := n.truth(w); ok {
+			t.Nodes = append(t.Nodes, row)
+			idle[n] = &IdleTruth{Cluster: ClusterID, Node: n.name, CPUCost: row.CPUCost, RAMCost: row.RAMCost, GPUCost: row.GPUCost}
+		}
+	}
+	for _, p := range c.pods {
+		for i := range p.containers {
+			row, ok := p.containers[i].truth(p, w)
+			if !ok {
+				continue
+			}
+			t.Containers = append(t.Containers, row)
+			rest := idle[p.node]
+			rest.CPUCost -= row.CPUCost
+			rest.RAMCost -= row.RAMCost
+			rest.GPUCost -= row.GPUCost
+		}
+	}
+	for _, n := range c.nodes {
+		if idle[n] != nil {
+			t.Idle = append(t.Idle, *idle[n])
+		}
+	}
+	c.storageTruth(t, w)
+	t.sort()
+	return t
+}
+
+func (t *Truth) sort() {
+	slices.SortFunc(t.Containers, func(a, b ContainerTruth) int {
+		return cmp.Or(
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod), a.LifeStart.Compare(b.LifeStart),
+			cmp.Compare(a.UID, b.UID), cmp.Compare(a.Container, b.Container),
+		)
+	})
+	slices.SortFunc(t.Nodes, func(a, b NodeTruth) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(t.Idle, func(a, b IdleTruth) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(t.Volumes, func(a, b VolumeTruth) int { return cmp.Compare(a.PersistentVolume, b.PersistentVolume) })
+	slices.SortFunc(t.LoadBalancers, func(a, b LoadBalancerTruth) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Service, b.Service))
+	})
+}
+
+func instant(ms int64) time.Time {
+	if ms >= never {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// hours converts an integral over milliseconds.
+func hours(integral float64) float64 { return integral / float64(hourMillis) }
+
+// priced returns the stretches of w with the price that holds in each.
+func priced(list []priceStep, w span, use func(part span, rate float64)) {
+	for i, p := range list {
+		until := never
+		if i+1 < len(list) {
+			until = list[i+1].from
+		}
+		if part := w.clip(span{p.from, until}); part.from < part.to {
+			use(part, p.rate)
+		}
+	}
+}
+
+func (n *node) truth(w span) (NodeTruth, bool) {
+	life := n.life.clip(w)
+	if life.from >= life.to {
+		return NodeTruth{}, false
+	}
+	length := hours(float64(life.to - life.from))
+	capacity := n.kind.capacity
+	row := NodeTruth{
+		Cluster: ClusterID, Name: n.name, InstanceType: n.kind.name, ProviderID: n.providerID, Spot: n.spot,
+		Start: instant(life.from), End: instant(life.to),
+		CPUCoreHours: float64(capacity.cpu) / float64(core) * length,
+		RAMByteHours: float64(capacity.mem) * length,
+		GPUHours:     float64(capacity.gpu) * length,
+	}
+	cost := func(list []priceStep, amount float64) (sum float64) {
+		priced(list, life, func(part span, rate float64) { sum += hours(float64(part.to-part.from)) * amount * rate })
+		return sum
+	}
+	row.CPUCost = cost(n.cpu, float64(capacity.cpu)/float64(core))
+	row.RAMCost = cost(n.ram, float64(capacity.mem)/float64(gibibyte))
+	row.GPUCost = cost(n.gpu, float64(capacity.gpu))
+	return row, true
+}
+
+// integrals are of a container over some time: CPU in µcore·ms = ns, memory in byte·ms, GPU in device·ms.
+type integrals struct {
+	millis                   int64
+	cpu, cpuRequest, cpuUsed int64
+	ram, ramRequest, ramUsed float64
+	gpu                      int64
+}
+
+// integrate integrates what a container was allocated, requested and used while it ran within w.
+func (ct *container) integrate(w span) (sum integrals) {
+	q := ct.spec.request
+	for _, r := range ct.runs {
+		live := r.clip(w)
+		if live.from >= live.to {
+			continue
+		}
+		for s := ct.slots(); s.from < live.to; s.next() {
+			part := s.clip(live)
+			d := part.to - part.from
+			if d <= 0 {
+				continue
+			}
+			sum.millis += d
+			sum.cpu += max(q.cpu, s.cpu) * d
+			sum.cpuUsed += s.cpu * d
+			sum.ram += float64(max(q.mem, s.mem)) * float64(d)
+			sum.ramUsed += float64(s.mem) * float64(d)
+		}
+	}
+	sum.cpuRequest = q.cpu * sum.millis
+	sum.ramRequest = float64(q.mem) * float64(sum.millis)
+	sum.gpu = q.gpu * sum.millis
+	return sum
+}
+
+func (ct *container) truth(p *pod, w span) (ContainerTruth, bool) {
+	all := span{ct.runs[0].from, ct.runs[len(ct.runs)-1].to}
+	if !all.overlaps(w) {
+		return ContainerTruth{}, false
+	}
+	sum := ct.integrate(w)
+	if sum.millis == 0 {
+		return ContainerTruth{}, false
+	}
+	var ran span
+	for _, r := range ct.runs {
+		if part := r.clip(w); part.from < part.to {
+			if ran.to == 0 {
+				ran.from = part.from
+			}
+			ran.to = part.to
+		}
+	}
+	coreHours := func(ns int64) float64 { return hours(float64(ns)) / float64(core) }
+	row := ContainerTruth{
+		Cluster: ClusterID, Node: p.node.name, Namespace: p.of.namespace, Pod: p.name, UID: p.uid, Container: ct.spec.name, Init: ct.spec.init,
+		Start: instant(ran.from), End: instant(ran.to), LifeStart: instant(all.from), LifeEnd: instant(all.to),
+		RunningSeconds: float64(sum.millis) / float64(secondMillis),
+		CPUCoreHours:   coreHours(sum.cpu), CPURequestCoreHours: coreHours(sum.cpuRequest), CPUUsageCoreHours: coreHours(sum.cpuUsed),
+		RAMByteHours: hours(sum.ram), RAMRequestByteHours: hours(sum.ramRequest), RAMUsageByteHours: hours(sum.ramUsed),
+		GPUHours: hours(float64(sum.gpu)),
+	}
+	row.ControllerKind, row.Controller = p.controller()
+	priced(p.node.cpu, w, func(part span, rate float64) { row.CPUCost += coreHours(ct.integrate(part).cpu) * rate })
+	priced(p.node.ram, w, func(part span, rate float64) { row.RAMCost += hours(ct.integrate(part).ram) / float64(gibibyte) * rate })
+	priced(p.node.gpu, w, func(part span, rate float64) { row.GPUCost += hours(float64(ct.integrate(part).gpu)) * rate })
+	labels, annotations := p.of.podLabels()
+	row.Labels, row.Annotations = sanitizedMap(labels), sanitizedMap(annotations)
+	row.Services = []string{}
+	for _, s := range p.of.services {
+		row.Services = append(row.Services, s.name)
+	}
+	return row, true
+}
+
+// controller is the top of the owner chain, its kind in lower case.
+func (p *pod) controller() (kind, name string) {
+	switch p.of.kind {
+	case deployment:
+		return "deployment", p.of.name
+	case cronJob:
+		return "cronjob", p.of.name
+	case statefulSet:
+		return "statefulset", p.of.name
+	case daemonSet:
+		return "daemonset", p.of.name
+	default:
+		return "job", p.owner.name
+	}
+}
+
+func sanitizedMap(kv []string) map[string]string {
+	out := make(map[string]string, len(kv)/2)
+	for i := 0; i < len(kv); i += 2 {
+		out[sanitized(kv[i])] = kv[i+1]
+	}
+	return out
+}
+
+func (c *Cluster) namespaceTruth() []NamespaceTruth {
+	var out []NamespaceTruth
+	for _, w := range c.workloads {
+		if !slices.ContainsFunc(out, func(n NamespaceTruth) bool { return n.Namespace == w.namespace }) {
+			labels, annotations := w.namespaceLabels()
+			out = append(out, NamespaceTruth{w.namespace, sanitizedMap(labels), sanitizedMap(annotations)})
+		}
+	}
+	slices.SortFunc(out, func(a, b NamespaceTruth) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	return out
+}
+
+func (c *Cluster) storageTruth(t *Truth, w span) {
+	for _, v := range c.volumes {
+		life := w.clip(span{v.created, never})
+		if life.from >= life.to {
+			continue
+		}
+		length := hours(float64(life.to - life.from))
+		t.Volumes = append(t.Volumes, VolumeTruth{
+			Cluster: ClusterID, PersistentVolume: v.name, StorageClass: v.class, ProviderID: v.handle, Namespace: v.namespace, Claim: v.claim,
+			Mounted: v.mounted, ByteHours: float64(v.bytes) * length, Cost: float64(v.bytes) / float64(gibibyte) * v.price * length,
+		})
+	}
+	length := hours(float64(w.to - w.from))
+	for _, s := range c.services {
+		if s.ingress != "" {
+			t.LoadBalancers = append(t.LoadBalancers, LoadBalancerTruth{
+				Cluster: ClusterID, Namespace: s.namespace, Service: s.name, IngressIP: s.ingress, Hours: length, Cost: s.hourly * length,
+			})
+		}
+	}
+}

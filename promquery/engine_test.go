@@ -1,0 +1,420 @@
+package promquery_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/blocks"
+	"github.com/promcost/promcost/promquery/chunks"
+	"github.com/promcost/promcost/promquery/democluster"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// demo is a demo cluster and its blocks, made once for all tests of this file.
+var demo = sync.OnceValues(func() (*democluster.Cluster, error) {
+	return democluster.New(democluster.Config{
+		End: time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC), Duration: 10 * time.Hour, Nodes: 5, Pods: 60, Seed: 2,
+	})
+})
+
+// demoBlocks opens the demo cluster's blocks.
+func demoBlocks(t testing.TB) (*democluster.Cluster, *blocks.DB) {
+	t.Helper()
+	c, err := demo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return c, openBlocks(t, dir)
+}
+
+func openBlocks(t testing.TB, dir string) *blocks.DB {
+	t.Helper()
+	db, err := blocks.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+var config = promquery.Config{
+	Clusters: promquery.Clusters{Labels: []string{"cluster"}, Default: democluster.ClusterID}, Rates: pricing.Default(),
+}
+
+// without is a source that lacks some metrics.
+type without struct {
+	promquery.Source
+	metrics []string
+}
+
+func (s without) Select(ctx context.Context, sels []promquery.Selector, yield func(int, []promquery.Symbol, *timeline.Points) error) (promquery.Stats, error) {
+	sels = slices.Clone(sels)
+	for i := range sels {
+		if slices.Contains(s.metrics, sels[i].Metric) {
+			sels[i].Metric = "hidden"
+		}
+	}
+	return s.Source.Select(ctx, sels, yield)
+}
+
+func compute(t *testing.T, src promquery.Source, q allocation.Query) []*allocation.Set {
+	t.Helper()
+	sets, err := promquery.NewEngine(src, config).Compute(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sets {
+		if err := s.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	return sets
+}
+
+// totals are the summed costs of all workloads.
+func totals(sets []*allocation.Set) (cpu, ram float64) {
+	for _, s := range sets {
+		for row := range s.Len() {
+			cpu += s.Value(allocation.Cost.Of(allocation.CPU), row)
+			ram += s.Value(allocation.Cost.Of(allocation.RAM), row)
+		}
+	}
+	return cpu, ram
+}
+
+// TestEngineProperties compares what each container belongs to with the plan of the demo.
+func TestEngineProperties(t *testing.T) {
+	c, db := demoBlocks(t)
+	w := allocation.Window{Start: c.End().Add(-6 * time.Hour), End: c.End()}
+	s := compute(t, db, allocation.Query{Window: w})[0]
+	truth := c.Truth(w.Start, w.End)
+	rows := map[string]int{}
+	for row := range s.Len() {
+		rows[s.Text(allocation.PodUID, row)+"/"+s.Text(allocation.Container, row)] = row
+	}
+	namespaces := map[string]democluster.NamespaceTruth{}
+	for _, n := range truth.Namespaces {
+		namespaces[n.Namespace] = n
+	}
+	compared := 0
+	for i := range truth.Containers {
+		x := &truth.Containers[i]
+		row, ok := rows[x.UID+"/"+x.Container]
+		if !ok {
+			continue // jobs of 30s may be missed; TestTruth of the program says which must not
+		}
+		compared++
+		got := []any{
+			s.Text(allocation.Cluster, row), s.Text(allocation.NodeName, row), s.Text(allocation.Namespace, row),
+			s.Text(allocation.Pod, row), s.Text(allocation.ControllerKind, row), s.Text(allocation.Controller, row),
+			texts(s, row), asMap(s, allocation.Labels, row), asMap(s, allocation.Annotations, row),
+			asMap(s, allocation.NamespaceLabels, row), asMap(s, allocation.NamespaceAnnotations, row),
+		}
+		ns := namespaces[x.Namespace]
+		want := []any{
+			x.Cluster, x.Node, x.Namespace, x.Pod, x.ControllerKind, x.Controller, orNone(x.Services),
+			merged(ns.Labels, x.Labels), merged(ns.Annotations, x.Annotations), merged(ns.Labels), merged(ns.Annotations),
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s/%s/%s (-want +got): %s", x.Namespace, x.Pod, x.Container, d)
+		}
+	}
+	if compared < 60 {
+		t.Errorf("only %d containers compared", compared)
+	}
+	spot, provided := 0, 0
+	for i := range s.Nodes {
+		if s.Nodes[i].Spot {
+			spot++
+		}
+		if s.Nodes[i].ProviderID != "" && s.Nodes[i].InstanceType != "" && s.Nodes[i].Region != "" {
+			provided++
+		}
+	}
+	if spot == 0 || provided != len(s.Nodes) || provided != len(truth.Nodes) {
+		t.Errorf("%d nodes, %d described, %d spot; want %d, at least one of them spot", len(s.Nodes), provided, spot, len(truth.Nodes))
+	}
+}
+
+func texts(s *allocation.Set, row int) []string {
+	out := []string{}
+	for _, id := range s.Dict().List(s.IDs(allocation.Services)[row]) {
+		out = append(out, s.Dict().Text(id))
+	}
+	return out
+}
+
+func asMap(s *allocation.Set, p allocation.Property, row int) map[string]string {
+	out := map[string]string{}
+	for _, pair := range s.Dict().Map(s.IDs(p)[row]) {
+		out[s.Dict().Text(pair.Key)] = s.Dict().Text(pair.Value)
+	}
+	return out
+}
+
+func merged(layers ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, layer := range layers {
+		maps.Copy(out, layer)
+	}
+	return out
+}
+
+func orNone(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+// TestEngineAlternatives takes inputs away: what stands in for them gives nearly the same costs.
+func TestEngineAlternatives(t *testing.T) {
+	c, db := demoBlocks(t)
+	q := allocation.Query{Window: allocation.Window{Start: c.End().Add(-6 * time.Hour), End: c.End()}, Resolution: time.Minute}
+	cpu, ram := totals(compute(t, db, q))
+	for _, tt := range []struct {
+		name      string
+		metrics   []string
+		tolerance float64
+		warning   string
+	}{
+		{"working set for the running signal", []string{"kube_pod_container_status_running", "kube_pod_init_container_status_running"}, 0.02, ""},
+		{"pod phase for the running signal", []string{"kube_pod_container_status_running", "kube_pod_init_container_status_running", "container_memory_working_set_bytes"}, 0.1, ""},
+		{"allocatable for capacity", []string{"kube_node_status_capacity"}, 0.001, ""},
+		{"first sight for start times", []string{"kube_pod_container_state_started", "kube_pod_start_time"}, 0.02, ""},
+		{"default prices", []string{"node_cpu_hourly_cost", "node_ram_hourly_cost", "node_gpu_hourly_cost"}, 1, "no price"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sets := compute(t, without{db, tt.metrics}, q)
+			gotCPU, gotRAM := totals(sets)
+			if math.Abs(gotCPU/cpu-1) > tt.tolerance || math.Abs(gotRAM/ram-1) > tt.tolerance && !strings.Contains(tt.name, "phase") {
+				t.Errorf("cpu %g, ram %g; with everything there %g, %g", gotCPU, gotRAM, cpu, ram)
+			}
+			if tt.warning != "" && !slices.ContainsFunc(sets[0].Warnings, func(w string) bool { return strings.Contains(w, tt.warning) }) {
+				t.Errorf("no warning of %q: %q", tt.warning, sets[0].Warnings)
+			}
+		})
+	}
+}
+
+// failing is a source that does not answer.
+type failing struct{ err error }
+
+func (f failing) Select(context.Context, []promquery.Selector, func(int, []promquery.Symbol, *timeline.Points) error) (promquery.Stats, error) {
+	return promquery.Stats{}, f.err
+}
+
+func TestEngineErrors(t *testing.T) {
+	w := allocation.Window{Start: time.Unix(0, 0), End: time.Unix(7200, 0)}
+	_, db := demoBlocks(t)
+	for _, tt := range []struct {
+		name string
+		src  promquery.Source
+		want error
+	}{
+		{"nothing in the window", db, allocation.ErrNoData},
+		{"no answer", failing{errors.New("connection refused")}, allocation.ErrUpstream},
+		{"canceled", failing{context.Canceled}, context.Canceled},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if errors.Is(tt.want, context.Canceled) {
+				cancel()
+			}
+			var seen promquery.Observation
+			cfg := config
+			cfg.Observe = func(o promquery.Observation) { seen = o }
+			_, err := promquery.NewEngine(tt.src, cfg).Compute(ctx, allocation.Query{Window: w, Resolution: time.Minute})
+			if !errors.Is(err, tt.want) || !errors.Is(seen.Err, tt.want) {
+				t.Errorf("got %v, observed %v, want %v", err, seen.Err, tt.want)
+			}
+			if tt.name == "canceled" && errors.Is(err, allocation.ErrUpstream) {
+				t.Errorf("%v blames the source", err)
+			}
+		})
+	}
+}
+
+// TestEngineSteps checks that any division of a window into sets adds up to the undivided one.
+func TestEngineSteps(t *testing.T) {
+	c, db := demoBlocks(t)
+	w := allocation.Window{Start: c.End().Add(-6 * time.Hour), End: c.End()}
+	for _, resolution := range []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour} {
+		cpu, ram := totals(compute(t, db, allocation.Query{Window: w, Resolution: resolution}))
+		for _, step := range []time.Duration{time.Hour, 100 * time.Minute, 7 * time.Minute} {
+			gotCPU, gotRAM := totals(compute(t, db, allocation.Query{Window: w, Resolution: resolution, Step: step}))
+			if math.Abs(gotCPU-cpu) > 1e-9*cpu || math.Abs(gotRAM-ram) > 1e-9*ram {
+				t.Errorf("resolution %s, step %s: cpu %v, ram %v; undivided %v, %v", resolution, step, gotCPU, gotRAM, cpu, ram)
+			}
+		}
+	}
+}
+
+func TestResolutionBelowTheScrapeInterval(t *testing.T) {
+	c, db := demoBlocks(t)
+	q := allocation.Query{Window: allocation.Window{Start: c.End().Add(-time.Hour), End: c.End()}, Resolution: 5 * time.Second}
+	s := compute(t, db, q)[0]
+	if s.Resolution != 30*time.Second {
+		t.Errorf("resolution %s, want the scrape interval of 30s", s.Resolution)
+	}
+	if !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "5s is finer than the scrape interval: 30s") }) {
+		t.Errorf("no warning: %q", s.Warnings)
+	}
+}
+
+// oldScrape is a pod as old scrapes show it: no uid on kube-state-metrics' series, metric names of version 1, labels
+// renamed to exported_… because honor_labels was off, and a cluster label.
+func oldScrape(first, last int64) []promtest.Series {
+	one := func(int64) float64 { return 1 }
+	series := func(v func(int64) float64, labels ...string) promtest.Series {
+		return promtest.Series{Labels: append(labels, "cluster", "old"), Samples: promtest.Regular(first, last, 30_000, v)}
+	}
+	value := func(v float64) func(int64) float64 { return func(int64) float64 { return v } }
+	pod := []string{"exported_namespace", "shop", "namespace", "monitoring", "exported_pod", "web-0", "pod", "ksm-1"}
+	with := func(name string, labels ...string) []string {
+		return append(append([]string{"__name__", name}, pod...), labels...)
+	}
+	return []promtest.Series{
+		series(one, "__name__", "kube_node_info", "node", "n1"),
+		series(value(4), "__name__", "kube_node_status_capacity_cpu_cores", "node", "n1"),
+		series(value(16<<30), "__name__", "kube_node_status_capacity_memory_bytes", "node", "n1"),
+		series(one, with("kube_pod_info", "exported_node", "n1", "node", "n9", "uid", "0f2d3c1a-0000-4000-8000-000000000001")...),
+		series(one, with("kube_pod_container_status_running", "exported_container", "app", "container", "ksm")...),
+		series(value(2), with("kube_pod_container_resource_requests_cpu_cores", "exported_container", "app", "container", "ksm")...),
+		series(func(t int64) float64 { return float64(t-first) / 1000 * 3 }, "__name__", "container_cpu_usage_seconds_total",
+			"namespace", "shop", "pod_name", "web-0", "container_name", "app", "id", "/kubepods/burstable/pod0f2d3c1a-0000-4000-8000-000000000001/abc"),
+	}
+}
+
+func TestEngineOldScrapes(t *testing.T) {
+	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, oldScrape(end.Add(-4*time.Hour).UnixMilli(), end.UnixMilli())...)
+	q := allocation.Query{Window: allocation.Window{Start: end.Add(-2 * time.Hour), End: end}, Resolution: time.Minute}
+	s := compute(t, openBlocks(t, dir), q)[0]
+	if s.Len() != 1 {
+		t.Fatalf("%d allocations, want 1", s.Len())
+	}
+	if got, want := s.Name(0), "old/n1/shop/web-0/app"; got != want {
+		t.Errorf("name %s, want %s", got, want)
+	}
+	if got := s.Text(allocation.PodUID, 0); got != "0f2d3c1a-0000-4000-8000-000000000001" {
+		t.Errorf("uid %s", got)
+	}
+	if got := s.Value(allocation.Hours.Of(allocation.CPU), 0); math.Abs(got-6) > 1e-9 {
+		t.Errorf("%v core-hours, want 6: 3 cores used of 2 requested for 2h", got)
+	}
+}
+
+func TestCgroupUID(t *testing.T) {
+	const uid = "0f2d3c1a-b111-4c22-8d33-000000000001"
+	for _, tt := range []struct{ path, want string }{
+		{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0f2d3c1a_b111_4c22_8d33_000000000001.slice/cri-containerd-abc.scope", uid},
+		{"/kubepods/burstable/pod" + uid + "/abc", uid},
+		{"/kubelet/kubepods/pod" + uid, uid},
+		{"/kubepods/burstable/pod" + strings.Repeat("a", 32) + "/abc", ""},
+		{"/kubepods/podpod" + uid, uid},
+		{"/", ""},
+		{"", ""},
+		{"/kubepods/pod" + uid[:30], ""},
+	} {
+		if got := promquery.CgroupUID(allocation.Sym(tt.path)).Value(); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.path, got, tt.want)
+		}
+	}
+}
+
+func FuzzCgroupUID(f *testing.F) {
+	f.Add("/kubepods/pod0f2d3c1a-b111-4c22-8d33-000000000001/abc")
+	f.Add("podpodpod")
+	f.Fuzz(func(t *testing.T, path string) {
+		uid := promquery.CgroupUID(allocation.Sym(path)).Value()
+		if uid != "" && (len(uid) != 36 || !strings.Contains(strings.ReplaceAll(path, "_", "-"), "pod"+uid)) {
+			t.Errorf("%q: got %q", path, uid)
+		}
+	})
+}
+
+// TestSourcesAgree computes the same window of the demo cluster from every source: one that samples on the grid agrees
+// with those that give every sample, and those agree in exact mode too.
+func TestSourcesAgree(t *testing.T) {
+	c, err := demo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
+		t.Fatal(err)
+	}
+	live, err := democluster.Open(t.Context(), filepath.Join(t.TempDir(), "live"), c, democluster.DBOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := live.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := allocation.Window{Start: c.End().Add(-5 * time.Hour), End: c.End()} // what the demo has in at once
+	for _, resolution := range []time.Duration{time.Minute, 7 * time.Minute, 0} {
+		q := allocation.Query{Window: w, Resolution: resolution, Step: 3 * time.Hour}
+		want := compute(t, chunks.New(live, chunks.Options{}), q)
+		for _, source := range sources {
+			t.Run(source.name+"/"+resolution.String(), func(t *testing.T) {
+				src := source.open(t, dir)
+				if src.sampled && resolution == 0 {
+					t.Skip("has no staleness markers: its ends are a scrape interval late (TestTruth of the program bounds that)")
+				}
+				got := compute(t, src, q)
+				if len(got) != len(want) {
+					t.Fatalf("%d sets, want %d", len(got), len(want))
+				}
+				for i := range want {
+					compareSets(t, got[i], want[i])
+				}
+			})
+		}
+	}
+}
+
+// compareSets checks that two sets have the same rows, with the same values but for rounding.
+func compareSets(t *testing.T, got, want *allocation.Set) {
+	t.Helper()
+	if got.Len() != want.Len() || len(got.Nodes) != len(want.Nodes) {
+		t.Fatalf("%d allocations and %d nodes, want %d and %d", got.Len(), len(got.Nodes), want.Len(), len(want.Nodes))
+	}
+	for row := range want.Len() {
+		if got.Name(row) != want.Name(row) || got.Text(allocation.PodUID, row) != want.Text(allocation.PodUID, row) {
+			t.Fatalf("row %d is %s, want %s", row, got.Name(row), want.Name(row))
+		}
+		for column := range allocation.NumColumns {
+			g, w := got.Value(column, row), want.Value(column, row)
+			if (g == g || w == w) && !(math.Abs(g-w) <= 1e-9*math.Abs(w)+1e-12) {
+				t.Errorf("%s: %s: got %v, want %v", want.Name(row), column, g, w)
+			}
+		}
+	}
+}

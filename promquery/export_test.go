@@ -1,0 +1,4 @@
+package promquery
+
+// CgroupUID is exported to tests.
+var CgroupUID = cgroupUID

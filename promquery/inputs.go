@@ -1,0 +1,147 @@
+// Package promquery knows what to ask a Prometheus for and how to read the answers: the table of inputs, and Load, which
+// hands the samples of a Source to an allocation.Builder. The Engine joins both into a function from a query to sets.
+package promquery
+
+import "github.com/promcost/promcost/allocation"
+
+// Alternative is one way to get an input: a metric and the labels of it that matter.
+type Alternative struct {
+	Metric   string
+	Matchers []Matcher
+	// Labels names, for elements of the signal's key, the labels to read them from, first one that is not empty; an
+	// element that is not here is read from the label of its own name. Elements that identify objects are also read from
+	// exported_<label>, first, for scrapes without honor_labels.
+	Labels map[string][]string
+	// CgroupUID says that the uid is in the cgroup path of label id.
+	CgroupUID bool
+}
+
+// Input is something a computation wants to know, and the alternatives that can tell, best first. The first alternative
+// that has data for a subject at a time wins.
+type Input struct {
+	Name         string
+	Signal       allocation.Signal
+	Resource     allocation.Resource
+	Alternatives []Alternative
+	// Lazy is how many alternatives are always asked for; those after them only where containers are known that no
+	// earlier one saw running. 0 asks for all.
+	Lazy int
+	// Missing says what it costs not to have the input, and Remedy what mends it.
+	Missing, Remedy string
+}
+
+// matchers of the inputs' table.
+func equal(name, value string) Matcher    { return Matcher{name, MatchEqual, value} }
+func notEqual(name, value string) Matcher { return Matcher{name, MatchNotEqual, value} }
+func matching(name, re string) Matcher    { return Matcher{name, MatchRegexp, re} }
+
+// metric is the alternative of a metric whose labels are named like the key's elements.
+func metric(name string, matchers ...Matcher) Alternative {
+	return Alternative{Metric: name, Matchers: matchers}
+}
+
+// cadvisor is a metric of containers by cAdvisor, and how kubelets before 1.16 spelled its labels.
+func cadvisor(name string) []Alternative {
+	return []Alternative{
+		{
+			Metric: name, Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")},
+			Labels: map[string][]string{"series": {"id"}}, CgroupUID: true,
+		},
+		{
+			Metric: name, Matchers: []Matcher{equal("container", ""), notEqual("container_name", ""), notEqual("container_name", "POD")},
+			Labels: map[string][]string{"series": {"id"}, "pod": {"pod_name"}, "container": {"container_name"}}, CgroupUID: true,
+		},
+	}
+}
+
+// opencost is a price metric of nodes; instance names the node where the node label is missing.
+func opencost(name string) []Alternative {
+	return []Alternative{{Metric: name, Labels: map[string][]string{"node": {"node", "instance"}}}}
+}
+
+const (
+	ksm     = "run kube-state-metrics and let this Prometheus scrape it"
+	kubelet = "scrape /metrics/cadvisor of every kubelet"
+	gpus    = "(nvidia|amd)_com_gpu"
+)
+
+// Inputs is everything a computation asks for.
+var Inputs = []Input{
+	{
+		Name: "running", Signal: allocation.ContainerRunning, Lazy: 1,
+		Alternatives: []Alternative{
+			metric("kube_pod_container_status_running"),
+			{Metric: "container_memory_working_set_bytes", Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, CgroupUID: true},
+			metric("kube_pod_container_info"),
+		},
+		Missing: "nothing is known to run: no allocations", Remedy: ksm,
+	},
+	{Name: "init running", Signal: allocation.ContainerRunning, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars are free", Remedy: ksm},
+	{Name: "started", Signal: allocation.ContainerStarted, Alternatives: []Alternative{metric("kube_pod_container_state_started")}, Missing: "starts are as late as the first scrape", Remedy: ksm},
+	{Name: "terminated", Signal: allocation.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm},
+	{Name: "pod", Signal: allocation.PodInfo, Alternatives: []Alternative{metric("kube_pod_info")}, Missing: "pods have no node, so no price of their own", Remedy: ksm},
+	{
+		Name: "pod phase", Signal: allocation.PodPhaseRunning, Lazy: lazyOnly, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Running"))},
+		Missing: "kube_pod_container_info cannot stand in for the running signal", Remedy: ksm,
+	},
+	{Name: "pod started", Signal: allocation.PodStarted, Alternatives: []Alternative{metric("kube_pod_start_time")}, Missing: "starts are as late as the first scrape", Remedy: ksm},
+	{Name: "pod completed", Signal: allocation.PodCompleted, Alternatives: []Alternative{metric("kube_pod_completion_time")}, Missing: "ends are as late as the last scrape", Remedy: ksm},
+	{Name: "pod owner", Signal: allocation.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "controllers are unallocated", Remedy: ksm},
+	{Name: "replicaset owner", Signal: allocation.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm},
+	{Name: "job owner", Signal: allocation.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm},
+	request("cpu request", allocation.ContainerRequest, allocation.CPU, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_cpu_cores", "cpu"),
+	request("memory request", allocation.ContainerRequest, allocation.RAM, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_memory_bytes", "memory"),
+	request("cpu limit", allocation.ContainerLimit, allocation.CPU, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_cpu_cores", "cpu"),
+	request("memory limit", allocation.ContainerLimit, allocation.RAM, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_memory_bytes", "memory"),
+	{Name: "gpu request", Signal: allocation.ContainerRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm},
+	{Name: "init cpu request", Signal: allocation.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm},
+	{Name: "init memory request", Signal: allocation.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm},
+	{Name: "init cpu limit", Signal: allocation.ContainerLimit, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "cpu"))}, Missing: "init containers show no limits", Remedy: ksm},
+	{Name: "init memory limit", Signal: allocation.ContainerLimit, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "memory"))}, Missing: "init containers show no limits", Remedy: ksm},
+	{Name: "pod labels", Signal: allocation.PodLabels, Alternatives: []Alternative{metric("kube_pod_labels")}, Missing: "no cost by label", Remedy: "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"},
+	{Name: "pod annotations", Signal: allocation.PodAnnotations, Alternatives: []Alternative{metric("kube_pod_annotations")}, Missing: "no cost by annotation", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=pods=[*]"},
+	{Name: "namespace labels", Signal: allocation.NamespaceLabelsInfo, Alternatives: []Alternative{metric("kube_namespace_labels")}, Missing: "no cost by the labels of namespaces", Remedy: "run kube-state-metrics with --metric-labels-allowlist=namespaces=[*]"},
+	{Name: "namespace annotations", Signal: allocation.NamespaceAnnotationsInfo, Alternatives: []Alternative{metric("kube_namespace_annotations")}, Missing: "no cost by the annotations of namespaces", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=namespaces=[*]"},
+	{Name: "service", Signal: allocation.ServiceInfo, Alternatives: []Alternative{metric("kube_service_info")}, Missing: "services of endpoint slices without labels are unallocated", Remedy: ksm},
+	{Name: "endpoint slice", Signal: allocation.SliceService, Alternatives: []Alternative{metric("kube_endpointslice_labels")}, Missing: "the service of a slice is guessed from its name", Remedy: "run kube-state-metrics with --resources=…,endpointslices --metric-labels-allowlist=endpointslices=[kubernetes.io/service-name]"},
+	{Name: "endpoints", Signal: allocation.SliceEndpoint, Alternatives: []Alternative{metric("kube_endpointslice_endpoints", equal("targetref_kind", "Pod"))}, Missing: "pods have no services", Remedy: "run kube-state-metrics with --resources=…,endpointslices"},
+	{Name: "endpoint addresses", Signal: allocation.ServiceAddress, Alternatives: []Alternative{metric("kube_endpoint_address")}, Missing: "pods without endpoint slices have no services", Remedy: "run kube-state-metrics with --resources=…,endpoints"},
+	{Name: "node", Signal: allocation.NodeInfo, Alternatives: []Alternative{metric("kube_node_info")}, Missing: "nodes live while their capacity is known, without provider ids", Remedy: ksm},
+	{Name: "node labels", Signal: allocation.NodeLabels, Alternatives: []Alternative{metric("kube_node_labels")}, Missing: "nodes have no region, zone and pool", Remedy: "run kube-state-metrics with --metric-labels-allowlist=nodes=[*]"},
+	{Name: "node created", Signal: allocation.NodeCreated, Alternatives: []Alternative{metric("kube_node_created")}, Missing: "nodes begin with their first scrape", Remedy: ksm},
+	capacity("node cpu", allocation.CPU, equal("resource", "cpu"), "kube_node_status_capacity_cpu_cores"),
+	capacity("node memory", allocation.RAM, equal("resource", "memory"), "kube_node_status_capacity_memory_bytes"),
+	capacity("node gpu", allocation.GPU, matching("resource", gpus), ""),
+	{Name: "node cpu price", Signal: allocation.NodePrice, Resource: allocation.CPU, Alternatives: opencost("node_cpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_cpu_hourly_cost"},
+	{Name: "node memory price", Signal: allocation.NodePrice, Resource: allocation.RAM, Alternatives: opencost("node_ram_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_ram_hourly_cost"},
+	{Name: "node gpu price", Signal: allocation.NodePrice, Resource: allocation.GPU, Alternatives: opencost("node_gpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_gpu_hourly_cost"},
+	{Name: "node spot", Signal: allocation.NodeSpot, Alternatives: opencost("kubecost_node_is_spot"), Missing: "spot nodes are known by their labels only", Remedy: "let kube-state-metrics export the node labels of your provider"},
+	{Name: "cpu usage", Signal: allocation.ContainerUse, Resource: allocation.CPU, Alternatives: cadvisor("container_cpu_usage_seconds_total"), Missing: "cpu costs what is requested, whatever is used", Remedy: kubelet},
+	{Name: "memory usage", Signal: allocation.ContainerLevel, Resource: allocation.RAM, Alternatives: cadvisor("container_memory_working_set_bytes"), Missing: "memory costs what is requested, whatever is used", Remedy: kubelet},
+}
+
+// lazyOnly marks an input all of whose alternatives are asked for only where the running signal is missing.
+const lazyOnly = -1
+
+// request is a request or limit of a resource, by the names of kube-state-metrics 2 and 1.
+func request(name string, signal allocation.Signal, r allocation.Resource, v2, v1, resource string) Input {
+	return Input{
+		Name: name, Signal: signal, Resource: r,
+		Alternatives: []Alternative{metric(v2, equal("resource", resource)), metric(v1)},
+		Missing:      "containers cost what they use", Remedy: ksm,
+	}
+}
+
+// capacity is what nodes have of a resource, by the names of kube-state-metrics 2 and 1, else what of it is allocatable.
+func capacity(name string, r allocation.Resource, resource Matcher, v1 string) Input {
+	in := Input{
+		Name: name, Signal: allocation.NodeCapacity, Resource: r,
+		Alternatives: []Alternative{metric("kube_node_status_capacity", resource)},
+		Missing:      "no node assets and no idle cost", Remedy: ksm,
+	}
+	if v1 != "" {
+		in.Alternatives = append(in.Alternatives, metric(v1))
+	}
+	in.Alternatives = append(in.Alternatives, metric("kube_node_status_allocatable", resource))
+	return in
+}

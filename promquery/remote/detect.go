@@ -1,0 +1,152 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxProbe bounds the answers to the few questions asked once, a server's configuration being the largest.
+const maxProbe = 16 << 20
+
+// server is what was found out about the server.
+type server struct {
+	mode     Mode
+	external map[string]string
+}
+
+// detect finds out what the server is and can. A failure is not remembered, so the next use asks again.
+func (s *Source) detect(ctx context.Context) (*server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server != nil {
+		return s.server, nil
+	}
+	if err := s.probeAPI(ctx); err != nil {
+		return nil, err
+	}
+	srv := &server{mode: s.cfg.Mode, external: s.cfg.ExternalLabels}
+	if srv.external == nil {
+		external, err := s.probeExternal(ctx)
+		if err != nil {
+			return nil, err
+		}
+		srv.external = external
+	}
+	if srv.mode != ModeQuery {
+		streams, err := s.probeRead(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case streams:
+			srv.mode = ModeRemoteRead
+		case srv.mode == ModeRemoteRead:
+			return nil, fmt.Errorf("read from %s: the server does not stream remote read at %s; use the query API with --source=query, or let --source=auto choose", s.base.Redacted(), readPath)
+		default:
+			srv.mode = ModeQuery
+		}
+	}
+	s.server = srv
+	return srv, nil
+}
+
+// envelope is what surrounds every answer of the API.
+type envelope struct {
+	Status string          `json:"status"`
+	Error  string          `json:"error"`
+	Data   json.RawMessage `json:"data"`
+}
+
+// ask sends a small request and returns the data of its answer.
+func (s *Source) ask(ctx context.Context, req request) (json.RawMessage, error) {
+	var answer envelope
+	_, _, err := s.send(ctx, req, func(resp *http.Response, body io.Reader) (bool, error) {
+		text, err := io.ReadAll(io.LimitReader(body, maxProbe))
+		if err != nil {
+			return false, streamError{err}
+		}
+		answer = envelope{}
+		if json.Unmarshal(text, &answer) != nil || answer.Status == "" {
+			return false, notAPI(resp)
+		}
+		if answer.Status != "success" {
+			return false, fmt.Errorf("status %q: %s", answer.Status, printable([]byte(answer.Error)))
+		}
+		return false, nil
+	})
+	return answer.Data, err
+}
+
+// notAPI is the error of a good status around something that is not an answer of the API.
+func notAPI(resp *http.Response) error {
+	what := "something other than JSON"
+	if isHTML(resp) {
+		what = "HTML"
+	}
+	return &foreignError{what}
+}
+
+// foreignError says that no Prometheus answers.
+type foreignError struct{ what string }
+
+func (e *foreignError) Error() string { return "got " + e.what }
+
+// probeAPI makes sure that the server speaks Prometheus' API.
+func (s *Source) probeAPI(ctx context.Context) error {
+	const path = "/api/v1/query"
+	_, err := s.ask(ctx, get(path, url.Values{"query": {"1"}}))
+	if foreign, ok := errors.AsType[*foreignError](err); ok {
+		return fmt.Errorf("read from %s: not a Prometheus API: got %s from %s; give the URL that stands before /api/v1 with --prometheus.url", s.base.Redacted(), foreign.what, path)
+	}
+	return err
+}
+
+// probeExternal reads the server's external labels. A server that keeps its configuration to itself has none.
+func (s *Source) probeExternal(ctx context.Context) (map[string]string, error) {
+	data, err := s.ask(ctx, get("/api/v1/status/config", nil))
+	var (
+		serr    *statusError
+		foreign *foreignError
+	)
+	if errors.As(err, &foreign) || errors.As(err, &serr) && serr.code/100 == 4 && serr.code != http.StatusTooManyRequests {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var wrapped struct {
+		YAML string `json:"yaml"`
+	}
+	var config struct {
+		Global struct {
+			ExternalLabels map[string]string `yaml:"external_labels"`
+		} `yaml:"global"`
+	}
+	if json.Unmarshal(data, &wrapped) != nil || yaml.Unmarshal([]byte(wrapped.YAML), &config) != nil {
+		return map[string]string{}, nil
+	}
+	if config.Global.ExternalLabels == nil {
+		return map[string]string{}, nil
+	}
+	return config.Global.ExternalLabels, nil
+}
+
+// probeRead reports whether the server streams remote read: it is sent a request of no queries.
+func (s *Source) probeRead(ctx context.Context) (bool, error) {
+	streams := false
+	_, _, err := s.send(ctx, readRequest(nil), func(resp *http.Response, _ io.Reader) (bool, error) {
+		streams = mediaType(resp) == streamedType
+		return false, nil
+	})
+	var serr *statusError
+	if errors.As(err, &serr) && serr.code != http.StatusTooManyRequests && serr.code < 502 {
+		return false, nil
+	}
+	return streams, err
+}

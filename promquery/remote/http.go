@@ -1,0 +1,264 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// tries is how often a request is sent before its failure counts.
+	tries = 3
+	// maxRetryAfter bounds the wait that a server may ask for.
+	maxRetryAfter = 30 * time.Second
+	// maxMessage is how much of an error's text is read and maxShown how much of it is shown.
+	maxMessage = 64 << 10
+	maxShown   = 300
+)
+
+// statusError is an answer that is not one.
+type statusError struct {
+	code       int
+	html       bool
+	message    string        // what the server says
+	retryAfter time.Duration // 0 where it does not say
+}
+
+func (e *statusError) Error() string {
+	if e.message == "" {
+		return fmt.Sprintf("%d %s", e.code, http.StatusText(e.code))
+	}
+	return fmt.Sprintf("%d %s: %s", e.code, http.StatusText(e.code), e.message)
+}
+
+// streamError is an answer that broke off or is garbage; sending the request again may help.
+type streamError struct{ error }
+
+// Unwrap returns the cause.
+func (e streamError) Unwrap() error { return e.error }
+
+// request is what is sent.
+type request struct {
+	method, path string
+	query        url.Values // in the URL of a GET, else in the body unless there is one
+	body         []byte
+	header       map[string]string
+}
+
+// maxURL is how long a GET's query may grow before the request is sent as a POST.
+const maxURL = 2000
+
+// get returns the request for path with query, a POST where that is long.
+func get(path string, query url.Values) request {
+	if len(query.Encode()) > maxURL {
+		return request{method: http.MethodPost, path: path, query: query}
+	}
+	return request{method: http.MethodGet, path: path, query: query}
+}
+
+// send sends the request up to three times and gives each good answer's body to handle, which reports whether it has
+// handed anything on: from there on nothing is repeated.
+func (s *Source) send(ctx context.Context, req request, handle func(resp *http.Response, body io.Reader) (handed bool, err error)) (bytesRead, requests int64, err error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return 0, 0, ctx.Err()
+	}
+	for try := 1; ; try++ {
+		requests++
+		n, handed, err := s.once(ctx, req, handle)
+		bytesRead += n
+		var yerr yieldError
+		switch {
+		case err == nil:
+			return bytesRead, requests, nil
+		case errors.As(err, &yerr):
+			return bytesRead, requests, err
+		case ctx.Err() != nil:
+			return bytesRead, requests, ctx.Err()
+		case handed || try == tries || !transient(err):
+			return bytesRead, requests, s.explain(req, err, requests)
+		}
+		if err := s.wait(ctx, try, err); err != nil {
+			return bytesRead, requests, err
+		}
+	}
+}
+
+// wait sleeps before the next try: as long as the server asks, else a jittered, doubling time.
+func (s *Source) wait(ctx context.Context, try int, cause error) error {
+	d := s.cfg.Backoff << (try - 1)
+	d = d/2 + rand.N(d) //nolint:gosec // jitter
+	var serr *statusError
+	if errors.As(cause, &serr) && serr.retryAfter > 0 {
+		d = min(serr.retryAfter, maxRetryAfter)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// once sends the request once.
+func (s *Source) once(ctx context.Context, r request, handle func(*http.Response, io.Reader) (bool, error)) (int64, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	u := *s.base
+	u.Path += r.path
+	body := r.body
+	switch {
+	case r.method == http.MethodGet:
+		u.RawQuery = r.query.Encode()
+	case body == nil:
+		body = []byte(r.query.Encode())
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return 0, false, err
+	}
+	if r.method == http.MethodPost && r.body == nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	req.Header.Set("User-Agent", "promcost")
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	resp, err := s.cfg.Client.Do(req)
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { _ = resp.Body.Close() }() // whatever there was to read has been, or failed
+	if resp.StatusCode/100 != 2 {
+		return 0, false, readStatus(resp)
+	}
+	counted := &counter{r: resp.Body}
+	handed, err := handle(resp, counted)
+	return counted.n, handed, err
+}
+
+// counter counts the bytes read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+// Read implements io.Reader.
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// readStatus makes an error of an answer whose status is one.
+func readStatus(resp *http.Response) error {
+	e := &statusError{code: resp.StatusCode, html: isHTML(resp)}
+	if sec, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && sec > 0 {
+		e.retryAfter = time.Duration(min(sec, 3600)) * time.Second
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
+	if err != nil || e.html {
+		return e // the status says enough
+	}
+	var answer struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(text, &answer) == nil && answer.Error != "" {
+		text = []byte(answer.Error)
+	}
+	e.message = printable(text)
+	return e
+}
+
+func isHTML(resp *http.Response) bool { return mediaType(resp) == "text/html" }
+
+func mediaType(resp *http.Response) string {
+	mt, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return mt
+}
+
+// printable returns the first line of text for an error message, or nothing where it is no text.
+func printable(text []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return ""
+	}
+	if r := []rune(line); len(r) > maxShown {
+		line = string(r[:maxShown]) + "…"
+	}
+	return line
+}
+
+// transient reports whether the same request may succeed in a moment.
+func transient(err error) bool {
+	var (
+		serr *statusError
+		cut  streamError
+	)
+	switch {
+	case errors.As(err, &serr):
+		switch serr.code {
+		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return !strings.Contains(serr.message, "too many samples")
+		}
+		return false
+	case errors.Is(err, context.DeadlineExceeded):
+		return false // another try would take as long
+	case errors.As(err, &cut):
+		return true
+	}
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// explain words an error for the user: the server, the cause, the remedy.
+func (s *Source) explain(req request, err error, requests int64) error {
+	const urlFlag = "give the URL that stands before /api/v1 with --prometheus.url"
+	at := s.base.Redacted()
+	var (
+		serr *statusError
+		uerr *url.Error
+		cut  streamError
+	)
+	times := ""
+	if requests > 1 {
+		times = fmt.Sprintf(" (%d tries)", requests)
+	}
+	switch {
+	case errors.As(err, &serr) && (serr.code == http.StatusUnauthorized || serr.code == http.StatusForbidden):
+		return fmt.Errorf("read from %s: %s: %w; give credentials with --prometheus.http-config", at, req.path, err)
+	case errors.As(err, &serr) && (serr.code == http.StatusNotFound || serr.html):
+		return fmt.Errorf("read from %s: not a Prometheus API: %s answers %w; %s", at, req.path, err, urlFlag)
+	case errors.As(err, &serr) && serr.code/100 == 4 && serr.code != http.StatusTooManyRequests:
+		return fmt.Errorf("read from %s: %s was refused: %w", at, req.path, err)
+	case errors.As(err, &serr):
+		return fmt.Errorf("read from %s: %s%s: %w; the server is overloaded or failing, see its log, or lower --query.max-concurrency", at, req.path, times, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("read from %s: %s took longer than %v; ask for a shorter window, or raise --query.timeout: %w", at, req.path, s.cfg.Timeout, context.DeadlineExceeded)
+	case errors.As(err, &cut):
+		return fmt.Errorf("read from %s: answer of %s%s: %w; see the server's log, and proxies between", at, req.path, times, err)
+	case errors.As(err, &uerr):
+		return fmt.Errorf("read from %s%s: %w; is Prometheus running there? %s", at, times, uerr.Err, urlFlag)
+	}
+	return fmt.Errorf("read from %s: answer of %s%s: %w", at, req.path, times, err)
+}

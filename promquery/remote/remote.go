@@ -1,0 +1,247 @@
+// Package remote is a promquery.Source over a running server with Prometheus' HTTP API: Prometheus itself, Thanos, Mimir,
+// VictoriaMetrics. Where the server has streamed remote read, one request carries many selectors and chunks are decoded
+// as they arrive; elsewhere the query API is asked on the grid of the computation, or for raw samples piece by piece. What
+// the server can do is found out at the first use.
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/chunks"
+)
+
+// Mode is how the server is read.
+type Mode string
+
+// The modes. ModeAuto takes remote read where the server streams it, else the query API.
+const (
+	ModeAuto       Mode = "auto"
+	ModeRemoteRead Mode = "remote-read"
+	ModeQuery      Mode = "query"
+)
+
+// The defaults of Config.
+const (
+	DefaultMaxConcurrency = 2
+	DefaultTimeout        = 5 * time.Minute
+	DefaultBackoff        = 250 * time.Millisecond
+)
+
+// Config says which server to read and how. URL is required.
+type Config struct {
+	// URL is what stands before /api/v1, such as http://prometheus:9090.
+	URL string
+	// Client sends the requests, with whatever credentials it has. Nil is http.DefaultClient.
+	Client *http.Client
+	// Mode is how to read; empty is ModeAuto.
+	Mode Mode
+	// MaxConcurrency bounds the requests that run at a time, over all Selects; 0 is DefaultMaxConcurrency.
+	MaxConcurrency int
+	// Timeout bounds each request, its answer included; 0 is DefaultTimeout.
+	Timeout time.Duration
+	// Backoff is the wait before the first repetition of a failed request, doubled for the second; 0 is DefaultBackoff.
+	Backoff time.Duration
+	// ExternalLabels are the server's external labels. Nil: they are learnt from /api/v1/status/config.
+	ExternalLabels map[string]string
+}
+
+// Source reads a server. It is safe for concurrent use.
+type Source struct {
+	cfg   Config
+	base  *url.URL
+	slots chan struct{} // one for each request that may run
+
+	mu     sync.Mutex
+	server *server // nil until found out
+}
+
+// New returns a Source for the server at cfg.URL. It sends nothing yet.
+func New(cfg Config) (*Source, error) {
+	base, err := url.Parse(cfg.URL)
+	if err != nil {
+		// The cause of a *url.Error, which would repeat the URL, perhaps with a password in it.
+		if uerr, ok := errors.AsType[*url.Error](err); ok {
+			err = uerr.Err
+		}
+		return nil, fmt.Errorf("parse --prometheus.url: %w; give a URL such as http://prometheus:9090", err)
+	}
+	if (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
+		return nil, fmt.Errorf("parse --prometheus.url %q: not an http or https URL; give one such as http://prometheus:9090", base.Redacted())
+	}
+	base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), ""
+	base.RawQuery, base.Fragment = "", ""
+	switch cfg.Mode {
+	case "":
+		cfg.Mode = ModeAuto
+	case ModeAuto, ModeRemoteRead, ModeQuery:
+	default:
+		return nil, fmt.Errorf("configure source: unknown mode %q; give auto, remote-read or query", cfg.Mode)
+	}
+	if cfg.Client == nil {
+		cfg.Client = http.DefaultClient
+	}
+	if cfg.MaxConcurrency <= 0 {
+		cfg.MaxConcurrency = DefaultMaxConcurrency
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	if cfg.Backoff <= 0 {
+		cfg.Backoff = DefaultBackoff
+	}
+	return &Source{cfg: cfg, base: base, slots: make(chan struct{}, cfg.MaxConcurrency)}, nil
+}
+
+// ExternalLabels returns the server's external labels; the map is the caller's. Servers that do not show their
+// configuration have none.
+func (s *Source) ExternalLabels(ctx context.Context) (map[string]string, error) {
+	srv, err := s.detect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return maps.Clone(srv.external), nil
+}
+
+// Mode returns how the server is read: ModeRemoteRead or ModeQuery.
+func (s *Source) Mode(ctx context.Context) (Mode, error) {
+	srv, err := s.detect(ctx)
+	if err != nil {
+		return "", err
+	}
+	return srv.mode, nil
+}
+
+// Select implements promquery.Source.
+func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
+	if err := ctx.Err(); err != nil || len(sels) == 0 {
+		return promquery.Stats{}, err
+	}
+	for _, sel := range sels {
+		if _, err := chunks.Matchers(sel); err != nil {
+			return promquery.Stats{}, err
+		}
+	}
+	srv, err := s.detect(ctx)
+	if err != nil {
+		return promquery.Stats{}, err
+	}
+	r := &run{src: s, sels: sels, yield: yield}
+	if srv.mode == ModeRemoteRead {
+		err = r.parallel(ctx, r.readers(srv.external))
+	} else {
+		err = r.parallel(ctx, r.queries())
+	}
+	return r.result(), err
+}
+
+// run is one Select: several requests that share a yield.
+type run struct {
+	src  *Source
+	sels []promquery.Selector
+
+	mu       sync.Mutex // guards what follows, and calls of yield
+	yield    chunks.Yield
+	yieldErr error // what yield returned; it is not called again
+	stats    promquery.Stats
+	warnings map[int][]string // by selector, so that their order does not depend on the requests'
+}
+
+// yieldError marks an error of the caller's yield, to be handed back as it is.
+type yieldError struct{ error }
+
+// Unwrap returns the caller's error.
+func (e yieldError) Unwrap() error { return e.error }
+
+// emit hands a stretch of series to the caller, new telling whether it is the series' first.
+func (r *run) emit(i int, key []promquery.Symbol, p *timeline.Points, first bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.yieldErr != nil {
+		return yieldError{r.yieldErr}
+	}
+	r.stats.Samples += int64(p.Len())
+	if first {
+		r.stats.Series++
+	}
+	if err := r.yield(i, key, p); err != nil {
+		r.yieldErr = err
+		return yieldError{err}
+	}
+	return nil
+}
+
+// add counts a request's bytes, and warnings about selector i.
+func (r *run) add(requests, bytes int64, i int, warnings ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stats.Requests += requests
+	r.stats.Bytes += bytes
+	if len(warnings) > 0 {
+		if r.warnings == nil {
+			r.warnings = map[int][]string{}
+		}
+		r.warnings[i] = append(r.warnings[i], warnings...)
+	}
+}
+
+// result returns the stats; no request runs any more.
+func (r *run) result() promquery.Stats {
+	seen := map[string]bool{}
+	for i := range r.sels {
+		for _, w := range r.warnings[i] {
+			if !seen[w] {
+				r.stats.Warnings = append(r.stats.Warnings, w)
+			}
+			seen[w] = true
+		}
+	}
+	return r.stats
+}
+
+// parallel runs the tasks, as many at a time as requests may run, and returns the first one's error that failed; it
+// ends the others.
+func (r *run) parallel(ctx context.Context, tasks []func(context.Context) error) error {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		wg    sync.WaitGroup
+		once  sync.Once
+		first error
+		next  = make(chan func(context.Context) error)
+	)
+	for range min(len(tasks), r.src.cfg.MaxConcurrency) {
+		wg.Go(func() {
+			for task := range next {
+				if err := task(inner); err != nil {
+					once.Do(func() { first = err })
+					cancel()
+				}
+			}
+		})
+	}
+	for _, task := range tasks {
+		if inner.Err() != nil {
+			break
+		}
+		next <- task
+	}
+	close(next)
+	wg.Wait()
+	switch {
+	case r.yieldErr != nil:
+		return r.yieldErr
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return first
+}

@@ -1,0 +1,73 @@
+package promquery
+
+import (
+	"context"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// Symbol is an interned label value: two are equal exactly if their strings are. The zero Symbol is not a value; a label
+// that a series lacks is the symbol of "".
+type Symbol = allocation.Symbol
+
+// MatchType is how a Matcher compares.
+type MatchType uint8
+
+// The four comparisons of PromQL; regular expressions are RE2 and anchored at both ends.
+const (
+	MatchEqual MatchType = iota
+	MatchNotEqual
+	MatchRegexp
+	MatchNotRegexp
+)
+
+// Matcher selects series by one label; a label that is absent counts as "".
+type Matcher struct {
+	Name  string
+	Type  MatchType
+	Value string
+}
+
+// Selector asks for the samples of one metric.
+type Selector struct {
+	Metric   string    // the metric's name
+	Matchers []Matcher // all must hold
+	// Keep names the labels that make up the key of a series, in this order. Nil keeps all but __name__, as alternating
+	// names and values sorted by name.
+	Keep []string
+	// Start and End bound the samples' times, both inclusive, Unix milliseconds.
+	Start, End int64
+	// Step is the grid, in milliseconds, that a source which cannot give raw samples answers on: values at End, End-Step,
+	// … down to Start. Such a source marks the points as sampled. 0 asks for raw samples of every source.
+	Step int64
+}
+
+// Stats is what answering a Select took, and what is known to be missing from the answer.
+type Stats struct {
+	Requests int64 // requests sent, or blocks opened
+	Series   int64 // series handed to yield
+	Samples  int64 // samples handed to yield
+	Bytes    int64 // bytes received, or chunk bytes read
+	// Warnings name data that is missing (a corrupt block, a partial answer), each with its place and the remedy.
+	Warnings []string
+}
+
+// Add sums o into s.
+func (s *Stats) Add(o Stats) {
+	s.Requests += o.Requests
+	s.Series += o.Series
+	s.Samples += o.Samples
+	s.Bytes += o.Bytes
+	s.Warnings = append(s.Warnings, o.Warnings...)
+}
+
+// Source gives the samples of series: a running Prometheus, blocks on disk, the demo cluster.
+//
+// Select calls yield once a series, or several times where later calls bring later stretches of it (raw points are then
+// marked as continued), from one goroutine at a time and in no order of series. i is the selector's index in sels. key and p are valid during the call only. A
+// series without samples in the range is not yielded. An error of yield ends Select and is returned as it is. Partial data
+// is an answer with a warning, not an error.
+type Source interface {
+	Select(ctx context.Context, sels []Selector, yield func(i int, key []Symbol, p *timeline.Points) error) (Stats, error)
+}
