@@ -309,7 +309,7 @@ func compareModel(t *testing.T, where string, got, want map[string][2]float64) {
 	}
 	for pod := range want {
 		for r := range 2 {
-			if g, w := got[pod][r], want[pod][r]; math.Abs(g-w) > 1e-9*math.Max(math.Abs(w), 1e-9) {
+			if g, w := got[pod][r], want[pod][r]; math.Abs(g-w) > 1e-9*math.Max(math.Abs(w), 1e-6) {
 				t.Fatalf("%s: pod %s %s: got %g, want %g", where, pod, allocation.Resource(r), g, w)
 			}
 		}

@@ -162,32 +162,13 @@ func unknownKey(item, field string) error {
 	if item == "" {
 		return fmt.Errorf("it is empty: remove the comma, or use one of %s", strings.Join(KeyNames(), ", "))
 	}
-	hint, best := "", 1+len(field)/3
-	for i, f := range keyFields {
-		d := distance(strings.TrimSuffix(field, ":"), strings.TrimSuffix(strings.ToLower(f.name), ":"))
-		if d <= best && (hint == "" || d < best) {
-			hint, best = fmt.Sprintf(" (did you mean %q?)", KeyNames()[i]), d
-		}
+	hint := ""
+	bare := make([]string, len(keyFields))
+	for i := range keyFields {
+		bare[i] = strings.TrimSuffix(keyFields[i].name, ":")
+	}
+	if i := slices.Index(bare, Nearest(strings.TrimSuffix(field, ":"), bare)); i >= 0 {
+		hint = fmt.Sprintf(" (did you mean %q?)", KeyNames()[i])
 	}
 	return fmt.Errorf("unknown field %q%s: use one of %s", item, hint, strings.Join(KeyNames(), ", "))
-}
-
-// distance is the Levenshtein distance of two words in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			next := min(row[j]+1, row[j+1]+1, diagonal+1)
-			if a[i] == b[j] {
-				next = min(next, diagonal)
-			}
-			diagonal, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }

@@ -95,7 +95,7 @@ func (q *request) checkNames(rt route, known []param, values url.Values) error {
 		if slices.Contains(names, name) {
 			continue
 		}
-		if near := nearest(name, names); near != "" {
+		if near := allocation.Nearest(name, names); near != "" {
 			return badRequest("unknown parameter %q: did you mean %q?", shorten(name), near)
 		}
 		q.warnings = append(q.warnings, fmt.Sprintf("parameter %q is not known to %s and was ignored", shorten(name), rt.path))
@@ -127,48 +127,6 @@ func (q *request) finish() error {
 		return badRequest("parameter step: %v", err)
 	}
 	return nil
-}
-
-// nearest is the name that name may be a slip of, "" where none is near.
-func nearest(name string, names []string) string {
-	limit := 1
-	if len(name) > 5 {
-		limit = 2
-	}
-	best := ""
-	for _, n := range names {
-		if len(n) < 3 {
-			continue
-		}
-		if d := distance(strings.ToLower(name), strings.ToLower(n), limit); d <= limit {
-			best, limit = n, d-1
-		}
-	}
-	return best
-}
-
-// distance is how many letters must be added, removed or changed to make b of a, or more than limit.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // shorten quotes what a client sent for an error.

@@ -1,0 +1,49 @@
+package allocation
+
+import "strings"
+
+// Nearest is the one of names that name may be a slip of, "" where none is near: one slip away, two in longer names. Case
+// does not count, and names of one or two letters are near nothing.
+func Nearest(name string, names []string) string {
+	limit := 1
+	if len(name) > 5 {
+		limit = 2
+	}
+	best := ""
+	for _, n := range names {
+		if len(n) < 3 {
+			continue
+		}
+		if d := slips(strings.ToLower(name), strings.ToLower(n), limit); d <= limit {
+			best, limit = n, d-1
+		}
+	}
+	return best
+}
+
+// slips is how many letters must be added, removed, changed or swapped with their neighbor to make b of a, or more than
+// limit.
+func slips(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := range len(a) {
+		row[0] = i + 1
+		for j := range len(b) {
+			change := above[j]
+			if a[i] != b[j] {
+				change++
+			}
+			row[j+1] = min(change, above[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, above, row = above, row, before
+	}
+	return above[len(b)]
+}
