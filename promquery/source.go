@@ -53,6 +53,14 @@ type Stats struct {
 	Warnings []string
 }
 
+// Count adds a series of so many samples; one without any is none.
+func (s *Stats) Count(samples int64) {
+	if samples > 0 {
+		s.Series++
+		s.Samples += samples
+	}
+}
+
 // Add sums o into s.
 func (s *Stats) Add(o Stats) {
 	s.Requests += o.Requests

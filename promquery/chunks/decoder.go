@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
 )
 
 // ErrHistogram says that a chunk holds native histograms, which no input of a cost computation is.
@@ -21,6 +22,7 @@ const stretch = 1 << 17
 // Decoder turns encoded chunks into samples. It keeps buffers for the next chunk; the zero value is ready. It is not safe
 // for concurrent use.
 type Decoder struct {
+	p   timeline.Points
 	buf []byte
 	it  map[chunkenc.Encoding]chunkenc.Iterator
 }
@@ -82,6 +84,16 @@ func (d *Decoder) Each(p *timeline.Points, list []Encoded, mint, maxt int64, ski
 		}
 	}
 	return nil
+}
+
+// Hand decodes the chunks of a series as Each does and hands its samples in [mint, maxt] to yield, as selector i's series of
+// that key. It returns how many samples there were.
+func (d *Decoder) Hand(i int, key []promquery.Symbol, list []Encoded, mint, maxt int64, skip func(error), yield Yield) (samples int64, err error) {
+	err = d.Each(&d.p, list, mint, maxt, skip, func() error {
+		samples += int64(d.p.Len())
+		return yield(i, key, &d.p)
+	})
+	return samples, err
 }
 
 // overlapping returns how many of the leading chunks, at least one, overlap each other in time.

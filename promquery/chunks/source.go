@@ -62,7 +62,6 @@ type reader struct {
 	stats promquery.Stats
 	keys  *Keys
 	dec   Decoder
-	p     timeline.Points
 	list  []Encoded
 
 	i   int // the selector's index
@@ -127,18 +126,10 @@ func (r *reader) readSeries(lset labels.Labels) error {
 	for _, c := range r.list {
 		r.stats.Bytes += int64(len(c.Data))
 	}
-	series := int64(0)
-	err := r.dec.Each(&r.p, r.list, r.sel.Start, r.sel.End, r.skip, func() error {
-		series = 1
-		r.stats.Samples += int64(r.p.Len())
-		return r.yield(r.i, key, &r.p)
-	})
-	r.stats.Series += series
+	samples, err := r.dec.Hand(r.i, key, r.list, r.sel.Start, r.sel.End, r.skipped.Add, r.yield)
+	r.stats.Count(samples)
 	return err
 }
-
-// skip counts a chunk that was left out.
-func (r *reader) skip(err error) { r.skipped.Add(err) }
 
 // warnSkipped turns what was left out of a selector into warnings.
 func (r *reader) warnSkipped() {
