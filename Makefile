@@ -1,0 +1,106 @@
+# promcost. `make run` shows it, `make test` tests it; both do all their own set-up on a machine that has Go.
+# `make help` lists the targets.
+
+.DEFAULT_GOAL := build
+
+GO         ?= go
+FUZZTIME   ?= 20s
+BENCH      ?= .
+BASE       ?= HEAD
+
+# Which Prometheus the tests start. Setting PROMETHEUS (and PROMTOOL) uses those binaries instead of building 3.15.
+ifndef PROMETHEUS
+TEST_TOOLS += bin/prometheus
+endif
+ifndef PROMTOOL
+TEST_TOOLS += bin/promtool
+endif
+PROMETHEUS ?= $(CURDIR)/bin/prometheus
+PROMTOOL   ?= $(CURDIR)/bin/promtool
+export PROMETHEUS PROMTOOL
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+REVISION ?= $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unknown)
+STAMP     = github.com/prometheus/common/version
+LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
+
+.PHONY: help run test check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e fuzz bench \
+	bench-compare generate clean tools FORCE
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
+
+run: build ## the demo: a made-up cluster, computed and served on http://127.0.0.1:9003
+	bin/promcost demo
+
+build: bin/promcost ## build bin/promcost
+
+bin/promcost: FORCE
+	$(GO) build -ldflags '$(LDFLAGS)' -o $@ ./cmd/promcost
+
+test: $(TEST_TOOLS) ## run all tests; builds the Prometheus that they start, once
+	$(GO) test -timeout 15m ./...
+
+race: $(TEST_TOOLS) ## run all tests with the race detector
+	$(GO) test -race -timeout 30m ./...
+
+e2e: $(TEST_TOOLS) ## run the tests that want more real servers; each says why it is skipped where one is absent
+	$(GO) test -tags e2e -count 1 -timeout 30m -v -run E2E ./...
+
+check: fmt lint verify race ## everything that a change must pass
+
+fmt: bin/golangci-lint ## format all Go files
+	bin/golangci-lint fmt
+
+lint: bin/golangci-lint ## run the linters
+	bin/golangci-lint run
+
+# What verify reports, another target mends: fmt, generate, `go mod tidy`.
+verify: verify-tidy verify-format verify-generated vet ## report drift: module files, formatting, generated files, vet
+
+verify-tidy:
+	$(GO) mod tidy -diff
+
+verify-format: bin/golangci-lint
+	bin/golangci-lint fmt --diff
+
+verify-generated:
+	GO='$(GO)' .ci/verify-generated
+
+vet:
+	$(GO) vet ./...
+
+generate: ## rewrite REFERENCE.md, which is made from the tables
+	$(GO) generate ./...
+
+fuzz: ## run every fuzz target for FUZZTIME
+	GO='$(GO)' FUZZTIME='$(FUZZTIME)' .ci/fuzz
+
+bench: ## run the benchmarks that match BENCH, BENCHCOUNT (1) times each
+	@mkdir -p bin
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(or $(BENCHCOUNT),1) -timeout 60m ./... | tee bin/bench.txt
+
+bench-compare: bin/benchstat ## compare the benchmarks of the working tree with those of BASE (HEAD), BENCHCOUNT (6) times each
+	GO='$(GO)' BENCH='$(BENCH)' BENCHCOUNT='$(BENCHCOUNT)' .ci/bench-compare '$(BASE)'
+
+tools: bin/prometheus bin/promtool bin/golangci-lint bin/benchstat ## build all tools into bin/
+
+clean: ## remove what was built
+	rm -rf bin
+
+# Each tool has a module of its own, so that the product's go.mod holds only what the product imports. A tool is built
+# again when its module changes.
+define tool
+bin/$(1): .ci/tools/$(2)/go.mod .ci/tools/$(2)/go.sum
+	@mkdir -p bin
+	cd .ci/tools/$(2) && $$(GO) build -ldflags '$(4)' -o ../../../$$@ $(3)
+	@touch $$@
+endef
+
+PROMETHEUS_STAMP = -X $(STAMP).Version=3.15.0
+$(eval $(call tool,prometheus,prometheus,github.com/prometheus/prometheus/cmd/prometheus,$(PROMETHEUS_STAMP)))
+$(eval $(call tool,promtool,prometheus,github.com/prometheus/prometheus/cmd/promtool,$(PROMETHEUS_STAMP)))
+$(eval $(call tool,golangci-lint,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,-s -w))
+$(eval $(call tool,benchstat,benchstat,golang.org/x/perf/cmd/benchstat,-s -w))
+# Linking Prometheus takes gigabytes: one at a time, also under make -j.
+bin/promtool: | bin/prometheus

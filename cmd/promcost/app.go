@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/version"
+)
+
+// executor carries out a subcommand whose flags have been parsed.
+type executor func(ctx context.Context) error
+
+// streams are where a subcommand writes.
+type streams struct {
+	out io.Writer // answers
+	err io.Writer // logs and progress
+}
+
+// subcommands are the rows of the command line: each adds its flags to its clause and returns what carries it out.
+var subcommands = []struct {
+	name, help string
+	define     func(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
+}{
+	{"serve", "Compute costs from a Prometheus or from TSDB blocks, and serve them over HTTP and as metrics.", defineServe},
+	{"demo", "Make up a cluster, compute its costs and serve them: nothing else is needed.", defineDemo},
+	{"query allocation", "Print what workloads cost over a window.", defineQueryAllocation},
+	{"bounds", "Print how far counted running times can be off, for resolutions and running times.", defineBounds},
+	{"version", "Print the version.", defineVersion},
+}
+
+// newApp is the command line and what carries out its subcommands, by their full names.
+func newApp(io streams) (*kingpin.Application, map[string]executor) {
+	app := kingpin.New("promcost", "What Kubernetes workloads cost, from the metrics that a Prometheus already has.")
+	app.HelpFlag.Short('h').Help("Show what the command does and its flags.")
+	app.Version(version.Print("promcost"))
+	app.UsageTemplate(kingpin.DefaultUsageTemplate)
+	return app, defineAll(app, io, addLogFlags(app))
+}
+
+// parse reads the command line. It returns nil where that was all there is to do: help and version, which it prints.
+func parse(args []string, stdout, stderr io.Writer) (executor, error) {
+	var usage bytes.Buffer // what kingpin prints, up to the first time that it would end the process
+	ends, printed := 0, 0
+	app, executors := newApp(streams{out: stdout, err: stderr})
+	app.UsageWriter(&usage).ErrorWriter(&usage)
+	app.Terminate(func(int) {
+		if ends++; ends == 1 {
+			printed = usage.Len()
+		}
+	})
+
+	name, err := app.Parse(args)
+	if errors.Is(err, kingpin.ErrCommandNotSpecified) && ends == 1 {
+		_, _ = usage.WriteTo(stderr)
+		return nil, errors.New("no command given: name one of those above")
+	}
+	if ends > 0 {
+		_, err = stdout.Write(usage.Bytes()[:printed])
+		return nil, err
+	}
+	return executors[name], err
+}
+
+// defineAll adds all subcommands to app and returns what carries them out, by their full names.
+func defineAll(app *kingpin.Application, io streams, logs *logFlags) map[string]executor {
+	executors := make(map[string]executor, len(subcommands))
+	groups := map[string]*kingpin.CmdClause{}
+	for _, sub := range subcommands {
+		clause := app.Command
+		name := sub.name
+		if group, rest, ok := strings.Cut(sub.name, " "); ok {
+			if groups[group] == nil {
+				groups[group] = app.Command(group, "")
+			}
+			clause, name = groups[group].Command, rest
+		}
+		executors[sub.name] = sub.define(clause(name, sub.help), io, logs)
+	}
+	return executors
+}
+
+// defineVersion is the version subcommand.
+func defineVersion(_ *kingpin.CmdClause, io streams, _ *logFlags) executor {
+	return func(context.Context) error {
+		return writeLine(io.out, version.Print("promcost"))
+	}
+}
+
+// writeLine writes text and a line feed.
+func writeLine(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text+"\n")
+	return err
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// answering starts a server that gives every request the same answer, and returns its URL.
+func answering(t *testing.T, code int, contentType, body string) string {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// closedURL is a URL that nobody listens on.
+func closedURL(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
+}
+
+// writeFiles writes files into a new directory and returns it.
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestBadCommandLines(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	dir := writeFiles(t, map[string]string{
+		"unknown.yaml":   "defaults:\n  cpuPerHour: 1\n",
+		"negative.yaml":  "defaults:\n  cpuPerCoreHour: -0.03\n",
+		"badly.yaml":     "defaults: [",
+		"http.yaml":      "basic_auth: {user: me}\n",
+		"web.yaml":       "tls: yes\n",
+		"not-a-database": "text\n",
+	})
+	checkTranscript(t, "bad-flags", place{"DIR", dir}, place{"TAKEN", taken.Addr().String()}, place{"EMPTY", t.TempDir()})
+}
+
+func TestBadSources(t *testing.T) {
+	closed := closedURL(t)
+	places := []place{
+		{"CLOSED", closed},
+		{"ADDRESS", strings.TrimPrefix(closed, "http://")},
+		{"HTML", answering(t, http.StatusOK, "text/html", "<html>a login page</html>")},
+		{"DENIED", answering(t, http.StatusUnauthorized, "text/plain", "Unauthorized\n")},
+		{"NOBODY", promtest.Start(t, "", promtest.Config{})},
+	}
+	checkTranscript(t, "bad-sources", places...)
+}

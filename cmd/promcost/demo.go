@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/promquery/chunks"
+	"github.com/promcost/promcost/promquery/democluster"
+)
+
+// demoWindow is what the demo has in before it serves, and what it shows.
+const demoWindow = "6h"
+
+// demoFlags say which cluster to make up.
+type demoFlags struct {
+	config democluster.Config
+	seed   int
+	path   string
+	write  string
+}
+
+func addDemoFlags(clause *kingpin.CmdClause) *demoFlags {
+	f := &demoFlags{}
+	countOf(clause, "demo.nodes", "Nodes of the cluster at any time.", &f.config.Nodes, 1).Default("10")
+	countOf(clause, "demo.pods", "Pods that run at a time, about.", &f.config.Pods, 1).Default("150")
+	durationOf(clause, "demo.duration", "How much history there is.", &f.config.Duration, time.Minute).Default("3d")
+	addFlag(clause, "demo.end", "When the history ends, as an RFC 3339 time. The default is now, and the cluster then lives on.", func(text string) error {
+		end, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return errors.New("give an RFC 3339 time such as 2026-01-31T12:00:00Z")
+		}
+		f.config.End = end
+		return nil
+	}).PlaceHolder("TIME")
+	durationOf(clause, "demo.scrape-interval", "How often everything is scraped.", &f.config.ScrapeInterval, time.Second).Default("30s")
+	countOf(clause, "demo.seed", "Which of many clusters it is: the same flags give the same cluster.", &f.seed, 1).Default("1")
+	clause.Flag("demo.path", "Empty directory for the samples, which stay there. The default is a temporary one, which does not.").PlaceHolder("DIR").StringVar(&f.path)
+	clause.Flag("write", "Only write the samples as TSDB blocks into this directory, with their exact costs as truth.json, and exit.").PlaceHolder("DIR").StringVar(&f.write)
+	return f
+}
+
+// cluster plans what the flags ask for.
+func (f *demoFlags) cluster() (c *democluster.Cluster, live bool, err error) {
+	live = f.config.End.IsZero()
+	f.config.Seed = int64(f.seed)
+	if c, err = democluster.New(f.config.WithDefaults(time.Now())); err != nil {
+		return nil, false, &usageError{cause: err}
+	}
+	return c, live, nil
+}
+
+// defineDemo is the demo subcommand.
+func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	demo, cost, serve := addDemoFlags(clause), addCostFlags(clause), addServeFlags(clause, "127.0.0.1:9003")
+	return func(ctx context.Context) error {
+		c, live, err := demo.cluster()
+		if err != nil {
+			return err
+		}
+		if demo.write != "" {
+			return writeDemo(ctx, c, demo.write, io)
+		}
+		l, err := newLoggers(io.err, logs)
+		if err != nil {
+			return err
+		}
+		if err := serve.web.validate(); err != nil {
+			return err
+		}
+		listeners, err := serve.web.listen() // before anything is made up: an address that is taken is said at once
+		if err != nil {
+			return err
+		}
+		dir, remove, err := demo.directory()
+		if err != nil {
+			return errors.Join(err, closeAll(listeners))
+		}
+		s := &server{flags: serve, listeners: listeners, logs: l}
+		return errors.Join(s.runDemo(ctx, c, dir, live, cost, io), remove())
+	}
+}
+
+// directory is where the samples go, and what cleans up in the end.
+func (f *demoFlags) directory() (dir string, remove func() error, err error) {
+	if f.path != "" {
+		return f.path, func() error { return nil }, nil
+	}
+	if dir, err = os.MkdirTemp("", "promcost-demo-"); err != nil {
+		return "", nil, fmt.Errorf("make directory for the demo: %w: give one with --demo.path=DIR", err)
+	}
+	return dir, func() error { return os.RemoveAll(dir) }, nil
+}
+
+// writeDemo writes the cluster's blocks and its exact costs into dir.
+func writeDemo(ctx context.Context, c *democluster.Cluster, dir string, io streams) error {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("write demo to %s: it is not empty: give a new or empty directory with --write=DIR", dir)
+	}
+	total := len(c.Blocks(c.Start(), c.End()))
+	var done atomic.Int64
+	stop := showProgress(io.err, func() string { return fmt.Sprintf("%d of %d blocks written", done.Load(), total) })
+	err := c.WriteBlocks(ctx, dir, c.Start(), c.End(), func(n, _ int) { done.Store(int64(n)) })
+	stop()
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(c.Truth(c.Start(), c.End()), "", " ")
+	if err != nil {
+		return fmt.Errorf("encode the demo's costs: %w", err)
+	}
+	file := filepath.Join(dir, "truth.json")
+	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil { //nolint:gosec // as public as the blocks beside it
+		return fmt.Errorf("write the demo's costs: %w", err)
+	}
+	_, err = fmt.Fprintf(io.out, "%d blocks from %s to %s are in %s, their exact costs in %s\n", total,
+		c.Start().Format(time.RFC3339), c.End().Format(time.RFC3339), dir, file)
+	return err
+}
+
+// runDemo serves the cluster from an embedded TSDB, which fills up and grows meanwhile.
+func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string, live bool, cost *costFlags, io streams) error {
+	fmt.Fprintln(io.err, "Making up a cluster …")
+	options := democluster.DBOptions{Live: live}
+	if s.logs.slog.Enabled(ctx, slog.LevelDebug) {
+		options.Logger = s.logs.slog // what the TSDB does to itself is of no interest else
+	}
+	db, err := democluster.Open(ctx, dir, c, options)
+	if err != nil {
+		return errors.Join(err, closeAll(s.listeners))
+	}
+	now := time.Now
+	if !live {
+		now = c.End
+	}
+	s.service, err = newService(chunks.New(db, chunks.Options{}), cost, s.logs, serviceOptions{now: now, ledgerNow: now, grace: s.flags.grace})
+	if err != nil {
+		return errors.Join(err, db.Close(), closeAll(s.listeners))
+	}
+	s.closers = append(s.closers, db)
+	s.actors = []actor{db.Run}
+	s.ready = func() error { return errors.Join(s.ledger.Ready(), demoReady(db.Progress())) }
+	s.started = func(url string) {
+		if err := greet(ctx, s.service, url, io); err != nil && ctx.Err() == nil {
+			level.Error(s.logs.kit).Log("msg", "Showing the first costs failed", "err", err)
+		}
+	}
+	return errors.Join(s.run(ctx), s.Close())
+}
+
+// demoReady says what of the demo's history is still missing.
+func demoReady(p democluster.Progress) error {
+	if p.Ready {
+		return nil
+	}
+	return fmt.Errorf("the demo's older blocks are being written: %d of %d are in", p.Written, p.Total)
+}
+
+// greet shows the first costs and where to look further.
+func greet(ctx context.Context, svc *service, base string, io streams) error {
+	client := &http.Client{Transport: handlerTransport{svc.api}}
+	body, err := ask(ctx, client, "http://promcost", url.Values{"window": {demoWindow}, "aggregate": {"namespace"}})
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := printTables(streams{out: &b, err: io.err}, body, 0); err != nil {
+		return err
+	}
+	fmt.Fprintf(&b, `
+promcost serves this cluster on %[1]s and /metrics; %[1]s/-/ready says when all of its history is in. Try:
+
+  curl -s '%[1]s/model/allocation/compute?window=%[2]s&aggregate=namespace'
+  curl -s '%[1]s/model/allocation/compute?window=%[2]s&aggregate=controller&format=csv'
+  curl -s '%[1]s/model/assets?window=%[2]s'
+
+Ctrl-C ends it.
+`, base, demoWindow)
+	_, err = b.WriteTo(io.out)
+	return err
+}

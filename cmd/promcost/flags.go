@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// flagGroup is what flags are added to: the program or a subcommand.
+type flagGroup interface {
+	Flag(name, help string) *kingpin.FlagClause
+}
+
+// flagValue is a flag whose errors name it and say what would be right; kingpin's own name neither.
+type flagValue struct {
+	name string
+	text string
+	set  func(text string) error
+}
+
+// String is the value as it was given.
+func (v *flagValue) String() string { return v.text }
+
+// Set parses a value.
+func (v *flagValue) Set(text string) error {
+	if err := v.set(text); err != nil {
+		return fmt.Errorf("parse --%s=%q: %w", v.name, text, err)
+	}
+	v.text = text
+	return nil
+}
+
+// addFlag adds a flag that set parses.
+func addFlag(g flagGroup, name, help string, set func(text string) error) *kingpin.FlagClause {
+	f := g.Flag(name, help)
+	f.SetValue(&flagValue{name: name, set: set})
+	return f
+}
+
+// oneOf adds a flag that takes one of the given words; the first is its default.
+func oneOf(g flagGroup, name, help string, target *string, words ...string) *kingpin.FlagClause {
+	return addFlag(g, name, help, func(text string) error {
+		if !slices.Contains(words, text) {
+			return fmt.Errorf("it must be one of %s", strings.Join(words, ", "))
+		}
+		*target = text
+		return nil
+	}).Default(words[0])
+}
+
+// durationOf adds a flag that takes a duration of at least least.
+func durationOf(g flagGroup, name, help string, target *time.Duration, least time.Duration) *kingpin.FlagClause {
+	return addFlag(g, name, help, func(text string) error {
+		d, err := allocation.ParseDuration(text)
+		if err == nil && d < least {
+			err = fmt.Errorf("it must be at least %s", least)
+		}
+		*target = d
+		return err
+	})
+}
+
+// countOf adds a flag that takes a whole number of at least least.
+func countOf(g flagGroup, name, help string, target *int, least int) *kingpin.FlagClause {
+	return addFlag(g, name, help, func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least {
+			return fmt.Errorf("it must be a whole number of at least %d", least)
+		}
+		*target = n
+		return nil
+	})
+}
+
+// zoneOf adds a flag that takes a time zone: a name such as Europe/Berlin, or an offset such as +05:30.
+func zoneOf(g flagGroup, name, help string, target **time.Location) *kingpin.FlagClause {
+	return addFlag(g, name, help, func(text string) error {
+		if t, err := time.Parse("Z07:00", text); err == nil && text != "Z" {
+			*target = t.Location()
+			if _, offset := t.Zone(); offset != 0 {
+				*target = time.FixedZone(text, offset)
+			}
+			return nil
+		}
+		zone, err := time.LoadLocation(text)
+		if err != nil || text == "" || text == "Local" {
+			return errors.New("no such time zone: give an IANA name such as Europe/Berlin, or an offset such as +05:30")
+		}
+		*target = zone
+		return nil
+	}).Default("UTC")
+}

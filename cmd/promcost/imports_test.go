@@ -1,0 +1,215 @@
+package main_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// module is the import path that the package table's names are relative to.
+const module = "github.com/promcost/promcost"
+
+// everything lets a package import any other of the module but those that follow it.
+const everything = "*"
+
+// packages is the package table of the design: what each package may import from this module. A package that is not
+// listed must not exist; a listed one may come later. A name with a leading "!" is forbidden after everything.
+var packages = map[string][]string{
+	"cmd/promcost":           {everything, "!allocation/kubeapi"},
+	"cmd/promcost-apiserver": {"allocation/kubeapi", "allocation", "allocation/filter", "allocation/encode"},
+	"collector":              {"allocation"},
+	"promquery":              {"allocation", "allocation/timeline"},
+	"promquery/chunks":       {"promquery", "allocation/timeline"},
+	"promquery/remote":       {"promquery", "promquery/chunks", "allocation/timeline"},
+	"promquery/blocks":       {"promquery", "promquery/chunks"},
+	"promquery/costseries":   {"allocation"},
+	"promquery/democluster":  {"promquery", "promquery/chunks", "allocation", "allocation/timeline"},
+	"promquery/promtest":     {}, // starts a real Prometheus for tests, and is imported by tests only
+	"allocation":             {"allocation/timeline"},
+	"allocation/timeline":    {},
+	"allocation/filter":      {"allocation"},
+	"allocation/jmespath":    {},
+	"allocation/pricing":     {"allocation"},
+	"allocation/billing":     {"allocation"},
+	"allocation/encode":      {"allocation"},
+	"allocation/history":     {"allocation", "allocation/encode"},
+	"allocation/ledger":      {"allocation"},
+	"allocation/costapi":     {"allocation", "allocation/filter", "allocation/jmespath", "allocation/encode"},
+	"allocation/kubeapi":     {"allocation", "allocation/filter", "allocation/encode"},
+	"dashboards":             {},
+}
+
+// quiet are the packages that return errors and warnings and leave logging to their callers.
+var quiet = []string{
+	"allocation", "allocation/timeline", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
+}
+
+// outside are the laws for modules of others: who alone may import what, and why. An only that ends in "/" stands for
+// all packages below it. Test files are free unless the law says otherwise.
+var outside = []struct {
+	prefix string
+	only   []string
+	tests  bool // the law holds for test files too
+	why    string
+}{
+	{prefix: "github.com/prometheus/prometheus", only: []string{"promquery", "promquery/"}, why: "its changes end there"},
+	{prefix: "k8s.io/apimachinery", only: []string{"allocation/kubeapi", "cmd/promcost-apiserver", "allocation/filter", "allocation/jmespath"}, tests: true, why: "they are large"},
+	{prefix: "k8s.io/", only: []string{"allocation/kubeapi", "cmd/promcost-apiserver", "allocation/filter", "allocation/jmespath"}, tests: true, why: "they are large"},
+	{prefix: "github.com/parquet-go/", only: []string{"allocation/encode", "allocation/billing"}, why: "file formats are their business"},
+	{prefix: "github.com/apache/arrow-go", only: []string{"allocation/encode", "allocation/billing"}, why: "file formats are their business"},
+	{prefix: "github.com/alecthomas/kingpin", only: []string{"cmd/"}, tests: true, why: "flags end in cmd and go on as values"},
+	{prefix: "log/slog", only: []string{"cmd/promcost", "promquery/blocks", "promquery/democluster", "promquery/promtest"}, why: "the logger is go-kit's; the TSDB and exporter-toolkit alone want slog"},
+	{prefix: "github.com/stretchr/testify", tests: true, why: "tests use testing and go-cmp"},
+}
+
+// goFile is one parsed file of the module.
+type goFile struct {
+	name string // slash-separated, relative to the module
+	dir  string
+	test bool // a _test.go file
+	up   bool // of an external test package, which may import upwards
+	ast  *ast.File
+	fset *token.FileSet
+}
+
+// lines is how many lines n spans.
+func (f *goFile) lines(n ast.Node) int {
+	return f.fset.Position(n.End()).Line - f.fset.Position(n.Pos()).Line + 1
+}
+
+func (f *goFile) at(n ast.Node) string {
+	return f.name + ":" + strconv.Itoa(f.fset.Position(n.Pos()).Line)
+}
+
+// parseModule parses every Go file of the module, whatever its build tags.
+func parseModule(t *testing.T) []*goFile {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var files []*goFile
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); p != root && (name[0] == '.' || name[0] == '_' || name == "testdata" || name == "bin") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		f := &goFile{name: filepath.ToSlash(rel), fset: token.NewFileSet(), test: strings.HasSuffix(p, "_test.go")}
+		f.dir = path.Dir(f.name)
+		if f.ast, err = parser.ParseFile(f.fset, p, nil, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+			return err
+		}
+		f.up = f.test && strings.HasSuffix(f.ast.Name.Name, "_test")
+		files = append(files, f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 10 {
+		t.Fatalf("found only %d Go files below %s", len(files), root)
+	}
+	return files
+}
+
+// imports yields the import paths of a file.
+func (f *goFile) imports() []string {
+	paths := make([]string, 0, len(f.ast.Imports))
+	for _, spec := range f.ast.Imports {
+		if p, err := strconv.Unquote(spec.Path.Value); err == nil {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// mayImport reports whether the table lets a package import another of the module.
+func mayImport(allowed []string, dep string) bool {
+	if slices.Contains(allowed, "!"+dep) {
+		return false
+	}
+	return slices.Contains(allowed, everything) || slices.Contains(allowed, dep)
+}
+
+func TestPackageTable(t *testing.T) {
+	for _, f := range parseModule(t) {
+		if _, ok := packages[f.dir]; !ok {
+			t.Errorf("%s: package %s is not in the package table", f.name, f.dir)
+		}
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
+		for _, dep := range packages[pkg] {
+			if name := strings.TrimPrefix(dep, "!"); name != everything && packages[name] == nil {
+				t.Errorf("the table lets %s import %s, which is not in it", pkg, name)
+			}
+		}
+	}
+}
+
+func TestImportsInsideTheModule(t *testing.T) {
+	for _, f := range parseModule(t) {
+		for _, p := range f.imports() {
+			dep, ours := strings.CutPrefix(p, module+"/")
+			switch {
+			case !ours || f.up:
+			case dep == "promquery/promtest":
+				if !f.test {
+					t.Errorf("%s imports %s, which is for tests only", f.name, dep)
+				}
+			case dep != f.dir && !mayImport(packages[f.dir], dep):
+				t.Errorf("%s imports %s: %s may import only %q of this module", f.name, dep, f.dir, packages[f.dir])
+			}
+		}
+	}
+}
+
+func TestImportsOfOthers(t *testing.T) {
+	for _, f := range parseModule(t) {
+		for _, p := range f.imports() {
+			for _, law := range outside {
+				if !strings.HasPrefix(p, law.prefix) || (f.test && !law.tests) {
+					continue
+				}
+				if !slices.ContainsFunc(law.only, func(only string) bool { return within(f.dir, only) }) {
+					t.Errorf("%s imports %s: only %q may, for %s", f.name, p, law.only, law.why)
+				}
+			}
+		}
+	}
+}
+
+// within reports whether dir is the package only, or lies below it where only ends in a slash.
+func within(dir, only string) bool {
+	return dir == only || strings.HasSuffix(only, "/") && strings.HasPrefix(dir, only)
+}
+
+func TestQuietPackagesDoNotLog(t *testing.T) {
+	loggers := []string{"log", "log/slog", "github.com/go-kit/log", "go.uber.org/zap", "k8s.io/klog", "github.com/sirupsen/logrus"}
+	for _, f := range parseModule(t) {
+		if f.test || !slices.Contains(quiet, f.dir) {
+			continue
+		}
+		for _, p := range f.imports() {
+			if slices.ContainsFunc(loggers, func(l string) bool { return p == l || strings.HasPrefix(p, l+"/") && l != "log" }) {
+				t.Errorf("%s imports %s: %s returns errors and warnings instead of logging", f.name, p, f.dir)
+			}
+		}
+	}
+}

@@ -1,0 +1,61 @@
+// Command promcost says what Kubernetes workloads cost, from the metrics that a Prometheus already has.
+//
+// It serves allocations over HTTP and as metrics (serve), shows itself on a made-up cluster (demo), asks on the command
+// line (query) and prints the error bounds of its resolutions (bounds).
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+	_ "time/tzdata" // zones by name also where the machine has no zone files
+)
+
+//go:generate go test -run ^TestReference$ -update .
+
+// Exit codes of the process.
+const (
+	exitOK    = 0
+	exitError = 1 // what was asked could not be done
+	exitUsage = 2 // the command line was not understood
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks for a graceful end, another one ends the process at once. Wrappers such as timeout(1) send one
+	// twice, to the process and to its group, which is meant as one.
+	context.AfterFunc(ctx, func() {
+		time.Sleep(time.Second)
+		stop()
+	})
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the program: it carries out the command line args until it is done or ctx is, and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	exec, err := parse(args, stdout, stderr)
+	if err != nil {
+		fmt.Fprintf(stderr, "promcost: %v\nTry: promcost help\n", err)
+		return exitUsage
+	}
+	if exec == nil { // help or version, already printed
+		return exitOK
+	}
+	err = exec(ctx)
+	var usage *usageError
+	switch {
+	case err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return exitOK
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "promcost: %v\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(stderr, "promcost: %v\n", err)
+		return exitError
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// How the progress bar moves.
+const (
+	progressDelay = time.Second // short work shows none
+	progressTick  = 200 * time.Millisecond
+	progressWidth = 24
+)
+
+// showProgress draws a moving bar with the time gone by and what status says, until the returned function is called.
+// Nothing is drawn where w is not a terminal, or where the work takes less than a second.
+func showProgress(w io.Writer, status func() string) (stop func()) {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return func() {}
+	}
+	return drawProgress(w, progressDelay, progressTick, status)
+}
+
+// drawProgress draws the bar after delay, every tick, and wipes it out in the end.
+func drawProgress(w io.Writer, delay, tick time.Duration, status func() string) (stop func()) {
+	done, gone := make(chan struct{}), make(chan struct{})
+	begin := time.Now()
+	go func() {
+		defer close(gone)
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		for n := 0; ; n++ {
+			select {
+			case <-timer.C:
+				fmt.Fprint(w, "\r\033[K"+progressLine(n, time.Since(begin), status()))
+				timer.Reset(tick)
+			case <-done:
+				if n > 0 {
+					fmt.Fprint(w, "\r\033[K")
+				}
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-gone
+	}
+}
+
+// progressLine is the bar's n-th picture: a block that moves to and fro, for how much is still to come is not known.
+func progressLine(n int, elapsed time.Duration, status string) string {
+	const block = 6
+	at := n % (2 * (progressWidth - block))
+	if at > progressWidth-block {
+		at = 2*(progressWidth-block) - at
+	}
+	bar := strings.Repeat(" ", at) + strings.Repeat("=", block) + strings.Repeat(" ", progressWidth-block-at)
+	return fmt.Sprintf("[%s] %s %s", bar, elapsed.Truncate(time.Second), status)
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation/encode"
+)
+
+// queryFlags ask for allocations, of a Prometheus or of a running promcost.
+type queryFlags struct {
+	source *sourceFlags
+	cost   *costFlags
+	server string
+
+	window, aggregate, filter, resolution, step string
+	accumulate, idle                            bool
+	output                                      string
+	limit                                       int
+}
+
+func defineQueryAllocation(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	f := &queryFlags{source: addSourceFlags(clause), cost: addCostFlags(clause)}
+	clause.Flag("server", "URL of a promcost that is asked in place of computing here; Kubecost answers too.").PlaceHolder("URL").StringVar(&f.server)
+	clause.Flag("window", "What time: today, lastweek, 30m, 12h, 7d, or two times separated by a comma.").Default("1d").StringVar(&f.window)
+	clause.Flag("aggregate", "What to sum by: namespace, controller, node, label:app, … or several separated by commas; empty for containers.").
+		Default("namespace").StringVar(&f.aggregate)
+	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
+	clause.Flag("resolution", "How finely to sample, such as 1m, or exact for every sample there is.").Default("1m").StringVar(&f.resolution)
+	clause.Flag("step", "Length of a set, such as 1d; the whole window where none is given.").PlaceHolder("DURATION").StringVar(&f.step)
+	clause.Flag("accumulate", "Sum all sets into one.").BoolVar(&f.accumulate)
+	clause.Flag("idle", "Show what nodes cost and nobody was allocated, as __idle__.").Default("true").BoolVar(&f.idle)
+	oneOf(clause, "output", "Output format: table, json or csv.", &f.output, "table", "json", "csv").Short('o')
+	countOf(clause, "limit", "Most rows to show in a table; 0 for all. The total is of all.", &f.limit, 0).Default("0")
+	return func(ctx context.Context) error { return queryAllocation(ctx, f, io, logs) }
+}
+
+// parameters are the flags as the API's.
+func (f *queryFlags) parameters() url.Values {
+	v := url.Values{}
+	for name, value := range map[string]string{
+		"window": f.window, "aggregate": f.aggregate, "filter": f.filter, "resolution": f.resolution, "step": f.step,
+		"accumulate": strconv.FormatBool(f.accumulate), "idle": strconv.FormatBool(f.idle),
+	} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if f.output == "csv" {
+		v.Set("format", "csv")
+	}
+	return v
+}
+
+// queryAllocation asks, and prints the answer.
+func queryAllocation(ctx context.Context, f *queryFlags, io streams, logs *logFlags) error {
+	client, base, status, done, err := f.open(io, logs)
+	if err != nil {
+		return err
+	}
+	defer done()
+	stop := showProgress(io.err, status)
+	body, err := ask(ctx, client, base, f.parameters())
+	stop()
+	if err != nil {
+		return err
+	}
+	if f.output != "table" {
+		_, err = io.out.Write(append(bytes.TrimRight(body, "\n"), '\n'))
+		return err
+	}
+	return printTables(io, body, f.limit)
+}
+
+// open makes the client to ask with: over the network, or the same API within this process over the source. status
+// says how far the work is, done ends it.
+func (f *queryFlags) open(io streams, logs *logFlags) (client *http.Client, base string, status func() string, done func(), err error) {
+	nothing := func() {}
+	if f.server != "" {
+		if f.source.url != "" || f.source.tsdbPath != "" {
+			return nil, "", nil, nothing, usageErrorf("--server computes by itself: leave --prometheus.url and --tsdb.path out")
+		}
+		status = func() string { return "waiting for " + redacted(f.server) }
+		return http.DefaultClient, strings.TrimRight(f.server, "/"), status, nothing, checkURL("--server", f.server)
+	}
+	svc, err := openService(f.source, f.cost, io.err, logs)
+	if err != nil {
+		return nil, "", nil, nothing, err
+	}
+	client = &http.Client{Transport: handlerTransport{svc.api}}
+	return client, "http://promcost", svc.source.status, func() { _ = svc.Close() }, nil
+}
+
+// ask sends the query and returns the body of the answer. A refusal is an error with the API's own message.
+func ask(ctx context.Context, client *http.Client, base string, parameters url.Values) ([]byte, error) {
+	const path = "/model/allocation/compute"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path+"?"+parameters.Encode(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", redacted(base), err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		if whole, ok := errors.AsType[*url.Error](err); ok {
+			err = whole.Err // without the request's parameters
+		}
+		return nil, fmt.Errorf("ask --server=%s: %w: is promcost running there?", redacted(base), err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	if err != nil {
+		return nil, fmt.Errorf("read answer of %s: %w", redacted(base), err)
+	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+		return nil, fmt.Errorf("ask --server=%s: it answered with a page of HTML: give the URL of a promcost, without a path", redacted(base))
+	}
+	if resp.StatusCode == http.StatusOK {
+		return body, nil
+	}
+	if answer, err := readReply(bytes.NewReader(body)); err == nil && answer.Message != "" {
+		return nil, errors.New(answer.Message)
+	}
+	return nil, fmt.Errorf("ask --server=%s: it answered %s to %s: give the URL of a promcost, without a path", redacted(base), resp.Status, path)
+}
+
+// printTables writes the answer's sets as tables to standard output, and its warnings to standard error.
+func printTables(io streams, body []byte, limit int) error {
+	answer, err := readReply(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for _, w := range answer.Warnings {
+		if err := writeLine(io.err, "warning: "+w); err != nil {
+			return err
+		}
+	}
+	sets, err := answer.sets()
+	if err != nil {
+		return err
+	}
+	const layout = "2006-01-02 15:04 MST"
+	for i, set := range sets {
+		if i > 0 {
+			fmt.Fprintln(io.out)
+		}
+		fmt.Fprintf(io.out, "%s to %s\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout))
+		if err := encode.Table(io.out, set, encode.TableOptions{Limit: limit}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sortedKeys are the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// handlerTransport lets a client ask a handler of this process.
+type handlerTransport struct{ handler http.Handler }
+
+// RoundTrip has the handler answer into memory.
+func (t handlerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	w := &memoryResponse{header: http.Header{}, code: http.StatusOK}
+	t.handler.ServeHTTP(w, req)
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		Status: strconv.Itoa(w.code) + " " + http.StatusText(w.code), StatusCode: w.code, Header: w.header,
+		Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: req,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}, nil
+}
+
+// memoryResponse is an http.ResponseWriter that keeps what is written.
+type memoryResponse struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (w *memoryResponse) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *memoryResponse) WriteHeader(code int) { w.code = code }
+
+// Write implements http.ResponseWriter.
+func (w *memoryResponse) Write(p []byte) (int, error) { return w.body.Write(p) }

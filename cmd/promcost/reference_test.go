@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/promquery"
+)
+
+// TestReference holds REFERENCE.md to the tables that it is made from: flags, parameters, metrics in and out.
+func TestReference(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Reference\n\nMade by `make generate` from the program's own tables.\n")
+	referFlags(&b)
+	referParameters(&b)
+	referFamilies(&b)
+	referInputs(&b)
+
+	file := filepath.Join("..", "..", "REFERENCE.md")
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != b.String() {
+		t.Error("REFERENCE.md is out of date: run `make generate`")
+	}
+}
+
+// table writes the head of a table.
+func table(b *strings.Builder, columns ...string) {
+	b.WriteString("\n| " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat(" --- |", len(columns)) + "\n")
+}
+
+// line writes a line of a table.
+func line(b *strings.Builder, cells ...string) {
+	for i, cell := range cells {
+		cells[i] = strings.ReplaceAll(cell, "|", `\|`)
+	}
+	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+// code is text in the typeface of programs, nothing where it is empty.
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
+
+func referFlags(b *strings.Builder) {
+	app, _ := newApp(streams{out: io.Discard, err: io.Discard})
+	model := app.Model()
+	b.WriteString("\n## Commands and flags\n\nOf all commands:\n")
+	table(b, "flag", "default", "what")
+	flagLines(b, model.Flags)
+	for _, c := range model.FlattenedCommands() {
+		if c.Name == "help" || len(c.Flags) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\n### promcost %s\n\n%s\n", c.FullCommand, c.Help)
+		table(b, "flag", "default", "what")
+		flagLines(b, c.Flags)
+	}
+}
+
+func flagLines(b *strings.Builder, flags []*kingpin.FlagModel) {
+	for _, f := range flags {
+		name := "--" + f.Name
+		if f.IsBoolFlag() && f.Name != "help" && f.Name != "version" {
+			name = "--[no-]" + f.Name
+		}
+		if !f.Hidden && f.Name != "web.systemd-socket" { // which Linux alone has
+			line(b, code(name), code(strings.Join(f.Default, " ")), f.Help)
+		}
+	}
+}
+
+func referParameters(b *strings.Builder) {
+	b.WriteString("\n## HTTP parameters\n\nThe paths below `/model` are Kubecost's, the others OpenCost's. An empty value means not given.\n")
+	for _, path := range costapi.Paths() {
+		parameters := costapi.Parameters(path)
+		if len(parameters) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\n### %s\n", path)
+		table(b, "parameter", "values", "default", "what")
+		var ignored []string
+		for _, p := range parameters {
+			if p.Ignored {
+				ignored = append(ignored, code(p.Name))
+				continue
+			}
+			names := make([]string, 0, 1+len(p.Aliases))
+			for _, name := range append([]string{p.Name}, p.Aliases...) {
+				names = append(names, code(name))
+			}
+			line(b, strings.Join(names, ", "), p.Type, code(p.Default), p.Help)
+		}
+		if len(ignored) > 0 {
+			fmt.Fprintf(b, "\nTaken, for clients send them, and without effect: %s.\n", strings.Join(ignored, ", "))
+		}
+	}
+}
+
+func referFamilies(b *strings.Builder) {
+	b.WriteString("\n## Metrics out\n\nWhat `/metrics` says of costs. promcost's own health is there too, as `promcost_computation_…`, `promcost_source_…` and `promcost_http_…`.\n")
+	table(b, "metric", "labels", "collector", "what")
+	for _, s := range allocation.Subjects() {
+		for _, f := range s.Families() {
+			line(b, code(f.Name), code(strings.Join(f.Labels, ",")), s.Name, f.Help)
+		}
+	}
+}
+
+func referInputs(b *strings.Builder) {
+	b.WriteString("\n## Metrics in\n\nWhat is read, the best alternative first, and what it costs not to have it.\n")
+	table(b, "input", "metrics", "without it", "remedy")
+	for _, in := range promquery.Inputs {
+		var metrics []string
+		for _, a := range in.Alternatives {
+			var matchers []string
+			for _, m := range a.Matchers {
+				op := map[promquery.MatchType]string{
+					promquery.MatchEqual: "=", promquery.MatchNotEqual: "!=", promquery.MatchRegexp: "=~", promquery.MatchNotRegexp: "!~",
+				}[m.Type]
+				matchers = append(matchers, fmt.Sprintf("%s%s%q", m.Name, op, m.Value))
+			}
+			selector := strings.Join(matchers, ",")
+			if selector != "" {
+				selector = "{" + selector + "}"
+			}
+			metrics = append(metrics, code(a.Metric+selector))
+		}
+		line(b, in.Name, strings.Join(metrics, " · "), in.Missing, in.Remedy)
+	}
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// maxReply bounds the answers that are read into memory.
+const maxReply = 1 << 30
+
+// reply is the envelope that promcost, Kubecost and OpenCost answer with.
+type reply struct {
+	Code     int                    `json:"code"`
+	Message  string                 `json:"message"`
+	Warnings []string               `json:"warnings"`
+	Data     []map[string]*costLine `json:"data"`
+}
+
+// costLine is what a table shows of an allocation, in the units of the API: hours, averages, money.
+type costLine struct {
+	Window struct {
+		Start time.Time `json:"start"`
+		End   time.Time `json:"end"`
+	} `json:"window"`
+	Start   time.Time `json:"start"`
+	End     time.Time `json:"end"`
+	Minutes float64   `json:"minutes"`
+
+	CPUHours   float64 `json:"cpuCoreHours"`
+	CPURequest float64 `json:"cpuCoreRequestAverage"`
+	CPUUsage   float64 `json:"cpuCoreUsageAverage"`
+	RAMHours   float64 `json:"ramByteHours"`
+	RAMRequest float64 `json:"ramByteRequestAverage"`
+	RAMUsage   float64 `json:"ramByteUsageAverage"`
+	GPUHours   float64 `json:"gpuHours"`
+
+	CPUCost          float64 `json:"cpuCost"`
+	CPUAdjustment    float64 `json:"cpuCostAdjustment"`
+	RAMCost          float64 `json:"ramCost"`
+	RAMAdjustment    float64 `json:"ramCostAdjustment"`
+	GPUCost          float64 `json:"gpuCost"`
+	GPUAdjustment    float64 `json:"gpuCostAdjustment"`
+	PVCost           float64 `json:"pvCost"`
+	NetworkCost      float64 `json:"networkCost"`
+	LoadBalancerCost float64 `json:"loadBalancerCost"`
+	SharedCost       float64 `json:"sharedCost"`
+	ExternalCost     float64 `json:"externalCost"`
+}
+
+// readReply reads an answer. Text that is none, such as a proxy's page, is an error.
+func readReply(r io.Reader) (*reply, error) {
+	var answer reply
+	if err := json.NewDecoder(io.LimitReader(r, maxReply)).Decode(&answer); err != nil {
+		return nil, fmt.Errorf("read answer: it is not an allocation API's: %w", err)
+	}
+	return &answer, nil
+}
+
+// sets are the answer's sets, with the names that the answer gives its rows.
+func (a *reply) sets() ([]*allocation.Set, error) {
+	// A set's rows are named by aggregating: each name travels as a namespace, whatever it is in truth.
+	byName, err := allocation.ParseKeys("namespace", allocation.DefaultLabelMapping())
+	if err != nil {
+		return nil, err
+	}
+	dict := allocation.NewDict()
+	sets := make([]*allocation.Set, 0, len(a.Data))
+	for _, data := range a.Data {
+		set := allocation.NewSet(allocation.Window{}, dict)
+		for _, name := range sortedKeys(data) {
+			if line := data[name]; line != nil {
+				set.Window = allocation.Window{Start: line.Window.Start, End: line.Window.End}
+				set.Append(line.row(cmp.Or(name, "(all)")))
+			}
+		}
+		sets = append(sets, set)
+	}
+	return allocation.Apply(sets, allocation.Options{Aggregate: byName})
+}
+
+// row is the line as a row of a set, where averages are kept as sums.
+func (l *costLine) row(name string) *allocation.Row {
+	hours := l.Minutes / 60
+	r := &allocation.Row{Start: l.Start, End: l.End}
+	r.Text[allocation.Namespace] = name
+	for column, value := range map[allocation.Column]float64{
+		allocation.RunningSeconds:                  l.Minutes * 60,
+		allocation.UpperSeconds:                    math.NaN(),
+		allocation.Hours.Of(allocation.CPU):        l.CPUHours,
+		allocation.RequestHours.Of(allocation.CPU): l.CPURequest * hours,
+		allocation.UsageHours.Of(allocation.CPU):   l.CPUUsage * hours,
+		allocation.Cost.Of(allocation.CPU):         l.CPUCost,
+		allocation.Adjustment.Of(allocation.CPU):   l.CPUAdjustment,
+		allocation.Hours.Of(allocation.RAM):        l.RAMHours,
+		allocation.RequestHours.Of(allocation.RAM): l.RAMRequest * hours,
+		allocation.UsageHours.Of(allocation.RAM):   l.RAMUsage * hours,
+		allocation.Cost.Of(allocation.RAM):         l.RAMCost,
+		allocation.Adjustment.Of(allocation.RAM):   l.RAMAdjustment,
+		allocation.Hours.Of(allocation.GPU):        l.GPUHours,
+		allocation.Cost.Of(allocation.GPU):         l.GPUCost,
+		allocation.Adjustment.Of(allocation.GPU):   l.GPUAdjustment,
+		allocation.PVCost:                          l.PVCost,
+		allocation.NetworkInternetCost:             l.NetworkCost,
+		allocation.LoadBalancerCost:                l.LoadBalancerCost,
+		allocation.SharedCost:                      l.SharedCost,
+		allocation.ExternalCost:                    l.ExternalCost,
+	} {
+		r.Values[column] = value
+	}
+	return r
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/go-kit/log/level"
+	oklogrun "github.com/oklog/run"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/version"
+	"github.com/prometheus/exporter-toolkit/web"
+
+	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/collector"
+)
+
+// serveFlags are what the commands that serve have in common.
+type serveFlags struct {
+	web       *webFlags
+	grace     time.Duration
+	maxSeries int
+	enabled   map[string]*bool // by collector
+}
+
+func addServeFlags(clause *kingpin.CmdClause, address string) *serveFlags {
+	f := &serveFlags{web: addWebFlags(clause, address), enabled: map[string]*bool{}}
+	durationOf(clause, "history.grace", "How long after its end an hour is computed, for samples that come late.", &f.grace, 0).
+		Default(ledger.DefaultGrace.String())
+	countOf(clause, "collector.max-series", "Most series that a collector exports; the cheapest of more are summed into __other__.", &f.maxSeries, 1).
+		Default(strconv.Itoa(collector.DefaultMaxSeries))
+	for _, s := range collector.Switches() {
+		f.enabled[s.Name] = clause.Flag("collector."+s.Name, s.Help).Default(strconv.FormatBool(s.Default)).Bool()
+	}
+	return f
+}
+
+// collectors are the names of those that are switched on.
+func (f *serveFlags) collectors() []string {
+	on := []string{}
+	for _, name := range collector.Names() {
+		if *f.enabled[name] {
+			on = append(on, name)
+		}
+	}
+	return on
+}
+
+// defineServe is the serve subcommand.
+func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	source, cost, serve := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, ":9003")
+	return func(ctx context.Context) error {
+		l, err := newLoggers(io.err, logs)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(source.validate(), serve.web.validate()); err != nil {
+			return err
+		}
+		src, closer, err := source.open()
+		if err != nil {
+			return err
+		}
+		svc, err := newService(src, cost, l, serviceOptions{now: time.Now, ledgerNow: source.clock(src, serve.grace), grace: serve.grace})
+		if err != nil {
+			return errors.Join(err, closer.Close())
+		}
+		svc.closers = append(svc.closers, closer)
+		listeners, err := serve.web.listen()
+		if err != nil {
+			return errors.Join(err, svc.Close())
+		}
+		s := &server{service: svc, flags: serve, listeners: listeners, logs: l, ready: svc.ledger.Ready}
+		return errors.Join(s.run(ctx), svc.Close())
+	}
+}
+
+// server serves a service until it is told to stop.
+type server struct {
+	*service
+	flags     *serveFlags
+	listeners []net.Listener // nil where exporter-toolkit opens them
+	logs      loggers
+	ready     func() error     // nil once answers are complete, else why not
+	actors    []actor          // what runs beside the server and the ledger's loop
+	started   func(url string) // told where the server listens, nil for nobody
+}
+
+// actor is a part that runs until its context ends. One that returns earlier ends the process.
+type actor func(ctx context.Context) error
+
+// run starts all parts and waits until ctx ends or one of them fails; then it stops the others.
+func (s *server) run(ctx context.Context) error {
+	handler, err := s.handler()
+	if err != nil {
+		return errors.Join(err, closeAll(s.listeners))
+	}
+	level.Info(s.logs.kit).Log("msg", "Starting promcost", "version", version.Info())
+	var group oklogrun.Group
+	group.Add(oklogrun.ContextHandler(ctx))
+	s.addHTTP(&group, newServer(handler))
+	for _, a := range append([]actor{s.ledger.Run}, s.actors...) {
+		actorCtx, cancel := context.WithCancel(ctx)
+		group.Add(func() error { return untilDone(actorCtx, a) }, func(error) { cancel() })
+	}
+	if s.started != nil && len(s.listeners) > 0 {
+		go s.started(s.flags.web.url(s.listeners[0].Addr()))
+	}
+	err = group.Run()
+	if ctx.Err() != nil {
+		level.Info(s.logs.kit).Log("msg", "Stopped")
+		return nil
+	}
+	return err
+}
+
+// untilDone runs an actor, and where that ends well waits for its context: having nothing more to do ends no process.
+func untilDone(ctx context.Context, a actor) error {
+	if err := a(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// addHTTP adds the HTTP server, which ends gracefully: requests that it is answering may finish within shutdownTimeout.
+func (s *server) addHTTP(group *oklogrun.Group, srv *http.Server) {
+	// Once the context of its requests ends, so do the computations that only they wait for.
+	requests, cancel := context.WithCancel(context.Background())
+	srv.BaseContext = func(net.Listener) context.Context { return requests }
+	group.Add(func() error {
+		toolkit := s.flags.web.toolkit
+		var err error
+		if s.listeners != nil {
+			err = web.ServeMultiple(s.listeners, srv, toolkit, s.logs.slog)
+		} else {
+			err = web.ListenAndServe(srv, toolkit, s.logs.slog)
+		}
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return fmt.Errorf("serve HTTP: %w", err)
+	}, func(error) {
+		grace, stop := context.WithTimeout(context.Background(), shutdownTimeout)
+		defer stop()
+		if err := srv.Shutdown(grace); err != nil {
+			cancel()
+			_ = srv.Close() // the connections that are left are lost either way
+		}
+		cancel()
+	})
+}
+
+// handler makes the pages. It registers the metrics, so it can be called once.
+func (s *server) handler() (http.Handler, error) {
+	c, err := collector.New(s.ledger, collector.Config{
+		Enabled: s.flags.collectors(), MaxSeries: s.flags.maxSeries, Bounds: timeline.Bounds, Logger: s.logs.kit,
+	})
+	if err != nil {
+		return nil, &usageError{cause: err}
+	}
+	if err := errors.Join(
+		s.registry.Register(c), s.registry.Register(collectors.NewGoCollector()),
+		s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+	); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	metrics := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
+	return s.flags.web.handler(pages{metrics: s.health.Instrument("/metrics", metrics), api: s.api, ready: s.ready})
+}
+
+// openService is the service over the source that flags name, for one query.
+func openService(source *sourceFlags, cost *costFlags, w io.Writer, logs *logFlags) (*service, error) {
+	if err := source.validate(); err != nil {
+		return nil, err
+	}
+	quiet := *logs
+	if quiet.level != "debug" {
+		quiet.level = "error" // what goes wrong with the one query is its answer
+	}
+	l, err := newLoggers(w, &quiet)
+	if err != nil {
+		return nil, err
+	}
+	src, closer, err := source.open()
+	if err != nil {
+		return nil, err
+	}
+	svc, err := newService(src, cost, l, serviceOptions{now: time.Now, ledgerNow: time.Now})
+	if err != nil {
+		return nil, errors.Join(err, closer.Close())
+	}
+	svc.closers = append(svc.closers, closer)
+	return svc, nil
+}

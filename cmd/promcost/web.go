@@ -1,0 +1,202 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/version"
+	"github.com/prometheus/exporter-toolkit/web"
+	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
+	"go.yaml.in/yaml/v3"
+)
+
+// Time limits of the HTTP server. Answers have none of their own: computing has one.
+const (
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = time.Minute
+	idleTimeout       = 2 * time.Minute
+	shutdownTimeout   = 10 * time.Second
+	maxHeaderBytes    = 1 << 20
+)
+
+// webFlags say where and how to serve.
+type webFlags struct {
+	toolkit *web.FlagConfig
+	prefix  string
+	pprof   bool
+}
+
+// addWebFlags adds exporter-toolkit's flags and ours, with a default address to listen on.
+func addWebFlags(clause *kingpin.CmdClause, address string) *webFlags {
+	f := &webFlags{toolkit: kingpinflag.AddFlags(clause, address)}
+	clause.Flag("web.route-prefix", "Path under which every page answers too, for a proxy that passes it on.").
+		PlaceHolder("/PATH").StringVar(&f.prefix)
+	clause.Flag("web.enable-pprof", "Serve profiles of the process under /debug/pprof/.").BoolVar(&f.pprof)
+	return f
+}
+
+// validate checks what can be checked before anything is computed, and puts the prefix into the form /a/b.
+func (f *webFlags) validate() error {
+	if err := web.Validate(*f.toolkit.WebConfigFile); err != nil {
+		return fmt.Errorf("read --web.config.file %s: %w", *f.toolkit.WebConfigFile, err)
+	}
+	if f.prefix = strings.Trim(f.prefix, "/"); f.prefix != "" {
+		f.prefix = "/" + f.prefix
+	}
+	if strings.ContainsAny(f.prefix, "?#{} ") {
+		return usageErrorf("parse --web.route-prefix %q: it must be a plain path such as /cost", f.prefix)
+	}
+	return nil
+}
+
+// ownListeners reports whether listen can open the listeners itself, rather than exporter-toolkit.
+func (f *webFlags) ownListeners() bool {
+	for _, address := range *f.toolkit.WebListenAddresses {
+		if strings.HasPrefix(address, "vsock://") {
+			return false
+		}
+	}
+	return !*f.toolkit.WebSystemdSocket
+}
+
+// listen opens all addresses, or none. It is nil where exporter-toolkit has to open them.
+func (f *webFlags) listen() ([]net.Listener, error) {
+	if !f.ownListeners() {
+		return nil, nil
+	}
+	var listeners []net.Listener
+	for _, address := range *f.toolkit.WebListenAddresses {
+		l, err := net.Listen("tcp", address) //nolint:noctx // nothing to cancel: listening does not wait
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%w: give a free address with --web.listen-address=HOST:PORT", err), closeAll(listeners))
+		}
+		listeners = append(listeners, l)
+	}
+	return listeners, nil
+}
+
+func closeAll(listeners []net.Listener) error {
+	var errs []error
+	for _, l := range listeners {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// url is what a person on this machine types to reach an address that is listened on.
+func (f *webFlags) url(address net.Addr) string {
+	host, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return address.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return f.scheme() + "://" + net.JoinHostPort(host, port) + f.prefix
+}
+
+// scheme is https where the web configuration has a certificate.
+func (f *webFlags) scheme() string {
+	var cfg web.Config
+	text, err := os.ReadFile(*f.toolkit.WebConfigFile)
+	if err == nil && yaml.Unmarshal(text, &cfg) == nil && (cfg.TLSConfig.TLSCert != "" || cfg.TLSConfig.TLSCertPath != "") {
+		return "https"
+	}
+	return "http"
+}
+
+// newServer is an HTTP server with limits on what clients may take.
+func newServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+	}
+}
+
+// pages are what the HTTP server serves.
+type pages struct {
+	metrics http.Handler // /metrics
+	api     http.Handler // everything that is not another page
+	ready   func() error // nil once answers are complete, else why not
+}
+
+// handler routes requests to the pages, at their paths and again below the prefix.
+func (f *webFlags) handler(p pages) (http.Handler, error) {
+	landing, err := newLanding("", f.pprof)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", p.api)
+	mux.Handle("GET /{$}", landing)
+	mux.Handle("GET /metrics", p.metrics)
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
+		plain(w, http.StatusOK, "promcost is healthy.")
+	})
+	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
+		if err := p.ready(); err != nil {
+			plain(w, http.StatusServiceUnavailable, "promcost is not ready: "+err.Error())
+			return
+		}
+		plain(w, http.StatusOK, "promcost is ready.")
+	})
+	if f.pprof {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	if f.prefix == "" {
+		return mux, nil
+	}
+	if landing, err = newLanding(f.prefix, f.pprof); err != nil {
+		return nil, err
+	}
+	both := http.NewServeMux()
+	both.Handle("/", mux)
+	both.Handle("GET "+f.prefix+"/{$}", landing)
+	both.Handle(f.prefix+"/", http.StripPrefix(f.prefix, mux))
+	return both, nil
+}
+
+// plain answers with a line of text.
+func plain(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	_ = writeLine(w, text) // a client that has gone needs no answer
+}
+
+// newLanding is the page at prefix/: what there is and where.
+func newLanding(prefix string, withPprof bool) (http.Handler, error) {
+	const day = "?window=24h&aggregate=namespace&accumulate=true"
+	cfg := web.LandingConfig{
+		RoutePrefix: prefix,
+		Name:        "promcost",
+		Description: "What Kubernetes workloads cost, computed from Prometheus.",
+		Version:     version.Version,
+		Profiling:   "false",
+		Links: []web.LandingLinks{
+			{Address: "model/allocation/compute" + day, Text: "Costs by namespace", Description: "the last 24 hours, as JSON"},
+			{Address: "model/allocation/compute" + day + "&format=csv", Text: "The same as CSV"},
+			{Address: "model/assets?window=24h", Text: "Assets", Description: "the nodes and what they cost"},
+			{Address: "metrics", Text: "Metrics", Description: "costs of the last closed hour, and promcost's own health"},
+			{Address: "-/ready", Text: "Ready", Description: "and if not, why"},
+			{Address: "-/healthy", Text: "Healthy"},
+		},
+	}
+	if withPprof {
+		cfg.Profiling = "true"
+	}
+	page, err := web.NewLandingPage(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make landing page: %w", err)
+	}
+	return page, nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kingpin/v2"
+)
+
+// parseWeb parses web flags as a subcommand would.
+func parseWeb(t *testing.T, args ...string) *webFlags {
+	t.Helper()
+	app := kingpin.New("test", "").Terminate(nil)
+	f := addWebFlags(app.Command("serve", ""), ":9003")
+	if _, err := app.Parse(append([]string{"serve"}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// text answers with a fixed text.
+func text(s string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, s+" "+r.URL.Path) })
+}
+
+func TestPages(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		flags []string
+		ready error
+		path  string
+		code  int
+		body  string // part of the answer
+	}{
+		{"landing page", nil, nil, "/", 200, `href="/model/allocation/compute?window=24h`},
+		{"metrics", nil, nil, "/metrics", 200, "metrics /metrics"},
+		{"api", nil, nil, "/model/allocation/compute", 200, "api /model/allocation/compute"},
+		{"unknown paths are the api's", nil, nil, "/x", 200, "api /x"},
+		{"healthy", nil, errors.New("no data yet"), "/-/healthy", 200, "promcost is healthy."},
+		{"ready", nil, nil, "/-/ready", 200, "promcost is ready."},
+		{"not ready says why", nil, errors.New("no data yet"), "/-/ready", 503, "not ready: no data yet"},
+		{"profiles are off", nil, nil, "/debug/pprof/", 200, "api /debug/pprof/"},
+		{"profiles", []string{"--web.enable-pprof"}, nil, "/debug/pprof/", 200, "Types of profiles available"},
+		{"below the prefix", []string{"--web.route-prefix=/cost/"}, nil, "/cost/metrics", 200, "metrics /metrics"},
+		{"api below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/assets", 200, "api /assets"},
+		{"landing page below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/", 200, `href="/cost/model/`},
+		{"beside the prefix", []string{"--web.route-prefix=/cost"}, nil, "/metrics", 200, "metrics /metrics"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := parseWeb(t, tt.flags...)
+			if err := f.validate(); err != nil {
+				t.Fatal(err)
+			}
+			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), ready: func() error { return tt.ready }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := httptest.NewRecorder()
+			h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, tt.path, nil))
+			if rec.Code != tt.code || !strings.Contains(rec.Body.String(), tt.body) {
+				t.Errorf("GET %s: %d %s; want %d and %q", tt.path, rec.Code, rec.Body, tt.code, tt.body)
+			}
+		})
+	}
+}
+
+func TestPrefixMustBeAPath(t *testing.T) {
+	f := parseWeb(t, "--web.route-prefix=/a?b")
+	if err := f.validate(); err == nil || !strings.Contains(err.Error(), "--web.route-prefix") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	f := parseWeb(t, "--web.listen-address=127.0.0.1:0", "--web.listen-address="+taken.Addr().String())
+	_, err = f.listen()
+	if err == nil {
+		t.Fatal("listened on an address that is taken")
+	}
+	for _, part := range []string{taken.Addr().String(), "address already in use", "--web.listen-address"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q lacks %q", err, part)
+		}
+	}
+}
+
+func TestURLs(t *testing.T) {
+	withTLS := filepath.Join(t.TempDir(), "web.yml")
+	if err := os.WriteFile(withTLS, []byte("tls_server_config:\n  cert_file: a.pem\n  key_file: b.pem\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		ip   string
+		want string
+	}{
+		{"loopback", nil, "127.0.0.1", "http://127.0.0.1:9003"},
+		{"all addresses", nil, "0.0.0.0", "http://localhost:9003"},
+		{"all IPv6 addresses", nil, "::", "http://localhost:9003"},
+		{"IPv6", nil, "::1", "http://[::1]:9003"},
+		{"TLS", []string{"--web.config.file=" + withTLS}, "127.0.0.1", "https://127.0.0.1:9003"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := parseWeb(t, tt.args...)
+			if got := f.url(&net.TCPAddr{IP: net.ParseIP(tt.ip), Port: 9003}); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
