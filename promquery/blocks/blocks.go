@@ -47,12 +47,14 @@ type DB struct {
 
 // block is a block directory. Its fields are guarded by DB.mu.
 type block struct {
-	id   ulid.ULID
-	dir  string
-	meta tsdb.BlockMeta
-	b    *tsdb.Block // nil until first needed
-	refs int         // reads going on
-	gone bool        // no longer in the directory: closed with the last read
+	id      ulid.ULID
+	dir     string
+	meta    tsdb.BlockMeta
+	b       *tsdb.Block // nil until first needed
+	files   *files      // nil until first needed, and where own reading is not for this block
+	deleted bool        // samples of it were deleted
+	refs    int         // reads going on
+	gone    bool        // no longer in the directory: closed with the last read
 
 	tombstones fileState // the one file of a block that changes
 }
@@ -135,7 +137,7 @@ func (db *DB) Select(ctx context.Context, sels []promquery.Selector, yield chunk
 	for _, sel := range sels {
 		mint, maxt = min(mint, sel.Start), max(maxt, sel.End)
 	}
-	snap, err := db.acquire(mint, maxt)
+	snap, err := db.acquire(mint, maxt, (*block).openFiles)
 	if err != nil {
 		return stats, err
 	}
@@ -144,7 +146,12 @@ func (db *DB) Select(ctx context.Context, sels []promquery.Selector, yield chunk
 			err = cerr
 		}
 	}()
-	stats, err = chunks.New(snap, chunks.Options{}).Select(ctx, sels, yield)
+	if snap.plain() {
+		snap.open()
+		stats, err = chunks.New(snap, chunks.Options{}).Select(ctx, sels, yield)
+	} else {
+		stats, err = snap.read(ctx, sels, yield)
+	}
 	stats.Requests = int64(len(snap.blocks))
 	stats.Warnings = append(snap.warnings, stats.Warnings...)
 	return stats, err
@@ -152,7 +159,7 @@ func (db *DB) Select(ctx context.Context, sels []promquery.Selector, yield chunk
 
 // ChunkQuerier implements storage.ChunkQueryable over the blocks present now.
 func (db *DB) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error) {
-	snap, err := db.acquire(mint, maxt)
+	snap, err := db.acquire(mint, maxt, (*block).open)
 	if err != nil {
 		return nil, err
 	}
@@ -233,8 +240,8 @@ func (db *DB) drop(b *block, warnings []string) []string {
 func (db *DB) forget(b *block) error {
 	delete(db.known, b.id)
 	b.gone = true
-	if b.refs == 0 && b.b != nil {
-		return b.b.Close()
+	if b.refs == 0 {
+		return b.close()
 	}
 	return nil
 }

@@ -17,9 +17,9 @@ type snapshot struct {
 	warnings []string
 }
 
-// acquire opens the blocks that can have samples in [mint, maxt] and holds them. Blocks that vanish between listing
+// acquire opens, by the given method, the blocks that can have samples in [mint, maxt] and holds them. Blocks that vanish between listing
 // and opening were compacted into others: the directory is listed once more then.
-func (db *DB) acquire(mint, maxt int64) (*snapshot, error) {
+func (db *DB) acquire(mint, maxt int64, open func(*block) error) (*snapshot, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for attempt := 0; ; attempt++ {
@@ -33,7 +33,7 @@ func (db *DB) acquire(mint, maxt int64) (*snapshot, error) {
 			if !b.overlaps(mint, maxt) {
 				continue
 			}
-			err := b.open()
+			err := open(b)
 			switch {
 			case err == nil:
 				snap.blocks = append(snap.blocks, b)
@@ -54,7 +54,22 @@ func (db *DB) acquire(mint, maxt int64) (*snapshot, error) {
 	}
 }
 
-// open opens the block if it is not open yet.
+// openFiles maps the files of the block for reading them ourselves, or opens it for Prometheus' own readers where that is
+// not for this block.
+func (b *block) openFiles() (err error) {
+	if b.files != nil {
+		return nil
+	}
+	b.deleted = hasTombstones(b.dir)
+	if !b.deleted {
+		if b.files, err = mapFiles(b.dir); err == nil {
+			return nil
+		}
+	}
+	return b.open()
+}
+
+// open opens the block for Prometheus' own readers if it is not open yet.
 func (b *block) open() (err error) {
 	if b.b != nil {
 		return nil
@@ -62,6 +77,33 @@ func (b *block) open() (err error) {
 	defer recovered(&err)
 	b.b, err = tsdb.OpenBlock(nil, b.dir, nil, nil)
 	return err
+}
+
+// close closes what is open of the block.
+func (b *block) close() error {
+	var errs []error
+	if b.files != nil {
+		errs = append(errs, b.files.close())
+	}
+	if b.b != nil {
+		errs = append(errs, b.b.Close())
+	}
+	b.files, b.b = nil, nil
+	return errors.Join(errs...)
+}
+
+// open opens all blocks for Prometheus' own readers; those that cannot be are left out with a warning.
+func (s *snapshot) open() {
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	s.blocks = slices.DeleteFunc(s.blocks, func(b *block) bool {
+		err := b.open()
+		if err != nil {
+			s.warnings = append(s.warnings, unreadable(b.id, err))
+			b.refs--
+		}
+		return err != nil
+	})
 }
 
 // dropParents leaves out blocks that another one was compacted from: they await deletion and hold nothing more.
@@ -82,7 +124,7 @@ func (s *snapshot) release() error {
 	var errs []error
 	for _, b := range s.blocks {
 		if b.refs--; b.refs == 0 && b.gone {
-			errs = append(errs, b.b.Close())
+			errs = append(errs, b.close())
 		}
 	}
 	s.blocks = nil

@@ -3,7 +3,6 @@ package blocks
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
@@ -41,10 +40,7 @@ type tolerantSet struct {
 	storage.ChunkSeriesSet
 	block  *block
 	metric string
-
-	err      error // why the rest of the series cannot be read
-	failed   int   // series with unreadable chunks
-	chunkErr error // why the first of them is
+	damage
 }
 
 // Next implements storage.ChunkSeriesSet.
@@ -88,13 +84,12 @@ func (s *tolerantSet) Err() error {
 func (s *tolerantSet) Warnings() annotations.Annotations {
 	var ws annotations.Annotations
 	ws.Merge(s.ChunkSeriesSet.Warnings())
-	span := fmt.Sprintf("between %s and %s", stamp(s.block.meta.MinTime), stamp(s.block.meta.MaxTime))
-	const remedy = "restore the block from a copy or remove its directory"
-	if s.err != nil && s.Err() == nil {
-		ws.Add(fmt.Errorf("block %s: series of metric %s cannot be read: %s; samples %s are missing: %s", s.block.id, s.metric, oneLine(s.err), span, remedy))
+	d := s.damage
+	if s.Err() != nil {
+		d.err = nil
 	}
-	if s.failed > 0 {
-		ws.Add(fmt.Errorf("block %s: chunks of %d series of metric %s cannot be read (first: %s); samples %s are missing: %s", s.block.id, s.failed, s.metric, oneLine(s.chunkErr), span, remedy))
+	for _, text := range d.warnings(s.block, s.metric) {
+		ws.Add(errors.New(text))
 	}
 	return ws
 }
@@ -117,9 +112,7 @@ func (it *tolerantIterator) Next() (ok bool) {
 			return
 		}
 		ok = false
-		if it.set.failed++; it.set.failed == 1 {
-			it.set.chunkErr = err
-		}
+		it.set.add(err)
 	}()
 	defer recovered(&err)
 	if it.Iterator.Next() {

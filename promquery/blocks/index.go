@@ -1,0 +1,215 @@
+package blocks
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"path/filepath"
+	"sort"
+
+	"github.com/prometheus/prometheus/tsdb/fileutil"
+	tsdbindex "github.com/prometheus/prometheus/tsdb/index"
+)
+
+const (
+	tocSize   = 6*8 + crc32.Size
+	entrySize = 16 // series entries are aligned to it, and named by their offset divided by it
+	metric    = "__name__"
+)
+
+// errMalformed is the cause of an index or chunk file that does not hold what its format says.
+var errMalformed = errors.New("malformed data")
+
+// castagnoli is the table of all checksums in a block.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// index reads the parts of a block's index file (version 2) that a selection by metric needs, from a mapping of it.
+// Nothing that it returns may outlive it, and strings are never views. See Prometheus' tsdb/docs/format/index.md.
+type index struct {
+	file    *fileutil.MmapFile
+	data    []byte
+	symbols []uint32          // offset of each symbol's length, by id; symbols are in ascending order
+	metrics map[string]uint64 // offset of the postings of each metric's name
+}
+
+// openIndex opens the index of the block in dir. A version that is not known is an error.
+func openIndex(dir string) (*index, error) {
+	file, err := fileutil.OpenMmapFile(filepath.Join(dir, "index"))
+	if err != nil {
+		return nil, fmt.Errorf("open index: %w", err)
+	}
+	x := &index{file: file, data: file.Bytes(), metrics: map[string]uint64{}}
+	if err := x.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open index: %w", err), file.Close())
+	}
+	return x, nil
+}
+
+func (x *index) close() error { return x.file.Close() }
+
+func (x *index) open() error {
+	n := len(x.data)
+	if n < tsdbindex.HeaderLen+tocSize || binary.BigEndian.Uint32(x.data) != tsdbindex.MagicIndex {
+		return fmt.Errorf("%w: no index header", errMalformed)
+	}
+	if v := x.data[4]; v != tsdbindex.FormatV2 {
+		return fmt.Errorf("version %d, want %d", v, tsdbindex.FormatV2)
+	}
+	toc := x.data[n-tocSize:]
+	if !sealed(toc[:6*8], toc[6*8:]) {
+		return fmt.Errorf("%w: checksum of the table of contents", errMalformed)
+	}
+	if err := x.readSymbols(binary.BigEndian.Uint64(toc)); err != nil {
+		return fmt.Errorf("read symbols: %w", err)
+	}
+	if err := x.readMetrics(binary.BigEndian.Uint64(toc[5*8:])); err != nil {
+		return fmt.Errorf("read metrics: %w", err)
+	}
+	return nil
+}
+
+// sealed reports whether sum starts with the checksum of content.
+func sealed(content, sum []byte) bool {
+	return len(sum) >= crc32.Size && crc32.Checksum(content, castagnoli) == binary.BigEndian.Uint32(sum)
+}
+
+// section is the content of a section that starts with its length at offset, without checking its sum.
+func (x *index) section(offset uint64) ([]byte, error) {
+	if offset > uint64(len(x.data)) || uint64(len(x.data))-offset < 4+crc32.Size {
+		return nil, fmt.Errorf("%w: section at %d is beyond the file", errMalformed, offset)
+	}
+	size := uint64(binary.BigEndian.Uint32(x.data[offset:]))
+	if size+4+crc32.Size > uint64(len(x.data))-offset {
+		return nil, fmt.Errorf("%w: section at %d is longer than the file", errMalformed, offset)
+	}
+	return x.data[offset+4:][:size:size], nil
+}
+
+// readSymbols finds the offset of every symbol.
+func (x *index) readSymbols(offset uint64) error {
+	section, err := x.section(offset)
+	if err != nil {
+		return err
+	}
+	if len(section) < 4 || !sealed(section, x.data[offset+4+uint64(len(section)):]) {
+		return fmt.Errorf("%w: checksum", errMalformed)
+	}
+	count := int(binary.BigEndian.Uint32(section))
+	if count > len(section) || offset+uint64(len(section)) > 1<<32-16 {
+		return fmt.Errorf("%w: %d symbols in %d bytes at %d", errMalformed, count, len(section), offset)
+	}
+	x.symbols = make([]uint32, count)
+	at := 4
+	for i := range x.symbols {
+		x.symbols[i] = uint32(offset) + 4 + uint32(at)
+		size, n := uvarint(section[at:])
+		if n <= 0 || size > uint64(len(section)-at-n) {
+			return fmt.Errorf("%w: symbol %d", errMalformed, i)
+		}
+		at += n + int(size)
+	}
+	return nil
+}
+
+// readMetrics reads the postings table as far as the metrics' names go; it is sorted by label.
+func (x *index) readMetrics(offset uint64) error {
+	table, err := x.section(offset)
+	if err != nil {
+		return err
+	}
+	if len(table) < 4 {
+		return fmt.Errorf("%w: postings table", errMalformed)
+	}
+	count := binary.BigEndian.Uint32(table)
+	for table = table[4:]; count > 0; count-- {
+		var parts [3][]byte
+		for i := range parts[:2] {
+			if i == 0 {
+				if len(table) == 0 || table[0] != 2 {
+					return fmt.Errorf("%w: postings table", errMalformed)
+				}
+				table = table[1:]
+			}
+			size, n := uvarint(table)
+			if n <= 0 || size > uint64(len(table)-n) {
+				return fmt.Errorf("%w: postings table", errMalformed)
+			}
+			parts[i], table = table[n:n+int(size)], table[n+int(size):]
+		}
+		at, n := uvarint(table)
+		if n <= 0 {
+			return fmt.Errorf("%w: postings table", errMalformed)
+		}
+		table = table[n:]
+		switch c := bytes.Compare(parts[0], []byte(metric)); {
+		case c > 0:
+			return nil
+		case c == 0:
+			x.metrics[string(parts[1])] = at
+		}
+	}
+	return nil
+}
+
+// text is the symbol of an id, a view that must not be kept.
+func (x *index) text(id uint32) ([]byte, error) {
+	if uint64(id) >= uint64(len(x.symbols)) {
+		return nil, fmt.Errorf("%w: symbol %d of %d", errMalformed, id, len(x.symbols))
+	}
+	b := x.data[x.symbols[id]:]
+	size, n := uvarint(b) // checked by readSymbols
+	return b[n:][:size:size], nil
+}
+
+// find is the id of a symbol, and whether the block has it.
+func (x *index) find(text string) (uint32, bool) {
+	i := sort.Search(len(x.symbols), func(i int) bool {
+		b, err := x.text(uint32(i))
+		return err != nil || string(b) >= text
+	})
+	if i == len(x.symbols) {
+		return 0, false
+	}
+	b, err := x.text(uint32(i))
+	return uint32(i), err == nil && string(b) == text
+}
+
+// postings are the references of a metric's series, four bytes each, big endian; nil where the block has none.
+func (x *index) postings(name string) ([]byte, error) {
+	offset, ok := x.metrics[name]
+	if !ok {
+		return nil, nil
+	}
+	list, err := x.section(offset)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) < 4 || uint64(binary.BigEndian.Uint32(list))*4 != uint64(len(list)-4) || !sealed(list, x.data[offset+4+uint64(len(list)):]) {
+		return nil, fmt.Errorf("%w: postings at %d", errMalformed, offset)
+	}
+	return list[4:], nil
+}
+
+// entry is the content of a series' entry, its checksum verified, and where it begins in the file.
+func (x *index) entry(ref uint32) (content []byte, at uint64, err error) {
+	offset := uint64(ref) * entrySize
+	if offset >= uint64(len(x.data)) {
+		return nil, 0, fmt.Errorf("%w: series at %d is beyond the file", errMalformed, offset)
+	}
+	b := x.data[offset:]
+	size, n := uvarint(b)
+	if n <= 0 || size+crc32.Size > uint64(len(b)-n) || !sealed(b[n:n+int(size)], b[n+int(size):]) {
+		return nil, 0, fmt.Errorf("%w: series at %d", errMalformed, offset)
+	}
+	return b[n:][:size:size], offset + uint64(n), nil
+}
+
+// uvarint is binary.Uvarint with the one byte case inlined.
+func uvarint(b []byte) (uint64, int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return binary.Uvarint(b)
+}

@@ -1,0 +1,74 @@
+package blocks
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/tsdb/fileutil"
+
+	own "github.com/promcost/promcost/promquery/chunks"
+)
+
+// segments reads chunks from the segment files of a block, from mappings of them. Nothing that it returns may outlive it.
+// See Prometheus' tsdb/docs/format/chunks.md.
+type segments struct {
+	files []*fileutil.MmapFile
+}
+
+// openSegments opens the chunk files of the block in dir, in the order of their names.
+func openSegments(dir string) (*segments, error) {
+	dir = filepath.Join(dir, "chunks")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list chunk files: %w", err)
+	}
+	s := &segments{}
+	for _, e := range entries {
+		file, err := fileutil.OpenMmapFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open chunk file: %w", err), s.close())
+		}
+		s.files = append(s.files, file)
+		if b := file.Bytes(); len(b) < chunks.SegmentHeaderSize || binary.BigEndian.Uint32(b) != chunks.MagicChunks || b[4] != 1 {
+			return nil, errors.Join(fmt.Errorf("open chunk file %s: %w: not version 1", e.Name(), errMalformed), s.close())
+		}
+	}
+	return s, nil
+}
+
+func (s *segments) close() error {
+	var errs []error
+	for _, f := range s.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// chunk is the encoding and the data of a chunk, its checksum verified.
+func (s *segments) chunk(ref uint64) (c own.Encoded, err error) {
+	file, offset := ref>>32, ref&(1<<32-1)
+	if file >= uint64(len(s.files)) {
+		return c, fmt.Errorf("%w: chunk in file %d of %d", errMalformed, file+1, len(s.files))
+	}
+	b := s.files[file].Bytes()
+	if offset >= uint64(len(b)) {
+		return c, fmt.Errorf("%w: chunk at %d is beyond its file", errMalformed, offset)
+	}
+	b = b[offset:]
+	size, n := uvarint(b)
+	if n <= 0 || size+1+crc32.Size > uint64(len(b)-n) {
+		return c, fmt.Errorf("%w: chunk at %d is longer than its file", errMalformed, offset)
+	}
+	end := n + 1 + int(size)
+	if !sealed(b[n:end], b[end:]) {
+		return c, fmt.Errorf("%w: checksum of the chunk at %d", errMalformed, offset)
+	}
+	c.Encoding, c.Data = chunkenc.Encoding(b[n]), b[n+1:end:end]
+	return c, nil
+}

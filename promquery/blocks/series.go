@@ -1,0 +1,225 @@
+package blocks
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"slices"
+	"unique"
+
+	"github.com/promcost/promcost/promquery"
+)
+
+// symbols turns the symbols of blocks into ones of all blocks of a read: a string is looked up once a block.
+type symbols struct {
+	ids   map[string]uint32
+	texts []promquery.Symbol // by id; 0 is ""
+}
+
+func newSymbols() *symbols {
+	return &symbols{ids: map[string]uint32{"": 0}, texts: []promquery.Symbol{unique.Make("")}}
+}
+
+// id is the number of a string, which is copied where it is new.
+func (s *symbols) id(text []byte) uint32 {
+	id, ok := s.ids[string(text)]
+	if !ok {
+		symbol := unique.Make(string(text))
+		id = uint32(len(s.texts))
+		s.texts, s.ids[symbol.Value()] = append(s.texts, symbol), id
+	}
+	return id
+}
+
+// view is one block during a read: its files, and its symbols as those of all blocks.
+type view struct {
+	block *block
+	*files
+	global []uint32 // number + 1 of each symbol, 0 where it was not looked up yet
+}
+
+// number is the number, among all blocks' symbols, of a symbol of this one.
+func (v *view) number(all *symbols, id uint32) (uint32, error) {
+	if uint64(id) >= uint64(len(v.global)) {
+		return 0, fmt.Errorf("%w: symbol %d of %d", errMalformed, id, len(v.global))
+	}
+	if n := v.global[id]; n > 0 {
+		return n - 1, nil
+	}
+	text, err := v.index.text(id)
+	if err != nil {
+		return 0, err
+	}
+	n := all.id(text)
+	v.global[id] = n + 1
+	return n, nil
+}
+
+// role is what a label of a selector's series is wanted for in one block: a place in the key, or a matcher.
+type role struct {
+	name    uint32 // symbol in the block
+	key     int    // -1: none
+	matcher int    // -1: none
+}
+
+// match decides one matcher in one block.
+type match struct {
+	promquery.Matcher
+	value  uint32 // symbol of Value in the block
+	known  bool   // the block has it
+	re     *regexp.Regexp
+	seen   map[uint32]bool // what re says of symbols
+	absent bool            // whether a series without the label matches
+}
+
+// compile makes the matchers of a selector. A regular expression that is none is an error.
+func compile(sel *promquery.Selector) ([]match, error) {
+	out := make([]match, len(sel.Matchers))
+	for i, m := range sel.Matchers {
+		out[i].Matcher = m
+		switch m.Type {
+		case promquery.MatchEqual:
+			out[i].absent = m.Value == ""
+		case promquery.MatchNotEqual:
+			out[i].absent = m.Value != ""
+		case promquery.MatchRegexp, promquery.MatchNotRegexp:
+			re, err := regexp.Compile("^(?s:" + m.Value + ")$")
+			if err != nil {
+				return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, sel.Metric, err)
+			}
+			out[i].re = re
+			out[i].absent = re.MatchString("") == (m.Type == promquery.MatchRegexp)
+		default:
+			return nil, fmt.Errorf("match label %s of metric %s: unknown match type %d", m.Name, sel.Metric, m.Type)
+		}
+	}
+	return out, nil
+}
+
+// bind makes the matchers those of one block.
+func bind(matchers []match, x *index) {
+	for i := range matchers {
+		m := &matchers[i]
+		m.value, m.known = x.find(m.Value)
+		m.seen = map[uint32]bool{}
+	}
+}
+
+// holds reports whether the matcher holds for a value of the block.
+func (m *match) holds(x *index, value uint32) (bool, error) {
+	switch m.Type {
+	case promquery.MatchEqual:
+		return m.known && value == m.value, nil
+	case promquery.MatchNotEqual:
+		return !m.known || value != m.value, nil
+	case promquery.MatchRegexp, promquery.MatchNotRegexp:
+	}
+	ok, known := m.seen[value]
+	if !known {
+		text, err := x.text(value)
+		if err != nil {
+			return false, err
+		}
+		ok = m.re.Match(text) == (m.Type == promquery.MatchRegexp)
+		m.seen[value] = ok
+	}
+	return ok, nil
+}
+
+// roles are the labels of a block that a selector wants, ascending by symbol as labels are in entries.
+func roles(x *index, sel *promquery.Selector) []role {
+	var out []role
+	for i, name := range sel.Keep {
+		if id, ok := x.find(name); ok {
+			out = append(out, role{id, i, -1})
+		}
+	}
+	for i := range sel.Matchers {
+		if id, ok := x.find(sel.Matchers[i].Name); ok {
+			out = append(out, role{id, -1, i})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b role) int { return cmp.Compare(a.name, b.name) })
+	return out
+}
+
+// identity tells the series of a metric apart: two 64-bit sums over its labels.
+type identity [2]uint64
+
+func (h *identity) add(name, value uint32) {
+	x := uint64(name)<<32 | uint64(value)
+	h[0] = (h[0] ^ x) * 0x9e3779b97f4a7c15
+	h[0] ^= h[0] >> 29
+	h[1] = (h[1] + x) * 0xd6e8feb86659fd93
+	h[1] ^= h[1] >> 32
+}
+
+// labelCount is the number of labels at the head of an entry's content; next is where the first begins.
+func labelCount(content []byte) (count uint64, next int, err error) {
+	count, next = uvarint(content)
+	if next <= 0 || count > uint64(len(content)) {
+		return 0, 0, fmt.Errorf("%w: labels of a series", errMalformed)
+	}
+	return count, next, nil
+}
+
+// pair reads the next label's name and value.
+func pair(content []byte, at int) (name, value uint32, next int, err error) {
+	a, n := uvarint(content[at:])
+	if n > 0 {
+		b, k := uvarint(content[at+n:])
+		if k > 0 && a < 1<<32 && b < 1<<32 {
+			return uint32(a), uint32(b), at + n + k, nil
+		}
+	}
+	return 0, 0, 0, fmt.Errorf("%w: labels of a series", errMalformed)
+}
+
+// chunkMeta is where a chunk is and which time it spans.
+type chunkMeta struct {
+	ref        uint64
+	mint, maxt int64
+}
+
+// eachChunk calls f for the chunks listed in content, which is what follows an entry's labels.
+func eachChunk(content []byte, f func(chunkMeta)) error {
+	count, at := uvarint(content)
+	if at <= 0 {
+		return fmt.Errorf("%w: chunks of a series", errMalformed)
+	}
+	var c chunkMeta
+	for i := range count {
+		var start, ref int64
+		var n, m, k int
+		if i == 0 {
+			start, n = binary.Varint(content[at:])
+		} else {
+			var d uint64
+			d, n = uvarint(content[at:])
+			start = c.maxt + int64(d)
+		}
+		if n <= 0 {
+			return fmt.Errorf("%w: chunks of a series", errMalformed)
+		}
+		length, m := uvarint(content[at+n:])
+		if m <= 0 {
+			return fmt.Errorf("%w: chunks of a series", errMalformed)
+		}
+		if i == 0 {
+			var r uint64
+			r, k = uvarint(content[at+n+m:])
+			ref = int64(r)
+		} else {
+			ref, k = binary.Varint(content[at+n+m:])
+			ref += int64(c.ref)
+		}
+		if k <= 0 {
+			return fmt.Errorf("%w: chunks of a series", errMalformed)
+		}
+		at += n + m + k
+		c = chunkMeta{uint64(ref), start, start + int64(length)}
+		f(c)
+	}
+	return nil
+}
