@@ -200,7 +200,7 @@ func (x *index) entry(ref uint32) (content []byte, at uint64, err error) {
 	}
 	b := x.data[offset:]
 	size, n := uvarint(b)
-	if n <= 0 || size+crc32.Size > uint64(len(b)-n) || !sealed(b[n:n+int(size)], b[n+int(size):]) {
+	if n <= 0 || size > uint64(len(b)-n) || !sealed(b[n:n+int(size)], b[n+int(size):]) {
 		return nil, 0, fmt.Errorf("%w: series at %d", errMalformed, offset)
 	}
 	return b[n:][:size:size], offset + uint64(n), nil

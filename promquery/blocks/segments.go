@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 
@@ -62,7 +61,7 @@ func (s *segments) chunk(ref uint64) (c own.Encoded, err error) {
 	}
 	b = b[offset:]
 	size, n := uvarint(b)
-	if n <= 0 || size+1+crc32.Size > uint64(len(b)-n) {
+	if n <= 0 || size >= uint64(len(b)-n) {
 		return c, fmt.Errorf("%w: chunk at %d is longer than its file", errMalformed, offset)
 	}
 	end := n + 1 + int(size)

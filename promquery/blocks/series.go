@@ -73,8 +73,14 @@ type match struct {
 	absent bool            // whether a series without the label matches
 }
 
+// maxMatchers is how many matchers a selector may have: the bits of a word.
+const maxMatchers = 64
+
 // compile makes the matchers of a selector. A regular expression that is none is an error.
 func compile(sel *promquery.Selector) ([]match, error) {
+	if len(sel.Matchers) > maxMatchers {
+		return nil, fmt.Errorf("match metric %s: %d matchers, at most %d are allowed", sel.Metric, len(sel.Matchers), maxMatchers)
+	}
 	out := make([]match, len(sel.Matchers))
 	for i, m := range sel.Matchers {
 		out[i].Matcher = m

@@ -1,0 +1,186 @@
+package blocks_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/blocks"
+	"github.com/promcost/promcost/promquery/chunks"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// randomBlocks writes blocks of random series: labels that come and go, values that stay and move, gaps, markers.
+func randomBlocks(t testing.TB, rng *rand.Rand, start int64) string {
+	t.Helper()
+	var series []promtest.Series
+	seen := map[string]bool{}
+	for range 60 {
+		labels := []string{"__name__", fmt.Sprintf("m%d", rng.IntN(4))}
+		for _, name := range []string{"Upper", "a", "node", "pod", "zone"} {
+			if rng.IntN(3) > 0 {
+				labels = append(labels, name, fmt.Sprintf("v%d", rng.IntN(6)))
+			}
+		}
+		if id := strings.Join(labels, "|"); seen[id] {
+			continue
+		} else {
+			seen[id] = true
+		}
+		from := start + rng.Int64N(4*3600_000)
+		to := from + rng.Int64N(6*3600_000)
+		v, move := rng.Float64(), rng.IntN(2) == 0
+		samples := promtest.Regular(from, to, 30_000, func(int64) float64 {
+			if move {
+				v += rng.Float64()
+			}
+			return v
+		})
+		samples = slices.DeleteFunc(samples, func(promtest.Sample) bool { return rng.IntN(50) == 0 })
+		if len(samples) > 0 && rng.IntN(2) == 0 {
+			samples = append(samples, promtest.Stale(to+30_000))
+		}
+		if len(samples) > 0 {
+			series = append(series, promtest.Series{Labels: labels, Samples: samples})
+		}
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+	return dir
+}
+
+// randomSelector asks for anything.
+func randomSelector(rng *rand.Rand, start int64) promquery.Selector {
+	sel := promquery.Selector{Metric: fmt.Sprintf("m%d", rng.IntN(5)), Start: start + rng.Int64N(6*3600_000)}
+	sel.End = sel.Start + rng.Int64N(6*3600_000)
+	names := []string{"Upper", "a", "node", "pod", "zone", "absent"}
+	if rng.IntN(3) > 0 {
+		sel.Keep = []string{}
+		for range rng.IntN(4) {
+			sel.Keep = append(sel.Keep, names[rng.IntN(len(names))])
+		}
+	}
+	for range rng.IntN(4) {
+		m := promquery.Matcher{Name: names[rng.IntN(len(names))], Type: promquery.MatchType(rng.IntN(4)), Value: fmt.Sprintf("v%d", rng.IntN(7))}
+		switch {
+		case rng.IntN(3) == 0:
+			m.Value = ""
+		case m.Type == promquery.MatchRegexp || m.Type == promquery.MatchNotRegexp:
+			m.Value = []string{"v[0-3]", "v.", ".*", "v1|v2|", "V.*"}[rng.IntN(5)]
+		}
+		sel.Matchers = append(sel.Matchers, m)
+	}
+	return sel
+}
+
+// answers are the series of a selection with all their samples, sorted.
+func answers(t *testing.T, do func(yield chunks.Yield) (promquery.Stats, error)) []string {
+	t.Helper()
+	var out []string
+	stats, err := do(func(i int, key []promquery.Symbol, p *timeline.Points) error {
+		var b strings.Builder
+		fmt.Fprint(&b, i)
+		for _, s := range key {
+			fmt.Fprintf(&b, "|%s", s.Value())
+		}
+		for at, v := range p.All() {
+			fmt.Fprintf(&b, " %d:%x", at, math.Float64bits(v))
+		}
+		out = append(out, b.String())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(stats.Warnings) > 0 {
+		t.Errorf("warnings: %q", stats.Warnings)
+	}
+	slices.Sort(out)
+	return append(out, fmt.Sprint(stats.Series, stats.Samples))
+}
+
+// TestReadAgainstPlain compares the reader of our own with Prometheus' readers on random blocks and selections.
+func TestReadAgainstPlain(t *testing.T) {
+	const seed = 3
+	rng := rand.New(rand.NewPCG(seed, 0))
+	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC).UnixMilli()
+	found := 0
+	for i := range 8 {
+		db := open(t, randomBlocks(t, rng, start))
+		for k := range 60 {
+			sels := []promquery.Selector{randomSelector(rng, start), randomSelector(rng, start)}
+			want := answers(t, func(yield chunks.Yield) (promquery.Stats, error) { return db.SelectPlain(t.Context(), sels, yield) })
+			got := answers(t, func(yield chunks.Yield) (promquery.Stats, error) { return db.Select(t.Context(), sels, yield) })
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("blocks %d, selection %d, %+v (-plain +own):\n%.2000s", i, k, sels, diff)
+			}
+			found += len(want) - 1
+		}
+	}
+	if found < 1000 {
+		t.Errorf("only %d series were compared", found)
+	}
+}
+
+// TestDamagedFiles flips bytes of index and chunk files: reading them is an error or what it was, never a panic.
+func TestDamagedFiles(t *testing.T) {
+	const seed = 9
+	rng := rand.New(rand.NewPCG(seed, 0))
+	dirs := promtest.WriteBlocks(t, t.TempDir(), 2*time.Hour, promtest.Series{
+		Labels: []string{"__name__", "m", "pod", "web"}, Samples: promtest.Regular(0, 3600_000, 30_000, func(at int64) float64 { return math.Sin(float64(at)) }),
+	})
+	failed := 0
+	for _, file := range []string{"index", "chunks/000001"} {
+		path := filepath.Join(dirs[0], file)
+		intact, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 400 {
+			damaged := slices.Clone(intact)
+			for range 1 + rng.IntN(3) {
+				damaged[rng.IntN(len(damaged))] = byte(rng.Uint32())
+			}
+			if rng.IntN(4) == 0 {
+				damaged = damaged[:rng.IntN(len(damaged))]
+			}
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if blocks.ReadFiles(dirs[0], "m") != nil {
+				failed++
+			}
+		}
+		if err := os.WriteFile(path, intact, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := blocks.ReadFiles(dirs[0], "m"); err != nil {
+			t.Errorf("intact %s: %v", file, err)
+		}
+	}
+	if failed < 300 {
+		t.Errorf("only %d of 800 damages were noticed", failed)
+	}
+}
+
+func FuzzReadEntry(f *testing.F) {
+	f.Add([]byte{1, 1, 2, 1, 10, 20, 8})
+	f.Add([]byte{0, 2, 10, 20, 8, 5, 5, 2})
+	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		labels, chunks, err := blocks.ReadEntry(content)
+		if labels > len(content)/2 || chunks > len(content)/3 || err == nil && len(content) < 2 {
+			t.Errorf("%d labels, %d chunks, %v of %d bytes", labels, chunks, err, len(content))
+		}
+	})
+}
