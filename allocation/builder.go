@@ -146,16 +146,6 @@ type seen struct {
 func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
 func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3]} }
 
-// last is the last usable value, and whether there is one.
-func (s *seen) last() (v float64, ok bool) {
-	for _, x := range s.p.All() {
-		if x-x == 0 {
-			v, ok = x, true
-		}
-	}
-	return v, ok
-}
-
 // Add takes the points of a series. key is as Signal.Key describes it; neither key nor p is kept. Usage is refused before
 // Resolve, everything else after it.
 func (b *Builder) Add(series Series, key []Symbol, p *timeline.Points) error {

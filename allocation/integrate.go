@@ -67,7 +67,7 @@ func (b *Builder) measure(c *container, s *seen) {
 	if last.To > last.From {
 		whole.rate = last.Amount * 1000 / float64(last.To-last.From)
 	}
-	if v, ok := s.last(); ok {
+	if v, ok := s.p.LastUsable(); ok {
 		whole.counter = v
 	}
 	for _, free := range uncovered(*frags, whole.from, whole.to) {

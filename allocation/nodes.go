@@ -76,7 +76,7 @@ func (b *Builder) addNodePrice(s *seen) error {
 }
 
 func (b *Builder) addNodeSpot(s *seen) error {
-	if v, ok := s.last(); ok {
+	if v, ok := s.p.LastUsable(); ok {
 		b.nodeOf(s).spot.set(v != 0, s.p.Last())
 	}
 	return nil

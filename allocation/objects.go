@@ -121,14 +121,14 @@ func (b *Builder) addPodPhase(s *seen) error {
 }
 
 func (b *Builder) addPodStarted(s *seen) error {
-	if v, ok := s.last(); ok {
+	if v, ok := s.p.LastUsable(); ok {
 		b.podOf(s.pod()).started.set(v, s.p.Last())
 	}
 	return nil
 }
 
 func (b *Builder) addPodCompleted(s *seen) error {
-	if v, ok := s.last(); ok {
+	if v, ok := s.p.LastUsable(); ok {
 		b.podOf(s.pod()).completed.set(v, s.p.Last())
 	}
 	return nil

@@ -164,6 +164,25 @@ func (p *Points) All() iter.Seq2[int64, float64] {
 	}
 }
 
+// LastUsable is the last value that can be computed with, and whether there is one.
+func (p *Points) LastUsable() (v float64, ok bool) {
+	for i := len(p.spans) - 1; i >= 0; i-- {
+		s := &p.spans[i]
+		if s.run {
+			if usable(s.value) {
+				return s.value, true
+			}
+			continue
+		}
+		for k := s.off + s.n - 1; k >= s.off; k-- {
+			if usable(p.v[k]) {
+				return p.v[k], true
+			}
+		}
+	}
+	return 0, false
+}
+
 // intervalSamples bounds how many distances Interval looks at.
 const intervalSamples = 61
 

@@ -97,19 +97,48 @@ func (s Sampling) pieces(p *Points) iter.Seq[piece] {
 	}
 }
 
+// grid walks the points of the grid along ascending samples.
+type grid struct {
+	Sampling
+	sampled bool
+	at      int64 // a grid point at or before all samples to come
+}
+
+func (s Sampling) newGrid(p *Points) grid {
+	g := grid{Sampling: s, sampled: p.sampled}
+	if !s.Exact() {
+		g.at = s.ceil(p.First())
+	}
+	return g
+}
+
+// reach is the first grid point at or after t, which does not descend from call to call.
+func (g *grid) reach(t int64) int64 {
+	switch {
+	case t <= g.at:
+	case t <= g.at+g.Step: // the next sample, mostly: no division
+		g.at += g.Step
+	default:
+		g.at = g.ceil(t)
+	}
+	return g.at
+}
+
 // hits are the first and last grid points at which an instant query sees a sample of the piece; none if first > last.
-func (s Sampling) hits(x *piece, sampled bool) (first, last int64) {
-	first = s.ceil(x.first)
-	if sampled {
+func (g *grid) hits(x *piece) (first, last int64) {
+	first = g.reach(x.first)
+	if g.sampled {
 		if first != x.first {
 			return 1, 0
 		}
 		return first, first
 	}
 	// A sample at t is seen by instants in [t, t+lookback), until the next sample.
-	until := min(x.next, x.last+s.Lookback, s.End+1)
-	last = s.ceil(until) - s.Step
-	return first, last
+	until := min(x.next, x.last+g.Lookback, g.End+1)
+	if until <= first {
+		return 1, 0
+	}
+	return first, g.reach(until) - g.Step
 }
 
 // Steps is the value of a gauge or an info over time: on the grid, the sample that an instant query sees at t holds on
@@ -117,7 +146,7 @@ func (s Sampling) hits(x *piece, sampled bool) (first, last int64) {
 // and values that are not finite end it.
 func (s Sampling) Steps(p *Points) Steps {
 	var out Steps
-	interval := s.interval(p)
+	interval, g := s.interval(p), s.newGrid(p)
 	for x := range s.pieces(p) {
 		if !usable(x.v) {
 			continue
@@ -130,7 +159,7 @@ func (s Sampling) Steps(p *Points) Steps {
 			out = out.add(x.first, to, x.v)
 			continue
 		}
-		if first, last := s.hits(&x, p.sampled); first <= last {
+		if first, last := g.hits(&x); first <= last {
 			out = out.add(first-s.Step, last, x.v)
 		}
 	}
@@ -158,14 +187,14 @@ const Unborn = math.MinInt64
 // Counter appends the increases between the samples of a counter to dst, reset-aware and never extrapolated. The first
 // cell is the counter's value at its first sample, From Unborn. An increase over a gap is one cell.
 func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
-	prevT, prevC := int64(Unborn), 0.0
+	prevT, prevC, g := int64(Unborn), 0.0, s.newGrid(p)
 	for x := range s.pieces(p) {
 		if !usable(x.v) {
 			continue
 		}
 		first, last := x.first, x.last
 		if !s.Exact() {
-			if first, last = s.hits(&x, p.sampled); first > last {
+			if first, last = g.hits(&x); first > last {
 				continue
 			}
 		}
@@ -185,7 +214,7 @@ func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
 // Gauge appends value × seconds of a gauge to dst. On the grid a hit owns the cell before it; in exact mode a sample owns
 // the time since the one before. Over gaps the value before is held.
 func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
-	interval := s.interval(p)
+	interval, g := s.interval(p), s.newGrid(p)
 	prevT, prevV := int64(Unborn), 0.0
 	for x := range s.pieces(p) {
 		if !usable(x.v) {
@@ -198,7 +227,7 @@ func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
 				from = max(prevT, first-interval)
 			}
 		} else {
-			if first, last = s.hits(&x, p.sampled); first > last {
+			if first, last = g.hits(&x); first > last {
 				continue
 			}
 			from = max(prevT, first-s.Step)

@@ -75,6 +75,7 @@ type reader struct {
 	heads  []series
 	parts  []part
 	keys   []uint32
+	local  []uint32 // of the entry at hand: symbols of its block
 	list   []chunks.Encoded
 }
 
@@ -95,7 +96,8 @@ type part struct {
 func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
 	r := &reader{symbols: newSymbols(), yield: yield, groups: map[identity]int32{}, damage: make([]damage, len(s.blocks))}
 	for _, b := range s.blocks {
-		r.views = append(r.views, &view{block: b, files: b.files, global: make([]uint32, len(b.files.index.symbols))})
+		n := len(b.files.index.symbols)
+		r.views = append(r.views, &view{block: b, files: b.files, global: make([]uint32, n), sums: make([]uint64, n)})
 	}
 	for i := range sels {
 		r.i, r.sel = i, &sels[i]
@@ -170,72 +172,74 @@ func (r *reader) addSeries(k int32, content []byte, at uint64, name uint32, want
 	if err != nil {
 		return err
 	}
-	keyAt := len(r.keys)
-	for range r.sel.Keep {
-		r.keys = append(r.keys, 0)
-	}
 	var id identity
 	met, w := uint64(0), 0
+	r.local = r.local[:0]
+	for range r.sel.Keep {
+		r.local = append(r.local, missing)
+	}
 	for range count {
-		ln, lv, after, err := pair(content, next)
+		label, value, after, err := pair(content, next)
 		if err != nil {
 			return err
 		}
 		next = after
-		value, err := v.number(r.symbols, lv)
-		if err != nil {
+		if err := id.addPair(v, label, value); err != nil {
 			return err
 		}
-		label, err := v.number(r.symbols, ln)
-		if err != nil {
-			return err
+		if r.sel.Keep == nil && label != name {
+			r.local = append(r.local, label, value)
 		}
-		id.add(label, value)
-		if r.sel.Keep == nil && ln != name {
-			r.keys = append(r.keys, label, value)
-		}
-		for w < len(wanted) && wanted[w].name < ln {
+		for w < len(wanted) && wanted[w].name < label {
 			w++
 		}
-		for x := w; x < len(wanted) && wanted[x].name == ln; x++ {
+		for x := w; x < len(wanted) && wanted[x].name == label; x++ {
 			if wanted[x].key >= 0 {
-				r.keys[keyAt+wanted[x].key] = value
+				r.local[wanted[x].key] = value
 				continue
 			}
 			m := wanted[x].matcher
-			ok, err := matchers[m].holds(v.index, lv)
-			if err != nil {
+			ok, err := matchers[m].holds(v.index, value)
+			if err != nil || !ok {
 				return err
-			}
-			if !ok {
-				r.keys = r.keys[:keyAt]
-				return nil
 			}
 			met |= 1 << m
 		}
 	}
 	for m := range matchers {
 		if met&(1<<m) == 0 && !matchers[m].absent {
-			r.keys = r.keys[:keyAt]
 			return nil
 		}
 	}
-	r.join(id, keyAt, part{at: at + uint64(next), block: k, next: -1})
-	return nil
+	return r.join(v, id, part{at: at + uint64(next), block: k, next: -1})
 }
 
-// join adds a part to its series, which is made where it is new: then its key, at keyAt, is kept.
-func (r *reader) join(id identity, keyAt int, p part) {
+// missing stands for the value of a label that a series lacks.
+const missing = 1<<32 - 1
+
+// join adds a part to its series. Where that is new, its key is made of the local symbols in r.local.
+func (r *reader) join(v *view, id identity, p part) error {
 	n := int32(len(r.parts))
 	r.parts = append(r.parts, p)
 	if at, ok := r.groups[id]; ok {
 		s := &r.heads[at]
 		r.parts[s.last].next, s.last = n, n
-		r.keys = r.keys[:keyAt]
-		return
+		return nil
+	}
+	keyAt := int32(len(r.keys))
+	for _, local := range r.local {
+		number := uint32(0)
+		if local != missing {
+			var err error
+			if number, err = v.number(r.symbols, local); err != nil {
+				return err
+			}
+		}
+		r.keys = append(r.keys, number)
 	}
 	r.groups[id] = int32(len(r.heads))
-	r.heads = append(r.heads, series{n, n, int32(keyAt), int32(len(r.keys) - keyAt)})
+	r.heads = append(r.heads, series{n, n, keyAt, int32(len(r.local))})
+	return nil
 }
 
 // readSeries decodes the chunks of a series in all blocks and hands it over.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"regexp"
 	"slices"
 	"unique"
@@ -37,6 +38,27 @@ type view struct {
 	block *block
 	*files
 	global []uint32 // number + 1 of each symbol, 0 where it was not looked up yet
+	sums   []uint64 // hash of each symbol's text, 0 where it was not computed yet
+}
+
+// seed makes the hashes of symbols.
+var seed = maphash.MakeSeed()
+
+// sum is a hash of a symbol's text, the same in all blocks.
+func (v *view) sum(id uint32) (uint64, error) {
+	if uint64(id) >= uint64(len(v.sums)) {
+		return 0, fmt.Errorf("%w: symbol %d of %d", errMalformed, id, len(v.sums))
+	}
+	if h := v.sums[id]; h != 0 {
+		return h, nil
+	}
+	text, err := v.index.text(id)
+	if err != nil {
+		return 0, err
+	}
+	h := max(1, maphash.Bytes(seed, text))
+	v.sums[id] = h
+	return h, nil
 }
 
 // number is the number, among all blocks' symbols, of a symbol of this one.
@@ -150,15 +172,26 @@ func roles(x *index, sel *promquery.Selector) []role {
 	return out
 }
 
-// identity tells the series of a metric apart: two 64-bit sums over its labels.
+// identity tells the series of a metric apart: two 64-bit hashes over the hashes of its labels' names and values.
 type identity [2]uint64
 
-func (h *identity) add(name, value uint32) {
-	x := uint64(name)<<32 | uint64(value)
+func (h *identity) add(x uint64) {
 	h[0] = (h[0] ^ x) * 0x9e3779b97f4a7c15
 	h[0] ^= h[0] >> 29
 	h[1] = (h[1] + x) * 0xd6e8feb86659fd93
 	h[1] ^= h[1] >> 32
+}
+
+// addPair adds a label of a block.
+func (h *identity) addPair(v *view, name, value uint32) error {
+	for _, id := range [...]uint32{name, value} {
+		sum, err := v.sum(id)
+		if err != nil {
+			return err
+		}
+		h.add(sum)
+	}
+	return nil
 }
 
 // labelCount is the number of labels at the head of an entry's content; next is where the first begins.
