@@ -26,7 +26,7 @@ func (b *Builder) outside(n *node, cluster Symbol, set int32, r Resource, cost f
 // eachStretch calls f for every stretch of the node's life in (from, to] within which capacity and price of a resource
 // are constant; more are further instants to cut at.
 func (n *node) eachStretch(r Resource, from, to int64, more []int64, f func(from, to int64, amount, price float64)) {
-	edges := n.price[r].Edges(n.amount[r].Edges(slices.Clone(more)))
+	edges := n.priceEdges(r, n.amount[r].Edges(slices.Clone(more)))
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
 	for _, life := range n.life.Clip(from, to) {
@@ -125,7 +125,9 @@ func (b *Builder) allocatedByNode() map[*node][][NumResources]float64 {
 		}
 		for _, ref := range c.rows {
 			for r := range NumResources {
-				sums[n][ref.set][r] += b.sets[ref.set].values[Cost.Of(r)][ref.row]
+				cost := &b.sets[ref.set].values[Cost.Of(r)][ref.row]
+				*cost = max(0, *cost) // what was taken off may leave less than 0, by rounding alone
+				sums[n][ref.set][r] += *cost
 			}
 		}
 	}
@@ -135,7 +137,7 @@ func (b *Builder) allocatedByNode() map[*node][][NumResources]float64 {
 // nodeAsset is the node's asset in a set, and whether it lived in it.
 func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
 	from, to := b.borders[set], b.borders[set+1]
-	asset := n.asset()
+	asset := n.asset(to)
 	life := n.life.Clip(from, to)
 	if len(life) == 0 {
 		return asset, false
@@ -144,7 +146,7 @@ func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
 	asset.End = time.UnixMilli(life[len(life)-1].To).UTC()
 	asset.RunningSeconds = float64(life.Length()) / 1000
 	for r := range NumResources {
-		asset.PriceSource[r] = n.priceSource(r)
+		asset.PriceSource[r] = n.priceSource(r, to)
 		n.eachStretch(r, from, to, nil, func(from, to int64, amount, price float64) {
 			asset.Hours[r] += amount * hours(from, to)
 			asset.Cost[r] += amount * hours(from, to) * price / r.PerPriceUnit()

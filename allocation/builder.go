@@ -14,6 +14,8 @@ type Series struct {
 	Signal   Signal
 	Resource Resource // of requests, limits, usage, capacities and prices
 	Rank     int      // 0 is the best alternative of the input; a later one counts only where no better one has data
+	Init     bool     // of an init container: it does not start with its pod
+	Unmarked bool     // gets no staleness markers
 }
 
 // Builder integrates the signals of clusters into sets, one for each window of a query, in three phases:
@@ -40,17 +42,21 @@ type Builder struct {
 	nodes      map[nodeKey]*node
 	owners     map[ownerKey]owner
 	services   services
-	absent     map[Symbol]absence // by cluster
+	absent     map[Symbol]absence            // by cluster
+	silent     map[Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
+	loadedFrom int64                         // time of the oldest signals asked for
+	bridged    gaps                          // of containers
 
-	order     []*container // of rows: sorted once resolved
-	phase     phase
-	cells     []timeline.Cell
-	charged   []charge // scratch of integrate
-	warnings  []string
-	unmatched int      // usage series of containers that never ran
-	unpriced  []string // nodes that got default prices
-	orphans   map[outsideKey][NumResources]float64
-	again     Span // whose usage is added once more
+	order      []*container // of rows: sorted once resolved
+	phase      phase
+	cells      []timeline.Cell
+	charged    []charge // scratch of integrate
+	warnings   []string
+	unmatched  int      // usage series of containers that never ran
+	unpriced   []string // nodes that got default prices
+	discovered []string // containers known by their usage alone
+	orphans    map[outsideKey][NumResources]float64
+	again      Span // whose usage is added once more
 }
 
 type phase uint8
@@ -104,7 +110,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		pods: map[podKey]*pod{}, podNames: map[objectKey][]*pod{}, containers: map[containerKey]*container{},
 		names: map[containerName][]*container{}, namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey]*node{},
 		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]absence{},
-		orphans: map[outsideKey][NumResources]float64{},
+		orphans: map[outsideKey][NumResources]float64{}, silent: map[Symbol]timeline.Intervals{},
 	}
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", q.Resolution, scrape)
@@ -114,6 +120,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		Start: q.Window.Start.UnixMilli(), End: q.Window.End.UnixMilli(), Step: q.Resolution.Milliseconds(),
 		Lookback: timeline.Lookback, Interval: scrape.Milliseconds(),
 	}
+	b.loadedFrom = b.sampling.LoadStart()
 	b.borders = append(b.borders, b.sampling.Start)
 	for _, w := range windows {
 		b.borders = append(b.borders, w.End.UnixMilli())
@@ -180,8 +187,21 @@ func (r ranked) best() timeline.Steps {
 	return out
 }
 
+// samplingOf is how the points of a series are sampled.
+func (b *Builder) samplingOf(s *seen) timeline.Sampling {
+	if s.Unmarked {
+		return b.sampling.Unmarked()
+	}
+	return b.sampling
+}
+
 func (b *Builder) addRunning(s *seen) error {
-	b.container(s).running.add(s.Rank, b.sampling.Steps(s.p))
+	c := b.container(s)
+	c.init = c.init || s.Init
+	if s.key[5] != none {
+		c.pod.hint = s.key[5]
+	}
+	c.running.add(s.Rank, b.samplingOf(s).Steps(s.p))
 	return nil
 }
 
@@ -219,6 +239,7 @@ func (b *Builder) Settle() (again *Span, err error) {
 	switch b.phase {
 	case measuring:
 		b.holdUsage()
+		b.warnHoles()
 		if again = b.findOvercommit(); again != nil {
 			b.phase, b.again = correcting, *again
 			return again, nil
@@ -236,6 +257,9 @@ func (b *Builder) Settle() (again *Span, err error) {
 func (b *Builder) Sets() ([]*Set, error) {
 	if b.phase != settled {
 		return nil, errors.New("make sets: usage is not settled")
+	}
+	if n := len(b.discovered); n > 0 {
+		b.warn("%d containers are known by their usage alone, and taken to run where that was seen (%s)", n, some(b.discovered))
 	}
 	if b.unmatched > 0 {
 		b.warn("%d usage series belong to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?", b.unmatched)

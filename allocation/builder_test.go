@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,7 +78,16 @@ type plainContainer struct {
 	from, to      int
 	request, used [2][]float64 // by cell since from; used nil: no usage series
 	usedCells     int          // how many cells the usage series lasts; the rest is held
+	shown         int          // how usage is shown, see feedUsage
+	cut           int          // where, in cells since from
 }
+
+// How a container's usage is shown.
+const (
+	shownOnce    = iota
+	shownHoled   // by two replicas, each with a hole that the other does not have
+	shownRestart // by the series of two container ids, without a staleness marker between them
+)
 
 // plainCluster says, minute by minute, what everything is: the slow, obvious model that the builder is compared with.
 type plainCluster struct {
@@ -135,6 +145,9 @@ func randomPlain(rng *rand.Rand) *plainCluster {
 			if rng.IntN(4) == 0 {
 				x.usedCells = 1 + rng.IntN(life)
 			}
+			if x.usedCells > 40 {
+				x.shown, x.cut = rng.IntN(3), 5+rng.IntN(10)
+			}
 		}
 		c.containers = append(c.containers, x)
 	}
@@ -164,8 +177,12 @@ func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set
 		key := "c/ns/" + x.pod + "/uid-" + x.pod
 		life := x.to - x.from
 		f.add(allocation.Series{Signal: allocation.PodInfo}, key+"/"+c.nodes[x.node].name+"/10.0.0.1/ReplicaSet/rs", sampled(at(x.from), time.Minute, repeat(1, life)...))
-		f.add(allocation.Series{Signal: allocation.ContainerRunning}, key+"/main", sampled(at(x.from), time.Minute, repeat(1, life)...))
-		f.add(allocation.Series{Signal: allocation.ContainerStarted}, key+"/main", sampled(at(x.from), time.Minute, repeat(float64(at(x.from-1).Unix()), life)...))
+		f.add(allocation.Series{Signal: allocation.ContainerRunning}, key+"/main/", sampled(at(x.from), time.Minute, repeat(1, life)...))
+		starts := repeat(float64(at(x.from-1).Unix()), life)
+		if x.shown == shownRestart { // reported a minute late
+			copy(starts[x.cut+1:], repeat(float64(at(x.from+x.cut-1).Unix()), life))
+		}
+		f.add(allocation.Series{Signal: allocation.ContainerStarted}, key+"/main", sampled(at(x.from), time.Minute, starts...))
 		for r := range x.request {
 			f.add(allocation.Series{Signal: allocation.ContainerRequest, Resource: allocation.Resource(r)}, key+"/main", sampled(at(x.from), time.Minute, x.request[r]...))
 		}
@@ -191,22 +208,63 @@ func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set
 	return sets
 }
 
+// feedUsage gives the usage of all containers, those of replicas and of several ids in any order.
 func (c *plainCluster) feedUsage(f feed, at func(int) time.Time) {
 	for i := range c.containers {
 		x := &c.containers[i]
 		if x.used[0] == nil {
 			continue
 		}
-		counter := make([]float64, x.usedCells)
-		sum := 0.0
-		for k := range counter {
-			sum += x.used[0][k] * 60
-			counter[k] = sum
+		key := "c/ns/" + x.pod + "/uid-" + x.pod + "/main//"
+		give := func(id string, from, to int, hole func(int) bool) {
+			counter, level, sum := []float64{}, []float64{}, 0.0
+			for k := from; k < to; k++ {
+				sum += x.used[0][k] * 60
+				v, m := sum, x.used[1][k]
+				if hole(k) {
+					v, m = math.NaN(), math.NaN()
+				}
+				counter, level = append(counter, v), append(level, m)
+			}
+			cpu, ram := sampled(at(x.from+from), time.Minute, counter...), sampled(at(x.from+from), time.Minute, level...)
+			if x.shown == shownRestart && to < x.usedCells {
+				cpu, ram = unmarked(cpu), unmarked(ram)
+			}
+			f.add(allocation.Series{Signal: allocation.ContainerUse, Resource: allocation.CPU}, key+id, cpu)
+			f.add(allocation.Series{Signal: allocation.ContainerLevel, Resource: allocation.RAM}, key+id, ram)
 		}
-		key := "c/ns/" + x.pod + "/uid-" + x.pod + "/main/cgroup"
-		f.add(allocation.Series{Signal: allocation.ContainerUse, Resource: allocation.CPU}, key, sampled(at(x.from), time.Minute, counter...))
-		f.add(allocation.Series{Signal: allocation.ContainerLevel, Resource: allocation.RAM}, key, sampled(at(x.from), time.Minute, x.used[1][:x.usedCells]...))
+		nowhere := func(int) bool { return false }
+		parts := []func(){func() { give("a", 0, x.usedCells, nowhere) }}
+		switch x.shown {
+		case shownHoled:
+			parts = []func(){
+				func() { give("a", 0, x.usedCells, func(k int) bool { return k >= x.cut && k < x.cut+9 }) },
+				func() { give("b", 0, x.usedCells, func(k int) bool { return k >= x.cut+12 && k < x.cut+20 }) },
+			}
+		case shownRestart:
+			parts = []func(){
+				func() { give("a", 0, x.cut, nowhere) },
+				func() { give("b", x.cut, x.usedCells, nowhere) },
+			}
+		}
+		if i%2 == 1 {
+			slices.Reverse(parts)
+		}
+		for _, part := range parts {
+			part()
+		}
 	}
+}
+
+// unmarked is p without the staleness marker at its end.
+func unmarked(p *timeline.Points) *timeline.Points {
+	out := &timeline.Points{}
+	for at, v := range p.All() {
+		if !timeline.IsStale(v) {
+			out.Append(at, v)
+		}
+	}
+	return out
 }
 
 // costs computes every container's cost minute by minute, by the words of SEMANTICS §3 to §5.

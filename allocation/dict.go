@@ -25,29 +25,37 @@ type Dict struct {
 
 // table interns slices of T by their bytes.
 type table[T any] struct {
-	rows [][]T
-	ids  map[string]ID
+	rows   [][]T
+	ids    map[string]ID
+	encode func(key []byte, x T) []byte
+	key    []byte // scratch
+}
+
+func newTable[T any](encode func([]byte, T) []byte) table[T] {
+	return table[T]{rows: make([][]T, 1), ids: map[string]ID{"": 0}, encode: encode}
 }
 
 // NewDict returns an empty Dict.
 func NewDict() *Dict {
 	return &Dict{
 		strs: []string{""}, strID: map[string]ID{"": 0},
-		lists: table[ID]{rows: make([][]ID, 1), ids: map[string]ID{"": 0}},
-		pairs: table[Pair]{rows: make([][]Pair, 1), ids: map[string]ID{"": 0}},
+		lists: newTable(func(key []byte, id ID) []byte { return binary.LittleEndian.AppendUint32(key, uint32(id)) }),
+		pairs: newTable(func(key []byte, p Pair) []byte {
+			return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(key, uint32(p.Key)), uint32(p.Value))
+		}),
 	}
 }
 
 // intern returns the id of row, keeping a copy where it is new. The row's bytes are its key.
 func (t *table[T]) intern(row []T) ID {
-	key, err := binary.Append(nil, binary.LittleEndian, row)
-	if err != nil {
-		panic("BUG: interned row of no fixed size: " + err.Error())
+	t.key = t.key[:0]
+	for _, x := range row {
+		t.key = t.encode(t.key, x)
 	}
-	id, ok := t.ids[string(key)]
+	id, ok := t.ids[string(t.key)]
 	if !ok {
 		id = ID(len(t.rows))
-		t.rows, t.ids[string(key)] = append(t.rows, slices.Clone(row)), id
+		t.rows, t.ids[string(t.key)] = append(t.rows, slices.Clone(row)), id
 	}
 	return id
 }
@@ -83,6 +91,35 @@ func (d *Dict) AddMap(m map[string]string) ID {
 	pairs := make([]Pair, 0, len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		pairs = append(pairs, Pair{d.Add(k), d.Add(m[k])})
+	}
+	return d.pairs.intern(pairs)
+}
+
+// Overlay is the union of two maps; where both have a key, over's value wins.
+func (d *Dict) Overlay(under, over ID) ID {
+	a, b := d.pairs.rows[under], d.pairs.rows[over]
+	if len(a) == 0 || under == over {
+		return over
+	}
+	out := make([]Pair, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch c := strings.Compare(d.strs[a[0].Key], d.strs[b[0].Key]); {
+		case c < 0:
+			out, a = append(out, a[0]), a[1:]
+		case c > 0:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out, a, b = append(out, b[0]), a[1:], b[1:]
+		}
+	}
+	return d.pairs.intern(append(append(out, a...), b...))
+}
+
+// addTail interns a map given as names and values in turn, sorted by name.
+func (d *Dict) addTail(tail []Symbol) ID {
+	pairs := make([]Pair, 0, len(tail)/2)
+	for i := 0; i+1 < len(tail); i += 2 {
+		pairs = append(pairs, Pair{d.Add(tail[i].Value()), d.Add(tail[i+1].Value())})
 	}
 	return d.pairs.intern(pairs)
 }

@@ -10,4 +10,6 @@ var (
 	ErrUpstream = errors.New("upstream failure")
 	// ErrBusy says that as many computations run and wait as are allowed: the same request may succeed later.
 	ErrBusy = errors.New("too many computations")
+	// ErrTooMuch says that a computation would take more than it may: less has to be asked for, or more allowed.
+	ErrTooMuch = errors.New("too much")
 )

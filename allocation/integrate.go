@@ -7,14 +7,6 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// fragment is a stretch of a container's time that the usage of one series covers.
-type fragment struct {
-	from, to int64
-	rate     float64 // amount used per second at its end
-	series   Symbol
-	counter  float64 // value of the counter at to
-}
-
 // charge is usage over part of a segment, in amount × seconds.
 type charge struct {
 	from, to int64
@@ -36,54 +28,135 @@ func (b *Builder) addUsage(s *seen) error {
 			b.measure(c, s)
 		}
 	}
-	if !ran && b.phase == measuring && s.p.Last() > b.sampling.Start {
+	switch {
+	case ran || b.phase != measuring || s.p.Last() <= b.sampling.Start:
+	case len(candidates) == 0 && s.Signal == ContainerLevel:
+		b.measure(b.discover(s), s)
+	default:
 		b.unmatched++
 	}
 	return nil
 }
 
-// measure integrates a usage series against one container, over the time that no other series has covered yet: replicas
-// that scrape the same target count once, and series of successive container ids follow each other.
+// runningByLevel is the rank of the running signal that is the presence of a container's usage.
+const runningByLevel = 1
+
+// discover makes a container of which nothing but its usage is known, such as an ephemeral one: it runs where that is seen.
+func (b *Builder) discover(s *seen) *container {
+	key := containerKey{s.pod(), s.key[4]}
+	if pods := b.podNames[key.objectKey]; key.uid == none && len(pods) > 0 {
+		key.podKey = pods[len(pods)-1].podKey
+	}
+	c := &container{containerKey: key, pod: b.podOf(key.podKey), init: true}
+	if !c.pod.node.known && s.key[5] != none {
+		c.pod.node.set(s.key[5], 0)
+	}
+	c.running.add(runningByLevel, presence(b.samplingOf(s).Steps(s.p)))
+	c.pod.containers = append(c.pod.containers, c)
+	b.containers[key] = c
+	b.resolveContainer(c)
+	c.forget()
+	b.order = append(b.order, c)
+	name := containerName{c.objectKey, c.container}
+	b.names[name] = append(b.names[name], c)
+	b.discovered = append(b.discovered, c.name.Value()+"/"+c.container.Value())
+	return c
+}
+
+// measure integrates a usage series against one container. What another series has covered is left alone (replicas that
+// scrape the same target count once), except where nothing was seen but a value held or spread: that yields.
 func (b *Builder) measure(c *container, s *seen) {
 	if len(c.segments) == 0 {
 		return
 	}
-	r := s.Resource
 	if s.Signal == ContainerUse {
-		b.cells = b.sampling.Counter(b.cells[:0], s.p)
+		b.cells = b.samplingOf(s).Counter(b.cells[:0], s.p)
 	} else {
-		b.cells = b.sampling.Gauge(b.cells[:0], s.p)
+		b.cells = b.samplingOf(s).Gauge(b.cells[:0], s.p)
 	}
-	frags := &c.fragments[r]
-	if b.phase == correcting {
-		frags = &c.again[r]
+	covered := b.coverage(c, s.Resource)
+	cells := b.begin(c, *covered, s, b.cells)
+	tail := len(cells)
+	if s.p.Sampled() {
+		tail = b.heldTail(cells)
 	}
-	cells := b.begin(c, *frags, s, b.cells)
-	if len(cells) == 0 {
-		return
+	for i := 0; i < len(cells); {
+		n, soft := 1, i >= tail || cells[i].Held
+		for !soft && i+n < tail && cells[i+n].From == cells[i+n-1].To && !cells[i+n].Held {
+			n++
+		}
+		b.cover(c, covered, s, cells[i:i+n], soft)
+		i += n
 	}
-	last := cells[len(cells)-1]
-	whole := fragment{from: cells[0].From, to: last.To, series: s.key[5]}
-	if last.To > last.From {
-		whole.rate = last.Amount * 1000 / float64(last.To-last.From)
+	if v, ok := s.p.LastUsable(); ok && len(cells) > 0 {
+		b.markEnd(covered, s.key[6], cells[len(cells)-1].To, v)
 	}
-	if v, ok := s.p.LastUsable(); ok {
-		whole.counter = v
-	}
-	for _, free := range uncovered(*frags, whole.from, whole.to) {
-		b.integrate(c, r, cells, free.From, free.To)
-		part := whole
-		part.from, part.to = free.From, free.To
-		*frags = append(*frags, part)
-	}
-	slices.SortFunc(*frags, func(x, y fragment) int { return int(min(1, max(-1, x.from-y.from))) })
 }
 
-// begin gives the first cell its beginning. A counter's first cell goes on from an earlier stretch of the same series;
-// else, where the container's start is known and the series was not there before, it began at 0 at that start; else its
-// amount is not known to belong to the window and is left out. A gauge's first cell reaches back to the start of the
-// container's run where that is less than a lookback away.
-func (b *Builder) begin(c *container, frags []fragment, s *seen, cells []timeline.Cell) []timeline.Cell {
+// coverage is what usage series cover of a container's time in this phase.
+func (b *Builder) coverage(c *container, r Resource) *coverage {
+	if b.phase != correcting {
+		return &c.covered[r]
+	}
+	if c.again == nil {
+		c.again = &[NumResources]coverage{}
+	}
+	return &c.again[r]
+}
+
+// heldTail is the index of the first of the last cells that a server may have made up by its lookback: the same rate up to
+// the end of the series, for no longer than a lookback.
+func (b *Builder) heldTail(cells []timeline.Cell) int {
+	n := len(cells)
+	if n == 0 {
+		return 0
+	}
+	rate := func(c timeline.Cell) float64 { return c.Amount / float64(c.To-c.From) }
+	last := cells[n-1]
+	i := n - 1
+	for ; i > 0; i-- {
+		if c := cells[i]; last.To-c.From > b.sampling.Lookback || rate(c) != rate(last) {
+			break
+		}
+	}
+	return i + 1
+}
+
+// cover charges cells that follow each other, as far as they are not covered yet.
+func (b *Builder) cover(c *container, covered *coverage, s *seen, cells []timeline.Cell, soft bool) {
+	first, last := cells[0], cells[len(cells)-1]
+	f := fragment{from: first.From, to: last.To, series: s.key[6], soft: soft}
+	if f.from >= f.to {
+		return
+	}
+	f.rate = last.Amount * 1000 / float64(last.To-last.From)
+	if !soft {
+		for _, x := range covered.yield(f.from, f.to) {
+			held := timeline.Cell{From: x.from, To: x.to, Amount: x.rate * float64(x.to-x.from) / 1000}
+			b.integrate(c, s.Resource, []timeline.Cell{held}, x.from, x.to, -1)
+		}
+	}
+	for _, free := range covered.uncovered(f.from, f.to) {
+		b.integrate(c, s.Resource, cells, free.From, free.To, 1)
+		part := f
+		part.from, part.to = free.From, free.To
+		covered.add(part)
+	}
+}
+
+// markEnd notes a counter's value at the end of its series, so that a later stretch of it goes on from there.
+func (b *Builder) markEnd(covered *coverage, series Symbol, end int64, value float64) {
+	for i := range *covered {
+		if f := &(*covered)[i]; f.series == series && f.to <= end {
+			f.counter = value
+		}
+	}
+}
+
+// begin gives the first cell its beginning, or leaves it out. A gauge's reaches back to the start of the container's run
+// where that is less than a lookback away. A counter's goes on from an earlier stretch of the same series; else it began
+// at 0 when the container did, if that is known and the series was not there before.
+func (b *Builder) begin(c *container, covered coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
 	if len(cells) == 0 {
 		return cells
 	}
@@ -91,72 +164,71 @@ func (b *Builder) begin(c *container, frags []fragment, s *seen, cells []timelin
 	run, running := c.runs.Find(first.To)
 	if s.Signal == ContainerLevel {
 		if running && run.From < first.From && first.From-run.From <= timeline.Lookback {
-			width := first.To - first.From
-			first.Amount *= float64(first.To-run.From) / float64(width)
-			first.From = run.From
+			rate := first.Amount / float64(first.To-first.From)
+			lead := timeline.Cell{From: run.From, To: first.From, Amount: rate * float64(first.From-run.From), Held: true}
+			b.cells = slices.Insert(cells, 0, lead)
+			return b.cells
 		}
 		return cells
 	}
-	for i := len(frags) - 1; i >= 0; i-- {
-		if f := &frags[i]; f.series == s.key[5] && f.to < first.To {
-			if first.Amount >= f.counter {
-				first.Amount -= f.counter
-			}
-			first.From = f.to
-			return cells
+	for i := len(covered) - 1; i >= 0; i-- {
+		f := &covered[i]
+		if f.series != s.key[6] || f.from > first.To || f.soft && first.To <= f.to {
+			continue
 		}
+		if first.To <= f.to {
+			return cells[1:] // an earlier stretch reaches into this one: what came before is charged
+		}
+		if first.Amount >= f.counter {
+			first.Amount -= f.counter
+		}
+		first.From, first.Held = f.to, first.To-f.to > b.sampling.Lookback
+		return cells
 	}
-	started, known := c.started.At(first.To)
-	if !known && c.pod.started.known {
-		started, known = c.pod.started.value, true
-	}
-	from := int64(started * 1000)
-	if running && run.From > b.sampling.Start && from < run.From+b.sampling.Cell() {
-		// The run begins where the grid, or the start time, says: what was used belongs into it.
-		from = run.From
-	}
+	from, known := c.startBefore(s.p.First())
 	if !known || from >= first.To || s.p.First() <= b.loadStart()+b.sampling.Lookback {
 		return cells[1:]
 	}
-	first.From = from
+	if cell := b.sampling.Cell(); running && run.From > b.sampling.Start && max(from-run.From, run.From-from) <= cell {
+		// The run begins where the grid, or the start time, says: what was used belongs into it.
+		from = run.From
+	}
+	if f := covered.before(first.To - 1); f != nil && !f.soft {
+		from = max(from, f.to) // the container before this one ended only now
+	}
+	first.From, first.Held = from, first.To-from > max(b.sampling.Lookback, b.sampling.Cell())
 	return cells
 }
 
-// uncovered are the parts of (from, to] that no fragment covers; fragments are sorted.
-func uncovered(frags []fragment, from, to int64) timeline.Intervals {
-	var out timeline.Intervals
-	for _, f := range frags {
-		if f.to <= from {
-			continue
+// startBefore is the last known start of the container at or before t, whenever it was reported: cAdvisor may see a
+// restart before kube-state-metrics says when it was.
+func (c *container) startBefore(t int64) (at int64, known bool) {
+	for _, x := range c.started {
+		if v := int64(x.V * 1000); v <= t && v > at {
+			at, known = v, true
 		}
-		if f.from >= to {
-			break
-		}
-		if f.from > from {
-			out = append(out, timeline.Interval{From: from, To: f.from})
-		}
-		from = max(from, f.to)
 	}
-	if from < to {
-		out = append(out, timeline.Interval{From: from, To: to})
+	if !known && c.pod.started.known {
+		return int64(c.pod.started.value * 1000), true
 	}
-	return out
+	return at, known
 }
 
-// integrate charges the cells, which follow each other without gaps, over (lo, hi] to the container's segments.
-func (b *Builder) integrate(c *container, r Resource, cells []timeline.Cell, lo, hi int64) {
+// integrate charges the cells, which follow each other, over (lo, hi] to the container's segments; with a sign of -1 it
+// takes back what it charged.
+func (b *Builder) integrate(c *container, r Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
 	segs := c.segments
 	i := sort.Search(len(segs), func(i int) bool { return segs[i].to > lo })
 	j := sort.Search(len(cells), func(j int) bool { return cells[j].To > lo })
 	for ; i < len(segs) && segs[i].from < hi; i++ {
 		seg := &segs[i]
-		for j > 0 && cells[j-1].To > seg.from {
+		from, to := max(seg.from, lo), min(seg.to, hi)
+		for j > 0 && cells[j-1].To > from {
 			j--
 		}
-		for j < len(cells) && cells[j].To <= seg.from {
+		for j < len(cells) && cells[j].To <= from {
 			j++
 		}
-		from, to := max(seg.from, lo), min(seg.to, hi)
 		charges := b.charged[:0]
 		for ; j < len(cells) && cells[j].From < to; j++ {
 			cell := &cells[j]
@@ -168,16 +240,15 @@ func (b *Builder) integrate(c *container, r Resource, cells []timeline.Cell, lo,
 			charges = append(charges, x)
 		}
 		b.charged = charges
-		b.charge(c, seg, r, charges, true)
+		b.charge(c, seg, r, charges, sign)
 	}
 }
 
-// charge adds usage within one segment to its row: max(request, usage) over each charge, and its cost. measured says that
-// the usage was seen, not held.
-func (b *Builder) charge(c *container, seg *segment, r Resource, charges []charge, measured bool) {
+// charge adds usage within one segment to its row: max(request, usage) over each charge, and its cost, times sign.
+func (b *Builder) charge(c *container, seg *segment, r Resource, charges []charge, sign float64) {
 	n := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
 	if b.phase == correcting {
-		b.correct(n, seg, r, charges)
+		b.correct(n, seg, r, charges, sign)
 		return
 	}
 	var load *load
@@ -193,7 +264,7 @@ func (b *Builder) charge(c *container, seg *segment, r Resource, charges []charg
 		if x.amount > base {
 			allocated += x.amount
 			if load != nil {
-				load.burst(x.from, x.to, x.amount-base)
+				load.burst(x.from, x.to, sign*(x.amount-base))
 			}
 		} else {
 			allocated += base
@@ -202,16 +273,17 @@ func (b *Builder) charge(c *container, seg *segment, r Resource, charges []charg
 			most = x.amount / dt
 		}
 	}
-	s, row := b.sets[seg.ref.set], seg.ref.row
+	values, row := &b.sets[seg.ref.set].values, seg.ref.row
+	add := func(column Column, v float64) { values[column][row] = max(0, values[column][row]+sign*v) } // below 0 by rounding alone
 	cost := allocated / 3600 * seg.price[r] / r.PerPriceUnit()
-	s.values[Hours.Of(r)][row] += allocated / 3600
-	s.values[UsageHours.Of(r)][row] += used / 3600
-	s.values[Cost.Of(r)][row] += cost
-	if measured {
-		s.values[UsageMax.Of(r)][row] = max(s.values[UsageMax.Of(r)][row], most*1000)
+	add(Hours.Of(r), allocated/3600)
+	add(UsageHours.Of(r), used/3600)
+	add(Cost.Of(r), cost)
+	if sign > 0 {
+		values[UsageMax.Of(r)][row] = max(values[UsageMax.Of(r)][row], most*1000)
 	}
 	if !seg.inside[r] && cost != 0 {
-		b.outside(n, c.cluster, seg.ref.set, r, cost)
+		b.outside(n, c.cluster, seg.ref.set, r, sign*cost)
 	}
 }
 
@@ -220,14 +292,12 @@ func (b *Builder) charge(c *container, seg *segment, r Resource, charges []charg
 func (b *Builder) holdUsage() {
 	for _, c := range b.order {
 		for r := range NumResources {
-			frags := c.fragments[r]
 			for i := range c.segments {
 				seg := &c.segments[i]
-				for _, free := range uncovered(frags, seg.from, seg.to) {
-					rate := c.heldRate(frags, free.From)
-					amount := rate * float64(free.To-free.From) / 1000
+				for _, free := range c.covered[r].uncovered(seg.from, seg.to) {
+					amount := c.heldRate(r, free.From) * float64(free.To-free.From) / 1000
 					b.charged = append(b.charged[:0], charge{free.From, free.To, amount})
-					b.charge(c, seg, r, b.charged, false)
+					b.charge(c, seg, r, b.charged, 1)
 				}
 			}
 		}
@@ -235,14 +305,10 @@ func (b *Builder) holdUsage() {
 }
 
 // heldRate is the usage last known before t within the same run, per second.
-func (c *container) heldRate(frags []fragment, t int64) float64 {
-	i := sort.Search(len(frags), func(i int) bool { return frags[i].to > t })
-	if i == 0 {
-		return 0
-	}
+func (c *container) heldRate(r Resource, t int64) float64 {
 	run, ok := c.runs.Find(t + 1)
-	if !ok || frags[i-1].to <= run.From {
-		return 0
+	if f := c.covered[r].before(t); ok && f != nil && f.to > run.From {
+		return f.rate
 	}
-	return frags[i-1].rate
+	return 0
 }

@@ -206,9 +206,9 @@ func (d *Dict) intersect(a, b ID) ID {
 
 // clone is a Dict with all that d holds, under the same ids; adding to it leaves d alone.
 func (d *Dict) clone() *Dict {
-	return &Dict{
-		strs: slices.Clone(d.strs), strID: maps.Clone(d.strID),
-		lists: table[ID]{rows: slices.Clone(d.lists.rows), ids: maps.Clone(d.lists.ids)},
-		pairs: table[Pair]{rows: slices.Clone(d.pairs.rows), ids: maps.Clone(d.pairs.ids)},
-	}
+	out := NewDict()
+	out.strs, out.strID = slices.Clone(d.strs), maps.Clone(d.strID)
+	out.lists.rows, out.lists.ids = slices.Clone(d.lists.rows), maps.Clone(d.lists.ids)
+	out.pairs.rows, out.pairs.ids = slices.Clone(d.pairs.rows), maps.Clone(d.pairs.ids)
+	return out
 }

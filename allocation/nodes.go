@@ -16,7 +16,7 @@ type node struct {
 	priceLabels latest[nodePriceLabels]
 	labels      latest[map[string]string]
 	created     timeline.Steps
-	spot        latest[bool]
+	spot        timeline.Steps
 	capacity    [NumResources]ranked
 	priced      [NumResources]ranked
 
@@ -24,7 +24,7 @@ type node struct {
 	bridged timeline.Intervals           // parts of life in which it was not seen
 	amount  [NumResources]timeline.Steps // capacity, alternatives resolved
 	price   [NumResources]timeline.Steps // per price unit and hour, alternatives resolved; rate where it is empty
-	rate    NodeRates
+	rates   [2]NodeRates                 // on demand, spot
 	load    [NumResources]*load
 	outside [][NumResources]float64 // a set: cost allocated outside of life
 	over    [][NumResources]float64 // a set: cost taken off because the node was overcommitted
@@ -70,15 +70,19 @@ func (b *Builder) addNodeCapacity(s *seen) error {
 
 func (b *Builder) addNodePrice(s *seen) error {
 	n := b.nodeOf(s)
-	n.priced[s.Resource].add(s.Rank, b.sampling.Steps(s.p))
+	steps := b.sampling.Steps(s.p)
+	if kept := steps.NotNegative(); len(kept) < len(steps) {
+		b.warn("node %s: negative prices of %s are left out: mend what exports them", n.name.Value(), s.Resource)
+		steps = kept
+	}
+	n.priced[s.Resource].add(s.Rank, steps)
 	n.priceLabels.set(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, s.p.Last())
 	return nil
 }
 
 func (b *Builder) addNodeSpot(s *seen) error {
-	if v, ok := s.p.LastUsable(); ok {
-		b.nodeOf(s).spot.set(v != 0, s.p.Last())
-	}
+	n := b.nodeOf(s)
+	n.spot = timeline.Max(n.spot, b.sampling.Steps(s.p))
 	return nil
 }
 
@@ -105,10 +109,10 @@ var (
 	}
 )
 
-// isSpot says whether the node can be taken away: its metric, else the labels of the providers.
-func (n *node) isSpot() bool {
-	if n.spot.known {
-		return n.spot.value
+// isSpot says whether the node can be taken away at t: its metric, else the labels of the providers.
+func (n *node) isSpot(t int64) bool {
+	if len(n.spot) > 0 {
+		return n.spot.Held(t) != 0
 	}
 	for name, value := range spotLabels {
 		if n.labels.value[name] == value {
@@ -118,8 +122,8 @@ func (n *node) isSpot() bool {
 	return false
 }
 
-// asset is what is known of the node, without amounts.
-func (n *node) asset() Node {
+// asset is what is known of the node at t, without amounts.
+func (n *node) asset(t int64) Node {
 	from := n.priceLabels.value
 	return Node{
 		Cluster: n.cluster.Value(), Name: n.name.Value(),
@@ -128,7 +132,7 @@ func (n *node) asset() Node {
 		Region:       cmp.Or(n.label(regionLabels...), from.region),
 		Zone:         n.label(zoneLabels...), Pool: n.label(poolLabels...),
 		Arch: cmp.Or(n.label(archLabels...), from.arch),
-		Spot: n.isSpot(), Labels: n.labels.value,
+		Spot: n.isSpot(t), Labels: n.labels.value,
 	}
 }
 
@@ -153,6 +157,7 @@ func provider(providerID string) string {
 
 // resolveNodes finds when each node lived, what it had and what that cost.
 func (b *Builder) resolveNodes() {
+	sights := b.nodeSights()
 	for _, n := range b.sortedNodes() {
 		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
 		b.dict.Add(n.name.Value())
@@ -163,6 +168,7 @@ func (b *Builder) resolveNodes() {
 		if len(seen) == 0 {
 			seen = presence(n.amount[CPU])
 		}
+		seen = timeline.Overlay(seen, sights[n.nodeKey])
 		runs, bridged := b.sampling.Runs(&timeline.Presence{Seen: seen, Started: n.created}, b.absent[n.cluster].nodes)
 		n.life, n.bridged = runs.Clip(b.sampling.Start, b.sampling.End), bridged
 		b.rateNode(n)
@@ -182,18 +188,31 @@ func presence(s timeline.Steps) timeline.Steps {
 	return out
 }
 
-// rateNode takes the sheet's price for resources that no metric prices. The warning names only nodes that the sheet knows
+// rateNode takes the sheet's prices for resources that no metric prices. The warning names only nodes that the sheet knows
 // nothing of, so that a default is never a silent one.
 func (b *Builder) rateNode(n *node) {
-	a := n.asset()
-	n.rate = b.rates.Node(NodeAttributes{
-		Cluster: a.Cluster, Name: a.Name, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
-		InstanceType: a.InstanceType, Labels: a.Labels, Spot: a.Spot,
-	})
-	unpriced := len(n.price[CPU]) == 0 || len(n.price[RAM]) == 0
-	if unpriced && n.rate.Default && len(n.life) > 0 {
+	a := n.asset(b.sampling.End)
+	for i, spot := range [...]bool{false, true} {
+		n.rates[i] = b.rates.Node(NodeAttributes{
+			Cluster: a.Cluster, Name: a.Name, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
+			InstanceType: a.InstanceType, Labels: a.Labels, Spot: spot,
+		})
+	}
+	unpriced := false
+	for r := range NumResources {
+		unpriced = unpriced || len(n.price[r]) == 0 && len(n.amount[r]) > 0
+	}
+	if unpriced && n.rateAt(b.sampling.End).Default && len(n.life) > 0 {
 		b.unpriced = append(b.unpriced, a.Name)
 	}
+}
+
+// rateAt is the sheet's rates at t: a node may become spot, or cease to be.
+func (n *node) rateAt(t int64) *NodeRates {
+	if n.isSpot(t) {
+		return &n.rates[1]
+	}
+	return &n.rates[0]
 }
 
 // priceAt is the price of a resource at t per price unit and hour. The nearest known price holds where there is none.
@@ -201,15 +220,23 @@ func (n *node) priceAt(r Resource, t int64) float64 {
 	if len(n.price[r]) > 0 {
 		return n.price[r].Held(t)
 	}
-	return n.rate.Price[r]
+	return n.rateAt(t).Price[r]
 }
 
-// priceSource names where the price of a resource comes from.
-func (n *node) priceSource(r Resource) string {
+// priceEdges appends the instants at which the price of a resource changes.
+func (n *node) priceEdges(r Resource, dst []int64) []int64 {
+	if len(n.price[r]) > 0 {
+		return n.price[r].Edges(dst)
+	}
+	return n.spot.Edges(dst)
+}
+
+// priceSource names where the price of a resource comes from at t.
+func (n *node) priceSource(r Resource, t int64) string {
 	if len(n.price[r]) > 0 {
 		return "node_" + r.String() + "_hourly_cost"
 	}
-	return n.rate.Source
+	return n.rateAt(t).Source
 }
 
 // sortedNodes are the nodes by cluster and name.

@@ -1,7 +1,6 @@
 package allocation
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -28,6 +27,7 @@ type owner struct{ kind, name string }
 type pod struct {
 	podKey
 	node        latest[Symbol]
+	hint        Symbol // the node by the kubelet that saw it; none where that is not known
 	address     latest[Symbol]
 	createdBy   latest[owner]
 	owner       latest[owner]
@@ -36,8 +36,9 @@ type pod struct {
 	active      timeline.Steps  // not 0 while the pod's phase is Running
 	started     latest[float64] // Unix seconds
 	completed   latest[float64]
-	labels      latest[map[string]string]
-	annotations latest[map[string]string]
+	deleted     latest[float64] // when its grace period is over
+	labels      latest[ID]      // a map of the builder's Dict
+	annotations latest[ID]
 	containers  []*container
 }
 
@@ -45,24 +46,26 @@ type pod struct {
 type container struct {
 	containerKey
 	pod     *pod
+	init    bool
 	running ranked
 	started timeline.Steps
 	ends    []int64
 	request [NumResources]ranked
 	limit   [NumResources]ranked
 
-	runs      timeline.Intervals
-	segments  []segment
-	fragments [NumResources][]fragment
-	again     [NumResources][]fragment // covered once more, while overcommitment is taken off
-	rows      []rowRef                 // of the sets it runs in
+	runs     timeline.Intervals
+	segments []segment
+	covered  [NumResources]coverage
+	again    *[NumResources]coverage // covered once more, while overcommitment is taken off
+	rows     []rowRef                // of the sets it runs in
 }
 
 // rowRef is a row of a set.
 type rowRef struct{ set, row int32 }
 
+// namespace holds maps of the builder's Dict.
 type namespace struct {
-	labels, annotations latest[map[string]string]
+	labels, annotations latest[ID]
 }
 
 // runningByInfo is the rank of the running signal that is kube_pod_container_info: it counts while the pod's phase is
@@ -84,7 +87,7 @@ func (b *Builder) container(s *seen) *container {
 func (b *Builder) podOf(key podKey) *pod {
 	p, ok := b.pods[key]
 	if !ok {
-		p = &pod{podKey: key}
+		p = &pod{podKey: key, hint: none}
 		b.pods[key] = p
 		b.podNames[key.objectKey] = append(b.podNames[key.objectKey], p)
 	}
@@ -134,6 +137,13 @@ func (b *Builder) addPodCompleted(s *seen) error {
 	return nil
 }
 
+func (b *Builder) addPodDeleted(s *seen) error {
+	if v, ok := s.p.LastUsable(); ok {
+		b.podOf(s.pod()).deleted.set(v, s.p.Last())
+	}
+	return nil
+}
+
 func (b *Builder) addPodOwner(s *seen) error {
 	p := b.podOf(s.pod())
 	controls := s.key[6].Value() == "true"
@@ -155,12 +165,12 @@ func (s *seen) tailMap() map[string]string {
 }
 
 func (b *Builder) addPodLabels(s *seen) error {
-	b.podOf(s.pod()).labels.set(s.tailMap(), s.p.Last())
+	b.podOf(s.pod()).labels.set(b.dict.addTail(s.tail), s.p.Last())
 	return nil
 }
 
 func (b *Builder) addPodAnnotations(s *seen) error {
-	b.podOf(s.pod()).annotations.set(s.tailMap(), s.p.Last())
+	b.podOf(s.pod()).annotations.set(b.dict.addTail(s.tail), s.p.Last())
 	return nil
 }
 
@@ -175,12 +185,12 @@ func (b *Builder) namespaceOf(s *seen) *namespace {
 }
 
 func (b *Builder) addNamespaceLabels(s *seen) error {
-	b.namespaceOf(s).labels.set(s.tailMap(), s.p.Last())
+	b.namespaceOf(s).labels.set(b.dict.addTail(s.tail), s.p.Last())
 	return nil
 }
 
 func (b *Builder) addNamespaceAnnotations(s *seen) error {
-	b.namespaceOf(s).annotations.set(s.tailMap(), s.p.Last())
+	b.namespaceOf(s).annotations.set(b.dict.addTail(s.tail), s.p.Last())
 	return nil
 }
 
@@ -204,15 +214,6 @@ func (b *Builder) controller(p *pod) owner {
 		return up
 	}
 	return o
-}
-
-// overlay is the union of maps, later ones overwriting.
-func overlay(layers ...map[string]string) map[string]string {
-	out := map[string]string{}
-	for _, layer := range layers {
-		maps.Copy(out, layer)
-	}
-	return out
 }
 
 // services joins the four ways by which a pod is known to be behind a service.

@@ -105,7 +105,7 @@ func (n *node) capacityCells(r Resource, l *load) []float64 {
 }
 
 // correct takes off a row's cost what its container was allocated beyond its node's capacity.
-func (b *Builder) correct(n *node, seg *segment, r Resource, charges []charge) {
+func (b *Builder) correct(n *node, seg *segment, r Resource, charges []charge, sign float64) {
 	if n == nil || !seg.inside[r] || !n.load[r].scaled {
 		return
 	}
@@ -117,9 +117,8 @@ func (b *Builder) correct(n *node, seg *segment, r Resource, charges []charge) {
 			off += share * (base*(1-l.requests[cell]) + burst*(1-l.bursts[cell]*l.requests[cell]))
 		})
 	}
-	cost := off / 3600 * seg.price[r] / r.PerPriceUnit()
-	charged := &b.sets[seg.ref.set].values[Cost.Of(r)][seg.ref.row]
-	*charged = max(0, *charged-cost) // below 0 by rounding alone
+	cost := sign * off / 3600 * seg.price[r] / r.PerPriceUnit()
+	b.sets[seg.ref.set].values[Cost.Of(r)][seg.ref.row] -= cost
 	n.over[seg.ref.set][r] += cost
 }
 

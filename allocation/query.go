@@ -16,6 +16,9 @@ type Query struct {
 	Step time.Duration
 	// Resolution is the distance of the grid that signals are sampled on; 0 uses every raw sample (exact mode).
 	Resolution time.Duration
+	// ExactBelow makes a Resolution below the scrape interval exact mode. Without it, it is raised to that interval, with a
+	// warning.
+	ExactBelow bool
 }
 
 // Windows are the windows of the query's sets, oldest first. A step below zero, or one that makes more than MaxSets

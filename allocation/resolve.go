@@ -3,7 +3,6 @@ package allocation
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -27,9 +26,13 @@ func (b *Builder) Resolve() error {
 		return errors.New("resolve: out of order")
 	}
 	b.adopt()
+	for _, p := range b.pods {
+		if !p.node.known && p.hint != none {
+			p.node.set(p.hint, 0)
+		}
+	}
 	b.findAbsence()
 	b.resolveNodes()
-	b.warnOutages()
 	b.order = make([]*container, 0, len(b.containers))
 	for _, c := range b.containers {
 		b.order = append(b.order, c)
@@ -37,14 +40,25 @@ func (b *Builder) Resolve() error {
 	slices.SortFunc(b.order, compareContainers)
 	for _, c := range b.order {
 		b.resolveContainer(c)
+		c.forget()
 		name := containerName{c.objectKey, c.container}
 		b.names[name] = append(b.names[name], c)
 	}
+	b.warnGaps()
 	if n := len(b.unpriced); n > 0 {
 		b.warn("%d nodes have no price: no node_*_hourly_cost series and no rule of the price sheet; default prices were used (%s). Give prices with --pricing.file", n, some(b.unpriced))
 	}
 	b.phase = measuring
 	return nil
+}
+
+// forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
+func (c *container) forget() {
+	c.running, c.ends = nil, nil
+	for r := range NumResources {
+		c.request[r], c.limit[r] = nil, nil
+	}
+	c.segments = slices.Clip(c.segments)
 }
 
 // some lists the first names of a long list.
@@ -140,70 +154,6 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 	c.ends = append(c.ends, from.ends...)
 }
 
-// findAbsence finds, by cluster, when nothing at all was seen of containers and of nodes.
-func (b *Builder) findAbsence() {
-	clear(b.absent)
-	seen := map[Symbol]absence{}
-	for _, c := range b.containers {
-		s := seen[c.cluster]
-		for _, steps := range c.running {
-			s.containers = appendIntervals(s.containers, steps)
-		}
-		seen[c.cluster] = s
-	}
-	for _, n := range b.nodes {
-		s := seen[n.cluster]
-		s.nodes = appendIntervals(appendIntervals(s.nodes, n.seen), n.capacity[CPU].best())
-		seen[n.cluster] = s
-	}
-	from, to := b.sampling.LoadStart(), b.sampling.End
-	for cluster, s := range seen {
-		b.absent[cluster] = absence{
-			containers: timeline.Complement(timeline.Union(s.containers), from, to),
-			nodes:      timeline.Complement(timeline.Union(s.nodes), from, to),
-		}
-	}
-}
-
-// outages are the times, within the window and longer than a lookback, at which no container of a cluster was seen.
-func (b *Builder) outages(cluster Symbol) timeline.Intervals {
-	var out timeline.Intervals
-	for _, gap := range b.absent[cluster].containers.Clip(b.sampling.Start, b.sampling.End) {
-		if gap.To-gap.From > b.sampling.Lookback {
-			out = append(out, gap)
-		}
-	}
-	return out
-}
-
-// Blind is the stretches of time, if any, for which the alternatives of the running signal should be read as well: when
-// no container of a cluster was seen running, or all of the window where a pod on a node never was.
-func (b *Builder) Blind() []Span {
-	all := []Span{{b.sampling.LoadStart(), b.sampling.End}}
-	seen := map[objectKey]bool{}
-	for _, c := range b.containers {
-		seen[c.objectKey] = seen[c.objectKey] || len(c.running) > 0
-	}
-	if len(seen) == 0 {
-		return all
-	}
-	for _, p := range b.pods {
-		if p.node.known && !seen[p.objectKey] {
-			return all
-		}
-	}
-	b.findAbsence()
-	var gaps timeline.Intervals
-	for _, cluster := range sortedSymbols(b.absent) {
-		gaps = append(gaps, b.outages(cluster)...)
-	}
-	var out []Span
-	for _, gap := range timeline.Union(gaps) {
-		out = append(out, Span{b.sampling.Align(gap.From), min(b.sampling.Align(gap.To+b.sampling.Cell()), b.sampling.End)})
-	}
-	return out
-}
-
 func sortedSymbols[V any](m map[Symbol]V) []Symbol {
 	keys := make([]Symbol, 0, len(m))
 	for k := range m {
@@ -213,50 +163,15 @@ func sortedSymbols[V any](m map[Symbol]V) []Symbol {
 	return keys
 }
 
-func appendIntervals(dst timeline.Intervals, steps timeline.Steps) timeline.Intervals {
-	for _, x := range steps {
-		dst = append(dst, timeline.Interval{From: x.From, To: x.To})
-	}
-	return dst
-}
-
-// clock writes an interval for people, in UTC.
-func clock(x timeline.Interval) string {
-	from, to := time.UnixMilli(x.From).UTC(), time.UnixMilli(x.To).UTC()
-	return fmt.Sprintf("from %s to %s", from.Format("2006-01-02T15:04:05Z"), to.Format("2006-01-02T15:04:05Z"))
-}
-
-// warnOutages says when nothing was seen of a whole cluster, and which nodes were taken to run although they were not seen
-// while others were.
-func (b *Builder) warnOutages() {
-	for _, cluster := range sortedSymbols(b.absent) {
-		for _, gap := range b.outages(cluster) {
-			b.warn("no container of cluster %s was seen running %s: was kube-state-metrics down? What ran before and after is taken to have run on", cluster.Value(), clock(gap))
-		}
-	}
-	var names []string
-	for _, n := range b.sortedNodes() {
-		for _, gap := range n.bridged {
-			whole, ok := b.absent[n.cluster].nodes.Find(gap.To)
-			if gap.To > b.sampling.Start && (!ok || whole.From > gap.From) {
-				names = append(names, n.name.Value())
-				break
-			}
-		}
-	}
-	if len(names) > 0 {
-		b.warn("%d nodes were not seen for a while and are taken to have run on (%s)", len(names), some(names))
-	}
-}
-
 // resolveContainer finds when a container ran and cuts that time into segments.
 func (b *Builder) resolveContainer(c *container) {
 	presence := c.presence()
-	runs, _ := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
+	runs, bridged := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
 	c.runs = runs.Clip(b.sampling.Start, b.sampling.End)
 	if len(c.runs) == 0 {
 		return
 	}
+	b.bridged.add(c.name.Value(), bridged.Clip(b.sampling.Start, b.sampling.End))
 	lower, upper := b.errorBounds(&presence, runs)
 	n := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
 	var request, limit [NumResources]timeline.Steps
@@ -325,11 +240,14 @@ func (c *container) presence() timeline.Presence {
 		c.running[runningByInfo] = timeline.Within(c.running[runningByInfo], c.pod.active)
 	}
 	p := timeline.Presence{Seen: c.running.best(), Started: c.started, Ends: slices.Clone(c.ends)}
-	if len(p.Started) == 0 && c.pod.started.known {
+	if len(p.Started) == 0 && c.pod.started.known && !c.init {
 		p.Started = timeline.Steps{{From: math.MinInt64 / 2, To: math.MaxInt64 / 2, V: c.pod.started.value}}
 	}
 	if c.pod.completed.known {
 		p.Ends = append(p.Ends, int64(c.pod.completed.value*1000))
+	}
+	if c.pod.deleted.known {
+		p.Cap = int64(c.pod.deleted.value * 1000)
 	}
 	slices.Sort(p.Ends)
 	p.Ends = slices.Compact(p.Ends)
@@ -350,7 +268,7 @@ func (b *Builder) errorBounds(p *timeline.Presence, runs timeline.Intervals) (lo
 func (n *node) edges(dst []int64) []int64 {
 	dst = n.life.Edges(dst)
 	for r := range NumResources {
-		dst = n.price[r].Edges(n.amount[r].Edges(dst))
+		dst = n.priceEdges(r, n.amount[r].Edges(dst))
 	}
 	return dst
 }
@@ -391,7 +309,7 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 	if p.node.known {
 		text[NodeName] = p.node.value.Value()
 		if n := b.nodes[nodeKey{p.cluster, p.node.value}]; n != nil {
-			text[ProviderID] = n.asset().ProviderID
+			text[ProviderID] = n.asset(b.sampling.End).ProviderID
 		}
 	}
 	for prop, v := range text {
@@ -402,8 +320,8 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 		ns = *known
 	}
 	s.ids[Services][row] = b.dict.AddList(b.services.of(p))
-	s.ids[Labels][row] = b.dict.AddMap(overlay(ns.labels.value, p.labels.value))
-	s.ids[Annotations][row] = b.dict.AddMap(overlay(ns.annotations.value, p.annotations.value))
-	s.ids[NamespaceLabels][row] = b.dict.AddMap(ns.labels.value)
-	s.ids[NamespaceAnnotations][row] = b.dict.AddMap(ns.annotations.value)
+	s.ids[Labels][row] = b.dict.Overlay(ns.labels.value, p.labels.value)
+	s.ids[Annotations][row] = b.dict.Overlay(ns.annotations.value, p.annotations.value)
+	s.ids[NamespaceLabels][row] = ns.labels.value
+	s.ids[NamespaceAnnotations][row] = ns.annotations.value
 }

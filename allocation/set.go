@@ -73,6 +73,7 @@ type Set struct {
 	Warnings   []string      // what is missing or was assumed, sorted
 	Nodes      []Node        // assets, by cluster and name
 	Residuals  []Residual    // what does not add up, by cluster and resource; empty where everything does
+	Reading    *Reading      // of the computation that the set is of; nil where none is known
 
 	dict    *Dict
 	names   []string // of aggregated rows; nil before aggregation
@@ -136,7 +137,7 @@ func (s *Set) grow(kind Special, start, end int64) int {
 func (s *Set) like() *Set {
 	return &Set{
 		Window: s.Window, Resolution: s.Resolution, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
-		dict: s.dict, partial: s.partial,
+		Reading: s.Reading, dict: s.dict, partial: s.partial,
 	}
 }
 

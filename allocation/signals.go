@@ -9,7 +9,8 @@ type Signal uint8
 const (
 	// Nothing is of use only to see that a target is there.
 	Nothing Signal = iota
-	// ContainerRunning is not 0 while a container runs.
+	// ContainerRunning is not 0 while a container runs. The last key element is the node, where a kubelet says so: it counts
+	// for pods of which nothing else says where they are.
 	ContainerRunning
 	// ContainerStarted is when the running container started, in Unix seconds.
 	ContainerStarted
@@ -31,6 +32,8 @@ const (
 	PodStarted
 	// PodCompleted is when the pod completed, in Unix seconds.
 	PodCompleted
+	// PodDeleted is when a pod that is being deleted will be gone, in Unix seconds.
+	PodDeleted
 	// PodOwner names an owner of a pod.
 	PodOwner
 	// PodLabels is a pod's labels.
@@ -76,7 +79,7 @@ var signals = [numSignals]struct {
 	add  func(b *Builder, s *seen) error
 }{
 	Nothing:                  {"nothing", nil, "", func(*Builder, *seen) error { return nil }},
-	ContainerRunning:         {"container running", containerLabels, "", (*Builder).addRunning},
+	ContainerRunning:         {"container running", runningLabels, "", (*Builder).addRunning},
 	ContainerStarted:         {"container started", containerLabels, "", (*Builder).addStarted},
 	ContainerTerminated:      {"container terminated", containerLabels, "", (*Builder).addTerminated},
 	ContainerRequest:         {"request", containerLabels, "", (*Builder).addRequest},
@@ -87,6 +90,7 @@ var signals = [numSignals]struct {
 	PodPhaseRunning:          {"pod phase", podLabels, "", (*Builder).addPodPhase},
 	PodStarted:               {"pod started", podLabels, "", (*Builder).addPodStarted},
 	PodCompleted:             {"pod completed", podLabels, "", (*Builder).addPodCompleted},
+	PodDeleted:               {"pod deleted", podLabels, "", (*Builder).addPodDeleted},
 	PodOwner:                 {"pod owner", append(slices.Clip(podLabels), "owner_kind", "owner_name", "owner_is_controller"), "", (*Builder).addPodOwner},
 	PodLabels:                {"pod labels", podLabels, "label_", (*Builder).addPodLabels},
 	PodAnnotations:           {"pod annotations", podLabels, "annotation_", (*Builder).addPodAnnotations},
@@ -109,7 +113,8 @@ var signals = [numSignals]struct {
 var (
 	podLabels       = []string{"cluster", "namespace", "pod", "uid"}
 	containerLabels = []string{"cluster", "namespace", "pod", "uid", "container"}
-	usageLabels     = []string{"cluster", "namespace", "pod", "uid", "container", "series"}
+	runningLabels   = []string{"cluster", "namespace", "pod", "uid", "container", "kubelet_node"}
+	usageLabels     = []string{"cluster", "namespace", "pod", "uid", "container", "kubelet_node", "series"}
 )
 
 // String names the signal in warnings and errors.

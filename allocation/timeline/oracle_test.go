@@ -103,7 +103,7 @@ func TestGridAgainstPromQL(t *testing.T) {
 				continue
 			}
 			want := instants(t, engine, db, lset, end, step, int((end-start)/step))
-			s := timeline.Sampling{Start: start, End: end, Step: step, Lookback: timeline.Lookback, Interval: interval}
+			s := timeline.Sampling{Start: start, End: end, Step: step, Lookback: timeline.Lookback, Interval: timeline.Lookback}
 			for _, runs := range []bool{false, true} {
 				p := points(ts, vs, runs)
 				got := s.Steps(p)

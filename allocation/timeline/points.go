@@ -63,6 +63,9 @@ func (p *Points) MarkSampled() { p.sampled = true }
 // what it is held until is not here.
 func (p *Points) MarkContinued() { p.goesOn = true }
 
+// Continued reports whether MarkContinued was called.
+func (p *Points) Continued() bool { return p.goesOn }
+
 // Sampled reports whether MarkSampled was called.
 func (p *Points) Sampled() bool { return p.sampled }
 

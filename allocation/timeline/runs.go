@@ -1,6 +1,9 @@
 package timeline
 
-import "sort"
+import (
+	"math"
+	"sort"
+)
 
 // maxGap is the longest gap that never ends an interval: 5 minutes, in milliseconds.
 const maxGap int64 = 5 * 60 * 1000
@@ -17,6 +20,8 @@ type Presence struct {
 	Started Steps
 	// Ends are reported ends, ascending, Unix milliseconds.
 	Ends []int64
+	// Cap is when the object is gone at the latest, Unix milliseconds; 0 where it is not known.
+	Cap int64
 }
 
 // startedAt is the start time reported at t in milliseconds.
@@ -63,11 +68,21 @@ func (s Sampling) Runs(p *Presence, absent Intervals) (runs, bridged Intervals) 
 // lead is from when an object first seen at the beginning of first ran, where all signals were absent just before.
 func (s Sampling) lead(p *Presence, first Interval, absent Intervals) (int64, bool) {
 	started, ok := p.startedAt(first.From + 1)
-	gap, down := absent.Find(first.From)
-	if !ok || !down || started >= first.From || gap.To-max(gap.From, s.Start) > maxLead {
+	gap, down := before(absent, first.From)
+	if !ok || !down || started >= min(first.From, gap.To) || gap.To-max(gap.From, s.Start) > maxLead {
 		return 0, false
 	}
 	return max(started, gap.From), true
+}
+
+// before is the absence that ended just before t: objects of one kind are first seen within a lookback of each other.
+func before(absent Intervals, t int64) (Interval, bool) {
+	for _, gap := range absent {
+		if gap.From < t && t <= gap.To+maxGap {
+			return gap, true
+		}
+	}
+	return Interval{}, false
 }
 
 // bridges reports whether an object ran through a gap.
@@ -89,9 +104,9 @@ func (s Sampling) bridges(p *Presence, gap Interval, absent Intervals) bool {
 func (s Sampling) sharpen(p *Presence, runs, absent Intervals) Intervals {
 	var out Intervals
 	for i, x := range runs {
-		floor := s.LoadStart()
-		if gap, ok := absent.Find(x.From); ok && gap.To-max(gap.From, s.Start) > maxLead {
-			floor = gap.To
+		floor := int64(math.MinInt64)
+		if gap, ok := before(absent, x.From); ok && gap.To-max(gap.From, s.Start) > maxLead {
+			floor = min(gap.To, x.From) // there is no data before
 		}
 		if i > 0 {
 			floor = runs[i-1].To
@@ -107,6 +122,9 @@ func (s Sampling) sharpen(p *Presence, runs, absent Intervals) Intervals {
 			open = false
 		}
 		x.To = p.sharpEnd(x, ceiling, open, 2*s.Interval+1000)
+		if p.Cap > x.From {
+			x.To = min(x.To, p.Cap)
+		}
 		out = p.split(out, x)
 	}
 	return out

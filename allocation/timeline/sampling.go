@@ -27,6 +27,12 @@ func (s Sampling) Cell() int64 {
 	return s.Step
 }
 
+// Unmarked is the sampling of series that get no staleness markers: a sample is seen for two scrape intervals at most.
+func (s Sampling) Unmarked() Sampling {
+	s.Lookback = min(s.Lookback, 2*s.Interval)
+	return s
+}
+
 // LoadStart is the time of the oldest sample that can matter: one lookback before the grid point before Start.
 func (s Sampling) LoadStart() int64 { return s.Start - s.Lookback - max(s.Step, s.Interval) + 1 }
 
@@ -101,11 +107,12 @@ func (s Sampling) pieces(p *Points) iter.Seq[piece] {
 type grid struct {
 	Sampling
 	sampled bool
+	tail    int64 // how long a sample is seen that nothing follows, not even a staleness marker
 	at      int64 // a grid point at or before all samples to come
 }
 
-func (s Sampling) newGrid(p *Points) grid {
-	g := grid{Sampling: s, sampled: p.sampled}
+func (s Sampling) newGrid(p *Points, tail int64) grid {
+	g := grid{Sampling: s, sampled: p.sampled, tail: tail}
 	if !s.Exact() {
 		g.at = s.ceil(p.First())
 	}
@@ -124,21 +131,30 @@ func (g *grid) reach(t int64) int64 {
 	return g.at
 }
 
-// hits are the first and last grid points at which an instant query sees a sample of the piece; none if first > last.
-func (g *grid) hits(x *piece) (first, last int64) {
+// hits are the first and last grid points at which an instant query sees a sample of the piece; none if first > last. From
+// held on it sees the last sample again for want of a newer one.
+func (g *grid) hits(x *piece) (first, held, last int64) {
 	first = g.reach(x.first)
 	if g.sampled {
 		if first != x.first {
-			return 1, 0
+			return 1, 0, 0
 		}
-		return first, first
+		return first, first, first
+	}
+	held = first
+	if x.last > x.first {
+		held = g.reach(x.last)
 	}
 	// A sample at t is seen by instants in [t, t+lookback), until the next sample.
 	until := min(x.next, x.last+g.Lookback, g.End+1)
-	if until <= first {
-		return 1, 0
+	if x.next == math.MaxInt64 {
+		until = min(until, x.last+g.tail)
 	}
-	return first, g.reach(until) - g.Step
+	if until <= first {
+		return 1, 0, 0
+	}
+	last = g.reach(until) - g.Step
+	return first, min(held, last), last
 }
 
 // Steps is the value of a gauge or an info over time: on the grid, the sample that an instant query sees at t holds on
@@ -146,7 +162,8 @@ func (g *grid) hits(x *piece) (first, last int64) {
 // and values that are not finite end it.
 func (s Sampling) Steps(p *Points) Steps {
 	var out Steps
-	interval, g := s.interval(p), s.newGrid(p)
+	// Where no staleness markers exist, the lookback is shorter.
+	interval, g := s.interval(p), s.newGrid(p, min(s.Lookback, 2*s.Interval))
 	for x := range s.pieces(p) {
 		if !usable(x.v) {
 			continue
@@ -159,16 +176,18 @@ func (s Sampling) Steps(p *Points) Steps {
 			out = out.add(x.first, to, x.v)
 			continue
 		}
-		if first, last := g.hits(&x); first <= last {
+		if first, _, last := g.hits(&x); first <= last {
 			out = out.add(first-s.Step, last, x.v)
 		}
 	}
 	return out
 }
 
-// interval is the scrape interval of p, as far as it shows one.
+// interval is the scrape interval of p where it shows one that differs from the computation's by more than jitter: a series
+// that comes in stretches then has one interval, whichever of its samples show it.
 func (s Sampling) interval(p *Points) int64 {
-	if d := p.Interval(); d > 0 && d <= s.Lookback {
+	const jitter = 20 // a twentieth
+	if d := p.Interval(); d > 0 && d <= s.Lookback && max(d-s.Interval, s.Interval-d)*jitter > s.Interval {
 		return d
 	}
 	return s.Interval
@@ -178,6 +197,9 @@ func (s Sampling) interval(p *Points) int64 {
 type Cell struct {
 	From, To int64
 	Amount   float64
+	// Held says that no sample lies within it: the one before was seen again, or what has come since then, over more than
+	// a lookback, is made up for.
+	Held bool
 }
 
 // Unborn is the From of a counter's first cell: its amount was used since the counter began at 0, which the points
@@ -187,14 +209,14 @@ const Unborn = math.MinInt64
 // Counter appends the increases between the samples of a counter to dst, reset-aware and never extrapolated. The first
 // cell is the counter's value at its first sample, From Unborn. An increase over a gap is one cell.
 func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
-	prevT, prevC, g := int64(Unborn), 0.0, s.newGrid(p)
+	prevT, prevC, caught, g := int64(Unborn), 0.0, false, s.newGrid(p, s.Step)
 	for x := range s.pieces(p) {
 		if !usable(x.v) {
 			continue
 		}
-		first, last := x.first, x.last
+		first, held, last := x.first, x.last, x.last
 		if !s.Exact() {
-			if first, last = g.hits(&x); first > last {
+			if first, held, last = g.hits(&x); first > last {
 				continue
 			}
 		}
@@ -202,40 +224,47 @@ func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
 		if d < 0 {
 			d = x.v
 		}
-		dst = append(dst, Cell{prevT, first, d})
-		if last > first {
-			dst = append(dst, Cell{first, last, 0})
+		caught = caught || prevT != Unborn && first-prevT > max(s.Lookback, s.Step)
+		dst = append(dst, Cell{prevT, first, d, caught})
+		if held > first {
+			dst = append(dst, Cell{From: first, To: held})
 		}
-		prevT, prevC = last, x.v
+		if last > held {
+			dst = append(dst, Cell{From: held, To: last, Held: true})
+		}
+		prevT, prevC, caught = last, x.v, last > held
 	}
 	return dst
 }
 
 // Gauge appends value × seconds of a gauge to dst. On the grid a hit owns the cell before it; in exact mode a sample owns
-// the time since the one before. Over gaps the value before is held.
+// the time since the one before. Gaps longer than the lookback are left out, shorter ones hold the value before.
 func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
-	interval, g := s.interval(p), s.newGrid(p)
+	interval, g := s.interval(p), s.newGrid(p, s.Step)
 	prevT, prevV := int64(Unborn), 0.0
 	for x := range s.pieces(p) {
 		if !usable(x.v) {
 			continue
 		}
-		first, last := x.first, x.last
+		first, held, last := x.first, x.last, x.last
 		from := max(prevT, first-s.Lookback)
 		if s.Exact() {
 			if prevT == Unborn || first-prevT > s.Lookback {
 				from = max(prevT, first-interval)
 			}
 		} else {
-			if first, last = g.hits(&x); first > last {
+			if first, held, last = g.hits(&x); first > last {
 				continue
 			}
 			from = max(prevT, first-s.Step)
 		}
-		if prevT != Unborn && prevT < from {
-			dst = append(dst, Cell{prevT, from, prevV * float64(from-prevT) / 1000})
+		if prevT != Unborn && prevT < from && from-prevT <= s.Lookback {
+			dst = append(dst, Cell{prevT, from, prevV * float64(from-prevT) / 1000, true})
 		}
-		dst = append(dst, Cell{from, last, x.v * float64(last-from) / 1000})
+		dst = append(dst, Cell{From: from, To: held, Amount: x.v * float64(held-from) / 1000})
+		if last > held {
+			dst = append(dst, Cell{held, last, x.v * float64(last-held) / 1000, true})
+		}
 		prevT, prevV = last, x.v
 	}
 	return dst

@@ -66,6 +66,14 @@ func (s Steps) Edges(dst []int64) []int64 {
 	return dst
 }
 
+// NotNegative is s without the steps of values below 0.
+func (s Steps) NotNegative() Steps {
+	if !slices.ContainsFunc(s, func(x Step) bool { return x.V < 0 }) {
+		return s
+	}
+	return slices.DeleteFunc(slices.Clone(s), func(x Step) bool { return x.V < 0 })
+}
+
 // combine builds the function that is f of a and b piece by piece; f is told which of both are present, and says whether
 // there is a value.
 func combine(a, b Steps, f func(a, b float64, inA, inB bool) (float64, bool)) Steps {

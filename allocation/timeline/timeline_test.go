@@ -255,10 +255,10 @@ func TestCells(t *testing.T) {
 		got  []timeline.Cell
 		want []timeline.Cell
 	}{
-		{"grid counter", grid.Counter(nil, reset), []timeline.Cell{{timeline.Unborn, minute, 100}, {minute, 2 * minute, 60}, {2 * minute, 3 * minute, 20}, {3 * minute, 4 * minute, 60}}},
-		{"exact counter", exact.Counter(nil, reset), []timeline.Cell{{timeline.Unborn, minute, 100}, {minute, 2 * minute, 60}, {2 * minute, 3 * minute, 20}, {3 * minute, 4 * minute, 60}}},
-		{"grid gauge", grid.Gauge(nil, reset), []timeline.Cell{{0, minute, 6000}, {minute, 2 * minute, 9600}, {2 * minute, 3 * minute, 1200}, {3 * minute, 4 * minute, 4800}}},
-		{"exact gauge", exact.Gauge(nil, reset), []timeline.Cell{{0, minute, 6000}, {minute, 2 * minute, 9600}, {2 * minute, 3 * minute, 1200}, {3 * minute, 4 * minute, 4800}}},
+		{"grid counter", grid.Counter(nil, reset), []timeline.Cell{{From: timeline.Unborn, To: minute, Amount: 100}, {From: minute, To: 2 * minute, Amount: 60}, {From: 2 * minute, To: 3 * minute, Amount: 20}, {From: 3 * minute, To: 4 * minute, Amount: 60}}},
+		{"exact counter", exact.Counter(nil, reset), []timeline.Cell{{From: timeline.Unborn, To: minute, Amount: 100}, {From: minute, To: 2 * minute, Amount: 60}, {From: 2 * minute, To: 3 * minute, Amount: 20}, {From: 3 * minute, To: 4 * minute, Amount: 60}}},
+		{"grid gauge", grid.Gauge(nil, reset), []timeline.Cell{{From: 0, To: minute, Amount: 6000}, {From: minute, To: 2 * minute, Amount: 9600}, {From: 2 * minute, To: 3 * minute, Amount: 1200}, {From: 3 * minute, To: 4 * minute, Amount: 4800}}},
+		{"exact gauge", exact.Gauge(nil, reset), []timeline.Cell{{From: 0, To: minute, Amount: 6000}, {From: minute, To: 2 * minute, Amount: 9600}, {From: 2 * minute, To: 3 * minute, Amount: 1200}, {From: 3 * minute, To: 4 * minute, Amount: 4800}}},
 	} {
 		if d := cmp.Diff(tt.want, tt.got); d != "" {
 			t.Errorf("%s: %s", tt.name, d)

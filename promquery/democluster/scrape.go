@@ -136,10 +136,9 @@ type sink interface {
 func (s *series) emit(to sink) error {
 	for _, r := range s.runs {
 		var err error
-		switch {
-		case s.curve == nil || r.marker:
+		if s.curve == nil {
 			err = to.same(s.target, r.from, r.to, r.value)
-		default:
+		} else {
 			err = s.emitCurve(r, to)
 		}
 		if err != nil {

@@ -1,7 +1,6 @@
 package democluster
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -63,21 +62,15 @@ func (b *collector) ksm(steps []step, name string, kv ...string) {
 	b.steps(b.c.kubeState, steps, name, kv...)
 }
 
-// sampled adds a series of a cgroup that exists during life, whose samples are taken up to a second before the scrape.
+// sampled adds a series of a cgroup that exists during life, whose samples are taken up to a second before the scrape. For
+// that cAdvisor sends times of its own, and Prometheus writes no staleness markers for samples that came with theirs.
 func (b *collector) sampled(g *target, life span, cv curve, key uint64, divisor float64, name string, kv ...string) {
 	all := g.alive(run{from: g.firstTaken(key, life.from), to: g.endTaken(key, life.to)}, nil)
-	// Samples belong to the window by their own time, markers by the scrape's.
 	runs := markEnds(all, g.firstTaken(key, b.w.from), g.firstTaken(key, b.w.to))
 	runs = slices.DeleteFunc(runs, func(r run) bool { return r.marker })
-	for _, r := range markEnds(all, g.first(b.w.from), g.first(b.w.to)) {
-		if r.marker {
-			runs = append(runs, r)
-		}
-	}
 	if len(runs) == 0 {
 		return
 	}
-	slices.SortFunc(runs, func(x, y run) int { return cmp.Compare(x.from, y.from) })
 	b.list = append(b.list, series{labels: b.labels(g, name, kv), target: g, runs: runs, curve: cv, key: key, divisor: divisor})
 }
 

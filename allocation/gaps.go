@@ -1,0 +1,224 @@
+package allocation
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// maxOutage is how far back signals are looked for where a window begins in an outage, in milliseconds.
+const maxOutage int64 = 60 * 60 * 1000
+
+// findAbsence finds, by cluster, when nothing at all was seen of containers and of nodes.
+func (b *Builder) findAbsence() {
+	clear(b.absent)
+	seen := map[Symbol]absence{}
+	for _, c := range b.containers {
+		s := seen[c.cluster]
+		for _, steps := range c.running {
+			s.containers = appendIntervals(s.containers, steps)
+		}
+		seen[c.cluster] = s
+	}
+	for _, n := range b.nodes {
+		s := seen[n.cluster]
+		s.nodes = appendIntervals(appendIntervals(s.nodes, n.seen), n.capacity[CPU].best())
+		seen[n.cluster] = s
+	}
+	from, to := b.loadedFrom, b.sampling.End
+	for cluster, s := range seen {
+		b.absent[cluster] = absence{
+			containers: timeline.Complement(timeline.Union(s.containers), from, to),
+			nodes:      timeline.Complement(timeline.Union(s.nodes), from, to),
+		}
+	}
+}
+
+// silences are the times, within the window and longer than a lookback, at which no container of a cluster was seen.
+func (b *Builder) silences(cluster Symbol) timeline.Intervals {
+	var out timeline.Intervals
+	for _, gap := range b.absent[cluster].containers.Clip(b.sampling.Start, b.sampling.End) {
+		if gap.To-gap.From > b.sampling.Lookback {
+			out = append(out, gap)
+		}
+	}
+	return out
+}
+
+// Before is the stretch of time before the one asked for at first whose signals (but not usage) are wanted as well, nil if
+// none: where a cluster is not seen when the window begins, what was there before an outage says what runs through it.
+func (b *Builder) Before() *Span {
+	b.findAbsence()
+	wanted := len(b.absent) == 0
+	for _, a := range b.absent {
+		_, silent := a.containers.Find(b.sampling.Start)
+		wanted = wanted || silent
+	}
+	if !wanted {
+		return nil
+	}
+	before := &Span{b.loadedFrom - maxOutage, b.sampling.Align(b.loadedFrom - 1)}
+	b.loadedFrom = before.Start
+	return before
+}
+
+// Blind is the stretches of time, if any, for which the alternatives of the running signal should be read as well: when
+// no container of a cluster was seen running, or all of the window where a pod on a node never was.
+func (b *Builder) Blind() []Span {
+	all := []Span{{b.sampling.LoadStart(), b.sampling.End}}
+	seen := map[objectKey]bool{}
+	for _, c := range b.containers {
+		seen[c.objectKey] = seen[c.objectKey] || len(c.running) > 0
+	}
+	if len(seen) == 0 {
+		return all
+	}
+	for _, p := range b.pods {
+		if p.node.known && !seen[p.objectKey] {
+			return all
+		}
+	}
+	b.findAbsence()
+	var gaps timeline.Intervals
+	for _, cluster := range sortedSymbols(b.absent) {
+		b.silent[cluster] = b.silences(cluster)
+		gaps = append(gaps, b.silent[cluster]...)
+	}
+	var out []Span
+	for _, gap := range timeline.Union(gaps) {
+		out = append(out, Span{b.sampling.Align(gap.From), min(b.sampling.Align(gap.To+b.sampling.Cell()), b.sampling.End)})
+	}
+	return out
+}
+
+func appendIntervals(dst timeline.Intervals, steps timeline.Steps) timeline.Intervals {
+	for _, x := range steps {
+		dst = append(dst, timeline.Interval{From: x.From, To: x.To})
+	}
+	return dst
+}
+
+// nodeSights are the times at which nodes were seen through their containers alone, because no node of the cluster was seen
+// itself.
+func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
+	sights := map[nodeKey]timeline.Intervals{}
+	for _, c := range b.containers {
+		down := b.absent[c.cluster].nodes
+		if len(down) == 0 || !c.pod.node.known {
+			continue
+		}
+		key := nodeKey{c.cluster, c.pod.node.value}
+		for _, gap := range down {
+			for _, steps := range c.running {
+				sights[key] = append(sights[key], appendIntervals(nil, steps).Clip(gap.From, gap.To)...)
+			}
+		}
+	}
+	out := map[nodeKey]timeline.Steps{}
+	for key, all := range sights {
+		for _, x := range timeline.Union(all) {
+			out[key] = append(out[key], timeline.Step{From: x.From, To: x.To, V: 1})
+		}
+	}
+	return out
+}
+
+// gaps collects when several objects of a kind were not seen.
+type gaps struct {
+	names []string
+	when  timeline.Intervals
+}
+
+// add notes the gaps of one object.
+func (g *gaps) add(name string, when timeline.Intervals) {
+	if len(when) > 0 {
+		g.names, g.when = append(g.names, name), append(g.when, when...)
+	}
+}
+
+// warnGaps says what was bridged, with its hours.
+func (b *Builder) warnGaps() {
+	var outages timeline.Intervals
+	for _, cluster := range sortedSymbols(b.absent) {
+		for _, gap := range b.silent[cluster] {
+			b.warnSilence(cluster.Value(), gap)
+		}
+		outages = append(outages, b.silent[cluster]...)
+	}
+	outages = timeline.Union(outages)
+	var nodes gaps
+	for _, n := range b.sortedNodes() {
+		nodes.add(n.name.Value(), outside(n.bridged.Clip(b.sampling.Start, b.sampling.End), outages))
+	}
+	const same = "is taken to have run on, for its start is the same before and after, or nothing else of its kind was seen either"
+	b.warnSeen("nodes", nodes, same)
+	b.bridged.when = outside(b.bridged.when, outages)
+	if len(b.bridged.when) > 0 {
+		b.warnSeen("containers", b.bridged, same)
+	}
+}
+
+// warnSilence says when no container of a cluster was seen.
+func (b *Builder) warnSilence(cluster string, gap timeline.Interval) {
+	const metric = "kube_pod_container_status_running"
+	switch {
+	case gap.From <= b.sampling.Start:
+		b.warn("cluster %s: no sample of %s before %s: do its data begin there? Earlier time is charged only as far as an outage of an hour, or cAdvisor, explains it", cluster, metric, instant(gap.To))
+	case gap.To >= b.sampling.End:
+		b.warn("cluster %s: no sample of %s after %s: is kube-state-metrics down?", cluster, metric, instant(gap.From))
+	default:
+		b.warn("cluster %s: no sample of %s %s: was kube-state-metrics down? What ran before and after is taken to have run on", cluster, metric, clock(gap))
+	}
+}
+
+// outside is what of s lies outside of mask.
+func outside(s, mask timeline.Intervals) timeline.Intervals {
+	var out timeline.Intervals
+	for _, x := range s {
+		for _, free := range timeline.Complement(mask, x.From, x.To) {
+			if free.To-free.From > timeline.Lookback {
+				out = append(out, x)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// warnSeen says which objects were not seen, and when.
+func (b *Builder) warnSeen(what string, g gaps, taken string) {
+	if len(g.names) == 0 {
+		return
+	}
+	var hours []string
+	for _, x := range timeline.Union(g.when) {
+		hours = append(hours, clock(x))
+	}
+	b.warn("%d %s (%s) not seen for more than 5 minutes %s: what was not seen %s", len(g.names), what, some(g.names), some(hours), taken)
+}
+
+// warnHoles says whose usage was missing while they ran.
+func (b *Builder) warnHoles() {
+	var holes gaps
+	for _, c := range b.order {
+		var when timeline.Intervals
+		for r := range NumResources {
+			for _, f := range c.covered[r] {
+				if f.soft && f.to-f.from > timeline.Lookback && f.from >= b.sampling.Start {
+					when = append(when, timeline.Interval{From: f.from, To: min(f.to, b.sampling.End)})
+				}
+			}
+		}
+		holes.add(c.name.Value(), outside(when, b.silent[c.cluster]))
+	}
+	b.warnSeen("containers' usage", holes, "is spread from their counters, or held")
+}
+
+// clock writes an interval for people, in UTC.
+func clock(x timeline.Interval) string {
+	return fmt.Sprintf("from %s to %s", instant(x.From), instant(x.To))
+}
+
+// instant writes a time for people, in UTC.
+func instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05Z") }

@@ -1,0 +1,133 @@
+package allocation
+
+import (
+	"strings"
+	"time"
+)
+
+// Reading is what a computation took of its source and found there. The sets of one computation share it, and it is not
+// changed once they are made.
+type Reading struct {
+	Window         Window        // of all sets of the computation
+	Resolution     time.Duration // that was used: 0 in exact mode
+	ScrapeInterval time.Duration // that was found, or assumed where too few samples show one
+	Total          time.Duration // of the whole computation
+	Read           time.Duration // of it, waiting for samples and decoding them
+	Integrate      time.Duration // of it, making costs of them
+	Sources        []SourceReading
+	Stages         []StageReading // in the order they were read
+	Inputs         []InputReading // those that were asked for, in the order of the table of inputs
+}
+
+// SourceReading is what was taken of one source.
+type SourceReading struct {
+	Name string // how it is read: remote-read, query, blocks, …
+	// From and Until bound the times that the source was asked for, half-open; a zero one is no bound.
+	From, Until time.Time
+	Took        time.Duration // of reading it, integrating what came meanwhile included
+	Requests    int64         // sent, or blocks opened
+	Series      int64
+	Samples     int64
+	Bytes       int64 // received, or of chunks
+}
+
+// StageReading is what one of the questions took that a computation asks one after the other.
+type StageReading struct {
+	Name     string
+	Took     time.Duration // integrating what came meanwhile included
+	Requests int64
+	Samples  int64
+	Bytes    int64
+}
+
+// InputReading is what was read of an input.
+type InputReading struct {
+	Name         string
+	Alternatives []AlternativeReading // those that were asked for, best first
+}
+
+// AlternativeReading is what a metric gave.
+type AlternativeReading struct {
+	Metric   string
+	Clusters []ClusterReading // those that had any, by name
+}
+
+// ClusterReading is what a metric gave of one cluster.
+type ClusterReading struct {
+	Cluster string
+	Series  int64 // one that came in several answers may count more than once
+	Samples int64
+}
+
+// ResolutionText names a resolution in answers: 1m, 30s, 1h30m; exact for 0.
+func ResolutionText(r time.Duration) string {
+	if r == 0 {
+		return "exact"
+	}
+	text := r.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// InputState is how an input is served.
+type InputState string
+
+// The states of an input.
+const (
+	InputFound    InputState = "found"    // by the best alternative
+	InputFallback InputState = "fallback" // by a later one only
+	InputNone     InputState = "none"     // by none, which may be right: the cluster may have nothing of the kind
+	InputMissing  InputState = "missing"  // by none
+)
+
+// Diagnosis is what a source has of each input.
+type Diagnosis struct {
+	Window   Window // that was looked at
+	Sources  []SourceReading
+	Oldest   time.Time          // of the source's samples, where it knows; else zero
+	Clusters []ClusterDiagnosis // by name
+	Warnings []string           // of the source
+}
+
+// Complete reports whether every cluster has what no computation can do without.
+func (d *Diagnosis) Complete() bool {
+	for i := range d.Clusters {
+		for _, in := range d.Clusters[i].Inputs {
+			if in.Required && in.State == InputMissing {
+				return false
+			}
+		}
+	}
+	return len(d.Clusters) > 0
+}
+
+// ClusterDiagnosis is what a source has of a cluster.
+type ClusterDiagnosis struct {
+	Cluster        string
+	ScrapeInterval time.Duration // the median over all inputs' series; 0 where no series shows one
+	Newest         time.Time     // sample of any input
+	Inputs         []InputDiagnosis
+}
+
+// InputDiagnosis is what a source has of an input.
+type InputDiagnosis struct {
+	Name           string
+	State          InputState
+	Required       bool // without it nothing can be computed
+	Alternatives   []MetricDiagnosis
+	ScrapeInterval time.Duration // 0 where no series shows one
+	Newest         time.Time     // zero where there is none
+	// Missing and Remedy say what it costs not to have the input and what mends it; empty where it is there.
+	Missing, Remedy string
+}
+
+// MetricDiagnosis is a metric that serves an input.
+type MetricDiagnosis struct {
+	Metric string
+	Series int64
+}

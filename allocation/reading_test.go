@@ -1,0 +1,82 @@
+package allocation_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+func TestResolutionText(t *testing.T) {
+	for _, tt := range []struct {
+		d    time.Duration
+		want string
+	}{
+		{0, "exact"},
+		{time.Second, "1s"},
+		{30 * time.Second, "30s"},
+		{time.Minute, "1m"},
+		{90 * time.Second, "1m30s"},
+		{10 * time.Minute, "10m"},
+		{time.Hour, "1h"},
+		{90 * time.Minute, "1h30m"},
+		{time.Hour + time.Second, "1h0m1s"},
+		{24 * time.Hour, "24h"},
+		{1500 * time.Millisecond, "1.5s"},
+	} {
+		got := allocation.ResolutionText(tt.d)
+		if got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.d, got, tt.want)
+		}
+		if back, err := allocation.ParseDuration(got); tt.d >= time.Second && tt.d%time.Second == 0 && (err != nil || back != tt.d) {
+			t.Errorf("%s is read back as %s, %v", got, back, err)
+		}
+	}
+}
+
+// TestMemory estimates what a builder will hold: more for more containers, and for each set that one runs in.
+func TestMemory(t *testing.T) {
+	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	q := allocation.Query{Window: allocation.Window{Start: end.Add(-4 * time.Hour), End: end}, Resolution: time.Minute}
+	estimate := func(step time.Duration, containers int, from, to time.Duration) int64 {
+		t.Helper()
+		q.Step = step
+		b, err := allocation.NewBuilder(q, 30*time.Second, pricing.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p timeline.Points
+		p.AppendRun(q.Window.Start.Add(from).UnixMilli(), 60_000, int((to-from)/time.Minute), 1)
+		for i := range containers {
+			key := []allocation.Symbol{allocation.Sym("c"), allocation.Sym("n"), allocation.Sym("p"), allocation.Sym("u"), allocation.Sym(string(rune('a' + i))), allocation.Sym("")}
+			if err := b.Add(allocation.Series{Signal: allocation.ContainerRunning}, key, &p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return b.Memory()
+	}
+	none := estimate(0, 0, 0, 4*time.Hour)
+	one := estimate(0, 1, 0, 4*time.Hour)
+	row := (estimate(time.Hour, 1, 0, 4*time.Hour) - one) / 3
+	if none != 0 || one < 1000 || row < 200 {
+		t.Fatalf("%d of none, %d of one container, %d a row", none, one, row)
+	}
+	for _, tt := range []struct {
+		name       string
+		step       time.Duration
+		containers int
+		from, to   time.Duration
+		want       int64
+	}{
+		{"ten containers", 0, 10, 0, 4 * time.Hour, 10 * one},
+		{"ten sets", 24 * time.Minute, 1, 0, 4 * time.Hour, one + 9*row},
+		{"two of four sets", time.Hour, 1, 70 * time.Minute, 150 * time.Minute, one + row},
+		{"one of four sets", time.Hour, 1, 70 * time.Minute, 100 * time.Minute, one},
+	} {
+		if got := estimate(tt.step, tt.containers, tt.from, tt.to); got != tt.want {
+			t.Errorf("%s: %d bytes, want %d", tt.name, got, tt.want)
+		}
+	}
+}
