@@ -37,13 +37,16 @@ func TestGolden(t *testing.T) {
 		{"compute.csv", "/model/allocation/compute", "text/csv; charset=utf-8", []string{"window=3h", "step=1h", "aggregate=namespace", "format=csv"}},
 		{"assets.json", "/model/assets", "application/json", []string{"window=yesterday", "accumulate=true", "filterTypes=Node"}},
 		{"opencost_assets.json", "/assets", "application/json", []string{"window=yesterday", `filter=assetType:"node"`}},
+		{"explain.json", "/model/assets", "application/json", []string{"window=yesterday", "explain=true"}},
+		{"diagnose.json", "/model/diagnose", "application/json", nil},
 		{"clusterinfo.json", "/model/clusterInfo", "application/json", nil},
 		{"clusterinfomap.json", "/clusterInfoMap", "application/json", nil},
 		{"configs.json", "/model/getConfigs", "application/json", nil},
 		{"healthz.txt", "/healthz", "text/plain; charset=utf-8", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := newHandler(&fake{}, costapi.Config{Cluster: cluster})
+			day := allocation.Window{Start: now.Add(-28 * time.Hour).Truncate(24 * time.Hour), End: now.Truncate(24 * time.Hour)}
+			h := newHandler(&fake{reading: sampleReading(day)}, costapi.Config{Cluster: cluster})
 			w := get(h, tc.path, tc.params...)
 			if w.Code != http.StatusOK || w.Header().Get("Content-Type") != tc.kind {
 				t.Errorf("status %d, type %q, want 200, %q", w.Code, w.Header().Get("Content-Type"), tc.kind)
@@ -341,6 +344,7 @@ func TestFailures(t *testing.T) {
 		want   []string
 	}{
 		{"no data", fake{err: fmt.Errorf("%w: check the window", allocation.ErrNoData)}, costapi.Config{}, 422, []string{"no data: check the window"}},
+		{"too much", fake{err: fmt.Errorf("%w: ask for less", allocation.ErrTooMuch)}, costapi.Config{}, 422, []string{"too much: ask for less"}},
 		{"upstream", fake{err: fmt.Errorf("%w: dial: %w", allocation.ErrUpstream, context.DeadlineExceeded)}, costapi.Config{}, 502, []string{"upstream failure: dial"}},
 		{"busy", fake{err: fmt.Errorf("%w: try again later", allocation.ErrBusy)}, costapi.Config{}, 503, []string{"try again later"}},
 		{"too slow", fake{wait: true}, costapi.Config{Timeout: time.Millisecond}, 503, []string{"deadline", "shorter window"}},
@@ -452,7 +456,11 @@ func TestPathsAndParameters(t *testing.T) {
 				seen[name] = true
 			}
 			if p.Default != "" {
-				if w := get(newHandler(&fake{}, costapi.Config{}), path, "window=1d", p.Name+"="+p.Default); w.Code != http.StatusOK {
+				given := []string{p.Name + "=" + p.Default}
+				if p.Name != "window" {
+					given = append(given, "window=1d")
+				}
+				if w := get(newHandler(&fake{}, costapi.Config{}), path, given...); w.Code != http.StatusOK {
 					t.Errorf("%s: default %s=%s: status %d: %s", path, p.Name, p.Default, w.Code, w.Body)
 				}
 			}

@@ -33,7 +33,9 @@ type fake struct {
 	wait  bool // for the end of the request
 	// noData is a time after which there is no data; the zero time means there always is.
 	noData time.Time
-	most   int // sets it answers with, 0 for any number; of more it has no data
+	// reading is what it says of every computation.
+	reading *allocation.Reading
+	most    int // sets it answers with, 0 for any number; of more it has no data
 }
 
 func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
@@ -64,6 +66,7 @@ func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 		sets := make([]*allocation.Set, len(windows))
 		for i, w := range windows {
 			sets[i] = sampleSet(w, dict, q.Resolution)
+			sets[i].Reading = f.reading
 		}
 		for _, s := range sets {
 			if !yield(s, nil) {
@@ -112,8 +115,50 @@ func sampleSet(w allocation.Window, dict *allocation.Dict, resolution time.Durat
 	return s
 }
 
+// sampleReading is of a computation at 1m that read two sources.
+func sampleReading(w allocation.Window) *allocation.Reading {
+	cut := w.Start.Add(w.Duration() / 2)
+	return &allocation.Reading{
+		Window: w, Resolution: time.Minute, ScrapeInterval: 30 * time.Second,
+		Total: 300 * time.Millisecond, Read: 200 * time.Millisecond, Integrate: 90 * time.Millisecond,
+		Sources: []allocation.SourceReading{
+			{Name: "blocks", Until: cut, Took: 50 * time.Millisecond, Requests: 3, Series: 20, Samples: 2000, Bytes: 900},
+			{Name: "remote-read", From: cut, Took: 150 * time.Millisecond, Requests: 2, Series: 20, Samples: 1000, Bytes: 5000},
+		},
+		Stages: []allocation.StageReading{
+			{Name: "inputs", Took: 120 * time.Millisecond, Requests: 3, Samples: 2500, Bytes: 5000},
+			{Name: "usage", Took: 80 * time.Millisecond, Requests: 2, Samples: 500, Bytes: 900},
+		},
+		Inputs: []allocation.InputReading{{Name: "running", Alternatives: []allocation.AlternativeReading{
+			{Metric: "running_metric", Clusters: []allocation.ClusterReading{{Cluster: "a", Series: 7, Samples: 70}, {Cluster: "b", Series: 5, Samples: 50}}},
+			{Metric: "other_metric"},
+		}}},
+	}
+}
+
+// sampleDiagnosis finds something of every kind.
+func sampleDiagnosis(_ context.Context, w allocation.Window) (*allocation.Diagnosis, error) {
+	return &allocation.Diagnosis{
+		Window: w, Sources: sampleReading(w).Sources, Oldest: w.Start.Add(-time.Hour), Warnings: []string{"a block is skipped"},
+		Clusters: []allocation.ClusterDiagnosis{{
+			Cluster: "a", ScrapeInterval: 30 * time.Second, Newest: w.End.Add(-10 * time.Second),
+			Inputs: []allocation.InputDiagnosis{
+				{
+					Name: "running", State: allocation.InputFallback, Required: true, ScrapeInterval: 30 * time.Second, Newest: w.End.Add(-10 * time.Second),
+					Alternatives: []allocation.MetricDiagnosis{{Metric: "second_metric", Series: 7}},
+				},
+				{Name: "pod", State: allocation.InputMissing, Required: true, Missing: "no nodes", Remedy: "run it"},
+				{Name: "gpus", State: allocation.InputNone, Missing: "no GPUs", Remedy: "run it"},
+			},
+		}},
+	}, nil
+}
+
 // newHandler is the API over a fake at the tests' clock.
 func newHandler(f *fake, cfg costapi.Config) http.Handler {
+	if cfg.Diagnose == nil {
+		cfg.Diagnose = sampleDiagnosis
+	}
 	if cfg.Now == nil {
 		cfg.Now = func() time.Time { return now }
 	}

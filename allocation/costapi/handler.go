@@ -19,7 +19,7 @@ import (
 )
 
 // Ledger computes the sets of a query, oldest first. The sets are of one dictionary and are not changed by the API. Errors
-// that wrap allocation.ErrNoData, ErrUpstream and ErrBusy or context.DeadlineExceeded get a status of their own.
+// that wrap allocation.ErrNoData, ErrTooMuch, ErrUpstream and ErrBusy or context.DeadlineExceeded get a status of their own.
 type Ledger interface {
 	Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error]
 }
@@ -57,6 +57,8 @@ type Config struct {
 	Currency string
 	// Cluster is asked for once a request for it. The default knows nothing.
 	Cluster func() ClusterInfo
+	// Diagnose says what there is of each input. Its errors are like those of Ledger. The default has no data.
+	Diagnose func(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error)
 }
 
 func (c Config) withDefaults() Config {
@@ -72,6 +74,11 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Cluster == nil {
 		c.Cluster = func() ClusterInfo { return ClusterInfo{} }
+	}
+	if c.Diagnose == nil {
+		c.Diagnose = func(context.Context, allocation.Window) (*allocation.Diagnosis, error) {
+			return nil, allocation.ErrNoData
+		}
 	}
 	return c
 }
@@ -91,6 +98,7 @@ type endpoint uint8
 const (
 	allocations endpoint = 1 << iota
 	assets
+	diagnosis
 	information // takes no parameters
 )
 
@@ -110,6 +118,7 @@ func routes() []route {
 		{"/allocation/compute", openCost, allocations, (*api).serveAllocations},
 		{"/model/assets", kubecost, assets, (*api).serveAssets},
 		{"/assets", openCost, assets, (*api).serveAssets},
+		{"/model/diagnose", kubecost, diagnosis, (*api).serveDiagnosis},
 		{"/model/clusterInfo", kubecost, information, (*api).serveClusterInfo},
 		{"/clusterInfo", openCost, information, (*api).serveClusterInfo},
 		{"/clusterInfoMap", openCost, information, (*api).serveClusterInfoMap},

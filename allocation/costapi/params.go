@@ -52,11 +52,15 @@ func both(value string) [numFamilies]string { return [numFamilies]string{value, 
 // have no effect.
 func params() []param {
 	const everywhere = allocations | assets
+	hour := [numFamilies]string{kubecost: "1h"}
 	none := both("")
 	no := both("false")
 	rows := []param{
 		{"window", nil, "window", none, everywhere, "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.window })},
+		{"window", nil, "window", hour, diagnosis, "What time to look at.", setText(func(q *request) *string { return &q.window })},
 		{"resolution", nil, "duration|exact", both("1m"), everywhere, "Distance of the grid that running and requests are sampled on; exact uses every sample.", parseResolution},
+		{"maxError", nil, "number", none, everywhere, "In place of resolution: how far the running time of a container may be off, such as 0.05. The resolution is then the longest divisor of an hour that keeps to it, and exact where that is below the scrape interval.", parseMaxError},
+		{"minDuration", nil, "duration", both("10m"), everywhere, "How long a container has to run for maxError to hold for it.", parseMinDuration},
 		{"step", nil, "duration|hour|day|week", none, everywhere, "Length of a set, cut backward from the window's end; without it the window is one set.", parseStep},
 		{"accumulate", nil, "boolean|all|none", no, everywhere, "Sum all sets into one.", parseAccumulate},
 		{"accumulateBy", nil, "all|none", none, allocations, "The same as accumulate, and wins over it.", parseAccumulateBy},
@@ -68,6 +72,7 @@ func params() []param {
 		{"splitIdle", nil, "boolean", no, allocations, "Name idle <cluster>/__idle__, or <cluster>/<node>/__idle__ with idleByNode.", setBool(func(q *request) *bool { return &q.options.SplitIdle })},
 		{"format", nil, "json|csv", both("json"), allocations, "csv implies accumulate.", setWord(func(q *request) *string { return &q.format }, "json", "csv")},
 		{"format", nil, "json", both("json"), assets, "Format of the answer.", setWord(func(q *request) *string { return &q.format }, "json")},
+		{"explain", nil, "boolean", no, everywhere, "Say in the answer, as explain, what was read for it: sources, requests, samples, timings, and which metric served which input of which cluster.", setBool(func(q *request) *bool { return &q.explain })},
 		{"labelNames", nil, "pair|value", [numFamilies]string{kubecost: "pair", openCost: "value"}, allocations, "Name results of labels app=redis or redis.", parseLabelNames},
 		{"propertyNames", nil, "plural|singular", both("plural"), allocations, "Call the properties labels, annotations and services, or label, annotation and service.", parsePropertyNames},
 		{"includeAggregatedMetadata", nil, "boolean", no, allocations, "Keep the labels and annotations that all merged rows of a namespace have in common.", setBool(func(q *request) *bool { return &q.options.AggregatedMetadata })},
@@ -93,7 +98,6 @@ func laterParams() []param {
 		}
 	}
 	add(allocations, "sharing is not done", "share", "shareNamespaces", "shareLabels")
-	add(allocations, "set resolution", "maxError", "minDuration")
 	add(allocations|assets, "evaluate the answer with a tool of your own", "jmespath", "fields")
 	add(allocations|assets, "use filter", "fieldSelector", "labelSelector")
 	for _, f := range v1Filters {
@@ -108,7 +112,6 @@ func laterParams() []param {
 		{"shareCost", "0", "sharing is not done", allocations},
 		{"offset", "0", "the answer has all rows", allocations | assets},
 		{"limit", "0", "the answer has all rows", allocations | assets},
-		{"explain", "false", "the answer does not say how it was computed", allocations | assets},
 		{"includeProportionalAssetResourceCosts", "false", "divide by the costs of /model/assets", allocations},
 		{"sharelb", "false", "sharing is not done", allocations},
 		{"costMetric", "cumulative", "divide by the window's length", allocations},

@@ -22,8 +22,13 @@ type request struct {
 	window   string
 	format   string
 	singular bool
+	explain  bool
 	warnings []string
 	options  allocation.Options
+	// maxError and minDuration choose the resolution where maxError is above 0.
+	maxError    float64
+	minDuration time.Duration
+	readings    []*allocation.Reading // of the computations of the answer
 	// query has the window as asked: parts of it may be in the future.
 	query allocation.Query
 	now   time.Time // of the request
@@ -57,7 +62,9 @@ func (a *api) parse(rt route, values url.Values) (*request, error) {
 			return nil, badRequest("parameter %s=%s: %v", name, shorten(value), err)
 		}
 	}
-	return q, q.finish()
+	return q, q.finish(func(name string) bool {
+		return slices.ContainsFunc(values[name], func(v string) bool { return strings.TrimSpace(v) != "" })
+	})
 }
 
 // value is what is given for p, by any of its names, else its default. An empty value is none.
@@ -103,10 +110,16 @@ func (q *request) checkNames(rt route, known []param, values url.Values) error {
 	return nil
 }
 
-// finish checks and places what depends on several parameters.
-func (q *request) finish() error {
+// finish checks and places what depends on several parameters. given says which of them the request has.
+func (q *request) finish(given func(name string) bool) error {
 	if q.window == "" {
 		return badRequest("parameter window is missing: give one such as window=1d, window=today or window=2026-01-01T00:00:00Z,2026-01-02T00:00:00Z")
+	}
+	if err := q.chooseResolution(given); err != nil {
+		return err
+	}
+	if q.explain && q.format == "csv" {
+		return badRequest("parameter explain: CSV has no place for it: use format=json")
 	}
 	style := allocation.ExactWindows
 	if q.family == openCost {
@@ -127,6 +140,32 @@ func (q *request) finish() error {
 		return badRequest("parameter step: %v", err)
 	}
 	return nil
+}
+
+// chooseResolution finds the resolution that maxError asks for.
+func (q *request) chooseResolution(given func(name string) bool) error {
+	switch {
+	case q.maxError > 0 && given("resolution"):
+		return badRequest("parameter maxError: it chooses the resolution: leave it or resolution out")
+	case q.maxError > 0:
+		q.query.Resolution = resolutionFor(q.maxError, q.minDuration)
+		q.query.ExactBelow = q.query.Resolution > 0
+	case given("minDuration"):
+		q.warnings = append(q.warnings, "parameter minDuration has no effect without maxError")
+	}
+	return nil
+}
+
+// resolutionFor is the longest divisor of an hour, in whole seconds, that is not above most × shortest; 0, exact mode, where
+// there is none.
+func resolutionFor(most float64, shortest time.Duration) time.Duration {
+	longest := most * shortest.Seconds() * (1 + 1e-12) // 0.07 × 300 s is a little below 21 s in floating point
+	for r := 3600; r > 0; r-- {
+		if 3600%r == 0 && float64(r) <= longest {
+			return time.Duration(r) * time.Second
+		}
+	}
+	return 0
 }
 
 // shorten quotes what a client sent for an error.
@@ -226,6 +265,27 @@ func parseResolution(q *request, value string) error {
 		return errors.New("must be whole seconds, at least 1s: give one such as 1m, or exact for every sample")
 	}
 	q.query.Resolution = d
+	return nil
+}
+
+func parseMaxError(q *request, value string) error {
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(v > 0 && v <= 1) {
+		return errors.New("must be a fraction above 0, at most 1: give one such as 0.05 for 5 %")
+	}
+	q.maxError = v
+	return nil
+}
+
+func parseMinDuration(q *request, value string) error {
+	d, err := allocation.ParseDuration(value)
+	if err != nil {
+		return err
+	}
+	if d < time.Second {
+		return errors.New("must be at least 1s: give one such as 10m")
+	}
+	q.minDuration = d
 	return nil
 }
 

@@ -24,6 +24,10 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 	}
 	if q.format == "csv" {
 		w.Header().Set("Content-Type", csvType)
+		o := a.encoding(q)
+		for _, text := range o.AllWarnings(sets) { // CSV itself has no place for them
+			w.Header().Add("Warning", "199 promcost "+strconv.Quote(text))
+		}
 		return encode.CSV(w, sets[0])
 	}
 	w.Header().Set("Content-Type", jsonType)
@@ -58,8 +62,34 @@ func (a *api) serveAssets(w http.ResponseWriter, q *request) error {
 	return encode.Assets(w, sets, a.encoding(q))
 }
 
+// encoding is how sets are written, with what is to be said of how they were computed.
 func (a *api) encoding(q *request) encode.Options {
-	return encode.Options{Location: a.cfg.Zone, SingularProperties: q.singular, Warnings: q.warnings}
+	o := encode.Options{Location: a.cfg.Zone, SingularProperties: q.singular, Warnings: q.warnings}
+	resolution := q.query.Resolution
+	for i, r := range q.readings {
+		if resolution = max(resolution, r.Resolution); i == 0 {
+			resolution = r.Resolution
+		}
+	}
+	o.Resolution = allocation.ResolutionText(resolution)
+	if q.explain {
+		o.Explain = append([]*allocation.Reading{}, q.readings...)
+	}
+	return o
+}
+
+// serveDiagnosis answers with what there is of each input.
+func (a *api) serveDiagnosis(w http.ResponseWriter, q *request) error {
+	window := q.query.Window
+	if window.End.After(q.now) {
+		window.End = q.now
+	}
+	d, err := a.cfg.Diagnose(q.ctx, window)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", jsonType)
+	return encode.Diagnosis(w, d, encode.Options{Location: a.cfg.Zone, Warnings: q.warnings})
 }
 
 // info is a cluster as the peers describe it.

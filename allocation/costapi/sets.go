@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -39,7 +40,7 @@ func parts(query allocation.Query, now time.Time) ([]part, error) {
 		last = query.Window.End.Add(-cells * r)
 	}
 	if start := windows[ended].Start; last.After(start) {
-		running := allocation.Query{Window: allocation.Window{Start: start, End: last}, Resolution: query.Resolution}
+		running := allocation.Query{Window: allocation.Window{Start: start, End: last}, Resolution: query.Resolution, ExactBelow: query.ExactBelow}
 		list = append(list, part{query: running, windows: windows[ended : ended+1]})
 		ended++
 	}
@@ -102,6 +103,9 @@ func (a *api) load(q *request, p part) ([]*allocation.Set, error) {
 	for s, err := range a.ledger.Sets(q.ctx, p.query) {
 		if err != nil {
 			return nil, err
+		}
+		if s.Reading != nil && !slices.Contains(q.readings, s.Reading) {
+			q.readings = append(q.readings, s.Reading)
 		}
 		if len(sets) < len(p.windows) {
 			asked := *s

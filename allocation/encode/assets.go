@@ -26,7 +26,7 @@ func Assets(w io.Writer, sets []*allocation.Set, o Options) error {
 		}
 		writeAssets(s, set, o.location())
 	}
-	s.b = appendWarnings(append(s.b, ']'), o.warnings(sets))
+	s.b = o.end(append(s.b, ']'), sets)
 	return s.close()
 }
 
@@ -35,7 +35,7 @@ func AssetMap(w io.Writer, set *allocation.Set, o Options) error {
 	s := newStream(w)
 	s.b = append(s.b, `{"code":200,"status":"success","data":`...)
 	writeAssets(s, set, o.location())
-	s.b = appendWarnings(s.b, o.warnings([]*allocation.Set{set}))
+	s.b = o.end(s.b, []*allocation.Set{set})
 	return s.close()
 }
 

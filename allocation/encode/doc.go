@@ -23,6 +23,10 @@ type Options struct {
 	SingularProperties bool
 	// Warnings are about the request; they are sent with those of the sets.
 	Warnings []string
+	// Resolution names the resolution that was used; empty is left out.
+	Resolution string
+	// Explain are the computations behind the answer, to be told of; nil are not.
+	Explain []*allocation.Reading
 }
 
 func (o *Options) location() *time.Location {
@@ -32,8 +36,8 @@ func (o *Options) location() *time.Location {
 	return o.Location
 }
 
-// warnings are those of the options and of the sets, sorted, each once.
-func (o *Options) warnings(sets []*allocation.Set) []string {
+// AllWarnings are those of the options and of the sets, sorted, each once.
+func (o *Options) AllWarnings(sets []*allocation.Set) []string {
 	all := slices.Clone(o.Warnings)
 	for _, s := range sets {
 		all = append(all, s.Warnings...)

@@ -26,7 +26,7 @@ func Allocations(w io.Writer, sets []*allocation.Set, o Options) error {
 		}
 		e.set(s, set)
 	}
-	s.b = appendWarnings(append(s.b, ']'), o.warnings(sets))
+	s.b = o.end(append(s.b, ']'), sets)
 	return s.close()
 }
 
@@ -38,6 +38,17 @@ func Error(w io.Writer, code int, message string) error {
 	s.b = appendString(append(s.b, `,"data":null,"message":`...), message)
 	s.b = append(s.b, "}\n"...)
 	return s.close()
+}
+
+// end ends the envelope of an answer made of sets.
+func (o *Options) end(b []byte, sets []*allocation.Set) []byte {
+	if o.Resolution != "" {
+		b = appendString(append(b, `,"resolution":`...), o.Resolution)
+	}
+	if o.Explain != nil {
+		b = append(append(b, `,"explain":`...), explain(o.Explain, o.location())...)
+	}
+	return appendWarnings(b, o.AllWarnings(sets))
 }
 
 // appendWarnings ends an envelope, with the warnings where there are any: as a list, and joined for OpenCost's clients.

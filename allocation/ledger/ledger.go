@@ -126,6 +126,7 @@ func (l *Ledger) Stats() Stats {
 type flightKey struct {
 	start, end       int64 // Unix nanoseconds
 	step, resolution time.Duration
+	exactBelow       bool
 }
 
 // flight is a computation and those who wait for it.
@@ -142,7 +143,7 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
-	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution}
+	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution, q.ExactBelow}
 	l.mu.Lock()
 	f, ok := l.flights[key]
 	if !ok {

@@ -1,0 +1,175 @@
+package encode
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// The data of a diagnosis:
+//
+//	{"window": {"start": …, "end": …}, "complete": true, "oldest": …,
+//	 "sources": [{"name": "blocks", "seconds": …, "requests": …, "series": …, "samples": …, "bytes": …}, …],
+//	 "clusters": [{"cluster": "prod", "scrapeInterval": "30s", "newest": …, "inputs": [
+//	   {"name": "running", "state": "found", "required": true, "scrapeInterval": "30s", "newest": …,
+//	    "alternatives": [{"metric": "kube_pod_container_status_running", "series": 180}]},
+//	   {"name": "pod labels", "state": "missing", "required": false, "alternatives": [],
+//	    "missing": "no cost by label", "remedy": "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"}, …]}]}
+//
+// A state is found (the best alternative is there), fallback (a later one is), none (there is nothing of the kind, which may
+// be right) or missing. complete says that no required input is missing. Times that are not known are left out.
+type (
+	diagnosis struct {
+		Window   window             `json:"window"`
+		Complete bool               `json:"complete"`
+		Oldest   *time.Time         `json:"oldest,omitempty"`
+		Sources  []source           `json:"sources"`
+		Clusters []diagnosedCluster `json:"clusters"`
+	}
+	diagnosedCluster struct {
+		Cluster        string           `json:"cluster"`
+		ScrapeInterval string           `json:"scrapeInterval,omitempty"`
+		Newest         *time.Time       `json:"newest,omitempty"`
+		Inputs         []diagnosedInput `json:"inputs"`
+	}
+	diagnosedInput struct {
+		Name           string                `json:"name"`
+		State          allocation.InputState `json:"state"`
+		Required       bool                  `json:"required"`
+		ScrapeInterval string                `json:"scrapeInterval,omitempty"`
+		Newest         *time.Time            `json:"newest,omitempty"`
+		Alternatives   []diagnosedMetric     `json:"alternatives"`
+		Missing        string                `json:"missing,omitempty"`
+		Remedy         string                `json:"remedy,omitempty"`
+	}
+	diagnosedMetric struct {
+		Metric string `json:"metric"`
+		Series int64  `json:"series"`
+	}
+)
+
+// Diagnosis writes a diagnosis in an envelope.
+func Diagnosis(w io.Writer, d *allocation.Diagnosis, o Options) error {
+	in := o.location()
+	out := diagnosis{
+		Window: window{d.Window.Start.In(in), d.Window.End.In(in)}, Complete: d.Complete(), Oldest: instant(d.Oldest, in),
+		Sources: explainSources(d.Sources, in), Clusters: []diagnosedCluster{},
+	}
+	for i := range d.Clusters {
+		c := &d.Clusters[i]
+		x := diagnosedCluster{Cluster: c.Cluster, ScrapeInterval: interval(c.ScrapeInterval), Newest: instant(c.Newest, in)}
+		for k := range c.Inputs {
+			n := &c.Inputs[k]
+			y := diagnosedInput{
+				Name: n.Name, State: n.State, Required: n.Required, ScrapeInterval: interval(n.ScrapeInterval),
+				Newest: instant(n.Newest, in), Alternatives: []diagnosedMetric{}, Missing: n.Missing, Remedy: n.Remedy,
+			}
+			for _, a := range n.Alternatives {
+				y.Alternatives = append(y.Alternatives, diagnosedMetric(a))
+			}
+			x.Inputs = append(x.Inputs, y)
+		}
+		out.Clusters = append(out.Clusters, x)
+	}
+	s := newStream(w)
+	s.b = append(append(s.b, `{"code":200,"status":"success","data":`...), marshal(out)...)
+	s.b = appendWarnings(s.b, slices.Concat(o.Warnings, d.Warnings))
+	return s.close()
+}
+
+// interval writes a scrape interval, nothing where it is not known.
+func interval(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return allocation.ResolutionText(d.Round(time.Millisecond))
+}
+
+// DiagnosisTable writes a diagnosis for people: a table of inputs a cluster, then what to do about those that are missing.
+func DiagnosisTable(w io.Writer, d *allocation.Diagnosis, in *time.Location) error {
+	const layout = "2006-01-02 15:04:05 MST"
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s to %s, read by %s", d.Window.Start.In(in).Format(layout), d.Window.End.In(in).Format(layout), sourceNames(d.Sources))
+	if !d.Oldest.IsZero() {
+		fmt.Fprintf(&b, "; oldest sample not before %s", d.Oldest.In(in).Format(layout))
+	}
+	b.WriteString("\n")
+	for i := range d.Clusters {
+		c := &d.Clusters[i]
+		fmt.Fprintf(&b, "\ncluster %s: ", c.Cluster)
+		if c.ScrapeInterval > 0 {
+			fmt.Fprintf(&b, "scraped every %s, ", interval(c.ScrapeInterval))
+		}
+		fmt.Fprintf(&b, "newest sample %s\n\n", c.Newest.In(in).Format(layout))
+		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "INPUT\tSTATE\tSERVED BY\tSERIES\tEVERY\tAGE")
+		for k := range c.Inputs {
+			diagnosisLines(t, &c.Inputs[k], d.Window.End)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		remedies(&b, c)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// sourceNames joins what was read.
+func sourceNames(sources []allocation.SourceReading) string {
+	var names []string
+	for _, s := range sources {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, " and ")
+}
+
+// diagnosisLines writes a line for each metric that serves an input. AGE is that of the newest sample at the window's end.
+func diagnosisLines(w io.Writer, in *allocation.InputDiagnosis, end time.Time) {
+	if len(in.Alternatives) == 0 {
+		fmt.Fprintf(w, "%s\t%s\t-\t0\t-\t-\n", in.Name, in.State)
+		return
+	}
+	name, state, every, age := in.Name, string(in.State), interval(in.ScrapeInterval.Round(100*time.Millisecond)), end.Sub(in.Newest).Round(time.Second).String()
+	for _, a := range in.Alternatives {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", name, state, a.Metric, strconv.FormatInt(a.Series, 10), every, age)
+		name, state, every, age = "", "", "", ""
+	}
+}
+
+// remedies lists what to do about the missing inputs, one remedy once.
+func remedies(b *strings.Builder, c *allocation.ClusterDiagnosis) {
+	var order []string
+	costs := map[string][]string{}
+	for i := range c.Inputs {
+		in := &c.Inputs[i]
+		if in.State != allocation.InputMissing {
+			continue
+		}
+		if costs[in.Remedy] == nil {
+			order = append(order, in.Remedy)
+		}
+		text := in.Name + ": " + in.Missing
+		if in.Required {
+			text = in.Name + " (required): " + in.Missing
+		}
+		costs[in.Remedy] = append(costs[in.Remedy], text)
+	}
+	if len(order) == 0 {
+		b.WriteString("\nNothing is missing.\n")
+		return
+	}
+	b.WriteString("\nWhat is missing, and what mends it:\n")
+	for _, remedy := range order {
+		fmt.Fprintf(b, "\n  %s\n", remedy)
+		for _, text := range costs[remedy] {
+			fmt.Fprintf(b, "    %s\n", text)
+		}
+	}
+}

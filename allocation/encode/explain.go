@@ -1,0 +1,139 @@
+package encode
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// The member explain of an answer, one element a computation: an answer about a window that has not ended is made of
+// several.
+//
+//	{"computations": [{
+//	  "window": {"start": …, "end": …}, "resolution": "1m", "scrapeInterval": "30s",
+//	  "seconds": {"total": 0.31, "read": 0.2, "integrate": 0.1},
+//	  "sources": [{"name": "blocks", "until": …, "seconds": …, "requests": …, "series": …, "samples": …, "bytes": …}, …],
+//	  "stages": [{"name": "inputs", "seconds": …, "requests": …, "samples": …, "bytes": …}, …],
+//	  "inputs": [{"name": "running", "alternatives": [{"metric": …, "series": …, "samples": …, "clusters":
+//	    [{"cluster": …, "series": …, "samples": …}]}]}, …]}]}
+type (
+	explanation struct {
+		Computations []computation `json:"computations"`
+	}
+	computation struct {
+		Window         window   `json:"window"`
+		Resolution     string   `json:"resolution"`
+		ScrapeInterval string   `json:"scrapeInterval"`
+		Seconds        seconds  `json:"seconds"`
+		Sources        []source `json:"sources"`
+		Stages         []stage  `json:"stages"`
+		Inputs         []input  `json:"inputs"`
+	}
+	window struct {
+		Start time.Time `json:"start"`
+		End   time.Time `json:"end"`
+	}
+	// seconds are how long the whole took, and of it waiting for samples and making costs of them.
+	seconds struct {
+		Total     float64 `json:"total"`
+		Read      float64 `json:"read"`
+		Integrate float64 `json:"integrate"`
+	}
+	// source is what one source was asked for: from and until are there where it was asked for a part of the time only.
+	source struct {
+		Name  string     `json:"name"`
+		From  *time.Time `json:"from,omitempty"`
+		Until *time.Time `json:"until,omitempty"`
+		taken
+		Series int64 `json:"series"`
+	}
+	stage struct {
+		Name string `json:"name"`
+		taken
+	}
+	taken struct {
+		Seconds  float64 `json:"seconds"`
+		Requests int64   `json:"requests"`
+		Samples  int64   `json:"samples"`
+		Bytes    int64   `json:"bytes"`
+	}
+	input struct {
+		Name         string        `json:"name"`
+		Alternatives []alternative `json:"alternatives"`
+	}
+	alternative struct {
+		Metric   string    `json:"metric"`
+		Series   int64     `json:"series"`
+		Samples  int64     `json:"samples"`
+		Clusters []cluster `json:"clusters"`
+	}
+	cluster struct {
+		Cluster string `json:"cluster"`
+		Series  int64  `json:"series"`
+		Samples int64  `json:"samples"`
+	}
+)
+
+// explain is the value of explain.
+func explain(readings []*allocation.Reading, in *time.Location) []byte {
+	e := explanation{Computations: []computation{}}
+	for _, r := range readings {
+		e.Computations = append(e.Computations, explainOne(r, in))
+	}
+	return marshal(e)
+}
+
+// marshal encodes values that always can be.
+func marshal(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("BUG: encode " + err.Error())
+	}
+	return b
+}
+
+func explainOne(r *allocation.Reading, in *time.Location) computation {
+	c := computation{
+		Window:     window{r.Window.Start.In(in), r.Window.End.In(in)},
+		Resolution: allocation.ResolutionText(r.Resolution), ScrapeInterval: interval(r.ScrapeInterval),
+		Seconds: seconds{r.Total.Seconds(), r.Read.Seconds(), r.Integrate.Seconds()},
+		Sources: explainSources(r.Sources, in), Stages: []stage{}, Inputs: []input{},
+	}
+	for _, s := range r.Stages {
+		c.Stages = append(c.Stages, stage{s.Name, taken{s.Took.Seconds(), s.Requests, s.Samples, s.Bytes}})
+	}
+	for _, i := range r.Inputs {
+		x := input{Name: i.Name}
+		for _, a := range i.Alternatives {
+			y := alternative{Metric: a.Metric, Clusters: []cluster{}}
+			for _, k := range a.Clusters {
+				y.Series, y.Samples = y.Series+k.Series, y.Samples+k.Samples
+				y.Clusters = append(y.Clusters, cluster(k))
+			}
+			x.Alternatives = append(x.Alternatives, y)
+		}
+		c.Inputs = append(c.Inputs, x)
+	}
+	return c
+}
+
+func explainSources(sources []allocation.SourceReading, in *time.Location) []source {
+	out := []source{}
+	for _, s := range sources {
+		out = append(out, source{
+			Name: s.Name, From: instant(s.From, in), Until: instant(s.Until, in), Series: s.Series,
+			taken: taken{s.Took.Seconds(), s.Requests, s.Samples, s.Bytes},
+		})
+	}
+	return out
+}
+
+// instant is t in a time zone, nil for the zero time.
+func instant(t time.Time, in *time.Location) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.In(in)
+	return &t
+}
