@@ -1,5 +1,7 @@
-// Package promquery knows what to ask a Prometheus for and how to read the answers: the table of inputs, and Load, which
-// hands the samples of a Source to an allocation.Builder. The Engine joins both into a function from a query to sets.
+// Package promquery knows what to ask a Prometheus for and how to read the answers: the table of inputs, and the Engine,
+// which hands the samples of a Source to an allocation.Builder and so is a function from a query to sets. It notes what it
+// read, for those who ask, and diagnoses what a source has of each input. Join makes one source of two that follow each
+// other in time.
 package promquery
 
 import "github.com/promcost/promcost/allocation"
@@ -12,7 +14,8 @@ type Alternative struct {
 	// element that is not here is read from the label of its own name. Elements that identify objects are also read from
 	// exported_<label>, first, for scrapes without honor_labels.
 	Labels map[string][]string
-	// CgroupUID says that the uid is in the cgroup path of label id.
+	// CgroupUID says that the metric is cAdvisor's: the uid is in the cgroup path of label id, and samples come with times
+	// of their own, so that Prometheus writes no staleness markers.
 	CgroupUID bool
 }
 
@@ -28,7 +31,20 @@ type Input struct {
 	Lazy int
 	// Missing says what it costs not to have the input, and Remedy what mends it.
 	Missing, Remedy string
+	// Need is how much depends on the input.
+	Need Need
+	Init bool // of init containers
 }
+
+// Need is how much depends on an input.
+type Need uint8
+
+// The needs. A cluster may rightly have no series of an Occasional input: no GPU, no init container, nothing that ended.
+const (
+	Optional Need = iota
+	Required
+	Occasional
+)
 
 // matchers of the inputs' table.
 func equal(name, value string) Matcher    { return Matcher{name, MatchEqual, value} }
@@ -40,16 +56,19 @@ func metric(name string, matchers ...Matcher) Alternative {
 	return Alternative{Metric: name, Matchers: matchers}
 }
 
+// kubeletNode is where scrapes of kubelets put the node's name.
+var kubeletNode = []string{"node", "kubernetes_io_hostname"}
+
 // cadvisor is a metric of containers by cAdvisor, and how kubelets before 1.16 spelled its labels.
 func cadvisor(name string) []Alternative {
 	return []Alternative{
 		{
 			Metric: name, Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")},
-			Labels: map[string][]string{"series": {"id"}}, CgroupUID: true,
+			Labels: map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode}, CgroupUID: true,
 		},
 		{
 			Metric: name, Matchers: []Matcher{equal("container", ""), notEqual("container_name", ""), notEqual("container_name", "POD")},
-			Labels: map[string][]string{"series": {"id"}, "pod": {"pod_name"}, "container": {"container_name"}}, CgroupUID: true,
+			Labels: map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode, "pod": {"pod_name"}, "container": {"container_name"}}, CgroupUID: true,
 		},
 	}
 }
@@ -71,33 +90,34 @@ var Inputs = []Input{
 		Name: "running", Signal: allocation.ContainerRunning, Lazy: 1,
 		Alternatives: []Alternative{
 			metric("kube_pod_container_status_running"),
-			{Metric: "container_memory_working_set_bytes", Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, CgroupUID: true},
+			{Metric: "container_memory_working_set_bytes", Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, Labels: map[string][]string{"kubelet_node": kubeletNode}, CgroupUID: true},
 			metric("kube_pod_container_info"),
 		},
-		Missing: "nothing is known to run: no allocations", Remedy: ksm,
+		Missing: "nothing is known to run: no allocations", Remedy: ksm, Need: Required,
 	},
-	{Name: "init running", Signal: allocation.ContainerRunning, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars are free", Remedy: ksm},
+	{Name: "init running", Signal: allocation.ContainerRunning, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars are free", Remedy: ksm, Need: Occasional},
 	{Name: "started", Signal: allocation.ContainerStarted, Alternatives: []Alternative{metric("kube_pod_container_state_started")}, Missing: "starts are as late as the first scrape", Remedy: ksm},
-	{Name: "terminated", Signal: allocation.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm},
-	{Name: "pod", Signal: allocation.PodInfo, Alternatives: []Alternative{metric("kube_pod_info")}, Missing: "pods have no node, so no price of their own", Remedy: ksm},
+	{Name: "terminated", Signal: allocation.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
+	{Name: "pod", Signal: allocation.PodInfo, Alternatives: []Alternative{metric("kube_pod_info")}, Missing: "pods have no node, so no price of their own", Remedy: ksm, Need: Required},
 	{
 		Name: "pod phase", Signal: allocation.PodPhaseRunning, Lazy: lazyOnly, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Running"))},
-		Missing: "kube_pod_container_info cannot stand in for the running signal", Remedy: ksm,
+		Missing: "kube_pod_container_info cannot stand in for the running signal", Remedy: ksm, Need: Occasional,
 	},
 	{Name: "pod started", Signal: allocation.PodStarted, Alternatives: []Alternative{metric("kube_pod_start_time")}, Missing: "starts are as late as the first scrape", Remedy: ksm},
-	{Name: "pod completed", Signal: allocation.PodCompleted, Alternatives: []Alternative{metric("kube_pod_completion_time")}, Missing: "ends are as late as the last scrape", Remedy: ksm},
+	{Name: "pod completed", Signal: allocation.PodCompleted, Alternatives: []Alternative{metric("kube_pod_completion_time")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
+	{Name: "pod deleted", Signal: allocation.PodDeleted, Alternatives: []Alternative{metric("kube_pod_deletion_timestamp")}, Missing: "nothing, mostly: it only caps ends", Remedy: ksm, Need: Occasional},
 	{Name: "pod owner", Signal: allocation.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "controllers are unallocated", Remedy: ksm},
-	{Name: "replicaset owner", Signal: allocation.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm},
-	{Name: "job owner", Signal: allocation.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm},
+	{Name: "replicaset owner", Signal: allocation.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional},
+	{Name: "job owner", Signal: allocation.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm, Need: Occasional},
 	request("cpu request", allocation.ContainerRequest, allocation.CPU, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_cpu_cores", "cpu"),
 	request("memory request", allocation.ContainerRequest, allocation.RAM, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_memory_bytes", "memory"),
 	request("cpu limit", allocation.ContainerLimit, allocation.CPU, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_cpu_cores", "cpu"),
 	request("memory limit", allocation.ContainerLimit, allocation.RAM, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_memory_bytes", "memory"),
-	{Name: "gpu request", Signal: allocation.ContainerRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm},
-	{Name: "init cpu request", Signal: allocation.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm},
-	{Name: "init memory request", Signal: allocation.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm},
-	{Name: "init cpu limit", Signal: allocation.ContainerLimit, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "cpu"))}, Missing: "init containers show no limits", Remedy: ksm},
-	{Name: "init memory limit", Signal: allocation.ContainerLimit, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "memory"))}, Missing: "init containers show no limits", Remedy: ksm},
+	{Name: "gpu request", Signal: allocation.ContainerRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm, Need: Occasional},
+	{Name: "init cpu request", Signal: allocation.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional},
+	{Name: "init memory request", Signal: allocation.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional},
+	{Name: "init cpu limit", Signal: allocation.ContainerLimit, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "cpu"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
+	{Name: "init memory limit", Signal: allocation.ContainerLimit, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "memory"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
 	{Name: "pod labels", Signal: allocation.PodLabels, Alternatives: []Alternative{metric("kube_pod_labels")}, Missing: "no cost by label", Remedy: "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"},
 	{Name: "pod annotations", Signal: allocation.PodAnnotations, Alternatives: []Alternative{metric("kube_pod_annotations")}, Missing: "no cost by annotation", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=pods=[*]"},
 	{Name: "namespace labels", Signal: allocation.NamespaceLabelsInfo, Alternatives: []Alternative{metric("kube_namespace_labels")}, Missing: "no cost by the labels of namespaces", Remedy: "run kube-state-metrics with --metric-labels-allowlist=namespaces=[*]"},
@@ -105,7 +125,7 @@ var Inputs = []Input{
 	{Name: "service", Signal: allocation.ServiceInfo, Alternatives: []Alternative{metric("kube_service_info")}, Missing: "services of endpoint slices without labels are unallocated", Remedy: ksm},
 	{Name: "endpoint slice", Signal: allocation.SliceService, Alternatives: []Alternative{metric("kube_endpointslice_labels")}, Missing: "the service of a slice is guessed from its name", Remedy: "run kube-state-metrics with --resources=…,endpointslices --metric-labels-allowlist=endpointslices=[kubernetes.io/service-name]"},
 	{Name: "endpoints", Signal: allocation.SliceEndpoint, Alternatives: []Alternative{metric("kube_endpointslice_endpoints", equal("targetref_kind", "Pod"))}, Missing: "pods have no services", Remedy: "run kube-state-metrics with --resources=…,endpointslices"},
-	{Name: "endpoint addresses", Signal: allocation.ServiceAddress, Alternatives: []Alternative{metric("kube_endpoint_address")}, Missing: "pods without endpoint slices have no services", Remedy: "run kube-state-metrics with --resources=…,endpoints"},
+	{Name: "endpoint addresses", Signal: allocation.ServiceAddress, Alternatives: []Alternative{metric("kube_endpoint_address")}, Missing: "pods without endpoint slices have no services", Remedy: "run kube-state-metrics with --resources=…,endpoints", Need: Occasional},
 	{Name: "node", Signal: allocation.NodeInfo, Alternatives: []Alternative{metric("kube_node_info")}, Missing: "nodes live while their capacity is known, without provider ids", Remedy: ksm},
 	{Name: "node labels", Signal: allocation.NodeLabels, Alternatives: []Alternative{metric("kube_node_labels")}, Missing: "nodes have no region, zone and pool", Remedy: "run kube-state-metrics with --metric-labels-allowlist=nodes=[*]"},
 	{Name: "node created", Signal: allocation.NodeCreated, Alternatives: []Alternative{metric("kube_node_created")}, Missing: "nodes begin with their first scrape", Remedy: ksm},
@@ -114,8 +134,8 @@ var Inputs = []Input{
 	capacity("node gpu", allocation.GPU, matching("resource", gpus), ""),
 	{Name: "node cpu price", Signal: allocation.NodePrice, Resource: allocation.CPU, Alternatives: opencost("node_cpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_cpu_hourly_cost"},
 	{Name: "node memory price", Signal: allocation.NodePrice, Resource: allocation.RAM, Alternatives: opencost("node_ram_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_ram_hourly_cost"},
-	{Name: "node gpu price", Signal: allocation.NodePrice, Resource: allocation.GPU, Alternatives: opencost("node_gpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_gpu_hourly_cost"},
-	{Name: "node spot", Signal: allocation.NodeSpot, Alternatives: opencost("kubecost_node_is_spot"), Missing: "spot nodes are known by their labels only", Remedy: "let kube-state-metrics export the node labels of your provider"},
+	{Name: "node gpu price", Signal: allocation.NodePrice, Resource: allocation.GPU, Alternatives: opencost("node_gpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_gpu_hourly_cost", Need: Occasional},
+	{Name: "node spot", Signal: allocation.NodeSpot, Alternatives: opencost("kubecost_node_is_spot"), Missing: "spot nodes are known by their labels only", Remedy: "let kube-state-metrics export the node labels of your provider", Need: Occasional},
 	{Name: "cpu usage", Signal: allocation.ContainerUse, Resource: allocation.CPU, Alternatives: cadvisor("container_cpu_usage_seconds_total"), Missing: "cpu costs what is requested, whatever is used", Remedy: kubelet},
 	{Name: "memory usage", Signal: allocation.ContainerLevel, Resource: allocation.RAM, Alternatives: cadvisor("container_memory_working_set_bytes"), Missing: "memory costs what is requested, whatever is used", Remedy: kubelet},
 }
@@ -125,10 +145,14 @@ const lazyOnly = -1
 
 // request is a request or limit of a resource, by the names of kube-state-metrics 2 and 1.
 func request(name string, signal allocation.Signal, r allocation.Resource, v2, v1, resource string) Input {
+	missing := "containers cost what they use"
+	if signal == allocation.ContainerLimit {
+		missing = "containers show no limits"
+	}
 	return Input{
 		Name: name, Signal: signal, Resource: r,
 		Alternatives: []Alternative{metric(v2, equal("resource", resource)), metric(v1)},
-		Missing:      "containers cost what they use", Remedy: ksm,
+		Missing:      missing, Remedy: ksm,
 	}
 }
 
@@ -137,7 +161,10 @@ func capacity(name string, r allocation.Resource, resource Matcher, v1 string) I
 	in := Input{
 		Name: name, Signal: allocation.NodeCapacity, Resource: r,
 		Alternatives: []Alternative{metric("kube_node_status_capacity", resource)},
-		Missing:      "no node assets and no idle cost", Remedy: ksm,
+		Missing:      "no node assets and no idle cost", Remedy: ksm, Need: Required,
+	}
+	if r == allocation.GPU {
+		in.Missing, in.Need = "GPUs cost nothing", Occasional
 	}
 	if v1 != "" {
 		in.Alternatives = append(in.Alternatives, metric(v1))

@@ -1,13 +1,10 @@
 package promquery
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // Clusters says which cluster a series belongs to: the value of the first of Labels that it has, else Default.
@@ -20,10 +17,15 @@ type Clusters struct {
 type stage uint8
 
 const (
-	always  stage = iota // all but usage
-	lazily               // what stands in for a missing running signal
-	measure              // usage
+	always   stage = iota // all but usage
+	lazily                // what stands in for a missing running signal
+	levels                // usage by gauges: containers that nothing else knows are found by it
+	counters              // usage by counters
+	numStages
 )
+
+// stageNames name the stages in readings and errors.
+var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage"}
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
@@ -33,6 +35,7 @@ type reader struct {
 	tail      string
 	tailNames []string // for label maps: the names of the elements' labels
 	key       []Symbol
+	found     *tally
 }
 
 // plan is a question: selectors and who reads their answers.
@@ -47,18 +50,29 @@ var none = allocation.Sym("")
 // objects are the key elements that a scrape without honor_labels renames to exported_….
 var objects = []string{"namespace", "pod", "container", "node", "uid"}
 
-// newPlan makes the question of a stage for the samples in [start, end] on a grid of step.
-func newPlan(st stage, clusters Clusters, start, end, step int64) *plan {
+// stageOf is the stage that an alternative of an input belongs to.
+func (in *Input) stageOf(rank int) stage {
+	switch {
+	case in.Signal == allocation.ContainerLevel:
+		return levels
+	case in.Signal == allocation.ContainerUse:
+		return counters
+	case in.Lazy == lazyOnly || in.Lazy > 0 && rank >= in.Lazy:
+		return lazily
+	}
+	return always
+}
+
+// newPlan makes the question of some stages, for the time and on the grid of sel. What is found is noted in found.
+func newPlan(clusters Clusters, found *findings, sel Selector, stages ...stage) *plan {
 	p := &plan{cluster: allocation.Sym(clusters.Default)}
 	for i := range Inputs {
 		in := &Inputs[i]
-		usage := in.Signal == allocation.ContainerUse || in.Signal == allocation.ContainerLevel
 		for rank := range in.Alternatives {
-			lazy := in.Lazy == lazyOnly || in.Lazy > 0 && rank >= in.Lazy
-			if st == measure != usage || !usage && (st == lazily) != lazy {
-				continue
+			if slices.Contains(stages, in.stageOf(rank)) {
+				p.add(in, rank, clusters.Labels, sel)
+				p.readers[len(p.readers)-1].found = found.tally(i, rank)
 			}
-			p.add(in, rank, clusters.Labels, Selector{Start: start, End: end, Step: step})
 		}
 	}
 	return p
@@ -69,7 +83,7 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 	alt := &in.Alternatives[rank]
 	sel.Metric, sel.Matchers = alt.Metric, alt.Matchers
 	r := reader{
-		series: allocation.Series{Signal: in.Signal, Resource: in.Resource, Rank: rank},
+		series: allocation.Series{Signal: in.Signal, Resource: in.Resource, Rank: rank, Init: in.Init, Unmarked: alt.CgroupUID},
 		uid:    -1, tail: in.Signal.Tail(), key: make([]Symbol, len(in.Signal.Key())),
 	}
 	var keep []string
@@ -102,6 +116,15 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 		r.tailNames = keep
 	}
 	p.sels, p.readers = append(p.sels, sel), append(p.readers, r)
+}
+
+// lookBack shortens the lookback of series that get no staleness markers.
+func (p *plan) lookBack(lookback int64) {
+	for i := range p.sels {
+		if p.readers[i].series.Unmarked {
+			p.sels[i].Lookback = lookback
+		}
+	}
 }
 
 // read makes the builder's key of a source's key.
@@ -187,52 +210,4 @@ func isUID(s string) bool {
 		}
 	}
 	return true
-}
-
-// Load reads what the builder needs from src and settles it. Nothing found at all is allocation.ErrNoData.
-func Load(ctx context.Context, src Source, clusters Clusters, b *allocation.Builder) (Stats, error) {
-	var stats Stats
-	s := b.Sampling()
-	ask := func(st stage, start, end int64) error {
-		p := newPlan(st, clusters, start, end, s.Step)
-		got, err := src.Select(ctx, p.sels, func(i int, key []Symbol, points *timeline.Points) error {
-			series, key := p.read(i, key)
-			return b.Add(series, key, points)
-		})
-		for _, w := range got.Warnings {
-			b.Warn(w)
-		}
-		stats.Add(got)
-		return err
-	}
-	if err := ask(always, s.LoadStart(), s.End); err != nil {
-		return stats, fmt.Errorf("read inputs: %w", err)
-	}
-	for _, span := range b.Blind() {
-		if err := ask(lazily, span.Start, span.End); err != nil {
-			return stats, fmt.Errorf("read inputs that stand in for the running signal: %w", err)
-		}
-	}
-	if stats.Series == 0 {
-		return stats, fmt.Errorf("%w: none of the metrics that promcost reads has samples in the window; is this the Prometheus that scrapes kube-state-metrics and the kubelets, and does its retention cover the window?", allocation.ErrNoData)
-	}
-	if err := b.Resolve(); err != nil {
-		return stats, err
-	}
-	if err := ask(measure, s.LoadStart(), s.End); err != nil {
-		return stats, fmt.Errorf("read usage: %w", err)
-	}
-	again, err := b.Settle()
-	if err != nil || again == nil {
-		return stats, err
-	}
-	end := again.End
-	if s.Exact() {
-		end = min(s.End, end+s.Lookback)
-	}
-	if err := ask(measure, again.Start-s.Start+s.LoadStart(), end); err != nil {
-		return stats, fmt.Errorf("read usage of overcommitted time: %w", err)
-	}
-	_, err = b.Settle()
-	return stats, err
 }

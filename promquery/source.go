@@ -41,6 +41,9 @@ type Selector struct {
 	// Step is the grid, in milliseconds, that a source which cannot give raw samples answers on: values at End, End-Step,
 	// … down to Start. Such a source marks the points as sampled. 0 asks for raw samples of every source.
 	Step int64
+	// Lookback is how long a source that samples sees the last sample of a series, in milliseconds; 0 is five minutes. It is
+	// shorter for series that get no staleness markers.
+	Lookback int64
 }
 
 // Stats is what answering a Select took, and what is known to be missing from the answer.
@@ -70,6 +73,9 @@ func (s *Stats) Add(o Stats) {
 	s.Warnings = append(s.Warnings, o.Warnings...)
 }
 
+// Yield takes a series, or a stretch of one, as Source says.
+type Yield = func(i int, key []Symbol, p *timeline.Points) error
+
 // Source gives the samples of series: a running Prometheus, blocks on disk, the demo cluster.
 //
 // Select calls yield once a series, or several times where later calls bring later stretches of it (raw points are then
@@ -77,5 +83,5 @@ func (s *Stats) Add(o Stats) {
 // series without samples in the range is not yielded. An error of yield ends Select and is returned as it is. Partial data
 // is an answer with a warning, not an error.
 type Source interface {
-	Select(ctx context.Context, sels []Selector, yield func(i int, key []Symbol, p *timeline.Points) error) (Stats, error)
+	Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error)
 }

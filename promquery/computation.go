@@ -1,0 +1,252 @@
+package promquery
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// timed says that one call of yield in so many is timed: a clock that is read twice a series would be felt.
+const timed = 17
+
+// computation is one computation on its way. It is the one that asks the source, and notes what that takes.
+type computation struct {
+	cfg    *Config
+	src    Source
+	parts  []*part // what src asks
+	stats  Stats
+	stages []allocation.StageReading
+	found  *findings
+	series int64 // of all inputs
+
+	scrape, resolution time.Duration
+	calls              int64
+	yields             time.Duration // estimate of the time spent in yield
+	selects            time.Duration // time spent in Selects
+	settling           time.Duration // time spent on what is not reading
+}
+
+// begin fixes the source of one computation.
+func (e *Engine) begin(ctx context.Context) (*computation, error) {
+	c := &computation{cfg: &e.cfg, src: e.src, found: newFindings()}
+	if s, ok := e.src.(Beginner); ok {
+		var err error
+		if c.src, err = s.Begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if j, ok := c.src.(*joined); ok {
+		c.parts = []*part{&j.old, &j.recent}
+	} else {
+		whole := &part{src: c.src}
+		c.src, c.parts = whole, []*part{whole}
+	}
+	return c, nil
+}
+
+// reading is what was noted.
+func (c *computation) reading() *allocation.Reading {
+	r := &allocation.Reading{
+		Resolution: c.resolution, ScrapeInterval: c.scrape,
+		Read: max(0, c.selects-c.yields), Integrate: c.yields + c.settling, Stages: c.stages, Inputs: c.found.reading(),
+	}
+	r.Sources = c.sources()
+	return r
+}
+
+// sources is what was taken of each source that was asked.
+func (c *computation) sources() []allocation.SourceReading {
+	var out []allocation.SourceReading
+	for _, p := range c.parts {
+		if p.asked {
+			out = append(out, p.reading)
+		}
+	}
+	return out
+}
+
+// ask is a Select of a stage: it is noted, and ends where it exceeds the bound on samples.
+func (c *computation) ask(ctx context.Context, stage string, sels []Selector, yield Yield) (Stats, error) {
+	began, before := time.Now(), c.stats.Samples
+	read := int64(0)
+	got, err := c.src.Select(ctx, sels, func(i int, key []Symbol, p *timeline.Points) error {
+		n := int64(p.Len())
+		read += n
+		c.cfg.Progress(n)
+		if most := c.cfg.MaxSamples; most > 0 && before+read > most {
+			return fmt.Errorf("%w: more than %d samples to read: ask for a shorter window, or raise --compute.max-samples", allocation.ErrTooMuch, most)
+		}
+		if c.calls++; c.calls%timed != 0 {
+			return yield(i, key, p)
+		}
+		at := time.Now()
+		err := yield(i, key, p)
+		c.yields += timed * time.Since(at)
+		return err
+	})
+	took := time.Since(began)
+	c.yields = min(c.yields, c.selects+took)
+	c.selects += took
+	c.stages = append(c.stages, allocation.StageReading{Name: stage, Took: took, Requests: got.Requests, Samples: got.Samples, Bytes: got.Bytes})
+	for _, p := range c.parts {
+		if p.asked && p.reading.Name == "" {
+			p.reading.Name = c.cfg.Name(ctx, p.src) // which is known once it was asked
+		}
+	}
+	c.stats.Add(got)
+	return got, err
+}
+
+// settle runs what is not reading.
+func (c *computation) settle(f func() error) error {
+	began := time.Now()
+	err := f()
+	c.settling += time.Since(began)
+	return err
+}
+
+func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*allocation.Set, err error) {
+	if err := c.findScrapeInterval(ctx, q.Window); err != nil {
+		return nil, fmt.Errorf("find the scrape interval: %w", err)
+	}
+	if q.ExactBelow && q.Resolution < c.scrape {
+		q.Resolution = 0
+	}
+	b, err := allocation.NewBuilder(q, c.scrape, c.cfg.Rates)
+	if err != nil {
+		return nil, err
+	}
+	c.resolution = time.Duration(b.Sampling().Step) * time.Millisecond
+	if err := c.load(ctx, b); err != nil {
+		return nil, err
+	}
+	err = c.settle(func() error {
+		sets, err = b.Sets()
+		return err
+	})
+	return sets, err
+}
+
+// probeLength is how much of the window is looked at to find the scrape interval: enough for three samples a series at
+// the longest usual intervals.
+const probeLength = 20 * time.Minute
+
+// findScrapeInterval finds the median scrape interval of nodes' series, the longer one of kube-state-metrics and cAdvisor, at
+// the end of the window, else at its beginning or middle, else takes the default.
+func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Window) error {
+	c.scrape = DefaultScrapeInterval
+	middle := w.Start.Add(w.Duration() / 2)
+	for _, end := range []time.Time{w.End, w.Start.Add(probeLength), middle} {
+		var found [2][]int64
+		at := Selector{Start: end.Add(-probeLength).UnixMilli(), End: end.UnixMilli(), Keep: []string{"node"}}
+		sels := []Selector{at, at}
+		sels[0].Metric = "kube_node_info"
+		sels[1].Metric, sels[1].Matchers = "container_memory_working_set_bytes", []Matcher{equal("id", "/")}
+		_, err := c.ask(ctx, "scrape interval", sels, func(i int, _ []Symbol, p *timeline.Points) error {
+			if d := p.Interval(); d > 0 {
+				found[i] = append(found[i], d)
+			}
+			return nil
+		})
+		c.stats.Warnings = nil // the same as those of the computation
+		if err != nil {
+			return err
+		}
+		// cAdvisor's own times jitter: its interval is one of whole seconds.
+		if d := max(median(found[0]), median(found[1]).Round(time.Second)); d > 0 {
+			c.scrape = d
+			return nil
+		}
+	}
+	return nil
+}
+
+// load reads what the builder needs and settles it. Nothing found at all is allocation.ErrNoData.
+func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
+	s := b.Sampling()
+	if err := c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, always); err != nil {
+		return err
+	}
+	if before := b.Before(); before != nil {
+		inWindow := c.series
+		if err := c.stage(ctx, b, "inputs before the window", before.Start, before.End, always); err != nil {
+			return err
+		}
+		c.series = inWindow
+	}
+	for _, span := range b.Blind() {
+		if err := c.stage(ctx, b, stageNames[lazily], span.Start, span.End, lazily); err != nil {
+			return err
+		}
+	}
+	if c.series == 0 {
+		return errNothing
+	}
+	if err := c.checkMemory(b); err != nil {
+		return err
+	}
+	if err := c.settle(b.Resolve); err != nil {
+		return err
+	}
+	for _, st := range []stage{levels, counters} {
+		if err := c.stage(ctx, b, stageNames[st], s.LoadStart(), s.End, st); err != nil {
+			return err
+		}
+	}
+	again, err := c.settled(b)
+	if err != nil || again == nil {
+		return err
+	}
+	end := again.End
+	if s.Exact() {
+		end = min(s.End, end+s.Lookback)
+	}
+	if err := c.stage(ctx, b, "usage of overcommitted time", again.Start-s.Start+s.LoadStart(), end, levels, counters); err != nil {
+		return err
+	}
+	_, err = c.settled(b)
+	return err
+}
+
+// stage gives the builder what some stages ask for.
+func (c *computation) stage(ctx context.Context, b *allocation.Builder, name string, start, end int64, stages ...stage) error {
+	p := newPlan(c.cfg.Clusters, c.found, Selector{Start: start, End: end, Step: b.Sampling().Step}, stages...)
+	p.lookBack(b.Sampling().Unmarked().Lookback)
+	got, err := c.ask(ctx, name, p.sels, func(i int, key []Symbol, points *timeline.Points) error {
+		series, key := p.read(i, key)
+		p.readers[i].found.add(key[0], points)
+		return b.Add(series, key, points)
+	})
+	for _, w := range got.Warnings {
+		b.Warn(w)
+	}
+	c.series += got.Series
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	return nil
+}
+
+// errNothing says that the source has none of the inputs.
+var errNothing = fmt.Errorf("%w: none of the metrics that promcost reads has samples in the window; is this the Prometheus that scrapes kube-state-metrics and the kubelets, and does its retention cover the window?", allocation.ErrNoData)
+
+// settled settles the builder.
+func (c *computation) settled(b *allocation.Builder) (again *allocation.Span, err error) {
+	err = c.settle(func() error {
+		again, err = b.Settle()
+		return err
+	})
+	return again, err
+}
+
+// checkMemory refuses a computation whose sets would take too much.
+func (c *computation) checkMemory(b *allocation.Builder) error {
+	most := c.cfg.MaxMemory
+	if need := b.Memory(); most > 0 && need > most {
+		return fmt.Errorf("%w: the sets would take about %d MiB of memory, %d MiB are allowed: ask for a longer step, accumulate or a shorter window, or raise --query.max-memory", allocation.ErrTooMuch, need>>20, most>>20)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package promquery
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// bounded is a source that knows from when to when it has samples: Unix milliseconds, half-open.
+type bounded interface {
+	Bounds() (oldest, newest int64, err error)
+}
+
+// Diagnose says what the source has of each input in w, cluster by cluster: all alternatives are looked at, also those that
+// a computation asks for only where others are missing. It fails as Compute does, with allocation.ErrNoData where the source
+// has no input at all.
+func (e *Engine) Diagnose(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error) {
+	d, err := e.diagnose(ctx, w)
+	return d, blame(ctx, err)
+}
+
+func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error) {
+	c, err := e.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Raw samples show how far apart they are and how old the last one is; those of a grid do not.
+	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
+	p := newPlan(e.cfg.Clusters, c.found, sel, always, lazily, levels, counters)
+	got, err := c.ask(ctx, "all inputs", p.sels, func(i int, key []Symbol, points *timeline.Points) error {
+		series, key := p.read(i, key)
+		if series.Signal.Tail() != "" && len(key) == len(series.Signal.Key()) {
+			return nil // kube-state-metrics has an empty list of labels of objects whose labels it is not to show
+		}
+		p.readers[i].found.look(key[0], points)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &allocation.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(), Warnings: got.Warnings}
+	if len(d.Clusters) == 0 {
+		return nil, errNothing
+	}
+	src := e.src
+	if j, ok := src.(*join); ok {
+		src = j.old
+	}
+	if b, ok := src.(bounded); ok {
+		if oldest, _, err := b.Bounds(); err == nil && oldest > 0 {
+			d.Oldest = time.UnixMilli(oldest).UTC()
+		}
+	}
+	return d, nil
+}
+
+// diagnose is what was found of each input, by cluster. A cluster that is known by usage alone counts too.
+func (f *findings) diagnose() []allocation.ClusterDiagnosis {
+	var names []Symbol
+	for _, tallies := range f.inputs {
+		for rank := range tallies {
+			for _, c := range tallies[rank].clusters {
+				if !slices.Contains(names, c.cluster) {
+					names = append(names, c.cluster)
+				}
+			}
+		}
+	}
+	slices.SortFunc(names, func(a, b Symbol) int { return cmp.Compare(a.Value(), b.Value()) })
+	var out []allocation.ClusterDiagnosis
+	for _, name := range names {
+		d := allocation.ClusterDiagnosis{Cluster: name.Value()}
+		var intervals []int64
+		for i := range f.inputs {
+			in, of := f.diagnoseInput(i, name)
+			d.Inputs = append(d.Inputs, in)
+			intervals = append(intervals, of...)
+			if in.Newest.After(d.Newest) {
+				d.Newest = in.Newest
+			}
+		}
+		d.ScrapeInterval = median(intervals)
+		out = append(out, d)
+	}
+	return out
+}
+
+// diagnoseInput is what was found of an input in a cluster, and the scrape intervals of its series.
+func (f *findings) diagnoseInput(i int, cluster Symbol) (allocation.InputDiagnosis, []int64) {
+	in := &Inputs[i]
+	d := allocation.InputDiagnosis{Name: in.Name, Required: in.Need == Required, State: allocation.InputMissing}
+	var intervals []int64
+	for rank := range f.inputs[i] {
+		k := slices.IndexFunc(f.inputs[i][rank].clusters, func(c clusterTally) bool { return c.cluster == cluster })
+		if k < 0 {
+			continue
+		}
+		c := &f.inputs[i][rank].clusters[k]
+		d.Alternatives = append(d.Alternatives, allocation.MetricDiagnosis{Metric: in.Alternatives[rank].Metric, Series: c.series})
+		intervals = append(intervals, c.intervals...)
+		if at := time.UnixMilli(c.newest).UTC(); at.After(d.Newest) {
+			d.Newest = at
+		}
+		switch {
+		case rank == 0:
+			d.State = allocation.InputFound
+		case d.State == allocation.InputMissing:
+			d.State = allocation.InputFallback
+		}
+	}
+	d.ScrapeInterval = median(intervals)
+	if d.State == allocation.InputMissing {
+		d.Missing, d.Remedy = in.Missing, in.Remedy
+		if in.Need == Occasional {
+			d.State = allocation.InputNone
+		}
+	}
+	return d, intervals
+}

@@ -1,0 +1,265 @@
+package promquery_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// lastHour is the last hour of the demo.
+func lastHour(end time.Time) allocation.Window {
+	return allocation.Window{Start: end.Add(-time.Hour), End: end}
+}
+
+// TestDiagnose hides metrics from a source and checks what is said of the inputs that they served.
+func TestDiagnose(t *testing.T) {
+	c, db := demoBlocks(t)
+	for _, tt := range []struct {
+		name     string
+		metrics  []string
+		states   map[string]allocation.InputState // of the others: found, but none of endpoint addresses
+		complete bool
+	}{
+		{"everything", nil, nil, true},
+		{"labels", []string{"kube_pod_labels", "kube_node_labels"}, map[string]allocation.InputState{"pod labels": "missing", "node labels": "missing"}, true},
+		{"what stands in", []string{"kube_pod_container_status_running", "kube_node_status_capacity"}, map[string]allocation.InputState{
+			"running": "fallback", "node cpu": "fallback", "node memory": "fallback", "node gpu": "fallback",
+		}, true},
+		{"what may rightly not be there", []string{"kube_pod_init_container_status_running", "node_gpu_hourly_cost"}, map[string]allocation.InputState{
+			"init running": "none", "node gpu price": "none",
+		}, true},
+		{"usage", []string{"container_cpu_usage_seconds_total", "container_memory_working_set_bytes"}, map[string]allocation.InputState{
+			"cpu usage": "missing", "memory usage": "missing",
+		}, true},
+		{"pods", []string{"kube_pod_info"}, map[string]allocation.InputState{"pod": "missing"}, false},
+		{"all that runs", []string{"kube_pod_container_status_running", "container_memory_working_set_bytes", "kube_pod_container_info"}, map[string]allocation.InputState{
+			"running": "missing", "memory usage": "missing",
+		}, false},
+		{"capacity", []string{"kube_node_status_capacity", "kube_node_status_allocatable"}, map[string]allocation.InputState{
+			"node cpu": "missing", "node memory": "missing", "node gpu": "none",
+		}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d, err := promquery.NewEngine(without{db, tt.metrics}, config).Diagnose(t.Context(), lastHour(c.End()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(d.Clusters) != 1 || d.Complete() != tt.complete {
+				t.Fatalf("%d clusters, complete %t, want 1 and %t", len(d.Clusters), d.Complete(), tt.complete)
+			}
+			for i := range d.Clusters[0].Inputs {
+				checkInput(t, &d.Clusters[0].Inputs[i], tt.states, c.End())
+			}
+		})
+	}
+}
+
+// checkInput checks that an input has the state it should, and what goes with that.
+func checkInput(t *testing.T, in *allocation.InputDiagnosis, states map[string]allocation.InputState, end time.Time) {
+	t.Helper()
+	want, ok := states[in.Name]
+	switch {
+	case ok:
+	case in.Name == "endpoint addresses" || in.Name == "pod deleted":
+		want = allocation.InputNone
+	default:
+		want = allocation.InputFound
+	}
+	there := want == allocation.InputFound || want == allocation.InputFallback
+	if in.State != want || there != (len(in.Alternatives) > 0) || there == (in.Remedy != "") || there == (in.Missing != "") {
+		t.Errorf("%s is %s, want %s: %+v", in.Name, in.State, want, in)
+	}
+	if there && (end.Sub(in.Newest) > time.Minute || in.ScrapeInterval.Round(time.Second) != 30*time.Second) {
+		t.Errorf("%s: newest sample %s, every %s", in.Name, in.Newest, in.ScrapeInterval)
+	}
+}
+
+// TestDiagnoseSources diagnoses the same blocks through every source.
+func TestDiagnoseSources(t *testing.T) {
+	c, err := demo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config
+	cfg.Name = func(context.Context, promquery.Source) string { return "some source" }
+	var first []allocation.ClusterDiagnosis
+	for _, source := range sources {
+		t.Run(source.name, func(t *testing.T) {
+			src := source.open(t, dir)
+			d, err := promquery.NewEngine(src.Source, cfg).Diagnose(t.Context(), lastHour(c.End()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if source.name == "blocks" != !d.Oldest.IsZero() {
+				t.Errorf("oldest sample %s", d.Oldest)
+			}
+			if len(d.Sources) != 1 || d.Sources[0].Samples == 0 || d.Sources[0].Requests == 0 || d.Sources[0].Name != "some source" {
+				t.Errorf("read %+v", d.Sources)
+			}
+			for i := range d.Clusters {
+				for k := range d.Clusters[i].Inputs {
+					// Staleness markers are samples, too, to those who see them.
+					d.Clusters[i].Inputs[k].Newest = d.Clusters[i].Inputs[k].Newest.Truncate(time.Minute)
+				}
+				d.Clusters[i].Newest = d.Clusters[i].Newest.Truncate(time.Minute)
+			}
+			if first == nil {
+				first = d.Clusters
+			}
+			if diff := cmp.Diff(first, d.Clusters); diff != "" {
+				t.Errorf("differs from the first source (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDiagnoseClusters tells clusters apart, and labels that are there from lists of none.
+func TestDiagnoseClusters(t *testing.T) {
+	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	first, last := end.Add(-time.Hour).UnixMilli(), end.UnixMilli()
+	one := promtest.Regular(first, last, 60_000, func(int64) float64 { return 1 })
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, append(oldScrape(first, last),
+		promtest.Series{Labels: []string{"__name__", "kube_pod_labels", "cluster", "new", "pod", "a", "label_app", "web"}, Samples: one},
+		promtest.Series{Labels: []string{"__name__", "kube_pod_labels", "cluster", "old", "pod", "a"}, Samples: one},
+	)...)
+	d, err := promquery.NewEngine(openBlocks(t, dir), config).Diagnose(t.Context(), lastHour(end))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Clusters) != 2 || d.Clusters[0].Cluster != "new" || d.Clusters[1].Cluster != "old" {
+		t.Fatalf("clusters %+v", d.Clusters)
+	}
+	state := func(cluster int, input string) allocation.InputState {
+		in := d.Clusters[cluster].Inputs
+		return in[slices.IndexFunc(in, func(x allocation.InputDiagnosis) bool { return x.Name == input })].State
+	}
+	for _, tt := range []struct {
+		cluster int
+		input   string
+		want    allocation.InputState
+	}{
+		{0, "pod labels", "found"},
+		{1, "pod labels", "missing"},
+		{0, "running", "missing"},
+		{1, "running", "found"},
+		{1, "cpu request", "fallback"},
+		{1, "cpu usage", "fallback"},
+	} {
+		if got := state(tt.cluster, tt.input); got != tt.want {
+			t.Errorf("%s of cluster %s is %s, want %s", tt.input, d.Clusters[tt.cluster].Cluster, got, tt.want)
+		}
+	}
+	if d.Clusters[0].ScrapeInterval != time.Minute || d.Clusters[1].ScrapeInterval != 30*time.Second {
+		t.Errorf("scraped every %s and %s", d.Clusters[0].ScrapeInterval, d.Clusters[1].ScrapeInterval)
+	}
+}
+
+func TestDiagnoseErrors(t *testing.T) {
+	_, db := demoBlocks(t)
+	w := allocation.Window{Start: time.Unix(0, 0), End: time.Unix(7200, 0)}
+	if _, err := promquery.NewEngine(db, config).Diagnose(t.Context(), w); !errors.Is(err, allocation.ErrNoData) {
+		t.Errorf("nothing there: %v", err)
+	}
+	if _, err := promquery.NewEngine(failing{errors.New("connection refused")}, config).Diagnose(t.Context(), w); !errors.Is(err, allocation.ErrUpstream) {
+		t.Errorf("no answer: %v", err)
+	}
+}
+
+// TestReading checks that what a computation says it read is what there was to read.
+func TestReading(t *testing.T) {
+	c, db := demoBlocks(t)
+	cfg, progress := config, int64(0)
+	var seen promquery.Observation
+	cfg.Name = func(context.Context, promquery.Source) string { return "some source" }
+	cfg.Progress = func(n int64) { progress += n }
+	cfg.Observe = func(o promquery.Observation) { seen = o }
+	w := allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End()}
+	sets, err := promquery.NewEngine(without{db, []string{"kube_node_status_capacity"}}, cfg).Compute(t.Context(), allocation.Query{Window: w, Resolution: 5 * time.Minute, Step: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sets[0].Reading
+	if r == nil || r != sets[3].Reading || r != seen.Reading {
+		t.Fatal("the sets and the observation do not share a reading")
+	}
+	if r.Window != w || r.Resolution != 5*time.Minute || r.ScrapeInterval != 30*time.Second || r.Read <= 0 || r.Integrate <= 0 || r.Read+r.Integrate > r.Total {
+		t.Errorf("reading %+v", r)
+	}
+	stages, inputs := int64(0), int64(0)
+	for _, s := range r.Stages {
+		stages += s.Samples
+	}
+	alternatives := map[string]int{} // with data
+	for _, in := range r.Inputs {
+		for _, a := range in.Alternatives {
+			for _, k := range a.Clusters {
+				alternatives[in.Name+"/"+a.Metric]++
+				inputs += k.Samples
+			}
+		}
+	}
+	if len(r.Sources) != 1 || r.Sources[0].Samples != stages || stages != progress || seen.Stats.Samples != stages || inputs > stages || inputs < stages*9/10 {
+		t.Errorf("%d samples in stages, %d in inputs, %d of progress, sources %+v", stages, inputs, progress, r.Sources)
+	}
+	if alternatives["node cpu/kube_node_status_capacity"] != 0 || alternatives["node cpu/kube_node_status_allocatable"] != 1 || alternatives["running/kube_pod_container_status_running"] != 1 {
+		t.Errorf("alternatives %v", alternatives)
+	}
+}
+
+// TestBudget refuses computations that would take more than they may, and names the flag.
+func TestBudget(t *testing.T) {
+	c, db := demoBlocks(t)
+	w := allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End()}
+	for _, tt := range []struct {
+		name            string
+		samples, memory int64
+		step            time.Duration
+		want            string // "": it is computed
+	}{
+		{"enough", 1 << 30, 1 << 30, 0, ""},
+		{"samples", 1000, 0, 0, "--compute.max-samples"},
+		{"memory", 0, 100_000, 0, "--query.max-memory"},
+		{"memory of one set", 0, 1 << 20, 0, ""},
+		{"memory of many sets", 0, 1 << 20, time.Minute, "--query.max-memory"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := config
+			cfg.MaxSamples, cfg.MaxMemory = tt.samples, tt.memory
+			_, err := promquery.NewEngine(db, cfg).Compute(t.Context(), allocation.Query{Window: w, Resolution: time.Minute, Step: tt.step})
+			if tt.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.Is(err, allocation.ErrTooMuch) || errors.Is(err, allocation.ErrUpstream) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want it to name %s", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestExactBelowTheScrapeInterval is what maxError asks for.
+func TestExactBelowTheScrapeInterval(t *testing.T) {
+	c, db := demoBlocks(t)
+	for _, tt := range []struct{ asked, used time.Duration }{{20 * time.Second, 0}, {30 * time.Second, 30 * time.Second}, {time.Minute, time.Minute}} {
+		s := compute(t, db, allocation.Query{Window: lastHour(c.End()), Resolution: tt.asked, ExactBelow: true})[0]
+		if s.Resolution != tt.used || s.Reading.Resolution != tt.used {
+			t.Errorf("%s: used %s", tt.asked, s.Resolution)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package promquery
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// Beginner is what a Source may implement that has to decide something once a computation: all of the computation's
+// Selects go to the source that Begin returns.
+type Beginner interface {
+	Begin(ctx context.Context) (Source, error)
+}
+
+// Join is a source of old's samples before an instant and recent's from it on: TSDB blocks and the server that writes them,
+// whose newest hours are in no block yet. cut names the instant, Unix milliseconds; it is asked once a computation, and old
+// must have all samples before it. Both sources must give their series the same labels.
+func Join(old, recent Source, cut func() (int64, error)) Source {
+	return &join{old, recent, cut}
+}
+
+type join struct {
+	old, recent Source
+	cut         func() (int64, error)
+}
+
+// Select implements Source.
+func (j *join) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
+	src, err := j.Begin(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	return src.Select(ctx, sels, yield)
+}
+
+// Begin implements Beginner: it fixes the instant.
+func (j *join) Begin(context.Context) (Source, error) {
+	cut, err := j.cut()
+	if err != nil {
+		return nil, fmt.Errorf("find where to join two sources: %w", err)
+	}
+	at := time.UnixMilli(cut).UTC()
+	return &joined{
+		cut:    cut,
+		old:    part{src: j.old, reading: allocation.SourceReading{Until: at}},
+		recent: part{src: j.recent, reading: allocation.SourceReading{From: at}},
+	}, nil
+}
+
+// joined is the source of one computation: two sources and where the second takes over.
+type joined struct {
+	cut         int64
+	old, recent part
+}
+
+// overlap is for how long before the cut the recent source is read too, on a grid of step: so long that it sees the last
+// point of the grid at which the old one saw a series that goes on. What both give is counted once by who integrates it,
+// and nothing is lost between the last sample of the one and the first of the other.
+func overlap(step int64) int64 { return 2*timeline.Lookback + step }
+
+// Select implements Source. A series of both comes in two stretches; those of old that can go on are marked as continued.
+func (j *joined) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
+	var past, present []Selector
+	var pastOf, presentOf []int // their places in sels
+	for i, sel := range sels {
+		if sel.Start < j.cut {
+			s := sel
+			s.End = min(s.End, j.cut-1)
+			past, pastOf = append(past, s), append(pastOf, i)
+		}
+		if sel.End >= j.cut {
+			s := sel
+			s.Start = max(s.Start, j.cut-overlap(sel.Step))
+			present, presentOf = append(present, s), append(presentOf, i)
+		}
+	}
+	var stats Stats
+	if len(past) > 0 {
+		got, err := j.old.Select(ctx, past, func(i int, key []Symbol, p *timeline.Points) error {
+			// An instant from the cut on sees a sample of after that: what follows it is the recent source's to say.
+			if sels[pastOf[i]].End >= j.cut && p.Last() >= j.cut-timeline.Lookback {
+				p.MarkContinued()
+			}
+			return yield(pastOf[i], key, p)
+		})
+		stats.Add(got)
+		if err != nil {
+			return stats, err
+		}
+	}
+	if len(present) > 0 {
+		got, err := j.recent.Select(ctx, present, func(i int, key []Symbol, p *timeline.Points) error {
+			return yield(presentOf[i], key, p)
+		})
+		stats.Add(got)
+		if err != nil {
+			return stats, err
+		}
+	}
+	return stats, nil
+}
+
+// part is one of a computation's sources, which notes what is taken of it.
+type part struct {
+	src     Source
+	asked   bool
+	reading allocation.SourceReading
+}
+
+// Select implements Source.
+func (p *part) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
+	began := time.Now()
+	stats, err := p.src.Select(ctx, sels, yield)
+	p.asked = true
+	r := &p.reading
+	r.Took += time.Since(began)
+	r.Requests += stats.Requests
+	r.Series += stats.Series
+	r.Samples += stats.Samples
+	r.Bytes += stats.Bytes
+	return stats, err
+}

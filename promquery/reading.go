@@ -1,0 +1,116 @@
+package promquery
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// intervalSeries is how many series of a metric and cluster are looked at to find its scrape interval.
+const intervalSeries = 100
+
+// tally counts what a metric gave, by cluster.
+type tally struct {
+	asked    bool
+	clusters []clusterTally
+}
+
+// clusterTally is what a metric gave of one cluster.
+type clusterTally struct {
+	cluster         Symbol
+	series, samples int64
+	newest          int64   // time of the latest sample
+	intervals       []int64 // scrape intervals of the first series that show one
+}
+
+// of is the count of a cluster. There are few clusters: the one that is looked for is mostly the first.
+func (t *tally) of(cluster Symbol) *clusterTally {
+	for i := range t.clusters {
+		if t.clusters[i].cluster == cluster {
+			return &t.clusters[i]
+		}
+	}
+	t.clusters = append(t.clusters, clusterTally{cluster: cluster})
+	return &t.clusters[len(t.clusters)-1]
+}
+
+// add counts a stretch of a series, and the series with its last one.
+func (t *tally) add(cluster Symbol, p *timeline.Points) *clusterTally {
+	c := t.of(cluster)
+	c.samples += int64(p.Len())
+	if !p.Continued() {
+		c.series++
+	}
+	return c
+}
+
+// look counts like add, and notes how old and how far apart the samples are. Staleness markers alone are no data.
+func (t *tally) look(cluster Symbol, p *timeline.Points) {
+	if _, ok := p.LastUsable(); !ok {
+		return
+	}
+	c := t.add(cluster, p)
+	c.newest = max(c.newest, p.Last())
+	if len(c.intervals) < intervalSeries {
+		if d := p.Interval(); d > 0 {
+			c.intervals = append(c.intervals, d)
+		}
+	}
+}
+
+// median is the middle one of distances in milliseconds, to a tenth of a second, for timestamps jitter; 0 of none.
+func median(d []int64) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	d = slices.Sorted(slices.Values(d))
+	return (time.Duration(d[len(d)/2]) * time.Millisecond).Round(100 * time.Millisecond)
+}
+
+// findings are the tallies of all alternatives of all inputs.
+type findings struct{ inputs [][]tally }
+
+func newFindings() *findings {
+	f := &findings{inputs: make([][]tally, len(Inputs))}
+	for i := range Inputs {
+		f.inputs[i] = make([]tally, len(Inputs[i].Alternatives))
+	}
+	return f
+}
+
+// tally is that of an alternative, which is asked for now.
+func (f *findings) tally(input, rank int) *tally {
+	t := &f.inputs[input][rank]
+	t.asked = true
+	return t
+}
+
+// reading is what was found, for those who ask.
+func (f *findings) reading() []allocation.InputReading {
+	var out []allocation.InputReading
+	for i, tallies := range f.inputs {
+		in := allocation.InputReading{Name: Inputs[i].Name}
+		for rank := range tallies {
+			if !tallies[rank].asked {
+				continue
+			}
+			alt := allocation.AlternativeReading{Metric: Inputs[i].Alternatives[rank].Metric}
+			for _, c := range tallies[rank].sorted() {
+				alt.Clusters = append(alt.Clusters, allocation.ClusterReading{Cluster: c.cluster.Value(), Series: c.series, Samples: c.samples})
+			}
+			in.Alternatives = append(in.Alternatives, alt)
+		}
+		if len(in.Alternatives) > 0 {
+			out = append(out, in)
+		}
+	}
+	return out
+}
+
+// sorted are the clusters by name.
+func (t *tally) sorted() []clusterTally {
+	return slices.SortedFunc(slices.Values(t.clusters), func(a, b clusterTally) int { return cmp.Compare(a.cluster.Value(), b.cluster.Value()) })
+}
