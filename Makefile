@@ -15,20 +15,24 @@ endif
 ifndef PROMTOOL
 TEST_TOOLS += bin/promtool
 endif
-PROMETHEUS ?= $(CURDIR)/bin/prometheus
-PROMTOOL   ?= $(CURDIR)/bin/promtool
-export PROMETHEUS PROMTOOL
+ifndef VICTORIA_METRICS
+TEST_TOOLS += bin/victoria-metrics
+endif
+PROMETHEUS       ?= $(CURDIR)/bin/prometheus
+PROMTOOL         ?= $(CURDIR)/bin/promtool
+VICTORIA_METRICS ?= $(CURDIR)/bin/victoria-metrics
+export PROMETHEUS PROMTOOL VICTORIA_METRICS
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 REVISION ?= $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unknown)
 STAMP     = github.com/prometheus/common/version
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
-.PHONY: help run test check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e fuzz bench \
+.PHONY: help run test check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools fuzz bench \
 	bench-compare generate clean tools FORCE
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 run: build ## the demo: a made-up cluster, computed and served on http://127.0.0.1:9003
 	bin/promcost demo
@@ -38,14 +42,16 @@ build: bin/promcost ## build bin/promcost
 bin/promcost: FORCE
 	$(GO) build -ldflags '$(LDFLAGS)' -o $@ ./cmd/promcost
 
-test: $(TEST_TOOLS) ## run all tests; builds the Prometheus that they start, once
+test: $(TEST_TOOLS) ## run all tests; builds the servers that they start, once
 	$(GO) test -timeout 15m ./...
 
 race: $(TEST_TOOLS) ## run all tests with the race detector
 	$(GO) test -race -timeout 30m ./...
 
-e2e: $(TEST_TOOLS) ## run the tests that want more real servers; each says why it is skipped where one is absent
-	$(GO) test -tags e2e -count 1 -timeout 30m -v -run E2E ./...
+e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools builds some); a summary says what was skipped and why
+	GO='$(GO)' .ci/e2e
+
+e2e-tools: bin/thanos bin/mimir ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
 
 check: fmt lint verify race ## everything that a change must pass
 
@@ -83,7 +89,7 @@ bench: ## run the benchmarks that match BENCH, BENCHCOUNT (1) times each
 bench-compare: bin/benchstat ## compare the benchmarks of the working tree with those of BASE (HEAD), BENCHCOUNT (6) times each
 	GO='$(GO)' BENCH='$(BENCH)' BENCHCOUNT='$(BENCHCOUNT)' .ci/bench-compare '$(BASE)'
 
-tools: bin/prometheus bin/promtool bin/golangci-lint bin/benchstat ## build all tools into bin/
+tools: bin/prometheus bin/promtool bin/victoria-metrics bin/golangci-lint bin/benchstat ## build all tools into bin/
 
 clean: ## remove what was built
 	rm -rf bin
@@ -93,14 +99,19 @@ clean: ## remove what was built
 define tool
 bin/$(1): .ci/tools/$(2)/go.mod .ci/tools/$(2)/go.sum
 	@mkdir -p bin
-	cd .ci/tools/$(2) && $$(GO) build -ldflags '$(4)' -o ../../../$$@ $(3)
+	cd .ci/tools/$(2) && $$(GO) build $(5) -ldflags '$(4)' -o ../../../$$@ $(3)
 	@touch $$@
 endef
 
 PROMETHEUS_STAMP = -X $(STAMP).Version=3.15.0
 $(eval $(call tool,prometheus,prometheus,github.com/prometheus/prometheus/cmd/prometheus,$(PROMETHEUS_STAMP)))
 $(eval $(call tool,promtool,prometheus,github.com/prometheus/prometheus/cmd/promtool,$(PROMETHEUS_STAMP)))
+$(eval $(call tool,victoria-metrics,victoria-metrics,github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics,-s -w))
 $(eval $(call tool,golangci-lint,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,-s -w))
 $(eval $(call tool,benchstat,benchstat,golang.org/x/perf/cmd/benchstat,-s -w))
-# Linking Prometheus takes gigabytes: one at a time, also under make -j.
+# Without the tag its sidecar panics on the first call.
+$(eval $(call tool,thanos,thanos,github.com/thanos-io/thanos/cmd/thanos,-s -w,-tags slicelabels))
+$(eval $(call tool,mimir,mimir,github.com/grafana/mimir/cmd/mimir,-s -w))
+# Linking these takes gigabytes: one at a time, also under make -j.
 bin/promtool: | bin/prometheus
+bin/mimir: | bin/thanos

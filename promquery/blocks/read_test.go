@@ -32,11 +32,11 @@ func randomBlocks(t testing.TB, rng *rand.Rand, start int64) string {
 				labels = append(labels, name, fmt.Sprintf("v%d", rng.IntN(6)))
 			}
 		}
-		if id := strings.Join(labels, "|"); seen[id] {
+		id := strings.Join(labels, "|")
+		if seen[id] {
 			continue
-		} else {
-			seen[id] = true
 		}
+		seen[id] = true
 		from := start + rng.Int64N(4*3600_000)
 		to := from + rng.Int64N(6*3600_000)
 		v, move := rng.Float64(), rng.IntN(2) == 0

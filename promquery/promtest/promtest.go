@@ -1,5 +1,5 @@
-// Package promtest is test support: TSDB blocks written from literal series, and a real Prometheus server over them. It is
-// an ordinary package so that tests of all packages can use it; nothing that is not a test imports it.
+// Package promtest is test support: TSDB blocks written from literal series, and real servers over them: Prometheus,
+// VictoriaMetrics, Thanos, Mimir. It is an ordinary package so that tests of all packages can use it; nothing that is not a test imports it.
 package promtest
 
 import (

@@ -13,9 +13,11 @@ type label struct{ name, value string }
 // answer reads an answer of the query API as it arrives, one series in memory at a time.
 type answer struct {
 	s      *scanner
+	most   int // points of a series; more are not held in memory
 	labels []label
 	points []point
 	strs   map[string]string // label names and values seen: their strings are made once
+	size   int               // bytes of strs
 }
 
 type point struct {
@@ -26,8 +28,12 @@ type point struct {
 // maxPoint is longer than any point that a server writes.
 const maxPoint = 512
 
-// maxStrings bounds how many strings an answer shares among its series.
-const maxStrings = 1 << 20
+// Bounds of what an answer can make its reader hold: bytes of strings shared among series, labels of a series, warnings.
+const (
+	maxStrings  = 64 << 20
+	maxLabels   = 1 << 10
+	maxWarnings = 100
+)
 
 // read calls series with the labels and points of each series of a matrix and returns the server's warnings. Both are
 // valid during the call only.
@@ -49,7 +55,11 @@ func (a *answer) read(series func(labels []label, points []point) error) (warnin
 				warnings = append(warnings, "the answer is partial")
 			}
 		case "warnings":
-			a.s.array(func() { warnings = append(warnings, string(a.s.str())) })
+			a.s.array(func() {
+				if w := printable(a.s.str()); len(warnings) < maxWarnings {
+					warnings = append(warnings, w)
+				}
+			})
 		case "data":
 			if a.s.peek() != '{' {
 				a.s.skip(0)
@@ -102,6 +112,10 @@ func (a *answer) series() {
 		switch string(key) {
 		case "metric":
 			a.s.object(func(key []byte) {
+				if len(a.labels) == maxLabels {
+					a.s.fail("fewer labels")
+					return
+				}
 				name := a.intern(key)
 				a.labels = append(a.labels, label{name, a.intern(a.s.str())})
 			})
@@ -119,7 +133,7 @@ func (a *answer) intern(b []byte) string {
 		return s
 	}
 	s := string(b)
-	if len(a.strs) < maxStrings {
+	if a.size += len(s); a.size <= maxStrings {
 		a.strs[s] = s
 	}
 	return s
@@ -155,6 +169,10 @@ func (a *answer) fastPoint() bool {
 
 // point reads [seconds, "value"].
 func (a *answer) point() {
+	if len(a.points) == a.most {
+		a.s.fail("fewer points of a series than were asked for")
+		return
+	}
 	if a.fastPoint() || !a.s.expect('[') {
 		return
 	}

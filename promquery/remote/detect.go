@@ -140,7 +140,9 @@ func (s *Source) probeExternal(ctx context.Context) (map[string]string, error) {
 // probeRead reports whether the server streams remote read: it is sent a request of no queries.
 func (s *Source) probeRead(ctx context.Context) (bool, error) {
 	streams := false
-	_, _, err := s.send(ctx, readRequest(nil), func(resp *http.Response, _ io.Reader) (bool, error) {
+	probe := readRequest(nil)
+	probe.tries = probeTries
+	_, _, err := s.send(ctx, probe, func(resp *http.Response, _ io.Reader) (bool, error) {
 		streams = mediaType(resp) == streamedType
 		return false, nil
 	})

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,11 +101,9 @@ func status(code int, contentType, body string) http.HandlerFunc {
 
 // sequence answers with one handler after the other, then always with the last.
 func sequence(hs ...http.HandlerFunc) http.HandlerFunc {
-	n := 0
+	var n atomic.Int64
 	return func(w http.ResponseWriter, r *http.Request) {
-		h := hs[min(n, len(hs)-1)]
-		n++
-		h(w, r)
+		hs[min(int(n.Add(1))-1, len(hs)-1)](w, r)
 	}
 }
 

@@ -42,28 +42,28 @@ func (f *frameReader) next() ([]byte, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, io.EOF
 		}
-		return nil, fmt.Errorf("%w: %w", errCut, err)
+		return nil, cut(err)
 	}
 	if err := f.serverText(); err != nil {
 		return nil, err
 	}
 	size, err := binary.ReadUvarint(f.r)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errCut, err)
+		return nil, cut(err)
 	}
 	if size > maxFrame {
 		return nil, fmt.Errorf("a frame of %d bytes exceeds the limit of %d", size, maxFrame)
 	}
 	var sum [4]byte
 	if _, err := io.ReadFull(f.r, sum[:]); err != nil {
-		return nil, fmt.Errorf("%w: %w", errCut, err)
+		return nil, cut(err)
 	}
 	f.buf = f.buf[:0]
 	for have := 0; have < int(size); {
 		n := min(int(size)-have, max(growBy, cap(f.buf)-have))
 		f.buf = append(f.buf[:have], make([]byte, n)...)
 		if _, err := io.ReadFull(f.r, f.buf[have:]); err != nil {
-			return nil, fmt.Errorf("%w: %w", errCut, err)
+			return nil, cut(err)
 		}
 		have += n
 	}
@@ -71,6 +71,15 @@ func (f *frameReader) next() ([]byte, error) {
 		return nil, errChecksum
 	}
 	return f.buf, nil
+}
+
+// cut is the error of a stream that ended inside a frame because of err. The end of the stream is not its cause: errors.Is
+// must not take it for one.
+func cut(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%w: %w", errCut, err)
 }
 
 // minText is how much text is taken for an error message.

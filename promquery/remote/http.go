@@ -9,10 +9,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode"
@@ -20,8 +22,10 @@ import (
 )
 
 const (
-	// tries is how often a request is sent before its failure counts.
-	tries = 3
+	// probeTries is how often a request is sent before its failure counts while nothing is known of the server, and tries
+	// how often then: with the default back-off that is some eight seconds, in which a server can restart.
+	probeTries = 3
+	tries      = 6
 	// maxRetryAfter bounds the wait that a server may ask for.
 	maxRetryAfter = 30 * time.Second
 	// maxMessage is how much of an error's text is read and maxShown how much of it is shown.
@@ -56,6 +60,8 @@ type request struct {
 	query        url.Values // in the URL of a GET, else in the body unless there is one
 	body         []byte
 	header       map[string]string
+	tries        int              // how often it is sent at most
+	final        func(error) bool // tells errors that do not become better by sending it again; nil: none is
 }
 
 // maxURL is how long a GET's query may grow before the request is sent as a POST.
@@ -63,14 +69,15 @@ const maxURL = 2000
 
 // get returns the request for path with query, a POST where that is long.
 func get(path string, query url.Values) request {
+	r := request{method: http.MethodGet, path: path, query: query, tries: probeTries}
 	if len(query.Encode()) > maxURL {
-		return request{method: http.MethodPost, path: path, query: query}
+		r.method = http.MethodPost
 	}
-	return request{method: http.MethodGet, path: path, query: query}
+	return r
 }
 
-// send sends the request up to three times and gives each good answer's body to handle, which reports whether it has
-// handed anything on: from there on nothing is repeated.
+// send sends the request, again where that may help, and gives each good answer's body to handle, which reports whether
+// it has handed on what a repetition would hand on once more: from there on nothing is repeated.
 func (s *Source) send(ctx context.Context, req request, handle func(resp *http.Response, body io.Reader) (handed bool, err error)) (bytesRead, requests int64, err error) {
 	select {
 	case s.slots <- struct{}{}:
@@ -90,7 +97,7 @@ func (s *Source) send(ctx context.Context, req request, handle func(resp *http.R
 			return bytesRead, requests, err
 		case ctx.Err() != nil:
 			return bytesRead, requests, ctx.Err()
-		case handed || try == tries || !transient(err):
+		case handed || try == req.tries || !transient(err) || req.final != nil && req.final(err):
 			return bytesRead, requests, s.explain(req, err, requests)
 		}
 		if err := s.wait(ctx, try, err); err != nil {
@@ -102,10 +109,10 @@ func (s *Source) send(ctx context.Context, req request, handle func(resp *http.R
 // wait sleeps before the next try: as long as the server asks, else a jittered, doubling time.
 func (s *Source) wait(ctx context.Context, try int, cause error) error {
 	d := s.cfg.Backoff << (try - 1)
-	d = d/2 + rand.N(d) //nolint:gosec // jitter
+	d = d/2 + rand.N(d)
 	var serr *statusError
 	if errors.As(cause, &serr) && serr.retryAfter > 0 {
-		d = min(serr.retryAfter, maxRetryAfter)
+		d = serr.retryAfter
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -123,14 +130,14 @@ func (s *Source) once(ctx context.Context, r request, handle func(*http.Response
 	defer cancel()
 	u := *s.base
 	u.Path += r.path
-	body := r.body
+	content := r.body
 	switch {
 	case r.method == http.MethodGet:
 		u.RawQuery = r.query.Encode()
-	case body == nil:
-		body = []byte(r.query.Encode())
+	case content == nil:
+		content = []byte(r.query.Encode())
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), bytes.NewReader(content))
 	if err != nil {
 		return 0, false, err
 	}
@@ -149,30 +156,48 @@ func (s *Source) once(ctx context.Context, r request, handle func(*http.Response
 	if resp.StatusCode/100 != 2 {
 		return 0, false, readStatus(resp)
 	}
-	counted := &counter{r: resp.Body}
-	handed, err := handle(resp, counted)
-	return counted.n, handed, err
+	b := newBody(resp.Body, s.cfg.IdleTimeout, cancel)
+	handed, err := handle(resp, b)
+	return b.n, handed, err
 }
 
-// counter counts the bytes read.
-type counter struct {
-	r io.Reader
-	n int64
+// body is what a server answers: it counts the bytes read and gives up on a server that stops sending. The time that the
+// reader spends between reads does not count.
+type body struct {
+	r       io.Reader
+	n       int64
+	idle    time.Duration
+	timer   *time.Timer
+	expired atomic.Bool
+}
+
+// newBody returns the body r, whose request cancel ends.
+func newBody(r io.Reader, idle time.Duration, cancel func()) *body {
+	b := &body{r: r, idle: idle}
+	b.timer = time.AfterFunc(idle, func() {
+		b.expired.Store(true)
+		cancel()
+	})
+	b.timer.Stop()
+	return b
 }
 
 // Read implements io.Reader.
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
+func (b *body) Read(p []byte) (int, error) {
+	b.timer.Reset(b.idle)
+	n, err := b.r.Read(p)
+	b.timer.Stop()
+	b.n += int64(n)
+	if err != nil && b.expired.Load() {
+		err = fmt.Errorf("no data for %v", b.idle) // the cause, not the cancellation that it led to
+	}
 	return n, err
 }
 
 // readStatus makes an error of an answer whose status is one.
 func readStatus(resp *http.Response) error {
 	e := &statusError{code: resp.StatusCode, html: isHTML(resp)}
-	if sec, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && sec > 0 {
-		e.retryAfter = time.Duration(min(sec, 3600)) * time.Second
-	}
+	e.retryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
 	if err != nil || e.html {
 		return e // the status says enough
@@ -185,6 +210,18 @@ func readStatus(resp *http.Response) error {
 	}
 	e.message = printable(text)
 	return e
+}
+
+// retryAfter is how long a Retry-After header, seconds or a date, asks to wait: at most maxRetryAfter, 0 where it does not
+// say.
+func retryAfter(header string, now time.Time) time.Duration {
+	if sec, err := strconv.ParseUint(header, 10, 64); err == nil {
+		return time.Duration(min(sec, uint64(maxRetryAfter/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return min(max(at.Sub(now), 0), maxRetryAfter)
+	}
+	return 0
 }
 
 func isHTML(resp *http.Response) bool { return mediaType(resp) == "text/html" }
@@ -214,17 +251,20 @@ func transient(err error) bool {
 	var (
 		serr *statusError
 		cut  streamError
+		nerr net.Error
 	)
 	switch {
 	case errors.As(err, &serr):
 		switch serr.code {
 		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return !strings.Contains(serr.message, "too many samples")
+			return true
 		}
 		return false
 	case errors.Is(err, context.DeadlineExceeded):
 		return false // another try would take as long
 	case errors.As(err, &cut):
+		return true
+	case errors.As(err, &nerr) && nerr.Timeout(): // while connecting
 		return true
 	}
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||

@@ -61,7 +61,7 @@ func TestGrid(t *testing.T) {
 		{"as many as a request takes", 1, 11_000 * 1000, 1000, 11_000, 11_000, 1},
 		{"one more", 0, 11_000 * 1000, 1000, 11_000, 11_001, 2},
 		{"odd step", 5, 100_000_007, 7_001, 11_000, 14_284, 2},
-		{"too many samples", 1, 6_000_000, 1000, 2000, 6000, 7},
+		{"too many samples", 1, 4 * 3_600_000, 1000, 4000, 14_400, 7},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake()

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -39,7 +38,7 @@ func readRequest(sels []promquery.Selector) request {
 		panic("BUG: marshal remote-read request: " + err.Error()) // the message holds nothing that can fail
 	}
 	return request{
-		method: http.MethodPost, path: readPath, body: snappy.Encode(nil, body),
+		method: http.MethodPost, path: readPath, body: snappy.Encode(nil, body), tries: tries,
 		header: map[string]string{
 			"Content-Type":                     "application/x-protobuf",
 			"Content-Encoding":                 "snappy",
@@ -53,7 +52,7 @@ func (r *run) readers(external map[string]string) []func(context.Context) error 
 	n := min(r.src.cfg.MaxConcurrency, len(r.sels))
 	tasks := make([]func(context.Context) error, 0, n)
 	for k := range n {
-		rd := &streamReader{run: r, keys: chunks.NewKeys(external)}
+		rd := &streamReader{run: r, keys: chunks.NewKeys(external), at: newPosition()}
 		for i := k; i < len(r.sels); i += n {
 			rd.index = append(rd.index, i)
 			rd.sels = append(rd.sels, r.sels[i])
@@ -75,13 +74,7 @@ type streamReader struct {
 	p       timeline.Points
 	list    []chunks.Encoded
 	skipped []chunks.Skipped // by selector
-	handed  bool             // something was yielded
-
-	// The series of the last frame: one that is too long for a frame goes on in the next.
-	lastQuery  int64
-	lastLabels []byte
-	lastTime   int64
-	started    bool // it has been yielded
+	at      position
 }
 
 // read sends the request and yields what it brings.
@@ -94,24 +87,23 @@ func (rd *streamReader) read(ctx context.Context) error {
 	return err
 }
 
-// readBody reads frames until the stream ends.
-func (rd *streamReader) readBody(resp *http.Response, body io.Reader) (bool, error) {
+// readBody reads frames until the stream ends. One that breaks off can be repeated: what was handed on is passed over.
+func (rd *streamReader) readBody(resp *http.Response, body io.Reader) (handed bool, err error) {
 	if mt := mediaType(resp); mt != streamedType {
 		return false, &foreignError{"content type " + mt + ", want " + streamedType}
 	}
-	clear(rd.skipped)
-	rd.lastQuery, rd.lastLabels, rd.started = -1, nil, false
+	rd.at.rewind()
 	frames := newFrameReader(body)
 	for {
 		data, err := frames.next()
 		if errors.Is(err, io.EOF) {
-			return rd.handed, nil
+			return false, nil
 		}
 		if err != nil {
-			return rd.handed, streamError{err}
+			return rd.at.mixed, streamError{err}
 		}
 		if err := rd.frame(data); err != nil {
-			return rd.handed, err
+			return rd.at.mixed, err
 		}
 	}
 }
@@ -124,6 +116,9 @@ func (rd *streamReader) frame(data []byte) error {
 	}
 	if query < 0 || query >= int64(len(rd.sels)) {
 		return streamError{errQuery}
+	}
+	if !rd.at.query(query) {
+		return nil
 	}
 	return eachField(data, func(f field) error {
 		if f.num != fieldSeries || f.wire != wireBytes {
@@ -145,7 +140,9 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 		case f.num == fieldLabels:
 			labelsEnd = f.end
 			name, value, err := parseLabel(f.data)
-			rd.keys.Label(view(name), view(value))
+			if !rd.run.src.isReplica(view(name)) {
+				rd.keys.Label(view(name), view(value))
+			}
 			return err
 		case f.num == fieldChunks:
 			c, err := parseChunk(f.data)
@@ -157,20 +154,17 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 	if err != nil {
 		return streamError{err}
 	}
+	if !rd.at.series(msg[:labelsEnd]) {
+		return nil
+	}
 	mint := sel.Start
-	if id := msg[:labelsEnd]; query == rd.lastQuery && bytes.Equal(id, rd.lastLabels) {
-		if rd.started {
-			mint = max(mint, rd.lastTime+1)
-		}
-	} else {
-		rd.lastQuery, rd.started = query, false
-		rd.lastLabels = append(rd.lastLabels[:0], id...)
+	if rd.at.started {
+		mint = max(mint, rd.at.time+1)
 	}
 	key := rd.keys.Key()
 	return rd.dec.Each(&rd.p, rd.list, mint, sel.End, rd.skipped[query].Add, func() error {
-		rd.handed = true
-		first := !rd.started
-		rd.started, rd.lastTime = true, rd.p.Last()
+		first := !rd.at.started
+		rd.at.started, rd.at.time = true, rd.p.Last()
 		return rd.run.emit(rd.index[query], key, &rd.p, first)
 	})
 }

@@ -2,6 +2,25 @@
 // VictoriaMetrics. Where the server has streamed remote read, one request carries many selectors and chunks are decoded
 // as they arrive; elsewhere the query API is asked on the grid of the computation, or for raw samples piece by piece. What
 // the server can do is found out at the first use.
+//
+// # Faults
+//
+// What may pass (429, 502, 503, 504, a connection that is refused, cut or silent, an answer that breaks off) is asked again
+// with a growing, jittered back-off, or after what Retry-After says, long enough for a server to restart. Nothing is handed
+// on twice: what came before the answer broke off is passed over. What is too much for the server (too many samples, 413,
+// 422, 503, timeouts) is asked for in parts by the query API: in time down to an hour, then by namespace down to one; what is
+// too much even then is an error that names it. An answer is whole, or Select fails, or a warning says what the server
+// left out.
+//
+// # Staleness
+//
+// Answers on a grid are PromQL's of each instant: the last sample within the lookback, unless a staleness marker ended the
+// series. Prometheus, Thanos and Mimir do that by themselves with a lookback of five minutes. VictoriaMetrics honors markers
+// too, but looks back by the distance of the samples, or by a whole step of the grid where that is longer: it is told not
+// to look back further than five minutes or two steps (max_lookback, which the others ignore) and then gives the same
+// answers. Where samples come without markers, ends are a lookback late: Config.Lookback bounds that for all of them
+// (lookback_delta for the others), two scrape intervals being enough. Raw samples from the query API never show
+// markers, except VictoriaMetrics', and a last one lasts one scrape interval.
 package remote
 
 import (
@@ -34,7 +53,9 @@ const (
 const (
 	DefaultMaxConcurrency = 2
 	DefaultTimeout        = 5 * time.Minute
+	DefaultIdleTimeout    = time.Minute
 	DefaultBackoff        = 250 * time.Millisecond
+	DefaultMaxSamples     = 50_000_000
 )
 
 // Config says which server to read and how. URL is required.
@@ -49,8 +70,22 @@ type Config struct {
 	MaxConcurrency int
 	// Timeout bounds each request, its answer included; 0 is DefaultTimeout.
 	Timeout time.Duration
-	// Backoff is the wait before the first repetition of a failed request, doubled for the second; 0 is DefaultBackoff.
+	// IdleTimeout bounds the wait for the next bytes of an answer that has begun; 0 is DefaultIdleTimeout.
+	IdleTimeout time.Duration
+	// Backoff is the wait before the first repetition of a failed request, doubled for each further one; 0 is
+	// DefaultBackoff.
 	Backoff time.Duration
+	// MaxSamples bounds the samples of one answer of the query API, which the server holds in memory as a whole: what
+	// exceeds it is asked for in parts. Remote read is streamed by both sides and not bounded. 0 is DefaultMaxSamples.
+	MaxSamples int64
+	// Lookback, where not 0, is how long an instant sees a sample that no staleness marker follows: for servers whose data
+	// has no such markers. Raw samples do not depend on it.
+	Lookback time.Duration
+	// Params are sent with every query, such as dedup=false or partial_response=true for Thanos.
+	Params url.Values
+	// ReplicaLabels tell replicas of one Prometheus apart. Keys are made as if no series had them: replicas come out as
+	// series of one key.
+	ReplicaLabels []string
 	// ExternalLabels are the server's external labels. Nil: they are learnt from /api/v1/status/config.
 	ExternalLabels map[string]string
 }
@@ -90,16 +125,19 @@ func New(cfg Config) (*Source, error) {
 	if cfg.Client == nil {
 		cfg.Client = http.DefaultClient
 	}
-	if cfg.MaxConcurrency <= 0 {
-		cfg.MaxConcurrency = DefaultMaxConcurrency
-	}
-	if cfg.Timeout <= 0 {
-		cfg.Timeout = DefaultTimeout
-	}
-	if cfg.Backoff <= 0 {
-		cfg.Backoff = DefaultBackoff
-	}
+	orDefault(&cfg.MaxConcurrency, DefaultMaxConcurrency)
+	orDefault(&cfg.Timeout, DefaultTimeout)
+	orDefault(&cfg.IdleTimeout, DefaultIdleTimeout)
+	orDefault(&cfg.Backoff, DefaultBackoff)
+	orDefault(&cfg.MaxSamples, DefaultMaxSamples)
 	return &Source{cfg: cfg, base: base, slots: make(chan struct{}, cfg.MaxConcurrency)}, nil
+}
+
+// orDefault sets what is not positive to d.
+func orDefault[T int | int64 | time.Duration](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
 }
 
 // ExternalLabels returns the server's external labels; the map is the caller's. Servers that do not show their

@@ -1,0 +1,125 @@
+package promtest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// optional returns a server's binary, and skips the test with a reason where there is none.
+func optional(t testing.TB, variable, file string) string {
+	t.Helper()
+	path, err := findBinary(variable, file)
+	if err != nil {
+		t.Skip(err)
+	}
+	return path
+}
+
+// StartOld is Start with an old Prometheus: $PROMETHEUS_OLD, else the one that the operating system has installed. It
+// skips the test where there is none.
+func StartOld(t testing.TB, tsdbDir string, cfg Config) (url string) {
+	t.Helper()
+	const installed = "/usr/bin/prometheus"
+	binary := os.Getenv("PROMETHEUS_OLD")
+	if binary == "" {
+		binary = installed
+	}
+	if _, err := os.Stat(binary); err != nil {
+		t.Skipf("find an old Prometheus: %v; install one there, or name its binary by PROMETHEUS_OLD", err)
+	}
+	url, _ = startPrometheus(t, binary, tsdbDir, cfg)
+	return url
+}
+
+// StartThanos runs a Thanos Query, $THANOS or bin/thanos, over two sidecars, each beside a Prometheus with the blocks of
+// tsdbDir, and returns its URL. The two are replicas, told apart by the external label replica. metric is one that has
+// samples at the instant at: both replicas show it once the servers have found each other. It skips the test where there
+// is no binary.
+func StartThanos(t testing.TB, tsdbDir, metric string, at time.Time) (url string) {
+	t.Helper()
+	binary := optional(t, "THANOS", "thanos")
+	args := []string{"query", "--query.replica-label=replica"}
+	for _, replica := range []string{"a", "b"} {
+		prometheus, data := startPrometheus(t, Binary(t), tsdbDir, Config{
+			External: map[string]string{"replica": replica},
+			Flags:    []string{"--storage.tsdb.min-block-duration=2h", "--storage.tsdb.max-block-duration=2h"},
+		})
+		sidecar := run(t, process{name: "Thanos sidecar", binary: binary, ready: "/-/ready", ports: 2, args: func(addr []string) []string {
+			return []string{
+				"sidecar", "--prometheus.url=" + prometheus, "--tsdb.path=" + data, "--http-address=" + addr[0], "--grpc-address=" + addr[1],
+			}
+		}})
+		args = append(args, "--endpoint="+strings.TrimPrefix(sidecar[1], "http://"))
+	}
+	url = run(t, process{name: "Thanos Query", binary: binary, ready: "/-/ready", ports: 2, args: func(addr []string) []string {
+		return append(args, "--http-address="+addr[0], "--grpc-address="+addr[1])
+	}})[0]
+	for _, replica := range []string{"a", "b"} {
+		waitSeries(t, url, fmt.Sprintf("%s{replica=%q}", metric, replica), at)
+	}
+	return url
+}
+
+// waitSeries waits until an instant query finds series.
+func waitSeries(t testing.TB, base, query string, at time.Time) {
+	t.Helper()
+	params := url.Values{"query": {query}, "time": {strconv.FormatInt(at.Unix(), 10)}, "dedup": {"false"}}
+	for deadline := time.Now().Add(startTimeout); ; time.Sleep(100 * time.Millisecond) {
+		_, text, err := exchange(context.Background(), http.MethodGet, base+"/api/v1/query?"+params.Encode(), nil, nil)
+		if err == nil && strings.Contains(string(text), `"metric"`) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("wait for series of %s at %s: %s %v", query, base, text, err)
+		}
+	}
+}
+
+// mimirConfig is a single process that stores on disk. The verbs are its directory and its two ports.
+const mimirConfig = `
+multitenancy_enabled: false
+usage_stats: {enabled: false}
+activity_tracker: {filepath: %[1]s/activity}
+server: {http_listen_address: 127.0.0.1, http_listen_port: %[2]s, grpc_listen_address: 127.0.0.1, grpc_listen_port: %[3]s, log_level: error}
+common: {storage: {backend: filesystem, filesystem: {dir: %[1]s/common}}}
+blocks_storage: {filesystem: {dir: %[1]s/blocks}, tsdb: {dir: %[1]s/tsdb}, bucket_store: {sync_dir: %[1]s/sync}}
+alertmanager_storage: {filesystem: {dir: %[1]s/alerts}}
+ruler_storage: {filesystem: {dir: %[1]s/rules}}
+ruler: {rule_path: %[1]s/rule-path}
+compactor: {data_dir: %[1]s/compactor, sharding_ring: {kvstore: {store: inmemory}, instance_addr: 127.0.0.1}}
+distributor: {ring: {kvstore: {store: inmemory}, instance_addr: 127.0.0.1}}
+ingester: {ring: {kvstore: {store: inmemory}, replication_factor: 1, instance_addr: 127.0.0.1, min_ready_duration: 0s}}
+store_gateway: {sharding_ring: {kvstore: {store: inmemory}, replication_factor: 1, instance_addr: 127.0.0.1}}
+querier: {ring: {kvstore: {store: inmemory}, instance_addr: 127.0.0.1}}
+query_scheduler: {ring: {kvstore: {store: inmemory}, instance_addr: 127.0.0.1}}
+frontend: {address: 127.0.0.1}
+memberlist: {bind_addr: [127.0.0.1], bind_port: 0}
+limits: {ingestion_rate: 100000000, ingestion_burst_size: 100000000, max_global_series_per_user: 0, max_label_names_per_series: 100}
+`
+
+// StartMimir runs a Mimir, $MIMIR or bin/mimir, until the test ends, with the samples of the blocks in tsdbDir, which must
+// be of the last hours, and returns the URL of its Prometheus API. It skips the test where there is no binary.
+func StartMimir(t testing.TB, tsdbDir string) (url string) {
+	t.Helper()
+	binary := optional(t, "MIMIR", "mimir")
+	url = run(t, process{name: "Mimir", binary: binary, ready: "/ready", ports: 2, args: func(addr []string) []string {
+		dir := t.TempDir()
+		_, port, _ := strings.Cut(addr[0], ":")
+		_, grpc, _ := strings.Cut(addr[1], ":")
+		file := filepath.Join(dir, "mimir.yaml")
+		if err := os.WriteFile(file, fmt.Appendf(nil, mimirConfig, dir, port, grpc), 0o600); err != nil {
+			t.Fatalf("write configuration of Mimir: %v", err)
+		}
+		return []string{"-target=all", "-config.file=" + file}
+	}})[0]
+	Push(t, url+"/api/v1/push", tsdbDir, true)
+	return url + "/prometheus"
+}

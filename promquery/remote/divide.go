@@ -1,0 +1,267 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/promcost/promcost/promquery"
+)
+
+// How the time and the series of a selector are divided into requests that the server can answer. Time is divided first,
+// down to an hour, then namespaces, down to one. PromQL has no matcher that takes a share of the series, so namespaces are
+// divided by their order: a regular expression can tell those that sort at or after a name. Such divisions lose no series
+// and double none, whatever namespaces there turn out to be, and series without one are in the first part.
+
+const (
+	// maxPoints is how many points of a series a server gives in one answer.
+	maxPoints = 11_000
+	// maxRaw is how many raw samples of a series are taken from one answer: at fifty a second for six hours.
+	maxRaw = 1 << 20
+	// hour is the time below which a request is not divided further.
+	hour = int64(60 * 60 * 1000)
+	// rawPiece is how much time one request for raw samples spans: the server holds a whole answer in memory.
+	rawPiece = 6 * hour
+	// rawSlack is how much longer it may be rather than leave over a piece of an instant.
+	rawSlack = int64(60 * 1000)
+)
+
+// piece is a part of a selector's time, both ends inclusive, and of its series.
+type piece struct {
+	start, end int64
+	step       int64 // of the grid that both ends are on; 1 where there is none
+	spaces     spaces
+}
+
+// units is how many instants the piece has.
+func (p piece) units() int64 { return (p.end-p.start)/p.step + 1 }
+
+// least is how many instants a piece has that is not to be divided further.
+func (p piece) least() int64 { return max(1, hour/p.step) }
+
+// every divides the piece into pieces of n instants.
+func (p piece) every(n int64) []piece {
+	var list []piece
+	for at := p.start; at <= p.end; at += n * p.step {
+		part := p
+		part.start, part.end = at, min(at+(n-1)*p.step, p.end)
+		list = append(list, part)
+	}
+	return list
+}
+
+// split divides the selector's time into pieces for one request each.
+func split(sel promquery.Selector) []piece {
+	if sel.Start > sel.End {
+		return nil
+	}
+	if sel.Step > 0 {
+		start := sel.End - (sel.End-sel.Start)/sel.Step*sel.Step
+		return piece{start: start, end: sel.End, step: sel.Step}.every(maxPoints)
+	}
+	n := max(1, (sel.End-sel.Start-rawSlack+rawPiece-1)/rawPiece)
+	return piece{start: sel.Start, end: sel.End, step: 1}.every((sel.End-sel.Start)/n + 1)
+}
+
+// spaces are the series whose label sorts at or after from and before to; a series without the label has "". An empty to
+// is no bound.
+type spaces struct{ label, from, to string }
+
+// matchers are what selects the series.
+func (s spaces) matchers() []promquery.Matcher {
+	var list []promquery.Matcher
+	if s.from != "" {
+		list = append(list, promquery.Matcher{Name: s.label, Type: promquery.MatchRegexp, Value: atLeast(s.from)})
+	}
+	if s.to != "" {
+		list = append(list, promquery.Matcher{Name: s.label, Type: promquery.MatchNotRegexp, Value: atLeast(s.to)})
+	}
+	return list
+}
+
+// contains reports whether name lies in s, ends included.
+func (s spaces) contains(name string) bool { return name >= s.from && (s.to == "" || name < s.to) }
+
+// atLeast is the regular expression of all strings that sort at or after s, which is not empty.
+func atLeast(s string) string {
+	const rest = `(?s:.)*`
+	// From the end: of the last rune on, anything; before it, a greater rune and anything, or the same and what follows.
+	runes := []rune(s)
+	expr := fmt.Sprintf(`[\x{%x}-\x{%x}]%s`, runes[len(runes)-1], utf8.MaxRune, rest)
+	for _, r := range slices.Backward(runes[:len(runes)-1]) {
+		expr = regexp.QuoteMeta(string(r)) + "(?:" + expr + ")"
+		if r < utf8.MaxRune {
+			expr += fmt.Sprintf(`|[\x{%x}-\x{%x}]%s`, r+1, utf8.MaxRune, rest)
+		}
+	}
+	return expr
+}
+
+// cuts are what was learned about how much the server can take; later pieces are divided alike without trying.
+type cuts struct {
+	units int64    // most instants of a piece, 0 if all
+	label string   // whose values divide series
+	names []string // the borders of the divisions, ascending
+}
+
+// apply divides a piece as was learned; one part means that it is small enough.
+func (c *cuts) apply(p piece) []piece {
+	if c.units > 0 && p.units() > c.units {
+		return p.every(c.units)
+	}
+	var parts []piece
+	rest := p
+	for _, name := range c.names {
+		if rest.spaces.contains(name) && name != rest.spaces.from {
+			part := rest
+			part.spaces.label, part.spaces.to = c.label, name
+			parts = append(parts, part)
+			rest.spaces.label, rest.spaces.from = c.label, name
+		}
+	}
+	return append(parts, rest)
+}
+
+// divide learns from the failure of a piece, so that it comes apart into n pieces in time, else into two by namespace. A
+// piece that cannot be divided is an error that says so.
+func (q *querier) divide(ctx context.Context, p piece, n int64, cause error) error {
+	if units := max((p.units()+n-1)/n, p.least()); units < p.units() {
+		q.cuts.units = units
+		return nil
+	}
+	names, err := q.names(ctx, p)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if border, ok := middle(names, p.spaces.from == ""); ok {
+		q.cuts.names = append(q.cuts.names, border)
+		slices.Sort(q.cuts.names)
+		return nil
+	}
+	where := ""
+	switch {
+	case err != nil:
+		cause = fmt.Errorf("%w; nor can it be divided by namespace: %w", cause, err)
+	case len(names) == 1 && p.spaces.from != "":
+		where = fmt.Sprintf(", %s %s", q.cuts.label, names[0])
+	case p.spaces.to != "":
+		where = ", series without " + q.cuts.label
+	}
+	return fmt.Errorf("read metric %s from %s to %s%s: even this is too much for the server: %w; %s",
+		q.sel.Metric, instant(p.start), instant(p.end), where, cause, limitOf(cause))
+}
+
+// names are the namespaces of the series of a piece, sorted. The first time they choose the label: exported_namespace
+// where all series have one namespace, that of their exporter.
+func (q *querier) names(ctx context.Context, p piece) ([]string, error) {
+	candidates := []string{"namespace", "exported_namespace"}
+	if q.cuts.label != "" {
+		candidates = []string{q.cuts.label}
+	}
+	var best []string
+	for _, label := range candidates {
+		params := url.Values{}
+		maps.Copy(params, q.run.src.cfg.Params)
+		params.Set("match[]", selectorText(q.sel, p.spaces))
+		params.Set("start", seconds(p.start))
+		params.Set("end", seconds(p.end))
+		data, err := q.run.src.ask(ctx, get("/api/v1/label/"+label+"/values", params))
+		q.run.add(1, int64(len(data)), q.i)
+		if err != nil {
+			return nil, err
+		}
+		var names []string
+		if err := json.Unmarshal(data, &names); err != nil {
+			return nil, fmt.Errorf("read values of label %s: %w", label, err)
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "" || !p.spaces.contains(name) })
+		slices.Sort(names)
+		names = slices.Compact(names)
+		if len(names) > len(best) {
+			best, q.cuts.label = names, label
+		}
+	}
+	return best, nil
+}
+
+// middle returns a string that divides sorted names in the middle, as short as can be; first says that there may be series
+// without a name besides. It reports false where there are no two parts.
+func middle(names []string, first bool) (string, bool) {
+	before := ""
+	k := len(names) / 2
+	switch {
+	case k > 0:
+		before = names[k-1]
+	case len(names) == 0 || !first:
+		return "", false
+	}
+	for i, r := range names[k] {
+		if border := names[k][:i+utf8.RuneLen(r)]; border > before {
+			return border, true
+		}
+	}
+	panic("BUG: names are not sorted, or not distinct")
+}
+
+// tooMuch reports whether err says that less may be asked for with success, and into how many parts to divide the time:
+// two where samples are counted, else four. 0 is no.
+func tooMuch(err error) int64 {
+	var serr *statusError
+	switch {
+	case errors.Is(err, errTooMany):
+		return 2
+	case errors.As(err, &serr):
+		switch serr.code {
+		case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusForbidden:
+			return 0 // whatever the words: it is about something else
+		case http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
+			return 2
+		}
+		switch {
+		case countsSamples(serr.message):
+			return 2
+		case serr.code == http.StatusServiceUnavailable || serr.code == http.StatusGatewayTimeout:
+			return 4
+		}
+	case errors.Is(err, context.DeadlineExceeded):
+		return 4
+	}
+	return 0
+}
+
+// countsSamples reports whether a server's message says that a limit was exceeded.
+func countsSamples(message string) bool {
+	return slices.ContainsFunc([]string{"too many", "maximum number of", "exceed", "limit"}, func(s string) bool { return strings.Contains(message, s) })
+}
+
+// busy reports whether the server may be able to answer the same request in a moment.
+func busy(err error) bool {
+	var serr *statusError
+	return errors.As(err, &serr) && (serr.code == http.StatusServiceUnavailable || serr.code == http.StatusGatewayTimeout) &&
+		!countsSamples(serr.message) && !strings.Contains(serr.message, "timed out")
+}
+
+// limitOf says which limit to raise.
+func limitOf(err error) string {
+	var serr *statusError
+	switch {
+	case errors.Is(err, errTooMany):
+		return "raise --query.max-samples"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "raise --query.timeout, and that of the server"
+	case !errors.As(err, &serr):
+	case strings.Contains(serr.message, " -") || strings.Contains(serr.message, "`-"):
+		return "raise the limit that it names"
+	case strings.Contains(serr.message, "timed out"):
+		return "raise its limit: --query.timeout of Prometheus and Thanos, -search.maxQueryDuration of VictoriaMetrics, -querier.timeout of Mimir"
+	}
+	return "raise its limit: --query.max-samples of Prometheus, -search.maxSamplesPerQuery of VictoriaMetrics, -querier.max-samples of Mimir"
+}

@@ -1,0 +1,7 @@
+package remote
+
+// AtLeast and RetryAfter are exported to tests.
+var (
+	AtLeast    = atLeast
+	RetryAfter = retryAfter
+)

@@ -1,0 +1,181 @@
+package remote_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/prompb"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/remote"
+)
+
+// TestGarbage answers each request with something that is not an answer, with and without a good beginning.
+func TestGarbage(t *testing.T) {
+	body, ends := stream(t)
+	for _, tc := range []struct {
+		name    string
+		mode    remote.Mode
+		handler http.HandlerFunc
+	}{
+		{"frames", remote.ModeRemoteRead, frames(body[:ends[1]], bytes.Repeat([]byte{0xa5}, 3000))},
+		{"HTML for frames", remote.ModeRemoteRead, text("text/html", html)},
+		{"unauthorized", remote.ModeRemoteRead, status(401, "text/plain", "")},
+		{"JSON", remote.ModeQuery, text(jsonType, `{"status":"success","data":{"result":[{"metric":{},"values":[[1,"1"],`+strings.Repeat("}", 3000))},
+		{"HTML for JSON", remote.ModeQuery, text("text/html", html)},
+		{"nothing", remote.ModeQuery, text(jsonType, "")},
+		{"unauthorized query", remote.ModeQuery, status(401, "text/plain", "")},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newFake()
+			f.handle("/api/v1/read", probed(tc.handler))
+			f.handle(rangePath, tc.handler)
+			sel := selector
+			sel.End, sel.Step = 100_000, 1000
+			_, _, err := collect(t, f.source(t, remote.Config{Mode: tc.mode, MaxConcurrency: 1}), sel, sel)
+			if err == nil || !strings.Contains(err.Error(), "http://prometheus.test") {
+				t.Errorf("got %v, want an error that names the server", err)
+			}
+		})
+	}
+}
+
+// TestOddSeries reads series that no server should give: times in no order, twice the same, values that are no numbers,
+// the same series twice.
+func TestOddSeries(t *testing.T) {
+	values := chunkenc.NewXORChunk()
+	app, err := values.Appender()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range []float64{1, math.NaN(), math.Inf(1), math.Inf(-1), math.Float64frombits(value.StaleNaN), 2} {
+		app.Append(0, int64(i)*10, v)
+	}
+	odd := prompb.Chunk{Type: prompb.Chunk_XOR, MaxTimeMs: 50, Data: values.Bytes()}
+	backward := []prompb.Chunk{chunk(t, chunkenc.EncXOR, 100, 2), chunk(t, chunkenc.EncXOR, 0, 2)}
+	one := chunk(t, chunkenc.EncXOR, 0, 1)
+	for _, tc := range []struct {
+		name   string
+		mode   remote.Mode
+		answer http.HandlerFunc
+		want   map[string][]string
+	}{
+		{"values in frames", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", odd)), map[string][]string{"0:a": {"0=1", "10=NaN", "20=+Inf", "30=-Inf", "40=NaN", "50=2"}}},
+		{"order in frames", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", backward...)), map[string][]string{"0:a": {"0=1", "10=2", "100=1", "110=2"}}},
+		{"twice in frames", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", one), frame(t, 0, "pod=b", one), frame(t, 0, "pod=a", one)), map[string][]string{"0:a": {"0=1", "0=1"}, "0:b": {"0=1"}}},
+		{"values in JSON", remote.ModeQuery, matrix(`{"metric":{"pod":"a"},"values":[[0.01,"NaN"],[0.02,"+Inf"],[0.03,"-Inf"],[0.04,"2"]]}`), map[string][]string{"0:a": {"10=NaN", "20=+Inf", "30=-Inf", "40=2"}}},
+		{"order in JSON", remote.ModeQuery, matrix(`{"metric":{"pod":"a"},"values":[[0.02,"1"],[0.01,"2"],[0.02,"3"],[0.03,"4"]]}`), map[string][]string{"0:a": {"20=1", "30=4"}}},
+		{"twice in JSON", remote.ModeQuery, matrix(`{"metric":{"pod":"a"},"values":[[0.01,"1"]]},{"metric":{"pod":"a"},"values":[[0.01,"1"]]}`), map[string][]string{"0:a": {"10=1"}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newFake()
+			f.handle("/api/v1/read", probed(tc.answer))
+			f.handle(rangePath, tc.answer)
+			sel := selector
+			sel.End, sel.Step = 100_000, 10
+			got, _, err := collect(t, f.source(t, remote.Config{Mode: tc.mode}), sel)
+			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+				t.Errorf("series (-want +got):\n%s%v", diff, err)
+			}
+		})
+	}
+}
+
+// TestReplicaLabels sees to it that replicas are series of one key.
+func TestReplicaLabels(t *testing.T) {
+	one := chunk(t, chunkenc.EncXOR, 10, 1)
+	f := newFake()
+	f.handle("/api/v1/read", probed(frames(frame(t, 0, "pod=a,replica=0", one), frame(t, 0, "pod=a,replica=1", one))))
+	f.handle(rangePath, matrix(`{"metric":{"pod":"a","replica":"0"},"values":[[0.01,"1"]]},{"metric":{"pod":"a","replica":"1"},"values":[[0.01,"1"]]}`))
+	for _, mode := range []remote.Mode{remote.ModeRemoteRead, remote.ModeQuery} {
+		for _, keep := range [][]string{nil, {"pod", "replica"}} {
+			sel := selector
+			sel.Keep, sel.End, sel.Step = keep, 10, 10
+			want := map[string][]string{"0:pod|a": {"10=1", "10=1"}}
+			if keep != nil {
+				want = map[string][]string{"0:a|": {"10=1", "10=1"}}
+			}
+			f.handle("/api/v1/read", probed(frames(frame(t, 0, "pod=a,replica=0", one), frame(t, 0, "pod=a,replica=1", one))))
+			got, stats, err := collect(t, f.source(t, remote.Config{Mode: mode, ReplicaLabels: []string{"x", "replica"}}), sel)
+			if diff := cmp.Diff(want, got); diff != "" || err != nil || stats.Series != 2 {
+				t.Errorf("%s, keep %q: %d series (-want +got):\n%s%v", mode, keep, stats.Series, diff, err)
+			}
+		}
+	}
+}
+
+// TestParams sees to it that parameters go with every query.
+func TestParams(t *testing.T) {
+	l := &limited{t: t, series: inNamespaces("namespace", 1, "a", "b"), limit: 60, refuse: tooMany}
+	var seen []string
+	note := func(h http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.FormValue("query") != "1" {
+				seen = append(seen, fmt.Sprint(r.URL.Path, " ", r.FormValue("dedup"), r.FormValue("partial_response"), " ", r.FormValue("max_lookback"), r.FormValue("lookback_delta")))
+			}
+			h(w, r)
+		}
+	}
+	f := newFake()
+	f.handle("/api/v1/query", note(l.query))
+	f.handle(rangePath, note(l.query))
+	f.handle("/api/v1/label/namespace/values", note(l.values("namespace")))
+	f.handle("/api/v1/label/exported_namespace/values", note(l.values("exported_namespace")))
+	src := f.source(t, remote.Config{Mode: remote.ModeQuery, MaxConcurrency: 1, Params: map[string][]string{"dedup": {"false"}, "partial_response": {"true"}}})
+	sel := promquery.Selector{Metric: "m", Start: minuteMs, End: hourMs, Step: minuteMs}
+	raw := sel
+	raw.Step = 0
+	if _, _, err := collect(t, src, sel, raw); err != nil {
+		t.Fatal(err)
+	}
+	const all = " falsetrue "
+	want := []string{
+		"/api/v1/label/exported_namespace/values" + all, "/api/v1/label/namespace/values" + all,
+		"/api/v1/query" + all, rangePath + all + "120000ms",
+	}
+	if diff := cmp.Diff(want, slices.Compact(slices.Sorted(slices.Values(seen)))); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+
+	seen = nil
+	src = f.source(t, remote.Config{Mode: remote.ModeQuery, Lookback: 30 * time.Second})
+	l.limit = math.MaxInt
+	if _, _, err := collect(t, src, sel); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{rangePath + "  30000ms30.000"}, seen); diff != "" {
+		t.Errorf("requests with a lookback (-want +got):\n%s", diff)
+	}
+}
+
+// TestBounded sees to it that an answer cannot make its reader hold more than it asked for.
+func TestBounded(t *testing.T) {
+	points := strings.Repeat(`[1,"1"],`, 100)
+	for _, tc := range []struct{ name, body, want string }{
+		{"points", `{"metric":{},"values":[` + points + `[1,"1"]]}`, "fewer points"},
+		{"labels", `{"metric":{` + strings.Repeat(`"a":"b",`, 2000) + `"a":"b"}}`, "fewer labels"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newFake()
+			f.handle(rangePath, matrix(tc.body))
+			_, _, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), promquery.Selector{Metric: "m", Start: 1000, End: 100_000, Step: 1000})
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want an error with %q", err, tc.want)
+			}
+		})
+	}
+	f := newFake()
+	f.handle(rangePath, text(jsonType, `{"status":"success","data":null,"warnings":[`+strings.Repeat(`"w",`, 1000)+`"w"]}`))
+	if _, stats, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), promquery.Selector{Metric: "m", End: 1, Step: 1}); err != nil || len(stats.Warnings) != 1 {
+		t.Errorf("got %d warnings and %v", len(stats.Warnings), err)
+	}
+}

@@ -1,0 +1,209 @@
+package remote_test
+
+import (
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/blocks"
+	"github.com/promcost/promcost/promquery/democluster"
+	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/remote"
+)
+
+// demo is a demo cluster of ten hours whose blocks lie in a directory, and what the blocks themselves answer.
+type demo struct {
+	dir    string
+	end    time.Time
+	source *blocks.DB
+}
+
+// newDemo writes a demo cluster that ends at end.
+func newDemo(t testing.TB, end time.Time) *demo {
+	t.Helper()
+	c, err := democluster.New(democluster.Config{End: end, Duration: 10 * time.Hour, Nodes: 5, Pods: 60, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &demo{dir: t.TempDir(), end: end}
+	if err := c.WriteBlocks(t.Context(), d.dir, c.Start(), c.End(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if d.source, err = blocks.Open(d.dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.source.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// compute is the set of the last five hours of the demo at a resolution, 0 being exact.
+func (d *demo) compute(t testing.TB, src promquery.Source, resolution time.Duration) *allocation.Set {
+	t.Helper()
+	e := promquery.NewEngine(src, promquery.Config{
+		Clusters: promquery.Clusters{Labels: []string{"cluster"}, Default: democluster.ClusterID}, Rates: pricing.Default(),
+	})
+	w := allocation.Window{Start: d.end.Add(-5 * time.Hour), End: d.end}
+	sets, err := e.Compute(t.Context(), allocation.Query{Window: w, Resolution: resolution})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sets[0].Check(); err != nil {
+		t.Error(err)
+	}
+	return sets[0]
+}
+
+// scrape is the demo's scrape interval.
+const scrape = 30 * time.Second
+
+// resolutions are what servers are compared at.
+var resolutions = []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour}
+
+// agree computes the demo from a server at every resolution and compares the answers with those from the blocks. Costs
+// and times may differ by so many cells of the grid for each container, and containers whose whole life is within that
+// may be missing, or be there in addition. In exact mode that is one scrape interval: range selectors show no staleness
+// markers, so a last sample lasts one interval where in the blocks it ends before.
+func (d *demo) agree(t *testing.T, cfg remote.Config, cells float64) {
+	t.Helper()
+	cfg.Timeout = 30 * time.Second
+	src, err := remote.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, resolution := range resolutions {
+		t.Run(resolution.String(), func(t *testing.T) {
+			got, want := d.compute(t, src, resolution), d.compute(t, d.source, resolution)
+			slack := cells * resolution.Seconds()
+			if resolution == 0 {
+				slack = scrape.Seconds()
+			}
+			compareRows(t, got, want, slack)
+		})
+	}
+}
+
+// name identifies a row: its key and the pod's UID.
+func name(s *allocation.Set, row int) string {
+	return s.Name(row) + " " + s.Text(allocation.PodUID, row)
+}
+
+// compareRows compares running time and costs of the rows of two sets, allowing for slack seconds a container.
+func compareRows(t *testing.T, got, want *allocation.Set, slack float64) {
+	t.Helper()
+	rows := map[string]int{}
+	for row := range got.Len() {
+		rows[name(got, row)] = row
+	}
+	for i := range want.Len() {
+		seconds := want.Value(allocation.RunningSeconds, i)
+		row, ok := rows[name(want, i)]
+		delete(rows, name(want, i))
+		if !ok {
+			if seconds > slack {
+				t.Errorf("%s is missing: it ran for %v s", name(want, i), seconds)
+			}
+			continue
+		}
+		if d := math.Abs(got.Value(allocation.RunningSeconds, row) - seconds); d > slack+1e-6 {
+			t.Errorf("%s ran for %v s, want %v", name(want, i), got.Value(allocation.RunningSeconds, row), seconds)
+		}
+		for _, c := range []allocation.Column{allocation.Cost.Of(allocation.CPU), allocation.Cost.Of(allocation.RAM)} {
+			g, w := got.Value(c, row), want.Value(c, i)
+			// Usage of the slack may be twice the average.
+			if d := math.Abs(g - w); d > 1e-9*w+2*slack*w/max(1, seconds) {
+				t.Errorf("%s: %s is %v, want %v", name(want, i), c, g, w)
+			}
+		}
+	}
+	for n, row := range rows {
+		if s := got.Value(allocation.RunningSeconds, row); s > slack {
+			t.Errorf("%s should not be there: %v s", n, s)
+		}
+	}
+	if len(got.Nodes) != len(want.Nodes) {
+		t.Errorf("%d nodes, want %d", len(got.Nodes), len(want.Nodes))
+	}
+}
+
+// fixed is a time without a meaning.
+var fixed = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
+
+// divided is a transport that counts the requests for namespaces, which are made to divide a request by them.
+type divided struct{ n atomic.Int64 }
+
+// RoundTrip implements http.RoundTripper.
+func (d *divided) RoundTrip(req *http.Request) (*http.Response, error) {
+	if strings.Contains(req.URL.Path, "/api/v1/label/") {
+		d.n.Add(1)
+	}
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+// agreeInParts is agree with a server that refuses so much that hours, and namespaces of an hour, have to be asked for.
+func (d *demo) agreeInParts(t *testing.T, base string) {
+	t.Helper()
+	var parts divided
+	d.agree(t, remote.Config{URL: base, Mode: remote.ModeQuery, Client: &http.Client{Transport: &parts}}, 0)
+	if parts.n.Load() == 0 {
+		t.Error("nothing had to be divided by namespace")
+	}
+}
+
+// TestVictoria computes from a real VictoriaMetrics. It takes over staleness markers and evaluates a plain selector like
+// PromQL, so that a grid holds the very samples that the blocks give, and the answers are the same to rounding.
+func TestVictoria(t *testing.T) {
+	d := newDemo(t, fixed)
+	url := promtest.StartVictoria(t, d.dir, true)
+	d.agree(t, remote.Config{URL: url}, 0)
+	t.Run("in parts", func(t *testing.T) {
+		// It counts all samples of the blocks that a request touches, however short: hours do not help, namespaces do.
+		d.agreeInParts(t, promtest.StartVictoria(t, d.dir, true, "-search.maxSamplesPerQuery=40000"))
+	})
+}
+
+// TestWithoutMarkers computes from servers whose samples came without staleness markers. The last sample of a series is
+// then seen for the lookback of two scrape intervals and not until the marker, which is one interval after it: that
+// reaches at most one point of the grid more, so a container may seem to have run for one cell more.
+func TestWithoutMarkers(t *testing.T) {
+	d := newDemo(t, fixed)
+	const lookback = 2 * scrape
+	t.Run("VictoriaMetrics", func(t *testing.T) {
+		d.agree(t, remote.Config{URL: promtest.StartVictoria(t, d.dir, false), Lookback: lookback}, 1)
+	})
+	t.Run("Prometheus", func(t *testing.T) {
+		url := promtest.Start(t, "", promtest.Config{Flags: []string{"--web.enable-remote-write-receiver"}})
+		promtest.Push(t, url+"/api/v1/write", d.dir, false)
+		d.agree(t, remote.Config{URL: url, Mode: remote.ModeQuery, Lookback: lookback}, 1)
+	})
+}
+
+// TestPrometheusInParts computes from a real Prometheus that refuses to load many samples.
+func TestPrometheusInParts(t *testing.T) {
+	d := newDemo(t, fixed)
+	d.agreeInParts(t, promtest.Start(t, d.dir, promtest.Config{Flags: []string{"--query.max-samples=6000"}}))
+}
+
+// TestReplicas computes from a real Prometheus that holds what two replicas scraped: each sample twice, told apart by a
+// label. They count once.
+func TestReplicas(t *testing.T) {
+	d := newDemo(t, fixed)
+	base := promtest.Start(t, "", promtest.Config{Flags: []string{"--web.enable-remote-write-receiver"}, Behind: 12 * time.Hour})
+	for _, replica := range []string{"a", "b"} {
+		promtest.Push(t, base+"/api/v1/write", d.dir, true, "prometheus_replica", replica)
+	}
+	for _, mode := range []remote.Mode{remote.ModeRemoteRead, remote.ModeQuery} {
+		t.Run(string(mode), func(t *testing.T) {
+			d.agree(t, remote.Config{URL: base, Mode: mode, ReplicaLabels: []string{"prometheus_replica"}}, 0)
+		})
+	}
+}
