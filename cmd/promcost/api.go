@@ -8,10 +8,11 @@ import (
 )
 
 // newAPI is the HTTP API over the service's ledger, its requests counted by path.
-func newAPI(s *service, c *computer, logs loggers, now func() time.Time) http.Handler {
+func newAPI(s *service, logs loggers, now func() time.Time) http.Handler {
 	api := costapi.New(s.ledger, logs.kit, costapi.Config{
 		Zone: s.flags.zone, Now: now, Timeout: s.flags.timeout, Currency: currency,
-		Cluster: func() costapi.ClusterInfo { return costapi.ClusterInfo{ID: c.knownID()} },
+		Cluster:  func() costapi.ClusterInfo { return costapi.ClusterInfo{ID: s.computer.knownID()} },
+		Diagnose: s.computer.Diagnose,
 	})
 	mux := http.NewServeMux()
 	for _, path := range costapi.Paths() {

@@ -28,6 +28,7 @@ var subcommands = []struct {
 	{"serve", "Compute costs from a Prometheus or from TSDB blocks, and serve them over HTTP and as metrics.", defineServe},
 	{"demo", "Make up a cluster, compute its costs and serve them: nothing else is needed.", defineDemo},
 	{"query allocation", "Print what workloads cost over a window.", defineQueryAllocation},
+	{"check source", "Say which inputs a source has, cluster by cluster, what is missing, what that costs and what mends it.", defineCheckSource},
 	{"bounds", "Print how far counted running times can be off, for resolutions and running times.", defineBounds},
 	{"version", "Print the version.", defineVersion},
 }

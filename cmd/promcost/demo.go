@@ -145,7 +145,7 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 	if !live {
 		now = c.End
 	}
-	s.service, err = newService(chunks.New(db, chunks.Options{}), cost, s.logs, serviceOptions{now: now, ledgerNow: now, grace: s.flags.grace})
+	s.service, err = newService(&opened{Source: chunks.New(db, chunks.Options{})}, cost, s.logs, serviceOptions{now: now, ledgerNow: now, grace: s.flags.grace})
 	if err != nil {
 		return errors.Join(err, db.Close(), closeAll(s.listeners))
 	}
@@ -171,7 +171,7 @@ func demoReady(p democluster.Progress) error {
 // greet shows the first costs and where to look further.
 func greet(ctx context.Context, svc *service, base string, io streams) error {
 	client := &http.Client{Transport: handlerTransport{svc.api}}
-	body, err := ask(ctx, client, "http://promcost", url.Values{"window": {demoWindow}, "aggregate": {"namespace"}})
+	body, _, err := ask(ctx, client, "http://promcost", url.Values{"window": {demoWindow}, "aggregate": {"namespace"}})
 	if err != nil {
 		return err
 	}

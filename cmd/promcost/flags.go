@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,13 +69,48 @@ func durationOf(g flagGroup, name, help string, target *time.Duration, least tim
 }
 
 // countOf adds a flag that takes a whole number of at least least.
-func countOf(g flagGroup, name, help string, target *int, least int) *kingpin.FlagClause {
+func countOf[T int | int64](g flagGroup, name, help string, target *T, least T) *kingpin.FlagClause {
 	return addFlag(g, name, help, func(text string) error {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < least {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || T(n) < least {
 			return fmt.Errorf("it must be a whole number of at least %d", least)
 		}
-		*target = n
+		*target = T(n)
+		return nil
+	})
+}
+
+// units are what sizes are written in; those that end in another come before it.
+var units = []struct {
+	name  string
+	bytes int64
+}{
+	{"KiB", 1 << 10},
+	{"MiB", 1 << 20},
+	{"GiB", 1 << 30},
+	{"TiB", 1 << 40},
+	{"KB", 1 << 10},
+	{"MB", 1 << 20},
+	{"GB", 1 << 30},
+	{"TB", 1 << 40},
+	{"B", 1},
+}
+
+// sizeOf adds a flag that takes a number of bytes, such as 512MB. As with Prometheus, KB, MB, GB and TB are powers of 1024.
+func sizeOf(g flagGroup, name, help string, target *int64) *kingpin.FlagClause {
+	return addFlag(g, name, help, func(text string) error {
+		number, scale := text, int64(1)
+		for _, u := range units {
+			if n, ok := strings.CutSuffix(text, u.name); ok {
+				number, scale = n, u.bytes
+				break
+			}
+		}
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/scale {
+			return errors.New("it must be a whole number of bytes such as 512MB or 2GB, or 0")
+		}
+		*target = n * scale
 		return nil
 	})
 }

@@ -40,3 +40,36 @@ func TestZones(t *testing.T) {
 		})
 	}
 }
+
+func TestSizes(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want int64 // -1 is an error
+	}{
+		{"0", 0},
+		{"1000", 1000},
+		{"7B", 7},
+		{"3KB", 3 << 10},
+		{"512MB", 512 << 20},
+		{"512MiB", 512 << 20},
+		{"2GB", 2 << 30},
+		{"1TiB", 1 << 40},
+		{"", -1},
+		{"MB", -1},
+		{"1.5GB", -1},
+		{"-1", -1},
+		{"9000000TB", -1},
+		{"9000000000000000000", 9000000000000000000},
+		{"1PB", -1},
+	} {
+		t.Run(tt.text, func(t *testing.T) {
+			var got int64
+			app := kingpin.New("test", "").Terminate(nil)
+			sizeOf(app, "size", "", &got)
+			_, err := app.Parse([]string{"--size=" + tt.text})
+			if (err != nil) != (tt.want < 0) || err == nil && got != tt.want {
+				t.Errorf("got %d, %v, want %d", got, err, tt.want)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/go-kit/log"
@@ -15,12 +16,14 @@ import (
 type logFlags struct {
 	level  string
 	format string
+	slow   time.Duration
 }
 
 func addLogFlags(app *kingpin.Application) *logFlags {
 	f := &logFlags{}
 	oneOf(app, "log.level", "Least severity to log: debug, info, warn or error.", &f.level, "info", "debug", "warn", "error")
 	oneOf(app, "log.format", "Format of log lines: logfmt or json.", &f.format, "logfmt", "json")
+	durationOf(app, "log.slow-query", "Log computations that take longer, with what they read; 0 logs none.", &f.slow, 0).Default("10s")
 	return f
 }
 
@@ -28,6 +31,7 @@ func addLogFlags(app *kingpin.Application) *logFlags {
 type loggers struct {
 	kit  log.Logger
 	slog *slog.Logger
+	slow time.Duration // of computations to be logged; 0 for none
 }
 
 // newLoggers makes both loggers write to w. Both filter by the same level.
@@ -49,5 +53,6 @@ func newLoggers(w io.Writer, f *logFlags) (loggers, error) {
 	return loggers{
 		kit:  log.With(base, "time", log.DefaultTimestampUTC, "caller", log.DefaultCaller),
 		slog: slog.New(sloggokit.NewGoKitHandler(base, &lvl)),
+		slow: f.slow,
 	}, nil
 }

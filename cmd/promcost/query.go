@@ -71,10 +71,15 @@ func queryAllocation(ctx context.Context, f *queryFlags, io streams, logs *logFl
 	}
 	defer done()
 	stop := showProgress(io.err, status)
-	body, err := ask(ctx, client, base, f.parameters())
+	body, warnings, err := ask(ctx, client, base, f.parameters())
 	stop()
 	if err != nil {
 		return err
+	}
+	for _, w := range warnings {
+		if err := writeLine(io.err, "warning: "+w); err != nil {
+			return err
+		}
 	}
 	if f.output != "table" {
 		_, err = io.out.Write(append(bytes.TrimRight(body, "\n"), '\n'))
@@ -99,38 +104,52 @@ func (f *queryFlags) open(io streams, logs *logFlags) (client *http.Client, base
 		return nil, "", nil, nothing, err
 	}
 	client = &http.Client{Transport: handlerTransport{svc.api}}
-	return client, "http://promcost", svc.source.status, func() { _ = svc.Close() }, nil
+	return client, "http://promcost", svc.status, func() { _ = svc.Close() }, nil
 }
 
-// ask sends the query and returns the body of the answer. A refusal is an error with the API's own message.
-func ask(ctx context.Context, client *http.Client, base string, parameters url.Values) ([]byte, error) {
+// ask sends the query and returns the body of the answer, and the warnings in its header. A refusal is an error with the
+// API's own message.
+func ask(ctx context.Context, client *http.Client, base string, parameters url.Values) (body []byte, warnings []string, err error) {
 	const path = "/model/allocation/compute"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path+"?"+parameters.Encode(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", redacted(base), err)
+		return nil, nil, fmt.Errorf("ask %s: %w", redacted(base), err)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
 		if whole, ok := errors.AsType[*url.Error](err); ok {
 			err = whole.Err // without the request's parameters
 		}
-		return nil, fmt.Errorf("ask --server=%s: %w: is promcost running there?", redacted(base), err)
+		return nil, nil, fmt.Errorf("ask --server=%s: %w: is promcost running there?", redacted(base), err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxReply))
 	if err != nil {
-		return nil, fmt.Errorf("read answer of %s: %w", redacted(base), err)
+		return nil, nil, fmt.Errorf("read answer of %s: %w", redacted(base), err)
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
-		return nil, fmt.Errorf("ask --server=%s: it answered with a page of HTML: give the URL of a promcost, without a path", redacted(base))
+		return nil, nil, fmt.Errorf("ask --server=%s: it answered with a page of HTML: give the URL of a promcost, without a path", redacted(base))
 	}
 	if resp.StatusCode == http.StatusOK {
-		return body, nil
+		return body, headerWarnings(resp.Header), nil
 	}
 	if answer, err := readReply(bytes.NewReader(body)); err == nil && answer.Message != "" {
-		return nil, errors.New(answer.Message)
+		return nil, nil, errors.New(answer.Message)
 	}
-	return nil, fmt.Errorf("ask --server=%s: it answered %s to %s: give the URL of a promcost, without a path", redacted(base), resp.Status, path)
+	return nil, nil, fmt.Errorf("ask --server=%s: it answered %s to %s: give the URL of a promcost, without a path", redacted(base), resp.Status, path)
+}
+
+// headerWarnings are the texts of an answer's Warning headers: where warnings are in an answer in CSV.
+func headerWarnings(h http.Header) []string {
+	var out []string
+	for _, v := range h.Values("Warning") {
+		if i := strings.IndexByte(v, '"'); i >= 0 {
+			if text, err := strconv.Unquote(v[i:]); err == nil {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
 }
 
 // printTables writes the answer's sets as tables to standard output, and its warnings to standard error.
@@ -152,6 +171,10 @@ func printTables(io streams, body []byte, limit int) error {
 	for i, set := range sets {
 		if i > 0 {
 			fmt.Fprintln(io.out)
+		}
+		if set.Len() == 0 {
+			fmt.Fprintln(io.out, "no allocations")
+			continue
 		}
 		fmt.Fprintf(io.out, "%s to %s\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout))
 		if err := encode.Table(io.out, set, encode.TableOptions{Limit: limit}); err != nil {

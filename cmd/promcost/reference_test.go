@@ -21,6 +21,7 @@ func TestReference(t *testing.T) {
 	b.WriteString("# Reference\n\nMade by `make generate` from the program's own tables.\n")
 	referFlags(&b)
 	referParameters(&b)
+	b.WriteString(answers)
 	referFamilies(&b)
 	referInputs(&b)
 
@@ -39,6 +40,36 @@ func TestReference(t *testing.T) {
 		t.Error("REFERENCE.md is out of date: run `make generate`")
 	}
 }
+
+// answers are the shapes of what promcost says besides the peers.
+const answers = `
+## HTTP answers
+
+Allocations and assets are as Kubecost and OpenCost send them. Beside their ` + "`data`" + `, answers that were computed have ` +
+	"`resolution`" + `, the one that was used (` + "`1m`, `exact`" + `), and with ` + "`explain=true`" + ` one element of ` + "`computations`" + ` for each computation behind them:
+
+    "explain": {"computations": [{
+      "window": {"start": …, "end": …}, "resolution": "1m", "scrapeInterval": "30s",
+      "seconds": {"total": 0.31, "read": 0.2, "integrate": 0.1},
+      "sources": [{"name": "blocks", "until": …, "seconds": …, "requests": …, "samples": …, "bytes": …, "series": …},
+                  {"name": "remote-read", "from": …, …}],
+      "stages": [{"name": "inputs", "seconds": …, "requests": …, "samples": …, "bytes": …}, …],
+      "inputs": [{"name": "running", "alternatives": [{"metric": "kube_pod_container_status_running", "series": …, "samples": …,
+                  "clusters": [{"cluster": "prod", "series": …, "samples": …}]}]}, …]}]}
+
+` + "`read` and `integrate`" + ` are estimates from some of the series; seconds of sources and stages contain the integration of what
+they gave. The data of ` + "`/model/diagnose`, and of `promcost check source -o json`" + `:
+
+    {"window": {"start": …, "end": …}, "complete": true, "oldest": …, "sources": [as above],
+     "clusters": [{"cluster": "prod", "scrapeInterval": "30s", "newest": …, "inputs": [
+       {"name": "running", "state": "found", "required": true, "scrapeInterval": "30s", "newest": …,
+        "alternatives": [{"metric": "kube_pod_container_status_running", "series": 180}]},
+       {"name": "pod labels", "state": "missing", "required": false, "alternatives": [],
+        "missing": "no cost by label", "remedy": "run kube-state-metrics with …"}, …]}]}
+
+A state is ` + "`found`" + ` (the best alternative is there), ` + "`fallback`" + ` (a later one is), ` + "`none`" + ` (there is nothing of the kind, which may be
+right) or ` + "`missing`; `complete`" + ` says that no required input is missing. What is not known is left out.
+`
 
 // table writes the head of a table.
 func table(b *strings.Builder, columns ...string) {

@@ -65,15 +65,15 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 		if err := errors.Join(source.validate(), serve.web.validate()); err != nil {
 			return err
 		}
-		src, closer, err := source.open()
+		src, err := source.open()
 		if err != nil {
 			return err
 		}
-		svc, err := newService(src, cost, l, serviceOptions{now: time.Now, ledgerNow: source.clock(src, serve.grace), grace: serve.grace})
+		source.announce(src, l.kit)
+		svc, err := newService(src, cost, l, serviceOptions{now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace})
 		if err != nil {
-			return errors.Join(err, closer.Close())
+			return errors.Join(err, src.Close())
 		}
-		svc.closers = append(svc.closers, closer)
 		listeners, err := serve.web.listen()
 		if err != nil {
 			return errors.Join(err, svc.Close())
@@ -190,14 +190,14 @@ func openService(source *sourceFlags, cost *costFlags, w io.Writer, logs *logFla
 	if err != nil {
 		return nil, err
 	}
-	src, closer, err := source.open()
+	src, err := source.open()
 	if err != nil {
 		return nil, err
 	}
+	source.announce(src, l.kit)
 	svc, err := newService(src, cost, l, serviceOptions{now: time.Now, ledgerNow: time.Now})
 	if err != nil {
-		return nil, errors.Join(err, closer.Close())
+		return nil, errors.Join(err, src.Close())
 	}
-	svc.closers = append(svc.closers, closer)
 	return svc, nil
 }

@@ -8,16 +8,17 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/pricing"
-	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery"
 )
@@ -36,6 +37,8 @@ type costFlags struct {
 	clusterLabel string
 	timeout      time.Duration
 	concurrency  int
+	maxSamples   int64
+	maxMemory    int64
 }
 
 func addCostFlags(g flagGroup) *costFlags {
@@ -48,6 +51,8 @@ func addCostFlags(g flagGroup) *costFlags {
 	durationOf(g, "compute.timeout", "Longest that one computation may take.", &f.timeout, time.Millisecond).Default("5m")
 	countOf(g, "compute.max-concurrency", "Most computations at a time; others wait.", &f.concurrency, 1).
 		Default(strconv.Itoa(ledger.DefaultMaxConcurrency))
+	countOf(g, "compute.max-samples", "Most samples that one computation may read; 0 for any number.", &f.maxSamples, 0).Default("0")
+	sizeOf(g, "query.max-memory", "Most memory that the sets of one computation may take, as estimated before they are made; 0 for any.", &f.maxMemory).Default("2GB")
 	return f
 }
 
@@ -59,7 +64,8 @@ func (f *costFlags) clusterLabels() []string {
 // service is what computes, however it is asked.
 type service struct {
 	flags    *costFlags
-	source   *countedSource
+	samples  atomic.Int64 // read so far, for the progress bar
+	computer *computer
 	registry *prometheus.Registry
 	health   *collector.Health
 	ledger   *ledger.Ledger
@@ -75,32 +81,61 @@ type serviceOptions struct {
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
-func newService(src promquery.Source, f *costFlags, logs loggers, o serviceOptions) (*service, error) {
+func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*service, error) {
 	sheet, err := readSheet(f.pricingFile)
 	if err != nil {
 		return nil, err
 	}
-	s := &service{flags: f, source: &countedSource{src: src}, registry: prometheus.NewRegistry()}
+	s := &service{flags: f, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
 	if s.health, err = collector.NewHealth(s.registry, currency); err != nil {
 		return nil, err
 	}
-	computer := &computer{source: s.source, flags: f, rates: sheet, observe: s.observe}
+	s.computer = &computer{
+		source: src, flags: f, rates: sheet, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
+		observe: func(o promquery.Observation) { s.observe(o, logs) },
+	}
 	if o.grace == 0 {
 		o.grace = -1 // none, to the ledger
 	}
-	s.ledger = ledger.New(computer, logs.kit, ledger.Options{
+	s.ledger = ledger.New(s.computer, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: o.grace, Zone: f.zone, Now: o.ledgerNow,
 	})
-	s.api = newAPI(s, computer, logs, o.now)
+	s.api = newAPI(s, logs, o.now)
 	return s, nil
 }
 
-// observe tells the health metrics what a computation took.
-func (s *service) observe(o promquery.Observation) {
+// status says how much has been read.
+func (s *service) status() string {
+	return fmt.Sprintf("%.1f million samples read", float64(s.samples.Load())/1e6)
+}
+
+// observe tells the health metrics what a computation took, and the log where that was long.
+func (s *service) observe(o promquery.Observation, logs loggers) {
 	s.health.ObserveComputation(time.Now(), o.Duration, o.Err)
 	s.health.ObserveSource(collector.SourceRead{
 		Took: o.Duration, Requests: o.Stats.Requests, Samples: o.Stats.Samples, Bytes: o.Stats.Bytes, Err: o.Err,
 	})
+	if logs.slow > 0 && o.Duration > logs.slow && o.Reading != nil {
+		level.Warn(logs.kit).Log(slowQuery(&o)...)
+	}
+}
+
+// slowQuery is the log line of a computation that took long.
+func slowQuery(o *promquery.Observation) []any {
+	r := o.Reading
+	line := []any{
+		"msg", "Slow computation", "start", r.Window.Start.UTC().Format(time.RFC3339), "end", r.Window.End.UTC().Format(time.RFC3339),
+		"step", o.Query.Step, "resolution", allocation.ResolutionText(r.Resolution), "scrape_interval", r.ScrapeInterval,
+		"total", o.Duration, "read", r.Read, "integrate", r.Integrate,
+	}
+	var sources, stages []string
+	for _, src := range r.Sources {
+		sources = append(sources, fmt.Sprintf("%s %s: %d requests, %d series, %d samples, %d bytes", src.Name, src.Took, src.Requests, src.Series, src.Samples, src.Bytes))
+	}
+	for _, st := range r.Stages {
+		stages = append(stages, fmt.Sprintf("%s %s: %d samples", st.Name, st.Took, st.Samples))
+	}
+	return append(line, "sources", strings.Join(sources, "; "), "stages", strings.Join(stages, "; "), "err", o.Err)
 }
 
 // Close closes what the service reads, the last opened first.
@@ -115,10 +150,13 @@ func (s *service) Close() error {
 // computer computes with the cluster's id, which it asks the source for when it is first needed: a source that is down
 // at the start is no reason not to start.
 type computer struct {
-	source  *countedSource
-	flags   *costFlags
-	rates   *pricing.Sheet
-	observe func(promquery.Observation)
+	source   *opened
+	flags    *costFlags
+	rates    *pricing.Sheet
+	progress func(samples int64)
+	observe  func(promquery.Observation)
+	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
+	diagnosing chan struct{}
 
 	mu     sync.Mutex
 	engine *promquery.Engine // nil until the cluster's id is known
@@ -155,17 +193,29 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 		return nil, err
 	}
 	c.id = id
-	c.engine = promquery.NewEngine(c.source, promquery.Config{
+	c.engine = promquery.NewEngine(c.source.Source, promquery.Config{
 		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id},
-		Rates:    c.rates,
-		Observe:  c.observe,
+		Rates:    c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory,
+		Name: sourceName, Progress: c.progress, Observe: c.observe,
 	})
 	return c.engine, nil
 }
 
-// labeled is a source whose server adds labels to what leaves it.
-type labeled interface {
-	ExternalLabels(ctx context.Context) (map[string]string, error)
+// Diagnose says what the source has of each input.
+func (c *computer) Diagnose(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error) {
+	select {
+	case c.diagnosing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for another diagnosis: %w", ctx.Err())
+	}
+	defer func() { <-c.diagnosing }()
+	ctx, cancel := context.WithTimeout(ctx, c.flags.timeout)
+	defer cancel()
+	engine, err := c.ready(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", allocation.ErrUpstream, err)
+	}
+	return engine.Diagnose(ctx, w)
 }
 
 // clusterID is the id of series that do not name their cluster.
@@ -173,11 +223,10 @@ func (c *computer) clusterID(ctx context.Context) (string, error) {
 	if c.flags.clusterID != "" {
 		return c.flags.clusterID, nil
 	}
-	src, ok := c.source.src.(labeled)
-	if !ok {
+	if c.source.remote == nil {
 		return defaultCluster, nil
 	}
-	external, err := src.ExternalLabels(ctx)
+	external, err := c.source.remote.ExternalLabels(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -187,23 +236,4 @@ func (c *computer) clusterID(ctx context.Context) (string, error) {
 		}
 	}
 	return defaultCluster, nil
-}
-
-// countedSource counts what passes, for the progress bar.
-type countedSource struct {
-	src     promquery.Source
-	samples atomic.Int64
-}
-
-// Select implements promquery.Source.
-func (s *countedSource) Select(ctx context.Context, sels []promquery.Selector, yield func(int, []promquery.Symbol, *timeline.Points) error) (promquery.Stats, error) {
-	return s.src.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
-		s.samples.Add(int64(p.Len()))
-		return yield(i, key, p)
-	})
-}
-
-// status says how much has been read.
-func (s *countedSource) status() string {
-	return fmt.Sprintf("%.1f million samples read", float64(s.samples.Load())/1e6)
 }

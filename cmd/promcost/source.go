@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
 	"github.com/prometheus/common/config"
 	"github.com/prometheus/common/version"
 
@@ -19,7 +22,7 @@ import (
 	"github.com/promcost/promcost/promquery/remote"
 )
 
-// Sources that --source can name. auto takes what the other flags and the server allow.
+// Sources that --source can name. auto takes what the other flags and the server allow: both where both are given.
 const (
 	sourceAuto       = "auto"
 	sourceRemoteRead = "remote-read"
@@ -34,7 +37,11 @@ type sourceFlags struct {
 	httpConfig     string
 	external       map[string]string // nil: the server is asked
 	tsdbPath       string
+	replicas       []string
+	params         []string // NAME=VALUE
+	lookback       time.Duration
 	maxConcurrency int
+	maxSamples     int64
 	timeout        time.Duration
 }
 
@@ -48,10 +55,18 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 		f.external, err = parseLabels(text)
 		return err
 	}).PlaceHolder("LABELS")
-	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only) or blocks (TSDB blocks on disk).", &f.kind,
+	g.Flag("prometheus.replica-label", "Label that tells replicas of one Prometheus apart, whose series are then counted once. Repeatable.").
+		PlaceHolder("NAME").StringsVar(&f.replicas)
+	g.Flag("prometheus.query-param", "Parameter to send with every query, such as dedup=false or partial_response=false for Thanos. Repeatable.").
+		PlaceHolder("NAME=VALUE").StringsVar(&f.params)
+	durationOf(g, "prometheus.lookback", "How long an instant sees a sample, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 leaves it to the server.", &f.lookback, 0).
+		Default("0s")
+	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only) or blocks (TSDB blocks on disk). auto takes blocks and, for what is not in them yet, the Prometheus, where both are given.", &f.kind,
 		sourceAuto, sourceRemoteRead, sourceQuery, sourceBlocks)
-	g.Flag("tsdb.path", "Directory of TSDB blocks, with --source=blocks: what a Prometheus has as --storage.tsdb.path.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
+	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
 	countOf(g, "query.max-concurrency", "Most requests that Prometheus is sent at a time.", &f.maxConcurrency, 1).Default("2")
+	countOf(g, "query.max-samples", "Most samples of one answer of the query API, which Prometheus holds in memory; what exceeds them is asked for in parts.", &f.maxSamples, 1).
+		Default(strconv.Itoa(remote.DefaultMaxSamples))
 	durationOf(g, "query.timeout", "Longest that one request to Prometheus may take.", &f.timeout, time.Millisecond).Default("2m")
 	return f
 }
@@ -62,7 +77,7 @@ func (f *sourceFlags) validate() error {
 	case f.kind == sourceBlocks && f.tsdbPath == "":
 		return usageErrorf("--source=blocks has no directory to read: give --tsdb.path=DIR")
 	case f.kind == sourceBlocks && f.url != "":
-		return usageErrorf("--source=blocks reads --tsdb.path, not --prometheus.url: leave one of them out")
+		return usageErrorf("--source=blocks reads --tsdb.path, not --prometheus.url: leave one of them out, or --source to join both")
 	case f.kind == sourceBlocks:
 		return nil
 	case f.kind == sourceAuto && f.url == "" && f.tsdbPath != "":
@@ -70,10 +85,25 @@ func (f *sourceFlags) validate() error {
 		return nil
 	case f.url == "":
 		return usageErrorf("no source of samples given: give --prometheus.url=http://HOST:9090, or --source=blocks --tsdb.path=DIR, or run \"promcost demo\"")
-	case f.tsdbPath != "":
-		return usageErrorf("--tsdb.path=%s is read with --source=blocks only: leave it or --prometheus.url out", f.tsdbPath)
+	case f.tsdbPath != "" && f.kind != sourceAuto:
+		return usageErrorf("--source=%s does not read --tsdb.path=%s: leave that out, or --source to join it with --prometheus.url", f.kind, f.tsdbPath)
+	}
+	for _, param := range f.params {
+		if name, _, ok := strings.Cut(param, "="); !ok || name == "" {
+			return usageErrorf("parse --prometheus.query-param=%q: give NAME=VALUE such as dedup=false", param)
+		}
 	}
 	return checkURL("--prometheus.url", f.url)
+}
+
+// queryParams are the parameters of every query.
+func (f *sourceFlags) queryParams() url.Values {
+	values := url.Values{}
+	for _, param := range f.params {
+		name, value, _ := strings.Cut(param, "=")
+		values.Add(name, value)
+	}
+	return values
 }
 
 // checkURL checks that text is a URL that can be asked by HTTP.
@@ -113,39 +143,68 @@ func parseLabels(text string) (map[string]string, error) {
 	return labels, nil
 }
 
-// open opens the source. Closing it is the caller's business.
-func (f *sourceFlags) open() (promquery.Source, io.Closer, error) {
-	if f.kind == sourceBlocks {
-		db, err := blocks.Open(f.tsdbPath)
-		if err != nil {
-			return nil, nil, fmt.Errorf("open --tsdb.path: %w", err)
-		}
-		return db, db, nil
-	}
-	client, err := httpClient(f.httpConfig)
-	if err != nil {
-		return nil, nil, err
-	}
-	src, err := remote.New(remote.Config{
-		URL: f.url, Client: client, Mode: remote.Mode(f.kind), MaxConcurrency: f.maxConcurrency, Timeout: f.timeout,
-		ExternalLabels: f.external,
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return src, nothingToClose{}, nil
+// opened is a source, and the parts of it that know more than samples.
+type opened struct {
+	promquery.Source
+	blocks *blocks.DB     // nil where none are read
+	remote *remote.Source // nil where none is
 }
 
-// clock says which hours are closed for src, given that hours are computed a grace period after their end. Blocks end
-// some hours ago, for the newest samples are not in them: there the newest block's end is now.
-func (f *sourceFlags) clock(src promquery.Source, grace time.Duration) func() time.Time {
-	db, ok := src.(*blocks.DB)
-	if !ok {
+// Close closes what is open.
+func (o *opened) Close() error {
+	if o.blocks == nil {
+		return nil
+	}
+	return o.blocks.Close()
+}
+
+// open opens the source. Closing it is the caller's business.
+func (f *sourceFlags) open() (*opened, error) {
+	o := &opened{}
+	if f.tsdbPath != "" {
+		var err error
+		if o.blocks, err = blocks.Open(f.tsdbPath); err != nil {
+			return nil, fmt.Errorf("open --tsdb.path: %w", err)
+		}
+		o.Source = o.blocks
+	}
+	if f.kind == sourceBlocks {
+		return o, nil
+	}
+	client, err := httpClient(f.httpConfig)
+	if err == nil {
+		o.remote, err = remote.New(remote.Config{
+			URL: f.url, Client: client, Mode: remote.Mode(f.kind), MaxConcurrency: f.maxConcurrency, MaxSamples: f.maxSamples,
+			Timeout: f.timeout, ExternalLabels: f.external, ReplicaLabels: f.replicas,
+			Params: f.queryParams(), Lookback: f.lookback,
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	o.Source = o.remote
+	if o.blocks != nil {
+		o.Source = promquery.Join(o.blocks, o.remote, o.blocks.Complete)
+	}
+	return o, nil
+}
+
+// announce logs what is not as the flags say.
+func (f *sourceFlags) announce(o *opened, logger log.Logger) {
+	if o.blocks != nil && o.remote != nil {
+		level.Info(logger).Log("msg", "Reading TSDB blocks, and from the Prometheus what is not in them yet", "tsdb.path", f.tsdbPath, "prometheus.url", redacted(f.url))
+	}
+}
+
+// clock says which hours are closed, given that hours are computed a grace period after their end. Blocks end some hours
+// ago, for the newest samples are not in them: where nothing else is read, the newest block's end is now.
+func (o *opened) clock(grace time.Duration) func() time.Time {
+	if o.blocks == nil || o.remote != nil {
 		return time.Now
 	}
 	return func() time.Time {
 		now := time.Now()
-		if _, newest, err := db.Bounds(); err == nil && newest > 0 {
+		if _, newest, err := o.blocks.Bounds(); err == nil && newest > 0 {
 			if end := time.UnixMilli(newest).Add(grace); end.Before(now) {
 				return end
 			}
@@ -154,11 +213,19 @@ func (f *sourceFlags) clock(src promquery.Source, grace time.Duration) func() ti
 	}
 }
 
-// nothingToClose is the closer of a source that holds nothing open.
-type nothingToClose struct{}
-
-// Close does nothing.
-func (nothingToClose) Close() error { return nil }
+// sourceName says how a source is read.
+func sourceName(ctx context.Context, src promquery.Source) string {
+	switch src := src.(type) {
+	case *blocks.DB:
+		return sourceBlocks
+	case *remote.Source:
+		if mode, err := src.Mode(ctx); err == nil {
+			return string(mode)
+		}
+		return "remote"
+	}
+	return "tsdb"
+}
 
 // httpClient is the client for Prometheus, as the file says; no file is a plain client.
 func httpClient(file string) (*http.Client, error) {

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+)
+
+// checkFlags ask what a source has of each input.
+type checkFlags struct {
+	source *sourceFlags
+	cost   *costFlags
+	window string
+	output string
+}
+
+func defineCheckSource(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	f := &checkFlags{source: addSourceFlags(clause), cost: addCostFlags(clause)}
+	clause.Flag("window", "What time to look at. A duration ends now, or where the newest block does if only blocks are read.").Default("1h").StringVar(&f.window)
+	oneOf(clause, "output", "Output format: table or json.", &f.output, "table", "json").Short('o')
+	return func(ctx context.Context) error { return checkSource(ctx, f, io, logs) }
+}
+
+// checkSource prints what the source has. An input that is required and missing is an error.
+func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags) error {
+	svc, err := openService(f.source, f.cost, io.err, logs)
+	if err != nil {
+		return err
+	}
+	defer svc.Close()
+	now := svc.computer.source.clock(0)()
+	w, _, err := allocation.ParseWindow(f.window, now, f.cost.zone, allocation.ExactWindows)
+	if err != nil {
+		return usageErrorf("parse --window: %w", err)
+	}
+	if w.End.After(now) {
+		w.End = now
+	}
+	stop := showProgress(io.err, svc.status)
+	d, err := svc.computer.Diagnose(ctx, w)
+	stop()
+	if err != nil {
+		return fmt.Errorf("check source from %s to %s: %w", w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339), err)
+	}
+	if err := f.print(d, io); err != nil {
+		return err
+	}
+	if !d.Complete() {
+		return errors.New("a required input is missing: nothing right can be computed without it")
+	}
+	return nil
+}
+
+// print writes the diagnosis in the format that was asked for.
+func (f *checkFlags) print(d *allocation.Diagnosis, io streams) error {
+	if f.output == "json" {
+		return encode.Diagnosis(io.out, d, encode.Options{Location: f.cost.zone})
+	}
+	for _, w := range d.Warnings {
+		if err := writeLine(io.err, "warning: "+w); err != nil {
+			return err
+		}
+	}
+	return encode.DiagnosisTable(io.out, d, f.cost.zone)
+}
