@@ -157,13 +157,25 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func TestExactModeHasNoBounds(t *testing.T) {
-	set := madeSet()
-	set.Resolution = 0
-	reg, _ := serve(t, set, collector.Config{Bounds: timeline.Bounds})
-	page := render(t, reg)
-	if strings.Contains(page, "promcost_error_bound_ratio") || !strings.Contains(page, "promcost_resolution_seconds 0\n") {
-		t.Errorf("exact mode must say resolution 0 and no bounds, got\n%s", page)
+func TestBoundsOfExactMode(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		reading *allocation.Reading
+		want    bool
+	}{
+		{"scrape interval unknown", nil, false},
+		{"scrape interval known", &allocation.Reading{ScrapeInterval: time.Minute}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			set := madeSet()
+			set.Resolution, set.Reading = 0, tt.reading
+			reg, _ := serve(t, set, collector.Config{Bounds: timeline.Bounds})
+			page := render(t, reg)
+			got := strings.Contains(page, `promcost_error_bound_ratio{bound="lower",running="1h"} 0.98`)
+			if got != tt.want || !strings.Contains(page, "promcost_resolution_seconds 0\n") {
+				t.Errorf("bounds %v, want %v, and resolution 0:\n%s", got, tt.want, page)
+			}
+		})
 	}
 }
 

@@ -45,13 +45,17 @@ var boundDurations = []struct {
 	duration time.Duration
 }{{"5m", 5 * time.Minute}, {"1h", time.Hour}, {"1d", 24 * time.Hour}}
 
-// emitBounds emits nothing in exact mode: bounds follow from a grid.
+// emitBounds emits the bounds of the set's grid; in exact mode the scrape interval takes its place.
 func emitBounds(c *Collector, set *allocation.Set, emit func([]string, float64)) {
-	if c.bounds == nil || set.Resolution <= 0 {
+	resolution := set.Resolution
+	if resolution == 0 && set.Reading != nil {
+		resolution = set.Reading.ScrapeInterval
+	}
+	if c.bounds == nil || resolution <= 0 {
 		return
 	}
 	for _, running := range boundDurations {
-		lower, upper := c.bounds(running.duration, set.Resolution)
+		lower, upper := c.bounds(running.duration, resolution)
 		emit([]string{running.label, "lower"}, lower)
 		emit([]string{running.label, "upper"}, upper)
 	}

@@ -1,7 +1,7 @@
 package promquery_test
 
 import (
-	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,14 +15,15 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 )
 
-// BenchmarkCompute computes 24 hours from blocks, scraped every 30 s. x-iterate is its time over that of a plain reader,
-// measured in the same run: one that only walks the same samples with Prometheus' own queriers and iterators.
+// BenchmarkCompute computes 24 hours from blocks, scraped every 30 s. x-iterate is its time, and x-cpu its processor time,
+// over that of a plain reader, measured in the same run: one that only walks the same samples with Prometheus' own queriers
+// and iterators. reads/sample is how often the source was asked for a sample.
 func BenchmarkCompute(b *testing.B) {
 	until := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
 	for _, size := range []struct {
 		name        string
 		nodes, pods int
-	}{{"S", 10, 300}, {"M", 100, 3000}} {
+	}{{"S", 10, 300}, {"M", 100, 3000}, {"L", 330, 10_000}} {
 		c, err := democluster.New(democluster.Config{End: until, Duration: 25 * time.Hour, Nodes: size.nodes, Pods: size.pods})
 		if err != nil {
 			b.Fatal(err)
@@ -33,26 +34,24 @@ func BenchmarkCompute(b *testing.B) {
 		}
 		db := openBlocks(b, dir)
 		w := allocation.Window{Start: until.Add(-24 * time.Hour), End: until}
-		var plain time.Duration // an operation
+		var plain, plainCPU time.Duration // an operation
+		there := int64(0)
 		b.Run(size.name+"/iterate", func(b *testing.B) {
-			samples := int64(0)
+			began := processorTime(b)
 			for b.Loop() {
-				samples = iterate(b, db, w)
+				there = iterate(b, db, w)
 			}
-			plain = b.Elapsed() / time.Duration(b.N)
-			b.ReportMetric(float64(samples)*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
+			plain, plainCPU = b.Elapsed()/time.Duration(b.N), (processorTime(b)-began)/time.Duration(b.N)
+			b.ReportMetric(float64(there)*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
 		})
-		for _, resolution := range []time.Duration{time.Minute, 0} {
-			name := "exact"
-			if resolution > 0 {
-				name = resolution.String()
-			}
-			b.Run(fmt.Sprint(size.name, "/", name), func(b *testing.B) {
+		for _, resolution := range []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour} {
+			b.Run(size.name+"/"+allocation.ResolutionText(resolution), func(b *testing.B) {
 				b.ReportAllocs()
 				samples := int64(0)
 				cfg := config
 				cfg.Observe = func(o promquery.Observation) { samples = o.Stats.Samples }
 				e := promquery.NewEngine(db, cfg)
+				began := processorTime(b)
 				for b.Loop() {
 					if _, err := e.Compute(b.Context(), allocation.Query{Window: w, Resolution: resolution}); err != nil {
 						b.Fatal(err)
@@ -61,10 +60,22 @@ func BenchmarkCompute(b *testing.B) {
 				b.ReportMetric(float64(samples)*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
 				if plain > 0 {
 					b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/plain.Seconds(), "x-iterate")
+					b.ReportMetric((processorTime(b)-began).Seconds()/float64(b.N)/plainCPU.Seconds(), "x-cpu")
+					b.ReportMetric(float64(samples)/float64(there), "reads/sample")
 				}
 			})
 		}
 	}
+}
+
+// processorTime is what the process has used of processors.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // iterate walks the samples of all inputs that a computation reads, one querier for all, and returns their number.

@@ -59,8 +59,8 @@ func TestSimulation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	minute := int64(60_000)
 	for _, r := range []int64{1, 2, 5, 10, 30, 60} {
-		for _, d := range []time.Duration{30 * time.Second, 5 * time.Minute, time.Hour, 24 * time.Hour} {
-			s := timeline.Sampling{Start: 0, End: 72 * 60 * minute, Step: r * minute, Lookback: timeline.Lookback, Interval: 15_000}
+		for _, d := range []time.Duration{30 * time.Second, 5 * time.Minute, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour} {
+			s := timeline.Sampling{Start: 0, End: 9 * 24 * 60 * minute, Step: r * minute, Lookback: timeline.Lookback, Interval: 15_000}
 			lower, upper := timeline.Bounds(d, time.Duration(r)*time.Minute)
 			sum := 0.0
 			for range pods {
@@ -84,11 +84,10 @@ func TestSimulation(t *testing.T) {
 // first scrape after its start and its end are what the grid can see.
 func countedTime(s timeline.Sampling, from, to int64) float64 {
 	p := &timeline.Points{}
-	at := (from + s.Interval - 1) / s.Interval * s.Interval
-	for ; at < to; at += s.Interval {
-		p.Append(at, 1)
-	}
-	p.Append(at, stale)
+	first := (from + s.Interval - 1) / s.Interval * s.Interval
+	n := (to - first + s.Interval - 1) / s.Interval
+	p.AppendRun(first, s.Interval, int(n), 1)
+	p.Append(first+n*s.Interval, stale)
 	runs, _ := s.Runs(&timeline.Presence{Seen: s.Steps(p)}, nil)
 	return float64(runs.Length())
 }
