@@ -56,7 +56,7 @@ type Builder struct {
 	unpriced   []string // nodes that got default prices
 	discovered []string // containers known by their usage alone
 	orphans    map[outsideKey][NumResources]float64
-	again      Span // whose usage is added once more
+	again      Span // whose usage is being added once more
 }
 
 type phase uint8
@@ -229,19 +229,19 @@ func (b *Builder) addLimit(s *seen) error {
 	return nil
 }
 
-// Span is the stretch of time, Unix milliseconds, whose usage Settle asks to see again.
+// Span is a stretch of time, Unix milliseconds.
 type Span struct{ Start, End int64 }
 
 // Settle ends a phase of usage: time that no usage series covers holds the last known usage, else the request alone is
-// charged. again is not nil where nodes were allocated beyond their capacity: then the usage of that time has to be added
-// once more, so that what exceeds is taken off those who burst in that instant.
-func (b *Builder) Settle() (again *Span, err error) {
+// charged. again is where nodes were allocated beyond their capacity, if anywhere: the usage of each such span has to be
+// added once more, after Revisit, so that what exceeds is taken off those who burst in that instant; then Settle again.
+func (b *Builder) Settle() (again []Span, err error) {
 	switch b.phase {
 	case measuring:
 		b.holdUsage()
 		b.warnHoles()
-		if again = b.findOvercommit(); again != nil {
-			b.phase, b.again = correcting, *again
+		if again = b.findOvercommit(); len(again) > 0 {
+			b.phase = correcting
 			return again, nil
 		}
 	case correcting:
@@ -252,6 +252,9 @@ func (b *Builder) Settle() (again *Span, err error) {
 	b.phase = settled
 	return nil, nil
 }
+
+// Revisit begins a span whose usage is added once more.
+func (b *Builder) Revisit(s Span) { b.again = s }
 
 // Sets are the finished sets, oldest first.
 func (b *Builder) Sets() ([]*Set, error) {

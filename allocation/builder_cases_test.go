@@ -207,7 +207,7 @@ func buildCase(t *testing.T, exact bool, rates allocation.Rates, signals, usage 
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := feed{t, b}
+	f := feed{t: t, b: b}
 	for _, s := range caseSeries {
 		if p := signals[s.name]; p != nil {
 			f.add(s.series, s.key, p)

@@ -27,6 +27,8 @@ var stale = math.Float64frombits(0x7ff0000000000002)
 type feed struct {
 	t *testing.T
 	b *allocation.Builder
+	// only, where not nil, is the time whose samples are given, both ends included.
+	only *allocation.Span
 }
 
 // add gives the points of one series; key is the signal's key, joined with slashes.
@@ -35,6 +37,18 @@ func (f feed) add(s allocation.Series, key string, p *timeline.Points) {
 	var syms []allocation.Symbol
 	for x := range strings.SplitSeq(key, "/") {
 		syms = append(syms, allocation.Sym(x))
+	}
+	if f.only != nil {
+		whole := p
+		p = &timeline.Points{}
+		for at, v := range whole.All() {
+			if at >= f.only.Start && at <= f.only.End {
+				p.Append(at, v)
+			}
+		}
+		if p.Len() == 0 {
+			return
+		}
 	}
 	if err := f.b.Add(s, syms, p); err != nil {
 		f.t.Fatalf("add %v %s: %v", s, key, err)
@@ -116,6 +130,9 @@ func levels(rng *rand.Rand, n int, low, high float64, changes float64) []float64
 
 func randomPlain(rng *rand.Rand) *plainCluster {
 	c := &plainCluster{cells: 20 + rng.IntN(100)}
+	if rng.IntN(20) == 0 {
+		c.cells *= 15 // a day: what is read again comes in several spans
+	}
 	for i := range 1 + rng.IntN(3) {
 		n := plainNode{name: fmt.Sprintf("n%d", i), to: c.cells}
 		if rng.IntN(3) == 0 {
@@ -161,7 +178,7 @@ func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := feed{t, b}
+	f := feed{t: t, b: b}
 	at := func(cell int) time.Time { return plainStart.Add(time.Duration(cell+1) * time.Minute) }
 	for i := range c.nodes {
 		n := &c.nodes[i]
@@ -195,8 +212,12 @@ func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again != nil {
-		c.feedUsage(f, at)
+	if len(again) > 0 {
+		for _, span := range again {
+			b.Revisit(span)
+			f.only = &allocation.Span{Start: span.Start - b.Sampling().Start + b.Sampling().LoadStart(), End: span.End}
+			c.feedUsage(f, at)
+		}
 		if again, err = b.Settle(); err != nil || again != nil {
 			t.Fatalf("second settle: %v, %v", again, err)
 		}

@@ -60,10 +60,9 @@ func (b *Builder) loadRequests(c *container, n *node) {
 }
 
 // findOvercommit turns loads into factors: where the allocations on a node exceed its capacity in a cell, what is used
-// above requests is scaled down first, then everything (SEMANTICS §5). It returns the time in which that happens, nil
-// where it does not.
-func (b *Builder) findOvercommit() *Span {
-	var span *Span
+// above requests is scaled down first, then everything (SEMANTICS §5). It returns the time in which that happens.
+func (b *Builder) findOvercommit() []Span {
+	var cells timeline.Intervals
 	for _, n := range b.sortedNodes() {
 		for r := range NumResources {
 			if len(n.amount[r]) == 0 {
@@ -84,14 +83,36 @@ func (b *Builder) findOvercommit() *Span {
 				}
 				l.scaled = true
 				from := l.origin + int64(i)*l.width
-				if span == nil {
-					span = &Span{from, from + l.width}
-				}
-				span.Start, span.End = min(span.Start, from), max(span.End, from+l.width)
+				cells = append(cells, timeline.Interval{From: from, To: from + l.width})
 			}
 		}
 	}
-	return span
+	return gather(cells)
+}
+
+// What is read again is read in few pieces: chunks span about two hours, and each piece asks for all usage series.
+const (
+	gatherWithin int64 = 2 * 60 * 60 * 1000
+	mostSpans          = 8
+)
+
+// gather joins cells that are near each other into few spans.
+func gather(cells timeline.Intervals) []Span {
+	for within := gatherWithin; ; within *= 2 {
+		padded := make(timeline.Intervals, 0, len(cells))
+		for _, c := range cells {
+			padded = append(padded, timeline.Interval{From: c.From, To: c.To + within})
+		}
+		joined := timeline.Union(padded)
+		if len(joined) > mostSpans {
+			continue
+		}
+		var spans []Span
+		for _, x := range joined {
+			spans = append(spans, Span{x.From, x.To - within})
+		}
+		return spans
+	}
 }
 
 // capacityCells is what the node had of a resource in each cell of its load, in amount × seconds.

@@ -197,15 +197,18 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 		}
 	}
 	again, err := c.settled(b)
-	if err != nil || again == nil {
+	if err != nil || len(again) == 0 {
 		return err
 	}
-	end := again.End
-	if s.Exact() {
-		end = min(s.End, end+s.Lookback)
-	}
-	if err := c.stage(ctx, b, "usage of overcommitted time", again.Start-s.Start+s.LoadStart(), end, levels, counters); err != nil {
-		return err
+	for _, span := range again {
+		end := span.End
+		if s.Exact() {
+			end = min(s.End, end+s.Lookback)
+		}
+		b.Revisit(span)
+		if err := c.stage(ctx, b, "usage of overcommitted time", span.Start-s.Start+s.LoadStart(), end, levels, counters); err != nil {
+			return err
+		}
 	}
 	_, err = c.settled(b)
 	return err
@@ -234,7 +237,7 @@ func (c *computation) stage(ctx context.Context, b *allocation.Builder, name str
 var errNothing = fmt.Errorf("%w: none of the metrics that promcost reads has samples in the window; is this the Prometheus that scrapes kube-state-metrics and the kubelets, and does its retention cover the window?", allocation.ErrNoData)
 
 // settled settles the builder.
-func (c *computation) settled(b *allocation.Builder) (again *allocation.Span, err error) {
+func (c *computation) settled(b *allocation.Builder) (again []allocation.Span, err error) {
 	err = c.settle(func() error {
 		again, err = b.Settle()
 		return err
