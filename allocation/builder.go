@@ -46,6 +46,7 @@ type Builder struct {
 	silent     map[Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
 	loadedFrom int64                         // time of the oldest signals asked for
 	bridged    gaps                          // of containers
+	holes      gaps                          // in usage
 
 	order      []*container // of rows: sorted once resolved
 	phase      phase
@@ -239,7 +240,7 @@ func (b *Builder) Settle() (again []Span, err error) {
 	switch b.phase {
 	case measuring:
 		b.holdUsage()
-		b.warnHoles()
+		b.warnSeen("containers' usage", b.holes, "is spread from their counters, or held")
 		if again = b.findOvercommit(); len(again) > 0 {
 			b.phase = correcting
 			return again, nil

@@ -122,7 +122,7 @@ func TestBuilderCases(t *testing.T) {
 		},
 		{
 			name: "default price", running: map[string]float64{"main": 120}, change: map[string]*timeline.Points{"price": nil},
-			rates: flat{cpu: 2}, cost: 4, node: 16, warning: "1 nodes have no price",
+			rates: flat{cpu: 2}, cost: 4, node: 16, warning: "1 nodes lack a price",
 		},
 		{
 			name: "a container of which only usage is known", running: map[string]float64{"main": 120, "debug": 30}, cost: 2, node: 8,

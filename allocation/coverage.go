@@ -73,6 +73,16 @@ func (c *coverage) yield(from, to int64) []fragment {
 	return out
 }
 
+// at is the fragment that covers t, nil if none does.
+func (c coverage) at(t int64) *fragment {
+	for i := len(c) - 1; i >= 0; i-- {
+		if c[i].from < t && t <= c[i].to {
+			return &c[i]
+		}
+	}
+	return nil
+}
+
 // before is the last fragment that ends at or before t, nil if none does.
 func (c coverage) before(t int64) *fragment {
 	for i := len(c) - 1; i >= 0; i-- {

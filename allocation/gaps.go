@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -191,6 +192,8 @@ func (b *Builder) warnSeen(what string, g gaps, taken string) {
 	if len(g.names) == 0 {
 		return
 	}
+	slices.Sort(g.names)
+	g.names = slices.Compact(g.names)
 	var hours []string
 	for _, x := range timeline.Union(g.when) {
 		hours = append(hours, clock(x))
@@ -198,21 +201,17 @@ func (b *Builder) warnSeen(what string, g gaps, taken string) {
 	b.warn("%d %s (%s) not seen for more than 5 minutes %s: what was not seen %s", len(g.names), what, some(g.names), some(hours), taken)
 }
 
-// warnHoles says whose usage was missing while they ran.
-func (b *Builder) warnHoles() {
-	var holes gaps
-	for _, c := range b.order {
-		var when timeline.Intervals
-		for r := range NumResources {
-			for _, f := range c.covered[r] {
-				if f.soft && f.to-f.from > timeline.Lookback && f.from >= b.sampling.Start {
-					when = append(when, timeline.Interval{From: f.from, To: min(f.to, b.sampling.End)})
-				}
+// spread is when a container ran and its usage was not seen for more than a lookback, but counted.
+func (c *container) spread(s timeline.Sampling) timeline.Intervals {
+	var out timeline.Intervals
+	for r := range NumResources {
+		for _, f := range c.covered[r] {
+			if f.soft && f.to-f.from > timeline.Lookback {
+				out = append(out, c.runs.Clip(max(f.from, s.Start), min(f.to, s.End))...)
 			}
 		}
-		holes.add(c.name.Value(), outside(when, b.silent[c.cluster]))
 	}
-	b.warnSeen("containers' usage", holes, "is spread from their counters, or held")
+	return out
 }
 
 // clock writes an interval for people, in UTC.

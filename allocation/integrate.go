@@ -23,7 +23,7 @@ func (b *Builder) addUsage(s *seen) error {
 	candidates := b.names[containerName{s.object(), s.key[4]}]
 	ran := false
 	for _, c := range candidates {
-		if len(c.runs) > 0 {
+		if len(c.segments) > 0 {
 			ran = true
 			b.measure(c, s)
 		}
@@ -197,6 +197,22 @@ func (b *Builder) begin(c *container, covered coverage, s *seen, cells []timelin
 		from = max(from, f.to) // the container before this one ended only now
 	}
 	first.From, first.Held = from, first.To-from > max(b.sampling.Lookback, b.sampling.Cell())
+	return b.succeed(covered, s, cells)
+}
+
+// succeed makes room for the first cell of a container that started again: where the one before it was still seen at the
+// same point of the grid, the cell's time is covered, and what was used in it counts in the cell after.
+func (b *Builder) succeed(covered coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
+	first := &cells[0]
+	f := covered.at(first.To)
+	if f == nil || f.soft || f.series == s.key[6] || f.from >= first.From || f.to-first.To > b.sampling.Cell() {
+		return cells
+	}
+	if len(cells) > 1 && cells[1].To > f.to {
+		cells[1].Amount += first.Amount
+		return cells[1:]
+	}
+	first.From, first.To = f.to, f.to+b.sampling.Cell()
 	return cells
 }
 
@@ -291,24 +307,31 @@ func (b *Builder) charge(c *container, seg *segment, r Resource, charges []charg
 // before the first the request alone is charged.
 func (b *Builder) holdUsage() {
 	for _, c := range b.order {
+		var holes timeline.Intervals
 		for r := range NumResources {
 			for i := range c.segments {
 				seg := &c.segments[i]
 				for _, free := range c.covered[r].uncovered(seg.from, seg.to) {
-					amount := c.heldRate(r, free.From) * float64(free.To-free.From) / 1000
-					b.charged = append(b.charged[:0], charge{free.From, free.To, amount})
+					rate, known := c.heldRate(r, free.From)
+					if known && free.To-free.From > timeline.Lookback {
+						holes = append(holes, free)
+					}
+					b.charged = append(b.charged[:0], charge{free.From, free.To, rate * float64(free.To-free.From) / 1000})
 					b.charge(c, seg, r, b.charged, 1)
 				}
 			}
 		}
+		if b.phase == measuring {
+			b.holes.add(c.name.Value(), outside(append(holes, c.spread(b.sampling)...), b.silent[c.cluster]))
+		}
 	}
 }
 
-// heldRate is the usage last known before t within the same run, per second.
-func (c *container) heldRate(r Resource, t int64) float64 {
+// heldRate is the usage last known before t within the same run, per second, and whether there is one.
+func (c *container) heldRate(r Resource, t int64) (rate float64, known bool) {
 	run, ok := c.runs.Find(t + 1)
 	if f := c.covered[r].before(t); ok && f != nil && f.to > run.From {
-		return f.rate
+		return f.rate, true
 	}
-	return 0
+	return 0, false
 }

@@ -46,7 +46,7 @@ func (b *Builder) Resolve() error {
 	}
 	b.warnGaps()
 	if n := len(b.unpriced); n > 0 {
-		b.warn("%d nodes have no price: no node_*_hourly_cost series and no rule of the price sheet; default prices were used (%s). Give prices with --pricing.file", n, some(b.unpriced))
+		b.warn("%d nodes lack a price: some resource of theirs has neither a node_*_hourly_cost series nor a rule of the price sheet; default prices were used (%s). Give prices with --pricing.file", n, some(b.unpriced))
 	}
 	b.phase = measuring
 	return nil
@@ -167,10 +167,11 @@ func sortedSymbols[V any](m map[Symbol]V) []Symbol {
 func (b *Builder) resolveContainer(c *container) {
 	presence := c.presence()
 	runs, bridged := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
-	c.runs = runs.Clip(b.sampling.Start, b.sampling.End)
-	if len(c.runs) == 0 {
+	inside := runs.Clip(b.sampling.Start, b.sampling.End)
+	if len(inside) == 0 {
 		return
 	}
+	c.runs = runs
 	b.bridged.add(c.name.Value(), bridged.Clip(b.sampling.Start, b.sampling.End))
 	lower, upper := b.errorBounds(&presence, runs)
 	n := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
@@ -189,7 +190,7 @@ func (b *Builder) resolveContainer(c *container) {
 	if n == nil {
 		rate = b.rates.Node(NodeAttributes{Cluster: c.cluster.Value()})
 	}
-	for _, run := range c.runs {
+	for _, run := range inside {
 		from := run.From
 		for _, to := range append(within(edges, run), run.To) {
 			ref := b.row(c, from, to, lower, upper)

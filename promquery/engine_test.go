@@ -208,7 +208,7 @@ func TestEngineAlternatives(t *testing.T) {
 		{"pod phase for the running signal", []string{"kube_pod_container_status_running", "kube_pod_init_container_status_running", "container_memory_working_set_bytes"}, 0.1, ""},
 		{"allocatable for capacity", []string{"kube_node_status_capacity"}, 0.001, ""},
 		{"first sight for start times", []string{"kube_pod_container_state_started", "kube_pod_start_time"}, 0.02, ""},
-		{"default prices", []string{"node_cpu_hourly_cost", "node_ram_hourly_cost", "node_gpu_hourly_cost"}, 1, "no price"},
+		{"default prices", []string{"node_cpu_hourly_cost", "node_ram_hourly_cost", "node_gpu_hourly_cost"}, 1, "lack a price"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sets := compute(t, without{db, tt.metrics}, q)
