@@ -119,7 +119,7 @@ func (b *Builder) allocatedByNode() map[*node][][NumResources]float64 {
 		sums[n] = make([][NumResources]float64, len(b.sets))
 	}
 	for _, c := range b.order {
-		n := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
+		n := c.node
 		if n == nil {
 			continue
 		}

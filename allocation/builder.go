@@ -21,11 +21,12 @@ type Series struct {
 // Builder integrates the signals of clusters into sets, one for each window of a query, in three phases:
 //
 //  1. Add everything but usage, then Resolve: who ran when, under which request, at which price.
-//  2. Add usage, series by series in any order; each is integrated as it comes and not kept. Then Settle.
+//  2. Add usage, series by series in any order; each is integrated as it comes and not kept. Several goroutines may do so,
+//     each by a Lane. Then Settle.
 //  3. Where Settle says that nodes were allocated beyond their capacity, add the usage of that time once more and
 //     Settle again; then Sets.
 //
-// Memory follows containers and changes, not samples. A Builder is used by one goroutine at a time.
+// Memory follows containers and changes, not samples. Apart from its lanes a Builder is used by one goroutine at a time.
 type Builder struct {
 	windows  []Window
 	borders  []int64 // of the sets, ascending: one more than windows
@@ -50,10 +51,8 @@ type Builder struct {
 
 	order      []*container // of rows: sorted once resolved
 	phase      phase
-	cells      []timeline.Cell
-	charged    []charge // scratch of integrate
+	lanes      []*Lane
 	warnings   []string
-	unmatched  int      // usage series of containers that never ran
 	unpriced   []string // nodes that got default prices
 	discovered []string // containers known by their usage alone
 	orphans    map[outsideKey][NumResources]float64
@@ -157,15 +156,23 @@ func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3]} }
 // Add takes the points of a series. key is as Signal.Key describes it; neither key nor p is kept. Usage is refused before
 // Resolve, everything else after it.
 func (b *Builder) Add(series Series, key []Symbol, p *timeline.Points) error {
+	s, err := b.look(series, key, p)
+	if err != nil {
+		return err
+	}
+	return signals[series.Signal].add(b, &s)
+}
+
+// look checks a series that is to be added.
+func (b *Builder) look(series Series, key []Symbol, p *timeline.Points) (seen, error) {
 	n := len(series.Signal.Key())
 	if len(key) < n {
-		return fmt.Errorf("add %s: key of %d elements, want %d", series.Signal, len(key), n)
+		return seen{}, fmt.Errorf("add %s: key of %d elements, want %d", series.Signal, len(key), n)
 	}
-	usage := series.Signal == ContainerUse || series.Signal == ContainerLevel
-	if usage != (b.phase == measuring || b.phase == correcting) {
-		return fmt.Errorf("add %s: out of order", series.Signal)
+	if series.Signal.usage() != (b.phase == measuring || b.phase == correcting) {
+		return seen{}, fmt.Errorf("add %s: out of order", series.Signal)
 	}
-	return signals[series.Signal].add(b, &seen{series, key[:n], key[n:], p})
+	return seen{series, key[:n], key[n:], p}, nil
 }
 
 // ranked holds the alternatives of one input for one subject, best first.
@@ -265,8 +272,12 @@ func (b *Builder) Sets() ([]*Set, error) {
 	if n := len(b.discovered); n > 0 {
 		b.warn("%d containers are known by their usage alone, and taken to run where that was seen (%s)", n, some(b.discovered))
 	}
-	if b.unmatched > 0 {
-		b.warn("%d usage series belong to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?", b.unmatched)
+	unmatched := 0
+	for _, l := range b.lanes {
+		unmatched += l.unmatched
+	}
+	if unmatched > 0 {
+		b.warn("%d usage series belong to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?", unmatched)
 	}
 	b.reconcileNodes()
 	warnings := sortWarnings(slices.Clone(b.warnings))

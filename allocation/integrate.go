@@ -15,25 +15,25 @@ type charge struct {
 
 // addUsage integrates a usage series against the segments of the container it belongs to: the one of the UID in its key,
 // else those of that name, each for the time it ran.
-func (b *Builder) addUsage(s *seen) error {
-	if c, ok := b.containers[containerKey{s.pod(), s.key[4]}]; ok {
-		b.measure(c, s)
+func (l *Lane) addUsage(s *seen) error {
+	if c, ok := l.b.containers[containerKey{s.pod(), s.key[4]}]; ok {
+		l.measure(c, s)
 		return nil
 	}
-	candidates := b.names[containerName{s.object(), s.key[4]}]
+	candidates := l.b.names[containerName{s.object(), s.key[4]}]
 	ran := false
 	for _, c := range candidates {
 		if len(c.segments) > 0 {
 			ran = true
-			b.measure(c, s)
+			l.measure(c, s)
 		}
 	}
 	switch {
-	case ran || b.phase != measuring || s.p.Last() <= b.sampling.Start:
+	case ran || l.b.phase != measuring || s.p.Last() <= l.b.sampling.Start:
 	case len(candidates) == 0 && s.Signal == ContainerLevel:
-		b.measure(b.discover(s), s)
+		l.measure(l.b.discover(s), s)
 	default:
-		b.unmatched++
+		l.unmatched++
 	}
 	return nil
 }
@@ -65,31 +65,31 @@ func (b *Builder) discover(s *seen) *container {
 
 // measure integrates a usage series against one container. What another series has covered is left alone (replicas that
 // scrape the same target count once), except where nothing was seen but a value held or spread: that yields.
-func (b *Builder) measure(c *container, s *seen) {
+func (l *Lane) measure(c *container, s *seen) {
 	if len(c.segments) == 0 {
 		return
 	}
 	if s.Signal == ContainerUse {
-		b.cells = b.samplingOf(s).Counter(b.cells[:0], s.p)
+		l.cells = l.b.samplingOf(s).Counter(l.cells[:0], s.p)
 	} else {
-		b.cells = b.samplingOf(s).Gauge(b.cells[:0], s.p)
+		l.cells = l.b.samplingOf(s).Gauge(l.cells[:0], s.p)
 	}
-	covered := b.coverage(c, s.Resource)
-	cells := b.begin(c, *covered, s, b.cells)
+	covered := l.b.coverage(c, s.Resource)
+	cells := l.begin(c, *covered, s, l.cells)
 	tail := len(cells)
 	if s.p.Sampled() {
-		tail = b.heldTail(cells)
+		tail = l.b.heldTail(cells)
 	}
 	for i := 0; i < len(cells); {
 		n, soft := 1, i >= tail || cells[i].Held
 		for !soft && i+n < tail && cells[i+n].From == cells[i+n-1].To && !cells[i+n].Held {
 			n++
 		}
-		b.cover(c, covered, s, cells[i:i+n], soft)
+		l.cover(c, covered, s, cells[i:i+n], soft)
 		i += n
 	}
 	if v, ok := s.p.LastUsable(); ok && len(cells) > 0 {
-		b.markEnd(covered, s.key[6], cells[len(cells)-1].To, v)
+		l.b.markEnd(covered, s.key[6], cells[len(cells)-1].To, v)
 	}
 }
 
@@ -123,7 +123,7 @@ func (b *Builder) heldTail(cells []timeline.Cell) int {
 }
 
 // cover charges cells that follow each other, as far as they are not covered yet.
-func (b *Builder) cover(c *container, covered *coverage, s *seen, cells []timeline.Cell, soft bool) {
+func (l *Lane) cover(c *container, covered *coverage, s *seen, cells []timeline.Cell, soft bool) {
 	first, last := cells[0], cells[len(cells)-1]
 	f := fragment{from: first.From, to: last.To, series: s.key[6], soft: soft}
 	if f.from >= f.to {
@@ -133,11 +133,11 @@ func (b *Builder) cover(c *container, covered *coverage, s *seen, cells []timeli
 	if !soft {
 		for _, x := range covered.yield(f.from, f.to) {
 			held := timeline.Cell{From: x.from, To: x.to, Amount: x.rate * float64(x.to-x.from) / 1000}
-			b.integrate(c, s.Resource, []timeline.Cell{held}, x.from, x.to, -1)
+			l.integrate(c, s.Resource, []timeline.Cell{held}, x.from, x.to, -1)
 		}
 	}
 	for _, free := range covered.uncovered(f.from, f.to) {
-		b.integrate(c, s.Resource, cells, free.From, free.To, 1)
+		l.integrate(c, s.Resource, cells, free.From, free.To, 1)
 		part := f
 		part.from, part.to = free.From, free.To
 		covered.add(part)
@@ -156,7 +156,7 @@ func (b *Builder) markEnd(covered *coverage, series Symbol, end int64, value flo
 // begin gives the first cell its beginning, or leaves it out. A gauge's reaches back to the start of the container's run
 // where that is less than a lookback away. A counter's goes on from an earlier stretch of the same series; else it began
 // at 0 when the container did, if that is known and the series was not there before.
-func (b *Builder) begin(c *container, covered coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
 	if len(cells) == 0 {
 		return cells
 	}
@@ -166,8 +166,8 @@ func (b *Builder) begin(c *container, covered coverage, s *seen, cells []timelin
 		if running && run.From < first.From && first.From-run.From <= timeline.Lookback {
 			rate := first.Amount / float64(first.To-first.From)
 			lead := timeline.Cell{From: run.From, To: first.From, Amount: rate * float64(first.From-run.From), Held: true}
-			b.cells = slices.Insert(cells, 0, lead)
-			return b.cells
+			l.cells = slices.Insert(cells, 0, lead)
+			return l.cells
 		}
 		return cells
 	}
@@ -182,22 +182,22 @@ func (b *Builder) begin(c *container, covered coverage, s *seen, cells []timelin
 		if first.Amount >= f.counter {
 			first.Amount -= f.counter
 		}
-		first.From, first.Held = f.to, first.To-f.to > b.sampling.Lookback
+		first.From, first.Held = f.to, first.To-f.to > l.b.sampling.Lookback
 		return cells
 	}
 	from, known := c.startBefore(s.p.First())
-	if !known || from >= first.To || s.p.First() <= b.loadStart()+b.sampling.Lookback {
+	if !known || from >= first.To || s.p.First() <= l.b.loadStart()+l.b.sampling.Lookback {
 		return cells[1:]
 	}
-	if cell := b.sampling.Cell(); running && run.From > b.sampling.Start && max(from-run.From, run.From-from) <= cell {
+	if cell := l.b.sampling.Cell(); running && run.From > l.b.sampling.Start && max(from-run.From, run.From-from) <= cell {
 		// The run begins where the grid, or the start time, says: what was used belongs into it.
 		from = run.From
 	}
 	if f := covered.before(first.To - 1); f != nil && !f.soft {
 		from = max(from, f.to) // the container before this one ended only now
 	}
-	first.From, first.Held = from, first.To-from > max(b.sampling.Lookback, b.sampling.Cell())
-	return b.succeed(covered, s, cells)
+	first.From, first.Held = from, first.To-from > max(l.b.sampling.Lookback, l.b.sampling.Cell())
+	return l.b.succeed(covered, s, cells)
 }
 
 // succeed makes room for the first cell of a container that started again: where the one before it was still seen at the
@@ -232,7 +232,7 @@ func (c *container) startBefore(t int64) (at int64, known bool) {
 
 // integrate charges the cells, which follow each other, over (lo, hi] to the container's segments; with a sign of -1 it
 // takes back what it charged.
-func (b *Builder) integrate(c *container, r Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
+func (l *Lane) integrate(c *container, r Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
 	segs := c.segments
 	i := sort.Search(len(segs), func(i int) bool { return segs[i].to > lo })
 	j := sort.Search(len(cells), func(j int) bool { return cells[j].To > lo })
@@ -245,7 +245,7 @@ func (b *Builder) integrate(c *container, r Resource, cells []timeline.Cell, lo,
 		for j < len(cells) && cells[j].To <= from {
 			j++
 		}
-		charges := b.charged[:0]
+		charges := l.charged[:0]
 		for ; j < len(cells) && cells[j].From < to; j++ {
 			cell := &cells[j]
 			x := charge{cell.From, cell.To, cell.Amount}
@@ -255,16 +255,16 @@ func (b *Builder) integrate(c *container, r Resource, cells []timeline.Cell, lo,
 			}
 			charges = append(charges, x)
 		}
-		b.charged = charges
-		b.charge(c, seg, r, charges, sign)
+		l.charged = charges
+		l.charge(c, seg, r, charges, sign)
 	}
 }
 
 // charge adds usage within one segment to its row: max(request, usage) over each charge, and its cost, times sign.
-func (b *Builder) charge(c *container, seg *segment, r Resource, charges []charge, sign float64) {
-	n := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
-	if b.phase == correcting {
-		b.correct(n, seg, r, charges, sign)
+func (l *Lane) charge(c *container, seg *segment, r Resource, charges []charge, sign float64) {
+	n := c.node
+	if l.b.phase == correcting {
+		l.b.correct(n, seg, r, charges, sign)
 		return
 	}
 	var load *load
@@ -289,7 +289,7 @@ func (b *Builder) charge(c *container, seg *segment, r Resource, charges []charg
 			most = x.amount / dt
 		}
 	}
-	values, row := &b.sets[seg.ref.set].values, seg.ref.row
+	values, row := &l.b.sets[seg.ref.set].values, seg.ref.row
 	add := func(column Column, v float64) { values[column][row] = max(0, values[column][row]+sign*v) } // below 0 by rounding alone
 	cost := allocated / 3600 * seg.price[r] / r.PerPriceUnit()
 	add(Hours.Of(r), allocated/3600)
@@ -299,13 +299,14 @@ func (b *Builder) charge(c *container, seg *segment, r Resource, charges []charg
 		values[UsageMax.Of(r)][row] = max(values[UsageMax.Of(r)][row], most*1000)
 	}
 	if !seg.inside[r] && cost != 0 {
-		b.outside(n, c.cluster, seg.ref.set, r, sign*cost)
+		l.b.outside(n, c.cluster, seg.ref.set, r, sign*cost)
 	}
 }
 
 // holdUsage charges the time that no usage series covers: the last known usage is held to the end of its run, and
 // before the first the request alone is charged.
 func (b *Builder) holdUsage() {
+	l := b.lane()
 	for _, c := range b.order {
 		var holes timeline.Intervals
 		for r := range NumResources {
@@ -316,8 +317,8 @@ func (b *Builder) holdUsage() {
 					if known && free.To-free.From > timeline.Lookback {
 						holes = append(holes, free)
 					}
-					b.charged = append(b.charged[:0], charge{free.From, free.To, rate * float64(free.To-free.From) / 1000})
-					b.charge(c, seg, r, b.charged, 1)
+					l.charged = append(l.charged[:0], charge{free.From, free.To, rate * float64(free.To-free.From) / 1000})
+					l.charge(c, seg, r, l.charged, 1)
 				}
 			}
 		}

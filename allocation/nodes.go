@@ -11,6 +11,7 @@ import (
 // node is one node by name.
 type node struct {
 	nodeKey
+	index       int            // among the builder's nodes, sorted
 	seen        timeline.Steps // kube_node_info
 	providerID  latest[Symbol]
 	priceLabels latest[nodePriceLabels]
@@ -158,7 +159,8 @@ func provider(providerID string) string {
 // resolveNodes finds when each node lived, what it had and what that cost.
 func (b *Builder) resolveNodes() {
 	sights := b.nodeSights()
-	for _, n := range b.sortedNodes() {
+	for i, n := range b.sortedNodes() {
+		n.index = i
 		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
 		b.dict.Add(n.name.Value())
 		for r := range NumResources {

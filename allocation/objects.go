@@ -46,6 +46,7 @@ type pod struct {
 type container struct {
 	containerKey
 	pod     *pod
+	node    *node // nil where it is not known; set once resolved
 	init    bool
 	running ranked
 	started timeline.Steps

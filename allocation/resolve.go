@@ -165,6 +165,7 @@ func sortedSymbols[V any](m map[Symbol]V) []Symbol {
 
 // resolveContainer finds when a container ran and cuts that time into segments.
 func (b *Builder) resolveContainer(c *container) {
+	c.node = b.nodes[nodeKey{c.cluster, c.pod.node.value}]
 	presence := c.presence()
 	runs, bridged := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
 	inside := runs.Clip(b.sampling.Start, b.sampling.End)
@@ -174,7 +175,7 @@ func (b *Builder) resolveContainer(c *container) {
 	c.runs = runs
 	b.bridged.add(c.name.Value(), bridged.Clip(b.sampling.Start, b.sampling.End))
 	lower, upper := b.errorBounds(&presence, runs)
-	n := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
+	n := c.node
 	var request, limit [NumResources]timeline.Steps
 	edges := slices.Clone(b.borders)
 	for r := range NumResources {

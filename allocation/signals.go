@@ -120,6 +120,9 @@ var (
 // String names the signal in warnings and errors.
 func (s Signal) String() string { return signals[s].name }
 
+// usage reports whether the signal is added after Resolve.
+func (s Signal) usage() bool { return s == ContainerUse || s == ContainerLevel }
+
 // Key is what the key of the signal's series holds, in this order, in the spelling of kube-state-metrics' labels.
 func (s Signal) Key() []string { return signals[s].key }
 

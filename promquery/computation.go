@@ -3,6 +3,7 @@ package promquery
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -17,13 +18,13 @@ type computation struct {
 	cfg    *Config
 	src    Source
 	parts  []*part // what src asks
+	lanes  int     // in which usage is integrated
 	stats  Stats
 	stages []allocation.StageReading
 	found  *findings
 	series int64 // of all inputs
 
 	scrape, resolution time.Duration
-	calls              int64
 	yields             time.Duration // estimate of the time spent in yield
 	selects            time.Duration // time spent in Selects
 	settling           time.Duration // time spent on what is not reading
@@ -43,6 +44,12 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 	} else {
 		whole := &part{src: c.src}
 		c.src, c.parts = whole, []*part{whole}
+	}
+	c.lanes = 1
+	for _, p := range c.parts {
+		if _, ok := p.src.(Parallel); ok {
+			c.lanes = c.cfg.Parallel
+		}
 	}
 	return c, nil
 }
@@ -69,26 +76,33 @@ func (c *computation) sources() []allocation.SourceReading {
 }
 
 // ask is a Select of a stage: it is noted, and ends where it exceeds the bound on samples.
-func (c *computation) ask(ctx context.Context, stage string, sels []Selector, yield Yield) (Stats, error) {
+func (c *computation) ask(ctx context.Context, stage string, sels []Selector, lanes Lanes) (Stats, error) {
 	began, before := time.Now(), c.stats.Samples
-	read := int64(0)
-	got, err := c.src.Select(ctx, sels, func(i int, key []Symbol, p *timeline.Points) error {
+	var read atomic.Int64
+	meters := make([]meter, lanes.N+1)
+	give := lanes.Yield
+	lanes.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
 		n := int64(p.Len())
-		read += n
+		now := read.Add(n)
 		c.cfg.Progress(n)
-		if most := c.cfg.MaxSamples; most > 0 && before+read > most {
+		if most := c.cfg.MaxSamples; most > 0 && before+now > most {
 			return fmt.Errorf("%w: more than %d samples to read: ask for a shorter window, or raise --compute.max-samples", allocation.ErrTooMuch, most)
 		}
-		if c.calls++; c.calls%timed != 0 {
-			return yield(i, key, p)
+		m := &meters[lane]
+		if m.calls++; m.calls%timed != 0 {
+			return give(lane, i, key, p)
 		}
 		at := time.Now()
-		err := yield(i, key, p)
-		c.yields += timed * time.Since(at)
+		err := give(lane, i, key, p)
+		m.took += timed * time.Since(at)
 		return err
-	})
-	took := time.Since(began)
-	c.yields = min(c.yields, c.selects+took)
+	}
+	got, err := SelectLanes(ctx, c.src, sels, lanes)
+	took, yields := time.Since(began), time.Duration(0)
+	for i := range meters {
+		yields += meters[i].took
+	}
+	c.yields += min(yields/time.Duration(lanes.N), took)
 	c.selects += took
 	c.stages = append(c.stages, allocation.StageReading{Name: stage, Took: took, Requests: got.Requests, Samples: got.Samples, Bytes: got.Bytes})
 	for _, p := range c.parts {
@@ -98,6 +112,13 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, yi
 	}
 	c.stats.Add(got)
 	return got, err
+}
+
+// meter estimates the time that a lane spends in yield. It fills a cache line, for lanes run side by side.
+type meter struct {
+	calls int64
+	took  time.Duration
+	_     [48]byte
 }
 
 // settle runs what is not reading.
@@ -145,12 +166,12 @@ func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Windo
 		sels := []Selector{at, at}
 		sels[0].Metric = "kube_node_info"
 		sels[1].Metric, sels[1].Matchers = "container_memory_working_set_bytes", []Matcher{equal("id", "/")}
-		_, err := c.ask(ctx, "scrape interval", sels, func(i int, _ []Symbol, p *timeline.Points) error {
+		_, err := c.ask(ctx, "scrape interval", sels, OneLane(func(i int, _ []Symbol, p *timeline.Points) error {
 			if d := p.Interval(); d > 0 {
 				found[i] = append(found[i], d)
 			}
 			return nil
-		})
+		}))
 		c.stats.Warnings = nil // the same as those of the computation
 		if err != nil {
 			return err
@@ -216,13 +237,21 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 
 // stage gives the builder what some stages ask for.
 func (c *computation) stage(ctx context.Context, b *allocation.Builder, name string, start, end int64, stages ...stage) error {
-	p := newPlan(c.cfg.Clusters, c.found, Selector{Start: start, End: end, Step: b.Sampling().Step}, stages...)
-	p.lookBack(b.Sampling().Unmarked().Lookback)
-	got, err := c.ask(ctx, name, p.sels, func(i int, key []Symbol, points *timeline.Points) error {
-		series, key := p.read(i, key)
-		p.readers[i].found.add(key[0], points)
-		return b.Add(series, key, points)
-	})
+	lanes := 1
+	if stages[0] == levels || stages[0] == counters {
+		lanes = c.lanes
+	}
+	plans := make([]*plan, lanes+1) // one more for what several lanes have to do with
+	notes := make([]*findings, lanes+1)
+	for i := range plans {
+		notes[i] = newFindings()
+		plans[i] = newPlan(c.cfg.Clusters, notes[i], Selector{Start: start, End: end, Step: b.Sampling().Step}, stages...)
+	}
+	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
+	got, err := c.ask(ctx, name, plans[0].sels, into(b, plans))
+	for _, n := range notes {
+		c.found.add(n)
+	}
 	for _, w := range got.Warnings {
 		b.Warn(w)
 	}
@@ -231,6 +260,35 @@ func (c *computation) stage(ctx context.Context, b *allocation.Builder, name str
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	return nil
+}
+
+// into are lanes that read keys by the plans, one a lane and one more, and give the series to the builder.
+func into(b *allocation.Builder, plans []*plan) Lanes {
+	n := len(plans) - 1
+	take := func(lane, i int, key []Symbol, p *timeline.Points) (allocation.Series, []Symbol) {
+		plan := plans[lane]
+		series, key := plan.read(i, key)
+		plan.readers[i].found.add(key[0], p)
+		return series, key
+	}
+	if n == 1 {
+		return OneLane(func(i int, key []Symbol, p *timeline.Points) error {
+			series, key := take(0, i, key, p)
+			return b.Add(series, key, p)
+		})
+	}
+	lanes := b.Lanes(n)
+	return Lanes{
+		N: n,
+		Of: func(i int, key []Symbol) int {
+			_, key = plans[n].read(i, key)
+			return b.LaneOf(key, n)
+		},
+		Yield: func(lane, i int, key []Symbol, p *timeline.Points) error {
+			series, key := take(lane, i, key, p)
+			return lanes[lane%n].Add(series, key, p)
+		},
+	}
 }
 
 // errNothing says that the source has none of the inputs.

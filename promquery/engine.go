@@ -19,15 +19,19 @@ type Config struct {
 	// MaxSamples bounds the samples that one computation may read, MaxMemory the bytes that it may be estimated to hold: one
 	// that would exceed them fails with allocation.ErrTooMuch. 0 is no bound.
 	MaxSamples, MaxMemory int64
+	// Parallel is how many goroutines integrate usage where the source can be read by several; 0 is 1.
+	Parallel int
 	// Name says how a source is read, in readings: remote-read, query, blocks. Nil names none.
 	Name func(ctx context.Context, src Source) string
-	// Progress, where not nil, is told the number of samples of each stretch of a series when it was read.
+	// Progress, where not nil, is told the number of samples of each stretch of a series when it was read, from several
+	// goroutines at a time.
 	Progress func(samples int64)
 	// Observe, where not nil, is told what each computation took of the source.
 	Observe func(Observation)
 }
 
 func (c Config) withDefaults() Config {
+	c.Parallel = max(c.Parallel, 1)
 	if c.Name == nil {
 		c.Name = func(context.Context, Source) string { return "" }
 	}

@@ -1,6 +1,10 @@
 package promquery_test
 
 import (
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -15,57 +19,149 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 )
 
-// BenchmarkCompute computes 24 hours from blocks, scraped every 30 s. x-iterate is its time, and x-cpu its processor time,
-// over that of a plain reader, measured in the same run: one that only walks the same samples with Prometheus' own queriers
-// and iterators. reads/sample is how often the source was asked for a sample.
+// BenchmarkCompute computes 24 hours from blocks, scraped every 30 s, by one goroutine and by two. x-iterate is its time, and
+// x-cpu its processor time, over that of a plain reader in as many goroutines, measured in the same run: one that only walks
+// the same samples with Prometheus' own queriers and iterators. reads/sample is how often the source was asked for a sample.
 func BenchmarkCompute(b *testing.B) {
-	until := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
 	for _, size := range []struct {
-		name        string
-		nodes, pods int
-	}{{"S", 10, 300}, {"M", 100, 3000}, {"L", 330, 10_000}} {
-		c, err := democluster.New(democluster.Config{End: until, Duration: 25 * time.Hour, Nodes: size.nodes, Pods: size.pods})
-		if err != nil {
-			b.Fatal(err)
-		}
-		dir := b.TempDir()
-		if err := c.WriteBlocks(b.Context(), dir, c.Start(), c.End(), nil); err != nil {
-			b.Fatal(err)
-		}
-		db := openBlocks(b, dir)
+		name string
+		pods int
+	}{{"S", 300}, {"M", 3000}, {"L", 10_000}} {
+		db, until := benchBlocks(b, size.pods, 25*time.Hour)
 		w := allocation.Window{Start: until.Add(-24 * time.Hour), End: until}
-		var plain, plainCPU time.Duration // an operation
-		there := int64(0)
-		b.Run(size.name+"/iterate", func(b *testing.B) {
-			began := processorTime(b)
-			for b.Loop() {
-				there = iterate(b, db, w)
-			}
-			plain, plainCPU = b.Elapsed()/time.Duration(b.N), (processorTime(b)-began)/time.Duration(b.N)
-			b.ReportMetric(float64(there)*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
-		})
-		for _, resolution := range []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour} {
-			b.Run(size.name+"/"+allocation.ResolutionText(resolution), func(b *testing.B) {
-				b.ReportAllocs()
-				samples := int64(0)
-				cfg := config
-				cfg.Observe = func(o promquery.Observation) { samples = o.Stats.Samples }
-				e := promquery.NewEngine(db, cfg)
-				began := processorTime(b)
-				for b.Loop() {
-					if _, err := e.Compute(b.Context(), allocation.Query{Window: w, Resolution: resolution}); err != nil {
-						b.Fatal(err)
+		for _, goroutines := range []int{1, 2} {
+			name := fmt.Sprintf("%s/goroutines=%d/", size.name, goroutines)
+			var base plainRun
+			b.Run(name+"iterate", func(b *testing.B) { base = benchIterate(b, db, w, goroutines) })
+			for _, resolution := range []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour} {
+				b.Run(name+allocation.ResolutionText(resolution), func(b *testing.B) {
+					b.ReportAllocs()
+					took := benchCompute(b, db, allocation.Query{Window: w, Resolution: resolution}, goroutines)
+					if base.samples > 0 {
+						b.ReportMetric(took.elapsed.Seconds()/base.elapsed.Seconds(), "x-iterate")
+						b.ReportMetric(took.cpu.Seconds()/base.cpu.Seconds(), "x-cpu")
+						b.ReportMetric(float64(took.samples)/float64(base.samples), "reads/sample")
 					}
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkGrowth computes 2 hours of ever more pods, and ever longer windows of 3,000 pods. exponent is the slope of the
+// processor time, both axes logarithmic, from the size before: 1 is linear.
+func BenchmarkGrowth(b *testing.B) {
+	grow := func(name string, sizes []float64, run func(b *testing.B, size float64) plainRun) {
+		var last plainRun
+		for i, size := range sizes {
+			b.Run(fmt.Sprintf("%s=%g", name, size), func(b *testing.B) {
+				took := run(b, size)
+				b.ReportMetric(float64(took.cpu.Milliseconds()), "cpu-ms/op")
+				if last.cpu > 0 {
+					b.ReportMetric(math.Log(took.cpu.Seconds()/last.cpu.Seconds())/math.Log(size/sizes[i-1]), "exponent")
 				}
-				b.ReportMetric(float64(samples)*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
-				if plain > 0 {
-					b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/plain.Seconds(), "x-iterate")
-					b.ReportMetric((processorTime(b)-began).Seconds()/float64(b.N)/plainCPU.Seconds(), "x-cpu")
-					b.ReportMetric(float64(samples)/float64(there), "reads/sample")
-				}
+				last = took
 			})
 		}
 	}
+	grow("pods", []float64{300, 3000, 10_000, 30_000}, func(b *testing.B, pods float64) plainRun {
+		db, until := benchBlocks(b, int(pods), 3*time.Hour)
+		w := allocation.Window{Start: until.Add(-2 * time.Hour), End: until}
+		return benchCompute(b, db, allocation.Query{Window: w, Resolution: time.Minute}, 1)
+	})
+	var db *blocks.DB
+	var until time.Time
+	grow("hours", []float64{1, 6, 24, 72}, func(b *testing.B, hours float64) plainRun {
+		if db == nil {
+			db, until = benchBlocks(b, 3000, 73*time.Hour)
+		}
+		w := allocation.Window{Start: until.Add(-time.Duration(hours) * time.Hour), End: until}
+		return benchCompute(b, db, allocation.Query{Window: w, Resolution: time.Minute}, 1)
+	})
+}
+
+// benchBlocks opens blocks of a cluster of so many pods, thirty a node. They are there until the benchmark ends.
+func benchBlocks(b *testing.B, pods int, d time.Duration) (*blocks.DB, time.Time) {
+	b.Helper()
+	until := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
+	c, err := democluster.New(democluster.Config{End: until, Duration: d, Nodes: pods / 30, Pods: pods})
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	if err := c.WriteBlocks(b.Context(), dir, c.Start(), c.End(), nil); err != nil {
+		b.Fatal(err)
+	}
+	return openBlocks(b, dir), until
+}
+
+// plainRun is what an operation takes.
+type plainRun struct {
+	elapsed, cpu time.Duration
+	samples      int64
+}
+
+// benchCompute computes a query over and over.
+func benchCompute(b *testing.B, db *blocks.DB, q allocation.Query, goroutines int) plainRun {
+	samples := int64(0)
+	cfg := config
+	cfg.Parallel = goroutines
+	cfg.Observe = func(o promquery.Observation) { samples = o.Stats.Samples }
+	e := promquery.NewEngine(db, cfg)
+	return measure(b, func() int64 {
+		if _, err := e.Compute(b.Context(), q); err != nil {
+			b.Fatal(err)
+		}
+		return samples
+	})
+}
+
+// measure runs f, which returns how many samples it read, over and over.
+func measure(b *testing.B, f func() int64) plainRun {
+	var run plainRun
+	began := processorTime(b)
+	for b.Loop() {
+		run.samples = f()
+	}
+	run.elapsed, run.cpu = b.Elapsed()/time.Duration(b.N), (processorTime(b)-began)/time.Duration(b.N)
+	b.ReportMetric(float64(run.samples)/run.elapsed.Seconds(), "samples/s")
+	return run
+}
+
+// benchIterate walks the samples of all inputs over and over, in several goroutines.
+func benchIterate(b *testing.B, db *blocks.DB, w allocation.Window, goroutines int) plainRun {
+	var all [][]*labels.Matcher
+	for i := range promquery.Inputs {
+		in := &promquery.Inputs[i]
+		for rank, alt := range in.Alternatives {
+			if in.Lazy < 0 || in.Lazy > 0 && rank >= in.Lazy {
+				continue // not read where the running signal is there
+			}
+			l := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "__name__", alt.Metric)}
+			for _, m := range alt.Matchers {
+				l = append(l, labels.MustNewMatcher(labels.MatchType(m.Type), m.Name, m.Value))
+			}
+			all = append(all, l)
+		}
+	}
+	return measure(b, func() int64 {
+		q, err := db.ChunkQuerier(w.Start.UnixMilli(), w.End.UnixMilli())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer q.Close()
+		var samples, next atomic.Int64
+		var wait sync.WaitGroup
+		for range goroutines {
+			wait.Go(func() {
+				for i := next.Add(1) - 1; int(i) < len(all); i = next.Add(1) - 1 {
+					samples.Add(iterate(b, q, w, all[i]))
+				}
+			})
+		}
+		wait.Wait()
+		return samples.Load()
+	})
 }
 
 // processorTime is what the process has used of processors.
@@ -78,39 +174,22 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// iterate walks the samples of all inputs that a computation reads, one querier for all, and returns their number.
-func iterate(b *testing.B, db *blocks.DB, w allocation.Window) int64 {
-	q, err := db.ChunkQuerier(w.Start.UnixMilli(), w.End.UnixMilli())
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer q.Close()
+// iterate walks the samples of a metric and returns their number.
+func iterate(b *testing.B, q storage.ChunkQuerier, w allocation.Window, matchers []*labels.Matcher) int64 {
 	samples, sum := int64(0), 0.0
-	for i := range promquery.Inputs {
-		in := &promquery.Inputs[i]
-		for rank, alt := range in.Alternatives {
-			if in.Lazy < 0 || in.Lazy > 0 && rank >= in.Lazy {
-				continue // not read where the running signal is there
-			}
-			matchers := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "__name__", alt.Metric)}
-			for _, m := range alt.Matchers {
-				matchers = append(matchers, labels.MustNewMatcher(labels.MatchType(m.Type), m.Name, m.Value))
-			}
-			set := q.Select(b.Context(), false, &storage.SelectHints{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}, matchers...)
-			var samplesOf chunkenc.Iterator
-			for set.Next() {
-				for chunks := set.At().Iterator(nil); chunks.Next(); {
-					samplesOf = chunks.At().Chunk.Iterator(samplesOf)
-					for samplesOf.Next() != chunkenc.ValNone {
-						_, v := samplesOf.At()
-						sum, samples = sum+v, samples+1
-					}
-				}
-			}
-			if err := set.Err(); err != nil {
-				b.Fatal(err)
+	set := q.Select(b.Context(), false, &storage.SelectHints{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}, matchers...)
+	var samplesOf chunkenc.Iterator
+	for set.Next() {
+		for chunks := set.At().Iterator(nil); chunks.Next(); {
+			samplesOf = chunks.At().Chunk.Iterator(samplesOf)
+			for samplesOf.Next() != chunkenc.ValNone {
+				_, v := samplesOf.At()
+				sum, samples = sum+v, samples+1
 			}
 		}
+	}
+	if err := set.Err(); err != nil {
+		b.Error(err)
 	}
 	if sum != sum {
 		samples++ // staleness markers make it so: the sum is looked at, so that it is computed

@@ -61,8 +61,14 @@ type joined struct {
 // and nothing is lost between the last sample of the one and the first of the other.
 func overlap(step int64) int64 { return 2*timeline.Lookback + step }
 
-// Select implements Source. A series of both comes in two stretches; those of old that can go on are marked as continued.
+// Select implements Source.
 func (j *joined) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
+	return j.SelectLanes(ctx, sels, OneLane(yield))
+}
+
+// SelectLanes implements Parallel. A series of both comes in two stretches; those of old that can go on are marked as
+// continued.
+func (j *joined) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) (Stats, error) {
 	var past, present []Selector
 	var pastOf, presentOf []int // their places in sels
 	for i, sel := range sels {
@@ -79,22 +85,23 @@ func (j *joined) Select(ctx context.Context, sels []Selector, yield Yield) (Stat
 	}
 	var stats Stats
 	if len(past) > 0 {
-		got, err := j.old.Select(ctx, past, func(i int, key []Symbol, p *timeline.Points) error {
+		old := lanes.renumbered(pastOf)
+		give := old.Yield
+		old.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
 			// An instant from the cut on sees a sample of after that: what follows it is the recent source's to say.
 			if sels[pastOf[i]].End >= j.cut && p.Last() >= j.cut-timeline.Lookback {
 				p.MarkContinued()
 			}
-			return yield(pastOf[i], key, p)
-		})
+			return give(lane, i, key, p)
+		}
+		got, err := j.old.SelectLanes(ctx, past, old)
 		stats.Add(got)
 		if err != nil {
 			return stats, err
 		}
 	}
 	if len(present) > 0 {
-		got, err := j.recent.Select(ctx, present, func(i int, key []Symbol, p *timeline.Points) error {
-			return yield(presentOf[i], key, p)
-		})
+		got, err := j.recent.SelectLanes(ctx, present, lanes.renumbered(presentOf))
 		stats.Add(got)
 		if err != nil {
 			return stats, err
@@ -112,8 +119,13 @@ type part struct {
 
 // Select implements Source.
 func (p *part) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
+	return p.SelectLanes(ctx, sels, OneLane(yield))
+}
+
+// SelectLanes implements Parallel.
+func (p *part) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) (Stats, error) {
 	began := time.Now()
-	stats, err := p.src.Select(ctx, sels, yield)
+	stats, err := SelectLanes(ctx, p.src, sels, lanes)
 	p.asked = true
 	r := &p.reading
 	r.Took += time.Since(began)

@@ -88,6 +88,21 @@ func (f *findings) tally(input, rank int) *tally {
 	return t
 }
 
+// add sums what another one has.
+func (f *findings) add(o *findings) {
+	for i, tallies := range o.inputs {
+		for rank := range tallies {
+			t := &f.inputs[i][rank]
+			t.asked = t.asked || tallies[rank].asked
+			for _, c := range tallies[rank].clusters {
+				sum := t.of(c.cluster)
+				sum.series += c.series
+				sum.samples += c.samples
+			}
+		}
+	}
+}
+
 // reading is what was found, for those who ask.
 func (f *findings) reading() []allocation.InputReading {
 	var out []allocation.InputReading

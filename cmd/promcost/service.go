@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,7 +197,7 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 	c.engine = promquery.NewEngine(c.source.Source, promquery.Config{
 		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id},
 		Rates:    c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory,
-		Name: sourceName, Progress: c.progress, Observe: c.observe,
+		Parallel: runtime.GOMAXPROCS(0), Name: sourceName, Progress: c.progress, Observe: c.observe,
 	})
 	return c.engine, nil
 }

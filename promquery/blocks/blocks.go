@@ -129,7 +129,13 @@ func (db *DB) Bounds() (oldest, newest int64, err error) {
 }
 
 // Select implements promquery.Source over the blocks present when it begins. Requests counts the blocks read.
-func (db *DB) Select(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (stats promquery.Stats, err error) {
+func (db *DB) Select(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
+	return db.SelectLanes(ctx, sels, promquery.OneLane(yield))
+}
+
+// SelectLanes implements promquery.Parallel: while the series of a selector are decoded, a lane each goroutine, those of the
+// next are looked up.
+func (db *DB) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (stats promquery.Stats, err error) {
 	if len(sels) == 0 {
 		return stats, nil
 	}
@@ -148,9 +154,9 @@ func (db *DB) Select(ctx context.Context, sels []promquery.Selector, yield chunk
 	}()
 	if snap.plain() {
 		snap.open()
-		stats, err = chunks.New(snap, chunks.Options{}).Select(ctx, sels, yield)
+		stats, err = promquery.SelectLanes(ctx, chunks.New(snap, chunks.Options{}), sels, lanes)
 	} else {
-		stats, err = snap.read(ctx, sels, yield)
+		stats, err = snap.read(ctx, sels, lanes)
 	}
 	stats.Requests = int64(len(snap.blocks))
 	stats.Warnings = append(snap.warnings, stats.Warnings...)

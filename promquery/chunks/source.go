@@ -168,6 +168,15 @@ func (s *Skipped) Add(err error) {
 	}
 }
 
+// Join adds what was left out elsewhere.
+func (s *Skipped) Join(o Skipped) {
+	if s.malformed == 0 {
+		s.first = o.first
+	}
+	s.histograms += o.histograms
+	s.malformed += o.malformed
+}
+
 // Warnings words what was left out of metric.
 func (s *Skipped) Warnings(metric string) []string {
 	var ws []string

@@ -1,0 +1,255 @@
+package blocks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/chunks"
+)
+
+// ctxEvery is how many series pass between looks at the context.
+const ctxEvery = 64
+
+// ahead is how many selectors' series are held at a time: those being decoded, and those being looked up meanwhile.
+const ahead = 2
+
+// read answers the selectors.
+func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	free, ready := make(chan *found, ahead), make(chan *found)
+	for range ahead {
+		free <- &found{}
+	}
+	var broken error // of the goroutine; read once ready is closed
+	go func() {
+		defer close(ready)
+		f := newFinder(s.blocks)
+		for i := range sels {
+			select {
+			case out := <-free:
+				if broken = f.find(ctx, i, &sels[i], out); broken != nil {
+					return
+				}
+				ready <- out
+			case <-ctx.Done():
+				broken = ctx.Err()
+				return
+			}
+		}
+	}()
+	defer func() {
+		cancel()
+		for range ready {
+			// The goroutine reads files that are let go of after this: it has to have ended.
+		}
+	}()
+	r := newReader(s.blocks, lanes)
+	for f := range ready {
+		if err := r.readSelector(ctx, f); err != nil {
+			return r.stats, err
+		}
+		free <- f
+	}
+	return r.stats, broken
+}
+
+// reader hands over the series that were found.
+type reader struct {
+	blocks []*block
+	lanes  promquery.Lanes
+	stats  promquery.Stats
+	each   []*lane // and one more, for what comes last
+	key    []promquery.Symbol
+}
+
+func newReader(blocks []*block, lanes promquery.Lanes) *reader {
+	r := &reader{blocks: blocks, lanes: lanes}
+	for n := range lanes.N + 1 {
+		r.each = append(r.each, &lane{blocks: blocks, yield: lanes.Into(n), damage: make([]damage, len(blocks))})
+	}
+	return r
+}
+
+// readSelector hands over the series of a selector.
+func (r *reader) readSelector(ctx context.Context, f *found) error {
+	for _, l := range r.each {
+		l.found, l.heads = f, l.heads[:0]
+	}
+	for n := range f.heads {
+		r.key = f.key(&f.heads[n], r.key)
+		l := r.each[r.lanes.Lane(f.i, r.key)]
+		l.heads = append(l.heads, int32(n))
+	}
+	err := r.run(ctx)
+	damages := make([]damage, len(r.blocks))
+	var skipped chunks.Skipped
+	for _, l := range r.each {
+		r.stats.Add(l.stats)
+		l.stats = promquery.Stats{}
+		skipped.Join(l.skipped)
+		l.skipped = chunks.Skipped{}
+		for k := range damages {
+			damages[k].join(l.damage[k])
+			l.damage[k] = damage{}
+		}
+	}
+	for k, b := range r.blocks {
+		damages[k].err = f.errs[k]
+		r.stats.Warnings = append(r.stats.Warnings, damages[k].warnings(b, f.sel.Metric)...)
+	}
+	r.stats.Warnings = append(r.stats.Warnings, skipped.Warnings(f.sel.Metric)...)
+	return err
+}
+
+// run lets the lanes read at the same time, and what comes last after them. The error is that of the first lane with one.
+func (r *reader) run(ctx context.Context) error {
+	n := r.lanes.N
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make([]error, n)
+	var wait sync.WaitGroup
+	for i, l := range r.each[1:n] {
+		if len(l.heads) > 0 {
+			wait.Go(func() {
+				defer func() {
+					if p := recover(); p != nil { // the caller can recover from a panic of its own goroutine only
+						errs[i+1] = fmt.Errorf("internal error: %v: report it with this stack:\n%s", p, debug.Stack())
+						cancel()
+					}
+				}()
+				if errs[i+1] = l.read(ctx); errs[i+1] != nil {
+					cancel()
+				}
+			})
+		}
+	}
+	if errs[0] = r.each[0].read(ctx); errs[0] != nil {
+		cancel()
+	}
+	wait.Wait()
+	if err := firstCause(errs); err != nil {
+		return err
+	}
+	return r.each[n].read(ctx)
+}
+
+// firstCause is the first error that is not of a lane that was told to stop because of another's.
+func firstCause(errs []error) error {
+	var stopped error
+	for _, err := range errs {
+		if err != nil && err != context.Canceled { //nolint:errorlint // what a lane returns when it is told to stop
+			return err
+		}
+		stopped = cmp.Or(stopped, err)
+	}
+	return stopped
+}
+
+// lane reads its part of the series, one after the other.
+type lane struct {
+	blocks []*block
+	yield  chunks.Yield
+	dec    chunks.Decoder
+	list   []chunks.Encoded
+	key    []promquery.Symbol
+
+	found   *found
+	heads   []int32 // which series
+	stats   promquery.Stats
+	skipped chunks.Skipped
+	damage  []damage // by block
+}
+
+// read hands over the lane's series.
+func (l *lane) read(ctx context.Context) error {
+	for n, head := range l.heads {
+		if n%ctxEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := l.readSeries(&l.found.heads[head]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSeries decodes the chunks of a series in all blocks and hands it over.
+func (l *lane) readSeries(s *series) error {
+	f := l.found
+	l.list = l.list[:0]
+	for n := s.first; n >= 0; n = f.parts[n].next {
+		p := &f.parts[n]
+		files, d := l.blocks[p.block].files, &l.damage[p.block]
+		bad := false
+		err := eachChunk(files.index.data[p.at:], func(m chunkMeta) {
+			if bad || m.mint > f.sel.End || m.maxt < f.sel.Start {
+				return
+			}
+			c, err := files.segments.chunk(m.ref)
+			if err != nil {
+				bad = true
+				d.add(err)
+				return
+			}
+			c.MinTime, c.MaxTime = m.mint, m.maxt
+			l.list = append(l.list, c)
+			l.stats.Bytes += int64(len(c.Data))
+		})
+		if err != nil {
+			d.add(err)
+		}
+	}
+	l.key = f.key(s, l.key)
+	samples, err := l.dec.Hand(f.i, l.key, l.list, f.sel.Start, f.sel.End, l.skipped.Add, l.yield)
+	l.stats.Count(samples)
+	return err
+}
+
+// key is the key of a series, in the place of dst.
+func (f *found) key(s *series, dst []promquery.Symbol) []promquery.Symbol {
+	dst = dst[:0]
+	for _, id := range f.keys[s.keyAt : s.keyAt+s.keySize] {
+		dst = append(dst, f.texts[id])
+	}
+	return dst
+}
+
+// damage is what of a block could not be read for one metric. The zero value is none.
+type damage struct {
+	err      error // why the rest of the series cannot be read
+	failed   int   // series with unreadable chunks
+	chunkErr error // why the first of them is
+}
+
+// add counts a series whose chunks end at an unreadable one.
+func (d *damage) add(err error) {
+	if d.failed++; d.failed == 1 {
+		d.chunkErr = err
+	}
+}
+
+// join adds what another lane could not read.
+func (d *damage) join(o damage) {
+	if d.failed == 0 {
+		d.chunkErr = o.chunkErr
+	}
+	d.failed += o.failed
+}
+
+// warnings words what is missing of a metric.
+func (d *damage) warnings(b *block, metric string) []string {
+	span := fmt.Sprintf("between %s and %s", stamp(b.meta.MinTime), stamp(b.meta.MaxTime))
+	const remedy = "restore the block from a copy or remove its directory"
+	var out []string
+	if d.err != nil {
+		out = append(out, fmt.Sprintf("block %s: series of metric %s cannot be read: %s; samples %s are missing: %s", b.id, metric, oneLine(d.err), span, remedy))
+	}
+	if d.failed > 0 {
+		out = append(out, fmt.Sprintf("block %s: chunks of %d series of metric %s cannot be read (first: %s); samples %s are missing: %s", b.id, d.failed, metric, oneLine(d.chunkErr), span, remedy))
+	}
+	return out
+}

@@ -1,0 +1,196 @@
+package promquery_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/blocks"
+)
+
+// forgetful is a source in lanes whose series lack some labels and metrics.
+type forgetful struct {
+	*blocks.DB
+	labels, metrics []string
+}
+
+func (f forgetful) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
+	sels = slices.Clone(sels)
+	for i := range sels {
+		sels[i].Keep = slices.Clone(sels[i].Keep)
+		for k, name := range sels[i].Keep {
+			if slices.Contains(f.labels, name) {
+				sels[i].Keep[k] = "hidden"
+			}
+		}
+		if slices.Contains(f.metrics, sels[i].Metric) {
+			sels[i].Metric = "hidden"
+		}
+	}
+	return f.DB.SelectLanes(ctx, sels, lanes)
+}
+
+// TestParallel compares what comes out, to the last bit, however many lanes integrate: also where series belong to no
+// container by themselves, or make one.
+func TestParallel(t *testing.T) {
+	c, db := demoBlocks(t)
+	sources := map[string]promquery.Source{
+		"as it is":    db,
+		"without ids": forgetful{db, []string{"id"}, nil},
+		"usage alone": forgetful{db, nil, []string{"kube_pod_container_status_running", "kube_pod_container_info", "kube_pod_init_container_status_running"}},
+	}
+	for name, src := range sources {
+		for _, resolution := range []time.Duration{0, time.Minute} {
+			t.Run(fmt.Sprintf("%s/%s", name, allocation.ResolutionText(resolution)), func(t *testing.T) {
+				q := allocation.Query{Window: allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}, Step: 3 * time.Hour, Resolution: resolution}
+				var want []byte
+				for _, n := range []int{1, 2, 3, 8} {
+					cfg := config
+					cfg.Parallel = n
+					sets, err := promquery.NewEngine(src, cfg).Compute(t.Context(), q)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if len(sets) < 3 || sets[0].Len() == 0 {
+						t.Fatalf("got %d sets, want several with allocations", len(sets))
+					}
+					var got bytes.Buffer
+					if err := errors.Join(encode.Allocations(&got, sets, encode.Options{}), encode.Assets(&got, sets, encode.Options{})); err != nil {
+						t.Fatal(err)
+					}
+					if want == nil {
+						want = got.Bytes()
+					} else if !bytes.Equal(got.Bytes(), want) {
+						t.Errorf("%d lanes: the sets differ from those of one", n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// laneOf spreads series over lanes by the pod's name; those of pods of an odd length belong to all.
+func laneOf(lanes int) func(int, []promquery.Symbol) int {
+	return func(_ int, key []promquery.Symbol) int {
+		pod := "0" + key[0].Value()
+		if len(pod)%2 == 0 {
+			return lanes
+		}
+		return int(pod[len(pod)-1]) % lanes
+	}
+}
+
+func TestSelectLanes(t *testing.T) {
+	c, db := demoBlocks(t)
+	var sels []promquery.Selector
+	for _, metric := range []string{"container_memory_working_set_bytes", "kube_pod_info", "none_such", "container_cpu_usage_seconds_total"} {
+		sels = append(sels, promquery.Selector{Metric: metric, Keep: []string{"pod", "container", "id"}, Start: c.Start().UnixMilli(), End: c.End().UnixMilli()})
+	}
+	const n = 3
+	read := func() (given [n + 1][]string, stats promquery.Stats) {
+		var busy [n]atomic.Bool
+		of := laneOf(n)
+		stats, err := db.SelectLanes(t.Context(), sels, promquery.Lanes{
+			N: n, Of: of,
+			Yield: func(lane, i int, key []promquery.Symbol, p *timeline.Points) error {
+				if want := of(i, key); lane != want {
+					t.Errorf("series of pod %s: came in lane %d, want %d", key[0].Value(), lane, want)
+				}
+				for k := range busy {
+					if lane == n && busy[k].Load() {
+						t.Errorf("series of all lanes came while lane %d was at work", k)
+					}
+				}
+				if lane < n {
+					if !busy[lane].CompareAndSwap(false, true) {
+						t.Errorf("lane %d was called twice at a time", lane)
+					}
+					defer busy[lane].Store(false)
+				}
+				given[lane] = append(given[lane], fmt.Sprint(i, key[0].Value(), key[1].Value(), key[2].Value(), p.Len(), p.First(), p.Last()))
+				return nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return given, stats
+	}
+	first, stats := read()
+	again, _ := read()
+	if diff := cmp.Diff(again, first); diff != "" {
+		t.Errorf("the order changed (-second +first):\n%s", diff)
+	}
+	var all, plain []string
+	for _, lane := range first {
+		if len(lane) == 0 {
+			t.Error("a lane got no series")
+		}
+		all = append(all, lane...)
+	}
+	want, err := db.Select(t.Context(), sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+		plain = append(plain, fmt.Sprint(i, key[0].Value(), key[1].Value(), key[2].Value(), p.Len(), p.First(), p.Last()))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(all)
+	slices.Sort(plain)
+	if diff := cmp.Diff(all, plain); diff != "" {
+		t.Errorf("series in lanes differ from those without (-lanes +plain):\n%s", diff)
+	}
+	if diff := cmp.Diff(stats, want); diff != "" {
+		t.Errorf("stats differ (-lanes +plain):\n%s", diff)
+	}
+}
+
+// TestLaneErrors ends a Select by an error of one lane while the others are at work.
+func TestLaneErrors(t *testing.T) {
+	c, db := demoBlocks(t)
+	sel := promquery.Selector{Metric: "container_memory_working_set_bytes", Keep: []string{"pod"}, Start: c.Start().UnixMilli(), End: c.End().UnixMilli()}
+	boom := errors.New("boom")
+	const n = 3
+	for bad := range n + 1 {
+		t.Run(fmt.Sprintf("lane %d", bad), func(t *testing.T) {
+			var mu sync.Mutex
+			failed := 0
+			_, err := db.SelectLanes(t.Context(), []promquery.Selector{sel, sel, sel}, promquery.Lanes{
+				N: n, Of: laneOf(n),
+				Yield: func(lane, _ int, _ []promquery.Symbol, _ *timeline.Points) error {
+					if lane != bad {
+						return nil
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					failed++
+					return boom
+				},
+			})
+			if err != boom || failed != 1 { //nolint:errorlint // the contract: returned as it is
+				t.Errorf("got %v after %d calls, want the error itself after one", err, failed)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := db.SelectLanes(ctx, []promquery.Selector{sel, sel}, promquery.Lanes{
+		N: n, Of: laneOf(n),
+		Yield: func(int, int, []promquery.Symbol, *timeline.Points) error { cancel(); return nil },
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v after the request was canceled, want %v", err, context.Canceled)
+	}
+}
