@@ -102,7 +102,10 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, la
 	for i := range meters {
 		yields += meters[i].took
 	}
-	c.yields += min(yields/time.Duration(lanes.N), took)
+	if lanes.Of != nil {
+		yields /= time.Duration(lanes.N)
+	}
+	c.yields += min(yields, took)
 	c.selects += took
 	c.stages = append(c.stages, allocation.StageReading{Name: stage, Took: took, Requests: got.Requests, Samples: got.Samples, Bytes: got.Bytes})
 	for _, p := range c.parts {
@@ -237,18 +240,14 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 
 // stage gives the builder what some stages ask for.
 func (c *computation) stage(ctx context.Context, b *allocation.Builder, name string, start, end int64, stages ...stage) error {
-	lanes := 1
-	if stages[0] == levels || stages[0] == counters {
-		lanes = c.lanes
-	}
-	plans := make([]*plan, lanes+1) // one more for what several lanes have to do with
-	notes := make([]*findings, lanes+1)
+	plans := make([]*plan, c.lanes+1) // one more for what several lanes have to do with
+	notes := make([]*findings, c.lanes+1)
 	for i := range plans {
 		notes[i] = newFindings()
 		plans[i] = newPlan(c.cfg.Clusters, notes[i], Selector{Start: start, End: end, Step: b.Sampling().Step}, stages...)
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
-	got, err := c.ask(ctx, name, plans[0].sels, into(b, plans))
+	got, err := c.ask(ctx, name, plans[0].sels, into(b, plans, stages[0] == levels || stages[0] == counters))
 	for _, n := range notes {
 		c.found.add(n)
 	}
@@ -262,8 +261,9 @@ func (c *computation) stage(ctx context.Context, b *allocation.Builder, name str
 	return nil
 }
 
-// into are lanes that read keys by the plans, one a lane and one more, and give the series to the builder.
-func into(b *allocation.Builder, plans []*plan) Lanes {
+// into are lanes that read keys by the plans, one a lane and one more, and give the series to the builder: usage to its
+// lanes, else all by the first.
+func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 	n := len(plans) - 1
 	take := func(lane, i int, key []Symbol, p *timeline.Points) (allocation.Series, []Symbol) {
 		plan := plans[lane]
@@ -271,11 +271,11 @@ func into(b *allocation.Builder, plans []*plan) Lanes {
 		plan.readers[i].found.add(key[0], p)
 		return series, key
 	}
-	if n == 1 {
-		return OneLane(func(i int, key []Symbol, p *timeline.Points) error {
-			series, key := take(0, i, key, p)
+	if !usage || n == 1 {
+		return Lanes{N: n, Yield: func(lane, i int, key []Symbol, p *timeline.Points) error {
+			series, key := take(lane, i, key, p)
 			return b.Add(series, key, p)
-		})
+		}}
 	}
 	lanes := b.Lanes(n)
 	return Lanes{

@@ -8,7 +8,7 @@ import (
 
 // Lanes take the series of a Select in several goroutines: each lane is called from one at a time.
 type Lanes struct {
-	// N is the number of lanes, at least 1.
+	// N is the number of lanes, at least 1, and of goroutines that the source may read with.
 	N int
 	// Of is the lane, 0 to N−1, of a series; it is called from one goroutine. N is for a series that several lanes have to
 	// do with: it is given when nothing else is any more. Nil gives all to lane 0.

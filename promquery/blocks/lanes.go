@@ -27,7 +27,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 	var broken error // of the goroutine; read once ready is closed
 	go func() {
 		defer close(ready)
-		f := newFinder(s.blocks)
+		f := newFinder(s.blocks, lanes.N)
 		for i := range sels {
 			select {
 			case out := <-free:

@@ -3,6 +3,7 @@ package blocks
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/prometheus/prometheus/tsdb/tombstones"
 
@@ -56,7 +57,7 @@ type finder struct {
 	views   []*view // oldest first
 	symbols *symbols
 	groups  map[identity]int32
-	local   []uint32 // of the entry at hand: symbols of its block
+	scans   []scan // one a goroutine
 
 	*found // being filled
 }
@@ -85,8 +86,9 @@ type part struct {
 	next  int32 // -1: none
 }
 
-func newFinder(blocks []*block) *finder {
-	f := &finder{symbols: newSymbols(), groups: map[identity]int32{}}
+// newFinder returns a finder that looks into so many blocks at a time.
+func newFinder(blocks []*block, goroutines int) *finder {
+	f := &finder{symbols: newSymbols(), groups: map[identity]int32{}, scans: make([]scan, max(1, min(goroutines, len(blocks))))}
 	for _, b := range blocks {
 		n := len(b.files.index.symbols)
 		f.views = append(f.views, &view{block: b, files: b.files, global: make([]uint32, n), sums: make([]uint64, n)})
@@ -103,27 +105,63 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, out *
 	clear(f.groups)
 	*out = found{i: i, sel: sel, heads: out.heads[:0], parts: out.parts[:0], keys: out.keys[:0], errs: make([]error, len(f.views))}
 	f.found = out
+	var of []int // the blocks that can have samples
 	for k, v := range f.views {
+		if v.block.overlaps(sel.Start, sel.End) {
+			of = append(of, k)
+		}
+	}
+	for len(of) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if v.block.overlaps(sel.Start, sel.End) {
-			out.errs[k] = f.findSeries(int32(k), matchers)
+		n := min(len(f.scans), len(of))
+		var wait sync.WaitGroup
+		for j := 1; j < n; j++ {
+			wait.Go(func() { f.scans[j].run(f.views[of[j]], sel, matchers) })
 		}
+		f.scans[0].run(f.views[of[0]], sel, matchers)
+		wait.Wait()
+		for j, k := range of[:n] {
+			if err := f.join(int32(k), &f.scans[j]); err != nil {
+				out.errs[k] = err
+			}
+		}
+		of = of[n:]
 	}
 	out.texts = f.symbols.texts // what is appended later lies beyond
 	return nil
 }
 
-// findSeries adds the selector's series in one block. An error leaves out those that follow.
-func (f *finder) findSeries(k int32, matchers []match) error {
-	v := f.views[k]
-	refs, err := v.index.postings(f.sel.Metric)
+// scan looks up the series of a selector in one block.
+type scan struct {
+	entries  []entry
+	local    []uint32 // of the entries' keys: symbols of the block
+	matchers []match
+	err      error // why the series after the entries cannot be read
+}
+
+// entry is a series of one block.
+type entry struct {
+	id       identity
+	at       uint64 // of its list of chunks, in the index file
+	localEnd int32  // of its part of local
+}
+
+// run collects the selector's series in one block.
+func (s *scan) run(v *view, sel *promquery.Selector, matchers []match) {
+	s.entries, s.local, s.matchers = s.entries[:0], s.local[:0], append(s.matchers[:0], matchers...)
+	s.err = s.collect(v, sel)
+}
+
+func (s *scan) collect(v *view, sel *promquery.Selector) (err error) {
+	defer recovered(&err)
+	refs, err := v.index.postings(sel.Metric)
 	if err != nil || len(refs) == 0 {
 		return err
 	}
-	bind(matchers, v.index)
-	wanted := roles(v.index, f.sel)
+	bind(s.matchers, v.index)
+	wanted := roles(v.index, sel)
 	name, _ := v.index.find(metric)
 	for ; len(refs) >= 4; refs = refs[4:] {
 		ref := uint32(refs[0])<<24 | uint32(refs[1])<<16 | uint32(refs[2])<<8 | uint32(refs[3])
@@ -131,67 +169,84 @@ func (f *finder) findSeries(k int32, matchers []match) error {
 		if err != nil {
 			return err
 		}
-		if err := f.addSeries(k, content, at, name, wanted, matchers); err != nil {
+		keep := len(s.local)
+		ok, err := s.add(v, sel, content, at, name, wanted)
+		if !ok {
+			s.local = s.local[:keep]
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addSeries adds a series' entry, if it matches, to the series it is a part of. name is the symbol of __name__.
-func (f *finder) addSeries(k int32, content []byte, at uint64, name uint32, wanted []role, matchers []match) error {
-	v := f.views[k]
+// add adds a series' entry if it matches. name is the symbol of __name__.
+func (s *scan) add(v *view, sel *promquery.Selector, content []byte, at uint64, name uint32, wanted []role) (bool, error) {
 	count, next, err := labelCount(content)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var id identity
-	met, w := uint64(0), 0
-	f.local = f.local[:0]
-	for range f.sel.Keep {
-		f.local = append(f.local, missing)
+	met, w, key := uint64(0), 0, len(s.local)
+	for range sel.Keep {
+		s.local = append(s.local, missing)
 	}
 	for range count {
 		label, value, after, err := pair(content, next)
 		if err != nil {
-			return err
+			return false, err
 		}
 		next = after
 		if err := id.addPair(v, label, value); err != nil {
-			return err
+			return false, err
 		}
-		if f.sel.Keep == nil && label != name {
-			f.local = append(f.local, label, value)
+		if sel.Keep == nil && label != name {
+			s.local = append(s.local, label, value)
 		}
 		for w < len(wanted) && wanted[w].name < label {
 			w++
 		}
 		for x := w; x < len(wanted) && wanted[x].name == label; x++ {
 			if wanted[x].key >= 0 {
-				f.local[wanted[x].key] = value
+				s.local[key+wanted[x].key] = value
 				continue
 			}
 			m := wanted[x].matcher
-			ok, err := matchers[m].holds(v.index, value)
+			ok, err := s.matchers[m].holds(v.index, value)
 			if err != nil || !ok {
-				return err
+				return false, err
 			}
 			met |= 1 << m
 		}
 	}
-	for m := range matchers {
-		if met&(1<<m) == 0 && !matchers[m].absent {
-			return nil
+	for m := range s.matchers {
+		if met&(1<<m) == 0 && !s.matchers[m].absent {
+			return false, nil
 		}
 	}
-	return f.join(v, id, part{at: at + uint64(next), block: k, next: -1})
+	s.entries = append(s.entries, entry{id, at + uint64(next), int32(len(s.local))})
+	return true, nil
 }
 
 // missing stands for the value of a label that a series lacks.
 const missing = 1<<32 - 1
 
-// join adds a part to its series. Where that is new, its key is made of the local symbols in f.local.
-func (f *finder) join(v *view, id identity, p part) error {
+// join adds the entries of a block to the series that they are parts of. It returns why those that follow cannot be read.
+func (f *finder) join(k int32, s *scan) error {
+	from := int32(0)
+	for i := range s.entries {
+		e := &s.entries[i]
+		if err := f.joinPart(f.views[k], e.id, s.local[from:e.localEnd], part{at: e.at, block: k, next: -1}); err != nil {
+			return err
+		}
+		from = e.localEnd
+	}
+	return s.err
+}
+
+// joinPart adds a part to its series. Where that is new, its key is made of the block's symbols in local.
+func (f *finder) joinPart(v *view, id identity, local []uint32, p part) error {
 	n := int32(len(f.parts))
 	f.parts = append(f.parts, p)
 	if at, ok := f.groups[id]; ok {
@@ -200,17 +255,17 @@ func (f *finder) join(v *view, id identity, p part) error {
 		return nil
 	}
 	keyAt := int32(len(f.keys))
-	for _, local := range f.local {
+	for _, symbol := range local {
 		number := uint32(0)
-		if local != missing {
+		if symbol != missing {
 			var err error
-			if number, err = v.number(f.symbols, local); err != nil {
+			if number, err = v.number(f.symbols, symbol); err != nil {
 				return err
 			}
 		}
 		f.keys = append(f.keys, number)
 	}
 	f.groups[id] = int32(len(f.heads))
-	f.heads = append(f.heads, series{n, n, keyAt, int32(len(f.local))})
+	f.heads = append(f.heads, series{n, n, keyAt, int32(len(local))})
 	return nil
 }
