@@ -70,7 +70,7 @@ func (b *Builder) measure(c *container, s *seen) {
 		return
 	}
 	if s.Signal == ContainerUse {
-		b.cells = b.samplingOf(s).Counter(b.cells[:0], s.p)
+		b.cells = b.apart(c, s, b.samplingOf(s).Counter(b.cells[:0], s.p))
 	} else {
 		b.cells = b.samplingOf(s).Gauge(b.cells[:0], s.p)
 	}
@@ -178,6 +178,9 @@ func (b *Builder) begin(c *container, covered coverage, s *seen, cells []timelin
 		}
 		if first.To <= f.to {
 			return cells[1:] // an earlier stretch reaches into this one: what came before is charged
+		}
+		if !b.goesOn(c, s, f.to, first.To) {
+			break
 		}
 		if first.Amount >= f.counter {
 			first.Amount -= f.counter
