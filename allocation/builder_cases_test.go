@@ -59,6 +59,7 @@ var caseSeries = []struct {
 	{"running", "c/ns/p/uid/main/", allocation.Series{Signal: allocation.ContainerRunning}},
 	{"stand-in", "c/ns/p/uid/main/n", allocation.Series{Signal: allocation.ContainerRunning, Rank: 1}},
 	{"init", "c/ns/p/uid/prepare/", allocation.Series{Signal: allocation.ContainerRunning, Init: true}},
+	{"nameless init", "c/ns/p//prepare/", allocation.Series{Signal: allocation.ContainerRunning, Init: true}},
 	{"started", "c/ns/p/uid/main", allocation.Series{Signal: allocation.ContainerStarted}},
 	{"pod started", "c/ns/p/uid", allocation.Series{Signal: allocation.PodStarted}},
 	{"completed", "c/ns/p/uid", allocation.Series{Signal: allocation.PodCompleted}},

@@ -31,7 +31,8 @@ type pod struct {
 	address     latest[Symbol]
 	createdBy   latest[owner]
 	owner       latest[owner]
-	controlled  bool // owner is the managing controller
+	controlled  bool   // owner is the managing controller
+	stays       []stay // of a pod without a UID
 	seen        timeline.Steps
 	active      timeline.Steps  // not 0 while the pod's phase is Running
 	started     latest[float64] // Unix seconds
@@ -96,7 +97,9 @@ func (b *Builder) podOf(key podKey) *pod {
 
 func (b *Builder) addPod(s *seen) error {
 	p, at := b.podOf(s.pod()), s.p.Last()
-	p.seen = timeline.Max(p.seen, b.sampling.Steps(s.p))
+	seen := b.sampling.Steps(s.p)
+	p.seen = timeline.Max(p.seen, seen)
+	p.addStay(s.key[4], s.key[5], seen)
 	if s.key[4] != none {
 		p.node.set(s.key[4], at)
 	}

@@ -26,6 +26,7 @@ func (b *Builder) Resolve() error {
 		return errors.New("resolve: out of order")
 	}
 	b.adopt()
+	b.splitStays()
 	for _, p := range b.pods {
 		if !p.node.known && p.hint != none {
 			p.node.set(p.hint, 0)
@@ -82,7 +83,7 @@ func compareContainers(x, y *container) int {
 			return cmp.Compare(pair[0].Value(), pair[1].Value())
 		}
 	}
-	return 0
+	return cmp.Compare(x.nth, y.nth)
 }
 
 // adopt gives what is known of pods without a UID (metrics of old kube-state-metrics) to the pods of that name that have
@@ -139,6 +140,7 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 		}
 		return s
 	}
+	c.init = c.init || from.init
 	for rank, s := range from.running {
 		c.running.add(rank, take(s))
 	}

@@ -230,6 +230,9 @@ type Cell struct {
 // do not show.
 const Unborn = math.MinInt64
 
+// Forever is the To of what has no end.
+const Forever = math.MaxInt64
+
 // Counter appends the increases between the samples of a counter to dst, reset-aware and never extrapolated. The first
 // cell is the counter's value at its first sample, From Unborn. An increase over a gap is one cell.
 func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
