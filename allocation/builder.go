@@ -208,8 +208,12 @@ func (b *Builder) addRunning(s *seen) error {
 }
 
 func (b *Builder) addStarted(s *seen) error {
-	c := b.container(s)
-	c.started = timeline.Max(c.started, b.sampling.Steps(s.p))
+	c, steps := b.container(s), b.samplingOf(s).Steps(s.p)
+	if s.Rank == 0 {
+		c.started = timeline.Max(c.started, steps)
+	} else {
+		c.created = timeline.Max(c.created, steps)
+	}
 	return nil
 }
 

@@ -50,6 +50,7 @@ type container struct {
 	init    bool
 	running ranked
 	started timeline.Steps
+	created timeline.Steps // by cAdvisor: stands in for started where that of container and pod is not known
 	ends    []int64
 	request [NumResources]ranked
 	limit   [NumResources]ranked

@@ -55,7 +55,7 @@ func (b *Builder) Resolve() error {
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
 func (c *container) forget() {
-	c.running, c.ends = nil, nil
+	c.running, c.ends, c.created = nil, nil, nil
 	for r := range NumResources {
 		c.request[r], c.limit[r] = nil, nil
 	}
@@ -153,6 +153,7 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 		}
 	}
 	c.started = timeline.Max(c.started, take(from.started))
+	c.created = timeline.Max(c.created, take(from.created))
 	c.ends = append(c.ends, from.ends...)
 }
 
@@ -167,6 +168,9 @@ func sortedSymbols[V any](m map[Symbol]V) []Symbol {
 
 // resolveContainer finds when a container ran and cuts that time into segments.
 func (b *Builder) resolveContainer(c *container) {
+	if len(c.started) == 0 && (c.init || !c.pod.started.known) {
+		c.started = c.created.Positive() // cAdvisor gives 0 or less where it does not know
+	}
 	presence := c.presence()
 	runs, bridged := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
 	inside := runs.Clip(b.sampling.Start, b.sampling.End)
