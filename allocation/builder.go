@@ -77,6 +77,7 @@ type (
 	podKey    struct {
 		objectKey
 		uid Symbol
+		nth int // tells pods without a UID apart that were on different nodes, from 1 on; else 0
 	}
 	containerKey struct {
 		podKey
@@ -151,7 +152,7 @@ type seen struct {
 }
 
 func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
-func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3]} }
+func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
 
 // Add takes the points of a series. key is as Signal.Key describes it; neither key nor p is kept. Usage is refused before
 // Resolve, everything else after it.
@@ -214,8 +215,12 @@ func (b *Builder) addRunning(s *seen) error {
 }
 
 func (b *Builder) addStarted(s *seen) error {
-	c := b.container(s)
-	c.started = timeline.Max(c.started, b.sampling.Steps(s.p))
+	c, steps := b.container(s), b.samplingOf(s).Steps(s.p)
+	if s.Rank == 0 {
+		c.started = timeline.Max(c.started, steps)
+	} else {
+		c.created = timeline.Max(c.created, steps)
+	}
 	return nil
 }
 

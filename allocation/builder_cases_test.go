@@ -59,7 +59,9 @@ var caseSeries = []struct {
 	{"running", "c/ns/p/uid/main/", allocation.Series{Signal: allocation.ContainerRunning}},
 	{"stand-in", "c/ns/p/uid/main/n", allocation.Series{Signal: allocation.ContainerRunning, Rank: 1}},
 	{"init", "c/ns/p/uid/prepare/", allocation.Series{Signal: allocation.ContainerRunning, Init: true}},
+	{"nameless init", "c/ns/p//prepare/", allocation.Series{Signal: allocation.ContainerRunning, Init: true}},
 	{"started", "c/ns/p/uid/main", allocation.Series{Signal: allocation.ContainerStarted}},
+	{"container created", "c/ns/p/uid/main", allocation.Series{Signal: allocation.ContainerStarted, Rank: 1, Unmarked: true}},
 	{"pod started", "c/ns/p/uid", allocation.Series{Signal: allocation.PodStarted}},
 	{"completed", "c/ns/p/uid", allocation.Series{Signal: allocation.PodCompleted}},
 	{"deleted", "c/ns/p/uid", allocation.Series{Signal: allocation.PodDeleted}},
@@ -138,6 +140,28 @@ func TestBuilderCases(t *testing.T) {
 			name: "a deletion only caps", exact: true, running: map[string]float64{"main": 59.25}, cost: 59.25 / 60, node: 8,
 			change:  map[string]*timeline.Points{"running": minutes(1, 1, 61), "deleted": minutes(at(59.25), 1, 61)},
 			warning: "no sample of kube_pod_container_status_running after",
+		},
+		{
+			name: "start by cAdvisor where kube-state-metrics is silent", exact: true, running: map[string]float64{"main": 59.75}, cost: 59.75 / 60, node: 8,
+			change: map[string]*timeline.Points{
+				"started": nil, "running": minutes(1, 61, 121), "pod": minutes(1, 61, 121), "request": minutes(1, 61, 121), "container created": minutes(at(60.25), 61, 121),
+			},
+			warning: "no sample of kube_pod_container_status_running before",
+		},
+		{
+			name: "start by cAdvisor where the pod's is known", exact: true, running: map[string]float64{"main": 59.75}, cost: 59.75 / 60, node: 8,
+			change: map[string]*timeline.Points{
+				"started": nil, "running": minutes(1, 61, 121), "pod": minutes(1, 61, 121), "request": minutes(1, 61, 121), "pod started": minutes(at(60.25), 61, 121),
+				"container created": minutes(at(30), 61, 121),
+			},
+			warning: "no sample of kube_pod_container_status_running before",
+		},
+		{
+			name: "a start that cAdvisor does not know", exact: true, running: map[string]float64{"main": 59}, cost: 59. / 60, node: 8,
+			change: map[string]*timeline.Points{
+				"started": nil, "running": minutes(1, 61, 121), "pod": minutes(1, 61, 121), "request": minutes(1, 61, 121), "container created": minutes(-62135596800, 61, 121),
+			},
+			warning: "no sample of kube_pod_container_status_running before",
 		},
 		{
 			name: "an init container does not start with its pod", exact: true, running: map[string]float64{"main": 120, "prepare": 5}, cost: 2, node: 8,

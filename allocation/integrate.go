@@ -70,7 +70,7 @@ func (l *Lane) measure(c *container, s *seen) {
 		return
 	}
 	if s.Signal == ContainerUse {
-		l.cells = l.b.samplingOf(s).Counter(l.cells[:0], s.p)
+		l.cells = l.b.apart(c, s, l.b.samplingOf(s).Counter(l.cells[:0], s.p))
 	} else {
 		l.cells = l.b.samplingOf(s).Gauge(l.cells[:0], s.p)
 	}
@@ -178,6 +178,9 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 		}
 		if first.To <= f.to {
 			return cells[1:] // an earlier stretch reaches into this one: what came before is charged
+		}
+		if !l.b.goesOn(c, s, f.to, first.To) {
+			break
 		}
 		if first.Amount >= f.counter {
 			first.Amount -= f.counter

@@ -102,8 +102,8 @@ func unaggregated() []Key {
 
 // ParseKeys reads a comma-separated list of fields, such as `namespace,label:app`. Case does not matter in the names of
 // fields, it does in those of labels and annotations. mapping says what aliases stand for; nil is the default mapping. An
-// empty list gives no keys: the set stays as it is, one row a container. An unknown field is an error that names it,
-// what may have been meant, and all there are.
+// empty list gives no keys: the set stays as it is, one row a container. A field that is there twice is an error, and so
+// is an unknown one, which names it, what may have been meant, and all there are.
 func ParseKeys(aggregate string, mapping LabelMapping) ([]Key, error) {
 	if strings.TrimSpace(aggregate) == "" {
 		return nil, nil
@@ -116,6 +116,9 @@ func ParseKeys(aggregate string, mapping LabelMapping) ([]Key, error) {
 		got, err := parseKey(strings.TrimSpace(item), mapping)
 		if err != nil {
 			return nil, fmt.Errorf("parse aggregate %q: field %d: %w", aggregate, i+1, err)
+		}
+		if slices.Contains(keys, got[0]) {
+			return nil, fmt.Errorf("parse aggregate %q: field %d: %s is there already: name it once", aggregate, i+1, got[0])
 		}
 		keys = append(keys, got...)
 	}

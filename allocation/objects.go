@@ -31,7 +31,8 @@ type pod struct {
 	address     latest[Symbol]
 	createdBy   latest[owner]
 	owner       latest[owner]
-	controlled  bool // owner is the managing controller
+	controlled  bool   // owner is the managing controller
+	stays       []stay // of a pod without a UID
 	seen        timeline.Steps
 	active      timeline.Steps  // not 0 while the pod's phase is Running
 	started     latest[float64] // Unix seconds
@@ -50,6 +51,7 @@ type container struct {
 	init    bool
 	running ranked
 	started timeline.Steps
+	created timeline.Steps // by cAdvisor: stands in for started where that of container and pod is not known
 	ends    []int64
 	request [NumResources]ranked
 	limit   [NumResources]ranked
@@ -97,7 +99,9 @@ func (b *Builder) podOf(key podKey) *pod {
 
 func (b *Builder) addPod(s *seen) error {
 	p, at := b.podOf(s.pod()), s.p.Last()
-	p.seen = timeline.Max(p.seen, b.sampling.Steps(s.p))
+	seen := b.sampling.Steps(s.p)
+	p.seen = timeline.Max(p.seen, seen)
+	p.addStay(s.key[4], s.key[5], seen)
 	if s.key[4] != none {
 		p.node.set(s.key[4], at)
 	}

@@ -26,6 +26,7 @@ func (b *Builder) Resolve() error {
 		return errors.New("resolve: out of order")
 	}
 	b.adopt()
+	b.splitStays()
 	for _, p := range b.pods {
 		if !p.node.known && p.hint != none {
 			p.node.set(p.hint, 0)
@@ -54,7 +55,7 @@ func (b *Builder) Resolve() error {
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
 func (c *container) forget() {
-	c.running, c.ends = nil, nil
+	c.running, c.ends, c.created = nil, nil, nil
 	for r := range NumResources {
 		c.request[r], c.limit[r] = nil, nil
 	}
@@ -82,7 +83,7 @@ func compareContainers(x, y *container) int {
 			return cmp.Compare(pair[0].Value(), pair[1].Value())
 		}
 	}
-	return 0
+	return cmp.Compare(x.nth, y.nth)
 }
 
 // adopt gives what is known of pods without a UID (metrics of old kube-state-metrics) to the pods of that name that have
@@ -139,6 +140,7 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 		}
 		return s
 	}
+	c.init = c.init || from.init
 	for rank, s := range from.running {
 		c.running.add(rank, take(s))
 	}
@@ -151,6 +153,7 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 		}
 	}
 	c.started = timeline.Max(c.started, take(from.started))
+	c.created = timeline.Max(c.created, take(from.created))
 	c.ends = append(c.ends, from.ends...)
 }
 
@@ -166,6 +169,9 @@ func sortedSymbols[V any](m map[Symbol]V) []Symbol {
 // resolveContainer finds when a container ran and cuts that time into segments.
 func (b *Builder) resolveContainer(c *container) {
 	c.node = b.nodes[nodeKey{c.cluster, c.pod.node.value}]
+	if len(c.started) == 0 && (c.init || !c.pod.started.known) {
+		c.started = c.created.Positive() // cAdvisor gives 0 or less where it does not know
+	}
 	presence := c.presence()
 	runs, bridged := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
 	inside := runs.Clip(b.sampling.Start, b.sampling.End)

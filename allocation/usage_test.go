@@ -2,6 +2,7 @@ package allocation_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,10 +24,12 @@ func counterFrom(start, first, last, rate float64) *timeline.Points {
 // between two points of the grid, and one whose usage was last seen before the window.
 func TestUsageEdges(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		series map[string]*timeline.Points // by cgroup
-		want   float64                     // core-hours
-		slack  float64
+		name    string
+		series  map[string]*timeline.Points // by cgroup; "" and "-" have none
+		running *timeline.Points            // all the time, where nil
+		started *timeline.Points            // at first and after an hour, where nil
+		want    float64                     // core-hours
+		slack   float64
 	}{
 		{
 			name:   "started again between two points of the grid",
@@ -43,24 +46,61 @@ func TestUsageEdges(t *testing.T) {
 			series: map[string]*timeline.Points{"a": counterFrom(-300, -290, -20, 0.5)},
 			want:   1, slack: 0.001,
 		},
+		{
+			name:    "ended and started again, no ids",
+			series:  map[string]*timeline.Points{"": join(counterFrom(-300, -290, 3590, 0.5), counterFrom(4800, 4830, 7200, 2))},
+			running: join(minutes(1, -5, 61), minutes(0, 61, 80), minutes(1, 81, 121)),
+			started: join(minutes(float64(plainStart.Unix()-300), -5, 60), minutes(float64(plainStart.Unix()+4800), 81, 121)),
+			want:    (3600*0.5 + 2400*2) / 3600, slack: 0.003,
+		},
+		{
+			name:    "the same in two stretches",
+			series:  map[string]*timeline.Points{"": counterFrom(-300, -290, 3590, 0.5), "-": counterFrom(4800, 4830, 7200, 2)},
+			running: join(minutes(1, -5, 61), minutes(0, 61, 80), minutes(1, 81, 121)),
+			started: join(minutes(float64(plainStart.Unix()-300), -5, 60), minutes(float64(plainStart.Unix()+4800), 81, 121)),
+			want:    (3600*0.5 + 2400*2) / 3600, slack: 0.003,
+		},
+		{
+			name:    "no ids, and more used than before when seen again",
+			series:  map[string]*timeline.Points{"": join(counterFrom(-300, -290, 3590, 0.01), counterFrom(4800, 5100, 7200, 2))},
+			running: join(minutes(1, -5, 61), minutes(0, 61, 80), minutes(1, 81, 121)),
+			started: join(minutes(float64(plainStart.Unix()-300), -5, 60), minutes(float64(plainStart.Unix()+4800), 81, 121)),
+			want:    (3600*0.01 + 2400*2) / 3600, slack: 0.001,
+		},
+		{
+			name:   "no ids: not seen for a while, started again meanwhile",
+			series: map[string]*timeline.Points{"": join(counterFrom(-300, -290, 3000, 0.5), counterFrom(3610, 4200, 7200, 2))},
+			want:   (3610*0.5 + 3590*2) / 3600, slack: 0.003,
+		},
+		{
+			name:   "no ids: not seen for a while, but the same",
+			series: map[string]*timeline.Points{"": join(counterFrom(-300, -290, 600, 0.5), counterFrom(-300, 1800, 7200, 0.5))},
+			want:   1, slack: 0.003,
+			started: minutes(float64(plainStart.Unix()-300), -5, 121),
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.running == nil {
+				tt.running = minutes(1, -5, 121)
+			}
+			if tt.started == nil {
+				tt.started = join(minutes(float64(plainStart.Unix()-300), -5, 60), minutes(float64(plainStart.Unix()+3610), 61, 121))
+			}
 			q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
 			b, err := allocation.NewBuilder(q, 30*time.Second, flat{cpu: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
 			f := feed{t: t, b: b}
-			f.add(allocation.Series{Signal: allocation.ContainerRunning}, "c/ns/p/uid/main/", minutes(1, -5, 121))
-			f.add(allocation.Series{Signal: allocation.ContainerStarted}, "c/ns/p/uid/main", join(
-				minutes(float64(plainStart.Unix()-300), -5, 60), minutes(float64(plainStart.Unix()+3610), 61, 121)))
+			f.add(allocation.Series{Signal: allocation.ContainerRunning}, "c/ns/p/uid/main/", tt.running)
+			f.add(allocation.Series{Signal: allocation.ContainerStarted}, "c/ns/p/uid/main", tt.started)
 			if err := b.Resolve(); err != nil {
 				t.Fatal(err)
 			}
 			use := allocation.Series{Signal: allocation.ContainerUse, Unmarked: true}
-			for _, id := range []string{"a", "b", "z"} {
+			for _, id := range []string{"", "-", "a", "b", "z"} {
 				if p := tt.series[id]; p != nil {
-					f.add(use, "c/ns/p/uid/main//"+id, p)
+					f.add(use, "c/ns/p/uid/main//"+strings.Trim(id, "-"), p)
 				}
 			}
 			if again, err := b.Settle(); err != nil || len(again) > 0 {

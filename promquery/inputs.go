@@ -96,7 +96,7 @@ var Inputs = []Input{
 		Missing: "nothing is known to run: no allocations", Remedy: ksm, Need: Required,
 	},
 	{Name: "init running", Signal: allocation.ContainerRunning, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars are free", Remedy: ksm, Need: Occasional},
-	{Name: "started", Signal: allocation.ContainerStarted, Alternatives: []Alternative{metric("kube_pod_container_state_started")}, Missing: "starts are as late as the first scrape", Remedy: ksm},
+	{Name: "started", Signal: allocation.ContainerStarted, Lazy: 1, Alternatives: append([]Alternative{metric("kube_pod_container_state_started")}, cadvisor("container_start_time_seconds")...), Missing: "starts are as late as the first scrape", Remedy: ksm},
 	{Name: "terminated", Signal: allocation.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
 	{Name: "pod", Signal: allocation.PodInfo, Alternatives: []Alternative{metric("kube_pod_info")}, Missing: "pods have no node, so no price of their own", Remedy: ksm, Need: Required},
 	{

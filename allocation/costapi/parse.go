@@ -115,9 +115,6 @@ func (q *request) finish(given func(name string) bool) error {
 	if q.window == "" {
 		return badRequest("parameter window is missing: give one such as window=1d, window=today or window=2026-01-01T00:00:00Z,2026-01-02T00:00:00Z")
 	}
-	if err := q.chooseResolution(given); err != nil {
-		return err
-	}
 	if q.explain && q.format == "csv" {
 		return badRequest("parameter explain: CSV has no place for it: use format=json")
 	}
@@ -128,6 +125,9 @@ func (q *request) finish(given func(name string) bool) error {
 	w, relative, err := allocation.ParseWindow(q.window, q.now, q.api.cfg.Zone, style)
 	if err != nil {
 		return badRequest("parameter window: %v", err)
+	}
+	if err := q.chooseResolution(given, w.Duration()); err != nil {
+		return err
 	}
 	if relative {
 		w = w.Align(q.query.Resolution)
@@ -142,13 +142,17 @@ func (q *request) finish(given func(name string) bool) error {
 	return nil
 }
 
-// chooseResolution finds the resolution that maxError asks for.
-func (q *request) chooseResolution(given func(name string) bool) error {
+// chooseResolution finds the resolution that maxError asks for, and checks the one that is given: one longer than the window
+// would count each container for all of it or not at all.
+func (q *request) chooseResolution(given func(name string) bool, window time.Duration) error {
 	switch {
 	case q.maxError > 0 && given("resolution"):
 		return badRequest("parameter maxError: it chooses the resolution: leave it or resolution out")
+	case given("resolution") && q.query.Resolution > window:
+		return badRequest("parameter resolution=%s: it is longer than the window of %s: give a longer window, or a resolution of at most that, such as 1m or exact",
+			allocation.ResolutionText(q.query.Resolution), allocation.ResolutionText(window))
 	case q.maxError > 0:
-		q.query.Resolution = resolutionFor(q.maxError, q.minDuration)
+		q.query.Resolution = resolutionFor(q.maxError, q.minDuration, window)
 		q.query.ExactBelow = q.query.Resolution > 0
 	case given("minDuration"):
 		q.warnings = append(q.warnings, "parameter minDuration has no effect without maxError")
@@ -156,10 +160,11 @@ func (q *request) chooseResolution(given func(name string) bool) error {
 	return nil
 }
 
-// resolutionFor is the longest divisor of an hour, in whole seconds, that is not above most × shortest; 0, exact mode, where
-// there is none.
-func resolutionFor(most float64, shortest time.Duration) time.Duration {
+// resolutionFor is the longest divisor of an hour, in whole seconds, that is above neither most × shortest nor the window; 0,
+// exact mode, where there is none.
+func resolutionFor(most float64, shortest, window time.Duration) time.Duration {
 	longest := most * shortest.Seconds() * (1 + 1e-12) // 0.07 × 300 s is a little below 21 s in floating point
+	longest = min(longest, window.Seconds())
 	for r := 3600; r > 0; r-- {
 		if 3600%r == 0 && float64(r) <= longest {
 			return time.Duration(r) * time.Second

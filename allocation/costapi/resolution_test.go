@@ -3,6 +3,7 @@ package costapi_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,11 +25,12 @@ func TestMaxError(t *testing.T) {
 		{"longer containers", []string{"maxError=0.05", "minDuration=1h"}, 3 * time.Minute, "3m"},
 		{"rounding", []string{"maxError=0.3", "minDuration=10m"}, 3 * time.Minute, "3m"},
 		{"no longer than an hour", []string{"maxError=1", "minDuration=7d"}, time.Hour, "1h"},
+		{"no longer than the window", []string{"maxError=1", "minDuration=7d", "window=25m"}, 20 * time.Minute, "20m"},
 		{"below a second", []string{"maxError=0.001"}, 0, "exact"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fake{}
-			w := get(newHandler(f, costapi.Config{}), "/model/allocation/compute", append(tt.params, "window=yesterday")...)
+			w := get(newHandler(f, costapi.Config{}), "/model/allocation/compute", over("yesterday", tt.params)...)
 			if w.Code != http.StatusOK {
 				t.Fatalf("status %d: %s", w.Code, w.Body)
 			}
@@ -40,6 +42,14 @@ func TestMaxError(t *testing.T) {
 			}
 		})
 	}
+}
+
+// over adds a window to parameters that have none.
+func over(window string, params []string) []string {
+	if slices.ContainsFunc(params, func(p string) bool { return strings.HasPrefix(p, "window=") }) {
+		return params
+	}
+	return append(slices.Clone(params), "window="+window)
 }
 
 // resolution is what an answer names.
@@ -64,10 +74,13 @@ func TestBadMaxError(t *testing.T) {
 		{[]string{"maxError=5%"}, "0.05 for 5 %"},
 		{[]string{"maxError=0.1", "minDuration=0s"}, "at least 1s"},
 		{[]string{"maxError=0.1", "minDuration=short"}, "short"},
+		{[]string{"resolution=2h", "window=1h"}, "parameter resolution=2h: it is longer than the window of 1h: give a longer window"},
+		{[]string{"resolution=25h"}, "longer than the window of 24h"},
+		{[]string{"aggregate=pod,pod"}, "pod is there already: name it once"},
 		{[]string{"explain=true", "format=csv"}, "format=json"},
 	} {
 		t.Run(strings.Join(tt.params, "&"), func(t *testing.T) {
-			w := get(newHandler(&fake{}, costapi.Config{}), "/model/allocation/compute", append(tt.params, "window=1d")...)
+			w := get(newHandler(&fake{}, costapi.Config{}), "/model/allocation/compute", over("1d", tt.params)...)
 			checkError(t, w, http.StatusBadRequest)
 			if !strings.Contains(w.Body.String(), tt.want) {
 				t.Errorf("%s lacks %q", w.Body, tt.want)

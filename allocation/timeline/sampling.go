@@ -54,21 +54,22 @@ func (s Sampling) ceil(t int64) int64 {
 	return s.End + n*s.Step
 }
 
-// piece is a stretch of samples of one value, none further from the next than the lookback, and what comes after it.
+// piece is a stretch of samples of one value, all seen until the next, and what comes after it.
 type piece struct {
 	first, last int64
 	v           float64
 	next        int64 // time of the sample after last, MaxInt64 if none
+	marked      bool  // that sample is a staleness marker
 }
 
-// pieces yields the samples of p up to end, runs unbroken.
-func (s Sampling) pieces(p *Points) iter.Seq[piece] {
+// pieces yields the samples of p up to end; runs stay unbroken where a sample is seen for longer than their distance.
+func (s Sampling) pieces(p *Points, seen int64) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		var cur piece
 		have := false
 		put := func(first, last int64, v float64) bool {
 			if have {
-				cur.next = first
+				cur.next, cur.marked = first, IsStale(v)
 				if !yield(cur) {
 					return false
 				}
@@ -78,7 +79,7 @@ func (s Sampling) pieces(p *Points) iter.Seq[piece] {
 		}
 		for i := range p.spans {
 			x := &p.spans[i]
-			if x.run && (x.n == 1 || x.step < s.Lookback) && !p.sampled {
+			if x.run && (x.n == 1 || x.step < seen) && !p.sampled {
 				if !put(x.first, x.last(p), x.value) {
 					return
 				}
@@ -108,11 +109,12 @@ type grid struct {
 	Sampling
 	sampled bool
 	tail    int64 // how long a sample is seen that nothing follows, not even a staleness marker
+	gap     int64 // how long one is seen that a sample, but no staleness marker, follows
 	at      int64 // a grid point at or before all samples to come
 }
 
-func (s Sampling) newGrid(p *Points, tail int64) grid {
-	g := grid{Sampling: s, sampled: p.sampled, tail: tail}
+func (s Sampling) newGrid(p *Points, tail, gap int64) grid {
+	g := grid{Sampling: s, sampled: p.sampled, tail: tail, gap: gap}
 	if !s.Exact() {
 		g.at = s.ceil(p.First())
 	}
@@ -147,8 +149,11 @@ func (g *grid) hits(x *piece) (first, held, last int64) {
 	}
 	// A sample at t is seen by instants in [t, t+lookback), until the next sample.
 	until := min(x.next, x.last+g.Lookback, g.End+1)
-	if x.next == math.MaxInt64 {
+	switch {
+	case x.next == math.MaxInt64:
 		until = min(until, x.last+g.tail)
+	case !x.marked:
+		until = min(until, x.last+g.gap)
 	}
 	if until <= first {
 		return 1, 0, 0
@@ -162,9 +167,9 @@ func (g *grid) hits(x *piece) (first, held, last int64) {
 // and values that are not finite end it.
 func (s Sampling) Steps(p *Points) Steps {
 	var out Steps
-	// Where no staleness markers exist, the lookback is shorter.
-	interval, g := s.interval(p), s.newGrid(p, min(s.Lookback, 2*s.Interval))
-	for x := range s.pieces(p) {
+	unmarked := s.unmarkedLookback(p)
+	interval, g := s.interval(p), s.newGrid(p, unmarked, unmarked)
+	for x := range s.pieces(p, s.seenFor(unmarked)) {
 		if !usable(x.v) {
 			continue
 		}
@@ -181,6 +186,25 @@ func (s Sampling) Steps(p *Points) Steps {
 		}
 	}
 	return out
+}
+
+// unmarkedLookback is how long a sample of p is seen that no staleness marker follows: a failed scrape leaves a marker, so
+// what is missing without one was never stored. A series that is scraped more rarely than others has its own interval.
+func (s Sampling) unmarkedLookback(p *Points) int64 {
+	interval := s.Interval
+	if d := p.Interval(); 2*d > 3*interval {
+		interval = d
+	}
+	return min(s.Lookback, 2*interval)
+}
+
+// seenFor is the distance from which on a run of samples is not one piece, given how long a sample is seen on the grid. In
+// exact mode a sample holds until the next within a lookback.
+func (s Sampling) seenFor(onGrid int64) int64 {
+	if s.Exact() {
+		return s.Lookback
+	}
+	return onGrid
 }
 
 // interval is the scrape interval of p where it shows one that differs from the computation's by more than jitter: a series
@@ -206,11 +230,14 @@ type Cell struct {
 // do not show.
 const Unborn = math.MinInt64
 
+// Forever is the To of what has no end.
+const Forever = math.MaxInt64
+
 // Counter appends the increases between the samples of a counter to dst, reset-aware and never extrapolated. The first
 // cell is the counter's value at its first sample, From Unborn. An increase over a gap is one cell.
 func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
-	prevT, prevC, caught, g := int64(Unborn), 0.0, false, s.newGrid(p, s.Step)
-	for x := range s.pieces(p) {
+	prevT, prevC, caught, g := int64(Unborn), 0.0, false, s.newGrid(p, s.Step, s.Lookback)
+	for x := range s.pieces(p, s.Lookback) {
 		if !usable(x.v) {
 			continue
 		}
@@ -240,9 +267,9 @@ func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
 // Gauge appends value × seconds of a gauge to dst. On the grid a hit owns the cell before it; in exact mode a sample owns
 // the time since the one before. Gaps longer than the lookback are left out, shorter ones hold the value before.
 func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
-	interval, g := s.interval(p), s.newGrid(p, s.Step)
+	interval, g := s.interval(p), s.newGrid(p, s.Step, s.Lookback)
 	prevT, prevV := int64(Unborn), 0.0
-	for x := range s.pieces(p) {
+	for x := range s.pieces(p, s.Lookback) {
 		if !usable(x.v) {
 			continue
 		}

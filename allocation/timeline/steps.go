@@ -74,6 +74,11 @@ func (s Steps) NotNegative() Steps {
 	return slices.DeleteFunc(slices.Clone(s), func(x Step) bool { return x.V < 0 })
 }
 
+// Positive is s without the steps of values of 0 and below.
+func (s Steps) Positive() Steps {
+	return slices.DeleteFunc(slices.Clone(s), func(x Step) bool { return x.V <= 0 })
+}
+
 // combine builds the function that is f of a and b piece by piece; f is told which of both are present, and says whether
 // there is a value.
 func combine(a, b Steps, f func(a, b float64, inA, inB bool) (float64, bool)) Steps {

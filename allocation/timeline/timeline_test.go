@@ -240,6 +240,46 @@ func TestExactSteps(t *testing.T) {
 	}
 }
 
+// TestGapsWithoutMarkers checks how long a sample is seen on the grid that no sample follows for a while.
+func TestGapsWithoutMarkers(t *testing.T) {
+	every := func(from, to, distance float64) *timeline.Points {
+		p := &timeline.Points{}
+		for at := from; at < to; at += distance {
+			p.Append(int64(at*minute), 1)
+		}
+		return p
+	}
+	for _, tt := range []struct {
+		name string
+		p    *timeline.Points
+		want timeline.Steps
+	}{
+		{"a marker", concat(line(1, 1, 10, minute), every(30, 40, 1)), steps(0, 9, 1, 29, 40, 1)},
+		{"none: two scrape intervals", concat(every(1, 10, 1), every(30, 40, 1)), steps(0, 10, 1, 29, 40, 1)},
+		{"none, for less than the lookback", concat(every(1, 10, 1), every(13, 20, 1)), steps(0, 10, 1, 12, 20, 1)},
+		{"a marker late", concat(every(1, 10, 1), line(1, 13, 13, minute), every(30, 40, 1)), steps(0, 12, 1, 29, 40, 1)},
+		{"a scrape missed", concat(every(1, 10, 1), every(11, 20, 1)), steps(0, 20, 1)},
+		{"scraped more rarely than others", every(2, 40, 2), steps(1, 41, 1)},
+		{"ever more rarely", concat(every(1, 10, 1), every(12, 20, 4)), steps(0, 10, 1, 11, 13, 1, 15, 17, 1)},
+	} {
+		s := timeline.Sampling{Start: 0, End: 60 * minute, Step: minute, Lookback: timeline.Lookback, Interval: minute}
+		if d := cmp.Diff(tt.want, s.Steps(tt.p)); d != "" {
+			t.Errorf("%s: %s", tt.name, d)
+		}
+	}
+}
+
+// concat puts samples one after the other.
+func concat(parts ...*timeline.Points) *timeline.Points {
+	out := &timeline.Points{}
+	for _, p := range parts {
+		for at, v := range p.All() {
+			out.Append(at, v)
+		}
+	}
+	return out
+}
+
 func TestCells(t *testing.T) {
 	grid := timeline.Sampling{Start: 0, End: 10 * minute, Step: minute, Lookback: timeline.Lookback, Interval: minute}
 	exact := grid

@@ -1,0 +1,71 @@
+package allocation
+
+import (
+	"math"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// apart gives the increases of a counter over holes to who used them, where its series has no id that tells the containers of
+// one name apart (SEMANTICS §2: a gap is bridged where the same UID and start stand on both sides). The increase of a
+// container that was not there before the hole began with its start; of one that is not there after it, it is nothing. cells
+// is changed in place.
+func (b *Builder) apart(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
+	if s.key[6] != none || s.Signal != ContainerUse {
+		return cells
+	}
+	kept := cells[:0]
+	for _, cell := range cells {
+		if cell.From != timeline.Unborn && cell.Held && cell.Amount != 0 {
+			if _, running := c.runs.Find(cell.To); !running {
+				continue
+			}
+			if at, ok := c.startedWithin(cell.From, cell.To); ok {
+				cell.From, cell.Amount = min(at, cell.To-1), valueAt(s.p, cell.To)
+			}
+		}
+		kept = append(kept, cell)
+	}
+	return kept
+}
+
+// goesOn reports whether a counter that was seen until from and again at to is the same one: by its id, else by what is known
+// of the container's starts.
+func (b *Builder) goesOn(c *container, s *seen, from, to int64) bool {
+	if s.key[6] != none {
+		return true
+	}
+	_, again := c.startedWithin(from, to)
+	return !again
+}
+
+// startedWithin is when the container last started in (from, to], by the starts reported, else by its runs; ok is false where
+// it did not.
+func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
+	at = math.MinInt64
+	for _, x := range c.started {
+		if v := int64(x.V * 1000); v <= to {
+			at = max(at, v)
+		}
+	}
+	if at == math.MinInt64 {
+		if run, running := c.runs.Find(to); running {
+			at = run.From
+		}
+	}
+	return at, at > from && at <= to
+}
+
+// valueAt is the last usable value at or before t, 0 if there is none.
+func valueAt(p *timeline.Points, t int64) float64 {
+	value := 0.0
+	for at, v := range p.All() {
+		if at > t {
+			break
+		}
+		if v-v == 0 {
+			value = v
+		}
+	}
+	return value
+}

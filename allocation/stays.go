@@ -1,0 +1,124 @@
+package allocation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// stay is a node that a pod without a UID was on, the address it had there, and when it was seen.
+type stay struct {
+	node, address Symbol
+	seen          timeline.Steps
+}
+
+// stretch is the time (From, To] that a pod without a UID spent on one node.
+type stretch struct {
+	timeline.Interval
+	*stay
+	left int64 // when it was last seen on the node before
+}
+
+// addStay notes where a pod without a UID was seen. Those of one name are one pod until Resolve, which splits them by node:
+// one that is made again on another node is another pod.
+func (p *pod) addStay(node, address Symbol, seen timeline.Steps) {
+	if p.uid != none || node == none {
+		return
+	}
+	for i := range p.stays {
+		if x := &p.stays[i]; x.node == node {
+			x.seen = timeline.Max(x.seen, seen)
+			x.address = address
+			return
+		}
+	}
+	p.stays = append(p.stays, stay{node, address, slices.Clone(seen)})
+}
+
+// stretches are the pod's nodes in the order of time. Where it was seen on two at once, it is where it came to last.
+func (p *pod) stretches() []stretch {
+	var seen []stretch
+	for i := range p.stays {
+		for _, x := range p.stays[i].seen {
+			seen = append(seen, stretch{Interval: timeline.Interval{From: x.From, To: x.To}, stay: &p.stays[i]})
+		}
+	}
+	slices.SortFunc(seen, func(x, y stretch) int {
+		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.node.Value(), y.node.Value()))
+	})
+	var out []stretch
+	left := int64(timeline.Unborn)
+	for _, x := range seen {
+		until := x.To
+		if n := len(out); n == 0 || out[n-1].stay != x.stay {
+			x.left, x.To = min(left, x.From), timeline.Forever
+			if n == 0 {
+				x.From = timeline.Unborn
+			} else {
+				out[n-1].To = x.From
+			}
+			out = append(out, x)
+		}
+		left = min(until, out[len(out)-1].To)
+	}
+	return out
+}
+
+// splitStays makes a pod of each stretch of time that a pod without a UID spent on one node.
+func (b *Builder) splitStays() {
+	for name, pods := range b.podNames {
+		var out []*pod
+		for _, p := range pods {
+			out = append(out, b.split(p)...)
+		}
+		b.podNames[name] = out
+	}
+}
+
+// split is the pods that p is by its nodes, p itself where it was on one.
+func (b *Builder) split(p *pod) []*pod {
+	stretches := p.stretches()
+	if len(stretches) < 2 {
+		return []*pod{p}
+	}
+	out := make([]*pod, 0, len(stretches))
+	for i, x := range stretches {
+		part := p.during(x, i+1)
+		b.pods[part.podKey] = part
+		out = append(out, part)
+		mask := timeline.Steps{{From: x.From, To: x.To, V: 1}}
+		for _, from := range p.containers {
+			c := &container{containerKey: containerKey{part.podKey, from.container}, pod: part}
+			c.inherit(from, mask, true)
+			c.ends = slices.DeleteFunc(c.ends, func(at int64) bool { return at <= x.From || at > x.To })
+			b.containers[c.containerKey], part.containers = c, append(part.containers, c)
+		}
+	}
+	for _, c := range p.containers {
+		delete(b.containers, c.containerKey)
+	}
+	delete(b.pods, p.podKey)
+	return out
+}
+
+// during is the n-th pod that p is by its nodes: what is known of p, as far as it is of that stretch of time.
+func (p *pod) during(x stretch, n int) *pod {
+	part := *p
+	part.nth, part.stays, part.containers = n, nil, nil
+	part.node = latest[Symbol]{value: x.node, known: true}
+	part.address = latest[Symbol]{value: x.address, known: x.address != none}
+	part.seen = timeline.Within(x.seen, timeline.Steps{{From: x.From, To: x.To, V: 1}})
+	part.started = part.started.unless(func(v float64) bool { at := int64(v * 1000); return at < x.left-timeline.Lookback || at > x.To })
+	outside := func(v float64) bool { at := int64(v * 1000); return at <= x.From || at > x.To }
+	part.completed, part.deleted = part.completed.unless(outside), part.deleted.unless(outside)
+	return &part
+}
+
+// unless is l, unknown where its value is wrong.
+func (l latest[T]) unless(wrong func(T) bool) latest[T] {
+	if l.known && wrong(l.value) {
+		return latest[T]{}
+	}
+	return l
+}
