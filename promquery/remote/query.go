@@ -152,11 +152,15 @@ func (q *querier) request(p piece) request {
 	path := "/api/v1/query"
 	if step := q.sel.Step; step > 0 {
 		path += "_range"
+		if lookback := q.sel.Lookback; lookback > 0 && q.run.src.cfg.Lookback == 0 {
+			// Servers older than Prometheus 2.43 or so have no lookback that a request could set.
+			expr = fmt.Sprintf("last_over_time(%s[%dms])", expr, lookback)
+		}
 		params.Set("query", expr)
 		params.Set("start", seconds(p.start))
 		params.Set("end", seconds(p.end))
 		params.Set("step", seconds(step))
-		q.run.src.setLookback(params, &q.sel)
+		q.run.src.setLookback(params, step)
 	} else {
 		params.Set("query", fmt.Sprintf("%s[%dms]", expr, p.end-p.start+1))
 		params.Set("time", seconds(p.end))
@@ -166,16 +170,16 @@ func (q *querier) request(p piece) request {
 	return req
 }
 
-// setLookback says how long an instant sees a sample. Servers of PromQL know it by themselves unless Config.Lookback or the
-// selector says better, which is lookback_delta to them. VictoriaMetrics, which alone understands max_lookback, would see a
-// sample for a whole step of the grid: it is always told not to look back further than Prometheus.
-func (s *Source) setLookback(params url.Values, sel *promquery.Selector) {
+// setLookback says how long an instant sees a sample. Servers of PromQL know it by themselves unless Config.Lookback says
+// better, which is lookback_delta to them. VictoriaMetrics, which alone understands max_lookback, would see a sample for a
+// whole step of the grid: it is always told not to look back further than Prometheus.
+func (s *Source) setLookback(params url.Values, step int64) {
 	given := s.cfg.Lookback.Milliseconds()
-	if delta := cmp.Or(given, sel.Lookback); delta > 0 {
-		params.Set("lookback_delta", seconds(delta))
+	if given > 0 {
+		params.Set("lookback_delta", seconds(given))
 	}
 	if !params.Has("max_lookback") {
-		params.Set("max_lookback", strconv.FormatInt(cmp.Or(given, sel.Lookback, min(timeline.Lookback, 2*sel.Step)), 10)+"ms")
+		params.Set("max_lookback", strconv.FormatInt(cmp.Or(given, min(timeline.Lookback, 2*step)), 10)+"ms")
 	}
 }
 
