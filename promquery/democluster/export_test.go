@@ -3,6 +3,7 @@ package democluster
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Commitment is the largest part of any node's capacity that Σ max(request, usage) ever takes, by resource.
@@ -54,4 +55,54 @@ func (c *Cluster) MaxCommitment() (most Commitment) {
 		}
 	}
 	return most
+}
+
+// Share is a container's part of something in the plainest computation.
+type Share struct{ Amount, Cost float64 }
+
+// SlowShares divides second by second. The keys are uid/container/object.
+func (c *Cluster) SlowShares(from, to time.Time) map[string]Share {
+	out := map[string]Share{}
+	add := func(key string, amount, cost float64) {
+		s := out[key]
+		out[key] = Share{s.Amount + amount/3600, s.Cost + cost/3600}
+	}
+	for t := from.UnixMilli(); t < to.UnixMilli(); t += secondMillis {
+		for _, v := range c.volumes {
+			var pods []*pod
+			for _, p := range v.pods {
+				if len(p.runningAt(t)) > 0 {
+					pods = append(pods, p)
+				}
+			}
+			for _, p := range pods {
+				running := p.runningAt(t)
+				part := valueAt(v.bytes, t) / float64(len(pods)) / float64(len(running))
+				for _, ct := range running {
+					add(p.uid+"/"+ct.spec.name+"/"+v.name, part, part/float64(gibibyte)*valueAt(v.price, t))
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (p *pod) runningAt(t int64) (out []*container) {
+	for i := range p.containers {
+		for _, r := range p.containers[i].runs {
+			if r.from <= t && t < r.to {
+				out = append(out, &p.containers[i])
+			}
+		}
+	}
+	return out
+}
+
+func valueAt(list []level, t int64) (v float64) {
+	for _, l := range list {
+		if l.from <= t {
+			v = l.value
+		}
+	}
+	return v
 }

@@ -102,17 +102,6 @@ func (b *collector) service(s *service) {
 	}
 }
 
-func (b *collector) volume(v *volume) {
-	life := span{v.created, never}
-	one := constant(life, 1)
-	b.ksm(constant(life, float64(v.bytes)), "kube_persistentvolume_capacity_bytes", "persistentvolume", v.name)
-	b.ksm(one, "kube_persistentvolume_info", "persistentvolume", v.name, "storageclass", v.class,
-		"csi_driver", "ebs.csi.aws.com", "csi_volume_handle", v.handle)
-	b.ksm(one, "kube_persistentvolumeclaim_info", "namespace", v.namespace, "persistentvolumeclaim", v.claim,
-		"storageclass", v.class, "volumename", v.name, "volumemode", "Filesystem")
-	b.steps(b.c.opencost, constant(life, v.price), "pv_hourly_cost", "volumename", v.name, "persistentvolume", v.name, "provider_id", v.handle)
-}
-
 // pod adds the series of a pod and its containers.
 func (b *collector) pod(p *pod) {
 	listed := span{p.created, p.listed}
@@ -130,8 +119,8 @@ func (b *collector) pod(p *pod) {
 	labels, annotations := p.of.podLabels()
 	b.ksm(one, "kube_pod_labels", with(prefixed("label_", labels)...)...)
 	b.ksm(one, "kube_pod_annotations", with(prefixed("annotation_", annotations)...)...)
-	if p.volume != nil {
-		b.ksm(one, "kube_pod_spec_volumes_persistentvolumeclaims_info", with("volume", "data", "persistentvolumeclaim", p.volume.claim)...)
+	for _, v := range p.volumes {
+		b.ksm(one, "kube_pod_spec_volumes_persistentvolumeclaims_info", with("volume", v.mount, "persistentvolumeclaim", v.claim)...)
 	}
 	for _, s := range p.of.services {
 		b.ksm(constant(span{p.ready, p.end}, 1), "kube_endpointslice_endpoints", "namespace", s.namespace, "endpointslice", s.slice,
@@ -257,6 +246,7 @@ func (b *collector) node(n *node) {
 	}
 	b.nodePrices(n)
 	b.rootCgroup(n)
+	b.localDisk(n)
 }
 
 // nodePrices adds what OpenCost exports for a node.
@@ -268,26 +258,17 @@ func (b *collector) nodePrices(n *node) {
 	if n.spot {
 		spot = 1
 	}
-	priced := func(list []priceStep) []step {
-		steps := make([]step, 0, len(list)+1)
-		for _, p := range list {
-			if p.from < n.life.to {
-				steps = append(steps, step{at: max(p.from, n.life.from), value: p.rate})
-			}
-		}
-		return append(steps, step{at: n.life.to, absent: true})
-	}
-	total := priced(n.cpu)
+	total := during(n.life, n.cpu)
 	for i := range total {
-		total[i].value = total[i].value*cores + n.ram[0].rate*gib + n.gpu[0].rate*gpus
+		total[i].value = total[i].value*cores + n.ram[0].value*gib + n.gpu[0].value*gpus
 	}
 	for _, row := range []struct {
 		name  string
 		steps []step
 	}{
-		{"node_cpu_hourly_cost", priced(n.cpu)},
-		{"node_ram_hourly_cost", priced(n.ram)},
-		{"node_gpu_hourly_cost", priced(n.gpu)},
+		{"node_cpu_hourly_cost", during(n.life, n.cpu)},
+		{"node_ram_hourly_cost", during(n.life, n.ram)},
+		{"node_gpu_hourly_cost", during(n.life, n.gpu)},
 		{"node_gpu_count", constant(n.life, gpus)},
 		{"node_total_hourly_cost", total},
 		{"kubecost_node_is_spot", constant(n.life, spot)},

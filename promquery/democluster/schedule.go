@@ -3,6 +3,7 @@ package democluster
 import (
 	"container/heap"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -112,7 +113,7 @@ func (c *Cluster) replace(w *workload, replica int, at int64, not *node) error {
 	case statefulSet:
 		p.owner.kind, p.owner.name = statefulSet, w.name
 		p.name = fmt.Sprintf("%s-%d", w.name, replica)
-		p.volume = w.volumes[replica]
+		p.volumes = append(p.volumes, w.volumes[replica])
 	}
 	n := c.choose(w, not)
 	if n == nil {
@@ -130,7 +131,7 @@ func (c *Cluster) newPod(w *workload, at int64) *pod {
 	r := rng(key)
 	p := &pod{
 		key: key, uid: uuid(keyOf(key, "uid")), of: w, ip: address("10.1", int(c.created%50_000)),
-		created: at, started: at + secondMillis, end: never, listed: never,
+		created: at, started: at + secondMillis, end: never, listed: never, volumes: slices.Clone(w.shared),
 	}
 	t := p.started + r.between(2, 6)*secondMillis
 	for i := range w.containers {
@@ -182,6 +183,9 @@ func (c *Cluster) bind(p *pod, n *node) {
 	n.free = n.free.minus(reserved(p.of))
 	n.pods = append(n.pods, p)
 	c.pods = append(c.pods, p)
+	for _, v := range p.volumes {
+		v.pods = append(v.pods, p)
+	}
 	c.clipRuns(p)
 	if p.end != never {
 		c.schedule(p.end, func() error { n.free = n.free.plus(reserved(p.of)); return nil })

@@ -23,6 +23,10 @@ type Truth struct {
 	Idle []IdleTruth `json:"idle"`
 	// Volumes has a row for each persistent volume, by name.
 	Volumes []VolumeTruth `json:"volumes"`
+	// Unmounted has a row for each namespace with a volume that was not mounted at some time, by name.
+	Unmounted []UnmountedTruth `json:"unmounted"`
+	// LocalDisks has a row for the disk of each node, by the node's name.
+	LocalDisks []LocalDiskTruth `json:"localDisks"`
 	// LoadBalancers has a row for each service of type LoadBalancer, by namespace and name.
 	LoadBalancers []LoadBalancerTruth `json:"loadBalancers"`
 	// Namespaces has the labels and annotations of each namespace, by name.
@@ -65,6 +69,11 @@ type ContainerTruth struct {
 	RAMCost float64 `json:"ramCost"`
 	GPUCost float64 `json:"gpuCost"`
 
+	// PVByteHours and PVCost are the sums of PVs, which has a row for each volume its pod mounts, by name.
+	PVByteHours float64            `json:"pvByteHours"`
+	PVCost      float64            `json:"pvCost"`
+	PVs         []VolumeShareTruth `json:"pvs,omitempty"`
+
 	// Labels and Annotations are the pod's own, names sanitized as kube-state-metrics does.
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
@@ -100,20 +109,6 @@ type IdleTruth struct {
 	GPUCost float64 `json:"gpuCost"`
 }
 
-// VolumeTruth is one persistent volume within the window.
-type VolumeTruth struct {
-	Cluster          string `json:"cluster"`
-	PersistentVolume string `json:"persistentVolume"`
-	StorageClass     string `json:"storageClass"`
-	ProviderID       string `json:"providerID"`
-	Namespace        string `json:"namespace"`
-	Claim            string `json:"claim"`
-	// Mounted says whether any pod mounts it in the window.
-	Mounted   bool    `json:"mounted"`
-	ByteHours float64 `json:"byteHours"`
-	Cost      float64 `json:"cost"`
-}
-
 // LoadBalancerTruth is one service of type LoadBalancer within the window.
 type LoadBalancerTruth struct {
 	Cluster   string  `json:"cluster"`
@@ -145,12 +140,9 @@ func (c *Cluster) Truth(start, end time.Time) *Truth {
 			idle[n] = &IdleTruth{Cluster: ClusterID, Node: n.name, CPUCost: row.CPUCost, RAMCost: row.RAMCost, GPUCost: row.GPUCost}
 		}
 	}
+	accounts := c.accounts(w)
 	for _, p := range c.pods {
-		for i := range p.containers {
-			row, ok := p.containers[i].truth(p, w)
-			if !ok {
-				continue
-			}
+		for _, row := range p.truth(w, accounts) {
 			t.Containers = append(t.Containers, row)
 			rest := idle[p.node]
 			rest.CPUCost -= row.CPUCost
@@ -163,7 +155,8 @@ func (c *Cluster) Truth(start, end time.Time) *Truth {
 			t.Idle = append(t.Idle, *idle[n])
 		}
 	}
-	c.storageTruth(t, w)
+	c.volumeTruth(t, w, accounts)
+	c.balancerTruth(t, w)
 	t.sort()
 	return t
 }
@@ -178,6 +171,8 @@ func (t *Truth) sort() {
 	slices.SortFunc(t.Nodes, func(a, b NodeTruth) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(t.Idle, func(a, b IdleTruth) int { return cmp.Compare(a.Node, b.Node) })
 	slices.SortFunc(t.Volumes, func(a, b VolumeTruth) int { return cmp.Compare(a.PersistentVolume, b.PersistentVolume) })
+	slices.SortFunc(t.Unmounted, func(a, b UnmountedTruth) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	slices.SortFunc(t.LocalDisks, func(a, b LocalDiskTruth) int { return cmp.Compare(a.Node, b.Node) })
 	slices.SortFunc(t.LoadBalancers, func(a, b LoadBalancerTruth) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Service, b.Service))
 	})
@@ -193,19 +188,6 @@ func instant(ms int64) time.Time {
 // hours converts an integral over milliseconds.
 func hours(integral float64) float64 { return integral / float64(hourMillis) }
 
-// priced returns the stretches of w with the price that holds in each.
-func priced(list []priceStep, w span, use func(part span, rate float64)) {
-	for i, p := range list {
-		until := never
-		if i+1 < len(list) {
-			until = list[i+1].from
-		}
-		if part := w.clip(span{p.from, until}); part.from < part.to {
-			use(part, p.rate)
-		}
-	}
-}
-
 func (n *node) truth(w span) (NodeTruth, bool) {
 	life := n.life.clip(w)
 	if life.from >= life.to {
@@ -220,8 +202,8 @@ func (n *node) truth(w span) (NodeTruth, bool) {
 		RAMByteHours: float64(capacity.mem) * length,
 		GPUHours:     float64(capacity.gpu) * length,
 	}
-	cost := func(list []priceStep, amount float64) (sum float64) {
-		priced(list, life, func(part span, rate float64) { sum += hours(float64(part.to-part.from)) * amount * rate })
+	cost := func(list []level, amount float64) (sum float64) {
+		each(list, life, func(part span, rate float64) { sum += hours(float64(part.to-part.from)) * amount * rate })
 		return sum
 	}
 	row.CPUCost = cost(n.cpu, float64(capacity.cpu)/float64(core))
@@ -293,9 +275,9 @@ func (ct *container) truth(p *pod, w span) (ContainerTruth, bool) {
 		GPUHours: hours(float64(sum.gpu)),
 	}
 	row.ControllerKind, row.Controller = p.controller()
-	priced(p.node.cpu, w, func(part span, rate float64) { row.CPUCost += coreHours(ct.integrate(part).cpu) * rate })
-	priced(p.node.ram, w, func(part span, rate float64) { row.RAMCost += hours(ct.integrate(part).ram) / float64(gibibyte) * rate })
-	priced(p.node.gpu, w, func(part span, rate float64) { row.GPUCost += hours(float64(ct.integrate(part).gpu)) * rate })
+	each(p.node.cpu, w, func(part span, rate float64) { row.CPUCost += coreHours(ct.integrate(part).cpu) * rate })
+	each(p.node.ram, w, func(part span, rate float64) { row.RAMCost += hours(ct.integrate(part).ram) / float64(gibibyte) * rate })
+	each(p.node.gpu, w, func(part span, rate float64) { row.GPUCost += hours(float64(ct.integrate(part).gpu)) * rate })
 	labels, annotations := p.of.podLabels()
 	row.Labels, row.Annotations = sanitizedMap(labels), sanitizedMap(annotations)
 	row.Services = []string{}
@@ -341,18 +323,7 @@ func (c *Cluster) namespaceTruth() []NamespaceTruth {
 	return out
 }
 
-func (c *Cluster) storageTruth(t *Truth, w span) {
-	for _, v := range c.volumes {
-		life := w.clip(span{v.created, never})
-		if life.from >= life.to {
-			continue
-		}
-		length := hours(float64(life.to - life.from))
-		t.Volumes = append(t.Volumes, VolumeTruth{
-			Cluster: ClusterID, PersistentVolume: v.name, StorageClass: v.class, ProviderID: v.handle, Namespace: v.namespace, Claim: v.claim,
-			Mounted: v.mounted, ByteHours: float64(v.bytes) * length, Cost: float64(v.bytes) / float64(gibibyte) * v.price * length,
-		})
-	}
+func (c *Cluster) balancerTruth(t *Truth, w span) {
 	length := hours(float64(w.to - w.from))
 	for _, s := range c.services {
 		if s.ingress != "" {

@@ -76,8 +76,9 @@ type template struct {
 	every                       time.Duration // Jobs: time between starts
 	lasts                       []time.Duration
 	service, serviceType        string
-	storage                     int64 // bytes of the volume of each replica
-	gpuOnly                     bool  // only in copies that have a GPU node
+	storage                     int64  // bytes of the volume of each replica
+	mounts                      string // claim of its namespace that all its pods mount
+	gpuOnly                     bool   // only in copies that have a GPU node
 	containers                  []containerSpec
 }
 
@@ -161,7 +162,7 @@ func teamTemplates() []template {
 		{team: "team-b", namespace: "search", name: "cache-warmer", kind: deployment, weight: 8, containers: []containerSpec{
 			bestEffort("warmer", "registry.example.com/search/cache-warmer:1.1", 180, 220),
 		}},
-		{team: "team-b", namespace: "search", name: "reindex", kind: cronJob, every: 2 * time.Hour, lasts: []time.Duration{long}, containers: []containerSpec{
+		{team: "team-b", namespace: "search", name: "reindex", kind: cronJob, mounts: scratchClaim, every: 2 * time.Hour, lasts: []time.Duration{long}, containers: []containerSpec{
 			app("reindex", "registry.example.com/search/indexer:5.2", 500, 1024, 0.5),
 		}},
 		{team: "team-b", namespace: "search", name: "backfill", kind: job, every: 25 * time.Minute, lasts: []time.Duration{short, medium, long}, containers: []containerSpec{
@@ -170,7 +171,7 @@ func teamTemplates() []template {
 		{team: "team-c", namespace: "ml", name: "feature-server", kind: deployment, weight: 12, service: "features", serviceType: "ClusterIP", containers: []containerSpec{
 			app("features", "registry.example.com/ml/feature-server:4.7", 300, 768, 0.15),
 		}},
-		{team: "team-c", namespace: "ml", name: "notebook", kind: deployment, weight: 6, containers: []containerSpec{
+		{team: "team-c", namespace: "ml", name: "notebook", kind: deployment, weight: 6, mounts: sharedClaim, containers: []containerSpec{
 			bestEffort("jupyter", "quay.io/jupyter/scipy-notebook:2026-01", 250, 900),
 		}},
 		{team: "team-c", namespace: "ml", name: "model-server", kind: deployment, replicas: 1, gpuOnly: true, containers: []containerSpec{
@@ -179,7 +180,7 @@ func teamTemplates() []template {
 		{team: "team-c", namespace: "ml", name: "train", kind: cronJob, every: 3 * time.Hour, lasts: []time.Duration{long}, gpuOnly: true, containers: []containerSpec{
 			withGPU(app("train", "registry.example.com/ml/train:2.2", 6000, 32768, 0.5), 1),
 		}},
-		{team: "team-c", namespace: "ml", name: "experiment", kind: job, every: 40 * time.Minute, lasts: []time.Duration{medium}, containers: []containerSpec{
+		{team: "team-c", namespace: "ml", name: "experiment", kind: job, mounts: sharedClaim, every: 40 * time.Minute, lasts: []time.Duration{medium}, containers: []containerSpec{
 			bestEffort("experiment", "registry.example.com/ml/experiment:0.1", 600, 700),
 		}},
 	}
