@@ -55,15 +55,7 @@ func (b *collector) podCgroups(p *pod) {
 	cpu, mem := p.curves(b.w)
 	b.sampled(g, life, cpu, key, nanos, "container_cpu_usage_seconds_total", append(kv, "cpu", "total")...)
 	b.sampled(g, life, mem, key, plain, "container_memory_working_set_bytes", kv...)
-	r := rng(keyOf(p.key, "network"))
-	sandbox := hex64(keyOf(p.key, "sandbox"))
-	kv = []string{
-		"node", p.node.name, "namespace", p.of.namespace, "pod", p.name, "interface", "eth0",
-		"id", path + "/cri-containerd-" + sandbox + ".scope", "name", sandbox, "image", "registry.k8s.io/pause:3.10",
-	}
-	for _, name := range []string{"container_network_receive_bytes_total", "container_network_transmit_bytes_total"} {
-		b.sampled(g, life, curve{{life.from, 0, r.between(1, 60)}}, key, plain, name, kv...)
-	}
+	b.network(p, life, path)
 }
 
 // rootCgroup adds the cgroup of all that runs on a node: the pods, and the system with 150 millicores and 900 MiB.

@@ -35,6 +35,8 @@ func (b *collector) clusterObjects() {
 	for _, v := range b.c.volumes {
 		b.volume(v)
 	}
+	b.egressCosts()
+	b.steps(b.c.opencost, constant(b.c.always(), managementPrice), "kubecost_cluster_management_cost", "provisioner_name", provisioner)
 }
 
 func (b *collector) namespaces() {
@@ -87,21 +89,6 @@ func prefixed(prefix string, kv []string) []string {
 	return out
 }
 
-func (b *collector) service(s *service) {
-	one := constant(b.c.always(), 1)
-	id := []string{"namespace", s.namespace, "service", s.name, "uid", s.uid}
-	with := func(kv ...string) []string { return append(slices.Clip(id), kv...) }
-	b.ksm(one, "kube_service_info", with("cluster_ip", s.ip, "load_balancer_ip", s.ingress)...)
-	b.ksm(one, "kube_service_spec_type", with("type", s.kind)...)
-	b.ksm(one, "kube_endpointslice_labels", "namespace", s.namespace, "endpointslice", s.slice,
-		"label_kubernetes_io_service_name", s.name, "label_endpointslice_kubernetes_io_managed_by", "endpointslice-controller.k8s.io")
-	if s.ingress != "" {
-		b.ksm(one, "kube_service_status_load_balancer_ingress", with("ip", s.ingress)...)
-		b.steps(b.c.opencost, constant(b.c.always(), s.hourly), "kubecost_load_balancer_cost",
-			"namespace", s.namespace, "service_name", s.name, "ingress_ip", s.ingress)
-	}
-}
-
 // pod adds the series of a pod and its containers.
 func (b *collector) pod(p *pod) {
 	listed := span{p.created, p.listed}
@@ -122,11 +109,7 @@ func (b *collector) pod(p *pod) {
 	for _, v := range p.volumes {
 		b.ksm(one, "kube_pod_spec_volumes_persistentvolumeclaims_info", with("volume", v.mount, "persistentvolumeclaim", v.claim)...)
 	}
-	for _, s := range p.of.services {
-		b.ksm(constant(span{p.ready, p.end}, 1), "kube_endpointslice_endpoints", "namespace", s.namespace, "endpointslice", s.slice,
-			"ready", "true", "serving", "true", "terminating", "false", "targetref_kind", "Pod", "targetref_name", p.name,
-			"targetref_namespace", s.namespace, "endpoint_nodename", p.node.name, "endpoint_zone", p.node.zone, "address", p.ip)
-	}
+	b.endpoints(p)
 	for i := range p.containers {
 		b.container(p, &p.containers[i], with)
 	}
@@ -281,7 +264,7 @@ func (b *collector) nodePrices(n *node) {
 func (b *collector) targets() {
 	list := []*target{b.c.kubeState, b.c.opencost}
 	for _, n := range b.c.nodes {
-		list = append(list, n.target)
+		list = append(list, n.target, n.networkCosts)
 	}
 	for _, g := range list {
 		health := []step{{at: g.life.from, value: 1}}

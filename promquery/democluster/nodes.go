@@ -56,7 +56,8 @@ type node struct {
 	spot                            bool
 	life                            span    // from when it joined until it left
 	cpu, ram, gpu                   []level // USD an hour, of a core, a GiB or a GPU
-	target                          *target // its cAdvisor
+	target                          *target // its kubelet with cAdvisor
+	networkCosts                    *target
 	pods                            []*pod
 
 	free     resources // what the scheduler may still give away: 90 % of the capacity at first
@@ -124,5 +125,7 @@ func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {
 	}
 	n.target = c.newTarget("kubelet", n.ip+":10250", keyOf(key, "cadvisor"))
 	n.target.life, n.target.node = life, n.name
+	n.networkCosts = c.newTarget("network-costs", n.ip+":3001", keyOf(key, "network-costs"))
+	n.networkCosts.life, n.networkCosts.node = life, n.name
 	return n
 }

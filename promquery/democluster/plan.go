@@ -18,6 +18,7 @@ const (
 // the last 24h.
 const (
 	atFirstRollout   = 0.30
+	atServiceCreated = 0.40
 	atFirstRestart   = 0.50
 	atCadvisorOutage = 0.72
 	atNodeJoins      = 0.76
@@ -26,6 +27,7 @@ const (
 	atVolumeGrows    = 0.83
 	atMetricsOutage  = 0.85
 	atRecreation     = 0.88
+	atServiceDeleted = 0.87
 	atVolumeDeleted  = 0.89
 	atNodeLeaves     = 0.90
 	atSecondRestart  = 0.93
@@ -106,12 +108,6 @@ type replicaSet struct {
 type jobRun struct {
 	namespace, name, cronJob string // cronJob "" = created by hand
 	listed                   span
-}
-
-// service selects the pods of one workload.
-type service struct {
-	namespace, name, kind, uid, ip, ingress, slice string
-	hourly                                         float64 // USD an hour, of a load balancer
 }
 
 // New plans the cluster; its zero fields get their defaults, End from the clock.
@@ -229,6 +225,7 @@ func (c *Cluster) buildWorkloads() {
 		given = max(given, until)
 	}
 	c.addUnmounted()
+	c.addBalancers()
 }
 
 // numbered is the name of a namespace in a copy of the teams' namespaces.
@@ -266,17 +263,4 @@ func (c *Cluster) addWorkload(t template, copyNumber int) *workload {
 	}
 	c.workloads = append(c.workloads, w)
 	return w
-}
-
-func (c *Cluster) addService(w *workload) {
-	key := keyOf(w.key, "service")
-	s := &service{
-		namespace: w.namespace, name: w.service, kind: w.serviceType, uid: uuid(key),
-		ip: address("172.20", len(c.services)+10), slice: w.service + "-" + suffix(key, 5),
-	}
-	if s.kind == "LoadBalancer" {
-		s.ingress, s.hourly = address("198.51", len(c.services)), 0.025
-	}
-	c.services = append(c.services, s)
-	w.services = append(w.services, s)
 }

@@ -186,6 +186,9 @@ func (c *Cluster) bind(p *pod, n *node) {
 	for _, v := range p.volumes {
 		v.pods = append(v.pods, p)
 	}
+	for _, s := range p.of.services {
+		s.pods = append(s.pods, p)
+	}
 	c.clipRuns(p)
 	if p.end != never {
 		c.schedule(p.end, func() error { n.free = n.free.plus(reserved(p.of)); return nil })

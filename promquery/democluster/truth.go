@@ -29,6 +29,9 @@ type Truth struct {
 	LocalDisks []LocalDiskTruth `json:"localDisks"`
 	// LoadBalancers has a row for each service of type LoadBalancer, by namespace and name.
 	LoadBalancers []LoadBalancerTruth `json:"loadBalancers"`
+	// Networks and ClusterManagement have a row for each cluster.
+	Networks          []NetworkAssetTruth      `json:"networks"`
+	ClusterManagement []ClusterManagementTruth `json:"clusterManagement"`
 	// Namespaces has the labels and annotations of each namespace, by name.
 	Namespaces []NamespaceTruth `json:"namespaces"`
 }
@@ -74,10 +77,15 @@ type ContainerTruth struct {
 	PVCost      float64            `json:"pvCost"`
 	PVs         []VolumeShareTruth `json:"pvs,omitempty"`
 
+	NetworkTruth
+	// LoadBalancerCost is the sum of LoadBalancers, which has a row for each that its pod is behind, by name.
+	LoadBalancerCost float64                  `json:"loadBalancerCost"`
+	LoadBalancers    []LoadBalancerShareTruth `json:"loadBalancers,omitempty"`
+
 	// Labels and Annotations are the pod's own, names sanitized as kube-state-metrics does.
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
-	// Services are the names of those that have the pod as an endpoint.
+	// Services are the names of those that have the pod as an endpoint, sorted.
 	Services []string `json:"services"`
 }
 
@@ -107,16 +115,6 @@ type IdleTruth struct {
 	CPUCost float64 `json:"cpuCost"`
 	RAMCost float64 `json:"ramCost"`
 	GPUCost float64 `json:"gpuCost"`
-}
-
-// LoadBalancerTruth is one service of type LoadBalancer within the window.
-type LoadBalancerTruth struct {
-	Cluster   string  `json:"cluster"`
-	Namespace string  `json:"namespace"`
-	Service   string  `json:"service"`
-	IngressIP string  `json:"ingressIP"`
-	Hours     float64 `json:"hours"`
-	Cost      float64 `json:"cost"`
 }
 
 // NamespaceTruth has the names of labels and annotations sanitized as kube-state-metrics does.
@@ -156,7 +154,7 @@ func (c *Cluster) Truth(start, end time.Time) *Truth {
 		}
 	}
 	c.volumeTruth(t, w, accounts)
-	c.balancerTruth(t, w)
+	c.networkTruth(t, w, accounts)
 	t.sort()
 	return t
 }
@@ -282,8 +280,11 @@ func (ct *container) truth(p *pod, w span) (ContainerTruth, bool) {
 	row.Labels, row.Annotations = sanitizedMap(labels), sanitizedMap(annotations)
 	row.Services = []string{}
 	for _, s := range p.of.services {
-		row.Services = append(row.Services, s.name)
+		if e := s.endpoint(p); e.from < e.to && s.life.overlaps(w) {
+			row.Services = append(row.Services, s.name)
+		}
 	}
+	slices.Sort(row.Services)
 	return row, true
 }
 
@@ -321,15 +322,4 @@ func (c *Cluster) namespaceTruth() []NamespaceTruth {
 	}
 	slices.SortFunc(out, func(a, b NamespaceTruth) int { return cmp.Compare(a.Namespace, b.Namespace) })
 	return out
-}
-
-func (c *Cluster) balancerTruth(t *Truth, w span) {
-	length := hours(float64(w.to - w.from))
-	for _, s := range c.services {
-		if s.ingress != "" {
-			t.LoadBalancers = append(t.LoadBalancers, LoadBalancerTruth{
-				Cluster: ClusterID, Namespace: s.namespace, Service: s.name, IngressIP: s.ingress, Hours: length, Cost: s.hourly * length,
-			})
-		}
-	}
 }

@@ -2,15 +2,23 @@ package democluster
 
 // accounts are what the truth of a window divides among pods.
 type accounts struct {
-	volumes map[*volume]*volumeAccount
+	volumes   map[*volume]*volumeAccount
+	balancers map[*service]*balancerAccount
+	egress    [numEgress][]level
+	network   NetworkTruth // of all pods
 }
 
 // accounts adds up, within w, what is later divided among pods.
 func (c *Cluster) accounts(w span) *accounts {
-	a := &accounts{volumes: map[*volume]*volumeAccount{}}
+	a := &accounts{volumes: map[*volume]*volumeAccount{}, balancers: map[*service]*balancerAccount{}, egress: c.egressPrices()}
 	for _, v := range c.volumes {
 		if life := v.life.clip(w); life.from < life.to {
 			a.volumes[v] = v.account(life)
+		}
+	}
+	for _, s := range c.services {
+		if life := s.life.clip(w); s.ingress != "" && life.from < life.to {
+			a.balancers[s] = s.account(life)
 		}
 	}
 	return a
@@ -31,6 +39,8 @@ func (p *pod) truth(w span, a *accounts) []ContainerTruth {
 	for _, v := range p.volumes {
 		a.volumes[v].divide(v, list, rows)
 	}
+	a.divideTraffic(p, list, rows)
+	a.divideBalancers(p, rows)
 	var out []ContainerTruth
 	for _, row := range rows {
 		if row != nil {

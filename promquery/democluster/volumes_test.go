@@ -1,7 +1,6 @@
 package democluster_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -105,58 +104,5 @@ func localDisks(t *testing.T, d data) {
 				t.Errorf("%s: samples give %v byte-hours, the truth is %v", disk.Node, got, row.want)
 			}
 		}
-	}
-}
-
-// TestSharesConserve checks that what is divided among containers adds up to what there is.
-func TestSharesConserve(t *testing.T) {
-	for name, cfg := range clusters() {
-		t.Run(name, func(t *testing.T) {
-			c := plan(t, cfg)
-			tr := c.Truth(c.Start(), c.End())
-			sum := map[string]float64{}
-			for i := range tr.Containers {
-				x := &tr.Containers[i]
-				sum["volumes"] += x.PVCost
-				sum["volume bytes"] += x.PVByteHours
-			}
-			want := map[string]float64{}
-			for _, v := range tr.Volumes {
-				want["volumes"] += v.Cost
-				want["volume bytes"] += v.ByteHours
-			}
-			for _, u := range tr.Unmounted {
-				sum["volumes"] += u.Cost
-				sum["volume bytes"] += u.ByteHours
-			}
-			for what, w := range want {
-				if w <= 0 || relative(sum[what], w) > 1e-9 {
-					t.Errorf("%s: the parts add up to %v, the whole is %v", what, sum[what], w)
-				}
-			}
-		})
-	}
-}
-
-// TestSharesSecondBySecond compares with the plainest way to divide: all times of the plan are whole seconds.
-func TestSharesSecondBySecond(t *testing.T) {
-	c := plan(t, democluster.Config{Nodes: 4, Pods: 60, Duration: 4 * time.Hour})
-	from := c.End().Add(-3 * time.Hour)
-	tr := c.Truth(from, c.End())
-	slow := c.SlowShares(from, c.End())
-	compared := 0
-	for i := range tr.Containers {
-		x := &tr.Containers[i]
-		for _, v := range x.PVs {
-			compared++
-			key := fmt.Sprint(x.UID, "/", x.Container, "/", v.PersistentVolume)
-			if want := slow[key]; relative(v.ByteHours, want.Amount) > 1e-9 || relative(v.Cost, want.Cost) > 1e-9 {
-				t.Errorf("%s: %+v, want %+v", key, v, want)
-			}
-			delete(slow, key)
-		}
-	}
-	if compared < 15 || len(slow) > 0 {
-		t.Errorf("%d shares compared, missing: %v", compared, slow)
 	}
 }

@@ -78,7 +78,8 @@ type template struct {
 	service, serviceType        string
 	storage                     int64  // bytes of the volume of each replica
 	mounts                      string // claim of its namespace that all its pods mount
-	gpuOnly                     bool   // only in copies that have a GPU node
+	egress                      egress
+	gpuOnly                     bool // only in copies that have a GPU node
 	containers                  []containerSpec
 }
 
@@ -129,7 +130,7 @@ const (
 // teamTemplates is what one copy of the three teams' namespaces runs.
 func teamTemplates() []template {
 	return []template{
-		{team: "team-a", namespace: "payments", name: "checkout-api", kind: deployment, weight: 10, service: "checkout", serviceType: "LoadBalancer", containers: []containerSpec{
+		{team: "team-a", namespace: "payments", name: "checkout-api", kind: deployment, weight: 10, service: "checkout", serviceType: "LoadBalancer", egress: goes(40, 10, 20, 20), containers: []containerSpec{
 			asInit(app("schema-check", "registry.example.com/payments/schema-check:1.4", 100, 64, 0)),
 			app("app", "registry.example.com/payments/checkout-api:2.31", 250, 384, 0),
 			app("istio-proxy", "docker.io/istio/proxyv2:1.26.0", 50, 96, 0),
@@ -140,23 +141,23 @@ func teamTemplates() []template {
 		{team: "team-a", namespace: "payments", name: "web-frontend", kind: deployment, weight: 14, service: "web", serviceType: "ClusterIP", containers: []containerSpec{
 			app("nginx", "docker.io/library/nginx:1.29", 100, 128, 0.1),
 		}},
-		{team: "team-a", namespace: "payments", name: "postgres", kind: statefulSet, replicas: 3, storage: 100 * gibibyte, service: "postgres", serviceType: "ClusterIP", containers: []containerSpec{
+		{team: "team-a", namespace: "payments", name: "postgres", kind: statefulSet, replicas: 3, storage: 100 * gibibyte, service: "postgres", serviceType: "ClusterIP", egress: goes(0, 20, 30, 50), containers: []containerSpec{
 			app("postgres", "docker.io/library/postgres:17", 500, 2048, 0),
 		}},
-		{team: "team-a", namespace: "payments", name: "settle-transactions", kind: cronJob, every: 20 * time.Minute, lasts: []time.Duration{medium}, containers: []containerSpec{
+		{team: "team-a", namespace: "payments", name: "settle-transactions", kind: cronJob, every: 20 * time.Minute, lasts: []time.Duration{medium}, egress: goes(80, 0, 0, 0), containers: []containerSpec{
 			asInit(app("fetch-rates", "registry.example.com/payments/fetch-rates:1.1", 100, 64, 0)),
 			app("settle", "registry.example.com/payments/settle:3.0", 200, 256, 0.4),
 		}},
 		{team: "team-a", namespace: "payments", name: "heartbeat-probe", kind: cronJob, every: 5 * time.Minute, lasts: []time.Duration{short}, containers: []containerSpec{
 			app("probe", "registry.example.com/payments/probe:1.0", 50, 32, 0.3),
 		}},
-		{team: "team-b", namespace: "search", name: "query-frontend", kind: deployment, weight: 14, service: "query", serviceType: "ClusterIP", containers: []containerSpec{
+		{team: "team-b", namespace: "search", name: "query-frontend", kind: deployment, weight: 14, service: "query", serviceType: "ClusterIP", egress: goes(60, 0, 10, 0), containers: []containerSpec{
 			app("query", "registry.example.com/search/query-frontend:5.2", 200, 512, 0),
 		}},
 		{team: "team-b", namespace: "search", name: "indexer", kind: deployment, weight: 8, containers: []containerSpec{
 			app("indexer", "registry.example.com/search/indexer:5.2", 300, 1024, 0.35),
 		}},
-		{team: "team-b", namespace: "search", name: "elasticsearch", kind: statefulSet, replicas: 3, storage: 200 * gibibyte, service: "elasticsearch", serviceType: "ClusterIP", containers: []containerSpec{
+		{team: "team-b", namespace: "search", name: "elasticsearch", kind: statefulSet, replicas: 3, storage: 200 * gibibyte, service: "elasticsearch", serviceType: "ClusterIP", egress: goes(0, 0, 30, 0), containers: []containerSpec{
 			app("elasticsearch", "docker.elastic.co/elasticsearch/elasticsearch:8.19.0", 1000, 4096, 0),
 		}},
 		{team: "team-b", namespace: "search", name: "cache-warmer", kind: deployment, weight: 8, containers: []containerSpec{
@@ -165,7 +166,7 @@ func teamTemplates() []template {
 		{team: "team-b", namespace: "search", name: "reindex", kind: cronJob, mounts: scratchClaim, every: 2 * time.Hour, lasts: []time.Duration{long}, containers: []containerSpec{
 			app("reindex", "registry.example.com/search/indexer:5.2", 500, 1024, 0.5),
 		}},
-		{team: "team-b", namespace: "search", name: "backfill", kind: job, every: 25 * time.Minute, lasts: []time.Duration{short, medium, long}, containers: []containerSpec{
+		{team: "team-b", namespace: "search", name: "backfill", kind: job, every: 25 * time.Minute, lasts: []time.Duration{short, medium, long}, egress: goes(0, 50, 0, 0), containers: []containerSpec{
 			app("backfill", "registry.example.com/search/backfill:0.3", 300, 512, 0.3),
 		}},
 		{team: "team-c", namespace: "ml", name: "feature-server", kind: deployment, weight: 12, service: "features", serviceType: "ClusterIP", containers: []containerSpec{
