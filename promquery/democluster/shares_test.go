@@ -27,7 +27,7 @@ func sharesConserve(t *testing.T, tr *democluster.Truth) {
 		x := &tr.Containers[i]
 		sum["volumes"] += x.PVCost
 		sum["volume bytes"] += x.PVByteHours
-		sum["network"] += x.NetworkTruth.Cost
+		sum["network"] += x.NetworkCost
 		sum["kinds of network"] += x.ZoneCost + x.RegionCost + x.InternetCost
 		sum["egress bytes"] += x.ZoneBytes + x.RegionBytes + x.InternetBytes
 		sum["transfer bytes"] += x.TransferBytes
@@ -47,8 +47,8 @@ func sharesConserve(t *testing.T, tr *democluster.Truth) {
 		want["load balancers"] += lb.Cost
 	}
 	for _, n := range tr.Networks {
-		want["network"] += n.Cost
-		want["kinds of network"] += n.Cost
+		want["network"] += n.NetworkCost
+		want["kinds of network"] += n.NetworkCost
 		want["egress bytes"] += n.ZoneBytes + n.RegionBytes + n.InternetBytes
 		want["transfer bytes"] += n.TransferBytes
 		want["receive bytes"] += n.ReceiveBytes
@@ -89,7 +89,7 @@ func TestSharesSecondBySecond(t *testing.T) {
 		for _, lb := range x.LoadBalancers {
 			compare(x, lb.Service, democluster.Share{Cost: lb.Cost})
 		}
-		compare(x, "network", democluster.Share{Amount: x.ZoneBytes + x.RegionBytes + x.InternetBytes, Cost: x.NetworkTruth.Cost})
+		compare(x, "network", democluster.Share{Amount: x.ZoneBytes + x.RegionBytes + x.InternetBytes, Cost: x.NetworkCost})
 	}
 	if compared["network"] < 15 || compared["payments/checkout"] < 3 || compared["payments/web-external"] < 2 || len(compared) < 10 || len(slow) > 0 {
 		t.Errorf("compared: %v, missing: %v", compared, slow)

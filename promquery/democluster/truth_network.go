@@ -9,8 +9,8 @@ type NetworkTruth struct {
 	ZoneBytes     float64 `json:"networkCrossZoneBytes"`
 	RegionBytes   float64 `json:"networkCrossRegionBytes"`
 	InternetBytes float64 `json:"networkInternetBytes"`
-	// Cost is the sum of the three kinds: bytes times the price of a GiB at the time, in USD.
-	Cost         float64 `json:"networkCost"`
+	// NetworkCost is the sum of the three kinds: bytes times the price of a GiB at the time, in USD.
+	NetworkCost  float64 `json:"networkCost"`
 	ZoneCost     float64 `json:"networkCrossZoneCost"`
 	RegionCost   float64 `json:"networkCrossRegionCost"`
 	InternetCost float64 `json:"networkInternetCost"`
@@ -36,7 +36,7 @@ func (n *NetworkTruth) addTraffic(p *pod, rates [2]int64, part span, share float
 			cost := sum / float64(gibibyte) * price
 			*row.bytes += sum
 			*row.cost += cost
-			n.Cost += cost
+			n.NetworkCost += cost
 		})
 	}
 }
