@@ -49,8 +49,8 @@ func (c *Cluster) MaxCommitment() (most Commitment) {
 			}
 			most.CPU = max(most.CPU, float64(sum.cpu)/float64(n.kind.capacity.cpu))
 			most.Memory = max(most.Memory, float64(sum.mem)/float64(n.kind.capacity.mem))
-			if n.kind.capacity.gpu > 0 {
-				most.GPU = max(most.GPU, float64(sum.gpu)/float64(n.kind.capacity.gpu))
+			if has := n.kind.capacity.gpu; has != (gpus{}) {
+				most.GPU = max(most.GPU, float64(sum.gpu.whole)/float64(has.whole), float64(sum.gpu.slices)/float64(has.slices), float64(sum.gpu.shared)/float64(has.shared))
 			}
 		}
 	}

@@ -112,6 +112,7 @@ func (b *collector) pod(p *pod) {
 	b.endpoints(p)
 	for i := range p.containers {
 		b.container(p, &p.containers[i], with)
+		b.gpuActivity(p, &p.containers[i])
 	}
 	b.podCgroups(p)
 }
@@ -197,7 +198,9 @@ func (r resources) rows() []resourceRow {
 	return []resourceRow{
 		{"cpu", "core", float64(r.cpu) / float64(core)},
 		{"memory", "byte", float64(r.mem)},
-		{"nvidia_com_gpu", "integer", float64(r.gpu)},
+		{wholeGPU, "integer", float64(r.gpu.whole)},
+		{slicedGPU, "integer", float64(r.gpu.slices)},
+		{sharedGPU, "integer", float64(r.gpu.shared)},
 	}
 }
 
@@ -211,10 +214,11 @@ func (b *collector) node(n *node) {
 	if n.spot {
 		capacityType = "SPOT"
 	}
-	b.ksm(one, "kube_node_labels", "node", n.name, "label_kubernetes_io_arch", "amd64", "label_kubernetes_io_hostname", n.name,
+	labels := append(n.gpuLabels(), "node", n.name, "label_kubernetes_io_arch", "amd64", "label_kubernetes_io_hostname", n.name,
 		"label_node_kubernetes_io_instance_type", n.kind.name, "label_topology_kubernetes_io_region", region,
 		"label_topology_kubernetes_io_zone", n.zone, "label_eks_amazonaws_com_capacityType", capacityType,
-		"label_eks_amazonaws_com_nodegroup", strings.ReplaceAll(n.kind.name, ".", "-"))
+		"label_eks_amazonaws_com_nodegroup", n.pool())
+	b.ksm(one, "kube_node_labels", labels...)
 	b.ksm(constant(n.life, seconds(n.life.from)), "kube_node_created", "node", n.name)
 	reserved := resources{cpu: 110 * millicore, mem: 1100 * mebibyte} // for the system
 	for _, row := range n.kind.capacity.rows() {
@@ -235,7 +239,7 @@ func (b *collector) node(n *node) {
 // nodePrices adds what OpenCost exports for a node.
 func (b *collector) nodePrices(n *node) {
 	id := []string{"instance", n.name, "node", n.name, "instance_type", n.kind.name, "region", region, "provider_id", n.providerID, "arch", "amd64"}
-	gpus := float64(n.kind.capacity.gpu)
+	gpus := n.kind.capacity.gpu.devices()
 	cores, gib := float64(n.kind.capacity.cpu)/float64(core), float64(n.kind.capacity.mem)/float64(gibibyte)
 	spot := 0.0
 	if n.spot {
@@ -265,6 +269,9 @@ func (b *collector) targets() {
 	list := []*target{b.c.kubeState, b.c.opencost}
 	for _, n := range b.c.nodes {
 		list = append(list, n.target, n.networkCosts)
+		if n.dcgm != nil {
+			list = append(list, n.dcgm)
+		}
 	}
 	for _, g := range list {
 		health := []step{{at: g.life.from, value: 1}}

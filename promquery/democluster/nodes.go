@@ -3,6 +3,7 @@ package democluster
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -43,7 +44,7 @@ func computeType() *nodeType {
 
 func gpuType() *nodeType {
 	return &nodeType{
-		name: "g3.8xlarge", capacity: resources{cpu: 32 * core, mem: 244_910 * mebibyte, gpu: 2}, disk: 200 * gibibyte,
+		name: "p4d.8xlarge", capacity: resources{cpu: 32 * core, mem: 244_910 * mebibyte, gpu: gpus{whole: 2, slices: slicesPerGPU, shared: sharesPerGPU}}, disk: 200 * gibibyte,
 		cpu: 0.0213, ram: 0.00286, gpu: 0.45, spotDiscount: 0.35,
 	}
 }
@@ -58,6 +59,7 @@ type node struct {
 	cpu, ram, gpu                   []level // USD an hour, of a core, a GiB or a GPU
 	target                          *target // its kubelet with cAdvisor
 	networkCosts                    *target
+	dcgm                            *target // nil without GPUs
 	pods                            []*pod
 
 	free     resources // what the scheduler may still give away: 90 % of the capacity at first
@@ -127,5 +129,12 @@ func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {
 	n.target.life, n.target.node = life, n.name
 	n.networkCosts = c.newTarget("network-costs", n.ip+":3001", keyOf(key, "network-costs"))
 	n.networkCosts.life, n.networkCosts.node = life, n.name
+	if kind.capacity.gpu != (gpus{}) {
+		n.dcgm = c.newTarget("dcgm-exporter", n.ip+":9400", keyOf(key, "dcgm"))
+		n.dcgm.life, n.dcgm.node = life, n.name
+	}
 	return n
 }
+
+// pool is the name of the node's group.
+func (n *node) pool() string { return strings.ReplaceAll(n.kind.name, ".", "-") }

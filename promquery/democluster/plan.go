@@ -54,6 +54,7 @@ type Cluster struct {
 	volumes     []*volume
 	services    []*service
 	created     uint64 // number of pods created so far
+	apart       uint64 // number of pods of workloads apart
 }
 
 // workload is an instance of a template in one namespace.
@@ -80,6 +81,7 @@ type pod struct {
 	owner    struct{ kind, name string } // immediate owner: ReplicaSet, StatefulSet, DaemonSet, Job
 	node     *node
 	volumes  []*volume
+	gpu      gpuUse
 
 	created   int64 // created and scheduled
 	started   int64 // acknowledged by the kubelet
@@ -199,13 +201,13 @@ func (c *Cluster) buildWorkloads() {
 		c.addWorkload(t, 0)
 	}
 	copies := max(1, (rest+copyPods/2)/copyPods)
-	gpus := 1 + (c.cfg.Nodes-1)/50
+	gpuNodes := 1 + (c.cfg.Nodes-1)/50
 	var deployments []*workload
 	weight := 0
 	for i := range copies {
 		c.addClaims(i)
 		for _, t := range teamTemplates() {
-			if t.gpuOnly && i >= gpus {
+			if t.gpuOnly && i >= gpuNodes {
 				continue
 			}
 			w := c.addWorkload(t, i)
@@ -223,6 +225,11 @@ func (c *Cluster) buildWorkloads() {
 		until := max(0, rest) * passed / weight
 		w.replicas = max(1, until-given)
 		given = max(given, until)
+	}
+	for i := range min(copies, gpuNodes) {
+		for _, t := range sharedGPUTemplates() {
+			c.addWorkload(t, i)
+		}
 	}
 	c.addUnmounted()
 	c.addBalancers()

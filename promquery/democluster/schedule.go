@@ -126,14 +126,21 @@ func (c *Cluster) replace(w *workload, replica int, at int64, not *node) error {
 
 // newPod creates a pod of a workload without a name, an owner or a node, that runs forever.
 func (c *Cluster) newPod(w *workload, at int64) *pod {
-	c.created++
-	key := keyOf(w.key, "pod", strconv.FormatUint(c.created, 10))
+	number, network := &c.created, "10.1"
+	if w.apart {
+		number, network = &c.apart, "10.3"
+	}
+	*number++
+	key := keyOf(w.key, "pod", strconv.FormatUint(*number, 10))
 	r := rng(key)
 	p := &pod{
-		key: key, uid: uuid(keyOf(key, "uid")), of: w, ip: address("10.1", int(c.created%50_000)),
+		key: key, uid: uuid(keyOf(key, "uid")), of: w, ip: address(network, int(*number%50_000)),
 		created: at, started: at + secondMillis, end: never, listed: never, volumes: slices.Clone(w.shared),
 	}
 	t := p.started + r.between(2, 6)*secondMillis
+	if w.pulls > 0 {
+		t += w.pulls.Milliseconds() * r.between(50, 150) / 100 / secondMillis * secondMillis
+	}
 	for i := range w.containers {
 		spec := &w.containers[i]
 		run := span{t, never}
@@ -165,7 +172,7 @@ func (c *Cluster) choose(w *workload, not *node) *node {
 	var most float64
 	for _, n := range c.nodes {
 		capacity := n.kind.capacity
-		if n == not || n.cordoned || isJob && n.noJobs || (need.gpu > 0) != (capacity.gpu > 0) || !need.fits(n.free) {
+		if n == not || n.cordoned || isJob && n.noJobs || (need.gpu != gpus{}) != (capacity.gpu != gpus{}) || !need.fits(n.free) {
 			continue
 		}
 		left := n.free.minus(need)
@@ -180,6 +187,7 @@ func (c *Cluster) choose(w *workload, not *node) *node {
 // bind puts a pod on a node for good, and gives the room back when the pod ends.
 func (c *Cluster) bind(p *pod, n *node) {
 	p.node = n
+	p.gpu = n.assign(p)
 	n.free = n.free.minus(reserved(p.of))
 	n.pods = append(n.pods, p)
 	c.pods = append(c.pods, p)

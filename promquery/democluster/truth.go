@@ -65,7 +65,10 @@ type ContainerTruth struct {
 	RAMByteHours        float64 `json:"ramByteHours"`
 	RAMRequestByteHours float64 `json:"ramRequestByteHours"`
 	RAMUsageByteHours   float64 `json:"ramUsageByteHours"`
-	GPUHours            float64 `json:"gpuHours"`
+	// GPUHours are of devices: a MIG slice 1g of A100 counts 1/7, a place on a GPU that four share 1/4. No usage exceeds its request.
+	GPUHours float64 `json:"gpuHours"`
+	// GPU says more about what was requested, nil if nothing was.
+	GPU *GPUTruth `json:"gpu,omitempty"`
 
 	// Costs are integrals of max(request, usage) times the node's price at that time, in USD.
 	CPUCost float64 `json:"cpuCost"`
@@ -198,7 +201,7 @@ func (n *node) truth(w span) (NodeTruth, bool) {
 		Start: instant(life.from), End: instant(life.to),
 		CPUCoreHours: float64(capacity.cpu) / float64(core) * length,
 		RAMByteHours: float64(capacity.mem) * length,
-		GPUHours:     float64(capacity.gpu) * length,
+		GPUHours:     capacity.gpu.devices() * length,
 	}
 	cost := func(list []level, amount float64) (sum float64) {
 		each(list, life, func(part span, rate float64) { sum += hours(float64(part.to-part.from)) * amount * rate })
@@ -206,16 +209,15 @@ func (n *node) truth(w span) (NodeTruth, bool) {
 	}
 	row.CPUCost = cost(n.cpu, float64(capacity.cpu)/float64(core))
 	row.RAMCost = cost(n.ram, float64(capacity.mem)/float64(gibibyte))
-	row.GPUCost = cost(n.gpu, float64(capacity.gpu))
+	row.GPUCost = cost(n.gpu, capacity.gpu.devices())
 	return row, true
 }
 
-// integrals are of a container over some time: CPU in µcore·ms = ns, memory in byte·ms, GPU in device·ms.
+// integrals are of a container over some time: CPU in µcore·ms = ns, memory in byte·ms.
 type integrals struct {
 	millis                   int64
 	cpu, cpuRequest, cpuUsed int64
 	ram, ramRequest, ramUsed float64
-	gpu                      int64
 }
 
 // integrate integrates what a container was allocated, requested and used while it ran within w.
@@ -241,7 +243,6 @@ func (ct *container) integrate(w span) (sum integrals) {
 	}
 	sum.cpuRequest = q.cpu * sum.millis
 	sum.ramRequest = float64(q.mem) * float64(sum.millis)
-	sum.gpu = q.gpu * sum.millis
 	return sum
 }
 
@@ -270,12 +271,15 @@ func (ct *container) truth(p *pod, w span) (ContainerTruth, bool) {
 		RunningSeconds: float64(sum.millis) / float64(secondMillis),
 		CPUCoreHours:   coreHours(sum.cpu), CPURequestCoreHours: coreHours(sum.cpuRequest), CPUUsageCoreHours: coreHours(sum.cpuUsed),
 		RAMByteHours: hours(sum.ram), RAMRequestByteHours: hours(sum.ramRequest), RAMUsageByteHours: hours(sum.ramUsed),
-		GPUHours: hours(float64(sum.gpu)),
+		GPUHours: hours(float64(sum.millis)) * ct.spec.request.gpu.devices(),
 	}
 	row.ControllerKind, row.Controller = p.controller()
 	each(p.node.cpu, w, func(part span, rate float64) { row.CPUCost += coreHours(ct.integrate(part).cpu) * rate })
 	each(p.node.ram, w, func(part span, rate float64) { row.RAMCost += hours(ct.integrate(part).ram) / float64(gibibyte) * rate })
-	each(p.node.gpu, w, func(part span, rate float64) { row.GPUCost += hours(float64(ct.integrate(part).gpu)) * rate })
+	each(p.node.gpu, w, func(part span, rate float64) {
+		row.GPUCost += hours(float64(ct.integrate(part).millis)) * ct.spec.request.gpu.devices() * rate
+	})
+	row.GPU = ct.gpuTruth(p, w)
 	labels, annotations := p.of.podLabels()
 	row.Labels, row.Annotations = sanitizedMap(labels), sanitizedMap(annotations)
 	row.Services = []string{}

@@ -14,19 +14,22 @@ const (
 	gibibyte  = int64(1) << 30
 )
 
-// resources is an amount of each schedulable resource: µcores, bytes, devices.
-type resources struct{ cpu, mem, gpu int64 }
+// resources is an amount of each schedulable resource: µcores, bytes, GPUs.
+type resources struct {
+	cpu, mem int64
+	gpu      gpus
+}
 
 func (r resources) plus(o resources) resources {
-	return resources{r.cpu + o.cpu, r.mem + o.mem, r.gpu + o.gpu}
+	return resources{r.cpu + o.cpu, r.mem + o.mem, r.gpu.plus(o.gpu)}
 }
 
 func (r resources) minus(o resources) resources {
-	return resources{r.cpu - o.cpu, r.mem - o.mem, r.gpu - o.gpu}
+	return resources{r.cpu - o.cpu, r.mem - o.mem, r.gpu.minus(o.gpu)}
 }
 
 func (r resources) fits(o resources) bool {
-	return r.cpu <= o.cpu && r.mem <= o.mem && r.gpu <= o.gpu
+	return r.cpu <= o.cpu && r.mem <= o.mem && r.gpu.fits(o.gpu)
 }
 
 // profile bounds what a container uses: a slot's level lies in [lo, hi], in a fraction `chance` of the slots in [hi, burst].
@@ -79,7 +82,10 @@ type template struct {
 	storage                     int64  // bytes of the volume of each replica
 	mounts                      string // claim of its namespace that all its pods mount
 	egress                      egress
-	gpuOnly                     bool // only in copies that have a GPU node
+	gpuOnly                     bool          // only in copies that have a GPU node
+	utilization                 bool          // the exporter tells how busy its GPUs are by DCGM_FI_DEV_GPU_UTIL
+	apart                       bool          // its pods are numbered apart, so that it can be added without changing others
+	pulls                       time.Duration // about how long its images take to come
 	containers                  []containerSpec
 }
 
@@ -116,8 +122,8 @@ func bestEffort(name, image string, cpu, mem int64) containerSpec {
 
 func asInit(s containerSpec) containerSpec { s.init = true; return s }
 
-func withGPU(s containerSpec, n int64) containerSpec {
-	s.request.gpu, s.limit.gpu = n, n
+func withGPU(s containerSpec, g gpus) containerSpec {
+	s.request.gpu, s.limit.gpu = g, g
 	return s
 }
 
@@ -176,13 +182,28 @@ func teamTemplates() []template {
 			bestEffort("jupyter", "quay.io/jupyter/scipy-notebook:2026-01", 250, 900),
 		}},
 		{team: "team-c", namespace: "ml", name: "model-server", kind: deployment, replicas: 1, gpuOnly: true, containers: []containerSpec{
-			withGPU(app("triton", "nvcr.io/nvidia/tritonserver:26.01-py3", 4000, 16384, 0), 1),
+			withGPU(app("triton", "nvcr.io/nvidia/tritonserver:26.01-py3", 4000, 16384, 0), gpus{whole: 1}),
 		}},
-		{team: "team-c", namespace: "ml", name: "train", kind: cronJob, every: 3 * time.Hour, lasts: []time.Duration{long}, gpuOnly: true, containers: []containerSpec{
-			withGPU(app("train", "registry.example.com/ml/train:2.2", 6000, 32768, 0.5), 1),
+		{team: "team-c", namespace: "ml", name: "train", kind: cronJob, every: 3 * time.Hour, lasts: []time.Duration{long}, gpuOnly: true, utilization: true, containers: []containerSpec{
+			withGPU(app("train", "registry.example.com/ml/train:2.2", 6000, 32768, 0.5), gpus{whole: 1}),
 		}},
 		{team: "team-c", namespace: "ml", name: "experiment", kind: job, mounts: sharedClaim, every: 40 * time.Minute, lasts: []time.Duration{medium}, containers: []containerSpec{
 			bestEffort("experiment", "registry.example.com/ml/experiment:0.1", 600, 700),
+		}},
+	}
+}
+
+// sharedGPUTemplates is what runs on parts of GPUs in a copy that has a GPU node.
+func sharedGPUTemplates() []template {
+	return []template{
+		{team: "team-c", namespace: "ml", name: "embedder", kind: deployment, replicas: 2, apart: true, containers: []containerSpec{
+			withGPU(app("embedder", "registry.example.com/ml/embedder:1.8", 400, 1536, 0), gpus{slices: 1}),
+		}},
+		{team: "team-c", namespace: "ml", name: "gpu-notebook", kind: deployment, replicas: 3, apart: true, mounts: sharedClaim, containers: []containerSpec{
+			withGPU(app("jupyter", "quay.io/jupyter/pytorch-notebook:cuda12-2026-01", 250, 1024, 0.2), gpus{shared: 1}),
+		}},
+		{team: "team-c", namespace: "ml", name: "batch-scoring", kind: cronJob, every: 90 * time.Minute, lasts: []time.Duration{70 * time.Minute, 25 * time.Minute}, apart: true, pulls: 4 * time.Minute, containers: []containerSpec{
+			withGPU(app("score", "registry.example.com/ml/batch-scoring:2.0", 500, 2048, 0), gpus{slices: 2}),
 		}},
 	}
 }
