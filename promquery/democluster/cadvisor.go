@@ -58,17 +58,22 @@ func (b *collector) podCgroups(p *pod) {
 	b.network(p, life, path)
 }
 
-// rootCgroup adds the cgroup of all that runs on a node: the pods, and the system with 150 millicores and 900 MiB.
-func (b *collector) rootCgroup(n *node) {
-	cpus := []curve{{{n.life.from, 0, 150 * millicore}}}
-	mems := []curve{{{n.life.from, 900 * mebibyte, 0}}}
+// curves returns what all that runs on a node has used since it joined: the pods, and the system with 150 millicores and 900 MiB.
+func (n *node) curves(w span) (cpu, mem curve) {
+	cpus := []curve{{{n.life.from, 0, systemUse().cpu}}}
+	mems := []curve{{{n.life.from, systemUse().mem, 0}}}
 	for _, p := range n.pods {
-		if p.created < b.w.to {
-			cpu, mem := p.curves(b.w)
+		if p.created < w.to {
+			cpu, mem := p.curves(w)
 			cpus, mems = append(cpus, cpu), append(mems, mem)
 		}
 	}
+	return addCurves(cpus), addCurves(mems)
+}
+
+// rootCgroup adds the cgroup of all that runs on a node.
+func (b *collector) rootCgroup(n *node, cpu, mem curve) {
 	key := keyOf(n.key, "cgroup")
-	b.sampled(n.target, n.life, addCurves(cpus), key, nanos, "container_cpu_usage_seconds_total", "node", n.name, "id", "/", "cpu", "total")
-	b.sampled(n.target, n.life, addCurves(mems), key, plain, "container_memory_working_set_bytes", "node", n.name, "id", "/")
+	b.sampled(n.target, n.life, cpu, key, nanos, "container_cpu_usage_seconds_total", "node", n.name, "id", "/", "cpu", "total")
+	b.sampled(n.target, n.life, mem, key, plain, "container_memory_working_set_bytes", "node", n.name, "id", "/")
 }

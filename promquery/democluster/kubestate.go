@@ -99,6 +99,7 @@ func (b *collector) pod(p *pod) {
 		"created_by_kind", p.owner.kind, "created_by_name", p.owner.name, "host_network", "false")...)
 	b.ksm(one, "kube_pod_owner", with("owner_kind", p.owner.kind, "owner_name", p.owner.name, "owner_is_controller", "true")...)
 	b.phases(p, with)
+	b.ksm(constant(listed, seconds(p.created)), "kube_pod_status_scheduled_time", with()...)
 	b.ksm(constant(span{p.started, p.listed}, seconds(p.started)), "kube_pod_start_time", with()...)
 	if p.completed {
 		b.ksm(constant(span{p.end, p.listed}, seconds(p.end)), "kube_pod_completion_time", with()...)
@@ -145,7 +146,11 @@ func (b *collector) phases(p *pod, with func(...string) []string) {
 // container adds what kube-state-metrics says about one container.
 func (b *collector) container(p *pod, ct *container, with func(...string) []string) {
 	prefix := "kube_pod_container_"
-	if ct.spec.init {
+	policy := ""
+	if ct.spec.sidecar {
+		policy = "Always"
+	}
+	if ct.spec.init || ct.spec.sidecar {
 		prefix = "kube_pod_init_container_"
 	}
 	name := func(kv ...string) []string { return with(append([]string{"container", ct.spec.name}, kv...)...) }
@@ -165,11 +170,11 @@ func (b *collector) container(p *pod, ct *container, with func(...string) []stri
 			b.ksm(constant(span{r.to, p.listed}, seconds(r.to)), prefix+"status_last_terminated_timestamp", name()...)
 		}
 		b.ksm(constant(info, 1), prefix+"info", name("image", ct.spec.image, "image_spec", ct.spec.image,
-			"image_id", digest(ct.spec.image), "container_id", "containerd://"+ct.id(i))...)
+			"image_id", digest(ct.spec.image), "container_id", "containerd://"+ct.id(i), "restart_policy", policy)...)
 	}
 	gone := step{at: p.listed, absent: true}
 	b.ksm(append(running, gone), prefix+"status_running", name()...)
-	if !ct.spec.init { // kube-state-metrics tells the start of main containers only
+	if !ct.spec.init && !ct.spec.sidecar { // kube-state-metrics tells the start of main containers only
 		b.ksm(append(started, gone), prefix+"state_started", name()...)
 	}
 	restarts := []step{{at: p.started}}
@@ -220,20 +225,21 @@ func (b *collector) node(n *node) {
 		"label_eks_amazonaws_com_nodegroup", n.pool())
 	b.ksm(one, "kube_node_labels", labels...)
 	b.ksm(constant(n.life, seconds(n.life.from)), "kube_node_created", "node", n.name)
-	reserved := resources{cpu: 110 * millicore, mem: 1100 * mebibyte} // for the system
 	for _, row := range n.kind.capacity.rows() {
 		if row.value > 0 {
 			b.ksm(constant(n.life, row.value), "kube_node_status_capacity", "node", n.name, "resource", row.name, "unit", row.unit)
 		}
 	}
-	for _, row := range n.kind.capacity.minus(reserved).rows() {
+	for _, row := range n.kind.capacity.minus(overhead()).rows() {
 		if row.value > 0 {
 			b.ksm(constant(n.life, row.value), "kube_node_status_allocatable", "node", n.name, "resource", row.name, "unit", row.unit)
 		}
 	}
 	b.nodePrices(n)
-	b.rootCgroup(n)
+	cpu, mem := n.curves(b.w)
+	b.rootCgroup(n, cpu, mem)
 	b.localDisk(n)
+	b.nodeExporter(n, cpu, mem)
 }
 
 // nodePrices adds what OpenCost exports for a node.
@@ -269,8 +275,10 @@ func (b *collector) targets() {
 	list := []*target{b.c.kubeState, b.c.opencost}
 	for _, n := range b.c.nodes {
 		list = append(list, n.target, n.networkCosts)
-		if n.dcgm != nil {
-			list = append(list, n.dcgm)
+		for _, g := range []*target{n.dcgm, n.exporter} {
+			if g != nil {
+				list = append(list, g)
+			}
 		}
 	}
 	for _, g := range list {

@@ -60,6 +60,7 @@ type node struct {
 	target                          *target // its kubelet with cAdvisor
 	networkCosts                    *target
 	dcgm                            *target // nil without GPUs
+	exporter                        *target // nil where no node exporter is scraped
 	pods                            []*pod
 
 	free     resources // what the scheduler may still give away: 90 % of the capacity at first
@@ -127,6 +128,10 @@ func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {
 	}
 	n.target = c.newTarget("kubelet", n.ip+":10250", keyOf(key, "cadvisor"))
 	n.target.life, n.target.node = life, n.name
+	if i%3 == 1 {
+		n.exporter = c.newTarget("node-exporter", n.name, keyOf(key, "node-exporter"))
+		n.exporter.life, n.exporter.node = life, n.name
+	}
 	n.networkCosts = c.newTarget("network-costs", n.ip+":3001", keyOf(key, "network-costs"))
 	n.networkCosts.life, n.networkCosts.node = life, n.name
 	if kind.capacity.gpu != (gpus{}) {
@@ -135,6 +140,11 @@ func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {
 	}
 	return n
 }
+
+// overhead is what of a node is kept for the system, systemUse what that uses.
+func overhead() resources { return resources{cpu: 110 * millicore, mem: 1100 * mebibyte} }
+
+func systemUse() resources { return resources{cpu: 150 * millicore, mem: 900 * mebibyte} }
 
 // pool is the name of the node's group.
 func (n *node) pool() string { return strings.ReplaceAll(n.kind.name, ".", "-") }

@@ -144,10 +144,13 @@ func (c *Cluster) newPod(w *workload, at int64) *pod {
 	for i := range w.containers {
 		spec := &w.containers[i]
 		run := span{t, never}
-		if spec.init {
+		switch {
+		case spec.init:
 			run.to = t + r.between(12, 40)*secondMillis
 			t = run.to + r.between(1, 2)*secondMillis
-		} else {
+		case spec.sidecar: // before the main ones, and it takes a moment to be ready
+			p.ready = max(p.ready, t+r.between(0, 1)*secondMillis)
+		default:
 			run.from += r.between(0, 1) * secondMillis
 			p.ready = max(p.ready, run.from)
 		}

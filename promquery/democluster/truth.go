@@ -44,8 +44,9 @@ type ContainerTruth struct {
 	Pod       string `json:"pod"`
 	UID       string `json:"uid"`
 	Container string `json:"container"`
-	// Init says that it is an init container.
-	Init bool `json:"init,omitempty"`
+	// Init says that it is an init container that ends before the main ones start, Sidecar that it is one that runs beside them.
+	Init    bool `json:"init,omitempty"`
+	Sidecar bool `json:"sidecar,omitempty"`
 	// ControllerKind is in lower case: deployment, statefulset, daemonset, cronjob, or job for a Job nobody owns.
 	ControllerKind string `json:"controllerKind"`
 	Controller     string `json:"controller"`
@@ -57,6 +58,10 @@ type ContainerTruth struct {
 	LifeEnd   time.Time `json:"lifeEnd,omitzero"`
 	// RunningSeconds is the time it ran within the window.
 	RunningSeconds float64 `json:"runningSeconds"`
+	// Scheduled is when its pod was given to the node, whatever the window.
+	Scheduled time.Time `json:"scheduled"`
+	// PendingTruth comes on top of all else for who charges from then on.
+	PendingTruth
 
 	// Hours are integrals over the time it ran: of max(request, usage), of the request, of the usage.
 	CPUCoreHours        float64 `json:"cpuCoreHours"`
@@ -98,6 +103,9 @@ type NodeTruth struct {
 	Name         string    `json:"name"`
 	InstanceType string    `json:"instanceType"`
 	ProviderID   string    `json:"providerID"`
+	Region       string    `json:"region"`
+	Zone         string    `json:"zone"`
+	Pool         string    `json:"pool"`
 	Spot         bool      `json:"spot"`
 	Start        time.Time `json:"start"` // within the window
 	End          time.Time `json:"end"`
@@ -109,6 +117,13 @@ type NodeTruth struct {
 	CPUCost      float64 `json:"cpuCost"`
 	RAMCost      float64 `json:"ramCost"`
 	GPUCost      float64 `json:"gpuCost"`
+
+	// CPUOverhead and RAMOverhead are the parts of the capacity that are not allocatable.
+	CPUOverhead float64 `json:"cpuOverheadFraction"`
+	RAMOverhead float64 `json:"ramOverheadFraction"`
+	// CPUBreakdown and RAMBreakdown say what the capacity was used for, nil where no node exporter is scraped.
+	CPUBreakdown *BreakdownTruth `json:"cpuBreakdown,omitempty"`
+	RAMBreakdown *BreakdownTruth `json:"ramBreakdown,omitempty"`
 }
 
 // IdleTruth is what remains of a node.
@@ -134,10 +149,9 @@ func (c *Cluster) Truth(start, end time.Time) *Truth {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	t := &Truth{Start: start.UTC(), End: end.UTC(), Namespaces: c.namespaceTruth()}
-	idle := map[*node]*IdleTruth{}
+	idle, used := map[*node]*IdleTruth{}, map[*node]usedHours{}
 	for _, n := range c.nodes {
 		if row, ok := n.truth(w); ok {
-			t.Nodes = append(t.Nodes, row)
 			idle[n] = &IdleTruth{Cluster: ClusterID, Node: n.name, CPUCost: row.CPUCost, RAMCost: row.RAMCost, GPUCost: row.GPUCost}
 		}
 	}
@@ -145,6 +159,7 @@ func (c *Cluster) Truth(start, end time.Time) *Truth {
 	for _, p := range c.pods {
 		for _, row := range p.truth(w, accounts) {
 			t.Containers = append(t.Containers, row)
+			used[p.node] = used[p.node].plus(row)
 			rest := idle[p.node]
 			rest.CPUCost -= row.CPUCost
 			rest.RAMCost -= row.RAMCost
@@ -152,7 +167,9 @@ func (c *Cluster) Truth(start, end time.Time) *Truth {
 		}
 	}
 	for _, n := range c.nodes {
-		if idle[n] != nil {
+		if row, ok := n.truth(w); ok {
+			n.breakdown(&row, used[n])
+			t.Nodes = append(t.Nodes, row)
 			t.Idle = append(t.Idle, *idle[n])
 		}
 	}
@@ -198,6 +215,7 @@ func (n *node) truth(w span) (NodeTruth, bool) {
 	capacity := n.kind.capacity
 	row := NodeTruth{
 		Cluster: ClusterID, Name: n.name, InstanceType: n.kind.name, ProviderID: n.providerID, Spot: n.spot,
+		Region: region, Zone: n.zone, Pool: n.pool(),
 		Start: instant(life.from), End: instant(life.to),
 		CPUCoreHours: float64(capacity.cpu) / float64(core) * length,
 		RAMByteHours: float64(capacity.mem) * length,
@@ -207,6 +225,7 @@ func (n *node) truth(w span) (NodeTruth, bool) {
 		each(list, life, func(part span, rate float64) { sum += hours(float64(part.to-part.from)) * amount * rate })
 		return sum
 	}
+	row.CPUOverhead, row.RAMOverhead = float64(overhead().cpu)/float64(capacity.cpu), float64(overhead().mem)/float64(capacity.mem)
 	row.CPUCost = cost(n.cpu, float64(capacity.cpu)/float64(core))
 	row.RAMCost = cost(n.ram, float64(capacity.mem)/float64(gibibyte))
 	row.GPUCost = cost(n.gpu, capacity.gpu.devices())
@@ -266,10 +285,10 @@ func (ct *container) truth(p *pod, w span) (ContainerTruth, bool) {
 	}
 	coreHours := func(ns int64) float64 { return hours(float64(ns)) / float64(core) }
 	row := ContainerTruth{
-		Cluster: ClusterID, Node: p.node.name, Namespace: p.of.namespace, Pod: p.name, UID: p.uid, Container: ct.spec.name, Init: ct.spec.init,
+		Cluster: ClusterID, Node: p.node.name, Namespace: p.of.namespace, Pod: p.name, UID: p.uid, Container: ct.spec.name, Init: ct.spec.init, Sidecar: ct.spec.sidecar,
 		Start: instant(ran.from), End: instant(ran.to), LifeStart: instant(all.from), LifeEnd: instant(all.to),
-		RunningSeconds: float64(sum.millis) / float64(secondMillis),
-		CPUCoreHours:   coreHours(sum.cpu), CPURequestCoreHours: coreHours(sum.cpuRequest), CPUUsageCoreHours: coreHours(sum.cpuUsed),
+		RunningSeconds: float64(sum.millis) / float64(secondMillis), Scheduled: instant(p.created), PendingTruth: ct.pendingTruth(p, w),
+		CPUCoreHours: coreHours(sum.cpu), CPURequestCoreHours: coreHours(sum.cpuRequest), CPUUsageCoreHours: coreHours(sum.cpuUsed),
 		RAMByteHours: hours(sum.ram), RAMRequestByteHours: hours(sum.ramRequest), RAMUsageByteHours: hours(sum.ramUsed),
 		GPUHours: hours(float64(sum.millis)) * ct.spec.request.gpu.devices(),
 	}

@@ -42,6 +42,7 @@ type profile struct {
 type containerSpec struct {
 	name, image    string
 	init           bool
+	sidecar        bool // an init container that is restarted always: it runs beside the main ones
 	request, limit resources
 	usage          profile
 }
@@ -122,6 +123,8 @@ func bestEffort(name, image string, cpu, mem int64) containerSpec {
 
 func asInit(s containerSpec) containerSpec { s.init = true; return s }
 
+func asSidecar(s containerSpec) containerSpec { s.sidecar = true; return s }
+
 func withGPU(s containerSpec, g gpus) containerSpec {
 	s.request.gpu, s.limit.gpu = g, g
 	return s
@@ -139,7 +142,7 @@ func teamTemplates() []template {
 		{team: "team-a", namespace: "payments", name: "checkout-api", kind: deployment, weight: 10, service: "checkout", serviceType: "LoadBalancer", egress: goes(40, 10, 20, 20), containers: []containerSpec{
 			asInit(app("schema-check", "registry.example.com/payments/schema-check:1.4", 100, 64, 0)),
 			app("app", "registry.example.com/payments/checkout-api:2.31", 250, 384, 0),
-			app("istio-proxy", "docker.io/istio/proxyv2:1.26.0", 50, 96, 0),
+			asSidecar(app("istio-proxy", "docker.io/istio/proxyv2:1.26.0", 50, 96, 0)),
 		}},
 		{team: "team-a", namespace: "payments", name: "ledger-writer", kind: deployment, weight: 8, containers: []containerSpec{
 			app("ledger", "registry.example.com/payments/ledger-writer:0.9", 400, 768, 0.3),
