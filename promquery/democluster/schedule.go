@@ -170,16 +170,20 @@ func reserved(w *workload) (sum resources) {
 // choose returns the node with the largest free fraction of its scarcer resource, nil if the pod fits nowhere.
 func (c *Cluster) choose(w *workload, not *node) *node {
 	need := reserved(w)
+	needsGPU := need.gpu != gpus{}
 	isJob := w.kind == job || w.kind == cronJob
 	var best *node
 	var most float64
 	for _, n := range c.nodes {
-		capacity := n.kind.capacity
-		if n == not || n.cordoned || isJob && n.noJobs || (need.gpu != gpus{}) != (capacity.gpu != gpus{}) || !need.fits(n.free) {
+		if n == not || n.cordoned || isJob && n.noJobs || needsGPU != (n.dcgm != nil) {
 			continue
 		}
-		left := n.free.minus(need)
-		free := min(float64(left.cpu)/float64(capacity.cpu), float64(left.mem)/float64(capacity.mem))
+		// Every pod looks at every node here: whole resources are not copied around.
+		cpu, mem := n.free.cpu-need.cpu, n.free.mem-need.mem
+		if cpu < 0 || mem < 0 || needsGPU && !need.gpu.fits(n.free.gpu) {
+			continue
+		}
+		free := min(float64(cpu)/float64(n.kind.capacity.cpu), float64(mem)/float64(n.kind.capacity.mem))
 		if best == nil || free > most {
 			best, most = n, free
 		}
