@@ -55,28 +55,25 @@ func (b *collector) podCgroups(p *pod) {
 	cpu, mem := p.curves(b.w)
 	b.sampled(g, life, cpu, key, nanos, "container_cpu_usage_seconds_total", append(kv, "cpu", "total")...)
 	b.sampled(g, life, mem, key, plain, "container_memory_working_set_bytes", kv...)
-	r := rng(keyOf(p.key, "network"))
-	sandbox := hex64(keyOf(p.key, "sandbox"))
-	kv = []string{
-		"node", p.node.name, "namespace", p.of.namespace, "pod", p.name, "interface", "eth0",
-		"id", path + "/cri-containerd-" + sandbox + ".scope", "name", sandbox, "image", "registry.k8s.io/pause:3.10",
-	}
-	for _, name := range []string{"container_network_receive_bytes_total", "container_network_transmit_bytes_total"} {
-		b.sampled(g, life, curve{{life.from, 0, r.between(1, 60)}}, key, plain, name, kv...)
-	}
+	b.network(p, life, path)
 }
 
-// rootCgroup adds the cgroup of all that runs on a node: the pods, and the system with 150 millicores and 900 MiB.
-func (b *collector) rootCgroup(n *node) {
-	cpus := []curve{{{n.life.from, 0, 150 * millicore}}}
-	mems := []curve{{{n.life.from, 900 * mebibyte, 0}}}
+// curves returns what all that runs on a node has used since it joined: the pods, and the system with 150 millicores and 900 MiB.
+func (n *node) curves(w span) (cpu, mem curve) {
+	cpus := []curve{{{n.life.from, 0, systemUse().cpu}}}
+	mems := []curve{{{n.life.from, systemUse().mem, 0}}}
 	for _, p := range n.pods {
-		if p.created < b.w.to {
-			cpu, mem := p.curves(b.w)
+		if p.created < w.to {
+			cpu, mem := p.curves(w)
 			cpus, mems = append(cpus, cpu), append(mems, mem)
 		}
 	}
+	return addCurves(cpus), addCurves(mems)
+}
+
+// rootCgroup adds the cgroup of all that runs on a node.
+func (b *collector) rootCgroup(n *node, cpu, mem curve) {
 	key := keyOf(n.key, "cgroup")
-	b.sampled(n.target, n.life, addCurves(cpus), key, nanos, "container_cpu_usage_seconds_total", "node", n.name, "id", "/", "cpu", "total")
-	b.sampled(n.target, n.life, addCurves(mems), key, plain, "container_memory_working_set_bytes", "node", n.name, "id", "/")
+	b.sampled(n.target, n.life, cpu, key, nanos, "container_cpu_usage_seconds_total", "node", n.name, "id", "/", "cpu", "total")
+	b.sampled(n.target, n.life, mem, key, plain, "container_memory_working_set_bytes", "node", n.name, "id", "/")
 }

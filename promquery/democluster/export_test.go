@@ -3,6 +3,7 @@ package democluster
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Commitment is the largest part of any node's capacity that Σ max(request, usage) ever takes, by resource.
@@ -48,10 +49,107 @@ func (c *Cluster) MaxCommitment() (most Commitment) {
 			}
 			most.CPU = max(most.CPU, float64(sum.cpu)/float64(n.kind.capacity.cpu))
 			most.Memory = max(most.Memory, float64(sum.mem)/float64(n.kind.capacity.mem))
-			if n.kind.capacity.gpu > 0 {
-				most.GPU = max(most.GPU, float64(sum.gpu)/float64(n.kind.capacity.gpu))
+			if has := n.kind.capacity.gpu; has != (gpus{}) {
+				most.GPU = max(most.GPU, float64(sum.gpu.whole)/float64(has.whole), float64(sum.gpu.slices)/float64(has.slices), float64(sum.gpu.shared)/float64(has.shared))
 			}
 		}
 	}
 	return most
+}
+
+// Share is a container's part of something in the plainest computation.
+type Share struct{ Amount, Cost float64 }
+
+// SlowShares divides second by second. The keys are uid/container/object.
+func (c *Cluster) SlowShares(from, to time.Time) map[string]Share {
+	out := map[string]Share{}
+	add := func(key string, amount, cost float64) {
+		s := out[key]
+		out[key] = Share{s.Amount + amount/3600, s.Cost + cost/3600}
+	}
+	w := span{from.UnixMilli(), to.UnixMilli()}
+	prices := c.egressPrices()
+	for t := w.from; t < w.to; t += secondMillis {
+		for _, v := range c.volumes {
+			var pods []*pod
+			for _, p := range v.pods {
+				if len(p.runningAt(t)) > 0 {
+					pods = append(pods, p)
+				}
+			}
+			for _, p := range pods {
+				part := valueAt(v.bytes, t) / float64(len(pods))
+				p.divideAt(t, v.name, part, part/float64(gibibyte)*valueAt(v.price, t), add)
+			}
+		}
+		for _, p := range c.pods {
+			_, _, rates := p.traffic()
+			bytes, cost := 0.0, 0.0
+			for i, percent := range p.of.egress.percent {
+				sent := float64(rates[1]*percent) / 100 * float64(hourMillis)
+				bytes, cost = bytes+sent, cost+sent/float64(gibibyte)*valueAt(prices[i], t)
+			}
+			p.divideAt(t, "network", bytes, cost, add)
+		}
+	}
+	for _, s := range c.services {
+		if s.ingress != "" {
+			s.slowShares(w, add)
+		}
+	}
+	return out
+}
+
+// slowShares divides a load balancer: first its seconds are counted, then its cost goes by them.
+func (s *service) slowShares(w span, add func(key string, amount, cost float64)) {
+	seconds, all, there := map[string]float64{}, 0.0, 0.0
+	for t := w.from; t < w.to; t += secondMillis {
+		if t < s.life.from || t >= s.life.to {
+			continue
+		}
+		there++
+		for _, p := range s.pods {
+			if e := (span{p.ready, p.end}); !e.overlaps(s.life) || !e.overlaps(w) {
+				continue
+			}
+			if len(p.runningAt(t)) > 0 {
+				all++
+			}
+			p.divideAt(t, s.id(), 1, 0, func(key string, part, _ float64) { seconds[key] += part })
+		}
+	}
+	for key, n := range seconds {
+		add(key, 0, n/all*there*s.hourly)
+	}
+}
+
+// divideAt divides an amount evenly among the containers that run at a time.
+func (p *pod) divideAt(t int64, object string, amount, cost float64, add func(key string, amount, cost float64)) {
+	running := p.runningAt(t)
+	n := float64(len(running))
+	for _, ct := range running {
+		if amount+cost > 0 {
+			add(p.uid+"/"+ct.spec.name+"/"+object, amount/n, cost/n)
+		}
+	}
+}
+
+func (p *pod) runningAt(t int64) (out []*container) {
+	for i := range p.containers {
+		for _, r := range p.containers[i].runs {
+			if r.from <= t && t < r.to {
+				out = append(out, &p.containers[i])
+			}
+		}
+	}
+	return out
+}
+
+func valueAt(list []level, t int64) (v float64) {
+	for _, l := range list {
+		if l.from <= t {
+			v = l.value
+		}
+	}
+	return v
 }

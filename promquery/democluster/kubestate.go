@@ -35,6 +35,8 @@ func (b *collector) clusterObjects() {
 	for _, v := range b.c.volumes {
 		b.volume(v)
 	}
+	b.egressCosts()
+	b.steps(b.c.opencost, constant(b.c.always(), managementPrice), "kubecost_cluster_management_cost", "provisioner_name", provisioner)
 }
 
 func (b *collector) namespaces() {
@@ -87,32 +89,6 @@ func prefixed(prefix string, kv []string) []string {
 	return out
 }
 
-func (b *collector) service(s *service) {
-	one := constant(b.c.always(), 1)
-	id := []string{"namespace", s.namespace, "service", s.name, "uid", s.uid}
-	with := func(kv ...string) []string { return append(slices.Clip(id), kv...) }
-	b.ksm(one, "kube_service_info", with("cluster_ip", s.ip, "load_balancer_ip", s.ingress)...)
-	b.ksm(one, "kube_service_spec_type", with("type", s.kind)...)
-	b.ksm(one, "kube_endpointslice_labels", "namespace", s.namespace, "endpointslice", s.slice,
-		"label_kubernetes_io_service_name", s.name, "label_endpointslice_kubernetes_io_managed_by", "endpointslice-controller.k8s.io")
-	if s.ingress != "" {
-		b.ksm(one, "kube_service_status_load_balancer_ingress", with("ip", s.ingress)...)
-		b.steps(b.c.opencost, constant(b.c.always(), s.hourly), "kubecost_load_balancer_cost",
-			"namespace", s.namespace, "service_name", s.name, "ingress_ip", s.ingress)
-	}
-}
-
-func (b *collector) volume(v *volume) {
-	life := span{v.created, never}
-	one := constant(life, 1)
-	b.ksm(constant(life, float64(v.bytes)), "kube_persistentvolume_capacity_bytes", "persistentvolume", v.name)
-	b.ksm(one, "kube_persistentvolume_info", "persistentvolume", v.name, "storageclass", v.class,
-		"csi_driver", "ebs.csi.aws.com", "csi_volume_handle", v.handle)
-	b.ksm(one, "kube_persistentvolumeclaim_info", "namespace", v.namespace, "persistentvolumeclaim", v.claim,
-		"storageclass", v.class, "volumename", v.name, "volumemode", "Filesystem")
-	b.steps(b.c.opencost, constant(life, v.price), "pv_hourly_cost", "volumename", v.name, "persistentvolume", v.name, "provider_id", v.handle)
-}
-
 // pod adds the series of a pod and its containers.
 func (b *collector) pod(p *pod) {
 	listed := span{p.created, p.listed}
@@ -123,6 +99,7 @@ func (b *collector) pod(p *pod) {
 		"created_by_kind", p.owner.kind, "created_by_name", p.owner.name, "host_network", "false")...)
 	b.ksm(one, "kube_pod_owner", with("owner_kind", p.owner.kind, "owner_name", p.owner.name, "owner_is_controller", "true")...)
 	b.phases(p, with)
+	b.ksm(constant(listed, seconds(p.created)), "kube_pod_status_scheduled_time", with()...)
 	b.ksm(constant(span{p.started, p.listed}, seconds(p.started)), "kube_pod_start_time", with()...)
 	if p.completed {
 		b.ksm(constant(span{p.end, p.listed}, seconds(p.end)), "kube_pod_completion_time", with()...)
@@ -130,16 +107,13 @@ func (b *collector) pod(p *pod) {
 	labels, annotations := p.of.podLabels()
 	b.ksm(one, "kube_pod_labels", with(prefixed("label_", labels)...)...)
 	b.ksm(one, "kube_pod_annotations", with(prefixed("annotation_", annotations)...)...)
-	if p.volume != nil {
-		b.ksm(one, "kube_pod_spec_volumes_persistentvolumeclaims_info", with("volume", "data", "persistentvolumeclaim", p.volume.claim)...)
+	for _, v := range p.volumes {
+		b.ksm(one, "kube_pod_spec_volumes_persistentvolumeclaims_info", with("volume", v.mount, "persistentvolumeclaim", v.claim)...)
 	}
-	for _, s := range p.of.services {
-		b.ksm(constant(span{p.ready, p.end}, 1), "kube_endpointslice_endpoints", "namespace", s.namespace, "endpointslice", s.slice,
-			"ready", "true", "serving", "true", "terminating", "false", "targetref_kind", "Pod", "targetref_name", p.name,
-			"targetref_namespace", s.namespace, "endpoint_nodename", p.node.name, "endpoint_zone", p.node.zone, "address", p.ip)
-	}
+	b.endpoints(p)
 	for i := range p.containers {
 		b.container(p, &p.containers[i], with)
+		b.gpuActivity(p, &p.containers[i])
 	}
 	b.podCgroups(p)
 }
@@ -172,7 +146,11 @@ func (b *collector) phases(p *pod, with func(...string) []string) {
 // container adds what kube-state-metrics says about one container.
 func (b *collector) container(p *pod, ct *container, with func(...string) []string) {
 	prefix := "kube_pod_container_"
-	if ct.spec.init {
+	policy := ""
+	if ct.spec.sidecar {
+		policy = "Always"
+	}
+	if ct.spec.init || ct.spec.sidecar {
 		prefix = "kube_pod_init_container_"
 	}
 	name := func(kv ...string) []string { return with(append([]string{"container", ct.spec.name}, kv...)...) }
@@ -192,11 +170,11 @@ func (b *collector) container(p *pod, ct *container, with func(...string) []stri
 			b.ksm(constant(span{r.to, p.listed}, seconds(r.to)), prefix+"status_last_terminated_timestamp", name()...)
 		}
 		b.ksm(constant(info, 1), prefix+"info", name("image", ct.spec.image, "image_spec", ct.spec.image,
-			"image_id", digest(ct.spec.image), "container_id", "containerd://"+ct.id(i))...)
+			"image_id", digest(ct.spec.image), "container_id", "containerd://"+ct.id(i), "restart_policy", policy)...)
 	}
 	gone := step{at: p.listed, absent: true}
 	b.ksm(append(running, gone), prefix+"status_running", name()...)
-	if !ct.spec.init { // kube-state-metrics tells the start of main containers only
+	if !ct.spec.init && !ct.spec.sidecar { // kube-state-metrics tells the start of main containers only
 		b.ksm(append(started, gone), prefix+"state_started", name()...)
 	}
 	restarts := []step{{at: p.started}}
@@ -225,7 +203,9 @@ func (r resources) rows() []resourceRow {
 	return []resourceRow{
 		{"cpu", "core", float64(r.cpu) / float64(core)},
 		{"memory", "byte", float64(r.mem)},
-		{"nvidia_com_gpu", "integer", float64(r.gpu)},
+		{wholeGPU, "integer", float64(r.gpu.whole)},
+		{slicedGPU, "integer", float64(r.gpu.slices)},
+		{sharedGPU, "integer", float64(r.gpu.shared)},
 	}
 }
 
@@ -239,55 +219,49 @@ func (b *collector) node(n *node) {
 	if n.spot {
 		capacityType = "SPOT"
 	}
-	b.ksm(one, "kube_node_labels", "node", n.name, "label_kubernetes_io_arch", "amd64", "label_kubernetes_io_hostname", n.name,
+	labels := append(n.gpuLabels(), "node", n.name, "label_kubernetes_io_arch", "amd64", "label_kubernetes_io_hostname", n.name,
 		"label_node_kubernetes_io_instance_type", n.kind.name, "label_topology_kubernetes_io_region", region,
 		"label_topology_kubernetes_io_zone", n.zone, "label_eks_amazonaws_com_capacityType", capacityType,
-		"label_eks_amazonaws_com_nodegroup", strings.ReplaceAll(n.kind.name, ".", "-"))
+		"label_eks_amazonaws_com_nodegroup", n.pool())
+	b.ksm(one, "kube_node_labels", labels...)
 	b.ksm(constant(n.life, seconds(n.life.from)), "kube_node_created", "node", n.name)
-	reserved := resources{cpu: 110 * millicore, mem: 1100 * mebibyte} // for the system
 	for _, row := range n.kind.capacity.rows() {
 		if row.value > 0 {
 			b.ksm(constant(n.life, row.value), "kube_node_status_capacity", "node", n.name, "resource", row.name, "unit", row.unit)
 		}
 	}
-	for _, row := range n.kind.capacity.minus(reserved).rows() {
+	for _, row := range n.kind.capacity.minus(overhead()).rows() {
 		if row.value > 0 {
 			b.ksm(constant(n.life, row.value), "kube_node_status_allocatable", "node", n.name, "resource", row.name, "unit", row.unit)
 		}
 	}
 	b.nodePrices(n)
-	b.rootCgroup(n)
+	cpu, mem := n.curves(b.w)
+	b.rootCgroup(n, cpu, mem)
+	b.localDisk(n)
+	b.nodeExporter(n, cpu, mem)
 }
 
 // nodePrices adds what OpenCost exports for a node.
 func (b *collector) nodePrices(n *node) {
 	id := []string{"instance", n.name, "node", n.name, "instance_type", n.kind.name, "region", region, "provider_id", n.providerID, "arch", "amd64"}
-	gpus := float64(n.kind.capacity.gpu)
+	gpus := n.kind.capacity.gpu.devices()
 	cores, gib := float64(n.kind.capacity.cpu)/float64(core), float64(n.kind.capacity.mem)/float64(gibibyte)
 	spot := 0.0
 	if n.spot {
 		spot = 1
 	}
-	priced := func(list []priceStep) []step {
-		steps := make([]step, 0, len(list)+1)
-		for _, p := range list {
-			if p.from < n.life.to {
-				steps = append(steps, step{at: max(p.from, n.life.from), value: p.rate})
-			}
-		}
-		return append(steps, step{at: n.life.to, absent: true})
-	}
-	total := priced(n.cpu)
+	total := during(n.life, n.cpu)
 	for i := range total {
-		total[i].value = total[i].value*cores + n.ram[0].rate*gib + n.gpu[0].rate*gpus
+		total[i].value = total[i].value*cores + n.ram[0].value*gib + n.gpu[0].value*gpus
 	}
 	for _, row := range []struct {
 		name  string
 		steps []step
 	}{
-		{"node_cpu_hourly_cost", priced(n.cpu)},
-		{"node_ram_hourly_cost", priced(n.ram)},
-		{"node_gpu_hourly_cost", priced(n.gpu)},
+		{"node_cpu_hourly_cost", during(n.life, n.cpu)},
+		{"node_ram_hourly_cost", during(n.life, n.ram)},
+		{"node_gpu_hourly_cost", during(n.life, n.gpu)},
 		{"node_gpu_count", constant(n.life, gpus)},
 		{"node_total_hourly_cost", total},
 		{"kubecost_node_is_spot", constant(n.life, spot)},
@@ -300,7 +274,12 @@ func (b *collector) nodePrices(n *node) {
 func (b *collector) targets() {
 	list := []*target{b.c.kubeState, b.c.opencost}
 	for _, n := range b.c.nodes {
-		list = append(list, n.target)
+		list = append(list, n.target, n.networkCosts)
+		for _, g := range []*target{n.dcgm, n.exporter} {
+			if g != nil {
+				list = append(list, g)
+			}
+		}
 	}
 	for _, g := range list {
 		health := []step{{at: g.life.from, value: 1}}

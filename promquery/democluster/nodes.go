@@ -3,6 +3,7 @@ package democluster
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,16 +18,11 @@ func (s span) overlaps(o span) bool { return s.from < o.to && o.from < s.to }
 // clip returns the part of s in o; from ≥ to if there is none.
 func (s span) clip(o span) span { return span{max(s.from, o.from), min(s.to, o.to)} }
 
-// priceStep is a price that holds from a time on, until the next step.
-type priceStep struct {
-	from int64
-	rate float64 // USD an hour, of a core, a GiB or a GPU
-}
-
 // nodeType is an instance type with its list prices.
 type nodeType struct {
 	name            string
 	capacity        resources
+	disk            int64   // bytes of the root file system
 	cpu, ram, gpu   float64 // USD an hour of a core, a GiB, a GPU
 	spotDiscount    float64 // fraction of the list price that a spot node costs
 	changesCPUPrice float64 // factor of the CPU price after the price change; 0 = it does not change
@@ -34,21 +30,21 @@ type nodeType struct {
 
 func generalType() *nodeType {
 	return &nodeType{
-		name: "m5.2xlarge", capacity: resources{cpu: 8 * core, mem: 31_554 * mebibyte},
+		name: "m5.2xlarge", capacity: resources{cpu: 8 * core, mem: 31_554 * mebibyte}, disk: 80 * gibibyte,
 		cpu: 0.031611, ram: 0.004237, spotDiscount: 0.35, changesCPUPrice: 1.12,
 	}
 }
 
 func computeType() *nodeType {
 	return &nodeType{
-		name: "c5.4xlarge", capacity: resources{cpu: 16 * core, mem: 31_190 * mebibyte},
+		name: "c5.4xlarge", capacity: resources{cpu: 16 * core, mem: 31_190 * mebibyte}, disk: 120 * gibibyte,
 		cpu: 0.0337, ram: 0.0044, spotDiscount: 0.35,
 	}
 }
 
 func gpuType() *nodeType {
 	return &nodeType{
-		name: "g3.8xlarge", capacity: resources{cpu: 32 * core, mem: 244_910 * mebibyte, gpu: 2},
+		name: "p4d.8xlarge", capacity: resources{cpu: 32 * core, mem: 244_910 * mebibyte, gpu: gpus{whole: 2, slices: slicesPerGPU, shared: sharesPerGPU}}, disk: 200 * gibibyte,
 		cpu: 0.0213, ram: 0.00286, gpu: 0.45, spotDiscount: 0.35,
 	}
 }
@@ -59,15 +55,21 @@ type node struct {
 	name, ip, uid, zone, providerID string
 	kind                            *nodeType
 	spot                            bool
-	life                            span // from when it joined until it left
-	cpu, ram, gpu                   []priceStep
-	target                          *target // its cAdvisor
+	life                            span    // from when it joined until it left
+	cpu, ram, gpu                   []level // USD an hour, of a core, a GiB or a GPU
+	target                          *target // its kubelet with cAdvisor
+	networkCosts                    *target
+	dcgm                            *target // nil without GPUs
+	exporter                        *target // nil where no node exporter is scraped
 	pods                            []*pod
 
 	free     resources // what the scheduler may still give away: 90 % of the capacity at first
 	cordoned bool
 	noJobs   bool // jobs are kept off the node that will be drained
 }
+
+// Prices of what no exporter tells the price of, the same that promcost falls back on.
+const defaultStoragePrice = 0.00005479452 // USD a GiB-hour
 
 const (
 	region = "us-east-1"
@@ -118,13 +120,31 @@ func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {
 	if spot {
 		factor = kind.spotDiscount
 	}
-	n.cpu = []priceStep{{0, kind.cpu * factor}}
-	n.ram = []priceStep{{0, kind.ram * factor}}
-	n.gpu = []priceStep{{0, kind.gpu * factor}}
+	n.cpu = []level{{0, kind.cpu * factor}}
+	n.ram = []level{{0, kind.ram * factor}}
+	n.gpu = []level{{0, kind.gpu * factor}}
 	if kind.changesCPUPrice != 0 {
-		n.cpu = append(n.cpu, priceStep{c.at(atPriceChange), kind.cpu * factor * kind.changesCPUPrice})
+		n.cpu = append(n.cpu, level{c.at(atPriceChange), kind.cpu * factor * kind.changesCPUPrice})
 	}
 	n.target = c.newTarget("kubelet", n.ip+":10250", keyOf(key, "cadvisor"))
 	n.target.life, n.target.node = life, n.name
+	if i%3 == 1 {
+		n.exporter = c.newTarget("node-exporter", n.name, keyOf(key, "node-exporter"))
+		n.exporter.life, n.exporter.node = life, n.name
+	}
+	n.networkCosts = c.newTarget("network-costs", n.ip+":3001", keyOf(key, "network-costs"))
+	n.networkCosts.life, n.networkCosts.node = life, n.name
+	if kind.capacity.gpu != (gpus{}) {
+		n.dcgm = c.newTarget("dcgm-exporter", n.ip+":9400", keyOf(key, "dcgm"))
+		n.dcgm.life, n.dcgm.node = life, n.name
+	}
 	return n
 }
+
+// overhead is what of a node is kept for the system, systemUse what that uses.
+func overhead() resources { return resources{cpu: 110 * millicore, mem: 1100 * mebibyte} }
+
+func systemUse() resources { return resources{cpu: 150 * millicore, mem: 900 * mebibyte} }
+
+// pool is the name of the node's group.
+func (n *node) pool() string { return strings.ReplaceAll(n.kind.name, ".", "-") }

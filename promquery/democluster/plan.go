@@ -2,7 +2,6 @@ package democluster
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,13 +18,17 @@ const (
 // the last 24h.
 const (
 	atFirstRollout   = 0.30
+	atServiceCreated = 0.40
 	atFirstRestart   = 0.50
 	atCadvisorOutage = 0.72
 	atNodeJoins      = 0.76
 	atPriceChange    = 0.80
 	atSecondRollout  = 0.82
+	atVolumeGrows    = 0.83
 	atMetricsOutage  = 0.85
 	atRecreation     = 0.88
+	atServiceDeleted = 0.87
+	atVolumeDeleted  = 0.89
 	atNodeLeaves     = 0.90
 	atSecondRestart  = 0.93
 )
@@ -51,6 +54,7 @@ type Cluster struct {
 	volumes     []*volume
 	services    []*service
 	created     uint64 // number of pods created so far
+	apart       uint64 // number of pods of workloads apart
 }
 
 // workload is an instance of a template in one namespace.
@@ -62,6 +66,7 @@ type workload struct {
 	set      string    // current ReplicaSet's name
 	live     []*pod    // by replica
 	volumes  []*volume // by replica, of a StatefulSet
+	shared   []*volume // all pods mount them
 	services []*service
 	fired    int // Jobs: number started so far
 }
@@ -75,7 +80,8 @@ type pod struct {
 	ordinal  int
 	owner    struct{ kind, name string } // immediate owner: ReplicaSet, StatefulSet, DaemonSet, Job
 	node     *node
-	volume   *volume // nil without
+	volumes  []*volume
+	gpu      gpuUse
 
 	created   int64 // created and scheduled
 	started   int64 // acknowledged by the kubelet
@@ -104,21 +110,6 @@ type replicaSet struct {
 type jobRun struct {
 	namespace, name, cronJob string // cronJob "" = created by hand
 	listed                   span
-}
-
-// volume is a persistent volume with its claim.
-type volume struct {
-	name, namespace, claim, class, handle string
-	bytes                                 int64
-	mounted                               bool
-	price                                 float64 // USD a GiB-hour
-	created                               int64
-}
-
-// service selects the pods of one workload.
-type service struct {
-	namespace, name, kind, uid, ip, ingress, slice string
-	hourly                                         float64 // USD an hour, of a load balancer
 }
 
 // New plans the cluster; its zero fields get their defaults, End from the clock.
@@ -210,12 +201,13 @@ func (c *Cluster) buildWorkloads() {
 		c.addWorkload(t, 0)
 	}
 	copies := max(1, (rest+copyPods/2)/copyPods)
-	gpus := 1 + (c.cfg.Nodes-1)/50
+	gpuNodes := 1 + (c.cfg.Nodes-1)/50
 	var deployments []*workload
 	weight := 0
 	for i := range copies {
+		c.addClaims(i)
 		for _, t := range teamTemplates() {
-			if t.gpuOnly && i >= gpus {
+			if t.gpuOnly && i >= gpuNodes {
 				continue
 			}
 			w := c.addWorkload(t, i)
@@ -234,13 +226,25 @@ func (c *Cluster) buildWorkloads() {
 		w.replicas = max(1, until-given)
 		given = max(given, until)
 	}
-	c.volumes = append(c.volumes, c.newVolume("search", "export-archive", 500*gibibyte, false))
+	for i := range min(copies, gpuNodes) {
+		for _, t := range sharedGPUTemplates() {
+			c.addWorkload(t, i)
+		}
+	}
+	c.addUnmounted()
+	c.addBalancers()
+}
+
+// numbered is the name of a namespace in a copy of the teams' namespaces.
+func numbered(namespace string, copyNumber int) string {
+	if copyNumber == 0 {
+		return namespace
+	}
+	return fmt.Sprintf("%s-%d", namespace, copyNumber+1)
 }
 
 func (c *Cluster) addWorkload(t template, copyNumber int) *workload {
-	if copyNumber > 0 {
-		t.namespace = fmt.Sprintf("%s-%d", t.namespace, copyNumber+1)
-	}
+	t.namespace = numbered(t.namespace, copyNumber)
 	t.containers = slices.Clone(t.containers)
 	if t.kind != daemonSet {
 		for i := range t.containers {
@@ -253,35 +257,17 @@ func (c *Cluster) addWorkload(t template, copyNumber int) *workload {
 	}
 	if t.storage > 0 {
 		for i := range t.replicas {
-			w.volumes = append(w.volumes, c.newVolume(t.namespace, fmt.Sprintf("data-%s-%d", t.name, i), t.storage, true))
+			w.volumes = append(w.volumes, c.newVolume(t.namespace, fmt.Sprintf("data-%s-%d", t.name, i), "data", gp3(), t.storage))
 		}
-		c.volumes = append(c.volumes, w.volumes...)
+	}
+	for _, v := range c.volumes {
+		if t.mounts != "" && v.namespace == t.namespace && v.claim == t.mounts {
+			w.shared = []*volume{v}
+		}
 	}
 	if t.service != "" {
 		c.addService(w)
 	}
 	c.workloads = append(c.workloads, w)
 	return w
-}
-
-func (c *Cluster) newVolume(namespace, claim string, bytes int64, mounted bool) *volume {
-	key := keyOf(c.key, "volume", namespace, claim)
-	const gp3 = 0.08 / 730
-	return &volume{
-		name: "pvc-" + uuid(key), namespace: namespace, claim: claim, class: "gp3", handle: "vol-0" + hex64(key)[:16],
-		bytes: bytes, mounted: mounted, price: math.Round(gp3*1e8) / 1e8, created: c.start - 100*hourMillis,
-	}
-}
-
-func (c *Cluster) addService(w *workload) {
-	key := keyOf(w.key, "service")
-	s := &service{
-		namespace: w.namespace, name: w.service, kind: w.serviceType, uid: uuid(key),
-		ip: address("172.20", len(c.services)+10), slice: w.service + "-" + suffix(key, 5),
-	}
-	if s.kind == "LoadBalancer" {
-		s.ingress, s.hourly = address("198.51", len(c.services)), 0.025
-	}
-	c.services = append(c.services, s)
-	w.services = append(w.services, s)
 }

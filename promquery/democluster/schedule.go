@@ -3,6 +3,7 @@ package democluster
 import (
 	"container/heap"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -112,7 +113,7 @@ func (c *Cluster) replace(w *workload, replica int, at int64, not *node) error {
 	case statefulSet:
 		p.owner.kind, p.owner.name = statefulSet, w.name
 		p.name = fmt.Sprintf("%s-%d", w.name, replica)
-		p.volume = w.volumes[replica]
+		p.volumes = append(p.volumes, w.volumes[replica])
 	}
 	n := c.choose(w, not)
 	if n == nil {
@@ -125,21 +126,31 @@ func (c *Cluster) replace(w *workload, replica int, at int64, not *node) error {
 
 // newPod creates a pod of a workload without a name, an owner or a node, that runs forever.
 func (c *Cluster) newPod(w *workload, at int64) *pod {
-	c.created++
-	key := keyOf(w.key, "pod", strconv.FormatUint(c.created, 10))
+	number, network := &c.created, "10.1"
+	if w.apart {
+		number, network = &c.apart, "10.3"
+	}
+	*number++
+	key := keyOf(w.key, "pod", strconv.FormatUint(*number, 10))
 	r := rng(key)
 	p := &pod{
-		key: key, uid: uuid(keyOf(key, "uid")), of: w, ip: address("10.1", int(c.created%50_000)),
-		created: at, started: at + secondMillis, end: never, listed: never,
+		key: key, uid: uuid(keyOf(key, "uid")), of: w, ip: address(network, int(*number%50_000)),
+		created: at, started: at + secondMillis, end: never, listed: never, volumes: slices.Clone(w.shared),
 	}
 	t := p.started + r.between(2, 6)*secondMillis
+	if w.pulls > 0 {
+		t += w.pulls.Milliseconds() * r.between(50, 150) / 100 / secondMillis * secondMillis
+	}
 	for i := range w.containers {
 		spec := &w.containers[i]
 		run := span{t, never}
-		if spec.init {
+		switch {
+		case spec.init:
 			run.to = t + r.between(12, 40)*secondMillis
 			t = run.to + r.between(1, 2)*secondMillis
-		} else {
+		case spec.sidecar: // before the main ones, and it takes a moment to be ready
+			p.ready = max(p.ready, t+r.between(0, 1)*secondMillis)
+		default:
 			run.from += r.between(0, 1) * secondMillis
 			p.ready = max(p.ready, run.from)
 		}
@@ -159,16 +170,20 @@ func reserved(w *workload) (sum resources) {
 // choose returns the node with the largest free fraction of its scarcer resource, nil if the pod fits nowhere.
 func (c *Cluster) choose(w *workload, not *node) *node {
 	need := reserved(w)
+	needsGPU := need.gpu != gpus{}
 	isJob := w.kind == job || w.kind == cronJob
 	var best *node
 	var most float64
 	for _, n := range c.nodes {
-		capacity := n.kind.capacity
-		if n == not || n.cordoned || isJob && n.noJobs || (need.gpu > 0) != (capacity.gpu > 0) || !need.fits(n.free) {
+		if n == not || n.cordoned || isJob && n.noJobs || needsGPU != (n.dcgm != nil) {
 			continue
 		}
-		left := n.free.minus(need)
-		free := min(float64(left.cpu)/float64(capacity.cpu), float64(left.mem)/float64(capacity.mem))
+		// Every pod looks at every node here: whole resources are not copied around.
+		cpu, mem := n.free.cpu-need.cpu, n.free.mem-need.mem
+		if cpu < 0 || mem < 0 || needsGPU && !need.gpu.fits(n.free.gpu) {
+			continue
+		}
+		free := min(float64(cpu)/float64(n.kind.capacity.cpu), float64(mem)/float64(n.kind.capacity.mem))
 		if best == nil || free > most {
 			best, most = n, free
 		}
@@ -179,9 +194,16 @@ func (c *Cluster) choose(w *workload, not *node) *node {
 // bind puts a pod on a node for good, and gives the room back when the pod ends.
 func (c *Cluster) bind(p *pod, n *node) {
 	p.node = n
+	p.gpu = n.assign(p)
 	n.free = n.free.minus(reserved(p.of))
 	n.pods = append(n.pods, p)
 	c.pods = append(c.pods, p)
+	for _, v := range p.volumes {
+		v.pods = append(v.pods, p)
+	}
+	for _, s := range p.of.services {
+		s.pods = append(s.pods, p)
+	}
 	c.clipRuns(p)
 	if p.end != never {
 		c.schedule(p.end, func() error { n.free = n.free.plus(reserved(p.of)); return nil })

@@ -9,7 +9,7 @@ import (
 // target is a scrape target: it is scraped at phase + k·interval for every whole k, while it is there.
 type target struct {
 	job, instance   string
-	node            string // its name, where the target is a kubelet
+	node            string // its name, where the target is a node's
 	interval, phase int64
 	from            int64  // first scrape not before
 	life            span   // exists
@@ -136,7 +136,7 @@ type sink interface {
 func (s *series) emit(to sink) error {
 	for _, r := range s.runs {
 		var err error
-		if s.curve == nil {
+		if s.curve == nil || r.marker {
 			err = to.same(s.target, r.from, r.to, r.value)
 		} else {
 			err = s.emitCurve(r, to)
@@ -151,7 +151,10 @@ func (s *series) emit(to sink) error {
 func (s *series) emitCurve(r run, to sink) error {
 	i := 0
 	for k := r.from; k < r.to; k++ {
-		t := s.target.at(k) - jitter(s.key, k)
+		t := s.target.at(k)
+		if s.jitters {
+			t -= jitter(s.key, k)
+		}
 		for i+1 < len(s.curve) && s.curve[i+1].at <= t {
 			i++
 		}

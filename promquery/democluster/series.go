@@ -14,10 +14,11 @@ type series struct {
 	target *target
 	runs   []run
 
-	// Of a series with a curve, key gives the jitter and divisor the unit.
+	// Of a series with a curve, divisor gives the unit, and key the jitter of samples that come with times of their own.
 	curve   curve
-	key     uint64
 	divisor float64
+	jitters bool
+	key     uint64
 }
 
 // collector gathers the series that have a sample in a window.
@@ -71,7 +72,14 @@ func (b *collector) sampled(g *target, life span, cv curve, key uint64, divisor 
 	if len(runs) == 0 {
 		return
 	}
-	b.list = append(b.list, series{labels: b.labels(g, name, kv), target: g, runs: runs, curve: cv, key: key, divisor: divisor})
+	b.list = append(b.list, series{labels: b.labels(g, name, kv), target: g, runs: runs, curve: cv, divisor: divisor, jitters: true, key: key})
+}
+
+// scraped adds a series with a curve that exists during life, whose samples have the scrape's time.
+func (b *collector) scraped(g *target, life span, cv curve, divisor float64, name string, kv ...string) {
+	if runs := g.runsOf(constant(life, 0), g.first(b.w.from), g.first(b.w.to)); len(runs) > 0 {
+		b.list = append(b.list, series{labels: b.labels(g, name, kv), target: g, runs: runs, curve: cv, divisor: divisor})
+	}
 }
 
 // endTaken is firstTaken for the end of a cgroup's life, which may be never.

@@ -23,8 +23,15 @@ type Truth struct {
 	Idle []IdleTruth `json:"idle"`
 	// Volumes has a row for each persistent volume, by name.
 	Volumes []VolumeTruth `json:"volumes"`
+	// Unmounted has a row for each namespace with a volume that was not mounted at some time, by name.
+	Unmounted []UnmountedTruth `json:"unmounted"`
+	// LocalDisks has a row for the disk of each node, by the node's name.
+	LocalDisks []LocalDiskTruth `json:"localDisks"`
 	// LoadBalancers has a row for each service of type LoadBalancer, by namespace and name.
 	LoadBalancers []LoadBalancerTruth `json:"loadBalancers"`
+	// Networks and ClusterManagement have a row for each cluster.
+	Networks          []NetworkAssetTruth      `json:"networks"`
+	ClusterManagement []ClusterManagementTruth `json:"clusterManagement"`
 	// Namespaces has the labels and annotations of each namespace, by name.
 	Namespaces []NamespaceTruth `json:"namespaces"`
 }
@@ -37,8 +44,9 @@ type ContainerTruth struct {
 	Pod       string `json:"pod"`
 	UID       string `json:"uid"`
 	Container string `json:"container"`
-	// Init says that it is an init container.
-	Init bool `json:"init,omitempty"`
+	// Init says that it is an init container that ends before the main ones start, Sidecar that it is one that runs beside them.
+	Init    bool `json:"init,omitempty"`
+	Sidecar bool `json:"sidecar,omitempty"`
 	// ControllerKind is in lower case: deployment, statefulset, daemonset, cronjob, or job for a Job nobody owns.
 	ControllerKind string `json:"controllerKind"`
 	Controller     string `json:"controller"`
@@ -50,6 +58,10 @@ type ContainerTruth struct {
 	LifeEnd   time.Time `json:"lifeEnd,omitzero"`
 	// RunningSeconds is the time it ran within the window.
 	RunningSeconds float64 `json:"runningSeconds"`
+	// Scheduled is when its pod was given to the node, whatever the window.
+	Scheduled time.Time `json:"scheduled"`
+	// PendingTruth comes on top of all else for who charges from then on.
+	PendingTruth
 
 	// Hours are integrals over the time it ran: of max(request, usage), of the request, of the usage.
 	CPUCoreHours        float64 `json:"cpuCoreHours"`
@@ -58,17 +70,30 @@ type ContainerTruth struct {
 	RAMByteHours        float64 `json:"ramByteHours"`
 	RAMRequestByteHours float64 `json:"ramRequestByteHours"`
 	RAMUsageByteHours   float64 `json:"ramUsageByteHours"`
-	GPUHours            float64 `json:"gpuHours"`
+	// GPUHours are of devices: a MIG slice 1g of A100 counts 1/7, a place on a GPU that four share 1/4. No usage exceeds its request.
+	GPUHours float64 `json:"gpuHours"`
+	// GPU says more about what was requested, nil if nothing was.
+	GPU *GPUTruth `json:"gpu,omitempty"`
 
 	// Costs are integrals of max(request, usage) times the node's price at that time, in USD.
 	CPUCost float64 `json:"cpuCost"`
 	RAMCost float64 `json:"ramCost"`
 	GPUCost float64 `json:"gpuCost"`
 
+	// PVByteHours and PVCost are the sums of PVs, which has a row for each volume its pod mounts, by name.
+	PVByteHours float64            `json:"pvByteHours"`
+	PVCost      float64            `json:"pvCost"`
+	PVs         []VolumeShareTruth `json:"pvs,omitempty"`
+
+	NetworkTruth
+	// LoadBalancerCost is the sum of LoadBalancers, which has a row for each that its pod is behind, by name.
+	LoadBalancerCost float64                  `json:"loadBalancerCost"`
+	LoadBalancers    []LoadBalancerShareTruth `json:"loadBalancers,omitempty"`
+
 	// Labels and Annotations are the pod's own, names sanitized as kube-state-metrics does.
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
-	// Services are the names of those that have the pod as an endpoint.
+	// Services are the names of those that have the pod as an endpoint, sorted.
 	Services []string `json:"services"`
 }
 
@@ -78,6 +103,9 @@ type NodeTruth struct {
 	Name         string    `json:"name"`
 	InstanceType string    `json:"instanceType"`
 	ProviderID   string    `json:"providerID"`
+	Region       string    `json:"region"`
+	Zone         string    `json:"zone"`
+	Pool         string    `json:"pool"`
 	Spot         bool      `json:"spot"`
 	Start        time.Time `json:"start"` // within the window
 	End          time.Time `json:"end"`
@@ -89,6 +117,13 @@ type NodeTruth struct {
 	CPUCost      float64 `json:"cpuCost"`
 	RAMCost      float64 `json:"ramCost"`
 	GPUCost      float64 `json:"gpuCost"`
+
+	// CPUOverhead and RAMOverhead are the parts of the capacity that are not allocatable.
+	CPUOverhead float64 `json:"cpuOverheadFraction"`
+	RAMOverhead float64 `json:"ramOverheadFraction"`
+	// CPUBreakdown and RAMBreakdown say what the capacity was used for, nil where no node exporter is scraped.
+	CPUBreakdown *BreakdownTruth `json:"cpuBreakdown,omitempty"`
+	RAMBreakdown *BreakdownTruth `json:"ramBreakdown,omitempty"`
 }
 
 // IdleTruth is what remains of a node.
@@ -98,30 +133,6 @@ type IdleTruth struct {
 	CPUCost float64 `json:"cpuCost"`
 	RAMCost float64 `json:"ramCost"`
 	GPUCost float64 `json:"gpuCost"`
-}
-
-// VolumeTruth is one persistent volume within the window.
-type VolumeTruth struct {
-	Cluster          string `json:"cluster"`
-	PersistentVolume string `json:"persistentVolume"`
-	StorageClass     string `json:"storageClass"`
-	ProviderID       string `json:"providerID"`
-	Namespace        string `json:"namespace"`
-	Claim            string `json:"claim"`
-	// Mounted says whether any pod mounts it in the window.
-	Mounted   bool    `json:"mounted"`
-	ByteHours float64 `json:"byteHours"`
-	Cost      float64 `json:"cost"`
-}
-
-// LoadBalancerTruth is one service of type LoadBalancer within the window.
-type LoadBalancerTruth struct {
-	Cluster   string  `json:"cluster"`
-	Namespace string  `json:"namespace"`
-	Service   string  `json:"service"`
-	IngressIP string  `json:"ingressIP"`
-	Hours     float64 `json:"hours"`
-	Cost      float64 `json:"cost"`
 }
 
 // NamespaceTruth has the names of labels and annotations sanitized as kube-state-metrics does.
@@ -138,20 +149,17 @@ func (c *Cluster) Truth(start, end time.Time) *Truth {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	t := &Truth{Start: start.UTC(), End: end.UTC(), Namespaces: c.namespaceTruth()}
-	idle := map[*node]*IdleTruth{}
+	idle, used := map[*node]*IdleTruth{}, map[*node]usedHours{}
 	for _, n := range c.nodes {
 		if row, ok := n.truth(w); ok {
-			t.Nodes = append(t.Nodes, row)
 			idle[n] = &IdleTruth{Cluster: ClusterID, Node: n.name, CPUCost: row.CPUCost, RAMCost: row.RAMCost, GPUCost: row.GPUCost}
 		}
 	}
+	accounts := c.accounts(w)
 	for _, p := range c.pods {
-		for i := range p.containers {
-			row, ok := p.containers[i].truth(p, w)
-			if !ok {
-				continue
-			}
+		for _, row := range p.truth(w, accounts) {
 			t.Containers = append(t.Containers, row)
+			used[p.node] = used[p.node].plus(row)
 			rest := idle[p.node]
 			rest.CPUCost -= row.CPUCost
 			rest.RAMCost -= row.RAMCost
@@ -159,11 +167,14 @@ func (c *Cluster) Truth(start, end time.Time) *Truth {
 		}
 	}
 	for _, n := range c.nodes {
-		if idle[n] != nil {
+		if row, ok := n.truth(w); ok {
+			n.breakdown(&row, used[n])
+			t.Nodes = append(t.Nodes, row)
 			t.Idle = append(t.Idle, *idle[n])
 		}
 	}
-	c.storageTruth(t, w)
+	c.volumeTruth(t, w, accounts)
+	c.networkTruth(t, w, accounts)
 	t.sort()
 	return t
 }
@@ -178,6 +189,8 @@ func (t *Truth) sort() {
 	slices.SortFunc(t.Nodes, func(a, b NodeTruth) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(t.Idle, func(a, b IdleTruth) int { return cmp.Compare(a.Node, b.Node) })
 	slices.SortFunc(t.Volumes, func(a, b VolumeTruth) int { return cmp.Compare(a.PersistentVolume, b.PersistentVolume) })
+	slices.SortFunc(t.Unmounted, func(a, b UnmountedTruth) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	slices.SortFunc(t.LocalDisks, func(a, b LocalDiskTruth) int { return cmp.Compare(a.Node, b.Node) })
 	slices.SortFunc(t.LoadBalancers, func(a, b LoadBalancerTruth) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Service, b.Service))
 	})
@@ -193,19 +206,6 @@ func instant(ms int64) time.Time {
 // hours converts an integral over milliseconds.
 func hours(integral float64) float64 { return integral / float64(hourMillis) }
 
-// priced returns the stretches of w with the price that holds in each.
-func priced(list []priceStep, w span, use func(part span, rate float64)) {
-	for i, p := range list {
-		until := never
-		if i+1 < len(list) {
-			until = list[i+1].from
-		}
-		if part := w.clip(span{p.from, until}); part.from < part.to {
-			use(part, p.rate)
-		}
-	}
-}
-
 func (n *node) truth(w span) (NodeTruth, bool) {
 	life := n.life.clip(w)
 	if life.from >= life.to {
@@ -215,27 +215,28 @@ func (n *node) truth(w span) (NodeTruth, bool) {
 	capacity := n.kind.capacity
 	row := NodeTruth{
 		Cluster: ClusterID, Name: n.name, InstanceType: n.kind.name, ProviderID: n.providerID, Spot: n.spot,
+		Region: region, Zone: n.zone, Pool: n.pool(),
 		Start: instant(life.from), End: instant(life.to),
 		CPUCoreHours: float64(capacity.cpu) / float64(core) * length,
 		RAMByteHours: float64(capacity.mem) * length,
-		GPUHours:     float64(capacity.gpu) * length,
+		GPUHours:     capacity.gpu.devices() * length,
 	}
-	cost := func(list []priceStep, amount float64) (sum float64) {
-		priced(list, life, func(part span, rate float64) { sum += hours(float64(part.to-part.from)) * amount * rate })
+	cost := func(list []level, amount float64) (sum float64) {
+		each(list, life, func(part span, rate float64) { sum += hours(float64(part.to-part.from)) * amount * rate })
 		return sum
 	}
+	row.CPUOverhead, row.RAMOverhead = float64(overhead().cpu)/float64(capacity.cpu), float64(overhead().mem)/float64(capacity.mem)
 	row.CPUCost = cost(n.cpu, float64(capacity.cpu)/float64(core))
 	row.RAMCost = cost(n.ram, float64(capacity.mem)/float64(gibibyte))
-	row.GPUCost = cost(n.gpu, float64(capacity.gpu))
+	row.GPUCost = cost(n.gpu, capacity.gpu.devices())
 	return row, true
 }
 
-// integrals are of a container over some time: CPU in µcore·ms = ns, memory in byte·ms, GPU in device·ms.
+// integrals are of a container over some time: CPU in µcore·ms = ns, memory in byte·ms.
 type integrals struct {
 	millis                   int64
 	cpu, cpuRequest, cpuUsed int64
 	ram, ramRequest, ramUsed float64
-	gpu                      int64
 }
 
 // integrate integrates what a container was allocated, requested and used while it ran within w.
@@ -261,7 +262,6 @@ func (ct *container) integrate(w span) (sum integrals) {
 	}
 	sum.cpuRequest = q.cpu * sum.millis
 	sum.ramRequest = float64(q.mem) * float64(sum.millis)
-	sum.gpu = q.gpu * sum.millis
 	return sum
 }
 
@@ -285,23 +285,29 @@ func (ct *container) truth(p *pod, w span) (ContainerTruth, bool) {
 	}
 	coreHours := func(ns int64) float64 { return hours(float64(ns)) / float64(core) }
 	row := ContainerTruth{
-		Cluster: ClusterID, Node: p.node.name, Namespace: p.of.namespace, Pod: p.name, UID: p.uid, Container: ct.spec.name, Init: ct.spec.init,
+		Cluster: ClusterID, Node: p.node.name, Namespace: p.of.namespace, Pod: p.name, UID: p.uid, Container: ct.spec.name, Init: ct.spec.init, Sidecar: ct.spec.sidecar,
 		Start: instant(ran.from), End: instant(ran.to), LifeStart: instant(all.from), LifeEnd: instant(all.to),
-		RunningSeconds: float64(sum.millis) / float64(secondMillis),
-		CPUCoreHours:   coreHours(sum.cpu), CPURequestCoreHours: coreHours(sum.cpuRequest), CPUUsageCoreHours: coreHours(sum.cpuUsed),
+		RunningSeconds: float64(sum.millis) / float64(secondMillis), Scheduled: instant(p.created), PendingTruth: ct.pendingTruth(p, w),
+		CPUCoreHours: coreHours(sum.cpu), CPURequestCoreHours: coreHours(sum.cpuRequest), CPUUsageCoreHours: coreHours(sum.cpuUsed),
 		RAMByteHours: hours(sum.ram), RAMRequestByteHours: hours(sum.ramRequest), RAMUsageByteHours: hours(sum.ramUsed),
-		GPUHours: hours(float64(sum.gpu)),
+		GPUHours: hours(float64(sum.millis)) * ct.spec.request.gpu.devices(),
 	}
 	row.ControllerKind, row.Controller = p.controller()
-	priced(p.node.cpu, w, func(part span, rate float64) { row.CPUCost += coreHours(ct.integrate(part).cpu) * rate })
-	priced(p.node.ram, w, func(part span, rate float64) { row.RAMCost += hours(ct.integrate(part).ram) / float64(gibibyte) * rate })
-	priced(p.node.gpu, w, func(part span, rate float64) { row.GPUCost += hours(float64(ct.integrate(part).gpu)) * rate })
+	each(p.node.cpu, w, func(part span, rate float64) { row.CPUCost += coreHours(ct.integrate(part).cpu) * rate })
+	each(p.node.ram, w, func(part span, rate float64) { row.RAMCost += hours(ct.integrate(part).ram) / float64(gibibyte) * rate })
+	each(p.node.gpu, w, func(part span, rate float64) {
+		row.GPUCost += hours(float64(ct.integrate(part).millis)) * ct.spec.request.gpu.devices() * rate
+	})
+	row.GPU = ct.gpuTruth(p, w)
 	labels, annotations := p.of.podLabels()
 	row.Labels, row.Annotations = sanitizedMap(labels), sanitizedMap(annotations)
 	row.Services = []string{}
 	for _, s := range p.of.services {
-		row.Services = append(row.Services, s.name)
+		if e := s.endpoint(p); e.from < e.to && s.life.overlaps(w) {
+			row.Services = append(row.Services, s.name)
+		}
 	}
+	slices.Sort(row.Services)
 	return row, true
 }
 
@@ -339,26 +345,4 @@ func (c *Cluster) namespaceTruth() []NamespaceTruth {
 	}
 	slices.SortFunc(out, func(a, b NamespaceTruth) int { return cmp.Compare(a.Namespace, b.Namespace) })
 	return out
-}
-
-func (c *Cluster) storageTruth(t *Truth, w span) {
-	for _, v := range c.volumes {
-		life := w.clip(span{v.created, never})
-		if life.from >= life.to {
-			continue
-		}
-		length := hours(float64(life.to - life.from))
-		t.Volumes = append(t.Volumes, VolumeTruth{
-			Cluster: ClusterID, PersistentVolume: v.name, StorageClass: v.class, ProviderID: v.handle, Namespace: v.namespace, Claim: v.claim,
-			Mounted: v.mounted, ByteHours: float64(v.bytes) * length, Cost: float64(v.bytes) / float64(gibibyte) * v.price * length,
-		})
-	}
-	length := hours(float64(w.to - w.from))
-	for _, s := range c.services {
-		if s.ingress != "" {
-			t.LoadBalancers = append(t.LoadBalancers, LoadBalancerTruth{
-				Cluster: ClusterID, Namespace: s.namespace, Service: s.name, IngressIP: s.ingress, Hours: length, Cost: s.hourly * length,
-			})
-		}
-	}
 }

@@ -46,6 +46,12 @@ func (s *slots) next() {
 // segment is a piece of a curve: base + rate·(t-at) from at on.
 type segment struct{ at, base, rate int64 }
 
+// integral returns ∫ over w, a span after at, in units × ms.
+func (s segment) integral(w span) float64 {
+	middle := float64(s.base) + float64(s.rate)*(float64(w.from-s.at)+float64(w.to-s.at))/2
+	return middle * float64(w.to-w.from)
+}
+
 // curve is piecewise linear, its segments ordered by time; before the first it is 0.
 type curve []segment
 

@@ -14,19 +14,22 @@ const (
 	gibibyte  = int64(1) << 30
 )
 
-// resources is an amount of each schedulable resource: µcores, bytes, devices.
-type resources struct{ cpu, mem, gpu int64 }
+// resources is an amount of each schedulable resource: µcores, bytes, GPUs.
+type resources struct {
+	cpu, mem int64
+	gpu      gpus
+}
 
 func (r resources) plus(o resources) resources {
-	return resources{r.cpu + o.cpu, r.mem + o.mem, r.gpu + o.gpu}
+	return resources{r.cpu + o.cpu, r.mem + o.mem, r.gpu.plus(o.gpu)}
 }
 
 func (r resources) minus(o resources) resources {
-	return resources{r.cpu - o.cpu, r.mem - o.mem, r.gpu - o.gpu}
+	return resources{r.cpu - o.cpu, r.mem - o.mem, r.gpu.minus(o.gpu)}
 }
 
 func (r resources) fits(o resources) bool {
-	return r.cpu <= o.cpu && r.mem <= o.mem && r.gpu <= o.gpu
+	return r.cpu <= o.cpu && r.mem <= o.mem && r.gpu.fits(o.gpu)
 }
 
 // profile bounds what a container uses: a slot's level lies in [lo, hi], in a fraction `chance` of the slots in [hi, burst].
@@ -39,6 +42,7 @@ type profile struct {
 type containerSpec struct {
 	name, image    string
 	init           bool
+	sidecar        bool // an init container that is restarted always: it runs beside the main ones
 	request, limit resources
 	usage          profile
 }
@@ -76,8 +80,13 @@ type template struct {
 	every                       time.Duration // Jobs: time between starts
 	lasts                       []time.Duration
 	service, serviceType        string
-	storage                     int64 // bytes of the volume of each replica
-	gpuOnly                     bool  // only in copies that have a GPU node
+	storage                     int64  // bytes of the volume of each replica
+	mounts                      string // claim of its namespace that all its pods mount
+	egress                      egress
+	gpuOnly                     bool          // only in copies that have a GPU node
+	utilization                 bool          // the exporter tells how busy its GPUs are by DCGM_FI_DEV_GPU_UTIL
+	apart                       bool          // its pods are numbered apart, so that it can be added without changing others
+	pulls                       time.Duration // about how long its images take to come
 	containers                  []containerSpec
 }
 
@@ -114,8 +123,10 @@ func bestEffort(name, image string, cpu, mem int64) containerSpec {
 
 func asInit(s containerSpec) containerSpec { s.init = true; return s }
 
-func withGPU(s containerSpec, n int64) containerSpec {
-	s.request.gpu, s.limit.gpu = n, n
+func asSidecar(s containerSpec) containerSpec { s.sidecar = true; return s }
+
+func withGPU(s containerSpec, g gpus) containerSpec {
+	s.request.gpu, s.limit.gpu = g, g
 	return s
 }
 
@@ -128,10 +139,10 @@ const (
 // teamTemplates is what one copy of the three teams' namespaces runs.
 func teamTemplates() []template {
 	return []template{
-		{team: "team-a", namespace: "payments", name: "checkout-api", kind: deployment, weight: 10, service: "checkout", serviceType: "LoadBalancer", containers: []containerSpec{
+		{team: "team-a", namespace: "payments", name: "checkout-api", kind: deployment, weight: 10, service: "checkout", serviceType: "LoadBalancer", egress: goes(40, 10, 20, 20), containers: []containerSpec{
 			asInit(app("schema-check", "registry.example.com/payments/schema-check:1.4", 100, 64, 0)),
 			app("app", "registry.example.com/payments/checkout-api:2.31", 250, 384, 0),
-			app("istio-proxy", "docker.io/istio/proxyv2:1.26.0", 50, 96, 0),
+			asSidecar(app("istio-proxy", "docker.io/istio/proxyv2:1.26.0", 50, 96, 0)),
 		}},
 		{team: "team-a", namespace: "payments", name: "ledger-writer", kind: deployment, weight: 8, containers: []containerSpec{
 			app("ledger", "registry.example.com/payments/ledger-writer:0.9", 400, 768, 0.3),
@@ -139,48 +150,63 @@ func teamTemplates() []template {
 		{team: "team-a", namespace: "payments", name: "web-frontend", kind: deployment, weight: 14, service: "web", serviceType: "ClusterIP", containers: []containerSpec{
 			app("nginx", "docker.io/library/nginx:1.29", 100, 128, 0.1),
 		}},
-		{team: "team-a", namespace: "payments", name: "postgres", kind: statefulSet, replicas: 3, storage: 100 * gibibyte, service: "postgres", serviceType: "ClusterIP", containers: []containerSpec{
+		{team: "team-a", namespace: "payments", name: "postgres", kind: statefulSet, replicas: 3, storage: 100 * gibibyte, service: "postgres", serviceType: "ClusterIP", egress: goes(0, 20, 30, 50), containers: []containerSpec{
 			app("postgres", "docker.io/library/postgres:17", 500, 2048, 0),
 		}},
-		{team: "team-a", namespace: "payments", name: "settle-transactions", kind: cronJob, every: 20 * time.Minute, lasts: []time.Duration{medium}, containers: []containerSpec{
+		{team: "team-a", namespace: "payments", name: "settle-transactions", kind: cronJob, every: 20 * time.Minute, lasts: []time.Duration{medium}, egress: goes(80, 0, 0, 0), containers: []containerSpec{
 			asInit(app("fetch-rates", "registry.example.com/payments/fetch-rates:1.1", 100, 64, 0)),
 			app("settle", "registry.example.com/payments/settle:3.0", 200, 256, 0.4),
 		}},
 		{team: "team-a", namespace: "payments", name: "heartbeat-probe", kind: cronJob, every: 5 * time.Minute, lasts: []time.Duration{short}, containers: []containerSpec{
 			app("probe", "registry.example.com/payments/probe:1.0", 50, 32, 0.3),
 		}},
-		{team: "team-b", namespace: "search", name: "query-frontend", kind: deployment, weight: 14, service: "query", serviceType: "ClusterIP", containers: []containerSpec{
+		{team: "team-b", namespace: "search", name: "query-frontend", kind: deployment, weight: 14, service: "query", serviceType: "ClusterIP", egress: goes(60, 0, 10, 0), containers: []containerSpec{
 			app("query", "registry.example.com/search/query-frontend:5.2", 200, 512, 0),
 		}},
 		{team: "team-b", namespace: "search", name: "indexer", kind: deployment, weight: 8, containers: []containerSpec{
 			app("indexer", "registry.example.com/search/indexer:5.2", 300, 1024, 0.35),
 		}},
-		{team: "team-b", namespace: "search", name: "elasticsearch", kind: statefulSet, replicas: 3, storage: 200 * gibibyte, service: "elasticsearch", serviceType: "ClusterIP", containers: []containerSpec{
+		{team: "team-b", namespace: "search", name: "elasticsearch", kind: statefulSet, replicas: 3, storage: 200 * gibibyte, service: "elasticsearch", serviceType: "ClusterIP", egress: goes(0, 0, 30, 0), containers: []containerSpec{
 			app("elasticsearch", "docker.elastic.co/elasticsearch/elasticsearch:8.19.0", 1000, 4096, 0),
 		}},
 		{team: "team-b", namespace: "search", name: "cache-warmer", kind: deployment, weight: 8, containers: []containerSpec{
 			bestEffort("warmer", "registry.example.com/search/cache-warmer:1.1", 180, 220),
 		}},
-		{team: "team-b", namespace: "search", name: "reindex", kind: cronJob, every: 2 * time.Hour, lasts: []time.Duration{long}, containers: []containerSpec{
+		{team: "team-b", namespace: "search", name: "reindex", kind: cronJob, mounts: scratchClaim, every: 2 * time.Hour, lasts: []time.Duration{long}, containers: []containerSpec{
 			app("reindex", "registry.example.com/search/indexer:5.2", 500, 1024, 0.5),
 		}},
-		{team: "team-b", namespace: "search", name: "backfill", kind: job, every: 25 * time.Minute, lasts: []time.Duration{short, medium, long}, containers: []containerSpec{
+		{team: "team-b", namespace: "search", name: "backfill", kind: job, every: 25 * time.Minute, lasts: []time.Duration{short, medium, long}, egress: goes(0, 50, 0, 0), containers: []containerSpec{
 			app("backfill", "registry.example.com/search/backfill:0.3", 300, 512, 0.3),
 		}},
 		{team: "team-c", namespace: "ml", name: "feature-server", kind: deployment, weight: 12, service: "features", serviceType: "ClusterIP", containers: []containerSpec{
 			app("features", "registry.example.com/ml/feature-server:4.7", 300, 768, 0.15),
 		}},
-		{team: "team-c", namespace: "ml", name: "notebook", kind: deployment, weight: 6, containers: []containerSpec{
+		{team: "team-c", namespace: "ml", name: "notebook", kind: deployment, weight: 6, mounts: sharedClaim, containers: []containerSpec{
 			bestEffort("jupyter", "quay.io/jupyter/scipy-notebook:2026-01", 250, 900),
 		}},
 		{team: "team-c", namespace: "ml", name: "model-server", kind: deployment, replicas: 1, gpuOnly: true, containers: []containerSpec{
-			withGPU(app("triton", "nvcr.io/nvidia/tritonserver:26.01-py3", 4000, 16384, 0), 1),
+			withGPU(app("triton", "nvcr.io/nvidia/tritonserver:26.01-py3", 4000, 16384, 0), gpus{whole: 1}),
 		}},
-		{team: "team-c", namespace: "ml", name: "train", kind: cronJob, every: 3 * time.Hour, lasts: []time.Duration{long}, gpuOnly: true, containers: []containerSpec{
-			withGPU(app("train", "registry.example.com/ml/train:2.2", 6000, 32768, 0.5), 1),
+		{team: "team-c", namespace: "ml", name: "train", kind: cronJob, every: 3 * time.Hour, lasts: []time.Duration{long}, gpuOnly: true, utilization: true, containers: []containerSpec{
+			withGPU(app("train", "registry.example.com/ml/train:2.2", 6000, 32768, 0.5), gpus{whole: 1}),
 		}},
-		{team: "team-c", namespace: "ml", name: "experiment", kind: job, every: 40 * time.Minute, lasts: []time.Duration{medium}, containers: []containerSpec{
+		{team: "team-c", namespace: "ml", name: "experiment", kind: job, mounts: sharedClaim, every: 40 * time.Minute, lasts: []time.Duration{medium}, containers: []containerSpec{
 			bestEffort("experiment", "registry.example.com/ml/experiment:0.1", 600, 700),
+		}},
+	}
+}
+
+// sharedGPUTemplates is what runs on parts of GPUs in a copy that has a GPU node.
+func sharedGPUTemplates() []template {
+	return []template{
+		{team: "team-c", namespace: "ml", name: "embedder", kind: deployment, replicas: 2, apart: true, containers: []containerSpec{
+			withGPU(app("embedder", "registry.example.com/ml/embedder:1.8", 400, 1536, 0), gpus{slices: 1}),
+		}},
+		{team: "team-c", namespace: "ml", name: "gpu-notebook", kind: deployment, replicas: 3, apart: true, mounts: sharedClaim, containers: []containerSpec{
+			withGPU(app("jupyter", "quay.io/jupyter/pytorch-notebook:cuda12-2026-01", 250, 1024, 0.2), gpus{shared: 1}),
+		}},
+		{team: "team-c", namespace: "ml", name: "batch-scoring", kind: cronJob, every: 90 * time.Minute, lasts: []time.Duration{70 * time.Minute, 25 * time.Minute}, apart: true, pulls: 4 * time.Minute, containers: []containerSpec{
+			withGPU(app("score", "registry.example.com/ml/batch-scoring:2.0", 500, 2048, 0), gpus{slices: 2}),
 		}},
 	}
 }
