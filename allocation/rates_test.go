@@ -1,6 +1,7 @@
 package allocation_test
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -31,14 +32,14 @@ nodes:
 		name      string
 		sheet     string
 		change    map[string]*timeline.Points
+		spot      bool // from 11:00 on
 		pod, node float64
 		warning   string
 	}{
 		{name: "inside the window", sheet: sheet, pod: .75 + 1.25*3, node: 4 * (.75 + 1.25*3)},
 		{name: "a price of the node's own wins", sheet: sheet, change: map[string]*timeline.Points{"price": minutes(2, 1, 121)}, pod: 4, node: 16},
 		{
-			name: "spot from 11:00", sheet: sheet, change: map[string]*timeline.Points{"spot": join(minutes(0, 1, 61), minutes(1, 61, 121))},
-			pod: .75 + .25*3 + .5, node: 4 * (.75 + .25*3 + .5),
+			name: "spot from 11:00", sheet: sheet, spot: true, pod: .75 + .25*3 + .5, node: 4 * (.75 + .25*3 + .5),
 		},
 		{
 			name: "node unknown", sheet: sheet, change: map[string]*timeline.Points{"node": nil, "created": nil, "capacity": nil},
@@ -64,8 +65,9 @@ nodes:
 				}
 				signals := caseSignals()
 				delete(signals, "price")
-				for name, p := range tt.change {
-					signals[name] = p
+				maps.Copy(signals, tt.change)
+				if first := map[bool]int{false: 61, true: 60}[exact]; tt.spot { // a sample is the end of its cell, or the start of what it says
+					signals["spot"] = join(minutes(0, 0, first-1), minutes(1, first, 121))
 				}
 				set := buildCase(t, exact, s, signals, nil)
 				pod, node := 0.0, 0.0
