@@ -189,6 +189,22 @@ func (p *Points) LastUsable() (v float64, ok bool) {
 // intervalSamples bounds how many distances Interval looks at.
 const intervalSamples = 61
 
+// shortest is the shortest distance of the first samples: no more than the scrape interval, whatever is missing between
+// them. It is 0 below three samples: one distance may be a gap.
+func (p *Points) shortest() int64 {
+	if p.n < 3 {
+		return 0
+	}
+	least, prev, n := int64(math.MaxInt64), int64(math.MinInt64/2), 0
+	for t := range p.All() {
+		least, prev = min(least, t-prev), t
+		if n++; n == intervalSamples {
+			break
+		}
+	}
+	return least
+}
+
 // Interval is the median distance of the first samples: the scrape interval of the series. It is 0 below two samples.
 func (p *Points) Interval() int64 {
 	var buf [intervalSamples]int64

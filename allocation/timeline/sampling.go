@@ -191,11 +191,7 @@ func (s Sampling) Steps(p *Points) Steps {
 // unmarkedLookback is how long a sample of p is seen that no staleness marker follows: a failed scrape leaves a marker, so
 // what is missing without one was never stored. A series that is scraped more rarely than others has its own interval.
 func (s Sampling) unmarkedLookback(p *Points) int64 {
-	interval := s.Interval
-	if d := p.Interval(); 2*d > 3*interval {
-		interval = d
-	}
-	return min(s.Lookback, 2*interval)
+	return min(s.Lookback, 2*max(s.Interval, p.shortest()))
 }
 
 // seenFor is the distance from which on a run of samples is not one piece, given how long a sample is seen on the grid. In

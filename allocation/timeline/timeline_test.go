@@ -260,6 +260,7 @@ func TestGapsWithoutMarkers(t *testing.T) {
 		{"a marker late", concat(every(1, 10, 1), line(1, 13, 13, minute), every(30, 40, 1)), steps(0, 12, 1, 29, 40, 1)},
 		{"a scrape missed", concat(every(1, 10, 1), every(11, 20, 1)), steps(0, 20, 1)},
 		{"scraped more rarely than others", every(2, 40, 2), steps(1, 41, 1)},
+		{"hardly seen", concat(every(1, 2, 1), every(6, 8, 1)), steps(0, 2, 1, 5, 8, 1)},
 		{"ever more rarely", concat(every(1, 10, 1), every(12, 20, 4)), steps(0, 10, 1, 11, 13, 1, 15, 17, 1)},
 	} {
 		s := timeline.Sampling{Start: 0, End: 60 * minute, Step: minute, Lookback: timeline.Lookback, Interval: minute}
