@@ -20,6 +20,7 @@ type computation struct {
 	stats  Stats
 	stages []allocation.StageReading
 	found  *findings
+	own    ownTargets
 	series int64 // of all inputs
 
 	scrape, resolution time.Duration
@@ -72,7 +73,7 @@ func (c *computation) sources() []allocation.SourceReading {
 func (c *computation) ask(ctx context.Context, stage string, sels []Selector, yield Yield) (Stats, error) {
 	began, before := time.Now(), c.stats.Samples
 	read := int64(0)
-	got, err := c.src.Select(ctx, sels, func(i int, key []Symbol, p *timeline.Points) error {
+	got, err := c.src.Select(ctx, c.cfg.screen(sels), func(i int, key []Symbol, p *timeline.Points) error {
 		n := int64(p.Len())
 		read += n
 		c.cfg.Progress(n)
@@ -111,6 +112,9 @@ func (c *computation) settle(f func() error) error {
 func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*allocation.Set, err error) {
 	if err := c.findScrapeInterval(ctx, q.Window); err != nil {
 		return nil, fmt.Errorf("find the scrape interval: %w", err)
+	}
+	if err := c.findOwn(ctx, q.Window); err != nil {
+		return nil, err
 	}
 	if q.ExactBelow && q.Resolution < c.scrape {
 		q.Resolution = 0
@@ -217,10 +221,13 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 // stage gives the builder what some stages ask for.
 func (c *computation) stage(ctx context.Context, b *allocation.Builder, name string, start, end int64, stages ...stage) error {
 	p := newPlan(c.cfg.Clusters, c.found, Selector{Start: start, End: end, Step: b.Sampling().Step}, stages...)
+	p.own = c.own
 	p.lookBack(b.Sampling().Unmarked().Lookback)
 	got, err := c.ask(ctx, name, p.sels, func(i int, key []Symbol, points *timeline.Points) error {
 		series, key := p.read(i, key)
-		p.readers[i].found.add(key[0], points)
+		if series.Signal != allocation.Nothing {
+			p.readers[i].found.add(key[0], points)
+		}
 		return b.Add(series, key, points)
 	})
 	for _, w := range got.Warnings {
