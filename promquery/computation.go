@@ -22,6 +22,7 @@ type computation struct {
 	stats  Stats
 	stages []allocation.StageReading
 	found  *findings
+	own    ownTargets
 	series int64 // of all inputs
 
 	scrape, resolution time.Duration
@@ -97,7 +98,7 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, la
 		m.took += timed * time.Since(at)
 		return err
 	}
-	got, err := SelectLanes(ctx, c.src, sels, lanes)
+	got, err := SelectLanes(ctx, c.src, c.cfg.screen(sels), lanes)
 	took, yields := time.Since(began), time.Duration(0)
 	for i := range meters {
 		yields += meters[i].took
@@ -135,6 +136,9 @@ func (c *computation) settle(f func() error) error {
 func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*allocation.Set, err error) {
 	if err := c.findScrapeInterval(ctx, q.Window); err != nil {
 		return nil, fmt.Errorf("find the scrape interval: %w", err)
+	}
+	if err := c.findOwn(ctx, q.Window); err != nil {
+		return nil, err
 	}
 	if q.ExactBelow && q.Resolution < c.scrape {
 		q.Resolution = 0
@@ -245,6 +249,7 @@ func (c *computation) stage(ctx context.Context, b *allocation.Builder, name str
 	for i := range plans {
 		notes[i] = newFindings()
 		plans[i] = newPlan(c.cfg.Clusters, notes[i], Selector{Start: start, End: end, Step: b.Sampling().Step}, stages...)
+		plans[i].own = c.own
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
 	got, err := c.ask(ctx, name, plans[0].sels, into(b, plans, stages[0] == levels || stages[0] == counters))
@@ -268,7 +273,9 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 	take := func(lane, i int, key []Symbol, p *timeline.Points) (allocation.Series, []Symbol) {
 		plan := plans[lane]
 		series, key := plan.read(i, key)
-		plan.readers[i].found.add(key[0], p)
+		if series.Signal != allocation.Nothing {
+			plan.readers[i].found.add(key[0], p)
+		}
 		return series, key
 	}
 	if !usage || n == 1 {

@@ -28,13 +28,17 @@ func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation
 	if err != nil {
 		return nil, err
 	}
+	if err := c.findOwn(ctx, w); err != nil {
+		return nil, err
+	}
 	// Raw samples show how far apart they are and how old the last one is; those of a grid do not.
 	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
 	p := newPlan(e.cfg.Clusters, c.found, sel, always, lazily, levels, counters)
+	p.own = c.own
 	got, err := c.ask(ctx, "all inputs", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key := p.read(i, key)
-		if series.Signal.Tail() != "" && len(key) == len(series.Signal.Key()) {
-			return nil // kube-state-metrics has an empty list of labels of objects whose labels it is not to show
+		if series.Signal == allocation.Nothing || series.Signal.Tail() != "" && len(key) == len(series.Signal.Key()) {
+			return nil // promcost's own; kube-state-metrics has an empty list of labels of objects whose labels it is not to show
 		}
 		p.readers[i].found.look(key[0], points)
 		return nil

@@ -16,6 +16,8 @@ const DefaultScrapeInterval = time.Minute
 type Config struct {
 	Clusters Clusters
 	Rates    allocation.Rates
+	// Exclude are matchers of series that are never inputs; one that matches is enough.
+	Exclude []Matcher
 	// MaxSamples bounds the samples that one computation may read, MaxMemory the bytes that it may be estimated to hold: one
 	// that would exceed them fails with allocation.ErrTooMuch. 0 is no bound.
 	MaxSamples, MaxMemory int64

@@ -17,6 +17,9 @@ type Alternative struct {
 	// CgroupUID says that the metric is cAdvisor's: the uid is in the cgroup path of label id, and samples come with times
 	// of their own, so that Prometheus writes no staleness markers.
 	CgroupUID bool
+	// Own says that promcost exposes the metric, too: series of a target that is one are left out. The second element of the
+	// signal's key is a node.
+	Own bool
 }
 
 // Input is something a computation wants to know, and the alternatives that can tell, best first. The first alternative
@@ -73,9 +76,10 @@ func cadvisor(name string) []Alternative {
 	}
 }
 
-// opencost is a price metric of nodes; instance names the node where the node label is missing.
+// opencost is a price metric of nodes, as OpenCost and promcost expose it; instance names the node where the node label is
+// missing.
 func opencost(name string) []Alternative {
-	return []Alternative{{Metric: name, Labels: map[string][]string{"node": {"node", "instance"}}}}
+	return []Alternative{{Metric: name, Labels: map[string][]string{"node": {"node", "instance"}}, Own: true}}
 }
 
 const (

@@ -31,6 +31,7 @@ var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand 
 type reader struct {
 	series    allocation.Series
 	elements  [][]int // for each key element, where it may be in the source's key
+	target    [2]int  // where job and instance are in the source's key, of metrics that promcost exposes, too
 	uid       int     // key element that is to be parsed from the cgroup path, -1 if none
 	tail      string
 	tailNames []string // for label maps: the names of the elements' labels
@@ -43,6 +44,7 @@ type plan struct {
 	sels    []Selector
 	readers []reader
 	cluster Symbol
+	own     ownTargets
 }
 
 var none = allocation.Sym("")
@@ -110,6 +112,15 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 		}
 		r.elements = append(r.elements, at)
 	}
+	if alt.Own {
+		for i, label := range [...]string{"job", "instance"} {
+			k := slices.Index(keep, label)
+			if k < 0 {
+				k, keep = len(keep), append(keep, label)
+			}
+			r.target[i] = k
+		}
+	}
 	if r.tail == "" {
 		sel.Keep = keep
 	} else {
@@ -127,7 +138,7 @@ func (p *plan) lookBack(lookback int64) {
 	}
 }
 
-// read makes the builder's key of a source's key.
+// read makes the builder's key of a source's key. A series of a promcost says Nothing.
 func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 	r := &p.readers[i]
 	labels := key
@@ -147,6 +158,10 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 	if out[0] == none {
 		out[0] = p.cluster
 	}
+	series := r.series
+	if t := r.target; t != [2]int{} && p.own.has(out[0], labels[t[0]], labels[t[1]], out[1]) {
+		series.Signal = allocation.Nothing
+	}
 	if r.uid >= 0 {
 		out[r.uid] = cgroupUID(out[r.uid])
 	}
@@ -158,7 +173,7 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 		}
 		r.key = out[:len(r.elements)]
 	}
-	return r.series, out
+	return series, out
 }
 
 // pick finds the values of names among alternating names and values.

@@ -21,13 +21,17 @@ type flagGroup interface {
 
 // flagValue is a flag whose errors name it and say what would be right; kingpin's own name neither.
 type flagValue struct {
-	name string
-	text string
-	set  func(text string) error
+	name       string
+	text       string
+	repeatable bool
+	set        func(text string) error
 }
 
 // String is the value as it was given.
 func (v *flagValue) String() string { return v.text }
+
+// IsCumulative tells kingpin whether the flag may be given several times.
+func (v *flagValue) IsCumulative() bool { return v.repeatable }
 
 // Set parses a value.
 func (v *flagValue) Set(text string) error {
@@ -42,6 +46,13 @@ func (v *flagValue) Set(text string) error {
 func addFlag(g flagGroup, name, help string, set func(text string) error) *kingpin.FlagClause {
 	f := g.Flag(name, help)
 	f.SetValue(&flagValue{name: name, set: set})
+	return f
+}
+
+// eachOf adds a flag that may be given several times; set parses each.
+func eachOf(g flagGroup, name, help string, set func(text string) error) *kingpin.FlagClause {
+	f := g.Flag(name, help+" Repeatable.")
+	f.SetValue(&flagValue{name: name, repeatable: true, set: set})
 	return f
 }
 

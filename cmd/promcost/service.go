@@ -225,8 +225,8 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 		c.id = id
 	}
 	c.engine = promquery.NewEngine(c.source.Source, promquery.Config{
-		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: c.id},
-		Rates:    c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory,
+		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: c.id}, Exclude: c.source.exclude,
+		Rates: c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory,
 		Parallel: runtime.GOMAXPROCS(0), Name: sourceName, Progress: c.progress, Observe: c.observe,
 	})
 	return c.engine, nil

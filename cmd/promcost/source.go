@@ -36,6 +36,7 @@ type sourceFlags struct {
 	external       map[string]string // nil: the server is asked
 	tsdbPath       string
 	replicas       []string
+	exclude        []promquery.Matcher
 	params         []string // NAME=VALUE
 	lookback       time.Duration
 	maxConcurrency int
@@ -55,6 +56,11 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	}).PlaceHolder("LABELS")
 	g.Flag("prometheus.replica-label", "Label that tells replicas of one Prometheus apart, whose series are then counted once. Repeatable.").
 		PlaceHolder("NAME").StringsVar(&f.replicas)
+	eachOf(g, "prometheus.exclude", "Label matcher, such as job=\"promcost\" or job=~\"pc-.*\", of series that are never read. Series of a promcost never are.", func(text string) error {
+		m, err := promquery.ParseMatcher(text)
+		f.exclude = append(f.exclude, m)
+		return err
+	}).PlaceHolder("MATCHER")
 	g.Flag("prometheus.query-param", "Parameter to send with every query, such as dedup=false or partial_response=false for Thanos. Repeatable.").
 		PlaceHolder("NAME=VALUE").StringsVar(&f.params)
 	durationOf(g, "prometheus.lookback", "How long an instant sees a sample, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 leaves it to the server.", &f.lookback, 0).
@@ -144,8 +150,9 @@ func parseLabels(text string) (map[string]string, error) {
 // opened is a source, and the parts of it that know more than samples.
 type opened struct {
 	promquery.Source
-	blocks *blocks.DB     // nil where none are read
-	remote *remote.Source // nil where none is
+	blocks  *blocks.DB     // nil where none are read
+	remote  *remote.Source // nil where none is
+	exclude []promquery.Matcher
 }
 
 // Close closes what is open.
@@ -158,7 +165,7 @@ func (o *opened) Close() error {
 
 // open opens the source. Closing it is the caller's business.
 func (f *sourceFlags) open() (*opened, error) {
-	o := &opened{}
+	o := &opened{exclude: f.exclude}
 	if f.tsdbPath != "" {
 		var err error
 		if o.blocks, err = blocks.Open(f.tsdbPath); err != nil {

@@ -1,0 +1,70 @@
+package promquery
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// matcherForm is a label's name, an operator and the rest.
+var matcherForm = regexp.MustCompile(`^[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*(=~|!~|!=|=)[ \t]*(.*?)[ \t]*$`)
+
+// matchTypes are the operators of PromQL.
+var matchTypes = map[string]MatchType{"=": MatchEqual, "!=": MatchNotEqual, "=~": MatchRegexp, "!~": MatchNotRegexp}
+
+// ParseMatcher reads one label matcher as PromQL writes it, such as job="promcost" or job=~`pc-.*`. The metric's name cannot
+// be matched: a Selector names its metric. An error says what would be right.
+func ParseMatcher(text string) (Matcher, error) {
+	parts := matcherForm.FindStringSubmatch(text)
+	if parts == nil {
+		return Matcher{}, errors.New(`it is no label matcher: give one such as job="promcost" or job=~"pc-.*"`)
+	}
+	m := Matcher{Name: parts[1], Type: matchTypes[parts[2]]}
+	if m.Name == "__name__" {
+		return Matcher{}, errors.New("it matches the name of metrics, not a label of targets: give a matcher such as job=\"promcost\"")
+	}
+	var err error
+	if m.Value, err = unquote(parts[3]); err != nil {
+		return Matcher{}, fmt.Errorf("%s is no quoted string: write %s%s%s", parts[3], m.Name, parts[2], strconv.Quote(strings.Trim(parts[3], `"'`)))
+	}
+	if m.Type == MatchRegexp || m.Type == MatchNotRegexp {
+		if _, err := regexp.Compile(m.Value); err != nil {
+			return Matcher{}, fmt.Errorf("compile its regular expression: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// singleQuoted is a string in the quotes that Go has for characters only.
+var singleQuoted = regexp.MustCompile(`^'(?:[^'\\]|\\.)*'$`)
+
+// unquote reads a string in any of PromQL's quotes.
+func unquote(text string) (string, error) {
+	if singleQuoted.MatchString(text) {
+		text = `"` + strings.ReplaceAll(strings.ReplaceAll(text[1:len(text)-1], `\'`, `'`), `"`, `\"`) + `"`
+	}
+	return strconv.Unquote(text)
+}
+
+// negated are the opposites of the types.
+var negated = [...]MatchType{MatchEqual: MatchNotEqual, MatchNotEqual: MatchEqual, MatchRegexp: MatchNotRegexp, MatchNotRegexp: MatchRegexp}
+
+// screen adds to selectors that series which match one of Exclude are not meant.
+func (c *Config) screen(sels []Selector) []Selector {
+	if len(c.Exclude) == 0 {
+		return sels
+	}
+	out := make([]Selector, len(sels))
+	for i, sel := range sels {
+		matchers := make([]Matcher, 0, len(sel.Matchers)+len(c.Exclude))
+		matchers = append(matchers, sel.Matchers...)
+		for _, m := range c.Exclude {
+			matchers = append(matchers, Matcher{m.Name, negated[m.Type], m.Value})
+		}
+		sel.Matchers = matchers
+		out[i] = sel
+	}
+	return out
+}

@@ -1,0 +1,204 @@
+package promquery_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// scraped is two hours of a series of value v; labels are alternating names and values.
+func scraped(v float64, name string, labels ...string) promtest.Series {
+	end := ownWindow.End.UnixMilli()
+	return promtest.Series{
+		Labels:  append([]string{"__name__", name}, labels...),
+		Samples: promtest.Regular(end-2*3600_000, end, 60_000, func(int64) float64 { return v }),
+	}
+}
+
+var ownWindow = allocation.Window{Start: time.Date(2026, 3, 2, 11, 0, 0, 0, time.UTC), End: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)}
+
+// pricedNode is a node n1 of one core, and what says its price.
+func pricedNode(prices ...promtest.Series) []promtest.Series {
+	return append([]promtest.Series{
+		scraped(1, "kube_node_info", "node", "n1", "job", "ksm", "instance", "ksm:8080"),
+		scraped(1, "kube_node_status_capacity", "node", "n1", "resource", "cpu", "job", "ksm", "instance", "ksm:8080"),
+	}, prices...)
+}
+
+// price is what a core-hour of the only node costs.
+func price(t *testing.T, src promquery.Source, cfg promquery.Config) float64 {
+	t.Helper()
+	sets, err := promquery.NewEngine(src, cfg).Compute(t.Context(), allocation.Query{Window: ownWindow, Resolution: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sets[0].Nodes) != 1 {
+		t.Fatalf("%d nodes, want 1", len(sets[0].Nodes))
+	}
+	return math.Round(sets[0].Nodes[0].TotalCost()*1e6) / 1e6
+}
+
+const cpuPrice = "node_cpu_hourly_cost"
+
+// opencostPrice is 2, from an OpenCost in a job.
+func opencostPrice(job string) promtest.Series {
+	return scraped(2, cpuPrice, "node", "n1", "job", job, "instance", "opencost:9003", "exported_instance", "n1")
+}
+
+func buildInfo(job string) promtest.Series {
+	return scraped(1, "promcost_build_info", "job", job, "instance", "promcost:9004", "version", "1")
+}
+
+// TestOwnSeries checks that what a promcost exposes is not read back, and what others expose is.
+func TestOwnSeries(t *testing.T) {
+	const sheet = 0.031611
+	dull := scraped(9, cpuPrice, "node", "n1", "job", "promcost", "instance", "promcost:9004", "exported_instance", "n1")
+	honored := scraped(9, cpuPrice, "node", "n1", "job", "promcost", "instance", "n1")
+	for _, tt := range []struct {
+		name   string
+		prices []promtest.Series
+		want   float64
+	}{
+		{"no promcost", []promtest.Series{opencostPrice("opencost")}, 2},
+		{"no promcost, but a job of that name", []promtest.Series{dull}, 9},
+		{"promcost alone", []promtest.Series{dull, buildInfo("promcost")}, sheet},
+		{"and OpenCost", []promtest.Series{dull, buildInfo("promcost"), opencostPrice("opencost")}, 2},
+		{"honor_labels", []promtest.Series{honored, buildInfo("promcost"), opencostPrice("opencost")}, 2},
+		{"one job of both", []promtest.Series{
+			scraped(9, cpuPrice, "node", "n1", "job", "pods", "instance", "promcost:9004", "exported_instance", "n1"),
+			buildInfo("pods"), opencostPrice("pods"),
+		}, 2},
+		{"OpenCost with honor_labels", []promtest.Series{
+			dull, buildInfo("promcost"), scraped(2, cpuPrice, "node", "n1", "job", "opencost", "instance", "n1"),
+		}, 2},
+		{"spot by promcost", []promtest.Series{
+			scraped(1, "kubecost_node_is_spot", "node", "n1", "job", "promcost", "instance", "promcost:9004"), buildInfo("promcost"),
+		}, sheet},
+		{"a promcost of another cluster", []promtest.Series{
+			scraped(1, "promcost_build_info", "job", "promcost", "instance", "promcost:9004", "cluster", "other"), dull,
+		}, 9},
+		{"a build info of no target", []promtest.Series{scraped(1, "promcost_build_info"), scraped(3, cpuPrice, "node", "n1")}, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(tt.prices...)...)
+			src := openBlocks(t, dir)
+			if got := price(t, src, config); got != tt.want {
+				t.Errorf("price %v, want %v", got, tt.want)
+			}
+			d, err := promquery.NewEngine(src, config).Diagnose(t.Context(), ownWindow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, in := range d.Clusters[0].Inputs {
+				if found := in.State == allocation.InputFound; in.Name == "node cpu price" && found != (tt.want != sheet) {
+					t.Errorf("%s is %s", in.Name, in.State)
+				}
+			}
+		})
+	}
+}
+
+// TestExclude leaves series out by their labels.
+func TestExclude(t *testing.T) {
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(opencostPrice("opencost"), scraped(1, cpuPrice, "node", "n1", "job", "old"))...)
+	src := openBlocks(t, dir)
+	for _, tt := range []struct {
+		name    string
+		exclude []string
+		want    float64
+	}{
+		{"nothing", nil, 2},
+		{"equal", []string{`job="opencost"`}, 1},
+		{"regular expression", []string{`job=~"open.*"`}, 1},
+		{"not equal", []string{`exported_instance!=""`}, 1},
+		{"not matching", []string{`job!~"ksm|old"`}, 1},
+		{"one of two", []string{`job="none"`, `instance=~".*:9003"`}, 1},
+		{"both", []string{`job="opencost"`, `job="old"`}, 0.031611},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := config
+			for _, text := range tt.exclude {
+				m, err := promquery.ParseMatcher(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg.Exclude = append(cfg.Exclude, m)
+			}
+			if got := price(t, src, cfg); got != tt.want {
+				t.Errorf("price %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseMatcher(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want promquery.Matcher
+		err  string
+	}{
+		{text: `job="promcost"`, want: promquery.Matcher{Name: "job", Type: promquery.MatchEqual, Value: "promcost"}},
+		{text: ` job != 'a"b' `, want: promquery.Matcher{Name: "job", Type: promquery.MatchNotEqual, Value: `a"b`}},
+		{text: "job=~`pc-\\d+`", want: promquery.Matcher{Name: "job", Type: promquery.MatchRegexp, Value: `pc-\d+`}},
+		{text: `_x1!~"a\\.b|é"`, want: promquery.Matcher{Name: "_x1", Type: promquery.MatchNotRegexp, Value: `a\.b|é`}},
+		{text: `job=""`, want: promquery.Matcher{Name: "job", Type: promquery.MatchEqual}},
+		{text: "", err: `it is no label matcher: give one such as job="promcost"`},
+		{text: "promcost", err: "no label matcher"},
+		{text: `{job="a"}`, err: "no label matcher"},
+		{text: "job=promcost", err: `promcost is no quoted string: write job="promcost"`},
+		{text: `job="a",pod="b"`, err: "no quoted string"},
+		{text: `job=~"("`, err: "missing closing )"},
+		{text: `__name__="up"`, err: "the name of metrics"},
+	} {
+		got, err := promquery.ParseMatcher(tt.text)
+		switch {
+		case tt.err != "":
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: got %v, want %s", tt.text, err, tt.err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", tt.text, err)
+		default:
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.text, diff)
+			}
+		}
+	}
+}
+
+// FuzzParseMatcher checks that whatever is taken for a matcher is one to Prometheus, too, and the same.
+func FuzzParseMatcher(f *testing.F) {
+	for _, text := range []string{`job="promcost"`, ` job != 'a"b' `, "job=~`pc-\\d+`", `x!~"a\\.b"`, `job='it\'s'`, `a="\x41\u00e9"`, "job=", `="a"`} {
+		f.Add(text)
+	}
+	types := map[labels.MatchType]promquery.MatchType{
+		labels.MatchEqual: promquery.MatchEqual, labels.MatchNotEqual: promquery.MatchNotEqual,
+		labels.MatchRegexp: promquery.MatchRegexp, labels.MatchNotRegexp: promquery.MatchNotRegexp,
+	}
+	p := parser.NewParser(parser.Options{})
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := promquery.ParseMatcher(text)
+		if err != nil || strings.ContainsAny(text, "\n\r\\") || !utf8.ValidString(text) {
+			return // escapes are Go's in one and PromQL's in the other, which differ in rare ones
+		}
+		got, err := p.ParseMetricSelector(`{__name__="m",` + text + `}`)
+		if err != nil || len(got) != 2 {
+			t.Fatalf("%q: Prometheus says %v, %v", text, got, err)
+		}
+		if x := got[1]; x.Name != m.Name || x.Value != m.Value || types[x.Type] != m.Type {
+			t.Errorf("%q: got %+v, Prometheus has %v", text, m, x)
+		}
+	})
+}
