@@ -17,6 +17,7 @@ type service struct {
 	life                                           span
 	hourly                                         float64 // USD an hour, of a load balancer
 	priced                                         bool    // an exporter tells the price
+	private                                        bool    // reached from inside only
 	pods                                           []*pod  // behind it, by their creation
 }
 
@@ -53,7 +54,7 @@ func (c *Cluster) addBalancers() {
 		}
 	}
 	gateway := c.newService(namespace, "legacy-gateway", loadBalancer, keyOf(c.key, "legacy-gateway"))
-	gateway.ingress, gateway.life.to = address("10.4", 7), c.at(atServiceDeleted)
+	gateway.ingress, gateway.private, gateway.life.to = address("10.4", 7), true, c.at(atServiceDeleted)
 }
 
 // endpoint is when a pod is one of a service.

@@ -1,5 +1,6 @@
 // Package democluster is a deterministic, realistic Kubernetes cluster as Prometheus would have
-// scraped it from kube-state-metrics, cAdvisor and OpenCost, together with the exact costs it must yield.
+// scraped it from kube-state-metrics, kubelets with cAdvisor, node exporters, DCGM exporters, network-costs
+// daemons and OpenCost, together with the exact costs it must yield.
 //
 // A [Cluster] is a plan of everything that happens: nodes, pods, containers, prices, outages. It writes the
 // scraped samples as TSDB blocks, appends them to a live head, and computes the [Truth] analytically from

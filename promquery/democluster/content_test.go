@@ -96,6 +96,7 @@ func TestContent(t *testing.T) {
 		check func(*testing.T, data)
 	}{
 		{"every metric", everyMetric},
+		{"labels", metricLabels},
 		{"jobs of all lengths in the last 6h", jobsInLastHours},
 		{"a node joins, one leaves", nodesComeAndGo},
 		{"a price changes", priceChanges},

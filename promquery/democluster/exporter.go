@@ -85,24 +85,3 @@ func (n *node) breakdown(row *NodeTruth, used usedHours) {
 	other := float64(buffers+cached) * length / row.RAMByteHours
 	row.RAMBreakdown = &BreakdownTruth{Idle: 1 - ram - other, Other: other, User: ram}
 }
-
-// PendingTruth is what a container's requests take from its node, within the window, from when its pod was scheduled until it first runs.
-type PendingTruth struct {
-	PendingSeconds float64 `json:"pendingSeconds"`
-	PendingCPUCost float64 `json:"pendingCPUCost"`
-	PendingRAMCost float64 `json:"pendingRAMCost"`
-	PendingGPUCost float64 `json:"pendingGPUCost"`
-}
-
-func (ct *container) pendingTruth(p *pod, w span) (t PendingTruth) {
-	wait := w.clip(span{p.created, ct.runs[0].from})
-	if wait.from >= wait.to {
-		return t
-	}
-	q := ct.spec.request
-	t.PendingSeconds = float64(wait.to-wait.from) / float64(secondMillis)
-	t.PendingCPUCost = hours(integral(p.node.cpu, wait)) * float64(q.cpu) / float64(core)
-	t.PendingRAMCost = hours(integral(p.node.ram, wait)) * float64(q.mem) / float64(gibibyte)
-	t.PendingGPUCost = hours(integral(p.node.gpu, wait)) * q.gpu.devices()
-	return t
-}

@@ -44,24 +44,28 @@ func pendingPods(t *testing.T, d data) {
 	for _, s := range d.name(t, "kube_pod_status_scheduled_time") {
 		scheduled[s.labels["uid"]] = s.points[0].v
 	}
-	waited := 0
-	for _, x := range d.truth.Containers {
+	started := map[string]*democluster.ContainerTruth{}
+	for i := range d.truth.Containers {
+		x := &d.truth.Containers[i]
+		started[x.UID+"/"+x.Container] = x
 		if at := scheduled[x.UID]; int64(at) != x.Scheduled.Unix() || x.Scheduled.After(x.LifeStart) {
 			t.Errorf("%s was scheduled at %v, by its samples at %v, and started at %s", x.Pod, x.Scheduled, at, x.LifeStart)
 		}
-		if x.Scheduled.After(d.from) {
-			if want := x.LifeStart.Sub(x.Scheduled).Seconds(); x.PendingSeconds != want {
-				t.Errorf("%s was pending for %v s, want %v", x.Pod, x.PendingSeconds, want)
-			}
-			hours := x.RunningSeconds / 3600
-			if got, want := x.PendingRAMCost*hours, x.RAMCost*x.PendingSeconds/3600; x.RAMRequestByteHours == x.RAMByteHours && relative(got, want) > 1e-9 {
-				t.Errorf("%s cost %v while pending, %v while running", x.Pod, x.PendingRAMCost, x.RAMCost)
-			}
+	}
+	waited := 0
+	for _, p := range d.truth.Pending {
+		x := started[p.UID+"/"+p.Container]
+		if x == nil || p.Start.Before(d.from) || x.Scheduled.After(d.from) && !p.Start.Equal(x.Scheduled) || !p.End.Equal(x.LifeStart) {
+			t.Fatalf("%+v of %+v", p, x)
 		}
-		if x.PendingSeconds > 110 {
+		wait, hours := p.End.Sub(p.Start).Hours(), x.RunningSeconds/3600
+		if x.RAMRequestByteHours == x.RAMByteHours && relative(p.RAMCost*hours, x.RAMCost*wait) > 1e-9 {
+			t.Errorf("%s cost %v while pending, %v while running", x.Pod, p.RAMCost, x.RAMCost)
+		}
+		if wait > 110.0/3600 {
 			waited++
-			if x.Controller != "batch-scoring" || x.PendingCPUCost <= 0 || x.PendingGPUCost <= 0 {
-				t.Errorf("%s was pending: %+v", x.Pod, x.PendingTruth)
+			if x.Controller != "batch-scoring" || p.CPUCost <= 0 || p.GPUCost <= 0 {
+				t.Errorf("%+v", p)
 			}
 		}
 	}

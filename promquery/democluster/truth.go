@@ -17,6 +17,8 @@ type Truth struct {
 	End   time.Time `json:"end"`
 	// Containers has a row for each container of each pod (by UID) that ran in the window, by namespace, pod, start, UID, container.
 	Containers []ContainerTruth `json:"containers"`
+	// Pending has a row for each container that was scheduled but had not run yet at some time in the window, in the same order.
+	Pending []PendingTruth `json:"pending"`
 	// Nodes has a row for each node that lived in the window, by name.
 	Nodes []NodeTruth `json:"nodes"`
 	// Idle is what of each node no container was allocated, by name: node minus containers.
@@ -60,8 +62,6 @@ type ContainerTruth struct {
 	RunningSeconds float64 `json:"runningSeconds"`
 	// Scheduled is when its pod was given to the node, whatever the window.
 	Scheduled time.Time `json:"scheduled"`
-	// PendingTruth comes on top of all else for who charges from then on.
-	PendingTruth
 
 	// Hours are integrals over the time it ran: of max(request, usage), of the request, of the usage.
 	CPUCoreHours        float64 `json:"cpuCoreHours"`
@@ -157,6 +157,7 @@ func (c *Cluster) Truth(start, end time.Time) *Truth {
 	}
 	accounts := c.accounts(w)
 	for _, p := range c.pods {
+		t.Pending = append(t.Pending, p.pendingTruth(w)...)
 		for _, row := range p.truth(w, accounts) {
 			t.Containers = append(t.Containers, row)
 			used[p.node] = used[p.node].plus(row)
@@ -183,6 +184,12 @@ func (t *Truth) sort() {
 	slices.SortFunc(t.Containers, func(a, b ContainerTruth) int {
 		return cmp.Or(
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod), a.LifeStart.Compare(b.LifeStart),
+			cmp.Compare(a.UID, b.UID), cmp.Compare(a.Container, b.Container),
+		)
+	})
+	slices.SortFunc(t.Pending, func(a, b PendingTruth) int {
+		return cmp.Or(
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod), a.Start.Compare(b.Start),
 			cmp.Compare(a.UID, b.UID), cmp.Compare(a.Container, b.Container),
 		)
 	})
@@ -287,7 +294,7 @@ func (ct *container) truth(p *pod, w span) (ContainerTruth, bool) {
 	row := ContainerTruth{
 		Cluster: ClusterID, Node: p.node.name, Namespace: p.of.namespace, Pod: p.name, UID: p.uid, Container: ct.spec.name, Init: ct.spec.init, Sidecar: ct.spec.sidecar,
 		Start: instant(ran.from), End: instant(ran.to), LifeStart: instant(all.from), LifeEnd: instant(all.to),
-		RunningSeconds: float64(sum.millis) / float64(secondMillis), Scheduled: instant(p.created), PendingTruth: ct.pendingTruth(p, w),
+		RunningSeconds: float64(sum.millis) / float64(secondMillis), Scheduled: instant(p.created),
 		CPUCoreHours: coreHours(sum.cpu), CPURequestCoreHours: coreHours(sum.cpuRequest), CPUUsageCoreHours: coreHours(sum.cpuUsed),
 		RAMByteHours: hours(sum.ram), RAMRequestByteHours: hours(sum.ramRequest), RAMUsageByteHours: hours(sum.ramUsed),
 		GPUHours: hours(float64(sum.millis)) * ct.spec.request.gpu.devices(),

@@ -102,7 +102,7 @@ func (c *Cluster) networkTruth(t *Truth, w span, a *accounts) {
 			continue
 		}
 		row := LoadBalancerTruth{
-			Cluster: ClusterID, Namespace: s.namespace, Service: s.name, IngressIP: s.ingress, Private: len(s.pods) == 0,
+			Cluster: ClusterID, Namespace: s.namespace, Service: s.name, IngressIP: s.ingress, Private: s.private,
 			Start: instant(of.life.from), End: instant(of.life.to), Hours: hours(float64(of.life.to - of.life.from)), Cost: of.cost,
 			UsageHours: hours(float64(of.millis)),
 		}

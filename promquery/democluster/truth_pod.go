@@ -1,5 +1,7 @@
 package democluster
 
+import "time"
+
 // accounts are what the truth of a window divides among pods.
 type accounts struct {
 	volumes   map[*volume]*volumeAccount
@@ -46,6 +48,42 @@ func (p *pod) truth(w span, a *accounts) []ContainerTruth {
 		if row != nil {
 			out = append(out, *row)
 		}
+	}
+	return out
+}
+
+// PendingTruth is what the requests of a container take from its node, within the window, from when its pod was scheduled until it
+// first runs. Who charges from then on adds it to the container's costs.
+type PendingTruth struct {
+	Cluster   string    `json:"cluster"`
+	Node      string    `json:"node"`
+	Namespace string    `json:"namespace"`
+	Pod       string    `json:"pod"`
+	UID       string    `json:"uid"`
+	Container string    `json:"container"`
+	Start     time.Time `json:"start"` // within the window
+	End       time.Time `json:"end"`
+	CPUCost   float64   `json:"cpuCost"`
+	RAMCost   float64   `json:"ramCost"`
+	GPUCost   float64   `json:"gpuCost"`
+}
+
+// pendingTruth returns the rows of the containers of a pod that had not run yet at some time within w.
+func (p *pod) pendingTruth(w span) (out []PendingTruth) {
+	for i := range p.containers {
+		ct := &p.containers[i]
+		wait := w.clip(span{p.created, ct.runs[0].from})
+		if wait.from >= wait.to {
+			continue
+		}
+		q := ct.spec.request
+		out = append(out, PendingTruth{
+			Cluster: ClusterID, Node: p.node.name, Namespace: p.of.namespace, Pod: p.name, UID: p.uid, Container: ct.spec.name,
+			Start: instant(wait.from), End: instant(wait.to),
+			CPUCost: hours(integral(p.node.cpu, wait)) * float64(q.cpu) / float64(core),
+			RAMCost: hours(integral(p.node.ram, wait)) * float64(q.mem) / float64(gibibyte),
+			GPUCost: hours(integral(p.node.gpu, wait)) * q.gpu.devices(),
+		})
 	}
 	return out
 }

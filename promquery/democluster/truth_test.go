@@ -106,15 +106,34 @@ func TestTruthIsAdditive(t *testing.T) {
 			sum[id+"gpu"] += ct.GPUCost
 			sum[id+"used"] += ct.CPUUsageCoreHours
 			sum[id+"bytes"] += ct.RAMByteHours
+			sum[id+"volumes"] += ct.PVCost
+			sum[id+"network"] += ct.NetworkCost
+			if ct.GPU != nil {
+				sum[id+"gpu usage"] += ct.GPU.UsageHours
+			}
 			if ct.CPUCoreHours < max(ct.CPURequestCoreHours, ct.CPUUsageCoreHours)*(1-1e-12) {
 				sum["too little allocated"]++
 			}
+		}
+		for _, p := range tr.Pending {
+			sum[p.UID+"/"+p.Container+" pending"] += p.CPUCost + p.RAMCost + p.GPUCost
 		}
 		for _, n := range tr.Nodes {
 			sum[n.Name] += n.CPUCost + n.RAMCost + n.GPUCost
 		}
 		for _, v := range tr.Volumes {
 			sum[v.PersistentVolume] += v.Cost
+			sum["used"] += v.UsedByteHours
+		}
+		for _, u := range tr.Unmounted {
+			sum["unmounted "+u.Namespace] += u.Cost
+		}
+		for _, d := range tr.LocalDisks {
+			sum["disk "+d.Node] += d.Cost
+			sum["disk used "+d.Node] += d.UsedByteHours
+		}
+		for _, lb := range tr.LoadBalancers { // not its shares: they go by the hours of each window
+			sum["load balancer "+lb.Service] += lb.Cost
 		}
 		return sum
 	}

@@ -123,11 +123,12 @@ func (v *volume) usedBytes() []level {
 	return out
 }
 
-// localDisk adds what cAdvisor says about the root file system of a node.
+// localDisk adds what cAdvisor and kube-state-metrics say about the root file system of a node.
 func (b *collector) localDisk(n *node) {
 	kv := []string{"node", n.name, "id", "/", "device", localDevice}
 	key := keyOf(n.key, "disk")
 	b.sampled(n.target, n.life, curve{{n.life.from, n.kind.disk, 0}}, key, plain, "container_fs_limit_bytes", kv...)
+	b.ksm(constant(n.life, float64(n.kind.disk)), "kube_node_status_capacity", "node", n.name, "resource", "ephemeral_storage", "unit", "byte")
 	b.sampled(n.target, n.life, n.diskUsed(), key, plain, "container_fs_usage_bytes", kv...)
 }
 
