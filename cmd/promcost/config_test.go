@@ -154,6 +154,38 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestClustersHaveAPlace prices what does not know its provider and region by those of its cluster.
+func TestClustersHaveAPlace(t *testing.T) {
+	c, err := parseConfig("config.yaml", []byte(`
+prices:
+  nodes:
+  - {provider: aws, region: eu, cpuPerCoreHour: 1}
+  - {provider: gcp, cpuPerCoreHour: 2}
+  storage:
+  - {region: eu, storagePerGiBHour: 3}
+clusters: {prod: {provider: aws, region: eu}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rates := (&settings{rates: c.prices, clusters: c.clusters}).pricer()
+	now := time.Now()
+	for _, tt := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"node", rates.Node(allocation.NodeAttributes{Cluster: "prod"}, now).Price[allocation.CPU], 1},
+		{"node of a known provider", rates.Node(allocation.NodeAttributes{Cluster: "prod", Provider: "gcp"}, now).Price[allocation.CPU], 2},
+		{"node of another cluster", rates.Node(allocation.NodeAttributes{Cluster: "lab"}, now).Price[allocation.CPU], 0.031611},
+		{"volume", rates.Item(allocation.Item{Cluster: "prod"}, now).Price, 3},
+		{"volume elsewhere", rates.Item(allocation.Item{Cluster: "prod", Region: "us"}, now).Price, 0.00005479452},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: price %v, want %v", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
 func FuzzParseConfig(f *testing.F) {
 	text, err := os.ReadFile(filepath.Join("testdata", "config.yaml"))
 	if err != nil {
