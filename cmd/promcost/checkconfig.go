@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ func (s *settings) priceSummary() string {
 	if s.ratesFrom.IsZero() {
 		return text
 	}
-	text += fmt.Sprintf(", %d rules", s.rates.Rules())
+	text += ", rules: " + strconv.Itoa(s.rates.Rules())
 	if asOf := s.rates.AsOf(); !asOf.IsZero() {
 		text += ", as of " + asOf.Format(time.DateOnly)
 	}

@@ -128,8 +128,8 @@ func clusterKeys() []configKey[clusterConfig] {
 	}
 	return []configKey[clusterConfig]{
 		text("name", "Name for people. The default is the id.", func(c *clusterConfig) *string { return &c.name }),
-		text("provider", "Provider: aws, gcp, azure, ….", func(c *clusterConfig) *string { return &c.provider }),
-		text("region", "Region.", func(c *clusterConfig) *string { return &c.region }),
+		text("provider", "Provider: aws, gcp, azure, …; where nothing else says it, rules of prices match this one.", func(c *clusterConfig) *string { return &c.provider }),
+		text("region", "Region; where nothing else says it, rules of prices match this one.", func(c *clusterConfig) *string { return &c.region }),
 	}
 }
 

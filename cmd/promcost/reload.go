@@ -40,7 +40,7 @@ func (s *service) settings() *settings { return s.current.Load().settings }
 
 // use makes what begins from now on be done under other settings.
 func (s *service) use(next *settings) {
-	s.computer.price(next.rates)
+	s.computer.price(next.pricer())
 	s.health.SetCurrency(next.currency)
 	s.current.Store(&live{next, newAPI(s, next)})
 	for _, w := range next.rates.Warnings() {

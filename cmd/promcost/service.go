@@ -19,7 +19,6 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
-	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery"
 )
@@ -180,13 +179,13 @@ type computer struct {
 	diagnosing chan struct{}
 
 	mu     sync.Mutex
-	rates  *pricing.Sheet
+	rates  allocation.Rates
 	engine *promquery.Engine // nil until the cluster's id is known, and once there are other rates
 	id     string
 }
 
 // price makes computations that begin from now on take other rates; those that run keep theirs.
-func (c *computer) price(rates *pricing.Sheet) {
+func (c *computer) price(rates allocation.Rates) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rates, c.engine = rates, nil

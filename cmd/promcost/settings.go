@@ -102,3 +102,31 @@ func (s *settings) cluster(id string) costapi.ClusterInfo {
 	c := s.clusters[id]
 	return costapi.ClusterInfo{ID: id, Name: c.name, Provider: c.provider, Region: c.region}
 }
+
+// pricer prices by the sheet. What metrics do not say of a cluster's provider and region is what the config says.
+func (s *settings) pricer() allocation.Rates {
+	if len(s.clusters) == 0 {
+		return s.rates
+	}
+	return &placedRates{s.rates, s.clusters}
+}
+
+// placedRates are rates that know where clusters are.
+type placedRates struct {
+	allocation.Rates
+	clusters map[string]clusterConfig // by id
+}
+
+// Node implements allocation.Rates.
+func (p *placedRates) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeRates {
+	c := p.clusters[n.Cluster]
+	n.Provider, n.Region = cmp.Or(n.Provider, c.provider), cmp.Or(n.Region, c.region)
+	return p.Rates.Node(n, at)
+}
+
+// Item implements allocation.Rates.
+func (p *placedRates) Item(i allocation.Item, at time.Time) allocation.Rate {
+	c := p.clusters[i.Cluster]
+	i.Provider, i.Region = cmp.Or(i.Provider, c.provider), cmp.Or(i.Region, c.region)
+	return p.Rates.Item(i, at)
+}
