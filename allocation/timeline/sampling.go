@@ -61,8 +61,10 @@ type piece struct {
 	next        int64 // time of the sample after last, MaxInt64 if none
 }
 
-// pieces yields the samples of p up to end, runs unbroken.
-func (s Sampling) pieces(p *Points) iter.Seq[piece] {
+// pieces yields the samples of p up to end, runs and levels unbroken where none of their samples is further than widest
+// from the next. Below the lookback, each instant from the first sample to the last sees the one value, wherever between
+// them the others lie.
+func (s Sampling) pieces(p *Points, widest int64) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		var cur piece
 		have := false
@@ -78,17 +80,15 @@ func (s Sampling) pieces(p *Points) iter.Seq[piece] {
 		}
 		for i := range p.spans {
 			x := &p.spans[i]
-			if x.run && (x.n == 1 || x.step < s.Lookback) && !p.sampled {
-				if !put(x.first, x.last(p), x.value) {
+			if (x.run || x.level) && (x.n == 1 || x.step <= widest) && !p.sampled {
+				first, v := x.at(p, 0)
+				if !put(first, x.last(p), v) {
 					return
 				}
 				continue
 			}
 			for k := range x.n {
-				t, v := x.first+int64(k)*x.step, x.value
-				if !x.run {
-					t, v = p.t[x.off+k], p.v[x.off+k]
-				}
+				t, v := x.at(p, k)
 				if !put(t, t, v) {
 					return
 				}
@@ -101,6 +101,15 @@ func (s Sampling) pieces(p *Points) iter.Seq[piece] {
 			yield(cur)
 		}
 	}
+}
+
+// dense is how far apart samples of one value may be that cells need not tell apart: none of the grid's cells is without
+// one and would be held.
+func (s Sampling) dense() int64 {
+	if s.Exact() {
+		return s.Lookback - 1
+	}
+	return min(s.Lookback-1, s.Step)
 }
 
 // grid walks the points of the grid along ascending samples.
@@ -164,7 +173,7 @@ func (s Sampling) Steps(p *Points) Steps {
 	var out Steps
 	// Where no staleness markers exist, the lookback is shorter.
 	interval, g := s.interval(p), s.newGrid(p, min(s.Lookback, 2*s.Interval))
-	for x := range s.pieces(p) {
+	for x := range s.pieces(p, s.Lookback-1) {
 		if !usable(x.v) {
 			continue
 		}
@@ -210,7 +219,7 @@ const Unborn = math.MinInt64
 // cell is the counter's value at its first sample, From Unborn. An increase over a gap is one cell.
 func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
 	prevT, prevC, caught, g := int64(Unborn), 0.0, false, s.newGrid(p, s.Step)
-	for x := range s.pieces(p) {
+	for x := range s.pieces(p, s.dense()) {
 		if !usable(x.v) {
 			continue
 		}
@@ -242,7 +251,7 @@ func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
 func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
 	interval, g := s.interval(p), s.newGrid(p, s.Step)
 	prevT, prevV := int64(Unborn), 0.0
-	for x := range s.pieces(p) {
+	for x := range s.pieces(p, s.dense()) {
 		if !usable(x.v) {
 			continue
 		}
