@@ -52,21 +52,41 @@ func randomSeries(rng *rand.Rand, start, end int64, interval int64) (ts []int64,
 	return ts, vs
 }
 
-// points lays samples out as points: where runs is set, equal values at equal distances become runs.
-func points(ts []int64, vs []float64, runs bool) *timeline.Points {
+// layout is how samples are laid out as points.
+type layout int
+
+const (
+	plain  layout = iota // one by one
+	runs                 // equal values at equal distances as runs
+	levels               // equal values as levels, the first of each as it comes
+)
+
+func points(ts []int64, vs []float64, how layout) *timeline.Points {
 	p := &timeline.Points{}
 	for i := 0; i < len(ts); {
-		n := 1
-		for runs && i+n < len(ts) && vs[i+n] == vs[i] && ts[i+n]-ts[i+n-1] == ts[i+1]-ts[i] {
+		n, widest := 1, int64(0)
+		for how != plain && i+n < len(ts) && vs[i+n] == vs[i] && (how == levels || ts[i+n]-ts[i+n-1] == ts[i+1]-ts[i]) {
+			widest = max(widest, ts[i+n]-ts[i+n-1])
 			n++
 		}
-		if n > 2 {
+		switch {
+		case n > 2 && how == runs:
 			p.AppendRun(ts[i], ts[i+1]-ts[i], n, vs[i])
-			i += n
-			continue
+		case n > 2:
+			rest := min(3, len(ts)-i-n) // what a decoder writes at once need not be of one value
+			t, v := p.Extend(n + rest)
+			copy(t, ts[i:])
+			copy(v, vs[i:])
+			for k := range n {
+				v[k] = math.Inf(1) // must not be looked at
+			}
+			p.Level(n+rest, n, widest, vs[i])
+			i += rest
+		default:
+			n = 1
+			p.Append(ts[i], vs[i])
 		}
-		p.Append(ts[i], vs[i])
-		i++
+		i += n
 	}
 	return p
 }
@@ -113,14 +133,14 @@ func TestGridAgainstPromQL(t *testing.T) {
 			want := instants(t, engines[2*interval], db, lset, end, step, int((end-start)/step))
 			seen := instants(t, engines[timeline.Lookback], db, lset, end, step, int((end-start)/step))
 			s := timeline.Sampling{Start: start, End: end, Step: step, Lookback: timeline.Lookback, Interval: interval}
-			for _, runs := range []bool{false, true} {
-				p := points(ts, vs, runs)
+			for _, how := range []layout{plain, runs, levels} {
+				p := points(ts, vs, how)
 				got := s.Steps(p)
 				for k, w := range want {
 					at := end - int64(k)*step
 					v, ok := got.At(at)
 					if ok != !math.IsNaN(w) || ok && v != w {
-						t.Fatalf("series %d, step %d, runs %v: at %d got %v %v, Prometheus says %v", i, step, runs, at, v, ok, w)
+						t.Fatalf("series %d, step %d, layout %d: at %d got %v %v, Prometheus says %v", i, step, how, at, v, ok, w)
 					}
 				}
 				compareIncreases(t, s.Counter(nil, p), seen, end, step)

@@ -22,8 +22,10 @@ func IsStale(v float64) bool { return math.Float64bits(v) == staleBits }
 func usable(v float64) bool { return v-v == 0 }
 
 // Points are the samples of one series in strictly ascending time, staleness markers included. Stretches of one value at
-// one distance are kept as runs, so that a source may hand over a constant chunk without decoding it. The zero value
-// is empty and ready; Reset keeps the memory for the next series.
+// one distance are kept as runs, so that a source may hand over a constant chunk without decoding it; those of one value
+// at times that jitter are kept as levels: their times are all there, but what makes functions of time of them looks only
+// at the first and the last, if no two are further apart than it minds. The zero value is empty and ready; Reset
+// keeps the memory for the next series.
 type Points struct {
 	t       []int64
 	v       []float64
@@ -33,13 +35,27 @@ type Points struct {
 	goesOn  bool
 }
 
-// span is a piece of Points: n samples, either a run (step > 0 or n == 1) from first, or t and v from off on.
+// span is a piece of Points: n samples, either a run (step > 0 or n == 1) from first, or t and v from off on, or a level:
+// t from off on, and value in place of v, which holds nothing.
 type span struct {
-	n           int
-	off         int
-	run         bool
-	first, step int64
-	value       float64
+	n     int
+	off   int
+	run   bool
+	level bool
+	first int64   // of a run
+	step  int64   // of a run; of a level at least the largest distance of its samples
+	value float64 // of a run or level
+}
+
+// at is the k-th sample.
+func (s *span) at(p *Points, k int) (t int64, v float64) {
+	switch {
+	case s.run:
+		return s.first + int64(k)*s.step, s.value
+	case s.level:
+		return p.t[s.off+k], s.value
+	}
+	return p.t[s.off+k], p.v[s.off+k]
 }
 
 func (s *span) last(p *Points) int64 {
@@ -82,7 +98,7 @@ func (p *Points) Append(t int64, v float64) {
 
 // tail makes sure that the last span takes explicit samples.
 func (p *Points) tail() {
-	if k := len(p.spans); k == 0 || p.spans[k-1].run {
+	if k := len(p.spans); k == 0 || p.spans[k-1].run || p.spans[k-1].level {
 		p.spans = append(p.spans, span{off: len(p.t)})
 	}
 }
@@ -127,6 +143,23 @@ func (p *Points) Cut(n int) {
 	}
 }
 
+// Level says that of the last m samples, all of them from the latest Extend and not yet cut, the first k ≤ m have the value
+// v, whatever was written for them, and that no two neighbors among these are further apart than widest.
+func (p *Points) Level(m, k int, widest int64, v float64) {
+	if k <= 0 {
+		return
+	}
+	last := &p.spans[len(p.spans)-1]
+	off := last.off + last.n - m
+	if last.n -= m; last.n == 0 {
+		p.spans = p.spans[:len(p.spans)-1]
+	}
+	p.spans = append(p.spans, span{n: k, off: off, level: true, step: widest, value: v})
+	if m > k {
+		p.spans = append(p.spans, span{n: m - k, off: off + k})
+	}
+}
+
 // Len is the number of samples.
 func (p *Points) Len() int { return p.n }
 
@@ -155,11 +188,7 @@ func (p *Points) All() iter.Seq2[int64, float64] {
 		for i := range p.spans {
 			s := &p.spans[i]
 			for k := range s.n {
-				t, v := s.first+int64(k)*s.step, s.value
-				if !s.run {
-					t, v = p.t[s.off+k], p.v[s.off+k]
-				}
-				if !yield(t, v) {
+				if !yield(s.at(p, k)) {
 					return
 				}
 			}
@@ -171,7 +200,7 @@ func (p *Points) All() iter.Seq2[int64, float64] {
 func (p *Points) LastUsable() (v float64, ok bool) {
 	for i := len(p.spans) - 1; i >= 0; i-- {
 		s := &p.spans[i]
-		if s.run {
+		if s.run || s.level {
 			if usable(s.value) {
 				return s.value, true
 			}

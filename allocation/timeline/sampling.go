@@ -62,8 +62,10 @@ type piece struct {
 	marked      bool  // that sample is a staleness marker
 }
 
-// pieces yields the samples of p up to end; runs stay unbroken where a sample is seen for longer than their distance.
-func (s Sampling) pieces(p *Points, seen int64) iter.Seq[piece] {
+// pieces yields the samples of p up to end, runs and levels unbroken where none of their samples is further than widest
+// from the next. Below the lookback, each instant from the first sample to the last sees the one value, wherever between
+// them the others lie.
+func (s Sampling) pieces(p *Points, widest int64) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		var cur piece
 		have := false
@@ -79,17 +81,15 @@ func (s Sampling) pieces(p *Points, seen int64) iter.Seq[piece] {
 		}
 		for i := range p.spans {
 			x := &p.spans[i]
-			if x.run && (x.n == 1 || x.step < seen) && !p.sampled {
-				if !put(x.first, x.last(p), x.value) {
+			if (x.run || x.level) && (x.n == 1 || x.step <= widest) && !p.sampled {
+				first, v := x.at(p, 0)
+				if !put(first, x.last(p), v) {
 					return
 				}
 				continue
 			}
 			for k := range x.n {
-				t, v := x.first+int64(k)*x.step, x.value
-				if !x.run {
-					t, v = p.t[x.off+k], p.v[x.off+k]
-				}
+				t, v := x.at(p, k)
 				if !put(t, t, v) {
 					return
 				}
@@ -102,6 +102,15 @@ func (s Sampling) pieces(p *Points, seen int64) iter.Seq[piece] {
 			yield(cur)
 		}
 	}
+}
+
+// dense is how far apart samples of one value may be that cells need not tell apart: none of the grid's cells is without
+// one and would be held.
+func (s Sampling) dense() int64 {
+	if s.Exact() {
+		return s.Lookback - 1
+	}
+	return min(s.Lookback-1, s.Step)
 }
 
 // grid walks the points of the grid along ascending samples.
@@ -169,7 +178,7 @@ func (s Sampling) Steps(p *Points) Steps {
 	var out Steps
 	unmarked := s.unmarkedLookback(p)
 	interval, g := s.interval(p), s.newGrid(p, unmarked, unmarked)
-	for x := range s.pieces(p, s.seenFor(unmarked)) {
+	for x := range s.pieces(p, s.seenFor(unmarked)-1) {
 		if !usable(x.v) {
 			continue
 		}
@@ -233,7 +242,7 @@ const Forever = math.MaxInt64
 // cell is the counter's value at its first sample, From Unborn. An increase over a gap is one cell.
 func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
 	prevT, prevC, caught, g := int64(Unborn), 0.0, false, s.newGrid(p, s.Step, s.Lookback)
-	for x := range s.pieces(p, s.Lookback) {
+	for x := range s.pieces(p, s.dense()) {
 		if !usable(x.v) {
 			continue
 		}
@@ -265,7 +274,7 @@ func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
 func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
 	interval, g := s.interval(p), s.newGrid(p, s.Step, s.Lookback)
 	prevT, prevV := int64(Unborn), 0.0
-	for x := range s.pieces(p, s.Lookback) {
+	for x := range s.pieces(p, s.dense()) {
 		if !usable(x.v) {
 			continue
 		}

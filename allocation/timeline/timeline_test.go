@@ -92,47 +92,6 @@ func countedTime(s timeline.Sampling, from, to int64) float64 {
 	return float64(runs.Length())
 }
 
-// TestPointsLayouts checks that runs and explicit samples are the same to everything that reads them.
-func TestPointsLayouts(t *testing.T) {
-	const seed = 11
-	rng := rand.New(rand.NewPCG(seed, 0))
-	for i := range 200 {
-		ts, vs := randomSeries(rng, 0, 6*3600_000, 30_000)
-		if len(ts) == 0 {
-			continue
-		}
-		plain, runs := points(ts, vs, false), points(ts, vs, true)
-		if plain.Len() != runs.Len() || plain.First() != runs.First() || plain.Last() != runs.Last() || plain.Interval() != runs.Interval() {
-			t.Fatalf("series %d: lengths, ends or intervals differ", i)
-		}
-		k := 0
-		for at, v := range runs.All() {
-			if at != ts[k] || math.Float64bits(v) != math.Float64bits(vs[k]) {
-				t.Fatalf("series %d, sample %d: got %d %v, want %d %v", i, k, at, v, ts[k], vs[k])
-			}
-			k++
-		}
-		for _, step := range []int64{0, 60_000} {
-			s := timeline.Sampling{Start: 0, End: 6 * 3600_000, Step: step, Lookback: timeline.Lookback, Interval: 30_000}
-			if d := cmp.Diff(s.Steps(plain), s.Steps(runs)); d != "" {
-				t.Errorf("series %d, step %d: steps differ: %s", i, step, d)
-			}
-			for name, f := range map[string]func([]timeline.Cell, *timeline.Points) []timeline.Cell{"counter": s.Counter, "gauge": s.Gauge} {
-				if a, b := amounts(f(nil, plain)), amounts(f(nil, runs)); math.Abs(a-b) > 1e-9*math.Abs(a) {
-					t.Errorf("series %d, step %d: %s amounts to %v and %v", i, step, name, a, b)
-				}
-			}
-		}
-	}
-}
-
-func amounts(cells []timeline.Cell) (sum float64) {
-	for _, c := range cells {
-		sum += c.Amount
-	}
-	return sum
-}
-
 func TestPointsAppend(t *testing.T) {
 	p := &timeline.Points{}
 	p.Append(10, 1)
@@ -362,10 +321,10 @@ func TestStretches(t *testing.T) {
 		if len(ts) < 3 {
 			continue
 		}
-		cut := 1 + rng.IntN(len(ts)-2)
-		first, second := points(ts[:cut], vs[:cut], true), points(ts[cut:], vs[cut:], true)
+		cut, how := 1+rng.IntN(len(ts)-2), layout(i%3)
+		first, second := points(ts[:cut], vs[:cut], how), points(ts[cut:], vs[cut:], how)
 		first.MarkContinued()
-		whole, parts := s.Steps(points(ts, vs, true)), timeline.Max(s.Steps(first), s.Steps(second))
+		whole, parts := s.Steps(points(ts, vs, how)), timeline.Max(s.Steps(first), s.Steps(second))
 		// A sample may be held from one stretch into the next: only there may hits be missing.
 		for at := s.Start + minute; at <= s.End; at += minute {
 			w, okW := whole.At(at)

@@ -97,7 +97,9 @@ var shapes = []struct {
 		}
 		return sample{p.t + 15000, p.v}
 	}},
-	{"constant with jitter", func(r *rand.Rand, _ int, p sample) sample { return sample{p.t + 15000 + r.Int64N(11) - 5, p.v} }},
+	{"constant, ±1 ms", jittered(15000, 1)},
+	{"constant, ±20 ms", jittered(15000, 20)},
+	{"constant, ±5 s", jittered(30000, 5000)},
 	{"counter with resets", func(r *rand.Rand, _ int, p sample) sample {
 		v := math.Float64frombits(p.v) + r.Float64()
 		if r.IntN(50) == 0 {
@@ -121,6 +123,17 @@ var shapes = []struct {
 	{"any bits, any distance", func(r *rand.Rand, _ int, p sample) sample {
 		return sample{p.t + 1 + r.Int64N(1<<(1+r.IntN(40))), r.Uint64()}
 	}},
+}
+
+// jittered keeps a value at times that lie up to jitter beside those of a scrape every interval, both milliseconds.
+func jittered(interval, jitter int64) func(r *rand.Rand, k int, prev sample) sample {
+	start := int64(0)
+	return func(r *rand.Rand, k int, prev sample) sample {
+		if k == 1 {
+			start = prev.t
+		}
+		return sample{start + int64(k)*interval + r.Int64N(2*jitter+1) - jitter, prev.v}
+	}
 }
 
 func generate(r *rand.Rand, shape, n int) []sample {

@@ -111,11 +111,13 @@ func (d *Decoder) appendXOR(p *timeline.Points, data []byte, mint, maxt int64) e
 	d.buf = append(d.buf[:0], data...)
 	d.buf = append(d.buf, make([]byte, padding)...)
 	ts, vs := p.Extend(h.n)
-	if err := decodeXOR(d.buf, h, ts, vs); err != nil {
+	level, widest, err := decodeXOR(d.buf, h, ts, vs)
+	if err != nil {
 		p.Cut(h.n)
 		return err
 	}
-	clip(p, ts, vs, mint, maxt)
+	lo, hi := clip(p, ts, vs, mint, maxt)
+	p.Level(hi-lo, min(level, hi)-lo, widest, math.Float64frombits(h.v))
 	return nil
 }
 
@@ -135,10 +137,10 @@ func appendRun(p *timeline.Points, h xorHead, mint, maxt int64) {
 	p.AppendRun(h.t+lo*h.delta, h.delta, int(hi-lo+1), math.Float64frombits(h.v))
 }
 
-// clip takes back those of the just extended samples that lie outside [mint, maxt].
-func clip(p *timeline.Points, ts []int64, vs []float64, mint, maxt int64) {
+// clip takes back those of the just extended samples that lie outside [mint, maxt] and returns which are left.
+func clip(p *timeline.Points, ts []int64, vs []float64, mint, maxt int64) (lo, hi int) {
 	n := len(ts)
-	lo, hi := 0, n
+	hi = n
 	for lo < n && ts[lo] < mint {
 		lo++
 	}
@@ -152,6 +154,7 @@ func clip(p *timeline.Points, ts []int64, vs []float64, mint, maxt int64) {
 	if cut := n - (hi - lo); cut > 0 {
 		p.Cut(cut)
 	}
+	return lo, hi
 }
 
 // load returns the 64 bits at bit position pos of buf.
@@ -162,25 +165,128 @@ func load(buf []byte, pos uint) uint64 {
 }
 
 // decodeXOR fills ts and vs, both of length h.n ≥ 2, from buf, which is the chunk and padding bytes after it. Positions
-// are checked once a sample against the end of the data: the padding takes what a single sample can overrun.
-func decodeXOR(buf []byte, h xorHead, ts []int64, vs []float64) error {
-	end := uint(len(buf)-padding) * 8
-	pos := uint(h.rest) * 8
-	t, v, delta := h.t, h.v, h.delta
-	win := window{bits: 64} // as Prometheus' iterator starts
-	ts[0], vs[0] = t, math.Float64frombits(v)
+// are checked once a sample against the end of the data: the padding takes what a single step can overrun.
+//
+// The first level samples have the first one's value and no two of them are further apart than widest; where level is not
+// 0, vs is not filled for them.
+func decodeXOR(buf []byte, h xorHead, ts []int64, vs []float64) (level int, widest int64, err error) {
+	c := cursor{buf: buf, end: uint(len(buf)-padding) * 8, pos: uint(h.rest) * 8, i: 1, t: h.t, delta: h.delta}
+	ts[0] = h.t
+	if load(buf, c.pos)>>63 == 0 { // the second sample has no change of distance, only a value
+		c.t, c.pos, c.i = h.t+h.delta, c.pos+1, 2
+		ts[1] = c.t
+		if widest, err = c.level(ts); err != nil {
+			return 0, 0, err
+		}
+	}
+	if c.i < minLevel {
+		for k := range c.i {
+			vs[k] = math.Float64frombits(h.v)
+		}
+	} else {
+		level = c.i
+	}
+	return level, widest, c.rest(h.v, ts, vs)
+}
 
-	t += delta
-	v, pos = win.value(buf, pos, load(buf, pos), v)
-	ts[1], vs[1] = t, math.Float64frombits(v)
-	for i := 2; i < h.n; {
+// minLevel is how many samples of one value are worth a level of their own.
+const minLevel = 8
+
+// cursor is the place in a chunk's bit stream before sample i.
+type cursor struct {
+	buf      []byte
+	end, pos uint // in bits
+	i        int
+	t, delta int64 // of sample i-1; the distance to sample i before its change is added
+}
+
+// Three samples at a time that each have a change of distance of 14 bits and no change of value: 10, the change, 0.
+const (
+	tripleBits = 3 * (2 + 14 + 1)
+	tripleMask = 0b11_00000000000000_1_11_00000000000000_1_11_00000000000000_1 << (64 - tripleBits)
+	tripleWant = 0b10_00000000000000_0_10_00000000000000_0_10_00000000000000_0 << (64 - tripleBits)
+)
+
+// signed14 is the change of distance of 14 bits that the lowest bits of w hold: from -8191 to 8192.
+func signed14(w uint64) int64 { return int64((w+8191)&16383) - 8191 }
+
+// level fills ts with the times of samples from c.i on, at least 2, as long as they have the value of the one before, and
+// returns the largest distance of any two.
+func (c *cursor) level(ts []int64) (widest int64, err error) {
+	buf, pos, i, t, delta := c.buf, c.pos, c.i, c.t, c.delta
+	widest, narrowest := delta, delta
+	for i < len(ts) && pos <= c.end {
+		w := load(buf, pos)
+		if w&tripleMask == tripleWant && i+3 <= len(ts) {
+			d1 := delta + signed14(w>>(64-16))
+			d2 := d1 + signed14(w>>(64-33))
+			d3 := d2 + signed14(w>>(64-50))
+			out := ts[i:][:3]
+			out[0], out[1], out[2] = t+d1, t+d1+d2, t+d1+d2+d3
+			widest, narrowest = max(widest, d1, d2, d3), min(narrowest, d1, d2, d3)
+			i, pos, t, delta = i+3, pos+tripleBits, out[2], d3
+			continue
+		}
+		if w < 1<<62 { // the same distance, perhaps many times
+			k := min(bits.LeadingZeros64(w)/2, len(ts)-i)
+			for j := i; j < i+k; j++ {
+				t += delta
+				ts[j] = t
+			}
+			i, pos = i+k, pos+uint(2*k)
+			continue
+		}
+		dod, size := int64(0), uint(1)
+		if w>>63 == 1 {
+			dod, size = deltaOfDelta(buf, pos, w)
+		}
+		if size > 24 {
+			w = load(buf, pos+size)
+		} else {
+			w <<= size
+		}
+		if w>>63 != 0 {
+			break // another value
+		}
+		if delta += dod; delta > maxDelta { // bits of any size may have been added
+			return 0, errRange
+		}
+		if narrowest, widest = min(narrowest, delta), max(widest, delta); narrowest <= 0 {
+			return 0, errOrder
+		}
+		t += delta
+		ts[i] = t
+		i, pos = i+1, pos+size+1
+	}
+	switch {
+	case narrowest <= 0:
+		return 0, errOrder
+	case widest > maxDelta:
+		return 0, errRange
+	}
+	c.pos, c.i, c.t, c.delta = pos, i, t, delta
+	return widest, nil
+}
+
+// rest fills ts and vs from sample c.i on; v is the value of the one before.
+func (c *cursor) rest(v uint64, ts []int64, vs []float64) error {
+	win := window{bits: 64} // as Prometheus' iterator starts
+	buf, pos, end, t, delta := c.buf, c.pos, c.end, c.t, c.delta
+	i := c.i
+	if i == 1 {
+		t += delta
+		v, pos = win.value(buf, pos, load(buf, pos), v)
+		ts[1], vs[1] = t, math.Float64frombits(v)
+		i = 2
+	}
+	for i < len(ts) {
 		if pos > end {
 			return errTruncated
 		}
 		w := load(buf, pos)
 		if w < 1<<62 { // same distance, same value, perhaps many times
 			f := math.Float64frombits(v)
-			k := min(bits.LeadingZeros64(w)/2, h.n-i)
+			k := min(bits.LeadingZeros64(w)/2, len(ts)-i)
 			for j := i; j < i+k; j++ {
 				t += delta
 				ts[j], vs[j] = t, f

@@ -1,0 +1,116 @@
+package timeline_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// TestPointsLayouts checks that runs, levels and explicit samples are the same to everything that reads them.
+func TestPointsLayouts(t *testing.T) {
+	const seed = 11
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for i := range 40 {
+		ts, vs := randomSeries(rng, 0, 6*3600_000, 30_000)
+		if len(ts) == 0 {
+			continue
+		}
+		plainly := points(ts, vs, plain)
+		for _, how := range []layout{runs, levels} {
+			got := points(ts, vs, how)
+			samePoints(t, i, how, plainly, got)
+			for _, step := range []int64{0, 10_000, 60_000, 300_000, 3600_000} {
+				// 45 s is less than the distance of two samples with one missed between.
+				for _, lookback := range []int64{timeline.Lookback, 60_000, 45_000} {
+					for _, sampled := range []bool{false, true} {
+						if sampled {
+							plainly.MarkSampled()
+							got.MarkSampled()
+						}
+						s := timeline.Sampling{Start: 0, End: 6 * 3600_000, Step: step, Lookback: lookback, Interval: 30_000}
+						sameFunctions(t, s, i, how, plainly, got)
+					}
+					plainly, got = points(ts, vs, plain), points(ts, vs, how)
+				}
+			}
+		}
+	}
+}
+
+// samePoints compares what points show of their samples.
+func samePoints(t *testing.T, i int, how layout, want, got *timeline.Points) {
+	t.Helper()
+	wantV, wantOK := want.LastUsable()
+	gotV, gotOK := got.LastUsable()
+	if want.Len() != got.Len() || want.First() != got.First() || want.Last() != got.Last() || want.Interval() != got.Interval() || wantOK != gotOK || wantV != gotV {
+		t.Fatalf("series %d, layout %d: lengths, ends or intervals differ", i, how)
+	}
+	type sample struct {
+		t int64
+		v uint64
+	}
+	var a, b []sample
+	for at, v := range want.All() {
+		a = append(a, sample{at, math.Float64bits(v)})
+	}
+	for at, v := range got.All() {
+		b = append(b, sample{at, math.Float64bits(v)})
+	}
+	if d := cmp.Diff(a, b, cmp.AllowUnexported(sample{})); d != "" {
+		t.Fatalf("series %d, layout %d: samples differ: %s", i, how, d)
+	}
+}
+
+// sameFunctions compares what is made of the points.
+func sameFunctions(t *testing.T, s timeline.Sampling, i int, how layout, want, got *timeline.Points) {
+	t.Helper()
+	if d := cmp.Diff(s.Steps(want), s.Steps(got)); d != "" {
+		t.Fatalf("series %d, layout %d, %+v: steps differ: %s", i, how, s, d)
+	}
+	for _, f := range []struct {
+		name  string
+		cells func([]timeline.Cell, *timeline.Points) []timeline.Cell
+	}{{"counter", s.Counter}, {"gauge", s.Gauge}} {
+		a, b := f.cells(nil, want), f.cells(nil, got)
+		if d := cmp.Diff(stretches(a, false), stretches(b, false)); d != "" {
+			t.Fatalf("series %d, layout %d, %+v: %s covers other times: %s", i, how, s, f.name, d)
+		}
+		if d := cmp.Diff(stretches(a, true), stretches(b, true)); d != "" {
+			t.Fatalf("series %d, layout %d, %+v: %s holds at other times: %s", i, how, s, f.name, d)
+		}
+		for k := len(a) - 1; k >= 0; k -= 1 + len(a)/8 {
+			c := a[k]
+			if x, y := amountUntil(a, c.To), amountUntil(b, c.To); math.Abs(x-y) > 1e-9*math.Abs(x) {
+				t.Fatalf("series %d, layout %d, %+v: %s amounts to %v and %v until %d", i, how, s, f.name, x, y, c.To)
+			}
+		}
+	}
+}
+
+// stretches are the times that cells cover, or those of them that are held.
+func stretches(cells []timeline.Cell, held bool) timeline.Intervals {
+	var out timeline.Intervals
+	for _, c := range cells {
+		if c.From < c.To && (c.Held || !held) {
+			out = append(out, timeline.Interval{From: c.From, To: c.To})
+		}
+	}
+	return timeline.Union(out)
+}
+
+// amountUntil is what cells amount to until t.
+func amountUntil(cells []timeline.Cell, t int64) (sum float64) {
+	for _, c := range cells {
+		switch {
+		case c.To <= t:
+			sum += c.Amount
+		case c.From < t:
+			sum += c.Amount * float64(t-c.From) / float64(c.To-c.From)
+		}
+	}
+	return sum
+}
