@@ -72,18 +72,25 @@ type Set struct {
 	Resolution time.Duration // of the grid; 0 in exact mode
 	Warnings   []string      // what is missing or was assumed, sorted
 	Nodes      []Node        // assets, by cluster and name
-	Residuals  []Residual    // what does not add up, by cluster and resource; empty where everything does
-	Reading    *Reading      // of the computation that the set is of; nil where none is known
+	Disks      []Disk        // assets, by cluster, kind and name
+	Balancers  []LoadBalancer
+	Networks   []Network    // a cluster
+	Management []Management // a cluster
+	Residuals  []Residual   // what does not add up, by cluster and resource; empty where everything does
+	Reading    *Reading     // of the computation that the set is of; nil where none is known
 
-	dict    *Dict
-	names   []string // of aggregated rows; nil before aggregation
-	special []Special
-	merged  []merged
-	ids     [NumProperties][]ID
-	start   []int64 // Unix milliseconds
-	end     []int64
-	values  [NumColumns][]float64
-	partial bool // a filter has taken rows away: totals are not the assets'
+	dict      *Dict
+	names     []string // of aggregated rows; nil before aggregation
+	special   []Special
+	merged    []merged
+	ids       [NumProperties][]ID
+	start     []int64 // Unix milliseconds
+	end       []int64
+	values    [NumColumns][]float64
+	volumes   shares[VolumeShare]
+	balancers shares[LoadBalancerShare]
+	parts     shares[SharedPart]
+	partial   bool // a filter has taken rows away: totals are not the assets'
 }
 
 // NewSet returns an empty set over dict.
@@ -137,6 +144,7 @@ func (s *Set) grow(kind Special, start, end int64) int {
 func (s *Set) like() *Set {
 	return &Set{
 		Window: s.Window, Resolution: s.Resolution, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
+		Disks: s.Disks, Balancers: s.Balancers, Networks: s.Networks, Management: s.Management,
 		Reading: s.Reading, dict: s.dict, partial: s.partial,
 	}
 }
@@ -230,6 +238,10 @@ type Node struct {
 	Cost                       [NumResources]float64 // ∫ capacity × price dt
 	Idle                       [NumResources]float64 // Cost less what was allocated
 	PriceSource                [NumResources]string  // where the price came from: the metric or the sheet's row
+	Discount                   float64               // of CPU and RAM, 0 to 1; Cost is what is left after it
+	Adjustment                 [NumResources]float64 // what reconciliation with the bill adds to Cost
+	Overhead                   [NumResources]float64 // share of the capacity that Kubernetes may not allocate, 0 to 1
+	CPUBreakdown, RAMBreakdown Breakdown
 }
 
 // TotalCost is the cost of the node.
