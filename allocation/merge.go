@@ -28,6 +28,9 @@ type part struct {
 func (s *Set) merge(parts []part, names []string, metadata bool) {
 	n := len(names)
 	s.names = names
+	if n == 0 {
+		s.names = []string{} // it is not as it was built
+	}
 	s.mergeValues(parts, n)
 	s.mergeTimes(parts, n)
 	var differ [NumProperties][]bool
@@ -36,27 +39,66 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 	}
 	s.mergeKinds(parts, n, &differ)
 	s.mergeMetadata(parts, n, &differ, metadata)
+	s.mergeAllShares(parts, n)
 }
 
-// mergeValues sums the columns, a column at a time; maxima are kept.
+// lanes is how many columns are summed at once: their sums do not wait for each other.
+const lanes = 4
+
+// mergeValues sums the columns, some at a time; maxima are kept.
 func (s *Set) mergeValues(parts []part, n int) {
 	slab := make([]float64, int(NumColumns)*(n+1))
+	var sums []Column
 	for c := range s.values {
 		// One more for the dropped rows saves a branch a value.
-		dst := slab[c*(n+1) : (c+1)*(n+1)]
-		for _, p := range parts {
-			src := p.set.values[c][:len(p.group)]
-			if columns[c].max {
-				for i, g := range p.group {
-					dst[g] = max(dst[g], src[i])
-				}
-				continue
-			}
-			for i, g := range p.group {
-				dst[g] += src[i]
-			}
+		s.values[c] = slab[c*(n+1) : (c+1)*(n+1)]
+		if !columns[c].max {
+			sums = append(sums, Column(c))
+			continue
 		}
-		s.values[c] = dst[:n:n]
+		for _, p := range parts {
+			maxInto(s.values[c], p.set.values[c], p.group)
+		}
+	}
+	for ; len(sums) >= lanes; sums = sums[lanes:] {
+		for _, p := range parts {
+			addLanes([lanes]Column(sums[:lanes]), &s.values, &p.set.values, p.group)
+		}
+	}
+	for _, c := range sums {
+		for _, p := range parts {
+			addInto(s.values[c], p.set.values[c], p.group)
+		}
+	}
+	for c := range s.values {
+		s.values[c] = s.values[c][:n:n]
+	}
+}
+
+func maxInto(dst, src []float64, group []int32) {
+	src = src[:len(group)]
+	for i, g := range group {
+		dst[g] = max(dst[g], src[i])
+	}
+}
+
+func addInto(dst, src []float64, group []int32) {
+	src = src[:len(group)]
+	for i, g := range group {
+		dst[g] += src[i]
+	}
+}
+
+// addLanes is addInto of some columns.
+func addLanes(cols [lanes]Column, dst, src *[NumColumns][]float64, group []int32) {
+	n := len(group)
+	a, b, c, d := src[cols[0]][:n], src[cols[1]][:n], src[cols[2]][:n], src[cols[3]][:n]
+	toA, toB, toC, toD := dst[cols[0]], dst[cols[1]], dst[cols[2]], dst[cols[3]]
+	for i, g := range group {
+		toA[g] += a[i]
+		toB[g] += b[i]
+		toC[g] += c[i]
+		toD[g] += d[i]
 	}
 }
 
@@ -98,17 +140,20 @@ func mergeIDs(parts []part, p Property, n int) (ids []ID, differ []bool) {
 	return ids[:n:n], differ[:n:n]
 }
 
-// mergeKinds finds out what each row was made of, and its kind: idle only merges with idle, what volumes nobody mounts
-// cost may join workloads.
+// mergeKinds finds out what each row was made of, and its kind: idle only merges with idle, other special rows
+// may join workloads.
 func (s *Set) mergeKinds(parts []part, n int, differ *[NumProperties][]bool) {
 	s.special, s.merged = make([]Special, n+1), make([]merged, n+1)
 	members := make([]int32, n+1)
 	for _, p := range parts {
 		for i, g := range p.group {
-			if members[g] == 0 {
-				s.special[g] = p.set.special[i]
-			} else if s.special[g] != p.set.special[i] {
+			switch was, kind := s.special[g], p.set.special[i]; {
+			case members[g] == 0:
+				s.special[g] = kind
+			case was == Workload || kind == Workload:
 				s.special[g] = Workload
+			default:
+				s.special[g] = max(was, kind) // which matters little: it is no workload
 			}
 			s.merged[g] = max(s.merged[g], p.set.merged[i])
 			members[g]++
@@ -167,7 +212,7 @@ func anyIDs(parts []part, p Property, n int) []ID {
 	return ids[:n]
 }
 
-// commonPairs is the map of what all members of a group have in common; rows of volumes that nobody mounts do not count.
+// commonPairs is the map of what all members of a group have in common; rows that are no workload do not count.
 // New maps are added to dict.
 func commonPairs(dict *Dict, parts []part, p Property, n int) []ID {
 	ids, seen := make([]ID, n+1), make([]bool, n+1)
@@ -176,7 +221,7 @@ func commonPairs(dict *Dict, parts []part, p Property, n int) []ID {
 		for i, g := range part.group {
 			id := part.set.ids[p][i]
 			switch {
-			case part.set.special[i] == Unmounted || seen[g] && ids[g] == id:
+			case part.set.special[i] >= Unmounted || seen[g] && ids[g] == id:
 			case !seen[g]:
 				ids[g], seen[g] = id, true
 			default:

@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -47,9 +48,12 @@ type Special uint8
 
 // Kinds of allocation.
 const (
-	Workload  Special = iota
-	Idle              // __idle__: what nodes have and nobody was allocated
-	Unmounted         // __unmounted__: volumes that no pod mounts
+	Workload    Special = iota
+	Idle                // __idle__: what nodes have and nobody was allocated
+	Unmounted           // __unmounted__: volumes that no pod mounts
+	Unallocated         // __unallocated__: load balancers without endpoints, and what a cluster costs in which nobody ran
+	External            // __external__: costs outside of clusters that carry the properties of allocations
+	Shared              // __shared__: shared cost that nobody is left to take
 )
 
 // Names that mark special rows and missing properties; they never stand for anything else.
@@ -57,6 +61,8 @@ const (
 	IdleName        = "__idle__"
 	UnallocatedName = "__unallocated__"
 	UnmountedName   = "__unmounted__"
+	ExternalName    = "__external__"
+	SharedName      = "__shared__"
 )
 
 // Window is the half-open interval [Start, End).
@@ -72,18 +78,29 @@ type Set struct {
 	Resolution time.Duration // of the grid; 0 in exact mode
 	Warnings   []string      // what is missing or was assumed, sorted
 	Nodes      []Node        // assets, by cluster and name
-	Residuals  []Residual    // what does not add up, by cluster and resource; empty where everything does
-	Reading    *Reading      // of the computation that the set is of; nil where none is known
+	Disks      []Disk        // assets, by cluster, kind and name
+	Balancers  []LoadBalancer
+	Networks   []Network            // a cluster
+	Management []Management         // a cluster
+	Cloud      []CloudCost          // what only bills know
+	External   []ExternalAllocation // of bills; rows of what Apply makes, where it is asked for them
+	Residuals  []Residual           // what does not add up, by cluster and resource; empty where everything does
+	Reading    *Reading             // of the computation that the set is of; nil where none is known
 
-	dict    *Dict
-	names   []string // of aggregated rows; nil before aggregation
-	special []Special
-	merged  []merged
-	ids     [NumProperties][]ID
-	start   []int64 // Unix milliseconds
-	end     []int64
-	values  [NumColumns][]float64
-	partial bool // a filter has taken rows away: totals are not the assets'
+	dict      *Dict
+	names     []string // of aggregated rows; nil before aggregation
+	special   []Special
+	merged    []merged
+	ids       [NumProperties][]ID
+	start     []int64 // Unix milliseconds
+	end       []int64
+	values    [NumColumns][]float64
+	volumes   shares[VolumeShare]
+	balancers shares[LoadBalancerShare]
+	parts     shares[SharedPart]
+	portions  shares[portion]       // what Proportions are told from
+	assets    map[portionKey]*asset // that portions are of
+	books     *books                // what passes did with money; nil in a set as it was built
 }
 
 // NewSet returns an empty set over dict.
@@ -98,6 +115,8 @@ type Row struct {
 	Annotations   map[string]string
 	NSLabels      map[string]string
 	NSAnnotations map[string]string
+	Volumes       []VolumeShare       // in any order; PVByteHours and PVCost of Values are their sums
+	LoadBalancers []LoadBalancerShare // in any order; LoadBalancerCost of Values is their sum
 	Start, End    time.Time
 	Values        [NumColumns]float64
 }
@@ -116,6 +135,13 @@ func (s *Set) Append(r *Row) int {
 	}
 	for c := range s.values {
 		s.values[c][i] = r.Values[c]
+	}
+	byText := func(a, b ID) int { return cmp.Compare(s.dict.Text(a), s.dict.Text(b)) }
+	for _, share := range slices.SortedFunc(slices.Values(r.Volumes), func(a, b VolumeShare) int { return byText(a.Key, b.Key) }) {
+		s.volumes.add(i, share)
+	}
+	for _, share := range slices.SortedFunc(slices.Values(r.LoadBalancers), func(a, b LoadBalancerShare) int { return byText(a.Key, b.Key) }) {
+		s.balancers.add(i, share)
 	}
 	return i
 }
@@ -137,7 +163,8 @@ func (s *Set) grow(kind Special, start, end int64) int {
 func (s *Set) like() *Set {
 	return &Set{
 		Window: s.Window, Resolution: s.Resolution, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
-		Reading: s.Reading, dict: s.dict, partial: s.partial,
+		Disks: s.Disks, Balancers: s.Balancers, Networks: s.Networks, Management: s.Management, Cloud: s.Cloud,
+		External: s.External, Reading: s.Reading, dict: s.dict,
 	}
 }
 
@@ -230,6 +257,10 @@ type Node struct {
 	Cost                       [NumResources]float64 // ∫ capacity × price dt
 	Idle                       [NumResources]float64 // Cost less what was allocated
 	PriceSource                [NumResources]string  // where the price came from: the metric or the sheet's row
+	Discount                   float64               // of CPU and RAM, 0 to 1; Cost is what is left after it
+	Adjustment                 [NumResources]float64 // what reconciliation with the bill adds to Cost
+	Overhead                   [NumResources]float64 // share of the capacity that Kubernetes may not allocate, 0 to 1
+	CPUBreakdown, RAMBreakdown Breakdown
 }
 
 // TotalCost is the cost of the node.

@@ -57,6 +57,8 @@ func hour(n int, dict *allocation.Dict) *allocation.Set {
 		{Cluster: "c1", Name: "bare", Start: from, End: from, InstanceType: "", Pool: "hidden"},
 		{Cluster: "c2", Name: "gke-1", ProviderID: "gce://my-project/eu-1/gke-1", Start: from, End: from.Add(time.Hour)},
 	}
+	s.Disks = []allocation.Disk{{Cluster: "c1", Name: "pv-1", ProviderID: "vol-1", Start: from, End: from.Add(time.Hour), Cost: 0.25}}
+	s.Networks = []allocation.Network{{Cluster: "c1", Start: from, End: from.Add(time.Hour), Internet: 1e-9}}
 	return s
 }
 
@@ -123,7 +125,7 @@ func TestGolden(t *testing.T) {
 			return encode.Allocations(w, passes(t, "", allocation.Options{}, 1), encode.Options{SingularProperties: true})
 		},
 		"accumulated.json": func(w *bytes.Buffer) error {
-			return encode.Allocations(w, passes(t, "namespace,label:app", allocation.Options{Idle: true, Accumulate: true, SplitIdle: true}, 2), encode.Options{})
+			return encode.Allocations(w, passes(t, "namespace,label:app", allocation.Options{Idle: true, Accumulate: allocation.All, SplitIdle: true}, 2), encode.Options{})
 		},
 		"assets.json": func(w *bytes.Buffer) error {
 			return encode.Assets(w, passes(t, "", all, 2), encode.Options{Location: berlin})

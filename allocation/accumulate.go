@@ -1,0 +1,129 @@
+package allocation
+
+import (
+	"slices"
+	"time"
+)
+
+// Period is what sets are summed by.
+type Period uint8
+
+// The periods. Weeks are from Sunday to Saturday.
+const (
+	NoPeriod Period = iota // sets stay apart
+	All                    // everything is one set
+	Hour
+	Day
+	Week
+	Month
+	Quarter
+)
+
+// Round is the shortest run of whole periods that holds w; w itself for NoPeriod and All. zone is where days begin; nil
+// is UTC.
+func (p Period) Round(w Window, zone *time.Location) Window {
+	start := p.floor(w.Start, zone)
+	end := p.floor(w.End, zone)
+	if end.Before(w.End) {
+		end = p.next(end)
+	}
+	return Window{Start: start, End: end}
+}
+
+// accumulate sums the sets of each period into one, oldest first. A set belongs to the period it starts in, and the sum's
+// window is rounded out to whole periods.
+func accumulate(sets []*Set, o *Options) []*Set {
+	var out []*Set
+	for len(sets) > 0 {
+		n := len(sets)
+		if o.Accumulate != All {
+			first := o.Accumulate.floor(sets[0].Window.Start, o.Zone)
+			if i := slices.IndexFunc(sets, func(s *Set) bool { return !o.Accumulate.floor(s.Window.Start, o.Zone).Equal(first) }); i > 0 {
+				n = i
+			}
+		}
+		sum := sumSets(sets[:n], o)
+		sum.Window = o.Accumulate.Round(sum.Window, o.Zone)
+		out, sets = append(out, sum), sets[n:]
+	}
+	return out
+}
+
+// sumSets sums sets into one over the window from the first one's start to the last one's end. Assets that are the same
+// in several sets are summed too.
+func sumSets(sets []*Set, o *Options) *Set {
+	parts, names := make([]part, len(sets)), nameTable{}
+	for i, s := range sets {
+		group := make([]int32, s.Len())
+		for row, name := range s.names {
+			group[row] = names.add(name)
+		}
+		parts[i] = part{set: s, group: group}
+	}
+	dst := sets[0].like()
+	dst.books = &books{}
+	*dst.books = *sets[0].books
+	for _, s := range sets[1:] {
+		if s.Window.Start.Before(dst.Window.Start) {
+			dst.Window.Start = s.Window.Start
+		}
+		if s.Window.End.After(dst.Window.End) {
+			dst.Window.End = s.Window.End
+		}
+		dst.Resolution = max(dst.Resolution, s.Resolution)
+		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
+		dst.books.add(s.books)
+	}
+	dst.Warnings = sortWarnings(slices.Clone(dst.Warnings))
+	dst.sumAssets(sets)
+	dst.merge(parts, names.list, o.AggregatedMetadata)
+	if o.Proportions {
+		dst.indexAssets(o)
+	}
+	return dst
+}
+
+// floor is the last start of a period at or before t.
+func (p Period) floor(t time.Time, zone *time.Location) time.Time {
+	if p == NoPeriod || p == All {
+		return t
+	}
+	if zone == nil {
+		zone = time.UTC
+	}
+	t = t.In(zone)
+	year, month, date := t.Date()
+	switch p {
+	case Hour:
+		// Not by time.Date: where clocks are set back, an hour comes twice.
+		return t.Add(-time.Duration(t.Minute())*time.Minute - time.Duration(t.Second())*time.Second - time.Duration(t.Nanosecond()))
+	case Week:
+		date -= int(t.Weekday())
+	case Month:
+		date = 1
+	case Quarter:
+		month, date = (month-1)/3*3+1, 1
+	case Day, NoPeriod, All:
+	}
+	return time.Date(year, month, date, 0, 0, 0, 0, zone)
+}
+
+// next is the start of the period after the one that starts at t, in t's zone.
+func (p Period) next(t time.Time) time.Time {
+	year, month, date := t.Date()
+	switch p {
+	case Hour:
+		return t.Add(time.Hour)
+	case Day:
+		date++
+	case Week:
+		date += 7
+	case Month:
+		month++
+	case Quarter:
+		month += 3
+	case NoPeriod, All:
+		return t
+	}
+	return time.Date(year, month, date, 0, 0, 0, 0, t.Location())
+}

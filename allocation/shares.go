@@ -1,0 +1,197 @@
+package allocation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// VolumeShare is what a row has of a persistent volume. Its ids are strings of the set's Dict.
+type VolumeShare struct {
+	Key        ID // VolumeKey
+	ProviderID ID
+	ByteHours  float64
+	Cost       float64
+	Adjustment float64
+}
+
+// LoadBalancerShare is what a row has of a load balancer. Its ids are strings of the set's Dict.
+type LoadBalancerShare struct {
+	Key        ID // LoadBalancerKey
+	Service    ID // <namespace>/<service>
+	IP         ID // of the ingress, or its host name
+	Private    bool
+	Hours      float64 // in which both the row and the load balancer were there
+	Cost       float64
+	Adjustment float64
+}
+
+// VolumeKey is the key of a volume's shares, `cluster=<cluster>:name=<volume>`. Colons and slashes of the cluster's id
+// are underscores in it: clients split keys at them.
+func VolumeKey(cluster, volume string) string {
+	return string(appendCluster([]byte("cluster="), cluster)) + ":name=" + volume
+}
+
+// LoadBalancerKey is the key of a load balancer's shares, `<cluster>/<namespace>/<service>`. Colons and slashes of the
+// cluster's id are underscores in it.
+func LoadBalancerKey(cluster, namespace, service string) string {
+	return string(appendCluster(nil, cluster)) + "/" + namespace + "/" + service
+}
+
+// SharedPart is what a row was given of one thing that is shared, such as a namespace. Its costs are part of the row's
+// SharedCost.
+type SharedPart struct {
+	Name ID // of what is shared, a string of the set's Dict
+	Cost [NumSharedKinds]float64
+}
+
+// SharedKind is what the cost of something shared was for.
+type SharedKind uint8
+
+// The kinds of shared cost.
+const (
+	SharedCPU SharedKind = iota
+	SharedGPU
+	SharedRAM
+	SharedPV
+	SharedNetwork
+	SharedLoadBalancer
+	SharedExternal
+	SharedOverhead // flat cost, and what clusters cost besides their nodes
+	NumSharedKinds
+)
+
+// shares are a list for each row of a set, all in one slice. The zero value has none for any row.
+type shares[T any] struct {
+	end  []int32 // of each row's part of list; rows beyond have none
+	list []T
+}
+
+// of is the list of a row, which must not be changed.
+func (s *shares[T]) of(row int) []T {
+	if row >= len(s.end) {
+		return nil
+	}
+	from := int32(0)
+	if row > 0 {
+		from = s.end[row-1]
+	}
+	return s.list[from:s.end[row]:s.end[row]]
+}
+
+// add appends to the list of a row, which is the last that has one, or later.
+func (s *shares[T]) add(row int, share T) {
+	for len(s.end) <= row {
+		s.end = append(s.end, int32(len(s.list)))
+	}
+	s.list = append(s.list, share)
+	s.end[row]++
+}
+
+// clip makes appending leave what is there alone.
+func (s *shares[T]) clip() { s.end, s.list = slices.Clip(s.end), slices.Clip(s.list) }
+
+// rowShare is a share on its way to a row.
+type rowShare[T any] struct {
+	row   int32
+	share T
+}
+
+// mergeRowShares makes the lists of rows of shares in any order: by row, then as compare says. Those that it says are
+// one are added, in the order given.
+func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
+	order := make([]int32, len(list))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	less := func(i, j int32) int {
+		return cmp.Or(cmp.Compare(list[i].row, list[j].row), compare(&list[i].share, &list[j].share))
+	}
+	slices.SortStableFunc(order, less)
+	out := shares[T]{list: make([]T, 0, len(list))}
+	for k, i := range order {
+		if k > 0 && less(order[k-1], i) == 0 {
+			add(&out.list[len(out.list)-1], &list[i].share)
+			continue
+		}
+		out.add(int(list[i].row), list[i].share)
+	}
+	return out
+}
+
+// mergeShares merges the shares of rows that are merged: from gives those of a set.
+func mergeShares[T any](parts []part, n int, from func(*Set) *shares[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
+	var list []rowShare[T]
+	for _, p := range parts {
+		of := from(p.set)
+		if len(of.list) == 0 {
+			continue
+		}
+		list = slices.Grow(list, len(of.list))
+		for row, g := range p.group {
+			if int(g) == n {
+				continue
+			}
+			for _, share := range of.of(row) {
+				list = append(list, rowShare[T]{g, share})
+			}
+		}
+	}
+	return mergeRowShares(list, compare, add)
+}
+
+// mergeAllShares merges what rows have of volumes, load balancers, shared costs and assets.
+func (s *Set) mergeAllShares(parts []part, n int) {
+	d := s.dict
+	s.volumes = mergeShares(parts, n, func(s *Set) *shares[VolumeShare] { return &s.volumes }, d.orderVolumes, addVolume)
+	s.balancers = mergeShares(parts, n, func(s *Set) *shares[LoadBalancerShare] { return &s.balancers }, d.orderBalancers, addBalancer)
+	s.parts = mergeShares(parts, n, func(s *Set) *shares[SharedPart] { return &s.parts }, d.orderParts, addPart)
+	s.portions = mergeShares(parts, n, func(s *Set) *shares[portion] { return &s.portions }, d.orderPortions, addPortion)
+}
+
+// order compares strings by id.
+func (d *Dict) order(a, b ID) int {
+	if a == b {
+		return 0
+	}
+	return strings.Compare(d.Text(a), d.Text(b))
+}
+
+func (d *Dict) orderVolumes(a, b *VolumeShare) int { return d.order(a.Key, b.Key) }
+
+func addVolume(to, from *VolumeShare) {
+	to.ByteHours += from.ByteHours
+	to.Cost += from.Cost
+	to.Adjustment += from.Adjustment
+	if from.ProviderID != 0 {
+		to.ProviderID = from.ProviderID
+	}
+}
+
+func (d *Dict) orderBalancers(a, b *LoadBalancerShare) int { return d.order(a.Key, b.Key) }
+
+// addBalancer adds what both have; which address it has is the later's word.
+func addBalancer(to, from *LoadBalancerShare) {
+	to.Hours += from.Hours
+	to.Cost += from.Cost
+	to.Adjustment += from.Adjustment
+	to.Private = from.Private
+	if from.IP != 0 {
+		to.IP = from.IP
+	}
+}
+
+func (d *Dict) orderParts(a, b *SharedPart) int { return d.order(a.Name, b.Name) }
+
+func addPart(to, from *SharedPart) { (*money)(&to.Cost).add((*money)(&from.Cost)) }
+
+// Volumes are what a row has of persistent volumes, by key: PVByteHours and PVCost are their sums. The slice must not be
+// changed.
+func (s *Set) Volumes(row int) []VolumeShare { return s.volumes.of(row) }
+
+// LoadBalancerShares are what a row has of load balancers, by key: LoadBalancerCost is their sum. The slice must not be
+// changed.
+func (s *Set) LoadBalancerShares(row int) []LoadBalancerShare { return s.balancers.of(row) }
+
+// SharedParts are what SharedCost of a row is made of, by name, where that was asked for. The slice must not be changed.
+func (s *Set) SharedParts(row int) []SharedPart { return s.parts.of(row) }
