@@ -33,6 +33,7 @@ func (b *Builder) Resolve() error {
 	}
 	b.findAbsence()
 	b.resolveNodes()
+	b.findMachines()
 	b.order = make([]*container, 0, len(b.containers))
 	for _, c := range b.containers {
 		b.order = append(b.order, c)
@@ -120,6 +121,15 @@ func (p *pod) inherit(from *pod) {
 	if !p.owner.known {
 		p.owner = from.owner
 	}
+	if !p.scheduled.known {
+		p.scheduled = from.scheduled
+	}
+	if len(p.pending) == 0 {
+		p.pending = from.pending
+	}
+	if len(p.mounts) == 0 {
+		p.mounts = from.mounts
+	}
 	if !p.labels.known {
 		p.labels = from.labels
 	}
@@ -150,6 +160,7 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 			c.limit[r].add(rank, take(s))
 		}
 	}
+	c.inheritDevices(from.devices, take)
 	c.started = timeline.Max(c.started, take(from.started))
 	c.ends = append(c.ends, from.ends...)
 }
@@ -167,13 +178,18 @@ func sortedSymbols[V any](m map[Symbol]V) []Symbol {
 func (b *Builder) resolveContainer(c *container) {
 	presence := c.presence()
 	runs, bridged := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
-	inside := runs.Clip(b.sampling.Start, b.sampling.End)
+	waits := b.waiting(c, &presence, runs)
+	inside := timeline.Union(slices.Concat(waits, runs)).Clip(b.sampling.Start, b.sampling.End)
 	if len(inside) == 0 {
 		return
 	}
 	c.runs = runs
 	b.bridged.add(c.name.Value(), bridged.Clip(b.sampling.Start, b.sampling.End))
 	lower, upper := b.errorBounds(&presence, runs)
+	if len(waits) > 0 {
+		lower, upper = timeline.CountBounds(float64(inside.Length()) / float64(b.sampling.Cell()))
+	}
+	c.resolveDevices(b.sampling)
 	n := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
 	var request, limit [NumResources]timeline.Steps
 	edges := slices.Clone(b.borders)

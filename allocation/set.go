@@ -47,9 +47,12 @@ type Special uint8
 
 // Kinds of allocation.
 const (
-	Workload  Special = iota
-	Idle              // __idle__: what nodes have and nobody was allocated
-	Unmounted         // __unmounted__: volumes that no pod mounts
+	Workload    Special = iota
+	Idle                // __idle__: what nodes have and nobody was allocated
+	Unmounted           // __unmounted__: volumes that no pod mounts
+	Unallocated         // __unallocated__: load balancers without endpoints, and what a cluster costs in which nobody ran
+	External            // __external__: costs outside of clusters that carry the properties of allocations
+	Shared              // __shared__: shared cost that nobody is left to take
 )
 
 // Names that mark special rows and missing properties; they never stand for anything else.
@@ -57,6 +60,8 @@ const (
 	IdleName        = "__idle__"
 	UnallocatedName = "__unallocated__"
 	UnmountedName   = "__unmounted__"
+	ExternalName    = "__external__"
+	SharedName      = "__shared__"
 )
 
 // Window is the half-open interval [Start, End).

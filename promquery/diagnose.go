@@ -30,7 +30,7 @@ func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation
 	}
 	// Raw samples show how far apart they are and how old the last one is; those of a grid do not.
 	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
-	p := newPlan(e.cfg.Clusters, c.found, sel, always, lazily, levels, counters)
+	p := newPlan(e.cfg.Clusters, c.found, []Selector{sel}, always, lazily, levels, counters, moving, borders, waiting)
 	got, err := c.ask(ctx, "all inputs", p.sels, func(i int, key []Symbol, points *timeline.Points) error {
 		series, key := p.read(i, key)
 		if series.Signal.Tail() != "" && len(key) == len(series.Signal.Key()) {
