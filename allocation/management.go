@@ -86,16 +86,16 @@ func (b *Builder) addNodeDisk(s *seen) error {
 	return nil
 }
 
-// sumByName is the sum of what is known under each name; an alternative counts only where no better one has data under any
-// name.
-func sumByName(m map[Symbol]*ranked) timeline.Steps {
+// sumByName is the sum of what is known under each name, times what one of that name is worth; an alternative counts only
+// where no better one has data under any name.
+func sumByName(m map[Symbol]*ranked, worth func(Symbol) float64) timeline.Steps {
 	var out ranked
 	for _, name := range sortedSymbols(m) {
 		for rank, steps := range *m[name] {
 			for len(out) <= rank {
 				out = append(out, nil)
 			}
-			out[rank] = timeline.Sum(out[rank], steps)
+			out[rank] = timeline.Sum(out[rank], scaled(steps, worth(name)))
 		}
 	}
 	return out.best()
@@ -104,7 +104,7 @@ func sumByName(m map[Symbol]*ranked) timeline.Steps {
 // chargeLocalDisks makes the disk assets of nodes. They are not in allocations.
 func (b *Builder) chargeLocalDisks() {
 	for _, n := range b.sortedNodes() {
-		capacity := sumByName(n.disks)
+		capacity := sumByName(n.disks, func(Symbol) float64 { return 1 })
 		if len(capacity) == 0 {
 			continue
 		}

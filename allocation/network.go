@@ -106,19 +106,20 @@ func (b *Builder) addTraffic(s *seen, kind trafficKind) error {
 	key := flowKey{kind: kind}
 	copy(key.labels[:], s.key[len(podLabels):])
 	if p, ok := b.pods[s.pod()]; ok {
-		b.move(p, key, s)
-		return nil
-	}
-	for _, p := range b.podNames[s.object()] {
-		b.move(p, key, s)
+		b.move([]*pod{p}, key, s)
+	} else {
+		b.move(b.podNames[s.object()], key, s)
 	}
 	return nil
 }
 
-// move adds what a counter of p shows.
-func (b *Builder) move(p *pod, key flowKey, s *seen) {
-	all := p.running()
-	if len(all) == 0 {
+// move adds what a counter of pods of one name shows, which run one after the other.
+func (b *Builder) move(pods []*pod, key flowKey, s *seen) {
+	ran := false
+	for _, p := range pods {
+		ran = len(p.running()) > 0 || ran
+	}
+	if !ran {
 		return
 	}
 	cells := b.samplingOf(s).Counter(nil, s.p)
@@ -126,9 +127,9 @@ func (b *Builder) move(p *pod, key flowKey, s *seen) {
 		return
 	}
 	last := cells[len(cells)-1]
-	f, cells := b.flowOf(p, key, s, cells)
-	tariff := b.egressTariff(p.cluster, key.kind)
-	eachFresh(&f.counted, cells, func(x timeline.Cell) { b.moveCell(p, key.kind, &tariff, x) })
+	f, cells := b.flowOf(pods, key, s, cells)
+	tariff := b.egressTariff(pods[0].cluster, key.kind)
+	eachFresh(&f.counted, cells, func(x timeline.Cell) { b.moveCell(pods, key.kind, &tariff, x) })
 	if last.To > f.to {
 		f.to, f.value = last.To, valueAt(s.p, last.To)
 		f.rate = 0
@@ -139,9 +140,10 @@ func (b *Builder) move(p *pod, key flowKey, s *seen) {
 }
 
 // flowOf is the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the
-// start of the pod, if the counter was not there before; else the first cell is left out.
-func (b *Builder) flowOf(p *pod, key flowKey, s *seen, cells []timeline.Cell) (*flow, []timeline.Cell) {
-	first := &cells[0]
+// start of the pod, if the counter was not there before; else the first cell is left out. The first of several pods keeps
+// the flow.
+func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell) (*flow, []timeline.Cell) {
+	first, p := &cells[0], pods[0]
 	for i := range p.flows {
 		f := &p.flows[i]
 		if f.key != key {
@@ -157,15 +159,29 @@ func (b *Builder) flowOf(p *pod, key flowKey, s *seen, cells []timeline.Cell) (*
 	}
 	p.flows = append(p.flows, flow{key: key})
 	f := &p.flows[len(p.flows)-1]
-	start := p.stretches[0].from
-	if p.started.known {
-		start = min(start, int64(p.started.value*1000))
-	}
-	if start >= first.To || s.p.First() <= b.sampling.LoadStart()+b.sampling.Lookback {
+	start, known := lastStart(pods, first.To)
+	if !known || s.p.First() <= b.sampling.LoadStart()+b.sampling.Lookback {
 		return f, cells[1:]
 	}
 	first.From = start
 	return f, cells
+}
+
+// lastStart is the last start of one of the pods before t, and whether there is one.
+func lastStart(pods []*pod, t int64) (start int64, known bool) {
+	for _, p := range pods {
+		if len(p.stretches) == 0 {
+			continue
+		}
+		at := p.stretches[0].from
+		if p.started.known {
+			at = min(at, int64(p.started.value*1000))
+		}
+		if at < t && (!known || at > start) {
+			start, known = at, true
+		}
+	}
+	return start, known
 }
 
 // valueAt is the last usable value at or before t.
@@ -185,9 +201,9 @@ func valueAt(p *timeline.Points, t int64) (value float64) {
 	return value
 }
 
-// moveCell adds bytes to the running time of p that they were moved in; what was moved while none of its containers was seen
-// belongs to the nearest time that one was.
-func (b *Builder) moveCell(p *pod, kind trafficKind, t *tariff, x timeline.Cell) {
+// moveCell adds bytes to the running time of pods that they were moved in; what was moved while none of their containers was
+// seen belongs to the nearest time that one was.
+func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.Cell) {
 	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
 	if from >= to || x.Amount <= 0 {
 		return
@@ -197,30 +213,52 @@ func (b *Builder) moveCell(p *pod, kind trafficKind, t *tariff, x timeline.Cell)
 	if kind >= egressZone {
 		m.cost[kind] = m.bytes[kind] / RAM.PerPriceUnit() * t.mean(from, to)
 	}
-	p.spread(from, to, &m)
+	spread(pods, from, to, &m)
 }
 
-// spread adds m to the stretches of (from, to], in proportion to their time, else to the nearest one.
-func (p *pod) spread(from, to int64, m *moved) {
-	if *m == (moved{}) || len(p.stretches) == 0 {
+// spread adds m to the stretches of pods in (from, to], in proportion to their time, else to the nearest one.
+func spread(pods []*pod, from, to int64, m *moved) {
+	if *m == (moved{}) {
 		return
 	}
-	i := sort.Search(len(p.stretches), func(i int) bool { return p.stretches[i].to > from })
 	total := int64(0)
-	for k := i; k < len(p.stretches) && p.stretches[k].from < to; k++ {
-		total += min(p.stretches[k].to, to) - max(p.stretches[k].from, from)
+	for _, p := range pods {
+		p.eachWithin(from, to, func(_ *stretch, part int64) { total += part })
 	}
 	if total == 0 {
-		if i == len(p.stretches) || i > 0 && from-p.stretches[i-1].to < p.stretches[i].from-to {
-			i--
+		if x := nearestStretch(pods, from, to); x != nil {
+			x.moved.add(m, 1)
 		}
-		p.stretches[i].moved.add(m, 1)
 		return
 	}
-	for k := i; k < len(p.stretches) && p.stretches[k].from < to; k++ {
-		x := &p.stretches[k]
-		x.moved.add(m, float64(min(x.to, to)-max(x.from, from))/float64(total))
+	for _, p := range pods {
+		p.eachWithin(from, to, func(x *stretch, part int64) { x.moved.add(m, float64(part)/float64(total)) })
 	}
+}
+
+// eachWithin calls f with every stretch that reaches into (from, to], and how far.
+func (p *pod) eachWithin(from, to int64, f func(x *stretch, part int64)) {
+	i := sort.Search(len(p.stretches), func(i int) bool { return p.stretches[i].to > from })
+	for ; i < len(p.stretches) && p.stretches[i].from < to; i++ {
+		x := &p.stretches[i]
+		f(x, min(x.to, to)-max(x.from, from))
+	}
+}
+
+// nearestStretch is the stretch of pods that is nearest to (from, to], which none reaches into; nil if there is none.
+func nearestStretch(pods []*pod, from, to int64) *stretch {
+	var best *stretch
+	least := int64(0)
+	for _, p := range pods {
+		i := sort.Search(len(p.stretches), func(i int) bool { return p.stretches[i].to > from })
+		for k := max(0, i-1); k <= i && k < len(p.stretches); k++ {
+			x := &p.stretches[k]
+			if d := max(x.from-to, from-x.to); best == nil || d < least {
+				best, least = x, d
+			}
+		}
+	}
+	return best
 }
 
 // holdTraffic counts what was moved since the last sample, where every sample is used: as fast as before it, to the end of
@@ -229,20 +267,28 @@ func (b *Builder) holdTraffic(p *pod) {
 	if !b.sampling.Exact() {
 		return
 	}
-	all := p.running()
 	for i := range p.flows {
 		f := &p.flows[i]
-		k := sort.Search(len(all), func(k int) bool { return all[k].to > f.to })
-		if k == len(all) || all[k].from > f.to || f.rate <= 0 {
-			continue
+		for _, q := range b.podNames[p.objectKey] {
+			to := q.runsUntil(f.to, f.to+b.sampling.Unmarked().Lookback)
+			if to <= f.to || f.rate <= 0 {
+				continue
+			}
+			t := b.egressTariff(q.cluster, f.key.kind)
+			b.moveCell([]*pod{q}, f.key.kind, &t, timeline.Cell{From: f.to, To: to, Amount: f.rate * float64(to-f.to)})
+			break
 		}
-		to := min(all[k].to, f.to+b.sampling.Unmarked().Lookback)
-		for k++; k < len(all) && all[k].from == all[k-1].to; k++ {
-			to = min(all[k].to, f.to+b.sampling.Unmarked().Lookback)
-		}
-		t := b.egressTariff(p.cluster, f.key.kind)
-		b.moveCell(p, f.key.kind, &t, timeline.Cell{From: f.to, To: to, Amount: f.rate * float64(to-f.to)})
 	}
+}
+
+// runsUntil is until when p, which runs at t, runs on without a pause, at most until most; t where it does not run.
+func (p *pod) runsUntil(t, most int64) int64 {
+	all := p.running()
+	k := sort.Search(len(all), func(k int) bool { return all[k].to > t })
+	for ; k < len(all) && all[k].from <= t && t < most; k++ {
+		t = min(all[k].to, most)
+	}
+	return t
 }
 
 // trafficColumns are where what a pod moved goes.

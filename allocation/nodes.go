@@ -175,7 +175,7 @@ func (b *Builder) resolveNodes() {
 			}
 		}
 		if len(n.devices) > 0 {
-			n.amount[GPU] = sumByName(n.devices)
+			n.amount[GPU] = sumByName(n.devices, func(name Symbol) float64 { return deviceWorth(name.Value(), n) })
 		}
 		seen := n.seen
 		if len(seen) == 0 {

@@ -189,8 +189,8 @@ func (b *Builder) resolveContainer(c *container) {
 	if len(waits) > 0 {
 		lower, upper = timeline.CountBounds(float64(inside.Length()) / float64(b.sampling.Cell()))
 	}
-	c.resolveDevices(b.sampling)
 	n := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
+	c.resolveDevices(b.sampling, n)
 	var request, limit [NumResources]timeline.Steps
 	edges := slices.Clone(b.borders)
 	for r := range NumResources {

@@ -29,7 +29,7 @@ func (p *pod) running() []stretch {
 	p.stretchedTo = n
 	p.stretches, p.stretchRows = layStretches(p.containers)
 	for i := range before {
-		p.spread(before[i].from, before[i].to, &before[i].moved)
+		spread([]*pod{p}, before[i].from, before[i].to, &before[i].moved)
 	}
 	return p.stretches
 }

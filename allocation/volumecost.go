@@ -74,9 +74,6 @@ func (b *Builder) findMounts(pods []*pod) {
 // chargeVolumes makes the disk assets of persistent volumes, and divides what they cost among the pods that mount them
 // while they run; what nobody mounts goes to rows of its own.
 func (b *Builder) chargeVolumes(pods []*pod) {
-	if len(b.storage.volumes) == 0 && len(b.storage.claims) == 0 {
-		return
-	}
 	b.findMounts(pods)
 	owners := b.claimOwners()
 	for key := range owners {
