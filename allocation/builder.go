@@ -16,6 +16,7 @@ type Series struct {
 	Rank     int      // 0 is the best alternative of the input; a later one counts only where no better one has data
 	Init     bool     // of an init container: it does not start with its pod
 	Unmarked bool     // gets no staleness markers
+	Scale    float64  // what values of ContainerDevice are multiplied by; 0 is 1
 }
 
 // Builder integrates the signals of clusters into sets, one for each window of a query, in three phases:
@@ -33,6 +34,7 @@ type Builder struct {
 	sampling timeline.Sampling
 	rates    Rates
 
+	chargeFrom ChargeFrom
 	dict       *Dict
 	sets       []*Set
 	pods       map[podKey]*pod
@@ -43,6 +45,12 @@ type Builder struct {
 	nodes      map[nodeKey]*node
 	owners     map[ownerKey]owner
 	services   services
+	storage    storage
+	balancers  map[objectKey]*balancer
+	egress     map[Symbol]*egressPrice // by cluster
+	management map[Symbol]*management  // by cluster
+	machines   map[nodeKey]*machine
+	addresses  map[nodeKey]Symbol            // nodes by IP address
 	absent     map[Symbol]absence            // by cluster
 	silent     map[Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
 	loadedFrom int64                         // time of the oldest signals asked for
@@ -57,6 +65,10 @@ type Builder struct {
 	discovered []string // containers known by their usage alone
 	orphans    map[outsideKey][NumResources]float64
 	again      Span // whose usage is being added once more
+
+	left           map[leftKey]*left
+	volumeShares   [][]rowShare[VolumeShare] // by set
+	balancerShares [][]rowShare[LoadBalancerShare]
 }
 
 type phase uint8
@@ -112,6 +124,9 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		names: map[containerName][]*container{}, namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey]*node{},
 		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]absence{},
 		orphans: map[outsideKey][NumResources]float64{}, silent: map[Symbol]timeline.Intervals{},
+		chargeFrom: q.ChargeFrom, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
+		management: map[Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]Symbol{},
+		left: map[leftKey]*left{},
 	}
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", q.Resolution, scrape)
@@ -154,8 +169,8 @@ type seen struct {
 func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
 func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
 
-// Add takes the points of a series. key is as Signal.Key describes it; neither key nor p is kept. Usage is refused before
-// Resolve, everything else after it.
+// Add takes the points of a series. key is as Signal.Key describes it; neither key nor p is kept. Usage and traffic are
+// refused before Resolve, everything else after it.
 func (b *Builder) Add(series Series, key []Symbol, p *timeline.Points) error {
 	s, err := b.look(series, key, p)
 	if err != nil {
@@ -170,10 +185,24 @@ func (b *Builder) look(series Series, key []Symbol, p *timeline.Points) (seen, e
 	if len(key) < n {
 		return seen{}, fmt.Errorf("add %s: key of %d elements, want %d", series.Signal, len(key), n)
 	}
-	if series.Signal.usage() != (b.phase == measuring || b.phase == correcting) {
+	if !b.takes(series.Signal) {
 		return seen{}, fmt.Errorf("add %s: out of order", series.Signal)
 	}
 	return seen{series, key[:n], key[n:], p}, nil
+}
+
+// takes reports whether a signal may come now.
+func (b *Builder) takes(s Signal) bool {
+	switch b.phase {
+	case gathering:
+		return !s.isUsage() && !s.isTraffic()
+	case measuring:
+		return s.isUsage() || s.isTraffic()
+	case correcting:
+		return s.isUsage()
+	default:
+		return false
+	}
 }
 
 // ranked holds the alternatives of one input for one subject, best first.
@@ -251,6 +280,7 @@ type Span struct{ Start, End int64 }
 func (b *Builder) Settle() (again []Span, err error) {
 	switch b.phase {
 	case measuring:
+		b.measureDevices()
 		b.holdUsage()
 		b.warnSeen("containers' usage", b.holes, "is spread from their counters, or held")
 		if again = b.findOvercommit(); len(again) > 0 {
@@ -258,6 +288,7 @@ func (b *Builder) Settle() (again []Span, err error) {
 			return again, nil
 		}
 	case correcting:
+		b.measureDevices()
 		b.holdUsage()
 	default:
 		return nil, errors.New("settle usage: out of order")
@@ -285,6 +316,7 @@ func (b *Builder) Sets() ([]*Set, error) {
 		b.warn("%d usage series belong to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?", unmatched)
 	}
 	b.reconcileNodes()
+	b.chargeAssets()
 	warnings := sortWarnings(slices.Clone(b.warnings))
 	for _, s := range b.sets {
 		s.Warnings = warnings

@@ -13,7 +13,7 @@ import (
 )
 
 // spotPrices price spot nodes at 1 and others at 3 a core-hour.
-type spotPrices struct{ noItems }
+type spotPrices struct{ defaultItems }
 
 func (spotPrices) Node(n allocation.NodeAttributes, _ time.Time) allocation.NodeRates {
 	rates := allocation.NodeRates{Source: "test"}

@@ -1,6 +1,7 @@
 package allocation_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -15,7 +16,7 @@ import (
 
 // flat prices every node alike.
 type flat struct {
-	noItems
+	defaultItems
 	cpu, ram, gpu float64
 }
 
@@ -111,6 +112,7 @@ type plainCluster struct {
 	cells      int
 	nodes      []plainNode
 	containers []plainContainer
+	plainAssets
 }
 
 var plainStart = time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
@@ -171,6 +173,8 @@ func randomPlain(rng *rand.Rand) *plainCluster {
 		}
 		c.containers = append(c.containers, x)
 	}
+	c.randomAssets(rng, c.cells, len(c.containers))
+	c.randomPods(rng)
 	return c
 }
 
@@ -207,10 +211,12 @@ func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set
 			f.add(allocation.Series{Signal: allocation.ContainerRequest, Resource: allocation.Resource(r)}, key+"/main", sampled(at(x.from), time.Minute, x.request[r]...))
 		}
 	}
+	c.feedAssets(f, at)
 	if err := b.Resolve(); err != nil {
 		t.Fatal(err)
 	}
 	c.feedUsage(f, at)
+	c.feedTraffic(f, at)
 	again, err := b.Settle()
 	if err != nil {
 		t.Fatal(err)
@@ -356,8 +362,9 @@ func TestBuilderAgainstModel(t *testing.T) {
 		for _, step := range []time.Duration{0, 25 * time.Minute, time.Duration(1+rng.IntN(90)) * time.Minute} {
 			where := fmt.Sprintf("cluster %d, step %s", i, step)
 			gotHours, gotCost := map[string][2]float64{}, map[string][2]float64{}
-			for _, s := range c.build(t, step) {
-				if err := s.Check(); err != nil {
+			sets := c.build(t, step)
+			for _, s := range sets {
+				if err := errors.Join(s.Check(), conserved(s)); err != nil {
 					t.Fatalf("%s: %v", where, err)
 				}
 				for _, x := range s.Residuals {
@@ -366,6 +373,9 @@ func TestBuilderAgainstModel(t *testing.T) {
 					}
 				}
 				for row := range s.Len() {
+					if s.Special(row) != allocation.Workload {
+						continue
+					}
 					pod := s.Text(allocation.Pod, row)
 					h, m := gotHours[pod], gotCost[pod]
 					for r := range h {
@@ -377,6 +387,7 @@ func TestBuilderAgainstModel(t *testing.T) {
 			}
 			compareModel(t, where+", hours", gotHours, hours)
 			compareModel(t, where+", cost", gotCost, cost)
+			c.compareAssets(t, where, sets)
 		}
 	}
 	if overcommitted == 0 {

@@ -20,15 +20,19 @@ type node struct {
 	spot        timeline.Steps
 	capacity    [NumResources]ranked
 	priced      [NumResources]ranked
+	devices     map[Symbol]*ranked // capacity by the resource names of devices
+	disks       map[Symbol]*ranked // size of the file systems on the node's own disk, by device
 
-	life    timeline.Intervals
-	bridged timeline.Intervals           // parts of life in which it was not seen
-	amount  [NumResources]timeline.Steps // capacity, alternatives resolved
-	price   [NumResources]timeline.Steps // per price unit and hour, alternatives resolved; rate where it is empty
-	rates   rateSteps                    // where there is no price of its own
-	load    [NumResources]*load
-	outside [][NumResources]float64 // a set: cost allocated outside of life
-	over    [][NumResources]float64 // a set: cost taken off because the node was overcommitted
+	life        timeline.Intervals
+	bridged     timeline.Intervals           // parts of life in which it was not seen
+	amount      [NumResources]timeline.Steps // capacity, alternatives resolved
+	price       [NumResources]timeline.Steps // per price unit and hour, alternatives resolved; rate where it is empty
+	rates       rateSteps                    // where there is no price of its own
+	load        [NumResources]*load
+	allocatable [NumResources]timeline.Steps // of amount, where both are known
+	machine     *machine                     // nil without an exporter of its own
+	outside     [][NumResources]float64      // a set: cost allocated outside of life
+	over        [][NumResources]float64      // a set: cost taken off because the node was overcommitted
 }
 
 // nodePriceLabels are what OpenCost's price metrics know of a node.
@@ -86,6 +90,9 @@ func (b *Builder) addNodeSpot(s *seen) error {
 	n.spot = timeline.Max(n.spot, b.sampling.Steps(s.p))
 	return nil
 }
+
+// capacityByAllocatable is the rank of a capacity that is what of it pods may have.
+const capacityByAllocatable = 2
 
 // label is the first of the names that the node has a label of.
 func (n *node) label(names ...string) string {
@@ -166,6 +173,12 @@ func (b *Builder) resolveNodes() {
 		b.dict.Add(n.name.Value())
 		for r := range NumResources {
 			n.amount[r], n.price[r] = n.capacity[r].best(), n.priced[r].best()
+			if len(n.capacity[r]) > capacityByAllocatable {
+				n.allocatable[r] = n.capacity[r][capacityByAllocatable]
+			}
+		}
+		if len(n.devices) > 0 {
+			n.amount[GPU] = sumByName(n.devices, func(name Symbol) float64 { return deviceWorth(name.Value(), n) })
 		}
 		seen := n.seen
 		if len(seen) == 0 {

@@ -38,9 +38,17 @@ type pod struct {
 	started     latest[float64] // Unix seconds
 	completed   latest[float64]
 	deleted     latest[float64] // when its grace period is over
-	labels      latest[ID]      // a map of the builder's Dict
+	scheduled   latest[float64]
+	pending     timeline.Steps // not 0 while the pod's phase is Pending
+	labels      latest[ID]     // a map of the builder's Dict
 	annotations latest[ID]
 	containers  []*container
+	mounts      []Symbol // claims of its namespace
+
+	stretches   []stretch
+	stretchRows []int32
+	stretchedTo int // how many segments stretches were made of
+	flows       []flow
 }
 
 // container is one container of one pod, restarts in place included.
@@ -55,12 +63,14 @@ type container struct {
 	ends    []int64
 	request [NumResources]ranked
 	limit   [NumResources]ranked
+	devices *devices // nil without
 
-	runs     timeline.Intervals
-	segments []segment
-	covered  [NumResources]coverage
-	again    *[NumResources]coverage // covered once more, while overcommitment is taken off
-	rows     []rowRef                // of the sets it runs in
+	runs      timeline.Intervals
+	segments  []segment
+	covered   [NumResources]coverage
+	deviceUse *timeline.Points        // nil without
+	again     *[NumResources]coverage // covered once more, while overcommitment is taken off
+	rows      []rowRef                // of the sets it runs in
 }
 
 // rowRef is a row of a set.

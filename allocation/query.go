@@ -19,6 +19,8 @@ type Query struct {
 	// ExactBelow makes a Resolution below the scrape interval exact mode. Without it, it is raised to that interval, with a
 	// warning.
 	ExactBelow bool
+	// ChargeFrom is from when on containers' requests are charged.
+	ChargeFrom ChargeFrom
 }
 
 // Windows are the windows of the query's sets, oldest first. A step below zero, or one that makes more than MaxSets

@@ -12,12 +12,14 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// noItems are rates under which everything besides nodes is free, and nothing changes.
-type noItems struct{}
+// defaultItems are rates under which everything besides nodes has the built-in price, and nothing changes.
+type defaultItems struct{}
 
-func (noItems) Item(allocation.Item, time.Time) allocation.Rate { return allocation.Rate{} }
+func (defaultItems) Item(i allocation.Item, at time.Time) allocation.Rate {
+	return pricing.Default().Item(i, at)
+}
 
-func (noItems) Changes(time.Time, time.Time) []time.Time { return nil }
+func (defaultItems) Changes(time.Time, time.Time) []time.Time { return nil }
 
 // TestPricesThatChange computes two hours from 10:00 to 12:00 in which the price of a core-hour changes from 1 to 3 by the
 // sheet, at 10:45 of the node's 4 cores, of which the pod has 1.

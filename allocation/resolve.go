@@ -34,6 +34,7 @@ func (b *Builder) Resolve() error {
 	}
 	b.findAbsence()
 	b.resolveNodes()
+	b.findMachines()
 	b.order = make([]*container, 0, len(b.containers))
 	for _, c := range b.containers {
 		b.order = append(b.order, c)
@@ -121,6 +122,15 @@ func (p *pod) inherit(from *pod) {
 	if !p.owner.known {
 		p.owner = from.owner
 	}
+	if !p.scheduled.known {
+		p.scheduled = from.scheduled
+	}
+	if len(p.pending) == 0 {
+		p.pending = from.pending
+	}
+	if len(p.mounts) == 0 {
+		p.mounts = from.mounts
+	}
 	if !p.labels.known {
 		p.labels = from.labels
 	}
@@ -152,6 +162,7 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 			c.limit[r].add(rank, take(s))
 		}
 	}
+	c.inheritDevices(from.devices, take)
 	c.started = timeline.Max(c.started, take(from.started))
 	c.created = timeline.Max(c.created, take(from.created))
 	c.ends = append(c.ends, from.ends...)
@@ -174,14 +185,19 @@ func (b *Builder) resolveContainer(c *container) {
 	}
 	presence := c.presence()
 	runs, bridged := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
-	inside := runs.Clip(b.sampling.Start, b.sampling.End)
+	waits := b.waiting(c, &presence, runs)
+	inside := timeline.Union(slices.Concat(waits, runs)).Clip(b.sampling.Start, b.sampling.End)
 	if len(inside) == 0 {
 		return
 	}
 	c.runs = runs
 	b.bridged.add(c.name.Value(), bridged.Clip(b.sampling.Start, b.sampling.End))
 	lower, upper := b.errorBounds(&presence, runs)
+	if len(waits) > 0 {
+		lower, upper = timeline.CountBounds(float64(inside.Length()) / float64(b.sampling.Cell()))
+	}
 	n := c.node
+	c.resolveDevices(b.sampling, n)
 	var request, limit [NumResources]timeline.Steps
 	edges := slices.Clone(b.borders)
 	for r := range NumResources {

@@ -55,17 +55,3 @@ func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
 	}
 	return at, at > from && at <= to
 }
-
-// valueAt is the last usable value at or before t, 0 if there is none.
-func valueAt(p *timeline.Points, t int64) float64 {
-	value := 0.0
-	for at, v := range p.All() {
-		if at > t {
-			break
-		}
-		if v-v == 0 {
-			value = v
-		}
-	}
-	return value
-}

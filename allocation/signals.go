@@ -68,8 +68,72 @@ const (
 	NodePrice
 	// NodeSpot is 1 for a node that can be taken away.
 	NodeSpot
+	// DeviceRequest is the request of devices by the name of their resource.
+	DeviceRequest
+	// DeviceUse is a gauge of how much of one device a container uses, of 1.
+	DeviceUse
+	// DeviceCapacity is how many devices a node has by the name of their resource.
+	DeviceCapacity
+	// PodScheduled is when the pod was given its node, in Unix seconds.
+	PodScheduled
+	// PodPending is 1 while a pod's phase is Pending.
+	PodPending
+	// PodMount names a claim that a pod mounts, and its volume where that is known.
+	PodMount
+	// PodTransmitted is a counter of the bytes that a pod sent; the last key elements tell counters of one pod apart.
+	PodTransmitted
+	// PodReceived is a counter of the bytes that a pod received.
+	PodReceived
+	// PodEgress is a counter of the bytes that a pod sent, by where to.
+	PodEgress
+	// ZoneEgressPrice is the price of a GiB sent to another zone.
+	ZoneEgressPrice
+	// RegionEgressPrice is the price of a GiB sent to another region.
+	RegionEgressPrice
+	// InternetEgressPrice is the price of a GiB sent to the internet.
+	InternetEgressPrice
+	// VolumeInfo is there while a persistent volume is, and names its class and what its provider calls it.
+	VolumeInfo
+	// VolumeCapacity is the size of a persistent volume in bytes.
+	VolumeCapacity
+	// VolumePrice is the price of a persistent volume per GiB-hour.
+	VolumePrice
+	// VolumeClaim says which volume a claim is bound to.
+	VolumeClaim
+	// ClaimCapacity is the size of a claim's volume in bytes.
+	ClaimCapacity
+	// ClaimUsed is how many bytes of a claim's volume are used.
+	ClaimUsed
+	// Balancer is there while a service has a load balancer.
+	Balancer
+	// BalancerIngress names the address of a load balancer.
+	BalancerIngress
+	// BalancerPrice is the price of a load balancer per hour.
+	BalancerPrice
+	// ManagementPrice is the price of a cluster's management per hour.
+	ManagementPrice
+	// NodeAddress names the IP address of a node.
+	NodeAddress
+	// NodeDisk is the size in bytes of a file system on a node's own disk.
+	NodeDisk
+	// NodeTime is a counter of CPU seconds by mode.
+	NodeTime
+	// NodeMemoryTotal is the memory that a node's exporter sees, in bytes.
+	NodeMemoryTotal
+	// NodeMemoryAvailable is the memory that processes could still have.
+	NodeMemoryAvailable
+	// NodeMemoryBuffers is the memory that buffers take.
+	NodeMemoryBuffers
+	// NodeMemoryCached is the memory that caches take.
+	NodeMemoryCached
 	numSignals
 )
+
+// isUsage reports whether the signal is usage of containers, which comes after Resolve and may come once more.
+func (s Signal) isUsage() bool { return s == ContainerUse || s == ContainerLevel }
+
+// isTraffic reports whether the signal counts bytes of pods, which comes after Resolve.
+func (s Signal) isTraffic() bool { return s == PodTransmitted || s == PodReceived || s == PodEgress }
 
 // signals say how each signal is keyed and taken. tail marks signals whose key goes on with alternating names and values.
 var signals = [numSignals]struct {
@@ -84,8 +148,8 @@ var signals = [numSignals]struct {
 	ContainerTerminated:      {"container terminated", containerLabels, "", (*Builder).addTerminated},
 	ContainerRequest:         {"request", containerLabels, "", (*Builder).addRequest},
 	ContainerLimit:           {"limit", containerLabels, "", (*Builder).addLimit},
-	ContainerUse:             {"usage", usageLabels, "", (*Builder).addUsage},
-	ContainerLevel:           {"usage", usageLabels, "", (*Builder).addUsage},
+	ContainerUse:             {"usage", usageLabels, "", byLane((*Lane).addUsage)},
+	ContainerLevel:           {"usage", usageLabels, "", byLane((*Lane).addUsage)},
 	PodInfo:                  {"pod", append(slices.Clip(podLabels), "node", "pod_ip", "created_by_kind", "created_by_name"), "", (*Builder).addPod},
 	PodPhaseRunning:          {"pod phase", podLabels, "", (*Builder).addPodPhase},
 	PodStarted:               {"pod started", podLabels, "", (*Builder).addPodStarted},
@@ -108,20 +172,56 @@ var signals = [numSignals]struct {
 	NodeCapacity:             {"node capacity", []string{"cluster", "node"}, "", (*Builder).addNodeCapacity},
 	NodePrice:                {"node price", []string{"cluster", "node", "instance_type", "region", "arch", "provider_id"}, "", (*Builder).addNodePrice},
 	NodeSpot:                 {"node spot", []string{"cluster", "node"}, "", (*Builder).addNodeSpot},
+	DeviceRequest:            {"device request", append(slices.Clip(containerLabels), "resource"), "", (*Builder).addDeviceRequest},
+	DeviceUse:                {"device usage", append(slices.Clip(containerLabels), "device", "slice", "profile"), "", (*Builder).addDeviceUse},
+	DeviceCapacity:           {"node devices", []string{"cluster", "node", "resource"}, "", (*Builder).addDeviceCapacity},
+	PodScheduled:             {"pod scheduled", podLabels, "", (*Builder).addPodScheduled},
+	PodPending:               {"pod pending", podLabels, "", (*Builder).addPodPending},
+	PodMount:                 {"pod volumes", append(slices.Clip(podLabels), "persistentvolumeclaim", "persistentvolume"), "", (*Builder).addPodMount},
+	PodTransmitted:           {"bytes sent", append(slices.Clip(podLabels), "interface", "series"), "", byLane((*Lane).addTransmitted)},
+	PodReceived:              {"bytes received", append(slices.Clip(podLabels), "interface", "series"), "", byLane((*Lane).addReceived)},
+	PodEgress:                {"network egress", append(slices.Clip(podLabels), "internet", "same_zone", "same_region", "service", "instance"), "", byLane((*Lane).addEgress)},
+	ZoneEgressPrice:          {"price of egress to zones", []string{"cluster"}, "", (*Builder).addZonePrice},
+	RegionEgressPrice:        {"price of egress to regions", []string{"cluster"}, "", (*Builder).addRegionPrice},
+	InternetEgressPrice:      {"price of egress to the internet", []string{"cluster"}, "", (*Builder).addInternetPrice},
+	VolumeInfo:               {"volume", []string{"cluster", "persistentvolume", "storageclass", "csi_volume_handle"}, "", (*Builder).addVolume},
+	VolumeCapacity:           {"volume capacity", []string{"cluster", "persistentvolume"}, "", (*Builder).addVolumeCapacity},
+	VolumePrice:              {"volume price", []string{"cluster", "persistentvolume"}, "", (*Builder).addVolumePrice},
+	VolumeClaim:              {"volume claim", append(slices.Clip(claimLabels), "persistentvolume"), "", (*Builder).addVolumeClaim},
+	ClaimCapacity:            {"claim capacity", claimLabels, "", (*Builder).addClaimCapacity},
+	ClaimUsed:                {"claim usage", claimLabels, "", (*Builder).addClaimUsed},
+	Balancer:                 {"load balancer", serviceLabels, "", (*Builder).addBalancer},
+	BalancerIngress:          {"load balancer address", append(slices.Clip(serviceLabels), "ip", "hostname"), "", (*Builder).addBalancerIngress},
+	BalancerPrice:            {"load balancer price", append(slices.Clip(serviceLabels), "ingress_ip"), "", (*Builder).addBalancerPrice},
+	ManagementPrice:          {"cluster management price", []string{"cluster", "provisioner_name"}, "", (*Builder).addManagementPrice},
+	NodeAddress:              {"node address", []string{"cluster", "node", "internal_ip"}, "", (*Builder).addNodeAddress},
+	NodeDisk:                 {"node disk", []string{"cluster", "node", "device"}, "", (*Builder).addNodeDisk},
+	NodeTime:                 {"node cpu time", []string{"cluster", "node", "mode"}, "", (*Builder).addNodeTime},
+	NodeMemoryTotal:          {"node memory", []string{"cluster", "node"}, "", (*Builder).addMemoryTotal},
+	NodeMemoryAvailable:      {"node memory available", []string{"cluster", "node"}, "", (*Builder).addMemoryAvailable},
+	NodeMemoryBuffers:        {"node memory buffers", []string{"cluster", "node"}, "", (*Builder).addMemoryBuffers},
+	NodeMemoryCached:         {"node memory cached", []string{"cluster", "node"}, "", (*Builder).addMemoryCached},
 }
 
 var (
 	podLabels       = []string{"cluster", "namespace", "pod", "uid"}
 	containerLabels = []string{"cluster", "namespace", "pod", "uid", "container"}
 	runningLabels   = []string{"cluster", "namespace", "pod", "uid", "container", "kubelet_node"}
+	claimLabels     = []string{"cluster", "namespace", "persistentvolumeclaim"}
+	serviceLabels   = []string{"cluster", "namespace", "service"}
 	usageLabels     = []string{"cluster", "namespace", "pod", "uid", "container", "kubelet_node", "series"}
 )
 
+// byLane is how a Builder takes what its lanes take.
+func byLane(add func(*Lane, *seen) error) func(*Builder, *seen) error {
+	return func(b *Builder, s *seen) error {
+		l := b.lane()
+		return add(l, s)
+	}
+}
+
 // String names the signal in warnings and errors.
 func (s Signal) String() string { return signals[s].name }
-
-// usage reports whether the signal is added after Resolve.
-func (s Signal) usage() bool { return s == ContainerUse || s == ContainerLevel }
 
 // Key is what the key of the signal's series holds, in this order, in the spelling of kube-state-metrics' labels.
 func (s Signal) Key() []string { return signals[s].key }

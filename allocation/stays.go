@@ -13,8 +13,8 @@ type stay struct {
 	seen          timeline.Steps
 }
 
-// stretch is the time (From, To] that a pod without a UID spent on one node.
-type stretch struct {
+// sojourn is the time (From, To] that a pod without a UID spent on one node.
+type sojourn struct {
 	timeline.Interval
 	*stay
 	left int64 // when it was last seen on the node before
@@ -36,18 +36,18 @@ func (p *pod) addStay(node, address Symbol, seen timeline.Steps) {
 	p.stays = append(p.stays, stay{node, address, slices.Clone(seen)})
 }
 
-// stretches are the pod's nodes in the order of time. Where it was seen on two at once, it is where it came to last.
-func (p *pod) stretches() []stretch {
-	var seen []stretch
+// sojourns are the pod's nodes in the order of time. Where it was seen on two at once, it is where it came to last.
+func (p *pod) sojourns() []sojourn {
+	var seen []sojourn
 	for i := range p.stays {
 		for _, x := range p.stays[i].seen {
-			seen = append(seen, stretch{Interval: timeline.Interval{From: x.From, To: x.To}, stay: &p.stays[i]})
+			seen = append(seen, sojourn{Interval: timeline.Interval{From: x.From, To: x.To}, stay: &p.stays[i]})
 		}
 	}
-	slices.SortFunc(seen, func(x, y stretch) int {
+	slices.SortFunc(seen, func(x, y sojourn) int {
 		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.node.Value(), y.node.Value()))
 	})
-	var out []stretch
+	var out []sojourn
 	left := int64(timeline.Unborn)
 	for _, x := range seen {
 		until := x.To
@@ -65,7 +65,7 @@ func (p *pod) stretches() []stretch {
 	return out
 }
 
-// splitStays makes a pod of each stretch of time that a pod without a UID spent on one node.
+// splitStays makes a pod of each sojourn of time that a pod without a UID spent on one node.
 func (b *Builder) splitStays() {
 	for name, pods := range b.podNames {
 		var out []*pod
@@ -78,12 +78,12 @@ func (b *Builder) splitStays() {
 
 // split is the pods that p is by its nodes, p itself where it was on one.
 func (b *Builder) split(p *pod) []*pod {
-	stretches := p.stretches()
-	if len(stretches) < 2 {
+	sojourns := p.sojourns()
+	if len(sojourns) < 2 {
 		return []*pod{p}
 	}
-	out := make([]*pod, 0, len(stretches))
-	for i, x := range stretches {
+	out := make([]*pod, 0, len(sojourns))
+	for i, x := range sojourns {
 		part := p.during(x, i+1)
 		b.pods[part.podKey] = part
 		out = append(out, part)
@@ -102,8 +102,8 @@ func (b *Builder) split(p *pod) []*pod {
 	return out
 }
 
-// during is the n-th pod that p is by its nodes: what is known of p, as far as it is of that stretch of time.
-func (p *pod) during(x stretch, n int) *pod {
+// during is the n-th pod that p is by its nodes: what is known of p, as far as it is of that sojourn of time.
+func (p *pod) during(x sojourn, n int) *pod {
 	part := *p
 	part.nth, part.stays, part.containers = n, nil, nil
 	part.node = latest[Symbol]{value: x.node, known: true}

@@ -192,15 +192,18 @@ func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Windo
 	return nil
 }
 
-// load reads what the builder needs and settles it. Nothing found at all is allocation.ErrNoData.
-func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
-	s := b.Sampling()
-	if err := c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, always); err != nil {
+// gather reads everything but usage.
+func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
+	s, first := b.Sampling(), []stage{always}
+	if b.ChargeFrom() == allocation.FromScheduled {
+		first = append(first, waiting)
+	}
+	if err := c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, first...); err != nil {
 		return err
 	}
 	if before := b.Before(); before != nil {
 		inWindow := c.series
-		if err := c.stage(ctx, b, "inputs before the window", before.Start, before.End, always); err != nil {
+		if err := c.stage(ctx, b, "inputs before the window", before.Start, before.End, first...); err != nil {
 			return err
 		}
 		c.series = inWindow
@@ -213,14 +216,23 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 	if c.series == 0 {
 		return errNothing
 	}
+	return c.spans(ctx, b, stageNames[borders], b.Borders(), borders)
+}
+
+// load reads what the builder needs and settles it. Nothing found at all is allocation.ErrNoData.
+func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
+	s := b.Sampling()
+	if err := c.gather(ctx, b); err != nil {
+		return err
+	}
 	if err := c.checkMemory(b); err != nil {
 		return err
 	}
 	if err := c.settle(b.Resolve); err != nil {
 		return err
 	}
-	for _, st := range []stage{levels, counters} {
-		if err := c.stage(ctx, b, stageNames[st], s.LoadStart(), s.End, st); err != nil {
+	for _, st := range [][]stage{{levels}, {counters, moving}} {
+		if err := c.stage(ctx, b, stageNames[st[0]], s.LoadStart(), s.End, st...); err != nil {
 			return err
 		}
 	}
@@ -244,11 +256,20 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 
 // stage gives the builder what some stages ask for.
 func (c *computation) stage(ctx context.Context, b *allocation.Builder, name string, start, end int64, stages ...stage) error {
+	return c.spans(ctx, b, name, []allocation.Span{{Start: start, End: end}}, stages...)
+}
+
+// spans gives the builder what some stages ask for of several stretches of time.
+func (c *computation) spans(ctx context.Context, b *allocation.Builder, name string, spans []allocation.Span, stages ...stage) error {
+	sels := make([]Selector, len(spans))
+	for i, span := range spans {
+		sels[i] = Selector{Start: span.Start, End: span.End, Step: b.Sampling().Step}
+	}
 	plans := make([]*plan, c.lanes+1) // one more for what several lanes have to do with
 	notes := make([]*findings, c.lanes+1)
 	for i := range plans {
 		notes[i] = newFindings()
-		plans[i] = newPlan(c.cfg.Clusters, notes[i], Selector{Start: start, End: end, Step: b.Sampling().Step}, stages...)
+		plans[i] = newPlan(c.cfg.Clusters, notes[i], sels, stages...)
 		plans[i].own = c.own
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
@@ -288,8 +309,8 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 	return Lanes{
 		N: n,
 		Of: func(i int, key []Symbol) int {
-			_, key = plans[n].read(i, key)
-			return b.LaneOf(key, n)
+			series, key := plans[n].read(i, key)
+			return b.LaneOf(series, key, n)
 		},
 		Yield: func(lane, i int, key []Symbol, p *timeline.Points) error {
 			series, key := take(lane, i, key, p)

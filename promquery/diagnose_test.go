@@ -63,6 +63,13 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// rare are inputs that a cluster has only some of the time.
+var rare = []string{
+	"sidecar running", "claim capacity", "claim usage", "node disk", "network egress", "zone egress price", "region egress price",
+	"internet egress price", "cluster management price", "pod scheduled", "pod pending", "gpu usage", "node cpu time", "node total memory",
+	"node available memory", "node buffers", "node caches",
+}
+
 // checkInput checks that an input has the state it should, and what goes with that.
 func checkInput(t *testing.T, in *allocation.InputDiagnosis, states map[string]allocation.InputState, end time.Time) {
 	t.Helper()
@@ -71,6 +78,8 @@ func checkInput(t *testing.T, in *allocation.InputDiagnosis, states map[string]a
 	case ok:
 	case in.Name == "endpoint addresses" || in.Name == "pod deleted":
 		want = allocation.InputNone
+	case slices.Contains(rare, in.Name) && len(in.Alternatives) == 0:
+		return
 	default:
 		want = allocation.InputFound
 	}

@@ -4,7 +4,11 @@
 // other in time.
 package promquery
 
-import "github.com/promcost/promcost/allocation"
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+)
 
 // Alternative is one way to get an input: a metric and the labels of it that matter.
 type Alternative struct {
@@ -20,6 +24,8 @@ type Alternative struct {
 	// Own says that promcost exposes the metric, too: series of a target that is one are left out. The second element of the
 	// signal's key is a node.
 	Own bool
+	// Scale is what the metric's values are multiplied by; 0 is 1.
+	Scale float64
 }
 
 // Input is something a computation wants to know, and the alternatives that can tell, best first. The first alternative
@@ -37,6 +43,8 @@ type Input struct {
 	// Need is how much depends on the input.
 	Need Need
 	Init bool // of init containers
+	// Rank is that of the first alternative, where it is not the best of its signal.
+	Rank int
 }
 
 // Need is how much depends on an input.
@@ -85,11 +93,15 @@ func opencost(name string) []Alternative {
 const (
 	ksm     = "run kube-state-metrics and let this Prometheus scrape it"
 	kubelet = "scrape /metrics/cadvisor of every kubelet"
-	gpus    = "(nvidia|amd)_com_gpu"
+	gpus    = "(nvidia|amd)_com_(gpu|mig_.*)|.*shared.*" // whole ones, MIG slices, shares
+	prices  = "give prices with --pricing.file"
 )
 
 // Inputs is everything a computation asks for.
-var Inputs = []Input{
+var Inputs = slices.Concat(workloads, volumes, traffic, balancers, machines)
+
+// workloads are the inputs about what runs where, and what nodes have and cost.
+var workloads = []Input{
 	{
 		Name: "running", Signal: allocation.ContainerRunning, Lazy: 1,
 		Alternatives: []Alternative{
@@ -100,6 +112,11 @@ var Inputs = []Input{
 		Missing: "nothing is known to run: no allocations", Remedy: ksm, Need: Required,
 	},
 	{Name: "init running", Signal: allocation.ContainerRunning, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars are free", Remedy: ksm, Need: Occasional},
+	{
+		Name: "sidecar running", Signal: allocation.ContainerRunning, Init: true, Lazy: lazyOnly, Rank: 2,
+		Alternatives: []Alternative{metric("kube_pod_init_container_info", equal("restart_policy", "Always"))},
+		Missing:      "native sidecars are free where nothing else says that they run", Remedy: ksm, Need: Occasional,
+	},
 	{Name: "started", Signal: allocation.ContainerStarted, Lazy: 1, Alternatives: append([]Alternative{metric("kube_pod_container_state_started")}, cadvisor("container_start_time_seconds")...), Missing: "starts are as late as the first scrape", Remedy: ksm},
 	{Name: "terminated", Signal: allocation.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
 	{Name: "pod", Signal: allocation.PodInfo, Alternatives: []Alternative{metric("kube_pod_info")}, Missing: "pods have no node, so no price of their own", Remedy: ksm, Need: Required},
@@ -117,7 +134,7 @@ var Inputs = []Input{
 	request("memory request", allocation.ContainerRequest, allocation.RAM, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_memory_bytes", "memory"),
 	request("cpu limit", allocation.ContainerLimit, allocation.CPU, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_cpu_cores", "cpu"),
 	request("memory limit", allocation.ContainerLimit, allocation.RAM, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_memory_bytes", "memory"),
-	{Name: "gpu request", Signal: allocation.ContainerRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm, Need: Occasional},
+	{Name: "gpu request", Signal: allocation.DeviceRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm, Need: Occasional},
 	{Name: "init cpu request", Signal: allocation.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional},
 	{Name: "init memory request", Signal: allocation.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional},
 	{Name: "init cpu limit", Signal: allocation.ContainerLimit, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "cpu"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
@@ -135,7 +152,11 @@ var Inputs = []Input{
 	{Name: "node created", Signal: allocation.NodeCreated, Alternatives: []Alternative{metric("kube_node_created")}, Missing: "nodes begin with their first scrape", Remedy: ksm},
 	capacity("node cpu", allocation.CPU, equal("resource", "cpu"), "kube_node_status_capacity_cpu_cores"),
 	capacity("node memory", allocation.RAM, equal("resource", "memory"), "kube_node_status_capacity_memory_bytes"),
-	capacity("node gpu", allocation.GPU, matching("resource", gpus), ""),
+	{
+		Name: "node gpu", Signal: allocation.DeviceCapacity, Resource: allocation.GPU,
+		Alternatives: []Alternative{metric("kube_node_status_capacity", matching("resource", gpus)), metric("kube_node_status_allocatable", matching("resource", gpus))},
+		Missing:      "GPUs cost nothing", Remedy: ksm, Need: Occasional,
+	},
 	{Name: "node cpu price", Signal: allocation.NodePrice, Resource: allocation.CPU, Alternatives: opencost("node_cpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_cpu_hourly_cost"},
 	{Name: "node memory price", Signal: allocation.NodePrice, Resource: allocation.RAM, Alternatives: opencost("node_ram_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_ram_hourly_cost"},
 	{Name: "node gpu price", Signal: allocation.NodePrice, Resource: allocation.GPU, Alternatives: opencost("node_gpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_gpu_hourly_cost", Need: Occasional},
@@ -162,17 +183,9 @@ func request(name string, signal allocation.Signal, r allocation.Resource, v2, v
 
 // capacity is what nodes have of a resource, by the names of kube-state-metrics 2 and 1, else what of it is allocatable.
 func capacity(name string, r allocation.Resource, resource Matcher, v1 string) Input {
-	in := Input{
+	return Input{
 		Name: name, Signal: allocation.NodeCapacity, Resource: r,
-		Alternatives: []Alternative{metric("kube_node_status_capacity", resource)},
+		Alternatives: []Alternative{metric("kube_node_status_capacity", resource), metric(v1), metric("kube_node_status_allocatable", resource)},
 		Missing:      "no node assets and no idle cost", Remedy: ksm, Need: Required,
 	}
-	if r == allocation.GPU {
-		in.Missing, in.Need = "GPUs cost nothing", Occasional
-	}
-	if v1 != "" {
-		in.Alternatives = append(in.Alternatives, metric(v1))
-	}
-	in.Alternatives = append(in.Alternatives, metric("kube_node_status_allocatable", resource))
-	return in
 }

@@ -17,15 +17,18 @@ type Clusters struct {
 type stage uint8
 
 const (
-	always   stage = iota // all but usage
+	always   stage = iota // all but what follows
 	lazily                // what stands in for a missing running signal
 	levels                // usage by gauges: containers that nothing else knows are found by it
 	counters              // usage by counters
+	moving                // counters of pods' bytes
+	borders               // counters of nodes, of which only what they were at the borders of sets matters
+	waiting               // when pods waited for their containers
 	numStages
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage"}
+var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", borders: "counters of nodes", waiting: "pods that wait"}
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
@@ -50,7 +53,7 @@ type plan struct {
 var none = allocation.Sym("")
 
 // objects are the key elements that a scrape without honor_labels renames to exported_….
-var objects = []string{"namespace", "pod", "container", "node", "uid"}
+var objects = []string{"namespace", "pod", "container", "node", "uid", "service"}
 
 // stageOf is the stage that an alternative of an input belongs to.
 func (in *Input) stageOf(rank int) stage {
@@ -59,19 +62,28 @@ func (in *Input) stageOf(rank int) stage {
 		return levels
 	case in.Signal == allocation.ContainerUse:
 		return counters
+	case in.Signal == allocation.PodTransmitted, in.Signal == allocation.PodReceived, in.Signal == allocation.PodEgress:
+		return moving
+	case in.Signal == allocation.NodeTime:
+		return borders
+	case in.Signal == allocation.PodScheduled, in.Signal == allocation.PodPending:
+		return waiting
 	case in.Lazy == lazyOnly || in.Lazy > 0 && rank >= in.Lazy:
 		return lazily
 	}
 	return always
 }
 
-// newPlan makes the question of some stages, for the time and on the grid of sel. What is found is noted in found.
-func newPlan(clusters Clusters, found *findings, sel Selector, stages ...stage) *plan {
+// newPlan makes the question of some stages, for the times and on the grids of sels. What is found is noted in found.
+func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stage) *plan {
 	p := &plan{cluster: allocation.Sym(clusters.Default)}
 	for i := range Inputs {
 		in := &Inputs[i]
 		for rank := range in.Alternatives {
-			if slices.Contains(stages, in.stageOf(rank)) {
+			if !slices.Contains(stages, in.stageOf(rank)) {
+				continue
+			}
+			for _, sel := range sels {
 				p.add(in, rank, clusters.Labels, sel)
 				p.readers[len(p.readers)-1].found = found.tally(i, rank)
 			}
@@ -85,7 +97,7 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 	alt := &in.Alternatives[rank]
 	sel.Metric, sel.Matchers = alt.Metric, alt.Matchers
 	r := reader{
-		series: allocation.Series{Signal: in.Signal, Resource: in.Resource, Rank: rank, Init: in.Init, Unmarked: alt.CgroupUID},
+		series: allocation.Series{Signal: in.Signal, Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
 		uid:    -1, tail: in.Signal.Tail(), key: make([]Symbol, len(in.Signal.Key())),
 	}
 	var keep []string

@@ -16,7 +16,7 @@
 //	  spotRAMPerGiBHour: 0.000892
 //	  spotGPUPerDeviceHour: 0.95
 //	  storagePerGiBMonth: 0.04          # of volumes and of nodes' own disks
-//	  loadBalancerPerHour: 0
+//	  loadBalancerPerHour: 0.025
 //	  managementPerHour: 0              # of a cluster's control plane
 //	  egressZonePerGiB: 0.01            # to other zones of the region
 //	  egressRegionPerGiB: 0.01          # to other regions

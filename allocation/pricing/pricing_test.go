@@ -75,7 +75,7 @@ func TestDefaultIsThatOfTheSemantics(t *testing.T) {
 		}
 	}
 	for kind, want := range [allocation.NumItemKinds]float64{
-		allocation.ItemStorage: 0.00005479452, allocation.ItemEgressZone: .01, allocation.ItemEgressRegion: .01, allocation.ItemEgressInternet: .12,
+		allocation.ItemStorage: 0.00005479452, allocation.ItemLoadBalancer: .025, allocation.ItemEgressZone: .01, allocation.ItemEgressRegion: .01, allocation.ItemEgressInternet: .12,
 	} {
 		item := allocation.Item{Kind: allocation.ItemKind(kind)}
 		if got := pricing.Default().Item(item, at); got != (allocation.Rate{Price: want, Source: "built-in defaults", Default: true}) {

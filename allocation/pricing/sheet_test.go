@@ -83,7 +83,7 @@ func TestFullSheetItems(t *testing.T) {
 		{"storage by default", allocation.Item{Kind: allocation.ItemStorage, StorageClass: "standard"}, .0001, false},
 		{"load balancer", allocation.Item{Kind: allocation.ItemLoadBalancer, Provider: "aws", Region: "eu-west-1"}, .0225, false},
 		{"service", allocation.Item{Kind: allocation.ItemLoadBalancer, Namespace: "shop", Name: "web", Labels: map[string]string{"tier": "front"}}, .02, false},
-		{"other service", allocation.Item{Kind: allocation.ItemLoadBalancer, Namespace: "shop", Name: "web"}, 0, true},
+		{"other service", allocation.Item{Kind: allocation.ItemLoadBalancer, Namespace: "shop", Name: "web"}, 0.025, true},
 		{"control plane", allocation.Item{Kind: allocation.ItemManagement, Cluster: "prod"}, .1, false},
 		{"other control plane", allocation.Item{Kind: allocation.ItemManagement, Cluster: "lab"}, 0, true},
 		{"internet", allocation.Item{Kind: allocation.ItemEgressInternet, Provider: "GCP"}, .085, false},

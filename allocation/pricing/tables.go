@@ -67,7 +67,7 @@ var prices = [numPrices]struct {
 	spotRAMPrice:        {"spotRAMPerGiBHour", 0.000892, 0.004, nodeSection, true, "a GiB of memory of a spot node"},
 	spotGPUPrice:        {"spotGPUPerDeviceHour", 0.95, 1, nodeSection, true, "a GPU of a spot node"},
 	storagePrice:        {"storagePerGiBHour", 0.00005479452, 0.00005, storageSection, false, "a GiB of a volume or of a node's own disk"},
-	loadBalancerPrice:   {"loadBalancerPerHour", 0, 0.025, loadBalancerSection, false, "a load balancer"},
+	loadBalancerPrice:   {"loadBalancerPerHour", 0.025, 0.025, loadBalancerSection, false, "a load balancer"},
 	managementPrice:     {"managementPerHour", 0, 0.1, managementSection, false, "a cluster's control plane"},
 	egressZonePrice:     {"egressZonePerGiB", 0.01, 0.01, networkSection, false, "a GiB to another zone of the region"},
 	egressRegionPrice:   {"egressRegionPerGiB", 0.01, 0.02, networkSection, false, "a GiB to another region"},

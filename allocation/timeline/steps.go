@@ -229,3 +229,17 @@ func Within(s, mask Steps) Steps {
 		return v, inS && inMask && m != 0
 	})
 }
+
+// Unstep is the samples of a gauge that Gauge makes the steps of again: one at the end of each cell.
+func (s Sampling) Unstep(steps Steps) *Points {
+	p := &Points{}
+	width := max(s.Cell(), 1)
+	for _, x := range steps {
+		n := (x.To - x.From - 1) / width // after the first
+		p.AppendRun(x.To-n*width, width, int(n)+1, x.V)
+	}
+	if !s.Exact() {
+		p.MarkSampled()
+	}
+	return p
+}

@@ -1,0 +1,564 @@
+package allocation_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// given is one series.
+type given struct {
+	signal allocation.Signal
+	key    string
+	points *timeline.Points
+	rank   int
+	scale  float64
+}
+
+// counted are the samples of a counter that grows by rate a minute in minutes [from, to), a minute apart. It begins at 0 a
+// minute before.
+func counted(rate float64, from, to int) *timeline.Points {
+	values := make([]float64, to-from)
+	for i := range values {
+		values[i] = rate * float64(i+1)
+	}
+	return sampled(plainStart.Add(time.Duration(from)*time.Minute), time.Minute, values...)
+}
+
+// buildGiven builds the sets of a case (see caseSignals) with further series.
+func buildGiven(t *testing.T, q allocation.Query, list []given) []*allocation.Set {
+	t.Helper()
+	q.Window = allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}
+	b, err := allocation.NewBuilder(q, time.Minute, flat{cpu: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := feed{t: t, b: b}
+	signals := caseSignals()
+	for _, s := range caseSeries {
+		if p := signals[s.name]; p != nil {
+			f.add(s.series, s.key, p)
+		}
+	}
+	traffic := []allocation.Signal{allocation.PodTransmitted, allocation.PodReceived, allocation.PodEgress}
+	give := func(after bool) {
+		for _, x := range list {
+			if slices.Contains(traffic, x.signal) == after {
+				f.add(allocation.Series{Signal: x.signal, Rank: x.rank, Scale: x.scale}, x.key, x.points)
+			}
+		}
+	}
+	give(false)
+	b.Before()
+	b.Blind()
+	if err := b.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	give(true)
+	if again, err := b.Settle(); err != nil || again != nil {
+		t.Fatalf("settle: %v, %v", again, err)
+	}
+	sets, err := b.Sets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sets {
+		if err := s.Check(); err != nil {
+			t.Error(err)
+		}
+		if err := conserved(s); err != nil {
+			t.Error(err)
+		}
+	}
+	return sets
+}
+
+// conserved checks that what volumes, load balancers and traffic cost is what rows are charged, and that the rows' columns are
+// the sums of their shares.
+func conserved(s *allocation.Set) error {
+	var rows, shares, assets [3]float64
+	for row := range s.Len() {
+		rows[0] += s.Value(allocation.PVCost, row)
+		rows[1] += s.Value(allocation.LoadBalancerCost, row)
+		for _, c := range []allocation.Column{allocation.NetworkCrossZoneCost, allocation.NetworkCrossRegionCost, allocation.NetworkInternetCost} {
+			rows[2] += s.Value(c, row)
+		}
+		for _, v := range s.Volumes(row) {
+			shares[0] += v.Cost
+		}
+		for _, v := range s.LoadBalancerShares(row) {
+			shares[1] += v.Cost
+		}
+	}
+	for i := range s.Disks {
+		if !s.Disks[i].Local {
+			assets[0] += s.Disks[i].Cost
+		}
+	}
+	for i := range s.Balancers {
+		assets[1] += s.Balancers[i].Cost
+	}
+	for i := range s.Networks {
+		assets[2] += s.Networks[i].TotalCost()
+	}
+	shares[2] = assets[2]
+	for k, what := range [...]string{"volumes", "load balancers", "traffic"} {
+		for _, sum := range [...]float64{rows[k], shares[k]} {
+			if math.Abs(sum-assets[k]) > 1e-9*assets[k] {
+				return fmt.Errorf("%s cost %v, rows are charged %v, their shares are %v", what, assets[k], rows[k], shares[k])
+			}
+		}
+	}
+	return nil
+}
+
+// other is a pod q on the node, which runs in minutes [from, to).
+func other(from, to int) []given {
+	at := float64(plainStart.Add(time.Duration(from-1) * time.Minute).Unix())
+	return []given{
+		{signal: allocation.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, from, to)},
+		{signal: allocation.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, from, to)},
+		{signal: allocation.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(at, from, to)},
+	}
+}
+
+// side is a second container of pod p, which runs in minutes [from, to).
+func side(from, to int) []given {
+	at := float64(plainStart.Add(time.Duration(from-1) * time.Minute).Unix())
+	return []given{
+		{signal: allocation.ContainerRunning, key: "c/ns/p/uid/side/", points: minutes(1, from, to)},
+		{signal: allocation.ContainerStarted, key: "c/ns/p/uid/side", points: minutes(at, from, to)},
+	}
+}
+
+// disk is a volume of 100 GiB at 1 an hour in minutes [from, to), and its claim.
+func disk(name, claim string, from, to int) []given {
+	out := []given{
+		{signal: allocation.VolumeCapacity, key: "c/" + name, points: minutes(100*gib, from, to)},
+		{signal: allocation.VolumeInfo, key: "c/" + name + "/fast/vol-" + name, points: minutes(1, from, to)},
+		{signal: allocation.VolumePrice, key: "c/" + name, points: minutes(0.01, from, to)},
+	}
+	if claim != "" {
+		out = append(out, given{signal: allocation.VolumeClaim, key: "c/ns/" + claim + "/" + name, points: minutes(1, from, to)})
+	}
+	return out
+}
+
+// mounts says that a pod mounts a claim.
+func mounts(pod, uid, claim string) []given {
+	return []given{{signal: allocation.PodMount, key: "c/ns/" + pod + "/" + uid + "/" + claim + "/", points: minutes(1, 1, 121)}}
+}
+
+// balancer is a service with a load balancer of 0.5 an hour in minutes [from, to), and the pods behind it.
+func balancer(from, to int, pods ...string) []given {
+	out := []given{
+		{signal: allocation.Balancer, key: "c/ns/web", points: minutes(1, from, to)},
+		{signal: allocation.BalancerIngress, key: "c/ns/web/203.0.113.9/", points: minutes(1, from, to)},
+		{signal: allocation.BalancerPrice, key: "c/ns/web/203.0.113.9", points: minutes(0.5, from, to)},
+		{signal: allocation.SliceService, key: "c/ns/web-x/web", points: minutes(1, 1, 121)},
+	}
+	for _, pod := range pods {
+		out = append(out, given{signal: allocation.SliceEndpoint, key: "c/ns/web-x//" + pod, points: minutes(1, 1, 121)})
+	}
+	return out
+}
+
+func concat(parts ...[]given) []given { return slices.Concat(parts...) }
+
+const (
+	onlyStorage  = 0.00005479452 * 100 * 2 // of 100 GiB for two hours at the default price
+	sentInternet = "c/ns/p/uid/true/false/false//i"
+)
+
+// TestAssetCosts checks what rows are charged of volumes, load balancers and traffic in the two hours of a case, by
+// pod/container, on the grid and of every sample.
+func TestAssetCosts(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		series  []given
+		pv      map[string]float64
+		lb      map[string]float64
+		network map[string]float64
+		warning string
+	}{
+		{name: "one pod mounts a volume", series: concat(disk("v", "data", 1, 121), mounts("p", "uid", "data")), pv: map[string]float64{"p/main": 2}},
+		{
+			name: "two pods share a claim while both run", series: concat(other(61, 121), disk("v", "data", 1, 121), mounts("p", "uid", "data"), mounts("q", "uid-q", "data")),
+			pv: map[string]float64{"p/main": 1.5, "q/main": 0.5},
+		},
+		{
+			name: "two containers share their pod's volume while both run", series: concat(side(61, 121), disk("v", "data", 1, 121), mounts("p", "uid", "data")),
+			pv: map[string]float64{"p/main": 1.5, "p/side": 0.5},
+		},
+		{
+			name: "nobody mounts a claim at first", series: concat(other(61, 121), disk("v", "data", 1, 121), mounts("q", "uid-q", "data")),
+			pv: map[string]float64{"ns-unmounted-pvcs/__unmounted__": 1, "q/main": 1},
+		},
+		{name: "a volume without a claim", series: disk("v", "", 1, 121), pv: map[string]float64{"__unmounted__/__unmounted__": 2}},
+		{name: "a volume that goes", series: concat(disk("v", "data", 1, 61), mounts("p", "uid", "data")), pv: map[string]float64{"p/main": 1}},
+		{
+			name: "a claim without a volume", series: mounts("p", "uid", "data"), pv: map[string]float64{},
+			warning: "1 claims are mounted, but no volume of theirs is known (ns/data)",
+		},
+		{
+			name: "a claim that is bound anew", series: concat(disk("v", "data", 1, 61), disk("w", "data", 61, 121), mounts("p", "uid", "data")),
+			pv: map[string]float64{"p/main": 2},
+		},
+		{
+			name: "kubelets alone know the size, nobody the price", series: concat([]given{
+				{signal: allocation.ClaimCapacity, key: "c/ns/data", points: minutes(100*gib, 1, 121)},
+				{signal: allocation.VolumeClaim, key: "c/ns/data/v", points: minutes(1, 1, 121)},
+			}, mounts("p", "uid", "data")),
+			pv: map[string]float64{"p/main": onlyStorage}, warning: "1 volumes lack a price",
+		},
+		{
+			name: "a volume of no known size", series: concat([]given{{signal: allocation.VolumeInfo, key: "c/v/fast/vol-v", points: minutes(1, 1, 121)}}),
+			pv: map[string]float64{"__unmounted__/__unmounted__": 0}, warning: "1 volumes cost nothing, for their capacity is not known (v)",
+		},
+		{
+			name: "negative prices are none", series: concat(disk("v", "data", 1, 121), mounts("p", "uid", "data"), []given{{signal: allocation.VolumePrice, key: "c/v", points: minutes(-7, 1, 121)}}),
+			pv: map[string]float64{"p/main": 2}, warning: "volume v: negative prices are left out",
+		},
+		{
+			name: "OpenCost says what a pod mounts", series: concat(disk("v", "", 1, 121), []given{{signal: allocation.PodMount, key: "c/ns/p//data/v", points: minutes(1, 1, 121), rank: 1}}),
+			pv: map[string]float64{"p/main": 2},
+		},
+		{name: "a load balancer", series: balancer(1, 121, "p"), lb: map[string]float64{"p/main": 1}},
+		{name: "a load balancer by hours", series: concat(other(61, 121), balancer(1, 121, "p", "q")), lb: map[string]float64{"p/main": 1 / 1.5, "q/main": 0.5 / 1.5}},
+		{name: "hours in which both are there", series: concat(other(1, 61), balancer(31, 121, "p", "q")), lb: map[string]float64{"p/main": 0.75 * 1.5 / 2, "q/main": 0.75 * 0.5 / 2}},
+		{name: "a load balancer of two containers", series: concat(side(61, 121), balancer(1, 121, "p")), lb: map[string]float64{"p/main": 0.75, "p/side": 0.25}},
+		{name: "a load balancer without endpoints", series: balancer(1, 121), lb: map[string]float64{"__unallocated__/__unallocated__": 1}},
+		{
+			name: "a load balancer at the default price", series: []given{{signal: allocation.Balancer, key: "c/ns/web", points: minutes(1, 1, 121)}},
+			lb: map[string]float64{"__unallocated__/__unallocated__": 0.05}, warning: "1 load balancers lack a price",
+		},
+		{
+			name: "traffic", series: []given{{signal: allocation.PodEgress, key: sentInternet, points: counted(gib, 1, 121)}},
+			network: map[string]float64{"p/main": 0.12 * 120},
+		},
+		{
+			name: "where traffic goes", series: []given{
+				{signal: allocation.PodEgress, key: "c/ns/q//false/false/true//i", points: counted(gib, 61, 121)},
+				{signal: allocation.PodEgress, key: "c/ns/p//false/false/false//i", points: counted(gib, 1, 121)},
+				{signal: allocation.PodEgress, key: "c/ns/p//false/true/true//i", points: counted(gib, 1, 121)},
+			},
+			network: map[string]float64{"p/main": 0.01 * 120},
+		},
+		{
+			name: "a price of traffic that changes", series: []given{
+				{signal: allocation.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
+				{signal: allocation.InternetEgressPrice, key: "c", points: join(minutes(1, 1, 60), minutes(2, 61, 121))},
+			},
+			network: map[string]float64{"p/main": 60 + 2*60},
+		},
+		{
+			name: "a pod that is born sends from 0", series: concat(other(61, 121), side(91, 121), []given{
+				{signal: allocation.PodEgress, key: "c/ns/q//true/false/false//i", points: counted(gib, 61, 121)},
+				{signal: allocation.InternetEgressPrice, key: "c", points: minutes(1, 1, 121)},
+			}),
+			network: map[string]float64{"q/main": 60},
+		},
+		{
+			name: "replicas of a scrape count once", series: []given{
+				{signal: allocation.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
+				{signal: allocation.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
+				{signal: allocation.InternetEgressPrice, key: "c", points: minutes(1, 1, 121)},
+			},
+			network: map[string]float64{"p/main": 120},
+		},
+	} {
+		for _, q := range []allocation.Query{{Resolution: time.Minute}, {}, {Resolution: time.Minute, Step: 25 * time.Minute}} {
+			t.Run(tt.name+"/"+allocation.ResolutionText(q.Resolution)+"/"+q.Step.String(), func(t *testing.T) {
+				slack := 1e-9
+				if q.Resolution == 0 {
+					slack = 0.025
+				}
+				sets := buildGiven(t, q, tt.series)
+				if tt.lb == nil || q.Step == 0 { // load balancers are divided by the hours of each set
+					compareRows(t, sets, tt.pv, slack, allocation.PVCost)
+					compareRows(t, sets, tt.lb, slack, allocation.LoadBalancerCost)
+					compareRows(t, sets, tt.network, slack, allocation.NetworkInternetCost, allocation.NetworkCrossRegionCost, allocation.NetworkCrossZoneCost)
+				}
+				checkWarning(t, sets[0], tt.warning)
+			})
+		}
+	}
+}
+
+// compareRows compares the sums of columns by pod/container, zeros left out.
+func compareRows(t *testing.T, sets []*allocation.Set, want map[string]float64, slack float64, columns ...allocation.Column) {
+	t.Helper()
+	got := map[string]float64{}
+	for _, s := range sets {
+		for row := range s.Len() {
+			for _, c := range columns {
+				got[s.Text(allocation.Pod, row)+"/"+s.Text(allocation.Container, row)] += s.Value(c, row)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if math.Abs(got[name]-want[name]) > slack*max(1, want[name]) {
+			t.Errorf("%s of %s: got %v, want %v", columns[0], name, got[name], want[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if _, ok := got[name]; !ok {
+			t.Errorf("no row of %s", name)
+		}
+	}
+}
+
+func checkWarning(t *testing.T, s *allocation.Set, text string) {
+	t.Helper()
+	if text != "" && !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, text) }) {
+		t.Errorf("no warning of %q: %q", text, s.Warnings)
+	}
+}
+
+// TestAssets checks all that is known of one asset of each kind.
+func TestAssets(t *testing.T) {
+	series := concat(disk("v", "data", 1, 121), mounts("p", "uid", "data"), balancer(1, 61, "p"), []given{
+		{signal: allocation.ClaimUsed, key: "c/ns/data", points: join(minutes(40*gib, 1, 60), minutes(60*gib, 61, 121))},
+		{signal: allocation.ManagementPrice, key: "c/EKS", points: minutes(0.1, 1, 121)},
+		{signal: allocation.NodeDisk, key: "c/n/sda1", points: minutes(30*gib, 1, 121)},
+		{signal: allocation.NodeDisk, key: "c/n/sda2", points: minutes(20*gib, 1, 121)},
+		{signal: allocation.NodeDisk, key: "c/n/", points: minutes(70*gib, 1, 121), rank: 1},
+		{signal: allocation.NodeCapacity, key: "c/n", points: minutes(3, 1, 121), rank: 2},
+		{signal: allocation.NodeAddress, key: "c/n/10.0.0.1", points: minutes(1, 1, 121)},
+		{signal: allocation.NodeMemoryTotal, key: "c/10.0.0.1:9100", points: minutes(100, 1, 121)},
+		{signal: allocation.NodeMemoryAvailable, key: "c/10.0.0.1:9100", points: minutes(60, 1, 121)},
+		{signal: allocation.NodeMemoryBuffers, key: "c/10.0.0.1:9100", points: minutes(5, 1, 121)},
+		{signal: allocation.NodeMemoryCached, key: "c/10.0.0.1:9100", points: minutes(15, 1, 121)},
+	})
+	for mode, seconds := range map[string][2]float64{"idle": {100, 170}, "user": {30, 45}, "system": {5, 15}, "iowait": {1, 6}} {
+		series = append(
+			series,
+			given{signal: allocation.NodeTime, key: "c/10.0.0.1:9100/" + mode, points: minutes(seconds[0], -1, 0)},
+			given{signal: allocation.NodeTime, key: "c/10.0.0.1:9100/" + mode, points: minutes(seconds[1], 119, 120)},
+		)
+	}
+	s := buildGiven(t, allocation.Query{Resolution: time.Minute}, series)[0]
+	end := plainStart.Add(2 * time.Hour)
+	if len(s.Disks) != 2 || len(s.Balancers) != 1 || len(s.Management) != 1 || len(s.Networks) != 0 || len(s.Nodes) != 1 {
+		t.Fatalf("%d disks, %d load balancers, %d managements, %d networks, %d nodes", len(s.Disks), len(s.Balancers), len(s.Management), len(s.Networks), len(s.Nodes))
+	}
+	local, volume := s.Disks[1], s.Disks[0]
+	equalText(t, "volume", volume, allocation.Disk{
+		Cluster: "c", Name: "v", ProviderID: "vol-v", StorageClass: "fast", ClaimNamespace: "ns", ClaimName: "data", Start: plainStart, End: end,
+		ByteHours: 200 * gib, UsedByteHours: 100 * gib, UsedMax: 60 * gib, Cost: 2, PriceSource: "pv_hourly_cost",
+	})
+	equalText(t, "local disk", local, allocation.Disk{
+		Cluster: "c", Name: "n", ProviderID: "id", Local: true, Start: plainStart, End: end, ByteHours: 100 * gib,
+		UsedByteHours: math.NaN(), UsedMax: math.NaN(), Cost: onlyStorage / 2, PriceSource: "built-in defaults",
+	})
+	equalText(t, "load balancer", s.Balancers[0], allocation.LoadBalancer{
+		Cluster: "c", Namespace: "ns", Service: "web", IP: "203.0.113.9", Start: plainStart, End: plainStart.Add(time.Hour), Hours: 1, Cost: 0.5,
+		PriceSource: "kubecost_load_balancer_cost",
+	})
+	equalText(t, "management", s.Management[0], allocation.Management{
+		Cluster: "c", Provisioner: "EKS", Start: plainStart, End: end, Cost: 0.2, PriceSource: "kubecost_cluster_management_cost",
+	})
+	n := s.Nodes[0]
+	equalText(t, "cpu", n.CPUBreakdown, allocation.Breakdown{Idle: 0.7, User: 0.15, System: 0.1, Other: 0.05})
+	equalText(t, "ram", n.RAMBreakdown, allocation.Breakdown{Idle: 0.4, User: 0.4, Other: 0.2})
+	equalText(t, "overhead", n.Overhead, [allocation.NumResources]float64{0.25})
+	row := slices.IndexFunc(s.Column(allocation.PVCost), func(v float64) bool { return v > 0 })
+	share := s.Volumes(row)[0]
+	if got := s.Dict().Text(share.Key) + " " + s.Dict().Text(share.ProviderID); got != "cluster=c:name=v vol-v" || share.ByteHours != s.Value(allocation.PVByteHours, row) {
+		t.Errorf("share %s: %+v", got, share)
+	}
+	lb := s.LoadBalancerShares(row)[0]
+	if got := s.Dict().Text(lb.Key) + " " + s.Dict().Text(lb.Service) + " " + s.Dict().Text(lb.IP); got != "c/ns/web ns/web 203.0.113.9" || lb.Hours != 1 || lb.Private {
+		t.Errorf("share %s: %+v", got, lb)
+	}
+}
+
+// equalText compares values as they print, to nine digits.
+func equalText(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if g, w := fmt.Sprintf("%+.9v", got), fmt.Sprintf("%+.9v", want); g != w {
+		t.Errorf("%s: got  %s\nwant %s", what, g, w)
+	}
+}
+
+// TestPrivateBalancers tells load balancers apart that the internet does not reach.
+func TestPrivateBalancers(t *testing.T) {
+	for address, private := range map[string]bool{
+		"203.0.113.9": false, "10.1.2.3": true, "192.168.0.1": true, "fd00::1": true, "lb.example.com": false, "internal-a.eu.elb.example.com": true,
+	} {
+		s := buildGiven(t, allocation.Query{Resolution: time.Minute}, []given{
+			{signal: allocation.Balancer, key: "c/ns/web", points: minutes(1, 1, 121)},
+			{signal: allocation.BalancerIngress, key: "c/ns/web//" + address, points: minutes(1, 1, 121)},
+		})[0]
+		if b := s.Balancers[0]; b.IP != address || b.Private != private {
+			t.Errorf("%+v, want private %t", b, private)
+		}
+	}
+}
+
+// TestDevices checks the hours and the cost of devices on a node that prices one at 1 an hour.
+func TestDevices(t *testing.T) {
+	labels := given{signal: allocation.NodeLabels, key: "c/n/nvidia_com_gpu_replicas/4/nvidia_com_gpu_product/A100-SHARED", points: minutes(1, 1, 121)}
+	use := func(device, slice, profile string, v float64, rank int) given {
+		return given{signal: allocation.DeviceUse, key: "c/ns/p//main/" + device + "/" + slice + "/" + profile, points: minutes(v, 1, 121), rank: rank}
+	}
+	percent := use("a", "", "", 80, 1)
+	percent.scale = 0.01
+	for _, tt := range []struct {
+		name           string
+		resource       string
+		capacity, asks float64
+		series         []given
+		node           float64 // device-hours
+		request, used  float64
+		hours          float64
+	}{
+		{"whole", "nvidia_com_gpu", 2, 1, []given{use("a", "", "", 0.5, 0)}, 4, 2, 1, 2},
+		{"two devices add up, exporters of one do not", "nvidia_com_gpu", 2, 2, []given{use("a", "", "", 0.5, 0), use("a", "", "", 0.5, 0), use("b", "", "", 1, 0)}, 4, 4, 3, 4},
+		{"percent where there is no ratio", "nvidia_com_gpu", 1, 1, []given{percent}, 2, 2, 1.6, 2},
+		{"a ratio is better", "nvidia_com_gpu", 1, 1, []given{percent, use("a", "", "", 0.5, 0)}, 2, 2, 1, 2},
+		{"used and not requested", "nvidia_com_gpu", 1, 0, []given{use("a", "", "", 0.5, 0)}, 2, 0, 1, 1},
+		{"MIG", "nvidia_com_mig_1g_5gb", 7, 2, []given{use("a", "7", "1g.5gb", 0.5, 0), use("a", "8", "1g.5gb", 0.5, 0)}, 2, 4. / 7, 2. / 7, 4. / 7},
+		{"MIG of an A30", "nvidia_com_mig_2g_12gb", 2, 1, nil, 2, 1, 0, 1},
+		{"shared by name", "nvidia_com_gpu_shared", 4, 1, []given{labels}, 2, 0.5, 0, 0.5},
+		{"shared under the name of whole ones", "nvidia_com_gpu", 4, 1, []given{labels}, 2, 0.5, 0, 0.5},
+		{"the exporter's own", "nvidia_com_gpu", 1, 1, []given{{signal: allocation.DeviceUse, key: "c/ns/p//nvidia-dcgm-exporter/a//", points: minutes(1, 1, 121)}}, 2, 2, 0, 2},
+	} {
+		for _, resolution := range []time.Duration{time.Minute, 0} {
+			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {
+				series := concat(tt.series, []given{
+					{signal: allocation.DeviceCapacity, key: "c/n/" + tt.resource, points: minutes(tt.capacity, 1, 121)},
+					{signal: allocation.DeviceRequest, key: "c/ns/p/uid/main/" + tt.resource, points: minutes(tt.asks, 1, 121)},
+				})
+				s := buildGiven(t, allocation.Query{Resolution: resolution}, series)[0]
+				slack := 1e-9
+				if resolution == 0 {
+					slack = 0.035
+				}
+				for what, pair := range map[string][2]float64{
+					"node":    {s.Nodes[0].Hours[allocation.GPU], tt.node},
+					"request": {s.Value(allocation.RequestHours.Of(allocation.GPU), 0), tt.request},
+					"usage":   {s.Value(allocation.UsageHours.Of(allocation.GPU), 0), tt.used},
+					"hours":   {s.Value(allocation.Hours.Of(allocation.GPU), 0), tt.hours},
+				} {
+					if math.Abs(pair[0]-pair[1]) > slack*max(1, pair[1]) {
+						t.Errorf("%s: %v device-hours, want %v", what, pair[0], pair[1])
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestChargeFrom checks from when on requests are charged: pod q is scheduled at minute 30 and starts at 60, r never starts and
+// z waits to be restarted.
+func TestChargeFrom(t *testing.T) {
+	at := func(minute int) float64 { return float64(plainStart.Add(time.Duration(minute) * time.Minute).Unix()) }
+	pod := func(name string, scheduled int, running *timeline.Points) []given {
+		id := "c/ns/" + name + "/uid-" + name
+		return []given{
+			{signal: allocation.PodInfo, key: id + "/n/ip/Job/j", points: minutes(1, max(1, scheduled), 121)},
+			{signal: allocation.PodScheduled, key: id, points: minutes(at(scheduled), max(1, scheduled), 121)},
+			{signal: allocation.ContainerRequest, key: id + "/main", points: minutes(0.5, max(1, scheduled), 121)},
+			{signal: allocation.ContainerRunning, key: id + "/main/", points: running},
+		}
+	}
+	series := concat(
+		pod("q", 30, join(minutes(0, 31, 60), minutes(1, 61, 121))),
+		pod("r", 90, minutes(0, 91, 121)), []given{{signal: allocation.PodPending, key: "c/ns/r/uid-r", points: minutes(1, 91, 121)}},
+		pod("z", -600, join(minutes(0, 1, 60), minutes(1, 61, 121))),
+		[]given{{signal: allocation.ContainerTerminated, key: "c/ns/z/uid-z/main", points: minutes(at(-20), 1, 121)}},
+	)
+	for _, tt := range []struct {
+		name string
+		from allocation.ChargeFrom
+		want map[string]float64 // minutes
+	}{
+		{"running", allocation.FromRunning, map[string]float64{"p": 120, "q": 60, "z": 60}},
+		{"scheduled", allocation.FromScheduled, map[string]float64{"p": 120, "q": 90, "r": 30, "z": 60}},
+	} {
+		for _, resolution := range []time.Duration{time.Minute, 0} {
+			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {
+				s := buildGiven(t, allocation.Query{Resolution: resolution, ChargeFrom: tt.from}, series)[0]
+				got := map[string]float64{}
+				for row := range s.Len() {
+					name := s.Text(allocation.Pod, row)
+					got[name] = math.Round(s.Value(allocation.RunningSeconds, row) / 60)
+					if name != "p" && math.Abs(s.Value(allocation.Cost.Of(allocation.CPU), row)-got[name]/120) > 0.01 {
+						t.Errorf("%s ran %v minutes and cost %v", name, got[name], s.Value(allocation.Cost.Of(allocation.CPU), row))
+					}
+				}
+				if resolution == 0 {
+					for name, v := range tt.want {
+						if math.Abs(got[name]-v) <= 1 {
+							got[name] = v
+						}
+					}
+				}
+				if !maps.Equal(got, tt.want) {
+					t.Errorf("minutes %v, want %v", got, tt.want)
+				}
+			})
+		}
+	}
+}
+
+// TestSidecars checks that a native sidecar is charged like a container, also where nothing but its info says that it runs.
+func TestSidecars(t *testing.T) {
+	id := "c/ns/p/uid/proxy"
+	request := given{signal: allocation.ContainerRequest, key: id, points: minutes(0.5, 1, 121)}
+	for _, tt := range []struct {
+		name   string
+		series []given
+	}{
+		{"status", []given{request, {signal: allocation.ContainerRunning, key: id + "/", points: minutes(1, 1, 121)}}},
+		{"info", []given{
+			request,
+			{signal: allocation.ContainerRunning, key: id + "/", points: minutes(1, 1, 121), rank: 2},
+			{signal: allocation.PodPhaseRunning, key: "c/ns/p/uid", points: minutes(1, 1, 121)},
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := buildGiven(t, allocation.Query{Resolution: time.Minute}, concat(tt.series, disk("v", "data", 1, 121), mounts("p", "uid", "data")))[0]
+			compareRows(t, []*allocation.Set{s}, map[string]float64{"p/main": 2, "p/proxy": 1}, 1e-9, allocation.Cost.Of(allocation.CPU))
+			compareRows(t, []*allocation.Set{s}, map[string]float64{"p/main": 1, "p/proxy": 1}, 1e-9, allocation.PVCost)
+		})
+	}
+}
+
+// TestAssetsOfNobody gives assets of clusters in which nothing else is known.
+func TestAssetsOfNobody(t *testing.T) {
+	series := []given{
+		{signal: allocation.VolumeCapacity, key: "d/v", points: minutes(gib, 1, 121)},
+		{signal: allocation.Balancer, key: "d/ns/web", points: minutes(1, 1, 121)},
+		{signal: allocation.BalancerPrice, key: "e/ns/web/1.2.3.4", points: minutes(1, 1, 121)},
+		{signal: allocation.ManagementPrice, key: "d/", points: minutes(1, 1, 121)},
+		{signal: allocation.NodeDisk, key: "d/gone/", points: minutes(1, 1, 121)},
+		{signal: allocation.PodEgress, key: "d/ns/p//true/false/false//i", points: counted(gib, 1, 121)},
+		{signal: allocation.VolumeClaim, key: "d/ns/none/", points: minutes(1, 1, 121)},
+		{signal: allocation.PodMount, key: "d/ns/p///", points: minutes(1, 1, 121)},
+		{signal: allocation.ClaimUsed, key: "d/ns/lost", points: minutes(1, 1, 121)},
+		{signal: allocation.NodeTime, key: "d/gone/idle", points: minutes(1, 1, 121)},
+	}
+	s := buildGiven(t, allocation.Query{Resolution: time.Minute}, series)[0]
+	var names []string
+	for row := range s.Len() {
+		names = append(names, s.Name(row))
+	}
+	slices.SortFunc(names, cmp.Compare[string])
+	want := []string{"c/n/ns/p/main", "d//__unmounted__/__unmounted__/__unmounted__", "d//ns/__unallocated__/__unallocated__", "e//ns/__unallocated__/__unallocated__"}
+	if !slices.Equal(names, want) {
+		t.Errorf("rows %q, want %q", names, want)
+	}
+	if len(s.Management) != 1 || s.Management[0].Cost != 2 {
+		t.Errorf("management %+v", s.Management)
+	}
+}

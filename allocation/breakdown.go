@@ -1,0 +1,206 @@
+package allocation
+
+import (
+	"cmp"
+	"net"
+	"slices"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// machine is what an exporter on a node says of what it does.
+type machine struct {
+	times  []map[Symbol]float64 // CPU seconds by mode, since the node started, at each border of a set; nil where unknown
+	memory [numMemory]levelSum
+}
+
+// memoryKind is a figure about a node's memory.
+type memoryKind uint8
+
+const (
+	memoryTotal memoryKind = iota
+	memoryAvailable
+	memoryBuffers
+	memoryCached
+	numMemory
+)
+
+// levelSum is a gauge over each set: its integral and the seconds that it is known of.
+type levelSum []struct{ sum, seconds float64 }
+
+func (a levelSum) of(set int) (float64, bool) {
+	if a == nil || a[set].seconds == 0 {
+		return 0, false
+	}
+	return a[set].sum / a[set].seconds, true
+}
+
+func (b *Builder) machineOf(s *seen) *machine {
+	key := nodeKey{s.key[0], s.key[1]}
+	m, ok := b.machines[key]
+	if !ok {
+		m = &machine{times: make([]map[Symbol]float64, len(b.borders))}
+		b.machines[key] = m
+	}
+	return m
+}
+
+// Borders are the instants near which counters of nodes are wanted: those of the sets, or only the first and last where they
+// are many. What lies a lookback before each is enough.
+func (b *Builder) Borders() []Span {
+	const most = 26
+	var out []Span
+	for i, at := range b.borders {
+		if len(b.borders) <= most || i == 0 || i == len(b.borders)-1 {
+			out = append(out, Span{at - b.sampling.Lookback + 1, at})
+		}
+	}
+	return out
+}
+
+// addNodeTime takes the CPU time of one mode at the border that follows the samples.
+func (b *Builder) addNodeTime(s *seen) error {
+	v, ok := s.p.LastUsable()
+	border := int(b.setAt(s.p.Last()) + 1)
+	if !ok || border >= len(b.borders) {
+		return nil
+	}
+	m := b.machineOf(s)
+	if m.times[border] == nil {
+		m.times[border] = map[Symbol]float64{}
+	}
+	m.times[border][s.key[2]] += v
+	return nil
+}
+
+func (b *Builder) addMemoryTotal(s *seen) error     { return b.addNodeMemory(s, memoryTotal) }
+func (b *Builder) addMemoryAvailable(s *seen) error { return b.addNodeMemory(s, memoryAvailable) }
+func (b *Builder) addMemoryBuffers(s *seen) error   { return b.addNodeMemory(s, memoryBuffers) }
+func (b *Builder) addMemoryCached(s *seen) error    { return b.addNodeMemory(s, memoryCached) }
+
+func (b *Builder) addNodeMemory(s *seen, kind memoryKind) error {
+	m := b.machineOf(s)
+	if m.memory[kind] == nil {
+		m.memory[kind] = make(levelSum, len(b.sets))
+	}
+	for _, x := range b.sampling.Gauge(nil, s.p) {
+		b.eachPart(x, func(set int32, part timeline.Cell) {
+			at := &m.memory[kind][set]
+			at.sum += part.Amount
+			at.seconds += float64(part.To-part.From) / 1000
+		})
+	}
+	return nil
+}
+
+func (b *Builder) addNodeAddress(s *seen) error {
+	if s.key[2] != none {
+		b.addresses[nodeKey{s.key[0], s.key[2]}] = s.key[1]
+	}
+	return nil
+}
+
+// findMachines gives the machines to the nodes they are: by name, else by the address they are scraped at.
+func (b *Builder) findMachines() {
+	for key, m := range b.machines {
+		if n := b.nodes[key]; n != nil {
+			n.machine = m
+		}
+	}
+	for _, key := range sortedNodeKeys(b.machines) {
+		m := b.machines[key]
+		if b.nodes[key] != nil {
+			continue
+		}
+		host, _, err := net.SplitHostPort(key.name.Value())
+		if err != nil {
+			host = key.name.Value()
+		}
+		name := Sym(host)
+		if at, ok := b.addresses[nodeKey{key.cluster, name}]; ok {
+			name = at
+		}
+		if n := b.nodes[nodeKey{key.cluster, name}]; n != nil && n.machine == nil {
+			n.machine = m
+		}
+	}
+}
+
+// sortedNodeKeys are the keys of m by cluster and name.
+func sortedNodeKeys[V any](m map[nodeKey]V) []nodeKey {
+	keys := make([]nodeKey, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(x, y nodeKey) int {
+		return cmp.Or(compareSymbols(x.cluster, y.cluster), compareSymbols(x.name, y.name))
+	})
+	return keys
+}
+
+// cpuModes are what the modes of node_exporter are counted as; all others are other.
+var cpuModes = map[string]func(*Breakdown) *float64{
+	"idle":    func(b *Breakdown) *float64 { return &b.Idle },
+	"user":    func(b *Breakdown) *float64 { return &b.User },
+	"nice":    func(b *Breakdown) *float64 { return &b.User },
+	"system":  func(b *Breakdown) *float64 { return &b.System },
+	"irq":     func(b *Breakdown) *float64 { return &b.System },
+	"softirq": func(b *Breakdown) *float64 { return &b.System },
+}
+
+// cpu is what CPU time was used for in a set, as fractions.
+func (m *machine) cpu(set int) (out Breakdown) {
+	from, to := m.times[set], m.times[set+1]
+	if from == nil || to == nil {
+		from, to = m.times[0], m.times[len(m.times)-1] // of all sets
+	}
+	total := 0.0
+	for _, mode := range sortedSymbols(to) {
+		d := to[mode] - from[mode]
+		if d < 0 {
+			d = to[mode] // the node started again
+		}
+		part := &out.Other
+		if f := cpuModes[mode.Value()]; f != nil {
+			part = f(&out)
+		}
+		*part += d
+		total += d
+	}
+	return out.over(total)
+}
+
+// over divides by a total, 0 of which is unknown.
+func (b Breakdown) over(total float64) Breakdown {
+	if total <= 0 {
+		return Breakdown{}
+	}
+	return Breakdown{Idle: b.Idle / total, Other: b.Other / total, System: b.System / total, User: b.User / total}
+}
+
+// ram is what memory was used for in a set, as fractions: what processes have is the users', buffers and caches that can be
+// given back are other.
+func (m *machine) ram(set int) Breakdown {
+	total, known := m.memory[memoryTotal].of(set)
+	available, there := m.memory[memoryAvailable].of(set)
+	if !known || !there {
+		return Breakdown{}
+	}
+	available = min(available, total)
+	buffers, _ := m.memory[memoryBuffers].of(set)
+	cached, _ := m.memory[memoryCached].of(set)
+	other := min(buffers+cached, available)
+	return Breakdown{Idle: available - other, Other: other, User: total - available}.over(total)
+}
+
+// breakDown fills in what a node's capacity was used for, and what of it pods may not have.
+func (n *node) breakDown(asset *Node, set int, to int64) {
+	if n.machine != nil {
+		asset.CPUBreakdown, asset.RAMBreakdown = n.machine.cpu(set), n.machine.ram(set)
+	}
+	for r, allocatable := range n.allocatable {
+		if capacity := n.amount[r].Held(to); capacity > 0 && len(allocatable) > 0 {
+			asset.Overhead[r] = min(1, max(0, 1-allocatable.Held(to)/capacity))
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package allocation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// leftKey says whose row it is that takes what no pod does.
+type leftKey struct {
+	set                int32
+	kind               Special // Unmounted or Unallocated
+	cluster, namespace Symbol  // namespace is none for what belongs to none
+}
+
+// left is a row to be made of cost that no pod takes.
+type left struct {
+	from, to  int64
+	volumes   []VolumeShare
+	balancers []LoadBalancerShare
+}
+
+// leftOver is the row of the key, which (from, to] belongs to.
+func (b *Builder) leftOver(key leftKey, from, to int64) *left {
+	x, ok := b.left[key]
+	if !ok {
+		x = &left{from: from, to: to}
+		b.left[key] = x
+	}
+	x.from, x.to = min(x.from, from), max(x.to, to)
+	return x
+}
+
+// addVolume adds a share; those of one volume follow each other and are summed.
+func (x *left) addVolume(s *VolumeShare) {
+	if n := len(x.volumes); n > 0 && x.volumes[n-1].Key == s.Key {
+		x.volumes[n-1].Cost += s.Cost
+		x.volumes[n-1].ByteHours += s.ByteHours
+		return
+	}
+	x.volumes = append(x.volumes, *s)
+}
+
+// makeLeftOvers makes the rows of what no pod takes, by cluster and namespace.
+func (b *Builder) makeLeftOvers() {
+	keys := make([]leftKey, 0, len(b.left))
+	for key := range b.left {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(x, y leftKey) int {
+		return cmp.Or(cmp.Compare(x.set, y.set), cmp.Compare(x.kind, y.kind), compareSymbols(x.cluster, y.cluster), compareSymbols(x.namespace, y.namespace))
+	})
+	for _, key := range keys {
+		x, s := b.left[key], b.sets[key.set]
+		row := int32(s.grow(key.kind, x.from, x.to))
+		for p, text := range key.names() {
+			s.ids[p][row] = b.dict.Add(text)
+		}
+		if known := b.namespaces[objectKey{key.cluster, key.namespace, none}]; known != nil && key.namespace != none {
+			s.ids[NamespaceLabels][row], s.ids[NamespaceAnnotations][row] = known.labels.value, known.annotations.value
+		}
+		for _, v := range x.volumes {
+			b.volumeShares[key.set] = append(b.volumeShares[key.set], rowShare[VolumeShare]{row, v})
+		}
+		for _, v := range x.balancers {
+			b.balancerShares[key.set] = append(b.balancerShares[key.set], rowShare[LoadBalancerShare]{row, v})
+		}
+	}
+}
+
+// names are the properties of the row.
+func (k *leftKey) names() (names [Services]string) {
+	name := UnmountedName
+	if k.kind == Unallocated {
+		name = UnallocatedName
+	}
+	names[Cluster], names[Namespace], names[Pod], names[Container] = k.cluster.Value(), k.namespace.Value(), name, name
+	switch {
+	case k.namespace == none:
+		names[Namespace] = name
+	case k.kind == Unmounted:
+		names[Pod] = k.namespace.Value() + "-unmounted-pvcs"
+	}
+	return names
+}
+
+// packShares gives every set the shares of its rows, and the rows the sums of theirs.
+func (b *Builder) packShares() {
+	for i, s := range b.sets {
+		s.volumes = mergeRowShares(b.volumeShares[i], b.dict.orderVolumes, addVolume)
+		s.balancers = mergeRowShares(b.balancerShares[i], b.dict.orderBalancers, addBalancer)
+		for row := range s.special {
+			for _, v := range s.Volumes(row) {
+				s.values[PVByteHours][row] += v.ByteHours
+				s.values[PVCost][row] += v.Cost
+			}
+			for _, v := range s.LoadBalancerShares(row) {
+				s.values[LoadBalancerCost][row] += v.Cost
+			}
+		}
+	}
+}
+
+// chargeAssets charges what is not a node, once all rows are known.
+func (b *Builder) chargeAssets() {
+	b.volumeShares = make([][]rowShare[VolumeShare], len(b.sets))
+	b.balancerShares = make([][]rowShare[LoadBalancerShare], len(b.sets))
+	pods := b.sortedPods()
+	b.chargeVolumes(pods)
+	b.chargeLocalDisks()
+	b.chargeBalancers(pods)
+	b.chargeTraffic(pods)
+	b.chargeManagement()
+	b.makeLeftOvers()
+	b.packShares()
+	for _, s := range b.sets {
+		s.sortAssets()
+	}
+}
+
+// sortAssets puts disks into their order: by cluster, kind and name.
+func (s *Set) sortAssets() {
+	kind := func(d *Disk) int {
+		if d.Local {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(s.Disks, func(x, y Disk) int {
+		return cmp.Or(cmp.Compare(x.Cluster, y.Cluster), cmp.Compare(kind(&x), kind(&y)), cmp.Compare(x.Name, y.Name))
+	})
+}
+
+// lifeBounds are the first and last instant of a life that is not empty.
+func lifeBounds(life timeline.Intervals) (from, to int64) { return life[0].From, life[len(life)-1].To }

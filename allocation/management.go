@@ -1,0 +1,134 @@
+package allocation
+
+import (
+	"math"
+	"time"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// management is what is known of what a cluster's control plane costs.
+type management struct {
+	price       timeline.Steps
+	provisioner latest[Symbol]
+}
+
+func (b *Builder) addManagementPrice(s *seen) error {
+	m, ok := b.management[s.key[0]]
+	if !ok {
+		m = &management{}
+		b.management[s.key[0]] = m
+	}
+	m.price = timeline.Max(m.price, b.pricesOf(s, "management of cluster", s.key[0]))
+	if s.key[1] != none {
+		m.provisioner.set(s.key[1], s.p.Last())
+	}
+	return nil
+}
+
+// clusterLives are when each cluster was there: while any of its nodes was, or a container ran.
+func (b *Builder) clusterLives() map[Symbol]timeline.Intervals {
+	all := map[Symbol]timeline.Intervals{}
+	for _, n := range b.sortedNodes() {
+		all[n.cluster] = append(all[n.cluster], n.life...)
+	}
+	for _, c := range b.order {
+		for i := range c.segments {
+			all[c.cluster] = append(all[c.cluster], timeline.Interval{From: c.segments[i].from, To: c.segments[i].to})
+		}
+	}
+	for cluster, life := range all {
+		all[cluster] = timeline.Union(life)
+	}
+	return all
+}
+
+// chargeManagement makes the assets of clusters whose management costs anything.
+func (b *Builder) chargeManagement() {
+	lives := b.clusterLives()
+	for cluster, m := range b.management {
+		if len(lives[cluster]) == 0 {
+			lives[cluster] = b.lifeOf(cluster, m.price)
+		}
+	}
+	for _, cluster := range sortedSymbols(lives) {
+		m := b.management[cluster]
+		if m == nil {
+			m = &management{}
+		}
+		price := b.tariff("kubecost_cluster_management_cost", m.price, Item{Kind: ItemManagement, Cluster: cluster.Value()})
+		b.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
+			from, to := lifeBounds(life)
+			asset := Management{
+				Cluster: cluster.Value(), Provisioner: symText(m.provisioner), PriceSource: price.source(to),
+				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
+			}
+			for _, part := range life {
+				price.each(part.From, part.To, func(from, to int64, price float64) { asset.Cost += price * hours(from, to) })
+			}
+			if asset.Cost > 0 {
+				b.sets[set].Management = append(b.sets[set].Management, asset)
+			}
+		})
+	}
+}
+
+// addNodeDisk takes the size of a node's disk; where a node has several file systems on it they are summed.
+func (b *Builder) addNodeDisk(s *seen) error {
+	n := b.nodeOf(s)
+	if n.disks == nil {
+		n.disks = map[Symbol]*ranked{}
+	}
+	if n.disks[s.key[2]] == nil {
+		n.disks[s.key[2]] = &ranked{}
+	}
+	n.disks[s.key[2]].add(s.Rank, b.sampling.Steps(s.p))
+	return nil
+}
+
+// sumByName is the sum of what is known under each name, times what one of that name is worth; an alternative counts only
+// where no better one has data under any name.
+func sumByName(m map[Symbol]*ranked, worth func(Symbol) float64) timeline.Steps {
+	var out ranked
+	for _, name := range sortedSymbols(m) {
+		for rank, steps := range *m[name] {
+			for len(out) <= rank {
+				out = append(out, nil)
+			}
+			out[rank] = timeline.Sum(out[rank], scaled(steps, worth(name)))
+		}
+	}
+	return out.best()
+}
+
+// chargeLocalDisks makes the disk assets of nodes. They are not in allocations.
+func (b *Builder) chargeLocalDisks() {
+	for _, n := range b.sortedNodes() {
+		capacity := sumByName(n.disks, func(Symbol) float64 { return 1 })
+		if len(capacity) == 0 {
+			continue
+		}
+		a := n.asset(b.sampling.End)
+		price := b.tariff("", nil, Item{
+			Kind: ItemStorage, Cluster: a.Cluster, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
+		})
+		cuts := sortedEdges(price.edges(capacity.Edges(nil)))
+		b.eachSet(n.life, func(set int, life timeline.Intervals) {
+			from, to := lifeBounds(life)
+			d := Disk{
+				Cluster: a.Cluster, Name: a.Name, ProviderID: a.ProviderID, Local: true, Labels: a.Labels, PriceSource: price.source(to),
+				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(), UsedByteHours: math.NaN(), UsedMax: math.NaN(),
+			}
+			for _, part := range life {
+				at := part.From
+				for _, next := range append(within(cuts, part), part.To) {
+					byteHours := max(0, capacity.Held(next)) * hours(at, next)
+					d.ByteHours += byteHours
+					d.Cost += byteHours / RAM.PerPriceUnit() * price.at(next)
+					at = next
+				}
+			}
+			b.sets[set].Disks = append(b.sets[set].Disks, d)
+		})
+	}
+}

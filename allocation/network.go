@@ -1,0 +1,359 @@
+package allocation
+
+import (
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// trafficKind is what bytes of a pod are counted as.
+type trafficKind uint8
+
+const (
+	transmitted trafficKind = iota
+	received
+	egressZone // to other zones, and so on: what costs
+	egressRegion
+	egressInternet
+	numTraffic
+)
+
+// moved is what a pod moved in some time: bytes, and what those cost that do.
+type moved struct {
+	bytes [numTraffic]float64
+	cost  [numTraffic]float64
+}
+
+func (m *moved) add(o *moved, share float64) {
+	for k := range m.bytes {
+		m.bytes[k] += o.bytes[k] * share
+		m.cost[k] += o.cost[k] * share
+	}
+}
+
+// flow is one counter of a pod's bytes. Another series of the same flow is either a later stretch of it, or a replica's
+// view: each time counts once.
+type flow struct {
+	key     flowKey
+	counted timeline.Intervals
+	to      int64   // end of what was counted
+	value   float64 // of the counter then
+	rate    float64 // bytes a millisecond before it
+}
+
+// flowKey tells the counters of a pod apart.
+type flowKey struct {
+	kind   trafficKind
+	labels [5]Symbol
+}
+
+// egressPrice is the metrics of what a GiB costs, by cluster and kind.
+type egressPrice [numTraffic]timeline.Steps
+
+func (b *Builder) addZonePrice(s *seen) error     { return b.addEgressPrice(s, egressZone) }
+func (b *Builder) addRegionPrice(s *seen) error   { return b.addEgressPrice(s, egressRegion) }
+func (b *Builder) addInternetPrice(s *seen) error { return b.addEgressPrice(s, egressInternet) }
+
+func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
+	prices, ok := b.egress[s.key[0]]
+	if !ok {
+		prices = &egressPrice{}
+		b.egress[s.key[0]] = prices
+	}
+	prices[kind] = timeline.Max(prices[kind], b.pricesOf(s, "network egress of cluster", s.key[0]))
+	return nil
+}
+
+// egressTariff is what a GiB of a kind costs in a cluster.
+func (b *Builder) egressTariff(cluster Symbol, kind trafficKind) tariff {
+	priced := egressPrices[kind]
+	var steps timeline.Steps
+	if prices := b.egress[cluster]; prices != nil {
+		steps = prices[kind]
+	}
+	return b.tariff(priced.metric, steps, Item{Kind: priced.kind, Cluster: cluster.Value()})
+}
+
+// egressPrices are the metric and the item of each kind of traffic that costs.
+var egressPrices = [numTraffic]struct {
+	metric string
+	kind   ItemKind
+}{
+	egressZone:     {"kubecost_network_zone_egress_cost", ItemEgressZone},
+	egressRegion:   {"kubecost_network_region_egress_cost", ItemEgressRegion},
+	egressInternet: {"kubecost_network_internet_egress_cost", ItemEgressInternet},
+}
+
+func (l *Lane) addTransmitted(s *seen) error { return l.addTraffic(s, transmitted) }
+func (l *Lane) addReceived(s *seen) error    { return l.addTraffic(s, received) }
+
+// addEgress takes bytes that a pod sent to somewhere. What stays in its zone is free.
+func (l *Lane) addEgress(s *seen) error {
+	internet, zone, region := s.key[4].Value(), s.key[5].Value(), s.key[6].Value()
+	switch {
+	case internet == "true":
+		return l.addTraffic(s, egressInternet)
+	case region == "false":
+		return l.addTraffic(s, egressRegion)
+	case zone == "false":
+		return l.addTraffic(s, egressZone)
+	}
+	return nil
+}
+
+// addTraffic integrates a counter of a pod's bytes: the pod of the UID in its key, else those of its name, each for the
+// time it ran.
+func (l *Lane) addTraffic(s *seen, kind trafficKind) error {
+	key := flowKey{kind: kind}
+	copy(key.labels[:], s.key[len(podLabels):])
+	if p, ok := l.b.pods[s.pod()]; ok {
+		l.move([]*pod{p}, key, s)
+	} else {
+		l.move(l.b.podNames[s.object()], key, s)
+	}
+	return nil
+}
+
+// move adds what a counter of pods of one name shows, which run one after the other.
+func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
+	ran := false
+	for _, p := range pods {
+		ran = len(p.running()) > 0 || ran
+	}
+	if !ran {
+		return
+	}
+	l.cells = l.b.samplingOf(s).Counter(l.cells[:0], s.p)
+	if len(l.cells) == 0 {
+		return
+	}
+	last := l.cells[len(l.cells)-1]
+	f, cells := l.b.flowOf(pods, key, s, l.cells)
+	var price tariff
+	if key.kind >= egressZone {
+		price = l.b.egressTariff(pods[0].cluster, key.kind)
+	}
+	eachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
+	if last.To > f.to {
+		f.to, f.value = last.To, valueAt(s.p, last.To)
+		f.rate = 0
+		if n := len(cells); n > 0 && cells[n-1].From < cells[n-1].To {
+			f.rate = cells[n-1].Amount / float64(cells[n-1].To-cells[n-1].From)
+		}
+	}
+}
+
+// flowOf is the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the
+// start of the pod, if the counter was not there before; else the first cell is left out. The first of several pods keeps
+// the flow.
+func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell) (*flow, []timeline.Cell) {
+	first, p := &cells[0], pods[0]
+	for i := range p.flows {
+		f := &p.flows[i]
+		if f.key != key {
+			continue
+		}
+		if first.To <= f.to {
+			return f, cells[1:]
+		}
+		if first.From = f.to; first.Amount >= f.value {
+			first.Amount -= f.value
+		}
+		return f, cells
+	}
+	p.flows = append(p.flows, flow{key: key})
+	f := &p.flows[len(p.flows)-1]
+	start, known := lastStart(pods, first.To)
+	if !known || s.p.First() <= b.sampling.LoadStart()+b.sampling.Lookback {
+		return f, cells[1:]
+	}
+	first.From = start
+	return f, cells
+}
+
+// lastStart is the last start of one of the pods before t, and whether there is one.
+func lastStart(pods []*pod, t int64) (start int64, known bool) {
+	for _, p := range pods {
+		if len(p.stretches) == 0 {
+			continue
+		}
+		at := p.stretches[0].from
+		if p.started.known {
+			at = min(at, int64(p.started.value*1000))
+		}
+		if at < t && (!known || at > start) {
+			start, known = at, true
+		}
+	}
+	return start, known
+}
+
+// valueAt is the last usable value at or before t.
+func valueAt(p *timeline.Points, t int64) (value float64) {
+	if p.Last() <= t {
+		value, _ = p.LastUsable()
+		return value
+	}
+	for at, v := range p.All() {
+		if at > t {
+			break
+		}
+		if v-v == 0 {
+			value = v
+		}
+	}
+	return value
+}
+
+// moveCell adds bytes to the running time of pods that they were moved in; what was moved while none of their containers was
+// seen belongs to the nearest time that one was.
+func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.Cell) {
+	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
+	if from >= to || x.Amount <= 0 {
+		return
+	}
+	var m moved
+	m.bytes[kind] = x.Amount * float64(to-from) / float64(x.To-x.From)
+	if kind >= egressZone {
+		m.cost[kind] = m.bytes[kind] / RAM.PerPriceUnit() * t.mean(from, to)
+	}
+	spread(pods, from, to, &m)
+}
+
+// spread adds m to the stretches of pods in (from, to], in proportion to their time, else to the nearest one.
+func spread(pods []*pod, from, to int64, m *moved) {
+	if *m == (moved{}) {
+		return
+	}
+	total := int64(0)
+	for _, p := range pods {
+		p.eachWithin(from, to, func(_ *stretch, part int64) { total += part })
+	}
+	if total == 0 {
+		if x := nearestStretch(pods, from, to); x != nil {
+			x.moved.add(m, 1)
+		}
+		return
+	}
+	for _, p := range pods {
+		p.eachWithin(from, to, func(x *stretch, part int64) { x.moved.add(m, float64(part)/float64(total)) })
+	}
+}
+
+// eachWithin calls f with every stretch that reaches into (from, to], and how far.
+func (p *pod) eachWithin(from, to int64, f func(x *stretch, part int64)) {
+	i := sort.Search(len(p.stretches), func(i int) bool { return p.stretches[i].to > from })
+	for ; i < len(p.stretches) && p.stretches[i].from < to; i++ {
+		x := &p.stretches[i]
+		f(x, min(x.to, to)-max(x.from, from))
+	}
+}
+
+// nearestStretch is the stretch of pods that is nearest to (from, to], which none reaches into; nil if there is none.
+func nearestStretch(pods []*pod, from, to int64) *stretch {
+	var best *stretch
+	least := int64(0)
+	for _, p := range pods {
+		i := sort.Search(len(p.stretches), func(i int) bool { return p.stretches[i].to > from })
+		for k := max(0, i-1); k <= i && k < len(p.stretches); k++ {
+			x := &p.stretches[k]
+			if d := max(x.from-to, from-x.to); best == nil || d < least {
+				best, least = x, d
+			}
+		}
+	}
+	return best
+}
+
+// holdTraffic counts what was moved since the last sample, where every sample is used: as fast as before it, to the end of
+// what ran then or of the window, for no longer than a sample is seen.
+func (b *Builder) holdTraffic(p *pod) {
+	if !b.sampling.Exact() {
+		return
+	}
+	for i := range p.flows {
+		f := &p.flows[i]
+		for _, q := range b.podNames[p.objectKey] {
+			to := q.runsUntil(f.to, f.to+b.sampling.Unmarked().Lookback)
+			if to <= f.to || f.rate <= 0 {
+				continue
+			}
+			t := b.egressTariff(q.cluster, f.key.kind)
+			b.moveCell([]*pod{q}, f.key.kind, &t, timeline.Cell{From: f.to, To: to, Amount: f.rate * float64(to-f.to)})
+			break
+		}
+	}
+}
+
+// runsUntil is until when p, which runs at t, runs on without a pause, at most until most; t where it does not run.
+func (p *pod) runsUntil(t, most int64) int64 {
+	all := p.running()
+	k := sort.Search(len(all), func(k int) bool { return all[k].to > t })
+	for ; k < len(all) && all[k].from <= t && t < most; k++ {
+		t = min(all[k].to, most)
+	}
+	return t
+}
+
+// trafficColumns are where what a pod moved goes.
+var trafficColumns = [numTraffic]struct{ bytes, cost Column }{
+	transmitted:    {NetworkTransferBytes, NumColumns},
+	received:       {NetworkReceiveBytes, NumColumns},
+	egressZone:     {NumColumns, NetworkCrossZoneCost},
+	egressRegion:   {NumColumns, NetworkCrossRegionCost},
+	egressInternet: {NumColumns, NetworkInternetCost},
+}
+
+// chargeTraffic divides what each pod moved among its containers, and makes the network assets.
+func (b *Builder) chargeTraffic(pods []*pod) {
+	for _, p := range pods {
+		b.holdTraffic(p)
+		for i := range p.stretches {
+			x := &p.stretches[i]
+			values := &b.sets[x.set].values
+			for _, row := range p.rowsOf(x) {
+				for k, to := range trafficColumns {
+					if to.bytes < NumColumns {
+						values[to.bytes][row] += x.moved.bytes[k] / float64(x.n)
+					}
+					if to.cost < NumColumns {
+						values[to.cost][row] += x.moved.cost[k] / float64(x.n)
+					}
+				}
+			}
+		}
+	}
+	for _, s := range b.sets {
+		s.addNetworks()
+	}
+}
+
+// addNetworks makes an asset of what the traffic of each cluster costs.
+func (s *Set) addNetworks() {
+	of := map[ID]*Network{}
+	for row, cluster := range s.ids[Cluster] {
+		zone, region, internet := s.values[NetworkCrossZoneCost][row], s.values[NetworkCrossRegionCost][row], s.values[NetworkInternetCost][row]
+		if zone+region+internet == 0 {
+			continue
+		}
+		start, end := time.UnixMilli(s.start[row]).UTC(), time.UnixMilli(s.end[row]).UTC()
+		n, ok := of[cluster]
+		if !ok {
+			n = &Network{Cluster: s.dict.Text(cluster), Start: start, End: end}
+			of[cluster] = n
+		}
+		if start.Before(n.Start) {
+			n.Start = start
+		}
+		if end.After(n.End) {
+			n.End = end
+		}
+		n.CrossZone, n.CrossRegion, n.Internet = n.CrossZone+zone, n.CrossRegion+region, n.Internet+internet
+	}
+	for _, n := range of {
+		s.Networks = append(s.Networks, *n)
+	}
+	slices.SortFunc(s.Networks, func(x, y Network) int { return compareSymbols(Sym(x.Cluster), Sym(y.Cluster)) })
+}

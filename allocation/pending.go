@@ -1,0 +1,55 @@
+package allocation
+
+import "github.com/promcost/promcost/allocation/timeline"
+
+// ChargeFrom says from when on a container's request is charged.
+type ChargeFrom uint8
+
+const (
+	// FromRunning charges while a container runs.
+	FromRunning ChargeFrom = iota
+	// FromScheduled charges also what a pod was placed for and waits: from when it was scheduled to when its container
+	// first starts, or while the pod is pending. Init containers wait for nothing that is reserved for them alone.
+	FromScheduled
+)
+
+// ChargeFrom is what the query asks for: signals about pods that wait are only of use where it is FromScheduled.
+func (b *Builder) ChargeFrom() ChargeFrom { return b.chargeFrom }
+
+func (b *Builder) addPodScheduled(s *seen) error {
+	if v, ok := s.p.LastUsable(); ok {
+		b.podOf(s.pod()).scheduled.set(v, s.p.Last())
+	}
+	return nil
+}
+
+func (b *Builder) addPodPending(s *seen) error {
+	p := b.podOf(s.pod())
+	p.pending = timeline.Max(p.pending, b.sampling.Steps(s.p))
+	return nil
+}
+
+// waiting is when a container was placed and had not started yet, where that is charged.
+func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Intervals) timeline.Intervals {
+	if b.chargeFrom != FromScheduled || c.init || !c.pod.scheduled.known {
+		return nil
+	}
+	from := int64(c.pod.scheduled.value * 1000)
+	if !b.sampling.Exact() {
+		from = b.sampling.Align(from)
+	}
+	if len(runs) > 0 {
+		// A container that ended before waits to be restarted: that is not the wait of a pod that was placed.
+		if first := runs[0].From; from < first && (len(p.Ends) == 0 || p.Ends[0] > first) {
+			return timeline.Intervals{{From: from, To: first}}
+		}
+		return nil
+	}
+	var out timeline.Intervals
+	for _, x := range c.pod.pending {
+		if x.V != 0 && x.To > from {
+			out = append(out, timeline.Interval{From: max(x.From, from), To: x.To})
+		}
+	}
+	return timeline.Union(out)
+}

@@ -1,0 +1,261 @@
+package allocation_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// plainVolume is a volume in cells [from, to), and the pods that mount its claim.
+type plainVolume struct {
+	from, to        int
+	capacity, price []float64 // GiB and price of one by cell
+	claimed         bool
+	pods            []int
+}
+
+// plainBalancer is a load balancer in cells [from, to), and the pods behind it.
+type plainBalancer struct {
+	from, to int
+	price    []float64
+	pods     []int
+}
+
+// plainAssets are what a plain cluster has besides nodes and containers.
+type plainAssets struct {
+	volumes   []plainVolume
+	balancers []plainBalancer
+	sent      [][]float64 // GiB to the internet by pod and cell since it began; nil for none
+	sides     [][2]int    // when a second container of each pod runs, in cells since it began; the same twice for never
+}
+
+func (a *plainAssets) randomAssets(rng *rand.Rand, cells, pods int) {
+	life := func() (from, to int) {
+		from = rng.IntN(cells)
+		return from, from + 1 + rng.IntN(cells-from)
+	}
+	some := func() (out []int) {
+		for i := range pods {
+			if rng.IntN(3) == 0 {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	for range rng.IntN(4) {
+		v := plainVolume{claimed: rng.IntN(4) > 0}
+		v.from, v.to = life()
+		v.capacity, v.price = levels(rng, v.to-v.from, 1, 100, 0.02), levels(rng, v.to-v.from, 0.001, 0.01, 0.02)
+		if v.claimed {
+			v.pods = some()
+		}
+		a.volumes = append(a.volumes, v)
+	}
+	for range rng.IntN(3) {
+		l := plainBalancer{pods: some()}
+		l.from, l.to = life()
+		l.price = levels(rng, l.to-l.from, 0.01, 0.1, 0.02)
+		a.balancers = append(a.balancers, l)
+	}
+	for range pods {
+		a.sides, a.sent = append(a.sides, [2]int{}), append(a.sent, nil)
+	}
+}
+
+// randomPods fills in what depends on how long the pods run.
+func (c *plainCluster) randomPods(rng *rand.Rand) {
+	for i := range c.containers {
+		life := c.containers[i].to - c.containers[i].from
+		if rng.IntN(3) == 0 {
+			from := rng.IntN(life)
+			c.sides[i] = [2]int{from, from + 1 + rng.IntN(life-from)}
+		}
+		if rng.IntN(2) == 0 {
+			c.sent[i] = levels(rng, life, 0, 3, 0.5)
+		}
+	}
+}
+
+// feedAssets gives everything but traffic.
+func (c *plainCluster) feedAssets(f feed, at func(int) time.Time) {
+	give := func(signal allocation.Signal, key string, from int, values []float64) {
+		f.add(allocation.Series{Signal: signal}, key, sampled(at(from), time.Minute, values...))
+	}
+	for i := range c.volumes {
+		v := &c.volumes[i]
+		name := fmt.Sprintf("v%d", i)
+		bytes := slices.Clone(v.capacity)
+		for k := range bytes {
+			bytes[k] *= gib
+		}
+		give(allocation.VolumeCapacity, "c/"+name, v.from, bytes)
+		give(allocation.VolumePrice, "c/"+name, v.from, v.price)
+		if v.claimed {
+			give(allocation.VolumeClaim, "c/ns/claim-"+name+"/"+name, v.from, repeat(1, v.to-v.from))
+		}
+		for _, p := range v.pods {
+			x := &c.containers[p]
+			give(allocation.PodMount, "c/ns/"+x.pod+"/uid-"+x.pod+"/claim-"+name+"/", x.from, repeat(1, x.to-x.from))
+		}
+	}
+	for i := range c.balancers {
+		l := &c.balancers[i]
+		name := fmt.Sprintf("lb%d", i)
+		give(allocation.Balancer, "c/ns/"+name, l.from, repeat(1, l.to-l.from))
+		give(allocation.BalancerPrice, "c/ns/"+name+"/", l.from, l.price)
+		give(allocation.SliceService, "c/ns/"+name+"-x/"+name, 0, repeat(1, c.cells))
+		for _, p := range l.pods {
+			give(allocation.SliceEndpoint, "c/ns/"+name+"-x//"+c.containers[p].pod, 0, repeat(1, c.cells))
+		}
+	}
+	for i, side := range c.sides {
+		if x := &c.containers[i]; side[0] < side[1] {
+			key := "c/ns/" + x.pod + "/uid-" + x.pod + "/side"
+			give(allocation.ContainerRunning, key+"/", x.from+side[0], repeat(1, side[1]-side[0]))
+			give(allocation.ContainerStarted, key, x.from+side[0], repeat(float64(at(x.from+side[0]-1).Unix()), side[1]-side[0]))
+		}
+	}
+	give(allocation.InternetEgressPrice, "c", 0, c.egressPrice())
+}
+
+// egressPrice is that of a GiB by cell: it rises once.
+func (c *plainCluster) egressPrice() []float64 {
+	return append(repeat(0.1, c.cells/2), repeat(0.3, c.cells-c.cells/2)...)
+}
+
+// feedTraffic gives the counters of what pods send, by name alone.
+func (c *plainCluster) feedTraffic(f feed, at func(int) time.Time) {
+	for i, sent := range c.sent {
+		if sent == nil {
+			continue
+		}
+		x := &c.containers[i]
+		counter, sum := make([]float64, len(sent)), 0.0
+		for k, v := range sent {
+			sum += v * gib
+			counter[k] = sum
+		}
+		f.add(allocation.Series{Signal: allocation.PodEgress}, "c/ns/"+x.pod+"//true/false/false//i", sampled(at(x.from), time.Minute, counter...))
+	}
+}
+
+// running are the containers of a pod that run in a cell.
+func (c *plainCluster) running(pod, cell int) (out []string) {
+	x := &c.containers[pod]
+	if cell < x.from || cell >= x.to {
+		return nil
+	}
+	out = []string{x.pod + "/main"}
+	if side := c.sides[pod]; cell-x.from >= side[0] && cell-x.from < side[1] {
+		out = append(out, x.pod+"/side")
+	}
+	return out
+}
+
+// assetCosts computes, minute by minute, what each container is charged of volumes, load balancers and traffic, by the words of
+// SEMANTICS §4. Load balancers are divided set by set, given as cells.
+func (c *plainCluster) assetCosts(sets [][2]int) map[string][3]float64 {
+	out := map[string][3]float64{}
+	charge := func(kind int, cost float64, containers []string) {
+		for _, name := range containers {
+			sums := out[name]
+			sums[kind] += cost / float64(len(containers))
+			out[name] = sums
+		}
+	}
+	for i := range c.volumes {
+		v := &c.volumes[i]
+		for cell := v.from; cell < v.to; cell++ {
+			cost := v.capacity[cell-v.from] * v.price[cell-v.from] / 60
+			var pods [][]string
+			for _, p := range v.pods {
+				if r := c.running(p, cell); r != nil {
+					pods = append(pods, r)
+				}
+			}
+			for _, containers := range pods {
+				charge(0, cost/float64(len(pods)), containers)
+			}
+			switch {
+			case len(pods) > 0:
+			case v.claimed:
+				charge(0, cost, []string{"ns-unmounted-pvcs/__unmounted__"})
+			default:
+				charge(0, cost, []string{"__unmounted__/__unmounted__"})
+			}
+		}
+	}
+	for i := range c.balancers {
+		for _, set := range sets {
+			c.balancerCosts(&c.balancers[i], set, charge)
+		}
+	}
+	price := c.egressPrice()
+	for p, sent := range c.sent {
+		for k, v := range sent {
+			cell := c.containers[p].from + k
+			charge(2, v*price[cell], c.running(p, cell))
+		}
+	}
+	return out
+}
+
+// balancerCosts charges a load balancer in a set.
+func (c *plainCluster) balancerCosts(l *plainBalancer, set [2]int, charge func(int, float64, []string)) {
+	cost, minutes := 0.0, 0.0
+	from, to := max(l.from, set[0]), min(l.to, set[1])
+	for cell := from; cell < to; cell++ {
+		cost += l.price[cell-l.from] / 60
+		for _, p := range l.pods {
+			if c.running(p, cell) != nil {
+				minutes++
+			}
+		}
+	}
+	if minutes == 0 {
+		charge(1, cost, []string{"__unallocated__/__unallocated__"})
+		return
+	}
+	for cell := from; cell < to; cell++ {
+		for _, p := range l.pods {
+			charge(1, cost/minutes, c.running(p, cell))
+		}
+	}
+}
+
+// compareAssets compares sets with the model.
+func (c *plainCluster) compareAssets(t *testing.T, where string, sets []*allocation.Set) {
+	t.Helper()
+	var cells [][2]int
+	got := map[string][3]float64{}
+	for _, s := range sets {
+		from := int(s.Window.Start.Sub(plainStart) / time.Minute)
+		cells = append(cells, [2]int{from, from + int(s.Window.Duration()/time.Minute)})
+		for row := range s.Len() {
+			name := s.Text(allocation.Pod, row) + "/" + s.Text(allocation.Container, row)
+			sums := got[name]
+			for k, column := range [...]allocation.Column{allocation.PVCost, allocation.LoadBalancerCost, allocation.NetworkInternetCost} {
+				sums[k] += s.Value(column, row)
+			}
+			got[name] = sums
+		}
+	}
+	want := c.assetCosts(cells)
+	for name, sums := range got {
+		for k, g := range sums {
+			if w := want[name][k]; math.Abs(g-w) > 1e-9*math.Max(w, 1e-3) {
+				t.Fatalf("%s: %s is charged %v of %s, want %v", where, name, g, [...]string{"volumes", "load balancers", "traffic"}[k], w)
+			}
+		}
+	}
+	for name, sums := range want {
+		if _, ok := got[name]; !ok && sums != ([3]float64{}) {
+			t.Fatalf("%s: no row of %s: %v", where, name, sums)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package allocation
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// tariff is the price of one thing over time: what a metric says, else the sheet.
+type tariff struct {
+	metric  string
+	steps   timeline.Steps // of the metric
+	changes []int64        // of the sheet's price, ascending, Unix milliseconds
+	rates   []Rate         // one more than changes; none where the metric prices it
+}
+
+// tariff is the price of an item: what steps of a metric say, else the sheet wherever its price may change in the window.
+func (b *Builder) tariff(metric string, steps timeline.Steps, i Item) tariff {
+	t := tariff{metric: metric, steps: steps}
+	if len(steps) > 0 {
+		return t
+	}
+	start, end := time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()
+	t.rates = []Rate{b.rates.Item(i, start)}
+	for _, change := range b.rates.Changes(start, end) {
+		if next := b.rates.Item(i, change); next != t.rates[len(t.rates)-1] {
+			t.changes, t.rates = append(t.changes, change.UnixMilli()), append(t.rates, next)
+		}
+	}
+	return t
+}
+
+// rate is the sheet's price of the stretch that ends at t: at the instant of a change it is the old one.
+func (t *tariff) rate(at int64) *Rate {
+	i, _ := slices.BinarySearch(t.changes, at)
+	return &t.rates[i]
+}
+
+// at is the price at t. The nearest that the metric says holds where it says none.
+func (t *tariff) at(at int64) float64 {
+	if len(t.steps) > 0 {
+		return t.steps.Held(at)
+	}
+	return t.rate(at).Price
+}
+
+// source names where the price comes from at t.
+func (t *tariff) source(at int64) string {
+	if len(t.steps) > 0 {
+		return t.metric
+	}
+	return t.rate(at).Source
+}
+
+// isDefault reports whether nothing but a default prices it.
+func (t *tariff) isDefault() bool { return len(t.steps) == 0 && t.rates[len(t.rates)-1].Default }
+
+// edges appends the instants at which the price changes.
+func (t *tariff) edges(dst []int64) []int64 { return append(t.steps.Edges(dst), t.changes...) }
+
+// each calls f for the stretches of (from, to] with one price each.
+func (t *tariff) each(from, to int64, f func(from, to int64, price float64)) {
+	cuts := sortedEdges(t.edges(nil))
+	for _, next := range append(within(cuts, timeline.Interval{From: from, To: to}), to) {
+		f(from, next, t.at(next))
+		from = next
+	}
+}
+
+// mean is the average price over (from, to].
+func (t *tariff) mean(from, to int64) float64 {
+	if len(t.steps)+len(t.changes) == 0 {
+		return t.rates[0].Price
+	}
+	sum := 0.0
+	t.each(from, to, func(a, b int64, price float64) { sum += price * float64(b-a) })
+	return sum / float64(to-from)
+}
+
+// sortedEdges sorts instants and drops repeats.
+func sortedEdges(edges []int64) []int64 {
+	slices.Sort(edges)
+	return slices.Compact(edges)
+}
+
+// pricesOf are the prices in s; negative ones are left out, with a warning that says whose they are.
+func (b *Builder) pricesOf(s *seen, what string, names ...Symbol) timeline.Steps {
+	steps := b.sampling.Steps(s.p)
+	kept := steps.NotNegative()
+	if len(kept) < len(steps) {
+		texts := make([]string, len(names))
+		for i, name := range names {
+			texts[i] = name.Value()
+		}
+		b.warn("%s %s: negative prices are left out: mend what exports them", what, strings.Join(texts, "/"))
+	}
+	return kept
+}

@@ -1,0 +1,277 @@
+package allocation
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// ownership is when a claim was bound to a volume: a binding holds until the next one is seen, the first one also before.
+type ownership struct {
+	claim *claim
+	when  timeline.Intervals
+}
+
+// owners are the claims of every volume, by namespace and name.
+func (b *Builder) claimOwners() map[nodeKey][]ownership {
+	out := map[nodeKey][]ownership{}
+	for _, key := range sortedObjects(b.storage.claims) {
+		c := b.storage.claims[key]
+		names := sortedSymbols(c.bound)
+		var all timeline.Steps
+		for i, name := range names {
+			numbered := slices.Clone(c.bound[name])
+			for k := range numbered {
+				numbered[k].V = float64(i)
+			}
+			all = timeline.Max(all, numbered)
+		}
+		for i, x := range all {
+			from, to := x.From, b.sampling.End
+			if i == 0 {
+				from = b.sampling.Start
+			}
+			if i+1 < len(all) {
+				to = all[i+1].From
+			}
+			of := nodeKey{c.cluster, names[int(x.V)]}
+			n := len(out[of])
+			if n == 0 || out[of][n-1].claim != c {
+				out[of] = append(out[of], ownership{claim: c})
+				n++
+			}
+			o := &out[of][n-1]
+			o.when = append(o.when, timeline.Intervals{{From: from, To: to}}.Clip(b.sampling.Start, b.sampling.End)...)
+		}
+	}
+	return out
+}
+
+// findMounts tells the claims which pods mount them, and warns of claims that pods mount and no volume is known of.
+func (b *Builder) findMounts(pods []*pod) {
+	var lost []string
+	for _, p := range pods {
+		for _, name := range p.mounts {
+			key := objectKey{p.cluster, p.namespace, name}
+			c, ok := b.storage.claims[key]
+			if ok {
+				c.pods = append(c.pods, p)
+			}
+			if !ok || len(c.bound) == 0 {
+				lost = append(lost, p.namespace.Value()+"/"+name.Value())
+			}
+		}
+	}
+	slices.Sort(lost)
+	if lost = slices.Compact(lost); len(lost) > 0 {
+		b.warn("%d claims are mounted, but no volume of theirs is known (%s): they cost nothing; is kube_persistentvolumeclaim_info of kube-state-metrics there, and are they bound?", len(lost), some(lost))
+	}
+}
+
+// chargeVolumes makes the disk assets of persistent volumes, and divides what they cost among the pods that mount them
+// while they run; what nobody mounts goes to rows of its own.
+func (b *Builder) chargeVolumes(pods []*pod) {
+	b.findMounts(pods)
+	owners := b.claimOwners()
+	for key := range owners {
+		b.storage.volume(key.cluster, key.name) // known by its claim alone
+	}
+	var empty, unpriced []string
+	for _, key := range sortedNodeKeys(b.storage.volumes) {
+		v := b.storage.volumes[key]
+		x := b.newMounted(v, owners[v.nodeKey])
+		if len(x.life) == 0 {
+			continue
+		}
+		if len(x.capacity) == 0 {
+			empty = append(empty, v.name.Value())
+		} else if x.price.isDefault() {
+			unpriced = append(unpriced, v.name.Value())
+		}
+		x.charge()
+	}
+	if len(empty) > 0 {
+		b.warn("%d volumes cost nothing, for their capacity is not known (%s): is kube_persistentvolume_capacity_bytes of kube-state-metrics there?", len(empty), some(empty))
+	}
+	if len(unpriced) > 0 {
+		b.warn("%d volumes lack a price: they have neither pv_hourly_cost nor a rule of the price sheet; the default price was used (%s). Give prices with --pricing.file", len(unpriced), some(unpriced))
+	}
+}
+
+// mounted is one volume on its way to the rows of those who mount it.
+type mounted struct {
+	b        *Builder
+	v        *volume
+	owners   []ownership
+	capacity timeline.Steps
+	price    tariff
+	life     timeline.Intervals
+	edges    []int64   // between which nothing changes
+	cost     []float64 // from the first edge to each
+	bytes    []float64 // byte-hours, likewise
+	pods     []int     // how many run and mount it, from each edge on
+	shared   []float64 // cost over the number of pods, from the first edge to each
+	sharedB  []float64 // byte-hours, likewise
+}
+
+// newMounted lays out when the volume was there, and integrates its cost.
+func (b *Builder) newMounted(v *volume, owners []ownership) *mounted {
+	x := &mounted{b: b, v: v, owners: owners, capacity: v.capacity}
+	for _, o := range owners {
+		x.capacity = timeline.Overlay(x.capacity, o.claim.capacity)
+	}
+	seen := timeline.Overlay(v.seen, presence(x.capacity))
+	x.life = b.lifeOf(v.cluster, seen)
+	x.price = b.tariff("pv_hourly_cost", v.price, Item{
+		Kind: ItemStorage, Cluster: v.cluster.Value(), StorageClass: symText(v.class), Name: v.name.Value(),
+	})
+	edges := append(x.price.edges(x.capacity.Edges(x.life.Edges(nil))), b.borders...)
+	for _, o := range owners {
+		edges = o.when.Edges(edges)
+	}
+	x.eachMount(func(_ *pod, _ *stretch, from, to int64) { edges = append(edges, from, to) })
+	x.edges = sortedEdges(edges)
+	x.integrate()
+	return x
+}
+
+// eachMount calls f for every part of a pod's running time in which it mounts the volume.
+func (x *mounted) eachMount(f func(p *pod, s *stretch, from, to int64)) {
+	for _, o := range x.owners {
+		for _, p := range o.claim.pods {
+			all := p.running()
+			for _, when := range o.when {
+				i := sort.Search(len(all), func(i int) bool { return all[i].to > when.From })
+				for ; i < len(all) && all[i].from < when.To; i++ {
+					f(p, &all[i], max(all[i].from, when.From), min(all[i].to, when.To))
+				}
+			}
+		}
+	}
+}
+
+// integrate sums cost up to each edge: what a stretch costs is the difference of two sums.
+func (x *mounted) integrate() {
+	n := len(x.edges)
+	x.cost, x.bytes, x.pods = make([]float64, n), make([]float64, n), make([]int, n)
+	x.shared, x.sharedB = make([]float64, n), make([]float64, n)
+	x.eachMount(func(_ *pod, _ *stretch, from, to int64) {
+		x.pods[x.edge(from)]++
+		x.pods[x.edge(to)]--
+	})
+	for i := 1; i < n; i++ {
+		x.pods[i] += x.pods[i-1]
+		from, to := x.edges[i-1], x.edges[i]
+		x.cost[i], x.bytes[i], x.shared[i], x.sharedB[i] = x.cost[i-1], x.bytes[i-1], x.shared[i-1], x.sharedB[i-1]
+		if _, alive := x.life.Find(to); !alive {
+			continue
+		}
+		byteHours := max(0, x.capacity.Held(to)) * hours(from, to)
+		cost := byteHours / RAM.PerPriceUnit() * x.price.at(to)
+		x.cost[i] += cost
+		x.bytes[i] += byteHours
+		if k := float64(x.pods[i-1]); k > 0 {
+			x.shared[i] += cost / k
+			x.sharedB[i] += byteHours / k
+		}
+	}
+}
+
+func (x *mounted) edge(at int64) int {
+	i, _ := slices.BinarySearch(x.edges, at)
+	return i
+}
+
+// charge makes the assets and the shares.
+func (x *mounted) charge() {
+	b := x.b
+	key := b.dict.Add("cluster=" + x.v.cluster.Value() + ":name=" + x.v.name.Value())
+	provider := b.dict.Add(symText(x.v.handle))
+	x.assets()
+	index := map[rowRef]int{}
+	x.eachMount(func(p *pod, s *stretch, from, to int64) {
+		i, j, n := x.edge(from), x.edge(to), float64(s.n)
+		for _, row := range p.rowsOf(s) {
+			ref := rowRef{s.set, row}
+			list := &b.volumeShares[s.set]
+			at, ok := index[ref]
+			if !ok {
+				at = len(*list)
+				index[ref] = at
+				*list = append(*list, rowShare[VolumeShare]{row, VolumeShare{Key: key, ProviderID: provider}})
+			}
+			share := &(*list)[at].share
+			share.Cost += (x.shared[j] - x.shared[i]) / n
+			share.ByteHours += (x.sharedB[j] - x.sharedB[i]) / n
+		}
+	})
+	x.leftOver(VolumeShare{Key: key, ProviderID: provider})
+}
+
+// leftOver gives what nobody mounts to the row of the claim's namespace, or of the cluster where there is no claim.
+func (x *mounted) leftOver(share VolumeShare) {
+	for i := 1; i < len(x.edges); i++ {
+		from, to := x.edges[i-1], x.edges[i]
+		if _, alive := x.life.Find(to); !alive || x.pods[i-1] > 0 {
+			continue
+		}
+		share.Cost, share.ByteHours = x.cost[i]-x.cost[i-1], x.bytes[i]-x.bytes[i-1]
+		x.b.leftOver(leftKey{x.b.setAt(to), Unmounted, x.v.cluster, x.namespaceAt(to)}, from, to).addVolume(&share)
+	}
+}
+
+// namespaceAt is that of the claim which the volume is bound to at t; none without.
+func (x *mounted) namespaceAt(t int64) Symbol {
+	if c := x.claimAt(t); c != nil {
+		return c.namespace
+	}
+	return none
+}
+
+func (x *mounted) claimAt(t int64) *claim {
+	for _, o := range x.owners {
+		if _, ok := o.when.Find(t); ok {
+			return o.claim
+		}
+	}
+	return nil
+}
+
+// assets adds the volume to the disks of the sets that it lives in.
+func (x *mounted) assets() {
+	x.b.eachSet(x.life, func(set int, part timeline.Intervals) {
+		end := part[len(part)-1].To
+		i, j := x.edge(x.b.borders[set]), x.edge(x.b.borders[set+1])
+		d := Disk{
+			Cluster: x.v.cluster.Value(), Name: x.v.name.Value(), ProviderID: symText(x.v.handle),
+			StorageClass: symText(x.v.class), PriceSource: x.price.source(end),
+			Start: time.UnixMilli(part[0].From).UTC(), End: time.UnixMilli(end).UTC(),
+			ByteHours: x.bytes[j] - x.bytes[i], Cost: x.cost[j] - x.cost[i],
+		}
+		if c := x.claimAt(end); c != nil {
+			d.ClaimNamespace, d.ClaimName = c.namespace.Value(), c.name.Value()
+		}
+		d.UsedByteHours, d.UsedMax = x.used(set)
+		x.b.sets[set].Disks = append(x.b.sets[set].Disks, d)
+	})
+}
+
+// used is how much of the volume was used in a set, NaN where nobody says.
+func (x *mounted) used(set int) (byteHours, most float64) {
+	byteHours, most = math.NaN(), math.NaN()
+	for _, o := range x.owners {
+		u := &o.claim.used
+		if u.byteSeconds == nil || u.seconds[set] == 0 || len(o.when.Clip(x.b.borders[set], x.b.borders[set+1])) == 0 {
+			continue
+		}
+		if byteHours != byteHours {
+			byteHours, most = 0, 0
+		}
+		byteHours += u.byteSeconds[set] / 3600
+		most = max(most, u.most[set])
+	}
+	return byteHours, most
+}

@@ -1,0 +1,171 @@
+package allocation
+
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// volume is one persistent volume.
+type volume struct {
+	nodeKey  // of its cluster and name
+	seen     timeline.Steps
+	capacity timeline.Steps
+	price    timeline.Steps
+	class    latest[Symbol]
+	handle   latest[Symbol]
+}
+
+// claim is one claim, by namespace and name.
+type claim struct {
+	objectKey
+	bound    map[Symbol]timeline.Steps // when it was bound to which volume
+	capacity timeline.Steps            // as kubelets say
+	used     filled
+	pods     []*pod // that mount it
+}
+
+// filled is how much of a claim's volume is used.
+type filled struct {
+	counted     timeline.Intervals
+	byteSeconds []float64 // by set
+	seconds     []float64 // in which that was seen
+	most        []float64 // bytes
+}
+
+// storage is the volumes and claims of a builder.
+type storage struct {
+	volumes map[nodeKey]*volume
+	claims  map[objectKey]*claim
+}
+
+func newStorage() storage {
+	return storage{volumes: map[nodeKey]*volume{}, claims: map[objectKey]*claim{}}
+}
+
+func (v *storage) volume(cluster, name Symbol) *volume {
+	key := nodeKey{cluster, name}
+	x, ok := v.volumes[key]
+	if !ok {
+		x = &volume{nodeKey: key}
+		v.volumes[key] = x
+	}
+	return x
+}
+
+func (v *storage) claim(key objectKey) *claim {
+	x, ok := v.claims[key]
+	if !ok {
+		x = &claim{objectKey: key, bound: map[Symbol]timeline.Steps{}}
+		v.claims[key] = x
+	}
+	return x
+}
+
+func (b *Builder) addVolume(s *seen) error {
+	v, at := b.storage.volume(s.key[0], s.key[1]), s.p.Last()
+	v.seen = timeline.Max(v.seen, presence(b.sampling.Steps(s.p)))
+	if s.key[2] != none {
+		v.class.set(s.key[2], at)
+	}
+	if s.key[3] != none && (s.Rank == 0 || !v.handle.known) {
+		v.handle.set(s.key[3], at)
+	}
+	return nil
+}
+
+func (b *Builder) addVolumeCapacity(s *seen) error {
+	v := b.storage.volume(s.key[0], s.key[1])
+	v.capacity = timeline.Max(v.capacity, b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addVolumePrice(s *seen) error {
+	v := b.storage.volume(s.key[0], s.key[1])
+	v.price = timeline.Max(v.price, b.pricesOf(s, "volume", s.key[1]))
+	return nil
+}
+
+func (b *Builder) addVolumeClaim(s *seen) error {
+	if s.key[2] != none && s.key[3] != none {
+		b.storage.claim(s.object()).bind(s.key[3], presence(b.sampling.Steps(s.p)))
+	}
+	return nil
+}
+
+// bind notes when the claim was seen to be bound to a volume.
+func (c *claim) bind(volume Symbol, when timeline.Steps) {
+	c.bound[volume] = timeline.Max(c.bound[volume], when)
+}
+
+func (b *Builder) addClaimCapacity(s *seen) error {
+	c := b.storage.claim(s.object())
+	c.capacity = timeline.Max(c.capacity, b.sampling.Steps(s.p))
+	return nil
+}
+
+// addClaimUsed integrates how much of a volume is used. Kubelets of several nodes may tell of one claim: each time counts
+// once.
+func (b *Builder) addClaimUsed(s *seen) error {
+	used := &b.storage.claim(s.object()).used
+	if used.byteSeconds == nil {
+		n := len(b.sets)
+		used.byteSeconds, used.seconds, used.most = make([]float64, n), make([]float64, n), make([]float64, n)
+	}
+	cells := b.sampling.Gauge(nil, s.p)
+	eachFresh(&used.counted, cells, func(x timeline.Cell) {
+		b.eachPart(x, func(set int32, part timeline.Cell) {
+			seconds := float64(part.To-part.From) / 1000
+			used.byteSeconds[set] += part.Amount
+			used.seconds[set] += seconds
+			used.most[set] = max(used.most[set], part.Amount/seconds)
+		})
+	})
+	return nil
+}
+
+// eachFresh calls f for the parts of ascending cells that are not counted yet, and counts them.
+func eachFresh(counted *timeline.Intervals, cells []timeline.Cell, f func(timeline.Cell)) {
+	fresh := make(timeline.Intervals, 0, len(cells))
+	for _, x := range cells {
+		if x.From >= x.To {
+			continue
+		}
+		for _, free := range timeline.Complement(*counted, x.From, x.To) {
+			part := x
+			part.From, part.To = free.From, free.To
+			part.Amount *= float64(free.To-free.From) / float64(x.To-x.From)
+			f(part)
+		}
+		fresh = append(fresh, timeline.Interval{From: x.From, To: x.To})
+	}
+	*counted = timeline.Union(append(fresh, *counted...))
+}
+
+// eachPart calls f for the parts of a cell that lie in each set.
+func (b *Builder) eachPart(x timeline.Cell, f func(set int32, part timeline.Cell)) {
+	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
+	for from < to {
+		set := b.setAt(from + 1)
+		next := min(to, b.borders[set+1])
+		part := x
+		part.From, part.To = from, next
+		part.Amount *= float64(next-from) / float64(x.To-x.From)
+		f(set, part)
+		from = next
+	}
+}
+
+func (b *Builder) addPodMount(s *seen) error {
+	p := b.podOf(s.pod())
+	if s.key[4] == none {
+		return nil
+	}
+	if !slices.Contains(p.mounts, s.key[4]) {
+		p.mounts = append(p.mounts, s.key[4])
+	}
+	if s.key[5] != none {
+		b.storage.claim(objectKey{s.key[0], s.key[1], s.key[4]}).bind(s.key[5], presence(b.sampling.Steps(s.p)))
+	}
+	return nil
+}

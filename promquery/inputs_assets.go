@@ -1,0 +1,125 @@
+package promquery
+
+import "github.com/promcost/promcost/allocation"
+
+const (
+	stats    = "scrape /metrics of every kubelet"
+	egress   = "run a network cost exporter such as OpenCost's and let this Prometheus scrape it"
+	exporter = "run node_exporter on every node, and let its series carry the node's name or address"
+	firsts   = "/dev/(sda|vda|xvda|nvme0n1|mmcblk0).*" // the first disk: others are mostly persistent volumes of pods
+)
+
+// byNode reads the node's name from what exporters on nodes put it in, else from the address they are scraped at.
+var byNode = map[string][]string{"node": {"node", "kubernetes_node", "nodename", "instance"}}
+
+// volumes are the inputs about persistent volumes and the nodes' own disks.
+var volumes = []Input{
+	{
+		Name: "volume", Signal: allocation.VolumeInfo,
+		Alternatives: []Alternative{metric("kube_persistentvolume_info"), {Metric: "kubecost_pv_info", Labels: map[string][]string{"csi_volume_handle": {"provider_id"}}}},
+		Missing:      "volumes have no storage class and no provider id", Remedy: ksm, Need: Occasional,
+	},
+	{Name: "volume capacity", Signal: allocation.VolumeCapacity, Alternatives: []Alternative{metric("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional},
+	{
+		Name: "volume claim", Signal: allocation.VolumeClaim,
+		Alternatives: []Alternative{
+			{Metric: "kube_persistentvolumeclaim_info", Labels: map[string][]string{"persistentvolume": {"volumename"}}},
+			{Metric: "kube_persistentvolume_claim_ref", Labels: map[string][]string{"namespace": {"claim_namespace"}, "persistentvolumeclaim": {"name"}}},
+		},
+		Missing: "what volumes cost is unmounted: nothing says whose they are", Remedy: ksm, Need: Occasional,
+	},
+	{Name: "claim capacity", Signal: allocation.ClaimCapacity, Alternatives: []Alternative{metric("kubelet_volume_stats_capacity_bytes")}, Missing: "nothing, where kube-state-metrics tells the volumes' size", Remedy: stats, Need: Occasional},
+	{Name: "claim usage", Signal: allocation.ClaimUsed, Alternatives: []Alternative{metric("kubelet_volume_stats_used_bytes")}, Missing: "nothing says how full volumes are", Remedy: stats, Need: Occasional},
+	{
+		Name: "pod volumes", Signal: allocation.PodMount,
+		Alternatives: []Alternative{metric("kube_pod_spec_volumes_persistentvolumeclaims_info"), metric("pod_pvc_allocation")},
+		Missing:      "all volumes are unmounted", Remedy: ksm, Need: Occasional,
+	},
+	{
+		Name: "volume price", Signal: allocation.VolumePrice,
+		Alternatives: []Alternative{{Metric: "pv_hourly_cost", Labels: map[string][]string{"persistentvolume": {"persistentvolume", "volumename"}}}},
+		Missing:      "prices are the sheet's", Remedy: prices + ", or scrape an exporter of pv_hourly_cost", Need: Occasional,
+	},
+	{
+		Name: "node disk", Signal: allocation.NodeDisk,
+		Alternatives: []Alternative{
+			{Metric: "container_fs_limit_bytes", Matchers: []Matcher{equal("id", "/"), matching("device", firsts)}, Labels: map[string][]string{"node": {"node", "kubernetes_io_hostname", "instance"}}},
+			metric("kube_node_status_capacity", equal("resource", "ephemeral_storage")),
+		},
+		Missing: "the nodes' own disks are no assets", Remedy: kubelet,
+	},
+}
+
+// podBytes is a counter of a pod's bytes by cAdvisor, and how kubelets before 1.16 spelled its labels.
+func podBytes(name string) []Alternative {
+	series := []string{"name"}
+	return []Alternative{
+		{Metric: name, Matchers: []Matcher{notEqual("pod", "")}, Labels: map[string][]string{"series": series}, CgroupUID: true},
+		{Metric: name, Matchers: []Matcher{equal("pod", ""), notEqual("pod_name", "")}, Labels: map[string][]string{"series": series, "pod": {"pod_name"}}, CgroupUID: true},
+	}
+}
+
+// traffic are the inputs about what pods send and receive.
+var traffic = []Input{
+	{Name: "bytes sent", Signal: allocation.PodTransmitted, Alternatives: podBytes("container_network_transmit_bytes_total"), Missing: "nothing says how much pods send", Remedy: kubelet},
+	{Name: "bytes received", Signal: allocation.PodReceived, Alternatives: podBytes("container_network_receive_bytes_total"), Missing: "nothing says how much pods receive", Remedy: kubelet},
+	{
+		Name: "network egress", Signal: allocation.PodEgress,
+		Alternatives: []Alternative{{Metric: "kubecost_pod_network_egress_bytes_total", Labels: map[string][]string{"pod": {"pod_name"}}}},
+		Missing:      "network traffic costs nothing: nothing says where it goes", Remedy: egress, Need: Occasional,
+	},
+	egressPrice("zone", allocation.ZoneEgressPrice),
+	egressPrice("region", allocation.RegionEgressPrice),
+	egressPrice("internet", allocation.InternetEgressPrice),
+}
+
+// egressPrice is the price of a GiB sent to somewhere.
+func egressPrice(to string, signal allocation.Signal) Input {
+	name := "kubecost_network_" + to + "_egress_cost"
+	return Input{
+		Name: to + " egress price", Signal: signal, Alternatives: []Alternative{metric(name)},
+		Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of " + name, Need: Occasional,
+	}
+}
+
+// service reads the service from the label that OpenCost uses.
+var service = map[string][]string{"service": {"service_name"}}
+
+// balancers are the inputs about load balancers and clusters as wholes.
+var balancers = []Input{
+	{Name: "load balancer", Signal: allocation.Balancer, Alternatives: []Alternative{metric("kube_service_spec_type", equal("type", "LoadBalancer"))}, Missing: "load balancers are free, but for those that something else tells of", Remedy: ksm, Need: Occasional},
+	{Name: "load balancer address", Signal: allocation.BalancerIngress, Alternatives: []Alternative{metric("kube_service_status_load_balancer_ingress")}, Missing: "load balancers have no address", Remedy: ksm, Need: Occasional},
+	{Name: "load balancer price", Signal: allocation.BalancerPrice, Alternatives: []Alternative{{Metric: "kubecost_load_balancer_cost", Labels: service}}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_load_balancer_cost", Need: Occasional},
+	{Name: "cluster management price", Signal: allocation.ManagementPrice, Alternatives: []Alternative{metric("kubecost_cluster_management_cost")}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_cluster_management_cost", Need: Occasional},
+	{Name: "pod scheduled", Signal: allocation.PodScheduled, Alternatives: []Alternative{metric("kube_pod_status_scheduled_time")}, Missing: "with --charge-from=scheduled, pods are charged from when they run", Remedy: ksm, Need: Occasional},
+	{Name: "pod pending", Signal: allocation.PodPending, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Pending"))}, Missing: "with --charge-from=scheduled, pods that never run are free", Remedy: ksm, Need: Occasional},
+}
+
+// machines are the inputs about what devices and nodes do.
+var machines = []Input{
+	{
+		Name: "gpu usage", Signal: allocation.DeviceUse, Resource: allocation.GPU,
+		Alternatives: []Alternative{
+			{Metric: "DCGM_FI_PROF_GR_ENGINE_ACTIVE", Labels: device},
+			{Metric: "DCGM_FI_DEV_GPU_UTIL", Labels: device, Scale: 0.01},
+		},
+		Missing: "nothing says how much of their GPUs containers use", Remedy: "run the DCGM exporter with pod attribution and let this Prometheus scrape it", Need: Occasional,
+	},
+	{Name: "node address", Signal: allocation.NodeAddress, Alternatives: []Alternative{metric("kube_node_info")}, Missing: "exporters on nodes are told apart by their node label alone", Remedy: ksm},
+	{Name: "node cpu time", Signal: allocation.NodeTime, Alternatives: []Alternative{{Metric: "node_cpu_seconds_total", Labels: byNode}}, Missing: "nothing says what nodes' cores do", Remedy: exporter, Need: Occasional},
+	memory("node total memory", allocation.NodeMemoryTotal, "node_memory_MemTotal_bytes"),
+	memory("node available memory", allocation.NodeMemoryAvailable, "node_memory_MemAvailable_bytes"),
+	memory("node buffers", allocation.NodeMemoryBuffers, "node_memory_Buffers_bytes"),
+	memory("node caches", allocation.NodeMemoryCached, "node_memory_Cached_bytes"),
+}
+
+// device reads devices from the labels of the DCGM exporter: a GPU, and the slice of it under MIG.
+var device = map[string][]string{"device": {"UUID", "gpu"}, "slice": {"GPU_I_ID"}, "profile": {"GPU_I_PROFILE"}}
+
+// memory is a figure of node_exporter about a node's memory.
+func memory(name string, signal allocation.Signal, metric string) Input {
+	return Input{
+		Name: name, Signal: signal, Alternatives: []Alternative{{Metric: metric, Labels: byNode}},
+		Missing: "nothing says what nodes' memory is used for", Remedy: exporter, Need: Occasional,
+	}
+}
