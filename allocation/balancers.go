@@ -126,16 +126,16 @@ func (x *balancer) asset(life timeline.Intervals, price *tariff) LoadBalancer {
 	return asset
 }
 
-// portion is a row's part of a load balancer: hours there, and hours divided by the containers that ran.
-type portion struct{ hours, weight float64 }
+// inFront is a row's part of a load balancer: hours there, and hours divided by the containers that ran.
+type inFront struct{ hours, weight float64 }
 
 // chargeBalancer divides a load balancer's cost in a set.
 func (b *Builder) chargeBalancer(x *balancer, set int, life timeline.Intervals, asset *LoadBalancer, pods []*pod) {
 	var rows []int32
-	portions, total := map[int32]portion{}, 0.0
+	portions, total := map[int32]inFront{}, 0.0
 	for _, p := range pods {
 		for i := range p.running() {
-			s := &p.stretches[i]
+			s := &p.shifts[i]
 			if int(s.set) != set {
 				continue
 			}
@@ -149,7 +149,7 @@ func (b *Builder) chargeBalancer(x *balancer, set int, life timeline.Intervals, 
 				if !ok {
 					rows = append(rows, row)
 				}
-				portions[row] = portion{before.hours + h, before.weight + h/float64(s.n)}
+				portions[row] = inFront{before.hours + h, before.weight + h/float64(s.n)}
 			}
 		}
 	}
