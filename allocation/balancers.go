@@ -126,16 +126,16 @@ func (x *balancer) asset(life timeline.Intervals, price *tariff) LoadBalancer {
 	return asset
 }
 
-// behind is a row's part of a load balancer: hours there, and hours divided by the containers that ran.
-type behind struct{ hours, weight float64 }
+// inFront is a row's part of a load balancer: hours there, and hours divided by the containers that ran.
+type inFront struct{ hours, weight float64 }
 
 // chargeBalancer divides a load balancer's cost in a set.
 func (b *Builder) chargeBalancer(x *balancer, set int, life timeline.Intervals, asset *LoadBalancer, pods []*pod) {
 	var rows []int32
-	parts, total := map[int32]behind{}, 0.0
+	portions, total := map[int32]inFront{}, 0.0
 	for _, p := range pods {
 		for i := range p.running() {
-			s := &p.stretches[i]
+			s := &p.shifts[i]
 			if int(s.set) != set {
 				continue
 			}
@@ -145,11 +145,11 @@ func (b *Builder) chargeBalancer(x *balancer, set int, life timeline.Intervals, 
 			}
 			total += h
 			for _, row := range p.rowsOf(s) {
-				before, ok := parts[row]
+				before, ok := portions[row]
 				if !ok {
 					rows = append(rows, row)
 				}
-				parts[row] = behind{before.hours + h, before.weight + h/float64(s.n)}
+				portions[row] = inFront{before.hours + h, before.weight + h/float64(s.n)}
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func (b *Builder) chargeBalancer(x *balancer, set int, life timeline.Intervals, 
 		return
 	}
 	for _, row := range rows {
-		part := parts[row]
+		part := portions[row]
 		share.Hours, share.Cost = part.hours, asset.Cost*part.weight/total
 		b.balancerShares[set] = append(b.balancerShares[set], rowShare[LoadBalancerShare]{row, share})
 	}

@@ -137,7 +137,7 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	}
 	eachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
 	if last.To > f.to {
-		f.to, f.value = last.To, valueAt(s.p, last.To)
+		f.to, f.value = last.To, counterAt(s.p, last.To)
 		f.rate = 0
 		if n := len(cells); n > 0 && cells[n-1].From < cells[n-1].To {
 			f.rate = cells[n-1].Amount / float64(cells[n-1].To-cells[n-1].From)
@@ -176,10 +176,10 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 // lastStart is the last start of one of the pods before t, and whether there is one.
 func lastStart(pods []*pod, t int64) (start int64, known bool) {
 	for _, p := range pods {
-		if len(p.stretches) == 0 {
+		if len(p.shifts) == 0 {
 			continue
 		}
-		at := p.stretches[0].from
+		at := p.shifts[0].from
 		if p.started.known {
 			at = min(at, int64(p.started.value*1000))
 		}
@@ -190,8 +190,8 @@ func lastStart(pods []*pod, t int64) (start int64, known bool) {
 	return start, known
 }
 
-// valueAt is the last usable value at or before t.
-func valueAt(p *timeline.Points, t int64) (value float64) {
+// counterAt is the last usable value at or before t.
+func counterAt(p *timeline.Points, t int64) (value float64) {
 	if p.Last() <= t {
 		value, _ = p.LastUsable()
 		return value
@@ -222,43 +222,43 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.
 	spread(pods, from, to, &m)
 }
 
-// spread adds m to the stretches of pods in (from, to], in proportion to their time, else to the nearest one.
+// spread adds m to the shifts of pods in (from, to], in proportion to their time, else to the nearest one.
 func spread(pods []*pod, from, to int64, m *moved) {
 	if *m == (moved{}) {
 		return
 	}
 	total := int64(0)
 	for _, p := range pods {
-		p.eachWithin(from, to, func(_ *stretch, part int64) { total += part })
+		p.eachWithin(from, to, func(_ *shift, part int64) { total += part })
 	}
 	if total == 0 {
-		if x := nearestStretch(pods, from, to); x != nil {
+		if x := nearestShift(pods, from, to); x != nil {
 			x.moved.add(m, 1)
 		}
 		return
 	}
 	for _, p := range pods {
-		p.eachWithin(from, to, func(x *stretch, part int64) { x.moved.add(m, float64(part)/float64(total)) })
+		p.eachWithin(from, to, func(x *shift, part int64) { x.moved.add(m, float64(part)/float64(total)) })
 	}
 }
 
-// eachWithin calls f with every stretch that reaches into (from, to], and how far.
-func (p *pod) eachWithin(from, to int64, f func(x *stretch, part int64)) {
-	i := sort.Search(len(p.stretches), func(i int) bool { return p.stretches[i].to > from })
-	for ; i < len(p.stretches) && p.stretches[i].from < to; i++ {
-		x := &p.stretches[i]
+// eachWithin calls f with every shift that reaches into (from, to], and how far.
+func (p *pod) eachWithin(from, to int64, f func(x *shift, part int64)) {
+	i := sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
+	for ; i < len(p.shifts) && p.shifts[i].from < to; i++ {
+		x := &p.shifts[i]
 		f(x, min(x.to, to)-max(x.from, from))
 	}
 }
 
-// nearestStretch is the stretch of pods that is nearest to (from, to], which none reaches into; nil if there is none.
-func nearestStretch(pods []*pod, from, to int64) *stretch {
-	var best *stretch
+// nearestShift is the shift of pods that is nearest to (from, to], which none reaches into; nil if there is none.
+func nearestShift(pods []*pod, from, to int64) *shift {
+	var best *shift
 	least := int64(0)
 	for _, p := range pods {
-		i := sort.Search(len(p.stretches), func(i int) bool { return p.stretches[i].to > from })
-		for k := max(0, i-1); k <= i && k < len(p.stretches); k++ {
-			x := &p.stretches[k]
+		i := sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
+		for k := max(0, i-1); k <= i && k < len(p.shifts); k++ {
+			x := &p.shifts[k]
 			if d := max(x.from-to, from-x.to); best == nil || d < least {
 				best, least = x, d
 			}
@@ -310,8 +310,8 @@ var trafficColumns = [numTraffic]struct{ bytes, cost Column }{
 func (b *Builder) chargeTraffic(pods []*pod) {
 	for _, p := range pods {
 		b.holdTraffic(p)
-		for i := range p.stretches {
-			x := &p.stretches[i]
+		for i := range p.shifts {
+			x := &p.shifts[i]
 			values := &b.sets[x.set].values
 			for _, row := range p.rowsOf(x) {
 				for k, to := range trafficColumns {

@@ -45,10 +45,10 @@ type pod struct {
 	containers  []*container
 	mounts      []Symbol // claims of its namespace
 
-	stretches   []stretch
-	stretchRows []int32
-	stretchedTo int // how many segments stretches were made of
-	flows       []flow
+	shifts    []shift
+	shiftRows []int32
+	shiftsOf  int // how many segments shifts were made of
+	flows     []flow
 }
 
 // container is one container of one pod, restarts in place included.

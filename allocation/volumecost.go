@@ -132,14 +132,14 @@ func (b *Builder) newMounted(v *volume, owners []ownership) *mounted {
 	for _, o := range owners {
 		edges = o.when.Edges(edges)
 	}
-	x.eachMount(func(_ *pod, _ *stretch, from, to int64) { edges = append(edges, from, to) })
+	x.eachMount(func(_ *pod, _ *shift, from, to int64) { edges = append(edges, from, to) })
 	x.edges = sortedEdges(edges)
 	x.integrate()
 	return x
 }
 
 // eachMount calls f for every part of a pod's running time in which it mounts the volume.
-func (x *mounted) eachMount(f func(p *pod, s *stretch, from, to int64)) {
+func (x *mounted) eachMount(f func(p *pod, s *shift, from, to int64)) {
 	for _, o := range x.owners {
 		for _, p := range o.claim.pods {
 			all := p.running()
@@ -158,7 +158,7 @@ func (x *mounted) integrate() {
 	n := len(x.edges)
 	x.cost, x.bytes, x.pods = make([]float64, n), make([]float64, n), make([]int, n)
 	x.shared, x.sharedB = make([]float64, n), make([]float64, n)
-	x.eachMount(func(_ *pod, _ *stretch, from, to int64) {
+	x.eachMount(func(_ *pod, _ *shift, from, to int64) {
 		x.pods[x.edge(from)]++
 		x.pods[x.edge(to)]--
 	})
@@ -192,7 +192,7 @@ func (x *mounted) charge() {
 	provider := b.dict.Add(symText(x.v.handle))
 	x.assets()
 	index := map[rowRef]int{}
-	x.eachMount(func(p *pod, s *stretch, from, to int64) {
+	x.eachMount(func(p *pod, s *shift, from, to int64) {
 		i, j, n := x.edge(from), x.edge(to), float64(s.n)
 		for _, row := range p.rowsOf(s) {
 			ref := rowRef{s.set, row}

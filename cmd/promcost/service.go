@@ -38,7 +38,13 @@ type costFlags struct {
 	concurrency  int
 	maxSamples   int64
 	maxMemory    int64
+	chargeFrom   string
 }
+
+const (
+	chargeRunning   = "running"
+	chargeScheduled = "scheduled"
+)
 
 func addCostFlags(g flagGroup) *costFlags {
 	f := &costFlags{}
@@ -53,6 +59,8 @@ func addCostFlags(g flagGroup) *costFlags {
 		Default(strconv.Itoa(ledger.DefaultMaxConcurrency))
 	countOf(g, "compute.max-samples", "Most samples that one computation may read; 0 for any number.", &f.maxSamples, 0).Default("0")
 	sizeOf(g, "query.max-memory", "Most memory that the sets of one computation may take, as estimated before they are made; 0 for any.", &f.maxMemory).Default("2GB")
+	oneOf(g, "charge-from", "From when on a container's request is charged: running, or scheduled for what a pod was placed for and waits.",
+		&f.chargeFrom, chargeRunning, chargeScheduled)
 	return f
 }
 
@@ -205,6 +213,9 @@ func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocati
 		err = fmt.Errorf("%w: %w", allocation.ErrUpstream, err)
 		c.observe(promquery.Observation{Query: q, Err: err})
 		return nil, err
+	}
+	if c.flags.chargeFrom == chargeScheduled {
+		q.ChargeFrom = allocation.FromScheduled
 	}
 	return engine.Compute(ctx, q)
 }

@@ -11,7 +11,7 @@ import (
 
 // TestQueryFlags sends what the flags say with every query.
 func TestQueryFlags(t *testing.T) {
-	queries := make(chan url.Values, 100)
+	queries := make(chan url.Values, 1000)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ParseForm() == nil && r.URL.Path == "/api/v1/query_range" {
 			queries <- r.Form

@@ -7,34 +7,34 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// stretch is a part of a pod's running time within one set in which the same of its containers run.
-type stretch struct {
+// shift is a part of a pod's running time within one set in which the same of its containers run.
+type shift struct {
 	from, to int64
 	set      int32
-	first, n int32 // the rows of its containers, in pod.stretchRows
+	first, n int32 // the rows of its containers, in pod.shiftRows
 	moved    moved
 }
 
-// running are the stretches of a pod's running time, ascending: what a pod costs as a whole is divided among the rows of
+// running are the shifts of a pod's running time, ascending: what a pod costs as a whole is divided among the rows of
 // each evenly. It is to be asked once all its containers are resolved; what was moved stays when another one is found.
-func (p *pod) running() []stretch {
+func (p *pod) running() []shift {
 	n := 0
 	for _, c := range p.containers {
 		n += len(c.segments)
 	}
-	if p.stretchedTo == n {
-		return p.stretches
+	if p.shiftsOf == n {
+		return p.shifts
 	}
-	before := p.stretches
-	p.stretchedTo = n
-	p.stretches, p.stretchRows = layStretches(p.containers)
+	before := p.shifts
+	p.shiftsOf = n
+	p.shifts, p.shiftRows = layShifts(p.containers)
 	for i := range before {
 		spread([]*pod{p}, before[i].from, before[i].to, &before[i].moved)
 	}
-	return p.stretches
+	return p.shifts
 }
 
-func layStretches(containers []*container) ([]stretch, []int32) {
+func layShifts(containers []*container) ([]shift, []int32) {
 	var edges []int64
 	eachSegment := func(f func(*segment)) {
 		for _, c := range containers {
@@ -48,8 +48,8 @@ func layStretches(containers []*container) ([]stretch, []int32) {
 	if len(edges) == 0 {
 		return nil, nil
 	}
-	pieces := make([]stretch, len(edges)-1)
-	eachPiece := func(f func(*stretch, *segment)) {
+	pieces := make([]shift, len(edges)-1)
+	eachPiece := func(f func(*shift, *segment)) {
 		eachSegment(func(s *segment) {
 			i, _ := slices.BinarySearch(edges, s.from)
 			for ; edges[i] < s.to; i++ {
@@ -58,7 +58,7 @@ func layStretches(containers []*container) ([]stretch, []int32) {
 		})
 	}
 	total := int32(0)
-	eachPiece(func(x *stretch, s *segment) {
+	eachPiece(func(x *shift, s *segment) {
 		x.set = s.ref.set
 		x.n++
 		total++
@@ -70,15 +70,15 @@ func layStretches(containers []*container) ([]stretch, []int32) {
 		at, pieces[i].n = at+pieces[i].n, 0
 	}
 	rows := make([]int32, total)
-	eachPiece(func(x *stretch, s *segment) {
+	eachPiece(func(x *shift, s *segment) {
 		rows[x.first+x.n] = s.ref.row
 		x.n++
 	})
-	return slices.DeleteFunc(pieces, func(x stretch) bool { return x.n == 0 }), rows
+	return slices.DeleteFunc(pieces, func(x shift) bool { return x.n == 0 }), rows
 }
 
 // rowsOf are the rows of the containers that run in x.
-func (p *pod) rowsOf(x *stretch) []int32 { return p.stretchRows[x.first : x.first+x.n] }
+func (p *pod) rowsOf(x *shift) []int32 { return p.shiftRows[x.first : x.first+x.n] }
 
 // sortedPods are the pods that have containers that ran, by cluster, namespace, name and UID.
 func (b *Builder) sortedPods() []*pod {
