@@ -11,30 +11,6 @@ type Filter interface {
 	Bind(s *Set) func(row int) bool
 }
 
-// Options say which passes Apply runs. The zero value gives the sets one row a container, without idle.
-type Options struct {
-	// Aggregate are the keys that rows are merged by; none keeps a row a container, named
-	// cluster/node/namespace/pod/container. Rows of one name, such as a pod and its successor of the same name on the
-	// same node, are merged in any case, so that a name stands for one row.
-	Aggregate []Key
-	// LabelValue names the results of label and annotation keys `redis`, not `app=redis`.
-	LabelValue bool
-	// Idle adds what nodes cost and nobody was allocated, as one row named __idle__.
-	Idle bool
-	// IdleByNode keeps idle per node, else it is kept per cluster. It matters to SplitIdle, and to Filter: of idle only
-	// the part stays that the selected rows would have been given, in proportion to their cost in the cluster or node.
-	IdleByNode bool
-	// SplitIdle gives idle rows per cluster, `<cluster>/__idle__`, or by node `<cluster>/<node>/__idle__`.
-	SplitIdle bool
-	// Filter selects the rows that stay, before they are aggregated. nil keeps all.
-	Filter Filter
-	// Accumulate sums all sets into one.
-	Accumulate bool
-	// AggregatedMetadata keeps the labels and annotations that all merged rows have in common, where their namespace is
-	// the same; else merged rows have none.
-	AggregatedMetadata bool
-}
-
 // Apply runs the passes that o asks for, in the order of SEMANTICS §6: idle, filter, aggregate, accumulate. It returns
 // new sets, oldest first as given, and leaves those given as they are. The sets must be as a Builder yields them, over one
 // Dict: one that Apply has made already is an error, as are sets of several dictionaries.
@@ -56,7 +32,7 @@ func Apply(sets []*Set, o Options) ([]*Set, error) {
 		}
 		out[i] = w.set
 	}
-	if o.Accumulate && len(out) > 0 {
+	if o.Accumulate != NoPeriod && len(out) > 0 {
 		out = []*Set{accumulate(out, &o)}
 	}
 	return out, nil

@@ -61,8 +61,11 @@ func TestApplyAgainstReference(t *testing.T) {
 		for bits := range 1 << 7 {
 			flag := func(n int) bool { return bits>>n&1 == 1 }
 			o := allocation.Options{
-				Aggregate: keys(t, aggregate), Idle: flag(0), IdleByNode: flag(1), SplitIdle: flag(2), Accumulate: flag(3),
+				Aggregate: keys(t, aggregate), Idle: flag(0), IdleByNode: flag(1), SplitIdle: flag(2),
 				LabelValue: flag(4), AggregatedMetadata: flag(5),
+			}
+			if flag(3) {
+				o.Accumulate = allocation.All
 			}
 			namespace := ""
 			if flag(6) {
@@ -158,7 +161,7 @@ func TestApplyLeavesSets(t *testing.T) {
 	before := snapshot(sets)
 	strs, lists, maps := dict.Sizes()
 	apply(t, sets, allocation.Options{
-		Aggregate: keys(t, "namespace,label:app"), Idle: true, IdleByNode: true, Filter: namespaceFilter("web"), Accumulate: true,
+		Aggregate: keys(t, "namespace,label:app"), Idle: true, IdleByNode: true, Filter: namespaceFilter("web"), Accumulate: allocation.All,
 		AggregatedMetadata: true,
 	})
 	if diff := cmp.Diff(before, snapshot(sets)); diff != "" {
@@ -208,12 +211,12 @@ func TestApplyRefuses(t *testing.T) {
 
 // TestApplyEmpty verifies that nothing becomes nothing, not an error.
 func TestApplyEmpty(t *testing.T) {
-	if out := apply(t, nil, allocation.Options{Idle: true, Accumulate: true}); len(out) != 0 {
+	if out := apply(t, nil, allocation.Options{Idle: true, Accumulate: allocation.All}); len(out) != 0 {
 		t.Errorf("no sets became %d", len(out))
 	}
 	empty := allocation.NewSet(allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}, allocation.NewDict())
 	for _, aggregate := range aggregations {
-		out := apply(t, []*allocation.Set{empty, empty}, allocation.Options{Aggregate: keys(t, aggregate), Idle: true, Accumulate: true})
+		out := apply(t, []*allocation.Set{empty, empty}, allocation.Options{Aggregate: keys(t, aggregate), Idle: true, Accumulate: allocation.All})
 		if len(out) != 1 || out[0].Len() != 0 || out[0].Total().Len() != 0 {
 			t.Errorf("aggregate %q: empty sets became %d sets", aggregate, len(out))
 		}
@@ -234,7 +237,7 @@ func TestAccumulateOneContainer(t *testing.T) {
 		s.Append(&r)
 		sets = append(sets, s)
 	}
-	sum := apply(t, sets, allocation.Options{Accumulate: true})[0]
+	sum := apply(t, sets, allocation.Options{Accumulate: allocation.All})[0]
 	if sum.Single(0) {
 		t.Error("an accumulated row still claims a maximum")
 	}
@@ -250,7 +253,7 @@ func TestAccumulateOneContainer(t *testing.T) {
 	if want := (allocation.Window{Start: testStart, End: testStart.Add(3 * time.Hour)}); sum.Window != want {
 		t.Errorf("window is %v, want %v", sum.Window, want)
 	}
-	alone := apply(t, sets[:1], allocation.Options{Accumulate: true})[0]
+	alone := apply(t, sets[:1], allocation.Options{Accumulate: allocation.All})[0]
 	if !alone.Single(0) {
 		t.Error("a container of one set lost its maximum")
 	}
@@ -333,7 +336,7 @@ func TestAccumulateAssets(t *testing.T) {
 		s.Residuals = []allocation.Residual{{Cluster: "c1", Resource: allocation.GPU, Overcommit: 2}}
 		sets = append(sets, s)
 	}
-	got := apply(t, sets, allocation.Options{Accumulate: true, Idle: true})[0]
+	got := apply(t, sets, allocation.Options{Accumulate: allocation.All, Idle: true})[0]
 	node := func(name string, from, hours int, spot bool) allocation.Node {
 		k := float64(hours)
 		return allocation.Node{

@@ -199,7 +199,7 @@ func reference(models []model, o allocation.Options, aggregate, namespace string
 		}
 		answers = append(answers, answer)
 	}
-	if o.Accumulate {
+	if o.Accumulate == allocation.All {
 		all := map[string][]allocation.Row{}
 		for _, answer := range answers {
 			for name, rows := range answer {

@@ -47,9 +47,12 @@ type Special uint8
 
 // Kinds of allocation.
 const (
-	Workload  Special = iota
-	Idle              // __idle__: what nodes have and nobody was allocated
-	Unmounted         // __unmounted__: volumes that no pod mounts
+	Workload    Special = iota
+	Idle                // __idle__: what nodes have and nobody was allocated
+	Unmounted           // __unmounted__: volumes that no pod mounts
+	Unallocated         // __unallocated__: load balancers without endpoints, and what a cluster costs in which nobody ran
+	External            // __external__: costs outside of clusters that carry the properties of allocations
+	Shared              // __shared__: shared cost that nobody is left to take
 )
 
 // Names that mark special rows and missing properties; they never stand for anything else.
@@ -57,6 +60,8 @@ const (
 	IdleName        = "__idle__"
 	UnallocatedName = "__unallocated__"
 	UnmountedName   = "__unmounted__"
+	ExternalName    = "__external__"
+	SharedName      = "__shared__"
 )
 
 // Window is the half-open interval [Start, End).
@@ -76,6 +81,7 @@ type Set struct {
 	Balancers  []LoadBalancer
 	Networks   []Network    // a cluster
 	Management []Management // a cluster
+	Cloud      []CloudCost  // what only bills know, by name
 	Residuals  []Residual   // what does not add up, by cluster and resource; empty where everything does
 	Reading    *Reading     // of the computation that the set is of; nil where none is known
 
@@ -105,6 +111,8 @@ type Row struct {
 	Annotations   map[string]string
 	NSLabels      map[string]string
 	NSAnnotations map[string]string
+	Volumes       []VolumeShare       // in any order; PVByteHours and PVCost of Values are their sums
+	LoadBalancers []LoadBalancerShare // in any order; LoadBalancerCost of Values is their sum
 	Start, End    time.Time
 	Values        [NumColumns]float64
 }
@@ -123,6 +131,12 @@ func (s *Set) Append(r *Row) int {
 	}
 	for c := range s.values {
 		s.values[c][i] = r.Values[c]
+	}
+	for _, share := range r.Volumes {
+		s.volumes.add(i, share)
+	}
+	for _, share := range r.LoadBalancers {
+		s.balancers.add(i, share)
 	}
 	return i
 }
@@ -144,7 +158,7 @@ func (s *Set) grow(kind Special, start, end int64) int {
 func (s *Set) like() *Set {
 	return &Set{
 		Window: s.Window, Resolution: s.Resolution, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
-		Disks: s.Disks, Balancers: s.Balancers, Networks: s.Networks, Management: s.Management,
+		Disks: s.Disks, Balancers: s.Balancers, Networks: s.Networks, Management: s.Management, Cloud: s.Cloud,
 		Reading: s.Reading, dict: s.dict, partial: s.partial,
 	}
 }

@@ -134,7 +134,7 @@ func (q *request) finish(given func(name string) bool) error {
 	}
 	q.query.Window = w
 	if q.format == "csv" {
-		q.options.Accumulate = true
+		q.options.Accumulate = allocation.All
 	}
 	if _, err := q.query.Windows(); err != nil {
 		return badRequest("parameter step: %v", err)
@@ -310,10 +310,10 @@ func parseStep(q *request, value string) error {
 func parseAccumulate(q *request, value string) error {
 	switch value {
 	case "all":
-		q.options.Accumulate = true
+		q.options.Accumulate = allocation.All
 		return nil
 	case "none":
-		q.options.Accumulate = false
+		q.options.Accumulate = allocation.NoPeriod
 		return nil
 	case "hour", "day", "week", "month", "quarter":
 		return fmt.Errorf("not there yet in this version: use step=%s, or true for one set", value)
@@ -322,7 +322,10 @@ func parseAccumulate(q *request, value string) error {
 	if err != nil {
 		return errors.New("unknown value: use true or false")
 	}
-	q.options.Accumulate = v
+	q.options.Accumulate = allocation.NoPeriod
+	if v {
+		q.options.Accumulate = allocation.All
+	}
 	return nil
 }
 

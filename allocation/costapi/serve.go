@@ -12,7 +12,7 @@ import (
 
 // serveAllocations answers with allocations.
 func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
-	if q.options.Accumulate {
+	if q.options.Accumulate == allocation.All {
 		q.query.Step = 0 // one set in any case
 	}
 	sets, err := a.sets(q, func(sets []*allocation.Set) ([]*allocation.Set, error) { return allocation.Apply(sets, q.options) })
@@ -48,7 +48,7 @@ func (a *api) checkRows(sets []*allocation.Set) error {
 
 // serveAssets answers with assets. Kubecost's are a map a set, OpenCost's one map.
 func (a *api) serveAssets(w http.ResponseWriter, q *request) error {
-	if q.family == openCost || q.options.Accumulate {
+	if q.family == openCost || q.options.Accumulate == allocation.All {
 		q.query.Step = 0 // assets of the whole window: the sum of those of its parts
 	}
 	sets, err := a.sets(q, func(sets []*allocation.Set) ([]*allocation.Set, error) { return sets, nil })

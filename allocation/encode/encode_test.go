@@ -123,7 +123,7 @@ func TestGolden(t *testing.T) {
 			return encode.Allocations(w, passes(t, "", allocation.Options{}, 1), encode.Options{SingularProperties: true})
 		},
 		"accumulated.json": func(w *bytes.Buffer) error {
-			return encode.Allocations(w, passes(t, "namespace,label:app", allocation.Options{Idle: true, Accumulate: true, SplitIdle: true}, 2), encode.Options{})
+			return encode.Allocations(w, passes(t, "namespace,label:app", allocation.Options{Idle: true, Accumulate: allocation.All, SplitIdle: true}, 2), encode.Options{})
 		},
 		"assets.json": func(w *bytes.Buffer) error {
 			return encode.Assets(w, passes(t, "", all, 2), encode.Options{Location: berlin})
