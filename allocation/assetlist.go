@@ -18,6 +18,7 @@ const (
 	LoadBalancerAsset
 	NetworkAsset
 	ManagementAsset
+	CloudAsset // what only bills know
 	MixedAsset // what assets of different types were merged into
 	NumAssetTypes
 )
@@ -29,6 +30,7 @@ var assetTypes = [NumAssetTypes]struct{ name, category, service string }{
 	LoadBalancerAsset: {"LoadBalancer", "Network", "Kubernetes"},
 	NetworkAsset:      {"Network", "Network", "Kubernetes"},
 	ManagementAsset:   {"ClusterManagement", "Management", "Kubernetes"},
+	CloudAsset:        {"Cloud", "", ""}, // have their own
 	MixedAsset:        {},
 }
 
@@ -48,6 +50,7 @@ type Asset struct {
 	Start, End time.Time
 	Cost       float64 // after discounts, without the adjustment
 	Adjustment float64
+	Credit     float64 // of Cloud, negative
 	// Preemptible is 1 for spot nodes, 0 for others, between them for merged ones, by cost.
 	Preemptible float64
 	// Node, Disk and Balancer are the details of an asset of that type, nil for others. They must not be changed.
@@ -56,8 +59,8 @@ type Asset struct {
 	Balancer *LoadBalancer
 }
 
-// TotalCost is the cost with its adjustment.
-func (a *Asset) TotalCost() float64 { return a.Cost + a.Adjustment }
+// TotalCost is the cost with its adjustment and credit.
+func (a *Asset) TotalCost() float64 { return a.Cost + a.Adjustment + a.Credit }
 
 // Minutes are those from start to end.
 func (a *Asset) Minutes() float64 { return a.End.Sub(a.Start).Minutes() }
@@ -82,7 +85,7 @@ func (s *AssetSet) TotalCost() (cost, adjustment float64) {
 type AssetOptions struct {
 	// Aggregate are the keys that assets are merged by; none keeps each by itself, named by provider, account, project,
 	// category, cluster, type, service, provider id and name.
-	Aggregate []AssetKey
+	Aggregate []AssetDimension
 	// Filter selects the assets that stay, before they are merged. nil keeps all.
 	Filter func(*Asset) bool
 	// WithoutAdjustments takes adjustments for 0.
@@ -107,7 +110,7 @@ func (s *Set) ListAssets(o AssetOptions) *AssetSet {
 // assets are those of the set in the order of its fields.
 func (s *Set) assets() []Asset {
 	providers := s.clusterProviders()
-	list := make([]Asset, 0, len(s.Nodes)+len(s.Disks)+len(s.Balancers)+len(s.Networks)+len(s.Management))
+	list := make([]Asset, 0, len(s.Nodes)+len(s.Disks)+len(s.Balancers)+len(s.Networks)+len(s.Management)+len(s.Cloud))
 	for i := range s.Nodes {
 		list = append(list, nodeAsset(&s.Nodes[i]))
 	}
@@ -134,6 +137,14 @@ func (s *Set) assets() []Asset {
 		a := newAsset(ManagementAsset, m.Cluster, cmp.Or(m.Provisioner, "management"), "", providers)
 		a.Start, a.End, a.Cost, a.Adjustment = m.Start, m.End, m.Cost, m.Adjustment
 		list = append(list, a)
+	}
+	for i := range s.Cloud {
+		c := &s.Cloud[i]
+		list = append(list, Asset{
+			Type: CloudAsset, Title: c.Name, Category: c.Category, Service: c.Service, Provider: c.Provider, Account: c.Account,
+			Project: c.Project, Cluster: c.Cluster, ProviderID: c.ProviderID, Labels: c.Labels, Start: c.Start, End: c.End,
+			Cost: c.Cost, Adjustment: c.Adjustment, Credit: c.Credit,
+		})
 	}
 	return list
 }
@@ -198,7 +209,7 @@ func ParseProviderID(full string) (provider, id string) {
 }
 
 // mergeAssets are the assets by name, those of one name merged in the order given.
-func mergeAssets(list []Asset, keys []AssetKey) []Asset {
+func mergeAssets(list []Asset, keys []AssetDimension) []Asset {
 	index := map[string]int{}
 	var out []Asset
 	var single []bool
@@ -267,6 +278,7 @@ func (a *Asset) merge(b *Asset) {
 	a.Start, a.End = earlier(a.Start, b.Start), later(a.End, b.End)
 	a.Cost += b.Cost
 	a.Adjustment += b.Adjustment
+	a.Credit += b.Credit
 	switch {
 	case a.Node != nil:
 		a.Node.mergeAsset(b.Node)

@@ -56,30 +56,17 @@ func (o *Options) AssetWarnings(sets []*allocation.AssetSet) []string {
 	return slices.Compact(all)
 }
 
-// assetsInOrder are the assets of a set on the page that the options ask for, in the order of the page.
-func assetsInOrder(set *allocation.AssetSet, o *Options) []*allocation.Asset {
-	list := make([]*allocation.Asset, len(set.Assets))
-	for i := range list {
-		list[i] = &set.Assets[i]
-	}
-	if o.Page.IsZero() {
-		return list
-	}
-	return onPage(&o.Page, list,
-		func(a *allocation.Asset) float64 { return a.TotalCost() },
-		func(a *allocation.Asset) string { return a.Name })
-}
-
 // writeAssets appends the map of a set's assets, by key.
 func writeAssets(s *stream, set *allocation.AssetSet, o *Options) {
 	window := appendWindow(nil, set.Window, o.location())
 	s.b = append(s.b, '{')
-	for i, a := range assetsInOrder(set, o) {
+	for i, a := range o.assets(set) {
 		if i > 0 {
 			s.b = append(s.b, ',')
 		}
-		s.b = appendString(s.b, a.Name)
-		s.b = o.selected(s.b, len(s.b)+1, func(b []byte) []byte { return appendAsset(append(b, ':'), a, window, o.location()) })
+		s.b = append(appendString(s.b, a.Name), ':')
+		from := len(s.b)
+		s.b = o.keep(appendAsset(s.b, a, window, o.location()), from)
 		s.checkpoint()
 	}
 	s.b = append(s.b, '}')
@@ -108,6 +95,9 @@ func appendAsset(b []byte, a *allocation.Asset, window []byte, in *time.Location
 	}
 	if a.Type != allocation.ManagementAsset {
 		b = appendNumber(append(b, `,"adjustment":`...), a.Adjustment)
+	}
+	if a.Type == allocation.CloudAsset {
+		b = appendNumber(append(b, `,"credit":`...), a.Credit)
 	}
 	b = appendNumber(append(b, `,"totalCost":`...), a.TotalCost())
 	return append(b, '}')
@@ -256,7 +246,7 @@ func appendLabels(b []byte, labels map[string]string) []byte {
 func AssetsCSV(w io.Writer, set *allocation.AssetSet, o Options) error {
 	c := csv.NewWriter(w)
 	err := c.Write([]string{"Type", "Name", "Cluster", "Provider", "ProviderID", "Category", "Start", "End", "Minutes", "Adjustment", "TotalCost"})
-	list := assetsInOrder(set, &o)
+	list := o.assets(set)
 	if o.Page.IsZero() {
 		slices.SortStableFunc(list, func(a, b *allocation.Asset) int {
 			return cmp.Or(cmp.Compare(b.TotalCost(), a.TotalCost()), strings.Compare(a.Name, b.Name))

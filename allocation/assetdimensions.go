@@ -35,8 +35,8 @@ var assetFields = []assetField{
 	{"label:", nil},
 }
 
-// AssetKeyNames are the fields that ParseAssetKeys knows, in the order of the documentation.
-func AssetKeyNames() []string {
+// AssetDimensions are the fields that ParseAssetDimensions knows, in the order of the documentation.
+func AssetDimensions() []string {
 	names := make([]string, len(assetFields))
 	for i, f := range assetFields {
 		names[i] = f.name
@@ -47,27 +47,27 @@ func AssetKeyNames() []string {
 	return names
 }
 
-// AssetKey is a field that assets are aggregated by; ParseAssetKeys makes it.
-type AssetKey struct {
+// AssetDimension is a field that assets are aggregated by; ParseAssetDimensions makes it.
+type AssetDimension struct {
 	get    func(*Asset) string
 	labels []string // the first that the asset has counts
 	prefix string   // before the value of a label
 	lack   string   // stands for a missing value
 }
 
-// ParseAssetKeys reads a comma-separated list of fields, such as `type,label:team`. Case does not matter in the names of
+// ParseAssetDimensions reads a comma-separated list of fields, such as `type,label:team`. Case does not matter in the names of
 // fields. mapping says what aliases stand for; nil is the default mapping. An unknown field is an error that names all
 // there are.
-func ParseAssetKeys(aggregate string, mapping LabelMapping) ([]AssetKey, error) {
+func ParseAssetDimensions(aggregate string, mapping LabelMapping) ([]AssetDimension, error) {
 	if strings.TrimSpace(aggregate) == "" {
 		return nil, nil
 	}
 	if mapping == nil {
 		mapping = DefaultLabelMapping()
 	}
-	var keys []AssetKey
+	var keys []AssetDimension
 	for i, item := range strings.Split(aggregate, ",") {
-		got, err := parseAssetKey(strings.TrimSpace(item), mapping)
+		got, err := parseAssetDimension(strings.TrimSpace(item), mapping)
 		if err != nil {
 			return nil, fmt.Errorf("parse aggregate %q: field %d: %w", aggregate, i+1, err)
 		}
@@ -76,7 +76,7 @@ func ParseAssetKeys(aggregate string, mapping LabelMapping) ([]AssetKey, error) 
 	return keys, nil
 }
 
-func parseAssetKey(item string, mapping LabelMapping) ([]AssetKey, error) {
+func parseAssetDimension(item string, mapping LabelMapping) ([]AssetDimension, error) {
 	head, name, named := strings.Cut(item, ":")
 	field := strings.ToLower(strings.TrimSpace(head))
 	if named {
@@ -85,33 +85,33 @@ func parseAssetKey(item string, mapping LabelMapping) ([]AssetKey, error) {
 	i := slices.IndexFunc(assetFields, func(f assetField) bool { return f.name == field })
 	if i < 0 {
 		hint := ""
-		if near := Nearest(strings.TrimSuffix(field, ":"), AssetKeyNames()); near != "" {
+		if near := Nearest(strings.TrimSuffix(field, ":"), AssetDimensions()); near != "" {
 			hint = fmt.Sprintf(" (did you mean %q?)", near)
 		}
-		return nil, fmt.Errorf("unknown field %q%s: use one of %s", item, hint, strings.Join(AssetKeyNames(), ", "))
+		return nil, fmt.Errorf("unknown field %q%s: use one of %s", item, hint, strings.Join(AssetDimensions(), ", "))
 	}
 	if get := assetFields[i].get; get != nil {
-		return []AssetKey{{get: get, lack: undefinedName}}, nil
+		return []AssetDimension{{get: get, lack: undefinedName}}, nil
 	}
 	if named {
 		if name = strings.TrimSpace(name); name == "" {
 			return nil, fmt.Errorf("%q lacks a name: write label:app", item)
 		}
-		return []AssetKey{{labels: []string{name, Sanitize(name)}, prefix: Sanitize(name) + "=", lack: undefinedName}}, nil
+		return []AssetDimension{{labels: []string{name, Sanitize(name)}, prefix: Sanitize(name) + "=", lack: undefinedName}}, nil
 	}
 	labels := mapping[field]
 	if len(labels) == 0 {
 		return nil, fmt.Errorf("%q stands for no label: map it to one in the configuration", item)
 	}
-	keys := make([]AssetKey, len(labels))
+	keys := make([]AssetDimension, len(labels))
 	for i, label := range labels {
-		keys[i] = AssetKey{labels: []string{"kubernetes_label_" + Sanitize(label), label, Sanitize(label)}, lack: UnallocatedName}
+		keys[i] = AssetDimension{labels: []string{"kubernetes_label_" + Sanitize(label), label, Sanitize(label)}, lack: UnallocatedName}
 	}
 	return keys, nil
 }
 
 // value is the key's part of an asset's name.
-func (k *AssetKey) value(a *Asset) string {
+func (k *AssetDimension) value(a *Asset) string {
 	if k.get != nil {
 		return cmp.Or(k.get(a), k.lack)
 	}
@@ -124,7 +124,7 @@ func (k *AssetKey) value(a *Asset) string {
 }
 
 // assetName is the key of an asset in an answer.
-func assetName(a *Asset, keys []AssetKey) string {
+func assetName(a *Asset, keys []AssetDimension) string {
 	var parts []string
 	if len(keys) == 0 {
 		parts = []string{a.Provider, a.Account, a.Project, a.Category, a.Cluster, a.Type.String(), a.Service, a.ProviderID, a.Title}
