@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -132,10 +133,11 @@ func (s *Set) Append(r *Row) int {
 	for c := range s.values {
 		s.values[c][i] = r.Values[c]
 	}
-	for _, share := range r.Volumes {
+	byText := func(a, b ID) int { return cmp.Compare(s.dict.Text(a), s.dict.Text(b)) }
+	for _, share := range slices.SortedFunc(slices.Values(r.Volumes), func(a, b VolumeShare) int { return byText(a.Key, b.Key) }) {
 		s.volumes.add(i, share)
 	}
-	for _, share := range r.LoadBalancers {
+	for _, share := range slices.SortedFunc(slices.Values(r.LoadBalancers), func(a, b LoadBalancerShare) int { return byText(a.Key, b.Key) }) {
 		s.balancers.add(i, share)
 	}
 	return i

@@ -7,7 +7,7 @@ import (
 
 // VolumeShare is what a row has of a persistent volume. Its ids are strings of the set's Dict.
 type VolumeShare struct {
-	Key        ID // cluster=<cluster>:name=<volume>
+	Key        ID // VolumeKey
 	ProviderID ID
 	ByteHours  float64
 	Cost       float64
@@ -16,13 +16,25 @@ type VolumeShare struct {
 
 // LoadBalancerShare is what a row has of a load balancer. Its ids are strings of the set's Dict.
 type LoadBalancerShare struct {
-	Key        ID // <cluster>/<namespace>/<service>
+	Key        ID // LoadBalancerKey
 	Service    ID // <namespace>/<service>
 	IP         ID // of the ingress, or its host name
 	Private    bool
 	Hours      float64 // in which both the row and the load balancer were there
 	Cost       float64
 	Adjustment float64
+}
+
+// VolumeKey is the key of a volume's shares, `cluster=<cluster>:name=<volume>`. Colons and slashes of the cluster's id
+// are underscores in it: clients split keys at them.
+func VolumeKey(cluster, volume string) string {
+	return string(appendCluster([]byte("cluster="), cluster)) + ":name=" + volume
+}
+
+// LoadBalancerKey is the key of a load balancer's shares, `<cluster>/<namespace>/<service>`. Colons and slashes of the
+// cluster's id are underscores in it.
+func LoadBalancerKey(cluster, namespace, service string) string {
+	return string(appendCluster(nil, cluster)) + "/" + namespace + "/" + service
 }
 
 // SharedPart is what a row was given of one thing that is shared, such as a namespace. Its costs are part of the row's
