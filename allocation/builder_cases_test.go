@@ -13,9 +13,9 @@ import (
 )
 
 // spotPrices price spot nodes at 1 and others at 3 a core-hour.
-type spotPrices struct{}
+type spotPrices struct{ noItems }
 
-func (spotPrices) Node(n allocation.NodeAttributes) allocation.NodeRates {
+func (spotPrices) Node(n allocation.NodeAttributes, _ time.Time) allocation.NodeRates {
 	rates := allocation.NodeRates{Source: "test"}
 	rates.Price[allocation.CPU] = 3
 	if n.Spot {

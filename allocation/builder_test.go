@@ -14,9 +14,12 @@ import (
 )
 
 // flat prices every node alike.
-type flat struct{ cpu, ram, gpu float64 }
+type flat struct {
+	noItems
+	cpu, ram, gpu float64
+}
 
-func (f flat) Node(allocation.NodeAttributes) allocation.NodeRates {
+func (f flat) Node(allocation.NodeAttributes, time.Time) allocation.NodeRates {
 	return allocation.NodeRates{Price: [allocation.NumResources]float64{f.cpu, f.ram, f.gpu}, Source: "test", Default: true}
 }
 

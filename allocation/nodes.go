@@ -24,7 +24,7 @@ type node struct {
 	bridged timeline.Intervals           // parts of life in which it was not seen
 	amount  [NumResources]timeline.Steps // capacity, alternatives resolved
 	price   [NumResources]timeline.Steps // per price unit and hour, alternatives resolved; rate where it is empty
-	rates   [2]NodeRates                 // on demand, spot
+	rates   rateSteps                    // where there is no price of its own
 	load    [NumResources]*load
 	outside [][NumResources]float64 // a set: cost allocated outside of life
 	over    [][NumResources]float64 // a set: cost taken off because the node was overcommitted
@@ -103,6 +103,7 @@ var (
 	zoneLabels         = []string{"topology_kubernetes_io_zone", "failure_domain_beta_kubernetes_io_zone"}
 	archLabels         = []string{"kubernetes_io_arch", "beta_kubernetes_io_arch"}
 	poolLabels         = []string{"cloud_google_com_gke_nodepool", "eks_amazonaws_com_nodegroup", "agentpool", "karpenter_sh_nodepool"}
+	gpuLabels          = []string{"nvidia_com_gpu_product", "cloud_google_com_gke_accelerator", "karpenter_k8s_aws_instance_gpu_name", "amd_com_gpu_product_name"}
 	spotLabels         = map[string]string{
 		"karpenter_sh_capacity_type": "spot", "eks_amazonaws_com_capacityType": "SPOT", "cloud_google_com_gke_spot": "true",
 		"cloud_google_com_gke_preemptible": "true", "kubernetes_azure_com_scalesetpriority": "spot",
@@ -192,28 +193,25 @@ func presence(s timeline.Steps) timeline.Steps {
 // nothing of, so that a default is never a silent one.
 func (b *Builder) rateNode(n *node) {
 	a := n.asset(b.sampling.End)
-	for i, spot := range [...]bool{false, true} {
-		n.rates[i] = b.rates.Node(NodeAttributes{
-			Cluster: a.Cluster, Name: a.Name, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
-			InstanceType: a.InstanceType, Labels: a.Labels, Spot: spot,
-		})
-	}
+	n.rates = b.rateSteps(NodeAttributes{
+		Cluster: a.Cluster, Name: a.Name, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
+		InstanceType: a.InstanceType, GPUModel: n.label(gpuLabels...), Labels: a.Labels,
+	})
 	unpriced := false
 	for r := range NumResources {
 		unpriced = unpriced || len(n.price[r]) == 0 && len(n.amount[r]) > 0
 	}
-	if unpriced && n.rateAt(b.sampling.End).Default && len(n.life) > 0 {
+	byDefault := n.rateAt(b.sampling.End).Default
+	for _, t := range n.rates.changes {
+		byDefault = byDefault || n.rateAt(t).Default
+	}
+	if unpriced && byDefault && len(n.life) > 0 {
 		b.unpriced = append(b.unpriced, a.Name)
 	}
 }
 
-// rateAt is the sheet's rates at t: a node may become spot, or cease to be.
-func (n *node) rateAt(t int64) *NodeRates {
-	if n.isSpot(t) {
-		return &n.rates[1]
-	}
-	return &n.rates[0]
-}
+// rateAt is the sheet's rates at t: prices change, and a node may become spot, or cease to be.
+func (n *node) rateAt(t int64) *NodeRates { return n.rates.at(t, n.isSpot(t)) }
 
 // priceAt is the price of a resource at t per price unit and hour. The nearest known price holds where there is none.
 func (n *node) priceAt(r Resource, t int64) float64 {
@@ -228,7 +226,7 @@ func (n *node) priceEdges(r Resource, dst []int64) []int64 {
 	if len(n.price[r]) > 0 {
 		return n.price[r].Edges(dst)
 	}
-	return n.spot.Edges(dst)
+	return append(n.spot.Edges(dst), n.rates.changes...)
 }
 
 // priceSource names where the price of a resource comes from at t.

@@ -1,5 +1,7 @@
 package allocation
 
+import "time"
+
 // NodeAttributes are what a price may depend on. An empty attribute is unknown.
 type NodeAttributes struct {
 	Cluster      string
@@ -8,21 +10,76 @@ type NodeAttributes struct {
 	Region       string            // us-east-1
 	Zone         string            // us-east-1a
 	InstanceType string            // m5.large
+	GPUModel     string            // as the node's labels name it: NVIDIA-A100-SXM4-40GB
 	Labels       map[string]string // the node's labels, keys raw or as Prometheus writes them
 	Spot         bool              // spot, preemptible
 }
 
 // NodeRates are the prices of a node where it has no price metrics of its own.
 type NodeRates struct {
-	// Price is money per core-hour, GiB-hour (2^30 bytes) and device-hour, by Resource: never negative, never NaN.
+	// Price is money per core-hour, GiB-hour (2^30 bytes) and device-hour, by Resource, after discounts: never negative,
+	// never NaN.
 	Price [NumResources]float64
+	// Discount is what was taken off the list prices of CPU and RAM, 0 to 1. It is contained in Price.
+	Discount float64
 	// Source is where the prices come from, for people: "prices.yaml:12", "built-in defaults".
 	Source string
-	// Default reports that no rule matched the node and the defaults were taken, which is worth a warning.
+	// Default reports that the price of CPU or RAM is a built-in one, which is worth a warning.
 	Default bool
 }
 
-// Rates prices nodes. Implementations are pure and safe for concurrent use: the same attributes have the same rates.
+// ItemKind is something besides nodes that has a price.
+type ItemKind uint8
+
+// The kinds of items, and what one unit of each is.
+const (
+	ItemStorage        ItemKind = iota // a GiB-hour (2^30 bytes) of a volume or of a node's own disk
+	ItemLoadBalancer                   // an hour of a load balancer
+	ItemManagement                     // an hour of a cluster's control plane
+	ItemEgressZone                     // a GiB to another zone of the region
+	ItemEgressRegion                   // a GiB to another region
+	ItemEgressInternet                 // a GiB to the internet
+	ItemNATEgress                      // a GiB out through a NAT gateway
+	ItemNATIngress                     // a GiB in through a NAT gateway
+	NumItemKinds
+)
+
+// Item is what the price of something besides nodes may depend on. An empty attribute is unknown.
+type Item struct {
+	Kind         ItemKind
+	Cluster      string
+	Provider     string // aws, gcp, azure, …, lower case
+	Region       string
+	Zone         string
+	StorageClass string            // of a volume
+	Namespace    string            // of a volume's claim, or of a load balancer's service
+	Name         string            // of the volume, of the node whose disk it is, or of the service
+	Labels       map[string]string // its labels, keys raw or as Prometheus writes them
+}
+
+// Rate is the price of an item.
+type Rate struct {
+	Price   float64 // per unit of the kind: never negative, never NaN
+	Source  string  // where it comes from, for people, as NodeRates.Source
+	Default bool    // it is a built-in one; that of a kind that costs nothing where nobody says so is 0
+}
+
+// Rates prices nodes and items. Implementations are pure and safe for concurrent use: the same attributes at the same time
+// have the same price.
 type Rates interface {
-	Node(n NodeAttributes) NodeRates
+	// Node prices a node at an instant.
+	Node(n NodeAttributes, at time.Time) NodeRates
+	// Item prices an item at an instant.
+	Item(i Item, at time.Time) Rate
+	// Changes are the instants after from and before to at which any price may change, ascending: the new price holds at
+	// the instant itself.
+	Changes(from, to time.Time) []time.Time
+}
+
+// CustomPrices price allocations a second time, by prices that need not be those that are paid: ACK's customCost.
+type CustomPrices struct {
+	Node         [NumResources]float64 // per core-hour, GiB-hour and device-hour
+	Storage      float64               // per GiB-hour
+	LoadBalancer float64               // per hour
+	Egress       float64               // per GiB to other zones, other regions and the internet alike
 }

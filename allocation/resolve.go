@@ -181,15 +181,15 @@ func (b *Builder) resolveContainer(c *container) {
 		request[r], limit[r] = c.request[r].best(), c.limit[r].best()
 		edges = limit[r].Edges(request[r].Edges(edges))
 	}
+	var unknown rateSteps // prices where the node is not known
 	if n != nil {
 		edges = n.edges(edges)
+	} else {
+		unknown = b.rateSteps(NodeAttributes{Cluster: c.cluster.Value()})
+		edges = append(edges, unknown.changes...)
 	}
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
-	var rate NodeRates
-	if n == nil {
-		rate = b.rates.Node(NodeAttributes{Cluster: c.cluster.Value()})
-	}
 	for _, run := range inside {
 		from := run.From
 		for _, to := range append(within(edges, run), run.To) {
@@ -200,7 +200,7 @@ func (b *Builder) resolveContainer(c *container) {
 				if n != nil {
 					seg.price[r], seg.inside[r] = n.priceAt(r, to), n.has(r, to)
 				} else {
-					seg.price[r] = rate.Price[r]
+					seg.price[r] = unknown.at(to, false).Price[r]
 				}
 				values := &b.sets[ref.set].values
 				values[RequestHours.Of(r)][ref.row] += seg.request[r] * hours(from, to)

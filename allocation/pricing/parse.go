@@ -2,22 +2,27 @@ package pricing
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/promcost/promcost/allocation"
 )
 
-// Parse reads a sheet. name is its file's name, for errors and for NodeRates.Source. An error names the file, the line,
-// the key and the remedy. An empty sheet is Default under the given name.
+// Parse reads a sheet: CSV where name ends in .csv, else YAML. name is its file's name, for errors and for the sources of
+// prices. An error names the file, the line, the key and the remedy. An empty sheet is Default under the given name.
 func Parse(name string, data []byte) (*Sheet, error) {
-	p := parser{file: name}
+	if strings.EqualFold(filepath.Ext(name), ".csv") {
+		return parseCSV(name, data)
+	}
+	p := newParser(name)
 	var doc yaml.Node
 	docs := yaml.NewDecoder(bytes.NewReader(data))
 	if err := docs.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
@@ -26,26 +31,56 @@ func Parse(name string, data []byte) (*Sheet, error) {
 	if len(doc.Content) > 0 {
 		var next yaml.Node
 		if err := docs.Decode(&next); !errors.Is(err, io.EOF) {
-			return nil, p.fail(&next, "text after the first document: keep one document, without another \"---\"")
+			return nil, p.fail(next.Line, "text after the first document: keep one document, without another \"---\"")
 		}
 	}
-	s := Default()
-	s.name = name
 	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
-		return s, nil
+		return p.finish(), nil
 	}
-	err := p.mapping(doc.Content[0], "the sheet", []field{
-		{"defaults", func(n *yaml.Node) error { return p.mapping(n, "defaults", p.priceFields(&s.defaults, nil)) }},
-		{"nodes", func(n *yaml.Node) (err error) { s.rules, err = p.rules(n); return err }},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return p.yaml(doc.Content[0])
 }
 
-// parser reads the nodes of one file.
-type parser struct{ file string }
+// ParseNode reads a sheet that is part of another YAML document, as Parse does.
+func ParseNode(name string, n *yaml.Node) (*Sheet, error) { return newParser(name).yaml(resolve(n)) }
+
+// parser makes the sheet of one file.
+type parser struct {
+	sheet    *Sheet
+	defaults rule // the prices of defaults
+	noted    []noted
+}
+
+func newParser(name string) *parser {
+	s := Default()
+	s.name = name
+	return &parser{sheet: s}
+}
+
+// fail is an error about a line.
+func (p *parser) fail(line int, format string, args ...any) error {
+	return fmt.Errorf("parse price sheet %s: line %d: %w", p.sheet.name, line, fmt.Errorf(format, args...))
+}
+
+// finish is the sheet, once all of it has been read.
+func (p *parser) finish() *Sheet {
+	s := p.sheet
+	s.named = p.defaults.named
+	for i := range s.defaults {
+		if s.named.has(price(i)) {
+			s.defaults[i] = p.defaults.price[i]
+		}
+	}
+	for i := range s.sections {
+		for j := range s.sections[i].rules {
+			r := &s.sections[i].rules[j]
+			s.changes = append(s.changes, r.from, r.to)
+		}
+	}
+	slices.Sort(s.changes)
+	s.changes = slices.DeleteFunc(slices.Compact(s.changes), func(t int64) bool { return t == math.MinInt64 || t == math.MaxInt64 })
+	s.warnings = p.oddities()
+	return s
+}
 
 // field is a key that a mapping may have, and what reads its value.
 type field struct {
@@ -53,27 +88,65 @@ type field struct {
 	read func(*yaml.Node) error
 }
 
-// fail is an error about the node n.
-func (p parser) fail(n *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("parse price sheet %s: line %d: %w", p.file, n.Line, fmt.Errorf(format, args...))
+// yaml reads the sheet in n.
+func (p *parser) yaml(n *yaml.Node) (*Sheet, error) {
+	fields := p.settings()
+	fields = append(fields, field{"defaults", func(n *yaml.Node) error {
+		return p.mapping(n, "defaults", p.ruleFields(&p.defaults, p.priceSetters(priceKeys(func(price) bool { return true }))))
+	}})
+	for id := range sectionKeys {
+		fields = append(fields, field{sectionKeys[id].key, func(n *yaml.Node) error { return p.rules(n, sectionID(id)) }})
+	}
+	fields = append(fields, field{"custom", p.custom})
+	if err := p.mapping(n, "the sheet", fields); err != nil {
+		return nil, err
+	}
+	return p.finish(), nil
+}
+
+// settings are the fields of the sheet as a whole.
+func (p *parser) settings() []field {
+	var fields []field
+	for _, s := range p.sheetSetters() {
+		fields = append(fields, p.ruleFields(nil, []setter{s})...)
+	}
+	return fields
+}
+
+// custom reads the custom prices.
+func (p *parser) custom(n *yaml.Node) error {
+	keys := priceKeys(func(x price) bool {
+		return inSection(nodeSection)(x) || x == storagePrice || x == loadBalancerPrice
+	})
+	keys = append(keys, priceKey{"egressPerGiB", egressInternetPrice, 0})
+	var r rule
+	if err := p.mapping(n, "custom", p.ruleFields(&r, p.priceSetters(keys))); err != nil {
+		return err
+	}
+	c := &allocation.CustomPrices{Storage: r.price[storagePrice], LoadBalancer: r.price[loadBalancerPrice], Egress: r.price[egressInternetPrice]}
+	for i := range c.Node {
+		c.Node[i] = r.price[nodePrices[i][0]]
+	}
+	p.sheet.custom = c
+	return nil
 }
 
 // mapping reads the mapping n, called what in errors, by its fields.
-func (p parser) mapping(n *yaml.Node, what string, fields []field) error {
+func (p *parser) mapping(n *yaml.Node, what string, fields []field) error {
 	n = resolve(n)
 	if n.Kind != yaml.MappingNode {
-		return p.fail(n, "%s is %s, want keys with values: %s", what, describe(n), keys(fields))
+		return p.fail(n.Line, "%s is %s, want keys with values: %s", what, describe(n), keys(fields))
 	}
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if line, ok := seen[key.Value]; ok {
-			return p.fail(key, "key %q of %s is there twice, first on line %d: keep one", key.Value, what, line)
+			return p.fail(key.Line, "key %q of %s is there twice, first on line %d: keep one", key.Value, what, line)
 		}
 		seen[key.Value] = key.Line
 		at := slices.IndexFunc(fields, func(f field) bool { return f.key == key.Value })
 		if at < 0 {
-			return p.fail(key, "unknown key %q in %s: use %s", key.Value, what, keys(fields))
+			return p.fail(key.Line, "unknown key %q in %s: %s", key.Value, what, suggest(key.Value, fieldKeys(fields)))
 		}
 		if err := fields[at].read(resolve(value)); err != nil {
 			return err
@@ -82,145 +155,105 @@ func (p parser) mapping(n *yaml.Node, what string, fields []field) error {
 	return nil
 }
 
-// keys lists the keys of fields for an error.
-func keys(fields []field) string {
+// suggest says what to use in place of an unknown key.
+func suggest(key string, known []string) string {
+	if near := allocation.Nearest(key, known); near != "" {
+		return fmt.Sprintf("did you mean %s?", near)
+	}
+	return "use " + strings.Join(known, ", ")
+}
+
+func fieldKeys(fields []field) []string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.key
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
-// priceFields are the fields that read prices into to: those of a rule where named is given, which notes what was there.
-func (p parser) priceFields(to *[numPrices]float64, named *[numPrices]bool) []field {
-	var fields []field
-	for i, row := range prices {
-		if named != nil && !row.inRules {
-			continue
-		}
-		fields = append(fields, field{row.key, func(n *yaml.Node) (err error) {
-			if named != nil {
-				named[i] = true
+// keys lists the keys of fields for an error.
+func keys(fields []field) string { return strings.Join(fieldKeys(fields), ", ") }
+
+// ruleFields are fields whose values are texts or numbers, set on r.
+func (p *parser) ruleFields(r *rule, setters []setter) []field {
+	fields := make([]field, 0, len(setters))
+	for _, s := range setters {
+		fields = append(fields, field{s.key, func(n *yaml.Node) error {
+			switch {
+			case s.want == "number" && n.Tag != "!!float" && n.Tag != "!!int":
+				return p.fail(n.Line, "%s is %s, want a number such as 0.03", s.key, describe(n))
+			case n.Kind != yaml.ScalarNode || n.Value == "" || n.Tag == "!!null":
+				return p.fail(n.Line, "%s is %s, want %s; leave the key out otherwise", s.key, describe(n), s.want)
 			}
-			to[i], err = p.price(n, row.key)
-			return err
+			return s.set(r, n.Line, n.Value)
 		}})
 	}
 	return fields
 }
 
-// price reads a price, which is finite and not negative.
-func (p parser) price(n *yaml.Node, key string) (float64, error) {
-	if n.Tag != "!!float" && n.Tag != "!!int" {
-		return 0, p.fail(n, "%s is %s, want a number such as 0.03", key, describe(n))
-	}
-	v, err := strconv.ParseFloat(n.Value, 64)
-	switch {
-	case err != nil, math.IsNaN(v), math.IsInf(v, 0):
-		return 0, p.fail(n, "%s is %q, want a finite decimal number such as 0.03", key, n.Value)
-	case v < 0 || math.Signbit(v):
-		return 0, p.fail(n, "%s is negative (%s): give 0 or more", key, n.Value)
-	}
-	return v, nil
-}
-
-// rules reads the rules in their order.
-func (p parser) rules(n *yaml.Node) ([]rule, error) {
+// rules reads a list of rules in their order.
+func (p *parser) rules(n *yaml.Node, id sectionID) error {
+	key := sectionKeys[id].key
 	if n.Kind != yaml.SequenceNode {
-		return nil, p.fail(n, "nodes is %s, want a list of rules, each starting with \"- \"", describe(n))
+		return p.fail(n.Line, "%s is %s, want a list of rules, each starting with \"- \"", key, describe(n))
 	}
-	rules := make([]rule, len(n.Content))
 	for i, item := range n.Content {
-		if err := p.rule(resolve(item), i, &rules[i]); err != nil {
-			return nil, err
+		item = resolve(item)
+		r := newRule(item.Line)
+		what := key + "[" + strconv.Itoa(i) + "]"
+		fields := p.ruleFields(&r, p.sectionSetters(id))
+		if slices.Contains(labeled, id) {
+			fields = append(fields, field{"labels", func(n *yaml.Node) (err error) { r.labels, err = p.labels(n); return err }})
 		}
-		for _, earlier := range rules[:i] {
-			if earlier.covers(&rules[i]) {
-				return nil, p.fail(item, "nodes[%d] can never win, line %d matches the same nodes before it: remove one of them", i, earlier.line)
-			}
-		}
-	}
-	return rules, nil
-}
-
-// rule reads the i-th rule into r.
-func (p parser) rule(n *yaml.Node, i int, r *rule) error {
-	what := fmt.Sprintf("nodes[%d]", i)
-	r.line = n.Line
-	var fields []field
-	for a, row := range attributes {
-		fields = append(fields, field{row.key, func(n *yaml.Node) (err error) {
-			r.texts[a], err = p.text(n, row.key)
+		if err := p.mapping(item, what, fields); err != nil {
 			return err
-		}})
-	}
-	fields = append(fields,
-		field{"labels", func(n *yaml.Node) (err error) { r.labels, err = p.labels(n); return err }},
-		field{"spot", func(n *yaml.Node) error {
-			var v bool
-			if n.Tag != "!!bool" || n.Decode(&v) != nil {
-				return p.fail(n, "spot is %s, want true or false", describe(n))
-			}
-			r.spot = &v
-			return nil
-		}})
-	if err := p.mapping(n, what, append(fields, p.priceFields(&r.price, &r.named)...)); err != nil {
-		return err
-	}
-	if r.covers(&rule{}) {
-		return p.fail(n, "%s matches every node: name one of %s, or put its prices into defaults", what, keys(fields))
-	}
-	if !slices.Contains(r.named[:], true) {
-		return p.fail(n, "%s has no price: give one of %s", what, keys(p.priceFields(&r.price, &r.named)))
+		}
+		if r.covers(&rule{}) && !r.dated {
+			return p.fail(item.Line, "%s matches %s: name one of %s, or put its prices into defaults", what, sectionKeys[id].all, keys(fields))
+		}
+		if r.named == 0 {
+			return p.fail(item.Line, "%s has no price: give one of %s", what, keys(p.ruleFields(&r, p.priceSetters(priceKeys(inSection(id))))))
+		}
+		if err := p.addRule(&r, id, what); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// text reads a value that rules compare with.
-func (p parser) text(n *yaml.Node, key string) (string, error) {
-	if n.Kind != yaml.ScalarNode || n.Value == "" || n.Tag == "!!null" {
-		return "", p.fail(n, "%s is %s, want a text; leave the key out to match any", key, describe(n))
+// addRule appends a rule to its list, unless it can never win there.
+func (p *parser) addRule(r *rule, id sectionID, what string) error {
+	if r.from >= r.to {
+		return p.fail(r.line, "%s ends before it begins: to must be after from", what)
 	}
-	return n.Value, nil
+	if earlier := p.sheet.sections[id].covering(r); earlier != nil {
+		return p.fail(r.line, "%s can never win, line %d matches the same before it: remove one of them", what, earlier.line)
+	}
+	p.sheet.sections[id].add(r)
+	return nil
 }
 
 // labels reads a rule's labels, sorted by key.
-func (p parser) labels(n *yaml.Node) ([]label, error) {
+func (p *parser) labels(n *yaml.Node) ([]label, error) {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		return nil, p.fail(n, "labels is %s, want keys with values such as {pool: batch}", describe(n))
+		return nil, p.fail(n.Line, "labels is %s, want keys with values such as {pool: batch}", describe(n))
 	}
 	var labels []label
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], resolve(n.Content[i+1])
 		if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
-			return nil, p.fail(value, "label %q is %s, want a text", key.Value, describe(value))
+			return nil, p.fail(value.Line, "label %q is %s, want a text", key.Value, describe(value))
 		}
 		if at := slices.IndexFunc(labels, func(l label) bool { return l.key == key.Value }); at >= 0 {
-			return nil, p.fail(key, "label %q is there twice: keep one", key.Value)
+			return nil, p.fail(key.Line, "label %q is there twice: keep one", key.Value)
 		}
 		labels = append(labels, label{key.Value, value.Value})
 	}
-	slices.SortFunc(labels, func(a, b label) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(labels, compareLabels)
 	return labels, nil
 }
 
-// covers reports whether r matches whatever o matches, as far as their texts say.
-func (r *rule) covers(o *rule) bool {
-	if r.spot != nil && (o.spot == nil || *r.spot != *o.spot) {
-		return false
-	}
-	for a := range r.texts {
-		if !matchText(r.texts[a], o.texts[a], attributes[a].anyCase) {
-			return false
-		}
-	}
-	for _, l := range r.labels {
-		if !slices.Contains(o.labels, l) {
-			return false
-		}
-	}
-	return true
-}
+func compareLabels(a, b label) int { return strings.Compare(a.key, b.key) }
 
 // resolve is the node that an alias stands for, or n.
 func resolve(n *yaml.Node) *yaml.Node {

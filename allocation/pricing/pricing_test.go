@@ -5,12 +5,16 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/pricing"
 )
+
+// at is a time at which all rules without validity hold.
+var at = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
 func example(t *testing.T) *pricing.Sheet {
 	t.Helper()
@@ -41,16 +45,16 @@ func TestNode(t *testing.T) {
 	}{
 		{"first match wins", spot, rates(0.0101, 0.00135, 0.4, "example.yaml:11", false)},
 		{"rule without spot takes the rest", m5, rates(0.0288, 0.00385, 0.9, "example.yaml:17", false)},
-		{"no rule", elsewhere, rates(0.03, 0.004, 0.9, "example.yaml", true)},
-		{"no rule, spot", allocation.NodeAttributes{Spot: true}, rates(0.007, 0.001, 0.4, "example.yaml", true)},
-		{"prices missing in the rule", allocation.NodeAttributes{InstanceType: "g4dn.xlarge"}, rates(0.03, 0.004, 0.526, "example.yaml:22", false)},
-		{"a type is not a prefix", allocation.NodeAttributes{InstanceType: "g4dn.xlarge2"}, rates(0.03, 0.004, 0.9, "example.yaml", true)},
+		{"no rule", elsewhere, rates(0.03, 0.004, 0.9, "example.yaml", false)},
+		{"no rule, spot", allocation.NodeAttributes{Spot: true}, rates(0.007, 0.001, 0.4, "example.yaml", false)},
+		{"prices missing in the rule", allocation.NodeAttributes{InstanceType: "g4dn.xlarge"}, rates(0.03, 0.004, 0.526, "example.yaml, example.yaml:22", false)},
+		{"a type is not a prefix", allocation.NodeAttributes{InstanceType: "g4dn.xlarge2"}, rates(0.03, 0.004, 0.9, "example.yaml", false)},
 		{"raw label", allocation.NodeAttributes{Labels: map[string]string{"example.com/rack": "r7"}}, rates(0.011, 0.0015, 0.9, "example.yaml:24", false)},
 		{"sanitized label", allocation.NodeAttributes{Labels: map[string]string{"example_com_rack": "r7"}}, rates(0.011, 0.0015, 0.9, "example.yaml:24", false)},
-		{"other value of the label", allocation.NodeAttributes{Labels: map[string]string{"example.com/rack": "r8"}}, rates(0.03, 0.004, 0.9, "example.yaml", true)},
+		{"other value of the label", allocation.NodeAttributes{Labels: map[string]string{"example.com/rack": "r8"}}, rates(0.03, 0.004, 0.9, "example.yaml", false)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, example(t).Node(tc.node)); diff != "" {
+			if diff := cmp.Diff(tc.want, example(t).Node(tc.node, at)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -65,13 +69,18 @@ func TestDefaultIsThatOfTheSemantics(t *testing.T) {
 		{false, [allocation.NumResources]float64{0.031611, 0.004237, 0.95}},
 		{true, [allocation.NumResources]float64{0.006655, 0.000892, 0.95}},
 	} {
-		got := pricing.Default().Node(allocation.NodeAttributes{Spot: tc.spot})
+		got := pricing.Default().Node(allocation.NodeAttributes{Spot: tc.spot}, at)
 		if got.Price != tc.want || !got.Default || got.Source != "built-in defaults" {
 			t.Errorf("spot %v: got %+v, want %v", tc.spot, got, tc.want)
 		}
 	}
-	if got := pricing.Default().StoragePerGiBHour(); got != 0.00005479452 {
-		t.Errorf("storage: got %v", got)
+	for kind, want := range [allocation.NumItemKinds]float64{
+		allocation.ItemStorage: 0.00005479452, allocation.ItemEgressZone: .01, allocation.ItemEgressRegion: .01, allocation.ItemEgressInternet: .12,
+	} {
+		item := allocation.Item{Kind: allocation.ItemKind(kind)}
+		if got := pricing.Default().Item(item, at); got != (allocation.Rate{Price: want, Source: "built-in defaults", Default: true}) {
+			t.Errorf("item %d: got %+v, want %v", kind, got, want)
+		}
 	}
 }
 
@@ -85,6 +94,8 @@ func TestParseGood(t *testing.T) {
 		{"one default", "defaults: {cpuPerCoreHour: 2}", 2},
 		{"zero price", "defaults: {cpuPerCoreHour: 0}", 0},
 		{"alias", "defaults: &d {cpuPerCoreHour: 3}\nnodes: []\n", 3},
+		{"consecutive times", "nodes:\n- {to: 2026-02-01, cpuPerCoreHour: 1}\n- {from: 2026-02-01, cpuPerCoreHour: 2}", 2},
+		{"second rule has another price", "nodes:\n- {region: '*', to: 2027-01-01, ramPerGiBHour: 1}\n- {to: 2026-12-31, cpuPerCoreHour: 2}", 2},
 		{"general after special", "nodes:\n- {provider: aws, spot: true, cpuPerCoreHour: 1}\n- {provider: aws, cpuPerCoreHour: 2}", 0.031611},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -92,7 +103,7 @@ func TestParseGood(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := s.Node(allocation.NodeAttributes{}).Price[allocation.CPU]; got != tc.cpu {
+			if got := s.Node(allocation.NodeAttributes{}, at).Price[allocation.CPU]; got != tc.cpu {
 				t.Errorf("cpu: got %v, want %v", got, tc.cpu)
 			}
 		})
@@ -105,9 +116,10 @@ func TestParseErrors(t *testing.T) {
 		want       []string
 	}{
 		{"not YAML", "defaults: {", []string{"p.yaml", "line 1", "give YAML"}},
+		{"key that is near none", "pods: {}", []string{"line 1", `"pods"`, "use currency, asOf", "defaults, nodes, storage"}},
 		{"two documents", "defaults: {cpuPerCoreHour: 1}\n---\nnodes: []", []string{"p.yaml", "line", "one document"}},
 		{"a list", "- a", []string{"line 1", "a list", "defaults, nodes"}},
-		{"unknown key", "default: {}", []string{"p.yaml", "line 1", `"default"`, "use defaults, nodes"}},
+		{"unknown key", "default: {}", []string{"p.yaml", "line 1", `"default"`, "did you mean defaults?"}},
 		{"unknown price", "defaults:\n  cpu: 1", []string{"line 2", `"cpu"`, "in defaults", "cpuPerCoreHour"}},
 		{"unknown in a rule", "nodes:\n- {provider: aws, storagePerGiBHour: 1}", []string{"line 2", "nodes[0]", `"storagePerGiBHour"`}},
 		{"negative", "defaults:\n  ramPerGiBHour: -0.5", []string{"line 2", "ramPerGiBHour", "negative (-0.5)", "0 or more"}},
@@ -129,6 +141,22 @@ func TestParseErrors(t *testing.T) {
 		{"label repeated", "nodes:\n- {labels: {a: b, a: c}, cpuPerCoreHour: 1}", []string{`"a"`, "twice"}},
 		{"label without text", "nodes:\n- {labels: {a: [b]}, cpuPerCoreHour: 1}", []string{`label "a"`, "a list"}},
 		{"duplicate rule", "nodes:\n- {region: r, cpuPerCoreHour: 1}\n- {region: r, cpuPerCoreHour: 2}", []string{"line 3", "nodes[1]", "line 2", "remove"}},
+		{"rule of another list", "storage:\n- {instanceType: a, storagePerGiBHour: 1}", []string{"line 2", "storage[0]", `"instanceType"`, "use provider"}},
+		{"rule for every volume", "storage: [{storagePerGiBHour: 1}]", []string{"storage[0]", "every volume", "defaults"}},
+		{"hour and month", "defaults:\n  storagePerGiBHour: 1\n  storagePerGiBMonth: 1", []string{"line 3", "storagePerGiBMonth", "already", "keep one"}},
+		{"absurd", "defaults: {cpuPerCoreHour: 1e10}", []string{"line 1", "cpuPerCoreHour", "1e+09"}},
+		{"discount in percent", "discount: 15", []string{"discount is 15", "0.15"}},
+		{"negative discount", "discount: -0.1", []string{"negative"}},
+		{"multiplier of nothing", "multiplier: 0", []string{"multiplier is 0", "above 0"}},
+		{"multiplier in a rule", "nodes: [{region: r, cpuPerCoreHour: 1, multiplier: 5000}]", []string{"multiplier is 5000", "at most 1000"}},
+		{"discount of volumes", "storage: [{region: r, storagePerGiBHour: 1, discount: 0.1}]", []string{`"discount"`, "storage[0]"}},
+		{"currency", "currency: dollars", []string{`"dollars"`, "USD"}},
+		{"date", "asOf: yesterday", []string{"asOf", `"yesterday"`, "2026-01-31"}},
+		{"time", "nodes: [{from: 2026-01-01 10:00, cpuPerCoreHour: 1}]", []string{"from", "2026-01-31T00:00:00+01:00"}},
+		{"ends before it begins", "nodes:\n- {from: 2026-02-01, to: 2026-01-01, cpuPerCoreHour: 1}", []string{"line 2", "nodes[0]", "to must be after from"}},
+		{"shadowed within its time", "nodes:\n- {from: 2026-01-01, region: r, cpuPerCoreHour: 1}\n- {from: 2026-02-01, region: r, cpuPerCoreHour: 1}", []string{"line 3", "never win", "line 2"}},
+		{"unknown custom price", "custom: {cpu: 1}", []string{"custom", `"cpu"`, "egressPerGiB"}},
+		{"near miss", "nodes: [{region: r, cpuPerCoreHours: 1}]", []string{`"cpuPerCoreHours"`, "did you mean cpuPerCoreHour?"}},
 		{"shadowed rule", "nodes:\n- {instanceType: m5.*, cpuPerCoreHour: 1}\n- {instanceType: m5.large, spot: true, cpuPerCoreHour: 2}", []string{"line 3", "never win"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -145,12 +173,92 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+func TestParseCSVErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"unknown column", "region,cpu\n", []string{"p.csv", "line 1", `unknown column "cpu"`, "cpuPerCoreHour", "label:KEY"}},
+		{"near miss", "regoin\n", []string{"did you mean region?"}},
+		{"column twice", "region,region\n", []string{`"region"`, "twice"}},
+		{"label without a key", "label:\n", []string{`"label:"`}},
+		{"semicolons", "region;cpuPerCoreHour\nr;0,03", []string{"line 1", "semicolons", "commas"}},
+		{"ragged", "region,cpuPerCoreHour\nr", []string{"line 2", "as many cells"}},
+		{"quotes", "region,cpuPerCoreHour\n\"r,1", []string{"line 2", "quote"}},
+		{"no price", "region,cpuPerCoreHour\n# a comment\nr,\n", []string{"line 3", "no price"}},
+		{"text as price", "region,cpuPerCoreHour\nr,cheap", []string{"line 2", "cpuPerCoreHour", `"cheap"`}},
+		{"negative", "region,cpuPerCoreHour\nr,-1", []string{"line 2", "negative (-1)"}},
+		{"NaN", "region,cpuPerCoreHour\nr,NaN", []string{"finite"}},
+		{"duplicate", "region,cpuPerCoreHour\nr,1\nr,2", []string{"line 3", "never win", "line 2"}},
+		{"defaults twice", "region,cpuPerCoreHour\n,1\n,2", []string{"line 3", "everything", "keep one"}},
+		{"stray attribute", "instanceType,storagePerGiBMonth\na,0.1", []string{"line 2", "instanceType", "storage"}},
+		{"stray spot", "spot,egressZonePerGiB\ntrue,0.1", []string{"spot", "network"}},
+		{"stray label", "label:a,managementPerHour\nb,0.1", []string{"label:a", "management"}},
+		{"stray discount", "discount,region,storagePerGiBHour\n0.1,r,1", []string{"discount", "storage"}},
+		{"spot price in a rule", "region,spotCPUPerCoreHour\nr,0.1", []string{"spotCPUPerCoreHour", "true into spot"}},
+		{"two currencies", "region,currency,cpuPerCoreHour\nr,USD,1\ns,EUR,1", []string{"line 3", "EUR", "USD", "has one"}},
+		{"spot", "spot,cpuPerCoreHour\nmaybe,1", []string{`"maybe"`, "true or false"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := pricing.Parse("p.csv", []byte(tt.text))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q lacks %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+// checkPrices reports prices that nothing can be computed with.
+func checkPrices(t *testing.T, s *pricing.Sheet) {
+	t.Helper()
+	var all []float64
+	for _, spot := range []bool{false, true} {
+		rates := s.Node(allocation.NodeAttributes{Spot: spot, Region: "r"}, at)
+		all = append(append(all, rates.Price[:]...), rates.Discount)
+	}
+	for kind := range allocation.NumItemKinds {
+		all = append(all, s.Item(allocation.Item{Kind: kind, Region: "r"}, at).Price)
+	}
+	for _, v := range all {
+		if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+			t.Errorf("a price is %v", v)
+		}
+	}
+	s.Changes(at.Add(-time.Hour), at)
+	s.Warnings()
+}
+
+func FuzzParseCSV(f *testing.F) {
+	data, err := os.ReadFile("testdata/full.csv")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(data))
+	f.Add("region,label:a,cpuPerCoreHour,storagePerGiBMonth\nr,b,1,2\n,,3,4\n")
+	f.Add("\ufeffspot,from,to,cpuPerCoreMonth\nTRUE,2026-01-01,2027-01-01T00:00:00Z,1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := pricing.Parse("p.csv", []byte(text)); err == nil {
+			checkPrices(t, s)
+		}
+	})
+}
+
 func FuzzParse(f *testing.F) {
 	data, err := os.ReadFile("testdata/example.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(string(data))
+	full, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(full))
 	f.Add("nodes:\n- &a {region: r, labels: {x: y}, cpuPerCoreHour: 1}\n- *a")
 	f.Add("defaults: &d\n  cpuPerCoreHour: 1\nnodes: [*d]")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -158,12 +266,6 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, spot := range []bool{false, true} {
-			for r, v := range s.Node(allocation.NodeAttributes{Spot: spot, Region: "r"}).Price {
-				if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-					t.Errorf("price of %s is %v", allocation.Resource(r), v)
-				}
-			}
-		}
+		checkPrices(t, s)
 	})
 }

@@ -1,179 +1,150 @@
 package pricing
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/promcost/promcost/allocation"
 )
 
-// price is an index of the prices that a sheet can name.
-type price uint8
-
-const (
-	cpuPrice price = iota
-	ramPrice
-	gpuPrice
-	spotCPUPrice
-	spotRAMPrice
-	spotGPUPrice
-	storagePrice
-	numPrices
-)
-
-// prices describes each price: its key with the unit, the built-in default, and whether rules can name it too.
-var prices = [numPrices]struct {
-	key     string
-	builtIn float64
-	inRules bool
-}{
-	cpuPrice:     {"cpuPerCoreHour", 0.031611, true},
-	ramPrice:     {"ramPerGiBHour", 0.004237, true},
-	gpuPrice:     {"gpuPerDeviceHour", 0.95, true},
-	spotCPUPrice: {"spotCPUPerCoreHour", 0.006655, false},
-	spotRAMPrice: {"spotRAMPerGiBHour", 0.000892, false},
-	spotGPUPrice: {"spotGPUPerDeviceHour", 0.95, false},
-	storagePrice: {"storagePerGiBHour", 0.00005479452, false},
-}
-
-// nodePrices are the prices of each resource of a node, ordinary and spot.
-var nodePrices = [allocation.NumResources][2]price{
-	allocation.CPU: {cpuPrice, spotCPUPrice},
-	allocation.RAM: {ramPrice, spotRAMPrice},
-	allocation.GPU: {gpuPrice, spotGPUPrice},
-}
-
-// Sheet prices nodes. It is not changed once made and safe for concurrent use.
+// Sheet prices nodes, volumes, load balancers, control planes and traffic. It is not changed once made and safe for
+// concurrent use.
 type Sheet struct {
-	name     string
-	defaults [numPrices]float64
-	rules    []rule
+	name       string
+	currency   string
+	asOf       time.Time
+	discount   float64
+	multiplier float64
+	defaults   [numPrices]float64
+	named      priceSet // the defaults that the sheet sets itself
+	sections   [numSections]section
+	changes    []int64 // when rules begin or end, ascending, Unix milliseconds
+	custom     *allocation.CustomPrices
+	warnings   []string
 }
 
 var _ allocation.Rates = (*Sheet)(nil)
 
-// rule is a row of the sheet's nodes.
-type rule struct {
-	line   int
-	texts  [numAttributes]string // what must match, "" for anything
-	labels []label
-	spot   *bool // nil matches both
-	price  [numPrices]float64
-	named  [numPrices]bool // which prices the rule has
-}
-
-// label is a node label that a rule asks for.
-type label struct{ key, value string }
-
-// attribute is an index of the attributes that a rule matches as text.
-type attribute uint8
-
-const (
-	provider attribute = iota
-	region
-	zone
-	instanceType
-	numAttributes
-)
-
-// attributes describes each attribute: its key, its value on a node, and whether case matters.
-var attributes = [numAttributes]struct {
-	key     string
-	of      func(n *allocation.NodeAttributes) string
-	anyCase bool
-}{
-	provider:     {"provider", func(n *allocation.NodeAttributes) string { return n.Provider }, true},
-	region:       {"region", func(n *allocation.NodeAttributes) string { return n.Region }, false},
-	zone:         {"zone", func(n *allocation.NodeAttributes) string { return n.Zone }, false},
-	instanceType: {"instanceType", func(n *allocation.NodeAttributes) string { return n.InstanceType }, false},
-}
+// builtInName names the prices that no sheet gives.
+const builtInName = "built-in defaults"
 
 // Default is the sheet without rules and with the built-in defaults.
 func Default() *Sheet {
-	s := &Sheet{name: "built-in defaults"}
+	s := &Sheet{name: builtInName, multiplier: 1}
 	for p := range prices {
 		s.defaults[p] = prices[p].builtIn
 	}
 	return s
 }
 
-// Node prices a node by the first rule that matches it. Prices that the rule lacks, and all where none matches, are the
-// defaults, those for spot nodes where the node is one.
-func (s *Sheet) Node(n allocation.NodeAttributes) allocation.NodeRates {
-	rates := allocation.NodeRates{Source: s.name, Default: true}
+// Name is the sheet's name, for people: its file, or "built-in defaults".
+func (s *Sheet) Name() string { return s.name }
+
+// Currency is the ISO code of the prices, "" where the sheet does not name it.
+func (s *Sheet) Currency() string { return s.currency }
+
+// AsOf is when the prices were looked up, zero where the sheet does not say.
+func (s *Sheet) AsOf() time.Time { return s.asOf }
+
+// Warnings are what is odd about the sheet, by line: prices that look as if they were for another unit.
+func (s *Sheet) Warnings() []string { return slices.Clone(s.warnings) }
+
+// Custom are the custom prices, and whether the sheet has any. Those that it lacks are 0.
+func (s *Sheet) Custom() (allocation.CustomPrices, bool) {
+	if s.custom == nil {
+		return allocation.CustomPrices{}, false
+	}
+	return *s.custom, true
+}
+
+// Changes implements allocation.Rates: the instants within (from, to) at which a rule begins or ends.
+func (s *Sheet) Changes(from, to time.Time) []time.Time {
+	i, _ := slices.BinarySearch(s.changes, from.UnixMilli()+1)
+	j, _ := slices.BinarySearch(s.changes, to.UnixMilli())
+	var out []time.Time
+	for _, t := range s.changes[i:max(i, j)] {
+		out = append(out, time.UnixMilli(t).UTC())
+	}
+	return out
+}
+
+// Node prices a node: each price is that of the first rule of nodes that matches and has it, else the default, which is
+// another for spot nodes.
+func (s *Sheet) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeRates {
+	subject := nodeSubject(&n)
+	var found [allocation.NumResources]*rule
+	missing := len(found)
+	for r := range s.sections[nodeSection].matching(&subject, at.UnixMilli()) {
+		for i := range found {
+			if found[i] == nil && r.named.has(nodePrices[i][0]) {
+				found[i] = r
+				missing--
+			}
+		}
+		if missing == 0 {
+			break
+		}
+	}
+	var rates allocation.NodeRates
+	var sources []string
 	kind := 0
 	if n.Spot {
 		kind = 1
 	}
-	for r := range rates.Price {
-		rates.Price[r] = s.defaults[nodePrices[r][kind]]
-	}
-	for i := range s.rules {
-		row := &s.rules[i]
-		if !row.matches(&n) {
-			continue
+	for i, r := range found {
+		p := nodePrices[i][0]
+		if r == nil {
+			p = nodePrices[i][kind]
 		}
-		for r := range rates.Price {
-			if p := nodePrices[r][0]; row.named[p] {
-				rates.Price[r] = row.price[p]
-			}
+		price, discount, source, builtIn := s.price(r, p)
+		rates.Price[i] = price
+		if i != int(allocation.GPU) {
+			rates.Price[i] *= 1 - discount
+			rates.Default = rates.Default || builtIn
 		}
-		rates.Source, rates.Default = s.name+":"+strconv.Itoa(row.line), false
-		return rates
+		if i == int(allocation.CPU) {
+			rates.Discount = discount
+		}
+		if !slices.Contains(sources, source) && (i != int(allocation.GPU) || r != nil) {
+			sources = append(sources, source)
+		}
 	}
+	rates.Source = strings.Join(sources, ", ")
 	return rates
 }
 
-// StoragePerGiBHour is the default price of volumes.
-func (s *Sheet) StoragePerGiBHour() float64 { return s.defaults[storagePrice] }
-
-func (r *rule) matches(n *allocation.NodeAttributes) bool {
-	if r.spot != nil && *r.spot != n.Spot {
-		return false
-	}
-	for a := range attributes {
-		if !matchText(r.texts[a], attributes[a].of(n), attributes[a].anyCase) {
-			return false
+// Item prices an item by the first rule of its list that matches and has the price, else by the default.
+func (s *Sheet) Item(i allocation.Item, at time.Time) allocation.Rate {
+	p := itemPrices[i.Kind]
+	subject := itemSubject(&i)
+	var found *rule
+	for r := range s.sections[prices[p].section].matching(&subject, at.UnixMilli()) {
+		if r.named.has(p) {
+			found = r
+			break
 		}
 	}
-	for _, l := range r.labels {
-		if v, ok := lookup(n.Labels, l.key); !ok || v != l.value {
-			return false
-		}
-	}
-	return true
+	price, _, source, builtIn := s.price(found, p)
+	return allocation.Rate{Price: price, Source: source, Default: builtIn}
 }
 
-// matchText reports whether text is what pattern says: anything if it is empty, a prefix if it ends in *.
-func matchText(pattern, text string, anyCase bool) bool {
-	if pattern == "" {
-		return true
+// price is a price of a rule, else the default, with the multiplier in it. The discount is not.
+func (s *Sheet) price(r *rule, p price) (v, discount float64, source string, builtIn bool) {
+	v, discount, source = s.defaults[p]*s.multiplier, s.discount, s.name
+	if builtIn = !s.named.has(p); builtIn {
+		source = builtInName
 	}
-	if anyCase {
-		pattern, text = strings.ToLower(pattern), strings.ToLower(text)
+	if r == nil {
+		return v, discount, source, builtIn
 	}
-	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
-		return strings.HasPrefix(text, prefix)
+	multiplier := s.multiplier
+	if r.multiplier != nil {
+		multiplier = *r.multiplier
 	}
-	return pattern == text
-}
-
-// lookup finds a label by its key, or by its key as Prometheus writes it.
-func lookup(labels map[string]string, key string) (string, bool) {
-	if v, ok := labels[key]; ok {
-		return v, true
+	if r.discount != nil {
+		discount = *r.discount
 	}
-	v, ok := labels[sanitize(key)]
-	return v, ok
-}
-
-// sanitize is a label key as Prometheus writes it: _ for all but letters, digits and _.
-func sanitize(key string) string {
-	return strings.Map(func(c rune) rune {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-			return c
-		}
-		return '_'
-	}, key)
+	return r.price[p] * multiplier, discount, s.name + ":" + strconv.Itoa(r.line), false
 }

@@ -1,0 +1,186 @@
+package pricing
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// rule is a row of one of the sheet's lists.
+type rule struct {
+	line       int
+	texts      [numAttributes]string // what must match, "" for anything
+	labels     []label               // by key
+	spot       *bool                 // nil matches both
+	from, to   int64                 // when it holds: Unix milliseconds, half-open
+	dated      bool                  // from or to is given
+	discount   *float64              // nil is the sheet's
+	multiplier *float64              // nil is the sheet's
+	named      priceSet
+	price      [numPrices]float64
+}
+
+// label is a label that a rule asks for.
+type label struct{ key, value string }
+
+// newRule is a rule that always holds and asks for nothing.
+func newRule(line int) rule { return rule{line: line, from: math.MinInt64, to: math.MaxInt64} }
+
+// subject is what is to be priced.
+type subject struct {
+	texts  [numAttributes]string
+	labels map[string]string
+	spot   bool
+}
+
+func nodeSubject(n *allocation.NodeAttributes) subject {
+	return subject{
+		texts: [numAttributes]string{
+			provider: n.Provider, region: n.Region, zone: n.Zone, instanceType: n.InstanceType, gpuModel: n.GPUModel, cluster: n.Cluster, name: n.Name,
+		},
+		labels: n.Labels, spot: n.Spot,
+	}
+}
+
+func itemSubject(i *allocation.Item) subject {
+	return subject{
+		texts: [numAttributes]string{
+			provider: i.Provider, region: i.Region, zone: i.Zone, storageClass: i.StorageClass, cluster: i.Cluster, namespace: i.Namespace, name: i.Name,
+		},
+		labels: i.Labels,
+	}
+}
+
+// section is one of the sheet's lists of rules. Price lists of clouds name thousands of instance types, so that rules are
+// found by them.
+type section struct {
+	rules   []rule
+	byType  map[string][]int // rules that ask for exactly this instance type, in their order
+	general []int            // the others
+}
+
+// add appends a rule.
+func (s *section) add(r *rule) {
+	i := len(s.rules)
+	s.rules = append(s.rules, *r)
+	t := r.texts[instanceType]
+	if t == "" || strings.HasSuffix(t, "*") {
+		s.general = append(s.general, i)
+		return
+	}
+	if s.byType == nil {
+		s.byType = map[string][]int{}
+	}
+	s.byType[t] = append(s.byType[t], i)
+}
+
+// candidates are the rules that may match an instance type, in their order.
+func (s *section) candidates(instanceType string) iter.Seq[*rule] {
+	return func(yield func(*rule) bool) {
+		typed, general := s.byType[instanceType], s.general
+		for len(typed) > 0 || len(general) > 0 {
+			list := &general
+			if len(general) == 0 || len(typed) > 0 && typed[0] < general[0] {
+				list = &typed
+			}
+			i := (*list)[0]
+			*list = (*list)[1:]
+			if !yield(&s.rules[i]) {
+				return
+			}
+		}
+	}
+}
+
+// matching are the rules that match a subject at an instant, in their order.
+func (s *section) matching(x *subject, at int64) iter.Seq[*rule] {
+	return func(yield func(*rule) bool) {
+		for r := range s.candidates(x.texts[instanceType]) {
+			if r.from <= at && at < r.to && r.matches(x) && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// covering is an earlier rule that leaves r nothing, nil where there is none.
+func (s *section) covering(r *rule) *rule {
+	for earlier := range s.candidates(r.texts[instanceType]) {
+		if earlier.named&r.named == r.named && earlier.from <= r.from && r.to <= earlier.to && earlier.covers(r) {
+			return earlier
+		}
+	}
+	return nil
+}
+
+func (r *rule) matches(x *subject) bool {
+	if r.spot != nil && *r.spot != x.spot {
+		return false
+	}
+	for a := range attributes {
+		if r.texts[a] != "" && !matchText(r.texts[a], x.texts[a], attributes[a].anyCase) {
+			return false
+		}
+	}
+	for _, l := range r.labels {
+		if v, ok := lookup(x.labels, l.key); !ok || v != l.value {
+			return false
+		}
+	}
+	return true
+}
+
+// covers reports whether r matches whatever o matches, as far as their attributes say.
+func (r *rule) covers(o *rule) bool {
+	if r.spot != nil && (o.spot == nil || *r.spot != *o.spot) {
+		return false
+	}
+	for a := range r.texts {
+		if !matchText(r.texts[a], o.texts[a], attributes[a].anyCase) {
+			return false
+		}
+	}
+	for _, l := range r.labels {
+		if !slices.Contains(o.labels, l) {
+			return false
+		}
+	}
+	return true
+}
+
+// matchText reports whether text is what pattern says: anything if it is empty, a prefix if it ends in *.
+func matchText(pattern, text string, anyCase bool) bool {
+	if pattern == "" {
+		return true
+	}
+	if anyCase {
+		pattern, text = strings.ToLower(pattern), strings.ToLower(text)
+	}
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(text, prefix)
+	}
+	return pattern == text
+}
+
+// lookup finds a label by its key, or by its key as Prometheus writes it.
+func lookup(labels map[string]string, key string) (string, bool) {
+	if v, ok := labels[key]; ok {
+		return v, true
+	}
+	v, ok := labels[sanitize(key)]
+	return v, ok
+}
+
+// sanitize is a label key as Prometheus writes it: _ for all but letters, digits and _.
+func sanitize(key string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+			return c
+		}
+		return '_'
+	}, key)
+}

@@ -1,0 +1,239 @@
+package pricing
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits of values: what is beyond them is a slip, and could overflow what is computed with it.
+const (
+	maxPrice      = 1e9
+	maxMultiplier = 1000
+)
+
+// setter reads the value of one key into a rule, or into the sheet.
+type setter struct {
+	key  string
+	want string // what a value is: number, a text, …
+	set  func(r *rule, line int, text string) error
+}
+
+// sectionSetters are what rules of a list may have, besides labels.
+func (p *parser) sectionSetters(id sectionID) []setter {
+	var setters []setter
+	for a := range attributes {
+		if attribute(a).allowed(id) {
+			setters = append(setters, p.attributeSetter(attribute(a)))
+		}
+	}
+	if id == nodeSection {
+		setters = append(setters, p.spotSetter(), p.discountSetter())
+	}
+	setters = append(setters, p.multiplierSetter(), p.timeSetter("from"), p.timeSetter("to"))
+	return append(setters, p.priceSetters(priceKeys(inSection(id)))...)
+}
+
+func (p *parser) attributeSetter(a attribute) setter {
+	return setter{attributes[a].key, "a text", func(r *rule, _ int, text string) error {
+		if text != "*" { // which is as good as nothing
+			r.texts[a] = text
+		}
+		return nil
+	}}
+}
+
+func (p *parser) spotSetter() setter {
+	return setter{"spot", "true or false", func(r *rule, line int, text string) error {
+		v := strings.EqualFold(text, "true")
+		if !v && !strings.EqualFold(text, "false") {
+			return p.fail(line, "spot is %q, want true or false", text)
+		}
+		r.spot = &v
+		return nil
+	}}
+}
+
+// discountSetter reads the discount of a rule, or of the sheet where there is no rule.
+func (p *parser) discountSetter() setter {
+	return setter{"discount", "number", func(r *rule, line int, text string) error {
+		v, err := p.number("discount", line, text)
+		switch {
+		case err != nil:
+			return err
+		case v > 1:
+			return p.fail(line, "discount is %s: give a fraction of 1, such as 0.15 for 15 percent", text)
+		case r == nil:
+			p.sheet.discount = v
+		default:
+			r.discount = &v
+		}
+		return nil
+	}}
+}
+
+// multiplierSetter reads the multiplier of a rule, or of the sheet where there is no rule.
+func (p *parser) multiplierSetter() setter {
+	return setter{"multiplier", "number", func(r *rule, line int, text string) error {
+		v, err := p.number("multiplier", line, text)
+		switch {
+		case err != nil:
+			return err
+		case v == 0 || v > maxMultiplier:
+			return p.fail(line, "multiplier is %s: give a number above 0 and at most %d, such as 0.85", text, maxMultiplier)
+		case r == nil:
+			p.sheet.multiplier = v
+		default:
+			r.multiplier = &v
+		}
+		return nil
+	}}
+}
+
+// timeSetter reads one of the ends of a rule's validity.
+func (p *parser) timeSetter(key string) setter {
+	return setter{key, "a date or time", func(r *rule, line int, text string) error {
+		t, err := p.time(key, line, text)
+		if err != nil {
+			return err
+		}
+		if r.dated = true; key == "from" {
+			r.from = t.UnixMilli()
+		} else {
+			r.to = t.UnixMilli()
+		}
+		return nil
+	}}
+}
+
+// sheetSetters are what the sheet as a whole may have.
+func (p *parser) sheetSetters() []setter {
+	return []setter{
+		{"currency", "a code such as USD", func(_ *rule, line int, text string) error {
+			if !IsCurrency(text) {
+				return p.fail(line, "currency is %q, want a code of three letters such as USD", text)
+			}
+			p.sheet.currency = text
+			return nil
+		}},
+		{"asOf", "a date or time", func(_ *rule, line int, text string) (err error) {
+			p.sheet.asOf, err = p.time("asOf", line, text)
+			return err
+		}},
+		p.multiplierSetter(), p.discountSetter(),
+	}
+}
+
+// IsCurrency reports whether text has the form of an ISO 4217 code, such as USD.
+func IsCurrency(text string) bool {
+	return len(text) == 3 && !strings.ContainsFunc(text, func(c rune) bool { return c < 'A' || c > 'Z' })
+}
+
+// priceSetters read prices by their keys.
+func (p *parser) priceSetters(keys []priceKey) []setter {
+	setters := make([]setter, 0, len(keys))
+	for _, k := range keys {
+		setters = append(setters, setter{k.name, "number", func(r *rule, line int, text string) error {
+			v, err := p.number(k.name, line, text)
+			switch {
+			case err != nil:
+				return err
+			case v > maxPrice:
+				return p.fail(line, "%s is %s: no price is above %.0e, give it in the unit that the key names", k.name, text, maxPrice)
+			case r.named.has(k.price):
+				return p.fail(line, "%s gives a price that is there already for another length of time: keep one", k.name)
+			}
+			r.named |= 1 << k.price
+			r.price[k.price] = k.perHour(v)
+			p.noted = append(p.noted, noted{line, k, v})
+			return nil
+		}})
+	}
+	return setters
+}
+
+// number reads a number, which is finite and not negative.
+func (p *parser) number(key string, line int, text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil, math.IsNaN(v), math.IsInf(v, 0):
+		return 0, p.fail(line, "%s is %q, want a finite decimal number such as 0.03", key, text)
+	case v < 0 || math.Signbit(v):
+		return 0, p.fail(line, "%s is negative (%s): give 0 or more", key, text)
+	}
+	return v, nil
+}
+
+// time reads a date, which begins at midnight UTC, or an RFC 3339 time.
+func (p *parser) time(key string, line int, text string) (time.Time, error) {
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, p.fail(line, "%s is %q, want a date such as 2026-01-31 or a time such as 2026-01-31T00:00:00+01:00", key, text)
+}
+
+// noted is a price as it was given.
+type noted struct {
+	line int
+	key  priceKey
+	v    float64
+}
+
+// Prices that are that many times the usual ones, or that small a part of them, are likely to be of another unit: a month
+// has 730 hours. The part is smaller than what the cheapest archives cost.
+const (
+	tooMany = 100
+	tooFew  = 1.0 / 300
+)
+
+// unitsPerDollar are currencies whose unit is worth much less than a dollar, by orders of magnitude.
+var unitsPerDollar = []struct {
+	units      float64
+	currencies []string
+}{
+	{10, []string{"CNY", "CZK", "DKK", "EGP", "HKD", "MXN", "NOK", "SEK", "THB", "TRY", "TWD", "UAH", "ZAR"}},
+	{100, []string{"BDT", "INR", "ISK", "JPY", "KES", "LKR", "PHP", "PKR", "RSD", "RUB"}},
+	{1000, []string{"ARS", "CLP", "COP", "HUF", "KRW", "KZT", "NGN", "TZS"}},
+	{10000, []string{"IDR", "UZS", "VND"}},
+}
+
+// oddities are warnings about prices that look as if they were for another unit, in the order of lines.
+func (p *parser) oddities() []string {
+	scale := 1.0
+	for _, row := range unitsPerDollar {
+		if slices.Contains(row.currencies, p.sheet.currency) {
+			scale = row.units
+		}
+	}
+	slices.SortStableFunc(p.noted, func(a, b noted) int { return cmp.Compare(a.line, b.line) })
+	var out []string
+	for _, n := range p.noted {
+		usual := prices[n.key.price].usual * scale * max(n.key.hours, 1)
+		part := n.v / usual
+		remedy := "check its unit"
+		stem, hourly := strings.CutSuffix(n.key.name, "Hour")
+		switch {
+		case part > tooMany && hourly:
+			remedy = "did you mean " + stem + "Month?"
+		case n.key.hours > 1 && n.v > 0 && part < tooFew:
+			remedy = "did you mean " + strings.TrimSuffix(n.key.name, "Month") + "Hour?"
+		case part <= tooMany:
+			continue
+		}
+		out = append(out, p.sheet.name+": line "+strconv.Itoa(n.line)+": "+n.key.name+" of "+number(n.v)+" is "+number(part)+" times what is usual: "+remedy)
+	}
+	return out
+}
+
+// number is a number for people, in three digits.
+func number(v float64) string {
+	if v >= 100 && v < 1e6 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}

@@ -1,0 +1,170 @@
+package pricing
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// price is an index of the prices that a sheet can name.
+type price uint8
+
+const (
+	cpuPrice price = iota
+	ramPrice
+	gpuPrice
+	spotCPUPrice
+	spotRAMPrice
+	spotGPUPrice
+	storagePrice
+	loadBalancerPrice
+	managementPrice
+	egressZonePrice
+	egressRegionPrice
+	egressInternetPrice
+	natEgressPrice
+	natIngressPrice
+	numPrices
+)
+
+// priceSet says which prices are there.
+type priceSet uint32
+
+func (s priceSet) has(p price) bool { return s&(1<<p) != 0 }
+
+// sectionID is an index of the lists of rules of a sheet.
+type sectionID uint8
+
+const (
+	nodeSection sectionID = iota
+	storageSection
+	loadBalancerSection
+	managementSection
+	networkSection
+	numSections
+)
+
+// sectionKeys are the keys of the lists, and what a rule that names nothing would match.
+var sectionKeys = [numSections]struct{ key, all string }{
+	nodeSection: {"nodes", "every node"}, storageSection: {"storage", "every volume"}, loadBalancerSection: {"loadBalancers", "every load balancer"},
+	managementSection: {"management", "every cluster"}, networkSection: {"network", "all traffic"},
+}
+
+// prices describes each price: its key with the unit, the built-in default, what is usual in US dollars, and the list
+// whose rules can name it too.
+var prices = [numPrices]struct {
+	key            string
+	builtIn, usual float64
+	section        sectionID
+	defaultsOnly   bool
+}{
+	cpuPrice:            {"cpuPerCoreHour", 0.031611, 0.03, nodeSection, false},
+	ramPrice:            {"ramPerGiBHour", 0.004237, 0.004, nodeSection, false},
+	gpuPrice:            {"gpuPerDeviceHour", 0.95, 1, nodeSection, false},
+	spotCPUPrice:        {"spotCPUPerCoreHour", 0.006655, 0.03, nodeSection, true},
+	spotRAMPrice:        {"spotRAMPerGiBHour", 0.000892, 0.004, nodeSection, true},
+	spotGPUPrice:        {"spotGPUPerDeviceHour", 0.95, 1, nodeSection, true},
+	storagePrice:        {"storagePerGiBHour", 0.00005479452, 0.00005, storageSection, false},
+	loadBalancerPrice:   {"loadBalancerPerHour", 0, 0.025, loadBalancerSection, false},
+	managementPrice:     {"managementPerHour", 0, 0.1, managementSection, false},
+	egressZonePrice:     {"egressZonePerGiB", 0.01, 0.01, networkSection, false},
+	egressRegionPrice:   {"egressRegionPerGiB", 0.01, 0.02, networkSection, false},
+	egressInternetPrice: {"egressInternetPerGiB", 0.12, 0.1, networkSection, false},
+	natEgressPrice:      {"natEgressPerGiB", 0, 0.05, networkSection, false},
+	natIngressPrice:     {"natIngressPerGiB", 0, 0.05, networkSection, false},
+}
+
+// nodePrices are the prices of each resource of a node, ordinary and spot.
+var nodePrices = [allocation.NumResources][2]price{
+	allocation.CPU: {cpuPrice, spotCPUPrice},
+	allocation.RAM: {ramPrice, spotRAMPrice},
+	allocation.GPU: {gpuPrice, spotGPUPrice},
+}
+
+// itemPrices are the prices of each kind of item.
+var itemPrices = [allocation.NumItemKinds]price{
+	allocation.ItemStorage: storagePrice, allocation.ItemLoadBalancer: loadBalancerPrice, allocation.ItemManagement: managementPrice,
+	allocation.ItemEgressZone: egressZonePrice, allocation.ItemEgressRegion: egressRegionPrice, allocation.ItemEgressInternet: egressInternetPrice,
+	allocation.ItemNATEgress: natEgressPrice, allocation.ItemNATIngress: natIngressPrice,
+}
+
+// hoursPerMonth is what a month of a price has, whatever month it is.
+const hoursPerMonth = 730
+
+// priceKey is a key that gives a price.
+type priceKey struct {
+	name  string
+	price price
+	hours float64 // that its value is for; 0 for those that are not by time
+}
+
+// priceKeys are the keys of the prices that take accepts, the key of a month after that of an hour.
+func priceKeys(take func(price) bool) []priceKey {
+	var keys []priceKey
+	for i := range prices {
+		if !take(price(i)) {
+			continue
+		}
+		name := prices[i].key
+		stem, hourly := strings.CutSuffix(name, "Hour")
+		if !hourly {
+			keys = append(keys, priceKey{name, price(i), 0})
+			continue
+		}
+		keys = append(keys, priceKey{name, price(i), 1}, priceKey{stem + "Month", price(i), hoursPerMonth})
+	}
+	return keys
+}
+
+// perHour is a value of the key by the hour, or by the GiB.
+func (k *priceKey) perHour(v float64) float64 {
+	if k.hours > 0 {
+		return v / k.hours
+	}
+	return v
+}
+
+// inSection accepts the prices that the rules of a list can name.
+func inSection(s sectionID) func(price) bool {
+	return func(p price) bool { return prices[p].section == s && !prices[p].defaultsOnly }
+}
+
+// attribute is an index of the attributes that a rule matches as text.
+type attribute uint8
+
+const (
+	provider attribute = iota
+	region
+	zone
+	instanceType
+	gpuModel
+	storageClass
+	cluster
+	namespace
+	name
+	numAttributes
+)
+
+// attributes describes each attribute: its key, the lists whose rules can name it, and whether case matters.
+var attributes = [numAttributes]struct {
+	key     string
+	in      []sectionID
+	anyCase bool
+}{
+	provider:     {"provider", []sectionID{nodeSection, storageSection, loadBalancerSection, managementSection, networkSection}, true},
+	region:       {"region", []sectionID{nodeSection, storageSection, loadBalancerSection, managementSection, networkSection}, false},
+	zone:         {"zone", []sectionID{nodeSection, storageSection, networkSection}, false},
+	instanceType: {"instanceType", []sectionID{nodeSection}, false},
+	gpuModel:     {"gpuModel", []sectionID{nodeSection}, true},
+	storageClass: {"storageClass", []sectionID{storageSection}, false},
+	cluster:      {"cluster", []sectionID{nodeSection, storageSection, loadBalancerSection, managementSection, networkSection}, false},
+	namespace:    {"namespace", []sectionID{storageSection, loadBalancerSection}, false},
+	name:         {"name", []sectionID{nodeSection, storageSection, loadBalancerSection}, false},
+}
+
+// labeled are the lists whose rules can name labels.
+var labeled = []sectionID{nodeSection, storageSection, loadBalancerSection}
+
+// allowed reports whether rules of a list can name an attribute.
+func (a attribute) allowed(s sectionID) bool { return slices.Contains(attributes[a].in, s) }
