@@ -20,7 +20,7 @@ type assetField struct {
 var assetFields = []assetField{
 	{"account", func(a *Asset) string { return a.Account }},
 	{"category", func(a *Asset) string { return a.Category }},
-	{"cluster", func(a *Asset) string { return a.Cluster }},
+	{"cluster", clusterInName},
 	{"name", func(a *Asset) string { return a.Title }},
 	{"project", func(a *Asset) string { return a.Project }},
 	{"provider", func(a *Asset) string { return a.Provider }},
@@ -110,6 +110,9 @@ func parseAssetDimension(item string, mapping LabelMapping) ([]AssetDimension, e
 	return keys, nil
 }
 
+// clusterInName is the asset's cluster as it stands in names.
+func clusterInName(a *Asset) string { return string(appendCluster(nil, a.Cluster)) }
+
 // value is the key's part of an asset's name.
 func (k *AssetDimension) value(a *Asset) string {
 	if k.get != nil {
@@ -127,7 +130,7 @@ func (k *AssetDimension) value(a *Asset) string {
 func assetName(a *Asset, keys []AssetDimension) string {
 	var parts []string
 	if len(keys) == 0 {
-		parts = []string{a.Provider, a.Account, a.Project, a.Category, a.Cluster, a.Type.String(), a.Service, a.ProviderID, a.Title}
+		parts = []string{a.Provider, a.Account, a.Project, a.Category, clusterInName(a), a.Type.String(), a.Service, a.ProviderID, a.Title}
 		for i, part := range parts {
 			parts[i] = cmp.Or(part, undefinedName)
 		}

@@ -33,7 +33,10 @@ func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 	}
 	list := make([]encode.ACK, len(rows))
 	for i, s := range rows {
-		list[i] = encode.ACK{Set: s, Bill: bills[i].of(s), Custom: func(row int) float64 { return customCost(s, row, &prices) }}
+		list[i] = encode.ACK{
+			Set: s, Bill: bills[i].of(s), Custom: func(row int) float64 { return customCost(s, row, &prices) },
+			OneCluster: len(bills[i].clusters) <= 1,
+		}
 	}
 	if q.format == "csv" {
 		o := a.encoding(q)
@@ -50,7 +53,7 @@ type bill struct {
 	total    float64
 }
 
-// of is the bill of a row's cluster; that of all of them where the row is of several.
+// of is the bill of a row's cluster; that of all of them for idle that several have left.
 func (b *bill) of(s *allocation.Set) func(row int) float64 {
 	return func(row int) float64 {
 		if cost, ok := b.clusters[s.Text(allocation.Cluster, row)]; ok {
@@ -75,7 +78,9 @@ func (a *api) bills(sets []*allocation.Set, o allocation.Options) ([]bill, error
 	for i, s := range clusters {
 		list[i].clusters = map[string]float64{}
 		for row := range s.Len() {
-			list[i].clusters[s.Text(allocation.Cluster, row)] += s.TotalCost(row)
+			if cluster := s.Text(allocation.Cluster, row); cluster != "" {
+				list[i].clusters[cluster] += s.TotalCost(row)
+			}
 			list[i].total += s.TotalCost(row)
 		}
 	}

@@ -52,9 +52,9 @@ func parseAssetAggregate(q *request, value string) (err error) {
 	return err
 }
 
-// ackKeys are what ACK's aggregations are here.
+// ackKeys are what ACK's aggregations are here: what it costs is a part of one cluster's bill.
 var ackKeys = map[string]string{
-	"pod": "namespace,pod", "namespace": "namespace", "controller": "namespace,controller", "controllerkind": "controllerKind",
+	"pod": "cluster,namespace,pod", "namespace": "cluster,namespace", "controller": "cluster,namespace,controller", "controllerkind": "cluster,controllerKind",
 }
 
 func parseACKAggregate(q *request, value string) (err error) {

@@ -15,6 +15,8 @@ type ACK struct {
 	Bill func(row int) float64
 	// Custom is what a row costs at custom prices.
 	Custom func(row int) float64
+	// OneCluster leaves the cluster, which rows are aggregated by first, out of their names.
+	OneCluster bool
 }
 
 // ackFields are the averages of an ACK row, in the order they are sent.
@@ -60,6 +62,9 @@ func (a *ACK) rows(o *Options, yield func(r *ackRow)) {
 		for i, p := range ackProperties {
 			r.properties[i] = a.Set.Text(p.property, named.row)
 		}
+		if _, rest, ok := strings.Cut(r.name, "/"); ok && a.OneCluster {
+			r.name = rest
+		}
 		r.spell()
 		for i, value := range values {
 			r.averages[i] = value(a.Set, named.row)
@@ -76,11 +81,10 @@ func (r *ackRow) spell() {
 		return
 	}
 	r.properties[1] = own
-	if r.name == kind {
-		r.name = own
-	}
-	if front, ok := strings.CutSuffix(r.name, kind+":"+r.properties[0]); ok {
-		r.name = front + own + ":" + r.properties[0]
+	for _, tail := range [...]string{kind, kind + ":" + r.properties[0]} {
+		if front, ok := strings.CutSuffix(r.name, tail); ok && (front == "" || strings.HasSuffix(front, "/")) {
+			r.name = front + own + tail[len(kind):]
+		}
 	}
 }
 
