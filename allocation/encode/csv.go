@@ -3,6 +3,7 @@ package encode
 import (
 	"cmp"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,12 +30,20 @@ func CSV(w io.Writer, set *allocation.Set, o Options) error {
 			if i != csvNumbers-2 { // the efficiency
 				v *= rate
 			}
-			s.b = strconv.AppendFloat(append(s.b, ','), v, 'f', 3, 64)
+			s.b = appendThousandths(append(s.b, ','), v)
 		}
 		s.b = append(s.b, '\n')
 		s.checkpoint()
 	}
 	return s.close()
+}
+
+// appendThousandths appends v with three decimals. Most costs of most rows are 0.
+func appendThousandths(b []byte, v float64) []byte {
+	if v == 0 {
+		return append(b, "0.000"...)
+	}
+	return strconv.AppendFloat(b, v, 'f', 3, 64)
 }
 
 // fullColumns are the columns of text before the numbers of FullCSV.
@@ -113,19 +122,24 @@ func (o *Options) linesOf(set *allocation.Set) []namedRow {
 
 // byCost is the rows of a set, idle first, then by total cost descending, then by name.
 func byCost(set *allocation.Set) []namedRow {
-	rows := byName(set)
 	total := make([]float64, set.Len())
 	for i := range total {
 		total[i] = set.TotalCost(i)
-	}
-	idle := func(r namedRow) int {
-		if set.Special(r.row) == allocation.Idle {
-			return 0
+		if set.Special(i) == allocation.Idle {
+			total[i] = math.Inf(1)
 		}
-		return 1
 	}
-	slices.SortStableFunc(rows, func(a, b namedRow) int {
-		return cmp.Or(cmp.Compare(idle(a), idle(b)), cmp.Compare(total[b.row], total[a.row]), strings.Compare(a.name, b.name))
+	rows := namedRows(set)
+	slices.SortFunc(rows, func(a, b namedRow) int {
+		if x, y := total[a.row], total[b.row]; x != y {
+			return cmp.Compare(y, x)
+		}
+		if x := total[a.row]; math.IsInf(x, 1) {
+			if order := cmp.Compare(set.TotalCost(b.row), set.TotalCost(a.row)); order != 0 {
+				return order
+			}
+		}
+		return strings.Compare(a.name, b.name)
 	})
 	return rows
 }

@@ -142,13 +142,24 @@ type namedRow struct {
 	row  int
 }
 
-// byName is the rows of a set in the order of their names.
+// byName is the rows of a set in the order of their names, each of which stands for one row.
 func byName(set *allocation.Set) []namedRow {
+	rows := namedRows(set)
+	slices.SortFunc(rows, func(a, b namedRow) int {
+		if order := strings.Compare(a.name, b.name); order != 0 {
+			return order
+		}
+		return cmp.Compare(a.row, b.row)
+	})
+	return rows
+}
+
+// namedRows are the rows of a set in its order.
+func namedRows(set *allocation.Set) []namedRow {
 	rows := make([]namedRow, set.Len())
 	for i := range rows {
 		rows[i] = namedRow{set.Name(i), i}
 	}
-	slices.SortStableFunc(rows, func(a, b namedRow) int { return strings.Compare(a.name, b.name) })
 	return rows
 }
 
