@@ -1,6 +1,9 @@
 package allocation
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Period is what sets are summed by.
 type Period uint8
@@ -25,6 +28,59 @@ func (p Period) Round(w Window, zone *time.Location) Window {
 		end = p.next(end)
 	}
 	return Window{Start: start, End: end}
+}
+
+// accumulate sums the sets of each period into one, oldest first. A set belongs to the period it starts in, and the sum's
+// window is rounded out to whole periods.
+func accumulate(sets []*Set, o *Options) []*Set {
+	var out []*Set
+	for len(sets) > 0 {
+		n := len(sets)
+		if o.Accumulate != All {
+			first := o.Accumulate.floor(sets[0].Window.Start, o.Zone)
+			if i := slices.IndexFunc(sets, func(s *Set) bool { return !o.Accumulate.floor(s.Window.Start, o.Zone).Equal(first) }); i > 0 {
+				n = i
+			}
+		}
+		sum := sumSets(sets[:n], o)
+		sum.Window = o.Accumulate.Round(sum.Window, o.Zone)
+		out, sets = append(out, sum), sets[n:]
+	}
+	return out
+}
+
+// sumSets sums sets into one over the window from the first one's start to the last one's end. Assets that are the same
+// in several sets are summed too.
+func sumSets(sets []*Set, o *Options) *Set {
+	parts, names := make([]part, len(sets)), nameTable{}
+	for i, s := range sets {
+		group := make([]int32, s.Len())
+		for row, name := range s.names {
+			group[row] = names.add(name)
+		}
+		parts[i] = part{set: s, group: group}
+	}
+	dst := sets[0].like()
+	dst.books = &books{}
+	*dst.books = *sets[0].books
+	for _, s := range sets[1:] {
+		if s.Window.Start.Before(dst.Window.Start) {
+			dst.Window.Start = s.Window.Start
+		}
+		if s.Window.End.After(dst.Window.End) {
+			dst.Window.End = s.Window.End
+		}
+		dst.Resolution = max(dst.Resolution, s.Resolution)
+		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
+		dst.books.add(s.books)
+	}
+	dst.Warnings = sortWarnings(slices.Clone(dst.Warnings))
+	dst.sumAssets(sets)
+	dst.merge(parts, names.list, o.AggregatedMetadata)
+	if o.Proportions {
+		dst.indexAssets(o)
+	}
+	return dst
 }
 
 // floor is the last start of a period at or before t.

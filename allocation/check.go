@@ -17,9 +17,11 @@ const (
 )
 
 // Check verifies the laws of SEMANTICS §5 on s and returns what is broken, joined, or nil: numbers are finite and not
-// negative; rows begin before they end, inside the window; a name stands for one row; and the rows, with idle and less
-// what Residuals say, cost what the nodes cost. Of a set as it was built that holds per node, cluster and resource, of
-// one that passes made in total. Errors name the cluster, node and resource and both sums.
+// negative; rows begin before they end, inside the window; a name stands for one row; what rows have of volumes, load
+// balancers and shared costs are their columns; and the rows cost what the assets cost: with idle and less what Residuals
+// say, what the nodes do, and so for volumes, load balancers and networks. Of a set as it was built that holds per
+// cluster, of nodes per node too, and management fees and local disks are in no row. Of one that passes made it holds in
+// total, with what was shared, adjusted, filtered away and not asked for. Errors name the law, where, and both sums.
 func (s *Set) Check() error {
 	if err := s.checkShape(); err != nil {
 		return err // nothing else can be read
@@ -28,10 +30,12 @@ func (s *Set) Check() error {
 	s.checkRows(c)
 	s.checkNames(c)
 	s.checkNodes(c)
+	s.checkShares(c)
 	switch {
 	case s.names == nil:
 		s.checkBase(c)
-	case !s.partial:
+		s.checkAssets(c)
+	case s.books != nil:
 		s.checkTotals(c)
 	}
 	if len(c.errs) == 0 {
@@ -92,7 +96,9 @@ func (s *Set) checkShape() error {
 // checkRows verifies each row by itself.
 func (s *Set) checkRows(c *checker) {
 	for col := range NumColumns {
-		signed := col == LowerSeconds || s.isAdjustment(col)
+		// What is passed on contains adjustments, and a bill may give money back.
+		billed := s.books != nil && (col == SharedCost || col == ExternalCost)
+		signed := billed || col == LowerSeconds || s.isAdjustment(col)
 		for row, v := range s.values[col] {
 			finite, unknown := v-v == 0, col == UpperSeconds && math.IsNaN(v)
 			if unknown || finite && (signed || v >= 0) {
@@ -257,42 +263,6 @@ func (s *Set) balances() map[place]*balance {
 		}
 	}
 	return of
-}
-
-// checkTotals verifies that all rows, with idle and less the residuals, cost what all nodes cost. Idle may have been left
-// out, given to a row of its own or shared: what is there of it must be all of it.
-func (s *Set) checkTotals(c *checker) {
-	var all balance
-	var residual, given [NumResources]float64
-	hasIdle := false
-	for i := range s.Nodes {
-		for r := range NumResources {
-			all.cost[r] += s.Nodes[i].Cost[r]
-			all.idle[r] += s.Nodes[i].Idle[r]
-		}
-	}
-	for _, r := range s.Residuals {
-		residual[r.Resource] += r.Cost
-	}
-	for r := range NumResources {
-		for row, kind := range s.special {
-			cost, shared := s.values[Cost.Of(r)][row], s.values[CostIdle.Of(r)][row]
-			if kind == Idle {
-				hasIdle = true
-				given[r] += cost
-				continue
-			}
-			hasIdle = hasIdle || shared > 0
-			given[r] += shared
-			all.allocated[r] += cost - shared
-		}
-	}
-	for r := range NumResources {
-		if hasIdle && differ(given[r], all.idle[r]) {
-			c.add("all nodes: %s idle in rows is %v, of the nodes %v", r, given[r], all.idle[r])
-		}
-	}
-	c.compare("all nodes", &all, residual)
 }
 
 // compare verifies that what was charged beyond cost is the residual.

@@ -72,7 +72,7 @@ func TestCheckTotals(t *testing.T) {
 			s.Nodes[0].Cost[allocation.RAM]++
 			s.Nodes[0].Idle[allocation.RAM] += 0.5
 			err := s.Check()
-			for _, want := range []string{"all nodes: ram allocations of"} {
+			for _, want := range []string{"all nodes: ram cost of rows is"} {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("got %v, want %s", err, want)
 				}

@@ -35,15 +35,22 @@ func newTable[T any](encode func([]byte, T) []byte) table[T] {
 	return table[T]{rows: make([][]T, 1), ids: map[string]ID{"": 0}, encode: encode}
 }
 
-// NewDict returns an empty Dict.
+// passNames are strings that passes may need: they are in every Dict, so that passes need not copy one to add them.
+var passNames = [...]string{UnallocatedName, ExternalName, OverheadName, TenancyName, LoadBalancersName}
+
+// NewDict returns a Dict of nothing but what passes need.
 func NewDict() *Dict {
-	return &Dict{
+	d := &Dict{
 		strs: []string{""}, strID: map[string]ID{"": 0},
 		lists: newTable(func(key []byte, id ID) []byte { return binary.LittleEndian.AppendUint32(key, uint32(id)) }),
 		pairs: newTable(func(key []byte, p Pair) []byte {
 			return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(key, uint32(p.Key)), uint32(p.Value))
 		}),
 	}
+	for _, name := range passNames {
+		d.Add(name)
+	}
+	return d
 }
 
 // intern returns the id of row, keeping a copy where it is new. The row's bytes are its key.

@@ -1,17 +1,15 @@
 package allocation
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // addIdle puts the idle of the set's nodes beside it, a row a node or a cluster.
 func addIdle(w *work, o *Options) {
-	if !o.Idle {
+	w.idled = true
+	if !o.Idle && o.ShareIdle == NoSplit {
+		w.forgoIdle()
 		return
 	}
 	idle := w.set.like()
-	idle.dict = w.dict
 	rows := map[idleKey]int{}
 	for i := range w.set.Nodes {
 		n := &w.set.Nodes[i]
@@ -31,69 +29,197 @@ func addIdle(w *work, o *Options) {
 		idle.start[row], idle.end[row] = min(idle.start[row], start), max(idle.end[row], end)
 		for r, cost := range n.Idle {
 			idle.values[Cost.Of(Resource(r))][row] += cost
+			if w.adjustIdle != nil {
+				idle.values[Adjustment.Of(Resource(r))][row] += w.adjustIdle[i][r]
+			}
 		}
 	}
 	w.idle = idle
+	if o.Filter != nil || o.ShareIdle != NoSplit {
+		w.findPlaces(rows, o)
+	}
+}
+
+// forgoIdle notes the idle that is in no row.
+func (w *work) forgoIdle() {
+	idle := w.nodeIdle()
+	w.books.out.add(&idle)
+	for i := range w.set.Nodes {
+		for r, cost := range w.set.Nodes[i].Idle {
+			w.books.idle[r] += cost
+		}
+	}
+}
+
+// nodeIdle is the idle of all nodes, with their adjustments.
+func (w *work) nodeIdle() (idle money) {
+	for i := range w.set.Nodes {
+		for r, kind := range nodeKinds {
+			idle[kind] += w.set.Nodes[i].Idle[r]
+			if w.adjustIdle != nil {
+				idle[kind] += w.adjustIdle[i][r]
+			}
+		}
+	}
+	return idle
+}
+
+// dropIdle empties an idle row of a resource, and notes it.
+func (w *work) dropIdle(row int, r Resource, part float64) {
+	cost, adjustment := &w.idle.values[Cost.Of(r)][row], &w.idle.values[Adjustment.Of(r)][row]
+	w.books.idle[r] += *cost * part
+	w.books.out[nodeKinds[r]] += (*cost + *adjustment) * part
+	*cost -= *cost * part
+	*adjustment -= *adjustment * part
 }
 
 // idleKey is what idle is kept for: a cluster, or a node of it.
 type idleKey struct{ cluster, node ID }
 
-// besideIdle is the cost of the rows that an idle row belongs to: all of them, and those that the filter kept.
-type besideIdle struct {
-	all, kept [NumResources]float64
-	some      bool // rows were kept
-}
-
-// costBesideIdle sums the cost of the rows by the idle row of their node or cluster.
-func (w *work) costBesideIdle(o *Options) []besideIdle {
-	index := make(map[idleKey]int, w.idle.Len())
-	for row := range w.idle.Len() {
-		index[idleKey{w.idle.ids[Cluster][row], w.idle.ids[NodeName][row]}] = row
-	}
-	sums := make([]besideIdle, w.idle.Len())
-	for i, kept := range w.keep {
+// findPlaces finds the idle row of each row.
+func (w *work) findPlaces(rows map[idleKey]int, o *Options) {
+	w.place = make([]int32, w.set.Len())
+	last, at := idleKey{^ID(0), 0}, int32(nowhere)
+	for i := range w.place {
 		key := idleKey{cluster: w.set.ids[Cluster][i]}
 		if o.IdleByNode {
 			key.node = w.set.ids[NodeName][i]
 		}
-		row, ok := index[key]
-		if !ok {
-			continue
-		}
-		sum := &sums[row]
-		sum.some = sum.some || kept
-		for r := range NumResources {
-			cost := w.set.adjusted(r, i)
-			sum.all[r] += cost
-			if kept {
-				sum.kept[r] += cost
+		if key != last {
+			last, at = key, nowhere
+			if row, ok := rows[key]; ok {
+				at = int32(row)
 			}
 		}
+		w.place[i] = at
 	}
-	return sums
 }
 
-// scaleIdle leaves of each idle row what the rows that the filter kept would have been given of it: their part of the
-// cost of all rows of the cluster or node, per resource. Rows of idle that nothing was kept for go.
-func (w *work) scaleIdle(o *Options) {
-	left := w.set.like()
-	left.dict = w.dict
-	for row, sum := range w.costBesideIdle(o) {
-		if !sum.some {
+// idlePart is the part that the rows at an idle row take of it, per resource.
+type idlePart struct {
+	all, kept [NumResources]float64 // of all rows, and of those that the filter kept
+	some      bool                  // rows were kept
+}
+
+// idleParts weighs the rows by the idle row of their node or cluster. What takes idle is everything that is no idle
+// itself, so shared rows too: they pass it on. Costs outside of clusters take none.
+func (w *work) idleParts(split Split) []idlePart {
+	parts := make([]idlePart, w.idle.Len())
+	for i, place := range w.place {
+		if place == nowhere || !w.takes(i) {
 			continue
 		}
-		at := left.grow(Idle, w.idle.start[row], w.idle.end[row])
-		for _, p := range [...]Property{Cluster, NodeName, ProviderID} {
-			left.ids[p][at] = w.idle.ids[p][row]
-		}
+		part, kept := &parts[place], w.keep == nil || w.keep[i]
+		part.some = part.some || kept
 		for r := range NumResources {
-			if sum.all[r] != 0 {
-				left.values[Cost.Of(r)][at] = w.idle.values[Cost.Of(r)][row] * (sum.kept[r] / sum.all[r])
+			weight := w.idleWeight(split, r, i)
+			part.all[r] += weight
+			if kept {
+				part.kept[r] += weight
 			}
 		}
 	}
-	w.idle = left
+	return parts
+}
+
+// idleWeight is what idle of a resource is given to a row by: what it costs of it, or 1.
+func (w *work) idleWeight(split Split, r Resource, row int) float64 {
+	if split == Even {
+		return 1
+	}
+	return max(0, w.set.adjusted(r, row))
+}
+
+// giveIdle gives idle to the rows, where it is shared. Else it leaves of each idle row what the rows that the filter kept
+// would have been given of it; idle rows that nothing was kept for go.
+func giveIdle(w *work, o *Options) {
+	switch {
+	case w.idle == nil:
+	case o.ShareIdle != NoSplit:
+		w.shareIdle(o)
+	case o.Filter != nil:
+		left := make([]bool, w.idle.Len())
+		for row, part := range w.idleParts(Weighted) {
+			left[row] = part.some
+			for r := range NumResources {
+				gone := 1.0
+				if part.all[r] != 0 {
+					gone = 1 - part.kept[r]/part.all[r]
+				}
+				w.dropIdle(row, r, gone)
+			}
+		}
+		w.idle = w.idle.only(left)
+	}
+}
+
+// shareIdle moves idle into the rows. What nobody can take of it stays, if idle was asked for and nothing is filtered: of
+// what nobody is given, the rows of a filter have no part.
+func (w *work) shareIdle(o *Options) {
+	parts := w.idleParts(o.ShareIdle)
+	var given [NumResources][2][]float64
+	for r := range NumResources {
+		given[r] = [2][]float64{w.idle.values[Cost.Of(r)], w.idle.values[Adjustment.Of(r)]}
+		w.shareIdleOf(r, parts, o.ShareIdle)
+	}
+	left := make([]bool, w.idle.Len())
+	for row, part := range parts {
+		for r := range NumResources {
+			if part.all[r] != 0 {
+				given[r][0][row], given[r][1][row] = 0, 0
+				continue
+			}
+			if !o.Idle || o.Filter != nil {
+				w.dropIdle(row, r, 1)
+			}
+			left[row] = left[row] || given[r][0][row] != 0 || given[r][1][row] != 0
+		}
+	}
+	w.idle = w.idle.only(left)
+}
+
+// shareIdleOf gives idle of one resource to the rows.
+func (w *work) shareIdleOf(r Resource, parts []idlePart, split Split) {
+	idle, adjustment := w.idle.values[Cost.Of(r)], w.idle.values[Adjustment.Of(r)]
+	if !slices.ContainsFunc(idle, notZero) && !slices.ContainsFunc(adjustment, notZero) {
+		return
+	}
+	cost, told := w.own(Cost.Of(r)), w.own(CostIdle.Of(r))
+	adjusted := w.set.values[Adjustment.Of(r)]
+	if slices.ContainsFunc(adjustment, notZero) {
+		adjusted = w.own(Adjustment.Of(r))
+	}
+	for i, place := range w.place {
+		if place == nowhere || !w.takes(i) || parts[place].all[r] == 0 {
+			continue
+		}
+		part := w.idleWeight(split, r, i) / parts[place].all[r]
+		cost[i] += idle[place] * part
+		told[i] += idle[place] * part
+		if adjustment[place] != 0 {
+			adjusted[i] += adjustment[place] * part
+		}
+	}
+}
+
+func notZero(v float64) bool { return v != 0 }
+
+// only is an idle set with the rows that are wanted.
+func (s *Set) only(want []bool) *Set {
+	dst := s.like()
+	for row, wanted := range want {
+		if !wanted {
+			continue
+		}
+		at := dst.grow(s.special[row], s.start[row], s.end[row])
+		for p := range s.ids {
+			dst.ids[p][at] = s.ids[p][row]
+		}
+		for c := range s.values {
+			dst.values[c][at] = s.values[c][row]
+		}
+	}
+	return dst
 }
 
 // idleName is the name of an idle row.
@@ -106,62 +232,4 @@ func (w *work) idleName(row int, o *Options) string {
 		name = append(append(name, '/'), w.idle.Text(NodeName, row)...)
 	}
 	return string(append(name, "/"+IdleName...))
-}
-
-// sumNodes adds up the nodes of the sets. A node is one by cluster, name and provider id; what it is called and where it
-// stands is the newest set's word.
-func sumNodes(sets []*Set) []Node {
-	type key struct{ cluster, name, provider string }
-	var nodes []Node
-	at := map[key]int{}
-	for _, s := range sets {
-		for i := range s.Nodes {
-			n := s.Nodes[i]
-			k := key{n.Cluster, n.Name, n.ProviderID}
-			j, ok := at[k]
-			if !ok {
-				at[k] = len(nodes)
-				nodes = append(nodes, n)
-				continue
-			}
-			was := &nodes[j]
-			for r := range NumResources {
-				n.Hours[r] += was.Hours[r]
-				n.Cost[r] += was.Cost[r]
-				n.Idle[r] += was.Idle[r]
-			}
-			n.RunningSeconds += was.RunningSeconds
-			if was.Start.Before(n.Start) {
-				n.Start = was.Start
-			}
-			if was.End.After(n.End) {
-				n.End = was.End
-			}
-			nodes[j] = n
-		}
-	}
-	slices.SortStableFunc(nodes, func(a, b Node) int {
-		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ProviderID, b.ProviderID))
-	})
-	return nodes
-}
-
-// sumResiduals adds up the residuals of the sets by cluster and resource.
-func sumResiduals(sets []*Set) []Residual {
-	var sum []Residual
-	for _, s := range sets {
-		for _, r := range s.Residuals {
-			i := slices.IndexFunc(sum, func(have Residual) bool { return have.Cluster == r.Cluster && have.Resource == r.Resource })
-			if i < 0 {
-				sum = append(sum, r)
-				continue
-			}
-			sum[i].Cost += r.Cost
-			sum[i].Overcommit += r.Overcommit
-		}
-	}
-	slices.SortFunc(sum, func(a, b Residual) int {
-		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Resource, b.Resource))
-	})
-	return sum
 }

@@ -28,6 +28,9 @@ type part struct {
 func (s *Set) merge(parts []part, names []string, metadata bool) {
 	n := len(names)
 	s.names = names
+	if n == 0 {
+		s.names = []string{} // it is not as it was built
+	}
 	s.mergeValues(parts, n)
 	s.mergeTimes(parts, n)
 	var differ [NumProperties][]bool
@@ -36,6 +39,7 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 	}
 	s.mergeKinds(parts, n, &differ)
 	s.mergeMetadata(parts, n, &differ, metadata)
+	s.mergeAllShares(parts, n)
 }
 
 // mergeValues sums the columns, a column at a time; maxima are kept.
@@ -98,17 +102,20 @@ func mergeIDs(parts []part, p Property, n int) (ids []ID, differ []bool) {
 	return ids[:n:n], differ[:n:n]
 }
 
-// mergeKinds finds out what each row was made of, and its kind: idle only merges with idle, what volumes nobody mounts
-// cost may join workloads.
+// mergeKinds finds out what each row was made of, and its kind: idle only merges with idle, other special rows
+// may join workloads.
 func (s *Set) mergeKinds(parts []part, n int, differ *[NumProperties][]bool) {
 	s.special, s.merged = make([]Special, n+1), make([]merged, n+1)
 	members := make([]int32, n+1)
 	for _, p := range parts {
 		for i, g := range p.group {
-			if members[g] == 0 {
-				s.special[g] = p.set.special[i]
-			} else if s.special[g] != p.set.special[i] {
+			switch was, kind := s.special[g], p.set.special[i]; {
+			case members[g] == 0:
+				s.special[g] = kind
+			case was == Workload || kind == Workload:
 				s.special[g] = Workload
+			default:
+				s.special[g] = max(was, kind) // which matters little: it is no workload
 			}
 			s.merged[g] = max(s.merged[g], p.set.merged[i])
 			members[g]++
@@ -167,7 +174,7 @@ func anyIDs(parts []part, p Property, n int) []ID {
 	return ids[:n]
 }
 
-// commonPairs is the map of what all members of a group have in common; rows of volumes that nobody mounts do not count.
+// commonPairs is the map of what all members of a group have in common; rows that are no workload do not count.
 // New maps are added to dict.
 func commonPairs(dict *Dict, parts []part, p Property, n int) []ID {
 	ids, seen := make([]ID, n+1), make([]bool, n+1)
@@ -176,7 +183,7 @@ func commonPairs(dict *Dict, parts []part, p Property, n int) []ID {
 		for i, g := range part.group {
 			id := part.set.ids[p][i]
 			switch {
-			case part.set.special[i] == Unmounted || seen[g] && ids[g] == id:
+			case part.set.special[i] >= Unmounted || seen[g] && ids[g] == id:
 			case !seen[g]:
 				ids[g], seen[g] = id, true
 			default:

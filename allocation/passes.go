@@ -11,9 +11,10 @@ type Filter interface {
 	Bind(s *Set) func(row int) bool
 }
 
-// Apply runs the passes that o asks for, in the order of SEMANTICS §6: idle, filter, aggregate, accumulate. It returns
-// new sets, oldest first as given, and leaves those given as they are. The sets must be as a Builder yields them, over one
-// Dict: one that Apply has made already is an error, as are sets of several dictionaries.
+// Apply runs the passes that o asks for, in the order of SEMANTICS §6: reconcile, idle, take out what is shared, filter,
+// share idle, aggregate, share, accumulate. It returns new sets, oldest first as given, and leaves those given as they
+// are. The sets must be as a Builder yields them, over one Dict: one that Apply has made already is an error, as are sets
+// of several dictionaries.
 //
 // Merging follows SEMANTICS §3 and SHAPES §2. A property stays where all merged rows agree; services go, labels and
 // annotations too unless AggregatedMetadata is set; those of the namespace stay while the namespace agrees. What is one
@@ -26,29 +27,165 @@ func Apply(sets []*Set, o Options) ([]*Set, error) {
 	}
 	out := make([]*Set, len(sets))
 	for i, s := range sets {
-		w := &work{set: s, dict: dict}
-		for _, run := range passes {
-			run(w, &o)
+		if out[i], err = applyTo(s, dict, &o); err != nil {
+			return nil, err
 		}
-		out[i] = w.set
 	}
-	if o.Accumulate != NoPeriod && len(out) > 0 {
-		out = []*Set{accumulate(out, &o)}
+	if o.Accumulate != NoPeriod {
+		out = accumulate(out, &o)
+		for _, s := range out {
+			if err := check(s, "accumulate", &o); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return out, nil
 }
 
-// passes are what one set goes through, in order. Sharing will stand between filter and aggregate.
-var passes = [...]func(*work, *Options){addIdle, applyFilter, aggregate}
-
-// work is a set on its way through the passes. The set given is never written to: rows are marked as dropped, idle rows
-// lie beside it, and aggregate puts a new set in its place.
-type work struct {
-	set  *Set
-	dict *Dict  // holds every id of set, and what passes add
-	keep []bool // rows that the filter left; nil where all are
-	idle *Set   // idle rows, one a cluster or node; nil without idle
+// passes are what one set goes through, in order.
+var passes = [...]struct {
+	name string
+	run  func(*work, *Options)
+}{
+	{"external", addExternal},
+	{"reconcile", reconcile},
+	{"idle", addIdle},
+	{"share", takeShared},
+	{"tenancy", addTenancy},
+	{"filter", applyFilter},
+	{"shareIdle", giveIdle},
+	{"pool", fillPools},
+	{"aggregate", aggregate},
+	{"proportions", measurePortions},
+	{"sharedCost", spreadPools},
 }
+
+// applyTo runs the passes on one set.
+func applyTo(s *Set, dict *Dict, o *Options) (*Set, error) {
+	if err := check(s, "build", o); err != nil {
+		return nil, err
+	}
+	w := newWork(s, dict)
+	for _, p := range passes {
+		p.run(w, o)
+		if o.Check {
+			if err := w.audit(p.name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	w.set.books = &w.books
+	if o.SplitIdle && o.ShareIdle != NoSplit {
+		w.set.Warnings = sortWarnings(append(slices.Clone(w.set.Warnings), "splitIdle has nothing to split where shareIdle shares idle: leave out one of them"))
+	}
+	return w.set, check(w.set, "passes", o)
+}
+
+// check verifies a set after a pass, if that is asked for.
+func check(s *Set, pass string, o *Options) error {
+	if !o.Check {
+		return nil
+	}
+	if err := s.Check(); err != nil {
+		return fmt.Errorf("after pass %s: %w", pass, err)
+	}
+	return nil
+}
+
+// work is a set on its way through the passes. What was given is never written to: set is a copy of its own whose columns
+// are cloned before they change, rows are marked as dropped, idle rows lie beside it, and aggregate puts a new set in its
+// place.
+type work struct {
+	set   *Set
+	dict  *Dict // holds every id of set, and what passes add
+	built int   // rows of the set as it was built; passes add rows after them
+	owned [NumColumns]bool
+	grown bool
+
+	keep  []bool  // rows that the filter left; nil where all are
+	taken []int32 // the pool of each row that is shared, else notTaken; nil where none is
+	idle  *Set    // idle rows, one a cluster or node; nil without idle
+	place []int32 // the idle row of each row's node or cluster, else nowhere; nil until it is needed
+	// adjustIdle are the nodes' adjustments that are idle's, by node; nil without any.
+	adjustIdle [][NumResources]float64
+	idled      bool // idle is in rows, or gone
+
+	pools   []pool    // what is shared
+	filled  bool      // the rows taken are in the pools
+	weights []float64 // what the rows as built are given shared cost by; nil where there is none
+	bears   []float64 // the part of the pools that each result bears
+	forgone float64   // the part that rows which the filter took away would have borne
+
+	rows  *Set    // before they were aggregated
+	group []int32 // of each row, its result
+
+	books books
+}
+
+// notTaken marks rows that are not shared, nowhere those without idle.
+const (
+	notTaken = -1
+	nowhere  = -1
+)
+
+func newWork(s *Set, dict *Dict) *work {
+	own := *s
+	own.dict = dict
+	return &work{set: &own, dict: dict, built: s.Len()}
+}
+
+// own returns a column of the set to be written to.
+func (w *work) own(c Column) []float64 {
+	if !w.owned[c] {
+		w.set.values[c] = slices.Clone(w.set.values[c])
+		w.owned[c] = true
+	}
+	return w.set.values[c]
+}
+
+// grow prepares the set for further rows: what is appended does not touch what was given.
+func (w *work) grow() {
+	if w.grown {
+		return
+	}
+	w.grown = true
+	s := w.set
+	s.special, s.merged = slices.Clip(s.special), slices.Clip(s.merged)
+	s.start, s.end = slices.Clip(s.start), slices.Clip(s.end)
+	for p := range s.ids {
+		s.ids[p] = slices.Clip(s.ids[p])
+	}
+	for c := range s.values {
+		s.values[c], w.owned[c] = slices.Clip(s.values[c]), true
+	}
+	s.volumes.clip()
+	s.balancers.clip()
+}
+
+// addUnallocated adds a row for what a cluster costs and nobody is there to take. Its properties but the cluster are
+// missing.
+func (w *work) addUnallocated(cluster ID, start, end int64, c Column, cost float64) {
+	w.grow()
+	row := w.set.grow(Unallocated, start, end)
+	unallocated, _ := w.dict.Find(UnallocatedName)
+	w.set.ids[Cluster][row] = cluster
+	for _, p := range [...]Property{Namespace, Pod, Container} {
+		w.set.ids[p][row] = unallocated
+	}
+	w.set.values[c][row] = cost
+	if w.taken != nil {
+		w.taken = append(w.taken, notTaken)
+	}
+}
+
+// takes reports whether a row can take idle and shared cost: those that passes added take none.
+func (w *work) takes(row int) bool { return row < w.built }
+
+// isTaken reports whether a row is shared by others.
+func (w *work) isTaken(row int) bool { return w.taken != nil && w.taken[row] != notTaken }
+
+// stays reports whether a row is in the answer.
+func (w *work) stays(row int) bool { return (w.keep == nil || w.keep[row]) && !w.isTaken(row) }
 
 // passDict is the dictionary of the sets, extended by what the passes will need: ids must mean the same in all sets.
 func passDict(sets []*Set, o *Options) (*Dict, error) {
@@ -57,6 +194,12 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 	}
 	dict := sets[0].dict
 	var missing []string
+	need := func(text string) {
+		if _, ok := dict.Find(text); !ok {
+			missing = append(missing, text)
+		}
+	}
+	clone := o.AggregatedMetadata
 	for _, s := range sets {
 		if s.names != nil {
 			return nil, fmt.Errorf("apply passes: set of %s has been through them: give sets as they were built", s.span())
@@ -64,11 +207,13 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 		if s.dict != dict {
 			return nil, fmt.Errorf("apply passes: set of %s has a dictionary of its own: build all sets over one", s.span())
 		}
-		if o.Idle {
-			missing = appendMissing(missing, dict, s.Nodes)
-		}
+		s.eachAssetName(need)
+		clone = clone || o.External && len(s.External) > 0
 	}
-	if o.AggregatedMetadata || len(missing) > 0 {
+	for _, share := range o.Share {
+		need(share.Name)
+	}
+	if clone || len(missing) > 0 {
 		dict = dict.clone()
 	}
 	for _, text := range missing {
@@ -77,19 +222,38 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 	return dict, nil
 }
 
-// appendMissing appends the names that idle rows of nodes need and dict lacks.
-func appendMissing(missing []string, dict *Dict, nodes []Node) []string {
-	for i := range nodes {
-		for _, text := range [...]string{nodes[i].Cluster, nodes[i].Name} {
-			if _, ok := dict.Find(text); !ok {
-				missing = append(missing, text)
-			}
+// eachAssetName calls f with the names of the assets that rows which passes add may need.
+func (s *Set) eachAssetName(f func(string)) {
+	for i := range s.Nodes {
+		f(s.Nodes[i].Cluster)
+		f(s.Nodes[i].Name)
+	}
+	for i := range s.Disks {
+		d := &s.Disks[i]
+		f(d.Cluster)
+		f(d.Name) // of the node, where it is local
+		if d.Adjustment != 0 {
+			f(VolumeKey(d.Cluster, d.Name))
+			f(d.ProviderID)
 		}
 	}
-	return missing
+	for i := range s.Balancers {
+		l := &s.Balancers[i]
+		f(l.Cluster)
+		if l.Adjustment != 0 {
+			f(LoadBalancerKey(l.Cluster, l.Namespace, l.Service))
+			f(l.Namespace + "/" + l.Service)
+		}
+	}
+	for i := range s.Networks {
+		f(s.Networks[i].Cluster)
+	}
+	for i := range s.Management {
+		f(s.Management[i].Cluster)
+	}
 }
 
-// applyFilter marks the rows that the filter does not select, and leaves of idle what the others would have been given.
+// applyFilter marks the rows that the filter does not select.
 func applyFilter(w *work, o *Options) {
 	if o.Filter == nil {
 		return
@@ -99,46 +263,16 @@ func applyFilter(w *work, o *Options) {
 	for i := range w.keep {
 		w.keep[i] = match(i)
 	}
-	if w.idle != nil {
-		w.scaleIdle(o)
-	}
-}
-
-// accumulate sums the sets into one over the window from the first one's start to the last one's end. Nodes that are the
-// same in several sets are summed too.
-func accumulate(sets []*Set, o *Options) *Set {
-	parts, names := make([]part, len(sets)), nameTable{}
-	for i, s := range sets {
-		group := make([]int32, s.Len())
-		for row, name := range s.names {
-			group[row] = names.add(name)
-		}
-		parts[i] = part{set: s, group: group}
-	}
-	first := sets[0]
-	dst := first.like()
-	dst.dict = first.dict
-	for _, s := range sets[1:] {
-		if s.Window.Start.Before(dst.Window.Start) {
-			dst.Window.Start = s.Window.Start
-		}
-		if s.Window.End.After(dst.Window.End) {
-			dst.Window.End = s.Window.End
-		}
-		dst.Resolution = max(dst.Resolution, s.Resolution)
-		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
-		dst.partial = dst.partial || s.partial
-	}
-	dst.Warnings = sortWarnings(slices.Clone(dst.Warnings))
-	dst.Nodes, dst.Residuals = sumNodes(sets), sumResiduals(sets)
-	dst.merge(parts, names.list, o.AggregatedMetadata)
-	return dst
 }
 
 // Total is s merged into one row, idle included; the row's name is "". Where s has no rows, neither has the result.
 func (s *Set) Total() *Set {
 	dst := s.like()
-	dst.partial = true // what was idle can no longer be told
+	if s.books != nil {
+		books := *s.books
+		books.merged = true // what was idle can no longer be told
+		dst.books = &books
+	}
 	if s.Len() == 0 {
 		dst.names = []string{}
 		return dst

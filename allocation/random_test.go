@@ -1,11 +1,9 @@
 package allocation_test
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -13,22 +11,63 @@ import (
 
 var testStart = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
-// model is a set as plain rows and nodes, for the slow reference to compute with.
+// model is a set as plain rows and assets, for the slow reference to compute with.
 type model struct {
-	window    allocation.Window
-	rows      []allocation.Row
-	nodes     []allocation.Node
-	residuals []allocation.Residual
+	window     allocation.Window
+	rows       []modelRow
+	nodes      []allocation.Node
+	residuals  []allocation.Residual
+	disks      []allocation.Disk
+	balancers  []allocation.LoadBalancer
+	networks   []allocation.Network
+	management []allocation.Management
+	bill       allocation.Adjustments
 }
 
-// set builds the set of the model.
+// modelRow is a row, and what it has of volumes and load balancers.
+type modelRow struct {
+	allocation.Row
+	volumes   []modelShare
+	balancers []modelShare
+}
+
+// modelShare is what a row has of a volume or of a load balancer.
+type modelShare struct {
+	key        string
+	amount     float64 // byte-hours, or hours
+	cost       float64
+	adjustment float64
+}
+
+// set builds the set of the model, with its bill.
 func (m *model) set(dict *allocation.Dict) *allocation.Set {
 	s := allocation.NewSet(m.window, dict)
 	for i := range m.rows {
-		s.Append(&m.rows[i])
+		r := m.rows[i].Row
+		for _, v := range m.rows[i].volumes {
+			r.Volumes = append(r.Volumes, allocation.VolumeShare{Key: dict.Add(v.key), ProviderID: dict.Add("vol-" + v.key), ByteHours: v.amount, Cost: v.cost})
+		}
+		for _, l := range m.rows[i].balancers {
+			r.LoadBalancers = append(r.LoadBalancers, allocation.LoadBalancerShare{Key: dict.Add(l.key), Service: dict.Add("web/x"), Hours: l.amount, Cost: l.cost})
+		}
+		s.Append(&r)
 	}
-	s.Nodes, s.Residuals = m.nodes, m.residuals
+	s.Nodes, s.Residuals, s.Disks = m.nodes, m.residuals, m.disks
+	s.Balancers, s.Networks, s.Management = m.balancers, m.networks, m.management
+	s, err := s.Reconcile(m.bill)
+	if err != nil {
+		panic(err)
+	}
 	return s
+}
+
+// setsOf are the sets of models over one dictionary.
+func setsOf(models []model) (sets []*allocation.Set) {
+	dict := allocation.NewDict()
+	for i := range models {
+		sets = append(sets, models[i].set(dict))
+	}
+	return sets
 }
 
 // randomModels are models of hours in a row, whose pods live on from one to the next.
@@ -48,6 +87,8 @@ func randomModels(rng *rand.Rand, hours, pods int) []model {
 			}
 		}
 		m.addNodes(rng)
+		m.addOthers(rng)
+		m.addBill(rng)
 	}
 	return models
 }
@@ -58,8 +99,13 @@ func pick(rng *rand.Rand, from ...string) string { return from[rng.IntN(len(from
 func randomRow(rng *rand.Rand, i int) allocation.Row {
 	r := allocation.Row{Labels: map[string]string{}, Annotations: map[string]string{}}
 	r.Text[allocation.Cluster] = pick(rng, "c1", "arn:aws:eks:eu/c2")
-	r.Text[allocation.NodeName] = pick(rng, "n1", "n2", "n3", "", "gone")
 	ns := pick(rng, "shop", "web", "kube-system")
+	r.NSLabels = map[string]string{"kubernetes_io_metadata_name": ns}
+	r.NSAnnotations = map[string]string{"owner": "o-" + ns}
+	if rng.IntN(12) == 0 {
+		return specialRow(rng, r, ns)
+	}
+	r.Text[allocation.NodeName] = pick(rng, "n1", "n2", "n3", "", "gone")
 	r.Text[allocation.Namespace] = ns
 	r.Text[allocation.Pod] = fmt.Sprintf("pod-%d", rng.IntN(1+i))
 	r.Text[allocation.PodUID] = fmt.Sprintf("uid-%d", i)
@@ -80,31 +126,89 @@ func randomRow(rng *rand.Rand, i int) allocation.Row {
 			r.Annotations[label] = pick(rng, "ax", "ay")
 		}
 	}
-	r.NSLabels = map[string]string{"kubernetes_io_metadata_name": ns}
-	r.NSAnnotations = map[string]string{"owner": "o-" + ns}
-	if rng.IntN(20) == 0 {
+	return r
+}
+
+// specialRow is what volumes that nobody mounts and load balancers without endpoints are.
+func specialRow(rng *rand.Rand, r allocation.Row, ns string) allocation.Row {
+	r.Text[allocation.Container] = allocation.UnmountedName
+	switch rng.IntN(3) {
+	case 0:
 		r.Special = allocation.Unmounted
+		r.Text[allocation.Namespace], r.Text[allocation.Pod] = ns, ns+"-unmounted-pvcs"
+	case 1:
+		r.Special = allocation.Unmounted
+		r.Text[allocation.Namespace], r.Text[allocation.Pod] = allocation.UnmountedName, allocation.UnmountedName
+		r.NSLabels, r.NSAnnotations = nil, nil
+	default:
+		r.Special = allocation.Unallocated
+		r.Text[allocation.Namespace], r.Text[allocation.Pod], r.Text[allocation.Container] = ns, allocation.UnallocatedName, allocation.UnallocatedName
 	}
 	return r
 }
 
+// builtColumn reports whether a Builder fills a column of workloads that is not the sum of volumes or load balancers.
+func builtColumn(c allocation.Column) bool {
+	given := []allocation.Column{
+		allocation.PVByteHours, allocation.PVCost, allocation.LoadBalancerCost, allocation.PVCostAdjustment, allocation.NetworkCostAdjustment,
+		allocation.LoadBalancerCostAdjustment, allocation.SharedCost, allocation.ExternalCost,
+	}
+	for r := range allocation.NumResources {
+		given = append(given, allocation.CostIdle.Of(r), allocation.Adjustment.Of(r))
+	}
+	return !slices.Contains(given, c)
+}
+
 // runningRow is the container with random times and amounts inside the window.
-func runningRow(rng *rand.Rand, r allocation.Row, w allocation.Window) allocation.Row {
+func runningRow(rng *rand.Rand, r allocation.Row, w allocation.Window) modelRow {
 	from := rng.IntN(60)
 	minutes := 1 + rng.IntN(60-from)
 	r.Start = w.Start.Add(time.Duration(from) * time.Minute)
 	r.End = r.Start.Add(time.Duration(minutes) * time.Minute)
-	for c := range allocation.NumColumns {
-		r.Values[c] = rng.Float64()
+	out := modelRow{Row: r}
+	if r.Special == allocation.Workload {
+		for c := range allocation.NumColumns {
+			if builtColumn(c) {
+				out.Values[c] = rng.Float64()
+			}
+		}
+		for res := range allocation.NumResources {
+			out.Values[allocation.RequestHours.Of(res)] *= float64(rng.IntN(2))
+		}
+		if rng.IntN(2) == 0 {
+			out.Values[allocation.Cost.Of(allocation.GPU)] = 0
+		}
+		running := float64(minutes) * 60 * (1 - 0.5*rng.Float64())
+		out.Values[allocation.RunningSeconds] = running
+		out.Values[allocation.LowerSeconds] = running * 0.9
+		out.Values[allocation.UpperSeconds] = running * 1.1
 	}
-	for res := range allocation.NumResources {
-		r.Values[allocation.CostIdle.Of(res)] = 0
-		r.Values[allocation.RequestHours.Of(res)] *= float64(rng.IntN(2))
+	cluster := r.Text[allocation.Cluster]
+	if r.Special == allocation.Unmounted || r.Special == allocation.Workload && rng.IntN(3) == 0 {
+		out.volumes = randomShares(rng, allocation.VolumeKey(cluster, "pv-0"), allocation.VolumeKey(cluster, "pv-1"))
 	}
-	r.Values[allocation.RunningSeconds] = float64(minutes) * 60
-	r.Values[allocation.LowerSeconds] = float64(minutes) * 60 * 0.9
-	r.Values[allocation.UpperSeconds] = float64(minutes) * 60 * 1.1
-	return r
+	if r.Special == allocation.Unallocated || r.Special == allocation.Workload && rng.IntN(3) == 0 {
+		out.balancers = randomShares(rng, allocation.LoadBalancerKey(cluster, "web", "front"), allocation.LoadBalancerKey(cluster, "web", "api"))
+	}
+	for _, v := range out.volumes {
+		out.Values[allocation.PVByteHours] += v.amount
+		out.Values[allocation.PVCost] += v.cost
+	}
+	for _, l := range out.balancers {
+		out.Values[allocation.LoadBalancerCost] += l.cost
+	}
+	return out
+}
+
+// randomShares are shares of one or two of the keys.
+func randomShares(rng *rand.Rand, keys ...string) (list []modelShare) {
+	skip := rng.IntN(3)
+	for i, key := range keys {
+		if i != skip {
+			list = append(list, modelShare{key: key, amount: rng.Float64(), cost: rng.Float64()})
+		}
+	}
+	return list
 }
 
 // addNodes adds the nodes that the rows ran on, but for the one that is gone, with some idle and some residual.
@@ -154,260 +258,88 @@ func (m *model) costOn(cluster, node string, r allocation.Resource) (sum float64
 	return sum
 }
 
-// namespaceFilter selects the rows of a namespace.
-type namespaceFilter string
-
-func (f namespaceFilter) Bind(s *allocation.Set) func(int) bool {
-	return func(row int) bool { return s.Text(allocation.Namespace, row) == string(f) }
-}
-
-// refRow is a row of the reference's answer.
-type refRow struct {
-	values     [allocation.NumColumns]float64
-	start, end time.Time
-	single     bool
-	minutes    float64
-	text       [allocation.Services]string
-	services   string
-	labels     string
-	nsLabels   string
-}
-
-// reference computes what Apply does, from plain rows, by the words of the definitions.
-func reference(models []model, o allocation.Options, aggregate, namespace string) []map[string]refRow {
-	var answers []map[string][]allocation.Row
-	for i := range models {
-		answer := map[string][]allocation.Row{}
-		for _, r := range models[i].rows {
-			if namespace == "" || r.Text[allocation.Namespace] == namespace {
-				name := refName(&r, aggregate, o.LabelValue)
-				answer[name] = append(answer[name], r)
+// addOthers adds the volumes, load balancers and networks that the rows have, and what only tenancy gives.
+func (m *model) addOthers(rng *rand.Rand) {
+	from, to := m.window.Start.Add(time.Duration(rng.IntN(30))*time.Minute), m.window.End
+	for _, cluster := range []string{"arn:aws:eks:eu/c2", "c1", "empty"} {
+		n := allocation.Network{Cluster: cluster, Start: from, End: to}
+		for i := range m.rows {
+			if r := &m.rows[i]; r.Text[allocation.Cluster] == cluster {
+				n.CrossZone += r.Values[allocation.NetworkCrossZoneCost]
+				n.CrossRegion += r.Values[allocation.NetworkCrossRegionCost]
+				n.Internet += r.Values[allocation.NetworkInternetCost]
 			}
 		}
-		if o.Idle {
-			for _, r := range models[i].refIdle(o, namespace) {
-				name := allocation.IdleName
-				if o.SplitIdle {
-					name = refCluster(r.Text[allocation.Cluster])
-					if o.IdleByNode {
-						name += "/" + r.Text[allocation.NodeName]
-					}
-					name += "/" + allocation.IdleName
+		m.networks = append(m.networks, n)
+		for _, name := range []string{"pv-0", "pv-1", "pv-free"} {
+			d := allocation.Disk{Cluster: cluster, Name: name, ProviderID: "vol-" + allocation.VolumeKey(cluster, name), Start: from, End: to}
+			d.ByteHours, d.Cost = m.sharesOf(d.ProviderID[len("vol-"):])
+			m.disks = append(m.disks, d)
+		}
+		for _, node := range []string{"n1", "n2", "alone"} {
+			if rng.IntN(3) > 0 {
+				m.disks = append(m.disks, allocation.Disk{Cluster: cluster, Name: node, Local: true, Start: from, End: to, Cost: rng.Float64()})
+			}
+		}
+		for _, service := range []string{"front", "api", "idle"} {
+			l := allocation.LoadBalancer{Cluster: cluster, Namespace: "web", Service: service, Start: from, End: to}
+			l.Hours, l.Cost = m.sharesOf(allocation.LoadBalancerKey(cluster, "web", service))
+			m.balancers = append(m.balancers, l)
+		}
+		if rng.IntN(2) == 0 {
+			m.management = append(m.management, allocation.Management{Cluster: cluster, Start: from, End: to, Cost: 3 * rng.Float64()})
+		}
+	}
+}
+
+// sharesOf sums what rows have by a key.
+func (m *model) sharesOf(key string) (amount, cost float64) {
+	for i := range m.rows {
+		for _, list := range [][]modelShare{m.rows[i].volumes, m.rows[i].balancers} {
+			for _, s := range list {
+				if s.key == key {
+					amount += s.amount
+					cost += s.cost
 				}
-				answer[name] = append(answer[name], r)
 			}
 		}
-		answers = append(answers, answer)
 	}
-	if o.Accumulate == allocation.All {
-		all := map[string][]allocation.Row{}
-		for _, answer := range answers {
-			for name, rows := range answer {
-				all[name] = append(all[name], rows...)
-			}
-		}
-		answers = []map[string][]allocation.Row{all}
-	}
-	out := make([]map[string]refRow, len(answers))
-	for i, answer := range answers {
-		out[i] = map[string]refRow{}
-		for name, rows := range answer {
-			out[i][name] = refMerge(rows, o.AggregatedMetadata)
-		}
-	}
-	return out
+	return amount, cost
 }
 
-// refIdle is the idle rows of a model, by cluster or node.
-func (m *model) refIdle(o allocation.Options, namespace string) (idle []allocation.Row) {
-	index := map[[2]string]int{}
+// addBill adds random adjustments, of some of the assets, and costs outside of clusters.
+func (m *model) addBill(rng *rand.Rand) {
+	adjust := func(of map[allocation.AssetKey]float64, cluster, name string) {
+		if rng.IntN(2) == 0 {
+			of[allocation.AssetKey{Cluster: cluster, Name: name}] = rng.Float64() - 0.4
+		}
+	}
+	m.bill = allocation.Adjustments{
+		Nodes: map[allocation.AssetKey]float64{}, Volumes: map[allocation.AssetKey]float64{}, LocalDisks: map[allocation.AssetKey]float64{},
+		LoadBalancers: map[allocation.AssetKey]float64{}, Networks: map[string]float64{}, Management: map[string]float64{},
+	}
 	for _, n := range m.nodes {
-		key := [2]string{n.Cluster}
-		if o.IdleByNode {
-			key[1] = n.Name
-		}
-		i, ok := index[key]
-		if !ok {
-			i = len(idle)
-			index[key] = i
-			r := allocation.Row{Special: allocation.Idle, Start: n.Start, End: n.End}
-			r.Text[allocation.Cluster], r.Text[allocation.NodeName], r.Text[allocation.ProviderID] = key[0], key[1], key[1]
-			idle = append(idle, r)
-		}
-		if n.End.After(idle[i].End) {
-			idle[i].End = n.End
-		}
-		for r := range allocation.NumResources {
-			idle[i].Values[allocation.Cost.Of(r)] += n.Idle[r]
+		adjust(m.bill.Nodes, n.Cluster, n.Name)
+	}
+	for _, d := range m.disks {
+		if d.Local {
+			adjust(m.bill.LocalDisks, d.Cluster, d.Name)
+		} else {
+			adjust(m.bill.Volumes, d.Cluster, d.Name)
 		}
 	}
-	if namespace == "" {
-		return idle
+	for _, l := range m.balancers {
+		adjust(m.bill.LoadBalancers, l.Cluster, l.Namespace+"/"+l.Service)
 	}
-	var left []allocation.Row
-	for _, i := range idle {
-		some := false
-		for r := range allocation.NumResources {
-			all, kept := 0.0, 0.0
-			for _, row := range m.rows {
-				if row.Text[allocation.Cluster] != i.Text[allocation.Cluster] || o.IdleByNode && row.Text[allocation.NodeName] != i.Text[allocation.NodeName] {
-					continue
-				}
-				cost := row.Values[allocation.Cost.Of(r)] + row.Values[allocation.Adjustment.Of(r)]
-				all += cost
-				if row.Text[allocation.Namespace] == namespace {
-					kept, some = kept+cost, true
-				}
-			}
-			if all > 0 {
-				i.Values[allocation.Cost.Of(r)] *= kept / all
-			}
-		}
-		if some {
-			left = append(left, i)
-		}
+	for _, n := range m.networks {
+		m.bill.Networks[n.Cluster] = rng.Float64() - 0.4
 	}
-	return left
-}
-
-func refCluster(id string) string { return strings.NewReplacer("/", "_", ":", "_").Replace(id) }
-
-// refName is the name of a row that is aggregated by the fields.
-func refName(r *allocation.Row, aggregate string, value bool) string {
-	if aggregate == "" {
-		return strings.Join([]string{
-			refCluster(r.Text[allocation.Cluster]), r.Text[allocation.NodeName], r.Text[allocation.Namespace],
-			r.Text[allocation.Pod], r.Text[allocation.Container],
-		}, "/")
+	for _, x := range m.management {
+		m.bill.Management[x.Cluster] = rng.Float64() - 0.4
 	}
-	var parts []string
-	for field := range strings.SplitSeq(aggregate, ",") {
-		part := refPart(r, field, value)
-		if part == "" && field != "all" {
-			part = allocation.UnallocatedName
-		}
-		parts = append(parts, part)
+	for range rng.IntN(3) {
+		e := allocation.ExternalAllocation{Start: m.window.Start, End: m.window.End, Cost: rng.Float64(), Labels: map[string]string{"app": pick(rng, "x", "y")}}
+		e.Text[allocation.Cluster], e.Text[allocation.Namespace] = pick(rng, "c1", ""), pick(rng, "shop", "web", "bucket", "")
+		m.bill.External = append(m.bill.External, e)
 	}
-	return strings.Join(parts, "/")
-}
-
-func refPart(r *allocation.Row, field string, value bool) string {
-	kind, controller := r.Text[allocation.ControllerKind], r.Text[allocation.Controller]
-	switch field {
-	case "cluster":
-		return refCluster(r.Text[allocation.Cluster])
-	case "node":
-		return r.Text[allocation.NodeName]
-	case "namespace":
-		return r.Text[allocation.Namespace]
-	case "pod":
-		return r.Text[allocation.Pod]
-	case "container":
-		return r.Text[allocation.Container]
-	case "controllerKind":
-		return kind
-	case "controller":
-		if controller != "" && kind != "" {
-			return kind + ":" + controller
-		}
-		return controller
-	case "deployment", "statefulset", "daemonset", "job":
-		if kind == field {
-			return controller
-		}
-		return ""
-	case "service":
-		if len(r.Services) == 0 {
-			return ""
-		}
-		return slices.Min(r.Services)
-	case "department", "environment", "owner", "product", "team":
-		label := map[string]string{"environment": "env", "product": "app"}[field]
-		label = cmp.Or(label, field)
-		return cmp.Or(r.Labels[label], r.Annotations[label])
-	}
-	from, name := r.Labels, strings.TrimPrefix(field, "label:")
-	if n, ok := strings.CutPrefix(field, "annotation:"); ok {
-		from, name = r.Annotations, n
-	}
-	clean := strings.NewReplacer(".", "_", "/", "_").Replace(name)
-	text, ok := from[name]
-	if !ok {
-		text, ok = from[clean]
-	}
-	if !ok {
-		for k, v := range from { // one at most in the random data
-			if strings.NewReplacer(".", "_", "/", "_").Replace(k) == clean {
-				text = v
-			}
-		}
-	}
-	if text == "" || value {
-		return text
-	}
-	return clean + "=" + text
-}
-
-// refMerge merges rows by the rules of SHAPES §2.
-func refMerge(rows []allocation.Row, metadata bool) refRow {
-	out := refRow{start: rows[0].Start, end: rows[0].End, single: len(rows) == 1, text: rows[0].Text}
-	same := rows[0].Special == allocation.Workload
-	for _, r := range rows {
-		for c, v := range r.Values {
-			m := allocation.Column(c)
-			if m == allocation.UsageMax.Of(allocation.CPU) || m == allocation.UsageMax.Of(allocation.RAM) || m == allocation.UsageMax.Of(allocation.GPU) {
-				out.values[c] = max(out.values[c], v)
-			} else {
-				out.values[c] += v
-			}
-		}
-		if r.Start.Before(out.start) {
-			out.start = r.Start
-		}
-		if r.End.After(out.end) {
-			out.end = r.End
-		}
-		for _, p := range []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container} {
-			same = same && r.Text[p] == rows[0].Text[p]
-		}
-		for p := range out.text {
-			if r.Text[p] != rows[0].Text[p] {
-				out.text[p] = ""
-			}
-		}
-	}
-	out.minutes = out.end.Sub(out.start).Minutes()
-	if same {
-		out.minutes = out.values[allocation.RunningSeconds] / 60
-	}
-	one := same || len(rows) == 1
-	if one {
-		out.services = fmt.Sprint(rows[0].Services)
-		out.labels = fmt.Sprint(rows[0].Labels)
-	}
-	oneNamespace := !slices.ContainsFunc(rows, func(r allocation.Row) bool {
-		return r.Text[allocation.Namespace] != rows[0].Text[allocation.Namespace] || r.Text[allocation.Cluster] != rows[0].Text[allocation.Cluster]
-	})
-	if one || oneNamespace {
-		out.nsLabels = fmt.Sprint(rows[0].NSLabels)
-	}
-	if !one && oneNamespace && metadata {
-		out.labels = fmt.Sprint(refCommon(rows))
-	}
-	return out
-}
-
-// refCommon is the labels that all rows have in common, those of unmounted volumes aside.
-func refCommon(rows []allocation.Row) map[string]string {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r allocation.Row) bool { return r.Special == allocation.Unmounted })
-	common := map[string]string{}
-	if len(rows) == 0 {
-		return common
-	}
-	for k, v := range rows[0].Labels {
-		if !slices.ContainsFunc(rows, func(r allocation.Row) bool { got, ok := r.Labels[k]; return !ok || got != v }) {
-			common[k] = v
-		}
-	}
-	return common
 }

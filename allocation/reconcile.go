@@ -1,6 +1,13 @@
 package allocation
 
-import "time"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
 
 // AssetKey names a node, a disk or a load balancer of a set.
 type AssetKey struct {
@@ -42,8 +49,112 @@ type CloudCost struct {
 	Credit                           float64 // negative
 }
 
-// Reconcile returns a copy of s, which must be as a Builder yields it, whose assets carry the adjustments and which has
-// the external allocations and cloud costs. Adjustments of assets that s does not have, of infinite or no amount, and
-// external allocations outside of the window are an error. Rows are given their parts by Apply, where Options.Reconcile
-// and Options.External ask for them.
-func (s *Set) Reconcile(a Adjustments) (*Set, error) { return s, nil }
+// Reconcile returns a copy of s, which must be as a Builder yields it, whose assets carry the adjustments, which add to
+// those they have, and which has the external allocations and cloud costs. Adjustments of assets that s does not have, of
+// infinite or no amount, and costs outside of the window are an error. Rows are given their parts by Apply, where
+// Options.Reconcile and Options.External ask for them.
+func (s *Set) Reconcile(a Adjustments) (*Set, error) {
+	if s.names != nil {
+		return nil, fmt.Errorf("reconcile set of %s: passes have made it: reconcile sets as they were built", s.span())
+	}
+	out := *s
+	err := errors.Join(
+		adjustAssets(&out.Nodes, a.Nodes, "node", func(n *Node) AssetKey { return AssetKey{n.Cluster, n.Name} }, (*Node).adjust),
+		adjustAssets(&out.Disks, a.Volumes, "volume", func(d *Disk) AssetKey { return d.key(false) }, func(d *Disk, v float64) { d.Adjustment += v }),
+		adjustAssets(&out.Disks, a.LocalDisks, "local disk of node", func(d *Disk) AssetKey { return d.key(true) }, func(d *Disk, v float64) { d.Adjustment += v }),
+		adjustAssets(&out.Balancers, a.LoadBalancers, "load balancer", (*LoadBalancer).key, func(l *LoadBalancer, v float64) { l.Adjustment += v }),
+		adjustAssets(&out.Networks, byCluster(a.Networks), "network", func(n *Network) AssetKey { return AssetKey{n.Cluster, ""} }, func(n *Network, v float64) { n.Adjustment += v }),
+		adjustAssets(&out.Management, byCluster(a.Management), "management", func(m *Management) AssetKey { return AssetKey{m.Cluster, ""} }, func(m *Management, v float64) { m.Adjustment += v }),
+		out.addBilled(&a),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("reconcile set of %s: %w", s.span(), err)
+	}
+	return &out, nil
+}
+
+// addBilled adds what is in no cluster.
+func (s *Set) addBilled(a *Adjustments) error {
+	outside := func(what string, i int, start, end time.Time, amounts ...float64) error {
+		for _, v := range amounts {
+			if v-v != 0 {
+				return fmt.Errorf("%s %d: amount %v is no number", what, i, v)
+			}
+		}
+		if end.Before(start) || start.Before(s.Window.Start) || end.After(s.Window.End) {
+			return fmt.Errorf("%s %d: %s to %s is not within the window: cut the bill to it", what, i, start.UTC().Format(time.RFC3339), end.UTC().Format(time.RFC3339))
+		}
+		return nil
+	}
+	for i := range a.External {
+		e := &a.External[i]
+		if err := outside("external allocation", i, e.Start, e.End, e.Cost); err != nil {
+			return err
+		}
+	}
+	for i := range a.Cloud {
+		c := &a.Cloud[i]
+		if err := outside("cloud cost", i, c.Start, c.End, c.Cost, c.Adjustment, c.Credit); err != nil {
+			return err
+		}
+	}
+	s.External = slices.Concat(s.External, a.External)
+	s.Cloud = slices.Concat(s.Cloud, a.Cloud)
+	return nil
+}
+
+// byCluster is adjustments of what a cluster has one of.
+func byCluster(of map[string]float64) map[AssetKey]float64 {
+	out := make(map[AssetKey]float64, len(of))
+	for cluster, v := range of {
+		out[AssetKey{cluster, ""}] = v
+	}
+	return out
+}
+
+// adjustAssets puts adjustments on a copy of the assets: on the first of a key, should there be more.
+func adjustAssets[T any](assets *[]T, of map[AssetKey]float64, what string, key func(*T) AssetKey, adjust func(*T, float64)) error {
+	if len(of) == 0 {
+		return nil
+	}
+	list, done := slices.Clone(*assets), make(map[AssetKey]bool, len(of))
+	for i := range list {
+		k := key(&list[i])
+		if v, ok := of[k]; ok && !done[k] {
+			adjust(&list[i], v)
+			done[k] = true
+		}
+	}
+	*assets = list
+	for _, k := range slices.SortedFunc(maps.Keys(of), func(a, b AssetKey) int { return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Name, b.Name)) }) {
+		if v := of[k]; v-v != 0 {
+			return fmt.Errorf("cluster %q %s %q: adjustment %v is no number", k.Cluster, what, k.Name, v)
+		}
+		if !done[k] {
+			return fmt.Errorf("cluster %q %s %q: there is none to adjust: make it a cloud cost", k.Cluster, what, k.Name)
+		}
+	}
+	return nil
+}
+
+// adjust divides an adjustment over what the node sells, in proportion to its cost; all of it is CPU's where it is free.
+func (n *Node) adjust(v float64) {
+	total := n.TotalCost()
+	if total == 0 {
+		n.Adjustment[CPU] += v
+		return
+	}
+	for r, cost := range n.Cost {
+		n.Adjustment[r] += v * (cost / total)
+	}
+}
+
+// key is the disk's key among those of its kind; none matches the zero key.
+func (d *Disk) key(local bool) AssetKey {
+	if d.Local != local {
+		return AssetKey{}
+	}
+	return AssetKey{d.Cluster, d.Name}
+}
+
+func (l *LoadBalancer) key() AssetKey { return AssetKey{l.Cluster, l.Namespace + "/" + l.Service} }

@@ -80,11 +80,12 @@ type Set struct {
 	Nodes      []Node        // assets, by cluster and name
 	Disks      []Disk        // assets, by cluster, kind and name
 	Balancers  []LoadBalancer
-	Networks   []Network    // a cluster
-	Management []Management // a cluster
-	Cloud      []CloudCost  // what only bills know, by name
-	Residuals  []Residual   // what does not add up, by cluster and resource; empty where everything does
-	Reading    *Reading     // of the computation that the set is of; nil where none is known
+	Networks   []Network            // a cluster
+	Management []Management         // a cluster
+	Cloud      []CloudCost          // what only bills know
+	External   []ExternalAllocation // of bills; rows of what Apply makes, where it is asked for them
+	Residuals  []Residual           // what does not add up, by cluster and resource; empty where everything does
+	Reading    *Reading             // of the computation that the set is of; nil where none is known
 
 	dict      *Dict
 	names     []string // of aggregated rows; nil before aggregation
@@ -97,7 +98,9 @@ type Set struct {
 	volumes   shares[VolumeShare]
 	balancers shares[LoadBalancerShare]
 	parts     shares[SharedPart]
-	partial   bool // a filter has taken rows away: totals are not the assets'
+	portions  shares[portion]       // what Proportions are told from
+	assets    map[portionKey]*asset // that portions are of
+	books     *books                // what passes did with money; nil in a set as it was built
 }
 
 // NewSet returns an empty set over dict.
@@ -161,7 +164,7 @@ func (s *Set) like() *Set {
 	return &Set{
 		Window: s.Window, Resolution: s.Resolution, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
 		Disks: s.Disks, Balancers: s.Balancers, Networks: s.Networks, Management: s.Management, Cloud: s.Cloud,
-		Reading: s.Reading, dict: s.dict, partial: s.partial,
+		External: s.External, Reading: s.Reading, dict: s.dict,
 	}
 }
 

@@ -3,6 +3,7 @@ package allocation
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // VolumeShare is what a row has of a persistent volume. Its ids are strings of the set's Dict.
@@ -87,21 +88,97 @@ func (s *shares[T]) add(row int, share T) {
 	s.end[row]++
 }
 
+// clip makes appending leave what is there alone.
+func (s *shares[T]) clip() { s.end, s.list = slices.Clip(s.end), slices.Clip(s.list) }
+
 // rowShare is a share on its way to a row.
 type rowShare[T any] struct {
 	row   int32
 	share T
 }
 
-// packShares makes the lists of rows of shares in any order; those of a row keep theirs.
-func packShares[T any](list []rowShare[T]) shares[T] {
-	slices.SortStableFunc(list, func(a, b rowShare[T]) int { return cmp.Compare(a.row, b.row) })
+// mergeRowShares makes the lists of rows of shares in any order: by row, then as compare says. Those that it says are
+// one are added, in the order given.
+func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
+	slices.SortStableFunc(list, func(a, b rowShare[T]) int {
+		return cmp.Or(cmp.Compare(a.row, b.row), compare(&a.share, &b.share))
+	})
 	var out shares[T]
 	for i := range list {
+		if i > 0 && list[i-1].row == list[i].row && compare(&list[i-1].share, &list[i].share) == 0 {
+			add(&out.list[len(out.list)-1], &list[i].share)
+			continue
+		}
 		out.add(int(list[i].row), list[i].share)
 	}
 	return out
 }
+
+// mergeShares merges the shares of rows that are merged: from gives those of a set.
+func mergeShares[T any](parts []part, n int, from func(*Set) *shares[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
+	var list []rowShare[T]
+	for _, p := range parts {
+		of := from(p.set)
+		if len(of.list) == 0 {
+			continue
+		}
+		list = slices.Grow(list, len(of.list))
+		for row, g := range p.group {
+			if int(g) == n {
+				continue
+			}
+			for _, share := range of.of(row) {
+				list = append(list, rowShare[T]{g, share})
+			}
+		}
+	}
+	return mergeRowShares(list, compare, add)
+}
+
+// mergeAllShares merges what rows have of volumes, load balancers, shared costs and assets.
+func (s *Set) mergeAllShares(parts []part, n int) {
+	d := s.dict
+	s.volumes = mergeShares(parts, n, func(s *Set) *shares[VolumeShare] { return &s.volumes }, d.orderVolumes, addVolume)
+	s.balancers = mergeShares(parts, n, func(s *Set) *shares[LoadBalancerShare] { return &s.balancers }, d.orderBalancers, addBalancer)
+	s.parts = mergeShares(parts, n, func(s *Set) *shares[SharedPart] { return &s.parts }, d.orderParts, addPart)
+	s.portions = mergeShares(parts, n, func(s *Set) *shares[portion] { return &s.portions }, d.orderPortions, addPortion)
+}
+
+// order compares strings by id.
+func (d *Dict) order(a, b ID) int {
+	if a == b {
+		return 0
+	}
+	return strings.Compare(d.Text(a), d.Text(b))
+}
+
+func (d *Dict) orderVolumes(a, b *VolumeShare) int { return d.order(a.Key, b.Key) }
+
+func addVolume(to, from *VolumeShare) {
+	to.ByteHours += from.ByteHours
+	to.Cost += from.Cost
+	to.Adjustment += from.Adjustment
+	if from.ProviderID != 0 {
+		to.ProviderID = from.ProviderID
+	}
+}
+
+func (d *Dict) orderBalancers(a, b *LoadBalancerShare) int { return d.order(a.Key, b.Key) }
+
+// addBalancer adds what both have; which address it has is the later's word.
+func addBalancer(to, from *LoadBalancerShare) {
+	to.Hours += from.Hours
+	to.Cost += from.Cost
+	to.Adjustment += from.Adjustment
+	to.Private = from.Private
+	if from.IP != 0 {
+		to.IP = from.IP
+	}
+}
+
+func (d *Dict) orderParts(a, b *SharedPart) int { return d.order(a.Name, b.Name) }
+
+func addPart(to, from *SharedPart) { (*money)(&to.Cost).add((*money)(&from.Cost)) }
 
 // Volumes are what a row has of persistent volumes, by key: PVByteHours and PVCost are their sums. The slice must not be
 // changed.

@@ -57,6 +57,8 @@ func hour(n int, dict *allocation.Dict) *allocation.Set {
 		{Cluster: "c1", Name: "bare", Start: from, End: from, InstanceType: "", Pool: "hidden"},
 		{Cluster: "c2", Name: "gke-1", ProviderID: "gce://my-project/eu-1/gke-1", Start: from, End: from.Add(time.Hour)},
 	}
+	s.Disks = []allocation.Disk{{Cluster: "c1", Name: "pv-1", ProviderID: "vol-1", Start: from, End: from.Add(time.Hour), Cost: 0.25}}
+	s.Networks = []allocation.Network{{Cluster: "c1", Start: from, End: from.Add(time.Hour), Internet: 1e-9}}
 	return s
 }
 

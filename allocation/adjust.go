@@ -1,0 +1,241 @@
+package allocation
+
+import (
+	"maps"
+	"slices"
+)
+
+// addExternal makes rows of the external allocations. What they do not carry is missing, but they have the name
+// __external__ for pod and container.
+func addExternal(w *work, o *Options) {
+	if !o.External || len(w.set.External) == 0 {
+		return
+	}
+	w.grow()
+	for i := range w.set.External {
+		e := &w.set.External[i]
+		r := Row{Special: External, Text: e.Text, Labels: e.Labels, Start: e.Start, End: e.End}
+		for _, p := range [...]Property{Pod, Container} {
+			if r.Text[p] == "" {
+				r.Text[p] = ExternalName
+			}
+		}
+		r.Values[ExternalCost] = e.Cost
+		w.set.Append(&r)
+		w.books.external += e.Cost
+	}
+}
+
+// reconcile gives the rows their parts of the adjustments of their assets, and idle its part of the nodes'.
+func reconcile(w *work, o *Options) {
+	if !o.Reconcile {
+		return
+	}
+	w.books.reconcile = true
+	w.adjustNodes()
+	w.adjustVolumes()
+	w.adjustBalancers()
+	w.adjustNetworks()
+}
+
+// adjustNodes gives adjustments of nodes to the rows on them and to idle, per resource, in proportion to cost. Where there
+// is no cost, they are idle's.
+func (w *work) adjustNodes() {
+	type load struct{ cost, adjustment [NumResources]float64 }
+	loads := map[idleKey]*load{}
+	adjusted := false
+	for i := range w.set.Nodes {
+		n := &w.set.Nodes[i]
+		key := w.nodeKey(n)
+		if loads[key] == nil {
+			loads[key] = &load{}
+		}
+		for r := range NumResources {
+			loads[key].cost[r] += n.Idle[r]
+			loads[key].adjustment[r] += n.Adjustment[r]
+			adjusted = adjusted || n.Adjustment[r] != 0
+		}
+	}
+	if !adjusted {
+		return
+	}
+	of := make([]*load, w.built)
+	for row := range of {
+		of[row] = loads[idleKey{w.set.ids[Cluster][row], w.set.ids[NodeName][row]}]
+		for r := range NumResources {
+			if of[row] != nil {
+				of[row].cost[r] += w.set.values[Cost.Of(r)][row]
+			}
+		}
+	}
+	for r := range NumResources {
+		cost, adjustment := w.set.values[Cost.Of(r)], w.own(Adjustment.Of(r))
+		for row, l := range of {
+			if l != nil && l.cost[r] != 0 {
+				adjustment[row] += l.adjustment[r] * (cost[row] / l.cost[r])
+			}
+		}
+	}
+	w.adjustIdle = make([][NumResources]float64, len(w.set.Nodes))
+	for i := range w.set.Nodes {
+		n := &w.set.Nodes[i]
+		l := loads[w.nodeKey(n)]
+		for r := range NumResources {
+			w.adjustIdle[i][r] = n.Adjustment[r]
+			if l.cost[r] != 0 {
+				w.adjustIdle[i][r] = l.adjustment[r] * (n.Idle[r] / l.cost[r])
+			}
+		}
+	}
+}
+
+// nodeKey is where the rows of a node are.
+func (w *work) nodeKey(n *Node) idleKey {
+	cluster, _ := w.dict.Find(n.Cluster)
+	node, _ := w.dict.Find(n.Name)
+	return idleKey{cluster, node}
+}
+
+// weights are what an adjustment is divided by: the first that anybody has some of.
+type weights [3]float64
+
+// adjusting is an adjustment on its way to those who share an asset.
+type adjusting struct {
+	cluster    string
+	id         string // of a volume, the provider's; of a load balancer, its service
+	start, end int64
+	amount     float64
+	sum        weights // of all who share it
+}
+
+// part is the part of the one that has w.
+func (a *adjusting) part(w weights) float64 {
+	for i, sum := range a.sum {
+		if sum != 0 {
+			return a.amount * (w[i] / sum)
+		}
+	}
+	return 0
+}
+
+// adjustShares gives adjustments of assets to the rows that have shares of them, found by key. What no row has a share of
+// is a row of its own, with the share that lone makes of it.
+func adjustShares[T any](w *work, assets map[string]*adjusting, of *shares[T], c Column, key func(*T) ID, weigh func(*T) weights, add func(*T, float64), lone func(key, id ID) T) {
+	if len(assets) == 0 {
+		return
+	}
+	byID := make(map[ID]*adjusting, len(assets))
+	for text, a := range assets {
+		if id, ok := w.dict.Find(text); ok {
+			byID[id] = a
+		}
+	}
+	list := slices.Clone(of.list)
+	for i := range list {
+		if a := byID[key(&list[i])]; a != nil {
+			for k, v := range weigh(&list[i]) {
+				a.sum[k] += v
+			}
+		}
+	}
+	of.list = list
+	adjustment := w.own(c)
+	for row := range w.built {
+		shares := of.of(row)
+		for i := range shares {
+			if a := byID[key(&shares[i])]; a != nil {
+				part := a.part(weigh(&shares[i]))
+				add(&shares[i], part)
+				adjustment[row] += part
+			}
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(assets)) {
+		a := assets[text]
+		if w.leaveAdjustment(a, c) {
+			key, _ := w.dict.Find(text)
+			id, _ := w.dict.Find(a.id)
+			share := lone(key, id)
+			add(&share, a.amount)
+			of.add(w.set.Len()-1, share)
+		}
+	}
+}
+
+// leaveAdjustment makes a row of an adjustment that nobody was given, and reports whether it did.
+func (w *work) leaveAdjustment(a *adjusting, c Column) bool {
+	if a.sum != (weights{}) || a.amount == 0 {
+		return false
+	}
+	cluster, _ := w.dict.Find(a.cluster)
+	w.addUnallocated(cluster, a.start, a.end, c, a.amount)
+	return true
+}
+
+// adjustVolumes gives adjustments of volumes to the rows that have part of them, by cost.
+func (w *work) adjustVolumes() {
+	assets := map[string]*adjusting{}
+	for i := range w.set.Disks {
+		if d := &w.set.Disks[i]; !d.Local && d.Adjustment != 0 {
+			assets[VolumeKey(d.Cluster, d.Name)] = &adjusting{cluster: d.Cluster, id: d.ProviderID, start: d.Start.UnixMilli(), end: d.End.UnixMilli(), amount: d.Adjustment}
+		}
+	}
+	adjustShares(w, assets, &w.set.volumes, PVCostAdjustment, func(v *VolumeShare) ID { return v.Key },
+		func(v *VolumeShare) weights { return weights{v.Cost, v.ByteHours, 1} },
+		func(v *VolumeShare, part float64) { v.Adjustment += part },
+		func(key, id ID) VolumeShare { return VolumeShare{Key: key, ProviderID: id} })
+}
+
+// adjustBalancers gives adjustments of load balancers to the rows behind them, by usage hours.
+func (w *work) adjustBalancers() {
+	assets := map[string]*adjusting{}
+	for i := range w.set.Balancers {
+		if l := &w.set.Balancers[i]; l.Adjustment != 0 {
+			assets[LoadBalancerKey(l.Cluster, l.Namespace, l.Service)] = &adjusting{cluster: l.Cluster, id: l.Namespace + "/" + l.Service, start: l.Start.UnixMilli(), end: l.End.UnixMilli(), amount: l.Adjustment}
+		}
+	}
+	adjustShares(w, assets, &w.set.balancers, LoadBalancerCostAdjustment, func(l *LoadBalancerShare) ID { return l.Key },
+		func(l *LoadBalancerShare) weights { return weights{l.Hours, l.Cost, 1} },
+		func(l *LoadBalancerShare, part float64) { l.Adjustment += part },
+		func(key, id ID) LoadBalancerShare { return LoadBalancerShare{Key: key, Service: id} })
+}
+
+// adjustNetworks gives adjustments of networks to the rows of the cluster, by what their traffic costs, else by usage
+// hours.
+func (w *work) adjustNetworks() {
+	of := map[ID]*adjusting{}
+	var all []*adjusting
+	for i := range w.set.Networks {
+		n := &w.set.Networks[i]
+		if n.Adjustment != 0 {
+			cluster, _ := w.dict.Find(n.Cluster)
+			of[cluster] = &adjusting{cluster: n.Cluster, start: n.Start.UnixMilli(), end: n.End.UnixMilli(), amount: n.Adjustment}
+			all = append(all, of[cluster])
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	each := func(f func(row int, a *adjusting, has weights)) {
+		for row, id := range w.set.ids[Cluster][:w.built] {
+			if a := of[id]; a != nil {
+				f(row, a, weights{w.set.networkCost(row), w.usageHours(row, a.start, a.end)})
+			}
+		}
+	}
+	each(func(_ int, a *adjusting, has weights) {
+		for k, v := range has {
+			a.sum[k] += v
+		}
+	})
+	adjustment := w.own(NetworkCostAdjustment)
+	each(func(row int, a *adjusting, has weights) { adjustment[row] += a.part(has) })
+	for _, a := range all {
+		w.leaveAdjustment(a, NetworkCostAdjustment)
+	}
+}
+
+// networkCost is what the traffic of a row costs at list price.
+func (s *Set) networkCost(row int) float64 {
+	return s.values[NetworkCrossZoneCost][row] + s.values[NetworkCrossRegionCost][row] + s.values[NetworkInternetCost][row]
+}

@@ -1,0 +1,174 @@
+package allocation
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// sumAssets gives s the assets of the sets, those that are the same in several added up. What is no amount, such as what a
+// node is called and where it stands, is the newest set's word.
+func (s *Set) sumAssets(sets []*Set) {
+	s.Nodes = sumAlike(sets, func(s *Set) []Node { return s.Nodes }, (*Node).identity, addNodes)
+	s.Disks = sumAlike(sets, func(s *Set) []Disk { return s.Disks }, (*Disk).identity, addDisks)
+	s.Balancers = sumAlike(sets, func(s *Set) []LoadBalancer { return s.Balancers }, (*LoadBalancer).identity, addLoadBalancers)
+	s.Networks = sumAlike(sets, func(s *Set) []Network { return s.Networks }, func(n *Network) identity { return identity{n.Cluster} }, addNetworks)
+	s.Management = sumAlike(sets, func(s *Set) []Management { return s.Management }, func(m *Management) identity { return identity{m.Cluster} }, addManagement)
+	s.Cloud = sumAlike(sets, func(s *Set) []CloudCost { return s.Cloud }, (*CloudCost).identity, addCloudCosts)
+	s.External = nil
+	for _, of := range sets {
+		s.External = append(s.External, of.External...)
+	}
+	s.Residuals = sumResiduals(sets)
+}
+
+// identity is what makes an asset one and the same in several sets, in the order that assets are sorted by.
+type identity [6]string
+
+func (n *Node) identity() identity { return identity{n.Cluster, n.Name, n.ProviderID} }
+
+func (d *Disk) identity() identity {
+	kind := "" // volumes come first
+	if d.Local {
+		kind = "local"
+	}
+	return identity{d.Cluster, kind, d.Name, d.ProviderID}
+}
+
+func (l *LoadBalancer) identity() identity {
+	return identity{l.Cluster, l.Namespace, l.Service, l.ProviderID}
+}
+
+func (c *CloudCost) identity() identity {
+	return identity{c.Name, c.Provider, c.Account, c.Project, c.Service, c.ProviderID}
+}
+
+// sumAlike adds up the assets of the sets that are one by identity; add adds what was to the newer. They are sorted by
+// identity.
+func sumAlike[T any](sets []*Set, of func(*Set) []T, id func(*T) identity, add func(newer, was *T)) []T {
+	var sum []T
+	at := map[identity]int{}
+	for _, s := range sets {
+		for _, asset := range of(s) {
+			k := id(&asset)
+			i, ok := at[k]
+			if !ok {
+				at[k] = len(sum)
+				sum = append(sum, asset)
+				continue
+			}
+			add(&asset, &sum[i])
+			sum[i] = asset
+		}
+	}
+	slices.SortStableFunc(sum, func(a, b T) int {
+		x, y := id(&a), id(&b)
+		return slices.Compare(x[:], y[:])
+	})
+	return sum
+}
+
+// extend makes a life span another.
+func extend(start, end *time.Time, fromStart, fromEnd time.Time) {
+	if fromStart.Before(*start) {
+		*start = fromStart
+	}
+	if fromEnd.After(*end) {
+		*end = fromEnd
+	}
+}
+
+func addNodes(n, was *Node) {
+	n.CPUBreakdown = n.CPUBreakdown.mean(n.Hours[CPU], was.CPUBreakdown, was.Hours[CPU])
+	n.RAMBreakdown = n.RAMBreakdown.mean(n.Hours[RAM], was.RAMBreakdown, was.Hours[RAM])
+	for r := range NumResources {
+		n.Overhead[r] = mean(n.Overhead[r], n.Hours[r], was.Overhead[r], was.Hours[r])
+		n.Hours[r] += was.Hours[r]
+		n.Cost[r] += was.Cost[r]
+		n.Idle[r] += was.Idle[r]
+		n.Adjustment[r] += was.Adjustment[r]
+	}
+	n.RunningSeconds += was.RunningSeconds
+	extend(&n.Start, &n.End, was.Start, was.End)
+}
+
+// mean is the mean of a and b by their weights.
+func mean(a, weightA, b, weightB float64) float64 {
+	if weightA+weightB == 0 {
+		return a
+	}
+	return (a*weightA + b*weightB) / (weightA + weightB)
+}
+
+// mean is the mean of two breakdowns by their weights; one that is unknown does not count.
+func (b Breakdown) mean(weight float64, was Breakdown, weightWas float64) Breakdown {
+	switch {
+	case was == (Breakdown{}):
+		return b
+	case b == (Breakdown{}):
+		return was
+	}
+	return Breakdown{
+		Idle: mean(b.Idle, weight, was.Idle, weightWas), Other: mean(b.Other, weight, was.Other, weightWas),
+		System: mean(b.System, weight, was.System, weightWas), User: mean(b.User, weight, was.User, weightWas),
+	}
+}
+
+// addDisks adds up disks; what one does not know of its use, their sum does not.
+func addDisks(d, was *Disk) {
+	d.ByteHours += was.ByteHours
+	d.UsedByteHours += was.UsedByteHours
+	d.UsedMax = math.Max(d.UsedMax, was.UsedMax)
+	d.Cost += was.Cost
+	d.Adjustment += was.Adjustment
+	extend(&d.Start, &d.End, was.Start, was.End)
+}
+
+func addLoadBalancers(l, was *LoadBalancer) {
+	l.Hours += was.Hours
+	l.Cost += was.Cost
+	l.Adjustment += was.Adjustment
+	extend(&l.Start, &l.End, was.Start, was.End)
+}
+
+func addNetworks(n, was *Network) {
+	n.CrossZone += was.CrossZone
+	n.CrossRegion += was.CrossRegion
+	n.Internet += was.Internet
+	n.Adjustment += was.Adjustment
+	extend(&n.Start, &n.End, was.Start, was.End)
+}
+
+func addManagement(m, was *Management) {
+	m.Cost += was.Cost
+	m.Adjustment += was.Adjustment
+	extend(&m.Start, &m.End, was.Start, was.End)
+}
+
+func addCloudCosts(c, was *CloudCost) {
+	c.Cost += was.Cost
+	c.Adjustment += was.Adjustment
+	c.Credit += was.Credit
+	extend(&c.Start, &c.End, was.Start, was.End)
+}
+
+// sumResiduals adds up the residuals of the sets by cluster and resource.
+func sumResiduals(sets []*Set) []Residual {
+	var sum []Residual
+	for _, s := range sets {
+		for _, r := range s.Residuals {
+			i := slices.IndexFunc(sum, func(have Residual) bool { return have.Cluster == r.Cluster && have.Resource == r.Resource })
+			if i < 0 {
+				sum = append(sum, r)
+				continue
+			}
+			sum[i].Cost += r.Cost
+			sum[i].Overcommit += r.Overcommit
+		}
+	}
+	slices.SortFunc(sum, func(a, b Residual) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Resource, b.Resource))
+	})
+	return sum
+}

@@ -1,0 +1,392 @@
+package allocation_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// giveIdle shares idle, or leaves of it what the filter's rows would have been given.
+func (s *refSet) giveIdle() {
+	var left []*refRow
+	filtered := s.q.filter != (plainFilter{})
+	for _, idle := range s.idle {
+		var near []*refRow
+		someKept := false
+		for _, r := range s.rows {
+			if r.built && r.Text[allocation.Cluster] == idle.Text[allocation.Cluster] && (!s.q.IdleByNode || r.Text[allocation.NodeName] == idle.Text[allocation.NodeName]) {
+				near = append(near, r)
+				someKept = someKept || r.kept
+			}
+		}
+		something := false
+		for res := range allocation.NumResources {
+			s.giveIdleOf(res, idle, near)
+			something = something || idle.Values[allocation.Cost.Of(res)] != 0 || idle.Values[allocation.Adjustment.Of(res)] != 0
+		}
+		if s.q.ShareIdle != allocation.NoSplit && something && s.q.Idle && !filtered || s.q.ShareIdle == allocation.NoSplit && (someKept || !filtered) {
+			left = append(left, idle)
+		}
+	}
+	s.idle = left
+}
+
+func (s *refSet) giveIdleOf(res allocation.Resource, idle *refRow, near []*refRow) {
+	cost, adjustment := allocation.Cost.Of(res), allocation.Adjustment.Of(res)
+	all, kept := 0.0, 0.0
+	weights := make([]float64, len(near))
+	for i, r := range near {
+		weights[i] = max(0, r.Values[cost]+r.Values[adjustment])
+		if s.q.ShareIdle == allocation.Even {
+			weights[i] = 1
+		}
+		all += weights[i]
+		if r.kept {
+			kept += weights[i]
+		}
+	}
+	switch {
+	case s.q.ShareIdle == allocation.NoSplit && s.q.filter != (plainFilter{}):
+		part := 0.0
+		if all > 0 {
+			part = kept / all
+		}
+		idle.Values[cost] *= part
+		idle.Values[adjustment] *= part
+	case s.q.ShareIdle != allocation.NoSplit && all > 0:
+		for i, r := range near {
+			r.Values[cost] += idle.Values[cost] * weights[i] / all
+			r.Values[allocation.CostIdle.Of(res)] += idle.Values[cost] * weights[i] / all
+			r.Values[adjustment] += idle.Values[adjustment] * weights[i] / all
+		}
+		idle.Values[cost], idle.Values[adjustment] = 0, 0
+	}
+}
+
+// refKinds are the columns that are shared as each kind.
+var refKinds = map[allocation.SharedKind][]allocation.Column{
+	allocation.SharedCPU:          {allocation.Cost.Of(allocation.CPU), allocation.Adjustment.Of(allocation.CPU)},
+	allocation.SharedGPU:          {allocation.Cost.Of(allocation.GPU), allocation.Adjustment.Of(allocation.GPU)},
+	allocation.SharedRAM:          {allocation.Cost.Of(allocation.RAM), allocation.Adjustment.Of(allocation.RAM)},
+	allocation.SharedPV:           {allocation.PVCost, allocation.PVCostAdjustment},
+	allocation.SharedNetwork:      {allocation.NetworkCrossZoneCost, allocation.NetworkCrossRegionCost, allocation.NetworkInternetCost, allocation.NetworkCostAdjustment},
+	allocation.SharedLoadBalancer: {allocation.LoadBalancerCost, allocation.LoadBalancerCostAdjustment},
+	allocation.SharedExternal:     {allocation.ExternalCost},
+	allocation.SharedOverhead:     {allocation.SharedCost},
+}
+
+// passOn puts what shared rows cost into their pools.
+func (s *refSet) passOn() {
+	for _, r := range s.rows {
+		if r.isShared {
+			for kind, cols := range refKinds {
+				for _, c := range cols {
+					s.pools[r.pool][kind] += r.Values[c]
+				}
+			}
+		}
+	}
+}
+
+// refAnswer is the results of a set by name.
+type refAnswer map[string]*refResult
+
+// at is the result of a name, made where there is none.
+func (a refAnswer) at(name string) *refResult {
+	if a[name] == nil {
+		a[name] = &refResult{parts: map[string][allocation.NumSharedKinds]float64{}}
+	}
+	return a[name]
+}
+
+// results are the rows that stay, by name, and what each name bears of the pools.
+func (s *refSet) results() refAnswer {
+	unfiltered, answer := map[string][]*refRow{}, refAnswer{}
+	sum := 0.0
+	for _, r := range s.rows {
+		if r.isShared {
+			continue
+		}
+		name := refName(r, s.q.aggregate, s.q.LabelValue)
+		if r.built {
+			unfiltered[name] = append(unfiltered[name], r)
+			sum += r.weight
+		}
+		if r.kept {
+			answer.at(name).rows = append(answer.at(name).rows, r)
+		}
+	}
+	anybody := false
+	for _, name := range slices.Sorted(maps.Keys(unfiltered)) {
+		all, kept, rowsKept := 0.0, 0.0, 0
+		for _, r := range unfiltered[name] {
+			all += r.weight
+			if r.kept {
+				kept += r.weight
+				rowsKept++
+			}
+		}
+		part := 0.0
+		switch {
+		case s.q.ShareSplit != allocation.Even && sum > 0:
+			part, anybody = kept/sum, true
+		case s.q.ShareSplit == allocation.Even && all > 0:
+			part, anybody = kept/all/float64(len(unfiltered)), true
+		case s.q.ShareSplit == allocation.Even:
+			part, anybody = float64(rowsKept)/float64(len(unfiltered[name]))/float64(len(unfiltered)), true
+		}
+		if part != 0 {
+			answer[name].bear(s.pools, part)
+		}
+	}
+	if !anybody {
+		s.leave(answer)
+	}
+	s.tellTenancy(answer)
+	for _, r := range s.idle {
+		name := allocation.IdleName
+		if s.q.SplitIdle {
+			name = refCluster(r.Text[allocation.Cluster])
+			if s.q.IdleByNode {
+				name += "/" + r.Text[allocation.NodeName]
+			}
+			name += "/" + allocation.IdleName
+		}
+		answer.at(name).rows = append(answer.at(name).rows, r)
+	}
+	return answer
+}
+
+// bear gives a result its part of the pools.
+func (r *refResult) bear(pools map[string]*[allocation.NumSharedKinds]float64, part float64) {
+	for name, cost := range pools {
+		for _, v := range cost {
+			r.shared += v * part
+		}
+		if *cost != [allocation.NumSharedKinds]float64{} {
+			r.addPart(name, *cost, part)
+		}
+	}
+}
+
+// tellTenancy makes a part of what rows were given of what clusters cost.
+func (s *refSet) tellTenancy(answer refAnswer) {
+	for _, result := range answer {
+		for _, r := range result.rows {
+			if v := r.Values[allocation.SharedCost]; v != 0 {
+				result.addPart(allocation.TenancyName, [allocation.NumSharedKinds]float64{allocation.SharedOverhead: v}, 1)
+			}
+		}
+	}
+}
+
+// leave makes a row of what nobody can take, unless there is a filter.
+func (s *refSet) leave(answer refAnswer) {
+	total := 0.0
+	for _, cost := range s.pools {
+		for _, v := range cost {
+			total += v
+		}
+	}
+	if total == 0 || s.q.filter != (plainFilter{}) {
+		return
+	}
+	r := &refRow{}
+	r.Special, r.Start, r.End = allocation.Shared, s.m.window.Start, s.m.window.End
+	var times []*refRow
+	for _, result := range answer {
+		times = append(times, result.rows...)
+	}
+	for i, t := range append(times, s.idle...) {
+		if i == 0 || t.Start.Before(r.Start) {
+			r.Start = t.Start
+		}
+		if i == 0 || t.End.After(r.End) {
+			r.End = t.End
+		}
+	}
+	left := answer.at(allocation.SharedName)
+	left.rows = append(left.rows, r)
+	left.bear(s.pools, 1)
+}
+
+func refCluster(id string) string { return strings.NewReplacer("/", "_", ":", "_").Replace(id) }
+
+// refName is the name of a row that is aggregated by the fields.
+func refName(r *refRow, aggregate string, value bool) string {
+	if aggregate == "" {
+		return strings.Join([]string{
+			refCluster(r.Text[allocation.Cluster]), r.Text[allocation.NodeName], r.Text[allocation.Namespace],
+			r.Text[allocation.Pod], r.Text[allocation.Container],
+		}, "/")
+	}
+	var parts []string
+	for field := range strings.SplitSeq(aggregate, ",") {
+		part := refPart(r, field, value)
+		if part == "" && field != "all" {
+			part = allocation.UnallocatedName
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "/")
+}
+
+func refPart(r *refRow, field string, value bool) string {
+	kind, controller := r.Text[allocation.ControllerKind], r.Text[allocation.Controller]
+	switch field {
+	case "cluster":
+		return refCluster(r.Text[allocation.Cluster])
+	case "node":
+		return r.Text[allocation.NodeName]
+	case "namespace":
+		return r.Text[allocation.Namespace]
+	case "pod":
+		return r.Text[allocation.Pod]
+	case "container":
+		return r.Text[allocation.Container]
+	case "controllerKind":
+		return kind
+	case "controller":
+		if controller != "" && kind != "" {
+			return kind + ":" + controller
+		}
+		return controller
+	case "deployment", "statefulset", "daemonset", "job":
+		if kind == field {
+			return controller
+		}
+		return ""
+	case "service":
+		if len(r.Services) == 0 {
+			return ""
+		}
+		return slices.Min(r.Services)
+	case "department", "environment", "owner", "product", "team":
+		label := map[string]string{"environment": "env", "product": "app"}[field]
+		label = cmp.Or(label, field)
+		return cmp.Or(r.Labels[label], r.Annotations[label])
+	}
+	from, name := r.Labels, strings.TrimPrefix(field, "label:")
+	if n, ok := strings.CutPrefix(field, "annotation:"); ok {
+		from, name = r.Annotations, n
+	}
+	clean := strings.NewReplacer(".", "_", "/", "_").Replace(name)
+	text, ok := from[name]
+	if !ok {
+		text, ok = from[clean]
+	}
+	if !ok {
+		for k, v := range from { // one at most in the random data
+			if strings.NewReplacer(".", "_", "/", "_").Replace(k) == clean {
+				text = v
+			}
+		}
+	}
+	if text == "" || value {
+		return text
+	}
+	return clean + "=" + text
+}
+
+// refMerged is a result as Apply shows it.
+type refMerged struct {
+	values     [allocation.NumColumns]float64
+	start, end time.Time
+	single     bool
+	minutes    float64
+	text       [allocation.Services]string
+	services   string
+	labels     string
+	nsLabels   string
+	volumes    map[string]modelShare
+	balancers  map[string]modelShare
+	parts      map[string][allocation.NumSharedKinds]float64
+}
+
+// refMerge merges the rows of a result by the rules of SHAPES §2.
+func refMerge(result *refResult, metadata bool) refMerged {
+	rows := result.rows
+	out := refMerged{start: rows[0].Start, end: rows[0].End, single: len(rows) == 1, text: rows[0].Text, parts: result.parts}
+	out.volumes, out.balancers = map[string]modelShare{}, map[string]modelShare{}
+	same := rows[0].Special == allocation.Workload
+	for _, r := range rows {
+		for c, v := range r.Values {
+			m := allocation.Column(c)
+			if m == allocation.UsageMax.Of(allocation.CPU) || m == allocation.UsageMax.Of(allocation.RAM) || m == allocation.UsageMax.Of(allocation.GPU) {
+				out.values[c] = max(out.values[c], v)
+			} else {
+				out.values[c] += v
+			}
+		}
+		addShares(out.volumes, r.volumes)
+		addShares(out.balancers, r.balancers)
+		if r.Start.Before(out.start) {
+			out.start = r.Start
+		}
+		if r.End.After(out.end) {
+			out.end = r.End
+		}
+		for _, p := range []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container} {
+			same = same && r.Text[p] == rows[0].Text[p]
+		}
+		for p := range out.text {
+			if r.Text[p] != rows[0].Text[p] {
+				out.text[p] = ""
+			}
+		}
+	}
+	out.values[allocation.SharedCost] += result.shared
+	out.minutes = out.end.Sub(out.start).Minutes()
+	if same {
+		out.minutes = out.values[allocation.RunningSeconds] / 60
+	}
+	out.mergeMetadata(rows, same || len(rows) == 1, metadata)
+	return out
+}
+
+func (out *refMerged) mergeMetadata(rows []*refRow, one, metadata bool) {
+	if one {
+		out.services = fmt.Sprint(rows[0].Services)
+		out.labels = fmt.Sprint(rows[0].Labels)
+	}
+	oneNamespace := !slices.ContainsFunc(rows, func(r *refRow) bool {
+		return r.Text[allocation.Namespace] != rows[0].Text[allocation.Namespace] || r.Text[allocation.Cluster] != rows[0].Text[allocation.Cluster]
+	})
+	if one || oneNamespace {
+		for _, r := range rows {
+			if r.NSLabels != nil {
+				out.nsLabels = fmt.Sprint(r.NSLabels)
+			}
+		}
+	}
+	if !one && oneNamespace && metadata {
+		out.labels = fmt.Sprint(refCommon(rows))
+	}
+}
+
+func addShares(sum map[string]modelShare, list []modelShare) {
+	for _, s := range list {
+		was := sum[s.key]
+		sum[s.key] = modelShare{s.key, was.amount + s.amount, was.cost + s.cost, was.adjustment + s.adjustment}
+	}
+}
+
+// refCommon is the labels that all rows have in common, special ones aside.
+func refCommon(rows []*refRow) map[string]string {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r *refRow) bool { return r.Special > allocation.Idle })
+	common := map[string]string{}
+	if len(rows) == 0 {
+		return common
+	}
+	for k, v := range rows[0].Labels {
+		if !slices.ContainsFunc(rows, func(r *refRow) bool { got, ok := r.Labels[k]; return !ok || got != v }) {
+			common[k] = v
+		}
+	}
+	return common
+}

@@ -1,0 +1,236 @@
+package allocation
+
+import "slices"
+
+// pool is a cost that all bear together.
+type pool struct {
+	name  string
+	money money
+}
+
+// hoursAMonth is what flat costs a month are divided by.
+const hoursAMonth = 730
+
+// takeShared takes out what is shared: flat cost, the cost of load balancers, and the rows that Shares select, which keep
+// their place until they have taken their part of idle and of what clusters cost.
+func takeShared(w *work, o *Options) {
+	for _, share := range o.Share {
+		w.pools = append(w.pools, pool{name: share.Name})
+	}
+	if o.SharedCost != 0 {
+		w.books.flat = o.SharedCost / hoursAMonth * w.set.Window.Duration().Hours()
+		w.pools = append(w.pools, pool{name: OverheadName, money: money{SharedOverhead: w.books.flat}})
+	}
+	if o.ShareLoadBalancers {
+		w.takeLoadBalancers()
+	}
+	if len(w.pools) == 0 {
+		return
+	}
+	for k, share := range o.Share {
+		match := share.Filter.Bind(w.set)
+		for row := range w.set.Len() {
+			if !w.isTaken(row) && match(row) {
+				w.take(row, k)
+			}
+		}
+	}
+	w.weigh()
+}
+
+// take takes a row out for a pool.
+func (w *work) take(row, pool int) {
+	if w.taken == nil {
+		w.taken = slices.Repeat([]int32{notTaken}, w.set.Len())
+	}
+	w.taken[row] = int32(pool)
+}
+
+// takeLoadBalancers moves the cost of load balancers to a pool. Rows that are nothing but load balancers go with it.
+func (w *work) takeLoadBalancers() {
+	of := pool{name: LoadBalancersName}
+	for _, col := range sharedKinds[SharedLoadBalancer] {
+		values := w.own(col)
+		for row, v := range values {
+			if v != 0 && w.set.special[row] == Unallocated {
+				w.take(row, len(w.pools))
+			}
+			of.money[SharedLoadBalancer] += v
+			values[row] = 0
+		}
+	}
+	w.set.balancers = shares[LoadBalancerShare]{}
+	w.pools = append(w.pools, of)
+}
+
+// weigh notes what the rows cost before idle and before shared cost: what they are given shared cost by.
+func (w *work) weigh() {
+	w.weights = make([]float64, w.built)
+	for c := range w.set.values {
+		if !columns[c].money {
+			continue
+		}
+		for row, v := range w.set.values[c][:w.built] {
+			w.weights[row] += v
+		}
+	}
+	for row, v := range w.weights {
+		w.weights[row] = max(0, v)
+	}
+}
+
+// fillPools puts the cost of the rows that are shared into the pools, with what they took of idle and of what clusters
+// cost.
+func fillPools(w *work, _ *Options) {
+	w.filled = true
+	if w.taken == nil {
+		return
+	}
+	var rows []int32
+	for row, k := range w.taken {
+		if k != notTaken {
+			rows = append(rows, int32(row))
+		}
+	}
+	for kind, cols := range sharedKinds {
+		for _, col := range cols {
+			for _, row := range rows {
+				w.pools[w.taken[row]].money[kind] += w.set.values[col][row]
+			}
+		}
+	}
+	w.noteIdle(rows)
+}
+
+// noteIdle notes the idle in rows that go.
+func (w *work) noteIdle(rows []int32) {
+	for r := range NumResources {
+		for _, row := range rows {
+			w.books.idle[r] += w.set.values[CostIdle.Of(r)][row]
+		}
+	}
+}
+
+// result is what the rows of one name weigh.
+type result struct {
+	all, kept         float64 // Σ weights of all rows, and of those that the filter kept
+	rowsAll, rowsKept int
+}
+
+// bearing says what part of the pools each result bears but the last, which is none, and what part went with the rows that
+// the filter took away.
+// Both are of all rows before the filter, so that a filter never changes what a row pays.
+func bearing(results []result, split Split) (bears []float64, forgone float64) {
+	bears = make([]float64, len(results))
+	sum, takers := 0.0, 0
+	for _, r := range results {
+		sum += r.all
+		if r.rowsAll > 0 {
+			takers++
+		}
+	}
+	for i, r := range results {
+		switch {
+		case r.rowsAll == 0:
+		case split != Even:
+			if sum > 0 {
+				bears[i] = r.kept / sum
+				forgone += (r.all - r.kept) / sum
+			}
+		default:
+			part := float64(r.rowsKept) / float64(r.rowsAll)
+			if r.all > 0 {
+				part = r.kept / r.all
+			}
+			bears[i] = part / float64(takers)
+			forgone += (1 - part) / float64(takers)
+		}
+	}
+	return bears[:len(bears)-1], forgone
+}
+
+// spreadPools gives the pools to the results. Where nobody can take any, they are a row __shared__, unless a filter is
+// there: its rows have no part in that.
+func spreadPools(w *work, o *Options) {
+	if len(w.pools) == 0 && !o.SharedBreakdown {
+		return
+	}
+	var all money
+	for i := range w.pools {
+		all.add(&w.pools[i].money)
+	}
+	total, borne := all.total(), w.forgone
+	bears := make([]float64, w.set.Len()) // idle bears nothing
+	copy(bears, w.bears)
+	w.bears = bears
+	for _, part := range w.bears {
+		borne += part
+	}
+	forgone := w.forgone
+	switch {
+	case borne > 0 || total == 0:
+	case o.Filter != nil:
+		forgone = 1
+	default:
+		w.addLeft()
+	}
+	if o.SharedBreakdown {
+		w.addParts()
+	}
+	shared := w.set.values[SharedCost]
+	for i, part := range w.bears {
+		shared[i] += total * part
+	}
+	for kind, v := range all {
+		if SharedKind(kind) != SharedOverhead {
+			w.books.passed[kind] += v
+		}
+	}
+	w.books.out[SharedOverhead] += total * forgone
+	w.pools = nil
+}
+
+// addLeft adds the row __shared__, which bears everything.
+func (w *work) addLeft() {
+	s := w.set
+	start, end := s.Window.Start.UnixMilli(), s.Window.End.UnixMilli()
+	if s.Len() > 0 {
+		start, end = slices.Min(s.start), slices.Max(s.end)
+	}
+	s.grow(Shared, start, end)
+	s.names = append(s.names, SharedName)
+	w.bears = append(w.bears, 1)
+}
+
+// addParts tells what the shared cost of each result is made of, by name. Pools of one name, as where a namespace is
+// shared twice, are one.
+func (w *work) addParts() {
+	var pools []SharedPart
+	for _, p := range w.pools {
+		id, _ := w.dict.Find(p.name)
+		if i := slices.IndexFunc(pools, func(have SharedPart) bool { return have.Name == id }); i >= 0 {
+			(*money)(&pools[i].Cost).add(&p.money)
+		} else {
+			pools = append(pools, SharedPart{Name: id, Cost: p.money})
+		}
+	}
+	tenancy, _ := w.dict.Find(TenancyName)
+	var list []rowShare[SharedPart]
+	for row, bears := range w.bears {
+		for _, part := range pools {
+			if bears == 0 || part.Cost == (money{}) {
+				continue
+			}
+			for kind := range part.Cost {
+				part.Cost[kind] *= bears
+			}
+			list = append(list, rowShare[SharedPart]{int32(row), part})
+		}
+	}
+	for row, cost := range w.set.values[SharedCost] {
+		if cost != 0 {
+			list = append(list, rowShare[SharedPart]{int32(row), SharedPart{Name: tenancy, Cost: money{SharedOverhead: cost}}})
+		}
+	}
+	w.set.parts = mergeRowShares(list, w.dict.orderParts, addPart)
+}

@@ -1,0 +1,110 @@
+package allocation
+
+import "math"
+
+// tenancy is what a cluster or a node costs besides CPU, memory and devices, on its way to the rows there.
+type tenancy struct {
+	start, end int64
+	cost       float64
+	hours      float64 // in which rows ran while it did, summed over rows
+	place      idleKey // a node, or a cluster where node is 0
+	local      bool    // it is of the node, else of the cluster
+}
+
+// addTenancy gives what clusters cost besides their nodes to the rows there, as shared cost by usage hours. Where nobody
+// ran, it is a row __unallocated__. Rows that are shared take their part too, and pass it on.
+func addTenancy(w *work, o *Options) {
+	if !o.ShareTenancy {
+		return
+	}
+	w.books.tenancy = true
+	all := w.tenancies(o)
+	if len(all) == 0 {
+		return
+	}
+	clusters, nodes := map[ID][]*tenancy{}, map[idleKey][]*tenancy{}
+	for i := range all {
+		t := &all[i]
+		if t.local {
+			nodes[t.place] = append(nodes[t.place], t)
+		} else {
+			clusters[t.place.cluster] = append(clusters[t.place.cluster], t)
+		}
+	}
+	w.eachTenant(clusters, nodes, func(_ int, t *tenancy, hours float64) { t.hours += hours })
+	shared := w.own(SharedCost)
+	w.eachTenant(clusters, nodes, func(row int, t *tenancy, hours float64) {
+		if t.hours > 0 {
+			shared[row] += t.cost * (hours / t.hours)
+		}
+	})
+	for i := range all {
+		if t := &all[i]; t.hours == 0 && t.cost != 0 {
+			w.addUnallocated(t.place.cluster, t.start, t.end, SharedCost, t.cost)
+		}
+	}
+}
+
+// tenancies are the management fees and local disks of the set, with their adjustments where those are asked for.
+func (w *work) tenancies(o *Options) (all []tenancy) {
+	adjusted := func(cost, adjustment float64) float64 {
+		if o.Reconcile {
+			return cost + adjustment
+		}
+		return cost
+	}
+	for i := range w.set.Management {
+		m := &w.set.Management[i]
+		t := tenancy{start: m.Start.UnixMilli(), end: m.End.UnixMilli(), cost: adjusted(m.Cost, m.Adjustment)}
+		t.place.cluster, _ = w.dict.Find(m.Cluster)
+		all = append(all, t)
+	}
+	for i := range w.set.Disks {
+		d := &w.set.Disks[i]
+		if !d.Local {
+			continue
+		}
+		t := tenancy{start: d.Start.UnixMilli(), end: d.End.UnixMilli(), cost: adjusted(d.Cost, d.Adjustment), local: true}
+		t.place.cluster, _ = w.dict.Find(d.Cluster)
+		t.place.node, _ = w.dict.Find(d.Name)
+		all = append(all, t)
+	}
+	return all
+}
+
+// eachTenant calls f for each row and each asset that it uses, with the hours in which both were there.
+func (w *work) eachTenant(clusters map[ID][]*tenancy, nodes map[idleKey][]*tenancy, f func(row int, t *tenancy, hours float64)) {
+	var ofCluster, ofNode []*tenancy
+	last := idleKey{^ID(0), 0}
+	for row := range w.built {
+		place := idleKey{w.set.ids[Cluster][row], w.set.ids[NodeName][row]}
+		if place != last {
+			ofCluster, ofNode, last = clusters[place.cluster], nodes[place], place
+		}
+		for _, t := range ofCluster {
+			f(row, t, w.usageHours(row, t.start, t.end))
+		}
+		for _, t := range ofNode {
+			f(row, t, w.usageHours(row, t.start, t.end))
+		}
+	}
+}
+
+// usageHours are the hours that a container ran while an asset was there, from start to end in Unix milliseconds: its
+// running time, of which the part counts that lies within. Rows that are no workload use none.
+func (w *work) usageHours(row int, start, end int64) float64 {
+	s := w.set
+	if s.special[row] != Workload {
+		return 0
+	}
+	from, to := max(start, s.start[row]), min(end, s.end[row])
+	running := s.values[RunningSeconds][row] / 3600
+	switch span := s.end[row] - s.start[row]; {
+	case from > to:
+		return 0
+	case span == 0:
+		return running
+	default:
+		return math.Min(running, running*(float64(to-from)/float64(span)))
+	}
+}
