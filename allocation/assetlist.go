@@ -94,7 +94,7 @@ type AssetOptions struct {
 
 // ListAssets are the assets of a set. The set is not changed.
 func (s *Set) ListAssets(o AssetOptions) *AssetSet {
-	all := s.assets()
+	all := s.listAll()
 	out := all[:0]
 	for i := range all {
 		if o.WithoutAdjustments {
@@ -107,8 +107,8 @@ func (s *Set) ListAssets(o AssetOptions) *AssetSet {
 	return &AssetSet{Window: s.Window, Warnings: s.Warnings, Assets: mergeAssets(out, o.Aggregate)}
 }
 
-// assets are those of the set in the order of its fields.
-func (s *Set) assets() []Asset {
+// listAll are the assets of the set in the order of its fields.
+func (s *Set) listAll() []Asset {
 	providers := s.clusterProviders()
 	list := make([]Asset, 0, len(s.Nodes)+len(s.Disks)+len(s.Balancers)+len(s.Networks)+len(s.Management)+len(s.Cloud))
 	for i := range s.Nodes {
@@ -281,11 +281,11 @@ func (a *Asset) merge(b *Asset) {
 	a.Credit += b.Credit
 	switch {
 	case a.Node != nil:
-		a.Node.mergeAsset(b.Node)
+		a.Node.mergeNode(b.Node)
 	case a.Disk != nil:
-		a.Disk.mergeAsset(b.Disk)
+		a.Disk.mergeDisk(b.Disk)
 	case a.Balancer != nil:
-		a.Balancer.mergeAsset(b.Balancer)
+		a.Balancer.mergeBalancer(b.Balancer)
 	}
 }
 

@@ -2,25 +2,16 @@ package allocation
 
 import "math"
 
-// mergeAsset adds what o has and costs to n. Fractions are averaged by what they are fractions of.
-func (n *Node) mergeAsset(o *Node) {
-	cpu, ram := n.Hours[CPU], n.Hours[RAM]
-	n.CPUBreakdown = n.CPUBreakdown.mean(o.CPUBreakdown, cpu, o.Hours[CPU])
-	n.RAMBreakdown = n.RAMBreakdown.mean(o.RAMBreakdown, ram, o.Hours[RAM])
-	list, other := n.listCost(), o.listCost()
-	n.Discount = mean(n.Discount, o.Discount, list, other)
-	for r := range NumResources {
-		n.Overhead[r] = mean(n.Overhead[r], o.Overhead[r], n.Hours[r], o.Hours[r])
-		n.Hours[r] += o.Hours[r]
-		n.Cost[r] += o.Cost[r]
-		n.Idle[r] += o.Idle[r]
-		n.Adjustment[r] += o.Adjustment[r]
-	}
+// mergeNode adds what another node has and costs to n, of which only that stays which both agree on.
+func (n *Node) mergeNode(o *Node) {
+	discount := mean(n.Discount, n.listCost(), o.Discount, o.listCost())
+	addNodes(n, o)
+	n.Discount = discount
 	agree(&n.InstanceType, o.InstanceType)
 	agree(&n.Pool, o.Pool)
 }
 
-// listCost is the cost of CPU and RAM without the discount; without the cost that a full one leaves nothing of.
+// listCost is the cost of CPU and RAM before the discount; 0 where that leaves nothing of it.
 func (n *Node) listCost() float64 {
 	if n.Discount >= 1 {
 		return 0
@@ -28,30 +19,10 @@ func (n *Node) listCost() float64 {
 	return (n.Cost[CPU] + n.Cost[RAM]) / (1 - n.Discount)
 }
 
-// mean is the mean of a and b by their weights; without any, a.
-func mean(a, b, weightA, weightB float64) float64 {
-	if a == b || weightA+weightB <= 0 {
-		return a
-	}
-	return (a*weightA + b*weightB) / (weightA + weightB)
-}
-
-// mean is the mean of two breakdowns by their weights.
-func (b Breakdown) mean(o Breakdown, weight, other float64) Breakdown {
-	return Breakdown{
-		Idle: mean(b.Idle, o.Idle, weight, other), Other: mean(b.Other, o.Other, weight, other),
-		System: mean(b.System, o.System, weight, other), User: mean(b.User, o.User, weight, other),
-	}
-}
-
-// mergeAsset adds what o has and costs to d. What is used of one is only known of both if it is of each; the largest use of
-// several means nothing.
-func (d *Disk) mergeAsset(o *Disk) {
-	d.ByteHours += o.ByteHours
-	d.UsedByteHours += o.UsedByteHours // NaN, which is unknown, stays so
+// mergeDisk adds what another disk has and costs to d. The largest use of several means nothing.
+func (d *Disk) mergeDisk(o *Disk) {
+	addDisks(d, o)
 	d.UsedMax = math.NaN()
-	d.Cost += o.Cost
-	d.Adjustment += o.Adjustment
 	agree(&d.StorageClass, o.StorageClass)
 	agree(&d.Name, o.Name)
 	agree(&d.ClaimName, o.ClaimName)
@@ -59,11 +30,9 @@ func (d *Disk) mergeAsset(o *Disk) {
 	d.Local = d.Local && o.Local
 }
 
-// mergeAsset adds what o costs to b.
-func (b *LoadBalancer) mergeAsset(o *LoadBalancer) {
-	b.Hours += o.Hours
-	b.Cost += o.Cost
-	b.Adjustment += o.Adjustment
-	b.Private = b.Private && o.Private
-	agree(&b.IP, o.IP)
+// mergeBalancer adds what another load balancer costs to l.
+func (l *LoadBalancer) mergeBalancer(o *LoadBalancer) {
+	addLoadBalancers(l, o)
+	l.Private = l.Private && o.Private
+	agree(&l.IP, o.IP)
 }

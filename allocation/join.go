@@ -3,7 +3,7 @@ package allocation
 import "slices"
 
 // Join returns the sets over one Dict, as Apply needs them: those of other computations than the first are copied with
-// their ids translated. The sets given stay as they are.
+// their ids translated. The sets are as a Builder makes them, and those given stay as they are.
 func Join(sets []*Set) []*Set {
 	if len(sets) == 0 || !slices.ContainsFunc(sets, func(s *Set) bool { return s.dict != sets[0].dict }) {
 		return sets
