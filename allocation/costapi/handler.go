@@ -162,15 +162,15 @@ func routes() []route {
 
 // planned are paths of Kubecost and OpenCost that are not answered yet, with what to ask instead.
 var planned = map[string]string{
-	"/model/assets/diff":                 "ask /model/assets for both windows",
-	"/model/prediction/speccost":         "multiply the requests by the prices of /model/assets",
-	"/model/savings/requestSizingV2":     "compare request and usage averages of /model/allocation",
-	"/model/allocation/topline":          "ask /model/allocation/summary/topline",
-	"/model/allocation/compute/summary":  "ask /model/allocation/summary",
-	"/forecasting/forecast/allocation":   "ask /model/allocation/trends",
-	"/model/allocation/compute/topline":  "ask /model/allocation/summary/topline",
-	"/model/allocation/summary/compute":  "ask /model/allocation/summary",
-	"/allocation/summary/topline":        "ask /model/allocation/summary/topline",
+	"/model/assets/diff":                "ask /model/assets for both windows",
+	"/model/prediction/speccost":        "multiply the requests by the prices of /model/assets",
+	"/model/savings/requestSizingV2":    "compare request and usage averages of /model/allocation",
+	"/model/allocation/topline":         "ask /model/allocation/summary/topline",
+	"/model/allocation/compute/summary": "ask /model/allocation/summary",
+	"/forecasting/forecast/allocation":  "ask /model/allocation/trends",
+	"/model/allocation/compute/topline": "ask /model/allocation/summary/topline",
+	"/model/allocation/summary/compute": "ask /model/allocation/summary",
+	"/allocation/summary/topline":       "ask /model/allocation/summary/topline",
 }
 
 // Paths are the paths that the handler answers, sorted.

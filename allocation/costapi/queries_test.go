@@ -170,4 +170,3 @@ func TestNothingToComputeYet(t *testing.T) {
 		t.Errorf("status %d, asked %d times: %s", w.Code, len(f.asked), w.Body)
 	}
 }
-

@@ -61,7 +61,10 @@ type richRow struct {
 var richRows = []richRow{
 	{
 		"one", "n1", "web", "deployment", "front", "front-1", "nginx", 1, 4, 0,
-		map[string]string{"app": "front", "team": "red", "env": "prod"}, map[string]string{"note": "x"}, []string{"front"}, 0.5, 1, 2,
+		map[string]string{"app": "front", "team": "red", "env": "prod"},
+		map[string]string{"note": "x"},
+		[]string{"front"},
+		0.5, 1, 2,
 	},
 	{"one", "n1", "web", "deployment", "front", "front-1", "sidecar", 0.5, 1, 0, map[string]string{"app": "front", "team": "red", "env": "prod"}, nil, []string{"front"}, 0.5, 0, 0},
 	{"one", "n1", "batch", "job", "sum", "sum-1", "main", 0.5, 1, 0, map[string]string{"app": "sum", "env": "staging"}, map[string]string{"team": "blue"}, nil, 0, 0, 0},
@@ -181,4 +184,33 @@ func richAssets(s *allocation.Set, w allocation.Window) {
 	}
 	s.Networks = []allocation.Network{{Cluster: "one", Start: w.Start, End: w.End, Internet: 2 * hours * egressGiB}}
 	s.Management = []allocation.Management{{Cluster: "one", Provisioner: "EKS", Start: w.Start, End: w.End, Cost: hours * feeHour}}
+}
+
+// history is a ledger that has no data of windows that begin before a time.
+type history struct {
+	rich
+	since time.Time
+}
+
+func (h *history) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
+	if q.Window.Start.Before(h.since.Truncate(time.Minute)) {
+		return func(yield func(*allocation.Set, error) bool) { yield(nil, allocation.ErrNoData) }
+	}
+	return h.rich.Sets(ctx, q)
+}
+
+// broken is a ledger whose nodes cost more than is allocated or idle.
+type broken struct{ rich }
+
+func (b *broken) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
+	return func(yield func(*allocation.Set, error) bool) {
+		for s, err := range b.rich.Sets(ctx, q) {
+			if err == nil {
+				s.Nodes[0].Cost[allocation.CPU]++
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
 }

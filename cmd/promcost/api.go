@@ -13,6 +13,7 @@ func newAPI(s *service, logs loggers, now func() time.Time) http.Handler {
 		Zone: s.flags.zone, Now: now, Timeout: s.flags.timeout, Currency: currency,
 		Cluster:  func() costapi.ClusterInfo { return costapi.ClusterInfo{ID: s.computer.knownID()} },
 		Diagnose: s.computer.Diagnose,
+		Custom:   s.computer.rates.Custom,
 	})
 	mux := http.NewServeMux()
 	for _, path := range costapi.Paths() {
