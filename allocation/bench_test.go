@@ -26,7 +26,12 @@ func benchSet(n int) *allocation.Set {
 		s.Append(&r)
 	}
 	for i := range 1 + n/50 {
-		s.Nodes = append(s.Nodes, allocation.Node{Cluster: "cluster-one", Name: "node-" + strconv.Itoa(i), Start: testStart, End: testStart.Add(time.Hour)})
+		name := "node-" + strconv.Itoa(i)
+		s.Nodes = append(s.Nodes, allocation.Node{
+			Cluster: "cluster-one", Name: name, Start: testStart, End: testStart.Add(time.Hour),
+			Cost: [allocation.NumResources]float64{60, 60, 60}, Idle: [allocation.NumResources]float64{9, 9, 9}, Adjustment: [allocation.NumResources]float64{-1, -1, -1},
+		})
+		s.Disks = append(s.Disks, allocation.Disk{Cluster: "cluster-one", Name: name, Local: true, Start: testStart, End: testStart.Add(time.Hour), Cost: 1})
 	}
 	return s
 }
@@ -50,15 +55,27 @@ func BenchmarkApply(b *testing.B) {
 			{"namespace-filtered", "namespace", allocation.Options{Idle: true, Filter: halfFilter{}}},
 			{"namespace-label-controller", "namespace,label:app,controller", allocation.Options{Idle: true}},
 			{"container", "", allocation.Options{Idle: true}},
+			{"namespace-shared", "namespace", allocation.Options{
+				ShareIdle: allocation.Weighted, SharedBreakdown: true,
+				Share: []allocation.Share{{Name: "ns-0", Filter: inNamespace("ns-0")}, {Name: "ns-1", Filter: inNamespace("ns-1")}},
+			}},
+			{"namespace-everything", "namespace", allocation.Options{
+				ShareIdle: allocation.Weighted, IdleByNode: true, ShareTenancy: true, Reconcile: true, SharedCost: 100, ShareSplit: allocation.Even,
+				Share: []allocation.Share{{Name: "ns-0", Filter: inNamespace("ns-0")}}, Filter: halfFilter{}, Proportions: true,
+			}},
 		} {
 			bc.o.Aggregate = keys(b, bc.aggregate)
 			b.Run(fmt.Sprintf("rows=%d/by=%s", n, bc.name), func(b *testing.B) {
 				b.ReportAllocs()
+				rows := 1
 				for b.Loop() {
-					if _, err := allocation.Apply([]*allocation.Set{s}, bc.o); err != nil {
+					out, err := allocation.Apply([]*allocation.Set{s}, bc.o)
+					if err != nil {
 						b.Fatal(err)
 					}
+					rows = max(1, out[0].Len())
 				}
+				b.ReportMetric(float64(testing.AllocsPerRun(1, func() { _, _ = allocation.Apply([]*allocation.Set{s}, bc.o) }))/float64(rows), "allocs/result")
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/row")
 			})
 		}

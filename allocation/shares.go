@@ -100,12 +100,17 @@ type rowShare[T any] struct {
 // mergeRowShares makes the lists of rows of shares in any order: by row, then as compare says. Those that it says are
 // one are added, in the order given.
 func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
-	slices.SortStableFunc(list, func(a, b rowShare[T]) int {
-		return cmp.Or(cmp.Compare(a.row, b.row), compare(&a.share, &b.share))
-	})
-	var out shares[T]
-	for i := range list {
-		if i > 0 && list[i-1].row == list[i].row && compare(&list[i-1].share, &list[i].share) == 0 {
+	order := make([]int32, len(list))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	less := func(i, j int32) int {
+		return cmp.Or(cmp.Compare(list[i].row, list[j].row), compare(&list[i].share, &list[j].share))
+	}
+	slices.SortStableFunc(order, less)
+	out := shares[T]{list: make([]T, 0, len(list))}
+	for k, i := range order {
+		if k > 0 && less(order[k-1], i) == 0 {
 			add(&out.list[len(out.list)-1], &list[i].share)
 			continue
 		}
