@@ -205,6 +205,19 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
+// TestUnmappedAliases refuses aliases that the configuration maps to nothing.
+func TestUnmappedAliases(t *testing.T) {
+	h := newHandler(&fake{}, costapi.Config{Labels: allocation.LabelMapping{"owner": {"owner"}}})
+	for _, tc := range []struct{ path, param string }{
+		{"/model/allocation", "aggregate=team"}, {"/model/assets", "aggregate=team"}, {"/allocation", "filterTeams=red"},
+	} {
+		checkError(t, get(h, tc.path, "window=1d", tc.param), http.StatusBadRequest, "team", "stands for no label", "configuration")
+	}
+	if w := get(h, "/model/assets", "window=1d", "aggregate=owner"); w.Code != http.StatusOK {
+		t.Errorf("status %d", w.Code)
+	}
+}
+
 // checkError checks that w is an error with a status and some words.
 func checkError(t *testing.T, w *httptest.ResponseRecorder, status int, words ...string) {
 	t.Helper()

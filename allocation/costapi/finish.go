@@ -2,6 +2,7 @@ package costapi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,7 +186,15 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 			whole.End = w.End
 		}
 	}
-	return cutWindow(whole, period, q.api.cfg.Zone)
+	list, err := cutWindow(whole, period, q.api.cfg.Zone)
+	if err != nil {
+		return nil, err
+	}
+	kept := slices.IndexFunc(list, func(w allocation.Window) bool { return !w.Start.Before(q.now) })
+	if kept < 0 {
+		kept = len(list)
+	}
+	return list[:max(kept, 1)], nil // nothing is kept of times to come
 }
 
 // cutWindow cuts a window where periods begin.

@@ -89,6 +89,12 @@ func TestQueries(t *testing.T) {
 			"00:00:00 00:00:00 24h0m0s 1m0s", "00:00:00 00:00:00 00:00:00 00:00:00",
 		},
 		{
+			"nothing is stored of times to come", "/model/allocation",
+			[]string{"window=today", "step=1h", "aggregate=cluster"},
+			"00:00:00 04:00:00 1h0m0s 1m0s, 04:00:00 04:13:00 0s 1m0s",
+			"00:00:00 01:00:00 01:00:00 02:00:00 02:00:00 03:00:00 03:00:00 04:00:00 04:00:00 05:00:00",
+		},
+		{
 			"stored hours where that is asked", "/model/allocation",
 			[]string{"window=yesterday", "step=1h", "accumulate=true"},
 			"00:00:00 00:00:00 1h0m0s 1m0s", "00:00:00 00:00:00",
