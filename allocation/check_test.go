@@ -3,6 +3,7 @@ package allocation_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,13 @@ func TestCheckFinds(t *testing.T) {
 		"no residual":     {func(m *model) { m.residuals = nil }, `cluster "c1" node "": cpu allocations of`},
 		"negative idle":   {func(m *model) { m.nodes[0].Idle[allocation.GPU] = -1 }, `gpu idle is -1`},
 		"idle over cost":  {func(m *model) { m.nodes[0].Idle[allocation.GPU] = 1e6 }, `gpu idle is 1e+06 of a cost of`},
+		"lost volume":     {func(m *model) { m.disks[0].Cost++ }, "volume cost of rows is"},
+		"found volume":    {func(m *model) { m.rows[share(m)].Values[allocation.PVCost]++ }, "volume cost of rows is"},
+		"lost balancer":   {func(m *model) { m.balancers[0].Cost++ }, "load balancer cost of rows is"},
+		"lost network":    {func(m *model) { m.networks[0].CrossRegion++ }, "network cost of rows is"},
+		"shares of less":  {func(m *model) { m.rows[share(m)].volumes[0].cost /= 2 }, "pvCost is"},
+		"shares of bytes": {func(m *model) { m.rows[share(m)].volumes[0].amount *= 2 }, "pvByteHours is"},
+		"shared as built": {func(m *model) { m.rows[0].Values[allocation.SharedCost] = 1 }, "rows as built have shared cost 1 and external cost 0"},
 		"node outside":    {func(m *model) { m.nodes[0].End = testStart.Add(2 * time.Hour) }, "lives from"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,6 +67,51 @@ func row(m *model, node string) int {
 		}
 	}
 	panic("BUG: no row on " + node)
+}
+
+// share is the first row that has volumes.
+func share(m *model) int {
+	return slices.IndexFunc(m.rows, func(r modelRow) bool { return len(r.volumes) > 0 })
+}
+
+// TestApplyChecks verifies that what is broken is found where it broke, if that is asked for.
+func TestApplyChecks(t *testing.T) {
+	m := smallModel()
+	m.disks[0].Cost++
+	sets := setsOf([]model{m})
+	if _, err := allocation.Apply(sets, allocation.Options{}); err != nil {
+		t.Errorf("without checks: %v", err)
+	}
+	_, err := allocation.Apply(sets, allocation.Options{Check: true})
+	if want := `after pass build: check set of 2026-03-02T00:00:00Z,2026-03-02T02:00:00Z: cluster "c1": volume cost of rows is 2, of assets 3`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestCheckAfterPasses breaks an asset of a set that passes made, one at a time: Check must say which.
+func TestCheckAfterPasses(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spoil func(s *allocation.Set)
+		want  string
+	}{
+		"node":          {func(s *allocation.Set) { s.Nodes[0].Cost[allocation.GPU]++ }, "all nodes: gpu cost of rows is"},
+		"adjustment":    {func(s *allocation.Set) { s.Nodes[0].Adjustment[allocation.RAM]++ }, "all nodes: ram cost of rows is"},
+		"volume":        {func(s *allocation.Set) { s.Disks[0].Cost++ }, "all volumes: volume cost of rows is"},
+		"load balancer": {func(s *allocation.Set) { s.Balancers[0].Adjustment++ }, "all load balancers: load balancer cost of rows is"},
+		"network":       {func(s *allocation.Set) { s.Networks[0].CrossZone++ }, "all networks: network cost of rows is"},
+		"management":    {func(s *allocation.Set) { s.Management[0].Cost++ }, "all overhead: shared cost of rows is"},
+		"local disk":    {func(s *allocation.Set) { s.Disks[1].Cost++ }, "all overhead: shared cost of rows is"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := question{filter: inNamespace("web"), shares: []plainFilter{inNamespace("shop")}}
+			q.Idle, q.Reconcile, q.ShareTenancy, q.External, q.SharedCost = true, true, true, true, 730
+			s := apply(t, setsOf([]model{smallModel()}), q.ask())[0]
+			tc.spoil(s)
+			if err := s.Check(); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+		})
+	}
 }
 
 // TestCheckTotals verifies that a set made by passes is held to the nodes as a whole.

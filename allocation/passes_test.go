@@ -84,7 +84,8 @@ func TestApplyLeavesSets(t *testing.T) {
 	strs, lists, maps := dict.Sizes()
 	apply(t, sets, allocation.Options{
 		Aggregate: keys(t, "namespace,label:app"), Idle: true, IdleByNode: true, Filter: inNamespace("web"), Accumulate: allocation.All,
-		AggregatedMetadata: true,
+		AggregatedMetadata: true, ShareIdle: allocation.Even, ShareTenancy: true, ShareLoadBalancers: true, SharedCost: 9, SharedBreakdown: true,
+		Reconcile: true, External: true, Proportions: true, Share: []allocation.Share{{Name: "app=x", Filter: inNamespace("shop")}},
 	})
 	if diff := cmp.Diff(before, snapshot(sets)); diff != "" {
 		t.Errorf("sets changed (-before +after):\n%s", diff)
@@ -101,9 +102,9 @@ func snapshot(sets []*allocation.Set) (rows []string) {
 			for c := range allocation.NumColumns {
 				values = append(values, s.Value(c, row))
 			}
-			rows = append(rows, fmt.Sprint(s.Name(row), values, list(s, row), pairs(s, allocation.Labels, row)))
+			rows = append(rows, fmt.Sprint(s.Name(row), values, list(s, row), pairs(s, allocation.Labels, row), s.Volumes(row), s.LoadBalancerShares(row)))
 		}
-		rows = append(rows, fmt.Sprint(s.Nodes, s.Residuals))
+		rows = append(rows, fmt.Sprint(s.Nodes, s.Residuals, s.Disks, s.Balancers, s.Networks, s.Management, s.Warnings))
 	}
 	return rows
 }

@@ -31,6 +31,13 @@ func TestApplyAgainstReference(t *testing.T) {
 		}
 		for i := range got {
 			compareSet(t, where, got[i], want[i], q.AggregatedMetadata)
+			if q.Proportions {
+				of := models[i : i+1]
+				if q.Accumulate == allocation.All {
+					of = models
+				}
+				compareProportions(t, where, got[i], want[i], of, q.IdleByNode)
+			}
 		}
 		if t.Failed() {
 			return
@@ -243,5 +250,22 @@ func compareShares(t *testing.T, where string, got *allocation.Set, row int, wan
 	rounded := cmp.Comparer(alike)
 	if diff := cmp.Diff([]any{want.volumes, want.balancers, want.parts}, []any{volumes, balancers, parts}, rounded, cmp.AllowUnexported(modelShare{})); diff != "" {
 		t.Errorf("%s: shares (-want +got):\n%s", where, diff)
+	}
+}
+
+// compareProportions compares what part of the assets of models each row is.
+func compareProportions(t *testing.T, where string, got *allocation.Set, want refAnswer, models []model, byNode bool) {
+	t.Helper()
+	for row := range got.Len() {
+		name := got.Name(row)
+		var list []allocation.Proportion
+		for _, p := range got.Proportions(row) {
+			if p != (allocation.Proportion{Cluster: p.Cluster, Name: p.Name, Type: p.Type, ProviderID: p.ProviderID}) {
+				list = append(list, p) // of resources that cost something
+			}
+		}
+		if diff := cmp.Diff(refProportions(want[name].rows, models, byNode), list, cmp.Comparer(alike)); diff != "" {
+			t.Errorf("%s: row %q: proportions (-want +got):\n%s", where, name, diff)
+		}
 	}
 }

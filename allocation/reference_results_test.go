@@ -390,3 +390,83 @@ func refCommon(rows []*refRow) map[string]string {
 	}
 	return common
 }
+
+// refProportions are the parts that rows are of the assets of models: cost before idle of cost.
+func refProportions(rows []*refRow, models []model, byNode bool) (list []allocation.Proportion) {
+	all := map[allocation.Proportion][allocation.NumResources]float64{} // by what names an asset
+	add := func(p allocation.Proportion, cost ...float64) {
+		sum := all[p]
+		for i, v := range cost {
+			sum[i] += v
+		}
+		all[p] = sum
+	}
+	for _, m := range models {
+		for _, n := range m.nodes {
+			p := allocation.Proportion{Cluster: n.Cluster}
+			if byNode {
+				p.Name, p.Type, p.ProviderID = n.Name, "Node", n.ProviderID
+			}
+			add(p, n.Cost[:]...)
+		}
+		for _, d := range m.disks {
+			if !d.Local {
+				add(allocation.Proportion{Cluster: d.Cluster, Name: d.Name, Type: "Disk", ProviderID: d.ProviderID}, d.Cost)
+			}
+		}
+		for _, l := range m.balancers {
+			add(allocation.Proportion{Cluster: l.Cluster, Name: l.Namespace + "/" + l.Service, Type: "LoadBalancer"}, l.Cost)
+		}
+	}
+	part := func(a, b float64) float64 {
+		if b == 0 {
+			return 0
+		}
+		return a / b
+	}
+	for p, cost := range all {
+		var own [allocation.NumResources]float64
+		for _, r := range rows {
+			r.addTo(&own, p)
+		}
+		of := p
+		switch p.Type {
+		case "Disk":
+			of.PV = part(own[0], cost[0])
+		case "LoadBalancer":
+			of.LoadBalancer = part(own[0], cost[0])
+		default:
+			of.CPU, of.RAM, of.GPU = part(own[allocation.CPU], cost[allocation.CPU]), part(own[allocation.RAM], cost[allocation.RAM]), part(own[allocation.GPU], cost[allocation.GPU])
+			of.Node = part(own[0]+own[1]+own[2], cost[0]+cost[1]+cost[2])
+		}
+		if of != p {
+			list = append(list, of)
+		}
+	}
+	slices.SortFunc(list, func(a, b allocation.Proportion) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
+	})
+	return list
+}
+
+// addTo adds what a row costs of an asset before idle.
+func (r *refRow) addTo(own *[allocation.NumResources]float64, of allocation.Proportion) {
+	if !r.built || r.Text[allocation.Cluster] != of.Cluster {
+		return
+	}
+	for _, v := range r.volumes {
+		if of.Type == "Disk" && v.key == allocation.VolumeKey(of.Cluster, of.Name) {
+			own[0] += v.cost
+		}
+	}
+	for _, l := range r.balancers {
+		if of.Type == "LoadBalancer" && l.key == refCluster(of.Cluster)+"/"+of.Name {
+			own[0] += l.cost
+		}
+	}
+	if of.Type == "" || of.Type == "Node" && r.Text[allocation.NodeName] == of.Name {
+		for res := range allocation.NumResources {
+			own[res] += r.Values[allocation.Cost.Of(res)] - r.Values[allocation.CostIdle.Of(res)]
+		}
+	}
+}
