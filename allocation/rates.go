@@ -2,6 +2,9 @@ package allocation
 
 import "time"
 
+// BuiltInPrices is in the Source of prices that nobody gave.
+const BuiltInPrices = "built-in defaults"
+
 // NodeAttributes are what a price may depend on. An empty attribute is unknown.
 type NodeAttributes struct {
 	Cluster      string
@@ -22,7 +25,7 @@ type NodeRates struct {
 	Price [NumResources]float64
 	// Discount is what was taken off the list prices of CPU and RAM, 0 to 1. It is contained in Price.
 	Discount float64
-	// Source is where the prices come from, for people: "prices.yaml:12", "built-in defaults".
+	// Source is where the prices come from, for people: "prices.yaml:12", BuiltInPrices.
 	Source string
 	// Default reports that the price of CPU or RAM is a built-in one, which is worth a warning.
 	Default bool

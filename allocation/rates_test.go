@@ -46,6 +46,10 @@ nodes:
 			pod: .75 + 1.25*3, warning: "outside of any known node's life",
 		},
 		{
+			name: "inside a cell", sheet: strings.NewReplacer("10:45:00", "10:45:18", "11:45:00", "11:45:18").Replace(sheet),
+			pod: .755 + 1.245*3, node: 4 * (.755 + 1.245*3),
+		},
+		{
 			name: "at the window's start", sheet: strings.NewReplacer("10:45", "10:00", "11:45", "11:00").Replace(sheet), pod: 6, node: 24,
 		},
 		{

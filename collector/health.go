@@ -14,6 +14,7 @@ import (
 type Health struct {
 	computations      prometheus.Histogram
 	lastSuccess       prometheus.Gauge
+	currency          *prometheus.GaugeVec
 	computationErrors prometheus.Counter
 
 	sourceRequests, sourceSamples, sourceBytes, sourceErrors prometheus.Counter
@@ -48,12 +49,12 @@ func NewHealth(reg prometheus.Registerer, currency string) (*Health, error) {
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"handler"}),
 	}
-	currencyInfo := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	h.currency = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "promcost_currency_info", Help: "The currency of every cost, as a label of the value 1.",
-		ConstLabels: prometheus.Labels{"currency": currency},
-	}, func() float64 { return 1 })
+	}, []string{"currency"})
+	h.SetCurrency(currency)
 	for _, c := range []prometheus.Collector{
-		version.NewCollector("promcost"), currencyInfo, h.computations, h.lastSuccess, h.computationErrors,
+		version.NewCollector("promcost"), h.currency, h.computations, h.lastSuccess, h.computationErrors,
 		h.sourceRequests, h.sourceSamples, h.sourceBytes, h.sourceErrors, h.sourceDuration, h.httpRequests, h.httpDuration,
 	} {
 		if err := reg.Register(c); err != nil {
@@ -61,6 +62,12 @@ func NewHealth(reg prometheus.Registerer, currency string) (*Health, error) {
 		}
 	}
 	return h, nil
+}
+
+// SetCurrency changes the currency of every cost.
+func (h *Health) SetCurrency(currency string) {
+	h.currency.Reset()
+	h.currency.WithLabelValues(currency).Set(1)
 }
 
 func newCounter(name, help string) prometheus.Counter {

@@ -32,6 +32,16 @@ func observed(t *testing.T, reg *prometheus.Registry) {
 	h := newHealth(t, reg)
 	h.ObserveComputation(end, 3*time.Second, nil)
 	h.ObserveSource(collector.SourceRead{Took: time.Second, Requests: 1, Samples: 2, Bytes: 3})
+	r, err := collector.NewReloads(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Observe(end, nil)
+	if err := collector.NewPrices(reg, func() time.Time { return end }, func() []collector.PriceSource {
+		return []collector.PriceSource{{Kind: "sheet", Name: "prices.yaml", Currency: "EUR", AsOf: end.Add(-time.Hour)}}
+	}); err != nil {
+		t.Fatal(err)
+	}
 	answer(h.Instrument("/model/assets", http.NotFoundHandler()), httptest.NewRequest(http.MethodGet, "/model/assets", nil))
 }
 

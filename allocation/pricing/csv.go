@@ -80,7 +80,7 @@ func (p *parser) header(line int, cells []string) ([]column, error) {
 			return nil, p.fail(line, "column %q is there twice: keep one", key)
 		}
 		if labelKey, ok := strings.CutPrefix(key, labelColumn); ok && labelKey != "" {
-			columns = append(columns, column{setter: setter{key, "a text", func(r *rule, _ int, text string) error {
+			columns = append(columns, column{setter: setter{key: key, set: func(r *rule, _ int, text string) error {
 				r.labels = append(r.labels, label{labelKey, text})
 				return nil
 			}}})

@@ -115,12 +115,8 @@ func (p *parser) settings() []field {
 
 // custom reads the custom prices.
 func (p *parser) custom(n *yaml.Node) error {
-	keys := priceKeys(func(x price) bool {
-		return inSection(nodeSection)(x) || x == storagePrice || x == loadBalancerPrice
-	})
-	keys = append(keys, priceKey{"egressPerGiB", egressInternetPrice, 0})
 	var r rule
-	if err := p.mapping(n, "custom", p.ruleFields(&r, p.priceSetters(keys))); err != nil {
+	if err := p.mapping(n, "custom", p.ruleFields(&r, p.priceSetters(customKeys()))); err != nil {
 		return err
 	}
 	c := &allocation.CustomPrices{Storage: r.price[storagePrice], LoadBalancer: r.price[loadBalancerPrice], Egress: r.price[egressInternetPrice]}
@@ -129,6 +125,17 @@ func (p *parser) custom(n *yaml.Node) error {
 	}
 	p.sheet.custom = c
 	return nil
+}
+
+// customEgress is a key of the custom prices alone.
+const customEgress = "egressPerGiB"
+
+// customKeys are the keys of the custom prices.
+func customKeys() []priceKey {
+	keys := priceKeys(func(x price) bool {
+		return inSection(nodeSection)(x) || x == storagePrice || x == loadBalancerPrice
+	})
+	return append(keys, priceKey{customEgress, egressInternetPrice, 0})
 }
 
 // mapping reads the mapping n, called what in errors, by its fields.

@@ -19,6 +19,7 @@ const (
 type setter struct {
 	key  string
 	want string // what a value is: number, a text, …
+	help string
 	set  func(r *rule, line int, text string) error
 }
 
@@ -38,7 +39,7 @@ func (p *parser) sectionSetters(id sectionID) []setter {
 }
 
 func (p *parser) attributeSetter(a attribute) setter {
-	return setter{attributes[a].key, "a text", func(r *rule, _ int, text string) error {
+	return setter{attributes[a].key, "a text", attributes[a].help, func(r *rule, _ int, text string) error {
 		if text != "*" { // which is as good as nothing
 			r.texts[a] = text
 		}
@@ -47,7 +48,7 @@ func (p *parser) attributeSetter(a attribute) setter {
 }
 
 func (p *parser) spotSetter() setter {
-	return setter{"spot", "true or false", func(r *rule, line int, text string) error {
+	return setter{"spot", "true or false", "Spot nodes alone, or others alone.", func(r *rule, line int, text string) error {
 		v := strings.EqualFold(text, "true")
 		if !v && !strings.EqualFold(text, "false") {
 			return p.fail(line, "spot is %q, want true or false", text)
@@ -59,7 +60,7 @@ func (p *parser) spotSetter() setter {
 
 // discountSetter reads the discount of a rule, or of the sheet where there is no rule.
 func (p *parser) discountSetter() setter {
-	return setter{"discount", "number", func(r *rule, line int, text string) error {
+	return setter{"discount", "number", "Fraction of 1 that is taken off CPU and RAM of nodes.", func(r *rule, line int, text string) error {
 		v, err := p.number("discount", line, text)
 		switch {
 		case err != nil:
@@ -77,7 +78,7 @@ func (p *parser) discountSetter() setter {
 
 // multiplierSetter reads the multiplier of a rule, or of the sheet where there is no rule.
 func (p *parser) multiplierSetter() setter {
-	return setter{"multiplier", "number", func(r *rule, line int, text string) error {
+	return setter{"multiplier", "number", "What prices are multiplied by.", func(r *rule, line int, text string) error {
 		v, err := p.number("multiplier", line, text)
 		switch {
 		case err != nil:
@@ -95,7 +96,8 @@ func (p *parser) multiplierSetter() setter {
 
 // timeSetter reads one of the ends of a rule's validity.
 func (p *parser) timeSetter(key string) setter {
-	return setter{key, "a date or time", func(r *rule, line int, text string) error {
+	help := map[string]string{"from": "First instant at which the rule holds.", "to": "First instant at which it does not any more."}[key]
+	return setter{key, "a date or time", help, func(r *rule, line int, text string) error {
 		t, err := p.time(key, line, text)
 		if err != nil {
 			return err
@@ -112,14 +114,14 @@ func (p *parser) timeSetter(key string) setter {
 // sheetSetters are what the sheet as a whole may have.
 func (p *parser) sheetSetters() []setter {
 	return []setter{
-		{"currency", "a code such as USD", func(_ *rule, line int, text string) error {
+		{"currency", "a code such as USD", "ISO 4217 code of the prices.", func(_ *rule, line int, text string) error {
 			if !IsCurrency(text) {
 				return p.fail(line, "currency is %q, want a code of three letters such as USD", text)
 			}
 			p.sheet.currency = text
 			return nil
 		}},
-		{"asOf", "a date or time", func(_ *rule, line int, text string) (err error) {
+		{"asOf", "a date or time", "When the prices were looked up; else the file's time tells their age.", func(_ *rule, line int, text string) (err error) {
 			p.sheet.asOf, err = p.time("asOf", line, text)
 			return err
 		}},
@@ -136,7 +138,7 @@ func IsCurrency(text string) bool {
 func (p *parser) priceSetters(keys []priceKey) []setter {
 	setters := make([]setter, 0, len(keys))
 	for _, k := range keys {
-		setters = append(setters, setter{k.name, "number", func(r *rule, line int, text string) error {
+		setters = append(setters, setter{k.name, "number", k.help(), func(r *rule, line int, text string) error {
 			v, err := p.number(k.name, line, text)
 			switch {
 			case err != nil:

@@ -27,12 +27,9 @@ type Sheet struct {
 
 var _ allocation.Rates = (*Sheet)(nil)
 
-// builtInName names the prices that no sheet gives.
-const builtInName = "built-in defaults"
-
 // Default is the sheet without rules and with the built-in defaults.
 func Default() *Sheet {
-	s := &Sheet{name: builtInName, multiplier: 1}
+	s := &Sheet{name: allocation.BuiltInPrices, multiplier: 1}
 	for p := range prices {
 		s.defaults[p] = prices[p].builtIn
 	}
@@ -47,6 +44,15 @@ func (s *Sheet) Currency() string { return s.currency }
 
 // AsOf is when the prices were looked up, zero where the sheet does not say.
 func (s *Sheet) AsOf() time.Time { return s.asOf }
+
+// Rules is how many rules the sheet has.
+func (s *Sheet) Rules() int {
+	n := 0
+	for i := range s.sections {
+		n += len(s.sections[i].rules)
+	}
+	return n
+}
 
 // Warnings are what is odd about the sheet, by line: prices that look as if they were for another unit.
 func (s *Sheet) Warnings() []string { return slices.Clone(s.warnings) }
@@ -134,7 +140,7 @@ func (s *Sheet) Item(i allocation.Item, at time.Time) allocation.Rate {
 func (s *Sheet) price(r *rule, p price) (v, discount float64, source string, builtIn bool) {
 	v, discount, source = s.defaults[p]*s.multiplier, s.discount, s.name
 	if builtIn = !s.named.has(p); builtIn {
-		source = builtInName
+		source = allocation.BuiltInPrices
 	}
 	if r == nil {
 		return v, discount, source, builtIn

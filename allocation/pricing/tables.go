@@ -51,28 +51,29 @@ var sectionKeys = [numSections]struct{ key, all string }{
 	managementSection: {"management", "every cluster"}, networkSection: {"network", "all traffic"},
 }
 
-// prices describes each price: its key with the unit, the built-in default, what is usual in US dollars, and the list
-// whose rules can name it too.
+// prices describes each price: its key with the unit, the built-in default, what is usual in US dollars, the list whose
+// rules can name it too, and what it is the price of.
 var prices = [numPrices]struct {
 	key            string
 	builtIn, usual float64
 	section        sectionID
 	defaultsOnly   bool
+	of             string
 }{
-	cpuPrice:            {"cpuPerCoreHour", 0.031611, 0.03, nodeSection, false},
-	ramPrice:            {"ramPerGiBHour", 0.004237, 0.004, nodeSection, false},
-	gpuPrice:            {"gpuPerDeviceHour", 0.95, 1, nodeSection, false},
-	spotCPUPrice:        {"spotCPUPerCoreHour", 0.006655, 0.03, nodeSection, true},
-	spotRAMPrice:        {"spotRAMPerGiBHour", 0.000892, 0.004, nodeSection, true},
-	spotGPUPrice:        {"spotGPUPerDeviceHour", 0.95, 1, nodeSection, true},
-	storagePrice:        {"storagePerGiBHour", 0.00005479452, 0.00005, storageSection, false},
-	loadBalancerPrice:   {"loadBalancerPerHour", 0, 0.025, loadBalancerSection, false},
-	managementPrice:     {"managementPerHour", 0, 0.1, managementSection, false},
-	egressZonePrice:     {"egressZonePerGiB", 0.01, 0.01, networkSection, false},
-	egressRegionPrice:   {"egressRegionPerGiB", 0.01, 0.02, networkSection, false},
-	egressInternetPrice: {"egressInternetPerGiB", 0.12, 0.1, networkSection, false},
-	natEgressPrice:      {"natEgressPerGiB", 0, 0.05, networkSection, false},
-	natIngressPrice:     {"natIngressPerGiB", 0, 0.05, networkSection, false},
+	cpuPrice:            {"cpuPerCoreHour", 0.031611, 0.03, nodeSection, false, "a core"},
+	ramPrice:            {"ramPerGiBHour", 0.004237, 0.004, nodeSection, false, "a GiB of memory"},
+	gpuPrice:            {"gpuPerDeviceHour", 0.95, 1, nodeSection, false, "a GPU"},
+	spotCPUPrice:        {"spotCPUPerCoreHour", 0.006655, 0.03, nodeSection, true, "a core of a spot node"},
+	spotRAMPrice:        {"spotRAMPerGiBHour", 0.000892, 0.004, nodeSection, true, "a GiB of memory of a spot node"},
+	spotGPUPrice:        {"spotGPUPerDeviceHour", 0.95, 1, nodeSection, true, "a GPU of a spot node"},
+	storagePrice:        {"storagePerGiBHour", 0.00005479452, 0.00005, storageSection, false, "a GiB of a volume or of a node's own disk"},
+	loadBalancerPrice:   {"loadBalancerPerHour", 0, 0.025, loadBalancerSection, false, "a load balancer"},
+	managementPrice:     {"managementPerHour", 0, 0.1, managementSection, false, "a cluster's control plane"},
+	egressZonePrice:     {"egressZonePerGiB", 0.01, 0.01, networkSection, false, "a GiB to another zone of the region"},
+	egressRegionPrice:   {"egressRegionPerGiB", 0.01, 0.02, networkSection, false, "a GiB to another region"},
+	egressInternetPrice: {"egressInternetPerGiB", 0.12, 0.1, networkSection, false, "a GiB to the internet"},
+	natEgressPrice:      {"natEgressPerGiB", 0, 0.05, networkSection, false, "a GiB out through a NAT gateway"},
+	natIngressPrice:     {"natIngressPerGiB", 0, 0.05, networkSection, false, "a GiB in through a NAT gateway"},
 }
 
 // nodePrices are the prices of each resource of a node, ordinary and spot.
@@ -146,21 +147,22 @@ const (
 	numAttributes
 )
 
-// attributes describes each attribute: its key, the lists whose rules can name it, and whether case matters.
+// attributes describes each attribute: its key, the lists whose rules can name it, whether case matters, and what it is.
 var attributes = [numAttributes]struct {
 	key     string
 	in      []sectionID
 	anyCase bool
+	help    string
 }{
-	provider:     {"provider", []sectionID{nodeSection, storageSection, loadBalancerSection, managementSection, networkSection}, true},
-	region:       {"region", []sectionID{nodeSection, storageSection, loadBalancerSection, managementSection, networkSection}, false},
-	zone:         {"zone", []sectionID{nodeSection, storageSection, networkSection}, false},
-	instanceType: {"instanceType", []sectionID{nodeSection}, false},
-	gpuModel:     {"gpuModel", []sectionID{nodeSection}, true},
-	storageClass: {"storageClass", []sectionID{storageSection}, false},
-	cluster:      {"cluster", []sectionID{nodeSection, storageSection, loadBalancerSection, managementSection, networkSection}, false},
-	namespace:    {"namespace", []sectionID{storageSection, loadBalancerSection}, false},
-	name:         {"name", []sectionID{nodeSection, storageSection, loadBalancerSection}, false},
+	provider:     {"provider", []sectionID{nodeSection, storageSection, loadBalancerSection, managementSection, networkSection}, true, "Provider: aws, gcp, azure, …"},
+	region:       {"region", []sectionID{nodeSection, storageSection, loadBalancerSection, managementSection, networkSection}, false, "Region."},
+	zone:         {"zone", []sectionID{nodeSection, storageSection, networkSection}, false, "Zone."},
+	instanceType: {"instanceType", []sectionID{nodeSection}, false, "Instance type, such as m5.large."},
+	gpuModel:     {"gpuModel", []sectionID{nodeSection}, true, "Model of the GPUs, as labels of the node name it."},
+	storageClass: {"storageClass", []sectionID{storageSection}, false, "Storage class."},
+	cluster:      {"cluster", []sectionID{nodeSection, storageSection, loadBalancerSection, managementSection, networkSection}, false, "Id of the cluster."},
+	namespace:    {"namespace", []sectionID{storageSection, loadBalancerSection}, false, "Namespace of the claim, or of the service."},
+	name:         {"name", []sectionID{nodeSection, storageSection, loadBalancerSection}, false, "Name of the node, of the volume, or of the service."},
 }
 
 // labeled are the lists whose rules can name labels.

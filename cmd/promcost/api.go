@@ -2,16 +2,15 @@ package main
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
-// newAPI is the HTTP API over the service's ledger, its requests counted by path.
-func newAPI(s *service, logs loggers, now func() time.Time) http.Handler {
-	api := costapi.New(s.ledger, logs.kit, costapi.Config{
-		Zone: s.flags.zone, Now: now, Timeout: s.flags.timeout, Currency: currency,
-		Cluster:  func() costapi.ClusterInfo { return costapi.ClusterInfo{ID: s.computer.knownID()} },
+// newAPI is the HTTP API over the service's ledger under the given settings, its requests counted by path.
+func newAPI(s *service, current *settings) http.Handler {
+	api := costapi.New(s.ledger, s.logs.kit, costapi.Config{
+		Zone: current.zone, Now: s.now, Timeout: s.flags.timeout, Currency: current.currency, Labels: current.labels,
+		Cluster:  func() costapi.ClusterInfo { return current.cluster(s.computer.knownID()) },
 		Diagnose: s.computer.Diagnose,
 		Custom:   s.computer.rates.Custom,
 	})

@@ -34,13 +34,9 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		return err
 	}
 	defer svc.Close()
-	now := svc.computer.source.clock(0)()
-	w, _, err := allocation.ParseWindow(f.window, now, f.cost.zone, allocation.ExactWindows)
+	w, err := f.parseWindow(svc)
 	if err != nil {
-		return usageErrorf("parse --window: %w", err)
-	}
-	if w.End.After(now) {
-		w.End = now
+		return err
 	}
 	stop := showProgress(io.err, svc.status)
 	d, err := svc.computer.Diagnose(ctx, w)
@@ -48,7 +44,7 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	if err != nil {
 		return fmt.Errorf("check source from %s to %s: %w", w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339), err)
 	}
-	if err := f.print(d, io); err != nil {
+	if err := f.print(d, svc.settings().zone, io); err != nil {
 		return err
 	}
 	if !d.Complete() {
@@ -57,15 +53,31 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	return nil
 }
 
+// checkResolution is fine enough to see what there is.
+const checkResolution = time.Minute
+
+// parseWindow is the window that the flags name, as far as the source can have it.
+func (f *checkFlags) parseWindow(svc *service) (allocation.Window, error) {
+	now := svc.computer.source.clock(0)()
+	w, _, err := allocation.ParseWindow(f.window, now, svc.settings().zone, allocation.ExactWindows)
+	if err != nil {
+		return w, usageErrorf("parse --window: %w", err)
+	}
+	if w.End.After(now) {
+		w.End = now
+	}
+	return w, nil
+}
+
 // print writes the diagnosis in the format that was asked for.
-func (f *checkFlags) print(d *allocation.Diagnosis, io streams) error {
+func (f *checkFlags) print(d *allocation.Diagnosis, zone *time.Location, io streams) error {
 	if f.output == "json" {
-		return encode.Diagnosis(io.out, d, encode.Options{Location: f.cost.zone})
+		return encode.Diagnosis(io.out, d, encode.Options{Location: zone})
 	}
 	for _, w := range d.Warnings {
 		if err := writeLine(io.err, "warning: "+w); err != nil {
 			return err
 		}
 	}
-	return encode.DiagnosisTable(io.out, d, f.cost.zone)
+	return encode.DiagnosisTable(io.out, d, zone)
 }

@@ -1,7 +1,7 @@
 // Command promcost says what Kubernetes workloads cost, from the metrics that a Prometheus already has.
 //
 // It serves allocations over HTTP and as metrics (serve), shows itself on a made-up cluster (demo), asks on the command
-// line (query) and prints the error bounds of its resolutions (bounds).
+// line (query), checks sources, prices and configs (check) and prints the error bounds of its resolutions (bounds).
 package main
 
 import (

@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/promquery"
 )
 
@@ -20,6 +21,8 @@ func TestReference(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Reference\n\nMade by `make generate` from the program's own tables.\n")
 	referFlags(&b)
+	referConfig(&b)
+	referSheet(&b)
 	referParameters(&b)
 	b.WriteString(answers)
 	referFamilies(&b)
@@ -120,6 +123,38 @@ func flagLines(b *strings.Builder, flags []*kingpin.FlagModel) {
 	}
 }
 
+func referConfig(b *strings.Builder) {
+	b.WriteString("\n## Config file\n\n`--config.file` names a YAML file. Every key is optional; keys that are not known are errors. Flags that are given win over it: " +
+		"`--pricing.file` over `prices`, `--timezone` over `timeZone`. It is read again at SIGHUP and at a POST to `/-/reload`, whole or not at all: " +
+		"an error is logged, shown by `promcost_config_last_reload_successful`, and leaves everything as it was. What is computed from then on uses it; the costs on `/metrics` do from the next closed hour on. `promcost check config` checks a file. " +
+		"Passwords and tokens have no place in it.\n")
+	table(b, "key", "value", "what")
+	configLines(b, "", configKeys(""))
+	configLines(b, "sharing.", sharingKeys())
+	configLines(b, "clusters.ID.", clusterKeys())
+	configLines(b, "budgets[].", budgetKeys())
+}
+
+func configLines[T any](b *strings.Builder, prefix string, rows []configKey[T]) {
+	for _, row := range rows {
+		line(b, code(prefix+row.name), row.value, row.help)
+	}
+}
+
+func referSheet(b *strings.Builder) {
+	b.WriteString("\n## Price sheets\n\n`--pricing.file` names a YAML file with these keys, or a CSV file whose header has those of lists. " +
+		"Each price is that of the first rule which matches and has it, else the default; it is multiplied by 1 − discount and by the multiplier. " +
+		"Texts match as a whole, or as a prefix where they end in `*`. `from` and `to` are dates in UTC or RFC 3339 times. GiB are 2^30 bytes. `promcost check prices` checks a file.\n")
+	table(b, "list", "key", "value", "what")
+	for _, k := range pricing.Keys() {
+		names := make([]string, len(k.Names))
+		for i, name := range k.Names {
+			names[i] = code(name)
+		}
+		line(b, code(k.List), strings.Join(names, ", "), k.Value, k.Help)
+	}
+}
+
 func referParameters(b *strings.Builder) {
 	b.WriteString("\n## HTTP parameters\n\nThe paths below `/model` are Kubecost's, the others OpenCost's. An empty value means not given.\n")
 	var paths []string // that take the same parameters, in the order of the first
@@ -158,7 +193,7 @@ func referParameters(b *strings.Builder) {
 }
 
 func referFamilies(b *strings.Builder) {
-	b.WriteString("\n## Metrics out\n\nWhat `/metrics` says of costs. promcost's own health is there too, as `promcost_computation_…`, `promcost_source_…` and `promcost_http_…`.\n")
+	b.WriteString("\n## Metrics out\n\nWhat `/metrics` says of costs. promcost's own health is there too, as `promcost_computation_…`, `promcost_source_…`, `promcost_http_…`, `promcost_config_…` and `promcost_price_…`.\n")
 	table(b, "metric", "labels", "collector", "what")
 	for _, s := range allocation.Subjects() {
 		for _, f := range s.Families() {

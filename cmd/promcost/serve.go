@@ -107,7 +107,9 @@ func (s *server) run(ctx context.Context) error {
 	var group oklogrun.Group
 	group.Add(oklogrun.ContextHandler(ctx))
 	s.addHTTP(&group, newServer(handler))
-	for _, a := range append([]actor{s.ledger.Run}, s.actors...) {
+	hangups, stop := s.hangups()
+	defer stop()
+	for _, a := range append([]actor{s.ledger.Run, hangups}, s.actors...) {
 		actorCtx, cancel := context.WithCancel(ctx)
 		group.Add(func() error { return untilDone(actorCtx, a) }, func(error) { cancel() })
 	}
@@ -174,7 +176,7 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	metrics := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
-	return s.flags.web.handler(pages{metrics: s.health.Instrument("/metrics", metrics), api: s.api, ready: s.ready})
+	return s.flags.web.handler(pages{metrics: s.health.Instrument("/metrics", metrics), api: s.api, ready: s.ready, reload: s.Reload})
 }
 
 // openService is the service over the source that flags name, for one query.

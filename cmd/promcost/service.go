@@ -18,21 +18,19 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
-	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery"
 )
-
-// currency is what costs are in; prices are taken as they are given.
-const currency = "USD"
 
 // defaultCluster is the cluster's id where nothing gives one.
 const defaultCluster = "cluster-one"
 
 // costFlags say what costs are and on whose clock.
 type costFlags struct {
+	configFile   string
 	pricingFile  string
 	zone         *time.Location
+	zoneGiven    bool
 	clusterID    string
 	clusterLabel string
 	timeout      time.Duration
@@ -43,8 +41,9 @@ type costFlags struct {
 
 func addCostFlags(g flagGroup) *costFlags {
 	f := &costFlags{}
-	g.Flag("pricing.file", "YAML file with prices for nodes that have no price metrics.").PlaceHolder("FILE").StringVar(&f.pricingFile)
-	zoneOf(g, "timezone", "Time zone on whose clock days and hours begin: an IANA name or an offset.", &f.zone)
+	addConfigFlags(g, f)
+	zoneOf(g, "timezone", "Time zone on whose clock days and hours begin: an IANA name or an offset. It wins over timeZone of the config file.", &f.zone).
+		IsSetByUser(&f.zoneGiven)
 	g.Flag("cluster.id", "Id of the cluster, where series do not carry one; else the source's external label, else "+defaultCluster+".").
 		PlaceHolder("ID").StringVar(&f.clusterID)
 	g.Flag("cluster.label", "Label of the series that names their cluster.").Default("cluster").StringVar(&f.clusterLabel)
@@ -54,6 +53,14 @@ func addCostFlags(g flagGroup) *costFlags {
 	countOf(g, "compute.max-samples", "Most samples that one computation may read; 0 for any number.", &f.maxSamples, 0).Default("0")
 	sizeOf(g, "query.max-memory", "Most memory that the sets of one computation may take, as estimated before they are made; 0 for any.", &f.maxMemory).Default("2GB")
 	return f
+}
+
+// addConfigFlags adds the flags that name files.
+func addConfigFlags(g flagGroup, f *costFlags) {
+	g.Flag("config.file", "YAML file with prices, label mapping, sharing defaults, clusters, time zone, currency and budgets. Flags that are given win over it.").
+		PlaceHolder("FILE").StringVar(&f.configFile)
+	g.Flag("pricing.file", "YAML or CSV file with prices of nodes, volumes, load balancers, control planes and traffic that have no price metrics. It wins over prices of the config file.").
+		PlaceHolder("FILE").StringVar(&f.pricingFile)
 }
 
 // clusterLabels are the labels that may name a series' cluster, the configured one first.
@@ -71,6 +78,11 @@ type service struct {
 	ledger   *ledger.Ledger
 	api      http.Handler
 	closers  []io.Closer
+
+	logs    loggers
+	now     func() time.Time
+	reload  reloading
+	current atomic.Pointer[live]
 }
 
 // serviceOptions are what differs between the commands that compute.
@@ -82,25 +94,33 @@ type serviceOptions struct {
 
 // newService wires the computing parts over a source. It computes nothing yet.
 func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*service, error) {
-	sheet, err := readSheet(f.pricingFile)
+	current, err := f.settings()
 	if err != nil {
 		return nil, err
 	}
-	s := &service{flags: f, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
-	if s.health, err = collector.NewHealth(s.registry, currency); err != nil {
+	s := &service{flags: f, logs: logs, now: o.now, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
+	if s.health, err = collector.NewHealth(s.registry, current.currency); err != nil {
+		return nil, err
+	}
+	if s.reload.metrics, err = collector.NewReloads(s.registry); err != nil {
+		return nil, err
+	}
+	s.reload.metrics.Observe(time.Now(), nil)
+	if err := collector.NewPrices(s.registry, o.now, s.priceSources); err != nil {
 		return nil, err
 	}
 	s.computer = &computer{
-		source: src, flags: f, rates: sheet, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
+		source: src, flags: f, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
 		observe: func(o promquery.Observation) { s.observe(o, logs) },
 	}
 	if o.grace == 0 {
 		o.grace = -1 // none, to the ledger
 	}
 	s.ledger = ledger.New(s.computer, logs.kit, ledger.Options{
-		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: o.grace, Zone: f.zone, Now: o.ledgerNow,
+		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: o.grace, Zone: current.zone, Now: o.ledgerNow,
 	})
-	s.api = newAPI(s, logs, o.now)
+	s.api = http.HandlerFunc(s.serveAPI)
+	s.use(current)
 	return s, nil
 }
 
@@ -152,15 +172,22 @@ func (s *service) Close() error {
 type computer struct {
 	source   *opened
 	flags    *costFlags
-	rates    *pricing.Sheet
 	progress func(samples int64)
 	observe  func(promquery.Observation)
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
 
 	mu     sync.Mutex
-	engine *promquery.Engine // nil until the cluster's id is known
+	rates  allocation.Rates
+	engine *promquery.Engine // nil until the cluster's id is known, and once there are other rates
 	id     string
+}
+
+// price makes computations that begin from now on take other rates; those that run keep theirs.
+func (c *computer) price(rates allocation.Rates) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rates, c.engine = rates, nil
 }
 
 // knownID is the cluster's id, empty as long as it is not known.
@@ -188,13 +215,15 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 	if c.engine != nil {
 		return c.engine, nil
 	}
-	id, err := c.clusterID(ctx)
-	if err != nil {
-		return nil, err
+	if c.id == "" {
+		id, err := c.clusterID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.id = id
 	}
-	c.id = id
 	c.engine = promquery.NewEngine(c.source.Source, promquery.Config{
-		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id},
+		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: c.id},
 		Rates:    c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory,
 		Name: sourceName, Progress: c.progress, Observe: c.observe,
 	})

@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
-	"github.com/prometheus/common/config"
+	promconfig "github.com/prometheus/common/config"
 	"github.com/prometheus/common/version"
 
-	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/remote"
@@ -229,32 +227,16 @@ func sourceName(ctx context.Context, src promquery.Source) string {
 
 // httpClient is the client for Prometheus, as the file says; no file is a plain client.
 func httpClient(file string) (*http.Client, error) {
-	cfg := &config.DefaultHTTPClientConfig
+	cfg := &promconfig.DefaultHTTPClientConfig
 	if file != "" {
 		var err error
-		if cfg, _, err = config.LoadHTTPConfigFile(file); err != nil {
+		if cfg, _, err = promconfig.LoadHTTPConfigFile(file); err != nil {
 			return nil, fmt.Errorf("read --prometheus.http-config %s: %w: it takes what Prometheus takes for http_config", file, err)
 		}
 	}
-	client, err := config.NewClientFromConfig(*cfg, "promcost", config.WithUserAgent("promcost/"+version.Version))
+	client, err := promconfig.NewClientFromConfig(*cfg, "promcost", promconfig.WithUserAgent("promcost/"+version.Version))
 	if err != nil {
 		return nil, fmt.Errorf("use --prometheus.http-config %s: %w", file, err)
 	}
 	return client, nil
-}
-
-// readSheet reads the pricing file; no file is the defaults.
-func readSheet(file string) (*pricing.Sheet, error) {
-	if file == "" {
-		return pricing.Default(), nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read --pricing.file: %w: give a readable YAML file, or leave the flag out for the defaults", err)
-	}
-	sheet, err := pricing.Parse(file, text)
-	if err != nil {
-		return nil, fmt.Errorf("read --pricing.file: %w", err)
-	}
-	return sheet, nil
 }

@@ -124,6 +124,7 @@ type pages struct {
 	metrics http.Handler // /metrics
 	api     http.Handler // everything that is not another page
 	ready   func() error // nil once answers are complete, else why not
+	reload  func() error // reads the configuration again
 }
 
 // handler routes requests to the pages, at their paths and again below the prefix.
@@ -146,6 +147,7 @@ func (f *webFlags) handler(p pages) (http.Handler, error) {
 		}
 		plain(w, http.StatusOK, "promcost is ready.")
 	})
+	mux.Handle("/-/reload", reloadHandler(p.reload))
 	if f.pprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// defineCheckPrices is the subcommand that reads prices, and says what prices the nodes of a source.
+func defineCheckPrices(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	f := &checkFlags{source: addSourceFlags(clause), cost: addCostFlags(clause)}
+	clause.Flag("window", "What time to look at. A duration ends now, or where the newest block does if only blocks are read.").Default("1h").StringVar(&f.window)
+	return func(ctx context.Context) error { return checkPrices(ctx, f, io, logs) }
+}
+
+// checkPrices prints what the prices are and, where a source is given, what prices each of its nodes.
+func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags) error {
+	s, err := f.cost.settings()
+	if err != nil {
+		return err
+	}
+	for _, w := range s.rates.Warnings() {
+		if err := writeLine(io.err, "warning: "+w); err != nil {
+			return err
+		}
+	}
+	if err := writeLine(io.out, "prices: "+s.priceSummary()+", in "+s.currency); err != nil {
+		return err
+	}
+	if f.source.url == "" && f.source.tsdbPath == "" {
+		return writeLine(io.out, "give --prometheus.url or --tsdb.path to see what prices each node")
+	}
+	sets, err := f.compute(ctx, io, logs)
+	if err != nil {
+		return err
+	}
+	return printNodePrices(sets, io)
+}
+
+// compute computes the window as one set.
+func (f *checkFlags) compute(ctx context.Context, io streams, logs *logFlags) (*allocation.Set, error) {
+	svc, err := openService(f.source, f.cost, io.err, logs)
+	if err != nil {
+		return nil, err
+	}
+	defer svc.Close()
+	w, err := f.parseWindow(svc)
+	if err != nil {
+		return nil, err
+	}
+	stop := showProgress(io.err, svc.status)
+	defer stop()
+	for set, err := range svc.ledger.Sets(ctx, allocation.Query{Window: w, Resolution: checkResolution}) {
+		if err != nil {
+			return nil, fmt.Errorf("check prices: %w", err)
+		}
+		return set, nil
+	}
+	return nil, errors.New("check prices: there is no answer")
+}
+
+// printNodePrices prints each node with its average prices and where they come from, and then the nodes whose
+// prices nobody gave.
+func printNodePrices(set *allocation.Set, io streams) error {
+	var b strings.Builder
+	b.WriteString("\n")
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "CLUSTER\tNODE\tTYPE\tREGION\tSPOT\tCPU\tRAM\tGPU\tSOURCE")
+	var missing []string
+	for i := range set.Nodes {
+		n := &set.Nodes[i]
+		var sources []string
+		cells := []string{n.Cluster, n.Name, dash(n.InstanceType), dash(n.Region), strconv.FormatBool(n.Spot)}
+		for r := range allocation.NumResources {
+			price := "-"
+			if n.Hours[r] > 0 {
+				price = strconv.FormatFloat(n.Cost[r]/n.Hours[r]*r.PerPriceUnit(), 'g', 4, 64)
+				if !slices.Contains(sources, n.PriceSource[r]) {
+					sources = append(sources, n.PriceSource[r])
+				}
+			}
+			cells = append(cells, price)
+		}
+		if slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, allocation.BuiltInPrices) }) {
+			missing = append(missing, n.Name)
+		}
+		fmt.Fprintln(t, strings.Join(append(cells, strings.Join(sources, ", ")), "\t"))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if _, err := b.WriteString(missingPrices(missing, len(set.Nodes))); err != nil {
+		return err
+	}
+	_, err := io.out.Write([]byte(b.String()))
+	return err
+}
+
+// missingPrices says which of the nodes have built-in prices, and what to do about it.
+func missingPrices(names []string, of int) string {
+	if len(names) == 0 {
+		return fmt.Sprintf("\n%d nodes, all of them priced by metrics or rules.\n", of)
+	}
+	return fmt.Sprintf("\n%d of %d nodes have a built-in price, for neither a metric nor a rule gives one: %s.\nGive their prices in the file of --pricing.file or in prices of --config.file.\n",
+		len(names), of, strings.Join(names, ", "))
+}
+
+// dash stands for what is not known.
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// configs are the types of the config that hold unexported fields.
+var configs = cmp.AllowUnexported(sharing{}, clusterConfig{}, budget{})
+
+func TestConfig(t *testing.T) {
+	c, err := readConfig(filepath.Join("testdata", "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rates := c.prices.Node(allocation.NodeAttributes{InstanceType: "m5.large"}, time.Now())
+	if math.Abs(rates.Price[allocation.CPU]-.036) > 1e-12 || rates.Source != "testdata/config.yaml:9" || c.prices.Currency() != "EUR" {
+		t.Errorf("prices: %+v in %s", rates, c.prices.Currency())
+	}
+	wantLabels := allocation.LabelMapping{
+		"department": {"department"}, "environment": {"stage"}, "owner": {"owner"}, "product": {"app"}, "team": {"squad", "team"},
+	}
+	for _, diff := range []string{
+		cmp.Diff(wantLabels, c.labels),
+		cmp.Diff(sharing{"kube-system,monitoring", "app:ingress", "100.5", "even", "true", "false"}, c.sharing, configs),
+		cmp.Diff(map[string]clusterConfig{"cluster-one": {"Production", "aws", "eu-central-1"}, "lab": {}}, c.clusters, configs),
+		cmp.Diff([]budget{{"shop", `namespace:"shop"`, 1000, "month"}, {"all", "", 20.5, "day"}}, c.budgets, configs),
+		cmp.Diff([]string{"Europe/Berlin", "EUR"}, []string{c.timeZone, c.currency}),
+	} {
+		if diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"bad.yaml": "defaults:\n  cpu: 1\n"})
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"not YAML", "clusters: {", []string{"line 1", "give YAML"}},
+		{"two documents", "currency: EUR\n---\ncurrency: USD", []string{"one document"}},
+		{"a list", "- a", []string{"line 1", "the config is not made of keys"}},
+		{"unknown key", "timezone: UTC\nbudget: []", []string{"line 1", `unknown key "timezone"`, "did you mean timeZone?"}},
+		{"key that is near none", "\nfoo: 1", []string{"line 2", `"foo"`, "use prices, currency, timeZone"}},
+		{"key twice", "currency: EUR\ncurrency: EUR", []string{"line 2", "twice", "line 1"}},
+		{"currency", "currency: dollars", []string{"line 1", `"dollars"`, "USD"}},
+		{"time zone", "timeZone: Mars/Olympus", []string{"line 1", "Mars/Olympus", "Europe/Berlin"}},
+		{"empty", "timeZone:", []string{"timeZone is no text", "leave the key out"}},
+		{"price", "prices:\n  defaults:\n    cpuPerCoreHour: -1", []string{"config.yaml", "line 3", "negative (-1)"}},
+		{"price key", "prices:\n  default: {}", []string{"line 2", `"default"`, "did you mean defaults?"}},
+		{"prices in a file and here", "prices: {file: a.yaml, defaults: {}}", []string{`unknown key "file"`}},
+		{"no such file", "prices: {file: none.yaml}", []string{"line 1", "prices.file", "none.yaml", "no such file"}},
+		{"error in the file", "prices:\n  file: bad.yaml", []string{"line 2", "bad.yaml: line 2", `"cpu"`}},
+		{"alias of labels", "labelMapping: {teams: a}", []string{`"teams"`, "did you mean team?"}},
+		{"labels", "labelMapping: {team: {a: b}}", []string{"labelMapping.team is no text"}},
+		{"no labels", "labelMapping: {team: []}", []string{"labelMapping.team"}},
+		{"label in a list", "labelMapping: {team: [[a]]}", []string{"labelMapping.team"}},
+		{"sharing", "sharing:\n  shareIdel: true", []string{"line 2", "did you mean shareIdle?"}},
+		{"shareIdle", "sharing: {shareIdle: maybe}", []string{"sharing.shareIdle", `"maybe"`, "false, true, weighted, even"}},
+		{"shareCost", "sharing: {shareCost: -5}", []string{"sharing.shareCost", `"-5"`}},
+		{"shareCost of NaN", "sharing: {shareCost: .nan}", []string{"sharing.shareCost"}},
+		{"shareLabels", "sharing: {shareLabels: [app]}", []string{`"app"`, "KEY:VALUE"}},
+		{"shareNamespaces", "sharing: {shareNamespaces: 'a,b'}", []string{`"a,b"`, "one namespace"}},
+		{"cluster", "clusters: {c: {nam: x}}", []string{"clusters.c", "did you mean name?"}},
+		{"clusters", "clusters: [a]", []string{"clusters is not made of keys"}},
+		{"budgets", "budgets: {a: b}", []string{"budgets is no list"}},
+		{"budget without a period", "budgets:\n- {name: a, amount: 1}", []string{"line 2", "budgets[0]", "name, amount and period"}},
+		{"budget of nothing", "budgets: [{name: a, amount: 0, period: day}]", []string{"amount is 0"}},
+		{"period", "budgets: [{name: a, amount: 1, period: fortnight}]", []string{`"fortnight"`, "day, week, month, quarter, year"}},
+		{"filter", "budgets: [{name: a, amount: 1, period: day, filter: 'namespace:'}]", []string{"filter namespace:"}},
+		{"budgets of one name", "budgets:\n- {name: a, amount: 1, period: day}\n- {name: a, amount: 2, period: day}", []string{"line 3", "budgets[1]", `"a"`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := parseConfig(filepath.Join(dir, "config.yaml"), []byte(tt.text))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range append(tt.want, "config.yaml") {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q lacks %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestSettings(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"config.yaml": "prices: {file: prices.csv}\ntimeZone: Asia/Kolkata\n", "prices.csv": "cpuPerCoreHour,currency\n1,CHF\n",
+		"other.yaml": "asOf: 2026-01-02\ndefaults: {cpuPerCoreHour: 2}\n", "empty.yaml": "# nothing\n",
+		"inline.yaml": "prices: {defaults: {cpuPerCoreHour: 3}}\ncurrency: SEK\n",
+		"euro.yaml":   "currency: EUR\n", "broken.yaml": "currency: E\n",
+	})
+	written := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	for _, name := range []string{"prices.csv", "inline.yaml"} {
+		if err := os.Chtimes(filepath.Join(dir, name), written, written); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name, config, pricing string
+		zoneGiven             bool
+		cpu                   float64
+		currency, zone        string
+		from                  time.Time
+		overridden, err       string
+	}{
+		{name: "nothing", cpu: .031611, currency: "USD", zone: "UTC"},
+		{name: "empty file", config: "empty.yaml", cpu: .031611, currency: "USD", zone: "UTC"},
+		{name: "file that names prices", config: "config.yaml", cpu: 1, currency: "CHF", zone: "Asia/Kolkata", from: written},
+		{name: "prices in the file", config: "inline.yaml", cpu: 3, currency: "SEK", zone: "UTC", from: written},
+		{
+			name: "flags win", config: "config.yaml", pricing: "other.yaml", zoneGiven: true, cpu: 2, currency: "USD", zone: "UTC",
+			from: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), overridden: "prices,timeZone",
+		},
+		{name: "two currencies", config: "euro.yaml", pricing: "prices.csv", err: "prices.csv are in CHF"},
+		{name: "broken file", config: "broken.yaml", err: "read --config.file: parse config"},
+		{name: "no file", config: "none.yaml", err: "read --config.file: open"},
+		{name: "no prices", pricing: "none.yaml", err: "read --pricing.file: open"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := func(name string) string {
+				if name == "" {
+					return ""
+				}
+				return filepath.Join(dir, name)
+			}
+			f := &costFlags{configFile: in(tt.config), pricingFile: in(tt.pricing), zone: time.UTC, zoneGiven: tt.zoneGiven}
+			s, err := f.settings()
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("got %v, want %s", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			cpu := s.rates.Node(allocation.NodeAttributes{}, time.Now()).Price[allocation.CPU]
+			if cpu != tt.cpu || s.currency != tt.currency || s.zone.String() != tt.zone || !s.ratesFrom.Equal(tt.from) || strings.Join(s.overridden, ",") != tt.overridden {
+				t.Errorf("cpu %v, %s, %s, from %s, flags win over %v; want %+v", cpu, s.currency, s.zone, s.ratesFrom, s.overridden, tt)
+			}
+		})
+	}
+}
+
+// TestClustersHaveAPlace prices what does not know its provider and region by those of its cluster.
+func TestClustersHaveAPlace(t *testing.T) {
+	c, err := parseConfig("config.yaml", []byte(`
+prices:
+  nodes:
+  - {provider: aws, region: eu, cpuPerCoreHour: 1}
+  - {provider: gcp, cpuPerCoreHour: 2}
+  storage:
+  - {region: eu, storagePerGiBHour: 3}
+clusters: {prod: {provider: aws, region: eu}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rates := (&settings{rates: c.prices, clusters: c.clusters}).pricer()
+	now := time.Now()
+	for _, tt := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"node", rates.Node(allocation.NodeAttributes{Cluster: "prod"}, now).Price[allocation.CPU], 1},
+		{"node of a known provider", rates.Node(allocation.NodeAttributes{Cluster: "prod", Provider: "gcp"}, now).Price[allocation.CPU], 2},
+		{"node of another cluster", rates.Node(allocation.NodeAttributes{Cluster: "lab"}, now).Price[allocation.CPU], 0.031611},
+		{"volume", rates.Item(allocation.Item{Cluster: "prod"}, now).Price, 3},
+		{"volume elsewhere", rates.Item(allocation.Item{Cluster: "prod", Region: "us"}, now).Price, 0.00005479452},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: price %v, want %v", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
+func FuzzParseConfig(f *testing.F) {
+	text, err := os.ReadFile(filepath.Join("testdata", "config.yaml"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text))
+	f.Add("clusters: &a {x: {}}\nbudgets: [*a]")
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "file") {
+			return // no file is to be read
+		}
+		c, err := parseConfig("config.yaml", []byte(text))
+		if err != nil {
+			return
+		}
+		for _, b := range c.budgets {
+			if b.name == "" || !(b.amount > 0) || b.period == "" {
+				t.Errorf("budget %+v", b)
+			}
+		}
+	})
+}

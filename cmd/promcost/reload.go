@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/collector"
+)
+
+// live is what requests are answered by: the settings in use, and the API under them.
+type live struct {
+	settings *settings
+	api      http.Handler
+}
+
+// reloading is what reading the settings again needs.
+type reloading struct {
+	mu      sync.Mutex // one at a time
+	metrics *collector.Reloads
+}
+
+// serveAPI answers a request under the settings in use when it came.
+func (s *service) serveAPI(w http.ResponseWriter, r *http.Request) {
+	s.current.Load().api.ServeHTTP(w, r)
+}
+
+// settings are those in use.
+func (s *service) settings() *settings { return s.current.Load().settings }
+
+// use makes what begins from now on be done under other settings.
+func (s *service) use(next *settings) {
+	s.computer.price(next.pricer())
+	s.health.SetCurrency(next.currency)
+	s.current.Store(&live{next, newAPI(s, next)})
+	for _, w := range next.rates.Warnings() {
+		level.Warn(s.logs.kit).Log("msg", "Odd price", "warning", w)
+	}
+	if len(next.overridden) > 0 {
+		level.Info(s.logs.kit).Log("msg", "Flags win over the config file", "keys", strings.Join(next.overridden, ","))
+	}
+}
+
+// Reload reads the config file and the prices again and uses them, or keeps all as it was where any of it is wrong.
+func (s *service) Reload() error {
+	s.reload.mu.Lock()
+	defer s.reload.mu.Unlock()
+	next, err := s.flags.settings()
+	s.reload.metrics.Observe(time.Now(), err)
+	if err != nil {
+		level.Error(s.logs.kit).Log("msg", "Reloading the configuration failed: it stays as it was", "err", err)
+		return fmt.Errorf("reload: %w; the configuration stays as it was", err)
+	}
+	before := s.settings()
+	s.use(next)
+	level.Info(s.logs.kit).Log("msg", "Reloaded the configuration", "config.file", s.flags.configFile, "prices", next.rates.Name(), "rules", next.rates.Rules())
+	if before.zone.String() != next.zone.String() {
+		level.Warn(s.logs.kit).Log("msg", "The time zone of answers has changed; hours of /metrics keep beginning on the clock of the old one until a restart",
+			"old", before.zone, "new", next.zone)
+	}
+	return nil
+}
+
+// hangups returns an actor that reloads at each SIGHUP. The signal is taken from this call on: before, it ends the process.
+func (s *service) hangups() (run actor, stop func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	return func(ctx context.Context) error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-signals:
+				_ = s.Reload() // it has logged what went wrong
+			}
+		}
+	}, func() { signal.Stop(signals) }
+}
+
+// reloadHandler answers /-/reload.
+func reloadHandler(reload func() error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost && r.Method != http.MethodPut {
+			w.Header().Set("Allow", "POST, PUT")
+			plain(w, http.StatusMethodNotAllowed, "Reloading takes POST or PUT.")
+			return
+		}
+		if err := reload(); err != nil {
+			plain(w, http.StatusInternalServerError, "Failed to "+err.Error())
+			return
+		}
+		plain(w, http.StatusOK, "promcost has reloaded its configuration.")
+	})
+}
+
+// priceSources are where prices come from: the sheet, and the metrics that priced nodes in the last closed hour.
+func (s *service) priceSources() []collector.PriceSource {
+	current := s.settings()
+	sheet := collector.PriceSource{Kind: "sheet", Name: current.rates.Name(), Currency: current.currency, AsOf: current.ratesFrom}
+	if sheet.AsOf.IsZero() {
+		sheet.Kind = "built-in"
+	}
+	sources := []collector.PriceSource{sheet}
+	set, _, _ := s.ledger.Latest()
+	if set == nil {
+		return sources
+	}
+	for r := range allocation.NumResources {
+		metric := "node_" + r.String() + "_hourly_cost"
+		if slices.ContainsFunc(set.Nodes, func(n allocation.Node) bool { return n.PriceSource[r] == metric }) {
+			sources = append(sources, collector.PriceSource{Kind: "metric", Name: metric, Currency: current.currency, AsOf: set.Window.End})
+		}
+	}
+	return sources
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/pricing"
+)
+
+// defaultCurrency is what costs are in where nothing says so; prices are taken as they are given.
+const defaultCurrency = "USD"
+
+// settings are what flags and the config file say together: a flag that is given wins. They are not changed once made, and
+// replaced as a whole when they are read again.
+type settings struct {
+	rates     *pricing.Sheet
+	ratesFrom time.Time // when the prices were looked up, or else their file was written; zero of built-in ones
+	zone      *time.Location
+	currency  string
+	labels    allocation.LabelMapping // nil is the API's own
+	sharing   sharing
+	clusters  map[string]clusterConfig // by id
+	budgets   []budget
+	// overridden are keys of the config file that flags win over.
+	overridden []string
+}
+
+// settings reads the config file and the prices, and checks all of it.
+func (f *costFlags) settings() (*settings, error) {
+	c := &config{}
+	if f.configFile != "" {
+		var err error
+		if c, err = readConfig(f.configFile); err != nil {
+			return nil, err
+		}
+	}
+	s := &settings{zone: f.zone, labels: c.labels, sharing: c.sharing, clusters: c.clusters, budgets: c.budgets}
+	if err := s.setPrices(f, c); err != nil {
+		return nil, err
+	}
+	if c.timeZone != "" && f.zoneGiven {
+		s.overridden = append(s.overridden, "timeZone")
+	} else if c.timeZone != "" {
+		zone, err := parseZone(c.timeZone)
+		if err != nil {
+			return nil, fmt.Errorf("read --config.file: timeZone: %w", err)
+		}
+		s.zone = zone
+	}
+	if sheet := s.rates.Currency(); c.currency != "" && sheet != "" && c.currency != sheet {
+		return nil, fmt.Errorf("read --config.file: currency is %s, but the prices of %s are in %s: nothing is converted, give prices in the currency of the answers",
+			c.currency, s.rates.Name(), sheet)
+	}
+	s.currency = cmp.Or(c.currency, s.rates.Currency(), defaultCurrency)
+	return s, nil
+}
+
+// setPrices takes the sheet of --pricing.file, else the config's, else the built-in one.
+func (s *settings) setPrices(f *costFlags, c *config) error {
+	file := ""
+	switch {
+	case f.pricingFile != "":
+		if file = f.pricingFile; c.prices != nil {
+			s.overridden = append(s.overridden, "prices")
+		}
+		var err error
+		if s.rates, err = readSheet(file); err != nil {
+			return err
+		}
+	case c.prices != nil:
+		s.rates, file = c.prices, cmp.Or(c.pricesFile, f.configFile)
+	default:
+		s.rates = pricing.Default()
+	}
+	if s.ratesFrom = s.rates.AsOf(); s.ratesFrom.IsZero() && file != "" {
+		if info, err := os.Stat(file); err == nil {
+			s.ratesFrom = info.ModTime()
+		}
+	}
+	return nil
+}
+
+// readSheet reads a file of prices.
+func readSheet(file string) (*pricing.Sheet, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read --pricing.file: %w: give a readable YAML or CSV file, or leave the flag out for the defaults", err)
+	}
+	sheet, err := pricing.Parse(file, text)
+	if err != nil {
+		return nil, fmt.Errorf("read --pricing.file: %w", err)
+	}
+	return sheet, nil
+}
+
+// cluster is what is known of the cluster of that id.
+func (s *settings) cluster(id string) costapi.ClusterInfo {
+	c := s.clusters[id]
+	return costapi.ClusterInfo{ID: id, Name: c.name, Provider: c.provider, Region: c.region}
+}
+
+// pricer prices by the sheet. What metrics do not say of a cluster's provider and region is what the config says.
+func (s *settings) pricer() allocation.Rates {
+	if len(s.clusters) == 0 {
+		return s.rates
+	}
+	return &placedRates{s.rates, s.clusters}
+}
+
+// placedRates are rates that know where clusters are.
+type placedRates struct {
+	allocation.Rates
+	clusters map[string]clusterConfig // by id
+}
+
+// Node implements allocation.Rates.
+func (p *placedRates) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeRates {
+	c := p.clusters[n.Cluster]
+	n.Provider, n.Region = cmp.Or(n.Provider, c.provider), cmp.Or(n.Region, c.region)
+	return p.Rates.Node(n, at)
+}
+
+// Item implements allocation.Rates.
+func (p *placedRates) Item(i allocation.Item, at time.Time) allocation.Rate {
+	c := p.clusters[i.Cluster]
+	i.Provider, i.Region = cmp.Or(i.Provider, c.provider), cmp.Or(i.Region, c.region)
+	return p.Rates.Item(i, at)
+}

@@ -1,0 +1,56 @@
+package collector
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// PriceSource is where prices come from.
+type PriceSource struct {
+	Kind     string // sheet, metric or built-in
+	Name     string // of the sheet's file, or of the metric
+	Currency string
+	AsOf     time.Time // when the prices were right; zero where that is unknown
+}
+
+// prices exports the sources of prices.
+type prices struct {
+	sources   func() []PriceSource
+	now       func() time.Time
+	info, age *prometheus.Desc
+}
+
+// NewPrices registers metrics about where prices come from with reg. At each scrape, sources tells them, each name once,
+// and now the time that their ages count to. What is registered already is an error.
+func NewPrices(reg prometheus.Registerer, now func() time.Time, sources func() []PriceSource) error {
+	p := &prices{
+		sources: sources, now: now,
+		info: prometheus.NewDesc("promcost_price_info",
+			"The sources of prices as labels of the value 1: the sheet, metrics that priced nodes in the last closed hour, or the built-in defaults.", []string{"kind", "source", "currency"}, nil),
+		age: prometheus.NewDesc("promcost_price_age_seconds",
+			"How long ago the prices were right: since asOf of the sheet or the time of its file, or since the end of the last closed hour that a metric priced.", []string{"source"}, nil),
+	}
+	if err := reg.Register(p); err != nil {
+		return fmt.Errorf("register price metrics: %w", err)
+	}
+	return nil
+}
+
+// Describe implements prometheus.Collector.
+func (p *prices) Describe(descs chan<- *prometheus.Desc) {
+	descs <- p.info
+	descs <- p.age
+}
+
+// Collect implements prometheus.Collector.
+func (p *prices) Collect(metrics chan<- prometheus.Metric) {
+	now := p.now()
+	for _, s := range p.sources() {
+		metrics <- prometheus.MustNewConstMetric(p.info, prometheus.GaugeValue, 1, s.Kind, s.Name, s.Currency)
+		if !s.AsOf.IsZero() {
+			metrics <- prometheus.MustNewConstMetric(p.age, prometheus.GaugeValue, max(0, now.Sub(s.AsOf).Seconds()), s.Name)
+		}
+	}
+}
