@@ -205,6 +205,25 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
+// TestConfiguredDefaults hold where a request does not say otherwise: a list of nothing does.
+func TestConfiguredDefaults(t *testing.T) {
+	h := newHandler(&fake{}, costapi.Config{Defaults: map[string]string{"shareNamespaces": "batch", "shareIdle": "weighted"}})
+	for _, tc := range []struct {
+		params []string
+		want   []string
+	}{
+		{nil, []string{"web"}},
+		{[]string{"shareNamespaces="}, []string{"web"}},
+		{[]string{"shareNamespaces=web"}, []string{"batch"}},
+		{[]string{"shareNamespaces=,", "shareIdle=false"}, []string{"__idle__", "batch", "web"}},
+	} {
+		w := get(h, "/model/allocation/compute", append(tc.params, "window=2026-11-20,2026-11-21", "aggregate=namespace")...)
+		if diff := cmp.Diff([][]string{tc.want}, names(t, w.Body.Bytes())); diff != "" {
+			t.Errorf("%v: %s", tc.params, diff)
+		}
+	}
+}
+
 // TestUnmappedAliases refuses aliases that the configuration maps to nothing.
 func TestUnmappedAliases(t *testing.T) {
 	h := newHandler(&fake{}, costapi.Config{Labels: allocation.LabelMapping{"owner": {"owner"}}})

@@ -62,6 +62,9 @@ type Config struct {
 	// Custom are the prices of ACK's customCost, asked for once a request; ok is false where there are none. The default
 	// has none.
 	Custom func() (prices allocation.CustomPrices, ok bool)
+	// Defaults are values of parameters, by name, that hold where a request has none, in place of those that documentation
+	// names. One that is no value of its parameter makes every request that does not give the parameter fail.
+	Defaults map[string]string
 	// Currency is the ISO code of the money. The default is USD.
 	Currency string
 	// Cluster is asked for once a request for it. The default knows nothing.

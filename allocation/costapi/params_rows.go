@@ -32,8 +32,8 @@ func shareParams() []param {
 		return setBool(func(q *request) *bool { return field(&q.options) })
 	}
 	return []param{
-		{"shareNamespaces", nil, "list", defaults{}, results, "Comma list of namespaces whose cost the other results bear; a * at the end of one stands for any rest.", addShares("shareNamespaces")},
-		{"shareLabels", nil, "list", defaults{}, results, "Comma list of labels as name:value; what has one of them is shared.", addShares("shareLabels")},
+		{"shareNamespaces", nil, "list", defaults{}, results, "Comma list of namespaces whose cost the other results bear; a * at the end of one stands for any rest. A comma alone shares none where the configuration has some.", addShares("shareNamespaces")},
+		{"shareLabels", nil, "list", defaults{}, results, "Comma list of labels as name:value; what has one of them is shared. A comma alone shares none where the configuration has some.", addShares("shareLabels")},
 		{"share", nil, "filter", defaults{}, results, "What is shared, as a filter in the v2 language.", parseShare},
 		{"shareCost", nil, "number", all("0"), results, "A further cost to share, in currency a month of 730 hours.", parseShareCost},
 		{"shareSplit", nil, "weighted|even", all("weighted"), results, "Share by what results cost before idle, or equally.", parseShareSplit},

@@ -1,6 +1,7 @@
 package costapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func (a *api) parse(rt route, values url.Values) (*request, error) {
 		return nil, err
 	}
 	for _, p := range known {
-		name, value, err := p.value(values, rt.family)
+		name, value, err := p.value(values, rt.family, a.cfg.Defaults)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +84,7 @@ func (a *api) parse(rt route, values url.Values) (*request, error) {
 }
 
 // value is what is given for p, by any of its names, else its default. An empty value is none.
-func (p *param) value(values url.Values, f family) (name, value string, err error) {
+func (p *param) value(values url.Values, f family, configured map[string]string) (name, value string, err error) {
 	name = p.name
 	for _, n := range append([]string{p.name}, p.aliases...) {
 		for _, v := range values[n] {
@@ -97,7 +98,7 @@ func (p *param) value(values url.Values, f family) (name, value string, err erro
 		}
 	}
 	if value == "" {
-		value = p.def[f]
+		value = cmp.Or(configured[p.name], p.def[f])
 	}
 	return name, value, nil
 }
