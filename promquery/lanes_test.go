@@ -67,7 +67,11 @@ func TestParallel(t *testing.T) {
 						t.Fatalf("got %d sets, want several with allocations", len(sets))
 					}
 					var got bytes.Buffer
-					if err := errors.Join(encode.Allocations(&got, sets, encode.Options{}), encode.Assets(&got, sets, encode.Options{})); err != nil {
+					var assets []*allocation.AssetSet
+					for _, s := range sets {
+						assets = append(assets, s.ListAssets(allocation.AssetOptions{}))
+					}
+					if err := errors.Join(encode.Allocations(&got, sets, encode.Options{}), encode.Assets(&got, assets, encode.Options{})); err != nil {
 						t.Fatal(err)
 					}
 					if want == nil {

@@ -124,136 +124,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestQueries(t *testing.T) {
-	for _, tc := range []struct {
-		name, path string
-		params     []string
-		asked      string // of the ledger: start, end, step, resolution
-		windows    string // of the answer's sets
-	}{
-		{
-			"a duration is moved to the grid", "/model/allocation/compute",
-			[]string{"window=1h"},
-			"03:13:00 04:13:00 0s 1m0s", "03:13:00 04:13:00",
-		},
-		{
-			"in exact mode it is not", "/model/allocation/compute",
-			[]string{"window=1h", "resolution=exact"},
-			"03:13:46 04:13:46 0s 0s", "03:13:46 04:13:46",
-		},
-		{
-			"instants are kept", "/model/allocation/compute",
-			[]string{"window=2026-11-21T01:02:03Z,2026-11-21T02:03:04Z", "resolution=5m"},
-			"01:02:03 02:03:04 0s 5m0s", "01:02:03 02:03:04",
-		},
-		{
-			"sets that have ended", "/model/allocation/compute",
-			[]string{"window=2026-11-21T01:00:00Z,2026-11-21T03:00:00Z", "step=1h30m"},
-			"01:00:00 03:00:00 1h30m0s 1m0s", "01:00:00 01:30:00 01:30:00 03:00:00",
-		},
-		{
-			"data end at now, on the grid of the whole", "/model/allocation/compute",
-			[]string{"window=today", "resolution=5m"},
-			"00:00:00 04:10:00 0s 5m0s", "00:00:00 00:00:00",
-		},
-		{
-			"the grid is anchored at the end", "/model/allocation/compute",
-			[]string{"window=2026-11-21T01:00:00Z,2026-11-21T06:00:07Z"},
-			"01:00:00 04:13:07 0s 1m0s", "01:00:00 06:00:07",
-		},
-		{
-			"OpenCost rounds up", "/allocation",
-			[]string{"window=2h"},
-			"03:00:00 04:13:00 0s 1m0s", "03:00:00 05:00:00",
-		},
-		{
-			"sets in the future are empty", "/allocation",
-			[]string{"window=2026-11-21T03:00:00Z,2026-11-21T07:00:00Z", "step=1h30m"},
-			"03:00:00 04:00:00 1h30m0s 1m0s, 04:00:00 04:13:00 0s 1m0s", "03:00:00 04:00:00 04:00:00 05:30:00 empty",
-		},
-		{
-			"the running set has nothing yet", "/allocation",
-			[]string{"window=2026-11-21T03:13:30Z,2026-11-21T05:13:30Z", "step=1h", "resolution=1h"},
-			"03:13:30 04:13:30 1h0m0s 1h0m0s", "03:13:30 04:13:30 empty",
-		},
-		{
-			"accumulated sets are one", "/allocation",
-			[]string{"window=2026-11-21T03:00:00Z,2026-11-21T07:00:00Z", "step=1h30m", "accumulate=true"},
-			"03:00:00 04:13:00 0s 1m0s", "03:00:00 07:00:00",
-		},
-		{
-			"OpenCost's assets are one map", "/assets",
-			[]string{"window=3h", "step=1h"},
-			"02:00:00 04:13:00 0s 1m0s", "",
-		},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			f := &fake{}
-			w := get(newHandler(f, costapi.Config{}), tc.path, append(tc.params, "aggregate=")...)
-			if w.Code != http.StatusOK {
-				t.Fatalf("status %d: %s", w.Code, w.Body)
-			}
-			var asked []string
-			for _, q := range f.asked {
-				asked = append(asked, fmt.Sprint(q.Window.Start.Format(time.TimeOnly), " ", q.Window.End.Format(time.TimeOnly), " ", q.Step, " ", q.Resolution))
-			}
-			if got := strings.Join(asked, ", "); got != tc.asked {
-				t.Errorf("asked for %s, want %s", got, tc.asked)
-			}
-			if tc.windows == "" {
-				return
-			}
-			if got := answeredWindows(t, w.Body.Bytes()); got != tc.windows {
-				t.Errorf("windows %s, want %s", got, tc.windows)
-			}
-		})
-	}
-}
-
-// answeredWindows are the clocks at the ends of the windows of the sets, or the word empty.
-func answeredWindows(t *testing.T, body []byte) string {
-	t.Helper()
-	var answer struct {
-		Data []map[string]struct {
-			Window struct{ Start, End time.Time }
-		} `json:"data"`
-	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		t.Fatalf("%v in %s", err, body)
-	}
-	var clocks []string
-	for _, set := range answer.Data {
-		if len(set) == 0 {
-			clocks = append(clocks, "empty")
-		}
-		for _, row := range set {
-			clocks = append(clocks, row.Window.Start.Format(time.TimeOnly), row.Window.End.Format(time.TimeOnly))
-			break
-		}
-	}
-	return strings.Join(clocks, " ")
-}
-
-func TestPartWithoutData(t *testing.T) {
-	f := &fake{noData: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)}
-	h := newHandler(f, costapi.Config{})
-	w := get(h, "/allocation", "window=2h", "step=1h")
-	if got := answeredWindows(t, w.Body.Bytes()); got != "03:00:00 04:00:00 empty" || !strings.Contains(w.Body.String(), `"warnings":["no data"]`) {
-		t.Errorf("windows %s: %s", got, w.Body)
-	}
-	f.noData = f.noData.Add(-time.Hour)
-	checkError(t, get(h, "/allocation", "window=2h", "step=1h"), http.StatusUnprocessableEntity, "no data")
-}
-
-func TestNothingToComputeYet(t *testing.T) {
-	f := &fake{}
-	midnight := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	w := get(newHandler(f, costapi.Config{Now: func() time.Time { return midnight }}), "/allocation", "window=today")
-	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"data":[{}]`) || len(f.asked) != 0 {
-		t.Errorf("status %d, asked %d times: %s", w.Code, len(f.asked), w.Body)
-	}
-}
-
 func TestBadRequests(t *testing.T) {
 	const compute = "/model/allocation/compute"
 	for _, tc := range []struct {
@@ -284,23 +154,44 @@ func TestBadRequests(t *testing.T) {
 		{"no boolean", compute, []string{"window=1d", "idle=yes"}, 400, []string{"idle=yes", "true or false"}},
 		{"alias is named", compute, []string{"window=1d", "includeIdle=yes"}, 400, []string{"includeIdle=yes"}},
 		{"accumulate", compute, []string{"window=1d", "accumulate=maybe"}, 400, []string{"accumulate=maybe", "true or false"}},
-		{"accumulate by day", compute, []string{"window=1d", "accumulate=day"}, 400, []string{"not there yet", "step=day"}},
+		{"accumulate by", compute, []string{"window=1d", "accumulateBy=true"}, 400, []string{"accumulateBy=true", "quarter"}},
 		{"format", compute, []string{"window=1d", "format=xml"}, 400, []string{"format=xml", "json or csv"}},
 		{"label names", compute, []string{"window=1d", "labelNames=x"}, 400, []string{"pair or value"}},
 		{"property names", compute, []string{"window=1d", "propertyNames=x"}, 400, []string{"plural or singular"}},
-		{"share idle", compute, []string{"window=1d", "shareIdle=true"}, 400, []string{"shareIdle=true", "not there yet"}},
-		{"share idle that is included", "/allocation", []string{"window=1d", "includeIdle=true", "shareIdle=weighted"}, 400, []string{"not there yet"}},
-		{"share idle oddly", "/allocation", []string{"window=1d", "shareIdle=most"}, 400, []string{"shareIdle=most"}},
-		{"share namespaces", compute, []string{"window=1d", "shareNamespaces=kube-system"}, 400, []string{"shareNamespaces", "not there yet"}},
-		{"share cost", compute, []string{"window=1d", "shareCost=100"}, 400, []string{"shareCost=100", "not there yet"}},
-		{"v1 filter", compute, []string{"window=1d", "filterNamespaces=a,b"}, 400, []string{"filterNamespaces=a,b", `filter=namespace:"a","b"`}},
-		{"paging", compute, []string{"window=1d", "limit=5"}, 400, []string{"limit=5", "not there yet"}},
+		{"share idle oddly", "/allocation", []string{"window=1d", "shareIdle=most"}, 400, []string{"shareIdle=most", "weighted"}},
+		{"share labels without a colon", compute, []string{"window=1d", "shareLabels=env:staging,app"}, 400, []string{"shareLabels", `"app"`, "name:value"}},
+		{"share filter", compute, []string{"window=1d", `share=namespace:web`}, 400, []string{"share", "double quotes"}},
+		{"share cost", compute, []string{"window=1d", "shareCost=-1"}, 400, []string{"shareCost=-1", "not below 0"}},
+		{"share cost is none", compute, []string{"window=1d", "shareCost=NaN"}, 400, []string{"shareCost=NaN"}},
+		{"share split", compute, []string{"window=1d", "shareSplit=fair"}, 400, []string{"weighted or even"}},
+		{"proportions without idle", "/allocation", []string{"window=1d", "includeProportionalAssetResourceCosts=true"}, 400, []string{"includeIdle=true"}},
+		{"filter of labels", compute, []string{"window=1d", "filterLabels=app"}, 400, []string{"filterLabels=app", "name:value"}},
+		{"negative limit", compute, []string{"window=1d", "limit=-5"}, 400, []string{"limit=-5", "not below 0"}},
+		{"sort by", compute, []string{"window=1d", "sortBy=cpuCots"}, 400, []string{`did you mean "cpuCost"?`}},
+		{"sort order", compute, []string{"window=1d", "sortByOrder=up"}, 400, []string{"desc or asc"}},
+		{"fields", compute, []string{"window=1d", "fields=name,totalcost"}, 400, []string{`did you mean "totalCost"?`}},
+		{"fields of CSV", compute, []string{"window=1d", "fields=name", "format=csv"}, 400, []string{"csvColumns=full"}},
+		{"cost metric", compute, []string{"window=1d", "costMetric=fast"}, 400, []string{"cumulative or hourly"}},
+		{"cost metric and unit", compute, []string{"window=1d", "costMetric=daily", "costUnit=hourly"}, 400, []string{"once"}},
+		{"columns of CSV", compute, []string{"window=1d", "csvColumns=some"}, 400, []string{"standard or full"}},
 		{"JMESPath", compute, []string{"window=1d", "jmespath=[0]"}, 400, []string{"jmespath", "not there yet"}},
-		{"other assets", "/model/assets", []string{"window=1d", "filterTypes=Disk"}, 400, []string{"filterTypes=Disk", "only nodes"}},
-		{"aggregated assets", "/model/assets", []string{"window=1d", "aggregate=type"}, 400, []string{"aggregate=type", "not there yet"}},
-		{"filtered assets", "/assets", []string{"window=1d", `filter=assetType:"disk"`}, 400, []string{"only nodes"}},
+		{"label selector", compute, []string{"window=1d", "labelSelector=app"}, 400, []string{"labelSelector", "not there yet", "filter"}},
+		{"step of stored sets", "/model/allocation", []string{"window=7d", "step=3h"}, 400, []string{"step 3h0m0s", "1h or 1d", "/model/allocation/compute"}},
+		{"too many stored sets", "/model/allocation", []string{"window=1000000000,1400000000", "step=1h"}, 400, []string{"more than 10000", "shorter window"}},
+		{"field of assets", "/model/assets", []string{"window=1d", "aggregate=typ"}, 400, []string{`did you mean "type"?`}},
+		{"label of assets without a name", "/model/assets", []string{"window=1d", "aggregate=label:"}, 400, []string{"label:app"}},
+		{"filter of assets", "/assets", []string{"window=1d", `filter=asset:"disk"`}, 400, []string{"unknown field", "assetType"}},
+		{"v1 filter of assets", "/assets", []string{"window=1d", `filterLabels=pool`}, 400, []string{"filterLabels", "name:value"}},
+		{"trends of nothing", "/model/allocation/trends", []string{"window=1d"}, 400, []string{"names is missing"}},
+		{"values of nothing", "/model/allocation/autocomplete", []string{"window=1d"}, 400, []string{"field is missing"}},
+		{"values of an unknown field", "/allocation/autocomplete", []string{"window=1d", "field=namspace"}, 400, []string{`did you mean "namespace"?`}},
+		{"values of no label", "/allocation/autocomplete", []string{"window=1d", "field=label:"}, 400, []string{"label:app"}},
+		{"too many values", "/assets/autocomplete", []string{"window=1d", "field=name", "limit=1001"}, 400, []string{"1 to 1000"}},
+		{"short bill", "/v2/allocation", []string{"window=23h"}, 400, []string{"23h", "24h or more"}},
+		{"bill by label", "/v2/allocation", []string{"window=yesterday", "aggregate=label:app"}, 400, []string{"controllerKind"}},
+		{"idle of a bill", "/v2/allocation", []string{"window=yesterday", "fillter=x"}, 400, []string{`did you mean "filter"?`}},
 		{"unknown path", "/model/allocations", nil, 404, []string{"/model/allocations", "/model/allocation/compute"}},
-		{"planned path", "/model/allocation", []string{"window=1d"}, 404, []string{"not there yet", "/model/allocation/compute"}},
+		{"planned path", "/model/assets/diff", []string{"window=1d"}, 404, []string{"not there yet", "/model/assets"}},
 		{"long value", compute, []string{"window=" + strings.Repeat("x", 300), "step=" + strings.Repeat("y", 5000)}, 400, []string{"step=yyy", "…"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -311,6 +202,38 @@ func TestBadRequests(t *testing.T) {
 				t.Error("something was computed")
 			}
 		})
+	}
+}
+
+// TestConfiguredDefaults hold where a request does not say otherwise: a list of nothing does.
+func TestConfiguredDefaults(t *testing.T) {
+	h := newHandler(&fake{}, costapi.Config{Defaults: map[string]string{"shareNamespaces": "batch", "shareIdle": "weighted"}})
+	for _, tc := range []struct {
+		params []string
+		want   []string
+	}{
+		{nil, []string{"web"}},
+		{[]string{"shareNamespaces="}, []string{"web"}},
+		{[]string{"shareNamespaces=web"}, []string{"batch"}},
+		{[]string{"shareNamespaces=,", "shareIdle=false"}, []string{"__idle__", "batch", "web"}},
+	} {
+		w := get(h, "/model/allocation/compute", append(tc.params, "window=2026-11-20,2026-11-21", "aggregate=namespace")...)
+		if diff := cmp.Diff([][]string{tc.want}, names(t, w.Body.Bytes())); diff != "" {
+			t.Errorf("%v: %s", tc.params, diff)
+		}
+	}
+}
+
+// TestUnmappedAliases refuses aliases that the configuration maps to nothing.
+func TestUnmappedAliases(t *testing.T) {
+	h := newHandler(&fake{}, costapi.Config{Labels: allocation.LabelMapping{"owner": {"owner"}}})
+	for _, tc := range []struct{ path, param string }{
+		{"/model/allocation", "aggregate=team"}, {"/model/assets", "aggregate=team"}, {"/allocation", "filterTeams=red"},
+	} {
+		checkError(t, get(h, tc.path, "window=1d", tc.param), http.StatusBadRequest, "team", "stands for no label", "configuration")
+	}
+	if w := get(h, "/model/assets", "window=1d", "aggregate=owner"); w.Code != http.StatusOK {
+		t.Errorf("status %d", w.Code)
 	}
 }
 
@@ -326,7 +249,7 @@ func checkError(t *testing.T, w *httptest.ResponseRecorder, status int, words ..
 		t.Fatalf("%v in %s", err, w.Body)
 	}
 	if w.Code != status || body.Code != status || string(body.Data) != "null" || w.Header().Get("Content-Type") != "application/json" {
-		t.Errorf("status %d, type %q, body %s, want %d", w.Code, w.Header().Get("Content-Type"), w.Body, status)
+		t.Errorf("status %d, type %q, body %.300s, want %d", w.Code, w.Header().Get("Content-Type"), w.Body, status)
 	}
 	for _, word := range words {
 		if !strings.Contains(body.Message, word) {
@@ -439,10 +362,20 @@ func TestZone(t *testing.T) {
 	}
 }
 
+// required are the parameters besides the window that paths cannot do without.
+var required = map[string][]string{
+	"/model/allocation/trends":       {"names=web"},
+	"/model/allocation/autocomplete": {"field=namespace"},
+	"/allocation/autocomplete":       {"field=namespace"},
+	"/model/assets/autocomplete":     {"field=name"},
+	"/assets/autocomplete":           {"field=name"},
+}
+
 func TestPathsAndParameters(t *testing.T) {
 	for _, path := range costapi.Paths() {
-		if w := get(newHandler(&fake{}, costapi.Config{}), path, "window=1d"); w.Code != http.StatusOK {
-			t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
+		needs := append([]string{"window=1d"}, required[path]...)
+		if w := get(newHandler(&fake{}, costapi.Config{}), path, needs...); w.Code != http.StatusOK {
+			t.Errorf("%s: status %d: %.300s", path, w.Code, w.Body)
 		}
 		seen := map[string]bool{}
 		for _, p := range costapi.Parameters(path) {
@@ -456,16 +389,16 @@ func TestPathsAndParameters(t *testing.T) {
 				seen[name] = true
 			}
 			if p.Default != "" {
-				given := []string{p.Name + "=" + p.Default}
-				if p.Name != "window" {
-					given = append(given, "window=1d")
+				given := append([]string{p.Name + "=" + p.Default}, needs...)
+				if p.Name == "window" {
+					given = given[:1]
 				}
 				if w := get(newHandler(&fake{}, costapi.Config{}), path, given...); w.Code != http.StatusOK {
-					t.Errorf("%s: default %s=%s: status %d: %s", path, p.Name, p.Default, w.Code, w.Body)
+					t.Errorf("%s: default %s=%s: status %d: %.300s", path, p.Name, p.Default, w.Code, w.Body)
 				}
 			}
-			if w := get(newHandler(&fake{}, costapi.Config{}), path, "window=1d", p.Name+"="); w.Code != http.StatusOK {
-				t.Errorf("%s: empty %s: status %d: %s", path, p.Name, w.Code, w.Body)
+			if w := get(newHandler(&fake{}, costapi.Config{}), path, append([]string{p.Name + "="}, needs...)...); w.Code != http.StatusOK {
+				t.Errorf("%s: empty %s: status %d: %.300s", path, p.Name, w.Code, w.Body)
 			}
 		}
 	}
@@ -477,13 +410,15 @@ func TestPathsAndParameters(t *testing.T) {
 func FuzzParameters(f *testing.F) {
 	for _, seed := range []string{
 		"window=1d&aggregate=namespace", "window=today&step=1h&accumulate=true", `window=7d offset 1d&filter=namespace:"a"+pod!~:"b"`, "window=1d&shareIdle=true",
+		"window=7d&accumulate=week&sortBy=cpuCost&limit=2&fields=name,pvs", "window=today&shareNamespaces=kube-*&shareLabels=a:b&shareCost=3&shareSplit=even",
+		"window=2d&names=a,b&field=label:app&search=x&aggregate=type,label:x", "window=1d&filterControllers=deployment:w*&filterTeams=red&filterTypes=node",
 		"window=1d&aggregte=x", "window=2026-11-21,2027-01-01&step=1000000h", "window=1w&resolution=exact&format=csv", "window=1m&resolution=90000h", "%zz", "window=lastmonth&step=1h",
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
 		h := newHandler(&fake{most: 10}, costapi.Config{MaxRows: 25})
-		for _, path := range []string{"/model/allocation/compute", "/allocation", "/model/assets", "/assets"} {
+		for _, path := range costapi.Paths() {
 			w := do(h, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path, RawQuery: query}, Header: http.Header{}})
 			if w.Code == http.StatusInternalServerError {
 				t.Fatalf("%s?%s: %s", path, query, w.Body)

@@ -26,11 +26,15 @@ type Ledger interface {
 
 // ClusterInfo is what is known of the cluster; unknown fields are empty.
 type ClusterInfo struct {
-	ID       string
-	Name     string // the default is ID
-	Provider string
-	Region   string
-	Version  string // of Kubernetes, such as 1.31
+	ID          string
+	Name        string // the default is ID
+	Profile     string // production, development, …
+	Provider    string
+	Project     string
+	Account     string
+	Region      string
+	Provisioner string
+	Version     string // of Kubernetes, such as 1.31
 }
 
 // Defaults of Config.
@@ -53,6 +57,14 @@ type Config struct {
 	// Labels says which labels department, environment, owner, product and team stand for. The default is
 	// allocation.DefaultLabelMapping.
 	Labels allocation.LabelMapping
+	// Check verifies every set before and after each pass: what is broken is an error of the answer.
+	Check bool
+	// Custom are the prices of ACK's customCost, asked for once a request; ok is false where there are none. The default
+	// has none.
+	Custom func() (prices allocation.CustomPrices, ok bool)
+	// Defaults are values of parameters, by name, that hold where a request has none, in place of those that documentation
+	// names. One that is no value of its parameter makes every request that does not give the parameter fail.
+	Defaults map[string]string
 	// Currency is the ISO code of the money. The default is USD.
 	Currency string
 	// Cluster is asked for once a request for it. The default knows nothing.
@@ -75,6 +87,9 @@ func (c Config) withDefaults() Config {
 	if c.Cluster == nil {
 		c.Cluster = func() ClusterInfo { return ClusterInfo{} }
 	}
+	if c.Custom == nil {
+		c.Custom = func() (allocation.CustomPrices, bool) { return allocation.CustomPrices{}, false }
+	}
 	if c.Diagnose == nil {
 		c.Diagnose = func(context.Context, allocation.Window) (*allocation.Diagnosis, error) {
 			return nil, allocation.ErrNoData
@@ -89,15 +104,23 @@ type family uint8
 const (
 	kubecost family = iota
 	openCost
+	ackFamily
 	numFamilies
 )
 
 // endpoint is what a path answers; parameters name the endpoints that take them.
-type endpoint uint8
+type endpoint uint16
 
 const (
 	allocations endpoint = 1 << iota
+	summaries
+	toplines
+	trends
+	completions
 	assets
+	assetToplines
+	assetCompletions
+	ackAllocations
 	diagnosis
 	information // takes no parameters
 )
@@ -107,33 +130,50 @@ type route struct {
 	path     string
 	family   family
 	endpoint endpoint
+	stored   bool // sets are those that are kept, of days and hours
 	serve    func(*api, http.ResponseWriter, *request) error
 }
 
 // routes are the paths of the API.
 func routes() []route {
 	return []route{
-		{"/model/allocation/compute", kubecost, allocations, (*api).serveAllocations},
-		{"/allocation", openCost, allocations, (*api).serveAllocations},
-		{"/allocation/compute", openCost, allocations, (*api).serveAllocations},
-		{"/model/assets", kubecost, assets, (*api).serveAssets},
-		{"/assets", openCost, assets, (*api).serveAssets},
-		{"/model/diagnose", kubecost, diagnosis, (*api).serveDiagnosis},
-		{"/model/clusterInfo", kubecost, information, (*api).serveClusterInfo},
-		{"/clusterInfo", openCost, information, (*api).serveClusterInfo},
-		{"/clusterInfoMap", openCost, information, (*api).serveClusterInfoMap},
-		{"/model/getConfigs", kubecost, information, (*api).serveConfigs},
-		{"/healthz", openCost, information, (*api).serveHealth},
+		{"/model/allocation", kubecost, allocations, true, (*api).serveAllocations},
+		{"/model/allocation/compute", kubecost, allocations, false, (*api).serveAllocations},
+		{"/allocation", openCost, allocations, false, (*api).serveAllocations},
+		{"/allocation/compute", openCost, allocations, false, (*api).serveAllocations},
+		{"/model/allocation/summary", kubecost, summaries, true, (*api).serveSummary},
+		{"/allocation/summary", openCost, summaries, false, (*api).serveSummary},
+		{"/allocation/compute/summary", openCost, summaries, false, (*api).serveSummary},
+		{"/model/allocation/summary/topline", kubecost, toplines, true, (*api).serveTopline},
+		{"/model/allocation/trends", kubecost, trends, false, (*api).serveTrends},
+		{"/model/allocation/autocomplete", kubecost, completions, false, (*api).serveCompletion},
+		{"/allocation/autocomplete", openCost, completions, false, (*api).serveCompletion},
+		{"/model/assets", kubecost, assets, true, (*api).serveAssets},
+		{"/assets", openCost, assets, false, (*api).serveAssets},
+		{"/model/assets/topline", kubecost, assetToplines, true, (*api).serveAssetTopline},
+		{"/model/assets/autocomplete", kubecost, assetCompletions, false, (*api).serveAssetCompletion},
+		{"/assets/autocomplete", openCost, assetCompletions, false, (*api).serveAssetCompletion},
+		{"/v2/allocation", ackFamily, ackAllocations, false, (*api).serveACK},
+		{"/model/diagnose", kubecost, diagnosis, false, (*api).serveDiagnosis},
+		{"/model/clusterInfo", kubecost, information, false, (*api).serveClusterInfo},
+		{"/clusterInfo", openCost, information, false, (*api).serveClusterInfo},
+		{"/clusterInfoMap", openCost, information, false, (*api).serveClusterInfoMap},
+		{"/model/getConfigs", kubecost, information, false, (*api).serveConfigs},
+		{"/healthz", openCost, information, false, (*api).serveHealth},
 	}
 }
 
 // planned are paths of Kubecost and OpenCost that are not answered yet, with what to ask instead.
 var planned = map[string]string{
-	"/model/allocation":                 "ask /model/allocation/compute",
-	"/model/allocation/summary":         "ask /model/allocation/compute",
-	"/allocation/summary":               "ask /allocation/compute",
-	"/allocation/compute/summary":       "ask /allocation/compute",
-	"/model/allocation/summary/topline": "ask /model/allocation/compute with accumulate=true and aggregate=all",
+	"/model/assets/diff":                "ask /model/assets for both windows",
+	"/model/prediction/speccost":        "multiply the requests by the prices of /model/assets",
+	"/model/savings/requestSizingV2":    "compare request and usage averages of /model/allocation",
+	"/model/allocation/topline":         "ask /model/allocation/summary/topline",
+	"/model/allocation/compute/summary": "ask /model/allocation/summary",
+	"/forecasting/forecast/allocation":  "ask /model/allocation/trends",
+	"/model/allocation/compute/topline": "ask /model/allocation/summary/topline",
+	"/model/allocation/summary/compute": "ask /model/allocation/summary",
+	"/allocation/summary/topline":       "ask /model/allocation/summary/topline",
 }
 
 // Paths are the paths that the handler answers, sorted.

@@ -1,10 +1,9 @@
 package costapi
 
 import (
-	"fmt"
-	"strings"
+	"slices"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
 )
 
 // Parameter describes a parameter for documentation.
@@ -39,123 +38,94 @@ type param struct {
 	name    string
 	aliases []string
 	kind    string
-	def     [numFamilies]string // on Kubecost's and on OpenCost's paths
+	def     defaults
 	on      endpoint
 	help    string
 	parse   func(q *request, value string) error // gets no empty value; nil where the parameter is ignored
 }
 
-// both is a default that both families have.
-func both(value string) [numFamilies]string { return [numFamilies]string{value, value} }
+// defaults are what a parameter is on the paths of each family.
+type defaults [numFamilies]string
+
+// all is a default that all families have.
+func all(value string) defaults { return defaults{value, value, value} }
 
 // params is the table of parameters: all that the API knows. A parameter that is not there yet stands with the values that
 // have no effect.
 func params() []param {
-	const everywhere = allocations | assets
-	hour := [numFamilies]string{kubecost: "1h"}
-	none := both("")
-	no := both("false")
-	rows := []param{
-		{"window", nil, "window", none, everywhere, "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.window })},
+	return slices.Concat(timeParams(), rowParams(), shareParams(), filterParams(), answerParams(), assetParams(), otherParams(), laterParams(), ignoredParams())
+}
+
+// Endpoints that have parameters in common.
+const (
+	results  = allocations | summaries | toplines | trends // what runs the passes, but ACK's own
+	selected = results | completions                       // what filters allocations
+	listed   = assets | assetToplines | assetCompletions   // what filters assets
+	computed = selected | listed | ackAllocations          // what asks the ledger
+	stepped  = allocations | summaries | assets | ackAllocations
+)
+
+// timeParams say what time is computed, how finely, and as how many sets.
+func timeParams() []param {
+	hour := defaults{kubecost: "1h"}
+	return []param{
+		{"window", nil, "window", defaults{}, computed, "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.window })},
 		{"window", nil, "window", hour, diagnosis, "What time to look at.", setText(func(q *request) *string { return &q.window })},
-		{"resolution", nil, "duration|exact", both("1m"), everywhere, "Distance of the grid that running and requests are sampled on; exact uses every sample.", parseResolution},
-		{"maxError", nil, "number", none, everywhere, "In place of resolution: how far the running time of a container may be off, such as 0.05. The resolution is then the longest divisor of an hour that keeps to it, and exact where that is below the scrape interval.", parseMaxError},
-		{"minDuration", nil, "duration", both("10m"), everywhere, "How long a container has to run for maxError to hold for it.", parseMinDuration},
-		{"step", nil, "duration|hour|day|week", none, everywhere, "Length of a set, cut backward from the window's end; without it the window is one set.", parseStep},
-		{"accumulate", nil, "boolean|all|none", no, everywhere, "Sum all sets into one.", parseAccumulate},
-		{"accumulateBy", nil, "all|none", none, allocations, "The same as accumulate, and wins over it.", parseAccumulateBy},
-		{"aggregate", nil, "fields", none, allocations, "What rows are merged by: a comma list of " + strings.Join(allocation.KeyNames(), ", ") + "; empty is one row a container.", parseAggregate},
-		{"filter", nil, "filter", none, allocations, `Which workloads, in the v2 language: namespace:"web"+label[app]!:"redis".`, parseFilter},
-		{"filter", nil, "filter", none, assets, `Which assets; only assetType:"node" for now, which is all there is.`, only("only nodes are there", isNodeFilter)},
-		{"idle", []string{"includeIdle"}, "boolean", [numFamilies]string{kubecost: "true", openCost: "false"}, allocations, "Include what nodes cost and nobody was allocated as __idle__.", setBool(func(q *request) *bool { return &q.options.Idle })},
-		{"idleByNode", nil, "boolean", no, allocations, "Keep idle per node, else per cluster.", setBool(func(q *request) *bool { return &q.options.IdleByNode })},
-		{"splitIdle", nil, "boolean", no, allocations, "Name idle <cluster>/__idle__, or <cluster>/<node>/__idle__ with idleByNode.", setBool(func(q *request) *bool { return &q.options.SplitIdle })},
-		{"format", nil, "json|csv", both("json"), allocations, "csv implies accumulate.", setWord(func(q *request) *string { return &q.format }, "json", "csv")},
-		{"format", nil, "json", both("json"), assets, "Format of the answer.", setWord(func(q *request) *string { return &q.format }, "json")},
-		{"explain", nil, "boolean", no, everywhere, "Say in the answer, as explain, what was read for it: sources, requests, samples, timings, and which metric served which input of which cluster.", setBool(func(q *request) *bool { return &q.explain })},
-		{"labelNames", nil, "pair|value", [numFamilies]string{kubecost: "pair", openCost: "value"}, allocations, "Name results of labels app=redis or redis.", parseLabelNames},
-		{"propertyNames", nil, "plural|singular", both("plural"), allocations, "Call the properties labels, annotations and services, or label, annotation and service.", parsePropertyNames},
-		{"includeAggregatedMetadata", nil, "boolean", no, allocations, "Keep the labels and annotations that all merged rows of a namespace have in common.", setBool(func(q *request) *bool { return &q.options.AggregatedMetadata })},
-		{"shareIdle", nil, "false", no, allocations, "Sharing idle is not there yet. Without idle there is nothing to share, and OpenCost's paths take any value.", parseShareIdle},
-		{"reconcile", nil, "boolean", both("true"), allocations, "Without bills this changes nothing.", checkBool},
-		{"external", nil, "boolean", no, allocations, "Without bills this adds nothing.", checkBool},
-		{"shareTenancyCosts", nil, "boolean", both("true"), allocations, "Without costs of cluster management and disks this changes nothing.", checkBool},
-		{"shareSplit", nil, "weighted|even", both("weighted"), allocations, "Without shared costs this changes nothing.", func(_ *request, value string) error { return oneOf(value, "weighted", "even") }},
-		{"includeSharedCostBreakdown", nil, "boolean", both("true"), allocations, "Without shared costs this changes nothing.", checkBool},
-		{"disableAdjustments", nil, "boolean", no, assets, "Without bills this changes nothing.", checkBool},
-		{"filterTypes", nil, "node", none, assets, "Only nodes are there for now.", only("only nodes are there", isNode)},
-		{"aggregate", nil, "", none, assets, "Aggregating assets is not there yet.", only("assets are not aggregated", nil)},
+		{"resolution", nil, "duration|exact", all("1m"), computed, "Distance of the grid that running and requests are sampled on; exact uses every sample.", parseResolution},
+		{"maxError", nil, "number", defaults{}, computed, "In place of resolution: how far the running time of a container may be off, such as 0.05. The resolution is then the longest divisor of an hour that keeps to it, and exact where that is below the scrape interval.", parseMaxError},
+		{"minDuration", nil, "duration", all("10m"), computed, "How long a container has to run for maxError to hold for it.", parseMinDuration},
+		{"step", nil, "duration|hour|day|week", defaults{}, stepped, "Length of a set, cut backward from the window's end; without it the window is one set. Stored sets, those of paths below /model without compute, are days (hours in a duration under 24h): there it is 1h or 1d.", parseStep},
+		{"accumulate", nil, "boolean|hour|day|week|month|quarter|all|none", all("false"), allocations | summaries, "Sum all sets into one, or those of each hour, day, week (from Sunday), month or quarter of the time zone. Without a step, the window is cut there.", parseAccumulate},
+		{"accumulate", nil, "boolean|hour|day|week|month|quarter|all|none", all("false"), assets, "Sum all sets into one, or those of each hour, day, week (from Sunday), month or quarter of the time zone.", parseAccumulate},
+		{"accumulateBy", nil, "hour|day|week|month|quarter|all|none", defaults{}, allocations | summaries, "The same as accumulate, and wins over it.", parseAccumulateBy},
 	}
-	return append(append(rows, laterParams()...), ignoredParams()...)
+}
+
+// filterParams select allocations.
+func filterParams() []param {
+	list := []param{
+		{"filter", nil, "filter", defaults{}, selected | ackAllocations, `Which workloads, in the v2 language: namespace:"web"+label[app]!:"redis". It selects before anything is merged, and never changes what one workload pays.`, parseFilter},
+	}
+	for _, f := range filter.V1Filters() {
+		list = append(list, param{f.Name, nil, "list", defaults{}, selected, "Comma list of " + f.What + ", of which one has to match; a * at the end of one stands for any rest. Without effect beside filter.", addV1(f.Name)})
+	}
+	return list
+}
+
+// otherParams are those of single paths.
+func otherParams() []param {
+	return []param{
+		{"names", nil, "list", defaults{}, trends, "Comma list of the results whose trends are asked for (required).", parseNames},
+		{"field", nil, "field", defaults{}, completions, "What values are asked for (required): " + fieldNames(completionFields()) + ", or label:<name>, namespaceLabel:<name> for the values of a label; in any case.", parseField(completionFields())},
+		{"field", nil, "field", defaults{}, assetCompletions, "What values are asked for (required): " + fieldNames(assetCompletionFields()) + ", or label:<name> for the values of a label; in any case.", parseField(assetCompletionFields())},
+		{"search", nil, "text", defaults{}, completions | assetCompletions, "Only values that contain this, in any case.", setText(func(q *request) *string { return &q.search })},
+		{"limit", nil, "number", all("100"), completions | assetCompletions, "Most values given, at most 1000.", parseValueLimit},
+		{"aggregate", nil, "namespace|controller|controllerKind|pod", defaults{ackFamily: "pod"}, ackAllocations, "What rows are merged by.", parseACKAggregate},
+		{"format", nil, "json|csv", all("json"), ackAllocations, "Format of the answer. CSV has the rows of all sets.", setWord(func(q *request) *string { return &q.format }, "json", "csv")},
+	}
 }
 
 // laterParams are the parameters of later versions: only values that change nothing are accepted.
 func laterParams() []param {
-	var rows []param
-	add := func(on endpoint, instead string, names ...string) {
+	var list []param
+	for _, p := range []struct{ name, instead string }{
+		{"jmespath", "evaluate the answer with a tool of your own"}, {"fieldSelector", "use filter"}, {"labelSelector", "use filter"},
+	} {
+		list = append(list, param{name: p.name, on: results | assets | ackAllocations, help: "Not there yet: " + p.instead + ".", parse: only(p.instead)})
+	}
+	return list
+}
+
+// ignoredParams are what clients of the peers send, and what has no effect on these paths there, either.
+func ignoredParams() []param {
+	var list []param
+	add := func(on endpoint, names ...string) {
 		for _, name := range names {
-			rows = append(rows, param{name: name, on: on, help: "Not there yet: " + instead + ".", parse: only(instead, nil)})
+			list = append(list, param{name: name, on: on, help: "Accepted and ignored."})
 		}
 	}
-	add(allocations, "sharing is not done", "share", "shareNamespaces", "shareLabels")
-	add(allocations|assets, "evaluate the answer with a tool of your own", "jmespath", "fields")
-	add(allocations|assets, "use filter", "fieldSelector", "labelSelector")
-	for _, f := range v1Filters {
-		rows = append(rows, param{name: f.name, on: allocations, help: "Not there yet: use filter.", parse: f.refuse})
-	}
-	add(assets, "select from the answer", "filterNames", "filterClusters", "filterCategories", "filterProviders",
-		"filterProviderIDs", "filterAccounts", "filterProjects", "filterServices", "filterLabels", "filterRegions")
-	for _, p := range []struct {
-		name, harmless, instead string
-		on                      endpoint
-	}{
-		{"shareCost", "0", "sharing is not done", allocations},
-		{"offset", "0", "the answer has all rows", allocations | assets},
-		{"limit", "0", "the answer has all rows", allocations | assets},
-		{"includeProportionalAssetResourceCosts", "false", "divide by the costs of /model/assets", allocations},
-		{"sharelb", "false", "sharing is not done", allocations},
-		{"costMetric", "cumulative", "divide by the window's length", allocations},
-		{"costUnit", "cumulative", "divide by the window's length", allocations},
-	} {
-		rows = append(rows, param{name: p.name, kind: p.harmless, def: both(p.harmless), on: p.on, help: "Not there yet: " + p.instead + ".", parse: only(p.instead, isHarmless(p.harmless))})
-	}
-	return rows
-}
-
-// ignoredParams are what clients of the peers send, and what has no effect on these paths there, either. sortBy and
-// sortByOrder order pages, and answers are maps.
-func ignoredParams() []param {
-	var rows []param
-	for _, name := range []string{"_", "tenantId", "title", "chartDisplay", "rate", "sortBy", "sortByOrder", "names", "field", "search"} {
-		rows = append(rows, param{name: name, on: allocations | assets, help: "Accepted and ignored."})
-	}
-	return rows
-}
-
-// v1Filters are Kubecost's first filters, and how the same is said in the second language.
-var v1Filters = []v1Filter{
-	{"filterClusters", "cluster"},
-	{"filterNodes", "node"},
-	{"filterNamespaces", "namespace"},
-	{"filterControllerKinds", "controllerKind"},
-	{"filterControllers", "controllerName"},
-	{"filterPods", "pod"},
-	{"filterContainers", "container"},
-	{"filterServices", "services"},
-	{"filterLabels", "label[…]"},
-	{"filterAnnotations", "annotation[…]"},
-	{"filterDepartments", "label[department]"},
-	{"filterEnvironments", "label[env]"},
-	{"filterOwners", "label[owner]"},
-	{"filterProducts", "label[app]"},
-	{"filterTeams", "label[team]"},
-}
-
-// v1Filter is one of v1Filters.
-type v1Filter struct{ name, field string }
-
-// refuse names the filter of the second language.
-func (f v1Filter) refuse(_ *request, value string) error {
-	values := strings.ReplaceAll(value, ",", `","`)
-	return fmt.Errorf("not there yet in this version: use filter=%s:\"%s\", with %%22 for the quotes in a URL", f.field, values)
+	add(computed, "_", "tenantId", "title", "chartDisplay", "rate")
+	add(computed&^trends, "names")
+	add(computed&^(completions|assetCompletions), "field", "search")
+	return list
 }

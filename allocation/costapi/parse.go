@@ -1,6 +1,7 @@
 package costapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,32 +12,47 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/encode"
 )
 
 // request is what a request asks for.
 type request struct {
 	ctx      context.Context
 	api      *api
+	route    route
 	family   family
 	window   string
 	format   string
+	fullCSV  bool
 	singular bool
 	explain  bool
 	warnings []string
 	options  allocation.Options
+	assets   allocation.AssetOptions
+	page     encode.Page
+	fields   []string // members that are kept, nil for all
+	rate     float64  // hours that costs are of, 0 for those of the window
+	names    []string // of trends
+	// complete, search and most are of a search for values.
+	complete *completion
+	search   string
+	most     int
+	v1       []v1Value // filters of the first language that were given
 	// maxError and minDuration choose the resolution where maxError is above 0.
 	maxError    float64
 	minDuration time.Duration
 	readings    []*allocation.Reading // of the computations of the answer
-	// query has the window as asked: parts of it may be in the future.
-	query allocation.Query
-	now   time.Time // of the request
+	query       allocation.Query      // the window as asked: parts of it may be in the future
+	windows     []allocation.Window   // of the sets, oldest first
+	now         time.Time             // of the request
 }
+
+// v1Value is a filter of the first language and its value.
+type v1Value struct{ name, value string }
 
 // parse reads the parameters of a request: every one that is given, then what belongs together.
 func (a *api) parse(rt route, values url.Values) (*request, error) {
-	q := &request{api: a, family: rt.family, now: a.cfg.Now()}
+	q := &request{api: a, route: rt, family: rt.family, now: a.cfg.Now()}
 	q.options.LabelValue = rt.family == openCost
 	var known []param
 	for _, p := range params() {
@@ -51,7 +67,7 @@ func (a *api) parse(rt route, values url.Values) (*request, error) {
 		return nil, err
 	}
 	for _, p := range known {
-		name, value, err := p.value(values, rt.family)
+		name, value, err := p.value(values, rt.family, a.cfg.Defaults)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +84,7 @@ func (a *api) parse(rt route, values url.Values) (*request, error) {
 }
 
 // value is what is given for p, by any of its names, else its default. An empty value is none.
-func (p *param) value(values url.Values, f family) (name, value string, err error) {
+func (p *param) value(values url.Values, f family, configured map[string]string) (name, value string, err error) {
 	name = p.name
 	for _, n := range append([]string{p.name}, p.aliases...) {
 		for _, v := range values[n] {
@@ -82,7 +98,7 @@ func (p *param) value(values url.Values, f family) (name, value string, err erro
 		}
 	}
 	if value == "" {
-		value = p.def[f]
+		value = cmp.Or(configured[p.name], p.def[f])
 	}
 	return name, value, nil
 }
@@ -106,38 +122,6 @@ func (q *request) checkNames(rt route, known []param, values url.Values) error {
 			return badRequest("unknown parameter %q: did you mean %q?", shorten(name), near)
 		}
 		q.warnings = append(q.warnings, fmt.Sprintf("parameter %q is not known to %s and was ignored", shorten(name), rt.path))
-	}
-	return nil
-}
-
-// finish checks and places what depends on several parameters. given says which of them the request has.
-func (q *request) finish(given func(name string) bool) error {
-	if q.window == "" {
-		return badRequest("parameter window is missing: give one such as window=1d, window=today or window=2026-01-01T00:00:00Z,2026-01-02T00:00:00Z")
-	}
-	if q.explain && q.format == "csv" {
-		return badRequest("parameter explain: CSV has no place for it: use format=json")
-	}
-	style := allocation.ExactWindows
-	if q.family == openCost {
-		style = allocation.RoundedWindows
-	}
-	w, relative, err := allocation.ParseWindow(q.window, q.now, q.api.cfg.Zone, style)
-	if err != nil {
-		return badRequest("parameter window: %v", err)
-	}
-	if err := q.chooseResolution(given, w.Duration()); err != nil {
-		return err
-	}
-	if relative {
-		w = w.Align(q.query.Resolution)
-	}
-	q.query.Window = w
-	if q.format == "csv" {
-		q.options.Accumulate = allocation.All
-	}
-	if _, err := q.query.Windows(); err != nil {
-		return badRequest("parameter step: %v", err)
 	}
 	return nil
 }
@@ -214,12 +198,6 @@ func setBool(field func(*request) *bool) func(*request, string) error {
 	}
 }
 
-// checkBool accepts a boolean that has no effect.
-func checkBool(_ *request, value string) error {
-	_, err := parseBool(value)
-	return err
-}
-
 func parseBool(value string) (bool, error) {
 	v, err := strconv.ParseBool(value)
 	if err != nil {
@@ -228,34 +206,9 @@ func parseBool(value string) (bool, error) {
 	return v, nil
 }
 
-// only refuses all values but harmless ones, nil meaning there are none, for what is not there yet.
-func only(instead string, harmless func(value string) bool) func(*request, string) error {
-	return func(_ *request, value string) error {
-		if harmless != nil && harmless(value) {
-			return nil
-		}
-		return fmt.Errorf("not there yet in this version: %s", instead)
-	}
-}
-
-// isHarmless accepts a value and what means the same number or boolean.
-func isHarmless(want string) func(string) bool {
-	return func(value string) bool {
-		if strings.EqualFold(value, want) {
-			return true
-		}
-		if v, err := strconv.ParseFloat(value, 64); err == nil && want == "0" {
-			return v == 0
-		}
-		v, err := strconv.ParseBool(value)
-		return err == nil && want == "false" && !v
-	}
-}
-
-func isNode(value string) bool { return strings.EqualFold(value, "node") }
-
-func isNodeFilter(value string) bool {
-	return strings.EqualFold(strings.Join(strings.Fields(value), ""), `assetType:"node"`)
+// only refuses what is not there yet.
+func only(instead string) func(*request, string) error {
+	return func(*request, string) error { return fmt.Errorf("not there yet in this version: %s", instead) }
 }
 
 func parseResolution(q *request, value string) error {
@@ -309,73 +262,5 @@ func parseStep(q *request, value string) error {
 		return errors.New("must be whole seconds, at least 1s: give one such as 1h or 1d, or none for one set")
 	}
 	q.query.Step = d
-	return nil
-}
-
-func parseAccumulate(q *request, value string) error {
-	switch value {
-	case "all":
-		q.options.Accumulate = allocation.All
-		return nil
-	case "none":
-		q.options.Accumulate = allocation.NoPeriod
-		return nil
-	case "hour", "day", "week", "month", "quarter":
-		return fmt.Errorf("not there yet in this version: use step=%s, or true for one set", value)
-	}
-	v, err := parseBool(value)
-	if err != nil {
-		return errors.New("unknown value: use true or false")
-	}
-	q.options.Accumulate = allocation.NoPeriod
-	if v {
-		q.options.Accumulate = allocation.All
-	}
-	return nil
-}
-
-func parseAccumulateBy(q *request, value string) error {
-	if _, err := strconv.ParseBool(value); err == nil {
-		return errors.New("unknown value: use all or none")
-	}
-	return parseAccumulate(q, value)
-}
-
-func parseAggregate(q *request, value string) (err error) {
-	q.options.Aggregate, err = allocation.ParseKeys(value, q.api.cfg.Labels)
-	return err
-}
-
-func parseFilter(q *request, value string) error {
-	f, err := filter.Parse(value)
-	if err != nil {
-		return err
-	}
-	q.options.Filter = f
-	return nil
-}
-
-func parseLabelNames(q *request, value string) error {
-	q.options.LabelValue = value == "value"
-	return oneOf(value, "pair", "value")
-}
-
-func parsePropertyNames(q *request, value string) error {
-	q.singular = value == "singular"
-	return oneOf(value, "plural", "singular")
-}
-
-// parseShareIdle refuses to share idle where there is some. The row comes after that of idle.
-func parseShareIdle(q *request, value string) error {
-	share := value == "weighted" || value == "even"
-	if !share {
-		var err error
-		if share, err = parseBool(value); err != nil {
-			return errors.New("unknown value: use false")
-		}
-	}
-	if share && (q.options.Idle || q.family == kubecost) {
-		return errors.New("not there yet in this version: use false, and idle=true to see idle as __idle__")
-	}
 	return nil
 }

@@ -1,10 +1,15 @@
 package costapi
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
@@ -12,26 +17,31 @@ import (
 
 // serveAllocations answers with allocations.
 func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
-	if q.options.Accumulate == allocation.All {
-		q.query.Step = 0 // one set in any case
-	}
-	sets, err := a.sets(q, func(sets []*allocation.Set) ([]*allocation.Set, error) { return allocation.Apply(sets, q.options) })
+	sets, err := a.results(q)
 	if err != nil {
 		return err
 	}
+	o := a.encoding(q)
 	if err := a.checkRows(sets); err != nil {
 		return err
 	}
 	if q.format == "csv" {
-		w.Header().Set("Content-Type", csvType)
-		o := a.encoding(q)
-		for _, text := range o.AllWarnings(sets) { // CSV itself has no place for them
-			w.Header().Add("Warning", "199 promcost "+strconv.Quote(text))
+		startCSV(w, o.AllWarnings(sets))
+		if q.fullCSV {
+			return encode.FullCSV(w, sets[0], o)
 		}
-		return encode.CSV(w, sets[0])
+		return encode.CSV(w, sets[0], o)
 	}
 	w.Header().Set("Content-Type", jsonType)
-	return encode.Allocations(w, sets, a.encoding(q))
+	return encode.Allocations(w, sets, o)
+}
+
+// startCSV sets the header of an answer in CSV, which itself has no place for warnings.
+func startCSV(w http.ResponseWriter, warnings []string) {
+	w.Header().Set("Content-Type", csvType)
+	for _, text := range warnings {
+		w.Header().Add("Warning", "199 promcost "+strconv.Quote(text))
+	}
 }
 
 // checkRows refuses answers that are too long.
@@ -46,25 +56,82 @@ func (a *api) checkRows(sets []*allocation.Set) error {
 	return nil
 }
 
-// serveAssets answers with assets. Kubecost's are a map a set, OpenCost's one map.
-func (a *api) serveAssets(w http.ResponseWriter, q *request) error {
-	if q.family == openCost || q.options.Accumulate == allocation.All {
-		q.query.Step = 0 // assets of the whole window: the sum of those of its parts
+// serveSummary answers with the costs of allocations alone.
+func (a *api) serveSummary(w http.ResponseWriter, q *request) error {
+	sets, err := a.results(q)
+	if err != nil {
+		return err
 	}
-	sets, err := a.sets(q, func(sets []*allocation.Set) ([]*allocation.Set, error) { return sets, nil })
+	if err := a.checkRows(sets); err != nil {
+		return err
+	}
+	step := sets[len(sets)-1].Window.Duration()
+	if len(sets) > 1 { // the last one may still be running, the first may be shorter
+		step = sets[1].Window.Start.Sub(sets[0].Window.Start)
+		step = max(step, sets[len(sets)-1].Window.Duration())
+	}
+	w.Header().Set("Content-Type", jsonType)
+	return encode.Summary(w, sets, step, a.encoding(q))
+}
+
+// serveTopline answers with the total of all allocations of the window.
+func (a *api) serveTopline(w http.ResponseWriter, q *request) error {
+	q.options.Accumulate = allocation.All
+	sets, err := a.results(q)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", jsonType)
-	if q.family == openCost {
-		return encode.AssetMap(w, sets[0], a.encoding(q))
+	return encode.Topline(w, sets[0], a.encoding(q))
+}
+
+// serveTrends answers with how costs changed against the window before. A window that has not ended is compared with as
+// much of the one before.
+func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
+	current := q.windows[0]
+	length := current.Duration()
+	before := allocation.Window{Start: current.Start.Add(-length), End: current.Start}
+	if current.End.After(q.now) {
+		before.End = before.Start.Add(q.now.Sub(current.Start).Truncate(max(q.query.Resolution, time.Second)))
 	}
-	return encode.Assets(w, sets, a.encoding(q))
+	var sets []*allocation.Set
+	costs := [2]map[string]float64{{}, {}}
+	for i, window := range [...]allocation.Window{before, current} {
+		if window.Duration() <= 0 {
+			continue
+		}
+		raw, err := a.sets(q, []allocation.Window{window})
+		if i == 0 && errors.Is(err, allocation.ErrNoData) {
+			q.warn("there is no data of the window before: %v", err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		got, err := apply(raw, q.options)
+		if err != nil {
+			return err
+		}
+		for row := range got[0].Len() {
+			costs[i][got[0].Name(row)] = got[0].TotalCost(row)
+		}
+		sets = append(sets, got...)
+	}
+	list := make([]encode.Trend, len(q.names))
+	for i, name := range q.names {
+		list[i] = encode.Trend{Name: name, Previous: costs[0][name], Current: costs[1][name]}
+	}
+	slices.SortFunc(list, func(a, b encode.Trend) int { return strings.Compare(a.Name, b.Name) })
+	w.Header().Set("Content-Type", jsonType)
+	return encode.Trends(w, current, list, sets, a.encoding(q))
 }
 
 // encoding is how sets are written, with what is to be said of how they were computed.
 func (a *api) encoding(q *request) encode.Options {
-	o := encode.Options{Location: a.cfg.Zone, SingularProperties: q.singular, Warnings: q.warnings}
+	o := encode.Options{
+		Location: a.cfg.Zone, SingularProperties: q.singular, Warnings: q.warnings, Page: q.page, Fields: q.fields,
+		RateHours: q.rate, Now: q.now.Truncate(time.Second),
+	}
 	resolution := q.query.Resolution
 	for i, r := range q.readings {
 		if resolution = max(resolution, r.Resolution); i == 0 {
@@ -92,23 +159,31 @@ func (a *api) serveDiagnosis(w http.ResponseWriter, q *request) error {
 	return encode.Diagnosis(w, d, encode.Options{Location: a.cfg.Zone, Warnings: q.warnings})
 }
 
-// info is a cluster as the peers describe it.
-func (a *api) info() map[string]string {
+// info is what is known of the cluster.
+func (a *api) info() ClusterInfo {
 	c := a.cfg.Cluster()
-	if c.Name == "" {
-		c.Name = c.ID
-	}
-	return map[string]string{"id": c.ID, "name": c.Name, "provider": c.Provider, "region": c.Region, "version": c.Version}
+	c.Name = cmp.Or(c.Name, c.ID)
+	return c
 }
 
+// serveClusterInfo answers with the cluster as Kubecost describes it: all values are text.
 func (a *api) serveClusterInfo(w http.ResponseWriter, _ *request) error {
-	return writeData(w, a.info())
+	c := a.info()
+	return writeData(w, map[string]string{
+		"id": c.ID, "name": c.Name, "provider": c.Provider, "project": c.Project, "account": c.Account, "region": c.Region,
+		"provisioner": c.Provisioner, "clusterProfile": c.Profile, "version": c.Version,
+		"logCollection": "false", "productAnalytics": "false", "errorReporting": "false", "valuesReporting": "false",
+		"thanosEnabled": "false", "thanosOffset": "",
+	})
 }
 
+// serveClusterInfoMap answers with the clusters as OpenCost describes them, by id.
 func (a *api) serveClusterInfoMap(w http.ResponseWriter, _ *request) error {
-	info := a.info()
-	delete(info, "version")
-	return writeData(w, map[string]map[string]string{info["id"]: info})
+	c := a.info()
+	return writeData(w, map[string]map[string]string{c.ID: {
+		"id": c.ID, "name": c.Name, "profile": c.Profile, "provider": c.Provider, "account": c.Account, "project": c.Project,
+		"region": c.Region, "provisioner": c.Provisioner,
+	}})
 }
 
 func (a *api) serveConfigs(w http.ResponseWriter, _ *request) error {

@@ -17,51 +17,68 @@ type part struct {
 	empty   bool                // all in the future: nothing to ask for
 }
 
-// parts divides a query at now, for data end there: sets that have ended, the one that is running, and those to come. What
-// the running set is asked for ends at the last point before now of the grid, which is anchored at the query's end.
-func parts(query allocation.Query, now time.Time) ([]part, error) {
-	windows, err := query.Windows()
-	if err != nil || !query.Window.End.After(now) {
-		return []part{{query: query, windows: windows}}, err
-	}
-	ended := 0
-	for !windows[ended].End.After(now) {
-		ended++
-	}
-	var list []part
-	if ended > 0 {
-		past := query
-		past.Window.End = windows[ended-1].End
-		list = append(list, part{query: past, windows: windows[:ended]})
+// parts divides the windows of sets at now, for data end there: sets that have ended, the one that is running, and those
+// to come. What the running set is asked for ends at the last point before now of the grid, which is anchored at the last
+// window's end.
+func parts(windows []allocation.Window, q allocation.Query, now time.Time) []part {
+	ended, _ := slices.BinarySearchFunc(windows, now, func(w allocation.Window, now time.Time) int {
+		if w.End.After(now) {
+			return 1
+		}
+		return -1
+	})
+	list := evenParts(windows[:ended], q)
+	if ended == len(windows) {
+		return list
 	}
 	last := now.Truncate(time.Millisecond)
-	if r := query.Resolution; r > 0 {
-		cells := (query.Window.End.Sub(now) + r - 1) / r
-		last = query.Window.End.Add(-cells * r)
+	if r := q.Resolution; r > 0 {
+		end := windows[len(windows)-1].End
+		cells := (end.Sub(now) + r - 1) / r
+		last = end.Add(-cells * r)
 	}
 	if start := windows[ended].Start; last.After(start) {
-		running := allocation.Query{Window: allocation.Window{Start: start, End: last}, Resolution: query.Resolution, ExactBelow: query.ExactBelow}
-		list = append(list, part{query: running, windows: windows[ended : ended+1]})
+		q.Window, q.Step = allocation.Window{Start: start, End: last}, 0
+		list = append(list, part{query: q, windows: windows[ended : ended+1]})
 		ended++
 	}
 	if ended < len(windows) {
 		list = append(list, part{windows: windows[ended:], empty: true})
 	}
-	return list, nil
+	return list
 }
 
-// sets are the sets of a request after the passes, oldest first, at least one, with their windows as asked. The passes run
-// on each part by itself: sets of two computations have no dictionary in common. A part without data is a warning as long
-// as another one has some.
-func (a *api) sets(q *request, passes func([]*allocation.Set) ([]*allocation.Set, error)) ([]*allocation.Set, error) {
-	list, err := parts(q.query, q.now)
-	if err != nil {
-		return nil, err
+// evenParts divides adjacent windows into queries, oldest first, whose sets have one length: only the first of a query may
+// be shorter. Days are of one length but where clocks change.
+func evenParts(windows []allocation.Window, q allocation.Query) []part {
+	var list []part
+	for end := len(windows); end > 0; {
+		step := windows[end-1].Duration()
+		from := end - 1
+		for from > 0 && windows[from-1].Duration() == step {
+			from--
+		}
+		if from > 0 && windows[from-1].Duration() < step {
+			from--
+		}
+		q.Window, q.Step = allocation.Window{Start: windows[from].Start, End: windows[end-1].End}, 0
+		if end-from > 1 {
+			q.Step = step
+		}
+		list = append(list, part{query: q, windows: windows[from:end]})
+		end = from
 	}
+	slices.Reverse(list)
+	return list
+}
+
+// sets are the sets of a request as they were computed, oldest first, at least one, with their windows as asked, over one
+// dictionary. A part without data is a warning as long as another one has some.
+func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, error) {
 	var all []*allocation.Set
 	var noData error
 	loaded := false
-	for _, p := range list {
+	for _, p := range parts(windows, q.query, q.now) {
 		sets, err := a.load(q, p)
 		switch {
 		case errors.Is(err, allocation.ErrNoData):
@@ -73,15 +90,30 @@ func (a *api) sets(q *request, passes func([]*allocation.Set) ([]*allocation.Set
 		default:
 			loaded = loaded || !p.empty
 		}
-		if sets, err = passes(sets); err != nil {
-			return nil, fmt.Errorf("apply the parameters: %w", err)
-		}
 		all = append(all, sets...)
 	}
 	if noData != nil && !loaded {
 		return nil, noData
 	}
-	return all, nil
+	return allocation.Join(all), nil
+}
+
+// results are the sets of a request after the passes.
+func (a *api) results(q *request) ([]*allocation.Set, error) {
+	sets, err := a.sets(q, q.windows)
+	if err != nil {
+		return nil, err
+	}
+	return apply(sets, q.options)
+}
+
+// apply runs the passes. What fails there is not the client's fault.
+func apply(sets []*allocation.Set, o allocation.Options) ([]*allocation.Set, error) {
+	out, err := allocation.Apply(sets, o)
+	if err != nil {
+		return nil, fmt.Errorf("apply the parameters: %w", err)
+	}
+	return out, nil
 }
 
 // emptySets are sets without allocations.

@@ -2,19 +2,21 @@ package encode
 
 import (
 	"cmp"
+	"encoding/csv"
+	"fmt"
 	"io"
+	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
 )
 
-// undefined stands for what is missing in the key of an asset.
-const undefined = "__undefined__"
-
-// Assets writes the assets of the sets as Kubecost sends them: an array of maps, one a set. No sets are one empty map.
-func Assets(w io.Writer, sets []*allocation.Set, o Options) error {
+// Assets writes sets of assets as Kubecost sends them: an array of maps, one a set. No sets are one empty map.
+func Assets(w io.Writer, sets []*allocation.AssetSet, o Options) error {
 	s := newStream(w)
 	s.b = append(s.b, `{"code":200,"status":"success","data":[`...)
 	if len(sets) == 0 {
@@ -24,99 +26,81 @@ func Assets(w io.Writer, sets []*allocation.Set, o Options) error {
 		if i > 0 {
 			s.b = append(s.b, ',')
 		}
-		writeAssets(s, set, o.location())
+		writeAssets(s, set, &o)
 	}
-	s.b = o.end(append(s.b, ']'), sets)
+	s.b = o.endAssets(append(s.b, ']'), sets)
 	return s.close()
 }
 
-// AssetMap writes the assets of one set as OpenCost sends them: one map.
-func AssetMap(w io.Writer, set *allocation.Set, o Options) error {
+// AssetMap writes one set of assets as OpenCost sends it: one map.
+func AssetMap(w io.Writer, set *allocation.AssetSet, o Options) error {
 	s := newStream(w)
 	s.b = append(s.b, `{"code":200,"status":"success","data":`...)
-	writeAssets(s, set, o.location())
-	s.b = o.end(s.b, []*allocation.Set{set})
+	writeAssets(s, set, &o)
+	s.b = o.endAssets(s.b, []*allocation.AssetSet{set})
 	return s.close()
 }
 
-// asset is a node and what its key is made of.
-type asset struct {
-	key                   string
-	node                  *allocation.Node
-	provider, project, id string
+// endAssets ends the envelope of an answer made of sets of assets.
+func (o *Options) endAssets(b []byte, sets []*allocation.AssetSet) []byte {
+	return o.finish(b, o.AssetWarnings(sets))
 }
 
-// describe derives the provider, its project and the key from a node.
-func describe(n *allocation.Node) asset {
-	a := asset{node: n}
-	a.provider, a.id = providerID(n.ProviderID)
-	if rest, ok := strings.CutPrefix(n.ProviderID, "gce://"); ok {
-		a.project, _, _ = strings.Cut(rest, "/")
+// AssetWarnings are those of the options and of the sets, sorted, each once.
+func (o *Options) AssetWarnings(sets []*allocation.AssetSet) []string {
+	all := slices.Clone(o.Warnings)
+	for _, s := range sets {
+		all = append(all, s.Warnings...)
 	}
-	parts := []string{a.provider, "", a.project, "Compute", n.Cluster, "Node", "Kubernetes", a.id, n.Name}
-	for i, part := range parts {
-		parts[i] = cmp.Or(part, undefined)
-	}
-	a.key = strings.Join(parts, "/")
-	return a
-}
-
-// providerID reads the provider of a node from the id that Kubernetes has for it, and the id that the provider's bill and
-// tools have. Both are as given where the form is unknown.
-func providerID(full string) (provider, id string) {
-	scheme, rest, ok := strings.Cut(full, "://")
-	if !ok {
-		return "", full
-	}
-	switch scheme {
-	case "aws", "gce":
-		// aws:///zone/instance and gce://project/zone/instance
-		provider = map[string]string{"aws": "AWS", "gce": "GCP"}[scheme]
-		return provider, rest[strings.LastIndexByte(rest, '/')+1:]
-	case "azure":
-		return "Azure", full
-	}
-	return "", full
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // writeAssets appends the map of a set's assets, by key.
-func writeAssets(s *stream, set *allocation.Set, in *time.Location) {
-	assets := make([]asset, len(set.Nodes))
-	for i := range set.Nodes {
-		assets[i] = describe(&set.Nodes[i])
-	}
-	slices.SortStableFunc(assets, func(a, b asset) int { return strings.Compare(a.key, b.key) })
-	window := appendWindow(nil, set.Window, in)
+func writeAssets(s *stream, set *allocation.AssetSet, o *Options) {
+	window := appendWindow(nil, set.Window, o.location())
 	s.b = append(s.b, '{')
-	for i := range assets {
+	for i, a := range o.assets(set) {
 		if i > 0 {
 			s.b = append(s.b, ',')
 		}
-		s.b = assets[i].append(s.b, window, in)
+		s.b = append(appendString(s.b, a.Name), ':')
+		from := len(s.b)
+		s.b = o.keep(appendAsset(s.b, a, window, o.location()), from)
 		s.checkpoint()
 	}
 	s.b = append(s.b, '}')
 }
 
-// append appends the asset with its key.
-func (a *asset) append(b, window []byte, in *time.Location) []byte {
-	n := a.node
-	b = append(appendString(b, a.key), `:{"type":"Node","properties":{`...)
-	b = a.appendProperties(b)
-	b = appendLabels(append(b, `},"labels":`...), n.Labels)
+// appendAsset appends an asset without its key.
+func appendAsset(b []byte, a *allocation.Asset, window []byte, in *time.Location) []byte {
+	b = append(b, '{')
+	if a.Type != allocation.MixedAsset {
+		b = append(appendString(append(b, `"type":`...), a.Type.String()), ',')
+	}
+	b = appendAssetProperties(append(b, `"properties":{`...), a)
+	b = appendLabels(append(b, `},"labels":`...), a.Labels)
 	b = append(append(b, `,"window":`...), window...)
-	b = appendTime(append(b, `,"start":`...), n.Start.In(in))
-	b = appendTime(append(b, `,"end":`...), n.End.In(in))
-	b = appendString(append(b, `,"nodeType":`...), n.InstanceType)
-	if n.Pool != "" && a.provider != "" {
-		b = appendString(append(b, `,"pool":`...), n.Pool)
+	b = appendTime(append(b, `,"start":`...), a.Start.In(in))
+	b = appendTime(append(b, `,"end":`...), a.End.In(in))
+	b = appendNumber(append(b, `,"minutes":`...), a.Minutes())
+	switch {
+	case a.Node != nil:
+		b = appendNode(b, a)
+	case a.Disk != nil:
+		b = appendDisk(b, a)
+	case a.Balancer != nil:
+		b = appendString(append(b, `,"ip":`...), a.Balancer.IP)
+		b = strconv.AppendBool(append(b, `,"private":`...), a.Balancer.Private)
 	}
-	for _, f := range a.numbers() {
-		b = append(append(append(b, `,"`...), f.name...), `":`...)
-		b = appendNumber(b, f.value)
+	if a.Type != allocation.ManagementAsset {
+		b = appendNumber(append(b, `,"adjustment":`...), a.Adjustment)
 	}
-	const breakdown = `{"idle":0,"other":0,"system":0,"user":0}`
-	return append(b, `,"cpuBreakdown":`+breakdown+`,"ramBreakdown":`+breakdown+`}`...)
+	if a.Type == allocation.CloudAsset {
+		b = appendNumber(append(b, `,"credit":`...), a.Credit)
+	}
+	b = appendNumber(append(b, `,"totalCost":`...), a.TotalCost())
+	return append(b, '}')
 }
 
 // number is a named number of an asset.
@@ -125,66 +109,128 @@ type number struct {
 	value float64
 }
 
-// numbers are the numeric fields of the asset.
-func (a *asset) numbers() []number {
-	n := a.node
-	minutes := n.End.Sub(n.Start).Minutes()
-	average := func(r allocation.Resource) float64 {
-		if minutes <= 0 {
-			return 0
-		}
-		return n.Hours[r] / (minutes / 60)
+func appendNumbers(b []byte, numbers ...number) []byte {
+	for _, n := range numbers {
+		b = append(append(append(b, `,"`...), n.name...), `":`...)
+		b = appendNumber(b, n.value)
 	}
-	preemptible := 0.0
-	if n.Spot {
-		preemptible = 1
-	}
-	return []number{
-		{"minutes", minutes},
-		{"cpuCores", average(allocation.CPU)},
-		{"ramBytes", average(allocation.RAM)},
-		{"cpuCoreHours", n.Hours[allocation.CPU]},
-		{"ramByteHours", n.Hours[allocation.RAM]},
-		{"GPUHours", n.Hours[allocation.GPU]},
-		{"preemptible", preemptible},
-		{"discount", 0},
-		{"cpuCost", n.Cost[allocation.CPU]},
-		{"gpuCost", n.Cost[allocation.GPU]},
-		{"gpuCount", average(allocation.GPU)},
-		{"ramCost", n.Cost[allocation.RAM]},
-		{"adjustment", 0},
-		{"totalCost", n.TotalCost()},
-	}
+	return b
 }
 
-// appendProperties appends the members of the asset's properties that are not empty.
-func (a *asset) appendProperties(b []byte) []byte {
-	b = append(b, `"category":"Compute"`...)
+// average is an amount × hours divided by the hours of the asset.
+func average(a *allocation.Asset, hours float64) float64 {
+	if minutes := a.Minutes(); minutes > 0 {
+		return hours / (minutes / 60)
+	}
+	return 0
+}
+
+// appendNode appends the fields of a node. Its CPU and RAM are sent at their price before the discount: clients multiply.
+func appendNode(b []byte, a *allocation.Asset) []byte {
+	n := a.Node
+	b = appendString(append(b, `,"nodeType":`...), n.InstanceType)
+	if n.Pool != "" && a.Provider != "" {
+		b = appendString(append(b, `,"pool":`...), n.Pool)
+	}
+	list := 1.0
+	if n.Discount < 1 {
+		list = 1 - n.Discount
+	}
+	b = appendNumbers(b,
+		number{"cpuCores", average(a, n.Hours[allocation.CPU])},
+		number{"ramBytes", average(a, n.Hours[allocation.RAM])},
+		number{"cpuCoreHours", n.Hours[allocation.CPU]},
+		number{"ramByteHours", n.Hours[allocation.RAM]},
+		number{"GPUHours", n.Hours[allocation.GPU]},
+		number{"preemptible", a.Preemptible},
+		number{"discount", n.Discount},
+		number{"cpuCost", n.Cost[allocation.CPU] / list},
+		number{"gpuCost", n.Cost[allocation.GPU]},
+		number{"gpuCount", average(a, n.Hours[allocation.GPU])},
+		number{"ramCost", n.Cost[allocation.RAM] / list},
+	)
+	b = appendBreakdown(append(b, `,"cpuBreakdown":`...), n.CPUBreakdown)
+	b = appendBreakdown(append(b, `,"ramBreakdown":`...), n.RAMBreakdown)
+	cpu, ram := n.Overhead[allocation.CPU], n.Overhead[allocation.RAM]
+	if cpu == 0 && ram == 0 {
+		return b
+	}
+	cost := 0.0
+	if whole := n.Cost[allocation.CPU] + n.Cost[allocation.RAM]; whole > 0 {
+		cost = (cpu*n.Cost[allocation.CPU] + ram*n.Cost[allocation.RAM]) / whole
+	}
+	b = appendNumber(append(b, `,"overhead":{"CpuOverheadFraction":`...), cpu)
+	b = appendNumber(append(b, `,"RamOverheadFraction":`...), ram)
+	return append(appendNumber(append(b, `,"OverheadCostFraction":`...), cost), '}')
+}
+
+// appendBreakdown appends what a resource was used for.
+func appendBreakdown(b []byte, d allocation.Breakdown) []byte {
+	b = appendNumber(append(b, `{"idle":`...), d.Idle)
+	b = appendNumber(append(b, `,"other":`...), d.Other)
+	b = appendNumber(append(b, `,"system":`...), d.System)
+	return append(appendNumber(append(b, `,"user":`...), d.User), '}')
+}
+
+// appendDisk appends the fields of a disk. What is used of it is null where that is unknown.
+func appendDisk(b []byte, a *allocation.Asset) []byte {
+	d := a.Disk
+	volume := d.Name
+	if d.Local {
+		volume = ""
+	}
 	for _, p := range [...]struct{ key, value string }{
-		{"provider", a.provider},
-		{"project", a.project},
-		{"service", "Kubernetes"},
-		{"cluster", a.node.Cluster},
-		{"name", a.node.Name},
-		{"providerID", a.id},
+		{"storageClass", d.StorageClass},
+		{"volumeName", volume},
+		{"claimName", d.ClaimName},
+		{"claimNamespace", d.ClaimNamespace},
 	} {
-		if p.value != "" {
-			b = append(append(append(b, `,"`...), p.key...), `":`...)
-			b = appendString(b, p.value)
+		b = append(append(append(b, `,"`...), p.key...), `":`...)
+		b = appendString(b, p.value)
+	}
+	b = appendNumbers(b,
+		number{"byteHours", d.ByteHours},
+		number{"bytes", average(a, d.ByteHours)},
+		number{"byteHoursUsed", d.UsedByteHours},
+		number{"byteUsageMax", d.UsedMax},
+	)
+	used := allocation.Breakdown{}
+	if d.ByteHours > 0 && !math.IsNaN(d.UsedByteHours) {
+		used.User = d.UsedByteHours / d.ByteHours
+		used.Idle = 1 - used.User
+	}
+	return appendBreakdown(append(b, `,"breakdown":`...), used)
+}
+
+// appendAssetProperties appends the members of the asset's properties that are not empty.
+func appendAssetProperties(b []byte, a *allocation.Asset) []byte {
+	from := len(b)
+	for _, p := range [...]struct{ key, value string }{
+		{"category", a.Category},
+		{"provider", a.Provider},
+		{"account", a.Account},
+		{"project", a.Project},
+		{"service", a.Service},
+		{"cluster", a.Cluster},
+		{"name", a.Title},
+		{"providerID", a.ProviderID},
+	} {
+		if p.value == "" {
+			continue
 		}
+		if len(b) > from {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), p.key...), `":`...)
+		b = appendString(b, p.value)
 	}
 	return b
 }
 
 // appendLabels appends labels in the order of their names.
 func appendLabels(b []byte, labels map[string]string) []byte {
-	names := make([]string, 0, len(labels))
-	for name := range labels {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	b = append(b, '{')
-	for i, name := range names {
+	for i, name := range slices.Sorted(maps.Keys(labels)) {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -192,4 +238,34 @@ func appendLabels(b []byte, labels map[string]string) []byte {
 		b = appendString(b, labels[name])
 	}
 	return append(b, '}')
+}
+
+// AssetsCSV writes a set of assets, the dearest first.
+//
+//	Type,Name,Cluster,Provider,ProviderID,Category,Start,End,Minutes,Adjustment,TotalCost
+func AssetsCSV(w io.Writer, set *allocation.AssetSet, o Options) error {
+	c := csv.NewWriter(w)
+	err := c.Write([]string{"Type", "Name", "Cluster", "Provider", "ProviderID", "Category", "Start", "End", "Minutes", "Adjustment", "TotalCost"})
+	list := o.assets(set)
+	if o.Page.IsZero() {
+		slices.SortStableFunc(list, func(a, b *allocation.Asset) int {
+			return cmp.Or(cmp.Compare(b.TotalCost(), a.TotalCost()), strings.Compare(a.Name, b.Name))
+		})
+	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	for _, a := range list {
+		if err != nil {
+			break
+		}
+		err = c.Write([]string{
+			a.Type.String(), cmp.Or(a.Title, a.Name), a.Cluster, a.Provider, a.ProviderID, a.Category,
+			a.Start.In(o.location()).Format(time.RFC3339), a.End.In(o.location()).Format(time.RFC3339),
+			number(a.Minutes()), number(a.Adjustment), number(a.TotalCost()),
+		})
+	}
+	c.Flush()
+	if err = cmp.Or(err, c.Error()); err != nil {
+		return fmt.Errorf("write csv: %w", err)
+	}
+	return nil
 }

@@ -52,7 +52,7 @@ func BenchmarkEncode(b *testing.B) {
 			write func(w io.Writer) error
 		}{
 			{"json", func(w io.Writer) error { return encode.Allocations(w, sets, encode.Options{}) }},
-			{"csv", func(w io.Writer) error { return encode.CSV(w, sets[0]) }},
+			{"csv", func(w io.Writer) error { return encode.CSV(w, sets[0], encode.Options{}) }},
 			{"table", func(w io.Writer) error { return encode.Table(w, sets[0], encode.TableOptions{}) }},
 		} {
 			b.Run(fmt.Sprintf("rows=%d/as=%s", n, bc.name), func(b *testing.B) {

@@ -2,64 +2,150 @@ package encode
 
 import (
 	"cmp"
-	"encoding/csv"
-	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/promcost/promcost/allocation"
 )
 
 // csvHeader is Kubecost's.
-var csvHeader = [...]string{"Name", "CPU", "GPU", "RAM", "PV", "Network", "LoadBalancer", "External", "Shared", "Efficiency", "Total"}
+const csvHeader = "Name,CPU,GPU,RAM,PV,Network,LoadBalancer,External,Shared,Efficiency,Total"
+
+// csvNumbers is how many numbers are in a line under csvHeader.
+const csvNumbers = 10
 
 // CSV writes a set under Kubecost's header: costs including adjustments, with three decimals. Idle comes first, then the
-// rows by cost, the dearest before the others.
-func CSV(w io.Writer, set *allocation.Set) error {
-	c := csv.NewWriter(w)
-	record := slices.Clone(csvHeader[:])
-	if err := c.Write(record); err != nil {
-		return fmt.Errorf("write csv header: %w", err)
-	}
-	for _, r := range byCost(set) {
-		record = append(record[:0], r.name)
-		for _, v := range costsOf(set, r.row) {
-			record = append(record, strconv.FormatFloat(v, 'f', 3, 64))
+// rows by cost, the dearest before the others, unless the options' page has another order.
+func CSV(w io.Writer, set *allocation.Set, o Options) error {
+	s := newStream(w)
+	s.b = append(s.b, csvHeader+"\n"...)
+	rate := o.rate(set.Window)
+	for _, r := range o.linesOf(set) {
+		s.b = appendCell(s.b, r.name)
+		for i, v := range costsOf(set, r.row) {
+			if i != csvNumbers-2 { // the efficiency
+				v *= rate
+			}
+			s.b = appendThousandths(append(s.b, ','), v)
 		}
-		if err := c.Write(record); err != nil {
-			return fmt.Errorf("write csv row %q: %w", r.name, err)
+		s.b = append(s.b, '\n')
+		s.checkpoint()
+	}
+	return s.close()
+}
+
+// appendThousandths appends v with three decimals. Most costs of most rows are 0.
+func appendThousandths(b []byte, v float64) []byte {
+	if v == 0 {
+		return append(b, "0.000"...)
+	}
+	return strconv.AppendFloat(b, v, 'f', 3, 64)
+}
+
+// fullColumns are the columns of text before the numbers of FullCSV.
+var fullColumns = []struct {
+	name string
+	text func(set *allocation.Set, row int) string
+}{
+	{"cluster", textOf(allocation.Cluster)},
+	{"node", textOf(allocation.NodeName)},
+	{"namespace", textOf(allocation.Namespace)},
+	{"controllerKind", textOf(allocation.ControllerKind)},
+	{"controller", textOf(allocation.Controller)},
+	{"pod", textOf(allocation.Pod)},
+	{"container", textOf(allocation.Container)},
+	{"providerID", func(set *allocation.Set, row int) string {
+		_, id := allocation.ParseProviderID(set.Text(allocation.ProviderID, row))
+		return id
+	}},
+}
+
+func textOf(p allocation.Property) func(*allocation.Set, int) string {
+	return func(set *allocation.Set, row int) string { return set.Text(p, row) }
+}
+
+// FullCSV writes a set with a column for its name, each property that is one text, its times, and each number that JSON
+// has, in full precision. The order is that of CSV.
+func FullCSV(w io.Writer, set *allocation.Set, o Options) error {
+	s := newStream(w)
+	s.b = append(s.b, "name"...)
+	for _, c := range fullColumns {
+		s.b = append(append(s.b, ','), c.name...)
+	}
+	s.b = append(s.b, ",windowStart,windowEnd,start,end"...)
+	fields := allocation.Fields()
+	for _, f := range fields {
+		s.b = append(append(s.b, ','), f.Name...)
+	}
+	s.b = append(s.b, '\n')
+	rate := o.rate(set.Window)
+	for _, r := range o.linesOf(set) {
+		s.b = appendCell(s.b, r.name)
+		for _, c := range fullColumns {
+			s.b = appendCell(append(s.b, ','), c.text(set, r.row))
 		}
+		for _, t := range [...]time.Time{set.Window.Start.In(o.location()), set.Window.End.In(o.location()), set.Start(r.row), set.End(r.row)} {
+			s.b = t.AppendFormat(append(s.b, ','), time.RFC3339)
+		}
+		for i := range fields {
+			v := fields[i].Value(set, r.row)
+			if fields[i].Unit == "currency" {
+				v *= rate
+			}
+			s.b = strconv.AppendFloat(append(s.b, ','), v, 'f', -1, 64)
+		}
+		s.b = append(s.b, '\n')
+		s.checkpoint()
 	}
-	c.Flush()
-	if err := c.Error(); err != nil {
-		return fmt.Errorf("write csv: %w", err)
+	return s.close()
+}
+
+// appendCell appends a field of CSV, in quotes where it needs them.
+func appendCell(b []byte, text string) []byte {
+	if !strings.ContainsAny(text, "\",\r\n") && !strings.HasPrefix(text, " ") {
+		return append(b, text...)
 	}
-	return nil
+	return append(append(append(b, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
+}
+
+// linesOf are the rows of a set in the order of CSV, or on the page and in its order.
+func (o *Options) linesOf(set *allocation.Set) []namedRow {
+	if o.Page.IsZero() {
+		return byCost(set)
+	}
+	return o.rows(set)
 }
 
 // byCost is the rows of a set, idle first, then by total cost descending, then by name.
 func byCost(set *allocation.Set) []namedRow {
-	rows := byName(set)
 	total := make([]float64, set.Len())
 	for i := range total {
 		total[i] = set.TotalCost(i)
-	}
-	idle := func(r namedRow) int {
-		if set.Special(r.row) == allocation.Idle {
-			return 0
+		if set.Special(i) == allocation.Idle {
+			total[i] = math.Inf(1)
 		}
-		return 1
 	}
-	slices.SortStableFunc(rows, func(a, b namedRow) int {
-		return cmp.Or(cmp.Compare(idle(a), idle(b)), cmp.Compare(total[b.row], total[a.row]), strings.Compare(a.name, b.name))
+	rows := namedRows(set)
+	slices.SortFunc(rows, func(a, b namedRow) int {
+		if x, y := total[a.row], total[b.row]; x != y {
+			return cmp.Compare(y, x)
+		}
+		if x := total[a.row]; math.IsInf(x, 1) {
+			if order := cmp.Compare(set.TotalCost(b.row), set.TotalCost(a.row)); order != 0 {
+				return order
+			}
+		}
+		return strings.Compare(a.name, b.name)
 	})
 	return rows
 }
 
 // costsOf is the numbers of a row in the order of csvHeader.
-func costsOf(set *allocation.Set, row int) [len(csvHeader) - 1]float64 {
+func costsOf(set *allocation.Set, row int) [csvNumbers]float64 {
 	sum := func(columns ...allocation.Column) (total float64) {
 		for _, c := range columns {
 			total += set.Value(c, row)

@@ -25,6 +25,15 @@ type Options struct {
 	Warnings []string
 	// Resolution names the resolution that was used; empty is left out.
 	Resolution string
+	// Page is the part of each set that is written, and its order.
+	Page Page
+	// Fields are the members of allocations and assets that are written; nil are all.
+	Fields []string
+	// RateHours makes the costs of allocations those of so many hours, by the length of their set's window; 0 leaves
+	// them as they are.
+	RateHours float64
+	// Now ends the windows of sets that are still running, for rates; the zero time ends none.
+	Now time.Time
 	// Explain are the computations behind the answer, to be told of; nil are not.
 	Explain []*allocation.Reading
 }
@@ -44,6 +53,17 @@ func (o *Options) AllWarnings(sets []*allocation.Set) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// rate is what the costs of a set are multiplied by.
+func (o *Options) rate(w allocation.Window) float64 {
+	if !o.Now.IsZero() && w.End.After(o.Now) {
+		w.End = o.Now
+	}
+	if hours := w.Duration().Hours(); o.RateHours > 0 && hours > 0 {
+		return o.RateHours / hours
+	}
+	return 1
 }
 
 // flushAt is the number of bytes after which a stream hands over what it has.

@@ -90,6 +90,15 @@ func passes(t testing.TB, aggregate string, o allocation.Options, hours int) []*
 	return out
 }
 
+// assetSets are all assets of the sets.
+func assetSets(sets ...*allocation.Set) []*allocation.AssetSet {
+	var out []*allocation.AssetSet
+	for _, s := range sets {
+		out = append(out, s.ListAssets(allocation.AssetOptions{}))
+	}
+	return out
+}
+
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -128,13 +137,13 @@ func TestGolden(t *testing.T) {
 			return encode.Allocations(w, passes(t, "namespace,label:app", allocation.Options{Idle: true, Accumulate: allocation.All, SplitIdle: true}, 2), encode.Options{})
 		},
 		"assets.json": func(w *bytes.Buffer) error {
-			return encode.Assets(w, passes(t, "", all, 2), encode.Options{Location: berlin})
+			return encode.Assets(w, assetSets(passes(t, "", all, 2)...), encode.Options{Location: berlin})
 		},
 		"assetmap.json": func(w *bytes.Buffer) error {
-			return encode.AssetMap(w, passes(t, "", all, 1)[0], encode.Options{})
+			return encode.AssetMap(w, assetSets(passes(t, "", all, 1)...)[0], encode.Options{})
 		},
-		"namespaces.csv": func(w *bytes.Buffer) error { return encode.CSV(w, passes(t, "namespace", all, 1)[0]) },
-		"containers.csv": func(w *bytes.Buffer) error { return encode.CSV(w, passes(t, "", all, 1)[0]) },
+		"namespaces.csv": func(w *bytes.Buffer) error { return encode.CSV(w, passes(t, "namespace", all, 1)[0], encode.Options{}) },
+		"containers.csv": func(w *bytes.Buffer) error { return encode.CSV(w, passes(t, "", all, 1)[0], encode.Options{}) },
 		"namespaces.txt": func(w *bytes.Buffer) error {
 			return encode.Table(w, passes(t, "namespace", all, 1)[0], encode.TableOptions{Currency: "USD"})
 		},
@@ -164,7 +173,7 @@ func TestNoSets(t *testing.T) {
 		"no allocations":  func(w *bytes.Buffer) error { return encode.Allocations(w, nil, encode.Options{}) },
 		"empty set":       func(w *bytes.Buffer) error { return encode.Allocations(w, []*allocation.Set{empty}, encode.Options{}) },
 		"no assets":       func(w *bytes.Buffer) error { return encode.Assets(w, nil, encode.Options{}) },
-		"set of no asset": func(w *bytes.Buffer) error { return encode.Assets(w, []*allocation.Set{empty}, encode.Options{}) },
+		"set of no asset": func(w *bytes.Buffer) error { return encode.Assets(w, assetSets(empty), encode.Options{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -189,8 +198,8 @@ func TestSameBytes(t *testing.T) {
 		var b bytes.Buffer
 		sets := passes(t, "namespace,label:app", allocation.Options{Idle: true, SplitIdle: true}, 3)
 		for _, err := range []error{
-			encode.Allocations(&b, sets, encode.Options{}), encode.Assets(&b, sets, encode.Options{}),
-			encode.CSV(&b, sets[0]), encode.Table(&b, sets[0], encode.TableOptions{}),
+			encode.Allocations(&b, sets, encode.Options{}), encode.Assets(&b, assetSets(sets...), encode.Options{}),
+			encode.CSV(&b, sets[0], encode.Options{}), encode.Table(&b, sets[0], encode.TableOptions{}),
 		} {
 			if err != nil {
 				t.Fatal(err)
@@ -238,7 +247,7 @@ func TestKeys(t *testing.T) {
 // TestCSVReadsBack verifies that awkward names survive, and the order.
 func TestCSVReadsBack(t *testing.T) {
 	var b bytes.Buffer
-	if err := encode.CSV(&b, passes(t, "", allocation.Options{Idle: true}, 1)[0]); err != nil {
+	if err := encode.CSV(&b, passes(t, "", allocation.Options{Idle: true}, 1)[0], encode.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	records, err := csv.NewReader(&b).ReadAll()
@@ -273,9 +282,9 @@ func TestWriteErrors(t *testing.T) {
 	for name, err := range map[string]error{
 		"allocations at once": encode.Allocations(&full{}, sets, encode.Options{}),
 		"allocations later":   encode.Allocations(&full{left: 40_000}, sets, encode.Options{}),
-		"assets":              encode.Assets(&full{}, sets, encode.Options{}),
-		"asset map":           encode.AssetMap(&full{}, sets[0], encode.Options{}),
-		"csv":                 encode.CSV(&full{}, sets[0]),
+		"assets":              encode.Assets(&full{}, assetSets(sets...), encode.Options{}),
+		"asset map":           encode.AssetMap(&full{}, assetSets(sets...)[0], encode.Options{}),
+		"csv":                 encode.CSV(&full{}, sets[0], encode.Options{}),
 		"table":               encode.Table(&full{}, sets[0], encode.TableOptions{}),
 		"error":               encode.Error(&full{}, 500, "x"),
 	} {

@@ -42,13 +42,18 @@ func Error(w io.Writer, code int, message string) error {
 
 // end ends the envelope of an answer made of sets.
 func (o *Options) end(b []byte, sets []*allocation.Set) []byte {
+	return o.finish(b, o.AllWarnings(sets))
+}
+
+// finish ends the envelope of an answer that has warnings.
+func (o *Options) finish(b []byte, warnings []string) []byte {
 	if o.Resolution != "" {
 		b = appendString(append(b, `,"resolution":`...), o.Resolution)
 	}
 	if o.Explain != nil {
 		b = append(append(b, `,"explain":`...), explain(o.Explain, o.location())...)
 	}
-	return appendWarnings(b, o.AllWarnings(sets))
+	return appendWarnings(b, warnings)
 }
 
 // appendWarnings ends an envelope, with the warnings where there are any: as a list, and joined for OpenCost's clients.
@@ -75,17 +80,28 @@ type property struct {
 
 // encoder appends allocations; it holds what is the same for all.
 type encoder struct {
+	options    *Options
 	location   *time.Location
 	fields     []allocation.Field
 	keys       []string // of fields, with comma, quotes and colon
+	money      []bool   // fields that are costs
 	properties []property
 	window     []byte
+	rate       float64 // what costs of the set are multiplied by
+	// gpuRequest and gpuUsage are fields that gpuAllocation has, too.
+	gpuRequest, gpuUsage func(*allocation.Set, int) float64
 }
 
 func newEncoder(o *Options) *encoder {
-	e := &encoder{location: o.location(), fields: allocation.Fields()}
+	e := &encoder{options: o, location: o.location(), fields: allocation.Fields(), rate: 1}
 	for _, f := range e.fields {
-		e.keys = append(e.keys, `,"`+f.Name+`":`)
+		e.keys, e.money = append(e.keys, `,"`+f.Name+`":`), append(e.money, f.Unit == "currency")
+		switch f.Name {
+		case "gpuRequestAverage":
+			e.gpuRequest = f.Value
+		case "gpuUsageAverage":
+			e.gpuUsage = f.Value
+		}
 	}
 	for p := range allocation.NumProperties {
 		name := p.String()
@@ -106,13 +122,15 @@ func newEncoder(o *Options) *encoder {
 
 // set appends the map of a set's allocations, by name.
 func (e *encoder) set(s *stream, set *allocation.Set) {
-	e.window = appendWindow(e.window[:0], set.Window, e.location)
+	e.window, e.rate = appendWindow(e.window[:0], set.Window, e.location), e.options.rate(set.Window)
 	s.b = append(s.b, '{')
-	for i, r := range byName(set) {
+	for i, r := range e.options.rows(set) {
 		if i > 0 {
 			s.b = append(s.b, ',')
 		}
-		s.b = e.allocation(s.b, set, r.name, r.row)
+		s.b = append(appendString(s.b, r.name), ':')
+		from := len(s.b)
+		s.b = e.options.keep(e.allocation(s.b, set, r.name, r.row), from)
 		s.checkpoint()
 	}
 	s.b = append(s.b, '}')
@@ -124,13 +142,24 @@ type namedRow struct {
 	row  int
 }
 
-// byName is the rows of a set in the order of their names.
+// byName is the rows of a set in the order of their names, each of which stands for one row.
 func byName(set *allocation.Set) []namedRow {
+	rows := namedRows(set)
+	slices.SortFunc(rows, func(a, b namedRow) int {
+		if order := strings.Compare(a.name, b.name); order != 0 {
+			return order
+		}
+		return cmp.Compare(a.row, b.row)
+	})
+	return rows
+}
+
+// namedRows are the rows of a set in its order.
+func namedRows(set *allocation.Set) []namedRow {
 	rows := make([]namedRow, set.Len())
 	for i := range rows {
 		rows[i] = namedRow{set.Name(i), i}
 	}
-	slices.SortStableFunc(rows, func(a, b namedRow) int { return strings.Compare(a.name, b.name) })
 	return rows
 }
 
@@ -141,19 +170,25 @@ func appendWindow(b []byte, w allocation.Window, in *time.Location) []byte {
 	return append(b, '}')
 }
 
-// allocation appends a row with its key.
+// allocation appends a row without its key.
 func (e *encoder) allocation(b []byte, set *allocation.Set, name string, row int) []byte {
-	b = appendString(b, name)
-	b = appendString(append(b, `:{"name":`...), name)
+	b = appendString(append(b, `{"name":`...), name)
 	b = e.appendProperties(append(b, `,"properties":{`...), set, row)
 	b = append(append(b, `},"window":`...), e.window...)
 	b = appendTime(append(b, `,"start":`...), set.Start(row))
 	b = appendTime(append(b, `,"end":`...), set.End(row))
 	for i := range e.fields {
-		b = appendNumber(append(b, e.keys[i]...), e.fields[i].Value(set, row))
+		v := e.fields[i].Value(set, row)
+		if e.money[i] {
+			v *= e.rate
+		}
+		b = appendNumber(append(b, e.keys[i]...), v)
 	}
-	b = append(b, `,"pvs":null,"lbAllocations":null,"gpuAllocation":null,"rawAllocationOnly":`...)
-	b = appendMaxima(b, set, row)
+	b = e.appendVolumes(append(b, `,"pvs":`...), set, row)
+	b = e.appendBalancers(append(b, `,"lbAllocations":`...), set, row)
+	b = appendGPU(append(b, `,"gpuAllocation":`...), set, row, e.gpuRequest, e.gpuUsage)
+	b = appendProportions(e.appendShared(b, set, row), set, row)
+	b = appendMaxima(append(b, `,"rawAllocationOnly":`...), set, row)
 	b = appendBounds(append(b, `,"errorBounds":`...), set, row)
 	return append(b, '}')
 }
@@ -203,7 +238,7 @@ func (e *encoder) appendProperties(b []byte, set *allocation.Set, row int) []byt
 		case p.property.IsList():
 			b = appendList(b, set.Dict(), id)
 		case p.property == allocation.ProviderID:
-			_, text := providerID(set.Dict().Text(id))
+			_, text := allocation.ParseProviderID(set.Dict().Text(id))
 			b = appendString(b, text)
 		default:
 			b = appendString(b, set.Dict().Text(id))

@@ -51,7 +51,7 @@ func Parse(text string) (*Filter, error) {
 	if len(text) > MaxBytes {
 		return nil, &SyntaxError{text, MaxBytes, fmt.Sprintf("the filter is %d bytes long, at most %d are allowed: shorten it, for example by prefixes (<~:)", len(text), MaxBytes)}
 	}
-	p := parser{text: text, levels: make([]level, 1, 4)}
+	p := parser{text: text, levels: make([]level, 1, 4), known: allocationFields()}
 	root, err := p.parse()
 	if err != nil {
 		return nil, err
@@ -59,8 +59,24 @@ func Parse(text string) (*Filter, error) {
 	return New(root), nil
 }
 
+// knownField is a field as the parser knows it: its name, and whether it may have a key in brackets. Its index is the
+// Field of a Comparison.
+type knownField struct {
+	name  string
+	keyed bool
+}
+
+func allocationFields() []knownField {
+	known := make([]knownField, numFields)
+	for f := range known {
+		known[f] = knownField{fields[f].name, fields[f].property.IsMap()}
+	}
+	return known
+}
+
 // parser reads one filter from left to right.
 type parser struct {
+	known  []knownField
 	text   string
 	pos    int
 	levels []level // open parentheses, the outermost level first
@@ -200,29 +216,28 @@ func (p *parser) field() (Field, error) {
 		return 0, p.fail(start, "expected a comparison such as namespace:\"web\" or \"(\", found %s", p.found())
 	}
 	hint := ""
-	for f := range numFields {
-		if fields[f].name == name {
-			return f, nil
+	names := make([]string, len(p.known))
+	for f, known := range p.known {
+		if known.name == name {
+			return Field(f), nil
 		}
-		if strings.EqualFold(fields[f].name, name) {
-			hint = fmt.Sprintf(", did you mean %q?", fields[f].name)
+		if strings.EqualFold(known.name, name) {
+			hint = fmt.Sprintf(", did you mean %q?", known.name)
 		}
+		names[f] = known.name
 	}
-	known := make([]string, numFields)
-	for f := range known {
-		known[f] = fields[f].name
-	}
-	return 0, p.fail(start, "unknown field %q%s: use one of %s", name, hint, strings.Join(known, ", "))
+	return 0, p.fail(start, "unknown field %q%s: use one of %s", name, hint, strings.Join(names, ", "))
 }
 
 // key reads the key of a map field in brackets, or "" where there are none.
-func (p *parser) key(field Field) (string, error) {
+func (p *parser) key(at Field) (string, error) {
 	p.skipSpace()
 	if p.peek() != '[' {
 		return "", nil
 	}
 	start := p.pos
-	if !fields[field].property.IsMap() {
+	field := p.known[at].name
+	if !p.known[at].keyed {
 		return "", p.fail(start, "%s takes no key: write %s:\"…\"", field, field)
 	}
 	end := strings.IndexByte(p.text[start:], ']')
@@ -254,11 +269,11 @@ func (p *parser) operator() (Op, error) {
 }
 
 // value reads a value in double quotes, which has no escapes.
-func (p *parser) value(field Field) (string, error) {
+func (p *parser) value(at Field) (string, error) {
 	p.skipSpace()
 	start := p.pos
 	if p.peek() != '"' {
-		return "", p.fail(start, "expected a value in double quotes, as in %s:\"web\", found %s", field, p.found())
+		return "", p.fail(start, "expected a value in double quotes, as in %s:\"web\", found %s", p.known[at].name, p.found())
 	}
 	end := strings.IndexByte(p.text[start+1:], '"')
 	if end < 0 {

@@ -157,12 +157,22 @@ func referSheet(b *strings.Builder) {
 
 func referParameters(b *strings.Builder) {
 	b.WriteString("\n## HTTP parameters\n\nThe paths below `/model` are Kubecost's, the others OpenCost's. An empty value means not given.\n")
+	var paths []string // that take the same parameters, in the order of the first
+	same := map[string][]string{}
 	for _, path := range costapi.Paths() {
 		parameters := costapi.Parameters(path)
 		if len(parameters) == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "\n### %s\n", path)
+		key := fmt.Sprint(parameters)
+		if same[key] == nil {
+			paths = append(paths, path)
+		}
+		same[key] = append(same[key], path)
+	}
+	for _, path := range paths {
+		parameters := costapi.Parameters(path)
+		fmt.Fprintf(b, "\n### %s\n", strings.Join(same[fmt.Sprint(parameters)], ", "))
 		table(b, "parameter", "values", "default", "what")
 		var ignored []string
 		for _, p := range parameters {

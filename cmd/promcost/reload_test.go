@@ -55,7 +55,7 @@ func (p *daemon) hangUp(t *testing.T) {
 // cpuCost is what the CPU of node n1 cost in its two hours.
 func (p *daemon) cpuCost(t *testing.T) float64 {
 	t.Helper()
-	_, body := get(t, p.url+"/model/assets?window=2026-01-31T10:00:00Z,2026-01-31T12:00:00Z")
+	_, body := get(t, p.url+"/model/assets?accumulate=true&window=2026-01-31T10:00:00Z,2026-01-31T12:00:00Z")
 	var answer struct {
 		Data []map[string]struct {
 			CPUCost    float64

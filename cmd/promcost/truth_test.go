@@ -153,15 +153,18 @@ func answer(t *testing.T, base string, start, end time.Time, resolution string) 
 func nodeCosts(t *testing.T, base string, start, end time.Time, resolution string) map[string]cost {
 	t.Helper()
 	var reply struct {
-		Data []map[string]struct {
+		Data map[string]struct {
+			Type                      string
 			CPUCost, RAMCost, GPUCost float64
 			Properties                struct{ Name string }
 		}
 	}
-	askFor(t, base+"/model/assets", start, end, resolution, &reply)
+	askFor(t, base+"/assets", start, end, resolution, &reply)
 	nodes := map[string]cost{}
-	for _, x := range reply.Data[0] {
-		nodes[x.Properties.Name] = cost{CPUCost: x.CPUCost, RAMCost: x.RAMCost, GPUCost: x.GPUCost}
+	for _, x := range reply.Data {
+		if x.Type == "Node" {
+			nodes[x.Properties.Name] = cost{CPUCost: x.CPUCost, RAMCost: x.RAMCost, GPUCost: x.GPUCost}
+		}
 	}
 	return nodes
 }

@@ -1,0 +1,142 @@
+package allocation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// undefinedName stands for a property that an asset lacks in its name.
+const undefinedName = "__undefined__"
+
+// assetField is a property of assets that they are aggregated by.
+type assetField struct {
+	name string
+	get  func(*Asset) string // nil for aliases and labels
+}
+
+// assetFields are all of them, in the order of the documentation.
+var assetFields = []assetField{
+	{"account", func(a *Asset) string { return a.Account }},
+	{"category", func(a *Asset) string { return a.Category }},
+	{"cluster", clusterInName},
+	{"name", func(a *Asset) string { return a.Title }},
+	{"project", func(a *Asset) string { return a.Project }},
+	{"provider", func(a *Asset) string { return a.Provider }},
+	{"providerid", func(a *Asset) string { return a.ProviderID }},
+	{"service", func(a *Asset) string { return a.Service }},
+	{"type", func(a *Asset) string { return a.Type.String() }},
+	{"department", nil},
+	{"environment", nil},
+	{"owner", nil},
+	{"product", nil},
+	{"team", nil},
+	{"label:", nil},
+}
+
+// AssetDimensions are the fields that ParseAssetDimensions knows, in the order of the documentation.
+func AssetDimensions() []string {
+	names := make([]string, len(assetFields))
+	for i, f := range assetFields {
+		names[i] = f.name
+		if f.name == "label:" {
+			names[i] = "label:<name>"
+		}
+	}
+	return names
+}
+
+// AssetDimension is a field that assets are aggregated by; ParseAssetDimensions makes it.
+type AssetDimension struct {
+	get    func(*Asset) string
+	labels []string // the first that the asset has counts
+	prefix string   // before the value of a label
+	lack   string   // stands for a missing value
+}
+
+// ParseAssetDimensions reads a comma-separated list of fields, such as `type,label:team`. Case does not matter in the names of
+// fields. mapping says what aliases stand for; nil is the default mapping. An unknown field is an error that names all
+// there are.
+func ParseAssetDimensions(aggregate string, mapping LabelMapping) ([]AssetDimension, error) {
+	if strings.TrimSpace(aggregate) == "" {
+		return nil, nil
+	}
+	if mapping == nil {
+		mapping = DefaultLabelMapping()
+	}
+	var keys []AssetDimension
+	for i, item := range strings.Split(aggregate, ",") {
+		got, err := parseAssetDimension(strings.TrimSpace(item), mapping)
+		if err != nil {
+			return nil, fmt.Errorf("parse aggregate %q: field %d: %w", aggregate, i+1, err)
+		}
+		keys = append(keys, got...)
+	}
+	return keys, nil
+}
+
+func parseAssetDimension(item string, mapping LabelMapping) ([]AssetDimension, error) {
+	head, name, named := strings.Cut(item, ":")
+	field := strings.ToLower(strings.TrimSpace(head))
+	if named {
+		field += ":"
+	}
+	i := slices.IndexFunc(assetFields, func(f assetField) bool { return f.name == field })
+	if i < 0 {
+		hint := ""
+		if near := Nearest(strings.TrimSuffix(field, ":"), AssetDimensions()); near != "" {
+			hint = fmt.Sprintf(" (did you mean %q?)", near)
+		}
+		return nil, fmt.Errorf("unknown field %q%s: use one of %s", item, hint, strings.Join(AssetDimensions(), ", "))
+	}
+	if get := assetFields[i].get; get != nil {
+		return []AssetDimension{{get: get, lack: undefinedName}}, nil
+	}
+	if named {
+		if name = strings.TrimSpace(name); name == "" {
+			return nil, fmt.Errorf("%q lacks a name: write label:app", item)
+		}
+		return []AssetDimension{{labels: []string{name, Sanitize(name)}, prefix: Sanitize(name) + "=", lack: undefinedName}}, nil
+	}
+	labels := mapping[field]
+	if len(labels) == 0 {
+		return nil, fmt.Errorf("%q stands for no label: map it to one in the configuration", item)
+	}
+	keys := make([]AssetDimension, len(labels))
+	for i, label := range labels {
+		keys[i] = AssetDimension{labels: []string{"kubernetes_label_" + Sanitize(label), label, Sanitize(label)}, lack: UnallocatedName}
+	}
+	return keys, nil
+}
+
+// clusterInName is the asset's cluster as it stands in names.
+func clusterInName(a *Asset) string { return string(appendCluster(nil, a.Cluster)) }
+
+// value is the key's part of an asset's name.
+func (k *AssetDimension) value(a *Asset) string {
+	if k.get != nil {
+		return cmp.Or(k.get(a), k.lack)
+	}
+	for _, label := range k.labels {
+		if v := a.Labels[label]; v != "" {
+			return k.prefix + v
+		}
+	}
+	return k.lack
+}
+
+// assetName is the key of an asset in an answer.
+func assetName(a *Asset, keys []AssetDimension) string {
+	var parts []string
+	if len(keys) == 0 {
+		parts = []string{a.Provider, a.Account, a.Project, a.Category, clusterInName(a), a.Type.String(), a.Service, a.ProviderID, a.Title}
+		for i, part := range parts {
+			parts[i] = cmp.Or(part, undefinedName)
+		}
+	}
+	for i := range keys {
+		parts = append(parts, keys[i].value(a))
+	}
+	return strings.Join(parts, "/")
+}

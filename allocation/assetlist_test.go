@@ -1,0 +1,188 @@
+package allocation_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// assetSet has two nodes, disks, a load balancer, a network, a management fee and a line of a bill.
+func assetSet(from time.Time, dict *allocation.Dict) *allocation.Set {
+	until := from.Add(time.Hour)
+	s := allocation.NewSet(allocation.Window{Start: from, End: until}, dict)
+	s.Nodes = []allocation.Node{
+		{
+			Cluster: "a/b:c", Name: "n1", ProviderID: "aws:///z/i-1", InstanceType: "m5", Pool: "p", Start: from, End: until, Labels: map[string]string{"team": "red", "rack": "r"},
+			Hours: [allocation.NumResources]float64{2, 4, 0}, Cost: [allocation.NumResources]float64{1, 1, 0}, Discount: 0.5,
+			Overhead: [allocation.NumResources]float64{0.5, 0, 0}, CPUBreakdown: allocation.Breakdown{Idle: 1}, Adjustment: [allocation.NumResources]float64{-0.5, 0, 0},
+		},
+		{
+			Cluster: "a/b:c", Name: "n2", ProviderID: "aws:///z/i-2", InstanceType: "m6", Pool: "p", Spot: true, Start: from.Add(-time.Hour), End: until, Labels: map[string]string{"team": "blue", "rack": "r"},
+			Hours: [allocation.NumResources]float64{6, 4, 0}, Cost: [allocation.NumResources]float64{3, 3, 0}, CPUBreakdown: allocation.Breakdown{User: 1},
+		},
+	}
+	s.Disks = []allocation.Disk{
+		{Cluster: "a/b:c", Name: "pv", ProviderID: "vol", StorageClass: "ssd", ByteHours: 8, UsedByteHours: 4, UsedMax: 6, Cost: 1, Start: from, End: until},
+		{Cluster: "a/b:c", Name: "pv2", StorageClass: "ssd", ByteHours: 8, UsedByteHours: math.NaN(), UsedMax: math.NaN(), Cost: 1, Start: from, End: until},
+	}
+	s.Balancers = []allocation.LoadBalancer{{Cluster: "a/b:c", Namespace: "web", Service: "front", IP: "10.0.0.1", Private: true, Hours: 1, Cost: 2, Start: from, End: until}}
+	s.Networks = []allocation.Network{{Cluster: "a/b:c", CrossZone: 1, Internet: 2, Start: from, End: until}}
+	s.Management = []allocation.Management{{Cluster: "a/b:c", Cost: 0.5, Adjustment: 0.25, Start: from, End: until}}
+	s.Cloud = []allocation.CloudCost{{Name: "bucket", Provider: "AWS", Category: "Storage", Service: "S3", Cost: 3, Credit: -1, Start: from, End: until}}
+	return s
+}
+
+func TestListAssets(t *testing.T) {
+	s := assetSet(time.Unix(0, 0).UTC(), allocation.NewDict())
+	list := s.ListAssets(allocation.AssetOptions{})
+	var got []string
+	for _, a := range list.Assets {
+		got = append(got, a.Name)
+	}
+	want := []string{
+		"AWS/__undefined__/__undefined__/Compute/a_b_c/Node/Kubernetes/i-1/n1",
+		"AWS/__undefined__/__undefined__/Compute/a_b_c/Node/Kubernetes/i-2/n2",
+		"AWS/__undefined__/__undefined__/Management/a_b_c/ClusterManagement/Kubernetes/__undefined__/management",
+		"AWS/__undefined__/__undefined__/Network/a_b_c/LoadBalancer/Kubernetes/10.0.0.1/web/front",
+		"AWS/__undefined__/__undefined__/Network/a_b_c/Network/Kubernetes/__undefined__/network",
+		"AWS/__undefined__/__undefined__/Storage/__undefined__/Cloud/S3/__undefined__/bucket",
+		"AWS/__undefined__/__undefined__/Storage/a_b_c/Disk/Kubernetes/__undefined__/pv2",
+		"AWS/__undefined__/__undefined__/Storage/a_b_c/Disk/Kubernetes/vol/pv",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if cost, adjustment := list.TotalCost(); cost != 2-0.5+6+2+2+3+0.75+2 || adjustment != -0.25 {
+		t.Errorf("cost %v, adjustment %v", cost, adjustment)
+	}
+	without := s.ListAssets(allocation.AssetOptions{WithoutAdjustments: true, Filter: func(a *allocation.Asset) bool { return a.Type == allocation.NodeAsset }})
+	if cost, adjustment := without.TotalCost(); cost != 8 || adjustment != 0 || len(without.Assets) != 2 {
+		t.Errorf("%d nodes, cost %v, adjustment %v", len(without.Assets), cost, adjustment)
+	}
+}
+
+// TestMergeAssets merges by dimensions, with fractions weighted by what they are of, and leaves the set as it is.
+func TestMergeAssets(t *testing.T) {
+	s, untouched := assetSet(time.Unix(3600, 0).UTC(), allocation.NewDict()), assetSet(time.Unix(3600, 0).UTC(), allocation.NewDict())
+	types := merged(t, s, "type")
+	n := types["Node"]
+	if n.Cost != 8 || n.Adjustment != -0.5 || n.Minutes() != 120 || n.Preemptible != 0.75 || n.Title != "" || n.Cluster != "a/b:c" {
+		t.Errorf("nodes %+v", n)
+	}
+	if diff := cmp.Diff(map[string]string{"rack": "r"}, n.Labels); diff != "" {
+		t.Error(diff)
+	}
+	d := n.Node
+	// List prices are 4 and 6, hours of CPU 2 and 6.
+	if d.Discount != 0.2 || d.Overhead[allocation.CPU] != 0.125 || d.CPUBreakdown != (allocation.Breakdown{Idle: 0.25, User: 0.75}) || d.InstanceType != "" || d.Pool != "p" || d.Hours[allocation.CPU] != 8 {
+		t.Errorf("nodes %+v", d)
+	}
+	if d := types["Disk"].Disk; d.ByteHours != 16 || !math.IsNaN(d.UsedByteHours) || !math.IsNaN(d.UsedMax) || d.StorageClass != "ssd" || d.Name != "" {
+		t.Errorf("disks %+v", d)
+	}
+	all := merged(t, s, "category,team")
+	if a := all["Network/__unallocated__"]; a.Type != allocation.MixedAsset || a.Balancer != nil || a.Cost != 5 || a.Service != "Kubernetes" {
+		t.Errorf("networks %+v", a)
+	}
+	if _, ok := all["Compute/red"]; !ok || len(merged(t, s, "label:team,label:none")) != 3 {
+		t.Errorf("by team %v", all)
+	}
+	if diff := cmp.Diff(untouched.Nodes, s.Nodes); diff != "" {
+		t.Errorf("the set was changed: %s", diff)
+	}
+}
+
+func merged(t *testing.T, s *allocation.Set, aggregate string) map[string]allocation.Asset {
+	t.Helper()
+	keys, err := allocation.ParseAssetDimensions(aggregate, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]allocation.Asset{}
+	total := 0.0
+	for _, a := range s.ListAssets(allocation.AssetOptions{Aggregate: keys}).Assets {
+		out[a.Name] = a
+		total += a.TotalCost()
+	}
+	if want, _ := s.ListAssets(allocation.AssetOptions{}).TotalCost(); math.Abs(total-want) > 1e-9 {
+		t.Errorf("by %s all cost %v, want %v", aggregate, total, want)
+	}
+	return out
+}
+
+func TestParseAssetDimensions(t *testing.T) {
+	for text, want := range map[string]string{
+		"typ": `did you mean "type"?`, "label:": "label:app", "type,": "unknown field", "namespace": "use one of account",
+	} {
+		if _, err := allocation.ParseAssetDimensions(text, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+	if _, err := allocation.ParseAssetDimensions("team", allocation.LabelMapping{}); err == nil {
+		t.Error("an alias of nothing is taken")
+	}
+	if keys, err := allocation.ParseAssetDimensions(" ", nil); keys != nil || err != nil {
+		t.Errorf("got %v, %v", keys, err)
+	}
+	if keys, err := allocation.ParseAssetDimensions("Type, providerID, owner,label:a", nil); len(keys) != 4 || err != nil {
+		t.Errorf("got %v, %v", keys, err)
+	}
+}
+
+// TestJoin brings sets of two dictionaries together: what they are stays, and the passes take them.
+func TestJoin(t *testing.T) {
+	at := time.Unix(7200, 0).UTC()
+	build := func(i int) *allocation.Set {
+		dict := allocation.NewDict()
+		for range i {
+			dict.Add("x" + strings.Repeat("y", i)) // so that ids differ
+		}
+		from := at.Add(time.Duration(i) * time.Hour)
+		s := allocation.NewSet(allocation.Window{Start: from, End: from.Add(time.Hour)}, dict)
+		r := allocation.Row{
+			Start: from, End: from.Add(time.Hour), Services: []string{"b", "a"}, Labels: map[string]string{"k": "v", "i": strings.Repeat("i", i)},
+			Volumes:       []allocation.VolumeShare{{Key: dict.Add("key"), ProviderID: dict.Add("vol"), Cost: 1}},
+			LoadBalancers: []allocation.LoadBalancerShare{{Key: dict.Add("lb"), Service: dict.Add("s"), IP: dict.Add("ip"), Cost: 2}},
+		}
+		r.Text[allocation.Namespace] = "ns"
+		r.Values[allocation.PVCost], r.Values[allocation.LoadBalancerCost], r.Values[allocation.RunningSeconds] = 1, 2, 3600
+		s.Append(&r)
+		return s
+	}
+	given := []*allocation.Set{build(0), build(1), build(2)}
+	joined := allocation.Join(given)
+	for i, s := range joined {
+		d := s.Dict()
+		v, lb := s.Volumes(0)[0], s.LoadBalancerShares(0)[0]
+		got := []string{
+			s.Text(allocation.Namespace, 0), d.Text(d.List(s.IDs(allocation.Services)[0])[0]), d.Text(v.Key), d.Text(v.ProviderID), d.Text(lb.Key), d.Text(lb.Service), d.Text(lb.IP),
+		}
+		if diff := cmp.Diff([]string{"ns", "b", "key", "vol", "lb", "s", "ip"}, got); diff != "" {
+			t.Errorf("set %d: %s", i, diff)
+		}
+		if d != joined[0].Dict() || len(d.Map(s.IDs(allocation.Labels)[0])) != 2 {
+			t.Errorf("set %d has a dictionary of its own, or lost labels", i)
+		}
+		if given[i].Text(allocation.Namespace, 0) != "ns" || i > 0 && given[i].Dict() == given[0].Dict() {
+			t.Errorf("set %d was changed", i)
+		}
+	}
+	out, err := allocation.Apply(joined, allocation.Options{Accumulate: allocation.All})
+	if err != nil || len(out) != 1 || out[0].Len() != 1 || out[0].TotalCost(0) != 9 {
+		t.Errorf("the sum is %v, %v", out, err)
+	}
+	if same := allocation.Join(joined); same[1] != joined[1] {
+		t.Error("sets of one dictionary are copied")
+	}
+	if allocation.Join(nil) != nil {
+		t.Error("something was made of nothing")
+	}
+	if bare := allocation.WithoutRows([]*allocation.Set{assetSet(at, allocation.NewDict())}); bare[0].Len() != 0 || len(bare[0].Nodes) != 2 {
+		t.Errorf("without rows there are %d rows, %d nodes", bare[0].Len(), len(bare[0].Nodes))
+	}
+}

@@ -1,0 +1,59 @@
+package costapi
+
+import (
+	"net/http"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+)
+
+// serveAssets answers with assets. Kubecost's are a map a set, OpenCost's one map of the whole window.
+func (a *api) serveAssets(w http.ResponseWriter, q *request) error {
+	if q.family == openCost {
+		q.options.Accumulate = allocation.NoPeriod // is one set as it stands
+	}
+	sets, err := a.assetSets(q)
+	if err != nil {
+		return err
+	}
+	o := a.encoding(q)
+	if q.format == "csv" {
+		startCSV(w, o.AssetWarnings(sets))
+		return encode.AssetsCSV(w, sets[0], o)
+	}
+	w.Header().Set("Content-Type", jsonType)
+	if q.family == openCost {
+		return encode.AssetMap(w, sets[0], o)
+	}
+	return encode.Assets(w, sets, o)
+}
+
+// serveAssetTopline answers with the total of all assets of the window.
+func (a *api) serveAssetTopline(w http.ResponseWriter, q *request) error {
+	q.options.Accumulate = allocation.All
+	sets, err := a.assetSets(q)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", jsonType)
+	return encode.AssetTopline(w, sets[0], a.encoding(q))
+}
+
+// assetSets are the assets that a request asks for.
+func (a *api) assetSets(q *request) ([]*allocation.AssetSet, error) {
+	sets, err := a.sets(q, q.windows)
+	if err != nil {
+		return nil, err
+	}
+	if q.options.Accumulate != allocation.NoPeriod {
+		o := allocation.Options{Accumulate: q.options.Accumulate, Zone: a.cfg.Zone}
+		if sets, err = apply(allocation.WithoutRows(sets), o); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]*allocation.AssetSet, len(sets))
+	for i, s := range sets {
+		out[i] = s.ListAssets(q.assets)
+	}
+	return out, nil
+}

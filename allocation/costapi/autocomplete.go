@@ -1,0 +1,199 @@
+package costapi
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+)
+
+// completion is a field whose values can be asked for.
+type completion struct {
+	name  string // one that ends in a colon takes the name of a label
+	label string // that name
+	// rows and assets add the values of a set's rows or of its assets.
+	rows   func(c *completion, s *allocation.Set, row int, add func(string))
+	assets func(c *completion, a *allocation.Asset, add func(string))
+}
+
+// completionFields are the fields of allocations.
+func completionFields() []completion {
+	text := func(p allocation.Property) func(*completion, *allocation.Set, int, func(string)) {
+		return func(_ *completion, s *allocation.Set, row int, add func(string)) { add(s.Text(p, row)) }
+	}
+	return []completion{
+		{name: "account", rows: func(*completion, *allocation.Set, int, func(string)) {}}, // is not known
+		{name: "cluster", rows: text(allocation.Cluster)},
+		{name: "namespace", rows: text(allocation.Namespace)},
+		{name: "node", rows: text(allocation.NodeName)},
+		{name: "controllerKind", rows: text(allocation.ControllerKind)},
+		{name: "controllerName", rows: text(allocation.Controller)},
+		{name: "pod", rows: text(allocation.Pod)},
+		{name: "container", rows: text(allocation.Container)},
+		{name: "service", rows: addServices},
+		{name: "label", rows: addKeys(allocation.Labels)},
+		{name: "namespaceLabel", rows: addKeys(allocation.NamespaceLabels)},
+		{name: "annotation", rows: addKeys(allocation.Annotations)},
+		{name: "label:", rows: addValues(allocation.Labels)},
+		{name: "namespaceLabel:", rows: addValues(allocation.NamespaceLabels)},
+		{name: "annotation:", rows: addValues(allocation.Annotations)},
+	}
+}
+
+func addServices(_ *completion, s *allocation.Set, row int, add func(string)) {
+	for _, id := range s.Dict().List(s.IDs(allocation.Services)[row]) {
+		add(s.Dict().Text(id))
+	}
+}
+
+// addKeys adds the names of labels or annotations.
+func addKeys(p allocation.Property) func(*completion, *allocation.Set, int, func(string)) {
+	return func(_ *completion, s *allocation.Set, row int, add func(string)) {
+		for _, pair := range s.Dict().Map(s.IDs(p)[row]) {
+			add(s.Dict().Text(pair.Key))
+		}
+	}
+}
+
+// addValues adds the value of one label or annotation.
+func addValues(p allocation.Property) func(*completion, *allocation.Set, int, func(string)) {
+	return func(c *completion, s *allocation.Set, row int, add func(string)) {
+		for _, pair := range s.Dict().Map(s.IDs(p)[row]) {
+			if key := s.Dict().Text(pair.Key); key == c.label || allocation.Sanitize(key) == allocation.Sanitize(c.label) {
+				add(s.Dict().Text(pair.Value))
+			}
+		}
+	}
+}
+
+// assetCompletionFields are the fields of assets.
+func assetCompletionFields() []completion {
+	text := func(get func(*allocation.Asset) string) func(*completion, *allocation.Asset, func(string)) {
+		return func(_ *completion, a *allocation.Asset, add func(string)) { add(get(a)) }
+	}
+	return []completion{
+		{name: "account", assets: text(func(a *allocation.Asset) string { return a.Account })},
+		{name: "assetType", assets: text(func(a *allocation.Asset) string { return a.Type.String() })},
+		{name: "category", assets: text(func(a *allocation.Asset) string { return a.Category })},
+		{name: "cluster", assets: text(func(a *allocation.Asset) string { return a.Cluster })},
+		{name: "name", assets: text(func(a *allocation.Asset) string { return a.Title })},
+		{name: "project", assets: text(func(a *allocation.Asset) string { return a.Project })},
+		{name: "provider", assets: text(func(a *allocation.Asset) string { return a.Provider })},
+		{name: "providerID", assets: text(func(a *allocation.Asset) string { return a.ProviderID })},
+		{name: "service", assets: text(func(a *allocation.Asset) string { return a.Service })},
+		{name: "label", assets: func(_ *completion, a *allocation.Asset, add func(string)) {
+			for name := range a.Labels {
+				add(name)
+			}
+		}},
+		{name: "label:", assets: func(c *completion, a *allocation.Asset, add func(string)) {
+			for name, value := range a.Labels {
+				if name == c.label || allocation.Sanitize(name) == allocation.Sanitize(c.label) {
+					add(value)
+				}
+			}
+		}},
+	}
+}
+
+// fieldNames are the names of fields that take no name of a label.
+func fieldNames(fields []completion) string {
+	var names []string
+	for _, f := range fields {
+		if !strings.HasSuffix(f.name, ":") {
+			names = append(names, f.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// parseField finds a field in any case.
+func parseField(fields []completion) func(*request, string) error {
+	return func(q *request, value string) error {
+		head, label, named := strings.Cut(value, ":")
+		if named {
+			head += ":"
+		}
+		var known []string
+		for _, f := range fields {
+			known = append(known, f.name)
+			if !strings.EqualFold(f.name, head) {
+				continue
+			}
+			if f.label = strings.TrimSpace(label); named && f.label == "" {
+				return errors.New("it lacks the name of a label: write label:app")
+			}
+			q.complete = &f
+			return nil
+		}
+		return unknownName("field", value, known)
+	}
+}
+
+// serveCompletion answers with the values of a field of the workloads of a window.
+func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
+	sets, err := a.sets(q, q.windows)
+	if err != nil {
+		return err
+	}
+	values := q.values()
+	for _, s := range sets {
+		selects := func(int) bool { return true }
+		if q.options.Filter != nil {
+			selects = q.options.Filter.Bind(s)
+		}
+		for row := range s.Len() {
+			if s.Special(row) == allocation.Workload && selects(row) {
+				q.complete.rows(q.complete, s, row, values.add)
+			}
+		}
+	}
+	return a.writeValues(w, q, values)
+}
+
+// serveAssetCompletion answers with the values of a field of the assets of a window.
+func (a *api) serveAssetCompletion(w http.ResponseWriter, q *request) error {
+	sets, err := a.assetSets(q)
+	if err != nil {
+		return err
+	}
+	values := q.values()
+	for _, s := range sets {
+		for i := range s.Assets {
+			q.complete.assets(q.complete, &s.Assets[i], values.add)
+		}
+	}
+	return a.writeValues(w, q, values)
+}
+
+// valueSet collects the values that a search looks for.
+type valueSet struct {
+	search string // in lower case
+	seen   map[string]bool
+	list   []string
+}
+
+func (q *request) values() *valueSet {
+	return &valueSet{search: strings.ToLower(q.search), seen: map[string]bool{}}
+}
+
+// add notes a value once, if it is one that is looked for.
+func (v *valueSet) add(text string) {
+	if text == "" || v.seen[text] {
+		return
+	}
+	v.seen[text] = true
+	if strings.Contains(strings.ToLower(text), v.search) {
+		v.list = append(v.list, text)
+	}
+}
+
+// writeValues answers with the first values in order.
+func (a *api) writeValues(w http.ResponseWriter, q *request, values *valueSet) error {
+	slices.Sort(values.list)
+	w.Header().Set("Content-Type", jsonType)
+	return encode.Values(w, values.list[:min(q.most, len(values.list))], a.encoding(q))
+}

@@ -1,0 +1,79 @@
+package costapi_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/promcost/promcost/allocation/costapi"
+)
+
+// choices are values of parameters, of which each request takes some at random; "" leaves the parameter out. None of them
+// changes what everything costs.
+var choices = map[string][]string{
+	"aggregate":                             {"", "namespace", "cluster,namespace,pod", "label:app", "team,environment", "node", "all", "controller,service"},
+	"idleByNode":                            {"", "true"},
+	"splitIdle":                             {"", "true"},
+	"shareIdle":                             {"", "true", "weighted", "even"},
+	"shareNamespaces":                       {"", "kube-system", "kube-*,ml", "*"},
+	"shareLabels":                           {"", "app:front", "env:staging,team:red"},
+	"share":                                 {"", `namespace!:"web"`},
+	"shareSplit":                            {"", "even", "weighted"},
+	"sharelb":                               {"", "true"},
+	"reconcile":                             {"", "false"},
+	"external":                              {"", "true"},
+	"step":                                  {"", "1h"},
+	"accumulate":                            {"", "true", "day", "week", "month"},
+	"includeAggregatedMetadata":             {"", "true"},
+	"sortBy":                                {"", "name", "cpuCost"},
+	"includeProportionalAssetResourceCosts": {"", "true"},
+	"includeSharedCostBreakdown":            {"", "false"},
+}
+
+// TestCombinedParameters holds that whatever is shared, split, merged and summed, all rows cost what all assets do, and
+// that every law holds after every pass.
+func TestCombinedParameters(t *testing.T) {
+	assets := totalOf(t, "/model/assets", []string{richDay})
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		params := []string{richDay, "idle=true"}
+		for _, p := range costapi.Parameters("/model/allocation") {
+			values := choices[p.Name]
+			if len(values) == 0 {
+				continue
+			}
+			if v := values[random.IntN(len(values))]; v != "" {
+				params = append(params, p.Name+"="+v)
+			}
+		}
+		path := []string{"/model/allocation", "/model/allocation/compute", "/allocation", "/allocation/compute"}[random.IntN(4)]
+		if got := totalOf(t, path, params); math.Abs(got-assets) > 1e-9*assets {
+			t.Errorf("seed %d: %s?%s: rows cost %v, assets %v", seed, path, strings.Join(params, "&"), got, assets)
+		}
+	}
+}
+
+// totalOf is the sum of what all rows of all sets cost.
+func totalOf(t *testing.T, path string, params []string) float64 {
+	t.Helper()
+	w := get(richHandler(costapi.Config{}), path, params...)
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s?%s: status %d: %.400s", path, strings.Join(params, "&"), w.Code, w.Body)
+	}
+	var answer struct {
+		Data []map[string]struct{ TotalCost float64 }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, set := range answer.Data {
+		for _, row := range set {
+			sum += row.TotalCost
+		}
+	}
+	return sum
+}

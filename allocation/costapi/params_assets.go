@@ -1,0 +1,22 @@
+package costapi
+
+import (
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
+)
+
+// assetParams say which assets, and as what.
+func assetParams() []param {
+	list := []param{
+		{"aggregate", nil, "fields", defaults{}, assets | assetToplines, "What assets are merged by: a comma list of " + strings.Join(allocation.AssetDimensions(), ", ") + "; empty is each by itself.", parseAssetAggregate},
+		{"filter", nil, "filter", defaults{}, listed, `Which assets, in the v2 language: assetType:"node","disk"+cluster:"one".`, parseAssetFilter},
+		{"disableAdjustments", nil, "boolean", all("false"), assets | assetToplines, "Leave out what bills add. Without bills this changes nothing.", setBool(func(q *request) *bool { return &q.assets.WithoutAdjustments })},
+		{"format", nil, "json|csv", all("json"), assets, "csv implies accumulate.", setWord(func(q *request) *string { return &q.format }, "json", "csv")},
+	}
+	for _, f := range filter.V1AssetFilters() {
+		list = append(list, param{f.Name, nil, "list", defaults{}, listed, "Comma list of " + f.What + ", of which one has to match; a * at the end of one stands for any rest. Without effect beside filter.", addV1(f.Name)})
+	}
+	return list
+}

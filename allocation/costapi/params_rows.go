@@ -1,0 +1,65 @@
+package costapi
+
+import (
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// rowParams say what the results are, and what becomes of idle.
+func rowParams() []param {
+	option := func(field func(*allocation.Options) *bool) func(*request, string) error {
+		return setBool(func(q *request) *bool { return field(&q.options) })
+	}
+	return []param{
+		{"aggregate", nil, "fields", defaults{}, results, "What rows are merged by: a comma list of " + strings.Join(allocation.KeyNames(), ", ") + "; empty is one row a container.", parseAggregate},
+		{"idle", []string{"includeIdle"}, "boolean", defaults{kubecost: "true", openCost: "false"}, results, "Include what nodes cost and nobody was allocated as __idle__.", option(func(o *allocation.Options) *bool { return &o.Idle })},
+		{"idleByNode", nil, "boolean", all("false"), results, "Keep idle per node, else per cluster.", option(func(o *allocation.Options) *bool { return &o.IdleByNode })},
+		{"splitIdle", nil, "boolean", all("false"), results, "Name idle <cluster>/__idle__, or <cluster>/<node>/__idle__ with idleByNode. Beside shareIdle there is nothing left to split.", option(func(o *allocation.Options) *bool { return &o.SplitIdle })},
+		{"shareIdle", nil, "boolean|weighted|even", all("false"), results, "Give idle to the rows of its cluster (of its node with idleByNode), by resource: true or weighted by what they cost of it, even equally. OpenCost's paths share idle only where it is included.", parseShareIdle},
+		{"labelNames", nil, "pair|value", defaults{kubecost: "pair", openCost: "value"}, results, "Name results of labels app=redis or redis.", parseLabelNames},
+		{"propertyNames", nil, "plural|singular", all("plural"), allocations, "Call the properties labels, annotations and services, or label, annotation and service.", parsePropertyNames},
+		{"includeAggregatedMetadata", nil, "boolean", all("false"), results, "Keep the labels and annotations that all merged rows of a namespace have in common.", option(func(o *allocation.Options) *bool { return &o.AggregatedMetadata })},
+		{"includeProportionalAssetResourceCosts", nil, "boolean", all("false"), allocations, "Say what part of each asset's cost a row is. Needs idle.", option(func(o *allocation.Options) *bool { return &o.Proportions })},
+		{"reconcile", nil, "boolean", all("true"), results, "Correct costs by what bills say, as adjustments. Without bills this changes nothing.", option(func(o *allocation.Options) *bool { return &o.Reconcile })},
+		{"external", nil, "boolean", all("false"), results, "Add the costs outside of clusters that bills have. Without bills this adds nothing.", option(func(o *allocation.Options) *bool { return &o.External })},
+	}
+}
+
+// shareParams say whose cost others bear.
+func shareParams() []param {
+	option := func(field func(*allocation.Options) *bool) func(*request, string) error {
+		return setBool(func(q *request) *bool { return field(&q.options) })
+	}
+	return []param{
+		{"shareNamespaces", nil, "list", defaults{}, results, "Comma list of namespaces whose cost the other results bear; a * at the end of one stands for any rest. A comma alone shares none where the configuration has some.", addShares("shareNamespaces")},
+		{"shareLabels", nil, "list", defaults{}, results, "Comma list of labels as name:value; what has one of them is shared. A comma alone shares none where the configuration has some.", addShares("shareLabels")},
+		{"share", nil, "filter", defaults{}, results, "What is shared, as a filter in the v2 language.", parseShare},
+		{"shareCost", nil, "number", all("0"), results, "A further cost to share, in currency a month of 730 hours.", parseShareCost},
+		{"shareSplit", nil, "weighted|even", all("weighted"), results, "Share by what results cost before idle, or equally.", parseShareSplit},
+		{"shareTenancyCosts", nil, "boolean", all("true"), results, "Share what clusters cost besides nodes: management fees over the cluster, disks attached to a node over the node, by usage hours.", option(func(o *allocation.Options) *bool { return &o.ShareTenancy })},
+		{"sharelb", nil, "boolean", all("false"), results, "Share what load balancers cost, too, instead of leaving it with their pods.", option(func(o *allocation.Options) *bool { return &o.ShareLoadBalancers })},
+		{"includeSharedCostBreakdown", nil, "boolean", all("true"), results, "Say what shared costs are made of.", option(func(o *allocation.Options) *bool { return &o.SharedBreakdown })},
+	}
+}
+
+// answerParams say how rows are written.
+func answerParams() []param {
+	paged := allocations | summaries | assets | ackAllocations
+	word := func(field func(*request) *string, words ...string) func(*request, string) error {
+		return setWord(field, words...)
+	}
+	format := func(q *request) *string { return &q.format }
+	return []param{
+		{"format", nil, "json|csv", all("json"), allocations, "csv implies accumulate.", word(format, "json", "csv")},
+		{"format", nil, "json", all("json"), summaries | toplines | trends | completions | assetToplines | assetCompletions, "Format of the answer.", word(format, "json")},
+		{"csvColumns", nil, "standard|full", all("standard"), allocations, "Kubecost's columns of CSV, or all that there are.", setFullCSV},
+		{"offset", nil, "number", all("0"), paged, "Rows of each set left out, the dearest first.", parseCount(func(q *request) *int { return &q.page.Offset })},
+		{"limit", nil, "number", all("0"), paged, "Most rows of each set, the dearest first; 0 for all.", parseCount(func(q *request) *int { return &q.page.Limit })},
+		{"sortBy", nil, "field", defaults{}, paged, "The number, or name, that rows are ordered by; totalCost where offset or limit is given, else they are in the order of names.", parseSortBy},
+		{"sortByOrder", nil, "desc|asc", defaults{}, paged, "The largest first or last; without it the largest numbers, and names from a to z.", parseSortOrder},
+		{"fields", nil, "list", defaults{}, allocations | summaries | toplines | assets | ackAllocations, "Comma list of the members of each row that are kept, such as name,totalCost; all without it.", parseFields},
+		{"costMetric", []string{"costUnit"}, "cumulative|hourly|daily|weekly|monthly|yearly", all("cumulative"), allocations | summaries | toplines, "Costs of the window, or of an hour, 24, 168, 730 or 8760 hours at the window's mean rate up to now.", parseCostMetric},
+		{"explain", nil, "boolean", all("false"), computed &^ (completions | assetCompletions), "Say in the answer, as explain, what was read for it: sources, requests, samples, timings, and which metric served which input of which cluster.", setBool(func(q *request) *bool { return &q.explain })},
+	}
+}

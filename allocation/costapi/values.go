@@ -1,0 +1,287 @@
+package costapi
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/filter"
+)
+
+// periods are the words of accumulate.
+var periods = map[string]allocation.Period{
+	"all": allocation.All, "none": allocation.NoPeriod, "hour": allocation.Hour, "day": allocation.Day, "week": allocation.Week,
+	"month": allocation.Month, "quarter": allocation.Quarter,
+}
+
+func parseAccumulate(q *request, value string) error {
+	if p, ok := periods[value]; ok {
+		q.options.Accumulate = p
+		return nil
+	}
+	v, err := parseBool(value)
+	if err != nil {
+		return errors.New("unknown value: use true or false, hour, day, week, month, quarter, all or none")
+	}
+	q.options.Accumulate = allocation.NoPeriod
+	if v {
+		q.options.Accumulate = allocation.All
+	}
+	return nil
+}
+
+func parseAccumulateBy(q *request, value string) error {
+	if _, ok := periods[value]; !ok {
+		return errors.New("unknown value: use hour, day, week, month, quarter, all or none")
+	}
+	return parseAccumulate(q, value)
+}
+
+func parseAggregate(q *request, value string) (err error) {
+	q.options.Aggregate, err = allocation.ParseKeys(value, q.api.cfg.Labels)
+	return err
+}
+
+func parseAssetAggregate(q *request, value string) (err error) {
+	q.assets.Aggregate, err = allocation.ParseAssetDimensions(value, q.api.cfg.Labels)
+	return err
+}
+
+// ackKeys are what ACK's aggregations are here: what it costs is a part of one cluster's bill.
+var ackKeys = map[string]string{
+	"pod": "cluster,namespace,pod", "namespace": "cluster,namespace", "controller": "cluster,namespace,controller", "controllerkind": "cluster,controllerKind",
+}
+
+func parseACKAggregate(q *request, value string) (err error) {
+	keys, ok := ackKeys[strings.ToLower(value)]
+	if !ok {
+		return errors.New("unknown value: use namespace, controller or controllerKind, or pod")
+	}
+	q.options.Aggregate, err = allocation.ParseKeys(keys, q.api.cfg.Labels)
+	return err
+}
+
+func parseFilter(q *request, value string) error {
+	f, err := filter.Parse(value)
+	if err != nil {
+		return err
+	}
+	q.options.Filter = f
+	return nil
+}
+
+func parseAssetFilter(q *request, value string) error {
+	f, err := filter.ParseAssets(value)
+	if err != nil {
+		return err
+	}
+	q.assets.Filter = f
+	return nil
+}
+
+// addV1 notes a filter of the first language.
+func addV1(name string) func(*request, string) error {
+	return func(q *request, value string) error {
+		q.v1 = append(q.v1, v1Value{name, value})
+		return nil
+	}
+}
+
+// addShares adds each entry of a list to what is shared.
+func addShares(parameter string) func(*request, string) error {
+	return func(q *request, value string) error {
+		for entry := range strings.SplitSeq(value, ",") {
+			if entry = strings.TrimSpace(entry); entry == "" {
+				continue
+			}
+			e, name, err := filter.Sharing(parameter, entry)
+			if err != nil {
+				return err
+			}
+			q.options.Share = append(q.options.Share, allocation.Share{Name: name, Filter: filter.New(e)})
+		}
+		return nil
+	}
+}
+
+func parseShare(q *request, value string) error {
+	f, err := filter.Parse(value)
+	if err != nil {
+		return err
+	}
+	q.options.Share = append(q.options.Share, allocation.Share{Name: "share", Filter: f})
+	return nil
+}
+
+func parseShareCost(q *request, value string) error {
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil || v < 0 || v-v != 0 {
+		return errors.New("must be a number not below 0, in currency a month: give one such as 100")
+	}
+	q.options.SharedCost = v
+	return nil
+}
+
+func parseShareSplit(q *request, value string) error {
+	q.options.ShareSplit = allocation.Weighted
+	if value == "even" {
+		q.options.ShareSplit = allocation.Even
+	}
+	return oneOf(value, "weighted", "even")
+}
+
+func parseShareIdle(q *request, value string) error {
+	switch value {
+	case "weighted":
+		q.options.ShareIdle = allocation.Weighted
+		return nil
+	case "even":
+		q.options.ShareIdle = allocation.Even
+		return nil
+	}
+	v, err := parseBool(value)
+	if err != nil {
+		return errors.New("unknown value: use true, false, weighted or even")
+	}
+	if v {
+		q.options.ShareIdle = allocation.Weighted
+	}
+	return nil
+}
+
+func parseLabelNames(q *request, value string) error {
+	q.options.LabelValue = value == "value"
+	return oneOf(value, "pair", "value")
+}
+
+func parsePropertyNames(q *request, value string) error {
+	q.singular = value == "singular"
+	return oneOf(value, "plural", "singular")
+}
+
+func setFullCSV(q *request, value string) error {
+	q.fullCSV = value == "full"
+	return oneOf(value, "standard", "full")
+}
+
+// parseCount sets a field to a number of rows.
+func parseCount(field func(*request) *int) func(*request, string) error {
+	return func(q *request, value string) error {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || n > math.MaxInt32 {
+			return errors.New("must be a whole number not below 0: give one such as 100")
+		}
+		*field(q) = n
+		return nil
+	}
+}
+
+func parseValueLimit(q *request, value string) error {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > 1000 {
+		return errors.New("must be a whole number from 1 to 1000")
+	}
+	q.most = n
+	return nil
+}
+
+// sortWords are what clients of the peers call the numbers that rows are ordered by.
+var sortWords = map[string]string{"efficiency": "totalEfficiency", "cost": "totalCost", "total": "totalCost"}
+
+// parseSortBy takes the name of a number of the path's rows in any case.
+func parseSortBy(q *request, value string) error {
+	known, list := encode.PageOrders()
+	if q.route.endpoint&listed != 0 {
+		known = list
+	}
+	known = append([]string{"name"}, known...)
+	if word, ok := sortWords[strings.ToLower(value)]; ok {
+		value = word
+	}
+	for _, name := range known {
+		if strings.EqualFold(name, value) {
+			q.page.By = name
+			q.page.Ascending = name == "name"
+			return nil
+		}
+	}
+	return unknownName("field", value, known)
+}
+
+// unknownName is the error for a name that is not one of known.
+func unknownName(what, name string, known []string) error {
+	hint := ""
+	if near := allocation.Nearest(name, known); near != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return fmt.Errorf("unknown %s %q%s: use one of %s", what, shorten(name), hint, strings.Join(known, ", "))
+}
+
+// parseSortOrder comes after sortBy.
+func parseSortOrder(q *request, value string) error {
+	value = strings.ToLower(value)
+	q.page.Ascending = value == "asc"
+	return oneOf(value, "desc", "asc")
+}
+
+func parseFields(q *request, value string) error {
+	known := encode.Members()
+	switch q.route.endpoint {
+	case summaries, toplines:
+		known = encode.SummaryMembers()
+	case assets:
+		known = encode.AssetMembers()
+	case ackAllocations:
+		known = encode.ACKMembers()
+	default:
+	}
+	for name := range strings.SplitSeq(value, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if !slices.Contains(known, name) {
+			return unknownName("field", name, known)
+		}
+		q.fields = append(q.fields, name)
+	}
+	return nil
+}
+
+// rates are the hours that the words of costMetric stand for.
+var rates = []struct {
+	word  string
+	hours float64
+}{
+	{"cumulative", 0},
+	{"hourly", 1},
+	{"daily", 24},
+	{"weekly", 168},
+	{"monthly", 730},
+	{"yearly", 8760},
+}
+
+func parseCostMetric(q *request, value string) error {
+	var words []string
+	for _, r := range rates {
+		if r.word == value {
+			q.rate = r.hours
+			return nil
+		}
+		words = append(words, r.word)
+	}
+	return fmt.Errorf("unknown value: use %s", strings.Join(words, " or "))
+}
+
+func parseNames(q *request, value string) error {
+	for name := range strings.SplitSeq(value, ",") {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(q.names, name) {
+			q.names = append(q.names, name)
+		}
+	}
+	return nil
+}

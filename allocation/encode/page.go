@@ -1,0 +1,156 @@
+package encode
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Page is the part of each set that is written, and its order. The zero value is all of it, by name.
+type Page struct {
+	// By is the number that rows are ordered by, of PageOrders, or "name". Empty is totalCost where there is a limit or
+	// an offset.
+	By        string
+	Ascending bool // else the largest come first; names are always given so
+	Offset    int  // rows left out
+	Limit     int  // rows written at most, 0 for any number
+}
+
+// IsZero reports whether all rows are written by name.
+func (p Page) IsZero() bool { return p.By == "" && p.Offset == 0 && p.Limit == 0 }
+
+// PageOrders are the values of Page.By for allocations besides name, and those for assets.
+func PageOrders() (allocations, assets []string) {
+	for _, f := range allocation.Fields() {
+		allocations = append(allocations, f.Name)
+	}
+	for _, o := range assetOrders {
+		assets = append(assets, o.name)
+	}
+	return allocations, assets
+}
+
+// assetOrders are the numbers that assets are ordered by.
+var assetOrders = []struct {
+	name  string
+	value func(*allocation.Asset) float64
+}{
+	{"totalCost", (*allocation.Asset).TotalCost},
+	{"adjustment", func(a *allocation.Asset) float64 { return a.Adjustment }},
+	{"minutes", (*allocation.Asset).Minutes},
+}
+
+// cut orders a list and leaves what is on the page. What is equal is in the order of names.
+func cut[T any](p *Page, list []T, value func(T) float64, name func(T) string) []T {
+	slices.SortStableFunc(list, func(a, b T) int {
+		order := cmp.Compare(value(a), value(b))
+		byName := strings.Compare(name(a), name(b))
+		switch {
+		case p.By == "name" && p.Ascending:
+			return byName
+		case p.By == "name":
+			return -byName
+		case p.Ascending:
+			return cmp.Or(order, byName)
+		}
+		return cmp.Or(-order, byName)
+	})
+	list = list[min(p.Offset, len(list)):]
+	if p.Limit > 0 {
+		list = list[:min(p.Limit, len(list))]
+	}
+	return list
+}
+
+// rows are those of a set on the page, in its order.
+func (o *Options) rows(set *allocation.Set) []namedRow {
+	list := byName(set)
+	if o.Page.IsZero() {
+		return list
+	}
+	by := cmp.Or(o.Page.By, "totalCost")
+	value := func(namedRow) float64 { return 0 }
+	for _, f := range allocation.Fields() {
+		if f.Name == by {
+			value = func(r namedRow) float64 { return f.Value(set, r.row) }
+		}
+	}
+	return cut(&o.Page, list, value, func(r namedRow) string { return r.name })
+}
+
+// assets are those of a set on the page, in its order.
+func (o *Options) assets(set *allocation.AssetSet) []*allocation.Asset {
+	list := make([]*allocation.Asset, len(set.Assets))
+	for i := range list {
+		list[i] = &set.Assets[i]
+	}
+	if o.Page.IsZero() {
+		return list
+	}
+	by := cmp.Or(o.Page.By, "totalCost")
+	value := func(*allocation.Asset) float64 { return 0 }
+	for _, order := range assetOrders {
+		if order.name == by {
+			value = order.value
+		}
+	}
+	return cut(&o.Page, list, value, func(a *allocation.Asset) string { return a.Name })
+}
+
+// keep leaves of the JSON object that b has from an offset only the members that the options keep.
+func (o *Options) keep(b []byte, from int) []byte {
+	if o.Fields == nil {
+		return b
+	}
+	out, at := from+1, from+1
+	for b[at] != '}' {
+		end := skipValue(b, skipString(b, at)+1)
+		if name := string(b[at+1 : skipString(b, at)-1]); slices.Contains(o.Fields, name) {
+			if out > from+1 {
+				b[out] = ','
+				out++
+			}
+			out += copy(b[out:], b[at:end])
+		}
+		if at = end; b[at] == ',' {
+			at++
+		}
+	}
+	b[out] = '}'
+	return b[:out+1]
+}
+
+// skipString is the offset after the string that begins at an offset.
+func skipString(b []byte, at int) int {
+	for at++; b[at] != '"'; at++ {
+		if b[at] == '\\' {
+			at++
+		}
+	}
+	return at + 1
+}
+
+// skipValue is the offset after the value that begins at an offset, of an object's member.
+func skipValue(b []byte, at int) int {
+	for depth := 0; ; {
+		switch b[at] {
+		case '"':
+			at = skipString(b, at)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return at
+			}
+			depth--
+		case ',':
+			if depth == 0 {
+				return at
+			}
+		}
+		at++
+	}
+}

@@ -1,0 +1,189 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// v1Kind is how an entry of a v1 filter reads.
+type v1Kind uint8
+
+const (
+	v1Plain      v1Kind = iota // value
+	v1Controller               // name, or kind:name
+	v1Pair                     // name:value of a label or annotation
+	v1Alias                    // value of what an alias stands for
+)
+
+// v1Filter is one of v1Filters.
+type v1Filter struct {
+	name  string
+	kind  v1Kind
+	field Field
+	alias string
+	what  string
+}
+
+// v1Filters are Kubecost's first filters, in the order of its documentation.
+var v1Filters = []v1Filter{
+	{"filterClusters", v1Plain, Cluster, "", "clusters"},
+	{"filterNodes", v1Plain, Node, "", "nodes"},
+	{"filterNamespaces", v1Plain, Namespace, "", "namespaces"},
+	{"filterControllerKinds", v1Plain, ControllerKind, "", "kinds of controllers, such as deployment"},
+	{"filterControllers", v1Controller, ControllerName, "", "controllers, by name or as kind:name"},
+	{"filterPods", v1Plain, Pod, "", "pods"},
+	{"filterContainers", v1Plain, Container, "", "containers"},
+	{"filterAnnotations", v1Pair, Annotation, "", "annotations, as name:value"},
+	{"filterLabels", v1Pair, Label, "", "labels, as name:value"},
+	{"filterServices", v1Plain, Services, "", "services"},
+	{"filterDepartments", v1Alias, Label, "department", "departments"},
+	{"filterEnvironments", v1Alias, Label, "environment", "environments"},
+	{"filterOwners", v1Alias, Label, "owner", "owners"},
+	{"filterProducts", v1Alias, Label, "product", "products"},
+	{"filterTeams", v1Alias, Label, "team", "teams"},
+}
+
+// V1Filter names one of Kubecost's first filter parameters.
+type V1Filter struct {
+	Name string // of the parameter
+	What string // its entries are, in the plural
+}
+
+// V1Filters are the parameters that V1 knows, in the order of their documentation.
+func V1Filters() []V1Filter {
+	list := make([]V1Filter, len(v1Filters))
+	for i, f := range v1Filters {
+		list[i] = V1Filter{f.name, f.what}
+	}
+	return list
+}
+
+// V1 is the condition of a v1 filter parameter, such as filterNamespaces=kube-system,web*. Entries are separated by commas,
+// with white space around them; one of them has to match. A * at the end of one stands for any rest. filterControllers
+// takes kind:name, too; filterLabels and filterAnnotations take name:value, of which the first colon separates the two:
+// an entry without one is an error. mapping says what aliases stand for, the label if there is one, else the annotation;
+// nil is the default mapping. A list without entries holds everywhere. An unknown name is an error.
+func V1(name, list string, mapping allocation.LabelMapping) (Expr, error) {
+	i := slices.IndexFunc(v1Filters, func(f v1Filter) bool { return f.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("parse filter: unknown v1 filter %q", name)
+	}
+	f := v1Filters[i]
+	if mapping == nil {
+		mapping = allocation.DefaultLabelMapping()
+	}
+	var some Or
+	for entry := range strings.SplitSeq(list, ",") {
+		if entry = strings.TrimSpace(entry); entry == "" {
+			continue
+		}
+		var e Expr
+		var err error
+		switch f.kind {
+		case v1Plain:
+			e = wildcard(f.field, "", entry)
+		case v1Controller:
+			e = v1ControllerEntry(entry)
+		case v1Pair:
+			e, err = v1PairEntry(f.field, entry)
+		case v1Alias:
+			e, err = v1AliasEntry(mapping[f.alias], f.alias, entry)
+		}
+		if err != nil {
+			return nil, err
+		}
+		some = append(some, e)
+	}
+	if len(some) == 0 {
+		return And{}, nil
+	}
+	return join(some), nil
+}
+
+// wildcard compares a field with a value, or with a prefix where that ends in a *.
+func wildcard(field Field, key, value string) *Comparison {
+	if prefix, ok := strings.CutSuffix(value, "*"); ok {
+		return &Comparison{Field: field, Key: key, Op: Prefix, Values: []string{prefix}}
+	}
+	return &Comparison{Field: field, Key: key, Op: Equal, Values: []string{value}}
+}
+
+// v1ControllerEntry is name or kind:name.
+func v1ControllerEntry(entry string) Expr {
+	kind, name, ok := strings.Cut(entry, ":")
+	if !ok {
+		return wildcard(ControllerName, "", entry)
+	}
+	return And{wildcard(ControllerKind, "", strings.TrimSpace(kind)), wildcard(ControllerName, "", strings.TrimSpace(name))}
+}
+
+// v1PairEntry is name:value.
+func v1PairEntry(field Field, entry string) (Expr, error) {
+	key, value, ok := strings.Cut(entry, ":")
+	if key = strings.TrimSpace(key); !ok || key == "" {
+		return nil, fmt.Errorf("%q lacks a name or a value: write name:value, such as app:web", entry)
+	}
+	return wildcard(field, key, strings.TrimSpace(value)), nil
+}
+
+// v1AliasEntry is a value of one of the labels that an alias stands for, else of the annotation of that name.
+func v1AliasEntry(labels []string, alias, entry string) (Expr, error) {
+	if len(labels) == 0 {
+		return nil, fmt.Errorf("%s stands for no label: map it to one in the configuration", alias)
+	}
+	var some Or
+	for _, label := range labels {
+		annotation := wildcard(Annotation, label, entry)
+		unlabeled := &Comparison{Field: Label, Key: label, Op: Equal, Values: []string{""}}
+		if missing(entry) {
+			some = append(some, And{unlabeled, annotation})
+			continue
+		}
+		some = append(some, wildcard(Label, label, entry), And{unlabeled, annotation})
+	}
+	return some, nil
+}
+
+// join makes one comparison of those that only differ in the value.
+func join(some Or) Expr {
+	var out Or
+	for _, e := range some {
+		c, ok := e.(*Comparison)
+		if ok {
+			if i := slices.IndexFunc(out, func(have Expr) bool { return alike(have, c) }); i >= 0 {
+				first := out[i].(*Comparison)
+				first.Values = append(first.Values, c.Values...)
+				continue
+			}
+		}
+		out = append(out, e)
+	}
+	if len(out) == 1 {
+		return out[0]
+	}
+	return out
+}
+
+// alike reports whether e is a comparison that only differs from c in the values.
+func alike(e Expr, c *Comparison) bool {
+	have, ok := e.(*Comparison)
+	return ok && have.Field == c.Field && have.Key == c.Key && have.Op == c.Op
+}
+
+// Sharing is the condition of an entry of shareNamespaces or shareLabels, and the name it has in a breakdown: the
+// namespace, or label=value. An error says what is wrong with the entry.
+func Sharing(parameter, entry string) (e Expr, name string, err error) {
+	switch parameter {
+	case "shareNamespaces":
+		return wildcard(Namespace, "", entry), entry, nil
+	case "shareLabels":
+		e, err = v1PairEntry(Label, entry)
+		key, value, _ := strings.Cut(entry, ":")
+		return e, strings.TrimSpace(key) + "=" + strings.TrimSpace(value), err
+	}
+	return nil, "", errors.New("parse filter: unknown kind of sharing " + parameter)
+}

@@ -1,0 +1,216 @@
+package filter_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
+)
+
+// TestV1 holds what the filters of the first language are in the second.
+func TestV1(t *testing.T) {
+	for _, tc := range []struct{ name, list, want string }{
+		{"filterNamespaces", "web", `namespace:"web"`},
+		{"filterNamespaces", " web , api,, ", `namespace:"web","api"`},
+		{"filterNamespaces", "web,kube-*,api", `namespace:"web","api"|namespace<~:"kube-"`},
+		{"filterNamespaces", "*", `namespace<~:""`},
+		{"filterControllerKinds", "Deployment", `controllerKind:"Deployment"`},
+		{"filterControllers", "front,job:sum*", `controllerName:"front"|(controllerKind:"job"+controllerName<~:"sum")`},
+		{"filterLabels", "app:cost-analyzer, app:prometheus", `label[app]:"cost-analyzer","prometheus"`},
+		{"filterLabels", "url:http://x,a b: c*", `label[url]:"http://x"|label[a b]<~:"c"`},
+		{"filterAnnotations", "note:x", `annotation[note]:"x"`},
+		{"filterServices", "front*", `services<~:"front"`},
+		{"filterTeams", "red", `label[team]:"red"|(label[team]:""+annotation[team]:"red")`},
+		{"filterEnvironments", "__unallocated__", `label[env]:""+annotation[env]:"__unallocated__"`},
+	} {
+		t.Run(tc.name+"="+tc.list, func(t *testing.T) {
+			e, err := filter.V1(tc.name, tc.list, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, strings.Trim(filter.New(e).String(), "()")); diff != "" && filter.New(e).String() != tc.want {
+				t.Error(diff)
+			}
+			if _, err := filter.Parse(filter.New(e).String()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestV1Errors(t *testing.T) {
+	for _, tc := range []struct {
+		name, list, want string
+		mapping          allocation.LabelMapping
+	}{
+		{"filterLabels", "app", "name:value", nil},
+		{"filterAnnotations", ":x", "name:value", nil},
+		{"filterLab", "x", "unknown v1 filter", nil},
+		{"filterTeams", "red", "team stands for no label", allocation.LabelMapping{}},
+	} {
+		if _, err := filter.V1(tc.name, tc.list, tc.mapping); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s=%s: got %v, want %q", tc.name, tc.list, err, tc.want)
+		}
+	}
+	if e, err := filter.V1("filterPods", " , ", nil); err != nil || len(e.(filter.And)) != 0 {
+		t.Errorf("an empty list is %v, %v, want all", e, err)
+	}
+	if names := filter.V1Filters(); len(names) != 15 || names[2].Name != "filterNamespaces" {
+		t.Errorf("filters %v", names)
+	}
+}
+
+// TestV1Aliases selects by several labels, and by annotations where there is no label.
+func TestV1Aliases(t *testing.T) {
+	s := allocation.NewSet(allocation.Window{}, allocation.NewDict())
+	for _, labels := range []map[string]string{{"squad": "red"}, {"team": "red"}, {"team": "blue", "squad": "x"}, {}} {
+		s.Append(&allocation.Row{Labels: labels, Annotations: map[string]string{"team": "red"}})
+	}
+	s.Append(&allocation.Row{})
+	for list, want := range map[string][]int{"red": {0, 1, 3}, "blue": {2}, "__unallocated__": {4}, "b*": {2}} {
+		e, err := filter.V1("filterTeams", list, allocation.LabelMapping{"team": {"squad", "team"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		match := filter.New(e).Bind(s)
+		var got []int
+		for row := range s.Len() {
+			if match(row) {
+				got = append(got, row)
+			}
+		}
+		// Row 0 lacks the label team, row 1 squad: being without one of them is unallocated, too.
+		if list == "__unallocated__" {
+			got = slices.DeleteFunc(got, func(row int) bool { return row < 4 })
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", list, diff)
+		}
+	}
+}
+
+func TestSharing(t *testing.T) {
+	for _, tc := range []struct{ parameter, entry, want, name, err string }{
+		{"shareNamespaces", "kube-*", `namespace<~:"kube-"`, "kube-*", ""},
+		{"shareLabels", "env: staging", `label[env]:"staging"`, "env=staging", ""},
+		{"shareLabels", "env", "", "", "name:value"},
+		{"shareMoods", "x", "", "", "unknown"},
+	} {
+		e, name, err := filter.Sharing(tc.parameter, tc.entry)
+		switch {
+		case tc.err != "":
+			if err == nil || !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s: got %v, want %q", tc.entry, err, tc.err)
+			}
+		case err != nil || name != tc.name || filter.New(e).String() != tc.want:
+			t.Errorf("%s: got %s, %s, %v", tc.entry, filter.New(e), name, err)
+		}
+	}
+}
+
+// assetList is an asset of each kind.
+func assetList() []allocation.Asset {
+	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	s := allocation.NewSet(allocation.Window{Start: at, End: at.Add(time.Hour)}, allocation.NewDict())
+	s.Nodes = []allocation.Node{
+		{Cluster: "c1", Name: "n1", ProviderID: "aws:///z/i-1", Region: "eu-1", Labels: map[string]string{"pool": "gpu", "a/b": "x"}},
+		{Cluster: "c2", Name: "n2", ProviderID: "gce://proj/z/vm", Labels: map[string]string{"pool": "cpu", "a_b": "x"}},
+	}
+	s.Disks = []allocation.Disk{{Cluster: "c1", Name: "data", ProviderID: "vol-1"}}
+	s.Balancers = []allocation.LoadBalancer{{Cluster: "c1", Namespace: "web", Service: "front", IP: "10.0.0.1"}}
+	return s.ListAssets(allocation.AssetOptions{}).Assets
+}
+
+func TestAssetFilters(t *testing.T) {
+	v1 := func(name, list string) func() (filter.AssetFilter, error) {
+		return func() (filter.AssetFilter, error) { return filter.V1Assets(name, list) }
+	}
+	v2 := func(text string) func() (filter.AssetFilter, error) {
+		return func() (filter.AssetFilter, error) { return filter.ParseAssets(text) }
+	}
+	for _, tc := range []struct {
+		name   string
+		filter func() (filter.AssetFilter, error)
+		want   string
+	}{
+		{"types in any case", v1("filterTypes", "NODE, disk"), "data n1 n2"},
+		{"names", v1("filterNames", "n*"), "n1 n2"},
+		{"clusters in their case", v1("filterClusters", "C1"), ""},
+		{"nothing", v1("filterClusters", " ,"), "data n1 n2 web/front"},
+		{"regions", v1("filterRegions", "eu-1"), "n1"},
+		{"labels as written or not", v1("filterLabels", "a/b:x"), "n1 n2"},
+		{"no project", v1("filterProjects", "__unallocated__"), "data n1 web/front"},
+		{"type", v2(`assetType:"node"`), "n1 n2"},
+		{"not", v2(`assetType!:"Node"`), "data web/front"},
+		{"label", v2(`label[pool]:"gpu","x"`), "n1"},
+		{"keys", v2(`label<~:"po"`), "n1 n2"},
+		{"no key", v2(`label!<~:"po"`), "data web/front"},
+		{"and, or", v2(`(category:"storage"|provider:"gcp")+name~:"a"`), "data"},
+		{"suffix", v2(`providerID~>:"-1" cluster:"c1"`), "data n1"},
+		{"missing account", v2(`account:""`), "data n1 n2 web/front"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f, err := tc.filter()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, a := range assetList() {
+				if f(&a) {
+					got = append(got, a.Title)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for _, text := range []string{`namespace:"x"`, `assetType[x]:"node"`, `name:`, strings.Repeat("(", 2000), strings.Repeat("x", filter.MaxBytes+1)} {
+		if _, err := filter.ParseAssets(text); err == nil {
+			t.Errorf("%.20s is taken", text)
+		}
+	}
+	if _, err := filter.V1Assets("filterMoods", "x"); err == nil {
+		t.Error("an unknown filter is taken")
+	}
+	if _, err := filter.V1Assets("filterLabels", "x"); err == nil || len(filter.V1AssetFilters()) != 11 {
+		t.Error("a label without a value is taken")
+	}
+}
+
+// FuzzParseAssets looks for filters that panic.
+func FuzzParseAssets(f *testing.F) {
+	for _, seed := range []string{`assetType:"node"+(label[a]!~:"b"|name<~:"c")`, `label:"x" cluster~>:"y"`, `(`, `name:"`} {
+		f.Add(seed)
+	}
+	list := assetList()
+	f.Fuzz(func(t *testing.T, text string) {
+		match, err := filter.ParseAssets(text)
+		if err != nil {
+			return
+		}
+		for i := range list {
+			match(&list[i])
+		}
+	})
+}
+
+// FuzzV1 looks for lists that panic, or that make filters which do.
+func FuzzV1(f *testing.F) {
+	f.Add("a,b*,c:d*,,:")
+	s := allocation.NewSet(allocation.Window{}, allocation.NewDict())
+	s.Append(&allocation.Row{Services: []string{"a"}, Labels: map[string]string{"c": "d"}})
+	f.Fuzz(func(t *testing.T, list string) {
+		for _, v := range filter.V1Filters() {
+			if e, err := filter.V1(v.Name, list, nil); err == nil {
+				filter.New(e).Bind(s)(0)
+			}
+		}
+	})
+}
