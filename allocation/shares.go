@@ -97,8 +97,24 @@ type rowShare[T any] struct {
 	share T
 }
 
-// mergeRowShares makes the lists of rows of shares in any order: by row, then as compare says. Those that it says are
-// one are added, in the order given.
+// packShares makes the lists of rows of shares in any order; those of a row keep theirs.
+func packShares[T any](list []rowShare[T]) shares[T] {
+	byRow := func(a, b rowShare[T]) int { return cmp.Compare(a.row, b.row) }
+	if !slices.IsSortedFunc(list, byRow) {
+		slices.SortStableFunc(list, byRow)
+	}
+	var out shares[T]
+	if len(list) > 0 {
+		out.list = make([]T, 0, len(list))
+	}
+	for i := range list {
+		out.add(int(list[i].row), list[i].share)
+	}
+	return out
+}
+
+// mergeRowShares makes the lists of rows of shares in any order, each in the order that compare says. Those of a row that
+// it says are one are added, in the order given.
 func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
 	order := make([]int32, len(list))
 	for i := range order {
@@ -108,15 +124,15 @@ func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add fu
 		return cmp.Or(cmp.Compare(list[i].row, list[j].row), compare(&list[i].share, &list[j].share))
 	}
 	slices.SortStableFunc(order, less)
-	out := shares[T]{list: make([]T, 0, len(list))}
+	merged := make([]rowShare[T], 0, len(list))
 	for k, i := range order {
 		if k > 0 && less(order[k-1], i) == 0 {
-			add(&out.list[len(out.list)-1], &list[i].share)
+			add(&merged[len(merged)-1].share, &list[i].share)
 			continue
 		}
-		out.add(int(list[i].row), list[i].share)
+		merged = append(merged, list[i])
 	}
-	return out
+	return packShares(merged)
 }
 
 // mergeShares merges the shares of rows that are merged: from gives those of a set.
