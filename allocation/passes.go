@@ -207,7 +207,7 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 		if s.dict != dict {
 			return nil, fmt.Errorf("apply passes: set of %s has a dictionary of its own: build all sets over one", s.span())
 		}
-		s.eachAssetName(need)
+		s.eachAssetName(o, need)
 		clone = clone || o.External && len(s.External) > 0
 	}
 	for _, share := range o.Share {
@@ -222,34 +222,50 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 	return dict, nil
 }
 
-// eachAssetName calls f with the names of the assets that rows which passes add may need.
-func (s *Set) eachAssetName(f func(string)) {
-	for i := range s.Nodes {
-		f(s.Nodes[i].Cluster)
-		f(s.Nodes[i].Name)
+// eachAssetName calls f with the names of the assets that the passes need ids of: of what rows may be added for.
+func (s *Set) eachAssetName(o *Options, f func(string)) {
+	if o.Idle || o.ShareIdle != NoSplit || o.Reconcile || o.Proportions {
+		for i := range s.Nodes {
+			f(s.Nodes[i].Cluster)
+			f(s.Nodes[i].Name)
+		}
 	}
+	if o.ShareTenancy {
+		for i := range s.Management {
+			f(s.Management[i].Cluster)
+		}
+		for i := range s.Disks {
+			if s.Disks[i].Local {
+				f(s.Disks[i].Cluster)
+				f(s.Disks[i].Name)
+			}
+		}
+	}
+	if o.Reconcile {
+		s.eachAdjustedName(f)
+	}
+}
+
+// eachAdjustedName calls f with the names of assets whose adjustments may find no row to go to.
+func (s *Set) eachAdjustedName(f func(string)) {
 	for i := range s.Disks {
-		d := &s.Disks[i]
-		f(d.Cluster)
-		f(d.Name) // of the node, where it is local
-		if d.Adjustment != 0 {
-			f(VolumeKey(d.Cluster, d.Name))
+		if d := &s.Disks[i]; d.Adjustment != 0 && !d.Local {
+			f(d.Cluster)
 			f(d.ProviderID)
+			f(VolumeKey(d.Cluster, d.Name))
 		}
 	}
 	for i := range s.Balancers {
-		l := &s.Balancers[i]
-		f(l.Cluster)
-		if l.Adjustment != 0 {
-			f(LoadBalancerKey(l.Cluster, l.Namespace, l.Service))
+		if l := &s.Balancers[i]; l.Adjustment != 0 {
+			f(l.Cluster)
 			f(l.Namespace + "/" + l.Service)
+			f(LoadBalancerKey(l.Cluster, l.Namespace, l.Service))
 		}
 	}
 	for i := range s.Networks {
-		f(s.Networks[i].Cluster)
-	}
-	for i := range s.Management {
-		f(s.Management[i].Cluster)
+		if n := &s.Networks[i]; n.Adjustment != 0 {
+			f(n.Cluster)
+		}
 	}
 }
 

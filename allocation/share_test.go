@@ -2,8 +2,10 @@ package allocation_test
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -280,4 +282,24 @@ func TestProportions(t *testing.T) {
 			t.Errorf("by node %v: web's (-want +got):\n%s", byNode, diff)
 		}
 	}
+}
+
+// TestApplyAtOnce verifies that many may ask about the same sets at once; the race detector says where they may not.
+func TestApplyAtOnce(t *testing.T) {
+	sets := setsOf(randomModels(rand.New(rand.NewPCG(1, 2)), 2, 30))
+	o := allocation.Options{
+		Idle: true, ShareIdle: allocation.Even, ShareTenancy: true, ShareLoadBalancers: true, SharedCost: 9, SharedBreakdown: true, AggregatedMetadata: true,
+		Reconcile: true, External: true, Proportions: true, Share: []allocation.Share{{Name: "shop", Filter: inNamespace("shop")}}, Accumulate: allocation.All,
+	}
+	want := snapshot(apply(t, sets, o))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			out, err := allocation.Apply(sets, o)
+			if diff := cmp.Diff(want, snapshot(out)); err != nil || diff != "" {
+				t.Errorf("error %v, rows (-first +this):\n%s", err, diff)
+			}
+		})
+	}
+	wg.Wait()
 }

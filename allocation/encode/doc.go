@@ -1,5 +1,5 @@
-// Package encode writes sets of allocations and their assets: as JSON in the shapes that Kubecost's and OpenCost's clients
-// read, as CSV, and as tables for people.
+// Package encode writes sets of allocations and their assets: as JSON in the shapes that the clients of Kubecost, OpenCost
+// and ACK read, as CSV, and as tables for people.
 //
 // Encoders write as they go: memory does not follow the size of the answer. What they write is determined by the set and
 // the options alone; rows are in the order of their names unless an encoder says otherwise. Numbers keep full precision

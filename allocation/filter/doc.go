@@ -4,6 +4,7 @@
 //
 //	namespace:"web","api"+(label[app]!:"redis"|controllerKind:"job")
 //
-// Other syntaxes build the same Expr and hand it to New. Bind decides every comparison once per distinct value of the
+// and V1 Kubecost's first ones, such as filterNamespaces=web,kube-*. All syntaxes build the same Expr and hand it to New.
+// ParseAssets and V1Assets are the same for assets, which are few: their filters are plain functions. Bind decides every comparison once per distinct value of the
 // set; a row then costs a look-up of its id per comparison.
 package filter
