@@ -76,6 +76,9 @@ func sameFunctions(t *testing.T, s timeline.Sampling, i int, how layout, want, g
 		cells func([]timeline.Cell, *timeline.Points) []timeline.Cell
 	}{{"counter", s.Counter}, {"gauge", s.Gauge}} {
 		a, b := f.cells(nil, want), f.cells(nil, got)
+		if len(a) > 0 && len(b) > 0 && a[0] != b[0] {
+			t.Fatalf("series %d, layout %d, %+v: %s begins with %v, want %v", i, how, s, f.name, b[0], a[0])
+		}
 		if d := cmp.Diff(stretches(a, false), stretches(b, false)); d != "" {
 			t.Fatalf("series %d, layout %d, %+v: %s covers other times: %s", i, how, s, f.name, d)
 		}

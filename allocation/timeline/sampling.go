@@ -293,7 +293,10 @@ func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
 		if prevT != Unborn && prevT < from && from-prevT <= s.Lookback {
 			dst = append(dst, Cell{prevT, from, prevV * float64(from-prevT) / 1000, true})
 		}
-		dst = append(dst, Cell{From: from, To: held, Amount: x.v * float64(held-from) / 1000})
+		dst = append(dst, Cell{From: from, To: first, Amount: x.v * float64(first-from) / 1000})
+		if held > first { // apart: who looks at the first cell to see what was there when the series began must see just that
+			dst = append(dst, Cell{From: first, To: held, Amount: x.v * float64(held-first) / 1000})
+		}
 		if last > held {
 			dst = append(dst, Cell{held, last, x.v * float64(last-held) / 1000, true})
 		}

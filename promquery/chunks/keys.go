@@ -8,13 +8,15 @@ import (
 )
 
 // Keys builds the keys of series from their labels without making a string of any: each value is turned into its symbol
-// once. It lives as long as one Select, so that values long gone are not kept. It is not safe for concurrent use.
+// once. One Select may use what another has left; Crowded says when it is better to begin anew, so that values long gone
+// are not kept. It is not safe for concurrent use.
 type Keys struct {
 	symbols map[string]promquery.Symbol
 	empty   promquery.Symbol
 	drop    []label
 	keep    []string
 	key     []promquery.Symbol
+	last    []promquery.Symbol // the latest value of each label in keep: series are sorted, so the next is often the same
 }
 
 type label struct{ name, value string }
@@ -28,11 +30,20 @@ func NewKeys(external map[string]string) *Keys {
 	return k
 }
 
+// maxSymbols is how many values are kept from one Select to the next: some 20 MB.
+const maxSymbols = 1 << 17
+
+// Crowded reports whether so many values are kept that another Select should not use them.
+func (k *Keys) Crowded() bool { return len(k.symbols) > maxSymbols }
+
 // Begin starts the key of a series whose selector keeps the labels keep, nil being all but __name__.
 func (k *Keys) Begin(keep []string) {
 	k.keep, k.key = keep, k.key[:0]
 	for range keep {
 		k.key = append(k.key, k.empty)
+	}
+	for len(k.last) < len(keep) {
+		k.last = append(k.last, k.empty)
 	}
 }
 
@@ -51,7 +62,10 @@ func (k *Keys) Label(name, value string) {
 	}
 	for i, n := range k.keep {
 		if n == name {
-			k.key[i] = k.symbol(value)
+			if k.last[i].Value() != value {
+				k.last[i] = k.symbol(value)
+			}
+			k.key[i] = k.last[i]
 		}
 	}
 }

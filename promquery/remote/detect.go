@@ -8,8 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/promcost/promcost/promquery/chunks"
 )
 
 // maxProbe bounds the answers to the few questions asked once, a server's configuration being the largest.
@@ -19,6 +22,22 @@ const maxProbe = 16 << 20
 type server struct {
 	mode     Mode
 	external map[string]string
+	// keys are *chunks.Keys that no Select uses now: the Selects of a computation, which follow each other, see the same
+	// label values. The collector empties it when there has been no Select for a while.
+	keys sync.Pool
+}
+
+func (s *server) takeKeys() *chunks.Keys {
+	if k, ok := s.keys.Get().(*chunks.Keys); ok {
+		return k
+	}
+	return chunks.NewKeys(s.external)
+}
+
+func (s *server) putKeys(k *chunks.Keys) {
+	if !k.Crowded() {
+		s.keys.Put(k)
+	}
 }
 
 // detect finds out what the server is and can. A failure is not remembered, so the next use asks again.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"unicode/utf8"
 )
 
 const (
@@ -88,6 +89,11 @@ const minText = 8
 // serverText detects that the stream goes on as plain text: a Prometheus that fails in the midst of an answer appends its
 // error, one line, to it. No frame looks so: its message begins with the tag of a series, which is a line feed.
 func (f *frameReader) serverText() error {
+	// Nearly all frames are longer than 127 bytes, so that their length begins with a byte that no text begins with: they
+	// need not wait for more to come.
+	if head, err := f.r.Peek(1); err != nil || head[0] >= utf8.RuneSelf {
+		return nil
+	}
 	head, err := f.r.Peek(maxShown)
 	if err == nil || len(head) < minText || bytes.IndexByte(head, '\n') != len(head)-1 {
 		return nil
@@ -96,79 +102,4 @@ func (f *frameReader) serverText() error {
 		return fmt.Errorf("the server broke off: %s", text)
 	}
 	return nil
-}
-
-// The protobuf wire types, and the fields of ChunkedReadResponse and ChunkedSeries.
-const (
-	wireVarint = 0
-	wire64     = 1
-	wireBytes  = 2
-	wire32     = 5
-
-	fieldSeries = 1
-	fieldQuery  = 2
-	fieldLabels = 1
-	fieldChunks = 2
-)
-
-// field is one field of a protobuf message.
-type field struct {
-	num   uint64
-	wire  uint64
-	value uint64 // of a varint
-	data  []byte // of bytes; part of the message
-	end   int    // offset in the message of what follows
-}
-
-// eachField calls visit for the fields of a message in their order. An error of visit ends it.
-func eachField(msg []byte, visit func(f field) error) error {
-	for pos := 0; pos < len(msg); {
-		tag, n := binary.Uvarint(msg[pos:])
-		if n <= 0 {
-			return errMessage
-		}
-		pos += n
-		f := field{num: tag >> 3, wire: tag & 7}
-		size := uint64(0) // of what is left of the field
-		switch f.wire {
-		case wireVarint:
-			if f.value, n = binary.Uvarint(msg[pos:]); n <= 0 {
-				return errMessage
-			}
-			pos += n
-		case wire64:
-			size = 8
-		case wireBytes:
-			if size, n = binary.Uvarint(msg[pos:]); n <= 0 {
-				return errMessage
-			}
-			pos += n
-		case wire32:
-			size = 4
-		default:
-			return errMessage
-		}
-		if size > uint64(len(msg)-pos) {
-			return errMessage
-		}
-		f.data = msg[pos : pos+int(size)]
-		pos += int(size)
-		f.end = pos
-		if err := visit(f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// queryIndex returns which query of its request a ChunkedReadResponse answers.
-func queryIndex(msg []byte) (int64, error) {
-	index := int64(0)
-	err := eachField(msg, func(f field) error {
-		if f.num == fieldQuery && f.wire == wireVarint {
-			index = int64(f.value)
-		}
-		return nil
-	})
-	return index, err
 }

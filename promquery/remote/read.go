@@ -9,7 +9,6 @@ import (
 
 	"github.com/golang/snappy"
 	"github.com/prometheus/prometheus/prompb"
-	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
@@ -48,11 +47,11 @@ func readRequest(sels []promquery.Selector) request {
 }
 
 // readers divides the selectors among as many requests as may run at a time.
-func (r *run) readers(external map[string]string) []func(context.Context) error {
+func (r *run) readers(srv *server) []func(context.Context) error {
 	n := min(r.src.cfg.MaxConcurrency, len(r.sels))
 	tasks := make([]func(context.Context) error, 0, n)
 	for k := range n {
-		rd := &streamReader{run: r, keys: chunks.NewKeys(external), at: newPosition()}
+		rd := &streamReader{run: r, srv: srv, at: newPosition()}
 		for i := k; i < len(r.sels); i += n {
 			rd.index = append(rd.index, i)
 			rd.sels = append(rd.sels, r.sels[i])
@@ -69,7 +68,8 @@ type streamReader struct {
 	index []int // the selectors' places in the caller's list
 	sels  []promquery.Selector
 
-	keys    *chunks.Keys
+	srv     *server
+	keys    *chunks.Keys // while read runs
 	dec     chunks.Decoder
 	p       timeline.Points
 	list    []chunks.Encoded
@@ -79,6 +79,8 @@ type streamReader struct {
 
 // read sends the request and yields what it brings.
 func (rd *streamReader) read(ctx context.Context) error {
+	rd.keys = rd.srv.takeKeys()
+	defer rd.srv.putKeys(rd.keys)
 	n, requests, err := rd.run.src.send(ctx, readRequest(rd.sels), rd.readBody)
 	rd.run.add(requests, n, 0)
 	for k, s := range rd.skipped {
@@ -120,37 +122,25 @@ func (rd *streamReader) frame(data []byte) error {
 	if !rd.at.query(query) {
 		return nil
 	}
-	return eachField(data, func(f field) error {
-		if f.num != fieldSeries || f.wire != wireBytes {
-			return nil
+	f := fields{msg: data}
+	for f.next() {
+		if !f.bytes(fieldSeries) {
+			continue
 		}
-		return rd.series(query, f.data)
-	})
+		if err := rd.series(query, f.data); err != nil {
+			return err
+		}
+	}
+	if f.err != nil {
+		return streamError{f.err}
+	}
+	return nil
 }
 
 // series yields a series, or the part of one that a frame has room for.
 func (rd *streamReader) series(query int64, msg []byte) error {
 	sel := &rd.sels[query]
-	rd.keys.Begin(sel.Keep)
-	rd.list = rd.list[:0]
-	labelsEnd := 0 // labels come first: the message up to their end tells series apart
-	err := eachField(msg, func(f field) error {
-		switch {
-		case f.wire != wireBytes:
-		case f.num == fieldLabels:
-			labelsEnd = f.end
-			name, value, err := parseLabel(f.data)
-			if !rd.run.src.isReplica(view(name)) {
-				rd.keys.Label(view(name), view(value))
-			}
-			return err
-		case f.num == fieldChunks:
-			c, err := parseChunk(f.data)
-			rd.list = append(rd.list, c)
-			return err
-		}
-		return nil
-	})
+	labelsEnd, err := rd.parseSeries(sel.Keep, msg)
 	if err != nil {
 		return streamError{err}
 	}
@@ -169,40 +159,33 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 	})
 }
 
+// parseSeries reads the labels of a series into keys and its chunks into list. Labels come first: the message up to
+// labelsEnd tells series apart.
+func (rd *streamReader) parseSeries(keep []string, msg []byte) (labelsEnd int, err error) {
+	rd.keys.Begin(keep)
+	rd.list = rd.list[:0]
+	f := fields{msg: msg}
+	for f.next() {
+		switch {
+		case f.bytes(fieldLabels):
+			labelsEnd = f.pos
+			name, value, err := parseLabel(f.data)
+			if err != nil {
+				return 0, err
+			}
+			if !rd.run.src.isReplica(view(name)) {
+				rd.keys.Label(view(name), view(value))
+			}
+		case f.bytes(fieldChunks):
+			c, err := parseChunk(f.data)
+			if err != nil {
+				return 0, err
+			}
+			rd.list = append(rd.list, c)
+		}
+	}
+	return labelsEnd, f.err
+}
+
 // view returns b as a string without copying it: Keys does not retain what it is shown.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
-// parseLabel reads the name and value of a label.
-func parseLabel(msg []byte) (name, value []byte, err error) {
-	err = eachField(msg, func(f field) error {
-		switch {
-		case f.wire != wireBytes:
-		case f.num == 1:
-			name = f.data
-		case f.num == 2:
-			value = f.data
-		}
-		return nil
-	})
-	return name, value, err
-}
-
-// parseChunk reads a chunk; its data is part of msg.
-func parseChunk(msg []byte) (chunks.Encoded, error) {
-	var c chunks.Encoded
-	err := eachField(msg, func(f field) error {
-		switch {
-		case f.num == 4 && f.wire == wireBytes:
-			c.Data = f.data
-		case f.wire != wireVarint:
-		case f.num == 1:
-			c.MinTime = int64(f.value)
-		case f.num == 2:
-			c.MaxTime = int64(f.value)
-		case f.num == 3:
-			c.Encoding = chunkenc.Encoding(min(f.value, 255))
-		}
-		return nil
-	})
-	return c, err
-}

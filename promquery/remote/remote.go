@@ -175,7 +175,7 @@ func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield ch
 	}
 	r := &run{src: s, sels: sels, yield: yield}
 	if srv.mode == ModeRemoteRead {
-		err = r.parallel(ctx, r.readers(srv.external))
+		err = r.parallel(ctx, r.readers(srv))
 	} else {
 		err = r.parallel(ctx, r.queries())
 	}
