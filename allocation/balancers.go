@@ -93,9 +93,9 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 			seen = presence(x.price) // all that is known of it
 		}
 		life := b.lifeOf(x.cluster, seen)
-		price := tariff{b: b, metric: "kubecost_load_balancer_cost", steps: x.price, item: item{
+		price := b.tariffOf(item{
 			kind: balancerItem, cluster: x.cluster.Value(), namespace: x.namespace.Value(), name: x.name.Value(),
-		}}
+		}, "kubecost_load_balancer_cost", x.price)
 		if len(life) > 0 && price.isDefault() {
 			unpriced = append(unpriced, x.namespace.Value()+"/"+x.name.Value())
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -46,8 +47,8 @@ type Builder struct {
 	services   services
 	storage    storage
 	balancers  map[objectKey]*balancer
-	egress     map[Symbol]*egressPrice // by cluster
-	management map[Symbol]*management  // by cluster
+	egress     map[Symbol]*egressPrices // by cluster
+	management map[Symbol]*management   // by cluster
 	machines   map[nodeKey]*machine
 	addresses  map[nodeKey]Symbol            // nodes by IP address
 	absent     map[Symbol]absence            // by cluster
@@ -67,6 +68,7 @@ type Builder struct {
 	orphans    map[outsideKey][NumResources]float64
 	again      Span // whose usage is being added once more
 
+	scratch        sync.Pool // of []timeline.Cell
 	left           map[leftKey]*left
 	volumeShares   [][]rowShare[VolumeShare] // by set
 	balancerShares [][]rowShare[LoadBalancerShare]
@@ -124,7 +126,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		names: map[containerName][]*container{}, namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey]*node{},
 		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]absence{},
 		orphans: map[outsideKey][NumResources]float64{}, silent: map[Symbol]timeline.Intervals{},
-		chargeFrom: q.ChargeFrom, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
+		chargeFrom: q.ChargeFrom, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrices{},
 		management: map[Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]Symbol{},
 		left: map[leftKey]*left{},
 	}

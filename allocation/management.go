@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -56,7 +57,7 @@ func (b *Builder) chargeManagement() {
 		if m == nil {
 			m = &management{}
 		}
-		price := tariff{b: b, metric: "kubecost_cluster_management_cost", steps: m.price, item: item{kind: managementItem, cluster: cluster.Value()}}
+		price := b.tariffOf(item{kind: managementItem, cluster: cluster.Value()}, "kubecost_cluster_management_cost", m.price)
 		b.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
 			from, to := lifeBounds(life)
 			asset := Management{
@@ -109,10 +110,10 @@ func (b *Builder) chargeLocalDisks() {
 			continue
 		}
 		a := n.asset(b.sampling.End)
-		price := tariff{b: b, item: item{
+		price := b.tariffOf(item{
 			kind: storageItem, cluster: a.Cluster, provider: provider(a.ProviderID), region: a.Region, zone: a.Zone, name: a.Name,
-		}}
-		cuts := sortedEdges(price.edges(capacity.Edges(nil)))
+		}, "", nil)
+		cuts := sortedEdges(capacity.Edges(slices.Clone(price.cuts)))
 		b.eachSet(n.life, func(set int, life timeline.Intervals) {
 			from, to := lifeBounds(life)
 			d := Disk{

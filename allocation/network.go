@@ -49,8 +49,11 @@ type flowKey struct {
 	labels [5]Symbol
 }
 
-// egressPrice is the metrics of what a GiB costs, by cluster and kind.
-type egressPrice [numTraffic]timeline.Steps
+// egressPrices are what a GiB of each kind costs in a cluster: what metrics say and, once resolved, what holds.
+type egressPrices struct {
+	metrics [numTraffic]timeline.Steps
+	tariffs [numTraffic]tariff
+}
 
 func (b *Builder) addZonePrice(s *seen) error     { return b.addEgressPrice(s, egressZone) }
 func (b *Builder) addRegionPrice(s *seen) error   { return b.addEgressPrice(s, egressRegion) }
@@ -59,28 +62,36 @@ func (b *Builder) addInternetPrice(s *seen) error { return b.addEgressPrice(s, e
 func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
 	prices, ok := b.egress[s.key[0]]
 	if !ok {
-		prices = &egressPrice{}
+		prices = &egressPrices{}
 		b.egress[s.key[0]] = prices
 	}
-	prices[kind] = timeline.Max(prices[kind], b.pricesOf(s, "network egress of cluster", s.key[0]))
+	prices.metrics[kind] = timeline.Max(prices.metrics[kind], b.pricesOf(s, "network egress of cluster", s.key[0]))
 	return nil
 }
 
-// egressTariff is what a GiB of a kind costs in a cluster.
-func (b *Builder) egressTariff(cluster Symbol, kind trafficKind) tariff {
-	t := tariff{b: b, item: item{cluster: cluster.Value()}}
-	switch kind {
-	case egressZone:
-		t.metric, t.item.kind = "kubecost_network_zone_egress_cost", egressZoneItem
-	case egressRegion:
-		t.metric, t.item.kind = "kubecost_network_region_egress_cost", egressRegionItem
-	default:
-		t.metric, t.item.kind = "kubecost_network_internet_egress_cost", egressInternetItem
+// egressItems are what the sheet prices of each kind of traffic, and the metric that does.
+var egressItems = [numTraffic]struct {
+	kind   itemKind
+	metric string
+}{
+	egressZone:     {egressZoneItem, "kubecost_network_zone_egress_cost"},
+	egressRegion:   {egressRegionItem, "kubecost_network_region_egress_cost"},
+	egressInternet: {egressInternetItem, "kubecost_network_internet_egress_cost"},
+}
+
+// resolveEgress finds what traffic costs in every cluster that pods are known of.
+func (b *Builder) resolveEgress() {
+	for key := range b.pods {
+		if b.egress[key.cluster] == nil {
+			b.egress[key.cluster] = &egressPrices{}
+		}
 	}
-	if prices := b.egress[cluster]; prices != nil {
-		t.steps = prices[kind]
+	for cluster, prices := range b.egress {
+		for kind := egressZone; kind < numTraffic; kind++ {
+			of := egressItems[kind]
+			prices.tariffs[kind] = b.tariffOf(item{kind: of.kind, cluster: cluster.Value()}, of.metric, prices.metrics[kind])
+		}
 	}
-	return t
 }
 
 func (b *Builder) addTransmitted(s *seen) error { return b.addTraffic(s, transmitted) }
@@ -122,14 +133,19 @@ func (b *Builder) move(pods []*pod, key flowKey, s *seen) {
 	if !ran {
 		return
 	}
-	cells := b.samplingOf(s).Counter(nil, s.p)
+	scratch, _ := b.scratch.Get().(*[]timeline.Cell)
+	if scratch == nil {
+		scratch = new([]timeline.Cell)
+	}
+	defer b.scratch.Put(scratch)
+	*scratch = b.samplingOf(s).Counter((*scratch)[:0], s.p)
+	cells := *scratch
 	if len(cells) == 0 {
 		return
 	}
 	last := cells[len(cells)-1]
 	f, cells := b.flowOf(pods, key, s, cells)
-	tariff := b.egressTariff(pods[0].cluster, key.kind)
-	eachFresh(&f.counted, cells, func(x timeline.Cell) { b.moveCell(pods, key.kind, &tariff, x) })
+	eachFresh(&f.counted, cells, func(x timeline.Cell) { b.moveCell(pods, key.kind, x) })
 	if last.To > f.to {
 		f.to, f.value = last.To, counterAt(s.p, last.To)
 		f.rate = 0
@@ -203,15 +219,15 @@ func counterAt(p *timeline.Points, t int64) (value float64) {
 
 // moveCell adds bytes to the running time of pods that they were moved in; what was moved while none of their containers was
 // seen belongs to the nearest time that one was.
-func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.Cell) {
+func (b *Builder) moveCell(pods []*pod, kind trafficKind, x timeline.Cell) {
 	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
 	if from >= to || x.Amount <= 0 {
 		return
 	}
 	var m moved
 	m.bytes[kind] = x.Amount * float64(to-from) / float64(x.To-x.From)
-	if kind >= egressZone {
-		m.cost[kind] = m.bytes[kind] / RAM.PerPriceUnit() * t.mean(from, to)
+	if prices := b.egress[pods[0].cluster]; kind >= egressZone && prices != nil {
+		m.cost[kind] = m.bytes[kind] / RAM.PerPriceUnit() * prices.tariffs[kind].mean(from, to)
 	}
 	spread(pods, from, to, &m)
 }
@@ -274,8 +290,7 @@ func (b *Builder) holdTraffic(p *pod) {
 			if to <= f.to || f.rate <= 0 {
 				continue
 			}
-			t := b.egressTariff(q.cluster, f.key.kind)
-			b.moveCell([]*pod{q}, f.key.kind, &t, timeline.Cell{From: f.to, To: to, Amount: f.rate * float64(to-f.to)})
+			b.moveCell([]*pod{q}, f.key.kind, timeline.Cell{From: f.to, To: to, Amount: f.rate * float64(to-f.to)})
 			break
 		}
 	}

@@ -34,6 +34,7 @@ func (b *Builder) Resolve() error {
 	b.findAbsence()
 	b.resolveNodes()
 	b.findMachines()
+	b.resolveEgress()
 	b.order = make([]*container, 0, len(b.containers))
 	for _, c := range b.containers {
 		b.order = append(b.order, c)

@@ -42,23 +42,34 @@ func (b *Builder) rateChanges(dst []int64) []int64 { return dst }
 // tariff is the price of one thing over time: what a metric says, else the sheet.
 type tariff struct {
 	b      *Builder
-	metric string
-	steps  timeline.Steps
+	metric string // empty where it is the sheet's
 	item   item
+	steps  timeline.Steps // of the window, or of what the metric says of it
+	cuts   []int64        // when the price changes, ascending
 }
 
-// at is the price at t. The nearest that the metric says holds where it says none.
-func (t *tariff) at(at int64) float64 {
-	if len(t.steps) > 0 {
-		return t.steps.Held(at)
+// tariffOf is the tariff of an item, of which a metric says steps.
+func (b *Builder) tariffOf(i item, metric string, steps timeline.Steps) tariff {
+	t := tariff{b: b, metric: metric, item: i, steps: steps}
+	if len(steps) == 0 {
+		t.metric = ""
+		from := b.sampling.Start
+		for _, to := range append(b.rateChanges(nil), b.sampling.End) {
+			price, _, _ := b.itemRate(i, to)
+			t.steps = append(t.steps, timeline.Step{From: from, To: to, V: price})
+			from = to
+		}
 	}
-	price, _, _ := t.b.itemRate(t.item, at)
-	return price
+	t.cuts = sortedEdges(t.steps.Edges(nil))
+	return t
 }
+
+// at is the price at t. The nearest known holds where there is none.
+func (t *tariff) at(at int64) float64 { return t.steps.Held(at) }
 
 // source names where the price comes from at t.
 func (t *tariff) source(at int64) string {
-	if len(t.steps) > 0 {
+	if t.metric != "" {
 		return t.metric
 	}
 	_, source, _ := t.b.itemRate(t.item, at)
@@ -67,28 +78,18 @@ func (t *tariff) source(at int64) string {
 
 // isDefault reports whether nothing but a default prices it.
 func (t *tariff) isDefault() bool {
-	if len(t.steps) > 0 {
-		return false
-	}
 	_, _, isDefault := t.b.itemRate(t.item, t.b.sampling.End)
-	return isDefault
-}
-
-// edges appends the instants at which the price changes.
-func (t *tariff) edges(dst []int64) []int64 {
-	if len(t.steps) > 0 {
-		return t.steps.Edges(dst)
-	}
-	return t.b.rateChanges(dst)
+	return t.metric == "" && isDefault
 }
 
 // each calls f for the stretches of (from, to] with one price each.
 func (t *tariff) each(from, to int64, f func(from, to int64, price float64)) {
-	cuts := sortedEdges(t.edges(nil))
-	for _, next := range append(within(cuts, timeline.Interval{From: from, To: to}), to) {
-		f(from, next, t.at(next))
-		from = next
+	i, _ := slices.BinarySearch(t.cuts, from+1)
+	for ; i < len(t.cuts) && t.cuts[i] < to; i++ {
+		f(from, t.cuts[i], t.at(t.cuts[i]))
+		from = t.cuts[i]
 	}
+	f(from, to, t.at(to))
 }
 
 // mean is the average price over (from, to].

@@ -125,11 +125,10 @@ func (b *Builder) newMounted(v *volume, owners []ownership) *mounted {
 	}
 	seen := timeline.Overlay(v.seen, presence(x.capacity))
 	x.life = b.lifeOf(v.cluster, seen)
-	x.price = tariff{
-		b: b, metric: "pv_hourly_cost", steps: v.price,
-		item: item{kind: storageItem, cluster: v.cluster.Value(), storageClass: symText(v.class), name: v.name.Value()},
-	}
-	edges := append(x.price.edges(x.capacity.Edges(x.life.Edges(nil))), b.borders...)
+	x.price = b.tariffOf(item{
+		kind: storageItem, cluster: v.cluster.Value(), storageClass: symText(v.class), name: v.name.Value(),
+	}, "pv_hourly_cost", v.price)
+	edges := slices.Concat(x.price.cuts, x.capacity.Edges(x.life.Edges(nil)), b.borders)
 	for _, o := range owners {
 		edges = o.when.Edges(edges)
 	}
