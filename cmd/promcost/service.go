@@ -37,6 +37,7 @@ type costFlags struct {
 	concurrency  int
 	maxSamples   int64
 	maxMemory    int64
+	check        bool
 }
 
 func addCostFlags(g flagGroup) *costFlags {
@@ -52,6 +53,7 @@ func addCostFlags(g flagGroup) *costFlags {
 		Default(strconv.Itoa(ledger.DefaultMaxConcurrency))
 	countOf(g, "compute.max-samples", "Most samples that one computation may read; 0 for any number.", &f.maxSamples, 0).Default("0")
 	sizeOf(g, "query.max-memory", "Most memory that the sets of one computation may take, as estimated before they are made; 0 for any.", &f.maxMemory).Default("2GB")
+	g.Flag("debug.check", "Check before and after every step of an answer that nothing was lost or made; what does not add up is an error.").BoolVar(&f.check)
 	return f
 }
 
