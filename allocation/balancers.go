@@ -155,7 +155,7 @@ func (b *Builder) chargeBalancer(x *balancer, set int, life timeline.Intervals, 
 	}
 	service := asset.Namespace + "/" + asset.Service
 	share := LoadBalancerShare{
-		Key: b.dict.Add(asset.Cluster + "/" + service), Service: b.dict.Add(service), IP: b.dict.Add(asset.IP), Private: asset.Private,
+		Key: b.dict.Add(LoadBalancerKey(asset.Cluster, asset.Namespace, asset.Service)), Service: b.dict.Add(service), IP: b.dict.Add(asset.IP), Private: asset.Private,
 	}
 	if total == 0 {
 		share.Cost, share.Hours = asset.Cost, asset.Hours

@@ -188,7 +188,7 @@ func (x *mounted) edge(at int64) int {
 // charge makes the assets and the shares.
 func (x *mounted) charge() {
 	b := x.b
-	key := b.dict.Add("cluster=" + x.v.cluster.Value() + ":name=" + x.v.name.Value())
+	key := b.dict.Add(VolumeKey(x.v.cluster.Value(), x.v.name.Value()))
 	provider := b.dict.Add(symText(x.v.handle))
 	x.assets()
 	index := map[rowRef]int{}

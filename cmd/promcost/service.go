@@ -39,6 +39,7 @@ type costFlags struct {
 	maxSamples   int64
 	maxMemory    int64
 	chargeFrom   string
+	check        bool
 }
 
 const (
@@ -61,6 +62,7 @@ func addCostFlags(g flagGroup) *costFlags {
 	sizeOf(g, "query.max-memory", "Most memory that the sets of one computation may take, as estimated before they are made; 0 for any.", &f.maxMemory).Default("2GB")
 	oneOf(g, "charge-from", "From when on a container's request is charged: running, or scheduled for what a pod was placed for and waits.",
 		&f.chargeFrom, chargeRunning, chargeScheduled)
+	g.Flag("debug.check", "Check before and after every step of an answer that nothing was lost or made; what does not add up is an error.").BoolVar(&f.check)
 	return f
 }
 
