@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
 )
