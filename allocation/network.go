@@ -214,12 +214,34 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.
 	if from >= to || x.Amount <= 0 {
 		return
 	}
-	var m moved
-	m.bytes[kind] = x.Amount * float64(to-from) / float64(x.To-x.From)
+	bytes, cost := x.Amount*float64(to-from)/float64(x.To-x.From), 0.0
 	if kind >= egressZone {
-		m.cost[kind] = m.bytes[kind] / RAM.PerPriceUnit() * t.mean(from, to)
+		cost = bytes / RAM.PerPriceUnit() * t.mean(from, to)
 	}
+	if len(pods) == 1 {
+		if at := pods[0].shiftOver(from, to); at != nil { // mostly
+			at.moved.bytes[kind] += bytes
+			at.moved.cost[kind] += cost
+			return
+		}
+	}
+	var m moved
+	m.bytes[kind], m.cost[kind] = bytes, cost
 	spread(pods, from, to, &m)
+}
+
+// shiftOver is the shift that (from, to] lies in, nil if none does alone. It looks near the one found last.
+func (p *pod) shiftOver(from, to int64) *shift {
+	if p.lastShift >= len(p.shifts) || p.shifts[p.lastShift].to <= from || p.shifts[p.lastShift].from > from {
+		p.lastShift = sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
+	}
+	if p.lastShift == len(p.shifts) {
+		return nil
+	}
+	if x := &p.shifts[p.lastShift]; x.from <= from && to <= x.to {
+		return x
+	}
+	return nil
 }
 
 // spread adds m to the shifts of pods in (from, to], in proportion to their time, else to the nearest one.

@@ -48,6 +48,7 @@ type pod struct {
 	shifts    []shift
 	shiftRows []int32
 	shiftsOf  int // how many segments shifts were made of
+	lastShift int // that bytes were found to be moved in
 	flows     []flow
 }
 
