@@ -273,7 +273,8 @@ func (p *pod) eachWithin(from, to int64, f func(x *shift, part int64)) {
 	}
 }
 
-// nearestShift is the shift of pods that is nearest to (from, to], which none reaches into; nil if there is none.
+// nearestShift is the shift of pods that is nearest to (from, to], which none reaches into, the later one of two; nil if there
+// is none.
 func nearestShift(pods []*pod, from, to int64) *shift {
 	var best *shift
 	least := int64(0)
@@ -281,7 +282,7 @@ func nearestShift(pods []*pod, from, to int64) *shift {
 		i := sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
 		for k := max(0, i-1); k <= i && k < len(p.shifts); k++ {
 			x := &p.shifts[k]
-			if d := max(x.from-to, from-x.to); best == nil || d < least {
+			if d := max(x.from-to, from-x.to); best == nil || d < least || d == least && x.from > best.from {
 				best, least = x, d
 			}
 		}
@@ -331,7 +332,9 @@ var trafficColumns = [numTraffic]struct{ bytes, cost Column }{
 // chargeTraffic divides what each pod moved among its containers, and makes the network assets.
 func (b *Builder) chargeTraffic(pods []*pod) {
 	for _, p := range pods {
-		b.holdTraffic(p)
+		b.holdTraffic(p) // which may be another pod's of the name: of all, before any is charged
+	}
+	for _, p := range pods {
 		for i := range p.shifts {
 			x := &p.shifts[i]
 			values := &b.sets[x.set].values
