@@ -134,8 +134,8 @@ func benchIterate(b *testing.B, db *blocks.DB, w allocation.Window, goroutines i
 	for i := range promquery.Inputs {
 		in := &promquery.Inputs[i]
 		for rank, alt := range in.Alternatives {
-			if in.Lazy < 0 || in.Lazy > 0 && rank >= in.Lazy {
-				continue // not read where the running signal is there
+			if !in.IsReadWhole(rank) {
+				continue
 			}
 			l := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "__name__", alt.Metric)}
 			for _, m := range alt.Matchers {
