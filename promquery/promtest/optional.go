@@ -35,7 +35,7 @@ func StartOld(t testing.TB, tsdbDir string, cfg Config) (url string) {
 	if _, err := os.Stat(binary); err != nil {
 		t.Skipf("find an old Prometheus: %v; install one there, or name its binary by PROMETHEUS_OLD", err)
 	}
-	url, _ = startPrometheus(t, binary, tsdbDir, cfg)
+	url, _ = startPrometheus(t, binary, tsdbDir, cfg, nil)
 	return url
 }
 
@@ -51,7 +51,7 @@ func StartThanos(t testing.TB, tsdbDir, metric string, at time.Time) (url string
 		prometheus, data := startPrometheus(t, Binary(t), tsdbDir, Config{
 			External: map[string]string{"replica": replica},
 			Flags:    []string{"--storage.tsdb.min-block-duration=2h", "--storage.tsdb.max-block-duration=2h"},
-		})
+		}, nil)
 		sidecar := run(t, process{name: "Thanos sidecar", binary: binary, ready: "/-/ready", ports: 2, args: func(addr []string) []string {
 			return []string{
 				"sidecar", "--prometheus.url=" + prometheus, "--tsdb.path=" + data, "--http-address=" + addr[0], "--grpc-address=" + addr[1],

@@ -65,6 +65,7 @@ type process struct {
 	ready        string                       // path that answers 200 once the server is ready
 	ports        int                          // how many addresses it listens on; 0 is one
 	args         func(addr []string) []string // its arguments, given these addresses
+	started      func(pid int)                // told its process once it is ready; nil: nobody asks
 }
 
 // run starts a server on free loopback ports, waits until it is ready, and stops it when the test ends. It returns the
@@ -118,6 +119,9 @@ func start(t testing.TB, p process) (urls []string, err error) {
 		return nil, fmt.Errorf("%w; its output:\n%s", err, output.String())
 	}
 	t.Cleanup(stop)
+	if p.started != nil {
+		p.started(cmd.Process.Pid)
+	}
 	return urls, nil
 }
 

@@ -29,12 +29,28 @@ type Config struct {
 // its URL. It scrapes nothing and listens on a free loopback port.
 func Start(t testing.TB, tsdbDir string, cfg Config) (url string) {
 	t.Helper()
-	url, _ = startPrometheus(t, Binary(t), tsdbDir, cfg)
+	url, _ = startPrometheus(t, Binary(t), tsdbDir, cfg, nil)
 	return url
 }
 
-// startPrometheus runs the given Prometheus and returns its data directory too.
-func startPrometheus(t testing.TB, binary, tsdbDir string, cfg Config) (url, data string) {
+// StartMeasured is Start for benchmarks of the load on the server: usage is what its process has used so far. It works on
+// Linux only and fails the test elsewhere.
+func StartMeasured(t testing.TB, tsdbDir string, cfg Config) (url string, usage func() Usage) {
+	t.Helper()
+	pid := 0
+	url, _ = startPrometheus(t, Binary(t), tsdbDir, cfg, func(p int) { pid = p })
+	return url, func() Usage {
+		t.Helper()
+		u, err := readUsage(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+}
+
+// startPrometheus runs the given Prometheus, tells started its process unless nil, and returns its data directory too.
+func startPrometheus(t testing.TB, binary, tsdbDir string, cfg Config, started func(pid int)) (url, data string) {
 	t.Helper()
 	dir := t.TempDir()
 	data = filepath.Join(dir, "data")
@@ -46,7 +62,7 @@ func startPrometheus(t testing.TB, binary, tsdbDir string, cfg Config) (url, dat
 		t.Fatalf("write Prometheus configuration: %v", err)
 	}
 	urls := run(t, process{
-		name: "Prometheus", binary: binary, ready: "/-/ready",
+		name: "Prometheus", binary: binary, ready: "/-/ready", started: started,
 		args: func(addr []string) []string {
 			return append([]string{
 				"--config.file=" + config, "--storage.tsdb.path=" + data, "--web.listen-address=" + addr[0],
