@@ -20,7 +20,7 @@ type TableOptions struct {
 
 // Table writes a set for people: a line a row, the dearest first, then a line with the total of all. Cores and memory
 // are averages while running, in the total over the time from the first start to the last end; memory is in GiB (2^30
-// bytes).
+// bytes). Other costs are shared and external ones; the column is left out where there are none.
 func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
 	rows := byCost(set)
 	slices.SortStableFunc(rows, func(a, b namedRow) int {
@@ -45,17 +45,27 @@ func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
 	if total.Len() > 0 {
 		lines = append(lines, tableLine(total, "TOTAL", 0, decimals))
 	}
+	if total.Len() == 0 || total.Value(allocation.SharedCost, 0)+total.Value(allocation.ExternalCost, 0) == 0 {
+		for i, cells := range lines {
+			if len(cells) > otherCell {
+				lines[i] = slices.Delete(cells, otherCell, otherCell+1)
+			}
+		}
+	}
 	s := newStream(w)
 	writeAligned(s, lines)
 	return s.close()
 }
+
+// otherCell is where shared and external costs are in a line.
+const otherCell = 9
 
 func tableHeader(currency string) []string {
 	unit := ""
 	if currency != "" {
 		unit = " " + currency
 	}
-	return []string{"NAME", "CPU CORES", "CPU" + unit, "RAM GiB", "RAM" + unit, "GPU" + unit, "TOTAL" + unit, "EFFICIENCY"}
+	return []string{"NAME", "CPU CORES", "CPU" + unit, "RAM GiB", "RAM" + unit, "GPU" + unit, "DISK" + unit, "NETWORK" + unit, "LB" + unit, "OTHER" + unit, "TOTAL" + unit, "EFFICIENCY"}
 }
 
 // tableLine is the cells of a row.
@@ -74,7 +84,7 @@ func tableLine(set *allocation.Set, name string, row, decimals int) []string {
 		name,
 		average(allocation.CPU), cost(costs[0]),
 		average(allocation.RAM), cost(costs[2]),
-		cost(costs[1]),
+		cost(costs[1]), cost(costs[3]), cost(costs[4]), cost(costs[5]), cost(costs[6] + costs[7]),
 		cost(set.TotalCost(row)),
 		strconv.FormatFloat(100*set.TotalEfficiency(row), 'f', 1, 64) + "%",
 	}
