@@ -12,7 +12,7 @@ const containerMemory = 4 << 10
 // rowMemory is what a container's part in one set takes, in bytes: the row in its columns, which grow by up to a quarter
 // beyond their need, and the running time that counts for it.
 const rowMemory = (int64(NumColumns)*8+int64(NumProperties)*int64(unsafe.Sizeof(ID(0)))+24)*5/4 +
-	int64(unsafe.Sizeof(segment{})+unsafe.Sizeof(rowRef{}))
+	int64(unsafe.Sizeof(segment{})+unsafe.Sizeof(rowRef{})+unsafe.Sizeof(shift{}))
 
 // Memory estimates the bytes that the sets and what they are made from will take, from the containers added so far. It is
 // to be asked before Resolve, which lays out the rows.

@@ -14,12 +14,14 @@ type tariff struct {
 	steps   timeline.Steps // of the metric
 	changes []int64        // of the sheet's price, ascending, Unix milliseconds
 	rates   []Rate         // one more than changes; none where the metric prices it
+	cuts    []int64        // when the price changes, ascending
 }
 
 // tariff is the price of an item: what steps of a metric say, else the sheet wherever its price may change in the window.
 func (b *Builder) tariff(metric string, steps timeline.Steps, i Item) tariff {
 	t := tariff{metric: metric, steps: steps}
 	if len(steps) > 0 {
+		t.cuts = sortedEdges(steps.Edges(nil))
 		return t
 	}
 	start, end := time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()
@@ -29,6 +31,7 @@ func (b *Builder) tariff(metric string, steps timeline.Steps, i Item) tariff {
 			t.changes, t.rates = append(t.changes, change.UnixMilli()), append(t.rates, next)
 		}
 	}
+	t.cuts = t.changes
 	return t
 }
 
@@ -58,22 +61,20 @@ func (t *tariff) source(at int64) string {
 func (t *tariff) isDefault() bool { return len(t.steps) == 0 && t.rates[len(t.rates)-1].Default }
 
 // edges appends the instants at which the price changes.
-func (t *tariff) edges(dst []int64) []int64 { return append(t.steps.Edges(dst), t.changes...) }
+func (t *tariff) edges(dst []int64) []int64 { return append(dst, t.cuts...) }
 
 // each calls f for the stretches of (from, to] with one price each.
 func (t *tariff) each(from, to int64, f func(from, to int64, price float64)) {
-	cuts := sortedEdges(t.edges(nil))
-	for _, next := range append(within(cuts, timeline.Interval{From: from, To: to}), to) {
-		f(from, next, t.at(next))
-		from = next
+	i, _ := slices.BinarySearch(t.cuts, from+1)
+	for ; i < len(t.cuts) && t.cuts[i] < to; i++ {
+		f(from, t.cuts[i], t.at(t.cuts[i]))
+		from = t.cuts[i]
 	}
+	f(from, to, t.at(to))
 }
 
 // mean is the average price over (from, to].
 func (t *tariff) mean(from, to int64) float64 {
-	if len(t.steps)+len(t.changes) == 0 {
-		return t.rates[0].Price
-	}
 	sum := 0.0
 	t.each(from, to, func(a, b int64, price float64) { sum += price * float64(b-a) })
 	return sum / float64(to-from)

@@ -126,9 +126,19 @@ func (b *Builder) addClaimUsed(s *seen) error {
 
 // eachFresh calls f for the parts of ascending cells that are not counted yet, and counts them.
 func eachFresh(counted *timeline.Intervals, cells []timeline.Cell, f func(timeline.Cell)) {
-	fresh := make(timeline.Intervals, 0, len(cells))
+	var fresh timeline.Intervals
 	for _, x := range cells {
 		if x.From >= x.To {
+			continue
+		}
+		n := len(fresh)
+		if n > 0 && fresh[n-1].To == x.From {
+			fresh[n-1].To = x.To
+		} else {
+			fresh = append(fresh, timeline.Interval{From: x.From, To: x.To})
+		}
+		if k := len(*counted); k == 0 || (*counted)[k-1].To <= x.From {
+			f(x) // mostly
 			continue
 		}
 		for _, free := range timeline.Complement(*counted, x.From, x.To) {
@@ -137,7 +147,6 @@ func eachFresh(counted *timeline.Intervals, cells []timeline.Cell, f func(timeli
 			part.Amount *= float64(free.To-free.From) / float64(x.To-x.From)
 			f(part)
 		}
-		fresh = append(fresh, timeline.Interval{From: x.From, To: x.To})
 	}
 	*counted = timeline.Union(append(fresh, *counted...))
 }

@@ -348,3 +348,29 @@ func TestCut(t *testing.T) {
 		t.Errorf("%d samples up to %d, want 2 up to 2", p.Len(), p.Last())
 	}
 }
+
+// TestUnstep checks that the samples made of steps give the steps' amounts again.
+func TestUnstep(t *testing.T) {
+	steps := timeline.Steps{{From: 0, To: 120_000, V: 2}, {From: 120_000, To: 150_000, V: 3}, {From: 900_000, To: 1_020_000, V: 1}}
+	for _, tt := range []struct {
+		name string
+		step int64
+		want float64 // amount × seconds
+	}{
+		{"exact", 0, 240 + 90 + 120},
+		{"grid", 30_000, 240 + 90 + 120},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := timeline.Sampling{Start: 0, End: 1_200_000, Step: tt.step, Lookback: 5 * 60_000, Interval: 30_000}
+			sum := 0.0
+			for _, c := range s.Gauge(nil, s.Unstep(steps)) {
+				if !c.Held {
+					sum += c.Amount
+				}
+			}
+			if sum != tt.want {
+				t.Errorf("got %v, want %v", sum, tt.want)
+			}
+		})
+	}
+}

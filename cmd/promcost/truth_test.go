@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -141,6 +142,9 @@ func answer(t *testing.T, base string, start, end time.Time, resolution string) 
 	}
 	costs = map[string]cost{}
 	for name, x := range reply.Data[0] {
+		if strings.Contains(name, allocation.UnmountedName) || strings.Contains(name, allocation.UnallocatedName) {
+			continue // nobody ran there
+		}
 		costs[name] = cost{
 			Minutes: x.Minutes, CPUHours: x.CPUCoreHours, RAMHours: x.RAMByteHours, GPUHours: x.GPUHours,
 			CPUCost: x.CPUCost, RAMCost: x.RAMCost, GPUCost: x.GPUCost,
