@@ -145,7 +145,7 @@ func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
 	asset.Start = time.UnixMilli(life[0].From).UTC()
 	asset.End = time.UnixMilli(life[len(life)-1].To).UTC()
 	asset.RunningSeconds = float64(life.Length()) / 1000
-	n.breakDown(&asset, set, to)
+	n.breakDown(&asset, set, b.borders[0], to)
 	for r := range NumResources {
 		asset.PriceSource[r] = n.priceSource(r, to)
 		n.eachStretch(r, from, to, nil, func(from, to int64, amount, price float64) {

@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"cmp"
+	"math"
 	"net"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 // machine is what an exporter on a node says of what it does.
 type machine struct {
 	times  []map[Symbol]float64 // CPU seconds by mode, since the node started, at each border of a set; nil where unknown
+	first  map[Symbol]float64   // those when it was seen first, where the node is older than its data
 	memory [numMemory]levelSum
 }
 
@@ -46,7 +48,7 @@ func (b *Builder) machineOf(s *seen) *machine {
 }
 
 // Borders are the instants near which counters of nodes are wanted: those of the sets, or only the first and last where they
-// are many. What lies a lookback before each is enough.
+// are many, and those at which nodes are seen first that may be older. What lies a lookback before each is enough.
 func (b *Builder) Borders() []Span {
 	const most = 26
 	var out []Span
@@ -55,10 +57,57 @@ func (b *Builder) Borders() []Span {
 			out = append(out, Span{at - b.sampling.Lookback + 1, at})
 		}
 	}
+	return append(out, b.firstSights()...)
+}
+
+// firstSights are the spans, apart from those before the borders of sets, in which nodes are seen first that were there
+// before the window.
+func (b *Builder) firstSights() []Span {
+	start, lookback := b.borders[0], b.sampling.Lookback
+	var all timeline.Intervals
+	for _, n := range b.nodes {
+		seen := n.firstSeen()
+		if seen <= start-lookback || n.joined(seen, start) {
+			continue
+		}
+		next, _ := slices.BinarySearch(b.borders, max(seen, start+1))
+		if next == len(b.borders) {
+			continue
+		}
+		x := timeline.Interval{From: max(seen, start+1), To: min(seen+lookback, b.borders[next]-lookback)}
+		if x.From < x.To {
+			all = append(all, x)
+		}
+	}
+	var out []Span
+	for _, x := range timeline.Union(all) {
+		out = append(out, Span{x.From, x.To})
+	}
 	return out
 }
 
-// addNodeTime takes the CPU time of one mode at the border that follows the samples.
+// firstSeen is when the node is seen first, the largest time there is where it is not.
+func (n *node) firstSeen() int64 {
+	first := int64(math.MaxInt64)
+	for _, steps := range [...]timeline.Steps{n.seen, n.capacity[CPU].best()} {
+		if len(steps) > 0 {
+			first = min(first, steps[0].From)
+		}
+	}
+	return first
+}
+
+// joined reports whether a node that is seen first at seen was not there before start: by when it was created, else because
+// it was not seen.
+func (n *node) joined(seen, start int64) bool {
+	if len(n.created) == 0 {
+		return seen > start
+	}
+	return n.created[0].V*1000 > float64(start)
+}
+
+// addNodeTime takes the CPU time of one mode at the border that follows the samples, or at the first of them where a border
+// is far.
 func (b *Builder) addNodeTime(s *seen) error {
 	v, ok := s.p.LastUsable()
 	border := int(b.setAt(s.p.Last()) + 1)
@@ -66,10 +115,14 @@ func (b *Builder) addNodeTime(s *seen) error {
 		return nil
 	}
 	m := b.machineOf(s)
-	if m.times[border] == nil {
-		m.times[border] = map[Symbol]float64{}
+	times := &m.times[border]
+	if s.p.Last() <= b.borders[border]-b.sampling.Lookback {
+		times, v = &m.first, counterAt(s.p, s.p.First())
 	}
-	m.times[border][s.key[2]] += v
+	if *times == nil {
+		*times = map[Symbol]float64{}
+	}
+	(*times)[s.key[2]] += v
 	return nil
 }
 
@@ -148,11 +201,18 @@ var cpuModes = map[string]func(*Breakdown) *float64{
 	"softirq": func(b *Breakdown) *float64 { return &b.System },
 }
 
-// cpu is what CPU time was used for in a set, as fractions.
-func (m *machine) cpu(set int) (out Breakdown) {
+// cpu is what CPU time was used for in a set, as fractions; unknown where the time before the first samples is. A node
+// that joined has counted from nothing.
+func (m *machine) cpu(set int, joined bool) (out Breakdown) {
 	from, to := m.times[set], m.times[set+1]
 	if from == nil || to == nil {
 		from, to = m.times[0], m.times[len(m.times)-1] // of all sets
+	}
+	if from == nil {
+		from = m.first
+	}
+	if from == nil && !joined {
+		return Breakdown{}
 	}
 	total := 0.0
 	for _, mode := range sortedSymbols(to) {
@@ -194,9 +254,10 @@ func (m *machine) ram(set int) Breakdown {
 }
 
 // breakDown fills in what a node's capacity was used for, and what of it pods may not have.
-func (n *node) breakDown(asset *Node, set int, to int64) {
+func (n *node) breakDown(asset *Node, set int, start, to int64) {
 	if n.machine != nil {
-		asset.CPUBreakdown, asset.RAMBreakdown = n.machine.cpu(set), n.machine.ram(set)
+		joined := n.joined(n.firstSeen(), start)
+		asset.CPUBreakdown, asset.RAMBreakdown = n.machine.cpu(set, joined), n.machine.ram(set)
 	}
 	for r, allocatable := range n.allocatable {
 		if capacity := n.amount[r].Held(to); capacity > 0 && len(allocatable) > 0 {

@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"math"
 	"slices"
 	"sort"
 	"time"
@@ -290,17 +291,19 @@ func nearestShift(pods []*pod, from, to int64) *shift {
 	return best
 }
 
-// holdTraffic counts what was moved since the last sample, where every sample is used: as fast as before it, to the end of
-// what ran then or of the window, for no longer than a sample is seen.
+// holdTraffic counts what was moved since the last sample: as fast as before it, to the end of what ran then or of the
+// window. Where every sample is used, that is for no longer than a sample is seen; where nothing was seen of the pod from then
+// on, because its kubelet was not, for as long as its usage is held.
 func (b *Builder) holdTraffic(p *pod) {
-	if !b.sampling.Exact() {
-		return
-	}
+	lookback := b.sampling.Unmarked().Lookback
 	for i := range p.flows {
 		f := &p.flows[i]
 		for _, q := range b.podNames[p.objectKey] {
-			to := q.runsUntil(f.to, f.to+b.sampling.Unmarked().Lookback)
-			if to <= f.to || f.rate <= 0 {
+			to := q.runsUntil(f.to, math.MaxInt64)
+			if q.usageSeen(f.to+lookback, to) {
+				to = min(to, f.to+lookback)
+			}
+			if to <= f.to || f.rate <= 0 || !b.sampling.Exact() && to <= f.to+lookback {
 				continue
 			}
 			t := b.egressTariff(q.cluster, f.key.kind)
@@ -308,6 +311,23 @@ func (b *Builder) holdTraffic(p *pod) {
 			break
 		}
 	}
+}
+
+// usageSeen reports whether usage of a container of p was seen, not held, within (from, to], or there is no such time.
+func (p *pod) usageSeen(from, to int64) bool {
+	if from >= to {
+		return true
+	}
+	for _, c := range p.containers {
+		for _, covered := range c.covered {
+			for _, f := range covered {
+				if !f.soft && f.from < to && f.to > from {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // runsUntil is until when p, which runs at t, runs on without a pause, at most until most; t where it does not run.
