@@ -275,9 +275,9 @@ func (b *Builder) addLimit(s *seen) error {
 type Span struct{ Start, End int64 }
 
 // Settle ends a phase of usage: time that no usage series covers holds the last known usage, else the request alone is
-// charged. again is where nodes were allocated beyond their capacity, if anywhere: the usage of each such span has to be
+// charged. again is where nodes were allocated beyond their capacity, if anywhere: the usage that makes up each has to be
 // added once more, after Revisit, so that what exceeds is taken off those who burst in that instant; then Settle again.
-func (b *Builder) Settle() (again []Span, err error) {
+func (b *Builder) Settle() (again []Excess, err error) {
 	switch b.phase {
 	case measuring:
 		b.measureDevices()

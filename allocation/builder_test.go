@@ -223,7 +223,7 @@ func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set
 	}
 	if len(again) > 0 {
 		for _, span := range again {
-			b.Revisit(span)
+			b.Revisit(span.Span)
 			f.only = &allocation.Span{Start: span.Start - b.Sampling().Start + b.Sampling().LoadStart(), End: span.End}
 			c.feedUsage(f, at)
 		}

@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"math"
+	"slices"
 
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -14,7 +15,7 @@ const overcommitSlack = 1e-9
 type load struct {
 	origin, width    int64
 	requests, bursts []float64
-	scaled           bool
+	scaled           timeline.Intervals // where factors are not 1
 }
 
 func newLoad(s timeline.Sampling) *load {
@@ -60,8 +61,8 @@ func (b *Builder) loadRequests(c *container, n *node) {
 }
 
 // findOvercommit turns loads into factors: where the allocations on a node exceed its capacity in a cell, what is used
-// above requests is scaled down first, then everything (SEMANTICS §5). It returns the time in which that happens.
-func (b *Builder) findOvercommit() []Span {
+// above requests is scaled down first, then everything (SEMANTICS §5). It returns whose usage of when that takes.
+func (b *Builder) findOvercommit() []Excess {
 	var cells timeline.Intervals
 	for _, n := range b.sortedNodes() {
 		for r := range NumResources {
@@ -81,13 +82,46 @@ func (b *Builder) findOvercommit() []Span {
 				if bursts > 0 {
 					l.bursts[i] = max(0, capacity[i]-requests) / bursts
 				}
-				l.scaled = true
 				from := l.origin + int64(i)*l.width
-				cells = append(cells, timeline.Interval{From: from, To: from + l.width})
+				l.scaled = append(l.scaled, timeline.Interval{From: from, To: from + l.width})
+			}
+			l.scaled = timeline.Union(l.scaled)
+			cells = append(cells, l.scaled...)
+		}
+	}
+	var out []Excess
+	for _, span := range gather(cells) {
+		out = append(out, b.excess(span))
+	}
+	return out
+}
+
+// Excess is a stretch of time in which nodes were allocated more than they have: the usage of which resources, and of which
+// pods by name, ascending, makes that up.
+type Excess struct {
+	Span
+	Resources [NumResources]bool
+	Pods      []string
+}
+
+func (b *Builder) excess(span Span) Excess {
+	x := Excess{Span: span}
+	over := map[*node]bool{}
+	for _, n := range b.nodes {
+		for r, l := range n.load {
+			if len(l.scaled.Clip(span.Start, span.End)) > 0 {
+				over[n], x.Resources[r] = true, true
 			}
 		}
 	}
-	return gather(cells)
+	for _, c := range b.order {
+		if over[c.node] && len(c.runs.Clip(span.Start, span.End)) > 0 {
+			x.Pods = append(x.Pods, c.name.Value())
+		}
+	}
+	slices.Sort(x.Pods)
+	x.Pods = slices.Compact(x.Pods)
+	return x
 }
 
 // What is read again is read in few pieces: chunks span about two hours, and each piece asks for all usage series.
@@ -127,7 +161,7 @@ func (n *node) capacityCells(r Resource, l *load) []float64 {
 
 // correct takes off a row's cost what its container was allocated beyond its node's capacity.
 func (b *Builder) correct(n *node, seg *segment, r Resource, charges []charge, sign float64) {
-	if n == nil || !seg.inside[r] || !n.load[r].scaled {
+	if n == nil || !seg.inside[r] || len(n.load[r].scaled) == 0 {
 		return
 	}
 	l, off := n.load[r], 0.0

@@ -3,6 +3,8 @@ package promquery
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +21,9 @@ type computation struct {
 	src    Source
 	parts  []*part // what src asks
 	lanes  int     // in which usage is integrated
+
+	exported bool   // usage series name their pods by exported_pod
+	pods     string // regular expression of the pods whose usage is read; empty for all
 	stats  Stats
 	stages []allocation.StageReading
 	found  *findings
@@ -240,18 +245,46 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 	if err != nil || len(again) == 0 {
 		return err
 	}
-	for _, span := range again {
-		end := span.End
-		if s.Exact() {
-			end = min(s.End, end+s.Lookback)
-		}
-		b.Revisit(span)
-		if err := c.stage(ctx, b, "usage of overcommitted time", span.Start-s.Start+s.LoadStart(), end, levels, counters); err != nil {
+	for i := range again {
+		if err := c.readAgain(ctx, b, &again[i]); err != nil {
 			return err
 		}
 	}
 	_, err = c.settled(b)
 	return err
+}
+
+// mostPods is the most bytes of pods' names that a source is asked for by name.
+const mostPods = 32 << 10
+
+// readAgain gives the builder once more the usage that exceeded what nodes have.
+func (c *computation) readAgain(ctx context.Context, b *allocation.Builder, x *allocation.Excess) error {
+	s, end := b.Sampling(), x.End
+	if s.Exact() {
+		end = min(s.End, end+s.Lookback)
+	}
+	var stages []stage
+	if x.Resources[allocation.RAM] {
+		stages = append(stages, levels)
+	}
+	if x.Resources[allocation.CPU] {
+		stages = append(stages, counters)
+	}
+	if len(stages) == 0 {
+		return nil
+	}
+	b.Revisit(x.Span)
+	if !c.exported {
+		quoted := make([]string, len(x.Pods))
+		for i, pod := range x.Pods {
+			quoted[i] = regexp.QuoteMeta(pod)
+		}
+		if names := strings.Join(quoted, "|"); len(names) <= mostPods {
+			c.pods = names
+			defer func() { c.pods = "" }()
+		}
+	}
+	return c.stage(ctx, b, "usage of overcommitted time", x.Start-s.Start+s.LoadStart(), end, stages...)
 }
 
 // stage gives the builder what some stages ask for.
@@ -271,11 +304,15 @@ func (c *computation) spans(ctx context.Context, b *allocation.Builder, name str
 		notes[i] = newFindings()
 		plans[i] = newPlan(c.cfg.Clusters, notes[i], sels, stages...)
 		plans[i].own = c.own
+		if c.pods != "" {
+			plans[i].onlyPods(c.pods)
+		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
 	got, err := c.ask(ctx, name, plans[0].sels, into(b, plans, stages[0] == levels || stages[0] == counters))
-	for _, n := range notes {
+	for i, n := range notes {
 		c.found.add(n)
+		c.exported = c.exported || plans[i].exported
 	}
 	for _, w := range got.Warnings {
 		b.Warn(w)
@@ -323,7 +360,7 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 var errNothing = fmt.Errorf("%w: none of the metrics that promcost reads has samples in the window; is this the Prometheus that scrapes kube-state-metrics and the kubelets, and does its retention cover the window?", allocation.ErrNoData)
 
 // settled settles the builder.
-func (c *computation) settled(b *allocation.Builder) (again []allocation.Span, err error) {
+func (c *computation) settled(b *allocation.Builder) (again []allocation.Excess, err error) {
 	err = c.settle(func() error {
 		again, err = b.Settle()
 		return err

@@ -36,6 +36,7 @@ type reader struct {
 	elements  [][]int // for each key element, where it may be in the source's key
 	target    [2]int  // where job and instance are in the source's key, of metrics that promcost exposes, too
 	uid       int     // key element that is to be parsed from the cgroup path, -1 if none
+	pod       int     // key element that is the pod's name, -1 if none
 	tail      string
 	tailNames []string // for label maps: the names of the elements' labels
 	key       []Symbol
@@ -47,6 +48,8 @@ type plan struct {
 	sels    []Selector
 	readers []reader
 	cluster Symbol
+	// exported is set once a series of usage named its pod by exported_pod.
+	exported bool
 	own     ownTargets
 }
 
@@ -98,7 +101,7 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 	sel.Metric, sel.Matchers = alt.Metric, alt.Matchers
 	r := reader{
 		series: allocation.Series{Signal: in.Signal, Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
-		uid:    -1, tail: in.Signal.Tail(), key: make([]Symbol, len(in.Signal.Key())),
+		uid:    -1, pod: slices.Index(in.Signal.Key(), "pod"), tail: in.Signal.Tail(), key: make([]Symbol, len(in.Signal.Key())),
 	}
 	var keep []string
 	for i, element := range in.Signal.Key() {
@@ -141,6 +144,16 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 	p.sels, p.readers = append(p.sels, sel), append(p.readers, r)
 }
 
+// onlyPods leaves out the series of all pods but those whose names match a regular expression.
+func (p *plan) onlyPods(re string) {
+	for i := range p.sels {
+		if r := &p.readers[i]; r.pod >= 0 {
+			own := r.elements[r.pod][1] // not exported_pod
+			p.sels[i].Matchers = append(slices.Clone(p.sels[i].Matchers), matching(p.sels[i].Keep[own], re))
+		}
+	}
+}
+
 // lookBack shortens the lookback of series that get no staleness markers.
 func (p *plan) lookBack(lookback int64) {
 	for i := range p.sels {
@@ -160,9 +173,10 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 	out := r.key[:len(r.elements)]
 	for e, at := range r.elements {
 		out[e] = none
-		for _, k := range at {
+		for j, k := range at {
 			if labels[k] != none {
 				out[e] = labels[k]
+				p.exported = p.exported || e == r.pod && j == 0
 				break
 			}
 		}
