@@ -65,13 +65,17 @@ func (p *pod) sojourns() []sojourn {
 	return out
 }
 
-// splitStays makes a pod of each sojourn of time that a pod without a UID spent on one node.
+// splitStays makes a pod of each sojourn of time that a pod without a UID spent on one node. The pods of a name are then
+// sorted: nothing may depend on the order in which a source gave them.
 func (b *Builder) splitStays() {
 	for name, pods := range b.podNames {
 		var out []*pod
 		for _, p := range pods {
 			out = append(out, b.split(p)...)
 		}
+		slices.SortFunc(out, func(x, y *pod) int {
+			return cmp.Or(cmp.Compare(x.uid.Value(), y.uid.Value()), cmp.Compare(x.nth, y.nth))
+		})
 		b.podNames[name] = out
 	}
 }

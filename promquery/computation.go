@@ -17,18 +17,18 @@ const timed = 17
 
 // computation is one computation on its way. It is the one that asks the source, and notes what that takes.
 type computation struct {
-	cfg    *Config
-	src    Source
-	parts  []*part // what src asks
-	lanes  int     // in which usage is integrated
+	cfg   *Config
+	src   Source
+	parts []*part // what src asks
+	lanes int     // in which usage is integrated
 
 	exported bool   // usage series name their pods by exported_pod
 	pods     string // regular expression of the pods whose usage is read; empty for all
-	stats  Stats
-	stages []allocation.StageReading
-	found  *findings
-	own    ownTargets
-	series int64 // of all inputs
+	stats    Stats
+	stages   []allocation.StageReading
+	found    *findings
+	own      ownTargets
+	series   int64 // of all inputs
 
 	scrape, resolution time.Duration
 	yields             time.Duration // estimate of the time spent in yield

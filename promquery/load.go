@@ -50,7 +50,7 @@ type plan struct {
 	cluster Symbol
 	// exported is set once a series of usage named its pod by exported_pod.
 	exported bool
-	own     ownTargets
+	own      ownTargets
 }
 
 var none = allocation.Sym("")

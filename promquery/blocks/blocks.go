@@ -52,7 +52,7 @@ type block struct {
 	meta    tsdb.BlockMeta
 	b       *tsdb.Block // nil until first needed
 	files   *files      // nil until first needed, and where own reading is not for this block
-	deleted bool        // samples of it were deleted
+	foreign bool        // for Prometheus' own readers: samples of it were deleted, or its files are not as ours read them
 	refs    int         // reads going on
 	gone    bool        // no longer in the directory: closed with the last read
 

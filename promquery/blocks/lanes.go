@@ -27,6 +27,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 	var broken error // of the goroutine; read once ready is closed
 	go func() {
 		defer close(ready)
+		defer recovered(&broken)
 		f := newFinder(s.blocks, lanes.N)
 		for i := range sels {
 			select {
@@ -109,9 +110,12 @@ func (r *reader) readSelector(ctx context.Context, f *found) error {
 func (r *reader) run(ctx context.Context) error {
 	n := r.lanes.N
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	errs := make([]error, n)
 	var wait sync.WaitGroup
+	defer func() { // also where the first lane panics: the files are let go of after this
+		cancel()
+		wait.Wait()
+	}()
 	for i, l := range r.each[1:n] {
 		if len(l.heads) > 0 {
 			wait.Go(func() {

@@ -35,7 +35,7 @@ func (f *files) close() error { return errors.Join(f.index.close(), f.segments.c
 // samples, or an index of another version.
 func (s *snapshot) plain() bool {
 	for i, b := range s.blocks {
-		if i > 0 && b.meta.MinTime < s.blocks[i-1].meta.MaxTime || b.files == nil || b.deleted {
+		if i > 0 && b.meta.MinTime < s.blocks[i-1].meta.MaxTime || b.foreign {
 			return true
 		}
 	}

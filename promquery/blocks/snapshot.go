@@ -60,11 +60,13 @@ func (b *block) openFiles() (err error) {
 	if b.files != nil {
 		return nil
 	}
-	b.deleted = hasTombstones(b.dir)
-	if !b.deleted {
-		if b.files, err = mapFiles(b.dir); err == nil {
-			return nil
+	if !b.foreign {
+		if !hasTombstones(b.dir) {
+			if b.files, err = mapFiles(b.dir); err == nil {
+				return nil
+			}
 		}
+		b.foreign = true // once: reads going on look at it
 	}
 	return b.open()
 }
