@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"math"
+	neturl "net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/promcost/promcost/promquery/promtest"
 
 	"github.com/promcost/promcost/promquery/democluster"
 )
@@ -85,11 +89,78 @@ func writeTruth(t *testing.T, flags ...string) (dir string, truth *democluster.T
 func askFor(t *testing.T, url string, start, end time.Time, query string, reply any) {
 	t.Helper()
 	window := start.Format(time.RFC3339) + "," + end.Format(time.RFC3339)
-	code, body := get(t, url+"?window="+url2(window)+"&"+query)
+	code, body := get(t, url+"?window="+neturl.QueryEscape(window)+"&"+query)
 	if code != 200 {
 		t.Fatalf("%s: %d %.500s", url, code, body)
 	}
 	if err := json.Unmarshal([]byte(body), reply); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTruth compares what promcost, a process beside a real Prometheus, answers with what the demo cluster costs exactly:
+// by streamed remote read and by the query API, on the grid of 1m and with every sample.
+func TestTruth(t *testing.T) {
+	dir, truth := writeTruth(t, "--demo.end=2026-03-03T12:00:00Z", "--demo.duration=26h", "--demo.seed=3")
+	server := promtest.Start(t, dir, promtest.Config{})
+	bases := map[string]string{
+		"remote read": spawn(t, "serve", "--prometheus.url="+server, "--source=remote-read"),
+		"query API":   spawn(t, "serve", "--prometheus.url="+server, "--source=query"),
+		"blocks":      spawn(t, "serve", "--source=blocks", "--tsdb.path="+dir),
+	}
+	for resolution, cell := range map[string]time.Duration{"1m": time.Minute, "exact": 30 * time.Second} {
+		exact, query := resolution == "exact", unshared+resolution
+		want, wantAssets := trueAllocations(truth, cell), trueAssets(truth)
+		first, _ := allocations(t, bases["remote read"], truth.Start, truth.End, query)
+		firstAssets := assets(t, bases["remote read"], truth.Start, truth.End, query)
+		t.Run("remote read/"+resolution, func(t *testing.T) {
+			compareAllocations(t, first, want, exact)
+			compareAssets(t, firstAssets, wantAssets, exact)
+			checkConserved(t, first, firstAssets)
+		})
+		t.Run("edges/"+resolution, func(t *testing.T) { checkEdges(t, bases["blocks"], first, truth, query) })
+		for _, other := range []string{"query API", "blocks"} {
+			t.Run(other+"/"+resolution, func(t *testing.T) {
+				got, _ := allocations(t, bases[other], truth.Start, truth.End, query)
+				gotAssets := assets(t, bases[other], truth.Start, truth.End, query)
+				compareAllocations(t, got, want, exact)
+				compareAssets(t, gotAssets, wantAssets, exact)
+				checkConserved(t, got, gotAssets)
+				if !exact || other == "blocks" {
+					compareAnswers(t, got, first)
+					compareAnswers(t, gotAssets, firstAssets)
+				}
+			})
+		}
+	}
+}
+
+// unshared asks for costs that are nobody's share of others, at a resolution that follows.
+const unshared = "shareTenancyCosts=false&resolution="
+
+// checkEdges asks for windows whose edges lie where nothing was scraped: before the first sample, and before, in and after
+// the outage of kube-state-metrics. Costs are conserved in all, nothing is charged for time without data, and a warning
+// names the hours.
+func checkEdges(t *testing.T, base string, whole rows, truth *democluster.Truth, query string) {
+	t.Helper()
+	outage := truth.Start.Add(truth.End.Sub(truth.Start) * 85 / 100)
+	for _, w := range [][2]time.Time{
+		{truth.Start.Add(-48 * time.Hour), truth.End},
+		{outage.Add(-20 * time.Minute), outage.Add(6 * time.Minute)},
+		{outage.Add(3 * time.Minute), outage.Add(10 * time.Minute)},
+		{outage.Add(6 * time.Minute), outage.Add(30 * time.Minute)},
+	} {
+		got, warnings := allocations(t, base, w[0], w[1], query)
+		checkConserved(t, got, assets(t, base, w[0], w[1], query))
+		if len(warnings) == 0 {
+			t.Errorf("no warning about %v", w)
+		}
+		if w[0].Before(truth.Start) {
+			for _, figure := range sums {
+				if got, want := got.sum(figure), whole.sum(figure); math.Abs(got/want-1) > 0.002 {
+					t.Errorf("%s: with 48 h without data before it, the window has %v, else %v", figure, got, want)
+				}
+			}
+		}
 	}
 }
