@@ -122,7 +122,7 @@ func sortedObjects[V any](m map[objectKey]V) []objectKey {
 func (b *Builder) lifeOf(cluster Symbol, seen timeline.Steps) timeline.Intervals {
 	seen = presence(seen)
 	for _, gap := range b.absent[cluster].nodes {
-		if n := len(seen); n > 0 && gap.To >= b.sampling.End && seen[n-1].To >= gap.From-b.sampling.Cell() && seen[n-1].To < gap.To {
+		if n := len(seen); n > 0 && gap.To >= b.sampling.End && seen[n-1].To >= gap.From && seen[n-1].To < gap.To {
 			if last := b.lastOfNodes(cluster); last > seen[n-1].To {
 				seen = append(seen, timeline.Step{From: seen[n-1].To, To: last, V: 1})
 			}

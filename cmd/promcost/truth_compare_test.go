@@ -26,12 +26,13 @@ var tolerances = []tolerance{
 	// Levels of use change unseen between two scrapes (points of the grid), and are held while a kubelet is down; of runs
 	// of an hour that is 30s (90s). Nothing is charged by them but what exceeds a request.
 	{prefixes: "cpuCoreUsage ramByteUsage gpuUsage", exact: 0.01, grid: 0.03},
-	// Starts and ends of what has GPUs are reported to the second, and prices of theirs do not change.
-	{prefixes: "gpu", exact: 1e-6},
+	// Starts and ends of what has GPUs are reported to the second, but for milliseconds of theirs.
+	{prefixes: "gpu", exact: 1e-5},
 	// Claims and their pods are seen every 30s, of lives of an hour and more.
 	{prefixes: "pv", exact: 0.0005},
-	// A pod that is being deleted is seen up to 30s longer than it runs, or not at the end, and others bear less, or more.
-	{prefixes: "loadBalancerCost lbAllocations/", exact: 0.001},
+	// A load balancer is seen up to 30s late, of five hours in the least, and pods that are being deleted may be for longer
+	// than they run: others bear less.
+	{prefixes: "loadBalancerCost lbAllocations/", exact: 0.002},
 	// What an initialization container of a few seconds that nobody saw run had moved is its pod's others'. At the last
 	// point of the grid, up to 60s before the end, a counter is as old as a scrape.
 	{prefixes: "network", exact: 0.004, lag: 90 * time.Second},

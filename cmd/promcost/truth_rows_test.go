@@ -99,11 +99,16 @@ func allocations(t *testing.T, base string, start, end time.Time, query string) 
 	for name, x := range reply.Data[0] {
 		r := all.at(name)
 		r.flatten("", x)
-		for average, hours := range averages {
-			r.figures[hours] = r.figures[average] * r.figures["minutes"] / 60
-		}
+		addHours(r)
 	}
 	return all, reply.Warnings
+}
+
+// addHours adds what averages are the averages of.
+func addHours(r *row) {
+	for average, hours := range averages {
+		r.figures[hours] = r.figures[average] * r.figures["minutes"] / 60
+	}
 }
 
 // trueAllocations are the rows that there must be, those of special names and __idle__ among them.
