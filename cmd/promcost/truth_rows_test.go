@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,9 +53,7 @@ func (r *row) add(o *row) {
 	for name, v := range o.figures {
 		r.figures[name] += v
 	}
-	for name, v := range o.texts {
-		r.texts[name] = v
-	}
+	maps.Copy(r.texts, o.texts)
 	r.life += o.life
 }
 
