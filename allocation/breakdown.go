@@ -117,7 +117,11 @@ func (b *Builder) addNodeTime(s *seen) error {
 	m := b.machineOf(s)
 	times := &m.times[border]
 	if s.p.Last() <= b.borders[border]-b.sampling.Lookback {
-		times, v = &m.first, counterAt(s.p, s.p.First())
+		at := s.p.First()
+		if !b.sampling.Exact() {
+			at = b.sampling.Align(at-1) + b.sampling.Cell()
+		}
+		times, v = &m.first, counterAt(s.p, at)
 	}
 	if *times == nil {
 		*times = map[Symbol]float64{}

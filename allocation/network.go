@@ -170,22 +170,34 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 	if !known || s.p.First() <= b.sampling.LoadStart()+b.sampling.Lookback {
 		return f, cells[1:]
 	}
-	first.From = start
+	first.From = start.at
+	if at := start.seen; at > b.sampling.Start && at-start.ran > b.sampling.Lookback && first.To > at {
+		// It ran for long before anything was seen of it, and moved most of this then.
+		first.From, first.Amount = at, first.Amount*float64(first.To-at)/float64(first.To-start.ran)
+	}
 	return f, cells
 }
 
+// podStart is when a pod started, when the first of its containers did that is known of, and when it was first seen to run.
+type podStart struct{ at, ran, seen int64 }
+
 // lastStart is the last start of one of the pods before t, and whether there is one.
-func lastStart(pods []*pod, t int64) (start int64, known bool) {
+func lastStart(pods []*pod, t int64) (start podStart, known bool) {
 	for _, p := range pods {
 		if len(p.shifts) == 0 {
 			continue
 		}
-		at := p.shifts[0].from
+		x := podStart{p.shifts[0].from, p.shifts[0].from, p.shifts[0].from}
 		if p.started.known {
-			at = min(at, int64(p.started.value*1000))
+			x.at = min(x.at, int64(p.started.value*1000))
 		}
-		if at < t && (!known || at > start) {
-			start, known = at, true
+		for _, c := range p.containers {
+			if len(c.started) > 0 {
+				x.ran = min(x.ran, int64(c.started[0].V*1000))
+			}
+		}
+		if x.at < t && (!known || x.at > start.at) {
+			start, known = x, true
 		}
 	}
 	return start, known

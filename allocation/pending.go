@@ -1,6 +1,10 @@
 package allocation
 
-import "github.com/promcost/promcost/allocation/timeline"
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
 
 // ChargeFrom says from when on a container's request is charged.
 type ChargeFrom uint8
@@ -9,7 +13,8 @@ const (
 	// FromRunning charges while a container runs.
 	FromRunning ChargeFrom = iota
 	// FromScheduled charges also what a pod was placed for and waits: from when it was scheduled to when its container
-	// first starts, or while the pod is pending. Init containers wait for nothing that is reserved for them alone.
+	// first starts, or while the pod is pending. Init containers wait for nothing that is reserved for them alone, but native
+	// sidecars do.
 	FromScheduled
 )
 
@@ -31,7 +36,7 @@ func (b *Builder) addPodPending(s *seen) error {
 
 // waiting is when a container was placed and had not started yet, where that is charged.
 func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Intervals) timeline.Intervals {
-	if b.chargeFrom != FromScheduled || c.init || !c.pod.scheduled.known {
+	if b.chargeFrom != FromScheduled || c.init && !c.besideOthers() || !c.pod.scheduled.known {
 		return nil
 	}
 	from := int64(c.pod.scheduled.value * 1000)
@@ -52,4 +57,30 @@ func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Inte
 		}
 	}
 	return timeline.Union(out)
+}
+
+// besideOthers reports whether c was seen to run at a time that a container of its pod ran which is no init container.
+func (c *container) besideOthers() bool {
+	mine := sights(c.running.best())
+	for _, x := range c.pod.containers {
+		if x.init {
+			continue
+		}
+		for _, other := range slices.Concat(x.runs, sights(x.running.best())) { // runs once it is resolved
+			if len(mine.Clip(other.From, other.To)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sights are when s is not 0.
+func sights(s timeline.Steps) (out timeline.Intervals) {
+	for _, x := range s {
+		if x.V != 0 {
+			out = append(out, timeline.Interval{From: x.From, To: x.To})
+		}
+	}
+	return out
 }

@@ -117,10 +117,29 @@ func sortedObjects[V any](m map[objectKey]V) []objectKey {
 	return keys
 }
 
-// lifeOf is when something of a cluster was there, by when it was seen: gaps are bridged as those of nodes.
+// lifeOf is when something of a cluster was there, by when it was seen: gaps are bridged as those of nodes. Where nothing of
+// its kind is seen any more when the window ends, it is taken to be there as long as nodes are.
 func (b *Builder) lifeOf(cluster Symbol, seen timeline.Steps) timeline.Intervals {
-	runs, _ := b.sampling.Runs(&timeline.Presence{Seen: presence(seen)}, b.absent[cluster].nodes)
+	seen = presence(seen)
+	for _, gap := range b.absent[cluster].nodes {
+		if n := len(seen); n > 0 && gap.To >= b.sampling.End && seen[n-1].To >= gap.From && seen[n-1].To < gap.To {
+			if last := b.lastOfNodes(cluster); last > seen[n-1].To {
+				seen = append(seen, timeline.Step{From: seen[n-1].To, To: last, V: 1})
+			}
+		}
+	}
+	runs, _ := b.sampling.Runs(&timeline.Presence{Seen: seen}, b.absent[cluster].nodes)
 	return runs.Clip(b.sampling.Start, b.sampling.End)
+}
+
+// lastOfNodes is until when the last node of a cluster was there.
+func (b *Builder) lastOfNodes(cluster Symbol) (last int64) {
+	for _, n := range b.nodes {
+		if n.cluster == cluster && len(n.life) > 0 {
+			last = max(last, n.life[len(n.life)-1].To)
+		}
+	}
+	return last
 }
 
 // eachSet calls f for every set that a life reaches into, with its part of that.

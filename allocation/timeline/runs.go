@@ -30,6 +30,20 @@ func (p *Presence) startedAt(t int64) (int64, bool) {
 	return int64(v * 1000), ok && v > 0
 }
 
+// startOf is the start time reported when x begins, else the first one reported within it, if it lies before: what says when
+// an object started may have been down then.
+func (p *Presence) startOf(x Interval) (int64, bool) {
+	if at, ok := p.startedAt(x.From + 1); ok {
+		return at, true
+	}
+	i := sort.Search(len(p.Started), func(i int) bool { return p.Started[i].From >= x.From })
+	if i == len(p.Started) || p.Started[i].From >= x.To || p.Started[i].V <= 0 {
+		return 0, false
+	}
+	at := int64(p.Started[i].V * 1000)
+	return at, at <= x.From
+}
+
 // Runs are the intervals in which an object ran (SEMANTICS §2). absent are the times at which nothing at all is known
 // of the whole input (the target was down): a gap inside them is bridged, as is one with the same start time on both
 // sides and one of up to 5 minutes. bridged are the gaps longer than that which were.
@@ -111,7 +125,7 @@ func (s Sampling) sharpen(p *Presence, runs, absent Intervals) Intervals {
 		if i > 0 {
 			floor = runs[i-1].To
 		}
-		if at, ok := p.startedAt(x.From + 1); ok && at < x.To {
+		if at, ok := p.startOf(x); ok && at < x.To {
 			x.From = max(min(at, x.From), floor)
 		}
 		ceiling, open := s.End, true

@@ -53,7 +53,8 @@ func (p *pod) truth(w span, a *accounts) []ContainerTruth {
 }
 
 // PendingTruth is what the requests of a container take from its node, within the window, from when its pod was scheduled until it
-// first runs. Who charges from then on adds it to the container's costs.
+// first runs. Who charges from then on adds it to the container's costs. Init containers wait for nothing that is kept for them
+// alone: what they take is less than what is kept for the main ones after them.
 type PendingTruth struct {
 	Cluster   string    `json:"cluster"`
 	Node      string    `json:"node"`
@@ -73,7 +74,7 @@ func (p *pod) pendingTruth(w span) (out []PendingTruth) {
 	for i := range p.containers {
 		ct := &p.containers[i]
 		wait := w.clip(span{p.created, ct.runs[0].from})
-		if wait.from >= wait.to {
+		if ct.spec.init || wait.from >= wait.to {
 			continue
 		}
 		q := ct.spec.request
