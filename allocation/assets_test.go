@@ -47,10 +47,10 @@ func buildGiven(t *testing.T, q allocation.Query, list []given) []*allocation.Se
 			f.add(s.series, s.key, p)
 		}
 	}
-	traffic := []allocation.Signal{allocation.PodTransmitted, allocation.PodReceived, allocation.PodEgress}
+	use := []allocation.Signal{allocation.PodTransmitted, allocation.PodReceived, allocation.PodEgress, allocation.ContainerLevel}
 	give := func(after bool) {
 		for _, x := range list {
-			if slices.Contains(traffic, x.signal) == after {
+			if slices.Contains(use, x.signal) == after {
 				f.add(allocation.Series{Signal: x.signal, Rank: x.rank, Scale: x.scale}, x.key, x.points)
 			}
 		}

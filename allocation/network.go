@@ -312,7 +312,7 @@ func (b *Builder) holdTraffic(p *pod) {
 		f := &p.flows[i]
 		for _, q := range b.podNames[p.objectKey] {
 			to := q.runsUntil(f.to, math.MaxInt64)
-			if q.usageSeen(f.to+lookback, to) {
+			if !q.usageSeen(math.MinInt64, f.to) || q.usageSeen(f.to+lookback, to) {
 				to = min(to, f.to+lookback)
 			}
 			if to <= f.to || f.rate <= 0 || !b.sampling.Exact() && to <= f.to+lookback {

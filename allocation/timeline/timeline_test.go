@@ -166,6 +166,8 @@ func TestRuns(t *testing.T) {
 		{name: "target down at first", seen: steps(20, 50, 1), started: steps(20, 50, 300), absent: intervals(-6, 20), want: intervals(5, 50), bridged: intervals(5, 20)},
 		{name: "no data at first", seen: steps(90, 100, 1), started: steps(90, 100, 300), absent: intervals(-6, 90), want: intervals(90, 100)},
 		{name: "exact start", exact: true, seen: steps(10.5, 20, 1), started: steps(10.5, 20, 610), want: intervals(610.0/60, 20)},
+		{name: "exact start, told after an outage", exact: true, seen: steps(10.5, 20, 1), started: steps(15, 20, 610), want: intervals(610.0/60, 20)},
+		{name: "a start told later is another run's", exact: true, seen: steps(10.5, 20, 1), started: steps(15, 20, 660), want: intervals(10.5, 20)},
 		{name: "exact end", exact: true, seen: steps(10, 20, 1, 20, 30, 0), ends: []int64{19*minute + 45_000}, want: intervals(10, 19.75)},
 		{name: "an end long ago is another run's", exact: true, seen: steps(10, 20, 1), ends: []int64{12 * minute}, want: intervals(10, 20)},
 		{name: "end while the target was down", exact: true, seen: steps(0, 10, 1, 40, 50, 0), ends: []int64{25 * minute}, absent: intervals(10, 40), want: intervals(0, 25)},

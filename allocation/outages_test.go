@@ -1,0 +1,68 @@
+package allocation_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// TestTrafficOfOutages checks what is charged of a pod's traffic of 1 GiB a minute that was not seen all the time.
+func TestTrafficOfOutages(t *testing.T) {
+	const egress, usage = "c/ns/q/uid-q/true/false/false//i", "c/ns/q/uid-q/main//"
+	start := float64(plainStart.Add(-600 * time.Minute).Unix())
+	late := []given{
+		{signal: allocation.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 61, 121)},
+		{signal: allocation.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 61, 121)},
+		{signal: allocation.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(start, 61, 121)},
+	}
+	moved := func(from, to int) given {
+		return given{signal: allocation.PodEgress, key: egress, points: counted(gib, from, to)}
+	}
+	used := func(from, to int) given {
+		return given{signal: allocation.ContainerLevel, key: usage, points: minutes(0.1, from, to)}
+	}
+	since := make([]float64, 60)
+	for i := range since {
+		since[i] = gib * float64(600+61+i)
+	}
+	history := given{signal: allocation.PodEgress, key: egress, points: sampled(plainStart.Add(61*time.Minute), time.Minute, since...)}
+	for _, tt := range []struct {
+		name   string
+		series []given
+		gib    float64
+	}{
+		{"before the first samples", concat(late, []given{history}), 60},
+		{"the kubelet is gone", concat(other(1, 121), []given{used(1, 61), moved(1, 61)}), 120},
+		{"the counter is gone", concat(other(1, 121), []given{used(1, 121), moved(1, 61)}), 60},
+		{"the counter is gone and nothing tells usage", concat(other(1, 121), []given{moved(1, 61)}), 60},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sets := buildGiven(t, allocation.Query{Resolution: time.Minute}, tt.series)
+			compareRows(t, sets, map[string]float64{"q/main": tt.gib * 0.12}, 1e-9, allocation.NetworkInternetCost)
+		})
+	}
+}
+
+// TestBreakdownOfOldNodes checks that a node's CPU time before its first samples is not taken for the window's.
+func TestBreakdownOfOldNodes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		from int // minute of the first samples
+		want allocation.Breakdown
+	}{
+		"seen first within the window": {61, allocation.Breakdown{Idle: 0.6, User: 0.4}},
+		"not seen but at its end":      {119, allocation.Breakdown{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var series []given
+			for mode, seconds := range map[string][2]float64{"idle": {10_100, 10_160}, "user": {2_100, 2_140}} {
+				if tt.from < 119 {
+					series = append(series, given{signal: allocation.NodeTime, key: "c/n/" + mode, points: minutes(seconds[0], tt.from, tt.from+1)})
+				}
+				series = append(series, given{signal: allocation.NodeTime, key: "c/n/" + mode, points: minutes(seconds[1], 119, 120)})
+			}
+			s := buildGiven(t, allocation.Query{Resolution: time.Minute}, series)[0]
+			equalText(t, "cpu", s.Nodes[0].CPUBreakdown, tt.want)
+		})
+	}
+}
