@@ -74,6 +74,16 @@ func (in *Input) stageOf(rank int) stage {
 	return always
 }
 
+// few reports whether an alternative of an input mostly has few series, or none: it is not about pods, or about what few pods
+// have, or takes the place of a metric that is mostly there. What is asked for because that is missing will have many.
+func (in *Input) few(rank int) bool {
+	key := in.Signal.Key()
+	if !slices.Contains(key, "pod") && !slices.Contains(key, "container") {
+		return true
+	}
+	return in.stageOf(rank) != lazily && (rank > 0 || in.Need == Occasional)
+}
+
 // newPlan makes the question of some stages, for the times and on the grids of sels. What is found is noted in found.
 func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stage) *plan {
 	p := &plan{cluster: allocation.Sym(clusters.Default)}
@@ -95,7 +105,7 @@ func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stag
 // add appends an alternative's selector and reader; sel has the range.
 func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 	alt := &in.Alternatives[rank]
-	sel.Metric, sel.Matchers = alt.Metric, alt.Matchers
+	sel.Metric, sel.Matchers, sel.Few = alt.Metric, alt.Matchers, in.few(rank)
 	r := reader{
 		series: allocation.Series{Signal: in.Signal, Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
 		uid:    -1, tail: in.Signal.Tail(), key: make([]Symbol, len(in.Signal.Key())),
