@@ -74,14 +74,26 @@ func (in *Input) stageOf(rank int) stage {
 	return always
 }
 
-// few reports whether an alternative of an input mostly has few series, or none: it is not about pods, or about what few pods
-// have, or takes the place of a metric that is mostly there. What is asked for because that is missing will have many.
-func (in *Input) few(rank int) bool {
+// How many metrics are asked for at once: pods have half as many series as containers have, or fewer. Should what mostly has
+// few series have many after all, an answer is so many times as large.
+const (
+	manyAtOnce = 12
+	podsAtOnce = 2
+)
+
+// atOnce is how many metrics like an alternative of an input may be asked for at once. What is not about pods mostly has few
+// series, and so has what is rare and what takes the place of a metric that is mostly there; but what is asked for because
+// that is missing will have many.
+func (in *Input) atOnce(rank int) int {
 	key := in.Signal.Key()
-	if !slices.Contains(key, "pod") && !slices.Contains(key, "container") {
-		return true
+	pods, containers := slices.Contains(key, "pod"), slices.Contains(key, "container")
+	switch rare := rank > 0 || in.Need == Occasional; {
+	case !pods && !containers, rare && in.stageOf(rank) != lazily:
+		return manyAtOnce
+	case !containers:
+		return podsAtOnce
 	}
-	return in.stageOf(rank) != lazily && (rank > 0 || in.Need == Occasional)
+	return 1
 }
 
 // newPlan makes the question of some stages, for the times and on the grids of sels. What is found is noted in found.
@@ -105,7 +117,7 @@ func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stag
 // add appends an alternative's selector and reader; sel has the range.
 func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 	alt := &in.Alternatives[rank]
-	sel.Metric, sel.Matchers, sel.Few = alt.Metric, alt.Matchers, in.few(rank)
+	sel.Metric, sel.Matchers, sel.AtOnce = alt.Metric, alt.Matchers, in.atOnce(rank)
 	r := reader{
 		series: allocation.Series{Signal: in.Signal, Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
 		uid:    -1, tail: in.Signal.Tail(), key: make([]Symbol, len(in.Signal.Key())),

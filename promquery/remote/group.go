@@ -14,21 +14,17 @@ import (
 )
 
 // A request costs the server a fixed effort, and most inputs have few series or none. So the query API is asked for several
-// selectors at once: for those of one metric that differ in the value of one label, and for those that are Few by a list of
-// names. Series that none of them wants come along only where values are combined with names that they were not asked for
+// selectors at once: for those of one metric that differ in the value of one label, and for as many metrics as their
+// selectors allow (AtOnce). Series that none of them wants come along only where values are combined with names that they were not asked for
 // with: all other matchers are the same for all selectors of a group.
-
-// maxNames is how many metrics are asked for at once: should they have many series after all, an answer has so many times as
-// many.
-const maxNames = 12
 
 // metricName is the label of a metric's name.
 const metricName = "__name__"
 
 // group is selectors of one range, grid and lookback that are asked for together.
 type group struct {
-	span    promquery.Selector // the range, grid and lookback
-	few     bool
+	span    promquery.Selector  // the range, grid and lookback
+	atOnce  int                 // how many metrics there may be
 	names   []string            // the metrics
 	shared  []promquery.Matcher // that all series match
 	label   string              // whose value differs between selectors, "" if none does
@@ -51,7 +47,7 @@ func newGroup(i int, sel promquery.Selector) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{span: sel, few: sel.Few, shared: slices.Clone(sel.Matchers)}
+	g := &group{span: sel, atOnce: max(1, sel.AtOnce), shared: slices.Clone(sel.Matchers)}
 	m := member{i: i, keep: sel.Keep, name: sel.Metric, match: match[1:]}
 	if at := slices.IndexFunc(g.shared, picks); at >= 0 && !slices.ContainsFunc(g.shared[at+1:], picks) {
 		m.value = g.shared[at]
@@ -79,7 +75,7 @@ func (g *group) halves() []*group {
 	}
 	var out []*group
 	for k := range 2 {
-		out = append(out, &group{span: g.span, few: g.few, shared: g.shared, label: g.label})
+		out = append(out, &group{span: g.span, atOnce: g.atOnce, shared: g.shared, label: g.label})
 		for _, m := range g.members {
 			late := slices.Index(g.names, m.name) >= len(g.names)/2
 			if len(g.names) == 1 {
@@ -116,7 +112,7 @@ func groups(sels []promquery.Selector) ([]*group, error) {
 	}
 	var out []*group
 	for _, g := range metrics {
-		out = gather(out, g, func(o *group) bool { return g.few && o.few && len(o.names) < maxNames })
+		out = gather(out, g, func(o *group) bool { return g.atOnce == o.atOnce && len(o.names) < o.atOnce })
 	}
 	return out, nil
 }
@@ -125,7 +121,7 @@ func groups(sels []promquery.Selector) ([]*group, error) {
 func gather(list []*group, g *group, may func(*group) bool) []*group {
 	for _, o := range list {
 		if o.alike(g) && may(o) {
-			o.few = o.few && g.few
+			o.atOnce = min(o.atOnce, g.atOnce)
 			for _, m := range g.members {
 				o.add(m)
 			}

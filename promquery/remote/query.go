@@ -83,6 +83,7 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 func (q *querier) apart(ctx context.Context, parts []*group, todo []piece) error {
 	for _, g := range parts {
 		part := &querier{run: q.run, group: g, keys: q.keys, seen: q.seen}
+		part.hash.SetSeed(q.hash.Seed()) // or it would not know what has been seen
 		if err := part.pieces(ctx, slices.Clone(todo)); err != nil {
 			return err
 		}

@@ -1,7 +1,7 @@
 // Package remote is a promquery.Source over a running server with Prometheus' HTTP API: Prometheus itself, Thanos, Mimir,
 // VictoriaMetrics. Where the server has streamed remote read, one request carries many selectors and chunks are decoded
 // as they arrive; elsewhere the query API is asked on the grid of the computation, or for raw samples piece by piece,
-// for several selectors at once where their series are few. What
+// for several selectors at once where they allow that. What
 // the server can do is found out at the first use.
 //
 // # Faults
