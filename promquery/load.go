@@ -77,6 +77,28 @@ func (in *Input) stageOf(rank int) stage {
 	return always
 }
 
+// How many metrics are asked for at once: pods have half as many series as containers have, or fewer. Should what mostly has
+// few series have many after all, an answer is so many times as large.
+const (
+	manyAtOnce = 12
+	podsAtOnce = 2
+)
+
+// atOnce is how many metrics like an alternative of an input may be asked for at once. What is not about pods mostly has few
+// series, and so has what is rare and what takes the place of a metric that is mostly there; but what is asked for because
+// that is missing will have many.
+func (in *Input) atOnce(rank int) int {
+	key := in.Signal.Key()
+	pods, containers := slices.Contains(key, "pod"), slices.Contains(key, "container")
+	switch rare := rank > 0 || in.Need == Occasional; {
+	case !pods && !containers, rare && in.stageOf(rank) != lazily:
+		return manyAtOnce
+	case !containers:
+		return podsAtOnce
+	}
+	return 1
+}
+
 // newPlan makes the question of some stages, for the times and on the grids of sels. What is found is noted in found.
 func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stage) *plan {
 	p := &plan{cluster: allocation.Sym(clusters.Default)}
@@ -98,7 +120,7 @@ func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stag
 // add appends an alternative's selector and reader; sel has the range.
 func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 	alt := &in.Alternatives[rank]
-	sel.Metric, sel.Matchers = alt.Metric, alt.Matchers
+	sel.Metric, sel.Matchers, sel.AtOnce = alt.Metric, alt.Matchers, in.atOnce(rank)
 	r := reader{
 		series: allocation.Series{Signal: in.Signal, Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
 		uid:    -1, pod: slices.Index(in.Signal.Key(), "pod"), tail: in.Signal.Tail(), key: make([]Symbol, len(in.Signal.Key())),

@@ -44,6 +44,9 @@ type Selector struct {
 	// Lookback is how long a source that samples sees the last sample of a series, in milliseconds; 0 is five minutes. It is
 	// shorter for series that get no staleness markers.
 	Lookback int64
+	// AtOnce is how many metrics that say so a source may ask for at once where that is cheaper: the more, the fewer series
+	// they mostly have. 0 and 1 are none but this one. The answers are the same.
+	AtOnce int
 }
 
 // Stats is what answering a Select took, and what is known to be missing from the answer.

@@ -228,6 +228,7 @@ func TestSource(t *testing.T) {
 			t.Run("raw", func(t *testing.T) { testRaw(t, src) })
 			t.Run("keep nil", func(t *testing.T) { testKeepNil(t, src) })
 			t.Run("several selectors", func(t *testing.T) { testSeveral(t, src) })
+			t.Run("few series", func(t *testing.T) { testFew(t, src) })
 			t.Run("no selector", func(t *testing.T) { ask(t, src) })
 			t.Run("step", func(t *testing.T) { testStep(t, src) })
 			t.Run("error of yield", func(t *testing.T) { testYieldError(t, src) })
@@ -283,6 +284,43 @@ func testSeveral(t *testing.T, src opened) {
 	for i, sel := range sels {
 		if diff := cmp.Diff(want(sel.Metric, sel.Start, sel.End, src.markers, sel.Keep, anything), got[i]); diff != "" {
 			t.Errorf("selector %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+// testFew asks for what a source may ask for at once: each selector gets what it would get alone.
+func testFew(t *testing.T, src opened) {
+	shop := []promquery.Matcher{{Name: "namespace", Value: "shop"}}
+	pay := []promquery.Matcher{{Name: "namespace", Type: promquery.MatchRegexp, Value: "p.y"}}
+	first := []promquery.Matcher{{Name: "namespace", Value: "shop"}, {Name: "pod", Type: promquery.MatchNotEqual, Value: "web-1"}}
+	sels := []promquery.Selector{
+		{Metric: "usage", Keep: []string{"pod"}, AtOnce: 12},
+		{Metric: "nothing", Keep: []string{"pod"}, AtOnce: 12},
+		{Metric: "info", Keep: []string{"node", "arch"}, AtOnce: 12},
+		{Metric: "info", Keep: []string{"arch"}, AtOnce: 12, Matchers: []promquery.Matcher{{Name: "arch", Value: "arm64"}}},
+		{Metric: "info", Keep: []string{"node"}, AtOnce: 12, Matchers: []promquery.Matcher{{Name: "arch", Value: ""}}},
+		{Metric: "requests", Keep: []string{"pod"}, Matchers: shop},
+		{Metric: "requests", Keep: []string{"namespace", "pod"}, Matchers: pay},
+		{Metric: "requests", Keep: []string{"namespace"}, Matchers: pay},
+		{Metric: "requests", Keep: []string{"pod"}, AtOnce: 12, Matchers: first},
+		{Metric: "usage", Keep: []string{"container"}, AtOnce: 12, Matchers: first},
+		{Metric: "usage", AtOnce: 12, Matchers: shop},
+	}
+	for _, step := range []int64{0, minute} {
+		for i := range sels {
+			sels[i].Start, sels[i].End, sels[i].Step = begin, begin+3*hour, step
+		}
+		got, stats := ask(t, src, sels...)
+		var series, samples int64
+		for i, sel := range sels {
+			alone, of := ask(t, src, sel)
+			if diff := cmp.Diff(alone[0], got[i]); diff != "" {
+				t.Errorf("selector %d (-alone +together):\n%s", i, diff)
+			}
+			series, samples = series+of.Series, samples+of.Samples
+		}
+		if stats.Series != series || stats.Samples != samples || samples == 0 {
+			t.Errorf("got stats %+v, want %d series and %d samples", stats, series, samples)
 		}
 	}
 }

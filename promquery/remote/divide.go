@@ -24,14 +24,19 @@ import (
 const (
 	// maxPoints is how many points of a series a server gives in one answer.
 	maxPoints = 11_000
-	// maxRaw is how many raw samples of a series are taken from one answer: at fifty a second for six hours.
+	// maxRaw is how many raw samples of a series are taken from one answer: at twelve a second for a day.
 	maxRaw = 1 << 20
 	// hour is the time below which a request is not divided further.
 	hour = int64(60 * 60 * 1000)
-	// rawPiece is how much time one request for raw samples spans: the server holds a whole answer in memory.
-	rawPiece = 6 * hour
+	// rawPiece is how much time the first request for raw samples spans: the server holds a whole answer in memory. Where
+	// that has few samples, later ones span up to rawGrowth times what the one before did, and rawMost at most.
+	rawPiece  = 6 * hour
+	rawGrowth = 4
+	rawMost   = 24 * hour
 	// rawSlack is how much longer it may be rather than leave over a piece of an instant.
 	rawSlack = int64(60 * 1000)
+	// goodAnswer is how many samples an answer may have that spans more time than it has to.
+	goodAnswer = 10_000_000
 )
 
 // piece is a part of a selector's time, both ends inclusive, and of its series.
@@ -67,8 +72,13 @@ func split(sel promquery.Selector) []piece {
 		start := sel.End - (sel.End-sel.Start)/sel.Step*sel.Step
 		return piece{start: start, end: sel.End, step: sel.Step}.every(maxPoints)
 	}
-	n := max(1, (sel.End-sel.Start-rawSlack+rawPiece-1)/rawPiece)
-	return piece{start: sel.Start, end: sel.End, step: 1}.every((sel.End-sel.Start)/n + 1)
+	return piece{start: sel.Start, end: sel.End, step: 1}.evenly(rawPiece)
+}
+
+// evenly divides a piece without a grid into as few pieces of the same length as are not much longer than most.
+func (p piece) evenly(most int64) []piece {
+	n := max(1, (p.end-p.start-rawSlack+most-1)/most)
+	return p.every((p.end-p.start)/n + 1)
 }
 
 // spaces are the series whose label sorts at or after from and before to; a series without the label has "". An empty to
@@ -130,6 +140,23 @@ func (c *cuts) apply(p piece) []piece {
 	return append(parts, rest)
 }
 
+// widen makes longer pieces of rest, all that is to be read after a piece of raw samples, where that one had so few samples
+// that longer ones are likely to have no more than most. What the server once refused is not made longer.
+func (c *cuts) widen(p piece, rest []piece, samples, most int64) []piece {
+	if len(rest) < 2 || c.units > 0 || len(c.names) > 0 {
+		return rest
+	}
+	length := p.end - p.start + 1
+	longest := min(rawMost, rawGrowth*length)
+	if samples > 0 && most/samples < longest/length {
+		longest = length * (most / samples)
+	}
+	if longest <= length {
+		return rest
+	}
+	return piece{start: rest[0].start, end: rest[len(rest)-1].end, step: p.step}.evenly(longest)
+}
+
 // divide learns from the failure of a piece, so that it comes apart into n pieces in time, else into two by namespace. A
 // piece that cannot be divided is an error that says so.
 func (q *querier) divide(ctx context.Context, p piece, n int64, cause error) error {
@@ -155,8 +182,8 @@ func (q *querier) divide(ctx context.Context, p piece, n int64, cause error) err
 	case p.spaces.to != "":
 		where = ", series without " + q.cuts.label
 	}
-	return fmt.Errorf("read metric %s from %s to %s%s: even this is too much for the server: %w; %s",
-		q.sel.Metric, instant(p.start), instant(p.end), where, cause, limitOf(cause))
+	return fmt.Errorf("read %v from %s to %s%s: even this is too much for the server: %w; %s",
+		q.group, instant(p.start), instant(p.end), where, cause, limitOf(cause))
 }
 
 // names are the namespaces of the series of a piece, sorted. The first time they choose the label: exported_namespace
@@ -170,11 +197,11 @@ func (q *querier) names(ctx context.Context, p piece) ([]string, error) {
 	for _, label := range candidates {
 		params := url.Values{}
 		maps.Copy(params, q.run.src.cfg.Params)
-		params.Set("match[]", selectorText(q.sel, p.spaces))
+		params.Set("match[]", q.group.text(p.spaces))
 		params.Set("start", seconds(p.start))
 		params.Set("end", seconds(p.end))
 		data, err := q.run.src.ask(ctx, get("/api/v1/label/"+label+"/values", params))
-		q.run.add(1, int64(len(data)), q.i)
+		q.run.add(1, int64(len(data)), q.first())
 		if err != nil {
 			return nil, err
 		}

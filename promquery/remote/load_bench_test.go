@@ -36,6 +36,7 @@ func BenchmarkLoad(b *testing.B) {
 		}{
 			{"remote-read/exact", remote.ModeRemoteRead, 0},
 			{"remote-read/1m", remote.ModeRemoteRead, time.Minute},
+			{"query/exact", remote.ModeQuery, 0},
 			{"query/1m", remote.ModeQuery, time.Minute},
 			{"query/1h", remote.ModeQuery, time.Hour},
 		} {

@@ -12,57 +12,79 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/prometheus/common/model"
-
 	"github.com/promcost/promcost/allocation/timeline"
-	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// queries returns a task a selector.
-func (r *run) queries() []func(context.Context) error {
-	tasks := make([]func(context.Context) error, len(r.sels))
-	for i, sel := range r.sels {
-		q := &querier{run: r, i: i, sel: sel, keys: chunks.NewKeys(nil), seen: map[uint64]int64{}}
+// queries returns a task for each group of selectors.
+func (r *run) queries() ([]func(context.Context) error, error) {
+	list, err := groups(r.sels)
+	if err != nil {
+		return nil, err
+	}
+	tasks := make([]func(context.Context) error, len(list))
+	for i, g := range list {
+		q := &querier{run: r, group: g, keys: chunks.NewKeys(nil), seen: map[uint64]int64{}}
 		tasks[i] = q.read
 	}
-	return tasks
+	return tasks, nil
 }
 
-// querier reads a selector through the query API, in pieces, oldest first. A piece may be asked for again, as a whole or
-// in parts, at any time: what was handed on of it is passed over.
+// querier reads a group of selectors through the query API, in pieces, oldest first. A piece may be asked for again, as a
+// whole or in parts, at any time: what was handed on of it is passed over.
 type querier struct {
-	run  *run
-	i    int
-	sel  promquery.Selector
-	keys *chunks.Keys
-	p    timeline.Points
-	hash maphash.Hash
-	seen map[uint64]int64 // by hash of its labels, up to when a series has been handed on
-	cuts cuts             // what was learned about how much the server can take
+	run   *run
+	group *group
+	keys  *chunks.Keys
+	p     timeline.Points
+	hash  maphash.Hash
+	seen  map[uint64]int64 // by hash of its labels, up to when a series has been handed on
+	cuts  cuts             // what was learned about how much the server can take
 }
 
-// read asks for the pieces, dividing those that are too much for the server.
-func (q *querier) read(ctx context.Context) error {
-	todo := split(q.sel)
+// first is the place of the group's first selector: where the group's warnings and bytes are noted.
+func (q *querier) first() int { return q.group.members[0].i }
+
+// read asks for the group's pieces.
+func (q *querier) read(ctx context.Context) error { return q.pieces(ctx, split(q.group.span)) }
+
+// pieces asks for pieces, dividing what is too much for the server: the group first, for one of many metrics may be to blame.
+func (q *querier) pieces(ctx context.Context, todo []piece) error {
 	for len(todo) > 0 {
 		if parts := q.cuts.apply(todo[0]); len(parts) > 1 {
 			todo = append(parts, todo[1:]...)
 			continue
 		}
-		err := q.readPiece(ctx, todo[0])
+		samples, err := q.readPiece(ctx, todo[0])
 		if err == nil {
-			todo = todo[1:]
+			done := todo[0]
+			if todo = todo[1:]; q.group.span.Step == 0 {
+				todo = q.cuts.widen(done, todo, samples, min(goodAnswer, q.run.src.cfg.MaxSamples))
+			}
 			continue
 		}
 		n := tooMuch(err)
 		if n == 0 || ctx.Err() != nil {
-			return fmt.Errorf("metric %s: %w", q.sel.Metric, err)
+			return fmt.Errorf("%v: %w", q.group, err)
+		}
+		if halves := q.group.halves(); halves != nil {
+			return q.apart(ctx, halves, todo)
 		}
 		if err := q.divide(ctx, todo[0], n, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apart asks for pieces of parts of the group, one part after the other.
+func (q *querier) apart(ctx context.Context, parts []*group, todo []piece) error {
+	for _, g := range parts {
+		part := &querier{run: q.run, group: g, keys: q.keys, seen: q.seen}
+		part.hash.SetSeed(q.hash.Seed()) // or it would not know what has been seen
+		if err := part.pieces(ctx, slices.Clone(todo)); err != nil {
 			return err
 		}
 	}
@@ -72,11 +94,11 @@ func (q *querier) read(ctx context.Context) error {
 // errTooMany says that an answer has more samples than Config.MaxSamples.
 var errTooMany = errors.New("more samples than --query.max-samples allows")
 
-// readPiece asks for one piece and yields its series.
-func (q *querier) readPiece(ctx context.Context, p piece) error {
+// readPiece asks for one piece, yields its series and counts the samples of the answer.
+func (q *querier) readPiece(ctx context.Context, p piece) (samples int64, err error) {
 	var warnings []string
 	n, requests, err := q.run.src.send(ctx, q.request(p), func(resp *http.Response, body io.Reader) (bool, error) {
-		samples := int64(0)
+		samples = 0
 		a := answer{s: newScanner(body), most: q.most(p)}
 		ws, err := a.read(func(labels []label, points []point) error {
 			if err := q.series(p, labels, points); err != nil {
@@ -94,21 +116,21 @@ func (q *querier) readPiece(ctx context.Context, p piece) error {
 		return false, err
 	})
 	for _, w := range warnings {
-		q.run.add(0, 0, q.i, fmt.Sprintf("metric %s: the server warns: %s", q.sel.Metric, w))
+		q.run.add(0, 0, q.first(), fmt.Sprintf("%v: the server warns: %s", q.group, w))
 	}
-	q.run.add(requests, n, q.i)
-	return err
+	q.run.add(requests, n, q.first())
+	return samples, err
 }
 
 // most is how many points a series of a piece can have.
 func (q *querier) most(p piece) int {
-	if q.sel.Step > 0 {
-		return int((p.end-p.start)/q.sel.Step) + 1
+	if step := q.group.span.Step; step > 0 {
+		return int((p.end-p.start)/step) + 1
 	}
 	return maxRaw
 }
 
-// series yields those points of a series that have not been before.
+// series yields those points of a series that have not been before, to each selector that wants it.
 func (q *querier) series(p piece, labels []label, points []point) error {
 	q.hash.Reset()
 	for _, l := range labels {
@@ -120,26 +142,39 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 	if again {
 		start = max(start, until+1)
 	}
-	q.p.Reset()
-	for _, s := range points {
-		if start <= s.t && s.t <= p.end {
-			q.p.Append(s.t, s.v)
-		}
-	}
-	if q.p.Len() == 0 {
+	points = slices.DeleteFunc(points, func(s point) bool { return s.t < start || p.end < s.t })
+	if len(points) == 0 {
 		return nil
 	}
 	q.seen[id] = p.end
-	q.keys.Begin(q.sel.Keep)
+	for i := range q.group.members {
+		m := &q.group.members[i]
+		if !q.group.wants(m, labels) {
+			continue
+		}
+		if err := q.hand(m, labels, points, !again); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hand yields points of a series to a selector, which may mark them: each gets its own.
+func (q *querier) hand(m *member, labels []label, points []point, first bool) error {
+	q.p.Reset()
+	for _, s := range points {
+		q.p.Append(s.t, s.v)
+	}
+	if q.group.span.Step > 0 {
+		q.p.MarkSampled()
+	}
+	q.keys.Begin(m.keep)
 	for _, l := range labels {
 		if !q.run.src.isReplica(l.name) {
 			q.keys.Label(l.name, l.value)
 		}
 	}
-	if q.sel.Step > 0 {
-		q.p.MarkSampled()
-	}
-	return q.run.emit(q.i, q.keys.Key(), &q.p, !again)
+	return q.run.emit(m.i, q.keys.Key(), &q.p, first)
 }
 
 // request is the request for a piece: on a grid a range query, else a range selector. That is open at its start, from
@@ -148,11 +183,11 @@ func (q *querier) request(p piece) request {
 	// Servers and caches that align queries to their own grid, as VictoriaMetrics does, leave these alone.
 	params := url.Values{"nocache": {"1"}}
 	maps.Copy(params, q.run.src.cfg.Params)
-	expr := selectorText(q.sel, p.spaces)
+	expr := q.group.text(p.spaces)
 	path := "/api/v1/query"
-	if step := q.sel.Step; step > 0 {
+	if step := q.group.span.Step; step > 0 {
 		path += "_range"
-		if lookback := q.sel.Lookback; lookback > 0 && q.run.src.cfg.Lookback == 0 {
+		if lookback := q.group.span.Lookback; lookback > 0 && q.run.src.cfg.Lookback == 0 {
 			// Servers older than Prometheus 2.43 or so have no lookback that a request could set.
 			expr = fmt.Sprintf("last_over_time(%s[%dms])", expr, lookback)
 		}
@@ -191,22 +226,3 @@ func seconds(ms int64) string { return strconv.FormatFloat(float64(ms)/1000, 'f'
 
 // instant writes milliseconds as a time for errors.
 func instant(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
-
-// selectorText writes a selector, with further matchers, in PromQL. The name is a matcher like the others: it may hold any
-// characters then.
-func selectorText(sel promquery.Selector, further spaces) string {
-	operators := [...]string{"=", "!=", "=~", "!~"}
-	var b strings.Builder
-	b.WriteString("{__name__=" + strconv.Quote(sel.Metric))
-	for _, list := range [][]promquery.Matcher{sel.Matchers, further.matchers()} {
-		for _, m := range list {
-			name := m.Name
-			if !model.LegacyValidation.IsValidLabelName(name) {
-				name = strconv.Quote(name)
-			}
-			b.WriteString("," + name + operators[m.Type] + strconv.Quote(m.Value))
-		}
-	}
-	b.WriteString("}")
-	return b.String()
-}

@@ -1,6 +1,7 @@
 // Package remote is a promquery.Source over a running server with Prometheus' HTTP API: Prometheus itself, Thanos, Mimir,
 // VictoriaMetrics. Where the server has streamed remote read, one request carries many selectors and chunks are decoded
-// as they arrive; elsewhere the query API is asked on the grid of the computation, or for raw samples piece by piece. What
+// as they arrive; elsewhere the query API is asked on the grid of the computation, or for raw samples piece by piece,
+// for several selectors at once where they allow that. What
 // the server can do is found out at the first use.
 //
 // # Faults
@@ -177,7 +178,10 @@ func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield ch
 	if srv.mode == ModeRemoteRead {
 		err = r.parallel(ctx, r.readers(srv))
 	} else {
-		err = r.parallel(ctx, r.queries())
+		var tasks []func(context.Context) error
+		if tasks, err = r.queries(); err == nil {
+			err = r.parallel(ctx, tasks)
+		}
 	}
 	return r.result(), err
 }

@@ -1,0 +1,204 @@
+package remote
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/chunks"
+)
+
+// A request costs the server a fixed effort, and most inputs have few series or none. So the query API is asked for several
+// selectors at once: for those of one metric that differ in the value of one label, and for as many metrics as their
+// selectors allow (AtOnce). Series that none of them wants come along only where values are combined with names that they were not asked for
+// with: all other matchers are the same for all selectors of a group.
+
+// metricName is the label of a metric's name.
+const metricName = "__name__"
+
+// group is selectors of one range, grid and lookback that are asked for together.
+type group struct {
+	span    promquery.Selector  // the range, grid and lookback
+	atOnce  int                 // how many metrics there may be
+	names   []string            // the metrics
+	shared  []promquery.Matcher // that all series match
+	label   string              // whose value differs between selectors, "" if none does
+	values  []promquery.Matcher // of label: all series match one of them
+	members []member
+}
+
+// member is a selector of a group.
+type member struct {
+	i     int // its place in the caller's list
+	keep  []string
+	name  string
+	value promquery.Matcher // of the group's label
+	match []*labels.Matcher // but for the name
+}
+
+// newGroup is the group of one selector.
+func newGroup(i int, sel promquery.Selector) (*group, error) {
+	match, err := chunks.Matchers(sel)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{span: sel, atOnce: max(1, sel.AtOnce), shared: slices.Clone(sel.Matchers)}
+	m := member{i: i, keep: sel.Keep, name: sel.Metric, match: match[1:]}
+	if at := slices.IndexFunc(g.shared, picks); at >= 0 && !slices.ContainsFunc(g.shared[at+1:], picks) {
+		m.value = g.shared[at]
+		g.label, g.shared = m.value.Name, slices.Delete(g.shared, at, at+1)
+	}
+	g.add(m)
+	return g, nil
+}
+
+// add adds a selector.
+func (g *group) add(m member) {
+	g.members = append(g.members, m)
+	if !slices.Contains(g.names, m.name) {
+		g.names = append(g.names, m.name)
+	}
+	if g.label != "" && !slices.Contains(g.values, m.value) {
+		g.values = append(g.values, m.value)
+	}
+}
+
+// halves divides the group into two with other names, else with other values; nil if it has one of each.
+func (g *group) halves() []*group {
+	if len(g.names) == 1 && len(g.values) < 2 {
+		return nil
+	}
+	var out []*group
+	for k := range 2 {
+		out = append(out, &group{span: g.span, atOnce: g.atOnce, shared: g.shared, label: g.label})
+		for _, m := range g.members {
+			late := slices.Index(g.names, m.name) >= len(g.names)/2
+			if len(g.names) == 1 {
+				late = slices.Index(g.values, m.value) >= len(g.values)/2
+			}
+			if late == (k == 1) {
+				out[k].add(m)
+			}
+		}
+	}
+	return out
+}
+
+// picks reports whether a matcher selects values, where others exclude some.
+func picks(m promquery.Matcher) bool {
+	return m.Type == promquery.MatchEqual || m.Type == promquery.MatchRegexp
+}
+
+// alike reports whether two groups ask for the same times in the same way, and one request can ask for both.
+func (g *group) alike(o *group) bool {
+	return g.span.Start == o.span.Start && g.span.End == o.span.End && g.span.Step == o.span.Step && g.span.Lookback == o.span.Lookback &&
+		g.label == o.label && slices.Equal(g.shared, o.shared)
+}
+
+// groups divides selectors into those that are asked for together.
+func groups(sels []promquery.Selector) ([]*group, error) {
+	var metrics []*group // of one metric each
+	for i, sel := range sels {
+		g, err := newGroup(i, sel)
+		if err != nil {
+			return nil, err
+		}
+		metrics = gather(metrics, g, func(o *group) bool { return o.names[0] == sel.Metric })
+	}
+	var out []*group
+	for _, g := range metrics {
+		out = gather(out, g, func(o *group) bool { return g.atOnce == o.atOnce && len(o.names) < o.atOnce })
+	}
+	return out, nil
+}
+
+// gather adds g to the first group of list that is alike and may be joined, else to the list.
+func gather(list []*group, g *group, may func(*group) bool) []*group {
+	for _, o := range list {
+		if o.alike(g) && may(o) {
+			o.atOnce = min(o.atOnce, g.atOnce)
+			for _, m := range g.members {
+				o.add(m)
+			}
+			return list
+		}
+	}
+	return append(list, g)
+}
+
+// String names the group's metrics in errors and warnings.
+func (g *group) String() string {
+	if len(g.names) == 1 {
+		return "metric " + g.names[0]
+	}
+	return "metrics " + strings.Join(g.names, ", ")
+}
+
+// wants reports whether a series of the group's answer is one of the member's.
+func (g *group) wants(m *member, series []label) bool {
+	if len(g.members) == 1 {
+		return true // the server has matched it
+	}
+	if len(g.names) > 1 && valueOf(series, metricName) != m.name {
+		return false
+	}
+	for _, match := range m.match {
+		if !match.Matches(valueOf(series, match.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// valueOf is the value of a label, "" where the series lacks it.
+func valueOf(series []label, name string) string {
+	for _, l := range series {
+		if l.name == name {
+			return l.value
+		}
+	}
+	return ""
+}
+
+// text writes what the group selects, with further matchers, in PromQL. The name is a matcher like the others: it may hold
+// any characters then.
+func (g *group) text(further spaces) string {
+	names := make([]promquery.Matcher, len(g.names))
+	for i, name := range g.names {
+		names[i] = promquery.Matcher{Name: metricName, Type: promquery.MatchEqual, Value: name}
+	}
+	list := append([]promquery.Matcher{oneOf(names)}, g.shared...)
+	if g.label != "" {
+		list = append(list, oneOf(g.values))
+	}
+	operators := [...]string{"=", "!=", "=~", "!~"}
+	var terms []string
+	for _, m := range append(list, further.matchers()...) {
+		name := m.Name
+		if !model.LegacyValidation.IsValidLabelName(name) {
+			name = strconv.Quote(name)
+		}
+		terms = append(terms, name+operators[m.Type]+strconv.Quote(m.Value))
+	}
+	return "{" + strings.Join(terms, ",") + "}"
+}
+
+// oneOf is a matcher of all values that one of the list, which pick values of one label, matches.
+func oneOf(list []promquery.Matcher) promquery.Matcher {
+	if len(list) == 1 {
+		return list[0]
+	}
+	parts := make([]string, len(list))
+	for i, m := range list {
+		parts[i] = "(?:" + m.Value + ")"
+		if m.Type == promquery.MatchEqual {
+			parts[i] = regexp.QuoteMeta(m.Value)
+		}
+	}
+	return promquery.Matcher{Name: list[0].Name, Type: promquery.MatchRegexp, Value: strings.Join(parts, "|")}
+}
