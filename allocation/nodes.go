@@ -28,7 +28,7 @@ type node struct {
 	amount      [NumResources]timeline.Steps // capacity, alternatives resolved
 	price       [NumResources]timeline.Steps // per price unit and hour, alternatives resolved; rate where it is empty
 	rates       rateSteps                    // where there is no price of its own
-	load        [NumResources]*load
+	load        [NumResources]*load          // nil where the node has nothing of the resource
 	allocatable [NumResources]timeline.Steps // of amount, where both are known
 	machine     *machine                     // nil without an exporter of its own
 	outside     [][NumResources]float64      // a set: cost allocated outside of life
@@ -190,7 +190,9 @@ func (b *Builder) resolveNodes() {
 		b.rateNode(n)
 		n.outside, n.over = make([][NumResources]float64, len(b.sets)), make([][NumResources]float64, len(b.sets))
 		for r := range NumResources {
-			n.load[r] = newLoad(b.sampling)
+			if len(n.amount[r]) > 0 {
+				n.load[r] = newLoad(b.sampling)
+			}
 		}
 	}
 }

@@ -10,8 +10,9 @@ import (
 // overcommitSlack is how far beyond capacity a sum may be by rounding alone.
 const overcommitSlack = 1e-9
 
-// load is what a node's containers were allocated of one resource, cell by cell of the window, in amount × seconds.
-// After Builder.findOvercommit it holds the factors by which requests and bursts are charged instead.
+// load is what a node's containers used of one resource above their requests, cell by cell of the window, in amount ×
+// seconds. After Builder.findOvercommit it holds the factors by which requests and bursts are charged instead, and nothing
+// where all are 1.
 type load struct {
 	origin, width    int64
 	requests, bursts []float64
@@ -21,7 +22,7 @@ type load struct {
 func newLoad(s timeline.Sampling) *load {
 	width := max(s.Cell(), 1)
 	n := (s.End - s.Start + width - 1) / width
-	return &load{origin: s.End - n*width, width: width, requests: make([]float64, n), bursts: make([]float64, n)}
+	return &load{origin: s.End - n*width, width: width, bursts: make([]float64, n)}
 }
 
 // each calls f with every cell that (from, to] touches and the share of that stretch lying in it.
@@ -44,18 +45,12 @@ func (l *load) burst(from, to int64, amount float64) {
 	l.each(from, to, func(cell int, share float64) { l.bursts[cell] += amount * share })
 }
 
-// loadRequests adds the requests of a container's running time to its node's load.
-func (b *Builder) loadRequests(c *container, n *node) {
-	if n == nil {
-		return
-	}
+// addRequests adds the requests of a container's running time to those of its node, cell by cell.
+func (l *load) addRequests(c *container, r Resource, requests []float64) {
 	for i := range c.segments {
 		seg := &c.segments[i]
-		for r := range NumResources {
-			if amount := seg.request[r] * float64(seg.to-seg.from) / 1000; amount > 0 && seg.inside[r] {
-				requests := n.load[r].requests
-				n.load[r].each(seg.from, seg.to, func(cell int, share float64) { requests[cell] += amount * share })
-			}
+		if amount := seg.request[r] * float64(seg.to-seg.from) / 1000; amount > 0 && seg.inside[r] {
+			l.each(seg.from, seg.to, func(cell int, share float64) { requests[cell] += amount * share })
 		}
 	}
 }
@@ -64,29 +59,19 @@ func (b *Builder) loadRequests(c *container, n *node) {
 // above requests is scaled down first, then everything (SEMANTICS §5). It returns whose usage of when that takes.
 func (b *Builder) findOvercommit() []Excess {
 	var cells timeline.Intervals
-	for _, n := range b.sortedNodes() {
-		for r := range NumResources {
-			if len(n.amount[r]) == 0 {
-				continue
+	nodes := b.sortedNodes()
+	on := make([][]*container, len(nodes))
+	for _, c := range b.order {
+		if c.node != nil {
+			on[c.node.index] = append(on[c.node.index], c)
+		}
+	}
+	for i, n := range nodes {
+		for r, l := range n.load {
+			if l != nil {
+				l.scale(n.capacityCells(Resource(r), l), on[i], Resource(r))
+				cells = append(cells, l.scaled...)
 			}
-			l := n.load[r]
-			capacity := n.capacityCells(r, l)
-			for i := range capacity {
-				requests, bursts := l.requests[i], l.bursts[i]
-				l.requests[i], l.bursts[i] = 1, 1
-				if requests+bursts <= capacity[i]*(1+overcommitSlack) {
-					continue
-				}
-				l.requests[i] = min(1, capacity[i]/math.Max(requests, capacity[i]))
-				l.bursts[i] = 0
-				if bursts > 0 {
-					l.bursts[i] = max(0, capacity[i]-requests) / bursts
-				}
-				from := l.origin + int64(i)*l.width
-				l.scaled = append(l.scaled, timeline.Interval{From: from, To: from + l.width})
-			}
-			l.scaled = timeline.Union(l.scaled)
-			cells = append(cells, l.scaled...)
 		}
 	}
 	var out []Excess
@@ -94,6 +79,31 @@ func (b *Builder) findOvercommit() []Excess {
 		out = append(out, b.excess(span))
 	}
 	return out
+}
+
+// scale finds the factors of a load, given what the node has in each cell and its containers.
+func (l *load) scale(capacity []float64, containers []*container, r Resource) {
+	l.requests = make([]float64, len(l.bursts))
+	for _, c := range containers {
+		l.addRequests(c, r, l.requests)
+	}
+	for i := range capacity {
+		requests, bursts := l.requests[i], l.bursts[i]
+		l.requests[i], l.bursts[i] = 1, 1
+		if requests+bursts <= capacity[i]*(1+overcommitSlack) {
+			continue
+		}
+		l.requests[i] = min(1, capacity[i]/math.Max(requests, capacity[i]))
+		l.bursts[i] = 0
+		if bursts > 0 {
+			l.bursts[i] = max(0, capacity[i]-requests) / bursts
+		}
+		from := l.origin + int64(i)*l.width
+		l.scaled = append(l.scaled, timeline.Interval{From: from, To: from + l.width})
+	}
+	if l.scaled = timeline.Union(l.scaled); len(l.scaled) == 0 {
+		l.requests, l.bursts = nil, nil
+	}
 }
 
 // Excess is a stretch of time in which nodes were allocated more than they have: the usage of which resources, and of which
@@ -109,7 +119,7 @@ func (b *Builder) excess(span Span) Excess {
 	over := map[*node]bool{}
 	for _, n := range b.nodes {
 		for r, l := range n.load {
-			if len(l.scaled.Clip(span.Start, span.End)) > 0 {
+			if l != nil && len(l.scaled.Clip(span.Start, span.End)) > 0 {
 				over[n], x.Resources[r] = true, true
 			}
 		}
@@ -151,7 +161,7 @@ func gather(cells timeline.Intervals) []Span {
 
 // capacityCells is what the node had of a resource in each cell of its load, in amount × seconds.
 func (n *node) capacityCells(r Resource, l *load) []float64 {
-	out := make([]float64, len(l.requests))
+	out := make([]float64, len(l.bursts))
 	n.eachStretch(r, l.origin, l.origin+int64(len(out))*l.width, nil, func(from, to int64, amount, _ float64) {
 		total := amount * float64(to-from) / 1000
 		l.each(from, to, func(cell int, share float64) { out[cell] += total * share })
@@ -161,7 +171,7 @@ func (n *node) capacityCells(r Resource, l *load) []float64 {
 
 // correct takes off a row's cost what its container was allocated beyond its node's capacity.
 func (b *Builder) correct(n *node, seg *segment, r Resource, charges []charge, sign float64) {
-	if n == nil || !seg.inside[r] || len(n.load[r].scaled) == 0 {
+	if n == nil || !seg.inside[r] || n.load[r] == nil || len(n.load[r].scaled) == 0 {
 		return
 	}
 	l, off := n.load[r], 0.0

@@ -233,7 +233,6 @@ func (b *Builder) resolveContainer(c *container) {
 			from = to
 		}
 	}
-	b.loadRequests(c, n)
 }
 
 // within are the edges strictly inside run; the slice shares memory with edges and must not be appended to in place.
