@@ -186,15 +186,21 @@ func (q *querier) divide(ctx context.Context, p piece, n int64, cause error) err
 		q.group, instant(p.start), instant(p.end), where, cause, limitOf(cause))
 }
 
+// namespaceLabels are how many of the labels that divide series are namespaces; what has none is divided by its target.
+const namespaceLabels = 2
+
 // names are the namespaces of the series of a piece, sorted. The first time they choose the label: exported_namespace
-// where all series have one namespace, that of their exporter.
+// where all series have one namespace, that of their exporter; instance where they have none.
 func (q *querier) names(ctx context.Context, p piece) ([]string, error) {
-	candidates := []string{"namespace", "exported_namespace"}
+	candidates := []string{"namespace", "exported_namespace", "instance"}
 	if q.cuts.label != "" {
 		candidates = []string{q.cuts.label}
 	}
 	var best []string
-	for _, label := range candidates {
+	for i, label := range candidates {
+		if i >= namespaceLabels && len(best) > 0 {
+			break
+		}
 		params := url.Values{}
 		maps.Copy(params, q.run.src.cfg.Params)
 		params.Set("match[]", q.group.text(p.spaces))
