@@ -56,7 +56,7 @@ func (b *Builder) chargeManagement() {
 		if m == nil {
 			m = &management{}
 		}
-		price := b.tariff("kubecost_cluster_management_cost", m.price, Item{Kind: ItemManagement, Cluster: cluster.Value()})
+		price := b.tariff("kubecost_cluster_management_cost", m.price, b.item(ItemManagement, cluster))
 		b.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
 			from, to := lifeBounds(life)
 			asset := Management{

@@ -74,7 +74,7 @@ func (b *Builder) egressTariff(cluster Symbol, kind trafficKind) tariff {
 	if prices := b.egress[cluster]; prices != nil {
 		steps = prices[kind]
 	}
-	return b.tariff(priced.metric, steps, Item{Kind: priced.kind, Cluster: cluster.Value()})
+	return b.tariff(priced.metric, steps, b.item(priced.kind, cluster))
 }
 
 // egressPrices are the metric and the item of each kind of traffic that costs.

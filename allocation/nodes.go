@@ -95,14 +95,7 @@ func (b *Builder) addNodeSpot(s *seen) error {
 const capacityByAllocatable = 2
 
 // label is the first of the names that the node has a label of.
-func (n *node) label(names ...string) string {
-	for _, name := range names {
-		if v := n.labels.value[name]; v != "" {
-			return v
-		}
-	}
-	return ""
-}
+func (n *node) label(names ...string) string { return firstOf(n.labels.value, names) }
 
 // Labels of nodes as kube-state-metrics spells them, the current name before the deprecated one.
 var (

@@ -34,6 +34,7 @@ func (b *Builder) Resolve() error {
 	}
 	b.findAbsence()
 	b.resolveNodes()
+	b.findSites()
 	b.findMachines()
 	b.order = make([]*container, 0, len(b.containers))
 	for _, c := range b.containers {
