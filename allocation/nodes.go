@@ -16,6 +16,7 @@ type node struct {
 	providerID  latest[Symbol]
 	priceLabels latest[nodePriceLabels]
 	labels      latest[map[string]string]
+	labelsID    ID // of labels, in the builder's Dict
 	created     timeline.Steps
 	spot        timeline.Steps
 	capacity    [NumResources]ranked
@@ -164,6 +165,7 @@ func (b *Builder) resolveNodes() {
 		n.index = i
 		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
 		b.dict.Add(n.name.Value())
+		n.labelsID = b.dict.AddMap(n.labels.value)
 		for r := range NumResources {
 			n.amount[r], n.price[r] = n.capacity[r].best(), n.priced[r].best()
 			if len(n.capacity[r]) > capacityByAllocatable {
