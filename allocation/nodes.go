@@ -231,6 +231,15 @@ func (n *node) priceAt(r Resource, t int64) float64 {
 	return n.rateAt(t).Price[r]
 }
 
+// discountAt is what the sheet takes off the list prices of CPU and RAM at t, which is of no account where a metric prices
+// either: the asset has one discount for both.
+func (n *node) discountAt(t int64) float64 {
+	if len(n.price[CPU]) > 0 || len(n.price[RAM]) > 0 {
+		return 0
+	}
+	return n.rateAt(t).Discount
+}
+
 // priceEdges appends the instants at which the price of a resource changes.
 func (n *node) priceEdges(r Resource, dst []int64) []int64 {
 	if len(n.price[r]) > 0 {
