@@ -247,7 +247,7 @@ func TestAssetCosts(t *testing.T) {
 		},
 		{
 			name: "traffic", series: []given{{signal: allocation.PodEgress, key: sentInternet, points: counted(gib, 1, 121)}},
-			network: map[string]float64{"p/main": 0.12 * 120},
+			network: map[string]float64{"p/main": 0.12 * 120}, warning: "network traffic of 1 clusters lacks a price",
 		},
 		{
 			name: "where traffic goes", series: []given{

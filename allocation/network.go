@@ -373,6 +373,29 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 	for _, s := range b.sets {
 		s.addNetworks()
 	}
+	b.warnDefaultEgress()
+}
+
+// warnDefaultEgress names the clusters some of whose traffic costs what nobody gave as its price.
+func (b *Builder) warnDefaultEgress() {
+	var unpriced []string
+	for _, s := range b.sets {
+		for i := range s.Networks {
+			n := &s.Networks[i]
+			for kind, cost := range [numTraffic]float64{egressZone: n.CrossZone, egressRegion: n.CrossRegion, egressInternet: n.Internet} {
+				if cost == 0 {
+					continue
+				}
+				if t := b.egressTariff(Sym(n.Cluster), trafficKind(kind)); t.isDefault() {
+					unpriced = append(unpriced, n.Cluster)
+				}
+			}
+		}
+	}
+	slices.Sort(unpriced)
+	if unpriced = slices.Compact(unpriced); len(unpriced) > 0 {
+		b.warn("network traffic of %d clusters lacks a price: some of it has neither a kubecost_network_*_egress_cost nor a rule of the price sheet; default prices were used (%s). Give prices with --pricing.file", len(unpriced), some(unpriced))
+	}
 }
 
 // addNetworks makes an asset of what the traffic of each cluster costs.

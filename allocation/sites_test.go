@@ -2,6 +2,7 @@ package allocation_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +82,47 @@ func TestItems(t *testing.T) {
 			}
 			if maps.Equal(tt.want.Labels, gold) && len(sets[0].Disks) != 1 {
 				t.Errorf("%d disks", len(sets[0].Disks))
+			}
+		})
+	}
+}
+
+// dearDefaults are default prices by which a control plane costs something.
+type dearDefaults struct{ flat }
+
+func (dearDefaults) Item(i allocation.Item, _ time.Time) allocation.Rate {
+	return allocation.Rate{Price: 1, Source: allocation.BuiltInPrices, Default: i.Kind == allocation.ItemManagement}
+}
+
+// TestDefaultsWarn checks that default prices of control planes and of traffic are used with a warning, where they are used.
+func TestDefaultsWarn(t *testing.T) {
+	sent := []given{{signal: allocation.PodEgress, key: sentInternet, points: counted(gib, 1, 121)}}
+	priced := []given{
+		{signal: allocation.InternetEgressPrice, key: "c", points: minutes(1, 1, 121)},
+		{signal: allocation.ManagementPrice, key: "c/EKS", points: minutes(0.1, 1, 121)},
+	}
+	const management, traffic = "management of 1 clusters lacks a price", "network traffic of 1 clusters lacks a price"
+	for _, tt := range []struct {
+		name   string
+		rates  allocation.Rates
+		series []given
+		want   []string
+	}{
+		{"nothing costs", flat{cpu: 1}, nil, nil},
+		{"traffic", flat{cpu: 1}, sent, []string{traffic}},
+		{"management", dearDefaults{flat{cpu: 1}}, sent, []string{management}},
+		{"prices by metrics", dearDefaults{flat{cpu: 1}}, concat(sent, priced), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := buildRated(t, allocation.Query{Resolution: time.Minute}, tt.rates, tt.series)[0]
+			var got []string
+			for _, w := range s.Warnings {
+				if head, _, ok := strings.Cut(w, ":"); ok && strings.Contains(head, "clusters lack") {
+					got = append(got, head)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("warnings differ (-want +got):\n%s", diff)
 			}
 		})
 	}
