@@ -398,12 +398,13 @@ func (b *Builder) warnDefaultEgress() {
 	}
 }
 
-// addNetworks makes an asset of what the traffic of each cluster costs.
+// addNetworks makes an asset of what the traffic of each cluster costs. One that moved bytes has an asset though nothing says
+// what they cost, for a bill may.
 func (s *Set) addNetworks() {
 	of := map[ID]*Network{}
 	for row, cluster := range s.ids[Cluster] {
 		zone, region, internet := s.values[NetworkCrossZoneCost][row], s.values[NetworkCrossRegionCost][row], s.values[NetworkInternetCost][row]
-		if zone+region+internet == 0 {
+		if zone+region+internet+s.values[NetworkTransferBytes][row]+s.values[NetworkReceiveBytes][row] == 0 {
 			continue
 		}
 		start, end := time.UnixMilli(s.start[row]).UTC(), time.UnixMilli(s.end[row]).UTC()
