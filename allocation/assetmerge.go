@@ -4,9 +4,7 @@ import "math"
 
 // mergeNode adds what another node has and costs to n, of which only that stays which both agree on.
 func (n *Node) mergeNode(o *Node) {
-	discount := mean(n.Discount, n.listCost(), o.Discount, o.listCost())
 	addNodes(n, o)
-	n.Discount = discount
 	agree(&n.InstanceType, o.InstanceType)
 	agree(&n.Pool, o.Pool)
 }

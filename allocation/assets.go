@@ -146,12 +146,23 @@ func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
 	asset.End = time.UnixMilli(life[len(life)-1].To).UTC()
 	asset.RunningSeconds = float64(life.Length()) / 1000
 	n.breakDown(&asset, set, b.borders[0], to)
+	asset.Discount = n.discountAt(to)
+	list, varies := 0.0, false // what CPU and RAM cost before the discount
 	for r := range NumResources {
 		asset.PriceSource[r] = n.priceSource(r, to)
 		n.eachStretch(r, from, to, nil, func(from, to int64, amount, price float64) {
 			asset.Hours[r] += amount * hours(from, to)
-			asset.Cost[r] += amount * hours(from, to) * price / r.PerPriceUnit()
+			cost := amount * hours(from, to) * price / r.PerPriceUnit()
+			asset.Cost[r] += cost
+			d := n.discountAt(to)
+			varies = varies || d != asset.Discount
+			if r != GPU && d < 1 {
+				list += cost / (1 - d)
+			}
 		})
+	}
+	if varies && list > 0 {
+		asset.Discount = max(0, 1-(asset.Cost[CPU]+asset.Cost[RAM])/list)
 	}
 	return asset, true
 }

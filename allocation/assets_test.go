@@ -35,8 +35,14 @@ func counted(rate float64, from, to int) *timeline.Points {
 // buildGiven builds the sets of a case (see caseSignals) with further series.
 func buildGiven(t *testing.T, q allocation.Query, list []given) []*allocation.Set {
 	t.Helper()
+	return buildRated(t, q, flat{cpu: 1}, list)
+}
+
+// buildRated is buildGiven with prices of one's own.
+func buildRated(t *testing.T, q allocation.Query, rates allocation.Rates, list []given) []*allocation.Set {
+	t.Helper()
 	q.Window = allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}
-	b, err := allocation.NewBuilder(q, time.Minute, flat{cpu: 1})
+	b, err := allocation.NewBuilder(q, time.Minute, rates)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +148,7 @@ func side(from, to int) []given {
 func disk(name, claim string, from, to int) []given {
 	out := []given{
 		{signal: allocation.VolumeCapacity, key: "c/" + name, points: minutes(100*gib, from, to)},
-		{signal: allocation.VolumeInfo, key: "c/" + name + "/fast/vol-" + name, points: minutes(1, from, to)},
+		{signal: allocation.VolumeInfo, key: "c/" + name + "/fast/vol-" + name + "/", points: minutes(1, from, to)},
 		{signal: allocation.VolumePrice, key: "c/" + name, points: minutes(0.01, from, to)},
 	}
 	if claim != "" {
@@ -219,7 +225,7 @@ func TestAssetCosts(t *testing.T) {
 			pv: map[string]float64{"p/main": onlyStorage}, warning: "1 volumes lack a price",
 		},
 		{
-			name: "a volume of no known size", series: concat([]given{{signal: allocation.VolumeInfo, key: "c/v/fast/vol-v", points: minutes(1, 1, 121)}}),
+			name: "a volume of no known size", series: concat([]given{{signal: allocation.VolumeInfo, key: "c/v/fast/vol-v/", points: minutes(1, 1, 121)}}),
 			pv: map[string]float64{"__unmounted__/__unmounted__": 0}, warning: "1 volumes cost nothing, for their capacity is not known (v)",
 		},
 		{
@@ -241,7 +247,7 @@ func TestAssetCosts(t *testing.T) {
 		},
 		{
 			name: "traffic", series: []given{{signal: allocation.PodEgress, key: sentInternet, points: counted(gib, 1, 121)}},
-			network: map[string]float64{"p/main": 0.12 * 120},
+			network: map[string]float64{"p/main": 0.12 * 120}, warning: "network traffic of 1 clusters lacks a price",
 		},
 		{
 			name: "where traffic goes", series: []given{

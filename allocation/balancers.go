@@ -62,6 +62,13 @@ func (b *Builder) addBalancerPrice(s *seen) error {
 	return nil
 }
 
+func (b *Builder) addServiceLabels(s *seen) error {
+	labels := b.serviceLabels[s.object()]
+	labels.set(s.tailMap(), s.p.Last())
+	b.serviceLabels[s.object()] = labels
+	return nil
+}
+
 // isPrivate reports whether an address is not to be reached from the internet, as far as it shows: private networks, and
 // host names of internal load balancers of AWS.
 func isPrivate(address string) bool {
@@ -93,9 +100,9 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 			seen = presence(x.price) // all that is known of it
 		}
 		life := b.lifeOf(x.cluster, seen)
-		price := b.tariff("kubecost_load_balancer_cost", x.price, Item{
-			Kind: ItemLoadBalancer, Cluster: x.cluster.Value(), Namespace: x.namespace.Value(), Name: x.name.Value(),
-		})
+		item := b.item(ItemLoadBalancer, x.cluster)
+		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.serviceLabels[key].value
+		price := b.tariff("kubecost_load_balancer_cost", x.price, item)
 		if len(life) > 0 && price.isDefault() {
 			unpriced = append(unpriced, x.namespace.Value()+"/"+x.name.Value())
 		}

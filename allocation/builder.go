@@ -47,15 +47,18 @@ type Builder struct {
 	services   services
 	storage    storage
 	balancers  map[objectKey]*balancer
-	egress     map[Symbol]*egressPrice // by cluster
-	management map[Symbol]*management  // by cluster
-	machines   map[nodeKey]*machine
-	addresses  map[nodeKey]Symbol            // nodes by IP address
-	absent     map[Symbol]absence            // by cluster
-	silent     map[Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
-	loadedFrom int64                         // time of the oldest signals asked for
-	bridged    gaps                          // of containers
-	holes      gaps                          // in usage
+	// serviceLabels are kept apart: that a service has labels does not mean that it has a load balancer.
+	serviceLabels map[objectKey]latest[map[string]string]
+	egress        map[Symbol]*egressPrice // by cluster
+	management    map[Symbol]*management  // by cluster
+	sites         map[Symbol]site         // of clusters
+	machines      map[nodeKey]*machine
+	addresses     map[nodeKey]Symbol            // nodes by IP address
+	absent        map[Symbol]absence            // by cluster
+	silent        map[Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
+	loadedFrom    int64                         // time of the oldest signals asked for
+	bridged       gaps                          // of containers
+	holes         gaps                          // in usage
 
 	order      []*container // of rows: sorted once resolved
 	phase      phase
@@ -126,7 +129,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		orphans: map[outsideKey][NumResources]float64{}, silent: map[Symbol]timeline.Intervals{},
 		chargeFrom: q.ChargeFrom, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
 		management: map[Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]Symbol{},
-		left: map[leftKey]*left{},
+		left: map[leftKey]*left{}, serviceLabels: map[objectKey]latest[map[string]string]{},
 	}
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", q.Resolution, scrape)

@@ -35,11 +35,15 @@ type feed struct {
 	only *allocation.Span
 }
 
-// add gives the points of one series; key is the signal's key, joined with slashes.
+// add gives the points of one series; key is the signal's key, joined with slashes, or with bars where it has any.
 func (f feed) add(s allocation.Series, key string, p *timeline.Points) {
 	f.t.Helper()
 	var syms []allocation.Symbol
-	for x := range strings.SplitSeq(key, "/") {
+	separator := "/"
+	if strings.Contains(key, "|") {
+		separator = "|"
+	}
+	for x := range strings.SplitSeq(key, separator) {
 		syms = append(syms, allocation.Sym(x))
 	}
 	if f.only != nil {

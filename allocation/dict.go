@@ -102,12 +102,22 @@ func (d *Dict) AddMap(m map[string]string) ID {
 	return d.pairs.intern(pairs)
 }
 
-// Overlay is the union of two maps; where both have a key, over's value wins.
-func (d *Dict) Overlay(under, over ID) ID {
-	a, b := d.pairs.rows[under], d.pairs.rows[over]
-	if len(a) == 0 || under == over {
-		return over
+// Overlay is the union of maps; where several have a key, the value of the last of them wins. Only the whole is interned.
+func (d *Dict) Overlay(maps ...ID) ID {
+	var out []Pair
+	for _, id := range maps {
+		switch pairs := d.pairs.rows[id]; {
+		case len(out) == 0:
+			out = pairs
+		case len(pairs) > 0:
+			out = d.union(out, pairs)
+		}
 	}
+	return d.pairs.intern(out)
+}
+
+// union is both maps' entries, sorted; where both have a key, b's counts.
+func (d *Dict) union(a, b []Pair) []Pair {
 	out := make([]Pair, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		switch c := strings.Compare(d.strs[a[0].Key], d.strs[b[0].Key]); {
@@ -119,7 +129,7 @@ func (d *Dict) Overlay(under, over ID) ID {
 			out, a, b = append(out, b[0]), a[1:], b[1:]
 		}
 	}
-	return d.pairs.intern(append(append(out, a...), b...))
+	return append(append(out, a...), b...)
 }
 
 // addTail interns a map given as names and values in turn, sorted by name.

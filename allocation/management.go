@@ -51,12 +51,14 @@ func (b *Builder) chargeManagement() {
 			lives[cluster] = b.lifeOf(cluster, m.price)
 		}
 	}
+	var unpriced []string
 	for _, cluster := range sortedSymbols(lives) {
 		m := b.management[cluster]
 		if m == nil {
 			m = &management{}
 		}
-		price := b.tariff("kubecost_cluster_management_cost", m.price, Item{Kind: ItemManagement, Cluster: cluster.Value()})
+		price := b.tariff("kubecost_cluster_management_cost", m.price, b.item(ItemManagement, cluster))
+		costs := false
 		b.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
 			from, to := lifeBounds(life)
 			asset := Management{
@@ -67,9 +69,16 @@ func (b *Builder) chargeManagement() {
 				price.each(part.From, part.To, func(from, to int64, price float64) { asset.Cost += price * hours(from, to) })
 			}
 			if asset.Cost > 0 {
+				costs = true
 				b.sets[set].Management = append(b.sets[set].Management, asset)
 			}
 		})
+		if costs && price.isDefault() {
+			unpriced = append(unpriced, cluster.Value())
+		}
+	}
+	if len(unpriced) > 0 {
+		b.warn("management of %d clusters lacks a price: it has neither kubecost_cluster_management_cost nor a rule of the price sheet; the default price was used (%s). Give prices with --pricing.file", len(unpriced), some(unpriced))
 	}
 }
 

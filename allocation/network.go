@@ -74,7 +74,7 @@ func (b *Builder) egressTariff(cluster Symbol, kind trafficKind) tariff {
 	if prices := b.egress[cluster]; prices != nil {
 		steps = prices[kind]
 	}
-	return b.tariff(priced.metric, steps, Item{Kind: priced.kind, Cluster: cluster.Value()})
+	return b.tariff(priced.metric, steps, b.item(priced.kind, cluster))
 }
 
 // egressPrices are the metric and the item of each kind of traffic that costs.
@@ -385,14 +385,38 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 	for _, s := range b.sets {
 		s.addNetworks()
 	}
+	b.warnDefaultEgress()
 }
 
-// addNetworks makes an asset of what the traffic of each cluster costs.
+// warnDefaultEgress names the clusters some of whose traffic costs what nobody gave as its price.
+func (b *Builder) warnDefaultEgress() {
+	var unpriced []string
+	for _, s := range b.sets {
+		for i := range s.Networks {
+			n := &s.Networks[i]
+			for kind, cost := range [numTraffic]float64{egressZone: n.CrossZone, egressRegion: n.CrossRegion, egressInternet: n.Internet} {
+				if cost == 0 {
+					continue
+				}
+				if t := b.egressTariff(Sym(n.Cluster), trafficKind(kind)); t.isDefault() {
+					unpriced = append(unpriced, n.Cluster)
+				}
+			}
+		}
+	}
+	slices.Sort(unpriced)
+	if unpriced = slices.Compact(unpriced); len(unpriced) > 0 {
+		b.warn("network traffic of %d clusters lacks a price: some of it has neither a kubecost_network_*_egress_cost nor a rule of the price sheet; default prices were used (%s). Give prices with --pricing.file", len(unpriced), some(unpriced))
+	}
+}
+
+// addNetworks makes an asset of what the traffic of each cluster costs. One that moved bytes has an asset though nothing says
+// what they cost, for a bill may.
 func (s *Set) addNetworks() {
 	of := map[ID]*Network{}
 	for row, cluster := range s.ids[Cluster] {
 		zone, region, internet := s.values[NetworkCrossZoneCost][row], s.values[NetworkCrossRegionCost][row], s.values[NetworkInternetCost][row]
-		if zone+region+internet == 0 {
+		if zone+region+internet+s.values[NetworkTransferBytes][row]+s.values[NetworkReceiveBytes][row] == 0 {
 			continue
 		}
 		start, end := time.UnixMilli(s.start[row]).UTC(), time.UnixMilli(s.end[row]).UTC()

@@ -16,6 +16,7 @@ type node struct {
 	providerID  latest[Symbol]
 	priceLabels latest[nodePriceLabels]
 	labels      latest[map[string]string]
+	labelsID    ID // of labels, in the builder's Dict
 	created     timeline.Steps
 	spot        timeline.Steps
 	capacity    [NumResources]ranked
@@ -95,14 +96,7 @@ func (b *Builder) addNodeSpot(s *seen) error {
 const capacityByAllocatable = 2
 
 // label is the first of the names that the node has a label of.
-func (n *node) label(names ...string) string {
-	for _, name := range names {
-		if v := n.labels.value[name]; v != "" {
-			return v
-		}
-	}
-	return ""
-}
+func (n *node) label(names ...string) string { return firstOf(n.labels.value, names) }
 
 // Labels of nodes as kube-state-metrics spells them, the current name before the deprecated one.
 var (
@@ -171,6 +165,7 @@ func (b *Builder) resolveNodes() {
 		n.index = i
 		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
 		b.dict.Add(n.name.Value())
+		n.labelsID = b.dict.AddMap(n.labels.value)
 		for r := range NumResources {
 			n.amount[r], n.price[r] = n.capacity[r].best(), n.priced[r].best()
 			if len(n.capacity[r]) > capacityByAllocatable {
@@ -236,6 +231,15 @@ func (n *node) priceAt(r Resource, t int64) float64 {
 		return n.price[r].Held(t)
 	}
 	return n.rateAt(t).Price[r]
+}
+
+// discountAt is what the sheet takes off the list prices of CPU and RAM at t, which is of no account where a metric prices
+// either: the asset has one discount for both.
+func (n *node) discountAt(t int64) float64 {
+	if len(n.price[CPU]) > 0 || len(n.price[RAM]) > 0 {
+		return 0
+	}
+	return n.rateAt(t).Discount
 }
 
 // priceEdges appends the instants at which the price of a resource changes.

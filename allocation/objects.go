@@ -44,6 +44,9 @@ type pod struct {
 	annotations latest[ID]
 	containers  []*container
 	mounts      []Symbol // claims of its namespace
+	allLabels   ID       // with those of its namespace and of the node labelsOn, once labeled
+	labelsOn    *node
+	labeled     bool
 
 	shifts    []shift
 	shiftRows []int32

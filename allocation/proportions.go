@@ -11,13 +11,23 @@ type Proportion struct {
 	Cluster      string
 	Name         string // of the node, disk, or `<namespace>/<service>` of the load balancer; empty for all nodes of a cluster
 	Type         string // Node, Disk, LoadBalancer; empty for all nodes of a cluster
-	ProviderID   string
+	ProviderID   string // as the provider's bill has it, or the address of a load balancer
 	CPU          float64
 	RAM          float64
 	GPU          float64
 	PV           float64
 	LoadBalancer float64
 	Node         float64 // of CPU, RAM and GPU together
+}
+
+// Key is the name of the asset in an answer, `<cluster>,<name>`, or the cluster for all nodes of one; : and / of the cluster's
+// id are _ in it, as they are in other names.
+func (p *Proportion) Key() string {
+	key := appendCluster(nil, p.Cluster)
+	if p.Name != "" {
+		key = append(append(key, ','), p.Name...)
+	}
+	return string(key)
 }
 
 // portion is what a row costs of an asset.
@@ -117,19 +127,21 @@ func (s *Set) indexAssets(o *Options) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		if o.IdleByNode {
-			add(n.Cluster, n.Name, nodePortion, asset{n.Name, "Node", n.ProviderID, n.Cost})
+			_, id := ParseProviderID(n.ProviderID)
+			add(n.Cluster, n.Name, nodePortion, asset{n.Name, "Node", id, n.Cost})
 		} else {
 			add(n.Cluster, "", nodePortion, asset{cost: n.Cost})
 		}
 	}
 	for i := range s.Disks {
 		if d := &s.Disks[i]; !d.Local {
-			add(d.Cluster, VolumeKey(d.Cluster, d.Name), diskPortion, asset{d.Name, "Disk", d.ProviderID, [NumResources]float64{d.Cost}})
+			_, id := ParseProviderID(d.ProviderID)
+			add(d.Cluster, VolumeKey(d.Cluster, d.Name), diskPortion, asset{d.Name, "Disk", id, [NumResources]float64{d.Cost}})
 		}
 	}
 	for i := range s.Balancers {
 		l := &s.Balancers[i]
-		add(l.Cluster, LoadBalancerKey(l.Cluster, l.Namespace, l.Service), balancerPortion, asset{l.Namespace + "/" + l.Service, "LoadBalancer", l.ProviderID, [NumResources]float64{l.Cost}})
+		add(l.Cluster, LoadBalancerKey(l.Cluster, l.Namespace, l.Service), balancerPortion, asset{l.Namespace + "/" + l.Service, "LoadBalancer", cmp.Or(l.ProviderID, l.IP), [NumResources]float64{l.Cost}})
 	}
 }
 

@@ -405,7 +405,7 @@ func refProportions(rows []*refRow, models []model, byNode bool) (list []allocat
 		for _, n := range m.nodes {
 			p := allocation.Proportion{Cluster: n.Cluster}
 			if byNode {
-				p.Name, p.Type, p.ProviderID = n.Name, "Node", n.ProviderID
+				p.Name, p.Type, p.ProviderID = n.Name, "Node", strings.TrimPrefix(n.ProviderID, "aws:///eu-1/")
 			}
 			add(p, n.Cost[:]...)
 		}

@@ -34,6 +34,7 @@ func (b *Builder) Resolve() error {
 	}
 	b.findAbsence()
 	b.resolveNodes()
+	b.findSites()
 	b.findMachines()
 	b.order = make([]*container, 0, len(b.containers))
 	for _, c := range b.containers {
@@ -343,8 +344,22 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 		ns = *known
 	}
 	s.ids[Services][row] = b.dict.AddList(b.services.of(p))
-	s.ids[Labels][row] = b.dict.Overlay(ns.labels.value, p.labels.value)
+	s.ids[Labels][row] = b.labelsOf(p, &ns)
 	s.ids[Annotations][row] = b.dict.Overlay(ns.annotations.value, p.annotations.value)
 	s.ids[NamespaceLabels][row] = ns.labels.value
 	s.ids[NamespaceAnnotations][row] = ns.annotations.value
+}
+
+// labelsOf are a pod's labels over those of its namespace over those of its node.
+func (b *Builder) labelsOf(p *pod, ns *namespace) ID {
+	n := b.nodes[nodeKey{p.cluster, p.node.value}]
+	if p.labeled && p.labelsOn == n {
+		return p.allLabels
+	}
+	of := ID(0)
+	if n != nil {
+		of = n.labelsID
+	}
+	p.allLabels, p.labelsOn, p.labeled = b.dict.Overlay(of, ns.labels.value, p.labels.value), n, true
+	return p.allLabels
 }

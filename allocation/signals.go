@@ -94,6 +94,8 @@ const (
 	InternetEgressPrice
 	// VolumeInfo is there while a persistent volume is, and names its class and what its provider calls it.
 	VolumeInfo
+	// VolumeLabels is a persistent volume's labels. They are no sign that it is there.
+	VolumeLabels
 	// VolumeCapacity is the size of a persistent volume in bytes.
 	VolumeCapacity
 	// VolumePrice is the price of a persistent volume per GiB-hour.
@@ -108,6 +110,8 @@ const (
 	Balancer
 	// BalancerIngress names the address of a load balancer.
 	BalancerIngress
+	// ServiceLabels is a service's labels.
+	ServiceLabels
 	// BalancerPrice is the price of a load balancer per hour.
 	BalancerPrice
 	// ManagementPrice is the price of a cluster's management per hour.
@@ -184,7 +188,8 @@ var signals = [numSignals]struct {
 	ZoneEgressPrice:          {"price of egress to zones", []string{"cluster"}, "", (*Builder).addZonePrice},
 	RegionEgressPrice:        {"price of egress to regions", []string{"cluster"}, "", (*Builder).addRegionPrice},
 	InternetEgressPrice:      {"price of egress to the internet", []string{"cluster"}, "", (*Builder).addInternetPrice},
-	VolumeInfo:               {"volume", []string{"cluster", "persistentvolume", "storageclass", "csi_volume_handle"}, "", (*Builder).addVolume},
+	VolumeInfo:               {"volume", []string{"cluster", "persistentvolume", "storageclass", "csi_volume_handle", "csi_driver"}, "", (*Builder).addVolume},
+	VolumeLabels:             {"volume labels", []string{"cluster", "persistentvolume"}, "label_", (*Builder).addVolumeLabels},
 	VolumeCapacity:           {"volume capacity", []string{"cluster", "persistentvolume"}, "", (*Builder).addVolumeCapacity},
 	VolumePrice:              {"volume price", []string{"cluster", "persistentvolume"}, "", (*Builder).addVolumePrice},
 	VolumeClaim:              {"volume claim", append(slices.Clip(claimLabels), "persistentvolume"), "", (*Builder).addVolumeClaim},
@@ -192,6 +197,7 @@ var signals = [numSignals]struct {
 	ClaimUsed:                {"claim usage", claimLabels, "", (*Builder).addClaimUsed},
 	Balancer:                 {"load balancer", serviceLabels, "", (*Builder).addBalancer},
 	BalancerIngress:          {"load balancer address", append(slices.Clip(serviceLabels), "ip", "hostname"), "", (*Builder).addBalancerIngress},
+	ServiceLabels:            {"service labels", serviceLabels, "label_", (*Builder).addServiceLabels},
 	BalancerPrice:            {"load balancer price", append(slices.Clip(serviceLabels), "ingress_ip"), "", (*Builder).addBalancerPrice},
 	ManagementPrice:          {"cluster management price", []string{"cluster", "provisioner_name"}, "", (*Builder).addManagementPrice},
 	NodeAddress:              {"node address", []string{"cluster", "node", "internal_ip"}, "", (*Builder).addNodeAddress},

@@ -14,6 +14,8 @@ type volume struct {
 	price    timeline.Steps
 	class    latest[Symbol]
 	handle   latest[Symbol]
+	driver   latest[Symbol]
+	labels   latest[map[string]string]
 }
 
 // claim is one claim, by namespace and name.
@@ -71,6 +73,14 @@ func (b *Builder) addVolume(s *seen) error {
 	if s.key[3] != none && (s.Rank == 0 || !v.handle.known) {
 		v.handle.set(s.key[3], at)
 	}
+	if s.key[4] != none {
+		v.driver.set(s.key[4], at)
+	}
+	return nil
+}
+
+func (b *Builder) addVolumeLabels(s *seen) error {
+	b.storage.volume(s.key[0], s.key[1]).labels.set(s.tailMap(), s.p.Last())
 	return nil
 }
 

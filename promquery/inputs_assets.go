@@ -19,6 +19,7 @@ var volumes = []Input{
 		Alternatives: []Alternative{metric("kube_persistentvolume_info"), {Metric: "kubecost_pv_info", Labels: map[string][]string{"csi_volume_handle": {"provider_id"}}}},
 		Missing:      "volumes have no storage class and no provider id", Remedy: ksm, Need: Occasional,
 	},
+	{Name: "volume labels", Signal: allocation.VolumeLabels, Alternatives: []Alternative{metric("kube_persistentvolume_labels")}, Missing: "rules of the price sheet cannot tell volumes by their labels, and their region is that of their cluster", Remedy: "run kube-state-metrics with --metric-labels-allowlist=persistentvolumes=[*]", Need: Occasional},
 	{Name: "volume capacity", Signal: allocation.VolumeCapacity, Alternatives: []Alternative{metric("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional},
 	{
 		Name: "volume claim", Signal: allocation.VolumeClaim,
@@ -89,6 +90,7 @@ var service = map[string][]string{"service": {"service_name"}}
 var balancers = []Input{
 	{Name: "load balancer", Signal: allocation.Balancer, Alternatives: []Alternative{metric("kube_service_spec_type", equal("type", "LoadBalancer"))}, Missing: "load balancers are free, but for those that something else tells of", Remedy: ksm, Need: Occasional},
 	{Name: "load balancer address", Signal: allocation.BalancerIngress, Alternatives: []Alternative{metric("kube_service_status_load_balancer_ingress")}, Missing: "load balancers have no address", Remedy: ksm, Need: Occasional},
+	{Name: "service labels", Signal: allocation.ServiceLabels, Alternatives: []Alternative{metric("kube_service_labels")}, Missing: "rules of the price sheet cannot tell load balancers by labels", Remedy: "run kube-state-metrics with --metric-labels-allowlist=services=[*]", Need: Occasional},
 	{Name: "load balancer price", Signal: allocation.BalancerPrice, Alternatives: []Alternative{{Metric: "kubecost_load_balancer_cost", Labels: service}}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_load_balancer_cost", Need: Occasional},
 	{Name: "cluster management price", Signal: allocation.ManagementPrice, Alternatives: []Alternative{metric("kubecost_cluster_management_cost")}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_cluster_management_cost", Need: Occasional},
 	{Name: "pod scheduled", Signal: allocation.PodScheduled, Alternatives: []Alternative{metric("kube_pod_status_scheduled_time")}, Missing: "with --charge-from=scheduled, pods are charged from when they run", Remedy: ksm, Need: Occasional},

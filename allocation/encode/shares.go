@@ -96,11 +96,7 @@ func appendProportions(b []byte, set *allocation.Set, row int) []byte {
 	b = append(b, `,"proportionalAssetResourceCosts":`...)
 	for i := range list {
 		p := &list[i]
-		key := p.Cluster
-		if p.Name != "" {
-			key += "," + p.Name
-		}
-		b = appendString(append(b, opening(i)), key)
+		b = appendString(append(b, opening(i)), p.Key())
 		b = appendString(append(b, `:{"cluster":`...), p.Cluster)
 		for _, text := range [...]struct{ key, value string }{{"name", p.Name}, {"type", p.Type}, {"providerID", p.ProviderID}} {
 			if text.value != "" {
