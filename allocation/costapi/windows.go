@@ -63,7 +63,7 @@ func (q *request) wholeDays(w allocation.Window) bool {
 }
 
 // storedWindows are the windows of the sets that are kept of a window: days of the time zone, or hours where it is a
-// duration under 24h. All are whole but the last, which ends now if the window does.
+// duration under 24h, is summed by hours or has a step of one. All are whole but the last, which ends now if the window does.
 func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocation.Window, error) {
 	period := allocation.Day
 	if w.Duration() < 24*time.Hour && (relative || !q.wholeDays(w)) {
@@ -77,6 +77,9 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 		period = allocation.Day
 	default:
 		return nil, fmt.Errorf("step %s is not that of stored sets: use 1h or 1d, or ask %s/compute", q.query.Step, strings.TrimSuffix(q.route.path, "/summary"))
+	}
+	if q.options.Accumulate == allocation.Hour {
+		period = allocation.Hour
 	}
 	whole := period.Round(w, q.api.cfg.Zone)
 	// What has no second half, as the words week and month, ends with the running second.

@@ -68,3 +68,25 @@ func TestAccumulatedSteps(t *testing.T) {
 		})
 	}
 }
+
+// TestStoredHours reads hours where sets are summed by hours, also of windows whose sets are days.
+func TestStoredHours(t *testing.T) {
+	for _, path := range []string{"/model/allocation", "/model/allocation/summary", "/model/assets"} {
+		for params, want := range map[string]int{
+			"window=yesterday accumulate=hour": 24, "window=yesterday step=1d accumulate=hour": 24, "window=2d accumulate=hour": 49, "window=12h accumulate=hour": 13,
+			"window=yesterday": 1, "window=yesterday step=1h accumulate=day": 1, "window=today accumulate=hour": 5,
+		} {
+			w := get(newHandler(&fake{}, costapi.Config{}), path, strings.Fields(params)...)
+			var answer struct{ Data []json.RawMessage }
+			var summary struct{ Data struct{ Sets []json.RawMessage } }
+			if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+				if err := json.Unmarshal(w.Body.Bytes(), &summary); err != nil || w.Code != http.StatusOK {
+					t.Fatalf("%v: status %d: %.300s", err, w.Code, w.Body)
+				}
+			}
+			if got := len(answer.Data) + len(summary.Data.Sets); got != want {
+				t.Errorf("%s?%s: %d sets, want %d", path, params, got, want)
+			}
+		}
+	}
+}
