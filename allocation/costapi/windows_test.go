@@ -78,7 +78,9 @@ func TestStoredHours(t *testing.T) {
 		} {
 			w := get(newHandler(&fake{}, costapi.Config{}), path, strings.Fields(params)...)
 			var answer struct{ Data []json.RawMessage }
-			var summary struct{ Data struct{ Sets []json.RawMessage } }
+			var summary struct {
+				Data struct{ Sets []json.RawMessage }
+			}
 			if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
 				if err := json.Unmarshal(w.Body.Bytes(), &summary); err != nil || w.Code != http.StatusOK {
 					t.Fatalf("%v: status %d: %.300s", err, w.Code, w.Body)
