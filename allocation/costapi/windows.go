@@ -1,7 +1,9 @@
 package costapi
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,14 +45,68 @@ func (q *request) finishWindow(given func(name string) bool) error {
 	return nil
 }
 
+// setStep is how long a set is: a duration, or what the calendar says.
+type setStep struct {
+	period allocation.Period // sets end where its periods do; NoPeriod for others
+	days   int               // calendar days, 0 for others
+}
+
+// stepWords are the names of steps that follow the calendar.
+var stepWords = []string{"hour", "day", "week", "month", "quarter"}
+
+// dayStep is a step of whole days or weeks.
+var dayStep = regexp.MustCompile(`^[0-9]+[dw]$`)
+
+func parseStep(q *request, value string) error {
+	if slices.Contains(stepWords, value) {
+		q.step.period = periods[value]
+		return nil
+	}
+	d, err := allocation.ParseDuration(value)
+	if err != nil {
+		return fmt.Errorf("%w; or hour, day, week, month or quarter", err)
+	}
+	if d < time.Second || d%time.Second != 0 {
+		return errors.New("must be whole seconds, at least 1s: give one such as 1h or 1d, or none for one set")
+	}
+	if q.family == ackFamily && dayStep.MatchString(value) {
+		q.step.days = int(d / (24 * time.Hour)) // a bill is of days as people have them
+		return nil
+	}
+	q.query.Step = d
+	return nil
+}
+
 // steppedWindows are the windows of sets that are computed: of a step each, and cut where the periods begin that they are
 // summed by, so that no set is of two.
-func (q *request) steppedWindows() ([]allocation.Window, error) {
-	list, err := q.query.Windows()
+func (q *request) steppedWindows() (list []allocation.Window, err error) {
+	w, zone := q.query.Window, q.api.cfg.Zone
+	switch {
+	case q.step.period != allocation.NoPeriod:
+		list, err = cutWindow(w, q.step.period, zone)
+	case q.step.days > 0:
+		list, err = cutDays(w, q.step.days, zone)
+	default:
+		list, err = q.query.Windows()
+	}
 	if err != nil || q.options.Accumulate <= allocation.All {
 		return list, err
 	}
-	return cutWindows(list, q.options.Accumulate, q.api.cfg.Zone)
+	return cutWindows(list, q.options.Accumulate, zone)
+}
+
+// cutDays cuts a window where days begin, backward from the end of its last day, so many days a set.
+func cutDays(w allocation.Window, days int, zone *time.Location) ([]allocation.Window, error) {
+	list, err := cutWindow(w, allocation.Day, zone)
+	if err != nil {
+		return nil, err
+	}
+	var out []allocation.Window
+	for end := len(list); end > 0; end -= days {
+		out = append(out, allocation.Window{Start: list[max(0, end-days)].Start, End: list[end-1].End})
+	}
+	slices.Reverse(out)
+	return out, nil
 }
 
 // wholeDays reports whether a window is of calendar days: named by a word, or from midnight to midnight. Where clocks
@@ -69,12 +125,14 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 	if w.Duration() < 24*time.Hour && (relative || !q.wholeDays(w)) {
 		period = allocation.Hour
 	}
-	switch q.query.Step {
-	case 0:
-	case time.Hour:
+	switch {
+	case q.query.Step == 0 && q.step.period == allocation.NoPeriod:
+	case q.query.Step == time.Hour, q.step.period == allocation.Hour:
 		period = allocation.Hour
-	case 24 * time.Hour:
+	case q.query.Step == 24*time.Hour, q.step.period == allocation.Day:
 		period = allocation.Day
+	case q.step.period != allocation.NoPeriod:
+		return nil, errors.New("stored sets are of hours or days: use hour or day, and accumulate to sum days by longer periods")
 	default:
 		return nil, fmt.Errorf("step %s is not that of stored sets: use 1h or 1d, or ask %s/compute", q.query.Step, strings.TrimSuffix(q.route.path, "/summary"))
 	}

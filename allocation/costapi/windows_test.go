@@ -92,3 +92,55 @@ func TestStoredHours(t *testing.T) {
 		}
 	}
 }
+
+// TestCalendarSteps cuts sets by the calendar of the time zone where steps are words, and where ACK's are of days.
+func TestCalendarSteps(t *testing.T) {
+	const compute, ack = "/model/allocation/compute", "/v2/allocation"
+	const clocksBack = "window=2026-10-24T00:00:00+02:00,2026-10-27T00:00:00+01:00"
+	const clocksForward = "window=2026-03-28T00:00:00+01:00,2026-03-31T00:00:00+02:00"
+	for _, tc := range []struct{ name, path, params, want string }{
+		{"days, one of 25 hours", compute, clocksBack + " step=day", "10-24T00 10-25T00 10-26T00"},
+		{"days, one of 23 hours", compute, clocksForward + " step=day", "03-28T00 03-29T00 03-30T00"},
+		{"days of 24 hours", compute, clocksBack + " step=1d", "10-24T00 10-24T01 10-25T01 10-26T00"},
+		{"24 hours", compute, clocksForward + " step=24h", "03-28T00 03-28T23 03-30T00"},
+		{"hours", compute, "window=2026-10-25T01:30:00+02:00,2026-10-25T03:30:00+01:00 step=hour", "10-25T01 10-25T02 10-25T02 10-25T03"},
+		{"weeks", compute, "window=2026-11-13T00:00:00+01:00,2026-11-17T00:00:00+01:00 step=week", "11-13T00 11-15T00"},
+		{"months", compute, "window=2026-09-13T00:00:00+02:00,2026-11-17T00:00:00+01:00 step=month", "09-13T00 10-01T00 11-01T00"},
+		{"quarters", "/allocation", "window=2026-09-13T00:00:00+02:00,2026-11-17T00:00:00+01:00 step=quarter", "09-13T00 10-01T00"},
+		{"months by weeks", compute, "window=2026-10-29T00:00:00+01:00,2026-11-03T00:00:00+01:00 step=month accumulate=week", "10-25T00 11-01T00"},
+		{"stored days", "/model/allocation", clocksBack + " step=day", "10-24T00 10-25T00 10-26T00"},
+		{"days of a bill", ack, clocksBack + " step=1d", "10-24T00 10-25T00 10-26T00"},
+		{"24 hours of a bill", ack, clocksForward + " step=24h", "03-28T00 03-28T23 03-30T00"},
+		{"weeks of a bill", ack, "window=2026-10-17T00:00:00+02:00,2026-10-27T00:00:00+01:00 step=1w", "10-17T00 10-20T00"},
+		{"two days of a bill", ack, clocksBack + " step=2d", "10-24T00 10-25T00"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			zone := berlin(t)
+			params := strings.Fields(tc.params)
+			if tc.path != ack {
+				params = append(params, "aggregate=cluster")
+			}
+			w := get(newHandler(&fake{}, costapi.Config{Zone: zone}), tc.path, params...)
+			var answer struct {
+				Data []map[string]struct {
+					Start  time.Time
+					Window struct{ Start time.Time }
+				}
+			}
+			if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK {
+				t.Fatalf("%v: status %d: %.300s", err, w.Code, w.Body)
+			}
+			var got []string
+			for _, set := range answer.Data {
+				start := set["one"].Window.Start
+				if tc.path == ack {
+					start = set["web/front-1"].Start
+				}
+				got = append(got, start.In(zone).Format("01-02T15"))
+			}
+			if text := strings.Join(got, " "); text != tc.want {
+				t.Errorf("sets from %s, want %s", text, tc.want)
+			}
+		})
+	}
+}
