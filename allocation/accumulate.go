@@ -105,7 +105,7 @@ func (p Period) floor(t time.Time, zone *time.Location) time.Time {
 		month, date = (month-1)/3*3+1, 1
 	case Day, NoPeriod, All:
 	}
-	return time.Date(year, month, date, 0, 0, 0, 0, zone)
+	return startOfDay(year, month, date, zone)
 }
 
 // next is the start of the period after the one that starts at t, in t's zone.
@@ -125,5 +125,24 @@ func (p Period) next(t time.Time) time.Time {
 	case NoPeriod, All:
 		return t
 	}
-	return time.Date(year, month, date, 0, 0, 0, 0, t.Location())
+	return startOfDay(year, month, date, t.Location())
+}
+
+// startOfDay is the first instant of a day. Where clocks are set at midnight, there is none, and the day begins at one; or
+// there are two, of which it is the first.
+func startOfDay(year int, month time.Month, date int, zone *time.Location) time.Time {
+	t := time.Date(year, month, date, 0, 0, 0, 0, zone)
+	from, to := t.ZoneBounds()
+	if t.Day() != time.Date(year, month, date, 12, 0, 0, 0, zone).Day() {
+		return to // of the day before, as it stands
+	}
+	if from.IsZero() {
+		return t
+	}
+	_, is := t.Zone()
+	_, was := from.Add(-1).Zone()
+	if first := t.Add(time.Duration(is-was) * time.Second); first.Before(from) {
+		return first
+	}
+	return t
 }

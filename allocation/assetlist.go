@@ -46,6 +46,7 @@ type Asset struct {
 	Category, Service, Provider, Account, Project, Cluster, ProviderID string
 	// Title is the property name: that of the node, the volume, namespace/service of a load balancer, …
 	Title      string
+	Region     string            // of nodes, of the disks in them, and of volumes that are labeled with it
 	Labels     map[string]string // those that all merged have in common
 	Start, End time.Time
 	Cost       float64 // after discounts, without the adjustment
@@ -109,7 +110,7 @@ func (s *Set) ListAssets(o AssetOptions) *AssetSet {
 
 // listAll are the assets of the set in the order of its fields.
 func (s *Set) listAll() []Asset {
-	providers := s.clusterProviders()
+	providers, regions := s.clusterProviders(), s.nodeRegions()
 	list := make([]Asset, 0, len(s.Nodes)+len(s.Disks)+len(s.Balancers)+len(s.Networks)+len(s.Management)+len(s.Cloud))
 	for i := range s.Nodes {
 		list = append(list, nodeAsset(&s.Nodes[i]))
@@ -118,6 +119,10 @@ func (s *Set) listAll() []Asset {
 		d := &s.Disks[i]
 		a := newAsset(DiskAsset, d.Cluster, d.Name, d.ProviderID, providers)
 		a.Labels, a.Start, a.End, a.Cost, a.Adjustment, a.Disk = d.Labels, d.Start, d.End, d.Cost, d.Adjustment, d
+		if d.Local {
+			a.Region = regions[AssetKey{Cluster: d.Cluster, Name: d.Name}]
+		}
+		a.Region = cmp.Or(a.Region, labeledRegion(d.Labels))
 		list = append(list, a)
 	}
 	for i := range s.Balancers {
@@ -164,6 +169,26 @@ func (s *Set) clusterProviders() map[string]nodeProvider {
 	return out
 }
 
+// nodeRegions are the regions of the nodes.
+func (s *Set) nodeRegions() map[AssetKey]string {
+	out := make(map[AssetKey]string, len(s.Nodes))
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		out[AssetKey{Cluster: n.Cluster, Name: n.Name}] = n.Region
+	}
+	return out
+}
+
+// labeledRegion is the region that labels name, as Kubernetes or kube-state-metrics spells them.
+func labeledRegion(labels map[string]string) string {
+	for _, name := range [...]string{"topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"} {
+		if region := cmp.Or(labels[name], labels[Sanitize(name)]); region != "" {
+			return region
+		}
+	}
+	return ""
+}
+
 // newAsset is an asset without times and cost.
 func newAsset(t AssetType, cluster, title, id string, providers map[string]nodeProvider) Asset {
 	traits := assetTypes[t]
@@ -181,6 +206,7 @@ func nodeAsset(n *Node) Asset {
 		a.Project, _, _ = strings.Cut(rest, "/")
 	}
 	a.Labels, a.Start, a.End, a.Cost, a.Node = n.Labels, n.Start, n.End, n.TotalCost(), n
+	a.Region = n.Region
 	for _, v := range n.Adjustment {
 		a.Adjustment += v
 	}
@@ -263,6 +289,7 @@ func (a *Asset) merge(b *Asset) {
 		{&a.Cluster, &b.Cluster},
 		{&a.ProviderID, &b.ProviderID},
 		{&a.Title, &b.Title},
+		{&a.Region, &b.Region},
 	} {
 		agree(p.into, *p.from)
 	}

@@ -298,6 +298,17 @@ func TestAssetCosts(t *testing.T) {
 	}
 }
 
+// TestEgressBytes counts the bytes that egress is priced for, wherever they go: not those that stay in their zone.
+func TestEgressBytes(t *testing.T) {
+	sets := buildGiven(t, allocation.Query{Resolution: time.Minute}, concat(side(1, 121), []given{
+		{signal: allocation.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
+		{signal: allocation.PodEgress, key: "c/ns/p//false/false/false//i", points: counted(gib, 1, 121)},
+		{signal: allocation.PodEgress, key: "c/ns/p//false/false/true//i", points: counted(2*gib, 1, 121)},
+		{signal: allocation.PodEgress, key: "c/ns/p//false/true/true//i", points: counted(gib, 1, 121)},
+	}))
+	compareRows(t, sets, map[string]float64{"p/main": 240 * gib, "p/side": 240 * gib}, 1e-9, allocation.NetworkEgressBytes)
+}
+
 // compareRows compares the sums of columns by pod/container, zeros left out.
 func compareRows(t *testing.T, sets []*allocation.Set, want map[string]float64, slack float64, columns ...allocation.Column) {
 	t.Helper()

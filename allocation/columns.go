@@ -59,6 +59,7 @@ const (
 	PVCostAdjustment
 	NetworkTransferBytes
 	NetworkReceiveBytes
+	NetworkEgressBytes // of what is sent, what egress is priced for: to other zones, other regions and the internet
 	NetworkCrossZoneCost
 	NetworkCrossRegionCost
 	NetworkInternetCost
@@ -95,6 +96,7 @@ func makeColumns() (c [NumColumns]columnTraits) {
 		RunningSeconds: {name: "runningSeconds"}, LowerSeconds: {name: "lowerSeconds"}, UpperSeconds: {name: "upperSeconds"},
 		PVByteHours: {name: "pvByteHours"}, PVCost: {name: "pvCost", money: true}, PVCostAdjustment: {name: "pvCostAdjustment", money: true},
 		NetworkTransferBytes: {name: "networkTransferBytes"}, NetworkReceiveBytes: {name: "networkReceiveBytes"},
+		NetworkEgressBytes:         {name: "networkEgressBytes"},
 		NetworkCrossZoneCost:       {name: "networkCrossZoneCost", money: true},
 		NetworkCrossRegionCost:     {name: "networkCrossRegionCost", money: true},
 		NetworkInternetCost:        {name: "networkInternetCost", money: true},

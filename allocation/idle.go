@@ -153,8 +153,8 @@ func giveIdle(w *work, o *Options) {
 	}
 }
 
-// shareIdle moves idle into the rows. What nobody can take of it stays, if idle was asked for and nothing is filtered: of
-// what nobody is given, the rows of a filter have no part.
+// shareIdle moves idle into the rows. What nobody can take of it stays idle, whether idle was asked for or not, unless
+// something is filtered: of what nobody is given, the rows of a filter have no part.
 func (w *work) shareIdle(o *Options) {
 	parts := w.idleParts(o.ShareIdle)
 	var given [NumResources][2][]float64
@@ -169,7 +169,7 @@ func (w *work) shareIdle(o *Options) {
 				given[r][0][row], given[r][1][row] = 0, 0
 				continue
 			}
-			if !o.Idle || o.Filter != nil {
+			if o.Filter != nil {
 				w.dropIdle(row, r, 1)
 			}
 			left[row] = left[row] || given[r][0][row] != 0 || given[r][1][row] != 0

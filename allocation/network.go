@@ -356,9 +356,9 @@ func (p *pod) runsUntil(t, most int64) int64 {
 var trafficColumns = [numTraffic]struct{ bytes, cost Column }{
 	transmitted:    {NetworkTransferBytes, NumColumns},
 	received:       {NetworkReceiveBytes, NumColumns},
-	egressZone:     {NumColumns, NetworkCrossZoneCost},
-	egressRegion:   {NumColumns, NetworkCrossRegionCost},
-	egressInternet: {NumColumns, NetworkInternetCost},
+	egressZone:     {NetworkEgressBytes, NetworkCrossZoneCost},
+	egressRegion:   {NetworkEgressBytes, NetworkCrossRegionCost},
+	egressInternet: {NetworkEgressBytes, NetworkInternetCost},
 }
 
 // chargeTraffic divides what each pod moved among its containers, and makes the network assets.

@@ -19,7 +19,7 @@ type Options struct {
 	// there is nothing left to split, which a warning says.
 	SplitIdle bool
 	// ShareIdle gives idle to the rows of its cluster or node, by resource: Weighted by what they cost of it, or Even. It
-	// joins their Cost and is told by CostIdle. What nobody can take stays __idle__, where Idle is set.
+	// joins their Cost and is told by CostIdle. What nobody can take stays __idle__, also without Idle.
 	ShareIdle Split
 	// Filter selects the rows that stay, before they are aggregated. nil keeps all. It never changes what one row pays:
 	// all parts are computed before it.

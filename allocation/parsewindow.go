@@ -108,7 +108,7 @@ func readWindow(text string, now time.Time, style WindowStyle) (Window, bool, er
 // instants of a week or month have a window, too.
 func calendarWindow(word string, now time.Time) (w Window, ok bool) {
 	midnight := func(year int, month time.Month, day int) time.Time {
-		return time.Date(year, month, day, 0, 0, 0, 0, now.Location())
+		return startOfDay(year, month, day, now.Location())
 	}
 	y, m, d := now.Date()
 	until := now.Add(time.Second - 1).Truncate(time.Second)

@@ -29,7 +29,7 @@ func (s *refSet) giveIdle() {
 			s.giveIdleOf(res, idle, near)
 			something = something || idle.Values[allocation.Cost.Of(res)] != 0 || idle.Values[allocation.Adjustment.Of(res)] != 0
 		}
-		if s.q.ShareIdle != allocation.NoSplit && something && s.q.Idle && !filtered || s.q.ShareIdle == allocation.NoSplit && (someKept || !filtered) {
+		if s.q.ShareIdle != allocation.NoSplit && something && !filtered || s.q.ShareIdle == allocation.NoSplit && (someKept || !filtered) {
 			left = append(left, idle)
 		}
 	}

@@ -102,9 +102,10 @@ var shareCases = map[string]struct {
 		"web": plus("web", amounts{cpuCost: 12, cpuIdle: 8, ramCost: 1.5, ramIdle: 0.5}), "shop": plus("shop", amounts{cpuCost: 3, cpuIdle: 2, ramCost: 4.5, ramIdle: 1.5}),
 		"kube-system": plus("kube-system", amounts{cpuCost: 3, cpuIdle: 2}), "__idle__": {gpuCost: 3},
 	}},
+	// What nobody can take is there all the same.
 	"idle weighted, none as a row": {o: allocation.Options{ShareIdle: allocation.Weighted}, want: map[string]amounts{
 		"web": plus("web", amounts{cpuCost: 12, cpuIdle: 8, ramCost: 1.5, ramIdle: 0.5}), "shop": plus("shop", amounts{cpuCost: 3, cpuIdle: 2, ramCost: 4.5, ramIdle: 1.5}),
-		"kube-system": plus("kube-system", amounts{cpuCost: 3, cpuIdle: 2}),
+		"kube-system": plus("kube-system", amounts{cpuCost: 3, cpuIdle: 2}), "__idle__": {gpuCost: 3},
 	}},
 	// 4 of n1 by 4:1:1; nobody is on n2.
 	"idle weighted by node": {o: allocation.Options{Idle: true, IdleByNode: true, ShareIdle: allocation.Weighted}, want: map[string]amounts{
@@ -138,8 +139,9 @@ var shareCases = map[string]struct {
 	}},
 	// kube-system takes 2 of idle CPU and passes on 3; the weights are those before idle.
 	"a namespace and idle": {o: allocation.Options{ShareIdle: allocation.Weighted}, shared: "kube-system", want: map[string]amounts{
-		"web":  plus("web", amounts{cpuCost: 12, cpuIdle: 8, ramCost: 1.5, ramIdle: 0.5, allocation.SharedCost: 3 * 7.75 / 13.25}),
-		"shop": plus("shop", amounts{cpuCost: 3, cpuIdle: 2, ramCost: 4.5, ramIdle: 1.5, allocation.SharedCost: 3 * 5.5 / 13.25}),
+		"web":      plus("web", amounts{cpuCost: 12, cpuIdle: 8, ramCost: 1.5, ramIdle: 0.5, allocation.SharedCost: 3 * 7.75 / 13.25}),
+		"shop":     plus("shop", amounts{cpuCost: 3, cpuIdle: 2, ramCost: 4.5, ramIdle: 1.5, allocation.SharedCost: 3 * 5.5 / 13.25}),
+		"__idle__": {gpuCost: 3},
 	}},
 	// 730 a month is 2 for the two hours.
 	"a flat cost": {o: allocation.Options{SharedCost: 730}, want: map[string]amounts{

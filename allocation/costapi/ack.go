@@ -33,8 +33,9 @@ func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 	}
 	list := make([]encode.ACK, len(rows))
 	for i, s := range rows {
+		custom := customCostsOf(sets[i], prices)
 		list[i] = encode.ACK{
-			Set: s, Bill: bills[i].of(s), Custom: func(row int) float64 { return customCost(s, row, &prices) },
+			Set: s, Bill: bills[i].of(s), Custom: func(row int) float64 { return custom.of(s, row) },
 			OneCluster: len(bills[i].clusters) <= 1,
 		}
 	}
@@ -87,13 +88,55 @@ func (a *api) bills(sets []*allocation.Set, o allocation.Options) ([]bill, error
 	return list, nil
 }
 
-// customCost is what a row costs at custom prices. Traffic is priced as what was sent, for of which kind it was is not kept.
-func customCost(s *allocation.Set, row int, prices *allocation.CustomPrices) float64 {
+// customCosts price the rows of a set at custom prices.
+type customCosts struct {
+	prices allocation.CustomPrices
+	// perBalancer are what a unit of list price of each load balancer stands for at the custom price, by key. A load balancer
+	// that is free is shared by its rows' hours.
+	perBalancer map[string]balancerRate
+}
+
+// balancerRate is what custom prices make of a row's part of a load balancer.
+type balancerRate struct{ perCost, perHour float64 }
+
+// customCostsOf are those of a set as it was built: a filter does not change what a row has of a load balancer.
+func customCostsOf(s *allocation.Set, prices allocation.CustomPrices) *customCosts {
+	type sum struct{ cost, hours float64 }
+	rows := map[string]sum{}
+	for row := range s.Len() {
+		for _, share := range s.LoadBalancerShares(row) {
+			key := s.Dict().Text(share.Key)
+			rows[key] = sum{rows[key].cost + share.Cost, rows[key].hours + share.Hours}
+		}
+	}
+	c := &customCosts{prices: prices, perBalancer: map[string]balancerRate{}}
+	for i := range s.Balancers {
+		l := &s.Balancers[i]
+		key := allocation.LoadBalancerKey(l.Cluster, l.Namespace, l.Service)
+		rate, all := c.perBalancer[key], rows[key]
+		switch cost := l.Hours * prices.LoadBalancer; {
+		case all.cost > 0:
+			rate.perCost += cost / all.cost
+		case all.hours > 0:
+			rate.perHour += cost / all.hours
+		}
+		c.perBalancer[key] = rate
+	}
+	return c
+}
+
+// of is what a row costs. All traffic that costs has one price, wherever it goes.
+func (c *customCosts) of(s *allocation.Set, row int) float64 {
 	const gib = 1 << 30
 	sum := 0.0
 	for r := range allocation.NumResources {
-		sum += s.Value(allocation.Hours.Of(r), row) / r.PerPriceUnit() * prices.Node[r]
+		sum += s.Value(allocation.Hours.Of(r), row) / r.PerPriceUnit() * c.prices.Node[r]
 	}
-	sum += s.Value(allocation.PVByteHours, row) / gib * prices.Storage
+	sum += s.Value(allocation.PVByteHours, row) / gib * c.prices.Storage
+	sum += s.Value(allocation.NetworkEgressBytes, row) / gib * c.prices.Egress
+	for _, share := range s.LoadBalancerShares(row) {
+		rate := c.perBalancer[s.Dict().Text(share.Key)]
+		sum += share.Cost*rate.perCost + share.Hours*rate.perHour
+	}
 	return sum
 }

@@ -208,7 +208,8 @@ func TestManyValues(t *testing.T) {
 	}
 }
 
-// TestCustomCost is the sum at prices of the sheet: 1 a core, 0.5 a GiB, 8 a device, 0.25 a GiB of volume.
+// TestCustomCost is the sum at prices of the sheet: 1 a core, 0.5 a GiB, 8 a device, 0.25 a GiB of volume, 0.125 a load
+// balancer and 0.75 a GiB sent to where that costs.
 func TestCustomCost(t *testing.T) {
 	w := get(richHandler(costapi.Config{}), "/v2/allocation", richDay, "aggregate=namespace")
 	var answer struct {
@@ -217,7 +218,7 @@ func TestCustomCost(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]float64{"one/ml": 24 * (4 + 4 + 8), "one/web": 24 * (1.5 + 2.5 + 16), "one/ops": 0} {
+	for name, want := range map[string]float64{"one/ml": 24 * (4 + 4 + 8), "one/web": 24 * (1.5 + 2.5 + 16 + 0.125 + 2*0.75), "one/ops": 24 * 0.125} {
 		if got := answer.Data[0][name].CustomCost; math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}

@@ -2,9 +2,6 @@ package costapi
 
 import (
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
@@ -115,101 +112,4 @@ func (q *request) finishSearch() error {
 		return badRequest("parameter field is missing: give one such as field=namespace")
 	}
 	return nil
-}
-
-// finishWindow places the window and cuts it into those of the sets.
-func (q *request) finishWindow(given func(name string) bool) error {
-	style := allocation.ExactWindows
-	if q.family == openCost {
-		style = allocation.RoundedWindows
-	}
-	w, relative, err := allocation.ParseWindow(q.window, q.now, q.api.cfg.Zone, style)
-	if err != nil {
-		return badRequest("parameter window: %v", err)
-	}
-	if q.route.endpoint == ackAllocations && w.Duration() < 24*time.Hour && !q.wholeDays(w) {
-		return badRequest("parameter window: %s is %s long, bills are of whole days: give 24h or more", shorten(q.window), w.Duration())
-	}
-	if err := q.chooseResolution(given, w.Duration()); err != nil {
-		return err
-	}
-	if relative {
-		w = w.Align(q.query.Resolution)
-	}
-	q.query.Window = w
-	switch {
-	case q.route.stored:
-		q.windows, err = q.storedWindows(w, relative)
-	case q.route.endpoint&stepped == 0 || q.route.endpoint == assets:
-		q.windows = []allocation.Window{w}
-	case q.query.Step == 0 && q.options.Accumulate > allocation.All:
-		q.windows, err = cutWindow(w, q.options.Accumulate, q.api.cfg.Zone)
-	default:
-		q.windows, err = q.query.Windows()
-	}
-	if err != nil {
-		return badRequest("parameter step: %v", err)
-	}
-	return nil
-}
-
-// wholeDays reports whether a window is of calendar days: named by a word, or from midnight to midnight. Where clocks
-// change, one of them has 23 hours.
-func (q *request) wholeDays(w allocation.Window) bool {
-	if !strings.ContainsAny(q.window, "0123456789") {
-		return true
-	}
-	return allocation.Day.Round(w, q.api.cfg.Zone) == w
-}
-
-// storedWindows are the windows of the sets that are kept of a window: days of the time zone, or hours where it is a
-// duration under 24h. All are whole but the last, which ends now if the window does.
-func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocation.Window, error) {
-	period := allocation.Day
-	if w.Duration() < 24*time.Hour && (relative || !q.wholeDays(w)) {
-		period = allocation.Hour
-	}
-	switch q.query.Step {
-	case 0:
-	case time.Hour:
-		period = allocation.Hour
-	case 24 * time.Hour:
-		period = allocation.Day
-	default:
-		return nil, fmt.Errorf("step %s is not that of stored sets: use 1h or 1d, or ask %s/compute", q.query.Step, strings.TrimSuffix(q.route.path, "/summary"))
-	}
-	whole := period.Round(w, q.api.cfg.Zone)
-	// What has no second half, as the words week and month, ends with the running second.
-	if whole.End.After(q.now) && !w.End.After(q.now.Add(time.Second)) {
-		whole.End = q.now.Truncate(max(q.query.Resolution, time.Second))
-		if w.End.After(whole.End) {
-			whole.End = w.End
-		}
-	}
-	list, err := cutWindow(whole, period, q.api.cfg.Zone)
-	if err != nil {
-		return nil, err
-	}
-	kept := slices.IndexFunc(list, func(w allocation.Window) bool { return !w.Start.Before(q.now) })
-	if kept < 0 {
-		kept = len(list)
-	}
-	return list[:max(kept, 1)], nil // nothing is kept of times to come
-}
-
-// cutWindow cuts a window where periods begin.
-func cutWindow(w allocation.Window, period allocation.Period, zone *time.Location) ([]allocation.Window, error) {
-	var list []allocation.Window
-	for from := w.Start; from.Before(w.End); {
-		until := period.Round(allocation.Window{Start: from, End: from.Add(1)}, zone).End
-		if until.After(w.End) {
-			until = w.End
-		}
-		list = append(list, allocation.Window{Start: from, End: until.In(zone)})
-		from = until
-		if len(list) > allocation.MaxSets {
-			return nil, fmt.Errorf("the window has more than %d of them, which is the most there may be: use a longer step or a shorter window", allocation.MaxSets)
-		}
-	}
-	return list, nil
 }

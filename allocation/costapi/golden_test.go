@@ -23,7 +23,7 @@ func richHandler(cfg costapi.Config) http.Handler {
 	cfg.Now, cfg.Check = func() time.Time { return now }, true
 	if cfg.Custom == nil {
 		cfg.Custom = func() (allocation.CustomPrices, bool) {
-			return allocation.CustomPrices{Node: [allocation.NumResources]float64{1, 0.5, 8}, Storage: 0.25}, true
+			return allocation.CustomPrices{Node: [allocation.NumResources]float64{1, 0.5, 8}, Storage: 0.25, LoadBalancer: 0.125, Egress: 0.75}, true
 		}
 	}
 	return costapi.New(&rich{}, log.NewNopLogger(), cfg)

@@ -43,6 +43,7 @@ type request struct {
 	minDuration time.Duration
 	readings    []*allocation.Reading // of the computations of the answer
 	query       allocation.Query      // the window as asked: parts of it may be in the future
+	step        setStep               // of the calendar, in place of the query's
 	windows     []allocation.Window   // of the sets, oldest first
 	now         time.Time             // of the request
 }
@@ -244,23 +245,5 @@ func parseMinDuration(q *request, value string) error {
 		return errors.New("must be at least 1s: give one such as 10m")
 	}
 	q.minDuration = d
-	return nil
-}
-
-// stepWords are OpenCost's names of steps.
-var stepWords = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
-
-func parseStep(q *request, value string) error {
-	d, ok := stepWords[value]
-	if !ok {
-		var err error
-		if d, err = allocation.ParseDuration(value); err != nil {
-			return fmt.Errorf("%w; or hour, day or week", err)
-		}
-	}
-	if d < time.Second || d%time.Second != 0 {
-		return errors.New("must be whole seconds, at least 1s: give one such as 1h or 1d, or none for one set")
-	}
-	q.query.Step = d
 	return nil
 }

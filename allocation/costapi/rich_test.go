@@ -148,7 +148,8 @@ func (r *richRow) row(w allocation.Window, dict *allocation.Dict) *allocation.Ro
 		}}
 		v[allocation.LoadBalancerCost] = cost
 	}
-	v[allocation.NetworkTransferBytes] = r.internet * hours * gib
+	v[allocation.NetworkTransferBytes] = 2 * r.internet * hours * gib
+	v[allocation.NetworkEgressBytes] = r.internet * hours * gib
 	v[allocation.NetworkInternetCost] = r.internet * hours * egressGiB
 	return row
 }

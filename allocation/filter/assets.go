@@ -26,16 +26,8 @@ var assetFields = []assetField{
 	{"providerID", func(a *allocation.Asset) string { return a.ProviderID }, false},
 	{"account", func(a *allocation.Asset) string { return a.Account }, false},
 	{"service", func(a *allocation.Asset) string { return a.Service }, true},
-	{"region", assetRegion, false},
+	{"region", func(a *allocation.Asset) string { return a.Region }, false},
 	{"label", nil, false},
-}
-
-// assetRegion is the region that an asset is known to be in: nodes have one.
-func assetRegion(a *allocation.Asset) string {
-	if a.Node == nil {
-		return ""
-	}
-	return a.Node.Region
 }
 
 // v1AssetFilters are the v1 filters of assets, and the fields that they compare.

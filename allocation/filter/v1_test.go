@@ -214,3 +214,31 @@ func FuzzV1(f *testing.F) {
 		}
 	})
 }
+
+// TestAssetRegions finds what is in a region: nodes, the disks in them, and volumes that are labeled with it.
+func TestAssetRegions(t *testing.T) {
+	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	s := allocation.NewSet(allocation.Window{Start: at, End: at.Add(time.Hour)}, allocation.NewDict())
+	s.Nodes = []allocation.Node{{Cluster: "c1", Name: "n1", Region: "eu-1"}, {Cluster: "c2", Name: "n1", Region: "eu-2"}}
+	s.Disks = []allocation.Disk{
+		{Cluster: "c1", Name: "n1", Local: true},
+		{Cluster: "c2", Name: "n1", Local: true},
+		{Cluster: "c1", Name: "elsewhere", Labels: map[string]string{"topology_kubernetes_io_region": "eu-2"}},
+		{Cluster: "c2", Name: "old", Labels: map[string]string{"failure-domain.beta.kubernetes.io/region": "eu-1"}},
+		{Cluster: "c1", Name: "unknown"},
+	}
+	for region, want := range map[string]string{"eu-1": "Disk c1 n1, Disk c2 old, Node c1 n1", "eu-2": "Disk c1 elsewhere, Disk c2 n1, Node c2 n1", "eu-3": ""} {
+		f, err := filter.V1Assets("filterRegions", region)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, a := range s.ListAssets(allocation.AssetOptions{Filter: f}).Assets {
+			got = append(got, a.Type.String()+" "+a.Cluster+" "+a.Title)
+		}
+		slices.Sort(got)
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%s: got %s, want %s", region, text, want)
+		}
+	}
+}

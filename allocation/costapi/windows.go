@@ -1,0 +1,183 @@
+package costapi
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// finishWindow places the window and cuts it into those of the sets.
+func (q *request) finishWindow(given func(name string) bool) error {
+	style := allocation.ExactWindows
+	if q.family == openCost {
+		style = allocation.RoundedWindows
+	}
+	w, relative, err := allocation.ParseWindow(q.window, q.now, q.api.cfg.Zone, style)
+	if err != nil {
+		return badRequest("parameter window: %v", err)
+	}
+	if q.route.endpoint == ackAllocations && w.Duration() < 24*time.Hour && !q.wholeDays(w) {
+		return badRequest("parameter window: %s is %s long, bills are of whole days: give 24h or more", shorten(q.window), w.Duration())
+	}
+	if err := q.chooseResolution(given, w.Duration()); err != nil {
+		return err
+	}
+	if relative {
+		w = w.Align(q.query.Resolution)
+	}
+	q.query.Window = w
+	switch {
+	case q.route.stored:
+		q.windows, err = q.storedWindows(w, relative)
+	case q.route.endpoint&stepped == 0 || q.route.endpoint == assets:
+		q.windows = []allocation.Window{w}
+	default:
+		q.windows, err = q.steppedWindows()
+	}
+	if err != nil {
+		return badRequest("parameter step: %v", err)
+	}
+	return nil
+}
+
+// setStep is how long a set is: a duration, or what the calendar says.
+type setStep struct {
+	period allocation.Period // sets end where its periods do; NoPeriod for others
+	days   int               // calendar days, 0 for others
+}
+
+// stepWords are the names of steps that follow the calendar.
+var stepWords = []string{"hour", "day", "week", "month", "quarter"}
+
+// dayStep is a step of whole days or weeks.
+var dayStep = regexp.MustCompile(`^[0-9]+[dw]$`)
+
+func parseStep(q *request, value string) error {
+	if slices.Contains(stepWords, value) {
+		q.step.period = periods[value]
+		return nil
+	}
+	d, err := allocation.ParseDuration(value)
+	if err != nil {
+		return fmt.Errorf("%w; or hour, day, week, month or quarter", err)
+	}
+	if d < time.Second || d%time.Second != 0 {
+		return errors.New("must be whole seconds, at least 1s: give one such as 1h or 1d, or none for one set")
+	}
+	if q.family == ackFamily && dayStep.MatchString(value) {
+		q.step.days = int(d / (24 * time.Hour)) // a bill is of days as people have them
+		return nil
+	}
+	q.query.Step = d
+	return nil
+}
+
+// steppedWindows are the windows of sets that are computed: of a step each, and cut where the periods begin that they are
+// summed by, so that no set is of two.
+func (q *request) steppedWindows() (list []allocation.Window, err error) {
+	w, zone := q.query.Window, q.api.cfg.Zone
+	switch {
+	case q.step.period != allocation.NoPeriod:
+		list, err = cutWindow(w, q.step.period, zone)
+	case q.step.days > 0:
+		list, err = cutDays(w, q.step.days, zone)
+	default:
+		list, err = q.query.Windows()
+	}
+	if err != nil || q.options.Accumulate <= allocation.All {
+		return list, err
+	}
+	return cutWindows(list, q.options.Accumulate, zone)
+}
+
+// cutDays cuts a window where days begin, backward from the end of its last day, so many days a set.
+func cutDays(w allocation.Window, days int, zone *time.Location) ([]allocation.Window, error) {
+	list, err := cutWindow(w, allocation.Day, zone)
+	if err != nil {
+		return nil, err
+	}
+	var out []allocation.Window
+	for end := len(list); end > 0; end -= days {
+		out = append(out, allocation.Window{Start: list[max(0, end-days)].Start, End: list[end-1].End})
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+// wholeDays reports whether a window is of calendar days: named by a word, or from midnight to midnight. Where clocks
+// change, one of them has 23 hours.
+func (q *request) wholeDays(w allocation.Window) bool {
+	if !strings.ContainsAny(q.window, "0123456789") {
+		return true
+	}
+	return allocation.Day.Round(w, q.api.cfg.Zone) == w
+}
+
+// storedWindows are the windows of the sets that are kept of a window: days of the time zone, or hours where it is a
+// duration under 24h, is summed by hours or has a step of one. All are whole but the last, which ends now if the window does.
+func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocation.Window, error) {
+	period := allocation.Day
+	if w.Duration() < 24*time.Hour && (relative || !q.wholeDays(w)) {
+		period = allocation.Hour
+	}
+	switch {
+	case q.query.Step == 0 && q.step.period == allocation.NoPeriod:
+	case q.query.Step == time.Hour, q.step.period == allocation.Hour:
+		period = allocation.Hour
+	case q.query.Step == 24*time.Hour, q.step.period == allocation.Day:
+		period = allocation.Day
+	case q.step.period != allocation.NoPeriod:
+		return nil, errors.New("stored sets are of hours or days: use hour or day, and accumulate to sum days by longer periods")
+	default:
+		return nil, fmt.Errorf("step %s is not that of stored sets: use 1h or 1d, or ask %s/compute", q.query.Step, strings.TrimSuffix(q.route.path, "/summary"))
+	}
+	if q.options.Accumulate == allocation.Hour {
+		period = allocation.Hour
+	}
+	whole := period.Round(w, q.api.cfg.Zone)
+	// What has no second half, as the words week and month, ends with the running second.
+	if whole.End.After(q.now) && !w.End.After(q.now.Add(time.Second)) {
+		whole.End = q.now.Truncate(max(q.query.Resolution, time.Second))
+		if w.End.After(whole.End) {
+			whole.End = w.End
+		}
+	}
+	list, err := cutWindow(whole, period, q.api.cfg.Zone)
+	if err != nil {
+		return nil, err
+	}
+	kept := slices.IndexFunc(list, func(w allocation.Window) bool { return !w.Start.Before(q.now) })
+	if kept < 0 {
+		kept = len(list)
+	}
+	return list[:max(kept, 1)], nil // nothing is kept of times to come
+}
+
+// cutWindow cuts a window where periods begin.
+func cutWindow(w allocation.Window, period allocation.Period, zone *time.Location) ([]allocation.Window, error) {
+	return cutWindows([]allocation.Window{w}, period, zone)
+}
+
+// cutWindows cuts windows where periods begin.
+func cutWindows(windows []allocation.Window, period allocation.Period, zone *time.Location) ([]allocation.Window, error) {
+	var list []allocation.Window
+	for _, w := range windows {
+		for from := w.Start; from.Before(w.End); {
+			until := period.Round(allocation.Window{Start: from, End: from.Add(1)}, zone).End
+			if until.After(w.End) {
+				until = w.End
+			}
+			list = append(list, allocation.Window{Start: from, End: until.In(zone)})
+			from = until
+			if len(list) > allocation.MaxSets {
+				return nil, fmt.Errorf("the window has more than %d of them, which is the most there may be: use a longer step or a shorter window", allocation.MaxSets)
+			}
+		}
+	}
+	return list, nil
+}
