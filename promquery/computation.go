@@ -17,18 +17,18 @@ const timed = 17
 
 // computation is one computation on its way. It is the one that asks the source, and notes what that takes.
 type computation struct {
-	cfg    *Config
-	src    Source
-	parts  []*part // what src asks
-	lanes  int     // in which usage is integrated
+	cfg   *Config
+	src   Source
+	parts []*part // what src asks
+	lanes int     // in which usage is integrated
 
 	exported bool   // usage series name their pods by exported_pod
 	pods     string // regular expression of the pods whose usage is read; empty for all
-	stats  Stats
-	stages []allocation.StageReading
-	found  *findings
-	own    ownTargets
-	series int64 // of all inputs
+	stats    Stats
+	stages   []allocation.StageReading
+	found    *findings
+	own      ownTargets
+	series   int64 // of all inputs
 
 	scrape, resolution time.Duration
 	yields             time.Duration // estimate of the time spent in yield
@@ -38,7 +38,7 @@ type computation struct {
 
 // begin fixes the source of one computation.
 func (e *Engine) begin(ctx context.Context) (*computation, error) {
-	c := &computation{cfg: &e.cfg, src: e.src, found: newFindings()}
+	c := &computation{cfg: &e.cfg, src: e.src, found: newFindings(nil)}
 	if s, ok := e.src.(Beginner); ok {
 		var err error
 		if c.src, err = s.Begin(ctx); err != nil {
@@ -153,8 +153,12 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 		return nil, err
 	}
 	c.resolution = time.Duration(b.Sampling().Step) * time.Millisecond
+	c.found.frame = newFrame(b.Sampling(), c.scrape)
 	if err := c.load(ctx, b); err != nil {
 		return nil, err
+	}
+	for _, w := range c.found.lacks() {
+		b.Warn(w)
 	}
 	err = c.settle(func() error {
 		sets, err = b.Sets()
@@ -301,7 +305,7 @@ func (c *computation) spans(ctx context.Context, b *allocation.Builder, name str
 	plans := make([]*plan, c.lanes+1) // one more for what several lanes have to do with
 	notes := make([]*findings, c.lanes+1)
 	for i := range plans {
-		notes[i] = newFindings()
+		notes[i] = newFindings(c.found.frame)
 		plans[i] = newPlan(c.cfg.Clusters, notes[i], sels, stages...)
 		plans[i].own = c.own
 		if c.pods != "" {
@@ -332,7 +336,10 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 		plan := plans[lane]
 		series, key := plan.read(i, key)
 		if series.Signal != allocation.Nothing {
-			plan.readers[i].found.add(key[0], p)
+			found := plan.readers[i].found.add(key[0], p)
+			if !plan.readers[i].bare(key) {
+				plan.times.sight(found, p)
+			}
 		}
 		return series, key
 	}

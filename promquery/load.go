@@ -48,9 +48,10 @@ type plan struct {
 	sels    []Selector
 	readers []reader
 	cluster Symbol
+	times   *frame
 	// exported is set once a series of usage named its pod by exported_pod.
 	exported bool
-	own     ownTargets
+	own      ownTargets
 }
 
 var none = allocation.Sym("")
@@ -79,7 +80,7 @@ func (in *Input) stageOf(rank int) stage {
 
 // newPlan makes the question of some stages, for the times and on the grids of sels. What is found is noted in found.
 func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stage) *plan {
-	p := &plan{cluster: allocation.Sym(clusters.Default)}
+	p := &plan{cluster: allocation.Sym(clusters.Default), times: found.frame}
 	for i := range Inputs {
 		in := &Inputs[i]
 		for rank := range in.Alternatives {
@@ -200,6 +201,12 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 		r.key = out[:len(r.elements)]
 	}
 	return series, out
+}
+
+// bare reports whether a series says nothing but that its object is there: kube-state-metrics has an empty list of labels
+// of objects whose labels it is not to show.
+func (r *reader) bare(key []Symbol) bool {
+	return r.tail != "" && len(key) == len(r.elements)
 }
 
 // pick finds the values of names among alternating names and values.
