@@ -28,7 +28,9 @@ type computation struct {
 	stages   []allocation.StageReading
 	found    *findings
 	own      ownTargets
-	series   int64 // of all inputs
+	// dropped are series of a promcost, the most of one question.
+	dropped int64
+	series  int64 // of all inputs
 
 	scrape, resolution time.Duration
 	yields             time.Duration // estimate of the time spent in yield
@@ -157,6 +159,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 	if err := c.load(ctx, b); err != nil {
 		return nil, err
 	}
+	c.warnOwn(b)
 	for _, w := range c.found.lacks() {
 		b.Warn(w)
 	}
@@ -307,17 +310,20 @@ func (c *computation) spans(ctx context.Context, b *allocation.Builder, name str
 	for i := range plans {
 		notes[i] = newFindings(c.found.frame)
 		plans[i] = newPlan(c.cfg.Clusters, notes[i], sels, stages...)
-		plans[i].own = c.own
+		plans[i].own = &c.own
 		if c.pods != "" {
 			plans[i].onlyPods(c.pods)
 		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
 	got, err := c.ask(ctx, name, plans[0].sels, into(b, plans, stages[0] == levels || stages[0] == counters))
+	dropped := int64(0)
 	for i, n := range notes {
 		c.found.add(n)
+		dropped += plans[i].dropped
 		c.exported = c.exported || plans[i].exported
 	}
+	c.dropped = max(c.dropped, dropped)
 	for _, w := range got.Warnings {
 		b.Warn(w)
 	}
@@ -340,6 +346,8 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 			if !plan.readers[i].bare(key) {
 				plan.times.sight(found, p)
 			}
+		} else if !p.Continued() {
+			plan.dropped++
 		}
 		return series, key
 	}

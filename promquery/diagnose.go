@@ -33,7 +33,7 @@ func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation
 	// Raw samples show how far apart they are and how old the last one is; those of a grid do not.
 	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
 	p := newPlan(e.cfg.Clusters, c.found, []Selector{sel}, always, lazily, levels, counters, moving, borders, waiting)
-	p.own = c.own
+	p.own = &c.own
 	got, err := c.ask(ctx, "all inputs", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key := p.read(i, key)
 		if series.Signal == allocation.Nothing || p.readers[i].bare(key) {

@@ -51,7 +51,8 @@ type plan struct {
 	times   *frame
 	// exported is set once a series of usage named its pod by exported_pod.
 	exported bool
-	own      ownTargets
+	own      *ownTargets
+	dropped  int64 // series of a promcost
 }
 
 var none = allocation.Sym("")
@@ -182,12 +183,12 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 			}
 		}
 	}
-	if out[0] == none {
-		out[0] = p.cluster
-	}
 	series := r.series
 	if t := r.target; t != [2]int{} && p.own.has(out[0], labels[t[0]], labels[t[1]], out[1]) {
 		series.Signal = allocation.Nothing
+	}
+	if out[0] == none {
+		out[0] = p.cluster
 	}
 	if r.uid >= 0 {
 		out[r.uid] = cgroupUID(out[r.uid])
