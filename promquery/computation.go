@@ -28,7 +28,9 @@ type computation struct {
 	stages   []allocation.StageReading
 	found    *findings
 	own      ownTargets
-	series   int64 // of all inputs
+	// dropped are series of a promcost, the most of one question.
+	dropped int64
+	series  int64 // of all inputs
 
 	scrape, resolution time.Duration
 	yields             time.Duration // estimate of the time spent in yield
@@ -38,7 +40,7 @@ type computation struct {
 
 // begin fixes the source of one computation.
 func (e *Engine) begin(ctx context.Context) (*computation, error) {
-	c := &computation{cfg: &e.cfg, src: e.src, found: newFindings()}
+	c := &computation{cfg: &e.cfg, src: e.src, found: newFindings(nil)}
 	if s, ok := e.src.(Beginner); ok {
 		var err error
 		if c.src, err = s.Begin(ctx); err != nil {
@@ -153,8 +155,13 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 		return nil, err
 	}
 	c.resolution = time.Duration(b.Sampling().Step) * time.Millisecond
+	c.found.frame = newFrame(b.Sampling(), c.scrape)
 	if err := c.load(ctx, b); err != nil {
 		return nil, err
+	}
+	c.warnOwn(b)
+	for _, w := range c.found.lacks() {
+		b.Warn(w)
 	}
 	err = c.settle(func() error {
 		sets, err = b.Sets()
@@ -301,19 +308,22 @@ func (c *computation) spans(ctx context.Context, b *allocation.Builder, name str
 	plans := make([]*plan, c.lanes+1) // one more for what several lanes have to do with
 	notes := make([]*findings, c.lanes+1)
 	for i := range plans {
-		notes[i] = newFindings()
+		notes[i] = newFindings(c.found.frame)
 		plans[i] = newPlan(c.cfg.Clusters, notes[i], sels, stages...)
-		plans[i].own = c.own
+		plans[i].own = &c.own
 		if c.pods != "" {
 			plans[i].onlyPods(c.pods)
 		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
 	got, err := c.ask(ctx, name, plans[0].sels, into(b, plans, stages[0] == levels || stages[0] == counters))
+	dropped := int64(0)
 	for i, n := range notes {
 		c.found.add(n)
+		dropped += plans[i].dropped
 		c.exported = c.exported || plans[i].exported
 	}
+	c.dropped = max(c.dropped, dropped)
 	for _, w := range got.Warnings {
 		b.Warn(w)
 	}
@@ -332,7 +342,12 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 		plan := plans[lane]
 		series, key := plan.read(i, key)
 		if series.Signal != allocation.Nothing {
-			plan.readers[i].found.add(key[0], p)
+			found := plan.readers[i].found.add(key[0], p)
+			if !plan.readers[i].bare(key) {
+				plan.times.sight(found, p)
+			}
+		} else if !p.Continued() {
+			plan.dropped++
 		}
 		return series, key
 	}

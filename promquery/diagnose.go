@@ -1,7 +1,6 @@
 package promquery
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -34,11 +33,11 @@ func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation
 	// Raw samples show how far apart they are and how old the last one is; those of a grid do not.
 	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
 	p := newPlan(e.cfg.Clusters, c.found, []Selector{sel}, always, lazily, levels, counters, moving, borders, waiting)
-	p.own = c.own
+	p.own = &c.own
 	got, err := c.ask(ctx, "all inputs", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key := p.read(i, key)
-		if series.Signal == allocation.Nothing || series.Signal.Tail() != "" && len(key) == len(series.Signal.Key()) {
-			return nil // promcost's own; kube-state-metrics has an empty list of labels of objects whose labels it is not to show
+		if series.Signal == allocation.Nothing || p.readers[i].bare(key) {
+			return nil // promcost's own, or nothing in it
 		}
 		p.readers[i].found.look(key[0], points)
 		return nil
@@ -64,19 +63,8 @@ func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation
 
 // diagnose is what was found of each input, by cluster. A cluster that is known by usage alone counts too.
 func (f *findings) diagnose() []allocation.ClusterDiagnosis {
-	var names []Symbol
-	for _, tallies := range f.inputs {
-		for rank := range tallies {
-			for _, c := range tallies[rank].clusters {
-				if !slices.Contains(names, c.cluster) {
-					names = append(names, c.cluster)
-				}
-			}
-		}
-	}
-	slices.SortFunc(names, func(a, b Symbol) int { return cmp.Compare(a.Value(), b.Value()) })
 	var out []allocation.ClusterDiagnosis
-	for _, name := range names {
+	for _, name := range f.clusters() {
 		d := allocation.ClusterDiagnosis{Cluster: name.Value()}
 		var intervals []int64
 		for i := range f.inputs {

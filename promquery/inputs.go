@@ -40,6 +40,8 @@ type Input struct {
 	Lazy int
 	// Missing says what it costs not to have the input, and Remedy what mends it.
 	Missing, Remedy string
+	// With names inputs whose presence tells that this one, which is Occasional, should be there as well.
+	With []string
 	// Need is how much depends on the input.
 	Need Need
 	Init bool // of init containers
@@ -111,7 +113,7 @@ var workloads = []Input{
 		},
 		Missing: "nothing is known to run: no allocations", Remedy: ksm, Need: Required,
 	},
-	{Name: "init running", Signal: allocation.ContainerRunning, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars are free", Remedy: ksm, Need: Occasional},
+	{Name: "init running", Signal: allocation.ContainerRunning, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars are free", Remedy: ksm, Need: Occasional, With: []string{"init cpu request", "init memory request"}},
 	{
 		Name: "sidecar running", Signal: allocation.ContainerRunning, Init: true, Lazy: lazyOnly, Rank: 2,
 		Alternatives: []Alternative{metric("kube_pod_init_container_info", equal("restart_policy", "Always"))},
@@ -135,8 +137,8 @@ var workloads = []Input{
 	request("cpu limit", allocation.ContainerLimit, allocation.CPU, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_cpu_cores", "cpu"),
 	request("memory limit", allocation.ContainerLimit, allocation.RAM, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_memory_bytes", "memory"),
 	{Name: "gpu request", Signal: allocation.DeviceRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm, Need: Occasional},
-	{Name: "init cpu request", Signal: allocation.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional},
-	{Name: "init memory request", Signal: allocation.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional},
+	{Name: "init cpu request", Signal: allocation.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: []string{"init cpu limit"}},
+	{Name: "init memory request", Signal: allocation.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: []string{"init memory limit"}},
 	{Name: "init cpu limit", Signal: allocation.ContainerLimit, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "cpu"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
 	{Name: "init memory limit", Signal: allocation.ContainerLimit, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "memory"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
 	{Name: "pod labels", Signal: allocation.PodLabels, Alternatives: []Alternative{metric("kube_pod_labels")}, Missing: "no cost by label", Remedy: "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"},

@@ -68,6 +68,7 @@ var traffic = []Input{
 		Name: "network egress", Signal: allocation.PodEgress,
 		Alternatives: []Alternative{{Metric: "kubecost_pod_network_egress_bytes_total", Labels: map[string][]string{"pod": {"pod_name"}}}},
 		Missing:      "network traffic costs nothing: nothing says where it goes", Remedy: egress, Need: Occasional,
+		With: []string{"zone egress price", "region egress price", "internet egress price"},
 	},
 	egressPrice("zone", allocation.ZoneEgressPrice),
 	egressPrice("region", allocation.RegionEgressPrice),
@@ -80,6 +81,7 @@ func egressPrice(to string, signal allocation.Signal) Input {
 	return Input{
 		Name: to + " egress price", Signal: signal, Alternatives: []Alternative{metric(name)},
 		Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of " + name, Need: Occasional,
+		With: []string{"zone egress price", "region egress price", "internet egress price"}, // OpenCost exports all
 	}
 }
 

@@ -48,9 +48,11 @@ type plan struct {
 	sels    []Selector
 	readers []reader
 	cluster Symbol
+	times   *frame
 	// exported is set once a series of usage named its pod by exported_pod.
 	exported bool
-	own      ownTargets
+	own      *ownTargets
+	dropped  int64 // series of a promcost
 }
 
 var none = allocation.Sym("")
@@ -101,7 +103,7 @@ func (in *Input) atOnce(rank int) int {
 
 // newPlan makes the question of some stages, for the times and on the grids of sels. What is found is noted in found.
 func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stage) *plan {
-	p := &plan{cluster: allocation.Sym(clusters.Default)}
+	p := &plan{cluster: allocation.Sym(clusters.Default), times: found.frame}
 	for i := range Inputs {
 		in := &Inputs[i]
 		for rank := range in.Alternatives {
@@ -203,12 +205,12 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 			}
 		}
 	}
-	if out[0] == none {
-		out[0] = p.cluster
-	}
 	series := r.series
 	if t := r.target; t != [2]int{} && p.own.has(out[0], labels[t[0]], labels[t[1]], out[1]) {
 		series.Signal = allocation.Nothing
+	}
+	if out[0] == none {
+		out[0] = p.cluster
 	}
 	if r.uid >= 0 {
 		out[r.uid] = cgroupUID(out[r.uid])
@@ -222,6 +224,12 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 		r.key = out[:len(r.elements)]
 	}
 	return series, out
+}
+
+// bare reports whether a series says nothing but that its object is there: kube-state-metrics has an empty list of labels
+// of objects whose labels it is not to show.
+func (r *reader) bare(key []Symbol) bool {
+	return r.tail != "" && len(key) == len(r.elements)
 }
 
 // pick finds the values of names among alternating names and values.

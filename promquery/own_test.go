@@ -64,6 +64,8 @@ func TestOwnSeries(t *testing.T) {
 	const sheet = 0.031611
 	dull := scraped(9, cpuPrice, "node", "n1", "job", "promcost", "instance", "promcost:9004", "exported_instance", "n1")
 	honored := scraped(9, cpuPrice, "node", "n1", "job", "promcost", "instance", "n1")
+	up := func(job, instance string) promtest.Series { return scraped(1, "up", "job", job, "instance", instance) }
+	named := []string{"cluster", config.Clusters.Default, "node", "n1", "job", "promcost", "instance", "promcost:9004", "exported_instance", "n1"}
 	for _, tt := range []struct {
 		name   string
 		prices []promtest.Series
@@ -73,7 +75,13 @@ func TestOwnSeries(t *testing.T) {
 		{"no promcost, but a job of that name", []promtest.Series{dull}, 9},
 		{"promcost alone", []promtest.Series{dull, buildInfo("promcost")}, sheet},
 		{"and OpenCost", []promtest.Series{dull, buildInfo("promcost"), opencostPrice("opencost")}, 2},
-		{"honor_labels", []promtest.Series{honored, buildInfo("promcost"), opencostPrice("opencost")}, 2},
+		{"honor_labels", []promtest.Series{honored, buildInfo("promcost"), up("promcost", "promcost:9004"), opencostPrice("opencost")}, 2},
+		{"honor_labels, a job of both", []promtest.Series{
+			scraped(2, cpuPrice, "node", "n1", "job", "pods", "instance", "n1"),
+			buildInfo("pods"), up("pods", "promcost:9004"), up("pods", "opencost:9003"),
+		}, 2},
+		{"honor_labels, unknown targets", []promtest.Series{honored, buildInfo("promcost")}, 9},
+		{"a cluster named by the prices only", []promtest.Series{scraped(9, cpuPrice, named...), buildInfo("promcost")}, sheet},
 		{"one job of both", []promtest.Series{
 			scraped(9, cpuPrice, "node", "n1", "job", "pods", "instance", "promcost:9004", "exported_instance", "n1"),
 			buildInfo("pods"), opencostPrice("pods"),
@@ -85,7 +93,7 @@ func TestOwnSeries(t *testing.T) {
 			scraped(1, "kubecost_node_is_spot", "node", "n1", "job", "promcost", "instance", "promcost:9004"), buildInfo("promcost"),
 		}, sheet},
 		{"a promcost of another cluster", []promtest.Series{
-			scraped(1, "promcost_build_info", "job", "promcost", "instance", "promcost:9004", "cluster", "other"), dull,
+			scraped(1, "promcost_build_info", "job", "promcost", "instance", "promcost:9004", "cluster", "other"), scraped(9, cpuPrice, named...),
 		}, 9},
 		{"a build info of no target", []promtest.Series{scraped(1, "promcost_build_info"), scraped(3, cpuPrice, "node", "n1")}, 3},
 	} {

@@ -24,6 +24,8 @@ type clusterTally struct {
 	series, samples int64
 	newest          int64   // time of the latest sample
 	intervals       []int64 // scrape intervals of the first series that show one
+	// seen are the cells of the window in which there were samples, resumed those in a hole of a series.
+	seen, resumed cells
 }
 
 // of is the count of a cluster. There are few clusters: the one that is looked for is mostly the first.
@@ -70,11 +72,14 @@ func median(d []int64) time.Duration {
 	return (time.Duration(d[len(d)/2]) * time.Millisecond).Round(100 * time.Millisecond)
 }
 
-// findings are the tallies of all alternatives of all inputs.
-type findings struct{ inputs [][]tally }
+// findings are the tallies of all alternatives of all inputs, and the frame of the times at which they had samples.
+type findings struct {
+	inputs [][]tally
+	frame  *frame // nil where times are not noted
+}
 
-func newFindings() *findings {
-	f := &findings{inputs: make([][]tally, len(Inputs))}
+func newFindings(times *frame) *findings {
+	f := &findings{inputs: make([][]tally, len(Inputs)), frame: times}
 	for i := range Inputs {
 		f.inputs[i] = make([]tally, len(Inputs[i].Alternatives))
 	}
@@ -98,6 +103,8 @@ func (f *findings) add(o *findings) {
 				sum := t.of(c.cluster)
 				sum.series += c.series
 				sum.samples += c.samples
+				sum.seen.join(c.seen)
+				sum.resumed.join(c.resumed)
 			}
 		}
 	}

@@ -1,0 +1,49 @@
+package timeline
+
+// holeStride is how many samples are passed over at a time: no two of them are further apart than the first and the last.
+const holeStride = 16
+
+// Holes appends to dst the intervals between neighboring samples that are at least so many milliseconds apart. It looks at
+// few of the samples, unless they lie far apart.
+func (p *Points) Holes(dst Intervals, least int64) Intervals {
+	if p.n == 0 || p.Last()-p.First() < least {
+		return dst
+	}
+	prev := p.First()
+	for i := range p.spans {
+		s := &p.spans[i]
+		first, last := s.first, s.last(p)
+		if !s.run {
+			first = p.t[s.off]
+		}
+		if first-prev >= least {
+			dst = append(dst, Interval{From: prev, To: first})
+		}
+		prev = last
+		if (s.run || s.level) && s.step < least {
+			continue
+		}
+		if last-first >= least {
+			dst = p.holesOf(dst, s, least)
+		}
+	}
+	return dst
+}
+
+// holesOf are the holes within a span.
+func (p *Points) holesOf(dst Intervals, s *span, least int64) Intervals {
+	for k := 0; k+1 < s.n; {
+		from, _ := s.at(p, k)
+		if far := min(k+holeStride, s.n-1); far > k+1 {
+			if to, _ := s.at(p, far); to-from < least {
+				k = far
+				continue
+			}
+		}
+		if to, _ := s.at(p, k+1); to-from >= least {
+			dst = append(dst, Interval{From: from, To: to})
+		}
+		k++
+	}
+	return dst
+}

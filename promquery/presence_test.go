@@ -1,0 +1,135 @@
+package promquery_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
+)
+
+// holed is a source that lacks the samples of a metric from one time to another, Unix milliseconds.
+type holed struct {
+	src      promquery.Source
+	metric   string
+	from, to int64
+}
+
+// Select implements promquery.Source.
+func (h holed) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
+	return h.src.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+		if sels[i].Metric != h.metric {
+			return yield(i, key, p)
+		}
+		var q timeline.Points
+		for t, v := range p.All() {
+			if t < h.from || t >= h.to {
+				q.Append(t, v)
+			}
+		}
+		if q.Len() == 0 {
+			return nil
+		}
+		if p.Continued() {
+			q.MarkContinued()
+		}
+		return yield(i, key, &q)
+	})
+}
+
+// sweep is the total cost in a window and what is warned of.
+func sweep(t *testing.T, src promquery.Source, w allocation.Window, resolution time.Duration) (total float64, warnings []string) {
+	t.Helper()
+	sets, err := promquery.NewEngine(src, config).Compute(t.Context(), allocation.Query{Window: w, Resolution: resolution})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range sets[0].Len() {
+		total += sets[0].TotalCost(row)
+	}
+	return total, sets[0].Warnings
+}
+
+// metrics are all that the table of inputs names.
+func metrics() []string {
+	var out []string
+	for _, in := range promquery.Inputs {
+		for _, alt := range in.Alternatives {
+			out = append(out, alt.Metric)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// named reports whether a warning names a metric. What has no price is told by the metrics' pattern.
+func named(metric, warning string) bool {
+	if strings.HasPrefix(metric, "node_") && strings.Contains(warning, "node_*_hourly_cost") {
+		return true
+	}
+	return strings.Contains(warning, metric)
+}
+
+// TestNothingIsSilent takes each metric away, for hours and for good: if that changes the costs, a warning says so.
+func TestNothingIsSilent(t *testing.T) {
+	const most = 0.001 // of the costs
+	c, db := demoBlocks(t)
+	w := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}
+	for _, resolution := range []time.Duration{0, time.Minute} {
+		base, usual := sweep(t, db, w, resolution)
+		for _, x := range []struct {
+			name     string
+			from, to int64
+		}{
+			{"for good", 0, math.MaxInt64},
+			{"for two hours", w.Start.Add(3 * time.Hour).UnixMilli(), w.Start.Add(5 * time.Hour).UnixMilli()},
+		} {
+			for _, metric := range metrics() {
+				got, warnings := sweep(t, holed{db, metric, x.from, x.to}, w, resolution)
+				told := slices.ContainsFunc(warnings, func(s string) bool { return named(metric, s) && !slices.Contains(usual, s) })
+				if off := got/base - 1; math.Abs(off) > most && !told {
+					t.Errorf("%s at %s without %s: costs are %.2f%% off, and nothing says so: %q", x.name, resolution, metric, 100*off, warnings)
+				}
+			}
+		}
+	}
+}
+
+// TestLacks checks what is said of inputs without samples.
+func TestLacks(t *testing.T) {
+	c, db := demoBlocks(t)
+	w := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}
+	from, to := w.Start.Add(3*time.Hour), w.Start.Add(5*time.Hour)
+	for _, tt := range []struct {
+		name, metric string
+		whole        bool
+		want         string // part of a warning; empty for none of the metric
+	}{
+		{"requests, for hours", "kube_pod_container_resource_requests", false, "no sample from 2026-03-03T06:00:00Z to 2026-03-03T08:00:00Z, while pods ran, of kube_pod_container_resource_requests (cpu request: containers cost what they use), "},
+		{"requests, for good", "kube_pod_container_resource_requests", true, "no sample in the window of kube_pod_container_resource_requests (cpu request: containers cost what they use)"},
+		{"an occasional one, for hours", "kubecost_pod_network_egress_bytes_total", false, "kubecost_pod_network_egress_bytes_total (network egress: "},
+		{"an occasional one, for good", "kube_pod_status_phase", true, ""},
+		{"an occasional one that others tell of", "kubecost_pod_network_egress_bytes_total", true, "kubecost_pod_network_egress_bytes_total (network egress: "},
+		{"prices, for hours", "node_cpu_hourly_cost", false, "node_cpu_hourly_cost (node cpu price: prices are the sheet's)"},
+		{"what others stand in for", "kube_pod_container_status_running", true, "kube_pod_container_status_running (running: what stands in for it is less exact)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := holed{db, tt.metric, from.UnixMilli(), to.UnixMilli()}
+			if tt.whole {
+				h.from, h.to = 0, math.MaxInt64
+			}
+			_, warnings := sweep(t, h, w, time.Minute)
+			told := slices.ContainsFunc(warnings, func(s string) bool {
+				return strings.HasPrefix(s, "cluster "+config.Clusters.Default+": ") && strings.Contains(s, tt.metric+" (") && strings.Contains(s, tt.want)
+			})
+			if told != (tt.want != "") {
+				t.Errorf("want %q in %q", tt.want, warnings)
+			}
+		})
+	}
+}
