@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/go-kit/log/level"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
@@ -109,16 +110,26 @@ func (o *answer) Write(p []byte) (int, error) {
 // compress lets the answer be compressed if the client accepts it. What it returns ends the answer.
 func (o *answer) compress(request http.Header) (end func() error) {
 	o.Header().Add("Vary", "Accept-Encoding")
-	if !acceptsGzip(request.Values("Accept-Encoding")) {
+	name := acceptedEncoding(request.Values("Accept-Encoding"))
+	if name == "" {
 		return func() error { return nil }
 	}
-	o.Header().Set("Content-Encoding", "gzip")
-	z, err := gzip.NewWriterLevel(plainAnswer{o}, gzip.BestSpeed)
+	o.Header().Set("Content-Encoding", name)
+	z, err := compressors[name](plainAnswer{o})
 	if err != nil {
-		panic("BUG: gzip level: " + err.Error())
+		panic("BUG: level of " + name + ": " + err.Error())
 	}
 	o.body = z
 	return z.Close
+}
+
+// compressors are the encodings of answers, by their names in headers.
+var compressors = map[string]func(w io.Writer) (io.WriteCloser, error){
+	"gzip": func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, gzip.BestSpeed) },
+	"zstd": func(w io.Writer) (io.WriteCloser, error) {
+		// One goroutine and a small window: many answers may be written at once.
+		return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(256<<10))
+	},
 }
 
 // plainAnswer writes to an answer what is compressed already.
@@ -129,9 +140,10 @@ func (p plainAnswer) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// acceptsGzip reports whether Accept-Encoding headers name gzip, or everything, with a weight above 0.
-func acceptsGzip(headers []string) bool {
-	accepted := map[string]bool{}
+// acceptedEncoding is the encoding that Accept-Encoding headers weigh most, zstd where they weigh it as they do gzip; "" where
+// they accept neither. Everything, *, is gzip: that is what a client that cannot name it knows.
+func acceptedEncoding(headers []string) string {
+	weights := map[string]float64{}
 	for _, h := range headers {
 		for item := range strings.SplitSeq(h, ",") {
 			name, param, _ := strings.Cut(item, ";")
@@ -139,13 +151,19 @@ func acceptsGzip(headers []string) bool {
 			if q, ok := strings.CutPrefix(strings.ReplaceAll(param, " ", ""), "q="); ok {
 				weight, _ = strconv.ParseFloat(q, 64) // malformed is 0: not accepted
 			}
-			accepted[strings.ToLower(strings.TrimSpace(name))] = weight > 0
+			weights[strings.ToLower(strings.TrimSpace(name))] = weight
 		}
 	}
-	if ok, named := accepted["gzip"]; named {
-		return ok
+	if _, named := weights["gzip"]; !named {
+		weights["gzip"] = weights["*"]
 	}
-	return accepted["*"]
+	best, most := "", 0.0
+	for _, name := range [...]string{"zstd", "gzip"} {
+		if weights[name] > most {
+			best, most = name, weights[name]
+		}
+	}
+	return best
 }
 
 // readForm are the parameters of the URL and of a form in the body.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
@@ -57,37 +59,44 @@ func TestForms(t *testing.T) {
 
 func TestCompression(t *testing.T) {
 	plain := get(newHandler(&fake{}, costapi.Config{}), "/allocation", "window=1d").Body.String()
-	for _, tc := range []struct {
-		accept     string
-		compressed bool
-	}{
-		{"", false},
-		{"gzip", true},
-		{"deflate, gzip;q=0.5", true},
-		{"GZIP", true},
-		{"*", true},
-		{"gzip;q=0", false},
-		{"gzip; q=0.0, *", false},
-		{"br", false},
-		{"gzip;q=x", false},
+	for _, tc := range []struct{ accept, want string }{
+		{"", ""},
+		{"gzip", "gzip"},
+		{"deflate, gzip;q=0.5", "gzip"},
+		{"GZIP", "gzip"},
+		{"*", "gzip"},
+		{"gzip;q=0", ""},
+		{"gzip; q=0.0, *", ""},
+		{"br", ""},
+		{"gzip;q=x", ""},
+		{", ;q=1", ""},
+		{", gzip;q=0.5,", "gzip"},
+		{"zstd", "zstd"},
+		{"gzip, deflate, br, zstd", "zstd"},
+		{"zstd;q=0.5, gzip", "gzip"},
+		{"zstd;q=0, gzip;q=0.1", "gzip"},
+		{"zstd, *;q=0.1", "zstd"},
 	} {
 		t.Run(tc.accept, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/allocation?window=1d", nil)
 			r.Header.Set("Accept-Encoding", tc.accept)
 			w := do(newHandler(&fake{}, costapi.Config{}), r)
-			if got := w.Header().Get("Content-Encoding") == "gzip"; got != tc.compressed {
-				t.Fatalf("compressed %v, want %v", got, tc.compressed)
+			if got := w.Header().Get("Content-Encoding"); got != tc.want {
+				t.Fatalf("compressed by %q, want %q", got, tc.want)
 			}
 			if w.Header().Get("Vary") != "Accept-Encoding" {
 				t.Errorf("Vary %q", w.Header().Get("Vary"))
 			}
 			body := io.Reader(w.Body)
-			if tc.compressed {
-				z, err := gzip.NewReader(w.Body)
-				if err != nil {
-					t.Fatal(err)
-				}
-				body = z
+			var err error
+			switch tc.want {
+			case "gzip":
+				body, err = gzip.NewReader(w.Body)
+			case "zstd":
+				body, err = zstd.NewReader(w.Body)
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			got, err := io.ReadAll(body)
 			if err != nil || string(got) != plain {
