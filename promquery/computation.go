@@ -159,6 +159,9 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 	if err := c.load(ctx, b); err != nil {
 		return nil, err
 	}
+	for _, w := range c.cfg.Warnings {
+		b.Warn(w)
+	}
 	c.warnOwn(b)
 	for _, w := range c.found.lacks() {
 		b.Warn(w)

@@ -21,6 +21,8 @@ type Config struct {
 	// MaxSamples bounds the samples that one computation may read, MaxMemory the bytes that it may be estimated to hold: one
 	// that would exceed them fails with allocation.ErrTooMuch. 0 is no bound.
 	MaxSamples, MaxMemory int64
+	// Warnings are told with every set.
+	Warnings []string
 	// Parallel is how many goroutines integrate usage where the source can be read by several; 0 is 1.
 	Parallel int
 	// Name says how a source is read, in readings: remote-read, query, blocks. Nil names none.

@@ -3,6 +3,8 @@ package promquery
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -101,13 +103,29 @@ func (j *joined) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) 
 		}
 	}
 	if len(present) > 0 {
-		got, err := j.recent.SelectLanes(ctx, present, lanes.renumbered(presentOf))
+		var gave atomic.Int64
+		recent := lanes.renumbered(presentOf)
+		give := recent.Yield
+		recent.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
+			gave.Add(1)
+			return give(lane, i, key, p)
+		}
+		got, err := j.recent.SelectLanes(ctx, present, recent)
 		stats.Add(got)
+		if err != nil && gave.Load() == 0 && ctx.Err() == nil && withinReach(present, j.cut) {
+			stats.Warnings = append(stats.Warnings, fmt.Sprintf("the newest samples are missing, from %s on: %v; what is in blocks is all of the answer", instant(j.cut), err))
+			return stats, nil
+		}
 		if err != nil {
 			return stats, err
 		}
 	}
 	return stats, nil
+}
+
+// withinReach reports whether all that selectors ask for from the cut on is what an instant before it sees.
+func withinReach(sels []Selector, cut int64) bool {
+	return !slices.ContainsFunc(sels, func(s Selector) bool { return s.End > cut+timeline.Lookback })
 }
 
 // part is one of a computation's sources, which notes what is taken of it.

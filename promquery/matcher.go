@@ -37,6 +37,15 @@ func ParseMatcher(text string) (Matcher, error) {
 	return m, nil
 }
 
+// MatchesAbsent reports whether m is a regular expression that also matches series without the label.
+func (m Matcher) MatchesAbsent() bool {
+	if m.Type != MatchRegexp {
+		return false
+	}
+	re, err := regexp.Compile("^(?:" + m.Value + ")$")
+	return err == nil && re.MatchString("")
+}
+
 // singleQuoted is a string in the quotes that Go has for characters only.
 var singleQuoted = regexp.MustCompile(`^'(?:[^'\\]|\\.)*'$`)
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -24,4 +25,17 @@ func TestExclude(t *testing.T) {
 		series(1, "node_cpu_hourly_cost", "node", "n1", "job", "another", "instance", "another:80"),
 	)
 	checkTranscript(t, "exclude", place{"DIR", dir}, place{"PROMETHEUS", promtest.Start(t, dir, promtest.Config{})})
+}
+
+// TestPrometheusDown computes from blocks that cover the window although the Prometheus beside them does not answer.
+func TestPrometheusDown(t *testing.T) {
+	to := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC).UnixMilli()
+	dir := t.TempDir()
+	value := func(int64) float64 { return 1 }
+	promtest.WriteBlocks(t, dir, 2*time.Hour,
+		promtest.Series{Labels: []string{"__name__", "kube_node_info", "node", "n1"}, Samples: promtest.Regular(to-4*3600_000, to, 60_000, value)},
+		promtest.Series{Labels: []string{"__name__", "kube_node_status_capacity", "node", "n1", "resource", "cpu"}, Samples: promtest.Regular(to-4*3600_000, to, 60_000, value)},
+	)
+	closed := closedURL(t)
+	checkTranscript(t, "down", place{"DIR", dir}, place{"CLOSED", closed}, place{"ADDRESS", strings.TrimPrefix(closed, "http://")})
 }

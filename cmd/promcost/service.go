@@ -231,17 +231,26 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 	}
 	if c.id == "" {
 		id, err := c.clusterID(ctx)
-		if err != nil {
+		switch {
+		case err == nil:
+			c.id = id
+		case c.source.blocks == nil:
 			return nil, err
+		default:
+			return c.newEngine(id, fmt.Sprintf("cluster %s: its id is not known, and may be another: %v: give --cluster.id, or mend --prometheus.url", id, err)), nil // for this once
 		}
-		c.id = id
 	}
-	c.engine = promquery.NewEngine(c.source.Source, promquery.Config{
-		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: c.id}, Exclude: c.source.exclude,
+	c.engine = c.newEngine(c.id)
+	return c.engine, nil
+}
+
+// newEngine is an engine for a cluster of that id, whose answers all have the warnings.
+func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
+	return promquery.NewEngine(c.source.Source, promquery.Config{
+		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude,
 		Rates: c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory,
 		Parallel: runtime.GOMAXPROCS(0), Name: sourceName, Progress: c.progress, Observe: c.observe,
 	})
-	return c.engine, nil
 }
 
 // Diagnose says what the source has of each input.
@@ -261,7 +270,7 @@ func (c *computer) Diagnose(ctx context.Context, w allocation.Window) (*allocati
 	return engine.Diagnose(ctx, w)
 }
 
-// clusterID is the id of series that do not name their cluster.
+// clusterID is the id of series that do not name their cluster, the default beside an error.
 func (c *computer) clusterID(ctx context.Context) (string, error) {
 	if c.flags.clusterID != "" {
 		return c.flags.clusterID, nil
@@ -271,7 +280,7 @@ func (c *computer) clusterID(ctx context.Context) (string, error) {
 	}
 	external, err := c.source.remote.ExternalLabels(ctx)
 	if err != nil {
-		return "", err
+		return defaultCluster, err
 	}
 	for _, name := range c.flags.clusterLabels() {
 		if external[name] != "" {

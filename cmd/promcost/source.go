@@ -58,6 +58,9 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 		PlaceHolder("NAME").StringsVar(&f.replicas)
 	eachOf(g, "prometheus.exclude", "Label matcher, such as job=\"promcost\" or job=~\"pc-.*\", of series that are never read. Series of a promcost never are.", func(text string) error {
 		m, err := promquery.ParseMatcher(text)
+		if err == nil && m.MatchesAbsent() {
+			return fmt.Errorf("it also matches series without the label %s, so nothing would be read: write %s=~\".+\" for those that have it", m.Name, m.Name)
+		}
 		f.exclude = append(f.exclude, m)
 		return err
 	}).PlaceHolder("MATCHER")
@@ -82,11 +85,9 @@ func (f *sourceFlags) validate() error {
 		return usageErrorf("--source=blocks has no directory to read: give --tsdb.path=DIR")
 	case f.kind == sourceBlocks && f.url != "":
 		return usageErrorf("--source=blocks reads --tsdb.path, not --prometheus.url: leave one of them out, or --source to join both")
-	case f.kind == sourceBlocks:
-		return nil
-	case f.kind == sourceAuto && f.url == "" && f.tsdbPath != "":
+	case f.kind == sourceBlocks, f.kind == sourceAuto && f.url == "" && f.tsdbPath != "":
 		f.kind = sourceBlocks
-		return nil
+		return f.checkUnused()
 	case f.url == "":
 		return usageErrorf("no source of samples given: give --prometheus.url=http://HOST:9090, or --source=blocks --tsdb.path=DIR, or run \"promcost demo\"")
 	case f.tsdbPath != "" && f.kind != sourceAuto:
@@ -98,6 +99,25 @@ func (f *sourceFlags) validate() error {
 		}
 	}
 	return checkURL("--prometheus.url", f.url)
+}
+
+// checkUnused refuses flags that say how to ask a Prometheus where none is asked.
+func (f *sourceFlags) checkUnused() error {
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{
+		{"http-config", f.httpConfig != ""},
+		{"external-labels", f.external != nil},
+		{"replica-label", len(f.replicas) > 0},
+		{"query-param", len(f.params) > 0},
+		{"lookback", f.lookback != 0},
+	} {
+		if flag.given {
+			return usageErrorf("--prometheus.%s has no effect without --prometheus.url: give that, or leave it out", flag.name)
+		}
+	}
+	return nil
 }
 
 // queryParams are the parameters of every query.
