@@ -118,6 +118,13 @@ func TestEngineProperties(t *testing.T) {
 	for _, n := range truth.Namespaces {
 		namespaces[n.Namespace] = n
 	}
+	nodes := map[string]map[string]string{}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if nodes[n.Name] = n.Labels; n.Labels["kubernetes_io_hostname"] != n.Name {
+			t.Errorf("node %s has labels %v", n.Name, n.Labels)
+		}
+	}
 	outage := c.Start().Add(c.End().Sub(c.Start()) * 85 / 100) // of kube-state-metrics, for 12 minutes
 	compared := 0
 	for i := range truth.Containers {
@@ -139,7 +146,7 @@ func TestEngineProperties(t *testing.T) {
 		ns := namespaces[x.Namespace]
 		want := []any{
 			x.Cluster, x.Node, x.Namespace, x.Pod, x.ControllerKind, x.Controller, orNone(x.Services),
-			merged(ns.Labels, x.Labels), merged(ns.Annotations, x.Annotations), merged(ns.Labels), merged(ns.Annotations),
+			merged(nodes[x.Node], ns.Labels, x.Labels), merged(ns.Annotations, x.Annotations), merged(ns.Labels), merged(ns.Annotations),
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s/%s/%s (-want +got): %s", x.Namespace, x.Pod, x.Container, d)
