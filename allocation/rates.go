@@ -42,8 +42,6 @@ const (
 	ItemEgressZone                     // a GiB to another zone of the region
 	ItemEgressRegion                   // a GiB to another region
 	ItemEgressInternet                 // a GiB to the internet
-	ItemNATEgress                      // a GiB out through a NAT gateway
-	ItemNATIngress                     // a GiB in through a NAT gateway
 	NumItemKinds
 )
 

@@ -120,7 +120,10 @@ func TestEngineProperties(t *testing.T) {
 	}
 	nodes := map[string]map[string]string{}
 	for i := range s.Nodes {
-		nodes[s.Nodes[i].Name] = s.Nodes[i].Labels
+		n := &s.Nodes[i]
+		if nodes[n.Name] = n.Labels; n.Labels["kubernetes_io_hostname"] != n.Name {
+			t.Errorf("node %s has labels %v", n.Name, n.Labels)
+		}
 	}
 	outage := c.Start().Add(c.End().Sub(c.Start()) * 85 / 100) // of kube-state-metrics, for 12 minutes
 	compared := 0

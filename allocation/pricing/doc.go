@@ -21,8 +21,6 @@
 //	  egressZonePerGiB: 0.01            # to other zones of the region
 //	  egressRegionPerGiB: 0.01          # to other regions
 //	  egressInternetPerGiB: 0.12
-//	  natEgressPerGiB: 0                # through NAT gateways
-//	  natIngressPerGiB: 0
 //	nodes:                              # each price is that of the first rule that matches and has it
 //	  - provider: aws                   # aws, gcp, azure, …; any case
 //	    region: eu-central-1

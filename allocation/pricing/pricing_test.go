@@ -116,6 +116,7 @@ func TestParseErrors(t *testing.T) {
 		want       []string
 	}{
 		{"not YAML", "defaults: {", []string{"p.yaml", "line 1", "give YAML"}},
+		{"price of nothing that is measured", "defaults: {natEgressPerGiB: 0.045}", []string{"line 1", `"natEgressPerGiB"`, "egressInternetPerGiB"}},
 		{"key that is near none", "pods: {}", []string{"line 1", `"pods"`, "use currency, asOf", "defaults, nodes, storage"}},
 		{"two documents", "defaults: {cpuPerCoreHour: 1}\n---\nnodes: []", []string{"p.yaml", "line", "one document"}},
 		{"a list", "- a", []string{"line 1", "a list", "defaults, nodes"}},

@@ -90,8 +90,6 @@ func TestFullSheetItems(t *testing.T) {
 		{"each price by its own rule", allocation.Item{Kind: allocation.ItemEgressZone, Provider: "gcp", Zone: "eu-west-1a"}, .02, false},
 		{"region", allocation.Item{Kind: allocation.ItemEgressRegion, Zone: "eu-west-1a"}, .03, false},
 		{"region by default", allocation.Item{Kind: allocation.ItemEgressRegion}, .01, true},
-		{"out by NAT", allocation.Item{Kind: allocation.ItemNATEgress, Provider: "gcp"}, .045, false},
-		{"in by NAT", allocation.Item{Kind: allocation.ItemNATIngress, Zone: "eu-west-1a"}, .04, false},
 	} {
 		for name, sheet := range fullSheets(t) {
 			t.Run(tt.name+"/"+name, func(t *testing.T) {

@@ -23,8 +23,6 @@ const (
 	egressZonePrice
 	egressRegionPrice
 	egressInternetPrice
-	natEgressPrice
-	natIngressPrice
 	numPrices
 )
 
@@ -72,8 +70,6 @@ var prices = [numPrices]struct {
 	egressZonePrice:     {"egressZonePerGiB", 0.01, 0.01, networkSection, false, "a GiB to another zone of the region"},
 	egressRegionPrice:   {"egressRegionPerGiB", 0.01, 0.02, networkSection, false, "a GiB to another region"},
 	egressInternetPrice: {"egressInternetPerGiB", 0.12, 0.1, networkSection, false, "a GiB to the internet"},
-	natEgressPrice:      {"natEgressPerGiB", 0, 0.05, networkSection, false, "a GiB out through a NAT gateway"},
-	natIngressPrice:     {"natIngressPerGiB", 0, 0.05, networkSection, false, "a GiB in through a NAT gateway"},
 }
 
 // nodePrices are the prices of each resource of a node, ordinary and spot.
@@ -87,7 +83,6 @@ var nodePrices = [allocation.NumResources][2]price{
 var itemPrices = [allocation.NumItemKinds]price{
 	allocation.ItemStorage: storagePrice, allocation.ItemLoadBalancer: loadBalancerPrice, allocation.ItemManagement: managementPrice,
 	allocation.ItemEgressZone: egressZonePrice, allocation.ItemEgressRegion: egressRegionPrice, allocation.ItemEgressInternet: egressInternetPrice,
-	allocation.ItemNATEgress: natEgressPrice, allocation.ItemNATIngress: natIngressPrice,
 }
 
 // hoursPerMonth is what a month of a price has, whatever month it is.
