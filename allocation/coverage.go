@@ -12,7 +12,7 @@ type fragment struct {
 	from, to int64
 	rate     float64 // amount used per second at its end; of a soft fragment, all along
 	series   Symbol
-	counter  float64 // value of the counter at the end of its series
+	counter  float64 // value of the counter at the end of what its series covers
 	// soft says that nothing was seen within it: the increase of a counter over a hole, or a value held at the end of a
 	// series. It yields to what another series saw.
 	soft bool

@@ -88,8 +88,8 @@ func (l *Lane) measure(c *container, s *seen) {
 		l.cover(c, covered, s, cells[i:i+n], soft)
 		i += n
 	}
-	if v, ok := s.p.LastUsable(); ok && len(cells) > 0 {
-		l.b.markEnd(covered, s.key[6], cells[len(cells)-1].To, v)
+	if n := len(cells); n > 0 && s.Signal == ContainerUse {
+		l.b.markEnd(covered, s.key[6], cells[n-1].To, counterAt(s.p, cells[n-1].To))
 	}
 }
 
@@ -144,7 +144,7 @@ func (l *Lane) cover(c *container, covered *coverage, s *seen, cells []timeline.
 	}
 }
 
-// markEnd notes a counter's value at the end of its series, so that a later stretch of it goes on from there.
+// markEnd notes a counter's value at the end of what its series covers, so that a later stretch of it goes on from there.
 func (b *Builder) markEnd(covered *coverage, series Symbol, end int64, value float64) {
 	for i := range *covered {
 		if f := &(*covered)[i]; f.series == series && f.to <= end {

@@ -51,40 +51,53 @@ func (r *run) readers(srv *server) []func(context.Context) error {
 	n := min(r.src.cfg.MaxConcurrency, len(r.sels))
 	tasks := make([]func(context.Context) error, 0, n)
 	for k := range n {
-		rd := &streamReader{run: r, srv: srv, at: newPosition()}
+		whole := &share{at: newPosition()}
 		for i := k; i < len(r.sels); i += n {
-			rd.index = append(rd.index, i)
-			rd.sels = append(rd.sels, r.sels[i])
+			whole.index = append(whole.index, i)
+			whole.sels = append(whole.sels, r.sels[i])
 		}
-		rd.skipped = make([]chunks.Skipped, len(rd.sels))
+		rd := &streamReader{run: r, srv: srv, share: whole, skipped: make([]chunks.Skipped, len(r.sels))}
 		tasks = append(tasks, rd.read)
 	}
 	return tasks
 }
 
-// streamReader reads the answer of one remote-read request.
+// streamReader reads the answers of some selectors' remote-read requests: of one, unless that is too much.
 type streamReader struct {
-	run   *run
-	index []int // the selectors' places in the caller's list
-	sels  []promquery.Selector
-
+	run     *run
 	srv     *server
 	keys    *chunks.Keys // while read runs
 	dec     chunks.Decoder
 	p       timeline.Points
 	list    []chunks.Encoded
-	skipped []chunks.Skipped // by selector
-	at      position
+	skipped []chunks.Skipped // by selector of the caller's list
+
+	*share // being asked for
 }
 
-// read sends the request and yields what it brings.
+// read asks for the share, in parts where the server cannot give it at once, and yields what comes.
 func (rd *streamReader) read(ctx context.Context) error {
 	rd.keys = rd.srv.takeKeys()
 	defer rd.srv.putKeys(rd.keys)
-	n, requests, err := rd.run.src.send(ctx, readRequest(rd.sels), rd.readBody)
-	rd.run.add(requests, n, 0)
-	for k, s := range rd.skipped {
-		rd.run.add(0, 0, rd.index[k], s.Warnings(rd.sels[k].Metric)...)
+	todo := []*share{rd.share}
+	var err error
+	for err == nil && len(todo) > 0 {
+		rd.share, todo = todo[0], todo[1:]
+		n, requests, failed := rd.run.src.send(ctx, readRequest(rd.sels), rd.readBody)
+		rd.run.add(requests, n, 0)
+		if failed == nil {
+			continue
+		}
+		var parts []*share
+		if ctx.Err() == nil && tooMuch(failed) > 0 && !busy(failed) {
+			parts = rd.divide()
+		}
+		if todo = append(parts, todo...); len(parts) == 0 {
+			err = failed
+		}
+	}
+	for i, s := range rd.skipped {
+		rd.run.add(0, 0, i, s.Warnings(rd.run.sels[i].Metric)...)
 	}
 	return err
 }
@@ -152,10 +165,14 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 		mint = max(mint, rd.at.time+1)
 	}
 	key := rd.keys.Key()
-	return rd.dec.Each(&rd.p, rd.list, mint, sel.End, rd.skipped[query].Add, func() error {
-		first := !rd.at.started
+	i := rd.index[query]
+	return rd.dec.Each(&rd.p, rd.list, mint, sel.End, rd.skipped[i].Add, func() error {
+		first := !rd.at.started && !rd.later
+		if end := rd.run.sels[i].End; sel.End < end && rd.p.Last() > sel.End-timeline.Lookback {
+			rd.p.MarkContinued() // by a later share
+		}
 		rd.at.started, rd.at.time = true, rd.p.Last()
-		return rd.run.emit(rd.index[query], key, &rd.p, first)
+		return rd.run.emit(i, key, &rd.p, first)
 	})
 }
 

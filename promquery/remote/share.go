@@ -1,0 +1,59 @@
+package remote
+
+import (
+	"time"
+
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
+)
+
+// share is some selectors that one remote-read request asks for, and how far its answer was read.
+type share struct {
+	index  []int // the selectors' places in the caller's list
+	sels   []promquery.Selector
+	at     position
+	series int  // of the first selector that is not complete: how many were seen when the share was last divided
+	later  bool // it begins where another one ends
+}
+
+// leastGain is how much shorter the parts of a share of one selector have to be at least, in milliseconds.
+const leastGain = int64(30 * time.Minute / time.Millisecond)
+
+// again is how far the later part of a share reaches back into the earlier one: so far that it sees the last point of the
+// grid at which that saw a series which goes on. What both give counts once.
+func again(sel *promquery.Selector) int64 { return 2*timeline.Lookback + sel.Step }
+
+// divide makes of a share whose answer was too much, or took too long, what is to be asked for instead; nothing where it cannot
+// be less. What was read completely is left out, and what was begun goes on where it was.
+func (s *share) divide() []*share {
+	if s.at.mixed {
+		return nil
+	}
+	if k := int(s.at.last); k > 0 {
+		rest := &share{index: s.index[k:], sels: s.sels[k:], at: s.at, later: s.later}
+		rest.at.last = 0
+		return []*share{rest}
+	}
+	begun := len(s.at.done) > 0 || s.at.started
+	switch {
+	case begun && len(s.at.done) > s.series:
+		s.series = len(s.at.done)
+		return []*share{s}
+	case len(s.sels) > 1:
+		k := len(s.sels) / 2
+		if begun {
+			k = 1 // which goes on by itself
+		}
+		first := &share{index: s.index[:k], sels: s.sels[:k], at: s.at, series: s.series, later: s.later}
+		return []*share{first, {index: s.index[k:], sels: s.sels[k:], at: newPosition(), later: s.later}}
+	case begun || s.sels[0].End-s.sels[0].Start < 2*(again(&s.sels[0])+leastGain):
+		return nil
+	}
+	before, after := s.sels[0], s.sels[0]
+	before.End = before.Start + (before.End-before.Start)/2
+	after.Start = before.End + 1 - again(&after)
+	return []*share{
+		{index: s.index, sels: []promquery.Selector{before}, at: newPosition(), later: s.later},
+		{index: s.index, sels: []promquery.Selector{after}, at: newPosition(), later: true},
+	}
+}
