@@ -97,8 +97,9 @@ type Source struct {
 	base  *url.URL
 	slots chan struct{} // one for each request that may run
 
-	mu     sync.Mutex
-	server *server // nil until found out
+	mu        sync.Mutex // never held while the server is asked
+	server    *server    // nil until found out
+	detection *detection // nil unless it is being found out
 }
 
 // New returns a Source for the server at cfg.URL. It sends nothing yet.
