@@ -211,7 +211,8 @@ func (s *Source) probeExternal(ctx context.Context) (map[string]string, error) {
 	return config.Global.ExternalLabels, nil
 }
 
-// probeRead reports whether the server streams remote read: it is sent a request of no queries.
+// probeRead reports whether the server streams remote read: it is sent a request of no queries. A failure of the server
+// says nothing about that, and is an error.
 func (s *Source) probeRead(ctx context.Context) (bool, error) {
 	streams := false
 	probe := readRequest(nil)
@@ -220,9 +221,13 @@ func (s *Source) probeRead(ctx context.Context) (bool, error) {
 		streams = mediaType(resp) == streamedType
 		return false, nil
 	})
-	var serr *statusError
-	if errors.As(err, &serr) && serr.code != http.StatusTooManyRequests && serr.code < 502 {
+	switch serr := (*statusError)(nil); {
+	case !errors.As(err, &serr):
+		return streams, err
+	case serr.code == http.StatusNotImplemented || serr.code/100 == 4 && serr.code != http.StatusTooManyRequests:
 		return false, nil
+	case s.cfg.Mode == ModeAuto:
+		return false, fmt.Errorf("%w; or use the query API with --source=query", err)
 	}
-	return streams, err
+	return false, err
 }

@@ -98,3 +98,21 @@ func TestDetectTogether(t *testing.T) {
 		t.Errorf("asked %d times, want once for all", n)
 	}
 }
+
+// TestDetectAfterFailure meets a server that fails at first: that is not what it can.
+func TestDetectAfterFailure(t *testing.T) {
+	f := newFake()
+	f.handle("/api/v1/read", sequence(status(500, "text/plain", "starting"), frames()))
+	src := f.source(t, remote.Config{})
+	if mode, err := src.Mode(t.Context()); err == nil {
+		t.Errorf("got %q without an error", mode)
+	}
+	for range 2 {
+		if mode, err := src.Mode(t.Context()); mode != remote.ModeRemoteRead || err != nil {
+			t.Errorf("got %q and %v", mode, err)
+		}
+	}
+	if n := f.count("/api/v1/read"); n != 2 {
+		t.Errorf("asked %d times, want twice", n)
+	}
+}
