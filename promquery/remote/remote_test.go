@@ -371,7 +371,7 @@ func TestTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = collect(t, src, selector)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "longer than 20ms") {
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "not answered within 20ms") {
 		t.Errorf("got %v", err)
 	}
 }
