@@ -74,7 +74,7 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	countOf(g, "query.max-concurrency", "Most requests that Prometheus is sent at a time.", &f.maxConcurrency, 1).Default("2")
 	countOf(g, "query.max-samples", "Most samples of one answer of the query API, which Prometheus holds in memory; what exceeds them is asked for in parts.", &f.maxSamples, 1).
 		Default(strconv.Itoa(remote.DefaultMaxSamples))
-	durationOf(g, "query.timeout", "Longest that one request to Prometheus may take.", &f.timeout, time.Millisecond).Default("2m")
+	durationOf(g, "query.timeout", "Longest to wait for Prometheus to begin an answer, and for more of it to come. How long an answer may take that keeps coming is for --compute.timeout to say.", &f.timeout, time.Millisecond).Default("2m")
 	return f
 }
 

@@ -40,13 +40,68 @@ func (s *server) putKeys(k *chunks.Keys) {
 	}
 }
 
+// detection is an attempt to find out what the server is that those who need to know wait for together.
+type detection struct {
+	cancel  context.CancelFunc
+	waiting int           // guarded by Source.mu; it is given up when nobody waits any more
+	done    chan struct{} // closed when what follows is known
+	server  *server
+	err     error
+}
+
 // detect finds out what the server is and can. A failure is not remembered, so the next use asks again.
 func (s *Source) detect(ctx context.Context) (*server, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.server != nil {
+		defer s.mu.Unlock()
 		return s.server, nil
 	}
+	d := s.detection
+	if d == nil {
+		// It outlives the caller who began it, for as long as others wait.
+		inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		d = &detection{cancel: cancel, done: make(chan struct{})}
+		s.detection = d
+		go s.inquire(inner, d)
+	}
+	d.waiting++
+	s.mu.Unlock()
+	select {
+	case <-d.done:
+		return d.server, d.err
+	case <-ctx.Done():
+		s.leave(d)
+		return nil, ctx.Err()
+	}
+}
+
+// inquire carries out a detection.
+func (s *Source) inquire(ctx context.Context, d *detection) {
+	defer d.cancel()
+	d.server, d.err = s.probe(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.detection == d {
+		s.detection, s.server = nil, d.server
+	}
+	close(d.done)
+}
+
+// leave waits for a detection no longer. The last one ends it; who comes then begins another.
+func (s *Source) leave(d *detection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d.waiting--; d.waiting > 0 {
+		return
+	}
+	d.cancel()
+	if s.detection == d {
+		s.detection = nil
+	}
+}
+
+// probe asks the server what it is and can.
+func (s *Source) probe(ctx context.Context) (*server, error) {
 	if err := s.probeAPI(ctx); err != nil {
 		return nil, err
 	}
@@ -58,20 +113,20 @@ func (s *Source) detect(ctx context.Context) (*server, error) {
 		}
 		srv.external = external
 	}
-	if srv.mode != ModeQuery {
-		streams, err := s.probeRead(ctx)
-		switch {
-		case err != nil:
-			return nil, err
-		case streams:
-			srv.mode = ModeRemoteRead
-		case srv.mode == ModeRemoteRead:
-			return nil, fmt.Errorf("read from %s: the server does not stream remote read at %s; use the query API with --source=query, or let --source=auto choose", s.base.Redacted(), readPath)
-		default:
-			srv.mode = ModeQuery
-		}
+	if srv.mode == ModeQuery {
+		return srv, nil
 	}
-	s.server = srv
+	streams, err := s.probeRead(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case streams:
+		srv.mode = ModeRemoteRead
+	case srv.mode == ModeRemoteRead:
+		return nil, fmt.Errorf("read from %s: the server does not stream remote read at %s; use the query API with --source=query, or let --source=auto choose", s.base.Redacted(), readPath)
+	default:
+		srv.mode = ModeQuery
+	}
 	return srv, nil
 }
 
@@ -156,7 +211,8 @@ func (s *Source) probeExternal(ctx context.Context) (map[string]string, error) {
 	return config.Global.ExternalLabels, nil
 }
 
-// probeRead reports whether the server streams remote read: it is sent a request of no queries.
+// probeRead reports whether the server streams remote read: it is sent a request of no queries. A failure of the server
+// says nothing about that, and is an error.
 func (s *Source) probeRead(ctx context.Context) (bool, error) {
 	streams := false
 	probe := readRequest(nil)
@@ -165,9 +221,13 @@ func (s *Source) probeRead(ctx context.Context) (bool, error) {
 		streams = mediaType(resp) == streamedType
 		return false, nil
 	})
-	var serr *statusError
-	if errors.As(err, &serr) && serr.code != http.StatusTooManyRequests && serr.code < 502 {
+	switch serr := (*statusError)(nil); {
+	case !errors.As(err, &serr):
+		return streams, err
+	case serr.code == http.StatusNotImplemented || serr.code/100 == 4 && serr.code != http.StatusTooManyRequests:
 		return false, nil
+	case s.cfg.Mode == ModeAuto:
+		return false, fmt.Errorf("%w; or use the query API with --source=query", err)
 	}
-	return streams, err
+	return false, err
 }

@@ -17,3 +17,13 @@ func ParseSeries(msg []byte) (key []promquery.Symbol, list []chunks.Encoded, lab
 	labelsEnd, err = rd.parseSeries(nil, msg)
 	return rd.keys.Key(), rd.list, labelsEnd, err
 }
+
+// Waiting is how many wait for what the server is found out to be.
+func Waiting(s *Source) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.detection == nil {
+		return 0
+	}
+	return s.detection.waiting
+}

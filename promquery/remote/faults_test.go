@@ -247,7 +247,7 @@ func TestSlowLoris(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, recovers %t", tc.name, recovers), func(t *testing.T) {
 				f := newFake()
 				n := listen(t, f)
-				src := n.source(t, remote.Config{Mode: tc.mode, MaxConcurrency: 1, IdleTimeout: 30 * time.Millisecond, Backoff: time.Millisecond})
+				src := n.source(t, remote.Config{Mode: tc.mode, MaxConcurrency: 1, Timeout: 30 * time.Millisecond, Backoff: time.Millisecond})
 				if _, err := src.Mode(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -272,21 +272,6 @@ func TestSlowLoris(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestSlowReader sees to it that the time that yield takes does not count as the server's.
-func TestSlowReader(t *testing.T) {
-	body, _ := stream(t)
-	f := newFake()
-	f.handle("/api/v1/read", probed(frames(body)))
-	src := f.source(t, remote.Config{IdleTimeout: time.Millisecond, MaxConcurrency: 1})
-	stats, err := src.Select(t.Context(), []promquery.Selector{selector, selector}, func(int, []promquery.Symbol, *timeline.Points) error {
-		time.Sleep(5 * time.Millisecond)
-		return nil
-	})
-	if err != nil || stats.Requests != 1 {
-		t.Errorf("got %v after %d requests", err, stats.Requests)
 	}
 }
 

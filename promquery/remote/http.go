@@ -126,7 +126,7 @@ func (s *Source) wait(ctx context.Context, try int, cause error) error {
 
 // once sends the request once.
 func (s *Source) once(ctx context.Context, r request, handle func(*http.Response, io.Reader) (bool, error)) (int64, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	u := *s.base
 	u.Path += r.path
@@ -148,33 +148,38 @@ func (s *Source) once(ctx context.Context, r request, handle func(*http.Response
 	for name, value := range r.header {
 		req.Header.Set(name, value)
 	}
-	resp, err := s.cfg.Client.Do(req)
+	b := newBody(s.cfg.Timeout, cancel)
+	resp, err := b.begin(func() (*http.Response, error) { return s.cfg.Client.Do(req) })
 	if err != nil {
 		return 0, false, err
 	}
 	defer func() { _ = resp.Body.Close() }() // whatever there was to read has been, or failed
 	if resp.StatusCode/100 != 2 {
-		return 0, false, readStatus(resp)
+		return 0, false, readStatus(resp, b)
 	}
-	b := newBody(resp.Body, s.cfg.IdleTimeout, cancel)
 	handed, err := handle(resp, b)
 	return b.n, handed, err
 }
 
-// body is what a server answers: it counts the bytes read and gives up on a server that stops sending. The time that the
-// reader spends between reads does not count.
+// progress is how many bytes have to come within Config.Timeout: a server that drips does not answer.
+const progress = 1 << 10
+
+// body is what a server answers: it counts the bytes read and gives up on a server that does not answer or stops sending.
+// The time that the reader spends between reads does not count.
 type body struct {
 	r       io.Reader
 	n       int64
-	idle    time.Duration
+	timeout time.Duration
+	left    time.Duration // of timeout, until more than due bytes are to be there
+	due     int64
 	timer   *time.Timer
 	expired atomic.Bool
 }
 
-// newBody returns the body r, whose request cancel ends.
-func newBody(r io.Reader, idle time.Duration, cancel func()) *body {
-	b := &body{r: r, idle: idle}
-	b.timer = time.AfterFunc(idle, func() {
+// newBody returns the body of an answer yet to begin, whose request cancel ends.
+func newBody(timeout time.Duration, cancel func()) *body {
+	b := &body{timeout: timeout, left: timeout, due: progress}
+	b.timer = time.AfterFunc(timeout, func() {
 		b.expired.Store(true)
 		cancel()
 	})
@@ -182,23 +187,42 @@ func newBody(r io.Reader, idle time.Duration, cancel func()) *body {
 	return b
 }
 
+// begin waits for the headers of the answer.
+func (b *body) begin(do func() (*http.Response, error)) (*http.Response, error) {
+	b.timer.Reset(b.timeout)
+	resp, err := do()
+	b.timer.Stop()
+	if err != nil {
+		if b.expired.Load() {
+			err = context.DeadlineExceeded // the cause, not the cancellation that it led to
+		}
+		return nil, err
+	}
+	b.r = resp.Body
+	return resp, nil
+}
+
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
-	b.timer.Reset(b.idle)
+	b.timer.Reset(b.left)
+	began := time.Now()
 	n, err := b.r.Read(p)
 	b.timer.Stop()
-	b.n += int64(n)
-	if err != nil && b.expired.Load() {
-		err = fmt.Errorf("no data for %v", b.idle) // the cause, not the cancellation that it led to
+	b.left = max(b.left-time.Since(began), 1)
+	if b.n += int64(n); b.n >= b.due {
+		b.left, b.due = b.timeout, b.n+progress
+	}
+	if err != nil && !errors.Is(err, io.EOF) && b.expired.Load() {
+		err = fmt.Errorf("no data for %v", b.timeout)
 	}
 	return n, err
 }
 
 // readStatus makes an error of an answer whose status is one.
-func readStatus(resp *http.Response) error {
+func readStatus(resp *http.Response, body io.Reader) error {
 	e := &statusError{code: resp.StatusCode, html: isHTML(resp)}
 	e.retryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
+	text, err := io.ReadAll(io.LimitReader(body, maxMessage))
 	if err != nil || e.html {
 		return e // the status says enough
 	}
@@ -294,7 +318,7 @@ func (s *Source) explain(req request, err error, requests int64) error {
 	case errors.As(err, &serr):
 		return fmt.Errorf("read from %s: %s%s: %w; the server is overloaded or failing, see its log, or lower --query.max-concurrency", at, req.path, times, err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("read from %s: %s took longer than %v; ask for a shorter window, or raise --query.timeout: %w", at, req.path, s.cfg.Timeout, context.DeadlineExceeded)
+		return fmt.Errorf("read from %s: %s was not answered within %v; ask for a shorter window, or raise --query.timeout: %w", at, req.path, s.cfg.Timeout, context.DeadlineExceeded)
 	case errors.As(err, &cut):
 		return fmt.Errorf("read from %s: answer of %s%s: %w; see the server's log, and proxies between", at, req.path, times, err)
 	case errors.As(err, &uerr):

@@ -53,8 +53,7 @@ const (
 // The defaults of Config.
 const (
 	DefaultMaxConcurrency = 2
-	DefaultTimeout        = 5 * time.Minute
-	DefaultIdleTimeout    = time.Minute
+	DefaultTimeout        = 2 * time.Minute
 	DefaultBackoff        = 250 * time.Millisecond
 	DefaultMaxSamples     = 50_000_000
 )
@@ -69,10 +68,10 @@ type Config struct {
 	Mode Mode
 	// MaxConcurrency bounds the requests that run at a time, over all Selects; 0 is DefaultMaxConcurrency.
 	MaxConcurrency int
-	// Timeout bounds each request, its answer included; 0 is DefaultTimeout.
+	// Timeout bounds the wait for an answer to begin and, from there on, for each KiB of it; 0 is DefaultTimeout. What the
+	// caller does with the samples meanwhile does not count, and a long answer that keeps coming may take as long as the
+	// context allows.
 	Timeout time.Duration
-	// IdleTimeout bounds the wait for the next bytes of an answer that has begun; 0 is DefaultIdleTimeout.
-	IdleTimeout time.Duration
 	// Backoff is the wait before the first repetition of a failed request, doubled for each further one; 0 is
 	// DefaultBackoff.
 	Backoff time.Duration
@@ -97,8 +96,9 @@ type Source struct {
 	base  *url.URL
 	slots chan struct{} // one for each request that may run
 
-	mu     sync.Mutex
-	server *server // nil until found out
+	mu        sync.Mutex // never held while the server is asked
+	server    *server    // nil until found out
+	detection *detection // nil unless it is being found out
 }
 
 // New returns a Source for the server at cfg.URL. It sends nothing yet.
@@ -128,7 +128,6 @@ func New(cfg Config) (*Source, error) {
 	}
 	orDefault(&cfg.MaxConcurrency, DefaultMaxConcurrency)
 	orDefault(&cfg.Timeout, DefaultTimeout)
-	orDefault(&cfg.IdleTimeout, DefaultIdleTimeout)
 	orDefault(&cfg.Backoff, DefaultBackoff)
 	orDefault(&cfg.MaxSamples, DefaultMaxSamples)
 	return &Source{cfg: cfg, base: base, slots: make(chan struct{}, cfg.MaxConcurrency)}, nil

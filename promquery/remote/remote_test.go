@@ -154,7 +154,12 @@ func TestMode(t *testing.T) {
 		{"auto, unsupported path", remote.ModeAuto, status(400, "text/plain", "unsupported path requested"), remote.ModeQuery, ""},
 		{"auto, does not stream", remote.ModeAuto, snappy, remote.ModeQuery, ""},
 		{"auto, a page for everything", remote.ModeAuto, text("text/html", html), remote.ModeQuery, ""},
+		{"auto, not implemented", remote.ModeAuto, status(501, "text/plain", ""), remote.ModeQuery, ""},
 		{"auto, overloaded", remote.ModeAuto, status(503, "text/plain", ""), "", "503"},
+		{"auto, overloaded for a moment", remote.ModeAuto, sequence(status(503, "text/plain", ""), frames()), remote.ModeRemoteRead, ""},
+		{"auto, too many requests", remote.ModeAuto, status(429, "text/plain", ""), "", "429"},
+		{"auto, broken", remote.ModeAuto, status(500, "text/plain", "boom"), "", "500 Internal Server Error: boom; the server is overloaded or failing, see its log, or lower --query.max-concurrency; or use the query API with --source=query"},
+		{"remote read, broken", remote.ModeRemoteRead, status(500, "text/plain", "boom"), "", "500 Internal Server Error: boom"},
 		{"query", remote.ModeQuery, frames(), remote.ModeQuery, ""},
 		{"remote read", remote.ModeRemoteRead, frames(), remote.ModeRemoteRead, ""},
 		{"remote read, not streamed", remote.ModeRemoteRead, snappy, "", "does not stream remote read"},
@@ -366,7 +371,7 @@ func TestTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = collect(t, src, selector)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "longer than 20ms") {
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "not answered within 20ms") {
 		t.Errorf("got %v", err)
 	}
 }
