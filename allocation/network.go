@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"hash/maphash"
 	"math"
 	"slices"
 	"sort"
@@ -46,9 +47,12 @@ type flow struct {
 
 // flowKey tells the counters of a pod apart.
 type flowKey struct {
+	labels uint64 // a hash of those that are neither the pod's nor its namespace's
 	kind   trafficKind
-	labels [5]Symbol
 }
+
+// seed makes the hashes of labels.
+var seed = maphash.MakeSeed()
 
 // egressPrice is the metrics of what a GiB costs, by cluster and kind.
 type egressPrice [numTraffic]timeline.Steps
@@ -107,8 +111,12 @@ func (l *Lane) addEgress(s *seen) error {
 // addTraffic integrates a counter of a pod's bytes: the pod of the UID in its key, else those of its name, each for the
 // time it ran.
 func (l *Lane) addTraffic(s *seen, kind trafficKind) error {
-	key := flowKey{kind: kind}
-	copy(key.labels[:], s.key[len(podLabels):])
+	var labels maphash.Hash
+	labels.SetSeed(seed)
+	for _, label := range s.key[len(podLabels):] {
+		_, _ = labels.WriteString(label.Value() + "\xff") // never fails; a symbol that nothing holds may be another one later
+	}
+	key := flowKey{labels.Sum64(), kind}
 	if p, ok := l.b.pods[s.pod()]; ok {
 		l.move([]*pod{p}, key, s)
 	} else {

@@ -14,13 +14,17 @@ import (
 // ctxEvery is how many series pass between looks at the context.
 const ctxEvery = 64
 
-// ahead is how many selectors' series are held at a time: those being decoded, and those being looked up meanwhile.
-const ahead = 2
+// ahead is how many selectors' series are held at a time: those being decoded, and those being looked up meanwhile, unless the
+// former are more than mostAhead entries of blocks.
+const (
+	ahead     = 2
+	mostAhead = 200_000
+)
 
 // read answers the selectors.
 func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	free, ready := make(chan *found, ahead), make(chan *found)
+	free, ready, read := make(chan *found, ahead), make(chan *found), make(chan struct{}, 1)
 	for range ahead {
 		free <- &found{}
 	}
@@ -35,7 +39,14 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 				if broken = f.find(ctx, i, &sels[i], out); broken != nil {
 					return
 				}
+				many := len(out.parts) > mostAhead
 				ready <- out
+				if many {
+					select {
+					case <-read:
+					case <-ctx.Done():
+					}
+				}
 			case <-ctx.Done():
 				broken = ctx.Err()
 				return
@@ -52,6 +63,10 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 	for f := range ready {
 		if err := r.readSelector(ctx, f); err != nil {
 			return r.stats, err
+		}
+		if len(f.parts) > mostAhead {
+			*f = found{} // the next may be few
+			read <- struct{}{}
 		}
 		free <- f
 	}
