@@ -45,6 +45,9 @@ type flow struct {
 	rate    float64 // bytes a millisecond before it
 }
 
+// flowsMore is for how many more flows of a pod room is made at a time.
+const flowsMore = 3
+
 // flowKey tells the counters of a pod apart.
 type flowKey struct {
 	labels uint64 // a hash of those that are neither the pod's nor its namespace's
@@ -171,6 +174,9 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 			first.Amount -= f.value
 		}
 		return f, cells
+	}
+	if n := len(p.flows); n == cap(p.flows) {
+		p.flows = append(make([]flow, 0, n+flowsMore), p.flows...) // there are many pods: no doubling
 	}
 	p.flows = append(p.flows, flow{key: key})
 	f := &p.flows[len(p.flows)-1]

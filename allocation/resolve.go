@@ -28,6 +28,9 @@ func (b *Builder) Resolve() error {
 	b.adopt()
 	b.splitStays()
 	for _, p := range b.pods {
+		p.seen, p.stays = nil, nil
+	}
+	for _, p := range b.pods {
 		if !p.node.known && p.hint != none {
 			p.node.set(p.hint, 0)
 		}

@@ -69,11 +69,12 @@ func BenchmarkGrowth(b *testing.B) {
 		w := allocation.Window{Start: until.Add(-2 * time.Hour), End: until}
 		return benchCompute(b, db, allocation.Query{Window: w, Resolution: time.Minute}, 1)
 	})
+	whole := b // the blocks are there for all windows
 	var db *blocks.DB
 	var until time.Time
 	grow("hours", []float64{1, 6, 24, 72}, func(b *testing.B, hours float64) plainRun {
 		if db == nil {
-			db, until = benchBlocks(b, 3000, 73*time.Hour)
+			db, until = benchBlocks(whole, 3000, 73*time.Hour)
 		}
 		w := allocation.Window{Start: until.Add(-time.Duration(hours) * time.Hour), End: until}
 		return benchCompute(b, db, allocation.Query{Window: w, Resolution: time.Minute}, 1)
