@@ -167,6 +167,8 @@ type seen struct {
 	key  []Symbol
 	tail []Symbol // names and values after the signal's own key elements
 	p    *timeline.Points
+	// series is that of usage.
+	series seriesID
 }
 
 func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
@@ -191,7 +193,11 @@ func (b *Builder) look(series Series, key []Symbol, p *timeline.Points) (seen, e
 	if !b.takes(series.Signal) {
 		return seen{}, fmt.Errorf("add %s: out of order", series.Signal)
 	}
-	return seen{series, key[:n], key[n:], p}, nil
+	out := seen{Series: series, key: key[:n], tail: key[n:], p: p}
+	if series.Signal.isUsage() {
+		out.series = seriesOf(key[n-1])
+	}
+	return out, nil
 }
 
 // takes reports whether a signal may come now.

@@ -42,10 +42,12 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 				many := len(out.parts) > mostAhead
 				ready <- out
 				if many {
+					f = nil // what it knows of so many is not worth its memory meanwhile
 					select {
 					case <-read:
 					case <-ctx.Done():
 					}
+					f = newFinder(s.blocks, lanes.N)
 				}
 			case <-ctx.Done():
 				broken = ctx.Err()
