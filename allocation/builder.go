@@ -68,6 +68,9 @@ type Builder struct {
 	discovered []string // containers known by their usage alone
 	orphans    map[outsideKey][NumResources]float64
 	again      Span // whose usage is being added once more
+	// What pods and containers share once they are resolved: nothing.
+	forgottenPod podSigns
+	forgotten    containerSigns
 
 	left           map[leftKey]*left
 	volumeShares   [][]rowShare[VolumeShare] // by set
@@ -129,7 +132,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		orphans: map[outsideKey][NumResources]float64{}, silent: map[Symbol]timeline.Intervals{},
 		chargeFrom: q.ChargeFrom, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
 		management: map[Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]Symbol{},
-		left: map[leftKey]*left{}, serviceLabels: map[objectKey]latest[map[string]string]{},
+		left: map[leftKey]*left{}, serviceLabels: map[objectKey]latest[map[string]string]{}, forgottenPod: podSigns{hint: none},
 	}
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", q.Resolution, scrape)

@@ -47,15 +47,16 @@ func (b *Builder) discover(s *seen) *container {
 	if pods := b.podNames[key.objectKey]; key.uid == none && len(pods) > 0 {
 		key.podKey = pods[len(pods)-1].podKey
 	}
-	c := &container{containerKey: key, pod: b.podOf(key.podKey), init: true}
-	if !c.pod.node.known && s.key[5] != none {
+	c := newContainer(key, b.podOf(key.podKey))
+	c.init = true
+	if !c.pod.node.known() && s.key[5] != none {
 		c.pod.node.set(s.key[5], 0)
 	}
 	c.running.add(runningByLevel, presence(b.samplingOf(s).Steps(s.p)))
 	c.pod.containers = append(c.pod.containers, c)
 	b.containers[key] = c
 	b.resolveContainer(c)
-	c.forget()
+	b.forget(c)
 	b.order = append(b.order, c)
 	name := containerName{c.objectKey, c.container}
 	b.names[name] = append(b.names[name], c)
@@ -229,7 +230,7 @@ func (c *container) startBefore(t int64) (at int64, known bool) {
 			at, known = v, true
 		}
 	}
-	if !known && c.pod.started.known {
+	if !known && c.pod.started.known() {
 		return int64(c.pod.started.value * 1000), true
 	}
 	return at, known

@@ -18,7 +18,7 @@ const ctxEvery = 64
 // former are more than mostAhead entries of blocks.
 const (
 	ahead     = 2
-	mostAhead = 200_000
+	mostAhead = 50_000
 )
 
 // read answers the selectors.
