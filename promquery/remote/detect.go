@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
@@ -138,9 +139,9 @@ type envelope struct {
 }
 
 // ask sends a small request and returns the data of its answer.
-func (s *Source) ask(ctx context.Context, req request) (json.RawMessage, error) {
+func (s *Source) ask(ctx context.Context, req request, sent func(promquery.Request)) (json.RawMessage, error) {
 	var answer envelope
-	_, _, err := s.send(ctx, req, func(resp *http.Response, body io.Reader) (bool, error) {
+	err := s.send(ctx, req, func(resp *http.Response, body io.Reader) (bool, error) {
 		text, err := io.ReadAll(io.LimitReader(body, maxProbe))
 		if err != nil {
 			return false, streamError{err}
@@ -153,9 +154,12 @@ func (s *Source) ask(ctx context.Context, req request) (json.RawMessage, error) 
 			return false, fmt.Errorf("status %q: %s", answer.Status, printable([]byte(answer.Error)))
 		}
 		return false, nil
-	})
+	}, sent)
 	return answer.Data, err
 }
+
+// uncounted is for requests that are part of no Select.
+func uncounted(promquery.Request) {}
 
 // notAPI is the error of a good status around something that is not an answer of the API.
 func notAPI(resp *http.Response) error {
@@ -174,7 +178,7 @@ func (e *foreignError) Error() string { return "got " + e.what }
 // probeAPI makes sure that the server speaks Prometheus' API.
 func (s *Source) probeAPI(ctx context.Context) error {
 	const path = "/api/v1/query"
-	_, err := s.ask(ctx, get(path, url.Values{"query": {"1"}}))
+	_, err := s.ask(ctx, get(path, url.Values{"query": {"1"}}), uncounted)
 	if foreign, ok := errors.AsType[*foreignError](err); ok {
 		return fmt.Errorf("read from %s: not a Prometheus API: got %s from %s; give the URL that stands before /api/v1 with --prometheus.url", s.base.Redacted(), foreign.what, path)
 	}
@@ -183,7 +187,7 @@ func (s *Source) probeAPI(ctx context.Context) error {
 
 // probeExternal reads the server's external labels. A server that keeps its configuration to itself has none.
 func (s *Source) probeExternal(ctx context.Context) (map[string]string, error) {
-	data, err := s.ask(ctx, get("/api/v1/status/config", nil))
+	data, err := s.ask(ctx, get("/api/v1/status/config", nil), uncounted)
 	var (
 		serr    *statusError
 		foreign *foreignError
@@ -217,10 +221,10 @@ func (s *Source) probeRead(ctx context.Context) (bool, error) {
 	streams := false
 	probe := readRequest(nil)
 	probe.tries = probeTries
-	_, _, err := s.send(ctx, probe, func(resp *http.Response, _ io.Reader) (bool, error) {
+	err := s.send(ctx, probe, func(resp *http.Response, _ io.Reader) (bool, error) {
 		streams = mediaType(resp) == streamedType
 		return false, nil
-	})
+	}, uncounted)
 	switch serr := (*statusError)(nil); {
 	case !errors.As(err, &serr):
 		return streams, err
