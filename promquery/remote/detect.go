@@ -23,6 +23,7 @@ const maxProbe = 16 << 20
 type server struct {
 	mode     Mode
 	external map[string]string
+	broken   *breakage // why the query API is asked although there is remote read; nil where there is no such reason
 	// keys are *chunks.Keys that no Select uses now: the Selects of a computation, which follow each other, see the same
 	// label values. The collector empties it when there has been no Select for a while.
 	keys sync.Pool
@@ -53,7 +54,7 @@ type detection struct {
 // detect finds out what the server is and can. A failure is not remembered, so the next use asks again.
 func (s *Source) detect(ctx context.Context) (*server, error) {
 	s.mu.Lock()
-	if s.server != nil {
+	if s.server != nil && !s.server.broken.over() {
 		defer s.mu.Unlock()
 		return s.server, nil
 	}
@@ -119,6 +120,8 @@ func (s *Source) probe(ctx context.Context) (*server, error) {
 	}
 	streams, err := s.probeRead(ctx)
 	switch {
+	case s.fails(err):
+		srv.mode, srv.broken = ModeQuery, s.breakageOf(err)
 	case err != nil:
 		return nil, err
 	case streams:
@@ -230,8 +233,6 @@ func (s *Source) probeRead(ctx context.Context) (bool, error) {
 		return streams, err
 	case serr.code == http.StatusNotImplemented || serr.code/100 == 4 && serr.code != http.StatusTooManyRequests:
 		return false, nil
-	case s.cfg.Mode == ModeAuto:
-		return false, fmt.Errorf("%w; or use the query API with --source=query", err)
 	}
 	return false, err
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// queries returns a task for each group of selectors.
-func (r *run) queries() ([]func(context.Context) error, error) {
-	list, err := groups(r.sels)
+// queries returns a task for each group of selectors, of which index says where they are in the caller's list.
+func (r *run) queries(index []int, sels []promquery.Selector) ([]func(context.Context) error, error) {
+	list, err := groups(index, sels)
 	if err != nil {
 		return nil, err
 	}

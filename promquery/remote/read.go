@@ -92,6 +92,12 @@ func (rd *streamReader) read(ctx context.Context) error {
 		if ctx.Err() == nil && tooMuch(failed) > 0 && !busy(failed) {
 			parts = rd.divide()
 		}
+		if len(parts) == 0 && ctx.Err() == nil && rd.run.src.fails(failed) {
+			if ok, broken := rd.instead(ctx, todo, failed); ok {
+				err = broken
+				break
+			}
+		}
 		if todo = append(parts, todo...); len(parts) == 0 {
 			err = failed
 		}

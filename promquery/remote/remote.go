@@ -177,8 +177,15 @@ func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield ch
 	if srv.mode == ModeRemoteRead {
 		err = r.parallel(ctx, r.readers(srv))
 	} else {
+		if srv.broken != nil {
+			r.warn(0, srv.broken.warning)
+		}
+		index := make([]int, len(sels))
+		for i := range index {
+			index[i] = i
+		}
 		var tasks []func(context.Context) error
-		if tasks, err = r.queries(); err == nil {
+		if tasks, err = r.queries(index, sels); err == nil {
 			err = r.parallel(ctx, tasks)
 		}
 	}
