@@ -121,6 +121,7 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, la
 			p.reading.Name = c.cfg.Name(ctx, p.src) // which is known once it was asked
 		}
 	}
+	got.Sent = nil // noted by the parts
 	c.stats.Add(got)
 	return got, err
 }
@@ -173,6 +174,12 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 	return sets, err
 }
 
+// What is asked for besides the inputs of the table, as it is named among them in what is told of the reading.
+const (
+	inputInterval = "scrape interval"
+	inputOwn      = "series of promcost"
+)
+
 // probeLength is how much of the window is looked at to find the scrape interval: enough for three samples a series at
 // the longest usual intervals.
 const probeLength = 20 * time.Minute
@@ -184,7 +191,7 @@ func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Windo
 	middle := w.Start.Add(w.Duration() / 2)
 	for _, end := range []time.Time{w.End, w.Start.Add(probeLength), middle} {
 		var found [2][]int64
-		at := Selector{Start: end.Add(-probeLength).UnixMilli(), End: end.UnixMilli(), Keep: []string{"node"}}
+		at := Selector{Start: end.Add(-probeLength).UnixMilli(), End: end.UnixMilli(), Keep: []string{"node"}, Input: inputInterval}
 		sels := []Selector{at, at}
 		sels[0].Metric = "kube_node_info"
 		sels[1].Metric, sels[1].Matchers = "container_memory_working_set_bytes", []Matcher{equal("id", "/")}

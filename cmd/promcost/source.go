@@ -173,6 +173,7 @@ type opened struct {
 	blocks  *blocks.DB     // nil where none are read
 	remote  *remote.Source // nil where none is
 	exclude []promquery.Matcher
+	kind    string // --source
 }
 
 // Close closes what is open.
@@ -185,7 +186,7 @@ func (o *opened) Close() error {
 
 // open opens the source. Closing it is the caller's business.
 func (f *sourceFlags) open() (*opened, error) {
-	o := &opened{exclude: f.exclude}
+	o := &opened{exclude: f.exclude, kind: f.kind}
 	if f.tsdbPath != "" {
 		var err error
 		if o.blocks, err = blocks.Open(f.tsdbPath); err != nil {

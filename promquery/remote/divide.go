@@ -206,8 +206,7 @@ func (q *querier) names(ctx context.Context, p piece) ([]string, error) {
 		params.Set("match[]", q.group.text(p.spaces))
 		params.Set("start", seconds(p.start))
 		params.Set("end", seconds(p.end))
-		data, err := q.run.src.ask(ctx, get("/api/v1/label/"+label+"/values", params))
-		q.run.add(1, int64(len(data)), q.first())
+		data, err := q.run.src.ask(ctx, get("/api/v1/label/"+label+"/values", params), q.sent)
 		if err != nil {
 			return nil, err
 		}

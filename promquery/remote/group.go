@@ -100,11 +100,11 @@ func (g *group) alike(o *group) bool {
 		g.label == o.label && slices.Equal(g.shared, o.shared)
 }
 
-// groups divides selectors into those that are asked for together.
-func groups(sels []promquery.Selector) ([]*group, error) {
+// groups divides selectors, of which index says where they are in the caller's list, into those that are asked for together.
+func groups(index []int, sels []promquery.Selector) ([]*group, error) {
 	var metrics []*group // of one metric each
-	for i, sel := range sels {
-		g, err := newGroup(i, sel)
+	for k, sel := range sels {
+		g, err := newGroup(index[k], sel)
 		if err != nil {
 			return nil, err
 		}
