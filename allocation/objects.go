@@ -68,6 +68,7 @@ type container struct {
 	request [NumResources]ranked
 	limit   [NumResources]ranked
 	devices *devices // nil without
+	gpu     ID       // GPUDevices of its rows, once resolved
 
 	runs      timeline.Intervals
 	segments  []segment

@@ -177,7 +177,7 @@ var signals = [numSignals]struct {
 	NodePrice:                {"node price", []string{"cluster", "node", "instance_type", "region", "arch", "provider_id"}, "", (*Builder).addNodePrice},
 	NodeSpot:                 {"node spot", []string{"cluster", "node"}, "", (*Builder).addNodeSpot},
 	DeviceRequest:            {"device request", append(slices.Clip(containerLabels), "resource"), "", (*Builder).addDeviceRequest},
-	DeviceUse:                {"device usage", append(slices.Clip(containerLabels), "device", "slice", "profile"), "", (*Builder).addDeviceUse},
+	DeviceUse:                {"device usage", append(slices.Clip(containerLabels), "device", "slice", "profile", "UUID", "gpu_device", "modelName"), "", (*Builder).addDeviceUse},
 	DeviceCapacity:           {"node devices", []string{"cluster", "node", "resource"}, "", (*Builder).addDeviceCapacity},
 	PodScheduled:             {"pod scheduled", podLabels, "", (*Builder).addPodScheduled},
 	PodPending:               {"pod pending", podLabels, "", (*Builder).addPodPending},
