@@ -47,6 +47,8 @@ type Selector struct {
 	// AtOnce is how many metrics that say so a source may ask for at once where that is cheaper: the more, the fewer series
 	// they mostly have. 0 and 1 are none but this one. The answers are the same.
 	AtOnce int
+	// Last says that of the values on the grid, the one at End is enough.
+	Last bool
 }
 
 // Stats is what answering a Select took, and what is known to be missing from the answer.

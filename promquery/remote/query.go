@@ -152,7 +152,11 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 		if !q.group.wants(m, labels) {
 			continue
 		}
-		if err := q.hand(m, labels, points, !again); err != nil {
+		wanted := m.of(points)
+		if len(wanted) == 0 {
+			continue
+		}
+		if err := q.hand(m, labels, wanted, !again || m.at != 0); err != nil {
 			return err
 		}
 	}
