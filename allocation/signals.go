@@ -188,7 +188,7 @@ var signals = [numSignals]struct {
 	ZoneEgressPrice:          {"price of egress to zones", []string{"cluster"}, "", (*Builder).addZonePrice},
 	RegionEgressPrice:        {"price of egress to regions", []string{"cluster"}, "", (*Builder).addRegionPrice},
 	InternetEgressPrice:      {"price of egress to the internet", []string{"cluster"}, "", (*Builder).addInternetPrice},
-	VolumeInfo:               {"volume", []string{"cluster", "persistentvolume", "storageclass", "csi_volume_handle", "csi_driver"}, "", (*Builder).addVolume},
+	VolumeInfo:               {"volume", []string{"cluster", "persistentvolume", "storageclass", "csi_volume_handle", "csi_driver", "ebs_volume_id", "gce_persistent_disk_name", "azure_disk_name"}, "", (*Builder).addVolume},
 	VolumeLabels:             {"volume labels", []string{"cluster", "persistentvolume"}, "label_", (*Builder).addVolumeLabels},
 	VolumeCapacity:           {"volume capacity", []string{"cluster", "persistentvolume"}, "", (*Builder).addVolumeCapacity},
 	VolumePrice:              {"volume price", []string{"cluster", "persistentvolume"}, "", (*Builder).addVolumePrice},
