@@ -398,8 +398,22 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 	}
 	for _, s := range b.sets {
 		s.addNetworks()
+		b.priceNetworks(s)
 	}
 	b.warnDefaultEgress()
+}
+
+// priceNetworks says by what prices the traffic of clusters is charged.
+func (b *Builder) priceNetworks(s *Set) {
+	for i := range s.Networks {
+		n := &s.Networks[i]
+		for k, cost := range [...]float64{n.CrossZone, n.CrossRegion, n.Internet} {
+			if cost != 0 {
+				t := b.egressTariff(Sym(n.Cluster), egressZone+trafficKind(k))
+				n.Price[k], n.PriceSource[k] = t.at(n.End.UnixMilli()), t.source(n.End.UnixMilli())
+			}
+		}
+	}
 }
 
 // warnDefaultEgress names the clusters some of whose traffic costs what nobody gave as its price.
@@ -408,13 +422,8 @@ func (b *Builder) warnDefaultEgress() {
 	for _, s := range b.sets {
 		for i := range s.Networks {
 			n := &s.Networks[i]
-			for kind, cost := range [numTraffic]float64{egressZone: n.CrossZone, egressRegion: n.CrossRegion, egressInternet: n.Internet} {
-				if cost == 0 {
-					continue
-				}
-				if t := b.egressTariff(Sym(n.Cluster), trafficKind(kind)); t.isDefault() {
-					unpriced = append(unpriced, n.Cluster)
-				}
+			if slices.Contains(n.PriceSource[:], BuiltInPrices) {
+				unpriced = append(unpriced, n.Cluster)
 			}
 		}
 	}

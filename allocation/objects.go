@@ -73,6 +73,7 @@ type container struct {
 	init    bool
 	started timeline.Steps
 	devices *devices // nil without
+	gpu     ID       // GPUDevices of its rows, once resolved
 	*containerSigns
 
 	runs      timeline.Intervals

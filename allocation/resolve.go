@@ -198,7 +198,7 @@ func (b *Builder) resolveContainer(c *container) {
 		lower, upper = timeline.CountBounds(float64(inside.Length()) / float64(b.sampling.Cell()))
 	}
 	n := c.node
-	c.resolveDevices(b.sampling, n)
+	c.resolveDevices(b.sampling, n, b.dict)
 	var request, limit [NumResources]timeline.Steps
 	edges := slices.Clone(b.borders)
 	for r := range NumResources {
@@ -348,6 +348,7 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 	s.ids[Annotations][row] = b.dict.Overlay(ns.annotations.value, p.annotations.value)
 	s.ids[NamespaceLabels][row] = ns.labels.value
 	s.ids[NamespaceAnnotations][row] = ns.annotations.value
+	s.ids[GPUDevices][row] = c.gpu
 }
 
 // labelsOf are a pod's labels over those of its namespace over those of its node.

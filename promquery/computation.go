@@ -238,7 +238,12 @@ func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 	if c.series == 0 {
 		return errNothing
 	}
-	return c.spans(ctx, b, stageNames[borders], b.Borders(), borders)
+	last, whole := b.Borders()
+	sels := append(within(b, last), within(b, whole)...)
+	for i := range last {
+		sels[i].Last = true
+	}
+	return c.read(ctx, b, stageNames[borders], sels, borders)
 }
 
 // load reads what the builder needs and settles it. Nothing found at all is allocation.ErrNoData.
@@ -311,10 +316,20 @@ func (c *computation) stage(ctx context.Context, b *allocation.Builder, name str
 
 // spans gives the builder what some stages ask for of several stretches of time.
 func (c *computation) spans(ctx context.Context, b *allocation.Builder, name string, spans []allocation.Span, stages ...stage) error {
+	return c.read(ctx, b, name, within(b, spans), stages...)
+}
+
+// within are the times and the grid of stretches of time.
+func within(b *allocation.Builder, spans []allocation.Span) []Selector {
 	sels := make([]Selector, len(spans))
 	for i, span := range spans {
 		sels[i] = Selector{Start: span.Start, End: span.End, Step: b.Sampling().Step}
 	}
+	return sels
+}
+
+// read gives the builder what some stages ask for, at the times and on the grids of sels.
+func (c *computation) read(ctx context.Context, b *allocation.Builder, name string, sels []Selector, stages ...stage) error {
 	plans := make([]*plan, c.lanes+1) // one more for what several lanes have to do with
 	notes := make([]*findings, c.lanes+1)
 	for i := range plans {

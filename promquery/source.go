@@ -49,6 +49,8 @@ type Selector struct {
 	AtOnce int
 	// Input names what the samples are for, in what is told of the reading; it changes nothing about the answer.
 	Input string
+	// Last says that of the values on the grid, the one at End is enough.
+	Last bool
 }
 
 // Stats is what answering a Select took, and what is known to be missing from the answer.

@@ -177,6 +177,8 @@ func TestBadRequests(t *testing.T) {
 		{"JMESPath", compute, []string{"window=1d", "jmespath=[0]"}, 400, []string{"jmespath", "not there yet"}},
 		{"label selector", compute, []string{"window=1d", "labelSelector=app"}, 400, []string{"labelSelector", "not there yet", "filter"}},
 		{"step of stored sets", "/model/allocation", []string{"window=7d", "step=3h"}, 400, []string{"step 3h0m0s", "1h or 1d", "/model/allocation/compute"}},
+		{"step of stored assets", "/model/assets", []string{"window=7d", "step=3h"}, 400, []string{"step 3h0m0s is not that of stored sets: use 1h or 1d"}},
+		{"step that days cut", compute, []string{"window=2026-01-01T00:00:00Z,2026-07-01T00:00:00Z", "step=7h", "accumulate=day"}, 400, []string{"computations", "divides", "6h"}},
 		{"calendar step of stored sets", "/model/allocation", []string{"window=7d", "step=month"}, 400, []string{"step", "hours or days", "accumulate"}},
 		{"too many stored sets", "/model/allocation", []string{"window=1000000000,1400000000", "step=1h"}, 400, []string{"more than 10000", "shorter window"}},
 		{"field of assets", "/model/assets", []string{"window=1d", "aggregate=typ"}, 400, []string{`did you mean "type"?`}},

@@ -46,6 +46,7 @@ type request struct {
 	step        setStep               // of the calendar, in place of the query's
 	windows     []allocation.Window   // of the sets, oldest first
 	now         time.Time             // of the request
+	topics      []allocation.Topic    // whose warnings concern the answer
 }
 
 // v1Value is a filter of the first language and its value.
@@ -79,6 +80,7 @@ func (a *api) parse(rt route, values url.Values) (*request, error) {
 			return nil, badRequest("parameter %s=%s: %v", name, shorten(value), err)
 		}
 	}
+	q.concern(values, a.cfg.Defaults)
 	return q, q.finish(func(name string) bool {
 		return slices.ContainsFunc(values[name], func(v string) bool { return strings.TrimSpace(v) != "" })
 	})

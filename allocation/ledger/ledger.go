@@ -73,6 +73,9 @@ type Ledger struct {
 	waiting int // computations in the queue
 	stats   Stats
 	hour    hour
+	// generation counts the calls of Refresh: computations that began before are not joined after.
+	generation uint64
+	refreshed  chan struct{} // holds an element while Run has a Refresh to answer
 }
 
 // Stats count what a Ledger has done.
@@ -91,7 +94,7 @@ func New(computer Computer, logger log.Logger, o Options) *Ledger {
 	o = o.withDefaults()
 	return &Ledger{
 		computer: computer, logger: logger, opts: o, slots: make(chan struct{}, o.MaxConcurrency),
-		flights: map[flightKey]*flight{},
+		flights: map[flightKey]*flight{}, refreshed: make(chan struct{}, 1),
 	}
 }
 
@@ -127,6 +130,7 @@ type flightKey struct {
 	start, end       int64 // Unix nanoseconds
 	step, resolution time.Duration
 	exactBelow       bool
+	generation       uint64
 }
 
 // flight is a computation and those who wait for it.
@@ -143,8 +147,9 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
-	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution, q.ExactBelow}
+	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution, q.ExactBelow, 0}
 	l.mu.Lock()
+	key.generation = l.generation
 	f, ok := l.flights[key]
 	if !ok {
 		var run context.Context

@@ -24,7 +24,20 @@ type hour struct {
 	err      error // of the last try, nil where it succeeded
 }
 
-// Run computes the last closed hour, now and whenever another hour is closed and the grace period over, until ctx ends.
+// Refresh says that the Computer answers otherwise from now on, such as by other prices: what is asked from now on does not
+// share a computation that began before, and Run computes its hour again, in the background.
+func (l *Ledger) Refresh() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.generation++
+	select {
+	case l.refreshed <- struct{}{}:
+	default: // Run has not begun to answer the last one
+	}
+}
+
+// Run computes the last closed hour, now, whenever another hour is closed and the grace period over, and after each Refresh,
+// until ctx ends.
 // A failure keeps the hour before and is tried again after 30 seconds, then ever less often, at least every 10 minutes.
 // It returns nil.
 func (l *Ledger) Run(ctx context.Context) error {
@@ -38,8 +51,11 @@ func (l *Ledger) Run(ctx context.Context) error {
 			}
 			if err != nil {
 				level.Error(l.logger).Log("msg", "computation of the hour failed", "start", w.Start.Format(time.RFC3339), "retry_in", retry, "err", err)
-				if !sleep(ctx, retry) {
+				if again, ok := l.sleep(ctx, retry); !ok {
 					return nil
+				} else if again {
+					done, retry = time.Time{}, firstRetry
+					continue
 				}
 				retry = min(2*retry, lastRetry)
 				continue
@@ -47,21 +63,28 @@ func (l *Ledger) Run(ctx context.Context) error {
 			done, retry = w.End, firstRetry
 		}
 		next := l.floor(done.Add(time.Hour)).Add(l.opts.Grace)
-		if !sleep(ctx, next.Sub(l.opts.Now())) {
+		again, ok := l.sleep(ctx, next.Sub(l.opts.Now()))
+		if !ok {
 			return nil
+		}
+		if again {
+			done = time.Time{}
 		}
 	}
 }
 
-// sleep waits for d, at least a second for clocks that run apart, and reports whether ctx lives on.
-func sleep(ctx context.Context, d time.Duration) bool {
+// sleep waits for d, at least a second for clocks that run apart, or for a Refresh, and reports whether it was that and
+// whether ctx lives on.
+func (l *Ledger) sleep(ctx context.Context, d time.Duration) (refreshed, ok bool) {
 	timer := time.NewTimer(max(d, time.Second))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false
+		return false, false
+	case <-l.refreshed:
+		return true, true
 	case <-timer.C:
-		return true
+		return false, true
 	}
 }
 

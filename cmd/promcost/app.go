@@ -29,7 +29,7 @@ var subcommands = []struct {
 	{"demo", "Make up a cluster, compute its costs and serve them: nothing else is needed.", defineDemo},
 	{"query allocation", "Print what workloads cost over a window.", defineQueryAllocation},
 	{"check source", "Say which inputs a source has, cluster by cluster, what is missing, what that costs and what mends it.", defineCheckSource},
-	{"check prices", "Read prices, warn of those that look wrong, and say what prices each node of a source.", defineCheckPrices},
+	{"check prices", "Read prices, warn of those that look wrong, and say what prices the nodes, volumes, load balancers, control planes and traffic of a source.", defineCheckPrices},
 	{"check config", "Read a config file and say what it amounts to.", defineCheckConfig},
 	{"bounds", "Print how far counted running times can be off, for resolutions and running times.", defineBounds},
 	{"version", "Print the version.", defineVersion},

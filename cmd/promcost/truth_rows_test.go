@@ -200,6 +200,13 @@ func trueContainer(x *democluster.ContainerTruth) *row {
 	}
 	if x.GPU != nil {
 		r.figures["gpuRequestHours"], r.figures["gpuUsageHours"] = x.GPU.RequestHours, x.GPU.UsageHours
+		device := map[string]string{"gpuModel": strings.ReplaceAll(x.GPU.Model, " ", "-"), "isGPUShared": yesNo(x.GPU.Shared)} // by its node's labels
+		if x.GPU.Observed {
+			device = map[string]string{"gpuModel": x.GPU.Model, "isGPUShared": yesNo(x.GPU.Shared), "gpuDevice": x.GPU.Device, "gpuUUID": x.GPU.UUID}
+		}
+		for name, text := range device {
+			r.texts["gpuAllocation/"+name] = text
+		}
 	}
 	for _, v := range x.PVs {
 		r.addVolume(x.Cluster, v.PersistentVolume, v.ProviderID, v.ByteHours, v.Cost)

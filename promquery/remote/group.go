@@ -39,6 +39,7 @@ type member struct {
 	name  string
 	value promquery.Matcher // of the group's label
 	match []*labels.Matcher // but for the name
+	at    int64             // the only time that is wanted; 0 is all
 }
 
 // newGroup is the group of one selector.
@@ -103,10 +104,15 @@ func (g *group) alike(o *group) bool {
 // groups divides selectors, of which index says where they are in the caller's list, into those that are asked for together.
 func groups(index []int, sels []promquery.Selector) ([]*group, error) {
 	var metrics []*group // of one metric each
+	var lasts []*group
 	for k, sel := range sels {
 		g, err := newGroup(index[k], sel)
 		if err != nil {
 			return nil, err
+		}
+		if sel.Last && sel.Step > 0 {
+			lasts = append(lasts, g)
+			continue
 		}
 		metrics = gather(metrics, g, func(o *group) bool { return o.names[0] == sel.Metric })
 	}
@@ -114,7 +120,7 @@ func groups(index []int, sels []promquery.Selector) ([]*group, error) {
 	for _, g := range metrics {
 		out = gather(out, g, func(o *group) bool { return g.atOnce == o.atOnce && len(o.names) < o.atOnce })
 	}
-	return out, nil
+	return append(out, ends(lasts)...), nil
 }
 
 // gather adds g to the first group of list that is alike and may be joined, else to the list.

@@ -164,7 +164,11 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 			continue
 		}
 		q.got[i] += int64(len(points))
-		if err := q.hand(m, labels, points, !again); err != nil {
+		wanted := m.of(points)
+		if len(wanted) == 0 {
+			continue
+		}
+		if err := q.hand(m, labels, wanted, !again || m.at != 0); err != nil {
 			return err
 		}
 	}
