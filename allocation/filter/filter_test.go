@@ -275,8 +275,8 @@ func TestAgainstPlainEvaluator(t *testing.T) {
 		}
 		s := makeSet(plain)
 		expr := randomExpr(rnd, 3)
-		f := filter.New(expr)
-		parsed, err := filter.Parse(f.String())
+		f := filter.New(expr, options()...)
+		parsed, err := filter.Parse(f.String(), options()...)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
