@@ -20,11 +20,12 @@ func (b bitset) has(id allocation.ID) bool         { return b[id>>6]>>(id&63)&1 
 func (b bitset) set(id allocation.ID)              { b[id>>6] |= 1 << (id & 63) }
 func (b bitset) add(id allocation.ID) (fresh bool) { fresh = !b.has(id); b.set(id); return fresh }
 
-// Bind compiles a filter of allocations for the rows of s. The function it returns takes an index of a row, allocates
+// Bind compiles the filter for the rows of s: fields that only assets have are missing there. The function it returns takes an index of a row, allocates
 // nothing and is safe for concurrent use; it holds on to s.
 func (f *Filter) Bind(s *allocation.Set) func(row int) bool {
-	b := binder{filter: f, set: s, dict: s.Dict(), computed: map[Field]computed{}}
-	compiler := compiler[idTest]{vocabulary: &f.vocabulary, compare: b.compare, labels: b.labels}
+	v := f.of(false)
+	b := binder{vocabulary: &v, set: s, dict: s.Dict(), computed: map[Field]computed{}}
+	compiler := compiler[idTest]{vocabulary: &v, compare: b.compare, labels: b.labels}
 	p := compiler.compile(f.root)
 	program, start := p.branches, p.start
 	return func(row int) bool {
@@ -49,12 +50,12 @@ func (f *Filter) Bind(s *allocation.Set) func(row int) bool {
 
 // binder decides comparisons for one set.
 type binder struct {
-	filter   *Filter
-	set      *allocation.Set
-	dict     *allocation.Dict
-	distinct [allocation.NumProperties][]allocation.ID // ids of the rows, nil where not collected yet
-	keys     [allocation.NumProperties][]allocation.ID // keys of the maps of the rows, likewise
-	computed map[Field]computed
+	vocabulary *vocabulary
+	set        *allocation.Set
+	dict       *allocation.Dict
+	distinct   [allocation.NumProperties][]allocation.ID // ids of the rows, nil where not collected yet
+	keys       [allocation.NumProperties][]allocation.ID // keys of the maps of the rows, likewise
+	computed   map[Field]computed
 }
 
 // computed is a field that is no property: ids of its own for the texts of the rows.
@@ -65,7 +66,7 @@ type computed struct {
 
 // compare decides a comparison once per distinct value.
 func (b *binder) compare(c *Comparison) idTest {
-	spec := b.filter.spec(c.Field)
+	spec := b.vocabulary.spec(c.Field)
 	m := newMatcher(c, spec)
 	if spec.row != nil {
 		return b.compareRows(spec, m)
@@ -147,11 +148,15 @@ func (b *binder) single(c *Comparison, spec *fieldSpec) (allocation.ID, bool) {
 	if spec.kind != textField || spec.anyCase || c.AnyCase || spec.of != nil || len(c.Values) != 1 || positive(c.Op) != Equal {
 		return 0, false
 	}
-	if missing(c.Values[0]) {
+	switch value := c.Values[0]; {
+	case value == "":
 		return 0, true
-	}
-	if id, ok := b.dict.Find(c.Values[0]); ok {
-		return id, true
+	case missing(value): // is two ids: none, and that of its own
+		return 0, false
+	default:
+		if id, ok := b.dict.Find(value); ok {
+			return id, true
+		}
 	}
 	return none, true
 }

@@ -245,12 +245,18 @@ type vocabulary struct {
 }
 
 func newVocabulary(assets bool, opts []Option) vocabulary {
-	v := vocabulary{fields: allocationFields, assets: assets}
-	if assets {
-		v.fields = assetFields
-	}
+	v := vocabulary{}
 	for _, opt := range opts {
 		opt(&v)
+	}
+	return v.of(assets)
+}
+
+// of is the vocabulary of filters of assets, or of allocations.
+func (v vocabulary) of(assets bool) vocabulary {
+	v.assets, v.fields = assets, allocationFields
+	if assets {
+		v.fields = assetFields
 	}
 	return v
 }

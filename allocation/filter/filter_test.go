@@ -290,33 +290,3 @@ func TestAgainstPlainEvaluator(t *testing.T) {
 		}
 	}
 }
-
-func FuzzParse(f *testing.F) {
-	for _, seed := range []string{
-		`namespace:"kubecost"+container:"cost-model"`, `cluster:"cluster-one"+label[app]:"cost-analyzer"`, `cluster!:"cluster-one"`,
-		`namespace!:"kubecost","kube-system"`, `(a:"b"|namespace:"c") pod~>:"x"`, `label[a/b]!<~:""`, `((((`, `label:"`, "pod:\"\x00\"",
-	} {
-		f.Add(seed)
-	}
-	s := namedSet()
-	f.Fuzz(func(t *testing.T, text string) {
-		parsed, err := filter.Parse(text)
-		if err != nil {
-			var syntax *filter.SyntaxError
-			if !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(text) || err.Error() == "" {
-				t.Fatalf("error %v", err)
-			}
-			return
-		}
-		again, err := filter.Parse(parsed.String())
-		if err != nil || again.String() != parsed.String() {
-			t.Fatalf("%q is read back as %v, %v", parsed, again, err)
-		}
-		match, matchAgain := parsed.Bind(s), again.Bind(s)
-		for i := range s.Len() {
-			if match(i) != matchAgain(i) {
-				t.Fatalf("%q and %q differ on row %d", text, again, i)
-			}
-		}
-	})
-}

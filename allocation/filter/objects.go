@@ -15,10 +15,10 @@ type accessor[T any] struct {
 
 // objects is the filter over objects that are not rows of a Set: assets, and those of saved answers. They are looked at as
 // the strings that they are: assets are few, so that ids of their strings would cost more than they save.
-func objects[T any](f *Filter, access accessor[T]) func(T) bool {
+func objects[T any](root Expr, v vocabulary, access accessor[T]) func(T) bool {
 	c := compiler[func(T) bool]{
-		vocabulary: &f.vocabulary,
-		compare:    func(c *Comparison) func(T) bool { return compareObject(f, c, access) },
+		vocabulary: &v,
+		compare:    func(c *Comparison) func(T) bool { return compareObject(v.spec(c.Field), c, access) },
 		labels: func(l *LabelSelector) func(T) bool {
 			labels := access.pairs(Label)
 			return func(o T) bool {
@@ -27,7 +27,7 @@ func objects[T any](f *Filter, access accessor[T]) func(T) bool {
 			}
 		},
 	}
-	p := c.compile(f.root)
+	p := c.compile(root)
 	return func(o T) bool {
 		for at := p.start; ; {
 			if at < 0 {
@@ -44,8 +44,7 @@ func objects[T any](f *Filter, access accessor[T]) func(T) bool {
 }
 
 // compareObject decides a comparison, its operator taken as not negated.
-func compareObject[T any](f *Filter, c *Comparison, access accessor[T]) func(T) bool {
-	spec := f.spec(c.Field)
+func compareObject[T any](spec *fieldSpec, c *Comparison, access accessor[T]) func(T) bool {
 	m := newMatcher(c, spec)
 	switch spec.kind {
 	case listField:
@@ -86,9 +85,9 @@ func (m *matcher) matchKeys(pairs map[string]string) bool {
 	return m.none && len(pairs) == 0
 }
 
-// BindAssets compiles a filter of assets. The function it returns is safe for concurrent use.
+// BindAssets compiles the filter for assets: fields that only allocations have are missing there. The function it returns is safe for concurrent use.
 func (f *Filter) BindAssets() func(a *allocation.Asset) bool {
-	return objects(f, accessor[*allocation.Asset]{
+	return objects(f.root, f.of(true), accessor[*allocation.Asset]{
 		text: func(spec *fieldSpec) func(*allocation.Asset) string { return spec.asset },
 		list: func(*fieldSpec) func(*allocation.Asset) []string {
 			return func(*allocation.Asset) []string { return nil }

@@ -26,7 +26,7 @@ const (
 func (f *Filter) Saved(r io.Reader) ([]string, error) {
 	s := savedReader{
 		in:    &boundedReader{in: bufio.NewReader(r), total: MaxSaved},
-		match: objects(f, savedAccessor(f.assets)), seen: map[string]bool{},
+		match: objects(f.root, f.vocabulary, savedAccessor(f.assets)), seen: map[string]bool{},
 	}
 	s.in.next()
 	s.dec = json.NewDecoder(s.in)

@@ -198,38 +198,6 @@ func TestAssetFilters(t *testing.T) {
 	}
 }
 
-// FuzzParseAssets looks for filters that panic.
-func FuzzParseAssets(f *testing.F) {
-	for _, seed := range []string{`assetType:"node"+(label[a]!~:"b"|name<~:"c")`, `label:"x" cluster~>:"y"`, `(`, `name:"`} {
-		f.Add(seed)
-	}
-	list := assetList()
-	f.Fuzz(func(t *testing.T, text string) {
-		match, err := filter.ParseAssets(text)
-		if err != nil {
-			return
-		}
-		selects := match.BindAssets()
-		for i := range list {
-			selects(&list[i])
-		}
-	})
-}
-
-// FuzzV1 looks for lists that panic, or that make filters which do.
-func FuzzV1(f *testing.F) {
-	f.Add("a,b*,c:d*,,:")
-	s := allocation.NewSet(allocation.Window{}, allocation.NewDict())
-	s.Append(&allocation.Row{Services: []string{"a"}, Labels: map[string]string{"c": "d"}})
-	f.Fuzz(func(t *testing.T, list string) {
-		for _, v := range filter.V1Filters() {
-			if e, err := filter.V1(v.Name, list, nil); err == nil {
-				filter.New(e).Bind(s)(0)
-			}
-		}
-	})
-}
-
 // TestAssetRegions finds what is in a region: nodes, the disks in them, and volumes that are labeled with it.
 func TestAssetRegions(t *testing.T) {
 	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
