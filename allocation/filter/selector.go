@@ -140,9 +140,9 @@ const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 func unknownPath(path string, resources []Resource) error {
 	var known []string
 	for _, r := range resources {
-		for _, l := range leavesOf(r) {
-			if l.kind.selectable() && !strings.HasPrefix(l.path, ".metadata.") && !slices.Contains(known, l.path) {
-				known = append(known, l.path)
+		for _, declarable := range Declarable(r) {
+			if !slices.Contains(known, declarable) {
+				known = append(known, declarable)
 			}
 		}
 	}
@@ -205,4 +205,15 @@ func (s *Selectable) unsupported(r Resource, name string) error {
 		return errors.New("field label not supported: " + name + ": declare it as selectableFields in the configuration, or use one of " + strings.Join(known, ", "))
 	}
 	return errors.New("field label not supported: " + name + hint + ": use one of " + strings.Join(known, ", "))
+}
+
+// Declarable are the JSON paths that Add takes for a resource, in the order of the documentation.
+func Declarable(r Resource) []string {
+	var paths []string
+	for _, l := range leavesOf(r) {
+		if l.kind.selectable() && !l.declared {
+			paths = append(paths, l.path)
+		}
+	}
+	return paths
 }

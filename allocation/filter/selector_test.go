@@ -123,8 +123,8 @@ func TestSelectableLeafTypes(t *testing.T) {
 	checkRefused(t, "of allocations is an array: give the path of a string, a boolean or an integer", ".spec.services")
 	checkRefused(t, "of allocations is a map: give the path of a string, a boolean or an integer", ".spec.labels")
 	checkRefused(t, "of allocations is a number: give the path of a string, a boolean or an integer", ".status.totalCost")
-	checkRefused(t, "leads to nothing: use one of .spec.cluster, ", ".spec.labels.app")
-	checkRefused(t, "leads to nothing: use one of .spec.cluster, ", ".spec")
+	checkRefused(t, "leads to nothing: use one of .spec.providerID, ", ".spec.labels.app")
+	checkRefused(t, "leads to nothing: use one of .spec.providerID, ", ".spec")
 	checkRefused(t, `leads to nothing (did you mean ".spec.providerID"?)`, ".spec.providerId")
 	for _, path := range []string{".spec.providerID", ".spec.preemptible", ".spec.private", ".status.start", ".spec.team"} {
 		if _, err := add(t, path); err != nil {

@@ -71,11 +71,13 @@ func (c *config) selectableFields() *filter.Selectable {
 	return c.selectable
 }
 
-// selectableSummary says what may be selected by, a line a resource.
+// selectableSummary says what may be selected by besides what always may, a line a resource.
 func selectableSummary(s *filter.Selectable) []string {
 	var lines []string
 	for _, r := range resources() {
-		lines = append(lines, "selectable fields of "+r.String()+": "+strings.Join(s.Fields(r), ", "))
+		if declared := s.Fields(r)[len(filter.NewSelectable().Fields(r)):]; len(declared) > 0 {
+			lines = append(lines, "selectable fields of "+r.String()+": "+strings.Join(declared, ", "))
+		}
 	}
 	return lines
 }
