@@ -82,7 +82,7 @@ func (b *binder) compare(c *Comparison) idTest {
 	case spec.kind == mapField && c.Key == "":
 		return b.table(spec.property, b.testKeys(spec, m))
 	case spec.kind == mapField:
-		return b.table(spec.property, b.testValue(spec, c.Key, m))
+		return b.compareValue(spec, c.Key, m)
 	}
 	return b.table(spec.property, func(id allocation.ID) bool { return m.text(b.dict.Text(id)) })
 }
@@ -197,8 +197,9 @@ func (b *binder) testKeys(spec *fieldSpec, m matcher) func(allocation.ID) bool {
 	}
 }
 
-// testValue tests the id of a map: the value of the key compares; a missing key has the value "".
-func (b *binder) testValue(spec *fieldSpec, key string, m matcher) func(allocation.ID) bool {
+// compareValue compares the value of a key of a map; a missing key has the value "". Where no map has the key, the maps are
+// not looked at.
+func (b *binder) compareValue(spec *fieldSpec, key string, m matcher) idTest {
 	finder := newKeyFinder(key)
 	ranks := map[allocation.ID]keyRank{}
 	for _, id := range b.mapKeys(spec.property) {
@@ -206,8 +207,15 @@ func (b *binder) testValue(spec *fieldSpec, key string, m matcher) func(allocati
 			ranks[id] = rank
 		}
 	}
-	decided := map[allocation.ID]bool{} // by value
-	return func(id allocation.ID) bool {
+	empty := m.text("")
+	if len(ranks) == 0 && !empty {
+		return idTest{ids: b.set.IDs(spec.property), want: none}
+	}
+	decided := map[allocation.ID]bool{0: empty} // by value
+	return b.table(spec.property, func(id allocation.ID) bool {
+		if len(ranks) == 0 {
+			return empty
+		}
 		value, _ := bestValue(b.dict.Map(id), func(key allocation.ID) keyRank { return ranks[key] })
 		hit, ok := decided[value]
 		if !ok {
@@ -215,7 +223,7 @@ func (b *binder) testValue(spec *fieldSpec, key string, m matcher) func(allocati
 			decided[value] = hit
 		}
 		return hit
-	}
+	})
 }
 
 // bestValue is the value of the first key of the highest rank, 0 where no key has one.

@@ -100,10 +100,19 @@ var _ allocation.Filter = (*Filter)(nil)
 
 // New returns the filter of allocations that selects where e holds. e must not be changed any more. In a comparison of a
 // field that allocations do not have, that is missing.
-func New(e Expr, opts ...Option) *Filter { return &Filter{e, newVocabulary(false, opts)} }
+func New(e Expr, opts ...Option) *Filter { return newFilter(e, false, opts) }
 
 // NewAssets returns the filter of assets that selects where e holds, as New does.
-func NewAssets(e Expr, opts ...Option) *Filter { return &Filter{e, newVocabulary(true, opts)} }
+func NewAssets(e Expr, opts ...Option) *Filter { return newFilter(e, true, opts) }
+
+func newFilter(e Expr, assets bool, opts []Option) *Filter {
+	f := &Filter{root: e}
+	for _, opt := range opts {
+		opt(&f.vocabulary)
+	}
+	f.vocabulary = f.of(assets)
+	return f
+}
 
 // Expr is the condition. It must not be changed.
 func (f *Filter) Expr() Expr { return f.root }

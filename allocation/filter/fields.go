@@ -119,7 +119,7 @@ var allocationFields = []fieldSpec{
 // assetFields are the fields of assets, in the order of the documentation.
 var assetFields = []fieldSpec{
 	{name: Name, asset: func(a *allocation.Asset) string { return a.Title }, saved: func(o *saved) string { return o.Properties.Name }},
-	{name: AssetType, anyCase: true, asset: func(a *allocation.Asset) string { return a.Type.String() }, saved: func(o *saved) string { return o.Type }},
+	{name: AssetType, anyCase: true, asset: func(a *allocation.Asset) string { return lowerTypes[a.Type] }, saved: func(o *saved) string { return o.Type }},
 	{name: Category, asset: func(a *allocation.Asset) string { return a.Category }, saved: func(o *saved) string { return o.Properties.Category }},
 	{name: Cluster, asset: func(a *allocation.Asset) string { return a.Cluster }, saved: func(o *saved) string { return o.Properties.Cluster }},
 	{name: Project, asset: func(a *allocation.Asset) string { return a.Project }, saved: func(o *saved) string { return o.Properties.Project }},
@@ -151,6 +151,14 @@ var assetFields = []fieldSpec{
 		return strconv.FormatBool(a.Preemptible > 0)
 	}},
 }
+
+// lowerTypes are the names of types in lower case: comparing them in any case allocates nothing.
+var lowerTypes = func() (names [allocation.NumAssetTypes]string) {
+	for t := range names {
+		names[t] = strings.ToLower(allocation.AssetType(t).String())
+	}
+	return names
+}()
 
 // ofNode is the text of a node, "" of other assets.
 func ofNode(text func(*allocation.Node) string) func(*allocation.Asset) string {
@@ -242,14 +250,6 @@ type vocabulary struct {
 	labels  allocation.LabelMapping // nil is the default
 	derived []Derived
 	assets  bool
-}
-
-func newVocabulary(assets bool, opts []Option) vocabulary {
-	v := vocabulary{}
-	for _, opt := range opts {
-		opt(&v)
-	}
-	return v.of(assets)
 }
 
 // of is the vocabulary of filters of assets, or of allocations.
@@ -353,7 +353,7 @@ func (v *vocabulary) expand(c *Comparison) Expr {
 // FieldNames are the names of the fields that filters of allocations may write, and those of assets, in the order of the
 // documentation.
 func FieldNames(r Resource) []string {
-	v := newVocabulary(r == Assets, nil)
+	v := vocabulary{}.of(r == Assets)
 	return v.names()
 }
 

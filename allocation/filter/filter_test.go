@@ -193,6 +193,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"namespace:\"a\"\xff", 13, []string{`found "\xff"`}},
 		{`namespace:"` + strings.Repeat("x", filter.MaxBytes) + `"`, filter.MaxBytes, []string{"65548 bytes long, at most 65536"}},
 		{strings.Repeat("(", 1001) + `pod:"a"` + strings.Repeat(")", 1001), 1000, []string{"more than 1000 deep"}},
+		{strings.Repeat("x", 65000), 0, []string{"unknown field", "x…"}},
 		{strings.Repeat("(", 65000), 1000, []string{"more than 1000 deep"}},
 	} {
 		name := tc.filter

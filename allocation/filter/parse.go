@@ -48,24 +48,25 @@ func (e *SyntaxError) Error() string {
 // comparison: there it is AND, for it is what decoding a URL makes of a +. Errors are of type *SyntaxError. Time is linear
 // in the filter's length, and no input needs a deep stack.
 func Parse(text string, opts ...Option) (*Filter, error) {
-	return parseFilter(text, newVocabulary(false, opts))
+	return parseFilter(text, newFilter(nil, false, opts))
 }
 
 // ParseAssets reads a v2 filter of assets, such as assetType:"node"+label[pool]:"gpu", as Parse does.
 func ParseAssets(text string, opts ...Option) (*Filter, error) {
-	return parseFilter(text, newVocabulary(true, opts))
+	return parseFilter(text, newFilter(nil, true, opts))
 }
 
-func parseFilter(text string, v vocabulary) (*Filter, error) {
+// parseFilter reads a filter into f, which is empty.
+func parseFilter(text string, f *Filter) (*Filter, error) {
 	if len(text) > MaxBytes {
 		return nil, &SyntaxError{text, MaxBytes, fmt.Sprintf("the filter is %d bytes long, at most %d are allowed: shorten it, for example by prefixes (<~:)", len(text), MaxBytes)}
 	}
-	p := parser{text: text, levels: make([]level, 1, 4), vocabulary: &v}
-	root, err := p.parse()
-	if err != nil {
+	p := parser{text: text, levels: make([]level, 1, 4), vocabulary: &f.vocabulary}
+	var err error
+	if f.root, err = p.parse(); err != nil {
 		return nil, err
 	}
-	return &Filter{root, v}, nil
+	return f, nil
 }
 
 // parser reads one filter from left to right.
@@ -122,10 +123,15 @@ func (p *parser) operand() error {
 		p.pos++
 	}
 	c, err := p.comparison()
-	if err == nil {
-		p.top().parts = append(p.top().parts, c)
+	if err != nil {
+		return err
 	}
-	return err
+	l := p.top()
+	if l.parts == nil {
+		l.parts = make([]Expr, 0, 4)
+	}
+	l.parts = append(l.parts, c)
+	return nil
 }
 
 // after reads closing parentheses and what joins the next operand; more says that one follows.
@@ -177,7 +183,12 @@ func (p *parser) comparison() (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Field: spec.name}
+	one := &struct { // most have one value: one allocation for both
+		Comparison
+		value [1]string
+	}{Comparison: Comparison{Field: spec.name}}
+	c := &one.Comparison
+	c.Values = one.value[:0]
 	if c.Key, err = p.key(spec); err != nil {
 		return nil, err
 	}
@@ -215,6 +226,9 @@ func (p *parser) field() (*fieldSpec, error) {
 		hint, known := "", p.vocabulary.names()
 		if like := near(name, known); like != "" {
 			hint = fmt.Sprintf(", did you mean %q?", like)
+		}
+		if len(name) > 50 {
+			name = name[:50] + "…"
 		}
 		return nil, p.fail(start, "unknown field %q%s: use one of %s", name, hint, strings.Join(known, ", "))
 	case spec.kind == aliasField && p.vocabulary.labels != nil && len(p.vocabulary.labelsOf(spec.name)) == 0:
@@ -285,8 +299,13 @@ func (p *parser) peek() byte {
 }
 
 func (p *parser) skipSpace() {
-	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.pos]) >= 0 {
-		p.pos++
+	for p.pos < len(p.text) {
+		switch p.text[p.pos] {
+		case ' ', '\t', '\r', '\n':
+			p.pos++
+		default:
+			return
+		}
 	}
 }
 
