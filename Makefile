@@ -79,8 +79,8 @@ vet:
 generate: ## rewrite REFERENCE.md, which is made from the tables
 	$(GO) generate ./...
 
-fuzz: ## run every fuzz target for FUZZTIME
-	GO='$(GO)' FUZZTIME='$(FUZZTIME)' .ci/fuzz
+fuzz: ## run every fuzz target for FUZZTIME, of FUZZPACKAGES (all)
+	GO='$(GO)' FUZZTIME='$(FUZZTIME)' FUZZPACKAGES='$(FUZZPACKAGES)' .ci/fuzz
 
 bench: ## run the benchmarks that match BENCH, BENCHCOUNT (1) times each
 	@mkdir -p bin

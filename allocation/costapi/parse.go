@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/filter"
 )
 
 // request is what a request asks for.
@@ -37,7 +38,11 @@ type request struct {
 	complete *completion
 	search   string
 	most     int
-	v1       []v1Value // filters of the first language that were given
+	v1       []v1Value  // filters of the first language that were given
+	filters  filter.And // the filter of the second language, and then all that have to hold
+	// fieldSelector and labelSelector are Kubernetes' ones, as given.
+	fieldSelector string
+	labelSelector string
 	// maxError and minDuration choose the resolution where maxError is above 0.
 	maxError    float64
 	minDuration time.Duration

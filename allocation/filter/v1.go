@@ -76,32 +76,18 @@ func V1(name, list string, mapping allocation.LabelMapping) (Expr, error) {
 	if mapping == nil {
 		mapping = allocation.DefaultLabelMapping()
 	}
-	var some Or
-	for entry := range strings.SplitSeq(list, ",") {
-		if entry = strings.TrimSpace(entry); entry == "" {
-			continue
-		}
-		var e Expr
-		var err error
+	return v1Entries(list, func(entry string) (Expr, error) {
 		switch f.kind {
-		case v1Plain:
-			e = wildcard(f.field, "", entry)
 		case v1Controller:
-			e = v1ControllerEntry(entry)
+			return v1ControllerEntry(entry), nil
 		case v1Pair:
-			e, err = v1PairEntry(f.field, entry)
+			return v1PairEntry(f.field, entry)
 		case v1Alias:
-			e, err = v1AliasEntry(mapping[f.alias], f.alias, entry)
+			return v1AliasEntry(mapping[f.alias], f.alias, entry)
+		case v1Plain:
 		}
-		if err != nil {
-			return nil, err
-		}
-		some = append(some, e)
-	}
-	if len(some) == 0 {
-		return And{}, nil
-	}
-	return join(some), nil
+		return wildcard(f.field, "", entry), nil
+	})
 }
 
 // wildcard compares a field with a value, or with a prefix where that ends in a *.
@@ -146,32 +132,6 @@ func v1AliasEntry(labels []string, alias, entry string) (Expr, error) {
 		some = append(some, wildcard(Label, label, entry), And{unlabeled, annotation})
 	}
 	return some, nil
-}
-
-// join makes one comparison of those that only differ in the value.
-func join(some Or) Expr {
-	var out Or
-	for _, e := range some {
-		c, ok := e.(*Comparison)
-		if ok {
-			if i := slices.IndexFunc(out, func(have Expr) bool { return alike(have, c) }); i >= 0 {
-				first := out[i].(*Comparison)
-				first.Values = append(first.Values, c.Values...)
-				continue
-			}
-		}
-		out = append(out, e)
-	}
-	if len(out) == 1 {
-		return out[0]
-	}
-	return out
-}
-
-// alike reports whether e is a comparison that only differs from c in the values.
-func alike(e Expr, c *Comparison) bool {
-	have, ok := e.(*Comparison)
-	return ok && have.Field == c.Field && have.Key == c.Key && have.Op == c.Op
 }
 
 // Sharing is the condition of an entry of shareNamespaces or shareLabels, and the name it has in a breakdown: the

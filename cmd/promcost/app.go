@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -14,8 +15,9 @@ import (
 // executor carries out a subcommand whose flags have been parsed.
 type executor func(ctx context.Context) error
 
-// streams are where a subcommand writes.
+// streams are what a subcommand reads and writes.
 type streams struct {
+	in  io.Reader // answers that were saved
 	out io.Writer // answers
 	err io.Writer // logs and progress
 }
@@ -28,6 +30,7 @@ var subcommands = []struct {
 	{"serve", "Compute costs from a Prometheus or from TSDB blocks, and serve them over HTTP and as metrics.", defineServe},
 	{"demo", "Make up a cluster, compute its costs and serve them: nothing else is needed.", defineDemo},
 	{"query allocation", "Print what workloads cost over a window.", defineQueryAllocation},
+	{"filter", "Print the names of the allocations or assets of a saved answer of the API that a filter selects.", defineFilter},
 	{"check source", "Say which inputs a source has, cluster by cluster, what is missing, what that costs and what mends it.", defineCheckSource},
 	{"check prices", "Read prices, warn of those that look wrong, and say what prices the nodes, volumes, load balancers, control planes and traffic of a source.", defineCheckPrices},
 	{"check config", "Read a config file and say what it amounts to.", defineCheckConfig},
@@ -48,7 +51,7 @@ func newApp(io streams) (*kingpin.Application, map[string]executor) {
 func parse(args []string, stdout, stderr io.Writer) (executor, error) {
 	var usage bytes.Buffer // what kingpin prints, up to the first time that it would end the process
 	ends, printed := 0, 0
-	app, executors := newApp(streams{out: stdout, err: stderr})
+	app, executors := newApp(streams{in: os.Stdin, out: stdout, err: stderr})
 	app.UsageWriter(&usage).ErrorWriter(&usage)
 	app.Terminate(func(int) {
 		if ends++; ends == 1 {

@@ -60,6 +60,7 @@ func (s *settings) summary() []string {
 		}
 		lines = append(lines, fmt.Sprintf("budget %s: %g %s a %s for %s", b.name, b.amount, s.currency, b.period, of))
 	}
+	lines = append(lines, selectableSummary(s.selectable)...)
 	if len(s.overridden) > 0 {
 		lines = append(lines, "flags win over: "+strings.Join(s.overridden, ", "))
 	}

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/pricing"
 )
 
@@ -24,6 +25,7 @@ type config struct {
 	timeZone   string
 	currency   string
 	budgets    []budget
+	selectable *filter.Selectable // nil where nothing is declared
 
 	dir string // of the config file: what names of files are relative to
 }

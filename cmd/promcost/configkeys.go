@@ -58,6 +58,7 @@ func configKeys(file string) []configKey[config] {
 			})
 		}},
 		{"budgets", "list of keys below", "What something may cost in a period.", readBudgets},
+		{"selectableFields", "list of keys below", "Fields that field selectors may name, besides those that they may name anyway; at most " + strconv.Itoa(filter.MaxSelectable) + " of a resource.", readSelectable},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/pricing"
 )
 
@@ -25,6 +26,8 @@ type settings struct {
 	sharing   sharing
 	clusters  map[string]clusterConfig // by id
 	budgets   []budget
+	// selectable are the fields that field selectors may name.
+	selectable *filter.Selectable
 	// overridden are keys of the config file that flags win over.
 	overridden []string
 }
@@ -38,7 +41,7 @@ func (f *costFlags) settings() (*settings, error) {
 			return nil, err
 		}
 	}
-	s := &settings{zone: f.zone, labels: c.labels, sharing: c.sharing, clusters: c.clusters, budgets: c.budgets}
+	s := &settings{zone: f.zone, labels: c.labels, sharing: c.sharing, clusters: c.clusters, budgets: c.budgets, selectable: c.selectableFields()}
 	if err := s.setPrices(f, c); err != nil {
 		return nil, err
 	}
