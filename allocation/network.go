@@ -185,8 +185,11 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 		return f, cells[1:]
 	}
 	first.From = start.at
-	if at := start.seen; at > b.sampling.Start && at-start.ran > b.sampling.Lookback && first.To > at {
+	if at := start.seen; at > b.sampling.Start && at-start.ran > b.sampling.Lookback {
 		// It ran for long before anything was seen of it, and moved most of this then.
+		if first.To <= at {
+			return f, cells[1:]
+		}
 		first.From, first.Amount = at, first.Amount*float64(first.To-at)/float64(first.To-start.ran)
 	}
 	return f, cells
@@ -206,9 +209,12 @@ func lastStart(pods []*pod, t int64) (start podStart, known bool) {
 			x.at = min(x.at, int64(p.started.value*1000))
 		}
 		for _, c := range p.containers {
-			if len(c.started) > 0 {
+			if len(c.started) > 0 && !p.restarted { // else it ran from the pod's start on, about
 				x.ran = min(x.ran, int64(c.started[0].V*1000))
 			}
+		}
+		if p.restarted {
+			x.ran = x.at
 		}
 		if x.at < t && (!known || x.at > start.at) {
 			start, known = x, true
@@ -422,8 +428,13 @@ func (b *Builder) warnDefaultEgress() {
 	for _, s := range b.sets {
 		for i := range s.Networks {
 			n := &s.Networks[i]
-			if slices.Contains(n.PriceSource[:], BuiltInPrices) {
-				unpriced = append(unpriced, n.Cluster)
+			for kind, cost := range [numTraffic]float64{egressZone: n.CrossZone, egressRegion: n.CrossRegion, egressInternet: n.Internet} {
+				if cost == 0 {
+					continue
+				}
+				if t := b.egressTariff(Sym(n.Cluster), trafficKind(kind)); t.isDefault() {
+					unpriced = append(unpriced, n.Cluster)
+				}
 			}
 		}
 	}

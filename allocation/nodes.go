@@ -192,6 +192,17 @@ func (b *Builder) resolveNodes() {
 	}
 }
 
+// reach lets a node that is seen first shortly after a container on it started live from then on: it was there, unless it is
+// younger.
+func (n *node) reach(started int64) {
+	if len(n.life) == 0 || started >= n.life[0].From || n.life[0].From-started > timeline.Lookback {
+		return
+	}
+	if len(n.created) == 0 || n.created[0].V*1000 <= float64(started) {
+		n.life[0].From = started
+	}
+}
+
 // presence is 1 where s has any value.
 func presence(s timeline.Steps) timeline.Steps {
 	out := make(timeline.Steps, 0, len(s))

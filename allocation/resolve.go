@@ -60,6 +60,9 @@ func (b *Builder) Resolve() error {
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
 func (b *Builder) forget(c *container) {
+	if len(c.ends) > 0 && len(c.started) > 0 && slices.Min(c.ends) <= int64(c.started[0].V*1000) {
+		c.pod.restarted = true
+	}
 	c.containerSigns = &b.forgotten
 	c.segments = slices.Clip(c.segments)
 }
@@ -192,6 +195,9 @@ func (b *Builder) resolveContainer(c *container) {
 		return
 	}
 	c.runs = runs
+	if c.node != nil {
+		c.node.reach(inside[0].From)
+	}
 	b.bridged.add(c.name.Value(), bridged.Clip(b.sampling.Start, b.sampling.End))
 	lower, upper := b.errorBounds(&presence, runs)
 	if len(waits) > 0 {
