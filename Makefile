@@ -79,7 +79,7 @@ vet:
 generate: ## rewrite REFERENCE.md, which is made from the tables
 	$(GO) generate ./...
 
-fuzz: ## run every fuzz target for FUZZTIME, of FUZZPACKAGES (all)
+fuzz: ## run every fuzz target for FUZZTIME, in the packages that match FUZZPACKAGES
 	GO='$(GO)' FUZZTIME='$(FUZZTIME)' FUZZPACKAGES='$(FUZZPACKAGES)' .ci/fuzz
 
 bench: ## run the benchmarks that match BENCH, BENCHCOUNT (1) times each

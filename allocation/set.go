@@ -229,11 +229,11 @@ func (s *Set) Name(row int) string {
 	if s.special[row] == Idle {
 		return IdleName
 	}
-	name := make([]byte, 0, 96)
-	for _, p := range [...]Property{Cluster, NodeName, Namespace, Pod, Container} {
-		name = append(append(name, s.Text(p, row)...), '/')
+	name := appendCluster(make([]byte, 0, 96), s.Text(Cluster, row))
+	for _, p := range [...]Property{NodeName, Namespace, Pod, Container} {
+		name = append(append(name, '/'), s.Text(p, row)...)
 	}
-	return string(name[:len(name)-1])
+	return string(name)
 }
 
 // Residual is money that does not add up in a cluster: allocated outside of every known node's life, or more than a

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -218,4 +219,84 @@ func TestUnmappedAlias(t *testing.T) {
 	if got := selected(filter.New(nil)); got != "web api db bare" {
 		t.Errorf("nothing selects %q", got)
 	}
+}
+
+// assetText is a field of assets that is text, and where it is.
+type assetText struct {
+	field filter.Field
+	of    func(a *allocation.Asset) *string
+}
+
+var assetTexts = []assetText{
+	{filter.Name, func(a *allocation.Asset) *string { return &a.Title }},
+	{filter.Category, func(a *allocation.Asset) *string { return &a.Category }},
+	{filter.Cluster, func(a *allocation.Asset) *string { return &a.Cluster }},
+	{filter.Provider, func(a *allocation.Asset) *string { return &a.Provider }},
+	{filter.Service, func(a *allocation.Asset) *string { return &a.Service }},
+	{filter.Account, func(a *allocation.Asset) *string { return &a.Account }},
+}
+
+// TestAssetsAgainstPlainEvaluator selects random assets by random filters, as they are and of their answer.
+func TestAssetsAgainstPlainEvaluator(t *testing.T) {
+	for seed := range uint64(200) {
+		rnd := rand.New(rand.NewPCG(seed, 9))
+		set := &allocation.AssetSet{Assets: make([]allocation.Asset, 20)}
+		for i := range set.Assets {
+			a := &set.Assets[i]
+			a.Type, a.Name, a.Labels = allocation.CloudAsset, strconv.Itoa(i), randomMap(rnd)
+			for _, f := range assetTexts {
+				*f.of(a) = pick(rnd, words[:8])
+			}
+		}
+		expr := randomAssetExpr(rnd, 2)
+		parsed, err := filter.ParseAssets(filter.NewAssets(expr).String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for i := range set.Assets {
+			a := &set.Assets[i]
+			holds := evaluateBy(expr, func(c *filter.Comparison, value string) bool {
+				if c.Field == filter.Label {
+					return compareMap(c, a.Labels, value)
+				}
+				i := slices.IndexFunc(assetTexts, func(f assetText) bool { return f.field == c.Field })
+				return compareText(c.Op, *assetTexts[i].of(a), value)
+			})
+			if holds {
+				want = append(want, a.Name)
+			}
+			if got := parsed.BindAssets()(a); got != holds {
+				t.Fatalf("seed %d: %s on %+v: got %v", seed, parsed, a, got)
+			}
+		}
+		var body bytes.Buffer
+		if err := encode.Assets(&body, []*allocation.AssetSet{set}, encode.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := parsed.Saved(&body)
+		slices.Sort(got)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Fatalf("seed %d: %s: %v, %s", seed, parsed, err, diff)
+		}
+	}
+}
+
+func randomAssetExpr(rnd *rand.Rand, depth int) filter.Expr {
+	if depth > 0 && rnd.IntN(3) > 0 {
+		parts := []filter.Expr{randomAssetExpr(rnd, depth-1), randomAssetExpr(rnd, depth-1)}
+		if rnd.IntN(2) == 0 {
+			return filter.And(parts)
+		}
+		return filter.Or(parts)
+	}
+	c := &filter.Comparison{Field: filter.Label, Op: filter.Op(rnd.IntN(int(filter.NotSuffix) + 1)), Values: []string{pick(rnd, words), pick(rnd, words)}}
+	switch rnd.IntN(3) {
+	case 0:
+		c.Key = pick(rnd, keys)
+	case 1:
+		c.Field = assetTexts[rnd.IntN(len(assetTexts))].field
+	}
+	return c
 }

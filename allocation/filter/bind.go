@@ -1,6 +1,12 @@
 package filter
 
-import "github.com/promcost/promcost/allocation"
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+)
 
 // idTest decides a comparison by the id of a row.
 type idTest struct {
@@ -89,12 +95,20 @@ func (b *binder) compare(c *Comparison) idTest {
 
 // labels decides a selector once per distinct map.
 func (b *binder) labels(l *LabelSelector) idTest {
-	return b.table(allocation.Labels, func(id allocation.ID) bool {
-		return l.selector.Matches(labelView{func(name string) (string, bool) {
-			finder := newKeyFinder(name)
-			value, ok := bestValue(b.dict.Map(id), func(key allocation.ID) keyRank { return finder.rank(b.dict.Text(key)) })
-			return b.dict.Text(value), ok
-		}})
+	found := map[string][]allocation.ID{} // keys, by the selector's
+	var id allocation.ID
+	view := labelView{func(name string) (string, bool) {
+		keys, ok := found[name]
+		if !ok {
+			keys = b.spellings(allocation.Labels, name)
+			found[name] = keys
+		}
+		value, ok := b.lookup(id, keys)
+		return b.dict.Text(value), ok
+	}}
+	return b.table(allocation.Labels, func(m allocation.ID) bool {
+		id = m
+		return l.selector.Matches(view)
 	})
 }
 
@@ -200,23 +214,13 @@ func (b *binder) testKeys(spec *fieldSpec, m matcher) func(allocation.ID) bool {
 // compareValue compares the value of a key of a map; a missing key has the value "". Where no map has the key, the maps are
 // not looked at.
 func (b *binder) compareValue(spec *fieldSpec, key string, m matcher) idTest {
-	finder := newKeyFinder(key)
-	ranks := map[allocation.ID]keyRank{}
-	for _, id := range b.mapKeys(spec.property) {
-		if rank := finder.rank(b.dict.Text(id)); rank != noKey {
-			ranks[id] = rank
-		}
-	}
-	empty := m.text("")
-	if len(ranks) == 0 && !empty {
+	keys, empty := b.spellings(spec.property, key), m.text("")
+	if len(keys) == 0 && !empty {
 		return idTest{ids: b.set.IDs(spec.property), want: none}
 	}
 	decided := map[allocation.ID]bool{0: empty} // by value
 	return b.table(spec.property, func(id allocation.ID) bool {
-		if len(ranks) == 0 {
-			return empty
-		}
-		value, _ := bestValue(b.dict.Map(id), func(key allocation.ID) keyRank { return ranks[key] })
+		value, _ := b.lookup(id, keys)
 		hit, ok := decided[value]
 		if !ok {
 			hit = m.text(b.dict.Text(value))
@@ -226,15 +230,30 @@ func (b *binder) compareValue(spec *fieldSpec, key string, m matcher) idTest {
 	})
 }
 
-// bestValue is the value of the first key of the highest rank, 0 where no key has one.
-func bestValue(pairs []allocation.Pair, rank func(key allocation.ID) keyRank) (value allocation.ID, ok bool) {
-	best := noKey
-	for _, p := range pairs {
-		if r := rank(p.Key); r > best {
-			best, value = r, p.Value
+// spellings are the keys of the property's maps that are name in one spelling or the other, the best one first.
+func (b *binder) spellings(p allocation.Property, name string) []allocation.ID {
+	finder := newKeyFinder(name)
+	var keys []allocation.ID
+	for _, id := range b.mapKeys(p) {
+		if finder.rank(b.dict.Text(id)) != noKey {
+			keys = append(keys, id)
 		}
 	}
-	return value, best > noKey
+	slices.SortFunc(keys, func(x, y allocation.ID) int {
+		a, b := b.dict.Text(x), b.dict.Text(y)
+		return cmp.Or(cmp.Compare(finder.rank(b), finder.rank(a)), strings.Compare(a, b))
+	})
+	return keys
+}
+
+// lookup is the value in a map of the first of keys that it has.
+func (b *binder) lookup(id allocation.ID, keys []allocation.ID) (value allocation.ID, ok bool) {
+	for _, key := range keys {
+		if value, ok := b.dict.Lookup(id, key); ok {
+			return value, true
+		}
+	}
+	return 0, false
 }
 
 // distinctIDs are the ids that rows have in a property, each once.

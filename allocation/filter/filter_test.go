@@ -251,6 +251,73 @@ func TestDeepestNesting(t *testing.T) {
 	}
 }
 
+// TestLongInputs reads and binds inputs of the longest length, whose time must not grow faster than they do: the test would not
+// end.
+func TestLongInputs(t *testing.T) {
+	s := namedSet()
+	for _, tc := range []struct{ head, repeat, tail string }{
+		{"", "(", ""},
+		{"", `(pod:"a"|`, ""},
+		{"", `pod:"a"+`, `pod:"a"`},
+		{"", `(pod:"a")+`, `pod:"a"`},
+		{`pod:"a"`, `,"b"`, ""},
+		{`pod~:"a"`, `,"b"`, ""},
+		{"", "label[", ""},
+		{"", `label[a]:"b" `, ""},
+		{"", `pod:"`, ""},
+		{"", " ", `pod:"a"`},
+		{"x", "x", ""},
+		{"x", ".", `:"a"`},
+		{`pod:"a"`, ")", ""},
+		{"", "\xff", ""},
+	} {
+		text := tc.head + strings.Repeat(tc.repeat, (filter.MaxBytes-len(tc.head)-len(tc.tail))/len(tc.repeat)) + tc.tail
+		f, err := filter.Parse(text)
+		if err != nil {
+			if len(err.Error()) > 1000 {
+				t.Errorf("%s…: the error is %d bytes long", tc.repeat, len(err.Error()))
+			}
+			continue
+		}
+		f.Bind(s)(0)
+		if len(f.Explain()) == 0 {
+			t.Errorf("%s… has no explanation", tc.repeat)
+		}
+	}
+	var list strings.Builder
+	for i := 0; list.Len() < filter.MaxBytes-20; i++ {
+		fmt.Fprintf(&list, "l%d:x,", i)
+	}
+	for _, v := range filter.V1Filters() {
+		e, err := filter.V1(v.Name, list.String(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		filter.New(e).Bind(s)(0)
+		if _, err := filter.V1(v.Name, strings.Repeat("a,", filter.MaxBytes), nil); err == nil || !strings.Contains(err.Error(), "131072 bytes long") {
+			t.Errorf("%s: got %v", v.Name, err)
+		}
+	}
+}
+
+// TestNestedLists binds a filter that alternates AND and OR as deep as filters may be.
+func TestNestedLists(t *testing.T) {
+	text := `namespace:"web"`
+	for i := range filter.MaxDepth - 1 {
+		text = "(" + text + []string{`+cluster:"one"`, `|pod:"none"`}[i%2] + ")"
+	}
+	f, err := filter.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := selected(f); got != "web" {
+		t.Errorf("selected %q", got)
+	}
+	if again, err := filter.Parse(f.String()); err != nil || selected(again) != "web" || strings.Count(f.Explain(), "\n") < filter.MaxDepth {
+		t.Errorf("read back: %v", err)
+	}
+}
+
 func TestNoAllocationPerRow(t *testing.T) {
 	s := namedSet()
 	f, err := filter.Parse(`(namespace:"web"|label[app]~:"p")+services!<~:"x"`)

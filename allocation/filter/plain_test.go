@@ -12,13 +12,23 @@ import (
 
 // evaluate is the definition of filters, on strings, without regard to speed.
 func evaluate(e filter.Expr, r row) bool {
+	return evaluateBy(e, func(c *filter.Comparison, value string) bool { return compareOne(c, value, r) })
+}
+
+// evaluateBy evaluates a condition by what a comparison, which is no inverse, with one value is.
+func evaluateBy(e filter.Expr, compare func(c *filter.Comparison, value string) bool) bool {
 	switch e := e.(type) {
 	case filter.And:
-		return !slices.ContainsFunc(e, func(part filter.Expr) bool { return !evaluate(part, r) })
+		return !slices.ContainsFunc(e, func(part filter.Expr) bool { return !evaluateBy(part, compare) })
 	case filter.Or:
-		return slices.ContainsFunc(e, func(part filter.Expr) bool { return evaluate(part, r) })
+		return slices.ContainsFunc(e, func(part filter.Expr) bool { return evaluateBy(part, compare) })
 	case *filter.Comparison:
-		return compare(e, r)
+		if op, ok := negations[e.Op]; ok {
+			positive := *e
+			positive.Op = op
+			return !evaluateBy(&positive, compare)
+		}
+		return slices.ContainsFunc(e.Values, func(value string) bool { return compare(e, value) })
 	}
 	panic("unknown Expr")
 }
@@ -26,15 +36,6 @@ func evaluate(e filter.Expr, r row) bool {
 // negations are the operators that each inverse negates.
 var negations = map[filter.Op]filter.Op{
 	filter.NotEqual: filter.Equal, filter.NotContains: filter.Contains, filter.NotPrefix: filter.Prefix, filter.NotSuffix: filter.Suffix,
-}
-
-func compare(c *filter.Comparison, r row) bool {
-	if op, ok := negations[c.Op]; ok {
-		positive := *c
-		positive.Op = op
-		return !compare(&positive, r)
-	}
-	return slices.ContainsFunc(c.Values, func(value string) bool { return compareOne(c, value, r) })
 }
 
 func compareOne(c *filter.Comparison, value string, r row) bool {

@@ -83,6 +83,20 @@ func TestFieldSelectorErrors(t *testing.T) {
 	}
 }
 
+// TestNamesAsAnswered selects a row by the name that answers have, where the cluster's id is not in it as it is.
+func TestNamesAsAnswered(t *testing.T) {
+	s := makeSet([]row{{cluster: "arn:aws:eks:eu-1:1:cluster/prod", node: "n", namespace: "web", pod: "p", container: "c"}})
+	sets, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := sets[0].Name(0)
+	e, err := filter.NewSelectable().Parse(filter.Allocations, "metadata.name="+name)
+	if err != nil || !filter.New(e).Bind(s)(0) {
+		t.Errorf("%s selects nothing, %v", name, err)
+	}
+}
+
 // add declares fields for all resources.
 func add(t *testing.T, paths ...string) (*filter.Selectable, error) {
 	t.Helper()
