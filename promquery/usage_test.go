@@ -72,14 +72,7 @@ func checkUses(t *testing.T, src *allocation.SourceReading) {
 
 // TestUses computes from every source, and from two joined: what was taken for each input adds up, and usage has its part.
 func TestUses(t *testing.T) {
-	c, err := demo()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
+	c, dir := demoDir(t)
 	w := allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End()}
 	run := func(t *testing.T, src promquery.Source, sources int) {
 		cfg := config
