@@ -29,8 +29,8 @@ func counting(t *testing.T, counts map[string]int) http.HandlerFunc {
 			return
 		}
 		var list []string
-		terms := strings.Split(query, " or ")
-		for _, text := range terms {
+		terms := strings.SplitSeq(query, " or ")
+		for text := range terms {
 			m := term.FindStringSubmatch(text)
 			if m == nil {
 				t.Errorf("it does not understand %s", text)
