@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/remote"
 )
@@ -72,14 +71,7 @@ func checkUses(t *testing.T, src *allocation.SourceReading) {
 
 // TestUses computes from every source, and from two joined: what was taken for each input adds up, and usage has its part.
 func TestUses(t *testing.T) {
-	c, err := demo()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
+	c, dir := demoDir(t)
 	w := allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End()}
 	run := func(t *testing.T, src promquery.Source, sources int) {
 		cfg := config
@@ -110,47 +102,55 @@ func TestUses(t *testing.T) {
 	})
 }
 
-// giving is a source that answers with what it was told, to see whom that is counted for.
-type giving struct {
-	stats promquery.Stats
-	err   error
+// giving is a source that answers a question of many selectors with what it was told and an error, to see whom that is
+// counted for; others with nothing.
+type giving struct{ stats promquery.Stats }
+
+var errLost = errors.New("connection lost")
+
+func (g giving) Select(_ context.Context, sels []promquery.Selector, _ promquery.Yield) (promquery.Stats, error) {
+	if len(sels) < 10 {
+		return promquery.Stats{}, nil
+	}
+	return g.stats, errLost
 }
 
-func (g giving) Select(context.Context, []promquery.Selector, func(int, []promquery.Symbol, *timeline.Points) error) (promquery.Stats, error) {
-	return g.stats, g.err
-}
-
-// TestUsesOfRequests looks at whom a request of several inputs is counted for. The scrape interval is asked for by two
-// selectors.
+// TestUsesOfRequests looks at whom a request of several inputs is counted for. The first selectors of the first stage are
+// of the inputs running, init running and started.
 func TestUsesOfRequests(t *testing.T) {
-	several := promquery.Request{Took: 7 * time.Second, Bytes: 10, Of: []promquery.Portion{{Selector: 0, Bytes: 3}, {Selector: 1, Bytes: 7}}}
-	retried := promquery.Request{Took: time.Second, Again: true, Failed: true, Of: []promquery.Portion{{Selector: 1}}}
-	lost := errors.New("connection lost")
+	several := promquery.Request{Took: 10 * time.Second, Bytes: 10, Of: []promquery.Portion{{Selector: 0, Bytes: 3}, {Selector: 1, Bytes: 7}}}
+	retried := promquery.Request{Took: time.Second, Again: true, Failed: true, Of: []promquery.Portion{{Selector: 2}, {Selector: 1}}}
 	for _, tt := range []struct {
-		name string
-		src  giving
-		want allocation.InputUse
+		name  string
+		stats promquery.Stats
+		want  []allocation.InputUse
 	}{
-		{
-			"requests",
-			giving{promquery.Stats{Requests: 2, Bytes: 10, Sent: []promquery.Request{several, retried}}, lost},
-			allocation.InputUse{Requests: 2, Retries: 1, Errors: 1, Bytes: 10, Requesting: 8 * time.Second, Durations: []time.Duration{7 * time.Second, time.Second}},
-		},
-		{"an error without a request", giving{err: lost}, allocation.InputUse{Errors: 1}},
+		{"requests", promquery.Stats{Requests: 2, Bytes: 10, Sent: []promquery.Request{several, retried}}, []allocation.InputUse{
+			{Input: "init running", Requests: 1, Bytes: 7, Requesting: 7 * time.Second, Durations: []time.Duration{10 * time.Second}},
+			{Input: "running", Bytes: 3, Requesting: 3 * time.Second},
+			{Input: "started", Requests: 1, Retries: 1, Errors: 1, Requesting: time.Second, Durations: []time.Duration{time.Second}},
+		}},
+		{"an error without a request", promquery.Stats{}, []allocation.InputUse{{Input: "running", Errors: 1}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var seen promquery.Observation
 			cfg := config
 			cfg.Observe = func(o promquery.Observation) { seen = o }
-			_, err := promquery.NewEngine(tt.src, cfg).Compute(t.Context(), allocation.Query{Window: lastHour(time.Unix(1e9, 0)), Resolution: time.Minute})
-			if !errors.Is(err, lost) {
+			q := allocation.Query{Window: lastHour(time.Unix(1e9, 0)), Resolution: time.Minute}
+			if _, err := promquery.NewEngine(giving{tt.stats}, cfg).Compute(t.Context(), q); !errors.Is(err, errLost) {
 				t.Fatalf("got %v", err)
 			}
-			tt.want.Input = "scrape interval"
-			if diff := cmp.Diff([]allocation.InputUse{tt.want}, seen.Reading.Sources[0].Inputs); diff != "" {
+			src := &seen.Reading.Sources[0]
+			checkUses(t, src)
+			var got []allocation.InputUse
+			for _, in := range src.Inputs {
+				if in.Errors+in.Bytes+in.Requests > 0 {
+					got = append(got, in)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("inputs (-want +got):\n%s", diff)
 			}
-			checkUses(t, &seen.Reading.Sources[0])
 		})
 	}
 }

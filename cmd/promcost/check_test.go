@@ -212,7 +212,9 @@ func TestClientThatLeaves(t *testing.T) {
 	leave()
 	select {
 	case <-src.gone:
-		t.Logf("the source knew after %s", time.Since(left))
+		if d := time.Since(left); d > 100*time.Millisecond { // a millisecond, mostly
+			t.Errorf("the source knew after %s", d)
+		}
 	case <-time.After(patience):
 		t.Fatal("the source is still being read")
 	}

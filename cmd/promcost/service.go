@@ -123,6 +123,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	}
 	s.computer = &computer{
 		source: src, flags: f, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
+		read:    s.health.ObserveSource,
 		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
 	}
 	if o.grace == 0 {
@@ -157,6 +158,7 @@ type computer struct {
 	flags    *costFlags
 	progress func(samples int64)
 	observe  func(promquery.Observation)
+	read     func(allocation.SourceReading) // told what a diagnosis took
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
 
@@ -239,7 +241,13 @@ func (c *computer) Diagnose(ctx context.Context, w allocation.Window) (*allocati
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", allocation.ErrUpstream, err)
 	}
-	return engine.Diagnose(ctx, w)
+	d, err := engine.Diagnose(ctx, w)
+	if err == nil {
+		for _, src := range d.Sources {
+			c.read(src)
+		}
+	}
+	return d, err
 }
 
 // clusterID is the id of series that do not name their cluster, the default beside an error.

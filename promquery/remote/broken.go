@@ -71,7 +71,7 @@ func (rd *streamReader) instead(ctx context.Context, todo []*share, cause error)
 			return false, nil // the rest of its time is another share's
 		}
 	}
-	tasks, err := rd.run.queries(index, sels)
+	tasks, err := rd.run.queries(ctx, index, sels)
 	for _, task := range tasks {
 		if err != nil {
 			break

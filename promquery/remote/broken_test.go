@@ -3,6 +3,7 @@ package remote_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,7 +45,7 @@ func TestBrokenRemoteRead(t *testing.T) {
 						if diff := cmp.Diff(want, got); diff != "" || err != nil {
 							t.Fatalf("series (-want +got):\n%s%v", diff, err)
 						}
-						if len(stats.Warnings) != 1 || !strings.Contains(stats.Warnings[0], "remote read failed") || !strings.Contains(stats.Warnings[0], fmt.Sprint(code)) {
+						if len(stats.Warnings) != 1 || !strings.Contains(stats.Warnings[0], "remote read failed") || !strings.Contains(stats.Warnings[0], strconv.Itoa(code)) {
 							t.Errorf("warnings %q, want one that names the failure", stats.Warnings)
 						}
 						if now := f.count("/api/v1/read"); asked > 0 && now != asked {

@@ -20,11 +20,16 @@ import (
 )
 
 // queries returns a task for each group of selectors, of which index says where they are in the caller's list.
-func (r *run) queries(index []int, sels []promquery.Selector) ([]func(context.Context) error, error) {
-	list, err := groups(index, sels)
+func (r *run) queries(ctx context.Context, index []int, sels []promquery.Selector) ([]func(context.Context) error, error) {
+	metrics, lasts, err := byMetric(index, sels)
 	if err != nil {
 		return nil, err
 	}
+	most, err := r.estimate(ctx, metrics)
+	if err != nil {
+		return nil, err
+	}
+	list := append(together(metrics, most), ends(lasts)...)
 	tasks := make([]func(context.Context) error, len(list))
 	for i, g := range list {
 		q := &querier{run: r, group: g, keys: chunks.NewKeys(nil), seen: map[uint64]int64{}, got: make([]int64, len(g.members))}
@@ -50,7 +55,7 @@ type querier struct {
 func (q *querier) first() int { return q.group.members[0].i }
 
 // read asks for the group's pieces.
-func (q *querier) read(ctx context.Context) error { return q.pieces(ctx, split(q.group.span)) }
+func (q *querier) read(ctx context.Context) error { return q.pieces(ctx, q.group.split()) }
 
 // pieces asks for pieces, dividing what is too much for the server: the group first, for one of many metrics may be to blame.
 func (q *querier) pieces(ctx context.Context, todo []piece) error {
@@ -63,7 +68,7 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 		if err == nil {
 			done := todo[0]
 			if todo = todo[1:]; q.group.span.Step == 0 {
-				todo = q.cuts.widen(done, todo, samples, min(goodAnswer, q.run.src.cfg.MaxSamples))
+				todo = q.cuts.widen(done, todo, samples, min(cmp.Or(q.group.most, goodAnswer), q.run.src.cfg.MaxSamples))
 			}
 			continue
 		}

@@ -11,7 +11,7 @@
 // on twice: what came before the answer broke off is passed over. What is too much for the server (too many samples, 413,
 // 422, 503, timeouts) is asked for in parts by the query API: in time down to an hour, then by namespace down to one; what is
 // too much even then is an error that names it. An answer is whole, or Select fails, or a warning says what the server
-// left out.
+// left out. Where remote read fails for good and nobody insists on it, the query API is asked for a while, with a warning.
 //
 // # Staleness
 //
@@ -185,7 +185,7 @@ func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield ch
 			index[i] = i
 		}
 		var tasks []func(context.Context) error
-		if tasks, err = r.queries(index, sels); err == nil {
+		if tasks, err = r.queries(ctx, index, sels); err == nil {
 			err = r.parallel(ctx, tasks)
 		}
 	}

@@ -284,7 +284,7 @@ func TestRetries(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake()
 			f.handle("/api/v1/read", sequence(append([]http.HandlerFunc{frames()}, tc.handlers...)...))
-			got, stats, err := collect(t, f.source(t, remote.Config{}), selector)
+			got, stats, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeRemoteRead}), selector)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("series (-want +got):\n%s", diff)
 			}
