@@ -42,6 +42,16 @@ func (s *Set) GPU(row int) GPUDevice {
 	return g
 }
 
+// mergeGPUs is what the members of each group that have GPUs know of them in common.
+func mergeGPUs(dict *Dict, parts []part, n int) []ID {
+	for _, p := range parts {
+		if slices.ContainsFunc(p.set.ids[GPUDevices], func(id ID) bool { return id != 0 }) {
+			return commonPairs(dict, parts, GPUDevices, n, func(set *Set, row int) bool { return set.ids[GPUDevices][row] != 0 })
+		}
+	}
+	return make([]ID, n)
+}
+
 // pairs is the map that GPUDevices is.
 func (g GPUDevice) pairs() map[string]string {
 	m := map[string]string{gpuDeviceKey: g.Device, gpuModelKey: g.Model, gpuUUIDKey: g.UUID}

@@ -34,9 +34,10 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 	s.mergeValues(parts, n)
 	s.mergeTimes(parts, n)
 	var differ [NumProperties][]bool
-	for p := range NumProperties {
+	for p := range GPUDevices {
 		s.ids[p], differ[p] = mergeIDs(parts, p, n)
 	}
+	s.ids[GPUDevices] = mergeGPUs(s.dict, parts, n)
 	s.mergeKinds(parts, n, &differ)
 	s.mergeMetadata(parts, n, &differ, metadata)
 	s.mergeAllShares(parts, n)
@@ -177,10 +178,8 @@ func (s *Set) mergeMetadata(parts []part, n int, differ *[NumProperties][]bool, 
 		workload := func(set *Set, row int) bool { return set.special[row] < Unmounted }
 		common = [2][]ID{commonPairs(s.dict, parts, Labels, n, workload), commonPairs(s.dict, parts, Annotations, n, workload)}
 	}
-	devices := commonPairs(s.dict, parts, GPUDevices, n, func(set *Set, row int) bool { return set.ids[GPUDevices][row] != 0 })
 	newest := [2][]ID{anyIDs(parts, NamespaceLabels, n), anyIDs(parts, NamespaceAnnotations, n)}
 	for g := range n {
-		s.ids[GPUDevices][g] = devices[g] // also where what it is known of one changed
 		if s.merged[g] != several {
 			continue
 		}

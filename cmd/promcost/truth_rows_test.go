@@ -111,7 +111,7 @@ func addHours(r *row) {
 }
 
 // trueAllocations are the rows that there must be, those of special names and __idle__ among them.
-// What nobody mounts may be off by a cell each time that a pod comes or goes.
+// What nobody mounts may be off by a cell each time that a pod comes or goes, and the volume itself.
 func trueAllocations(truth *democluster.Truth, cell time.Duration) rows {
 	all, edges := rows{}, map[string]float64{}
 	for i := range truth.Containers {
@@ -129,7 +129,7 @@ func trueAllocations(truth *democluster.Truth, cell time.Duration) rows {
 		if v.UnmountedByteHours > 0 {
 			r := newRow(v.End.Sub(v.Start))
 			r.addVolume(v.Cluster, v.PersistentVolume, v.ProviderID, v.UnmountedByteHours, v.UnmountedCost)
-			r.slacken(edges[v.PersistentVolume]*cell.Hours()/r.life.Hours(), v)
+			r.slacken((edges[v.PersistentVolume]+2)*cell.Hours()/r.life.Hours(), v)
 			all.at(leftName(v.Cluster, v.Namespace, "__unmounted__")).add(r)
 		}
 	}
