@@ -246,7 +246,7 @@ func (a *api) serve(out *answer, r *http.Request) error {
 	if rt.endpoint != information {
 		end = out.compress(r.Header)
 	}
-	err = rt.serve(a, out, req)
+	err = a.answer(out, req)
 	if err != nil && !out.started {
 		return err
 	}

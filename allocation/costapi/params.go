@@ -109,7 +109,7 @@ func otherParams() []param {
 func laterParams() []param {
 	var list []param
 	for _, p := range []struct{ name, instead string }{
-		{"jmespath", "evaluate the answer with a tool of your own"}, {"fieldSelector", "use filter"}, {"labelSelector", "use filter"},
+		{"fieldSelector", "use filter"}, {"labelSelector", "use filter"},
 	} {
 		list = append(list, param{name: p.name, on: results | assets | ackAllocations, help: "Not there yet: " + p.instead + ".", parse: only(p.instead)})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/jmespath"
 )
 
 // request is what a request asks for.
@@ -30,9 +31,10 @@ type request struct {
 	options  allocation.Options
 	assets   allocation.AssetOptions
 	page     encode.Page
-	fields   []string // members that are kept, nil for all
-	rate     float64  // hours that costs are of, 0 for those of the window
-	names    []string // of trends
+	fields   []string             // members that are kept, nil for all
+	jmespath *jmespath.Expression // over the data, nil for them as they are
+	rate     float64              // hours that costs are of, 0 for those of the window
+	names    []string             // of trends
 	// complete, search and most are of a search for values.
 	complete *completion
 	search   string

@@ -151,7 +151,7 @@ func parse(text string) (root gojmespath.ASTNode, err error) {
 	var syntax gojmespath.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return root, fail(min(max(syntax.Offset, 0), len(text)), "%s", strings.TrimPrefix(syntax.Error(), "SyntaxError: "))
+		return root, fail(min(max(syntax.Offset, 0), len(text)), "%s", readable(strings.TrimPrefix(syntax.Error(), "SyntaxError: ")))
 	case err != nil:
 		return root, fail(-1, "malformed expression: %v", err)
 	}
@@ -159,6 +159,25 @@ func parse(text string) (root gojmespath.ASTNode, err error) {
 		return root, fail(-1, "%s", problem)
 	}
 	return root, nil
+}
+
+// readable is a message of the parser with tokens as they are written.
+func readable(message string) string {
+	tokens := strings.NewReplacer(
+		"tUnquotedIdentifier", "a name", "tQuotedIdentifier", "a quoted name", "tJSONLiteral", "a literal in backticks", "tStringLiteral", "a string in quotes",
+		"tNumber", "a number",
+		"tStar", `"*"`, "tDot", `"."`, "tFilter", `"[?"`, "tFlatten", `"[]"`, "tLparen", `"("`, "tRparen", `")"`, "tLbracket", `"["`, "tRbracket", `"]"`,
+		"tLbrace", `"{"`, "tRbrace", `"}"`, "tOr", `"||"`, "tPipe", `"|"`, "tComma", `","`, "tColon", `":"`, "tLTE", `"<="`, "tLT", `"<"`, "tGTE", `">="`, "tGT", `">"`,
+		"tEQ", `"=="`, "tNE", `"!="`, "tCurrent", `"@"`, "tExpref", `"&"`, "tAnd", `"&&"`, "tNot", `"!"`,
+		"tUnknown", `"="`, "tEOF", "the end",
+		", received: ", ", found ", "Unexpected token at the end of the expression: ", "unexpected token after the end of the expression: ",
+		"Expected", "expected", "Unexpected", "unexpected", "Unknown", "unknown", "Unclosed", "unclosed", "Incomplete expression", "the expression ends too early", "Invalid", "invalid",
+		"lbracket, or lbrace", `"[" or "{"`, "identifier", "a name", "Can't", "can't", "function Name.", "the name of a function",
+	)
+	if message == "Error" {
+		return "unexpected token"
+	}
+	return tokens.Replace(message)
 }
 
 // tooDeep is where brackets and prefixes nest beyond MaxDepth outside of literals, -1 where they do not: the parser takes
