@@ -57,6 +57,8 @@ type Config struct {
 	// Labels says which labels department, environment, owner, product and team stand for. The default is
 	// allocation.DefaultLabelMapping.
 	Labels allocation.LabelMapping
+	// Derived are further properties to aggregate by. The default has none.
+	Derived []*allocation.Derived
 	// Check verifies every set before and after each pass: what is broken is an error of the answer.
 	Check bool
 	// Custom are the prices of ACK's customCost, asked for once a request; ok is false where there are none. The default

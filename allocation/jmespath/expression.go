@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -88,6 +90,41 @@ func (e *Expression) String() string { return e.text }
 // Volatile is the name of a function in the expression whose result may differ from one evaluation to the next over the
 // same input, such as time_now; "" where there is none.
 func (e *Expression) Volatile() string { return e.volatile }
+
+// Keys are the keys of the object it is evaluated over that the result depends on, sorted; all says that it may depend on
+// any.
+func (e *Expression) Keys() (keys []string, all bool) {
+	found := map[string]bool{}
+	all = reads(&e.root, found)
+	return slices.Sorted(maps.Keys(found)), all
+}
+
+// reads adds the keys of its input that n reads to found, and reports whether it reads the input as a whole.
+func reads(n *node, found map[string]bool) bool {
+	children := n.Children
+	switch n.NodeType {
+	case gojmespath.ASTField:
+		found[n.Value.(string)] = true
+		return false
+	case gojmespath.ASTLiteral:
+		return false
+	case gojmespath.ASTIdentity, gojmespath.ASTCurrentNode, gojmespath.ASTIndex, gojmespath.ASTSlice:
+		return true
+	case gojmespath.ASTSubexpression, gojmespath.ASTIndexExpression, gojmespath.ASTPipe, gojmespath.ASTProjection,
+		gojmespath.ASTFilterProjection, gojmespath.ASTValueProjection:
+		children = n.Children[:1] // the others are over what that gives
+	case gojmespath.ASTExpRef:
+		return false // over elements of another argument
+	case gojmespath.ASTComparator, gojmespath.ASTFunctionExpression, gojmespath.ASTFlatten, gojmespath.ASTKeyValPair,
+		gojmespath.ASTMultiSelectHash, gojmespath.ASTMultiSelectList, gojmespath.ASTOrExpression, gojmespath.ASTAndExpression,
+		gojmespath.ASTNotExpression, gojmespath.ASTEmpty:
+	}
+	all := false
+	for i := range children {
+		all = reads(&children[i], found) || all
+	}
+	return all
+}
 
 // Parse is the tree of an expression as text, as Kyverno prints it. Functions need not be known.
 func Parse(text string) (string, error) {
