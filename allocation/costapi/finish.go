@@ -32,6 +32,8 @@ func (q *request) finishFormat() error {
 		return badRequest("parameter explain: CSV has no place for it: use format=json")
 	case len(q.fields) > 0:
 		return badRequest("parameter fields: CSV has columns of its own: use format=json, or csvColumns=full")
+	case q.jmespath != nil:
+		return badRequest("parameter jmespath: CSV has no data to evaluate over: use format=json")
 	case q.options.Accumulate > allocation.All:
 		q.warn("CSV is of one set: accumulate is all")
 	}

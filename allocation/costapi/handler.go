@@ -60,6 +60,8 @@ type Config struct {
 	Labels allocation.LabelMapping
 	// Selectable are the fields that field selectors may name. The default is filter.NewSelectable().
 	Selectable *filter.Selectable
+	// Derived are further properties to aggregate by. The default has none.
+	Derived []*allocation.Derived
 	// Check verifies every set before and after each pass: what is broken is an error of the answer.
 	Check bool
 	// Custom are the prices of ACK's customCost, asked for once a request; ok is false where there are none. The default
@@ -256,7 +258,7 @@ func (a *api) serve(out *answer, r *http.Request) error {
 	if rt.endpoint != information {
 		end = out.compress(r.Header)
 	}
-	err = rt.serve(a, out, req)
+	err = a.answer(out, req)
 	if err != nil && !out.started {
 		return err
 	}

@@ -53,7 +53,7 @@ func all(value string) defaults { return defaults{value, value, value} }
 // params is the table of parameters: all that the API knows. A parameter that is not there yet stands with the values that
 // have no effect.
 func params() []param {
-	return slices.Concat(timeParams(), rowParams(), shareParams(), filterParams(), answerParams(), assetParams(), selectorParams(), otherParams(), laterParams(), ignoredParams())
+	return slices.Concat(timeParams(), rowParams(), shareParams(), filterParams(), answerParams(), assetParams(), selectorParams(), otherParams(), ignoredParams())
 }
 
 // Endpoints that have parameters in common.
@@ -112,17 +112,6 @@ func otherParams() []param {
 		{"aggregate", nil, "namespace|controller|controllerKind|pod", defaults{ackFamily: "pod"}, ackAllocations, "What rows are merged by.", parseACKAggregate},
 		{"format", nil, "json|csv", all("json"), ackAllocations, "Format of the answer. CSV has the rows of all sets.", setWord(func(q *request) *string { return &q.format }, "json", "csv")},
 	}
-}
-
-// laterParams are the parameters of later versions: only values that change nothing are accepted.
-func laterParams() []param {
-	var list []param
-	for _, p := range []struct{ name, instead string }{
-		{"jmespath", "evaluate the answer with a tool of your own"},
-	} {
-		list = append(list, param{name: p.name, on: results | assets | ackAllocations, help: "Not there yet: " + p.instead + ".", parse: only(p.instead)})
-	}
-	return list
 }
 
 // ignoredParams are what clients of the peers send, and what has no effect on these paths there, either.

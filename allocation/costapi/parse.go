@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/jmespath"
 )
 
 // request is what a request asks for.
@@ -31,9 +32,10 @@ type request struct {
 	options  allocation.Options
 	assets   allocation.AssetOptions
 	page     encode.Page
-	fields   []string // members that are kept, nil for all
-	rate     float64  // hours that costs are of, 0 for those of the window
-	names    []string // of trends
+	fields   []string             // members that are kept, nil for all
+	jmespath *jmespath.Expression // over the data, nil for them as they are
+	rate     float64              // hours that costs are of, 0 for those of the window
+	names    []string             // of trends
 	// complete, search and most are of a search for values.
 	complete *completion
 	search   string
@@ -212,11 +214,6 @@ func parseBool(value string) (bool, error) {
 		return false, errors.New("no boolean: use true or false")
 	}
 	return v, nil
-}
-
-// only refuses what is not there yet.
-func only(instead string) func(*request, string) error {
-	return func(*request, string) error { return fmt.Errorf("not there yet in this version: %s", instead) }
 }
 
 func parseResolution(q *request, value string) error {

@@ -43,7 +43,7 @@ func parseAccumulateBy(q *request, value string) error {
 }
 
 func parseAggregate(q *request, value string) (err error) {
-	q.options.Aggregate, err = allocation.ParseKeys(value, q.api.cfg.Labels)
+	q.options.Aggregate, err = allocation.ParseKeys(value, q.api.cfg.Labels, q.api.cfg.Derived...)
 	return err
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -89,6 +91,41 @@ func (e *Expression) String() string { return e.text }
 // same input, such as time_now; "" where there is none.
 func (e *Expression) Volatile() string { return e.volatile }
 
+// Keys are the keys of the object it is evaluated over that the result depends on, sorted; all says that it may depend on
+// any.
+func (e *Expression) Keys() (keys []string, all bool) {
+	found := map[string]bool{}
+	all = reads(&e.root, found)
+	return slices.Sorted(maps.Keys(found)), all
+}
+
+// reads adds the keys of its input that n reads to found, and reports whether it reads the input as a whole.
+func reads(n *node, found map[string]bool) bool {
+	children := n.Children
+	switch n.NodeType {
+	case gojmespath.ASTField:
+		found[n.Value.(string)] = true
+		return false
+	case gojmespath.ASTLiteral:
+		return false
+	case gojmespath.ASTIdentity, gojmespath.ASTCurrentNode, gojmespath.ASTIndex, gojmespath.ASTSlice:
+		return true
+	case gojmespath.ASTSubexpression, gojmespath.ASTIndexExpression, gojmespath.ASTPipe, gojmespath.ASTProjection,
+		gojmespath.ASTFilterProjection, gojmespath.ASTValueProjection:
+		children = n.Children[:1] // the others are over what that gives
+	case gojmespath.ASTExpRef:
+		return false // over elements of another argument
+	case gojmespath.ASTComparator, gojmespath.ASTFunctionExpression, gojmespath.ASTFlatten, gojmespath.ASTKeyValPair,
+		gojmespath.ASTMultiSelectHash, gojmespath.ASTMultiSelectList, gojmespath.ASTOrExpression, gojmespath.ASTAndExpression,
+		gojmespath.ASTNotExpression, gojmespath.ASTEmpty:
+	}
+	all := false
+	for i := range children {
+		all = reads(&children[i], found) || all
+	}
+	return all
+}
+
 // Parse is the tree of an expression as text, as Kyverno prints it. Functions need not be known.
 func Parse(text string) (string, error) {
 	root, err := parse(text)
@@ -151,7 +188,7 @@ func parse(text string) (root gojmespath.ASTNode, err error) {
 	var syntax gojmespath.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return root, fail(min(max(syntax.Offset, 0), len(text)), "%s", strings.TrimPrefix(syntax.Error(), "SyntaxError: "))
+		return root, fail(min(max(syntax.Offset, 0), len(text)), "%s", readable(strings.TrimPrefix(syntax.Error(), "SyntaxError: ")))
 	case err != nil:
 		return root, fail(-1, "malformed expression: %v", err)
 	}
@@ -159,6 +196,25 @@ func parse(text string) (root gojmespath.ASTNode, err error) {
 		return root, fail(-1, "%s", problem)
 	}
 	return root, nil
+}
+
+// readable is a message of the parser with tokens as they are written.
+func readable(message string) string {
+	tokens := strings.NewReplacer(
+		"tUnquotedIdentifier", "a name", "tQuotedIdentifier", "a quoted name", "tJSONLiteral", "a literal in backticks", "tStringLiteral", "a string in quotes",
+		"tNumber", "a number",
+		"tStar", `"*"`, "tDot", `"."`, "tFilter", `"[?"`, "tFlatten", `"[]"`, "tLparen", `"("`, "tRparen", `")"`, "tLbracket", `"["`, "tRbracket", `"]"`,
+		"tLbrace", `"{"`, "tRbrace", `"}"`, "tOr", `"||"`, "tPipe", `"|"`, "tComma", `","`, "tColon", `":"`, "tLTE", `"<="`, "tLT", `"<"`, "tGTE", `">="`, "tGT", `">"`,
+		"tEQ", `"=="`, "tNE", `"!="`, "tCurrent", `"@"`, "tExpref", `"&"`, "tAnd", `"&&"`, "tNot", `"!"`,
+		"tUnknown", `"="`, "tEOF", "the end",
+		", received: ", ", found ", "Unexpected token at the end of the expression: ", "unexpected token after the end of the expression: ",
+		"Expected", "expected", "Unexpected", "unexpected", "Unknown", "unknown", "Unclosed", "unclosed", "Incomplete expression", "the expression ends too early", "Invalid", "invalid",
+		"lbracket, or lbrace", `"[" or "{"`, "identifier", "a name", "Can't", "can't", "function Name.", "the name of a function",
+	)
+	if message == "Error" {
+		return "unexpected token"
+	}
+	return tokens.Replace(message)
 }
 
 // tooDeep is where brackets and prefixes nest beyond MaxDepth outside of literals, -1 where they do not: the parser takes

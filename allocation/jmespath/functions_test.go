@@ -145,3 +145,24 @@ func TestVolatile(t *testing.T) {
 		}
 	}
 }
+
+func TestKeys(t *testing.T) {
+	for text, want := range map[string]string{
+		"labels.team || labels.owner || 'unowned'": "labels", "a.b[0].c": "a", "[a, {x: b}]": "a b", "join('-', [a.x, b])": "a b",
+		"a[?b == c].d": "a", "a | b": "a", "map(&b, a)": "a", "!a && b": "a b", "a[]": "a", "'x'": "", "a == b": "a b", "a.*": "a",
+		"@": "all", "@.a": "all", "*": "all", "keys(@)": "all", "a || [0]": "a all", "[]": "all", "[?a]": "all", "{x: @}": "all",
+	} {
+		e, err := jmespath.Compile(text)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		keys, all := e.Keys()
+		got := strings.Join(keys, " ")
+		if all {
+			got = strings.TrimSpace(got + " all")
+		}
+		if got != want {
+			t.Errorf("%s reads %s, want %s", text, got, want)
+		}
+	}
+}

@@ -19,6 +19,7 @@ func newAPI(s *service, current *settings) http.Handler {
 		Custom:   current.rates.Custom,
 		Check:    s.flags.check, Selectable: current.selectable,
 		Defaults: defaults,
+		Derived:  current.derived,
 	})
 	mux := http.NewServeMux()
 	for _, path := range costapi.Paths() {

@@ -34,12 +34,16 @@ var subcommands = []struct {
 	{"check source", "Say which inputs a source has, cluster by cluster, what is missing, what that costs and what mends it.", defineCheckSource},
 	{"check prices", "Read prices, warn of those that look wrong, and say what prices the nodes, volumes, load balancers, control planes and traffic of a source.", defineCheckPrices},
 	{"check config", "Read a config file and say what it amounts to.", defineCheckConfig},
+	{"jp query", "Evaluate JMESPath expressions, in Kyverno's dialect, over JSON or YAML.", defineJPQuery},
+	{"jp function", "List the functions of JMESPath expressions.", defineJPFunction},
+	{"jp parse", "Print JMESPath expressions as trees.", defineJPParse},
 	{"bounds", "Print how far counted running times can be off, for resolutions and running times.", defineBounds},
 	{"version", "Print the version.", defineVersion},
 }
 
 // newApp is the command line and what carries out its subcommands, by their full names.
 func newApp(io streams) (*kingpin.Application, map[string]executor) {
+	kingpin.EnableFileExpansion = false // an argument may begin with @, as expressions of JMESPath do
 	app := kingpin.New("promcost", "What Kubernetes workloads cost, from the metrics that a Prometheus already has.")
 	app.HelpFlag.Short('h').Help("Show what the command does and its flags.")
 	app.Version(version.Print("promcost"))

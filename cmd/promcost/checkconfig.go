@@ -46,6 +46,9 @@ func (s *settings) summary() []string {
 	for _, alias := range sortedKeys(s.labels) {
 		lines = append(lines, alias+": "+strings.Join(s.labels[alias], ", "))
 	}
+	for _, name := range sortedKeys(s.properties) {
+		lines = append(lines, "property "+name+": "+s.properties[name])
+	}
 	for _, p := range s.sharing.parameters() {
 		lines = append(lines, p[0]+": "+p[1])
 	}

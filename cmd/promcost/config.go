@@ -20,6 +20,8 @@ type config struct {
 	prices     *pricing.Sheet
 	pricesFile string // that names the prices' file; "" where they stand in the config file
 	labels     allocation.LabelMapping
+	properties map[string]string     // expressions, by name
+	derived    []*allocation.Derived // what they are, by name
 	sharing    sharing
 	clusters   map[string]clusterConfig // by id
 	timeZone   string
