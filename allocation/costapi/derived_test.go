@@ -68,5 +68,12 @@ func TestDerivedProperties(t *testing.T) {
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(shown))); diff != "" {
 		t.Errorf("properties (-JSON +derivation):\n%s", diff)
 	}
+	for _, filter := range []string{`filter=tier:"of web"`, `filter=tier<~:"of w"`} {
+		answer.Data = nil
+		w := get(h, "/model/allocation/compute", window, "aggregate=namespace", "idle=false", "shareTenancyCosts=false", filter)
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || len(answer.Data) != 1 || len(answer.Data[0]) != 1 || answer.Data[0]["web"].Properties == nil {
+			t.Errorf("%s: %v: %.300s", filter, err, w.Body)
+		}
+	}
 	checkError(t, get(h, "/model/allocation/compute", window, "aggregate=teir"), http.StatusBadRequest, `did you mean "tier"?`)
 }

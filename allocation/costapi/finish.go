@@ -74,7 +74,7 @@ func (q *request) finishFilters() error {
 		if q.route.endpoint&listed != 0 {
 			e, err = filter.V1Assets(v.name, v.value)
 		} else {
-			e, err = filter.V1(v.name, v.value, q.api.cfg.Labels)
+			e, err = filter.V1(v.name, v.value, q.api.vocabulary...)
 		}
 		if err != nil {
 			return badRequest("parameter %s=%s: %v", v.name, shorten(v.value), err)

@@ -209,6 +209,9 @@ type api struct {
 func New(ledger Ledger, logger log.Logger, cfg Config) http.Handler {
 	a := &api{ledger: ledger, logger: logger, cfg: cfg.withDefaults(), routes: map[string]route{}}
 	a.vocabulary = []filter.Option{filter.WithLabels(a.cfg.Labels)}
+	for _, d := range a.cfg.Derived {
+		a.vocabulary = append(a.vocabulary, filter.WithFields(filter.Derived{Name: d.Name(), Bind: d.Bind}))
+	}
 	for _, r := range routes() {
 		a.routes[r.path] = r
 	}

@@ -167,10 +167,15 @@ func TestLabelSelectorSpellings(t *testing.T) {
 // TestDerivedFields asks for a field that is computed once a row, and only where a filter names it.
 func TestDerivedFields(t *testing.T) {
 	asked := 0
-	of := filter.WithFields(filter.Derived{Name: "cost-center.v2", Value: func(s *allocation.Set, row int) string {
-		asked++
-		return strings.ToUpper(s.Text(allocation.Namespace, row))
-	}}, filter.Derived{Name: "namespace", Value: func(*allocation.Set, int) string { return "the language's own wins" }})
+	constant := func(text string) func(*allocation.Set) func(int) string {
+		return func(*allocation.Set) func(int) string { return func(int) string { return text } }
+	}
+	of := filter.WithFields(filter.Derived{Name: "cost-center.v2", Bind: func(s *allocation.Set) func(int) string {
+		return func(row int) string {
+			asked++
+			return strings.ToUpper(s.Text(allocation.Namespace, row))
+		}
+	}}, filter.Derived{Name: "namespace", Bind: constant("the language's own wins")}, filter.Derived{Name: "team", Bind: constant("over the alias")})
 	s := namedSet()
 	for _, tc := range []struct {
 		filter string
@@ -181,6 +186,8 @@ func TestDerivedFields(t *testing.T) {
 		{`cost-center.v2<~:"D"+cost-center.v2~>:"A"`, "db bare", 4},
 		{`cost-center.v2!:"DATA"`, "web api", 4},
 		{`namespace:"web"`, "web", 0},
+		{`namespace:"web"+team:"over the alias"`, "web", 0},
+		{`namespace:"web"+team:"red"`, "", 0},
 		{`namespace:"web"|cost-center.v2:""`, "web", 4},
 	} {
 		asked = 0

@@ -74,7 +74,7 @@ type computed struct {
 func (b *binder) compare(c *Comparison) idTest {
 	spec := b.vocabulary.spec(c.Field)
 	m := newMatcher(c, spec)
-	if spec.row != nil {
+	if spec.bind != nil {
 		return b.compareRows(spec, m)
 	}
 	if id, ok := b.single(c, spec); ok {
@@ -136,9 +136,9 @@ func (b *binder) compareRows(spec *fieldSpec, m matcher) idTest {
 	column, ok := b.computed[spec.name]
 	if !ok {
 		column.ids = make([]allocation.ID, b.set.Len())
-		known := map[string]allocation.ID{}
+		known, of := map[string]allocation.ID{}, spec.bind(b.set)
 		for row := range column.ids {
-			text := spec.row(b.set, row)
+			text := of(row)
 			id, ok := known[text]
 			if !ok {
 				id = allocation.ID(len(column.texts))

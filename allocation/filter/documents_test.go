@@ -96,7 +96,7 @@ func TestDocumentOfV1(t *testing.T) {
 		{"filterControllers", "JOB:j*, proxy", "proxy job"},
 		{"filterControllerKinds", "State*", "prometheus"},
 	} {
-		e, err := filter.V1(tc.name, tc.value, nil)
+		e, err := filter.V1(tc.name, tc.value)
 		if err != nil {
 			t.Fatal(err)
 		}

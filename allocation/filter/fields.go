@@ -82,8 +82,8 @@ type fieldSpec struct {
 	// property is where allocations have it: ids that compare as they are, or as the text that of makes of them.
 	property allocation.Property
 	of       func(d *allocation.Dict, id allocation.ID) string
-	// row is the text of an allocation, in place of a property.
-	row func(s *allocation.Set, row int) string
+	// bind gives the texts of a set's allocations, in place of a property.
+	bind func(s *allocation.Set) func(row int) string
 	// asset is the text of an asset.
 	asset func(a *allocation.Asset) string
 	// saved is the text of an object of a saved answer.
@@ -108,12 +108,16 @@ var allocationFields = []fieldSpec{
 	{name: Product, kind: aliasField},
 	{name: Team, kind: aliasField},
 
-	{name: objectName, hidden: true, row: (*allocation.Set).Name, saved: func(o *saved) string { return o.key }},
+	{name: objectName, hidden: true, bind: func(s *allocation.Set) func(int) string { return s.Name }, saved: func(o *saved) string { return o.key }},
 	{name: objectNamespace, hidden: true, property: allocation.Namespace, saved: func(o *saved) string { return o.Properties.Namespace }},
 	{name: ProviderID, hidden: true, property: allocation.ProviderID, of: shortProviderID, saved: func(o *saved) string { return o.Properties.ProviderID }},
 	{name: firstService, hidden: true, property: allocation.Services, of: firstOfList, saved: func(o *saved) string { return first(o.services()) }},
-	{name: startTime, hidden: true, row: func(s *allocation.Set, row int) string { return s.Start(row).Format(time.RFC3339) }, saved: func(o *saved) string { return o.Start }},
-	{name: endTime, hidden: true, row: func(s *allocation.Set, row int) string { return s.End(row).Format(time.RFC3339) }, saved: func(o *saved) string { return o.End }},
+	{name: startTime, hidden: true, bind: func(s *allocation.Set) func(int) string {
+		return func(row int) string { return s.Start(row).Format(time.RFC3339) }
+	}, saved: func(o *saved) string { return o.Start }},
+	{name: endTime, hidden: true, bind: func(s *allocation.Set) func(int) string {
+		return func(row int) string { return s.End(row).Format(time.RFC3339) }
+	}, saved: func(o *saved) string { return o.End }},
 }
 
 // assetFields are the fields of assets, in the order of the documentation.
@@ -223,11 +227,12 @@ func first(texts []string) string {
 
 // Derived is a further field of allocations, whose text is computed.
 type Derived struct {
-	// Name is the field's, in letters, digits, ".", "-" and "_", a letter first. One of the language's own wins over it.
+	// Name is the field's, in letters, digits, ".", "-" and "_", a letter first. It takes the place of an alias; any other
+	// field of the language wins over it.
 	Name string
-	// Value is the text of a row, "" where it is missing. It is asked once a row when a filter that names the field is
-	// bound to a set, and not at all by others.
-	Value func(s *allocation.Set, row int) string
+	// Bind returns what gives the text of a row, "" where it is missing: it is asked once a row when a filter that names the
+	// field is bound to a set, and not at all by others.
+	Bind func(s *allocation.Set) func(row int) string
 }
 
 // Option says what a filter may name.
@@ -264,18 +269,23 @@ func (v vocabulary) of(assets bool) vocabulary {
 // find is the field of that name, nil where there is none. It must not be changed.
 func (v *vocabulary) find(name Field) *fieldSpec {
 	for i := range v.fields {
-		if v.fields[i].name == name {
-			return &v.fields[i]
+		if f := &v.fields[i]; f.name == name && (f.kind != aliasField || !v.computes(name)) {
+			return f
 		}
 	}
 	if !v.assets {
 		for _, d := range v.derived {
 			if d.Name == string(name) {
-				return &fieldSpec{name: name, row: d.Value}
+				return &fieldSpec{name: name, bind: d.Bind}
 			}
 		}
 	}
 	return nil
+}
+
+// computes reports whether a field of allocations is a derived one.
+func (v *vocabulary) computes(name Field) bool {
+	return !v.assets && slices.ContainsFunc(v.derived, func(d Derived) bool { return d.Name == string(name) })
 }
 
 // names are those of the fields that filters may write, in the order of the documentation.
@@ -288,7 +298,9 @@ func (v *vocabulary) names() []string {
 	}
 	if !v.assets {
 		for _, d := range v.derived {
-			names = append(names, d.Name)
+			if !slices.Contains(names, d.Name) {
+				names = append(names, d.Name)
+			}
 		}
 	}
 	return names
@@ -299,7 +311,7 @@ func (v *vocabulary) spec(name Field) *fieldSpec {
 	if spec := v.find(name); spec != nil {
 		return spec
 	}
-	return &fieldSpec{name: name, row: func(*allocation.Set, int) string { return "" }}
+	return &fieldSpec{name: name, bind: func(*allocation.Set) func(int) string { return func(int) string { return "" } }}
 }
 
 // example is a comparison as filters write it.

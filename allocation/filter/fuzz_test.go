@@ -188,7 +188,7 @@ func FuzzV1(f *testing.F) {
 	assets := assetList()
 	f.Fuzz(func(_ *testing.T, list string) {
 		for _, v := range filter.V1Filters() {
-			if e, err := filter.V1(v.Name, list, nil); err == nil {
+			if e, err := filter.V1(v.Name, list); err == nil {
 				filter.New(e).Bind(s)(0)
 			}
 		}

@@ -75,8 +75,8 @@ func options() []filter.Option {
 	}
 	return []filter.Option{filter.WithLabels(mapping), filter.WithFields(filter.Derived{
 		Name: "derived",
-		Value: func(s *allocation.Set, row int) string {
-			return s.Text(allocation.Pod, row) + s.Text(allocation.Container, row)
+		Bind: func(s *allocation.Set) func(int) string {
+			return func(row int) string { return s.Text(allocation.Pod, row) + s.Text(allocation.Container, row) }
 		},
 	})}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/promcost/promcost/allocation"
 )
 
 // v1Kind is how an entry of a v1 filter reads.
@@ -65,16 +63,17 @@ func V1Filters() []V1Filter {
 // V1 is the condition of a v1 filter parameter, such as filterNamespaces=kube-system,web*. Entries are separated by commas,
 // with white space around them; one of them has to match. A * at the end of one stands for any rest. filterControllers
 // takes kind:name, too; filterLabels and filterAnnotations take name:value, of which the first colon separates the two:
-// an entry without one is an error. mapping says what aliases stand for, the label if there is one, else the annotation;
-// nil is the default mapping. A list without entries holds everywhere. An unknown name is an error.
-func V1(name, list string, mapping allocation.LabelMapping) (Expr, error) {
+// an entry without one is an error. An alias stands for what the options say, which the Filter is to be made with, too: for
+// the label if there is one, else for the annotation. A list without entries holds everywhere. An unknown name is an error.
+func V1(name, list string, opts ...Option) (Expr, error) {
 	i := slices.IndexFunc(v1Filters, func(f v1Filter) bool { return f.name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("parse filter: unknown v1 filter %q", name)
 	}
 	f := v1Filters[i]
-	if mapping == nil {
-		mapping = allocation.DefaultLabelMapping()
+	var v vocabulary
+	for _, opt := range opts {
+		opt(&v)
 	}
 	return v1Entries(list, func(entry string) (Expr, error) {
 		switch f.kind {
@@ -83,7 +82,10 @@ func V1(name, list string, mapping allocation.LabelMapping) (Expr, error) {
 		case v1Pair:
 			return v1PairEntry(f.field, entry)
 		case v1Alias:
-			return v1AliasEntry(mapping[f.alias], f.alias, entry)
+			if v.computes(Field(f.alias)) {
+				return wildcard(Field(f.alias), "", entry), nil
+			}
+			return v1AliasEntry(v.labelsOf(Field(f.alias)), f.alias, entry)
 		case v1Plain:
 		}
 		return wildcard(f.field, "", entry), nil

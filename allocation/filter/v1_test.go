@@ -29,7 +29,7 @@ func TestV1(t *testing.T) {
 		{"filterEnvironments", "__unallocated__", `label[env]:""+annotation[env]:"__unallocated__"`},
 	} {
 		t.Run(tc.name+"="+tc.list, func(t *testing.T) {
-			e, err := filter.V1(tc.name, tc.list, nil)
+			e, err := filter.V1(tc.name, tc.list)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,11 +53,11 @@ func TestV1Errors(t *testing.T) {
 		{"filterLab", "x", "unknown v1 filter", nil},
 		{"filterTeams", "red", "team stands for no label", allocation.LabelMapping{}},
 	} {
-		if _, err := filter.V1(tc.name, tc.list, tc.mapping); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := filter.V1(tc.name, tc.list, filter.WithLabels(tc.mapping)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s=%s: got %v, want %q", tc.name, tc.list, err, tc.want)
 		}
 	}
-	if e, err := filter.V1("filterPods", " , ", nil); err != nil || len(e.(filter.And)) != 0 {
+	if e, err := filter.V1("filterPods", " , "); err != nil || len(e.(filter.And)) != 0 {
 		t.Errorf("an empty list is %v, %v, want all", e, err)
 	}
 	if names := filter.V1Filters(); len(names) != 15 || names[2].Name != "filterNamespaces" {
@@ -73,7 +73,7 @@ func TestV1Aliases(t *testing.T) {
 	}
 	s.Append(&allocation.Row{})
 	for list, want := range map[string][]int{"red": {0, 1, 3}, "blue": {2}, "__unallocated__": {4}, "b*": {2}} {
-		e, err := filter.V1("filterTeams", list, allocation.LabelMapping{"team": {"squad", "team"}})
+		e, err := filter.V1("filterTeams", list, filter.WithLabels(allocation.LabelMapping{"team": {"squad", "team"}}))
 		if err != nil {
 			t.Fatal(err)
 		}
