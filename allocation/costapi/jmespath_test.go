@@ -2,6 +2,7 @@ package costapi_test
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
@@ -120,4 +122,11 @@ func TestJMESPathIsCompressed(t *testing.T) {
 	if err := json.NewDecoder(z).Decode(&envelope); err != nil || envelope.Data != 1 {
 		t.Error(envelope, err)
 	}
+}
+
+func TestJMESPathOverTooMuch(t *testing.T) {
+	h := newHandler(&fake{}, costapi.Config{Diagnose: func(context.Context, allocation.Window) (*allocation.Diagnosis, error) {
+		return &allocation.Diagnosis{Warnings: []string{strings.Repeat("x", 33<<20)}}, nil
+	}})
+	checkError(t, get(h, "/model/diagnose", "jmespath=complete"), http.StatusUnprocessableEntity, "parameter jmespath: the answer has more than 33554432 bytes", "use fields")
 }

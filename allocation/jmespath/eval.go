@@ -20,7 +20,7 @@ type exprRef struct{ expr *node }
 type run struct {
 	ctx     context.Context
 	options Options
-	calls   map[string]*function
+	calls   map[string]*callee
 	steps   int
 	built   int // bytes
 	regexes map[string]*regex

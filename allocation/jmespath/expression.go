@@ -66,7 +66,7 @@ func (e *UnknownKeyError) Error() string { return fmt.Sprintf("Unknown key %q in
 type Expression struct {
 	text     string
 	root     gojmespath.ASTNode
-	calls    map[string]*function
+	calls    map[string]*callee
 	volatile string
 }
 
@@ -77,7 +77,7 @@ func Compile(text string) (*Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Expression{text: text, root: root, calls: map[string]*function{}}
+	e := &Expression{text: text, root: root, calls: map[string]*callee{}}
 	if err := e.resolve(&e.root, functionTable()); err != nil {
 		return nil, &SyntaxError{Expression: text, Offset: callOffset(text, err), Message: err.Error()}
 	}

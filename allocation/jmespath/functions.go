@@ -114,7 +114,8 @@ func (e *Expression) resolve(n *node, table map[string]*function) error {
 		if err := f.arity(len(n.Children)); err != nil {
 			return &callError{name, err}
 		}
-		e.calls[name] = f
+		types, _ := f.types()
+		e.calls[name] = &callee{f, types}
 		if f.volatile && e.volatile == "" {
 			e.volatile = name
 		}
@@ -125,6 +126,12 @@ func (e *Expression) resolve(n *node, table map[string]*function) error {
 		}
 	}
 	return nil
+}
+
+// callee is a function that an expression calls, and the types of its parameters.
+type callee struct {
+	*function
+	parameters [][]string
 }
 
 // call is one call of a function, whose arguments have the types of its parameters.
@@ -148,9 +155,8 @@ func (r *run) function(n *node, v any) (any, error) {
 		}
 		c.args[i] = arg
 	}
-	types, _ := f.types()
 	for i, arg := range c.args {
-		want := types[min(i, len(types)-1)]
+		want := f.parameters[min(i, len(f.parameters)-1)]
 		if !slices.ContainsFunc(want, func(t string) bool { return isType(arg, t) }) {
 			return nil, c.fail(i, "want %s", strings.Join(want, " or "))
 		}
