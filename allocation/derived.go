@@ -49,6 +49,9 @@ func NewDerived(name string, needs []Property, of Derivation) (*Derived, error) 
 // Name is the property's name.
 func (d *Derived) Name() string { return d.name }
 
+// Of is the property of what has these properties, as Derivation describes them.
+func (d *Derived) Of(properties map[string]any) string { return d.of(properties) }
+
 // Text is the property of a row, "" where there is none.
 func (d *Derived) Text(s *Set, row int) string {
 	const most = 1 << 14 // combinations that are remembered

@@ -208,10 +208,7 @@ type api struct {
 // New returns the handler of the API over ledger. It logs failures that are not the client's to logger.
 func New(ledger Ledger, logger log.Logger, cfg Config) http.Handler {
 	a := &api{ledger: ledger, logger: logger, cfg: cfg.withDefaults(), routes: map[string]route{}}
-	a.vocabulary = []filter.Option{filter.WithLabels(a.cfg.Labels)}
-	for _, d := range a.cfg.Derived {
-		a.vocabulary = append(a.vocabulary, filter.WithFields(filter.Derived{Name: d.Name(), Bind: d.Bind}))
-	}
+	a.vocabulary = []filter.Option{filter.WithLabels(a.cfg.Labels), filter.WithDerived(a.cfg.Derived...)}
 	for _, r := range routes() {
 		a.routes[r.path] = r
 	}

@@ -233,6 +233,17 @@ type Derived struct {
 	// Bind returns what gives the text of a row, "" where it is missing: it is asked once a row when a filter that names the
 	// field is bound to a set, and not at all by others.
 	Bind func(s *allocation.Set) func(row int) string
+	// Of is the text of an allocation of a saved answer, by its properties as JSON has them. Without it it is missing there.
+	Of allocation.Derivation
+}
+
+// WithDerived adds derived properties to the fields of allocations.
+func WithDerived(list ...*allocation.Derived) Option {
+	fields := make([]Derived, len(list))
+	for i, d := range list {
+		fields[i] = Derived{d.Name(), d.Bind, d.Of}
+	}
+	return WithFields(fields...)
 }
 
 // Option says what a filter may name.
@@ -276,7 +287,11 @@ func (v *vocabulary) find(name Field) *fieldSpec {
 	if !v.assets {
 		for _, d := range v.derived {
 			if d.Name == string(name) {
-				return &fieldSpec{name: name, bind: d.Bind}
+				spec := &fieldSpec{name: name, bind: d.Bind}
+				if d.Of != nil {
+					spec.saved = func(o *saved) string { return d.Of(o.properties()) }
+				}
+				return spec
 			}
 		}
 	}

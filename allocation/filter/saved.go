@@ -65,6 +65,9 @@ type saved struct {
 		Services       []string          `json:"services"`
 		Labels         map[string]string `json:"labels"`
 		Annotations    map[string]string `json:"annotations"`
+
+		NamespaceLabels      map[string]string `json:"namespaceLabels"`
+		NamespaceAnnotations map[string]string `json:"namespaceAnnotations"`
 		// What those are called with propertyNames=singular, and the service of an asset.
 		Service    texts             `json:"service"`
 		Label      map[string]string `json:"label"`
@@ -128,6 +131,40 @@ func (o *saved) pairs(field Field, asset bool) map[string]string {
 		return plural
 	}
 	return singular
+}
+
+// properties are those that a derived field is computed from: what the answer lacks is not there.
+func (o *saved) properties() map[string]any {
+	out := map[string]any{}
+	p := &o.Properties
+	for name, text := range map[string]string{
+		"cluster": p.Cluster, "node": p.Node, "namespace": p.Namespace, "controller": p.Controller, "controllerKind": p.ControllerKind,
+		"pod": p.Pod, "container": p.Container, "providerID": p.ProviderID,
+	} {
+		if text != "" {
+			out[name] = text
+		}
+	}
+	for name, pairs := range map[string]map[string]string{
+		"labels": o.pairs(Label, false), "annotations": o.pairs(Annotation, false),
+		"namespaceLabels": p.NamespaceLabels, "namespaceAnnotations": p.NamespaceAnnotations,
+	} {
+		if len(pairs) > 0 {
+			texts := make(map[string]any, len(pairs))
+			for key, value := range pairs {
+				texts[key] = value
+			}
+			out[name] = texts
+		}
+	}
+	if services := o.services(); len(services) > 0 {
+		list := make([]any, len(services))
+		for i, service := range services {
+			list[i] = service
+		}
+		out["services"] = list
+	}
+	return out
 }
 
 // region is what labels name as the region.

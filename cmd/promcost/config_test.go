@@ -80,6 +80,7 @@ func TestConfigErrors(t *testing.T) {
 		{"budget without a period", "budgets:\n- {name: a, amount: 1}", []string{"line 2", "budgets[0]", "name, amount and period"}},
 		{"budget of nothing", "budgets: [{name: a, amount: 0, period: day}]", []string{"amount is 0"}},
 		{"period", "budgets: [{name: a, amount: 1, period: fortnight}]", []string{`"fortnight"`, "day, week, month, quarter, year"}},
+		{"filter of a property that is not there", "budgets: [{name: a, amount: 1, period: day, filter: 'tier:\"x\"'}]\nproperties: {level: labels.level}", []string{"line 1", "budgets[0]", "tier"}},
 		{"filter", "budgets: [{name: a, amount: 1, period: day, filter: 'namespace:'}]", []string{"filter namespace:"}},
 		{"selectable fields", "selectableFields: {a: b}", []string{"line 1", "selectableFields is no list"}},
 		{"selectable field without a path", "selectableFields:\n- {resource: assets}", []string{"line 2", "selectableFields[0] lacks a jsonPath"}},

@@ -143,14 +143,8 @@ func budgetKeys() []configKey[budget] {
 		}},
 		{"filter", "filter", "Which workloads, in the v2 language of filters. The default is everything.", func(b *budget, n *yaml.Node) error {
 			text, err := textOf(n, "filter")
-			if err != nil {
-				return err
-			}
-			if _, err := filter.Parse(text); err != nil {
-				return atLine(n, "filter %s: %w", text, err)
-			}
-			b.filter = text
-			return nil
+			b.filter = text // checked once it is known what filters may name
+			return err
 		}},
 		{"amount", "number", "What it may cost in a period.", func(b *budget, n *yaml.Node) (err error) {
 			if b.amount, err = numberOf(n, "amount"); err == nil && b.amount == 0 {
@@ -186,6 +180,7 @@ func readBudgets(c *config, n *yaml.Node) error {
 		}
 		c.budgets = append(c.budgets, b)
 	}
+	c.budgetsAt = n.Content
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (f *filterFlags) parse() (*filter.Filter, error) {
 	}
 	var all filter.And
 	if f.given {
-		parsed, err := parse(f.expr, filter.WithLabels(c.labels))
+		parsed, err := parse(f.expr, c.vocabulary()...)
 		if err != nil {
 			return nil, err
 		}
@@ -93,9 +93,9 @@ func (f *filterFlags) parse() (*filter.Filter, error) {
 		all = append(all, e)
 	}
 	if len(all) == 1 {
-		return wrap(all[0], filter.WithLabels(c.labels)), nil
+		return wrap(all[0], c.vocabulary()...), nil
 	}
-	return wrap(all, filter.WithLabels(c.labels)), nil
+	return wrap(all, c.vocabulary()...), nil
 }
 
 // print writes what the filter selects of the answer, a name a line. An answer that cannot be read to its end gives nothing.
