@@ -46,7 +46,7 @@ func (x *balancer) locate(at int64, addresses []Symbol) {
 		if a == none {
 			continue
 		}
-		if old := x.address; !old.known || at > old.at || at == old.at && a.Value() < old.value.Value() {
+		if old := x.address; !old.known() || at > old.at || at == old.at && a.Value() < old.value.Value() {
 			x.address.set(a, at)
 		}
 		return
@@ -56,7 +56,7 @@ func (x *balancer) locate(at int64, addresses []Symbol) {
 func (b *Builder) addBalancerPrice(s *seen) error {
 	x := b.balancerOf(s)
 	x.price = timeline.Max(x.price, b.pricesOf(s, "load balancer", s.key[1], s.key[2]))
-	if !x.address.known {
+	if !x.address.known() {
 		x.locate(s.p.Last(), s.key[3:4])
 	}
 	return nil

@@ -68,6 +68,9 @@ type Builder struct {
 	discovered []string // containers known by their usage alone
 	orphans    map[outsideKey][NumResources]float64
 	again      Span // whose usage is being added once more
+	// What pods and containers share once they are resolved: nothing.
+	forgottenPod podSigns
+	forgotten    containerSigns
 
 	left           map[leftKey]*left
 	volumeShares   [][]rowShare[VolumeShare] // by set
@@ -129,7 +132,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		orphans: map[outsideKey][NumResources]float64{}, silent: map[Symbol]timeline.Intervals{},
 		chargeFrom: q.ChargeFrom, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
 		management: map[Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]Symbol{},
-		left: map[leftKey]*left{}, serviceLabels: map[objectKey]latest[map[string]string]{},
+		left: map[leftKey]*left{}, serviceLabels: map[objectKey]latest[map[string]string]{}, forgottenPod: podSigns{hint: none},
 	}
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", q.Resolution, scrape)
@@ -167,6 +170,8 @@ type seen struct {
 	key  []Symbol
 	tail []Symbol // names and values after the signal's own key elements
 	p    *timeline.Points
+	// series is that of usage.
+	series seriesID
 }
 
 func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
@@ -191,7 +196,11 @@ func (b *Builder) look(series Series, key []Symbol, p *timeline.Points) (seen, e
 	if !b.takes(series.Signal) {
 		return seen{}, fmt.Errorf("add %s: out of order", series.Signal)
 	}
-	return seen{series, key[:n], key[n:], p}, nil
+	out := seen{Series: series, key: key[:n], tail: key[n:], p: p}
+	if series.Signal.isUsage() {
+		out.series = seriesOf(key[n-1])
+	}
+	return out, nil
 }
 
 // takes reports whether a signal may come now.

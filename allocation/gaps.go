@@ -76,7 +76,7 @@ func (b *Builder) Blind() []Span {
 		return all
 	}
 	for _, p := range b.pods {
-		if p.node.known && !seen[p.objectKey] {
+		if p.node.known() && !seen[p.objectKey] {
 			return all
 		}
 	}
@@ -106,7 +106,7 @@ func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 	sights := map[nodeKey]timeline.Intervals{}
 	for _, c := range b.containers {
 		down := b.absent[c.cluster].nodes
-		if len(down) == 0 || !c.pod.node.known {
+		if len(down) == 0 || !c.pod.node.known() {
 			continue
 		}
 		key := nodeKey{c.cluster, c.pod.node.value}

@@ -47,15 +47,16 @@ func (b *Builder) discover(s *seen) *container {
 	if pods := b.podNames[key.objectKey]; key.uid == none && len(pods) > 0 {
 		key.podKey = pods[len(pods)-1].podKey
 	}
-	c := &container{containerKey: key, pod: b.podOf(key.podKey), init: true}
-	if !c.pod.node.known && s.key[5] != none {
+	c := newContainer(key, b.podOf(key.podKey))
+	c.init = true
+	if !c.pod.node.known() && s.key[5] != none {
 		c.pod.node.set(s.key[5], 0)
 	}
 	c.running.add(runningByLevel, presence(b.samplingOf(s).Steps(s.p)))
 	c.pod.containers = append(c.pod.containers, c)
 	b.containers[key] = c
 	b.resolveContainer(c)
-	c.forget()
+	b.forget(c)
 	b.order = append(b.order, c)
 	name := containerName{c.objectKey, c.container}
 	b.names[name] = append(b.names[name], c)
@@ -89,7 +90,7 @@ func (l *Lane) measure(c *container, s *seen) {
 		i += n
 	}
 	if n := len(cells); n > 0 && s.Signal == ContainerUse {
-		l.b.markEnd(covered, s.key[6], cells[n-1].To, counterAt(s.p, cells[n-1].To))
+		l.b.markEnd(covered, s.series, cells[n-1].To, counterAt(s.p, cells[n-1].To))
 	}
 }
 
@@ -125,7 +126,7 @@ func (b *Builder) heldTail(cells []timeline.Cell) int {
 // cover charges cells that follow each other, as far as they are not covered yet.
 func (l *Lane) cover(c *container, covered *coverage, s *seen, cells []timeline.Cell, soft bool) {
 	first, last := cells[0], cells[len(cells)-1]
-	f := fragment{from: first.From, to: last.To, series: s.key[6], soft: soft}
+	f := fragment{from: first.From, to: last.To, series: s.series, soft: soft}
 	if f.from >= f.to {
 		return
 	}
@@ -145,7 +146,7 @@ func (l *Lane) cover(c *container, covered *coverage, s *seen, cells []timeline.
 }
 
 // markEnd notes a counter's value at the end of what its series covers, so that a later stretch of it goes on from there.
-func (b *Builder) markEnd(covered *coverage, series Symbol, end int64, value float64) {
+func (b *Builder) markEnd(covered *coverage, series seriesID, end int64, value float64) {
 	for i := range *covered {
 		if f := &(*covered)[i]; f.series == series && f.to <= end {
 			f.counter = value
@@ -173,7 +174,7 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 	}
 	for i := len(covered) - 1; i >= 0; i-- {
 		f := &covered[i]
-		if f.series != s.key[6] || f.from > first.To || f.soft && first.To <= f.to {
+		if f.series != s.series || f.from > first.To || f.soft && first.To <= f.to {
 			continue
 		}
 		if first.To <= f.to {
@@ -210,7 +211,7 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 func (b *Builder) succeed(covered coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
 	first := &cells[0]
 	f := covered.at(first.To)
-	if f == nil || f.soft || f.series == s.key[6] || f.from >= first.From || f.to-first.To > b.sampling.Cell() {
+	if f == nil || f.soft || f.series == s.series || f.from >= first.From || f.to-first.To > b.sampling.Cell() {
 		return cells
 	}
 	if len(cells) > 1 && cells[1].To > f.to {
@@ -229,7 +230,7 @@ func (c *container) startBefore(t int64) (at int64, known bool) {
 			at, known = v, true
 		}
 	}
-	if !known && c.pod.started.known {
+	if !known && c.pod.started.known() {
 		return int64(c.pod.started.value * 1000), true
 	}
 	return at, known

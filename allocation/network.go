@@ -202,7 +202,7 @@ func lastStart(pods []*pod, t int64) (start podStart, known bool) {
 			continue
 		}
 		x := podStart{p.shifts[0].from, p.shifts[0].from, p.shifts[0].from}
-		if p.started.known {
+		if p.started.known() {
 			x.at = min(x.at, int64(p.started.value*1000))
 		}
 		for _, c := range p.containers {

@@ -140,7 +140,7 @@ func (n *node) asset(t int64) Node {
 }
 
 func symText(l latest[Symbol]) string {
-	if !l.known {
+	if !l.known() {
 		return ""
 	}
 	return l.value.Value()

@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,13 +11,14 @@ import (
 // latest is a value of which the last reported wins.
 type latest[T any] struct {
 	value T
-	at    int64
-	known bool
+	at    int64 // 0 where it is not known
 }
 
+func (l *latest[T]) known() bool { return l.at != 0 }
+
 func (l *latest[T]) set(v T, at int64) {
-	if !l.known || at >= l.at {
-		l.value, l.at, l.known = v, at, true
+	if !l.known() || at >= l.at {
+		l.value, l.at = v, cmp.Or(at, 1)
 	}
 }
 
@@ -27,20 +29,14 @@ type owner struct{ kind, name string }
 type pod struct {
 	podKey
 	node        latest[Symbol]
-	hint        Symbol // the node by the kubelet that saw it; none where that is not known
 	address     latest[Symbol]
 	createdBy   latest[owner]
 	owner       latest[owner]
-	controlled  bool   // owner is the managing controller
-	stays       []stay // of a pod without a UID
-	seen        timeline.Steps
-	active      timeline.Steps  // not 0 while the pod's phase is Running
+	controlled  bool            // owner is the managing controller
 	started     latest[float64] // Unix seconds
 	completed   latest[float64]
 	deleted     latest[float64] // when its grace period is over
-	scheduled   latest[float64]
-	pending     timeline.Steps // not 0 while the pod's phase is Pending
-	labels      latest[ID]     // a map of the builder's Dict
+	labels      latest[ID]      // a map of the builder's Dict
 	annotations latest[ID]
 	containers  []*container
 	mounts      []Symbol // claims of its namespace
@@ -53,7 +49,21 @@ type pod struct {
 	shiftsOf  int // how many segments shifts were made of
 	lastShift int // that bytes were found to be moved in
 	flows     []flow
+
+	*podSigns
 }
+
+// podSigns are what is gathered of when and where a pod ran, until that is resolved.
+type podSigns struct {
+	hint      Symbol // the node by the kubelet that saw it; none where that is not known
+	stays     []stay // of a pod without a UID
+	seen      timeline.Steps
+	active    timeline.Steps // not 0 while the pod's phase is Running
+	scheduled latest[float64]
+	pending   timeline.Steps // not 0 while the pod's phase is Pending
+}
+
+func newPod(key podKey) *pod { return &pod{podKey: key, podSigns: &podSigns{hint: none}} }
 
 // container is one container of one pod, restarts in place included.
 type container struct {
@@ -61,13 +71,9 @@ type container struct {
 	pod     *pod
 	node    *node // nil where it is not known; set once resolved
 	init    bool
-	running ranked
 	started timeline.Steps
-	created timeline.Steps // by cAdvisor: stands in for started where that of container and pod is not known
-	ends    []int64
-	request [NumResources]ranked
-	limit   [NumResources]ranked
 	devices *devices // nil without
+	*containerSigns
 
 	runs      timeline.Intervals
 	segments  []segment
@@ -75,6 +81,19 @@ type container struct {
 	deviceUse *timeline.Points        // nil without
 	again     *[NumResources]coverage // covered once more, while overcommitment is taken off
 	rows      []rowRef                // of the sets it runs in
+}
+
+// containerSigns are what is gathered of a container until its segments are made of it.
+type containerSigns struct {
+	running ranked
+	created timeline.Steps // by cAdvisor: stands in for started where that of container and pod is not known
+	ends    []int64
+	request [NumResources]ranked
+	limit   [NumResources]ranked
+}
+
+func newContainer(key containerKey, p *pod) *container {
+	return &container{containerKey: key, pod: p, containerSigns: &containerSigns{}}
 }
 
 // rowRef is a row of a set.
@@ -94,7 +113,7 @@ func (b *Builder) container(s *seen) *container {
 	key := containerKey{s.pod(), s.key[4]}
 	c, ok := b.containers[key]
 	if !ok {
-		c = &container{containerKey: key, pod: b.podOf(key.podKey)}
+		c = newContainer(key, b.podOf(key.podKey))
 		c.pod.containers = append(c.pod.containers, c)
 		b.containers[key] = c
 	}
@@ -104,7 +123,7 @@ func (b *Builder) container(s *seen) *container {
 func (b *Builder) podOf(key podKey) *pod {
 	p, ok := b.pods[key]
 	if !ok {
-		p = &pod{podKey: key, hint: none}
+		p = newPod(key)
 		b.pods[key] = p
 		b.podNames[key.objectKey] = append(b.podNames[key.objectKey], p)
 	}
@@ -295,7 +314,7 @@ func (v *services) of(p *pod) []string {
 			names = append(names, service.Value())
 		}
 	}
-	if len(names) == 0 && p.address.known {
+	if len(names) == 0 && p.address.known() {
 		for _, service := range v.addresses[objectKey{p.cluster, p.namespace, p.address.value}] {
 			names = append(names, service.Value())
 		}

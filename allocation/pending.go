@@ -36,7 +36,7 @@ func (b *Builder) addPodPending(s *seen) error {
 
 // waiting is when a container was placed and had not started yet, where that is charged.
 func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Intervals) timeline.Intervals {
-	if b.chargeFrom != FromScheduled || c.init && !c.besideOthers() || !c.pod.scheduled.known {
+	if b.chargeFrom != FromScheduled || c.init && !c.besideOthers() || !c.pod.scheduled.known() {
 		return nil
 	}
 	from := int64(c.pod.scheduled.value * 1000)

@@ -28,10 +28,7 @@ func (b *Builder) Resolve() error {
 	b.adopt()
 	b.splitStays()
 	for _, p := range b.pods {
-		p.seen, p.stays = nil, nil
-	}
-	for _, p := range b.pods {
-		if !p.node.known && p.hint != none {
+		if !p.node.known() && p.hint != none {
 			p.node.set(p.hint, 0)
 		}
 	}
@@ -46,9 +43,12 @@ func (b *Builder) Resolve() error {
 	slices.SortFunc(b.order, compareContainers)
 	for _, c := range b.order {
 		b.resolveContainer(c)
-		c.forget()
+		b.forget(c)
 		name := containerName{c.objectKey, c.container}
 		b.names[name] = append(b.names[name], c)
+	}
+	for _, p := range b.pods {
+		p.podSigns = &b.forgottenPod
 	}
 	b.warnGaps()
 	if n := len(b.unpriced); n > 0 {
@@ -59,11 +59,8 @@ func (b *Builder) Resolve() error {
 }
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
-func (c *container) forget() {
-	c.running, c.ends, c.created = nil, nil, nil
-	for r := range NumResources {
-		c.request[r], c.limit[r] = nil, nil
-	}
+func (b *Builder) forget(c *container) {
+	c.containerSigns = &b.forgotten
 	c.segments = slices.Clip(c.segments)
 }
 
@@ -108,7 +105,7 @@ func (b *Builder) adopt() {
 				key := containerKey{p.podKey, from.container}
 				to, ok := b.containers[key]
 				if !ok {
-					to = &container{containerKey: key, pod: p}
+					to = newContainer(key, p)
 					b.containers[key], p.containers = to, append(p.containers, to)
 				}
 				to.inherit(from, p.seen, len(pods) > 1)
@@ -123,10 +120,10 @@ func (b *Builder) adopt() {
 
 // inherit takes over what p does not know itself.
 func (p *pod) inherit(from *pod) {
-	if !p.owner.known {
+	if !p.owner.known() {
 		p.owner = from.owner
 	}
-	if !p.scheduled.known {
+	if !p.scheduled.known() {
 		p.scheduled = from.scheduled
 	}
 	if len(p.pending) == 0 {
@@ -135,13 +132,13 @@ func (p *pod) inherit(from *pod) {
 	if len(p.mounts) == 0 {
 		p.mounts = from.mounts
 	}
-	if !p.labels.known {
+	if !p.labels.known() {
 		p.labels = from.labels
 	}
-	if !p.annotations.known {
+	if !p.annotations.known() {
 		p.annotations = from.annotations
 	}
-	if !p.node.known {
+	if !p.node.known() {
 		p.node = from.node
 	}
 }
@@ -184,7 +181,7 @@ func sortedSymbols[V any](m map[Symbol]V) []Symbol {
 // resolveContainer finds when a container ran and cuts that time into segments.
 func (b *Builder) resolveContainer(c *container) {
 	c.node = b.nodes[nodeKey{c.cluster, c.pod.node.value}]
-	if len(c.started) == 0 && (c.init || !c.pod.started.known) {
+	if len(c.started) == 0 && (c.init || !c.pod.started.known()) {
 		c.started = c.created.Positive() // cAdvisor gives 0 or less where it does not know
 	}
 	presence := c.presence()
@@ -267,13 +264,13 @@ func (c *container) presence() timeline.Presence {
 		c.running[runningByInfo] = timeline.Within(c.running[runningByInfo], c.pod.active)
 	}
 	p := timeline.Presence{Seen: c.running.best(), Started: c.started, Ends: slices.Clone(c.ends)}
-	if len(p.Started) == 0 && c.pod.started.known && !c.init {
+	if len(p.Started) == 0 && c.pod.started.known() && !c.init {
 		p.Started = timeline.Steps{{From: math.MinInt64 / 2, To: math.MaxInt64 / 2, V: c.pod.started.value}}
 	}
-	if c.pod.completed.known {
+	if c.pod.completed.known() {
 		p.Ends = append(p.Ends, int64(c.pod.completed.value*1000))
 	}
-	if c.pod.deleted.known {
+	if c.pod.deleted.known() {
 		p.Cap = int64(c.pod.deleted.value * 1000)
 	}
 	slices.Sort(p.Ends)
@@ -333,7 +330,7 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 		Cluster: p.cluster.Value(), Namespace: p.namespace.Value(), Pod: p.name.Value(), PodUID: p.uid.Value(),
 		Container: c.container.Value(), ControllerKind: o.kind, Controller: o.name,
 	}
-	if p.node.known {
+	if p.node.known() {
 		text[NodeName] = p.node.value.Value()
 		if n := b.nodes[nodeKey{p.cluster, p.node.value}]; n != nil {
 			text[ProviderID] = n.asset(b.sampling.End).ProviderID

@@ -93,7 +93,7 @@ func (b *Builder) split(p *pod) []*pod {
 		out = append(out, part)
 		mask := timeline.Steps{{From: x.From, To: x.To, V: 1}}
 		for _, from := range p.containers {
-			c := &container{containerKey: containerKey{part.podKey, from.container}, pod: part}
+			c := newContainer(containerKey{part.podKey, from.container}, part)
 			c.inherit(from, mask, true)
 			c.ends = slices.DeleteFunc(c.ends, func(at int64) bool { return at <= x.From || at > x.To })
 			b.containers[c.containerKey], part.containers = c, append(part.containers, c)
@@ -108,10 +108,14 @@ func (b *Builder) split(p *pod) []*pod {
 
 // during is the n-th pod that p is by its nodes: what is known of p, as far as it is of that sojourn of time.
 func (p *pod) during(x sojourn, n int) *pod {
-	part := *p
+	part, signs := *p, *p.podSigns
+	part.podSigns = &signs
 	part.nth, part.stays, part.containers = n, nil, nil
-	part.node = latest[Symbol]{value: x.node, known: true}
-	part.address = latest[Symbol]{value: x.address, known: x.address != none}
+	part.node, part.address = latest[Symbol]{}, latest[Symbol]{}
+	part.node.set(x.node, 0)
+	if x.address != none {
+		part.address.set(x.address, 0)
+	}
 	part.seen = timeline.Within(x.seen, timeline.Steps{{From: x.From, To: x.To, V: 1}})
 	part.started = part.started.unless(func(v float64) bool { at := int64(v * 1000); return at < x.left-timeline.Lookback || at > x.To })
 	outside := func(v float64) bool { at := int64(v * 1000); return at <= x.From || at > x.To }
@@ -121,7 +125,7 @@ func (p *pod) during(x sojourn, n int) *pod {
 
 // unless is l, unknown where its value is wrong.
 func (l latest[T]) unless(wrong func(T) bool) latest[T] {
-	if l.known && wrong(l.value) {
+	if l.known() && wrong(l.value) {
 		return latest[T]{}
 	}
 	return l

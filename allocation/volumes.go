@@ -70,7 +70,7 @@ func (b *Builder) addVolume(s *seen) error {
 	if s.key[2] != none {
 		v.class.set(s.key[2], at)
 	}
-	if s.key[3] != none && (s.Rank == 0 || !v.handle.known) {
+	if s.key[3] != none && (s.Rank == 0 || !v.handle.known()) {
 		v.handle.set(s.key[3], at)
 	}
 	if s.key[4] != none {

@@ -23,7 +23,7 @@ func BenchmarkMemory(b *testing.B) {
 		windows     []time.Duration
 	}{
 		{"S", 10, 300, []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}},
-		{"M", 100, 3000, []time.Duration{24 * time.Hour}},
+		{"M", 100, 3000, []time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}},
 		{"L", 330, 10_000, []time.Duration{24 * time.Hour}},
 	} {
 		dir := filepath.Join(b.TempDir(), "demo")

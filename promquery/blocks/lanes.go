@@ -18,7 +18,7 @@ const ctxEvery = 64
 // former are more than mostAhead entries of blocks.
 const (
 	ahead     = 2
-	mostAhead = 200_000
+	mostAhead = 50_000
 )
 
 // read answers the selectors.
@@ -42,10 +42,12 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 				many := len(out.parts) > mostAhead
 				ready <- out
 				if many {
+					f = nil // what it knows of so many is not worth its memory meanwhile
 					select {
 					case <-read:
 					case <-ctx.Done():
 					}
+					f = newFinder(s.blocks, lanes.N)
 				}
 			case <-ctx.Done():
 				broken = ctx.Err()

@@ -91,7 +91,7 @@ func newFinder(blocks []*block, goroutines int) *finder {
 	f := &finder{symbols: newSymbols(), groups: map[identity]int32{}, scans: make([]scan, max(1, min(goroutines, len(blocks))))}
 	for _, b := range blocks {
 		n := len(b.files.index.symbols)
-		f.views = append(f.views, &view{block: b, files: b.files, global: make([]uint32, n), sums: make([]uint64, n)})
+		f.views = append(f.views, &view{block: b, files: b.files, global: make([]uint32, n)})
 	}
 	return f
 }

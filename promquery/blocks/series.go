@@ -38,7 +38,6 @@ type view struct {
 	block *block
 	*files
 	global []uint32 // number + 1 of each symbol, 0 where it was not looked up yet
-	sums   []uint64 // hash of each symbol's text, 0 where it was not computed yet
 }
 
 // seed makes the hashes of symbols.
@@ -46,19 +45,11 @@ var seed = maphash.MakeSeed()
 
 // sum is a hash of a symbol's text, the same in all blocks.
 func (v *view) sum(id uint32) (uint64, error) {
-	if uint64(id) >= uint64(len(v.sums)) {
-		return 0, fmt.Errorf("%w: symbol %d of %d", errMalformed, id, len(v.sums))
-	}
-	if h := v.sums[id]; h != 0 {
-		return h, nil
-	}
 	text, err := v.index.text(id)
 	if err != nil {
 		return 0, err
 	}
-	h := max(1, maphash.Bytes(seed, text))
-	v.sums[id] = h
-	return h, nil
+	return maphash.Bytes(seed, text), nil
 }
 
 // number is the number, among all blocks' symbols, of a symbol of this one.
