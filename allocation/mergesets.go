@@ -30,6 +30,7 @@ func Merge(w Window, sets []*Set) (*Set, error) {
 	for _, s := range sets[1:] {
 		dst.Reading = nil
 		dst.Resolution = max(dst.Resolution, s.Resolution)
+		dst.Incomplete = dst.Incomplete || s.Incomplete
 		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
 	}
 	dst.Warnings = sortWarnings(slices.Clone(dst.Warnings))

@@ -12,18 +12,20 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-// Period is the length of sets: hours and days are kept apart.
+// Period is the length of sets: hours and days are kept apart. So are hours as counters count them, where that is not as
+// they are by now.
 type Period uint8
 
 // The periods.
 const (
 	Hourly Period = iota
 	Daily
+	Counted // hours, or many where nothing was counted, in the slots of hours
 	NumPeriods
 )
 
-// String is hourly or daily.
-func (p Period) String() string { return [NumPeriods]string{"hourly", "daily"}[p] }
+// String is hourly, daily or counted.
+func (p Period) String() string { return [NumPeriods]string{"hourly", "daily", "counted"}[p] }
 
 // Part says which shard of the computing a set is of: Index of Of, from 1. The zero value is the whole.
 type Part struct{ Index, Of int }
@@ -78,7 +80,7 @@ func (v version) base() string { return fmt.Sprintf("part-%dof%d.g%d", v.Index, 
 
 func (v version) manifest() string {
 	name := v.name
-	if v.period == Hourly {
+	if v.period != Daily {
 		_, name, _ = strings.Cut(v.name, "/")
 	}
 	return v.folder() + "/" + name + "." + v.base() + ".json"
@@ -128,10 +130,11 @@ func newNames() names {
 	const date = `date=[0-9]{4}-[0-9]{2}-[0-9]{2}`
 	return names{
 		manifest: [NumPeriods]*regexp.Regexp{
-			Hourly: regexp.MustCompile(`^sets_hourly/(` + date + `/hour=[0-9]{2,4})\.` + base + `\.json$`),
-			Daily:  regexp.MustCompile(`^sets_daily/year=[0-9]{4}/(` + date + `)\.` + base + `\.json$`),
+			Hourly:  regexp.MustCompile(`^sets_hourly/(` + date + `/hour=[0-9]{2,4})\.` + base + `\.json$`),
+			Daily:   regexp.MustCompile(`^sets_daily/year=[0-9]{4}/(` + date + `)\.` + base + `\.json$`),
+			Counted: regexp.MustCompile(`^sets_counted/(` + date + `/hour=[0-9]{2,4})\.` + base + `\.json$`),
 		},
-		data: regexp.MustCompile(`^(?:allocations|assets)_(?:hourly|daily)/cluster=[^/]+/(` + date + `(?:/hour=[0-9]{2,4})?)/` + base + `\.parquet$`),
+		data: regexp.MustCompile(`^(?:allocations|assets)_(?:hourly|daily|counted)/cluster=[^/]+/(` + date + `(?:/hour=[0-9]{2,4})?)/` + base + `\.parquet$`),
 	}
 }
 

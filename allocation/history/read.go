@@ -47,7 +47,7 @@ func (s *Store) forget(v version) {
 // within is a window that lies in the slot whatever the time zone: what is told of a set without a manifest.
 func (s slot) within() allocation.Window {
 	form, at, length := time.DateOnly, s.name[len("date="):], time.Hour
-	if s.period == Hourly {
+	if s.period != Daily {
 		form += "/hour=15"
 		if len(at) > len(form) {
 			form += "04"
