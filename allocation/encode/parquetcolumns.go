@@ -80,8 +80,14 @@ func repeated(n int, count func(row int) int, value func(row, i int) parquet.Val
 // textNode is a string that is stored once a distinct value.
 func textNode() parquet.Node { return parquet.Encoded(parquet.String(), &parquet.RLEDictionary) }
 
+// textColumn is a column of strings. Where most are different, they are stored by what they begin with in common with the
+// one before, which those of sorted rows have.
 func textColumn(name string, n int, text func(row int) string) column {
-	return column{name, textNode(), []func(*leafWriter) error{rows(n, func(row int) parquet.Value { return parquet.ByteArrayValue([]byte(text(row))) })}}
+	node := textNode()
+	if !few(n, text) {
+		node = parquet.Encoded(parquet.String(), &parquet.DeltaByteArray)
+	}
+	return column{name, node, []func(*leafWriter) error{rows(n, func(row int) parquet.Value { return parquet.ByteArrayValue([]byte(text(row))) })}}
 }
 
 // fewValues is the part of the rows up to which distinct values are worth a dictionary.

@@ -62,21 +62,8 @@ func (s slot) within() allocation.Window {
 	return allocation.Window{Start: t, End: t.Add(length)}
 }
 
-// classify tells what became of reading a manifest: it is damaged, gone, or the backend failed.
-func classify(_ version, err error) (corrupt *CorruptError, gone bool, _ error) {
-	switch {
-	case err == nil:
-		return nil, false, nil
-	case errors.As(err, &corrupt):
-		return corrupt, false, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, true, nil
-	}
-	return nil, false, err
-}
-
-// maxGone bounds how often a set is looked for again that was superseded while it was read.
-const maxGone = 3
+// maxGone bounds how often something is looked for again that was superseded while it was read.
+const maxGone = 100
 
 // Read reads sets that List has told of, over one Dict, in the order given. p says which columns are read, nil all. A set
 // that was superseded meanwhile is read as it is now. Damage is a CorruptError; a set that is gone is fs.ErrNotExist.

@@ -3,7 +3,9 @@ package history
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -109,32 +111,51 @@ func (f *found) bySlot() [][]*manifest {
 	return out
 }
 
-// find reads the manifests in a folder and below it.
+// find reads the manifests in a folder and below it. Where one is gone before it is read, another may have come in its
+// place after the names were listed: then they are listed again.
 func (s *Store) find(ctx context.Context, p Period, folder string, to *found) error {
+	for try := 0; ; try++ {
+		in := &found{}
+		gone, err := s.findOnce(ctx, p, folder, in)
+		if err != nil {
+			return err
+		}
+		if !gone || try >= maxGone {
+			to.parts, to.corrupt, to.spoiled = append(to.parts, in.parts...), append(to.corrupt, in.corrupt...), append(to.spoiled, in.spoiled...)
+			return nil
+		}
+	}
+}
+
+// findOnce reads the manifests that are listed; gone says that some were not there any more.
+func (s *Store) findOnce(ctx context.Context, p Period, folder string, to *found) (gone bool, err error) {
 	var versions []version
-	err := s.backend.List(ctx, folder, false, func(o Object) error {
+	err = s.backend.List(ctx, folder, false, func(o Object) error {
 		if v, ok := s.names.manifestVersion(p, o.Name); ok {
 			versions = append(versions, v)
 		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	read := make([]*manifest, len(versions))
 	errs := make([]error, len(versions))
 	parallel(s.opts.Readers, len(versions), func(i int) { read[i], errs[i] = s.manifest(ctx, versions[i]) })
 	for i, m := range read {
-		switch corrupt, gone, err := classify(versions[i], errs[i]); {
-		case err != nil:
-			return err
-		case corrupt != nil:
+		var corrupt *CorruptError
+		switch err := errs[i]; {
+		case errors.As(err, &corrupt):
 			to.corrupt, to.spoiled = append(to.corrupt, corrupt), append(to.spoiled, versions[i])
-		case !gone:
+		case errors.Is(err, fs.ErrNotExist):
+			gone = true
+		case err != nil:
+			return false, err
+		default:
 			to.parts = append(to.parts, m)
 		}
 	}
-	return nil
+	return gone, nil
 }
 
 // parallel calls f for 0 to n−1 from some goroutines, and waits.
