@@ -18,7 +18,7 @@ const maxDamaged = 100
 
 // answer gives the sets of q, oldest first: of what is kept, and of what is computed.
 func (l *Ledger) answer(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
-	if l.history == nil {
+	if !l.keeps() {
 		q.Stored, q.Only = false, nil
 		return l.compute(ctx, q)
 	}
@@ -56,6 +56,9 @@ func (l *Ledger) answer(ctx context.Context, q allocation.Query) ([]*allocation.
 		}
 	}
 }
+
+// keeps reports whether the ledger keeps history by now.
+func (l *Ledger) keeps() bool { return l.history != nil && l.opts.Settled() }
 
 // errHistory marks what the history failed in, for what can be computed in its place.
 var errHistory = errors.New("the history fails")

@@ -58,6 +58,8 @@ type Options struct {
 	MaxMemory int64
 	// ReadOnly leaves the history to others: nothing is computed for it or removed from it.
 	ReadOnly bool
+	// Settled says whether the source has all of its history yet: until then, nothing is kept. The default is that it has.
+	Settled func() bool
 	// Now is the clock that says which hour is closed. The default is time.Now.
 	Now func() time.Time
 }
@@ -71,6 +73,9 @@ func (o Options) withDefaults() Options {
 	o.Zone = cmp.Or(o.Zone, time.UTC)
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Settled == nil {
+		o.Settled = func() bool { return true }
 	}
 	return o
 }

@@ -16,6 +16,8 @@ const (
 	firstRetry = 30 * time.Second
 	lastRetry  = 10 * time.Minute
 	maxSleep   = 10 * time.Minute
+	// unsettledSleep is how often Run looks whether the source has all of its history.
+	unsettledSleep = 2 * time.Second
 )
 
 // hour is what the loop keeps.
@@ -79,6 +81,10 @@ func (l *Ledger) tendFor(ctx context.Context, c *chore, urgent func() bool) {
 	if l.history == nil || l.opts.Now().Before(c.at) {
 		return
 	}
+	if !l.opts.Settled() {
+		c.at = l.opts.Now().Add(unsettledSleep)
+		return
+	}
 	for ctx.Err() == nil {
 		more, err := l.tend(ctx)
 		if ctx.Err() != nil {
@@ -137,7 +143,7 @@ func (l *Ledger) latestHour(ctx context.Context, w allocation.Window) error {
 
 // hourSet is the set of a closed hour; where nothing is computed, that of the last hour that is kept.
 func (l *Ledger) hourSet(ctx context.Context, w allocation.Window) (*allocation.Set, error) {
-	if l.history == nil {
+	if !l.keeps() {
 		return l.computeHour(ctx, w)
 	}
 	look := w

@@ -56,7 +56,7 @@ func (f *serveFlags) collectors() []string {
 
 // defineServe is the serve subcommand.
 func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	source, cost, serve := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, ":9003")
+	source, cost, serve, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, ":9003"), addStorageFlags(clause)
 	return func(ctx context.Context) error {
 		l, err := newLoggers(io.err, logs)
 		if err != nil {
@@ -70,9 +70,17 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 			return err
 		}
 		source.announce(src, l.kit)
-		svc, err := newService(src, cost, l, serviceOptions{now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace})
+		none := source.kind == sourceNone
+		store, closer, err := storage.open(l.kit, none)
 		if err != nil {
 			return errors.Join(err, src.Close())
+		}
+		svc, err := newService(src, cost, l, serviceOptions{
+			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace,
+			keeping: keeping{store: store, closer: closer, flags: *storage, readOnly: none},
+		})
+		if err != nil {
+			return errors.Join(err, src.Close(), closer.Close())
 		}
 		listeners, err := serve.web.listen()
 		if err != nil {

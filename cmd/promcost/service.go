@@ -101,6 +101,7 @@ type serviceOptions struct {
 	now       func() time.Time // the clock of the API
 	ledgerNow func() time.Time // the clock that says which hour is closed
 	grace     time.Duration
+	keeping   keeping
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -124,12 +125,13 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		source: src, flags: f, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
 		observe: func(o promquery.Observation) { s.observe(o, logs) },
 	}
-	if o.grace == 0 {
-		o.grace = -1 // none, to the ledger
-	}
-	s.ledger = ledger.New(s.computer, logs.kit, ledger.Options{
-		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: o.grace, Zone: current.zone, Now: o.ledgerNow,
+	s.ledger = o.keeping.ledger(s.computer, logs.kit, ledger.Options{
+		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
+		MaxMemory: f.maxMemory,
 	})
+	if o.keeping.closer != nil {
+		s.closers = append(s.closers, o.keeping.closer)
+	}
 	s.api = http.HandlerFunc(s.serveAPI)
 	s.use(current)
 	return s, nil
@@ -208,9 +210,15 @@ func (c *computer) knownID() string {
 	return c.id
 }
 
+// errNoSource is why nothing is computed with --source=none.
+var errNoSource = errors.New("nothing is computed with --source=none: ask a promcost that has a source to fill the history")
+
 // Compute implements ledger.Computer.
 func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
 	engine, err := c.ready(ctx)
+	if errors.Is(err, errNoSource) {
+		return nil, fmt.Errorf("%w: %w", allocation.ErrNoData, err)
+	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", allocation.ErrUpstream, err)
 		c.observe(promquery.Observation{Query: q, Err: err})
@@ -228,6 +236,9 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 	defer c.mu.Unlock()
 	if c.engine != nil {
 		return c.engine, nil
+	}
+	if c.source.Source == nil {
+		return nil, errNoSource
 	}
 	if c.id == "" {
 		id, err := c.clusterID(ctx)
