@@ -250,14 +250,14 @@ const mergeAtOnce = 8
 func (a *assembly) window(ctx context.Context, i int) (*allocation.Set, error) {
 	w, pieces := a.plan.windows[i], a.plan.pieces[i]
 	var sum *allocation.Set
-	var warnings []string
+	var holes []hole
 	for len(pieces) > 0 {
 		n := min(mergeAtOnce, len(pieces))
-		sets, warns, err := a.pieces(ctx, pieces[:n])
+		sets, lacks, err := a.pieces(ctx, pieces[:n])
 		if err != nil {
 			return nil, err
 		}
-		pieces, warnings = pieces[n:], append(warnings, warns...)
+		pieces, holes = pieces[n:], append(holes, lacks...)
 		if sum, err = addSets(w, sum, sets); err != nil {
 			return nil, err
 		}
@@ -265,13 +265,27 @@ func (a *assembly) window(ctx context.Context, i int) (*allocation.Set, error) {
 	if sum == nil {
 		sum = allocation.NewSet(w, allocation.NewDict())
 	}
-	for _, text := range warnings {
-		sum = warned(sum, text)
-	}
-	if len(warnings) > 0 {
+	for len(holes) > 0 {
+		first, n := holes[0], 1
+		for n < len(holes) && holes[n].window.Start.Equal(first.window.End) && errors.Is(holes[n].err, allocation.ErrNoData) == errors.Is(first.err, allocation.ErrNoData) {
+			first.window.End = holes[n].window.End
+			n++
+		}
+		holes = holes[n:]
+		sum = warned(sum, first.String())
 		sum.Incomplete = true // warned has made it a copy
 	}
 	return sum, nil
+}
+
+// hole is a part of a window that cannot be had.
+type hole struct {
+	window allocation.Window
+	err    error
+}
+
+func (h *hole) String() string {
+	return fmt.Sprintf("%s to %s is missing: %v", h.window.Start.UTC().Format(time.RFC3339), h.window.End.UTC().Format(time.RFC3339), h.err)
 }
 
 // addSets merges sets into sum, which is nil for nothing yet.
@@ -288,8 +302,8 @@ func addSets(w allocation.Window, sum *allocation.Set, sets []*allocation.Set) (
 	return allocation.Merge(w, sets)
 }
 
-// pieces reads or computes pieces. What cannot be had of them is a warning as long as there is something else.
-func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocation.Set, warnings []string, err error) {
+// pieces reads or computes pieces. What cannot be had of them is a hole as long as there is something else.
+func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocation.Set, holes []hole, err error) {
 	var kept []Kept
 	for _, x := range pieces {
 		if x.kept != nil {
@@ -312,12 +326,12 @@ func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocati
 			sets, a.found = append(sets, s), true
 		case errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrUpstream) && ctx.Err() == nil:
 			a.missing(err)
-			warnings = append(warnings, fmt.Sprintf("%s to %s is missing: %v", x.window.Start.UTC().Format(time.RFC3339), x.window.End.UTC().Format(time.RFC3339), err))
+			holes = append(holes, hole{x.window, err})
 		default:
 			return nil, nil, err
 		}
 	}
-	return sets, warnings, nil
+	return sets, holes, nil
 }
 
 // computed computes a piece: a closed hour together with those that follow.

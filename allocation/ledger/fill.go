@@ -132,7 +132,7 @@ func (l *Ledger) landHour(h allocation.Window, f *hourFlight) {
 // keepHour keeps an hour that was computed. That it cannot is logged, and the hour is an answer all the same.
 func (l *Ledger) keepHour(ctx context.Context, set *allocation.Set) (*allocation.Set, error) {
 	if isEmpty(set) {
-		return nil, fmt.Errorf("%w: the source has nothing from %s to %s", allocation.ErrNoData, set.Window.Start.UTC().Format(time.RFC3339), set.Window.End.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
 	}
 	key := setKey{Hours, set.Window.Start.Unix(), set.Window.End.Unix()}
 	l.mu.Lock()

@@ -127,7 +127,7 @@ func (l *Ledger) cut(w allocation.Window, days, hours *shelf, atHours bool) (pie
 }
 
 // maxRuns is how many stretches of a window are computed each by itself; if there are more, all of it is computed at once.
-const maxRuns = 8
+const maxRuns = 4
 
 // pays reports whether what is kept saves half of the computing.
 func (p *plan) pays() bool {
