@@ -72,40 +72,40 @@ var subjects = []Subject{
 // those since the month began.
 var families = makeFamilies([]Family{
 	{
-		Subject: "namespace", Name: "promcost_namespace_cost_total", Type: CounterFamily, value: totalCost,
-		Help: "List cost of the namespace's workloads in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
-	},
-	{
 		Subject: "namespace", Name: "promcost_namespace_hourly_cost", value: hourlyCost,
 		Help: "List cost per hour of the namespace's workloads in the last closed hour, by resource, in the currency of promcost_currency_info.",
+	},
+	{
+		Subject: "namespace", Name: "promcost_namespace_cost_total", Type: CounterFamily, value: totalCost,
+		Help: "List cost of the namespace's workloads in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
 	},
 	{
 		Subject: "namespace", Name: "promcost_namespace_efficiency_ratio", value: efficiencyRatio,
 		Help: "What the namespace's workloads used of what they requested in the last closed hour, by resource; 1 if nothing was requested and something used.",
 	},
 	{
-		Subject: "controller", Name: "promcost_controller_cost_total", Type: CounterFamily, value: totalCost,
-		Help: "List cost of the controller's workloads in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
-	},
-	{
 		Subject: "controller", Name: "promcost_controller_hourly_cost", value: hourlyCost,
 		Help: "List cost per hour of the controller's workloads in the last closed hour, by resource, in the currency of promcost_currency_info.",
 	},
 	{
-		Subject: "idle", Name: "promcost_idle_cost_total", Type: CounterFamily, value: totalCost,
-		Help: "List cost of what the node has and no workload was allocated in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
+		Subject: "controller", Name: "promcost_controller_cost_total", Type: CounterFamily, value: totalCost,
+		Help: "List cost of the controller's workloads in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
 	},
 	{
 		Subject: "idle", Name: "promcost_idle_hourly_cost", value: hourlyCost,
 		Help: "List cost per hour of what the node has and no workload was allocated in the last closed hour, by resource, in the currency of promcost_currency_info.",
 	},
 	{
-		Subject: "node", Name: "promcost_node_cost_total", Type: CounterFamily, value: totalCost,
-		Help: "List cost of the node in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
+		Subject: "idle", Name: "promcost_idle_cost_total", Type: CounterFamily, value: totalCost,
+		Help: "List cost of what the node has and no workload was allocated in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
 	},
 	{
 		Subject: "node", Name: "promcost_node_hourly_cost", value: hourlyCost,
 		Help: "List cost per hour of the node in the last closed hour, by resource, in the currency of promcost_currency_info.",
+	},
+	{
+		Subject: "node", Name: "promcost_node_cost_total", Type: CounterFamily, value: totalCost,
+		Help: "List cost of the node in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
 	},
 	{
 		Subject: "reconciliation", Name: "promcost_reconciliation_residual", value: sumOf(residualSum),

@@ -62,7 +62,7 @@ func (s slot) folder() string {
 		return manifests(Daily) + "/year=" + s.name[len("date="):len("date=2006")]
 	}
 	date, _, _ := strings.Cut(s.name, "/")
-	return manifests(Hourly) + "/" + date
+	return manifests(s.period) + "/" + date
 }
 
 // manifests is the folder of all manifests of a period.

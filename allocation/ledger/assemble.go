@@ -367,7 +367,7 @@ func (a *assembly) hoursFrom(t time.Time) (hours []allocation.Window) {
 		for _, x := range pieces {
 			switch {
 			case x.window.Start.Before(t):
-			case !x.hour || len(hours) == maxFill || len(hours) > 0 && !hours[len(hours)-1].End.Equal(x.window.Start):
+			case !x.hour || len(hours) > 0 && !a.ledger.joins(hours, x.window):
 				return hours
 			default:
 				hours = append(hours, x.window)

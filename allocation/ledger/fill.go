@@ -13,8 +13,20 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// maxFill is how many hours are computed at once: a day, so that each sample of it is read once.
-const maxFill = 24
+// maxFill is how many hours are computed at once: those of a day of the zone, so that each sample of it is read once, and
+// what a computation warns of is of that day.
+const maxFill = 25
+
+// joins reports whether an hour is computed at once with those before it.
+func (l *Ledger) joins(before []allocation.Window, h allocation.Window) bool {
+	n := len(before)
+	return n > 0 && n < maxFill && before[n-1].End.Equal(h.Start) && !l.startsDay(h.Start)
+}
+
+// startsDay reports whether a day of the zone begins at t.
+func (l *Ledger) startsDay(t time.Time) bool {
+	return allocation.Day.Round(allocation.Window{Start: t, End: t.Add(1)}, l.opts.Zone).Start.Equal(t)
+}
 
 // writeTimeout bounds the writing of one set.
 const writeTimeout = 5 * time.Minute
@@ -77,7 +89,7 @@ func (l *Ledger) takeOff(hours []allocation.Window) (flights []*hourFlight, runs
 			f = &hourFlight{done: make(chan struct{})}
 			l.filling[key] = f
 			last := len(runs) - 1
-			if last < 0 || len(runs[last].hours) == maxFill || !runs[last].hours[len(runs[last].hours)-1].End.Equal(h.Start) {
+			if last < 0 || !l.joins(runs[last].hours, h) {
 				runs = append(runs, hourRun{})
 				last++
 			}
@@ -227,7 +239,7 @@ func (l *Ledger) Fill(ctx context.Context, w allocation.Window, parallel int, pr
 		return fmt.Errorf("fill history: %w", err)
 	}
 	f := &filling{ledger: l, done: Progress{Hours: all, Kept: all - len(missing)}, progress: progress}
-	runs := splitRuns(missing)
+	runs := l.splitRuns(missing)
 	work, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan []allocation.Window)
@@ -299,10 +311,10 @@ func (f *filling) run(ctx context.Context, hours []allocation.Window) error {
 }
 
 // splitRuns cuts hours into runs of adjacent ones that are computed at once.
-func splitRuns(hours []allocation.Window) (runs [][]allocation.Window) {
-	for i, h := range hours {
+func (l *Ledger) splitRuns(hours []allocation.Window) (runs [][]allocation.Window) {
+	for _, h := range hours {
 		last := len(runs) - 1
-		if i == 0 || len(runs[last]) == maxFill || !hours[i-1].End.Equal(h.Start) {
+		if last < 0 || !l.joins(runs[last], h) {
 			runs = append(runs, nil)
 			last++
 		}

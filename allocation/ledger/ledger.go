@@ -62,6 +62,8 @@ type Options struct {
 	Settled func() bool
 	// Now is the clock that says which hour is closed. The default is time.Now.
 	Now func() time.Time
+	// Sleep is how Run waits: for so long, unless ctx ends before, which it reports as false. The default takes that time.
+	Sleep func(ctx context.Context, d time.Duration) bool
 }
 
 func (o Options) withDefaults() Options {
@@ -73,6 +75,9 @@ func (o Options) withDefaults() Options {
 	o.Zone = cmp.Or(o.Zone, time.UTC)
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
 	}
 	if o.Settled == nil {
 		o.Settled = func() bool { return true }

@@ -70,7 +70,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 		if l.history != nil && tending.at.Before(next) {
 			next = tending.at
 		}
-		if !sleep(ctx, min(next.Sub(l.opts.Now()), maxSleep)) {
+		if !l.opts.Sleep(ctx, max(min(next.Sub(l.opts.Now()), maxSleep), time.Second)) { // at least a second, for clocks that run apart
 			return nil
 		}
 	}
@@ -103,9 +103,9 @@ func (l *Ledger) tendFor(ctx context.Context, c *chore, urgent func() bool) {
 	}
 }
 
-// sleep waits for d, at least a second for clocks that run apart, and reports whether ctx lives on.
+// sleep waits for d and reports whether ctx lives on.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(max(d, time.Second))
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -143,12 +143,23 @@ func (m *model) asked() (list []string) {
 // keeper is a history as the ledger wants it.
 type keeper struct {
 	*history.Store
+
+	mu   sync.Mutex
 	fail func(what string) error
+}
+
+// mend makes it work again.
+func (k *keeper) mend() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.fail = nil
 }
 
 var kinds = [...]history.Period{ledger.Hours: history.Hourly, ledger.Days: history.Daily, ledger.Counted: history.Counted}
 
 func (k *keeper) failing(what string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.fail == nil {
 		return nil
 	}
@@ -206,20 +217,63 @@ type rig struct {
 	keeper *keeper
 	bucket *objstore.InMemBucket
 	opts   ledger.Options
+	stop   func() // ends the loop
 
-	mu  sync.Mutex
-	now time.Time
+	mu     sync.Mutex
+	moved  *sync.Cond // told when any of these changes
+	now    time.Time
+	until  time.Time     // until when a loop may sleep
+	wake   time.Time     // when it wants to wake up, zero while it works
+	offset time.Duration // that the clock was set by
+}
+
+// back sets the clock of a rig that lives.
+func (r *rig) back(by time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.offset = by
+}
+
+// sleep is how loops sleep: time passes only as tests let it.
+func (r *rig) sleep(ctx context.Context, d time.Duration) bool {
+	defer context.AfterFunc(ctx, r.moved.Broadcast)()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wake = r.now.Add(d)
+	r.moved.Broadcast()
+	for r.until.Before(r.wake) && ctx.Err() == nil {
+		r.moved.Wait()
+	}
+	if r.wake.After(r.now) && ctx.Err() == nil {
+		r.now = r.wake
+	}
+	r.wake = time.Time{}
+	return ctx.Err() == nil
+}
+
+// pass lets time pass, and waits until the loop sleeps beyond it.
+func (r *rig) pass(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.until = r.now.Add(d)
+	r.moved.Broadcast()
+	for !r.wake.After(r.until) {
+		r.moved.Wait()
+	}
+	r.now = r.until
 }
 
 func newRig(t *testing.T, now string, o ledger.Options) *rig {
 	t.Helper()
 	r := &rig{model: &model{rate: defaultRate}, bucket: objstore.NewInMemBucket()}
+	r.moved = sync.NewCond(&r.mu)
 	r.set(at(t, now))
 	o.Now = func() time.Time {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return r.now
+		return r.now.Add(r.offset)
 	}
+	o.Sleep = r.sleep
 	r.opts = o
 	r.restart(t)
 	return r
@@ -308,4 +362,6 @@ func same(t testing.TB, what string, got, want map[string]float64) {
 }
 
 // exactly computes a window at once.
-func (r *rig) exactly(w allocation.Window) *allocation.Set { return r.model.set(w, allocation.NewDict()) }
+func (r *rig) exactly(w allocation.Window) *allocation.Set {
+	return r.model.set(w, allocation.NewDict())
+}

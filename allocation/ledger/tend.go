@@ -44,6 +44,7 @@ func (l *Ledger) tend(ctx context.Context) (more bool, err error) {
 	if err := l.count(ctx); err != nil || l.opts.ReadOnly {
 		return false, err
 	}
+	l.sawHistory(nil)
 	w := l.horizon()
 	for _, do := range [...]func(context.Context, allocation.Window) (bool, error){l.catchUp, l.recompute, l.rollDay} {
 		if more, err := do(ctx, w); err != nil || more {
@@ -71,11 +72,8 @@ func (l *Ledger) catchUp(ctx context.Context, w allocation.Window) (more bool, e
 	if len(due) == 0 {
 		return false, nil
 	}
-	first := len(due) - 1
-	for first > 0 && len(due)-first < maxFill && due[first-1].End.Equal(due[first].Start) {
-		first--
-	}
-	flights, err := l.fill(ctx, ctx, due[first:])
+	runs := l.splitRuns(due)
+	flights, err := l.fill(ctx, ctx, runs[len(runs)-1])
 	if err != nil {
 		return false, err
 	}

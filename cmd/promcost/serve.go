@@ -172,7 +172,7 @@ func (s *server) addHTTP(group *oklogrun.Group, srv *http.Server) {
 // handler makes the pages. It registers the metrics, so it can be called once.
 func (s *server) handler() (http.Handler, error) {
 	c, err := collector.New(s.ledger, collector.Config{
-		Enabled: s.flags.collectors(), MaxSeries: s.flags.maxSeries, Bounds: timeline.Bounds, Logger: s.logs.kit,
+		Enabled: s.flags.collectors(), MaxSeries: s.flags.maxSeries, Bounds: timeline.Bounds, Accrued: s.ledger.Accrued, Logger: s.logs.kit,
 	})
 	if err != nil {
 		return nil, &usageError{cause: err}
