@@ -2,6 +2,7 @@ package collector_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -52,7 +53,7 @@ func counters(t *testing.T, reg *prometheus.Registry, name string) map[string]*d
 
 func TestCountersOfTheMonth(t *testing.T) {
 	for _, namespaces := range []int{5, 300} { // of 300, most are folded
-		t.Run(fmt.Sprint(namespaces), func(t *testing.T) {
+		t.Run(strconv.Itoa(namespaces), func(t *testing.T) {
 			latest := &latest{}
 			accrued := allocation.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
 			var shown *allocation.Accrued

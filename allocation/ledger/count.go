@@ -108,8 +108,7 @@ func (l *Ledger) accrue(ctx context.Context, a *allocation.Accrued, end time.Tim
 
 // seen notes damage.
 func (l *Ledger) seen(err error) error {
-	var damaged *DamagedError
-	if errors.As(err, &damaged) {
+	if damaged, ok := errors.AsType[*DamagedError](err); ok {
 		l.noteDamage(damaged)
 	}
 	return err

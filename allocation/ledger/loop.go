@@ -163,7 +163,7 @@ func (l *Ledger) hourSet(ctx context.Context, w allocation.Window) (*allocation.
 		if err == nil {
 			return sets[0], nil
 		}
-		if l.seen(err); l.opts.ReadOnly {
+		if err = l.seen(err); l.opts.ReadOnly {
 			return nil, err
 		}
 	}

@@ -195,8 +195,7 @@ func (k *keeper) Read(ctx context.Context, kept []ledger.Kept, only *allocation.
 		p = &encode.Projection{Properties: only.Properties, Columns: only.Columns, Volumes: only.Volumes, Balancers: only.Balancers}
 	}
 	sets, err := k.Store.Read(ctx, stored, p)
-	var corrupt *history.CorruptError
-	if errors.As(err, &corrupt) {
+	if corrupt, ok := errors.AsType[*history.CorruptError](err); ok {
 		return nil, &ledger.DamagedError{Kind: ledger.Kind(slices.Index(kinds[:], corrupt.Period)), Window: corrupt.Window, Err: err}
 	}
 	return sets, err

@@ -146,11 +146,10 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 	if !live {
 		now = c.End
 	}
-	keeping, err := demoKeeping(c.End().Sub(c.Start()), func() bool { return db.Progress().Ready })
-	if err != nil {
-		return errors.Join(err, db.Close(), closeAll(s.listeners))
+	keep := func() (keeping, error) {
+		return demoKeeping(c.End().Sub(c.Start()), func() bool { return db.Progress().Ready })
 	}
-	s.service, err = newService(&opened{Source: chunks.New(db, chunks.Options{})}, cost, s.logs, serviceOptions{now: now, ledgerNow: now, grace: s.flags.grace, keeping: keeping})
+	s.service, err = newService(&opened{Source: chunks.New(db, chunks.Options{})}, cost, s.logs, serviceOptions{now: now, ledgerNow: now, grace: s.flags.grace, keep: keep})
 	if err != nil {
 		return errors.Join(err, db.Close(), closeAll(s.listeners))
 	}
@@ -176,7 +175,7 @@ func demoKeeping(duration time.Duration, settled func() bool) (keeping, error) {
 		return keeping{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	return keeping{
-		store: history.New(directory, history.Options{}), closer: closerFunc(func() error { return os.RemoveAll(dir) }),
+		store: history.New(directory, history.Options{}), where: dir, closer: closerFunc(func() error { return os.RemoveAll(dir) }),
 		flags: storageFlags{backfill: duration}, settled: settled,
 	}, nil
 }

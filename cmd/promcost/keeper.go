@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -42,15 +43,8 @@ func (k *keeper) Read(ctx context.Context, kept []ledger.Kept, only *allocation.
 		p = &encode.Projection{Properties: only.Properties, Columns: only.Columns, Volumes: only.Volumes, Balancers: only.Balancers}
 	}
 	sets, err := k.store.Read(ctx, stored, p)
-	var corrupt *history.CorruptError
-	if errors.As(err, &corrupt) {
-		kind := ledger.Hours
-		for i, p := range historyPeriods {
-			if p == corrupt.Period {
-				kind = ledger.Kind(i)
-			}
-		}
-		return nil, &ledger.DamagedError{Kind: kind, Window: corrupt.Window, Err: err}
+	if corrupt, ok := errors.AsType[*history.CorruptError](err); ok {
+		return nil, &ledger.DamagedError{Kind: ledger.Kind(slices.Index(historyPeriods[:], corrupt.Period)), Window: corrupt.Window, Err: err}
 	}
 	for i, s := range sets {
 		s.Incomplete = !stored[i].Complete

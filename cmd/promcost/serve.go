@@ -70,21 +70,16 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 			return err
 		}
 		source.announce(src, l.kit)
-		none := source.kind == sourceNone
-		store, closer, err := storage.open(l.kit, none)
+		listeners, err := serve.web.listen()
 		if err != nil {
 			return errors.Join(err, src.Close())
 		}
 		svc, err := newService(src, cost, l, serviceOptions{
 			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace,
-			keeping: keeping{store: store, closer: closer, flags: *storage, readOnly: none},
+			keep: func() (keeping, error) { return storage.open(l.kit, source.kind == sourceNone) },
 		})
 		if err != nil {
-			return errors.Join(err, src.Close(), closer.Close())
-		}
-		listeners, err := serve.web.listen()
-		if err != nil {
-			return errors.Join(err, svc.Close())
+			return errors.Join(err, closeAll(listeners), src.Close())
 		}
 		s := &server{service: svc, flags: serve, listeners: listeners, logs: l, ready: svc.ledger.Ready}
 		return errors.Join(s.run(ctx), svc.Close())
@@ -111,7 +106,7 @@ func (s *server) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, closeAll(s.listeners))
 	}
-	level.Info(s.logs.kit).Log("msg", "Starting promcost", "version", version.Info())
+	level.Info(s.logs.kit).Log("msg", "Starting promcost", "version", version.Info(), "history", s.where)
 	var group oklogrun.Group
 	group.Add(oklogrun.ContextHandler(ctx))
 	s.addHTTP(&group, newServer(handler))
@@ -184,13 +179,16 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	metrics := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
-	return s.flags.web.handler(pages{metrics: s.health.Instrument("/metrics", metrics), api: s.api, ready: s.ready, reload: s.Reload})
+	return s.flags.web.handler(pages{metrics: s.health.Instrument("/metrics", metrics), api: s.api, ready: s.ready, behind: s.ledger.Behind, reload: s.Reload})
 }
 
 // openService is the service over the source that flags name, for one query.
 func openService(source *sourceFlags, cost *costFlags, w io.Writer, logs *logFlags) (*service, error) {
 	if err := source.validate(); err != nil {
 		return nil, err
+	}
+	if source.kind == sourceNone {
+		return nil, usageErrorf("--source=none computes nothing: give a source, or --server=URL of a promcost that serves a history")
 	}
 	quiet := *logs
 	if quiet.level != "debug" {

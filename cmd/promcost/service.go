@@ -89,6 +89,7 @@ type service struct {
 	ledger   *ledger.Ledger
 	api      http.Handler
 	closers  []io.Closer
+	where    string // the history is kept
 
 	logs    loggers
 	now     func() time.Time
@@ -101,7 +102,7 @@ type serviceOptions struct {
 	now       func() time.Time // the clock of the API
 	ledgerNow func() time.Time // the clock that says which hour is closed
 	grace     time.Duration
-	keeping   keeping
+	keep      func() (keeping, error) // opens the history; nil keeps none
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -125,12 +126,24 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		source: src, flags: f, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
 		observe: func(o promquery.Observation) { s.observe(o, logs) },
 	}
-	s.ledger = o.keeping.ledger(s.computer, logs.kit, ledger.Options{
+	keeping := keeping{where: "none"}
+	if o.keep != nil {
+		if keeping, err = o.keep(); err != nil {
+			return nil, err
+		}
+	}
+	s.where = keeping.where
+	s.ledger = keeping.ledger(s.computer, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
 		MaxMemory: f.maxMemory,
 	})
-	if o.keeping.closer != nil {
-		s.closers = append(s.closers, o.keeping.closer)
+	if keeping.closer != nil {
+		s.closers = append(s.closers, keeping.closer)
+	}
+	if keeping.store != nil {
+		if err := collector.NewStore(s.registry, s.storeState); err != nil {
+			return nil, errors.Join(err, keeping.closer.Close())
+		}
 	}
 	s.api = http.HandlerFunc(s.serveAPI)
 	s.use(current)
