@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -34,7 +35,10 @@ func (l *Ledger) rollDay(ctx context.Context, w allocation.Window) (more bool, e
 		if some, whole := l.rollable(pieces); !some || kept != nil && !whole {
 			continue
 		}
-		err := l.roll(ctx, day, pieces, kept != nil)
+		err := l.roll(ctx, day, pieces, kept != nil || days.other(day))
+		if err == nil {
+			err = l.listed(ctx, Days, day)
+		}
 		var damaged *DamagedError
 		switch {
 		case errors.As(err, &damaged):
@@ -45,6 +49,22 @@ func (l *Ledger) rollDay(ctx context.Context, w allocation.Window) (more bool, e
 		return true, nil
 	}
 	return false, nil
+}
+
+// other reports whether there is a set that overlaps w but is not of it, as of another time zone: it may hide that of w.
+func (s *shelf) other(w allocation.Window) bool {
+	return slices.ContainsFunc(s.sets, func(k Kept) bool {
+		return k.Window.Start.Before(w.End) && k.Window.End.After(w.Start) && !(k.Window.Start.Equal(w.Start) && k.Window.End.Equal(w.End))
+	})
+}
+
+// listed is an error if the history does not have what was just written: to write it again and again would not help.
+func (l *Ledger) listed(ctx context.Context, k Kind, w allocation.Window) error {
+	kept, err := l.usable(ctx, k, w, &allocation.Query{Stored: true})
+	if err == nil && kept.at(w.Start, w) == nil {
+		err = fmt.Errorf("%s of %s was written, but the history does not have it", k, w.Start.UTC().Format(time.RFC3339))
+	}
+	return err
 }
 
 // rollable reports whether a day of these pieces can be rolled up: all that may come is there, and it is something; and

@@ -73,16 +73,23 @@ func (l *Ledger) catchUp(ctx context.Context, w allocation.Window) (more bool, e
 		return false, nil
 	}
 	runs := l.splitRuns(due)
-	flights, err := l.fill(ctx, ctx, runs[len(runs)-1])
-	if err != nil {
-		return false, err
+	run := runs[len(runs)-1]
+	flights, err := l.fill(ctx, ctx, run)
+	if err == nil {
+		err = l.writeError()
 	}
-	for _, f := range flights {
-		if f.err != nil && !errors.Is(f.err, allocation.ErrNoData) {
-			return false, fmt.Errorf("catch up: %w", f.err)
+	for i := 0; i < len(flights) && err == nil; i++ {
+		switch f := flights[i]; {
+		case f.err == nil && i == len(flights)-1:
+			err = l.listed(ctx, Hours, run[i])
+		case !errors.Is(f.err, allocation.ErrNoData):
+			err = f.err
 		}
 	}
-	return true, l.writeError()
+	if err != nil {
+		return false, fmt.Errorf("catch up: %w", err)
+	}
+	return true, nil
 }
 
 // writeError is what the last writing failed in.
