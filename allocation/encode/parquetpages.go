@@ -160,7 +160,7 @@ func (c *chunk) data(h *format.DataPageHeaderV2, body []byte, size int) error {
 	if body, err = c.unpack(body[repetition+definition:], size-repetition-definition, compressed); err != nil {
 		return err
 	}
-	if h.Encoding == format.RLEDictionary || h.Encoding == format.PlainDictionary {
+	if h.Encoding == format.RLEDictionary {
 		return c.indexed(body, present)
 	}
 	return c.plain(h.Encoding, body, present)

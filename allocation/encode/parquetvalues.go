@@ -68,7 +68,7 @@ func appendFloats(dst []float64, data []byte, n int) ([]float64, error) {
 	return dst, nil
 }
 
-// appendSplit appends n numbers whose first bytes come first, then their second ones, …
+// appendSplit appends n numbers whose first bytes come first, then all second ones, and so on.
 func appendSplit(dst []float64, data []byte, n int) ([]float64, error) {
 	if len(data) != 8*n {
 		return nil, errShort
