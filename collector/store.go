@@ -27,7 +27,9 @@ type store struct {
 // NewStore registers metrics about the history with reg. State is asked at each scrape. What is registered already is an
 // error.
 func NewStore(reg prometheus.Registerer, state func() StoreState) error {
-	desc := func(name, help string, labels ...string) *prometheus.Desc { return prometheus.NewDesc(name, help, labels, nil) }
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, nil)
+	}
 	s := &store{
 		state:   state,
 		sets:    desc("promcost_store_sets", "Sets that the history has, by their length: hour or day.", "length"),

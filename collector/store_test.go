@@ -24,7 +24,7 @@ func TestStore(t *testing.T) {
 		t.Helper()
 		names := []string{"promcost_store_sets", "promcost_store_last_write_timestamp_seconds", "promcost_history_lag_seconds", "promcost_store_failing"}
 		var values []string
-		for _, line := range strings.Split(text, "\n") {
+		for line := range strings.SplitSeq(text, "\n") {
 			values = append(values, strings.TrimSpace(line))
 		}
 		list, err := reg.Gather()

@@ -54,7 +54,7 @@ func (l *Ledger) rollDay(ctx context.Context, w allocation.Window) (more bool, e
 // other reports whether there is a set that overlaps w but is not of it, as of another time zone: it may hide that of w.
 func (s *shelf) other(w allocation.Window) bool {
 	return slices.ContainsFunc(s.sets, func(k Kept) bool {
-		return k.Window.Start.Before(w.End) && k.Window.End.After(w.Start) && !(k.Window.Start.Equal(w.Start) && k.Window.End.Equal(w.End))
+		return k.Window.Start.Before(w.End) && k.Window.End.After(w.Start) && (!k.Window.Start.Equal(w.Start) || !k.Window.End.Equal(w.End))
 	})
 }
 
