@@ -1,5 +1,7 @@
 package allocation
 
+import "strings"
+
 // Resource is what a node sells and a container takes. Amounts are cores, bytes or devices.
 type Resource uint8
 
@@ -11,14 +13,15 @@ const (
 	NumResources
 )
 
-// Resources describes each resource: its name in metrics and errors, and what one unit of its price buys.
+// Resources describes each resource: its name in metrics and errors, what one unit of its price buys, and its unit.
 var resources = [NumResources]struct {
 	name  string
 	scale float64 // amount that one unit of price pays for: 1 core, 2^30 bytes, 1 device
+	unit  string
 }{
-	CPU: {"cpu", 1},
-	RAM: {"ram", 1 << 30},
-	GPU: {"gpu", 1},
+	CPU: {"cpu", 1, "core"},
+	RAM: {"ram", 1 << 30, "byte"},
+	GPU: {"gpu", 1, "device"},
 }
 
 // String is the resource's name in metrics: cpu, ram, gpu.
@@ -73,7 +76,8 @@ const (
 
 // columnTraits say how a column behaves; the zero value is a plain sum that is not money.
 type columnTraits struct {
-	name  string // as stored and in errors
+	name  string // in errors
+	field string // in stored files: with its unit
 	money bool   // counts towards totalCost (the CostIdle columns do not: they are part of Cost)
 	max   bool   // rows merge by maximum, not by sum
 }
@@ -82,28 +86,36 @@ var columns = makeColumns()
 
 func makeColumns() (c [NumColumns]columnTraits) {
 	measures := [numMeasures]columnTraits{
-		Hours: {name: "Hours"}, RequestHours: {name: "RequestHours"}, UsageHours: {name: "UsageHours"},
-		LimitHours: {name: "LimitHours"}, UsageMax: {name: "UsageMax", max: true}, Cost: {name: "Cost", money: true},
-		Adjustment: {name: "CostAdjustment", money: true}, CostIdle: {name: "CostIdle"},
+		Hours: {name: "Hours", field: "_*_hours"}, RequestHours: {name: "RequestHours", field: "_request_*_hours"},
+		UsageHours: {name: "UsageHours", field: "_usage_*_hours"}, LimitHours: {name: "LimitHours", field: "_limit_*_hours"},
+		UsageMax: {name: "UsageMax", field: "_usage_max_*s", max: true}, Cost: {name: "Cost", field: "_cost", money: true},
+		Adjustment: {name: "CostAdjustment", field: "_cost_adjustment", money: true}, CostIdle: {name: "CostIdle", field: "_cost_idle"},
 	}
 	for r := range NumResources {
 		for m, traits := range measures {
 			traits.name = r.String() + traits.name
+			traits.field = r.String() + strings.Replace(traits.field, "*", resources[r].unit, 1)
 			c[Measure(m).Of(r)] = traits
 		}
 	}
 	for col, traits := range map[Column]columnTraits{
-		RunningSeconds: {name: "runningSeconds"}, LowerSeconds: {name: "lowerSeconds"}, UpperSeconds: {name: "upperSeconds"},
-		PVByteHours: {name: "pvByteHours"}, PVCost: {name: "pvCost", money: true}, PVCostAdjustment: {name: "pvCostAdjustment", money: true},
-		NetworkTransferBytes: {name: "networkTransferBytes"}, NetworkReceiveBytes: {name: "networkReceiveBytes"},
-		NetworkEgressBytes:         {name: "networkEgressBytes"},
-		NetworkCrossZoneCost:       {name: "networkCrossZoneCost", money: true},
-		NetworkCrossRegionCost:     {name: "networkCrossRegionCost", money: true},
-		NetworkInternetCost:        {name: "networkInternetCost", money: true},
-		NetworkCostAdjustment:      {name: "networkCostAdjustment", money: true},
-		LoadBalancerCost:           {name: "loadBalancerCost", money: true},
-		LoadBalancerCostAdjustment: {name: "loadBalancerCostAdjustment", money: true},
-		SharedCost:                 {name: "sharedCost", money: true}, ExternalCost: {name: "externalCost", money: true},
+		RunningSeconds:             {name: "runningSeconds", field: "running_seconds"},
+		LowerSeconds:               {name: "lowerSeconds", field: "lower_seconds"},
+		UpperSeconds:               {name: "upperSeconds", field: "upper_seconds"},
+		PVByteHours:                {name: "pvByteHours", field: "pv_byte_hours"},
+		PVCost:                     {name: "pvCost", field: "pv_cost", money: true},
+		PVCostAdjustment:           {name: "pvCostAdjustment", field: "pv_cost_adjustment", money: true},
+		NetworkTransferBytes:       {name: "networkTransferBytes", field: "network_transfer_bytes"},
+		NetworkReceiveBytes:        {name: "networkReceiveBytes", field: "network_receive_bytes"},
+		NetworkEgressBytes:         {name: "networkEgressBytes", field: "network_egress_bytes"},
+		NetworkCrossZoneCost:       {name: "networkCrossZoneCost", field: "network_cross_zone_cost", money: true},
+		NetworkCrossRegionCost:     {name: "networkCrossRegionCost", field: "network_cross_region_cost", money: true},
+		NetworkInternetCost:        {name: "networkInternetCost", field: "network_internet_cost", money: true},
+		NetworkCostAdjustment:      {name: "networkCostAdjustment", field: "network_cost_adjustment", money: true},
+		LoadBalancerCost:           {name: "loadBalancerCost", field: "load_balancer_cost", money: true},
+		LoadBalancerCostAdjustment: {name: "loadBalancerCostAdjustment", field: "load_balancer_cost_adjustment", money: true},
+		SharedCost:                 {name: "sharedCost", field: "shared_cost", money: true},
+		ExternalCost:               {name: "externalCost", field: "external_cost", money: true},
 	} {
 		c[col] = traits
 	}
@@ -112,6 +124,12 @@ func makeColumns() (c [NumColumns]columnTraits) {
 
 // String is the column's name.
 func (c Column) String() string { return columns[c].name }
+
+// Field is the column's name in stored files, which says its unit: cpu_core_hours, ram_usage_max_bytes, cpu_cost.
+func (c Column) Field() string { return columns[c].field }
+
+// Unit is the resource's unit in the singular: core, byte, device.
+func (r Resource) Unit() string { return resources[r].unit }
 
 // Money reports whether the column is a cost that counts towards an allocation's totalCost.
 func (c Column) Money() bool { return columns[c].money }

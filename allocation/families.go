@@ -68,12 +68,16 @@ var subjects = []Subject{
 	},
 }
 
-// families is the table of metrics: a new metric is a row. The gauges are of one closed hour; the …_cost_total counters
-// (SEMANTICS §8) come with the history that can sum closed hours.
+// families is the table of metrics: a new metric is a row. The gauges are of one closed hour, the …_cost_total counters of
+// those since the month began.
 var families = makeFamilies([]Family{
 	{
 		Subject: "namespace", Name: "promcost_namespace_hourly_cost", value: hourlyCost,
 		Help: "List cost per hour of the namespace's workloads in the last closed hour, by resource, in the currency of promcost_currency_info.",
+	},
+	{
+		Subject: "namespace", Name: "promcost_namespace_cost_total", Type: CounterFamily, value: totalCost,
+		Help: "List cost of the namespace's workloads in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
 	},
 	{
 		Subject: "namespace", Name: "promcost_namespace_efficiency_ratio", value: efficiencyRatio,
@@ -84,12 +88,24 @@ var families = makeFamilies([]Family{
 		Help: "List cost per hour of the controller's workloads in the last closed hour, by resource, in the currency of promcost_currency_info.",
 	},
 	{
+		Subject: "controller", Name: "promcost_controller_cost_total", Type: CounterFamily, value: totalCost,
+		Help: "List cost of the controller's workloads in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
+	},
+	{
 		Subject: "idle", Name: "promcost_idle_hourly_cost", value: hourlyCost,
 		Help: "List cost per hour of what the node has and no workload was allocated in the last closed hour, by resource, in the currency of promcost_currency_info.",
 	},
 	{
+		Subject: "idle", Name: "promcost_idle_cost_total", Type: CounterFamily, value: totalCost,
+		Help: "List cost of what the node has and no workload was allocated in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
+	},
+	{
 		Subject: "node", Name: "promcost_node_hourly_cost", value: hourlyCost,
 		Help: "List cost per hour of the node in the last closed hour, by resource, in the currency of promcost_currency_info.",
+	},
+	{
+		Subject: "node", Name: "promcost_node_cost_total", Type: CounterFamily, value: totalCost,
+		Help: "List cost of the node in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
 	},
 	{
 		Subject: "reconciliation", Name: "promcost_reconciliation_residual", value: sumOf(residualSum),
@@ -185,6 +201,10 @@ func (t *subjectTotal) add(o *subjectTotal) {
 
 func hourlyCost(t *subjectTotal, r familyResource, hours float64) (float64, bool) {
 	return t.sums[costSum][r] / hours, t.has[r]
+}
+
+func totalCost(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
+	return t.sums[costSum][r], t.has[r]
 }
 
 // efficiencyRatio is the efficiency of SEMANTICS §4 for what is both requested and used. A GPU whose usage nobody measured

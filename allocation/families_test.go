@@ -47,10 +47,15 @@ func subjectNamed(t *testing.T, name string) *allocation.Subject {
 	return nil
 }
 
-// familyLines are the series of totals, one a line, in the order emitted, without "promcost_".
+// familiesOf are the families of a subject of one type.
+func familiesOf(s *allocation.Subject, kind allocation.FamilyType) []allocation.Family {
+	return slices.DeleteFunc(s.Families(), func(f allocation.Family) bool { return f.Type != kind })
+}
+
+// familyLines are the gauges of totals, one a line, in the order emitted, without "promcost_".
 func familyLines(s *allocation.Subject, totals *allocation.Totals) []string {
 	var lines []string
-	for _, f := range s.Families() {
+	for _, f := range familiesOf(s, allocation.GaugeFamily) {
 		f.Emit(totals, func(_ int, labels []string, value float64) {
 			lines = append(lines, fmt.Sprintf("%s{%s} %g", strings.TrimPrefix(f.Name, "promcost_"), strings.Join(labels, ","), value))
 		})
@@ -189,7 +194,7 @@ func TestFamiliesLeaveOutWhatCannotBeServed(t *testing.T) {
 		set.Append(familyRow("c", "a", "", "", map[allocation.Column]float64{allocation.Cost.Of(allocation.CPU): math.NaN()}))
 		set.Append(familyRow("c", "b", "", "", map[allocation.Column]float64{allocation.Cost.Of(allocation.RAM): math.Inf(1)}))
 		totals, notFinite := subject.Totals(set), 0
-		for _, f := range subject.Families() {
+		for _, f := range familiesOf(subject, allocation.GaugeFamily) {
 			notFinite += f.Emit(totals, func(_ int, _ []string, value float64) {
 				if math.IsNaN(value) || math.IsInf(value, 0) {
 					t.Errorf("%s has the value %g", f.Name, value)

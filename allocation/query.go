@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -21,6 +22,29 @@ type Query struct {
 	ExactBelow bool
 	// ChargeFrom is from when on containers' requests are charged.
 	ChargeFrom ChargeFrom
+	// Stored asks for what is kept of closed hours and days, at whatever resolution it was computed. Without it, kept hours
+	// stand in only for what would be computed at the Resolution asked, or less exactly.
+	Stored bool
+	// Only says which columns of kept rows are needed; nil is all of them. What is computed has all in any case.
+	Only *Projection
+}
+
+// Projection says which columns of rows are needed. What is left out is missing or zero in the set, if it was not at hand.
+type Projection struct {
+	Properties []Property
+	Columns    []Column
+	Volumes    bool // what rows have of volumes
+	Balancers  bool // and of load balancers
+}
+
+// WithInstance also has what tells rows apart, so that sets of it can be merged.
+func (p *Projection) WithInstance() *Projection {
+	if p == nil {
+		return nil
+	}
+	all := *p
+	all.Properties = slices.Concat(p.Properties, instance[:], []Property{NodeName})
+	return &all
 }
 
 // Windows are the windows of the query's sets, oldest first. A step below zero, or one that makes more than MaxSets

@@ -87,6 +87,8 @@ type Set struct {
 	External   []ExternalAllocation // of bills; rows of what Apply makes, where it is asked for them
 	Residuals  []Residual           // what does not add up, by cluster and resource; empty where everything does
 	Reading    *Reading             // of the computation that the set is of; nil where none is known
+	// Incomplete says that the source knew of samples that it did not give; Warnings say which.
+	Incomplete bool
 
 	dict      *Dict
 	names     []string // of aggregated rows; nil before aggregation
@@ -166,7 +168,7 @@ func (s *Set) like() *Set {
 	return &Set{
 		Window: s.Window, Resolution: s.Resolution, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
 		Disks: s.Disks, Balancers: s.Balancers, Networks: s.Networks, Management: s.Management, Cloud: s.Cloud,
-		External: s.External, Reading: s.Reading, dict: s.dict,
+		External: s.External, Reading: s.Reading, Incomplete: s.Incomplete, dict: s.dict,
 	}
 }
 

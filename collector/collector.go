@@ -68,6 +68,8 @@ type Config struct {
 	MaxSeries int
 	// Bounds are the error bounds of a running time d sampled at resolution r. Nil leaves them out.
 	Bounds func(d, r time.Duration) (lower, upper float64)
+	// Accrued are the costs of the month, which counters show; nil as long as they are not known. Nil leaves counters out.
+	Accrued func() *allocation.Accrued
 	// Logger is told once a subject that its series are capped. Nil is no logger.
 	Logger log.Logger
 }
@@ -75,6 +77,7 @@ type Config struct {
 // Collector is a prometheus.Collector of the latest set. It is safe for concurrent use.
 type Collector struct {
 	latest   LatestSet
+	accrued  func() *allocation.Accrued
 	subjects []subject
 	set      []*prometheus.Desc // of the set itself, in the order of setFamilies
 	dropped  *prometheus.Desc
@@ -86,12 +89,14 @@ type Collector struct {
 	current snapshot
 	warned  map[string]bool
 	total   map[string]int // series dropped by subject, since the start
+	members map[string]*membership
 }
 
 // subject is an enabled subject of the families table.
 type subject struct {
 	allocation.Subject
-	families []family
+	families []family // gauges, of the latest set
+	counters []family // of the month
 }
 
 // family is a family of the table and its descriptor.
@@ -111,16 +116,19 @@ func New(latest LatestSet, cfg Config) (*Collector, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = log.NewNopLogger()
 	}
+	if cfg.Accrued == nil {
+		cfg.Accrued = func() *allocation.Accrued { return nil }
+	}
 	subjects, err := enabledSubjects(cfg.Enabled)
 	if err != nil {
 		return nil, err
 	}
 	c := &Collector{
-		latest: latest, subjects: subjects, bounds: cfg.Bounds, max: cfg.MaxSeries, logger: cfg.Logger,
+		latest: latest, accrued: cfg.Accrued, subjects: subjects, bounds: cfg.Bounds, max: cfg.MaxSeries, logger: cfg.Logger,
 		dropped: prometheus.NewDesc("promcost_series_dropped_total",
 			"Series that were not exported of the sets served since the start, because the collector has more than --collector.max-series of them (their sums are in __other__) or because they are not finite.",
 			[]string{"collector"}, nil),
-		warned: map[string]bool{}, total: map[string]int{},
+		warned: map[string]bool{}, total: map[string]int{}, members: map[string]*membership{},
 	}
 	for _, f := range setFamilies {
 		c.set = append(c.set, prometheus.NewDesc(f.name, f.help, f.labels, nil))
@@ -144,7 +152,11 @@ func enabledSubjects(names []string) ([]subject, error) {
 		}
 		e := subject{Subject: s}
 		for _, f := range s.Families() {
-			e.families = append(e.families, family{f, prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)})
+			list := &e.families
+			if f.Type == allocation.CounterFamily {
+				list = &e.counters
+			}
+			*list = append(*list, family{f, prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)})
 		}
 		enabled = append(enabled, e)
 	}
@@ -155,6 +167,9 @@ func enabledSubjects(names []string) ([]subject, error) {
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, s := range c.subjects {
 		for _, f := range s.families {
+			ch <- f.desc
+		}
+		for _, f := range s.counters {
 			ch <- f.desc
 		}
 	}
@@ -177,8 +192,8 @@ func (c *Collector) metrics() []metric {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	set, _, _ := c.latest.Latest() // an error is told by the computation's own metrics; the set stays what it is
-	if set != nil && set != c.current.set {
-		c.current = c.render(set)
+	if accrued := c.accrued(); set != nil && (set != c.current.set || accrued != c.current.accrued) {
+		c.current = c.render(set, accrued)
 	}
 	return c.current.metrics
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// limit folds the smallest subjects into __other__ where s would have more than limit series, and returns how many series
+// limit folds the smallest subjects into __other__ where the families would have more than limit series, and returns how many series
 // that takes away. The others of each cluster stay apart, so that sums by cluster hold, unless the clusters alone are too
 // many. Who is kept is decided by each set anew: it takes stored membership, which comes with the history, to keep a
 // subject in over hours in which its rank changes.
-func limit(s *subject, totals *allocation.Totals, limit int) (folded *allocation.Totals, dropped int) {
-	series, sum := countSeries(s, totals)
+func limit(families []family, totals *allocation.Totals, limit int) (folded *allocation.Totals, dropped int) {
+	series, sum := countSeries(families, totals)
 	if sum <= limit {
 		return totals, 0
 	}
-	others := allocation.MaxSubjectSeries * len(s.families) // of one __other__
+	others := allocation.MaxSubjectSeries * len(families) // of one __other__
 	fixed, reserve := 0, others
 	if byCluster := others * countClusters(totals); byCluster <= limit/2 {
 		fixed, reserve = 1, byCluster
@@ -34,10 +34,10 @@ func limit(s *subject, totals *allocation.Totals, limit int) (folded *allocation
 }
 
 // countSeries counts the series of each subject and of all.
-func countSeries(s *subject, totals *allocation.Totals) (series []int, sum int) {
+func countSeries(families []family, totals *allocation.Totals) (series []int, sum int) {
 	series = make([]int, totals.Len())
-	for i := range s.families {
-		s.families[i].Emit(totals, func(subject int, _ []string, _ float64) {
+	for i := range families {
+		families[i].Emit(totals, func(subject int, _ []string, _ float64) {
 			series[subject]++
 			sum++
 		})

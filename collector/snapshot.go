@@ -64,28 +64,33 @@ func emitBounds(c *Collector, set *allocation.Set, emit func([]string, float64))
 // snapshot is a set as it is served.
 type snapshot struct {
 	set     *allocation.Set
+	accrued *allocation.Accrued // nil where there is none
 	metrics []metric
 }
 
-// render makes the metrics of a set and counts what it drops.
-func (c *Collector) render(set *allocation.Set) snapshot {
+// render makes the metrics of a set and of the month, and counts what it drops.
+func (c *Collector) render(set *allocation.Set, accrued *allocation.Accrued) snapshot {
 	b := builder{pairs: map[pair]*dto.LabelPair{}}
 	for i := range c.subjects {
 		s := &c.subjects[i]
-		totals, dropped := limit(s, s.Totals(set), c.max)
+		totals, most := s.Totals(set), c.max
+		if accrued != nil && len(s.counters) > 0 {
+			most = c.counters(&b, s, totals, accrued)
+		}
+		totals, dropped := limit(s.families, totals, most)
 		if dropped > 0 && !c.warned[s.Name] {
 			c.warned[s.Name] = true
 			level.Warn(c.logger).Log("msg", "collector has more series than --collector.max-series, the smallest are summed into "+allocation.OtherName,
 				"collector", s.Name, "max_series", c.max, "dropped", dropped)
 		}
-		c.total[s.Name] += dropped + b.add(s, totals)
+		c.total[s.Name] += dropped + b.add(s.families, totals)
 	}
 	for i, f := range setFamilies {
 		f.emit(c, set, func(labels []string, value float64) {
 			b.append(c.set[i], b.labels(f.labels, labels, sortedByName(f.labels)), allocation.GaugeFamily, value)
 		})
 	}
-	return snapshot{set: set, metrics: append(b.metrics, c.droppedMetrics()...)}
+	return snapshot{set: set, accrued: accrued, metrics: append(b.metrics, c.droppedMetrics()...)}
 }
 
 // droppedMetrics are promcost_series_dropped_total of every subject, zeros included.
@@ -108,9 +113,9 @@ type builder struct {
 
 // add appends all series of a subject and returns how many were left out because they are not finite. Those of a family
 // come in the order that the registry sorts them in: sorting what is sorted takes half the time off every scrape.
-func (b *builder) add(s *subject, totals *allocation.Totals) (notFinite int) {
-	for i := range s.families {
-		f := &s.families[i]
+func (b *builder) add(families []family, totals *allocation.Totals) (notFinite int) {
+	for i := range families {
+		f := &families[i]
 		order, first := sortedByName(f.Labels), len(b.metrics)
 		notFinite += f.Emit(totals, func(_ int, labels []string, value float64) {
 			b.append(f.desc, b.labels(f.Labels, labels, order), f.Type, value)

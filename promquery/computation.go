@@ -171,6 +171,9 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 		sets, err = b.Sets()
 		return err
 	})
+	for _, s := range sets {
+		s.Incomplete = len(c.stats.Warnings) > 0 || len(c.cfg.Warnings) > 0
+	}
 	return sets, err
 }
 

@@ -139,36 +139,37 @@ type route struct {
 	family   family
 	endpoint endpoint
 	stored   bool // sets are those that are kept, of days and hours
+	kept     bool // what is kept is good enough, unless a resolution is asked for
 	serve    func(*api, http.ResponseWriter, *request) error
 }
 
 // routes are the paths of the API.
 func routes() []route {
 	return []route{
-		{"/model/allocation", kubecost, allocations, true, (*api).serveAllocations},
-		{"/model/allocation/compute", kubecost, allocations, false, (*api).serveAllocations},
-		{"/allocation", openCost, allocations, false, (*api).serveAllocations},
-		{"/allocation/compute", openCost, allocations, false, (*api).serveAllocations},
-		{"/model/allocation/summary", kubecost, summaries, true, (*api).serveSummary},
-		{"/allocation/summary", openCost, summaries, false, (*api).serveSummary},
-		{"/allocation/compute/summary", openCost, summaries, false, (*api).serveSummary},
-		{"/model/allocation/summary/topline", kubecost, toplines, true, (*api).serveTopline},
-		{"/model/allocation/trends", kubecost, trends, false, (*api).serveTrends},
-		{"/model/allocation/autocomplete", kubecost, completions, false, (*api).serveCompletion},
-		{"/allocation/autocomplete", openCost, completions, false, (*api).serveCompletion},
-		{"/model/assets", kubecost, assets, true, (*api).serveAssets},
-		{"/assets", openCost, assets, false, (*api).serveAssets},
-		{"/model/assets/topline", kubecost, assetToplines, true, (*api).serveAssetTopline},
-		{"/model/assets/autocomplete", kubecost, assetCompletions, false, (*api).serveAssetCompletion},
-		{"/assets/autocomplete", openCost, assetCompletions, false, (*api).serveAssetCompletion},
-		{"/v2/allocation", ackFamily, ackAllocations, false, (*api).serveACK},
-		{"/model/diagnose", kubecost, diagnosis, false, (*api).serveDiagnosis},
-		{"/model/clusterInfo", kubecost, information, false, (*api).serveClusterInfo},
-		{"/clusterInfo", openCost, information, false, (*api).serveClusterInfo},
-		{"/clusterInfoMap", openCost, information, false, (*api).serveClusterInfoMap},
-		{"/model/getConfigs", kubecost, information, false, (*api).serveConfigs},
-		{"/healthz", openCost, information, false, (*api).serveHealth},
-		{"/openapi.json", kubecost, information, false, (*api).serveOpenAPI},
+		{"/model/allocation", kubecost, allocations, true, true, (*api).serveAllocations},
+		{"/model/allocation/compute", kubecost, allocations, false, false, (*api).serveAllocations},
+		{"/allocation", openCost, allocations, false, false, (*api).serveAllocations},
+		{"/allocation/compute", openCost, allocations, false, false, (*api).serveAllocations},
+		{"/model/allocation/summary", kubecost, summaries, true, true, (*api).serveSummary},
+		{"/allocation/summary", openCost, summaries, false, false, (*api).serveSummary},
+		{"/allocation/compute/summary", openCost, summaries, false, false, (*api).serveSummary},
+		{"/model/allocation/summary/topline", kubecost, toplines, true, true, (*api).serveTopline},
+		{"/model/allocation/trends", kubecost, trends, false, true, (*api).serveTrends},
+		{"/model/allocation/autocomplete", kubecost, completions, false, true, (*api).serveCompletion},
+		{"/allocation/autocomplete", openCost, completions, false, false, (*api).serveCompletion},
+		{"/model/assets", kubecost, assets, true, true, (*api).serveAssets},
+		{"/assets", openCost, assets, false, false, (*api).serveAssets},
+		{"/model/assets/topline", kubecost, assetToplines, true, true, (*api).serveAssetTopline},
+		{"/model/assets/autocomplete", kubecost, assetCompletions, false, true, (*api).serveAssetCompletion},
+		{"/assets/autocomplete", openCost, assetCompletions, false, false, (*api).serveAssetCompletion},
+		{"/v2/allocation", ackFamily, ackAllocations, false, false, (*api).serveACK},
+		{"/model/diagnose", kubecost, diagnosis, false, false, (*api).serveDiagnosis},
+		{"/model/clusterInfo", kubecost, information, false, false, (*api).serveClusterInfo},
+		{"/clusterInfo", openCost, information, false, false, (*api).serveClusterInfo},
+		{"/clusterInfoMap", openCost, information, false, false, (*api).serveClusterInfoMap},
+		{"/model/getConfigs", kubecost, information, false, false, (*api).serveConfigs},
+		{"/healthz", openCost, information, false, false, (*api).serveHealth},
+		{"/openapi.json", kubecost, information, false, false, (*api).serveOpenAPI},
 	}
 }
 

@@ -49,6 +49,8 @@ type request struct {
 	maxError    float64
 	minDuration time.Duration
 	readings    []*allocation.Reading // of the computations of the answer
+	used        time.Duration         // the longest resolution of its sets
+	loaded      bool                  // there are sets
 	query       allocation.Query      // the window as asked: parts of it may be in the future
 	step        setStep               // of the calendar, in place of the query's
 	windows     []allocation.Window   // of the sets, oldest first

@@ -133,10 +133,8 @@ func (a *api) encoding(q *request) encode.Options {
 		RateHours: q.rate, Now: q.now.Truncate(time.Second),
 	}
 	resolution := q.query.Resolution
-	for i, r := range q.readings {
-		if resolution = max(resolution, r.Resolution); i == 0 {
-			resolution = r.Resolution
-		}
+	if q.loaded {
+		resolution = q.used
 	}
 	o.Resolution = allocation.ResolutionText(resolution)
 	if q.explain {

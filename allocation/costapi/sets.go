@@ -105,6 +105,15 @@ func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, 
 	return allocation.Join(all), nil
 }
 
+// use notes how finely a set was computed.
+func (q *request) use(s *allocation.Set) {
+	resolution := s.Resolution
+	if s.Reading != nil {
+		resolution = s.Reading.Resolution
+	}
+	q.used, q.loaded = max(q.used, resolution), true
+}
+
 // results are the sets of a request after the passes.
 func (a *api) results(q *request) ([]*allocation.Set, error) {
 	sets, err := a.sets(q, q.windows)
@@ -146,6 +155,7 @@ func (a *api) load(q *request, p part) ([]*allocation.Set, error) {
 		if s.Reading != nil && !slices.Contains(q.readings, s.Reading) {
 			q.readings = append(q.readings, s.Reading)
 		}
+		q.use(s)
 		if len(sets) < len(p.windows) {
 			asked := *s
 			asked.Window = p.windows[len(sets)]

@@ -27,6 +27,7 @@ func (q *request) finishWindow(given func(name string) bool) error {
 	if err := q.chooseResolution(given, w.Duration()); err != nil {
 		return err
 	}
+	q.query.Stored = q.route.kept && !given("resolution") && q.maxError == 0
 	if relative {
 		w = w.Align(q.query.Resolution)
 	}

@@ -1,5 +1,8 @@
-// Package ledger answers queries for sets: each is computed once however many ask, few at a time, within a deadline. Its
-// loop keeps the last closed hour for metrics and readiness.
+// Package ledger answers queries for sets: from the history of closed hours and days, and what is not there by computing it:
+// once however many ask, few at a time, within a deadline. Hours that it computes for stored queries it keeps.
+//
+// Its loop keeps the last closed hour for metrics and readiness, and the history complete: each closed hour once, newest
+// first, so that metrics come first and the past after them; days of the hours; and counters of the month.
 package ledger
 
 import (
@@ -29,6 +32,7 @@ const (
 	DefaultMaxQueue       = 32
 	DefaultTimeout        = 2 * time.Minute
 	DefaultGrace          = 10 * time.Minute
+	DefaultBackfill       = 7 * 24 * time.Hour
 )
 
 // Options limit a Ledger and set its loop. Zero fields take the defaults.
@@ -45,8 +49,21 @@ type Options struct {
 	Resolution time.Duration
 	// Zone is the time zone on whose clock hours begin. The default is UTC.
 	Zone *time.Location
+	// Backfill is how far back Run computes closed hours that the history lacks. It always goes back to the beginning of the
+	// month. Below 0 it goes no further.
+	Backfill time.Duration
+	// Retention is how long sets are kept; 0 is for ever.
+	Retention time.Duration
+	// MaxMemory bounds the bytes that the kept sets of an answer may be estimated to take; 0 is no bound.
+	MaxMemory int64
+	// ReadOnly leaves the history to others: nothing is computed for it or removed from it.
+	ReadOnly bool
+	// Settled says whether the source has all of its history yet: until then, nothing is kept. The default is that it has.
+	Settled func() bool
 	// Now is the clock that says which hour is closed. The default is time.Now.
 	Now func() time.Time
+	// Sleep is how Run waits: for so long, unless ctx ends before, which it reports as false. The default takes that time.
+	Sleep func(ctx context.Context, d time.Duration) bool
 }
 
 func (o Options) withDefaults() Options {
@@ -54,9 +71,16 @@ func (o Options) withDefaults() Options {
 	o.MaxQueue = cmp.Or(max(o.MaxQueue, 0), DefaultMaxQueue)
 	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
 	o.Grace = max(cmp.Or(o.Grace, DefaultGrace), 0)
+	o.Backfill = max(cmp.Or(o.Backfill, DefaultBackfill), 0)
 	o.Zone = cmp.Or(o.Zone, time.UTC)
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+	if o.Settled == nil {
+		o.Settled = func() bool { return true }
 	}
 	return o
 }
@@ -64,15 +88,25 @@ func (o Options) withDefaults() Options {
 // Ledger is safe for concurrent use.
 type Ledger struct {
 	computer Computer
+	history  History // nil for none
 	logger   log.Logger
 	opts     Options
 	slots    chan struct{} // holds one element per running computation
+	readers  chan struct{} // and per answer that is made of the history
 
 	mu      sync.Mutex
 	flights map[flightKey]*flight
 	waiting int // computations in the queue
 	stats   Stats
 	hour    hour
+
+	filling  map[int64]*hourFlight // closed hours that are being computed, by start
+	barren   map[int64]barren      // closed hours that the source has nothing of, by start
+	again    map[int64]again       // incomplete hours, by start
+	damaged  map[setKey]bool       // what cannot be read and was not written again yet
+	counting *allocation.Accrued   // as far as hours are there
+	accrued  *allocation.Accrued   // what is shown of it, nil until it is whole
+	store    storeState
 	// generation counts the calls of Refresh: computations that began before are not joined after.
 	generation uint64
 	refreshed  chan struct{} // holds an element while Run has a Refresh to answer
@@ -89,21 +123,34 @@ type Stats struct {
 	Waiting      int
 }
 
-// New returns a ledger over computer. What goes wrong in the background is logged to logger.
+// New returns a ledger over computer that keeps nothing. What goes wrong in the background is logged to logger.
 func New(computer Computer, logger log.Logger, o Options) *Ledger {
 	o = o.withDefaults()
 	return &Ledger{
-		computer: computer, logger: logger, opts: o, slots: make(chan struct{}, o.MaxConcurrency),
-		flights: map[flightKey]*flight{}, refreshed: make(chan struct{}, 1),
+		computer: computer, logger: logger, opts: o, slots: make(chan struct{}, o.MaxConcurrency), readers: make(chan struct{}, 2*o.MaxConcurrency),
+		flights: map[flightKey]*flight{}, filling: map[int64]*hourFlight{}, barren: map[int64]barren{}, again: map[int64]again{},
+		damaged: map[setKey]bool{}, refreshed: make(chan struct{}, 1),
 	}
 }
 
-// Sets yields the sets of q, oldest first, or one error. Queries that are equal while one of them is computed share that
-// computation: it goes on as long as one of them waits for it. The sets must not be changed. Errors are those of the
-// Computer, allocation.ErrBusy, and that of ctx or of the deadline of the computation (context.DeadlineExceeded).
+// NewKeeping returns a ledger over computer that keeps closed hours and days in a history.
+func NewKeeping(computer Computer, h History, logger log.Logger, o Options) *Ledger {
+	l := New(computer, logger, o)
+	l.history = h
+	return l
+}
+
+// Sets yields the sets of q, oldest first, or one error. Stored queries are answered from closed days, else closed hours,
+// of the history; hours that are missing are computed at Options.Resolution and kept. Others take from the history what is
+// exact or of their resolution and lies wholly within, if that saves much. What is missing and cannot be had is a warning of
+// its set, as long as there is something else. Sets that are read may be of other dictionaries than those computed.
+//
+// Queries that are equal while one of them is computed share that computation: it goes on as long as one of them waits for
+// it. The sets must not be changed. Errors are those of the Computer, allocation.ErrBusy, ErrTooMuch, and that of ctx or of
+// the deadline of the computation (context.DeadlineExceeded).
 func (l *Ledger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
 	return func(yield func(*allocation.Set, error) bool) {
-		sets, err := l.compute(ctx, q)
+		sets, err := l.answer(ctx, q)
 		if err != nil {
 			yield(nil, err)
 			return

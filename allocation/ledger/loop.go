@@ -11,10 +11,13 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Delays of Run before it tries an hour again that failed.
+// Delays of Run before it tries something again that failed, and the longest that it sleeps: clocks may be set.
 const (
 	firstRetry = 30 * time.Second
 	lastRetry  = 10 * time.Minute
+	maxSleep   = 10 * time.Minute
+	// unsettledSleep is how often Run looks whether the source has all of its history.
+	unsettledSleep = 2 * time.Second
 )
 
 // hour is what the loop keeps.
@@ -22,6 +25,19 @@ type hour struct {
 	set      *allocation.Set // of the last hour that was computed, nil before
 	computed time.Time
 	err      error // of the last try, nil where it succeeded
+}
+
+// chore is something that Run does now and then, and tries again where it fails.
+type chore struct {
+	at    time.Time
+	retry time.Duration
+}
+
+// failed puts the next try off, ever longer, and says by how much.
+func (c *chore) failed(now time.Time) time.Duration {
+	delay := min(max(2*c.retry, firstRetry), lastRetry)
+	c.at, c.retry = now.Add(delay), delay
+	return delay
 }
 
 // Refresh says that the Computer answers otherwise from now on, such as by other prices: what is asked from now on does not
@@ -38,53 +54,110 @@ func (l *Ledger) Refresh() {
 
 // Run computes the last closed hour, now, whenever another hour is closed and the grace period over, and after each Refresh,
 // until ctx ends.
-// A failure keeps the hour before and is tried again after 30 seconds, then ever less often, at least every 10 minutes.
-// It returns nil.
+// With a history it keeps it, and between hours computes those that are missing, newest first, back to the horizon
+// (Options.Backfill), rolls days up, counts, and tidies. A failure keeps the hour before and is tried again after 30
+// seconds, then ever less often, at least every 10 minutes. It returns nil.
 func (l *Ledger) Run(ctx context.Context) error {
 	var done time.Time // the end of the hour computed last
-	retry := firstRetry
+	var latest, tending chore
 	for {
-		if w := l.closedHour(); w.End.After(done) {
-			err := l.computeHour(ctx, w)
+		now := l.opts.Now()
+		w := l.closedHour()
+		if w.End.After(done) && !now.Before(latest.at) {
+			err := l.latestHour(ctx, w)
 			if ctx.Err() != nil {
 				return nil
 			}
 			if err != nil {
+				retry := latest.failed(now)
 				level.Error(l.logger).Log("msg", "computation of the hour failed", "start", w.Start.Format(time.RFC3339), "retry_in", retry, "err", err)
-				if again, ok := l.sleep(ctx, retry); !ok {
-					return nil
-				} else if again {
-					done, retry = time.Time{}, firstRetry
-					continue
-				}
-				retry = min(2*retry, lastRetry)
-				continue
+			} else {
+				done, latest, tending.at = w.End, chore{}, time.Time{}
 			}
-			done, retry = w.End, firstRetry
 		}
+		l.tendFor(ctx, &tending, func() bool { return l.closedHour().End.After(done) && !l.opts.Now().Before(latest.at) })
 		next := l.floor(done.Add(time.Hour)).Add(l.opts.Grace)
-		again, ok := l.sleep(ctx, next.Sub(l.opts.Now()))
+		if l.closedHour().End.After(done) {
+			next = latest.at
+		}
+		if l.history != nil && tending.at.Before(next) {
+			next = tending.at
+		}
+		again, ok := l.rest(ctx, max(min(next.Sub(l.opts.Now()), maxSleep), time.Second)) // at least a second, for clocks that run apart
 		if !ok {
 			return nil
 		}
 		if again {
-			done = time.Time{}
+			done, latest = time.Time{}, chore{}
+			l.outdated(l.closedHour())
 		}
 	}
 }
 
-// sleep waits for d, at least a second for clocks that run apart, or for a Refresh, and reports whether it was that and
-// whether ctx lives on.
-func (l *Ledger) sleep(ctx context.Context, d time.Duration) (refreshed, ok bool) {
-	timer := time.NewTimer(max(d, time.Second))
+// rest sleeps for d, or until a Refresh, and reports whether it was that and whether ctx lives on.
+func (l *Ledger) rest(ctx context.Context, d time.Duration) (refreshed, ok bool) {
+	sleeping, wake := context.WithCancel(ctx)
+	defer wake()
+	woken := make(chan bool, 1)
+	go func() {
+		select {
+		case <-l.refreshed:
+			woken <- true
+			wake()
+		case <-sleeping.Done():
+			woken <- false
+		}
+	}()
+	l.opts.Sleep(sleeping, d)
+	wake()
+	return <-woken, ctx.Err() == nil
+}
+
+// outdated makes an hour that is kept one to be computed again.
+func (l *Ledger) outdated(w allocation.Window) {
+	if l.keeps() && !l.opts.ReadOnly {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.damaged[setKey{Hours, w.Start.Unix(), w.End.Unix()}] = true
+	}
+}
+
+// tendFor tends the history until nothing is left to do, or something more important is.
+func (l *Ledger) tendFor(ctx context.Context, c *chore, urgent func() bool) {
+	if l.history == nil || l.opts.Now().Before(c.at) {
+		return
+	}
+	if !l.opts.Settled() {
+		c.at = l.opts.Now().Add(unsettledSleep)
+		return
+	}
+	for ctx.Err() == nil {
+		more, err := l.tend(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if now := l.opts.Now(); err != nil {
+			l.logTend(err, c.failed(now))
+			return
+		} else if !more {
+			*c = chore{at: now.Add(maxSleep)}
+			return
+		}
+		if urgent() {
+			return
+		}
+	}
+}
+
+// sleep waits for d and reports whether ctx lives on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false, false
-	case <-l.refreshed:
-		return true, true
+		return false
 	case <-timer.C:
-		return false, true
+		return true
 	}
 }
 
@@ -102,19 +175,73 @@ func (l *Ledger) floor(t time.Time) time.Time {
 	return time.Unix(local-local%3600-int64(offset), 0).In(l.opts.Zone)
 }
 
-// computeHour computes w and keeps it.
-func (l *Ledger) computeHour(ctx context.Context, w allocation.Window) error {
+// latestHour makes w the latest hour, read or computed.
+func (l *Ledger) latestHour(ctx context.Context, w allocation.Window) error {
+	set, err := l.hourSet(ctx, w)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hour.err = err
+	if err == nil && (l.hour.set == nil || !set.Window.End.Before(l.hour.set.Window.End)) {
+		l.hour.set, l.hour.computed = set, l.opts.Now()
+	}
+	return err
+}
+
+// hourSet is the set of a closed hour; where nothing is computed, that of the last hour that is kept.
+func (l *Ledger) hourSet(ctx context.Context, w allocation.Window) (*allocation.Set, error) {
+	if !l.keeps() {
+		return l.computeHour(ctx, w)
+	}
+	look := w
+	if l.opts.ReadOnly {
+		look.Start = w.Start.Add(-readOnlyPast)
+	}
+	kept, err := l.usable(ctx, Hours, look, &allocation.Query{Stored: true})
+	if err != nil && !l.opts.ReadOnly {
+		l.sawHistory(err)
+		return l.computeHour(ctx, w) // metrics do without the history
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n := len(kept.sets); n > 0 && (l.opts.ReadOnly || kept.sets[n-1].Window == w || kept.at(w.Start, w) != nil) {
+		sets, err := l.read(ctx, kept.sets[n-1:], nil)
+		if err == nil {
+			return sets[0], nil
+		}
+		if err = l.seen(err); l.opts.ReadOnly {
+			return nil, err
+		}
+	}
+	if l.opts.ReadOnly {
+		return nil, fmt.Errorf("%w: the history has no hour of the last %s", allocation.ErrNoData, readOnlyPast)
+	}
+	if w.Duration() != time.Hour {
+		return l.computeHour(ctx, w)
+	}
+	l.mu.Lock()
+	delete(l.barren, w.Start.Unix()) // samples may have come since
+	l.mu.Unlock()
+	flights, err := l.fill(ctx, ctx, []allocation.Window{w})
+	if err != nil {
+		return nil, err
+	}
+	return flights[0].set, flights[0].err
+}
+
+// readOnlyPast is how old the latest hour may be where others compute.
+const readOnlyPast = 48 * time.Hour
+
+// computeHour computes w.
+func (l *Ledger) computeHour(ctx context.Context, w allocation.Window) (*allocation.Set, error) {
 	sets, err := l.compute(ctx, allocation.Query{Window: w, Resolution: l.opts.Resolution})
 	if err == nil && len(sets) != 1 {
 		err = fmt.Errorf("compute hour: got %d sets, want 1", len(sets))
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.hour.err = err
-	if err == nil {
-		l.hour.set, l.hour.computed = sets[0], l.opts.Now()
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return sets[0], nil
 }
 
 // Latest is the last closed hour that Run has computed and when it did, and the error of the last try. The set is nil as
@@ -136,4 +263,20 @@ func (l *Ledger) Ready() error {
 		return fmt.Errorf("first computation failed, it is tried again: %w", l.hour.err)
 	}
 	return errors.New("first computation is not done yet: wait for it")
+}
+
+// Behind says what the ledger is behind with, nil if nothing: answers then are older or take longer than they should.
+func (l *Ledger) Behind() error {
+	s := l.Store()
+	var errs []error
+	if s.Lag > 0 {
+		errs = append(errs, fmt.Errorf("the last closed hour is missing for %s", s.Lag))
+	}
+	if s.Missing > 0 {
+		errs = append(errs, fmt.Errorf("%d closed hours are not in the history yet", s.Missing))
+	}
+	if s.Err != nil {
+		errs = append(errs, fmt.Errorf("the history fails: %w", s.Err))
+	}
+	return errors.Join(errs...)
 }

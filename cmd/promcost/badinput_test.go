@@ -59,6 +59,7 @@ func TestBadCommandLines(t *testing.T) {
 		"badly.yaml":     "defaults: [",
 		"http.yaml":      "basic_auth: {user: me}\n",
 		"web.yaml":       "tls: yes\n",
+		"bucket.yaml":    "type: TAPE\nconfig: {}\n",
 		"not-a-database": "text\n",
 	})
 	checkTranscript(t, "bad-flags", place{"DIR", dir}, place{"TAKEN", taken.Addr().String()}, place{"EMPTY", t.TempDir()})

@@ -69,7 +69,7 @@ func TestCheckSourceJSON(t *testing.T) {
 func TestServeJoined(t *testing.T) {
 	dir := writeSmallDemo(t)
 	prometheus := promtest.Start(t, dir, promtest.Config{External: map[string]string{"cluster": "prod"}})
-	p := start(t, "serve", "--web.listen-address=127.0.0.1:0", "--prometheus.url="+prometheus, "--tsdb.path="+dir, "--log.slow-query=1ns")
+	p := start(t, "serve", "--storage.path=", "--web.listen-address=127.0.0.1:0", "--prometheus.url="+prometheus, "--tsdb.path="+dir, "--log.slow-query=1ns")
 	base := p.url(t)
 	if !strings.Contains(p.err.String(), "from the Prometheus what is not in them yet") {
 		t.Error("it does not say that it joins two sources")
@@ -152,7 +152,7 @@ func TestBudgets(t *testing.T) {
 		{"--query.max-memory=100KB", "raise --query.max-memory"},
 	} {
 		t.Run(tt.flag, func(t *testing.T) {
-			p := start(t, "serve", "--web.listen-address=127.0.0.1:0", "--tsdb.path="+dir, tt.flag)
+			p := start(t, "serve", "--storage.path=", "--web.listen-address=127.0.0.1:0", "--tsdb.path="+dir, tt.flag)
 			code, body := get(t, p.url(t)+"/model/allocation/compute?window=2026-01-31T08:00:00Z,2026-01-31T12:00:00Z&step=1m")
 			if code != http.StatusUnprocessableEntity || !strings.Contains(body, tt.want) {
 				t.Errorf("%d %s", code, body)

@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/go-kit/log/level"
 
+	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/promquery/chunks"
 	"github.com/promcost/promcost/promquery/democluster"
 )
@@ -168,7 +169,10 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 	if !live {
 		now = c.End
 	}
-	s.service, err = newService(&opened{Source: chunks.New(db, chunks.Options{})}, cost, s.logs, serviceOptions{now: now, ledgerNow: now, grace: s.flags.grace})
+	keep := func() (keeping, error) {
+		return demoKeeping(c.End().Sub(c.Start()), func() bool { return db.Progress().Ready })
+	}
+	s.service, err = newService(&opened{Source: chunks.New(db, chunks.Options{})}, cost, s.logs, serviceOptions{now: now, ledgerNow: now, grace: s.flags.grace, keep: keep})
 	if err != nil {
 		return errors.Join(err, db.Close(), closeAll(s.listeners))
 	}
@@ -182,6 +186,28 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 	}
 	return errors.Join(s.run(ctx), s.Close())
 }
+
+// demoKeeping keeps the history of the demo in a temporary directory, from when all of its samples are in.
+func demoKeeping(duration time.Duration, settled func() bool) (keeping, error) {
+	dir, err := os.MkdirTemp("", "promcost-demo-history-")
+	if err != nil {
+		return keeping{}, fmt.Errorf("make directory for the demo's history: %w", err)
+	}
+	directory, err := history.OpenDirectory(dir)
+	if err != nil {
+		return keeping{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	return keeping{
+		store: history.New(directory, history.Options{}), where: dir, closer: closerFunc(func() error { return os.RemoveAll(dir) }),
+		flags: storageFlags{backfill: duration}, settled: settled,
+	}, nil
+}
+
+// closerFunc is a function that closes something.
+type closerFunc func() error
+
+// Close calls it.
+func (f closerFunc) Close() error { return f() }
 
 // demoReady says what of the demo's history is still missing.
 func demoReady(p democluster.Progress) error {

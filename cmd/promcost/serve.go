@@ -56,7 +56,7 @@ func (f *serveFlags) collectors() []string {
 
 // defineServe is the serve subcommand.
 func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	source, cost, serve := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, ":9003")
+	source, cost, serve, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, ":9003"), addStorageFlags(clause)
 	return func(ctx context.Context) error {
 		l, err := newLoggers(io.err, logs)
 		if err != nil {
@@ -70,13 +70,16 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 			return err
 		}
 		source.announce(src, l.kit)
-		svc, err := newService(src, cost, l, serviceOptions{now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace})
+		listeners, err := serve.web.listen()
 		if err != nil {
 			return errors.Join(err, src.Close())
 		}
-		listeners, err := serve.web.listen()
+		svc, err := newService(src, cost, l, serviceOptions{
+			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace,
+			keep: func() (keeping, error) { return storage.open(l.kit, source.kind == sourceNone) },
+		})
 		if err != nil {
-			return errors.Join(err, svc.Close())
+			return errors.Join(err, closeAll(listeners), src.Close())
 		}
 		s := &server{service: svc, flags: serve, listeners: listeners, logs: l, ready: svc.ledger.Ready}
 		return errors.Join(s.run(ctx), svc.Close())
@@ -103,7 +106,7 @@ func (s *server) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, closeAll(s.listeners))
 	}
-	level.Info(s.logs.kit).Log("msg", "Starting promcost", "version", version.Info())
+	level.Info(s.logs.kit).Log("msg", "Starting promcost", "version", version.Info(), "history", s.where)
 	var group oklogrun.Group
 	group.Add(oklogrun.ContextHandler(ctx))
 	s.addHTTP(&group, newServer(handler))
@@ -164,7 +167,7 @@ func (s *server) addHTTP(group *oklogrun.Group, srv *http.Server) {
 // handler makes the pages. It registers the metrics, so it can be called once.
 func (s *server) handler() (http.Handler, error) {
 	c, err := collector.New(s.ledger, collector.Config{
-		Enabled: s.flags.collectors(), MaxSeries: s.flags.maxSeries, Bounds: timeline.Bounds, Logger: s.logs.kit,
+		Enabled: s.flags.collectors(), MaxSeries: s.flags.maxSeries, Bounds: timeline.Bounds, Accrued: s.ledger.Accrued, Logger: s.logs.kit,
 	})
 	if err != nil {
 		return nil, &usageError{cause: err}
@@ -176,13 +179,16 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	metrics := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
-	return s.flags.web.handler(pages{metrics: s.health.Instrument("/metrics", metrics), api: s.api, ready: s.ready, reload: s.Reload})
+	return s.flags.web.handler(pages{metrics: s.health.Instrument("/metrics", metrics), api: s.api, ready: s.ready, behind: s.ledger.Behind, reload: s.Reload})
 }
 
 // openService is the service over the source that flags name, for one query.
 func openService(source *sourceFlags, cost *costFlags, w io.Writer, logs *logFlags) (*service, error) {
 	if err := source.validate(); err != nil {
 		return nil, err
+	}
+	if source.kind == sourceNone {
+		return nil, usageErrorf("--source=none computes nothing: give a source, or --server=URL of a promcost that serves a history")
 	}
 	l, err := newLoggers(w, logs)
 	if err != nil {

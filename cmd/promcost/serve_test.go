@@ -120,7 +120,7 @@ func TestServe(t *testing.T) {
 		{"named cluster", []string{"--source=blocks", "--tsdb.path=" + dir, "--cluster.id=mine", "--web.route-prefix=/cost"}, "mine"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := start(t, append([]string{"serve", "--web.listen-address=127.0.0.1:0"}, tt.args...)...)
+			p := start(t, append([]string{"serve", "--storage.path=", "--web.listen-address=127.0.0.1:0"}, tt.args...)...)
 			base := p.url(t)
 			if code, body := get(t, base+"/-/healthy"); code != 200 {
 				t.Errorf("/-/healthy: %d %s", code, body)
@@ -148,7 +148,7 @@ func TestServe(t *testing.T) {
 }
 
 func TestServeWithoutItsPrometheus(t *testing.T) {
-	p := start(t, "serve", "--web.listen-address=127.0.0.1:0", "--prometheus.url="+closedURL(t))
+	p := start(t, "serve", "--storage.path=", "--web.listen-address=127.0.0.1:0", "--prometheus.url="+closedURL(t))
 	base := p.url(t)
 	eventually(t, "/-/ready does not say why it is not", func() bool {
 		code, body := get(t, base+"/-/ready")
@@ -243,7 +243,7 @@ func TestQuery(t *testing.T) {
 	if code := <-p.code; code != exitOK {
 		t.Fatalf("exit %d: %s", code, p.err.String())
 	}
-	server := start(t, "serve", "--web.listen-address=127.0.0.1:0", "--source=blocks", "--tsdb.path="+dir)
+	server := start(t, "serve", "--storage.path=", "--web.listen-address=127.0.0.1:0", "--source=blocks", "--tsdb.path="+dir)
 	checkTranscript(t, "query", place{"DIR", dir}, place{"SERVER", server.url(t)})
 	// The last closed hour of blocks is the last one that they hold, however long ago that was.
 	eventually(t, "old blocks have no last hour", func() bool { code, _ := get(t, server.url(t)+"/-/ready"); return code == 200 })

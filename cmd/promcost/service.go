@@ -89,6 +89,7 @@ type service struct {
 	ledger   *ledger.Ledger
 	api      http.Handler
 	closers  []io.Closer
+	where    string // the history is kept
 
 	logs    loggers
 	now     func() time.Time
@@ -101,7 +102,8 @@ type serviceOptions struct {
 	now       func() time.Time // the clock of the API
 	ledgerNow func() time.Time // the clock that says which hour is closed
 	grace     time.Duration
-	slow      log.Logger // told of slow computations; nil is where everything else is logged
+	slow      log.Logger              // told of slow computations; nil is where everything else is logged
+	keep      func() (keeping, error) // opens the history; nil keeps none
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -126,12 +128,25 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		read:    s.health.ObserveSource,
 		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
 	}
-	if o.grace == 0 {
-		o.grace = -1 // none, to the ledger
+	keeping := keeping{where: "none"}
+	if o.keep != nil {
+		if keeping, err = o.keep(); err != nil {
+			return nil, err
+		}
 	}
-	s.ledger = ledger.New(s.computer, logs.kit, ledger.Options{
-		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: o.grace, Zone: current.zone, Now: o.ledgerNow,
+	s.where = keeping.where
+	s.ledger = keeping.ledger(s.computer, logs.kit, ledger.Options{
+		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
+		MaxMemory: f.maxMemory,
 	})
+	if keeping.closer != nil {
+		s.closers = append(s.closers, keeping.closer)
+	}
+	if keeping.store != nil {
+		if err := collector.NewStore(s.registry, s.storeState); err != nil {
+			return nil, errors.Join(err, keeping.closer.Close())
+		}
+	}
 	s.api = http.HandlerFunc(s.serveAPI)
 	s.use(current)
 	return s, nil
@@ -182,9 +197,15 @@ func (c *computer) knownID() string {
 	return c.id
 }
 
+// errNoSource is why nothing is computed with --source=none.
+var errNoSource = errors.New("nothing is computed with --source=none: ask a promcost that has a source to fill the history")
+
 // Compute implements ledger.Computer.
 func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
 	engine, err := c.ready(ctx)
+	if errors.Is(err, errNoSource) {
+		return nil, fmt.Errorf("%w: %w", allocation.ErrNoData, err)
+	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", allocation.ErrUpstream, err)
 		c.observe(promquery.Observation{Query: q, Err: err})
@@ -202,6 +223,9 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 	defer c.mu.Unlock()
 	if c.engine != nil {
 		return c.engine, nil
+	}
+	if c.source.Source == nil {
+		return nil, errNoSource
 	}
 	if c.id == "" {
 		id, err := c.clusterID(ctx)

@@ -26,6 +26,7 @@ const (
 	sourceRemoteRead = "remote-read"
 	sourceQuery      = "query"
 	sourceBlocks     = "blocks"
+	sourceNone       = "none" // for serve: only what others have computed
 )
 
 // asServer leaves to the server what it does.
@@ -74,8 +75,8 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	oneOf(g, "prometheus.partial-response", "Whether Thanos answers without the stores that fail, and says so, or fails: true, false, or as it is set up itself.", &f.partial, asServer, "true", "false")
 	durationOf(g, "prometheus.lookback", "How long an instant sees a sample, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 leaves it to the server.", &f.lookback, 0).
 		Default("0s")
-	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only) or blocks (TSDB blocks on disk). auto takes blocks and, for what is not in them yet, the Prometheus, where both are given.", &f.kind,
-		sourceAuto, sourceRemoteRead, sourceQuery, sourceBlocks)
+	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only) or blocks (TSDB blocks on disk), or none to serve a history that others fill. auto takes blocks and, for what is not in them yet, the Prometheus, where both are given.", &f.kind,
+		sourceAuto, sourceRemoteRead, sourceQuery, sourceBlocks, sourceNone)
 	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
 	countOf(g, "query.max-concurrency", "Most requests that Prometheus is sent at a time.", &f.maxConcurrency, 1).Default("2")
 	countOf(g, "query.max-samples", "Most samples of one answer of the query API, which Prometheus holds in memory; what exceeds them is asked for in parts.", &f.maxSamples, 1).
@@ -87,6 +88,10 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 // validate checks that the flags name one source.
 func (f *sourceFlags) validate() error {
 	switch {
+	case f.kind == sourceNone && (f.url != "" || f.tsdbPath != ""):
+		return usageErrorf("--source=none reads no samples: leave out --prometheus.url and --tsdb.path, or --source")
+	case f.kind == sourceNone:
+		return f.checkUnused()
 	case f.kind == sourceBlocks && f.tsdbPath == "":
 		return usageErrorf("--source=blocks has no directory to read: give --tsdb.path=DIR")
 	case f.kind == sourceBlocks && f.url != "":
@@ -207,7 +212,7 @@ func (f *sourceFlags) open() (*opened, error) {
 		}
 		o.Source = o.blocks
 	}
-	if f.kind == sourceBlocks {
+	if f.kind == sourceBlocks || f.kind == sourceNone {
 		return o, nil
 	}
 	client, err := httpClient(f.httpConfig)

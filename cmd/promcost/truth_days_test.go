@@ -15,8 +15,8 @@ import (
 // TestTruthScheduled compares what charging from when pods were scheduled adds with what their requests take until they run.
 func TestTruthScheduled(t *testing.T) {
 	dir, truth := writeTruth(t, "--demo.end=2026-03-03T12:00:00Z", "--demo.duration=14h", "--demo.seed=5")
-	running := spawn(t, "serve", "--source=blocks", "--tsdb.path="+dir)
-	scheduled := spawn(t, "serve", "--source=blocks", "--tsdb.path="+dir, "--charge-from=scheduled")
+	running := spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir)
+	scheduled := spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir, "--charge-from=scheduled")
 	want := rows{}
 	for i := range truth.Pending {
 		x := &truth.Pending[i]
@@ -56,7 +56,7 @@ func TestTruthDays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := spawn(t, "serve", "--source=blocks", "--tsdb.path="+dir, "--timezone=Europe/Berlin")
+	base := spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir, "--timezone=Europe/Berlin")
 	var reply struct{ Data []map[string]map[string]any }
 	const window = "window=2026-03-28T00:00:00%2B01:00,2026-03-30T00:00:00%2B02:00"
 	code, body := get(t, base+"/model/allocation?"+window+"&step=1d&"+unshared+"exact")

@@ -104,9 +104,9 @@ func TestTruth(t *testing.T) {
 	dir, truth := writeTruth(t, "--demo.end=2026-03-03T12:00:00Z", "--demo.duration=26h", "--demo.seed=3")
 	server := promtest.Start(t, dir, promtest.Config{})
 	bases := map[string]string{
-		"remote read": spawn(t, "serve", "--prometheus.url="+server, "--source=remote-read"),
-		"query API":   spawn(t, "serve", "--prometheus.url="+server, "--source=query"),
-		"blocks":      spawn(t, "serve", "--source=blocks", "--tsdb.path="+dir),
+		"remote read": spawn(t, "serve", "--storage.path=", "--prometheus.url="+server, "--source=remote-read"),
+		"query API":   spawn(t, "serve", "--storage.path=", "--prometheus.url="+server, "--source=query"),
+		"blocks":      spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir),
 	}
 	for resolution, apart := range map[string]time.Duration{"1m": cell, "exact": scrape} {
 		exact, query := resolution == "exact", unshared+resolution

@@ -124,6 +124,7 @@ type pages struct {
 	metrics http.Handler // /metrics
 	api     http.Handler // everything that is not another page
 	ready   func() error // nil once answers are complete, else why not
+	behind  func() error // what is not as it should be although it is ready
 	reload  func() error // reads the configuration again
 }
 
@@ -143,6 +144,10 @@ func (f *webFlags) handler(p pages) (http.Handler, error) {
 	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
 		if err := p.ready(); err != nil {
 			plain(w, http.StatusServiceUnavailable, "promcost is not ready: "+err.Error())
+			return
+		}
+		if err := p.behind(); err != nil {
+			plain(w, http.StatusOK, "promcost is ready, but behind: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 			return
 		}
 		plain(w, http.StatusOK, "promcost is ready.")

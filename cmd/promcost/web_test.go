@@ -58,7 +58,7 @@ func TestPages(t *testing.T) {
 			if err := f.validate(); err != nil {
 				t.Fatal(err)
 			}
-			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), ready: func() error { return tt.ready }})
+			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), ready: func() error { return tt.ready }, behind: func() error { return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,437 @@
+package encode
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Decoded is what was read of a file, to be added to a set. Files can be decoded side by side; adding them interns their
+// strings, which only one can do at a time.
+type Decoded struct {
+	rows    int
+	frame   allocation.Frame
+	texts   [allocation.Services]*leaf
+	list    *listLeaf
+	maps    [allocation.NumProperties]*mapLeaf
+	volumes *structLeaf
+	lbs     *structLeaf
+	assets  []assetRow
+}
+
+// listLeaf and mapLeaf are lists and maps of strings; ends are where those of each row end.
+type listLeaf struct {
+	*leaf
+	ends []int32
+}
+
+type mapLeaf struct {
+	keys, values *leaf
+	ends         []int32
+}
+
+// structLeaf are lists of structs: their strings, amounts and truths, in the order they were asked for.
+type structLeaf struct {
+	ends    []int32
+	texts   []*leaf
+	numbers []*leaf
+	bools   []*leaf
+}
+
+// Decode reads the columns of a file that p wants; of assets, all. Damaged data is an error that names the column.
+func (f *ParquetFile) Decode(p *Projection) (d *Decoded, err error) {
+	defer func() { err = guard(recover(), err) }()
+	d = &Decoded{rows: f.Rows}
+	if f.Footer.Kind == ParquetAssets {
+		return d, d.readAssets(f)
+	}
+	for _, read := range [...]func(*ParquetFile, *Projection) error{d.readKinds, d.readProperties, d.readValues, d.readShares} {
+		if err := read(f, p); err != nil {
+			return nil, fmt.Errorf("read Parquet file: %w", err)
+		}
+	}
+	return d, nil
+}
+
+// text reads a column of strings; nil where the file has none.
+func (f *ParquetFile) text(name string) (*leaf, error) {
+	l, ok, err := f.leaf(parquet.ByteArray, name)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if len(l.idx) != f.Rows {
+		return nil, fmt.Errorf("column %s: it has %d values of %d rows", name, len(l.idx), f.Rows)
+	}
+	return l, nil
+}
+
+// numbers reads a column of amounts; nil where the file has none.
+func (f *ParquetFile) numbers(name string, maybe bool) ([]float64, error) {
+	l, ok, err := f.leaf(parquet.Double, name)
+	if err != nil || !ok {
+		return nil, err
+	}
+	values := l.numbers
+	if maybe {
+		if values, err = l.maybe(); err != nil {
+			return nil, fmt.Errorf("column %s: %w", name, err)
+		}
+	}
+	if len(values) != f.Rows {
+		return nil, fmt.Errorf("column %s: it has %d values of %d rows", name, len(values), f.Rows)
+	}
+	return values, nil
+}
+
+// times reads a column of instants, which every file has.
+func (f *ParquetFile) times(name string) ([]int64, error) {
+	l, ok, err := f.leaf(parquet.Int64, name)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || len(l.ints) != f.Rows {
+		return nil, fmt.Errorf("column %s: it has not as many values as there are rows", name)
+	}
+	return l.ints, nil
+}
+
+// readKinds reads what every row has.
+func (d *Decoded) readKinds(f *ParquetFile, _ *Projection) (err error) {
+	if _, aggregated := f.leaves[nameField]; aggregated {
+		return errors.New("its rows were aggregated: they cannot be read back")
+	}
+	if d.frame.Start, err = f.times(startField); err != nil {
+		return err
+	}
+	if d.frame.End, err = f.times(endField); err != nil {
+		return err
+	}
+	l, err := f.text(kindField)
+	if err != nil {
+		return err
+	}
+	if l == nil {
+		return fmt.Errorf("column %s: there is none", kindField)
+	}
+	special := make([]allocation.Special, len(l.table))
+	for i, text := range l.table {
+		k := slices.Index(kinds[:], text)
+		if k < 0 {
+			return fmt.Errorf("column %s: %q is not known", kindField, text)
+		}
+		special[i] = allocation.Special(k)
+	}
+	d.frame.Special = make([]allocation.Special, f.Rows)
+	for row, i := range l.idx {
+		d.frame.Special[row] = special[i]
+	}
+	return nil
+}
+
+func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
+	for x := range allocation.NumProperties {
+		if !p.property(x) {
+			continue
+		}
+		switch {
+		case x.IsMap():
+			d.maps[x], err = f.mapOf(propertyFields[x])
+		case x.IsList():
+			d.list, err = f.listOf(propertyFields[x])
+		default:
+			d.texts[x], err = f.text(propertyFields[x])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *ParquetFile) listOf(name string) (*listLeaf, error) {
+	l, ok, err := f.leaf(parquet.ByteArray, name, "list", "element")
+	if err != nil || !ok {
+		return nil, err
+	}
+	ends, err := l.ends(f.Rows, len(l.idx))
+	if err != nil {
+		return nil, fmt.Errorf("column %s: %w", name, err)
+	}
+	return &listLeaf{l, ends}, nil
+}
+
+func (f *ParquetFile) mapOf(name string) (*mapLeaf, error) {
+	keys, ok, err := f.leaf(parquet.ByteArray, name, "key_value", "key")
+	if err != nil || !ok {
+		return nil, err
+	}
+	values, ok, err := f.leaf(parquet.ByteArray, name, "key_value", "value")
+	if err != nil {
+		return nil, err
+	}
+	ends, err := keys.ends(f.Rows, len(keys.idx))
+	if err != nil || !ok || len(values.idx) != len(keys.idx) {
+		return nil, fmt.Errorf("column %s: its keys and values do not match: %w", name, errors.Join(err))
+	}
+	return &mapLeaf{keys, values, ends}, nil
+}
+
+func (d *Decoded) readValues(f *ParquetFile, p *Projection) error {
+	for c := range allocation.NumColumns {
+		if !p.column(c) {
+			continue
+		}
+		values, err := f.numbers(c.Field(), maybeNaN(c))
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(values, func(v float64) bool { return math.Float64bits(v) != 0 }) {
+			d.frame.Values[c] = values // columns of zeros share their memory
+		}
+	}
+	return nil
+}
+
+func (d *Decoded) readShares(f *ParquetFile, p *Projection) (err error) {
+	if p.volumes() {
+		if d.volumes, err = f.structs(volumesField, []string{"key", "provider_id"}, []string{"byte_hours", "cost", "cost_adjustment"}, nil); err != nil {
+			return err
+		}
+	}
+	if p.balancers() {
+		d.lbs, err = f.structs(balancersField, []string{"key", "service", "ip"}, []string{"hours", "cost", "cost_adjustment"}, []string{"private"})
+	}
+	return err
+}
+
+// structs reads a list of structs; nil where the file has none.
+func (f *ParquetFile) structs(name string, texts, numbers, bools []string) (*structLeaf, error) {
+	out := &structLeaf{}
+	for _, of := range [...]struct {
+		kind  parquet.Kind
+		names []string
+		to    *[]*leaf
+		n     func(*leaf) int
+	}{
+		{parquet.ByteArray, texts, &out.texts, func(l *leaf) int { return len(l.idx) }},
+		{parquet.Double, numbers, &out.numbers, func(l *leaf) int { return len(l.numbers) }},
+		{parquet.Boolean, bools, &out.bools, func(l *leaf) int { return len(l.bools) }},
+	} {
+		for _, member := range of.names {
+			l, ok, err := f.leaf(of.kind, name, "list", "element", member)
+			if err != nil || !ok {
+				return nil, err
+			}
+			ends, err := l.ends(f.Rows, of.n(l))
+			if err != nil {
+				return nil, fmt.Errorf("column %s.%s: %w", name, member, err)
+			}
+			if out.ends != nil && !slices.Equal(out.ends, ends) {
+				return nil, fmt.Errorf("column %s.%s: its lists are of other lengths than those of the members before", name, member)
+			}
+			out.ends = ends
+			*of.to = append(*of.to, l)
+		}
+	}
+	return out, nil
+}
+
+// AppendTo adds what was read to a set as it was built.
+func (d *Decoded) AppendTo(s *allocation.Set) error {
+	for i := range d.assets {
+		if err := d.assets[i].addTo(s); err != nil {
+			return fmt.Errorf("read Parquet file: %w", err)
+		}
+	}
+	if d.frame.Special == nil {
+		return nil
+	}
+	f, dict := d.frame, s.Dict()
+	for p, l := range d.texts {
+		if l != nil {
+			f.IDs[p] = l.intern(dict)
+		}
+	}
+	if d.list != nil {
+		f.IDs[allocation.Services] = d.list.internLists(dict)
+	}
+	for p, m := range d.maps {
+		if m != nil {
+			f.IDs[p] = m.internMaps(dict)
+		}
+	}
+	d.volumesOf(&f, dict)
+	d.balancersOf(&f, dict)
+	return s.AppendFrame(&f)
+}
+
+// intern gives the values of a leaf their ids.
+func (l *leaf) intern(dict *allocation.Dict) []allocation.ID {
+	table := make([]allocation.ID, len(l.table))
+	for i, text := range l.table {
+		table[i] = dict.Add(text)
+	}
+	ids := make([]allocation.ID, len(l.idx))
+	for i, at := range l.idx {
+		ids[i] = table[at]
+	}
+	return ids
+}
+
+// internLists gives the lists of the rows their ids. Rows that have the same look it up once.
+func (l *listLeaf) internLists(dict *allocation.Dict) []allocation.ID {
+	return internRows(l.ends, func(key []byte, i int32) []byte { return binary.LittleEndian.AppendUint32(key, uint32(l.idx[i])) },
+		func(from, to int32) allocation.ID {
+			list := make([]string, 0, to-from)
+			for _, i := range l.idx[from:to] {
+				list = append(list, l.table[i])
+			}
+			return dict.AddList(list)
+		})
+}
+
+// internMaps gives the maps of the rows their ids.
+func (m *mapLeaf) internMaps(dict *allocation.Dict) []allocation.ID {
+	return internRows(m.ends, func(key []byte, i int32) []byte {
+		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(key, uint32(m.keys.idx[i])), uint32(m.values.idx[i]))
+	}, func(from, to int32) allocation.ID {
+		pairs := make(map[string]string, to-from)
+		for i := from; i < to; i++ {
+			pairs[m.keys.table[m.keys.idx[i]]] = m.values.table[m.values.idx[i]]
+		}
+		return dict.AddMap(pairs)
+	})
+}
+
+// internRows gives each row an id: elements are told apart by the bytes that key appends, and add makes the id of those
+// from one to another.
+func internRows(ends []int32, key func(key []byte, i int32) []byte, add func(from, to int32) allocation.ID) []allocation.ID {
+	ids, known := make([]allocation.ID, len(ends)), map[string]allocation.ID{}
+	var bytes []byte
+	from := int32(0)
+	for row, end := range ends {
+		bytes = bytes[:0]
+		for i := from; i < end; i++ {
+			bytes = key(bytes, i)
+		}
+		id, ok := known[string(bytes)]
+		if !ok {
+			id = add(from, end)
+			known[string(bytes)] = id
+		}
+		ids[row], from = id, end
+	}
+	return ids
+}
+
+func (d *Decoded) volumesOf(f *allocation.Frame, dict *allocation.Dict) {
+	if d.volumes == nil {
+		return
+	}
+	keys, providers, n := d.volumes.texts[0].intern(dict), d.volumes.texts[1].intern(dict), d.volumes.numbers
+	f.VolumeEnds = d.volumes.ends
+	for i := range keys {
+		f.Volumes = append(f.Volumes, allocation.VolumeShare{
+			Key: keys[i], ProviderID: providers[i], ByteHours: n[0].numbers[i], Cost: n[1].numbers[i], Adjustment: n[2].numbers[i],
+		})
+	}
+}
+
+func (d *Decoded) balancersOf(f *allocation.Frame, dict *allocation.Dict) {
+	if d.lbs == nil {
+		return
+	}
+	keys, services, ips, n := d.lbs.texts[0].intern(dict), d.lbs.texts[1].intern(dict), d.lbs.texts[2].intern(dict), d.lbs.numbers
+	f.BalancerEnds = d.lbs.ends
+	for i := range keys {
+		f.Balancers = append(f.Balancers, allocation.LoadBalancerShare{
+			Key: keys[i], Service: services[i], IP: ips[i], Private: d.lbs.bools[0].bools[i],
+			Hours: n[0].numbers[i], Cost: n[1].numbers[i], Adjustment: n[2].numbers[i],
+		})
+	}
+}
+
+// readAssets reads all columns of assets.
+func (d *Decoded) readAssets(f *ParquetFile) error {
+	list := make([]assetRow, f.Rows)
+	for _, c := range assetTexts() {
+		l, err := f.text(c.name)
+		if err != nil {
+			return fmt.Errorf("read Parquet file: %w", err)
+		}
+		for i := range list {
+			if l != nil {
+				*c.of(&list[i]) = l.table[l.idx[i]]
+			}
+		}
+	}
+	for _, c := range assetBools() {
+		l, ok, err := f.leaf(parquet.Boolean, c.name)
+		if err == nil && ok && len(l.bools) != len(list) {
+			err = fmt.Errorf("column %s: it has %d values of %d rows", c.name, len(l.bools), len(list))
+		}
+		if err != nil {
+			return fmt.Errorf("read Parquet file: %w", err)
+		}
+		for i := range list {
+			*c.of(&list[i]) = ok && l.bools[i]
+		}
+	}
+	for _, of := range [...]struct {
+		fields []field[float64]
+		maybe  bool
+	}{{assetNumbers(), false}, {assetMaybes(), true}} {
+		for _, c := range of.fields {
+			values, err := f.numbers(c.name, of.maybe)
+			if err != nil {
+				return fmt.Errorf("read Parquet file: %w", err)
+			}
+			for i, v := range values {
+				*c.of(&list[i]) = v
+			}
+		}
+	}
+	d.assets = list
+	return d.readAssetLives(f)
+}
+
+// readAssetLives reads the times and labels of assets.
+func (d *Decoded) readAssetLives(f *ParquetFile) error {
+	starts, err := f.times(startField)
+	if err != nil {
+		return fmt.Errorf("read Parquet file: %w", err)
+	}
+	ends, err := f.times(endField)
+	if err != nil {
+		return fmt.Errorf("read Parquet file: %w", err)
+	}
+	labels, err := f.mapOf("labels")
+	if err != nil {
+		return fmt.Errorf("read Parquet file: %w", err)
+	}
+	for i := range d.assets {
+		a := &d.assets[i]
+		a.start, a.end = time.UnixMilli(starts[i]).UTC(), time.UnixMilli(ends[i]).UTC()
+		if labels == nil {
+			continue
+		}
+		from := int32(0)
+		if i > 0 {
+			from = labels.ends[i-1]
+		}
+		for k := from; k < labels.ends[i]; k++ {
+			if a.labels == nil {
+				a.labels = map[string]string{}
+			}
+			a.labels[labels.keys.table[labels.keys.idx[k]]] = labels.values.table[labels.values.idx[k]]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package encode
+
+import (
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// kinds are the kinds of rows as they are stored, by allocation.Special.
+var kinds = [...]string{
+	allocation.Workload: "workload", allocation.Idle: "idle", allocation.Unmounted: "unmounted", allocation.Unallocated: "unallocated",
+	allocation.External: "external", allocation.Shared: "shared",
+}
+
+// propertyFields are the columns of properties.
+var propertyFields = [allocation.NumProperties]string{
+	allocation.Cluster: "cluster", allocation.NodeName: "node", allocation.Namespace: "namespace", allocation.Pod: "pod",
+	allocation.PodUID: "pod_uid", allocation.Container: "container", allocation.ControllerKind: "controller_kind",
+	allocation.Controller: "controller", allocation.ProviderID: "provider_id", allocation.Services: "services", allocation.Labels: "labels",
+	allocation.Annotations: "annotations", allocation.NamespaceLabels: "namespace_labels", allocation.NamespaceAnnotations: "namespace_annotations",
+}
+
+// The columns of rows that are neither properties nor amounts.
+const (
+	nameField      = "name" // of sets that passes made
+	kindField      = "kind"
+	startField     = "start"
+	endField       = "end"
+	windowStart    = "window_start"
+	windowEnd      = "window_end"
+	volumesField   = "volumes"
+	balancersField = "load_balancers"
+)
+
+// maybeNaN reports whether a column has amounts that are not known.
+func maybeNaN(c allocation.Column) bool { return c == allocation.UpperSeconds }
+
+// allocationColumns are the columns of a set's rows.
+func allocationColumns(s *allocation.Set) []column {
+	n := s.Len()
+	var cols []column
+	if !s.Built() {
+		cols = append(cols, textColumn(nameField, n, s.Name))
+	}
+	cols = append(cols,
+		timeColumn(windowStart, n, func(int) int64 { return s.Window.Start.UnixMilli() }),
+		timeColumn(windowEnd, n, func(int) int64 { return s.Window.End.UnixMilli() }),
+		textColumn(kindField, n, func(row int) string { return kinds[s.Special(row)] }))
+	for p := range allocation.NumProperties {
+		cols = append(cols, propertyColumn(s, p))
+	}
+	cols = append(cols,
+		timeColumn(startField, n, func(row int) int64 { return s.Start(row).UnixMilli() }),
+		timeColumn(endField, n, func(row int) int64 { return s.End(row).UnixMilli() }))
+	for c := range allocation.NumColumns {
+		values := s.Column(c)
+		value := func(row int) float64 { return values[row] }
+		if maybeNaN(c) {
+			cols = append(cols, maybeColumn(c.Field(), n, value))
+		} else {
+			cols = append(cols, numberColumn(c.Field(), n, value))
+		}
+	}
+	return append(cols,
+		structsColumn(volumesField, n, s.Volumes, volumeMembers(s.Dict())),
+		structsColumn(balancersField, n, s.LoadBalancerShares, balancerMembers(s.Dict())))
+}
+
+// propertyColumn is the column of a property.
+func propertyColumn(s *allocation.Set, p allocation.Property) column {
+	ids, d := s.IDs(p), s.Dict()
+	switch {
+	case p.IsMap():
+		return mapColumn(propertyFields[p], s.Len(), func(row int) int { return len(d.Map(ids[row])) }, func(row, i int) (string, string) {
+			pair := d.Map(ids[row])[i]
+			return d.Text(pair.Key), d.Text(pair.Value)
+		})
+	case p.IsList():
+		return listColumn(propertyFields[p], s.Len(), func(row int) int { return len(d.List(ids[row])) }, func(row, i int) string { return d.Text(d.List(ids[row])[i]) })
+	}
+	return textColumn(propertyFields[p], s.Len(), func(row int) string { return d.Text(ids[row]) })
+}
+
+func volumeMembers(d *allocation.Dict) []member[allocation.VolumeShare] {
+	type share = allocation.VolumeShare
+	text := func(id allocation.ID) parquet.Value { return parquet.ByteArrayValue([]byte(d.Text(id))) }
+	return []member[share]{
+		{"key", textNode(), func(v *share) parquet.Value { return text(v.Key) }},
+		{"provider_id", textNode(), func(v *share) parquet.Value { return text(v.ProviderID) }},
+		{"byte_hours", plainNumber(), func(v *share) parquet.Value { return parquet.DoubleValue(v.ByteHours) }},
+		{"cost", plainNumber(), func(v *share) parquet.Value { return parquet.DoubleValue(v.Cost) }},
+		{"cost_adjustment", plainNumber(), func(v *share) parquet.Value { return parquet.DoubleValue(v.Adjustment) }},
+	}
+}
+
+func balancerMembers(d *allocation.Dict) []member[allocation.LoadBalancerShare] {
+	type share = allocation.LoadBalancerShare
+	text := func(id allocation.ID) parquet.Value { return parquet.ByteArrayValue([]byte(d.Text(id))) }
+	return []member[share]{
+		{"key", textNode(), func(l *share) parquet.Value { return text(l.Key) }},
+		{"service", textNode(), func(l *share) parquet.Value { return text(l.Service) }},
+		{"ip", textNode(), func(l *share) parquet.Value { return text(l.IP) }},
+		{"private", parquet.Leaf(parquet.BooleanType), func(l *share) parquet.Value { return parquet.BooleanValue(l.Private) }},
+		{"hours", plainNumber(), func(l *share) parquet.Value { return parquet.DoubleValue(l.Hours) }},
+		{"cost", plainNumber(), func(l *share) parquet.Value { return parquet.DoubleValue(l.Cost) }},
+		{"cost_adjustment", plainNumber(), func(l *share) parquet.Value { return parquet.DoubleValue(l.Adjustment) }},
+	}
+}

@@ -1,0 +1,124 @@
+package allocation
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Frame is rows of a set as it was built, in columns: how stored sets come and go. Slices have an element a row. A slice
+// of IDs or Values that is nil stands for missing properties and zeros.
+type Frame struct {
+	Special    []Special
+	Start, End []int64 // Unix milliseconds
+	IDs        [NumProperties][]ID
+	Values     [NumColumns][]float64
+	// Volumes and Balancers are the shares of all rows, row after row; VolumeEnds and BalancerEnds say where those of each
+	// row end. Rows beyond have none.
+	Volumes      []VolumeShare
+	VolumeEnds   []int32
+	Balancers    []LoadBalancerShare
+	BalancerEnds []int32
+}
+
+// Built reports whether the set is as a Builder yields it, not one that passes made.
+func (s *Set) Built() bool { return s.names == nil }
+
+// AppendFrame adds the rows of f, whose ids are those of the set's Dict, to a set as it was built. The set takes the slices
+// over. Slices of different lengths and shares that are not in order are an error.
+func (s *Set) AppendFrame(f *Frame) error {
+	n := len(f.Special)
+	if s.names != nil {
+		return fmt.Errorf("append rows to set of %s: passes have made it", s.span())
+	}
+	if err := f.check(n); err != nil {
+		return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
+	}
+	had := len(s.special)
+	s.special = append(s.special, f.Special...)
+	s.merged = append(s.merged, make([]merged, n)...) // oneRow
+	s.start, s.end = join(s.start, f.Start), join(s.end, f.End)
+	for p := range s.ids {
+		s.ids[p] = joinOrZero(s.ids[p], f.IDs[p], had, n)
+	}
+	var zeros []float64 // those of all columns that have nothing else
+	for c := range s.values {
+		if f.Values[c] == nil && had == 0 {
+			if zeros == nil {
+				zeros = make([]float64, n)
+			}
+			s.values[c] = zeros[:n:n] // whoever appends or writes has to copy it
+			continue
+		}
+		s.values[c] = joinOrZero(s.values[c], f.Values[c], had, n)
+	}
+	s.volumes.appendAll(had, f.VolumeEnds, f.Volumes)
+	s.balancers.appendAll(had, f.BalancerEnds, f.Balancers)
+	return nil
+}
+
+// join appends, taking b over where there is nothing yet. The capacity is the length: columns may be shared.
+func join[T any](a, b []T) []T {
+	if len(a) == 0 {
+		return slices.Clip(b)
+	}
+	return append(a, b...)
+}
+
+// joinOrZero is join with n zeros for nil.
+func joinOrZero[T any](a, b []T, had, n int) []T {
+	if b != nil {
+		return join(a, b)
+	}
+	if had == 0 {
+		return make([]T, n)
+	}
+	return append(a, make([]T, n)...)
+}
+
+// appendAll adds the shares of further rows after had rows.
+func (s *shares[T]) appendAll(had int, ends []int32, list []T) {
+	if len(list) == 0 {
+		return
+	}
+	for len(s.end) < had {
+		s.end = append(s.end, int32(len(s.list)))
+	}
+	for _, end := range ends {
+		s.end = append(s.end, int32(len(s.list))+end)
+	}
+	s.list = append(s.list, list...)
+}
+
+// check verifies that all columns have n rows and that shares are in order.
+func (f *Frame) check(n int) error {
+	if len(f.Start) != n || len(f.End) != n {
+		return fmt.Errorf("%d starts and %d ends of %d rows", len(f.Start), len(f.End), n)
+	}
+	for p, ids := range f.IDs {
+		if ids != nil && len(ids) != n {
+			return fmt.Errorf("%s of %d of %d rows", Property(p), len(ids), n)
+		}
+	}
+	for c, values := range f.Values {
+		if values != nil && len(values) != n {
+			return fmt.Errorf("%s of %d of %d rows", Column(c), len(values), n)
+		}
+	}
+	for _, shares := range [...]struct {
+		what string
+		ends []int32
+		n    int
+	}{{"volumes", f.VolumeEnds, len(f.Volumes)}, {"load balancers", f.BalancerEnds, len(f.Balancers)}} {
+		last := int32(0)
+		for _, end := range shares.ends {
+			if end < last {
+				return fmt.Errorf("%s are out of order", shares.what)
+			}
+			last = end
+		}
+		if len(shares.ends) > n || int(last) != shares.n {
+			return fmt.Errorf("%s of %d rows end at %d, there are %d rows and %d of them", shares.what, len(shares.ends), last, n, shares.n)
+		}
+	}
+	return nil
+}

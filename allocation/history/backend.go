@@ -1,0 +1,39 @@
+package history
+
+import (
+	"context"
+	"time"
+)
+
+// Object is a file that a backend has.
+type Object struct {
+	Name     string    // with slashes, relative to the root
+	Modified time.Time // zero unless it was asked for
+}
+
+// Reader reads files. Errors of what is not there are fs.ErrNotExist.
+type Reader interface {
+	// Get is the content of a file.
+	Get(ctx context.Context, name string) ([]byte, error)
+	// List calls f for the files in the folder dir and all below it, sorted by name; a folder that is not there has none. times
+	// asks for when they were written.
+	List(ctx context.Context, dir string, times bool, f func(Object) error) error
+}
+
+// Writer writes files.
+type Writer interface {
+	// Put writes a file that has all of its content or is not there. If there is one of that name it stays as it is, and the
+	// error is fs.ErrExist.
+	Put(ctx context.Context, name string, data []byte) error
+	// Delete removes a file. That it is not there is no error.
+	Delete(ctx context.Context, name string) error
+}
+
+// Backend is where files are kept. It is safe for concurrent use, also by other processes.
+type Backend interface {
+	Reader
+	Writer
+}
+
+// temporary is the folder of files that are being written.
+const temporary = "tmp"

@@ -1,0 +1,150 @@
+package history
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/thanos-io/objstore"
+)
+
+// BucketOptions say how often a bucket is asked again that fails. Zero fields take the defaults.
+type BucketOptions struct {
+	Attempts int           // of each request; the default is 5
+	Backoff  time.Duration // before the second attempt; it doubles from one to the next. The default is 200ms
+	Timeout  time.Duration // of one attempt; the default is 1m
+}
+
+// Bucket is a Backend in an object store.
+type Bucket struct {
+	bucket objstore.Bucket
+	opts   BucketOptions
+}
+
+// NewBucket returns a backend in a bucket, which its caller closes. Requests that fail are made again, but for those that
+// say that something is not there or not allowed.
+func NewBucket(b objstore.Bucket, o BucketOptions) *Bucket {
+	o.Attempts = cmp.Or(max(o.Attempts, 0), 5)
+	o.Backoff, o.Timeout = cmp.Or(max(o.Backoff, 0), 200*time.Millisecond), cmp.Or(max(o.Timeout, 0), time.Minute)
+	return &Bucket{bucket: b, opts: o}
+}
+
+// retry calls f until it succeeds, or the attempts are used up.
+func (b *Bucket) retry(ctx context.Context, what, name string, f func(context.Context) error) error {
+	backoff := b.opts.Backoff
+	for attempt := 1; ; attempt++ {
+		within, cancel := context.WithTimeout(ctx, b.opts.Timeout)
+		err := f(within)
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case b.bucket.IsObjNotFoundErr(err):
+			return fmt.Errorf("%s of bucket %s: %s: %w", what, b.bucket.Name(), name, fs.ErrNotExist)
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s of bucket %s: %s: %w", what, b.bucket.Name(), name, errors.Join(ctx.Err(), err))
+		case b.bucket.IsAccessDeniedErr(err):
+			return fmt.Errorf("%s of bucket %s: %s: %w: allow it in the bucket's policy", what, b.bucket.Name(), name, err)
+		case attempt >= b.opts.Attempts:
+			return fmt.Errorf("%s of bucket %s: %s: %w (%d attempts): is the object store there?", what, b.bucket.Name(), name, err, attempt)
+		}
+		timer := time.NewTimer(backoff/2 + rand.N(backoff)) // so that replicas do not come together
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+		backoff *= 2
+	}
+}
+
+// Get is the content of an object.
+func (b *Bucket) Get(ctx context.Context, name string) (data []byte, err error) {
+	err = b.retry(ctx, "read", name, func(ctx context.Context) error {
+		r, err := b.bucket.Get(ctx, name)
+		if err != nil {
+			return err
+		}
+		data, err = io.ReadAll(r)
+		return errors.Join(err, r.Close())
+	})
+	return data, err
+}
+
+// List calls f for the objects below dir. Providers that do not tell times with names are asked for each.
+func (b *Bucket) List(ctx context.Context, dir string, times bool, f func(Object) error) error {
+	var list []Object
+	told := slices.Contains(b.bucket.SupportedIterOptions(), objstore.UpdatedAt)
+	options := []objstore.IterOption{objstore.WithRecursiveIter()}
+	if times && told {
+		options = append(options, objstore.WithUpdatedAt())
+	}
+	err := b.retry(ctx, "list", dir, func(ctx context.Context) error {
+		list = list[:0]
+		return b.bucket.IterWithAttributes(ctx, dir, func(a objstore.IterObjectAttributes) error {
+			modified, _ := a.LastModified()
+			list = append(list, Object{Name: a.Name, Modified: modified})
+			return nil
+		}, options...)
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	slices.SortFunc(list, func(a, b Object) int { return cmp.Compare(a.Name, b.Name) })
+	for _, o := range list {
+		if times && !told {
+			if o.Modified, err = b.modified(ctx, o.Name); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := f(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Bucket) modified(ctx context.Context, name string) (t time.Time, err error) {
+	err = b.retry(ctx, "read attributes", name, func(ctx context.Context) error {
+		a, err := b.bucket.Attributes(ctx, name)
+		t = a.LastModified
+		return err
+	})
+	return t, err
+}
+
+// Put uploads an object, which stores show once it is whole. Between looking for one of that name and writing it another
+// may have written it: what both write is the same.
+func (b *Bucket) Put(ctx context.Context, name string, data []byte) error {
+	there := false
+	err := b.retry(ctx, "look", name, func(ctx context.Context) (err error) {
+		there, err = b.bucket.Exists(ctx, name)
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if there {
+		return fmt.Errorf("write to bucket %s: %s: %w", b.bucket.Name(), name, fs.ErrExist)
+	}
+	return b.retry(ctx, "write", name, func(ctx context.Context) error { return b.bucket.Upload(ctx, name, bytes.NewReader(data)) })
+}
+
+// Delete removes an object.
+func (b *Bucket) Delete(ctx context.Context, name string) error {
+	err := b.retry(ctx, "delete", name, func(ctx context.Context) error { return b.bucket.Delete(ctx, name) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

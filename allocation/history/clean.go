@@ -1,0 +1,226 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+)
+
+// Cleaned counts what Clean has removed.
+type Cleaned struct {
+	Superseded int // parts of sets of which a later generation is there
+	Orphans    int // files that no manifest names
+	Temporary  int // files that somebody began to write
+}
+
+// Clean removes what nobody needs any more and has been there for Options.Keep: generations that were superseded, files of
+// writers that died before their manifest, and temporary files. What is damaged stays until it was computed again. It may
+// run beside readers and writers, and be ended at any time. What was removed before an error stays removed.
+func (s *Store) Clean(ctx context.Context) (Cleaned, error) {
+	var done Cleaned
+	before := s.opts.Now().Add(-s.opts.Keep)
+	for p := range NumPeriods {
+		if err := s.cleanPeriod(ctx, p, before, &done); err != nil {
+			return done, fmt.Errorf("clean %s history: %w", p, err)
+		}
+	}
+	var old []string
+	err := s.backend.List(ctx, temporary, true, func(o Object) error {
+		if o.Modified.Before(before) {
+			old = append(old, o.Name)
+		}
+		return nil
+	})
+	for _, name := range old {
+		if err == nil {
+			if err = s.backend.Delete(ctx, name); err == nil {
+				done.Temporary++
+			}
+		}
+	}
+	if err != nil {
+		return done, fmt.Errorf("clean temporary files of history: %w", err)
+	}
+	return done, nil
+}
+
+// cleanPeriod removes what is superseded or an orphan.
+func (s *Store) cleanPeriod(ctx context.Context, p Period, before time.Time, done *Cleaned) error {
+	written := map[version]time.Time{} // of manifests
+	err := s.backend.List(ctx, manifests(p), true, func(o Object) error {
+		if v, ok := s.names.manifestVersion(p, o.Name); ok {
+			written[v] = o.Modified
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	in := &found{}
+	if err := s.find(ctx, p, manifests(p), in); err != nil {
+		return err
+	}
+	slots := map[slot]Stored{}
+	for _, parts := range in.bySlot() {
+		best, ok := newest(parts)
+		if !ok || !best.before(before, written) {
+			continue
+		}
+		slots[best.slot] = best
+		for _, m := range parts {
+			if best.supersedes(m.version) {
+				if err := s.remove(ctx, m.version, m.Files); err != nil {
+					return err
+				}
+				done.Superseded++
+				delete(written, m.version)
+			}
+		}
+	}
+	for _, v := range in.spoiled {
+		best, ok := slots[v.slot]
+		if ok && best.supersedes(v) {
+			if err := s.backend.Delete(ctx, v.manifest()); err != nil { // its files are orphans from now on
+				return err
+			}
+			done.Superseded++
+			delete(written, v)
+		}
+	}
+	return s.cleanOrphans(ctx, p, before, written, done)
+}
+
+// before reports whether all manifests of the set were written before t.
+func (s *Stored) before(t time.Time, written map[version]time.Time) bool {
+	for _, m := range s.parts {
+		if at, ok := written[m.version]; !ok || !at.Before(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// supersedes reports whether another version of the slot is not needed beside the set: parts of a later one may be on
+// their way.
+func (s *Stored) supersedes(v version) bool {
+	for _, m := range s.parts {
+		if m.version == v {
+			return false
+		}
+	}
+	return v.generation <= s.Generation
+}
+
+// cleanOrphans removes files that belong to no manifest.
+func (s *Store) cleanOrphans(ctx context.Context, p Period, before time.Time, written map[version]time.Time, done *Cleaned) error {
+	for _, kind := range [...]encode.ParquetKind{encode.ParquetAllocations, encode.ParquetAssets} {
+		var old []string
+		err := s.backend.List(ctx, dataFolder(kind, p), true, func(o Object) error {
+			if v, ok := s.names.dataVersion(p, o.Name); ok && o.Modified.Before(before) {
+				if _, named := written[v]; !named {
+					old = append(old, o.Name)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, name := range old {
+			v, _ := s.names.dataVersion(p, name)
+			if _, err := s.backend.Get(ctx, v.manifest()); err == nil {
+				continue // it was written meanwhile
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if err := s.backend.Delete(ctx, name); err != nil {
+				return err
+			}
+			done.Orphans++
+		}
+	}
+	return nil
+}
+
+// remove deletes a version: the manifest first, so that none ever names what is gone.
+func (s *Store) remove(ctx context.Context, v version, files []file) error {
+	for _, name := range [...]string{v.manifest(), v.stats()} {
+		if err := s.backend.Delete(ctx, name); err != nil {
+			return err
+		}
+	}
+	s.forget(v)
+	for i := range files {
+		if err := s.backend.Delete(ctx, files[i].Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Delete removes a set that List has told of, and all that is in its slot: older generations first, so that none of them
+// comes to light.
+func (s *Store) Delete(ctx context.Context, set *Stored) error {
+	in := &found{}
+	if err := s.find(ctx, set.Period, set.slot.folder(), in); err != nil {
+		return fmt.Errorf("delete %s: %w", set.describe(), err)
+	}
+	for g, left := 1, true; left; g++ {
+		left = false
+		for _, m := range in.parts {
+			if m.version.slot != set.slot {
+				continue
+			}
+			left = left || m.version.generation > g
+			if m.version.generation == g {
+				if err := s.remove(ctx, m.version, m.Files); err != nil {
+					return fmt.Errorf("delete %s: %w", set.describe(), err)
+				}
+			}
+		}
+	}
+	for _, v := range in.spoiled {
+		if v.slot == set.slot {
+			if err := s.backend.Delete(ctx, v.manifest()); err != nil {
+				return fmt.Errorf("delete %s: %w", set.describe(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// Retain removes the sets of a period that end at or before t, oldest first, and returns how many.
+func (s *Store) Retain(ctx context.Context, p Period, t time.Time) (int, error) {
+	list, err := s.List(ctx, p, allocation.Window{})
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for i := range list.Sets {
+		if set := &list.Sets[i]; !set.Window.End.After(t) {
+			if err := s.Delete(ctx, set); err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Verify reads all files of a set and checks what they say: their checksums, their footers, and the laws of Set.Check. What is wrong
+// is a CorruptError that names the file, or the set where the laws are broken.
+func (s *Store) Verify(ctx context.Context, set *Stored) error {
+	sets, err := s.Read(ctx, []Stored{*set}, nil)
+	if err != nil {
+		return err
+	}
+	if err := sets[0].Check(); err != nil {
+		return &CorruptError{Name: set.parts[0].version.manifest(), Period: set.Period, Window: set.Window, Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Directory is a Backend in a local directory. It must be one file system that has hard links.
+type Directory struct{ root string }
+
+// OpenDirectory opens a directory and makes it if it is not there. One that cannot be written to is an error when it is
+// written to, not before.
+func OpenDirectory(root string) (*Directory, error) {
+	if err := os.MkdirAll(root, 0o777); err != nil {
+		return nil, fmt.Errorf("open history %s: %w: give another directory", root, err)
+	}
+	return &Directory{root: root}, nil
+}
+
+func (d *Directory) path(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
+
+// Get is the content of a file.
+func (d *Directory) Get(_ context.Context, name string) ([]byte, error) {
+	data, err := os.ReadFile(d.path(name))
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	return data, nil
+}
+
+// List calls f for the files in dir and below it.
+func (d *Directory) List(ctx context.Context, dir string, times bool, f func(Object) error) error {
+	err := filepath.WalkDir(d.path(dir), func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // or deleted meanwhile
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case entry.IsDir():
+			return nil
+		}
+		name, err := filepath.Rel(d.root, path)
+		if err != nil {
+			return err
+		}
+		o := Object{Name: filepath.ToSlash(name)}
+		if times {
+			info, err := entry.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			o.Modified = info.ModTime()
+		}
+		return f(o)
+	})
+	if err != nil {
+		return fmt.Errorf("list history %s: %w", dir, err)
+	}
+	return nil
+}
+
+// Put writes a file under a temporary name, syncs it, and links it to its own: it is whole or not there, also after a
+// crash of the machine.
+func (d *Directory) Put(_ context.Context, name string, data []byte) error {
+	path := d.path(name)
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("write history %s: %w", path, fs.ErrExist)
+	}
+	err := d.put(path, data)
+	for range maxRaces { // a folder may have been deleted meanwhile, for it was empty
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		err = d.put(path, data)
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("write history %s: %w", path, fs.ErrExist)
+	case err != nil:
+		return fmt.Errorf("write history %s: %w: is there room on the disk, and may it be written to?", path, err)
+	}
+	return nil
+}
+
+// maxRaces bounds how often a folder is made anew that somebody deletes.
+const maxRaces = 10
+
+func (d *Directory) put(path string, data []byte) error {
+	if err := makeDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	if err := makeDir(d.path(temporary)); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(d.path(temporary), "part-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(fileMode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// fileMode is that of files: CreateTemp makes them private, and backups, DuckDB and other users want to read them.
+const fileMode = 0o644
+
+// makeDir makes a directory and those above it, and syncs them.
+func makeDir(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := makeDir(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(parent)
+}
+
+// syncDir makes the entries of a directory last.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Delete removes a file, and folders that it leaves empty.
+func (d *Directory) Delete(_ context.Context, name string) error {
+	path := d.path(name)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete from history: %w", err)
+	}
+	for dir := filepath.Dir(path); len(dir) > len(filepath.Clean(d.root)); dir = filepath.Dir(dir) {
+		if os.Remove(dir) != nil {
+			break // it is not empty
+		}
+	}
+	return nil
+}

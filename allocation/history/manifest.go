@@ -1,0 +1,153 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+)
+
+// manifestFormat is the version of manifests: of a newer one they are refused.
+const manifestFormat = 1
+
+// manifest says what a part of a set is.
+type manifest struct {
+	Version           int       `json:"version"`
+	Period            string    `json:"period"`
+	Start             time.Time `json:"start"`
+	End               time.Time `json:"end"`
+	Zone              string    `json:"zone"`
+	ResolutionSeconds float64   `json:"resolutionSeconds"`
+	Complete          bool      `json:"complete"`
+	Warnings          []string  `json:"warnings,omitempty"`
+	Files             []file    `json:"files"` // by cluster, allocations before assets
+
+	version version // of its name
+}
+
+// file is a file of a set.
+type file struct {
+	Name    string             `json:"name"`
+	Kind    encode.ParquetKind `json:"kind"`
+	Cluster string             `json:"cluster"`
+	Rows    int                `json:"rows"`
+	Bytes   int64              `json:"bytes"`
+	CRC32C  string             `json:"crc32c"`
+}
+
+func (m *manifest) window() allocation.Window { return allocation.Window{Start: m.Start, End: m.End} }
+
+func (m *manifest) resolution() time.Duration {
+	return time.Duration(m.ResolutionSeconds * float64(time.Second))
+}
+
+// checksum is the CRC-32C of data in hexadecimal.
+func checksum(data []byte) string {
+	return fmt.Sprintf("%08x", crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// encode is the manifest in JSON, and its checksum in a second line.
+func (m *manifest) encode() ([]byte, error) {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(data, "\n%s\n", checksum(data)), nil
+}
+
+// decodeManifest reads the manifest of a version.
+func decodeManifest(data []byte, v version) (*manifest, error) {
+	text, sum, ok := bytes.Cut(data, []byte("\n"))
+	if !ok || string(sum) != checksum(text)+"\n" {
+		return nil, errors.New("its checksum does not match")
+	}
+	m := &manifest{version: v}
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, err
+	}
+	if m.Version > manifestFormat {
+		return nil, fmt.Errorf("%w: its format is %d, at most %d is known: upgrade this promcost", encode.ErrNewerVersion, m.Version, manifestFormat)
+	}
+	if m.Period != v.period.String() || !m.Start.Before(m.End) {
+		return nil, fmt.Errorf("it is of %s from %s to %s, which is not what its name says", m.Period, m.Start, m.End)
+	}
+	return m, nil
+}
+
+// check compares the content of a file with the manifest.
+func (f *file) check(data []byte) error {
+	if int64(len(data)) != f.Bytes {
+		return fmt.Errorf("it has %d bytes, its manifest says %d", len(data), f.Bytes)
+	}
+	if got := checksum(data); got != f.CRC32C {
+		return fmt.Errorf("its checksum is %s, its manifest says %s", got, f.CRC32C)
+	}
+	return nil
+}
+
+// Stored is a set that the store has, whole.
+type Stored struct {
+	Period     Period
+	Window     allocation.Window
+	Zone       string // that it was cut in
+	Resolution time.Duration
+	Complete   bool // nothing of the source was missing
+	Generation int  // the highest of its parts
+	Parts      int
+	Warnings   []string
+	Clusters   []string // sorted
+	Rows       int      // allocations
+	Bytes      int64    // of all files
+
+	slot  slot
+	parts []*manifest // by index
+}
+
+// Files are the names of the set's files, manifests included.
+func (s *Stored) Files() (names []string) {
+	for _, m := range s.parts {
+		for i := range m.Files {
+			names = append(names, m.Files[i].Name)
+		}
+		names = append(names, m.version.manifest())
+	}
+	return names
+}
+
+// describe names the set in errors.
+func (s *Stored) describe() string {
+	return s.Period.String() + " set of " + s.Window.Start.UTC().Format(time.RFC3339)
+}
+
+// newStored is the set of the parts, which are whole.
+func newStored(parts []*manifest) Stored {
+	first := parts[0]
+	s := Stored{
+		Period: first.version.period, Window: first.window(), Zone: first.Zone, Complete: true, Parts: len(parts), slot: first.version.slot, parts: parts,
+	}
+	for _, m := range parts {
+		s.Resolution = max(s.Resolution, m.resolution())
+		s.Complete = s.Complete && m.Complete
+		s.Generation = max(s.Generation, m.version.generation)
+		s.Warnings = append(s.Warnings, m.Warnings...)
+		for i := range m.Files {
+			f := &m.Files[i]
+			s.Bytes += f.Bytes
+			s.Clusters = append(s.Clusters, f.Cluster)
+			if f.Kind == encode.ParquetAllocations {
+				s.Rows += f.Rows
+			}
+		}
+	}
+	for _, list := range [...]*[]string{&s.Warnings, &s.Clusters} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return s
+}

@@ -1,0 +1,230 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+)
+
+// manifest is the manifest of a version, read once.
+func (s *Store) manifest(ctx context.Context, v version) (*manifest, error) {
+	name := v.manifest()
+	s.mu.Lock()
+	m := s.manifests[name]
+	s.mu.Unlock()
+	if m != nil {
+		return m, nil
+	}
+	data, err := s.backend.Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if m, err = decodeManifest(data, v); err != nil {
+		if errors.Is(err, encode.ErrNewerVersion) {
+			return nil, fmt.Errorf("read history %s: %w", name, err)
+		}
+		return nil, &CorruptError{Name: name, Period: v.period, Window: v.within(), Err: err}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.manifests[name] = m
+	return m, nil
+}
+
+// forget drops manifests that were read: somebody may have deleted and written them again.
+func (s *Store) forget(v version) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.manifests, v.manifest())
+}
+
+// within is a window that lies in the slot whatever the time zone: what is told of a set without a manifest.
+func (s slot) within() allocation.Window {
+	form, at, length := time.DateOnly, s.name[len("date="):], time.Hour
+	if s.period != Daily {
+		form += "/hour=15"
+		if len(at) > len(form) {
+			form += "04"
+		}
+	} else {
+		at, form, length = at+"T12", form+"T15", time.Second
+	}
+	t, err := time.Parse(form, at)
+	if err != nil {
+		return allocation.Window{}
+	}
+	return allocation.Window{Start: t, End: t.Add(length)}
+}
+
+// maxGone bounds how often something is looked for again that was superseded while it was read.
+const maxGone = 100
+
+// Read reads sets that List has told of, over one Dict, in the order given. p says which columns are read, nil all. A set
+// that was superseded meanwhile is read as it is now. Damage is a CorruptError; a set that is gone is fs.ErrNotExist.
+func (s *Store) Read(ctx context.Context, sets []Stored, p *encode.Projection) ([]*allocation.Set, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// Files are decoded ahead, some sets at a time; what they hold is interned in order.
+	ahead := make(chan chan decodedSet, s.opts.Readers)
+	go func() {
+		defer close(ahead)
+		for i := range sets {
+			done := make(chan decodedSet, 1)
+			select {
+			case ahead <- done:
+			case <-ctx.Done():
+				return
+			}
+			go func() { done <- s.decode(ctx, sets[i], p) }()
+		}
+	}()
+	dict := allocation.NewDict()
+	out := make([]*allocation.Set, 0, len(sets))
+	for done := range ahead {
+		set, err := (<-done).set(dict)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, set)
+	}
+	return out, ctx.Err()
+}
+
+// decodedSet is what was read of a set.
+type decodedSet struct {
+	stored Stored
+	parts  [][]*encode.Decoded
+	err    error
+}
+
+// decode reads the files of a set; where it is gone, those of what is in its place.
+func (s *Store) decode(ctx context.Context, stored Stored, p *encode.Projection) decodedSet {
+	if stored.Parts > 1 {
+		p = withKey(p)
+	}
+	for try := 0; ; try++ {
+		parts, err := s.decodeParts(ctx, &stored, p)
+		var corrupt *CorruptError
+		if err == nil || try >= maxGone || ctx.Err() != nil || !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &corrupt) {
+			return decodedSet{stored, parts, err}
+		}
+		// Manifests may be out of date, where the set was deleted and computed again.
+		for _, m := range stored.parts {
+			s.forget(m.version)
+		}
+		now, found, listErr := s.lookUp(ctx, &stored)
+		if listErr != nil {
+			return decodedSet{err: listErr}
+		}
+		same := found && slices.Equal(now.Files(), stored.Files()) && now.sameSums(&stored)
+		switch {
+		case same && corrupt == nil:
+			m := stored.parts[0]
+			err = &CorruptError{Name: m.version.manifest(), Period: m.version.period, Window: m.window(), Err: fmt.Errorf("a file that it names is missing: %w", err)}
+			return decodedSet{stored, nil, err}
+		case same, !found:
+			return decodedSet{stored, nil, err}
+		}
+		stored = now
+	}
+}
+
+// sameSums reports whether two readings of a set's manifests say the same.
+func (s *Stored) sameSums(o *Stored) bool {
+	return slices.EqualFunc(s.parts, o.parts, func(a, b *manifest) bool { return slices.Equal(a.Files, b.Files) })
+}
+
+// lookUp is the set that is in the place of another now.
+func (s *Store) lookUp(ctx context.Context, was *Stored) (Stored, bool, error) {
+	list, err := s.List(ctx, was.Period, was.Window)
+	if err != nil {
+		return Stored{}, false, err
+	}
+	for _, now := range list.Sets {
+		if now.Window == was.Window {
+			return now, true, nil
+		}
+	}
+	return Stored{}, false, nil
+}
+
+// withKey adds to a projection what tells rows apart: parts are merged by it.
+func withKey(p *encode.Projection) *encode.Projection {
+	if p == nil {
+		return nil
+	}
+	all := *p
+	all.Properties = append(slices.Clone(p.Properties), allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container)
+	return &all
+}
+
+func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *encode.Projection) ([][]*encode.Decoded, error) {
+	parts := make([][]*encode.Decoded, len(stored.parts))
+	for i, m := range stored.parts {
+		for k := range m.Files {
+			d, err := s.decodeFile(ctx, m, &m.Files[k], p)
+			if err != nil {
+				return nil, err
+			}
+			parts[i] = append(parts[i], d)
+		}
+	}
+	return parts, nil
+}
+
+func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *encode.Projection) (*encode.Decoded, error) {
+	data, err := s.backend.Get(ctx, f.Name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s set of %s: %w", m.version.period, m.Start.Format(time.RFC3339), err)
+	}
+	corrupt := func(err error) error {
+		if errors.Is(err, encode.ErrNewerVersion) {
+			return fmt.Errorf("read history %s: %w", f.Name, err)
+		}
+		return &CorruptError{Name: f.Name, Period: m.version.period, Window: m.window(), Err: err}
+	}
+	if err := f.check(data); err != nil {
+		return nil, corrupt(err)
+	}
+	in, err := encode.OpenParquet(data)
+	if err != nil {
+		return nil, corrupt(err)
+	}
+	if in.Footer.Kind != f.Kind || !in.Footer.Window.Start.Equal(m.Start) || !in.Footer.Window.End.Equal(m.End) || in.Rows != f.Rows {
+		return nil, corrupt(errors.New("it is not the file that its manifest is of"))
+	}
+	d, err := in.Decode(p)
+	if err != nil {
+		return nil, corrupt(err)
+	}
+	return d, nil
+}
+
+// set makes the set of what was read.
+func (d decodedSet) set(dict *allocation.Dict) (*allocation.Set, error) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	sets := make([]*allocation.Set, len(d.parts))
+	for i, files := range d.parts {
+		m := d.stored.parts[i]
+		set := allocation.NewSet(m.window(), dict)
+		set.Resolution, set.Warnings = m.resolution(), m.Warnings
+		for k, file := range files {
+			if err := file.AppendTo(set); err != nil {
+				return nil, &CorruptError{Name: m.Files[k].Name, Period: m.version.period, Window: m.window(), Err: err}
+			}
+		}
+		sets[i] = set
+	}
+	if len(sets) == 1 {
+		return sets[0], nil
+	}
+	return allocation.Merge(d.stored.Window, sets)
+}

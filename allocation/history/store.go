@@ -1,0 +1,208 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Options of a Store. Zero fields take the defaults.
+type Options struct {
+	// Readers bounds the files that are read and decoded at once by one Read. The default is 4.
+	Readers int
+	// Keep is how long what is superseded stays for those who still read it. The default is an hour.
+	Keep time.Duration
+	// Now is the clock that ages are told by. The default is time.Now.
+	Now func() time.Time
+}
+
+// Store keeps sets in a Backend. It is safe for concurrent use, also with others on the same backend.
+type Store struct {
+	backend Backend
+	opts    Options
+	names   names
+
+	mu        sync.Mutex
+	manifests map[string]*manifest // by name, those that were read
+}
+
+// New returns a store on a backend.
+func New(b Backend, o Options) *Store {
+	o.Readers, o.Keep = cmp.Or(max(o.Readers, 0), 4), cmp.Or(max(o.Keep, 0), time.Hour)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Store{backend: b, opts: o, names: newNames(), manifests: map[string]*manifest{}}
+}
+
+// CorruptError says that a file is damaged, and of which set, which has to be computed again (WriteOptions.Replace).
+type CorruptError struct {
+	Name   string // of the file
+	Period Period
+	// Window is that of the set; where its manifest itself cannot be read, a window within the set's.
+	Window allocation.Window
+	Err    error
+}
+
+// Error names the file.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("history file %s is damaged: %v: the set of %s has to be computed again", e.Name, e.Err, e.Window.Start.UTC().Format(time.RFC3339))
+}
+
+// Unwrap is what is wrong with it.
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// Listing is what a store has.
+type Listing struct {
+	Sets    []Stored        // oldest first
+	Corrupt []*CorruptError // manifests that cannot be read: the sets they are of are not among Sets
+}
+
+// List is what the store has of a period that overlaps w; everything for the zero window. Each slot has one set: of several
+// generations the highest that is whole. Manifests are read once. Where the backend fails, the error is its.
+func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listing, error) {
+	found := &found{}
+	for _, folder := range foldersOf(p, w) {
+		if err := s.find(ctx, p, folder, found); err != nil {
+			return nil, err
+		}
+	}
+	out := &Listing{}
+	for _, parts := range found.bySlot() {
+		best, ok := newest(parts)
+		if ok && (w == (allocation.Window{}) || best.Window.Start.Before(w.End) && best.Window.End.After(w.Start)) {
+			out.Sets = append(out.Sets, best)
+		}
+	}
+	for _, c := range found.corrupt {
+		if w == (allocation.Window{}) || c.Window.Start.Before(w.End) && c.Window.End.After(w.Start) {
+			out.Corrupt = append(out.Corrupt, c)
+		}
+	}
+	slices.SortFunc(out.Sets, func(a, b Stored) int { return a.Window.Start.Compare(b.Window.Start) })
+	return out, nil
+}
+
+// found are manifests.
+type found struct {
+	parts   []*manifest
+	corrupt []*CorruptError
+	spoiled []version // those of corrupt
+}
+
+// bySlot are the parts of each slot, in the order of slots.
+func (f *found) bySlot() [][]*manifest {
+	bySlot := func(a, b *manifest) int { return cmp.Compare(a.version.name, b.version.name) }
+	slices.SortStableFunc(f.parts, bySlot)
+	var out [][]*manifest
+	for i, m := range f.parts {
+		if i == 0 || bySlot(f.parts[i-1], m) != 0 {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], m)
+	}
+	return out
+}
+
+// find reads the manifests in a folder and below it. Where one is gone before it is read, another may have come in its
+// place after the names were listed: then they are listed again.
+func (s *Store) find(ctx context.Context, p Period, folder string, to *found) error {
+	for try := 0; ; try++ {
+		in := &found{}
+		gone, err := s.findOnce(ctx, p, folder, in)
+		if err != nil {
+			return err
+		}
+		if !gone || try >= maxGone {
+			to.parts, to.corrupt, to.spoiled = append(to.parts, in.parts...), append(to.corrupt, in.corrupt...), append(to.spoiled, in.spoiled...)
+			return nil
+		}
+	}
+}
+
+// findOnce reads the manifests that are listed; gone says that some were not there any more.
+func (s *Store) findOnce(ctx context.Context, p Period, folder string, to *found) (gone bool, err error) {
+	var versions []version
+	err = s.backend.List(ctx, folder, false, func(o Object) error {
+		if v, ok := s.names.manifestVersion(p, o.Name); ok {
+			versions = append(versions, v)
+		}
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	read := make([]*manifest, len(versions))
+	errs := make([]error, len(versions))
+	parallel(s.opts.Readers, len(versions), func(i int) { read[i], errs[i] = s.manifest(ctx, versions[i]) })
+	for i, m := range read {
+		var corrupt *CorruptError
+		switch err := errs[i]; {
+		case errors.As(err, &corrupt):
+			to.corrupt, to.spoiled = append(to.corrupt, corrupt), append(to.spoiled, versions[i])
+		case errors.Is(err, fs.ErrNotExist):
+			gone = true
+		case err != nil:
+			return false, err
+		default:
+			to.parts = append(to.parts, m)
+		}
+	}
+	return gone, nil
+}
+
+// parallel calls f for 0 to n−1 from some goroutines, and waits.
+func parallel(goroutines, n int, f func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(goroutines, n) {
+		wg.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// newest is the set of the highest generation whose parts are all there, and whether there is one. parts are of one slot.
+func newest(parts []*manifest) (best Stored, ok bool) {
+	type cut struct {
+		start, end int64
+		of         int
+	}
+	sets := map[cut][]*manifest{}
+	var cuts []cut
+	for _, m := range parts {
+		k := cut{m.Start.UnixMilli(), m.End.UnixMilli(), m.version.Of}
+		if sets[k] == nil {
+			sets[k] = make([]*manifest, k.of)
+			cuts = append(cuts, k)
+		}
+		if have := sets[k][m.version.Index-1]; have == nil || have.version.generation < m.version.generation {
+			sets[k][m.version.Index-1] = m
+		}
+	}
+	for _, k := range cuts {
+		if slices.Contains(sets[k], nil) {
+			continue
+		}
+		// The same number of one generation is no accident only where shards changed: the finer cut is the later.
+		of := newStored(sets[k])
+		if !ok || cmp.Or(cmp.Compare(of.Generation, best.Generation), cmp.Compare(of.Parts, best.Parts), of.Window.Start.Compare(best.Window.Start)) > 0 {
+			best, ok = of, true
+		}
+	}
+	return best, ok
+}

@@ -1,0 +1,342 @@
+package history_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/thanos-io/objstore"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/history"
+)
+
+// directory is a store in a directory of the test.
+func directory(t testing.TB, o history.Options) (*history.Store, string) {
+	t.Helper()
+	dir := t.TempDir()
+	b, err := history.OpenDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return history.New(b, o), dir
+}
+
+// eachBackend runs a test on every backend.
+func eachBackend(t *testing.T, f func(t *testing.T, b history.Backend)) {
+	t.Run("directory", func(t *testing.T) {
+		b, err := history.OpenDirectory(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(t, b)
+	})
+	t.Run("bucket", func(t *testing.T) {
+		f(t, history.NewBucket(objstore.NewInMemBucket(), history.BucketOptions{}))
+	})
+}
+
+func write(t testing.TB, s *history.Store, set *allocation.Set, o history.WriteOptions) history.Stored {
+	t.Helper()
+	stored, err := s.Write(t.Context(), set, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored
+}
+
+func list(t testing.TB, s *history.Store, p history.Period, w allocation.Window) []history.Stored {
+	t.Helper()
+	l, err := s.List(t.Context(), p, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range l.Corrupt {
+		t.Error(c)
+	}
+	return l.Sets
+}
+
+func read(t testing.TB, s *history.Store, sets ...history.Stored) []*allocation.Set {
+	t.Helper()
+	got, err := s.Read(t.Context(), sets, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// answers are what the API says of a set, in all ways.
+func answers(t testing.TB, sets ...*allocation.Set) string {
+	t.Helper()
+	var b bytes.Buffer
+	for _, aggregate := range []string{"", "cluster", "namespace", "controllerKind,controller", "label:team", "service"} {
+		dims, err := allocation.ParseKeys(aggregate, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []allocation.Options{
+			{Aggregate: dims},
+			{Aggregate: dims, Idle: true, IdleByNode: true, Proportions: true},
+			{Aggregate: dims, ShareIdle: allocation.Weighted, ShareTenancy: true, Accumulate: allocation.All, SharedBreakdown: true, Check: true},
+		} {
+			out, err := allocation.Apply(allocation.Join(sets), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := encode.Allocations(&b, out, encode.Options{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, s := range sets {
+		if err := encode.AssetMap(&b, s.ListAssets(allocation.AssetOptions{}), encode.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+// canonical is a set with its rows in their one order, as they are stored.
+func canonical(t testing.TB, s *allocation.Set) *allocation.Set {
+	t.Helper()
+	out, err := allocation.Merge(s.Window, []*allocation.Set{s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestWriteAndRead(t *testing.T) {
+	eachBackend(t, func(t *testing.T, b history.Backend) {
+		s := history.New(b, history.Options{})
+		clusters := []string{"arn:aws:eks:eu-west-1:1:cluster/a b", "c2", ""}
+		var want []*allocation.Set
+		for i := range 3 {
+			set := soundSet(1, hour(i), 40, clusters...)
+			stored := write(t, s, set, history.WriteOptions{Complete: i != 1})
+			if stored.Generation != 1 || stored.Rows != 3*42 || stored.Complete != (i != 1) {
+				t.Errorf("stored %+v", stored)
+			}
+			want = append(want, canonical(t, set))
+		}
+		sets := list(t, s, history.Hourly, allocation.Window{})
+		got := read(t, s, sets...)
+		if diff := cmp.Diff(answers(t, want...), answers(t, got...)); diff != "" {
+			t.Errorf("-computed +stored\n%s", diff)
+		}
+		for i := range sets {
+			if err := s.Verify(t.Context(), &sets[i]); err != nil {
+				t.Error(err)
+			}
+			if !slices.Equal(sets[i].Clusters, []string{"", "arn:aws:eks:eu-west-1:1:cluster/a b", "c2"}) || sets[i].Zone != "UTC" || sets[i].Resolution != time.Minute {
+				t.Errorf("set %+v", sets[i])
+			}
+		}
+		again := write(t, s, soundSet(2, hour(1), 40, clusters...), history.WriteOptions{})
+		if again.Generation != 1 || again.Complete {
+			t.Errorf("what is there was not left: %+v", again)
+		}
+		if n := len(list(t, s, history.Hourly, hour(1))); n != 1 {
+			t.Errorf("%d sets in one hour", n)
+		}
+	})
+}
+
+func TestDays(t *testing.T) {
+	eachBackend(t, func(t *testing.T, b history.Backend) {
+		s := history.New(b, history.Options{})
+		zone, err := time.LoadLocation("America/New_York")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, day := range []int{7, 8, 9} { // on the 8th, clocks are set forward
+			w := allocation.Window{Start: time.Date(2026, 3, day, 0, 0, 0, 0, zone), End: time.Date(2026, 3, day+1, 0, 0, 0, 0, zone)}
+			write(t, s, soundSet(3, w, 10, "c1"), history.WriteOptions{Period: history.Daily, Zone: zone})
+		}
+		sets := list(t, s, history.Daily, allocation.Window{Start: time.Date(2026, 3, 8, 5, 0, 0, 0, time.UTC), End: time.Date(2026, 3, 9, 4, 0, 0, 0, time.UTC)})
+		if len(sets) != 1 || sets[0].Window.Duration() != 23*time.Hour || sets[0].Zone != "America/New_York" {
+			t.Fatalf("sets %+v", sets)
+		}
+		if want := "allocations_daily/cluster=c1/date=2026-03-08/part-1of1.g1.parquet"; !slices.Contains(sets[0].Files(), want) {
+			t.Errorf("files %q, want %s", sets[0].Files(), want)
+		}
+		if n, err := s.Retain(t.Context(), history.Daily, sets[0].Window.End); n != 2 || err != nil {
+			t.Errorf("%d sets removed, %v", n, err)
+		}
+		if left := list(t, s, history.Daily, allocation.Window{}); len(left) != 1 || left[0].Window.Start.In(zone).Day() != 9 {
+			t.Errorf("left %+v", left)
+		}
+	})
+}
+
+func TestGenerations(t *testing.T) {
+	eachBackend(t, func(t *testing.T, b history.Backend) {
+		now := time.Now()
+		s := history.New(b, history.Options{Now: func() time.Time { return now }})
+		write(t, s, soundSet(1, hour(0), 10, "c1", "c2"), history.WriteOptions{})
+		second := write(t, s, soundSet(2, hour(0), 10, "c1"), history.WriteOptions{Replace: true, Complete: true})
+		sets := list(t, s, history.Hourly, hour(0))
+		if second.Generation != 2 || len(sets) != 1 || sets[0].Generation != 2 || len(sets[0].Clusters) != 1 {
+			t.Fatalf("sets %+v", sets)
+		}
+		if c, err := s.Clean(t.Context()); c != (history.Cleaned{}) || err != nil {
+			t.Errorf("before an hour %+v, %v", c, err)
+		}
+		now = now.Add(2 * time.Hour)
+		if c, err := s.Clean(t.Context()); c != (history.Cleaned{Superseded: 1}) || err != nil {
+			t.Errorf("after an hour %+v, %v", c, err)
+		}
+		if got := names(t, b); len(got) != 3 {
+			t.Errorf("files %q", got)
+		}
+		if err := s.Delete(t.Context(), &sets[0]); err != nil || len(names(t, b)) != 0 {
+			t.Errorf("deleted: %v, left %q", err, names(t, b))
+		}
+		if _, err := s.Read(t.Context(), sets, nil); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("reading what is gone: %v", err)
+		}
+	})
+}
+
+// names are all that a backend has.
+func names(t testing.TB, b history.Backend) (names []string) {
+	t.Helper()
+	if err := b.List(t.Context(), "", false, func(o history.Object) error { names = append(names, o.Name); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestParts(t *testing.T) {
+	eachBackend(t, func(t *testing.T, b history.Backend) {
+		s := history.New(b, history.Options{})
+		whole := soundSet(5, hour(4), 30, "c1")
+		shards := split(whole)
+		write(t, s, shards[1], history.WriteOptions{Part: history.Part{Index: 2, Of: 2}, Complete: true})
+		if got := list(t, s, history.Hourly, hour(4)); len(got) != 0 {
+			t.Fatalf("half a set: %+v", got)
+		}
+		write(t, s, shards[0], history.WriteOptions{Part: history.Part{Index: 1, Of: 2}, Complete: true})
+		sets := list(t, s, history.Hourly, hour(4))
+		if len(sets) != 1 || sets[0].Parts != 2 || sets[0].Generation != 1 {
+			t.Fatalf("sets %+v", sets)
+		}
+		if diff := cmp.Diff(answers(t, canonical(t, whole)), answers(t, read(t, s, sets...)...)); diff != "" {
+			t.Errorf("-whole +parts\n%s", diff)
+		}
+		narrow := &encode.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: []allocation.Column{allocation.Cost.Of(allocation.CPU)}}
+		if got, err := s.Read(t.Context(), sets, narrow); err != nil || got[0].Len() != whole.Len() {
+			t.Errorf("few columns: %v", err)
+		}
+	})
+}
+
+// split divides a set by the nodes of its rows; the first part has what belongs to none.
+func split(s *allocation.Set) [2]*allocation.Set {
+	var out [2]*allocation.Set
+	for i := range out {
+		out[i] = allocation.NewSet(s.Window, allocation.NewDict())
+		out[i].Resolution, out[i].Warnings = s.Resolution, s.Warnings
+	}
+	of := func(node string) *allocation.Set { return out[len(node)%2] }
+	for row := range s.Len() {
+		copyRow(of(s.Text(allocation.NodeName, row)), s, row)
+	}
+	for _, n := range s.Nodes {
+		of(n.Name).Nodes = append(of(n.Name).Nodes, n)
+	}
+	out[0].Disks, out[0].Balancers, out[0].Networks, out[0].Management = s.Disks, s.Balancers, s.Networks, s.Management
+	return out
+}
+
+func copyRow(to, s *allocation.Set, row int) {
+	d := s.Dict()
+	r := &allocation.Row{Special: s.Special(row), Start: s.Start(row), End: s.End(row), Labels: map[string]string{}, NSLabels: map[string]string{}}
+	for p := range r.Text {
+		r.Text[p] = s.Text(allocation.Property(p), row)
+	}
+	for _, id := range d.List(s.IDs(allocation.Services)[row]) {
+		r.Services = append(r.Services, d.Text(id))
+	}
+	for p, m := range map[allocation.Property]map[string]string{allocation.Labels: r.Labels, allocation.NamespaceLabels: r.NSLabels} {
+		for _, pair := range d.Map(s.IDs(p)[row]) {
+			m[d.Text(pair.Key)] = d.Text(pair.Value)
+		}
+	}
+	for c := range r.Values {
+		r.Values[c] = s.Value(allocation.Column(c), row)
+	}
+	for _, v := range s.Volumes(row) {
+		v.Key, v.ProviderID = to.Dict().Add(d.Text(v.Key)), to.Dict().Add(d.Text(v.ProviderID))
+		r.Volumes = append(r.Volumes, v)
+	}
+	for _, l := range s.LoadBalancerShares(row) {
+		l.Key, l.Service, l.IP = to.Dict().Add(d.Text(l.Key)), to.Dict().Add(d.Text(l.Service)), to.Dict().Add(d.Text(l.IP))
+		r.LoadBalancers = append(r.LoadBalancers, l)
+	}
+	to.Append(r)
+}
+
+// TestSameBytes writes one set by two stores, its rows in different orders: they agree.
+func TestSameBytes(t *testing.T) {
+	var all [2]map[string]string
+	for i := range all {
+		s, dir := directory(t, history.Options{})
+		set := soundSet(9, hour(1), 100, "c1", "c2")
+		if i == 1 {
+			other := soundSet(9, hour(1), 100, "c1", "c2")
+			set = canonical(t, other)
+		}
+		write(t, s, set, history.WriteOptions{Complete: true})
+		all[i] = map[string]string{}
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() {
+				data, readErr := os.ReadFile(path)
+				all[i][strings.TrimPrefix(path, dir)], err = string(data), readErr
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(all[0]) != 5 || !cmp.Equal(all[0], all[1]) {
+		t.Errorf("%d and %d files, or they differ", len(all[0]), len(all[1]))
+	}
+}
+
+func TestRefused(t *testing.T) {
+	s, _ := directory(t, history.Options{})
+	set := soundSet(1, hour(0), 3, "c1")
+	made, err := allocation.Apply([]*allocation.Set{set}, allocation.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	billed := *set
+	billed.Cloud = []allocation.CloudCost{{}}
+	for name, tc := range map[string]struct {
+		set  *allocation.Set
+		o    history.WriteOptions
+		want string
+	}{
+		"made by passes": {made[0], history.WriteOptions{}, "store hourly set of 2026-03-02T00:00:00Z: passes have made it"},
+		"billed":         {&billed, history.WriteOptions{}, "it has what only bills know"},
+		"part":           {set, history.WriteOptions{Part: history.Part{Index: 3, Of: 2}}, "part 3 of 2 is none"},
+		"window":         {allocation.NewSet(allocation.Window{}, allocation.NewDict()), history.WriteOptions{}, "its window is empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := s.Write(t.Context(), tc.set, tc.o); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,404 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// maxDamaged bounds how many damaged sets one query may come upon.
+const maxDamaged = 100
+
+// answer gives the sets of q, oldest first: of what is kept, and of what is computed.
+func (l *Ledger) answer(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
+	if !l.keeps() {
+		q.Stored, q.Only = false, nil
+		return l.compute(ctx, q)
+	}
+	windows, err := q.Windows()
+	if err != nil {
+		return nil, err
+	}
+	if q.Stored {
+		q.Resolution, q.ExactBelow = l.opts.Resolution, false
+	}
+	for try := 0; ; try++ {
+		p, err := l.plan(ctx, &q, windows)
+		if err != nil {
+			return l.without(ctx, q, err)
+		}
+		if p == nil {
+			return l.compute(ctx, q)
+		}
+		a := &assembly{ledger: l, query: q, plan: p}
+		sets, err := a.run(ctx)
+		var damaged *DamagedError
+		switch {
+		case err == nil:
+			l.sawHistory(nil)
+			return sets, nil
+		case ctx.Err() != nil || try >= maxDamaged:
+			return nil, fmt.Errorf("answer %s: %w", describe(q), err)
+		case errors.As(err, &damaged):
+			l.noteDamage(damaged)
+		case errors.Is(err, fs.ErrNotExist): // somebody replaced or removed it meanwhile
+		case errors.Is(err, errHistory):
+			return l.without(ctx, q, err)
+		default:
+			return nil, err
+		}
+	}
+}
+
+// keeps reports whether the ledger keeps history by now.
+func (l *Ledger) keeps() bool { return l.history != nil && l.opts.Settled() }
+
+// errHistory marks what the history failed in, for what can be computed in its place.
+var errHistory = errors.New("the history fails")
+
+// without computes q where the history fails.
+func (l *Ledger) without(ctx context.Context, q allocation.Query, cause error) ([]*allocation.Set, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("answer %s: %w", describe(q), cause)
+	}
+	l.sawHistory(cause)
+	q.Stored, q.Only = false, nil
+	if l.opts.ReadOnly {
+		return nil, fmt.Errorf("%w: answer %s: %w", allocation.ErrUpstream, describe(q), cause)
+	}
+	sets, err := l.compute(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("%w (in place of the history: %w)", err, cause)
+	}
+	sets = slices.Clone(sets)
+	for i := range sets {
+		sets[i] = warned(sets[i], fmt.Sprintf("the history fails, so this was computed without it: %v", cause))
+	}
+	return sets, nil
+}
+
+// sawHistory notes that the history failed or did not, and logs where that changes.
+func (l *Ledger) sawHistory(err error) {
+	l.mu.Lock()
+	was := l.store.err
+	l.store.err = err
+	l.mu.Unlock()
+	switch {
+	case err != nil && was == nil:
+		level.Error(l.logger).Log("msg", "The history fails: answers are computed without it", "err", err)
+	case err == nil && was != nil:
+		level.Info(l.logger).Log("msg", "The history works again")
+	}
+}
+
+// noteDamage makes that the set is taken for missing until it is written again.
+func (l *Ledger) noteDamage(d *DamagedError) {
+	level.Error(l.logger).Log("msg", "History is damaged and will be computed again", "kind", d.Kind, "start", d.Window.Start.UTC().Format(time.RFC3339), "err", d.Err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.damaged[setKey{d.Kind, d.Window.Start.Unix(), d.Window.End.Unix()}] = true
+}
+
+// warned is a set with a further warning.
+func warned(s *allocation.Set, text string) *allocation.Set {
+	own := *s
+	own.Warnings = append(slices.Clone(s.Warnings), text)
+	slices.Sort(own.Warnings)
+	own.Warnings = slices.Compact(own.Warnings)
+	return &own
+}
+
+// assembly makes the sets of a plan.
+type assembly struct {
+	ledger *Ledger
+	query  allocation.Query
+	plan   *plan
+	filled map[int64]*hourFlight // by start, those that were not used yet
+	found  bool                  // there was something of some window
+	noData error
+}
+
+// run makes the sets, oldest first.
+func (a *assembly) run(ctx context.Context) ([]*allocation.Set, error) {
+	if err := a.bound(); err != nil {
+		return nil, err
+	}
+	release, err := a.ledger.acquireRead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	out := make([]*allocation.Set, len(a.plan.windows))
+	if err := a.whole(ctx, out); err != nil {
+		return nil, err
+	}
+	a.filled = map[int64]*hourFlight{}
+	for i := 0; i < len(out); {
+		if out[i] != nil {
+			i++
+			continue
+		}
+		n, err := a.computeRun(ctx, i, out)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			if out[i], err = a.window(ctx, i); err != nil {
+				return nil, err
+			}
+			n = 1
+		}
+		i += n
+	}
+	if !a.found && a.noData != nil {
+		return nil, a.noData
+	}
+	return out, nil
+}
+
+// rowBytes is about what a row takes in memory with all its columns.
+const rowBytes = 512
+
+// bound refuses what would take too much memory.
+func (a *assembly) bound() error {
+	rows := int64(0)
+	for _, pieces := range a.plan.pieces {
+		if len(pieces) == 1 && pieces[0].kept != nil {
+			rows += int64(pieces[0].kept.Rows)
+		}
+	}
+	size := int64(rowBytes)
+	if p := a.query.Only; p != nil {
+		size = int64(64 + 8*len(p.Columns) + 4*len(p.Properties))
+	}
+	if most := a.ledger.opts.MaxMemory; most > 0 && rows*size > most {
+		return fmt.Errorf("%w: %s has %d allocations in %d sets, which take about %d MB, more than --query.max-memory: use a shorter window or a longer step",
+			allocation.ErrTooMuch, describe(a.query), rows, len(a.plan.windows), rows*size>>20)
+	}
+	return nil
+}
+
+// whole reads all windows that are one kept set each, over one dictionary.
+func (a *assembly) whole(ctx context.Context, out []*allocation.Set) error {
+	var kept []Kept
+	var at []int
+	for i, pieces := range a.plan.pieces {
+		if len(pieces) == 1 && pieces[0].kept != nil {
+			kept, at = append(kept, *pieces[0].kept), append(at, i)
+		}
+	}
+	sets, err := a.ledger.read(ctx, kept, a.query.Only)
+	if err != nil {
+		return err
+	}
+	for i, s := range sets {
+		out[at[i]], a.found = s, true
+	}
+	return nil
+}
+
+// computeRun computes, in sets that are not kept, the windows from the i-th on of which nothing is kept, in one query, and
+// says how many they were.
+func (a *assembly) computeRun(ctx context.Context, i int, out []*allocation.Set) (n int, err error) {
+	if a.query.Stored {
+		return 0, nil
+	}
+	for i+n < len(out) && out[i+n] == nil && len(a.plan.pieces[i+n]) == 1 {
+		n++
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	q := a.query
+	q.Window = allocation.Window{Start: a.plan.windows[i].Start, End: a.plan.windows[i+n-1].End}
+	sets, err := a.ledger.compute(ctx, q)
+	switch {
+	case errors.Is(err, allocation.ErrNoData):
+		a.missing(err)
+		for k := range n {
+			out[i+k] = warned(allocation.NewSet(a.plan.windows[i+k], allocation.NewDict()), err.Error())
+		}
+		return n, nil
+	case err != nil:
+		return 0, err
+	case len(sets) != n:
+		return 0, fmt.Errorf("internal error: %d sets of %d windows: report it", len(sets), n)
+	}
+	copy(out[i:], sets)
+	a.found = true
+	return n, nil
+}
+
+// missing notes that something has no data.
+func (a *assembly) missing(err error) {
+	if a.noData == nil {
+		a.noData = err
+	}
+}
+
+// mergeAtOnce is how many sets are merged at a time: so much of them is in memory.
+const mergeAtOnce = 8
+
+// window makes a set of several pieces, some at a time.
+func (a *assembly) window(ctx context.Context, i int) (*allocation.Set, error) {
+	w, pieces := a.plan.windows[i], a.plan.pieces[i]
+	var sum *allocation.Set
+	var holes []hole
+	for len(pieces) > 0 {
+		n := min(mergeAtOnce, len(pieces))
+		sets, lacks, err := a.pieces(ctx, pieces[:n])
+		if err != nil {
+			return nil, err
+		}
+		pieces, holes = pieces[n:], append(holes, lacks...)
+		if sum, err = addSets(w, sum, sets); err != nil {
+			return nil, err
+		}
+	}
+	if sum == nil {
+		sum = allocation.NewSet(w, allocation.NewDict())
+	}
+	for len(holes) > 0 {
+		first, n := holes[0], 1
+		for n < len(holes) && holes[n].window.Start.Equal(first.window.End) && errors.Is(holes[n].err, allocation.ErrNoData) == errors.Is(first.err, allocation.ErrNoData) {
+			first.window.End = holes[n].window.End
+			n++
+		}
+		holes = holes[n:]
+		sum = warned(sum, first.String())
+		sum.Incomplete = true // warned has made it a copy
+	}
+	return sum, nil
+}
+
+// hole is a part of a window that cannot be had.
+type hole struct {
+	window allocation.Window
+	err    error
+}
+
+func (h *hole) String() string {
+	return fmt.Sprintf("%s to %s is missing: %v", h.window.Start.UTC().Format(time.RFC3339), h.window.End.UTC().Format(time.RFC3339), h.err)
+}
+
+// addSets merges sets into sum, which is nil for nothing yet.
+func addSets(w allocation.Window, sum *allocation.Set, sets []*allocation.Set) (*allocation.Set, error) {
+	if sum != nil {
+		sets = append([]*allocation.Set{sum}, sets...)
+	}
+	if len(sets) == 0 {
+		return nil, nil
+	}
+	if len(sets) == 1 && sum == nil && sets[0].Window == w {
+		return sets[0], nil
+	}
+	return allocation.Merge(w, sets)
+}
+
+// pieces reads or computes pieces. What cannot be had of them is a hole as long as there is something else.
+func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocation.Set, holes []hole, err error) {
+	var kept []Kept
+	for _, x := range pieces {
+		if x.kept != nil {
+			kept = append(kept, *x.kept)
+		}
+	}
+	read, err := a.ledger.read(ctx, kept, a.query.Only.WithInstance())
+	if err != nil {
+		return nil, nil, err
+	}
+	a.found = a.found || len(read) > 0
+	for _, x := range pieces {
+		if x.kept != nil {
+			sets, read = append(sets, read[0]), read[1:]
+			continue
+		}
+		s, err := a.computed(ctx, x)
+		switch {
+		case err == nil:
+			sets, a.found = append(sets, s), true
+		case errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrUpstream) && ctx.Err() == nil:
+			a.missing(err)
+			holes = append(holes, hole{x.window, err})
+		default:
+			return nil, nil, err
+		}
+	}
+	return sets, holes, nil
+}
+
+// computed computes a piece: a closed hour together with those that follow.
+func (a *assembly) computed(ctx context.Context, x piece) (*allocation.Set, error) {
+	if !x.hour {
+		q := a.query
+		q.Window, q.Step = x.window, 0
+		sets, err := a.ledger.compute(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return sets[0], nil
+	}
+	key := x.window.Start.Unix()
+	if a.filled[key] == nil {
+		hours := a.hoursFrom(x.window.Start)
+		flights, err := a.ledger.fill(ctx, context.WithoutCancel(ctx), hours)
+		if err != nil {
+			return nil, err
+		}
+		for i, f := range flights {
+			a.filled[hours[i].Start.Unix()] = f
+		}
+	}
+	f := a.filled[key]
+	delete(a.filled, key)
+	return f.set, f.err
+}
+
+// hoursFrom are the hours to be computed from t on, as many as are computed at once.
+func (a *assembly) hoursFrom(t time.Time) (hours []allocation.Window) {
+	for _, pieces := range a.plan.pieces {
+		for _, x := range pieces {
+			switch {
+			case x.window.Start.Before(t):
+			case !x.hour || len(hours) > 0 && !a.ledger.joins(hours, x.window):
+				return hours
+			default:
+				hours = append(hours, x.window)
+			}
+		}
+	}
+	return hours
+}
+
+// read reads kept sets.
+func (l *Ledger) read(ctx context.Context, kept []Kept, only *allocation.Projection) ([]*allocation.Set, error) {
+	if len(kept) == 0 {
+		return nil, nil
+	}
+	sets, err := l.history.Read(ctx, kept, only)
+	if err == nil {
+		return sets, nil
+	}
+	var damaged *DamagedError
+	if errors.As(err, &damaged) || errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%w: %w", errHistory, err)
+}
+
+// acquireRead takes one of the places of those who read the history.
+func (l *Ledger) acquireRead(ctx context.Context) (release func(), err error) {
+	select {
+	case l.readers <- struct{}{}:
+		return func() { <-l.readers }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait to read the history: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,77 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Kind is what a History keeps apart.
+type Kind uint8
+
+// The kinds.
+const (
+	Hours Kind = iota
+	Days
+	// Counted are hours as counters have counted them, where that is not what Hours has by now: an hour that was computed
+	// again later, and stretches without data, of any length, which later data must not be counted in.
+	Counted
+)
+
+// String names the kind in errors and logs.
+func (k Kind) String() string { return [...]string{"hour", "day", "counted hour"}[k] }
+
+// Kept is a set that a History has.
+type Kept struct {
+	Window     allocation.Window
+	Resolution time.Duration // 0 in exact mode
+	Complete   bool          // nothing of the source was missing
+	Rows       int
+	Bytes      int64
+	Ref        any // what the History knows it by
+}
+
+// Keep says how a set is to be kept.
+type Keep struct {
+	Kind Kind
+	// Zone is that on whose clock the set's window was cut.
+	Zone *time.Location
+	// Complete says that nothing of the source was missing.
+	Complete bool
+	// Replace puts the set in the place of one that is there; without it, that one stays.
+	Replace bool
+}
+
+// History keeps sets as they were computed. It is safe for concurrent use.
+type History interface {
+	// List is the sets of a kind that overlap w, oldest first, those that are damaged left out; all for the zero window.
+	List(ctx context.Context, k Kind, w allocation.Window) ([]Kept, error)
+	// Read reads sets of List over one Dict, in the order given, rows in one order. only says which columns are needed, nil
+	// all. A damaged set is a DamagedError, one that has gone fs.ErrNotExist.
+	Read(ctx context.Context, sets []Kept, only *allocation.Projection) ([]*allocation.Set, error)
+	// Write keeps a set, which is there to stay once it returns.
+	Write(ctx context.Context, set *allocation.Set, keep Keep) error
+}
+
+// Tidier is a History that has to be tidied now and then.
+type Tidier interface {
+	// Tidy removes what nobody needs any more, and sets that end at or before t if t is not zero.
+	Tidy(ctx context.Context, t time.Time) error
+}
+
+// DamagedError says that a set that a History keeps cannot be read.
+type DamagedError struct {
+	Kind   Kind
+	Window allocation.Window
+	Err    error
+}
+
+// Error says what is damaged.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("read %s of %s: %v", e.Kind, e.Window.Start.UTC().Format(time.RFC3339), e.Err)
+}
+
+// Unwrap is what is wrong with it.
+func (e *DamagedError) Unwrap() error { return e.Err }

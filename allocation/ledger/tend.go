@@ -1,0 +1,241 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// tidyEvery is how often the history is tidied and measured.
+const tidyEvery = time.Hour
+
+// againDelays are when an hour is computed again that was incomplete, after it was found to be.
+var againDelays = [...]time.Duration{10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
+
+// again is when an incomplete hour is computed again.
+type again struct {
+	tries int
+	due   time.Time
+}
+
+// horizon is how far back closed hours are computed by the loop: --history.backfill, and at least to the beginning of the
+// month, which counters need; but not beyond what is kept.
+func (l *Ledger) horizon() allocation.Window {
+	now := l.opts.Now()
+	end := l.floor(now.Add(-l.opts.Grace))
+	from := l.monthOf(end)
+	if t := now.Add(-l.opts.Backfill); t.Before(from) {
+		from = allocation.Day.Round(allocation.Window{Start: t, End: t.Add(1)}, l.opts.Zone).Start
+	}
+	if t := now.Add(-l.opts.Retention); l.opts.Retention > 0 && t.After(from) {
+		from = l.hourAt(t).Start
+	}
+	return allocation.Window{Start: from, End: end}
+}
+
+// tend does one thing that the history lacks, the newest first: it counts, computes missing hours, computes incomplete ones
+// again, rolls a day up, tidies. It reports whether there may be more to do.
+func (l *Ledger) tend(ctx context.Context) (more bool, err error) {
+	if err := l.count(ctx); err != nil || l.opts.ReadOnly {
+		return false, err
+	}
+	l.sawHistory(nil)
+	w := l.horizon()
+	for _, do := range [...]func(context.Context, allocation.Window) (bool, error){l.catchUp, l.recompute, l.rollDay} {
+		if more, err := do(ctx, w); err != nil || more {
+			return more, err
+		}
+	}
+	return false, l.tidy(ctx)
+}
+
+// catchUp computes the newest run of hours that are missing.
+func (l *Ledger) catchUp(ctx context.Context, w allocation.Window) (more bool, err error) {
+	missing, _, err := l.missing(ctx, w)
+	if err != nil {
+		return false, fmt.Errorf("catch up: %w", err)
+	}
+	due := missing[:0]
+	l.mu.Lock()
+	for _, h := range missing {
+		if b, ok := l.barren[h.Start.Unix()]; !ok || !l.opts.Now().Before(b.until) {
+			due = append(due, h)
+		}
+	}
+	l.store.missing = len(due)
+	l.mu.Unlock()
+	if len(due) == 0 {
+		return false, nil
+	}
+	runs := l.splitRuns(due)
+	run := runs[len(runs)-1]
+	flights, err := l.fill(ctx, ctx, run)
+	if err == nil {
+		err = l.writeError()
+	}
+	for i := 0; i < len(flights) && err == nil; i++ {
+		switch f := flights[i]; {
+		case f.err == nil && i == len(flights)-1:
+			err = l.listed(ctx, Hours, run[i])
+		case !errors.Is(f.err, allocation.ErrNoData):
+			err = f.err
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("catch up: %w", err)
+	}
+	return true, nil
+}
+
+// writeError is what the last writing failed in.
+func (l *Ledger) writeError() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.store.writeErr
+}
+
+// recompute computes an incomplete hour again whose time has come.
+func (l *Ledger) recompute(ctx context.Context, w allocation.Window) (more bool, err error) {
+	hours, err := l.usable(ctx, Hours, w, &allocation.Query{Stored: true})
+	if err != nil {
+		return false, fmt.Errorf("compute incomplete hours again: %w", err)
+	}
+	now := l.opts.Now()
+	for i := range hours.sets {
+		k := &hours.sets[i]
+		if k.Complete || !l.dueAgain(k.Window, now) {
+			continue
+		}
+		if err := l.replaceHour(ctx, k); err != nil {
+			return false, fmt.Errorf("compute incomplete hour of %s again: %w", k.Window.Start.Format(time.RFC3339), err)
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// dueAgain reports whether an incomplete hour is to be computed again now, and notes when it is next.
+func (l *Ledger) dueAgain(w allocation.Window, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x, ok := l.again[w.Start.Unix()]
+	if !ok {
+		l.again[w.Start.Unix()] = again{due: now.Add(againDelays[0])}
+		return false
+	}
+	if x.tries == len(againDelays) || now.Before(x.due) {
+		return false
+	}
+	x.tries++
+	if x.tries < len(againDelays) {
+		x.due = now.Add(againDelays[x.tries])
+	}
+	l.again[w.Start.Unix()] = x
+	return true
+}
+
+// replaceHour computes a kept hour again, and puts what is complete in its place. What counters have counted of it stays.
+func (l *Ledger) replaceHour(ctx context.Context, k *Kept) error {
+	sets, err := l.compute(ctx, allocation.Query{Window: k.Window, Resolution: l.opts.Resolution})
+	if errors.Is(err, allocation.ErrNoData) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if sets[0].Incomplete {
+		return nil
+	}
+	old, err := l.read(ctx, []Kept{*k}, nil)
+	if err != nil {
+		return l.seen(err)
+	}
+	if err := l.write(ctx, old[0], Keep{Kind: Counted, Complete: true}); err != nil {
+		return err
+	}
+	return l.write(ctx, sets[0], Keep{Kind: Hours, Complete: true, Replace: true})
+}
+
+// tidy removes what is no longer needed and measures the history, once an hour.
+func (l *Ledger) tidy(ctx context.Context) error {
+	now := l.opts.Now()
+	l.mu.Lock()
+	last := l.store.tidied
+	l.mu.Unlock()
+	if age := now.Sub(last); age >= 0 && age < tidyEvery {
+		return nil
+	}
+	if t, ok := l.history.(Tidier); ok {
+		var before time.Time
+		if l.opts.Retention > 0 {
+			before = now.Add(-l.opts.Retention)
+		}
+		if err := t.Tidy(ctx, before); err != nil {
+			return fmt.Errorf("tidy the history: %w", err)
+		}
+	}
+	var sets [2]int
+	bytes := int64(0)
+	for kind := range sets {
+		list, err := l.history.List(ctx, Kind(kind), allocation.Window{})
+		if err != nil {
+			return fmt.Errorf("measure the history: %w", err)
+		}
+		sets[kind] = len(list)
+		for i := range list {
+			bytes += list[i].Bytes
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.store.hours, l.store.days, l.store.bytes, l.store.tidied = sets[Hours], sets[Days], bytes, now
+	return nil
+}
+
+// storeState is what is known of the history.
+type storeState struct {
+	err, writeErr error // of the last reading and writing
+	lastWrite     time.Time
+	tidied        time.Time // when it was tidied and measured
+	hours, days   int
+	bytes         int64
+	missing       int // hours that the loop has yet to compute
+}
+
+// StoreStats tell of the history.
+type StoreStats struct {
+	Hours, Days int   // sets
+	Bytes       int64 // of their files
+	LastWrite   time.Time
+	// Missing are the closed hours that the loop has yet to compute.
+	Missing int
+	// Lag is for how long the last closed hour should have been there, 0 where it is.
+	Lag time.Duration
+	// Err is why the history cannot be read or written, nil if it can.
+	Err error
+}
+
+// Store tells of the history.
+func (l *Ledger) Store() StoreStats {
+	due := l.closedHour().End
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := StoreStats{
+		Hours: l.store.hours, Days: l.store.days, Bytes: l.store.bytes, LastWrite: l.store.lastWrite, Missing: l.store.missing,
+		Err: errors.Join(l.store.err, l.store.writeErr),
+	}
+	if l.hour.set != nil {
+		s.Lag = max(0, due.Sub(l.hour.set.Window.End))
+	}
+	return s
+}
+
+// logTend tells of what tending failed in.
+func (l *Ledger) logTend(err error, retry time.Duration) {
+	level.Error(l.logger).Log("msg", "Tending the history failed", "retry_in", retry, "err", err)
+}

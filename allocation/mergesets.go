@@ -1,0 +1,225 @@
+package allocation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Merge makes one set over w of sets as they were built: of hours a day, of clusters and shards the whole. Rows are in
+// their one order: by cluster, namespace, pod, UID, container and node. Rows of one container in several sets become one:
+// amounts are added, and what is no amount is the newest set's word that has one; so are assets that are the same, which are
+// sorted, too. Sets are given oldest first and stay as they are; those of several dictionaries are joined. Sets that lie
+// outside of w, and none, are an error.
+func Merge(w Window, sets []*Set) (*Set, error) {
+	if len(sets) == 0 {
+		return nil, errors.New("merge sets: there are none")
+	}
+	for _, s := range sets {
+		if s.names != nil {
+			return nil, fmt.Errorf("merge sets: passes have made that of %s", s.span())
+		}
+		if s.Window.Start.Before(w.Start) || s.Window.End.After(w.End) {
+			return nil, fmt.Errorf("merge sets: %s is not within %s", s.span(), (&Set{Window: w}).span())
+		}
+	}
+	sets = Join(sets)
+	dst := sets[0].like()
+	dst.Window = w
+	for _, s := range sets[1:] {
+		dst.Reading = nil
+		dst.Resolution = max(dst.Resolution, s.Resolution)
+		dst.Incomplete = dst.Incomplete || s.Incomplete
+		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
+	}
+	dst.Warnings = sortWarnings(slices.Clone(dst.Warnings))
+	dst.sumAssets(sets)
+	dst.mergeRows(sets, orderRows(sets))
+	return dst, nil
+}
+
+// sourceRow is a row of one of several sets.
+type sourceRow struct {
+	set, row int32
+	nth      int32 // among the rows of its set that have its key, from 0
+	special  Special
+	key      [len(instance) + 1]int32 // ranks of the properties that tell rows apart
+}
+
+func (a *sourceRow) compare(b *sourceRow) int {
+	for i, rank := range a.key {
+		if rank != b.key[i] {
+			return cmp.Compare(rank, b.key[i])
+		}
+	}
+	return cmp.Compare(a.special, b.special)
+}
+
+// orderRows are the rows of the sets, over one Dict, in their order. What becomes one row lies side by side, oldest first.
+func orderRows(sets []*Set) []sourceRow {
+	rank := sets[0].dict.ranks()
+	n := 0
+	for _, s := range sets {
+		n += s.Len()
+	}
+	rows := make([]sourceRow, 0, n)
+	for i, s := range sets {
+		for row, special := range s.special {
+			r := sourceRow{set: int32(i), row: int32(row), special: special}
+			for k, p := range instance {
+				r.key[k] = rank[s.ids[p][row]]
+			}
+			r.key[len(instance)] = rank[s.ids[NodeName][row]]
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, func(a, b sourceRow) int {
+		return cmp.Or(a.compare(&b), cmp.Compare(a.set, b.set), cmp.Compare(a.row, b.row))
+	})
+	apart := false
+	for i := 1; i < len(rows); i++ {
+		if was, r := &rows[i-1], &rows[i]; r.set == was.set && r.compare(was) == 0 {
+			r.nth, apart = was.nth+1, true
+		}
+	}
+	if apart {
+		// Rows that one set has several of under one key stay apart: the first of every set are one row, then the second ones.
+		slices.SortStableFunc(rows, func(a, b sourceRow) int { return cmp.Or(a.compare(&b), cmp.Compare(a.nth, b.nth)) })
+	}
+	return rows
+}
+
+// ranks are the places of the strings in their order, by id.
+func (d *Dict) ranks() []int32 {
+	ids := make([]ID, len(d.strs))
+	for i := range ids {
+		ids[i] = ID(i)
+	}
+	slices.SortFunc(ids, func(a, b ID) int { return cmp.Compare(d.strs[a], d.strs[b]) })
+	rank := make([]int32, len(ids))
+	for i, id := range ids {
+		rank[id] = int32(i)
+	}
+	return rank
+}
+
+// mergeRows fills the empty set s with the rows, those that follow each other and are one summed.
+func (s *Set) mergeRows(sets []*Set, rows []sourceRow) {
+	groups := make([][]int32, len(sets)) // the new row of each row
+	for i, of := range sets {
+		groups[i] = make([]int32, of.Len())
+	}
+	n := 0
+	for i := range rows {
+		r := &rows[i]
+		if i == 0 || r.nth != rows[i-1].nth || r.compare(&rows[i-1]) != 0 {
+			s.special, s.merged = append(s.special, r.special), append(s.merged, oneRow)
+			n++
+		}
+		groups[r.set][r.row] = int32(n - 1)
+	}
+	parts := make([]part, len(sets))
+	for i, of := range sets {
+		parts[i] = part{set: of, group: groups[i]}
+	}
+	s.mergeValues(parts, n)
+	s.mergeTimes(parts, n)
+	for p := range s.ids {
+		s.ids[p] = newestIDs(parts, Property(p), n)
+	}
+	s.mergeAllShares(parts, n)
+}
+
+// Clusters are the names of the clusters that rows and assets are of, sorted.
+func (s *Set) Clusters() []string {
+	seen := map[ID]bool{}
+	var names []string
+	for _, id := range s.ids[Cluster] {
+		if !seen[id] {
+			seen[id] = true
+			names = append(names, s.dict.Text(id))
+		}
+	}
+	for i := range s.Nodes {
+		names = append(names, s.Nodes[i].Cluster)
+	}
+	for i := range s.Disks {
+		names = append(names, s.Disks[i].Cluster)
+	}
+	for i := range s.Balancers {
+		names = append(names, s.Balancers[i].Cluster)
+	}
+	for i := range s.Networks {
+		names = append(names, s.Networks[i].Cluster)
+	}
+	for i := range s.Management {
+		names = append(names, s.Management[i].Cluster)
+	}
+	for i := range s.Residuals {
+		names = append(names, s.Residuals[i].Cluster)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// OfCluster is the part of a set as it was built that is of one cluster: its rows and assets, without what only bills know.
+// Warnings are those of the whole set. It may share memory with s.
+func (s *Set) OfCluster(cluster string) *Set {
+	dst := s.like()
+	dst.Cloud, dst.External = nil, nil
+	dst.Nodes = only(s.Nodes, func(n *Node) bool { return n.Cluster == cluster })
+	dst.Disks = only(s.Disks, func(d *Disk) bool { return d.Cluster == cluster })
+	dst.Balancers = only(s.Balancers, func(l *LoadBalancer) bool { return l.Cluster == cluster })
+	dst.Networks = only(s.Networks, func(n *Network) bool { return n.Cluster == cluster })
+	dst.Management = only(s.Management, func(m *Management) bool { return m.Cluster == cluster })
+	dst.Residuals = only(s.Residuals, func(r *Residual) bool { return r.Cluster == cluster })
+	id, known := s.dict.Find(cluster)
+	group, n := make([]int32, s.Len()), int32(0)
+	const dropped = -1
+	for row, of := range s.ids[Cluster] {
+		group[row] = dropped
+		if known && of == id {
+			group[row] = n
+			n++
+		}
+	}
+	for row, g := range group {
+		if g == dropped {
+			group[row] = n
+		} else {
+			dst.special, dst.merged = append(dst.special, s.special[row]), append(dst.merged, s.merged[row])
+		}
+	}
+	parts := []part{{set: s, group: group}}
+	dst.mergeValues(parts, int(n))
+	dst.mergeTimes(parts, int(n))
+	for p := range dst.ids {
+		dst.ids[p] = newestIDs(parts, Property(p), int(n)+1)[:n:n]
+	}
+	dst.mergeAllShares(parts, int(n))
+	return dst
+}
+
+// only are the assets that are wanted.
+func only[T any](assets []T, want func(*T) bool) (out []T) {
+	for i := range assets {
+		if want(&assets[i]) {
+			out = append(out, assets[i])
+		}
+	}
+	return out
+}
+
+// newestIDs are the ids of a property that the last of each row's parts has that has one.
+func newestIDs(parts []part, p Property, n int) []ID {
+	ids := make([]ID, n)
+	for _, part := range parts {
+		for row, g := range part.group {
+			if id := part.set.ids[p][row]; id != 0 {
+				ids[g] = id
+			}
+		}
+	}
+	return ids
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/go-kit/log"
+	"github.com/thanos-io/objstore"
+	"github.com/thanos-io/objstore/providers/azure"
+	"github.com/thanos-io/objstore/providers/filesystem"
+	"github.com/thanos-io/objstore/providers/gcs"
+	"github.com/thanos-io/objstore/providers/s3"
+	"go.yaml.in/yaml/v3"
+)
+
+// bucketConfig is the file of --storage.config.
+type bucketConfig struct {
+	Type   string `yaml:"type"`
+	Config any    `yaml:"config"`
+	Prefix string `yaml:"prefix"`
+}
+
+// openBucket opens the object store that a file describes. The file may have secrets, so errors do not show it.
+func openBucket(file string, logger log.Logger) (objstore.Bucket, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read --storage.config: %w: give a readable YAML file", err)
+	}
+	cfg := bucketConfig{}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&cfg); err != nil {
+		return nil, fmt.Errorf("read --storage.config %s: it is not what Thanos takes for an object store: give type, config and prefix", file)
+	}
+	inner, err := yaml.Marshal(cfg.Config)
+	if err != nil {
+		return nil, fmt.Errorf("read --storage.config %s: encode config: %w", file, err)
+	}
+	const component = "promcost"
+	var bucket objstore.Bucket
+	switch objstore.ObjProvider(strings.ToUpper(cfg.Type)) {
+	case objstore.S3:
+		bucket, err = s3.NewBucket(logger, inner, component, nil)
+	case objstore.GCS:
+		bucket, err = gcs.NewBucket(context.Background(), logger, inner, component, nil)
+	case objstore.AZURE:
+		bucket, err = azure.NewBucket(logger, inner, component, nil)
+	case objstore.FILESYSTEM:
+		bucket, err = filesystem.NewBucketFromConfig(inner)
+	default:
+		return nil, fmt.Errorf("read --storage.config %s: type %q is not known: use S3, GCS, AZURE or FILESYSTEM", file, cfg.Type)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the object store of --storage.config %s: %w", file, err)
+	}
+	return objstore.NewPrefixedBucket(bucket, cfg.Prefix), nil
+}

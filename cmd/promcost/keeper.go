@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// keeper is a history as the ledger wants it.
+type keeper struct{ store *history.Store }
+
+// historyPeriods are what the history calls the ledger's kinds.
+var historyPeriods = [...]history.Period{ledger.Hours: history.Hourly, ledger.Days: history.Daily, ledger.Counted: history.Counted}
+
+// List implements ledger.History. What is damaged is not there: it is computed again.
+func (k *keeper) List(ctx context.Context, kind ledger.Kind, w allocation.Window) ([]ledger.Kept, error) {
+	list, err := k.store.List(ctx, historyPeriods[kind], w)
+	if err != nil {
+		return nil, err
+	}
+	kept := make([]ledger.Kept, len(list.Sets))
+	for i := range list.Sets {
+		s := &list.Sets[i]
+		kept[i] = ledger.Kept{Window: s.Window, Resolution: s.Resolution, Complete: s.Complete, Rows: s.Rows, Bytes: s.Bytes, Ref: s}
+	}
+	return kept, nil
+}
+
+// Read implements ledger.History.
+func (k *keeper) Read(ctx context.Context, kept []ledger.Kept, only *allocation.Projection) ([]*allocation.Set, error) {
+	stored := make([]history.Stored, len(kept))
+	for i := range kept {
+		stored[i] = *kept[i].Ref.(*history.Stored)
+	}
+	var p *encode.Projection
+	if only != nil {
+		p = &encode.Projection{Properties: only.Properties, Columns: only.Columns, Volumes: only.Volumes, Balancers: only.Balancers}
+	}
+	sets, err := k.store.Read(ctx, stored, p)
+	if corrupt, ok := errors.AsType[*history.CorruptError](err); ok {
+		return nil, &ledger.DamagedError{Kind: ledger.Kind(slices.Index(historyPeriods[:], corrupt.Period)), Window: corrupt.Window, Err: err}
+	}
+	for i, s := range sets {
+		s.Incomplete = !stored[i].Complete
+	}
+	return sets, err
+}
+
+// Write implements ledger.History.
+func (k *keeper) Write(ctx context.Context, set *allocation.Set, keep ledger.Keep) error {
+	_, err := k.store.Write(ctx, set, history.WriteOptions{
+		Period: historyPeriods[keep.Kind], Zone: keep.Zone, Complete: keep.Complete, Replace: keep.Replace,
+	})
+	return err
+}
+
+// Tidy implements ledger.Tidier.
+func (k *keeper) Tidy(ctx context.Context, before time.Time) error {
+	_, err := k.store.Clean(ctx)
+	if err != nil || before.IsZero() {
+		return err
+	}
+	for _, p := range historyPeriods {
+		if _, err := k.store.Retain(ctx, p, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}

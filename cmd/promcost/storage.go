@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/go-kit/log"
+
+	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/collector"
+)
+
+// storageFlags say where the history is kept, and for how long.
+type storageFlags struct {
+	path      string
+	config    string
+	retention time.Duration
+	backfill  time.Duration
+}
+
+func addStorageFlags(clause *kingpin.CmdClause) *storageFlags {
+	f := &storageFlags{}
+	clause.Flag("storage.path", "Directory that the history of closed hours and days is kept in. It is made if it is not there. Empty keeps none: every answer is computed, and there are no counters.").
+		Default("data").PlaceHolder("DIR").StringVar(&f.path)
+	clause.Flag("storage.config", "YAML file with an object store to keep the history in, in place of --storage.path, as Thanos has it: type (S3, GCS, AZURE, FILESYSTEM), config, prefix.").
+		PlaceHolder("FILE").StringVar(&f.config)
+	durationOf(clause, "storage.retention", "How long hours and days are kept; 0 for ever.", &f.retention, 0).Default("0s")
+	durationOf(clause, "history.backfill", "How far back closed hours that the history lacks are computed, newest first; at least to the beginning of the month, which counters need, and not beyond --storage.retention.", &f.backfill, 0).
+		Default(ledger.DefaultBackfill.String())
+	return f
+}
+
+// open opens the history. A directory must take files, unless it is only to be read.
+func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
+	k := keeping{flags: *f, readOnly: readOnly, where: f.path}
+	switch {
+	case f.config != "":
+		bucket, err := openBucket(f.config, logger)
+		if err != nil {
+			return k, err
+		}
+		k.store, k.closer, k.where = history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{}), bucket, bucket.Name()
+		return k, nil
+	case f.path == "" && readOnly:
+		return k, usageErrorf("--source=none has nothing to serve: give --storage.path or --storage.config of a history that others fill")
+	case f.path == "":
+		k.where = "none"
+		return k, nil
+	case readOnly:
+		if _, err := os.Stat(f.path); err != nil {
+			return k, fmt.Errorf("open --storage.path: %w: give the directory of a history, for --source=none computes none", err)
+		}
+	}
+	k.closer = closerFunc(func() error { return nil })
+	directory, err := history.OpenDirectory(f.path)
+	if err == nil && !readOnly {
+		err = probe(f.path)
+	}
+	if err != nil {
+		return k, fmt.Errorf("open --storage.path=%s: %w: give a directory that this user may write to", f.path, err)
+	}
+	k.store = history.New(directory, history.Options{})
+	return k, nil
+}
+
+// probe writes to a directory and removes what it wrote.
+func probe(dir string) error {
+	file, err := os.CreateTemp(dir, "probe-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
+// keeping is how a service keeps history; the zero value keeps none.
+type keeping struct {
+	store    *history.Store
+	where    string    // for people
+	closer   io.Closer // of what it is kept in; nil where it needs none
+	flags    storageFlags
+	readOnly bool
+	settled  func() bool // whether the source has all of its history; nil if it always has
+}
+
+// ledger is a ledger that keeps it.
+func (k *keeping) ledger(c ledger.Computer, logger log.Logger, o ledger.Options) *ledger.Ledger {
+	if k.store == nil {
+		return ledger.New(c, logger, o)
+	}
+	o.Backfill, o.Retention, o.ReadOnly, o.Settled = orNone(k.flags.backfill), k.flags.retention, k.readOnly, k.settled
+	return ledger.NewKeeping(c, &keeper{k.store}, logger, o)
+}
+
+// storeState is what metrics tell of the history.
+func (s *service) storeState() collector.StoreState {
+	of := s.ledger.Store()
+	return collector.StoreState{
+		Hours: of.Hours, Days: of.Days, Bytes: of.Bytes, LastWrite: of.LastWrite, Missing: of.Missing, Lag: of.Lag, Failing: of.Err != nil,
+	}
+}
+
+// orNone is a duration to the ledger, for which 0 is a default.
+func orNone(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
