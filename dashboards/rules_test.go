@@ -10,45 +10,35 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/rulefmt"
-	"github.com/prometheus/prometheus/promql/parser"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/dashboards"
 )
 
 // Files of the rules and of their tests for promtool, relative to this directory.
 var (
-	ruleFile = filepath.Join("rules", "promcost.yaml")
-	testFile = filepath.Join("rules", "promcost_test.yaml")
+	ruleFiles = []string{filepath.Join("rules", "costs.yaml"), filepath.Join("rules", "promcost.yaml")}
+	testFiles = []string{filepath.Join("rules", "costs_test.yaml"), filepath.Join("rules", "promcost_test.yaml")}
 )
 
-// promql parses what a Prometheus without feature flags does.
-var promql = parser.NewParser(parser.Options{})
-
-// targetLabels are those that a scrape adds to every series.
-var targetLabels = []string{"instance", "job"}
-
-// alerts are the rules of the embedded file, which must all be alerts.
-func alerts(t *testing.T) []rulefmt.Rule {
+// ruleList are the rules of all embedded files.
+func ruleList(t *testing.T) []rulefmt.Rule {
 	t.Helper()
-	groups, errs := rulefmt.Parse(dashboards.Rules(), false, model.LegacyValidation, promql, slog.New(slog.DiscardHandler))
-	for _, err := range errs {
-		t.Error(err)
-	}
-	if groups == nil {
-		t.FailNow()
-	}
 	var rules []rulefmt.Rule
-	for _, g := range groups.Groups {
-		rules = append(rules, g.Rules...)
+	for _, f := range dashboards.Rules() {
+		groups, errs := rulefmt.Parse(f.Text, false, model.LegacyValidation, promql, slog.New(slog.DiscardHandler))
+		for _, err := range errs {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+		if groups == nil {
+			t.FailNow()
+		}
+		for _, g := range groups.Groups {
+			rules = append(rules, g.Rules...)
+		}
 	}
 	if len(rules) == 0 {
 		t.Fatal("there are no rules")
@@ -56,104 +46,48 @@ func alerts(t *testing.T) []rulefmt.Rule {
 	return rules
 }
 
-// oneHour is a Ledger whose last closed hour has nothing in it.
-type oneHour struct{ set *allocation.Set }
-
-func (h oneHour) Latest() (*allocation.Set, time.Time, error) { return h.set, h.set.Window.End, nil }
-
-// exported are the labels of every metric that promcost exports, by name: those of the families table, and those that are
-// registered as the program does it.
-func exported(t *testing.T) map[string][]string {
+// alerts are the rules that alert; the others record.
+func alerts(t *testing.T) []rulefmt.Rule {
 	t.Helper()
-	metrics := map[string][]string{}
-	for _, s := range allocation.Subjects() {
-		for _, f := range s.Families() {
-			metrics[f.Name] = f.Labels
-		}
-	}
-	end := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
-	set := allocation.NewSet(allocation.Window{Start: end.Add(-time.Hour), End: end}, allocation.NewDict())
-	c, err := collector.New(oneHour{set}, collector.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reg := prometheus.NewRegistry()
-	if _, err := collector.NewHealth(reg, "USD"); err != nil {
-		t.Fatal(err)
-	}
-	reg.MustRegister(c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	gathered, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range gathered {
-		names := []string{}
-		for _, pair := range family.GetMetric()[0].GetLabel() {
-			names = append(names, pair.GetName())
-		}
-		metrics[family.GetName()] = names
-	}
-	return metrics
+	return slices.DeleteFunc(ruleList(t), func(r rulefmt.Rule) bool { return r.Alert == "" })
 }
 
 func TestRulesReturnsACopy(t *testing.T) {
-	file, err := os.ReadFile(ruleFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := dashboards.Rules()
-	clear(changed)
-	if got := dashboards.Rules(); string(got) != string(file) {
-		t.Errorf("Rules after the change of an earlier result: %d bytes that differ from the %d of %s", len(got), len(file), ruleFile)
+	for i, path := range ruleFiles {
+		file, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(dashboards.Rules()[i].Text)
+		if got := dashboards.Rules()[i]; got.Name != filepath.ToSlash(path) || string(got.Text) != string(file) {
+			t.Errorf("after the change of an earlier result: %s with %d bytes, want the %d of %s", got.Name, len(got.Text), len(file), path)
+		}
 	}
 }
 
-func TestExpressions(t *testing.T) {
+func TestRuleExpressions(t *testing.T) {
 	metrics := exported(t)
-	for _, rule := range alerts(t) {
-		t.Run(rule.Alert, func(t *testing.T) {
-			expr, err := promql.ParseExpr(rule.Expr)
-			if err != nil {
-				t.Fatal(err)
+	for _, rule := range ruleList(t) {
+		t.Run(rule.Alert+rule.Record, func(t *testing.T) { checkExpr(t, rule.Expr, metrics) })
+	}
+}
+
+// TestRecordedSeriesAreOfRulesOnly has dashboards work without the rules: promcost's own API has no recorded series.
+func TestRecordedSeriesAreOfRulesOnly(t *testing.T) {
+	for _, f := range dashboards.Dashboards("USD") {
+		for _, rule := range ruleList(t) {
+			if rule.Record != "" && strings.Contains(string(f.Text), rule.Record) {
+				t.Errorf("%s reads %s, which promcost's own API has not", f.Name, rule.Record)
 			}
-			labels := slices.Clone(targetLabels) // of the series that the expression reads
-			var grouping []string                // labels that it sums by or matches on
-			parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
-				switch n := node.(type) {
-				case *parser.VectorSelector:
-					own, ok := metrics[n.Name]
-					if !ok {
-						t.Errorf("promcost exports no metric %q", n.Name)
-					}
-					labels = append(labels, own...)
-					for _, m := range n.LabelMatchers {
-						if m.Name != model.MetricNameLabel && !slices.Contains(own, m.Name) && !slices.Contains(targetLabels, m.Name) {
-							t.Errorf("metric %s has no label %q", n.Name, m.Name)
-						}
-					}
-				case *parser.AggregateExpr:
-					grouping = append(grouping, n.Grouping...)
-				case *parser.BinaryExpr:
-					if n.VectorMatching != nil {
-						grouping = append(grouping, n.VectorMatching.MatchingLabels...)
-					}
-				}
-				return nil
-			})
-			for _, name := range grouping {
-				if !slices.Contains(labels, name) {
-					t.Errorf("no metric of the expression has a label %q", name)
-				}
-			}
-		})
+		}
 	}
 }
 
 func TestAlertsSayWhatToDo(t *testing.T) {
 	for _, rule := range alerts(t) {
 		t.Run(rule.Alert, func(t *testing.T) {
-			if rule.Record != "" || !strings.HasPrefix(rule.Alert, "Promcost") {
-				t.Errorf("%q (record %q) is no alert whose name starts with Promcost", rule.Alert, rule.Record)
+			if !strings.HasPrefix(rule.Alert, "Promcost") {
+				t.Errorf("the name of the alert %q does not start with Promcost", rule.Alert)
 			}
 			if severity := rule.Labels["severity"]; !slices.Contains([]string{"info", "warning"}, severity) {
 				t.Errorf("severity is %q, want info or warning", severity)
@@ -183,15 +117,19 @@ type unitTests struct {
 
 func readUnitTests(t *testing.T) unitTests {
 	t.Helper()
-	text, err := os.ReadFile(testFile)
-	if err != nil {
-		t.Fatal(err)
+	var all unitTests
+	for _, path := range testFiles {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tests unitTests
+		if err := yaml.Unmarshal(text, &tests); err != nil {
+			t.Fatal(err)
+		}
+		all.Tests = append(all.Tests, tests.Tests...)
 	}
-	var tests unitTests
-	if err := yaml.Unmarshal(text, &tests); err != nil {
-		t.Fatal(err)
-	}
-	return tests
+	return all
 }
 
 // TestUnitTestsUseExportedSeries keeps the unit tests from proving alerts over series that promcost does not export.
@@ -246,8 +184,8 @@ func TestPromtool(t *testing.T) {
 		t.Fatalf("find promtool: %v: run make tools, or name the binary in PROMTOOL", err)
 	}
 	for _, args := range [][]string{
-		{"check", "rules", "--lint=all", "--lint-fatal", ruleFile},
-		{"test", "rules", testFile},
+		append([]string{"check", "rules", "--lint=all", "--lint-fatal"}, ruleFiles...),
+		append([]string{"test", "rules"}, testFiles...),
 	} {
 		t.Run(args[0], func(t *testing.T) {
 			if out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput(); err != nil {
@@ -280,10 +218,14 @@ func TestRunbook(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(sections)) {
 		t.Errorf("README.md has a section on %s, which is no alert", name)
 	}
+	advice := string(runbook)
+	for _, rule := range ruleList(t) {
+		advice = strings.Join([]string{advice, rule.Annotations["summary"], rule.Annotations["description"]}, "\n")
+	}
 	flags := strings.ReplaceAll(string(reference), "`--[no-]", "`--")
-	for _, m := range regexp.MustCompile(`--(?:no-)?([a-z]+(?:[.-][a-z]+)*)`).FindAllStringSubmatch(string(runbook)+string(dashboards.Rules()), -1) {
-		if !strings.Contains(flags, "`--"+m[1]) {
-			t.Errorf("README.md or the rules name the flag %s, which is not in REFERENCE.md", m[0])
+	for _, m := range regexp.MustCompile(`--(?:no-)?([a-z]+(?:[.-][a-z]+)*)`).FindAllStringSubmatch(advice, -1) {
+		if announced := slices.Contains(announcedFlags, m[1]); announced == strings.Contains(flags, "`--"+m[1]) {
+			t.Errorf("README.md or the rules name the flag %s; that it is yet to come is %v, which REFERENCE.md contradicts", m[0], announced)
 		}
 	}
 }

@@ -37,6 +37,7 @@ var subcommands = []struct {
 	{"jp query", "Evaluate JMESPath expressions, in Kyverno's dialect, over JSON or YAML.", defineJPQuery},
 	{"jp function", "List the functions of JMESPath expressions.", defineJPFunction},
 	{"jp parse", "Print JMESPath expressions as trees.", defineJPParse},
+	{"dashboards", "Write the Grafana dashboards and the Prometheus rules that belong to promcost.", defineDashboards},
 	{"bounds", "Print how far counted running times can be off, for resolutions and running times.", defineBounds},
 	{"version", "Print the version.", defineVersion},
 }

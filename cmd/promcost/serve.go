@@ -179,7 +179,10 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	metrics := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
-	return s.flags.web.handler(pages{metrics: s.health.Instrument("/metrics", metrics), api: s.api, ready: s.ready, behind: s.ledger.Behind, reload: s.Reload})
+	boards := dashboardsHandler(func() string { return s.settings().currency })
+	return s.flags.web.handler(pages{
+		metrics: s.health.Instrument("/metrics", metrics), api: s.api, dashboards: s.health.Instrument("/dashboards/", boards), ready: s.ready, behind: s.ledger.Behind, reload: s.Reload,
+	})
 }
 
 // openService is the service over the source that flags name, for one query.

@@ -121,11 +121,12 @@ func newServer(h http.Handler) *http.Server {
 
 // pages are what the HTTP server serves.
 type pages struct {
-	metrics http.Handler // /metrics
-	api     http.Handler // everything that is not another page
-	ready   func() error // nil once answers are complete, else why not
-	behind  func() error // what is not as it should be although it is ready
-	reload  func() error // reads the configuration again
+	metrics    http.Handler // /metrics
+	api        http.Handler // everything that is not another page
+	dashboards http.Handler // /dashboards/ and what is below it
+	ready      func() error // nil once answers are complete, else why not
+	behind     func() error // what is not as it should be although it is ready
+	reload     func() error // reads the configuration again
 }
 
 // handler routes requests to the pages, at their paths and again below the prefix.
@@ -138,6 +139,7 @@ func (f *webFlags) handler(p pages) (http.Handler, error) {
 	mux.Handle("/", p.api)
 	mux.Handle("GET /{$}", landing)
 	mux.Handle("GET /metrics", p.metrics)
+	mux.Handle("GET /dashboards/", p.dashboards)
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
 		plain(w, http.StatusOK, "promcost is healthy.")
 	})
@@ -194,6 +196,7 @@ func newLanding(prefix string, withPprof bool) (http.Handler, error) {
 			{Address: "model/allocation/compute" + day + "&format=csv", Text: "The same as CSV"},
 			{Address: "model/assets?window=24h", Text: "Assets", Description: "the nodes and what they cost"},
 			{Address: "metrics", Text: "Metrics", Description: "costs of the last closed hour, and promcost's own health"},
+			{Address: "dashboards/", Text: "Dashboards", Description: "for Grafana, and rules for Prometheus"},
 			{Address: "-/ready", Text: "Ready", Description: "and if not, why"},
 			{Address: "-/healthy", Text: "Healthy"},
 		},

@@ -1,0 +1,114 @@
+package grafana
+
+// toNamespaces leads to the drill-down from what has a namespace.
+var toNamespaces = &link{title: "Workloads of this namespace", uid: "promcost-namespaces", label: "namespace", variable: "namespace"}
+
+// overview is where everybody begins.
+func overview() board {
+	hourly, total := whole("hourly_cost", ""), whole("cost_total", "")
+	namespaceHourly := once(namespaceLabels, "promcost_namespace_hourly_cost", ofCluster)
+	namespaceTotal := once(namespaceLabels, "promcost_namespace_cost_total", ofCluster)
+	labelHourly := once(labelLabels, "promcost_label_hourly_cost", and(ofCluster, `label=~"$label"`))
+	return board{
+		uid: "promcost-overview", title: "promcost / Overview", from: "7d",
+		help:      "What clusters cost: run rate, month to date, forecast, the namespaces that cost most, and what is idle.",
+		variables: []variable{clusterVariable, labelVariable},
+		panels: []panel{
+			show(number, 4, money, "Run rate per hour", "Everything that the clusters cost in the last closed hour: workloads, idle, control planes.").
+				of("sum("+hourly+")", ""),
+			show(number, 4, money, "Run rate per month", "The last closed hour's cost, for a month of 730 hours.").
+				of("730 * sum("+hourly+")", ""),
+			show(number, 4, money, "Month to date", "Cost of the closed hours since the month began.").
+				of("sum("+total+")", ""),
+			show(number, 4, money, "Forecast for the month", "Month to date, and the average of the last day for each hour that is left. The month's end is taken in UTC.").
+				of(forecast(total, hourly), ""),
+			show(number, 4, ratio, "Idle share", "Part of what nodes cost that no workload was allocated.").
+				of("sum("+idleHourly+") / sum("+nodeHourly+")", ""),
+			show(number, 4, ratio, "Change since last week", "The run rate against that of a week ago.").
+				of("sum("+hourly+") / sum("+whole("hourly_cost", "1w")+") - 1", ""),
+			show(areas, 12, money, "Cost per hour by namespace", "Without control planes. __unallocated__ is what belongs to no namespace.").linked(toNamespaces).
+				of(sumBy(namespaceHourly, "namespace"), "{{namespace}}").
+				of("sum("+idleHourly+")", "idle"),
+			show(areas, 12, money, "Cost per hour by resource", "Idle included.").
+				of(sumBy(namespaceHourly+" or "+idleHourly, "resource"), "{{resource}}"),
+			show(columns, 12, money, "Most expensive namespaces", "The 20 whose run rate is highest.").linked(toNamespaces).
+				of(top(20, sumBy(namespaceHourly, "namespace")), "Per hour").
+				of(sumBy(namespaceTotal, "namespace")+" and "+top(20, sumBy(namespaceHourly, "namespace")), "Month to date"),
+			show(areas, 12, money, "Cost per hour by cluster", "Workloads, idle, control planes.").tall(9).
+				of(sumBy(hourly, "cluster"), "{{cluster}}"),
+			show(areas, 24, money, "Cost per hour by value of the label $label", "Wants --collector.label.names where promcost is scraped.").
+				of(sumBy(labelHourly, "value"), "{{value}}"),
+		},
+	}
+}
+
+// namespaces goes from namespaces to controllers, pods and containers.
+func namespaces() board {
+	total := once(namespaceLabels, "promcost_namespace_cost_total", ofNamespace)
+	controllers := once(controllerLabels, "promcost_controller_hourly_cost", ofWorkload)
+	controllerTotal := once(controllerLabels, "promcost_controller_cost_total", ofWorkload)
+	pods := once(podLabels, "promcost_pod_hourly_cost", ofWorkload)
+	containers := once(containerLabels, "promcost_container_hourly_cost", ofWorkload)
+	toController := &link{title: "This controller alone", uid: "promcost-namespaces", label: "controller", variable: "controller"}
+	return board{
+		uid: "promcost-namespaces", title: "promcost / Namespaces, controllers, pods", from: "7d",
+		help:      "Choose a namespace, then a controller, and see what it consists of. What is idle is not charged to anybody here.",
+		variables: []variable{clusterVariable, namespaceVariable, controllerVariable},
+		panels: []panel{
+			show(number, 6, money, "Namespaces per hour", "Of the chosen namespaces, in the last closed hour.").
+				of("sum("+namespacesCost+")", ""),
+			show(number, 6, money, "Namespaces, month to date", "Of the chosen namespaces, in the closed hours since the month began.").
+				of("sum("+total+")", ""),
+			show(number, 6, money, "Controllers per hour", "Of the chosen controllers, in the last closed hour.").
+				of("sum("+controllers+")", ""),
+			show(number, 6, ratio, "Efficiency", "What the chosen namespaces used of the CPU and memory that they requested, weighted by cost.").
+				of(efficiency(), ""),
+			show(areas, 12, money, "Namespaces per hour by resource", "Of the chosen namespaces.").
+				of(sumBy(namespacesCost, "resource"), "{{resource}}"),
+			show(areas, 12, money, "Controllers over time", "__unallocated__ are pods without a controller, __unmounted__ volumes without a pod.").
+				of(sumBy(controllers, "controller"), "{{controller}}"),
+			show(columns, 24, money, "Controllers", "The 100 whose run rate is highest.").linked(toController).
+				of(top(100, sumBy(controllers, "cluster", "namespace", "controller_kind", "controller")), "Per hour").
+				of(sumBy(controllerTotal, "cluster", "namespace", "controller_kind", "controller")+" and "+top(100, sumBy(controllers, "cluster", "namespace", "controller_kind", "controller")), "Month to date"),
+			show(columns, 12, money, "Pods", "The 100 that cost most. Wants --collector.pod where promcost is scraped.").
+				of(top(100, sumBy(pods, "namespace", "pod", "node")), "Per hour"),
+			show(columns, 12, money, "Containers", "The 100 that cost most. Wants --collector.container where promcost is scraped.").
+				of(top(100, sumBy(containers, "namespace", "pod", "container")), "Per hour"),
+		},
+	}
+}
+
+// nodes is about machines.
+func nodes() board {
+	return board{
+		uid: "promcost-nodes", title: "promcost / Nodes and idle", from: "7d",
+		help:      "What nodes cost, and how much of it no workload was allocated.",
+		variables: []variable{clusterVariable},
+		panels: []panel{
+			show(number, 6, money, "Nodes per hour", "Cost of all nodes in the last closed hour.").
+				of("sum("+nodeHourly+")", ""),
+			show(number, 6, money, "Idle per hour", "The part of it that no workload was allocated.").
+				of("sum("+idleHourly+")", ""),
+			show(number, 6, ratio, "Idle part", "Idle over what nodes cost.").
+				of("sum("+idleHourly+") / sum("+nodeHourly+")", ""),
+			show(number, 6, count, "Nodes", "Nodes that the last closed hour knew.").
+				of("count("+sumBy(nodeHourly, "cluster", "node")+")", ""),
+			show(lines, 12, ratio, "Idle part by resource", "A resource that is mostly idle while another is scarce asks for other instance types.").
+				of(sumBy(idleHourly, "resource")+" / ("+sumBy(nodeHourly, "resource")+" > 0)", "{{resource}}"),
+			show(areas, 12, money, "Nodes per hour by instance type", "What the nodes of each type cost together.").
+				of(sumBy(nodeHourly, "instance_type"), "{{instance_type}}"),
+			show(areas, 12, money, "Nodes per hour, spot or on demand", "Spot is what the node's labels or prices say of it.").
+				of(sumBy(nodeHourly, "spot"), "spot: {{spot}}"),
+			show(areas, 12, money, "Nodes per hour by zone", "Traffic between zones costs too: see Storage and network.").
+				of(sumBy(nodeHourly, "region", "zone"), "{{region}} {{zone}}"),
+			show(columns, 24, money, "All nodes", "Cost of the last closed hour, and what of it was idle.").
+				of(sumBy(nodeHourly, "cluster", "node", "instance_type", "zone", "spot"), "Per hour").
+				of(sumBy(idleHourly, "cluster", "node"), "Idle per hour").
+				column(sumBy(idleHourly, "cluster", "node")+" / ("+sumBy(nodeHourly, "cluster", "node")+" > 0)", "Idle part", ratio),
+			show(lines, 12, money, "Overcommitted cost per hour", "Scaled off because allocations exceeded the capacity of their node for a moment.").
+				of(sumBy(once(residualLabels, "promcost_overcommit_cost", ofCluster), "cluster", "resource"), "{{cluster}} {{resource}}"),
+			show(lines, 12, money, "Control planes per hour", "What the provider takes for managing the clusters.").
+				of(once(clusterLabels, "promcost_cluster_management_hourly_cost", ofCluster), "{{cluster}}"),
+		},
+	}
+}

@@ -1,0 +1,114 @@
+// Package grafana is promcost's dashboards as code, written with Grafana's foundation SDK: tables of panels, a file a
+// dashboard. It makes the JSON that package dashboards embeds, and is imported by the tests that write and check it only,
+// so that neither it nor the SDK is part of promcost.
+package grafana
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+)
+
+// variable is a choice that a dashboard offers.
+type variable struct {
+	name, label string
+	metric      string // whose label values are offered
+	of          string // that label
+	matchers    string // of the metric: the variables that this one depends on
+	one         bool   // one value at a time, not several or all
+}
+
+// Variables of several dashboards.
+var (
+	clusterVariable    = variable{name: "cluster", label: "Cluster", metric: "promcost_namespace_hourly_cost", of: "cluster"}
+	namespaceVariable  = variable{name: "namespace", label: "Namespace", metric: "promcost_namespace_hourly_cost", of: "namespace", matchers: ofCluster}
+	controllerVariable = variable{name: "controller", label: "Controller", metric: "promcost_controller_hourly_cost", of: "controller", matchers: ofNamespace}
+	labelVariable      = variable{name: "label", label: "Label", metric: "promcost_label_hourly_cost", of: "label", matchers: ofCluster, one: true}
+	budgetVariable     = variable{name: "budget", label: "Budget", metric: "promcost_budget_limit", of: "budget"}
+	instanceVariable   = variable{name: "instance", label: "Instance", metric: "promcost_build_info", of: "instance"}
+)
+
+// board is a dashboard: its variables beside the data source, and its panels, which flow from left to right.
+type board struct {
+	uid, title, help string
+	from             string // the time range that it opens with, up to now
+	variables        []variable
+	panels           []panel
+}
+
+// boards are all dashboards, in the order of their links.
+func boards() []board {
+	return []board{overview(), namespaces(), nodes(), storage(), rightSizing(), budgets(), itself()}
+}
+
+// Tag is what all dashboards are tagged with, and found by where they link to each other.
+const Tag = "promcost"
+
+// File is a dashboard as JSON, ready to be imported, and its name without a directory.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// Files makes all dashboards. An error is a mistake in this package.
+func Files() ([]File, error) {
+	var files []File
+	for _, b := range boards() {
+		built, err := b.build()
+		if err != nil {
+			return nil, fmt.Errorf("build dashboard %s: %w", b.uid, err)
+		}
+		text, err := json.MarshalIndent(built, "", "  ")
+		if err != nil {
+			return nil, fmt.Errorf("encode dashboard %s: %w", b.uid, err)
+		}
+		files = append(files, File{Name: b.uid + ".json", Text: append(text, '\n')})
+	}
+	return files, nil
+}
+
+// width is that of Grafana's grid.
+const width = 24
+
+func (b *board) build() (dashboard.Dashboard, error) {
+	links := dashboard.NewDashboardLinkBuilder("promcost").Type(dashboard.DashboardLinkTypeDashboards).Tags([]string{Tag}).
+		IncludeVars(true).KeepTime(true).AsDropdown(false)
+	d := dashboard.NewDashboardBuilder(b.title).Uid(b.uid).Description(b.help).Tags([]string{Tag}).
+		Time("now-"+b.from, "now").Timezone("browser").Refresh("5m").Tooltip(dashboard.DashboardCursorSyncCrosshair).Link(links).
+		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus"))
+	for _, v := range b.variables {
+		d.WithVariable(v.build())
+	}
+	var x, y, below uint32 // of the next panel, and of the next line
+	for i := range b.panels {
+		p := &b.panels[i]
+		if x+p.width > width {
+			x, y = 0, below
+		}
+		d.WithPanel(p.build(uint32(i+1), x, y)) //nolint:gosec // a dashboard has a few dozen panels
+		x += p.width
+		below = max(below, y+p.usualHeight())
+	}
+	return d.Build()
+}
+
+func (v *variable) build() cog.Builder[dashboard.VariableModel] {
+	selector := v.metric
+	if v.matchers != "" {
+		selector += "{" + v.matchers + "}"
+	}
+	b := dashboard.NewQueryVariableBuilder(v.name).Label(v.label).Datasource(source()).
+		Query(dashboard.StringOrMap{String: new(fmt.Sprintf("label_values(%s, %s)", selector, v.of))}).
+		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).Sort(dashboard.VariableSortAlphabeticalAsc)
+	if v.one {
+		return b
+	}
+	all := dashboard.VariableOption{
+		Selected: new(true),
+		Text:     dashboard.StringOrArrayOfString{String: new("All")},
+		Value:    dashboard.StringOrArrayOfString{String: new("$__all")},
+	}
+	return b.Multi(true).IncludeAll(true).AllValue(".*").Current(all)
+}

@@ -1,0 +1,189 @@
+package grafana
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/grafana/grafana-foundation-sdk/go/bargauge"
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/cog/variants"
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
+	"github.com/grafana/grafana-foundation-sdk/go/stat"
+	"github.com/grafana/grafana-foundation-sdk/go/table"
+	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
+	"github.com/grafana/grafana-foundation-sdk/go/units"
+)
+
+// Units of values. Money is in dollars here, and changed to the currency of costs when the dashboards are handed out.
+const (
+	money   = units.Dollars
+	ratio   = units.PercentUnit
+	count   = units.Short
+	seconds = units.Seconds
+	rate    = "ops"
+)
+
+// kind is how a panel shows its queries.
+type kind uint8
+
+const (
+	number  kind = iota // the newest value
+	bars                // the newest values of all series
+	lines               // series over time
+	areas               // series over time, one upon the other
+	columns             // a table of the newest values, a column a query
+)
+
+// query is an expression and what its result is called: a legend, in a table the title of its column.
+type query struct {
+	expr, name string
+	unit       string // of a column, where it is not the panel's
+}
+
+// link leads from a row or a series to a dashboard that shows more of it.
+type link struct {
+	title, uid string
+	label      string // whose value becomes that of the variable
+	variable   string
+}
+
+// panel is a row of a dashboard's table of panels.
+type panel struct {
+	kind    kind
+	title   string
+	help    string
+	unit    string
+	width   uint32 // of 24
+	height  uint32 // of the panel; 0: what its kind usually has
+	queries []query
+	link    *link
+}
+
+// heights are what the kinds usually have.
+var heights = map[kind]uint32{number: 4, bars: 8, lines: 8, areas: 8, columns: 9}
+
+func (p *panel) usualHeight() uint32 {
+	if p.height != 0 {
+		return p.height
+	}
+	return heights[p.kind]
+}
+
+// source is the data source that the variable names.
+func source() common.DataSourceRef {
+	return common.DataSourceRef{Type: new("prometheus"), Uid: new("${datasource}")}
+}
+
+// targets are the queries of the panel, as instants where only the newest value is shown.
+func (p *panel) targets() []cog.Builder[variants.Dataquery] {
+	targets := make([]cog.Builder[variants.Dataquery], len(p.queries))
+	for i, q := range p.queries {
+		b := prometheus.NewDataqueryBuilder().Expr(q.expr).RefId(string(rune('A' + i))).Datasource(source())
+		switch p.kind {
+		case columns:
+			b.Instant().Format(prometheus.PromQueryFormatTable)
+		case number, bars:
+			b.Instant().Format(prometheus.PromQueryFormatTimeSeries).LegendFormat(q.name)
+		default:
+			b.Range().Format(prometheus.PromQueryFormatTimeSeries).LegendFormat(q.name)
+		}
+		targets[i] = b
+	}
+	return targets
+}
+
+// url is the address of what the link leads to, given the template of the label's value.
+func (l *link) url(value string) string {
+	return fmt.Sprintf("/d/%s?${datasource:queryparam}&${cluster:queryparam}&var-%s=%s&${__url_time_range}", l.uid, l.variable, value)
+}
+
+// build is the panel as Grafana has it, with its number and place.
+func (p *panel) build(id, x, y uint32) cog.Builder[dashboard.Panel] {
+	pos := dashboard.GridPos{X: x, Y: y, W: p.width, H: p.usualHeight()}
+	newest := common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})
+	switch p.kind {
+	case number:
+		return stat.NewPanelBuilder().Id(id).Title(p.title).Description(p.help).GridPos(pos).Datasource(source()).
+			Unit(p.unit).ReduceOptions(newest).GraphMode(common.BigValueGraphModeNone).
+			ColorMode(common.BigValueColorModeNone).Targets(p.targets())
+	case bars:
+		return bargauge.NewPanelBuilder().Id(id).Title(p.title).Description(p.help).GridPos(pos).Datasource(source()).
+			Unit(p.unit).Min(0).ReduceOptions(newest).Orientation(common.VizOrientationHorizontal).Targets(p.targets())
+	case columns:
+		return p.table(id, pos)
+	default:
+		return p.series(id, pos)
+	}
+}
+
+// series is a panel over time.
+func (p *panel) series(id uint32, pos dashboard.GridPos) cog.Builder[dashboard.Panel] {
+	legend := common.NewVizLegendOptionsBuilder().ShowLegend(true).DisplayMode(common.LegendDisplayModeTable).
+		Placement(common.LegendPlacementRight).Calcs([]string{"lastNotNull", "mean"}).SortBy("Last *").SortDesc(true)
+	b := timeseries.NewPanelBuilder().Id(id).Title(p.title).Description(p.help).GridPos(pos).Datasource(source()).
+		Unit(p.unit).Legend(legend).Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeMulti).Sort(common.SortOrderDescending)).
+		ShowPoints(common.VisibilityModeNever).Targets(p.targets())
+	if p.kind == areas {
+		b.FillOpacity(40).LineWidth(0).Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal))
+	}
+	if p.link != nil {
+		to := dashboard.NewDashboardLinkBuilder(p.link.title).Url(p.link.url("${__field.labels." + p.link.label + "}"))
+		b.DataLinks([]cog.Builder[dashboard.DashboardLink]{to})
+	}
+	return b
+}
+
+// table is a panel with a row for each label set and a column for each label and query, the first query's largest first.
+func (p *panel) table(id uint32, pos dashboard.GridPos) cog.Builder[dashboard.Panel] {
+	b := table.NewPanelBuilder().Id(id).Title(p.title).Description(p.help).GridPos(pos).Datasource(source()).
+		Unit(p.unit).Filterable(true).Targets(p.targets()).
+		SortBy([]cog.Builder[common.TableSortByFieldState]{common.NewTableSortByFieldStateBuilder().DisplayName(p.queries[0].name).Desc(true)})
+	names := map[string]any{"Value": p.queries[0].name}
+	for i, q := range p.queries {
+		if len(p.queries) > 1 {
+			delete(names, "Value")
+			names["Value #"+string(rune('A'+i))] = q.name
+		}
+		if q.unit != "" {
+			b.OverrideByName(q.name, []dashboard.DynamicConfigValue{{Id: "unit", Value: q.unit}})
+		}
+	}
+	b.WithTransformation(dashboard.DataTransformerConfig{Id: "merge", Options: map[string]any{}})
+	b.WithTransformation(dashboard.DataTransformerConfig{Id: "organize", Options: map[string]any{
+		"excludeByName": map[string]any{"Time": true}, "renameByName": names,
+	}})
+	if p.link != nil {
+		b.OverrideByName(p.link.label, []dashboard.DynamicConfigValue{{Id: "links", Value: []map[string]any{
+			{"title": p.link.title, "url": p.link.url("${__data.fields." + p.link.label + "}")},
+		}}})
+	}
+	return b
+}
+
+// show begins a row of a table of panels.
+func show(k kind, width uint32, unit, title, help string) panel {
+	return panel{kind: k, width: width, unit: unit, title: title, help: help}
+}
+
+// of adds a query.
+func (p panel) of(expr, name string) panel { return p.column(expr, name, "") }
+
+// column adds a query whose values have a unit of their own.
+func (p panel) column(expr, name, unit string) panel {
+	p.queries = append(slices.Clip(p.queries), query{expr: expr, name: name, unit: unit})
+	return p
+}
+
+// linked adds a link from its rows or series.
+func (p panel) linked(l *link) panel {
+	p.link = l
+	return p
+}
+
+// tall gives it a height that is not its kind's.
+func (p panel) tall(height uint32) panel {
+	p.height = height
+	return p
+}

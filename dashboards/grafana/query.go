@@ -1,0 +1,92 @@
+package grafana
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Matchers of the variables that dashboards have.
+const (
+	ofCluster   = `cluster=~"$cluster"`
+	ofNamespace = ofCluster + `, namespace=~"$namespace"`
+	ofWorkload  = ofNamespace + `, controller=~"$controller"`
+	ofInstance  = `instance=~"$instance"`
+)
+
+// Labels that tell the series of a subject apart, resource among them where its families have it.
+var (
+	namespaceLabels  = []string{"cluster", "namespace", "resource"}
+	controllerLabels = []string{"cluster", "namespace", "controller_kind", "controller", "resource"}
+	podLabels        = []string{"cluster", "namespace", "controller_kind", "controller", "node", "pod", "resource"}
+	containerLabels  = []string{"cluster", "namespace", "controller_kind", "controller", "node", "pod", "container", "resource"}
+	labelLabels      = []string{"cluster", "label", "value", "resource"}
+	idleLabels       = []string{"cluster", "node", "resource"}
+	nodeLabels       = []string{"cluster", "node", "instance_type", "region", "zone", "spot", "resource"}
+	volumeLabels     = []string{"cluster", "persistentvolume", "storageclass", "namespace", "persistentvolumeclaim"}
+	balancerLabels   = []string{"cluster", "namespace", "service", "ingress_ip"}
+	clusterLabels    = []string{"cluster"}
+	budgetLabels     = []string{"budget", "period"}
+	residualLabels   = []string{"cluster", "resource"}
+)
+
+// once is every series of a metric, once: replicas of promcost that are scraped have the same numbers, and must not be
+// added up. Nothing is matched by the labels of the scrape, of which promcost's own API has none.
+func once(labels []string, metric, matchers string) string {
+	return fmt.Sprintf("max by (%s) (%s{%s})", strings.Join(labels, ", "), metric, matchers)
+}
+
+// and adds a matcher to others.
+func and(matchers, further string) string { return matchers + ", " + further }
+
+// sumBy sums by labels, altogether where there are none.
+func sumBy(expr string, labels ...string) string {
+	if len(labels) == 0 {
+		return "sum(" + expr + ")"
+	}
+	return fmt.Sprintf("sum by (%s) (%s)", strings.Join(labels, ", "), expr)
+}
+
+// top are the n largest.
+func top(n int, expr string) string { return fmt.Sprintf("topk(%d, %s)", n, expr) }
+
+// whole is all that clusters cost, in a family that every subject has (hourly_cost, cost_total): workloads, volumes and load
+// balancers of no workload, idle, control planes. It is a union, whose parts never have the same labels, to be summed;
+// nothing is joined, so a part that is not there takes nothing along.
+func whole(family, offset string) string {
+	parts := []string{
+		once(namespaceLabels, "promcost_namespace_"+family, ofCluster),
+		once(idleLabels, "promcost_idle_"+family, ofCluster),
+		once(clusterLabels, "promcost_cluster_management_"+family, ofCluster),
+	}
+	for i := range parts {
+		if offset != "" {
+			parts[i] = strings.TrimSuffix(parts[i], ")") + " offset " + offset + ")"
+		}
+	}
+	return strings.Join(parts, " or ")
+}
+
+// hoursLeft is how many hours of the month are left, in UTC.
+const hoursLeft = "(24 * (days_in_month() - day_of_month() + 1) - hour() - minute() / 60)"
+
+// forecast is what a month comes to if its remaining hours cost what the last day did.
+func forecast(total, hourly string) string {
+	return fmt.Sprintf("sum(%s) + avg_over_time(sum(%s)[1d:1h]) * %s", total, hourly, hoursLeft)
+}
+
+// Costs of namespaces for what has an efficiency: CPU and memory, as everywhere.
+var (
+	measured       = and(ofNamespace, `resource=~"cpu|ram"`)
+	measuredCost   = once(namespaceLabels, "promcost_namespace_hourly_cost", measured)
+	measuredRatio  = once(namespaceLabels, "promcost_namespace_efficiency_ratio", measured)
+	usedCost       = measuredRatio + " * " + measuredCost
+	unusedCost     = measuredCost + " * (1 - clamp_max(" + measuredRatio + ", 1))"
+	namespacesCost = once(namespaceLabels, "promcost_namespace_hourly_cost", ofNamespace)
+	idleHourly     = once(idleLabels, "promcost_idle_hourly_cost", ofCluster)
+	nodeHourly     = once(nodeLabels, "promcost_node_hourly_cost", ofCluster)
+)
+
+// efficiency is the cost-weighted efficiency by labels. What costs nothing has none.
+func efficiency(labels ...string) string {
+	return fmt.Sprintf("%s / (%s > 0)", sumBy(usedCost, labels...), sumBy(measuredCost, labels...))
+}

@@ -1,0 +1,148 @@
+package dashboards_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// announced are the metrics that dashboards and rules read and that promcost does not export yet, with their labels. One that
+// it exports has no place here: TestAnnounced says so.
+var announced = map[string][]string{
+	"promcost_namespace_cost_total":           {"cluster", "namespace", "resource"},
+	"promcost_controller_cost_total":          {"cluster", "namespace", "controller_kind", "controller", "resource"},
+	"promcost_idle_cost_total":                {"cluster", "node", "resource"},
+	"promcost_pod_hourly_cost":                {"cluster", "namespace", "controller_kind", "controller", "node", "pod", "resource"},
+	"promcost_container_hourly_cost":          {"cluster", "namespace", "controller_kind", "controller", "node", "pod", "container", "resource"},
+	"promcost_label_hourly_cost":              {"cluster", "label", "value", "resource"},
+	"promcost_persistentvolume_hourly_cost":   {"cluster", "persistentvolume", "storageclass", "namespace", "persistentvolumeclaim"},
+	"promcost_loadbalancer_hourly_cost":       {"cluster", "namespace", "service", "ingress_ip"},
+	"promcost_cluster_management_hourly_cost": {"cluster"},
+	"promcost_cluster_management_cost_total":  {"cluster"},
+	"promcost_budget_limit":                   {"budget", "period"},
+	"promcost_budget_spent":                   {"budget", "period"},
+	"promcost_budget_forecast":                {"budget", "period"},
+}
+
+// targetLabels are those that a scrape adds to every series.
+var targetLabels = []string{"instance", "job"}
+
+// promql parses what a Prometheus without feature flags does.
+var promql = parser.NewParser(parser.Options{})
+
+// oneHour is a Ledger whose last closed hour has nothing in it.
+type oneHour struct{ set *allocation.Set }
+
+func (h oneHour) Latest() (*allocation.Set, time.Time, error) { return h.set, h.set.Window.End, nil }
+
+// served are the labels of every metric that promcost exports, by name: those of the families table, and those that are
+// registered as the program does it.
+func served(t *testing.T) map[string][]string {
+	t.Helper()
+	metrics := map[string][]string{}
+	for _, s := range allocation.Subjects() {
+		for _, f := range s.Families() {
+			metrics[f.Name] = f.Labels
+		}
+	}
+	for _, family := range gather(t) {
+		names := []string{}
+		for _, pair := range family.GetMetric()[0].GetLabel() {
+			names = append(names, pair.GetName())
+		}
+		suffixes := []string{""}
+		if family.GetType() == histogramType {
+			suffixes = []string{"_sum", "_count"}
+			metrics[family.GetName()+"_bucket"] = append(slices.Clone(names), "le")
+		}
+		for _, suffix := range suffixes {
+			metrics[family.GetName()+suffix] = names
+		}
+	}
+	return metrics
+}
+
+// exported are served and announced, and what rules record of them.
+func exported(t *testing.T) map[string][]string {
+	t.Helper()
+	metrics := served(t)
+	maps.Copy(metrics, announced)
+	for _, rule := range ruleList(t) {
+		if rule.Record != "" {
+			expr, err := promql.ParseExpr(rule.Expr)
+			if err != nil {
+				t.Fatalf("%s: %v", rule.Record, err)
+			}
+			metrics[rule.Record] = resultLabels(expr)
+		}
+	}
+	return metrics
+}
+
+// resultLabels are the labels of what an aggregation, or a ratio of aggregations, gives.
+func resultLabels(expr parser.Expr) []string {
+	switch e := expr.(type) {
+	case *parser.AggregateExpr:
+		return e.Grouping
+	case *parser.BinaryExpr:
+		return resultLabels(e.LHS)
+	default:
+		return nil
+	}
+}
+
+func TestAnnounced(t *testing.T) {
+	metrics := served(t)
+	for _, name := range slices.Sorted(maps.Keys(announced)) {
+		if metrics[name] != nil {
+			t.Errorf("%s is exported: delete it from the list of those that are announced", name)
+		}
+	}
+}
+
+// checkExpr parses an expression and looks up its metrics and labels.
+func checkExpr(t *testing.T, text string, metrics map[string][]string) {
+	t.Helper()
+	expr, err := promql.ParseExpr(text)
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	labels := slices.Clone(targetLabels) // of the series that the expression reads
+	var grouping []string                // labels that it sums by or matches on
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		switch n := node.(type) {
+		case *parser.VectorSelector:
+			own, ok := metrics[n.Name]
+			if !ok {
+				t.Errorf("promcost exports no metric %q", n.Name)
+			}
+			labels = append(labels, own...)
+			for _, m := range n.LabelMatchers {
+				if m.Name != model.MetricNameLabel && !slices.Contains(own, m.Name) && !slices.Contains(targetLabels, m.Name) {
+					t.Errorf("metric %s has no label %q", n.Name, m.Name)
+				}
+			}
+		case *parser.AggregateExpr:
+			grouping = append(grouping, n.Grouping...)
+		case *parser.BinaryExpr:
+			if n.VectorMatching != nil {
+				grouping = append(grouping, n.VectorMatching.MatchingLabels...)
+			}
+		}
+		return nil
+	})
+	for _, name := range grouping {
+		if !slices.Contains(labels, name) {
+			t.Errorf("no metric of the expression has a label %q", name)
+		}
+	}
+}
+
+// announcedFlags are those that the runbook names and the program has not yet.
+var announcedFlags = []string{"collector.pod", "collector.container", "collector.label.names"}
