@@ -24,8 +24,8 @@ type clusterTally struct {
 	series, samples int64
 	newest          int64   // time of the latest sample
 	intervals       []int64 // scrape intervals of the first series that show one
-	// seen are the cells of the window in which there were samples, resumed those in a hole of a series.
-	seen, resumed cells
+	// seen is when there were samples, resumed when a series had none between samples.
+	seen, resumed timeline.Intervals
 }
 
 // of is the count of a cluster. There are few clusters: the one that is looked for is mostly the first.
@@ -103,8 +103,8 @@ func (f *findings) add(o *findings) {
 				sum := t.of(c.cluster)
 				sum.series += c.series
 				sum.samples += c.samples
-				sum.seen.join(c.seen)
-				sum.resumed.join(c.resumed)
+				sum.seen = f.frame.join(sum.seen, c.seen)
+				sum.resumed = f.frame.join(sum.resumed, c.resumed)
 			}
 		}
 	}
