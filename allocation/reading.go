@@ -107,14 +107,17 @@ const (
 type Diagnosis struct {
 	Window   Window // that was looked at
 	Sources  []SourceReading
-	Oldest   time.Time          // of the source's samples, where it knows; else zero
+	Oldest   time.Time          // of the source's samples, where it knows; else of those in the window
 	Clusters []ClusterDiagnosis // by name
 	Warnings []string           // of the source
 }
 
-// Complete reports whether every cluster has what no computation can do without.
+// Complete reports whether every cluster has, in all of the window, what no computation can do without.
 func (d *Diagnosis) Complete() bool {
 	for i := range d.Clusters {
+		if len(d.Clusters[i].Uncovered) > 0 {
+			return false
+		}
 		for _, in := range d.Clusters[i].Inputs {
 			if in.Required && in.State == InputMissing {
 				return false
@@ -128,7 +131,8 @@ func (d *Diagnosis) Complete() bool {
 type ClusterDiagnosis struct {
 	Cluster        string
 	ScrapeInterval time.Duration // the median over all inputs' series; 0 where no series shows one
-	Newest         time.Time     // sample of any input
+	Oldest, Newest time.Time     // sample of any input in the window
+	Uncovered      []Window      // of the window, what has no sample of some required input that is there otherwise, ascending
 	Inputs         []InputDiagnosis
 }
 
@@ -139,7 +143,7 @@ type InputDiagnosis struct {
 	Required       bool // without it nothing can be computed
 	Alternatives   []MetricDiagnosis
 	ScrapeInterval time.Duration // 0 where no series shows one
-	Newest         time.Time     // zero where there is none
+	Oldest, Newest time.Time     // sample in the window; zero where there is none
 	// Missing and Remedy say what it costs not to have the input and what mends it; empty where it is there.
 	Missing, Remedy string
 }

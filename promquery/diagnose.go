@@ -32,6 +32,7 @@ func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation
 	}
 	// Raw samples show how far apart they are and how old the last one is; those of a grid do not.
 	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
+	c.found.frame = newFrame(timeline.Sampling{Start: sel.Start, End: sel.End}, 0)
 	p := newPlan(e.cfg.Clusters, c.found, []Selector{sel}, always, lazily, levels, counters, moving, borders, waiting)
 	p.own = &c.own
 	got, err := c.ask(ctx, "all inputs", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
@@ -39,7 +40,7 @@ func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation
 		if series.Signal == allocation.Nothing || p.readers[i].bare(key) {
 			return nil // promcost's own, or nothing in it
 		}
-		p.readers[i].found.look(key[0], points)
+		p.readers[i].found.look(key[0], points, c.found.frame)
 		return nil
 	}))
 	if err != nil {
@@ -48,6 +49,11 @@ func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation
 	d := &allocation.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(), Warnings: got.Warnings}
 	if len(d.Clusters) == 0 {
 		return nil, errNothing
+	}
+	for i := range d.Clusters {
+		if oldest := d.Clusters[i].Oldest; d.Oldest.IsZero() || oldest.Before(d.Oldest) {
+			d.Oldest = oldest
+		}
 	}
 	src := e.src
 	if j, ok := src.(*join); ok {
@@ -74,9 +80,31 @@ func (f *findings) diagnose() []allocation.ClusterDiagnosis {
 			if in.Newest.After(d.Newest) {
 				d.Newest = in.Newest
 			}
+			if !in.Oldest.IsZero() && (d.Oldest.IsZero() || in.Oldest.Before(d.Oldest)) {
+				d.Oldest = in.Oldest
+			}
 		}
+		d.Uncovered = f.uncovered(name)
 		d.ScrapeInterval = median(intervals)
 		out = append(out, d)
+	}
+	return out
+}
+
+// uncovered is what of the window has no sample of a required input, of those that the cluster has.
+func (f *findings) uncovered(cluster Symbol) []allocation.Window {
+	whole := timeline.Intervals{{From: f.frame.start, To: f.frame.end}}
+	var lacking timeline.Intervals
+	for i := range Inputs {
+		if in := &Inputs[i]; in.Need == Required {
+			if seen, _ := f.ofInput(in, cluster); seen != nil {
+				lacking = append(lacking, f.frame.without(whole, seen)...)
+			}
+		}
+	}
+	var out []allocation.Window
+	for _, x := range timeline.Union(lacking) {
+		out = append(out, allocation.Window{Start: time.UnixMilli(x.From).UTC(), End: time.UnixMilli(x.To).UTC()})
 	}
 	return out
 }
@@ -96,6 +124,9 @@ func (f *findings) diagnoseInput(i int, cluster Symbol) (allocation.InputDiagnos
 		intervals = append(intervals, c.intervals...)
 		if at := time.UnixMilli(c.newest).UTC(); at.After(d.Newest) {
 			d.Newest = at
+		}
+		if at := time.UnixMilli(c.oldest).UTC(); d.Oldest.IsZero() || at.Before(d.Oldest) {
+			d.Oldest = at
 		}
 		switch {
 		case rank == 0:

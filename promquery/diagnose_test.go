@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery"
@@ -105,7 +106,7 @@ func TestDiagnoseSources(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if source.name == "blocks" != !d.Oldest.IsZero() {
+			if start := c.End().Add(-time.Hour); source.name == "blocks" != d.Oldest.Before(start) || d.Oldest.Sub(start) > time.Minute {
 				t.Errorf("oldest sample %s", d.Oldest)
 			}
 			if len(d.Sources) != 1 || d.Sources[0].Samples == 0 || d.Sources[0].Requests == 0 || d.Sources[0].Name != "some source" {
@@ -113,9 +114,11 @@ func TestDiagnoseSources(t *testing.T) {
 			}
 			for i := range d.Clusters {
 				for k := range d.Clusters[i].Inputs {
+					d.Clusters[i].Inputs[k].Oldest = d.Clusters[i].Inputs[k].Oldest.Truncate(time.Minute)
 					// Staleness markers are samples, too, to those who see them.
 					d.Clusters[i].Inputs[k].Newest = d.Clusters[i].Inputs[k].Newest.Truncate(time.Minute)
 				}
+				d.Clusters[i].Oldest = d.Clusters[i].Oldest.Truncate(time.Minute)
 				d.Clusters[i].Newest = d.Clusters[i].Newest.Truncate(time.Minute)
 			}
 			if first == nil {
@@ -125,6 +128,37 @@ func TestDiagnoseSources(t *testing.T) {
 				t.Errorf("differs from the first source (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDiagnoseUncovered looks at windows that reach beyond what a source has.
+func TestDiagnoseUncovered(t *testing.T) {
+	c, dir := demoDir(t)
+	hour := c.Start().Add(6 * time.Hour)
+	for _, source := range sources {
+		for _, tt := range []struct {
+			name       string
+			from, to   time.Time
+			start, end time.Duration // of what is not covered, after hour
+		}{
+			{"before", c.Start().Add(-10 * time.Hour), hour, c.Start().Add(-10 * time.Hour).Sub(hour), c.Start().Sub(hour)},
+			{"all", hour.Add(-time.Hour), hour, 0, 0},
+			{"after", c.End().Add(-time.Hour), c.End().Add(2 * time.Hour), c.End().Sub(hour), c.End().Add(2 * time.Hour).Sub(hour)},
+		} {
+			t.Run(source.name+", "+tt.name, func(t *testing.T) {
+				d, err := promquery.NewEngine(source.open(t, dir).Source, config).Diagnose(t.Context(), allocation.Window{Start: tt.from, End: tt.to})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want []allocation.Window
+				if tt.start != tt.end {
+					want = []allocation.Window{{Start: hour.Add(tt.start), End: hour.Add(tt.end)}}
+				}
+				if diff := cmp.Diff(want, d.Clusters[0].Uncovered, cmpopts.EquateApproxTime(time.Minute)); diff != "" || d.Complete() != (want == nil) {
+					t.Errorf("complete %t; uncovered (-want +got):\n%s", d.Complete(), diff)
+				}
+			})
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package promquery
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -10,72 +11,86 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
+// What is shorter than leastHole between samples is no hole. An input that not all pods have may be without samples for
+// shortHole unless series of it show that they are missing.
 const (
-	cellLength = int64(10 * time.Minute / time.Millisecond)
-	leastHole  = int64(time.Hour / time.Millisecond)
+	leastHole = int64(15 * time.Minute / time.Millisecond)
+	shortHole = int64(time.Hour / time.Millisecond)
+	// missedScrapes is how many scrapes a hole has to last.
+	missedScrapes = 5
 )
 
-// frame divides a window into cells, in which metrics have samples or not. The nil frame has none.
+// frame is a window in which metrics have samples or not. The nil frame has none.
 type frame struct {
 	start, end int64
 	hole       int64 // what is shorter between two samples is none
 }
 
-// newFrame is the frame of a window whose samples are expected so far apart.
+// newFrame is the frame of a window whose samples are expected so far apart. On a grid, one point without is the least that
+// can be told.
 func newFrame(s timeline.Sampling, scrape time.Duration) *frame {
-	return &frame{start: s.Start, end: s.End, hole: max(leastHole, 5*s.Step, 5*scrape.Milliseconds())}
+	return &frame{start: s.Start, end: s.End, hole: max(leastHole, 2*s.Step, missedScrapes*scrape.Milliseconds())}
 }
 
-func (f *frame) len() int { return int((f.end - f.start + cellLength - 1) / cellLength) }
-
-// cells is a set of cells of a frame.
-type cells []bool
-
-// mark adds the cells from one time to another, both inclusive.
-func (f *frame) mark(c *cells, from, to int64) {
-	if from, to = max(from, f.start), min(to, f.end-1); from > to {
-		return
+// add returns s with a stretch of time added, both ends inclusive. Stretches of s are disjoint and ascending; those that are
+// no hole apart become one, so there are few, in whatever order they come.
+func (f *frame) add(s timeline.Intervals, from, to int64) timeline.Intervals {
+	if from, to = max(from, f.start), min(to, f.end); from > to {
+		return s
 	}
-	if *c == nil {
-		*c = make(cells, f.len())
+	i := sort.Search(len(s), func(i int) bool { return s[i].To+f.hole > from })
+	k := i
+	for ; k < len(s) && s[k].From < to+f.hole; k++ {
+		from, to = min(from, s[k].From), max(to, s[k].To)
 	}
-	marked := (*c)[(from-f.start)/cellLength : (to-f.start)/cellLength+1]
-	if marked[0] && marked[len(marked)-1] && !slices.Contains(marked, false) {
-		return
+	if k == i+1 {
+		s[i] = timeline.Interval{From: from, To: to}
+		return s
 	}
-	for i := range marked {
-		marked[i] = true
-	}
+	return slices.Replace(s, i, k, timeline.Interval{From: from, To: to})
 }
 
-// join adds o's cells.
-func (c *cells) join(o cells) {
-	if *c == nil {
-		*c = slices.Clone(o)
-		return
+// join returns s with the stretches of o added.
+func (f *frame) join(s, o timeline.Intervals) timeline.Intervals {
+	for _, x := range o {
+		s = f.add(s, x.From, x.To)
 	}
-	for i, in := range o {
-		(*c)[i] = (*c)[i] || in
-	}
+	return s
 }
 
-// at reports whether a cell is in the set.
-func (c cells) at(i int) bool { return i < len(c) && c[i] }
+// without are the holes that o has within s.
+func (f *frame) without(s, o timeline.Intervals) timeline.Intervals {
+	var out timeline.Intervals
+	for _, x := range s {
+		for _, hole := range timeline.Complement(o, x.From, x.To) {
+			if hole.To-hole.From >= f.hole {
+				out = append(out, hole)
+			}
+		}
+	}
+	return out
+}
 
-// sight notes when a series had samples.
+// sight notes when a series had samples. One that is scraped less often than others has longer holes.
 func (f *frame) sight(c *clusterTally, p *timeline.Points) {
 	var buf [4]timeline.Interval
+	holes := p.Holes(buf[:0], f.hole)
+	if len(holes) > 0 {
+		if least := missedScrapes * p.Interval(); least > f.hole {
+			holes = slices.DeleteFunc(holes, func(x timeline.Interval) bool { return x.To-x.From < least })
+		}
+	}
 	from := p.First()
-	for _, hole := range p.Holes(buf[:0], f.hole) {
-		f.mark(&c.seen, from, hole.From)
-		f.mark(&c.resumed, hole.From, hole.To)
+	for _, hole := range holes {
+		c.seen = f.add(c.seen, from, hole.From)
+		c.resumed = f.add(c.resumed, hole.From, hole.To)
 		from = hole.To
 	}
-	f.mark(&c.seen, from, p.Last())
+	c.seen = f.add(c.seen, from, p.Last())
 }
 
 // seen is when any of the tallies that take has samples of a cluster, and within which holes series of theirs resumed.
-func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (seen, resumed cells) {
+func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (seen, resumed timeline.Intervals) {
 	for i, tallies := range f.inputs {
 		for rank := range tallies {
 			if !take(&Inputs[i], rank) {
@@ -83,8 +98,8 @@ func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (se
 			}
 			for k := range tallies[rank].clusters {
 				if c := &tallies[rank].clusters[k]; c.cluster == cluster {
-					seen.join(c.seen)
-					resumed.join(c.resumed)
+					seen = f.frame.join(seen, c.seen)
+					resumed = f.frame.join(resumed, c.resumed)
 				}
 			}
 		}
@@ -93,7 +108,7 @@ func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (se
 }
 
 // pods is when pods of a cluster are known to have run: as their best signal says, else as any says.
-func (f *findings) pods(cluster Symbol) cells {
+func (f *findings) pods(cluster Symbol) timeline.Intervals {
 	for _, take := range []func(in *Input, rank int) bool{
 		func(in *Input, rank int) bool {
 			return in.Signal == allocation.ContainerRunning && !in.Init && rank == 0
@@ -110,7 +125,7 @@ func (f *findings) pods(cluster Symbol) cells {
 
 // ofInput is when an input of a cluster had samples. One whose metric is there for another input is there as well: that no
 // container has a limit of CPU is no lack of limits.
-func (f *findings) ofInput(in *Input, cluster Symbol) (seen, resumed cells) {
+func (f *findings) ofInput(in *Input, cluster Symbol) (seen, resumed timeline.Intervals) {
 	return f.seen(cluster, func(other *Input, rank int) bool {
 		return other.Name == in.Name || rank == 0 && other.Alternatives[0].Metric == in.Alternatives[0].Metric
 	})
@@ -212,23 +227,35 @@ func (f *findings) told(in *Input, cluster Symbol) bool {
 	return seen != nil
 }
 
+// mostHoles is how many holes of an input are named.
+const mostHoles = 10
+
 // lacksFor says for which hours, while pods ran, an input had no sample. One that never had any lacks for none.
-func (f *findings) lacksFor(in *Input, cluster Symbol, pods cells) string {
+func (f *findings) lacksFor(in *Input, cluster Symbol, pods timeline.Intervals) string {
 	seen, resumed := f.ofInput(in, cluster)
 	if seen == nil {
 		return ""
 	}
 	var when []string
-	for i := 0; i < len(pods); i++ {
-		from := i
-		for i < len(pods) && pods.at(i) && !seen.at(i) && (in.Need != Occasional || resumed.at(i)) {
-			i++
-		}
-		if start, end := f.frame.start+int64(from)*cellLength, min(f.frame.start+int64(i)*cellLength, f.frame.end); end-start >= f.frame.hole {
-			when = append(when, fmt.Sprintf("from %s to %s", instant(start), instant(end)))
+	for _, hole := range f.frame.without(pods, seen) {
+		long := in.Need != Occasional && hole.To-hole.From >= shortHole
+		if long || in.steady() || slices.ContainsFunc(resumed, func(x timeline.Interval) bool { return x.From < hole.To && hole.From < x.To }) {
+			when = append(when, fmt.Sprintf("from %s to %s", instant(hole.From), instant(hole.To)))
 		}
 	}
+	if n := len(when) - mostHoles; n > 0 {
+		when = append(when[:mostHoles], fmt.Sprintf("%d times more", n))
+	}
 	return strings.Join(when, " and ")
+}
+
+// steady reports whether an input is expected to have samples at every scrape, for some pods of any cluster have it.
+func (in *Input) steady() bool {
+	switch in.Signal {
+	case allocation.ContainerRequest, allocation.ContainerUse, allocation.ContainerLevel:
+		return in.Need != Occasional
+	}
+	return in.Need == Required
 }
 
 // instant writes a time for people, in UTC.

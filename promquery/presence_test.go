@@ -93,6 +93,7 @@ func TestNothingIsSilent(t *testing.T) {
 			from, to int64
 		}{
 			{"for good", 0, math.MaxInt64},
+			{"for 20 minutes", w.Start.Add(3 * time.Hour).UnixMilli(), w.Start.Add(3*time.Hour + 20*time.Minute).UnixMilli()},
 			{"for two hours", w.Start.Add(3 * time.Hour).UnixMilli(), w.Start.Add(5 * time.Hour).UnixMilli()},
 		} {
 			for _, metric := range metrics() {
@@ -110,23 +111,29 @@ func TestNothingIsSilent(t *testing.T) {
 func TestLacks(t *testing.T) {
 	c, db := demoBlocks(t)
 	w := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}
-	from, to := w.Start.Add(3*time.Hour), w.Start.Add(5*time.Hour)
+	from := w.Start.Add(3 * time.Hour)
+	const hours, good = 2 * time.Hour, time.Duration(math.MaxInt64)
 	for _, tt := range []struct {
 		name, metric string
-		whole        bool
+		length       time.Duration
 		want         string // part of a warning; empty for none of the metric
 	}{
-		{"requests, for hours", "kube_pod_container_resource_requests", false, "no sample from 2026-03-03T06:00:00Z to 2026-03-03T08:00:00Z, while pods ran, of kube_pod_container_resource_requests (cpu request: containers cost what they use), "},
-		{"requests, for good", "kube_pod_container_resource_requests", true, "no sample in the window of kube_pod_container_resource_requests (cpu request: containers cost what they use)"},
-		{"an occasional one, for hours", "kubecost_pod_network_egress_bytes_total", false, "kubecost_pod_network_egress_bytes_total (network egress: "},
-		{"an occasional one, for good", "kube_pod_status_phase", true, ""},
-		{"an occasional one that others tell of", "kubecost_pod_network_egress_bytes_total", true, "kubecost_pod_network_egress_bytes_total (network egress: "},
-		{"prices, for hours", "node_cpu_hourly_cost", false, "node_cpu_hourly_cost (node cpu price: prices are the sheet's)"},
-		{"what others stand in for", "kube_pod_container_status_running", true, "kube_pod_container_status_running (running: what stands in for it is less exact)"},
+		{"requests, for hours", "kube_pod_container_resource_requests", hours, "no sample from 2026-03-03T05:59:58Z to 2026-03-03T08:00:28Z, while pods ran, of kube_pod_container_resource_requests (cpu request: containers cost what they use), "},
+		{"requests, for good", "kube_pod_container_resource_requests", good, "no sample in the window of kube_pod_container_resource_requests (cpu request: containers cost what they use)"},
+		{"an occasional one, for hours", "kubecost_pod_network_egress_bytes_total", hours, "kubecost_pod_network_egress_bytes_total (network egress: "},
+		{"an occasional one, for good", "kube_pod_status_phase", good, ""},
+		{"an occasional one that others tell of", "kubecost_pod_network_egress_bytes_total", good, "kubecost_pod_network_egress_bytes_total (network egress: "},
+		{"prices, for hours", "node_cpu_hourly_cost", hours, "node_cpu_hourly_cost (node cpu price: prices are the sheet's)"},
+		{"what others stand in for", "kube_pod_container_status_running", good, "kube_pod_container_status_running (running: what stands in for it is less exact)"},
+		{"requests, for 20 minutes", "kube_pod_container_resource_requests", 20 * time.Minute, "no sample from 2026-03-03T05:59:58Z to 2026-03-03T06:20:28Z, while pods ran, of kube_pod_container_resource_requests ("},
+		{"usage, for 20 minutes", "container_cpu_usage_seconds_total", 20 * time.Minute, "container_cpu_usage_seconds_total (cpu usage: "},
+		{"labels, for 20 minutes", "kube_pod_labels", 20 * time.Minute, "kube_pod_labels (pod labels: "},
+		{"prices, for 20 minutes", "node_ram_hourly_cost", 20 * time.Minute, "node_ram_hourly_cost (node memory price: "},
+		{"requests, for some scrapes", "kube_pod_container_resource_requests", 12 * time.Minute, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := holed{db, tt.metric, from.UnixMilli(), to.UnixMilli()}
-			if tt.whole {
+			h := holed{db, tt.metric, from.UnixMilli(), from.Add(tt.length).UnixMilli()}
+			if tt.length == good {
 				h.from, h.to = 0, math.MaxInt64
 			}
 			_, warnings := sweep(t, h, w, time.Minute)

@@ -22,10 +22,10 @@ type tally struct {
 type clusterTally struct {
 	cluster         Symbol
 	series, samples int64
-	newest          int64   // time of the latest sample
+	oldest, newest  int64   // times of the earliest sample and the latest
 	intervals       []int64 // scrape intervals of the first series that show one
-	// seen are the cells of the window in which there were samples, resumed those in a hole of a series.
-	seen, resumed cells
+	// seen is when there were samples, resumed when a series had none between samples.
+	seen, resumed timeline.Intervals
 }
 
 // of is the count of a cluster. There are few clusters: the one that is looked for is mostly the first.
@@ -49,18 +49,22 @@ func (t *tally) add(cluster Symbol, p *timeline.Points) *clusterTally {
 	return c
 }
 
-// look counts like add, and notes how old and how far apart the samples are. Staleness markers alone are no data.
-func (t *tally) look(cluster Symbol, p *timeline.Points) {
+// look counts like add, and notes how old and how far apart the samples are, and when in the window they were. Staleness markers alone are no data.
+func (t *tally) look(cluster Symbol, p *timeline.Points, in *frame) {
 	if _, ok := p.LastUsable(); !ok {
 		return
 	}
 	c := t.add(cluster, p)
+	if c.oldest = min(c.oldest, p.First()); c.newest == 0 {
+		c.oldest = p.First()
+	}
 	c.newest = max(c.newest, p.Last())
 	if len(c.intervals) < intervalSeries {
 		if d := p.Interval(); d > 0 {
 			c.intervals = append(c.intervals, d)
 		}
 	}
+	in.sight(c, p)
 }
 
 // median is the middle one of distances in milliseconds, to a tenth of a second, for timestamps jitter; 0 of none.
@@ -103,8 +107,8 @@ func (f *findings) add(o *findings) {
 				sum := t.of(c.cluster)
 				sum.series += c.series
 				sum.samples += c.samples
-				sum.seen.join(c.seen)
-				sum.resumed.join(c.resumed)
+				sum.seen = f.frame.join(sum.seen, c.seen)
+				sum.resumed = f.frame.join(sum.resumed, c.resumed)
 			}
 		}
 	}

@@ -147,7 +147,8 @@ func sampleDiagnosis(_ context.Context, w allocation.Window) (*allocation.Diagno
 	return &allocation.Diagnosis{
 		Window: w, Sources: sampleReading(w).Sources, Oldest: w.Start.Add(-time.Hour), Warnings: []string{"a block is skipped"},
 		Clusters: []allocation.ClusterDiagnosis{{
-			Cluster: "a", ScrapeInterval: 30 * time.Second, Newest: w.End.Add(-10 * time.Second),
+			Cluster: "a", ScrapeInterval: 30 * time.Second, Oldest: w.Start.Add(10 * time.Minute), Newest: w.End.Add(-10 * time.Second),
+			Uncovered: []allocation.Window{{Start: w.Start, End: w.Start.Add(10 * time.Minute)}},
 			Inputs: []allocation.InputDiagnosis{
 				{
 					Name: "running", State: allocation.InputFallback, Required: true, ScrapeInterval: 30 * time.Second, Newest: w.End.Add(-10 * time.Second),

@@ -16,14 +16,15 @@ import (
 //
 //	{"window": {"start": …, "end": …}, "complete": true, "oldest": …,
 //	 "sources": [{"name": "blocks", "seconds": …, "requests": …, "series": …, "samples": …, "bytes": …}, …],
-//	 "clusters": [{"cluster": "prod", "scrapeInterval": "30s", "newest": …, "inputs": [
-//	   {"name": "running", "state": "found", "required": true, "scrapeInterval": "30s", "newest": …,
+//	 "clusters": [{"cluster": "prod", "scrapeInterval": "30s", "oldest": …, "newest": …, "uncovered": [{"start": …, "end": …}], "inputs": [
+//	   {"name": "running", "state": "found", "required": true, "scrapeInterval": "30s", "oldest": …, "newest": …,
 //	    "alternatives": [{"metric": "kube_pod_container_status_running", "series": 180}]},
 //	   {"name": "pod labels", "state": "missing", "required": false, "alternatives": [],
 //	    "missing": "no cost by label", "remedy": "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"}, …]}]}
 //
 // A state is found (the best alternative is there), fallback (a later one is), none (there is nothing of the kind, which may
-// be right) or missing. complete says that no required input is missing. Times that are not known are left out.
+// be right) or missing. complete says that no required input is missing, in no part of the window; those parts are uncovered.
+// oldest is that of the source where it knows, else in the window. What is not known is left out.
 type (
 	diagnosis struct {
 		Window   window             `json:"window"`
@@ -35,7 +36,9 @@ type (
 	diagnosedCluster struct {
 		Cluster        string           `json:"cluster"`
 		ScrapeInterval string           `json:"scrapeInterval,omitempty"`
+		Oldest         *time.Time       `json:"oldest,omitempty"`
 		Newest         *time.Time       `json:"newest,omitempty"`
+		Uncovered      []window         `json:"uncovered,omitempty"`
 		Inputs         []diagnosedInput `json:"inputs"`
 	}
 	diagnosedInput struct {
@@ -43,6 +46,7 @@ type (
 		State          allocation.InputState `json:"state"`
 		Required       bool                  `json:"required"`
 		ScrapeInterval string                `json:"scrapeInterval,omitempty"`
+		Oldest         *time.Time            `json:"oldest,omitempty"`
 		Newest         *time.Time            `json:"newest,omitempty"`
 		Alternatives   []diagnosedMetric     `json:"alternatives"`
 		Missing        string                `json:"missing,omitempty"`
@@ -63,12 +67,15 @@ func Diagnosis(w io.Writer, d *allocation.Diagnosis, o Options) error {
 	}
 	for i := range d.Clusters {
 		c := &d.Clusters[i]
-		x := diagnosedCluster{Cluster: c.Cluster, ScrapeInterval: interval(c.ScrapeInterval), Newest: instant(c.Newest, in)}
+		x := diagnosedCluster{Cluster: c.Cluster, ScrapeInterval: interval(c.ScrapeInterval), Oldest: instant(c.Oldest, in), Newest: instant(c.Newest, in)}
+		for _, u := range c.Uncovered {
+			x.Uncovered = append(x.Uncovered, window{u.Start.In(in), u.End.In(in)})
+		}
 		for k := range c.Inputs {
 			n := &c.Inputs[k]
 			y := diagnosedInput{
 				Name: n.Name, State: n.State, Required: n.Required, ScrapeInterval: interval(n.ScrapeInterval),
-				Newest: instant(n.Newest, in), Alternatives: []diagnosedMetric{}, Missing: n.Missing, Remedy: n.Remedy,
+				Oldest: instant(n.Oldest, in), Newest: instant(n.Newest, in), Alternatives: []diagnosedMetric{}, Missing: n.Missing, Remedy: n.Remedy,
 			}
 			for _, a := range n.Alternatives {
 				y.Alternatives = append(y.Alternatives, diagnosedMetric(a))
@@ -96,7 +103,7 @@ func DiagnosisTable(w io.Writer, d *allocation.Diagnosis, in *time.Location) err
 	const layout = "2006-01-02 15:04:05 MST"
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s to %s, read by %s", d.Window.Start.In(in).Format(layout), d.Window.End.In(in).Format(layout), sourceNames(d.Sources))
-	if !d.Oldest.IsZero() {
+	if d.Oldest.Before(d.Window.Start) && !d.Oldest.IsZero() {
 		fmt.Fprintf(&b, "; oldest sample not before %s", d.Oldest.In(in).Format(layout))
 	}
 	b.WriteString("\n")
@@ -106,7 +113,11 @@ func DiagnosisTable(w io.Writer, d *allocation.Diagnosis, in *time.Location) err
 		if c.ScrapeInterval > 0 {
 			fmt.Fprintf(&b, "scraped every %s, ", interval(c.ScrapeInterval))
 		}
-		fmt.Fprintf(&b, "newest sample %s\n\n", c.Newest.In(in).Format(layout))
+		fmt.Fprintf(&b, "samples from %s to %s\n", c.Oldest.In(in).Format(layout), c.Newest.In(in).Format(layout))
+		for _, u := range c.Uncovered {
+			fmt.Fprintf(&b, "not covered: %s to %s\n", u.Start.In(in).Format(layout), u.End.In(in).Format(layout))
+		}
+		b.WriteString("\n")
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "INPUT\tSTATE\tSERVED BY\tSERIES\tEVERY\tAGE")
 		for k := range c.Inputs {

@@ -32,18 +32,24 @@ func (p *Points) Holes(dst Intervals, least int64) Intervals {
 
 // holesOf are the holes within a span.
 func (p *Points) holesOf(dst Intervals, s *span, least int64) Intervals {
+	stride := holeStride
 	for k := 0; k+1 < s.n; {
 		from, _ := s.at(p, k)
-		if far := min(k+holeStride, s.n-1); far > k+1 {
+		far := k
+		for ; stride > 1; stride /= 2 { // the longest that has no hole in it
+			far = min(k+stride, s.n-1)
 			if to, _ := s.at(p, far); to-from < least {
-				k = far
-				continue
+				break
 			}
+		}
+		if stride > 1 {
+			k = far
+			continue
 		}
 		if to, _ := s.at(p, k+1); to-from >= least {
 			dst = append(dst, Interval{From: from, To: to})
 		}
-		k++
+		k, stride = k+1, holeStride
 	}
 	return dst
 }

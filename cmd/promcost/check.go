@@ -47,6 +47,12 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	if err := f.print(d, svc.settings().zone, io); err != nil {
 		return err
 	}
+	for i := range d.Clusters {
+		if c := &d.Clusters[i]; len(c.Uncovered) > 0 {
+			return fmt.Errorf("cluster %s: the window is not covered: a required input has no sample from %s to %s: was what exports it down, or does the retention of the source not reach so far back?",
+				c.Cluster, c.Uncovered[0].Start.Format(time.RFC3339), c.Uncovered[0].End.Format(time.RFC3339))
+		}
+	}
 	if !d.Complete() {
 		return errors.New("a required input is missing: nothing right can be computed without it")
 	}

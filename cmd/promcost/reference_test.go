@@ -65,14 +65,15 @@ Allocations and assets are as Kubecost and OpenCost send them. Beside their ` + 
 they gave. The data of ` + "`/model/diagnose`, and of `promcost check source -o json`" + `:
 
     {"window": {"start": …, "end": …}, "complete": true, "oldest": …, "sources": [as above],
-     "clusters": [{"cluster": "prod", "scrapeInterval": "30s", "newest": …, "inputs": [
-       {"name": "running", "state": "found", "required": true, "scrapeInterval": "30s", "newest": …,
+     "clusters": [{"cluster": "prod", "scrapeInterval": "30s", "oldest": …, "newest": …, "uncovered": [{"start": …, "end": …}], "inputs": [
+       {"name": "running", "state": "found", "required": true, "scrapeInterval": "30s", "oldest": …, "newest": …,
         "alternatives": [{"metric": "kube_pod_container_status_running", "series": 180}]},
        {"name": "pod labels", "state": "missing", "required": false, "alternatives": [],
         "missing": "no cost by label", "remedy": "run kube-state-metrics with …"}, …]}]}
 
 A state is ` + "`found`" + ` (the best alternative is there), ` + "`fallback`" + ` (a later one is), ` + "`none`" + ` (there is nothing of the kind, which may be
-right) or ` + "`missing`; `complete`" + ` says that no required input is missing. What is not known is left out.
+right) or ` + "`missing`; `complete`" + ` says that no required input is missing, in no part of the window; parts in which one is are ` + "`uncovered`. `oldest`" + ` is
+that of all samples where the source knows it, else of those in the window. What is not known is left out.
 `
 
 // table writes the head of a table.

@@ -151,6 +151,9 @@ func TestDamagedBlockIsSkipped(t *testing.T) {
 		{"index empty", "index", func([]byte) []byte { return nil }, "skipped"},
 		{"index garbage at its start", "index", flip(0, 0.1), ""},
 		{"index garbage in the midst", "index", flip(0.2, 0.6), ""},
+		{"a metric's name in the index", "index", func(d []byte) []byte {
+			return bytes.Replace(d, []byte("\x02\x08__name__\x01m"), []byte("\x02\x08__name__\x01o"), 1)
+		}, "skipped"},
 		{"chunks empty", "chunks/000001", func([]byte) []byte { return nil }, "skipped"},
 		{"chunks truncated", "chunks/000001", truncate, "cannot be read"},
 		{"chunks garbage", "chunks/000001", flip(0.05, 1), "cannot be read"},

@@ -113,14 +113,15 @@ func (x *index) readSymbols(offset uint64) error {
 	return nil
 }
 
-// readMetrics reads the postings table as far as the metrics' names go; it is sorted by label.
+// readMetrics reads the postings table as far as the metrics' names go; it is sorted by label. A name that is not what was
+// written would be a metric that the block seems not to have: so all of the table is checked.
 func (x *index) readMetrics(offset uint64) error {
 	table, err := x.section(offset)
 	if err != nil {
 		return err
 	}
-	if len(table) < 4 {
-		return fmt.Errorf("%w: postings table", errMalformed)
+	if len(table) < 4 || !sealed(table, x.data[offset+4+uint64(len(table)):]) {
+		return fmt.Errorf("%w: checksum of the postings table", errMalformed)
 	}
 	count := binary.BigEndian.Uint32(table)
 	for table = table[4:]; count > 0; count-- {

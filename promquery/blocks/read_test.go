@@ -1,6 +1,7 @@
 package blocks_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -170,6 +171,12 @@ func TestDamagedFiles(t *testing.T) {
 	}
 	if failed < 300 {
 		t.Errorf("only %d of 800 damages were noticed", failed)
+	}
+	damage(t, filepath.Join(dirs[0], "index"), func(d []byte) []byte {
+		return bytes.Replace(d, []byte("\x02\x08__name__\x01m"), []byte("\x02\x08__name__\x01o"), 1)
+	})
+	if blocks.ReadFiles(dirs[0], "m") == nil {
+		t.Error("a metric's name that is another one in the index was not noticed")
 	}
 }
 

@@ -188,6 +188,14 @@ func (s *Source) probeAPI(ctx context.Context) error {
 	return err
 }
 
+// answers reports whether the server answers a question that takes nothing to answer.
+func (s *Source) answers(ctx context.Context, sent func(promquery.Request)) bool {
+	req := get("/api/v1/query", url.Values{"query": {"1"}})
+	req.tries = 1
+	_, err := s.ask(ctx, req, sent)
+	return err == nil
+}
+
 // probeExternal reads the server's external labels. A server that keeps its configuration to itself has none.
 func (s *Source) probeExternal(ctx context.Context) (map[string]string, error) {
 	data, err := s.ask(ctx, get("/api/v1/status/config", nil), uncounted)
@@ -222,9 +230,7 @@ func (s *Source) probeExternal(ctx context.Context) (map[string]string, error) {
 // says nothing about that, and is an error.
 func (s *Source) probeRead(ctx context.Context) (bool, error) {
 	streams := false
-	probe := readRequest(nil)
-	probe.tries = probeTries
-	err := s.send(ctx, probe, func(resp *http.Response, _ io.Reader) (bool, error) {
+	err := s.send(ctx, readRequest(nil), func(resp *http.Response, _ io.Reader) (bool, error) {
 		streams = mediaType(resp) == streamedType
 		return false, nil
 	}, uncounted)

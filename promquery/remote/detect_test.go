@@ -101,8 +101,8 @@ func TestDetectTogether(t *testing.T) {
 
 // TestDetectAfterFailure meets a server that fails at first: that is not what it can.
 func TestDetectAfterFailure(t *testing.T) {
-	f := newFake()
-	f.handle("/api/v1/read", sequence(status(500, "text/plain", "starting"), frames()))
+	f, starting := newFake(), status(500, "text/plain", "starting")
+	f.handle("/api/v1/read", sequence(starting, starting, starting, frames()))
 	src := f.source(t, remote.Config{Mode: remote.ModeRemoteRead})
 	if mode, err := src.Mode(t.Context()); err == nil {
 		t.Errorf("got %q without an error", mode)
@@ -112,7 +112,7 @@ func TestDetectAfterFailure(t *testing.T) {
 			t.Errorf("got %q and %v", mode, err)
 		}
 	}
-	if n := f.count("/api/v1/read"); n != 2 {
-		t.Errorf("asked %d times, want twice", n)
+	if n := f.count("/api/v1/read"); n != 4 {
+		t.Errorf("asked %d times, want thrice and once", n)
 	}
 }

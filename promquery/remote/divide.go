@@ -189,6 +189,8 @@ func (q *querier) divide(ctx context.Context, p piece, n int64, cause error) err
 	}
 	where := ""
 	switch {
+	case err != nil && transient(err):
+		return fmt.Errorf("%v: %w", q.group, err) // a server that is down is not one that has too much to do
 	case err != nil:
 		cause = fmt.Errorf("%w; nor can it be divided by namespace: %w", cause, err)
 	case len(names) == 1 && p.spaces.from != "":
@@ -268,8 +270,13 @@ func tooMuch(err error) int64 {
 		switch serr.code {
 		case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusForbidden:
 			return 0 // whatever the words: it is about something else
-		case http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
+		case http.StatusRequestEntityTooLarge:
 			return 2
+		case http.StatusUnprocessableEntity: // whatever goes wrong while a query runs
+			if serr.message == "" || tellsOfLimit(serr.message) {
+				return 2
+			}
+			return 0
 		}
 		switch {
 		case countsSamples(serr.message):
@@ -288,6 +295,12 @@ func countsSamples(message string) bool {
 	return slices.ContainsFunc([]string{"too many", "maximum number of", "exceed", "limit"}, func(s string) bool { return strings.Contains(message, s) })
 }
 
+// tellsOfLimit reports whether a server's message about a query that failed may say that a limit was exceeded.
+func tellsOfLimit(message string) bool {
+	return countsSamples(message) ||
+		slices.ContainsFunc([]string{"more than", "timed out", "timeout", "too large", "too long", "memory", "max"}, func(s string) bool { return strings.Contains(message, s) })
+}
+
 // busy reports whether the server may be able to answer the same request in a moment.
 func busy(err error) bool {
 	var serr *statusError
@@ -303,6 +316,8 @@ func limitOf(err error) string {
 		return "raise --query.max-samples"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "raise --query.timeout, and that of the server"
+	case busy(err):
+		return "it answers small questions: see its log, and what proxies between allow"
 	case !errors.As(err, &serr):
 	case strings.Contains(serr.message, " -") || strings.Contains(serr.message, "`-"):
 		return "raise the limit that it names"

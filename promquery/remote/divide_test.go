@@ -131,14 +131,19 @@ func (l *limited) values(label string) http.HandlerFunc {
 	}
 }
 
-// serve returns a source over the server.
-func (l *limited) serve(t *testing.T, cfg remote.Config) *remote.Source {
-	f := newFake()
+// handle lets a fake answer as the server.
+func (l *limited) handle(f *fake) {
 	f.handle("/api/v1/query", l.query)
 	f.handle(rangePath, l.query)
 	for _, label := range []string{"namespace", "exported_namespace"} {
 		f.handle("/api/v1/label/"+label+"/values", l.values(label))
 	}
+}
+
+// serve returns a source over the server.
+func (l *limited) serve(t *testing.T, cfg remote.Config) *remote.Source {
+	f := newFake()
+	l.handle(f)
 	cfg.Mode = remote.ModeQuery
 	return f.source(t, cfg)
 }
@@ -265,7 +270,7 @@ func TestRefused(t *testing.T) {
 		{"too large", inNamespaces("namespace", 1, "shop"), status(413, "text/plain", ""), remote.Config{}, []string{"413", "namespace shop"}},
 		{"Mimir", inNamespaces("namespace", 1, "shop"), refusal(400, "the query exceeded the maximum number of chunks"), remote.Config{}, []string{"namespace shop", "-querier.max-samples"}},
 		{"slow", inNamespaces("namespace", 1, "shop"), refusal(503, "query timed out in expression evaluation"), remote.Config{}, []string{"namespace shop", "--query.timeout of Prometheus"}},
-		{"busy", inNamespaces("namespace", 1, "shop"), status(503, "text/plain", ""), remote.Config{}, []string{"namespace shop", "6 tries"}},
+		{"busy", inNamespaces("namespace", 1, "shop"), status(503, "text/plain", ""), remote.Config{}, []string{"namespace shop", "6 tries", "answers small questions"}},
 		{"gateway's timeout", inNamespaces("namespace", 1, "shop"), status(504, "text/html", html), remote.Config{}, []string{"namespace shop", "504"}},
 		{"our own limit", inNamespaces("namespace", 1, "shop"), nil, remote.Config{MaxSamples: 10}, []string{"namespace shop", "raise --query.max-samples"}},
 	} {
@@ -299,9 +304,10 @@ func TestNotDivided(t *testing.T) {
 	}{
 		{"bad request", status(400, "text/plain", "parse error"), 1, "parse error"},
 		{"unauthorized", status(401, "text/plain", "limited to users"), 1, "--prometheus.http-config"},
-		{"internal error", status(500, "text/plain", "boom"), 1, "boom"},
+		{"internal error", status(500, "text/plain", "boom"), 3, "boom"},
 		{"rate limit", status(429, "text/plain", "the tenant exceeded the request rate limit"), 6, "rate limit"},
 		{"HTML", text("text/html", html), 1, "HTML"},
+		{"no limit", status(422, "application/json", `{"status":"error","error":"expanding series: block is corrupt"}`), 1, "was refused: 422 Unprocessable Entity: expanding series: block is corrupt"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := &limited{t: t, series: inNamespaces("namespace", 1, "a", "b"), refuse: tc.refuse}

@@ -347,51 +347,6 @@ func TestCancelReachesServer(t *testing.T) {
 	})
 }
 
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
-	for _, tc := range []struct {
-		name, header string
-		want         time.Duration
-	}{
-		{"absent", "", 0},
-		{"seconds", "7", 7 * time.Second},
-		{"none", "0", 0},
-		{"too many seconds", "3600", 30 * time.Second},
-		{"more than fit", "99999999999999999999", 0},
-		{"negative", "-5", 0},
-		{"date", now.Add(12 * time.Second).Format(http.TimeFormat), 12 * time.Second},
-		{"date in an older format", now.Add(12 * time.Second).Format(time.RFC850), 12 * time.Second},
-		{"date that is past", now.Add(-time.Hour).Format(http.TimeFormat), 0},
-		{"date too far", now.Add(time.Hour).Format(http.TimeFormat), 30 * time.Second},
-		{"garbage", "soon", 0},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if got := remote.RetryAfter(tc.header, now); got != tc.want {
-				t.Errorf("got %v, want %v", got, tc.want)
-			}
-		})
-	}
-}
-
-// TestRetryAfterHeeded waits as long as the server asks instead of the back-off, which is not to be lived through.
-func TestRetryAfterHeeded(t *testing.T) {
-	body, _ := stream(t)
-	f := newFake()
-	n := listen(t, f)
-	src := n.source(t, remote.Config{Backoff: 24 * time.Hour, MaxConcurrency: 1})
-	if _, err := src.Mode(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	f.handle("/api/v1/read", sequence(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Retry-After", "1")
-		status(429, "text/plain", "")(w, r)
-	}, frames(body)))
-	began := time.Now()
-	if _, _, err := collect(t, src, selector, selector); err != nil || time.Since(began) < time.Second {
-		t.Errorf("got %v after %v", err, time.Since(began))
-	}
-}
-
 // TestTimeoutDivides meets a server that answers short questions only.
 func TestTimeoutDivides(t *testing.T) {
 	f := newFake()

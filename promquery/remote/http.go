@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,12 +25,13 @@ import (
 )
 
 const (
-	// probeTries is how often a request is sent before its failure counts while nothing is known of the server, and tries
-	// how often then: with the default back-off that is some eight seconds, in which a server can restart.
-	probeTries = 3
-	tries      = 6
-	// maxRetryAfter bounds the wait that a server may ask for.
-	maxRetryAfter = 30 * time.Second
+	// tries is how often a request is sent before its failure counts: with the default back-off that is some eight seconds, and
+	// four at least, in which a server can restart. brokenTries is how often it is sent to a server that says it has failed,
+	// which is mostly for good.
+	tries       = 6
+	brokenTries = 3
+	// maxRetryAfter bounds the wait that a server may ask for. Mostly the context's deadline does.
+	maxRetryAfter = time.Hour
 	// maxMessage is how much of an error's text is read and maxShown how much of it is shown.
 	maxMessage = 64 << 10
 	maxShown   = 300
@@ -71,7 +73,7 @@ const maxURL = 2000
 
 // get returns the request for path with query, a POST where that is long.
 func get(path string, query url.Values) request {
-	r := request{method: http.MethodGet, path: path, query: query, tries: probeTries}
+	r := request{method: http.MethodGet, path: path, query: query, tries: tries}
 	if len(query.Encode()) > maxURL {
 		r.method = http.MethodPost
 	}
@@ -103,23 +105,45 @@ func (s *Source) send(ctx context.Context, req request, handle func(resp *http.R
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case handed || try == req.tries || !transient(err) || req.final != nil && req.final(err):
+		case handed || try >= req.triesOf(err) || !transient(err) || req.final != nil && req.final(err):
 			return s.explain(req, err, try)
 		}
-		if err := s.wait(ctx, try, err); err != nil {
+		d, err := s.delay(ctx, try, err)
+		if err != nil {
+			return s.explain(req, err, try)
+		}
+		if err := sleep(ctx, d); err != nil {
 			return err
 		}
 	}
 }
 
-// wait sleeps before the next try: as long as the server asks, else a jittered, doubling time.
-func (s *Source) wait(ctx context.Context, try int, cause error) error {
-	d := s.cfg.Backoff << (try - 1)
-	d = d/2 + rand.N(d)
+// triesOf is how often the request is sent at most if that fails with err.
+func (r *request) triesOf(err error) int {
 	var serr *statusError
-	if errors.As(cause, &serr) && serr.retryAfter > 0 {
-		d = serr.retryAfter
+	if errors.As(err, &serr) && serr.code == http.StatusInternalServerError {
+		return min(r.tries, brokenTries)
 	}
+	return r.tries
+}
+
+// delay is how long to wait before the next try: a jittered, doubling time, or what the server asks and up to a quarter more,
+// lest all whom it told so come at once. It is an error, of the same cause, that the context does not last so long.
+func (s *Source) delay(ctx context.Context, try int, cause error) (time.Duration, error) {
+	var serr *statusError
+	if !errors.As(cause, &serr) || serr.retryAfter <= 0 {
+		d := s.cfg.Backoff << (try - 1)
+		return d/2 + rand.N(d), nil
+	}
+	d := serr.retryAfter
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
+		return 0, fmt.Errorf("%w (it asks to be left alone for %v, which is more than the time left)", cause, d)
+	}
+	return d + rand.N(d/4+1), nil
+}
+
+// sleep waits for d, or for the context's end, which is an error.
+func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -282,23 +306,31 @@ func transient(err error) bool {
 		serr *statusError
 		cut  streamError
 		nerr net.Error
+		dns  *net.DNSError
 	)
 	switch {
 	case errors.As(err, &serr):
 		switch serr.code {
-		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return true
 		}
 		return false
 	case errors.Is(err, context.DeadlineExceeded):
 		return false // another try would take as long
-	case errors.As(err, &cut):
+	case errors.As(err, &cut), errors.As(err, &dns): // names of what restarts may be unknown meanwhile
 		return true
 	case errors.As(err, &nerr) && nerr.Timeout(): // while connecting
 		return true
+	case err != nil && (strings.Contains(err.Error(), "GOAWAY") || strings.Contains(err.Error(), "http2: client connection lost")):
+		return true // what net/http says has no type that could be told
 	}
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return slices.ContainsFunc(passing, func(cause error) bool { return errors.Is(err, cause) })
+}
+
+// passing are failures of connections that a server which restarts, or a network that changes, leads to.
+var passing = []error{
+	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+	io.EOF, io.ErrUnexpectedEOF,
 }
 
 // explain words an error for the user: the server, the cause, the remedy.
@@ -321,6 +353,8 @@ func (s *Source) explain(req request, err error, requests int) error {
 		return fmt.Errorf("read from %s: not a Prometheus API: %s answers %w; %s", at, req.path, err, urlFlag)
 	case errors.As(err, &serr) && serr.code/100 == 4 && serr.code != http.StatusTooManyRequests:
 		return fmt.Errorf("read from %s: %s was refused: %w", at, req.path, err)
+	case busy(err):
+		return fmt.Errorf("read from %s: %s%s: %w; the server is not ready, or overloaded: ask again when it is, see its log, or lower --query.max-concurrency", at, req.path, times, err)
 	case errors.As(err, &serr):
 		return fmt.Errorf("read from %s: %s%s: %w; the server is overloaded or failing, see its log, or lower --query.max-concurrency", at, req.path, times, err)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -73,7 +73,7 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 			continue
 		}
 		n := tooMuch(err)
-		if n == 0 || ctx.Err() != nil {
+		if n == 0 || ctx.Err() != nil || busy(err) && !q.run.src.answers(ctx, q.sent) {
 			return fmt.Errorf("%v: %w", q.group, err)
 		}
 		if halves := q.group.halves(); halves != nil {
@@ -222,7 +222,7 @@ func (q *querier) request(p piece) request {
 		params.Set("time", seconds(p.end))
 	}
 	req := get(path, params)
-	req.tries, req.final = tries, func(err error) bool { return tooMuch(err) > 0 && !busy(err) }
+	req.final = func(err error) bool { return tooMuch(err) > 0 && !busy(err) }
 	return req
 }
 

@@ -6,10 +6,11 @@
 //
 // # Faults
 //
-// What may pass (429, 502, 503, 504, a connection that is refused, cut or silent, an answer that breaks off) is asked again
-// with a growing, jittered back-off, or after what Retry-After says, long enough for a server to restart. Nothing is handed
+// What may pass (429, 500, 502, 503, 504, a name or a host that is not found, a connection that is refused, cut or silent, an
+// answer that breaks off) is asked again with a growing, jittered back-off, or after what Retry-After says and a little more,
+// long enough for a server to restart. Nothing is handed
 // on twice: what came before the answer broke off is passed over. What is too much for the server (too many samples, 413,
-// 422, 503, timeouts) is asked for in parts by the query API: in time down to an hour, then by namespace down to one; what is
+// 422, timeouts, a 503 of a server that answers small questions) is asked for in parts by the query API: in time down to an hour, then by namespace down to one; what is
 // too much even then is an error that names it. An answer is whole, or Select fails, or a warning says what the server
 // left out. Where remote read fails for good and nobody insists on it, the query API is asked for a while, with a warning.
 //

@@ -60,7 +60,7 @@ func TestErrors(t *testing.T) {
 		{"HTML", query, text("text/html", html), []string{"not a Prometheus API", "got HTML", "--prometheus.url"}},
 		{"other JSON", query, text("application/json", `{"hello":"world"}`), []string{"not a Prometheus API", "other than JSON"}},
 		{"API's error", query, status(422, "application/json", `{"status":"error","errorType":"execution","error":"query timed out"}`), []string{"422", "query timed out"}},
-		{"overloaded", query, status(503, "text/plain", "try later"), []string{"3 tries", "503", "try later", "--query.max-concurrency"}},
+		{"overloaded", query, status(503, "text/plain", "try later"), []string{"6 tries", "503", "try later", "not ready", "--query.max-concurrency"}},
 		{"internal error", query, status(500, "text/plain", "boom"), []string{"500", "boom"}},
 
 		{"read unauthorized", read, probed(status(401, "text/plain", "")), []string{"401 Unauthorized", "--prometheus.http-config"}},
