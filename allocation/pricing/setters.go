@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // Limits of values: what is beyond them is a slip, and could overflow what is computed with it.
@@ -186,45 +188,21 @@ type noted struct {
 	v    float64
 }
 
-// Prices that are that many times the usual ones, or that small a part of them, are likely to be of another unit: a month
-// has 730 hours. The part is smaller than what the cheapest archives cost.
-const (
-	tooMany = 100
-	tooFew  = 1.0 / 300
-)
-
-// unitsPerDollar are currencies whose unit is worth much less than a dollar, by orders of magnitude.
-var unitsPerDollar = []struct {
-	units      float64
-	currencies []string
-}{
-	{10, []string{"CNY", "CZK", "DKK", "EGP", "HKD", "MXN", "NOK", "SEK", "THB", "TRY", "TWD", "UAH", "ZAR"}},
-	{100, []string{"BDT", "INR", "ISK", "JPY", "KES", "LKR", "PHP", "PKR", "RSD", "RUB"}},
-	{1000, []string{"ARS", "CLP", "COP", "HUF", "KRW", "KZT", "NGN", "TZS"}},
-	{10000, []string{"IDR", "UZS", "VND"}},
-}
-
 // oddities are warnings about prices that look as if they were for another unit, in the order of lines.
 func (p *parser) oddities() []string {
-	scale := 1.0
-	for _, row := range unitsPerDollar {
-		if slices.Contains(row.currencies, p.sheet.currency) {
-			scale = row.units
-		}
-	}
 	slices.SortStableFunc(p.noted, func(a, b noted) int { return cmp.Compare(a.line, b.line) })
 	var out []string
 	for _, n := range p.noted {
-		usual := prices[n.key.price].usual * scale * max(n.key.hours, 1)
+		usual := n.key.price.usual(p.sheet.currency) * max(n.key.hours, 1)
 		part := n.v / usual
 		remedy := "check its unit"
 		stem, hourly := strings.CutSuffix(n.key.name, "Hour")
 		switch {
-		case part > tooMany && hourly:
+		case part > allocation.UnusuallyDear && hourly:
 			remedy = "did you mean " + stem + "Month?"
-		case n.key.hours > 1 && n.v > 0 && part < tooFew:
+		case n.key.hours > 1 && n.v > 0 && part < allocation.UnusuallyCheap:
 			remedy = "did you mean " + strings.TrimSuffix(n.key.name, "Month") + "Hour?"
-		case part <= tooMany:
+		case part <= allocation.UnusuallyDear:
 			continue
 		}
 		out = append(out, p.sheet.name+": line "+strconv.Itoa(n.line)+": "+n.key.name+" of "+number(n.v)+" is "+number(part)+" times what is usual: "+remedy)

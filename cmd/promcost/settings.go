@@ -12,9 +12,6 @@ import (
 	"github.com/promcost/promcost/allocation/pricing"
 )
 
-// defaultCurrency is what costs are in where nothing says so; prices are taken as they are given.
-const defaultCurrency = "USD"
-
 // settings are what flags and the config file say together: a flag that is given wins. They are not changed once made, and
 // replaced as a whole when they are read again.
 type settings struct {
@@ -62,7 +59,7 @@ func (f *costFlags) settings() (*settings, error) {
 		return nil, fmt.Errorf("read --config.file: currency is %s, but the prices of %s are in %s: nothing is converted, give prices in the currency of the answers",
 			c.currency, s.rates.Name(), sheet)
 	}
-	s.currency = cmp.Or(c.currency, s.rates.Currency(), defaultCurrency)
+	s.currency = cmp.Or(c.currency, s.rates.Currency(), allocation.Dollar)
 	return s, nil
 }
 
@@ -110,19 +107,21 @@ func (s *settings) cluster(id string) costapi.ClusterInfo {
 	return costapi.ClusterInfo{ID: id, Name: c.name, Provider: c.provider, Region: c.region}
 }
 
-// pricer prices by the sheet. What metrics do not say of a cluster's provider and region is what the config says.
-func (s *settings) pricer() allocation.Rates {
-	if len(s.clusters) == 0 {
-		return s.rates
-	}
-	return &placedRates{s.rates, s.clusters}
-}
+// pricer prices by the sheet, in the currency of the answers. What metrics do not say of a cluster's provider and region is
+// what the config says.
+func (s *settings) pricer() allocation.Rates { return &placedRates{s.rates, s.clusters, s.currency} }
 
-// placedRates are rates that know where clusters are.
+// placedRates are rates that know where clusters are, and what the answers are in.
 type placedRates struct {
 	allocation.Rates
 	clusters map[string]clusterConfig // by id
+	currency string
 }
+
+var _ allocation.Denominated = (*placedRates)(nil)
+
+// Currency implements allocation.Denominated.
+func (p *placedRates) Currency() string { return p.currency }
 
 // Node implements allocation.Rates.
 func (p *placedRates) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeRates {
