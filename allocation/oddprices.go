@@ -50,6 +50,18 @@ type pricedThing struct {
 	name    string
 }
 
+// Parts of warnings about prices that are odd, or of nothing known.
+const (
+	byMetrics   = "prices by metrics"
+	noKnownNode = "ran on no known node"
+)
+
+// IsAboutOddPrices reports whether a warning of a Set says that prices of metrics are odd or left out, or that pods have the prices of no
+// node.
+func IsAboutOddPrices(warning string) bool {
+	return strings.Contains(warning, byMetrics) || strings.Contains(warning, noKnownNode)
+}
+
 // The things that metrics price.
 const (
 	nodesPriced      = "nodes"
@@ -208,19 +220,20 @@ func (k *oddKey) text(at *oddPrices, inDollars string) string {
 	names := some(at.names)
 	switch k.oddity {
 	case negative:
-		return fmt.Sprintf("negative prices by metrics of %s are left out (%s): mend what exports them; what then has no price has that of the price sheet, or a default%s", whose, names, inDollars)
+		return fmt.Sprintf("negative "+byMetrics+" of %s are left out (%s): mend what exports them; what then has no price has that of the price sheet, or a default%s", whose, names, inDollars)
 	case notFinite:
-		return fmt.Sprintf("prices by metrics of %s that are NaN or infinite are left out (%s): mend what exports them; what then has no price has that of the price sheet, or a default%s", whose, names, inDollars)
+		return fmt.Sprintf(byMetrics+" of %s that are NaN or infinite are left out (%s): mend what exports them; what then has no price has that of the price sheet, or a default%s", whose, names, inDollars)
 	case free:
-		return fmt.Sprintf("prices by metrics are 0 for %s (%s): what they price costs nothing; mend what exports them, or leave them out and give prices with --pricing.file", whose, names)
+		return fmt.Sprintf(byMetrics+" are 0 for %s (%s): what they price costs nothing; mend what exports them, or leave them out and give prices with --pricing.file", whose, names)
 	case dear:
 		remedy := "by the GiB"
 		if k.unit == "hour" {
 			remedy = "by the hour, not by the month"
 		}
-		return fmt.Sprintf("prices by metrics of %s are up to %s times what is usual (%s): are they %s?", whose, timesText(at.times), names, remedy)
+		return fmt.Sprintf(byMetrics+" of %s are up to %s times what is usual (%s): are they %s?", whose, timesText(at.times), names, remedy)
+	case cheap, numOddities:
 	}
-	return fmt.Sprintf("prices by metrics of %s are down to %s times what is usual (%s): are they by the %s?", whose, timesText(at.times), names, cmp.Or(k.unit, "hour"))
+	return fmt.Sprintf(byMetrics+" of %s are down to %s times what is usual (%s): are they by the %s?", whose, timesText(at.times), names, cmp.Or(k.unit, "hour"))
 }
 
 // timesText is a number for people, in three digits.

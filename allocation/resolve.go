@@ -80,7 +80,7 @@ func (b *Builder) warnStrays() {
 	if b.strayDefault {
 		prices = "defaults" + b.inDollars()
 	}
-	b.warn("%d pods ran on no known node (%s): priced by %s; are kube_node_info and kube_node_status_capacity there for all nodes, and has kube_pod_info the pods' nodes?", len(b.strays), some(b.strays), prices)
+	b.warn("%d pods "+noKnownNode+" (%s): priced by %s; are kube_node_info and kube_node_status_capacity there for all nodes, and has kube_pod_info the pods' nodes?", len(b.strays), some(b.strays), prices)
 }
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.

@@ -15,6 +15,9 @@ import (
 const (
 	maxPrice      = 1e9
 	maxMultiplier = 1000
+	// Multipliers from these on, up or down, are none that is negotiated.
+	highMultiplier = 10
+	lowMultiplier  = 0.1
 )
 
 // setter reads the value of one key into a rule, or into the sheet.
@@ -69,9 +72,12 @@ func (p *parser) discountSetter() setter {
 			return err
 		case v > 1:
 			return p.fail(line, "discount is %s: give a fraction of 1, such as 0.15 for 15 percent", text)
-		case r == nil:
+		case v == 1:
+			p.remark(line, "discount is 1: CPU and RAM of nodes cost nothing by it, check it")
+		}
+		if r == nil {
 			p.sheet.discount = v
-		default:
+		} else {
 			r.discount = &v
 		}
 		return nil
@@ -87,9 +93,12 @@ func (p *parser) multiplierSetter() setter {
 			return err
 		case v == 0 || v > maxMultiplier:
 			return p.fail(line, "multiplier is %s: give a number above 0 and at most %d, such as 0.85", text, maxMultiplier)
-		case r == nil:
+		case v >= highMultiplier || v <= lowMultiplier:
+			p.remark(line, "multiplier is "+text+": prices are multiplied by it, check it")
+		}
+		if r == nil {
 			p.sheet.multiplier = v
-		default:
+		} else {
 			r.multiplier = &v
 		}
 		return nil
@@ -149,6 +158,8 @@ func (p *parser) priceSetters(keys []priceKey) []setter {
 				return p.fail(line, "%s is %s: no price is above %.0e, give it in the unit that the key names", k.name, text, maxPrice)
 			case r.named.has(k.price):
 				return p.fail(line, "%s gives a price that is there already for another length of time: keep one", k.name)
+			case v == 0 && (k.price == cpuPrice || k.price == spotCPUPrice):
+				p.remark(line, k.name+" is 0: what it prices costs nothing, check it")
 			}
 			r.named |= 1 << k.price
 			r.price[k.price] = k.perHour(v)
@@ -188,10 +199,17 @@ type noted struct {
 	v    float64
 }
 
-// oddities are warnings about prices that look as if they were for another unit, in the order of lines.
+// remark is what is odd about a line.
+type remark struct {
+	line int
+	text string
+}
+
+// remark notes what is odd about a line.
+func (p *parser) remark(line int, text string) { p.odd = append(p.odd, remark{line, text}) }
+
+// oddities are warnings about what was remarked, and about prices that look as if they were for another unit, in the order of lines.
 func (p *parser) oddities() []string {
-	slices.SortStableFunc(p.noted, func(a, b noted) int { return cmp.Compare(a.line, b.line) })
-	var out []string
 	for _, n := range p.noted {
 		usual := n.key.price.usual(p.sheet.currency) * max(n.key.hours, 1)
 		part := n.v / usual
@@ -205,7 +223,12 @@ func (p *parser) oddities() []string {
 		case part <= allocation.UnusuallyDear:
 			continue
 		}
-		out = append(out, p.sheet.name+": line "+strconv.Itoa(n.line)+": "+n.key.name+" of "+number(n.v)+" is "+number(part)+" times what is usual: "+remedy)
+		p.remark(n.line, n.key.name+" of "+number(n.v)+" is "+number(part)+" times what is usual: "+remedy)
+	}
+	slices.SortStableFunc(p.odd, func(a, b remark) int { return cmp.Compare(a.line, b.line) })
+	var out []string
+	for _, r := range p.odd {
+		out = append(out, p.sheet.name+": line "+strconv.Itoa(r.line)+": "+r.text)
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -99,6 +100,31 @@ func readSheet(file string) (*pricing.Sheet, error) {
 		return nil, fmt.Errorf("read --pricing.file: %w", err)
 	}
 	return sheet, nil
+}
+
+// yearOfPrices is how old prices may be.
+const yearOfPrices = 366 * 24 * time.Hour
+
+// priceWarnings are what is odd about the prices.
+func (s *settings) priceWarnings(now time.Time) []string {
+	out := s.rates.Warnings()
+	if asOf := s.rates.AsOf(); !asOf.IsZero() && now.Sub(asOf) > yearOfPrices {
+		out = append(out, fmt.Sprintf("prices of %s are as of %s, more than a year ago: look them up again", s.rates.Name(), asOf.Format(time.DateOnly)))
+	}
+	if builtIn := s.rates.BuiltIn(); s.currency != allocation.Dollar && len(builtIn) > 0 {
+		out = append(out, fmt.Sprintf("built-in defaults are in %s, not converted to %s: give defaults for what no rule and no metric prices (%s)",
+			allocation.Dollar, s.currency, strings.Join(builtIn, ", ")))
+	}
+	return out
+}
+
+// warnings are what is odd about the settings, with what they take for granted.
+func (s *settings) warnings(now time.Time) []string {
+	out := s.priceWarnings(now)
+	if s.currency != allocation.Dollar {
+		out = append(out, "prices by metrics, such as node_cpu_hourly_cost, are taken to be in "+s.currency+": nothing says what they are in")
+	}
+	return out
 }
 
 // cluster is what is known of the cluster of that id.
