@@ -82,7 +82,7 @@ func (b *Builder) reconcileNodes() {
 func (b *Builder) warnOvercommit(n *node, set int, cost float64) {
 	over := n.over[set][CPU] + n.over[set][RAM] + n.over[set][GPU]
 	if over > cost/100 {
-		b.warn("node %s was allocated beyond its capacity: %.6g of cost was not charged (promcost_overcommit_cost)", n.name.Value(), over)
+		b.warn("node %s was allocated beyond its capacity: %.6g of cost was not charged (promcost_overcommit_cost)", b.placed(n.cluster, n.name.Value()), over)
 	}
 }
 

@@ -230,7 +230,7 @@ func TestAssetCosts(t *testing.T) {
 		},
 		{
 			name: "negative prices are none", series: concat(disk("v", "data", 1, 121), mounts("p", "uid", "data"), []given{{signal: allocation.VolumePrice, key: "c/v", points: minutes(-7, 1, 121)}}),
-			pv: map[string]float64{"p/main": 2}, warning: "volume v: negative prices are left out",
+			pv: map[string]float64{"p/main": 2}, warning: "negative prices by metrics of 1 volumes are left out (v)",
 		},
 		{
 			name: "OpenCost says what a pod mounts", series: concat(disk("v", "", 1, 121), []given{{signal: allocation.PodMount, key: "c/ns/p//data/v", points: minutes(1, 1, 121), rank: 1}}),

@@ -55,7 +55,7 @@ func (x *balancer) locate(at int64, addresses []Symbol) {
 
 func (b *Builder) addBalancerPrice(s *seen) error {
 	x := b.balancerOf(s)
-	x.price = timeline.Max(x.price, b.pricesOf(s, "load balancer", s.key[1], s.key[2]))
+	x.price = timeline.Max(x.price, b.pricesOf(s, pricedThing{cluster: s.key[0], things: balancersPriced, name: s.key[1].Value() + "/" + s.key[2].Value()}))
 	if !x.address.known() {
 		x.locate(s.p.Last(), s.key[3:4])
 	}
@@ -103,8 +103,8 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		item := b.item(ItemLoadBalancer, x.cluster)
 		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.serviceLabels[key].value
 		price := b.tariff("kubecost_load_balancer_cost", x.price, item)
-		if len(life) > 0 && price.isDefault() {
-			unpriced = append(unpriced, x.namespace.Value()+"/"+x.name.Value())
+		if len(life) > 0 && price.isDefault() && !b.isBad(pricedThing{cluster: x.cluster, things: balancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {
+			unpriced = append(unpriced, b.placed(x.cluster, x.namespace.Value()+"/"+x.name.Value()))
 		}
 		b.eachSet(life, func(set int, part timeline.Intervals) {
 			asset := x.asset(part, &price)
@@ -113,7 +113,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		})
 	}
 	if len(unpriced) > 0 {
-		b.warn("%d load balancers lack a price: they have neither kubecost_load_balancer_cost nor a rule of the price sheet; the default price was used (%s). Give prices with --pricing.file", len(unpriced), some(unpriced))
+		b.warn("%d load balancers lack a price: they have neither kubecost_load_balancer_cost nor a rule of the price sheet; the default price was used (%s)%s. Give prices with --pricing.file", len(unpriced), some(unpriced), b.inDollars())
 	}
 }
 

@@ -60,14 +60,20 @@ type Builder struct {
 	bridged       gaps                          // of containers
 	holes         gaps                          // in usage
 
-	order      []*container // of rows: sorted once resolved
-	phase      phase
-	lanes      []*Lane
-	warnings   []string
-	unpriced   []string // nodes that got default prices
-	discovered []string // containers known by their usage alone
-	orphans    map[outsideKey][NumResources]float64
-	again      Span // whose usage is being added once more
+	order    []*container // of rows: sorted once resolved
+	phase    phase
+	lanes    []*Lane
+	warnings []string
+	unpriced []string // nodes that got default prices
+	strays   []string // pods on no known node
+	// strayDefault reports that some of them have built-in prices.
+	strayDefault bool
+	badPrices    map[badPrice]bool
+	// severalClusters makes warnings name the cluster of what they name.
+	severalClusters bool
+	discovered      []string // containers known by their usage alone
+	orphans         map[outsideKey][NumResources]float64
+	again           Span // whose usage is being added once more
 	// What pods and containers share once they are resolved: nothing.
 	forgottenPod podSigns
 	forgotten    containerSigns
@@ -129,7 +135,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		pods: map[podKey]*pod{}, podNames: map[objectKey][]*pod{}, containers: map[containerKey]*container{},
 		names: map[containerName][]*container{}, namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey]*node{},
 		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]absence{},
-		orphans: map[outsideKey][NumResources]float64{}, silent: map[Symbol]timeline.Intervals{},
+		orphans: map[outsideKey][NumResources]float64{}, badPrices: map[badPrice]bool{}, silent: map[Symbol]timeline.Intervals{},
 		chargeFrom: q.ChargeFrom, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
 		management: map[Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]Symbol{},
 		left: map[leftKey]*left{}, serviceLabels: map[objectKey]latest[map[string]string]{}, forgottenPod: podSigns{hint: none},
@@ -329,6 +335,7 @@ func (b *Builder) Sets() ([]*Set, error) {
 	}
 	b.reconcileNodes()
 	b.chargeAssets()
+	b.warnOddPrices()
 	warnings := sortWarnings(slices.Clone(b.warnings))
 	for _, s := range b.sets {
 		s.Warnings = warnings

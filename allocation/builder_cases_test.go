@@ -116,7 +116,7 @@ func TestBuilderCases(t *testing.T) {
 		{
 			name: "negative prices are none", running: map[string]float64{"main": 120}, cost: 2, node: 8,
 			change:  map[string]*timeline.Points{"price": join(minutes(1, 1, 60), minutes(-3, 61, 121))},
-			warning: "negative prices of cpu are left out",
+			warning: "negative prices by metrics of CPU of 1 nodes are left out (n)",
 		},
 		{
 			name: "move to spot", rates: spotPrices{}, running: map[string]float64{"main": 120}, cost: 3 + 1, node: 12 + 4,

@@ -150,7 +150,7 @@ func (b *Builder) warnGaps() {
 	outages = timeline.Union(outages)
 	var nodes gaps
 	for _, n := range b.sortedNodes() {
-		nodes.add(n.name.Value(), outside(n.bridged.Clip(b.sampling.Start, b.sampling.End), outages))
+		nodes.add(b.placed(n.cluster, n.name.Value()), outside(n.bridged.Clip(b.sampling.Start, b.sampling.End), outages))
 	}
 	const same = "is taken to have run on, for its start is the same before and after, or nothing else of its kind was seen either"
 	b.warnSeen("nodes", nodes, same)

@@ -19,7 +19,7 @@ func (b *Builder) addManagementPrice(s *seen) error {
 		m = &management{}
 		b.management[s.key[0]] = m
 	}
-	m.price = timeline.Max(m.price, b.pricesOf(s, "management of cluster", s.key[0]))
+	m.price = timeline.Max(m.price, b.pricesOf(s, pricedThing{cluster: s.key[0], things: managementPriced, name: s.key[0].Value()}))
 	if s.key[1] != none {
 		m.provisioner.set(s.key[1], s.p.Last())
 	}
@@ -78,7 +78,7 @@ func (b *Builder) chargeManagement() {
 		}
 	}
 	if len(unpriced) > 0 {
-		b.warn("management of %d clusters lacks a price: it has neither kubecost_cluster_management_cost nor a rule of the price sheet; the default price was used (%s). Give prices with --pricing.file", len(unpriced), some(unpriced))
+		b.warn("management of %d clusters lacks a price: it has neither kubecost_cluster_management_cost nor a rule of the price sheet; the default price was used (%s)%s. Give prices with --pricing.file", len(unpriced), some(unpriced), b.inDollars())
 	}
 }
 
@@ -112,6 +112,7 @@ func sumByName(m map[Symbol]*ranked, worth func(Symbol) float64) timeline.Steps 
 
 // chargeLocalDisks makes the disk assets of nodes. They are not in allocations.
 func (b *Builder) chargeLocalDisks() {
+	var unpriced []string
 	for _, n := range b.sortedNodes() {
 		capacity := sumByName(n.disks, func(Symbol) float64 { return 1 })
 		if len(capacity) == 0 {
@@ -121,6 +122,9 @@ func (b *Builder) chargeLocalDisks() {
 		price := b.tariff("", nil, Item{
 			Kind: ItemStorage, Cluster: a.Cluster, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
 		})
+		if len(n.life) > 0 && price.isDefault() {
+			unpriced = append(unpriced, b.placed(n.cluster, a.Name))
+		}
 		cuts := sortedEdges(price.edges(capacity.Edges(nil)))
 		b.eachSet(n.life, func(set int, life timeline.Intervals) {
 			from, to := lifeBounds(life)
@@ -139,5 +143,9 @@ func (b *Builder) chargeLocalDisks() {
 			}
 			b.sets[set].Disks = append(b.sets[set].Disks, d)
 		})
+	}
+	// Few have a price of them, and no metric is one: what is right in dollars is worth no warning.
+	if note := b.inDollars(); note != "" && len(unpriced) > 0 {
+		b.warn("disks of %d nodes have the default price (%s)%s. Give prices with --pricing.file", len(unpriced), some(unpriced), note)
 	}
 }

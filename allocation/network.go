@@ -70,7 +70,7 @@ func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
 		prices = &egressPrice{}
 		b.egress[s.key[0]] = prices
 	}
-	prices[kind] = timeline.Max(prices[kind], b.pricesOf(s, "network egress of cluster", s.key[0]))
+	prices[kind] = timeline.Max(prices[kind], b.pricesOf(s, pricedThing{cluster: s.key[0], things: trafficPriced, name: s.key[0].Value()}))
 	return nil
 }
 
@@ -440,7 +440,7 @@ func (b *Builder) warnDefaultEgress() {
 	}
 	slices.Sort(unpriced)
 	if unpriced = slices.Compact(unpriced); len(unpriced) > 0 {
-		b.warn("network traffic of %d clusters lacks a price: some of it has neither a kubecost_network_*_egress_cost nor a rule of the price sheet; default prices were used (%s). Give prices with --pricing.file", len(unpriced), some(unpriced))
+		b.warn("network traffic of %d clusters lacks a price: some of it has neither a kubecost_network_*_egress_cost nor a rule of the price sheet; default prices were used (%s)%s. Give prices with --pricing.file", len(unpriced), some(unpriced), b.inDollars())
 	}
 }
 

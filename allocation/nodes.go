@@ -76,12 +76,7 @@ func (b *Builder) addNodeCapacity(s *seen) error {
 
 func (b *Builder) addNodePrice(s *seen) error {
 	n := b.nodeOf(s)
-	steps := b.sampling.Steps(s.p)
-	if kept := steps.NotNegative(); len(kept) < len(steps) {
-		b.warn("node %s: negative prices of %s are left out: mend what exports them", n.name.Value(), s.Resource)
-		steps = kept
-	}
-	n.priced[s.Resource].add(s.Rank, steps)
+	n.priced[s.Resource].add(s.Rank, b.pricesOf(s, n.pricedThing(s.Resource)))
 	n.priceLabels.set(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, s.p.Last())
 	return nil
 }
@@ -90,6 +85,11 @@ func (b *Builder) addNodeSpot(s *seen) error {
 	n := b.nodeOf(s)
 	n.spot = timeline.Max(n.spot, b.sampling.Steps(s.p))
 	return nil
+}
+
+// pricedThing is a resource of the node as what metrics price.
+func (n *node) pricedThing(r Resource) pricedThing {
+	return pricedThing{cluster: n.cluster, of: strings.ToUpper(r.String()), things: nodesPriced, name: n.name.Value()}
 }
 
 // capacityByAllocatable is the rank of a capacity that is what of it pods may have.
@@ -213,7 +213,7 @@ func presence(s timeline.Steps) timeline.Steps {
 }
 
 // rateNode takes the sheet's prices for resources that no metric prices. The warning names only nodes that the sheet knows
-// nothing of, so that a default is never a silent one.
+// nothing of, and that no prices are left out of, so that a default is never a silent one.
 func (b *Builder) rateNode(n *node) {
 	a := n.asset(b.sampling.End)
 	n.rates = b.rateSteps(NodeAttributes{
@@ -227,10 +227,10 @@ func (b *Builder) rateNode(n *node) {
 			rates := n.rateAt(t)
 			return r != GPU && rates.Default || r == GPU && rates.Sources[GPU] == BuiltInPrices
 		})
-		unpriced = unpriced || byDefault && len(n.price[r]) == 0 && len(n.amount[r]) > 0
+		unpriced = unpriced || byDefault && len(n.price[r]) == 0 && len(n.amount[r]) > 0 && !b.isBad(n.pricedThing(r))
 	}
 	if unpriced && len(n.life) > 0 {
-		b.unpriced = append(b.unpriced, a.Name)
+		b.unpriced = append(b.unpriced, b.placed(n.cluster, a.Name))
 	}
 }
 

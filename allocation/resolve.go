@@ -32,6 +32,7 @@ func (b *Builder) Resolve() error {
 			p.node.set(p.hint, 0)
 		}
 	}
+	b.countClusters()
 	b.findAbsence()
 	b.resolveNodes()
 	b.findSites()
@@ -51,11 +52,35 @@ func (b *Builder) Resolve() error {
 		p.podSigns = &b.forgottenPod
 	}
 	b.warnGaps()
+	b.warnStrays()
 	if n := len(b.unpriced); n > 0 {
-		b.warn("%d nodes lack a price: some resource of theirs has neither a node_*_hourly_cost series nor a rule of the price sheet; default prices were used (%s). Give prices with --pricing.file", n, some(b.unpriced))
+		b.warn("%d nodes lack a price: some resource of theirs has neither a node_*_hourly_cost series nor a rule of the price sheet; default prices were used (%s)%s. Give prices with --pricing.file", n, some(b.unpriced), b.inDollars())
 	}
 	b.phase = measuring
 	return nil
+}
+
+// stray notes a container of a pod on no known node, which has the given prices.
+func (b *Builder) stray(c *container, rates *rateSteps) {
+	name := b.placed(c.cluster, c.namespace.Value()+"/"+c.pod.name.Value())
+	if n := len(b.strays); n == 0 || b.strays[n-1] != name { // containers come by pods
+		b.strays = append(b.strays, name)
+	}
+	b.strayDefault = b.strayDefault || slices.ContainsFunc(rates.rates, func(r [2]NodeRates) bool { return r[0].Default })
+}
+
+// warnStrays names the pods of which it is not known what they ran on.
+func (b *Builder) warnStrays() {
+	if len(b.strays) == 0 {
+		return
+	}
+	slices.Sort(b.strays)
+	b.strays = slices.Compact(b.strays)
+	prices := "what the price sheet says of any node"
+	if b.strayDefault {
+		prices = "defaults" + b.inDollars()
+	}
+	b.warn("%d pods "+noKnownNode+" (%s): priced by %s; are kube_node_info and kube_node_status_capacity there for all nodes, and has kube_pod_info the pods' nodes?", len(b.strays), some(b.strays), prices)
 }
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
@@ -216,6 +241,7 @@ func (b *Builder) resolveContainer(c *container) {
 		edges = n.edges(edges)
 	} else {
 		unknown = b.rateSteps(NodeAttributes{Cluster: c.cluster.Value()})
+		b.stray(c, &unknown)
 		edges = append(edges, unknown.changes...)
 	}
 	slices.Sort(edges)

@@ -2,7 +2,6 @@ package allocation
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -84,18 +83,4 @@ func (t *tariff) mean(from, to int64) float64 {
 func sortedEdges(edges []int64) []int64 {
 	slices.Sort(edges)
 	return slices.Compact(edges)
-}
-
-// pricesOf are the prices in s; negative ones are left out, with a warning that says whose they are.
-func (b *Builder) pricesOf(s *seen, what string, names ...Symbol) timeline.Steps {
-	steps := b.sampling.Steps(s.p)
-	kept := steps.NotNegative()
-	if len(kept) < len(steps) {
-		texts := make([]string, len(names))
-		for i, name := range names {
-			texts[i] = name.Value()
-		}
-		b.warn("%s %s: negative prices are left out: mend what exports them", what, strings.Join(texts, "/"))
-	}
-	return kept
 }

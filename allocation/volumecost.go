@@ -79,25 +79,33 @@ func (b *Builder) chargeVolumes(pods []*pod) {
 	for key := range owners {
 		b.storage.volume(key.cluster, key.name) // known by its claim alone
 	}
-	var empty, unpriced []string
+	var empty, unpriced, unseen []string
 	for _, key := range sortedNodeKeys(b.storage.volumes) {
 		v := b.storage.volumes[key]
 		x := b.newMounted(v, owners[v.nodeKey])
 		if len(x.life) == 0 {
+			for _, o := range x.owners {
+				if len(x.capacity) == 0 && len(v.seen) == 0 && len(o.when) > 0 {
+					unseen = append(unseen, b.placed(o.claim.cluster, o.claim.namespace.Value()+"/"+o.claim.name.Value()))
+				}
+			}
 			continue
 		}
 		if len(x.capacity) == 0 {
 			empty = append(empty, v.name.Value())
-		} else if x.price.isDefault() {
-			unpriced = append(unpriced, v.name.Value())
+		} else if x.price.isDefault() && !b.isBad(pricedThing{cluster: v.cluster, things: volumesPriced, name: v.name.Value()}) {
+			unpriced = append(unpriced, b.placed(v.cluster, v.name.Value()))
 		}
 		x.charge()
+	}
+	if slices.Sort(unseen); len(unseen) > 0 {
+		b.warn("%d claims cost nothing: nothing is known of the volumes that they are bound to (%s); are kube_persistentvolume_capacity_bytes and kube_persistentvolume_info of kube-state-metrics there?", len(unseen), some(unseen))
 	}
 	if len(empty) > 0 {
 		b.warn("%d volumes cost nothing, for their capacity is not known (%s): is kube_persistentvolume_capacity_bytes of kube-state-metrics there?", len(empty), some(empty))
 	}
 	if len(unpriced) > 0 {
-		b.warn("%d volumes lack a price: they have neither pv_hourly_cost nor a rule of the price sheet; the default price was used (%s). Give prices with --pricing.file", len(unpriced), some(unpriced))
+		b.warn("%d volumes lack a price: they have neither pv_hourly_cost nor a rule of the price sheet; the default price was used (%s)%s. Give prices with --pricing.file", len(unpriced), some(unpriced), b.inDollars())
 	}
 }
 

@@ -101,7 +101,7 @@ func (b *Builder) addVolumeCapacity(s *seen) error {
 
 func (b *Builder) addVolumePrice(s *seen) error {
 	v := b.storage.volume(s.key[0], s.key[1])
-	v.price = timeline.Max(v.price, b.pricesOf(s, "volume", s.key[1]))
+	v.price = timeline.Max(v.price, b.pricesOf(s, pricedThing{cluster: s.key[0], things: volumesPriced, name: s.key[1].Value()}))
 	return nil
 }
 

@@ -48,6 +48,7 @@ type parser struct {
 	sheet    *Sheet
 	defaults rule // the prices of defaults
 	noted    []noted
+	odd      []remark
 }
 
 func newParser(name string) *parser {

@@ -7,12 +7,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // Limits of values: what is beyond them is a slip, and could overflow what is computed with it.
 const (
 	maxPrice      = 1e9
 	maxMultiplier = 1000
+	// Multipliers from these on, up or down, are none that is negotiated.
+	highMultiplier = 10
+	lowMultiplier  = 0.1
 )
 
 // setter reads the value of one key into a rule, or into the sheet.
@@ -67,9 +72,12 @@ func (p *parser) discountSetter() setter {
 			return err
 		case v > 1:
 			return p.fail(line, "discount is %s: give a fraction of 1, such as 0.15 for 15 percent", text)
-		case r == nil:
+		case v == 1:
+			p.remark(line, "discount is 1: CPU and RAM of nodes cost nothing by it, check it")
+		}
+		if r == nil {
 			p.sheet.discount = v
-		default:
+		} else {
 			r.discount = &v
 		}
 		return nil
@@ -85,9 +93,12 @@ func (p *parser) multiplierSetter() setter {
 			return err
 		case v == 0 || v > maxMultiplier:
 			return p.fail(line, "multiplier is %s: give a number above 0 and at most %d, such as 0.85", text, maxMultiplier)
-		case r == nil:
+		case v >= highMultiplier || v <= lowMultiplier:
+			p.remark(line, "multiplier is "+text+": prices are multiplied by it, check it")
+		}
+		if r == nil {
 			p.sheet.multiplier = v
-		default:
+		} else {
 			r.multiplier = &v
 		}
 		return nil
@@ -147,6 +158,8 @@ func (p *parser) priceSetters(keys []priceKey) []setter {
 				return p.fail(line, "%s is %s: no price is above %.0e, give it in the unit that the key names", k.name, text, maxPrice)
 			case r.named.has(k.price):
 				return p.fail(line, "%s gives a price that is there already for another length of time: keep one", k.name)
+			case v == 0 && (k.price == cpuPrice || k.price == spotCPUPrice):
+				p.remark(line, k.name+" is 0: what it prices costs nothing, check it")
 			}
 			r.named |= 1 << k.price
 			r.price[k.price] = k.perHour(v)
@@ -186,48 +199,36 @@ type noted struct {
 	v    float64
 }
 
-// Prices that are that many times the usual ones, or that small a part of them, are likely to be of another unit: a month
-// has 730 hours. The part is smaller than what the cheapest archives cost.
-const (
-	tooMany = 100
-	tooFew  = 1.0 / 300
-)
-
-// unitsPerDollar are currencies whose unit is worth much less than a dollar, by orders of magnitude.
-var unitsPerDollar = []struct {
-	units      float64
-	currencies []string
-}{
-	{10, []string{"CNY", "CZK", "DKK", "EGP", "HKD", "MXN", "NOK", "SEK", "THB", "TRY", "TWD", "UAH", "ZAR"}},
-	{100, []string{"BDT", "INR", "ISK", "JPY", "KES", "LKR", "PHP", "PKR", "RSD", "RUB"}},
-	{1000, []string{"ARS", "CLP", "COP", "HUF", "KRW", "KZT", "NGN", "TZS"}},
-	{10000, []string{"IDR", "UZS", "VND"}},
+// remark is what is odd about a line.
+type remark struct {
+	line int
+	text string
 }
 
-// oddities are warnings about prices that look as if they were for another unit, in the order of lines.
+// remark notes what is odd about a line.
+func (p *parser) remark(line int, text string) { p.odd = append(p.odd, remark{line, text}) }
+
+// oddities are warnings about what was remarked, and about prices that look as if they were for another unit, in the order of lines.
 func (p *parser) oddities() []string {
-	scale := 1.0
-	for _, row := range unitsPerDollar {
-		if slices.Contains(row.currencies, p.sheet.currency) {
-			scale = row.units
-		}
-	}
-	slices.SortStableFunc(p.noted, func(a, b noted) int { return cmp.Compare(a.line, b.line) })
-	var out []string
 	for _, n := range p.noted {
-		usual := prices[n.key.price].usual * scale * max(n.key.hours, 1)
+		usual := n.key.price.usual(p.sheet.currency) * max(n.key.hours, 1)
 		part := n.v / usual
 		remedy := "check its unit"
 		stem, hourly := strings.CutSuffix(n.key.name, "Hour")
 		switch {
-		case part > tooMany && hourly:
+		case part > allocation.UnusuallyDear && hourly:
 			remedy = "did you mean " + stem + "Month?"
-		case n.key.hours > 1 && n.v > 0 && part < tooFew:
+		case n.key.hours > 1 && n.v > 0 && part < allocation.UnusuallyCheap:
 			remedy = "did you mean " + strings.TrimSuffix(n.key.name, "Month") + "Hour?"
-		case part <= tooMany:
+		case part <= allocation.UnusuallyDear:
 			continue
 		}
-		out = append(out, p.sheet.name+": line "+strconv.Itoa(n.line)+": "+n.key.name+" of "+number(n.v)+" is "+number(part)+" times what is usual: "+remedy)
+		p.remark(n.line, n.key.name+" of "+number(n.v)+" is "+number(part)+" times what is usual: "+remedy)
+	}
+	slices.SortStableFunc(p.odd, func(a, b remark) int { return cmp.Compare(a.line, b.line) })
+	var out []string
+	for _, r := range p.odd {
+		out = append(out, p.sheet.name+": line "+strconv.Itoa(r.line)+": "+r.text)
 	}
 	return out
 }

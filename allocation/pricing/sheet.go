@@ -54,7 +54,19 @@ func (s *Sheet) Rules() int {
 	return n
 }
 
-// Warnings are what is odd about the sheet, by line: prices that look as if they were for another unit.
+// BuiltIn are the keys of the default prices above 0 that the sheet does not give, which are in US dollars.
+func (s *Sheet) BuiltIn() []string {
+	var out []string
+	for p := range prices {
+		if !s.named.has(price(p)) && prices[p].builtIn != 0 {
+			out = append(out, prices[p].key)
+		}
+	}
+	return out
+}
+
+// Warnings are what is odd about the sheet, by line: prices that look as if they were for another unit, prices of 0 for CPU,
+// a discount of all there is and multipliers far from 1.
 func (s *Sheet) Warnings() []string { return slices.Clone(s.warnings) }
 
 // Custom are the custom prices, and whether the sheet has any. Those that it lacks are 0.

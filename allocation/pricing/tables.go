@@ -49,27 +49,27 @@ var sectionKeys = [numSections]struct{ key, all string }{
 	managementSection: {"management", "every cluster"}, networkSection: {"network", "all traffic"},
 }
 
-// prices describes each price: its key with the unit, the built-in default, what is usual in US dollars, the list whose
+// prices describes each price: its key with the unit, the built-in default in US dollars, the list whose
 // rules can name it too, and what it is the price of.
 var prices = [numPrices]struct {
-	key            string
-	builtIn, usual float64
-	section        sectionID
-	defaultsOnly   bool
-	of             string
+	key          string
+	builtIn      float64
+	section      sectionID
+	defaultsOnly bool
+	of           string
 }{
-	cpuPrice:            {"cpuPerCoreHour", 0.031611, 0.03, nodeSection, false, "a core"},
-	ramPrice:            {"ramPerGiBHour", 0.004237, 0.004, nodeSection, false, "a GiB of memory"},
-	gpuPrice:            {"gpuPerDeviceHour", 0.95, 1, nodeSection, false, "a GPU"},
-	spotCPUPrice:        {"spotCPUPerCoreHour", 0.006655, 0.03, nodeSection, true, "a core of a spot node"},
-	spotRAMPrice:        {"spotRAMPerGiBHour", 0.000892, 0.004, nodeSection, true, "a GiB of memory of a spot node"},
-	spotGPUPrice:        {"spotGPUPerDeviceHour", 0.95, 1, nodeSection, true, "a GPU of a spot node"},
-	storagePrice:        {"storagePerGiBHour", 0.00005479452, 0.00005, storageSection, false, "a GiB of a volume or of a node's own disk"},
-	loadBalancerPrice:   {"loadBalancerPerHour", 0.025, 0.025, loadBalancerSection, false, "a load balancer"},
-	managementPrice:     {"managementPerHour", 0, 0.1, managementSection, false, "a cluster's control plane"},
-	egressZonePrice:     {"egressZonePerGiB", 0.01, 0.01, networkSection, false, "a GiB to another zone of the region"},
-	egressRegionPrice:   {"egressRegionPerGiB", 0.01, 0.02, networkSection, false, "a GiB to another region"},
-	egressInternetPrice: {"egressInternetPerGiB", 0.12, 0.1, networkSection, false, "a GiB to the internet"},
+	cpuPrice:            {"cpuPerCoreHour", 0.031611, nodeSection, false, "a core"},
+	ramPrice:            {"ramPerGiBHour", 0.004237, nodeSection, false, "a GiB of memory"},
+	gpuPrice:            {"gpuPerDeviceHour", 0.95, nodeSection, false, "a GPU"},
+	spotCPUPrice:        {"spotCPUPerCoreHour", 0.006655, nodeSection, true, "a core of a spot node"},
+	spotRAMPrice:        {"spotRAMPerGiBHour", 0.000892, nodeSection, true, "a GiB of memory of a spot node"},
+	spotGPUPrice:        {"spotGPUPerDeviceHour", 0.95, nodeSection, true, "a GPU of a spot node"},
+	storagePrice:        {"storagePerGiBHour", 0.00005479452, storageSection, false, "a GiB of a volume or of a node's own disk"},
+	loadBalancerPrice:   {"loadBalancerPerHour", 0.025, loadBalancerSection, false, "a load balancer"},
+	managementPrice:     {"managementPerHour", 0, managementSection, false, "a cluster's control plane"},
+	egressZonePrice:     {"egressZonePerGiB", 0.01, networkSection, false, "a GiB to another zone of the region"},
+	egressRegionPrice:   {"egressRegionPerGiB", 0.01, networkSection, false, "a GiB to another region"},
+	egressInternetPrice: {"egressInternetPerGiB", 0.12, networkSection, false, "a GiB to the internet"},
 }
 
 // nodePrices are the prices of each resource of a node, ordinary and spot.
@@ -83,6 +83,17 @@ var nodePrices = [allocation.NumResources][2]price{
 var itemPrices = [allocation.NumItemKinds]price{
 	allocation.ItemStorage: storagePrice, allocation.ItemLoadBalancer: loadBalancerPrice, allocation.ItemManagement: managementPrice,
 	allocation.ItemEgressZone: egressZonePrice, allocation.ItemEgressRegion: egressRegionPrice, allocation.ItemEgressInternet: egressInternetPrice,
+}
+
+// usual is about what costs the price, in a currency.
+func (p price) usual(currency string) float64 {
+	for r := range nodePrices {
+		if slices.Contains(nodePrices[r][:], p) {
+			return allocation.UsualNodePrice(allocation.Resource(r), currency)
+		}
+	}
+	kind := slices.Index(itemPrices[:], p)
+	return allocation.UsualItemPrice(allocation.ItemKind(kind), currency)
 }
 
 // hoursPerMonth is what a month of a price has, whatever month it is.

@@ -215,6 +215,22 @@ func (p *Points) LastUsable() (v float64, ok bool) {
 	return 0, false
 }
 
+// AnyNotFinite reports whether a value is infinite, or NaN and no staleness marker.
+func (p *Points) AnyNotFinite() bool {
+	bad := func(v float64) bool { return !usable(v) && !IsStale(v) }
+	for i := range p.spans {
+		s := &p.spans[i]
+		if s.run || s.level {
+			if bad(s.value) {
+				return true
+			}
+		} else if slices.ContainsFunc(p.v[s.off:s.off+s.n], bad) {
+			return true
+		}
+	}
+	return false
+}
+
 // intervalSamples bounds how many distances Interval looks at.
 const intervalSamples = 61
 

@@ -22,7 +22,7 @@ func defineCheckConfig(clause *kingpin.CmdClause, io streams, _ *logFlags) execu
 		if err != nil {
 			return err
 		}
-		for _, w := range s.rates.Warnings() {
+		for _, w := range s.warnings(time.Now()) {
 			if err := writeLine(io.err, "warning: "+w); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -27,7 +28,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	if err != nil {
 		return err
 	}
-	for _, w := range s.rates.Warnings() {
+	for _, w := range s.warnings(time.Now()) {
 		if err := writeLine(io.err, "warning: "+w); err != nil {
 			return err
 		}
@@ -38,11 +39,19 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	if f.source.url == "" && f.source.tsdbPath == "" {
 		return writeLine(io.out, "give --prometheus.url or --tsdb.path to see what is priced by what")
 	}
-	sets, err := f.compute(ctx, io, logs)
+	set, err := f.compute(ctx, io, logs)
 	if err != nil {
 		return err
 	}
-	return printPrices(sets, io)
+	for _, w := range set.Warnings {
+		if !allocation.IsAboutOddPrices(w) {
+			continue // the tables say what has prices that nobody gave
+		}
+		if err := writeLine(io.err, "warning: "+w); err != nil {
+			return err
+		}
+	}
+	return printPrices(set, io)
 }
 
 // compute computes the window as one set.

@@ -33,7 +33,7 @@ func unpricedNodes(t *testing.T) string {
 	return dir
 }
 
-// pricedThings writes blocks of a node with GPUs, a volume, a load balancer, a control plane and traffic, of the same hours as
+// pricedThings writes blocks of a node with GPUs, one with odd prices, a volume, a load balancer, a control plane and traffic, of the same hours as
 // those of unpricedNodes, and returns their directory.
 func pricedThings(t *testing.T) string {
 	t.Helper()
@@ -59,6 +59,11 @@ func pricedThings(t *testing.T) string {
 		{0.0002, []string{"pv_hourly_cost", "persistentvolume", "pv-2"}},
 		{1, []string{"kube_service_spec_type", "namespace", "shop", "service", "web", "type", "LoadBalancer"}},
 		{0.1, []string{"kubecost_cluster_management_cost", "provisioner_name", "EKS"}},
+		{1, []string{"kube_node_info", "node", "n2"}},
+		{4, []string{"kube_node_status_capacity", "node", "n2", "resource", "cpu"}},
+		{8 << 30, []string{"kube_node_status_capacity", "node", "n2", "resource", "memory"}},
+		{22, []string{"node_cpu_hourly_cost", "node", "n2"}},
+		{0, []string{"node_ram_hourly_cost", "node", "n2"}},
 	} {
 		series = append(series, promtest.Series{
 			Labels: append([]string{"__name__"}, x.labels...), Samples: promtest.Regular(from, to-1, 60_000, func(int64) float64 { return x.v }),

@@ -43,7 +43,7 @@ func (s *service) use(next *settings) {
 	s.computer.price(next.pricer())
 	s.health.SetCurrency(next.currency)
 	s.current.Store(&live{next, newAPI(s, next)})
-	for _, w := range next.rates.Warnings() {
+	for _, w := range next.priceWarnings(time.Now()) {
 		level.Warn(s.logs.kit).Log("msg", "Odd price", "warning", w)
 	}
 	if len(next.overridden) > 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -11,9 +12,6 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/pricing"
 )
-
-// defaultCurrency is what costs are in where nothing says so; prices are taken as they are given.
-const defaultCurrency = "USD"
 
 // settings are what flags and the config file say together: a flag that is given wins. They are not changed once made, and
 // replaced as a whole when they are read again.
@@ -62,7 +60,7 @@ func (f *costFlags) settings() (*settings, error) {
 		return nil, fmt.Errorf("read --config.file: currency is %s, but the prices of %s are in %s: nothing is converted, give prices in the currency of the answers",
 			c.currency, s.rates.Name(), sheet)
 	}
-	s.currency = cmp.Or(c.currency, s.rates.Currency(), defaultCurrency)
+	s.currency = cmp.Or(c.currency, s.rates.Currency(), allocation.Dollar)
 	return s, nil
 }
 
@@ -104,25 +102,52 @@ func readSheet(file string) (*pricing.Sheet, error) {
 	return sheet, nil
 }
 
+// yearOfPrices is how old prices may be.
+const yearOfPrices = 366 * 24 * time.Hour
+
+// priceWarnings are what is odd about the prices.
+func (s *settings) priceWarnings(now time.Time) []string {
+	out := s.rates.Warnings()
+	if asOf := s.rates.AsOf(); !asOf.IsZero() && now.Sub(asOf) > yearOfPrices {
+		out = append(out, fmt.Sprintf("prices of %s are as of %s, more than a year ago: look them up again", s.rates.Name(), asOf.Format(time.DateOnly)))
+	}
+	if builtIn := s.rates.BuiltIn(); s.currency != allocation.Dollar && len(builtIn) > 0 {
+		out = append(out, fmt.Sprintf("built-in defaults are in %s, not converted to %s: give defaults for what no rule and no metric prices (%s)",
+			allocation.Dollar, s.currency, strings.Join(builtIn, ", ")))
+	}
+	return out
+}
+
+// warnings are what is odd about the settings, with what they take for granted.
+func (s *settings) warnings(now time.Time) []string {
+	out := s.priceWarnings(now)
+	if s.currency != allocation.Dollar {
+		out = append(out, "prices by metrics, such as node_cpu_hourly_cost, are taken to be in "+s.currency+": nothing says what they are in")
+	}
+	return out
+}
+
 // cluster is what is known of the cluster of that id.
 func (s *settings) cluster(id string) costapi.ClusterInfo {
 	c := s.clusters[id]
 	return costapi.ClusterInfo{ID: id, Name: c.name, Provider: c.provider, Region: c.region}
 }
 
-// pricer prices by the sheet. What metrics do not say of a cluster's provider and region is what the config says.
-func (s *settings) pricer() allocation.Rates {
-	if len(s.clusters) == 0 {
-		return s.rates
-	}
-	return &placedRates{s.rates, s.clusters}
-}
+// pricer prices by the sheet, in the currency of the answers. What metrics do not say of a cluster's provider and region is
+// what the config says.
+func (s *settings) pricer() allocation.Rates { return &placedRates{s.rates, s.clusters, s.currency} }
 
-// placedRates are rates that know where clusters are.
+// placedRates are rates that know where clusters are, and what the answers are in.
 type placedRates struct {
 	allocation.Rates
 	clusters map[string]clusterConfig // by id
+	currency string
 }
+
+var _ allocation.Denominated = (*placedRates)(nil)
+
+// Currency implements allocation.Denominated.
+func (p *placedRates) Currency() string { return p.currency }
 
 // Node implements allocation.Rates.
 func (p *placedRates) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeRates {

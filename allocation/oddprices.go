@@ -1,0 +1,245 @@
+package allocation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// oddity is what is wrong with a price that a metric gives.
+type oddity uint8
+
+const (
+	negative oddity = iota
+	notFinite
+	free
+	dear
+	cheap
+	numOddities
+)
+
+// oddKey says what is wrong with whose prices.
+type oddKey struct {
+	oddity oddity
+	of     string // what of things has the price, such as CPU and RAM; "" is the things themselves
+	things string // plural: nodes
+	unit   string // that the price is to be for: hour
+}
+
+// oddPrices are names of things whose prices by metrics are odd, and how many times the usual price the oddest is.
+type oddPrices struct {
+	names []string
+	times float64
+}
+
+// badPrice is a thing by the metric that gives it prices which cannot be computed with.
+type badPrice struct {
+	oddity oddity
+	thing  pricedThing
+}
+
+// pricedThing is what a metric gives a price of.
+type pricedThing struct {
+	cluster Symbol
+	of      string
+	things  string
+	name    string
+}
+
+// Parts of warnings about prices that are odd, or of nothing known.
+const (
+	byMetrics   = "prices by metrics"
+	noKnownNode = "ran on no known node"
+)
+
+// IsAboutOddPrices reports whether a warning of a Set says that prices of metrics are odd or left out, or that pods have the prices of no
+// node.
+func IsAboutOddPrices(warning string) bool {
+	return strings.Contains(warning, byMetrics) || strings.Contains(warning, noKnownNode)
+}
+
+// The things that metrics price.
+const (
+	nodesPriced      = "nodes"
+	volumesPriced    = "volumes"
+	balancersPriced  = "load balancers"
+	managementPriced = "clusters' management"
+	trafficPriced    = "clusters' network traffic"
+)
+
+// pricesOf are the prices in s that can be computed with; those that are left out are noted, to be warned of.
+func (b *Builder) pricesOf(s *seen, t pricedThing) timeline.Steps {
+	steps := b.sampling.Steps(s.p)
+	kept := steps.NotNegative()
+	if len(kept) < len(steps) {
+		b.badPrices[badPrice{negative, t}] = true
+	}
+	if s.p.AnyNotFinite() {
+		b.badPrices[badPrice{notFinite, t}] = true
+	}
+	return kept
+}
+
+// isBad reports whether a metric gives a thing prices that were left out.
+func (b *Builder) isBad(t pricedThing) bool {
+	return b.badPrices[badPrice{negative, t}] || b.badPrices[badPrice{notFinite, t}]
+}
+
+// placed is the name of something of a cluster, with the cluster's where there are several.
+func (b *Builder) placed(cluster Symbol, name string) string {
+	if b.severalClusters {
+		return cluster.Value() + "/" + name
+	}
+	return name
+}
+
+// oddSteps are what is odd about prices that a metric gives, where each unit usually costs so much; times is how many times
+// the usual price the oddest is.
+func (b *Builder) oddSteps(steps timeline.Steps, usual float64) (odd [numOddities]bool, times [numOddities]float64) {
+	for _, x := range steps {
+		if x.To <= b.sampling.Start || x.From >= b.sampling.End {
+			continue
+		}
+		part := x.V / usual
+		switch {
+		case x.V == 0:
+			odd[free] = true
+		case part > UnusuallyDear:
+			odd[dear], times[dear] = true, max(times[dear], part)
+		case part < UnusuallyCheap && (!odd[cheap] || part < times[cheap]):
+			odd[cheap], times[cheap] = true, part
+		}
+	}
+	return odd, times
+}
+
+// warnOddPrices says which prices that metrics give are none, or are likely to be of another unit.
+func (b *Builder) warnOddPrices() {
+	found := map[oddKey]*oddPrices{}
+	note := func(key oddKey, name string, times float64) {
+		at := found[key]
+		if at == nil {
+			at = &oddPrices{times: times}
+			found[key] = at
+		}
+		at.names = append(at.names, name)
+		if key.oddity == dear && times > at.times || key.oddity == cheap && times < at.times {
+			at.times = times
+		}
+	}
+	for bad := range b.badPrices {
+		t := bad.thing
+		note(oddKey{bad.oddity, t.of, t.things, ""}, b.placed(t.cluster, t.name), 0)
+	}
+	b.oddNodes(note)
+	b.oddItems(note)
+	for key, at := range found {
+		slices.Sort(at.names)
+		at.names = slices.Compact(at.names)
+		b.warnings = append(b.warnings, key.text(at, b.inDollars()))
+	}
+}
+
+// oddNodes notes nodes by what is odd of the prices of their resources.
+func (b *Builder) oddNodes(note func(oddKey, string, float64)) {
+	currency := b.currency()
+	for _, n := range b.sortedNodes() {
+		if len(n.life) == 0 {
+			continue
+		}
+		var of [numOddities][]string
+		var most [numOddities]float64
+		for r := range NumResources {
+			if len(n.amount[r]) == 0 {
+				continue // what a node does not have may well have no price
+			}
+			odd, times := b.oddSteps(n.price[r], UsualNodePrice(r, currency))
+			for k := range numOddities {
+				if odd[k] {
+					of[k], most[k] = append(of[k], strings.ToUpper(r.String())), max(most[k], times[k])
+				}
+			}
+		}
+		for k := range numOddities {
+			if len(of[k]) > 0 {
+				note(oddKey{k, strings.Join(of[k], " and "), nodesPriced, "hour"}, b.placed(n.cluster, n.name.Value()), most[k])
+			}
+		}
+	}
+}
+
+// oddItems notes all else by what is odd of its prices. Management and traffic that cost nothing are not odd: providers give
+// them away.
+func (b *Builder) oddItems(note func(oddKey, string, float64)) {
+	item := func(kind ItemKind, steps timeline.Steps, things, unit, name string, mayBeFree bool) {
+		odd, times := b.oddSteps(steps, UsualItemPrice(kind, b.currency()))
+		for k := range numOddities {
+			if odd[k] && (k != free || !mayBeFree) {
+				note(oddKey{k, "", things, unit}, name, times[k])
+			}
+		}
+	}
+	for _, v := range b.storage.volumes {
+		item(ItemStorage, v.price, volumesPriced, "hour", b.placed(v.cluster, v.name.Value()), false)
+	}
+	for key, x := range b.balancers {
+		item(ItemLoadBalancer, x.price, balancersPriced, "hour", b.placed(key.cluster, key.namespace.Value()+"/"+key.name.Value()), false)
+	}
+	for cluster, m := range b.management {
+		item(ItemManagement, m.price, managementPriced, "hour", cluster.Value(), true)
+	}
+	for cluster, e := range b.egress {
+		for kind := egressZone; kind < numTraffic; kind++ {
+			item(egressPrices[kind].kind, e[kind], trafficPriced, "GiB", cluster.Value(), true)
+		}
+	}
+}
+
+// countClusters says whether there are several.
+func (b *Builder) countClusters() {
+	seen := map[Symbol]bool{}
+	for key := range b.nodes {
+		seen[key.cluster] = true
+	}
+	for key := range b.pods {
+		seen[key.cluster] = true
+	}
+	b.severalClusters = len(seen) > 1
+}
+
+// text is the warning; inDollars is what there is to say of built-in prices.
+func (k *oddKey) text(at *oddPrices, inDollars string) string {
+	whose := strconv.Itoa(len(at.names)) + " " + k.things
+	if k.of != "" {
+		whose = k.of + " of " + whose
+	}
+	names := some(at.names)
+	switch k.oddity {
+	case negative:
+		return fmt.Sprintf("negative "+byMetrics+" of %s are left out (%s): mend what exports them; what then has no price has that of the price sheet, or a default%s", whose, names, inDollars)
+	case notFinite:
+		return fmt.Sprintf(byMetrics+" of %s that are NaN or infinite are left out (%s): mend what exports them; what then has no price has that of the price sheet, or a default%s", whose, names, inDollars)
+	case free:
+		return fmt.Sprintf(byMetrics+" are 0 for %s (%s): what they price costs nothing; mend what exports them, or leave them out and give prices with --pricing.file", whose, names)
+	case dear:
+		remedy := "by the GiB"
+		if k.unit == "hour" {
+			remedy = "by the hour, not by the month"
+		}
+		return fmt.Sprintf(byMetrics+" of %s are up to %s times what is usual (%s): are they %s?", whose, timesText(at.times), names, remedy)
+	case cheap, numOddities:
+	}
+	return fmt.Sprintf(byMetrics+" of %s are down to %s times what is usual (%s): are they by the %s?", whose, timesText(at.times), names, cmp.Or(k.unit, "hour"))
+}
+
+// timesText is a number for people, in three digits.
+func timesText(v float64) string {
+	if v >= 100 && v < 1e6 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}

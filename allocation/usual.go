@@ -1,0 +1,70 @@
+package allocation
+
+import "slices"
+
+// Prices that are that many times the usual ones, or that small a part of them, are likely to be of another unit: a month
+// has 730 hours. The part is smaller than what the cheapest archives cost.
+const (
+	UnusuallyDear  = 100
+	UnusuallyCheap = 1.0 / 300
+)
+
+// usualNode and usualItem are what things usually cost in US dollars, about.
+var (
+	usualNode = [NumResources]float64{CPU: 0.03, RAM: 0.004, GPU: 1}
+	usualItem = [NumItemKinds]float64{
+		ItemStorage: 0.00005, ItemLoadBalancer: 0.025, ItemManagement: 0.1, ItemEgressZone: 0.01, ItemEgressRegion: 0.02, ItemEgressInternet: 0.1,
+	}
+)
+
+// unitsPerDollar are currencies whose unit is worth much less than a dollar, by orders of magnitude.
+var unitsPerDollar = []struct {
+	units      float64
+	currencies []string
+}{
+	{10, []string{"CNY", "CZK", "DKK", "EGP", "HKD", "MXN", "NOK", "SEK", "THB", "TRY", "TWD", "UAH", "ZAR"}},
+	{100, []string{"BDT", "INR", "ISK", "JPY", "KES", "LKR", "PHP", "PKR", "RSD", "RUB"}},
+	{1000, []string{"ARS", "CLP", "COP", "HUF", "KRW", "KZT", "NGN", "TZS"}},
+	{10000, []string{"IDR", "UZS", "VND"}},
+}
+
+// Dollar is the ISO code of the currency that built-in prices are in, and all others where nobody says.
+const Dollar = "USD"
+
+// unitsOf is how many units of a currency are worth about a dollar, by orders of magnitude.
+func unitsOf(currency string) float64 {
+	for _, row := range unitsPerDollar {
+		if slices.Contains(row.currencies, currency) {
+			return row.units
+		}
+	}
+	return 1
+}
+
+// UsualNodePrice is about what a core-hour, GiB-hour (2^30 bytes) or device-hour costs, in a currency by its ISO code.
+func UsualNodePrice(r Resource, currency string) float64 { return usualNode[r] * unitsOf(currency) }
+
+// UsualItemPrice is about what a unit of a kind of item costs, in a currency by its ISO code.
+func UsualItemPrice(k ItemKind, currency string) float64 { return usualItem[k] * unitsOf(currency) }
+
+// Denominated are Rates that know the currency of the answers. Others are taken to price in US dollars.
+type Denominated interface {
+	// Currency is an ISO code; "" is as good as USD.
+	Currency() string
+}
+
+// currency is what the answers are in.
+func (b *Builder) currency() string {
+	if d, ok := b.rates.(Denominated); ok && d.Currency() != "" {
+		return d.Currency()
+	}
+	return Dollar
+}
+
+// inDollars says of built-in prices that they are in another currency than the answers, if they are.
+func (b *Builder) inDollars() string {
+	if c := b.currency(); c != Dollar {
+		return ", which are in " + Dollar + ", not converted to " + c
+	}
+	return ""
+}
