@@ -253,7 +253,7 @@ func (a *api) serve(out *answer, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	req.ctx = ctx
+	req.within(ctx)
 	end := func() error { return nil }
 	if rt.endpoint != information {
 		end = out.compress(r.Header)
