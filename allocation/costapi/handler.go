@@ -130,6 +130,7 @@ const (
 	assetCompletions
 	ackAllocations
 	diagnosis
+	facts       // what is known of the cluster, computed from nothing
 	information // takes no parameters
 )
 
@@ -163,10 +164,10 @@ func routes() []route {
 		{"/assets/autocomplete", openCost, assetCompletions, false, (*api).serveAssetCompletion},
 		{"/v2/allocation", ackFamily, ackAllocations, false, (*api).serveACK},
 		{"/model/diagnose", kubecost, diagnosis, false, (*api).serveDiagnosis},
-		{"/model/clusterInfo", kubecost, information, false, (*api).serveClusterInfo},
-		{"/clusterInfo", openCost, information, false, (*api).serveClusterInfo},
-		{"/clusterInfoMap", openCost, information, false, (*api).serveClusterInfoMap},
-		{"/model/getConfigs", kubecost, information, false, (*api).serveConfigs},
+		{"/model/clusterInfo", kubecost, facts, false, (*api).serveClusterInfo},
+		{"/clusterInfo", openCost, facts, false, (*api).serveClusterInfo},
+		{"/clusterInfoMap", openCost, facts, false, (*api).serveClusterInfoMap},
+		{"/model/getConfigs", kubecost, facts, false, (*api).serveConfigs},
 		{"/healthz", openCost, information, false, (*api).serveHealth},
 		{"/openapi.json", kubecost, information, false, (*api).serveOpenAPI},
 	}
