@@ -39,8 +39,8 @@ func benchSet(n int) *allocation.Set {
 // halfFilter selects every other row.
 type halfFilter struct{}
 
-func (halfFilter) Bind(*allocation.Set) func(int) bool {
-	return func(row int) bool { return row&1 == 0 }
+func (halfFilter) Bind(*allocation.Set) (func(int) bool, error) {
+	return func(row int) bool { return row&1 == 0 }, nil
 }
 
 func BenchmarkApply(b *testing.B) {

@@ -24,8 +24,8 @@ type Derived struct {
 }
 
 // NewDerived makes a property of that name, which is looked for in any case: letters, digits, dots, dashes and underscores
-// after a letter. One of an alias takes its place, one of another field is an error. needs are all properties that the
-// derivation reads.
+// after a letter. One of an alias takes its place, one of another field is an error, and so are one that differs from an
+// alias in case only, and one that reads as a path or a label. needs are all properties that the derivation reads.
 func NewDerived(name string, needs []Property, of Derivation) (*Derived, error) {
 	letter := func(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 	wrong := func(c rune) bool {
@@ -43,7 +43,25 @@ func NewDerived(name string, needs []Property, of Derivation) (*Derived, error) 
 	if slices.ContainsFunc(slices.Concat(taken, properties[:]), func(t string) bool { return strings.EqualFold(t, name) }) {
 		return nil, fmt.Errorf("name %q of a property is that of one that there is: choose another", name)
 	}
+	if err := checkDerivedName(name); err != nil {
+		return nil, err
+	}
 	return &Derived{name: name, needs: slices.Clone(needs), of: of, known: map[string]string{}}, nil
+}
+
+// checkDerivedName refuses names that one language would take for something else than another: aggregations ignore case,
+// filters do not, and field selectors name paths.
+func checkDerivedName(name string) error {
+	for _, f := range keyFields {
+		if f.kind == keyAlias && f.name != name && strings.EqualFold(f.name, name) {
+			return fmt.Errorf("name %q of a property differs from the alias %s in case only: write %s to take its place, or choose another", name, f.name, f.name)
+		}
+	}
+	head, _, dotted := strings.Cut(strings.ToLower(name), ".")
+	if dotted && slices.Contains([]string{"metadata", "spec", "status", "label", "labels", "annotation", "annotations"}, head) {
+		return fmt.Errorf("name %q of a property reads as what field selectors or labels are written with: choose one that does not begin with %q", name, head+".")
+	}
+	return nil
 }
 
 // Name is the property's name.

@@ -103,6 +103,9 @@ func TestDerivedNames(t *testing.T) {
 		"team": "", "cost-center.v2": "", "X_1": "",
 		"": "use letters", "1a": "use letters", "a b": "use letters", "ä": "use letters", "a:b": "use letters",
 		"namespace": "that of one that there is", "Pod": "that of one", "labels": "that of one", "label": "that of one", "all": "that of one",
+		"Owner": "differs from the alias owner in case only", "TEAM": "differs from the alias team", "metadata.name": "field selectors",
+		"metadata.namespace": "field selectors", "spec.node": "field selectors", "Status.x": "field selectors", "label.x": "field selectors",
+		"annotations.y": "field selectors", "specs.x": "", "owner": "", "labelx": "",
 		"deployment": "that of one", "providerid": "that of one", "controllername": "that of one", "services": "that of one",
 	} {
 		_, err := allocation.NewDerived(name, nil, nil)

@@ -7,8 +7,9 @@ import (
 
 // Filter selects rows. Package filter implements it.
 type Filter interface {
-	// Bind prepares the filter for the rows of s and returns a function that reports whether it selects a row.
-	Bind(s *Set) func(row int) bool
+	// Bind prepares the filter for the rows of s and returns a function that reports whether it selects a row. An error is
+	// that of Apply, too.
+	Bind(s *Set) (func(row int) bool, error)
 }
 
 // Apply runs the passes that o asks for, in the order of SEMANTICS §6: reconcile, idle, take out what is shared, filter,
@@ -68,6 +69,9 @@ func applyTo(s *Set, dict *Dict, o *Options) (*Set, error) {
 	w := newWork(s, dict)
 	for _, p := range passes {
 		p.run(w, o)
+		if w.err != nil {
+			return nil, w.err
+		}
 		if o.Check {
 			if err := w.audit(p.name); err != nil {
 				return nil, err
@@ -120,6 +124,7 @@ type work struct {
 	group []int32 // of each row, its result
 
 	books books
+	err   error // of a filter; the set means nothing then
 }
 
 // notTaken marks rows that are not shared, nowhere those without idle.
@@ -274,7 +279,11 @@ func applyFilter(w *work, o *Options) {
 	if o.Filter == nil {
 		return
 	}
-	match := o.Filter.Bind(w.set)
+	match, err := o.Filter.Bind(w.set)
+	if err != nil {
+		w.err = err
+		return
+	}
 	w.keep = make([]bool, w.set.Len())
 	for i := range w.keep {
 		w.keep[i] = match(i)

@@ -37,8 +37,8 @@ type plainFilter struct {
 	not      bool
 }
 
-func (f plainFilter) Bind(s *allocation.Set) func(row int) bool {
-	return func(row int) bool { return (s.Text(f.property, row) == f.value) != f.not }
+func (f plainFilter) Bind(s *allocation.Set) (func(row int) bool, error) {
+	return func(row int) bool { return (s.Text(f.property, row) == f.value) != f.not }, nil
 }
 
 func (f plainFilter) selects(r *refRow) bool {

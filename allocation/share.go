@@ -28,7 +28,11 @@ func takeShared(w *work, o *Options) {
 		return
 	}
 	for k, share := range o.Share {
-		match := share.Filter.Bind(w.set)
+		match, err := share.Filter.Bind(w.set)
+		if err != nil {
+			w.err = err
+			return
+		}
 		for row := range w.set.Len() {
 			if !w.isTaken(row) && match(row) {
 				w.take(row, k)

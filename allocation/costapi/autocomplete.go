@@ -143,7 +143,9 @@ func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
 	for _, s := range sets {
 		selects := func(int) bool { return true }
 		if q.options.Filter != nil {
-			selects = q.options.Filter.Bind(s)
+			if selects, err = q.options.Filter.Bind(s); err != nil {
+				return err
+			}
 		}
 		for _, w := range s.Warnings { // what costs are made of is of no account to values
 			if t := allocation.TopicOf(w); t != "" && q.concerns(t) && !slices.Contains(q.warnings, w) {

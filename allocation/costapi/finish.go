@@ -1,6 +1,7 @@
 package costapi
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/promcost/promcost/allocation"
@@ -90,6 +91,21 @@ func (q *request) finishFilters() error {
 		q.options.Filter = filter.New(q.filters, q.api.vocabulary...)
 	}
 	return nil
+}
+
+// within lets the request, its filters included, end with ctx.
+func (q *request) within(ctx context.Context) {
+	q.ctx = ctx
+	bounded := func(f allocation.Filter) allocation.Filter {
+		if f, ok := f.(*filter.Filter); ok {
+			return f.Within(ctx)
+		}
+		return f
+	}
+	q.options.Filter = bounded(q.options.Filter)
+	for i := range q.options.Share {
+		q.options.Share[i].Filter = bounded(q.options.Share[i].Filter)
+	}
 }
 
 // finishSelectors adds what Kubernetes' selectors ask for to the filters.

@@ -130,6 +130,7 @@ const (
 	assetCompletions
 	ackAllocations
 	diagnosis
+	facts       // what is known of the cluster, computed from nothing
 	information // takes no parameters
 )
 
@@ -164,10 +165,10 @@ func routes() []route {
 		{"/assets/autocomplete", openCost, assetCompletions, false, false, (*api).serveAssetCompletion},
 		{"/v2/allocation", ackFamily, ackAllocations, false, false, (*api).serveACK},
 		{"/model/diagnose", kubecost, diagnosis, false, false, (*api).serveDiagnosis},
-		{"/model/clusterInfo", kubecost, information, false, false, (*api).serveClusterInfo},
-		{"/clusterInfo", openCost, information, false, false, (*api).serveClusterInfo},
-		{"/clusterInfoMap", openCost, information, false, false, (*api).serveClusterInfoMap},
-		{"/model/getConfigs", kubecost, information, false, false, (*api).serveConfigs},
+		{"/model/clusterInfo", kubecost, facts, false, false, (*api).serveClusterInfo},
+		{"/clusterInfo", openCost, facts, false, false, (*api).serveClusterInfo},
+		{"/clusterInfoMap", openCost, facts, false, false, (*api).serveClusterInfoMap},
+		{"/model/getConfigs", kubecost, facts, false, false, (*api).serveConfigs},
 		{"/healthz", openCost, information, false, false, (*api).serveHealth},
 		{"/openapi.json", kubecost, information, false, false, (*api).serveOpenAPI},
 	}
@@ -254,7 +255,7 @@ func (a *api) serve(out *answer, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	req.ctx = ctx
+	req.within(ctx)
 	end := func() error { return nil }
 	if rt.endpoint != information {
 		end = out.compress(r.Header)

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -68,8 +69,40 @@ func TestJMESPathOnEveryPath(t *testing.T) {
 			}
 		})
 	}
-	if asked < 15 {
-		t.Errorf("%d paths take jmespath, want at least 15", asked)
+	if asked < 22 { // all but /healthz and /openapi.json
+		t.Errorf("%d paths take jmespath, want at least 22", asked)
+	}
+}
+
+// TestParametersOfFacts evaluates over what is known of the cluster. Unknown parameters are as on other paths: a warning, or
+// an error where they look misspelled; what clients send anyway is nothing of both.
+func TestParametersOfFacts(t *testing.T) {
+	h := newHandler(&fake{}, costapi.Config{Cluster: func() costapi.ClusterInfo { return costapi.ClusterInfo{ID: "one", Provider: "AWS"} }})
+	for _, path := range []string{"/model/clusterInfo", "/clusterInfo", "/clusterInfoMap", "/model/getConfigs"} {
+		if w := get(h, path, "jmesspath=@"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "did you mean") {
+			t.Errorf("%s: %s", path, w.Body)
+		}
+		if w := get(h, path, "jmespath=@."); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "parameter jmespath") {
+			t.Errorf("%s: %s", path, w.Body)
+		}
+		got := envelopeOf(t, get(h, path, "dryRun=1", "window=1d", "format=json"))["warnings"]
+		var want []any
+		for _, name := range []string{"dryRun", "format", "window"} {
+			want = append(want, fmt.Sprintf("parameter %q is not known to %s and was ignored", name, path))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		plain := envelopeOf(t, get(h, path))
+		if diff := cmp.Diff(plain, envelopeOf(t, get(h, path, "_=1", "tenantId=x", "title=y"))); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for path, want := range map[string]any{"/clusterInfo?provider": "AWS", "/clusterInfoMap?one.id": "one", "/model/getConfigs?currencyCode": "USD"} {
+		path, expression, _ := strings.Cut(path, "?")
+		if got := envelopeOf(t, get(h, path, "jmespath="+expression))["data"]; got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
 	}
 }
 

@@ -122,7 +122,7 @@ func ignoredParams() []param {
 			list = append(list, param{name: name, on: on, help: "Accepted and ignored."})
 		}
 	}
-	add(computed, "_", "tenantId", "title", "chartDisplay", "rate")
+	add(computed|facts, "_", "tenantId", "title", "chartDisplay", "rate")
 	add(computed&^trends, "names")
 	add(computed&^(completions|assetCompletions), "field", "search")
 	return list

@@ -89,6 +89,9 @@ func (a *api) parse(rt route, values url.Values) (*request, error) {
 			return nil, badRequest("parameter %s=%s: %v", name, shorten(value), err)
 		}
 	}
+	if rt.endpoint == facts {
+		return q, nil
+	}
 	q.concern(values, a.cfg.Defaults)
 	return q, q.finish(func(name string) bool {
 		return slices.ContainsFunc(values[name], func(v string) bool { return strings.TrimSpace(v) != "" })

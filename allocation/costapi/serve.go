@@ -165,9 +165,9 @@ func (a *api) info() ClusterInfo {
 }
 
 // serveClusterInfo answers with the cluster as Kubecost describes it: all values are text.
-func (a *api) serveClusterInfo(w http.ResponseWriter, _ *request) error {
+func (a *api) serveClusterInfo(w http.ResponseWriter, q *request) error {
 	c := a.info()
-	return writeData(w, map[string]string{
+	return q.writeData(w, map[string]string{
 		"id": c.ID, "name": c.Name, "provider": c.Provider, "project": c.Project, "account": c.Account, "region": c.Region,
 		"provisioner": c.Provisioner, "clusterProfile": c.Profile, "version": c.Version,
 		"logCollection": "false", "productAnalytics": "false", "errorReporting": "false", "valuesReporting": "false",
@@ -176,16 +176,16 @@ func (a *api) serveClusterInfo(w http.ResponseWriter, _ *request) error {
 }
 
 // serveClusterInfoMap answers with the clusters as OpenCost describes them, by id.
-func (a *api) serveClusterInfoMap(w http.ResponseWriter, _ *request) error {
+func (a *api) serveClusterInfoMap(w http.ResponseWriter, q *request) error {
 	c := a.info()
-	return writeData(w, map[string]map[string]string{c.ID: {
+	return q.writeData(w, map[string]map[string]string{c.ID: {
 		"id": c.ID, "name": c.Name, "profile": c.Profile, "provider": c.Provider, "account": c.Account, "project": c.Project,
 		"region": c.Region, "provisioner": c.Provisioner,
 	}})
 }
 
-func (a *api) serveConfigs(w http.ResponseWriter, _ *request) error {
-	return writeData(w, map[string]string{"currencyCode": a.cfg.Currency})
+func (a *api) serveConfigs(w http.ResponseWriter, q *request) error {
+	return q.writeData(w, map[string]string{"currencyCode": a.cfg.Currency})
 }
 
 // serveHealth says that the process answers.
@@ -196,12 +196,18 @@ func (a *api) serveHealth(w http.ResponseWriter, _ *request) error {
 }
 
 // writeData writes the envelope around small data.
-func writeData(w http.ResponseWriter, data any) error {
-	body, err := json.Marshal(data)
+func (q *request) writeData(w http.ResponseWriter, data any) error {
+	body, err := json.Marshal(struct {
+		Code     int      `json:"code"`
+		Status   string   `json:"status"`
+		Data     any      `json:"data"`
+		Warnings []string `json:"warnings,omitempty"`
+		Warning  string   `json:"warning,omitempty"` // for OpenCost's clients
+	}{http.StatusOK, "success", data, q.warnings, strings.Join(q.warnings, "; ")})
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
 	w.Header().Set("Content-Type", jsonType)
-	_, err = w.Write([]byte(`{"code":` + strconv.Itoa(http.StatusOK) + `,"status":"success","data":` + string(body) + "}\n"))
+	_, err = w.Write(append(body, '\n'))
 	return err
 }

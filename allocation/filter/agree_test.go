@@ -31,7 +31,7 @@ func TestSavedAgreesWithSets(t *testing.T) {
 		s := makeSet(plain)
 		s.Window = allocation.Window{Start: at, End: at.Add(time.Hour)}
 		f := filter.New(filter.And{randomExpr(rnd, 2), randomSelectors(t, rnd)}, options()...)
-		match := f.Bind(s)
+		match := bound(f, s)
 		want := map[string]bool{}
 		for i := range plain {
 			if match(i) {
@@ -109,7 +109,7 @@ func TestLabelSelectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		match := filter.New(e).Bind(makeSet(plain))
+		match := bound(filter.New(e), makeSet(plain))
 		asset := filter.NewAssets(e).BindAssets()
 		for i, r := range plain {
 			want := selector.Matches(labels.Set(r.labels))
@@ -155,7 +155,7 @@ func TestLabelSelectorSpellings(t *testing.T) {
 				continue
 			}
 			got := []bool{
-				filter.New(e).Bind(makeSet([]row{{labels: tc.labels}}))(0), filter.NewAssets(e).BindAssets()(&allocation.Asset{Labels: tc.labels}),
+				bound(filter.New(e), makeSet([]row{{labels: tc.labels}}))(0), filter.NewAssets(e).BindAssets()(&allocation.Asset{Labels: tc.labels}),
 			}
 			if diff := cmp.Diff([]bool{tc.want, tc.want}, got); diff != "" {
 				t.Errorf("%s (%T) on %v: %s", tc.selector, e, tc.labels, diff)
@@ -195,7 +195,7 @@ func TestDerivedFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		match := f.Bind(s)
+		match := bound(f, s)
 		var got []string
 		for i := range rows {
 			if match(i) {

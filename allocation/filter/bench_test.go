@@ -44,7 +44,7 @@ func BenchmarkBind(b *testing.B) {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				f.Bind(s)
+				bound(f, s)
 			}
 		})
 	}
@@ -59,7 +59,7 @@ func BenchmarkMatch(b *testing.B) {
 		}
 		perRow := func(b *testing.B) { b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/row") }
 		b.Run(fmt.Sprintf("bound/%d", n), func(b *testing.B) {
-			match := f.Bind(makeSet(rows))
+			match := bound(f, makeSet(rows))
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range n {
@@ -142,7 +142,7 @@ func BenchmarkBindSelectors(b *testing.B) {
 		}
 		b.Run(text, func(b *testing.B) {
 			for b.Loop() {
-				filter.New(e).Bind(s)
+				bound(filter.New(e), s)
 			}
 		})
 	}
@@ -152,7 +152,7 @@ func BenchmarkBindSelectors(b *testing.B) {
 	}
 	b.Run("labels", func(b *testing.B) {
 		for b.Loop() {
-			filter.New(e).Bind(s)
+			bound(filter.New(e), s)
 		}
 	})
 }

@@ -2,6 +2,8 @@ package filter
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,13 +28,39 @@ func (b bitset) has(id allocation.ID) bool         { return b[id>>6]>>(id&63)&1 
 func (b bitset) set(id allocation.ID)              { b[id>>6] |= 1 << (id & 63) }
 func (b bitset) add(id allocation.ID) (fresh bool) { fresh = !b.has(id); b.set(id); return fresh }
 
-// Bind compiles the filter for the rows of s: fields that only assets have are missing there. The function it returns takes an index of a row, allocates
-// nothing and is safe for concurrent use; it holds on to s.
-func (f *Filter) Bind(s *allocation.Set) func(row int) bool {
+// MaxSteps bounds what Bind does: a step decides about one value, or about a few rows.
+const MaxSteps = 50_000_000
+
+// Bind compiles the filter for the rows of s: fields that only assets have are missing there. The function it returns takes
+// an index of a row, allocates nothing and is safe for concurrent use; it holds on to s. A filter that would take more than
+// MaxSteps is an error that wraps allocation.ErrTooMuch.
+func (f *Filter) Bind(s *allocation.Set) (func(row int) bool, error) {
+	return f.bind(context.Background(), s)
+}
+
+// Within is the filter, whose Bind fails once ctx ends, with the context's error.
+func (f *Filter) Within(ctx context.Context) allocation.Filter { return within{f, ctx} }
+
+// within is a filter of one request.
+type within struct {
+	filter *Filter
+	ctx    context.Context //nolint:containedctx // it is the request's, as the filter is
+}
+
+// Bind implements allocation.Filter.
+func (w within) Bind(s *allocation.Set) (func(row int) bool, error) { return w.filter.bind(w.ctx, s) }
+
+func (f *Filter) bind(ctx context.Context, s *allocation.Set) (func(row int) bool, error) {
 	v := f.of(false)
-	b := binder{vocabulary: &v, set: s, dict: s.Dict(), computed: map[Field]computed{}}
-	compiler := compiler[idTest]{vocabulary: &v, compare: b.compare, labels: b.labels}
-	p := compiler.compile(f.root)
+	b := binder{vocabulary: &v, set: s, dict: s.Dict(), computed: map[Field]*column{}, ctx: ctx}
+	plan := newPlan(f.root, &v)
+	tests := growTree(&plan, b.test)
+	b.fold(&tests)
+	p := compile(&tests, b.final)
+	const together = 16 // branches of a row that are about a step
+	if b.step(len(p.branches) * s.Len() / together); b.err != nil {
+		return nil, fmt.Errorf("bind filter to %d allocations: %w", s.Len(), b.err)
+	}
 	program, start := p.branches, p.start
 	return func(row int) bool {
 		for at := start; ; {
@@ -51,7 +79,36 @@ func (f *Filter) Bind(s *allocation.Set) func(row int) bool {
 				at = br.no
 			}
 		}
+	}, nil
+}
+
+// column is ids of the rows, of a property or computed.
+type column struct {
+	ids      []allocation.ID // of the rows
+	distinct []allocation.ID // each once; nil where not collected yet
+	size     int             // all are below
+	texts    []string        // by id, where it is computed
+}
+
+// collect returns the ids that rows have, each once.
+func (c *column) collect() []allocation.ID {
+	if c.distinct == nil {
+		seen := newBitset(max(c.size, 1))
+		for _, id := range c.ids {
+			if seen.add(id) {
+				c.distinct = append(c.distinct, id)
+			}
+		}
 	}
+	return c.distinct
+}
+
+// columnTest decides by the id that a row has in a column.
+type columnTest struct {
+	column *column
+	hit    func(allocation.ID) bool
+	single bool // it holds for want alone
+	want   allocation.ID
 }
 
 // binder decides comparisons for one set.
@@ -59,42 +116,151 @@ type binder struct {
 	vocabulary *vocabulary
 	set        *allocation.Set
 	dict       *allocation.Dict
-	distinct   [allocation.NumProperties][]allocation.ID // ids of the rows, nil where not collected yet
-	keys       [allocation.NumProperties][]allocation.ID // keys of the maps of the rows, likewise
-	computed   map[Field]computed
+	columns    [allocation.NumProperties]*column // nil where not collected yet
+	keys       [allocation.NumProperties]*keyIndex
+	computed   map[Field]*column
+
+	ctx   context.Context //nolint:containedctx // a binder lives as long as a call
+	steps int
+	err   error // why it gave up
 }
 
-// computed is a field that is no property: ids of its own for the texts of the rows.
-type computed struct {
-	ids   []allocation.ID
-	texts []string // by id
+// step counts n steps. Having done too many is an error, after which tests mean nothing.
+func (b *binder) step(n int) {
+	const pause = 1 << 16 // steps between looks at the context
+	before := b.steps
+	b.steps += n
+	switch {
+	case b.err != nil:
+	case b.steps > MaxSteps:
+		b.err = fmt.Errorf("%w: the filter takes more than %d steps: give fewer or simpler comparisons, such as one with a list of values or a prefix (<~:), or a shorter window", allocation.ErrTooMuch, MaxSteps)
+	case b.steps/pause != before/pause:
+		b.err = b.ctx.Err()
+	}
 }
 
-// compare decides a comparison once per distinct value.
-func (b *binder) compare(c *Comparison) idTest {
+// test is that of a leaf, taken as not negated.
+func (b *binder) test(p *plan) columnTest {
+	var t columnTest
+	if p.labels != nil {
+		t = b.labels(p.labels)
+	} else {
+		t = b.compare(p.comparison)
+	}
+	raw := t.hit
+	t.hit = func(id allocation.ID) bool {
+		b.step(1)
+		return b.err == nil && raw(id)
+	}
+	return t
+}
+
+// fold makes one test of the parts of each list that look at the same column: a value that decides one is not looked for in
+// the others.
+func (b *binder) fold(t *tree[columnTest]) {
+	places := map[*column]int{}
+	folded := map[int][]tree[columnTest]{}
+	kept := t.parts[:0]
+	for i := range t.parts {
+		part := t.parts[i]
+		b.fold(&part)
+		at, ok := 0, false
+		if part.leaf {
+			at, ok = places[part.test.column]
+		}
+		if ok {
+			if folded[at] == nil {
+				folded[at] = []tree[columnTest]{kept[at]}
+			}
+			folded[at] = append(folded[at], part)
+			continue
+		}
+		if part.leaf {
+			places[part.test.column] = len(kept)
+		}
+		kept = append(kept, part)
+	}
+	for at, tests := range folded {
+		all := t.all
+		kept[at] = tree[columnTest]{leaf: true, test: columnTest{column: kept[at].test.column, hit: func(id allocation.ID) bool {
+			for i := range tests {
+				if tests[i].test.hit(id) == tests[i].negated == all {
+					return !all
+				}
+			}
+			return all
+		}}}
+	}
+	if t.parts = kept; len(kept) == 1 && !t.leaf {
+		*t = kept[0]
+	}
+}
+
+// final decides about each id of a column that rows have.
+func (b *binder) final(t columnTest) idTest {
+	if t.single {
+		return idTest{ids: t.column.ids, want: t.want}
+	}
+	const together = 32 // ids of a table that are about a step
+	table := idTest{ids: t.column.ids}
+	if b.step(t.column.size / together); b.err != nil {
+		return table
+	}
+	table.table = newBitset(max(t.column.size, 1))
+	for _, id := range t.column.collect() {
+		if t.hit(id) {
+			table.table.set(id)
+		}
+		if b.err != nil {
+			break
+		}
+	}
+	return table
+}
+
+// compare decides a comparison by the values that rows have.
+func (b *binder) compare(c *Comparison) columnTest {
 	spec := b.vocabulary.spec(c.Field)
-	m := newMatcher(c, spec)
 	if spec.bind != nil {
-		return b.compareRows(spec, m)
+		col, m := b.compute(spec), newMatcher(c, spec)
+		return columnTest{column: col, hit: func(id allocation.ID) bool { return b.text(&m, col.texts[id]) }}
 	}
-	if id, ok := b.single(c, spec); ok {
-		return idTest{ids: b.set.IDs(spec.property), want: id}
+	t := columnTest{column: b.column(spec.property)}
+	if t.want, t.single = b.single(c, spec); t.single {
+		t.hit = func(id allocation.ID) bool { return id == t.want }
+		return t
 	}
+	m := newMatcher(c, spec)
 	switch {
 	case spec.of != nil:
-		return b.table(spec.property, func(id allocation.ID) bool { return m.text(spec.of(b.dict, id)) })
+		t.hit = func(id allocation.ID) bool { return b.text(&m, spec.of(b.dict, id)) }
 	case spec.kind == listField:
-		return b.table(spec.property, b.testList(m))
+		t.hit = b.testList(&m)
 	case spec.kind == mapField && c.Key == "":
-		return b.table(spec.property, b.testKeys(spec, m))
+		t.hit = b.testKeys(spec, &m)
 	case spec.kind == mapField:
-		return b.compareValue(spec, c.Key, m)
+		t.hit = b.testValue(spec, c.Key, &m)
+		if t.hit == nil {
+			t.hit = func(allocation.ID) bool { return false }
+			t.want, t.single = none, true
+		}
+	default:
+		t.hit = func(id allocation.ID) bool { return b.text(&m, b.dict.Text(id)) }
 	}
-	return b.table(spec.property, func(id allocation.ID) bool { return m.text(b.dict.Text(id)) })
+	return t
 }
 
-// labels decides a selector once per distinct map.
-func (b *binder) labels(l *LabelSelector) idTest {
+// text tests a text. Long ones take longer.
+func (b *binder) text(m *matcher, s string) bool {
+	const together = 64 // bytes that are about a step
+	if len(s) >= together {
+		b.step(len(s) / together)
+	}
+	return m.text(s)
+}
+
+// labels decides a selector by the maps that rows have.
+func (b *binder) labels(l *LabelSelector) columnTest {
 	found := map[string][]allocation.ID{} // keys, by the selector's
 	var id allocation.ID
 	view := labelView{func(name string) (string, bool) {
@@ -106,55 +272,39 @@ func (b *binder) labels(l *LabelSelector) idTest {
 		value, ok := b.lookup(id, keys)
 		return b.dict.Text(value), ok
 	}}
-	return b.table(allocation.Labels, func(m allocation.ID) bool {
+	const together = 16 // values of the selector that are about a step
+	values := 0
+	requirements, _ := l.selector.Requirements()
+	for i := range requirements {
+		values += 1 + len(requirements[i].ValuesUnsorted())
+	}
+	return columnTest{column: b.column(allocation.Labels), hit: func(m allocation.ID) bool {
+		b.step(values / together)
 		id = m
 		return l.selector.Matches(view)
-	})
+	}}
 }
 
-// table is a test of a property's ids.
-func (b *binder) table(p allocation.Property, test func(allocation.ID) bool) idTest {
-	strs, lists, maps := b.dict.Sizes()
-	size := strs
-	switch {
-	case p.IsList():
-		size = lists
-	case p.IsMap():
-		size = maps
+// compute is the column of a field that is computed of rows.
+func (b *binder) compute(spec *fieldSpec) *column {
+	if col := b.computed[spec.name]; col != nil {
+		return col
 	}
-	t := idTest{ids: b.set.IDs(p), table: newBitset(size)}
-	for _, id := range b.distinctIDs(p) {
-		if test(id) {
-			t.table.set(id)
+	col := &column{ids: make([]allocation.ID, b.set.Len())}
+	known, of := map[string]allocation.ID{}, spec.bind(b.set)
+	b.step(b.set.Len())
+	for row := range col.ids {
+		text := of(row)
+		id, ok := known[text]
+		if !ok {
+			id = allocation.ID(len(col.texts))
+			known[text], col.texts, col.distinct = id, append(col.texts, text), append(col.distinct, id)
 		}
+		col.ids[row] = id
 	}
-	return t
-}
-
-// compareRows is a test of a field that is computed of rows.
-func (b *binder) compareRows(spec *fieldSpec, m matcher) idTest {
-	column, ok := b.computed[spec.name]
-	if !ok {
-		column.ids = make([]allocation.ID, b.set.Len())
-		known, of := map[string]allocation.ID{}, spec.bind(b.set)
-		for row := range column.ids {
-			text := of(row)
-			id, ok := known[text]
-			if !ok {
-				id = allocation.ID(len(column.texts))
-				known[text], column.texts = id, append(column.texts, text)
-			}
-			column.ids[row] = id
-		}
-		b.computed[spec.name] = column
-	}
-	t := idTest{ids: column.ids, table: newBitset(max(len(column.texts), 1))}
-	for id, text := range column.texts {
-		if m.text(text) {
-			t.table.set(allocation.ID(id))
-		}
-	}
-	return t
+	col.size = len(col.texts)
+	b.computed[spec.name] = col
+	return col
 }
 
 // single is the one id that can compare with c, where that is known without looking at the ids.
@@ -176,14 +326,15 @@ func (b *binder) single(c *Comparison, spec *fieldSpec) (allocation.ID, bool) {
 }
 
 // testList tests the id of a list: some element compares, or the list is empty and that is looked for.
-func (b *binder) testList(m matcher) func(allocation.ID) bool {
+func (b *binder) testList(m *matcher) func(allocation.ID) bool {
 	decided := map[allocation.ID]bool{} // by element
 	return func(id allocation.ID) bool {
 		list := b.dict.List(id)
+		b.step(len(list) / 2)
 		for _, e := range list {
 			hit, ok := decided[e]
 			if !ok {
-				hit = m.text(b.dict.Text(e))
+				hit = b.text(m, b.dict.Text(e))
 				decided[e] = hit
 			}
 			if hit {
@@ -195,13 +346,19 @@ func (b *binder) testList(m matcher) func(allocation.ID) bool {
 }
 
 // testKeys tests the id of a map: some key compares, or the map is empty and that is looked for.
-func (b *binder) testKeys(spec *fieldSpec, m matcher) func(allocation.ID) bool {
-	hits := map[allocation.ID]bool{}
-	for _, id := range b.mapKeys(spec.property) {
-		hits[id] = m.key(b.dict.Text(id))
-	}
+func (b *binder) testKeys(spec *fieldSpec, m *matcher) func(allocation.ID) bool {
+	var hits map[allocation.ID]bool // made when it is asked for
 	return func(id allocation.ID) bool {
+		if hits == nil {
+			hits = map[allocation.ID]bool{}
+			keys := b.mapKeys(spec.property).all
+			b.step(2 * len(keys))
+			for _, id := range keys {
+				hits[id] = m.key(b.dict.Text(id))
+			}
+		}
 		pairs := b.dict.Map(id)
+		b.step(len(pairs) / 2)
 		for _, p := range pairs {
 			if hits[p.Key] {
 				return true
@@ -211,30 +368,30 @@ func (b *binder) testKeys(spec *fieldSpec, m matcher) func(allocation.ID) bool {
 	}
 }
 
-// compareValue compares the value of a key of a map; a missing key has the value "". Where no map has the key, the maps are
-// not looked at.
-func (b *binder) compareValue(spec *fieldSpec, key string, m matcher) idTest {
+// testValue tests the value of a key of a map; a missing key has the value "". It is nil where no map has the key, and that
+// is not looked for.
+func (b *binder) testValue(spec *fieldSpec, key string, m *matcher) func(allocation.ID) bool {
 	keys, empty := b.spellings(spec.property, key), m.text("")
 	if len(keys) == 0 && !empty {
-		return idTest{ids: b.set.IDs(spec.property), want: none}
+		return nil
 	}
 	decided := map[allocation.ID]bool{0: empty} // by value
-	return b.table(spec.property, func(id allocation.ID) bool {
+	return func(id allocation.ID) bool {
 		value, _ := b.lookup(id, keys)
 		hit, ok := decided[value]
 		if !ok {
-			hit = m.text(b.dict.Text(value))
+			hit = b.text(m, b.dict.Text(value))
 			decided[value] = hit
 		}
 		return hit
-	})
+	}
 }
 
 // spellings are the keys of the property's maps that are name in one spelling or the other, the best one first.
 func (b *binder) spellings(p allocation.Property, name string) []allocation.ID {
 	finder := newKeyFinder(name)
 	var keys []allocation.ID
-	for _, id := range b.mapKeys(p) {
+	for _, id := range b.mapKeys(p).written[finder.written] {
 		if finder.rank(b.dict.Text(id)) != noKey {
 			keys = append(keys, id)
 		}
@@ -256,32 +413,46 @@ func (b *binder) lookup(id allocation.ID, keys []allocation.ID) (value allocatio
 	return 0, false
 }
 
-// distinctIDs are the ids that rows have in a property, each once.
-func (b *binder) distinctIDs(p allocation.Property) []allocation.ID {
-	if b.distinct[p] == nil {
-		strs, lists, maps := b.dict.Sizes()
-		seen := newBitset(max(strs, lists, maps))
-		for _, id := range b.set.IDs(p) {
-			if seen.add(id) {
-				b.distinct[p] = append(b.distinct[p], id)
-			}
-		}
+// column is that of a property.
+func (b *binder) column(p allocation.Property) *column {
+	if b.columns[p] != nil {
+		return b.columns[p]
 	}
-	return b.distinct[p]
+	strs, lists, maps := b.dict.Sizes()
+	col := &column{ids: b.set.IDs(p), size: strs}
+	switch {
+	case p.IsList():
+		col.size = lists
+	case p.IsMap():
+		col.size = maps
+	}
+	b.columns[p] = col
+	return col
 }
 
-// mapKeys are the keys that the maps of the rows have in a property, each once.
-func (b *binder) mapKeys(p allocation.Property) []allocation.ID {
-	if b.keys[p] == nil {
-		strs, _, _ := b.dict.Sizes()
-		seen := newBitset(strs)
-		for _, id := range b.distinctIDs(p) {
-			for _, pair := range b.dict.Map(id) {
-				if seen.add(pair.Key) {
-					b.keys[p] = append(b.keys[p], pair.Key)
-				}
+// keyIndex is the keys of maps.
+type keyIndex struct {
+	all     []allocation.ID            // each once
+	written map[string][]allocation.ID // by what Prometheus makes of them
+}
+
+// mapKeys are the keys that the maps of the rows have in a property.
+func (b *binder) mapKeys(p allocation.Property) *keyIndex {
+	if b.keys[p] != nil {
+		return b.keys[p]
+	}
+	index := &keyIndex{written: map[string][]allocation.ID{}}
+	strs, _, _ := b.dict.Sizes()
+	seen := newBitset(strs)
+	for _, id := range b.column(p).collect() {
+		for _, pair := range b.dict.Map(id) {
+			if seen.add(pair.Key) {
+				index.all = append(index.all, pair.Key)
+				name := allocation.Sanitize(b.dict.Text(pair.Key))
+				index.written[name] = append(index.written[name], pair.Key)
 			}
 		}
 	}
-	return b.keys[p]
+	b.keys[p] = index
+	return index
 }

@@ -40,7 +40,7 @@ func documentedSet() *allocation.Set {
 }
 
 func documentedBy(f *filter.Filter) string {
-	match := f.Bind(documentedSet())
+	match := bound(f, documentedSet())
 	var names []string
 	for i := range documented {
 		if match(i) {

@@ -354,25 +354,36 @@ func (v *vocabulary) labelsOf(alias Field) []string {
 }
 
 // expand is a comparison of an alias as one of the labels and annotations that it stands for, its operator taken as not
-// negated: it holds for one of the labels.
+// negated: it holds for one of the labels. The alias is missing where all of them are.
 func (v *vocabulary) expand(c *Comparison) Expr {
 	var some Or
+	var nothing And // that there is none of them
+	var values []string
+	for _, value := range c.Values {
+		if positive(c.Op) != Equal || !missing(value) {
+			values = append(values, value)
+		}
+	}
 	for _, label := range v.labelsOf(c.Field) {
 		var before And // that nothing is found in earlier sources
 		sources := v.sources(label)
 		for i := range sources {
 			here, is := sources[i], sources[i]
-			is.Op, is.Values, is.AnyCase = positive(c.Op), c.Values, c.AnyCase
+			is.Op, is.Values, is.AnyCase = positive(c.Op), values, c.AnyCase
 			here.Op, here.Values = NotEqual, []string{""}
 			found := append(slices.Clone(before), &here, &is)
 			if i == len(sources)-1 {
 				found = append(slices.Clone(before), &is)
 			}
 			some = append(some, found)
-			missing := here
-			missing.Op = Equal
-			before = append(before, &missing)
+			lacks := here
+			lacks.Op = Equal
+			before = append(before, &lacks)
 		}
+		nothing = append(nothing, before...)
+	}
+	if len(values) < len(c.Values) {
+		some = append(some, nothing)
 	}
 	return some
 }

@@ -56,7 +56,7 @@ func namedSet() *allocation.Set {
 // selected are the names of the rows that a filter selects, separated by spaces.
 func selected(f *filter.Filter) string {
 	var names []string
-	match := f.Bind(namedSet())
+	match := bound(f, namedSet())
 	for i := range rows {
 		if match(i) {
 			names = append(names, rows[i].name)
@@ -279,7 +279,7 @@ func TestLongInputs(t *testing.T) {
 			}
 			continue
 		}
-		f.Bind(s)(0)
+		bound(f, s)(0)
 		if len(f.Explain()) == 0 {
 			t.Errorf("%s… has no explanation", tc.repeat)
 		}
@@ -293,7 +293,7 @@ func TestLongInputs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		filter.New(e).Bind(s)(0)
+		bound(filter.New(e), s)(0)
 		if _, err := filter.V1(v.Name, strings.Repeat("a,", filter.MaxBytes)); err == nil || !strings.Contains(err.Error(), "131072 bytes long") {
 			t.Errorf("%s: got %v", v.Name, err)
 		}
@@ -324,7 +324,7 @@ func TestNoAllocationPerRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	match := f.Bind(s)
+	match := bound(f, s)
 	if n := testing.AllocsPerRun(100, func() {
 		for i := range s.Len() {
 			match(i)
@@ -349,7 +349,7 @@ func TestAgainstPlainEvaluator(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		for _, f := range []*filter.Filter{f, parsed} {
-			match := f.Bind(s)
+			match := bound(f, s)
 			for i, r := range plain {
 				if got, want := match(i), evaluate(expr, r); got != want {
 					t.Fatalf("seed %d: %s on %+v: got %v, want %v", seed, f, r, got, want)

@@ -50,7 +50,7 @@ func FuzzParse(f *testing.F) {
 			if err != nil || again.String() != parsed.String() {
 				t.Fatalf("%q is read back as %v, %v", parsed, again, err)
 			}
-			match, matchAgain := parsed.Bind(s), again.Bind(s)
+			match, matchAgain := bound(parsed, s), bound(again, s)
 			for i := range s.Len() {
 				if match(i) != matchAgain(i) {
 					t.Fatalf("%q and %q differ on row %d", text, again, i)
@@ -90,7 +90,7 @@ func FuzzMatch(f *testing.F) {
 		}
 		s := makeSet([]row{r})
 		s.Window = allocation.Window{Start: time.Unix(0, 0).UTC(), End: time.Unix(3600, 0).UTC()}
-		got := parsed.Bind(s)(0)
+		got := bound(parsed, s)(0)
 		var body bytes.Buffer
 		if err := encode.Allocations(&body, []*allocation.Set{s}, encode.Options{}); err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func FuzzSelectors(f *testing.F) {
 		if e, err := filter.ParseLabelSelector(text); err == nil {
 			all = append(all, e)
 		}
-		match, matchAsset := filter.New(all).Bind(s), filter.NewAssets(all).BindAssets()
+		match, matchAsset := bound(filter.New(all), s), filter.NewAssets(all).BindAssets()
 		for i := range s.Len() {
 			match(i)
 		}
@@ -189,7 +189,7 @@ func FuzzV1(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, list string) {
 		for _, v := range filter.V1Filters() {
 			if e, err := filter.V1(v.Name, list); err == nil {
-				filter.New(e).Bind(s)(0)
+				bound(filter.New(e), s)(0)
 			}
 		}
 		for _, v := range filter.V1AssetFilters() {

@@ -55,6 +55,9 @@ func matchText(op Op, values []string, anyCase bool) func(string) bool {
 		}
 		return func(s string) bool { return wanted[s] }
 	}
+	if len(values) > fewValues {
+		return manyValues(op, values)
+	}
 	match := ops[op].match
 	return func(s string) bool {
 		for _, v := range values {

@@ -16,18 +16,21 @@ type accessor[T any] struct {
 // objects is the filter over objects that are not rows of a Set: assets, and those of saved answers. They are looked at as
 // the strings that they are: assets are few, so that ids of their strings would cost more than they save.
 func objects[T any](root Expr, v vocabulary, access accessor[T]) func(T) bool {
-	c := compiler[func(T) bool]{
-		vocabulary: &v,
-		compare:    func(c *Comparison) func(T) bool { return compareObject(v.spec(c.Field), c, access) },
-		labels: func(l *LabelSelector) func(T) bool {
-			labels := access.pairs(Label)
-			return func(o T) bool {
-				m := labels(o)
-				return l.selector.Matches(labelView{func(name string) (string, bool) { return newKeyFinder(name).lookup(m) }})
-			}
-		},
+	labels := func(l *LabelSelector) func(T) bool {
+		labels := access.pairs(Label)
+		return func(o T) bool {
+			m := labels(o)
+			return l.selector.Matches(labelView{func(name string) (string, bool) { return newKeyFinder(name).lookup(m) }})
+		}
 	}
-	p := c.compile(root)
+	planned := newPlan(root, &v)
+	tests := growTree(&planned, func(p *plan) func(T) bool {
+		if p.labels != nil {
+			return labels(p.labels)
+		}
+		return compareObject(v.spec(p.comparison.Field), p.comparison, access)
+	})
+	p := compile(&tests, func(test func(T) bool) func(T) bool { return test })
 	return func(o T) bool {
 		for at := p.start; ; {
 			if at < 0 {

@@ -138,7 +138,7 @@ func TestOperators(t *testing.T) {
 				if subject.field == "controllerKind" && m.value == "WEB" { // in any case
 					want = map[string]string{":": "web", "~:": "web webs aweb", "<~:": "web webs", "~>:": "web aweb"}[m.op]
 				}
-				match := f.Bind(s)
+				match := bound(f, s)
 				var got []string
 				for i, value := range subjects {
 					if match(i) {

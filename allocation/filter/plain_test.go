@@ -53,6 +53,9 @@ func compareOne(c *filter.Comparison, value string, r row) bool {
 	default:
 	}
 	if labels := aliases[c.Field]; labels != nil {
+		if c.Op == filter.Equal && (value == "" || value == "__unallocated__") { // none of them is there
+			return !slices.ContainsFunc(labels, func(label string) bool { return cmp.Or(r.labels[label], r.annotations[label]) != "" })
+		}
 		return slices.ContainsFunc(labels, func(label string) bool {
 			return compareText(c.Op, cmp.Or(r.labels[label], r.annotations[label]), value)
 		})
@@ -164,4 +167,13 @@ func randomExpr(rnd *rand.Rand, depth int) filter.Expr {
 		c.Key = pick(rnd, keys)
 	}
 	return c
+}
+
+// bound is a filter bound to a set, of which it has no more than it can take.
+func bound(f allocation.Filter, s *allocation.Set) func(row int) bool {
+	match, err := f.Bind(s)
+	if err != nil {
+		panic(err)
+	}
+	return match
 }

@@ -8,6 +8,28 @@ const (
 	reject = -2
 )
 
+// tree is a condition of tests of type T.
+type tree[T any] struct {
+	parts []tree[T] // where it is no leaf
+	all   bool      // all parts have to hold, else one
+
+	leaf    bool
+	test    T
+	negated bool // the test is not to hold
+}
+
+// growTree makes the tests of a plan's leaves.
+func growTree[T any](p *plan, test func(*plan) T) tree[T] {
+	if p.leaf() {
+		return tree[T]{leaf: true, test: test(p), negated: p.negated}
+	}
+	t := tree[T]{all: p.all, parts: make([]tree[T], len(p.parts))}
+	for i := range p.parts {
+		t.parts[i] = growTree(&p.parts[i], test)
+	}
+	return t
+}
+
 // branch is a comparison of a program and where to go from it. T is what decides it.
 type branch[T any] struct {
 	test    T
@@ -20,52 +42,31 @@ type program[T any] struct {
 	start    int // or accept or reject
 }
 
-// compiler makes a program of a condition.
-type compiler[T any] struct {
-	vocabulary *vocabulary
-	compare    func(*Comparison) T // its operator taken as not negated
-	labels     func(*LabelSelector) T
-	branches   []branch[T]
-}
-
-// compile is the program of e.
-func (c *compiler[T]) compile(e Expr) program[T] {
-	start := c.add(e, accept, reject)
-	return program[T]{c.branches, start}
-}
-
-// add adds the branches of e, which go on to yes or no, and returns the first one.
-func (c *compiler[T]) add(e Expr, yes, no int) int {
-	switch e := e.(type) {
-	case nil:
-		return yes
-	case And:
-		next := yes
-		for _, part := range slices.Backward(e) {
-			next = c.add(part, next, no)
+// compile is the program of t, its tests made final.
+func compile[T, U any](t *tree[T], final func(T) U) program[U] {
+	var p program[U]
+	var add func(t *tree[T], yes, no int) int
+	add = func(t *tree[T], yes, no int) int {
+		if t.leaf {
+			if t.negated {
+				yes, no = no, yes
+			}
+			p.branches = append(p.branches, branch[U]{final(t.test), yes, no})
+			return len(p.branches) - 1
 		}
-		return next
-	case Or:
 		next := no
-		for _, part := range slices.Backward(e) {
-			next = c.add(part, yes, next)
+		if t.all {
+			next = yes
+		}
+		for i := range slices.Backward(t.parts) {
+			if t.all {
+				next = add(&t.parts[i], next, no)
+			} else {
+				next = add(&t.parts[i], yes, next)
+			}
 		}
 		return next
-	case *Comparison:
-		if negates(e.Op) {
-			yes, no = no, yes
-		}
-		if c.vocabulary.spec(e.Field).kind == aliasField {
-			return c.add(c.vocabulary.expand(e), yes, no)
-		}
-		return c.branch(c.compare(e), yes, no)
-	case *LabelSelector:
-		return c.branch(c.labels(e), yes, no)
 	}
-	panic("BUG: filter of an unknown type of Expr")
-}
-
-func (c *compiler[T]) branch(test T, yes, no int) int {
-	c.branches = append(c.branches, branch[T]{test, yes, no})
-	return len(c.branches) - 1
+	p.start = add(t, accept, reject)
+	return p
 }

@@ -92,7 +92,7 @@ func TestNamesAsAnswered(t *testing.T) {
 	}
 	name := sets[0].Name(0)
 	e, err := filter.NewSelectable().Parse(filter.Allocations, "metadata.name="+name)
-	if err != nil || !filter.New(e).Bind(s)(0) {
+	if err != nil || !bound(filter.New(e), s)(0) {
 		t.Errorf("%s selects nothing, %v", name, err)
 	}
 }
@@ -206,7 +206,7 @@ func TestSelectableAbsent(t *testing.T) {
 		"spec.providerID=i-1", "spec.team=red", "status.start=2026-03-02T00:00:00Z,status.end=2026-03-02T01:00:00Z", "status.start!=2026-03-02",
 	} {
 		e, err := s.Parse(filter.Allocations, selector)
-		if err != nil || !filter.New(e).Bind(set)(0) {
+		if err != nil || !bound(filter.New(e), set)(0) {
 			t.Errorf("%s selects nothing, %v", selector, err)
 		}
 	}

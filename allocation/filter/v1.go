@@ -82,10 +82,10 @@ func V1(name, list string, opts ...Option) (Expr, error) {
 		case v1Pair:
 			return v1PairEntry(f.field, entry)
 		case v1Alias:
-			if v.computes(Field(f.alias)) {
-				return wildcard(Field(f.alias), "", entry), nil
+			if alias := Field(f.alias); !v.computes(alias) && len(v.labelsOf(alias)) == 0 {
+				return nil, fmt.Errorf("%s stands for no label: map it to one in the configuration", alias)
 			}
-			return v1AliasEntry(v.labelsOf(Field(f.alias)), f.alias, entry)
+			return wildcard(Field(f.alias), "", entry), nil
 		case v1Plain:
 		}
 		return wildcard(f.field, "", entry), nil
@@ -116,24 +116,6 @@ func v1PairEntry(field Field, entry string) (Expr, error) {
 		return nil, fmt.Errorf("%q lacks a name or a value: write name:value, such as app:web", entry)
 	}
 	return wildcard(field, key, strings.TrimSpace(value)), nil
-}
-
-// v1AliasEntry is a value of one of the labels that an alias stands for, else of the annotation of that name.
-func v1AliasEntry(labels []string, alias, entry string) (Expr, error) {
-	if len(labels) == 0 {
-		return nil, fmt.Errorf("%s stands for no label: map it to one in the configuration", alias)
-	}
-	var some Or
-	for _, label := range labels {
-		annotation := wildcard(Annotation, label, entry)
-		unlabeled := &Comparison{Field: Label, Key: label, Op: Equal, Values: []string{""}}
-		if missing(entry) {
-			some = append(some, And{unlabeled, annotation})
-			continue
-		}
-		some = append(some, wildcard(Label, label, entry), And{unlabeled, annotation})
-	}
-	return some, nil
 }
 
 // Sharing is the condition of an entry of shareNamespaces or shareLabels, and the name it has in a breakdown: the

@@ -25,8 +25,8 @@ func TestV1(t *testing.T) {
 		{"filterLabels", "url:http://x,a b: c*", `label[url]:"http://x"|label[a b]<~:"c"`},
 		{"filterAnnotations", "note:x", `annotation[note]:"x"`},
 		{"filterServices", "front*", `services<~:"front"`},
-		{"filterTeams", "red", `label[team]:"red"|(label[team]:""+annotation[team]:"red")`},
-		{"filterEnvironments", "__unallocated__", `label[env]:""+annotation[env]:"__unallocated__"`},
+		{"filterTeams", "red", `team:"red"`},
+		{"filterEnvironments", "__unallocated__", `environment:"__unallocated__"`},
 	} {
 		t.Run(tc.name+"="+tc.list, func(t *testing.T) {
 			e, err := filter.V1(tc.name, tc.list)
@@ -72,25 +72,79 @@ func TestV1Aliases(t *testing.T) {
 		s.Append(&allocation.Row{Labels: labels, Annotations: map[string]string{"team": "red"}})
 	}
 	s.Append(&allocation.Row{})
-	for list, want := range map[string][]int{"red": {0, 1, 3}, "blue": {2}, "__unallocated__": {4}, "b*": {2}} {
-		e, err := filter.V1("filterTeams", list, filter.WithLabels(allocation.LabelMapping{"team": {"squad", "team"}}))
+	for list, want := range map[string][]int{
+		"red": {0, 1, 3}, "blue": {2}, "__unallocated__": {4}, "b*": {2}, "blue,__unallocated__": {2, 4}, "*": {0, 1, 2, 3, 4},
+	} {
+		mapping := filter.WithLabels(allocation.LabelMapping{"team": {"squad", "team"}})
+		e, err := filter.V1("filterTeams", list, mapping)
 		if err != nil {
 			t.Fatal(err)
 		}
-		match := filter.New(e).Bind(s)
+		match := bound(filter.New(e, mapping), s)
 		var got []int
 		for row := range s.Len() {
 			if match(row) {
 				got = append(got, row)
 			}
 		}
-		// Row 0 lacks the label team, row 1 squad: being without one of them is unallocated, too.
-		if list == "__unallocated__" {
-			got = slices.DeleteFunc(got, func(row int) bool { return row < 4 })
-		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", list, diff)
 		}
+	}
+}
+
+// TestUnallocatedAliases takes an alias of several labels for missing where all of them are, as aggregating by it does.
+func TestUnallocatedAliases(t *testing.T) {
+	mapping := allocation.LabelMapping{"team": {"squad", "team"}}
+	s := allocation.NewSet(allocation.Window{}, allocation.NewDict())
+	var list []allocation.Asset
+	for _, labels := range []map[string]string{{"squad": "red"}, {"team": "red"}, {"team": "blue", "squad": "x"}, {}} {
+		s.Append(&allocation.Row{Labels: labels})
+		list = append(list, allocation.Asset{Labels: labels})
+	}
+	s.Append(&allocation.Row{Annotations: map[string]string{"squad": "red"}})
+	list = append(list, allocation.Asset{Labels: map[string]string{"kubernetes_label_squad": "red"}})
+	for text, want := range map[string][]int{
+		`team:""`: {3}, `team:"__unallocated__"`: {3}, `team:"","blue"`: {2, 3}, `team!:""`: {0, 1, 2, 4}, `team!:"__unallocated__","red"`: {2},
+		`team:""|team:"red"`: {0, 1, 3, 4}, `team!:""+team!:"red"`: {2},
+	} {
+		f, err := filter.Parse(text, filter.WithLabels(mapping))
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := filter.ParseAssets(text, filter.WithLabels(mapping))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, gotAssets []int
+		match, matchAsset := bound(f, s), of.BindAssets()
+		for row := range list {
+			if match(row) {
+				got = append(got, row)
+			}
+			if matchAsset(&list[row]) {
+				gotAssets = append(gotAssets, row)
+			}
+		}
+		if diff := cmp.Diff([][]int{want, want}, [][]int{got, gotAssets}); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	keys, err := allocation.ParseKeys("team", mapping)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Aggregate: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for row := range out[0].Len() {
+		names = append(names, out[0].Name(row))
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"__unallocated__/__unallocated__", "__unallocated__/red", "red/__unallocated__", "x/blue"}, names); diff != "" {
+		t.Error(diff)
 	}
 }
 

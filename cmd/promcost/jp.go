@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
-	"sigs.k8s.io/yaml"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/jmespath"
@@ -24,22 +22,6 @@ type jpFlags struct {
 	compact, unquoted bool
 	expressions       []string
 	files             []string
-}
-
-// readAll reads a file, or standard input where there is none.
-func readAll(file string, in io.Reader, flag string) ([]byte, error) {
-	if file == "" || file == "-" {
-		text, err := io.ReadAll(in)
-		if err != nil {
-			return nil, fmt.Errorf("read standard input: %w", err)
-		}
-		return text, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read --%s: %w: give a readable file", flag, err)
-	}
-	return text, nil
 }
 
 // all are the expressions of the command line, then those of files.
@@ -58,7 +40,7 @@ func (f *jpFlags) all(flag string) ([]string, error) {
 // defineJPQuery is the subcommand that evaluates expressions.
 func defineJPQuery(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	f := &jpFlags{}
-	clause.Flag("input", "File of JSON or YAML to evaluate over; standard input without it.").Short('i').PlaceHolder("FILE").StringVar(&f.input)
+	clause.Flag("input", "File with one document of JSON or YAML to evaluate over, of at most 64 MiB, whose numbers are read as float64; standard input without it.").Short('i').PlaceHolder("FILE").StringVar(&f.input)
 	clause.Flag("query", "File with an expression. Repeatable.").Short('q').PlaceHolder("FILE").StringsVar(&f.files)
 	clause.Flag("compact", "Print results on one line.").Short('c').BoolVar(&f.compact)
 	clause.Flag("unquoted", "Print results that are strings as they are.").Short('u').BoolVar(&f.unquoted)
@@ -92,9 +74,9 @@ func queryJP(ctx context.Context, f *jpFlags, io streams) error {
 	if err != nil {
 		return err
 	}
-	var data any
-	if err := yaml.Unmarshal(text, &data); err != nil {
-		return fmt.Errorf("parse input: %w: give one document of JSON or YAML", err)
+	data, err := readDocument(text)
+	if err != nil {
+		return err
 	}
 	for _, e := range compiled {
 		result, err := e.Search(ctx, data, jmespath.Options{Resolve: net.DefaultResolver.LookupHost})

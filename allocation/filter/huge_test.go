@@ -1,0 +1,168 @@
+package filter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
+)
+
+// repeated is n comparisons, each with a number in it, joined by op.
+func repeated(format, op string, n int) string {
+	parts := make([]string, n)
+	for i := range parts {
+		if parts[i] = format; strings.Contains(format, "%") {
+			parts[i] = fmt.Sprintf(format, i)
+		}
+	}
+	return strings.Join(parts, op)
+}
+
+// TestHugeFilters binds filters as long as they may be to many rows, all of whose pods differ. One that goes through every
+// value in vain takes minutes: the test's own timeout would end it.
+func TestHugeFilters(t *testing.T) {
+	s := makeSet(benchRows(100_000))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, tc := range []struct {
+		name, filter string
+		want         int
+	}{
+		{"or of contains", repeated(`pod~:"z"`, "|", 7000), 0},
+		{"or of contains that differ", repeated(`pod~:"z%d"`, "|", 5000), 0},
+		{"and of not contains", repeated(`pod!~:"z"`, "+", 6500), 100_000},
+		{"many values", `pod~:` + repeated(`"zz"`, ",", 13_000), 0},
+		{"many values that differ", `pod~:` + repeated(`"pod-x%d"`, ",", 5_000), 0},
+		{"many prefixes", `pod<~:` + repeated(`"pod-9%d-"`, ",", 4_000), 0},
+		{"many suffixes", `pod~>:` + repeated(`"z%d"`, ",", 6_000), 0},
+		{"and of contains", repeated(`pod~:"p"`, "+", 6500), 100_000},
+		{"or of not contains that differ", repeated(`pod!~:"z%d"`, "|", 4000), 100_000},
+		{"alias", repeated(`team~:"z"`, "|", 6500), 0},
+		{"alias, not", repeated(`team!~:"z%d"`, "+", 4400), 100_000},
+		{"keys", repeated(`label[k%d]:"z"`, "|", 3500), 0},
+		{"nested in turns", strings.Repeat(`(pod~:"z"|(pod~:"p"+`, 150) + `pod:"x"` + strings.Repeat("))", 150), 0},
+		{"parentheses", repeated(`(pod~:"z"|pod<~:"z%d")`, "|", 2000), 0},
+		{"two columns in turns", repeated(`(node:"n%d"+namespace:"x")`, "|", 2000), 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f, err := filter.Parse(tc.filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			match, err := f.Within(ctx).Bind(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := 0
+			for row := range s.Len() {
+				if match(row) {
+					got++
+				}
+			}
+			if got != tc.want {
+				t.Errorf("%d rows, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestTooManySteps refuses a filter that cannot be decided in the steps that it has, and ends with its context.
+func TestTooManySteps(t *testing.T) {
+	s := makeSet(benchRows(100_000))
+	f, err := filter.Parse(repeated(`(pod!~:"z%d"+node!:"n%[1]d")`, "|", 2000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Bind(s)
+	if !errors.Is(err, allocation.ErrTooMuch) || !strings.Contains(err.Error(), "give fewer or simpler comparisons") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Filter: f}); !errors.Is(err, allocation.ErrTooMuch) {
+		t.Errorf("a pass says %v", err)
+	}
+	if _, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Share: []allocation.Share{{Name: "x", Filter: f}}}); !errors.Is(err, allocation.ErrTooMuch) {
+		t.Errorf("a pass says %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := f.Within(ctx).Bind(s); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v after the end of the request", err)
+	}
+}
+
+// TestManyValues compares with so many values that they are not looked for one by one.
+func TestManyValues(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 3))
+	word := func(most int) string {
+		b := make([]byte, rnd.IntN(most+1))
+		for i := range b {
+			b[i] = "ab-\xc3\xff"[rnd.IntN(5)]
+		}
+		return string(b)
+	}
+	for range 2000 {
+		plain := make([]row, 20)
+		for i := range plain {
+			plain[i] = row{pod: word(8)}
+		}
+		c := &filter.Comparison{Field: filter.Pod, Op: filter.Op(rnd.IntN(int(filter.NotSuffix) + 1))}
+		for range 5 + rnd.IntN(20) {
+			c.Values = append(c.Values, word(6)+pick(rnd, []string{"", "a", "b"}))
+		}
+		match := bound(filter.New(c), makeSet(plain))
+		for i, r := range plain {
+			if got, want := match(i), evaluate(c, r); got != want {
+				t.Fatalf("%s on %q: got %v, want %v", filter.New(c), r.pod, got, want)
+			}
+		}
+	}
+}
+
+// TestRepeatedComparisons selects by lists of comparisons of the same fields as the plain evaluator does.
+func TestRepeatedComparisons(t *testing.T) {
+	for seed := range uint64(400) {
+		rnd := rand.New(rand.NewPCG(seed, 11))
+		plain := make([]row, 15)
+		for i := range plain {
+			plain[i] = randomRow(rnd)
+		}
+		fields := []filter.Field{randomFields[rnd.IntN(len(randomFields))], randomFields[rnd.IntN(len(randomFields))]}
+		var list func(depth int) filter.Expr
+		list = func(depth int) filter.Expr {
+			parts := make([]filter.Expr, 3+rnd.IntN(6))
+			for i := range parts {
+				if depth > 0 && rnd.IntN(4) == 0 {
+					parts[i] = list(depth - 1)
+					continue
+				}
+				c := &filter.Comparison{Field: fields[rnd.IntN(2)], Op: filter.Op(rnd.IntN(int(filter.NotSuffix) + 1)), Values: []string{pick(rnd, words)}}
+				if (c.Field == filter.Label || c.Field == filter.Annotation) && rnd.IntN(3) > 0 {
+					c.Key = pick(rnd, keys)
+				}
+				parts[i] = c
+			}
+			if rnd.IntN(2) == 0 {
+				return filter.And(parts)
+			}
+			return filter.Or(parts)
+		}
+		e := list(2)
+		f := filter.New(e, options()...)
+		text := f.String()
+		match := bound(f, makeSet(plain))
+		for i, r := range plain {
+			if got, want := match(i), evaluate(e, r); got != want {
+				t.Fatalf("seed %d: %s on %+v: got %v, want %v", seed, f, r, got, want)
+			}
+		}
+		if f.String() != text {
+			t.Fatalf("binding changes %s to %s", text, f)
+		}
+	}
+}
