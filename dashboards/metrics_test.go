@@ -15,9 +15,6 @@ import (
 // announced are the metrics that dashboards and rules read and that promcost does not export yet, with their labels. One that
 // it exports has no place here: TestAnnounced says so.
 var announced = map[string][]string{
-	"promcost_namespace_cost_total":           {"cluster", "namespace", "resource"},
-	"promcost_controller_cost_total":          {"cluster", "namespace", "controller_kind", "controller", "resource"},
-	"promcost_idle_cost_total":                {"cluster", "node", "resource"},
 	"promcost_pod_hourly_cost":                {"cluster", "namespace", "controller_kind", "controller", "node", "pod", "resource"},
 	"promcost_container_hourly_cost":          {"cluster", "namespace", "controller_kind", "controller", "node", "pod", "container", "resource"},
 	"promcost_label_hourly_cost":              {"cluster", "label", "value", "resource"},

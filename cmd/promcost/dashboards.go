@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/dashboards"
 )
@@ -29,7 +30,7 @@ func defineDashboards(clause *kingpin.CmdClause, io streams, _ *logFlags) execut
 		Default("promcost-dashboards").PlaceHolder("DIR").StringVar(&out)
 	clause.Flag("format", "grafana: JSON to import, and rule files in the directory rules; configmap: Kubernetes manifests, ConfigMaps for Grafana's sidecar and PrometheusRules for the Prometheus Operator.").
 		Default(formatGrafana).EnumVar(&format, formatGrafana, formatConfigMap)
-	clause.Flag("currency", "ISO 4217 code of the currency that money is shown in.").Default(defaultCurrency).StringVar(&currency)
+	clause.Flag("currency", "ISO 4217 code of the currency that money is shown in.").Default(allocation.Dollar).StringVar(&currency)
 	return func(context.Context) error {
 		if !pricing.IsCurrency(currency) {
 			return usageErrorf("parse --currency %q: want a code of three letters such as USD", currency)
