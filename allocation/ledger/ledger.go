@@ -107,6 +107,7 @@ type Ledger struct {
 	counting *allocation.Accrued   // as far as hours are there
 	accrued  *allocation.Accrued   // what is shown of it, nil until it is whole
 	store    storeState
+	cache    cache
 }
 
 // Stats count what a Ledger has done.
