@@ -10,6 +10,7 @@
 //	allocations_daily/cluster=<name>/date=2026-03-02/part-1of1.g1.parquet
 //	assets_daily/cluster=<name>/date=2026-03-02/part-1of1.g1.parquet
 //	sets_daily/year=2026/date=2026-03-02.part-1of1.g1.json
+//	sets_counted/date=2026-03-02/hour=13.part-1of1.g1.json
 //	tmp/
 //
 // Names of clusters are percent-encoded. Dates and hours of hourly sets are those of their start in UTC, with the minutes

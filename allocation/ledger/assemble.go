@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,12 @@ func (l *Ledger) without(ctx context.Context, q allocation.Query, cause error) (
 		return nil, fmt.Errorf("answer %s: %w", describe(q), cause)
 	}
 	l.sawHistory(cause)
+	l.mu.Lock()
+	sets := l.cache.get(cacheKey(&q), nil, l.opts.Now())
+	l.mu.Unlock()
+	if windows, err := q.Windows(); err == nil && len(sets) == len(windows) {
+		return allWarned(sets, fmt.Sprintf("the history fails, so this is what it had when it was last asked: %v", cause)), nil
+	}
 	q.Stored, q.Only = false, nil
 	if l.opts.ReadOnly {
 		return nil, fmt.Errorf("%w: answer %s: %w", allocation.ErrUpstream, describe(q), cause)
@@ -77,11 +84,16 @@ func (l *Ledger) without(ctx context.Context, q allocation.Query, cause error) (
 	if err != nil {
 		return nil, fmt.Errorf("%w (in place of the history: %w)", err, cause)
 	}
+	return allWarned(sets, fmt.Sprintf("the history fails, so this was computed without it: %v", cause)), nil
+}
+
+// allWarned are sets with a further warning.
+func allWarned(sets []*allocation.Set, text string) []*allocation.Set {
 	sets = slices.Clone(sets)
 	for i := range sets {
-		sets[i] = warned(sets[i], fmt.Sprintf("the history fails, so this was computed without it: %v", cause))
+		sets[i] = warned(sets[i], text)
 	}
-	return sets, nil
+	return sets
 }
 
 // sawHistory notes that the history failed or did not, and logs where that changes.
@@ -123,6 +135,7 @@ type assembly struct {
 	filled map[int64]*hourFlight // by start, those that were not used yet
 	found  bool                  // there was something of some window
 	noData error
+	bytes  int64 // that whole kept sets are estimated to take
 }
 
 // run makes the sets, oldest first.
@@ -178,6 +191,7 @@ func (a *assembly) bound() error {
 	if p := a.query.Only; p != nil {
 		size = int64(64 + 8*len(p.Columns) + 4*len(p.Properties))
 	}
+	a.bytes = rows * size
 	if most := a.ledger.opts.MaxMemory; most > 0 && rows*size > most {
 		return fmt.Errorf("%w: %s has %d allocations in %d sets, which take about %d MB, more than --query.max-memory: use a shorter window or a longer step",
 			allocation.ErrTooMuch, describe(a.query), rows, len(a.plan.windows), rows*size>>20)
@@ -194,7 +208,7 @@ func (a *assembly) whole(ctx context.Context, out []*allocation.Set) error {
 			kept, at = append(kept, *pieces[0].kept), append(at, i)
 		}
 	}
-	sets, err := a.ledger.read(ctx, kept, a.query.Only)
+	sets, err := a.ledger.readCached(ctx, &a.query, kept, a.bytes)
 	if err != nil {
 		return err
 	}
@@ -392,6 +406,31 @@ func (l *Ledger) read(ctx context.Context, kept []Kept, only *allocation.Project
 	}
 	return nil, fmt.Errorf("%w: %w", errHistory, err)
 }
+
+// readCached is read for the sets of a query, which may have been read before.
+func (l *Ledger) readCached(ctx context.Context, q *allocation.Query, kept []Kept, bytes int64) ([]*allocation.Set, error) {
+	if len(kept) == 0 {
+		return nil, nil
+	}
+	key, now := cacheKey(q), l.opts.Now()
+	l.mu.Lock()
+	sets := l.cache.get(key, kept, now)
+	l.mu.Unlock()
+	if sets != nil {
+		return sets, nil
+	}
+	sets, err := l.read(ctx, kept, q.Only)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cache.put(cached{query: key, kept: kept, sets: sets, bytes: bytes, asked: now}, cmp.Or(l.opts.MaxMemory, defaultMemory)/cacheShare)
+	return sets, nil
+}
+
+// defaultMemory is what is taken for Options.MaxMemory where that is no bound.
+const defaultMemory = 2 << 30
 
 // acquireRead takes one of the places of those who read the history.
 func (l *Ledger) acquireRead(ctx context.Context) (release func(), err error) {

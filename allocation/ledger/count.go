@@ -18,13 +18,14 @@ func (l *Ledger) Accrued() *allocation.Accrued {
 	return l.accrued
 }
 
-// AccruedAt are the costs of the month up to t, as counters showed them then. The month is that of the last hour that
-// closed by t. Where an hour is not kept, it ends before it.
+// AccruedAt are the costs of the month up to t, as counters showed them then. The month is that in
+// which the last hour began that was closed by then, grace period included: so the last hour of a month is shown, too, in the
+// first one of the next. Where an hour is not kept, it ends before it.
 func (l *Ledger) AccruedAt(ctx context.Context, t time.Time) (*allocation.Accrued, error) {
 	if l.history == nil {
 		return nil, fmt.Errorf("%w: there is no history to count costs in", allocation.ErrNoData)
 	}
-	end := l.floor(t)
+	end := l.floor(t.Add(-l.opts.Grace))
 	a, err := l.accrue(ctx, allocation.NewAccrued(l.monthOf(end)), end, false)
 	if err != nil {
 		return nil, fmt.Errorf("count the costs of the month: %w", err)

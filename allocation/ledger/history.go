@@ -28,6 +28,7 @@ type Kept struct {
 	Window     allocation.Window
 	Resolution time.Duration // 0 in exact mode
 	Complete   bool          // nothing of the source was missing
+	Generation int           // one that is put in its place has a higher one
 	Rows       int
 	Bytes      int64
 	Ref        any // what the History knows it by

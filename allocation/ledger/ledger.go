@@ -110,6 +110,7 @@ type Ledger struct {
 	// generation counts the calls of Refresh: computations that began before are not joined after.
 	generation uint64
 	refreshed  chan struct{} // holds an element while Run has a Refresh to answer
+	cache      cache
 }
 
 // Stats count what a Ledger has done.

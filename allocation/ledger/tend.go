@@ -45,6 +45,9 @@ func (l *Ledger) tend(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	l.sawHistory(nil)
+	l.mu.Lock()
+	l.cache.drop(l.opts.Now().Add(-cacheAge))
+	l.mu.Unlock()
 	w := l.horizon()
 	for _, do := range [...]func(context.Context, allocation.Window) (bool, error){l.catchUp, l.recompute, l.rollDay} {
 		if more, err := do(ctx, w); err != nil || more {

@@ -1,0 +1,83 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// cacheShare is the part of Options.MaxMemory that answers of the history may take which are kept in memory, and cacheAge
+// for how long after they were last asked for.
+const (
+	cacheShare = 8
+	cacheAge   = 15 * time.Minute
+)
+
+// cache has the last answers that were read from the history and nothing else. They are asked for again and again: by
+// dashboards, whose closed days are the same until midnight.
+type cache struct{ answers []cached } // the one asked for last comes last
+
+// cached is an answer and what it was made of.
+type cached struct {
+	query string
+	kept  []Kept
+	sets  []*allocation.Set
+	bytes int64
+	asked time.Time
+}
+
+// cacheKey tells queries apart by what they want of what is kept.
+func cacheKey(q *allocation.Query) string {
+	key := fmt.Sprint(q.Window.Start.UnixNano(), " ", q.Window.End.UnixNano(), " ", q.Step, " ", q.Stored, " ", q.Resolution)
+	if q.Only != nil {
+		key += fmt.Sprintf("%d %d %v %v", q.Only.Properties, q.Only.Columns, q.Only.Volumes, q.Only.Balancers)
+	}
+	return key
+}
+
+// same reports whether a set that is kept is still the one it was.
+func (k *Kept) same(o *Kept) bool {
+	return k.Window.Start.Equal(o.Window.Start) && k.Window.End.Equal(o.Window.End) && k.Generation == o.Generation && k.Bytes == o.Bytes && k.Rows == o.Rows
+}
+
+// get is the answer of a query, if it is of these sets; of any, for nil.
+func (c *cache) get(query string, kept []Kept, now time.Time) []*allocation.Set {
+	i := slices.IndexFunc(c.answers, func(a cached) bool { return a.query == query })
+	if i < 0 {
+		return nil
+	}
+	a := c.answers[i]
+	c.answers = slices.Delete(c.answers, i, i+1)
+	if kept != nil && !slices.EqualFunc(a.kept, kept, func(x, y Kept) bool { return x.same(&y) }) {
+		return nil
+	}
+	a.asked = now
+	c.answers = append(c.answers, a)
+	return a.sets
+}
+
+// put keeps an answer, and drops those that were not asked for the longest: most bounds their bytes.
+func (c *cache) put(a cached, most int64) {
+	c.answers = slices.DeleteFunc(c.answers, func(o cached) bool { return o.query == a.query || o.asked.Before(a.asked.Add(-cacheAge)) })
+	if a.bytes > most {
+		return
+	}
+	c.answers = append(c.answers, a)
+	for sum := c.size(); sum > most; sum = c.size() {
+		c.answers = slices.Delete(c.answers, 0, 1)
+	}
+}
+
+func (c *cache) size() (sum int64) {
+	for i := range c.answers {
+		sum += c.answers[i].bytes
+	}
+	return sum
+}
+
+// drop drops what nobody asked for since t.
+func (c *cache) drop(t time.Time) {
+	c.answers = slices.DeleteFunc(c.answers, func(a cached) bool { return a.asked.Before(t) })
+}
