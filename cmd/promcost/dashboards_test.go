@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -77,7 +78,11 @@ func watchDemo(t *testing.T) *watched {
 	for _, s := range collector.Switches() {
 		args = append(args, "--collector."+s.Name)
 	}
-	p := start(t, args...)
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte("budgets:\n  - {name: everything, amount: 1000, period: month}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, append(args, "--config.file="+config)...)
 	w := &watched{promcost: p.url(t)}
 	eventually(t, "the demo does not get ready", func() bool { code, _ := get(t, w.promcost+"/-/ready"); return code == 200 })
 	var rules []string
@@ -174,8 +179,8 @@ func (w *watched) testPanels(t *testing.T) {
 			families[f.Name] = true
 		}
 	}
-	shown := 0
-	for _, e := range expressions(t) {
+	all, shown := expressions(t), 0
+	for _, e := range all {
 		t.Run(strings.Join([]string{e.board, e.panel, e.ref}, "/"), func(t *testing.T) {
 			ask := w.query
 			if e.overTime {
@@ -203,7 +208,7 @@ func (w *watched) testPanels(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d queries show something", shown)
+	t.Logf("%d of %d queries show something", shown, len(all))
 }
 
 // costs are what the JSON API says of an allocation or an asset.

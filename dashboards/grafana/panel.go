@@ -140,10 +140,9 @@ func (p *panel) table(id uint32, pos dashboard.GridPos) cog.Builder[dashboard.Pa
 	b := table.NewPanelBuilder().Id(id).Title(p.title).Description(p.help).GridPos(pos).Datasource(source()).
 		Unit(p.unit).Filterable(true).Targets(p.targets()).
 		SortBy([]cog.Builder[common.TableSortByFieldState]{common.NewTableSortByFieldStateBuilder().DisplayName(p.queries[0].name).Desc(true)})
-	names := map[string]any{"Value": p.queries[0].name}
+	names := map[string]any{"Value": p.queries[0].name} // as the only column with values is called
 	for i, q := range p.queries {
 		if len(p.queries) > 1 {
-			delete(names, "Value")
 			names["Value #"+string(rune('A'+i))] = q.name
 		}
 		if q.unit != "" {
