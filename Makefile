@@ -79,7 +79,7 @@ verify-generated:
 vet:
 	$(GO) vet ./...
 
-generate: ## rewrite REFERENCE.md, which is made from the tables
+generate: ## rewrite REFERENCE.md, which is made from the tables, and the JSON of dashboards, which is made from dashboards/grafana
 	$(GO) generate ./...
 
 fuzz: ## run every fuzz target for FUZZTIME, in the packages that match FUZZPACKAGES

@@ -30,8 +30,8 @@ var announced = map[string][]string{
 // targetLabels are those that a scrape adds to every series.
 var targetLabels = []string{"instance", "job"}
 
-// promql parses what a Prometheus without feature flags does.
-var promql = parser.NewParser(parser.Options{})
+// parse reads what a Prometheus without feature flags does.
+var parse = parser.NewParser(parser.Options{})
 
 // oneHour is a Ledger whose last closed hour has nothing in it.
 type oneHour struct{ set *allocation.Set }
@@ -72,7 +72,7 @@ func exported(t *testing.T) map[string][]string {
 	maps.Copy(metrics, announced)
 	for _, rule := range ruleList(t) {
 		if rule.Record != "" {
-			expr, err := promql.ParseExpr(rule.Expr)
+			expr, err := parse.ParseExpr(rule.Expr)
 			if err != nil {
 				t.Fatalf("%s: %v", rule.Record, err)
 			}
@@ -106,7 +106,7 @@ func TestAnnounced(t *testing.T) {
 // checkExpr parses an expression and looks up its metrics and labels.
 func checkExpr(t *testing.T, text string, metrics map[string][]string) {
 	t.Helper()
-	expr, err := promql.ParseExpr(text)
+	expr, err := parse.ParseExpr(text)
 	if err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}

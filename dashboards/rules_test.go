@@ -29,7 +29,7 @@ func ruleList(t *testing.T) []rulefmt.Rule {
 	t.Helper()
 	var rules []rulefmt.Rule
 	for _, f := range dashboards.Rules() {
-		groups, errs := rulefmt.Parse(f.Text, false, model.LegacyValidation, promql, slog.New(slog.DiscardHandler))
+		groups, errs := rulefmt.Parse(f.Text, false, model.LegacyValidation, parse, slog.New(slog.DiscardHandler))
 		for _, err := range errs {
 			t.Errorf("%s: %v", f.Name, err)
 		}
@@ -137,7 +137,7 @@ func TestUnitTestsUseExportedSeries(t *testing.T) {
 	metrics := exported(t)
 	for _, test := range readUnitTests(t).Tests {
 		for _, s := range test.Series {
-			series, err := promql.ParseMetric(s.Series)
+			series, err := parse.ParseMetric(s.Series)
 			if err != nil {
 				t.Errorf("%s: %v", test.Name, err)
 				continue

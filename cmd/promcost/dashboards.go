@@ -28,13 +28,15 @@ func defineDashboards(clause *kingpin.CmdClause, io streams, _ *logFlags) execut
 	var out, format, currency string
 	clause.Flag("out", "Directory to write to, which is made where there is none; - is standard output, for manifests only.").
 		Default("promcost-dashboards").PlaceHolder("DIR").StringVar(&out)
-	clause.Flag("format", "grafana: JSON to import, and rule files in the directory rules; configmap: Kubernetes manifests, ConfigMaps for Grafana's sidecar and PrometheusRules for the Prometheus Operator.").
-		Default(formatGrafana).EnumVar(&format, formatGrafana, formatConfigMap)
-	clause.Flag("currency", "ISO 4217 code of the currency that money is shown in.").Default(allocation.Dollar).StringVar(&currency)
-	return func(context.Context) error {
-		if !pricing.IsCurrency(currency) {
-			return usageErrorf("parse --currency %q: want a code of three letters such as USD", currency)
+	oneOf(clause, "format", "What to write: grafana is JSON to import, and rule files in the directory rules; configmap is Kubernetes manifests, ConfigMaps for Grafana's sidecar and PrometheusRules for the Prometheus Operator.", &format, formatGrafana, formatConfigMap)
+	addFlag(clause, "currency", "ISO 4217 code of the currency that money is shown in.", func(text string) error {
+		if !pricing.IsCurrency(text) {
+			return errors.New("want a code of three letters such as USD")
 		}
+		currency = text
+		return nil
+	}).Default(allocation.Dollar)
+	return func(context.Context) error {
 		files := append(dashboards.Dashboards(currency), dashboards.Rules()...)
 		if format == formatConfigMap {
 			files = dashboards.Manifests(currency)

@@ -10,7 +10,7 @@ func overview() board {
 	namespaceTotal := once(namespaceLabels, "promcost_namespace_cost_total", ofCluster)
 	labelHourly := once(labelLabels, "promcost_label_hourly_cost", and(ofCluster, `label=~"$label"`))
 	return board{
-		uid: "promcost-overview", title: "promcost / Overview", from: "7d",
+		uid: "promcost-overview", title: "promcost / Overview", from: "7d", step: costStep,
 		help:      "What clusters cost: run rate, month to date, forecast, the namespaces that cost most, and what is idle.",
 		variables: []variable{clusterVariable, labelVariable},
 		panels: []panel{
@@ -51,7 +51,7 @@ func namespaces() board {
 	containers := once(containerLabels, "promcost_container_hourly_cost", ofWorkload)
 	toController := &link{title: "This controller alone", uid: "promcost-namespaces", label: "controller", variable: "controller"}
 	return board{
-		uid: "promcost-namespaces", title: "promcost / Namespaces, controllers, pods", from: "7d",
+		uid: "promcost-namespaces", title: "promcost / Namespaces, controllers, pods", from: "7d", step: costStep,
 		help:      "Choose a namespace, then a controller, and see what it consists of. What is idle is not charged to anybody here.",
 		variables: []variable{clusterVariable, namespaceVariable, controllerVariable},
 		panels: []panel{
@@ -81,7 +81,7 @@ func namespaces() board {
 // nodes is about machines.
 func nodes() board {
 	return board{
-		uid: "promcost-nodes", title: "promcost / Nodes and idle", from: "7d",
+		uid: "promcost-nodes", title: "promcost / Nodes and idle", from: "7d", step: costStep,
 		help:      "What nodes cost, and how much of it no workload was allocated.",
 		variables: []variable{clusterVariable},
 		panels: []panel{
@@ -112,3 +112,6 @@ func nodes() board {
 		},
 	}
 }
+
+// costStep is the least step for costs, of which there is one an hour.
+const costStep = "5m"

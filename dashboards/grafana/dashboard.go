@@ -34,6 +34,7 @@ var (
 type board struct {
 	uid, title, help string
 	from             string // the time range that it opens with, up to now
+	step             string // that queries over time are asked in at least
 	variables        []variable
 	panels           []panel
 }
@@ -87,7 +88,7 @@ func (b *board) build() (dashboard.Dashboard, error) {
 		if x+p.width > width {
 			x, y = 0, below
 		}
-		d.WithPanel(p.build(uint32(i+1), x, y)) //nolint:gosec // a dashboard has a few dozen panels
+		d.WithPanel(p.build(uint32(i+1), x, y, b.step)) //nolint:gosec // a dashboard has a few dozen panels
 		x += p.width
 		below = max(below, y+p.usualHeight())
 	}
@@ -99,8 +100,9 @@ func (v *variable) build() cog.Builder[dashboard.VariableModel] {
 	if v.matchers != "" {
 		selector += "{" + v.matchers + "}"
 	}
+	query := fmt.Sprintf("label_values(%s, %s)", selector, v.of)
 	b := dashboard.NewQueryVariableBuilder(v.name).Label(v.label).Datasource(source()).
-		Query(dashboard.StringOrMap{String: new(fmt.Sprintf("label_values(%s, %s)", selector, v.of))}).
+		Query(dashboard.StringOrMap{String: new(query)}).Definition(query).
 		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).Sort(dashboard.VariableSortAlphabeticalAsc)
 	if v.one {
 		return b

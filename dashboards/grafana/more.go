@@ -9,7 +9,7 @@ func storage() board {
 	volumes := once(volumeLabels, "promcost_persistentvolume_hourly_cost", ofNamespace)
 	balancers := once(balancerLabels, "promcost_loadbalancer_hourly_cost", ofNamespace)
 	return board{
-		uid: "promcost-storage-network", title: "promcost / Storage and network", from: "7d",
+		uid: "promcost-storage-network", title: "promcost / Storage and network", from: "7d", step: costStep,
 		help:      "What volumes, traffic and load balancers cost, and which volumes nobody mounts.",
 		variables: []variable{clusterVariable, namespaceVariable},
 		panels: []panel{
@@ -44,7 +44,7 @@ func rightSizing() board {
 		return once(perNamespace, "promcost_namespace_efficiency_ratio", and(ofNamespace, `resource="`+resource+`"`))
 	}
 	return board{
-		uid: "promcost-efficiency", title: "promcost / Efficiency and right-sizing", from: "7d",
+		uid: "promcost-efficiency", title: "promcost / Efficiency and right-sizing", from: "7d", step: costStep,
 		help:      "What workloads used of what they requested, and what the rest costs. Efficiency is weighted by cost; 1 is all of it, more is a burst above requests.",
 		variables: []variable{clusterVariable, namespaceVariable},
 		panels: []panel{
@@ -81,7 +81,7 @@ func budgets() board {
 	expected := once(budgetLabels, "promcost_budget_forecast", of)
 	name := "{{budget}} ({{period}})"
 	return board{
-		uid: "promcost-budgets", title: "promcost / Budgets", from: "30d",
+		uid: "promcost-budgets", title: "promcost / Budgets", from: "30d", step: costStep,
 		help:      "The budgets of the config file: what was spent of each in its period, and what it will come to.",
 		variables: []variable{clusterVariable, budgetVariable},
 		panels: []panel{
@@ -112,7 +112,7 @@ func itself() board {
 	}
 	value := func(metric string) string { return metric + "{" + ofInstance + "}" }
 	return board{
-		uid: "promcost-itself", title: "promcost / promcost itself", from: "24h",
+		uid: "promcost-itself", title: "promcost / promcost itself", from: "24h", step: "15s",
 		help:      "Whether promcost keeps up, what it asks of its source, and how exact its numbers are. Wants a Prometheus that scrapes promcost as the data source.",
 		variables: []variable{clusterVariable, instanceVariable},
 		panels: []panel{

@@ -99,8 +99,8 @@ func (l *link) url(value string) string {
 	return fmt.Sprintf("/d/%s?${datasource:queryparam}&${cluster:queryparam}&var-%s=%s&${__url_time_range}", l.uid, l.variable, value)
 }
 
-// build is the panel as Grafana has it, with its number and place.
-func (p *panel) build(id, x, y uint32) cog.Builder[dashboard.Panel] {
+// build is the panel as Grafana has it, with its number, its place and the least step of its queries over time.
+func (p *panel) build(id, x, y uint32, step string) cog.Builder[dashboard.Panel] {
 	pos := dashboard.GridPos{X: x, Y: y, W: p.width, H: p.usualHeight()}
 	newest := common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})
 	switch p.kind {
@@ -114,17 +114,17 @@ func (p *panel) build(id, x, y uint32) cog.Builder[dashboard.Panel] {
 	case columns:
 		return p.table(id, pos)
 	default:
-		return p.series(id, pos)
+		return p.series(id, pos, step)
 	}
 }
 
 // series is a panel over time.
-func (p *panel) series(id uint32, pos dashboard.GridPos) cog.Builder[dashboard.Panel] {
+func (p *panel) series(id uint32, pos dashboard.GridPos, step string) cog.Builder[dashboard.Panel] {
 	legend := common.NewVizLegendOptionsBuilder().ShowLegend(true).DisplayMode(common.LegendDisplayModeTable).
 		Placement(common.LegendPlacementRight).Calcs([]string{"lastNotNull", "mean"}).SortBy("Last *").SortDesc(true)
 	b := timeseries.NewPanelBuilder().Id(id).Title(p.title).Description(p.help).GridPos(pos).Datasource(source()).
 		Unit(p.unit).Legend(legend).Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeMulti).Sort(common.SortOrderDescending)).
-		ShowPoints(common.VisibilityModeNever).Targets(p.targets())
+		ShowPoints(common.VisibilityModeNever).Interval(step).Targets(p.targets())
 	if p.kind == areas {
 		b.FillOpacity(40).LineWidth(0).Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal))
 	}
@@ -140,10 +140,9 @@ func (p *panel) table(id uint32, pos dashboard.GridPos) cog.Builder[dashboard.Pa
 	b := table.NewPanelBuilder().Id(id).Title(p.title).Description(p.help).GridPos(pos).Datasource(source()).
 		Unit(p.unit).Filterable(true).Targets(p.targets()).
 		SortBy([]cog.Builder[common.TableSortByFieldState]{common.NewTableSortByFieldStateBuilder().DisplayName(p.queries[0].name).Desc(true)})
-	names := map[string]any{"Value": p.queries[0].name}
+	names := map[string]any{"Value": p.queries[0].name} // as the only column with values is called
 	for i, q := range p.queries {
 		if len(p.queries) > 1 {
-			delete(names, "Value")
 			names["Value #"+string(rune('A'+i))] = q.name
 		}
 		if q.unit != "" {

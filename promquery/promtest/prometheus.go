@@ -23,10 +23,12 @@ type Config struct {
 	External map[string]string // external labels
 	Flags    []string          // further command line flags
 	Behind   time.Duration     // how far pushed samples may lie behind the newest; an old Prometheus wants 0
+	Scrape   string            // HOST:PORT that is scraped every second as the job promcost, with honor_labels
+	Rules    []string          // absolute names of rule files, which are evaluated every second
 }
 
 // Start runs a real Prometheus over a copy of the blocks in tsdbDir (empty: no blocks) until the test ends, and returns
-// its URL. It scrapes nothing and listens on a free loopback port.
+// its URL. It scrapes nothing unless told to, and listens on a free loopback port.
 func Start(t testing.TB, tsdbDir string, cfg Config) (url string) {
 	t.Helper()
 	url, _ = startPrometheus(t, Binary(t), tsdbDir, cfg, nil)
@@ -76,7 +78,7 @@ func startPrometheus(t testing.TB, binary, tsdbDir string, cfg Config, started f
 // configFile writes the server's configuration.
 func configFile(cfg Config) []byte {
 	var b strings.Builder
-	b.WriteString("global:\n  scrape_interval: 1m\n")
+	b.WriteString("global:\n  scrape_interval: 1m\n  evaluation_interval: 1s\n")
 	names := make([]string, 0, len(cfg.External))
 	for name := range cfg.External {
 		names = append(names, name)
@@ -90,6 +92,12 @@ func configFile(cfg Config) []byte {
 	}
 	if cfg.Behind > 0 {
 		fmt.Fprintf(&b, "storage:\n  tsdb:\n    out_of_order_time_window: %ds\n", int64(cfg.Behind.Seconds()))
+	}
+	if cfg.Scrape != "" {
+		fmt.Fprintf(&b, "scrape_configs:\n  - job_name: promcost\n    scrape_interval: 1s\n    scrape_timeout: 1s\n    honor_labels: true\n    static_configs: [{targets: [%q]}]\n", cfg.Scrape)
+	}
+	if len(cfg.Rules) > 0 {
+		fmt.Fprintf(&b, "rule_files: [%s]\n", strings.Join(cfg.Rules, ", "))
 	}
 	return []byte(b.String())
 }

@@ -1,0 +1,335 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/collector"
+	"github.com/promcost/promcost/dashboards"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// expression is a query of a panel, as Grafana sends it with all of every variable chosen.
+type expression struct {
+	board, panel, ref string
+	text              string
+	overTime          bool // it is asked for a range of time
+}
+
+// grafanaFills are what Grafana puts into queries, and windows that are shortened to the few seconds that the test has.
+var grafanaFills = strings.NewReplacer(
+	"$cluster", ".*", "$namespace", ".*", "$controller", ".*", "$label", ".*", "$budget", ".*", "$instance", ".*",
+	"$__rate_interval", "10s", "[1d:1h]", "[5s:1s]", "offset 1w", "offset 1s",
+)
+
+// expressions are those of all panels.
+func expressions(t *testing.T) []expression {
+	t.Helper()
+	var all []expression
+	for _, f := range dashboards.Dashboards("USD") {
+		var board struct {
+			Title  string
+			Panels []struct {
+				Title   string
+				Targets []struct {
+					Expr, RefID string
+					Range       bool
+				}
+			}
+		}
+		if err := json.Unmarshal(f.Text, &board); err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		for _, p := range board.Panels {
+			for _, q := range p.Targets {
+				all = append(all, expression{board: board.Title, panel: p.Title, ref: q.RefID, text: grafanaFills.Replace(q.Expr), overTime: q.Range})
+			}
+		}
+	}
+	return all
+}
+
+// watched is a Prometheus that scrapes promcost and evaluates its rules.
+type watched struct {
+	url, promcost string
+	now           time.Time // when everything is asked for
+	names         []string  // of the metrics that it has
+}
+
+// watchDemo runs the demo with all collectors on, until a Prometheus has scraped it for a while.
+func watchDemo(t *testing.T) *watched {
+	t.Helper()
+	args := append([]string{"demo", "--web.listen-address=127.0.0.1:0"}, smallDemo...)
+	for _, s := range collector.Switches() {
+		args = append(args, "--collector."+s.Name)
+	}
+	dir := t.TempDir()
+	config := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(config, []byte("budgets:\n  - {name: everything, amount: 1000, period: month}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, append(args, "--config.file="+config)...)
+	w := &watched{promcost: p.url(t)}
+	eventually(t, "the demo does not get ready", func() bool { code, _ := get(t, w.promcost+"/-/ready"); return code == 200 })
+	var rules []string
+	for _, f := range dashboards.Rules() {
+		path := filepath.Join(dir, filepath.Base(f.Name))
+		text := strings.ReplaceAll(string(f.Text), "interval: 5m", "interval: 1s")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rules = append(rules, path)
+	}
+	w.url = promtest.Start(t, "", promtest.Config{Scrape: strings.TrimPrefix(w.promcost, "http://"), Rules: rules})
+	asked := 0
+	eventually(t, "Prometheus has not scraped promcost a dozen times", func() bool {
+		asked++ // promcost has something to do meanwhile
+		get(t, fmt.Sprintf("%s/model/allocation/compute?window=%dm", w.promcost, 10+asked%50))
+		w.now = time.Now()
+		got := w.query(t, `sum_over_time(up{job="promcost"}[1m]) > 12`)
+		return len(got) > 0
+	})
+	_, body := get(t, w.url+"/api/v1/label/__name__/values")
+	var answer struct{ Data []string }
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatal(err)
+	}
+	w.names = answer.Data
+	return w
+}
+
+// sample is a series and its newest value.
+type sample struct {
+	Metric map[string]string
+	Value  model.SamplePair
+	Values []model.SamplePair
+}
+
+func (w *watched) query(t *testing.T, text string) []sample {
+	t.Helper()
+	return w.ask(t, "/api/v1/query", url.Values{"query": {text}, "time": {model.TimeFromUnixNano(w.now.UnixNano()).String()}})
+}
+
+func (w *watched) queryRange(t *testing.T, text string) []sample {
+	t.Helper()
+	return w.ask(t, "/api/v1/query_range", url.Values{
+		"query": {text}, "start": {model.TimeFromUnixNano(w.now.Add(-5 * time.Second).UnixNano()).String()},
+		"end": {model.TimeFromUnixNano(w.now.UnixNano()).String()}, "step": {"1"},
+	})
+}
+
+func (w *watched) ask(t *testing.T, path string, q url.Values) []sample {
+	t.Helper()
+	_, body := get(t, w.url+path+"?"+q.Encode())
+	var answer struct {
+		Status, Error string
+		Warnings      []string
+		Data          struct{ Result []sample }
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.Status != "success" || len(answer.Warnings) > 0 {
+		t.Errorf("%s: %v %s %v", q.Get("query"), err, answer.Error, answer.Warnings)
+	}
+	return answer.Data.Result
+}
+
+// missing are the metrics of an expression that Prometheus has not.
+func (w *watched) missing(t *testing.T, text string) []string {
+	t.Helper()
+	expr, err := parser.NewParser(parser.Options{}).ParseExpr(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		if s, ok := node.(*parser.VectorSelector); ok && !slices.Contains(w.names, s.Name) {
+			names = append(names, s.Name)
+		}
+		return nil
+	})
+	return names
+}
+
+// TestDashboardsShowTheDemo has a real Prometheus scrape the demo, and asks it everything that the dashboards do.
+func TestDashboardsShowTheDemo(t *testing.T) {
+	w := watchDemo(t)
+	t.Run("panels", w.testPanels)
+	t.Run("values", w.testValues)
+	t.Run("rules", w.testRules)
+}
+
+// testPanels wants every panel to show something, and nothing but numbers. What reads metrics that promcost does not export
+// yet may be empty.
+func (w *watched) testPanels(t *testing.T) {
+	families := map[string]bool{}
+	for _, s := range allocation.Subjects() {
+		for _, f := range s.Families() {
+			families[f.Name] = true
+		}
+	}
+	all, shown := expressions(t), 0
+	for _, e := range all {
+		t.Run(strings.Join([]string{e.board, e.panel, e.ref}, "/"), func(t *testing.T) {
+			ask := w.query
+			if e.overTime {
+				ask = w.queryRange
+			}
+			got := ask(t, e.text)
+			missing := w.missing(t, e.text)
+			for _, name := range missing {
+				if families[name] {
+					t.Errorf("promcost does not export %s, though all collectors are on", name)
+				}
+			}
+			if len(got) == 0 && len(missing) == 0 {
+				t.Errorf("it shows nothing: %s", e.text)
+			}
+			for _, s := range got {
+				for _, v := range append(s.Values, s.Value) {
+					if math.IsNaN(float64(v.Value)) || math.IsInf(float64(v.Value), 0) {
+						t.Errorf("it shows %v for %v: %s", v.Value, s.Metric, e.text)
+					}
+				}
+			}
+			if len(got) > 0 {
+				shown++
+			}
+		})
+	}
+	t.Logf("%d of %d queries show something", shown, len(all))
+}
+
+// costs are what the JSON API says of an allocation or an asset.
+type costs struct {
+	Type                                                   string
+	CPUCost, RAMCost, GPUCost, PVCost, NetworkCost, LBCost float64
+	LoadBalancerCost, TotalCost                            float64
+	Properties                                             struct{ Name string }
+}
+
+// lastHour asks the JSON API for the last closed hour.
+func (w *watched) lastHour(t *testing.T, path, parameters string) map[string]costs {
+	t.Helper()
+	at := w.query(t, "max(promcost_last_complete_set_timestamp_seconds)")
+	if len(at) != 1 {
+		t.Fatalf("the last closed hour is %v", at)
+	}
+	end := int64(at[0].Value.Value)
+	_, body := get(t, fmt.Sprintf("%s%s?window=%d,%d&%s", w.promcost, path, end-3600, end, parameters))
+	var sets struct{ Data []map[string]costs }
+	if err := json.Unmarshal([]byte(body), &sets); err == nil && len(sets.Data) == 1 {
+		return sets.Data[0]
+	}
+	var one struct{ Data map[string]costs }
+	if err := json.Unmarshal([]byte(body), &one); err != nil || len(one.Data) == 0 {
+		t.Fatalf("%s: %v: %.300s", path, err, body)
+	}
+	return one.Data
+}
+
+// panelValues are the newest values of a panel's first query, by a label.
+func (w *watched) panelValues(t *testing.T, board, panel, label string) map[string]float64 {
+	t.Helper()
+	all := expressions(t)
+	i := slices.IndexFunc(all, func(e expression) bool { return e.board == board && e.panel == panel })
+	if i < 0 {
+		t.Fatalf("there is no panel %s on %s", panel, board)
+	}
+	values := map[string]float64{}
+	for _, s := range w.query(t, all[i].text) {
+		values[s.Metric[label]] += float64(s.Value.Value)
+	}
+	return values
+}
+
+// testValues compares what panels show with what the JSON API says of the same hour.
+func (w *watched) testValues(t *testing.T) {
+	allocations := w.lastHour(t, "/model/allocation/compute", "aggregate=namespace&idle=true&shareTenancyCosts=false&resolution=exact")
+	byNamespace, byResource, idle := map[string]float64{}, map[string]float64{}, map[string]float64{}
+	for _, name := range slices.Sorted(maps.Keys(allocations)) {
+		a := allocations[name]
+		for resource, cost := range map[string]float64{
+			"cpu": a.CPUCost, "ram": a.RAMCost, "gpu": a.GPUCost, "pv": a.PVCost, "network": a.NetworkCost, "load_balancer": a.LoadBalancerCost,
+		} {
+			byResource[resource] += cost
+		}
+		if name == allocation.IdleName {
+			idle[""] += a.TotalCost
+		} else {
+			byNamespace[name] += a.TotalCost
+		}
+	}
+	nodes := map[string]float64{}
+	for _, a := range w.lastHour(t, "/model/assets", "filterTypes=Node&resolution=exact") {
+		nodes[""] += a.TotalCost
+	}
+	for _, tt := range []struct {
+		board, panel, label string
+		want                map[string]float64
+	}{
+		{"promcost / Overview", "Cost per hour by namespace", "namespace", byNamespace},
+		{"promcost / Overview", "Cost per hour by resource", "resource", byResource},
+		{"promcost / Overview", "Most expensive namespaces", "namespace", byNamespace},
+		{"promcost / Nodes and idle", "Idle per hour", "", idle},
+		{"promcost / Nodes and idle", "Nodes per hour", "", nodes},
+	} {
+		t.Run(tt.panel, func(t *testing.T) {
+			got := w.panelValues(t, tt.board, tt.panel, tt.label)
+			for _, name := range slices.Sorted(maps.Keys(tt.want)) {
+				if want := tt.want[name]; math.Abs(got[name]-want) > 1e-9*cmp.Or(math.Abs(want), 1) {
+					t.Errorf("%q: the panel shows %s, the API says %s", name, strconv.FormatFloat(got[name], 'g', -1, 64), strconv.FormatFloat(want, 'g', -1, 64))
+				}
+				delete(got, name)
+			}
+			for _, name := range slices.Sorted(maps.Keys(got)) {
+				if got[name] != 0 {
+					t.Errorf("%q: the panel shows %v, the API does not know it", name, got[name])
+				}
+			}
+		})
+	}
+}
+
+// testRules wants every rule to be evaluated without a fault, and no alert on a promcost that is well.
+func (w *watched) testRules(t *testing.T) {
+	_, body := get(t, w.url+"/api/v1/rules")
+	var answer struct {
+		Data struct {
+			Groups []struct {
+				Rules []struct{ Name, Type, State, Health, LastError string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatal(err)
+	}
+	rules := 0
+	for _, g := range answer.Data.Groups {
+		for _, r := range g.Rules {
+			rules++
+			if r.Health != "ok" || slices.Contains([]string{"PromcostStale", "PromcostFailing", "PromcostPriceMissing", "PromcostResidual"}, r.Name) && r.State != "inactive" {
+				t.Errorf("%s %s: %s, %s %s", r.Type, r.Name, r.State, r.Health, r.LastError)
+			}
+			if r.Type == "recording" && len(w.query(t, r.Name)) == 0 {
+				t.Errorf("%s records nothing", r.Name)
+			}
+		}
+	}
+	if rules < 14 {
+		t.Errorf("only %d rules are loaded", rules)
+	}
+}

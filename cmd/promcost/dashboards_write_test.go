@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/promcost/promcost/dashboards"
+)
+
+func TestDashboardsAreWritten(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		flags []string
+		want  []dashboards.File
+	}{
+		{"for Grafana and Prometheus", nil, append(dashboards.Dashboards("USD"), dashboards.Rules()...)},
+		{"in another currency", []string{"--currency=EUR"}, append(dashboards.Dashboards("EUR"), dashboards.Rules()...)},
+		{"for Kubernetes", []string{"--format=configmap"}, dashboards.Manifests("USD")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "made", "by it")
+			for range 2 { // what is there is written over
+				var out, stderr bytes.Buffer
+				if code := run(t.Context(), append([]string{"dashboards", "--out=" + dir}, tt.flags...), &out, &stderr); code != exitOK {
+					t.Fatalf("exit %d: %s", code, stderr.String())
+				}
+				if lines := strings.Count(out.String(), "\n"); lines != len(tt.want) {
+					t.Errorf("it names %d files, want %d", lines, len(tt.want))
+				}
+			}
+			for _, f := range tt.want {
+				text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(f.Name)))
+				if err != nil || !bytes.Equal(text, f.Text) {
+					t.Errorf("%s: %d bytes, %v; want %d", f.Name, len(text), err, len(f.Text))
+				}
+			}
+		})
+	}
+}
+
+func TestManifestsToStandardOutput(t *testing.T) {
+	var out, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"dashboards", "--out=-", "--format=configmap"}, &out, &stderr); code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr.String())
+	}
+	if docs := strings.Split(out.String(), "\n---\n"); len(docs) != len(dashboards.Manifests("USD")) {
+		t.Errorf("%d documents, want %d", len(docs), len(dashboards.Manifests("USD")))
+	}
+}
+
+func TestDashboardsThatCannotBeWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		flags []string
+		code  int
+		parts []string
+	}{
+		{"no directory", []string{"--out=" + file}, exitError, []string{file, "--out=DIR"}},
+		{"JSON to standard output", []string{"--out=-"}, exitUsage, []string{"--out=-", "--format=configmap"}},
+		{"no currency", []string{"--currency=dollars"}, exitUsage, []string{"--currency", "dollars", "USD"}},
+		{"no format", []string{"--format=helm"}, exitUsage, []string{"--format", "grafana, configmap"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out, stderr bytes.Buffer
+			if code := run(t.Context(), append([]string{"dashboards"}, tt.flags...), &out, &stderr); code != tt.code {
+				t.Errorf("exit %d, want %d", code, tt.code)
+			}
+			for _, part := range tt.parts {
+				if !strings.Contains(stderr.String(), part) {
+					t.Errorf("error %q lacks %q", stderr.String(), part)
+				}
+			}
+		})
+	}
+}
