@@ -118,6 +118,7 @@ type leaf struct {
 	numbers                []float64
 	ints                   []int64
 	bools                  []bool
+	fixed                  []byte // UUIDs, one after the other
 }
 
 // leaf reads a leaf. A file of an older version may lack it: then ok is false.
@@ -164,6 +165,33 @@ func (l *leaf) maybe() ([]float64, error) {
 		}
 		out[i] = l.numbers[next]
 		next++
+	}
+	return out, nil
+}
+
+// texts makes a leaf of strings, one for each row, of the values of an optional one, which value appends; where there is none
+// it is empty.
+func (l *leaf) texts(values int, value func(dst []byte, i int) []byte) (*leaf, error) {
+	out := &leaf{idx: make([]int32, len(l.definition)), table: make([]string, 1, 1+values)}
+	var all []byte
+	ends := make([]int, 0, values)
+	for i := range values {
+		all = value(all, i)
+		ends = append(ends, len(all))
+	}
+	text, from := string(all), 0
+	for _, end := range ends {
+		out.table, from = append(out.table, text[from:end]), end
+	}
+	next := int32(0)
+	for i, level := range l.definition {
+		if level > 0 {
+			next++
+			out.idx[i] = next
+		}
+	}
+	if int(next) != values {
+		return nil, errors.New("it has not as many values as its levels say")
 	}
 	return out, nil
 }

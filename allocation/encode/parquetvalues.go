@@ -158,10 +158,22 @@ func appendHybrid(dst []int32, data []byte, width, n int) ([]int32, error) {
 			return nil, errShort
 		}
 		packed := data[:count*width]
+		dst, data = slices.Grow(dst, min(8*count, end-len(dst))), data[len(packed):]
+		switch n := min(8*count, end-len(dst)); width {
+		case 8:
+			for _, v := range packed[:n] {
+				dst = append(dst, int32(v))
+			}
+			continue
+		case 16:
+			for i := range n {
+				dst = append(dst, int32(binary.LittleEndian.Uint16(packed[2*i:])))
+			}
+			continue
+		}
 		for i := range min(8*count, end-len(dst)) {
 			dst = append(dst, int32(packedAt(packed, i, width)))
 		}
-		data = data[len(packed):]
 	}
 	return dst, nil
 }
