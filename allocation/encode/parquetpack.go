@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
 	"strings"
 
@@ -168,7 +169,8 @@ func (p *packer) page(m *format.ColumnMetaData, page *packedPage) (err error) {
 // strings packs a page of strings that are given by how much of the one before they begin with. It says less than they do
 // where names have parts: how many characters two random ones share is random, too.
 func (p *packer) strings(page *packedPage, levels, values []byte) error {
-	texts, err := appendPrefixed(nil, values, int(page.header.DataPageHeader.V.NumValues))
+	most := budget{bytes: math.MaxInt}
+	texts, err := appendPrefixed(nil, values, int(page.header.DataPageHeader.V.NumValues), &most)
 	if err != nil {
 		return err
 	}

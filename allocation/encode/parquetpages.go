@@ -34,6 +34,7 @@ type chunk struct {
 	optional bool
 	values   int      // read, missing ones included
 	scratch  *[]int32 // of indices
+	budget   *budget
 
 	numbers []float64 // the dictionary, of the kind that the column is
 	fixed   []byte
@@ -59,12 +60,12 @@ func (c *chunk) read(data []byte) error {
 	data = data[at:end]
 	protocol := thrift.CompactProtocol{}
 	for len(data) > 0 {
-		in := bytes.NewReader(data)
+		in := protocol.NewReaderFromBytes(data)
 		header := format.PageHeader{}
-		if err := thrift.NewDecoder(protocol.NewReader(in)).Decode(&header); err != nil {
+		if err := thrift.NewDecoder(in).Decode(&header); err != nil {
 			return fmt.Errorf("header of page: %w", err)
 		}
-		data = data[len(data)-in.Len():]
+		data = data[in.BytesRead():]
 		size := int(header.CompressedPageSize)
 		if size < 0 || size > len(data) || header.UncompressedPageSize < 0 || header.UncompressedPageSize > maxPageBytes {
 			return fmt.Errorf("a page says to have %d and %d bytes", size, header.UncompressedPageSize)
@@ -105,7 +106,10 @@ func (c *chunk) unpack(body []byte, size int) ([]byte, error) {
 		}
 		return body, nil
 	}
-	out, err := c.zstd.DecodeAll(body, make([]byte, 0, min(size, 1<<20)))
+	if err := c.budget.take(size, 0); err != nil {
+		return nil, err
+	}
+	out, err := c.zstd.DecodeAll(body, make([]byte, 0, size))
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +161,9 @@ func (c *chunk) data(h *format.DataPageHeader, body []byte) (err error) {
 	n := int(h.NumValues)
 	if n < 0 || int64(c.values)+int64(n) > c.meta.NumValues {
 		return fmt.Errorf("its pages have more values than %d", c.meta.NumValues)
+	}
+	if err := c.budget.take(0, n); err != nil {
+		return err
 	}
 	c.values += n
 	present := n
@@ -240,7 +247,7 @@ func (c *chunk) plain(e format.Encoding, data []byte, n int) (err error) {
 		if e == format.Plain {
 			c.to.table, err = appendTexts(c.to.table, data, n)
 		} else {
-			c.to.table, err = appendPrefixed(c.to.table, data, n)
+			c.to.table, err = appendPrefixed(c.to.table, data, n, c.budget)
 		}
 		c.to.idx = slices.Grow(c.to.idx, n)
 		for i := base; i < len(c.to.table); i++ {

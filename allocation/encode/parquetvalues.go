@@ -30,7 +30,7 @@ func appendTexts(dst []string, data []byte, n int) ([]string, error) {
 }
 
 // appendPrefixed appends n strings, each given by how much of the one before it begins with, and the rest.
-func appendPrefixed(dst []string, data []byte, n int) ([]string, error) {
+func appendPrefixed(dst []string, data []byte, n int, b *budget) ([]string, error) {
 	prefixes, data, err := appendDeltas(nil, data, n)
 	if err != nil {
 		return nil, err
@@ -42,13 +42,13 @@ func appendPrefixed(dst []string, data []byte, n int) ([]string, error) {
 	if len(prefixes) != n || len(lengths) != n {
 		return nil, errShort
 	}
-	last, total := "", 0
+	last := ""
 	for i, prefix := range prefixes {
 		if prefix < 0 || prefix > int64(len(last)) || lengths[i] < 0 || lengths[i] > int64(len(data)) {
 			return nil, errors.New("a string is longer than its page")
 		}
-		if total += int(prefix + lengths[i]); total > maxPageBytes {
-			return nil, fmt.Errorf("its strings are longer than %d bytes", maxPageBytes)
+		if err := b.take(int(prefix+lengths[i]), 0); err != nil {
+			return nil, err
 		}
 		last = last[:prefix] + string(data[:lengths[i]])
 		data = data[lengths[i]:]
