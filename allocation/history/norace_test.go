@@ -2,5 +2,8 @@
 
 package history_test
 
-// defaultKills are how many processes are killed.
-const defaultKills = 200
+// defaultKills and defaultReaders are how many processes are killed, and how many read at once.
+const (
+	defaultKills   = 200
+	defaultReaders = 1000
+)

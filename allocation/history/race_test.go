@@ -2,5 +2,8 @@
 
 package history_test
 
-// defaultKills are fewer under the race detector, with which processes are much slower.
-const defaultKills = 20
+// defaultKills and defaultReaders are fewer under the race detector, with which processes and readers are much slower.
+const (
+	defaultKills   = 20
+	defaultReaders = 100
+)
