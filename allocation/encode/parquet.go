@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,9 +127,10 @@ func writeColumns(w io.Writer, name, footer string, columns []column) error {
 	for i := range columns {
 		root.add(columns[i].name, columns[i].node)
 	}
-	out := parquet.NewWriter(w, parquet.NewSchema(name, &root),
+	var plain bytes.Buffer
+	out := parquet.NewWriter(&plain, parquet.NewSchema(name, &root),
 		parquet.CreatedBy("promcost", "1", "parquet"), parquet.KeyValueMetadata(footerKey, footer),
-		parquet.Compression(&parquet.Zstd), parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(false))
+		parquet.Compression(&parquet.Uncompressed), parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(false))
 	writers := out.ColumnWriters()
 	leaf := 0
 	for i := range columns {
@@ -139,7 +141,15 @@ func writeColumns(w io.Writer, name, footer string, columns []column) error {
 			leaf++
 		}
 	}
-	return out.Close()
+	if err := out.Close(); err != nil {
+		return err
+	}
+	data, err := pack(plain.Bytes())
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
 }
 
 // pageBytes is the size of a page before compression above which another one is begun.

@@ -58,6 +58,23 @@ func rows(n int, value func(row int) parquet.Value) func(*leafWriter) error {
 	}
 }
 
+// maybeRows writes a value of an optional column for each row, or null.
+func maybeRows(n int, value func(row int) (v parquet.Value, ok bool)) func(*leafWriter) error {
+	return func(w *leafWriter) error {
+		for row := range n {
+			if v, ok := value(row); ok {
+				w.add(v, 0, 1)
+			} else {
+				w.add(parquet.NullValue(), 0, 0)
+			}
+			if err := w.endRow(); err != nil {
+				return err
+			}
+		}
+		return w.flush()
+	}
+}
+
 // repeated writes the values of a leaf of a list or map for each row; count says how many a row has.
 func repeated(n int, count func(row int) int, value func(row, i int) parquet.Value) func(*leafWriter) error {
 	return func(w *leafWriter) error {
@@ -91,24 +108,49 @@ func textColumn(name string, n int, text func(row int) string) column {
 }
 
 // fewValues is the part of the rows up to which distinct values are worth a dictionary.
-const fewValues = 4
+const fewValues = 0.25
 
 // few reports whether there are few distinct values: they cost little more than what tells them apart.
-func few[T comparable](n int, value func(i int) T) bool {
-	seen := make(map[T]struct{}, 16)
+func few[T comparable](n int, value func(i int) T) bool { return fewer(n, fewValues, value) }
+
+// fewer reports whether at most so large a part of values is distinct.
+func fewer[T comparable](n int, part float64, value func(i int) T) bool {
+	seen, most := make(map[T]struct{}, 16), max(16, int(part*float64(n)))
 	for i := range n {
 		seen[value(i)] = struct{}{}
-		if len(seen) > 16 && len(seen) > n/fewValues {
+		if len(seen) > most {
 			return false
 		}
 	}
 	return true
 }
 
+// sparse reports whether most values are 0 and the others whole and many: these compress well by themselves, and numbers of
+// distinct ones would not.
+func sparse(n int, value func(i int) float64) bool {
+	zeros := 0
+	for i := range n {
+		v := value(i)
+		if v != math.Trunc(v) {
+			return false
+		}
+		if math.Float64bits(v) == 0 {
+			zeros++
+		}
+	}
+	return zeros > n*4/5 && !fewer(n, sparseValues, func(i int) uint64 { return math.Float64bits(value(i)) })
+}
+
+// sparseValues is the part of the rows up to which distinct values are few.
+const sparseValues = 0.02
+
 // numberNode is a float64, stored once a distinct value where these are few, else byte by byte so that what numbers of one
 // size have in common compresses.
 func numberNode(n int, value func(i int) float64) parquet.Node {
 	node := parquet.Leaf(parquet.DoubleType)
+	if sparse(n, value) {
+		return node
+	}
 	if few(n, func(i int) uint64 { return math.Float64bits(value(i)) }) {
 		return parquet.Encoded(node, &parquet.RLEDictionary)
 	}
@@ -122,19 +164,10 @@ func numberColumn(name string, n int, value func(row int) float64) column {
 
 // maybeColumn is a column of amounts of which NaN are not known: they are null.
 func maybeColumn(name string, n int, value func(row int) float64) column {
-	write := func(w *leafWriter) error {
-		for row := range n {
-			if v := value(row); math.IsNaN(v) {
-				w.add(parquet.NullValue(), 0, 0)
-			} else {
-				w.add(parquet.DoubleValue(v), 0, 1)
-			}
-			if err := w.endRow(); err != nil {
-				return err
-			}
-		}
-		return w.flush()
-	}
+	write := maybeRows(n, func(row int) (parquet.Value, bool) {
+		v := value(row)
+		return parquet.DoubleValue(v), !math.IsNaN(v)
+	})
 	return column{name, parquet.Optional(numberNode(n, value)), []func(*leafWriter) error{write}}
 }
 

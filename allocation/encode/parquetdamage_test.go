@@ -2,10 +2,12 @@ package encode_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime/metrics"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,8 +41,11 @@ func TestParquetOldFiles(t *testing.T) {
 	}
 }
 
-// maxDamaged is how much may be allocated to read a small file, whatever it says.
-const maxDamaged = 64 << 20
+// maxDamaged is how much may be allocated in all to read a file of at most maxFuzzed bytes, whatever it says.
+const (
+	maxDamaged = 256 << 20
+	maxFuzzed  = 32 << 10
+)
 
 // readDamaged reads a file that may say anything: it is an error or a set, and takes little memory.
 func readDamaged(t *testing.T, data []byte) {
@@ -77,14 +82,45 @@ func TestParquetDamaged(t *testing.T) {
 	}
 }
 
+// TestParquetHostile reads what says to be large.
+func TestParquetHostile(t *testing.T) {
+	rows, _ := files(t, randomSet(rand.New(rand.NewPCG(1, 5)), 8))
+	footer := func(thrift ...byte) []byte {
+		data := append([]byte("PAR1"), thrift...)
+		return append(binary.LittleEndian.AppendUint32(data, uint32(len(thrift))), "PAR1"...)
+	}
+	for name, tc := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"footer":   {append(binary.LittleEndian.AppendUint32(bytes.Clone(rows[:len(rows)-8]), 0xf0000000), "PAR1"...), "its footer says to have 4026531840 bytes"},
+		"schema":   {footer(0x15, 0x02, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00), "a list says to have 2147483647 elements"},
+		"names":    {footer(0x15, 0x02, 0x19, 0xf8, 0x20, 0x01), "a list says to have 32 elements"},
+		"text":     {footer(0x18, 0xff, 0xff, 0xff, 0xff, 0x07), "footer: it is damaged"},
+		"nested":   {footer(bytes.Repeat([]byte{0x1c}, 1000)...), "footer: it is damaged"},
+		"no magic": {rows[1:], "it does not begin and end with PAR1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := allocated()
+			_, err := readBack(nil, tc.data)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+			if n := allocated() - before; n > 16<<20 {
+				t.Errorf("%d bytes were allocated", n)
+			}
+		})
+	}
+}
+
 func FuzzParquet(f *testing.F) {
 	rows, assets := files(f, randomSet(rand.New(rand.NewPCG(1, 5)), 3))
 	f.Add(rows)
 	f.Add(assets)
 	f.Add([]byte("PAR1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if s, err := readBack(nil, data); err == nil {
-			_, _ = files(t, s)
+		if len(data) <= maxFuzzed {
+			readDamaged(t, data)
 		}
 	})
 }

@@ -145,6 +145,8 @@ func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
 			d.maps[x], err = f.mapOf(propertyFields[x])
 		case x.IsList():
 			d.list, err = f.listOf(propertyFields[x])
+		case x == allocation.PodUID:
+			d.texts[x], err = f.uids()
 		default:
 			d.texts[x], err = f.text(propertyFields[x])
 		}
@@ -153,6 +155,41 @@ func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
 		}
 	}
 	return nil
+}
+
+// uids reads the ids of pods: those that are UUIDs, and others.
+func (f *ParquetFile) uids() (*leaf, error) {
+	l, ok, err := f.leaf(parquet.FixedLenByteArray, propertyFields[allocation.PodUID])
+	if err != nil || !ok {
+		return nil, err
+	}
+	if len(l.definition) != f.Rows || len(l.fixed)%uuidBytes != 0 {
+		return nil, fmt.Errorf("column %s: it has %d values of %d rows", propertyFields[allocation.PodUID], len(l.definition), f.Rows)
+	}
+	ids, err := l.texts(len(l.fixed)/uuidBytes, func(dst []byte, i int) []byte { return appendUUID(dst, l.fixed[uuidBytes*i:uuidBytes*(i+1)]) })
+	if err != nil {
+		return nil, fmt.Errorf("column %s: %w", propertyFields[allocation.PodUID], err)
+	}
+	others, ok, err := f.leaf(parquet.ByteArray, otherUIDs)
+	if err != nil || !ok || len(others.idx) == 0 {
+		return ids, err
+	}
+	if len(others.definition) != f.Rows {
+		return nil, fmt.Errorf("column %s: it has %d values of %d rows", otherUIDs, len(others.definition), f.Rows)
+	}
+	base, next := int32(len(ids.table)), 0
+	ids.table = append(ids.table, others.table...)
+	for row, level := range others.definition {
+		if level == 0 {
+			continue
+		}
+		if next >= len(others.idx) {
+			return nil, fmt.Errorf("column %s: %w", otherUIDs, errShort)
+		}
+		ids.idx[row] = base + others.idx[next]
+		next++
+	}
+	return ids, nil
 }
 
 func (f *ParquetFile) listOf(name string) (*listLeaf, error) {

@@ -2,6 +2,7 @@ package encode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -33,8 +34,10 @@ type chunk struct {
 	optional bool
 	values   int      // read, missing ones included
 	scratch  *[]int32 // of indices
+	budget   *budget
 
 	numbers []float64 // the dictionary, of the kind that the column is
+	fixed   []byte
 	ints    []int64
 	base    int // of the dictionary in the table of strings
 	entries int
@@ -57,12 +60,12 @@ func (c *chunk) read(data []byte) error {
 	data = data[at:end]
 	protocol := thrift.CompactProtocol{}
 	for len(data) > 0 {
-		in := bytes.NewReader(data)
+		in := protocol.NewReaderFromBytes(data)
 		header := format.PageHeader{}
-		if err := thrift.NewDecoder(protocol.NewReader(in)).Decode(&header); err != nil {
+		if err := thrift.NewDecoder(in).Decode(&header); err != nil {
 			return fmt.Errorf("header of page: %w", err)
 		}
-		data = data[len(data)-in.Len():]
+		data = data[in.BytesRead():]
 		size := int(header.CompressedPageSize)
 		if size < 0 || size > len(data) || header.UncompressedPageSize < 0 || header.UncompressedPageSize > maxPageBytes {
 			return fmt.Errorf("a page says to have %d and %d bytes", size, header.UncompressedPageSize)
@@ -82,27 +85,31 @@ func (c *chunk) read(data []byte) error {
 }
 
 func (c *chunk) page(header *format.PageHeader, body []byte) (err error) {
-	switch {
-	case header.Type == format.DictionaryPage && header.DictionaryPageHeader.Valid && !c.hasDict:
-		if body, err = c.unpack(body, int(header.UncompressedPageSize), true); err != nil {
-			return err
-		}
-		return c.dictionary(body, int(header.DictionaryPageHeader.V.NumValues))
-	case header.Type == format.DataPageV2 && header.DataPageHeaderV2.Valid:
-		return c.data(&header.DataPageHeaderV2.V, body, int(header.UncompressedPageSize))
+	dictionary := header.Type == format.DictionaryPage && header.DictionaryPageHeader.Valid && !c.hasDict
+	if !dictionary && (header.Type != format.DataPage || !header.DataPageHeader.Valid) {
+		return fmt.Errorf("a page of type %s is not known", header.Type)
 	}
-	return fmt.Errorf("a page of type %s is not known", header.Type)
+	if body, err = c.unpack(body, int(header.UncompressedPageSize)); err != nil {
+		return err
+	}
+	if dictionary {
+		return c.dictionary(body, int(header.DictionaryPageHeader.V.NumValues))
+	}
+	return c.data(&header.DataPageHeader.V, body)
 }
 
 // unpack is the content of a page of so many bytes.
-func (c *chunk) unpack(body []byte, size int, compressed bool) ([]byte, error) {
-	if c.meta.Codec == format.Uncompressed || !compressed {
+func (c *chunk) unpack(body []byte, size int) ([]byte, error) {
+	if c.meta.Codec == format.Uncompressed {
 		if len(body) != size {
 			return nil, errShort
 		}
 		return body, nil
 	}
-	out, err := c.zstd.DecodeAll(body, make([]byte, 0, min(size, 1<<20)))
+	if err := c.budget.take(size, 0); err != nil {
+		return nil, err
+	}
+	out, err := c.zstd.DecodeAll(body, make([]byte, 0, size))
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +129,11 @@ func (c *chunk) dictionary(data []byte, n int) (err error) {
 	case parquet.ByteArray:
 		c.base = len(c.to.table)
 		c.to.table, err = appendTexts(c.to.table, data, n)
+	case parquet.FixedLenByteArray:
+		if len(data) != n*uuidBytes {
+			return errShort
+		}
+		c.fixed = data
 	case parquet.Double:
 		c.numbers, err = appendFloats(nil, data, n)
 	case parquet.Int64:
@@ -132,33 +144,47 @@ func (c *chunk) dictionary(data []byte, n int) (err error) {
 	return err
 }
 
+// levels takes the levels off a page, which come before its values: how long they are, and they.
+func levels(body []byte) (levels, rest []byte, err error) {
+	if len(body) < 4 {
+		return nil, nil, errShort
+	}
+	n := int64(binary.LittleEndian.Uint32(body))
+	if body = body[4:]; n > int64(len(body)) {
+		return nil, nil, errors.New("the levels of a page are longer than it")
+	}
+	return body[:n], body[n:], nil
+}
+
 // data reads a page of values.
-func (c *chunk) data(h *format.DataPageHeaderV2, body []byte, size int) error {
-	n, repetition, definition := int(h.NumValues), int(h.RepetitionLevelsByteLength), int(h.DefinitionLevelsByteLength)
+func (c *chunk) data(h *format.DataPageHeader, body []byte) (err error) {
+	n := int(h.NumValues)
 	if n < 0 || int64(c.values)+int64(n) > c.meta.NumValues {
 		return fmt.Errorf("its pages have more values than %d", c.meta.NumValues)
 	}
-	if repetition < 0 || definition < 0 || repetition > len(body) || definition > len(body)-repetition || repetition+definition > size {
-		return errors.New("the levels of a page are longer than it")
+	if err := c.budget.take(0, n); err != nil {
+		return err
 	}
 	c.values += n
 	present := n
-	var err error
+	var bits []byte
 	if c.repeated {
-		if c.to.repetition, err = appendLevels(c.to.repetition, body[:repetition], n, c.scratch); err != nil {
+		if bits, body, err = levels(body); err != nil {
+			return err
+		}
+		if c.to.repetition, err = appendLevels(c.to.repetition, bits, n, c.scratch); err != nil {
 			return err
 		}
 	}
 	if c.optional {
+		if bits, body, err = levels(body); err != nil {
+			return err
+		}
 		from := len(c.to.definition)
-		if c.to.definition, err = appendLevels(c.to.definition, body[repetition:repetition+definition], n, c.scratch); err != nil {
+		if c.to.definition, err = appendLevels(c.to.definition, bits, n, c.scratch); err != nil {
 			return err
 		}
 		present -= bytes.Count(c.to.definition[from:], []byte{0})
-	}
-	compressed := !h.IsCompressed.Valid || h.IsCompressed.V
-	if body, err = c.unpack(body[repetition+definition:], size-repetition-definition, compressed); err != nil {
-		return err
 	}
 	if h.Encoding == format.RLEDictionary {
 		return c.indexed(body, present)
@@ -190,6 +216,11 @@ func (c *chunk) indexed(data []byte, n int) error {
 		for _, i := range indices {
 			c.to.idx = append(c.to.idx, int32(c.base)+i)
 		}
+	case parquet.FixedLenByteArray:
+		c.to.fixed = slices.Grow(c.to.fixed, uuidBytes*n)
+		for _, i := range indices {
+			c.to.fixed = append(c.to.fixed, c.fixed[uuidBytes*int(i):uuidBytes*(int(i)+1)]...)
+		}
 	case parquet.Double:
 		c.to.numbers = slices.Grow(c.to.numbers, n)
 		for _, i := range indices {
@@ -216,7 +247,7 @@ func (c *chunk) plain(e format.Encoding, data []byte, n int) (err error) {
 		if e == format.Plain {
 			c.to.table, err = appendTexts(c.to.table, data, n)
 		} else {
-			c.to.table, err = appendPrefixed(c.to.table, data, n)
+			c.to.table, err = appendPrefixed(c.to.table, data, n, c.budget)
 		}
 		c.to.idx = slices.Grow(c.to.idx, n)
 		for i := base; i < len(c.to.table); i++ {
@@ -226,6 +257,20 @@ func (c *chunk) plain(e format.Encoding, data []byte, n int) (err error) {
 		c.to.numbers, err = appendFloats(c.to.numbers, data, n)
 	case way{parquet.Double, format.ByteStreamSplit}:
 		c.to.numbers, err = appendSplit(c.to.numbers, data, n)
+	case way{parquet.FixedLenByteArray, format.Plain}, way{parquet.FixedLenByteArray, format.ByteStreamSplit}:
+		if len(data) != n*uuidBytes {
+			return errShort
+		}
+		c.to.fixed = slices.Grow(c.to.fixed, len(data))
+		if e == format.Plain {
+			c.to.fixed = append(c.to.fixed, data...)
+			break
+		}
+		for i := range n {
+			for k := range uuidBytes {
+				c.to.fixed = append(c.to.fixed, data[k*n+i])
+			}
+		}
 	case way{parquet.Int64, format.Plain}:
 		c.to.ints, err = appendInts(c.to.ints, data, n)
 	case way{parquet.Int64, format.DeltaBinaryPacked}:

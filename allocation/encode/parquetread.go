@@ -48,6 +48,7 @@ type ParquetFile struct {
 	zstd   *zstd.Decoder
 	// scratch is for what is read on the way: a file is decoded by one goroutine at a time.
 	scratch []int32
+	budget  budget
 	leaves  map[string]int // by path
 }
 
@@ -55,6 +56,9 @@ type ParquetFile struct {
 // no such file is an error, ErrNewerVersion where it is of a newer version.
 func OpenParquet(data []byte) (f *ParquetFile, err error) {
 	defer func() { err = guard(recover(), err) }()
+	if err := checkFooter(data); err != nil {
+		return nil, fmt.Errorf("open Parquet file: %w", err)
+	}
 	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
@@ -67,8 +71,8 @@ func OpenParquet(data []byte) (f *ParquetFile, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
-	f = &ParquetFile{Footer: footer, Rows: int(file.NumRows()), data: data, file: file, leaves: map[string]int{}}
-	if f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes)); err != nil {
+	f = &ParquetFile{Footer: footer, Rows: int(file.NumRows()), data: data, file: file, budget: newBudget(len(data)), leaves: map[string]int{}}
+	if f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes), zstd.WithDecodeAllCapLimit(true)); err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
 	if err := f.limit(); err != nil {
@@ -118,6 +122,7 @@ type leaf struct {
 	numbers                []float64
 	ints                   []int64
 	bools                  []bool
+	fixed                  []byte // UUIDs, one after the other
 }
 
 // leaf reads a leaf. A file of an older version may lack it: then ok is false.
@@ -137,7 +142,7 @@ func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool,
 	l = &leaf{}
 	for _, group := range f.file.Metadata().RowGroups {
 		c := chunk{
-			to: l, zstd: f.zstd, scratch: &f.scratch, meta: &group.Columns[i].MetaData, kind: kind, repeated: schema.MaxRepetitionLevel > 0, optional: schema.MaxDefinitionLevel > 0,
+			to: l, zstd: f.zstd, scratch: &f.scratch, budget: &f.budget, meta: &group.Columns[i].MetaData, kind: kind, repeated: schema.MaxRepetitionLevel > 0, optional: schema.MaxDefinitionLevel > 0,
 		}
 		n := c.meta.NumValues
 		if n < 0 || n > maxLeafValues || !c.repeated && n != group.NumRows {
@@ -164,6 +169,33 @@ func (l *leaf) maybe() ([]float64, error) {
 		}
 		out[i] = l.numbers[next]
 		next++
+	}
+	return out, nil
+}
+
+// texts makes a leaf of strings, one for each row, of the values of an optional one, which value appends; where there is none
+// it is empty.
+func (l *leaf) texts(values int, value func(dst []byte, i int) []byte) (*leaf, error) {
+	out := &leaf{idx: make([]int32, len(l.definition)), table: make([]string, 1, 1+values)}
+	var all []byte
+	ends := make([]int, 0, values)
+	for i := range values {
+		all = value(all, i)
+		ends = append(ends, len(all))
+	}
+	text, from := string(all), 0
+	for _, end := range ends {
+		out.table, from = append(out.table, text[from:end]), end
+	}
+	next := int32(0)
+	for i, level := range l.definition {
+		if level > 0 {
+			next++
+			out.idx[i] = next
+		}
+	}
+	if int(next) != values {
+		return nil, errors.New("it has not as many values as its levels say")
 	}
 	return out, nil
 }

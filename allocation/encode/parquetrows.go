@@ -24,6 +24,7 @@ var propertyFields = [allocation.NumProperties]string{
 const (
 	nameField      = "name" // of sets that passes made
 	kindField      = "kind"
+	otherUIDs      = "pod_uid_other" // of pods whose id is not a UUID
 	startField     = "start"
 	endField       = "end"
 	windowStart    = "window_start"
@@ -47,7 +48,7 @@ func allocationColumns(s *allocation.Set) []column {
 		timeColumn(windowEnd, n, func(int) int64 { return s.Window.End.UnixMilli() }),
 		textColumn(kindField, n, func(row int) string { return kinds[s.Special(row)] }))
 	for p := range allocation.NumProperties {
-		cols = append(cols, propertyColumn(s, p))
+		cols = append(cols, propertyColumns(s, p)...)
 	}
 	cols = append(cols,
 		timeColumn(startField, n, func(row int) int64 { return s.Start(row).UnixMilli() }),
@@ -66,19 +67,21 @@ func allocationColumns(s *allocation.Set) []column {
 		structsColumn(balancersField, n, s.LoadBalancerShares, balancerMembers(s.Dict())))
 }
 
-// propertyColumn is the column of a property.
-func propertyColumn(s *allocation.Set, p allocation.Property) column {
+// propertyColumns are the columns of a property.
+func propertyColumns(s *allocation.Set, p allocation.Property) []column {
 	ids, d := s.IDs(p), s.Dict()
 	switch {
 	case p.IsMap():
-		return mapColumn(propertyFields[p], s.Len(), func(row int) int { return len(d.Map(ids[row])) }, func(row, i int) (string, string) {
+		return []column{mapColumn(propertyFields[p], s.Len(), func(row int) int { return len(d.Map(ids[row])) }, func(row, i int) (string, string) {
 			pair := d.Map(ids[row])[i]
 			return d.Text(pair.Key), d.Text(pair.Value)
-		})
+		})}
 	case p.IsList():
-		return listColumn(propertyFields[p], s.Len(), func(row int) int { return len(d.List(ids[row])) }, func(row, i int) string { return d.Text(d.List(ids[row])[i]) })
+		return []column{listColumn(propertyFields[p], s.Len(), func(row int) int { return len(d.List(ids[row])) }, func(row, i int) string { return d.Text(d.List(ids[row])[i]) })}
+	case p == allocation.PodUID:
+		return uuidColumns(propertyFields[p], otherUIDs, s.Len(), func(row int) string { return d.Text(ids[row]) })
 	}
-	return textColumn(propertyFields[p], s.Len(), func(row int) string { return d.Text(ids[row]) })
+	return []column{textColumn(propertyFields[p], s.Len(), func(row int) string { return d.Text(ids[row]) })}
 }
 
 func volumeMembers(d *allocation.Dict) []member[allocation.VolumeShare] {

@@ -30,7 +30,7 @@ func appendTexts(dst []string, data []byte, n int) ([]string, error) {
 }
 
 // appendPrefixed appends n strings, each given by how much of the one before it begins with, and the rest.
-func appendPrefixed(dst []string, data []byte, n int) ([]string, error) {
+func appendPrefixed(dst []string, data []byte, n int, b *budget) ([]string, error) {
 	prefixes, data, err := appendDeltas(nil, data, n)
 	if err != nil {
 		return nil, err
@@ -42,13 +42,13 @@ func appendPrefixed(dst []string, data []byte, n int) ([]string, error) {
 	if len(prefixes) != n || len(lengths) != n {
 		return nil, errShort
 	}
-	last, total := "", 0
+	last := ""
 	for i, prefix := range prefixes {
 		if prefix < 0 || prefix > int64(len(last)) || lengths[i] < 0 || lengths[i] > int64(len(data)) {
 			return nil, errors.New("a string is longer than its page")
 		}
-		if total += int(prefix + lengths[i]); total > maxPageBytes {
-			return nil, fmt.Errorf("its strings are longer than %d bytes", maxPageBytes)
+		if err := b.take(int(prefix+lengths[i]), 0); err != nil {
+			return nil, err
 		}
 		last = last[:prefix] + string(data[:lengths[i]])
 		data = data[lengths[i]:]
@@ -158,10 +158,22 @@ func appendHybrid(dst []int32, data []byte, width, n int) ([]int32, error) {
 			return nil, errShort
 		}
 		packed := data[:count*width]
+		dst, data = slices.Grow(dst, min(8*count, end-len(dst))), data[len(packed):]
+		switch n := min(8*count, end-len(dst)); width {
+		case 8:
+			for _, v := range packed[:n] {
+				dst = append(dst, int32(v))
+			}
+			continue
+		case 16:
+			for i := range n {
+				dst = append(dst, int32(binary.LittleEndian.Uint16(packed[2*i:])))
+			}
+			continue
+		}
 		for i := range min(8*count, end-len(dst)) {
 			dst = append(dst, int32(packedAt(packed, i, width)))
 		}
-		data = data[len(packed):]
 	}
 	return dst, nil
 }

@@ -1,9 +1,18 @@
 package history_test
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
@@ -32,14 +41,63 @@ func BenchmarkWrite(b *testing.B) {
 	}{{"hourly", history.Hourly, hour(0), 24}, {"daily", history.Daily, days(1)[0], 1}} {
 		set := soundSet(1, bc.w, benchContainers, "c1")
 		b.Run(bc.name, func(b *testing.B) {
-			s, _ := directory(b, history.Options{})
-			var bytes int64
+			s, dir := directory(b, history.Options{})
+			var stored history.Stored
+			before := cpuTime(b)
 			for b.Loop() {
-				bytes = write(b, s, set, history.WriteOptions{Period: bc.period, Replace: true}).Bytes
+				stored = write(b, s, set, history.WriteOptions{Period: bc.period, Replace: true})
 			}
-			b.ReportMetric(float64(bytes)*bc.perDay/benchContainers, "B/container-day")
+			b.ReportMetric(float64((cpuTime(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64(stored.Bytes)*bc.perDay/benchContainers, "B/container-day")
+			b.Log(columnSizes(b, dir, stored.Files()))
 		})
 	}
+}
+
+// columnSizes is a table of what columns take in files, those that take most first.
+func columnSizes(b *testing.B, dir string, files []string) string {
+	b.Helper()
+	type size struct {
+		column    string
+		bytes     int64
+		encodings string
+	}
+	sizes, rest := []size{}, int64(0)
+	for _, name := range files {
+		if !strings.HasSuffix(name, ".parquet") {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			b.Fatal(err)
+		}
+		f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		rest += int64(len(data))
+		for _, group := range f.Metadata().RowGroups {
+			for i := range group.Columns {
+				m := &group.Columns[i].MetaData
+				if m.TotalCompressedSize < benchContainers/10 {
+					continue
+				}
+				rest -= m.TotalCompressedSize
+				names := make([]string, len(m.Encoding))
+				for i, e := range m.Encoding {
+					names[i] = e.String()
+				}
+				sizes = append(sizes, size{strings.Join(m.PathInSchema, "."), m.TotalCompressedSize, strings.Join(names, "+")})
+			}
+		}
+	}
+	slices.SortStableFunc(sizes, func(a, b size) int { return cmp.Compare(b.bytes, a.bytes) })
+	var table strings.Builder
+	fmt.Fprintf(&table, "bytes a row: %.2f footers and what is small", float64(rest)/benchContainers)
+	for i, s := range sizes {
+		fmt.Fprintf(&table, "%s%.2f %s %s", []string{",\n", ", ", ", ", ", ", ", "}[i%5], float64(s.bytes)/benchContainers, s.column, s.encodings)
+	}
+	return table.String()
 }
 
 // BenchmarkRead reads 30 days, cold: by a store that knows no manifest.

@@ -29,7 +29,7 @@ import (
 
 var (
 	crashSeed  = flag.Uint64("crash.seed", 1, "when processes are killed")
-	crashKills = flag.Int("crash.kills", 200, "how many processes are killed")
+	crashKills = flag.Int("crash.kills", defaultKills, "how many processes are killed")
 )
 
 // TestMain is also the main function of processes that the tests kill: they are started with the name of what they do and

@@ -45,7 +45,7 @@ func (m *maker) workloads(n int) {
 			Cluster: m.cluster, Name: name, ProviderID: "aws:///eu-west-1a/i-" + name, InstanceType: "m5.4xlarge", Region: "eu-west-1", Zone: "eu-west-1a",
 			Labels: map[string]string{"pool": "a"}, Start: m.w.Start, End: m.w.End, RunningSeconds: m.w.Duration().Seconds(),
 		}
-		for r := range allocation.NumResources {
+		for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} {
 			nodes[i].Idle[r] = m.rng.Float64()
 			nodes[i].Cost[r], nodes[i].Hours[r], nodes[i].PriceSource[r] = nodes[i].Idle[r], 16, "sheet"
 		}
