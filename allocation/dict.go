@@ -21,6 +21,7 @@ type Dict struct {
 	strID map[string]ID
 	lists table[ID]
 	pairs table[Pair]
+	bytes int64 // of strs
 }
 
 // table interns slices of T by their bytes.
@@ -29,6 +30,7 @@ type table[T any] struct {
 	ids    map[string]ID
 	encode func(key []byte, x T) []byte
 	key    []byte // scratch
+	bytes  int64  // of rows and ids
 }
 
 func newTable[T any](encode func([]byte, T) []byte) table[T] {
@@ -62,6 +64,7 @@ func (t *table[T]) intern(row []T) ID {
 	id, ok := t.ids[string(t.key)]
 	if !ok {
 		id = ID(len(t.rows))
+		t.bytes += int64(2 * len(t.key)) // a row takes as much as its key
 		t.rows, t.ids[string(t.key)] = append(t.rows, slices.Clone(row)), id
 	}
 	return id
@@ -73,6 +76,7 @@ func (d *Dict) Add(s string) ID {
 	if !ok {
 		s = strings.Clone(s)
 		id = ID(len(d.strs))
+		d.bytes += int64(len(s))
 		d.strs, d.strID[s] = append(d.strs, s), id
 	}
 	return id

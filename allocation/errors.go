@@ -8,7 +8,7 @@ var (
 	ErrNoData = errors.New("no data")
 	// ErrUpstream says that the source could not be asked or did not answer.
 	ErrUpstream = errors.New("upstream failure")
-	// ErrBusy says that as many computations run and wait as are allowed: the same request may succeed later.
+	// ErrBusy says that as many computations run and wait as are allowed, or take as much: the same request may succeed later.
 	ErrBusy = errors.New("too many computations")
 	// ErrTooMuch says that a computation would take more than it may: less has to be asked for, or more allowed.
 	ErrTooMuch = errors.New("too much")

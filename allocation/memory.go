@@ -3,37 +3,84 @@ package allocation
 import (
 	"sort"
 	"unsafe"
+
+	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// containerMemory is what a builder holds of a container besides its rows, in bytes: its signals as step functions, and the
-// names that it goes by.
-const containerMemory = 4 << 10
+// What is held of things besides what is counted of them, in bytes: their structs, the indexes that find them, and the names
+// that they go by. objectMemory is that of whatever there are few of.
+const (
+	containerMemory = 2 << 10
+	podMemory       = 2 << 10
+	objectMemory    = 1 << 10
+	// internedMemory is that of a string, list or map of a dictionary besides its content: it is in a slice and a map.
+	internedMemory = 96
+)
 
 // rowMemory is what a container's part in one set takes, in bytes: the row in its columns, which grow by up to a quarter
 // beyond their need, and the running time that counts for it.
 const rowMemory = (int64(NumColumns)*8+int64(NumProperties)*int64(unsafe.Sizeof(ID(0)))+24)*5/4 +
 	int64(unsafe.Sizeof(segment{})+unsafe.Sizeof(rowRef{})+unsafe.Sizeof(shift{}))
 
-// Memory estimates the bytes that the sets and what they are made from will take, from the containers added so far. It is
-// to be asked before Resolve, which lays out the rows.
+// Memory estimates the bytes that the process needs for the sets and what they are made from, from what was added so far. It
+// is to be asked before Resolve, which lays out the rows.
 func (b *Builder) Memory() int64 {
+	n := b.dict.memory()
+	for _, c := range b.containers {
+		n += containerMemory + b.rowsOf(c)*rowMemory + stepMemory(c.started, c.created) + int64(cap(c.ends))*8
+		n += rankedMemory(c.running)
+		for r := range NumResources {
+			n += rankedMemory(c.request[r]) + rankedMemory(c.limit[r])
+		}
+	}
+	for _, p := range b.pods {
+		n += podMemory + stepMemory(p.seen, p.active, p.pending)
+		for i := range p.stays {
+			n += objectMemory + stepMemory(p.stays[i].seen)
+		}
+	}
+	others := len(b.nodes) + len(b.namespaces) + len(b.owners) + len(b.balancers) + len(b.serviceLabels) + len(b.machines) + len(b.addresses)
+	return withGarbage(n + int64(others)*objectMemory)
+}
+
+// withGarbage is the memory that a process needs to hold so many bytes: garbage is collected once there is about as much
+// as is held. Measured with clusters of 300 and 3,000 pods, a day in sets of a day, an hour and ten minutes.
+func withGarbage(held int64) int64 { return held * 17 / 10 }
+
+// rowsOf is in how many sets a container is.
+func (b *Builder) rowsOf(c *container) int64 {
 	sets := func(t int64) int64 { // the sets that have begun by t
 		return int64(sort.Search(len(b.borders), func(i int) bool { return b.borders[i] >= t }))
 	}
-	var rows int64
-	for _, c := range b.containers {
-		from, to := int64(-1), int64(-1)
-		for _, steps := range c.running {
-			if n := len(steps); n > 0 {
-				if first := steps[0].From; from < 0 || first < from {
-					from = first
-				}
-				to = max(to, steps[n-1].To)
+	from, to := int64(-1), int64(-1)
+	for _, steps := range c.running {
+		if n := len(steps); n > 0 {
+			if first := steps[0].From; from < 0 || first < from {
+				from = first
 			}
-		}
-		if from >= 0 {
-			rows += max(1, min(sets(to), int64(len(b.windows)))-max(1, sets(from+1))+1)
+			to = max(to, steps[n-1].To)
 		}
 	}
-	return int64(len(b.containers))*containerMemory + rows*rowMemory
+	if from < 0 {
+		return 0
+	}
+	return max(1, min(sets(to), int64(len(b.windows)))-max(1, sets(from+1))+1)
+}
+
+// stepMemory is what step functions take.
+func stepMemory(of ...timeline.Steps) int64 {
+	n := 0
+	for _, s := range of {
+		n += cap(s)
+	}
+	return int64(n) * int64(unsafe.Sizeof(timeline.Step{}))
+}
+
+func rankedMemory(r ranked) int64 {
+	return int64(cap(r))*int64(unsafe.Sizeof(timeline.Steps{})) + stepMemory(r...)
+}
+
+// memory is what the dictionary takes.
+func (d *Dict) memory() int64 {
+	return int64(len(d.strs)+len(d.lists.rows)+len(d.pairs.rows))*internedMemory + d.bytes + d.lists.bytes + d.pairs.bytes
 }

@@ -29,8 +29,9 @@ type computation struct {
 	found    *findings
 	own      ownTargets
 	// dropped are series of a promcost, the most of one question.
-	dropped int64
-	series  int64 // of all inputs
+	dropped   int64
+	series    int64 // of all inputs
+	gathering gathering
 
 	scrape, resolution time.Duration
 	yields             time.Duration // estimate of the time spent in yield
@@ -219,6 +220,8 @@ func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Windo
 
 // gather reads everything but usage.
 func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
+	c.gathering.on = true
+	defer func() { c.gathering.on = false }()
 	s, first := b.Sampling(), []stage{always}
 	if b.ChargeFrom() == allocation.FromScheduled {
 		first = append(first, waiting)
@@ -344,7 +347,8 @@ func (c *computation) read(ctx context.Context, b *allocation.Builder, name stri
 		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
-	got, err := c.ask(ctx, name, plans[0].sels, into(b, plans, stages[0] == levels || stages[0] == counters))
+	lanes := into(b, plans, stages[0] == levels || stages[0] == counters)
+	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, lanes, len(plans[0].sels)))
 	dropped := int64(0)
 	for i, n := range notes {
 		c.found.add(n)
@@ -409,13 +413,4 @@ func (c *computation) settled(b *allocation.Builder) (again []allocation.Excess,
 		return err
 	})
 	return again, err
-}
-
-// checkMemory refuses a computation whose sets would take too much.
-func (c *computation) checkMemory(b *allocation.Builder) error {
-	most := c.cfg.MaxMemory
-	if need := b.Memory(); most > 0 && need > most {
-		return fmt.Errorf("%w: the sets would take about %d MiB of memory, %d MiB are allowed: ask for a longer step, accumulate or a shorter window, or raise --query.max-memory", allocation.ErrTooMuch, need>>20, most>>20)
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -268,9 +269,9 @@ func TestBudget(t *testing.T) {
 	}{
 		{"enough", 1 << 30, 1 << 30, 0, ""},
 		{"samples", 1000, 0, 0, "--compute.max-samples"},
-		{"memory", 0, 100_000, 0, "--query.max-memory"},
-		{"memory of one set", 0, 1 << 20, 0, ""},
-		{"memory of many sets", 0, 1 << 20, time.Minute, "--query.max-memory"},
+		{"memory", 0, 100_000, 0, "97 KiB are allowed: ask for a longer step, accumulate or a shorter window, or raise --query.max-memory"},
+		{"memory of one set", 0, 16 << 20, 0, ""},
+		{"memory of many sets", 0, 16 << 20, time.Minute, "--query.max-memory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := config
@@ -286,6 +287,34 @@ func TestBudget(t *testing.T) {
 				t.Errorf("got %v, want it to name %s", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestMemoryWhileGathering ends a computation as soon as what it has gathered is too much, and lets go of what it held.
+func TestMemoryWhileGathering(t *testing.T) {
+	c, db := demoBlocks(t)
+	w := allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End()}
+	run := func(most, others int64) (samples int64, err error) {
+		var held atomic.Int64
+		held.Add(others)
+		cfg := config
+		cfg.MaxMemory, cfg.Held = most, &held
+		cfg.Observe = func(o promquery.Observation) { samples = o.Stats.Samples }
+		_, err = promquery.NewEngine(db, cfg).Compute(t.Context(), allocation.Query{Window: w, Resolution: time.Minute})
+		if held.Load() != others {
+			t.Errorf("%d bytes are held", held.Load()-others)
+		}
+		return samples, err
+	}
+	all, err := run(1<<30, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if early, err := run(1<<20, 0); !errors.Is(err, allocation.ErrTooMuch) || early > all/4 {
+		t.Errorf("it ends with %v after %d samples of %d", err, early, all)
+	}
+	if _, err := run(1<<30, 1<<30); !errors.Is(err, allocation.ErrBusy) || errors.Is(err, allocation.ErrUpstream) || !strings.Contains(err.Error(), "try again later") {
+		t.Errorf("beside others it ends with %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -18,9 +19,13 @@ type Config struct {
 	Rates    allocation.Rates
 	// Exclude are matchers of series that are never inputs; one that matches is enough.
 	Exclude []Matcher
-	// MaxSamples bounds the samples that one computation may read, MaxMemory the bytes that it may be estimated to hold: one
-	// that would exceed them fails with allocation.ErrTooMuch. 0 is no bound.
+	// MaxSamples bounds the samples that one computation may read, MaxMemory the bytes that the process may be estimated to
+	// need for all computations that run: one that would exceed them fails with allocation.ErrTooMuch, and one that would not
+	// by itself with allocation.ErrBusy. 0 is no bound.
 	MaxSamples, MaxMemory int64
+	// Held is what computations are estimated to hold now, in bytes. Engines that share it share MaxMemory; nil is the
+	// engine's own.
+	Held *atomic.Int64
 	// Warnings are told with every set.
 	Warnings []string
 	// Parallel is how many goroutines integrate usage where the source can be read by several; 0 is 1.
@@ -41,6 +46,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Progress == nil {
 		c.Progress = func(int64) {}
+	}
+	if c.Held == nil {
+		c.Held = new(atomic.Int64)
 	}
 	if c.Observe == nil {
 		c.Observe = func(Observation) {}
@@ -67,7 +75,7 @@ type Engine struct {
 func NewEngine(src Source, cfg Config) *Engine { return &Engine{src: src, cfg: cfg.withDefaults()} }
 
 // Compute returns the sets of q, oldest first; they share their Reading. It fails with allocation.ErrNoData where the source
-// has nothing for the window, with allocation.ErrTooMuch where the computation exceeds its bounds, and with
+// has nothing for the window, with allocation.ErrTooMuch or ErrBusy where the computation exceeds its bounds, and with
 // allocation.ErrUpstream where the source does not answer.
 func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
 	began := time.Now()
@@ -75,6 +83,7 @@ func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation
 	c, err := e.begin(ctx)
 	var sets []*allocation.Set
 	if err == nil {
+		defer c.release()
 		sets, err = c.compute(ctx, q)
 		o.Stats, o.Reading = c.stats, c.reading()
 		o.Reading.Window, o.Reading.Total = q.Window, time.Since(began)
@@ -89,7 +98,7 @@ func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation
 
 // blame makes an error the source's unless it is known to be another's.
 func blame(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || errors.Is(err, allocation.ErrNoData) || errors.Is(err, allocation.ErrTooMuch) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, allocation.ErrNoData) || errors.Is(err, allocation.ErrTooMuch) || errors.Is(err, allocation.ErrBusy) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", allocation.ErrUpstream, err)

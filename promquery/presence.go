@@ -251,11 +251,8 @@ func (f *findings) lacksFor(in *Input, cluster Symbol, pods timeline.Intervals) 
 
 // steady reports whether an input is expected to have samples at every scrape, for some pods of any cluster have it.
 func (in *Input) steady() bool {
-	switch in.Signal {
-	case allocation.ContainerRequest, allocation.ContainerUse, allocation.ContainerLevel:
-		return in.Need != Occasional
-	}
-	return in.Need == Required
+	of := []allocation.Signal{allocation.ContainerRequest, allocation.ContainerUse, allocation.ContainerLevel}
+	return in.Need == Required || in.Need != Occasional && slices.Contains(of, in.Signal)
 }
 
 // instant writes a time for people, in UTC.

@@ -21,6 +21,7 @@ import (
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/collector"
+	"github.com/promcost/promcost/promquery"
 )
 
 // serveFlags are what the commands that serve have in common.
@@ -112,7 +113,8 @@ func (s *server) run(ctx context.Context) error {
 	s.addHTTP(&group, newServer(handler))
 	hangups, stop := s.hangups()
 	defer stop()
-	for _, a := range append([]actor{s.ledger.Run, hangups}, s.actors...) {
+	hours := func(ctx context.Context) error { return s.ledger.Run(promquery.Background(ctx)) }
+	for _, a := range append([]actor{hours, hangups}, s.actors...) {
 		actorCtx, cancel := context.WithCancel(ctx)
 		group.Add(func() error { return untilDone(actorCtx, a) }, func(error) { cancel() })
 	}

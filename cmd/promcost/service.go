@@ -59,7 +59,7 @@ func addCostFlags(g flagGroup) *costFlags {
 	countOf(g, "compute.max-concurrency", "Most computations at a time; others wait.", &f.concurrency, 1).
 		Default(strconv.Itoa(ledger.DefaultMaxConcurrency))
 	countOf(g, "compute.max-samples", "Most samples that one computation may read; 0 for any number.", &f.maxSamples, 0).Default("0")
-	sizeOf(g, "query.max-memory", "Most memory that the sets of one computation may take, as estimated before they are made; 0 for any.", &f.maxMemory).Default("2GB")
+	sizeOf(g, "query.max-memory", "Most memory that the computations which run may take together, as estimated while they gather what there is; 0 for any.", &f.maxMemory).Default("2GB")
 	oneOf(g, "charge-from", "From when on a container's request is charged: running, or scheduled for what a pod was placed for and waits.",
 		&f.chargeFrom, chargeRunning, chargeScheduled)
 	g.Flag("debug.check", "Check before and after every step of an answer that nothing was lost or made; what does not add up is an error.").BoolVar(&f.check)
@@ -176,6 +176,7 @@ type computer struct {
 	read     func(allocation.SourceReading) // told what a diagnosis took
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
+	held       atomic.Int64 // by all computations
 
 	mu     sync.Mutex
 	rates  allocation.Rates
@@ -246,7 +247,7 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 	return promquery.NewEngine(c.source.Source, promquery.Config{
 		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude,
-		Rates: c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory,
+		Rates: c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory, Held: &c.held,
 		Parallel: runtime.GOMAXPROCS(0), Name: sourceName, Progress: c.progress, Observe: c.observe,
 	})
 }

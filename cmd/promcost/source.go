@@ -47,6 +47,8 @@ type sourceFlags struct {
 	maxConcurrency int
 	maxSamples     int64
 	timeout        time.Duration
+
+	concurrencyGiven, samplesGiven, timeoutGiven bool // rather than the defaults
 }
 
 func addSourceFlags(g flagGroup) *sourceFlags {
@@ -78,10 +80,12 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only) or blocks (TSDB blocks on disk), or none to serve a history that others fill. auto takes blocks and, for what is not in them yet, the Prometheus, where both are given.", &f.kind,
 		sourceAuto, sourceRemoteRead, sourceQuery, sourceBlocks, sourceNone)
 	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
-	countOf(g, "query.max-concurrency", "Most requests that Prometheus is sent at a time.", &f.maxConcurrency, 1).Default("2")
+	countOf(g, "query.max-concurrency", "Most requests that Prometheus is sent at a time.", &f.maxConcurrency, 1).Default("2").
+		IsSetByUser(&f.concurrencyGiven)
 	countOf(g, "query.max-samples", "Most samples of one answer of the query API, which Prometheus holds in memory; what exceeds them is asked for in parts.", &f.maxSamples, 1).
-		Default(strconv.Itoa(remote.DefaultMaxSamples))
-	durationOf(g, "query.timeout", "Longest to wait for Prometheus to begin an answer, and for more of it to come. How long an answer may take that keeps coming is for --compute.timeout to say.", &f.timeout, time.Millisecond).Default("2m")
+		Default(strconv.Itoa(remote.DefaultMaxSamples)).IsSetByUser(&f.samplesGiven)
+	durationOf(g, "query.timeout", "Longest to wait for Prometheus to begin an answer, and for more of it to come. How long an answer may take that keeps coming is for --compute.timeout to say.", &f.timeout, time.Millisecond).Default("2m").
+		IsSetByUser(&f.timeoutGiven)
 	return f
 }
 
@@ -109,26 +113,52 @@ func (f *sourceFlags) validate() error {
 			return usageErrorf("parse --prometheus.query-param=%q: give NAME=VALUE such as dedup=false", param)
 		}
 	}
+	if f.kind == sourceRemoteRead {
+		if name := firstGiven(f.ofQueries()); name != "" {
+			return usageErrorf("--%s is for the query API, which --source=remote-read does not ask: leave one of them out", name)
+		}
+	}
 	return checkURL("--prometheus.url", f.url)
+}
+
+// givenFlag is a flag, and whether it was given.
+type givenFlag struct {
+	name  string
+	given bool
+}
+
+// firstGiven is the name of the first flag that was given, "" where none was.
+func firstGiven(flags []givenFlag) string {
+	for _, f := range flags {
+		if f.given {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// ofQueries are the flags that say how to ask the query API.
+func (f *sourceFlags) ofQueries() []givenFlag {
+	return []givenFlag{
+		{"prometheus.query-param", len(f.params) > 0},
+		{"prometheus.dedup", f.dedup != asServer},
+		{"prometheus.partial-response", f.partial != asServer},
+		{"prometheus.lookback", f.lookback != 0},
+		{"query.max-samples", f.samplesGiven},
+	}
 }
 
 // checkUnused refuses flags that say how to ask a Prometheus where none is asked.
 func (f *sourceFlags) checkUnused() error {
-	for _, flag := range []struct {
-		name  string
-		given bool
-	}{
-		{"http-config", f.httpConfig != ""},
-		{"external-labels", f.external != nil},
-		{"replica-label", len(f.replicas) > 0},
-		{"query-param", len(f.params) > 0},
-		{"dedup", f.dedup != asServer},
-		{"partial-response", f.partial != asServer},
-		{"lookback", f.lookback != 0},
-	} {
-		if flag.given {
-			return usageErrorf("--prometheus.%s has no effect without --prometheus.url: give that, or leave it out", flag.name)
-		}
+	flags := append([]givenFlag{
+		{"prometheus.http-config", f.httpConfig != ""},
+		{"prometheus.external-labels", f.external != nil},
+		{"prometheus.replica-label", len(f.replicas) > 0},
+		{"query.max-concurrency", f.concurrencyGiven},
+		{"query.timeout", f.timeoutGiven},
+	}, f.ofQueries()...)
+	if name := firstGiven(flags); name != "" {
+		return usageErrorf("--%s has no effect without --prometheus.url: give that, or leave it out", name)
 	}
 	return nil
 }

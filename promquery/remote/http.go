@@ -83,12 +83,11 @@ func get(path string, query url.Values) request {
 // send sends the request, again where that may help, and gives each good answer's body to handle, which reports whether
 // it has handed on what a repetition would hand on once more: from there on nothing is repeated. sent is told of each try.
 func (s *Source) send(ctx context.Context, req request, handle func(resp *http.Response, body io.Reader) (handed bool, err error), sent func(promquery.Request)) error {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
-		return ctx.Err()
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
 	}
+	defer leave()
 	for try := 1; ; try++ {
 		began := time.Now()
 		n, handed, err := s.once(ctx, req, handle)
@@ -116,6 +115,30 @@ func (s *Source) send(ctx context.Context, req request, handle func(resp *http.R
 			return err
 		}
 	}
+}
+
+// enter waits until one more request may run, and returns what ends that. All but one of several may be of the background.
+func (s *Source) enter(ctx context.Context) (leave func(), err error) {
+	queues := []chan struct{}{s.slots}
+	if promquery.IsBackground(ctx) && cap(s.background) > 0 {
+		queues = []chan struct{}{s.background, s.slots}
+	}
+	entered := 0
+	leave = func() {
+		for _, q := range queues[:entered] {
+			<-q
+		}
+	}
+	for _, q := range queues {
+		select {
+		case q <- struct{}{}:
+			entered++
+		case <-ctx.Done():
+			leave()
+			return nil, ctx.Err()
+		}
+	}
+	return leave, nil
 }
 
 // triesOf is how often the request is sent at most if that fails with err.
