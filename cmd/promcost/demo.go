@@ -89,7 +89,11 @@ func (f *demoFlags) cluster(zone *time.Location) (c *democluster.Cluster, live b
 func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	demo, cost, serve := addDemoFlags(clause), addCostFlags(clause), addServeFlags(clause, "127.0.0.1:9003")
 	return func(ctx context.Context) error {
-		c, live, err := demo.cluster(cost.zone)
+		s, err := cost.settings()
+		if err != nil {
+			return err
+		}
+		c, live, err := demo.cluster(s.zone)
 		if err != nil {
 			return err
 		}
@@ -111,8 +115,8 @@ func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor 
 		if err != nil {
 			return errors.Join(err, closeAll(listeners))
 		}
-		s := &server{flags: serve, listeners: listeners, logs: l}
-		return errors.Join(s.runDemo(ctx, c, dir, live, cost, io), remove())
+		srv := &server{flags: serve, listeners: listeners, logs: l}
+		return errors.Join(srv.runDemo(ctx, c, dir, live, cost, io), remove())
 	}
 }
 
