@@ -46,7 +46,7 @@ func addDemoFlags(clause *kingpin.CmdClause) *demoFlags {
 		f.config.End = end
 		return nil
 	}).PlaceHolder("TIME")
-	clause.Flag("demo.dst", "End the history 36 hours after the clocks of --timezone were last set forward or back, in place of --demo.end: it has a day of 23 or 25 hours.").BoolVar(&f.dst)
+	clause.Flag("demo.dst", "End the history 36 hours after the clocks of --timezone, or of timeZone of the config file, were last set forward or back, in place of --demo.end: it has a day of 23 or 25 hours.").BoolVar(&f.dst)
 	durationOf(clause, "demo.scrape-interval", "How often everything is scraped.", &f.config.ScrapeInterval, time.Second).Default("30s")
 	countOf(clause, "demo.seed", "Which of many clusters it is: the same flags give the same cluster.", &f.seed, 1).Default("1")
 	clause.Flag("demo.path", "Empty directory for the samples, which stay there. The default is a temporary one, which does not.").PlaceHolder("DIR").StringVar(&f.path)
