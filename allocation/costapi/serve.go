@@ -159,7 +159,9 @@ func (a *api) serveDiagnosis(w http.ResponseWriter, q *request) error {
 }
 
 // serveClusterInfo answers with the cluster.
-func (a *api) serveClusterInfo(w http.ResponseWriter, _ *request) error { return writeData(w, a.clusterInfo()) }
+func (a *api) serveClusterInfo(w http.ResponseWriter, _ *request) error {
+	return writeData(w, a.clusterInfo())
+}
 
 // serveClusterInfoMap answers with all clusters.
 func (a *api) serveClusterInfoMap(w http.ResponseWriter, _ *request) error {

@@ -18,10 +18,10 @@ func TestUnmatched(t *testing.T) {
 	}{
 		{name: "all match", path: "/model/allocation", params: []string{"window=1d", "filterNamespaces=web,bat*", "shareLabels=app:front", `share=pod:"sum-1"`}, status: 200, not: "nothing of the window"},
 		{
-			name: "namespaces", path: "/model/allocation", params: []string{"window=1d", "filterNamespaces=web,kube-sytem,a,b,c"}, status: 200,
-			want: "parameter filterNamespaces: nothing of the window matches kube-sytem, a, b and 1 more",
+			name: "namespaces", path: "/model/allocation", params: []string{"window=1d", "filterNamespaces=web,kube-sistem,a,b,c"}, status: 200,
+			want: "parameter filterNamespaces: nothing of the window matches kube-sistem, a, b and 1 more",
 		},
-		{name: "shared namespaces", path: "/model/allocation/summary", params: []string{"window=1d", "shareNamespaces=kube-sytem"}, status: 200, want: "parameter shareNamespaces: nothing of the window matches kube-sytem"},
+		{name: "shared namespaces", path: "/model/allocation/summary", params: []string{"window=1d", "shareNamespaces=kube-sistem"}, status: 200, want: "parameter shareNamespaces: nothing of the window matches kube-sistem"},
 		{name: "shared labels", path: "/allocation", params: []string{"window=2h", "shareLabels=app:back"}, status: 200, want: "parameter shareLabels: nothing of the window matches app:back"},
 		{name: "a filter of what is shared", path: "/allocation", params: []string{"window=2h", `share=namespace:"webb"`}, status: 200, want: "parameter share: nothing of the window matches namespace:"},
 		{name: "no effect", path: "/allocation", params: []string{"window=2h", "filterPods=x", `filter=namespace:"web"`}, status: 200, not: "nothing of the window"},
