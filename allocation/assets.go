@@ -147,7 +147,8 @@ func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
 	asset.RunningSeconds = float64(life.Length()) / 1000
 	n.breakDown(&asset, set, b.borders[0], to)
 	asset.Discount = n.discountAt(to)
-	list, varies := 0.0, false // what CPU and RAM cost before the discount
+	var list [NumResources]float64 // what CPU and RAM cost before the discount
+	varies := false
 	for r := range NumResources {
 		asset.PriceSource[r] = n.priceSource(r, to)
 		n.eachStretch(r, from, to, nil, func(from, to int64, amount, price float64) {
@@ -157,12 +158,13 @@ func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
 			d := n.discountAt(to)
 			varies = varies || d != asset.Discount
 			if r != GPU && d < 1 {
-				list += cost / (1 - d)
+				list[r] += cost / (1 - d)
 			}
 		})
 	}
-	if varies && list > 0 {
-		asset.Discount = max(0, 1-(asset.Cost[CPU]+asset.Cost[RAM])/list)
+	if sum := list[CPU] + list[RAM]; varies && sum > 0 {
+		asset.Listed = list
+		asset.Discount = max(0, 1-(asset.Cost[CPU]+asset.Cost[RAM])/sum)
 	}
 	return asset, true
 }

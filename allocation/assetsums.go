@@ -80,9 +80,7 @@ func extend(start, end *time.Time, fromStart, fromEnd time.Time) {
 }
 
 func addNodes(n, was *Node) {
-	if n.Discount != was.Discount {
-		n.Discount = mean(n.Discount, n.listCost(), was.Discount, was.listCost())
-	}
+	n.addDiscount(was)
 	n.CPUBreakdown = n.CPUBreakdown.mean(n.Hours[CPU], was.CPUBreakdown, was.Hours[CPU])
 	n.RAMBreakdown = n.RAMBreakdown.mean(n.Hours[RAM], was.RAMBreakdown, was.Hours[RAM])
 	for r := range NumResources {

@@ -48,12 +48,12 @@ func TestNodeDiscount(t *testing.T) {
 func TestSummedDiscount(t *testing.T) {
 	dict := allocation.NewDict()
 	var sets []*allocation.Set
-	for i, discount := range []float64{0.5, 0} {
+	for i, discount := range []float64{0.5, 0, 0} {
 		from := plainStart.Add(time.Duration(i) * time.Hour)
 		s := allocation.NewSet(allocation.Window{Start: from, End: from.Add(time.Hour)}, dict)
 		s.Nodes = []allocation.Node{{
 			Cluster: "c", Name: "n", Start: from, End: from.Add(time.Hour), Discount: discount,
-			Cost: [allocation.NumResources]float64{allocation.CPU: 4 * (1 - discount)},
+			Cost: [allocation.NumResources]float64{allocation.CPU: 4 * (1 - discount), allocation.RAM: float64(i) * (1 - discount)},
 		}}
 		sets = append(sets, s)
 	}
@@ -61,7 +61,11 @@ func TestSummedDiscount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := got[0].Nodes[0]; n.Discount != 0.25 || n.Cost[allocation.CPU] != 6 {
-		t.Errorf("cost %v, discount %v, want 6 and 0.25", n.Cost[allocation.CPU], n.Discount)
+	n := &got[0].Nodes[0]
+	if math.Abs(n.Discount-2./15) > 1e-12 || n.Cost[allocation.CPU] != 10 || n.ListCost(allocation.CPU) != 12 || n.ListCost(allocation.RAM) != 3 {
+		t.Errorf("cost %v of %v and %v, discount %v, want 10 of 12 and 3, and 2/15", n.Cost[allocation.CPU], n.ListCost(allocation.CPU), n.ListCost(allocation.RAM), n.Discount)
+	}
+	if list := (n.ListCost(allocation.CPU) + n.ListCost(allocation.RAM)) * (1 - n.Discount); math.Abs(list-n.TotalCost()) > 1e-12 {
+		t.Errorf("after the discount it costs %v, not %v", list, n.TotalCost())
 	}
 }

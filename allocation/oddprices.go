@@ -220,9 +220,9 @@ func (k *oddKey) text(at *oddPrices, inDollars string) string {
 	names := some(at.names)
 	switch k.oddity {
 	case negative:
-		return fmt.Sprintf("negative "+byMetrics+" of %s are left out (%s): mend what exports them; what then has no price has that of the price sheet, or a default%s", whose, names, inDollars)
+		return fmt.Sprintf("negative "+byMetrics+" of %s are left out (%s): mend what exports them; what then has no price has that of the price sheet, or defaults%s", whose, names, inDollars)
 	case notFinite:
-		return fmt.Sprintf(byMetrics+" of %s that are NaN or infinite are left out (%s): mend what exports them; what then has no price has that of the price sheet, or a default%s", whose, names, inDollars)
+		return fmt.Sprintf(byMetrics+" of %s that are NaN or infinite are left out (%s): mend what exports them; what then has no price has that of the price sheet, or defaults%s", whose, names, inDollars)
 	case free:
 		return fmt.Sprintf(byMetrics+" are 0 for %s (%s): what they price costs nothing; mend what exports them, or leave them out and give prices with --pricing.file", whose, names)
 	case dear:

@@ -216,6 +216,32 @@ func TestFilterIdle(t *testing.T) {
 	}
 }
 
+// TestFilterShared verifies that the idle of what a filter selects is the same whether that is shared or not: SEMANTICS §6.5 speaks of
+// what matches, and shared rows take idle, too. So a filter and its opposite are everything, though of rows that are shared
+// nothing but their idle is left.
+func TestFilterShared(t *testing.T) {
+	m := smallModel()
+	base := []*allocation.Set{m.set(allocation.NewDict())}
+	idle := func(o allocation.Options) (sum float64, rows int) {
+		o.Aggregate, o.Idle, o.Check = keys(t, "namespace"), true, true
+		s := apply(t, base, o)[0]
+		for row := range s.Len() {
+			if s.Special(row) == allocation.Idle {
+				sum += s.TotalCost(row)
+			}
+		}
+		return sum, s.Len()
+	}
+	shares := []allocation.Share{{Name: "kube-system", Filter: inNamespace("kube-system")}}
+	for _, byNode := range []bool{false, true} {
+		plain, _ := idle(allocation.Options{IdleByNode: byNode, Filter: inNamespace("kube-system")})
+		shared, rows := idle(allocation.Options{IdleByNode: byNode, Filter: inNamespace("kube-system"), Share: shares})
+		if plain != shared || shared <= 0 || rows != 1 {
+			t.Errorf("by node %v: idle of %v, shared %v in %d rows, want the same in 1", byNode, plain, shared, rows)
+		}
+	}
+}
+
 // somebodyPays reports whether a row of a cluster, or of a node of it, costs something of a resource.
 func (m *model) somebodyPays(cluster, node string, r allocation.Resource) bool {
 	return slices.ContainsFunc(m.rows, func(row modelRow) bool {

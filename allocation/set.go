@@ -262,6 +262,7 @@ type Node struct {
 	Idle                       [NumResources]float64 // Cost less what was allocated
 	PriceSource                [NumResources]string  // where the price came from: the metric or the sheet's row
 	Discount                   float64               // of CPU and RAM, 0 to 1; Cost is what is left after it
+	Listed                     [NumResources]float64 // what CPU and RAM cost before discounts that changed; 0 where Discount was one all the time
 	Adjustment                 [NumResources]float64 // what reconciliation with the bill adds to Cost
 	Overhead                   [NumResources]float64 // share of the capacity that Kubernetes may not allocate, 0 to 1
 	CPUBreakdown, RAMBreakdown Breakdown

@@ -61,7 +61,7 @@ func (b *Builder) findMounts(pods []*pod) {
 				c.pods = append(c.pods, p)
 			}
 			if !ok || len(c.bound) == 0 {
-				lost = append(lost, p.namespace.Value()+"/"+name.Value())
+				lost = append(lost, b.placed(p.cluster, p.namespace.Value()+"/"+name.Value()))
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func (b *Builder) chargeVolumes(pods []*pod) {
 			continue
 		}
 		if len(x.capacity) == 0 {
-			empty = append(empty, v.name.Value())
+			empty = append(empty, b.placed(v.cluster, v.name.Value()))
 		} else if x.price.isDefault() && !b.isBad(pricedThing{cluster: v.cluster, things: volumesPriced, name: v.name.Value()}) {
 			unpriced = append(unpriced, b.placed(v.cluster, v.name.Value()))
 		}

@@ -14,6 +14,7 @@ import (
 type completion struct {
 	name  string // one that ends in a colon takes the name of a label
 	label string // that name
+	alias string // another name for it
 	// rows and assets add the values of a set's rows or of its assets.
 	rows   func(c *completion, s *allocation.Set, row int, add func(string))
 	assets func(c *completion, a *allocation.Asset, add func(string))
@@ -76,7 +77,7 @@ func assetCompletionFields() []completion {
 	}
 	return []completion{
 		{name: "account", assets: text(func(a *allocation.Asset) string { return a.Account })},
-		{name: "assetType", assets: text(func(a *allocation.Asset) string { return a.Type.String() })},
+		{name: "assetType", alias: "type", assets: text(func(a *allocation.Asset) string { return a.Type.String() })},
 		{name: "category", assets: text(func(a *allocation.Asset) string { return a.Category })},
 		{name: "cluster", assets: text(func(a *allocation.Asset) string { return a.Cluster })},
 		{name: "name", assets: text(func(a *allocation.Asset) string { return a.Title })},
@@ -120,7 +121,7 @@ func parseField(fields []completion) func(*request, string) error {
 		var known []string
 		for _, f := range fields {
 			known = append(known, f.name)
-			if !strings.EqualFold(f.name, head) {
+			if !strings.EqualFold(f.name, head) && (f.alias == "" || !strings.EqualFold(f.alias, head)) {
 				continue
 			}
 			if f.label = strings.TrimSpace(label); named && f.label == "" {

@@ -82,6 +82,9 @@ func (q *request) finishFilters() error {
 		}
 		q.filters = append(q.filters, e)
 	}
+	if q.route.endpoint&listed == 0 {
+		q.noteV1()
+	}
 	if err := q.finishSelectors(); err != nil || len(q.filters) == 0 {
 		return err
 	}

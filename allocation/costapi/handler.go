@@ -74,6 +74,8 @@ type Config struct {
 	Currency string
 	// Cluster is asked for once a request for it. The default knows nothing.
 	Cluster func() ClusterInfo
+	// Clusters are all that are known besides, asked for once a request for them. The default knows none.
+	Clusters func() []ClusterInfo
 	// Diagnose says what there is of each input. Its errors are like those of Ledger. The default has no data.
 	Diagnose func(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error)
 }
@@ -94,6 +96,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Cluster == nil {
 		c.Cluster = func() ClusterInfo { return ClusterInfo{} }
+	}
+	if c.Clusters == nil {
+		c.Clusters = func() []ClusterInfo { return nil }
 	}
 	if c.Custom == nil {
 		c.Custom = func() (allocation.CustomPrices, bool) { return allocation.CustomPrices{}, false }

@@ -41,6 +41,7 @@ type request struct {
 	search   string
 	most     int
 	v1       []v1Value  // filters of the first language that were given
+	entries  []entry    // of lists that select rows
 	filters  filter.And // the filter of the second language, and then all that have to hold
 	// fieldSelector and labelSelector are Kubernetes' ones, as given.
 	fieldSelector string

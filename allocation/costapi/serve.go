@@ -1,7 +1,6 @@
 package costapi
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -157,31 +156,14 @@ func (a *api) serveDiagnosis(w http.ResponseWriter, q *request) error {
 	return encode.Diagnosis(w, d, encode.Options{Location: a.cfg.Zone, Warnings: q.warnings})
 }
 
-// info is what is known of the cluster.
-func (a *api) info() ClusterInfo {
-	c := a.cfg.Cluster()
-	c.Name = cmp.Or(c.Name, c.ID)
-	return c
-}
-
-// serveClusterInfo answers with the cluster as Kubecost describes it: all values are text.
+// serveClusterInfo answers with the cluster.
 func (a *api) serveClusterInfo(w http.ResponseWriter, q *request) error {
-	c := a.info()
-	return q.writeData(w, map[string]string{
-		"id": c.ID, "name": c.Name, "provider": c.Provider, "project": c.Project, "account": c.Account, "region": c.Region,
-		"provisioner": c.Provisioner, "clusterProfile": c.Profile, "version": c.Version,
-		"logCollection": "false", "productAnalytics": "false", "errorReporting": "false", "valuesReporting": "false",
-		"thanosEnabled": "false", "thanosOffset": "",
-	})
+	return q.writeData(w, a.clusterInfo())
 }
 
-// serveClusterInfoMap answers with the clusters as OpenCost describes them, by id.
+// serveClusterInfoMap answers with all clusters.
 func (a *api) serveClusterInfoMap(w http.ResponseWriter, q *request) error {
-	c := a.info()
-	return q.writeData(w, map[string]map[string]string{c.ID: {
-		"id": c.ID, "name": c.Name, "profile": c.Profile, "provider": c.Provider, "account": c.Account, "project": c.Project,
-		"region": c.Region, "provisioner": c.Provisioner,
-	}})
+	return q.writeData(w, a.clusterInfoMap())
 }
 
 func (a *api) serveConfigs(w http.ResponseWriter, q *request) error {

@@ -120,6 +120,7 @@ func (a *api) results(q *request) ([]*allocation.Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	q.warnUnmatched(sets)
 	return apply(sets, q.options)
 }
 

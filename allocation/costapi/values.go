@@ -87,6 +87,11 @@ func parseAssetFilter(q *request, value string) error {
 // addV1 notes a filter of the first language.
 func addV1(name string) func(*request, string) error {
 	return func(q *request, value string) error {
+		if name == "filterTypes" {
+			if err := checkTypes(value); err != nil {
+				return err
+			}
+		}
 		q.v1 = append(q.v1, v1Value{name, value})
 		return nil
 	}
@@ -103,7 +108,9 @@ func addShares(parameter string) func(*request, string) error {
 			if err != nil {
 				return err
 			}
-			q.options.Share = append(q.options.Share, allocation.Share{Name: name, Filter: filter.New(e)})
+			f := filter.New(e)
+			q.options.Share = append(q.options.Share, allocation.Share{Name: name, Filter: f})
+			q.entries = append(q.entries, newEntry(parameter, entry, f))
 		}
 		return nil
 	}
@@ -115,6 +122,7 @@ func parseShare(q *request, value string) error {
 		return err
 	}
 	q.options.Share = append(q.options.Share, allocation.Share{Name: "share", Filter: f})
+	q.entries = append(q.entries, newEntry("share", value, f))
 	return nil
 }
 

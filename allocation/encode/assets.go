@@ -131,10 +131,6 @@ func appendNode(b []byte, a *allocation.Asset) []byte {
 	if n.Pool != "" && a.Provider != "" {
 		b = appendString(append(b, `,"pool":`...), n.Pool)
 	}
-	list := 1.0
-	if n.Discount < 1 {
-		list = 1 - n.Discount
-	}
 	b = appendNumbers(b,
 		number{"cpuCores", average(a, n.Hours[allocation.CPU])},
 		number{"ramBytes", average(a, n.Hours[allocation.RAM])},
@@ -143,10 +139,10 @@ func appendNode(b []byte, a *allocation.Asset) []byte {
 		number{"GPUHours", n.Hours[allocation.GPU]},
 		number{"preemptible", a.Preemptible},
 		number{"discount", n.Discount},
-		number{"cpuCost", n.Cost[allocation.CPU] / list},
+		number{"cpuCost", n.ListCost(allocation.CPU)},
 		number{"gpuCost", n.Cost[allocation.GPU]},
 		number{"gpuCount", average(a, n.Hours[allocation.GPU])},
-		number{"ramCost", n.Cost[allocation.RAM] / list},
+		number{"ramCost", n.ListCost(allocation.RAM)},
 	)
 	b = appendBreakdown(append(b, `,"cpuBreakdown":`...), n.CPUBreakdown)
 	b = appendBreakdown(append(b, `,"ramBreakdown":`...), n.RAMBreakdown)

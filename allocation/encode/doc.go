@@ -1,7 +1,8 @@
 // Package encode writes sets of allocations and their assets: as JSON in the shapes that the clients of Kubecost, OpenCost
 // and ACK read, as CSV, and as tables for people.
 //
-// Encoders write as they go: memory does not follow the size of the answer. What they write is determined by the set and
+// Encoders write as they go: memory does not follow the size of what is written, but for 24 to 32 bytes a row of a set that put
+// its rows in order. What they write is determined by the set and
 // the options alone; rows are in the order of their names unless an encoder says otherwise. Numbers keep full precision
 // in JSON. An error is the writer's; what was written before it stays written.
 package encode

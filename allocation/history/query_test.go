@@ -38,8 +38,8 @@ func queries() []query {
 // inNamespace selects the rows of a namespace.
 type inNamespace string
 
-func (n inNamespace) Bind(s *allocation.Set) func(row int) bool {
-	return func(row int) bool { return s.Text(allocation.Namespace, row) == string(n) }
+func (n inNamespace) Bind(s *allocation.Set) (func(row int) bool, error) {
+	return func(row int) bool { return s.Text(allocation.Namespace, row) == string(n) }, nil
 }
 
 // ask answers a query a day at a time, so that no more than that is in memory.

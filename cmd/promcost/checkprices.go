@@ -99,7 +99,11 @@ func printPrices(set *allocation.Set, io streams) error {
 			cells = append(cells, price)
 		}
 		if slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, allocation.BuiltInPrices) }) {
-			missing = append(missing, n.Name)
+			name := n.Name
+			if set.Nodes[0].Cluster != set.Nodes[len(set.Nodes)-1].Cluster { // they are in the order of clusters
+				name = n.Cluster + "/" + name
+			}
+			missing = append(missing, name)
 		}
 		fmt.Fprintln(t, strings.Join(append(cells, strings.Join(sources, ", ")), "\t"))
 	}

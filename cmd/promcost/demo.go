@@ -47,7 +47,7 @@ func addDemoFlags(clause *kingpin.CmdClause) *demoFlags {
 		f.config.End = end
 		return nil
 	}).PlaceHolder("TIME")
-	clause.Flag("demo.dst", "End the history 36 hours after the clocks of --timezone were last set forward or back, in place of --demo.end: it has a day of 23 or 25 hours.").BoolVar(&f.dst)
+	clause.Flag("demo.dst", "End the history 36 hours after the clocks of --timezone, or of timeZone of the config file, were last set forward or back, in place of --demo.end: it has a day of 23 or 25 hours.").BoolVar(&f.dst)
 	durationOf(clause, "demo.scrape-interval", "How often everything is scraped.", &f.config.ScrapeInterval, time.Second).Default("30s")
 	countOf(clause, "demo.seed", "Which of many clusters it is: the same flags give the same cluster.", &f.seed, 1).Default("1")
 	clause.Flag("demo.path", "Empty directory for the samples, which stay there. The default is a temporary one, which does not.").PlaceHolder("DIR").StringVar(&f.path)
@@ -90,7 +90,11 @@ func (f *demoFlags) cluster(zone *time.Location) (c *democluster.Cluster, live b
 func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	demo, cost, serve := addDemoFlags(clause), addCostFlags(clause), addServeFlags(clause, "127.0.0.1:9003")
 	return func(ctx context.Context) error {
-		c, live, err := demo.cluster(cost.zone)
+		s, err := cost.settings()
+		if err != nil {
+			return err
+		}
+		c, live, err := demo.cluster(s.zone)
 		if err != nil {
 			return err
 		}
@@ -112,8 +116,8 @@ func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor 
 		if err != nil {
 			return errors.Join(err, closeAll(listeners))
 		}
-		s := &server{flags: serve, listeners: listeners, logs: l}
-		return errors.Join(s.runDemo(ctx, c, dir, live, cost, io), remove())
+		srv := &server{flags: serve, listeners: listeners, logs: l}
+		return errors.Join(srv.runDemo(ctx, c, dir, live, cost, io), remove())
 	}
 }
 

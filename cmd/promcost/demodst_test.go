@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -45,5 +47,18 @@ func TestDemoAfterChange(t *testing.T) {
 				t.Errorf("the day of the change has %v hours, want %v", got, tt.hours)
 			}
 		})
+	}
+}
+
+// TestDemoChangeOfConfig makes a demo with a change of the clocks of the config file's time zone.
+func TestDemoChangeOfConfig(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(file, []byte("timeZone: Europe/Berlin\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, append([]string{"demo", "--write=" + filepath.Join(dir, "demo"), "--demo.dst", "--config.file=" + file}, smallDemo...)...)
+	if code := <-p.code; code != exitOK || !strings.Contains(p.out.String(), "T13:00:00Z are in ") {
+		t.Errorf("exit %d: %s%s", code, p.out.String(), p.err.String())
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // TestPriceWarnings checks what is said of prices as a whole: their age, and currencies that are not converted.
 func TestPriceWarnings(t *testing.T) {
-	const all = "cpuPerCoreHour: 1, ramPerGiBHour: 1, gpuPerDeviceHour: 1, spotCPUPerCoreHour: 1, spotRAMPerGiBHour: 1, spotGPUPerDeviceHour: 1, " +
+	const all = "cpuPerCoreHour: 1, ramPerGiBHour: 0.1, gpuPerDeviceHour: 1, spotCPUPerCoreHour: 1, spotRAMPerGiBHour: 0.1, spotGPUPerDeviceHour: 1, " +
 		"storagePerGiBMonth: 0.1, loadBalancerPerHour: 0.1, egressZonePerGiB: 0.1, egressRegionPerGiB: 0.1, egressInternetPerGiB: 0.1"
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {

@@ -126,6 +126,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.computer = &computer{
 		source: src, flags: f, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
 		read:    s.health.ObserveSource,
+		learned: s.missClusters,
 		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
 	}
 	keeping := keeping{where: "none"}
@@ -174,6 +175,8 @@ type computer struct {
 	progress func(samples int64)
 	observe  func(promquery.Observation)
 	read     func(allocation.SourceReading) // told what a diagnosis took
+	learned  func()                         // told after each computation that seen is new
+	seen     seenClusters
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
 	held       atomic.Int64 // by all computations
@@ -215,7 +218,12 @@ func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocati
 	if c.flags.chargeFrom == chargeScheduled {
 		q.ChargeFrom = allocation.FromScheduled
 	}
-	return engine.Compute(ctx, q)
+	sets, err := engine.Compute(ctx, q)
+	if err == nil {
+		c.seen.learn(sets)
+		c.learned()
+	}
+	return sets, err
 }
 
 // ready is the engine, made at the first success.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/pricing"
 )
@@ -125,12 +124,6 @@ func (s *settings) warnings(now time.Time) []string {
 		out = append(out, "prices by metrics, such as node_cpu_hourly_cost, are taken to be in "+s.currency+": nothing says what they are in")
 	}
 	return out
-}
-
-// cluster is what is known of the cluster of that id.
-func (s *settings) cluster(id string) costapi.ClusterInfo {
-	c := s.clusters[id]
-	return costapi.ClusterInfo{ID: id, Name: c.name, Provider: c.provider, Region: c.region}
 }
 
 // pricer prices by the sheet, in the currency of the answers. What metrics do not say of a cluster's provider and region is

@@ -1,0 +1,59 @@
+package costapi
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// info is what is known of the cluster.
+func (a *api) info() ClusterInfo {
+	c := a.cfg.Cluster()
+	c.Name = cmp.Or(c.Name, c.ID)
+	return c
+}
+
+// clusters are all that are known, by id.
+func (a *api) clusters() []ClusterInfo {
+	all := slices.Clone(a.cfg.Clusters())
+	own := a.info()
+	if unknown := own.ID == "" && len(all) > 0; !unknown && !slices.ContainsFunc(all, func(c ClusterInfo) bool { return c.ID == own.ID }) {
+		all = append(all, own)
+	}
+	for i := range all {
+		all[i].Name = cmp.Or(all[i].Name, all[i].ID)
+	}
+	slices.SortFunc(all, func(x, y ClusterInfo) int { return cmp.Compare(x.ID, y.ID) })
+	return all
+}
+
+// clusterInfo is the cluster as Kubecost describes it: all values are text. Where there are several, it has the ids of all.
+func (a *api) clusterInfo() map[string]string {
+	c, all := a.info(), a.clusters()
+	out := map[string]string{
+		"id": c.ID, "name": c.Name, "provider": c.Provider, "project": c.Project, "account": c.Account, "region": c.Region,
+		"provisioner": c.Provisioner, "clusterProfile": c.Profile, "version": c.Version,
+		"logCollection": "false", "productAnalytics": "false", "errorReporting": "false", "valuesReporting": "false",
+		"thanosEnabled": "false", "thanosOffset": "",
+	}
+	if len(all) > 1 {
+		ids := make([]string, len(all))
+		for i := range all {
+			ids[i] = all[i].ID
+		}
+		out["clusters"] = strings.Join(ids, ",")
+	}
+	return out
+}
+
+// clusterInfoMap is the clusters as OpenCost describes them, by id.
+func (a *api) clusterInfoMap() map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for _, c := range a.clusters() {
+		out[c.ID] = map[string]string{
+			"id": c.ID, "name": c.Name, "profile": c.Profile, "provider": c.Provider, "account": c.Account, "project": c.Project,
+			"region": c.Region, "provisioner": c.Provisioner,
+		}
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/costapi"
+)
+
+// seenClusters are the clusters of the last computation.
+type seenClusters struct {
+	mu   sync.Mutex
+	byID map[string]costapi.ClusterInfo
+	// told are the ids that were said once not to have been seen.
+	told map[string]bool
+}
+
+// learn takes the clusters of what was computed: where they are is what the first of their nodes that says so says.
+func (s *seenClusters) learn(sets []*allocation.Set) {
+	byID := map[string]costapi.ClusterInfo{}
+	for _, set := range sets {
+		last := allocation.ID(0) // of no text
+		for _, id := range set.IDs(allocation.Cluster) {
+			if id != last { // rows of a cluster mostly follow each other
+				c := byID[set.Dict().Text(id)]
+				c.ID = set.Dict().Text(id)
+				byID[c.ID] = c
+			}
+			last = id
+		}
+		for i := range set.Nodes {
+			n := &set.Nodes[i]
+			provider, _ := allocation.ParseProviderID(n.ProviderID)
+			c := byID[n.Cluster]
+			c.ID, c.Provider, c.Region = n.Cluster, cmp.Or(c.Provider, provider), cmp.Or(c.Region, n.Region)
+			byID[n.Cluster] = c
+		}
+		for i := range set.Management {
+			m := &set.Management[i]
+			c := byID[m.Cluster]
+			c.ID, c.Provisioner = m.Cluster, cmp.Or(c.Provisioner, m.Provisioner)
+			byID[m.Cluster] = c
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byID = byID
+}
+
+// list are the clusters that were seen, by id.
+func (s *seenClusters) list() []costapi.ClusterInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]costapi.ClusterInfo, 0, len(s.byID))
+	for _, id := range sortedKeys(s.byID) {
+		out = append(out, s.byID[id])
+	}
+	return out
+}
+
+// unseen are the given ids that were not seen though others were, each once in the life of the process.
+func (s *seenClusters) unseen(ids []string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.byID) == 0 {
+		return nil
+	}
+	if s.told == nil {
+		s.told = map[string]bool{}
+	}
+	var out []string
+	for _, id := range ids {
+		if _, ok := s.byID[id]; !ok && !s.told[id] {
+			s.told[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// joined is what the config says of a cluster, else what was seen of it.
+func (s *settings) joined(c costapi.ClusterInfo) costapi.ClusterInfo {
+	said := s.clusters[c.ID]
+	c.Name, c.Provider, c.Region = said.name, cmp.Or(said.provider, c.Provider), cmp.Or(said.region, c.Region)
+	return c
+}
+
+// allClusters are the clusters that were seen and those of the config.
+func (s *settings) allClusters(seen []costapi.ClusterInfo) []costapi.ClusterInfo {
+	out := make([]costapi.ClusterInfo, 0, len(seen)+len(s.clusters))
+	for _, c := range seen {
+		out = append(out, s.joined(c))
+	}
+	for _, id := range sortedKeys(s.clusters) {
+		if !slices.ContainsFunc(seen, func(c costapi.ClusterInfo) bool { return c.ID == id }) {
+			out = append(out, s.joined(costapi.ClusterInfo{ID: id}))
+		}
+	}
+	return out
+}
+
+// cluster is the one that stands for all: that of series without a cluster of their own, unless all that were seen have one.
+func (s *settings) cluster(id string, seen []costapi.ClusterInfo) costapi.ClusterInfo {
+	own := costapi.ClusterInfo{ID: id}
+	if i := slices.IndexFunc(seen, func(c costapi.ClusterInfo) bool { return c.ID == id }); i >= 0 {
+		own = seen[i]
+	} else if len(seen) > 0 {
+		own = seen[0]
+	}
+	return s.joined(own)
+}
+
+// missClusters logs, once each, the clusters of the config that nothing was seen of.
+func (s *service) missClusters() {
+	ids := s.computer.seen.unseen(sortedKeys(s.settings().clusters))
+	if len(ids) > 0 {
+		level.Warn(s.logs.kit).Log("msg", "Nothing was seen of clusters that the config file names: are their ids those of the series?",
+			"clusters", strings.Join(ids, ","), "label", s.flags.clusterLabel)
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// twoClusters writes blocks of a node on AWS in one cluster and one on Azure in another, and returns their directory.
+func twoClusters(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	from, to := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC).UnixMilli(), time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC).UnixMilli()
+	var series []promtest.Series
+	for _, c := range []struct{ id, provider, region string }{{"east", "aws:///eu-1a/i-1", "eu-1"}, {"west", "azure:///subscriptions/1", ""}} {
+		for _, x := range []struct {
+			v      float64
+			labels []string
+		}{
+			{1, []string{"kube_node_info", "node", "n", "provider_id", c.provider}},
+			{1, []string{"kube_node_labels", "node", "n", "label_topology_kubernetes_io_region", c.region}},
+			{4, []string{"kube_node_status_capacity", "node", "n", "resource", "cpu"}},
+			{1, []string{"kube_pod_info", "namespace", "shop", "pod", "web", "uid", "u", "node", "n"}},
+			{1, []string{"kube_pod_container_status_running", "namespace", "shop", "pod", "web", "uid", "u", "container", "app"}},
+		} {
+			series = append(series, promtest.Series{
+				Labels:  append([]string{"cluster", c.id, "__name__"}, x.labels...),
+				Samples: promtest.Regular(from, to-1, 60_000, func(int64) float64 { return x.v }),
+			})
+		}
+	}
+	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+	return dir
+}
+
+// TestClusters checks that all clusters of the series and of the config are told of, and that one of the config is missed.
+func TestClusters(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte("clusters: {west: {name: West, region: home}, gone: {provider: gcp}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := runDaemon(t, "serve", "--config.file="+file, "--tsdb.path="+twoClusters(t))
+	get(t, p.url+"/model/assets?accumulate=true&window=2026-01-31T10:00:00Z,2026-01-31T12:00:00Z")
+	row := func(id, name, provider, region string) map[string]string {
+		return map[string]string{"id": id, "name": name, "provider": provider, "region": region, "account": "", "profile": "", "project": "", "provisioner": ""}
+	}
+	var all struct{ Data map[string]map[string]string }
+	_, body := get(t, p.url+"/clusterInfoMap")
+	if err := json.Unmarshal([]byte(body), &all); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string]string{"east": row("east", "east", "AWS", "eu-1"), "west": row("west", "West", "Azure", "home"), "gone": row("gone", "gone", "gcp", "")}
+	if diff := cmp.Diff(want, all.Data); diff != "" {
+		t.Errorf("clusters (-want +got):\n%s", diff)
+	}
+	for _, path := range []string{"/model/clusterInfo", "/clusterInfo"} {
+		var one struct{ Data map[string]string }
+		if _, body := get(t, p.url+path); json.Unmarshal([]byte(body), &one) != nil || one.Data["id"] != "east" || one.Data["provider"] != "AWS" || one.Data["clusters"] != "east,gone,west" {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	if log := p.err.String(); strings.Count(log, "Nothing was seen of clusters") != 1 || !strings.Contains(log, "clusters=gone") {
+		t.Errorf("log: %s", log)
+	}
+}
