@@ -193,9 +193,33 @@ func parse(text string) (root gojmespath.ASTNode, err error) {
 		return root, fail(-1, "malformed expression: %v", err)
 	}
 	if problem := checkTree(&root, 1); problem != "" {
-		return root, fail(-1, "%s", problem)
+		return root, fail(longRun(text), "%s", problem)
 	}
 	return root, nil
+}
+
+// longRun is where more than MaxDepth parts that are joined outside of literals begin to be too many, -1 where there are
+// fewer.
+func longRun(text string) int {
+	joins := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '\'', '"', '`':
+			i = literalEnd(text, i)
+			continue
+		case '|', '&':
+			if i+1 < len(text) && text[i+1] == c {
+				i++
+			}
+			joins++
+		case '.', '[':
+			joins++
+		}
+		if joins == MaxDepth {
+			return i
+		}
+	}
+	return -1
 }
 
 // readable is a message of the parser with tokens as they are written.
