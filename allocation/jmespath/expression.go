@@ -142,6 +142,8 @@ type Options struct {
 	// Resolve gives the addresses of a host, for is_external_url. Without it, only URLs of addresses are told apart:
 	// a client must not make a server ask for names.
 	Resolve func(ctx context.Context, host string) ([]string, error)
+	// Steps bounds an evaluation more tightly than the package does; 0 does not.
+	Steps int
 }
 
 // Search evaluates the expression over data. It ends with ctx, and with an error where it would take more than the bounds
