@@ -111,7 +111,7 @@ func TestDerivedEverywhere(t *testing.T) {
 			t.Errorf("%s %v: warnings %v", tc.path, tc.parts, warnings)
 		}
 	}
-	got := envelopeOf(t, get(h, "/model/allocation/autocomplete", window, "field=unit"))["data"]
+	got := envelopeOf(t, get(h, "/model/allocation/autocomplete", window, "field=unit", "jmespath=data"))["data"]
 	if diff := cmp.Diff([]any{"of batch", "of web"}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -58,12 +58,10 @@ func labelTerms(text string) []span {
 // fieldError is the error of a requirement of a field selector that cannot be read.
 func fieldError(text string, term span, err error) error {
 	offset, detail := term.offset, "expected field=value or field!=value, such as spec.node=n1"
-	var escape fields.InvalidEscapeSequence
-	var bare fields.UnescapedRune
-	if errors.As(err, &escape) {
+	if _, ok := errors.AsType[fields.InvalidEscapeSequence](err); ok {
 		offset += max(strings.Index(term.text, `\`), 0)
 		detail = `expected a comma, "=" or "\" after the "\"`
-	} else if errors.As(err, &bare) {
+	} else if _, ok := errors.AsType[fields.UnescapedRune](err); ok {
 		offset += max(strings.LastIndexByte(term.text, '='), 0)
 		detail = `expected "\" before a comma, "=" or "\" in a value`
 	}
