@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -9,8 +10,8 @@ import (
 )
 
 // Derivation computes a property from others, which are as the API's JSON has an allocation's properties: those that are
-// missing are not there. "" is none. The same properties always give the same.
-type Derivation func(properties map[string]any) string
+// missing are not there. "" is none, and so is an error, which says why. The same properties always give the same.
+type Derivation func(properties map[string]any) (string, error)
 
 // Derived is a property that is computed from others: rows can be aggregated by it as by an alias. It is computed once for
 // each distinct combination of what it needs, and remembered. Several goroutines may use it.
@@ -20,7 +21,13 @@ type Derived struct {
 	of    Derivation
 
 	mu    sync.Mutex
-	known map[string]string // by what it was computed from
+	known map[string]derivation // by what it was computed from
+	bytes int                   // of known
+}
+
+// derivation is what a Derivation gave.
+type derivation struct {
+	text, problem string
 }
 
 // NewDerived makes a property of that name, which is looked for in any case: letters, digits, dots, dashes and underscores
@@ -46,7 +53,7 @@ func NewDerived(name string, needs []Property, of Derivation) (*Derived, error) 
 	if err := checkDerivedName(name); err != nil {
 		return nil, err
 	}
-	return &Derived{name: name, needs: slices.Clone(needs), of: of, known: map[string]string{}}, nil
+	return &Derived{name: name, needs: slices.Clone(needs), of: of, known: map[string]derivation{}}, nil
 }
 
 // checkDerivedName refuses names that one language would take for something else than another: aggregations ignore case,
@@ -68,29 +75,83 @@ func checkDerivedName(name string) error {
 func (d *Derived) Name() string { return d.name }
 
 // Of is the property of what has these properties, as Derivation describes them.
-func (d *Derived) Of(properties map[string]any) string { return d.of(properties) }
+func (d *Derived) Of(properties map[string]any) string { return d.derive(properties).text }
+
+// derive computes the property.
+func (d *Derived) derive(properties map[string]any) derivation {
+	text, err := d.of(properties)
+	if err == nil {
+		return derivation{text: text}
+	}
+	const most = 200 // bytes of a problem
+	problem := err.Error()
+	if len(problem) > most {
+		problem = strings.ToValidUTF8(problem[:most], "") + "…"
+	}
+	return derivation{problem: problem}
+}
 
 // Text is the property of a row, "" where there is none.
-func (d *Derived) Text(s *Set, row int) string {
-	const most = 1 << 14 // combinations that are remembered
+func (d *Derived) Text(s *Set, row int) string { return d.at(s, row).text }
+
+// at is the property of a row.
+func (d *Derived) at(s *Set, row int) derivation {
+	const (
+		most      = 1 << 14  // combinations that are remembered
+		mostBytes = 16 << 20 // of them
+	)
 	var key []byte
 	for _, p := range d.needs {
 		key = s.appendContent(key, p, s.ids[p][row])
 	}
 	d.mu.Lock()
-	text, ok := d.known[string(key)]
+	got, ok := d.known[string(key)]
 	d.mu.Unlock()
 	if ok {
-		return text
+		return got
 	}
-	text = d.of(s.describe(d.needs, row))
+	got = d.derive(s.describe(d.needs, row))
+	size := len(key) + len(got.text) + len(got.problem)
+	if size > mostBytes {
+		return got
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.known) >= most {
+	if len(d.known) >= most || d.bytes+size > mostBytes {
 		clear(d.known)
+		d.bytes = 0
 	}
-	d.known[string(key)] = text
-	return text
+	d.known[string(key)] = got
+	d.bytes += size
+	return got
+}
+
+// Problem says why no workload of the sets has the property, by the first error, "" where one has it or nothing went wrong.
+func (d *Derived) Problem(sets []*Set) string {
+	problem := ""
+	for _, s := range sets {
+		_, first := groupRows(nil, s.Len(), d.columns(s))
+		for _, row := range first {
+			if s.special[row] != Workload {
+				continue
+			}
+			got := d.at(s, int(row))
+			if got.text != "" {
+				return ""
+			}
+			problem = cmp.Or(problem, got.problem)
+		}
+	}
+	return problem
+}
+
+// columns are those that it is computed from.
+func (d *Derived) columns(s *Set) [][]ID {
+	cols := make([][]ID, len(d.needs))
+	for i, p := range d.needs {
+		cols[i] = s.ids[p]
+	}
+	return cols
 }
 
 // Bind computes the property of all rows, and returns what gives it of one. It is asked once for each distinct combination
@@ -102,11 +163,7 @@ func (d *Derived) Bind(s *Set) func(row int) string {
 
 // column is the property of all rows, as ids of their own: 0 is none.
 func (d *Derived) column(s *Set) (ids []ID, texts []string) {
-	cols := make([][]ID, len(d.needs))
-	for i, p := range d.needs {
-		cols[i] = s.ids[p]
-	}
-	group, first := groupRows(nil, s.Len(), cols)
+	group, first := groupRows(nil, s.Len(), d.columns(s))
 	texts = []string{""}
 	known := map[string]ID{"": 0}
 	ofGroup := make([]ID, len(first))

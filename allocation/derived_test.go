@@ -28,17 +28,17 @@ func labeledSet(labels ...map[string]string) *allocation.Set {
 // owner is the label team, else owner, else nothing; it notes what it was asked.
 func owner(asked *[]string) allocation.Derivation {
 	var mu sync.Mutex
-	return func(properties map[string]any) string {
+	return func(properties map[string]any) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		*asked = append(*asked, fmt.Sprint(properties))
 		labels, _ := properties["labels"].(map[string]any)
 		for _, name := range []string{"team", "owner"} {
 			if text, ok := labels[name].(string); ok {
-				return text
+				return text, nil
 			}
 		}
-		return ""
+		return "", nil
 	}
 }
 
@@ -113,7 +113,7 @@ func TestDerivedNames(t *testing.T) {
 			t.Errorf("%q: %v, want %q", name, err, want)
 		}
 	}
-	d, err := allocation.NewDerived("unit", nil, func(map[string]any) string { return "all of them" })
+	d, err := allocation.NewDerived("unit", nil, func(map[string]any) (string, error) { return "all of them", nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,4 +137,38 @@ func sortedTexts(texts []string) []string {
 	texts = slices.Clone(texts)
 	slices.Sort(texts)
 	return texts
+}
+
+// TestDerivedProblem says why nothing has a property, and nothing as long as something has.
+func TestDerivedProblem(t *testing.T) {
+	d, err := allocation.NewDerived("x", []allocation.Property{allocation.Labels}, func(properties map[string]any) (string, error) {
+		labels, _ := properties["labels"].(map[string]any)
+		switch {
+		case labels["good"] != nil:
+			return "good", nil
+		case labels["bad"] != nil:
+			return "ignored", fmt.Errorf("%v is bad%s", labels["bad"], strings.Repeat("!", 1000))
+		}
+		return "", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, bad, worse := map[string]string{"good": "1"}, map[string]string{"bad": "1"}, map[string]string{"bad": "2"}
+	for _, tc := range []struct {
+		name string
+		sets []*allocation.Set
+		want string
+	}{
+		{"one has it", []*allocation.Set{labeledSet(bad), labeledSet(worse, good)}, ""},
+		{"none has it", []*allocation.Set{labeledSet(nil, bad, worse)}, "1 is bad"},
+		{"there is nothing to have", []*allocation.Set{labeledSet(nil)}, ""},
+	} {
+		if got := d.Problem(tc.sets); got == "" != (tc.want == "") || !strings.HasPrefix(got, tc.want) || len(got) > 210 {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+	if got := d.Text(labeledSet(bad), 0); got != "" {
+		t.Errorf("%q beside an error", got)
+	}
 }

@@ -39,9 +39,9 @@ func NewHealth(reg prometheus.Registerer, currency string) (*Health, error) {
 			Name: "promcost_http_requests_total", Help: "HTTP requests answered, by route and by whether they select by field or label.",
 		}, []string{"handler", "method", "code", "has_field_selector", "has_label_selector"}),
 		httpDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "promcost_http_request_duration_seconds", Help: "How long answering HTTP requests took, by route.",
+			Name: "promcost_http_request_duration_seconds", Help: "How long answering HTTP requests took, by route and by whether they select by field or label.",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
-		}, []string{"handler"}),
+		}, []string{"handler", "has_field_selector", "has_label_selector"}),
 	}
 	h.currency = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "promcost_currency_info", Help: "The currency of every cost, as a label of the value 1.",

@@ -169,8 +169,8 @@ promcost_http_requests_total{code="200",handler="/a",has_field_selector="true",h
 promcost_http_requests_total{code="400",handler="/b",has_field_selector="false",has_label_selector="false",method="get"} 1
 promcost_http_requests_total{code="400",handler="/b",has_field_selector="true",has_label_selector="false",method="unknown"} 2
 `, "promcost_http_requests_total")
-	if n := countOf(t, reg, "promcost_http_request_duration_seconds"); n != 2 {
-		t.Errorf("there are %d histograms of durations, want one a route", n)
+	if n := countOf(t, reg, "promcost_http_request_duration_seconds"); n != 4 {
+		t.Errorf("there are %d histograms of durations, want one a route and kind of selectors", n)
 	}
 }
 

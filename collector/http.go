@@ -12,10 +12,12 @@ import (
 // a constant of the program, never a path that a client chose. Unknown methods and codes share a label value.
 func (h *Health) Instrument(handler string, next http.Handler) http.Handler {
 	labels := prometheus.Labels{"handler": handler}
-	timed := promhttp.InstrumentHandlerDuration(h.httpDuration.MustCurryWith(labels), next)
-	return promhttp.InstrumentHandlerCounter(h.httpRequests.MustCurryWith(labels), timed,
+	selectors := []promhttp.Option{
 		promhttp.WithLabelFromRequest("has_field_selector", hasParameter("fieldSelector")),
-		promhttp.WithLabelFromRequest("has_label_selector", hasParameter("labelSelector")))
+		promhttp.WithLabelFromRequest("has_label_selector", hasParameter("labelSelector")),
+	}
+	timed := promhttp.InstrumentHandlerDuration(h.httpDuration.MustCurryWith(labels), next, selectors...)
+	return promhttp.InstrumentHandlerCounter(h.httpRequests.MustCurryWith(labels), timed, selectors...)
 }
 
 // hasParameter tells whether a request that was answered had the parameter. The body is not read for it: a form counts

@@ -119,7 +119,7 @@ func parseField(fields []completion) func(*request, string) error {
 			head += ":"
 		}
 		var known []string
-		for _, f := range fields {
+		for _, f := range slices.Concat(fields, q.derived()) {
 			known = append(known, f.name)
 			if !strings.EqualFold(f.name, head) && (f.alias == "" || !strings.EqualFold(f.alias, head)) {
 				continue
@@ -132,6 +132,18 @@ func parseField(fields []completion) func(*request, string) error {
 		}
 		return unknownName("field", value, known)
 	}
+}
+
+// derived are the fields of allocations that the configuration computes of others.
+func (q *request) derived() []completion {
+	var fields []completion
+	if q.route.endpoint != completions {
+		return nil
+	}
+	for _, d := range q.api.cfg.Derived {
+		fields = append(fields, completion{name: d.Name(), rows: func(_ *completion, s *allocation.Set, row int, add func(string)) { add(d.Text(s, row)) }})
+	}
+	return fields
 }
 
 // serveCompletion answers with the values of a field of the workloads of a window.

@@ -2,6 +2,8 @@ package costapi_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -22,7 +24,7 @@ func TestDerivedProperties(t *testing.T) {
 	}
 	var mu sync.Mutex
 	shown := map[string]bool{}
-	d, err := allocation.NewDerived("tier", needs, func(properties map[string]any) string {
+	d, err := allocation.NewDerived("tier", needs, func(properties map[string]any) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		text, err := json.Marshal(properties)
@@ -32,9 +34,9 @@ func TestDerivedProperties(t *testing.T) {
 		shown[string(text)] = true
 		namespace, _ := properties["namespace"].(string)
 		if namespace == allocation.UnmountedName {
-			return ""
+			return "", nil
 		}
-		return "of " + namespace
+		return "of " + namespace, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,4 +78,41 @@ func TestDerivedProperties(t *testing.T) {
 		}
 	}
 	checkError(t, get(h, "/model/allocation/compute", window, "aggregate=teir"), http.StatusBadRequest, `did you mean "tier"?`)
+}
+
+// TestDerivedEverywhere completes a derived property, and says why one is missing everywhere to those that use it alone.
+func TestDerivedEverywhere(t *testing.T) {
+	derived := func(name string, of allocation.Derivation) *allocation.Derived {
+		d, err := allocation.NewDerived(name, []allocation.Property{allocation.Namespace}, of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	good := derived("unit", func(properties map[string]any) (string, error) {
+		return fmt.Sprint("of ", properties["namespace"]), nil
+	})
+	bad := derived("bad", func(map[string]any) (string, error) { return "", errors.New("it is a list") })
+	h := newHandler(&fake{}, costapi.Config{Derived: []*allocation.Derived{good, bad}})
+	const window, warning = "window=yesterday", "property bad is missing everywhere: it is a list"
+	for _, tc := range []struct {
+		path  string
+		parts []string
+		warns bool
+	}{
+		{"/model/allocation/compute", []string{window, "aggregate=bad"}, true},
+		{"/model/allocation/compute", []string{window, `filter=bad:"x"|namespace:"web"`}, true},
+		{"/allocation/autocomplete", []string{window, "field=BAD"}, true},
+		{"/model/allocation/compute", []string{window, "aggregate=unit"}, false},
+		{"/model/allocation/compute", []string{window}, false},
+	} {
+		warnings, _ := envelopeOf(t, get(h, tc.path, tc.parts...))["warnings"].([]any)
+		if slices.Contains(warnings, any(warning)) != tc.warns {
+			t.Errorf("%s %v: warnings %v", tc.path, tc.parts, warnings)
+		}
+	}
+	got := envelopeOf(t, get(h, "/model/allocation/autocomplete", window, "field=unit", "jmespath=data"))["data"]
+	if diff := cmp.Diff([]any{"of batch", "of web"}, got); diff != "" {
+		t.Error(diff)
+	}
 }

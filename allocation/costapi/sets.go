@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
 )
 
 // maxParts is the most queries of the ledger that an answer may take: ten years of months are fewer.
@@ -102,7 +104,25 @@ func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, 
 	if noData != nil && !loaded {
 		return nil, noData
 	}
-	return allocation.Join(all), nil
+	all = allocation.Join(all)
+	for _, d := range a.cfg.Derived {
+		if !q.derives(d) {
+			continue
+		}
+		text := d.Problem(all)
+		if text = "property " + d.Name() + " is missing everywhere: " + text; !strings.HasSuffix(text, ": ") && !slices.Contains(q.warnings, text) {
+			q.warnings = append(q.warnings, text)
+		}
+	}
+	return all, nil
+}
+
+// derives reports whether the answer depends on a derived property.
+func (q *request) derives(d *allocation.Derived) bool {
+	if filter.Uses(q.filters, filter.Field(d.Name())) || q.complete != nil && q.complete.name == d.Name() {
+		return true
+	}
+	return slices.ContainsFunc(q.options.Aggregate, func(k allocation.Key) bool { return k.String() == d.Name() })
 }
 
 // use notes how finely a set was computed.

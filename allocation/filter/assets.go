@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // v1AssetFilters are the v1 filters of assets, and the fields that they compare.
@@ -60,13 +61,17 @@ func v1Entries(list string, read func(entry string) (Expr, error)) (Expr, error)
 		return nil, fmt.Errorf("the list is %d bytes long, at most %d are allowed: shorten it, for example by prefixes that end in a *", len(list), MaxBytes)
 	}
 	var some Or
-	for entry := range strings.SplitSeq(list, ",") {
-		if entry = strings.TrimSpace(entry); entry == "" {
+	next := 0 // offset of the next entry
+	for part := range strings.SplitSeq(list, ",") {
+		offset := next + len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
+		next += len(part) + 1
+		entry := strings.TrimSpace(part)
+		if entry == "" {
 			continue
 		}
 		e, err := read(entry)
 		if err != nil {
-			return nil, err
+			return nil, &SyntaxError{"list", list, offset, err.Error()}
 		}
 		some = append(some, e)
 	}

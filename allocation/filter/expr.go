@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -112,6 +113,20 @@ func newFilter(e Expr, assets bool, opts []Option) *Filter {
 	}
 	f.vocabulary = f.of(assets)
 	return f
+}
+
+// Uses reports whether a comparison in e is of the field.
+func Uses(e Expr, field Field) bool {
+	part := func(e Expr) bool { return Uses(e, field) }
+	switch e := e.(type) {
+	case And:
+		return slices.ContainsFunc(e, part)
+	case Or:
+		return slices.ContainsFunc(e, part)
+	case *Comparison:
+		return e.Field == field
+	}
+	return false
 }
 
 // Expr is the condition. It must not be changed.

@@ -234,7 +234,7 @@ type Derived struct {
 	// field is bound to a set, and not at all by others.
 	Bind func(s *allocation.Set) func(row int) string
 	// Of is the text of an allocation of a saved answer, by its properties as JSON has them. Without it it is missing there.
-	Of allocation.Derivation
+	Of func(properties map[string]any) string
 }
 
 // WithDerived adds derived properties to the fields of allocations.

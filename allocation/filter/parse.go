@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,9 +16,10 @@ const (
 	MaxDepth = 1000
 )
 
-// SyntaxError says where a filter is wrong.
+// SyntaxError says where a filter, a list of a v1 filter or a selector is wrong.
 type SyntaxError struct {
-	Text   string // the whole filter
+	What   string // what Text is, such as "label selector"; "" is a filter
+	Text   string // the whole of it
 	Offset int    // in bytes, where in Text
 	Detail string // what is wrong there, and what was expected
 }
@@ -41,7 +43,7 @@ func (e *SyntaxError) Error() string {
 		return c
 	}, lead+string(before)+string(after)+trail)
 	indent := strings.Repeat(" ", utf8.RuneCountInString(lead)+len(before))
-	return fmt.Sprintf("parse filter: column %d: %s\n  %s\n  %s^", column, e.Detail, line, indent)
+	return fmt.Sprintf("parse %s: column %d: %s\n  %s\n  %s^", cmp.Or(e.What, "filter"), column, e.Detail, line, indent)
 }
 
 // Parse reads a v2 filter of allocations. White space counts only where a comparison or a parenthesis follows a
@@ -59,7 +61,7 @@ func ParseAssets(text string, opts ...Option) (*Filter, error) {
 // parseFilter reads a filter into f, which is empty.
 func parseFilter(text string, f *Filter) (*Filter, error) {
 	if len(text) > MaxBytes {
-		return nil, &SyntaxError{text, MaxBytes, fmt.Sprintf("the filter is %d bytes long, at most %d are allowed: shorten it, for example by prefixes (<~:)", len(text), MaxBytes)}
+		return nil, &SyntaxError{"", text, MaxBytes, fmt.Sprintf("the filter is %d bytes long, at most %d are allowed: shorten it, for example by prefixes (<~:)", len(text), MaxBytes)}
 	}
 	p := parser{text: text, levels: make([]level, 1, 4), vocabulary: &f.vocabulary}
 	var err error

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 
 	"github.com/promcost/promcost/allocation"
@@ -22,11 +23,12 @@ const (
 // allocations or assets in it that the filter selects, each once, in the order of the answer. Its data is an array of maps
 // or one map; without the envelope around it, an array. They are selected by what the answer says of them, which is what
 // a filter in the request goes by, too, as long as it does not aggregate. The region of an asset is not in it but as a label.
-// It is read as a stream. Errors name the place.
+// It is read as a stream. Errors name the place; an answer of the other kind is one, and so is a summary, which says nothing
+// of what its costs belong to.
 func (f *Filter) Saved(r io.Reader) ([]string, error) {
 	s := savedReader{
 		in:    &boundedReader{in: bufio.NewReader(r), total: MaxSaved},
-		match: objects(f.root, f.vocabulary, savedAccessor(f.assets)), seen: map[string]bool{},
+		match: objects(f.root, f.vocabulary, savedAccessor(f.assets)), seen: map[string]bool{}, assets: f.assets,
 	}
 	s.in.next()
 	s.dec = json.NewDecoder(s.in)
@@ -54,6 +56,7 @@ func savedAccessor(assets bool) accessor[*saved] {
 type saved struct {
 	key string
 
+	Name       *string `json:"name"` // of an allocation
 	Properties struct {
 		Cluster        string            `json:"cluster"`
 		Node           string            `json:"node"`
@@ -92,6 +95,9 @@ type saved struct {
 	IP             string            `json:"ip"`
 	Private        *bool             `json:"private"`
 	Preemptible    *float64          `json:"preemptible"`
+
+	Requested  *float64        `json:"cpuCoreRequestAverage"` // of an allocation
+	Summarized json.RawMessage `json:"allocations"`           // of a combined summary
 }
 
 // texts is a list, or a text in its place.
@@ -186,11 +192,13 @@ func (o *saved) preemptible() string {
 
 // savedReader reads an answer.
 type savedReader struct {
-	in    *boundedReader
-	dec   *json.Decoder
-	match func(*saved) bool
-	seen  map[string]bool
-	names []string
+	in      *boundedReader
+	dec     *json.Decoder
+	match   func(*saved) bool
+	assets  bool // are what it selects
+	checked bool // that the answer is of them
+	seen    map[string]bool
+	names   []string
 }
 
 // answer reads the whole input.
@@ -313,12 +321,17 @@ func (s *savedReader) objects() error {
 		var o *saved
 		s.in.next()
 		if err := s.dec.Decode(&o); err != nil {
-			return fmt.Errorf("read %q: %w", key, err)
+			return unreadable(key, err)
 		}
 		if o == nil {
 			continue
 		}
-		o.key = key
+		if o.key = key; !s.checked {
+			s.checked = true
+			if err := s.check(o); err != nil {
+				return err
+			}
+		}
 		if !s.seen[key] && s.match(o) {
 			s.seen[key] = true
 			s.names = append(s.names, key)
@@ -326,6 +339,35 @@ func (s *savedReader) objects() error {
 	}
 	_, err := s.token()
 	return err
+}
+
+// errSummary says that an answer has nothing to select by.
+var errSummary = errors.New("this is a summary, which does not say what its costs belong to: filter in the request, or save an answer of /model/allocation")
+
+// unreadable is the error of an object that cannot be decoded.
+func unreadable(key string, err error) error {
+	mismatch := new(json.UnmarshalTypeError)
+	switch {
+	case !errors.As(err, &mismatch):
+	case mismatch.Field == "" && (key == "step" || key == "sets" || key == "numResults"):
+		return errSummary
+	case mismatch.Type.Kind() == reflect.String:
+		return fmt.Errorf("read %q: %s has a %s, expected text: put it in double quotes", key, mismatch.Field, mismatch.Value)
+	}
+	return fmt.Errorf("read %q: %w", key, err)
+}
+
+// check says whether an object looks like one of an answer of another kind.
+func (s *savedReader) check(o *saved) error {
+	switch {
+	case o.Summarized != nil, o.key == "allocations" && o.Name == nil && o.Requested == nil && o.Properties.Cluster == "":
+		return errSummary
+	case !s.assets && o.Type != "":
+		return errors.New("this is an answer of assets: use --api=asset")
+	case s.assets && o.Type == "" && o.Requested != nil:
+		return errors.New("this is an answer of allocations: use --api=allocation")
+	}
+	return nil
 }
 
 // skip reads a value that is of no use.

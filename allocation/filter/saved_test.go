@@ -79,8 +79,13 @@ func TestSavedErrors(t *testing.T) {
 		{"a message that is none", strings.NewReader(`{"message":{}}`), "read message"},
 		{"data of another kind", strings.NewReader(`{"data":"x"}`), "data is x, expected an array of maps, or a map"},
 		{"sets of another kind", strings.NewReader(`{"data":[[]]}`), "expected a map of names"},
-		{"a summary", strings.NewReader(`{"data":{"step":86400,"sets":[]}}`), `read "step"`},
-		{"a property of another kind", strings.NewReader(`{"data":[{"a":{"properties":{"cluster":5}}}]}`), `read "a": json: cannot unmarshal number`},
+		{"a summary", strings.NewReader(`{"data":{"step":86400,"sets":[]}}`), "this is a summary, which does not say what its costs belong to: filter in the request"},
+		{"the sets of a summary", strings.NewReader(`{"data":{"sets":[{"allocations":{}}]}}`), "this is a summary"},
+		{"a set of a summary", strings.NewReader(`[{"allocations":{"a":{"name":"a"}}}]`), "this is a summary"},
+		{"a topline", strings.NewReader(`{"data":{"combined":{"allocations":{"total":{}}},"numResults":7}}`), "this is a summary"},
+		{"assets", strings.NewReader(`{"data":[{"a":{"type":"Node","properties":{"cluster":"c"}}}]}`), "this is an answer of assets: use --api=asset"},
+		{"a property of another kind", strings.NewReader(`{"data":[{"a":{"properties":{"cluster":5}}}]}`), `read "a": properties.cluster has a number, expected text: put it in double quotes`},
+		{"a label that is a number", strings.NewReader(`{"data":[{"a":{"properties":{"labels":{"tier":5}}}}]}`), `read "a": properties.labels`},
 		{"cut", strings.NewReader(`{"data":[{"a":{}}`), "unexpected EOF"},
 		{"cut in a value", strings.NewReader(`{"data":[{"a":{"prop`), "unexpected EOF"},
 		{"cut in what is skipped", strings.NewReader(`{"explain":[[`), "unexpected EOF"},
@@ -101,6 +106,18 @@ func TestSavedErrors(t *testing.T) {
 				t.Errorf("names %v beside an error", names)
 			}
 		})
+	}
+}
+
+// TestSavedOfAllocations refuses an answer of allocations where assets are filtered.
+func TestSavedOfAllocations(t *testing.T) {
+	_, err := filter.NewAssets(filter.And{}).Saved(strings.NewReader(`{"data":[{"a":{"name":"a","properties":{"pod":"p"},"cpuCoreRequestAverage":0}}]}`))
+	if err == nil || !strings.Contains(err.Error(), "this is an answer of allocations: use --api=allocation") {
+		t.Errorf("got %v", err)
+	}
+	names, err := filter.New(filter.And{}).Saved(strings.NewReader(`{"data":[{"allocations":{"name":"allocations","properties":{"namespace":"allocations"}}}]}`))
+	if err != nil || len(names) != 1 {
+		t.Errorf("%v, %v: a namespace may be called so", names, err)
 	}
 }
 

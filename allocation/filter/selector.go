@@ -27,14 +27,14 @@ const (
 func (r Resource) String() string { return [numResources]string{"allocations", "assets"}[r] }
 
 // ParseLabelSelector reads a label selector of Kubernetes, such as app=web,tier in (a,b),!canary. Keys find labels in
-// either spelling, as in Comparison.
+// either spelling, as in Comparison. Errors are of type *SyntaxError, but that of one too long.
 func ParseLabelSelector(text string) (Expr, error) {
 	if err := checkLength(text); err != nil {
 		return nil, err
 	}
 	selector, err := labels.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w: write it as app=web,tier in (a,b),!canary", err)
+		return nil, labelError(text, err)
 	}
 	return &LabelSelector{selector, text}, nil
 }
@@ -163,27 +163,30 @@ func (s *Selectable) Fields(r Resource) []string {
 }
 
 // Parse reads a field selector of Kubernetes, such as spec.node=n1,metadata.namespace!=kube-system. Fields that are missing
-// are "". A field that is not selectable is an error.
+// are "". A field that is not selectable is an error; errors are of type *SyntaxError, but that of one too long.
 func (s *Selectable) Parse(r Resource, text string) (Expr, error) {
 	if err := checkLength(text); err != nil {
 		return nil, err
 	}
-	selector, err := fields.ParseSelector(text)
-	if err != nil {
-		return nil, fmt.Errorf("%w: write it as spec.node=n1,metadata.namespace!=kube-system, with \\ before a comma, = or \\ in a value", err)
-	}
 	var all And
-	for _, requirement := range selector.Requirements() {
-		name := strings.TrimSpace(requirement.Field)
-		i := slices.IndexFunc(s.fields[r], func(l leaf) bool { return l.path[1:] == name })
-		if i < 0 {
-			return nil, s.unsupported(r, name)
+	for _, term := range fieldTerms(text) {
+		selector, err := fields.ParseSelector(term.text)
+		if err != nil {
+			return nil, fieldError(text, term, err)
 		}
-		c := &Comparison{Field: s.fields[r][i].field, Op: Equal, Values: []string{requirement.Value}}
-		if requirement.Operator == selection.NotEquals {
-			c.Op = NotEqual
+		for _, requirement := range selector.Requirements() {
+			name := strings.TrimSpace(requirement.Field)
+			i := slices.IndexFunc(s.fields[r], func(l leaf) bool { return l.path[1:] == name })
+			if i < 0 {
+				at := term.offset + strings.Index(term.text, name)
+				return nil, &SyntaxError{What: "field selector", Text: text, Offset: at, Detail: s.unsupported(r, name).Error()}
+			}
+			c := &Comparison{Field: s.fields[r][i].field, Op: Equal, Values: []string{requirement.Value}}
+			if requirement.Operator == selection.NotEquals {
+				c.Op = NotEqual
+			}
+			all = append(all, c)
 		}
-		all = append(all, c)
 	}
 	if len(all) == 1 {
 		return all[0], nil

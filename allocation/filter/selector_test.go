@@ -59,10 +59,12 @@ func TestFieldSelectorErrors(t *testing.T) {
 		{"spec.pdo=x", `did you mean "spec.pod"?`},
 		{"spec.providerID=x", "declare it as selectableFields"},
 		{"spec.labels=x", "field label not supported: spec.labels"},
-		{"spec.node", "invalid selector: 'spec.node'; can't understand 'spec.node'"},
-		{"spec.node in (a,b)", "can't understand"},
-		{"spec.node=a=b", "="},
-		{`spec.node=a\x`, `\x`},
+		{"spec.pod=x, spec.colorx=blue", "column 13: field label not supported: spec.colorx"},
+		{"spec.pod=x,spec.node", "parse field selector: column 12: expected field=value or field!=value, such as spec.node=n1\n  spec.pod=x,spec.node\n             ^"},
+		{"spec.node in (a,b)", "column 1: expected field=value"},
+		{"spec.node=a=b", "column 12: expected \"\\\" before a comma"},
+		{`spec.pod=\,,spec.node=a\x`, "column 24: expected a comma, "},
+		{`spec.node=a\`, "column 12: expected a comma, "},
 		{strings.Repeat("x", 200) + "=1", strings.Repeat("x", 100) + "…"},
 		{strings.Repeat("x", filter.MaxBytes+1), "65537 bytes long"},
 	} {
@@ -72,9 +74,14 @@ func TestFieldSelectorErrors(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ selector, want string }{
-		{"app in (a", "unable to parse requirement"},
-		{"app=a b", "app=web,tier in (a,b),!canary"},
-		{"-app=a", "name part must consist of"},
+		{"app in (a", "column 10: expected ',' or ')', found the end"},
+		{"tier in (x,y), app=a b", "parse label selector: column 22: expected ',' or 'end of string', found \"b\": write it as app=web,tier in (a,b),!canary\n  tier in (x,y), app=a b\n                       ^"},
+		{"x,-app=a", "column 3: expected the name of a label, found \"-app\": it is at most 63 letters"},
+		{"a=b,app=a$", "column 9: expected the value of a label, found \"a$\": it is at most 63 letters"},
+		{"a,,b", "column 3: expected a requirement, found \",\""},
+		{"a>b", "column 3: expected a whole number after > or <, found \"b\""},
+		{"app=" + strings.Repeat("x", 100), "column 5: expected the value of a label, found \"" + strings.Repeat("x", 50) + "…\""},
+		{"app=a)", "column 6: expected"},
 		{strings.Repeat("x", filter.MaxBytes+1), "65537 bytes long"},
 	} {
 		if _, err := filter.ParseLabelSelector(tc.selector); err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -64,7 +64,8 @@ func V1Filters() []V1Filter {
 // with white space around them; one of them has to match. A * at the end of one stands for any rest. filterControllers
 // takes kind:name, too; filterLabels and filterAnnotations take name:value, of which the first colon separates the two:
 // an entry without one is an error. An alias stands for what the options say, which the Filter is to be made with, too: for
-// the label if there is one, else for the annotation. A list without entries holds everywhere. An unknown name is an error.
+// the label if there is one, else for the annotation. A list without entries holds everywhere. An unknown name is an error;
+// entries that are wrong give a *SyntaxError.
 func V1(name, list string, opts ...Option) (Expr, error) {
 	i := slices.IndexFunc(v1Filters, func(f v1Filter) bool { return f.name == name })
 	if i < 0 {
@@ -113,7 +114,7 @@ func v1ControllerEntry(entry string) Expr {
 func v1PairEntry(field Field, entry string) (Expr, error) {
 	key, value, ok := strings.Cut(entry, ":")
 	if key = strings.TrimSpace(key); !ok || key == "" {
-		return nil, fmt.Errorf("%q lacks a name or a value: write name:value, such as app:web", entry)
+		return nil, fmt.Errorf("%q lacks a name or a value: write name:value, such as app:web", abridge(entry))
 	}
 	return wildcard(field, key, strings.TrimSpace(value)), nil
 }

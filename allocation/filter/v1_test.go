@@ -49,6 +49,7 @@ func TestV1Errors(t *testing.T) {
 		mapping          allocation.LabelMapping
 	}{
 		{"filterLabels", "app", "name:value", nil},
+		{"filterLabels", "a:b, app,c:d", "parse list: column 6: \"app\" lacks a name or a value: write name:value, such as app:web\n  a:b, app,c:d\n       ^", nil},
 		{"filterAnnotations", ":x", "name:value", nil},
 		{"filterLab", "x", "unknown v1 filter", nil},
 		{"filterTeams", "red", "team stands for no label", allocation.LabelMapping{}},

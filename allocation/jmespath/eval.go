@@ -35,9 +35,12 @@ const (
 // charge counts n steps, and fails where there were too many or the context has ended.
 func (r *run) charge(n int) error {
 	const often = 1 << 12
-	before := r.steps
-	if n < 0 || n > maxSteps || before+n > maxSteps {
-		return fmt.Errorf("evaluation takes more than %d steps: select less before", int(maxSteps))
+	before, most := r.steps, int(maxSteps)
+	if r.options.Steps > 0 {
+		most = min(most, r.options.Steps)
+	}
+	if n < 0 || n > most || before+n > most {
+		return fmt.Errorf("evaluation takes more than %d steps: select less before", most)
 	}
 	r.steps += n
 	if before/often != r.steps/often {

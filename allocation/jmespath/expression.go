@@ -142,6 +142,8 @@ type Options struct {
 	// Resolve gives the addresses of a host, for is_external_url. Without it, only URLs of addresses are told apart:
 	// a client must not make a server ask for names.
 	Resolve func(ctx context.Context, host string) ([]string, error)
+	// Steps bounds an evaluation more tightly than the package does; 0 does not.
+	Steps int
 }
 
 // Search evaluates the expression over data. It ends with ctx, and with an error where it would take more than the bounds
@@ -193,9 +195,33 @@ func parse(text string) (root gojmespath.ASTNode, err error) {
 		return root, fail(-1, "malformed expression: %v", err)
 	}
 	if problem := checkTree(&root, 1); problem != "" {
-		return root, fail(-1, "%s", problem)
+		return root, fail(longRun(text), "%s", problem)
 	}
 	return root, nil
+}
+
+// longRun is where more than MaxDepth parts that are joined outside of literals begin to be too many, -1 where there are
+// fewer.
+func longRun(text string) int {
+	joins := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '\'', '"', '`':
+			i = literalEnd(text, i)
+			continue
+		case '|', '&':
+			if i+1 < len(text) && text[i+1] == c {
+				i++
+			}
+			joins++
+		case '.', '[':
+			joins++
+		}
+		if joins == MaxDepth {
+			return i
+		}
+	}
+	return -1
 }
 
 // readable is a message of the parser with tokens as they are written.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -61,6 +62,9 @@ func needsOf(e *jmespath.Expression) (needs []allocation.Property, err error) {
 	return needs, nil
 }
 
+// propertySteps bounds the evaluation of a property for one workload: there may be as many as there are rows.
+const propertySteps = 100_000
+
 // derive makes a property of an expression.
 func derive(name, text string) (*allocation.Derived, error) {
 	e, err := jmespath.Compile(text)
@@ -74,20 +78,24 @@ func derive(name, text string) (*allocation.Derived, error) {
 	if err != nil {
 		return nil, err
 	}
-	return allocation.NewDerived(name, needs, func(properties map[string]any) string {
+	return allocation.NewDerived(name, needs, func(properties map[string]any) (string, error) {
 		// What cannot be evaluated is missing, as a label is: rows differ in what they have.
-		v, err := e.Search(context.Background(), properties, jmespath.Options{})
+		v, err := e.Search(context.Background(), properties, jmespath.Options{Steps: propertySteps})
 		if err != nil {
-			return ""
+			return "", err
 		}
 		switch v := v.(type) {
+		case nil:
+			return "", nil
 		case string:
-			return v
+			return v, nil
 		case float64:
-			return strconv.FormatFloat(v, 'f', -1, 64)
+			return strconv.FormatFloat(v, 'f', -1, 64), nil
 		case bool:
-			return strconv.FormatBool(v)
+			return strconv.FormatBool(v), nil
+		case []any:
+			return "", errors.New("the result is a list: select one element, such as [0], or join them")
 		}
-		return ""
+		return "", errors.New("the result is a map: select one member")
 	})
 }

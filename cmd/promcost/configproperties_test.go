@@ -50,6 +50,25 @@ func TestConfiguredProperties(t *testing.T) {
 	}
 }
 
+// TestProblemsOfProperties says why an expression gives no text for anything.
+func TestProblemsOfProperties(t *testing.T) {
+	for expr, want := range map[string]string{
+		"services": "the result is a list: select one element, such as [0], or join them", "labels": "the result is a map",
+		"labels.team": `Unknown key "team" in path`, "labels.team || ''": "", "labels.x": "", "labels.nothing && 'x'": "",
+		"join('', [labels.x, labels.x]) | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | to_string(@)": "steps",
+	} {
+		d, err := derive("x", expr)
+		if err != nil {
+			t.Error(expr, err)
+			continue
+		}
+		got := d.Problem([]*allocation.Set{propertySet(map[string]string{"x": "y"})})
+		if got == "" != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", expr, got, want)
+		}
+	}
+}
+
 func TestConfigOfProperties(t *testing.T) {
 	c, err := parseConfig("config.yaml", []byte("properties:\n  unit: namespace\n  team: \"labels.team || labels.owner || 'unowned'\"\n"))
 	if err != nil {
