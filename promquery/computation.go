@@ -2,6 +2,7 @@ package promquery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -143,6 +144,14 @@ func (c *computation) settle(f func() error) error {
 }
 
 func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*allocation.Set, err error) {
+	if j, ok := c.src.(*joined); ok {
+		j.without(ctx, q.Window)
+		defer func() {
+			if errors.Is(err, allocation.ErrNoData) && j.down != nil {
+				err = j.down // blocks have nothing either
+			}
+		}()
+	}
 	if err := c.findScrapeInterval(ctx, q.Window); err != nil {
 		return nil, fmt.Errorf("find the scrape interval: %w", err)
 	}

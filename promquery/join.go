@@ -56,6 +56,18 @@ func (j *join) Begin(context.Context) (Source, error) {
 type joined struct {
 	cut         int64
 	old, recent part
+
+	end  int64 // of the window that may be answered without recent, if need be; 0 where none may
+	read bool  // recent answered
+	down error // why it is not asked any more
+}
+
+// without lets a window be answered by blocks alone, with a warning, should the recent source be down. Of one that blocks
+// have nothing of, that would be no answer; and what nobody waits for can be had later, whole.
+func (j *joined) without(ctx context.Context, w allocation.Window) {
+	if w.Start.UnixMilli() < j.cut && !IsBackground(ctx) {
+		j.end = w.End.UnixMilli()
+	}
 }
 
 // overlap is for how long before the cut the recent source is read too, on a grid of step: so long that it sees the last
@@ -103,7 +115,9 @@ func (j *joined) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) 
 			return stats, err
 		}
 	}
-	if len(present) > 0 {
+	if len(present) > 0 && j.down != nil {
+		stats.Warnings = append(stats.Warnings, j.lacking())
+	} else if len(present) > 0 {
 		var gave atomic.Int64
 		recent := lanes.renumbered(presentOf)
 		give := recent.Yield
@@ -114,15 +128,24 @@ func (j *joined) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) 
 		got, err := j.recent.SelectLanes(ctx, present, recent)
 		got.renumber(presentOf)
 		stats.Add(got)
-		if err != nil && gave.Load() == 0 && ctx.Err() == nil && withinReach(present, j.cut) {
+		j.read = j.read || err == nil
+		switch none := gave.Load() == 0 && ctx.Err() == nil; {
+		case err == nil:
+		case none && j.end > 0 && !j.read:
+			j.down = err // it is not to be waited for again, nor to answer half of the questions
+			stats.Warnings = append(stats.Warnings, j.lacking())
+		case none && withinReach(present, j.cut):
 			stats.Warnings = append(stats.Warnings, fmt.Sprintf("the newest samples are missing, from %s on: %v; what is in blocks is all of the answer", instant(j.cut), err))
-			return stats, nil
-		}
-		if err != nil {
+		default:
 			return stats, err
 		}
 	}
 	return stats, nil
+}
+
+// lacking says what of the window is missing because the recent source is down.
+func (j *joined) lacking() string {
+	return fmt.Sprintf("the newest samples are missing, from %s to %s: %v; what is in blocks is all of the answer", instant(j.cut), instant(max(j.cut, j.end)), j.down)
 }
 
 // withinReach reports whether all that selectors ask for from the cut on is what an instant before it sees.

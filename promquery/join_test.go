@@ -133,3 +133,44 @@ func TestJoinWithoutACut(t *testing.T) {
 		t.Error("Select answers")
 	}
 }
+
+// TestJoinWithoutRecent answers from blocks alone what they have a part of, and says what is missing; and nothing else.
+func TestJoinWithoutRecent(t *testing.T) {
+	c, db := demoBlocks(t)
+	cut := c.End().Add(-3 * time.Hour)
+	for _, tt := range []struct {
+		name       string
+		ctx        context.Context
+		start, end time.Time
+		fails      bool
+	}{
+		{"most in blocks", t.Context(), cut.Add(-2 * time.Hour), cut.Add(time.Hour), false},
+		{"long", t.Context(), cut.Add(-2 * time.Hour), cut.Add(3 * time.Hour), false},
+		{"nothing in blocks", t.Context(), cut.Add(time.Minute), cut.Add(2 * time.Hour), true},
+		{"in the background", promquery.Background(t.Context()), cut.Add(-2 * time.Hour), cut.Add(time.Hour), true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			q := allocation.Query{Window: allocation.Window{Start: tt.start, End: tt.end}, Resolution: time.Minute}
+			sets, err := promquery.NewEngine(promquery.Join(db, failing{errors.New("connection refused")}, at(cut.UnixMilli())), config).Compute(tt.ctx, q)
+			if tt.fails {
+				if !errors.Is(err, allocation.ErrUpstream) {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprintf("the newest samples are missing, from %s to %s: ", cut.UTC().Format(time.RFC3339), tt.end.UTC().Format(time.RFC3339))
+			told := 0
+			for _, w := range sets[0].Warnings {
+				if strings.HasPrefix(w, want) {
+					told++
+				}
+			}
+			if told != 1 || sets[0].Len() == 0 {
+				t.Errorf("%d rows; told %d times in %q", sets[0].Len(), told, sets[0].Warnings)
+			}
+		})
+	}
+}
