@@ -100,7 +100,7 @@ func BenchmarkDuckDBE2E(b *testing.B) {
 			for b.Loop() {
 				duckDB(b, sql)
 			}
-			b.ReportMetric(float64(((childTime(b)-started)/time.Duration(b.N)-(started-before)).Milliseconds()), "cpu-ms/op")
+			b.ReportMetric(float64(((childTime(b)-started)/time.Duration(b.N) - (started - before)).Milliseconds()), "cpu-ms/op")
 		})
 	}
 }
