@@ -38,7 +38,7 @@ func randomSet(rng *rand.Rand, n int) *allocation.Set {
 		}
 		for r := range allocation.NumResources {
 			node.Hours[r], node.Cost[r], node.Idle[r], node.Adjustment[r], node.Overhead[r] = rng.Float64(), rng.Float64(), rng.Float64(), -rng.Float64(), rng.Float64()
-			node.PriceSource[r] = "sheet " + r.String()
+			node.PriceSource[r], node.Listed[r] = "sheet "+r.String(), rng.Float64()
 		}
 		s.Nodes = append(s.Nodes, node)
 		s.Disks = append(s.Disks, allocation.Disk{
@@ -52,7 +52,7 @@ func randomSet(rng *rand.Rand, n int) *allocation.Set {
 		})
 		s.Residuals = append(s.Residuals, allocation.Residual{Cluster: "c1", Resource: allocation.Resource(i % 3), Cost: rng.Float64(), Overcommit: rng.Float64()})
 	}
-	s.Networks = []allocation.Network{{Cluster: "c1", Start: parquetWindow.Start, End: parquetWindow.End, CrossZone: 1, CrossRegion: 2, Internet: 3, Adjustment: 4}}
+	s.Networks = []allocation.Network{{Cluster: "c1", Start: parquetWindow.Start, End: parquetWindow.End, CrossZone: 1, CrossRegion: 2, Internet: 3, Adjustment: 4, Price: [3]float64{0.01, 0.02, 0.12}, PriceSource: [3]string{"metric", "", "sheet"}}}
 	s.Management = []allocation.Management{{Cluster: "c1", Provisioner: "EKS", Start: parquetWindow.Start, End: parquetWindow.End, Cost: 1, Adjustment: 2, PriceSource: "sheet"}}
 	return s
 }
@@ -62,6 +62,9 @@ func randomRow(rng *rand.Rand, d *allocation.Dict, i int) *allocation.Row {
 		Special: []allocation.Special{allocation.Workload, allocation.Workload, allocation.Unmounted, allocation.Unallocated}[rng.IntN(4)],
 		Start:   parquetWindow.Start.Add(time.Duration(rng.IntN(1000)) * time.Second), End: parquetWindow.End,
 		Labels: map[string]string{}, Annotations: map[string]string{},
+	}
+	if i%3 == 0 {
+		r.GPU = allocation.GPUDevice{Device: "nvidia0", Model: fmt.Sprint("T", i%2), UUID: "GPU-1"}
 	}
 	for p := range r.Text {
 		if rng.IntN(5) > 0 {

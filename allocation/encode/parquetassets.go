@@ -37,14 +37,19 @@ type assetRow struct {
 	byteHours, usedByteHours, usedMax                                float64
 	hours                                                            float64 // of load balancers
 	crossZone, crossRegion, internet                                 float64
+	trafficPrices                                                    [len(traffic)]float64
+	trafficSources                                                   [len(traffic)]string
 	residual, overcommit                                             float64
 }
 
 // assetResource is what a node has of a resource.
 type assetResource struct {
-	hours, cost, idle, adjustment, overhead float64
-	source                                  string
+	hours, cost, listed, idle, adjustment, overhead float64
+	source                                          string
 }
+
+// traffic are the kinds that a network has prices of, in their order.
+var traffic = [...]string{"cross_zone", "cross_region", "internet"}
 
 // field is a column of assets: its name, and where a row has it.
 type field[T any] struct {
@@ -74,6 +79,9 @@ func assetTexts() []field[string] {
 	}
 	for res := range allocation.NumResources {
 		fields = append(fields, field[string]{res.String() + "_price_source", func(r *assetRow) *string { return &r.resources[res].source }})
+	}
+	for kind, name := range traffic {
+		fields = append(fields, field[string]{name + "_price_source", func(r *assetRow) *string { return &r.trafficSources[kind] }})
 	}
 	return fields
 }
@@ -108,10 +116,14 @@ func assetNumbers() []field[float64] {
 			fields,
 			field[float64]{name + "_" + res.Unit() + "_hours", func(r *assetRow) *float64 { return &r.resources[res].hours }},
 			field[float64]{name + "_cost", func(r *assetRow) *float64 { return &r.resources[res].cost }},
+			field[float64]{name + "_cost_listed", func(r *assetRow) *float64 { return &r.resources[res].listed }},
 			field[float64]{name + "_cost_idle", func(r *assetRow) *float64 { return &r.resources[res].idle }},
 			field[float64]{name + "_cost_adjustment", func(r *assetRow) *float64 { return &r.resources[res].adjustment }},
 			field[float64]{name + "_overhead_ratio", func(r *assetRow) *float64 { return &r.resources[res].overhead }},
 		)
+	}
+	for kind, name := range traffic {
+		fields = append(fields, field[float64]{name + "_gib_price", func(r *assetRow) *float64 { return &r.trafficPrices[kind] }})
 	}
 	for name, of := range breakdowns {
 		fields = append(
@@ -199,7 +211,7 @@ func assetRows(s *allocation.Set) []assetRow {
 		n := &s.Networks[i]
 		list = append(list, unused(assetRow{
 			kind: networkType, cluster: n.Cluster, start: n.Start, end: n.End, crossZone: n.CrossZone, crossRegion: n.CrossRegion, internet: n.Internet,
-			cost: n.TotalCost(), adjustment: n.Adjustment,
+			cost: n.TotalCost(), adjustment: n.Adjustment, trafficPrices: n.Price, trafficSources: n.PriceSource,
 		}))
 	}
 	for i := range s.Management {
@@ -232,7 +244,7 @@ func nodeRow(n *allocation.Node) assetRow {
 	for res := range r.resources {
 		r.adjustment += n.Adjustment[res]
 		r.resources[res] = assetResource{
-			hours: n.Hours[res], cost: n.Cost[res], idle: n.Idle[res], adjustment: n.Adjustment[res], overhead: n.Overhead[res],
+			hours: n.Hours[res], cost: n.Cost[res], listed: n.Listed[res], idle: n.Idle[res], adjustment: n.Adjustment[res], overhead: n.Overhead[res],
 			source: n.PriceSource[res],
 		}
 	}
@@ -258,6 +270,7 @@ func (r *assetRow) addTo(s *allocation.Set) error {
 	case networkType:
 		s.Networks = append(s.Networks, allocation.Network{
 			Cluster: r.cluster, Start: r.start, End: r.end, CrossZone: r.crossZone, CrossRegion: r.crossRegion, Internet: r.internet, Adjustment: r.adjustment,
+			Price: r.trafficPrices, PriceSource: r.trafficSources,
 		})
 	case managementType:
 		s.Management = append(s.Management, allocation.Management{
@@ -285,7 +298,7 @@ func (r *assetRow) node() allocation.Node {
 	}
 	for res, x := range r.resources {
 		n.Hours[res], n.Cost[res], n.Idle[res], n.Adjustment[res], n.Overhead[res] = x.hours, x.cost, x.idle, x.adjustment, x.overhead
-		n.PriceSource[res] = x.source
+		n.PriceSource[res], n.Listed[res] = x.source, x.listed
 	}
 	return n
 }
