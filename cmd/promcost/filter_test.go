@@ -62,7 +62,7 @@ func TestFilterAgreesWithTheAPI(t *testing.T) {
 	if code := <-p.code; code != exitOK {
 		t.Fatalf("demo --write: exit %d: %s", code, p.err.String())
 	}
-	p = start(t, "serve", "--web.listen-address=127.0.0.1:0", "--source=blocks", "--tsdb.path="+dir)
+	p = start(t, "serve", "--storage.path=", "--web.listen-address=127.0.0.1:0", "--source=blocks", "--tsdb.path="+dir)
 	defer p.end(t)
 	base := p.url(t)
 	answerOf := func(path string, parameters ...string) []byte {

@@ -8,7 +8,7 @@ import (
 
 // TestTopics asks about a cluster that exports no labels, annotations and services: answers warn of what concerns them.
 func TestTopics(t *testing.T) {
-	base := spawn(t, "serve", "--tsdb.path="+pricedThings(t))
+	base := spawn(t, "serve", "--storage.path=", "--tsdb.path="+pricedThings(t))
 	const (
 		labels, annotations, services, nodes = "kube_pod_labels", "kube_pod_annotations", "kube_service_info", "kube_node_labels"
 		window                               = "?window=2026-01-31T10:00:00Z,2026-01-31T12:00:00Z&"

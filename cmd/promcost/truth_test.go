@@ -139,7 +139,7 @@ func TestTruth(t *testing.T) {
 func TestTruthSeeds(t *testing.T) {
 	for _, seed := range []string{"11", "29"} {
 		dir, truth := writeTruth(t, "--demo.end=2026-03-03T12:00:00Z", "--demo.duration=26h", "--demo.seed="+seed)
-		base := spawn(t, "serve", "--source=blocks", "--tsdb.path="+dir)
+		base := spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir)
 		for resolution, apart := range map[string]time.Duration{"1m": cell, "exact": scrape} {
 			t.Run(seed+"/"+resolution, func(t *testing.T) {
 				query := unshared + resolution
