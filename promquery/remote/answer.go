@@ -49,14 +49,14 @@ func (a *answer) read(series func(labels []label, points []point) error) (warnin
 		case "status":
 			status = string(a.s.str())
 		case "error":
-			message = printable(a.s.str())
+			message = shown(printable(a.s.str()))
 		case "isPartial":
 			if string(a.s.number()) == "true" {
 				warnings = append(warnings, "the answer is partial")
 			}
 		case "warnings":
 			a.s.array(func() {
-				if w := printable(a.s.str()); len(warnings) < maxWarnings {
+				if w := shown(printable(a.s.str())); len(warnings) < maxWarnings {
 					warnings = append(warnings, w)
 				}
 			})

@@ -154,7 +154,7 @@ func (s *Source) ask(ctx context.Context, req request, sent func(promquery.Reque
 			return false, notAPI(resp)
 		}
 		if answer.Status != "success" {
-			return false, fmt.Errorf("status %q: %s", answer.Status, printable([]byte(answer.Error)))
+			return false, fmt.Errorf("status %q: %s", answer.Status, shown(printable([]byte(answer.Error))))
 		}
 		return false, nil
 	}, sent)

@@ -98,7 +98,7 @@ func (f *frameReader) serverText() error {
 	if err == nil || len(head) < minText || bytes.IndexByte(head, '\n') != len(head)-1 {
 		return nil
 	}
-	if text := printable(head); text != "" {
+	if text := shown(printable(head)); text != "" {
 		return fmt.Errorf("the server broke off: %s", text)
 	}
 	return nil

@@ -49,7 +49,16 @@ func (e *statusError) Error() string {
 	if e.message == "" {
 		return fmt.Sprintf("%d %s", e.code, http.StatusText(e.code))
 	}
-	return fmt.Sprintf("%d %s: %s", e.code, http.StatusText(e.code), e.message)
+	return fmt.Sprintf("%d %s: %s", e.code, http.StatusText(e.code), shown(e.message))
+}
+
+// shown is a message as errors show it: servers put what they were doing first and what went wrong last.
+func shown(message string) string {
+	r := []rune(message)
+	if len(r) <= maxShown {
+		return message
+	}
+	return string(r[:maxShown/2]) + " … " + string(r[len(r)-maxShown/2:])
 }
 
 // streamError is an answer that broke off or is garbage; sending the request again may help.
@@ -316,9 +325,6 @@ func printable(text []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return ""
-	}
-	if r := []rune(line); len(r) > maxShown {
-		line = string(r[:maxShown]) + "…"
 	}
 	return line
 }
