@@ -51,7 +51,7 @@ race: $(TEST_TOOLS) ## run all tests with the race detector
 e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools builds some); a summary says what was skipped and why
 	GO='$(GO)' .ci/e2e
 
-e2e-tools: bin/thanos bin/mimir ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
+e2e-tools: bin/duckdb bin/thanos bin/mimir ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
 
 check: fmt lint verify race ## everything that a change must pass
 
@@ -115,3 +115,11 @@ $(eval $(call tool,mimir,mimir,github.com/grafana/mimir/cmd/mimir,-s -w))
 # Linking these takes gigabytes: one at a time, also under make -j.
 bin/promtool: | bin/prometheus
 bin/mimir: | bin/thanos
+
+# DuckDB reads the history's files as others do. It comes from npm.
+bin/duckdb: .ci/tools/duckdb/package.json .ci/tools/duckdb/query.js
+	@mkdir -p bin/duckdb.d
+	cp .ci/tools/duckdb/package.json .ci/tools/duckdb/query.js bin/duckdb.d
+	cd bin/duckdb.d && npm install --no-audit --no-fund --no-package-lock
+	printf '#!/bin/sh\nexec node "$$(dirname "$$0")/duckdb.d/query.js" "$$@"\n' > $@
+	chmod +x $@

@@ -143,7 +143,7 @@ func writeColumns(w io.Writer, name, footer string, columns []column) error {
 }
 
 // pageBytes is the size of a page before compression above which another one is begun.
-const pageBytes = 1 << 20
+const pageBytes = 1 << 18
 
 // group is a group of columns in the order they were added; parquet.Group sorts them by name.
 type group struct {

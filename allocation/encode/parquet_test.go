@@ -184,7 +184,7 @@ func readBack(p *encode.Projection, list ...[]byte) (*allocation.Set, error) {
 func TestParquetRoundTrip(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		s := randomSet(rng, int(seed*seed))
+		s := randomSet(rng, int(seed*5))
 		rows, assets := files(t, s)
 		got, err := readBack(nil, rows, assets)
 		if err != nil {
@@ -202,9 +202,16 @@ func TestParquetRoundTrip(t *testing.T) {
 
 // TestParquetManyPages reads what does not fit into one page.
 func TestParquetManyPages(t *testing.T) {
-	s := randomSet(rand.New(rand.NewPCG(1, 1)), 40_000)
-	rows, assets := files(t, s)
-	got, err := readBack(nil, rows, assets)
+	rng := rand.New(rand.NewPCG(1, 1))
+	s := allocation.NewSet(parquetWindow, allocation.NewDict())
+	for i := range 70_000 {
+		r := allocation.Row{Start: parquetWindow.Start, End: parquetWindow.End, Services: []string{"a", "b"}[:i%3%2]}
+		r.Text[allocation.Pod], r.Text[allocation.Namespace] = fmt.Sprintf("pod-%x", i*2654435761), strconv.Itoa(i/9000)
+		r.Values[allocation.PVCost], r.Values[allocation.UpperSeconds] = rng.Float64(), []float64{rng.Float64(), math.NaN()}[i%2]
+		s.Append(&r)
+	}
+	rows, _ := files(t, s)
+	got, err := readBack(nil, rows)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Decoded is what was read of a file, to be added to a set. Files can be decoded side by side; adding them interns their strings, which
-// only one can do at a time.
+// Decoded is what was read of a file, to be added to a set. Files can be decoded side by side; adding them interns their
+// strings, which only one can do at a time.
 type Decoded struct {
 	rows    int
 	frame   allocation.Frame
@@ -182,13 +183,17 @@ func (f *ParquetFile) mapOf(name string) (*mapLeaf, error) {
 	return &mapLeaf{keys, values, ends}, nil
 }
 
-func (d *Decoded) readValues(f *ParquetFile, p *Projection) (err error) {
+func (d *Decoded) readValues(f *ParquetFile, p *Projection) error {
 	for c := range allocation.NumColumns {
 		if !p.column(c) {
 			continue
 		}
-		if d.frame.Values[c], err = f.numbers(c.Field(), maybeNaN(c)); err != nil {
+		values, err := f.numbers(c.Field(), maybeNaN(c))
+		if err != nil {
 			return err
+		}
+		if slices.ContainsFunc(values, func(v float64) bool { return math.Float64bits(v) != 0 }) {
+			d.frame.Values[c] = values // columns of zeros share their memory
 		}
 	}
 	return nil

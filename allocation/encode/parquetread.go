@@ -4,21 +4,20 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/encoding"
 
 	"github.com/promcost/promcost/allocation"
 )
 
 // Limits of what is read, well above all that is written: a file that says more is damaged.
 const (
-	maxFileRows  = 1 << 24 // rows of a file
-	maxFileBytes = 1 << 32 // bytes of a file's columns, uncompressed
+	maxFileRows  = 1 << 20 // rows of a file: those of a cluster
+	maxFileBytes = 1 << 31 // bytes of a file's columns, uncompressed
 )
 
 // Projection says which columns of rows are read; what is left out is missing or zero in the set. nil is all of them.
@@ -44,8 +43,12 @@ func (p *Projection) balancers() bool { return p == nil || p.Balancers }
 type ParquetFile struct {
 	Footer *Footer
 	Rows   int
+	data   []byte
 	file   *parquet.File
-	leaves map[string]int // by path
+	zstd   *zstd.Decoder
+	// scratch is for what is read on the way: a file is decoded by one goroutine at a time.
+	scratch []int32
+	leaves  map[string]int // by path
 }
 
 // OpenParquet reads the footer of a file that Parquet wrote. The data must not change while the file is in use. What is
@@ -64,7 +67,10 @@ func OpenParquet(data []byte) (f *ParquetFile, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
-	f = &ParquetFile{Footer: footer, Rows: int(file.NumRows()), file: file, leaves: map[string]int{}}
+	f = &ParquetFile{Footer: footer, Rows: int(file.NumRows()), data: data, file: file, leaves: map[string]int{}}
+	if f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes)); err != nil {
+		return nil, fmt.Errorf("open Parquet file: %w", err)
+	}
 	if err := f.limit(); err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
@@ -116,129 +122,32 @@ type leaf struct {
 
 // leaf reads a leaf. A file of an older version may lack it: then ok is false.
 func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool, err error) {
-	i, ok := f.leaves[strings.Join(path, ".")]
+	name := strings.Join(path, ".")
+	i, ok := f.leaves[name]
 	if !ok {
 		return nil, false, nil
 	}
+	schema, _ := f.file.Schema().Lookup(path...)
+	if got := schema.Node.Type().Kind(); got != kind {
+		return nil, false, fmt.Errorf("column %s: its type is %s, not %s", name, got, kind)
+	}
+	if schema.MaxRepetitionLevel > 1 || schema.MaxDefinitionLevel > 1 {
+		return nil, false, fmt.Errorf("column %s: it is nested more deeply than any that is written", name)
+	}
 	l = &leaf{}
-	for _, group := range f.file.RowGroups() {
-		chunk := group.ColumnChunks()[i]
-		if got := chunk.Type().Kind(); got != kind {
-			return nil, false, fmt.Errorf("column %s: its type is %s, not %s", strings.Join(path, "."), got, kind)
+	for _, group := range f.file.Metadata().RowGroups {
+		c := chunk{
+			to: l, zstd: f.zstd, scratch: &f.scratch, meta: &group.Columns[i].MetaData, kind: kind, repeated: schema.MaxRepetitionLevel > 0, optional: schema.MaxDefinitionLevel > 0,
 		}
-		if err := l.readChunk(chunk); err != nil {
-			return nil, false, fmt.Errorf("column %s: %w", strings.Join(path, "."), err)
+		n := c.meta.NumValues
+		if n < 0 || n > maxLeafValues || !c.repeated && n != group.NumRows {
+			return nil, false, fmt.Errorf("column %s: it says to have %d values of %d rows", name, n, group.NumRows)
+		}
+		if err := c.read(f.data); err != nil {
+			return nil, false, fmt.Errorf("column %s: %w", name, err)
 		}
 	}
 	return l, true, nil
-}
-
-func (l *leaf) readChunk(chunk parquet.ColumnChunk) error {
-	pages := chunk.Pages()
-	defer pages.Close()
-	base := int32(len(l.table))
-	inTable := false
-	for {
-		page, err := pages.ReadPage()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		l.repetition = append(l.repetition, page.RepetitionLevels()...)
-		l.definition = append(l.definition, page.DefinitionLevels()...)
-		if dict := page.Dictionary(); dict != nil {
-			err = l.readIndexed(page, dict, &inTable, base)
-		} else {
-			err = l.readPlain(page)
-		}
-		parquet.Release(page)
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// readIndexed reads a page of indices into a dictionary.
-func (l *leaf) readIndexed(page parquet.Page, dict parquet.Dictionary, inTable *bool, base int32) error {
-	n := int32(dict.Len())
-	values := dict.Page().Data()
-	numbers := page.Data()
-	indices := numbers.Int32()
-	for _, i := range indices {
-		if i < 0 || i >= n {
-			return fmt.Errorf("value %d of a dictionary of %d", i, n)
-		}
-	}
-	switch values.Kind() {
-	case encoding.ByteArray:
-		if !*inTable {
-			*inTable = true
-			l.table = append(l.table, texts(values)...)
-		}
-		for _, i := range indices {
-			l.idx = append(l.idx, base+i)
-		}
-	case encoding.Double:
-		of := values.Double()
-		l.numbers = slices.Grow(l.numbers, len(indices))
-		for _, i := range indices {
-			l.numbers = append(l.numbers, of[i])
-		}
-	case encoding.Int64:
-		of := values.Int64()
-		for _, i := range indices {
-			l.ints = append(l.ints, of[i])
-		}
-	default:
-		return fmt.Errorf("dictionary of kind %v", values.Kind())
-	}
-	return nil
-}
-
-// readPlain reads a page of values.
-func (l *leaf) readPlain(page parquet.Page) error {
-	switch values := page.Data(); values.Kind() {
-	case encoding.ByteArray:
-		base := int32(len(l.table))
-		l.table = append(l.table, texts(values)...)
-		for i := range int32(len(l.table)) - base {
-			l.idx = append(l.idx, base+i)
-		}
-	case encoding.Double:
-		l.numbers = append(l.numbers, values.Double()...)
-	case encoding.Int64:
-		l.ints = append(l.ints, values.Int64()...)
-	case encoding.Boolean:
-		packed, n := values.Boolean(), page.NumValues()
-		if levels := page.DefinitionLevels(); len(levels) > 0 {
-			n = int64(len(levels) - bytes.Count(levels, []byte{0})) // it counts what is missing, too
-		}
-		for i := range n {
-			if int(i/8) >= len(packed) {
-				return errors.New("it has too few values")
-			}
-			l.bools = append(l.bools, packed[i/8]>>(i%8)&1 != 0)
-		}
-	default:
-		return fmt.Errorf("values of kind %v", values.Kind())
-	}
-	return nil
-}
-
-// texts are the strings of values.
-func texts(values encoding.Values) []string {
-	data, offsets := values.ByteArray()
-	if len(offsets) == 0 {
-		return nil
-	}
-	all := string(data)
-	out := make([]string, len(offsets)-1)
-	for i := range out {
-		out[i] = all[offsets[i]:offsets[i+1]]
-	}
-	return out
 }
 
 // maybe are the numbers of an optional leaf, NaN where they are null.

@@ -17,6 +17,11 @@
 // is a slot: it holds one set, in parts (one for each shard of the computing) and generations (a set that is computed again
 // gets the next one).
 //
+// Files hold the names of clusters and the bounds of windows in full, so that queries need not parse paths:
+//
+//	SELECT namespace, sum(cpu_cost + ram_cost) FROM read_parquet('data/allocations_daily/**/*.parquet')
+//	WHERE window_start >= '2026-03-01' GROUP BY namespace
+//
 // # Protocol
 //
 // A part of a set is what its manifest, the .json file, names: the files of every cluster, with their sizes and checksums. The

@@ -39,6 +39,13 @@ func StartOld(t testing.TB, tsdbDir string, cfg Config) (url string) {
 	return url
 }
 
+// DuckDB is the program that runs the SQL of its standard input and writes the rows of each statement as a line of JSON,
+// $DUCKDB or bin/duckdb. It skips the test where there is none.
+func DuckDB(t testing.TB) (binary string) {
+	t.Helper()
+	return optional(t, "DUCKDB", "duckdb")
+}
+
 // StartThanos runs a Thanos Query, $THANOS or bin/thanos, over two sidecars, each beside a Prometheus with the blocks of
 // tsdbDir, and returns its URL. The two are replicas, told apart by the external label replica. metric is one that has
 // samples at the instant at: both replicas show it once the servers have found each other. It skips the test where there

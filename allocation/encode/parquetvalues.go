@@ -1,0 +1,212 @@
+package encode
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// appendTexts appends n strings that lie one after the other, each with its length before it.
+func appendTexts(dst []string, data []byte, n int) ([]string, error) {
+	if n > len(data)/4 {
+		return nil, errShort
+	}
+	text := string(data)
+	at := 0
+	for range n {
+		if len(data)-at < 4 {
+			return nil, errShort
+		}
+		size := int(binary.LittleEndian.Uint32(data[at:]))
+		if at += 4; size > len(data)-at {
+			return nil, errShort
+		}
+		dst = append(dst, text[at:at+size])
+		at += size
+	}
+	return dst, nil
+}
+
+// appendPrefixed appends n strings, each given by how much of the one before it begins with, and the rest.
+func appendPrefixed(dst []string, data []byte, n int) ([]string, error) {
+	prefixes, data, err := appendDeltas(nil, data, n)
+	if err != nil {
+		return nil, err
+	}
+	lengths, data, err := appendDeltas(nil, data, n)
+	if err != nil {
+		return nil, err
+	}
+	if len(prefixes) != n || len(lengths) != n {
+		return nil, errShort
+	}
+	last, total := "", 0
+	for i, prefix := range prefixes {
+		if prefix < 0 || prefix > int64(len(last)) || lengths[i] < 0 || lengths[i] > int64(len(data)) {
+			return nil, errors.New("a string is longer than its page")
+		}
+		if total += int(prefix + lengths[i]); total > maxPageBytes {
+			return nil, fmt.Errorf("its strings are longer than %d bytes", maxPageBytes)
+		}
+		last = last[:prefix] + string(data[:lengths[i]])
+		data = data[lengths[i]:]
+		dst = append(dst, last)
+	}
+	return dst, nil
+}
+
+func appendFloats(dst []float64, data []byte, n int) ([]float64, error) {
+	if len(data)/8 < n {
+		return nil, errShort
+	}
+	dst = slices.Grow(dst, n)
+	for i := range n {
+		dst = append(dst, math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:])))
+	}
+	return dst, nil
+}
+
+// appendSplit appends n numbers whose first bytes come first, then all second ones, and so on.
+func appendSplit(dst []float64, data []byte, n int) ([]float64, error) {
+	if len(data) != 8*n {
+		return nil, errShort
+	}
+	dst = slices.Grow(dst, n)
+	a, b, c, d := data[:n], data[n:2*n], data[2*n:3*n], data[3*n:4*n]
+	e, f, g, h := data[4*n:5*n], data[5*n:6*n], data[6*n:7*n], data[7*n:8*n]
+	for i := range n {
+		low := uint64(a[i]) | uint64(b[i])<<8 | uint64(c[i])<<16 | uint64(d[i])<<24
+		high := uint64(e[i]) | uint64(f[i])<<8 | uint64(g[i])<<16 | uint64(h[i])<<24
+		dst = append(dst, math.Float64frombits(high<<32|low))
+	}
+	return dst, nil
+}
+
+func appendInts(dst []int64, data []byte, n int) ([]int64, error) {
+	if len(data)/8 < n {
+		return nil, errShort
+	}
+	dst = slices.Grow(dst, n)
+	for i := range n {
+		dst = append(dst, int64(binary.LittleEndian.Uint64(data[8*i:])))
+	}
+	return dst, nil
+}
+
+// appendLevels appends n levels of 0 or 1.
+func appendLevels(dst, data []byte, n int, scratch *[]int32) ([]byte, error) {
+	levels, err := appendHybrid(slices.Grow((*scratch)[:0], n), data, 1, n)
+	if err != nil {
+		return nil, fmt.Errorf("levels: %w", err)
+	}
+	*scratch, dst = levels, slices.Grow(dst, n)
+	for _, level := range levels {
+		dst = append(dst, byte(level))
+	}
+	return dst, nil
+}
+
+// maxWidth is how many bits a packed value may have: so many lie within 8 bytes wherever they begin.
+const maxWidth = 56
+
+// packedAt is the i-th value of so many bits.
+func packedAt(data []byte, i, width int) uint64 {
+	bit := i * width
+	var word uint64
+	if at := bit / 8; at+8 <= len(data) {
+		word = binary.LittleEndian.Uint64(data[at:])
+	} else {
+		var tail [8]byte
+		copy(tail[:], data[at:])
+		word = binary.LittleEndian.Uint64(tail[:])
+	}
+	return word >> (bit % 8) & (1<<width - 1)
+}
+
+// appendHybrid appends n values of so many bits: runs of one value, and packed ones.
+func appendHybrid(dst []int32, data []byte, width, n int) ([]int32, error) {
+	if width > 31 {
+		return nil, fmt.Errorf("values of %d bits", width)
+	}
+	end := len(dst) + n
+	for len(dst) < end {
+		if width == 0 {
+			dst = append(dst, 0)
+			continue
+		}
+		header, k := binary.Uvarint(data)
+		if k <= 0 || header>>1 == 0 || header>>1 > math.MaxInt32 {
+			return nil, errShort
+		}
+		data = data[k:]
+		count := int(header >> 1)
+		if header&1 == 0 {
+			size := (width + 7) / 8
+			if len(data) < size {
+				return nil, errShort
+			}
+			value := int32(packedAt(data[:size], 0, 8*size))
+			for range min(count, end-len(dst)) {
+				dst = append(dst, value)
+			}
+			data = data[size:]
+			continue
+		}
+		if count > len(data)/width {
+			return nil, errShort
+		}
+		packed := data[:count*width]
+		for i := range min(8*count, end-len(dst)) {
+			dst = append(dst, int32(packedAt(packed, i, width)))
+		}
+		data = data[len(packed):]
+	}
+	return dst, nil
+}
+
+// appendDeltas appends at most n integers that are given by their differences, and returns what comes after them.
+func appendDeltas(dst []int64, data []byte, n int) ([]int64, []byte, error) {
+	var head [3]uint64 // values of a block, blocks within it, values in all
+	for i := range head {
+		v, k := binary.Uvarint(data)
+		if k <= 0 {
+			return nil, nil, errShort
+		}
+		head[i], data = v, data[k:]
+	}
+	value, k := binary.Varint(data)
+	if k <= 0 || head[0] > 1<<16 || head[1] == 0 || head[1] > head[0] || head[0]%head[1] != 0 || head[0]/head[1]%8 != 0 || head[2] != uint64(n) {
+		return nil, nil, errors.New("the head of its differences is not one")
+	}
+	data = data[k:]
+	if n == 0 {
+		return dst, data, nil
+	}
+	dst = append(dst, value)
+	per := int(head[0] / head[1])
+	for left := n - 1; left > 0; {
+		least, k := binary.Varint(data)
+		if k <= 0 || len(data)-k < int(head[1]) {
+			return nil, nil, errShort
+		}
+		widths := data[k : k+int(head[1])]
+		data = data[k+int(head[1]):]
+		for _, w := range widths {
+			if left == 0 {
+				break
+			}
+			size := per / 8 * int(w)
+			if w > maxWidth || size > len(data) {
+				return nil, nil, errShort
+			}
+			for i := range min(per, left) {
+				value += least + int64(packedAt(data[:size], i, int(w)))
+				dst = append(dst, value)
+			}
+			data, left = data[size:], left-min(per, left)
+		}
+	}
+	return dst, data, nil
+}

@@ -1,0 +1,71 @@
+package history_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/blocks"
+	"github.com/promcost/promcost/promquery/democluster"
+)
+
+// TestDemoCluster computes hours of a cluster with all that there is in clusters, stores and reads them: answers are the
+// same, and so are those of the day that is made of them.
+func TestDemoCluster(t *testing.T) {
+	c, err := democluster.New(democluster.Config{
+		End: time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC), Duration: 6 * time.Hour, Nodes: 5, Pods: 60, Seed: 2,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	if err := c.WriteBlocks(t.Context(), data, c.Start(), c.End(), nil); err != nil {
+		t.Fatal(err)
+	}
+	db, err := blocks.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	engine := promquery.NewEngine(db, promquery.Config{
+		Clusters: promquery.Clusters{Labels: []string{"cluster"}, Default: democluster.ClusterID}, Rates: pricing.Default(),
+	})
+	end := c.End().Truncate(time.Hour)
+	computed, err := engine.Compute(t.Context(), allocation.Query{Window: allocation.Window{Start: end.Add(-4 * time.Hour), End: end}, Step: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := directory(t, history.Options{})
+	for i, set := range computed {
+		write(t, s, set, history.WriteOptions{Complete: true})
+		computed[i] = canonical(t, set)
+	}
+	sets := list(t, s, history.Hourly, allocation.Window{})
+	for i := range sets {
+		if err := s.Verify(t.Context(), &sets[i]); err != nil {
+			t.Error(err)
+		}
+	}
+	stored := read(t, s, sets...)
+	if diff := cmp.Diff(answers(t, computed...), answers(t, stored...)); diff != "" {
+		t.Errorf("-computed +stored\n%s", diff)
+	}
+	w := allocation.Window{Start: end.Add(-4 * time.Hour), End: end}
+	var days [2]*allocation.Set
+	for i, hours := range [...][]*allocation.Set{computed, stored} {
+		if days[i], err = allocation.Merge(w, hours); err != nil {
+			t.Fatal(err)
+		}
+		if err := days[i].Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(answers(t, days[0]), answers(t, days[1])); diff != "" {
+		t.Errorf("-day of computed +day of stored\n%s", diff)
+	}
+}
