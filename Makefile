@@ -42,8 +42,11 @@ build: bin/promcost ## build bin/promcost
 bin/promcost: FORCE
 	$(GO) build -ldflags '$(LDFLAGS)' -o $@ ./cmd/promcost
 
-test: $(TEST_TOOLS) ## run all tests; builds the servers that they start, once
+test: $(TEST_TOOLS) ## run all tests; builds the servers that they start, once. Where CI is set, also fuzz what reads users' expressions
 	$(GO) test -timeout 15m ./...
+ifdef CI
+	GO='$(GO)' FUZZTIME=30s FUZZPACKAGES='allocation/(filter|jmespath)' .ci/fuzz
+endif
 
 race: $(TEST_TOOLS) ## run all tests with the race detector
 	$(GO) test -race -timeout 30m ./...
@@ -79,8 +82,8 @@ vet:
 generate: ## rewrite REFERENCE.md, which is made from the tables
 	$(GO) generate ./...
 
-fuzz: ## run every fuzz target for FUZZTIME
-	GO='$(GO)' FUZZTIME='$(FUZZTIME)' .ci/fuzz
+fuzz: ## run every fuzz target for FUZZTIME, in the packages that match FUZZPACKAGES
+	GO='$(GO)' FUZZTIME='$(FUZZTIME)' FUZZPACKAGES='$(FUZZPACKAGES)' .ci/fuzz
 
 bench: ## run the benchmarks that match BENCH, BENCHCOUNT (1) times each
 	@mkdir -p bin

@@ -38,6 +38,10 @@ type Network struct {
 	// Cost is that of egress to other zones, other regions and the internet.
 	CrossZone, CrossRegion, Internet float64
 	Adjustment                       float64
+	// Price is that of a GiB of each at the end, in this order, and PriceSource where it comes from; "" where nothing of it is
+	// charged.
+	Price       [3]float64
+	PriceSource [3]string
 }
 
 // TotalCost is the cost without the adjustment.

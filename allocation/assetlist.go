@@ -122,7 +122,7 @@ func (s *Set) listAll() []Asset {
 		if d.Local {
 			a.Region = regions[AssetKey{Cluster: d.Cluster, Name: d.Name}]
 		}
-		a.Region = cmp.Or(a.Region, labeledRegion(d.Labels))
+		a.Region = cmp.Or(a.Region, LabeledRegion(d.Labels))
 		list = append(list, a)
 	}
 	for i := range s.Balancers {
@@ -179,8 +179,8 @@ func (s *Set) nodeRegions() map[AssetKey]string {
 	return out
 }
 
-// labeledRegion is the region that labels name, as Kubernetes or kube-state-metrics spells them.
-func labeledRegion(labels map[string]string) string {
+// LabeledRegion is the region that labels name, as Kubernetes or kube-state-metrics spells them; "" where they do not.
+func LabeledRegion(labels map[string]string) string {
 	for _, name := range [...]string{"topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"} {
 		if region := cmp.Or(labels[name], labels[Sanitize(name)]); region != "" {
 			return region

@@ -148,7 +148,7 @@ func side(from, to int) []given {
 func disk(name, claim string, from, to int) []given {
 	out := []given{
 		{signal: allocation.VolumeCapacity, key: "c/" + name, points: minutes(100*gib, from, to)},
-		{signal: allocation.VolumeInfo, key: "c/" + name + "/fast/vol-" + name + "/", points: minutes(1, from, to)},
+		{signal: allocation.VolumeInfo, key: "c/" + name + "/fast/vol-" + name + "////", points: minutes(1, from, to)},
 		{signal: allocation.VolumePrice, key: "c/" + name, points: minutes(0.01, from, to)},
 	}
 	if claim != "" {
@@ -225,7 +225,7 @@ func TestAssetCosts(t *testing.T) {
 			pv: map[string]float64{"p/main": onlyStorage}, warning: "1 volumes lack a price",
 		},
 		{
-			name: "a volume of no known size", series: concat([]given{{signal: allocation.VolumeInfo, key: "c/v/fast/vol-v/", points: minutes(1, 1, 121)}}),
+			name: "a volume of no known size", series: concat([]given{{signal: allocation.VolumeInfo, key: "c/v/fast/vol-v////", points: minutes(1, 1, 121)}}),
 			pv: map[string]float64{"__unmounted__/__unmounted__": 0}, warning: "1 volumes cost nothing, for their capacity is not known (v)",
 		},
 		{

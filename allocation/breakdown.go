@@ -48,16 +48,41 @@ func (b *Builder) machineOf(s *seen) *machine {
 }
 
 // Borders are the instants near which counters of nodes are wanted: those of the sets, or only the first and last where they
-// are many, and those at which nodes are seen first that may be older. What lies a lookback before each is enough.
-func (b *Builder) Borders() []Span {
+// are many, and those at which nodes are seen first that may be older. What lies a lookback before each is enough. Of those in
+// last, only the last value is wanted, of the others all.
+func (b *Builder) Borders() (last, whole []Span) {
 	const most = 26
-	var out []Span
 	for i, at := range b.borders {
-		if len(b.borders) <= most || i == 0 || i == len(b.borders)-1 {
-			out = append(out, Span{at - b.sampling.Lookback + 1, at})
+		if len(b.borders) > most && i > 0 && i < len(b.borders)-1 {
+			continue
+		}
+		if x := (Span{at - b.sampling.Lookback + 1, at}); b.leavesIn(x) {
+			whole = append(whole, x) // at its end there is nothing more of a node
+		} else {
+			last = append(last, x)
 		}
 	}
-	return append(out, b.firstSights()...)
+	return last, append(whole, b.firstSights()...)
+}
+
+// leavesIn reports whether a node is seen last within x.
+func (b *Builder) leavesIn(x Span) bool {
+	for _, n := range b.nodes {
+		if seen := n.lastSeen(); x.Start <= seen && seen < x.End {
+			return true
+		}
+	}
+	return false
+}
+
+// lastSeen is when the node is seen last, 0 where it is not.
+func (n *node) lastSeen() (last int64) {
+	for _, steps := range [...]timeline.Steps{n.seen, n.capacity[CPU].best()} {
+		if len(steps) > 0 {
+			last = max(last, steps[len(steps)-1].To)
+		}
+	}
+	return last
 }
 
 // firstSights are the spans, apart from those before the borders of sets, in which nodes are seen first that were there

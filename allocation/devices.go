@@ -14,6 +14,7 @@ import (
 type devices struct {
 	requests map[Symbol]*ranked // by resource name
 	used     map[deviceKey]*ranked
+	names    map[deviceKey]GPUDevice
 }
 
 // deviceKey names a device, or a slice of one, and its profile, such as 1g.5gb.
@@ -25,12 +26,18 @@ func deviceWorth(resource string, node *node) float64 {
 	if _, profile, ok := strings.Cut(resource, "mig_"); ok {
 		return profileWorth(profile)
 	}
-	if node != nil && (strings.Contains(resource, "shared") || strings.HasSuffix(node.label("nvidia_com_gpu_product"), "-SHARED")) {
+	if node != nil && sharesDevice(resource, node) {
 		if n, err := strconv.Atoi(node.label("nvidia_com_gpu_replicas")); err == nil && n > 1 {
 			return 1 / float64(n)
 		}
 	}
 	return 1
+}
+
+// sharesDevice says whether containers use a GPU of that resource in turns: by its name, else by the labels of the node, which
+// is nil where it is not known. A MIG slice is its container's alone unless its name says otherwise.
+func sharesDevice(resource string, node *node) bool {
+	return strings.Contains(resource, "shared") || node != nil && !strings.Contains(resource, "mig_") && strings.HasSuffix(node.label("nvidia_com_gpu_product"), "-SHARED")
 }
 
 // profileWorth is the part of a GPU that a MIG profile such as 1g_5gb is.
@@ -51,7 +58,7 @@ func profileWorth(profile string) float64 {
 // devicesOf are those of c, made where they are new.
 func (c *container) devicesOf() *devices {
 	if c.devices == nil {
-		c.devices = &devices{requests: map[Symbol]*ranked{}, used: map[deviceKey]*ranked{}}
+		c.devices = &devices{requests: map[Symbol]*ranked{}, used: map[deviceKey]*ranked{}, names: map[deviceKey]GPUDevice{}}
 	}
 	return c.devices
 }
@@ -91,6 +98,7 @@ func (b *Builder) addDeviceUse(s *seen) error {
 		d.used[device] = &ranked{}
 	}
 	d.used[device].add(s.Rank, steps.NotNegative())
+	d.names[device] = d.names[device].or(GPUDevice{Device: s.key[9].Value(), Model: s.key[10].Value(), UUID: s.key[8].Value()})
 	return nil
 }
 
@@ -124,11 +132,12 @@ func (c *container) inheritDevices(from *devices, take func(timeline.Steps) time
 		for rank, s := range *alternatives {
 			d.used[device].add(rank, take(s))
 		}
+		d.names[device] = d.names[device].or(from.names[device])
 	}
 }
 
 // resolveDevices makes the requests of devices one request, and their use one series, which is integrated as any usage.
-func (c *container) resolveDevices(s timeline.Sampling, n *node) {
+func (c *container) resolveDevices(s timeline.Sampling, n *node, dict *Dict) {
 	if c.devices == nil {
 		return
 	}
@@ -148,6 +157,7 @@ func (c *container) resolveDevices(s timeline.Sampling, n *node) {
 		}
 		sum = timeline.Sum(sum, scaled(c.devices.used[name].best(), worth))
 	}
+	c.gpu = dict.AddMap(c.devices.described(names, n).pairs())
 	if len(sum) > 0 {
 		c.deviceUse = s.Unstep(sum)
 	}

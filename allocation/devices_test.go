@@ -16,7 +16,7 @@ import (
 func TestDevices(t *testing.T) {
 	labels := given{signal: allocation.NodeLabels, key: "c/n/nvidia_com_gpu_replicas/4/nvidia_com_gpu_product/A100-SHARED", points: minutes(1, 1, 121)}
 	use := func(device, slice, profile string, v float64, rank int) given {
-		return given{signal: allocation.DeviceUse, key: "c/ns/p//main/" + device + "/" + slice + "/" + profile, points: minutes(v, 1, 121), rank: rank}
+		return given{signal: allocation.DeviceUse, key: "c/ns/p//main/" + device + "/" + slice + "/" + profile + "/GPU-" + device + "/nvidia-" + device + "/A100", points: minutes(v, 1, 121), rank: rank}
 	}
 	percent := use("a", "", "", 80, 1)
 	percent.scale = 0.01
@@ -28,17 +28,18 @@ func TestDevices(t *testing.T) {
 		node           float64 // device-hours
 		request, used  float64
 		hours          float64
+		gpu            allocation.GPUDevice
 	}{
-		{"whole", "nvidia_com_gpu", 2, 1, []given{use("a", "", "", 0.5, 0)}, 4, 2, 1, 2},
-		{"two devices add up, exporters of one do not", "nvidia_com_gpu", 2, 2, []given{use("a", "", "", 0.5, 0), use("a", "", "", 0.5, 0), use("b", "", "", 1, 0)}, 4, 4, 3, 4},
-		{"percent where there is no ratio", "nvidia_com_gpu", 1, 1, []given{percent}, 2, 2, 1.6, 2},
-		{"a ratio is better", "nvidia_com_gpu", 1, 1, []given{percent, use("a", "", "", 0.5, 0)}, 2, 2, 1, 2},
-		{"used and not requested", "nvidia_com_gpu", 1, 0, []given{use("a", "", "", 0.5, 0)}, 2, 0, 1, 1},
-		{"MIG", "nvidia_com_mig_1g_5gb", 7, 2, []given{use("a", "7", "1g.5gb", 0.5, 0), use("a", "8", "1g.5gb", 0.5, 0)}, 2, 4. / 7, 2. / 7, 4. / 7},
-		{"MIG of an A30", "nvidia_com_mig_2g_12gb", 2, 1, nil, 2, 1, 0, 1},
-		{"shared by name", "nvidia_com_gpu_shared", 4, 1, []given{labels}, 2, 0.5, 0, 0.5},
-		{"shared under the name of whole ones", "nvidia_com_gpu", 4, 1, []given{labels}, 2, 0.5, 0, 0.5},
-		{"the exporter's own", "nvidia_com_gpu", 1, 1, []given{{signal: allocation.DeviceUse, key: "c/ns/p//nvidia-dcgm-exporter/a//", points: minutes(1, 1, 121)}}, 2, 2, 0, 2},
+		{"whole", "nvidia_com_gpu", 2, 1, []given{use("a", "", "", 0.5, 0)}, 4, 2, 1, 2, allocation.GPUDevice{Device: "nvidia-a", Model: "A100", UUID: "GPU-a"}},
+		{"two devices add up, exporters of one do not", "nvidia_com_gpu", 2, 2, []given{use("a", "", "", 0.5, 0), use("a", "", "", 0.5, 0), use("b", "", "", 1, 0)}, 4, 4, 3, 4, allocation.GPUDevice{Device: "nvidia-a,nvidia-b", Model: "A100", UUID: "GPU-a,GPU-b"}},
+		{"percent where there is no ratio", "nvidia_com_gpu", 1, 1, []given{percent}, 2, 2, 1.6, 2, allocation.GPUDevice{Device: "nvidia-a", Model: "A100", UUID: "GPU-a"}},
+		{"a ratio is better", "nvidia_com_gpu", 1, 1, []given{percent, use("a", "", "", 0.5, 0)}, 2, 2, 1, 2, allocation.GPUDevice{Device: "nvidia-a", Model: "A100", UUID: "GPU-a"}},
+		{"used and not requested", "nvidia_com_gpu", 1, 0, []given{use("a", "", "", 0.5, 0)}, 2, 0, 1, 1, allocation.GPUDevice{Device: "nvidia-a", Model: "A100", UUID: "GPU-a"}},
+		{"MIG", "nvidia_com_mig_1g_5gb", 7, 2, []given{use("a", "7", "1g.5gb", 0.5, 0), use("a", "8", "1g.5gb", 0.5, 0)}, 2, 4. / 7, 2. / 7, 4. / 7, allocation.GPUDevice{Device: "nvidia-a", Model: "A100", UUID: "GPU-a"}},
+		{"MIG of an A30", "nvidia_com_mig_2g_12gb", 2, 1, nil, 2, 1, 0, 1, allocation.GPUDevice{}},
+		{"shared by name", "nvidia_com_gpu_shared", 4, 1, []given{labels}, 2, 0.5, 0, 0.5, allocation.GPUDevice{Model: "A100-SHARED", Shared: true}},
+		{"shared under the name of whole ones", "nvidia_com_gpu", 4, 1, []given{labels}, 2, 0.5, 0, 0.5, allocation.GPUDevice{Model: "A100-SHARED", Shared: true}},
+		{"the exporter's own", "nvidia_com_gpu", 1, 1, []given{{signal: allocation.DeviceUse, key: "c/ns/p//nvidia-dcgm-exporter/a/////", points: minutes(1, 1, 121)}}, 2, 2, 0, 2, allocation.GPUDevice{}},
 	} {
 		for _, resolution := range []time.Duration{time.Minute, 0} {
 			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {
@@ -47,6 +48,9 @@ func TestDevices(t *testing.T) {
 					{signal: allocation.DeviceRequest, key: "c/ns/p/uid/main/" + tt.resource, points: minutes(tt.asks, 1, 121)},
 				})
 				s := buildGiven(t, allocation.Query{Resolution: resolution}, series)[0]
+				if got := s.GPU(0); got != tt.gpu {
+					t.Errorf("got %+v, want %+v", got, tt.gpu)
+				}
 				slack := 1e-9
 				if resolution == 0 {
 					slack = 0.035

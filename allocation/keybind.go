@@ -10,8 +10,9 @@ type boundKey struct {
 	dict   *Dict
 	kind   keyKind
 	cols   [][]ID
-	prefix string // before the value, such as `app=`
-	raw    bool   // as it is, not a cluster's id
+	texts  []string // of a derived property's ids, which are its own
+	prefix string   // before the value, such as `app=`
+	raw    bool     // as it is, not a cluster's id
 }
 
 // bind prepares k for the rows of s.
@@ -39,6 +40,9 @@ func (k Key) bind(s *Set, labelValue bool) boundKey {
 			}
 		}
 		b.cols = [][]ID{values}
+	case keyDerived:
+		b.cols = [][]ID{nil}
+		b.cols[0], b.texts = k.derived.column(s)
 	case keyAll:
 	}
 	return b
@@ -55,6 +59,9 @@ func (b *boundKey) appendName(dst []byte, row int, fill bool) []byte {
 			dst = append(dst, UnallocatedName...)
 		}
 		return dst
+	}
+	if b.kind == keyDerived {
+		return append(dst, b.texts[id]...)
 	}
 	if b.kind == keyController {
 		if kind := b.cols[0][row]; kind != 0 {

@@ -29,6 +29,7 @@ const (
 	keyAnnotation                // the value of an annotation
 	keyAlias                     // the value of a label, else of the annotation of that name
 	keyAll                       // nothing: everything is one row
+	keyDerived                   // what is computed from other properties
 )
 
 // keyField describes a field that rows can be aggregated by.
@@ -81,6 +82,7 @@ type Key struct {
 	property Property
 	field    string // as documented, without a colon
 	name     string // of the label or annotation, as given; the controller kind of a keyWorkload
+	derived  *Derived
 }
 
 // String is the key as ParseKeys reads it; an alias gives the alias.
@@ -103,8 +105,9 @@ func unaggregated() []Key {
 // ParseKeys reads a comma-separated list of fields, such as `namespace,label:app`. Case does not matter in the names of
 // fields, it does in those of labels and annotations. mapping says what aliases stand for; nil is the default mapping. An
 // empty list gives no keys: the set stays as it is, one row a container. A field that is there twice is an error, and so
-// is an unknown one, which names it, what may have been meant, and all there are.
-func ParseKeys(aggregate string, mapping LabelMapping) ([]Key, error) {
+// is an unknown one, which names it, what may have been meant, and all there are. derived are further fields, which win over
+// aliases.
+func ParseKeys(aggregate string, mapping LabelMapping, derived ...*Derived) ([]Key, error) {
 	if strings.TrimSpace(aggregate) == "" {
 		return nil, nil
 	}
@@ -113,7 +116,7 @@ func ParseKeys(aggregate string, mapping LabelMapping) ([]Key, error) {
 	}
 	var keys []Key
 	for i, item := range strings.Split(aggregate, ",") {
-		got, err := parseKey(strings.TrimSpace(item), mapping)
+		got, err := parseKey(strings.TrimSpace(item), mapping, derived)
 		if err != nil {
 			return nil, fmt.Errorf("parse aggregate %q: field %d: %w", aggregate, i+1, err)
 		}
@@ -125,7 +128,12 @@ func ParseKeys(aggregate string, mapping LabelMapping) ([]Key, error) {
 	return keys, nil
 }
 
-func parseKey(item string, mapping LabelMapping) ([]Key, error) {
+func parseKey(item string, mapping LabelMapping, derived []*Derived) ([]Key, error) {
+	for _, d := range derived {
+		if strings.EqualFold(d.name, item) {
+			return []Key{{kind: keyDerived, field: d.name, derived: d}}, nil
+		}
+	}
 	head, name, named := strings.Cut(item, ":")
 	field := strings.ToLower(strings.TrimSpace(head))
 	if named {
@@ -133,7 +141,7 @@ func parseKey(item string, mapping LabelMapping) ([]Key, error) {
 	}
 	i := slices.IndexFunc(keyFields, func(f keyField) bool { return strings.EqualFold(f.name, field) })
 	if i < 0 {
-		return nil, unknownKey(item, field)
+		return nil, unknownKey(item, field, derived)
 	}
 	f := keyFields[i]
 	key := Key{kind: f.kind, property: f.property, field: strings.TrimSuffix(f.name, ":"), name: strings.TrimSpace(name)}
@@ -155,23 +163,27 @@ func parseKey(item string, mapping LabelMapping) ([]Key, error) {
 			keys[i].name = label
 		}
 		return keys, nil
-	case keyProperty, keyController, keyService, keyAll:
+	case keyProperty, keyController, keyService, keyAll, keyDerived:
 	}
 	return []Key{key}, nil
 }
 
 // unknownKey is the error for a field that there is not.
-func unknownKey(item, field string) error {
+func unknownKey(item, field string, derived []*Derived) error {
+	names := KeyNames()
+	for _, d := range derived {
+		names = append(names, d.name)
+	}
 	if item == "" {
-		return fmt.Errorf("it is empty: remove the comma, or use one of %s", strings.Join(KeyNames(), ", "))
+		return fmt.Errorf("it is empty: remove the comma, or use one of %s", strings.Join(names, ", "))
 	}
 	hint := ""
-	bare := make([]string, len(keyFields))
-	for i := range keyFields {
-		bare[i] = strings.TrimSuffix(keyFields[i].name, ":")
+	bare := make([]string, len(names))
+	for i := range names {
+		bare[i] = strings.TrimSuffix(names[i], ":<name>")
 	}
 	if i := slices.Index(bare, Nearest(strings.TrimSuffix(field, ":"), bare)); i >= 0 {
-		hint = fmt.Sprintf(" (did you mean %q?)", KeyNames()[i])
+		hint = fmt.Sprintf(" (did you mean %q?)", names[i])
 	}
-	return fmt.Errorf("unknown field %q%s: use one of %s", item, hint, strings.Join(KeyNames(), ", "))
+	return fmt.Errorf("unknown field %q%s: use one of %s", item, hint, strings.Join(names, ", "))
 }

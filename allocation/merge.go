@@ -34,9 +34,10 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 	s.mergeValues(parts, n)
 	s.mergeTimes(parts, n)
 	var differ [NumProperties][]bool
-	for p := range NumProperties {
+	for p := range GPUDevices {
 		s.ids[p], differ[p] = mergeIDs(parts, p, n)
 	}
+	s.ids[GPUDevices] = mergeGPUs(s.dict, parts, n)
 	s.mergeKinds(parts, n, &differ)
 	s.mergeMetadata(parts, n, &differ, metadata)
 	s.mergeAllShares(parts, n)
@@ -174,7 +175,8 @@ func (s *Set) mergeKinds(parts []part, n int, differ *[NumProperties][]bool) {
 func (s *Set) mergeMetadata(parts []part, n int, differ *[NumProperties][]bool, keep bool) {
 	var common [2][]ID
 	if keep {
-		common = [2][]ID{commonPairs(s.dict, parts, Labels, n), commonPairs(s.dict, parts, Annotations, n)}
+		workload := func(set *Set, row int) bool { return set.special[row] < Unmounted }
+		common = [2][]ID{commonPairs(s.dict, parts, Labels, n, workload), commonPairs(s.dict, parts, Annotations, n, workload)}
 	}
 	newest := [2][]ID{anyIDs(parts, NamespaceLabels, n), anyIDs(parts, NamespaceAnnotations, n)}
 	for g := range n {
@@ -212,16 +214,15 @@ func anyIDs(parts []part, p Property, n int) []ID {
 	return ids[:n]
 }
 
-// commonPairs is the map of what all members of a group have in common; rows that are no workload do not count.
-// New maps are added to dict.
-func commonPairs(dict *Dict, parts []part, p Property, n int) []ID {
+// commonPairs is the map of what all members of a group have in common that count. New maps are added to dict.
+func commonPairs(dict *Dict, parts []part, p Property, n int, counts func(set *Set, row int) bool) []ID {
 	ids, seen := make([]ID, n+1), make([]bool, n+1)
 	known := map[[2]ID]ID{}
 	for _, part := range parts {
 		for i, g := range part.group {
 			id := part.set.ids[p][i]
 			switch {
-			case part.set.special[i] >= Unmounted || seen[g] && ids[g] == id:
+			case seen[g] && ids[g] == id || !counts(part.set, i):
 			case !seen[g]:
 				ids[g], seen[g] = id, true
 			default:

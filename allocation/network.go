@@ -185,8 +185,11 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 		return f, cells[1:]
 	}
 	first.From = start.at
-	if at := start.seen; at > b.sampling.Start && at-start.ran > b.sampling.Lookback && first.To > at {
+	if at := start.seen; at > b.sampling.Start && at-start.ran > b.sampling.Lookback {
 		// It ran for long before anything was seen of it, and moved most of this then.
+		if first.To <= at {
+			return f, cells[1:]
+		}
 		first.From, first.Amount = at, first.Amount*float64(first.To-at)/float64(first.To-start.ran)
 	}
 	return f, cells
@@ -206,9 +209,12 @@ func lastStart(pods []*pod, t int64) (start podStart, known bool) {
 			x.at = min(x.at, int64(p.started.value*1000))
 		}
 		for _, c := range p.containers {
-			if len(c.started) > 0 {
+			if len(c.started) > 0 && !p.restarted { // else it ran from the pod's start on, about
 				x.ran = min(x.ran, int64(c.started[0].V*1000))
 			}
+		}
+		if p.restarted {
+			x.ran = x.at
 		}
 		if x.at < t && (!known || x.at > start.at) {
 			start, known = x, true
@@ -398,8 +404,22 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 	}
 	for _, s := range b.sets {
 		s.addNetworks()
+		b.priceNetworks(s)
 	}
 	b.warnDefaultEgress()
+}
+
+// priceNetworks says by what prices the traffic of clusters is charged.
+func (b *Builder) priceNetworks(s *Set) {
+	for i := range s.Networks {
+		n := &s.Networks[i]
+		for k, cost := range [...]float64{n.CrossZone, n.CrossRegion, n.Internet} {
+			if cost != 0 {
+				t := b.egressTariff(Sym(n.Cluster), egressZone+trafficKind(k))
+				n.Price[k], n.PriceSource[k] = t.at(n.End.UnixMilli()), t.source(n.End.UnixMilli())
+			}
+		}
+	}
 }
 
 // warnDefaultEgress names the clusters some of whose traffic costs what nobody gave as its price.

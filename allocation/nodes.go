@@ -192,6 +192,17 @@ func (b *Builder) resolveNodes() {
 	}
 }
 
+// reach lets a node that is seen first shortly after a container on it started live from then on: it was there, unless it is
+// younger.
+func (n *node) reach(started int64) {
+	if len(n.life) == 0 || started >= n.life[0].From || n.life[0].From-started > timeline.Lookback {
+		return
+	}
+	if len(n.created) == 0 || n.created[0].V*1000 <= float64(started) {
+		n.life[0].From = started
+	}
+}
+
 // presence is 1 where s has any value.
 func presence(s timeline.Steps) timeline.Steps {
 	out := make(timeline.Steps, 0, len(s))
@@ -210,14 +221,15 @@ func (b *Builder) rateNode(n *node) {
 		InstanceType: a.InstanceType, GPUModel: n.label(gpuLabels...), Labels: a.Labels,
 	})
 	unpriced := false
+	times := append(slices.Clone(n.rates.changes), b.sampling.End)
 	for r := range NumResources {
-		unpriced = unpriced || len(n.price[r]) == 0 && len(n.amount[r]) > 0
+		byDefault := slices.ContainsFunc(times, func(t int64) bool {
+			rates := n.rateAt(t)
+			return r != GPU && rates.Default || r == GPU && rates.Sources[GPU] == BuiltInPrices
+		})
+		unpriced = unpriced || byDefault && len(n.price[r]) == 0 && len(n.amount[r]) > 0
 	}
-	byDefault := n.rateAt(b.sampling.End).Default
-	for _, t := range n.rates.changes {
-		byDefault = byDefault || n.rateAt(t).Default
-	}
-	if unpriced && byDefault && len(n.life) > 0 {
+	if unpriced && len(n.life) > 0 {
 		b.unpriced = append(b.unpriced, a.Name)
 	}
 }
@@ -255,7 +267,8 @@ func (n *node) priceSource(r Resource, t int64) string {
 	if len(n.price[r]) > 0 {
 		return "node_" + r.String() + "_hourly_cost"
 	}
-	return n.rateAt(t).Source
+	rates := n.rateAt(t)
+	return cmp.Or(rates.Sources[r], rates.Source)
 }
 
 // sortedNodes are the nodes by cluster and name.

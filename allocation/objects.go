@@ -43,6 +43,7 @@ type pod struct {
 	allLabels   ID       // with those of its namespace and of the node labelsOn, once labeled
 	labelsOn    *node
 	labeled     bool
+	restarted   bool // a container of it ran before the first start that is known of
 
 	shifts    []shift
 	shiftRows []int32
@@ -73,6 +74,7 @@ type container struct {
 	init    bool
 	started timeline.Steps
 	devices *devices // nil without
+	gpu     ID       // GPUDevices of its rows, once resolved
 	*containerSigns
 
 	runs      timeline.Intervals

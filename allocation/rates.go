@@ -27,6 +27,8 @@ type NodeRates struct {
 	Discount float64
 	// Source is where the prices come from, for people: "prices.yaml:12", BuiltInPrices.
 	Source string
+	// Sources are where that of each resource comes from. "" stands for Source.
+	Sources [NumResources]string
 	// Default reports that the price of CPU or RAM is a built-in one, which is worth a warning.
 	Default bool
 }

@@ -29,6 +29,24 @@ type SourceReading struct {
 	Series      int64
 	Samples     int64
 	Bytes       int64 // received, or of chunks
+	Retries     int64 // of Requests, those that repeat one that failed
+	Errors      int64 // of Requests, those that failed, and failures to read without a request
+	// Requesting is how long all requests took: more than Took where several are on their way at a time.
+	Requesting time.Duration
+	Inputs     []InputUse // what was taken for each, by name: the sums over them are those above
+}
+
+// InputUse is what was taken of a source for one input. A request that asks for several counts for the one that it brought
+// the most bytes of, with its retry or failure; its bytes and its time are shared by them.
+type InputUse struct {
+	Input      string // or what else was asked for
+	Requests   int64
+	Retries    int64
+	Errors     int64
+	Samples    int64
+	Bytes      int64
+	Requesting time.Duration   // of the time of requests, a part like that of their bytes
+	Durations  []time.Duration // of Requests, each as a whole
 }
 
 // StageReading is what one of the questions took that a computation asks one after the other.

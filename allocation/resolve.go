@@ -60,6 +60,9 @@ func (b *Builder) Resolve() error {
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
 func (b *Builder) forget(c *container) {
+	if len(c.ends) > 0 && len(c.started) > 0 && slices.Min(c.ends) <= int64(c.started[0].V*1000) {
+		c.pod.restarted = true
+	}
 	c.containerSigns = &b.forgotten
 	c.segments = slices.Clip(c.segments)
 }
@@ -192,13 +195,16 @@ func (b *Builder) resolveContainer(c *container) {
 		return
 	}
 	c.runs = runs
+	if c.node != nil {
+		c.node.reach(inside[0].From)
+	}
 	b.bridged.add(c.name.Value(), bridged.Clip(b.sampling.Start, b.sampling.End))
 	lower, upper := b.errorBounds(&presence, runs)
 	if len(waits) > 0 {
 		lower, upper = timeline.CountBounds(float64(inside.Length()) / float64(b.sampling.Cell()))
 	}
 	n := c.node
-	c.resolveDevices(b.sampling, n)
+	c.resolveDevices(b.sampling, n, b.dict)
 	var request, limit [NumResources]timeline.Steps
 	edges := slices.Clone(b.borders)
 	for r := range NumResources {
@@ -348,6 +354,7 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 	s.ids[Annotations][row] = b.dict.Overlay(ns.annotations.value, p.annotations.value)
 	s.ids[NamespaceLabels][row] = ns.labels.value
 	s.ids[NamespaceAnnotations][row] = ns.annotations.value
+	s.ids[GPUDevices][row] = c.gpu
 }
 
 // labelsOf are a pod's labels over those of its namespace over those of its node.

@@ -25,13 +25,14 @@ const (
 	Annotations // the namespace's, overwritten by the pod's
 	NamespaceLabels
 	NamespaceAnnotations
+	GPUDevices // what is known of the GPUs that it has; see GPUDevice
 	NumProperties
 )
 
 // properties are the names that the API's JSON, filters and errors use.
 var properties = [NumProperties]string{
 	"cluster", "node", "namespace", "pod", "uid", "container", "controllerKind", "controller", "providerID",
-	"services", "labels", "annotations", "namespaceLabels", "namespaceAnnotations",
+	"services", "labels", "annotations", "namespaceLabels", "namespaceAnnotations", "gpuDevices",
 }
 
 // String is the property's name in the API.
@@ -117,6 +118,7 @@ type Row struct {
 	Annotations   map[string]string
 	NSLabels      map[string]string
 	NSAnnotations map[string]string
+	GPU           GPUDevice
 	Volumes       []VolumeShare       // in any order; PVByteHours and PVCost of Values are their sums
 	LoadBalancers []LoadBalancerShare // in any order; LoadBalancerCost of Values is their sum
 	Start, End    time.Time
@@ -131,7 +133,7 @@ func (s *Set) Append(r *Row) int {
 	}
 	s.ids[Services][i] = s.dict.AddList(r.Services)
 	for p, m := range map[Property]map[string]string{
-		Labels: r.Labels, Annotations: r.Annotations, NamespaceLabels: r.NSLabels, NamespaceAnnotations: r.NSAnnotations,
+		Labels: r.Labels, Annotations: r.Annotations, NamespaceLabels: r.NSLabels, NamespaceAnnotations: r.NSAnnotations, GPUDevices: r.GPU.pairs(),
 	} {
 		s.ids[p][i] = s.dict.AddMap(m)
 	}
@@ -229,11 +231,11 @@ func (s *Set) Name(row int) string {
 	if s.special[row] == Idle {
 		return IdleName
 	}
-	name := make([]byte, 0, 96)
-	for _, p := range [...]Property{Cluster, NodeName, Namespace, Pod, Container} {
-		name = append(append(name, s.Text(p, row)...), '/')
+	name := appendCluster(make([]byte, 0, 96), s.Text(Cluster, row))
+	for _, p := range [...]Property{NodeName, Namespace, Pod, Container} {
+		name = append(append(name, '/'), s.Text(p, row)...)
 	}
-	return string(name[:len(name)-1])
+	return string(name)
 }
 
 // Residual is money that does not add up in a cluster: allocated outside of every known node's life, or more than a

@@ -53,11 +53,12 @@ func (b *Builder) item(kind ItemKind, cluster Symbol) Item {
 	return Item{Kind: kind, Cluster: cluster.Value(), Provider: p.provider, Region: p.region, Zone: p.zone}
 }
 
-// driverProviders are the providers of CSI drivers.
+// driverProviders are the providers of CSI drivers, and of the plugins before them.
 var driverProviders = map[string]string{
 	"ebs.csi.aws.com": "aws", "efs.csi.aws.com": "aws", "fsx.csi.aws.com": "aws",
 	"pd.csi.storage.gke.io": "gcp", "filestore.csi.storage.gke.io": "gcp",
 	"disk.csi.azure.com": "azure", "file.csi.azure.com": "azure", "blob.csi.azure.com": "azure",
+	"kubernetes.io/aws-ebs": "aws", "kubernetes.io/gce-pd": "gcp", "kubernetes.io/azure-disk": "azure",
 }
 
 // volumeItem is the volume as price sheets see it: where its driver, what its provider calls it and its labels say, else where its
@@ -85,8 +86,15 @@ func (b *Builder) volumeItem(v *volume, owners []ownership) Item {
 	return i
 }
 
-// placeOfHandle reads where a volume is from what Google calls it: projects/p/zones/europe-west1-b/disks/d.
+// placeOfHandle reads where a volume is from what Google calls it, projects/p/zones/europe-west1-b/disks/d, or Kubernetes one of
+// Amazon without CSI, aws://eu-central-1a/vol-1.
 func placeOfHandle(handle string) (region, zone string) {
+	if rest, ok := strings.CutPrefix(handle, "aws://"); ok {
+		if zone, _, ok = strings.Cut(rest, "/"); ok {
+			return strings.TrimRight(zone, "abcdefghijklmnopqrstuvwxyz"), zone
+		}
+		return "", ""
+	}
 	parts := strings.Split(handle, "/")
 	if len(parts) != 6 || parts[0] != "projects" {
 		return "", ""

@@ -34,10 +34,15 @@ func TestItems(t *testing.T) {
 	nodes := concat(node("n", aws, "eu-1", "eu-1a"), node("n2", aws, "eu-1", "eu-1b"), node("n3", "gce://p/z/i", "us-1", "us-1a"))
 	volume := func(handle, driver string, more ...given) []given {
 		return concat([]given{
-			{signal: allocation.VolumeInfo, key: "c|v|fast|" + handle + "|" + driver, points: minutes(1, 1, 121)},
+			{signal: allocation.VolumeInfo, key: "c|v|fast|" + handle + "|" + driver + "|||", points: minutes(1, 1, 121)},
 			{signal: allocation.VolumeClaim, key: "c|a|data|v", points: minutes(1, 61, 121)},
 			{signal: allocation.VolumeClaim, key: "c|z|old|v", points: minutes(1, 1, 61)},
 		}, more)
+	}
+	inTree := func(ebs, gce, azure string) []given {
+		list := volume("", "")
+		list[0].key = "c|v|fast|||" + ebs + "|" + gce + "|" + azure
+		return list
 	}
 	labels := given{signal: allocation.VolumeLabels, key: "c|v|tier|gold|topology_kubernetes_io_region|eu-2|topology_kubernetes_io_zone|eu-2c", points: minutes(1, 1, 121)}
 	gold := map[string]string{"tier": "gold", "topology_kubernetes_io_region": "eu-2", "topology_kubernetes_io_zone": "eu-2c"}
@@ -63,6 +68,9 @@ func TestItems(t *testing.T) {
 		{"volume by its labels", concat(nodes, volume("vol-1", "ebs.csi.aws.com", labels)), at(base, "aws", "eu-2", "eu-2c", gold)},
 		{"volume of Google", concat(nodes, volume("projects/p/zones/us-2-b/disks/d", "pd.csi.storage.gke.io")), at(base, "gcp", "us-2", "us-2-b", nil)},
 		{"volume of a region of Google", concat(nodes, volume("projects/p/regions/us-2/disks/d", "pd.csi.storage.gke.io")), at(base, "gcp", "us-2", "", nil)},
+		{"volume of Amazon without CSI", concat(nodes, inTree("aws://us-2b/vol-1", "", "")), at(base, "aws", "us-2", "us-2b", nil)},
+		{"volume of Google without CSI", concat(nodes, inTree("", "pd-1", "")), at(base, "gcp", "", "", nil)},
+		{"volume of Azure without CSI", concat(nodes, inTree("", "", "disk-1")), at(base, "azure", "", "", nil)},
 		{"volume without nodes that say where", volume("vol-1", ""), at(base, "", "r", "", nil)},
 		{"load balancer", concat(nodes, service), at(web, "aws", "eu-1", "", map[string]string{"team": "x"})},
 		{"management", nodes, at(allocation.Item{Kind: allocation.ItemManagement, Cluster: "c"}, "aws", "eu-1", "", nil)},

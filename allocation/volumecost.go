@@ -187,7 +187,8 @@ func (x *mounted) edge(at int64) int {
 func (x *mounted) charge() {
 	b := x.b
 	key := b.dict.Add(VolumeKey(x.v.cluster.Value(), x.v.name.Value()))
-	provider := b.dict.Add(symText(x.v.handle))
+	_, id := ParseProviderID(symText(x.v.handle))
+	provider := b.dict.Add(id)
 	x.assets()
 	index := map[rowRef]int{}
 	x.eachMount(func(p *pod, s *shift, from, to int64) {

@@ -70,14 +70,23 @@ func (b *Builder) addVolume(s *seen) error {
 	if s.key[2] != none {
 		v.class.set(s.key[2], at)
 	}
-	if s.key[3] != none && (s.Rank == 0 || !v.handle.known()) {
-		v.handle.set(s.key[3], at)
+	handle, driver := s.key[3], s.key[4]
+	for i, plugin := range inTreePlugins {
+		if id := s.key[5+i]; handle == none && id != none {
+			handle, driver = id, plugin
+		}
 	}
-	if s.key[4] != none {
-		v.driver.set(s.key[4], at)
+	if handle != none && (s.Rank == 0 || !v.handle.known()) {
+		v.handle.set(handle, at)
+	}
+	if driver != none {
+		v.driver.set(driver, at)
 	}
 	return nil
 }
+
+// inTreePlugins are what stood for drivers before CSI, in the order of the key of VolumeInfo.
+var inTreePlugins = [...]Symbol{Sym("kubernetes.io/aws-ebs"), Sym("kubernetes.io/gce-pd"), Sym("kubernetes.io/azure-disk")}
 
 func (b *Builder) addVolumeLabels(s *seen) error {
 	b.storage.volume(s.key[0], s.key[1]).labels.set(s.tailMap(), s.p.Last())

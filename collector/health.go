@@ -17,8 +17,7 @@ type Health struct {
 	currency          *prometheus.GaugeVec
 	computationErrors prometheus.Counter
 
-	sourceRequests, sourceSamples, sourceBytes, sourceErrors prometheus.Counter
-	sourceDuration                                           prometheus.Histogram
+	source sourceMetrics
 
 	httpRequests *prometheus.CounterVec
 	httpDuration *prometheus.HistogramVec
@@ -34,12 +33,7 @@ func NewHealth(reg prometheus.Registerer, currency string) (*Health, error) {
 			"When costs were last computed without an error, in Unix seconds; 0 before the first time."),
 		computationErrors: newCounter("promcost_computation_errors_total", "Computations of costs that failed."),
 
-		sourceRequests: newCounter("promcost_source_requests_total", "Requests sent to the source of samples, or blocks opened."),
-		sourceSamples:  newCounter("promcost_source_samples_total", "Samples read from the source."),
-		sourceBytes:    newCounter("promcost_source_bytes_total", "Bytes received from the source, or bytes of chunks read."),
-		sourceErrors:   newCounter("promcost_source_errors_total", "Reads of the source that failed."),
-		sourceDuration: newHistogram("promcost_source_request_duration_seconds", "How long reads of the source took, whether they succeeded or not.",
-			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}),
+		source: newSourceMetrics(),
 
 		httpRequests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "promcost_http_requests_total", Help: "HTTP requests answered, by route and by whether they select by field or label.",
@@ -53,10 +47,9 @@ func NewHealth(reg prometheus.Registerer, currency string) (*Health, error) {
 		Name: "promcost_currency_info", Help: "The currency of every cost, as a label of the value 1.",
 	}, []string{"currency"})
 	h.SetCurrency(currency)
-	for _, c := range []prometheus.Collector{
-		version.NewCollector("promcost"), h.currency, h.computations, h.lastSuccess, h.computationErrors,
-		h.sourceRequests, h.sourceSamples, h.sourceBytes, h.sourceErrors, h.sourceDuration, h.httpRequests, h.httpDuration,
-	} {
+	for _, c := range append([]prometheus.Collector{
+		version.NewCollector("promcost"), h.currency, h.computations, h.lastSuccess, h.computationErrors, h.httpRequests, h.httpDuration,
+	}, h.source.all()...) {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register health metrics: %w", err)
 		}
@@ -91,26 +84,5 @@ func (h *Health) ObserveComputation(end time.Time, took time.Duration, err error
 		h.lastSuccess.Set(float64(end.UnixMilli()) / 1e3)
 	case !errors.Is(err, context.Canceled):
 		h.computationErrors.Inc()
-	}
-}
-
-// SourceRead is what one read of the source took.
-type SourceRead struct {
-	Took     time.Duration
-	Requests int64 // sent, or blocks opened
-	Samples  int64
-	Bytes    int64
-	Err      error
-}
-
-// ObserveSource counts a read of the source; what was read before an error counts too. One that its caller gave up is not
-// an error.
-func (h *Health) ObserveSource(r SourceRead) {
-	h.sourceDuration.Observe(r.Took.Seconds())
-	h.sourceRequests.Add(float64(max(r.Requests, 0)))
-	h.sourceSamples.Add(float64(max(r.Samples, 0)))
-	h.sourceBytes.Add(float64(max(r.Bytes, 0)))
-	if r.Err != nil && !errors.Is(r.Err, context.Canceled) {
-		h.sourceErrors.Inc()
 	}
 }

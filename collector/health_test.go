@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/collector"
 )
 
@@ -31,7 +32,7 @@ func observed(t *testing.T, reg *prometheus.Registry) {
 	t.Helper()
 	h := newHealth(t, reg)
 	h.ObserveComputation(end, 3*time.Second, nil)
-	h.ObserveSource(collector.SourceRead{Took: time.Second, Requests: 1, Samples: 2, Bytes: 3})
+	h.ObserveSource(reading("blocks", allocation.InputUse{Input: "pod", Requests: 1, Samples: 2, Bytes: 3, Durations: []time.Duration{time.Second}}))
 	r, err := collector.NewReloads(reg)
 	if err != nil {
 		t.Fatal(err)
@@ -85,26 +86,41 @@ promcost_computation_last_success_timestamp_seconds %d
 	}
 }
 
+// reading is what was taken of a source.
+func reading(name string, inputs ...allocation.InputUse) allocation.SourceReading {
+	return allocation.SourceReading{Name: name, Inputs: inputs}
+}
+
+// TestHealthSource counts by source and input, and each request's duration.
 func TestHealthSource(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	h := newHealth(t, reg)
-	h.ObserveSource(collector.SourceRead{Took: time.Second, Requests: 2, Samples: 100, Bytes: 400})
-	h.ObserveSource(collector.SourceRead{Took: time.Second, Requests: 1, Samples: 10, Bytes: 40, Err: errors.New("read frame: cut short")})
-	h.ObserveSource(collector.SourceRead{Requests: -1, Err: context.Canceled})
-	compare(t, reg, `
-# HELP promcost_source_bytes_total Bytes received from the source, or bytes of chunks read.
-# TYPE promcost_source_bytes_total counter
-promcost_source_bytes_total 440
-# HELP promcost_source_errors_total Reads of the source that failed.
-# TYPE promcost_source_errors_total counter
-promcost_source_errors_total 1
-# HELP promcost_source_requests_total Requests sent to the source of samples, or blocks opened.
-# TYPE promcost_source_requests_total counter
-promcost_source_requests_total 3
-# HELP promcost_source_samples_total Samples read from the source.
-# TYPE promcost_source_samples_total counter
-promcost_source_samples_total 110
-`, "promcost_source_requests_total", "promcost_source_samples_total", "promcost_source_bytes_total", "promcost_source_errors_total")
+	h.ObserveSource(reading("query",
+		allocation.InputUse{Input: "cpu usage", Requests: 2, Samples: 100, Bytes: 400, Durations: []time.Duration{time.Second, 40 * time.Millisecond}},
+		allocation.InputUse{Input: "pod", Samples: 7, Bytes: 9}))
+	h.ObserveSource(reading("query", allocation.InputUse{Input: "cpu usage", Requests: 2, Retries: 1, Errors: 1, Samples: 10, Bytes: 40, Durations: []time.Duration{0, 0}}))
+	h.ObserveSource(reading("blocks", allocation.InputUse{Input: "cpu usage", Errors: 1}))
+	page := render(t, reg)
+	for _, want := range []string{
+		`promcost_source_requests_total{input="cpu usage",source="query"} 4`,
+		`promcost_source_requests_total{input="pod",source="query"} 0`,
+		`promcost_source_retries_total{input="cpu usage",source="query"} 1`,
+		`promcost_source_errors_total{input="cpu usage",source="query"} 1`,
+		`promcost_source_errors_total{input="cpu usage",source="blocks"} 1`,
+		`promcost_source_samples_total{input="cpu usage",source="query"} 110`,
+		`promcost_source_samples_total{input="pod",source="query"} 7`,
+		`promcost_source_bytes_total{input="cpu usage",source="query"} 440`,
+		`promcost_source_request_duration_seconds_count{input="cpu usage",source="query"} 4`,
+		`promcost_source_request_duration_seconds_sum{input="cpu usage",source="query"} 1.04`,
+		`promcost_source_request_duration_seconds_bucket{input="cpu usage",source="query",le="0.05"} 3`,
+	} {
+		if !strings.Contains(page, want+"\n") {
+			t.Errorf("there is no %s in\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, `duration_seconds_count{input="pod"`) {
+		t.Error("an input without a request of its own has durations")
+	}
 }
 
 func TestHealthBeforeAnythingHappened(t *testing.T) {
@@ -113,9 +129,7 @@ func TestHealthBeforeAnythingHappened(t *testing.T) {
 	page := render(t, reg)
 	for _, want := range []string{
 		"promcost_build_info{", `promcost_currency_info{currency="EUR"} 1`, "promcost_computation_duration_seconds_count 0",
-		"promcost_computation_last_success_timestamp_seconds 0", "promcost_computation_errors_total 0", "promcost_source_requests_total 0",
-		"promcost_source_samples_total 0", "promcost_source_bytes_total 0", "promcost_source_errors_total 0",
-		"promcost_source_request_duration_seconds_count 0",
+		"promcost_computation_last_success_timestamp_seconds 0", "promcost_computation_errors_total 0",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("there is no %s in\n%s", want, page)

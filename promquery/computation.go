@@ -121,6 +121,7 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, la
 			p.reading.Name = c.cfg.Name(ctx, p.src) // which is known once it was asked
 		}
 	}
+	got.Sent = nil // noted by the parts
 	c.stats.Add(got)
 	return got, err
 }
@@ -176,6 +177,12 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 	return sets, err
 }
 
+// What is asked for besides the inputs of the table, as it is named among them in what is told of the reading.
+const (
+	inputInterval = "scrape interval"
+	inputOwn      = "series of promcost"
+)
+
 // probeLength is how much of the window is looked at to find the scrape interval: enough for three samples a series at
 // the longest usual intervals.
 const probeLength = 20 * time.Minute
@@ -187,7 +194,7 @@ func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Windo
 	middle := w.Start.Add(w.Duration() / 2)
 	for _, end := range []time.Time{w.End, w.Start.Add(probeLength), middle} {
 		var found [2][]int64
-		at := Selector{Start: end.Add(-probeLength).UnixMilli(), End: end.UnixMilli(), Keep: []string{"node"}}
+		at := Selector{Start: end.Add(-probeLength).UnixMilli(), End: end.UnixMilli(), Keep: []string{"node"}, Input: inputInterval}
 		sels := []Selector{at, at}
 		sels[0].Metric = "kube_node_info"
 		sels[1].Metric, sels[1].Matchers = "container_memory_working_set_bytes", []Matcher{equal("id", "/")}
@@ -234,7 +241,12 @@ func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 	if c.series == 0 {
 		return errNothing
 	}
-	return c.spans(ctx, b, stageNames[borders], b.Borders(), borders)
+	last, whole := b.Borders()
+	sels := append(within(b, last), within(b, whole)...)
+	for i := range last {
+		sels[i].Last = true
+	}
+	return c.read(ctx, b, stageNames[borders], sels, borders)
 }
 
 // load reads what the builder needs and settles it. Nothing found at all is allocation.ErrNoData.
@@ -307,10 +319,20 @@ func (c *computation) stage(ctx context.Context, b *allocation.Builder, name str
 
 // spans gives the builder what some stages ask for of several stretches of time.
 func (c *computation) spans(ctx context.Context, b *allocation.Builder, name string, spans []allocation.Span, stages ...stage) error {
+	return c.read(ctx, b, name, within(b, spans), stages...)
+}
+
+// within are the times and the grid of stretches of time.
+func within(b *allocation.Builder, spans []allocation.Span) []Selector {
 	sels := make([]Selector, len(spans))
 	for i, span := range spans {
 		sels[i] = Selector{Start: span.Start, End: span.End, Step: b.Sampling().Step}
 	}
+	return sels
+}
+
+// read gives the builder what some stages ask for, at the times and on the grids of sels.
+func (c *computation) read(ctx context.Context, b *allocation.Builder, name string, sels []Selector, stages ...stage) error {
 	plans := make([]*plan, c.lanes+1) // one more for what several lanes have to do with
 	notes := make([]*findings, c.lanes+1)
 	for i := range plans {

@@ -94,14 +94,7 @@ func checkInput(t *testing.T, in *allocation.InputDiagnosis, states map[string]a
 
 // TestDiagnoseSources diagnoses the same blocks through every source.
 func TestDiagnoseSources(t *testing.T) {
-	c, err := demo()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
+	c, dir := demoDir(t)
 	cfg := config
 	cfg.Name = func(context.Context, promquery.Source) string { return "some source" }
 	var first []allocation.ClusterDiagnosis

@@ -48,23 +48,24 @@ func BenchmarkCompute(b *testing.B) {
 	}
 }
 
-// BenchmarkGrowth computes 2 hours of ever more pods, and ever longer windows of 3,000 pods. exponent is the slope of the
-// processor time, both axes logarithmic, from the size before: 1 is linear.
+// BenchmarkGrowth computes 2 hours of ever more pods, and ever longer windows of 300 pods. cpu-ms/pod and cpu-ms/hour are the
+// slope of the processor time from the size before, exponent is that of both axes logarithmic: 1 is linear.
 func BenchmarkGrowth(b *testing.B) {
-	grow := func(name string, sizes []float64, run func(b *testing.B, size float64) plainRun) {
+	grow := func(name, unit string, sizes []float64, run func(b *testing.B, size float64) plainRun) {
 		var last plainRun
 		for i, size := range sizes {
 			b.Run(fmt.Sprintf("%s=%g", name, size), func(b *testing.B) {
 				took := run(b, size)
 				b.ReportMetric(float64(took.cpu.Milliseconds()), "cpu-ms/op")
 				if last.cpu > 0 {
+					b.ReportMetric((took.cpu-last.cpu).Seconds()*1e3/(size-sizes[i-1]), "cpu-ms/"+unit)
 					b.ReportMetric(math.Log(took.cpu.Seconds()/last.cpu.Seconds())/math.Log(size/sizes[i-1]), "exponent")
 				}
 				last = took
 			})
 		}
 	}
-	grow("pods", []float64{300, 3000, 10_000, 30_000}, func(b *testing.B, pods float64) plainRun {
+	grow("pods", "pod", []float64{300, 3000, 10_000, 30_000}, func(b *testing.B, pods float64) plainRun {
 		db, until := benchBlocks(b, int(pods), 3*time.Hour)
 		w := allocation.Window{Start: until.Add(-2 * time.Hour), End: until}
 		return benchCompute(b, db, allocation.Query{Window: w, Resolution: time.Minute}, 1)
@@ -72,9 +73,9 @@ func BenchmarkGrowth(b *testing.B) {
 	whole := b // the blocks are there for all windows
 	var db *blocks.DB
 	var until time.Time
-	grow("hours", []float64{1, 6, 24, 72}, func(b *testing.B, hours float64) plainRun {
+	grow("hours", "hour", []float64{1, 6, 24, 72, 168}, func(b *testing.B, hours float64) plainRun {
 		if db == nil {
-			db, until = benchBlocks(whole, 3000, 73*time.Hour)
+			db, until = benchBlocks(whole, 300, 169*time.Hour)
 		}
 		w := allocation.Window{Start: until.Add(-time.Duration(hours) * time.Hour), End: until}
 		return benchCompute(b, db, allocation.Query{Window: w, Resolution: time.Minute}, 1)

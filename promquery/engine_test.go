@@ -31,8 +31,8 @@ var demo = sync.OnceValues(func() (*democluster.Cluster, error) {
 	})
 })
 
-// demoBlocks opens the demo cluster's blocks.
-func demoBlocks(t testing.TB) (*democluster.Cluster, *blocks.DB) {
+// demoDir writes the demo cluster's blocks into a directory.
+func demoDir(t testing.TB) (*democluster.Cluster, string) {
 	t.Helper()
 	c, err := demo()
 	if err != nil {
@@ -42,6 +42,13 @@ func demoBlocks(t testing.TB) (*democluster.Cluster, *blocks.DB) {
 	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
 		t.Fatal(err)
 	}
+	return c, dir
+}
+
+// demoBlocks opens the demo cluster's blocks.
+func demoBlocks(t testing.TB) (*democluster.Cluster, *blocks.DB) {
+	t.Helper()
+	c, dir := demoDir(t)
 	return c, openBlocks(t, dir)
 }
 
@@ -372,14 +379,7 @@ func FuzzCgroupUID(f *testing.F) {
 // TestSourcesAgree computes the same window of the demo cluster from every source: one that samples on the grid agrees
 // with those that give every sample, and those agree in exact mode too.
 func TestSourcesAgree(t *testing.T) {
-	c, err := demo()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
+	c, dir := demoDir(t)
 	live, err := democluster.Open(t.Context(), filepath.Join(t.TempDir(), "live"), c, democluster.DBOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -45,6 +45,8 @@ type Input struct {
 	// Need is how much depends on the input.
 	Need Need
 	Init bool // of init containers
+	// About is whom it concerns that a cluster has none of it; "" is everybody.
+	About allocation.Topic
 	// Rank is that of the first alternative, where it is not the best of its signal.
 	Rank int
 }
@@ -141,16 +143,16 @@ var workloads = []Input{
 	{Name: "init memory request", Signal: allocation.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: []string{"init memory limit"}},
 	{Name: "init cpu limit", Signal: allocation.ContainerLimit, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "cpu"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
 	{Name: "init memory limit", Signal: allocation.ContainerLimit, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "memory"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
-	{Name: "pod labels", Signal: allocation.PodLabels, Alternatives: []Alternative{metric("kube_pod_labels")}, Missing: "no cost by label", Remedy: "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"},
-	{Name: "pod annotations", Signal: allocation.PodAnnotations, Alternatives: []Alternative{metric("kube_pod_annotations")}, Missing: "no cost by annotation", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=pods=[*]"},
-	{Name: "namespace labels", Signal: allocation.NamespaceLabelsInfo, Alternatives: []Alternative{metric("kube_namespace_labels")}, Missing: "no cost by the labels of namespaces", Remedy: "run kube-state-metrics with --metric-labels-allowlist=namespaces=[*]"},
-	{Name: "namespace annotations", Signal: allocation.NamespaceAnnotationsInfo, Alternatives: []Alternative{metric("kube_namespace_annotations")}, Missing: "no cost by the annotations of namespaces", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=namespaces=[*]"},
-	{Name: "service", Signal: allocation.ServiceInfo, Alternatives: []Alternative{metric("kube_service_info")}, Missing: "services of endpoint slices without labels are unallocated", Remedy: ksm},
-	{Name: "endpoint slice", Signal: allocation.SliceService, Alternatives: []Alternative{metric("kube_endpointslice_labels")}, Missing: "the service of a slice is guessed from its name", Remedy: "run kube-state-metrics with --resources=…,endpointslices --metric-labels-allowlist=endpointslices=[kubernetes.io/service-name]"},
-	{Name: "endpoints", Signal: allocation.SliceEndpoint, Alternatives: []Alternative{metric("kube_endpointslice_endpoints", equal("targetref_kind", "Pod"))}, Missing: "pods have no services", Remedy: "run kube-state-metrics with --resources=…,endpointslices"},
+	{Name: "pod labels", About: allocation.AboutLabels, Signal: allocation.PodLabels, Alternatives: []Alternative{metric("kube_pod_labels")}, Missing: "no cost by label", Remedy: "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"},
+	{Name: "pod annotations", About: allocation.AboutAnnotations, Signal: allocation.PodAnnotations, Alternatives: []Alternative{metric("kube_pod_annotations")}, Missing: "no cost by annotation", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=pods=[*]"},
+	{Name: "namespace labels", About: allocation.AboutLabels, Signal: allocation.NamespaceLabelsInfo, Alternatives: []Alternative{metric("kube_namespace_labels")}, Missing: "no cost by the labels of namespaces", Remedy: "run kube-state-metrics with --metric-labels-allowlist=namespaces=[*]"},
+	{Name: "namespace annotations", About: allocation.AboutAnnotations, Signal: allocation.NamespaceAnnotationsInfo, Alternatives: []Alternative{metric("kube_namespace_annotations")}, Missing: "no cost by the annotations of namespaces", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=namespaces=[*]"},
+	{Name: "service", About: allocation.AboutServices, Signal: allocation.ServiceInfo, Alternatives: []Alternative{metric("kube_service_info")}, Missing: "services of endpoint slices without labels are unallocated", Remedy: ksm},
+	{Name: "endpoint slice", About: allocation.AboutServices, Signal: allocation.SliceService, Alternatives: []Alternative{metric("kube_endpointslice_labels")}, Missing: "the service of a slice is guessed from its name", Remedy: "run kube-state-metrics with --resources=…,endpointslices --metric-labels-allowlist=endpointslices=[kubernetes.io/service-name]"},
+	{Name: "endpoints", About: allocation.AboutServices, Signal: allocation.SliceEndpoint, Alternatives: []Alternative{metric("kube_endpointslice_endpoints", equal("targetref_kind", "Pod"))}, Missing: "pods have no services", Remedy: "run kube-state-metrics with --resources=…,endpointslices"},
 	{Name: "endpoint addresses", Signal: allocation.ServiceAddress, Alternatives: []Alternative{metric("kube_endpoint_address")}, Missing: "pods without endpoint slices have no services", Remedy: "run kube-state-metrics with --resources=…,endpoints", Need: Occasional},
 	{Name: "node", Signal: allocation.NodeInfo, Alternatives: []Alternative{metric("kube_node_info")}, Missing: "nodes live while their capacity is known, without provider ids", Remedy: ksm},
-	{Name: "node labels", Signal: allocation.NodeLabels, Alternatives: []Alternative{metric("kube_node_labels")}, Missing: "nodes have no region, zone and pool", Remedy: "run kube-state-metrics with --metric-labels-allowlist=nodes=[*]"},
+	{Name: "node labels", About: allocation.AboutNodeLabels, Signal: allocation.NodeLabels, Alternatives: []Alternative{metric("kube_node_labels")}, Missing: "nodes have no region, zone and pool", Remedy: "run kube-state-metrics with --metric-labels-allowlist=nodes=[*]"},
 	{Name: "node created", Signal: allocation.NodeCreated, Alternatives: []Alternative{metric("kube_node_created")}, Missing: "nodes begin with their first scrape", Remedy: ksm},
 	capacity("node cpu", allocation.CPU, equal("resource", "cpu"), "kube_node_status_capacity_cpu_cores"),
 	capacity("node memory", allocation.RAM, equal("resource", "memory"), "kube_node_status_capacity_memory_bytes"),

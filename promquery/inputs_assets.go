@@ -118,7 +118,7 @@ var machines = []Input{
 }
 
 // device reads devices from the labels of the DCGM exporter: a GPU, and the slice of it under MIG.
-var device = map[string][]string{"device": {"UUID", "gpu"}, "slice": {"GPU_I_ID"}, "profile": {"GPU_I_PROFILE"}}
+var device = map[string][]string{"device": {"UUID", "gpu"}, "slice": {"GPU_I_ID"}, "profile": {"GPU_I_PROFILE"}, "gpu_device": {"device"}}
 
 // memory is a figure of node_exporter about a node's memory.
 func memory(name string, signal allocation.Signal, metric string) Input {

@@ -97,6 +97,7 @@ func (j *joined) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) 
 			return give(lane, i, key, p)
 		}
 		got, err := j.old.SelectLanes(ctx, past, old)
+		got.renumber(pastOf)
 		stats.Add(got)
 		if err != nil {
 			return stats, err
@@ -111,6 +112,7 @@ func (j *joined) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) 
 			return give(lane, i, key, p)
 		}
 		got, err := j.recent.SelectLanes(ctx, present, recent)
+		got.renumber(presentOf)
 		stats.Add(got)
 		if err != nil && gave.Load() == 0 && ctx.Err() == nil && withinReach(present, j.cut) {
 			stats.Warnings = append(stats.Warnings, fmt.Sprintf("the newest samples are missing, from %s on: %v; what is in blocks is all of the answer", instant(j.cut), err))
@@ -126,30 +128,4 @@ func (j *joined) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) 
 // withinReach reports whether all that selectors ask for from the cut on is what an instant before it sees.
 func withinReach(sels []Selector, cut int64) bool {
 	return !slices.ContainsFunc(sels, func(s Selector) bool { return s.End > cut+timeline.Lookback })
-}
-
-// part is one of a computation's sources, which notes what is taken of it.
-type part struct {
-	src     Source
-	asked   bool
-	reading allocation.SourceReading
-}
-
-// Select implements Source.
-func (p *part) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
-	return p.SelectLanes(ctx, sels, OneLane(yield))
-}
-
-// SelectLanes implements Parallel.
-func (p *part) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) (Stats, error) {
-	began := time.Now()
-	stats, err := SelectLanes(ctx, p.src, sels, lanes)
-	p.asked = true
-	r := &p.reading
-	r.Took += time.Since(began)
-	r.Requests += stats.Requests
-	r.Series += stats.Series
-	r.Samples += stats.Samples
-	r.Bytes += stats.Bytes
-	return stats, err
 }

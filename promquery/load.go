@@ -122,7 +122,7 @@ func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stag
 // add appends an alternative's selector and reader; sel has the range.
 func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 	alt := &in.Alternatives[rank]
-	sel.Metric, sel.Matchers, sel.AtOnce = alt.Metric, alt.Matchers, in.atOnce(rank)
+	sel.Metric, sel.Matchers, sel.AtOnce, sel.Input = alt.Metric, alt.Matchers, in.atOnce(rank), in.Name
 	r := reader{
 		series: allocation.Series{Signal: in.Signal, Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
 		uid:    -1, pod: slices.Index(in.Signal.Key(), "pod"), tail: in.Signal.Tail(), key: make([]Symbol, len(in.Signal.Key())),

@@ -43,9 +43,9 @@ func (c *computation) findOwn(ctx context.Context, w allocation.Window) error {
 	c.own = ownTargets{clusters: map[target][]Symbol{}, jobs: map[Symbol]bool{}}
 	sel := Selector{
 		Metric: buildInfo, Keep: append([]string{"job", "instance"}, c.cfg.Clusters.Labels...),
-		Start: w.Start.Add(-time.Hour).UnixMilli(), End: w.End.UnixMilli(), Step: timeline.Lookback,
+		Start: w.Start.Add(-time.Hour).UnixMilli(), End: w.End.UnixMilli(), Step: timeline.Lookback, Input: inputOwn,
 	}
-	_, err := c.ask(ctx, "series of promcost", []Selector{sel}, OneLane(func(_ int, key []Symbol, _ *timeline.Points) error {
+	_, err := c.ask(ctx, inputOwn, []Selector{sel}, OneLane(func(_ int, key []Symbol, _ *timeline.Points) error {
 		at, cluster := target{key[0], key[1]}, none
 		if i := slices.IndexFunc(key[2:], func(s Symbol) bool { return s != none }); i >= 0 {
 			cluster = key[2+i]

@@ -129,13 +129,17 @@ func (f *findings) lacks() []string {
 		if pods == nil {
 			continue
 		}
-		var never []string
+		never := map[allocation.Topic][]string{}
+		var topics []allocation.Topic
 		holes := map[string][]string{}
 		var order []string
 		for i := range Inputs {
 			if in := &Inputs[i]; f.asked(i) {
 				if text := f.lacksAll(in, cluster); text != "" {
-					never = append(never, text)
+					if never[in.About] == nil {
+						topics = append(topics, in.About)
+					}
+					never[in.About] = append(never[in.About], text)
 				}
 				if when := f.lacksFor(in, cluster, pods); when != "" {
 					if holes[when] == nil {
@@ -145,8 +149,12 @@ func (f *findings) lacks() []string {
 				}
 			}
 		}
-		if len(never) > 0 {
-			out = append(out, fmt.Sprintf("cluster %s: no sample in the window of %s: \"promcost check\" says what mends it", cluster.Value(), strings.Join(never, ", ")))
+		for _, about := range topics {
+			text := fmt.Sprintf("cluster %s: no sample in the window of %s: \"promcost check\" says what mends it", cluster.Value(), strings.Join(never[about], ", "))
+			if about != "" {
+				text = about.Warning(text)
+			}
+			out = append(out, text)
 		}
 		for _, when := range order {
 			out = append(out, fmt.Sprintf("cluster %s: no sample %s, while pods ran, of %s: was what exports it down?", cluster.Value(), when, strings.Join(holes[when], ", ")))

@@ -26,20 +26,26 @@ func (h holed) Select(ctx context.Context, sels []promquery.Selector, yield prom
 		if sels[i].Metric != h.metric {
 			return yield(i, key, p)
 		}
-		var q timeline.Points
-		for t, v := range p.All() {
-			if t < h.from || t >= h.to {
-				q.Append(t, v)
-			}
-		}
-		if q.Len() == 0 {
-			return nil
-		}
-		if p.Continued() {
-			q.MarkContinued()
-		}
-		return yield(i, key, &q)
+		return yieldSome(yield, i, key, p, 0, func(t int64) bool { return t < h.from || t >= h.to })
 	})
+}
+
+// yieldSome yields a stretch of a series moved in time by shift, and of that the samples whose times are there; nothing
+// where none is.
+func yieldSome(yield promquery.Yield, i int, key []promquery.Symbol, p *timeline.Points, shift int64, there func(t int64) bool) error {
+	var q timeline.Points
+	for t, v := range p.All() {
+		if there(t + shift) {
+			q.Append(t+shift, v)
+		}
+	}
+	if q.Len() == 0 {
+		return nil
+	}
+	if p.Continued() {
+		q.MarkContinued()
+	}
+	return yield(i, key, &q)
 }
 
 // sweep is the total cost in a window and what is warned of.

@@ -30,20 +30,9 @@ func (h replicas) Select(ctx context.Context, sels []promquery.Selector, yield p
 	var stats promquery.Stats
 	for _, r := range h.pair {
 		part, err := h.src.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
-			var q timeline.Points
-			for t, v := range p.All() {
-				t += r.shift
-				if (t < r.downFrom || t >= r.downTo) && t >= sels[i].Start && t <= sels[i].End {
-					q.Append(t, v)
-				}
-			}
-			if q.Len() == 0 {
-				return nil
-			}
-			if p.Continued() {
-				q.MarkContinued()
-			}
-			return yield(i, key, &q)
+			return yieldSome(yield, i, key, p, r.shift, func(t int64) bool {
+				return (t < r.downFrom || t >= r.downTo) && t >= sels[i].Start && t <= sels[i].End
+			})
 		})
 		stats.Add(part)
 		if err != nil {

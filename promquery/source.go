@@ -47,6 +47,10 @@ type Selector struct {
 	// AtOnce is how many metrics that say so a source may ask for at once where that is cheaper: the more, the fewer series
 	// they mostly have. 0 and 1 are none but this one. The answers are the same.
 	AtOnce int
+	// Input names what the samples are for, in what is told of the reading; it changes nothing about the answer.
+	Input string
+	// Last says that of the values on the grid, the one at End is enough.
+	Last bool
 }
 
 // Stats is what answering a Select took, and what is known to be missing from the answer.
@@ -55,6 +59,8 @@ type Stats struct {
 	Series   int64 // series handed to yield
 	Samples  int64 // samples handed to yield
 	Bytes    int64 // bytes received, or chunk bytes read
+	// Sent are the requests, as many as Requests says, and all Bytes are of theirs.
+	Sent []Request
 	// Warnings name data that is missing (a corrupt block, a partial answer), each with its place and the remedy.
 	Warnings []string
 }
@@ -73,6 +79,7 @@ func (s *Stats) Add(o Stats) {
 	s.Series += o.Series
 	s.Samples += o.Samples
 	s.Bytes += o.Bytes
+	s.Sent = append(s.Sent, o.Sent...)
 	s.Warnings = append(s.Warnings, o.Warnings...)
 }
 

@@ -140,6 +140,7 @@ func ask(t *testing.T, src promquery.Source, sels ...promquery.Selector) (bySele
 	if err != nil {
 		t.Fatalf("Select: %v", err)
 	}
+	checkSent(t, &stats, len(sels))
 	bySelector = make([][]series, len(sels))
 	for k, s := range samples {
 		bySelector[k.i] = append(bySelector[k.i], series{k.key, s})

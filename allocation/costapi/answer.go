@@ -197,5 +197,6 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	for name, list := range form {
 		values[name] = append(values[name], list...)
 	}
+	r.Form = values // for what counts requests by their parameters
 	return values, nil
 }

@@ -145,6 +145,11 @@ func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
 		if q.options.Filter != nil {
 			selects = q.options.Filter.Bind(s)
 		}
+		for _, w := range s.Warnings { // what costs are made of is of no account to values
+			if t := allocation.TopicOf(w); t != "" && q.concerns(t) && !slices.Contains(q.warnings, w) {
+				q.warnings = append(q.warnings, w)
+			}
+		}
 		for row := range s.Len() {
 			if s.Special(row) == allocation.Workload && selects(row) {
 				q.complete.rows(q.complete, s, row, values.add)

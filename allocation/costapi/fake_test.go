@@ -123,7 +123,13 @@ func sampleReading(w allocation.Window) *allocation.Reading {
 		Total: 300 * time.Millisecond, Read: 200 * time.Millisecond, Integrate: 90 * time.Millisecond,
 		Sources: []allocation.SourceReading{
 			{Name: "blocks", Until: cut, Took: 50 * time.Millisecond, Requests: 3, Series: 20, Samples: 2000, Bytes: 900},
-			{Name: "remote-read", From: cut, Took: 150 * time.Millisecond, Requests: 2, Series: 20, Samples: 1000, Bytes: 5000},
+			{
+				Name: "remote-read", From: cut, Took: 150 * time.Millisecond, Requests: 2, Series: 20, Samples: 1000, Bytes: 5000,
+				Retries: 1, Errors: 1, Requesting: 140 * time.Millisecond, Inputs: []allocation.InputUse{
+					{Input: "cpu usage", Requests: 2, Retries: 1, Errors: 1, Samples: 900, Bytes: 4800, Requesting: 130 * time.Millisecond},
+					{Input: "running", Samples: 100, Bytes: 200, Requesting: 10 * time.Millisecond},
+				},
+			},
 		},
 		Stages: []allocation.StageReading{
 			{Name: "inputs", Took: 120 * time.Millisecond, Requests: 3, Samples: 2500, Bytes: 5000},

@@ -32,6 +32,8 @@ func (q *request) finishFormat() error {
 		return badRequest("parameter explain: CSV has no place for it: use format=json")
 	case len(q.fields) > 0:
 		return badRequest("parameter fields: CSV has columns of its own: use format=json, or csvColumns=full")
+	case q.jmespath != nil:
+		return badRequest("parameter jmespath: CSV has no data to evaluate over: use format=json")
 	case q.options.Accumulate > allocation.All:
 		q.warn("CSV is of one set: accumulate is all")
 	}
@@ -57,48 +59,58 @@ func (q *request) finishIdle() error {
 	return nil
 }
 
-// finishFilters makes one filter of those of the first language, which have no effect beside one of the second.
+// finishFilters makes one filter of all: that of the second language, else those of the first, which have no effect beside
+// it, and the selectors.
 func (q *request) finishFilters() error {
-	if len(q.v1) == 0 {
-		return nil
-	}
-	if q.options.Filter != nil || q.assets.Filter != nil {
+	if len(q.filters) > 0 {
 		for _, v := range q.v1 {
 			q.warn("parameter %s has no effect beside filter", v.name)
 		}
-		return nil
+		q.v1 = nil
 	}
-	if q.route.endpoint&listed != 0 {
-		return q.finishAssetFilters()
-	}
-	var all filter.And
 	for _, v := range q.v1 {
-		e, err := filter.V1(v.name, v.value, q.api.cfg.Labels)
+		var e filter.Expr
+		var err error
+		if q.route.endpoint&listed != 0 {
+			e, err = filter.V1Assets(v.name, v.value)
+		} else {
+			e, err = filter.V1(v.name, v.value, q.api.vocabulary...)
+		}
 		if err != nil {
 			return badRequest("parameter %s=%s: %v", v.name, shorten(v.value), err)
 		}
-		all = append(all, e)
+		q.filters = append(q.filters, e)
 	}
-	q.options.Filter = filter.New(all)
+	if err := q.finishSelectors(); err != nil || len(q.filters) == 0 {
+		return err
+	}
+	if q.route.endpoint&listed != 0 {
+		q.assets.Filter = filter.NewAssets(q.filters, q.api.vocabulary...).BindAssets()
+	} else {
+		q.options.Filter = filter.New(q.filters, q.api.vocabulary...)
+	}
 	return nil
 }
 
-func (q *request) finishAssetFilters() error {
-	var all []filter.AssetFilter
-	for _, v := range q.v1 {
-		f, err := filter.V1Assets(v.name, v.value)
-		if err != nil {
-			return badRequest("parameter %s=%s: %v", v.name, shorten(v.value), err)
-		}
-		all = append(all, f)
+// finishSelectors adds what Kubernetes' selectors ask for to the filters.
+func (q *request) finishSelectors() error {
+	resource := filter.Allocations
+	if q.route.endpoint&listed != 0 {
+		resource = filter.Assets
 	}
-	q.assets.Filter = func(a *allocation.Asset) bool {
-		for _, f := range all {
-			if !f(a) {
-				return false
-			}
+	if q.fieldSelector != "" {
+		e, err := q.api.cfg.Selectable.Parse(resource, q.fieldSelector)
+		if err != nil {
+			return badRequest("parameter fieldSelector=%s: %v", shorten(q.fieldSelector), err)
 		}
-		return true
+		q.filters = append(q.filters, e)
+	}
+	if q.labelSelector != "" {
+		e, err := filter.ParseLabelSelector(q.labelSelector)
+		if err != nil {
+			return badRequest("parameter labelSelector=%s: %v", shorten(q.labelSelector), err)
+		}
+		q.filters = append(q.filters, e)
 	}
 	return nil
 }

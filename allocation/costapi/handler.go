@@ -16,6 +16,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
 )
 
 // Ledger computes the sets of a query, oldest first. The sets are of one dictionary and are not changed by the API. Errors
@@ -57,6 +58,10 @@ type Config struct {
 	// Labels says which labels department, environment, owner, product and team stand for. The default is
 	// allocation.DefaultLabelMapping.
 	Labels allocation.LabelMapping
+	// Selectable are the fields that field selectors may name. The default is filter.NewSelectable().
+	Selectable *filter.Selectable
+	// Derived are further properties to aggregate by. The default has none.
+	Derived []*allocation.Derived
 	// Check verifies every set before and after each pass: what is broken is an error of the answer.
 	Check bool
 	// Custom are the prices of ACK's customCost, asked for once a request; ok is false where there are none. The default
@@ -83,6 +88,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Labels == nil {
 		c.Labels = allocation.DefaultLabelMapping()
+	}
+	if c.Selectable == nil {
+		c.Selectable = filter.NewSelectable()
 	}
 	if c.Cluster == nil {
 		c.Cluster = func() ClusterInfo { return ClusterInfo{} }
@@ -161,6 +169,7 @@ func routes() []route {
 		{"/clusterInfoMap", openCost, information, false, false, (*api).serveClusterInfoMap},
 		{"/model/getConfigs", kubecost, information, false, false, (*api).serveConfigs},
 		{"/healthz", openCost, information, false, false, (*api).serveHealth},
+		{"/openapi.json", kubecost, information, false, false, (*api).serveOpenAPI},
 	}
 }
 
@@ -193,11 +202,14 @@ type api struct {
 	logger log.Logger
 	cfg    Config
 	routes map[string]route
+	// vocabulary is what filters may name.
+	vocabulary []filter.Option
 }
 
 // New returns the handler of the API over ledger. It logs failures that are not the client's to logger.
 func New(ledger Ledger, logger log.Logger, cfg Config) http.Handler {
 	a := &api{ledger: ledger, logger: logger, cfg: cfg.withDefaults(), routes: map[string]route{}}
+	a.vocabulary = []filter.Option{filter.WithLabels(a.cfg.Labels), filter.WithDerived(a.cfg.Derived...)}
 	for _, r := range routes() {
 		a.routes[r.path] = r
 	}
@@ -247,7 +259,7 @@ func (a *api) serve(out *answer, r *http.Request) error {
 	if rt.endpoint != information {
 		end = out.compress(r.Header)
 	}
-	err = rt.serve(a, out, req)
+	err = a.answer(out, req)
 	if err != nil && !out.started {
 		return err
 	}

@@ -53,7 +53,7 @@ func all(value string) defaults { return defaults{value, value, value} }
 // params is the table of parameters: all that the API knows. A parameter that is not there yet stands with the values that
 // have no effect.
 func params() []param {
-	return slices.Concat(timeParams(), rowParams(), shareParams(), filterParams(), answerParams(), assetParams(), otherParams(), laterParams(), ignoredParams())
+	return slices.Concat(timeParams(), rowParams(), shareParams(), filterParams(), answerParams(), assetParams(), selectorParams(), otherParams(), ignoredParams())
 }
 
 // Endpoints that have parameters in common.
@@ -92,6 +92,15 @@ func filterParams() []param {
 	return list
 }
 
+// selectorParams select in Kubernetes' languages, beside other filters.
+func selectorParams() []param {
+	const and = " Both hold besides filter and v1 filters, before anything is merged."
+	return []param{
+		{"fieldSelector", nil, "field selector", defaults{}, selected | listed | ackAllocations, "Which objects, by their fields: spec.node=n1,metadata.namespace!=kube-system. /openapi.json lists the fields; the configuration may declare more." + and, setText(func(q *request) *string { return &q.fieldSelector })},
+		{"labelSelector", nil, "label selector", defaults{}, selected | listed | ackAllocations, "Which objects, by their labels: app=web,tier in (a,b),!canary; keys raw or as Prometheus writes them." + and, setText(func(q *request) *string { return &q.labelSelector })},
+	}
+}
+
 // otherParams are those of single paths.
 func otherParams() []param {
 	return []param{
@@ -103,17 +112,6 @@ func otherParams() []param {
 		{"aggregate", nil, "namespace|controller|controllerKind|pod", defaults{ackFamily: "pod"}, ackAllocations, "What rows are merged by.", parseACKAggregate},
 		{"format", nil, "json|csv", all("json"), ackAllocations, "Format of the answer. CSV has the rows of all sets.", setWord(func(q *request) *string { return &q.format }, "json", "csv")},
 	}
-}
-
-// laterParams are the parameters of later versions: only values that change nothing are accepted.
-func laterParams() []param {
-	var list []param
-	for _, p := range []struct{ name, instead string }{
-		{"jmespath", "evaluate the answer with a tool of your own"}, {"fieldSelector", "use filter"}, {"labelSelector", "use filter"},
-	} {
-		list = append(list, param{name: p.name, on: results | assets | ackAllocations, help: "Not there yet: " + p.instead + ".", parse: only(p.instead)})
-	}
-	return list
 }
 
 // ignoredParams are what clients of the peers send, and what has no effect on these paths there, either.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/jmespath"
 )
 
 // request is what a request asks for.
@@ -30,14 +32,19 @@ type request struct {
 	options  allocation.Options
 	assets   allocation.AssetOptions
 	page     encode.Page
-	fields   []string // members that are kept, nil for all
-	rate     float64  // hours that costs are of, 0 for those of the window
-	names    []string // of trends
+	fields   []string             // members that are kept, nil for all
+	jmespath *jmespath.Expression // over the data, nil for them as they are
+	rate     float64              // hours that costs are of, 0 for those of the window
+	names    []string             // of trends
 	// complete, search and most are of a search for values.
 	complete *completion
 	search   string
 	most     int
-	v1       []v1Value // filters of the first language that were given
+	v1       []v1Value  // filters of the first language that were given
+	filters  filter.And // the filter of the second language, and then all that have to hold
+	// fieldSelector and labelSelector are Kubernetes' ones, as given.
+	fieldSelector string
+	labelSelector string
 	// maxError and minDuration choose the resolution where maxError is above 0.
 	maxError    float64
 	minDuration time.Duration
@@ -48,6 +55,7 @@ type request struct {
 	step        setStep               // of the calendar, in place of the query's
 	windows     []allocation.Window   // of the sets, oldest first
 	now         time.Time             // of the request
+	topics      []allocation.Topic    // whose warnings concern the answer
 }
 
 // v1Value is a filter of the first language and its value.
@@ -81,6 +89,7 @@ func (a *api) parse(rt route, values url.Values) (*request, error) {
 			return nil, badRequest("parameter %s=%s: %v", name, shorten(value), err)
 		}
 	}
+	q.concern(values, a.cfg.Defaults)
 	return q, q.finish(func(name string) bool {
 		return slices.ContainsFunc(values[name], func(v string) bool { return strings.TrimSpace(v) != "" })
 	})
@@ -207,11 +216,6 @@ func parseBool(value string) (bool, error) {
 		return false, errors.New("no boolean: use true or false")
 	}
 	return v, nil
-}
-
-// only refuses what is not there yet.
-func only(instead string) func(*request, string) error {
-	return func(*request, string) error { return fmt.Errorf("not there yet in this version: %s", instead) }
 }
 
 func parseResolution(q *request, value string) error {

@@ -129,7 +129,7 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 // encoding is how sets are written, with what is to be said of how they were computed.
 func (a *api) encoding(q *request) encode.Options {
 	o := encode.Options{
-		Location: a.cfg.Zone, SingularProperties: q.singular, Warnings: q.warnings, Page: q.page, Fields: q.fields,
+		Location: a.cfg.Zone, SingularProperties: q.singular, Warnings: q.warnings, Page: q.page, Fields: q.fields, Concerns: q.concerns,
 		RateHours: q.rate, Now: q.now.Truncate(time.Second),
 	}
 	resolution := q.query.Resolution

@@ -10,6 +10,9 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
+// maxParts is the most queries of the ledger that an answer may take: ten years of months are fewer.
+const maxParts = 150
+
 // part is a stretch of the windows that are asked for: sets that one query of the ledger gives.
 type part struct {
 	query   allocation.Query
@@ -78,7 +81,11 @@ func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, 
 	var all []*allocation.Set
 	var noData error
 	loaded := false
-	for _, p := range parts(windows, q.query, q.now) {
+	list := parts(windows, q.query, q.now)
+	if len(list) > maxParts {
+		return nil, badRequest("parameter step: its sets would take %d computations, for their lengths change all the time: use a step that divides what accumulate sums, such as 6h of a day, or a shorter window", len(list))
+	}
+	for _, p := range list {
 		sets, err := a.load(q, p)
 		switch {
 		case errors.Is(err, allocation.ErrNoData):

@@ -43,7 +43,7 @@ func parseAccumulateBy(q *request, value string) error {
 }
 
 func parseAggregate(q *request, value string) (err error) {
-	q.options.Aggregate, err = allocation.ParseKeys(value, q.api.cfg.Labels)
+	q.options.Aggregate, err = allocation.ParseKeys(value, q.api.cfg.Labels, q.api.cfg.Derived...)
 	return err
 }
 
@@ -67,20 +67,20 @@ func parseACKAggregate(q *request, value string) (err error) {
 }
 
 func parseFilter(q *request, value string) error {
-	f, err := filter.Parse(value)
+	f, err := filter.Parse(value, q.api.vocabulary...)
 	if err != nil {
 		return err
 	}
-	q.options.Filter = f
+	q.filters = append(q.filters, f.Expr())
 	return nil
 }
 
 func parseAssetFilter(q *request, value string) error {
-	f, err := filter.ParseAssets(value)
+	f, err := filter.ParseAssets(value, q.api.vocabulary...)
 	if err != nil {
 		return err
 	}
-	q.assets.Filter = f
+	q.filters = append(q.filters, f.Expr())
 	return nil
 }
 
@@ -110,7 +110,7 @@ func addShares(parameter string) func(*request, string) error {
 }
 
 func parseShare(q *request, value string) error {
-	f, err := filter.Parse(value)
+	f, err := filter.Parse(value, q.api.vocabulary...)
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,11 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 	case q.step.period != allocation.NoPeriod:
 		return nil, errors.New("stored sets are of hours or days: use hour or day, and accumulate to sum days by longer periods")
 	default:
-		return nil, fmt.Errorf("step %s is not that of stored sets: use 1h or 1d, or ask %s/compute", q.query.Step, strings.TrimSuffix(q.route.path, "/summary"))
+		instead := "use 1h or 1d"
+		if q.route.endpoint != assets {
+			instead += ", or ask /model/allocation/compute"
+		}
+		return nil, fmt.Errorf("step %s is not that of stored sets: %s", q.query.Step, instead)
 	}
 	if q.options.Accumulate == allocation.Hour {
 		period = allocation.Hour

@@ -52,8 +52,7 @@ func (o *Options) AssetWarnings(sets []*allocation.AssetSet) []string {
 	for _, s := range sets {
 		all = append(all, s.Warnings...)
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return o.sorted(all)
 }
 
 // writeAssets appends the map of a set's assets, by key.

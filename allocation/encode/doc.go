@@ -36,6 +36,8 @@ type Options struct {
 	Now time.Time
 	// Explain are the computations behind the answer, to be told of; nil are not.
 	Explain []*allocation.Reading
+	// Concerns says which topics' warnings are sent; nil is all.
+	Concerns func(allocation.Topic) bool
 }
 
 func (o *Options) location() *time.Location {
@@ -50,6 +52,14 @@ func (o *Options) AllWarnings(sets []*allocation.Set) []string {
 	all := slices.Clone(o.Warnings)
 	for _, s := range sets {
 		all = append(all, s.Warnings...)
+	}
+	return o.sorted(all)
+}
+
+// sorted are those of the warnings that concern the answer, sorted, each once. It may change all.
+func (o *Options) sorted(all []string) []string {
+	if o.Concerns != nil {
+		all = slices.DeleteFunc(all, func(w string) bool { return !o.Concerns(allocation.TopicOf(w)) })
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

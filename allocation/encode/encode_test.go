@@ -33,6 +33,7 @@ func hour(n int, dict *allocation.Dict) *allocation.Set {
 		Services: []string{"api", "web"}, Labels: map[string]string{"app": "web", "tier": "<front> \"end\""},
 		Annotations: map[string]string{"note": "ü\n\u2028\xff"}, NSLabels: map[string]string{"team": "shop"},
 		NSAnnotations: map[string]string{"owner": "alice"}, Start: from.Add(30 * time.Minute), End: from.Add(time.Hour),
+		GPU: allocation.GPUDevice{Device: "nvidia0", Model: "NVIDIA L4", UUID: "GPU-7", Shared: true},
 	}
 	web.Text = [allocation.Services]string{"c1", "node-a", "shop", "web-0", "uid-1", "main", "statefulset", "web", "aws:///eu-1a/i-0abc"}
 	fill(&web, allocation.CPU, 0.5, 0.25, 0.4, 0.015)

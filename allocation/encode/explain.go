@@ -8,12 +8,15 @@ import (
 )
 
 // The member explain of an answer, one element a computation: an answer about a window that has not ended is made of
-// several.
+// several. What a source was asked for is summed by input: a request for several counts for the one that it brought the
+// most bytes of, its bytes and its seconds are shared. requestSeconds are of all requests, which may be on their way at a
+// time.
 //
 //	{"computations": [{
 //	  "window": {"start": …, "end": …}, "resolution": "1m", "scrapeInterval": "30s",
 //	  "seconds": {"total": 0.31, "read": 0.2, "integrate": 0.1},
-//	  "sources": [{"name": "blocks", "until": …, "seconds": …, "requests": …, "series": …, "samples": …, "bytes": …}, …],
+//	  "sources": [{"name": "blocks", "until": …, "seconds": …, "requests": …, "samples": …, "bytes": …, "retries": …, "errors": …, "requestSeconds": …, "series": …,
+//	    "inputs": [{"name": "cpu usage", "requests": …, "samples": …, "bytes": …, "retries": …, "errors": …, "requestSeconds": …}, …]}, …],
 //	  "stages": [{"name": "inputs", "seconds": …, "requests": …, "samples": …, "bytes": …}, …],
 //	  "inputs": [{"name": "running", "alternatives": [{"metric": …, "series": …, "samples": …, "clusters":
 //	    [{"cluster": …, "series": …, "samples": …}]}]}, …]}]}
@@ -46,7 +49,22 @@ type (
 		From  *time.Time `json:"from,omitempty"`
 		Until *time.Time `json:"until,omitempty"`
 		taken
+		requests
 		Series int64 `json:"series"`
+		Inputs []use `json:"inputs"`
+	}
+	// use is what was taken of a source for an input.
+	use struct {
+		Name     string `json:"name"`
+		Requests int64  `json:"requests"`
+		Samples  int64  `json:"samples"`
+		Bytes    int64  `json:"bytes"`
+		requests
+	}
+	requests struct {
+		Retries    int64   `json:"retries"`
+		Errors     int64   `json:"errors"`
+		Requesting float64 `json:"requestSeconds"`
 	}
 	stage struct {
 		Name string `json:"name"`
@@ -121,10 +139,14 @@ func explainOne(r *allocation.Reading, in *time.Location) computation {
 func explainSources(sources []allocation.SourceReading, in *time.Location) []source {
 	out := []source{}
 	for _, s := range sources {
-		out = append(out, source{
-			Name: s.Name, From: instant(s.From, in), Until: instant(s.Until, in), Series: s.Series,
-			taken: taken{s.Took.Seconds(), s.Requests, s.Samples, s.Bytes},
-		})
+		x := source{
+			Name: s.Name, From: instant(s.From, in), Until: instant(s.Until, in), Series: s.Series, Inputs: []use{},
+			taken: taken{s.Took.Seconds(), s.Requests, s.Samples, s.Bytes}, requests: requests{s.Retries, s.Errors, s.Requesting.Seconds()},
+		}
+		for _, i := range s.Inputs {
+			x.Inputs = append(x.Inputs, use{i.Input, i.Requests, i.Samples, i.Bytes, requests{i.Retries, i.Errors, i.Requesting.Seconds()}})
+		}
+		out = append(out, x)
 	}
 	return out
 }

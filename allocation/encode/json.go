@@ -106,7 +106,7 @@ func newEncoder(o *Options) *encoder {
 	for p := range allocation.NumProperties {
 		name := p.String()
 		switch p {
-		case allocation.PodUID: // not served
+		case allocation.PodUID, allocation.GPUDevices: // not served, and served as gpuAllocation
 			continue
 		case allocation.Services, allocation.Labels, allocation.Annotations:
 			if o.SingularProperties {
@@ -186,7 +186,7 @@ func (e *encoder) allocation(b []byte, set *allocation.Set, name string, row int
 	}
 	b = e.appendVolumes(append(b, `,"pvs":`...), set, row)
 	b = e.appendBalancers(append(b, `,"lbAllocations":`...), set, row)
-	b = appendGPU(append(b, `,"gpuAllocation":`...), set, row, e.gpuRequest, e.gpuUsage)
+	b = e.appendGPU(append(b, `,"gpuAllocation":`...), set, row)
 	b = appendProportions(e.appendShared(b, set, row), set, row)
 	b = appendMaxima(append(b, `,"rawAllocationOnly":`...), set, row)
 	b = appendBounds(append(b, `,"errorBounds":`...), set, row)

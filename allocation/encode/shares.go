@@ -113,12 +113,16 @@ func appendProportions(b []byte, set *allocation.Set, row int) []byte {
 	return append(b, '}')
 }
 
-// appendGPU appends what a row has of GPUs, null where that is nothing. Which devices they are is not known.
-func appendGPU(b []byte, set *allocation.Set, row int, request, usage func(*allocation.Set, int) float64) []byte {
+// appendGPU appends what a row has of GPUs, null where that is nothing.
+func (e *encoder) appendGPU(b []byte, set *allocation.Set, row int) []byte {
 	if set.Value(allocation.Hours.Of(allocation.GPU), row) == 0 || set.Special(row) == allocation.Idle {
 		return append(b, "null"...)
 	}
-	b = append(b, `{"gpuDevice":"","gpuModel":"","gpuUUID":"","isGPUShared":false,"gpuUsageAverage":`...)
-	b = appendNumber(b, usage(set, row))
-	return append(appendNumber(append(b, `,"gpuRequestAverage":`...), request(set, row)), '}')
+	gpu := set.GPU(row)
+	b = appendString(append(b, `{"gpuDevice":`...), gpu.Device)
+	b = appendString(append(b, `,"gpuModel":`...), gpu.Model)
+	b = appendString(append(b, `,"gpuUUID":`...), gpu.UUID)
+	b = strconv.AppendBool(append(b, `,"isGPUShared":`...), gpu.Shared)
+	b = appendNumber(append(b, `,"gpuUsageAverage":`...), e.gpuUsage(set, row))
+	return append(appendNumber(append(b, `,"gpuRequestAverage":`...), e.gpuRequest(set, row)), '}')
 }

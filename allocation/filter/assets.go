@@ -4,45 +4,26 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/promcost/promcost/allocation"
 )
 
-// assetField is a field of assets that filters look at.
-type assetField struct {
-	name    string
-	get     func(*allocation.Asset) string // nil for labels
-	anyCase bool
-}
-
-// assetFields are the fields of v2 filters of assets.
-var assetFields = []assetField{
-	{"name", func(a *allocation.Asset) string { return a.Title }, false},
-	{"assetType", func(a *allocation.Asset) string { return a.Type.String() }, true},
-	{"category", func(a *allocation.Asset) string { return a.Category }, true},
-	{"cluster", func(a *allocation.Asset) string { return a.Cluster }, false},
-	{"project", func(a *allocation.Asset) string { return a.Project }, false},
-	{"provider", func(a *allocation.Asset) string { return a.Provider }, true},
-	{"providerID", func(a *allocation.Asset) string { return a.ProviderID }, false},
-	{"account", func(a *allocation.Asset) string { return a.Account }, false},
-	{"service", func(a *allocation.Asset) string { return a.Service }, true},
-	{"region", func(a *allocation.Asset) string { return a.Region }, false},
-	{"label", nil, false},
-}
-
 // v1AssetFilters are the v1 filters of assets, and the fields that they compare.
-var v1AssetFilters = []struct{ name, field, what string }{
-	{"filterTypes", "assetType", "types, such as Node"},
-	{"filterNames", "name", "names"},
-	{"filterClusters", "cluster", "clusters"},
-	{"filterCategories", "category", "categories, such as Compute"},
-	{"filterProviders", "provider", "providers"},
-	{"filterProviderIDs", "providerID", "provider ids"},
-	{"filterAccounts", "account", "accounts"},
-	{"filterProjects", "project", "projects"},
-	{"filterServices", "service", "services"},
-	{"filterRegions", "region", "regions"},
-	{"filterLabels", "label", "labels, as name:value"},
+var v1AssetFilters = []struct {
+	name    string
+	field   Field
+	anyCase bool
+	what    string
+}{
+	{"filterTypes", AssetType, true, "types, such as Node"},
+	{"filterNames", Name, false, "names"},
+	{"filterClusters", Cluster, false, "clusters"},
+	{"filterCategories", Category, true, "categories, such as Compute"},
+	{"filterProviders", Provider, true, "providers"},
+	{"filterProviderIDs", ProviderID, false, "provider ids"},
+	{"filterAccounts", Account, false, "accounts"},
+	{"filterProjects", Project, false, "projects"},
+	{"filterServices", Service, true, "services"},
+	{"filterRegions", Region, false, "regions"},
+	{"filterLabels", Label, false, "labels, as name:value"},
 }
 
 // V1AssetFilters are the parameters that V1Assets knows, in the order of their documentation.
@@ -54,118 +35,72 @@ func V1AssetFilters() []V1Filter {
 	return list
 }
 
-// AssetFilter reports whether it selects an asset.
-type AssetFilter func(a *allocation.Asset) bool
-
 // V1Assets is the condition of a v1 filter parameter of assets, such as filterTypes=Node,Disk; its entries read as those of
-// V1. Case does not matter in types, categories, providers and services.
-func V1Assets(name, list string) (AssetFilter, error) {
-	i := slices.IndexFunc(v1AssetFilters, func(f struct{ name, field, what string }) bool { return f.name == name })
-	if i < 0 {
-		return nil, fmt.Errorf("parse filter: unknown v1 filter of assets %q", name)
+// V1. Case does not matter in types, categories, providers and services. It is one for NewAssets.
+func V1Assets(name, list string) (Expr, error) {
+	for _, f := range v1AssetFilters {
+		if f.name != name {
+			continue
+		}
+		return v1Entries(list, func(entry string) (Expr, error) {
+			if f.field == Label {
+				return v1PairEntry(Label, entry)
+			}
+			c := wildcard(f.field, "", entry)
+			c.AnyCase = f.anyCase
+			return c, nil
+		})
 	}
-	var some []AssetFilter
+	return nil, fmt.Errorf("parse filter: unknown v1 filter of assets %q", name)
+}
+
+// v1Entries is the condition that one entry of a list holds; everywhere where there is none.
+func v1Entries(list string, read func(entry string) (Expr, error)) (Expr, error) {
+	if len(list) > MaxBytes {
+		return nil, fmt.Errorf("the list is %d bytes long, at most %d are allowed: shorten it, for example by prefixes that end in a *", len(list), MaxBytes)
+	}
+	var some Or
 	for entry := range strings.SplitSeq(list, ",") {
 		if entry = strings.TrimSpace(entry); entry == "" {
 			continue
 		}
-		key := ""
-		if v1AssetFilters[i].field == "label" {
-			c, err := v1PairEntry(Label, entry)
-			if err != nil {
-				return nil, err
-			}
-			key, entry = c.(*Comparison).Key, entry[strings.IndexByte(entry, ':')+1:]
+		e, err := read(entry)
+		if err != nil {
+			return nil, err
 		}
-		c := wildcard(0, key, strings.TrimSpace(entry))
-		some = append(some, compareAsset(v1AssetFilters[i].field, c))
+		some = append(some, e)
 	}
-	return func(a *allocation.Asset) bool {
-		return len(some) == 0 || slices.ContainsFunc(some, func(f AssetFilter) bool { return f(a) })
-	}, nil
+	if len(some) == 0 {
+		return And{}, nil
+	}
+	return join(some), nil
 }
 
-// compareAsset is a comparison c of the field of that name.
-func compareAsset(name string, c *Comparison) AssetFilter {
-	f := assetFields[slices.IndexFunc(assetFields, func(f assetField) bool { return f.name == name })]
-	op := ops[c.Op]
-	values := slices.Clone(c.Values)
-	for i, v := range values {
-		if f.anyCase {
-			values[i] = strings.ToLower(v)
+// join makes one comparison of those that only differ in the value.
+func join(some Or) Expr {
+	type subject struct {
+		field   Field
+		key     string
+		op      Op
+		anyCase bool
+	}
+	first := make(map[subject]*Comparison, 1)
+	some = slices.DeleteFunc(some, func(e Expr) bool {
+		c, ok := e.(*Comparison)
+		if !ok {
+			return false
 		}
-	}
-	matches := func(text string) bool {
-		if f.anyCase {
-			text = strings.ToLower(text)
+		at := subject{c.Field, c.Key, c.Op, c.AnyCase}
+		have := first[at]
+		if have == nil {
+			first[at] = c
+			return false
 		}
-		return slices.ContainsFunc(values, func(v string) bool {
-			return op.match(text, v) || c.Op <= NotEqual && text == "" && missing(v)
-		})
+		have.Values = append(have.Values, c.Values...)
+		return true
+	})
+	if len(some) == 1 {
+		return some[0]
 	}
-	return func(a *allocation.Asset) bool {
-		hit := false
-		switch {
-		case f.get != nil:
-			hit = matches(f.get(a))
-		case c.Key != "":
-			hit = matches(assetLabel(a, c.Key))
-		default:
-			for name := range a.Labels {
-				hit = hit || matches(name)
-			}
-		}
-		return hit != op.negates
-	}
-}
-
-// assetLabel is the value of a label by its name, raw or as Prometheus writes it.
-func assetLabel(a *allocation.Asset, name string) string {
-	if v, ok := a.Labels[name]; ok {
-		return v
-	}
-	return a.Labels[sanitize(name)]
-}
-
-// ParseAssets reads a v2 filter of assets, such as assetType:"node"+label[pool]:"gpu". It reads as Parse does, with the
-// fields of assets. Errors are of type *SyntaxError.
-func ParseAssets(text string) (AssetFilter, error) {
-	if len(text) > MaxBytes {
-		return nil, &SyntaxError{text, MaxBytes, fmt.Sprintf("the filter is %d bytes long, at most %d are allowed: shorten it", len(text), MaxBytes)}
-	}
-	p := parser{text: text, levels: make([]level, 1, 4)}
-	for _, f := range assetFields {
-		p.known = append(p.known, knownField{f.name, f.get == nil})
-	}
-	root, err := p.parse()
-	if err != nil {
-		return nil, err
-	}
-	return assetExpr(root), nil
-}
-
-// assetExpr is a condition whose fields are those of assets.
-func assetExpr(e Expr) AssetFilter {
-	var parts []AssetFilter
-	list := func(exprs []Expr) []AssetFilter {
-		for _, part := range exprs {
-			parts = append(parts, assetExpr(part))
-		}
-		return parts
-	}
-	switch e := e.(type) {
-	case And:
-		all := list(e)
-		return func(a *allocation.Asset) bool {
-			return !slices.ContainsFunc(all, func(f AssetFilter) bool { return !f(a) })
-		}
-	case Or:
-		some := list(e)
-		return func(a *allocation.Asset) bool {
-			return slices.ContainsFunc(some, func(f AssetFilter) bool { return f(a) })
-		}
-	case *Comparison:
-		return compareAsset(assetFields[e.Field].name, e)
-	}
-	panic("BUG: filter of an unknown type of Expr")
+	return some
 }

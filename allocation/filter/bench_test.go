@@ -1,10 +1,13 @@
 package filter_test
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"testing"
 
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 )
 
@@ -85,4 +88,71 @@ var benchExpr = filter.And{
 		&filter.Comparison{Field: filter.ControllerKind, Values: []string{"deployment"}},
 		&filter.Comparison{Field: filter.Pod, Op: filter.Prefix, Values: []string{"pod-1"}},
 	},
+}
+
+// BenchmarkAssets filters assets, which are looked at as the strings that they are.
+func BenchmarkAssets(b *testing.B) {
+	const n = 10_000
+	list := make([]allocation.Asset, n)
+	for i := range list {
+		list[i] = allocation.Asset{
+			Type: allocation.AssetType(i % 3), Cluster: "one", Title: fmt.Sprintf("asset-%d", i), Category: "Compute",
+			Labels: map[string]string{"pool": fmt.Sprintf("p%d", i%10), "zone": "a"},
+		}
+	}
+	f, err := filter.ParseAssets(`assetType:"node","disk"+label[pool]!:"p1"+(cluster:"two"|name<~:"asset-1")`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	match := f.BindAssets()
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range list {
+			match(&list[i])
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/asset")
+}
+
+// BenchmarkSaved filters an answer with 10,000 allocations.
+func BenchmarkSaved(b *testing.B) {
+	var body bytes.Buffer
+	if err := encode.Allocations(&body, []*allocation.Set{makeSet(benchRows(10_000))}, encode.Options{}); err != nil {
+		b.Fatal(err)
+	}
+	f, err := filter.Parse(benchFilter)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(body.Len()))
+	for b.Loop() {
+		if _, err := f.Saved(bytes.NewReader(body.Bytes())); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkBindSelectors compiles selectors of Kubernetes for rows of 100,000 names and 300 maps of labels.
+func BenchmarkBindSelectors(b *testing.B) {
+	s := makeSet(benchRows(100_000))
+	for _, text := range []string{"metadata.namespace=ns-3", "metadata.name!=x", "spec.controllerKind=job"} {
+		e, err := filter.NewSelectable().Parse(filter.Allocations, text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(text, func(b *testing.B) {
+			for b.Loop() {
+				filter.New(e).Bind(s)
+			}
+		})
+	}
+	e, err := filter.ParseLabelSelector("app in (app-1,app-2),team,!canary")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("labels", func(b *testing.B) {
+		for b.Loop() {
+			filter.New(e).Bind(s)
+		}
+	})
 }

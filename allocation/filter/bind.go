@@ -1,24 +1,18 @@
 package filter
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
 )
 
-// Ends of a program.
-const (
-	accept = -1
-	reject = -2
-)
-
-// step is a comparison of a program and where to go from it.
-type step struct {
-	ids     []allocation.ID // of the rows
-	table   bitset          // by id, whether it compares; nil where only one id does
-	want    allocation.ID   // that one id
-	yes, no int             // next steps, or accept or reject
+// idTest decides a comparison by the id of a row.
+type idTest struct {
+	ids   []allocation.ID // of the rows
+	table bitset          // by id, whether it compares; nil where only one id does
+	want  allocation.ID   // that one id
 }
 
 // none is an id that no row has.
@@ -32,206 +26,180 @@ func (b bitset) has(id allocation.ID) bool         { return b[id>>6]>>(id&63)&1 
 func (b bitset) set(id allocation.ID)              { b[id>>6] |= 1 << (id & 63) }
 func (b bitset) add(id allocation.ID) (fresh bool) { fresh = !b.has(id); b.set(id); return fresh }
 
-// Bind compiles the filter for the rows of s. The function it returns takes an index of a row, allocates nothing and is
-// safe for concurrent use; it holds on to s.
+// Bind compiles the filter for the rows of s: fields that only assets have are missing there. The function it returns takes an index of a row, allocates
+// nothing and is safe for concurrent use; it holds on to s.
 func (f *Filter) Bind(s *allocation.Set) func(row int) bool {
-	b := binder{set: s, dict: s.Dict()}
-	start := b.compile(f.root, accept, reject)
-	program := b.steps
+	v := f.of(false)
+	b := binder{vocabulary: &v, set: s, dict: s.Dict(), computed: map[Field]computed{}}
+	compiler := compiler[idTest]{vocabulary: &v, compare: b.compare, labels: b.labels}
+	p := compiler.compile(f.root)
+	program, start := p.branches, p.start
 	return func(row int) bool {
 		for at := start; ; {
 			if at < 0 {
 				return at == accept
 			}
-			st := &program[at]
-			id := st.ids[row]
-			hit := id == st.want
-			if st.table != nil {
-				hit = st.table.has(id)
+			br := &program[at]
+			id := br.test.ids[row]
+			hit := id == br.test.want
+			if br.test.table != nil {
+				hit = br.test.table.has(id)
 			}
 			if hit {
-				at = st.yes
+				at = br.yes
 			} else {
-				at = st.no
+				at = br.no
 			}
 		}
 	}
 }
 
-// binder compiles a filter for one set.
+// binder decides comparisons for one set.
 type binder struct {
-	set      *allocation.Set
-	dict     *allocation.Dict
-	steps    []step
-	distinct [allocation.NumProperties][]allocation.ID // ids of the rows, nil where not collected yet
-	keys     [allocation.NumProperties][]allocation.ID // keys of the maps of the rows, likewise
+	vocabulary *vocabulary
+	set        *allocation.Set
+	dict       *allocation.Dict
+	distinct   [allocation.NumProperties][]allocation.ID // ids of the rows, nil where not collected yet
+	keys       [allocation.NumProperties][]allocation.ID // keys of the maps of the rows, likewise
+	computed   map[Field]computed
 }
 
-// compile adds the steps of e, which go on to yes or no, and returns the first one.
-func (b *binder) compile(e Expr, yes, no int) int {
-	switch e := e.(type) {
-	case And:
-		next := yes
-		for _, part := range slices.Backward(e) {
-			next = b.compile(part, next, no)
-		}
-		return next
-	case Or:
-		next := no
-		for _, part := range slices.Backward(e) {
-			next = b.compile(part, yes, next)
-		}
-		return next
-	case *Comparison:
-		if ops[e.Op].negates {
-			yes, no = no, yes
-		}
-		st := b.decide(e)
-		st.yes, st.no = yes, no
-		b.steps = append(b.steps, st)
-		return len(b.steps) - 1
-	}
-	panic("BUG: filter of an unknown type of Expr")
+// computed is a field that is no property: ids of its own for the texts of the rows.
+type computed struct {
+	ids   []allocation.ID
+	texts []string // by id
 }
 
-// decide finds the ids that compare with c, its operator taken as not negated.
-func (b *binder) decide(c *Comparison) step {
-	property := fields[c.Field].property
-	st := step{ids: b.set.IDs(property)}
-	if id, ok := b.single(c); ok {
-		st.want = id
-		return st
+// compare decides a comparison once per distinct value.
+func (b *binder) compare(c *Comparison) idTest {
+	spec := b.vocabulary.spec(c.Field)
+	m := newMatcher(c, spec)
+	if spec.bind != nil {
+		return b.compareRows(spec, m)
 	}
-	strs, lists, maps := b.dict.Sizes()
-	var size int
-	var test func(allocation.ID) bool
+	if id, ok := b.single(c, spec); ok {
+		return idTest{ids: b.set.IDs(spec.property), want: id}
+	}
 	switch {
-	default:
-		size, test = strs, b.testText(c)
-	case property.IsList():
-		size, test = lists, b.testList(c)
-	case property.IsMap() && c.Key == "":
-		size, test = maps, b.testKeys(c)
-	case property.IsMap():
-		size, test = maps, b.testValue(c)
+	case spec.of != nil:
+		return b.table(spec.property, func(id allocation.ID) bool { return m.text(spec.of(b.dict, id)) })
+	case spec.kind == listField:
+		return b.table(spec.property, b.testList(m))
+	case spec.kind == mapField && c.Key == "":
+		return b.table(spec.property, b.testKeys(spec, m))
+	case spec.kind == mapField:
+		return b.compareValue(spec, c.Key, m)
 	}
-	st.table = newBitset(size)
-	for _, id := range b.distinctIDs(property) {
+	return b.table(spec.property, func(id allocation.ID) bool { return m.text(b.dict.Text(id)) })
+}
+
+// labels decides a selector once per distinct map.
+func (b *binder) labels(l *LabelSelector) idTest {
+	found := map[string][]allocation.ID{} // keys, by the selector's
+	var id allocation.ID
+	view := labelView{func(name string) (string, bool) {
+		keys, ok := found[name]
+		if !ok {
+			keys = b.spellings(allocation.Labels, name)
+			found[name] = keys
+		}
+		value, ok := b.lookup(id, keys)
+		return b.dict.Text(value), ok
+	}}
+	return b.table(allocation.Labels, func(m allocation.ID) bool {
+		id = m
+		return l.selector.Matches(view)
+	})
+}
+
+// table is a test of a property's ids.
+func (b *binder) table(p allocation.Property, test func(allocation.ID) bool) idTest {
+	strs, lists, maps := b.dict.Sizes()
+	size := strs
+	switch {
+	case p.IsList():
+		size = lists
+	case p.IsMap():
+		size = maps
+	}
+	t := idTest{ids: b.set.IDs(p), table: newBitset(size)}
+	for _, id := range b.distinctIDs(p) {
 		if test(id) {
-			st.table.set(id)
+			t.table.set(id)
 		}
 	}
-	return st
+	return t
+}
+
+// compareRows is a test of a field that is computed of rows.
+func (b *binder) compareRows(spec *fieldSpec, m matcher) idTest {
+	column, ok := b.computed[spec.name]
+	if !ok {
+		column.ids = make([]allocation.ID, b.set.Len())
+		known, of := map[string]allocation.ID{}, spec.bind(b.set)
+		for row := range column.ids {
+			text := of(row)
+			id, ok := known[text]
+			if !ok {
+				id = allocation.ID(len(column.texts))
+				known[text], column.texts = id, append(column.texts, text)
+			}
+			column.ids[row] = id
+		}
+		b.computed[spec.name] = column
+	}
+	t := idTest{ids: column.ids, table: newBitset(max(len(column.texts), 1))}
+	for id, text := range column.texts {
+		if m.text(text) {
+			t.table.set(allocation.ID(id))
+		}
+	}
+	return t
 }
 
 // single is the one id that can compare with c, where that is known without looking at the ids.
-func (b *binder) single(c *Comparison) (allocation.ID, bool) {
-	f := fields[c.Field]
-	if f.anyCase || f.property.IsList() || f.property.IsMap() || len(c.Values) != 1 || c.Op > NotEqual {
+func (b *binder) single(c *Comparison, spec *fieldSpec) (allocation.ID, bool) {
+	if spec.kind != textField || spec.anyCase || c.AnyCase || spec.of != nil || len(c.Values) != 1 || positive(c.Op) != Equal {
 		return 0, false
 	}
-	if missing(c.Values[0]) {
+	switch value := c.Values[0]; {
+	case value == "":
 		return 0, true
-	}
-	if id, ok := b.dict.Find(c.Values[0]); ok {
-		return id, true
+	case missing(value): // is two ids: none, and that of its own
+		return 0, false
+	default:
+		if id, ok := b.dict.Find(value); ok {
+			return id, true
+		}
 	}
 	return none, true
 }
 
-// missing reports whether an equal comparison with value means that something is missing.
-func missing(value string) bool { return value == "" || value == allocation.UnallocatedName }
-
-// testText tests the id of a string.
-func (b *binder) testText(c *Comparison) func(allocation.ID) bool {
-	match := c.matcher()
-	return func(id allocation.ID) bool { return match(b.dict.Text(id)) }
-}
-
-// matcher tests a string with c's operator and values.
-func (c *Comparison) matcher() func(string) bool {
-	op, anyCase := ops[c.Op], fields[c.Field].anyCase
-	values := c.Values
-	if anyCase {
-		values = make([]string, len(c.Values))
-		for i, v := range c.Values {
-			values[i] = strings.ToLower(v)
-		}
-	}
-	if c.Op <= NotEqual {
-		wanted := make(map[string]bool, len(values))
-		for _, v := range values {
-			wanted[v] = true
-			if missing(v) {
-				wanted[""] = true
-			}
-		}
-		return func(s string) bool {
-			if anyCase {
-				s = strings.ToLower(s)
-			}
-			return wanted[s]
-		}
-	}
-	return func(s string) bool {
-		if anyCase {
-			s = strings.ToLower(s)
-		}
-		for _, v := range values {
-			if op.match(s, v) {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-// elements is c as a comparison of the elements of a list or the keys of a map, where containing is being equal.
-func (c *Comparison) elements() *Comparison {
-	e := *c
-	if e.Op == Contains || e.Op == NotContains {
-		e.Op = Equal
-	}
-	return &e
-}
-
-// missingAllowed reports whether c holds where a list or map is empty.
-func (c *Comparison) missingAllowed() bool {
-	return c.Op <= NotContains && slices.ContainsFunc(c.Values, missing)
-}
-
 // testList tests the id of a list: some element compares, or the list is empty and that is looked for.
-func (b *binder) testList(c *Comparison) func(allocation.ID) bool {
-	match, empty := c.elements().matcher(), c.missingAllowed()
+func (b *binder) testList(m matcher) func(allocation.ID) bool {
 	decided := map[allocation.ID]bool{} // by element
 	return func(id allocation.ID) bool {
 		list := b.dict.List(id)
 		for _, e := range list {
 			hit, ok := decided[e]
 			if !ok {
-				hit = match(b.dict.Text(e))
+				hit = m.text(b.dict.Text(e))
 				decided[e] = hit
 			}
 			if hit {
 				return true
 			}
 		}
-		return empty && len(list) == 0
+		return m.none && len(list) == 0
 	}
 }
 
 // testKeys tests the id of a map: some key compares, or the map is empty and that is looked for.
-func (b *binder) testKeys(c *Comparison) func(allocation.ID) bool {
-	raw, empty := c.elements(), c.missingAllowed()
-	written := *raw
-	written.Values = make([]string, len(c.Values))
-	for i, v := range c.Values {
-		written.Values[i] = sanitize(v)
+func (b *binder) testKeys(spec *fieldSpec, m matcher) func(allocation.ID) bool {
+	hits := map[allocation.ID]bool{}
+	for _, id := range b.mapKeys(spec.property) {
+		hits[id] = m.key(b.dict.Text(id))
 	}
-	matchRaw, matchWritten := raw.matcher(), written.matcher()
-	hits := b.matchingKeys(fields[c.Field].property, func(key string) bool {
-		return matchRaw(key) || matchRaw(sanitize(key)) || matchWritten(key)
-	})
 	return func(id allocation.ID) bool {
 		pairs := b.dict.Map(id)
 		for _, p := range pairs {
@@ -239,47 +207,53 @@ func (b *binder) testKeys(c *Comparison) func(allocation.ID) bool {
 				return true
 			}
 		}
-		return empty && len(pairs) == 0
+		return m.none && len(pairs) == 0
 	}
 }
 
-// testValue tests the id of a map: the value of the key compares; a missing key has the value "".
-func (b *binder) testValue(c *Comparison) func(allocation.ID) bool {
-	match, written := c.matcher(), sanitize(c.Key)
-	hits := b.matchingKeys(fields[c.Field].property, func(key string) bool {
-		return key == c.Key || key == written || sanitize(key) == c.Key
+// compareValue compares the value of a key of a map; a missing key has the value "". Where no map has the key, the maps are
+// not looked at.
+func (b *binder) compareValue(spec *fieldSpec, key string, m matcher) idTest {
+	keys, empty := b.spellings(spec.property, key), m.text("")
+	if len(keys) == 0 && !empty {
+		return idTest{ids: b.set.IDs(spec.property), want: none}
+	}
+	decided := map[allocation.ID]bool{0: empty} // by value
+	return b.table(spec.property, func(id allocation.ID) bool {
+		value, _ := b.lookup(id, keys)
+		hit, ok := decided[value]
+		if !ok {
+			hit = m.text(b.dict.Text(value))
+			decided[value] = hit
+		}
+		return hit
 	})
-	empty := match("")
-	decided := map[allocation.ID]bool{} // by value
-	return func(id allocation.ID) bool {
-		found := false
-		for _, p := range b.dict.Map(id) {
-			if !hits[p.Key] {
-				continue
-			}
-			found = true
-			hit, ok := decided[p.Value]
-			if !ok {
-				hit = match(b.dict.Text(p.Value))
-				decided[p.Value] = hit
-			}
-			if hit {
-				return true
-			}
-		}
-		return !found && empty
-	}
 }
 
-// matchingKeys are the keys of the property's maps that match.
-func (b *binder) matchingKeys(p allocation.Property, match func(string) bool) map[allocation.ID]bool {
-	hits := map[allocation.ID]bool{}
+// spellings are the keys of the property's maps that are name in one spelling or the other, the best one first.
+func (b *binder) spellings(p allocation.Property, name string) []allocation.ID {
+	finder := newKeyFinder(name)
+	var keys []allocation.ID
 	for _, id := range b.mapKeys(p) {
-		if match(b.dict.Text(id)) {
-			hits[id] = true
+		if finder.rank(b.dict.Text(id)) != noKey {
+			keys = append(keys, id)
 		}
 	}
-	return hits
+	slices.SortFunc(keys, func(x, y allocation.ID) int {
+		a, b := b.dict.Text(x), b.dict.Text(y)
+		return cmp.Or(cmp.Compare(finder.rank(b), finder.rank(a)), strings.Compare(a, b))
+	})
+	return keys
+}
+
+// lookup is the value in a map of the first of keys that it has.
+func (b *binder) lookup(id allocation.ID, keys []allocation.ID) (value allocation.ID, ok bool) {
+	for _, key := range keys {
+		if value, ok := b.dict.Lookup(id, key); ok {
+			return value, true
+		}
+	}
+	return 0, false
 }
 
 // distinctIDs are the ids that rows have in a property, each once.
@@ -310,14 +284,4 @@ func (b *binder) mapKeys(p allocation.Property) []allocation.ID {
 		}
 	}
 	return b.keys[p]
-}
-
-// sanitize is a label key as Prometheus writes it: _ for all but letters, digits and _.
-func sanitize(key string) string {
-	return strings.Map(func(c rune) rune {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
-			return c
-		}
-		return '_'
-	}, key)
 }

@@ -3,47 +3,10 @@ package filter
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/promcost/promcost/allocation"
 )
-
-// Field is what a comparison looks at.
-type Field uint8
-
-// The fields of allocations.
-const (
-	Cluster Field = iota
-	Node
-	Namespace
-	ControllerName
-	ControllerKind
-	Pod
-	Container
-	Services
-	Label
-	Annotation
-	numFields
-)
-
-// fields describes each field: its name in filters, the property it reads, and whether case matters to its values.
-var fields = [numFields]struct {
-	name     string
-	property allocation.Property
-	anyCase  bool
-}{
-	Cluster:        {"cluster", allocation.Cluster, false},
-	Node:           {"node", allocation.NodeName, false},
-	Namespace:      {"namespace", allocation.Namespace, false},
-	ControllerName: {"controllerName", allocation.Controller, false},
-	ControllerKind: {"controllerKind", allocation.ControllerKind, true},
-	Pod:            {"pod", allocation.Pod, false},
-	Container:      {"container", allocation.Container, false},
-	Services:       {"services", allocation.Services, false},
-	Label:          {"label", allocation.Labels, false},
-	Annotation:     {"annotation", allocation.Annotations, false},
-}
-
-// String is the field's name in filters.
-func (f Field) String() string { return fields[f].name }
 
 // Op is how a comparison compares. Each has an inverse, which matches exactly what it does not.
 type Op uint8
@@ -62,20 +25,21 @@ const (
 	numOps
 )
 
-// ops describes each operator: its text, the operator it is or negates, and what that does to strings.
+// ops describes each operator: its text, its name in explanations, the operator it is or negates, and what that does to
+// strings.
 var ops = [numOps]struct {
-	text    string
-	negates bool
-	match   func(s, value string) bool
+	text, name string
+	positive   Op
+	match      func(s, value string) bool
 }{
-	Equal:       {":", false, equal},
-	NotEqual:    {"!:", true, equal},
-	Contains:    {"~:", false, strings.Contains},
-	NotContains: {"!~:", true, strings.Contains},
-	Prefix:      {"<~:", false, strings.HasPrefix},
-	NotPrefix:   {"!<~:", true, strings.HasPrefix},
-	Suffix:      {"~>:", false, strings.HasSuffix},
-	NotSuffix:   {"!~>:", true, strings.HasSuffix},
+	Equal:       {":", "is", Equal, equal},
+	NotEqual:    {"!:", "is not", Equal, equal},
+	Contains:    {"~:", "contains", Contains, strings.Contains},
+	NotContains: {"!~:", "does not contain", Contains, strings.Contains},
+	Prefix:      {"<~:", "starts with", Prefix, strings.HasPrefix},
+	NotPrefix:   {"!<~:", "does not start with", Prefix, strings.HasPrefix},
+	Suffix:      {"~>:", "ends with", Suffix, strings.HasSuffix},
+	NotSuffix:   {"!~>:", "does not end with", Suffix, strings.HasSuffix},
 }
 
 func equal(s, value string) bool { return s == value }
@@ -83,7 +47,13 @@ func equal(s, value string) bool { return s == value }
 // String is the operator as filters write it.
 func (o Op) String() string { return ops[o].text }
 
-// Expr is a condition: And, Or or *Comparison, and no other type.
+// positive is the operator that o is or negates.
+func positive(o Op) Op { return ops[o].positive }
+
+// negates reports whether o is an inverse.
+func negates(o Op) bool { return ops[o].positive != o }
+
+// Expr is a condition: And, Or, *Comparison or *LabelSelector, and no other type.
 type Expr interface{ isExpr() }
 
 // And holds where all its parts do; empty, everywhere.
@@ -93,30 +63,63 @@ type And []Expr
 type Or []Expr
 
 // Comparison holds where the field compares with one of the values, and with an inverse operator where it does with none.
-// The values "" and __unallocated__ equal what is missing: a property, all elements of a list, the key of a map.
+// The values "" and __unallocated__ equal what is missing: a property, all elements of a list, the key of a map, and a
+// field that there is not.
 type Comparison struct {
 	Field Field
 	// Key selects the value of a label or annotation, raw or as Prometheus writes it. Without one, the comparison is
-	// with the keys.
+	// with the keys. That of the key as given wins over that of another spelling.
 	Key    string
 	Op     Op
 	Values []string
+	// AnyCase compares without regard to case also where the field does not.
+	AnyCase bool
 }
 
-func (And) isExpr()         {}
-func (Or) isExpr()          {}
-func (*Comparison) isExpr() {}
+// LabelSelector holds where the labels meet a selector of Kubernetes; ParseLabelSelector makes it.
+type LabelSelector struct {
+	selector labels.Selector
+	text     string
+}
 
-// Filter is a condition on allocations. It is not changed once made and safe for concurrent use.
-type Filter struct{ root Expr }
+// String is the selector as it was given.
+func (l *LabelSelector) String() string { return l.text }
+
+func (And) isExpr()            {}
+func (Or) isExpr()             {}
+func (*Comparison) isExpr()    {}
+func (*LabelSelector) isExpr() {}
+
+// Filter is a condition on allocations or on assets. It is not changed once made and safe for concurrent use.
+type Filter struct {
+	root Expr
+	vocabulary
+}
 
 var _ allocation.Filter = (*Filter)(nil)
 
-// New returns the filter that selects where e holds. e must not be changed any more.
-func New(e Expr) *Filter { return &Filter{root: e} }
+// New returns the filter of allocations that selects where e holds. e must not be changed any more. In a comparison of a
+// field that allocations do not have, that is missing.
+func New(e Expr, opts ...Option) *Filter { return newFilter(e, false, opts) }
+
+// NewAssets returns the filter of assets that selects where e holds, as New does.
+func NewAssets(e Expr, opts ...Option) *Filter { return newFilter(e, true, opts) }
+
+func newFilter(e Expr, assets bool, opts []Option) *Filter {
+	f := &Filter{root: e}
+	for _, opt := range opts {
+		opt(&f.vocabulary)
+	}
+	f.vocabulary = f.of(assets)
+	return f
+}
+
+// Expr is the condition. It must not be changed.
+func (f *Filter) Expr() Expr { return f.root }
 
 // String is the filter in v2 syntax, with parentheses where they are needed. Parse reads it back, unless a value holds a
-// double quote, a key a closing bracket, or an And or Or is empty, which v2 cannot express.
+// double quote, a key a closing bracket, an And or Or is empty, or a selector of Kubernetes is in it, which v2 cannot
+// express.
 func (f *Filter) String() string {
 	var b strings.Builder
 	write(&b, f.root, false)
@@ -131,17 +134,29 @@ func write(b *strings.Builder, e Expr, inside bool) {
 	case Or:
 		writeList(b, e, "|", inside)
 	case *Comparison:
-		b.WriteString(e.Field.String())
-		if e.Key != "" {
-			b.WriteString("[" + e.Key + "]")
-		}
+		e.writeSubject(b)
 		b.WriteString(e.Op.String())
-		for i, v := range e.Values {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(`"` + v + `"`)
+		e.writeValues(b)
+	case *LabelSelector:
+		b.WriteString("labels(" + e.text + ")")
+	}
+}
+
+// writeSubject appends the field and its key.
+func (c *Comparison) writeSubject(b *strings.Builder) {
+	b.WriteString(string(c.Field))
+	if c.Key != "" {
+		b.WriteString("[" + c.Key + "]")
+	}
+}
+
+// writeValues appends the values.
+func (c *Comparison) writeValues(b *strings.Builder) {
+	for i, v := range c.Values {
+		if i > 0 {
+			b.WriteByte(',')
 		}
+		b.WriteString(`"` + v + `"`)
 	}
 }
 
@@ -157,5 +172,36 @@ func writeList(b *strings.Builder, parts []Expr, sep string, inside bool) {
 	}
 	if inside {
 		b.WriteByte(')')
+	}
+}
+
+// Explain is the filter as a tree, a line a condition, each below the one it is a part of.
+func (f *Filter) Explain() string {
+	var b strings.Builder
+	explain(&b, f.root, 0)
+	return b.String()
+}
+
+// explain appends e, depth levels below the root.
+func explain(b *strings.Builder, e Expr, depth int) {
+	b.WriteString(strings.Repeat("  ", depth))
+	list := func(word string, parts []Expr) {
+		b.WriteString(word + "\n")
+		for _, part := range parts {
+			explain(b, part, depth+1)
+		}
+	}
+	switch e := e.(type) {
+	case And:
+		list("all of", e)
+	case Or:
+		list("any of", e)
+	case *Comparison:
+		e.writeSubject(b)
+		b.WriteString(" " + ops[e.Op].name + " ")
+		e.writeValues(b)
+		b.WriteByte('\n')
+	case *LabelSelector:
+		b.WriteString("labels match " + e.text + "\n")
 	}
 }

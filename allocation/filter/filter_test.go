@@ -193,6 +193,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"namespace:\"a\"\xff", 13, []string{`found "\xff"`}},
 		{`namespace:"` + strings.Repeat("x", filter.MaxBytes) + `"`, filter.MaxBytes, []string{"65548 bytes long, at most 65536"}},
 		{strings.Repeat("(", 1001) + `pod:"a"` + strings.Repeat(")", 1001), 1000, []string{"more than 1000 deep"}},
+		{strings.Repeat("x", 65000), 0, []string{"unknown field", "x…"}},
 		{strings.Repeat("(", 65000), 1000, []string{"more than 1000 deep"}},
 	} {
 		name := tc.filter
@@ -250,6 +251,73 @@ func TestDeepestNesting(t *testing.T) {
 	}
 }
 
+// TestLongInputs reads and binds inputs of the longest length, whose time must not grow faster than they do: the test would not
+// end.
+func TestLongInputs(t *testing.T) {
+	s := namedSet()
+	for _, tc := range []struct{ head, repeat, tail string }{
+		{"", "(", ""},
+		{"", `(pod:"a"|`, ""},
+		{"", `pod:"a"+`, `pod:"a"`},
+		{"", `(pod:"a")+`, `pod:"a"`},
+		{`pod:"a"`, `,"b"`, ""},
+		{`pod~:"a"`, `,"b"`, ""},
+		{"", "label[", ""},
+		{"", `label[a]:"b" `, ""},
+		{"", `pod:"`, ""},
+		{"", " ", `pod:"a"`},
+		{"x", "x", ""},
+		{"x", ".", `:"a"`},
+		{`pod:"a"`, ")", ""},
+		{"", "\xff", ""},
+	} {
+		text := tc.head + strings.Repeat(tc.repeat, (filter.MaxBytes-len(tc.head)-len(tc.tail))/len(tc.repeat)) + tc.tail
+		f, err := filter.Parse(text)
+		if err != nil {
+			if len(err.Error()) > 1000 {
+				t.Errorf("%s…: the error is %d bytes long", tc.repeat, len(err.Error()))
+			}
+			continue
+		}
+		f.Bind(s)(0)
+		if len(f.Explain()) == 0 {
+			t.Errorf("%s… has no explanation", tc.repeat)
+		}
+	}
+	var list strings.Builder
+	for i := 0; list.Len() < filter.MaxBytes-20; i++ {
+		fmt.Fprintf(&list, "l%d:x,", i)
+	}
+	for _, v := range filter.V1Filters() {
+		e, err := filter.V1(v.Name, list.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		filter.New(e).Bind(s)(0)
+		if _, err := filter.V1(v.Name, strings.Repeat("a,", filter.MaxBytes)); err == nil || !strings.Contains(err.Error(), "131072 bytes long") {
+			t.Errorf("%s: got %v", v.Name, err)
+		}
+	}
+}
+
+// TestNestedLists binds a filter that alternates AND and OR as deep as filters may be.
+func TestNestedLists(t *testing.T) {
+	text := `namespace:"web"`
+	for i := range filter.MaxDepth - 1 {
+		text = "(" + text + []string{`+cluster:"one"`, `|pod:"none"`}[i%2] + ")"
+	}
+	f, err := filter.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := selected(f); got != "web" {
+		t.Errorf("selected %q", got)
+	}
+	if again, err := filter.Parse(f.String()); err != nil || selected(again) != "web" || strings.Count(f.Explain(), "\n") < filter.MaxDepth {
+		t.Errorf("read back: %v", err)
+	}
+}
+
 func TestNoAllocationPerRow(t *testing.T) {
 	s := namedSet()
 	f, err := filter.Parse(`(namespace:"web"|label[app]~:"p")+services!<~:"x"`)
@@ -275,8 +343,8 @@ func TestAgainstPlainEvaluator(t *testing.T) {
 		}
 		s := makeSet(plain)
 		expr := randomExpr(rnd, 3)
-		f := filter.New(expr)
-		parsed, err := filter.Parse(f.String())
+		f := filter.New(expr, options()...)
+		parsed, err := filter.Parse(f.String(), options()...)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -289,34 +357,4 @@ func TestAgainstPlainEvaluator(t *testing.T) {
 			}
 		}
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	for _, seed := range []string{
-		`namespace:"kubecost"+container:"cost-model"`, `cluster:"cluster-one"+label[app]:"cost-analyzer"`, `cluster!:"cluster-one"`,
-		`namespace!:"kubecost","kube-system"`, `(a:"b"|namespace:"c") pod~>:"x"`, `label[a/b]!<~:""`, `((((`, `label:"`, "pod:\"\x00\"",
-	} {
-		f.Add(seed)
-	}
-	s := namedSet()
-	f.Fuzz(func(t *testing.T, text string) {
-		parsed, err := filter.Parse(text)
-		if err != nil {
-			var syntax *filter.SyntaxError
-			if !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(text) || err.Error() == "" {
-				t.Fatalf("error %v", err)
-			}
-			return
-		}
-		again, err := filter.Parse(parsed.String())
-		if err != nil || again.String() != parsed.String() {
-			t.Fatalf("%q is read back as %v, %v", parsed, again, err)
-		}
-		match, matchAgain := parsed.Bind(s), again.Bind(s)
-		for i := range s.Len() {
-			if match(i) != matchAgain(i) {
-				t.Fatalf("%q and %q differ on row %d", text, again, i)
-			}
-		}
-	})
 }

@@ -44,42 +44,37 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("parse filter: column %d: %s\n  %s\n  %s^", column, e.Detail, line, indent)
 }
 
-// Parse reads a v2 filter. White space counts only where a comparison or a parenthesis follows a comparison: there it is
-// AND, for it is what decoding a URL makes of a +. Errors are of type *SyntaxError. Time is linear in the filter's
-// length, and no input needs a deep stack.
-func Parse(text string) (*Filter, error) {
+// Parse reads a v2 filter of allocations. White space counts only where a comparison or a parenthesis follows a
+// comparison: there it is AND, for it is what decoding a URL makes of a +. Errors are of type *SyntaxError. Time is linear
+// in the filter's length, and no input needs a deep stack.
+func Parse(text string, opts ...Option) (*Filter, error) {
+	return parseFilter(text, newFilter(nil, false, opts))
+}
+
+// ParseAssets reads a v2 filter of assets, such as assetType:"node"+label[pool]:"gpu", as Parse does.
+func ParseAssets(text string, opts ...Option) (*Filter, error) {
+	return parseFilter(text, newFilter(nil, true, opts))
+}
+
+// parseFilter reads a filter into f, which is empty.
+func parseFilter(text string, f *Filter) (*Filter, error) {
 	if len(text) > MaxBytes {
 		return nil, &SyntaxError{text, MaxBytes, fmt.Sprintf("the filter is %d bytes long, at most %d are allowed: shorten it, for example by prefixes (<~:)", len(text), MaxBytes)}
 	}
-	p := parser{text: text, levels: make([]level, 1, 4), known: allocationFields()}
-	root, err := p.parse()
-	if err != nil {
+	p := parser{text: text, levels: make([]level, 1, 4), vocabulary: &f.vocabulary}
+	var err error
+	if f.root, err = p.parse(); err != nil {
 		return nil, err
 	}
-	return New(root), nil
-}
-
-// knownField is a field as the parser knows it: its name, and whether it may have a key in brackets. Its index is the
-// Field of a Comparison.
-type knownField struct {
-	name  string
-	keyed bool
-}
-
-func allocationFields() []knownField {
-	known := make([]knownField, numFields)
-	for f := range known {
-		known[f] = knownField{fields[f].name, fields[f].property.IsMap()}
-	}
-	return known
+	return f, nil
 }
 
 // parser reads one filter from left to right.
 type parser struct {
-	known  []knownField
-	text   string
-	pos    int
-	levels []level // open parentheses, the outermost level first
+	vocabulary *vocabulary
+	text       string
+	pos        int
+	levels     []level // open parentheses, the outermost level first
 }
 
 // level is what is between a pair of parentheses.
@@ -128,10 +123,15 @@ func (p *parser) operand() error {
 		p.pos++
 	}
 	c, err := p.comparison()
-	if err == nil {
-		p.top().parts = append(p.top().parts, c)
+	if err != nil {
+		return err
 	}
-	return err
+	l := p.top()
+	if l.parts == nil {
+		l.parts = make([]Expr, 0, 4)
+	}
+	l.parts = append(l.parts, c)
+	return nil
 }
 
 // after reads closing parentheses and what joins the next operand; more says that one follows.
@@ -179,12 +179,17 @@ func (p *parser) join(op byte, at int) error {
 
 // comparison reads a field, its key, an operator and values.
 func (p *parser) comparison() (*Comparison, error) {
-	field, err := p.field()
+	spec, err := p.field()
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Field: field}
-	if c.Key, err = p.key(field); err != nil {
+	one := &struct { // most have one value: one allocation for both
+		Comparison
+		value [1]string
+	}{Comparison: Comparison{Field: spec.name}}
+	c := &one.Comparison
+	c.Values = one.value[:0]
+	if c.Key, err = p.key(spec); err != nil {
 		return nil, err
 	}
 	if c.Op, err = p.operator(); err != nil {
@@ -206,38 +211,40 @@ func (p *parser) comparison() (*Comparison, error) {
 }
 
 // field reads the name of a field.
-func (p *parser) field() (Field, error) {
+func (p *parser) field() (*fieldSpec, error) {
 	start := p.pos
-	for isLetter(p.peek()) {
+	for isLetter(p.peek()) || p.pos > start && isInName(p.peek()) {
 		p.pos++
 	}
 	name := p.text[start:p.pos]
 	if name == "" {
-		return 0, p.fail(start, "expected a comparison such as namespace:\"web\" or \"(\", found %s", p.found())
+		return nil, p.fail(start, "expected a comparison such as %s or \"(\", found %s", p.vocabulary.example(), p.found())
 	}
-	hint := ""
-	names := make([]string, len(p.known))
-	for f, known := range p.known {
-		if known.name == name {
-			return Field(f), nil
+	spec := p.vocabulary.find(Field(name))
+	switch {
+	case spec == nil || spec.hidden:
+		hint, known := "", p.vocabulary.names()
+		if like := near(name, known); like != "" {
+			hint = fmt.Sprintf(", did you mean %q?", like)
 		}
-		if strings.EqualFold(known.name, name) {
-			hint = fmt.Sprintf(", did you mean %q?", known.name)
+		if len(name) > 50 {
+			name = name[:50] + "…"
 		}
-		names[f] = known.name
+		return nil, p.fail(start, "unknown field %q%s: use one of %s", name, hint, strings.Join(known, ", "))
+	case spec.kind == aliasField && p.vocabulary.labels != nil && len(p.vocabulary.labelsOf(spec.name)) == 0:
+		return nil, p.fail(start, "%s stands for no label: map it to one in the configuration", name)
 	}
-	return 0, p.fail(start, "unknown field %q%s: use one of %s", name, hint, strings.Join(names, ", "))
+	return spec, nil
 }
 
 // key reads the key of a map field in brackets, or "" where there are none.
-func (p *parser) key(at Field) (string, error) {
+func (p *parser) key(spec *fieldSpec) (string, error) {
 	p.skipSpace()
 	if p.peek() != '[' {
 		return "", nil
 	}
-	start := p.pos
-	field := p.known[at].name
-	if !p.known[at].keyed {
+	start, field := p.pos, spec.name
+	if spec.kind != mapField {
 		return "", p.fail(start, "%s takes no key: write %s:\"…\"", field, field)
 	}
 	end := strings.IndexByte(p.text[start:], ']')
@@ -273,7 +280,7 @@ func (p *parser) value(at Field) (string, error) {
 	p.skipSpace()
 	start := p.pos
 	if p.peek() != '"' {
-		return "", p.fail(start, "expected a value in double quotes, as in %s:\"web\", found %s", p.known[at].name, p.found())
+		return "", p.fail(start, "expected a value in double quotes, as in %s:\"web\", found %s", at, p.found())
 	}
 	end := strings.IndexByte(p.text[start+1:], '"')
 	if end < 0 {
@@ -292,8 +299,13 @@ func (p *parser) peek() byte {
 }
 
 func (p *parser) skipSpace() {
-	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.pos]) >= 0 {
-		p.pos++
+	for p.pos < len(p.text) {
+		switch p.text[p.pos] {
+		case ' ', '\t', '\r', '\n':
+			p.pos++
+		default:
+			return
+		}
 	}
 }
 
@@ -311,3 +323,6 @@ func (p *parser) fail(at int, format string, args ...any) error {
 }
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+// isInName reports whether c can stand in the name of a field besides letters.
+func isInName(c byte) bool { return '0' <= c && c <= '9' || c == '.' || c == '-' || c == '_' }

@@ -1,22 +1,34 @@
 package filter_test
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
 )
 
 // evaluate is the definition of filters, on strings, without regard to speed.
 func evaluate(e filter.Expr, r row) bool {
+	return evaluateBy(e, func(c *filter.Comparison, value string) bool { return compareOne(c, value, r) })
+}
+
+// evaluateBy evaluates a condition by what a comparison, which is no inverse, with one value is.
+func evaluateBy(e filter.Expr, compare func(c *filter.Comparison, value string) bool) bool {
 	switch e := e.(type) {
 	case filter.And:
-		return !slices.ContainsFunc(e, func(part filter.Expr) bool { return !evaluate(part, r) })
+		return !slices.ContainsFunc(e, func(part filter.Expr) bool { return !evaluateBy(part, compare) })
 	case filter.Or:
-		return slices.ContainsFunc(e, func(part filter.Expr) bool { return evaluate(part, r) })
+		return slices.ContainsFunc(e, func(part filter.Expr) bool { return evaluateBy(part, compare) })
 	case *filter.Comparison:
-		return compare(e, r)
+		if op, ok := negations[e.Op]; ok {
+			positive := *e
+			positive.Op = op
+			return !evaluateBy(&positive, compare)
+		}
+		return slices.ContainsFunc(e.Values, func(value string) bool { return compare(e, value) })
 	}
 	panic("unknown Expr")
 }
@@ -24,15 +36,6 @@ func evaluate(e filter.Expr, r row) bool {
 // negations are the operators that each inverse negates.
 var negations = map[filter.Op]filter.Op{
 	filter.NotEqual: filter.Equal, filter.NotContains: filter.Contains, filter.NotPrefix: filter.Prefix, filter.NotSuffix: filter.Suffix,
-}
-
-func compare(c *filter.Comparison, r row) bool {
-	if op, ok := negations[c.Op]; ok {
-		positive := *c
-		positive.Op = op
-		return !compare(&positive, r)
-	}
-	return slices.ContainsFunc(c.Values, func(value string) bool { return compareOne(c, value, r) })
 }
 
 func compareOne(c *filter.Comparison, value string, r row) bool {
@@ -45,13 +48,37 @@ func compareOne(c *filter.Comparison, value string, r row) bool {
 		return compareMap(c, r.annotations, value)
 	case filter.ControllerKind:
 		return compareText(c.Op, strings.ToLower(r.kind), strings.ToLower(value))
+	case "derived":
+		return compareText(c.Op, r.pod+r.container, value)
 	default:
+	}
+	if labels := aliases[c.Field]; labels != nil {
+		return slices.ContainsFunc(labels, func(label string) bool {
+			return compareText(c.Op, cmp.Or(r.labels[label], r.annotations[label]), value)
+		})
 	}
 	text := map[filter.Field]string{
 		filter.Cluster: r.cluster, filter.Node: r.node, filter.Namespace: r.namespace, filter.ControllerName: r.controller,
 		filter.Pod: r.pod, filter.Container: r.container,
 	}[c.Field]
 	return compareText(c.Op, text, value)
+}
+
+// aliases are what some aliases stand for in tests.
+var aliases = map[filter.Field][]string{filter.Team: {"app", "team"}, filter.Owner: {"a"}}
+
+// options are those of random filters.
+func options() []filter.Option {
+	mapping := allocation.LabelMapping{}
+	for alias, labels := range aliases {
+		mapping[string(alias)] = labels
+	}
+	return []filter.Option{filter.WithLabels(mapping), filter.WithFields(filter.Derived{
+		Name: "derived",
+		Bind: func(s *allocation.Set) func(int) string {
+			return func(row int) string { return s.Text(allocation.Pod, row) + s.Text(allocation.Container, row) }
+		},
+	})}
 }
 
 func compareText(op filter.Op, s, value string) bool {
@@ -94,6 +121,11 @@ var (
 	keys  = []string{"app", "team", "a"}
 )
 
+var randomFields = []filter.Field{
+	filter.Cluster, filter.Node, filter.Namespace, filter.ControllerName, filter.ControllerKind, filter.Pod, filter.Container, filter.Services,
+	filter.Label, filter.Label, filter.Annotation, filter.Annotation, filter.Team, filter.Owner, "derived",
+}
+
 func pick(rnd *rand.Rand, from []string) string { return from[rnd.IntN(len(from))] }
 
 func randomMap(rnd *rand.Rand) map[string]string {
@@ -124,11 +156,11 @@ func randomExpr(rnd *rand.Rand, depth int) filter.Expr {
 		}
 		return filter.Or(parts)
 	}
-	c := &filter.Comparison{Field: filter.Field(rnd.IntN(int(filter.Annotation) + 1)), Op: filter.Op(rnd.IntN(int(filter.NotSuffix) + 1))}
+	c := &filter.Comparison{Field: randomFields[rnd.IntN(len(randomFields))], Op: filter.Op(rnd.IntN(int(filter.NotSuffix) + 1))}
 	for range 1 + rnd.IntN(3) {
 		c.Values = append(c.Values, pick(rnd, words))
 	}
-	if c.Field >= filter.Label && rnd.IntN(3) > 0 {
+	if (c.Field == filter.Label || c.Field == filter.Annotation) && rnd.IntN(3) > 0 {
 		c.Key = pick(rnd, keys)
 	}
 	return c

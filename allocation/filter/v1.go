@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/promcost/promcost/allocation"
 )
 
 // v1Kind is how an entry of a v1 filter reads.
@@ -65,43 +63,33 @@ func V1Filters() []V1Filter {
 // V1 is the condition of a v1 filter parameter, such as filterNamespaces=kube-system,web*. Entries are separated by commas,
 // with white space around them; one of them has to match. A * at the end of one stands for any rest. filterControllers
 // takes kind:name, too; filterLabels and filterAnnotations take name:value, of which the first colon separates the two:
-// an entry without one is an error. mapping says what aliases stand for, the label if there is one, else the annotation;
-// nil is the default mapping. A list without entries holds everywhere. An unknown name is an error.
-func V1(name, list string, mapping allocation.LabelMapping) (Expr, error) {
+// an entry without one is an error. An alias stands for what the options say, which the Filter is to be made with, too: for
+// the label if there is one, else for the annotation. A list without entries holds everywhere. An unknown name is an error.
+func V1(name, list string, opts ...Option) (Expr, error) {
 	i := slices.IndexFunc(v1Filters, func(f v1Filter) bool { return f.name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("parse filter: unknown v1 filter %q", name)
 	}
 	f := v1Filters[i]
-	if mapping == nil {
-		mapping = allocation.DefaultLabelMapping()
+	var v vocabulary
+	for _, opt := range opts {
+		opt(&v)
 	}
-	var some Or
-	for entry := range strings.SplitSeq(list, ",") {
-		if entry = strings.TrimSpace(entry); entry == "" {
-			continue
-		}
-		var e Expr
-		var err error
+	return v1Entries(list, func(entry string) (Expr, error) {
 		switch f.kind {
-		case v1Plain:
-			e = wildcard(f.field, "", entry)
 		case v1Controller:
-			e = v1ControllerEntry(entry)
+			return v1ControllerEntry(entry), nil
 		case v1Pair:
-			e, err = v1PairEntry(f.field, entry)
+			return v1PairEntry(f.field, entry)
 		case v1Alias:
-			e, err = v1AliasEntry(mapping[f.alias], f.alias, entry)
+			if v.computes(Field(f.alias)) {
+				return wildcard(Field(f.alias), "", entry), nil
+			}
+			return v1AliasEntry(v.labelsOf(Field(f.alias)), f.alias, entry)
+		case v1Plain:
 		}
-		if err != nil {
-			return nil, err
-		}
-		some = append(some, e)
-	}
-	if len(some) == 0 {
-		return And{}, nil
-	}
-	return join(some), nil
+		return wildcard(f.field, "", entry), nil
+	})
 }
 
 // wildcard compares a field with a value, or with a prefix where that ends in a *.
@@ -146,32 +134,6 @@ func v1AliasEntry(labels []string, alias, entry string) (Expr, error) {
 		some = append(some, wildcard(Label, label, entry), And{unlabeled, annotation})
 	}
 	return some, nil
-}
-
-// join makes one comparison of those that only differ in the value.
-func join(some Or) Expr {
-	var out Or
-	for _, e := range some {
-		c, ok := e.(*Comparison)
-		if ok {
-			if i := slices.IndexFunc(out, func(have Expr) bool { return alike(have, c) }); i >= 0 {
-				first := out[i].(*Comparison)
-				first.Values = append(first.Values, c.Values...)
-				continue
-			}
-		}
-		out = append(out, e)
-	}
-	if len(out) == 1 {
-		return out[0]
-	}
-	return out
-}
-
-// alike reports whether e is a comparison that only differs from c in the values.
-func alike(e Expr, c *Comparison) bool {
-	have, ok := e.(*Comparison)
-	return ok && have.Field == c.Field && have.Key == c.Key && have.Op == c.Op
 }
 
 // Sharing is the condition of an entry of shareNamespaces or shareLabels, and the name it has in a breakdown: the

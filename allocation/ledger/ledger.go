@@ -102,6 +102,9 @@ type Ledger struct {
 	counting *allocation.Accrued   // as far as hours are there
 	accrued  *allocation.Accrued   // what is shown of it, nil until it is whole
 	store    storeState
+	// generation counts the calls of Refresh: computations that began before are not joined after.
+	generation uint64
+	refreshed  chan struct{} // holds an element while Run has a Refresh to answer
 }
 
 // Stats count what a Ledger has done.
@@ -121,7 +124,7 @@ func New(computer Computer, logger log.Logger, o Options) *Ledger {
 	return &Ledger{
 		computer: computer, logger: logger, opts: o, slots: make(chan struct{}, o.MaxConcurrency), readers: make(chan struct{}, 2*o.MaxConcurrency),
 		flights: map[flightKey]*flight{}, filling: map[int64]*hourFlight{}, barren: map[int64]barren{}, again: map[int64]again{},
-		damaged: map[setKey]bool{},
+		damaged: map[setKey]bool{}, refreshed: make(chan struct{}, 1),
 	}
 }
 
@@ -169,6 +172,7 @@ type flightKey struct {
 	start, end       int64 // Unix nanoseconds
 	step, resolution time.Duration
 	exactBelow       bool
+	generation       uint64
 }
 
 // flight is a computation and those who wait for it.
@@ -185,8 +189,9 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
-	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution, q.ExactBelow}
+	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution, q.ExactBelow, 0}
 	l.mu.Lock()
+	key.generation = l.generation
 	f, ok := l.flights[key]
 	if !ok {
 		var run context.Context

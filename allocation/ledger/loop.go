@@ -40,7 +40,20 @@ func (c *chore) failed(now time.Time) time.Duration {
 	return delay
 }
 
-// Run computes the last closed hour, now and whenever another hour is closed and the grace period over, until ctx ends.
+// Refresh says that the Computer answers otherwise from now on, such as by other prices: what is asked from now on does not
+// share a computation that began before, and Run computes its hour again, in the background.
+func (l *Ledger) Refresh() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.generation++
+	select {
+	case l.refreshed <- struct{}{}:
+	default: // Run has not begun to answer the last one
+	}
+}
+
+// Run computes the last closed hour, now, whenever another hour is closed and the grace period over, and after each Refresh,
+// until ctx ends.
 // With a history it keeps it, and between hours computes those that are missing, newest first, back to the horizon
 // (Options.Backfill), rolls days up, counts, and tidies. A failure keeps the hour before and is tried again after 30
 // seconds, then ever less often, at least every 10 minutes. It returns nil.
@@ -70,9 +83,23 @@ func (l *Ledger) Run(ctx context.Context) error {
 		if l.history != nil && tending.at.Before(next) {
 			next = tending.at
 		}
-		if !sleep(ctx, min(next.Sub(l.opts.Now()), maxSleep)) {
+		again, ok := l.sleep(ctx, min(next.Sub(l.opts.Now()), maxSleep))
+		if !ok {
 			return nil
 		}
+		if again {
+			done, latest = time.Time{}, chore{}
+			l.outdated(l.closedHour())
+		}
+	}
+}
+
+// outdated makes an hour that is kept one to be computed again.
+func (l *Ledger) outdated(w allocation.Window) {
+	if l.keeps() && !l.opts.ReadOnly {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.damaged[setKey{Hours, w.Start.Unix(), w.End.Unix()}] = true
 	}
 }
 
@@ -103,15 +130,18 @@ func (l *Ledger) tendFor(ctx context.Context, c *chore, urgent func() bool) {
 	}
 }
 
-// sleep waits for d, at least a second for clocks that run apart, and reports whether ctx lives on.
-func sleep(ctx context.Context, d time.Duration) bool {
+// sleep waits for d, at least a second for clocks that run apart, or for a Refresh, and reports whether it was that and
+// whether ctx lives on.
+func (l *Ledger) sleep(ctx context.Context, d time.Duration) (refreshed, ok bool) {
 	timer := time.NewTimer(max(d, time.Second))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false
+		return false, false
+	case <-l.refreshed:
+		return true, true
 	case <-timer.C:
-		return true
+		return false, true
 	}
 }
 
@@ -135,7 +165,7 @@ func (l *Ledger) latestHour(ctx context.Context, w allocation.Window) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hour.err = err
-	if err == nil && (l.hour.set == nil || set.Window.End.After(l.hour.set.Window.End)) {
+	if err == nil && (l.hour.set == nil || !set.Window.End.Before(l.hour.set.Window.End)) {
 		l.hour.set, l.hour.computed = set, l.opts.Now()
 	}
 	return err

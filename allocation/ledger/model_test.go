@@ -308,4 +308,6 @@ func same(t testing.TB, what string, got, want map[string]float64) {
 }
 
 // exactly computes a window at once.
-func (r *rig) exactly(w allocation.Window) *allocation.Set { return r.model.set(w, allocation.NewDict()) }
+func (r *rig) exactly(w allocation.Window) *allocation.Set {
+	return r.model.set(w, allocation.NewDict())
+}

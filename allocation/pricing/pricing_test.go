@@ -54,10 +54,29 @@ func TestNode(t *testing.T) {
 		{"other value of the label", allocation.NodeAttributes{Labels: map[string]string{"example.com/rack": "r8"}}, rates(0.03, 0.004, 0.9, "example.yaml", false)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, example(t).Node(tc.node, at)); diff != "" {
+			got := example(t).Node(tc.node, at)
+			got.Sources = tc.want.Sources // see TestSources
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestSources checks that each resource's price says where it comes from, also that of GPUs which the sheet leaves out.
+func TestSources(t *testing.T) {
+	s, err := pricing.Parse("p.yaml", []byte("defaults: {ramPerGiBHour: 0.004}\nnodes:\n- {instanceType: a, cpuPerCoreHour: 0.03}\n- {instanceType: g, cpuPerCoreHour: 0.03, gpuPerDeviceHour: 0.5}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for instanceType, want := range map[string][allocation.NumResources]string{
+		"a": {"p.yaml:3", "p.yaml", allocation.BuiltInPrices},
+		"g": {"p.yaml:4", "p.yaml", "p.yaml:4"},
+		"x": {allocation.BuiltInPrices, "p.yaml", allocation.BuiltInPrices},
+	} {
+		if got := s.Node(allocation.NodeAttributes{InstanceType: instanceType}, at).Sources; got != want {
+			t.Errorf("%s: got %v, want %v", instanceType, got, want)
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ func (s *Sheet) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeR
 			p = nodePrices[i][kind]
 		}
 		price, discount, source, builtIn := s.price(r, p)
-		rates.Price[i] = price
+		rates.Price[i], rates.Sources[i] = price, source
 		if i != int(allocation.GPU) {
 			rates.Price[i] *= 1 - discount
 			rates.Default = rates.Default || builtIn

@@ -17,8 +17,9 @@ func newAPI(s *service, current *settings) http.Handler {
 		Cluster:  func() costapi.ClusterInfo { return current.cluster(s.computer.knownID()) },
 		Diagnose: s.computer.Diagnose,
 		Custom:   current.rates.Custom,
-		Check:    s.flags.check,
+		Check:    s.flags.check, Selectable: current.selectable,
 		Defaults: defaults,
+		Derived:  current.derived,
 	})
 	mux := http.NewServeMux()
 	for _, path := range costapi.Paths() {

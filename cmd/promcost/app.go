@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -14,8 +15,9 @@ import (
 // executor carries out a subcommand whose flags have been parsed.
 type executor func(ctx context.Context) error
 
-// streams are where a subcommand writes.
+// streams are what a subcommand reads and writes.
 type streams struct {
+	in  io.Reader // answers that were saved
 	out io.Writer // answers
 	err io.Writer // logs and progress
 }
@@ -28,15 +30,20 @@ var subcommands = []struct {
 	{"serve", "Compute costs from a Prometheus or from TSDB blocks, and serve them over HTTP and as metrics.", defineServe},
 	{"demo", "Make up a cluster, compute its costs and serve them: nothing else is needed.", defineDemo},
 	{"query allocation", "Print what workloads cost over a window.", defineQueryAllocation},
+	{"filter", "Print the names of the allocations or assets of a saved answer of the API that a filter selects.", defineFilter},
 	{"check source", "Say which inputs a source has, cluster by cluster, what is missing, what that costs and what mends it.", defineCheckSource},
-	{"check prices", "Read prices, warn of those that look wrong, and say what prices each node of a source.", defineCheckPrices},
+	{"check prices", "Read prices, warn of those that look wrong, and say what prices the nodes, volumes, load balancers, control planes and traffic of a source.", defineCheckPrices},
 	{"check config", "Read a config file and say what it amounts to.", defineCheckConfig},
+	{"jp query", "Evaluate JMESPath expressions, in Kyverno's dialect, over JSON or YAML.", defineJPQuery},
+	{"jp function", "List the functions of JMESPath expressions.", defineJPFunction},
+	{"jp parse", "Print JMESPath expressions as trees.", defineJPParse},
 	{"bounds", "Print how far counted running times can be off, for resolutions and running times.", defineBounds},
 	{"version", "Print the version.", defineVersion},
 }
 
 // newApp is the command line and what carries out its subcommands, by their full names.
 func newApp(io streams) (*kingpin.Application, map[string]executor) {
+	kingpin.EnableFileExpansion = false // an argument may begin with @, as expressions of JMESPath do
 	app := kingpin.New("promcost", "What Kubernetes workloads cost, from the metrics that a Prometheus already has.")
 	app.HelpFlag.Short('h').Help("Show what the command does and its flags.")
 	app.Version(version.Print("promcost"))
@@ -48,7 +55,7 @@ func newApp(io streams) (*kingpin.Application, map[string]executor) {
 func parse(args []string, stdout, stderr io.Writer) (executor, error) {
 	var usage bytes.Buffer // what kingpin prints, up to the first time that it would end the process
 	ends, printed := 0, 0
-	app, executors := newApp(streams{out: stdout, err: stderr})
+	app, executors := newApp(streams{in: os.Stdin, out: stdout, err: stderr})
 	app.UsageWriter(&usage).ErrorWriter(&usage)
 	app.Terminate(func(int) {
 		if ends++; ends == 1 {

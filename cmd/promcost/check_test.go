@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -99,7 +100,49 @@ func TestServeJoined(t *testing.T) {
 		log := p.err.String()
 		return strings.Contains(log, `msg="Slow computation"`) && strings.Contains(log, "remote-read") && strings.Contains(log, "stages=")
 	})
+	_, page := get(t, base+"/metrics")
+	for _, source := range []string{"blocks", "remote-read"} {
+		for _, want := range []string{
+			`promcost_source_samples_total{input="cpu usage",source="` + source + `"} `, `promcost_source_bytes_total{input="pod labels",source="` + source + `"} `,
+			`promcost_source_retries_total{input="running",source="` + source + `"} 0`,
+		} {
+			if !strings.Contains(page, want) {
+				t.Errorf("/metrics has no %s", want)
+			}
+		}
+		if !regexp.MustCompile(`promcost_source_request_duration_seconds_count\{input="[a-z ]+",source="` + source + `"\} [1-9]`).MatchString(page) {
+			t.Errorf("no request to %s has a duration", source)
+		}
+	}
 	p.end(t)
+}
+
+// TestQueryJoined asks once, from blocks and a Prometheus: what is said of that on standard error at the default level.
+func TestQueryJoined(t *testing.T) {
+	dir := writeSmallDemo(t)
+	prometheus := promtest.Start(t, dir, promtest.Config{})
+	p := start(t, "query", "allocation", "--prometheus.url="+prometheus, "--tsdb.path="+dir, "--window=2h", "--log.slow-query=1ns")
+	select {
+	case code := <-p.code:
+		if code != 0 {
+			t.Fatalf("it ended with %d: %s", code, p.err.String())
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+	log := p.err.String()
+	if !strings.Contains(log, "from the Prometheus what is not in them yet") {
+		t.Errorf("it does not say that it joins two sources:\n%s", log)
+	}
+	_, slow, _ := strings.Cut(log, `msg="Slow computation"`)
+	for _, want := range []string{
+		`sources="blocks [^"]*: \d+ requests \(0 retries, 0 errors\), \d+ bytes, \d+ series, \d+ samples; remote-read `,
+		`inputs="blocks [^"]*(cpu|memory) usage [^"]*s: \d+ requests, \d+ bytes, \d+ samples, [^"]*; remote-read `,
+	} {
+		if !regexp.MustCompile(want).MatchString(slow) {
+			t.Errorf("the slow computation is not logged as %s:\n%s", want, log)
+		}
+	}
 }
 
 func TestBudgets(t *testing.T) {
@@ -169,7 +212,9 @@ func TestClientThatLeaves(t *testing.T) {
 	leave()
 	select {
 	case <-src.gone:
-		t.Logf("the source knew after %s", time.Since(left))
+		if d := time.Since(left); d > 100*time.Millisecond { // a millisecond, mostly
+			t.Errorf("the source knew after %s", d)
+		}
 	case <-time.After(patience):
 		t.Fatal("the source is still being read")
 	}

@@ -46,6 +46,9 @@ func (s *settings) summary() []string {
 	for _, alias := range sortedKeys(s.labels) {
 		lines = append(lines, alias+": "+strings.Join(s.labels[alias], ", "))
 	}
+	for _, name := range sortedKeys(s.properties) {
+		lines = append(lines, "property "+name+": "+s.properties[name])
+	}
 	for _, p := range s.sharing.parameters() {
 		lines = append(lines, p[0]+": "+p[1])
 	}
@@ -60,6 +63,7 @@ func (s *settings) summary() []string {
 		}
 		lines = append(lines, fmt.Sprintf("budget %s: %g %s a %s for %s", b.name, b.amount, s.currency, b.period, of))
 	}
+	lines = append(lines, selectableSummary(s.selectable)...)
 	if len(s.overridden) > 0 {
 		lines = append(lines, "flags win over: "+strings.Join(s.overridden, ", "))
 	}

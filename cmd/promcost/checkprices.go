@@ -14,14 +14,14 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// defineCheckPrices is the subcommand that reads prices, and says what prices the nodes of a source.
+// defineCheckPrices is the subcommand that reads prices, and says what prices each thing of a source.
 func defineCheckPrices(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	f := &checkFlags{source: addSourceFlags(clause), cost: addCostFlags(clause)}
 	clause.Flag("window", "What time to look at. A duration ends now, or where the newest block does if only blocks are read.").Default("1h").StringVar(&f.window)
 	return func(ctx context.Context) error { return checkPrices(ctx, f, io, logs) }
 }
 
-// checkPrices prints what the prices are and, where a source is given, what prices each of its nodes.
+// checkPrices prints what the prices are and, where a source is given, what of it is priced by what.
 func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags) error {
 	s, err := f.cost.settings()
 	if err != nil {
@@ -36,13 +36,13 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		return err
 	}
 	if f.source.url == "" && f.source.tsdbPath == "" {
-		return writeLine(io.out, "give --prometheus.url or --tsdb.path to see what prices each node")
+		return writeLine(io.out, "give --prometheus.url or --tsdb.path to see what is priced by what")
 	}
 	sets, err := f.compute(ctx, io, logs)
 	if err != nil {
 		return err
 	}
-	return printNodePrices(sets, io)
+	return printPrices(sets, io)
 }
 
 // compute computes the window as one set.
@@ -67,9 +67,9 @@ func (f *checkFlags) compute(ctx context.Context, io streams, logs *logFlags) (*
 	return nil, errors.New("check prices: there is no answer")
 }
 
-// printNodePrices prints each node with its average prices and where they come from, and then the nodes whose
-// prices nobody gave.
-func printNodePrices(set *allocation.Set, io streams) error {
+// printPrices prints each node with its average prices and where they come from, all else that has prices, and then what has
+// prices that nobody gave.
+func printPrices(set *allocation.Set, io streams) error {
 	var b strings.Builder
 	b.WriteString("\n")
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -82,7 +82,7 @@ func printNodePrices(set *allocation.Set, io streams) error {
 		for r := range allocation.NumResources {
 			price := "-"
 			if n.Hours[r] > 0 {
-				price = strconv.FormatFloat(n.Cost[r]/n.Hours[r]*r.PerPriceUnit(), 'g', 4, 64)
+				price = priceText(n.Cost[r] / n.Hours[r] * r.PerPriceUnit())
 				if !slices.Contains(sources, n.PriceSource[r]) {
 					sources = append(sources, n.PriceSource[r])
 				}
@@ -97,20 +97,30 @@ func printNodePrices(set *allocation.Set, io streams) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if _, err := b.WriteString(missingPrices(missing, len(set.Nodes))); err != nil {
+	more, err := printItemPrices(&b, set)
+	if err != nil {
 		return err
 	}
-	_, err := io.out.Write([]byte(b.String()))
+	b.WriteString(missingPrices(missing, len(set.Nodes), more))
+	_, err = io.out.Write([]byte(b.String()))
 	return err
 }
 
-// missingPrices says which of the nodes have built-in prices, and what to do about it.
-func missingPrices(names []string, of int) string {
-	if len(names) == 0 {
+// missingPrices says what has built-in prices, nodes by their names, and what to do about it.
+func missingPrices(names []string, of int, more []string) string {
+	if len(names) == 0 && len(more) == 0 {
 		return fmt.Sprintf("\n%d nodes, all of them priced by metrics or rules.\n", of)
 	}
-	return fmt.Sprintf("\n%d of %d nodes have a built-in price, for neither a metric nor a rule gives one: %s.\nGive their prices in the file of --pricing.file or in prices of --config.file.\n",
-		len(names), of, strings.Join(names, ", "))
+	var b strings.Builder
+	b.WriteByte('\n')
+	if len(names) > 0 {
+		fmt.Fprintf(&b, "%d of %d nodes have a built-in price, for neither a metric nor a rule gives one: %s.\n", len(names), of, strings.Join(names, ", "))
+	}
+	if len(more) > 0 {
+		fmt.Fprintf(&b, "Built-in prices are those of %s.\n", strings.Join(more, ", "))
+	}
+	b.WriteString("Give their prices in the file of --pricing.file or in prices of --config.file.\n")
+	return b.String()
 }
 
 // dash stands for what is not known.

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/pricing"
 )
 
@@ -19,11 +20,15 @@ type config struct {
 	prices     *pricing.Sheet
 	pricesFile string // that names the prices' file; "" where they stand in the config file
 	labels     allocation.LabelMapping
+	properties map[string]string     // expressions, by name
+	derived    []*allocation.Derived // what they are, by name
 	sharing    sharing
 	clusters   map[string]clusterConfig // by id
 	timeZone   string
 	currency   string
 	budgets    []budget
+	budgetsAt  []*yaml.Node       // where each stands
+	selectable *filter.Selectable // nil where nothing is declared
 
 	dir string // of the config file: what names of files are relative to
 }
@@ -83,7 +88,28 @@ func parseConfig(file string, text []byte) (*config, error) {
 	if err := readKeys(c, "the config", doc.Content[0], configKeys(file)); err != nil {
 		return nil, fail(err)
 	}
+	if err := c.checkBudgets(); err != nil {
+		return nil, fail(err)
+	}
 	return c, nil
+}
+
+// vocabulary is what filters may name.
+func (c *config) vocabulary() []filter.Option {
+	return []filter.Option{filter.WithLabels(c.labels), filter.WithDerived(c.derived...)}
+}
+
+// checkBudgets checks the filters of budgets: they may name what other keys of the config define.
+func (c *config) checkBudgets() error {
+	for i, b := range c.budgets {
+		if b.filter == "" {
+			continue
+		}
+		if _, err := filter.Parse(b.filter, c.vocabulary()...); err != nil {
+			return atLine(c.budgetsAt[i], "budgets[%d]: filter %s: %w", i, b.filter, err)
+		}
+	}
+	return nil
 }
 
 // readPrices reads the price sheet that stands in n, or in the file that n names.

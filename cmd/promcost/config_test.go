@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
 )
 
 // configs are the types of the config that hold unexported fields.
@@ -32,6 +33,8 @@ func TestConfig(t *testing.T) {
 		cmp.Diff(wantLabels, c.labels),
 		cmp.Diff(sharing{"kube-system,monitoring", "app:ingress", "100.5", "even", "true", "false"}, c.sharing, configs),
 		cmp.Diff(map[string]clusterConfig{"cluster-one": {"Production", "aws", "eu-central-1"}, "lab": {}}, c.clusters, configs),
+		cmp.Diff([]string{"spec.providerID", "spec.team"}, c.selectable.Fields(filter.Allocations)[10:]),
+		cmp.Diff(filter.NewSelectable().Fields(filter.Assets), c.selectable.Fields(filter.Assets)),
 		cmp.Diff([]budget{{"shop", `namespace:"shop"`, 1000, "month"}, {"all", "", 20.5, "day"}}, c.budgets, configs),
 		cmp.Diff([]string{"Europe/Berlin", "EUR"}, []string{c.timeZone, c.currency}),
 	} {
@@ -77,7 +80,19 @@ func TestConfigErrors(t *testing.T) {
 		{"budget without a period", "budgets:\n- {name: a, amount: 1}", []string{"line 2", "budgets[0]", "name, amount and period"}},
 		{"budget of nothing", "budgets: [{name: a, amount: 0, period: day}]", []string{"amount is 0"}},
 		{"period", "budgets: [{name: a, amount: 1, period: fortnight}]", []string{`"fortnight"`, "day, week, month, quarter, year"}},
+		{"filter of a property that is not there", "budgets: [{name: a, amount: 1, period: day, filter: 'tier:\"x\"'}]\nproperties: {level: labels.level}", []string{"line 1", "budgets[0]", "tier"}},
 		{"filter", "budgets: [{name: a, amount: 1, period: day, filter: 'namespace:'}]", []string{"filter namespace:"}},
+		{"selectable fields", "selectableFields: {a: b}", []string{"line 1", "selectableFields is no list"}},
+		{"selectable field without a path", "selectableFields:\n- {resource: assets}", []string{"line 2", "selectableFields[0] lacks a jsonPath"}},
+		{"selectable field of another kind", "selectableFields:\n- {jsonPath: .spec.team, resource: pods}", []string{"line 2", `"pods"`, "want allocations or assets"}},
+		{"selectable metadata", "selectableFields:\n- jsonPath: .metadata.uid", []string{"line 2", "selectableFields[0]", "is metadata"}},
+		{"selectable array", "selectableFields: [{jsonPath: '.spec.services[0]'}]", []string{"indexes an array or a map"}},
+		{"selectable number", "selectableFields: [{jsonPath: .status.totalCost}]", []string{"is a number", "a string, a boolean or an integer"}},
+		{"selectable twice", "selectableFields:\n- jsonPath: .spec.team\n- jsonPath: .spec.team", []string{"line 3", "selectableFields[1]", "is there already"}},
+		{"too many selectable", "selectableFields: [" + strings.Join([]string{
+			"{jsonPath: .spec.region}", "{jsonPath: .spec.nodeType}", "{jsonPath: .spec.storageClass}", "{jsonPath: .spec.volumeName}", "{jsonPath: .spec.claimName}",
+			"{jsonPath: .spec.claimNamespace}", "{jsonPath: .spec.ip}", "{jsonPath: .spec.private}", "{jsonPath: .spec.preemptible}",
+		}, ", ") + "]", []string{"selectableFields[8]", "at most 8"}},
 		{"budgets of one name", "budgets:\n- {name: a, amount: 1, period: day}\n- {name: a, amount: 2, period: day}", []string{"line 3", "budgets[1]", `"a"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -46,6 +46,7 @@ func configKeys(file string) []configKey[config] {
 			return nil
 		}},
 		{"labelMapping", "keys with labels", "The labels that department, environment, owner, product and team stand for: one, or a list.", readMapping},
+		{"properties", "names with expressions", "Further properties to aggregate by and to filter by: an expression of JMESPath, in Kyverno's dialect, over an allocation's properties, such as team: \"labels.team || labels.owner || 'unowned'\". One of the name of an alias wins over labelMapping.", readProperties},
 		{"sharing", "keys below", "Defaults of parameters that share costs.", func(c *config, n *yaml.Node) error {
 			return readKeys(&c.sharing, "sharing", n, sharingKeys())
 		}},
@@ -58,6 +59,7 @@ func configKeys(file string) []configKey[config] {
 			})
 		}},
 		{"budgets", "list of keys below", "What something may cost in a period.", readBudgets},
+		{"selectableFields", "list of keys below", "Fields that field selectors may name, besides those that they may name anyway; at most " + strconv.Itoa(filter.MaxSelectable) + " of a resource.", readSelectable},
 	}
 }
 
@@ -141,14 +143,8 @@ func budgetKeys() []configKey[budget] {
 		}},
 		{"filter", "filter", "Which workloads, in the v2 language of filters. The default is everything.", func(b *budget, n *yaml.Node) error {
 			text, err := textOf(n, "filter")
-			if err != nil {
-				return err
-			}
-			if _, err := filter.Parse(text); err != nil {
-				return atLine(n, "filter %s: %w", text, err)
-			}
-			b.filter = text
-			return nil
+			b.filter = text // checked once it is known what filters may name
+			return err
 		}},
 		{"amount", "number", "What it may cost in a period.", func(b *budget, n *yaml.Node) (err error) {
 			if b.amount, err = numberOf(n, "amount"); err == nil && b.amount == 0 {
@@ -184,6 +180,7 @@ func readBudgets(c *config, n *yaml.Node) error {
 		}
 		c.budgets = append(c.budgets, b)
 	}
+	c.budgetsAt = n.Content
 	return nil
 }
 

@@ -29,6 +29,7 @@ const demoWindow = "6h"
 type demoFlags struct {
 	config democluster.Config
 	seed   int
+	dst    bool
 	path   string
 	write  string
 }
@@ -46,6 +47,7 @@ func addDemoFlags(clause *kingpin.CmdClause) *demoFlags {
 		f.config.End = end
 		return nil
 	}).PlaceHolder("TIME")
+	clause.Flag("demo.dst", "End the history 36 hours after the clocks of --timezone were last set forward or back, in place of --demo.end: it has a day of 23 or 25 hours.").BoolVar(&f.dst)
 	durationOf(clause, "demo.scrape-interval", "How often everything is scraped.", &f.config.ScrapeInterval, time.Second).Default("30s")
 	countOf(clause, "demo.seed", "Which of many clusters it is: the same flags give the same cluster.", &f.seed, 1).Default("1")
 	clause.Flag("demo.path", "Empty directory for the samples, which stay there. The default is a temporary one, which does not.").PlaceHolder("DIR").StringVar(&f.path)
@@ -53,8 +55,29 @@ func addDemoFlags(clause *kingpin.CmdClause) *demoFlags {
 	return f
 }
 
+// afterChange is how long after a change of clocks the history ends: the day of the change is whole then.
+const afterChange = 36 * time.Hour
+
+// endAfterChange makes the history end after the last change of the clocks of a zone.
+func (f *demoFlags) endAfterChange(zone *time.Location, now time.Time) error {
+	if !f.config.End.IsZero() {
+		return &usageError{cause: errors.New("--demo.dst says when the history ends, as --demo.end does: give one of them")}
+	}
+	changed, _ := now.Add(-afterChange).In(zone).ZoneBounds()
+	if changed.IsZero() || now.Sub(changed) > 366*24*time.Hour {
+		return &usageError{cause: fmt.Errorf("--demo.dst: the clocks of %s were not changed within a year: give a zone where they are, such as --timezone=Europe/Berlin", zone)}
+	}
+	f.config.End = changed.Add(afterChange).UTC()
+	return nil
+}
+
 // cluster plans what the flags ask for.
-func (f *demoFlags) cluster() (c *democluster.Cluster, live bool, err error) {
+func (f *demoFlags) cluster(zone *time.Location) (c *democluster.Cluster, live bool, err error) {
+	if f.dst {
+		if err := f.endAfterChange(zone, time.Now()); err != nil {
+			return nil, false, err
+		}
+	}
 	live = f.config.End.IsZero()
 	f.config.Seed = int64(f.seed)
 	if c, err = democluster.New(f.config.WithDefaults(time.Now())); err != nil {
@@ -67,7 +90,7 @@ func (f *demoFlags) cluster() (c *democluster.Cluster, live bool, err error) {
 func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	demo, cost, serve := addDemoFlags(clause), addCostFlags(clause), addServeFlags(clause, "127.0.0.1:9003")
 	return func(ctx context.Context) error {
-		c, live, err := demo.cluster()
+		c, live, err := demo.cluster(cost.zone)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,9 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 
 // place is a name that a transcript uses for what differs from run to run.
 type place struct{ name, value string }
+
+// logged is what differs in a log line from run to run, and from version to version.
+var logged = regexp.MustCompile(`time=\S+ caller=\S+`)
 
 // transcribe runs every "$ promcost …" line of a transcript and writes what came out below it: "> " lines are standard
 // output, "! " lines standard error, the exit code follows where it is not 0. Lines that start with # are kept.
@@ -42,7 +46,7 @@ func transcribe(t *testing.T, text string, places []place) string {
 			code := run(ctx, strings.Fields(enter.Replace(command)), &stdout, &stderr)
 			cancel()
 			prefixed(&b, "> ", leave.Replace(stdout.String()))
-			prefixed(&b, "! ", leave.Replace(stderr.String()))
+			prefixed(&b, "! ", logged.ReplaceAllString(leave.Replace(stderr.String()), "time=TIME caller=CALLER"))
 			if code != 0 {
 				fmt.Fprintf(&b, "exit %d\n", code)
 			}

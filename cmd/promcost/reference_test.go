@@ -24,6 +24,7 @@ func TestReference(t *testing.T) {
 	referConfig(&b)
 	referSheet(&b)
 	referParameters(&b)
+	referFilters(&b)
 	b.WriteString(answers)
 	referFamilies(&b)
 	referInputs(&b)
@@ -133,6 +134,7 @@ func referConfig(b *strings.Builder) {
 	configLines(b, "sharing.", sharingKeys())
 	configLines(b, "clusters.ID.", clusterKeys())
 	configLines(b, "budgets[].", budgetKeys())
+	configLines(b, "selectableFields[].", selectableKeys())
 }
 
 func configLines[T any](b *strings.Builder, prefix string, rows []configKey[T]) {

@@ -63,6 +63,7 @@ func (s *service) Reload() error {
 	}
 	before := s.settings()
 	s.use(next)
+	s.ledger.Refresh()
 	level.Info(s.logs.kit).Log("msg", "Reloaded the configuration", "config.file", s.flags.configFile, "prices", next.rates.Name(), "rules", next.rates.Rules())
 	if before.zone.String() != next.zone.String() {
 		level.Warn(s.logs.kit).Log("msg", "The time zone of answers has changed; hours of /metrics keep beginning on the clock of the old one until a restart",

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -156,7 +157,14 @@ func TestReload(t *testing.T) {
 	if cost := p.cpuCost(t); cost != 24 || !p.metrics(t, "promcost_config_last_reload_successful 1", `promcost_currency_info{currency="USD"} 1`) {
 		t.Errorf("after the reload the CPU cost %v, want 24", cost)
 	}
+	eventually(t, "/metrics keeps the prices from before", func() bool {
+		_, body := get(t, p.url+"/metrics")
+		return nodeCPUCost.MatchString(body)
+	})
 }
+
+// nodeCPUCost is what an hour of the CPU of node n1 costs by the last prices.
+var nodeCPUCost = regexp.MustCompile(`\npromcost_node_hourly_cost\{[^}]*node="n1"[^}]*resource="cpu"[^}]*\} 12\n`)
 
 // TestReloadWhileAnswering gives each request prices of one config, whole, however they change.
 func TestReloadWhileAnswering(t *testing.T) {

@@ -192,11 +192,15 @@ func openService(source *sourceFlags, cost *costFlags, w io.Writer, logs *logFla
 	if err := source.validate(); err != nil {
 		return nil, err
 	}
-	quiet := *logs
-	if quiet.level != "debug" {
-		quiet.level = "error" // what goes wrong with the one query is its answer
+	l, err := newLoggers(w, logs)
+	if err != nil {
+		return nil, err
 	}
-	l, err := newLoggers(w, &quiet)
+	terse := *logs
+	if terse.level != "debug" {
+		terse.level = "error" // what goes wrong with the one query is its answer
+	}
+	quiet, err := newLoggers(w, &terse)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +209,7 @@ func openService(source *sourceFlags, cost *costFlags, w io.Writer, logs *logFla
 		return nil, err
 	}
 	source.announce(src, l.kit)
-	svc, err := newService(src, cost, l, serviceOptions{now: time.Now, ledgerNow: time.Now})
+	svc, err := newService(src, cost, quiet, serviceOptions{now: time.Now, ledgerNow: time.Now, slow: l.kit})
 	if err != nil {
 		return nil, errors.Join(err, src.Close())
 	}

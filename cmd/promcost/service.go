@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +10,11 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/go-kit/log/level"
+	"github.com/go-kit/log"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/promcost/promcost/allocation"
@@ -102,6 +102,7 @@ type serviceOptions struct {
 	ledgerNow func() time.Time // the clock that says which hour is closed
 	grace     time.Duration
 	keeping   keeping
+	slow      log.Logger // told of slow computations; nil is where everything else is logged
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -123,7 +124,8 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	}
 	s.computer = &computer{
 		source: src, flags: f, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
-		observe: func(o promquery.Observation) { s.observe(o, logs) },
+		read:    s.health.ObserveSource,
+		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
 	}
 	s.ledger = o.keeping.ledger(s.computer, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
@@ -142,35 +144,6 @@ func (s *service) status() string {
 	return fmt.Sprintf("%.1f million samples read", float64(s.samples.Load())/1e6)
 }
 
-// observe tells the health metrics what a computation took, and the log where that was long.
-func (s *service) observe(o promquery.Observation, logs loggers) {
-	s.health.ObserveComputation(time.Now(), o.Duration, o.Err)
-	s.health.ObserveSource(collector.SourceRead{
-		Took: o.Duration, Requests: o.Stats.Requests, Samples: o.Stats.Samples, Bytes: o.Stats.Bytes, Err: o.Err,
-	})
-	if logs.slow > 0 && o.Duration > logs.slow && o.Reading != nil {
-		level.Warn(logs.kit).Log(slowQuery(&o)...)
-	}
-}
-
-// slowQuery is the log line of a computation that took long.
-func slowQuery(o *promquery.Observation) []any {
-	r := o.Reading
-	line := []any{
-		"msg", "Slow computation", "start", r.Window.Start.UTC().Format(time.RFC3339), "end", r.Window.End.UTC().Format(time.RFC3339),
-		"step", o.Query.Step, "resolution", allocation.ResolutionText(r.Resolution), "scrape_interval", r.ScrapeInterval,
-		"total", o.Duration, "read", r.Read, "integrate", r.Integrate,
-	}
-	var sources, stages []string
-	for _, src := range r.Sources {
-		sources = append(sources, fmt.Sprintf("%s %s: %d requests, %d series, %d samples, %d bytes", src.Name, src.Took, src.Requests, src.Series, src.Samples, src.Bytes))
-	}
-	for _, st := range r.Stages {
-		stages = append(stages, fmt.Sprintf("%s %s: %d samples", st.Name, st.Took, st.Samples))
-	}
-	return append(line, "sources", strings.Join(sources, "; "), "stages", strings.Join(stages, "; "), "err", o.Err)
-}
-
 // Close closes what the service reads, the last opened first.
 func (s *service) Close() error {
 	var errs []error
@@ -187,6 +160,7 @@ type computer struct {
 	flags    *costFlags
 	progress func(samples int64)
 	observe  func(promquery.Observation)
+	read     func(allocation.SourceReading) // told what a diagnosis took
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
 
@@ -278,7 +252,13 @@ func (c *computer) Diagnose(ctx context.Context, w allocation.Window) (*allocati
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", allocation.ErrUpstream, err)
 	}
-	return engine.Diagnose(ctx, w)
+	d, err := engine.Diagnose(ctx, w)
+	if err == nil {
+		for _, src := range d.Sources {
+			c.read(src)
+		}
+	}
+	return d, err
 }
 
 // clusterID is the id of series that do not name their cluster, the default beside an error.

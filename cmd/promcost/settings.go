@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/pricing"
 )
 
@@ -23,8 +24,13 @@ type settings struct {
 	currency  string
 	labels    allocation.LabelMapping // nil is the API's own
 	sharing   sharing
-	clusters  map[string]clusterConfig // by id
-	budgets   []budget
+	// selectable are the fields that field selectors may name.
+	selectable *filter.Selectable
+	derived    []*allocation.Derived // by name
+	// properties are the expressions of derived.
+	properties map[string]string
+	clusters   map[string]clusterConfig // by id
+	budgets    []budget
 	// overridden are keys of the config file that flags win over.
 	overridden []string
 }
@@ -38,7 +44,8 @@ func (f *costFlags) settings() (*settings, error) {
 			return nil, err
 		}
 	}
-	s := &settings{zone: f.zone, labels: c.labels, sharing: c.sharing, clusters: c.clusters, budgets: c.budgets}
+	s := &settings{zone: f.zone, labels: c.labels, sharing: c.sharing, clusters: c.clusters, budgets: c.budgets, selectable: c.selectableFields()}
+	s.properties, s.derived = c.properties, c.derived
 	if err := s.setPrices(f, c); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,9 @@ const (
 	sourceNone       = "none" // for serve: only what others have computed
 )
 
+// asServer leaves to the server what it does.
+const asServer = "server"
+
 // sourceFlags say where samples come from.
 type sourceFlags struct {
 	kind           string
@@ -39,6 +42,7 @@ type sourceFlags struct {
 	replicas       []string
 	exclude        []promquery.Matcher
 	params         []string // NAME=VALUE
+	dedup, partial string   // of Thanos: asServer, true or false
 	lookback       time.Duration
 	maxConcurrency int
 	maxSamples     int64
@@ -65,8 +69,10 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 		f.exclude = append(f.exclude, m)
 		return err
 	}).PlaceHolder("MATCHER")
-	g.Flag("prometheus.query-param", "Parameter to send with every query, such as dedup=false or partial_response=false for Thanos. Repeatable.").
+	g.Flag("prometheus.query-param", "Parameter to send with every query, such as max_source_resolution=5m for Thanos. Repeatable.").
 		PlaceHolder("NAME=VALUE").StringsVar(&f.params)
+	oneOf(g, "prometheus.dedup", "Whether Thanos merges the series of replicas: true, false, or as it is set up itself.", &f.dedup, asServer, "true", "false")
+	oneOf(g, "prometheus.partial-response", "Whether Thanos answers without the stores that fail, and says so, or fails: true, false, or as it is set up itself.", &f.partial, asServer, "true", "false")
 	durationOf(g, "prometheus.lookback", "How long an instant sees a sample, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 leaves it to the server.", &f.lookback, 0).
 		Default("0s")
 	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only) or blocks (TSDB blocks on disk), or none to serve a history that others fill. auto takes blocks and, for what is not in them yet, the Prometheus, where both are given.", &f.kind,
@@ -116,6 +122,8 @@ func (f *sourceFlags) checkUnused() error {
 		{"external-labels", f.external != nil},
 		{"replica-label", len(f.replicas) > 0},
 		{"query-param", len(f.params) > 0},
+		{"dedup", f.dedup != asServer},
+		{"partial-response", f.partial != asServer},
 		{"lookback", f.lookback != 0},
 	} {
 		if flag.given {
@@ -128,6 +136,11 @@ func (f *sourceFlags) checkUnused() error {
 // queryParams are the parameters of every query.
 func (f *sourceFlags) queryParams() url.Values {
 	values := url.Values{}
+	for name, value := range map[string]string{"dedup": f.dedup, "partial_response": f.partial} {
+		if value != asServer {
+			values.Set(name, value)
+		}
+	}
 	for _, param := range f.params {
 		name, value, _ := strings.Cut(param, "=")
 		values.Add(name, value)
@@ -178,6 +191,7 @@ type opened struct {
 	blocks  *blocks.DB     // nil where none are read
 	remote  *remote.Source // nil where none is
 	exclude []promquery.Matcher
+	kind    string // --source
 }
 
 // Close closes what is open.
@@ -190,7 +204,7 @@ func (o *opened) Close() error {
 
 // open opens the source. Closing it is the caller's business.
 func (f *sourceFlags) open() (*opened, error) {
-	o := &opened{exclude: f.exclude}
+	o := &opened{exclude: f.exclude, kind: f.kind}
 	if f.tsdbPath != "" {
 		var err error
 		if o.blocks, err = blocks.Open(f.tsdbPath); err != nil {

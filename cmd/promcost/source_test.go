@@ -20,7 +20,7 @@ func TestQueryFlags(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	p := start(t, "query", "allocation", "--prometheus.url="+server.URL, "--source=query", "--window=2026-01-01T00:00:00Z,2026-01-01T01:00:00Z",
-		"--prometheus.query-param=dedup=false", "--prometheus.query-param=partial_response=true", "--prometheus.lookback=2m")
+		"--prometheus.dedup=false", "--prometheus.partial-response=true", "--prometheus.query-param=max_source_resolution=5m", "--prometheus.lookback=2m")
 	select {
 	case <-p.code:
 	case <-time.After(patience):
@@ -31,7 +31,7 @@ func TestQueryFlags(t *testing.T) {
 	}
 	for len(queries) > 0 {
 		q := <-queries
-		if q.Get("dedup") != "false" || q.Get("partial_response") != "true" || q.Get("lookback_delta") == "" {
+		if q.Get("dedup") != "false" || q.Get("partial_response") != "true" || q.Get("max_source_resolution") != "5m" || q.Get("lookback_delta") == "" {
 			t.Fatalf("asked with %v", q)
 		}
 	}

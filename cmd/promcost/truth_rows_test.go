@@ -111,7 +111,7 @@ func addHours(r *row) {
 }
 
 // trueAllocations are the rows that there must be, those of special names and __idle__ among them.
-// What nobody mounts may be off by a cell each time that a pod comes or goes.
+// What nobody mounts may be off by a cell each time that a pod comes or goes, and the volume itself.
 func trueAllocations(truth *democluster.Truth, cell time.Duration) rows {
 	all, edges := rows{}, map[string]float64{}
 	for i := range truth.Containers {
@@ -129,7 +129,7 @@ func trueAllocations(truth *democluster.Truth, cell time.Duration) rows {
 		if v.UnmountedByteHours > 0 {
 			r := newRow(v.End.Sub(v.Start))
 			r.addVolume(v.Cluster, v.PersistentVolume, v.ProviderID, v.UnmountedByteHours, v.UnmountedCost)
-			r.slacken(edges[v.PersistentVolume]*cell.Hours()/r.life.Hours(), v)
+			r.slacken((edges[v.PersistentVolume]+2)*cell.Hours()/r.life.Hours(), v)
 			all.at(leftName(v.Cluster, v.Namespace, "__unmounted__")).add(r)
 		}
 	}
@@ -200,6 +200,13 @@ func trueContainer(x *democluster.ContainerTruth) *row {
 	}
 	if x.GPU != nil {
 		r.figures["gpuRequestHours"], r.figures["gpuUsageHours"] = x.GPU.RequestHours, x.GPU.UsageHours
+		device := map[string]string{"gpuModel": strings.ReplaceAll(x.GPU.Model, " ", "-"), "isGPUShared": yesNo(x.GPU.Shared)} // by its node's labels
+		if x.GPU.Observed {
+			device = map[string]string{"gpuModel": x.GPU.Model, "isGPUShared": yesNo(x.GPU.Shared), "gpuDevice": x.GPU.Device, "gpuUUID": x.GPU.UUID}
+		}
+		for name, text := range device {
+			r.texts["gpuAllocation/"+name] = text
+		}
 	}
 	for _, v := range x.PVs {
 		r.addVolume(x.Cluster, v.PersistentVolume, v.ProviderID, v.ByteHours, v.Cost)

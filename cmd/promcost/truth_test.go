@@ -108,9 +108,9 @@ func TestTruth(t *testing.T) {
 		"query API":   spawn(t, "serve", "--prometheus.url="+server, "--source=query"),
 		"blocks":      spawn(t, "serve", "--source=blocks", "--tsdb.path="+dir),
 	}
-	for resolution, cell := range map[string]time.Duration{"1m": time.Minute, "exact": 30 * time.Second} {
+	for resolution, apart := range map[string]time.Duration{"1m": cell, "exact": scrape} {
 		exact, query := resolution == "exact", unshared+resolution
-		want, wantAssets := trueAllocations(truth, cell), trueAssets(truth)
+		want, wantAssets := trueAllocations(truth, apart), trueAssets(truth)
 		first, _ := allocations(t, bases["remote read"], truth.Start, truth.End, query)
 		firstAssets := assets(t, bases["remote read"], truth.Start, truth.End, query)
 		t.Run("remote read/"+resolution, func(t *testing.T) {
@@ -130,6 +130,25 @@ func TestTruth(t *testing.T) {
 					compareAnswers(t, got, first)
 					compareAnswers(t, gotAssets, firstAssets)
 				}
+			})
+		}
+	}
+}
+
+// TestTruthSeeds compares other clusters with what they cost exactly, from their blocks.
+func TestTruthSeeds(t *testing.T) {
+	for _, seed := range []string{"11", "29"} {
+		dir, truth := writeTruth(t, "--demo.end=2026-03-03T12:00:00Z", "--demo.duration=26h", "--demo.seed="+seed)
+		base := spawn(t, "serve", "--source=blocks", "--tsdb.path="+dir)
+		for resolution, apart := range map[string]time.Duration{"1m": cell, "exact": scrape} {
+			t.Run(seed+"/"+resolution, func(t *testing.T) {
+				query := unshared + resolution
+				got, _ := allocations(t, base, truth.Start, truth.End, query)
+				gotAssets := assets(t, base, truth.Start, truth.End, query)
+				compareAllocations(t, got, trueAllocations(truth, apart), resolution == "exact")
+				compareAssets(t, gotAssets, trueAssets(truth), resolution == "exact")
+				checkConserved(t, got, gotAssets)
+				checkEdges(t, base, got, truth, query)
 			})
 		}
 	}

@@ -139,6 +139,7 @@ func (db *DB) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes 
 	if len(sels) == 0 {
 		return stats, nil
 	}
+	began := time.Now()
 	mint, maxt := sels[0].Start, sels[0].End
 	for _, sel := range sels {
 		mint, maxt = min(mint, sel.Start), max(maxt, sel.End)
@@ -158,7 +159,7 @@ func (db *DB) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes 
 	} else {
 		stats, err = snap.read(ctx, sels, lanes)
 	}
-	stats.Requests = int64(len(snap.blocks))
+	stats.Spread(len(snap.blocks), time.Since(began))
 	stats.Warnings = append(snap.warnings, stats.Warnings...)
 	return stats, err
 }

@@ -107,6 +107,7 @@ func (r *reader) readSelector(ctx context.Context, f *found) error {
 	var skipped chunks.Skipped
 	for _, l := range r.each {
 		r.stats.Add(l.stats)
+		r.stats.Sent = append(r.stats.Sent, promquery.Request{Of: []promquery.Portion{{Selector: f.i, Bytes: l.stats.Bytes}}})
 		l.stats = promquery.Stats{}
 		skipped.Join(l.skipped)
 		l.skipped = chunks.Skipped{}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
@@ -47,8 +48,12 @@ func New(q storage.ChunkQueryable, opts Options) *Source { return &Source{q: q, 
 func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield Yield) (promquery.Stats, error) {
 	r := reader{yield: yield, keys: NewKeys(s.opts.External)}
 	for i, sel := range sels {
-		r.i, r.sel = i, sel
+		r.i, r.sel, r.bytes = i, sel, 0
+		began := time.Now()
 		err := r.readSelector(ctx, s.q)
+		if r.opened {
+			r.stats.Ask(promquery.Request{Took: time.Since(began), Bytes: r.bytes, Of: []promquery.Portion{{Selector: i, Bytes: r.bytes}}})
+		}
 		r.warnSkipped()
 		if err != nil {
 			return r.stats, err
@@ -65,14 +70,17 @@ type reader struct {
 	dec   Decoder
 	list  []Encoded
 
-	i   int // the selector's index
-	sel promquery.Selector
+	i      int // the selector's index
+	sel    promquery.Selector
+	opened bool  // a querier, for this selector
+	bytes  int64 // of this selector
 
 	skipped Skipped // chunks of this selector
 }
 
 // readSelector reads all series of the selector.
 func (r *reader) readSelector(ctx context.Context, q storage.ChunkQueryable) (err error) {
+	r.opened = false
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -84,7 +92,7 @@ func (r *reader) readSelector(ctx context.Context, q storage.ChunkQueryable) (er
 	if err != nil {
 		return fmt.Errorf("open querier for metric %s: %w", r.sel.Metric, err)
 	}
-	r.stats.Requests++
+	r.opened = true
 	defer func() {
 		if cerr := cq.Close(); err == nil && cerr != nil {
 			err = fmt.Errorf("close querier for metric %s: %w", r.sel.Metric, cerr)
@@ -125,7 +133,7 @@ func (r *reader) readSeries(lset labels.Labels) error {
 	lset.Range(func(l labels.Label) { r.keys.Label(l.Name, l.Value) })
 	key := r.keys.Key()
 	for _, c := range r.list {
-		r.stats.Bytes += int64(len(c.Data))
+		r.bytes += int64(len(c.Data))
 	}
 	samples, err := r.dec.Hand(r.i, key, r.list, r.sel.Start, r.sel.End, r.skipped.Add, r.yield)
 	r.stats.Count(samples)

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
@@ -22,6 +23,7 @@ const maxProbe = 16 << 20
 type server struct {
 	mode     Mode
 	external map[string]string
+	broken   *breakage // why the query API is asked although there is remote read; nil where there is no such reason
 	// keys are *chunks.Keys that no Select uses now: the Selects of a computation, which follow each other, see the same
 	// label values. The collector empties it when there has been no Select for a while.
 	keys sync.Pool
@@ -52,7 +54,7 @@ type detection struct {
 // detect finds out what the server is and can. A failure is not remembered, so the next use asks again.
 func (s *Source) detect(ctx context.Context) (*server, error) {
 	s.mu.Lock()
-	if s.server != nil {
+	if s.server != nil && !s.server.broken.over() {
 		defer s.mu.Unlock()
 		return s.server, nil
 	}
@@ -118,6 +120,8 @@ func (s *Source) probe(ctx context.Context) (*server, error) {
 	}
 	streams, err := s.probeRead(ctx)
 	switch {
+	case s.fails(err):
+		srv.mode, srv.broken = ModeQuery, s.breakageOf(err)
 	case err != nil:
 		return nil, err
 	case streams:
@@ -138,9 +142,9 @@ type envelope struct {
 }
 
 // ask sends a small request and returns the data of its answer.
-func (s *Source) ask(ctx context.Context, req request) (json.RawMessage, error) {
+func (s *Source) ask(ctx context.Context, req request, sent func(promquery.Request)) (json.RawMessage, error) {
 	var answer envelope
-	_, _, err := s.send(ctx, req, func(resp *http.Response, body io.Reader) (bool, error) {
+	err := s.send(ctx, req, func(resp *http.Response, body io.Reader) (bool, error) {
 		text, err := io.ReadAll(io.LimitReader(body, maxProbe))
 		if err != nil {
 			return false, streamError{err}
@@ -153,9 +157,12 @@ func (s *Source) ask(ctx context.Context, req request) (json.RawMessage, error) 
 			return false, fmt.Errorf("status %q: %s", answer.Status, printable([]byte(answer.Error)))
 		}
 		return false, nil
-	})
+	}, sent)
 	return answer.Data, err
 }
+
+// uncounted is for requests that are part of no Select.
+func uncounted(promquery.Request) {}
 
 // notAPI is the error of a good status around something that is not an answer of the API.
 func notAPI(resp *http.Response) error {
@@ -174,7 +181,7 @@ func (e *foreignError) Error() string { return "got " + e.what }
 // probeAPI makes sure that the server speaks Prometheus' API.
 func (s *Source) probeAPI(ctx context.Context) error {
 	const path = "/api/v1/query"
-	_, err := s.ask(ctx, get(path, url.Values{"query": {"1"}}))
+	_, err := s.ask(ctx, get(path, url.Values{"query": {"1"}}), uncounted)
 	if foreign, ok := errors.AsType[*foreignError](err); ok {
 		return fmt.Errorf("read from %s: not a Prometheus API: got %s from %s; give the URL that stands before /api/v1 with --prometheus.url", s.base.Redacted(), foreign.what, path)
 	}
@@ -183,7 +190,7 @@ func (s *Source) probeAPI(ctx context.Context) error {
 
 // probeExternal reads the server's external labels. A server that keeps its configuration to itself has none.
 func (s *Source) probeExternal(ctx context.Context) (map[string]string, error) {
-	data, err := s.ask(ctx, get("/api/v1/status/config", nil))
+	data, err := s.ask(ctx, get("/api/v1/status/config", nil), uncounted)
 	var (
 		serr    *statusError
 		foreign *foreignError
@@ -217,17 +224,15 @@ func (s *Source) probeRead(ctx context.Context) (bool, error) {
 	streams := false
 	probe := readRequest(nil)
 	probe.tries = probeTries
-	_, _, err := s.send(ctx, probe, func(resp *http.Response, _ io.Reader) (bool, error) {
+	err := s.send(ctx, probe, func(resp *http.Response, _ io.Reader) (bool, error) {
 		streams = mediaType(resp) == streamedType
 		return false, nil
-	})
+	}, uncounted)
 	switch serr := (*statusError)(nil); {
 	case !errors.As(err, &serr):
 		return streams, err
 	case serr.code == http.StatusNotImplemented || serr.code/100 == 4 && serr.code != http.StatusTooManyRequests:
 		return false, nil
-	case s.cfg.Mode == ModeAuto:
-		return false, fmt.Errorf("%w; or use the query API with --source=query", err)
 	}
 	return false, err
 }

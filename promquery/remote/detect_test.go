@@ -103,7 +103,7 @@ func TestDetectTogether(t *testing.T) {
 func TestDetectAfterFailure(t *testing.T) {
 	f := newFake()
 	f.handle("/api/v1/read", sequence(status(500, "text/plain", "starting"), frames()))
-	src := f.source(t, remote.Config{})
+	src := f.source(t, remote.Config{Mode: remote.ModeRemoteRead})
 	if mode, err := src.Mode(t.Context()); err == nil {
 		t.Errorf("got %q without an error", mode)
 	}

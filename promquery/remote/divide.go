@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -33,6 +34,9 @@ const (
 	rawPiece  = 6 * hour
 	rawGrowth = 4
 	rawMost   = 24 * hour
+	// rawLong is how much time a request for raw samples spans of which it is known how many they are: a day, and the
+	// lookback before it.
+	rawLong = rawMost + hour
 	// rawSlack is how much longer it may be rather than leave over a piece of an instant.
 	rawSlack = int64(60 * 1000)
 	// goodAnswer is how many samples an answer may have that spans more time than it has to.
@@ -63,16 +67,26 @@ func (p piece) every(n int64) []piece {
 	return list
 }
 
-// split divides the selector's time into pieces for one request each.
-func split(sel promquery.Selector) []piece {
+// split divides the group's time into pieces for one request each.
+func (g *group) split() []piece {
+	sel := g.span
 	if sel.Start > sel.End {
 		return nil
 	}
+	n := int64(1)
+	if g.most > 0 {
+		n = int64(math.Ceil(g.samples() / float64(g.most)))
+	}
 	if sel.Step > 0 {
 		start := sel.End - (sel.End-sel.Start)/sel.Step*sel.Step
-		return piece{start: start, end: sel.End, step: sel.Step}.every(maxPoints)
+		whole := piece{start: start, end: sel.End, step: sel.Step}
+		return whole.every(min(maxPoints, (whole.units()+max(n, 1)-1)/max(n, 1)))
 	}
-	return piece{start: sel.Start, end: sel.End, step: 1}.evenly(rawPiece)
+	whole := piece{start: sel.Start, end: sel.End, step: 1}
+	if g.most > 0 {
+		return whole.evenly(max(rawPiece, min(rawLong, (sel.End-sel.Start)/max(n, 1)+1)))
+	}
+	return whole.evenly(rawPiece)
 }
 
 // evenly divides a piece without a grid into as few pieces of the same length as are not much longer than most.
@@ -206,8 +220,7 @@ func (q *querier) names(ctx context.Context, p piece) ([]string, error) {
 		params.Set("match[]", q.group.text(p.spaces))
 		params.Set("start", seconds(p.start))
 		params.Set("end", seconds(p.end))
-		data, err := q.run.src.ask(ctx, get("/api/v1/label/"+label+"/values", params))
-		q.run.add(1, int64(len(data)), q.first())
+		data, err := q.run.src.ask(ctx, get("/api/v1/label/"+label+"/values", params), q.sent)
 		if err != nil {
 			return nil, err
 		}

@@ -14,8 +14,8 @@ import (
 )
 
 // A request costs the server a fixed effort, and most inputs have few series or none. So the query API is asked for several
-// selectors at once: for those of one metric that differ in the value of one label, and for as many metrics as their
-// selectors allow (AtOnce). Series that none of them wants come along only where values are combined with names that they were not asked for
+// selectors at once: for those of one metric that differ in the value of one label, and for several metrics whose selectors
+// allow it (AtOnce): as many as the server has few samples of. Series that none of them wants come along only where values are combined with names that they were not asked for
 // with: all other matchers are the same for all selectors of a group.
 
 // metricName is the label of a metric's name.
@@ -30,6 +30,8 @@ type group struct {
 	label   string              // whose value differs between selectors, "" if none does
 	values  []promquery.Matcher // of label: all series match one of them
 	members []member
+	rate    float64 // samples a millisecond, as estimated; 0 where that is not known
+	most    int64   // samples that a request is to have, as far as time can be divided for that; 0 where no rate is known
 }
 
 // member is a selector of a group.
@@ -39,6 +41,7 @@ type member struct {
 	name  string
 	value promquery.Matcher // of the group's label
 	match []*labels.Matcher // but for the name
+	at    int64             // the only time that is wanted; 0 is all
 }
 
 // newGroup is the group of one selector.
@@ -75,7 +78,7 @@ func (g *group) halves() []*group {
 	}
 	var out []*group
 	for k := range 2 {
-		out = append(out, &group{span: g.span, atOnce: g.atOnce, shared: g.shared, label: g.label})
+		out = append(out, &group{span: g.span, atOnce: g.atOnce, shared: g.shared, label: g.label, rate: g.rate / 2, most: g.most})
 		for _, m := range g.members {
 			late := slices.Index(g.names, m.name) >= len(g.names)/2
 			if len(g.names) == 1 {
@@ -100,21 +103,36 @@ func (g *group) alike(o *group) bool {
 		g.label == o.label && slices.Equal(g.shared, o.shared)
 }
 
-// groups divides selectors into those that are asked for together.
-func groups(sels []promquery.Selector) ([]*group, error) {
-	var metrics []*group // of one metric each
-	for i, sel := range sels {
-		g, err := newGroup(i, sel)
+// byMetric divides selectors, of which index says where they are in the caller's list, into groups of one metric each, and
+// of one selector each for those of which the last value alone is wanted.
+func byMetric(index []int, sels []promquery.Selector) (metrics, lasts []*group, err error) {
+	for k, sel := range sels {
+		g, err := newGroup(index[k], sel)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if sel.Last && sel.Step > 0 {
+			lasts = append(lasts, g)
+			continue
 		}
 		metrics = gather(metrics, g, func(o *group) bool { return o.names[0] == sel.Metric })
 	}
+	return metrics, lasts, nil
+}
+
+// together joins groups of one metric each into those that are asked for together: where it is known how many samples
+// they have, up to most of them, else as many metrics as their selectors allow.
+func together(metrics []*group, most int64) []*group {
 	var out []*group
 	for _, g := range metrics {
-		out = gather(out, g, func(o *group) bool { return g.atOnce == o.atOnce && len(o.names) < o.atOnce })
+		out = gather(out, g, func(o *group) bool {
+			if most > 0 {
+				return min(g.atOnce, o.atOnce) > 1 && o.samples()+g.samples() <= float64(most)
+			}
+			return g.atOnce == o.atOnce && len(o.names) < o.atOnce
+		})
 	}
-	return out, nil
+	return out
 }
 
 // gather adds g to the first group of list that is alike and may be joined, else to the list.
@@ -122,6 +140,7 @@ func gather(list []*group, g *group, may func(*group) bool) []*group {
 	for _, o := range list {
 		if o.alike(g) && may(o) {
 			o.atOnce = min(o.atOnce, g.atOnce)
+			o.rate += g.rate
 			for _, m := range g.members {
 				o.add(m)
 			}

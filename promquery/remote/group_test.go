@@ -13,8 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -189,16 +187,8 @@ func TestRequestsOfADay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stats promquery.Stats
-	e := promquery.NewEngine(src, promquery.Config{
-		Clusters: promquery.Clusters{Labels: []string{"cluster"}, Default: democluster.ClusterID}, Rates: pricing.Default(),
-		Observe: func(o promquery.Observation) { stats = o.Stats },
-	})
 	for _, resolution := range resolutions {
-		w := allocation.Window{Start: fixed.Add(-24 * time.Hour), End: fixed}
-		if _, err := e.Compute(t.Context(), allocation.Query{Window: w, Resolution: resolution}); err != nil {
-			t.Fatal(err)
-		}
+		stats := computeDay(t, src, resolution)
 		t.Logf("resolution %v: %d requests, %d samples", resolution, stats.Requests, stats.Samples)
 		if stats.Requests > most || stats.Samples == 0 {
 			t.Errorf("resolution %v: %d requests for %d samples, want at most %d", resolution, stats.Requests, stats.Samples, most)

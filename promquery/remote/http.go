@@ -19,6 +19,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/promcost/promcost/promquery"
 )
 
 const (
@@ -77,31 +79,35 @@ func get(path string, query url.Values) request {
 }
 
 // send sends the request, again where that may help, and gives each good answer's body to handle, which reports whether
-// it has handed on what a repetition would hand on once more: from there on nothing is repeated.
-func (s *Source) send(ctx context.Context, req request, handle func(resp *http.Response, body io.Reader) (handed bool, err error)) (bytesRead, requests int64, err error) {
+// it has handed on what a repetition would hand on once more: from there on nothing is repeated. sent is told of each try.
+func (s *Source) send(ctx context.Context, req request, handle func(resp *http.Response, body io.Reader) (handed bool, err error), sent func(promquery.Request)) error {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
-		return 0, 0, ctx.Err()
+		return ctx.Err()
 	}
 	for try := 1; ; try++ {
-		requests++
+		began := time.Now()
 		n, handed, err := s.once(ctx, req, handle)
-		bytesRead += n
 		var yerr yieldError
+		refused := errors.As(err, &yerr)
+		sent(promquery.Request{
+			Took: time.Since(began), Bytes: n, Again: try > 1,
+			Failed: err != nil && !refused && ctx.Err() == nil,
+		})
 		switch {
 		case err == nil:
-			return bytesRead, requests, nil
-		case errors.As(err, &yerr):
-			return bytesRead, requests, err
+			return nil
+		case refused:
+			return err
 		case ctx.Err() != nil:
-			return bytesRead, requests, ctx.Err()
+			return ctx.Err()
 		case handed || try == req.tries || !transient(err) || req.final != nil && req.final(err):
-			return bytesRead, requests, s.explain(req, err, requests)
+			return s.explain(req, err, try)
 		}
 		if err := s.wait(ctx, try, err); err != nil {
-			return bytesRead, requests, err
+			return err
 		}
 	}
 }
@@ -296,7 +302,7 @@ func transient(err error) bool {
 }
 
 // explain words an error for the user: the server, the cause, the remedy.
-func (s *Source) explain(req request, err error, requests int64) error {
+func (s *Source) explain(req request, err error, requests int) error {
 	const urlFlag = "give the URL that stands before /api/v1 with --prometheus.url"
 	at := s.base.Redacted()
 	var (

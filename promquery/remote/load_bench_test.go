@@ -13,22 +13,50 @@ import (
 	"github.com/promcost/promcost/promquery/remote"
 )
 
+// sizes are the clusters that benchmarks read a day of.
+var sizes = []benchSize{{"S", 10, 300}, {"M", 100, 3000}}
+
+type benchSize struct {
+	name        string
+	nodes, pods int
+}
+
+// write writes the blocks of a day and an hour of the cluster, scraped every 30 s, into a directory.
+func (s benchSize) write(b *testing.B) (dir string) {
+	b.Helper()
+	c, err := democluster.New(democluster.Config{End: fixed, Duration: 25 * time.Hour, Nodes: s.nodes, Pods: s.pods})
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir = b.TempDir()
+	if err := c.WriteBlocks(b.Context(), dir, c.Start(), c.End(), nil); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// day is what benchmarks compute.
+var day = allocation.Window{Start: fixed.Add(-24 * time.Hour), End: fixed}
+
+// computeDay computes it, and returns what that took of the source.
+func computeDay(t testing.TB, src promquery.Source, resolution time.Duration) (stats promquery.Stats) {
+	t.Helper()
+	e := promquery.NewEngine(src, promquery.Config{
+		Clusters: promquery.Clusters{Labels: []string{"cluster"}, Default: democluster.ClusterID}, Rates: pricing.Default(),
+		Observe: func(o promquery.Observation) { stats = o.Stats },
+	})
+	if _, err := e.Compute(t.Context(), allocation.Query{Window: day, Resolution: resolution}); err != nil {
+		t.Fatal(err)
+	}
+	return stats
+}
+
 // BenchmarkLoad is the load that computing one day, scraped every 30 s, puts on a real Prometheus, one fresh server for each
 // way to ask it: its own CPU seconds and peak memory (mapped files included; idle-MB before it was asked), how many requests
 // it was sent, and how often a sample was read that a single Select of everything reads once.
 func BenchmarkLoad(b *testing.B) {
-	for _, size := range []struct {
-		name        string
-		nodes, pods int
-	}{{"S", 10, 300}, {"M", 100, 3000}} {
-		c, err := democluster.New(democluster.Config{End: fixed, Duration: 25 * time.Hour, Nodes: size.nodes, Pods: size.pods})
-		if err != nil {
-			b.Fatal(err)
-		}
-		dir := b.TempDir()
-		if err := c.WriteBlocks(b.Context(), dir, c.Start(), c.End(), nil); err != nil {
-			b.Fatal(err)
-		}
+	for _, size := range sizes {
+		dir := size.write(b)
 		for _, way := range []struct {
 			name       string
 			mode       remote.Mode
@@ -53,28 +81,21 @@ func benchmarkLoad(b *testing.B, dir string, mode remote.Mode, resolution time.D
 		b.Fatal(err)
 	}
 	var stats promquery.Stats
-	e := promquery.NewEngine(src, promquery.Config{
-		Clusters: promquery.Clusters{Labels: []string{"cluster"}, Default: democluster.ClusterID}, Rates: pricing.Default(),
-		Observe: func(o promquery.Observation) { stats = o.Stats },
-	})
-	w := allocation.Window{Start: fixed.Add(-24 * time.Hour), End: fixed}
 	before := usage()
 	for b.Loop() {
-		if _, err := e.Compute(b.Context(), allocation.Query{Window: w, Resolution: resolution}); err != nil {
-			b.Fatal(err)
-		}
+		stats = computeDay(b, src, resolution)
 	}
 	after := usage()
 	b.ReportMetric((after.CPUSeconds-before.CPUSeconds)/float64(b.N), "server-cpu-s/op")
 	b.ReportMetric(float64(after.PeakBytes)/1e6, "server-peak-MB")
 	b.ReportMetric(float64(before.PeakBytes)/1e6, "server-idle-MB")
 	b.ReportMetric(float64(stats.Requests), "requests/op")
-	b.ReportMetric(float64(stats.Samples)/float64(distinct(b, src, w, resolution)), "reads/sample")
+	b.ReportMetric(float64(stats.Samples)/float64(distinct(b, src, resolution)), "reads/sample")
 }
 
-// distinct is how many samples of all inputs there are in the window, or points on the grid where the source is asked on it.
-func distinct(b *testing.B, src *remote.Source, w allocation.Window, resolution time.Duration) int64 {
-	sels := allInputs(w.Start, w.End)
+// distinct is how many samples of all inputs there are in the day, or points on the grid where the source is asked on it.
+func distinct(b *testing.B, src *remote.Source, resolution time.Duration) int64 {
+	sels := allInputs(day.Start, day.End)
 	for i := range sels {
 		sels[i].Step = resolution.Milliseconds()
 	}

@@ -17,11 +17,8 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
-	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
 )
@@ -30,24 +27,14 @@ import (
 // this process, the server's not included, and x-plain its ratio to a client measured in the same run that only decodes
 // the stream: the same request, with Prometheus' own message types and iterators, one frame after the other.
 func BenchmarkRemoteRead(b *testing.B) {
-	for _, size := range []struct {
-		name        string
-		nodes, pods int
-	}{{"S", 10, 300}, {"M", 100, 3000}} {
-		c, err := democluster.New(democluster.Config{End: fixed, Duration: 25 * time.Hour, Nodes: size.nodes, Pods: size.pods})
-		if err != nil {
-			b.Fatal(err)
-		}
-		dir := b.TempDir()
-		if err := c.WriteBlocks(b.Context(), dir, c.Start(), c.End(), nil); err != nil {
-			b.Fatal(err)
-		}
+	for _, size := range sizes {
+		dir := size.write(b)
 		url := promtest.Start(b, dir, promtest.Config{})
 		src, err := remote.New(remote.Config{URL: url, Mode: remote.ModeRemoteRead})
 		if err != nil {
 			b.Fatal(err)
 		}
-		sels := allInputs(fixed.Add(-24*time.Hour), fixed)
+		sels := allInputs(day.Start, day.End)
 		plain := measure(b, size.name+"/plain", 0, func(b *testing.B) int64 { return readPlain(b, url, sels) })
 		measure(b, size.name+"/select", plain, func(b *testing.B) int64 {
 			stats, err := src.Select(b.Context(), sels, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
@@ -61,18 +48,7 @@ func BenchmarkRemoteRead(b *testing.B) {
 			if resolution > 0 {
 				name = resolution.String()
 			}
-			measure(b, size.name+"/compute/"+name, plain, func(b *testing.B) int64 {
-				samples := int64(0)
-				e := promquery.NewEngine(src, promquery.Config{
-					Clusters: promquery.Clusters{Labels: []string{"cluster"}, Default: democluster.ClusterID}, Rates: pricing.Default(),
-					Observe: func(o promquery.Observation) { samples = o.Stats.Samples },
-				})
-				w := allocation.Window{Start: fixed.Add(-24 * time.Hour), End: fixed}
-				if _, err := e.Compute(b.Context(), allocation.Query{Window: w, Resolution: resolution}); err != nil {
-					b.Fatal(err)
-				}
-				return samples
-			})
+			measure(b, size.name+"/compute/"+name, plain, func(b *testing.B) int64 { return computeDay(b, src, resolution).Samples })
 		}
 	}
 }

@@ -15,18 +15,24 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// queries returns a task for each group of selectors.
-func (r *run) queries() ([]func(context.Context) error, error) {
-	list, err := groups(r.sels)
+// queries returns a task for each group of selectors, of which index says where they are in the caller's list.
+func (r *run) queries(ctx context.Context, index []int, sels []promquery.Selector) ([]func(context.Context) error, error) {
+	metrics, lasts, err := byMetric(index, sels)
 	if err != nil {
 		return nil, err
 	}
+	most, err := r.estimate(ctx, metrics)
+	if err != nil {
+		return nil, err
+	}
+	list := append(together(metrics, most), ends(lasts)...)
 	tasks := make([]func(context.Context) error, len(list))
 	for i, g := range list {
-		q := &querier{run: r, group: g, keys: chunks.NewKeys(nil), seen: map[uint64]int64{}}
+		q := &querier{run: r, group: g, keys: chunks.NewKeys(nil), seen: map[uint64]int64{}, got: make([]int64, len(g.members))}
 		tasks[i] = q.read
 	}
 	return tasks, nil
@@ -41,14 +47,15 @@ type querier struct {
 	p     timeline.Points
 	hash  maphash.Hash
 	seen  map[uint64]int64 // by hash of its labels, up to when a series has been handed on
+	got   []int64          // points of the answer, by member of the group
 	cuts  cuts             // what was learned about how much the server can take
 }
 
-// first is the place of the group's first selector: where the group's warnings and bytes are noted.
+// first is the place of the group's first selector: where the group's warnings are noted.
 func (q *querier) first() int { return q.group.members[0].i }
 
 // read asks for the group's pieces.
-func (q *querier) read(ctx context.Context) error { return q.pieces(ctx, split(q.group.span)) }
+func (q *querier) read(ctx context.Context) error { return q.pieces(ctx, q.group.split()) }
 
 // pieces asks for pieces, dividing what is too much for the server: the group first, for one of many metrics may be to blame.
 func (q *querier) pieces(ctx context.Context, todo []piece) error {
@@ -61,7 +68,7 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 		if err == nil {
 			done := todo[0]
 			if todo = todo[1:]; q.group.span.Step == 0 {
-				todo = q.cuts.widen(done, todo, samples, min(goodAnswer, q.run.src.cfg.MaxSamples))
+				todo = q.cuts.widen(done, todo, samples, min(cmp.Or(q.group.most, goodAnswer), q.run.src.cfg.MaxSamples))
 			}
 			continue
 		}
@@ -82,7 +89,7 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 // apart asks for pieces of parts of the group, one part after the other.
 func (q *querier) apart(ctx context.Context, parts []*group, todo []piece) error {
 	for _, g := range parts {
-		part := &querier{run: q.run, group: g, keys: q.keys, seen: q.seen}
+		part := &querier{run: q.run, group: g, keys: q.keys, seen: q.seen, got: make([]int64, len(g.members))}
 		part.hash.SetSeed(q.hash.Seed()) // or it would not know what has been seen
 		if err := part.pieces(ctx, slices.Clone(todo)); err != nil {
 			return err
@@ -97,7 +104,7 @@ var errTooMany = errors.New("more samples than --query.max-samples allows")
 // readPiece asks for one piece, yields its series and counts the samples of the answer.
 func (q *querier) readPiece(ctx context.Context, p piece) (samples int64, err error) {
 	var warnings []string
-	n, requests, err := q.run.src.send(ctx, q.request(p), func(resp *http.Response, body io.Reader) (bool, error) {
+	err = q.run.src.send(ctx, q.request(p), func(resp *http.Response, body io.Reader) (bool, error) {
 		samples = 0
 		a := answer{s: newScanner(body), most: q.most(p)}
 		ws, err := a.read(func(labels []label, points []point) error {
@@ -114,12 +121,21 @@ func (q *querier) readPiece(ctx context.Context, p piece) (samples int64, err er
 			return false, notAPI(resp)
 		}
 		return false, err
-	})
+	}, q.sent)
 	for _, w := range warnings {
-		q.run.add(0, 0, q.first(), fmt.Sprintf("%v: the server warns: %s", q.group, w))
+		q.run.warn(q.first(), fmt.Sprintf("%v: the server warns: %s", q.group, w))
 	}
-	q.run.add(requests, n, q.first())
 	return samples, err
+}
+
+// sent counts a request, for each selector as many bytes as it had points.
+func (q *querier) sent(req promquery.Request) {
+	places := make([]int, len(q.group.members))
+	for k := range q.group.members {
+		places[k] = q.group.members[k].i
+	}
+	q.run.sent(req, places, q.got)
+	clear(q.got)
 }
 
 // most is how many points a series of a piece can have.
@@ -152,7 +168,12 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 		if !q.group.wants(m, labels) {
 			continue
 		}
-		if err := q.hand(m, labels, points, !again); err != nil {
+		q.got[i] += int64(len(points))
+		wanted := m.of(points)
+		if len(wanted) == 0 {
+			continue
+		}
+		if err := q.hand(m, labels, wanted, !again || m.at != 0); err != nil {
 			return err
 		}
 	}

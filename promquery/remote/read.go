@@ -56,7 +56,7 @@ func (r *run) readers(srv *server) []func(context.Context) error {
 			whole.index = append(whole.index, i)
 			whole.sels = append(whole.sels, r.sels[i])
 		}
-		rd := &streamReader{run: r, srv: srv, share: whole, skipped: make([]chunks.Skipped, len(r.sels))}
+		rd := &streamReader{run: r, srv: srv, share: whole, skipped: make([]chunks.Skipped, len(r.sels)), got: make([]int64, len(whole.sels))}
 		tasks = append(tasks, rd.read)
 	}
 	return tasks
@@ -71,6 +71,7 @@ type streamReader struct {
 	p       timeline.Points
 	list    []chunks.Encoded
 	skipped []chunks.Skipped // by selector of the caller's list
+	got     []int64          // bytes of the answer's frames, by selector of the share
 
 	*share // being asked for
 }
@@ -83,8 +84,7 @@ func (rd *streamReader) read(ctx context.Context) error {
 	var err error
 	for err == nil && len(todo) > 0 {
 		rd.share, todo = todo[0], todo[1:]
-		n, requests, failed := rd.run.src.send(ctx, readRequest(rd.sels), rd.readBody)
-		rd.run.add(requests, n, 0)
+		failed := rd.run.src.send(ctx, readRequest(rd.sels), rd.readBody, rd.sent)
 		if failed == nil {
 			continue
 		}
@@ -92,14 +92,26 @@ func (rd *streamReader) read(ctx context.Context) error {
 		if ctx.Err() == nil && tooMuch(failed) > 0 && !busy(failed) {
 			parts = rd.divide()
 		}
+		if len(parts) == 0 && ctx.Err() == nil && rd.run.src.fails(failed) {
+			if ok, broken := rd.instead(ctx, todo, failed); ok {
+				err = broken
+				break
+			}
+		}
 		if todo = append(parts, todo...); len(parts) == 0 {
 			err = failed
 		}
 	}
 	for i, s := range rd.skipped {
-		rd.run.add(0, 0, i, s.Warnings(rd.run.sels[i].Metric)...)
+		rd.run.warn(i, s.Warnings(rd.run.sels[i].Metric)...)
 	}
 	return err
+}
+
+// sent counts a request, for each selector what its frames had.
+func (rd *streamReader) sent(req promquery.Request) {
+	rd.run.sent(req, rd.index, rd.got[:len(rd.index)])
+	clear(rd.got)
 }
 
 // readBody reads frames until the stream ends. One that breaks off can be repeated: what was handed on is passed over.
@@ -132,6 +144,7 @@ func (rd *streamReader) frame(data []byte) error {
 	if query < 0 || query >= int64(len(rd.sels)) {
 		return streamError{errQuery}
 	}
+	rd.got[query] += int64(len(data))
 	if !rd.at.query(query) {
 		return nil
 	}

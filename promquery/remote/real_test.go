@@ -167,7 +167,7 @@ func TestVictoria(t *testing.T) {
 	d.agree(t, remote.Config{URL: url}, 0)
 	t.Run("in parts", func(t *testing.T) {
 		// It counts all samples of the blocks that a request touches, however short: hours do not help, namespaces do.
-		d.agreeInParts(t, promtest.StartVictoria(t, d.dir, true, "-search.maxSamplesPerQuery=90000"))
+		d.agreeInParts(t, promtest.StartVictoria(t, d.dir, true, "-search.maxSamplesPerQuery=80000"))
 	})
 }
 

@@ -11,7 +11,7 @@
 // on twice: what came before the answer broke off is passed over. What is too much for the server (too many samples, 413,
 // 422, 503, timeouts) is asked for in parts by the query API: in time down to an hour, then by namespace down to one; what is
 // too much even then is an error that names it. An answer is whole, or Select fails, or a warning says what the server
-// left out.
+// left out. Where remote read fails for good and nobody insists on it, the query API is asked for a while, with a warning.
 //
 // # Staleness
 //
@@ -177,8 +177,15 @@ func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield ch
 	if srv.mode == ModeRemoteRead {
 		err = r.parallel(ctx, r.readers(srv))
 	} else {
+		if srv.broken != nil {
+			r.warn(0, srv.broken.warning)
+		}
+		index := make([]int, len(sels))
+		for i := range index {
+			index[i] = i
+		}
 		var tasks []func(context.Context) error
-		if tasks, err = r.queries(); err == nil {
+		if tasks, err = r.queries(ctx, index, sels); err == nil {
 			err = r.parallel(ctx, tasks)
 		}
 	}
@@ -221,18 +228,25 @@ func (r *run) emit(i int, key []promquery.Symbol, p *timeline.Points, first bool
 	return nil
 }
 
-// add counts a request's bytes, and warnings about selector i.
-func (r *run) add(requests, bytes int64, i int, warnings ...string) {
+// sent counts a request for the selectors at these places, each of which got a part of the answer like its weight.
+func (r *run) sent(req promquery.Request, places []int, weights []int64) {
+	req.Of = promquery.NewPortions(req.Bytes, places, weights)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stats.Requests += requests
-	r.stats.Bytes += bytes
-	if len(warnings) > 0 {
-		if r.warnings == nil {
-			r.warnings = map[int][]string{}
-		}
-		r.warnings[i] = append(r.warnings[i], warnings...)
+	r.stats.Ask(req)
+}
+
+// warn notes warnings about selector i.
+func (r *run) warn(i int, warnings ...string) {
+	if len(warnings) == 0 {
+		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.warnings == nil {
+		r.warnings = map[int][]string{}
+	}
+	r.warnings[i] = append(r.warnings[i], warnings...)
 }
 
 // result returns the stats; no request runs any more.

@@ -155,10 +155,11 @@ func TestMode(t *testing.T) {
 		{"auto, does not stream", remote.ModeAuto, snappy, remote.ModeQuery, ""},
 		{"auto, a page for everything", remote.ModeAuto, text("text/html", html), remote.ModeQuery, ""},
 		{"auto, not implemented", remote.ModeAuto, status(501, "text/plain", ""), remote.ModeQuery, ""},
-		{"auto, overloaded", remote.ModeAuto, status(503, "text/plain", ""), "", "503"},
+		{"auto, overloaded", remote.ModeAuto, status(503, "text/plain", ""), remote.ModeQuery, ""},
+		{"remote read, overloaded", remote.ModeRemoteRead, status(503, "text/plain", ""), "", "503"},
 		{"auto, overloaded for a moment", remote.ModeAuto, sequence(status(503, "text/plain", ""), frames()), remote.ModeRemoteRead, ""},
 		{"auto, too many requests", remote.ModeAuto, status(429, "text/plain", ""), "", "429"},
-		{"auto, broken", remote.ModeAuto, status(500, "text/plain", "boom"), "", "500 Internal Server Error: boom; the server is overloaded or failing, see its log, or lower --query.max-concurrency; or use the query API with --source=query"},
+		{"auto, broken", remote.ModeAuto, status(500, "text/plain", "boom"), remote.ModeQuery, ""},
 		{"remote read, broken", remote.ModeRemoteRead, status(500, "text/plain", "boom"), "", "500 Internal Server Error: boom"},
 		{"query", remote.ModeQuery, frames(), remote.ModeQuery, ""},
 		{"remote read", remote.ModeRemoteRead, frames(), remote.ModeRemoteRead, ""},
@@ -283,7 +284,7 @@ func TestRetries(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake()
 			f.handle("/api/v1/read", sequence(append([]http.HandlerFunc{frames()}, tc.handlers...)...))
-			got, stats, err := collect(t, f.source(t, remote.Config{}), selector)
+			got, stats, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeRemoteRead}), selector)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("series (-want +got):\n%s", diff)
 			}

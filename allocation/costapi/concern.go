@@ -1,0 +1,49 @@
+package costapi
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// aliases stand for labels, or else annotations.
+var aliases = []string{"department", "environment", "owner", "product", "team"}
+
+// concern finds the topics whose warnings concern the answer: what its rows show, and what the request speaks of. A name that
+// looks like one of them only warns too much.
+func (q *request) concern(values url.Values, configured map[string]string) {
+	if q.route.endpoint&listed != 0 {
+		q.topics = []allocation.Topic{allocation.AboutNodeLabels}
+		return
+	}
+	rows := q.route.endpoint == allocations && len(q.options.Aggregate) == 0 && q.format != "csv"
+	metadata := rows || q.options.AggregatedMetadata
+	var b strings.Builder
+	for name, list := range values {
+		if name != "labelNames" {
+			b.WriteString(name + "=" + strings.Join(list, ",") + "&")
+		}
+	}
+	for name, value := range configured {
+		b.WriteString(name + "=" + value + "&")
+	}
+	asked := strings.ToLower(b.String())
+	mentions := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(asked, word) })
+	}
+	byAlias := mentions(aliases...)
+	if metadata || byAlias || mentions("label") {
+		q.topics = append(q.topics, allocation.AboutLabels, allocation.AboutNodeLabels)
+	}
+	if metadata || byAlias || mentions("annotation") {
+		q.topics = append(q.topics, allocation.AboutAnnotations)
+	}
+	if rows || mentions("service") {
+		q.topics = append(q.topics, allocation.AboutServices)
+	}
+}
+
+// concerns reports whether a warning about t concerns the answer.
+func (q *request) concerns(t allocation.Topic) bool { return t == "" || slices.Contains(q.topics, t) }

@@ -1,0 +1,160 @@
+package costapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/filter"
+)
+
+// object is a JSON object; it is written in the order of its keys.
+type object map[string]any
+
+// serveOpenAPI answers with the API's description, which is made from the tables of paths, parameters and fields.
+func (a *api) serveOpenAPI(w http.ResponseWriter, _ *request) error {
+	body, err := json.Marshal(a.openAPI())
+	if err != nil {
+		return fmt.Errorf("encode description: %w", err)
+	}
+	w.Header().Set("Content-Type", jsonType)
+	_, err = w.Write(append(body, '\n'))
+	return err
+}
+
+// openAPI is the description, of OpenAPI 3.0.
+func (a *api) openAPI() object {
+	paths := object{}
+	for _, rt := range routes() {
+		if rt.path != "/openapi.json" {
+			paths[rt.path] = object{"get": describe(rt)}
+		}
+	}
+	return object{
+		"openapi": "3.0.3",
+		"info": object{
+			"title": "promcost", "version": "v1",
+			"description": "What Kubernetes workloads cost. Paths below /model are Kubecost's, /v2/allocation is ACK's, the others are OpenCost's.",
+		},
+		"paths": paths,
+		"components": object{"schemas": object{
+			"Allocation": a.allocationSchema(), "Asset": a.assetSchema(),
+			"Error": typed("object", "What is wrong, where, and what would be right.", object{
+				"code": typed("integer", "The HTTP status.", nil), "message": typed("string", "", nil),
+			}),
+		}},
+	}
+}
+
+// typed is a schema of a type; help and members may be empty.
+func typed(kind, help string, members object) object {
+	o := object{"type": kind}
+	if help != "" {
+		o["description"] = help
+	}
+	if members != nil {
+		o["properties"] = members
+	}
+	return o
+}
+
+// describe is what a path takes and answers.
+func describe(rt route) object {
+	parameters := []object{}
+	for _, p := range Parameters(rt.path) {
+		if p.Ignored {
+			continue
+		}
+		schema := typed("string", "", nil) // numbers and booleans have several spellings
+		if p.Default != "" {
+			schema["default"] = p.Default
+		}
+		for _, name := range append([]string{p.Name}, p.Aliases...) {
+			parameters = append(parameters, object{
+				"name": name, "in": "query", "description": p.Help, "schema": schema,
+				"required": p.Name == "window" && p.Default == "",
+			})
+		}
+	}
+	content := object{"application/json": object{"schema": answerSchema(rt.endpoint)}}
+	if rt.endpoint == information && rt.path == "/healthz" {
+		content = object{"text/plain": object{"schema": typed("string", "", nil)}}
+	}
+	failure := object{"description": "An error.", "content": object{"application/json": object{"schema": reference("Error")}}}
+	return object{
+		"operationId": strings.Trim(strings.ReplaceAll(rt.path, "/", "_"), "_"),
+		"parameters":  parameters,
+		"responses":   object{"200": object{"description": "The answer.", "content": content}, "default": failure},
+	}
+}
+
+func reference(name string) object { return object{"$ref": "#/components/schemas/" + name} }
+
+// answerSchema is the shape of an endpoint's answer in JSON.
+func answerSchema(e endpoint) object {
+	data := object{}
+	named := func(name string) object {
+		return object{"type": "object", "additionalProperties": reference(name)}
+	}
+	switch e {
+	case allocations:
+		data = object{"type": "array", "items": named("Allocation")}
+	case assets:
+		data = object{"oneOf": []object{{"type": "array", "items": named("Asset")}, named("Asset")}}
+	default:
+	}
+	return typed("object", "", object{
+		"code": typed("integer", "", nil), "status": typed("string", "", nil), "data": data,
+		"warnings": object{"type": "array", "items": typed("string", "", nil)},
+	})
+}
+
+// allocationSchema describes an allocation.
+func (a *api) allocationSchema() object {
+	members := object{"name": typed("string", "The key.", nil)}
+	properties := object{}
+	for p := range allocation.NumProperties {
+		switch {
+		case p == allocation.PodUID: // is not served
+		case p.IsMap():
+			properties[p.String()] = object{"type": "object", "additionalProperties": typed("string", "", nil)}
+		case p.IsList():
+			properties[p.String()] = object{"type": "array", "items": typed("string", "", nil)}
+		default:
+			properties[p.String()] = typed("string", "", nil)
+		}
+	}
+	members["properties"] = typed("object", "What it belongs to.", properties)
+	for _, f := range allocation.Fields() {
+		members[f.Name] = typed("number", f.Help+" In "+f.Unit+".", nil)
+	}
+	for _, name := range [...]string{"start", "end"} {
+		members[name] = object{"type": "string", "format": "date-time"}
+	}
+	s := typed("object", "What a container or several cost in a window.", members)
+	s["x-kubernetes-selectable-fields"] = a.selectable(filter.Allocations)
+	return s
+}
+
+// assetSchema describes an asset.
+func (a *api) assetSchema() object {
+	members := object{}
+	for _, name := range encode.AssetMembers() {
+		members[name] = object{}
+	}
+	s := typed("object", "A node, disk, load balancer or the like.", members)
+	s["x-kubernetes-selectable-fields"] = a.selectable(filter.Assets)
+	return s
+}
+
+// selectable are the fields that field selectors may name, as Kubernetes publishes them.
+func (a *api) selectable(r filter.Resource) []object {
+	var list []object
+	for _, name := range a.cfg.Selectable.Fields(r) {
+		list = append(list, object{"fieldPath": name})
+	}
+	return list
+}

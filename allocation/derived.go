@@ -1,0 +1,165 @@
+package allocation
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Derivation computes a property from others, which are as the API's JSON has an allocation's properties: those that are
+// missing are not there. "" is none. The same properties always give the same.
+type Derivation func(properties map[string]any) string
+
+// Derived is a property that is computed from others: rows can be aggregated by it as by an alias. It is computed once for
+// each distinct combination of what it needs, and remembered. Several goroutines may use it.
+type Derived struct {
+	name  string
+	needs []Property
+	of    Derivation
+
+	mu    sync.Mutex
+	known map[string]string // by what it was computed from
+}
+
+// NewDerived makes a property of that name, which is looked for in any case: letters, digits, dots, dashes and underscores
+// after a letter. One of an alias takes its place, one of another field is an error. needs are all properties that the
+// derivation reads.
+func NewDerived(name string, needs []Property, of Derivation) (*Derived, error) {
+	letter := func(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+	wrong := func(c rune) bool {
+		return c > 'z' || !letter(byte(c)) && !strings.ContainsRune("0123456789.-_", c)
+	}
+	if name == "" || !letter(name[0]) || strings.IndexFunc(name, wrong) >= 0 {
+		return nil, fmt.Errorf("name %q of a property: use letters, digits, dots, dashes and underscores after a letter", name)
+	}
+	taken := []string{"label", "annotation", "controllerName"} // what filters call the last, too
+	for _, f := range keyFields {
+		if f.kind != keyAlias {
+			taken = append(taken, f.name)
+		}
+	}
+	if slices.ContainsFunc(slices.Concat(taken, properties[:]), func(t string) bool { return strings.EqualFold(t, name) }) {
+		return nil, fmt.Errorf("name %q of a property is that of one that there is: choose another", name)
+	}
+	return &Derived{name: name, needs: slices.Clone(needs), of: of, known: map[string]string{}}, nil
+}
+
+// Name is the property's name.
+func (d *Derived) Name() string { return d.name }
+
+// Of is the property of what has these properties, as Derivation describes them.
+func (d *Derived) Of(properties map[string]any) string { return d.of(properties) }
+
+// Text is the property of a row, "" where there is none.
+func (d *Derived) Text(s *Set, row int) string {
+	const most = 1 << 14 // combinations that are remembered
+	var key []byte
+	for _, p := range d.needs {
+		key = s.appendContent(key, p, s.ids[p][row])
+	}
+	d.mu.Lock()
+	text, ok := d.known[string(key)]
+	d.mu.Unlock()
+	if ok {
+		return text
+	}
+	text = d.of(s.describe(d.needs, row))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.known) >= most {
+		clear(d.known)
+	}
+	d.known[string(key)] = text
+	return text
+}
+
+// Bind computes the property of all rows, and returns what gives it of one. It is asked once for each distinct combination
+// of what it is computed from.
+func (d *Derived) Bind(s *Set) func(row int) string {
+	ids, texts := d.column(s)
+	return func(row int) string { return texts[ids[row]] }
+}
+
+// column is the property of all rows, as ids of their own: 0 is none.
+func (d *Derived) column(s *Set) (ids []ID, texts []string) {
+	cols := make([][]ID, len(d.needs))
+	for i, p := range d.needs {
+		cols[i] = s.ids[p]
+	}
+	group, first := groupRows(nil, s.Len(), cols)
+	texts = []string{""}
+	known := map[string]ID{"": 0}
+	ofGroup := make([]ID, len(first))
+	for g, row := range first {
+		text := d.Text(s, int(row))
+		id, ok := known[text]
+		if !ok {
+			id = ID(len(texts))
+			texts, known[text] = append(texts, text), id
+		}
+		ofGroup[g] = id
+	}
+	ids = make([]ID, len(group))
+	for row, g := range group {
+		ids[row] = ofGroup[g]
+	}
+	return ids, texts
+}
+
+// appendContent appends what id stands for, so that different contents differ in bytes.
+func (s *Set) appendContent(b []byte, p Property, id ID) []byte {
+	text := func(id ID) {
+		t := s.dict.Text(id)
+		b = append(binary.AppendUvarint(b, uint64(len(t))), t...)
+	}
+	switch {
+	case p.IsMap():
+		pairs := s.dict.Map(id)
+		b = binary.AppendUvarint(b, uint64(len(pairs)))
+		for _, pair := range pairs {
+			text(pair.Key)
+			text(pair.Value)
+		}
+	case p.IsList():
+		list := s.dict.List(id)
+		b = binary.AppendUvarint(b, uint64(len(list)))
+		for _, id := range list {
+			text(id)
+		}
+	default:
+		text(id)
+	}
+	return b
+}
+
+// describe is the properties of a row as the API's JSON has them.
+func (s *Set) describe(of []Property, row int) map[string]any {
+	object := make(map[string]any, len(of))
+	for _, p := range of {
+		id := s.ids[p][row]
+		if id == 0 || p == PodUID { // which is not served
+			continue
+		}
+		switch {
+		case p.IsMap():
+			labels := make(map[string]any, len(s.dict.Map(id)))
+			for _, pair := range s.dict.Map(id) {
+				labels[s.dict.Text(pair.Key)] = s.dict.Text(pair.Value)
+			}
+			object[p.String()] = labels
+		case p.IsList():
+			list := make([]any, 0, len(s.dict.List(id)))
+			for _, id := range s.dict.List(id) {
+				list = append(list, s.dict.Text(id))
+			}
+			object[p.String()] = list
+		case p == ProviderID:
+			_, object[p.String()] = ParseProviderID(s.dict.Text(id))
+		default:
+			object[p.String()] = s.dict.Text(id)
+		}
+	}
+	return object
+}

@@ -1,0 +1,137 @@
+package allocation_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// labeledSet is a set of a row a map of labels, in the namespaces a and b by turns.
+func labeledSet(labels ...map[string]string) *allocation.Set {
+	w := allocation.Window{Start: time.Unix(0, 0), End: time.Unix(3600, 0)}
+	s := allocation.NewSet(w, allocation.NewDict())
+	for i, m := range labels {
+		r := allocation.Row{Labels: m, Start: w.Start, End: w.End}
+		r.Text[allocation.Cluster], r.Text[allocation.Namespace], r.Text[allocation.Pod] = "c", string(rune('a'+i%2)), fmt.Sprint("p", i)
+		s.Append(&r)
+	}
+	return s
+}
+
+// owner is the label team, else owner, else nothing; it notes what it was asked.
+func owner(asked *[]string) allocation.Derivation {
+	var mu sync.Mutex
+	return func(properties map[string]any) string {
+		mu.Lock()
+		defer mu.Unlock()
+		*asked = append(*asked, fmt.Sprint(properties))
+		labels, _ := properties["labels"].(map[string]any)
+		for _, name := range []string{"team", "owner"} {
+			if text, ok := labels[name].(string); ok {
+				return text
+			}
+		}
+		return ""
+	}
+}
+
+func TestDerived(t *testing.T) {
+	var asked []string
+	d, err := allocation.NewDerived("team", []allocation.Property{allocation.Labels}, owner(&asked))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := labeledSet(map[string]string{"team": "x"}, map[string]string{"owner": "y", "app": "1"}, map[string]string{"team": "x"}, nil, map[string]string{"owner": "x"})
+	for aggregate, want := range map[string]string{
+		"team":           "__unallocated__ x y",
+		"TEAM,namespace": "__unallocated__/b x/a y/b",
+		"label:owner":    "__unallocated__ owner=x owner=y",
+	} {
+		keys, err := allocation.ParseKeys(aggregate, allocation.LabelMapping{"team": {"squad"}}, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		out := apply(t, []*allocation.Set{set}, allocation.Options{Aggregate: keys})
+		for row := range out[0].Len() {
+			names = append(names, out[0].Name(row))
+		}
+		if got := strings.Join(names, " "); !sameWords(got, want) {
+			t.Errorf("%s gives %s, want %s", aggregate, got, want)
+		}
+	}
+	want := []string{"map[]", "map[labels:map[app:1 owner:y]]", "map[labels:map[owner:x]]", "map[labels:map[team:x]]"}
+	if diff := cmp.Diff(want, sortedTexts(asked)); diff != "" {
+		t.Errorf("asked once a combination, whatever the requests (-want +got):\n%s", diff)
+	}
+	bound := d.Bind(set)
+	for row := range set.Len() {
+		if bound(row) != d.Text(set, row) {
+			t.Errorf("row %d: %q, alone %q", row, bound(row), d.Text(set, row))
+		}
+	}
+}
+
+// TestDerivedByManyAtATime is for the race detector.
+func TestDerivedByManyAtATime(t *testing.T) {
+	var asked []string
+	d, err := allocation.NewDerived("who", []allocation.Property{allocation.Labels, allocation.Pod}, owner(&asked))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			bound := d.Bind(labeledSet(map[string]string{"team": "x"}, nil, map[string]string{"owner": "y"}))
+			if got := bound(0) + bound(1) + bound(2); got != "xy" {
+				t.Error(got)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestDerivedNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"team": "", "cost-center.v2": "", "X_1": "",
+		"": "use letters", "1a": "use letters", "a b": "use letters", "ä": "use letters", "a:b": "use letters",
+		"namespace": "that of one that there is", "Pod": "that of one", "labels": "that of one", "label": "that of one", "all": "that of one",
+		"deployment": "that of one", "providerid": "that of one", "controllername": "that of one", "services": "that of one",
+	} {
+		_, err := allocation.NewDerived(name, nil, nil)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", name, err, want)
+		}
+	}
+	d, err := allocation.NewDerived("unit", nil, func(map[string]any) string { return "all of them" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bound := d.Bind(labeledSet(nil, nil)); bound(1) != "all of them" {
+		t.Error(bound(1))
+	}
+	if _, err := allocation.ParseKeys("units", nil, d); err == nil || !strings.Contains(err.Error(), `did you mean "unit"?`) {
+		t.Error(err)
+	}
+	if _, err := allocation.ParseKeys("unit,unit", nil, d); err == nil || !strings.Contains(err.Error(), "there already") {
+		t.Error(err)
+	}
+}
+
+// sameWords compares words whatever their order.
+func sameWords(a, b string) bool {
+	return cmp.Equal(sortedTexts(strings.Fields(a)), sortedTexts(strings.Fields(b)))
+}
+
+func sortedTexts(texts []string) []string {
+	texts = slices.Clone(texts)
+	slices.Sort(texts)
+	return texts
+}

@@ -1,0 +1,394 @@
+package filter
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Field names what a comparison looks at, as filters write it.
+type Field string
+
+// The fields of allocations. A service, label and annotation are fields of the same meaning for assets, as are the aliases.
+const (
+	Cluster        Field = "cluster"
+	Node           Field = "node"
+	Namespace      Field = "namespace"
+	ControllerName Field = "controllerName"
+	ControllerKind Field = "controllerKind"
+	Pod            Field = "pod"
+	Container      Field = "container"
+	Services       Field = "services"
+	Label          Field = "label"
+	Annotation     Field = "annotation"
+	// The aliases stand for labels, and for annotations where there are none of those.
+	Department  Field = "department"
+	Environment Field = "environment"
+	Owner       Field = "owner"
+	Product     Field = "product"
+	Team        Field = "team"
+)
+
+// The further fields of assets. They have Cluster, Label and the aliases as well.
+const (
+	Name       Field = "name"
+	AssetType  Field = "assetType"
+	Category   Field = "category"
+	Project    Field = "project"
+	Provider   Field = "provider"
+	ProviderID Field = "providerID"
+	Account    Field = "account"
+	Service    Field = "service"
+	Region     Field = "region"
+)
+
+// Fields that only field selectors name, by their paths.
+const (
+	objectName      Field = "metadata.name"
+	objectNamespace Field = "metadata.namespace"
+	firstService    Field = "spec.service"
+	startTime       Field = "status.start"
+	endTime         Field = "status.end"
+	nodeType        Field = "spec.nodeType"
+	storageClass    Field = "spec.storageClass"
+	volumeName      Field = "spec.volumeName"
+	claimName       Field = "spec.claimName"
+	claimNamespace  Field = "spec.claimNamespace"
+	ingressIP       Field = "spec.ip"
+	private         Field = "spec.private"
+	preemptible     Field = "spec.preemptible"
+)
+
+// fieldKind is what a field is made of, which decides what operators mean on it.
+type fieldKind uint8
+
+const (
+	textField  fieldKind = iota
+	listField            // comparisons look for an element
+	mapField             // comparisons look for a key, or at the value of one
+	aliasField           // the text of a label, else of an annotation
+)
+
+// fieldSpec describes a field: what it is made of and where it is found.
+type fieldSpec struct {
+	name    Field
+	kind    fieldKind
+	anyCase bool // values compare without regard to case
+	hidden  bool // only field selectors name it
+
+	// property is where allocations have it: ids that compare as they are, or as the text that of makes of them.
+	property allocation.Property
+	of       func(d *allocation.Dict, id allocation.ID) string
+	// bind gives the texts of a set's allocations, in place of a property.
+	bind func(s *allocation.Set) func(row int) string
+	// asset is the text of an asset.
+	asset func(a *allocation.Asset) string
+	// saved is the text of an object of a saved answer.
+	saved func(o *saved) string
+}
+
+// allocationFields are the fields of allocations, in the order of the documentation.
+var allocationFields = []fieldSpec{
+	{name: Cluster, property: allocation.Cluster, saved: func(o *saved) string { return o.Properties.Cluster }},
+	{name: Node, property: allocation.NodeName, saved: func(o *saved) string { return o.Properties.Node }},
+	{name: Namespace, property: allocation.Namespace, saved: func(o *saved) string { return o.Properties.Namespace }},
+	{name: ControllerName, property: allocation.Controller, saved: func(o *saved) string { return o.Properties.Controller }},
+	{name: ControllerKind, property: allocation.ControllerKind, anyCase: true, saved: func(o *saved) string { return o.Properties.ControllerKind }},
+	{name: Container, property: allocation.Container, saved: func(o *saved) string { return o.Properties.Container }},
+	{name: Pod, property: allocation.Pod, saved: func(o *saved) string { return o.Properties.Pod }},
+	{name: Services, kind: listField, property: allocation.Services},
+	{name: Label, kind: mapField, property: allocation.Labels},
+	{name: Annotation, kind: mapField, property: allocation.Annotations},
+	{name: Department, kind: aliasField},
+	{name: Environment, kind: aliasField},
+	{name: Owner, kind: aliasField},
+	{name: Product, kind: aliasField},
+	{name: Team, kind: aliasField},
+
+	{name: objectName, hidden: true, bind: func(s *allocation.Set) func(int) string { return s.Name }, saved: func(o *saved) string { return o.key }},
+	{name: objectNamespace, hidden: true, property: allocation.Namespace, saved: func(o *saved) string { return o.Properties.Namespace }},
+	{name: ProviderID, hidden: true, property: allocation.ProviderID, of: shortProviderID, saved: func(o *saved) string { return o.Properties.ProviderID }},
+	{name: firstService, hidden: true, property: allocation.Services, of: firstOfList, saved: func(o *saved) string { return first(o.services()) }},
+	{name: startTime, hidden: true, bind: func(s *allocation.Set) func(int) string {
+		return func(row int) string { return s.Start(row).Format(time.RFC3339) }
+	}, saved: func(o *saved) string { return o.Start }},
+	{name: endTime, hidden: true, bind: func(s *allocation.Set) func(int) string {
+		return func(row int) string { return s.End(row).Format(time.RFC3339) }
+	}, saved: func(o *saved) string { return o.End }},
+}
+
+// assetFields are the fields of assets, in the order of the documentation.
+var assetFields = []fieldSpec{
+	{name: Name, asset: func(a *allocation.Asset) string { return a.Title }, saved: func(o *saved) string { return o.Properties.Name }},
+	{name: AssetType, anyCase: true, asset: func(a *allocation.Asset) string { return lowerTypes[a.Type] }, saved: func(o *saved) string { return o.Type }},
+	{name: Category, asset: func(a *allocation.Asset) string { return a.Category }, saved: func(o *saved) string { return o.Properties.Category }},
+	{name: Cluster, asset: func(a *allocation.Asset) string { return a.Cluster }, saved: func(o *saved) string { return o.Properties.Cluster }},
+	{name: Project, asset: func(a *allocation.Asset) string { return a.Project }, saved: func(o *saved) string { return o.Properties.Project }},
+	{name: Provider, asset: func(a *allocation.Asset) string { return a.Provider }, saved: func(o *saved) string { return o.Properties.Provider }},
+	{name: ProviderID, asset: func(a *allocation.Asset) string { return a.ProviderID }, saved: func(o *saved) string { return o.Properties.ProviderID }},
+	{name: Account, asset: func(a *allocation.Asset) string { return a.Account }, saved: func(o *saved) string { return o.Properties.Account }},
+	{name: Service, asset: func(a *allocation.Asset) string { return a.Service }, saved: func(o *saved) string { return o.service() }},
+	{name: Label, kind: mapField},
+	{name: Department, kind: aliasField},
+	{name: Environment, kind: aliasField},
+	{name: Owner, kind: aliasField},
+	{name: Product, kind: aliasField},
+	{name: Team, kind: aliasField},
+	{name: Region, asset: func(a *allocation.Asset) string { return a.Region }, saved: func(o *saved) string { return o.region() }},
+
+	{name: objectName, hidden: true, asset: func(a *allocation.Asset) string { return a.Title }, saved: func(o *saved) string { return o.Properties.Name }},
+	{name: objectNamespace, hidden: true, asset: func(*allocation.Asset) string { return "" }, saved: func(*saved) string { return "" }}, // no asset is in one
+	{name: nodeType, hidden: true, asset: ofNode(func(n *allocation.Node) string { return n.InstanceType }), saved: func(o *saved) string { return o.NodeType }},
+	{name: storageClass, hidden: true, asset: ofDisk(func(d *allocation.Disk) string { return d.StorageClass }), saved: func(o *saved) string { return o.StorageClass }},
+	{name: volumeName, hidden: true, asset: ofDisk(nameOfVolume), saved: func(o *saved) string { return o.VolumeName }},
+	{name: claimName, hidden: true, asset: ofDisk(func(d *allocation.Disk) string { return d.ClaimName }), saved: func(o *saved) string { return o.ClaimName }},
+	{name: claimNamespace, hidden: true, asset: ofDisk(func(d *allocation.Disk) string { return d.ClaimNamespace }), saved: func(o *saved) string { return o.ClaimNamespace }},
+	{name: ingressIP, hidden: true, asset: ofBalancer(func(b *allocation.LoadBalancer) string { return b.IP }), saved: func(o *saved) string { return o.IP }},
+	{name: private, hidden: true, asset: ofBalancer(func(b *allocation.LoadBalancer) string { return strconv.FormatBool(b.Private) }), saved: func(o *saved) string { return o.private() }},
+	{name: preemptible, hidden: true, saved: func(o *saved) string { return o.preemptible() }, asset: func(a *allocation.Asset) string {
+		if a.Node == nil {
+			return ""
+		}
+		return strconv.FormatBool(a.Preemptible > 0)
+	}},
+}
+
+// lowerTypes are the names of types in lower case: comparing them in any case allocates nothing.
+var lowerTypes = func() (names [allocation.NumAssetTypes]string) {
+	for t := range names {
+		names[t] = strings.ToLower(allocation.AssetType(t).String())
+	}
+	return names
+}()
+
+// ofNode is the text of a node, "" of other assets.
+func ofNode(text func(*allocation.Node) string) func(*allocation.Asset) string {
+	return func(a *allocation.Asset) string {
+		if a.Node == nil {
+			return ""
+		}
+		return text(a.Node)
+	}
+}
+
+// ofDisk is the text of a disk, "" of other assets.
+func ofDisk(text func(*allocation.Disk) string) func(*allocation.Asset) string {
+	return func(a *allocation.Asset) string {
+		if a.Disk == nil {
+			return ""
+		}
+		return text(a.Disk)
+	}
+}
+
+// ofBalancer is the text of a load balancer, "" of other assets.
+func ofBalancer(text func(*allocation.LoadBalancer) string) func(*allocation.Asset) string {
+	return func(a *allocation.Asset) string {
+		if a.Balancer == nil {
+			return ""
+		}
+		return text(a.Balancer)
+	}
+}
+
+// nameOfVolume is the name of a persistent volume; that of a node's disk is the node's.
+func nameOfVolume(d *allocation.Disk) string {
+	if d.Local {
+		return ""
+	}
+	return d.Name
+}
+
+// shortProviderID is the id of a node as answers have it.
+func shortProviderID(d *allocation.Dict, id allocation.ID) string {
+	_, short := allocation.ParseProviderID(d.Text(id))
+	return short
+}
+
+// firstOfList is the first element in sorted order: the one that aggregating by service counts.
+func firstOfList(d *allocation.Dict, id allocation.ID) string {
+	texts := make([]string, 0, 4)
+	for _, e := range d.List(id) {
+		texts = append(texts, d.Text(e))
+	}
+	return first(texts)
+}
+
+// first is the smallest text, "" of none.
+func first(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return slices.Min(texts)
+}
+
+// Derived is a further field of allocations, whose text is computed.
+type Derived struct {
+	// Name is the field's, in letters, digits, ".", "-" and "_", a letter first. It takes the place of an alias; any other
+	// field of the language wins over it.
+	Name string
+	// Bind returns what gives the text of a row, "" where it is missing: it is asked once a row when a filter that names the
+	// field is bound to a set, and not at all by others.
+	Bind func(s *allocation.Set) func(row int) string
+	// Of is the text of an allocation of a saved answer, by its properties as JSON has them. Without it it is missing there.
+	Of allocation.Derivation
+}
+
+// WithDerived adds derived properties to the fields of allocations.
+func WithDerived(list ...*allocation.Derived) Option {
+	fields := make([]Derived, len(list))
+	for i, d := range list {
+		fields[i] = Derived{d.Name(), d.Bind, d.Of}
+	}
+	return WithFields(fields...)
+}
+
+// Option says what a filter may name.
+type Option func(*vocabulary)
+
+// WithLabels says which labels department, environment, owner, product and team stand for. The default, also for nil, is
+// allocation.DefaultLabelMapping. An alias of no label cannot be named.
+func WithLabels(mapping allocation.LabelMapping) Option {
+	return func(v *vocabulary) { v.labels = mapping }
+}
+
+// WithFields adds fields to those of allocations.
+func WithFields(fields ...Derived) Option {
+	return func(v *vocabulary) { v.derived = append(v.derived, fields...) }
+}
+
+// vocabulary is what filters may name.
+type vocabulary struct {
+	fields  []fieldSpec
+	labels  allocation.LabelMapping // nil is the default
+	derived []Derived
+	assets  bool
+}
+
+// of is the vocabulary of filters of assets, or of allocations.
+func (v vocabulary) of(assets bool) vocabulary {
+	v.assets, v.fields = assets, allocationFields
+	if assets {
+		v.fields = assetFields
+	}
+	return v
+}
+
+// find is the field of that name, nil where there is none. It must not be changed.
+func (v *vocabulary) find(name Field) *fieldSpec {
+	for i := range v.fields {
+		if f := &v.fields[i]; f.name == name && (f.kind != aliasField || !v.computes(name)) {
+			return f
+		}
+	}
+	if !v.assets {
+		for _, d := range v.derived {
+			if d.Name == string(name) {
+				spec := &fieldSpec{name: name, bind: d.Bind}
+				if d.Of != nil {
+					spec.saved = func(o *saved) string { return d.Of(o.properties()) }
+				}
+				return spec
+			}
+		}
+	}
+	return nil
+}
+
+// computes reports whether a field of allocations is a derived one.
+func (v *vocabulary) computes(name Field) bool {
+	return !v.assets && slices.ContainsFunc(v.derived, func(d Derived) bool { return d.Name == string(name) })
+}
+
+// names are those of the fields that filters may write, in the order of the documentation.
+func (v *vocabulary) names() []string {
+	var names []string
+	for i := range v.fields {
+		if !v.fields[i].hidden {
+			names = append(names, string(v.fields[i].name))
+		}
+	}
+	if !v.assets {
+		for _, d := range v.derived {
+			if !slices.Contains(names, d.Name) {
+				names = append(names, d.Name)
+			}
+		}
+	}
+	return names
+}
+
+// spec is the field of that name; one that there is not is missing everywhere.
+func (v *vocabulary) spec(name Field) *fieldSpec {
+	if spec := v.find(name); spec != nil {
+		return spec
+	}
+	return &fieldSpec{name: name, bind: func(*allocation.Set) func(int) string { return func(int) string { return "" } }}
+}
+
+// example is a comparison as filters write it.
+func (v *vocabulary) example() string {
+	if v.assets {
+		return `assetType:"node"`
+	}
+	return `namespace:"web"`
+}
+
+// sources are where an alias is looked for, the first of them that has it counts.
+func (v *vocabulary) sources(label string) []Comparison {
+	if v.assets {
+		return []Comparison{{Field: Label, Key: "kubernetes_label_" + allocation.Sanitize(label)}, {Field: Label, Key: label}}
+	}
+	return []Comparison{{Field: Label, Key: label}, {Field: Annotation, Key: label}}
+}
+
+// labelsOf are the labels that an alias stands for.
+func (v *vocabulary) labelsOf(alias Field) []string {
+	if v.labels == nil {
+		return allocation.DefaultLabelMapping()[string(alias)]
+	}
+	return v.labels[string(alias)]
+}
+
+// expand is a comparison of an alias as one of the labels and annotations that it stands for, its operator taken as not
+// negated: it holds for one of the labels.
+func (v *vocabulary) expand(c *Comparison) Expr {
+	var some Or
+	for _, label := range v.labelsOf(c.Field) {
+		var before And // that nothing is found in earlier sources
+		sources := v.sources(label)
+		for i := range sources {
+			here, is := sources[i], sources[i]
+			is.Op, is.Values, is.AnyCase = positive(c.Op), c.Values, c.AnyCase
+			here.Op, here.Values = NotEqual, []string{""}
+			found := append(slices.Clone(before), &here, &is)
+			if i == len(sources)-1 {
+				found = append(slices.Clone(before), &is)
+			}
+			some = append(some, found)
+			missing := here
+			missing.Op = Equal
+			before = append(before, &missing)
+		}
+	}
+	return some
+}
+
+// FieldNames are the names of the fields that filters of allocations may write, and those of assets, in the order of the
+// documentation.
+func FieldNames(r Resource) []string {
+	v := vocabulary{}.of(r == Assets)
+	return v.names()
+}
+
+// near is the known name that differs from name in case only, "" if there is none.
+func near(name string, known []string) string {
+	i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
+	if i < 0 {
+		return ""
+	}
+	return known[i]
+}

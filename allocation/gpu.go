@@ -1,0 +1,105 @@
+package allocation
+
+import (
+	"slices"
+	"strings"
+)
+
+// GPUDevice is what is known of the GPUs that a container has; "" is not known. Of several, what differs is a comma list in
+// the order of their devices.
+type GPUDevice struct {
+	Device string // on its node, such as nvidia0
+	Model  string
+	UUID   string
+	Shared bool // others use it, too, in turns
+}
+
+// Keys of the maps that GPUDevices are.
+const (
+	gpuDeviceKey = "device"
+	gpuModelKey  = "model"
+	gpuUUIDKey   = "uuid"
+	gpuSharedKey = "shared"
+	gpuShared    = "true"
+)
+
+// GPU is what is known of a row's GPUs; of merged rows, what all that have GPUs have in common.
+func (s *Set) GPU(row int) GPUDevice {
+	var g GPUDevice
+	for _, p := range s.dict.Map(s.ids[GPUDevices][row]) {
+		value := s.dict.Text(p.Value)
+		switch s.dict.Text(p.Key) {
+		case gpuDeviceKey:
+			g.Device = value
+		case gpuModelKey:
+			g.Model = value
+		case gpuUUIDKey:
+			g.UUID = value
+		case gpuSharedKey:
+			g.Shared = value == gpuShared
+		}
+	}
+	return g
+}
+
+// mergeGPUs is what the members of each group that have GPUs know of them in common.
+func mergeGPUs(dict *Dict, parts []part, n int) []ID {
+	for _, p := range parts {
+		if slices.ContainsFunc(p.set.ids[GPUDevices], func(id ID) bool { return id != 0 }) {
+			return commonPairs(dict, parts, GPUDevices, n, func(set *Set, row int) bool { return set.ids[GPUDevices][row] != 0 })
+		}
+	}
+	return make([]ID, n)
+}
+
+// pairs is the map that GPUDevices is.
+func (g GPUDevice) pairs() map[string]string {
+	m := map[string]string{gpuDeviceKey: g.Device, gpuModelKey: g.Model, gpuUUIDKey: g.UUID}
+	if g.Shared {
+		m[gpuSharedKey] = gpuShared
+	}
+	for key, value := range m {
+		if value == "" {
+			delete(m, key)
+		}
+	}
+	return m
+}
+
+// or is g, with what it does not know from o.
+func (g GPUDevice) or(o GPUDevice) GPUDevice {
+	for _, x := range [...]struct {
+		to   *string
+		from string
+	}{{&g.Device, o.Device}, {&g.Model, o.Model}, {&g.UUID, o.UUID}} {
+		if *x.to == "" {
+			*x.to = x.from
+		}
+	}
+	return g
+}
+
+// described is what is known of the devices named, in that order: what their exporter says, else the model that the labels of
+// their node n have. n is nil where it is not known.
+func (d *devices) described(names []deviceKey, n *node) GPUDevice {
+	var device, model, uuid []string
+	add := func(to *[]string, text string) {
+		if text != "" && !slices.Contains(*to, text) {
+			*to = append(*to, text)
+		}
+	}
+	for _, name := range names {
+		g := d.names[name]
+		add(&device, g.Device)
+		add(&model, g.Model)
+		add(&uuid, g.UUID)
+	}
+	g := GPUDevice{Device: strings.Join(device, ","), Model: strings.Join(model, ","), UUID: strings.Join(uuid, ",")}
+	if n != nil && g.Model == "" {
+		g.Model = n.label(gpuLabels...)
+	}
+	for resource := range d.requests {
+		g.Shared = g.Shared || sharesDevice(resource.Value(), n)
+	}
+	return g
+}

@@ -1,0 +1,159 @@
+package jmespath_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	gojmespath "github.com/kyverno/go-jmespath"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// TestArithmeticIsExact holds laws of sums and products of random quantities and durations.
+func TestArithmeticIsExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	units := []string{"", "m", "k", "M", "G", "Ki", "Mi", "Gi", "s", "h0m"}
+	for range 3000 {
+		pick := func(unit string) string {
+			if unit == "h0m" {
+				return fmt.Sprint(rng.IntN(1000), "h0m")
+			}
+			return fmt.Sprint(rng.IntN(100_000), unit)
+		}
+		i := rng.IntN(len(units))
+		j := rng.IntN(8)
+		if i >= 8 {
+			j = 8 + rng.IntN(2)
+		}
+		a, b := pick(units[i]), pick(units[j])
+		given := map[string]any{"a": a, "b": b, "n": float64(1 + rng.IntN(999))}
+		for _, law := range []string{"subtract(add(a, b), b) == add(a, `0`)", "divide(multiply(a, n), n) == add(a, `0`)", "add(a, a) == multiply(a, `2`)", "sum([a, a, b]) == add(multiply(a, `2`), b)"} {
+			if got, err := search(law, given); err != nil || got != true {
+				both, _ := search("[subtract(add(a, b), b), divide(multiply(a, n), n), add(a, `0`)]", given)
+				if !sameAmount(both) {
+					t.Fatalf("%s over %v: %v, %v (%v)", law, given, got, err, both)
+				}
+			}
+		}
+	}
+}
+
+// sameAmount reports whether quantities or durations are the same however they are written: a sum has the format of its
+// first part.
+func sameAmount(v any) bool {
+	list, ok := v.([]any)
+	if !ok {
+		return false
+	}
+	same := func(a, b string) bool {
+		if q, err := resource.ParseQuantity(a); err == nil {
+			other, err := resource.ParseQuantity(b)
+			return err == nil && q.Cmp(other) == 0
+		}
+		d, err := time.ParseDuration(a)
+		other, wrong := time.ParseDuration(b)
+		return err == nil && wrong == nil && d == other
+	}
+	return !slices.ContainsFunc(list, func(v any) bool { return !same(v.(string), list[0].(string)) })
+}
+
+// naive reports whether text matches a pattern of * and ?, trying everything.
+func naive(pattern, text string) bool {
+	switch {
+	case pattern == "":
+		return text == ""
+	case pattern[0] == '*':
+		return naive(pattern[1:], text) || text != "" && naive(pattern, text[1:])
+	}
+	return text != "" && (pattern[0] == '?' || pattern[0] == text[0]) && naive(pattern[1:], text[1:])
+}
+
+func TestPatternsAgainstNaiveOnes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	word := func(letters string, most int) string {
+		var b strings.Builder
+		for range rng.IntN(most) {
+			b.WriteByte(letters[rng.IntN(len(letters))])
+		}
+		return b.String()
+	}
+	for range 20_000 {
+		pattern, text := word("ab*?", 8), word("ab", 10)
+		got, err := search("pattern_match(p, t)", map[string]any{"p": pattern, "t": text})
+		if err != nil || got != naive(pattern, text) {
+			t.Fatalf("%q over %q: %v, %v", pattern, text, got, err)
+		}
+	}
+}
+
+// TestRandomExpressionsLikeTheLibrary builds expressions whose result is not up to the order of a map.
+func TestRandomExpressionsLikeTheLibrary(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	leaves := []string{"a", "b", "c", "@", "`1`", "'x'", "`null`", "`[]`", "d[0]", "d[-1]", "d[1:]", `"e f"`}
+	var grow func(depth int) string
+	grow = func(depth int) string {
+		if depth == 0 {
+			return leaves[rng.IntN(len(leaves))]
+		}
+		x, y := grow(depth-1), grow(rng.IntN(depth))
+		switch rng.IntN(14) {
+		case 0:
+			return x + ".a"
+		case 1:
+			return "(" + x + " || " + y + ")"
+		case 2:
+			return "(" + x + " && " + y + ")"
+		case 3:
+			return "(" + x + " | " + y + ")"
+		case 4:
+			return "[" + x + ", " + y + "]"
+		case 5:
+			return "{a: " + x + ", b: " + y + "}"
+		case 6:
+			return "d[?" + x + " == " + y + "]"
+		case 7:
+			return "(" + x + " < " + y + ")"
+		case 8:
+			return "!" + x
+		case 9:
+			return "to_string(" + x + ")"
+		case 10:
+			return "d[*]." + strings.TrimLeft(x, "@!`'([{0123456789 ")
+		case 11:
+			return "not_null(" + x + ", " + y + ")"
+		case 12:
+			return "type(" + x + ")"
+		}
+		return "[" + x + "][]"
+	}
+	var given any
+	if err := json.Unmarshal([]byte(`{"a": {"a": 1, "b": [1, 2]}, "b": null, "d": [{"a": 1}, {"b": 2}, 3, [1]], "e f": "x"}`), &given); err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for range 20_000 {
+		text := grow(1 + rng.IntN(4))
+		want, wantErr := gojmespath.Search(text, given)
+		got, err := search(text, given)
+		if wantErr == nil && err != nil && strings.Contains(text, "[]") {
+			continue // errors on the left of [] are told here
+		}
+		if (err != nil) != (wantErr != nil) {
+			t.Fatalf("%s: %v, %v; the library: %v, %v", text, got, err, want, wantErr)
+		}
+		if err == nil {
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("%s (-library +got)\n%s", text, diff)
+			}
+			compared++
+		}
+	}
+	if compared < 5000 {
+		t.Errorf("only %d results compared", compared)
+	}
+}

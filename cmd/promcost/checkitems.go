@@ -1,0 +1,116 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// pricedItems are things besides nodes that have the same price for the same reason.
+type pricedItems struct {
+	kind, cluster, what string
+	price               string
+	unit, source        string
+	count               int
+}
+
+// itemKinds are the kinds of items, and what some of a kind are called.
+var itemKinds = []struct {
+	kind, plural string
+	items        func(set *allocation.Set) []pricedItems
+}{
+	{"volume", "volumes", func(set *allocation.Set) []pricedItems { return pricedDisks(set, false) }},
+	{"node disk", "disks of nodes", func(set *allocation.Set) []pricedItems { return pricedDisks(set, true) }},
+	{"load balancer", "load balancers", pricedBalancers},
+	{"management", "control planes", pricedManagement},
+	{"network", "kinds of traffic", pricedTraffic},
+}
+
+func pricedDisks(set *allocation.Set, local bool) (items []pricedItems) {
+	for i := range set.Disks {
+		if d := &set.Disks[i]; d.Local == local && d.ByteHours > 0 {
+			items = append(items, pricedItems{cluster: d.Cluster, what: d.StorageClass, price: priceText(d.Cost / d.ByteHours * (1 << 30)), unit: "GiB-hour", source: d.PriceSource})
+		}
+	}
+	return items
+}
+
+func pricedBalancers(set *allocation.Set) (items []pricedItems) {
+	for i := range set.Balancers {
+		if lb := &set.Balancers[i]; lb.Hours > 0 {
+			items = append(items, pricedItems{cluster: lb.Cluster, price: priceText(lb.Cost / lb.Hours), unit: "hour", source: lb.PriceSource})
+		}
+	}
+	return items
+}
+
+func pricedManagement(set *allocation.Set) (items []pricedItems) {
+	for i := range set.Management {
+		if m := &set.Management[i]; m.End.After(m.Start) {
+			items = append(items, pricedItems{cluster: m.Cluster, what: m.Provisioner, price: priceText(m.Cost / m.End.Sub(m.Start).Hours()), unit: "hour", source: m.PriceSource})
+		}
+	}
+	return items
+}
+
+func pricedTraffic(set *allocation.Set) (items []pricedItems) {
+	for i := range set.Networks {
+		n := &set.Networks[i]
+		for k, what := range [...]string{"to other zones", "to other regions", "to the internet"} {
+			if n.PriceSource[k] != "" {
+				items = append(items, pricedItems{cluster: n.Cluster, what: what, price: priceText(n.Price[k]), unit: "GiB", source: n.PriceSource[k]})
+			}
+		}
+	}
+	return items
+}
+
+// priceText is a price for people.
+func priceText(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// together counts items that are alike, and sorts them.
+func together(kind string, items []pricedItems) []pricedItems {
+	counts := map[pricedItems]int{}
+	for _, x := range items {
+		x.kind = kind
+		counts[x]++
+	}
+	out := make([]pricedItems, 0, len(counts))
+	for x, n := range counts {
+		x.count = n
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b pricedItems) int {
+		return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.what, b.what), cmp.Compare(a.source, b.source), cmp.Compare(a.price, b.price))
+	})
+	return out
+}
+
+// printItemPrices appends what else there is, with its prices and where they come from; missing says which of it has prices that
+// nobody gave.
+func printItemPrices(b *strings.Builder, set *allocation.Set) (missing []string, err error) {
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	rows := 0
+	for _, k := range itemKinds {
+		all := k.items(set)
+		builtIn := 0
+		for _, x := range together(k.kind, all) {
+			if rows++; rows == 1 {
+				fmt.Fprintln(t, "\nCLUSTER\tKIND\tOF\tCOUNT\tPRICE\tPER\tSOURCE")
+			}
+			fmt.Fprintln(t, strings.Join([]string{x.cluster, x.kind, dash(x.what), strconv.Itoa(x.count), x.price, x.unit, x.source}, "\t"))
+			if strings.Contains(x.source, allocation.BuiltInPrices) {
+				builtIn += x.count
+			}
+		}
+		if builtIn > 0 {
+			missing = append(missing, fmt.Sprintf("%d of %d %s", builtIn, len(all), k.plural))
+		}
+	}
+	return missing, t.Flush()
+}

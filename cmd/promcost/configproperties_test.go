@@ -1,0 +1,81 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// propertySet is a set of one row with labels and services.
+func propertySet(labels map[string]string) *allocation.Set {
+	s := allocation.NewSet(allocation.Window{Start: time.Unix(0, 0), End: time.Unix(3600, 0)}, allocation.NewDict())
+	r := allocation.Row{Start: s.Window.Start, End: s.Window.End, Labels: labels, Services: []string{"admin", "web"}}
+	r.Text[allocation.Namespace] = "shop-eu"
+	s.Append(&r)
+	return s
+}
+
+func TestConfiguredProperties(t *testing.T) {
+	for _, tt := range []struct {
+		expr   string
+		labels map[string]string
+		want   string
+	}{
+		{"labels.team || labels.owner || 'unowned'", map[string]string{"team": "a", "owner": "b"}, "a"},
+		{"labels.team || labels.owner || 'unowned'", map[string]string{"owner": "b"}, "b"},
+		{"labels.team || labels.owner || 'unowned'", nil, "unowned"},
+		{"labels.team", nil, ""},
+		{"labels.team", map[string]string{"x": "y"}, ""},
+		{`labels."app.kubernetes.io/name"`, map[string]string{"app.kubernetes.io/name": "cart"}, "cart"},
+		{"split(namespace, '-') | [1]", nil, "eu"},
+		{"length(services)", nil, "2"},
+		{"contains(services, 'admin')", nil, "true"},
+		{"services", nil, ""},
+		{"@.namespace", nil, "shop-eu"},
+		{"to_number(labels.size) > `5`", map[string]string{"size": "7"}, "true"},
+		{"divide(labels.size, '0')", map[string]string{"size": "7"}, ""},
+	} {
+		d, err := derive("x", tt.expr)
+		if err != nil {
+			t.Error(tt.expr, err)
+			continue
+		}
+		if got := d.Text(propertySet(tt.labels), 0); got != tt.want {
+			t.Errorf("%s of %v: %q, want %q", tt.expr, tt.labels, got, tt.want)
+		}
+	}
+}
+
+func TestConfigOfProperties(t *testing.T) {
+	c, err := parseConfig("config.yaml", []byte("properties:\n  unit: namespace\n  team: \"labels.team || labels.owner || 'unowned'\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range c.derived {
+		names = append(names, d.Name())
+	}
+	if diff := cmp.Diff([]string{"team", "unit"}, names); diff != "" {
+		t.Error(diff)
+	}
+	for _, tt := range []struct{ text, want string }{
+		{"properties: [a]", "properties is not made of keys"},
+		{"properties:\n  team: labels.", "line 2: properties.team: parse JMESPath: column 8"},
+		{"properties:\n  team: nosuch(labels)", "unknown function nosuch"},
+		{"properties:\n  team: lables.team", `properties.team: there is no property "lables": did you mean labels?`},
+		{"properties:\n  namespace: labels.ns", `properties.namespace: name "namespace" of a property is that of one that there is`},
+		{"properties:\n  a b: labels.ns", "use letters, digits"},
+		{"properties:\n  age: time_now()", "function time_now may give something else each time"},
+		{"properties:\n  a: namespace\n  A: namespace", "differs from a in case only"},
+		{"properties:\n  team: {a: b}", "properties.team is no text"},
+	} {
+		_, err := parseConfig("config.yaml", []byte(tt.text))
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "config.yaml") {
+			t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
+		}
+	}
+}

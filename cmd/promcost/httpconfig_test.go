@@ -1,0 +1,122 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/promcost/promcost/promquery/remote"
+)
+
+// guarded is a Prometheus that answers those whom allowed lets in, and has tokens for the client "promcost".
+func guarded(allowed func(r *http.Request) bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch id, secret, _ := r.BasicAuth(); {
+		case r.URL.Path == "/token" && r.FormValue("client_id") == "promcost" && r.FormValue("client_secret") == "sesame",
+			r.URL.Path == "/token" && id == "promcost" && secret == "sesame":
+			_, _ = fmt.Fprint(w, `{"access_token":"fresh","token_type":"Bearer","expires_in":3600}`)
+		case r.URL.Path == "/token" || !allowed(r):
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+		default:
+			_, _ = fmt.Fprint(w, `{"status":"success","data":{"resultType":"scalar","result":[0,"1"]}}`)
+		}
+	})
+}
+
+// header lets those in that send a header's value.
+func header(name, value string) func(*http.Request) bool {
+	return func(r *http.Request) bool { return r.Header.Get(name) == value }
+}
+
+// reach asks the server at url what it can, with a file of HTTP configuration.
+func reach(t *testing.T, url, config string) error {
+	t.Helper()
+	f := &sourceFlags{kind: sourceQuery, url: url, dedup: asServer, partial: asServer}
+	if config != "" {
+		f.httpConfig = filepath.Join(t.TempDir(), "http.yml")
+		if err := os.WriteFile(f.httpConfig, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := f.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mode, err := o.remote.Mode(t.Context())
+	if err == nil && mode != remote.ModeQuery {
+		t.Errorf("mode %q", mode)
+	}
+	return err
+}
+
+// TestHTTPConfig lets a server in on each kind of credentials, and is refused without them.
+func TestHTTPConfig(t *testing.T) {
+	for _, tt := range []struct {
+		name, config string // URL is the server's
+		allowed      func(*http.Request) bool
+	}{
+		{"basic", "basic_auth: {username: ann, password: sesame}", func(r *http.Request) bool {
+			user, password, _ := r.BasicAuth()
+			return user == "ann" && password == "sesame"
+		}},
+		{"bearer", "authorization: {credentials: open}", header("Authorization", "Bearer open")},
+		{"OAuth2", "oauth2: {client_id: promcost, client_secret: sesame, token_url: URL/token}", header("Authorization", "Bearer fresh")},
+		{"tenant", "http_headers: {X-Scope-OrgID: {values: [shop]}}", header("X-Scope-OrgID", "shop")},
+		{"custom headers", "http_headers: {X-One: {values: [a]}, X-Two: {secrets: [b]}}", func(r *http.Request) bool {
+			return r.Header.Get("X-One") == "a" && r.Header.Get("X-Two") == "b"
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := httptest.NewServer(guarded(tt.allowed))
+			t.Cleanup(server.Close)
+			if err := reach(t, server.URL, strings.ReplaceAll(tt.config, "URL", server.URL)); err != nil {
+				t.Error(err)
+			}
+			if err := reach(t, server.URL, ""); err == nil || !strings.Contains(err.Error(), "--prometheus.http-config") {
+				t.Errorf("without credentials: %v, want an error that names the flag", err)
+			}
+		})
+	}
+}
+
+// TestMutualTLS reaches a server that wants a client's certificate, and not without one, nor without its authority's.
+func TestMutualTLS(t *testing.T) {
+	server := httptest.NewUnstartedServer(guarded(func(r *http.Request) bool { return len(r.TLS.PeerCertificates) == 1 }))
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	own := server.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, block := range map[string]*pem.Block{
+		"cert.pem": {Type: "CERTIFICATE", Bytes: own.Certificate[0]}, "key.pem": {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ca, pair := "ca_file: "+dir+"/cert.pem", "cert_file: "+dir+"/cert.pem, key_file: "+dir+"/key.pem"
+	for _, tt := range []struct{ name, config, want string }{
+		{"both", "tls_config: {" + ca + ", " + pair + "}", ""},
+		{"no certificate of the client", "tls_config: {" + ca + "}", "certificate required"},
+		{"unknown authority", "tls_config: {" + pair + "}", "certificate signed by unknown authority"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := reach(t, server.URL, tt.config)
+			if (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}

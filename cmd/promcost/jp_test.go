@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// shellWords splits a line as a shell does: at spaces outside of single quotes. What follows a < is a file.
+func shellWords(line string) (words []string, input string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 { // within quotes
+			if len(words) == 0 || strings.HasSuffix(line[:strings.Index(line, "'"+part+"'")], " ") {
+				words = append(words, "")
+			}
+			words[len(words)-1] += part
+			continue
+		}
+		words = append(words, strings.Fields(part)...)
+	}
+	for i, word := range words {
+		if word == "<" {
+			return words[:i], words[i+1]
+		}
+	}
+	return words, ""
+}
+
+// TestJP runs the commands of a transcript as a shell in testdata/jp would, and holds what they print.
+func TestJP(t *testing.T) {
+	file := filepath.Join("testdata", "jp.txt")
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(want)) {
+		command, ok := strings.CutPrefix(strings.TrimSpace(line), "$ promcost")
+		if strings.HasPrefix(line, ">") || strings.HasPrefix(line, "!") || strings.HasPrefix(line, "exit ") {
+			continue
+		}
+		b.WriteString(line)
+		if !ok {
+			continue
+		}
+		words, input := shellWords(command)
+		cmd := exec.CommandContext(context.Background(), program, words...)
+		cmd.Dir, cmd.Env = filepath.Join("testdata", "jp"), append(os.Environ(), asProgram+"=1", "COLUMNS=100")
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if input != "" {
+			in, err := os.Open(filepath.Join(cmd.Dir, input))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Stdin = in
+			defer in.Close()
+		}
+		if err, exit := cmd.Run(), new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		prefixed(&b, "> ", stdout.String())
+		prefixed(&b, "! ", stderr.String())
+		if code := cmd.ProcessState.ExitCode(); code != 0 {
+			fmt.Fprintf(&b, "exit %d\n", code)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("%s (-want +got); go test -update rewrites it:\n%s", file, diff)
+	}
+}

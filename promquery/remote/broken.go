@@ -1,0 +1,86 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/promcost/promcost/promquery"
+)
+
+// A server may have remote read and fail to answer by it, for good, while its query API is well. In ModeAuto that is asked
+// then: for the rest of the Select, as far as nothing of it was handed on, and for a while after. Then remote read is tried
+// again. A server that answers neither fails as it does.
+
+// brokenFor is how long remote read that failed is not asked again.
+const brokenFor = 10 * time.Minute
+
+// breakage is remote read that failed.
+type breakage struct {
+	until   time.Time
+	warning string // for the answers that were read by the query API because of it
+}
+
+// over reports whether remote read is to be tried again. It does for nil: there is nothing to wait for.
+func (b *breakage) over() bool { return b != nil && time.Now().After(b.until) }
+
+// fails reports whether err is remote read's alone, as far as can be told: a failure of the server that was repeated where
+// that helps, and that the query API may not have.
+func (s *Source) fails(err error) bool {
+	var serr *statusError
+	return s.cfg.Mode == ModeAuto && errors.As(err, &serr) && serr.code/100 == 5
+}
+
+// breakageOf is the breakage of remote read that failed now.
+func (s *Source) breakageOf(err error) *breakage {
+	until := time.Now().Add(brokenFor)
+	return &breakage{until, fmt.Sprintf(
+		"remote read failed, so the query API is asked until %s, which takes longer and shows no staleness markers: %v; mend that, or choose with --source=query",
+		until.UTC().Format(time.RFC3339), err)}
+}
+
+// giveUp makes the query API be asked for a while in place of remote read, which srv does not answer by, and returns why.
+// One breakage is told of once: the first is kept.
+func (s *Source) giveUp(srv *server, err error) *breakage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server == srv {
+		s.server = &server{mode: ModeQuery, external: srv.external, broken: s.breakageOf(err)}
+	}
+	if s.server == nil || s.server.broken == nil {
+		return s.breakageOf(err) // found out anew meanwhile, and well
+	}
+	return s.server.broken
+}
+
+// instead asks the query API for what remote read has not given because of cause: all that is left of the share being
+// asked for and of todo. It reports false where it cannot take over, something of a selector having been handed on.
+func (rd *streamReader) instead(ctx context.Context, todo []*share, cause error) (ok bool, err error) {
+	var index []int
+	var sels []promquery.Selector
+	for _, s := range append([]*share{rd.share}, todo...) {
+		done := max(0, int(s.at.last))
+		if len(s.at.done) > 0 || s.at.started || s.at.mixed || s.later {
+			return false, nil
+		}
+		index, sels = append(index, s.index[done:]...), append(sels, s.sels[done:]...)
+	}
+	for k, i := range index {
+		if sels[k].End != rd.run.sels[i].End {
+			return false, nil // the rest of its time is another share's
+		}
+	}
+	tasks, err := rd.run.queries(ctx, index, sels)
+	for _, task := range tasks {
+		if err != nil {
+			break
+		}
+		err = task(ctx)
+	}
+	if err != nil {
+		return true, fmt.Errorf("%w; nor by the query API: %w", cause, err)
+	}
+	rd.run.warn(0, rd.run.src.giveUp(rd.srv, cause).warning)
+	return true, nil
+}
