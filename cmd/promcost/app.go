@@ -29,6 +29,7 @@ var subcommands = []struct {
 }{
 	{"serve", "Compute costs from a Prometheus or from TSDB blocks, and serve them over HTTP and as metrics.", defineServe},
 	{"demo", "Make up a cluster, compute its costs and serve them: nothing else is needed.", defineDemo},
+	{"backfill", "Compute closed hours of the past that a history lacks, and roll up their days.", defineBackfill},
 	{"query allocation", "Print what workloads cost over a window.", defineQueryAllocation},
 	{"filter", "Print the names of the allocations or assets of a saved answer of the API that a filter selects.", defineFilter},
 	{"check source", "Say which inputs a source has, cluster by cluster, what is missing, what that costs and what mends it.", defineCheckSource},

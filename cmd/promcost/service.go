@@ -102,6 +102,8 @@ type serviceOptions struct {
 	ledgerNow func() time.Time // the clock that says which hour is closed
 	grace     time.Duration
 	keeping   keeping
+	// computing, where not nil, comes between the ledger and what computes.
+	computing func(c ledger.Computer, zone *time.Location) ledger.Computer
 	slow      log.Logger // told of slow computations; nil is where everything else is logged
 }
 
@@ -127,7 +129,11 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		read:    s.health.ObserveSource,
 		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
 	}
-	s.ledger = o.keeping.ledger(s.computer, logs.kit, ledger.Options{
+	computing := ledger.Computer(s.computer)
+	if o.computing != nil {
+		computing = o.computing(computing, current.zone)
+	}
+	s.ledger = o.keeping.ledger(computing, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
 		MaxMemory: f.maxMemory,
 	})

@@ -23,15 +23,22 @@ type storageFlags struct {
 	backfill  time.Duration
 }
 
+// addStorageFlags adds the flags of a history that is kept up to date.
 func addStorageFlags(clause *kingpin.CmdClause) *storageFlags {
+	f := addStoragePlaceFlags(clause)
+	durationOf(clause, "storage.retention", "How long hours and days are kept; 0 for ever.", &f.retention, 0).Default("0s")
+	durationOf(clause, "history.backfill", "How far back closed hours that the history lacks are computed, newest first; at least to the beginning of the month, which counters need, and not beyond --storage.retention.", &f.backfill, 0).
+		Default(ledger.DefaultBackfill.String())
+	return f
+}
+
+// addStoragePlaceFlags adds the flags that say where a history is.
+func addStoragePlaceFlags(clause *kingpin.CmdClause) *storageFlags {
 	f := &storageFlags{}
 	clause.Flag("storage.path", "Directory that the history of closed hours and days is kept in. It is made if it is not there.").
 		Default("data").PlaceHolder("DIR").StringVar(&f.path)
 	clause.Flag("storage.config", "YAML file with an object store to keep the history in, in place of --storage.path, as Thanos has it: type (S3, GCS, AZURE, FILESYSTEM), config, prefix.").
 		PlaceHolder("FILE").StringVar(&f.config)
-	durationOf(clause, "storage.retention", "How long hours and days are kept; 0 for ever.", &f.retention, 0).Default("0s")
-	durationOf(clause, "history.backfill", "How far back closed hours that the history lacks are computed, newest first; at least to the beginning of the month, which counters need, and not beyond --storage.retention.", &f.backfill, 0).
-		Default(ledger.DefaultBackfill.String())
 	return f
 }
 
