@@ -129,6 +129,14 @@ func writeColumns(w io.Writer, name, footer string, columns []column) error {
 	out := parquet.NewWriter(w, parquet.NewSchema(name, &root),
 		parquet.CreatedBy("promcost", "1", "parquet"), parquet.KeyValueMetadata(footerKey, footer),
 		parquet.Compression(&parquet.Zstd), parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(false))
+	if err := writeLeaves(out, columns); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// writeLeaves writes the values of all columns.
+func writeLeaves(out *parquet.Writer, columns []column) error {
 	writers := out.ColumnWriters()
 	leaf := 0
 	for i := range columns {
@@ -139,7 +147,7 @@ func writeColumns(w io.Writer, name, footer string, columns []column) error {
 			leaf++
 		}
 	}
-	return out.Close()
+	return nil
 }
 
 // pageBytes is the size of a page before compression above which another one is begun.

@@ -56,7 +56,7 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (*history.Store, i
 	}
 	if readOnly {
 		if _, err := os.Stat(f.path); err != nil {
-			return nil, nil, fmt.Errorf("open --storage.path: %w: give the directory of a history, for --source=none computes none", err)
+			return nil, nil, fmt.Errorf("open --storage.path: %w: give the directory of a history, which is only read here", err)
 		}
 	}
 	directory, err := history.OpenDirectory(f.path)
