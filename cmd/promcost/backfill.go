@@ -31,6 +31,7 @@ type backfillFlags struct {
 
 func defineBackfill(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	f := &backfillFlags{source: addSourceFlags(clause), cost: addCostFlags(clause), storage: addStoragePlaceFlags(clause)}
+	addShardFlag(clause, f.storage)
 	clause.Flag("from", "Where to begin: a date or RFC 3339 time, or a duration before now such as 30d, whose first day is done whole.").Required().StringVar(&f.from)
 	clause.Flag("to", "Where to end: a date or RFC 3339 time. The default is now.").PlaceHolder("TIME").StringVar(&f.to)
 	countOf(clause, "parallel", "Days that are computed at a time.", &f.parallel, 1).Default("2")

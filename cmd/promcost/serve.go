@@ -57,10 +57,14 @@ func (f *serveFlags) collectors() []string {
 // defineServe is the serve subcommand.
 func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	source, cost, serve, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, ":9003"), addStorageFlags(clause)
+	addShardFlag(clause, storage)
 	return func(ctx context.Context) error {
 		l, err := newLoggers(io.err, logs)
 		if err != nil {
 			return err
+		}
+		if source.kind == sourceNone && storage.shard.Of > 1 {
+			return usageErrorf("--shard has no effect with --source=none, which computes nothing: leave one of them out")
 		}
 		if err := errors.Join(source.validate(), serve.web.validate()); err != nil {
 			return err

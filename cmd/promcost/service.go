@@ -127,6 +127,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.computer = &computer{
 		source: src, flags: f, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
 		read:    s.health.ObserveSource,
+		shard:   o.keeping.flags.shard,
 		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
 	}
 	computing := ledger.Computer(s.computer)
@@ -167,6 +168,7 @@ type computer struct {
 	progress func(samples int64)
 	observe  func(promquery.Observation)
 	read     func(allocation.SourceReading) // told what a diagnosis took
+	shard    allocation.Shard
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
 
@@ -207,6 +209,7 @@ func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocati
 	if c.flags.chargeFrom == chargeScheduled {
 		q.ChargeFrom = allocation.FromScheduled
 	}
+	q.Shard = c.shard
 	return engine.Compute(ctx, q)
 }
 

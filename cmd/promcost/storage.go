@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 )
@@ -21,6 +24,7 @@ type storageFlags struct {
 	config    string
 	retention time.Duration
 	backfill  time.Duration
+	shard     allocation.Shard
 }
 
 // addStorageFlags adds the flags of a history that is kept up to date.
@@ -31,6 +35,23 @@ func addStorageFlags(clause *kingpin.CmdClause) *storageFlags {
 		Default(ledger.DefaultBackfill.String())
 	return f
 }
+
+// addShardFlag adds the flag that says which share is computed.
+func addShardFlag(clause *kingpin.CmdClause, f *storageFlags) {
+	addFlag(clause, "shard", "Compute only the i-th share of n, such as 2/3: usage of the nodes that are given to it by a hash. Others compute the others into the same history; a promcost with --source=none, or without --shard, reads all of them.", func(text string) error {
+		index, of, ok := strings.Cut(text, "/")
+		i, err := strconv.Atoi(index)
+		n, errOf := strconv.Atoi(of)
+		if !ok || err != nil || errOf != nil || n < 1 || i < 1 || i > n || n > maxShards {
+			return fmt.Errorf("give i/n such as 2/3, where i is 1 to n and n at most %d", maxShards)
+		}
+		f.shard = allocation.Shard{Index: i, Of: n}
+		return nil
+	}).PlaceHolder("I/N")
+}
+
+// maxShards bounds the shares of a computation.
+const maxShards = 1000
 
 // addStoragePlaceFlags adds the flags that say where a history is.
 func addStoragePlaceFlags(clause *kingpin.CmdClause) *storageFlags {
@@ -49,7 +70,7 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (*history.Store, i
 		if err != nil {
 			return nil, nil, err
 		}
-		return history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{}), bucket, nil
+		return history.New(history.NewBucket(bucket, history.BucketOptions{}), f.options()), bucket, nil
 	}
 	if f.path == "" {
 		return nil, nil, usageErrorf("--storage.path is empty: give a directory for the history, or --storage.config")
@@ -67,8 +88,11 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (*history.Store, i
 		return nil, nil, fmt.Errorf("open --storage.path=%s: %w: give a directory that this user may write to", f.path, err)
 	}
 	level.Info(logger).Log("msg", "Keeping the history of closed hours and days", "storage.path", f.path)
-	return history.New(directory, history.Options{}), closerFunc(func() error { return nil }), nil
+	return history.New(directory, f.options()), closerFunc(func() error { return nil }), nil
 }
+
+// options are those of the store.
+func (f *storageFlags) options() history.Options { return history.Options{Part: history.Part(f.shard)} }
 
 // probe writes to a directory and removes what it wrote.
 func probe(dir string) error {
@@ -94,7 +118,7 @@ func (k *keeping) ledger(c ledger.Computer, logger log.Logger, o ledger.Options)
 		return ledger.New(c, logger, o)
 	}
 	o.Backfill, o.Retention, o.ReadOnly, o.Settled = orNone(k.flags.backfill), k.flags.retention, k.readOnly, k.settled
-	return ledger.NewKeeping(c, &keeper{k.store}, logger, o)
+	return ledger.NewKeeping(c, &keeper{k.store, history.Part(k.flags.shard)}, logger, o)
 }
 
 // orNone is a duration to the ledger, for which 0 is a default.
