@@ -1,8 +1,10 @@
 package encode
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -55,4 +57,35 @@ func (p *ParquetStream) Close() error {
 		return fmt.Errorf("write Parquet: %w", err)
 	}
 	return nil
+}
+
+// AssetList writes a set of assets as ArrowAssets has them.
+func (p *ParquetStream) AssetList(set *allocation.AssetSet, o Options) error {
+	list := o.assets(set)
+	n := len(list)
+	text := func(name string, of func(*allocation.Asset) string) column {
+		return textColumn(name, n, func(row int) string { return of(list[row]) })
+	}
+	at := func(name string, of func(*allocation.Asset) time.Time) column {
+		return timeColumn(name, n, func(row int) int64 { return of(list[row]).UnixMilli() })
+	}
+	number := func(name string, of func(*allocation.Asset) float64) column {
+		return numberColumn(name, n, func(row int) float64 { return of(list[row]) })
+	}
+	return p.group(string(ParquetAssets), []column{
+		text(nameField, func(a *allocation.Asset) string { return cmp.Or(a.Title, a.Name) }),
+		at(windowStart, func(*allocation.Asset) time.Time { return set.Window.Start }),
+		at(windowEnd, func(*allocation.Asset) time.Time { return set.Window.End }),
+		text("type", func(a *allocation.Asset) string { return a.Type.String() }),
+		text("cluster", func(a *allocation.Asset) string { return a.Cluster }),
+		text("provider", func(a *allocation.Asset) string { return a.Provider }),
+		text("provider_id", func(a *allocation.Asset) string { return a.ProviderID }),
+		text("category", func(a *allocation.Asset) string { return a.Category }),
+		text("region", func(a *allocation.Asset) string { return a.Region }),
+		at(startField, func(a *allocation.Asset) time.Time { return a.Start }),
+		at(endField, func(a *allocation.Asset) time.Time { return a.End }),
+		number("minutes", (*allocation.Asset).Minutes),
+		number("adjustment", func(a *allocation.Asset) float64 { return a.Adjustment }),
+		number("total_cost", (*allocation.Asset).TotalCost),
+	})
 }
