@@ -136,7 +136,7 @@ func writeColumns(w io.Writer, name, footer string, columns []column) error {
 }
 
 // writeLeaves writes the values of all columns.
-func writeLeaves(out *parquet.Writer, columns []column) error {
+func writeLeaves(out parquetOutput, columns []column) error {
 	writers := out.ColumnWriters()
 	leaf := 0
 	for i := range columns {

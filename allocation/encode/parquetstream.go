@@ -15,7 +15,14 @@ import (
 // at a time. It has the columns of Parquet, but no footer: it is for other tools, and is not read back.
 type ParquetStream struct {
 	w   io.Writer
-	out *parquet.Writer // nil until the first
+	out parquetOutput // nil until the first
+}
+
+// parquetOutput is a file that is being written.
+type parquetOutput interface {
+	ColumnWriters() []*parquet.ColumnWriter
+	Flush() error
+	Close() error
 }
 
 // NewParquetStream begins a file. Nothing is written yet.
