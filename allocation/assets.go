@@ -50,6 +50,9 @@ func (b *Builder) reconcileNodes() {
 			return &residuals[cluster][r]
 		}
 		for _, n := range b.sortedNodes() {
+			if b.foreign(n) {
+				continue
+			}
 			asset, alive := b.nodeAsset(n, i)
 			for r := range NumResources {
 				inside := allocated[n][i][r] - n.outside[i][r]
@@ -69,7 +72,7 @@ func (b *Builder) reconcileNodes() {
 		}
 		for key, sums := range b.orphans {
 			for r := range NumResources {
-				if key.set == int32(i) {
+				if key.set == int32(i) && b.shard.Has(key.cluster.Value(), "") {
 					of(key.cluster, r).Cost += sums[r]
 				}
 			}

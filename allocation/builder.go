@@ -35,6 +35,7 @@ type Builder struct {
 	rates    Rates
 
 	chargeFrom ChargeFrom
+	shard      Shard
 	dict       *Dict
 	sets       []*Set
 	pods       map[podKey]*pod
@@ -136,7 +137,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		names: map[containerName][]*container{}, namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey]*node{},
 		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]absence{},
 		orphans: map[outsideKey][NumResources]float64{}, badPrices: map[badPrice]bool{}, silent: map[Symbol]timeline.Intervals{},
-		chargeFrom: q.ChargeFrom, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
+		chargeFrom: q.ChargeFrom, shard: q.Shard, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
 		management: map[Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]Symbol{},
 		left: map[leftKey]*left{}, serviceLabels: map[objectKey]latest[map[string]string]{}, forgottenPod: podSigns{hint: none},
 	}
@@ -337,8 +338,9 @@ func (b *Builder) Sets() ([]*Set, error) {
 	b.chargeAssets()
 	b.warnOddPrices()
 	warnings := sortWarnings(slices.Clone(b.warnings))
-	for _, s := range b.sets {
-		s.Warnings = warnings
+	for i, s := range b.sets {
+		b.sets[i] = s.OfShard(b.shard)
+		b.sets[i].Warnings = warnings
 	}
 	return b.sets, nil
 }

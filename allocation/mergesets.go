@@ -166,7 +166,8 @@ func (s *Set) Clusters() []string {
 // OfCluster is the part of a set as it was built that is of one cluster: its rows and assets, without what only bills know.
 // Warnings are those of the whole set. It may share memory with s.
 func (s *Set) OfCluster(cluster string) *Set {
-	dst := s.like()
+	id, known := s.dict.Find(cluster)
+	dst := s.pick(func(row int) bool { return known && s.ids[Cluster][row] == id })
 	dst.Cloud, dst.External = nil, nil
 	dst.Nodes = only(s.Nodes, func(n *Node) bool { return n.Cluster == cluster })
 	dst.Disks = only(s.Disks, func(d *Disk) bool { return d.Cluster == cluster })
@@ -174,12 +175,17 @@ func (s *Set) OfCluster(cluster string) *Set {
 	dst.Networks = only(s.Networks, func(n *Network) bool { return n.Cluster == cluster })
 	dst.Management = only(s.Management, func(m *Management) bool { return m.Cluster == cluster })
 	dst.Residuals = only(s.Residuals, func(r *Residual) bool { return r.Cluster == cluster })
-	id, known := s.dict.Find(cluster)
+	return dst
+}
+
+// pick is the set with the rows alone that are wanted, in their order, and with all assets.
+func (s *Set) pick(want func(row int) bool) *Set {
+	dst := s.like()
 	group, n := make([]int32, s.Len()), int32(0)
 	const dropped = -1
-	for row, of := range s.ids[Cluster] {
+	for row := range group {
 		group[row] = dropped
-		if known && of == id {
+		if want(row) {
 			group[row] = n
 			n++
 		}

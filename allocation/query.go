@@ -22,6 +22,8 @@ type Query struct {
 	ExactBelow bool
 	// ChargeFrom is from when on containers' requests are charged.
 	ChargeFrom ChargeFrom
+	// Shard is what of the sets is computed; the zero value is all.
+	Shard Shard
 	// Stored asks for what is kept of closed hours and days, at whatever resolution it was computed. Without it, kept hours
 	// stand in only for what would be computed at the Resolution asked, or less exactly.
 	Stored bool

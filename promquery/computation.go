@@ -379,6 +379,14 @@ func (c *computation) read(ctx context.Context, b *allocation.Builder, name stri
 // lanes, else all by the first.
 func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 	n := len(plans) - 1
+	sharded := usage && b.Sharded()
+	skip := func(lane, i int, key []Symbol) bool {
+		if !sharded {
+			return false
+		}
+		series, key := plans[lane].read(i, key)
+		return b.Foreign(series, key)
+	}
 	take := func(lane, i int, key []Symbol, p *timeline.Points) (allocation.Series, []Symbol) {
 		plan := plans[lane]
 		series, key := plan.read(i, key)
@@ -394,6 +402,9 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 	}
 	if !usage || n == 1 {
 		return Lanes{N: n, Yield: func(lane, i int, key []Symbol, p *timeline.Points) error {
+			if skip(lane, i, key) {
+				return nil
+			}
 			series, key := take(lane, i, key, p)
 			return b.Add(series, key, p)
 		}}
@@ -406,6 +417,9 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 			return b.LaneOf(series, key, n)
 		},
 		Yield: func(lane, i int, key []Symbol, p *timeline.Points) error {
+			if skip(lane, i, key) {
+				return nil
+			}
 			series, key := take(lane, i, key, p)
 			return lanes[lane%n].Add(series, key, p)
 		},

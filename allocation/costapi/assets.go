@@ -21,6 +21,9 @@ func (a *api) serveAssets(w http.ResponseWriter, q *request) error {
 		startCSV(w, o.AssetWarnings(sets))
 		return encode.AssetsCSV(w, sets[0], o)
 	}
+	if columnar(q.format) {
+		return writeColumnarAssets(w, q.format, sets, o)
+	}
 	w.Header().Set("Content-Type", jsonType)
 	if q.family == openCost {
 		return encode.AssetMap(w, sets[0], o)

@@ -181,6 +181,8 @@ func TestBadRequests(t *testing.T) {
 		{"JMESPath", compute, []string{"window=1d", "jmespath=[0].*.[name"}, 400, []string{"parameter jmespath=[0].*.[name: parse JMESPath: column 12", "\n             ^"}},
 		{"function of JMESPath", compute, []string{"window=1d", "jmespath=[0] | nosuch(@)"}, 400, []string{"column 7: unknown function nosuch"}},
 		{"JMESPath of CSV", compute, []string{"window=1d", "jmespath=[0]", "format=csv"}, 400, []string{"parameter jmespath", "format=json"}},
+		{"explain of Arrow", compute, []string{"window=1d", "explain=true", "format=arrow"}, 400, []string{"parameter explain", "format=json"}},
+		{"a page of Parquet", compute, []string{"window=1d", "limit=3", "format=parquet"}, 400, []string{"limit", "format=arrow"}},
 		{"step of stored sets", "/model/allocation", []string{"window=7d", "step=3h"}, 400, []string{"step 3h0m0s", "1h or 1d", "/model/allocation/compute"}},
 		{"step of stored assets", "/model/assets", []string{"window=7d", "step=3h"}, 400, []string{"step 3h0m0s is not that of stored sets: use 1h or 1d"}},
 		{"step that days cut", compute, []string{"window=2026-01-01T00:00:00Z,2026-07-01T00:00:00Z", "step=7h", "accumulate=day"}, 400, []string{"computations", "divides", "6h"}},

@@ -25,6 +25,9 @@ func (q *request) finish(given func(name string) bool) error {
 func (q *request) finishFormat() error {
 	q.options.Check = q.api.cfg.Check
 	q.options.Zone = q.api.cfg.Zone
+	if columnar(q.format) {
+		return q.finishColumnar()
+	}
 	if q.format != "csv" {
 		return nil
 	}

@@ -51,7 +51,7 @@ func answerParams() []param {
 	}
 	format := func(q *request) *string { return &q.format }
 	return []param{
-		{"format", nil, "json|csv", all("json"), allocations, "csv implies accumulate.", word(format, "json", "csv")},
+		{"format", nil, "json|csv|parquet|arrow", all("json"), allocations, "csv implies accumulate. Parquet and Arrow (an IPC stream) have a row an allocation of each set, with its window; offset, limit and sortBy are for the others, and for Arrow.", word(format, "json", "csv", "parquet", "arrow")},
 		{"format", nil, "json", all("json"), summaries | toplines | trends | completions | assetToplines | assetCompletions, "Format of the answer.", word(format, "json")},
 		{"csvColumns", nil, "standard|full", all("standard"), allocations, "Kubecost's columns of CSV, or all that there are.", setFullCSV},
 		{"offset", nil, "number", all("0"), paged, "Rows of each set left out, the dearest first.", parseCount(func(q *request) *int { return &q.page.Offset })},

@@ -31,6 +31,9 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 		}
 		return encode.CSV(w, sets[0], o)
 	}
+	if columnar(q.format) {
+		return writeColumnarSets(w, q.format, sets, o)
+	}
 	w.Header().Set("Content-Type", jsonType)
 	return encode.Allocations(w, sets, o)
 }

@@ -71,17 +71,31 @@ func textOf(p allocation.Property) func(*allocation.Set, int) string {
 // FullCSV writes a set with a column for its name, each property that is one text, its times, and each number that JSON
 // has, in full precision. The order is that of CSV.
 func FullCSV(w io.Writer, set *allocation.Set, o Options) error {
+	if err := FullCSVHeader(w); err != nil {
+		return err
+	}
+	return FullCSVRows(w, set, o)
+}
+
+// FullCSVHeader writes the names of the columns of FullCSVRows.
+func FullCSVHeader(w io.Writer) error {
 	s := newStream(w)
 	s.b = append(s.b, "name"...)
 	for _, c := range fullColumns {
 		s.b = append(append(s.b, ','), c.name...)
 	}
 	s.b = append(s.b, ",windowStart,windowEnd,start,end"...)
-	fields := allocation.Fields()
-	for _, f := range fields {
+	for _, f := range allocation.Fields() {
 		s.b = append(append(s.b, ','), f.Name...)
 	}
 	s.b = append(s.b, '\n')
+	return s.close()
+}
+
+// FullCSVRows writes the rows of a set as FullCSV does, without the header: sets can follow each other.
+func FullCSVRows(w io.Writer, set *allocation.Set, o Options) error {
+	s := newStream(w)
+	fields := allocation.Fields()
 	rate := o.rate(set.Window)
 	for _, r := range o.linesOf(set) {
 		s.b = appendCell(s.b, r.name)

@@ -131,15 +131,8 @@ func writeColumns(w io.Writer, name, footer string, columns []column) error {
 	out := parquet.NewWriter(&plain, parquet.NewSchema(name, &root),
 		parquet.CreatedBy("promcost", "1", "parquet"), parquet.KeyValueMetadata(footerKey, footer),
 		parquet.Compression(&parquet.Uncompressed), parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(false))
-	writers := out.ColumnWriters()
-	leaf := 0
-	for i := range columns {
-		for _, write := range columns[i].leaves {
-			if err := write(&leafWriter{to: writers[leaf], index: leaf}); err != nil {
-				return fmt.Errorf("column %s: %w", columns[i].name, err)
-			}
-			leaf++
-		}
+	if err := writeLeaves(out, columns); err != nil {
+		return err
 	}
 	if err := out.Close(); err != nil {
 		return err
@@ -150,6 +143,21 @@ func writeColumns(w io.Writer, name, footer string, columns []column) error {
 	}
 	_, err = w.Write(data)
 	return err
+}
+
+// writeLeaves writes the values of all columns.
+func writeLeaves(out parquetOutput, columns []column) error {
+	writers := out.ColumnWriters()
+	leaf := 0
+	for i := range columns {
+		for _, write := range columns[i].leaves {
+			if err := write(&leafWriter{to: writers[leaf], index: leaf}); err != nil {
+				return fmt.Errorf("column %s: %w", columns[i].name, err)
+			}
+			leaf++
+		}
+	}
+	return nil
 }
 
 // pageBytes is the size of a page before compression above which another one is begun.

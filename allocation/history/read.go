@@ -87,9 +87,13 @@ func (s *Store) Read(ctx context.Context, sets []Stored, p *encode.Projection) (
 	dict := allocation.NewDict()
 	out := make([]*allocation.Set, 0, len(sets))
 	for done := range ahead {
-		set, err := (<-done).set(dict)
+		d := <-done
+		set, err := d.set(dict)
 		if err != nil {
 			return nil, err
+		}
+		if own := s.opts.Part; own.Of > 1 && d.stored.parts[0].version.Part != own {
+			set = set.OfShard(allocation.Shard(own))
 		}
 		out = append(out, set)
 	}

@@ -19,6 +19,9 @@ type Options struct {
 	Readers int
 	// Keep is how long what is superseded stays for those who still read it. The default is an hour.
 	Keep time.Duration
+	// Part, where not zero, is the shard of the computing that the store is used by: it lists parts, not sets, and takes from
+	// sets that others have divided otherwise what is its own share.
+	Part Part
 	// Now is the clock that ages are told by. The default is time.Now.
 	Now func() time.Time
 }
@@ -76,7 +79,7 @@ func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listi
 	}
 	out := &Listing{}
 	for _, parts := range found.bySlot() {
-		best, ok := newest(parts)
+		best, ok := s.newest(parts)
 		if ok && (w == (allocation.Window{}) || best.Window.Start.Before(w.End) && best.Window.End.After(w.Start)) {
 			out.Sets = append(out.Sets, best)
 		}
@@ -174,6 +177,22 @@ func parallel(goroutines, n int, f func(i int)) {
 	}
 	close(next)
 	wg.Wait()
+}
+
+// newest is what the store lists of a slot: the newest whole set, or the newest of its own parts.
+func (s *Store) newest(parts []*manifest) (best Stored, ok bool) {
+	if s.opts.Part.Of > 1 {
+		var own *manifest
+		for _, m := range parts {
+			if m.version.Part == s.opts.Part && (own == nil || own.version.generation < m.version.generation) {
+				own = m
+			}
+		}
+		if own != nil {
+			return newStored([]*manifest{own}), true
+		}
+	}
+	return newest(parts)
 }
 
 // newest is the set of the highest generation whose parts are all there, and whether there is one. parts are of one slot.

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/encode"
 )
 
 // newAPI is the HTTP API over the service's ledger under the given settings, its requests counted by path.
@@ -23,10 +26,24 @@ func newAPI(s *service, current *settings) http.Handler {
 		Derived:  current.derived,
 	})
 	mux := http.NewServeMux()
+	if h := s.computer.shard; h.Of > 1 {
+		mux.Handle("/", s.health.Instrument("other", shardOnly(h)))
+		return mux
+	}
 	for _, path := range costapi.Paths() {
 		mux.Handle(path, s.health.Instrument(path, api))
 	}
 	// A path that a client chose is no label.
 	mux.Handle("/", s.health.Instrument("other", api))
 	return mux
+}
+
+// shardOnly answers that a shard cannot: what it has is a share of the truth.
+func shardOnly(h allocation.Shard) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotImplemented)
+		// A client that has gone needs no answer.
+		_ = encode.Error(w, http.StatusNotImplemented, fmt.Sprintf("this promcost computes only shard %d of %d: ask one that reads the same history with --source=none", h.Index, h.Of))
+	})
 }

@@ -29,6 +29,11 @@ var subcommands = []struct {
 }{
 	{"serve", "Compute costs from a Prometheus or from TSDB blocks, and serve them over HTTP and as metrics.", defineServe},
 	{"demo", "Make up a cluster, compute its costs and serve them: nothing else is needed.", defineDemo},
+	{"backfill", "Compute closed hours of the past that a history lacks, and roll up their days.", defineBackfill},
+	{"history ls", "List the hours and days that a history has.", defineHistoryList},
+	{"history verify", "Read every file of a history and check that it is sound.", defineHistoryVerify},
+	{"history export", "Write allocations of a history as CSV, Parquet or FOCUS.", defineHistoryExport},
+	{"history rm", "Remove the hours and days of a time from a history.", defineHistoryRemove},
 	{"query allocation", "Print what workloads cost over a window.", defineQueryAllocation},
 	{"filter", "Print the names of the allocations or assets of a saved answer of the API that a filter selects.", defineFilter},
 	{"check source", "Say which inputs a source has, cluster by cluster, what is missing, what that costs and what mends it.", defineCheckSource},

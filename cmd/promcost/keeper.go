@@ -13,7 +13,10 @@ import (
 )
 
 // keeper is a history as the ledger wants it.
-type keeper struct{ store *history.Store }
+type keeper struct {
+	store *history.Store
+	part  history.Part // that is computed
+}
 
 // historyPeriods are what the history calls the ledger's kinds.
 var historyPeriods = [...]history.Period{ledger.Hours: history.Hourly, ledger.Days: history.Daily, ledger.Counted: history.Counted}
@@ -55,7 +58,7 @@ func (k *keeper) Read(ctx context.Context, kept []ledger.Kept, only *allocation.
 // Write implements ledger.History.
 func (k *keeper) Write(ctx context.Context, set *allocation.Set, keep ledger.Keep) error {
 	_, err := k.store.Write(ctx, set, history.WriteOptions{
-		Period: historyPeriods[keep.Kind], Zone: keep.Zone, Complete: keep.Complete, Replace: keep.Replace,
+		Period: historyPeriods[keep.Kind], Zone: keep.Zone, Complete: keep.Complete, Replace: keep.Replace, Part: k.part,
 	})
 	return err
 }

@@ -20,15 +20,25 @@ const (
 // showProgress draws a moving bar with the time gone by and what status says, until the returned function is called.
 // Nothing is drawn where w is not a terminal, or where the work takes less than a second.
 func showProgress(w io.Writer, status func() string) (stop func()) {
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
+	if !isTerminal(w) {
 		return func() {}
 	}
 	return drawProgress(w, progressDelay, progressTick, status)
 }
 
+// isTerminal reports whether a person watches what is written.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
 // drawProgress draws the bar after delay, every tick, and wipes it out in the end.
 func drawProgress(w io.Writer, delay, tick time.Duration, status func() string) (stop func()) {
+	return drawPictures(w, delay, tick, func(n int, elapsed time.Duration) string { return progressLine(n, elapsed, status()) })
+}
+
+// drawPictures draws a picture after delay, every tick, and wipes it out in the end.
+func drawPictures(w io.Writer, delay, tick time.Duration, picture func(n int, elapsed time.Duration) string) (stop func()) {
 	done, gone := make(chan struct{}), make(chan struct{})
 	begin := time.Now()
 	go func() {
@@ -38,7 +48,7 @@ func drawProgress(w io.Writer, delay, tick time.Duration, status func() string) 
 		for n := 0; ; n++ {
 			select {
 			case <-timer.C:
-				fmt.Fprint(w, "\r\033[K"+progressLine(n, time.Since(begin), status()))
+				fmt.Fprint(w, "\r\033[K"+picture(n, time.Since(begin)))
 				timer.Reset(tick)
 			case <-done:
 				if n > 0 {
@@ -63,4 +73,13 @@ func progressLine(n int, elapsed time.Duration, status string) string {
 	}
 	bar := strings.Repeat(" ", at) + strings.Repeat("=", block) + strings.Repeat(" ", progressWidth-block-at)
 	return fmt.Sprintf("[%s] %s %s", bar, elapsed.Truncate(time.Second), status)
+}
+
+// barLine is a bar of what is done of all.
+func barLine(done, all int, status string) string {
+	filled := progressWidth
+	if all > 0 {
+		filled = done * progressWidth / all
+	}
+	return "[" + strings.Repeat("=", filled) + strings.Repeat(" ", progressWidth-filled) + "] " + status
 }

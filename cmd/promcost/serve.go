@@ -58,10 +58,14 @@ func (f *serveFlags) collectors() []string {
 // defineServe is the serve subcommand.
 func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	source, cost, serve, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, ":9003"), addStorageFlags(clause)
+	addShardFlag(clause, storage)
 	return func(ctx context.Context) error {
 		l, err := newLoggers(io.err, logs)
 		if err != nil {
 			return err
+		}
+		if source.kind == sourceNone && storage.shard.Of > 1 {
+			return usageErrorf("--shard has no effect with --source=none, which computes nothing: leave one of them out")
 		}
 		if err := errors.Join(source.validate(), serve.web.validate()); err != nil {
 			return err
@@ -76,7 +80,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 			return errors.Join(err, src.Close())
 		}
 		svc, err := newService(src, cost, l, serviceOptions{
-			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace,
+			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard,
 			keep: func() (keeping, error) { return storage.open(l.kit, source.kind == sourceNone) },
 		})
 		if err != nil {

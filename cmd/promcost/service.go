@@ -104,6 +104,9 @@ type serviceOptions struct {
 	grace     time.Duration
 	slow      log.Logger              // told of slow computations; nil is where everything else is logged
 	keep      func() (keeping, error) // opens the history; nil keeps none
+	// computing, where not nil, comes between the ledger and what computes.
+	computing func(c ledger.Computer, zone *time.Location) ledger.Computer
+	shard     allocation.Shard // what is computed of it; the zero value is everything
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -126,7 +129,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.computer = &computer{
 		source: src, flags: f, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
 		read:    s.health.ObserveSource,
-		learned: s.missClusters,
+		learned: s.missClusters, shard: o.shard,
 		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
 	}
 	keeping := keeping{where: "none"}
@@ -136,7 +139,11 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		}
 	}
 	s.where = keeping.where
-	s.ledger = keeping.ledger(s.computer, logs.kit, ledger.Options{
+	computing := ledger.Computer(s.computer)
+	if o.computing != nil {
+		computing = o.computing(computing, current.zone)
+	}
+	s.ledger = keeping.ledger(computing, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
 		MaxMemory: f.maxMemory,
 	})
@@ -177,6 +184,7 @@ type computer struct {
 	read     func(allocation.SourceReading) // told what a diagnosis took
 	learned  func()                         // told after each computation that seen is new
 	seen     seenClusters
+	shard    allocation.Shard
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
 	held       atomic.Int64 // by all computations
@@ -218,6 +226,7 @@ func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocati
 	if c.flags.chargeFrom == chargeScheduled {
 		q.ChargeFrom = allocation.FromScheduled
 	}
+	q.Shard = c.shard
 	sets, err := engine.Compute(ctx, q)
 	if err == nil {
 		c.seen.learn(sets)

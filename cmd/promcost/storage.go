@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/go-kit/log"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/collector"
@@ -21,17 +24,42 @@ type storageFlags struct {
 	config    string
 	retention time.Duration
 	backfill  time.Duration
+	shard     allocation.Shard
 }
 
+// addStorageFlags adds the flags of a history that is kept up to date.
 func addStorageFlags(clause *kingpin.CmdClause) *storageFlags {
+	f := addStoragePlaceFlags(clause)
+	durationOf(clause, "storage.retention", "How long hours and days are kept; 0 for ever.", &f.retention, 0).Default("0s")
+	durationOf(clause, "history.backfill", "How far back closed hours that the history lacks are computed, newest first; at least to the beginning of the month, which counters need, and not beyond --storage.retention.", &f.backfill, 0).
+		Default(ledger.DefaultBackfill.String())
+	return f
+}
+
+// addShardFlag adds the flag that says which share is computed.
+func addShardFlag(clause *kingpin.CmdClause, f *storageFlags) {
+	addFlag(clause, "shard", "Compute only the i-th share of n, such as 2/3: usage of the nodes that are given to it by a hash. Others compute the others into the same history; a promcost with --source=none, or without --shard, reads all of them.", func(text string) error {
+		index, of, ok := strings.Cut(text, "/")
+		i, err := strconv.Atoi(index)
+		n, errOf := strconv.Atoi(of)
+		if !ok || err != nil || errOf != nil || n < 1 || i < 1 || i > n || n > maxShards {
+			return fmt.Errorf("give i/n such as 2/3, where i is 1 to n and n at most %d", maxShards)
+		}
+		f.shard = allocation.Shard{Index: i, Of: n}
+		return nil
+	}).PlaceHolder("I/N")
+}
+
+// maxShards bounds the shares of a computation.
+const maxShards = 1000
+
+// addStoragePlaceFlags adds the flags that say where a history is.
+func addStoragePlaceFlags(clause *kingpin.CmdClause) *storageFlags {
 	f := &storageFlags{}
 	clause.Flag("storage.path", "Directory that the history of closed hours and days is kept in. It is made if it is not there. Empty keeps none: every answer is computed, and there are no counters.").
 		Default("data").PlaceHolder("DIR").StringVar(&f.path)
 	clause.Flag("storage.config", "YAML file with an object store to keep the history in, in place of --storage.path, as Thanos has it: type (S3, GCS, AZURE, FILESYSTEM), config, prefix.").
 		PlaceHolder("FILE").StringVar(&f.config)
-	durationOf(clause, "storage.retention", "How long hours and days are kept; 0 for ever.", &f.retention, 0).Default("0s")
-	durationOf(clause, "history.backfill", "How far back closed hours that the history lacks are computed, newest first; at least to the beginning of the month, which counters need, and not beyond --storage.retention.", &f.backfill, 0).
-		Default(ledger.DefaultBackfill.String())
 	return f
 }
 
@@ -44,7 +72,7 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 		if err != nil {
 			return k, err
 		}
-		k.store, k.closer, k.where = history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{}), bucket, bucket.Name()
+		k.store, k.closer, k.where = history.New(history.NewBucket(bucket, history.BucketOptions{}), f.options()), bucket, bucket.Name()
 		return k, nil
 	case f.path == "" && readOnly:
 		return k, usageErrorf("--source=none has nothing to serve: give --storage.path or --storage.config of a history that others fill")
@@ -53,7 +81,7 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 		return k, nil
 	case readOnly:
 		if _, err := os.Stat(f.path); err != nil {
-			return k, fmt.Errorf("open --storage.path: %w: give the directory of a history, for --source=none computes none", err)
+			return k, fmt.Errorf("open --storage.path: %w: give the directory of a history, which is only read here", err)
 		}
 	}
 	k.closer = closerFunc(func() error { return nil })
@@ -64,9 +92,12 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 	if err != nil {
 		return k, fmt.Errorf("open --storage.path=%s: %w: give a directory that this user may write to", f.path, err)
 	}
-	k.store = history.New(directory, history.Options{})
+	k.store = history.New(directory, f.options())
 	return k, nil
 }
+
+// options are those of the store.
+func (f *storageFlags) options() history.Options { return history.Options{Part: history.Part(f.shard)} }
 
 // probe writes to a directory and removes what it wrote.
 func probe(dir string) error {
@@ -93,7 +124,7 @@ func (k *keeping) ledger(c ledger.Computer, logger log.Logger, o ledger.Options)
 		return ledger.New(c, logger, o)
 	}
 	o.Backfill, o.Retention, o.ReadOnly, o.Settled = orNone(k.flags.backfill), k.flags.retention, k.readOnly, k.settled
-	return ledger.NewKeeping(c, &keeper{k.store}, logger, o)
+	return ledger.NewKeeping(c, &keeper{k.store, history.Part(k.flags.shard)}, logger, o)
 }
 
 // storeState is what metrics tell of the history.

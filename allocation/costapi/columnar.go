@@ -1,0 +1,73 @@
+package costapi
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+)
+
+// columnarTypes are the media types of the formats that are columns of binary data.
+var columnarTypes = map[string]string{
+	"parquet": "application/vnd.apache.parquet",
+	"arrow":   "application/vnd.apache.arrow.stream",
+}
+
+// columnar reports whether a format is columns of binary data.
+func columnar(format string) bool { return columnarTypes[format] != "" }
+
+// finishColumnar checks what goes with such a format.
+func (q *request) finishColumnar() error {
+	switch {
+	case q.explain:
+		return badRequest("parameter explain: %s has no place for it: use format=json", q.format)
+	case len(q.fields) > 0:
+		return badRequest("parameter fields: %s has columns of its own: use format=json", q.format)
+	case q.jmespath != nil:
+		return badRequest("parameter jmespath: %s has no data to evaluate over: use format=json", q.format)
+	case q.rate != 0:
+		return badRequest("parameter costMetric: %s has the costs of the window: use format=json", q.format)
+	case q.format == "parquet" && !q.page.IsZero() && q.route.endpoint == allocations:
+		return badRequest("parameters offset, limit, sortBy: Parquet has all rows: leave them out, or use format=arrow")
+	}
+	return nil
+}
+
+// startColumnar sets the header of an answer in such a format, which itself has no place for warnings.
+func startColumnar(w http.ResponseWriter, format string, warnings []string) {
+	w.Header().Set("Content-Type", columnarTypes[format])
+	for _, text := range warnings {
+		w.Header().Add("Warning", "199 promcost "+strconv.Quote(text))
+	}
+}
+
+// writeColumnarSets answers with allocations, a set or a batch of rows in memory at a time.
+func writeColumnarSets(w http.ResponseWriter, format string, sets []*allocation.Set, o encode.Options) error {
+	startColumnar(w, format, o.AllWarnings(sets))
+	if format == "arrow" {
+		return encode.Arrow(w, sets, o)
+	}
+	p := encode.NewParquetStream(w)
+	for _, s := range sets {
+		if err := p.Rows(s); err != nil {
+			return err
+		}
+	}
+	return p.Close()
+}
+
+// writeColumnarAssets answers with assets.
+func writeColumnarAssets(w http.ResponseWriter, format string, sets []*allocation.AssetSet, o encode.Options) error {
+	startColumnar(w, format, o.AssetWarnings(sets))
+	if format == "arrow" {
+		return encode.ArrowAssets(w, sets, o)
+	}
+	p := encode.NewParquetStream(w)
+	for _, s := range sets {
+		if err := p.AssetList(s, o); err != nil {
+			return err
+		}
+	}
+	return p.Close()
+}

@@ -1,0 +1,188 @@
+package encode
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// FOCUSVersions are the versions of the FinOps Open Cost and Usage Specification that FOCUS writes, the default first.
+func FOCUSVersions() []string { return []string{"1.2", "1.3"} }
+
+// FOCUS writes sets as charges of the FinOps Open Cost and Usage Specification, as CSV: what each allocation cost of each kind of
+// service is a line, so that the lines' EffectiveCost adds up to what the allocations cost.
+type FOCUS struct {
+	s        *stream
+	version  string
+	currency string
+	columns  []focusColumn
+}
+
+// NewFOCUS begins a file of a version of FOCUSVersions, with its header. currency is its BillingCurrency.
+func NewFOCUS(w io.Writer, version, currency string) (*FOCUS, error) {
+	f := &FOCUS{s: newStream(w), version: version, currency: currency}
+	known := false
+	for _, v := range FOCUSVersions() {
+		known = known || v == version
+	}
+	if !known {
+		return nil, fmt.Errorf("write FOCUS: version %q is not known: give one of %v", version, FOCUSVersions())
+	}
+	for _, c := range focusColumns {
+		if c.since > version {
+			continue
+		}
+		if len(f.columns) > 0 {
+			f.s.b = append(f.s.b, ',')
+		}
+		f.s.b = append(f.s.b, c.name...)
+		f.columns = append(f.columns, c)
+	}
+	f.s.b = append(f.s.b, '\n')
+	return f, nil
+}
+
+// Write appends the charges of a set. Those of nothing are left out.
+func (f *FOCUS) Write(set *allocation.Set) error {
+	regions := map[allocation.AssetKey]string{}
+	for i := range set.Nodes {
+		n := &set.Nodes[i]
+		regions[allocation.AssetKey{Cluster: n.Cluster, Name: n.Name}] = n.Region
+	}
+	for _, named := range byName(set) {
+		c := charge{file: f, set: set, row: named.row}
+		c.region = regions[allocation.AssetKey{Cluster: c.text(allocation.Cluster), Name: c.text(allocation.NodeName)}]
+		c.each(func() {
+			for i := range f.columns {
+				if i > 0 {
+					f.s.b = append(f.s.b, ',')
+				}
+				f.s.b = appendCell(f.s.b, f.columns[i].text(&c))
+			}
+			f.s.b = append(f.s.b, '\n')
+			f.s.checkpoint()
+		})
+	}
+	return f.s.err
+}
+
+// Close writes what is left.
+func (f *FOCUS) Close() error { return f.s.close() }
+
+// charge is what a row cost of one kind of service.
+type charge struct {
+	file   *FOCUS
+	set    *allocation.Set
+	row    int
+	region string // of the row's node
+
+	what         string // cpu, ram, volume …
+	category     string // ServiceCategory
+	resource, id string // what was used: the name and id of the node, volume or load balancer
+	resourceType string
+	quantity     float64
+	unit         string
+	cost, list   float64
+	lower, upper string
+}
+
+func (c *charge) text(p allocation.Property) string { return c.set.Text(p, c.row) }
+
+func (c *charge) value(columns ...allocation.Column) (sum float64) {
+	for _, column := range columns {
+		sum += c.set.Value(column, c.row)
+	}
+	return sum
+}
+
+// focusUnits are what resources are counted in.
+var focusUnits = [allocation.NumResources]string{allocation.CPU: "vCPU-Hours", allocation.RAM: "GiB-Hours", allocation.GPU: "GPU-Hours"}
+
+// each calls yield for each of the row's charges that is not 0, filled in.
+func (c *charge) each(yield func()) {
+	put := func(what, category, resourceType, resource, id string, quantity float64, unit string, list, cost float64) {
+		if cost == 0 && list == 0 {
+			return
+		}
+		c.what, c.category, c.resourceType, c.resource, c.id = what, category, resourceType, resource, id
+		c.quantity, c.unit, c.list, c.cost = quantity, unit, list, cost
+		yield()
+	}
+	if lower, upper, ok := c.set.ErrorBounds(c.row); ok {
+		c.lower = focusNumber(lower)
+		if upper == upper { // it is known
+			c.upper = focusNumber(upper)
+		}
+	}
+	const gib = 1 << 30
+	node, nodeID := c.text(allocation.NodeName), c.nodeID()
+	for r := range allocation.NumResources {
+		list := c.value(allocation.Cost.Of(r))
+		put(r.String(), "Compute", "Node", node, nodeID, c.value(allocation.Hours.Of(r))/r.PerPriceUnit(), focusUnits[r], list, list+c.value(allocation.Adjustment.Of(r)))
+	}
+	pv, pvAll := c.value(allocation.PVCost), c.value(allocation.PVCost, allocation.PVCostAdjustment)
+	hours := c.value(allocation.PVByteHours)
+	d := c.set.Dict()
+	for _, v := range c.set.Volumes(c.row) {
+		put("volume", "Storage", "Volume", d.Text(v.Key), d.Text(v.ProviderID), v.ByteHours/gib, "GiB-Hours", v.Cost, v.Cost+v.Adjustment)
+		pv, pvAll, hours = pv-v.Cost, pvAll-v.Cost-v.Adjustment, hours-v.ByteHours
+	}
+	if len(c.set.Volumes(c.row)) == 0 {
+		put("volume", "Storage", "Volume", "", "", hours/gib, "GiB-Hours", pv, pvAll)
+	}
+	network := c.value(allocation.NetworkCrossZoneCost, allocation.NetworkCrossRegionCost, allocation.NetworkInternetCost)
+	put("network", "Networking", "Network", node, nodeID, c.value(allocation.NetworkEgressBytes)/gib, "GiB", network, network+c.value(allocation.NetworkCostAdjustment))
+	balancers := c.set.LoadBalancerShares(c.row)
+	for _, b := range balancers {
+		put("load balancer", "Networking", "LoadBalancer", d.Text(b.Service), d.Text(b.IP), b.Hours, "Hours", b.Cost, b.Cost+b.Adjustment)
+	}
+	if len(balancers) == 0 {
+		list := c.value(allocation.LoadBalancerCost)
+		put("load balancer", "Networking", "LoadBalancer", "", "", 0, "Hours", list, list+c.value(allocation.LoadBalancerCostAdjustment))
+	}
+	for _, other := range [...]struct {
+		what   string
+		column allocation.Column
+	}{{"shared", allocation.SharedCost}, {"external", allocation.ExternalCost}} {
+		put(other.what, "Other", "", "", "", c.set.Window.Duration().Hours(), "Hours", c.value(other.column), c.value(other.column))
+	}
+}
+
+// nodeID is the id that the provider's bill has for the row's node.
+func (c *charge) nodeID() string {
+	_, id := allocation.ParseProviderID(c.text(allocation.ProviderID))
+	return id
+}
+
+// provider is who sells the row's node.
+func (c *charge) provider() string {
+	provider, _ := allocation.ParseProviderID(c.text(allocation.ProviderID))
+	return cmp.Or(provider, "Kubernetes")
+}
+
+// describe is the charge in words.
+func (c *charge) describe() string {
+	return c.what + " of " + c.set.Name(c.row)
+}
+
+// tags are the row's labels as a JSON object.
+func (c *charge) tags() string {
+	d := c.set.Dict()
+	b := []byte{'{'}
+	for i, pair := range d.Map(c.set.IDs(allocation.Labels)[c.row]) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, d.Text(pair.Key)), ':')
+		b = appendString(b, d.Text(pair.Value))
+	}
+	return string(append(b, '}'))
+}
+
+func focusNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+func focusTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,100 @@
+package allocation
+
+import "hash/fnv"
+
+// Shard is a share of a computation that several promcosts divide: the Index-th of Of, from 1. The zero value is the whole.
+//
+// A shard has the nodes that a hash of their names gives to it, and the rows on them; volumes, load balancers and what
+// clusters cost by themselves are one shard's by the same hash. All shards together have everything once.
+type Shard struct{ Index, Of int }
+
+// whole reports whether the shard is everything.
+func (h Shard) whole() bool { return h.Of <= 1 }
+
+// Has reports whether what has that name in a cluster is the shard's: a node, or what is on none where the name is empty.
+func (h Shard) Has(cluster, name string) bool {
+	if h.whole() {
+		return true
+	}
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(cluster + "\x00" + name)) // it never fails
+	return int(sum.Sum32()%uint32(h.Of)) == h.Index-1 //nolint:gosec // Of is above 1
+}
+
+// OfShard is the part of a set as a Builder or Merge yields it that is a shard's. Warnings are those of the whole set. It
+// may share memory with s.
+func (s *Set) OfShard(h Shard) *Set {
+	if h.whole() {
+		return s
+	}
+	own := map[[2]ID]bool{}
+	dst := s.pick(func(row int) bool {
+		at := [2]ID{s.ids[Cluster][row], s.ids[NodeName][row]}
+		has, known := own[at]
+		if !known {
+			has = h.Has(s.dict.Text(at[0]), s.dict.Text(at[1]))
+			own[at] = has
+		}
+		return has
+	})
+	dst.Nodes = only(s.Nodes, func(n *Node) bool { return h.Has(n.Cluster, n.Name) })
+	dst.Disks = only(s.Disks, func(d *Disk) bool { return h.Has(d.Cluster, d.Name) })
+	dst.Balancers = only(s.Balancers, func(l *LoadBalancer) bool { return h.Has(l.Cluster, l.Namespace+"/"+l.Service) })
+	dst.Management = only(s.Management, func(m *Management) bool { return h.Has(m.Cluster, "") })
+	dst.Networks = nil
+	for i := range s.Networks {
+		n := s.Networks[i]
+		if n.share(dst); n.TotalCost() != 0 || h.Has(n.Cluster, "") {
+			dst.Networks = append(dst.Networks, n)
+		}
+	}
+	return dst
+}
+
+// share makes the traffic that of the rows of its cluster in s.
+func (n *Network) share(s *Set) {
+	id, known := s.dict.Find(n.Cluster)
+	n.CrossZone, n.CrossRegion, n.Internet = 0, 0, 0
+	for row, of := range s.ids[Cluster] {
+		if known && of == id {
+			n.CrossZone += s.values[NetworkCrossZoneCost][row]
+			n.CrossRegion += s.values[NetworkCrossRegionCost][row]
+			n.Internet += s.values[NetworkInternetCost][row]
+		}
+	}
+}
+
+// foreign reports whether a node is another shard's.
+func (b *Builder) foreign(n *node) bool { return !b.shard.Has(n.cluster.Value(), n.name.Value()) }
+
+// Sharded reports whether the builder makes a share of the sets only.
+func (b *Builder) Sharded() bool { return !b.shard.whole() }
+
+// Foreign reports whether a series of usage or traffic is of another shard's nodes alone: it need not be added. It may be
+// asked once the builder is resolved.
+func (b *Builder) Foreign(series Series, key []Symbol) bool {
+	if b.shard.whole() || len(key) < len(series.Signal.Key()) {
+		return false
+	}
+	s := seen{key: key}
+	var of []*container
+	if series.Signal.isTraffic() {
+		pods := b.podNames[s.object()]
+		if p, ok := b.pods[s.pod()]; ok {
+			pods = []*pod{p}
+		}
+		for _, p := range pods {
+			of = append(of, p.containers...)
+		}
+	} else if c, ok := b.containers[containerKey{s.pod(), key[4]}]; ok {
+		of = []*container{c}
+	} else {
+		of = b.names[containerName{s.object(), key[4]}]
+	}
+	for _, c := range of {
+		if c.node == nil || !b.foreign(c.node) {
+			return false
+		}
+	}
+	return len(of) > 0
+}

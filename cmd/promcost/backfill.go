@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/go-kit/log/level"
+	"github.com/thanos-io/objstore"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// backfillFlags say which hours to compute, and where to keep them.
+type backfillFlags struct {
+	source   *sourceFlags
+	cost     *costFlags
+	storage  *storageFlags
+	from, to string
+	grace    time.Duration
+	parallel int
+	dryRun   bool
+}
+
+func defineBackfill(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	f := &backfillFlags{source: addSourceFlags(clause), cost: addCostFlags(clause), storage: addStoragePlaceFlags(clause)}
+	addShardFlag(clause, f.storage)
+	clause.Flag("from", "Where to begin: a date or RFC 3339 time, or a duration before now such as 30d, whose first day is done whole.").Required().StringVar(&f.from)
+	clause.Flag("to", "Where to end: a date or RFC 3339 time. The default is now.").PlaceHolder("TIME").StringVar(&f.to)
+	countOf(clause, "parallel", "Days that are computed at a time.", &f.parallel, 1).Default("2")
+	durationOf(clause, "history.grace", "How long after its end an hour is computed, for samples that come late.", &f.grace, 0).
+		Default(ledger.DefaultGrace.String())
+	clause.Flag("dry-run", "Compute a few of the hours, keep none, and say what all of them would take.").BoolVar(&f.dryRun)
+	return func(ctx context.Context) error { return backfill(ctx, f, io, logs) }
+}
+
+// backfill computes the hours of a window that the history lacks.
+func backfill(ctx context.Context, f *backfillFlags, io streams, logs *logFlags) error {
+	svc, store, err := f.open(io.err, logs)
+	if err != nil {
+		return err
+	}
+	w, err := f.window(svc.computer.source.clock(f.grace)(), svc.settings().zone)
+	if err == nil {
+		b := &backfilling{service: svc, store: store, flags: f, window: w, io: io, begun: time.Now()}
+		if f.dryRun {
+			err = b.estimate(ctx)
+		} else {
+			err = b.run(ctx)
+		}
+	}
+	return errors.Join(err, svc.Close())
+}
+
+// open is a service over the source that keeps its hours in the history.
+func (f *backfillFlags) open(w io.Writer, logs *logFlags) (*service, *history.Store, error) {
+	l, err := newLoggers(w, logs)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.source.kind == sourceNone {
+		return nil, nil, usageErrorf("--source=none has nothing to compute hours from: give --prometheus.url=http://HOST:9090, or --source=blocks --tsdb.path=DIR")
+	}
+	if err := f.source.validate(); err != nil {
+		return nil, nil, err
+	}
+	src, err := f.source.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	f.source.announce(src, l.kit)
+	k, err := f.store(l)
+	if err != nil {
+		return nil, nil, errors.Join(err, src.Close())
+	}
+	f.cost.concurrency = f.parallel
+	svc, err := newService(src, f.cost, l, serviceOptions{
+		now: time.Now, ledgerNow: src.clock(f.grace), grace: f.grace, shard: f.storage.shard, keep: func() (keeping, error) { return k, nil },
+		computing: func(c ledger.Computer, zone *time.Location) ledger.Computer {
+			return &wholeDays{c, zone, func() time.Time { return src.clock(f.grace)().Add(-f.grace) }}
+		},
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, src.Close(), k.closer.Close())
+	}
+	return svc, k.store, nil
+}
+
+// store opens the history. A dry run makes no directory: one that is not there is an empty history.
+func (f *backfillFlags) store(l loggers) (keeping, error) {
+	if f.dryRun && f.storage.config == "" {
+		if _, err := os.Stat(f.storage.path); errors.Is(err, os.ErrNotExist) {
+			bucket := objstore.NewInMemBucket()
+			store := history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{})
+			return keeping{store: store, closer: bucket, flags: *f.storage}, nil
+		}
+	}
+	if f.storage.path == "" && f.storage.config == "" {
+		return keeping{}, usageErrorf("--storage.path is empty: give a directory for the history, or --storage.config")
+	}
+	return f.storage.open(l.kit, f.dryRun)
+}
+
+// window is the time that the flags name.
+func (f *backfillFlags) window(now time.Time, zone *time.Location) (allocation.Window, error) {
+	text, to := f.from, f.to
+	if to == "" {
+		to = now.UTC().Format(time.RFC3339)
+	}
+	_, noDuration := allocation.ParseDuration(f.from)
+	switch {
+	case noDuration != nil:
+		text = f.from + "," + to
+	case f.to != "":
+		return allocation.Window{}, usageErrorf("parse --from=%q: a duration ends now, but --to=%q is given: give both as dates such as 2026-03-01", f.from, f.to)
+	}
+	w, relative, err := allocation.ParseWindow(text, now, zone, allocation.ExactWindows)
+	if err != nil {
+		return w, usageErrorf("parse --from and --to: %w", err)
+	}
+	if relative {
+		w.Start = allocation.Day.Round(allocation.Window{Start: w.Start, End: w.Start.Add(1)}, zone).Start
+	}
+	return w, nil
+}
+
+// backfilling is a backfill on its way.
+type backfilling struct {
+	*service
+	store  *history.Store
+	flags  *backfillFlags
+	window allocation.Window
+	io     streams
+	begun  time.Time
+
+	mu   sync.Mutex
+	done ledger.Progress
+}
+
+// run computes and keeps what is missing, and says how far it is. What was kept stays, however it ends.
+func (b *backfilling) run(ctx context.Context) error {
+	missing, err := b.ledger.Missing(ctx, b.window)
+	if err != nil {
+		return fmt.Errorf("look into the history: %w", err)
+	}
+	there, err := b.store.List(ctx, history.Hourly, b.window)
+	if err != nil {
+		return fmt.Errorf("look into the history: %w", err)
+	}
+	stop := func() {}
+	watched := isTerminal(b.io.err)
+	if watched {
+		stop = drawPictures(b.io.err, progressDelay, progressTick, func(int, time.Duration) string {
+			p := b.progress()
+			return barLine(p.Written+p.Empty, len(missing), b.pace(p, len(missing)))
+		})
+	}
+	err = b.fill(ctx, func(p ledger.Progress) {
+		if !watched {
+			level.Info(b.logs.kit).Log("msg", "Backfilling", "progress", b.pace(p, len(missing)))
+		}
+	})
+	stop()
+	p := b.progress()
+	if err != nil && ctx.Err() != nil {
+		// Not the context's error, which would pass for an end as asked.
+		return fmt.Errorf("backfill was interrupted: %d of %d missing hours are kept: run it again to go on from there", p.Written, len(missing))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %d of %d missing hours are kept: run it again to go on from there", err, p.Written, len(missing))
+	}
+	_, err = fmt.Fprintf(b.io.out, "%s\n%d hours computed and kept, %d were there, %d without data in the source; %s\n",
+		b.describe(), p.Written, len(there.Sets), p.Empty, b.status())
+	return err
+}
+
+// fill fills the days of the window, some at a time, oldest first; progress is told after each. The first error ends it.
+func (b *backfilling) fill(ctx context.Context, progress func(ledger.Progress)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	next := make(chan allocation.Window)
+	for range b.flags.parallel {
+		wg.Go(func() {
+			for day := range next {
+				var of ledger.Progress
+				if err := b.ledger.Fill(ctx, day, 1, func(p ledger.Progress) { b.add(p, &of, progress) }); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	zone := b.settings().zone
+	for from := b.window.Start; from.Before(b.window.End) && ctx.Err() == nil; {
+		until := allocation.Day.Round(allocation.Window{Start: from, End: from.Add(1)}, zone).End
+		if until.After(b.window.End) {
+			until = b.window.End
+		}
+		select {
+		case next <- allocation.Window{Start: from, End: until}:
+		case <-ctx.Done():
+		}
+		from = until
+	}
+	close(next)
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// add adds to what is done what a day has got on since last.
+func (b *backfilling) add(p ledger.Progress, last *ledger.Progress, told func(ledger.Progress)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.done.Written += p.Written - last.Written
+	b.done.Empty += p.Empty - last.Empty
+	*last = p
+	told(b.done)
+}
+
+// describe is the window in words.
+func (b *backfilling) describe() string {
+	return b.window.Start.Format(time.RFC3339) + " to " + b.window.End.Format(time.RFC3339)
+}
+
+func (b *backfilling) progress() ledger.Progress {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.done
+}
+
+// pace says how much of all is done, how fast that goes and when it will end.
+func (b *backfilling) pace(p ledger.Progress, all int) string {
+	done, elapsed := p.Written+p.Empty, time.Since(b.begun)
+	return paceLine(done, all, elapsed) + ", " + b.status()
+}
+
+// paceLine says how fast hours are done, and how long the others will take at that.
+func paceLine(done, all int, elapsed time.Duration) string {
+	line := fmt.Sprintf("%d of %d hours", done, all)
+	if done == 0 || elapsed <= 0 {
+		return line
+	}
+	rate := float64(done) / elapsed.Seconds()
+	left := time.Duration(float64(all-done) / rate * float64(time.Second))
+	return line + fmt.Sprintf(", %.1f hours/s, %s left", rate, left.Round(time.Second))
+}
+
+// hoursAtOnce is how many hours a computation of a backfill has.
+const hoursAtOnce = 24
+
+// estimate computes some of the missing hours and says what all of them would take.
+func (b *backfilling) estimate(ctx context.Context) error {
+	missing, err := b.ledger.Missing(ctx, b.window)
+	if err != nil {
+		return fmt.Errorf("look into the history: %w", err)
+	}
+	if len(missing) == 0 {
+		_, err := fmt.Fprintf(b.io.out, "%s\nnothing to do: all of its closed hours are there\n", b.describe())
+		return err
+	}
+	stop := showProgress(b.io.err, b.status)
+	probes, requests, samples, took := 0, int64(0), int64(0), time.Duration(0)
+	for _, i := range [...]int{0, len(missing) / 2, len(missing) - 1} {
+		sets, err := b.computer.Compute(ctx, allocation.Query{Window: missing[i]})
+		if err != nil && !errors.Is(err, allocation.ErrNoData) {
+			stop()
+			return fmt.Errorf("compute the hour of %s to see what it takes: %w", missing[i].Start.UTC().Format(time.RFC3339), err)
+		}
+		probes++
+		if err != nil {
+			continue // it costs a request or two
+		}
+		r := sets[0].Reading
+		took += r.Total
+		for k := range r.Sources {
+			requests, samples = requests+r.Sources[k].Requests, samples+r.Sources[k].Samples
+		}
+	}
+	stop()
+	n := len(missing)
+	runs := (n + hoursAtOnce - 1) / hoursAtOnce
+	hours := took.Seconds() / float64(probes) * float64(n) / float64(b.flags.parallel)
+	_, err = fmt.Fprintf(b.io.out, `%s
+%d hours to compute, up to %d at a time
+about %d requests or blocks to open, %.1f million samples, %s, going by %d of the hours
+nothing was kept, for this is a dry run
+`, b.describe(), n, hoursAtOnce, requests*int64(runs)/int64(probes), float64(samples)/float64(probes)*float64(n)/1e6,
+		time.Duration(hours*float64(time.Second)).Round(time.Second), probes)
+	return err
+}

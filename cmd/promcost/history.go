@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/history"
+)
+
+// allPeriods is the word for every period of a history.
+const allPeriods = "all"
+
+// historyFlags say which sets of a history.
+type historyFlags struct {
+	storage *storageFlags
+	window  string
+	period  string
+	zone    *time.Location
+}
+
+// addHistoryFlags adds the flags that select sets; the first of periods is the default.
+func addHistoryFlags(clause *kingpin.CmdClause, periods ...string) *historyFlags {
+	f := &historyFlags{storage: addStoragePlaceFlags(clause)}
+	clause.Flag("window", "Only sets that lie wholly within this time, such as 7d, lastmonth or 2026-01-01,2026-02-01. The default is all.").StringVar(&f.window)
+	oneOf(clause, "period", "Which sets: "+strings.Join(periods, ", ")+".", &f.period, periods...)
+	zoneOf(clause, "timezone", "Time zone of dates in --window: an IANA name or an offset.", &f.zone)
+	return f
+}
+
+// open opens the history; it must be there, but where it is to be changed it must take changes.
+func (f *historyFlags) open(io streams, logs *logFlags, readOnly bool) (*history.Store, func() error, error) {
+	terse := *logs
+	if terse.level == "info" {
+		terse.level = "warn"
+	}
+	l, err := newLoggers(io.err, &terse)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.storage.path == "" && f.storage.config == "" {
+		return nil, nil, usageErrorf("--storage.path is empty: give the directory of a history, or --storage.config")
+	}
+	k, err := f.storage.open(l.kit, readOnly)
+	if err != nil {
+		return nil, nil, err
+	}
+	return k.store, k.closer.Close, nil
+}
+
+// parseWindow is the window that is asked for, the zero one for everything.
+func (f *historyFlags) parseWindow() (allocation.Window, error) {
+	if f.window == "" {
+		return allocation.Window{}, nil
+	}
+	w, _, err := allocation.ParseWindow(f.window, time.Now(), f.zone, allocation.ExactWindows)
+	if err != nil {
+		return w, usageErrorf("parse --window: %w", err)
+	}
+	return w, nil
+}
+
+// list is the sets that the flags select, by period and start, and the manifests that cannot be read.
+func (f *historyFlags) list(ctx context.Context, store *history.Store) (sets []history.Stored, damaged []*history.CorruptError, err error) {
+	w, err := f.parseWindow()
+	if err != nil {
+		return nil, nil, err
+	}
+	for p := range history.NumPeriods {
+		if f.period != allPeriods && f.period != p.String() {
+			continue
+		}
+		listing, err := store.List(ctx, p, w)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range listing.Sets {
+			if within(listing.Sets[i].Window, w) {
+				sets = append(sets, listing.Sets[i])
+			}
+		}
+		damaged = append(damaged, listing.Corrupt...)
+	}
+	return sets, damaged, nil
+}
+
+// within reports whether a window lies in another one, which is everything where it is zero.
+func within(in, w allocation.Window) bool {
+	return w == (allocation.Window{}) || !in.Start.Before(w.Start) && !in.End.After(w.End)
+}
+
+// defineHistoryList is the subcommand that lists sets.
+func defineHistoryList(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	f, output := addHistoryFlags(clause, allPeriods, "hourly", "daily", "counted"), ""
+	oneOf(clause, "output", "Output format: table or json.", &output, "table", "json").Short('o')
+	return func(ctx context.Context) error {
+		store, done, err := f.open(io, logs, true)
+		if err != nil {
+			return err
+		}
+		sets, damaged, err := f.list(ctx, store)
+		if err == nil && output == "json" {
+			err = printSetsJSON(io, sets)
+		} else if err == nil {
+			err = printSets(io, sets)
+		}
+		return errors.Join(err, tellDamage(io, damaged), done())
+	}
+}
+
+// tellDamage is an error that counts damaged manifests, which it tells of.
+func tellDamage(io streams, damaged []*history.CorruptError) error {
+	for _, d := range damaged {
+		if err := writeLine(io.err, "damaged: "+d.Error()); err != nil {
+			return err
+		}
+	}
+	if len(damaged) > 0 {
+		return fmt.Errorf("%d sets of the history are damaged: serve and backfill compute them again where the source still has their time", len(damaged))
+	}
+	return nil
+}
+
+// printSets writes a line a set, and a last one with their sum.
+func printSets(io streams, sets []history.Stored) error {
+	t := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "PERIOD\tSTART\tEND\tRESOLUTION\tCOMPLETE\tGENERATION\tPARTS\tROWS\tBYTES\tCLUSTERS")
+	bytes := int64(0)
+	for i := range sets {
+		s := &sets[i]
+		bytes += s.Bytes
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%t\t%d\t%d\t%d\t%d\t%s\n", s.Period, s.Window.Start.UTC().Format(time.RFC3339), s.Window.End.UTC().Format(time.RFC3339),
+			allocation.ResolutionText(s.Resolution), s.Complete, s.Generation, s.Parts, s.Rows, s.Bytes, strings.Join(s.Clusters, ","))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(io.out, "%d sets, %d bytes\n", len(sets), bytes)
+	return err
+}
+
+// listedSet is a set as JSON shows it.
+type listedSet struct {
+	Period     string    `json:"period"`
+	Start      time.Time `json:"start"`
+	End        time.Time `json:"end"`
+	Zone       string    `json:"zone"`
+	Resolution string    `json:"resolution"`
+	Complete   bool      `json:"complete"`
+	Generation int       `json:"generation"`
+	Parts      int       `json:"parts"`
+	Rows       int       `json:"rows"`
+	Bytes      int64     `json:"bytes"`
+	Clusters   []string  `json:"clusters"`
+	Warnings   []string  `json:"warnings"`
+	Files      []string  `json:"files"`
+}
+
+func printSetsJSON(io streams, sets []history.Stored) error {
+	list := make([]listedSet, len(sets))
+	for i := range sets {
+		s := &sets[i]
+		list[i] = listedSet{
+			s.Period.String(), s.Window.Start.UTC(), s.Window.End.UTC(), s.Zone, allocation.ResolutionText(s.Resolution), s.Complete, s.Generation, s.Parts,
+			s.Rows, s.Bytes, s.Clusters, s.Warnings, s.Files(),
+		}
+	}
+	enc := json.NewEncoder(io.out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(list)
+}
+
+// defineHistoryVerify is the subcommand that reads all files.
+func defineHistoryVerify(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	f := addHistoryFlags(clause, allPeriods, "hourly", "daily", "counted")
+	return func(ctx context.Context) error {
+		store, done, err := f.open(io, logs, true)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.verify(ctx, store, io), done())
+	}
+}
+
+// verify reads every file of the sets and checks what they say. What is damaged is told, and an error in the end.
+func (f *historyFlags) verify(ctx context.Context, store *history.Store, io streams) error {
+	sets, damaged, err := f.list(ctx, store)
+	if err != nil {
+		return err
+	}
+	files, bytes := 0, int64(0)
+	for i := range sets {
+		err := store.Verify(ctx, &sets[i])
+		if corrupt, ok := errors.AsType[*history.CorruptError](err); ok {
+			damaged = append(damaged, corrupt)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("verify history: %w", err)
+		}
+		files, bytes = files+len(sets[i].Files()), bytes+sets[i].Bytes
+	}
+	if err := tellDamage(io, damaged); err != nil {
+		return err
+	}
+	return writeLine(io.out, fmt.Sprintf("%d sets in %d files of %d bytes are sound", len(sets), files, bytes))
+}
+
+// defineHistoryRemove is the subcommand that removes sets.
+func defineHistoryRemove(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	f, yes := addHistoryFlags(clause, allPeriods, "hourly", "daily", "counted"), false
+	clause.Flag("yes", "Remove them; without it, only say how many they are.").BoolVar(&yes)
+	return func(ctx context.Context) error {
+		if f.window == "" {
+			return usageErrorf("no --window given: name the time whose sets are to be removed, such as --window=2026-01-01,2026-02-01")
+		}
+		store, done, err := f.open(io, logs, !yes)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.remove(ctx, store, io, yes), done())
+	}
+}
+
+// remove deletes the sets, oldest first.
+func (f *historyFlags) remove(ctx context.Context, store *history.Store, io streams, yes bool) error {
+	sets, damaged, err := f.list(ctx, store)
+	if err != nil {
+		return err
+	}
+	if err := tellDamage(io, damaged); err != nil {
+		return err
+	}
+	if !yes {
+		return writeLine(io.out, fmt.Sprintf("%d sets would be removed: give --yes to do it", len(sets)))
+	}
+	for i := range sets {
+		if err := store.Delete(ctx, &sets[i]); err != nil {
+			return fmt.Errorf("remove from history (%d of %d sets are gone): %w", i, len(sets), err)
+		}
+	}
+	return writeLine(io.out, fmt.Sprintf("%d sets removed", len(sets)))
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/history"
+)
+
+// autoPeriod takes days, and hours where there is no day.
+const autoPeriod = "auto"
+
+// exportFlags say what is exported, and as what.
+type exportFlags struct {
+	*historyFlags
+	format, version, currency, output string
+}
+
+func defineHistoryExport(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	f := &exportFlags{historyFlags: addHistoryFlags(clause, autoPeriod, "hourly", "daily")}
+	oneOf(clause, "format", "Format: csv, parquet, or focus for charges of the FinOps Open Cost and Usage Specification as CSV, idle and overhead included.",
+		&f.format, "csv", "parquet", "focus").Short('f')
+	versions := encode.FOCUSVersions()
+	oneOf(clause, "focus-version", "Version of that specification: 1.2, or 1.3, which adds the Allocated columns.", &f.version, versions...)
+	clause.Flag("currency", "Currency of the costs, for FOCUS.").Default("USD").StringVar(&f.currency)
+	clause.Flag("output", "File to write. The default is standard output.").Short('o').PlaceHolder("FILE").StringVar(&f.output)
+	return func(ctx context.Context) error {
+		store, done, err := f.open(io, logs, true)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.export(ctx, store, io), done())
+	}
+}
+
+// export writes the sets, one of them in memory at a time.
+func (f *exportFlags) export(ctx context.Context, store *history.Store, io streams) error {
+	sets, err := f.sets(ctx, store, io)
+	if err != nil {
+		return err
+	}
+	if f.output == "" {
+		return f.write(ctx, store, sets, io.out)
+	}
+	file, err := os.Create(f.output)
+	if err != nil {
+		return fmt.Errorf("write --output: %w: give a file in a directory that can be written to", err)
+	}
+	err = errors.Join(f.write(ctx, store, sets, file), file.Close())
+	if err != nil {
+		return errors.Join(fmt.Errorf("write --output=%s: %w", f.output, err), os.Remove(f.output))
+	}
+	return nil
+}
+
+// sets are those that are to be exported, oldest first. Where there is a day, its hours are left out.
+func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams) ([]history.Stored, error) {
+	all := *f.historyFlags
+	if f.period == autoPeriod {
+		all.period = allPeriods
+	}
+	sets, damaged, err := all.list(ctx, store)
+	if err == nil {
+		err = tellDamage(io, damaged) // an export with holes looks whole
+	}
+	if err != nil {
+		return nil, err
+	}
+	var days, out []history.Stored
+	for i := range sets {
+		if sets[i].Period == history.Daily {
+			days = append(days, sets[i])
+		}
+	}
+	for i := range sets {
+		s := &sets[i]
+		covered := s.Period == history.Hourly && slices.ContainsFunc(days, func(day history.Stored) bool { return within(s.Window, day.Window) })
+		if s.Period != history.Counted && !covered {
+			out = append(out, *s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b history.Stored) int { return a.Window.Start.Compare(b.Window.Start) })
+	if len(out) == 0 {
+		return nil, errors.New("the history has no sets of that time: see what it has with promcost history ls")
+	}
+	return out, nil
+}
+
+// write writes the sets in the format that is asked for.
+func (f *exportFlags) write(ctx context.Context, store *history.Store, sets []history.Stored, to io.Writer) error {
+	w := bufio.NewWriter(to)
+	put, end, err := f.encoder(w)
+	if err != nil {
+		return err
+	}
+	for i := range sets {
+		read, err := store.Read(ctx, sets[i:i+1], nil)
+		if err != nil {
+			return err
+		}
+		if err := put(read[0]); err != nil {
+			return err
+		}
+	}
+	return errors.Join(end(), w.Flush())
+}
+
+// encoder is what writes a set, and what ends the file.
+func (f *exportFlags) encoder(w io.Writer) (put func(*allocation.Set) error, end func() error, err error) {
+	switch f.format {
+	case "parquet":
+		p := encode.NewParquetStream(w)
+		return p.Rows, p.Close, nil
+	case "focus":
+		out, err := encode.NewFOCUS(w, f.version, f.currency)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func(s *allocation.Set) error {
+			// What nobody was allocated is on the bill, too.
+			whole, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Idle: true, IdleByNode: true, SplitIdle: true, ShareTenancy: true})
+			if err != nil {
+				return err
+			}
+			return out.Write(whole[0])
+		}, out.Close, nil
+	}
+	return func(s *allocation.Set) error { return encode.FullCSVRows(w, s, encode.Options{Location: f.zone}) },
+		func() error { return nil }, encode.FullCSVHeader(w)
+}

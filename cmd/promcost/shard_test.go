@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestShards has two promcosts compute a history together, and compares it with that of one.
+func TestShards(t *testing.T) {
+	blocks, base := writeDays(t), t.TempDir()
+	whole, shards, replica := filepath.Join(base, "whole"), filepath.Join(base, "shards"), filepath.Join(base, "replica")
+	from := "--from=2026-01-30"
+	mustRun(t, backfillArgs(blocks, whole, from)...)
+	mustRun(t, backfillArgs(blocks, shards, from, "--shard=1/2")...)
+	if out := mustRun(t, "history", "ls", "--storage.path="+shards); !strings.Contains(out, "0 sets, 0 bytes") {
+		t.Errorf("half of the shards are\n%s", out)
+	}
+	mustRun(t, backfillArgs(blocks, shards, from, "--shard=2/2")...)
+	for _, period := range []string{"hourly", "daily"} {
+		sums := [2]float64{}
+		for i, dir := range []string{whole, shards} {
+			mustRun(t, "history", "verify", "--storage.path="+dir)
+			lines, err := csv.NewReader(strings.NewReader(mustRun(t, "history", "export", "--storage.path="+dir, "--format=focus", "--period="+period))).ReadAll()
+			if err != nil {
+				t.Fatal(err)
+			}
+			sums[i] = columnSum(t, lines, "EffectiveCost")
+		}
+		if math.Abs(sums[0]-sums[1]) > 1e-9*sums[0] {
+			t.Errorf("%s: shards cost %v, the whole %v", period, sums[1], sums[0])
+		}
+	}
+	exports := [2]string{}
+	for i, dir := range []string{whole, shards} {
+		exports[i] = mustRun(t, "history", "export", "--storage.path="+dir, "--period=hourly")
+	}
+	if diff := cmp.Diff(exports[0], exports[1]); diff != "" {
+		t.Errorf("rows (-whole +shards):\n%s", diff)
+	}
+	mustRun(t, backfillArgs(blocks, replica, from, "--shard=2/2")...)
+	mustRun(t, backfillArgs(blocks, replica, from, "--shard=1/2", "--parallel=1")...)
+	if diff := cmp.Diff(historyFiles(t, shards), historyFiles(t, replica)); diff != "" {
+		t.Errorf("replicas differ:\n%s", diff)
+	}
+	t.Run("other shards go on from what is there", func(t *testing.T) {
+		if out := mustRun(t, backfillArgs(blocks, shards, from, "--shard=3/3")...); !strings.Contains(out, "0 hours computed and kept") {
+			t.Errorf("it says\n%s", out)
+		}
+	})
+	t.Run("a shard answers no queries", func(t *testing.T) {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), []string{"serve", "--source=none", "--storage.path=" + shards, "--shard=1/2"}, &stdout, &stderr)
+		if code != exitUsage || !strings.Contains(stderr.String(), "--shard has no effect") {
+			t.Errorf("exit %d: %s", code, stderr.String())
+		}
+	})
+}

@@ -1,0 +1,114 @@
+package promquery_test
+
+import (
+	"bytes"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/promquery"
+)
+
+// TestShards checks that the shards of a computation, merged, are what one computes alone: rows to the last bit, assets but
+// for rounding; that none is empty, and that a shard comes out the same each time.
+func TestShards(t *testing.T) {
+	c, db := demoBlocks(t)
+	window := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}
+	for name, src := range map[string]promquery.Source{
+		"as it is":    db,
+		"without ids": forgetful{db, []string{"id"}, nil},
+		"usage alone": forgetful{db, nil, []string{"kube_pod_container_status_running", "kube_pod_container_info", "kube_pod_init_container_status_running"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			compute := func(h allocation.Shard) *allocation.Set {
+				cfg := config
+				cfg.Parallel = 2
+				sets, err := promquery.NewEngine(src, cfg).Compute(t.Context(), allocation.Query{Window: window, Shard: h})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sets[0]
+			}
+			whole := compute(allocation.Shard{})
+			for _, n := range []int{2, 3} {
+				var parts []*allocation.Set
+				for i := range n {
+					h := allocation.Shard{Index: i + 1, Of: n}
+					part := compute(h)
+					if len(part.Nodes) == 0 || part.Len() == 0 {
+						t.Errorf("shard %d of %d has nothing", i+1, n)
+					}
+					if !bytes.Equal(stored(t, part), stored(t, compute(h))) {
+						t.Errorf("shard %d of %d differs from one time to the next", i+1, n)
+					}
+					if part.Reading.Sources[0].Samples <= 0 {
+						t.Error("nothing was read")
+					}
+					parts = append(parts, part)
+				}
+				compareShards(t, whole, parts)
+			}
+		})
+	}
+}
+
+// stored are the rows and assets of a set as they are stored, without warnings.
+func stored(t *testing.T, s *allocation.Set) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, kind := range []encode.ParquetKind{encode.ParquetAllocations, encode.ParquetAssets} {
+		if _, err := encode.Parquet(&b, s, encode.Footer{Kind: kind, Window: s.Window}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
+}
+
+// compareShards compares a set with the sum of its shards.
+func compareShards(t *testing.T, whole *allocation.Set, parts []*allocation.Set) {
+	t.Helper()
+	sum, err := allocation.Merge(whole.Window, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sum.Check(); err != nil {
+		t.Error(err)
+	}
+	if whole, err = allocation.Merge(whole.Window, []*allocation.Set{whole}); err != nil {
+		t.Fatal(err)
+	}
+	var rows [2]bytes.Buffer
+	for i, s := range []*allocation.Set{whole, sum} {
+		if _, err := encode.Parquet(&rows[i], s, encode.Footer{Kind: encode.ParquetAllocations, Window: s.Window}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if whole.Len() != sum.Len() {
+		t.Fatalf("%d rows, want %d", sum.Len(), whole.Len())
+	}
+	if !bytes.Equal(rows[0].Bytes(), rows[1].Bytes()) {
+		for row := range whole.Len() {
+			for col := range allocation.NumColumns {
+				if a, b := whole.Value(col, row), sum.Value(col, row); a != b && (a == a || b == b) {
+					t.Errorf("%s: %s is %v, want %v", whole.Name(row), col.Field(), b, a)
+				}
+			}
+		}
+		t.Errorf("the rows differ")
+	}
+	closeTo := cmp.Comparer(func(a, b float64) bool {
+		return a == b || a != a && b != b || math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b), 1e-3)
+	})
+	for name, pair := range map[string][2]any{
+		"nodes": {whole.Nodes, sum.Nodes}, "disks": {whole.Disks, sum.Disks}, "load balancers": {whole.Balancers, sum.Balancers},
+		"networks": {whole.Networks, sum.Networks}, "management": {whole.Management, sum.Management}, "residuals": {whole.Residuals, sum.Residuals},
+	} {
+		if diff := cmp.Diff(pair[0], pair[1], closeTo); diff != "" {
+			t.Errorf("%s (-whole +shards):\n%s", name, diff)
+		}
+	}
+}
