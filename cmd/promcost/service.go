@@ -93,6 +93,7 @@ type service struct {
 
 	logs    loggers
 	now     func() time.Time
+	clock   func() time.Time // says which hour is closed
 	reload  reloading
 	current atomic.Pointer[live]
 }
@@ -115,7 +116,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	if err != nil {
 		return nil, err
 	}
-	s := &service{flags: f, logs: logs, now: o.now, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
+	s := &service{flags: f, logs: logs, now: o.now, clock: o.ledgerNow, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
 	if s.health, err = collector.NewHealth(s.registry, current.currency); err != nil {
 		return nil, err
 	}
