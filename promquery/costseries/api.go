@@ -87,6 +87,9 @@ type api struct {
 // prefix is where Prometheus has its API.
 const prefix = "/api/v1"
 
+// queryPath answers for an instant, now where none is named.
+const queryPath = "/api/v1/query"
+
 // apiRoute is a path and what answers it.
 type apiRoute struct {
 	path  string
@@ -104,7 +107,7 @@ func apiRoutes() []apiRoute {
 		{"/api/v1/labels", true, nil},
 		{"/api/v1/metadata", true, (*api).serveMetadata},
 		{"/api/v1/parse_query", false, nil},
-		{"/api/v1/query", true, nil},
+		{queryPath, true, nil},
 		{"/api/v1/query_exemplars", false, nil},
 		{"/api/v1/query_range", true, nil},
 		{"/api/v1/read", true, (*api).serveRead},
@@ -175,6 +178,9 @@ func (a *api) handler(rt apiRoute) http.Handler {
 		if rt.serve != nil {
 			rt.serve(a, w, r)
 			return
+		}
+		if rt.path == queryPath && r.FormValue("time") == "" {
+			r.Form.Set("time", secondsText(a.o.Now().UnixMilli())) // Prometheus' handlers have a clock of their own
 		}
 		a.v1.ServeHTTP(w, r)
 	})
