@@ -38,11 +38,8 @@ func (q *querier) recent(ctx context.Context, mint, maxt int64, selected []*sele
 			if err != nil {
 				return nil //nolint:nilerr // it is told of
 			}
-			l.emit(set, func(s *selection, values []string, _ float64) {
-				l.looked++
-				l.find(s, values)
-			})
-			return l.bound(0)
+			l.emit(set, func(int32, float64) { l.looked++ })
+			return l.bound()
 		})
 		if err != nil {
 			return answer{}, err
