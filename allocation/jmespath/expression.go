@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	gojmespath "github.com/kyverno/go-jmespath"
+
+	"github.com/promcost/promcost/allocation/caret"
 )
 
 // Bounds of expressions and of their evaluation.
@@ -36,24 +37,7 @@ func (e *SyntaxError) Error() string {
 	if e.Offset < 0 {
 		return "parse JMESPath: " + e.Message
 	}
-	const around = 40 // characters shown on either side
-	before, after := []rune(e.Expression[:e.Offset]), []rune(e.Expression[e.Offset:])
-	column := len(before) + 1
-	lead, trail := "", ""
-	if len(before) > around {
-		before, lead = before[len(before)-around:], "…"
-	}
-	if len(after) > around {
-		after, trail = after[:around], "…"
-	}
-	line := strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, lead+string(before)+string(after)+trail)
-	indent := strings.Repeat(" ", utf8.RuneCountInString(lead)+len(before))
-	return fmt.Sprintf("parse JMESPath: column %d: %s\n  %s\n  %s^", column, e.Message, line, indent)
+	return caret.Message("JMESPath", e.Expression, e.Offset, e.Message)
 }
 
 // UnknownKeyError says that a path names a key that an object does not have.
