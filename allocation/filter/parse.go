@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/caret"
 )
 
@@ -210,13 +211,10 @@ func (p *parser) field() (*fieldSpec, error) {
 	switch {
 	case spec == nil || spec.hidden:
 		hint, known := "", p.vocabulary.names()
-		if like := near(name, known); like != "" {
+		if like := allocation.Nearest(name, known); like != "" {
 			hint = fmt.Sprintf(", did you mean %q?", like)
 		}
-		if len(name) > 50 {
-			name = name[:50] + "…"
-		}
-		return nil, p.fail(start, "unknown field %q%s: use one of %s", name, hint, strings.Join(known, ", "))
+		return nil, p.fail(start, "unknown field %q%s: use one of %s", abridge(name), hint, strings.Join(known, ", "))
 	case spec.kind == aliasField && p.vocabulary.labels != nil && len(p.vocabulary.labelsOf(spec.name)) == 0:
 		return nil, p.fail(start, "%s stands for no label: map it to one in the configuration", name)
 	}
