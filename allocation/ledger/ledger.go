@@ -56,6 +56,9 @@ type Options struct {
 	Retention time.Duration
 	// MaxMemory bounds the bytes that the kept sets of an answer may be estimated to take; 0 is no bound.
 	MaxMemory int64
+	// Metering says what counters there are. It is asked for each count; where it gives another one, the month is counted
+	// anew. The default is allocation.DefaultMetering.
+	Metering func() *allocation.Metering
 	// ReadOnly leaves the history to others: nothing is computed for it or removed from it.
 	ReadOnly bool
 	// Settled says whether the source has all of its history yet: until then, nothing is kept. The default is that it has.
@@ -78,6 +81,10 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Sleep == nil {
 		o.Sleep = sleep
+	}
+	if o.Metering == nil {
+		metering := allocation.DefaultMetering()
+		o.Metering = func() *allocation.Metering { return metering }
 	}
 	if o.Settled == nil {
 		o.Settled = func() bool { return true }
