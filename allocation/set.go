@@ -98,6 +98,8 @@ type Set struct {
 	start     []int64 // Unix milliseconds
 	end       []int64
 	values    [NumColumns][]float64
+	zero      []float64 // the column of all that are 0 in every row of a frame, if there are any
+	noID      []ID      // and the property of all that are missing
 	volumes   shares[VolumeShare]
 	balancers shares[LoadBalancerShare]
 	parts     shares[SharedPart]

@@ -394,12 +394,3 @@ func FieldNames(r Resource) []string {
 	v := vocabulary{}.of(r == Assets)
 	return v.names()
 }
-
-// near is the known name that differs from name in case only, "" if there is none.
-func near(name string, known []string) string {
-	i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
-	if i < 0 {
-		return ""
-	}
-	return known[i]
-}

@@ -16,6 +16,18 @@ type plan struct {
 // leaf reports whether it is a comparison or a selector.
 func (p *plan) leaf() bool { return p.comparison != nil || p.labels != nil }
 
+// leaves are how many there are.
+func (p *plan) leaves() int {
+	if p.leaf() {
+		return 1
+	}
+	n := 0
+	for i := range p.parts {
+		n += p.parts[i].leaves()
+	}
+	return n
+}
+
 // newPlan is the plan of e, without aliases.
 func newPlan(e Expr, v *vocabulary) plan { return spellOut(planned(e, false), v) }
 
