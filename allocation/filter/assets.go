@@ -83,19 +83,13 @@ func v1Entries(list string, read func(entry string) (Expr, error)) (Expr, error)
 
 // join makes one comparison of those that only differ in the value.
 func join(some Or) Expr {
-	type subject struct {
-		field   Field
-		key     string
-		op      Op
-		anyCase bool
-	}
 	first := make(map[subject]*Comparison, 1)
 	some = slices.DeleteFunc(some, func(e Expr) bool {
 		c, ok := e.(*Comparison)
 		if !ok {
 			return false
 		}
-		at := subject{c.Field, c.Key, c.Op, c.AnyCase}
+		at := c.subject()
 		have := first[at]
 		if have == nil {
 			first[at] = c
