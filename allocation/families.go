@@ -10,7 +10,7 @@ import (
 const OtherName = "__other__"
 
 // Subject is what families describe, and what is switched as one: namespaces, controllers, nodes. The first label of those
-// that sets have is the cluster.
+// that are in sets, which budgets are not, is the cluster.
 type Subject struct {
 	Name    string // of the collector: --collector.<name>
 	Help    string // what its families tell, one clause for the flag's help
@@ -60,6 +60,9 @@ const (
 	efficiencyKind
 	residualKind
 	overcommitKind
+	limitKind
+	spentKind
+	forecastKind
 	numFamilyKinds
 )
 
@@ -101,6 +104,18 @@ var familyKinds = [numFamilyKinds]familyTraits{
 			return t.used[r%familyResource(NumResources)], t.has.holds(r)
 		},
 		help: "Cost not charged in the last closed hour because allocations on a node exceeded its capacity for an instant, in the currency of promcost_currency_info.",
+	},
+	limitKind: {
+		name: "promcost_budget_limit", value: budgetValue(budgetLimit),
+		help: "What the budget of the config file allows for a period, in the currency of promcost_currency_info.",
+	},
+	spentKind: {
+		name: "promcost_budget_spent", value: budgetValue(budgetSpent),
+		help: "List cost of what the budget is for in the closed hours of its current period, in the currency of promcost_currency_info: with idle and shared costs as the config file shares them, and all idle where the budget has no filter.",
+	},
+	forecastKind: {
+		name: "promcost_budget_forecast", value: budgetValue(budgetForecast),
+		help: "What will be spent of the budget when its period ends, in the currency of promcost_currency_info, if every hour to come costs what that hour of the week did last week; or, as long as last week is not known, what those of the period did on average.",
 	},
 }
 
@@ -157,6 +172,10 @@ var subjects = []Subject{
 		Name: "clustermanagement", Help: "cost of running clusters' control planes", Default: true,
 		Labels: []string{"cluster"},
 		prefix: "cluster_management", of: "running the cluster's control plane", kinds: assetKinds, plain: true, totals: managementTotals,
+	},
+	{
+		Name: "budget", Help: "what is spent of the budgets of the config file, and what they will come to", Default: true,
+		Labels: []string{"budget", "period"}, kinds: []familyKind{limitKind, spentKind, forecastKind}, plain: true, totals: budgetTotals,
 	},
 	{
 		Name: "reconciliation", Help: "what does not add up", Always: true,

@@ -206,11 +206,12 @@ func TestSwitches(t *testing.T) {
 		{Name: "volume", Help: "Export cost of persistent volumes.", Default: true},
 		{Name: "loadbalancer", Help: "Export cost of load balancers.", Default: true},
 		{Name: "clustermanagement", Help: "Export cost of running clusters' control planes.", Default: true},
+		{Name: "budget", Help: "Export what is spent of the budgets of the config file, and what they will come to.", Default: true},
 	}
 	if diff := cmp.Diff(want, collector.Switches()); diff != "" {
 		t.Errorf("switches differ (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"namespace", "controller", "pod", "container", "label", "idle", "node", "volume", "loadbalancer", "clustermanagement"}, collector.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"namespace", "controller", "pod", "container", "label", "idle", "node", "volume", "loadbalancer", "clustermanagement", "budget"}, collector.Names()); diff != "" {
 		t.Errorf("names differ (-want +got):\n%s", diff)
 	}
 }

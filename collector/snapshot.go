@@ -65,7 +65,8 @@ func emitBounds(c *Collector, set *allocation.Set, emit func([]string, float64))
 // snapshot is a set as it is served.
 type snapshot struct {
 	set      *allocation.Set
-	accrued  *allocation.Accrued // nil where there is none
+	accrued  *allocation.Accrued  // nil where there is none
+	spending *allocation.Spending // nil where there is none
 	metering *allocation.Metering
 	metrics  []metric
 }
@@ -88,6 +89,9 @@ func (c *Collector) render(of *snapshot) []metric {
 			continue
 		}
 		totals, dropped := places.Fold(s, s.Totals(of.set))
+		if s.Name == "budget" { // which takes more than one set
+			totals = of.spending.Totals()
+		}
 		if dropped > 0 && !c.warned[s.Name] {
 			c.warned[s.Name] = true
 			level.Warn(c.logger).Log("msg", "collector has more series than --collector.max-series, the smallest are summed into "+allocation.OtherName,

@@ -67,8 +67,12 @@ func (f *serveFlags) meter(s *settings) (*allocation.Metering, error) {
 	if *f.enabled["label"] && len(f.labels) == 0 {
 		return nil, usageErrorf("--collector.label has no label to export: name some with --collector.label.names=team,app")
 	}
+	budgets, err := s.budgetsOf()
+	if err != nil {
+		return nil, err
+	}
 	m, err := allocation.NewMetering(allocation.MeteringOptions{
-		Enabled: f.collectors(), MaxSeries: f.maxSeries, LabelNames: f.labels, Mapping: s.labels, Derived: s.derived,
+		Enabled: f.collectors(), MaxSeries: f.maxSeries, LabelNames: f.labels, Mapping: s.labels, Derived: s.derived, Budgets: budgets,
 	})
 	if err != nil {
 		return nil, &usageError{cause: err}
@@ -193,7 +197,9 @@ func (s *server) addHTTP(group *oklogrun.Group, srv *http.Server) {
 
 // handler makes the pages. It registers the metrics, so it can be called once.
 func (s *server) handler() (http.Handler, error) {
-	c := collector.New(s.ledger, collector.Config{Metering: s.metering, Bounds: timeline.Bounds, Accrued: s.ledger.Accrued, Logger: s.logs.kit})
+	c := collector.New(s.ledger, collector.Config{Metering: s.metering, Bounds: timeline.Bounds, Accrued: s.ledger.Accrued, Spending: s.ledger.Spending, Logger: s.logs.kit})
+	update := c.Update
+	s.changed.Store(&update)
 	if err := errors.Join(
 		s.registry.Register(c), s.registry.Register(collectors.NewGoCollector()),
 		s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),

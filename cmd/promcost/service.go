@@ -91,6 +91,7 @@ type service struct {
 	closers  []io.Closer
 	where    string // the history is kept
 	meter    func(*settings) (*allocation.Metering, error)
+	changed  atomic.Pointer[func()] // told when metrics change; nil for nobody
 
 	logs    loggers
 	now     func() time.Time
@@ -153,6 +154,11 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.ledger = keeping.ledger(computing, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
 		MaxMemory: f.maxMemory, Metering: s.metering,
+		Changed: func() {
+			if changed := s.changed.Load(); changed != nil {
+				(*changed)()
+			}
+		},
 	})
 	if keeping.closer != nil {
 		s.closers = append(s.closers, keeping.closer)
