@@ -12,10 +12,10 @@ import (
 // entry is one of a list that is given for a parameter, and selects rows.
 type entry struct {
 	parameter, text string
-	filter          allocation.Filter
+	filter          *filter.Filter
 }
 
-func newEntry(parameter, text string, f allocation.Filter) entry { return entry{parameter, text, f} }
+func newEntry(parameter, text string, f *filter.Filter) entry { return entry{parameter, text, f} }
 
 // noteV1 notes the entries of the filters of the first language, each by itself. They were parsed before.
 func (q *request) noteV1() {
