@@ -258,7 +258,7 @@ func (f *sourceFlags) open() (*opened, error) {
 	}
 	o.Source = o.remote
 	if o.blocks != nil {
-		o.Source = promquery.Join(o.blocks, o.remote, o.blocks.Complete)
+		o.Source = promquery.Join(o.blocks, o.remote, o.blocks.Cover)
 	}
 	return o, nil
 }
