@@ -37,11 +37,11 @@ func (s *settings) budgetsOf() ([]allocation.Budget, error) {
 // options are the passes that share costs as the config says; what it does not say is as in the API.
 func (s *sharing) options() (o allocation.Options, err error) {
 	for _, list := range [...]struct{ parameter, entries string }{{"shareNamespaces", s.namespaces}, {"shareLabels", s.labels}} {
-		entries, err := filter.Sharing(list.parameter, list.entries)
+		shared, err := filter.Sharing(list.parameter, list.entries)
 		if err != nil {
 			return o, fmt.Errorf("sharing.%s: %w", list.parameter, err)
 		}
-		for _, e := range entries {
+		for _, e := range shared {
 			o.Share = append(o.Share, allocation.Share{Name: e.Name, Filter: filter.New(e.Expr)})
 		}
 	}
