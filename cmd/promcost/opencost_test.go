@@ -38,7 +38,7 @@ func openCostQueries(w *watched, t *testing.T) []openCostQuery {
 		{"memory of namespaces", "namespace", allocated("container_memory_allocation_bytes", gibibyte, "node_ram_hourly_cost", "namespace"), w.allocationCosts(t, "namespace", func(c *costs) float64 { return c.RAMCost })},
 		{"GPUs of namespaces", "namespace", allocated("container_gpu_allocation", "", "node_gpu_hourly_cost", "namespace"), w.allocationCosts(t, "namespace", func(c *costs) float64 { return c.GPUCost })},
 		{"memory of pods", "pod", allocated("container_memory_allocation_bytes", gibibyte, "node_ram_hourly_cost", "namespace, pod"), w.allocationCosts(t, "pod", func(c *costs) float64 { return c.RAMCost })},
-		{"volumes of namespaces", "namespace", `sum by (namespace) (sum by (cluster, namespace, pod, persistentvolume) (pod_pvc_allocation{job="$job"}` + gibibyte + `) * on (cluster, persistentvolume) group_left () avg by (cluster, persistentvolume) (pv_hourly_cost{job="$job"}))`, w.allocationCosts(t, "namespace", func(c *costs) float64 { return c.PVCost })},
+		{"volumes of pods", "pod", `sum by (pod) (sum by (cluster, namespace, pod, persistentvolume) (pod_pvc_allocation{job="$job"}` + gibibyte + `) * on (cluster, persistentvolume) group_left () avg by (cluster, persistentvolume) (pv_hourly_cost{job="$job"}))`, w.allocationCosts(t, "pod", func(c *costs) float64 { return c.PVCost })},
 		{"rule of the budget", "", `sum(node_total_hourly_cost{job="$job"}) + sum(` + volumeCosts + `)`, map[string]float64{
 			"": sumOfCosts(w.assetCosts(t, "Node", nameOf, totalOf)) + sumOfCosts(w.assetCosts(t, "Disk", volumeOf, totalOf)),
 		}},
@@ -90,7 +90,7 @@ func (w *watched) allocationCosts(t *testing.T, by string, cost func(*costs) flo
 	all := w.lastHour(t, "/model/allocation", "aggregate="+by+"&idle=false&shareTenancyCosts=false")
 	sums := map[string]float64{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if c := all[name]; !strings.HasPrefix(name, "__") {
+		if c := all[name]; !strings.HasPrefix(name, "__") && !strings.HasSuffix(name, "-unmounted-pvcs") {
 			sums[name] = cost(&c)
 		}
 	}
