@@ -52,7 +52,7 @@ func (t *tally) add(s *Subject, hour []subjectTotal, w Window, most int) {
 		}
 		slices.SortFunc(t.rows, compareTotals)
 	}
-	if t.capped {
+	if t.capped && !s.drops {
 		_, rest := t.split(hour)
 		t.addOthers(t.folded(rest), w)
 	}
@@ -64,6 +64,9 @@ func (t *tally) meet(s *Subject, hour []subjectTotal, most int) {
 		cluster := hour[i].labels[0]
 		if i > 0 && cluster == hour[i-1].labels[0] || slices.Contains(t.clusters, cluster) {
 			continue
+		}
+		if s.drops {
+			return
 		}
 		if len(s.Labels) == 1 || (len(t.clusters)+1)*s.width() > most/2 {
 			t.lost = true
@@ -216,6 +219,9 @@ func (t *tally) fold(s *Subject, hour []subjectTotal) (rows []subjectTotal, drop
 		return hour, 0
 	}
 	rows, rest := t.split(hour)
+	if s.drops {
+		return rows, t.weight(s, rest)
+	}
 	rows = append(rows, t.folded(rest)...)
 	slices.SortFunc(rows, compareTotals)
 	return rows, t.weight(s, rest)

@@ -35,8 +35,8 @@ type Switch struct {
 func Switches() []Switch {
 	var switches []Switch
 	for _, s := range allocation.Subjects() {
-		if !s.Always {
-			switches = append(switches, Switch{Name: s.Name, Help: "Export " + s.Help + ".", Default: s.Default})
+		if !s.Always && s.Help != "" {
+			switches = append(switches, Switch{Name: s.Collector(), Help: "Export " + s.Help + ".", Default: s.Default})
 		}
 	}
 	return switches
@@ -86,8 +86,9 @@ type Collector struct {
 
 // subject is an enabled subject of the families table.
 type subject struct {
-	name     string
-	families []family
+	name      string
+	collector string
+	families  []family
 }
 
 // family is a family of the table and its descriptor.
@@ -120,7 +121,7 @@ func New(latest LatestSet, cfg Config) *Collector {
 		c.spending = func() *allocation.Spending { return nil }
 	}
 	for _, s := range c.metering().Subjects() {
-		e := subject{name: s.Name}
+		e := subject{name: s.Name, collector: s.Collector()}
 		for _, f := range s.Families() {
 			e.families = append(e.families, family{f, prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)})
 		}

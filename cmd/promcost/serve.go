@@ -107,7 +107,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 			return errors.Join(err, src.Close())
 		}
 		svc, err := newService(src, cost, l, serviceOptions{
-			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard, meter: serve.meter,
+			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard, meter: serve.meter, priced: *serve.enabled["opencost"],
 			keep: func() (keeping, error) { return storage.open(l.kit, source.kind == sourceNone) },
 		})
 		if err != nil {
