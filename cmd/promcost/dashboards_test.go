@@ -78,6 +78,7 @@ func watchDemo(t *testing.T) *watched {
 	for _, s := range collector.Switches() {
 		args = append(args, "--collector."+s.Name)
 	}
+	args = append(args, "--collector.label.names=app,team")
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(config, []byte("budgets:\n  - {name: everything, amount: 1000, period: month}\n"), 0o600); err != nil {

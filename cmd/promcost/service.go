@@ -90,6 +90,8 @@ type service struct {
 	api      http.Handler
 	closers  []io.Closer
 	where    string // the history is kept
+	meter    func(*settings) (*allocation.Metering, error)
+	changed  atomic.Pointer[func()] // told when metrics change; nil for nobody
 
 	logs    loggers
 	now     func() time.Time
@@ -106,7 +108,8 @@ type serviceOptions struct {
 	keep      func() (keeping, error) // opens the history; nil keeps none
 	// computing, where not nil, comes between the ledger and what computes.
 	computing func(c ledger.Computer, zone *time.Location) ledger.Computer
-	shard     allocation.Shard // what is computed of it; the zero value is everything
+	meter     func(*settings) (*allocation.Metering, error) // makes what metrics are of; nil is the default
+	shard     allocation.Shard                              // what is computed of it; the zero value is everything
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -115,7 +118,12 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	if err != nil {
 		return nil, err
 	}
-	s := &service{flags: f, logs: logs, now: o.now, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
+	if o.meter != nil { // before anything is opened
+		if _, err := o.meter(current); err != nil {
+			return nil, err
+		}
+	}
+	s := &service{flags: f, logs: logs, now: o.now, meter: o.meter, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
 	if s.health, err = collector.NewHealth(s.registry, current.currency); err != nil {
 		return nil, err
 	}
@@ -145,7 +153,12 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	}
 	s.ledger = keeping.ledger(computing, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
-		MaxMemory: f.maxMemory,
+		MaxMemory: f.maxMemory, Metering: s.metering,
+		Changed: func() {
+			if changed := s.changed.Load(); changed != nil {
+				(*changed)()
+			}
+		},
 	})
 	if keeping.closer != nil {
 		s.closers = append(s.closers, keeping.closer)
@@ -156,8 +169,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		}
 	}
 	s.api = http.HandlerFunc(s.serveAPI)
-	s.use(current)
-	return s, nil
+	return s, s.use(current)
 }
 
 // status says how much has been read.
