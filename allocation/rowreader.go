@@ -33,7 +33,9 @@ type rowReader struct {
 	seen   []int32 // the groups that the set has rows of
 	stamps []int32 // by group, of the set that it was seen in
 	stamp  int32
-	totals []subjectTotal // by group
+	// Sums are by resource and group; the last one of each is of rows that are not read.
+	cost        [numFamilyResources][]float64
+	used, asked [NumResources][]float64
 	// Groups of different ids may have the same labels, such as what has no name and what is named like that: first is the
 	// first one of them by group, byText by labels.
 	first   []int32
@@ -115,7 +117,7 @@ func (r *rowReader) use(d *Dict) {
 		return
 	}
 	r.dict, r.groups, r.series, r.labels = d, map[rowKey]int32{}, r.series[:0], r.labels[:0]
-	r.stamps, r.totals, r.stamp = r.stamps[:0], r.totals[:0], 0
+	r.stamps, r.stamp = r.stamps[:0], 0
 	r.first, r.byText, r.aliased = r.first[:0], map[string]int32{}, r.aliased[:0]
 	r.single = r.single[:0]
 	for i := range r.kept {
@@ -149,7 +151,6 @@ func (r *rowReader) assign(set *Set) {
 		if r.stamps[group] != r.stamp {
 			r.stamps[group] = r.stamp
 			r.seen = append(r.seen, group)
-			r.totals[group] = subjectTotal{}
 		}
 	}
 }
@@ -210,7 +211,7 @@ func (r *rowReader) group(set *Set, row int, key rowKey) int32 {
 		}
 		r.first, r.aliased = append(r.first, first), append(r.aliased, ok)
 		r.aliased[first] = ok
-		r.labels, r.stamps, r.totals = append(r.labels, labels), append(r.stamps, 0), append(r.totals, subjectTotal{})
+		r.labels, r.stamps = append(r.labels, labels), append(r.stamps, 0)
 		for range familyResources {
 			r.series = append(r.series, -1)
 		}
@@ -226,33 +227,60 @@ func (r *rowReader) group(set *Set, row int, key rowKey) int32 {
 
 // sum adds the rows of groups up, in the order in which Subject.Totals adds them.
 func (r *rowReader) sum(set *Set) {
-	for i := range familyResources {
-		if !r.wanted.holds(familyResource(i)) {
-			continue
+	rest := int32(len(r.stamps))
+	for row, g := range r.of {
+		if g < 0 {
+			r.of[row] = rest
 		}
-		for _, c := range familyResources[i].cost {
-			for row, v := range set.values[c] {
-				if g := r.of[row]; g >= 0 {
-					r.totals[g].cost[i] += v
-				}
+	}
+	for i := range familyResources {
+		if r.wanted.holds(familyResource(i)) {
+			r.cost[i] = zeros(r.cost[i], int(rest)+1)
+			for _, c := range familyResources[i].cost {
+				addTo(r.cost[i], r.of, set.values[c])
 			}
 		}
 	}
 	for i := range NumResources {
-		if !r.ratio || !r.wanted.holds(familyResource(i)) {
-			continue
-		}
-		for row, v := range set.values[UsageHours.Of(i)] {
-			if g := r.of[row]; g >= 0 {
-				r.totals[g].used[i] += v
-			}
-		}
-		for row, v := range set.values[RequestHours.Of(i)] {
-			if g := r.of[row]; g >= 0 {
-				r.totals[g].asked[i] += v
-			}
+		if r.ratio && r.wanted.holds(familyResource(i)) {
+			r.used[i], r.asked[i] = zeros(r.used[i], int(rest)+1), zeros(r.asked[i], int(rest)+1)
+			addTo(r.used[i], r.of, set.values[UsageHours.Of(i)])
+			addTo(r.asked[i], r.of, set.values[RequestHours.Of(i)])
 		}
 	}
+}
+
+// zeros are n zeros, in the place of sums.
+func zeros(sums []float64, n int) []float64 {
+	sums = slices.Grow(sums[:0], n)[:n]
+	clear(sums)
+	return sums
+}
+
+// addTo adds the values of rows to the sums of their groups.
+func addTo(sums []float64, of []int32, values []float64) {
+	for row, v := range values[:min(len(values), len(of))] {
+		sums[of[row]] += v
+	}
+}
+
+// total are the sums of a group, of resources that all of the set have.
+func (r *rowReader) total(group int32, has resourceSet) (t subjectTotal) {
+	for i := range familyResources {
+		if r.wanted.holds(familyResource(i)) {
+			t.cost[i] = r.cost[i][group]
+		}
+	}
+	for i := range NumResources {
+		if r.ratio && r.wanted.holds(familyResource(i)) {
+			t.used[i], t.asked[i] = r.used[i][group], r.asked[i][group]
+		}
+	}
+	if t.has = has; r.subject.sparse {
+		t.hasNonZero()
+	}
+	t.has &= r.wanted
+	return t
 }
 
 // merge calls do for each group of the set, those of the same labels as one.
@@ -260,23 +288,18 @@ func (r *rowReader) merge(do func(group int32, t *subjectTotal), has resourceSet
 	var order []int32
 	var sums map[int32]*subjectTotal
 	for _, g := range r.seen {
-		t := &r.totals[g]
-		if t.has = has; r.subject.sparse {
-			t.hasNonZero()
-		}
-		t.has &= r.wanted
+		t := r.total(g, has)
 		first := r.first[g]
 		switch {
 		case !r.aliased[first]:
-			do(g, t)
+			do(g, &t)
 		case sums[first] != nil:
-			sums[first].add(t)
+			sums[first].add(&t)
 		default:
 			if sums == nil {
 				sums = map[int32]*subjectTotal{}
 			}
-			own := *t
-			sums[first], order = &own, append(order, first)
+			sums[first], order = &t, append(order, first)
 		}
 	}
 	for _, g := range order {

@@ -43,9 +43,14 @@ func (l *loader) run(ctx context.Context, mint, maxt int64, counting bool) error
 	if !counting {
 		return l.each(ctx, l.sets.Hours(ctx, w, l.only), l.gauges)
 	}
-	w.Start = l.month(w.Start.Add(time.Hour - time.Millisecond))
+	w.Start = l.firstOfMonth(w)
 	c := counter{loader: l, since: mint}
 	return l.each(ctx, l.sets.Counted(ctx, w, l.only), c.hour)
+}
+
+// firstOfMonth is when the month began of the first hour of a window.
+func (l *loader) firstOfMonth(w allocation.Window) time.Time {
+	return l.month(w.Start.Add(time.Hour - time.Millisecond))
 }
 
 // each does something with hours, and notes those that cannot be had.
