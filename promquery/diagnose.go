@@ -107,7 +107,7 @@ func (f *findings) uncovered(cluster Symbol) []allocation.Window {
 	for i := range Inputs {
 		if in := &Inputs[i]; in.Need == Required {
 			if seen, _ := f.ofInput(in, cluster); seen != nil {
-				lacking = append(lacking, f.frame.without(whole, seen)...)
+				lacking = append(lacking, slices.DeleteFunc(f.frame.without(whole, seen), func(x timeline.Interval) bool { return x.To-x.From < steadyHole })...)
 			}
 		}
 	}
