@@ -19,6 +19,7 @@ const (
 type Metering struct {
 	subjects []Subject
 	max      int
+	budgets  []Budget
 }
 
 // MeteringOptions say what a Metering is to be. The zero value is the defaults.
@@ -34,6 +35,8 @@ type MeteringOptions struct {
 	Mapping LabelMapping
 	// Derived are properties that are computed from others.
 	Derived []*Derived
+	// Budgets are those that the subject budget is about.
+	Budgets []Budget
 }
 
 // NewMetering makes a Metering. An unknown name in Enabled, one of LabelNames that is none, and a MaxSeries below 100 are
@@ -47,8 +50,8 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 	}
 	var known []string
 	for i := range subjects {
-		if !subjects[i].Always {
-			known = append(known, subjects[i].Name)
+		if name := subjects[i].Collector(); !subjects[i].Always && !slices.Contains(known, name) {
+			known = append(known, name)
 		}
 	}
 	for _, name := range o.Enabled {
@@ -61,11 +64,14 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 		return nil, fmt.Errorf("read collector.label.names: %w", err)
 	}
 	m := &Metering{max: o.MaxSeries}
+	if o.Enabled == nil || slices.Contains(o.Enabled, "budget") {
+		m.budgets = o.Budgets
+	}
 	for _, s := range subjects {
 		if s.Name == "label" {
 			s.names = names
 		}
-		if s.Always || slices.Contains(o.Enabled, s.Name) || o.Enabled == nil && s.Default {
+		if s.Always || slices.Contains(o.Enabled, s.Collector()) || o.Enabled == nil && s.Default {
 			m.subjects = append(m.subjects, s)
 		}
 	}
@@ -85,7 +91,7 @@ func DefaultMetering() *Metering {
 
 // Uncounted is m without counters: for what keeps no history that they could be told from.
 func (m *Metering) Uncounted() *Metering {
-	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max}
+	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, budgets: m.budgets}
 	for i := range u.subjects {
 		s := &u.subjects[i]
 		s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k familyKind) bool { return familyKinds[k].kind == CounterFamily })
@@ -95,6 +101,9 @@ func (m *Metering) Uncounted() *Metering {
 
 // Subjects are those that have series, in the order of the reference documentation.
 func (m *Metering) Subjects() []Subject { return slices.Clone(m.subjects) }
+
+// Budgets are those that the subject budget is about, none where that is switched off. The slice must not be changed.
+func (m *Metering) Budgets() []Budget { return m.budgets }
 
 // MaxSeries is the most series that a subject may have.
 func (m *Metering) MaxSeries() int { return m.max }
@@ -109,8 +118,8 @@ func (m *Metering) Projection() *Projection {
 	p := &Projection{}
 	for i := range m.subjects {
 		s := &m.subjects[i]
-		costs := slices.DeleteFunc(s.Families(), func(f Family) bool { return f.traits.needs != nil })
-		of := s.Projection(costs...)
+		of := s.Projection(slices.DeleteFunc(s.Families(), func(f Family) bool { return s.counts() && f.traits.needs != nil })...)
+		p.Volumes = p.Volumes || of.Volumes
 		p.Properties, p.Columns = append(p.Properties, of.Properties...), append(p.Columns, of.Columns...)
 	}
 	slices.Sort(p.Properties)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestNewMeteringErrors(t *testing.T) {
-	const known = "namespace, controller, pod, container, label, idle, node, volume, loadbalancer, clustermanagement"
+	const known = "namespace, controller, pod, container, label, idle, node, volume, loadbalancer, clustermanagement, budget, opencost, opencost-kube"
 	for _, test := range []struct {
 		name string
 		o    allocation.MeteringOptions
@@ -55,7 +55,7 @@ func TestMeteringSubjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"namespace", "controller", "idle", "node", "volume", "loadbalancer", "clustermanagement", "reconciliation"}
+	want := []string{"namespace", "controller", "idle", "node", "volume", "loadbalancer", "clustermanagement", "budget", "reconciliation"}
 	for _, m := range []*allocation.Metering{defaults, allocation.DefaultMetering()} {
 		if diff := cmp.Diff(want, names(m)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)

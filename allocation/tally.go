@@ -42,17 +42,20 @@ func (t *tally) add(s *Subject, hour []subjectTotal, w Window, most int) {
 	if t.capped {
 		newcomers = t.choose(s, newcomers, w, most)
 	}
-	if len(newcomers) == 0 {
-		return
-	}
-	for i := range newcomers {
-		row := subjectTotal{labels: newcomers[i].labels, since: w.Start.Unix()}
-		if row.accrue(&newcomers[i]); row.total() != 0 {
-			row.last = w.End.Unix()
+	if len(newcomers) > 0 {
+		for i := range newcomers {
+			row := subjectTotal{labels: newcomers[i].labels, since: w.Start.Unix()}
+			if row.accrue(&newcomers[i]); row.total() != 0 {
+				row.last = w.End.Unix()
+			}
+			t.rows = append(t.rows, row)
 		}
-		t.rows = append(t.rows, row)
+		slices.SortFunc(t.rows, compareTotals)
 	}
-	slices.SortFunc(t.rows, compareTotals)
+	if t.capped && !s.drops {
+		_, rest := t.split(hour)
+		t.addOthers(t.folded(rest), w)
+	}
 }
 
 // meet notes new clusters.
@@ -61,6 +64,9 @@ func (t *tally) meet(s *Subject, hour []subjectTotal, most int) {
 		cluster := hour[i].labels[0]
 		if i > 0 && cluster == hour[i-1].labels[0] || slices.Contains(t.clusters, cluster) {
 			continue
+		}
+		if s.drops {
+			return
 		}
 		if len(s.Labels) == 1 || (len(t.clusters)+1)*s.width() > most/2 {
 			t.lost = true
@@ -117,7 +123,8 @@ func (t *tally) addMembers(hour []subjectTotal, w Window) (newcomers []subjectTo
 	return newcomers
 }
 
-// choose takes places from those that cost nothing any more, gives free ones to newcomers, and adds the rest to __other__.
+// choose takes places from those that cost nothing any more, and from the cheapest if there are too many, and gives free ones
+// to newcomers.
 func (t *tally) choose(s *Subject, newcomers []subjectTotal, w Window, most int) (admitted []subjectTotal) {
 	since := w.End.Add(-forgetAfter).Unix()
 	t.rows = slices.DeleteFunc(t.rows, func(r subjectTotal) bool { return max(r.last, r.since) <= since })
@@ -132,20 +139,12 @@ func (t *tally) choose(s *Subject, newcomers []subjectTotal, w Window, most int)
 		slices.SortFunc(t.rows, compareTotals)
 	}
 	byCost(newcomers)
-	n := 0
-	for ; n < len(newcomers); n++ {
+	for n := range newcomers {
 		if free -= s.weight(newcomers[n].has); free < 0 || t.isOther(newcomers[n].labels) {
-			break
+			return newcomers[:n]
 		}
 	}
-	rest := newcomers[n:]
-	slices.SortFunc(rest, compareTotals) // sums do not depend on ranks
-	others := t.folded(rest)
-	for i := range others {
-		others[i].since = w.Start.Unix()
-	}
-	t.others = mergeOthers(t.others, others)
-	return newcomers[:n]
+	return newcomers
 }
 
 // isOther reports whether labels are those of __other__.
@@ -177,16 +176,31 @@ func (t *tally) folded(rows []subjectTotal) []subjectTotal {
 	return out
 }
 
-// mergeOthers adds an hour's rows to those of before, which go on as they began.
-func mergeOthers(before, hour []subjectTotal) []subjectTotal {
+// addOthers adds an hour's rows to __other__.
+func (t *tally) addOthers(hour []subjectTotal, w Window) {
 	for i := range hour {
-		at, ok := slices.BinarySearchFunc(before, hour[i], compareTotals)
+		at, ok := slices.BinarySearchFunc(t.others, hour[i], compareTotals)
 		if !ok {
-			before = slices.Insert(before, at, subjectTotal{labels: hour[i].labels, since: hour[i].since})
+			t.others = slices.Insert(t.others, at, subjectTotal{labels: hour[i].labels, since: w.Start.Unix()})
 		}
-		before[at].accrue(&hour[i])
+		t.others[at].accrue(&hour[i])
 	}
-	return before
+}
+
+// split tells the rows of members from the rest.
+func (t *tally) split(hour []subjectTotal) (members, rest []subjectTotal) {
+	at := 0
+	for i := range hour {
+		for at < len(t.rows) && slices.Compare(t.rows[at].labels, hour[i].labels) < 0 {
+			at++
+		}
+		if at < len(t.rows) && slices.Equal(t.rows[at].labels, hour[i].labels) {
+			members = append(members, hour[i])
+		} else {
+			rest = append(rest, hour[i])
+		}
+	}
+	return members, rest
 }
 
 // counters are all rows, by labels.
@@ -204,21 +218,11 @@ func (t *tally) fold(s *Subject, hour []subjectTotal) (rows []subjectTotal, drop
 	if !t.capped {
 		return hour, 0
 	}
-	rows = make([]subjectTotal, 0, len(t.rows)+len(t.others))
-	var rest []subjectTotal
-	at := 0
-	for i := range hour {
-		for at < len(t.rows) && slices.Compare(t.rows[at].labels, hour[i].labels) < 0 {
-			at++
-		}
-		if at < len(t.rows) && slices.Equal(t.rows[at].labels, hour[i].labels) {
-			rows = append(rows, hour[i])
-			continue
-		}
-		rest = append(rest, hour[i])
-		dropped += s.weight(hour[i].has)
+	rows, rest := t.split(hour)
+	if s.drops {
+		return rows, t.weight(s, rest)
 	}
 	rows = append(rows, t.folded(rest)...)
 	slices.SortFunc(rows, compareTotals)
-	return rows, dropped
+	return rows, t.weight(s, rest)
 }

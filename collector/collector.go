@@ -35,8 +35,8 @@ type Switch struct {
 func Switches() []Switch {
 	var switches []Switch
 	for _, s := range allocation.Subjects() {
-		if !s.Always {
-			switches = append(switches, Switch{Name: s.Name, Help: "Export " + s.Help + ".", Default: s.Default})
+		if !s.Always && s.Help != "" {
+			switches = append(switches, Switch{Name: s.Collector(), Help: "Export " + s.Help + ".", Default: s.Default})
 		}
 	}
 	return switches
@@ -60,6 +60,8 @@ type Config struct {
 	Bounds func(d, r time.Duration) (lower, upper float64)
 	// Accrued are the costs of the month, which counters show; nil as long as they are not known. Nil leaves counters out.
 	Accrued func() *allocation.Accrued
+	// Spending is how budgets stand; nil where there are none, or as long as that is not known. Nil leaves budgets out.
+	Spending func() *allocation.Spending
 	// Logger is told once a subject that its series are capped. Nil is no logger.
 	Logger log.Logger
 }
@@ -69,6 +71,7 @@ type Collector struct {
 	latest   LatestSet
 	metering func() *allocation.Metering
 	accrued  func() *allocation.Accrued
+	spending func() *allocation.Spending
 	subjects []subject
 	set      []*prometheus.Desc // of the set itself, in the order of setFamilies
 	dropped  *prometheus.Desc
@@ -83,8 +86,9 @@ type Collector struct {
 
 // subject is an enabled subject of the families table.
 type subject struct {
-	name     string
-	families []family
+	name      string
+	collector string
+	families  []family
 }
 
 // family is a family of the table and its descriptor.
@@ -103,7 +107,7 @@ func New(latest LatestSet, cfg Config) *Collector {
 		cfg.Metering = func() *allocation.Metering { return metering }
 	}
 	c := &Collector{
-		latest: latest, metering: cfg.Metering, accrued: cfg.Accrued, bounds: cfg.Bounds, logger: cfg.Logger,
+		latest: latest, metering: cfg.Metering, accrued: cfg.Accrued, spending: cfg.Spending, bounds: cfg.Bounds, logger: cfg.Logger,
 		dropped: prometheus.NewDesc("promcost_series_dropped_total",
 			"Series that were not exported of the sets served since the start, because the collector has more than --collector.max-series of them (their sums are in __other__) or because they are not finite.",
 			[]string{"collector"}, nil),
@@ -113,8 +117,11 @@ func New(latest LatestSet, cfg Config) *Collector {
 		c.accrued = func() *allocation.Accrued { return nil }
 		c.metering = func() *allocation.Metering { return cfg.Metering().Uncounted() }
 	}
+	if c.spending == nil {
+		c.spending = func() *allocation.Spending { return nil }
+	}
 	for _, s := range c.metering().Subjects() {
-		e := subject{name: s.Name}
+		e := subject{name: s.Name, collector: s.Collector()}
 		for _, f := range s.Families() {
 			e.families = append(e.families, family{f, prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)})
 		}
@@ -165,8 +172,8 @@ func (c *Collector) Update() {
 // update renders the latest set, if it is a new one. The last set stays where there is none.
 func (c *Collector) update() {
 	set, _, _ := c.latest.Latest() // an error is told by the computation's own metrics; the set stays what it is
-	is := snapshot{set: set, accrued: c.accrued(), metering: c.metering()}
-	if was := c.current.Load(); set != nil && (set != was.set || is.accrued != was.accrued || is.accrued == nil && is.metering != was.metering) {
+	is := snapshot{set: set, accrued: c.accrued(), spending: c.spending(), metering: c.metering()}
+	if was := c.current.Load(); set != nil && (set != was.set || is.accrued != was.accrued || is.spending != was.spending || is.accrued == nil && is.metering != was.metering) {
 		is.metrics = c.render(&is)
 		c.current.Store(&is)
 	}

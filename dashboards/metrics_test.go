@@ -14,11 +14,7 @@ import (
 
 // announced are the metrics that dashboards and rules read and that promcost does not export yet, with their labels. One that
 // it exports has no place here: TestAnnounced says so.
-var announced = map[string][]string{
-	"promcost_budget_limit":    {"budget", "period"},
-	"promcost_budget_spent":    {"budget", "period"},
-	"promcost_budget_forecast": {"budget", "period"},
-}
+var announced = map[string][]string{}
 
 // targetLabels are those that a scrape adds to every series.
 var targetLabels = []string{"instance", "job"}

@@ -18,7 +18,11 @@ func (q *request) finish(given func(name string) bool) error {
 			return err
 		}
 	}
-	return q.finishWindow(given)
+	if err := q.finishWindow(given); err != nil {
+		return err
+	}
+	q.query.Only = q.needed()
+	return nil
 }
 
 // finishFormat checks what goes with a format.

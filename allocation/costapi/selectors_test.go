@@ -100,6 +100,54 @@ func TestSelectorsEverywhere(t *testing.T) {
 	}
 }
 
+// TestSelectorsAreFilters selects nothing on every path that takes them, by filters of both languages and by selectors: the
+// answers are the same, and not that to no selection.
+func TestSelectorsAreFilters(t *testing.T) {
+	h, asked := richHandler(costapi.Config{}), 0
+	for _, path := range costapi.Paths() {
+		takes := map[string]bool{}
+		for _, p := range costapi.Parameters(path) {
+			takes[p.Name] = !p.Ignored
+		}
+		if !takes["filter"] {
+			continue
+		}
+		asked++
+		parts := []string{"window=yesterday", "aggregate=namespace"}
+		if strings.Contains(path, "assets") || strings.HasSuffix(path, "autocomplete") {
+			parts = parts[:1]
+		}
+		if takes["names"] {
+			parts = append(parts, "names=web")
+		}
+		if takes["field"] {
+			parts = append(parts, "field=cluster")
+		}
+		data := func(selector ...string) any {
+			return envelopeOf(t, get(h, path, append(selector, parts...)...))["data"]
+		}
+		all, none := data(), data(`filter=cluster:"nowhere"`)
+		if cmp.Equal(all, none) {
+			t.Errorf("%s: a filter changes nothing: %v", path, all)
+		}
+		selectors := []string{"fieldSelector=spec.cluster=nowhere", "labelSelector=nothing-has-this", "fieldSelector=spec.cluster=a,spec.cluster=b"}
+		if takes["filterClusters"] {
+			selectors = append(selectors, "filterClusters=nowhere", "filterLabels=nothing:x")
+		}
+		for _, selector := range selectors {
+			if diff := cmp.Diff(none, data(selector)); diff != "" {
+				t.Errorf("%s?%s: %s", path, selector, diff)
+			}
+		}
+		if diff := cmp.Diff(all, data("fieldSelector=spec.cluster!=nowhere", "labelSelector=!nothing-has-this")); diff != "" {
+			t.Errorf("%s: what selects all changes something: %s", path, diff)
+		}
+	}
+	if asked < 14 {
+		t.Errorf("%d paths take filters, want at least 14", asked)
+	}
+}
+
 // TestV1BesideFilter ignores filters of the first language beside one of the second, and says so.
 func TestV1BesideFilter(t *testing.T) {
 	for path, parts := range map[string][]string{

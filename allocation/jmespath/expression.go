@@ -170,9 +170,10 @@ func parse(text string) (root gojmespath.ASTNode, err error) {
 			err = fail(len(text), "malformed expression: it ends too early")
 		}
 	}()
-	root, err = gojmespath.NewParser().Parse(text)
+	parsed, place := unambiguous(text)
+	root, err = gojmespath.NewParser().Parse(parsed)
 	if syntax, ok := errors.AsType[gojmespath.SyntaxError](err); ok {
-		at := min(max(syntax.Offset, 0), len(text))
+		at := min(max(place(syntax.Offset), 0), len(text))
 		for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) { // it may be within a character
 			at--
 		}

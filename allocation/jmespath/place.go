@@ -84,7 +84,7 @@ func tooDeep(text string) int {
 func literalEnd(text string, i int) int {
 	quote := text[i]
 	for i++; i < len(text) && text[i] != quote; i++ {
-		if text[i] == '\\' && (quote != '\'' || i+1 < len(text) && text[i+1] == quote) {
+		if text[i] == '\\' {
 			i++
 		}
 	}
@@ -149,4 +149,41 @@ func misreadIndex(text string, i int) (offset int, detail string) {
 		at += len(part) + 1
 	}
 	return -1, ""
+}
+
+// unambiguous is text as the parser reads it, and how places in that are found in text. To JMESPath, two backslashes at the end
+// of a string such as 'C:\\' are text, as they are elsewhere in it; the parser takes the second for one that escapes the quote.
+// Such strings are handed to it as literals.
+func unambiguous(text string) (parsed string, place func(int) int) {
+	type swap struct{ start, end, parsedEnd int } // of a string in text, and of its literal in parsed
+	var swaps []swap
+	var b strings.Builder
+	done := 0
+	for i := 0; i < len(text); i++ {
+		if strings.IndexByte("'\"`", text[i]) < 0 {
+			continue
+		}
+		start := i
+		if i = literalEnd(text, i); text[start] != '\'' || i >= len(text) || text[i-1] != '\\' {
+			continue
+		}
+		literal, err := json.Marshal(strings.NewReplacer(`\\`, `\\`, `\'`, `'`).Replace(text[start+1 : i]))
+		if err != nil {
+			continue // there is no text that JSON cannot hold
+		}
+		b.WriteString(text[done:start] + "`" + strings.ReplaceAll(string(literal), "`", "\\`") + "`")
+		done = i + 1
+		swaps = append(swaps, swap{start, done, b.Len()})
+	}
+	b.WriteString(text[done:])
+	return b.String(), func(at int) int {
+		longer := 0 // parsed is than text, up to the place
+		for _, s := range swaps {
+			if at < s.parsedEnd {
+				return min(at-longer, s.end)
+			}
+			longer = s.parsedEnd - s.end
+		}
+		return at - longer
+	}
 }

@@ -59,13 +59,22 @@ func (l *Ledger) count(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("count the costs of the month: %w", err)
 	}
+	if l.counted(a, end) {
+		l.opts.Changed()
+	}
+	return nil
+}
+
+// counted notes how far has been counted, and shows it once it is whole: then it reports whether that is new.
+func (l *Ledger) counted(a *allocation.Accrued, end time.Time) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.counting = a
 	if l.accrued != nil && l.accrued.Metering() == a.Metering() || a.Window.End.Equal(end) || l.hour.set != nil && !a.Window.End.Before(l.hour.set.Window.End) {
+		changed = l.accrued != a
 		l.accrued = a
 	}
-	return nil
+	return changed
 }
 
 // accrue adds hours to a up to end, or to the first that is neither kept nor known to be without data. With settle,
