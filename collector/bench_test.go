@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/collector"
 )
 
 // benchSet has as many controllers as make about 50,000 series, each of two containers.
@@ -35,7 +34,7 @@ func (discard) WriteHeader(int)       {}
 // BenchmarkScrape50000 is a scrape of 50,000 series; the target is 150 ms and 64 MB.
 func BenchmarkScrape50000(b *testing.B) {
 	reg := prometheus.NewRegistry()
-	register(b, reg, benchSet(), collector.Config{Enabled: []string{"controller"}})
+	register(b, reg, benchSet(), metered(b, "controller", 100_000))
 	if n := len(families(b, reg)["promcost_controller_hourly_cost"]); n != 50_000 {
 		b.Fatalf("there are %d series", n)
 	}
@@ -51,7 +50,7 @@ func BenchmarkScrape50000(b *testing.B) {
 func BenchmarkRender50000(b *testing.B) {
 	sets := []*allocation.Set{benchSet(), benchSet()}
 	reg := prometheus.NewRegistry()
-	source := register(b, reg, sets[0], collector.Config{Enabled: []string{"controller"}, MaxSeries: 40_000})
+	source := register(b, reg, sets[0], metered(b, "controller", 40_000))
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		source.set.Store(sets[i%2])

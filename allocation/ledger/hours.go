@@ -357,7 +357,7 @@ func (l *Ledger) computeRun(ctx context.Context, hours []allocation.Window, out 
 		switch {
 		case err != nil:
 			out[i].err = err
-		case isEmpty(sets[i]):
+		case sets[i].Empty() && !sets[i].Apart:
 			out[i].err = fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
 		default:
 			out[i].set = sets[i]

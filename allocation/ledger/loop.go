@@ -73,6 +73,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 				level.Error(l.logger).Log("msg", "computation of the hour failed", "start", w.Start.Format(time.RFC3339), "retry_in", retry, "err", err)
 			} else {
 				done, latest, tending.at = w.End, chore{}, time.Time{}
+				l.opts.Changed()
 			}
 		}
 		l.tendFor(ctx, &tending, func() bool { return l.closedHour().End.After(done) && !l.opts.Now().Before(latest.at) })

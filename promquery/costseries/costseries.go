@@ -37,7 +37,8 @@ type Options struct {
 	Grace time.Duration
 	// Zone is the time zone on whose clock months begin. The default is UTC.
 	Zone *time.Location
-	// Subjects are those that are served; nil is all of the table, whatever is switched on for /metrics.
+	// Subjects are those that are served, whatever is switched on for /metrics and however many series they have; nil is all
+	// of the table. That of labels has to be of a Metering that names some.
 	Subjects []allocation.Subject
 	// Currency names the money of every cost. Nil leaves promcost_currency_info out.
 	Currency func() string

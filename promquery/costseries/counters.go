@@ -8,22 +8,24 @@ import (
 )
 
 // counter adds hours up, one after the other, in the order that the ledger adds them: so the sums are the same to the last
-// bit. Series are found in the loader by key; where they are summed, several have one.
+// bit.
 type counter struct {
 	*loader
+	since  int64 // samples are from then on
 	month  time.Time
-	counts map[string]int // into sums
-	sums   []float64
-	series []int32 // of sums
-	broken bool    // an hour of the month cannot be had
+	months int       // that were begun
+	sums   []float64 // by series
+	in     []int     // the month that a sum is of, by series
+	order  []int32   // the series of the month
+	broken bool      // an hour of the month cannot be had
 }
 
 // hour adds an hour. Where the source has nothing of it, counters stay what they are; where it cannot be had, they end until
 // the next month, for they would be too low.
 func (c *counter) hour(set *allocation.Set, err error) error {
 	if month := c.loader.month(set.Window.End.Add(-time.Millisecond)); !month.Equal(c.month) {
-		c.month, c.broken = month, false
-		c.counts, c.sums, c.series = map[string]int{}, nil, nil
+		c.month, c.broken, c.order = month, false, c.order[:0]
+		c.months++
 	}
 	c.broken = c.broken || err != nil && !errors.Is(err, allocation.ErrNoData)
 	if c.broken {
@@ -31,29 +33,25 @@ func (c *counter) hour(set *allocation.Set, err error) error {
 	}
 	c.emit(set, c.add)
 	at := c.shown(set)
-	if at < c.since || len(c.sums) == 0 && len(c.live) == 0 {
-		return c.bound(0)
+	if at < c.since || len(c.order) == 0 && len(c.live) == 0 {
+		return c.bound()
 	}
-	now := len(c.clock)
 	c.clock = append(c.clock, at)
-	for i, sum := range c.sums {
-		c.put(c.series[i], now, sum)
+	for _, i := range c.order {
+		c.put(i, c.sums[i])
 	}
-	c.end(now)
-	return c.bound(now)
+	c.end()
+	return c.bound()
 }
 
 // add adds what a series has in an hour.
-func (c *counter) add(s *selection, values []string, v float64) {
-	i := c.find(s, values)
-	if i < 0 {
-		return
+func (c *counter) add(i int32, v float64) {
+	for int(i) >= len(c.sums) {
+		c.sums, c.in = append(c.sums, 0), append(c.in, 0)
 	}
-	c.keyOf(s, values)
-	if n, ok := c.counts[string(c.key)]; ok {
-		c.sums[n] += v
-		return
+	if c.in[i] != c.months {
+		c.in[i], c.sums[i] = c.months, 0
+		c.order = append(c.order, i)
 	}
-	c.counts[string(c.key)] = len(c.sums)
-	c.sums, c.series = append(c.sums, v), append(c.series, i)
+	c.sums[i] += v
 }

@@ -82,7 +82,7 @@ func (q *Queryable) makeFamilies() []family {
 		for _, f := range s.Families() {
 			all = append(all, family{
 				name: f.Name, help: f.Help, counter: f.Type == allocation.CounterFamily, labels: f.Labels, subject: s, of: &f,
-				sums: strings.HasSuffix(f.Name, "_hourly_cost") || strings.HasSuffix(f.Name, "_cost_total"),
+				sums: f.Adds(),
 			})
 		}
 	}
@@ -90,33 +90,22 @@ func (q *Queryable) makeFamilies() []family {
 	return all
 }
 
-// rowLabels are the labels of subjects and the properties that they are read from.
-var rowLabels = map[string]allocation.Property{
-	"cluster": allocation.Cluster, "namespace": allocation.Namespace, "controller_kind": allocation.ControllerKind,
-	"controller": allocation.Controller, "node": allocation.NodeName, "pod": allocation.Pod, "container": allocation.Container,
-}
-
-// projection is what the families need of sets.
-func projection(families []*selection) *allocation.Projection {
-	p := &allocation.Projection{Properties: []allocation.Property{allocation.Cluster}}
-	for _, f := range families {
-		if f.subject == nil {
+// projection is what selections need of sets, all where that is not known.
+func projection(selected []*selection) *allocation.Projection {
+	all := &allocation.Projection{}
+	for _, s := range selected {
+		if s.reader == nil {
 			continue
 		}
-		for _, label := range f.subject.Labels {
-			property, ok := rowLabels[label]
-			if !ok {
-				return nil // it is of something else
-			}
-			p.Properties = append(p.Properties, property)
+		p := s.reader.Projection()
+		if p == nil {
+			return nil
 		}
-		p.Columns = append(p.Columns, allocation.AccruedProjection().Columns...)
-		for r := range allocation.NumResources {
-			p.Columns = append(p.Columns, allocation.UsageHours.Of(r), allocation.RequestHours.Of(r))
-		}
+		all.Properties, all.Columns = append(all.Properties, p.Properties...), append(all.Columns, p.Columns...)
+		all.Volumes, all.Balancers = all.Volumes || p.Volumes, all.Balancers || p.Balancers
 	}
-	slices.Sort(p.Properties)
-	slices.Sort(p.Columns)
-	p.Properties, p.Columns = slices.Compact(p.Properties), slices.Compact(p.Columns)
-	return p
+	slices.Sort(all.Properties)
+	slices.Sort(all.Columns)
+	all.Properties, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Columns)
+	return all
 }

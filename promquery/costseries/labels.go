@@ -24,32 +24,53 @@ const (
 	maxLabelSeries = 1_000_000
 )
 
-// recent are the series that there were in the latest hours of a range, without samples.
+// recent are the series that there were in the latest hours of a range, without samples. Counters are there since what they
+// count was in a month first.
 func (q *querier) recent(ctx context.Context, mint, maxt int64, selected []*selection) (answer, error) {
-	l := q.loader(selected)
+	var all answer
 	w := q.window(mint, maxt)
-	l.told.window = w
+	for _, pass := range q.passes(selected) {
+		l := q.loader(pass.selected)
+		l.told.window = w
+		from := w
+		if pass.counting && w.Start.Before(w.End) {
+			from.Start = l.firstOfMonth(w)
+		}
+		if err := l.recent(ctx, from, pass.counting); err != nil {
+			return answer{}, err
+		}
+		all.series, all.notes = append(all.series, l.series...), all.notes.Merge(l.told.annotations())
+	}
+	return all, nil
+}
+
+// recent finds the series of the latest hours of a window.
+func (l *loader) recent(ctx context.Context, w allocation.Window, counting bool) error {
+	hours := l.sets.Hours
+	if counting {
+		hours = l.sets.Counted
+	}
 	for day := 0; day < maxLabelDays && l.looked < maxLabelSeries && w.Start.Before(w.End); day++ {
 		part := allocation.Window{Start: w.End.Add(-24 * time.Hour), End: w.End}
 		if part.Start.Before(w.Start) {
 			part.Start = w.Start
 		}
-		err := l.each(ctx, q.sets.Hours(ctx, part, l.only), func(set *allocation.Set, err error) error {
+		err := l.each(ctx, hours(ctx, part, l.only), func(set *allocation.Set, err error) error {
 			if err != nil {
 				return nil //nolint:nilerr // it is told of
 			}
-			l.emit(set, func(s *selection, values []string, _ float64) {
-				l.looked++
-				l.find(s, values)
-			})
-			return l.bound(0)
+			l.emit(set, func(int32, float64) { l.looked++ })
+			return l.bound()
 		})
 		if err != nil {
-			return answer{}, err
+			return err
 		}
-		w.End = part.Start.Add(time.Hour - time.Millisecond) // hours that begin before the part
+		if part.Start.Equal(w.Start) {
+			return nil
+		}
+		w.End = part.Start.Add(time.Hour - time.Millisecond) // of the last hour that begins before the part
 	}
-	return answer{l.series, l.told.annotations()}, nil
+	return nil
 }
 
 // LabelValues implements storage.LabelQuerier.

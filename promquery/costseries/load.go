@@ -3,7 +3,7 @@ package costseries
 import (
 	"context"
 	"fmt"
-	"slices"
+	"iter"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -18,19 +18,16 @@ type loader struct {
 	only     *allocation.Projection
 	series   []*series
 	clock    []int64
-	hours    int // at most, from the next on
-	live     []int32
-	index    map[string]int32 // series by selection and values; -1 for those that are not selected
-	groups   map[string]int32 // and by the values that they are summed by
+	hours    int     // at most, from the next on
+	live     []int32 // series that have a sample at the last time
+	touched  []int32 // and those that have one by now
+	looked   int     // series that were emitted, where they are not read
 	builder  labels.ScratchBuilder
-	key      []byte
 	told     notes
-	looked   int   // series that were emitted, where they are not read
-	since    int64 // counters have samples from then on
 }
 
 func (q *querier) loader(selected []*selection) *loader {
-	return &loader{querier: q, selected: selected, only: projection(selected), index: map[string]int32{}, groups: map[string]int32{}}
+	return &loader{querier: q, selected: selected, only: projection(selected)}
 }
 
 // run reads the hours that have their samples from mint to maxt; of counters, those before since their month began.
@@ -46,14 +43,18 @@ func (l *loader) run(ctx context.Context, mint, maxt int64, counting bool) error
 	if !counting {
 		return l.each(ctx, l.sets.Hours(ctx, w, l.only), l.gauges)
 	}
-	l.since = mint
-	w.Start = l.month(w.Start.Add(time.Hour - time.Millisecond))
-	c := counter{loader: l}
+	w.Start = l.firstOfMonth(w)
+	c := counter{loader: l, since: mint}
 	return l.each(ctx, l.sets.Counted(ctx, w, l.only), c.hour)
 }
 
+// firstOfMonth is when the month began of the first hour of a window.
+func (l *loader) firstOfMonth(w allocation.Window) time.Time {
+	return l.month(w.Start.Add(time.Hour - time.Millisecond))
+}
+
 // each does something with hours, and notes those that cannot be had.
-func (l *loader) each(ctx context.Context, hours func(func(*allocation.Set, error) bool), do func(*allocation.Set, error) error) error {
+func (l *loader) each(ctx context.Context, hours iter.Seq2[*allocation.Set, error], do func(*allocation.Set, error) error) error {
 	for set, err := range hours {
 		if set == nil {
 			return fmt.Errorf("read costs: %w", err)
@@ -79,109 +80,73 @@ func (l *loader) gauges(set *allocation.Set, err error) error {
 	if err != nil {
 		return nil //nolint:nilerr // it is told of, and the series go on after it
 	}
-	now := len(l.clock)
 	l.clock = append(l.clock, l.shown(set))
-	l.emit(set, func(s *selection, values []string, v float64) {
-		if i := l.find(s, values); i >= 0 {
-			l.put(i, now, v)
-		}
-	})
-	l.end(now)
-	return l.bound(now)
+	l.emit(set, l.put)
+	l.end()
+	return l.bound()
 }
 
-// emit emits what the selections have of a set.
-func (l *loader) emit(set *allocation.Set, emit func(s *selection, values []string, v float64)) {
-	var of *allocation.Subject
-	var totals *allocation.Totals
+// emit emits what the selections have of a set: the series and a value, which is a part of it where series are summed.
+func (l *loader) emit(set *allocation.Set, emit func(i int32, v float64)) {
 	for _, s := range l.selected {
-		if s.subject == nil {
-			s.set(l.Queryable, set, func(values []string, v float64) { emit(s, values, v) })
+		if s.reader == nil {
+			s.set(l.Queryable, set, func(values []string, v float64) {
+				if s.matches(values) {
+					emit(l.numbered(s, s.number(values), values), v)
+				}
+			})
 			continue
 		}
-		if of != s.subject {
-			of, totals = s.subject, s.subject.Totals(set)
-		}
-		s.of.Emit(totals, func(_ int, values []string, v float64) { emit(s, values, v) })
+		s.reader.Read(set, func(n int, v float64) {
+			if n < len(s.numbers) {
+				emit(s.numbers[n], v)
+				return
+			}
+			emit(l.numbered(s, n, s.reader.Labels(n)), v)
+		})
 	}
-}
-
-// put adds a sample to a series at a time, the last that there is by now.
-func (l *loader) put(i int32, now int, v float64) {
-	s := l.series[i]
-	if len(s.values) == 0 || s.last != now {
-		l.live = append(l.live, i)
-	}
-	before := s.bytes()
-	s.put(now, v)
-	l.used.Add(int64(s.bytes() - before))
-}
-
-// end puts stale markers where series had a sample before and have none now.
-func (l *loader) end(now int) {
-	slices.Sort(l.live)
-	l.live = slices.Compact(l.live)
-	alive := l.live[:0]
-	for _, i := range l.live {
-		if s := l.series[i]; s.last == now {
-			alive = append(alive, i)
-		} else {
-			s.put(now, stale)
-		}
-	}
-	l.live = alive
 }
 
 // seriesBytes is about what a series takes besides its values.
-const seriesBytes = 200
+const seriesBytes = 400
 
-// find is the series of the values of a family's labels, -1 where it is not selected.
-func (l *loader) find(s *selection, values []string) int32 {
-	l.keyOf(s, values)
-	i, ok := l.index[string(l.key)]
-	if ok {
-		return i
+// numbered is the series of a number of a selection, which are given one after the other.
+func (l *loader) numbered(s *selection, n int, values []string) int32 {
+	if n == len(s.numbers) {
+		s.numbers = append(s.numbers, int32(len(l.series)))
+		l.series = append(l.series, &series{labels: s.identity(&l.builder, values), clock: &l.clock})
+		l.used.Add(seriesBytes)
 	}
-	l.used.Add(int64(len(l.key)) + 64)
-	i = -1
-	key := string(l.key)
-	if s.matches(values) {
-		i = l.group(s, values)
-	}
-	l.index[key] = i
-	return i
+	return s.numbers[n]
 }
 
-// keyOf makes key that of a series.
-func (l *loader) keyOf(s *selection, values []string) {
-	l.key = append(l.key[:0], byte(s.index>>8), byte(s.index))
-	for _, v := range values {
-		l.key = append(append(l.key, v...), 0xff)
+// put adds a sample to a series at the last time that there is by now.
+func (l *loader) put(i int32, v float64) {
+	s, now := l.series[i], len(l.clock)-1
+	if len(s.values) == 0 || s.last != now {
+		l.touched = append(l.touched, i)
+		if len(s.values) == cap(s.values) {
+			l.used.Add(int64(s.grow(l.hours - now)))
+		}
 	}
+	s.put(now, v)
 }
 
-// group is the series that the one of these values is or is added to.
-func (l *loader) group(s *selection, values []string) int32 {
-	if s.summed {
-		l.key = append(l.key[:0], byte(s.index>>8), byte(s.index))
-		for _, v := range s.by {
-			l.key = append(append(l.key, values[v]...), 0xff)
+// end puts stale markers where series had a sample before and have none now.
+func (l *loader) end() {
+	now := len(l.clock) - 1
+	for _, i := range l.live {
+		if s := l.series[i]; s.last != now {
+			s.put(now, stale)
 		}
-		if i, ok := l.groups[string(l.key)]; ok {
-			return i
-		}
-		l.groups[string(l.key)] = int32(len(l.series))
 	}
-	l.series = append(l.series, &series{labels: s.identity(&l.builder, values), clock: &l.clock})
-	l.used.Add(int64(seriesBytes + len(l.key)))
-	return int32(len(l.series) - 1)
+	l.live, l.touched = l.touched, l.live[:0]
 }
 
 // bound refuses what takes too much memory, or is going to.
-func (l *loader) bound(now int) error {
-	most := l.opts.MaxMemory
-	used := l.used.Load()
-	if most <= 0 || used+int64(len(l.live)*max(0, l.hours-now))*8 <= most {
+func (l *loader) bound() error {
+	most, used := l.opts.MaxMemory, l.used.Load()
+	if most <= 0 || used+int64(len(l.live)*max(0, l.hours-len(l.clock)))*8 <= most {
 		return nil
 	}
 	return fmt.Errorf("%w: %d series of up to %d hours take more than --query.max-memory (%d MB): select fewer by labels, ask for a shorter range, or sum them by fewer labels in the innermost expression",

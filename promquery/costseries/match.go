@@ -2,21 +2,26 @@ package costseries
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // selection is a family that a query selects, and what of it.
 type selection struct {
 	*family
-	index    uint16     // among the selections
 	matchers []matching // of labels, those that families have no label for left out
 	// by are the labels that series are summed by, and names theirs; all of the family's where they are not summed.
-	by     []int
-	names  []string
-	summed bool
+	by      []int
+	names   []string
+	summed  bool
+	reader  *allocation.SeriesReader // nil where it is of a set itself
+	numbers []int32                  // of the loader's series, by those of the reader
+	known   []string                 // values that have such a number, where there is no reader
 }
 
 // matching is a matcher of a label of a family.
@@ -29,9 +34,10 @@ type matching struct {
 func (q *Queryable) selections(hints *storage.SelectHints, matchers []*labels.Matcher) []*selection {
 	var list []*selection
 	for i := range q.families {
-		s := &selection{family: &q.families[i], index: uint16(len(list))}
+		s := &selection{family: &q.families[i]}
 		if s.match(matchers) {
 			s.group(hints)
+			s.read()
 			list = append(list, s)
 		}
 	}
@@ -74,6 +80,22 @@ func (s *selection) group(hints *storage.SelectHints) {
 	}
 }
 
+// read makes the reader.
+func (s *selection) read() {
+	if s.subject == nil {
+		return
+	}
+	o := allocation.SeriesOptions{Keep: make([]func(string) bool, len(s.labels)), Summed: s.summed, By: s.by}
+	for _, m := range s.matchers {
+		if was := o.Keep[m.label]; was != nil {
+			o.Keep[m.label] = func(v string) bool { return was(v) && m.Matches(v) }
+			continue
+		}
+		o.Keep[m.label] = m.Matches
+	}
+	s.reader = s.subject.Reader(s.of, o)
+}
+
 // matches reports whether the series of these labels is selected.
 func (s *selection) matches(values []string) bool {
 	for _, m := range s.matchers {
@@ -84,13 +106,23 @@ func (s *selection) matches(values []string) bool {
 	return true
 }
 
-// identity are the labels of the series of these values.
+// number is the number of the series of these labels, where there is no reader that has one.
+func (s *selection) number(values []string) int {
+	key := strings.Join(values, "\xff")
+	n := slices.Index(s.known, key)
+	if n < 0 {
+		n, s.known = len(s.known), append(s.known, key)
+	}
+	return n
+}
+
+// identity are the labels of the series of these values of what it is summed by.
 func (s *selection) identity(b *labels.ScratchBuilder, values []string) labels.Labels {
 	b.Reset()
 	b.Add(model.MetricNameLabel, s.name)
-	for i, l := range s.by {
-		if values[l] != "" {
-			b.Add(s.names[i], values[l])
+	for i, name := range s.names {
+		if values[i] != "" {
+			b.Add(name, values[i])
 		}
 	}
 	b.Sort()

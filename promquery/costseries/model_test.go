@@ -81,6 +81,17 @@ func (h *hours) each(ctx context.Context, w allocation.Window, only *allocation.
 	}
 }
 
+// everything has all subjects that say what they are of.
+func everything() *allocation.Metering {
+	m, err := allocation.NewMetering(allocation.MeteringOptions{Enabled: []string{
+		"namespace", "controller", "pod", "container", "idle", "node", "volume", "loadbalancer", "clustermanagement",
+	}})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
 // page is what a scrape gets: values by series.
 type page struct {
 	values map[string]float64
@@ -100,13 +111,14 @@ func (p page) add(name string, names, of []string, v float64) {
 
 // pages are what /metrics showed once each hour was shown: the naive model. An hour without data changes counters only.
 func pages(h *hours, zone *time.Location) (list []page) {
-	accrued, broken, last := allocation.NewAccrued(time.Time{}), false, newPage()
+	metering := everything()
+	accrued, broken, last := allocation.NewAccrued(time.Time{}, metering), false, newPage()
 	for _, s := range h.sets {
 		start := s.Window.Start.UTC()
 		err := h.lacking[start]
 		month := allocation.Month.Round(allocation.Window{Start: start, End: s.Window.End}, zone).Start
 		if !accrued.Window.Start.Equal(month) {
-			accrued, broken = allocation.NewAccrued(month), false
+			accrued, broken = allocation.NewAccrued(month, metering), false
 		}
 		switch c := h.counted[start]; {
 		case errors.Is(err, allocation.ErrNoData):
@@ -126,7 +138,7 @@ func pages(h *hours, zone *time.Location) (list []page) {
 				}
 			}
 		}
-		for _, subject := range allocation.Subjects() {
+		for _, subject := range metering.Subjects() {
 			for _, f := range subject.Families() {
 				emit := func(_ int, l []string, v float64) { p.add(f.Name, f.Labels, l, v) }
 				switch {
@@ -240,6 +252,10 @@ func randomSet(rng *rand.Rand, w allocation.Window) *allocation.Set {
 		n.Hours[allocation.CPU], n.Cost[allocation.CPU], n.Idle[allocation.CPU] = 1, rng.Float64(), rng.Float64()-0.1
 		s.Nodes = append(s.Nodes, n)
 	}
+	if rng.IntN(3) > 0 {
+		s.Disks = []allocation.Disk{{Cluster: "c1", Name: "pv-1", StorageClass: "fast", Cost: rng.Float64()}, {Cluster: "c1", Name: "local", Local: true, Cost: 1}}
+		s.Management = []allocation.Management{{Cluster: "c0", Cost: 0.1}}
+	}
 	s.Residuals = []allocation.Residual{{Cluster: "c0", Resource: allocation.CPU, Cost: rng.Float64() - 0.5, Overcommit: 0.1}}
 	return s
 }
@@ -290,6 +306,17 @@ var expressions = []string{
 	`timestamp(promcost_node_hourly_cost)`,
 	`quantile(0.5, promcost_namespace_hourly_cost) by (resource)`,
 	`sum(promcost_namespace_hourly_cost) - sum(promcost_controller_hourly_cost)`,
+	`promcost_container_hourly_cost{namespace="shop"}`,
+	`sum by (namespace) (promcost_container_hourly_cost)`,
+	`sum by (namespace, controller, resource) (promcost_pod_hourly_cost{cluster!="c1"})`,
+	`sum by (controller) (promcost_container_cost_total{namespace=~"a|__unmounted__|__unallocated__"})`,
+	`sum without (pod, container) (promcost_container_hourly_cost)`,
+	`max by (node) (promcost_pod_efficiency_ratio)`,
+	`sum(increase(promcost_pod_cost_total[1d])) by (node)`,
+	`topk by (namespace) (1, promcost_pod_hourly_cost)`,
+	`sum by (persistentvolume) (promcost_persistentvolume_hourly_cost) + on () group_left () promcost_cluster_management_hourly_cost`,
+	`count({__name__=~"promcost_(pod|container|persistentvolume)_.*"}) by (__name__)`,
+	`{namespace="shop", resource="cpu"}`,
 	`count_values("v", sum by (node) (promcost_node_hourly_cost) > bool 0.5)`,
 }
 

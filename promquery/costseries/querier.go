@@ -102,30 +102,32 @@ func (q *querier) read(ctx context.Context, hints *storage.SelectHints, matchers
 	case hints != nil && hints.Func == seriesFunc:
 		return q.recent(ctx, mint, maxt, selected)
 	}
-	var gauges, counters []*selection
-	for _, s := range selected {
-		list := &gauges
-		if s.counter {
-			list = &counters
-		}
-		*list = append(*list, s)
-	}
 	var all answer
-	for _, pass := range [...]struct {
-		selected []*selection
-		counting bool
-	}{{gauges, false}, {counters, true}} {
-		if len(pass.selected) == 0 {
-			continue
-		}
+	for _, pass := range q.passes(selected) {
 		l := q.loader(pass.selected)
 		if err := l.run(ctx, mint, maxt, pass.counting); err != nil {
 			return answer{}, err
 		}
-		all.series = append(all.series, l.series...)
-		all.notes = all.notes.Merge(l.told.annotations())
+		all.series, all.notes = append(all.series, l.series...), all.notes.Merge(l.told.annotations())
 	}
 	return all, nil
+}
+
+// pass is what is made of the same hours: gauges or counters.
+type pass struct {
+	selected []*selection
+	counting bool
+}
+
+// passes are those that selections need.
+func (q *querier) passes(selected []*selection) (list []pass) {
+	for _, counting := range [...]bool{false, true} {
+		of := slices.DeleteFunc(slices.Clone(selected), func(s *selection) bool { return s.counter != counting })
+		if len(of) > 0 {
+			list = append(list, pass{of, counting})
+		}
+	}
+	return list
 }
 
 // maxHours bounds the hours that one select may be about.
@@ -149,7 +151,7 @@ func checkHours(w allocation.Window) error {
 	return nil
 }
 
-// month is when the month began of the first hour of a window.
-func (q *Queryable) month(first time.Time) time.Time {
-	return allocation.Month.Round(allocation.Window{Start: first, End: first.Add(time.Millisecond)}, q.opts.Zone).Start
+// month is when the month of t began.
+func (q *Queryable) month(t time.Time) time.Time {
+	return allocation.Month.Round(allocation.Window{Start: t, End: t.Add(time.Millisecond)}, q.opts.Zone).Start
 }

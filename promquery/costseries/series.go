@@ -42,8 +42,15 @@ func (s *series) put(now int, v float64) {
 	s.last, s.values = now, append(s.values, v)
 }
 
-// bytes is what the samples take.
-func (s *series) bytes() int { return 8 * (cap(s.values) + cap(s.times)) }
+// grow makes room for further samples, as many as there are but no more than most, and returns the bytes that it takes.
+func (s *series) grow(most int) int {
+	n := min(max(len(s.values), 16), max(most, 1))
+	s.values = append(make([]float64, 0, len(s.values)+n), s.values...)
+	if s.times == nil {
+		return 8 * n
+	}
+	return 16 * n
+}
 
 // Labels implements storage.Series.
 func (s *series) Labels() labels.Labels { return s.labels }
