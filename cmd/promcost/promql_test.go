@@ -76,6 +76,8 @@ func TestPromQL(t *testing.T) {
 		}
 		if passthrough {
 			testPromtool(t, base)
+		} else {
+			testPrometheus(t, base, got)
 		}
 		p.end(t)
 	}
@@ -95,6 +97,60 @@ func testPromtool(t *testing.T, base string) {
 		out, err := exec.CommandContext(t.Context(), promtest.Promtool(t), append([]string{"query"}, args...)...).CombinedOutput()
 		if err != nil || len(out) == 0 {
 			t.Errorf("promtool query %q: %v: %s", args, err, out)
+		}
+	}
+}
+
+// testPrometheus has real Prometheuses get costs: one by remote read, one by federation.
+func testPrometheus(t *testing.T, base string, want map[string]string) {
+	t.Helper()
+	target, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := fmt.Sprintf("remote_read: [{url: %s/api/v1/read, read_recent: true}]\n", base)
+	federate := fmt.Sprintf("scrape_configs: [{job_name: costs, scrape_interval: 1s, honor_labels: true, metrics_path: %s/federate, params: {'match[]': [promcost_namespace_hourly_cost]}, static_configs: [{targets: [%q]}]}]\n", target.Path, target.Host)
+	for name, tt := range map[string]struct{ yaml, expr string }{
+		"remote read": {read, "last_over_time(promcost_namespace_hourly_cost[2h])"}, // it looks back for minutes
+		"federation":  {federate, `sum without (job) (promcost_namespace_hourly_cost)`},
+	} {
+		prometheus := promtest.Start(t, "", promtest.Config{YAML: tt.yaml})
+		got := map[string]string{}
+		eventually(t, name+" gives nothing", func() bool {
+			clear(got)
+			values, _ := vector(t, prometheus, tt.expr)
+			for labels, v := range values {
+				got[strings.Replace(labels, `"__name__":"promcost_namespace_hourly_cost",`, "", 1)] = v
+			}
+			return len(got) > 0
+		})
+		for labels, v := range want {
+			if labels = strings.Replace(labels, `"__name__":"promcost_namespace_hourly_cost",`, "", 1); got[labels] != v {
+				t.Errorf("%s: %s is %q, want %s", name, labels, got[labels], v)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s: %d series, want %d", name, len(got), len(want))
+		}
+	}
+}
+
+// TestPromQLOfAHistory serves a history without any source. A shard, which has a share of the truth only, serves none.
+func TestPromQLOfAHistory(t *testing.T) {
+	blocks, kept := writeDays(t), t.TempDir()
+	mustRun(t, backfillArgs(blocks, kept, "--from=2026-01-30")...)
+	reading := spawn(t, "serve", "--storage.path="+kept, "--source=none", "--history.grace=0s")
+	at := "&time=2026-01-31T03:00:00Z"
+	if code, body := get(t, reading+"/api/v1/query?query=count(promcost_namespace_hourly_cost)"+at); code != http.StatusOK || !strings.Contains(body, `"metric":{}`) {
+		t.Errorf("of the history: %d %s", code, body)
+	}
+	if code, body := get(t, reading+"/api/v1/query?query=promcost_namespace_hourly_cost&time=2020-01-01T00:00:00Z"); code != http.StatusOK || !strings.Contains(body, `"result":[]`) || !strings.Contains(body, `"infos":[`) {
+		t.Errorf("before the history: %d %s", code, body)
+	}
+	shard := spawn(t, "serve", "--storage.path="+t.TempDir(), "--source=blocks", "--tsdb.path="+blocks, "--shard=1/2")
+	for _, path := range []string{"/api/v1/query?query=1", "/federate?match[]=x", "/api/v1/read"} {
+		if code, body := get(t, shard+path); code != http.StatusNotImplemented || !strings.Contains(body, "--source=none") {
+			t.Errorf("shard, %s: %d %s", path, code, body)
 		}
 	}
 }
