@@ -74,6 +74,9 @@ func checkDerivedName(name string) error {
 // Name is the property's name.
 func (d *Derived) Name() string { return d.name }
 
+// Needs are the properties that it is computed from.
+func (d *Derived) Needs() []Property { return slices.Clone(d.needs) }
+
 // Of is the property of what has these properties, as Derivation describes them.
 func (d *Derived) Of(properties map[string]any) string { return d.derive(properties).text }
 

@@ -37,16 +37,19 @@ func (s *Set) AppendFrame(f *Frame) error {
 	s.special = append(s.special, f.Special...)
 	s.merged = append(s.merged, make([]merged, n)...) // oneRow
 	s.start, s.end = join(s.start, f.Start), join(s.end, f.End)
+	if had == 0 { // whoever appends or writes has to copy them
+		s.noID, s.zero = make([]ID, n), make([]float64, n)
+	}
 	for p := range s.ids {
+		if had == 0 && f.IDs[p] == nil {
+			s.ids[p] = s.noID[:n:n]
+			continue
+		}
 		s.ids[p] = joinOrZero(s.ids[p], f.IDs[p], had, n)
 	}
-	var zeros []float64 // those of all columns that have nothing else
 	for c := range s.values {
-		if f.Values[c] == nil && had == 0 {
-			if zeros == nil {
-				zeros = make([]float64, n)
-			}
-			s.values[c] = zeros[:n:n] // whoever appends or writes has to copy it
+		if had == 0 && f.Values[c] == nil {
+			s.values[c] = s.zero[:n:n]
 			continue
 		}
 		s.values[c] = joinOrZero(s.values[c], f.Values[c], had, n)
@@ -55,6 +58,15 @@ func (s *Set) AppendFrame(f *Frame) error {
 	s.balancers.appendAll(had, f.BalancerEnds, f.Balancers)
 	return nil
 }
+
+// allZero reports whether a column is known to have nothing but zeros, noIDs whether a property is known to be missing in all
+// rows: nothing has to be summed or compared then.
+func (s *Set) allZero(c Column) bool { return same(s.values[c], s.zero) }
+
+func (s *Set) noIDs(p Property) bool { return same(s.ids[p], s.noID) }
+
+// same reports whether two slices have the same memory.
+func same[T any](a, b []T) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
 
 // join appends, taking b over where there is nothing yet. The capacity is the length: columns may be shared.
 func join[T any](a, b []T) []T {

@@ -93,6 +93,22 @@ func (k Key) String() string {
 	return k.field
 }
 
+// Properties are those that the key is made of.
+func (k Key) Properties() []Property {
+	switch k.kind {
+	case keyAll:
+		return nil
+	case keyController, keyWorkload:
+		return []Property{ControllerKind, Controller}
+	case keyAlias:
+		return []Property{Labels, Annotations}
+	case keyDerived:
+		return k.derived.Needs()
+	case keyProperty, keyService, keyLabel, keyAnnotation:
+	}
+	return []Property{k.property}
+}
+
 // unaggregated are the keys of a set that is not aggregated: cluster/node/namespace/pod/container.
 func unaggregated() []Key {
 	keys := make([]Key, 0, 5)

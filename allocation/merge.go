@@ -21,6 +21,18 @@ var instance = [...]Property{Cluster, Namespace, Pod, PodUID, Container}
 type part struct {
 	set   *Set
 	group []int32
+	has   []bool // groups that have rows, where properties are missing in all of them; see find
+}
+
+// find notes which of n groups have rows.
+func (p *part) find(n int) {
+	if len(p.set.noID) == 0 {
+		return
+	}
+	p.has = make([]bool, n+1)
+	for _, g := range p.group {
+		p.has[g] = true
+	}
 }
 
 // merge fills the empty set s with a row for each name, merged from the rows of the parts in their order. metadata keeps
@@ -30,6 +42,9 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 	s.names = names
 	if n == 0 {
 		s.names = []string{} // it is not as it was built
+	}
+	for i := range parts {
+		parts[i].find(n)
 	}
 	s.mergeValues(parts, n)
 	s.mergeTimes(parts, n)
@@ -46,28 +61,30 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 // lanes is how many columns are summed at once: their sums do not wait for each other.
 const lanes = 4
 
-// mergeValues sums the columns, some at a time; maxima are kept.
+// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at.
 func (s *Set) mergeValues(parts []part, n int) {
 	slab := make([]float64, int(NumColumns)*(n+1))
-	var sums []Column
 	for c := range s.values {
 		// One more for the dropped rows saves a branch a value.
 		s.values[c] = slab[c*(n+1) : (c+1)*(n+1)]
-		if !columns[c].max {
-			sums = append(sums, Column(c))
-			continue
-		}
-		for _, p := range parts {
-			maxInto(s.values[c], p.set.values[c], p.group)
-		}
 	}
-	for ; len(sums) >= lanes; sums = sums[lanes:] {
-		for _, p := range parts {
-			addLanes([lanes]Column(sums[:lanes]), &s.values, &p.set.values, p.group)
+	var sums []Column
+	for _, p := range parts {
+		sums = sums[:0]
+		for c := range NumColumns {
+			switch {
+			case p.set.allZero(c):
+			case columns[c].max:
+				maxInto(s.values[c], p.set.values[c], p.group)
+			default:
+				sums = append(sums, c)
+			}
 		}
-	}
-	for _, c := range sums {
-		for _, p := range parts {
+		rest := sums
+		for ; len(rest) >= lanes; rest = rest[lanes:] {
+			addLanes([lanes]Column(rest[:lanes]), &s.values, &p.set.values, p.group)
+		}
+		for _, c := range rest {
 			addInto(s.values[c], p.set.values[c], p.group)
 		}
 	}
@@ -124,6 +141,15 @@ func mergeIDs(parts []part, p Property, n int) (ids []ID, differ []bool) {
 	ids, differ = make([]ID, n+1), make([]bool, n+1)
 	seen := make([]bool, n+1)
 	for _, part := range parts {
+		if part.set.noIDs(p) {
+			for g, has := range part.has {
+				if has && ids[g] != 0 {
+					differ[g] = true
+				}
+				seen[g] = seen[g] || has
+			}
+			continue
+		}
 		src := part.set.ids[p][:len(part.group)]
 		for i, g := range part.group {
 			if !seen[g] {
@@ -205,6 +231,9 @@ func (s *Set) mergeMetadata(parts []part, n int, differ *[NumProperties][]bool, 
 func anyIDs(parts []part, p Property, n int) []ID {
 	ids := make([]ID, n+1)
 	for _, part := range parts {
+		if part.set.noIDs(p) {
+			continue
+		}
 		for i, g := range part.group {
 			if id := part.set.ids[p][i]; id != 0 {
 				ids[g] = id

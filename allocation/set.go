@@ -89,6 +89,9 @@ type Set struct {
 	Reading    *Reading             // of the computation that the set is of; nil where none is known
 	// Incomplete says that the source knew of samples that it did not give; Warnings say which.
 	Incomplete bool
+	// Apart says that there was something of the window which is not here: it is another shard's. A set without anything then
+	// lacks nothing.
+	Apart bool
 
 	dict      *Dict
 	names     []string // of aggregated rows; nil before aggregation
@@ -98,6 +101,8 @@ type Set struct {
 	start     []int64 // Unix milliseconds
 	end       []int64
 	values    [NumColumns][]float64
+	zero      []float64 // the column of all that are 0 in every row of a frame, if there are any
+	noID      []ID      // and the property of all that are missing
 	volumes   shares[VolumeShare]
 	balancers shares[LoadBalancerShare]
 	parts     shares[SharedPart]

@@ -48,7 +48,13 @@ func (s *Set) OfShard(h Shard) *Set {
 			dst.Networks = append(dst.Networks, n)
 		}
 	}
+	dst.Apart = !s.Empty()
 	return dst
+}
+
+// Empty reports whether the set has neither allocations nor assets.
+func (s *Set) Empty() bool {
+	return s.Len() == 0 && len(s.Nodes)+len(s.Disks)+len(s.Balancers)+len(s.Networks)+len(s.Management) == 0
 }
 
 // share makes the traffic that of the rows of its cluster in s.

@@ -83,12 +83,15 @@ func NewEngine(src Source, cfg Config) *Engine { return &Engine{src: src, cfg: c
 func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
 	began := time.Now()
 	o := Observation{Query: q}
-	c, err := e.begin(ctx)
 	var sets []*allocation.Set
-	if err == nil {
-		defer c.release()
+	c, err := e.run(ctx, func(c *computation) (err error) {
 		sets, err = c.compute(ctx, q)
+		return err
+	})
+	if c != nil {
+		defer c.release()
 		o.Stats, o.Reading = c.stats, c.reading()
+		o.Stats.Add(c.past)
 		o.Reading.Window, o.Reading.Total = q.Window, time.Since(began)
 		for _, s := range sets {
 			s.Reading = o.Reading

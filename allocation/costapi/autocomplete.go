@@ -12,9 +12,10 @@ import (
 
 // completion is a field whose values can be asked for.
 type completion struct {
-	name  string // one that ends in a colon takes the name of a label
-	label string // that name
-	alias string // another name for it
+	name  string                // one that ends in a colon takes the name of a label
+	label string                // that name
+	alias string                // another name for it
+	needs []allocation.Property // of rows, none where they are not known
 	// rows and assets add the values of a set's rows or of its assets.
 	rows   func(c *completion, s *allocation.Set, row int, add func(string))
 	assets func(c *completion, a *allocation.Asset, add func(string))

@@ -1,10 +1,10 @@
 package encode
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -72,20 +72,21 @@ func (f *ParquetFile) text(name string) (*leaf, error) {
 	return l, nil
 }
 
-// numbers reads a column of amounts; nil where the file has none.
+// numbers reads a column of amounts; nil where the file has none, or where all are 0.
 func (f *ParquetFile) numbers(name string, maybe bool) ([]float64, error) {
 	l, ok, err := f.leaf(parquet.Double, name)
 	if err != nil || !ok {
 		return nil, err
 	}
-	values := l.numbers
+	values, n := l.amounts()
 	if maybe {
 		if values, err = l.maybe(); err != nil {
 			return nil, fmt.Errorf("column %s: %w", name, err)
 		}
+		n = len(values)
 	}
-	if len(values) != f.Rows {
-		return nil, fmt.Errorf("column %s: it has %d values of %d rows", name, len(values), f.Rows)
+	if n != f.Rows {
+		return nil, fmt.Errorf("column %s: it has %d values of %d rows", name, n, f.Rows)
 	}
 	return values, nil
 }
@@ -104,7 +105,7 @@ func (f *ParquetFile) times(name string) ([]int64, error) {
 
 // readKinds reads what every row has.
 func (d *Decoded) readKinds(f *ParquetFile, _ *Projection) (err error) {
-	if _, aggregated := f.leaves[nameField]; aggregated {
+	if _, aggregated := f.layout.byPath[nameField]; aggregated {
 		return errors.New("its rows were aggregated: they cannot be read back")
 	}
 	if d.frame.Start, err = f.times(startField); err != nil {
@@ -229,9 +230,7 @@ func (d *Decoded) readValues(f *ParquetFile, p *Projection) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(values, func(v float64) bool { return math.Float64bits(v) != 0 }) {
-			d.frame.Values[c] = values // columns of zeros share their memory
-		}
+		d.frame.Values[c] = values // columns of zeros share their memory
 	}
 	return nil
 }
@@ -248,9 +247,10 @@ func (d *Decoded) readShares(f *ParquetFile, p *Projection) (err error) {
 	return err
 }
 
-// structs reads a list of structs; nil where the file has none.
+// structs reads a list of structs; nil where the file has none, or no row has any.
 func (f *ParquetFile) structs(name string, texts, numbers, bools []string) (*structLeaf, error) {
 	out := &structLeaf{}
+	var first *leaf
 	for _, of := range [...]struct {
 		kind  parquet.Kind
 		names []string
@@ -258,7 +258,7 @@ func (f *ParquetFile) structs(name string, texts, numbers, bools []string) (*str
 		n     func(*leaf) int
 	}{
 		{parquet.ByteArray, texts, &out.texts, func(l *leaf) int { return len(l.idx) }},
-		{parquet.Double, numbers, &out.numbers, func(l *leaf) int { return len(l.numbers) }},
+		{parquet.Double, numbers, &out.numbers, func(l *leaf) int { return len(l.all()) }},
 		{parquet.Boolean, bools, &out.bools, func(l *leaf) int { return len(l.bools) }},
 	} {
 		for _, member := range of.names {
@@ -266,14 +266,17 @@ func (f *ParquetFile) structs(name string, texts, numbers, bools []string) (*str
 			if err != nil || !ok {
 				return nil, err
 			}
-			ends, err := l.ends(f.Rows, of.n(l))
+			if n := of.n(l); first == nil {
+				out.ends, err = l.ends(f.Rows, n)
+				if first = l; n == 0 && err == nil {
+					return nil, nil
+				}
+			} else if n != int(out.ends[len(out.ends)-1]) || !bytes.Equal(l.repetition, first.repetition) || !bytes.Equal(l.definition, first.definition) {
+				err = errors.New("its lists are of other lengths than those of the members before")
+			}
 			if err != nil {
 				return nil, fmt.Errorf("column %s.%s: %w", name, member, err)
 			}
-			if out.ends != nil && !slices.Equal(out.ends, ends) {
-				return nil, fmt.Errorf("column %s.%s: its lists are of other lengths than those of the members before", name, member)
-			}
-			out.ends = ends
 			*of.to = append(*of.to, l)
 		}
 	}

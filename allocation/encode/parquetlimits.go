@@ -25,24 +25,6 @@ func (b *budget) take(bytes, values int) error {
 	return nil
 }
 
-// checkFooter refuses a file whose footer does not lie in it, or says to have lists that do not: the library makes room for
-// what they say before it reads them.
-func checkFooter(data []byte) error {
-	tail := len(data) - len(magic) - 4
-	if tail < len(magic) || string(data[:len(magic)]) != magic || string(data[tail+4:]) != magic {
-		return fmt.Errorf("it does not begin and end with %s: it is cut, or no such file", magic)
-	}
-	size := int64(binary.LittleEndian.Uint32(data[tail:]))
-	if size > int64(tail-len(magic)) {
-		return fmt.Errorf("its footer says to have %d bytes of %d", size, len(data))
-	}
-	w := walker{data: data[tail-int(size) : tail]}
-	if err := w.structure(0); err != nil {
-		return fmt.Errorf("footer: %w", err)
-	}
-	return nil
-}
-
 // walker goes through what is encoded by Thrift's compact protocol.
 type walker struct{ data []byte }
 
@@ -51,7 +33,8 @@ const (
 	thriftTrue   = 1
 	thriftFalse  = 2
 	thriftByte   = 3
-	thriftI64    = 6 // and the ones between
+	thriftI16    = 4
+	thriftI64    = 6 // and the one between
 	thriftDouble = 7
 	thriftBinary = 8
 	thriftList   = 9
@@ -91,27 +74,95 @@ func (w *walker) varint() (uint64, error) {
 	return v, nil
 }
 
+// structure goes over a struct.
 func (w *walker) structure(depth int) error {
+	return w.fields(depth, func(*walker, int64, byte) (bool, error) { return false, nil })
+}
+
+// fields goes through the fields of a struct. known is asked of each, by its id and type, and reads it or reports false.
+func (w *walker) fields(depth int, known func(w *walker, id int64, kind byte) (bool, error)) error {
 	if depth > maxDepth {
 		return errFooter
 	}
-	for {
+	for id := int64(0); ; {
 		head, err := w.next()
 		if err != nil || head == 0 {
 			return err
 		}
-		if head>>4 == 0 {
-			if _, err := w.varint(); err != nil {
+		if id += int64(head >> 4); head>>4 == 0 {
+			if err := w.number(&id); err != nil {
 				return err
 			}
 		}
-		if kind := head & 15; kind == thriftTrue || kind == thriftFalse {
+		kind := head & 15
+		if kind == thriftTrue || kind == thriftFalse {
 			continue // the head says it
 		}
-		if err := w.value(head&15, depth); err != nil {
+		read, err := known(w, id, kind)
+		if err == nil && !read {
+			err = w.value(kind, depth)
+		}
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// isInteger reports whether a value is a whole number.
+func isInteger(kind byte) bool { return kind >= thriftI16 && kind <= thriftI64 }
+
+// number reads a whole number.
+func (w *walker) number(to *int64) error {
+	v, err := w.varint()
+	*to = int64(v>>1) ^ -int64(v&1)
+	return err
+}
+
+// bytes reads a string, which shares the memory of the data.
+func (w *walker) bytes(to *[]byte) error {
+	n, err := w.varint()
+	if err != nil {
+		return err
+	}
+	if n > uint64(len(w.data)) {
+		return errFooter
+	}
+	*to, w.data = w.data[:n], w.data[n:]
+	return nil
+}
+
+// structs goes through a list of structs, which read reads.
+func (w *walker) structs(depth int, read func(w *walker) error) error {
+	n, kind, err := w.length(depth)
+	if err != nil {
+		return err
+	}
+	if kind != thriftStruct {
+		return errFooter
+	}
+	for range n {
+		if err := read(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// length reads how many elements a list has, and of which type.
+func (w *walker) length(depth int) (n uint64, kind byte, err error) {
+	head, err := w.next()
+	if err != nil {
+		return 0, 0, err
+	}
+	if n = uint64(head >> 4); n == 15 {
+		if n, err = w.varint(); err != nil {
+			return 0, 0, err
+		}
+	}
+	if n > uint64(len(w.data)) || depth > maxDepth { // an element has one byte at least
+		return 0, 0, fmt.Errorf("a list says to have %d elements: %w", n, errFooter)
+	}
+	return n, head & 15, nil
 }
 
 // value goes over a value, of a list or of a field.
@@ -119,17 +170,14 @@ func (w *walker) value(kind byte, depth int) error {
 	switch {
 	case kind == thriftTrue, kind == thriftFalse, kind == thriftByte:
 		return w.skip(1)
-	case kind > thriftByte && kind <= thriftI64:
+	case isInteger(kind):
 		_, err := w.varint()
 		return err
 	case kind == thriftDouble:
 		return w.skip(8)
 	case kind == thriftBinary:
-		n, err := w.varint()
-		if err != nil {
-			return err
-		}
-		return w.skip(n)
+		var skipped []byte
+		return w.bytes(&skipped)
 	case kind == thriftList, kind == thriftSet:
 		return w.list(depth + 1)
 	case kind == thriftStruct:
@@ -139,21 +187,12 @@ func (w *walker) value(kind byte, depth int) error {
 }
 
 func (w *walker) list(depth int) error {
-	head, err := w.next()
+	n, kind, err := w.length(depth)
 	if err != nil {
 		return err
 	}
-	n := uint64(head >> 4)
-	if n == 15 {
-		if n, err = w.varint(); err != nil {
-			return err
-		}
-	}
-	if n > uint64(len(w.data)) || depth > maxDepth { // an element has one byte at least
-		return fmt.Errorf("a list says to have %d elements: %w", n, errFooter)
-	}
 	for range n {
-		if err := w.value(head&15, depth); err != nil {
+		if err := w.value(kind, depth); err != nil {
 			return err
 		}
 	}

@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -27,13 +26,12 @@ var errShort = errors.New("it has too few values")
 // what is read may say anything: no more is taken for it than its size limits allow.
 type chunk struct {
 	to       *leaf
-	zstd     *zstd.Decoder
-	meta     *format.ColumnMetaData
+	reader   *ParquetReader
+	at       *chunkLayout
 	kind     parquet.Kind
 	repeated bool
 	optional bool
-	values   int      // read, missing ones included
-	scratch  *[]int32 // of indices
+	values   int64 // read, missing ones included
 	budget   *budget
 
 	numbers []float64 // the dictionary, of the kind that the column is
@@ -46,61 +44,64 @@ type chunk struct {
 
 // read reads the pages of the chunk.
 func (c *chunk) read(data []byte) error {
-	at := c.meta.DataPageOffset
-	if d := c.meta.DictionaryPageOffset; d > 0 && d < at {
+	at := c.at.data
+	if d := c.at.dictionary; d > 0 && d < at {
 		at = d
 	}
-	end := at + c.meta.TotalCompressedSize
+	end := at + c.at.compressed
 	if at < 0 || end < at || end > int64(len(data)) {
 		return errors.New("it lies outside of the file")
 	}
-	if c.meta.Codec != format.Zstd && c.meta.Codec != format.Uncompressed {
-		return fmt.Errorf("it is compressed by %s", c.meta.Codec)
+	if codec := format.CompressionCodec(c.at.codec); codec != format.Zstd && codec != format.Uncompressed {
+		return fmt.Errorf("it is compressed by %s", codec)
 	}
 	data = data[at:end]
-	protocol := thrift.CompactProtocol{}
 	for len(data) > 0 {
-		in := protocol.NewReaderFromBytes(data)
-		header := format.PageHeader{}
-		if err := thrift.NewDecoder(in).Decode(&header); err != nil {
+		page, rest, err := readPageLayout(data)
+		if err != nil {
 			return fmt.Errorf("header of page: %w", err)
 		}
-		data = data[in.BytesRead():]
-		size := int(header.CompressedPageSize)
-		if size < 0 || size > len(data) || header.UncompressedPageSize < 0 || header.UncompressedPageSize > maxPageBytes {
-			return fmt.Errorf("a page says to have %d and %d bytes", size, header.UncompressedPageSize)
+		data = rest
+		size := page.compressed
+		if size < 0 || size > int64(len(data)) || page.uncompressed < 0 || page.uncompressed > maxPageBytes {
+			return fmt.Errorf("a page says to have %d and %d bytes", size, page.uncompressed)
 		}
-		if header.CRC != 0 && crc32.ChecksumIEEE(data[:size]) != uint32(header.CRC) {
+		if page.crc != 0 && crc32.ChecksumIEEE(data[:size]) != uint32(page.crc) {
 			return errors.New("the checksum of a page does not match")
 		}
-		if err := c.page(&header, data[:size]); err != nil {
+		if err := c.page(&page, data[:size]); err != nil {
 			return err
 		}
 		data = data[size:]
 	}
-	if int64(c.values) != c.meta.NumValues {
-		return fmt.Errorf("it has %d values of %d", c.values, c.meta.NumValues)
+	if c.values != c.at.values {
+		return fmt.Errorf("it has %d values of %d", c.values, c.at.values)
 	}
 	return nil
 }
 
-func (c *chunk) page(header *format.PageHeader, body []byte) (err error) {
-	dictionary := header.Type == format.DictionaryPage && header.DictionaryPageHeader.Valid && !c.hasDict
-	if !dictionary && (header.Type != format.DataPage || !header.DataPageHeader.Valid) {
-		return fmt.Errorf("a page of type %s is not known", header.Type)
+func (c *chunk) page(page *pageLayout, body []byte) (err error) {
+	dictionary := page.kind == int64(format.DictionaryPage) && page.dictionary && !c.hasDict
+	if !dictionary && (page.kind != int64(format.DataPage) || !page.data) {
+		return fmt.Errorf("a page of type %s is not known", format.PageType(page.kind))
 	}
-	if body, err = c.unpack(body, int(header.UncompressedPageSize)); err != nil {
+	// A dictionary is looked into while values are read.
+	memory := &c.reader.pages[1]
+	if dictionary {
+		memory = &c.reader.pages[0]
+	}
+	if body, err = c.unpack(memory, body, int(page.uncompressed)); err != nil {
 		return err
 	}
 	if dictionary {
-		return c.dictionary(body, int(header.DictionaryPageHeader.V.NumValues))
+		return c.dictionary(body, page.values)
 	}
-	return c.data(&header.DataPageHeader.V, body)
+	return c.data(page, body)
 }
 
-// unpack is the content of a page of so many bytes.
-func (c *chunk) unpack(body []byte, size int) ([]byte, error) {
-	if c.meta.Codec == format.Uncompressed {
+// unpack is the content of a page of so many bytes. It may lie in memory, which is kept.
+func (c *chunk) unpack(memory *[]byte, body []byte, size int) ([]byte, error) {
+	if format.CompressionCodec(c.at.codec) == format.Uncompressed {
 		if len(body) != size {
 			return nil, errShort
 		}
@@ -109,7 +110,10 @@ func (c *chunk) unpack(body []byte, size int) ([]byte, error) {
 	if err := c.budget.take(size, 0); err != nil {
 		return nil, err
 	}
-	out, err := c.zstd.DecodeAll(body, make([]byte, 0, size))
+	if cap(*memory) < size {
+		*memory = make([]byte, 0, size)
+	}
+	out, err := c.reader.zstd.DecodeAll(body, (*memory)[:0:size])
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +124,11 @@ func (c *chunk) unpack(body []byte, size int) ([]byte, error) {
 }
 
 // dictionary reads a page of distinct values.
-func (c *chunk) dictionary(data []byte, n int) (err error) {
-	if n < 0 || n > len(data) {
+func (c *chunk) dictionary(data []byte, values int64) (err error) {
+	if values < 0 || values > int64(len(data)) {
 		return errShort
 	}
+	n := int(values)
 	c.hasDict, c.entries = true, n
 	switch c.kind {
 	case parquet.ByteArray:
@@ -157,22 +162,22 @@ func levels(body []byte) (levels, rest []byte, err error) {
 }
 
 // data reads a page of values.
-func (c *chunk) data(h *format.DataPageHeader, body []byte) (err error) {
-	n := int(h.NumValues)
-	if n < 0 || int64(c.values)+int64(n) > c.meta.NumValues {
-		return fmt.Errorf("its pages have more values than %d", c.meta.NumValues)
+func (c *chunk) data(page *pageLayout, body []byte) (err error) {
+	if page.values < 0 || page.values > c.at.values-c.values {
+		return fmt.Errorf("its pages have more values than %d", c.at.values)
 	}
+	n := int(page.values)
 	if err := c.budget.take(0, n); err != nil {
 		return err
 	}
-	c.values += n
+	c.values += page.values
 	present := n
 	var bits []byte
 	if c.repeated {
 		if bits, body, err = levels(body); err != nil {
 			return err
 		}
-		if c.to.repetition, err = appendLevels(c.to.repetition, bits, n, c.scratch); err != nil {
+		if c.to.repetition, err = appendLevels(c.to.repetition, bits, n); err != nil {
 			return err
 		}
 	}
@@ -181,15 +186,15 @@ func (c *chunk) data(h *format.DataPageHeader, body []byte) (err error) {
 			return err
 		}
 		from := len(c.to.definition)
-		if c.to.definition, err = appendLevels(c.to.definition, bits, n, c.scratch); err != nil {
+		if c.to.definition, err = appendLevels(c.to.definition, bits, n); err != nil {
 			return err
 		}
 		present -= bytes.Count(c.to.definition[from:], []byte{0})
 	}
-	if h.Encoding == format.RLEDictionary {
-		return c.indexed(body, present)
+	if encoding := format.Encoding(page.encoding); encoding != format.RLEDictionary {
+		return c.plain(encoding, body, present)
 	}
-	return c.plain(h.Encoding, body, present)
+	return c.indexed(body, present)
 }
 
 // indexed reads indices into the dictionary.
@@ -200,15 +205,21 @@ func (c *chunk) indexed(data []byte, n int) error {
 	if len(data) == 0 {
 		return errShort
 	}
-	indices, err := appendHybrid(slices.Grow((*c.scratch)[:0], n), data[1:], int(data[0]), n)
+	if v, ok := constantHybrid(data[1:], int(data[0]), n); ok && c.kind == parquet.Double && int(v) < c.entries && math.Float64bits(c.numbers[v]) == 0 {
+		c.to.addZeros(n)
+		return nil
+	}
+	indices, err := appendHybrid(slices.Grow(c.reader.indices[:0], n), data[1:], int(data[0]), n)
 	if err != nil {
 		return err
 	}
-	*c.scratch = indices
+	c.reader.indices = indices
+	highest := uint32(0) // of what is below 0, too
 	for _, i := range indices {
-		if i < 0 || int(i) >= c.entries {
-			return fmt.Errorf("value %d of a dictionary of %d", i, c.entries)
-		}
+		highest = max(highest, uint32(i))
+	}
+	if int64(highest) >= int64(c.entries) {
+		return fmt.Errorf("value %d of a dictionary of %d", highest, c.entries)
 	}
 	switch c.kind {
 	case parquet.ByteArray:
@@ -222,7 +233,7 @@ func (c *chunk) indexed(data []byte, n int) error {
 			c.to.fixed = append(c.to.fixed, c.fixed[uuidBytes*int(i):uuidBytes*(int(i)+1)]...)
 		}
 	case parquet.Double:
-		c.to.numbers = slices.Grow(c.to.numbers, n)
+		c.to.begin(n)
 		for _, i := range indices {
 			c.to.numbers = append(c.to.numbers, c.numbers[i])
 		}
@@ -254,8 +265,10 @@ func (c *chunk) plain(e format.Encoding, data []byte, n int) (err error) {
 			c.to.idx = append(c.to.idx, int32(i))
 		}
 	case way{parquet.Double, format.Plain}:
+		c.to.begin(n)
 		c.to.numbers, err = appendFloats(c.to.numbers, data, n)
 	case way{parquet.Double, format.ByteStreamSplit}:
+		c.to.begin(n)
 		c.to.numbers, err = appendSplit(c.to.numbers, data, n)
 	case way{parquet.FixedLenByteArray, format.Plain}, way{parquet.FixedLenByteArray, format.ByteStreamSplit}:
 		if len(data) != n*uuidBytes {

@@ -39,69 +39,84 @@ func (p *Projection) column(c allocation.Column) bool {
 func (p *Projection) volumes() bool   { return p == nil || p.Volumes }
 func (p *Projection) balancers() bool { return p == nil || p.Balancers }
 
-// ParquetFile is a file of rows or assets, to be read.
+// ParquetReader reads files, one after the other: it keeps the memory that each needs for a while. It is used by one goroutine
+// at a time.
+type ParquetReader struct {
+	zstd    *zstd.Decoder
+	indices []int32
+	pages   [2][]byte // of a dictionary and of values, uncompressed
+}
+
+// NewParquetReader returns a reader.
+func NewParquetReader() (*ParquetReader, error) {
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes), zstd.WithDecodeAllCapLimit(true))
+	if err != nil {
+		return nil, fmt.Errorf("open Parquet files: %w", err)
+	}
+	return &ParquetReader{zstd: z}, nil
+}
+
+// ParquetFile is a file of rows or assets, to be read before its reader opens another one.
 type ParquetFile struct {
 	Footer *Footer
 	Rows   int
 	data   []byte
-	file   *parquet.File
-	zstd   *zstd.Decoder
-	// scratch is for what is read on the way: a file is decoded by one goroutine at a time.
-	scratch []int32
-	budget  budget
-	leaves  map[string]int // by path
+	layout *layout
+	reader *ParquetReader
+	budget budget
 }
 
-// OpenParquet reads the footer of a file that Parquet wrote. The data must not change while the file is in use. What is
-// no such file is an error, ErrNewerVersion where it is of a newer version.
-func OpenParquet(data []byte) (f *ParquetFile, err error) {
-	defer func() { err = guard(recover(), err) }()
-	if err := checkFooter(data); err != nil {
-		return nil, fmt.Errorf("open Parquet file: %w", err)
+// OpenParquet opens a file with a reader of its own.
+func OpenParquet(data []byte) (*ParquetFile, error) {
+	r, err := NewParquetReader()
+	if err != nil {
+		return nil, err
 	}
-	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	return r.Open(data)
+}
+
+// Open reads the footer of a file that Parquet wrote. The data must not change while the file is in use. What is no such file
+// is an error, ErrNewerVersion where it is of a newer version.
+func (r *ParquetReader) Open(data []byte) (f *ParquetFile, err error) {
+	defer func() { err = guard(recover(), err) }()
+	layout, err := readLayout(data)
 	if err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
-	text, ok := file.Lookup(footerKey)
-	if !ok {
+	if !layout.marked {
 		return nil, fmt.Errorf("open Parquet file: its footer has no %q: promcost has not written it", footerKey)
 	}
-	footer, err := decodeFooter(text)
+	footer, err := decodeFooter(layout.footer)
 	if err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
-	f = &ParquetFile{Footer: footer, Rows: int(file.NumRows()), data: data, file: file, budget: newBudget(len(data)), leaves: map[string]int{}}
-	if f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes), zstd.WithDecodeAllCapLimit(true)); err != nil {
-		return nil, fmt.Errorf("open Parquet file: %w", err)
-	}
+	f = &ParquetFile{Footer: footer, Rows: int(layout.rows), data: data, layout: layout, reader: r, budget: newBudget(len(data))}
 	if err := f.limit(); err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
-	}
-	for i, path := range file.Schema().Columns() {
-		f.leaves[strings.Join(path, ".")] = i
 	}
 	return f, nil
 }
 
 // limit refuses what is too large to be true.
 func (f *ParquetFile) limit() error {
-	if n := f.file.NumRows(); n < 0 || n > maxFileRows {
+	if n := f.layout.rows; n < 0 || n > maxFileRows {
 		return fmt.Errorf("it says to have %d rows, at most %d are read", n, maxFileRows)
 	}
 	rows, size := int64(0), int64(0)
-	for _, group := range f.file.Metadata().RowGroups {
-		rows += group.NumRows
-		for i := range group.Columns {
-			n := group.Columns[i].MetaData.TotalUncompressedSize
+	for _, group := range f.layout.groups {
+		for i := range group {
+			n := group[i].uncompressed
 			if n < 0 || size+n > maxFileBytes {
 				return fmt.Errorf("its columns say to have more than %d bytes", int64(maxFileBytes))
 			}
 			size += n
 		}
+		if len(group) > 0 {
+			rows += group[0].rows
+		}
 	}
-	if rows != f.file.NumRows() {
-		return fmt.Errorf("it says to have %d rows, its groups %d", f.file.NumRows(), rows)
+	if rows != f.layout.rows {
+		return fmt.Errorf("it says to have %d rows, its groups %d", f.layout.rows, rows)
 	}
 	return nil
 }
@@ -120,6 +135,7 @@ type leaf struct {
 	idx                    []int32
 	table                  []string
 	numbers                []float64
+	zeros                  int // that come before the numbers
 	ints                   []int64
 	bools                  []bool
 	fixed                  []byte // UUIDs, one after the other
@@ -127,26 +143,26 @@ type leaf struct {
 
 // leaf reads a leaf. A file of an older version may lack it: then ok is false.
 func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool, err error) {
-	name := strings.Join(path, ".")
-	i, ok := f.leaves[name]
+	name := path[0]
+	if len(path) > 1 {
+		name = strings.Join(path, ".")
+	}
+	i, ok := f.layout.byPath[name]
 	if !ok {
 		return nil, false, nil
 	}
-	schema, _ := f.file.Schema().Lookup(path...)
-	if got := schema.Node.Type().Kind(); got != kind {
-		return nil, false, fmt.Errorf("column %s: its type is %s, not %s", name, got, kind)
+	at := &f.layout.leaves[i]
+	if at.kind != kind {
+		return nil, false, fmt.Errorf("column %s: its type is %s, not %s", name, at.kind, kind)
 	}
-	if schema.MaxRepetitionLevel > 1 || schema.MaxDefinitionLevel > 1 {
+	if at.repetition > 1 || at.definition > 1 {
 		return nil, false, fmt.Errorf("column %s: it is nested more deeply than any that is written", name)
 	}
 	l = &leaf{}
-	for _, group := range f.file.Metadata().RowGroups {
-		c := chunk{
-			to: l, zstd: f.zstd, scratch: &f.scratch, budget: &f.budget, meta: &group.Columns[i].MetaData, kind: kind, repeated: schema.MaxRepetitionLevel > 0, optional: schema.MaxDefinitionLevel > 0,
-		}
-		n := c.meta.NumValues
-		if n < 0 || n > maxLeafValues || !c.repeated && n != group.NumRows {
-			return nil, false, fmt.Errorf("column %s: it says to have %d values of %d rows", name, n, group.NumRows)
+	for k := range at.chunks {
+		c := chunk{to: l, reader: f.reader, budget: &f.budget, at: &at.chunks[k], kind: kind, repeated: at.repetition > 0, optional: at.definition > 0}
+		if n := c.at.values; n < 0 || n > maxLeafValues || !c.repeated && n != c.at.rows {
+			return nil, false, fmt.Errorf("column %s: it says to have %d values of %d rows", name, n, c.at.rows)
 		}
 		if err := c.read(f.data); err != nil {
 			return nil, false, fmt.Errorf("column %s: %w", name, err)
@@ -155,8 +171,38 @@ func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool,
 	return l, true, nil
 }
 
+// addZeros adds n zeros.
+func (l *leaf) addZeros(n int) {
+	if len(l.numbers) == 0 {
+		l.zeros += n
+	} else {
+		l.numbers = append(l.numbers, make([]float64, n)...)
+	}
+}
+
+// begin makes room for n numbers, and has the zeros before them among them.
+func (l *leaf) begin(n int) {
+	if l.zeros > 0 {
+		l.numbers, l.zeros = make([]float64, l.zeros, l.zeros+n), 0
+	}
+	l.numbers = slices.Grow(l.numbers, n)
+}
+
+// amounts are the numbers, nil where all are 0, and how many there are.
+func (l *leaf) amounts() ([]float64, int) { return l.numbers, len(l.numbers) + l.zeros }
+
+// all are the numbers, zeros among them.
+func (l *leaf) all() []float64 {
+	l.begin(0)
+	return l.numbers
+}
+
 // maybe are the numbers of an optional leaf, NaN where they are null.
 func (l *leaf) maybe() ([]float64, error) {
+	numbers := l.all()
+	if bytes.IndexByte(l.definition, 0) < 0 && len(numbers) == len(l.definition) {
+		return numbers, nil
+	}
 	out := make([]float64, len(l.definition))
 	next := 0
 	for i, level := range l.definition {
@@ -164,10 +210,10 @@ func (l *leaf) maybe() ([]float64, error) {
 			out[i] = math.NaN()
 			continue
 		}
-		if next >= len(l.numbers) {
+		if next >= len(numbers) {
 			return nil, errors.New("it has too few values")
 		}
-		out[i] = l.numbers[next]
+		out[i] = numbers[next]
 		next++
 	}
 	return out, nil

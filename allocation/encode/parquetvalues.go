@@ -95,17 +95,56 @@ func appendInts(dst []int64, data []byte, n int) ([]int64, error) {
 	return dst, nil
 }
 
-// appendLevels appends n levels of 0 or 1.
-func appendLevels(dst, data []byte, n int, scratch *[]int32) ([]byte, error) {
-	levels, err := appendHybrid(slices.Grow((*scratch)[:0], n), data, 1, n)
-	if err != nil {
-		return nil, fmt.Errorf("levels: %w", err)
-	}
-	*scratch, dst = levels, slices.Grow(dst, n)
-	for _, level := range levels {
-		dst = append(dst, byte(level))
+// appendLevels appends n levels of 0 or 1: runs of one level, and eight in a byte.
+func appendLevels(dst, data []byte, n int) ([]byte, error) {
+	dst = slices.Grow(dst, n)
+	for end := len(dst) + n; len(dst) < end; {
+		header, k := binary.Uvarint(data)
+		if k <= 0 || header>>1 == 0 || header>>1 > math.MaxInt32 || k == len(data) {
+			return nil, fmt.Errorf("levels: %w", errShort)
+		}
+		data = data[k:]
+		count, at := int(header>>1), len(dst)
+		if header&1 == 0 {
+			dst = dst[:at+min(count, end-at)]
+			fill(dst[at:], data[0]&1)
+			data = data[1:]
+			continue
+		}
+		if count > len(data) {
+			return nil, fmt.Errorf("levels: %w", errShort)
+		}
+		dst = dst[:at+min(8*count, end-at)]
+		for i := range dst[at:] {
+			dst[at+i] = data[i/8] >> (i % 8) & 1
+		}
+		data = data[count:]
 	}
 	return dst, nil
+}
+
+// fill sets all of dst to a byte.
+func fill(dst []byte, b byte) {
+	if b == 0 {
+		clear(dst)
+		return
+	}
+	for i := range dst {
+		dst[i] = b
+	}
+}
+
+// constantHybrid is the one value of n values of so many bits, if they begin with a run of as many.
+func constantHybrid(data []byte, width, n int) (v uint64, ok bool) {
+	if width == 0 {
+		return 0, true
+	}
+	header, k := binary.Uvarint(data)
+	size := (width + 7) / 8
+	if k <= 0 || header&1 != 0 || header>>1 < uint64(n) || width > 31 || len(data)-k < size {
+		return 0, false
+	}
+	return packedAt(data[k:k+size], 0, 8*size), true
 }
 
 // maxWidth is how many bits a packed value may have: so many lie within 8 bytes wherever they begin.

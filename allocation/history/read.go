@@ -196,7 +196,12 @@ func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *encode.
 	if err := f.check(data); err != nil {
 		return nil, corrupt(err)
 	}
-	in, err := encode.OpenParquet(data)
+	reader, err := s.reader()
+	if err != nil {
+		return nil, err
+	}
+	defer s.idle.Put(reader)
+	in, err := reader.Open(data)
 	if err != nil {
 		return nil, corrupt(err)
 	}
@@ -208,6 +213,14 @@ func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *encode.
 		return nil, corrupt(err)
 	}
 	return d, nil
+}
+
+// reader is one that nobody uses.
+func (s *Store) reader() (*encode.ParquetReader, error) {
+	if r, ok := s.idle.Get().(*encode.ParquetReader); ok {
+		return r, nil
+	}
+	return encode.NewParquetReader()
 }
 
 // set makes the set of what was read.

@@ -31,6 +31,7 @@ type Store struct {
 	backend Backend
 	opts    Options
 	names   names
+	idle    sync.Pool // of *encode.ParquetReader
 
 	mu        sync.Mutex
 	manifests map[string]*manifest // by name, those that were read

@@ -143,7 +143,7 @@ func (l *Ledger) landHour(h allocation.Window, f *hourFlight) {
 
 // keepHour keeps an hour that was computed. That it cannot is logged, and the hour is an answer all the same.
 func (l *Ledger) keepHour(ctx context.Context, set *allocation.Set) (*allocation.Set, error) {
-	if isEmpty(set) {
+	if set.Empty() && !set.Apart {
 		return nil, fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
 	}
 	key := setKey{Hours, set.Window.Start.Unix(), set.Window.End.Unix()}
@@ -154,11 +154,6 @@ func (l *Ledger) keepHour(ctx context.Context, set *allocation.Set) (*allocation
 		return set, nil //nolint:nilerr // write has told of it, and the loop tries again
 	}
 	return set, nil
-}
-
-// isEmpty reports whether a set says nothing.
-func isEmpty(s *allocation.Set) bool {
-	return s.Len() == 0 && len(s.Nodes)+len(s.Disks)+len(s.Balancers)+len(s.Networks)+len(s.Management) == 0
 }
 
 // write keeps a set.

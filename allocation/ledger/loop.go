@@ -227,7 +227,7 @@ func (l *Ledger) hourSet(ctx context.Context, w allocation.Window) (*allocation.
 	if err != nil {
 		return nil, err
 	}
-	return flights[0].set, flights[0].err
+	return l.asKept(ctx, []allocation.Window{w}, flights, nil)[0], flights[0].err
 }
 
 // readOnlyPast is how old the latest hour may be where others compute.

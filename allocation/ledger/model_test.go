@@ -21,7 +21,8 @@ import (
 
 // model is a cluster whose costs are known for any window: the engine of these tests.
 type model struct {
-	from time.Time // there are no data before
+	from  time.Time // there are no data before
+	shard allocation.Shard
 
 	mu         sync.Mutex
 	queries    []allocation.Query
@@ -67,7 +68,7 @@ func (m *model) Compute(ctx context.Context, q allocation.Query) ([]*allocation.
 		set := m.set(w, dict)
 		set.Resolution = q.Resolution
 		some = some || set.Len() > 0
-		sets = append(sets, set)
+		sets = append(sets, set.OfShard(m.shard))
 	}
 	if !some {
 		return nil, fmt.Errorf("%w: nothing at all", allocation.ErrNoData)

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -189,5 +190,33 @@ func TestFillGoesOnWhereItEnded(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"02T00:00 24h0m0s incomplete", "03T00:00 24h0m0s", "04T00:00 24h0m0s"}, r.kept(t, ledger.Days)); diff != "" {
 		t.Errorf("days (-want +got):\n%s", diff)
+	}
+}
+
+// TestShardOfNothing has a shard with no node keep its hours and days, which are empty: they are not missing.
+func TestShardOfNothing(t *testing.T) {
+	shard := allocation.Shard{Index: 1, Of: 20}
+	for has := true; has; shard.Index++ {
+		has = false
+		for i := range nodes {
+			has = has || (allocation.Shard{Index: shard.Index + 1, Of: shard.Of}).Has("c1", fmt.Sprint("node-", i))
+		}
+	}
+	r := newRig(t, "2026-03-05T12:30", ledger.Options{})
+	r.model.shard = shard
+	w := between(t, "2026-03-03T00:00", "2026-03-04T00:00")
+	var done ledger.Progress
+	if err := r.Fill(t.Context(), w, 1, func(p ledger.Progress) { done = p }); err != nil || done.Written != 24 || done.Empty != 0 {
+		t.Errorf("filled %+v, %v", done, err)
+	}
+	if missing, err := r.Missing(t.Context(), w); err != nil || len(missing) > 0 {
+		t.Errorf("missing %v, %v", missing, err)
+	}
+	if days := r.kept(t, ledger.Days); len(days) != 1 {
+		t.Errorf("days %v, want one", days)
+	}
+	r.model.asked()
+	if sets := r.ask(t, allocation.Query{Window: w, Stored: true}); len(sets) != 1 || !sets[0].Empty() || len(r.model.asked()) > 0 {
+		t.Errorf("got %d sets, or they were computed again", len(sets))
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
@@ -38,15 +37,12 @@ func (s *settings) budgetsOf() ([]allocation.Budget, error) {
 // options are the passes that share costs as the config says; what it does not say is as in the API.
 func (s *sharing) options() (o allocation.Options, err error) {
 	for _, list := range [...]struct{ parameter, entries string }{{"shareNamespaces", s.namespaces}, {"shareLabels", s.labels}} {
-		for entry := range strings.SplitSeq(list.entries, ",") {
-			if entry = strings.TrimSpace(entry); entry == "" {
-				continue
-			}
-			e, name, err := filter.Sharing(list.parameter, entry)
-			if err != nil {
-				return o, fmt.Errorf("sharing.%s: %w", list.parameter, err)
-			}
-			o.Share = append(o.Share, allocation.Share{Name: name, Filter: filter.New(e)})
+		shared, err := filter.Sharing(list.parameter, list.entries)
+		if err != nil {
+			return o, fmt.Errorf("sharing.%s: %w", list.parameter, err)
+		}
+		for _, e := range shared {
+			o.Share = append(o.Share, allocation.Share{Name: e.Name, Filter: filter.New(e.Expr)})
 		}
 	}
 	if s.cost != "" {

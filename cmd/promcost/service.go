@@ -95,6 +95,7 @@ type service struct {
 
 	logs    loggers
 	now     func() time.Time
+	clock   func() time.Time // says which hour is closed
 	reload  reloading
 	current atomic.Pointer[live]
 }
@@ -124,7 +125,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 			return nil, err
 		}
 	}
-	s := &service{flags: f, logs: logs, now: o.now, meter: o.meter, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
+	s := &service{flags: f, logs: logs, now: o.now, clock: o.ledgerNow, meter: o.meter, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
 	if s.health, err = collector.NewHealth(s.registry, current.currency); err != nil {
 		return nil, err
 	}

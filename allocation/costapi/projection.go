@@ -1,0 +1,99 @@
+package costapi
+
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
+)
+
+// needed is what the answer needs of rows that are kept, nil for all of them: a history reads just that.
+func (q *request) needed() *allocation.Projection {
+	var list []allocation.Property
+	switch {
+	case q.api.cfg.Check || !q.query.Stored: // what checks looks at everything, and what is computed has everything
+		return nil
+	case q.route.endpoint&assetCompletions != 0, q.route.endpoint&(assets|assetToplines) != 0:
+		return &allocation.Projection{}
+	case q.route.endpoint == completions:
+		list = q.complete.needs
+	default:
+		list = q.keyed()
+	}
+	members, known := q.members()
+	more, selected := q.selecting()
+	if !known || !selected || list == nil {
+		return nil
+	}
+	list = slices.Concat(list, more)
+	slices.Sort(list)
+	p := &allocation.Projection{Properties: slices.Compact(list)}
+	if len(members) == 0 {
+		return p
+	}
+	for c := range allocation.NumColumns {
+		p.Columns = append(p.Columns, c)
+	}
+	p.Volumes = q.options.Proportions || slices.Contains(members, "pvs")
+	p.Balancers = q.options.Proportions || q.options.ShareLoadBalancers || slices.Contains(members, "lbAllocations")
+	if slices.ContainsFunc(members, func(name string) bool { return !isCost(name) }) {
+		return p.WithInstance() // averages are over the time of what was merged
+	}
+	return p
+}
+
+// members are those of the answer's rows, none where it is of names alone, and whether they are known to tell no property.
+func (q *request) members() (names []string, known bool) {
+	switch {
+	case q.route.endpoint == completions:
+		return nil, true
+	case q.route.endpoint == trends:
+		return []string{"totalCost"}, true
+	case q.route.endpoint&(summaries|toplines) != 0:
+		return encodeSummary, true
+	case q.route.endpoint != allocations || columnar(q.format) || q.format == "csv":
+		return nil, false
+	}
+	tells := func(name string) bool { return name == "properties" || name == "gpuAllocation" }
+	return append(slices.Clip(q.fields), q.page.By), len(q.fields) > 0 && !slices.ContainsFunc(q.fields, tells)
+}
+
+// encodeSummary stands for the members of summaries, which have averages.
+var encodeSummary = []string{"totalCost", "cpuCoreUsageAverage"}
+
+// isCost reports whether a member of a row is its name, a time of it, or a cost; the empty one is.
+func isCost(name string) bool {
+	switch name {
+	case "", "name", "window", "start", "end":
+		return true
+	}
+	return slices.ContainsFunc(allocation.Fields(), func(f allocation.Field) bool { return f.Name == name && f.Unit == "currency" })
+}
+
+// keyed are the properties that rows are named and divided by.
+func (q *request) keyed() []allocation.Property {
+	list := []allocation.Property{allocation.Cluster, allocation.NodeName}
+	for _, k := range q.options.Aggregate {
+		list = append(list, k.Properties()...)
+	}
+	if len(q.options.Aggregate) == 0 {
+		list = append(list, allocation.Namespace, allocation.Pod, allocation.Container)
+	}
+	return list
+}
+
+// selecting are the properties that filters look at, and whether all of these are known.
+func (q *request) selecting() (list []allocation.Property, known bool) {
+	filters := []filter.Expr{q.filters}
+	for _, e := range q.entries {
+		filters = append(filters, e.filter.Expr())
+	}
+	for _, e := range filters {
+		more, known := filter.Needs(e)
+		if !known {
+			return nil, false
+		}
+		list = append(list, more...)
+	}
+	return list, true
+}

@@ -1,0 +1,131 @@
+package costapi_test
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/encode"
+)
+
+// kept is a ledger that keeps the rich sets in files, and reads of them what is needed, or everything.
+type kept struct {
+	rich
+	everything bool
+	projected  int // queries that needed less
+	files      map[allocation.Window][2][]byte
+}
+
+func (k *kept) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
+	return func(yield func(*allocation.Set, error) bool) {
+		var only *encode.Projection
+		if p := q.Only; p != nil && !k.everything {
+			k.projected++
+			only = &encode.Projection{Properties: p.Properties, Columns: p.Columns, Volumes: p.Volumes, Balancers: p.Balancers}
+		}
+		dict := allocation.NewDict()
+		for s, err := range k.rich.Sets(ctx, q) {
+			if err == nil {
+				s, err = k.read(s, dict, only)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// read is what is read of the files of a set, which has other nodes than those before and after it.
+func (k *kept) read(s *allocation.Set, dict *allocation.Dict, only *encode.Projection) (*allocation.Set, error) {
+	files, ok := k.files[s.Window]
+	if !ok {
+		part := s.OfShard(allocation.Shard{Index: 1, Of: 1 + s.Window.Start.YearDay()%2})
+		for i, kind := range [...]encode.ParquetKind{encode.ParquetAllocations, encode.ParquetAssets} {
+			var b bytes.Buffer
+			if _, err := encode.Parquet(&b, part, encode.Footer{Kind: kind, Zone: "UTC", Complete: true, Part: 1, Parts: 1}); err != nil {
+				return nil, err
+			}
+			files[i] = b.Bytes()
+		}
+		k.files[s.Window] = files
+	}
+	out := allocation.NewSet(s.Window, dict)
+	out.Resolution, out.Warnings = s.Resolution, s.Warnings
+	for _, data := range files {
+		f, err := encode.OpenParquet(data)
+		if err != nil {
+			return nil, err
+		}
+		d, err := f.Decode(only)
+		if err == nil {
+			err = d.AppendTo(out)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func keptHandler(k *kept) http.Handler {
+	return costapi.New(k, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }})
+}
+
+// askings are values of further parameters, of which answers may need less than everything.
+var askings = map[string][]string{
+	"fields":        {"", "", "name,totalCost", "totalCost,pvs", "name,minutes,cpuCores", "lbAllocations,cpuCost", "name,properties", "errorBounds", "sharedCostBreakdown", "proportionalAssetResourceCosts", "rawAllocationOnly"},
+	"filter":        {"", "", `namespace:"web"`, `label[app]:"front"|node:"n2"`, `services:"front"`, `team:"red"`, `controllerKind:"job"+pod!:"x"`, `annotation[note]:"x"`},
+	"labelSelector": {"", "", "app=front"},
+	"fieldSelector": {"", "", "spec.node=n1", "metadata.name=front-1"},
+	"sortBy":        {"", "name", "cpuCost", "totalEfficiency", "minutes"},
+	"format":        {"", "", "", "csv", "parquet"},
+	"field":         {"cluster", "namespace", "node", "controllerKind", "pod", "service", "label", "label:app", "annotation", "namespaceLabel"},
+	"names":         {"web,ml"},
+	"filterTypes":   {"", "Node"},
+	"limit":         {"", "3"},
+}
+
+// TestNeeded asks random questions of ledgers that read what is needed, and that read everything: the answers are the same.
+func TestNeeded(t *testing.T) {
+	files := map[allocation.Window][2][]byte{}
+	narrow, whole := &kept{files: files}, &kept{files: files, everything: true}
+	paths := []string{
+		"/model/allocation", "/model/allocation", "/model/allocation", "/model/allocation/summary", "/model/allocation/summary/topline", "/model/allocation/trends",
+		"/model/allocation/autocomplete", "/model/assets", "/model/assets/topline", "/model/assets/autocomplete",
+	}
+	for seed := range uint64(600) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		path := paths[random.IntN(len(paths))]
+		params := []string{[]string{richDay, "window=3d", "window=3h"}[random.IntN(3)]}
+		for _, p := range costapi.Parameters(path) {
+			values := slices.Concat(choices[p.Name], askings[p.Name])
+			if len(values) == 0 || p.Ignored {
+				continue
+			}
+			if v := values[random.IntN(len(values))]; v != "" {
+				params = append(params, p.Name+"="+v)
+			}
+		}
+		got, want := get(keptHandler(narrow), path, params...), get(keptHandler(whole), path, params...)
+		if got.Code != want.Code {
+			t.Fatalf("seed %d: %s?%s: status %d, of everything %d: %.300s", seed, path, strings.Join(params, "&"), got.Code, want.Code, got.Body)
+		}
+		if diff := cmp.Diff(want.Body.String(), got.Body.String()); diff != "" {
+			t.Fatalf("seed %d: %s?%s: what is needed and everything answer differently:\n%s", seed, path, strings.Join(params, "&"), diff)
+		}
+	}
+	if narrow.projected < 150 {
+		t.Errorf("only %d queries needed less than everything", narrow.projected)
+	}
+}
