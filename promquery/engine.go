@@ -74,17 +74,31 @@ type Engine struct {
 // NewEngine returns an engine over src.
 func NewEngine(src Source, cfg Config) *Engine { return &Engine{src: src, cfg: cfg.withDefaults()} }
 
-// Compute returns the sets of q, oldest first; they share their Reading. It fails with allocation.ErrNoData where the source
+// Compute returns the sets of q, oldest first; they share their Reading and Dict, but for those of Query.Alone. It fails with allocation.ErrNoData where the source
 // has nothing for the window, with allocation.ErrTooMuch or ErrBusy where the computation exceeds its bounds, and with
 // allocation.ErrUpstream where the source does not answer.
 func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
+	if q.Alone {
+		windows, err := q.Windows()
+		if err != nil {
+			return nil, err
+		}
+		if len(windows) > 1 {
+			return e.computeAlone(ctx, q, windows)
+		}
+	}
+	return e.observed(ctx, q, func(c *computation) ([]*allocation.Set, error) { return c.compute(ctx, q) })
+}
+
+// observed runs a computation of q and tells what it took.
+func (e *Engine) observed(ctx context.Context, q allocation.Query, run func(c *computation) ([]*allocation.Set, error)) ([]*allocation.Set, error) {
 	began := time.Now()
 	o := Observation{Query: q}
 	c, err := e.begin(ctx)
 	var sets []*allocation.Set
 	if err == nil {
 		defer c.release()
-		sets, err = c.compute(ctx, q)
+		sets, err = run(c)
 		o.Stats, o.Reading = c.stats, c.reading()
 		o.Reading.Window, o.Reading.Total = q.Window, time.Since(began)
 		for _, s := range sets {

@@ -104,9 +104,7 @@ type serviceOptions struct {
 	grace     time.Duration
 	slow      log.Logger              // told of slow computations; nil is where everything else is logged
 	keep      func() (keeping, error) // opens the history; nil keeps none
-	// computing, where not nil, comes between the ledger and what computes.
-	computing func(c ledger.Computer, zone *time.Location) ledger.Computer
-	shard     allocation.Shard // what is computed of it; the zero value is everything
+	shard     allocation.Shard        // what is computed of it; the zero value is everything
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -139,11 +137,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		}
 	}
 	s.where = keeping.where
-	computing := ledger.Computer(s.computer)
-	if o.computing != nil {
-		computing = o.computing(computing, current.zone)
-	}
-	s.ledger = keeping.ledger(computing, logs.kit, ledger.Options{
+	s.ledger = keeping.ledger(s.computer, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
 		MaxMemory: f.maxMemory,
 	})
