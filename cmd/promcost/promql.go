@@ -83,12 +83,12 @@ func (s *server) promql() (http.Handler, error) {
 		return mux, nil
 	}
 	f := s.flags.promql
-	metering, err := s.flags.meteringOf(s.settings(), s.flags.askable())
-	if err != nil {
-		return nil, err
-	}
+	subjects := slices.DeleteFunc(allocation.Subjects(), func(subject allocation.Subject) bool {
+		on, ok := s.flags.enabled[subject.Name]
+		return subject.Name == compatible && ok && !*on
+	})
 	series := costseries.New(s.ledger, costseries.Options{
-		Grace: s.flags.grace, Zone: s.settings().zone, Subjects: metering.Subjects(), Currency: func() string { return s.settings().currency },
+		Grace: s.flags.grace, Zone: s.settings().zone, Subjects: subjects, Currency: func() string { return s.settings().currency },
 		Bounds: timeline.Bounds, MaxMemory: s.service.flags.maxMemory, Now: s.clock,
 	})
 	var owned []string
@@ -118,22 +118,9 @@ func (s *server) promql() (http.Handler, error) {
 	return mux, nil
 }
 
-// compatible are the collectors of names that others have for what they price. They are cost series only where they are
-// asked for: the source may have its own.
-var compatible = []string{"opencost", "opencost-kube"}
-
-// askable are the collectors whose series PromQL may name: whatever is switched on for /metrics, but for those.
-func (f *serveFlags) askable() (names []string) {
-	for _, subject := range allocation.Subjects() {
-		name := subject.Collector()
-		on, known := f.enabled[name]
-		if subject.Always || slices.Contains(names, name) || slices.Contains(compatible, name) && known && !*on {
-			continue
-		}
-		names = append(names, name)
-	}
-	return names
-}
+// compatible is the collector of names that others have for what they price. They are cost series only where they are asked
+// for: the source may have its own.
+const compatible = "opencost"
 
 // configText is the settings in use without secrets, as YAML.
 func (s *service) configText() string {

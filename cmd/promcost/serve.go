@@ -68,17 +68,12 @@ func (f *serveFlags) meter(s *settings) (*allocation.Metering, error) {
 	if *f.enabled["label"] && len(f.labels) == 0 {
 		return nil, usageErrorf("--collector.label has no label to export: name some with --collector.label.names=team,app")
 	}
-	return f.meteringOf(s, f.collectors())
-}
-
-// meteringOf is that of collectors.
-func (f *serveFlags) meteringOf(s *settings, collectors []string) (*allocation.Metering, error) {
 	budgets, err := s.budgetsOf()
 	if err != nil {
 		return nil, err
 	}
 	m, err := allocation.NewMetering(allocation.MeteringOptions{
-		Enabled: collectors, MaxSeries: f.maxSeries, LabelNames: f.labels, Mapping: s.labels, Derived: s.derived, Budgets: budgets,
+		Enabled: f.collectors(), MaxSeries: f.maxSeries, LabelNames: f.labels, Mapping: s.labels, Derived: s.derived, Budgets: budgets,
 	})
 	if err != nil {
 		return nil, &usageError{cause: err}
