@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -83,9 +84,9 @@ func (s *server) promql() (http.Handler, error) {
 		return mux, nil
 	}
 	f := s.flags.promql
-	subjects := slices.DeleteFunc(allocation.Subjects(), func(subject allocation.Subject) bool {
-		on, ok := s.flags.enabled[subject.Name]
-		return subject.Name == compatible && ok && !*on
+	subjects := slices.DeleteFunc(s.metering().Table(), func(subject allocation.Subject) bool {
+		collector := subject.Collector()
+		return strings.HasPrefix(collector, compatible) && !*s.flags.enabled[collector]
 	})
 	series := costseries.New(s.ledger, costseries.Options{
 		Grace: s.flags.grace, Zone: s.settings().zone, Subjects: subjects, Currency: func() string { return s.settings().currency },
@@ -118,7 +119,7 @@ func (s *server) promql() (http.Handler, error) {
 	return mux, nil
 }
 
-// compatible is the collector of names that others have for what they price. They are cost series only where they are asked
+// compatible is what the collectors are called of names that others have for what they price. They are cost series only where they are asked
 // for: the source may have its own.
 const compatible = "opencost"
 
