@@ -1,36 +1,42 @@
 package allocation
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
-// Accrued are the costs of closed hours since a month began, by subject: what counters show. It is not changed once made.
-// Hours are added one after the other, oldest first, and each as it is read from the history: so the sums are the same to
-// the last bit, whoever makes them.
+// Accrued are the costs of closed hours since a month began, by subject: what counters show; and which subjects have series
+// of their own where there are more than may have. It is not changed once made. Hours are added one after the other,
+// oldest first, and each as it is read from the history: so all of it is the same to the last bit, whoever makes it, and
+// nothing else has to be kept.
 type Accrued struct {
 	// Window is from the beginning of the month to the end of the last hour that was added.
-	Window Window
-	totals []*Totals // in the order of Subjects
+	Window   Window
+	metering *Metering
+	tallies  []*tally // of the metering's subjects
 }
 
-// NewAccrued is what has accrued when a month begins: nothing.
-func NewAccrued(month time.Time) *Accrued {
-	a := &Accrued{Window: Window{Start: month, End: month}, totals: make([]*Totals, len(subjects))}
-	for i := range a.totals {
-		a.totals[i] = &Totals{hours: 1}
+// NewAccrued is what has accrued when a month begins: nothing. A nil Metering is the default one.
+func NewAccrued(month time.Time, m *Metering) *Accrued {
+	if m == nil {
+		m = DefaultMetering()
+	}
+	a := &Accrued{Window: Window{Start: month, End: month}, metering: m, tallies: make([]*tally, len(m.subjects))}
+	for i := range a.tallies {
+		a.tallies[i] = &tally{}
 	}
 	return a
 }
 
-// Add is a with a further hour, of which it needs no more than AccruedProjection. The hour must not begin before those that
-// were added end.
-func (a *Accrued) Add(hour *Set) *Accrued {
-	sum := &Accrued{Window: Window{Start: a.Window.Start, End: hour.Window.End}, totals: make([]*Totals, len(a.totals))}
-	for i, was := range a.totals {
-		sum.totals[i] = was
-		if s := &subjects[i]; s.counts() {
-			sum.totals[i] = was.plus(s.Totals(hour))
+// Add is a with further hours, of which it needs no more than its Metering's Projection. An hour must not begin before
+// those that were added end.
+func (a *Accrued) Add(hours ...*Set) *Accrued {
+	sum := &Accrued{Window: a.Window, metering: a.metering, tallies: make([]*tally, len(a.tallies))}
+	for i, was := range a.tallies {
+		sum.tallies[i] = was.clone()
+	}
+	for _, hour := range hours {
+		sum.Window.End = hour.Window.End
+		for i := range sum.tallies {
+			s := &a.metering.subjects[i]
+			sum.tallies[i].add(s, s.Totals(hour).rows, hour.Window, a.metering.max)
 		}
 	}
 	return sum
@@ -38,34 +44,36 @@ func (a *Accrued) Add(hour *Set) *Accrued {
 
 // Until is a with nothing more up to t: for hours in which nothing was.
 func (a *Accrued) Until(t time.Time) *Accrued {
-	return &Accrued{Window: Window{Start: a.Window.Start, End: t}, totals: a.totals}
+	return &Accrued{Window: Window{Start: a.Window.Start, End: t}, metering: a.metering, tallies: a.tallies}
 }
 
-// Totals are what has accrued of a subject that has counters.
+// Metering is what it is by.
+func (a *Accrued) Metering() *Metering { return a.metering }
+
+// Totals are what has accrued of a subject since its counters began, empty for one that has none. Where the subject has had
+// more series than it may have, those without a place of their own are __other__.
 func (a *Accrued) Totals(s *Subject) *Totals {
-	return a.totals[slices.IndexFunc(subjects, func(o Subject) bool { return o.Name == s.Name })]
-}
-
-// AccruedProjection is what Accrued.Add needs of an hour.
-func AccruedProjection() *Projection {
-	p := &Projection{Properties: []Property{Cluster, Namespace, ControllerKind, Controller}, Columns: []Column{Hours.Of(GPU)}}
-	for r := range familyResources {
-		p.Columns = append(p.Columns, familyResources[r].cost...)
+	i := a.metering.index(s.Name)
+	if i < 0 || !s.counts() {
+		return &Totals{hours: 1, plain: s.plain}
 	}
-	return p
+	return &Totals{hours: 1, plain: s.plain, rows: a.tallies[i].counters()}
 }
 
-// counts reports whether the subject has counters.
-func (s *Subject) counts() bool {
-	return slices.ContainsFunc(families, func(f Family) bool { return f.Subject == s.Name && f.Type == CounterFamily })
-}
-
-// plus is t with o's sums added, those of t first.
-func (t *Totals) plus(o *Totals) *Totals {
-	rows := make([]*subjectTotal, 0, len(t.rows)+len(o.rows))
-	for _, row := range t.rows {
-		own := *row
-		rows = append(rows, &own)
+// Fold sums what has no place of its own into __other__, as it is in the counters: t are Totals of the last hour that was
+// added, or a later one. No sum is lost; ratios of what was folded are made from its sums. Dropped are the series of the
+// subject that there are not for it.
+func (a *Accrued) Fold(s *Subject, t *Totals) (folded *Totals, dropped int) {
+	i := a.metering.index(s.Name)
+	if i < 0 {
+		return t, 0
 	}
-	return &Totals{hours: t.hours, rows: mergeTotals(append(rows, o.rows...))}
+	rows, dropped := a.tallies[i].fold(s, t.rows)
+	return &Totals{hours: t.hours, plain: t.plain, rows: rows}, dropped
+}
+
+// Capped reports whether the subject has had more series than it may have, so that some are in __other__.
+func (a *Accrued) Capped(s *Subject) bool {
+	i := a.metering.index(s.Name)
+	return i >= 0 && a.tallies[i].capped
 }

@@ -39,7 +39,7 @@ func accruedHour(i int, costs map[string]float64) *allocation.Set {
 
 func TestAccrued(t *testing.T) {
 	month := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	a := allocation.NewAccrued(month)
+	a := allocation.NewAccrued(month, nil)
 	if lines := counterLines(a); len(lines) > 0 {
 		t.Errorf("nothing has accrued, but %v", lines)
 	}
@@ -62,7 +62,7 @@ func TestAccrued(t *testing.T) {
 // Whoever adds the same hours in the same order gets the same sums to the last bit.
 func TestAccruedIsReproducible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	a := allocation.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+	a := allocation.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), nil)
 	b := a
 	var hours []*allocation.Set
 	for i := range 100 {

@@ -61,6 +61,7 @@ type Builder struct {
 	loadedFrom    int64                         // time of the oldest signals asked for
 	bridged       gaps                          // of containers
 	holes         gaps                          // in usage
+	unrequested   map[Symbol]unrequested        // by cluster
 
 	order    []*container // of rows: sorted once resolved
 	phase    phase
@@ -141,6 +142,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		chargeFrom: q.ChargeFrom, shard: q.Shard, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
 		management: map[Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]Symbol{},
 		left: map[leftKey]*left{}, serviceLabels: map[objectKey]latest[map[string]string]{}, forgottenPod: podSigns{hint: none},
+		unrequested: map[Symbol]unrequested{},
 	}
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", q.Resolution, scrape)

@@ -1,19 +1,35 @@
 package allocation
 
-import "slices"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // OtherName stands in labels for all subjects that a series cap folded into one.
 const OtherName = "__other__"
 
-// Subject is what families describe, and what is switched as one: namespaces, controllers, nodes. The first label of every
-// subject is the cluster.
+// Subject is what families describe, and what is switched as one: namespaces, controllers, nodes. The first label of those
+// that are in sets, which budgets are not, is the cluster.
 type Subject struct {
-	Name    string // of the collector: --collector.<name>
-	Help    string // what its families tell, one clause for the flag's help
+	Name    string // mostly of its collector, too: --collector.<name>
+	Help    string // what the families of the collector tell, one clause for the flag's help; of its first subject only
 	Always  bool   // served whatever is switched off
 	Default bool   // served unless switched off
 	Labels  []string
-	totals  func(*Set) []*subjectTotal
+
+	collector string       // that switches it, where it is not of its name
+	prefix    string       // of its families' names, after promcost_
+	of        string       // what its families are about, in their help
+	plain     bool         // its families have no label resource
+	sparse    bool         // resources that one of it does not have are no series of it, though others have them
+	kinds     []familyKind // of its families
+	by        []Property   // that tell rows apart
+	names     []labelName  // that tell rows apart, one after the other: of the subject label
+	volumes   bool         // of rows tell it apart, too
+	drops     bool         // what is too much rather than sum it
+	totals    func(*Subject, *Set) []subjectTotal
 }
 
 // FamilyType is how the values of a family are to be read.
@@ -31,115 +47,256 @@ type Family struct {
 	Name    string
 	Help    string
 	Type    FamilyType
-	Labels  []string // the subject's and resource
+	Labels  []string // the subject's and, unless it is one of a whole, resource
 
-	value familyValue
+	traits *familyTraits
 }
 
 // familyValue is a family's value for one resource of one subject, and whether it has one. Hours is the length of the set.
 type familyValue func(t *subjectTotal, r familyResource, hours float64) (value float64, ok bool)
 
-var subjects = []Subject{
-	{
-		Name: "namespace", Help: "cost and efficiency of namespaces", Default: true,
-		Labels: []string{"cluster", "namespace"}, totals: totalsBy(Cluster, Namespace),
-	},
-	{
-		Name: "controller", Help: "cost of controllers (deployments, daemonsets, cronjobs, …)", Default: true,
-		Labels: []string{"cluster", "namespace", "controller_kind", "controller"},
-		totals: totalsBy(Cluster, Namespace, ControllerKind, Controller),
-	},
-	{
-		Name: "idle", Help: "cost of what nodes have and no workload was allocated", Default: true,
-		Labels: []string{"cluster", "node"}, totals: idleTotals,
-	},
-	{
-		Name: "node", Help: "cost of nodes", Default: true,
-		Labels: []string{"cluster", "node", "instance_type", "region", "zone", "provider_id", "spot"}, totals: nodeTotals,
-	},
-	{
-		Name: "reconciliation", Help: "what does not add up", Always: true,
-		Labels: []string{"cluster"}, totals: residualTotals,
-	},
+// familyKind is what families of several subjects have in common.
+type familyKind uint8
+
+const (
+	hourlyKind familyKind = iota
+	totalKind
+	efficiencyKind
+	residualKind
+	overcommitKind
+	limitKind
+	spentKind
+	forecastKind
+	openCPUKind
+	openRAMKind
+	openGPUKind
+	openTotalKind
+	openCountKind
+	openSpotKind
+	openContainerCPUKind
+	openContainerRAMKind
+	openContainerGPUKind
+	openVolumeKind
+	openClaimKind
+	openBalancerKind
+	openManagementKind
+	openClusterKind
+	openBuildKind
+	openZoneKind
+	openRegionKind
+	openInternetKind
+	kubeCapacityKind
+	kubeVolumeKind
+	kubeClaimKind
+	kubeNamespaceKind
+	numFamilyKinds
+)
+
+// familyTraits are what a kind of family is: a new kind is a row.
+type familyTraits struct {
+	name  string // of the family, * being the prefix of its subject
+	help  string // * being what it is about, and # how its resources are told apart
+	kind  FamilyType
+	value familyValue
+	needs []Measure // of each resource that nodes sell, besides what costs are made of
 }
 
-// families is the table of metrics: a new metric is a row. The gauges are of one closed hour, the …_cost_total counters of
-// those since the month began.
-var families = makeFamilies([]Family{
-	{
-		Subject: "namespace", Name: "promcost_namespace_hourly_cost", value: hourlyCost,
-		Help: "List cost per hour of the namespace's workloads in the last closed hour, by resource, in the currency of promcost_currency_info.",
+// workloadKinds are the families of what has allocations, assetKinds those of assets.
+var (
+	workloadKinds = []familyKind{hourlyKind, totalKind, efficiencyKind}
+	assetKinds    = []familyKind{hourlyKind, totalKind}
+)
+
+// familyKinds are all of them. The gauges are of one closed hour, the …_cost_total counters of those since the month began.
+var familyKinds = withOpenCost([numFamilyKinds]familyTraits{
+	hourlyKind: {
+		name: "promcost_*_hourly_cost", value: hourlyCost,
+		help: "List cost per hour of * in the last closed hour#, in the currency of promcost_currency_info.",
 	},
-	{
-		Subject: "namespace", Name: "promcost_namespace_cost_total", Type: CounterFamily, value: totalCost,
-		Help: "List cost of the namespace's workloads in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
+	totalKind: {
+		name: "promcost_*_cost_total", kind: CounterFamily, value: totalCost,
+		help: "List cost of * in the closed hours of this month#, in the currency of promcost_currency_info.",
 	},
-	{
-		Subject: "namespace", Name: "promcost_namespace_efficiency_ratio", value: efficiencyRatio,
-		Help: "What the namespace's workloads used of what they requested in the last closed hour, by resource; 1 if nothing was requested and something used.",
+	efficiencyKind: {
+		name: "promcost_*_efficiency_ratio", value: efficiencyRatio, needs: []Measure{UsageHours, RequestHours},
+		help: "What * used of what they requested in the last closed hour#; 1 if nothing was requested and something used.",
 	},
-	{
-		Subject: "controller", Name: "promcost_controller_hourly_cost", value: hourlyCost,
-		Help: "List cost per hour of the controller's workloads in the last closed hour, by resource, in the currency of promcost_currency_info.",
+	residualKind: {
+		name: "promcost_reconciliation_residual", value: costValue,
+		help: "Cost of allocations and idle less the cost of assets in the last closed hour, in the currency of promcost_currency_info; 0 if everything adds up.",
 	},
-	{
-		Subject: "controller", Name: "promcost_controller_cost_total", Type: CounterFamily, value: totalCost,
-		Help: "List cost of the controller's workloads in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
+	overcommitKind: {
+		name: "promcost_overcommit_cost", value: func(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
+			return t.used[r%familyResource(NumResources)], t.has.holds(r)
+		},
+		help: "Cost not charged in the last closed hour because allocations on a node exceeded its capacity for an instant, in the currency of promcost_currency_info.",
 	},
-	{
-		Subject: "idle", Name: "promcost_idle_hourly_cost", value: hourlyCost,
-		Help: "List cost per hour of what the node has and no workload was allocated in the last closed hour, by resource, in the currency of promcost_currency_info.",
+	limitKind: {
+		name: "promcost_budget_limit", value: budgetValue(budgetLimit),
+		help: "What the budget of the config file allows for a period, in the currency of promcost_currency_info.",
 	},
-	{
-		Subject: "idle", Name: "promcost_idle_cost_total", Type: CounterFamily, value: totalCost,
-		Help: "List cost of what the node has and no workload was allocated in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
+	spentKind: {
+		name: "promcost_budget_spent", value: budgetValue(budgetSpent),
+		help: "List cost of what the budget is for in the closed hours of its current period, in the currency of promcost_currency_info: with idle and shared costs as the config file shares them, and all idle where the budget has no filter.",
 	},
-	{
-		Subject: "node", Name: "promcost_node_hourly_cost", value: hourlyCost,
-		Help: "List cost per hour of the node in the last closed hour, by resource, in the currency of promcost_currency_info.",
-	},
-	{
-		Subject: "node", Name: "promcost_node_cost_total", Type: CounterFamily, value: totalCost,
-		Help: "List cost of the node in the closed hours of this month, by resource, in the currency of promcost_currency_info.",
-	},
-	{
-		Subject: "reconciliation", Name: "promcost_reconciliation_residual", value: sumOf(residualSum),
-		Help: "Cost of allocations and idle less the cost of assets in the last closed hour, in the currency of promcost_currency_info; 0 if everything adds up.",
-	},
-	{
-		Subject: "reconciliation", Name: "promcost_overcommit_cost", value: sumOf(overcommitSum),
-		Help: "Cost not charged in the last closed hour because allocations on a node exceeded its capacity for an instant, in the currency of promcost_currency_info.",
+	forecastKind: {
+		name: "promcost_budget_forecast", value: budgetValue(budgetForecast),
+		help: "What will be spent of the budget when its period ends, in the currency of promcost_currency_info, if every hour to come costs what that hour of the week did last week; or, as long as last week is not known, what those of the period did on average.",
 	},
 })
 
-// makeFamilies completes rows with the labels of their subject.
-func makeFamilies(rows []Family) []Family {
-	for i := range rows {
-		for _, s := range subjects {
-			if s.Name == rows[i].Subject {
-				rows[i].Labels = append(slices.Clone(s.Labels), "resource")
-			}
-		}
+// withOpenCost completes the table.
+func withOpenCost(kinds [numFamilyKinds]familyTraits) [numFamilyKinds]familyTraits {
+	for k, traits := range openCostKinds {
+		kinds[k] = traits
 	}
-	return rows
+	return kinds
 }
 
-// Subjects are all subjects, in the order of the reference documentation.
+// subjects is the table of what metrics are about.
+var subjects = append([]Subject{
+	{
+		Name: "namespace", Help: "cost and efficiency of namespaces", Default: true,
+		Labels: []string{"cluster", "namespace"}, by: []Property{Cluster, Namespace},
+		prefix: "namespace", of: "the namespace's workloads", kinds: workloadKinds, totals: propertyTotals,
+	},
+	{
+		Name: "controller", Help: "cost and efficiency of controllers (deployments, daemonsets, cronjobs, …)", Default: true,
+		Labels: []string{"cluster", "namespace", "controller_kind", "controller"}, by: []Property{Cluster, Namespace, ControllerKind, Controller},
+		prefix: "controller", of: "the controller's workloads", kinds: workloadKinds, totals: propertyTotals,
+	},
+	{
+		Name: "pod", Help: "cost and efficiency of pods: many series",
+		Labels: []string{"cluster", "namespace", "controller_kind", "controller", "node", "pod"},
+		by:     []Property{Cluster, Namespace, ControllerKind, Controller, NodeName, Pod},
+		prefix: "pod", of: "the pod's containers", kinds: workloadKinds, sparse: true, totals: propertyTotals,
+	},
+	{
+		Name: "container", Help: "cost and efficiency of containers: very many series",
+		Labels: []string{"cluster", "namespace", "controller_kind", "controller", "node", "pod", "container"},
+		by:     []Property{Cluster, Namespace, ControllerKind, Controller, NodeName, Pod, Container},
+		prefix: "container", of: "the containers of that name", kinds: workloadKinds, sparse: true, totals: propertyTotals,
+	},
+	{
+		Name: "label", Help: "cost and efficiency by the values of the labels that --collector.label.names names",
+		Labels: []string{"cluster", "label", "value"}, by: []Property{Cluster},
+		prefix: "label", of: "workloads with that value of the label", kinds: workloadKinds, sparse: true, totals: labelTotals,
+	},
+	{
+		Name: "idle", Help: "cost of what nodes have and no workload was allocated", Default: true,
+		Labels: []string{"cluster", "node"},
+		prefix: "idle", of: "what the node has and no workload was allocated", kinds: assetKinds, totals: idleTotals,
+	},
+	{
+		Name: "node", Help: "cost of nodes", Default: true,
+		Labels: []string{"cluster", "node", "instance_type", "region", "zone", "provider_id", "spot"},
+		prefix: "node", of: "the node", kinds: assetKinds, totals: nodeTotals,
+	},
+	{
+		Name: "volume", Help: "cost of persistent volumes", Default: true,
+		Labels: []string{"cluster", "persistentvolume", "storageclass", "namespace", "persistentvolumeclaim"},
+		prefix: "persistentvolume", of: "the volume", kinds: assetKinds, plain: true, totals: volumeTotals,
+	},
+	{
+		Name: "loadbalancer", Help: "cost of load balancers", Default: true,
+		Labels: []string{"cluster", "namespace", "service", "ingress_ip"},
+		prefix: "loadbalancer", of: "the service's load balancer", kinds: assetKinds, plain: true, totals: balancerTotals,
+	},
+	{
+		Name: "clustermanagement", Help: "cost of running clusters' control planes", Default: true,
+		Labels: []string{"cluster"},
+		prefix: "cluster_management", of: "running the cluster's control plane", kinds: assetKinds, plain: true, totals: managementTotals,
+	},
+	{
+		Name: "budget", Help: "what is spent of the budgets of the config file, and what they will come to", Default: true,
+		Labels: []string{"budget", "period"}, kinds: []familyKind{limitKind, spentKind, forecastKind}, plain: true, totals: budgetTotals,
+	},
+	{
+		Name: "reconciliation", Help: "what does not add up", Always: true,
+		Labels: []string{"cluster"}, kinds: []familyKind{residualKind, overcommitKind}, totals: residualTotals,
+	},
+}, openCostSubjects...)
+
+// Subjects are all subjects, in the order of the reference documentation. That of labels has none to describe: those of a
+// Metering have what is configured.
 func Subjects() []Subject { return slices.Clone(subjects) }
 
 // Families are the families of the subject, in the order of the reference documentation.
 func (s *Subject) Families() []Family {
-	var own []Family
-	for _, f := range families {
-		if f.Subject == s.Name {
-			own = append(own, f)
+	families := make([]Family, len(s.kinds))
+	for i, k := range s.kinds {
+		traits := &familyKinds[k]
+		labels, by := slices.Clone(s.Labels), ""
+		if !s.plain {
+			labels, by = append(labels, "resource"), ", by resource"
+		}
+		families[i] = Family{
+			Subject: s.Name, Name: strings.Replace(traits.name, "*", s.prefix, 1), Type: traits.kind, Labels: labels, traits: traits,
+			Help: strings.NewReplacer("*", s.of, "#", by).Replace(traits.help),
 		}
 	}
-	return own
+	return families
 }
 
-// MaxSubjectSeries is the most series that a family has of one subject: one a resource.
-const MaxSubjectSeries = numFamilyResources
+// Projection is what the families need of the rows of a set, all of the subject where none is given: of kept sets, no more
+// has to be read. What is made of assets needs nothing.
+func (s *Subject) Projection(families ...Family) *Projection {
+	if len(families) == 0 {
+		families = s.Families()
+	}
+	p := &Projection{Properties: slices.Clone(s.by), Volumes: s.volumes}
+	for _, name := range s.names {
+		for i := range name.keys {
+			p.Properties = append(p.Properties, name.keys[i].needs()...)
+		}
+	}
+	slices.Sort(p.Properties)
+	p.Properties = slices.Compact(p.Properties)
+	if len(s.by) == 0 {
+		return p
+	}
+	if !s.plain {
+		p.Columns = append(p.Columns, Hours.Of(GPU))
+		for r := range familyResources {
+			p.Columns = append(p.Columns, familyResources[r].cost...)
+		}
+	}
+	for _, f := range families {
+		for _, m := range f.traits.needs {
+			for r := range NumResources {
+				p.Columns = append(p.Columns, m.Of(r))
+			}
+		}
+	}
+	slices.Sort(p.Columns)
+	p.Columns = slices.Compact(p.Columns)
+	return p
+}
+
+// Collector is the name of the collector that switches the subject.
+func (s *Subject) Collector() string { return cmp.Or(s.collector, s.Name) }
+
+// counts reports whether the subject has counters.
+func (s *Subject) counts() bool { return slices.Contains(s.kinds, totalKind) }
+
+// width is the most series that one of the subject can have.
+func (s *Subject) width() int { return s.weight(allResources) }
+
+// weight is the most series that one of the subject can have that has these resources.
+func (s *Subject) weight(has resourceSet) int {
+	if s.plain {
+		return len(s.kinds)
+	}
+	n := 0
+	for _, k := range s.kinds {
+		if k == efficiencyKind {
+			n += (has & soldResources).len()
+		} else {
+			n += has.len()
+		}
+	}
+	return n
+}
 
 // familyResource is a value of the label resource. There is none for the total: sums are the query's business.
 type familyResource uint8
@@ -164,33 +321,79 @@ var familyResources = [numFamilyResources]struct {
 }
 
 func hourlyCost(t *subjectTotal, r familyResource, hours float64) (float64, bool) {
-	return t.sums[costSum][r] / hours, t.has[r]
+	return t.cost[r] / hours, t.has.holds(r)
 }
 
 func totalCost(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
-	return t.sums[costSum][r], t.has[r]
+	return t.cost[r], t.has.holds(r)
+}
+
+// costValue is the value of a family that is a plain sum of the set.
+func costValue(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
+	return t.cost[r], t.has.holds(r)
 }
 
 // efficiencyRatio is the efficiency of SEMANTICS §4 for what is both requested and used. A GPU whose usage nobody measured
 // has none, which is not the same as an efficiency of 0.
 func efficiencyRatio(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
-	if r >= familyResource(NumResources) || !t.has[r] {
+	if r >= familyResource(NumResources) || !t.has.holds(r) {
 		return 0, false
 	}
-	request, usage := t.sums[requestSum][r], t.sums[usageSum][r]
+	request, usage := t.asked[r], t.used[r]
 	switch {
 	case r == familyResource(GPU) && usage == 0:
 		return 0, false
 	case request > 0:
 		return usage / request, true
-	case usage > 0 && t.sums[costSum][r] > 0:
+	case usage > 0 && t.cost[r] > 0:
 		return 1, true
 	default:
 		return 0, true
 	}
 }
 
-// sumOf is the value of a family that is a plain sum of the set.
-func sumOf(s subjectSum) familyValue {
-	return func(t *subjectTotal, r familyResource, _ float64) (float64, bool) { return t.sums[s][r], t.has[r] }
+// labelName is a label that the subject label describes, and what gives its values.
+type labelName struct {
+	name string
+	keys []Key
+}
+
+// parseLabelNames reads the names of labels: of a derived property or an alias, else of a label.
+func parseLabelNames(names []string, mapping LabelMapping, derived []*Derived) ([]labelName, error) {
+	var out []labelName
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		if slices.ContainsFunc(out, func(o labelName) bool { return o.name == name }) {
+			return nil, fmt.Errorf("label %q is there twice: name it once", name)
+		}
+		field := "label:" + name
+		if slices.ContainsFunc(derived, func(d *Derived) bool { return strings.EqualFold(d.name, name) }) || DefaultLabelMapping()[strings.ToLower(name)] != nil {
+			field = name
+		}
+		if name == "" || strings.Contains(name, ",") {
+			return nil, fmt.Errorf("label %q: give the name of one label, such as team", name)
+		}
+		keys, err := ParseKeys(field, mapping, derived...)
+		if err != nil {
+			return nil, fmt.Errorf("label %q: %w", name, err)
+		}
+		out = append(out, labelName{name, keys})
+	}
+	return out, nil
+}
+
+// needs are the properties that a key is found in.
+func (k *Key) needs() []Property {
+	switch k.kind {
+	case keyController, keyWorkload:
+		return []Property{ControllerKind, Controller}
+	case keyAlias:
+		return []Property{Labels, Annotations}
+	case keyDerived:
+		return k.derived.needs
+	case keyAll:
+		return nil
+	case keyProperty, keyService, keyLabel, keyAnnotation:
+	}
+	return []Property{k.property}
 }

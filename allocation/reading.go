@@ -22,7 +22,8 @@ type Reading struct {
 // SourceReading is what was taken of one source.
 type SourceReading struct {
 	Name string // how it is read: remote-read, query, blocks, …
-	// From and Until bound the times that the source was asked for, half-open; a zero one is no bound.
+	// From and Until bound the times that the source was asked for, half-open, but for what it had to fill that an older source
+	// lacks; a zero one is no bound.
 	From, Until time.Time
 	Took        time.Duration // of reading it, integrating what came meanwhile included
 	Requests    int64         // sent, or blocks opened

@@ -53,6 +53,7 @@ func (b *Builder) Resolve() error {
 	}
 	b.warnGaps()
 	b.warnStrays()
+	b.warnUnrequested()
 	if n := len(b.unpriced); n > 0 {
 		b.warn("%d nodes lack a price: some resource of theirs has neither a node_*_hourly_cost series nor a rule of the price sheet; default prices were used (%s)%s. Give prices with --pricing.file", n, some(b.unpriced), b.inDollars())
 	}
@@ -235,6 +236,7 @@ func (b *Builder) resolveContainer(c *container) {
 	for r := range NumResources {
 		request[r], limit[r] = c.request[r].best(), c.limit[r].best()
 		edges = limit[r].Edges(request[r].Edges(edges))
+		b.noteRequest(c, r, request[r], limit[r], inside)
 	}
 	var unknown rateSteps // prices where the node is not known
 	if n != nil {

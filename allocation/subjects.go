@@ -6,55 +6,131 @@ import (
 	"strings"
 )
 
-// totalsBy sums the allocations of a set by properties. Idle rows are not theirs: idle is a subject of its own.
-func totalsBy(by ...Property) func(*Set) []*subjectTotal {
-	return func(s *Set) []*subjectTotal {
-		has := presentResources(s)
-		index := map[[4]ID]int{}
-		var rows []*subjectTotal
-		for row := range s.Len() {
-			if s.Special(row) == Idle {
-				continue
-			}
-			var key [4]ID
-			for k, p := range by {
-				key[k] = s.IDs(p)[row]
-			}
-			i, ok := index[key]
-			if !ok {
-				i = len(rows)
-				index[key] = i
-				rows = append(rows, &subjectTotal{labels: propertyLabels(s, row, by), has: has})
-			}
-			rows[i].addRow(s, row)
-		}
-		return rows
-	}
+// propertyTotals sums the allocations of a set by the subject's properties. Idle rows are not theirs: idle is a subject of
+// its own.
+func propertyTotals(subject *Subject, s *Set) []subjectTotal {
+	return subject.group(s, subject.columns(s), func(row int) []string { return propertyLabels(s, row, subject.by) })
 }
 
-// addRow adds an allocation's values to t.
-func (t *subjectTotal) addRow(s *Set, row int) {
+// labelTotals sums the allocations of a set by the values of each label.
+func labelTotals(subject *Subject, s *Set) []subjectTotal {
+	var rows []subjectTotal
+	for _, name := range subject.names {
+		cols, keys := [][]ID{s.ids[Cluster]}, make([]boundKey, len(name.keys))
+		for i, k := range name.keys {
+			keys[i] = k.bind(s, true)
+			cols = append(cols, keys[i].cols...)
+		}
+		var text []byte
+		rows = append(rows, subject.group(s, cols, func(row int) []string {
+			text = text[:0]
+			for i := range keys {
+				if i > 0 {
+					text = append(text, '/')
+				}
+				text = keys[i].appendName(text, row, true)
+			}
+			return []string{validLabel(cmp.Or(s.Text(Cluster, row), UnallocatedName)), validLabel(name.name), validLabel(string(text))}
+		})...)
+	}
+	return rows
+}
+
+// columns are the ids that tell rows apart.
+func (s *Subject) columns(set *Set) [][]ID {
+	cols := make([][]ID, len(s.by))
+	for i, p := range s.by {
+		cols[i] = set.ids[p]
+	}
+	return cols
+}
+
+// sum sums columns of a set's workloads by columns of ids.
+func (s *Subject) sum(set *Set, cols [][]ID, values [][]Column, labels func(row int) []string) []subjectTotal {
+	keep := make([]bool, set.Len())
+	for row, kind := range set.special {
+		keep[row] = kind == Workload
+	}
+	group, first := groupRows(keep, set.Len(), cols)
+	rows := make([]subjectTotal, len(first)+1) // the last is of what is not kept
+	for g, row := range first {
+		rows[g].labels = labels(int(row))
+	}
+	for i, columns := range values {
+		for _, c := range columns {
+			for row, v := range set.values[c] {
+				rows[group[row]].cost[i] += v
+			}
+		}
+	}
+	rows = rows[:len(first)]
+	for g := range rows {
+		rows[g].has = always
+		rows[g].hasNonZero()
+	}
+	return rows
+}
+
+// group sums the costs, usage and requests of a set's allocations by columns of ids.
+func (s *Subject) group(set *Set, cols [][]ID, labels func(row int) []string) []subjectTotal {
+	kinds, keep := make([]ID, set.Len()), make([]bool, set.Len())
+	for row, kind := range set.special {
+		kinds[row], keep[row] = ID(kind), kind != Idle
+	}
+	group, first := groupRows(keep, set.Len(), append(cols, kinds))
+	rows := make([]subjectTotal, len(first), len(first)+1)
+	has := presentResources(set)
+	if s.sparse {
+		has = always
+	}
+	for g, row := range first {
+		rows[g] = subjectTotal{labels: labels(int(row)), has: has}
+	}
+	rows = rows[:len(first)+1] // the last is of what is not kept
 	for r := range familyResources {
 		for _, c := range familyResources[r].cost {
-			t.sums[costSum][r] += s.Value(c, row)
+			for row, v := range set.values[c] {
+				rows[group[row]].cost[r] += v
+			}
 		}
 	}
 	for r := range NumResources {
-		t.sums[usageSum][r] += s.Value(UsageHours.Of(r), row)
-		t.sums[requestSum][r] += s.Value(RequestHours.Of(r), row)
+		for row, v := range set.values[UsageHours.Of(r)] {
+			rows[group[row]].used[r] += v
+		}
+		for row, v := range set.values[RequestHours.Of(r)] {
+			rows[group[row]].asked[r] += v
+		}
+	}
+	rows = rows[:len(first)]
+	for g := range rows {
+		rows[g].hasNonZero()
+	}
+	return rows
+}
+
+// hasNonZero adds the resources that cost something.
+func (t *subjectTotal) hasNonZero() {
+	for r, c := range t.cost {
+		if c != 0 {
+			t.has |= 1 << r
+		}
 	}
 }
 
 // presentResources are the resources that allocations of the set have series of. CPU and RAM always are; another one only
-// where some allocation of the set has it, as a zero would claim that it was looked for: volumes, network and load
-// balancers are columns of their own, but no input fills them yet.
-func presentResources(s *Set) (has [numFamilyResources]bool) {
+// where some allocation of the set has it, as a zero would claim that it was looked for.
+func presentResources(s *Set) resourceSet {
 	nonZero := func(c Column) bool { return slices.ContainsFunc(s.Column(c), func(v float64) bool { return v != 0 }) }
+	has := always
 	for r := range familyResources {
-		has[r] = slices.ContainsFunc(familyResources[r].cost, nonZero)
+		if slices.ContainsFunc(familyResources[r].cost, nonZero) {
+			has |= 1 << r
+		}
 	}
-	has[CPU], has[RAM] = true, true
-	has[GPU] = has[GPU] || nonZero(Hours.Of(GPU))
+	if nonZero(Hours.Of(GPU)) {
+		has |= 1 << GPU
+	}
 	return has
 }
 
@@ -74,55 +150,88 @@ func propertyLabels(s *Set, row int, by []Property) []string {
 // validLabel replaces what is not UTF-8, which would make a whole scrape fail.
 func validLabel(v string) string { return strings.ToValidUTF8(v, "\uFFFD") }
 
-// ofNode is whether the node has a resource: a node without GPUs has no series of them.
-func ofNode(n *Node) (has [numFamilyResources]bool) {
+// assetLabels are the values of labels of an asset, the cluster first.
+func assetLabels(cluster string, more ...string) []string {
+	labels := append([]string{cmp.Or(cluster, UnallocatedName)}, more...)
+	for i := range labels {
+		labels[i] = validLabel(labels[i])
+	}
+	return labels
+}
+
+// ofNode is the resources that a node has: one without GPUs has no series of them.
+func ofNode(n *Node) (has resourceSet) {
 	for r := range NumResources {
-		has[r] = n.Hours[r] != 0 || n.Cost[r] != 0
+		if n.Hours[r] != 0 || n.Cost[r] != 0 {
+			has |= 1 << r
+		}
 	}
 	return has
 }
 
-func idleTotals(s *Set) []*subjectTotal {
-	rows := make([]*subjectTotal, len(s.Nodes))
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		labels := []string{validLabel(cmp.Or(n.Cluster, UnallocatedName)), validLabel(n.Name)}
-		rows[i] = &subjectTotal{labels: labels, has: ofNode(n)}
-		copy(rows[i].sums[costSum][:], n.Idle[:])
+// eachTotal is a total of each of list.
+func eachTotal[T any](list []T, total func(*T) (labels []string, has resourceSet, cost []float64)) []subjectTotal {
+	rows := make([]subjectTotal, 0, len(list))
+	for i := range list {
+		labels, has, cost := total(&list[i])
+		if labels == nil {
+			continue
+		}
+		rows = append(rows, subjectTotal{labels: labels, has: has})
+		copy(rows[len(rows)-1].cost[:], cost)
 	}
 	return rows
 }
 
-func nodeTotals(s *Set) []*subjectTotal {
-	rows := make([]*subjectTotal, len(s.Nodes))
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
+// wholes are the resources of what is told of as a whole.
+const wholes resourceSet = 1
+
+func idleTotals(_ *Subject, s *Set) []subjectTotal {
+	return eachTotal(s.Nodes, func(n *Node) ([]string, resourceSet, []float64) {
+		return assetLabels(n.Cluster, n.Name), ofNode(n), n.Idle[:]
+	})
+}
+
+func nodeTotals(_ *Subject, s *Set) []subjectTotal {
+	return eachTotal(s.Nodes, func(n *Node) ([]string, resourceSet, []float64) {
 		spot := "false"
 		if n.Spot {
 			spot = "true"
 		}
-		labels := []string{cmp.Or(n.Cluster, UnallocatedName), n.Name, n.InstanceType, n.Region, n.Zone, n.ProviderID, spot}
-		for l := range labels {
-			labels[l] = validLabel(labels[l])
+		return assetLabels(n.Cluster, n.Name, n.InstanceType, n.Region, n.Zone, n.ProviderID, spot), ofNode(n), n.Cost[:]
+	})
+}
+
+// volumeTotals has no disks of nodes: nobody claims them.
+func volumeTotals(_ *Subject, s *Set) []subjectTotal {
+	return eachTotal(s.Disks, func(d *Disk) ([]string, resourceSet, []float64) {
+		if d.Local {
+			return nil, 0, nil
 		}
-		rows[i] = &subjectTotal{labels: labels, has: ofNode(n)}
-		copy(rows[i].sums[costSum][:], n.Cost[:])
-	}
-	return rows
+		return assetLabels(d.Cluster, d.Name, d.StorageClass, d.ClaimNamespace, d.ClaimName), wholes, []float64{d.Cost}
+	})
+}
+
+func balancerTotals(_ *Subject, s *Set) []subjectTotal {
+	return eachTotal(s.Balancers, func(b *LoadBalancer) ([]string, resourceSet, []float64) {
+		return assetLabels(b.Cluster, b.Namespace, b.Service, b.IP), wholes, []float64{b.Cost}
+	})
+}
+
+func managementTotals(_ *Subject, s *Set) []subjectTotal {
+	return eachTotal(s.Management, func(m *Management) ([]string, resourceSet, []float64) {
+		return assetLabels(m.Cluster), wholes, []float64{m.Cost}
+	})
 }
 
 // residualTotals has every cluster that has nodes, so that what adds up says 0 rather than nothing.
-func residualTotals(s *Set) []*subjectTotal {
-	rows := make([]*subjectTotal, 0, len(s.Nodes)+len(s.Residuals))
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		rows = append(rows, &subjectTotal{labels: []string{validLabel(cmp.Or(n.Cluster, UnallocatedName))}, has: ofNode(n)})
-	}
+func residualTotals(_ *Subject, s *Set) []subjectTotal {
+	rows := eachTotal(s.Nodes, func(n *Node) ([]string, resourceSet, []float64) {
+		return assetLabels(n.Cluster), ofNode(n), nil
+	})
 	for _, residual := range s.Residuals {
-		row := &subjectTotal{labels: []string{validLabel(cmp.Or(residual.Cluster, UnallocatedName))}}
-		row.has[residual.Resource] = true
-		row.sums[residualSum][residual.Resource] = residual.Cost
-		row.sums[overcommitSum][residual.Resource] = residual.Overcommit
+		row := subjectTotal{labels: assetLabels(residual.Cluster), has: 1 << residual.Resource}
+		row.cost[residual.Resource], row.used[residual.Resource] = residual.Cost, residual.Overcommit
 		rows = append(rows, row)
 	}
 	return rows

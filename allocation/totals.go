@@ -1,38 +1,55 @@
 package allocation
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
 	"slices"
+	"time"
 )
 
-// subjectSum is a sum that a subject has for each resource.
-type subjectSum uint8
+// resourceSet is a set of values of the label resource, a bit each.
+type resourceSet uint8
 
 const (
-	costSum subjectSum = iota
-	usageSum
-	requestSum
-	residualSum
-	overcommitSum
-	numSubjectSums
+	allResources  resourceSet = 1<<numFamilyResources - 1
+	soldResources resourceSet = 1<<NumResources - 1 // by nodes
+	always        resourceSet = 1<<CPU | 1<<RAM
 )
+
+func (s resourceSet) holds(r familyResource) bool { return s&(1<<r) != 0 }
+
+func (s resourceSet) len() int { return bits.OnesCount8(uint8(s)) }
 
 // subjectTotal is one subject and its sums over a set.
 type subjectTotal struct {
 	labels []string // values of the Subject's labels
-	has    [numFamilyResources]bool
-	sums   [numSubjectSums][numFamilyResources]float64
+	has    resourceSet
+	cost   [numFamilyResources]float64
+	// used and asked are hours of usage and of requests.
+	used, asked [NumResources]float64
+	since       int64 // when its counter began, in Unix seconds; 0 in a set
+	last        int64 // end of the last hour in which it cost something, in Unix seconds; 0 in a set
+}
+
+// total is the cost of all resources.
+func (t *subjectTotal) total() float64 {
+	sum := 0.0
+	for _, c := range t.cost {
+		sum += c
+	}
+	return sum
 }
 
 // add merges o's sums into t.
 func (t *subjectTotal) add(o *subjectTotal) {
-	for r, has := range o.has {
-		t.has[r] = t.has[r] || has
+	t.has |= o.has
+	for r := range t.cost {
+		t.cost[r] += o.cost[r]
 	}
-	for s := range t.sums {
-		for r := range t.sums[s] {
-			t.sums[s][r] += o.sums[s][r]
-		}
+	for r := range t.used {
+		t.used[r] += o.used[r]
+		t.asked[r] += o.asked[r]
 	}
 }
 
@@ -40,7 +57,8 @@ func (t *subjectTotal) add(o *subjectTotal) {
 // once made.
 type Totals struct {
 	hours float64
-	rows  []*subjectTotal
+	plain bool // of the subject's families
+	rows  []subjectTotal
 }
 
 // Totals sums the set by subject. The set must be a base set: neither aggregated, filtered nor shared; its length is what
@@ -48,9 +66,9 @@ type Totals struct {
 func (s *Subject) Totals(set *Set) *Totals {
 	hours := set.Window.Duration().Hours()
 	if hours <= 0 {
-		return &Totals{hours: 1}
+		return &Totals{hours: 1, plain: s.plain}
 	}
-	return &Totals{hours: hours, rows: mergeTotals(s.totals(set))}
+	return &Totals{hours: hours, plain: s.plain, rows: mergeTotals(s.totals(s, set))}
 }
 
 // Len is the number of subjects.
@@ -60,43 +78,34 @@ func (t *Totals) Len() int { return len(t.rows) }
 func (t *Totals) Labels(i int) []string { return t.rows[i].labels }
 
 // Cost is the cost of the subject i over the set, all resources together: what its rank under a cap depends on.
-func (t *Totals) Cost(i int) float64 {
-	sum := 0.0
-	for _, c := range t.rows[i].sums[costSum] {
-		sum += c
-	}
-	return sum
-}
+func (t *Totals) Cost(i int) float64 { return t.rows[i].total() }
 
-// Fold sums the subjects that keep does not hold into subjects all of whose labels but the first fixed are OtherName. No
-// sum is lost: ratios of what was folded are made from its sums.
-func (t *Totals) Fold(keep func(i int) bool, fixed int) *Totals {
-	rows := make([]*subjectTotal, len(t.rows))
-	for i := range rows {
-		row := *t.rows[i]
-		if !keep(i) {
-			row.labels = slices.Clone(row.labels)
-			for l := fixed; l < len(row.labels); l++ {
-				row.labels[l] = OtherName
-			}
-		}
-		rows[i] = &row
+// Created is when the counters of the subject i began at 0; zero where the totals are not of counters.
+func (t *Totals) Created(i int) time.Time {
+	if t.rows[i].since == 0 {
+		return time.Time{}
 	}
-	return &Totals{hours: t.hours, rows: mergeTotals(rows)}
+	return time.Unix(t.rows[i].since, 0).UTC()
 }
 
 // Emit calls emit for every series of the family: the subject's index, the values of the family's Labels, which are valid
 // during the call only, and the value. It returns how many values were left out because they are not finite.
 func (f *Family) Emit(t *Totals, emit func(subject int, labels []string, value float64)) (notFinite int) {
-	labels := make([]string, 0, len(f.Labels))
-	for i, row := range t.rows {
+	labels, resources := make([]string, 0, len(f.Labels)), len(familyResources)
+	if t.plain {
+		resources = 1
+	}
+	for i := range t.rows {
+		row := &t.rows[i]
 		labels = append(labels[:0], row.labels...)
-		for r := range familyResources {
-			value, ok := f.value(row, familyResource(r), t.hours)
+		for r := range resources {
+			value, ok := f.traits.value(row, familyResource(r), t.hours)
 			switch {
 			case !ok:
 			case math.IsNaN(value) || math.IsInf(value, 0):
 				notFinite++
+			case t.plain:
+				emit(i, labels, value)
 			default:
 				emit(i, append(labels, familyResources[r].name), value)
 			}
@@ -105,15 +114,31 @@ func (f *Family) Emit(t *Totals, emit func(subject int, labels []string, value f
 	return notFinite
 }
 
+// compareTotals compares the labels of rows.
+func compareTotals(a, b subjectTotal) int { return slices.Compare(a.labels, b.labels) }
+
 // mergeTotals sorts rows by their labels and sums those that have the same, in the order given. The rows are its own.
-func mergeTotals(rows []*subjectTotal) []*subjectTotal {
-	slices.SortStableFunc(rows, func(a, b *subjectTotal) int { return slices.Compare(a.labels, b.labels) })
+func mergeTotals(rows []subjectTotal) []subjectTotal {
+	if !slices.IsSortedFunc(rows, compareTotals) {
+		order := make([]int32, len(rows)) // rows are large: they are moved once
+		for i := range order {
+			order[i] = int32(i)
+		}
+		slices.SortFunc(order, func(a, b int32) int {
+			return cmp.Or(slices.Compare(rows[a].labels, rows[b].labels), cmp.Compare(a, b))
+		})
+		sorted := make([]subjectTotal, len(rows))
+		for to, from := range order {
+			sorted[to] = rows[from]
+		}
+		rows = sorted
+	}
 	merged := rows[:0]
-	for _, row := range rows {
-		if last := len(merged) - 1; last >= 0 && slices.Equal(merged[last].labels, row.labels) {
-			merged[last].add(row)
+	for i := range rows {
+		if last := len(merged) - 1; last >= 0 && slices.Equal(merged[last].labels, rows[i].labels) {
+			merged[last].add(&rows[i])
 		} else {
-			merged = append(merged, row)
+			merged = append(merged, rows[i])
 		}
 	}
 	return merged

@@ -7,10 +7,8 @@
 package collector
 
 import (
-	"fmt"
-	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-kit/log"
@@ -19,12 +17,6 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 )
-
-// DefaultMaxSeries is how many series a subject may have unless Config says otherwise.
-const DefaultMaxSeries = 50_000
-
-// minMaxSeries leaves room for every subject's __other__ next to what it keeps.
-const minMaxSeries = 100
 
 // LatestSet gives the unaggregated set of the last closed hour and when it was computed. The set is nil before the first
 // computation; an error says why there is none newer, and does not take the set away. A set is not changed once given.
@@ -43,8 +35,8 @@ type Switch struct {
 func Switches() []Switch {
 	var switches []Switch
 	for _, s := range allocation.Subjects() {
-		if !s.Always {
-			switches = append(switches, Switch{Name: s.Name, Help: "Export " + s.Help + ".", Default: s.Default})
+		if !s.Always && s.Help != "" {
+			switches = append(switches, Switch{Name: s.Collector(), Help: "Export " + s.Help + ".", Default: s.Default})
 		}
 	}
 	return switches
@@ -61,15 +53,15 @@ func Names() []string {
 
 // Config says what a Collector serves. The zero Config serves the defaults.
 type Config struct {
-	// Enabled are the names of the subjects to serve. Nil stands for those on by default; empty for none of those that can
-	// be switched.
-	Enabled []string
-	// MaxSeries is how many series a subject may have, at least 100; 0 is DefaultMaxSeries.
-	MaxSeries int
+	// Metering says which subjects are served, and how many series each may have. It may give another one later, of the same
+	// subjects; nil is the default one.
+	Metering func() *allocation.Metering
 	// Bounds are the error bounds of a running time d sampled at resolution r. Nil leaves them out.
 	Bounds func(d, r time.Duration) (lower, upper float64)
 	// Accrued are the costs of the month, which counters show; nil as long as they are not known. Nil leaves counters out.
 	Accrued func() *allocation.Accrued
+	// Spending is how budgets stand; nil where there are none, or as long as that is not known. Nil leaves budgets out.
+	Spending func() *allocation.Spending
 	// Logger is told once a subject that its series are capped. Nil is no logger.
 	Logger log.Logger
 }
@@ -77,26 +69,26 @@ type Config struct {
 // Collector is a prometheus.Collector of the latest set. It is safe for concurrent use.
 type Collector struct {
 	latest   LatestSet
+	metering func() *allocation.Metering
 	accrued  func() *allocation.Accrued
+	spending func() *allocation.Spending
 	subjects []subject
 	set      []*prometheus.Desc // of the set itself, in the order of setFamilies
 	dropped  *prometheus.Desc
 	bounds   func(d, r time.Duration) (lower, upper float64)
-	max      int
 	logger   log.Logger
 
-	mu      sync.Mutex // held while a set is rendered, so that it is rendered once
-	current snapshot
-	warned  map[string]bool
-	total   map[string]int // series dropped by subject, since the start
-	members map[string]*membership
+	rendering sync.Mutex // held while a set is rendered, so that it is rendered once
+	current   atomic.Pointer[snapshot]
+	warned    map[string]bool
+	total     map[string]int // series dropped by subject, since the start
 }
 
 // subject is an enabled subject of the families table.
 type subject struct {
-	allocation.Subject
-	families []family // gauges, of the latest set
-	counters []family // of the month
+	name      string
+	collector string
+	families  []family
 }
 
 // family is a family of the table and its descriptor.
@@ -105,71 +97,58 @@ type family struct {
 	desc *prometheus.Desc
 }
 
-// New returns a Collector of latest. An unknown name in Enabled and a MaxSeries below 100 are errors.
-func New(latest LatestSet, cfg Config) (*Collector, error) {
-	if cfg.MaxSeries == 0 {
-		cfg.MaxSeries = DefaultMaxSeries
-	}
-	if cfg.MaxSeries < minMaxSeries {
-		return nil, fmt.Errorf("read collector.max-series %d: at least %d are needed", cfg.MaxSeries, minMaxSeries)
-	}
+// New returns a Collector of latest.
+func New(latest LatestSet, cfg Config) *Collector {
 	if cfg.Logger == nil {
 		cfg.Logger = log.NewNopLogger()
 	}
-	if cfg.Accrued == nil {
-		cfg.Accrued = func() *allocation.Accrued { return nil }
-	}
-	subjects, err := enabledSubjects(cfg.Enabled)
-	if err != nil {
-		return nil, err
+	if cfg.Metering == nil {
+		metering := allocation.DefaultMetering()
+		cfg.Metering = func() *allocation.Metering { return metering }
 	}
 	c := &Collector{
-		latest: latest, accrued: cfg.Accrued, subjects: subjects, bounds: cfg.Bounds, max: cfg.MaxSeries, logger: cfg.Logger,
+		latest: latest, metering: cfg.Metering, accrued: cfg.Accrued, spending: cfg.Spending, bounds: cfg.Bounds, logger: cfg.Logger,
 		dropped: prometheus.NewDesc("promcost_series_dropped_total",
 			"Series that were not exported of the sets served since the start, because the collector has more than --collector.max-series of them (their sums are in __other__) or because they are not finite.",
 			[]string{"collector"}, nil),
-		warned: map[string]bool{}, total: map[string]int{}, members: map[string]*membership{},
+		warned: map[string]bool{}, total: map[string]int{},
+	}
+	if c.accrued == nil {
+		c.accrued = func() *allocation.Accrued { return nil }
+		c.metering = uncounted(cfg.Metering)
+	}
+	if c.spending == nil {
+		c.spending = func() *allocation.Spending { return nil }
+	}
+	for _, s := range c.metering().Subjects() {
+		e := subject{name: s.Name, collector: s.Collector()}
+		for _, f := range s.Families() {
+			e.families = append(e.families, family{f, prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)})
+		}
+		c.subjects = append(c.subjects, e)
 	}
 	for _, f := range setFamilies {
 		c.set = append(c.set, prometheus.NewDesc(f.name, f.help, f.labels, nil))
 	}
-	c.current = snapshot{metrics: c.droppedMetrics()}
-	return c, nil
+	c.current.Store(&snapshot{metrics: c.droppedMetrics()})
+	return c
 }
 
-// enabledSubjects are the subjects always served and those named; nil names the defaults.
-func enabledSubjects(names []string) ([]subject, error) {
-	known := Names()
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("enable collector %q: there is none of that name, there are %s", name, strings.Join(known, ", "))
+// uncounted gives what metering gives without counters, one for each.
+func uncounted(metering func() *allocation.Metering) func() *allocation.Metering {
+	var was, is *allocation.Metering
+	return func() *allocation.Metering {
+		if m := metering(); m != was {
+			was, is = m, m.Uncounted()
 		}
+		return is
 	}
-	var enabled []subject
-	for _, s := range allocation.Subjects() {
-		if on := s.Always || slices.Contains(names, s.Name) || names == nil && s.Default; !on {
-			continue
-		}
-		e := subject{Subject: s}
-		for _, f := range s.Families() {
-			list := &e.families
-			if f.Type == allocation.CounterFamily {
-				list = &e.counters
-			}
-			*list = append(*list, family{f, prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)})
-		}
-		enabled = append(enabled, e)
-	}
-	return enabled, nil
 }
 
 // Describe sends the descriptors of everything that the Collector may ever serve.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, s := range c.subjects {
 		for _, f := range s.families {
-			ch <- f.desc
-		}
-		for _, f := range s.counters {
 			ch <- f.desc
 		}
 	}
@@ -179,23 +158,36 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- c.dropped
 }
 
-// Collect sends the metrics of the latest set, none of them before there is one.
+// Collect sends the metrics of the latest set, none of them before there is one. It waits for nobody who renders another:
+// then those of before are sent once more.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
-	metrics := c.metrics()
+	if c.current.Load().set == nil {
+		c.Update()
+	} else if c.rendering.TryLock() {
+		c.update()
+		c.rendering.Unlock()
+	}
+	metrics := c.current.Load().metrics
 	for i := range metrics {
 		ch <- &metrics[i]
 	}
 }
 
-// metrics are those of the latest set, rendered if it is a new one. The last set stays where there is none.
-func (c *Collector) metrics() []metric {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// Update renders the latest set, if it is a new one: whoever calls it when there is takes that off the next scrape.
+func (c *Collector) Update() {
+	c.rendering.Lock()
+	defer c.rendering.Unlock()
+	c.update()
+}
+
+// update renders the latest set, if it is a new one. The last set stays where there is none.
+func (c *Collector) update() {
 	set, _, _ := c.latest.Latest() // an error is told by the computation's own metrics; the set stays what it is
-	if accrued := c.accrued(); set != nil && (set != c.current.set || accrued != c.current.accrued) {
-		c.current = c.render(set, accrued)
+	is := snapshot{set: set, accrued: c.accrued(), spending: c.spending(), metering: c.metering()}
+	if was := c.current.Load(); set != nil && (set != was.set || is.accrued != was.accrued || is.spending != was.spending || is.accrued == nil && is.metering != was.metering) {
+		is.metrics = c.render(&is)
+		c.current.Store(&is)
 	}
-	return c.current.metrics
 }
 
 // metric is a prometheus.Metric that was made once and is only read: nothing in it is built while scraping.

@@ -55,12 +55,9 @@ func TestCountersOfTheMonth(t *testing.T) {
 	for _, namespaces := range []int{5, 300} { // of 300, most are folded
 		t.Run(strconv.Itoa(namespaces), func(t *testing.T) {
 			latest := &latest{}
-			accrued := allocation.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+			accrued := allocation.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), metered(t, "namespace", 400).Metering())
 			var shown *allocation.Accrued
-			c, err := collector.New(latest, collector.Config{MaxSeries: 400, Accrued: func() *allocation.Accrued { return shown }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := collector.New(latest, collector.Config{Metering: accrued.Metering, Accrued: func() *allocation.Accrued { return shown }})
 			reg := prometheus.NewRegistry()
 			reg.MustRegister(c)
 			latest.set.Store(monthHour(0, namespaces))

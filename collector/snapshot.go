@@ -8,6 +8,7 @@ import (
 	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/promcost/promcost/allocation"
 )
@@ -63,41 +64,67 @@ func emitBounds(c *Collector, set *allocation.Set, emit func([]string, float64))
 
 // snapshot is a set as it is served.
 type snapshot struct {
-	set     *allocation.Set
-	accrued *allocation.Accrued // nil where there is none
-	metrics []metric
+	set      *allocation.Set
+	accrued  *allocation.Accrued  // nil where there is none
+	spending *allocation.Spending // nil where there is none
+	metering *allocation.Metering
+	metrics  []metric
 }
 
 // render makes the metrics of a set and of the month, and counts what it drops.
-func (c *Collector) render(set *allocation.Set, accrued *allocation.Accrued) snapshot {
+func (c *Collector) render(of *snapshot) []metric {
 	b := builder{pairs: map[pair]*dto.LabelPair{}}
-	for i := range c.subjects {
-		s := &c.subjects[i]
-		totals, most := s.Totals(set), c.max
-		if accrued != nil && len(s.counters) > 0 {
-			most = c.counters(&b, s, totals, accrued)
+	places := of.accrued // say who has a place
+	if places == nil {
+		places = allocation.NewAccrued(of.set.Window.Start, of.metering)
+	}
+	subjects := places.Metering().Subjects()
+	if places.Window.End.Before(of.set.Window.End) {
+		places = places.Add(of.set)
+	}
+	for i := range subjects {
+		s := &subjects[i]
+		served := slices.IndexFunc(c.subjects, func(o subject) bool { return o.name == s.Name })
+		if served < 0 {
+			continue
 		}
-		totals, dropped := limit(s.families, totals, most)
-		if dropped > 0 && !c.warned[s.Name] {
-			c.warned[s.Name] = true
+		totals, dropped := places.Fold(s, s.Totals(of.set))
+		if s.Name == "budget" { // which takes more than one set
+			totals = of.spending.Totals()
+		}
+		if dropped > 0 && !c.warned[s.Collector()] {
+			c.warned[s.Collector()] = true
 			level.Warn(c.logger).Log("msg", "collector has more series than --collector.max-series, the smallest are summed into "+allocation.OtherName,
-				"collector", s.Name, "max_series", c.max, "dropped", dropped)
+				"collector", s.Collector(), "max_series", places.Metering().MaxSeries(), "dropped", dropped)
 		}
-		c.total[s.Name] += dropped + b.add(s.families, totals)
+		for k := range c.subjects[served].families {
+			f := &c.subjects[served].families[k]
+			switch {
+			case f.Type == allocation.GaugeFamily:
+				dropped += b.add(f, totals)
+			case of.accrued != nil:
+				dropped += b.add(f, of.accrued.Totals(s))
+			}
+		}
+		if of.set != c.current.Load().set { // else they were counted when it was new
+			c.total[s.Collector()] += dropped
+		}
 	}
 	for i, f := range setFamilies {
-		f.emit(c, set, func(labels []string, value float64) {
+		f.emit(c, of.set, func(labels []string, value float64) {
 			b.append(c.set[i], b.labels(f.labels, labels, sortedByName(f.labels)), allocation.GaugeFamily, value)
 		})
 	}
-	return snapshot{set: set, accrued: accrued, metrics: append(b.metrics, c.droppedMetrics()...)}
+	return append(b.metrics, c.droppedMetrics()...)
 }
 
 // droppedMetrics are promcost_series_dropped_total of every subject, zeros included.
 func (c *Collector) droppedMetrics() []metric {
 	b := builder{pairs: map[pair]*dto.LabelPair{}}
-	for _, s := range c.subjects {
-		b.append(c.dropped, b.labels([]string{"collector"}, []string{s.Name}, []int{0}), allocation.CounterFamily, float64(c.total[s.Name]))
+	for i, s := range c.subjects {
+		if i == 0 || c.subjects[i-1].collector != s.collector {
+			b.append(c.dropped, b.labels([]string{"collector"}, []string{s.collector}, []int{0}), allocation.CounterFamily, float64(c.total[s.collector]))
+		}
 	}
 	return b.metrics
 }
@@ -109,20 +136,29 @@ type pair struct{ name, value string }
 type builder struct {
 	metrics []metric
 	pairs   map[pair]*dto.LabelPair
+	created *timestamppb.Timestamp // used last
 }
 
-// add appends all series of a subject and returns how many were left out because they are not finite. Those of a family
-// come in the order that the registry sorts them in: sorting what is sorted takes half the time off every scrape.
-func (b *builder) add(families []family, totals *allocation.Totals) (notFinite int) {
-	for i := range families {
-		f := &families[i]
-		order, first := sortedByName(f.Labels), len(b.metrics)
-		notFinite += f.Emit(totals, func(_ int, labels []string, value float64) {
-			b.append(f.desc, b.labels(f.Labels, labels, order), f.Type, value)
-		})
-		slices.SortFunc(b.metrics[first:], compareLabels)
-	}
+// add appends all series of a family and returns how many were left out because they are not finite. They come in the order
+// that the registry sorts them in: sorting what is sorted takes half the time off every scrape.
+func (b *builder) add(f *family, totals *allocation.Totals) (notFinite int) {
+	order, first := sortedByName(f.Labels), len(b.metrics)
+	notFinite = f.Emit(totals, func(i int, labels []string, value float64) {
+		b.append(f.desc, b.labels(f.Labels, labels, order), f.Type, value)
+		if f.Type == allocation.CounterFamily {
+			b.metrics[len(b.metrics)-1].counter.CreatedTimestamp = b.time(totals.Created(i))
+		}
+	})
+	slices.SortFunc(b.metrics[first:], compareLabels)
 	return notFinite
+}
+
+// time is t as metrics have it, one for all that have the same.
+func (b *builder) time(t time.Time) *timestamppb.Timestamp {
+	if b.created == nil || !b.created.AsTime().Equal(t) {
+		b.created = timestamppb.New(t)
+	}
+	return b.created
 }
 
 // compareLabels compares the label values of two series of a family.

@@ -193,7 +193,7 @@ func TestAloneOfServers(t *testing.T) {
 		}
 		for name, src := range map[string]promquery.Source{
 			"alone":  server,
-			"joined": promquery.Join(openBlocks(t, dir), server, func() (int64, error) { return cut, nil }),
+			"joined": promquery.Join(openBlocks(t, dir), server, at(cut)),
 		} {
 			for _, resolution := range []time.Duration{0, time.Minute} {
 				t.Run(fmt.Sprintf("%s/%s/%s", mode, name, allocation.ResolutionText(resolution)), func(t *testing.T) {

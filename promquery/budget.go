@@ -13,7 +13,7 @@ const (
 	// foundMemory is what a series of the selector being read takes that was looked up in blocks.
 	foundMemory = 200
 	// checkEvery is how many series are gathered between two looks at the memory, at least; a look takes as long as there
-	// are containers, so there is one each time there are a tenth more series.
+	// are containers, so there is one each time there are a quarter more series.
 	checkEvery = 1000
 )
 
@@ -43,7 +43,7 @@ func (c *computation) watched(b *allocation.Builder, lanes Lanes, selectors int)
 		if g.series < g.next {
 			return nil
 		}
-		g.next = g.series + max(checkEvery, g.series/10)
+		g.next = g.series + max(checkEvery, g.series/4)
 		return c.checkMemory(b)
 	}
 	return lanes

@@ -29,6 +29,7 @@ type computation struct {
 	exported bool   // usage series name their pods by exported_pod
 	pods     string // regular expression of the pods whose usage is read; empty for all
 	stats    Stats
+	past     Stats // of computations that were begun before this one
 	stages   []allocation.StageReading
 	found    *findings
 	own      ownTargets
@@ -65,6 +66,34 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 		}
 	}
 	return c, nil
+}
+
+// attempts is how often a computation is begun.
+const attempts = 4
+
+// run runs f with a computation, once more with another one where it turns out that its source has to be asked for something
+// else. It returns the last one.
+func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*computation, error) {
+	c, err := e.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for n := 1; ; n++ {
+		err = f(c)
+		j, ok := c.src.(*joined)
+		if !ok || n == attempts || ctx.Err() != nil || err != nil && !errors.Is(err, errAnew) && !errors.Is(err, allocation.ErrNoData) {
+			return c, err
+		}
+		again, jerr := j.again(n == attempts-1)
+		if jerr != nil || !again {
+			return c, errors.Join(err, jerr)
+		}
+		c.release()
+		before := c.stats
+		before.Warnings = nil
+		before.Add(c.past)
+		c = &computation{cfg: c.cfg, src: c.src, parts: c.parts, lanes: c.lanes, found: newFindings(nil), past: before}
+	}
 }
 
 // reading is what was noted.
@@ -168,8 +197,8 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 	if j, ok := c.src.(*joined); ok {
 		j.without(ctx, q.Window)
 		defer func() {
-			if errors.Is(err, allocation.ErrNoData) && j.down != nil {
-				err = j.down // blocks have nothing either
+			if cause := j.cause(); errors.Is(err, allocation.ErrNoData) && cause != nil {
+				err = cause // blocks have nothing either
 			}
 		}()
 	}

@@ -23,17 +23,35 @@ func (e *Engine) Diagnose(ctx context.Context, w allocation.Window) (*allocation
 }
 
 func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error) {
-	c, err := e.begin(ctx)
+	var d *allocation.Diagnosis
+	_, err := e.run(ctx, func(c *computation) (err error) {
+		d, err = c.diagnose(ctx, w)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
+	src := e.src
+	if j, ok := src.(*join); ok {
+		src = j.old
+	}
+	if b, ok := src.(bounded); ok {
+		if oldest, _, err := b.Bounds(); err == nil && oldest > 0 {
+			d.Oldest = time.UnixMilli(oldest).UTC()
+		}
+	}
+	return d, nil
+}
+
+// diagnose looks at all alternatives of all inputs.
+func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error) {
 	if err := c.findOwn(ctx, w); err != nil {
 		return nil, err
 	}
 	// Raw samples show how far apart they are and how old the last one is; those of a grid do not.
 	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
 	c.found.frame = newFrame(timeline.Sampling{Start: sel.Start, End: sel.End}, 0)
-	p := newPlan(e.cfg.Clusters, c.found, []Selector{sel}, always, lazily, levels, counters, moving, borders, waiting)
+	p := newPlan(c.cfg.Clusters, c.found, []Selector{sel}, always, lazily, levels, counters, moving, borders, waiting)
 	p.own = &c.own
 	got, err := c.ask(ctx, "all inputs", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key := p.read(i, key)
@@ -53,15 +71,6 @@ func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation
 	for i := range d.Clusters {
 		if oldest := d.Clusters[i].Oldest; d.Oldest.IsZero() || oldest.Before(d.Oldest) {
 			d.Oldest = oldest
-		}
-	}
-	src := e.src
-	if j, ok := src.(*join); ok {
-		src = j.old
-	}
-	if b, ok := src.(bounded); ok {
-		if oldest, _, err := b.Bounds(); err == nil && oldest > 0 {
-			d.Oldest = time.UnixMilli(oldest).UTC()
 		}
 	}
 	return d, nil
@@ -98,7 +107,7 @@ func (f *findings) uncovered(cluster Symbol) []allocation.Window {
 	for i := range Inputs {
 		if in := &Inputs[i]; in.Need == Required {
 			if seen, _ := f.ofInput(in, cluster); seen != nil {
-				lacking = append(lacking, f.frame.without(whole, seen)...)
+				lacking = append(lacking, slices.DeleteFunc(f.frame.without(whole, seen), func(x timeline.Interval) bool { return x.To-x.From < steadyHole })...)
 			}
 		}
 	}

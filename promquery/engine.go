@@ -19,6 +19,9 @@ type Config struct {
 	Rates    allocation.Rates
 	// Exclude are matchers of series that are never inputs; one that matches is enough.
 	Exclude []Matcher
+	// Priced says that the promcost which asks exposes prices, too. Then prices that nothing tells from its own are no input,
+	// unless Exclude says which are its own.
+	Priced bool
 	// MaxSamples bounds the samples that one computation may read, MaxMemory the bytes that the process may be estimated to
 	// need for all computations that run: one that would exceed them fails with allocation.ErrTooMuch, and one that would not
 	// by itself with allocation.ErrBusy. 0 is no bound.
@@ -94,12 +97,15 @@ func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation
 func (e *Engine) observed(ctx context.Context, q allocation.Query, run func(c *computation) ([]*allocation.Set, error)) ([]*allocation.Set, error) {
 	began := time.Now()
 	o := Observation{Query: q}
-	c, err := e.begin(ctx)
 	var sets []*allocation.Set
-	if err == nil {
-		defer c.release()
+	c, err := e.run(ctx, func(c *computation) (err error) {
 		sets, err = run(c)
+		return err
+	})
+	if c != nil {
+		defer c.release()
 		o.Stats, o.Reading = c.stats, c.reading()
+		o.Stats.Add(c.past)
 		o.Reading.Window, o.Reading.Total = q.Window, time.Since(began)
 		for _, s := range sets {
 			s.Reading = o.Reading

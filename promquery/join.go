@@ -1,8 +1,10 @@
 package promquery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -17,16 +19,17 @@ type Beginner interface {
 	Begin(ctx context.Context) (Source, error)
 }
 
-// Join is a source of old's samples before an instant and recent's from it on: TSDB blocks and the server that writes them,
-// whose newest hours are in no block yet. cut names the instant, Unix milliseconds; it is asked once a computation, and old
-// must have all samples before it. Both sources must give their series the same labels.
-func Join(old, recent Source, cut func() (int64, error)) Source {
-	return &join{old, recent, cut}
+// Join is a source of old's samples and, where old has none, of recent's: TSDB blocks and the server that writes them, whose
+// newest hours are in no block yet, and which may have what a block that is gone or damaged held. cover says what old has;
+// it is asked once a computation, and again where something turns out to be damaged. Both sources must give their series
+// the same labels. What neither has is told by old's warnings.
+func Join(old, recent Source, cover func() (Cover, error)) Source {
+	return &join{old, recent, cover}
 }
 
 type join struct {
 	old, recent Source
-	cut         func() (int64, error)
+	cover       func() (Cover, error)
 }
 
 // Select implements Source.
@@ -38,28 +41,52 @@ func (j *join) Select(ctx context.Context, sels []Selector, yield Yield) (Stats,
 	return src.Select(ctx, sels, yield)
 }
 
-// Begin implements Beginner: it fixes the instant.
+// Begin implements Beginner: it fixes which source is asked for what.
 func (j *join) Begin(context.Context) (Source, error) {
-	cut, err := j.cut()
+	cover, err := j.cover()
 	if err != nil {
 		return nil, fmt.Errorf("find where to join two sources: %w", err)
 	}
-	at := time.UnixMilli(cut).UTC()
-	return &joined{
-		cut:    cut,
+	at := time.UnixMilli(cover.Until).UTC()
+	out := &joined{
+		join: j, cut: cover.Until,
 		old:    part{src: j.old, reading: allocation.SourceReading{Until: at}},
 		recent: part{src: j.recent, reading: allocation.SourceReading{From: at}},
-	}, nil
+	}
+	out.divide(cover)
+	return out, nil
 }
 
-// joined is the source of one computation: two sources and where the second takes over.
+// joined is the source of one computation: two sources and which is asked for what.
 type joined struct {
-	cut         int64
+	join        *join
+	cut         int64 // from here on recent is asked
 	old, recent part
+	rest        Source  // old outside of the lacks
+	lacks       []*lack // before cut, ascending
 
 	end  int64 // of the window that may be answered without recent, if need be; 0 where none may
 	read bool  // recent answered
 	down error // why it is not asked any more
+
+	damaged bool // old met damage outside of the lacks
+	anew    bool // a lack was given up: what was read is of no use
+}
+
+// divide takes over what the old source has. What was given up stays so.
+func (j *joined) divide(cover Cover) {
+	before := j.lacks
+	j.lacks = nil
+	for _, l := range apart(cover.Lacks, j.cut) {
+		k := &lack{Lack: l}
+		for _, b := range before {
+			if b.givenUp && b.From < l.To && l.From < b.To {
+				k.givenUp, k.failure = true, b.failure
+			}
+		}
+		j.lacks = append(j.lacks, k)
+	}
+	j.rest = cmp.Or(cover.Rest, j.join.old)
 }
 
 // without lets a window be answered by blocks alone, with a warning, should the recent source be down. Of one that blocks
@@ -80,65 +107,51 @@ func (j *joined) Select(ctx context.Context, sels []Selector, yield Yield) (Stat
 	return j.SelectLanes(ctx, sels, OneLane(yield))
 }
 
-// SelectLanes implements Parallel. A series of both comes in two stretches; those of old that can go on are marked as
-// continued.
+// SelectLanes implements Parallel. A series of both comes in stretches, in the order of time; those that can go on are marked
+// as continued.
 func (j *joined) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) (Stats, error) {
-	var past, present []Selector
-	var pastOf, presentOf []int // their places in sels
-	for i, sel := range sels {
-		if sel.Start < j.cut {
-			s := sel
-			s.End = min(s.End, j.cut-1)
-			past, pastOf = append(past, s), append(pastOf, i)
-		}
-		if sel.End >= j.cut {
-			s := sel
-			s.Start = max(s.Start, j.cut-overlap(sel.Step))
-			present, presentOf = append(present, s), append(presentOf, i)
-		}
-	}
 	var stats Stats
-	if len(past) > 0 {
-		old := lanes.renumbered(pastOf)
-		give := old.Yield
-		old.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
-			// An instant from the cut on sees a sample of after that: what follows it is the recent source's to say.
-			if sels[pastOf[i]].End >= j.cut && p.Last() >= j.cut-timeline.Lookback {
-				p.MarkContinued()
-			}
-			return give(lane, i, key, p)
-		}
-		got, err := j.old.SelectLanes(ctx, past, old)
-		got.renumber(pastOf)
+	for _, x := range j.stretches() {
+		got, err := j.selectStretch(ctx, x, sels, lanes)
 		stats.Add(got)
 		if err != nil {
 			return stats, err
 		}
 	}
-	if len(present) > 0 && j.down != nil {
+	got, err := j.selectRecent(ctx, sels, lanes)
+	stats.Add(got)
+	return stats, err
+}
+
+// selectRecent asks the recent source for what is after the cut.
+func (j *joined) selectRecent(ctx context.Context, sels []Selector, lanes Lanes) (stats Stats, err error) {
+	present, of := (stretch{from: j.cut, to: math.MaxInt64}).selectors(sels, true)
+	switch {
+	case len(present) == 0:
+		return stats, nil
+	case j.down != nil:
 		stats.Warnings = append(stats.Warnings, j.lacking())
-	} else if len(present) > 0 {
-		var gave atomic.Int64
-		recent := lanes.renumbered(presentOf)
-		give := recent.Yield
-		recent.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
-			gave.Add(1)
-			return give(lane, i, key, p)
-		}
-		got, err := j.recent.SelectLanes(ctx, present, recent)
-		got.renumber(presentOf)
-		stats.Add(got)
-		j.read = j.read || err == nil
-		switch none := gave.Load() == 0 && ctx.Err() == nil; {
-		case err == nil:
-		case none && j.end > 0 && !j.read:
-			j.down = err // it is not to be waited for again, nor to answer half of the questions
-			stats.Warnings = append(stats.Warnings, j.lacking())
-		case none && withinReach(present, j.cut):
-			stats.Warnings = append(stats.Warnings, fmt.Sprintf("the newest samples are missing, from %s on: %v; what is in blocks is all of the answer", instant(j.cut), err))
-		default:
-			return stats, err
-		}
+		return stats, nil
+	}
+	var gave atomic.Int64
+	recent := lanes.renumbered(of)
+	give := recent.Yield
+	recent.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
+		gave.Add(1)
+		return give(lane, i, key, p)
+	}
+	stats, err = j.recent.SelectLanes(ctx, present, recent)
+	stats.renumber(of)
+	j.read = j.read || err == nil
+	switch none := gave.Load() == 0 && ctx.Err() == nil; {
+	case err == nil:
+	case none && j.end > 0 && !j.read:
+		j.down = err // it is not to be waited for again, nor to answer half of the questions
+		stats.Warnings = append(stats.Warnings, j.lacking())
+	case none && withinReach(present, j.cut):
+		stats.Warnings = append(stats.Warnings, fmt.Sprintf("the newest samples are missing, from %s on: %v; what is in blocks is all of the answer", instant(j.cut), err))
+	default:
+		return stats, err
 	}
 	return stats, nil
 }

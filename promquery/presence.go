@@ -2,6 +2,7 @@ package promquery
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -11,11 +12,13 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// What is shorter than leastHole between samples is no hole. An input that not all pods have may be without samples for
-// shortHole unless series of it show that they are missing.
+// What is shorter than leastHole between samples is no hole: each instant of it, or all but the last, still sees a sample. An input
+// that some pods of any cluster have may be without samples for steadyHole, and one that not all have for shortHole, unless
+// series of it show that they are missing: those that had samples before the hole and have some after it.
 const (
-	leastHole = int64(15 * time.Minute / time.Millisecond)
-	shortHole = int64(time.Hour / time.Millisecond)
+	leastHole  = int64(6 * time.Minute / time.Millisecond)
+	steadyHole = int64(15 * time.Minute / time.Millisecond)
+	shortHole  = int64(time.Hour / time.Millisecond)
 	// missedScrapes is how many scrapes a hole has to last.
 	missedScrapes = 5
 )
@@ -238,8 +241,8 @@ func (f *findings) lacksFor(in *Input, cluster Symbol, pods timeline.Intervals) 
 	}
 	var when []string
 	for _, hole := range f.frame.without(pods, seen) {
-		long := in.Need != Occasional && hole.To-hole.From >= shortHole
-		if long || in.steady() || slices.ContainsFunc(resumed, func(x timeline.Interval) bool { return x.From < hole.To && hole.From < x.To }) {
+		long := hole.To-hole.From >= in.longest()
+		if long || slices.ContainsFunc(resumed, func(x timeline.Interval) bool { return x.From < hole.To && hole.From < x.To }) {
 			when = append(when, fmt.Sprintf("from %s to %s", instant(hole.From), instant(hole.To)))
 		}
 	}
@@ -249,10 +252,16 @@ func (f *findings) lacksFor(in *Input, cluster Symbol, pods timeline.Intervals) 
 	return strings.Join(when, " and ")
 }
 
-// steady reports whether an input is expected to have samples at every scrape, for some pods of any cluster have it.
-func (in *Input) steady() bool {
-	of := []allocation.Signal{allocation.ContainerRequest, allocation.ContainerUse, allocation.ContainerLevel}
-	return in.Need == Required || in.Need != Occasional && slices.Contains(of, in.Signal)
+// longest is how long an input may be without samples while pods run, in milliseconds.
+func (in *Input) longest() int64 {
+	ofSomePods := []allocation.Signal{allocation.ContainerRequest, allocation.ContainerUse, allocation.ContainerLevel}
+	switch {
+	case in.Need == Required, in.Need == Optional && slices.Contains(ofSomePods, in.Signal):
+		return steadyHole
+	case in.Need == Optional:
+		return shortHole
+	}
+	return math.MaxInt64
 }
 
 // instant writes a time for people, in UTC.

@@ -107,6 +107,58 @@ func TestNothingIsSilent(t *testing.T) {
 	}
 }
 
+// outage is a source in which whole targets were down from one time to another, Unix milliseconds: all metrics whose names
+// begin so.
+type outage struct {
+	src      promquery.Source
+	prefix   string
+	from, to int64
+}
+
+// Select implements promquery.Source.
+func (o outage) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
+	return o.src.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+		if !strings.HasPrefix(sels[i].Metric, o.prefix) {
+			return yield(i, key, p)
+		}
+		return yieldSome(yield, i, key, p, 0, func(t int64) bool { return t < o.from || t >= o.to })
+	})
+}
+
+// TestRestartsDoNotWarn sees to it that no input is said to be missing where what exports it was away for a while, as it is
+// when it restarts: from minutes on, it is the outage that is told.
+func TestRestartsDoNotWarn(t *testing.T) {
+	c, db := demoBlocks(t)
+	w := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}
+	from := w.Start.Add(3 * time.Hour)
+	for _, resolution := range []time.Duration{0, time.Minute} {
+		_, usual := sweep(t, db, w, resolution)
+		for _, tt := range []struct {
+			name, prefix string
+			length       time.Duration
+			want         string // in the only new warnings; empty for none
+		}{
+			{"one scrape of kube-state-metrics", "kube_", 40 * time.Second, ""},
+			{"kube-state-metrics restarts", "kube_", 3 * time.Minute, ""},
+			{"kube-state-metrics is away", "kube_", 10 * time.Minute, "was kube-state-metrics down?"},
+			{"one scrape of kubelets", "container_", 40 * time.Second, ""},
+			{"kubelets restart", "container_", 3 * time.Minute, ""},
+		} {
+			t.Run(allocation.ResolutionText(resolution)+"/"+tt.name, func(t *testing.T) {
+				_, warnings := sweep(t, outage{db, tt.prefix, from.UnixMilli(), from.Add(tt.length).UnixMilli()}, w, resolution)
+				for _, text := range warnings {
+					if strings.Contains(text, "no sample") && !slices.Contains(usual, text) && (tt.want == "" || !strings.Contains(text, tt.want)) {
+						t.Errorf("told of: %s", text)
+					}
+				}
+				if tt.want != "" && !slices.ContainsFunc(warnings, func(text string) bool { return strings.Contains(text, tt.want) }) {
+					t.Errorf("want %q in %q", tt.want, warnings)
+				}
+			})
+		}
+	}
+}
+
 // TestLacks checks what is said of inputs without samples.
 func TestLacks(t *testing.T) {
 	c, db := demoBlocks(t)
@@ -129,7 +181,10 @@ func TestLacks(t *testing.T) {
 		{"usage, for 20 minutes", "container_cpu_usage_seconds_total", 20 * time.Minute, "container_cpu_usage_seconds_total (cpu usage: "},
 		{"labels, for 20 minutes", "kube_pod_labels", 20 * time.Minute, "kube_pod_labels (pod labels: "},
 		{"prices, for 20 minutes", "node_ram_hourly_cost", 20 * time.Minute, "node_ram_hourly_cost (node memory price: "},
-		{"requests, for some scrapes", "kube_pod_container_resource_requests", 12 * time.Minute, ""},
+		{"requests, for some scrapes", "kube_pod_container_resource_requests", 7 * time.Minute, "kube_pod_container_resource_requests (cpu request: "},
+		{"usage, for some scrapes", "container_cpu_usage_seconds_total", 7 * time.Minute, "container_cpu_usage_seconds_total (cpu usage: "},
+		{"requests, for a few scrapes", "kube_pod_container_resource_requests", 5 * time.Minute, ""},
+		{"what all containers have, for a few scrapes", "kube_pod_container_status_running", 4 * time.Minute, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := holed{db, tt.metric, from.UnixMilli(), from.Add(tt.length).UnixMilli()}

@@ -63,6 +63,8 @@ type Stats struct {
 	Sent []Request
 	// Warnings name data that is missing (a corrupt block, a partial answer), each with its place and the remedy.
 	Warnings []string
+	// Damaged says that of what the source has, something could not be read.
+	Damaged bool
 }
 
 // Count adds a series of so many samples; one without any is none.
@@ -81,6 +83,7 @@ func (s *Stats) Add(o Stats) {
 	s.Bytes += o.Bytes
 	s.Sent = append(s.Sent, o.Sent...)
 	s.Warnings = append(s.Warnings, o.Warnings...)
+	s.Damaged = s.Damaged || o.Damaged
 }
 
 // Yield takes a series, or a stretch of one, as Source says.

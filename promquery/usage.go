@@ -25,6 +25,11 @@ func (p *part) Select(ctx context.Context, sels []Selector, yield Yield) (Stats,
 
 // SelectLanes implements Parallel.
 func (p *part) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) (Stats, error) {
+	return p.selectOf(ctx, p.src, sels, lanes)
+}
+
+// selectOf is SelectLanes of another source in the place of the part's.
+func (p *part) selectOf(ctx context.Context, src Source, sels []Selector, lanes Lanes) (Stats, error) {
 	began := time.Now()
 	samples := make([][]int64, lanes.N+1) // by lane and selector
 	for lane := range samples {
@@ -40,7 +45,7 @@ func (p *part) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) (S
 		}
 		return err
 	}
-	stats, err := SelectLanes(ctx, p.src, sels, lanes)
+	stats, err := SelectLanes(ctx, src, sels, lanes)
 	p.asked = true
 	p.reading.Took += time.Since(began)
 	p.note(sels, samples, &stats, err != nil && ctx.Err() == nil && !refused.Load())

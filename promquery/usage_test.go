@@ -97,7 +97,7 @@ func TestUses(t *testing.T) {
 		t.Run(source.name, func(t *testing.T) { run(t, source.open(t, dir).Source, 1) })
 	}
 	t.Run("joined", func(t *testing.T) {
-		cut := func() (int64, error) { return c.End().Add(-2 * time.Hour).UnixMilli(), nil }
+		cut := at(c.End().Add(-2 * time.Hour).UnixMilli())
 		run(t, promquery.Join(openBlocks(t, dir), openRemote(t, dir, remote.ModeRemoteRead), cut), 2)
 	})
 }

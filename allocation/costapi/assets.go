@@ -1,6 +1,7 @@
 package costapi
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/promcost/promcost/allocation"
@@ -57,6 +58,9 @@ func (a *api) assetSets(q *request) ([]*allocation.AssetSet, error) {
 	out := make([]*allocation.AssetSet, len(sets))
 	for i, s := range sets {
 		out[i] = s.ListAssets(q.assets)
+		if err := q.steps.Err(); err != nil {
+			return nil, fmt.Errorf("filter assets: %w", err)
+		}
 	}
 	return out, nil
 }

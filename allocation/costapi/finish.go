@@ -96,21 +96,24 @@ func (q *request) finishFilters() error {
 		return err
 	}
 	if q.route.endpoint&listed != 0 {
-		q.assets.Filter = filter.NewAssets(q.filters, q.api.vocabulary...).BindAssets()
+		q.assetFilter = filter.NewAssets(q.filters, q.api.vocabulary...)
 	} else {
 		q.options.Filter = filter.New(q.filters, q.api.vocabulary...)
 	}
 	return nil
 }
 
-// within lets the request, its filters included, end with ctx.
+// within lets the request, its filters included, end with ctx. What they may do is bounded for all of its sets together.
 func (q *request) within(ctx context.Context) {
-	q.ctx = ctx
+	q.ctx, q.steps = ctx, filter.NewSteps(ctx)
 	bounded := func(f allocation.Filter) allocation.Filter {
 		if f, ok := f.(*filter.Filter); ok {
-			return f.Within(ctx)
+			return f.Within(q.steps)
 		}
 		return f
+	}
+	if q.assetFilter != nil {
+		q.assets.Filter = q.assetFilter.BindAssetsWithin(q.steps)
 	}
 	q.options.Filter = bounded(q.options.Filter)
 	for i := range q.options.Share {

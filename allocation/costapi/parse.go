@@ -43,6 +43,9 @@ type request struct {
 	v1       []v1Value  // filters of the first language that were given
 	entries  []entry    // of lists that select rows
 	filters  filter.And // the filter of the second language, and then all that have to hold
+	// assetFilter is that of assets, nil for all; steps are what the filters may do.
+	assetFilter *filter.Filter
+	steps       *filter.Steps
 	// fieldSelector and labelSelector are Kubernetes' ones, as given.
 	fieldSelector string
 	labelSelector string

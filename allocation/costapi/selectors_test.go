@@ -1,17 +1,11 @@
 package costapi_test
 
 import (
-	"context"
 	"encoding/json"
-	"iter"
-	"net/http/httptest"
-	"net/url"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/go-kit/log"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
@@ -106,6 +100,54 @@ func TestSelectorsEverywhere(t *testing.T) {
 	}
 }
 
+// TestSelectorsAreFilters selects nothing on every path that takes them, by filters of both languages and by selectors: the
+// answers are the same, and not that to no selection.
+func TestSelectorsAreFilters(t *testing.T) {
+	h, asked := richHandler(costapi.Config{}), 0
+	for _, path := range costapi.Paths() {
+		takes := map[string]bool{}
+		for _, p := range costapi.Parameters(path) {
+			takes[p.Name] = !p.Ignored
+		}
+		if !takes["filter"] {
+			continue
+		}
+		asked++
+		parts := []string{"window=yesterday", "aggregate=namespace"}
+		if strings.Contains(path, "assets") || strings.HasSuffix(path, "autocomplete") {
+			parts = parts[:1]
+		}
+		if takes["names"] {
+			parts = append(parts, "names=web")
+		}
+		if takes["field"] {
+			parts = append(parts, "field=cluster")
+		}
+		data := func(selector ...string) any {
+			return envelopeOf(t, get(h, path, append(selector, parts...)...))["data"]
+		}
+		all, none := data(), data(`filter=cluster:"nowhere"`)
+		if cmp.Equal(all, none) {
+			t.Errorf("%s: a filter changes nothing: %v", path, all)
+		}
+		selectors := []string{"fieldSelector=spec.cluster=nowhere", "labelSelector=nothing-has-this", "fieldSelector=spec.cluster=a,spec.cluster=b"}
+		if takes["filterClusters"] {
+			selectors = append(selectors, "filterClusters=nowhere", "filterLabels=nothing:x")
+		}
+		for _, selector := range selectors {
+			if diff := cmp.Diff(none, data(selector)); diff != "" {
+				t.Errorf("%s?%s: %s", path, selector, diff)
+			}
+		}
+		if diff := cmp.Diff(all, data("fieldSelector=spec.cluster!=nowhere", "labelSelector=!nothing-has-this")); diff != "" {
+			t.Errorf("%s: what selects all changes something: %s", path, diff)
+		}
+	}
+	if asked < 14 {
+		t.Errorf("%d paths take filters, want at least 14", asked)
+	}
+}
+
 // TestV1BesideFilter ignores filters of the first language beside one of the second, and says so.
 func TestV1BesideFilter(t *testing.T) {
 	for path, parts := range map[string][]string{
@@ -179,80 +221,5 @@ func TestDeclaredFields(t *testing.T) {
 	}
 	if again := get(h, "/openapi.json").Body.String(); again != w.Body.String() || document.OpenAPI != "3.0.3" {
 		t.Error("two answers differ")
-	}
-}
-
-// documentLedger has the allocations that Kubecost's example filters tell apart.
-type documentLedger struct{}
-
-func (documentLedger) Sets(_ context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
-	return func(yield func(*allocation.Set, error) bool) {
-		s := allocation.NewSet(q.Window, allocation.NewDict())
-		for _, r := range [][4]string{
-			{"cluster-one", "kubecost", "cost-model", "cost-analyzer"},
-			{"cluster-one", "kubecost", "frontend", "ui"},
-			{"cluster-two", "kube-system", "cost-model", "dns"},
-			{"cluster-two", "default", "main", ""},
-		} {
-			row := allocation.Row{Start: q.Window.Start, End: q.Window.End, Labels: map[string]string{"app": r[3]}}
-			row.Text[allocation.Cluster], row.Text[allocation.Namespace], row.Text[allocation.Container] = r[0], r[1], r[2]
-			s.Append(&row)
-		}
-		yield(s, nil)
-	}
-}
-
-// TestCurl types Kubecost's example filters into curl, as users do: what a + of a URL is decoded to, and what is quoted or not.
-func TestCurl(t *testing.T) {
-	curl, err := exec.LookPath("curl")
-	if err != nil {
-		t.Skip("curl is not installed: what users type into it is not tried")
-	}
-	srv := httptest.NewServer(costapi.New(documentLedger{}, log.NewNopLogger(), costapi.Config{}))
-	defer srv.Close()
-	const (
-		first, second = `namespace:"kubecost"+container:"cost-model"`, `cluster:"cluster-one"+label[app]:"cost-analyzer"`
-		list, not     = `namespace:"kubecost","kube-system"`, `namespace!:"kubecost","kube-system"`
-		in            = "/allocation?window=1d&aggregate=namespace,container&filter="
-		model         = "kubecost/cost-model"
-		three         = "kube-system/cost-model kubecost/cost-model kubecost/frontend"
-	)
-	get := func(more ...string) []string {
-		return append([]string{"/allocation", "-G", "-d", "window=1d", "-d", "aggregate=namespace,container"}, more...)
-	}
-	for _, tc := range []struct {
-		name string
-		args []string
-		want string
-	}{
-		{"in the URL", []string{in + first}, model},
-		{"in the URL, a key", []string{"-g", in + second}, model},
-		{"in the URL, not", []string{in + `cluster!:"cluster-one"`}, "default/main kube-system/cost-model"},
-		{"in the URL, a list", []string{in + list}, three},
-		{"in the URL, not in a list", []string{in + not}, "default/main"},
-		{"in the URL, or", []string{in + `(namespace:"kubecost"|namespace:"default")+cluster:"cluster-two"`}, "default/main"},
-		{"in the URL, escaped", []string{in + url.QueryEscape(first)}, model},
-		{"in the URL, a space", []string{in + strings.ReplaceAll(first, "+", "%20")}, model},
-		{"-d", get("-d", "filter="+first), model},
-		{"-d, a key", get("-d", "filter="+second), model},
-		{"-d with spaces", get("--data-urlencode", "filter="+strings.ReplaceAll(first, "+", " + ")), model},
-		{"--data-urlencode", get("--data-urlencode", "filter="+second), model},
-		{"a form", append(get("-d", "filter="+first)[:1], get("-d", "filter="+first)[2:]...), model},
-		{"a form, urlencoded", append(get()[:1], get("--data-urlencode", "filter="+not)[2:]...), "default/main"},
-		{"selectors", get("-d", "fieldSelector=spec.cluster=cluster-one,metadata.namespace!=default", "--data-urlencode", "labelSelector=app in (ui,dns),!canary"), "kubecost/frontend"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			args := append([]string{"-sS"}, tc.args...)
-			at := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "/") })
-			args[at] = srv.URL + args[at]
-			out, err := exec.CommandContext(t.Context(), curl, args...).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			keys, _ := keysOf(t, out)
-			if diff := cmp.Diff(tc.want, strings.Join(keys, " ")); diff != "" {
-				t.Errorf("%s: %.300s", diff, out)
-			}
-		})
 	}
 }

@@ -42,8 +42,9 @@ func (q *request) warnUnmatched(sets []*allocation.Set) {
 	}
 	var parameters []string
 	lost := map[string][]string{}
+	steps := filter.NewSteps(q.ctx) // the filters' own are for the answer
 	for _, e := range q.entries {
-		if slices.ContainsFunc(sets, e.selects) {
+		if slices.ContainsFunc(sets, e.within(steps)) {
 			continue
 		}
 		if lost[e.parameter] == nil {
@@ -56,18 +57,21 @@ func (q *request) warnUnmatched(sets []*allocation.Set) {
 	}
 }
 
-// selects reports whether a row of a set matches, or it would take too long to tell.
-func (e *entry) selects(s *allocation.Set) bool {
-	match, err := e.filter.Bind(s)
-	if err != nil {
-		return true
-	}
-	for row := range s.Len() {
-		if match(row) {
+// within tells whether a row of a set matches, or it would take too long to tell.
+func (e *entry) within(steps *filter.Steps) func(*allocation.Set) bool {
+	bounded := e.filter.Within(steps)
+	return func(s *allocation.Set) bool {
+		match, err := bounded.Bind(s)
+		if err != nil {
 			return true
 		}
+		for row := range s.Len() {
+			if match(row) {
+				return true
+			}
+		}
+		return false
 	}
-	return false
 }
 
 // someOf lists the first texts of a long list.

@@ -100,17 +100,14 @@ func addV1(name string) func(*request, string) error {
 // addShares adds each entry of a list to what is shared.
 func addShares(parameter string) func(*request, string) error {
 	return func(q *request, value string) error {
-		for entry := range strings.SplitSeq(value, ",") {
-			if entry = strings.TrimSpace(entry); entry == "" {
-				continue
-			}
-			e, name, err := filter.Sharing(parameter, entry)
-			if err != nil {
-				return err
-			}
-			f := filter.New(e)
-			q.options.Share = append(q.options.Share, allocation.Share{Name: name, Filter: f})
-			q.entries = append(q.entries, newEntry(parameter, entry, f))
+		list, err := filter.Sharing(parameter, value)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			f := filter.New(s.Expr)
+			q.options.Share = append(q.options.Share, allocation.Share{Name: s.Name, Filter: f})
+			q.entries = append(q.entries, newEntry(parameter, s.Text, f))
 		}
 		return nil
 	}

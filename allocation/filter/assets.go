@@ -57,10 +57,26 @@ func V1Assets(name, list string) (Expr, error) {
 
 // v1Entries is the condition that one entry of a list holds; everywhere where there is none.
 func v1Entries(list string, read func(entry string) (Expr, error)) (Expr, error) {
-	if len(list) > MaxBytes {
-		return nil, fmt.Errorf("the list is %d bytes long, at most %d are allowed: shorten it, for example by prefixes that end in a *", len(list), MaxBytes)
-	}
 	var some Or
+	err := eachEntry(list, func(entry string) error {
+		e, err := read(entry)
+		some = append(some, e)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(some) == 0:
+		return And{}, nil
+	}
+	return join(some), nil
+}
+
+// eachEntry reads the entries of a list, which are not empty. An error of one is told at its place.
+func eachEntry(list string, read func(entry string) error) error {
+	if len(list) > MaxBytes {
+		return fmt.Errorf("the list is %d bytes long, at most %d are allowed: shorten it, for example by prefixes that end in a *", len(list), MaxBytes)
+	}
 	next := 0 // offset of the next entry
 	for part := range strings.SplitSeq(list, ",") {
 		offset := next + len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
@@ -69,33 +85,22 @@ func v1Entries(list string, read func(entry string) (Expr, error)) (Expr, error)
 		if entry == "" {
 			continue
 		}
-		e, err := read(entry)
-		if err != nil {
-			return nil, &SyntaxError{"list", list, offset, err.Error()}
+		if err := read(entry); err != nil {
+			return &SyntaxError{"list", list, offset, err.Error()}
 		}
-		some = append(some, e)
 	}
-	if len(some) == 0 {
-		return And{}, nil
-	}
-	return join(some), nil
+	return nil
 }
 
 // join makes one comparison of those that only differ in the value.
 func join(some Or) Expr {
-	type subject struct {
-		field   Field
-		key     string
-		op      Op
-		anyCase bool
-	}
 	first := make(map[subject]*Comparison, 1)
 	some = slices.DeleteFunc(some, func(e Expr) bool {
 		c, ok := e.(*Comparison)
 		if !ok {
 			return false
 		}
-		at := subject{c.Field, c.Key, c.Op, c.AnyCase}
+		at := c.subject()
 		have := first[at]
 		if have == nil {
 			first[at] = c

@@ -28,38 +28,30 @@ func (b bitset) has(id allocation.ID) bool         { return b[id>>6]>>(id&63)&1 
 func (b bitset) set(id allocation.ID)              { b[id>>6] |= 1 << (id & 63) }
 func (b bitset) add(id allocation.ID) (fresh bool) { fresh = !b.has(id); b.set(id); return fresh }
 
-// MaxSteps bounds what Bind does: a step decides about one value, or about a few rows.
-const MaxSteps = 50_000_000
-
 // Bind compiles the filter for the rows of s: fields that only assets have are missing there. The function it returns takes
 // an index of a row, allocates nothing and is safe for concurrent use; it holds on to s. A filter that would take more than
-// MaxSteps is an error that wraps allocation.ErrTooMuch.
+// MaxSteps is an error that wraps allocation.ErrTooMuch; Within bounds several together.
 func (f *Filter) Bind(s *allocation.Set) (func(row int) bool, error) {
-	return f.bind(context.Background(), s)
+	return f.bind(NewSteps(context.Background()), s)
 }
 
-// Within is the filter, whose Bind fails once ctx ends, with the context's error.
-func (f *Filter) Within(ctx context.Context) allocation.Filter { return within{f, ctx} }
-
-// within is a filter of one request.
-type within struct {
-	filter *Filter
-	ctx    context.Context //nolint:containedctx // it is the request's, as the filter is
-}
-
-// Bind implements allocation.Filter.
-func (w within) Bind(s *allocation.Set) (func(row int) bool, error) { return w.filter.bind(w.ctx, s) }
-
-func (f *Filter) bind(ctx context.Context, s *allocation.Set) (func(row int) bool, error) {
+func (f *Filter) bind(steps *Steps, s *allocation.Set) (func(row int) bool, error) {
+	if !steps.start() {
+		return nil, steps.Err()
+	}
 	v := f.of(false)
-	b := binder{vocabulary: &v, set: s, dict: s.Dict(), computed: map[Field]*column{}, ctx: ctx}
+	b := binder{vocabulary: &v, set: s, dict: s.Dict(), computed: map[Field]*column{}, steps: steps}
+	const each = 32 // steps that planning a comparison takes
 	plan := newPlan(f.root, &v)
+	if !steps.take(each * plan.leaves()) {
+		return nil, fmt.Errorf("bind filter: %w", steps.Err())
+	}
 	tests := growTree(&plan, b.test)
 	b.fold(&tests)
 	p := compile(&tests, b.final)
 	const together = 16 // branches of a row that are about a step
-	if b.step(len(p.branches) * s.Len() / together); b.err != nil {
-		return nil, fmt.Errorf("bind filter to %d allocations: %w", s.Len(), b.err)
+	if !steps.take(len(p.branches) * s.Len() / together) {
+		return nil, fmt.Errorf("bind filter to %d allocations: %w", s.Len(), steps.Err())
 	}
 	program, start := p.branches, p.start
 	return func(row int) bool {
@@ -120,23 +112,7 @@ type binder struct {
 	keys       [allocation.NumProperties]*keyIndex
 	computed   map[Field]*column
 
-	ctx   context.Context //nolint:containedctx // a binder lives as long as a call
-	steps int
-	err   error // why it gave up
-}
-
-// step counts n steps. Having done too many is an error, after which tests mean nothing.
-func (b *binder) step(n int) {
-	const pause = 1 << 16 // steps between looks at the context
-	before := b.steps
-	b.steps += n
-	switch {
-	case b.err != nil:
-	case b.steps > MaxSteps:
-		b.err = fmt.Errorf("%w: the filter takes more than %d steps: give fewer or simpler comparisons, such as one with a list of values or a prefix (<~:), or a shorter window", allocation.ErrTooMuch, MaxSteps)
-	case b.steps/pause != before/pause:
-		b.err = b.ctx.Err()
-	}
+	steps *Steps // once there are no more, tests mean nothing
 }
 
 // test is that of a leaf, taken as not negated.
@@ -148,10 +124,7 @@ func (b *binder) test(p *plan) columnTest {
 		t = b.compare(p.comparison)
 	}
 	raw := t.hit
-	t.hit = func(id allocation.ID) bool {
-		b.step(1)
-		return b.err == nil && raw(id)
-	}
+	t.hit = func(id allocation.ID) bool { return b.steps.take(1) && raw(id) }
 	return t
 }
 
@@ -203,7 +176,7 @@ func (b *binder) final(t columnTest) idTest {
 	}
 	const together = 32 // ids of a table that are about a step
 	table := idTest{ids: t.column.ids}
-	if b.step(t.column.size / together); b.err != nil {
+	if !b.steps.take(t.column.size / together) {
 		return table
 	}
 	table.table = newBitset(max(t.column.size, 1))
@@ -211,7 +184,7 @@ func (b *binder) final(t columnTest) idTest {
 		if t.hit(id) {
 			table.table.set(id)
 		}
-		if b.err != nil {
+		if b.steps.over() {
 			break
 		}
 	}
@@ -254,7 +227,7 @@ func (b *binder) compare(c *Comparison) columnTest {
 func (b *binder) text(m *matcher, s string) bool {
 	const together = 64 // bytes that are about a step
 	if len(s) >= together {
-		b.step(len(s) / together)
+		b.steps.take(len(s) / together)
 	}
 	return m.text(s)
 }
@@ -272,14 +245,9 @@ func (b *binder) labels(l *LabelSelector) columnTest {
 		value, ok := b.lookup(id, keys)
 		return b.dict.Text(value), ok
 	}}
-	const together = 16 // values of the selector that are about a step
-	values := 0
-	requirements, _ := l.selector.Requirements()
-	for i := range requirements {
-		values += 1 + len(requirements[i].ValuesUnsorted())
-	}
+	weight := l.weight()
 	return columnTest{column: b.column(allocation.Labels), hit: func(m allocation.ID) bool {
-		b.step(values / together)
+		b.steps.take(weight)
 		id = m
 		return l.selector.Matches(view)
 	}}
@@ -292,7 +260,7 @@ func (b *binder) compute(spec *fieldSpec) *column {
 	}
 	col := &column{ids: make([]allocation.ID, b.set.Len())}
 	known, of := map[string]allocation.ID{}, spec.bind(b.set)
-	b.step(b.set.Len())
+	b.steps.take(b.set.Len())
 	for row := range col.ids {
 		text := of(row)
 		id, ok := known[text]
@@ -330,7 +298,7 @@ func (b *binder) testList(m *matcher) func(allocation.ID) bool {
 	decided := map[allocation.ID]bool{} // by element
 	return func(id allocation.ID) bool {
 		list := b.dict.List(id)
-		b.step(len(list) / 2)
+		b.steps.take(len(list) / 2)
 		for _, e := range list {
 			hit, ok := decided[e]
 			if !ok {
@@ -352,13 +320,13 @@ func (b *binder) testKeys(spec *fieldSpec, m *matcher) func(allocation.ID) bool 
 		if hits == nil {
 			hits = map[allocation.ID]bool{}
 			keys := b.mapKeys(spec.property).all
-			b.step(2 * len(keys))
+			b.steps.take(2 * len(keys))
 			for _, id := range keys {
 				hits[id] = m.key(b.dict.Text(id))
 			}
 		}
 		pairs := b.dict.Map(id)
-		b.step(len(pairs) / 2)
+		b.steps.take(len(pairs) / 2)
 		for _, p := range pairs {
 			if hits[p.Key] {
 				return true

@@ -86,6 +86,17 @@ type LabelSelector struct {
 // String is the selector as it was given.
 func (l *LabelSelector) String() string { return l.text }
 
+// weight is how many steps it takes to match it once.
+func (l *LabelSelector) weight() int {
+	const together = 16 // values that are about a step
+	values := 0
+	requirements, _ := l.selector.Requirements()
+	for i := range requirements {
+		values += 1 + len(requirements[i].ValuesUnsorted())
+	}
+	return values / together
+}
+
 func (And) isExpr()            {}
 func (Or) isExpr()             {}
 func (*Comparison) isExpr()    {}

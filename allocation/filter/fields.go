@@ -112,12 +112,8 @@ var allocationFields = []fieldSpec{
 	{name: objectNamespace, hidden: true, property: allocation.Namespace, saved: func(o *saved) string { return o.Properties.Namespace }},
 	{name: ProviderID, hidden: true, property: allocation.ProviderID, of: shortProviderID, saved: func(o *saved) string { return o.Properties.ProviderID }},
 	{name: firstService, hidden: true, property: allocation.Services, of: firstOfList, saved: func(o *saved) string { return first(o.services()) }},
-	{name: startTime, hidden: true, bind: func(s *allocation.Set) func(int) string {
-		return func(row int) string { return s.Start(row).Format(time.RFC3339) }
-	}, saved: func(o *saved) string { return o.Start }},
-	{name: endTime, hidden: true, bind: func(s *allocation.Set) func(int) string {
-		return func(row int) string { return s.End(row).Format(time.RFC3339) }
-	}, saved: func(o *saved) string { return o.End }},
+	{name: startTime, hidden: true, bind: timeOf((*allocation.Set).Start), saved: func(o *saved) string { return o.Start }},
+	{name: endTime, hidden: true, bind: timeOf((*allocation.Set).End), saved: func(o *saved) string { return o.End }},
 }
 
 // assetFields are the fields of assets, in the order of the documentation.
@@ -163,6 +159,13 @@ var lowerTypes = func() (names [allocation.NumAssetTypes]string) {
 	}
 	return names
 }()
+
+// timeOf is a time of rows as answers have it.
+func timeOf(at func(s *allocation.Set, row int) time.Time) func(*allocation.Set) func(int) string {
+	return func(s *allocation.Set) func(int) string {
+		return func(row int) string { return at(s, row).Format(time.RFC3339) }
+	}
+}
 
 // ofNode is the text of a node, "" of other assets.
 func ofNode(text func(*allocation.Node) string) func(*allocation.Asset) string {
@@ -393,13 +396,4 @@ func (v *vocabulary) expand(c *Comparison) Expr {
 func FieldNames(r Resource) []string {
 	v := vocabulary{}.of(r == Assets)
 	return v.names()
-}
-
-// near is the known name that differs from name in case only, "" if there is none.
-func near(name string, known []string) string {
-	i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
-	if i < 0 {
-		return ""
-	}
-	return known[i]
 }

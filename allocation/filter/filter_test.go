@@ -183,6 +183,8 @@ func TestSyntaxErrors(t *testing.T) {
 		{`()`, 1, []string{"expected a comparison", `found ")"`}},
 		{`names:"web"`, 0, []string{`unknown field "names"`, "cluster, node, namespace"}},
 		{`Namespace:"web"`, 0, []string{`did you mean "namespace"?`}},
+		{`pod:"a"+namspace:"web"`, 8, []string{`unknown field "namspace", did you mean "namespace"?`}},
+		{`labels[app]:"web"`, 0, []string{`did you mean "label"?`}},
 		{`namespace[app]:"web"`, 9, []string{"namespace takes no key"}},
 		{`label[app:"web"`, 5, []string{`expected a "]"`}},
 		{`label[]:"web"`, 5, []string{"key is empty", "label[app]"}},

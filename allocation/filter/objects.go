@@ -14,12 +14,14 @@ type accessor[T any] struct {
 }
 
 // objects is the filter over objects that are not rows of a Set: assets, and those of saved answers. They are looked at as
-// the strings that they are: assets are few, so that ids of their strings would cost more than they save.
-func objects[T any](root Expr, v vocabulary, access accessor[T]) func(T) bool {
+// the strings that they are: assets are few, so that ids of their strings would cost more than they save. Once there are no
+// more steps, it selects nothing.
+func objects[T any](root Expr, v vocabulary, access accessor[T], steps *Steps) func(T) bool {
 	labels := func(l *LabelSelector) func(T) bool {
-		labels := access.pairs(Label)
+		labels, weight := access.pairs(Label), l.weight()
 		return func(o T) bool {
 			m := labels(o)
+			steps.take(weight)
 			return l.selector.Matches(labelView{func(name string) (string, bool) { return newKeyFinder(name).lookup(m) }})
 		}
 	}
@@ -28,13 +30,16 @@ func objects[T any](root Expr, v vocabulary, access accessor[T]) func(T) bool {
 		if p.labels != nil {
 			return labels(p.labels)
 		}
-		return compareObject(v.spec(p.comparison.Field), p.comparison, access)
+		return compareObject(v.spec(p.comparison.Field), p.comparison, access, steps)
 	})
 	p := compile(&tests, func(test func(T) bool) func(T) bool { return test })
 	return func(o T) bool {
 		for at := p.start; ; {
 			if at < 0 {
 				return at == accept
+			}
+			if !steps.take(1) {
+				return false
 			}
 			b := &p.branches[at]
 			if b.test(o) {
@@ -47,14 +52,20 @@ func objects[T any](root Expr, v vocabulary, access accessor[T]) func(T) bool {
 }
 
 // compareObject decides a comparison, its operator taken as not negated.
-func compareObject[T any](spec *fieldSpec, c *Comparison, access accessor[T]) func(T) bool {
+func compareObject[T any](spec *fieldSpec, c *Comparison, access accessor[T], steps *Steps) func(T) bool {
 	m := newMatcher(c, spec)
 	switch spec.kind {
 	case listField:
 		list := access.list(spec)
 		return func(o T) bool { return m.matchList(list(o)) }
 	case mapField:
-		pairs := access.pairs(spec.name)
+		const together = 4 // keys that are about a step
+		of := access.pairs(spec.name)
+		pairs := func(o T) map[string]string { // whose keys may have to be gone through
+			pairs := of(o)
+			steps.take(len(pairs) / together)
+			return pairs
+		}
 		if c.Key == "" {
 			return func(o T) bool { return m.matchKeys(pairs(o)) }
 		}
@@ -88,15 +99,20 @@ func (m *matcher) matchKeys(pairs map[string]string) bool {
 	return m.none && len(pairs) == 0
 }
 
-// BindAssets compiles the filter for assets: fields that only allocations have are missing there. The function it returns is safe for concurrent use.
-func (f *Filter) BindAssets() func(a *allocation.Asset) bool {
+// BindAssets compiles the filter for assets: fields that only allocations have are missing there. The function it returns is safe
+// for concurrent use.
+func (f *Filter) BindAssets() func(a *allocation.Asset) bool { return f.BindAssetsWithin(unlimited()) }
+
+// BindAssetsWithin is BindAssets for the filter of a request: once there are no more steps, the function selects nothing, and
+// what it selected means nothing. Steps.Err is to be asked then.
+func (f *Filter) BindAssetsWithin(steps *Steps) func(a *allocation.Asset) bool {
 	return objects(f.root, f.of(true), accessor[*allocation.Asset]{
 		text: func(spec *fieldSpec) func(*allocation.Asset) string { return spec.asset },
 		list: func(*fieldSpec) func(*allocation.Asset) []string {
 			return func(*allocation.Asset) []string { return nil }
 		},
 		pairs: assetPairs,
-	})
+	}, steps)
 }
 
 // assetPairs are the labels of assets; they have no other map.

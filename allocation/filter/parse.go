@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
 )
 
 const (
@@ -26,24 +28,7 @@ type SyntaxError struct {
 
 // Error names the column and shows the place with a caret under it.
 func (e *SyntaxError) Error() string {
-	const around = 40 // characters shown on either side
-	before, after := []rune(e.Text[:e.Offset]), []rune(e.Text[e.Offset:])
-	column := len(before) + 1
-	lead, trail := "", ""
-	if len(before) > around {
-		before, lead = before[len(before)-around:], "…"
-	}
-	if len(after) > around {
-		after, trail = after[:around], "…"
-	}
-	line := strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, lead+string(before)+string(after)+trail)
-	indent := strings.Repeat(" ", utf8.RuneCountInString(lead)+len(before))
-	return fmt.Sprintf("parse %s: column %d: %s\n  %s\n  %s^", cmp.Or(e.What, "filter"), column, e.Detail, line, indent)
+	return caret.Message(cmp.Or(e.What, "filter"), e.Text, e.Offset, e.Detail)
 }
 
 // Parse reads a v2 filter of allocations. White space counts only where a comparison or a parenthesis follows a
@@ -226,13 +211,10 @@ func (p *parser) field() (*fieldSpec, error) {
 	switch {
 	case spec == nil || spec.hidden:
 		hint, known := "", p.vocabulary.names()
-		if like := near(name, known); like != "" {
+		if like := allocation.Nearest(name, known); like != "" {
 			hint = fmt.Sprintf(", did you mean %q?", like)
 		}
-		if len(name) > 50 {
-			name = name[:50] + "…"
-		}
-		return nil, p.fail(start, "unknown field %q%s: use one of %s", name, hint, strings.Join(known, ", "))
+		return nil, p.fail(start, "unknown field %q%s: use one of %s", abridge(name), hint, strings.Join(known, ", "))
 	case spec.kind == aliasField && p.vocabulary.labels != nil && len(p.vocabulary.labelsOf(spec.name)) == 0:
 		return nil, p.fail(start, "%s stands for no label: map it to one in the configuration", name)
 	}

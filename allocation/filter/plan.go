@@ -16,6 +16,18 @@ type plan struct {
 // leaf reports whether it is a comparison or a selector.
 func (p *plan) leaf() bool { return p.comparison != nil || p.labels != nil }
 
+// leaves are how many there are.
+func (p *plan) leaves() int {
+	if p.leaf() {
+		return 1
+	}
+	n := 0
+	for i := range p.parts {
+		n += p.parts[i].leaves()
+	}
+	return n
+}
+
 // newPlan is the plan of e, without aliases.
 func newPlan(e Expr, v *vocabulary) plan { return spellOut(planned(e, false), v) }
 
@@ -72,6 +84,11 @@ type subject struct {
 	value   string // of a comparison that can only be left out, as a repeated one
 }
 
+// subject is that of a comparison by itself.
+func (c *Comparison) subject() subject {
+	return subject{field: c.Field, key: c.Key, op: c.Op, anyCase: c.AnyCase}
+}
+
 // plannedList is the plan of parts, all or one of which have to hold.
 func plannedList(parts []plan, all bool) plan {
 	out := plan{all: all, parts: make([]plan, 0, len(parts))}
@@ -82,7 +99,8 @@ func plannedList(parts []plan, all bool) plan {
 			out.parts = append(out.parts, p)
 			return
 		}
-		at, joins := subject{c.Field, c.Key, c.Op, c.AnyCase, p.negated, ""}, p.negated == all
+		at, joins := c.subject(), p.negated == all
+		at.negated = p.negated
 		if !joins && len(c.Values) == 1 {
 			at.value = c.Values[0]
 		}

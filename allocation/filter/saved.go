@@ -28,7 +28,7 @@ const (
 func (f *Filter) Saved(r io.Reader) ([]string, error) {
 	s := savedReader{
 		in:    &boundedReader{in: bufio.NewReader(r), total: MaxSaved},
-		match: objects(f.root, f.vocabulary, savedAccessor(f.assets)), seen: map[string]bool{}, assets: f.assets,
+		match: objects(f.root, f.vocabulary, savedAccessor(f.assets), unlimited()), seen: map[string]bool{}, assets: f.assets,
 	}
 	s.in.next()
 	s.dec = json.NewDecoder(s.in)

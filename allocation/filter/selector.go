@@ -196,9 +196,6 @@ func (s *Selectable) Parse(r Resource, text string) (Expr, error) {
 
 // unsupported is the error for a field that is not selectable, in Kubernetes' words.
 func (s *Selectable) unsupported(r Resource, name string) error {
-	if len(name) > 100 {
-		name = strings.ToValidUTF8(name[:100], "") + "…"
-	}
 	known := s.Fields(r)
 	hint := ""
 	if like := allocation.Nearest(name, known); like != "" {
@@ -207,7 +204,7 @@ func (s *Selectable) unsupported(r Resource, name string) error {
 	if slices.ContainsFunc(leavesOf(r), func(l leaf) bool { return l.path[1:] == name && l.kind.selectable() }) {
 		return errors.New("field label not supported: " + name + ": declare it as selectableFields in the configuration, or use one of " + strings.Join(known, ", "))
 	}
-	return errors.New("field label not supported: " + name + hint + ": use one of " + strings.Join(known, ", "))
+	return errors.New("field label not supported: " + abridge(name) + hint + ": use one of " + strings.Join(known, ", "))
 }
 
 // Declarable are the JSON paths that Add takes for a resource, in the order of the documentation.

@@ -65,7 +65,7 @@ func TestFieldSelectorErrors(t *testing.T) {
 		{"spec.node=a=b", "column 12: expected \"\\\" before a comma"},
 		{`spec.pod=\,,spec.node=a\x`, "column 24: expected a comma, "},
 		{`spec.node=a\`, "column 12: expected a comma, "},
-		{strings.Repeat("x", 200) + "=1", strings.Repeat("x", 100) + "…"},
+		{strings.Repeat("x", 200) + "=1", "supported: " + strings.Repeat("x", 50) + "…"},
 		{strings.Repeat("x", filter.MaxBytes+1), "65537 bytes long"},
 	} {
 		_, err := filter.NewSelectable().Parse(filter.Allocations, tc.selector)

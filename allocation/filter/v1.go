@@ -119,16 +119,27 @@ func v1PairEntry(field Field, entry string) (Expr, error) {
 	return wildcard(field, key, strings.TrimSpace(value)), nil
 }
 
-// Sharing is the condition of an entry of shareNamespaces or shareLabels, and the name it has in a breakdown: the
-// namespace, or label=value. An error says what is wrong with the entry.
-func Sharing(parameter, entry string) (e Expr, name string, err error) {
-	switch parameter {
-	case "shareNamespaces":
-		return wildcard(Namespace, "", entry), entry, nil
-	case "shareLabels":
-		e, err = v1PairEntry(Label, entry)
-		key, value, _ := strings.Cut(entry, ":")
-		return e, strings.TrimSpace(key) + "=" + strings.TrimSpace(value), err
-	}
-	return nil, "", errors.New("parse filter: unknown kind of sharing " + parameter)
+// Shared is an entry of what is shared.
+type Shared struct {
+	Expr Expr
+	Name string // in a breakdown: the namespace, or label=value
+	Text string // as it was given
+}
+
+// Sharing reads the entries of shareNamespaces or shareLabels, a list as those of V1. Entries that are wrong give a *SyntaxError.
+func Sharing(parameter, list string) ([]Shared, error) {
+	var all []Shared
+	err := eachEntry(list, func(entry string) (err error) {
+		s := Shared{wildcard(Namespace, "", entry), entry, entry}
+		if parameter == "shareLabels" {
+			key, value, _ := strings.Cut(entry, ":")
+			s.Name = strings.TrimSpace(key) + "=" + strings.TrimSpace(value)
+			s.Expr, err = v1PairEntry(Label, entry)
+		} else if parameter != "shareNamespaces" {
+			err = errors.New("unknown kind of sharing " + parameter)
+		}
+		all = append(all, s)
+		return err
+	})
+	return all, err
 }

@@ -150,20 +150,29 @@ func TestUnallocatedAliases(t *testing.T) {
 }
 
 func TestSharing(t *testing.T) {
-	for _, tc := range []struct{ parameter, entry, want, name, err string }{
-		{"shareNamespaces", "kube-*", `namespace<~:"kube-"`, "kube-*", ""},
-		{"shareLabels", "env: staging", `label[env]:"staging"`, "env=staging", ""},
-		{"shareLabels", "env", "", "", "name:value"},
-		{"shareMoods", "x", "", "", "unknown"},
+	for _, tc := range []struct{ parameter, list, want, err string }{
+		{"shareNamespaces", "kube-*", `kube-*: namespace<~:"kube-"`, ""},
+		{"shareNamespaces", " kube-system,, web ", `kube-system: namespace:"kube-system", web: namespace:"web"`, ""},
+		{"shareLabels", "env: staging,app:http://x", `env=staging: label[env]:"staging", app=http://x: label[app]:"http://x"`, ""},
+		{"shareLabels", "app:x, app:y", `app=x: label[app]:"x", app=y: label[app]:"y"`, ""},
+		{"shareLabels", " , ", "", ""},
+		{"shareLabels", "a:b, env", "", "parse list: column 6: \"env\" lacks a name or a value: write name:value, such as app:web\n  a:b, env\n       ^"},
+		{"shareMoods", "x", "", "unknown kind of sharing shareMoods"},
+		{"shareNamespaces", strings.Repeat("x", filter.MaxBytes+1), "", "65537 bytes long"},
 	} {
-		e, name, err := filter.Sharing(tc.parameter, tc.entry)
-		switch {
-		case tc.err != "":
+		list, err := filter.Sharing(tc.parameter, tc.list)
+		if tc.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.err) {
-				t.Errorf("%s: got %v, want %q", tc.entry, err, tc.err)
+				t.Errorf("%s: got %v, want %q", tc.list, err, tc.err)
 			}
-		case err != nil || name != tc.name || filter.New(e).String() != tc.want:
-			t.Errorf("%s: got %s, %s, %v", tc.entry, filter.New(e), name, err)
+			continue
+		}
+		var got []string
+		for _, s := range list {
+			got = append(got, s.Name+": "+filter.New(s.Expr).String())
+		}
+		if diff := cmp.Diff(tc.want, strings.Join(got, ", ")); diff != "" || err != nil {
+			t.Errorf("%s: %v, %s", tc.list, err, diff)
 		}
 	}
 }

@@ -194,14 +194,8 @@ func (c *call) add(a, b operand) (any, error) {
 }
 
 func (c *call) subtract(a, b operand) (any, error) {
-	if a.kind == aNumber && b.kind == aNumber {
-		return c.finite(a.number - b.number)
-	}
-	like, err := c.like(a, b)
-	if err != nil {
-		return nil, err
-	}
-	return c.as(like, new(big.Rat).Sub(a.exact, b.exact))
+	b.exact, b.number = new(big.Rat).Neg(b.exact), -b.number
+	return c.add(a, b)
 }
 
 func (c *call) multiply(a, b operand) (any, error) {

@@ -30,7 +30,7 @@ func TestBoundsOfExpressions(t *testing.T) {
 		"a place":         {"foo.[bar", "column 9"},
 		"no name":         {"[0](@)", "no name of a function"},
 		"quoted name":     {`"abs"(@)`, "column 1"},
-		"large index":     {"foo[99999999999999999999]", "malformed expression"},
+		"large index":     {"foo[99999999999999999999]", "column 5: \"99999999999999999999\" is no whole number in range"},
 		"brackets are ok": {"'" + strings.Repeat("(", 10_000) + "'", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,6 +43,44 @@ func TestBoundsOfExpressions(t *testing.T) {
 				t.Errorf("error of %d bytes", len(err.Error()))
 			}
 		})
+	}
+}
+
+// TestPlaces holds where malformed expressions are wrong, those included of which the library does not say it, and some that
+// it takes.
+func TestPlaces(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"[0", "column 3: expected \"]\", found the end"},
+		{"a.[b, [0", "column 9: expected"},
+		{"a[0", "column 4: expected \"]\", found the end"},
+		{"a[1:", "column 5: expected \":\" or a number, found the end"},
+		{"a[*", "column 4: expected \"]\", found the end"},
+		{"(a", "column 3: expected \")\", found the end"},
+		{"a[-]", "column 3: \"-\" is no whole number in range"},
+		{"a[0: 99999999999999999999]", "column 6: \"99999999999999999999\" is no whole number in range"},
+		{"[:::]", "column 4: expected \"]\", found \":\""},
+		{"'ä'|@[1 : 2:3 : ]", "column 15: expected \"]\", found \":\""},
+		{"a[:b:]", "column 4: expected \":\" or a number, found a name"},
+		{"a.ä", "column 3: unexpected \"ä\"\n  a.ä\n    ^"},
+		{"a || `{b}`", "column 6: what begins here is no JSON"},
+		{"`x` || a", "column 1: what begins here is no JSON"},
+		{`a || "\u"`, "column 6: what begins here is no JSON"},
+		{"a || @(b)", "column 7: malformed expression: what stands before ( is no name of a function"},
+		{"a[0] (b)", "column 6: malformed expression: what stands before ( is no name of a function"},
+		{`"abs"(a)`, "column 1: can't have quoted a name"},
+		{"a && foo[?@ | b", "column 16: expected \"]\", found the end"},
+		{"{a: b", "column 6: expected"},
+		{"a['b']", "column 4: expected \"*\""},
+	} {
+		_, err := jmespath.Compile(tc.text)
+		if err == nil || !strings.Contains(err.Error(), "parse JMESPath: "+tc.want) {
+			t.Errorf("%s: got %v, want %s", tc.text, err, tc.want)
+		}
+	}
+	for _, text := range []string{"a[]", "a[ 0 ]", "a[::]", "a[-1:2:-1]", "a[0:1].b[1]", `"[:::]"`, "'[:::] @('", "`\"[:::] \\`@(\"`", "a || (b)", "[(a), !(b)]", "{a: (b)}", `"a\"[:::]"`, "a[?b == `[0]`]"} {
+		if _, err := jmespath.Compile(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	gojmespath "github.com/kyverno/go-jmespath"
+
+	"github.com/promcost/promcost/allocation/caret"
 )
 
 // Bounds of expressions and of their evaluation.
@@ -36,24 +37,7 @@ func (e *SyntaxError) Error() string {
 	if e.Offset < 0 {
 		return "parse JMESPath: " + e.Message
 	}
-	const around = 40 // characters shown on either side
-	before, after := []rune(e.Expression[:e.Offset]), []rune(e.Expression[e.Offset:])
-	column := len(before) + 1
-	lead, trail := "", ""
-	if len(before) > around {
-		before, lead = before[len(before)-around:], "…"
-	}
-	if len(after) > around {
-		after, trail = after[:around], "…"
-	}
-	line := strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, lead+string(before)+string(after)+trail)
-	indent := strings.Repeat(" ", utf8.RuneCountInString(lead)+len(before))
-	return fmt.Sprintf("parse JMESPath: column %d: %s\n  %s\n  %s^", column, e.Message, line, indent)
+	return caret.Message("JMESPath", e.Expression, e.Offset, e.Message)
 }
 
 // UnknownKeyError says that a path names a key that an object does not have.
@@ -186,98 +170,25 @@ func parse(text string) (root gojmespath.ASTNode, err error) {
 			err = fail(len(text), "malformed expression: it ends too early")
 		}
 	}()
-	root, err = gojmespath.NewParser().Parse(text)
-	var syntax gojmespath.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		return root, fail(min(max(syntax.Offset, 0), len(text)), "%s", readable(strings.TrimPrefix(syntax.Error(), "SyntaxError: ")))
-	case err != nil:
+	parsed, place := unambiguous(text)
+	root, err = gojmespath.NewParser().Parse(parsed)
+	if syntax, ok := errors.AsType[gojmespath.SyntaxError](err); ok {
+		at := min(max(place(syntax.Offset), 0), len(text))
+		for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) { // it may be within a character
+			at--
+		}
+		return root, fail(at, "%s", readable(strings.TrimPrefix(syntax.Error(), "SyntaxError: ")))
+	}
+	if at, detail := misread(text); at >= 0 {
+		return root, fail(at, "%s", detail)
+	}
+	if err != nil {
 		return root, fail(-1, "malformed expression: %v", err)
 	}
 	if problem := checkTree(&root, 1); problem != "" {
 		return root, fail(longRun(text), "%s", problem)
 	}
 	return root, nil
-}
-
-// longRun is where more than MaxDepth parts that are joined outside of literals begin to be too many, -1 where there are
-// fewer.
-func longRun(text string) int {
-	joins := 0
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '\'', '"', '`':
-			i = literalEnd(text, i)
-			continue
-		case '|', '&':
-			if i+1 < len(text) && text[i+1] == c {
-				i++
-			}
-			joins++
-		case '.', '[':
-			joins++
-		}
-		if joins == MaxDepth {
-			return i
-		}
-	}
-	return -1
-}
-
-// readable is a message of the parser with tokens as they are written.
-func readable(message string) string {
-	tokens := strings.NewReplacer(
-		"tUnquotedIdentifier", "a name", "tQuotedIdentifier", "a quoted name", "tJSONLiteral", "a literal in backticks", "tStringLiteral", "a string in quotes",
-		"tNumber", "a number",
-		"tStar", `"*"`, "tDot", `"."`, "tFilter", `"[?"`, "tFlatten", `"[]"`, "tLparen", `"("`, "tRparen", `")"`, "tLbracket", `"["`, "tRbracket", `"]"`,
-		"tLbrace", `"{"`, "tRbrace", `"}"`, "tOr", `"||"`, "tPipe", `"|"`, "tComma", `","`, "tColon", `":"`, "tLTE", `"<="`, "tLT", `"<"`, "tGTE", `">="`, "tGT", `">"`,
-		"tEQ", `"=="`, "tNE", `"!="`, "tCurrent", `"@"`, "tExpref", `"&"`, "tAnd", `"&&"`, "tNot", `"!"`,
-		"tUnknown", `"="`, "tEOF", "the end",
-		", received: ", ", found ", "Unexpected token at the end of the expression: ", "unexpected token after the end of the expression: ",
-		"Expected", "expected", "Unexpected", "unexpected", "Unknown", "unknown", "Unclosed", "unclosed", "Incomplete expression", "the expression ends too early", "Invalid", "invalid",
-		"lbracket, or lbrace", `"[" or "{"`, "identifier", "a name", "Can't", "can't", "function Name.", "the name of a function",
-	)
-	if message == "Error" {
-		return "unexpected token"
-	}
-	return tokens.Replace(message)
-}
-
-// tooDeep is where brackets and prefixes nest beyond MaxDepth outside of literals, -1 where they do not: the parser takes
-// a level of stack for each.
-func tooDeep(text string) int {
-	depth, prefixes := 0, 0
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '\'', '"', '`':
-			i = literalEnd(text, i)
-			prefixes = 0
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth = max(depth-1, 0)
-		case '!', '&':
-			prefixes++
-		case ' ', '\t', '\n', '\r':
-		default:
-			prefixes = 0
-		}
-		if depth+prefixes > MaxDepth {
-			return i
-		}
-	}
-	return -1
-}
-
-// literalEnd is the place of the delimiter that ends the literal that begins at i.
-func literalEnd(text string, i int) int {
-	quote := text[i]
-	for i++; i < len(text) && text[i] != quote; i++ {
-		if text[i] == '\\' && (quote != '\'' || i+1 < len(text) && text[i+1] == quote) {
-			i++
-		}
-	}
-	return i
 }
 
 // checkTree says what is wrong with a tree that the parser made of something malformed, "" where nothing is.

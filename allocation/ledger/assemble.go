@@ -433,9 +433,12 @@ func (l *Ledger) readCached(ctx context.Context, q *allocation.Query, kept []Kep
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cache.put(cached{query: key, kept: kept, sets: sets, bytes: bytes, asked: now}, cmp.Or(l.opts.MaxMemory, defaultMemory)/cacheShare)
+	l.cache.put(cached{query: key, kept: kept, sets: sets, bytes: bytes, asked: now}, l.cacheBytes())
 	return sets, nil
 }
+
+// cacheBytes is what answers may take that are kept in memory.
+func (l *Ledger) cacheBytes() int64 { return cmp.Or(l.opts.MaxMemory, defaultMemory) / cacheShare }
 
 // defaultMemory is what is taken for Options.MaxMemory where that is no bound.
 const defaultMemory = 2 << 30

@@ -26,7 +26,7 @@ func (l *Ledger) AccruedAt(ctx context.Context, t time.Time) (*allocation.Accrue
 		return nil, fmt.Errorf("%w: there is no history to count costs in", allocation.ErrNoData)
 	}
 	end := l.floor(t.Add(-l.opts.Grace))
-	a, err := l.accrue(ctx, allocation.NewAccrued(l.monthOf(end)), end, false)
+	a, err := l.accrue(ctx, allocation.NewAccrued(l.monthOf(end), l.opts.Metering()), end, false)
 	if err != nil {
 		return nil, fmt.Errorf("count the costs of the month: %w", err)
 	}
@@ -45,23 +45,36 @@ func (l *Ledger) count(ctx context.Context) error {
 	l.mu.Lock()
 	a := l.counting
 	l.mu.Unlock()
+	metering := l.opts.Metering()
+	if a != nil && a.Metering() != metering {
+		a = nil
+	}
 	if a != nil && month.Before(a.Window.Start) {
 		return nil // the clock was set back
 	}
 	if a == nil || !a.Window.Start.Equal(month) {
-		a = allocation.NewAccrued(month)
+		a = allocation.NewAccrued(month, metering)
 	}
 	a, err := l.accrue(ctx, a, end, !l.opts.ReadOnly)
 	if err != nil {
 		return fmt.Errorf("count the costs of the month: %w", err)
 	}
+	if l.counted(a, end) {
+		l.opts.Changed()
+	}
+	return nil
+}
+
+// counted notes how far has been counted, and shows it once it is whole: then it reports whether that is new.
+func (l *Ledger) counted(a *allocation.Accrued, end time.Time) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.counting = a
-	if l.accrued != nil || a.Window.End.Equal(end) || l.hour.set != nil && !a.Window.End.Before(l.hour.set.Window.End) {
+	if l.accrued != nil && l.accrued.Metering() == a.Metering() || a.Window.End.Equal(end) || l.hour.set != nil && !a.Window.End.Before(l.hour.set.Window.End) {
+		changed = l.accrued != a
 		l.accrued = a
 	}
-	return nil
+	return changed
 }
 
 // accrue adds hours to a up to end, or to the first that is neither kept nor known to be without data. With settle,
@@ -84,13 +97,11 @@ func (l *Ledger) accrue(ctx context.Context, a *allocation.Accrued, end time.Tim
 		kept := l.countable(rest, hours, counted)
 		switch h := l.hourAt(from); {
 		case len(kept) > 0:
-			sets, err := l.read(ctx, kept, allocation.AccruedProjection())
+			sets, err := l.read(ctx, kept, a.Metering().Projection())
 			if err != nil {
 				return nil, l.seen(err)
 			}
-			for _, s := range sets {
-				a = a.Add(s)
-			}
+			a = a.Add(sets...)
 		case h.Duration() != time.Hour || !h.Start.Equal(from): // clocks were set by less than an hour: it is in no set
 			a = a.Until(h.End)
 		default:

@@ -56,6 +56,11 @@ type Options struct {
 	Retention time.Duration
 	// MaxMemory bounds the bytes that the kept sets of an answer may be estimated to take; 0 is no bound.
 	MaxMemory int64
+	// Metering says what counters there are. It is asked for each count; where it gives another one, the month is counted
+	// anew. The default is allocation.DefaultMetering.
+	Metering func() *allocation.Metering
+	// Changed is told by Run when Latest or Accrued give something new. The default is nobody.
+	Changed func()
 	// ReadOnly leaves the history to others: nothing is computed for it or removed from it.
 	ReadOnly bool
 	// Settled says whether the source has all of its history yet: until then, nothing is kept. The default is that it has.
@@ -78,6 +83,13 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Sleep == nil {
 		o.Sleep = sleep
+	}
+	if o.Metering == nil {
+		metering := allocation.DefaultMetering()
+		o.Metering = func() *allocation.Metering { return metering }
+	}
+	if o.Changed == nil {
+		o.Changed = func() {}
 	}
 	if o.Settled == nil {
 		o.Settled = func() bool { return true }
@@ -106,6 +118,8 @@ type Ledger struct {
 	damaged  map[setKey]bool       // what cannot be read and was not written again yet
 	counting *allocation.Accrued   // as far as hours are there
 	accrued  *allocation.Accrued   // what is shown of it, nil until it is whole
+	budgets  budgetCache
+	spending *allocation.Spending // how budgets stand; nil before it is known
 	store    storeState
 	// generation counts the calls of Refresh: computations that began before are not joined after.
 	generation uint64

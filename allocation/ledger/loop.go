@@ -73,6 +73,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 				level.Error(l.logger).Log("msg", "computation of the hour failed", "start", w.Start.Format(time.RFC3339), "retry_in", retry, "err", err)
 			} else {
 				done, latest, tending.at = w.End, chore{}, time.Time{}
+				l.opts.Changed()
 			}
 		}
 		l.tendFor(ctx, &tending, func() bool { return l.closedHour().End.After(done) && !l.opts.Now().Before(latest.at) })
@@ -226,7 +227,7 @@ func (l *Ledger) hourSet(ctx context.Context, w allocation.Window) (*allocation.
 	if err != nil {
 		return nil, err
 	}
-	return flights[0].set, flights[0].err
+	return l.asKept(ctx, []allocation.Window{w}, flights, nil)[0], flights[0].err
 }
 
 // readOnlyPast is how old the latest hour may be where others compute.

@@ -41,8 +41,13 @@ func (l *Ledger) horizon() allocation.Window {
 // tend does one thing that the history lacks, the newest first: it counts, computes missing hours, computes incomplete ones
 // again, rolls a day up, tidies. It reports whether there may be more to do.
 func (l *Ledger) tend(ctx context.Context) (more bool, err error) {
-	if err := l.count(ctx); err != nil || l.opts.ReadOnly {
+	if err := l.count(ctx); err != nil {
 		return false, err
+	}
+	if !l.budgeted() || l.opts.ReadOnly {
+		if err := l.budget(ctx); err != nil || l.opts.ReadOnly {
+			return false, err
+		}
 	}
 	l.sawHistory(nil)
 	l.mu.Lock()
@@ -53,6 +58,9 @@ func (l *Ledger) tend(ctx context.Context) (more bool, err error) {
 		if more, err := do(ctx, w); err != nil || more {
 			return more, err
 		}
+	}
+	if err := l.budget(ctx); err != nil { // of what was computed meanwhile
+		return false, err
 	}
 	return false, l.tidy(ctx)
 }

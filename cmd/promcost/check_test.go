@@ -71,7 +71,7 @@ func TestServeJoined(t *testing.T) {
 	prometheus := promtest.Start(t, dir, promtest.Config{External: map[string]string{"cluster": "prod"}})
 	p := start(t, "serve", "--storage.path=", "--web.listen-address=127.0.0.1:0", "--prometheus.url="+prometheus, "--tsdb.path="+dir, "--log.slow-query=1ns")
 	base := p.url(t)
-	if !strings.Contains(p.err.String(), "from the Prometheus what is not in them yet") {
+	if !strings.Contains(p.err.String(), "from the Prometheus what is not in them") {
 		t.Error("it does not say that it joins two sources")
 	}
 	code, body := get(t, base+"/model/allocation/compute?window=2h&aggregate=cluster&idle=false&explain=true&maxError=0.1")
@@ -131,7 +131,7 @@ func TestQueryJoined(t *testing.T) {
 		t.Fatal("it does not end")
 	}
 	log := p.err.String()
-	if !strings.Contains(log, "from the Prometheus what is not in them yet") {
+	if !strings.Contains(log, "from the Prometheus what is not in them") {
 		t.Errorf("it does not say that it joins two sources:\n%s", log)
 	}
 	_, slow, _ := strings.Cut(log, `msg="Slow computation"`)

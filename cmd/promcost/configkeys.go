@@ -141,7 +141,7 @@ func budgetKeys() []configKey[budget] {
 			b.name, err = textOf(n, "name")
 			return err
 		}},
-		{"filter", "filter", "Which workloads, in the v2 language of filters. The default is everything.", func(b *budget, n *yaml.Node) error {
+		{"filter", "filter", "Which workloads, in the v2 language of filters; of idle they bear what sharing.shareIdle gives them. The default is everything, idle included.", func(b *budget, n *yaml.Node) error {
 			text, err := textOf(n, "filter")
 			b.filter = text // checked once it is known what filters may name
 			return err

@@ -22,6 +22,7 @@ import (
 type live struct {
 	settings *settings
 	api      http.Handler
+	metering *allocation.Metering
 }
 
 // reloading is what reading the settings again needs.
@@ -38,31 +39,45 @@ func (s *service) serveAPI(w http.ResponseWriter, r *http.Request) {
 // settings are those in use.
 func (s *service) settings() *settings { return s.current.Load().settings }
 
-// use makes what begins from now on be done under other settings.
-func (s *service) use(next *settings) {
+// metering is that under the settings in use.
+func (s *service) metering() *allocation.Metering { return s.current.Load().metering }
+
+// use makes what begins from now on be done under other settings, or nothing where they cannot be used.
+func (s *service) use(next *settings) error {
+	metering := allocation.DefaultMetering()
+	if s.meter != nil {
+		var err error
+		if metering, err = s.meter(next); err != nil {
+			return err
+		}
+	}
 	s.computer.price(next.pricer())
 	s.health.SetCurrency(next.currency)
-	s.current.Store(&live{next, newAPI(s, next)})
+	s.current.Store(&live{next, newAPI(s, next), metering})
 	for _, w := range next.priceWarnings(time.Now()) {
 		level.Warn(s.logs.kit).Log("msg", "Odd price", "warning", w)
 	}
 	if len(next.overridden) > 0 {
 		level.Info(s.logs.kit).Log("msg", "Flags win over the config file", "keys", strings.Join(next.overridden, ","))
 	}
+	return nil
 }
 
 // Reload reads the config file and the prices again and uses them, or keeps all as it was where any of it is wrong.
 func (s *service) Reload() error {
 	s.reload.mu.Lock()
 	defer s.reload.mu.Unlock()
+	var before *settings
 	next, err := s.flags.settings()
+	if err == nil {
+		before = s.settings()
+		err = s.use(next)
+	}
 	s.reload.metrics.Observe(time.Now(), err)
 	if err != nil {
 		level.Error(s.logs.kit).Log("msg", "Reloading the configuration failed: it stays as it was", "err", err)
 		return fmt.Errorf("reload: %w; the configuration stays as it was", err)
 	}
-	before := s.settings()
-	s.use(next)
 	s.ledger.Refresh()
 	level.Info(s.logs.kit).Log("msg", "Reloaded the configuration", "config.file", s.flags.configFile, "prices", next.rates.Name(), "rules", next.rates.Rules())
 	if before.zone.String() != next.zone.String() {

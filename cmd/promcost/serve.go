@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -18,6 +19,7 @@ import (
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/collector"
@@ -27,17 +29,23 @@ import (
 // serveFlags are what the commands that serve have in common.
 type serveFlags struct {
 	web       *webFlags
+	promql    *promqlFlags
 	grace     time.Duration
 	maxSeries int
+	labels    []string         // that the collector of that name exports
 	enabled   map[string]*bool // by collector
 }
 
 func addServeFlags(clause *kingpin.CmdClause, address string) *serveFlags {
-	f := &serveFlags{web: addWebFlags(clause, address), enabled: map[string]*bool{}}
+	f := &serveFlags{web: addWebFlags(clause, address), promql: addPromQLFlags(clause), enabled: map[string]*bool{}}
 	durationOf(clause, "history.grace", "How long after its end an hour is computed, for samples that come late.", &f.grace, 0).
 		Default(ledger.DefaultGrace.String())
 	countOf(clause, "collector.max-series", "Most series that a collector exports; the cheapest of more are summed into __other__.", &f.maxSeries, 1).
-		Default(strconv.Itoa(collector.DefaultMaxSeries))
+		Default(strconv.Itoa(allocation.DefaultMaxSeries))
+	addFlag(clause, "collector.label.names", "Labels whose values --collector.label exports the cost of, separated by commas: names as Kubernetes or as Prometheus has them, aliases such as team, and properties of the config file.", func(text string) error {
+		f.labels = strings.Split(text, ",")
+		return nil
+	}).PlaceHolder("NAME,…")
 	for _, s := range collector.Switches() {
 		f.enabled[s.Name] = clause.Flag("collector."+s.Name, s.Help).Default(strconv.FormatBool(s.Default)).Bool()
 	}
@@ -55,10 +63,29 @@ func (f *serveFlags) collectors() []string {
 	return on
 }
 
+// meter is what metrics are of under settings.
+func (f *serveFlags) meter(s *settings) (*allocation.Metering, error) {
+	if *f.enabled["label"] && len(f.labels) == 0 {
+		return nil, usageErrorf("--collector.label has no label to export: name some with --collector.label.names=team,app")
+	}
+	budgets, err := s.budgetsOf()
+	if err != nil {
+		return nil, err
+	}
+	m, err := allocation.NewMetering(allocation.MeteringOptions{
+		Enabled: f.collectors(), MaxSeries: f.maxSeries, LabelNames: f.labels, Mapping: s.labels, Derived: s.derived, Budgets: budgets,
+	})
+	if err != nil {
+		return nil, &usageError{cause: err}
+	}
+	return m, nil
+}
+
 // defineServe is the serve subcommand.
 func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	source, cost, serve, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, ":9003"), addStorageFlags(clause)
 	addShardFlag(clause, storage)
+	serve.promql.addPassthrough(clause)
 	return func(ctx context.Context) error {
 		l, err := newLoggers(io.err, logs)
 		if err != nil {
@@ -67,7 +94,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 		if source.kind == sourceNone && storage.shard.Of > 1 {
 			return usageErrorf("--shard has no effect with --source=none, which computes nothing: leave one of them out")
 		}
-		if err := errors.Join(source.validate(), serve.web.validate()); err != nil {
+		if err := errors.Join(source.validate(), serve.web.validate(), serve.promql.validate(source)); err != nil {
 			return err
 		}
 		src, err := source.open()
@@ -80,13 +107,13 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 			return errors.Join(err, src.Close())
 		}
 		svc, err := newService(src, cost, l, serviceOptions{
-			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard,
+			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard, meter: serve.meter, priced: *serve.enabled["opencost"],
 			keep: func() (keeping, error) { return storage.open(l.kit, source.kind == sourceNone) },
 		})
 		if err != nil {
 			return errors.Join(err, closeAll(listeners), src.Close())
 		}
-		s := &server{service: svc, flags: serve, listeners: listeners, logs: l, ready: svc.ledger.Ready}
+		s := &server{service: svc, source: source, flags: serve, listeners: listeners, logs: l, ready: svc.ledger.Ready}
 		return errors.Join(s.run(ctx), svc.Close())
 	}
 }
@@ -94,6 +121,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 // server serves a service until it is told to stop.
 type server struct {
 	*service
+	source    *sourceFlags // nil where there is no Prometheus
 	flags     *serveFlags
 	listeners []net.Listener // nil where exporter-toolkit opens them
 	logs      loggers
@@ -172,12 +200,9 @@ func (s *server) addHTTP(group *oklogrun.Group, srv *http.Server) {
 
 // handler makes the pages. It registers the metrics, so it can be called once.
 func (s *server) handler() (http.Handler, error) {
-	c, err := collector.New(s.ledger, collector.Config{
-		Enabled: s.flags.collectors(), MaxSeries: s.flags.maxSeries, Bounds: timeline.Bounds, Accrued: s.ledger.Accrued, Logger: s.logs.kit,
-	})
-	if err != nil {
-		return nil, &usageError{cause: err}
-	}
+	c := collector.New(s.ledger, collector.Config{Metering: s.metering, Bounds: timeline.Bounds, Accrued: s.ledger.Accrued, Spending: s.ledger.Spending, Logger: s.logs.kit})
+	update := c.Update
+	s.changed.Store(&update)
 	if err := errors.Join(
 		s.registry.Register(c), s.registry.Register(collectors.NewGoCollector()),
 		s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
@@ -185,9 +210,13 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	metrics := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
+	promql, err := s.promql()
+	if err != nil {
+		return nil, err
+	}
 	boards := dashboardsHandler(func() string { return s.settings().currency })
 	return s.flags.web.handler(pages{
-		metrics: s.health.Instrument("/metrics", metrics), api: s.api, dashboards: s.health.Instrument("/dashboards/", boards), ready: s.ready, behind: s.ledger.Behind, reload: s.Reload,
+		metrics: s.health.Instrument("/metrics", metrics), api: s.api, promql: promql, dashboards: s.health.Instrument("/dashboards/", boards), ready: s.ready, behind: s.ledger.Behind, reload: s.Reload,
 	})
 }
 

@@ -90,9 +90,12 @@ type service struct {
 	api      http.Handler
 	closers  []io.Closer
 	where    string // the history is kept
+	meter    func(*settings) (*allocation.Metering, error)
+	changed  atomic.Pointer[func()] // told when metrics change; nil for nobody
 
 	logs    loggers
 	now     func() time.Time
+	clock   func() time.Time // says which hour is closed
 	reload  reloading
 	current atomic.Pointer[live]
 }
@@ -102,9 +105,11 @@ type serviceOptions struct {
 	now       func() time.Time // the clock of the API
 	ledgerNow func() time.Time // the clock that says which hour is closed
 	grace     time.Duration
-	slow      log.Logger              // told of slow computations; nil is where everything else is logged
-	keep      func() (keeping, error) // opens the history; nil keeps none
-	shard     allocation.Shard        // what is computed of it; the zero value is everything
+	slow      log.Logger                                    // told of slow computations; nil is where everything else is logged
+	keep      func() (keeping, error)                       // opens the history; nil keeps none
+	priced    bool                                          // prices are among what is exposed
+	meter     func(*settings) (*allocation.Metering, error) // makes what metrics are of; nil is the default
+	shard     allocation.Shard                              // what is computed of it; the zero value is everything
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -113,7 +118,12 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	if err != nil {
 		return nil, err
 	}
-	s := &service{flags: f, logs: logs, now: o.now, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
+	if o.meter != nil { // before anything is opened
+		if _, err := o.meter(current); err != nil {
+			return nil, err
+		}
+	}
+	s := &service{flags: f, logs: logs, now: o.now, clock: o.ledgerNow, meter: o.meter, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
 	if s.health, err = collector.NewHealth(s.registry, current.currency); err != nil {
 		return nil, err
 	}
@@ -127,7 +137,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.computer = &computer{
 		source: src, flags: f, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
 		read:    s.health.ObserveSource,
-		learned: s.missClusters, shard: o.shard,
+		learned: s.missClusters, shard: o.shard, priced: o.priced,
 		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
 	}
 	keeping := keeping{where: "none"}
@@ -139,7 +149,12 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.where = keeping.where
 	s.ledger = keeping.ledger(s.computer, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
-		MaxMemory: f.maxMemory,
+		MaxMemory: f.maxMemory, Metering: s.metering,
+		Changed: func() {
+			if changed := s.changed.Load(); changed != nil {
+				(*changed)()
+			}
+		},
 	})
 	if keeping.closer != nil {
 		s.closers = append(s.closers, keeping.closer)
@@ -150,8 +165,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		}
 	}
 	s.api = http.HandlerFunc(s.serveAPI)
-	s.use(current)
-	return s, nil
+	return s, s.use(current)
 }
 
 // status says how much has been read.
@@ -179,6 +193,7 @@ type computer struct {
 	learned  func()                         // told after each computation that seen is new
 	seen     seenClusters
 	shard    allocation.Shard
+	priced   bool // prices are among what is exposed
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
 	held       atomic.Int64 // by all computations
@@ -257,7 +272,7 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 // newEngine is an engine for a cluster of that id, whose answers all have the warnings.
 func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 	return promquery.NewEngine(c.source.Source, promquery.Config{
-		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude,
+		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude, Priced: c.priced,
 		Rates: c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory, Held: &c.held,
 		Parallel: runtime.GOMAXPROCS(0), Name: sourceName, Progress: c.progress, Observe: c.observe,
 	})

@@ -77,7 +77,7 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	oneOf(g, "prometheus.partial-response", "Whether Thanos answers without the stores that fail, and says so, or fails: true, false, or as it is set up itself.", &f.partial, asServer, "true", "false")
 	durationOf(g, "prometheus.lookback", "How long an instant sees a sample, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 leaves it to the server.", &f.lookback, 0).
 		Default("0s")
-	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only) or blocks (TSDB blocks on disk), or none to serve a history that others fill. auto takes blocks and, for what is not in them yet, the Prometheus, where both are given.", &f.kind,
+	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only) or blocks (TSDB blocks on disk), or none to serve a history that others fill. auto takes blocks and, for what is not in them, the Prometheus, where both are given.", &f.kind,
 		sourceAuto, sourceRemoteRead, sourceQuery, sourceBlocks, sourceNone)
 	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
 	countOf(g, "query.max-concurrency", "Most requests that Prometheus is sent at a time.", &f.maxConcurrency, 1).Default("2").
@@ -258,7 +258,7 @@ func (f *sourceFlags) open() (*opened, error) {
 	}
 	o.Source = o.remote
 	if o.blocks != nil {
-		o.Source = promquery.Join(o.blocks, o.remote, o.blocks.Complete)
+		o.Source = promquery.Join(o.blocks, o.remote, o.blocks.Cover)
 	}
 	return o, nil
 }
@@ -266,7 +266,7 @@ func (f *sourceFlags) open() (*opened, error) {
 // announce logs what is not as the flags say.
 func (f *sourceFlags) announce(o *opened, logger log.Logger) {
 	if o.blocks != nil && o.remote != nil {
-		level.Info(logger).Log("msg", "Reading TSDB blocks, and from the Prometheus what is not in them yet", "tsdb.path", f.tsdbPath, "prometheus.url", redacted(f.url))
+		level.Info(logger).Log("msg", "Reading TSDB blocks, and from the Prometheus what is not in them", "tsdb.path", f.tsdbPath, "prometheus.url", redacted(f.url))
 	}
 }
 

@@ -50,11 +50,13 @@ type block struct {
 	id      ulid.ULID
 	dir     string
 	meta    tsdb.BlockMeta
-	b       *tsdb.Block // nil until first needed
-	files   *files      // nil until first needed, and where own reading is not for this block
-	foreign bool        // for Prometheus' own readers: samples of it were deleted, or its files are not as ours read them
-	refs    int         // reads going on
-	gone    bool        // no longer in the directory: closed with the last read
+	b       *tsdb.Block      // nil until first needed
+	files   *files           // nil until first needed, and where own reading is not for this block
+	foreign bool             // for Prometheus' own readers: samples of it were deleted, or its files are not as ours read them
+	refs    int              // reads going on
+	gone    bool             // no longer in the directory: closed with the last read
+	lost    bool             // it could not be opened
+	damaged []promquery.Lack // when samples of it could not be read
 
 	tombstones fileState // the one file of a block that changes
 }
@@ -135,7 +137,12 @@ func (db *DB) Select(ctx context.Context, sels []promquery.Selector, yield chunk
 
 // SelectLanes implements promquery.Parallel: while the series of a selector are decoded, a lane each goroutine, those of the
 // next are looked up.
-func (db *DB) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (stats promquery.Stats, err error) {
+func (db *DB) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
+	return db.selectLanes(ctx, sels, lanes, false)
+}
+
+// selectLanes is SelectLanes, if need be without a word about directories that are no blocks.
+func (db *DB) selectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes, quiet bool) (stats promquery.Stats, err error) {
 	if len(sels) == 0 {
 		return stats, nil
 	}
@@ -161,6 +168,10 @@ func (db *DB) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes 
 	}
 	stats.Spread(len(snap.blocks), time.Since(began))
 	stats.Warnings = append(snap.warnings, stats.Warnings...)
+	if !quiet {
+		stats.Warnings = append(snap.nameless, stats.Warnings...)
+	}
+	stats.Damaged = snap.damaged
 	return stats, err
 }
 

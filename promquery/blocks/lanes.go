@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"sync"
 
@@ -61,7 +62,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 			// The goroutine reads files that are let go of after this: it has to have ended.
 		}
 	}()
-	r := newReader(s.blocks, lanes)
+	r := newReader(s, lanes)
 	for f := range ready {
 		if err := r.readSelector(ctx, f); err != nil {
 			return r.stats, err
@@ -77,6 +78,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 
 // reader hands over the series that were found.
 type reader struct {
+	snap   *snapshot
 	blocks []*block
 	lanes  promquery.Lanes
 	stats  promquery.Stats
@@ -84,10 +86,10 @@ type reader struct {
 	key    []promquery.Symbol
 }
 
-func newReader(blocks []*block, lanes promquery.Lanes) *reader {
-	r := &reader{blocks: blocks, lanes: lanes}
+func newReader(s *snapshot, lanes promquery.Lanes) *reader {
+	r := &reader{snap: s, blocks: s.blocks, lanes: lanes}
 	for n := range lanes.N + 1 {
-		r.each = append(r.each, &lane{blocks: blocks, yield: lanes.Into(n), damage: make([]damage, len(blocks))})
+		r.each = append(r.each, &lane{blocks: s.blocks, yield: lanes.Into(n), damage: make([]damage, len(s.blocks))})
 	}
 	return r
 }
@@ -118,6 +120,9 @@ func (r *reader) readSelector(ctx context.Context, f *found) error {
 	}
 	for k, b := range r.blocks {
 		damages[k].err = f.errs[k]
+		if from, to, ok := damages[k].span(b); ok {
+			r.snap.damage(b, from, to)
+		}
 		r.stats.Warnings = append(r.stats.Warnings, damages[k].warnings(b, f.sel.Metric)...)
 	}
 	r.stats.Warnings = append(r.stats.Warnings, skipped.Warnings(f.sel.Metric)...)
@@ -206,15 +211,17 @@ func (l *lane) readSeries(s *series) error {
 	for n := s.first; n >= 0; n = f.parts[n].next {
 		p := &f.parts[n]
 		files, d := l.blocks[p.block].files, &l.damage[p.block]
-		bad := false
+		bad := false // its other chunks are not
 		err := eachChunk(files.index.data[p.at:], func(m chunkMeta) {
-			if bad || m.mint > f.sel.End || m.maxt < f.sel.Start {
+			if m.mint > f.sel.End || m.maxt < f.sel.Start {
 				return
 			}
 			c, err := files.segments.chunk(m.ref)
 			if err != nil {
+				if d.reach(m.mint, m.maxt); !bad {
+					d.add(err)
+				}
 				bad = true
-				d.add(err)
 				return
 			}
 			c.MinTime, c.MaxTime = m.mint, m.maxt
@@ -222,6 +229,7 @@ func (l *lane) readSeries(s *series) error {
 			l.stats.Bytes += int64(len(c.Data))
 		})
 		if err != nil {
+			d.reach(math.MinInt64, math.MaxInt64)
 			d.add(err)
 		}
 	}
@@ -245,9 +253,28 @@ type damage struct {
 	err      error // why the rest of the series cannot be read
 	failed   int   // series with unreadable chunks
 	chunkErr error // why the first of them is
+	// first and last are the times, inclusive, that unreadable chunks span, where there are any.
+	first, last int64
+	spans       bool
 }
 
-// add counts a series whose chunks end at an unreadable one.
+// reach notes what an unreadable chunk spans.
+func (d *damage) reach(first, last int64) {
+	if !d.spans {
+		d.first, d.last, d.spans = first, last, true
+	}
+	d.first, d.last = min(d.first, first), max(d.last, last)
+}
+
+// span is the stretch of time, half-open, of which not all samples of the block could be read; ok is false where all were.
+func (d *damage) span(b *block) (from, to int64, ok bool) {
+	if d.err != nil || d.failed > 0 && !d.spans {
+		return b.meta.MinTime, b.meta.MaxTime, true
+	}
+	return max(d.first, b.meta.MinTime), min(d.last, b.meta.MaxTime-1) + 1, d.spans
+}
+
+// add counts a series that has unreadable chunks.
 func (d *damage) add(err error) {
 	if d.failed++; d.failed == 1 {
 		d.chunkErr = err
@@ -260,11 +287,15 @@ func (d *damage) join(o damage) {
 		d.chunkErr = o.chunkErr
 	}
 	d.failed += o.failed
+	if o.spans {
+		d.reach(o.first, o.last)
+	}
 }
 
 // warnings words what is missing of a metric.
 func (d *damage) warnings(b *block, metric string) []string {
-	span := fmt.Sprintf("between %s and %s", stamp(b.meta.MinTime), stamp(b.meta.MaxTime))
+	from, to, _ := d.span(b)
+	span := fmt.Sprintf("between %s and %s", stamp(from), stamp(to))
 	const remedy = "restore the block from a copy or remove its directory"
 	var out []string
 	if d.err != nil {

@@ -138,6 +138,7 @@ type scan struct {
 	entries  []entry
 	local    []uint32 // of the entries' keys: symbols of the block
 	matchers []match
+	sums     sums
 	err      error // why the series after the entries cannot be read
 }
 
@@ -198,7 +199,7 @@ func (s *scan) add(v *view, sel *promquery.Selector, content []byte, at uint64, 
 			return false, err
 		}
 		next = after
-		if err := id.addPair(v, label, value); err != nil {
+		if err := id.addPair(&s.sums, v, label, value); err != nil {
 			return false, err
 		}
 		if sel.Keep == nil && label != name {

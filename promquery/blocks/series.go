@@ -43,13 +43,26 @@ type view struct {
 // seed makes the hashes of symbols.
 var seed = maphash.MakeSeed()
 
-// sum is a hash of a symbol's text, the same in all blocks.
-func (v *view) sum(id uint32) (uint64, error) {
+// sums are hashes of symbols' texts, which are the same in all blocks. The last ones are kept: most labels of a series are
+// those of the series before.
+type sums [1 << 12]struct {
+	view *view
+	id   uint32
+	sum  uint64
+}
+
+// of is the hash of a symbol of a block.
+func (h *sums) of(v *view, id uint32) (uint64, error) {
+	s := &h[id%uint32(len(h))]
+	if s.view == v && s.id == id {
+		return s.sum, nil
+	}
 	text, err := v.index.text(id)
 	if err != nil {
 		return 0, err
 	}
-	return maphash.Bytes(seed, text), nil
+	s.view, s.id, s.sum = v, id, maphash.Bytes(seed, text)
+	return s.sum, nil
 }
 
 // number is the number, among all blocks' symbols, of a symbol of this one.
@@ -174,9 +187,9 @@ func (h *identity) add(x uint64) {
 }
 
 // addPair adds a label of a block.
-func (h *identity) addPair(v *view, name, value uint32) error {
+func (h *identity) addPair(hashes *sums, v *view, name, value uint32) error {
 	for _, id := range [...]uint32{name, value} {
-		sum, err := v.sum(id)
+		sum, err := hashes.of(v, id)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,9 @@ import (
 type snapshot struct {
 	db       *DB
 	blocks   []*block
+	nameless []string // warnings about directories that are no blocks
 	warnings []string
+	damaged  bool // something could not be read
 }
 
 // acquire opens, by the given method, the blocks that can have samples in [mint, maxt] and holds them. Blocks that vanish between listing
@@ -27,7 +29,7 @@ func (db *DB) acquire(mint, maxt int64, open func(*block) error) (*snapshot, err
 		if err != nil {
 			return nil, err
 		}
-		snap := &snapshot{db: db, warnings: warnings}
+		snap := &snapshot{db: db, nameless: warnings}
 		vanished := false
 		for _, b := range db.sorted() {
 			if !b.overlaps(mint, maxt) {
@@ -40,7 +42,7 @@ func (db *DB) acquire(mint, maxt int64, open func(*block) error) (*snapshot, err
 			case !isDir(b.dir) && attempt == 0:
 				vanished = true
 			default:
-				snap.warnings = append(snap.warnings, unreadable(b.id, err))
+				snap.lose(b, err)
 			}
 		}
 		if vanished {
@@ -101,11 +103,25 @@ func (s *snapshot) open() {
 	s.blocks = slices.DeleteFunc(s.blocks, func(b *block) bool {
 		err := b.open()
 		if err != nil {
-			s.warnings = append(s.warnings, unreadable(b.id, err))
+			s.lose(b, err)
 			b.refs--
 		}
 		return err != nil
 	})
+}
+
+// lose leaves out a block that cannot be opened. DB.mu is held.
+func (s *snapshot) lose(b *block, err error) {
+	b.lose()
+	s.warnings, s.damaged = append(s.warnings, unreadable(b.id, err)), true
+}
+
+// damage notes that not all samples of a stretch of time of a block can be read.
+func (s *snapshot) damage(b *block, from, to int64) {
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	b.damage(from, to)
+	s.damaged = true
 }
 
 // dropParents leaves out blocks that another one was compacted from: they await deletion and hold nothing more.
@@ -148,7 +164,7 @@ func (s *snapshot) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error) 
 			}
 			return nil, fmt.Errorf("read block %s: %w", b.id, err)
 		}
-		qs = append(qs, &tolerant{ChunkQuerier: q, block: b})
+		qs = append(qs, &tolerant{ChunkQuerier: q, snap: s, block: b})
 	}
 	return storage.NewMergeChunkQuerier(qs, nil, storage.NewCompactingChunkSeriesMerger(storage.ChainedSeriesMerge)), nil
 }

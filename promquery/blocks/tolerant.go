@@ -13,12 +13,13 @@ import (
 // tolerant is the querier of one block that answers what can be read of it and turns the rest into warnings.
 type tolerant struct {
 	storage.ChunkQuerier
+	snap  *snapshot
 	block *block
 }
 
 // Select implements storage.ChunkQuerier.
 func (t *tolerant) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints, ms ...*labels.Matcher) (answer storage.ChunkSeriesSet) {
-	set := &tolerantSet{ChunkSeriesSet: storage.EmptyChunkSeriesSet(), block: t.block, metric: metricOf(ms)}
+	set := &tolerantSet{ChunkSeriesSet: storage.EmptyChunkSeriesSet(), snap: t.snap, block: t.block, metric: metricOf(ms)}
 	answer = set // also where the index is so damaged that selecting panics
 	defer recovered(&set.err)
 	set.ChunkSeriesSet = t.ChunkQuerier.Select(ctx, sortSeries, hints, ms...)
@@ -38,6 +39,7 @@ func metricOf(ms []*labels.Matcher) string {
 // tolerantSet ends where the block's index becomes unreadable, and hands out series that end where their chunks do.
 type tolerantSet struct {
 	storage.ChunkSeriesSet
+	snap   *snapshot
 	block  *block
 	metric string
 	damage
@@ -88,8 +90,12 @@ func (s *tolerantSet) Warnings() annotations.Annotations {
 	if s.Err() != nil {
 		d.err = nil
 	}
-	for _, text := range d.warnings(s.block, s.metric) {
+	texts := d.warnings(s.block, s.metric)
+	for _, text := range texts {
 		ws.Add(errors.New(text))
+	}
+	if len(texts) > 0 { // these readers do not say when
+		s.snap.damage(s.block, s.block.meta.MinTime, s.block.meta.MaxTime)
 	}
 	return ws
 }

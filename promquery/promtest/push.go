@@ -26,9 +26,9 @@ const (
 )
 
 // Push sends the samples of the blocks in tsdbDir to a server by remote write, oldest first, to url, which is that of the
-// endpoint. Without markers, staleness markers are left out, as senders do that know of none. extra are labels, as
-// alternating names and values, that all series get.
-func Push(t testing.TB, url, tsdbDir string, markers bool, extra ...string) {
+// endpoint, and returns how many they were. Without markers, staleness markers are left out, as senders do that know of
+// none. extra are labels, as alternating names and values, that all series get.
+func Push(t testing.TB, url, tsdbDir string, markers bool, extra ...string) (samples int64) {
 	t.Helper()
 	p := pusher{url: url, markers: markers}
 	for i := 0; i+1 < len(extra); i += 2 {
@@ -64,6 +64,7 @@ func Push(t testing.TB, url, tsdbDir string, markers bool, extra ...string) {
 			t.Fatalf("read blocks to push: %v", err)
 		}
 	}
+	return p.samples
 }
 
 // pusher is where and how samples are sent.
@@ -72,6 +73,7 @@ type pusher struct {
 	markers bool
 	extra   []prompb.Label
 	msg     prompb.WriteRequest
+	samples int64 // collected so far
 }
 
 // pushAll pushes what q gives.
@@ -97,6 +99,7 @@ func (p *pusher) pushAll(t testing.TB, q storage.Querier) {
 		if len(ts.Samples) == 0 {
 			continue
 		}
+		p.samples += int64(len(ts.Samples))
 		if p.msg.Timeseries = append(p.msg.Timeseries, ts); len(p.msg.Timeseries) == pushSeries {
 			p.send(t)
 		}

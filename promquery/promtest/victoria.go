@@ -3,7 +3,10 @@ package promtest
 import (
 	"context"
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 )
 
 // StartVictoria runs a real VictoriaMetrics until the test ends, $VICTORIA_METRICS or bin/victoria-metrics, with the
@@ -21,9 +24,42 @@ func StartVictoria(t testing.TB, tsdbDir string, markers bool, flags ...string) 
 			}, flags...)
 		},
 	})[0]
-	Push(t, url+"/api/v1/write", tsdbDir, markers)
-	if _, _, err := exchange(context.Background(), http.MethodGet, url+"/internal/force_flush", nil, nil); err != nil {
-		t.Fatalf("make the pushed samples visible: %v", err)
-	}
+	showAll(t, url, Push(t, url+"/api/v1/write", tsdbDir, markers))
 	return url
+}
+
+// showAll waits until the server's queries see all of so many samples. Its flush does not wait for samples that are on
+// their way into a part already, which takes a while on a busy machine: queries lack them meanwhile and do not say so.
+func showAll(t testing.TB, url string, samples int64) {
+	t.Helper()
+	for deadline := time.Now().Add(startTimeout); ; time.Sleep(50 * time.Millisecond) {
+		_, _, err := exchange(context.Background(), http.MethodGet, url+"/internal/force_flush", nil, nil)
+		if err != nil {
+			t.Fatalf("make the pushed samples visible: %v", err)
+		}
+		_, text, err := exchange(context.Background(), http.MethodGet, url+"/metrics", nil, nil)
+		if err != nil {
+			t.Fatalf("count the visible samples: %v", err)
+		}
+		visible := rowsOf(string(text))
+		if visible == samples {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("wait for the pushed samples: %d of %d are visible", visible, samples)
+		}
+	}
+}
+
+// rowsOf is how many samples are in parts, where queries look, as the server's own metrics say.
+func rowsOf(metrics string) (rows int64) {
+	for line := range strings.Lines(metrics) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && strings.HasPrefix(name, `vm_rows{type="storage/`) {
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err == nil {
+				rows += n
+			}
+		}
+	}
+	return rows
 }

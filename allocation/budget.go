@@ -1,0 +1,132 @@
+package allocation
+
+import (
+	"fmt"
+	"time"
+)
+
+// Budget is what something may cost in a period.
+type Budget struct {
+	Name   string
+	Amount float64
+	Period BudgetPeriod
+	// Options say what counts: who is selected, and what of idle and shared costs they bear. Everything is one row.
+	Options Options
+}
+
+// BudgetPeriod is what a budget is for.
+type BudgetPeriod string
+
+// The periods of budgets. Weeks begin on Sunday.
+const (
+	BudgetDay     BudgetPeriod = "day"
+	BudgetWeek    BudgetPeriod = "week"
+	BudgetMonth   BudgetPeriod = "month"
+	BudgetQuarter BudgetPeriod = "quarter"
+	BudgetYear    BudgetPeriod = "year"
+)
+
+// BudgetPeriods are all of them, the shortest first.
+func BudgetPeriods() []BudgetPeriod {
+	return []BudgetPeriod{BudgetDay, BudgetWeek, BudgetMonth, BudgetQuarter, BudgetYear}
+}
+
+// At is the period that the instant before t is in, on the clock of the zone: an hour that ends with a period is of it.
+func (p BudgetPeriod) At(t time.Time, zone *time.Location) Window {
+	instant := Window{Start: t.Add(-time.Second), End: t}
+	switch p {
+	case BudgetDay:
+		return Day.Round(instant, zone)
+	case BudgetWeek:
+		return Week.Round(instant, zone)
+	case BudgetQuarter:
+		return Quarter.Round(instant, zone)
+	case BudgetYear:
+		year := instant.Start.In(zone).Year()
+		return Window{Start: startOfDay(year, time.January, 1, zone), End: startOfDay(year+1, time.January, 1, zone)}
+	case BudgetMonth:
+	}
+	return Month.Round(instant, zone)
+}
+
+// Cost is what counts for the budget in a base set.
+func (b *Budget) Cost(set *Set) (float64, error) {
+	sets, err := Apply([]*Set{set}, b.Options)
+	if err != nil {
+		return 0, fmt.Errorf("cost of budget %q: %w", b.Name, err)
+	}
+	sum := 0.0
+	for row := range sets[0].Len() {
+		sum += sets[0].TotalCost(row)
+	}
+	return sum, nil
+}
+
+// BudgetState is how a budget stands at the end of a closed hour.
+type BudgetState struct {
+	Budget *Budget
+	Window Window // the period so far
+	Spent  float64
+	// Forecast is what will be spent at the end of the period, negative where nothing says so.
+	Forecast float64
+}
+
+// Forecast is what a budget will come to of which so much was spent in the hours that are known, if it goes on as it did:
+// of the rest of the period, every hour costs what that hour of the week did last week, where the whole week is known;
+// else what those known cost on average. Week is what the budget cost in the last week, part what it cost in as much of
+// its beginning as remains beside whole weeks; negative where they are not known.
+func Forecast(spent float64, known, rest time.Duration, week, part float64) float64 {
+	const aWeek = 7 * 24 * time.Hour
+	switch {
+	case rest <= 0:
+		return spent
+	case week >= 0 && part >= 0:
+		return spent + float64(rest/aWeek)*week + part
+	case known > 0:
+		return spent + spent/known.Hours()*rest.Hours()
+	}
+	return -1
+}
+
+// Spending is how the budgets stand at the end of a closed hour. It is not changed once made.
+type Spending struct {
+	End    time.Time
+	States []BudgetState
+}
+
+// Totals are what the families of budgets are made of.
+func (s *Spending) Totals() *Totals {
+	t := &Totals{hours: 1, plain: true}
+	if s == nil {
+		return t
+	}
+	for i := range s.States {
+		x := &s.States[i]
+		row := subjectTotal{labels: []string{validLabel(x.Budget.Name), string(x.Budget.Period)}, has: 1<<budgetLimit | 1<<budgetSpent}
+		row.cost[budgetLimit], row.cost[budgetSpent] = x.Budget.Amount, x.Spent
+		if x.Forecast >= 0 {
+			row.has |= 1 << budgetForecast
+			row.cost[budgetForecast] = x.Forecast
+		}
+		t.rows = append(t.rows, row)
+	}
+	t.rows = mergeTotals(t.rows)
+	return t
+}
+
+// Where the figures of a budget are in a subjectTotal.
+const (
+	budgetLimit familyResource = iota
+	budgetSpent
+	budgetForecast
+)
+
+// budgetValue is a figure of a budget.
+func budgetValue(figure familyResource) familyValue {
+	return func(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
+		return t.cost[figure], t.has.holds(figure)
+	}
+}
+
+// budgetTotals has none: they take more than one set.
+func budgetTotals(*Subject, *Set) []subjectTotal { return nil }

@@ -1,0 +1,78 @@
+package allocation_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+func TestBudgetPeriods(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		period allocation.BudgetPeriod
+		at     string
+		zone   *time.Location
+		want   string
+	}{
+		{allocation.BudgetDay, "2026-03-29T12:00:00Z", berlin, "2026-03-28T23:00:00Z 2026-03-29T22:00:00Z"}, // 23 hours
+		{allocation.BudgetDay, "2026-03-10T00:00:00Z", time.UTC, "2026-03-09T00:00:00Z 2026-03-10T00:00:00Z"},
+		{allocation.BudgetDay, "2026-03-10T01:00:00Z", time.UTC, "2026-03-10T00:00:00Z 2026-03-11T00:00:00Z"},
+		{allocation.BudgetWeek, "2026-11-21T12:00:00Z", time.UTC, "2026-11-15T00:00:00Z 2026-11-22T00:00:00Z"},
+		{allocation.BudgetMonth, "2026-12-01T00:00:00Z", time.UTC, "2026-11-01T00:00:00Z 2026-12-01T00:00:00Z"},
+		{allocation.BudgetQuarter, "2026-11-21T12:00:00Z", time.UTC, "2026-10-01T00:00:00Z 2027-01-01T00:00:00Z"},
+		{allocation.BudgetYear, "2026-12-31T23:30:00Z", berlin, "2026-12-31T23:00:00Z 2027-12-31T23:00:00Z"},
+	} {
+		at, err := time.Parse(time.RFC3339, tt.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := tt.period.At(at, tt.zone)
+		if got := w.Start.UTC().Format(time.RFC3339) + " " + w.End.UTC().Format(time.RFC3339); got != tt.want {
+			t.Errorf("%s of %s is %s, want %s", tt.period, tt.at, got, tt.want)
+		}
+	}
+}
+
+func TestForecast(t *testing.T) {
+	const week = 7 * 24 * time.Hour
+	for _, tt := range []struct {
+		name         string
+		spent        float64
+		known, rest  time.Duration
+		week, part   float64
+		wantForecast float64
+	}{
+		{"the period is over", 5, week, 0, 70, 0, 5},
+		{"as last week", 5, time.Hour, 2*week + 24*time.Hour, 70, 3, 5 + 140 + 3},
+		{"as on average", 10, 5 * time.Hour, 10 * time.Hour, -1, -1, 30},
+		{"nothing is known", 0, 0, 10 * time.Hour, -1, -1, -1},
+	} {
+		if got := allocation.Forecast(tt.spent, tt.known, tt.rest, tt.week, tt.part); got != tt.wantForecast {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.wantForecast)
+		}
+	}
+}
+
+func TestFamiliesOfBudgets(t *testing.T) {
+	s := subjectNamed(t, "budget")
+	spending := &allocation.Spending{States: []allocation.BudgetState{
+		{Budget: &allocation.Budget{Name: "web", Period: allocation.BudgetWeek, Amount: 10}, Spent: 2, Forecast: -1},
+		{Budget: &allocation.Budget{Name: "all", Period: allocation.BudgetMonth, Amount: 100}, Spent: 30, Forecast: 90},
+	}}
+	want := []string{
+		"budget_limit{all,month} 100", "budget_limit{web,week} 10", "budget_spent{all,month} 30", "budget_spent{web,week} 2", "budget_forecast{all,month} 90",
+	}
+	if diff := cmp.Diff(want, familyLines(s, spending.Totals())); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	var none *allocation.Spending
+	if n := none.Totals().Len() + s.Totals(newFamilySet()).Len(); n != 0 {
+		t.Errorf("%d budgets of nothing", n)
+	}
+}

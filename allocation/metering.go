@@ -1,0 +1,129 @@
+package allocation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Series of a subject.
+const (
+	// DefaultMaxSeries is how many series a subject may have unless MeteringOptions say otherwise.
+	DefaultMaxSeries = 50_000
+	// minMaxSeries leaves room for every subject's __other__ next to what it keeps.
+	minMaxSeries = 100
+)
+
+// Metering says which subjects have series, of what, and how many at most: what /metrics, its counters and PromQL have in
+// common. It is not changed once made.
+type Metering struct {
+	subjects []Subject
+	max      int
+	budgets  []Budget
+}
+
+// MeteringOptions say what a Metering is to be. The zero value is the defaults.
+type MeteringOptions struct {
+	// Enabled are the names of the subjects to be served, besides those that always are. Nil stands for those on by default.
+	Enabled []string
+	// MaxSeries is how many series a subject may have, at least 100; 0 is DefaultMaxSeries.
+	MaxSeries int
+	// LabelNames are those that the subject label is about: names of labels, raw or as Prometheus can hold them, aliases and
+	// derived properties, as in aggregations.
+	LabelNames []string
+	// Mapping says what aliases stand for; nil is the default mapping.
+	Mapping LabelMapping
+	// Derived are properties that are computed from others.
+	Derived []*Derived
+	// Budgets are those that the subject budget is about.
+	Budgets []Budget
+}
+
+// NewMetering makes a Metering. An unknown name in Enabled, one of LabelNames that is none, and a MaxSeries below 100 are
+// errors.
+func NewMetering(o MeteringOptions) (*Metering, error) {
+	if o.MaxSeries == 0 {
+		o.MaxSeries = DefaultMaxSeries
+	}
+	if o.MaxSeries < minMaxSeries {
+		return nil, fmt.Errorf("read collector.max-series %d: at least %d are needed", o.MaxSeries, minMaxSeries)
+	}
+	var known []string
+	for i := range subjects {
+		if name := subjects[i].Collector(); !subjects[i].Always && !slices.Contains(known, name) {
+			known = append(known, name)
+		}
+	}
+	for _, name := range o.Enabled {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("enable collector %q: there is none of that name, there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	names, err := parseLabelNames(o.LabelNames, o.Mapping, o.Derived)
+	if err != nil {
+		return nil, fmt.Errorf("read collector.label.names: %w", err)
+	}
+	m := &Metering{max: o.MaxSeries}
+	if o.Enabled == nil || slices.Contains(o.Enabled, "budget") {
+		m.budgets = o.Budgets
+	}
+	for _, s := range subjects {
+		if s.Name == "label" {
+			s.names = names
+		}
+		if s.Always || slices.Contains(o.Enabled, s.Collector()) || o.Enabled == nil && s.Default {
+			m.subjects = append(m.subjects, s)
+		}
+	}
+	return m, nil
+}
+
+// DefaultMetering is what the zero MeteringOptions make.
+func DefaultMetering() *Metering {
+	m := &Metering{max: DefaultMaxSeries}
+	for _, s := range subjects {
+		if s.Always || s.Default {
+			m.subjects = append(m.subjects, s)
+		}
+	}
+	return m
+}
+
+// Uncounted is m without counters: for what keeps no history that they could be told from.
+func (m *Metering) Uncounted() *Metering {
+	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, budgets: m.budgets}
+	for i := range u.subjects {
+		s := &u.subjects[i]
+		s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k familyKind) bool { return familyKinds[k].kind == CounterFamily })
+	}
+	return u
+}
+
+// Subjects are those that have series, in the order of the reference documentation.
+func (m *Metering) Subjects() []Subject { return slices.Clone(m.subjects) }
+
+// Budgets are those that the subject budget is about, none where that is switched off. The slice must not be changed.
+func (m *Metering) Budgets() []Budget { return m.budgets }
+
+// MaxSeries is the most series that a subject may have.
+func (m *Metering) MaxSeries() int { return m.max }
+
+// index is where the subject of a name is, -1 where there is none.
+func (m *Metering) index(name string) int {
+	return slices.IndexFunc(m.subjects, func(s Subject) bool { return s.Name == name })
+}
+
+// Projection is what Accrued.Add needs of an hour: no more than what costs of its subjects are made of.
+func (m *Metering) Projection() *Projection {
+	p := &Projection{}
+	for i := range m.subjects {
+		s := &m.subjects[i]
+		of := s.Projection(slices.DeleteFunc(s.Families(), func(f Family) bool { return s.counts() && f.traits.needs != nil })...)
+		p.Volumes = p.Volumes || of.Volumes
+		p.Properties, p.Columns = append(p.Properties, of.Properties...), append(p.Columns, of.Columns...)
+	}
+	slices.Sort(p.Properties)
+	slices.Sort(p.Columns)
+	p.Properties, p.Columns = slices.Compact(p.Properties), slices.Compact(p.Columns)
+	return p
+}

@@ -1,0 +1,319 @@
+package allocation
+
+import (
+	"slices"
+	"strings"
+)
+
+// maxRowProperties is how many labels of properties a subject may have.
+const maxRowProperties = 8
+
+// rowKey are the ids of what rows are summed by, and their kind, which says what stands for names that they lack.
+type rowKey struct {
+	ids  [maxRowProperties]ID
+	kind Special
+}
+
+// rowReader reads families of subjects that are made of rows. What is decided by a value is decided once for each id of a
+// dictionary, and rows are summed as Subject.Totals sums them, one after the other: so the values are the same to the last
+// bit.
+type rowReader struct {
+	*SeriesReader
+	grouping []int // labels of properties that rows are summed by
+	deciding []int // labels that say which rows are read
+	ratio    bool
+
+	dict   *Dict
+	kept   [][]decision // by deciding, id
+	single []int32      // by id, where there is one label to sum by; the group and 1
+	groups map[rowKey]int32
+	series []int32 // of groups, by resource; -1 where none is known yet
+	labels [][]string
+	of     []int32 // the group of each row, -1 for none
+	seen   []int32 // the groups that the set has rows of
+	stamps []int32 // by group, of the set that it was seen in
+	stamp  int32
+	// Sums are by resource and group; the last one of each is of rows that are not read.
+	cost        [numFamilyResources][]float64
+	used, asked [NumResources][]float64
+	// Groups of different ids may have the same labels, such as what has no name and what is named like that: first is the
+	// first one of them by group, byText by labels.
+	first   []int32
+	byText  map[string]int32
+	aliased []bool // there are others of them, by group
+}
+
+// decision is whether rows of a value are read.
+type decision uint8
+
+const (
+	undecided decision = iota
+	keepRow
+	dropRow
+)
+
+func newRowReader(r *SeriesReader) *rowReader {
+	own := &rowReader{SeriesReader: r, ratio: !r.family.Adds()}
+	for _, l := range r.by {
+		if l < len(r.subject.by) {
+			own.grouping = append(own.grouping, l)
+		}
+	}
+	for l := range r.subject.by {
+		if r.keep[l] != nil {
+			own.deciding = append(own.deciding, l)
+		}
+	}
+	own.kept = make([][]decision, len(own.deciding))
+	return own
+}
+
+// projection is what is read of rows.
+func (r *rowReader) projection() *Projection {
+	p := &Projection{}
+	for _, l := range slices.Concat(r.grouping, r.deciding) {
+		p.Properties = append(p.Properties, r.subject.by[l])
+	}
+	for i := range familyResources {
+		if r.wanted.holds(familyResource(i)) {
+			p.Columns = append(p.Columns, familyResources[i].cost...)
+		}
+	}
+	for i := range NumResources {
+		if r.ratio && r.wanted.holds(familyResource(i)) {
+			p.Columns = append(p.Columns, UsageHours.Of(i), RequestHours.Of(i))
+		}
+	}
+	if r.wanted.holds(familyResource(GPU)) && !r.subject.sparse {
+		p.Columns = append(p.Columns, Hours.Of(GPU))
+	}
+	slices.Sort(p.Properties)
+	p.Properties = slices.Compact(p.Properties)
+	return p
+}
+
+// read emits the series of a set.
+func (r *rowReader) read(set *Set, emit func(series int, value float64)) {
+	r.use(set.dict)
+	has := presentResources(set)
+	if r.subject.sparse {
+		has = always
+	}
+	r.assign(set)
+	r.sum(set)
+	hours := set.Window.Duration().Hours()
+	r.merge(func(group int32, t *subjectTotal) {
+		for i := range familyResources {
+			if v, ok := r.family.traits.value(t, familyResource(i), hours); ok && isFinite(v) {
+				emit(r.seriesOf(group, i), v)
+			}
+		}
+	}, has)
+}
+
+// use forgets what was decided by the ids of another dictionary.
+func (r *rowReader) use(d *Dict) {
+	if r.dict == d {
+		return
+	}
+	r.dict, r.groups, r.series, r.labels = d, map[rowKey]int32{}, r.series[:0], r.labels[:0]
+	r.stamps, r.stamp = r.stamps[:0], 0
+	r.first, r.byText, r.aliased = r.first[:0], map[string]int32{}, r.aliased[:0]
+	r.single = r.single[:0]
+	for i := range r.kept {
+		r.kept[i] = r.kept[i][:0]
+	}
+}
+
+// assign finds the group of each row.
+func (r *rowReader) assign(set *Set) {
+	r.stamp++
+	r.of, r.seen = slices.Grow(r.of[:0], set.Len())[:set.Len()], r.seen[:0]
+	columns := make([][]ID, len(r.grouping))
+	for i, l := range r.grouping {
+		columns[i] = set.ids[r.subject.by[l]]
+	}
+	var last rowKey
+	group := int32(-1)
+	for row := range r.of {
+		if set.special[row] == Idle || !r.keepsRow(set, row) {
+			r.of[row] = -1
+			continue
+		}
+		key := rowKey{kind: set.special[row]}
+		for i := range columns {
+			key.ids[i] = columns[i][row]
+		}
+		if group < 0 || key != last {
+			group, last = r.group(set, row, key), key
+		}
+		r.of[row] = group
+		if r.stamps[group] != r.stamp {
+			r.stamps[group] = r.stamp
+			r.seen = append(r.seen, group)
+		}
+	}
+}
+
+// keepsRow reports whether a row is read.
+func (r *rowReader) keepsRow(set *Set, row int) bool {
+	for i, l := range r.deciding {
+		p := r.subject.by[l]
+		id := set.ids[p][row]
+		if id == 0 && set.special[row] == Unmounted {
+			if !r.keep[l](propertyLabel(set, row, p)) {
+				return false
+			}
+			continue
+		}
+		if int(id) >= len(r.kept[i]) {
+			r.kept[i] = append(r.kept[i], make([]decision, int(id)+1-len(r.kept[i]))...)
+		}
+		d := &r.kept[i][id]
+		if *d == undecided {
+			*d = dropRow
+			if r.keep[l](propertyLabel(set, row, p)) {
+				*d = keepRow
+			}
+		}
+		if *d == dropRow {
+			return false
+		}
+	}
+	return true
+}
+
+// propertyLabel is the value of a label of a row.
+func propertyLabel(s *Set, row int, p Property) string {
+	return propertyLabels(s, row, []Property{p})[0]
+}
+
+// group is the group of a key, that of a row.
+func (r *rowReader) group(set *Set, row int, key rowKey) int32 {
+	one := len(r.grouping) == 1 && key.kind == Workload
+	if one && int(key.ids[0]) < len(r.single) {
+		if g := r.single[key.ids[0]]; g > 0 {
+			return g - 1
+		}
+	}
+	g, ok := r.groups[key]
+	if !ok {
+		g = int32(len(r.stamps))
+		labels := make([]string, len(r.family.Labels))
+		for _, l := range r.grouping {
+			labels[l] = propertyLabel(set, row, r.subject.by[l])
+		}
+		r.groups[key] = g
+		text := strings.Join(labels, "\xff")
+		first, ok := r.byText[text]
+		if !ok {
+			first, r.byText[text] = g, g
+		}
+		r.first, r.aliased = append(r.first, first), append(r.aliased, ok)
+		r.aliased[first] = ok
+		r.labels, r.stamps = append(r.labels, labels), append(r.stamps, 0)
+		for range familyResources {
+			r.series = append(r.series, -1)
+		}
+	}
+	if one {
+		if n := int(key.ids[0]) + 1 - len(r.single); n > 0 {
+			r.single = append(r.single, make([]int32, n)...)
+		}
+		r.single[key.ids[0]] = g + 1
+	}
+	return g
+}
+
+// sum adds the rows of groups up, in the order in which Subject.Totals adds them.
+func (r *rowReader) sum(set *Set) {
+	rest := int32(len(r.stamps))
+	for row, g := range r.of {
+		if g < 0 {
+			r.of[row] = rest
+		}
+	}
+	for i := range familyResources {
+		if r.wanted.holds(familyResource(i)) {
+			r.cost[i] = zeros(r.cost[i], int(rest)+1)
+			for _, c := range familyResources[i].cost {
+				addTo(r.cost[i], r.of, set.values[c])
+			}
+		}
+	}
+	for i := range NumResources {
+		if r.ratio && r.wanted.holds(familyResource(i)) {
+			r.used[i], r.asked[i] = zeros(r.used[i], int(rest)+1), zeros(r.asked[i], int(rest)+1)
+			addTo(r.used[i], r.of, set.values[UsageHours.Of(i)])
+			addTo(r.asked[i], r.of, set.values[RequestHours.Of(i)])
+		}
+	}
+}
+
+// zeros are n zeros, in the place of sums.
+func zeros(sums []float64, n int) []float64 {
+	sums = slices.Grow(sums[:0], n)[:n]
+	clear(sums)
+	return sums
+}
+
+// addTo adds the values of rows to the sums of their groups.
+func addTo(sums []float64, of []int32, values []float64) {
+	for row, v := range values[:min(len(values), len(of))] {
+		sums[of[row]] += v
+	}
+}
+
+// total are the sums of a group, of resources that all of the set have.
+func (r *rowReader) total(group int32, has resourceSet) (t subjectTotal) {
+	for i := range familyResources {
+		if r.wanted.holds(familyResource(i)) {
+			t.cost[i] = r.cost[i][group]
+		}
+	}
+	for i := range NumResources {
+		if r.ratio && r.wanted.holds(familyResource(i)) {
+			t.used[i], t.asked[i] = r.used[i][group], r.asked[i][group]
+		}
+	}
+	if t.has = has; r.subject.sparse {
+		t.hasNonZero()
+	}
+	t.has &= r.wanted
+	return t
+}
+
+// merge calls do for each group of the set, those of the same labels as one.
+func (r *rowReader) merge(do func(group int32, t *subjectTotal), has resourceSet) {
+	var order []int32
+	var sums map[int32]*subjectTotal
+	for _, g := range r.seen {
+		t := r.total(g, has)
+		first := r.first[g]
+		switch {
+		case !r.aliased[first]:
+			do(g, &t)
+		case sums[first] != nil:
+			sums[first].add(&t)
+		default:
+			if sums == nil {
+				sums = map[int32]*subjectTotal{}
+			}
+			sums[first], order = &t, append(order, first)
+		}
+	}
+	for _, g := range order {
+		do(g, sums[g])
+	}
+}
+
+// seriesOf is the series of a group and a resource.
+func (r *rowReader) seriesOf(group int32, resource int) int {
+	at := int(group)*numFamilyResources + resource
+	if r.series[at] < 0 {
+		labels := r.labels[group]
+		labels[len(labels)-1] = familyResources[resource].name
+		r.series[at] = int32(r.SeriesReader.series(labels))
+	}
+	return int(r.series[at])
+}

@@ -1,0 +1,280 @@
+package allocation
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// forgetAfter is how long a subject keeps its place without costing anything, where there are more than places.
+const forgetAfter = 24 * time.Hour
+
+// tally is what has accrued of a subject in a month, and who has series of its own.
+//
+// As long as all may have them, all do. From the first hour on in which they would be too many, the month has members:
+// those that were there stay; the costliest newcomers of each hour take the places that are left; who costs nothing for
+// a day loses its own. All others are summed into __other__, of their cluster as far as there is room for that. So
+// __other__ gains what those cost that are no members, and no counter falls.
+type tally struct {
+	rows   []subjectTotal // members, by labels
+	others []subjectTotal // __other__, by labels
+	capped bool
+	// clusters have an __other__ of their own once they need one, in the order they came; lost says that there are others.
+	clusters []string
+	lost     bool
+}
+
+func (t *tally) clone() *tally {
+	own := *t
+	own.rows, own.others = slices.Clone(t.rows), slices.Clone(t.others)
+	own.clusters = slices.Clip(t.clusters)
+	return &own
+}
+
+// add adds an hour's rows, by labels.
+func (t *tally) add(s *Subject, hour []subjectTotal, w Window, most int) {
+	t.meet(s, hour, most)
+	newcomers := t.addMembers(hour, w)
+	if !t.capped {
+		weight := t.weight(s)
+		for _, i := range newcomers {
+			weight += s.weight(hour[i].has)
+		}
+		t.capped = weight > t.room(s, most)
+	}
+	if t.capped {
+		newcomers = t.choose(s, hour, newcomers, w, most)
+	}
+	if len(newcomers) > 0 {
+		for _, i := range newcomers {
+			row := subjectTotal{labels: hour[i].labels, since: w.Start.Unix()}
+			if row.accrue(&hour[i]); row.total() != 0 {
+				row.last = w.End.Unix()
+			}
+			t.rows = append(t.rows, row)
+		}
+		slices.SortFunc(t.rows, compareTotals)
+	}
+	if t.capped && !s.drops {
+		others := t.newOthers()
+		t.split(hour, func(i int, member bool) {
+			if !member {
+				others.add(&hour[i])
+			}
+		})
+		t.addOthers(others.rows(), w)
+	}
+}
+
+// meet notes new clusters.
+func (t *tally) meet(s *Subject, hour []subjectTotal, most int) {
+	for i := range hour {
+		cluster := hour[i].labels[0]
+		if i > 0 && cluster == hour[i-1].labels[0] || slices.Contains(t.clusters, cluster) {
+			continue
+		}
+		if s.drops {
+			return
+		}
+		if len(s.Labels) == 1 || (len(t.clusters)+1)*s.width() > most/2 {
+			t.lost = true
+			continue
+		}
+		t.clusters = append(t.clusters, cluster)
+	}
+}
+
+// room is how many series members may have: beside each __other__ that there may be.
+func (t *tally) room(s *Subject, most int) int {
+	others := len(t.clusters)
+	if t.lost {
+		others++
+	}
+	return most - others*s.width()
+}
+
+// weight is how many series members have.
+func (t *tally) weight(s *Subject) int {
+	n := 0
+	for i := range t.rows {
+		n += s.weight(t.rows[i].has)
+	}
+	return n
+}
+
+// accrue adds what o costs. What is no number would stay one for the rest of the month, so it is left out.
+func (t *subjectTotal) accrue(o *subjectTotal) {
+	t.has |= o.has
+	for r, c := range o.cost {
+		if !math.IsNaN(c) && !math.IsInf(c, 0) {
+			t.cost[r] += c
+		}
+	}
+}
+
+// addMembers adds what members cost in an hour and returns which rows are of others.
+func (t *tally) addMembers(hour []subjectTotal, w Window) (newcomers []int32) {
+	at := 0
+	for i := range hour {
+		row := &hour[i]
+		for at < len(t.rows) && slices.Compare(t.rows[at].labels, row.labels) < 0 {
+			at++
+		}
+		if at == len(t.rows) || !slices.Equal(t.rows[at].labels, row.labels) {
+			newcomers = append(newcomers, int32(i))
+			continue
+		}
+		t.rows[at].accrue(row)
+		if row.total() != 0 {
+			t.rows[at].last = w.End.Unix()
+		}
+	}
+	return newcomers
+}
+
+// choose takes places from those that cost nothing any more, and from the cheapest if there are too many, and gives free ones
+// to newcomers.
+func (t *tally) choose(s *Subject, hour []subjectTotal, newcomers []int32, w Window, most int) (admitted []int32) {
+	since := w.End.Add(-forgetAfter).Unix()
+	t.rows = slices.DeleteFunc(t.rows, func(r subjectTotal) bool { return max(r.last, r.since) <= since })
+	free := t.room(s, most) - t.weight(s)
+	if free < 0 { // further resources and clusters take room
+		kept := byCost(t.rows, nil)
+		for free < 0 && len(kept) > 0 {
+			last := len(kept) - 1
+			free += s.weight(t.rows[kept[last]].has)
+			kept = kept[:last]
+		}
+		slices.Sort(kept)
+		for to, from := range kept {
+			t.rows[to] = t.rows[from]
+		}
+		t.rows = t.rows[:len(kept)]
+	}
+	least := s.width()
+	for _, i := range newcomers {
+		least = min(least, s.weight(hour[i].has))
+	}
+	if free < least {
+		return nil
+	}
+	newcomers = byCost(hour, newcomers)
+	for n, i := range newcomers {
+		if free -= s.weight(hour[i].has); free < 0 || t.isOther(hour[i].labels) {
+			return newcomers[:n]
+		}
+	}
+	return newcomers
+}
+
+// isOther reports whether labels are those of __other__.
+func (t *tally) isOther(labels []string) bool {
+	return !slices.ContainsFunc(labels[min(1, len(labels)-1):], func(l string) bool { return l != OtherName })
+}
+
+// byCost is the order of rows by falling cost, equal ones by label: of those of order, nil for all.
+func byCost(rows []subjectTotal, order []int32) []int32 {
+	if order == nil {
+		order = make([]int32, len(rows))
+		for i := range order {
+			order[i] = int32(i)
+		}
+	}
+	costs := make(map[int32]float64, len(order))
+	for _, i := range order {
+		costs[i] = rows[i].total()
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(costs[b], costs[a]), compareTotals(rows[a], rows[b]))
+	})
+	return order
+}
+
+// others are rows that are summed into __other__.
+type others struct {
+	tally *tally
+	sums  map[string]*subjectTotal // by the cluster that they have
+}
+
+func (t *tally) newOthers() *others { return &others{t, map[string]*subjectTotal{}} }
+
+// add sums a further row.
+func (o *others) add(row *subjectTotal) {
+	cluster := row.labels[0]
+	if len(row.labels) == 1 || !slices.Contains(o.tally.clusters, cluster) {
+		cluster = OtherName
+	}
+	sum := o.sums[cluster]
+	if sum == nil {
+		labels := slices.Repeat([]string{OtherName}, len(row.labels))
+		labels[0] = cluster
+		sum = &subjectTotal{labels: labels}
+		o.sums[cluster] = sum
+	}
+	sum.add(row)
+}
+
+// rows are the sums, by labels.
+func (o *others) rows() []subjectTotal {
+	rows := make([]subjectTotal, 0, len(o.sums))
+	for _, cluster := range slices.Sorted(maps.Keys(o.sums)) {
+		rows = append(rows, *o.sums[cluster])
+	}
+	return rows
+}
+
+// addOthers adds an hour's rows to __other__.
+func (t *tally) addOthers(hour []subjectTotal, w Window) {
+	for i := range hour {
+		at, ok := slices.BinarySearchFunc(t.others, hour[i], compareTotals)
+		if !ok {
+			t.others = slices.Insert(t.others, at, subjectTotal{labels: hour[i].labels, since: w.Start.Unix()})
+		}
+		t.others[at].accrue(&hour[i])
+	}
+}
+
+// split tells which rows are of members.
+func (t *tally) split(hour []subjectTotal, tell func(i int, member bool)) {
+	at := 0
+	for i := range hour {
+		for at < len(t.rows) && slices.Compare(t.rows[at].labels, hour[i].labels) < 0 {
+			at++
+		}
+		tell(i, at < len(t.rows) && slices.Equal(t.rows[at].labels, hour[i].labels))
+	}
+}
+
+// counters are all rows, by labels.
+func (t *tally) counters() []subjectTotal {
+	if len(t.others) == 0 {
+		return t.rows
+	}
+	rows := slices.Concat(t.rows, t.others)
+	slices.SortFunc(rows, compareTotals)
+	return rows
+}
+
+// fold sums the rows of an hour that are no members into __other__, and counts their series.
+func (t *tally) fold(s *Subject, hour []subjectTotal) (rows []subjectTotal, dropped int) {
+	if !t.capped {
+		return hour, 0
+	}
+	rows = make([]subjectTotal, 0, len(t.rows)+len(t.others))
+	others := t.newOthers()
+	t.split(hour, func(i int, member bool) {
+		if member {
+			rows = append(rows, hour[i])
+			return
+		}
+		dropped += s.weight(hour[i].has)
+		others.add(&hour[i])
+	})
+	if !s.drops {
+		rows = append(rows, others.rows()...)
+		slices.SortFunc(rows, compareTotals)
+	}
+	return rows, dropped
+}

@@ -1,0 +1,46 @@
+package allocation
+
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// unrequested are the containers of a cluster whose requests the data lack: Kubernetes gives a container that has a limit and
+// no request the one as the other, so a limit alone is a gap. Those that live shortly may have no sample of either.
+type unrequested struct {
+	gaps
+	some bool // others have requests: else all are lacking, which is told of the input
+}
+
+// noteRequest notes whether a container that ran has a request of a resource, or only a limit.
+func (b *Builder) noteRequest(c *container, r Resource, request, limit timeline.Steps, ran timeline.Intervals) {
+	if r != CPU && r != RAM || len(request) == 0 && len(limit) == 0 {
+		return
+	}
+	u := b.unrequested[c.cluster]
+	if len(request) > 0 {
+		u.some = u.some || !c.init // whose requests are metrics of their own
+	} else {
+		u.add(b.placed(c.cluster, c.namespace.Value()+"/"+c.name.Value()+"/"+c.container.Value()), ran)
+	}
+	b.unrequested[c.cluster] = u
+}
+
+// warnUnrequested says of which containers requests are lacking, and when they ran.
+func (b *Builder) warnUnrequested() {
+	for _, cluster := range sortedSymbols(b.unrequested) {
+		u := b.unrequested[cluster]
+		if len(u.names) == 0 || !u.some {
+			continue
+		}
+		slices.Sort(u.names)
+		u.names = slices.Compact(u.names)
+		var hours []string
+		for _, x := range timeline.Union(u.when) {
+			hours = append(hours, clock(x))
+		}
+		b.warn("%d containers (%s) that ran %s have limits and no requests, where Kubernetes makes the one the other: they cost what they use. Is kube_pod_container_resource_requests there for all pods?",
+			len(u.names), some(u.names), some(hours))
+	}
+}

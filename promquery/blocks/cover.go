@@ -1,0 +1,107 @@
+package blocks
+
+import (
+	"context"
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/chunks"
+)
+
+// Cover says of which time the server that writes the blocks has its samples in them: until the end of the newest block
+// that was not written from out-of-order samples alone, for what came in order at the time of such a block may not be in
+// blocks yet; except for what lies before and between the blocks, and what reading has shown to be damaged so far. Out-of-order
+// samples may still be missing.
+func (db *DB) Cover() (promquery.Cover, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	warnings, err := db.scan()
+	if err != nil {
+		return promquery.Cover{}, err
+	}
+	c := promquery.Cover{Rest: rest{db}}
+	nameless := len(warnings) > 0 // some block does not even say which time it is of: any gap may be its
+	end := int64(promquery.Ever)
+	for _, b := range db.sorted() {
+		if db.replaced(b) {
+			continue
+		}
+		c.Lacks = append(c.Lacks, b.damaged...)
+		if b.meta.Compaction.FromOutOfOrder() {
+			continue
+		}
+		if end < b.meta.MinTime {
+			c.Lacks = append(c.Lacks, promquery.Lack{From: end, To: b.meta.MinTime, Damaged: nameless})
+		}
+		if end = max(end, b.meta.MaxTime); !b.lost {
+			c.Until = max(c.Until, b.meta.MaxTime)
+		}
+	}
+	return c, nil
+}
+
+// replaced reports whether a block that cannot be opened is there in other blocks: those that it was made of, or one that was
+// made of it. db.mu is held.
+func (db *DB) replaced(b *block) bool {
+	there := func(id ulid.ULID) bool {
+		x := db.known[id]
+		return x != nil && !x.lost
+	}
+	if !b.lost {
+		return false
+	}
+	parents := b.meta.Compaction.Parents
+	for _, p := range parents {
+		if !there(p.ULID) {
+			parents = nil
+		}
+	}
+	if len(parents) > 0 {
+		return true
+	}
+	for _, x := range db.known {
+		for _, p := range x.meta.Compaction.Parents {
+			if p.ULID == b.id && !x.lost {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lose notes that the block cannot be opened. DB.mu is held.
+func (b *block) lose() {
+	b.lost = true
+	b.damage(b.meta.MinTime, b.meta.MaxTime)
+}
+
+// damage notes that not all samples of a stretch of time can be read. DB.mu is held.
+func (b *block) damage(from, to int64) {
+	x := promquery.Lack{From: max(from, b.meta.MinTime), To: min(to, b.meta.MaxTime), Damaged: true}
+	if x.From >= x.To {
+		return
+	}
+	b.damaged = slices.DeleteFunc(b.damaged, func(l promquery.Lack) bool {
+		touches := l.From <= x.To && x.From <= l.To
+		if touches {
+			x.From, x.To = min(x.From, l.From), max(x.To, l.To)
+		}
+		return touches
+	})
+	b.damaged = append(b.damaged, x)
+}
+
+// rest reads the blocks where Cover lacks nothing: blocks that nobody can tell the time of are not mentioned.
+type rest struct{ db *DB }
+
+// Select implements promquery.Source.
+func (r rest) Select(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
+	return r.SelectLanes(ctx, sels, promquery.OneLane(yield))
+}
+
+// SelectLanes implements promquery.Parallel.
+func (r rest) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
+	return r.db.selectLanes(ctx, sels, lanes, true)
+}

@@ -1,0 +1,111 @@
+package costseries
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// family is a metric: one of allocation's table, or of a set itself.
+type family struct {
+	name, help string
+	counter    bool
+	labels     []string
+	subject    *allocation.Subject // nil for those of a set itself
+	of         *allocation.Family
+	// sums says that series may be summed before the engine does.
+	sums bool
+	set  func(q *Queryable, set *allocation.Set, emit emitter) // of those of a set itself
+}
+
+// emitter takes a series of a family by the values of its labels, which are valid during the call only.
+type emitter func(labels []string, value float64)
+
+// setFamilies are the metrics of a set itself, as /metrics has them.
+var setFamilies = []family{
+	{
+		name: "promcost_currency_info", help: "The currency of every cost, as a label of the value 1.", labels: []string{"currency"},
+		set: func(q *Queryable, _ *allocation.Set, emit emitter) {
+			if q.opts.Currency != nil {
+				emit([]string{q.opts.Currency()}, 1)
+			}
+		},
+	},
+	{
+		name: "promcost_last_complete_set_timestamp_seconds",
+		help: "End of the last closed hour whose costs are exported, in Unix seconds.",
+		set: func(_ *Queryable, set *allocation.Set, emit emitter) {
+			emit(nil, float64(set.Window.End.UnixMilli())/1e3)
+		},
+	},
+	{
+		name: "promcost_resolution_seconds",
+		help: "Distance of the grid that the exported costs were sampled on; 0 if every sample was used.",
+		set:  func(_ *Queryable, set *allocation.Set, emit emitter) { emit(nil, set.Resolution.Seconds()) },
+	},
+	{
+		name: "promcost_error_bound_ratio", labels: []string{"running", "bound"},
+		help: "Bounds of the running time counted at the resolution of the exported costs, as a ratio of the true one, for what ran so long; a lower bound of -1 says that it may be missed.",
+		set:  emitBounds,
+	},
+}
+
+// boundDurations are the running times whose error bounds are told.
+var boundDurations = [...]struct {
+	label    string
+	duration time.Duration
+}{{"5m", 5 * time.Minute}, {"1h", time.Hour}, {"1d", 24 * time.Hour}}
+
+// emitBounds emits the bounds of the set's grid; in exact mode those of the scrape interval, as long as it is known.
+func emitBounds(q *Queryable, set *allocation.Set, emit emitter) {
+	resolution := set.Resolution
+	if resolution == 0 && set.Reading != nil {
+		resolution = set.Reading.ScrapeInterval
+	}
+	if q.opts.Bounds == nil || resolution <= 0 {
+		return
+	}
+	for _, running := range boundDurations {
+		lower, upper := q.opts.Bounds(running.duration, resolution)
+		emit([]string{running.label, "lower"}, lower)
+		emit([]string{running.label, "upper"}, upper)
+	}
+}
+
+// makeFamilies is the table of what is served.
+func (q *Queryable) makeFamilies() []family {
+	all := slices.Clone(setFamilies)
+	for i := range q.opts.Subjects {
+		s := &q.opts.Subjects[i]
+		for _, f := range s.Families() {
+			all = append(all, family{
+				name: f.Name, help: f.Help, counter: f.Type == allocation.CounterFamily, labels: f.Labels, subject: s, of: &f,
+				sums: f.Adds(),
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b family) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// projection is what selections need of sets, all where that is not known.
+func projection(selected []*selection) *allocation.Projection {
+	all := &allocation.Projection{}
+	for _, s := range selected {
+		if s.reader == nil {
+			continue
+		}
+		p := s.reader.Projection()
+		if p == nil {
+			return nil
+		}
+		all.Properties, all.Columns = append(all.Properties, p.Properties...), append(all.Columns, p.Columns...)
+		all.Volumes, all.Balancers = all.Volumes || p.Volumes, all.Balancers || p.Balancers
+	}
+	slices.Sort(all.Properties)
+	slices.Sort(all.Columns)
+	all.Properties, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Columns)
+	return all
+}

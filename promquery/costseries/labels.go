@@ -1,0 +1,133 @@
+package costseries
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// seriesFunc is what hints say where the labels of series are wanted, but no samples.
+const seriesFunc = "series"
+
+// Which series there are is found out from the latest hours of a range: so many, a day at a time, until so many series were
+// looked at.
+const (
+	maxLabelDays   = 7
+	maxLabelSeries = 1_000_000
+)
+
+// recent are the series that there were in the latest hours of a range, without samples. Counters are there since what they
+// count was in a month first.
+func (q *querier) recent(ctx context.Context, mint, maxt int64, selected []*selection) (answer, error) {
+	var all answer
+	w := q.window(mint, maxt)
+	for _, pass := range q.passes(selected) {
+		l := q.loader(pass.selected)
+		l.told.window = w
+		from := w
+		if pass.counting && w.Start.Before(w.End) {
+			from.Start = l.firstOfMonth(w)
+		}
+		if err := l.recent(ctx, from, pass.counting); err != nil {
+			return answer{}, err
+		}
+		all.series, all.notes = append(all.series, l.series...), all.notes.Merge(l.told.annotations())
+	}
+	return all, nil
+}
+
+// recent finds the series of the latest hours of a window.
+func (l *loader) recent(ctx context.Context, w allocation.Window, counting bool) error {
+	hours := l.sets.Hours
+	if counting {
+		hours = l.sets.Counted
+	}
+	for day := 0; day < maxLabelDays && l.looked < maxLabelSeries && w.Start.Before(w.End); day++ {
+		part := allocation.Window{Start: w.End.Add(-24 * time.Hour), End: w.End}
+		if part.Start.Before(w.Start) {
+			part.Start = w.Start
+		}
+		err := l.each(ctx, hours(ctx, part, l.only), func(set *allocation.Set, err error) error {
+			if err != nil {
+				return nil //nolint:nilerr // it is told of
+			}
+			l.emit(set, func(int32, float64) { l.looked++ })
+			return l.bound()
+		})
+		if err != nil {
+			return err
+		}
+		if part.Start.Equal(w.Start) {
+			return nil
+		}
+		w.End = part.Start.Add(time.Hour - time.Millisecond) // of the last hour that begins before the part
+	}
+	return nil
+}
+
+// LabelValues implements storage.LabelQuerier.
+func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	if name == model.MetricNameLabel && len(matchers) == 0 {
+		var names []string
+		for i := range q.families {
+			names = append(names, q.families[i].name)
+		}
+		return limited(names, hints), nil, nil
+	}
+	selected := slices.DeleteFunc(q.selections(nil, matchers), func(s *selection) bool {
+		return name != model.MetricNameLabel && !slices.Contains(s.labels, name)
+	})
+	found := map[string]bool{}
+	notes, err := q.labelSets(ctx, selected, func(l labels.Labels) {
+		if v := l.Get(name); v != "" {
+			found[v] = true
+		}
+	})
+	return limited(slices.Sorted(maps.Keys(found)), hints), notes, err
+}
+
+// LabelNames implements storage.LabelQuerier.
+func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	found := map[string]bool{}
+	if len(matchers) == 0 {
+		for i := range q.families {
+			found[model.MetricNameLabel] = true
+			for _, l := range q.families[i].labels {
+				found[l] = true
+			}
+		}
+		return limited(slices.Sorted(maps.Keys(found)), hints), nil, nil
+	}
+	notes, err := q.labelSets(ctx, q.selections(nil, matchers), func(l labels.Labels) {
+		l.Range(func(l labels.Label) { found[l.Name] = true })
+	})
+	return limited(slices.Sorted(maps.Keys(found)), hints), notes, err
+}
+
+// labelSets visits the labels of the recent series of selections.
+func (q *querier) labelSets(ctx context.Context, selected []*selection, visit func(labels.Labels)) (annotations.Annotations, error) {
+	if len(selected) == 0 {
+		return nil, nil
+	}
+	r, err := q.recent(ctx, q.mint, q.maxt, selected)
+	for _, s := range r.series {
+		visit(s.labels)
+	}
+	return r.notes, err
+}
+
+// limited are so many values as hints ask for.
+func limited(list []string, hints *storage.LabelHints) []string {
+	if hints != nil && hints.Limit > 0 && len(list) > hints.Limit {
+		return list[:hints.Limit]
+	}
+	return list
+}

@@ -1,0 +1,154 @@
+package costseries
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// loader makes the series of selections, hour by hour.
+type loader struct {
+	*querier
+	selected []*selection
+	only     *allocation.Projection
+	series   []*series
+	clock    []int64
+	hours    int     // at most, from the next on
+	live     []int32 // series that have a sample at the last time
+	touched  []int32 // and those that have one by now
+	looked   int     // series that were emitted, where they are not read
+	builder  labels.ScratchBuilder
+	told     notes
+}
+
+func (q *querier) loader(selected []*selection) *loader {
+	return &loader{querier: q, selected: selected, only: projection(selected)}
+}
+
+// run reads the hours that have their samples from mint to maxt; of counters, those before since their month began.
+func (l *loader) run(ctx context.Context, mint, maxt int64, counting bool) error {
+	w := l.window(mint, maxt)
+	if !w.Start.Before(w.End) {
+		return nil
+	}
+	if err := checkHours(w); err != nil {
+		return err
+	}
+	l.hours, l.told.window = int(w.Duration()/time.Hour)+1, w
+	if !counting {
+		return l.each(ctx, l.sets.Hours(ctx, w, l.only), l.gauges)
+	}
+	w.Start = l.firstOfMonth(w)
+	c := counter{loader: l, since: mint}
+	return l.each(ctx, l.sets.Counted(ctx, w, l.only), c.hour)
+}
+
+// firstOfMonth is when the month began of the first hour of a window.
+func (l *loader) firstOfMonth(w allocation.Window) time.Time {
+	return l.month(w.Start.Add(time.Hour - time.Millisecond))
+}
+
+// each does something with hours, and notes those that cannot be had.
+func (l *loader) each(ctx context.Context, hours iter.Seq2[*allocation.Set, error], do func(*allocation.Set, error) error) error {
+	for set, err := range hours {
+		if set == nil {
+			return fmt.Errorf("read costs: %w", err)
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("read costs: %w", err)
+		}
+		l.told.hour(set, err)
+		if err := do(set, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shown is when an hour is shown, in Unix milliseconds.
+func (l *loader) shown(set *allocation.Set) int64 {
+	return set.Window.End.Add(l.opts.Grace).UnixMilli()
+}
+
+// gauges adds the samples of an hour, and ends the series that have none in it.
+func (l *loader) gauges(set *allocation.Set, err error) error {
+	if err != nil {
+		return nil //nolint:nilerr // it is told of, and the series go on after it
+	}
+	l.clock = append(l.clock, l.shown(set))
+	l.emit(set, l.put)
+	l.end()
+	return l.bound()
+}
+
+// emit emits what the selections have of a set: the series and a value, which is a part of it where series are summed.
+func (l *loader) emit(set *allocation.Set, emit func(i int32, v float64)) {
+	for _, s := range l.selected {
+		if s.reader == nil {
+			s.set(l.Queryable, set, func(values []string, v float64) {
+				if s.matches(values) {
+					emit(l.numbered(s, s.number(values), values), v)
+				}
+			})
+			continue
+		}
+		s.reader.Read(set, func(n int, v float64) {
+			if n < len(s.numbers) {
+				emit(s.numbers[n], v)
+				return
+			}
+			emit(l.numbered(s, n, s.reader.Labels(n)), v)
+		})
+	}
+}
+
+// seriesBytes is about what a series takes besides its values.
+const seriesBytes = 400
+
+// numbered is the series of a number of a selection, which are given one after the other.
+func (l *loader) numbered(s *selection, n int, values []string) int32 {
+	if n == len(s.numbers) {
+		s.numbers = append(s.numbers, int32(len(l.series)))
+		l.series = append(l.series, &series{labels: s.identity(&l.builder, values), clock: &l.clock})
+		l.used.Add(seriesBytes)
+	}
+	return s.numbers[n]
+}
+
+// put adds a sample to a series at the last time that there is by now.
+func (l *loader) put(i int32, v float64) {
+	s, now := l.series[i], len(l.clock)-1
+	if len(s.values) == 0 || s.last != now {
+		l.touched = append(l.touched, i)
+		if len(s.values) == cap(s.values) {
+			l.used.Add(int64(s.grow(l.hours - now)))
+		}
+	}
+	s.put(now, v)
+}
+
+// end puts stale markers where series had a sample before and have none now.
+func (l *loader) end() {
+	now := len(l.clock) - 1
+	for _, i := range l.live {
+		if s := l.series[i]; s.last != now {
+			s.put(now, stale)
+		}
+	}
+	l.live, l.touched = l.touched, l.live[:0]
+}
+
+// bound refuses what takes too much memory, or is going to.
+func (l *loader) bound() error {
+	most, used := l.opts.MaxMemory, l.used.Load()
+	if most <= 0 || used+int64(len(l.live)*max(0, l.hours-len(l.clock)))*8 <= most {
+		return nil
+	}
+	return fmt.Errorf("%w: %d series of up to %d hours take more than --query.max-memory (%d MB): select fewer by labels, ask for a shorter range, or sum them by fewer labels in the innermost expression",
+		allocation.ErrTooMuch, len(l.series), l.hours, most>>20)
+}

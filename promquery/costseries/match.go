@@ -1,0 +1,130 @@
+package costseries
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// selection is a family that a query selects, and what of it.
+type selection struct {
+	*family
+	matchers []matching // of labels, those that families have no label for left out
+	// by are the labels that series are summed by, and names theirs; all of the family's where they are not summed.
+	by      []int
+	names   []string
+	summed  bool
+	reader  *allocation.SeriesReader // nil where it is of a set itself
+	numbers []int32                  // of the loader's series, by those of the reader
+	known   []string                 // values that have such a number, where there is no reader
+}
+
+// matching is a matcher of a label of a family.
+type matching struct {
+	label int
+	*labels.Matcher
+}
+
+// selections are the families that matchers may match, by name.
+func (q *Queryable) selections(hints *storage.SelectHints, matchers []*labels.Matcher) []*selection {
+	var list []*selection
+	for i := range q.families {
+		s := &selection{family: &q.families[i]}
+		if s.match(matchers) {
+			s.group(hints)
+			s.read()
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// match sorts matchers out, and reports whether there may be series of the family that they match.
+func (s *selection) match(matchers []*labels.Matcher) bool {
+	for _, m := range matchers {
+		switch l := slices.Index(s.labels, m.Name); {
+		case l >= 0:
+			s.matchers = append(s.matchers, matching{l, m})
+		case m.Name == model.MetricNameLabel:
+			if !m.Matches(s.name) {
+				return false
+			}
+		case !m.Matches(""):
+			return false
+		}
+	}
+	return true
+}
+
+// group makes the sums by labels that the engine is about to make of the series, and of nothing else. All series have their
+// samples at the same times, and stale markers where they end, so that the sum of the last samples is the last sample of
+// the sums.
+func (s *selection) group(hints *storage.SelectHints) {
+	if hints != nil && hints.Func == "sum" && hints.By && hints.Range == 0 && s.sums {
+		s.summed = true
+		for l, name := range s.labels {
+			if slices.Contains(hints.Grouping, name) {
+				s.by, s.names = append(s.by, l), append(s.names, name)
+			}
+		}
+		return
+	}
+	s.names = s.labels
+	for l := range s.labels {
+		s.by = append(s.by, l)
+	}
+}
+
+// read makes the reader.
+func (s *selection) read() {
+	if s.subject == nil {
+		return
+	}
+	o := allocation.SeriesOptions{Keep: make([]func(string) bool, len(s.labels)), Summed: s.summed, By: s.by}
+	for _, m := range s.matchers {
+		if was := o.Keep[m.label]; was != nil {
+			o.Keep[m.label] = func(v string) bool { return was(v) && m.Matches(v) }
+			continue
+		}
+		o.Keep[m.label] = m.Matches
+	}
+	s.reader = s.subject.Reader(s.of, o)
+}
+
+// matches reports whether the series of these labels is selected.
+func (s *selection) matches(values []string) bool {
+	for _, m := range s.matchers {
+		if !m.Matches(values[m.label]) {
+			return false
+		}
+	}
+	return true
+}
+
+// number is the number of the series of these labels, where there is no reader that has one.
+func (s *selection) number(values []string) int {
+	key := strings.Join(values, "\xff")
+	n := slices.Index(s.known, key)
+	if n < 0 {
+		n, s.known = len(s.known), append(s.known, key)
+	}
+	return n
+}
+
+// identity are the labels of the series of these values of what it is summed by.
+func (s *selection) identity(b *labels.ScratchBuilder, values []string) labels.Labels {
+	b.Reset()
+	b.Add(model.MetricNameLabel, s.name)
+	for i, name := range s.names {
+		if values[i] != "" {
+			b.Add(name, values[i])
+		}
+	}
+	b.Sort()
+	return b.Labels()
+}

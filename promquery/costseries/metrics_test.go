@@ -1,0 +1,218 @@
+package costseries_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/thanos-io/objstore"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/collector"
+	"github.com/promcost/promcost/promquery/costseries"
+)
+
+// cluster computes hours that are the same whenever they are asked for, rows in any order.
+type cluster struct {
+	from   time.Time                      // there is nothing before
+	barren func(w allocation.Window) bool // or in these hours
+	mu     sync.Mutex
+	orders *rand.Rand
+}
+
+// Compute implements ledger.Computer.
+func (c *cluster) Compute(_ context.Context, q allocation.Query) ([]*allocation.Set, error) {
+	windows, err := q.Windows()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var sets []*allocation.Set
+	some := false
+	for _, w := range windows {
+		set := allocation.NewSet(w, allocation.NewDict())
+		if !w.Start.Before(c.from) && !c.barren(w) {
+			set, some = c.shuffled(randomSet(rand.New(rand.NewPCG(uint64(w.Start.Unix()), 5)), w)), true
+		}
+		sets = append(sets, set)
+	}
+	if !some {
+		return nil, fmt.Errorf("%w: nothing", allocation.ErrNoData)
+	}
+	return sets, nil
+}
+
+// shuffled is a set with its rows in another order: that of the history differs from that of computations.
+func (c *cluster) shuffled(s *allocation.Set) *allocation.Set {
+	out := allocation.NewSet(s.Window, allocation.NewDict())
+	out.Resolution, out.Nodes, out.Disks, out.Management, out.Residuals = s.Resolution, s.Nodes, s.Disks, s.Management, s.Residuals
+	for _, row := range c.orders.Perm(s.Len()) {
+		r := &allocation.Row{Special: s.Special(row), Start: s.Window.Start, End: s.Window.End}
+		for p := range r.Text {
+			r.Text[p] = s.Text(allocation.Property(p), row)
+		}
+		for col := range allocation.NumColumns {
+			r.Values[col] = s.Value(col, row)
+		}
+		out.Append(r)
+	}
+	return out
+}
+
+// clock passes as far as a test lets it.
+type clock struct {
+	mu         sync.Mutex
+	moved      *sync.Cond
+	now, until time.Time
+	asleep     bool // the ledger sleeps beyond until
+}
+
+func (c *clock) read() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// sleep is how the ledger's loop sleeps.
+func (c *clock) sleep(ctx context.Context, d time.Duration) bool {
+	defer context.AfterFunc(ctx, c.moved.Broadcast)()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wake := c.now.Add(d)
+	for wake.After(c.until) && ctx.Err() == nil {
+		c.now, c.asleep = c.until, true
+		c.moved.Broadcast()
+		c.moved.Wait()
+	}
+	c.asleep = false
+	if wake.After(c.now) && ctx.Err() == nil {
+		c.now = wake
+	}
+	return ctx.Err() == nil
+}
+
+// pass lets time pass until t, and waits until the loop has nothing to do before it.
+func (c *clock) pass(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.until, c.asleep = t, false
+	c.moved.Broadcast()
+	for !c.asleep {
+		c.moved.Wait()
+	}
+}
+
+// scraped is what a scrape of the registry gets.
+func scraped(t *testing.T, reg *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	got, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range got {
+		if f.GetName() == "promcost_series_dropped_total" {
+			continue // it is of the process
+		}
+		for _, m := range f.GetMetric() {
+			b := labels.NewBuilder(labels.FromStrings(model.MetricNameLabel, f.GetName()))
+			for _, l := range m.GetLabel() {
+				b.Set(l.GetName(), l.GetValue())
+			}
+			v := m.GetGauge().GetValue()
+			if m.GetCounter() != nil {
+				v = m.GetCounter().GetValue()
+			}
+			values[b.Labels().String()] = v
+		}
+	}
+	return values
+}
+
+// exactly are values to the last bit.
+func exactly(values map[string]float64) (list []string) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, fmt.Sprintf("%s %x", key, values[key]))
+	}
+	return list
+}
+
+// At the instant of a scrape, /metrics and a query give the same, to the last bit: of all families, over hours, months, days
+// on which clocks are set, holes and restarts.
+func TestQueriesAreWhatScrapesGot(t *testing.T) {
+	for _, tc := range []struct{ zone, from string }{
+		{"UTC", "2026-03-31T20:00"}, {"Europe/Berlin", "2026-03-28T20:00"}, {"Asia/Kolkata", "2026-02-28T14:30"}, {"America/New_York", "2026-11-01T02:00"},
+	} {
+		t.Run(tc.zone, func(t *testing.T) { t.Parallel(); compareScrapes(t, tc.zone, tc.from) })
+	}
+}
+
+func compareScrapes(t *testing.T, name, from string) {
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, err := time.Parse("2006-01-02T15:04", from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket, c := objstore.NewInMemBucket(), &clock{now: start, until: start}
+	c.moved = sync.NewCond(&c.mu)
+	source := &cluster{from: start.Add(-30 * time.Hour), orders: rand.New(rand.NewPCG(1, 1)), barren: func(w allocation.Window) bool { return w.Start.Unix()/3600%13 == 4 }}
+	engine := costseries.NewEngine(costseries.EngineOptions{})
+	metering := everything()
+	at, instants := start, 0
+	for _, life := range []time.Duration{7 * time.Hour, 4 * time.Hour, 30 * time.Hour} {
+		s := store{history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{Now: c.read})}
+		l := ledger.NewKeeping(source, s, log.NewNopLogger(), ledger.Options{
+			Grace: grace, Zone: zone, Now: c.read, Sleep: c.sleep, Resolution: time.Minute, Metering: func() *allocation.Metering { return metering },
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- l.Run(ctx) }()
+		reg := prometheus.NewRegistry()
+		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *allocation.Metering { return metering }, Bounds: timeline.Bounds, Accrued: l.Accrued}))
+		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: metering.Subjects(), Bounds: timeline.Bounds, Now: c.read})
+		for until := at.Add(life); at.Before(until); at = at.Add(50 * time.Minute) {
+			c.pass(at)
+			want := scraped(t, reg)
+			if set, _, _ := l.Latest(); set == nil || at.Sub(set.Window.End) >= 2*time.Hour {
+				continue // nothing yet, or so old that a query does without
+			}
+			got := map[string]float64{}
+			r := resultOf(t, engine, q, `{__name__=~"promcost_.+"}`, at, at, 0)
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			vector, _ := r.Vector()
+			for _, x := range vector {
+				got[x.Metric.String()] = x.F
+			}
+			if diff := cmp.Diff(exactly(want), exactly(got)); diff != "" {
+				t.Fatalf("at %s (-scraped +asked):\n%s", at.In(zone).Format(time.RFC3339), diff)
+			}
+			instants++
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	if instants < 35 {
+		t.Errorf("only %d instants were compared", instants)
+	}
+}

@@ -1,0 +1,68 @@
+package costseries
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// notes are what is to be told of the hours of a select.
+type notes struct {
+	window     allocation.Window // that was asked for
+	some       bool              // an hour was had
+	lacking    []stretch         // hours that cannot be had
+	incomplete []stretch         // of which something is missing
+}
+
+// stretch are hours that follow each other, of which the same is to be told.
+type stretch struct {
+	window allocation.Window
+	why    string
+}
+
+// hour notes an hour.
+func (n *notes) hour(set *allocation.Set, err error) {
+	switch {
+	case err == nil:
+		n.some = true
+		if set.Incomplete {
+			n.incomplete = join(n.incomplete, set.Window, "")
+		}
+	case !errors.Is(err, allocation.ErrNoData):
+		n.lacking = join(n.lacking, set.Window, err.Error())
+	}
+}
+
+// join adds an hour to stretches.
+func join(list []stretch, w allocation.Window, why string) []stretch {
+	if last := len(list) - 1; last >= 0 && list[last].why == why && list[last].window.End.Equal(w.Start) {
+		list[last].window.End = w.End
+		return list
+	}
+	return append(list, stretch{w, why})
+}
+
+// String names the time of a stretch.
+func (s *stretch) String() string {
+	return s.window.Start.UTC().Format(time.RFC3339) + " to " + s.window.End.UTC().Format(time.RFC3339)
+}
+
+// annotations are the notes as a query tells them: a warning for what cannot be had, an info where there is nothing at all.
+func (n *notes) annotations() annotations.Annotations {
+	all := annotations.New()
+	for i := range n.lacking {
+		s := &n.lacking[i]
+		all.Add(fmt.Errorf("%w: costs of %s are missing: %s", annotations.PromQLWarning, s, s.why))
+	}
+	for i := range n.incomplete {
+		all.Add(fmt.Errorf("%w: costs of %s are of incomplete data of the source", annotations.PromQLWarning, &n.incomplete[i]))
+	}
+	if !n.some && len(n.lacking) == 0 && n.window.Start.Before(n.window.End) {
+		all.Add(fmt.Errorf("%w: there are no costs of %s: neither the history nor the source has anything of that time", annotations.PromQLInfo, &stretch{window: n.window}))
+	}
+	return *all
+}

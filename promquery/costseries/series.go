@@ -1,0 +1,95 @@
+package costseries
+
+import (
+	"math"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+)
+
+// stale is a stale marker.
+var stale = math.Float64frombits(value.StaleNaN)
+
+// series is a storage.Series: values at adjacent times of a clock that all of a select share, or at times of its own where
+// there is a gap between them.
+type series struct {
+	labels labels.Labels
+	clock  *[]int64 // Unix milliseconds
+	first  int      // the time of values[0], without times
+	last   int      // the time of the last value
+	times  []int64
+	values []float64
+}
+
+// put sets the value at a time of the clock, which must not be before the last. A value that is there is added to.
+func (s *series) put(now int, v float64) {
+	switch n := len(s.values); {
+	case n == 0:
+		s.first = now
+	case s.last == now:
+		s.values[n-1] += v
+		return
+	case s.times == nil && s.last+1 < now:
+		s.times = append(make([]int64, 0, cap(s.values)+1), (*s.clock)[s.first:s.first+n]...)
+	}
+	if s.times != nil {
+		s.times = append(s.times, (*s.clock)[now])
+	}
+	s.last, s.values = now, append(s.values, v)
+}
+
+// grow makes room for further samples, as many as there are but no more than most, and returns the bytes that it takes.
+func (s *series) grow(most int) int {
+	n := min(max(len(s.values), 16), max(most, 1))
+	s.values = append(make([]float64, 0, len(s.values)+n), s.values...)
+	if s.times == nil {
+		return 8 * n
+	}
+	return 16 * n
+}
+
+// Labels implements storage.Series.
+func (s *series) Labels() labels.Labels { return s.labels }
+
+// Iterator implements storage.Series.
+func (s *series) Iterator(chunkenc.Iterator) chunkenc.Iterator {
+	times := s.times
+	if times == nil {
+		times = (*s.clock)[s.first : s.first+len(s.values)]
+	}
+	return storage.NewListSeriesIterator(&samples{times: times, values: s.values})
+}
+
+// samples are storage.Samples that are made one at a time, for one iterator.
+type samples struct {
+	times  []int64
+	values []float64
+	now    sample
+}
+
+// Len implements storage.Samples.
+func (s *samples) Len() int { return len(s.values) }
+
+// Get implements storage.Samples. The sample is valid until the next call.
+func (s *samples) Get(i int) chunks.Sample {
+	s.now = sample{s.times[i], s.values[i]}
+	return &s.now
+}
+
+// sample is a chunks.Sample.
+type sample struct {
+	t int64
+	v float64
+}
+
+func (s *sample) T() int64                    { return s.t }
+func (*sample) ST() int64                     { return 0 }
+func (s *sample) F() float64                  { return s.v }
+func (*sample) H() *histogram.Histogram       { return nil }
+func (*sample) FH() *histogram.FloatHistogram { return nil }
+func (*sample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
+func (s *sample) Copy() chunks.Sample         { own := *s; return &own }

@@ -1,0 +1,4 @@
+package promtest
+
+// ShowAll is showAll.
+var ShowAll = showAll
