@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,20 +13,23 @@ const OtherName = "__other__"
 // Subject is what families describe, and what is switched as one: namespaces, controllers, nodes. The first label of those
 // that are in sets, which budgets are not, is the cluster.
 type Subject struct {
-	Name    string // of the collector: --collector.<name>
-	Help    string // what its families tell, one clause for the flag's help
+	Name    string // mostly of its collector, too: --collector.<name>
+	Help    string // what the families of the collector tell, one clause for the flag's help; of its first subject only
 	Always  bool   // served whatever is switched off
 	Default bool   // served unless switched off
 	Labels  []string
 
-	prefix string       // of its families' names, after promcost_
-	of     string       // what its families are about, in their help
-	plain  bool         // its families have no label resource
-	sparse bool         // resources that one of it does not have are no series of it, though others have them
-	kinds  []familyKind // of its families
-	by     []Property   // that tell rows apart
-	names  []labelName  // that tell rows apart, one after the other: of the subject label
-	totals func(*Subject, *Set) []subjectTotal
+	collector string       // that switches it, where it is not of its name
+	prefix    string       // of its families' names, after promcost_
+	of        string       // what its families are about, in their help
+	plain     bool         // its families have no label resource
+	sparse    bool         // resources that one of it does not have are no series of it, though others have them
+	kinds     []familyKind // of its families
+	by        []Property   // that tell rows apart
+	names     []labelName  // that tell rows apart, one after the other: of the subject label
+	volumes   bool         // of rows tell it apart, too
+	drops     bool         // what is too much rather than sum it
+	totals    func(*Subject, *Set) []subjectTotal
 }
 
 // FamilyType is how the values of a family are to be read.
@@ -63,6 +67,28 @@ const (
 	limitKind
 	spentKind
 	forecastKind
+	openCPUKind
+	openRAMKind
+	openGPUKind
+	openTotalKind
+	openCountKind
+	openSpotKind
+	openContainerCPUKind
+	openContainerRAMKind
+	openContainerGPUKind
+	openVolumeKind
+	openClaimKind
+	openBalancerKind
+	openManagementKind
+	openClusterKind
+	openBuildKind
+	openZoneKind
+	openRegionKind
+	openInternetKind
+	kubeCapacityKind
+	kubeVolumeKind
+	kubeClaimKind
+	kubeNamespaceKind
 	numFamilyKinds
 )
 
@@ -82,7 +108,7 @@ var (
 )
 
 // familyKinds are all of them. The gauges are of one closed hour, the …_cost_total counters of those since the month began.
-var familyKinds = [numFamilyKinds]familyTraits{
+var familyKinds = withOpenCost([numFamilyKinds]familyTraits{
 	hourlyKind: {
 		name: "promcost_*_hourly_cost", value: hourlyCost,
 		help: "List cost per hour of * in the last closed hour#, in the currency of promcost_currency_info.",
@@ -117,10 +143,18 @@ var familyKinds = [numFamilyKinds]familyTraits{
 		name: "promcost_budget_forecast", value: budgetValue(budgetForecast),
 		help: "What will be spent of the budget when its period ends, in the currency of promcost_currency_info, if every hour to come costs what that hour of the week did last week; or, as long as last week is not known, what those of the period did on average.",
 	},
+})
+
+// withOpenCost completes the table.
+func withOpenCost(kinds [numFamilyKinds]familyTraits) [numFamilyKinds]familyTraits {
+	for k, traits := range openCostKinds {
+		kinds[k] = traits
+	}
+	return kinds
 }
 
 // subjects is the table of what metrics are about.
-var subjects = []Subject{
+var subjects = append([]Subject{
 	{
 		Name: "namespace", Help: "cost and efficiency of namespaces", Default: true,
 		Labels: []string{"cluster", "namespace"}, by: []Property{Cluster, Namespace},
@@ -181,7 +215,7 @@ var subjects = []Subject{
 		Name: "reconciliation", Help: "what does not add up", Always: true,
 		Labels: []string{"cluster"}, kinds: []familyKind{residualKind, overcommitKind}, totals: residualTotals,
 	},
-}
+}, openCostSubjects...)
 
 // Subjects are all subjects, in the order of the reference documentation. That of labels has none to describe: those of a
 // Metering have what is configured.
@@ -210,7 +244,7 @@ func (s *Subject) Projection(families ...Family) *Projection {
 	if len(families) == 0 {
 		families = s.Families()
 	}
-	p := &Projection{Properties: slices.Clone(s.by)}
+	p := &Projection{Properties: slices.Clone(s.by), Volumes: s.volumes}
 	for _, name := range s.names {
 		for i := range name.keys {
 			p.Properties = append(p.Properties, name.keys[i].needs()...)
@@ -221,10 +255,12 @@ func (s *Subject) Projection(families ...Family) *Projection {
 	if len(s.by) == 0 {
 		return p
 	}
-	for r := range familyResources {
-		p.Columns = append(p.Columns, familyResources[r].cost...)
+	if !s.plain {
+		p.Columns = append(p.Columns, Hours.Of(GPU))
+		for r := range familyResources {
+			p.Columns = append(p.Columns, familyResources[r].cost...)
+		}
 	}
-	p.Columns = append(p.Columns, Hours.Of(GPU))
 	for _, f := range families {
 		for _, m := range f.traits.needs {
 			for r := range NumResources {
@@ -236,6 +272,9 @@ func (s *Subject) Projection(families ...Family) *Projection {
 	p.Columns = slices.Compact(p.Columns)
 	return p
 }
+
+// Collector is the name of the collector that switches the subject.
+func (s *Subject) Collector() string { return cmp.Or(s.collector, s.Name) }
 
 // counts reports whether the subject has counters.
 func (s *Subject) counts() bool { return slices.Contains(s.kinds, totalKind) }

@@ -242,7 +242,7 @@ func TestFamilyTableIsComplete(t *testing.T) {
 			if want := append(slices.Clone(s.Labels), "resource"); !slices.Equal(f.Labels, want) && !slices.Equal(f.Labels, s.Labels) {
 				t.Errorf("labels of %s are %q, want %q", f.Name, f.Labels, want)
 			}
-			if !strings.HasPrefix(f.Name, "promcost_") || !strings.HasSuffix(f.Help, ".") {
+			if strings.HasPrefix(f.Name, "promcost_") == strings.HasPrefix(s.Collector(), "opencost") || !strings.HasSuffix(f.Help, ".") {
 				t.Errorf("%s: the name must begin with promcost_, the help %q be a sentence", f.Name, f.Help)
 			}
 			if counter := f.Type == allocation.CounterFamily; counter != strings.HasSuffix(f.Name, "_total") {

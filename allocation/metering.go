@@ -50,8 +50,8 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 	}
 	var known []string
 	for i := range subjects {
-		if !subjects[i].Always {
-			known = append(known, subjects[i].Name)
+		if name := subjects[i].Collector(); !subjects[i].Always && !slices.Contains(known, name) {
+			known = append(known, name)
 		}
 	}
 	for _, name := range o.Enabled {
@@ -71,7 +71,7 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 		if s.Name == "label" {
 			s.names = names
 		}
-		if s.Always || slices.Contains(o.Enabled, s.Name) || o.Enabled == nil && s.Default {
+		if s.Always || slices.Contains(o.Enabled, s.Collector()) || o.Enabled == nil && s.Default {
 			m.subjects = append(m.subjects, s)
 		}
 	}
@@ -118,8 +118,8 @@ func (m *Metering) Projection() *Projection {
 	p := &Projection{}
 	for i := range m.subjects {
 		s := &m.subjects[i]
-		costs := slices.DeleteFunc(s.Families(), func(f Family) bool { return f.traits.needs != nil })
-		of := s.Projection(costs...)
+		of := s.Projection(slices.DeleteFunc(s.Families(), func(f Family) bool { return s.counts() && f.traits.needs != nil })...)
+		p.Volumes = p.Volumes || of.Volumes
 		p.Properties, p.Columns = append(p.Properties, of.Properties...), append(p.Columns, of.Columns...)
 	}
 	slices.Sort(p.Properties)

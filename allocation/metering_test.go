@@ -10,7 +10,7 @@ import (
 )
 
 func TestNewMeteringErrors(t *testing.T) {
-	const known = "namespace, controller, pod, container, label, idle, node, volume, loadbalancer, clustermanagement, budget"
+	const known = "namespace, controller, pod, container, label, idle, node, volume, loadbalancer, clustermanagement, budget, opencost, opencost-kube"
 	for _, test := range []struct {
 		name string
 		o    allocation.MeteringOptions

@@ -9,11 +9,7 @@ import (
 // propertyTotals sums the allocations of a set by the subject's properties. Idle rows are not theirs: idle is a subject of
 // its own.
 func propertyTotals(subject *Subject, s *Set) []subjectTotal {
-	cols := make([][]ID, len(subject.by))
-	for i, p := range subject.by {
-		cols[i] = s.ids[p]
-	}
-	return subject.group(s, cols, func(row int) []string { return propertyLabels(s, row, subject.by) })
+	return subject.group(s, subject.columns(s), func(row int) []string { return propertyLabels(s, row, subject.by) })
 }
 
 // labelTotals sums the allocations of a set by the values of each label.
@@ -40,7 +36,42 @@ func labelTotals(subject *Subject, s *Set) []subjectTotal {
 	return rows
 }
 
-// group sums the allocations of a set by columns of ids.
+// columns are the ids that tell rows apart.
+func (s *Subject) columns(set *Set) [][]ID {
+	cols := make([][]ID, len(s.by))
+	for i, p := range s.by {
+		cols[i] = set.ids[p]
+	}
+	return cols
+}
+
+// sum sums columns of a set's workloads by columns of ids.
+func (s *Subject) sum(set *Set, cols [][]ID, values [][]Column, labels func(row int) []string) []subjectTotal {
+	keep := make([]bool, set.Len())
+	for row, kind := range set.special {
+		keep[row] = kind == Workload
+	}
+	group, first := groupRows(keep, set.Len(), cols)
+	rows := make([]subjectTotal, len(first)+1) // the last is of what is not kept
+	for g, row := range first {
+		rows[g].labels = labels(int(row))
+	}
+	for i, columns := range values {
+		for _, c := range columns {
+			for row, v := range set.values[c] {
+				rows[group[row]].cost[i] += v
+			}
+		}
+	}
+	rows = rows[:len(first)]
+	for g := range rows {
+		rows[g].has = always
+		rows[g].hasNonZero()
+	}
+	return rows
+}
+
+// group sums the costs, usage and requests of a set's allocations by columns of ids.
 func (s *Subject) group(set *Set, cols [][]ID, labels func(row int) []string) []subjectTotal {
 	kinds, keep := make([]ID, set.Len()), make([]bool, set.Len())
 	for row, kind := range set.special {

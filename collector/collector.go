@@ -35,8 +35,8 @@ type Switch struct {
 func Switches() []Switch {
 	var switches []Switch
 	for _, s := range allocation.Subjects() {
-		if !s.Always {
-			switches = append(switches, Switch{Name: s.Name, Help: "Export " + s.Help + ".", Default: s.Default})
+		if !s.Always && s.Help != "" {
+			switches = append(switches, Switch{Name: s.Collector(), Help: "Export " + s.Help + ".", Default: s.Default})
 		}
 	}
 	return switches
@@ -86,8 +86,9 @@ type Collector struct {
 
 // subject is an enabled subject of the families table.
 type subject struct {
-	name     string
-	families []family
+	name      string
+	collector string
+	families  []family
 }
 
 // family is a family of the table and its descriptor.
@@ -114,13 +115,13 @@ func New(latest LatestSet, cfg Config) *Collector {
 	}
 	if c.accrued == nil {
 		c.accrued = func() *allocation.Accrued { return nil }
-		c.metering = func() *allocation.Metering { return cfg.Metering().Uncounted() }
+		c.metering = uncounted(cfg.Metering)
 	}
 	if c.spending == nil {
 		c.spending = func() *allocation.Spending { return nil }
 	}
 	for _, s := range c.metering().Subjects() {
-		e := subject{name: s.Name}
+		e := subject{name: s.Name, collector: s.Collector()}
 		for _, f := range s.Families() {
 			e.families = append(e.families, family{f, prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)})
 		}
@@ -131,6 +132,17 @@ func New(latest LatestSet, cfg Config) *Collector {
 	}
 	c.current.Store(&snapshot{metrics: c.droppedMetrics()})
 	return c
+}
+
+// uncounted gives what metering gives without counters, one for each.
+func uncounted(metering func() *allocation.Metering) func() *allocation.Metering {
+	var was, is *allocation.Metering
+	return func() *allocation.Metering {
+		if m := metering(); m != was {
+			was, is = m, m.Uncounted()
+		}
+		return is
+	}
 }
 
 // Describe sends the descriptors of everything that the Collector may ever serve.

@@ -92,10 +92,10 @@ func (c *Collector) render(of *snapshot) []metric {
 		if s.Name == "budget" { // which takes more than one set
 			totals = of.spending.Totals()
 		}
-		if dropped > 0 && !c.warned[s.Name] {
-			c.warned[s.Name] = true
+		if dropped > 0 && !c.warned[s.Collector()] {
+			c.warned[s.Collector()] = true
 			level.Warn(c.logger).Log("msg", "collector has more series than --collector.max-series, the smallest are summed into "+allocation.OtherName,
-				"collector", s.Name, "max_series", places.Metering().MaxSeries(), "dropped", dropped)
+				"collector", s.Collector(), "max_series", places.Metering().MaxSeries(), "dropped", dropped)
 		}
 		for k := range c.subjects[served].families {
 			f := &c.subjects[served].families[k]
@@ -107,7 +107,7 @@ func (c *Collector) render(of *snapshot) []metric {
 			}
 		}
 		if of.set != c.current.Load().set { // else they were counted when it was new
-			c.total[s.Name] += dropped
+			c.total[s.Collector()] += dropped
 		}
 	}
 	for i, f := range setFamilies {
@@ -121,8 +121,10 @@ func (c *Collector) render(of *snapshot) []metric {
 // droppedMetrics are promcost_series_dropped_total of every subject, zeros included.
 func (c *Collector) droppedMetrics() []metric {
 	b := builder{pairs: map[pair]*dto.LabelPair{}}
-	for _, s := range c.subjects {
-		b.append(c.dropped, b.labels([]string{"collector"}, []string{s.name}, []int{0}), allocation.CounterFamily, float64(c.total[s.name]))
+	for i, s := range c.subjects {
+		if i == 0 || c.subjects[i-1].collector != s.collector {
+			b.append(c.dropped, b.labels([]string{"collector"}, []string{s.collector}, []int{0}), allocation.CounterFamily, float64(c.total[s.collector]))
+		}
 	}
 	return b.metrics
 }

@@ -21,9 +21,10 @@ type Alternative struct {
 	// CgroupUID says that the metric is cAdvisor's: the uid is in the cgroup path of label id, and samples come with times
 	// of their own, so that Prometheus writes no staleness markers.
 	CgroupUID bool
-	// Own says that promcost exposes the metric, too: series of a target that is one are left out. The second element of the
-	// signal's key is a node.
+	// Own says that promcost exposes the metric, too: series of a target that is one are left out.
 	Own bool
+	// Price says that the metric is a price, which is left out too where promcost exposes prices and it may be one of them.
+	Price bool
 	// Scale is what the metric's values are multiplied by; 0 is 1.
 	Scale float64
 }
@@ -91,7 +92,14 @@ func cadvisor(name string) []Alternative {
 // opencost is a price metric of nodes, as OpenCost and promcost expose it; instance names the node where the node label is
 // missing.
 func opencost(name string) []Alternative {
-	return []Alternative{{Metric: name, Labels: map[string][]string{"node": {"node", "instance"}}, Own: true}}
+	return []Alternative{{Metric: name, Labels: map[string][]string{"node": {"node", "instance"}}, Own: true, Price: true}}
+}
+
+// own is the alternative of a metric that promcost exposes, too.
+func own(name string, matchers ...Matcher) Alternative {
+	a := metric(name, matchers...)
+	a.Own = true
+	return a
 }
 
 const (
@@ -145,7 +153,7 @@ var workloads = []Input{
 	{Name: "init memory limit", Signal: allocation.ContainerLimit, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "memory"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
 	{Name: "pod labels", About: allocation.AboutLabels, Signal: allocation.PodLabels, Alternatives: []Alternative{metric("kube_pod_labels")}, Missing: "no cost by label", Remedy: "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"},
 	{Name: "pod annotations", About: allocation.AboutAnnotations, Signal: allocation.PodAnnotations, Alternatives: []Alternative{metric("kube_pod_annotations")}, Missing: "no cost by annotation", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=pods=[*]"},
-	{Name: "namespace labels", About: allocation.AboutLabels, Signal: allocation.NamespaceLabelsInfo, Alternatives: []Alternative{metric("kube_namespace_labels")}, Missing: "no cost by the labels of namespaces", Remedy: "run kube-state-metrics with --metric-labels-allowlist=namespaces=[*]"},
+	{Name: "namespace labels", About: allocation.AboutLabels, Signal: allocation.NamespaceLabelsInfo, Alternatives: []Alternative{own("kube_namespace_labels")}, Missing: "no cost by the labels of namespaces", Remedy: "run kube-state-metrics with --metric-labels-allowlist=namespaces=[*]"},
 	{Name: "namespace annotations", About: allocation.AboutAnnotations, Signal: allocation.NamespaceAnnotationsInfo, Alternatives: []Alternative{metric("kube_namespace_annotations")}, Missing: "no cost by the annotations of namespaces", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=namespaces=[*]"},
 	{Name: "service", About: allocation.AboutServices, Signal: allocation.ServiceInfo, Alternatives: []Alternative{metric("kube_service_info")}, Missing: "services of endpoint slices without labels are unallocated", Remedy: ksm},
 	{Name: "endpoint slice", About: allocation.AboutServices, Signal: allocation.SliceService, Alternatives: []Alternative{metric("kube_endpointslice_labels")}, Missing: "the service of a slice is guessed from its name", Remedy: "run kube-state-metrics with --resources=…,endpointslices --metric-labels-allowlist=endpointslices=[kubernetes.io/service-name]"},
@@ -158,7 +166,7 @@ var workloads = []Input{
 	capacity("node memory", allocation.RAM, equal("resource", "memory"), "kube_node_status_capacity_memory_bytes"),
 	{
 		Name: "node gpu", Signal: allocation.DeviceCapacity, Resource: allocation.GPU,
-		Alternatives: []Alternative{metric("kube_node_status_capacity", matching("resource", gpus)), metric("kube_node_status_allocatable", matching("resource", gpus))},
+		Alternatives: []Alternative{own("kube_node_status_capacity", matching("resource", gpus)), metric("kube_node_status_allocatable", matching("resource", gpus))},
 		Missing:      "GPUs cost nothing", Remedy: ksm, Need: Occasional,
 	},
 	{Name: "node cpu price", Signal: allocation.NodePrice, Resource: allocation.CPU, Alternatives: opencost("node_cpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_cpu_hourly_cost"},
@@ -189,7 +197,7 @@ func request(name string, signal allocation.Signal, r allocation.Resource, v2, v
 func capacity(name string, r allocation.Resource, resource Matcher, v1 string) Input {
 	return Input{
 		Name: name, Signal: allocation.NodeCapacity, Resource: r,
-		Alternatives: []Alternative{metric("kube_node_status_capacity", resource), metric(v1), metric("kube_node_status_allocatable", resource)},
+		Alternatives: []Alternative{own("kube_node_status_capacity", resource), metric(v1), metric("kube_node_status_allocatable", resource)},
 		Missing:      "no node assets and no idle cost", Remedy: ksm, Need: Required,
 	}
 }

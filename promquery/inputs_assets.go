@@ -20,11 +20,11 @@ var volumes = []Input{
 		Missing:      "volumes have no storage class and no provider id", Remedy: ksm, Need: Occasional,
 	},
 	{Name: "volume labels", Signal: allocation.VolumeLabels, Alternatives: []Alternative{metric("kube_persistentvolume_labels")}, Missing: "rules of the price sheet cannot tell volumes by their labels, and their region is that of their cluster", Remedy: "run kube-state-metrics with --metric-labels-allowlist=persistentvolumes=[*]", Need: Occasional},
-	{Name: "volume capacity", Signal: allocation.VolumeCapacity, Alternatives: []Alternative{metric("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional},
+	{Name: "volume capacity", Signal: allocation.VolumeCapacity, Alternatives: []Alternative{own("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional},
 	{
 		Name: "volume claim", Signal: allocation.VolumeClaim,
 		Alternatives: []Alternative{
-			{Metric: "kube_persistentvolumeclaim_info", Labels: map[string][]string{"persistentvolume": {"volumename"}}},
+			{Metric: "kube_persistentvolumeclaim_info", Labels: map[string][]string{"persistentvolume": {"volumename"}}, Own: true},
 			{Metric: "kube_persistentvolume_claim_ref", Labels: map[string][]string{"namespace": {"claim_namespace"}, "persistentvolumeclaim": {"name"}}},
 		},
 		Missing: "what volumes cost is unmounted: nothing says whose they are", Remedy: ksm, Need: Occasional,
@@ -33,12 +33,12 @@ var volumes = []Input{
 	{Name: "claim usage", Signal: allocation.ClaimUsed, Alternatives: []Alternative{metric("kubelet_volume_stats_used_bytes")}, Missing: "nothing says how full volumes are", Remedy: stats, Need: Occasional},
 	{
 		Name: "pod volumes", Signal: allocation.PodMount,
-		Alternatives: []Alternative{metric("kube_pod_spec_volumes_persistentvolumeclaims_info"), metric("pod_pvc_allocation")},
+		Alternatives: []Alternative{metric("kube_pod_spec_volumes_persistentvolumeclaims_info"), own("pod_pvc_allocation")},
 		Missing:      "all volumes are unmounted", Remedy: ksm, Need: Occasional,
 	},
 	{
 		Name: "volume price", Signal: allocation.VolumePrice,
-		Alternatives: []Alternative{{Metric: "pv_hourly_cost", Labels: map[string][]string{"persistentvolume": {"persistentvolume", "volumename"}}}},
+		Alternatives: []Alternative{{Metric: "pv_hourly_cost", Labels: map[string][]string{"persistentvolume": {"persistentvolume", "volumename"}}, Own: true, Price: true}},
 		Missing:      "prices are the sheet's", Remedy: prices + ", or scrape an exporter of pv_hourly_cost", Need: Occasional,
 	},
 	{
@@ -79,7 +79,7 @@ var traffic = []Input{
 func egressPrice(to string, signal allocation.Signal) Input {
 	name := "kubecost_network_" + to + "_egress_cost"
 	return Input{
-		Name: to + " egress price", Signal: signal, Alternatives: []Alternative{metric(name)},
+		Name: to + " egress price", Signal: signal, Alternatives: []Alternative{{Metric: name, Own: true, Price: true}},
 		Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of " + name, Need: Occasional,
 		With: []string{"zone egress price", "region egress price", "internet egress price"}, // OpenCost exports all
 	}
@@ -93,8 +93,8 @@ var balancers = []Input{
 	{Name: "load balancer", Signal: allocation.Balancer, Alternatives: []Alternative{metric("kube_service_spec_type", equal("type", "LoadBalancer"))}, Missing: "load balancers are free, but for those that something else tells of", Remedy: ksm, Need: Occasional},
 	{Name: "load balancer address", Signal: allocation.BalancerIngress, Alternatives: []Alternative{metric("kube_service_status_load_balancer_ingress")}, Missing: "load balancers have no address", Remedy: ksm, Need: Occasional},
 	{Name: "service labels", Signal: allocation.ServiceLabels, Alternatives: []Alternative{metric("kube_service_labels")}, Missing: "rules of the price sheet cannot tell load balancers by labels", Remedy: "run kube-state-metrics with --metric-labels-allowlist=services=[*]", Need: Occasional},
-	{Name: "load balancer price", Signal: allocation.BalancerPrice, Alternatives: []Alternative{{Metric: "kubecost_load_balancer_cost", Labels: service}}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_load_balancer_cost", Need: Occasional},
-	{Name: "cluster management price", Signal: allocation.ManagementPrice, Alternatives: []Alternative{metric("kubecost_cluster_management_cost")}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_cluster_management_cost", Need: Occasional},
+	{Name: "load balancer price", Signal: allocation.BalancerPrice, Alternatives: []Alternative{{Metric: "kubecost_load_balancer_cost", Labels: service, Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_load_balancer_cost", Need: Occasional},
+	{Name: "cluster management price", Signal: allocation.ManagementPrice, Alternatives: []Alternative{{Metric: "kubecost_cluster_management_cost", Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_cluster_management_cost", Need: Occasional},
 	{Name: "pod scheduled", Signal: allocation.PodScheduled, Alternatives: []Alternative{metric("kube_pod_status_scheduled_time")}, Missing: "with --charge-from=scheduled, pods are charged from when they run", Remedy: ksm, Need: Occasional},
 	{Name: "pod pending", Signal: allocation.PodPending, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Pending"))}, Missing: "with --charge-from=scheduled, pods that never run are free", Remedy: ksm, Need: Occasional},
 }

@@ -34,6 +34,7 @@ var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand 
 type reader struct {
 	series    allocation.Series
 	elements  [][]int // for each key element, where it may be in the source's key
+	price     bool    // of metrics that are prices
 	target    [2]int  // where job and instance are in the source's key, of metrics that promcost exposes, too
 	uid       int     // key element that is to be parsed from the cgroup path, -1 if none
 	pod       int     // key element that is the pod's name, -1 if none
@@ -152,6 +153,7 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 		r.elements = append(r.elements, at)
 	}
 	if alt.Own {
+		r.price = alt.Price
 		for i, label := range [...]string{"job", "instance"} {
 			k := slices.Index(keep, label)
 			if k < 0 {
@@ -206,7 +208,7 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 		}
 	}
 	series := r.series
-	if t := r.target; t != [2]int{} && p.own.has(out[0], labels[t[0]], labels[t[1]], out[1]) {
+	if t := r.target; t != [2]int{} && p.own.has(out[0], labels[t[0]], labels[t[1]], r.price) {
 		series.Signal = allocation.Nothing
 	}
 	if out[0] == none {

@@ -117,6 +117,58 @@ func TestOwnSeries(t *testing.T) {
 	}
 }
 
+// TestPricedPromcost checks that a promcost which exposes prices takes none that may be its own.
+func TestPricedPromcost(t *testing.T) {
+	const sheet = 0.031611
+	honored := scraped(9, cpuPrice, "node", "n1", "job", "pods", "instance", "n1")
+	bare := scraped(9, cpuPrice, "node", "n1")
+	up := func(job, instance string) promtest.Series { return scraped(1, "up", "job", job, "instance", instance) }
+	for _, tt := range []struct {
+		name    string
+		prices  []promtest.Series
+		exclude string
+		want    float64
+	}{
+		{"nothing says what is promcost's", []promtest.Series{opencostPrice("opencost")}, "", sheet},
+		{"a flag says it", []promtest.Series{opencostPrice("opencost"), bare}, `job=""`, 2},
+		{"known targets", []promtest.Series{opencostPrice("opencost"), buildInfo("promcost")}, "", 2},
+		{"honor_labels, a job of both", []promtest.Series{honored, buildInfo("pods"), up("pods", "promcost:9004"), up("pods", "opencost:9003")}, "", sheet},
+		{"honor_labels, unknown targets", []promtest.Series{honored, buildInfo("pods")}, "", sheet},
+		{"no labels of targets", []promtest.Series{bare, buildInfo("pods")}, "", sheet},
+		{"another job with honor_labels", []promtest.Series{
+			scraped(2, cpuPrice, "node", "n1", "job", "opencost", "instance", "n1"), buildInfo("promcost"),
+		}, "", 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(tt.prices...)...)
+			cfg := config
+			cfg.Priced = true
+			if tt.exclude != "" {
+				m, err := promquery.ParseMatcher(tt.exclude)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg.Exclude = []promquery.Matcher{m}
+			}
+			if got := price(t, openBlocks(t, dir), cfg); got != tt.want {
+				t.Errorf("price %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestOwnKubeSeries leaves out what promcost exposes in the place of kube-state-metrics.
+func TestOwnKubeSeries(t *testing.T) {
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(
+		buildInfo("promcost"), scraped(64, "kube_node_status_capacity", "node", "n1", "resource", "cpu", "unit", "core", "job", "promcost", "instance", "promcost:9004"),
+	)...)
+	if got := price(t, openBlocks(t, dir), config); got != 0.031611 {
+		t.Errorf("the node costs %v, want what one core does", got)
+	}
+}
+
 // TestExclude leaves series out by their labels.
 func TestExclude(t *testing.T) {
 	dir := t.TempDir()

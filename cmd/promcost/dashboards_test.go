@@ -81,7 +81,7 @@ func watchDemo(t *testing.T) *watched {
 	args = append(args, "--collector.label.names=app,team")
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(config, []byte("budgets:\n  - {name: everything, amount: 1000, period: month}\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte("budgets:\n  - {name: everything, amount: 1000000, period: month}\n  - {name: tiny, amount: 0.01, period: year}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := start(t, append(args, "--config.file="+config)...)
@@ -90,7 +90,7 @@ func watchDemo(t *testing.T) *watched {
 	var rules []string
 	for _, f := range dashboards.Rules() {
 		path := filepath.Join(dir, filepath.Base(f.Name))
-		text := strings.ReplaceAll(string(f.Text), "interval: 5m", "interval: 1s")
+		text := strings.NewReplacer("interval: 5m", "interval: 1s", "for: 15m", "for: 1s").Replace(string(f.Text))
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -171,6 +171,8 @@ func TestDashboardsShowTheDemo(t *testing.T) {
 	t.Run("panels", w.testPanels)
 	t.Run("values", w.testValues)
 	t.Run("rules", w.testRules)
+	t.Run("opencost", w.testOpenCost)
+	t.Run("alert", w.testAlert)
 }
 
 // testPanels wants every panel to show something, and nothing but numbers. What reads metrics that promcost does not export
@@ -219,6 +221,7 @@ type costs struct {
 	Type                                                   string
 	CPUCost, RAMCost, GPUCost, PVCost, NetworkCost, LBCost float64
 	LoadBalancerCost, TotalCost                            float64
+	VolumeName, ClaimName                                  string
 	Properties                                             struct{ Name string }
 }
 

@@ -200,7 +200,7 @@ func referFamilies(b *strings.Builder) {
 	table(b, "metric", "labels", "collector", "what")
 	for _, s := range allocation.Subjects() {
 		for _, f := range s.Families() {
-			line(b, code(f.Name), code(strings.Join(f.Labels, ",")), s.Name, f.Help)
+			line(b, code(f.Name), code(strings.Join(f.Labels, ",")), s.Collector(), f.Help)
 		}
 	}
 }

@@ -29,6 +29,7 @@ import (
 // serveFlags are what the commands that serve have in common.
 type serveFlags struct {
 	web       *webFlags
+	promql    *promqlFlags
 	grace     time.Duration
 	maxSeries int
 	labels    []string         // that the collector of that name exports
@@ -36,7 +37,7 @@ type serveFlags struct {
 }
 
 func addServeFlags(clause *kingpin.CmdClause, address string) *serveFlags {
-	f := &serveFlags{web: addWebFlags(clause, address), enabled: map[string]*bool{}}
+	f := &serveFlags{web: addWebFlags(clause, address), promql: addPromQLFlags(clause), enabled: map[string]*bool{}}
 	durationOf(clause, "history.grace", "How long after its end an hour is computed, for samples that come late.", &f.grace, 0).
 		Default(ledger.DefaultGrace.String())
 	countOf(clause, "collector.max-series", "Most series that a collector exports; the cheapest of more are summed into __other__.", &f.maxSeries, 1).
@@ -84,6 +85,7 @@ func (f *serveFlags) meter(s *settings) (*allocation.Metering, error) {
 func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	source, cost, serve, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, ":9003"), addStorageFlags(clause)
 	addShardFlag(clause, storage)
+	serve.promql.addPassthrough(clause)
 	return func(ctx context.Context) error {
 		l, err := newLoggers(io.err, logs)
 		if err != nil {
@@ -92,7 +94,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 		if source.kind == sourceNone && storage.shard.Of > 1 {
 			return usageErrorf("--shard has no effect with --source=none, which computes nothing: leave one of them out")
 		}
-		if err := errors.Join(source.validate(), serve.web.validate()); err != nil {
+		if err := errors.Join(source.validate(), serve.web.validate(), serve.promql.validate(source)); err != nil {
 			return err
 		}
 		src, err := source.open()
@@ -105,13 +107,13 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 			return errors.Join(err, src.Close())
 		}
 		svc, err := newService(src, cost, l, serviceOptions{
-			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard, meter: serve.meter,
+			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard, meter: serve.meter, priced: *serve.enabled["opencost"],
 			keep: func() (keeping, error) { return storage.open(l.kit, source.kind == sourceNone) },
 		})
 		if err != nil {
 			return errors.Join(err, closeAll(listeners), src.Close())
 		}
-		s := &server{service: svc, flags: serve, listeners: listeners, logs: l, ready: svc.ledger.Ready}
+		s := &server{service: svc, source: source, flags: serve, listeners: listeners, logs: l, ready: svc.ledger.Ready}
 		return errors.Join(s.run(ctx), svc.Close())
 	}
 }
@@ -119,6 +121,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 // server serves a service until it is told to stop.
 type server struct {
 	*service
+	source    *sourceFlags // nil where there is no Prometheus
 	flags     *serveFlags
 	listeners []net.Listener // nil where exporter-toolkit opens them
 	logs      loggers
@@ -207,9 +210,13 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	metrics := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
+	promql, err := s.promql()
+	if err != nil {
+		return nil, err
+	}
 	boards := dashboardsHandler(func() string { return s.settings().currency })
 	return s.flags.web.handler(pages{
-		metrics: s.health.Instrument("/metrics", metrics), api: s.api, dashboards: s.health.Instrument("/dashboards/", boards), ready: s.ready, behind: s.ledger.Behind, reload: s.Reload,
+		metrics: s.health.Instrument("/metrics", metrics), api: s.api, promql: promql, dashboards: s.health.Instrument("/dashboards/", boards), ready: s.ready, behind: s.ledger.Behind, reload: s.Reload,
 	})
 }
 

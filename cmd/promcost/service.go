@@ -95,6 +95,7 @@ type service struct {
 
 	logs    loggers
 	now     func() time.Time
+	clock   func() time.Time // says which hour is closed
 	reload  reloading
 	current atomic.Pointer[live]
 }
@@ -108,6 +109,7 @@ type serviceOptions struct {
 	keep      func() (keeping, error) // opens the history; nil keeps none
 	// computing, where not nil, comes between the ledger and what computes.
 	computing func(c ledger.Computer, zone *time.Location) ledger.Computer
+	priced    bool                                          // prices are among what is exposed
 	meter     func(*settings) (*allocation.Metering, error) // makes what metrics are of; nil is the default
 	shard     allocation.Shard                              // what is computed of it; the zero value is everything
 }
@@ -123,7 +125,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 			return nil, err
 		}
 	}
-	s := &service{flags: f, logs: logs, now: o.now, meter: o.meter, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
+	s := &service{flags: f, logs: logs, now: o.now, clock: o.ledgerNow, meter: o.meter, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
 	if s.health, err = collector.NewHealth(s.registry, current.currency); err != nil {
 		return nil, err
 	}
@@ -137,7 +139,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.computer = &computer{
 		source: src, flags: f, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
 		read:    s.health.ObserveSource,
-		learned: s.missClusters, shard: o.shard,
+		learned: s.missClusters, shard: o.shard, priced: o.priced,
 		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
 	}
 	keeping := keeping{where: "none"}
@@ -197,6 +199,7 @@ type computer struct {
 	learned  func()                         // told after each computation that seen is new
 	seen     seenClusters
 	shard    allocation.Shard
+	priced   bool // prices are among what is exposed
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
 	held       atomic.Int64 // by all computations
@@ -275,7 +278,7 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 // newEngine is an engine for a cluster of that id, whose answers all have the warnings.
 func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 	return promquery.NewEngine(c.source.Source, promquery.Config{
-		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude,
+		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude, Priced: c.priced,
 		Rates: c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory, Held: &c.held,
 		Parallel: runtime.GOMAXPROCS(0), Name: sourceName, Progress: c.progress, Observe: c.observe,
 	})

@@ -123,6 +123,7 @@ func newServer(h http.Handler) *http.Server {
 type pages struct {
 	metrics    http.Handler // /metrics
 	api        http.Handler // everything that is not another page
+	promql     http.Handler // Prometheus' API
 	dashboards http.Handler // /dashboards/ and what is below it
 	ready      func() error // nil once answers are complete, else why not
 	behind     func() error // what is not as it should be although it is ready
@@ -137,6 +138,8 @@ func (f *webFlags) handler(p pages) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", p.api)
+	mux.Handle("/api/v1/", p.promql)
+	mux.Handle("/federate", p.promql)
 	mux.Handle("GET /{$}", landing)
 	mux.Handle("GET /metrics", p.metrics)
 	mux.Handle("GET /dashboards/", p.dashboards)

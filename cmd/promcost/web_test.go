@@ -65,7 +65,7 @@ func TestPages(t *testing.T) {
 			if err := f.validate(); err != nil {
 				t.Fatal(err)
 			}
-			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), dashboards: dashboardsHandler(func() string { return "EUR" }), ready: func() error { return tt.ready }, behind: func() error { return nil }})
+			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: dashboardsHandler(func() string { return "EUR" }), ready: func() error { return tt.ready }, behind: func() error { return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,6 +18,13 @@ func Binary(t testing.TB) string {
 	return needBinary(t, "PROMETHEUS", "prometheus")
 }
 
+// Promtool returns the path of the promtool binary: $PROMTOOL, else bin/promtool at the root of the repository. It fails the
+// test where there is none.
+func Promtool(t testing.TB) string {
+	t.Helper()
+	return needBinary(t, "PROMTOOL", "promtool")
+}
+
 // Config is how Start configures the server. The zero value is a server without external labels.
 type Config struct {
 	External map[string]string // external labels
@@ -25,6 +32,7 @@ type Config struct {
 	Behind   time.Duration     // how far pushed samples may lie behind the newest; an old Prometheus wants 0
 	Scrape   string            // HOST:PORT that is scraped every second as the job promcost, with honor_labels
 	Rules    []string          // absolute names of rule files, which are evaluated every second
+	YAML     string            // further sections of the configuration, such as remote_read
 }
 
 // Start runs a real Prometheus over a copy of the blocks in tsdbDir (empty: no blocks) until the test ends, and returns
@@ -99,6 +107,7 @@ func configFile(cfg Config) []byte {
 	if len(cfg.Rules) > 0 {
 		fmt.Fprintf(&b, "rule_files: [%s]\n", strings.Join(cfg.Rules, ", "))
 	}
+	b.WriteString(cfg.YAML)
 	return []byte(b.String())
 }
 

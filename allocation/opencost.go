@@ -1,0 +1,281 @@
+package allocation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/prometheus/common/version"
+)
+
+// What dashboards and rules for OpenCost read: subjects of their own, switched as one. Amounts and costs are means of the
+// hour, so that an amount times a price is what the hour cost. instance is the node, on which they join.
+var openCostSubjects = []Subject{
+	{
+		Name: "opencost-node", collector: "opencost", Help: "what dashboards and rules for OpenCost read, by the names and labels of its metrics: scrape with honor_labels", plain: true, drops: true,
+		Labels: []string{"cluster", "instance", "node", "instance_type", "region", "provider_id", "arch"},
+		kinds:  []familyKind{openCPUKind, openRAMKind, openGPUKind, openTotalKind, openCountKind, openSpotKind}, totals: openNodeTotals,
+	},
+	{
+		Name: "opencost-container", collector: "opencost", plain: true, drops: true,
+		Labels: []string{"cluster", "instance", "node", "namespace", "pod", "uid", "container"}, by: []Property{Cluster, NodeName, Namespace, Pod, PodUID, Container},
+		kinds: []familyKind{openContainerCPUKind, openContainerRAMKind, openContainerGPUKind}, totals: openContainerTotals,
+	},
+	{
+		Name: "opencost-volume", collector: "opencost", plain: true, drops: true,
+		Labels: []string{"cluster", "volumename", "persistentvolume", "provider_id"},
+		kinds:  []familyKind{openVolumeKind}, totals: openVolumeTotals,
+	},
+	{
+		Name: "opencost-claim", collector: "opencost", plain: true, drops: true, volumes: true,
+		Labels: []string{"cluster", "namespace", "pod", "uid", "persistentvolumeclaim", "persistentvolume"}, by: []Property{Cluster, Namespace, Pod, PodUID},
+		kinds: []familyKind{openClaimKind}, totals: openClaimTotals,
+	},
+	{
+		Name: "opencost-loadbalancer", collector: "opencost", plain: true, drops: true,
+		Labels: []string{"cluster", "namespace", "service_name", "ingress_ip"},
+		kinds:  []familyKind{openBalancerKind}, totals: balancerTotals,
+	},
+	{
+		Name: "opencost-management", collector: "opencost", plain: true, drops: true,
+		Labels: []string{"cluster", "provisioner_name"}, kinds: []familyKind{openManagementKind}, totals: openManagementTotals,
+	},
+	{
+		Name: "opencost-cluster", collector: "opencost", plain: true, drops: true,
+		Labels: []string{"cluster", "id", "name", "provider"}, kinds: []familyKind{openClusterKind}, totals: openClusterTotals,
+	},
+	{
+		Name: "opencost-build", collector: "opencost", plain: true, drops: true,
+		Labels: []string{"cluster", "version", "revision"}, kinds: []familyKind{openBuildKind}, totals: openBuildTotals,
+	},
+	{
+		Name: "opencost-network", collector: "opencost", plain: true, drops: true,
+		Labels: []string{"cluster"}, kinds: []familyKind{openZoneKind, openRegionKind, openInternetKind}, totals: openNetworkTotals,
+	},
+	{
+		Name: "opencost-kube-node", collector: "opencost-kube", Help: "the few series of kube-state-metrics that dashboards for OpenCost want of the same job", plain: true, drops: true,
+		Labels: []string{"cluster", "node", "resource", "unit"}, kinds: []familyKind{kubeCapacityKind}, totals: kubeNodeTotals,
+	},
+	{
+		Name: "opencost-kube-volume", collector: "opencost-kube", plain: true, drops: true,
+		Labels: []string{"cluster", "persistentvolume"}, kinds: []familyKind{kubeVolumeKind}, totals: kubeVolumeTotals,
+	},
+	{
+		Name: "opencost-kube-claim", collector: "opencost-kube", plain: true, drops: true,
+		Labels: []string{"cluster", "namespace", "persistentvolumeclaim", "storageclass", "volumename"}, kinds: []familyKind{kubeClaimKind}, totals: kubeClaimTotals,
+	},
+	{
+		Name: "opencost-kube-namespace", collector: "opencost-kube", plain: true, drops: true,
+		Labels: []string{"cluster", "namespace"}, by: []Property{Cluster, Namespace}, kinds: []familyKind{kubeNamespaceKind}, totals: kubeNamespaceTotals,
+	},
+}
+
+// openCostKinds are their families. Where a subjectTotal has amounts in place of costs, its totals say so.
+var openCostKinds = map[familyKind]familyTraits{
+	openCPUKind:          {name: "node_cpu_hourly_cost", help: "Price of a core for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(CPU)},
+	openRAMKind:          {name: "node_ram_hourly_cost", help: "Price of a GiB of memory for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(RAM)},
+	openGPUKind:          {name: "node_gpu_hourly_cost", help: "Price of a GPU for an hour on the node, a mean of the last closed hour.", value: priceOf(GPU)},
+	openTotalKind:        {name: "node_total_hourly_cost", help: "What the node cost in the last closed hour, per hour.", value: totalPerHour},
+	openCountKind:        {name: "node_gpu_count", help: "GPUs of the node, a mean of the last closed hour.", value: usedPerHour(GPU)},
+	openSpotKind:         {name: "kubecost_node_is_spot", help: "Whether the node is of the spot market: 1 or 0.", value: isSpot},
+	openContainerCPUKind: {name: "container_cpu_allocation", help: "Cores allocated to the container, a mean of the last closed hour.", needs: []Measure{Hours}, value: perHour(familyResource(CPU))},
+	openContainerRAMKind: {name: "container_memory_allocation_bytes", help: "Bytes of memory allocated to the container, a mean of the last closed hour.", needs: []Measure{Hours}, value: perHour(familyResource(RAM))},
+	openContainerGPUKind: {name: "container_gpu_allocation", help: "GPUs allocated to the container, a mean of the last closed hour.", needs: []Measure{Hours}, value: perHour(familyResource(GPU))},
+	openVolumeKind:       {name: "pv_hourly_cost", help: "Price of a GiB of the volume for an hour, a mean of the last closed hour.", value: volumePrice},
+	openClaimKind:        {name: "pod_pvc_allocation", help: "Bytes of the volume allocated to the pod, a mean of the last closed hour.", value: perHour(0)},
+	openBalancerKind:     {name: "kubecost_load_balancer_cost", help: "What the load balancer cost in the last closed hour, per hour.", value: perHour(0)},
+	openManagementKind:   {name: "kubecost_cluster_management_cost", help: "What running the cluster's control plane cost in the last closed hour, per hour.", value: perHour(0)},
+	openClusterKind:      {name: "kubecost_cluster_info", help: "Clusters as labels of the value 1.", value: one},
+	openBuildKind:        {name: "opencost_build_info", help: "The build of promcost, which stands in for OpenCost, as labels of the value 1.", value: one},
+	openZoneKind:         {name: "kubecost_network_zone_egress_cost", help: "Price of a GiB sent to another zone.", value: costValueOf(0)},
+	openRegionKind:       {name: "kubecost_network_region_egress_cost", help: "Price of a GiB sent to another region.", value: costValueOf(1)},
+	openInternetKind:     {name: "kubecost_network_internet_egress_cost", help: "Price of a GiB sent to the internet.", value: costValueOf(2)},
+	kubeCapacityKind:     {name: "kube_node_status_capacity", help: "Capacity of the node, a mean of the last closed hour.", value: perHour(0)},
+	kubeVolumeKind:       {name: "kube_persistentvolume_capacity_bytes", help: "Size of the volume, a mean of the last closed hour.", value: perHour(0)},
+	kubeClaimKind:        {name: "kube_persistentvolumeclaim_info", help: "Claims and their volumes as labels of the value 1.", value: one},
+	kubeNamespaceKind:    {name: "kube_namespace_labels", help: "Namespaces in which something ran as labels of the value 1.", value: one},
+}
+
+// perHour is an amount or cost per hour of the set.
+func perHour(i familyResource) familyValue {
+	return func(t *subjectTotal, _ familyResource, hours float64) (float64, bool) {
+		return t.cost[i] / hours, t.has.holds(i)
+	}
+}
+
+// costValueOf is an amount as it is.
+func costValueOf(i familyResource) familyValue {
+	return func(t *subjectTotal, _ familyResource, _ float64) (float64, bool) { return t.cost[i], t.has.holds(i) }
+}
+
+// priceOf is what a node's capacity cost by that capacity.
+func priceOf(r Resource) familyValue {
+	return func(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
+		return t.cost[r] / (t.used[r] / r.PerPriceUnit()), t.used[r] > 0
+	}
+}
+
+// usedPerHour is a node's capacity.
+func usedPerHour(r Resource) familyValue {
+	return func(t *subjectTotal, _ familyResource, hours float64) (float64, bool) { return t.used[r] / hours, true }
+}
+
+func totalPerHour(t *subjectTotal, _ familyResource, hours float64) (float64, bool) {
+	return (t.cost[CPU] + t.cost[RAM] + t.cost[GPU]) / hours, true
+}
+
+// isSpot is of a node whose totals have what it ran as such.
+func isSpot(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
+	if t.asked[CPU] > 0 {
+		return 1, true
+	}
+	return 0, true
+}
+
+// volumePrice is what a volume's capacity cost by that capacity.
+func volumePrice(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
+	return t.cost[0] / (t.used[0] / RAM.PerPriceUnit()), t.used[0] > 0
+}
+
+func one(*subjectTotal, familyResource, float64) (float64, bool) { return 1, true }
+
+func openNodeTotals(_ *Subject, s *Set) []subjectTotal {
+	rows := eachTotal(s.Nodes, func(n *Node) ([]string, resourceSet, []float64) {
+		return assetLabels(n.Cluster, n.Name, n.Name, n.InstanceType, n.Region, n.ProviderID, n.Arch), ofNode(n), n.Cost[:]
+	})
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		copy(rows[i].used[:], n.Hours[:])
+		if n.Spot {
+			rows[i].asked[CPU] = max(n.RunningSeconds, 1)
+		}
+	}
+	return rows
+}
+
+// openContainerTotals have hours of what was allocated in place of costs.
+func openContainerTotals(subject *Subject, s *Set) []subjectTotal {
+	return subject.sum(s, subject.columns(s), [][]Column{{Hours.Of(CPU)}, {Hours.Of(RAM)}, {Hours.Of(GPU)}}, func(row int) []string {
+		text := func(p Property) string { return validLabel(s.Text(p, row)) }
+		return []string{
+			cmp.Or(text(Cluster), UnallocatedName), text(NodeName), text(NodeName), text(Namespace), text(Pod), text(PodUID), text(Container),
+		}
+	})
+}
+
+func openVolumeTotals(_ *Subject, s *Set) []subjectTotal {
+	var rows []subjectTotal
+	for i := range s.Disks {
+		d := &s.Disks[i]
+		if d.Local {
+			continue
+		}
+		row := subjectTotal{labels: assetLabels(d.Cluster, d.Name, d.Name, d.ProviderID), has: wholes}
+		row.cost[0], row.used[0] = d.Cost, d.ByteHours
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// openClaimTotals have byte-hours in place of costs.
+func openClaimTotals(_ *Subject, s *Set) []subjectTotal {
+	disks := map[string]*Disk{}
+	for i := range s.Disks {
+		if d := &s.Disks[i]; !d.Local {
+			disks[VolumeKey(d.Cluster, d.Name)] = d
+		}
+	}
+	var rows []subjectTotal
+	for row := range s.Len() {
+		if s.Special(row) != Workload {
+			continue
+		}
+		for _, share := range s.volumes.of(row) {
+			d := disks[s.dict.Text(share.Key)]
+			if d == nil {
+				continue
+			}
+			labels := assetLabels(s.Text(Cluster, row), s.Text(Namespace, row), s.Text(Pod, row), s.Text(PodUID, row), d.ClaimName, d.Name)
+			t := subjectTotal{labels: labels, has: wholes}
+			t.cost[0] = share.ByteHours
+			rows = append(rows, t)
+		}
+	}
+	return rows
+}
+
+func openManagementTotals(_ *Subject, s *Set) []subjectTotal {
+	return eachTotal(s.Management, func(m *Management) ([]string, resourceSet, []float64) {
+		return assetLabels(m.Cluster, m.Provisioner), wholes, []float64{m.Cost}
+	})
+}
+
+// openClusterTotals has each cluster once, by its first node that tells a provider.
+func openClusterTotals(_ *Subject, s *Set) []subjectTotal {
+	rows := eachTotal(s.Nodes, func(n *Node) ([]string, resourceSet, []float64) {
+		provider, _ := ParseProviderID(n.ProviderID)
+		return assetLabels(n.Cluster, n.Cluster, n.Cluster, provider), wholes, nil
+	})
+	slices.SortStableFunc(rows, func(a, b subjectTotal) int {
+		return cmp.Or(cmp.Compare(a.labels[0], b.labels[0]), cmp.Compare(b.labels[3], a.labels[3]))
+	})
+	return slices.CompactFunc(rows, func(a, b subjectTotal) bool { return a.labels[0] == b.labels[0] })
+}
+
+// openBuildTotals has each cluster, which dashboards list by it.
+func openBuildTotals(_ *Subject, s *Set) []subjectTotal {
+	return eachTotal(s.Nodes, func(n *Node) ([]string, resourceSet, []float64) {
+		return assetLabels(n.Cluster, version.Version, version.GetRevision()), wholes, nil
+	})
+}
+
+// openNetworkTotals have prices in place of costs.
+func openNetworkTotals(_ *Subject, s *Set) []subjectTotal {
+	return eachTotal(s.Networks, func(n *Network) (labels []string, has resourceSet, prices []float64) {
+		for i, source := range n.PriceSource {
+			if source != "" {
+				has |= 1 << i
+			}
+		}
+		return assetLabels(n.Cluster), has, n.Price[:]
+	})
+}
+
+// kubeNodeTotals have hours of capacity in place of costs.
+func kubeNodeTotals(_ *Subject, s *Set) []subjectTotal {
+	var rows []subjectTotal
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		for r, names := range [NumResources][2]string{CPU: {"cpu", "core"}, RAM: {"memory", "byte"}, GPU: {"nvidia_com_gpu", "integer"}} {
+			if n.Hours[r] == 0 {
+				continue
+			}
+			t := subjectTotal{labels: assetLabels(n.Cluster, n.Name, names[0], names[1]), has: wholes}
+			t.cost[0] = n.Hours[r]
+			rows = append(rows, t)
+		}
+	}
+	return rows
+}
+
+// kubeVolumeTotals have byte-hours in place of costs.
+func kubeVolumeTotals(_ *Subject, s *Set) []subjectTotal {
+	return eachTotal(s.Disks, func(d *Disk) ([]string, resourceSet, []float64) {
+		if d.Local {
+			return nil, 0, nil
+		}
+		return assetLabels(d.Cluster, d.Name), wholes, []float64{d.ByteHours}
+	})
+}
+
+func kubeClaimTotals(_ *Subject, s *Set) []subjectTotal {
+	return eachTotal(s.Disks, func(d *Disk) ([]string, resourceSet, []float64) {
+		if d.Local || d.ClaimName == "" {
+			return nil, 0, nil
+		}
+		return assetLabels(d.Cluster, d.ClaimNamespace, d.ClaimName, d.StorageClass, d.Name), wholes, []float64{d.Cost}
+	})
+}
+
+func kubeNamespaceTotals(subject *Subject, s *Set) []subjectTotal {
+	return subject.sum(s, subject.columns(s), nil, func(row int) []string { return assetLabels(s.Text(Cluster, row), s.Text(Namespace, row)) })
+}

@@ -1,0 +1,245 @@
+package costseries
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+)
+
+// Defaults of APIOptions, and limits of requests.
+const (
+	DefaultMaxConcurrency = 20
+	maxForm               = 1 << 20 // bytes of the parameters in a body
+)
+
+// APIOptions set up the HTTP API. Zero fields take the defaults.
+type APIOptions struct {
+	// Lookback is that of the engine: how far back /federate looks, and what a query need not read of the upstream. The
+	// default is DefaultLookback.
+	Lookback time.Duration
+	// Timeout bounds a request, the wait for its turn included. The engine has one of its own. The default is DefaultTimeout.
+	Timeout time.Duration
+	// MaxConcurrency bounds the requests for series that are answered at a time; others wait. The default is
+	// DefaultMaxConcurrency.
+	MaxConcurrency int
+	// MaxReadSamples bounds the samples of an answer of /api/v1/read that is not streamed. The default is DefaultMaxSamples.
+	MaxReadSamples int
+	// Metadata is what /api/v1/metadata tells of the cost series, by name. The default is nothing.
+	Metadata []Metadata
+	// Config is what /api/v1/status/config shows, as YAML without secrets. The default is nothing.
+	Config func() string
+	// Started is when the process began.
+	Started time.Time
+	// Retention says in words how far back costs go.
+	Retention string
+	// Reloaded says when the configuration was last read, and whether that succeeded. The default is Started, and that it did.
+	Reloaded func() (at time.Time, ok bool)
+	// Upstream has the other series that queries may name. Nil joins none.
+	Upstream *Upstream
+	// Now is the clock of queries that name no time, and of /federate. The default is time.Now.
+	Now func() time.Time
+}
+
+// Metadata describes a metric as Prometheus' API does.
+type Metadata struct {
+	Name string `json:"-"`
+	Type string `json:"type"` // gauge or counter
+	Help string `json:"help"`
+	Unit string `json:"unit"`
+}
+
+func (o APIOptions) withDefaults() APIOptions {
+	o.Lookback = cmp.Or(o.Lookback, DefaultLookback)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.MaxConcurrency = cmp.Or(o.MaxConcurrency, DefaultMaxConcurrency)
+	o.MaxReadSamples = cmp.Or(o.MaxReadSamples, DefaultMaxSamples)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Config == nil {
+		o.Config = func() string { return "" }
+	}
+	if o.Reloaded == nil {
+		o.Reloaded = func() (time.Time, bool) { return o.Started, true }
+	}
+	return o
+}
+
+// api is what all requests share. It does not change.
+type api struct {
+	own    storage.SampleAndChunkQueryable
+	o      APIOptions
+	parser parser.Parser
+	turns  chan struct{} // one for each request that may be answered
+	v1     http.Handler  // Prometheus' own handlers, by path below prefix
+}
+
+// prefix is where Prometheus has its API.
+const prefix = "/api/v1"
+
+// queryPath answers for an instant, now where none is named.
+const queryPath = "/api/v1/query"
+
+// apiRoute is a path and what answers it.
+type apiRoute struct {
+	path  string
+	costs bool                                           // it reads series: it waits for its turn, and ends in time
+	serve func(*api, http.ResponseWriter, *http.Request) // nil is Prometheus' own handler
+}
+
+// apiRoutes are the paths of the API, sorted.
+func apiRoutes() []apiRoute {
+	return []apiRoute{
+		{"/api/v1/alertmanagers", false, nil},
+		{"/api/v1/alerts", false, nil},
+		{"/api/v1/format_query", false, nil},
+		{"/api/v1/label/{name}/values", true, nil},
+		{"/api/v1/labels", true, nil},
+		{"/api/v1/metadata", true, (*api).serveMetadata},
+		{"/api/v1/parse_query", false, nil},
+		{queryPath, true, nil},
+		{"/api/v1/query_exemplars", false, nil},
+		{"/api/v1/query_range", true, nil},
+		{"/api/v1/read", true, (*api).serveRead},
+		{"/api/v1/rules", false, nil},
+		{"/api/v1/scrape_pools", false, nil},
+		{"/api/v1/series", true, nil},
+		{"/api/v1/status/buildinfo", false, nil},
+		{"/api/v1/status/config", false, (*api).serveConfig},
+		{"/api/v1/status/flags", false, nil},
+		{"/api/v1/status/runtimeinfo", false, nil},
+		{"/api/v1/targets", false, nil},
+		{"/api/v1/targets/metadata", false, nil},
+		{"/federate", true, (*api).serveFederate},
+	}
+}
+
+// Paths are the paths that the API answers, as patterns of http.ServeMux.
+func Paths() []string {
+	var paths []string
+	for _, r := range apiRoutes() {
+		paths = append(paths, r.path)
+	}
+	return paths
+}
+
+// NewAPI returns Prometheus' HTTP API over cost series, evaluated by engine, and what o.Upstream has. It answers Paths; any
+// other path is an error in Prometheus' form.
+func NewAPI(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o APIOptions) http.Handler {
+	a := &api{own: own, o: o.withDefaults(), parser: newParser()}
+	a.turns = make(chan struct{}, a.o.MaxConcurrency)
+	queryable := own
+	if a.o.Upstream != nil {
+		queryable = a.o.Upstream.join(own, a.o.Lookback)
+	}
+	a.v1 = a.newV1(queryable, engine)
+	mux := http.NewServeMux()
+	for _, r := range apiRoutes() {
+		mux.Handle(r.path, a.handler(r))
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		answerError(w, http.StatusNotFound, "not_found", fmt.Errorf("unknown path %s: use one of %s", r.URL.Path, strings.Join(Paths(), ", ")))
+	})
+	return mux
+}
+
+// newParser is the parser of selectors.
+func newParser() parser.Parser { return parser.NewParser(parser.Options{}) }
+
+// handler answers a route.
+func (a *api) handler(rt apiRoute) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, ok := boundForm(w, r)
+		if !ok {
+			return
+		}
+		if rt.costs {
+			ctx, cancel := context.WithTimeout(r.Context(), a.o.Timeout)
+			defer cancel()
+			select {
+			case a.turns <- struct{}{}:
+				defer func() { <-a.turns }()
+			case <-ctx.Done():
+				answerError(w, http.StatusServiceUnavailable, "timeout", fmt.Errorf("%d requests are being answered, as many as may be at a time: ask again later", a.o.MaxConcurrency))
+				return
+			}
+			r = r.WithContext(withLookback(ctx, r.FormValue("lookback_delta")))
+		}
+		if rt.serve != nil {
+			rt.serve(a, w, r)
+			return
+		}
+		if rt.path == queryPath && r.FormValue("time") == "" {
+			r.Form.Set("time", secondsText(a.o.Now().UnixMilli())) // Prometheus' handlers have a clock of their own
+		}
+		a.v1.ServeHTTP(w, r)
+	})
+}
+
+// boundForm is the request, its parameters read and not too many. It answers others, and those of other origins get no leave to
+// read the answer: Prometheus' handlers would give it to any.
+func boundForm(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	r = r.Clone(r.Context())
+	r.Header.Del("Origin")
+	if r.Header.Get("Content-Type") == readType {
+		return r, true // no form: what reads it bounds it
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	// As with Prometheus, what is malformed of the parameters is as if it were not there.
+	err := errors.Join(r.ParseForm(), r.ParseMultipartForm(maxForm))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		answerError(w, http.StatusRequestEntityTooLarge, "bad_data", fmt.Errorf("the parameters in the body are longer than %d bytes: send fewer or shorter ones", maxForm))
+		return nil, false
+	}
+	return r, true
+}
+
+// apiAnswer is the form of all answers.
+type apiAnswer struct {
+	Status    string   `json:"status"`
+	Data      any      `json:"data,omitempty"`
+	ErrorType string   `json:"errorType,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+// answerData answers with data.
+func answerData(w http.ResponseWriter, data any, warnings []string) {
+	writeAnswer(w, http.StatusOK, apiAnswer{Status: "success", Data: data, Warnings: warnings})
+}
+
+// answerError answers with an error.
+func answerError(w http.ResponseWriter, code int, kind string, err error) {
+	writeAnswer(w, code, apiAnswer{Status: "error", ErrorType: kind, Error: err.Error()})
+}
+
+func writeAnswer(w http.ResponseWriter, code int, a apiAnswer) {
+	text, err := json.Marshal(a)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(text) // a client that has gone needs no answer
+}
+
+// checkMethod answers requests of another method.
+func checkMethod(w http.ResponseWriter, r *http.Request, methods ...string) bool {
+	if slices.Contains(methods, r.Method) {
+		return true
+	}
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	answerError(w, http.StatusMethodNotAllowed, "bad_data", fmt.Errorf("method %s is not allowed: use %s", r.Method, strings.Join(methods, " or ")))
+	return false
+}

@@ -1,0 +1,117 @@
+package costseries
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+)
+
+// serveFederate answers /federate: the cost series that match[] selects as they are now, in the formats of /metrics. Unlike
+// Prometheus it sends no timestamps: cost is one sample an hour, which with its own time would be older than what a
+// Prometheus looks back for, and mostly older than what it takes in.
+func (a *api) serveFederate(w http.ResponseWriter, r *http.Request) {
+	if !checkMethod(w, r, http.MethodGet, http.MethodHead) {
+		return
+	}
+	selectors, err := a.parser.ParseMetricSelectors(r.Form["match[]"])
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	series, err := a.federated(r, selectors)
+	if err != nil {
+		http.Error(w, err.Error(), statusOf(err))
+		return
+	}
+	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeProtoDelim), expfmt.NewFormat(expfmt.TypeProtoText),
+		expfmt.NewFormat(expfmt.TypeProtoCompact), expfmt.NewFormat(expfmt.TypeTextPlain))
+	w.Header().Set("Content-Type", string(format))
+	enc := expfmt.NewEncoder(w, format)
+	for len(series) > 0 {
+		name := series[0].name
+		end := slices.IndexFunc(series, func(s federated) bool { return s.name != name })
+		if end < 0 {
+			end = len(series)
+		}
+		if err := enc.Encode(untyped(name, series[:end])); err != nil {
+			panic(http.ErrAbortHandler) // the client must not take what it has for all of it
+		}
+		series = series[end:]
+	}
+}
+
+// federated is a series and its value now.
+type federated struct {
+	name   string
+	labels labels.Labels
+	value  float64
+}
+
+// federated are the series that any of the selectors matches and that have a value now, by name and then by labels.
+func (a *api) federated(r *http.Request, selectors [][]*labels.Matcher) (list []federated, err error) {
+	now := a.o.Now().UnixMilli()
+	since := now - a.o.Lookback.Milliseconds() + 1
+	q, err := a.own.Querier(since, now)
+	if err != nil {
+		return nil, fmt.Errorf("open cost series: %w", err)
+	}
+	defer func() { _ = q.Close() }() // it was only read from
+	hints := &storage.SelectHints{Start: since, End: now}
+	sets := make([]storage.SeriesSet, 0, len(selectors))
+	for _, matchers := range selectors {
+		sets = append(sets, q.Select(r.Context(), true, hints, matchers...))
+	}
+	set := storage.NewMergeSeriesSet(sets, 0, storage.ChainedSeriesMerge)
+	var it chunkenc.Iterator
+	for set.Next() {
+		it = set.At().Iterator(it)
+		v, ok := math.NaN(), false
+		for it.Next() == chunkenc.ValFloat {
+			t, f := it.At()
+			if t > now {
+				break
+			}
+			v, ok = f, !value.IsStaleNaN(f)
+		}
+		if err := it.Err(); err != nil {
+			return nil, fmt.Errorf("read cost series: %w", err)
+		}
+		if name := set.At().Labels().Get(model.MetricNameLabel); ok && name != "" {
+			list = append(list, federated{name, set.At().Labels(), v})
+		}
+	}
+	if err := set.Err(); err != nil {
+		return nil, fmt.Errorf("read cost series: %w", err)
+	}
+	slices.SortStableFunc(list, func(x, y federated) int { return strings.Compare(x.name, y.name) })
+	return list, nil
+}
+
+// untyped is a metric in the form of the exposition formats. As from Prometheus, it has an empty label instance: the one of
+// the target that is scraped would be false.
+func untyped(name string, series []federated) *dto.MetricFamily {
+	f := &dto.MetricFamily{Name: new(name), Type: dto.MetricType_UNTYPED.Enum()}
+	for _, s := range series {
+		m := &dto.Metric{Untyped: &dto.Untyped{Value: new(s.value)}}
+		s.labels.Range(func(l labels.Label) {
+			if l.Name != model.MetricNameLabel && l.Value != "" {
+				m.Label = append(m.Label, &dto.LabelPair{Name: new(l.Name), Value: new(l.Value)})
+			}
+		})
+		if !s.labels.Has(model.InstanceLabel) {
+			m.Label = append(m.Label, &dto.LabelPair{Name: new(model.InstanceLabel), Value: new(string)})
+		}
+		f.Metric = append(f.Metric, m)
+	}
+	return f
+}

@@ -1,0 +1,253 @@
+package costseries
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// Defaults of UpstreamConfig.
+const (
+	DefaultUpstreamLookback = 5 * time.Minute
+	DefaultUpstreamBytes    = 256 << 20
+)
+
+// UpstreamConfig says which server has the series that are not cost. URL, Owned, External and Streams are required.
+type UpstreamConfig struct {
+	// URL is what stands before /api/v1.
+	URL *url.URL
+	// Client sends the requests, with whatever credentials it has. The default is http.DefaultClient.
+	Client *http.Client
+	// Params are sent with every query, such as dedup=false for Thanos.
+	Params url.Values
+	// Owned are the names of cost series: what the server has of them, scraped from a promcost, is never read.
+	Owned []string
+	// External are the server's external labels, which are taken off the series that it gives, unless a query names them:
+	// without them the same query gives the same as from the server itself.
+	External func(ctx context.Context) (map[string]string, error)
+	// Streams says whether the server streams remote read; one that does not is asked by the query API.
+	Streams func(ctx context.Context) (bool, error)
+	// Lookback is how long an instant sees a sample of the server's. That of the engine is made for hours. The default is
+	// DefaultUpstreamLookback.
+	Lookback time.Duration
+	// Timeout bounds a request. The default is DefaultTimeout.
+	Timeout time.Duration
+	// MaxConcurrency bounds the requests that run at a time. The default is 2.
+	MaxConcurrency int
+	// MaxBytes bounds an answer. The default is DefaultUpstreamBytes.
+	MaxBytes int64
+}
+
+// Upstream is a server whose series queries may name beside those of cost. It is best effort: where it fails, that is a
+// warning, and cost series answer alone. It is safe for concurrent use.
+type Upstream struct {
+	cfg   UpstreamConfig
+	base  *url.URL
+	slots chan struct{} // one for each request that may run
+}
+
+// NewUpstream returns the server as cfg says. It sends nothing yet.
+func NewUpstream(cfg UpstreamConfig) *Upstream {
+	if cfg.Client == nil {
+		cfg.Client = http.DefaultClient
+	}
+	cfg.Lookback = cmp.Or(cfg.Lookback, DefaultUpstreamLookback)
+	cfg.Timeout = cmp.Or(cfg.Timeout, DefaultTimeout)
+	cfg.MaxConcurrency = cmp.Or(cfg.MaxConcurrency, 2)
+	cfg.MaxBytes = cmp.Or(cfg.MaxBytes, DefaultUpstreamBytes)
+	cfg.Owned = slices.Sorted(slices.Values(cfg.Owned))
+	base := *cfg.URL
+	base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), ""
+	base.RawQuery, base.Fragment = "", ""
+	return &Upstream{cfg: cfg, base: &base, slots: make(chan struct{}, cfg.MaxConcurrency)}
+}
+
+// join is cost series and the upstream's together. Lookback is the engine's.
+func (u *Upstream) join(own storage.SampleAndChunkQueryable, lookback time.Duration) storage.SampleAndChunkQueryable {
+	return &joined{SampleAndChunkQueryable: own, upstream: u, lookback: lookback}
+}
+
+// joined is cost series and another server's. Chunks are of cost series alone.
+type joined struct {
+	storage.SampleAndChunkQueryable
+	upstream *Upstream
+	lookback time.Duration // of the engine
+}
+
+// Querier implements storage.Queryable.
+func (j *joined) Querier(mint, maxt int64) (storage.Querier, error) {
+	own, err := j.SampleAndChunkQueryable.Querier(mint, maxt)
+	if err != nil {
+		return nil, err
+	}
+	return &joinedQuerier{joined: j, own: own, mint: mint, maxt: maxt}, nil
+}
+
+// joinedQuerier reads both over a range of time.
+type joinedQuerier struct {
+	*joined
+	own        storage.Querier
+	mint, maxt int64
+	cancels    []context.CancelFunc // of what is being read of the upstream
+}
+
+// sides says who may have series that match. What the upstream is asked for has theirs, which leave out what is ours.
+func (u *Upstream) sides(matchers []*labels.Matcher) (ours bool, theirs []*labels.Matcher) {
+	var names []*labels.Matcher
+	for _, m := range matchers {
+		if m.Name == model.MetricNameLabel {
+			names = append(names, m)
+		}
+	}
+	var quoted []string
+	for _, name := range u.cfg.Owned {
+		if !slices.ContainsFunc(names, func(m *labels.Matcher) bool { return !m.Matches(name) }) {
+			quoted = append(quoted, regexp.QuoteMeta(name))
+		}
+	}
+	if len(quoted) == 0 {
+		return false, matchers
+	}
+	if slices.ContainsFunc(names, func(m *labels.Matcher) bool { return m.Type == labels.MatchEqual }) {
+		return true, nil
+	}
+	without := labels.MustNewMatcher(labels.MatchNotRegexp, model.MetricNameLabel, strings.Join(quoted, "|"))
+	return true, append(slices.Clone(matchers), without)
+}
+
+// Select implements storage.Querier.
+func (q *joinedQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	ours, theirs := q.upstream.sides(matchers)
+	switch {
+	case theirs == nil:
+		return q.own.Select(ctx, sorted, hints, matchers...)
+	case !ours:
+		return q.theirs(ctx, hints, theirs)
+	}
+	limit := 0
+	if hints != nil {
+		limit = hints.Limit
+	}
+	other := q.theirs(ctx, hints, theirs) // it begins to read
+	return storage.NewMergeSeriesSet([]storage.SeriesSet{q.own.Select(ctx, true, hints, matchers...), other}, limit, storage.ChainedSeriesMerge)
+}
+
+// theirs begins to read the upstream's series.
+func (q *joinedQuerier) theirs(ctx context.Context, hints *storage.SelectHints, matchers []*labels.Matcher) storage.SeriesSet {
+	ctx, cancel := context.WithCancel(ctx)
+	q.cancels = append(q.cancels, cancel)
+	sel := wanted{mint: q.mint, maxt: q.maxt, lookback: q.upstream.cfg.Lookback, matchers: matchers}
+	engines := q.lookback
+	if given, ok := lookbackOf(ctx); ok {
+		sel.lookback, engines = given, given
+	}
+	if hints != nil {
+		sel.mint, sel.maxt, sel.limit, sel.bare = hints.Start, hints.End, hints.Limit, hints.Func == seriesFunc
+		if hints.Range == 0 && !sel.bare {
+			sel.mint += max(0, engines-sel.lookback).Milliseconds() // read as far back as an instant looks
+		}
+	}
+	set := &upstreamSet{ready: make(chan struct{})}
+	go func() {
+		defer close(set.ready)
+		defer func() {
+			if p := recover(); p != nil { // what no handler of the request would catch
+				set.list, set.err = nil, fmt.Errorf("read from the upstream: internal error: %v: report it", p)
+			}
+		}()
+		set.list, set.warnings, set.err = q.upstream.read(ctx, sel)
+	}()
+	return set
+}
+
+// LabelValues implements storage.Querier.
+func (q *joinedQuerier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	own := func() ([]string, annotations.Annotations, error) {
+		return q.own.LabelValues(ctx, name, hints, matchers...)
+	}
+	return q.both(ctx, "/label/"+url.PathEscape(model.EscapeName(name, model.ValueEncodingEscaping))+"/values", hints, matchers, own)
+}
+
+// LabelNames implements storage.Querier.
+func (q *joinedQuerier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	own := func() ([]string, annotations.Annotations, error) { return q.own.LabelNames(ctx, hints, matchers...) }
+	return q.both(ctx, "/labels", hints, matchers, own)
+}
+
+// both are the words that own and a path of the upstream's API give.
+func (q *joinedQuerier) both(ctx context.Context, path string, hints *storage.LabelHints, matchers []*labels.Matcher, own func() ([]string, annotations.Annotations, error)) ([]string, annotations.Annotations, error) {
+	ours, theirs := q.upstream.sides(matchers)
+	var words []string
+	var notes annotations.Annotations
+	if ours {
+		var err error
+		if words, notes, err = own(); err != nil {
+			return nil, notes, err
+		}
+	}
+	if theirs == nil {
+		return words, notes, nil
+	}
+	if len(matchers) == 0 {
+		theirs = nil // rather than all that are not cost, which would have it look at every series
+	}
+	limit := 0
+	if hints != nil {
+		limit = hints.Limit
+	}
+	others, warnings := q.upstream.words(ctx, path, q.mint, q.maxt, limit, theirs)
+	for _, w := range warnings {
+		notes = notes.Add(w)
+	}
+	for _, word := range others {
+		if path != namesPath || !slices.Contains(q.upstream.cfg.Owned, word) {
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	words = slices.Compact(words)
+	if limit > 0 && len(words) > limit {
+		words = words[:limit]
+	}
+	return words, notes, nil
+}
+
+// namesPath gives the names of metrics.
+const namesPath = "/label/" + model.MetricNameLabel + "/values"
+
+// Close implements storage.Querier.
+func (q *joinedQuerier) Close() error {
+	for _, cancel := range q.cancels {
+		cancel()
+	}
+	return q.own.Close()
+}
+
+// lookbackKey is the context's key of the lookback that a request asks for.
+type lookbackKey struct{}
+
+// withLookback notes what a request says for lookback_delta. What is malformed is for the engine to refuse.
+func withLookback(ctx context.Context, text string) context.Context {
+	d, err := parseDuration(text)
+	if err != nil || d <= 0 {
+		return ctx
+	}
+	return context.WithValue(ctx, lookbackKey{}, d)
+}
+
+// lookbackOf is the lookback that the request asks for.
+func lookbackOf(ctx context.Context) (time.Duration, bool) {
+	d, ok := ctx.Value(lookbackKey{}).(time.Duration)
+	return d, ok
+}

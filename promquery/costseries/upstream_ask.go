@@ -1,0 +1,109 @@
+package costseries
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// metadataPath tells of metrics what they are.
+const metadataPath = "/metadata"
+
+// said is what an answer says beside its data.
+type said struct {
+	warnings []string // the server's
+	victoria bool     // it is a VictoriaMetrics
+}
+
+// ask asks a path of the API and decodes the data of the answer. What may be long is a form in the body; some paths take none.
+func (u *Upstream) ask(ctx context.Context, path string, params url.Values, data any) (s said, err error) {
+	params = maps.Clone(params)
+	for name, values := range u.cfg.Params {
+		params[name] = append(slices.Clone(values), params[name]...)
+	}
+	method, body, header := http.MethodPost, []byte(params.Encode()), map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
+	if path == metadataPath || strings.HasPrefix(path, "/label/") {
+		method, path, body, header = http.MethodGet, path+"?"+params.Encode(), nil, nil
+	}
+	err = u.send(ctx, method, path, body, header, func(header http.Header, body io.Reader) error {
+		text, err := io.ReadAll(body)
+		if err != nil {
+			return err
+		}
+		answer := struct {
+			Status   string          `json:"status"`
+			Error    string          `json:"error"`
+			Warnings []string        `json:"warnings"`
+			Data     json.RawMessage `json:"data"`
+		}{}
+		if err := json.Unmarshal(text, &answer); err != nil {
+			return fmt.Errorf("it is no answer of Prometheus' API: %w", err)
+		}
+		if answer.Status != "success" {
+			return errors.New(answer.Error)
+		}
+		s = said{answer.Warnings, strings.HasPrefix(header.Get("Content-Type"), "application/stream+json")}
+		return json.Unmarshal(answer.Data, data)
+	})
+	return s, err
+}
+
+// lookup are the parameters of a question for names.
+func (u *Upstream) lookup(mint, maxt int64, limit int, matchers []*labels.Matcher) url.Values {
+	params := url.Values{"start": {secondsText(max(mint, 0))}, "end": {secondsText(min(maxt, maxSeconds*1000))}}
+	if limit > 0 {
+		params.Set("limit", strconv.Itoa(limit))
+	}
+	if len(matchers) > 0 {
+		params.Set("match[]", selectorText(matchers))
+	}
+	return params
+}
+
+// maxSeconds is later than any sample, and early enough for any server.
+const maxSeconds = 1 << 35
+
+// words are names that a path of the API lists. A failure is a warning.
+func (u *Upstream) words(ctx context.Context, path string, mint, maxt int64, limit int, matchers []*labels.Matcher) (words []string, notes []error) {
+	answer, err := u.ask(ctx, path, u.lookup(mint, maxt, limit, matchers), &words)
+	for _, w := range answer.warnings {
+		notes = append(notes, errors.New("upstream: "+w))
+	}
+	if err != nil {
+		notes = append(notes, u.failed(err))
+	}
+	return words, notes
+}
+
+// metadata adds to found what the server knows of metrics that are not cost, and returns warnings. Limit is how many may be
+// found, -1 for any number.
+func (u *Upstream) metadata(ctx context.Context, metric string, limit int, found map[string][]Metadata) []string {
+	params := url.Values{}
+	if metric != "" {
+		params.Set("metric", metric)
+	}
+	theirs := map[string][]Metadata{}
+	answer, err := u.ask(ctx, metadataPath, params, &theirs)
+	if err != nil {
+		return append(answer.warnings, u.failed(err).Error())
+	}
+	for _, name := range slices.Sorted(maps.Keys(theirs)) {
+		if limit >= 0 && len(found) >= limit {
+			break
+		}
+		if _, ok := found[name]; !ok && !slices.Contains(u.cfg.Owned, name) {
+			found[name] = theirs[name]
+		}
+	}
+	return answer.warnings
+}

@@ -1,0 +1,296 @@
+package costseries
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/golang/snappy"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/prompb"
+	"github.com/prometheus/prometheus/storage/remote"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// wanted is what is read of the upstream.
+type wanted struct {
+	mint, maxt int64 // milliseconds, both included
+	lookback   time.Duration
+	limit      int  // of series, 0 for none
+	bare       bool // no samples are wanted
+	matchers   []*labels.Matcher
+}
+
+// read reads series, sorted. A failure of the server is a warning; what is too much for this side, or the end of the query, an
+// error.
+func (u *Upstream) read(ctx context.Context, sel wanted) ([]*upstreamSeries, annotations.Annotations, error) {
+	var notes annotations.Annotations
+	list, warnings, err := u.fetch(ctx, sel)
+	for _, w := range warnings {
+		notes = notes.Add(errors.New("upstream: " + w))
+	}
+	var own *tooMuchError
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, notes, ctx.Err()
+	case errors.As(err, &own):
+		return nil, notes, err
+	default:
+		return nil, notes.Add(u.failed(err)), nil
+	}
+	slices.SortStableFunc(list, func(x, y *upstreamSeries) int { return labels.Compare(x.labels, y.labels) })
+	list = joinFrames(list)
+	for _, s := range list {
+		if err := s.lapse(sel.lookback); err != nil {
+			return nil, notes.Add(u.failed(err)), nil
+		}
+	}
+	return list, notes, nil
+}
+
+// failed is the warning of an error.
+func (u *Upstream) failed(err error) error {
+	return fmt.Errorf("read from %s, which is left out of the answer: %w: mend that, or leave out --promql.passthrough", u.base.Redacted(), err)
+}
+
+// joinFrames joins series of the same labels, which follow each other: a long series comes in several frames.
+func joinFrames(list []*upstreamSeries) []*upstreamSeries {
+	out := list[:0]
+	for _, s := range list {
+		if n := len(out); n > 0 && labels.Equal(out[n-1].labels, s.labels) {
+			out[n-1].chunks = append(out[n-1].chunks, s.chunks...)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// fetch asks for series in the way that the server knows.
+func (u *Upstream) fetch(ctx context.Context, sel wanted) ([]*upstreamSeries, []string, error) {
+	if sel.maxt < sel.mint {
+		return nil, nil, nil
+	}
+	if sel.bare {
+		return u.bareSeries(ctx, sel)
+	}
+	streams, err := u.cfg.Streams(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !streams {
+		return u.querySamples(ctx, sel)
+	}
+	external, err := u.cfg.External(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range sel.matchers {
+		if m.Matches(external[m.Name]) {
+			delete(external, m.Name) // it is asked for
+		}
+	}
+	list, err := u.readChunks(ctx, sel, external)
+	return list, nil, err
+}
+
+// readChunks reads by remote read. External labels are taken off.
+func (u *Upstream) readChunks(ctx context.Context, sel wanted, external map[string]string) ([]*upstreamSeries, error) {
+	query, err := remote.ToQuery(sel.mint, sel.maxt, sel.matchers, nil)
+	if err != nil {
+		return nil, err
+	}
+	msg := prompb.ReadRequest{Queries: []*prompb.Query{query}, AcceptedResponseTypes: []prompb.ReadRequest_ResponseType{prompb.ReadRequest_STREAMED_XOR_CHUNKS}}
+	text, err := msg.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	var list []*upstreamSeries
+	err = u.send(ctx, http.MethodPost, "/read", snappy.Encode(nil, text), map[string]string{
+		"Content-Type": readType, "Content-Encoding": "snappy", "X-Prometheus-Remote-Read-Version": "0.1.0",
+	}, func(_ http.Header, body io.Reader) error {
+		frames := remote.NewChunkedReader(body, uint64(u.cfg.MaxBytes), nil)
+		for {
+			var frame prompb.ChunkedReadResponse
+			if err := frames.NextProto(&frame); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			for _, s := range frame.ChunkedSeries {
+				series, err := chunked(s, external)
+				if err != nil {
+					return err
+				}
+				list = append(list, series)
+			}
+		}
+	})
+	return list, err
+}
+
+// chunked is a series of a frame.
+func chunked(s *prompb.ChunkedSeries, external map[string]string) (*upstreamSeries, error) {
+	b := labels.NewScratchBuilder(len(s.Labels))
+	for _, l := range s.Labels {
+		if v, ok := external[l.Name]; !ok || v != l.Value {
+			b.Add(l.Name, l.Value)
+		}
+	}
+	b.Sort()
+	out := &upstreamSeries{labels: b.Labels()}
+	for _, c := range s.Chunks {
+		if len(c.Data) < 3 {
+			return nil, fmt.Errorf("a chunk of %s has %d bytes", out.labels, len(c.Data))
+		}
+		if binary.BigEndian.Uint16(c.Data) == 0 {
+			continue // no samples
+		}
+		chunk, err := chunkenc.FromData(chunkenc.Encoding(c.Type), c.Data)
+		if err != nil {
+			return nil, fmt.Errorf("decode a chunk of %s: %w", out.labels, err)
+		}
+		out.chunks = append(out.chunks, chunk)
+	}
+	return out, nil
+}
+
+// bareSeries are series without samples.
+func (u *Upstream) bareSeries(ctx context.Context, sel wanted) ([]*upstreamSeries, []string, error) {
+	var found []labels.Labels
+	said, err := u.ask(ctx, "/series", u.lookup(sel.mint, sel.maxt, sel.limit, sel.matchers), &found)
+	list := make([]*upstreamSeries, len(found))
+	for i, l := range found {
+		list[i] = &upstreamSeries{labels: l}
+	}
+	return list, said.warnings, err
+}
+
+// upstreamPoint is a sample in an answer of the query API: [seconds, "value"].
+type upstreamPoint struct {
+	t int64
+	v float64
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *upstreamPoint) UnmarshalJSON(text []byte) error {
+	seconds, quoted, ok := bytes.Cut(bytes.Trim(text, "[] \n"), []byte(","))
+	if !ok {
+		return fmt.Errorf("%s is no sample", text)
+	}
+	t, err := strconv.ParseFloat(string(seconds), 64)
+	if err != nil {
+		return err
+	}
+	p.t = int64(math.Round(t * 1000))
+	p.v, err = strconv.ParseFloat(string(bytes.Trim(quoted, `" `)), 64)
+	return err
+}
+
+// querySamples asks the query API for the raw samples of a range.
+func (u *Upstream) querySamples(ctx context.Context, sel wanted) ([]*upstreamSeries, []string, error) {
+	params := url.Values{
+		"query":   {fmt.Sprintf("%s[%dms]", selectorText(sel.matchers), sel.maxt-sel.mint+1)},
+		"time":    {secondsText(sel.maxt)},
+		"nocache": {"1"}, // VictoriaMetrics moves times else
+	}
+	var data struct {
+		Result []struct {
+			Metric labels.Labels   `json:"metric"`
+			Values []upstreamPoint `json:"values"`
+		} `json:"result"`
+	}
+	said, err := u.ask(ctx, "/query", params, &data)
+	if err != nil {
+		return nil, said.warnings, err
+	}
+	list := make([]*upstreamSeries, 0, len(data.Result))
+	for _, s := range data.Result {
+		points := slices.DeleteFunc(s.Values, func(p upstreamPoint) bool { return p.t < sel.mint || p.t > sel.maxt })
+		for i := range points {
+			if said.victoria && math.IsNaN(points[i].v) {
+				points[i].v = stale // it has no other NaN
+			}
+		}
+		chunks, err := packPoints(points)
+		if err != nil {
+			return nil, said.warnings, err
+		}
+		list = append(list, &upstreamSeries{labels: s.Metric, chunks: chunks})
+	}
+	return list, said.warnings, nil
+}
+
+// selectorText is matchers as PromQL writes them.
+func selectorText(matchers []*labels.Matcher) string {
+	list := make([]string, len(matchers))
+	for i, m := range matchers {
+		list[i] = m.String()
+	}
+	return "{" + strings.Join(list, ",") + "}"
+}
+
+// secondsText is a time in milliseconds as the API takes it.
+func secondsText(t int64) string { return strconv.FormatFloat(float64(t)/1000, 'f', -1, 64) }
+
+// bodyLimit reads up to most bytes, beyond which it fails.
+type bodyLimit struct {
+	r    io.Reader
+	left int64
+	most int64
+}
+
+// Read implements io.Reader.
+func (l *bodyLimit) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, &tooMuchError{"bytes of an answer of the upstream", int(l.most), "ask for fewer of its series, or a shorter range"}
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
+// send asks a path of the API and has handle read a good answer, or one that says in JSON what is wrong.
+func (u *Upstream) send(ctx context.Context, method, path string, body []byte, header map[string]string, handle func(http.Header, io.Reader) error) error {
+	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
+	defer cancel()
+	select {
+	case u.slots <- struct{}{}:
+		defer func() { <-u.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.base.String()+prefix+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for name, v := range header {
+		req.Header.Set(name, v)
+	}
+	req.Header.Set("User-Agent", "promcost")
+	resp, err := u.cfg.Client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // whatever there was to read has been, or failed
+	if resp.StatusCode/100 != http.StatusOK/100 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage)) // the status says enough
+		return fmt.Errorf("%s: %s", resp.Status, strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"))
+	}
+	return handle(resp.Header, &bodyLimit{resp.Body, u.cfg.MaxBytes, u.cfg.MaxBytes})
+}
+
+// maxMessage is how many bytes of an error's text are shown.
+const maxMessage = 300

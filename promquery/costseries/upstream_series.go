@@ -1,0 +1,128 @@
+package costseries
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// upstreamSet is what is being read of the upstream.
+type upstreamSet struct {
+	ready    chan struct{} // closed once the rest is there
+	list     []*upstreamSeries
+	warnings annotations.Annotations
+	err      error
+
+	next int
+}
+
+// Next implements storage.SeriesSet.
+func (s *upstreamSet) Next() bool {
+	<-s.ready
+	s.next++
+	return s.next <= len(s.list)
+}
+
+// At implements storage.SeriesSet.
+func (s *upstreamSet) At() storage.Series { return s.list[s.next-1] }
+
+// Err implements storage.SeriesSet.
+func (s *upstreamSet) Err() error {
+	<-s.ready
+	return s.err
+}
+
+// Warnings implements storage.SeriesSet.
+func (s *upstreamSet) Warnings() annotations.Annotations {
+	<-s.ready
+	return s.warnings
+}
+
+// upstreamSeries is a series of the upstream's, its samples packed as they came.
+type upstreamSeries struct {
+	labels labels.Labels
+	chunks []chunkenc.Chunk
+}
+
+// Labels implements storage.Series.
+func (s *upstreamSeries) Labels() labels.Labels { return s.labels }
+
+// Iterator implements storage.Series.
+func (s *upstreamSeries) Iterator(chunkenc.Iterator) chunkenc.Iterator {
+	if len(s.chunks) == 0 {
+		return chunkenc.NewNopIterator()
+	}
+	its := make([]chunkenc.Iterator, len(s.chunks))
+	for i, c := range s.chunks {
+		its[i] = c.Iterator(nil)
+	}
+	return storage.ChainSampleIteratorFromIterators(nil, its)
+}
+
+// lapse ends the series where the lookback of their server does: it adds a stale marker wherever the next sample is further
+// away. So an engine that looks back longer sees what the server's own sees. It reads all samples: what cannot be read is an
+// error.
+func (s *upstreamSeries) lapse(lookback time.Duration) error {
+	after := lookback.Milliseconds()
+	var markers []upstreamPoint
+	last, lives := int64(0), false
+	it := s.Iterator(nil)
+	for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {
+		t := it.AtT()
+		if lives && t-last > after {
+			markers = append(markers, upstreamPoint{last + after, stale})
+		}
+		last, lives = t, true
+		if kind == chunkenc.ValFloat {
+			_, v := it.At()
+			lives = !value.IsStaleNaN(v)
+		}
+	}
+	if err := it.Err(); err != nil {
+		return fmt.Errorf("decode samples of %s: %w", s.labels, err)
+	}
+	if lives {
+		markers = append(markers, upstreamPoint{last + after, stale})
+	}
+	packed, err := packPoints(markers)
+	s.chunks = append(s.chunks, packed...)
+	return err
+}
+
+// maxChunk is how many samples of the query API are packed into a chunk.
+const maxChunk = 1000
+
+// packPoints makes chunks of samples in ascending time.
+func packPoints(points []upstreamPoint) ([]chunkenc.Chunk, error) {
+	var list []chunkenc.Chunk
+	for part := range slices.Chunk(points, maxChunk) {
+		c := chunkenc.NewXORChunk()
+		app, err := c.Appender()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range part {
+			app.Append(0, p.t, p.v)
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// parseDuration reads a duration as Prometheus' API takes it: seconds, or a number with a unit.
+func parseDuration(text string) (time.Duration, error) {
+	if s, err := strconv.ParseFloat(text, 64); err == nil {
+		return time.Duration(min(max(s*1e9, math.MinInt64), math.MaxInt64)), nil
+	}
+	d, err := model.ParseDuration(text)
+	return time.Duration(d), err
+}
