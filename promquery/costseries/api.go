@@ -90,6 +90,9 @@ const prefix = "/api/v1"
 // queryPath answers for an instant, now where none is named.
 const queryPath = "/api/v1/query"
 
+// ReadPath answers remote read, in an encoding of its own.
+const ReadPath = "/api/v1/read"
+
 // apiRoute is a path and what answers it.
 type apiRoute struct {
 	path  string
@@ -110,7 +113,7 @@ func apiRoutes() []apiRoute {
 		{queryPath, true, nil},
 		{"/api/v1/query_exemplars", false, nil},
 		{"/api/v1/query_range", true, nil},
-		{"/api/v1/read", true, (*api).serveRead},
+		{ReadPath, true, (*api).serveRead},
 		{"/api/v1/rules", false, nil},
 		{"/api/v1/scrape_pools", false, nil},
 		{"/api/v1/series", true, nil},
@@ -196,7 +199,7 @@ func boundForm(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	// As with Prometheus, what is malformed of the parameters is as if it were not there.
-	err := r.ParseMultipartForm(maxForm)
+	err := errors.Join(r.ParseForm(), r.ParseMultipartForm(maxForm))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		answerError(w, http.StatusRequestEntityTooLarge, "bad_data", fmt.Errorf("the parameters in the body are longer than %d bytes: send fewer or shorter ones", maxForm))
 		return nil, false

@@ -3,11 +3,13 @@ package costseries
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -54,6 +56,10 @@ type Upstream struct {
 	cfg   UpstreamConfig
 	base  *url.URL
 	slots chan struct{} // one for each request that may run
+
+	mu        sync.Mutex
+	down      error // why it could not be found out what the server is
+	downUntil time.Time
 }
 
 // NewUpstream returns the server as cfg says. It sends nothing yet.
@@ -160,6 +166,11 @@ func (q *joinedQuerier) theirs(ctx context.Context, hints *storage.SelectHints, 
 	set := &upstreamSet{ready: make(chan struct{})}
 	go func() {
 		defer close(set.ready)
+		defer func() {
+			if p := recover(); p != nil { // what no handler of the request would catch
+				set.list, set.err = nil, fmt.Errorf("read from the upstream: internal error: %v: report it", p)
+			}
+		}()
 		set.list, set.warnings, set.err = q.upstream.read(ctx, sel)
 	}()
 	return set
