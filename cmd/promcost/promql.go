@@ -19,7 +19,6 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/timeline"
-	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/remote"
 )
@@ -147,12 +146,12 @@ func (a *promqlAPI) renew(current *settings) error {
 // handlerUnder makes the handler under settings.
 func (a *promqlAPI) handlerUnder(current *settings) (http.Handler, error) {
 	f := a.flags.promql
-	metering, err := a.flags.meterAll(current)
-	if err != nil {
-		return nil, err
-	}
+	subjects := slices.DeleteFunc(a.metering().Table(), func(subject allocation.Subject) bool {
+		collector := subject.Collector()
+		return strings.HasPrefix(collector, compatible) && !*a.flags.enabled[collector]
+	})
 	series := costseries.New(a.ledger, costseries.Options{
-		Grace: a.flags.grace, Zone: a.zone, Subjects: metering.Subjects(), Currency: func() string { return current.currency },
+		Grace: a.flags.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.currency },
 		Bounds: timeline.Bounds, MaxMemory: a.service.flags.maxMemory, Now: a.clock,
 	})
 	var owned []string
@@ -176,23 +175,9 @@ func (a *promqlAPI) handlerUnder(current *settings) (http.Handler, error) {
 	}), nil
 }
 
-// meterAll is what PromQL can be asked for: everything, whatever is switched on for /metrics, but for the names that OpenCost
-// has for it, which the source may have from there, unless they are.
-func (f *serveFlags) meterAll(current *settings) (*allocation.Metering, error) {
-	var names []string
-	for _, name := range collector.Names() {
-		switch {
-		case name == "budget", name == "label" && len(f.labels) == 0, strings.HasPrefix(name, "opencost") && !*f.enabled[name]:
-		default:
-			names = append(names, name)
-		}
-	}
-	m, err := allocation.NewMetering(allocation.MeteringOptions{Enabled: names, LabelNames: f.labels, Mapping: current.labels, Derived: current.derived})
-	if err != nil {
-		return nil, &usageError{cause: err}
-	}
-	return m, nil
-}
+// compatible is what the collectors are called of names that others have for what they price. They are cost series only where they are asked
+// for: the source may have its own.
+const compatible = "opencost"
 
 // configText is the settings in use without secrets, as YAML.
 func (s *service) configText() string {
