@@ -70,7 +70,7 @@ func newRowReader(r *SeriesReader) *rowReader {
 
 // projection is what is read of rows.
 func (r *rowReader) projection() *Projection {
-	p := &Projection{}
+	p := &Projection{WithoutAssets: true}
 	for _, l := range slices.Concat(r.grouping, r.deciding) {
 		p.Properties = append(p.Properties, r.subject.by[l])
 	}
