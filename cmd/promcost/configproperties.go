@@ -88,6 +88,9 @@ func derive(name, text string, labels *allocation.LabelMapping) (*allocation.Der
 	return allocation.NewDerived(name, needs, func(properties map[string]any) (string, error) {
 		// What cannot be evaluated is missing, as a label is: rows differ in what they have.
 		v, err := e.Search(context.Background(), withAliases(properties, aliases, *labels), options)
+		if _, missing := errors.AsType[*jmespath.UnknownKeyError](err); missing {
+			return "", &allocation.MissingError{Cause: err}
+		}
 		if err != nil {
 			return "", err
 		}

@@ -116,3 +116,17 @@ func TestConfigOfProperties(t *testing.T) {
 		}
 	}
 }
+
+// TestProblemOfSomeServices prefers what is wrong with an expression to what some rows lack.
+func TestProblemOfSomeServices(t *testing.T) {
+	d, err := derive("d", "services", new(allocation.LabelMapping))
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := allocation.NewSet(allocation.Window{Start: time.Unix(0, 0), End: time.Unix(3600, 0)}, allocation.NewDict())
+	without.Append(&allocation.Row{Start: without.Window.Start, End: without.Window.End})
+	const want = "property d is missing everywhere: the result is a list: select one element, such as [0], or join them"
+	if got := d.Problem([]*allocation.Set{without, propertySet(nil)}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
