@@ -83,10 +83,17 @@ func (s Sampling) Runs(p *Presence, absent Intervals) (runs, bridged Intervals) 
 func (s Sampling) lead(p *Presence, first Interval, absent Intervals) (int64, bool) {
 	started, ok := p.startedAt(first.From + 1)
 	gap, down := before(absent, first.From)
-	if !ok || !down || started >= min(first.From, gap.To) || gap.To-max(gap.From, s.Start) > maxLead {
+	if !ok || !down || started >= min(first.From, gap.To) || s.dataless(gap) {
 		return 0, false
 	}
 	return max(started, gap.From), true
+}
+
+// dataless reports whether what is absent before the first sight is time without data: more than an outage, of which what is
+// looked for before the window is a part, so that it does not depend on where the window begins. A window that begins with
+// the data has all of its first cell.
+func (s Sampling) dataless(gap Interval) bool {
+	return gap.To-gap.From > maxLead && gap.To-max(gap.From, s.Start) > 2*s.Cell()
 }
 
 // before is the absence that ended just before t: objects of one kind are first seen within a lookback of each other.
@@ -119,13 +126,14 @@ func (s Sampling) sharpen(p *Presence, runs, absent Intervals) Intervals {
 	var out Intervals
 	for i, x := range runs {
 		floor := int64(math.MinInt64)
-		if gap, ok := before(absent, x.From); ok && gap.To-max(gap.From, s.Start) > maxLead {
-			floor = min(gap.To, x.From) // there is no data before
+		at, started := p.startOf(x)
+		if gap, ok := before(absent, x.From); ok && s.dataless(gap) && at < min(gap.To, x.From)-2*s.Cell() {
+			floor = min(gap.To, x.From) // there is no data before, and it did not start just then
 		}
 		if i > 0 {
 			floor = runs[i-1].To
 		}
-		if at, ok := p.startOf(x); ok && at < x.To {
+		if started && at < x.To {
 			x.From = max(min(at, x.From), floor)
 		}
 		ceiling, open := s.End, true
