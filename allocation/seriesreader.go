@@ -47,7 +47,7 @@ func (s *Subject) Reader(f *Family, o SeriesOptions) *SeriesReader {
 			}
 		}
 	}
-	if len(s.by) == len(s.Labels) {
+	if !s.plain && len(s.by) == len(s.Labels) {
 		r.rows = newRowReader(r)
 	}
 	return r
