@@ -18,6 +18,7 @@ const (
 // common. It is not changed once made.
 type Metering struct {
 	subjects []Subject
+	all      []Subject // whatever is switched on
 	max      int
 	budgets  []Budget
 }
@@ -71,6 +72,7 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 		if s.Name == "label" {
 			s.names = names
 		}
+		m.all = append(m.all, s)
 		if s.Always || slices.Contains(o.Enabled, s.Collector()) || o.Enabled == nil && s.Default {
 			m.subjects = append(m.subjects, s)
 		}
@@ -80,7 +82,7 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 
 // DefaultMetering is what the zero MeteringOptions make.
 func DefaultMetering() *Metering {
-	m := &Metering{max: DefaultMaxSeries}
+	m := &Metering{max: DefaultMaxSeries, all: subjects}
 	for _, s := range subjects {
 		if s.Always || s.Default {
 			m.subjects = append(m.subjects, s)
@@ -91,7 +93,7 @@ func DefaultMetering() *Metering {
 
 // Uncounted is m without counters: for what keeps no history that they could be told from.
 func (m *Metering) Uncounted() *Metering {
-	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, budgets: m.budgets}
+	u := &Metering{subjects: slices.Clone(m.subjects), all: m.all, max: m.max, budgets: m.budgets}
 	for i := range u.subjects {
 		s := &u.subjects[i]
 		s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k familyKind) bool { return familyKinds[k].kind == CounterFamily })
@@ -101,6 +103,9 @@ func (m *Metering) Uncounted() *Metering {
 
 // Subjects are those that have series, in the order of the reference documentation.
 func (m *Metering) Subjects() []Subject { return slices.Clone(m.subjects) }
+
+// Configured are all subjects, in the order of the reference documentation, whether they have series on /metrics or not.
+func (m *Metering) Configured() []Subject { return slices.Clone(m.all) }
 
 // Budgets are those that the subject budget is about, none where that is switched off. The slice must not be changed.
 func (m *Metering) Budgets() []Budget { return m.budgets }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -83,12 +84,8 @@ func (s *server) promql() (http.Handler, error) {
 		return mux, nil
 	}
 	f := s.flags.promql
-	subjects := slices.DeleteFunc(allocation.Subjects(), func(subject allocation.Subject) bool {
-		on, ok := s.flags.enabled[subject.Name]
-		return subject.Name == compatible && ok && !*on
-	})
 	series := costseries.New(s.ledger, costseries.Options{
-		Grace: s.flags.grace, Zone: s.settings().zone, Subjects: subjects, Currency: func() string { return s.settings().currency },
+		Grace: s.flags.grace, Zone: s.settings().zone, Subjects: s.subjects, Spending: s.ledger.SpendingAt, Currency: func() string { return s.settings().currency },
 		Bounds: timeline.Bounds, MaxMemory: s.service.flags.maxMemory, Now: s.clock,
 	})
 	var owned []string
@@ -118,9 +115,17 @@ func (s *server) promql() (http.Handler, error) {
 	return mux, nil
 }
 
-// compatible is the collector of names that others have for what they price. They are cost series only where they are asked
+// compatible begins the names of collectors of names that others have for what they price. Theirs are cost series only where they are asked
 // for: the source may have its own.
 const compatible = "opencost"
+
+// subjects are those of cost series under the settings in use, on /metrics or not.
+func (s *server) subjects() []allocation.Subject {
+	return slices.DeleteFunc(s.metering().Configured(), func(subject allocation.Subject) bool {
+		name := subject.Collector()
+		return strings.HasPrefix(name, compatible) && !*s.flags.enabled[name]
+	})
+}
 
 // configText is the settings in use without secrets, as YAML.
 func (s *service) configText() string {

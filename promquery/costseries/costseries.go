@@ -37,9 +37,11 @@ type Options struct {
 	Grace time.Duration
 	// Zone is the time zone on whose clock months begin. The default is UTC.
 	Zone *time.Location
-	// Subjects are those that are served, whatever is switched on for /metrics and however many series they have; nil is all
-	// of the table. That of labels has to be of a Metering that names some.
-	Subjects []allocation.Subject
+	// Subjects are those that are served, whatever is switched on for /metrics and however many series they have, asked for
+	// each query; nil is all of the table. That of labels has to be of a Metering that names some.
+	Subjects func() []allocation.Subject
+	// Spending is how the budgets stood at an instant, nil where there are none. Nil leaves them out.
+	Spending func(ctx context.Context, at time.Time) (*allocation.Spending, error)
 	// Currency names the money of every cost. Nil leaves promcost_currency_info out.
 	Currency func() string
 	// Bounds are the error bounds of a running time d sampled at resolution r. Nil leaves them out.
@@ -52,9 +54,8 @@ type Options struct {
 
 // Queryable is cost series as a storage.SampleAndChunkQueryable. It is safe for concurrent use.
 type Queryable struct {
-	sets     Sets
-	opts     Options
-	families []family // by name
+	sets Sets
+	opts Options
 }
 
 var _ storage.SampleAndChunkQueryable = (*Queryable)(nil)
@@ -63,14 +64,12 @@ var _ storage.SampleAndChunkQueryable = (*Queryable)(nil)
 func New(sets Sets, o Options) *Queryable {
 	o.Zone = cmp.Or(o.Zone, time.UTC)
 	if o.Subjects == nil {
-		o.Subjects = allocation.Subjects()
+		o.Subjects = allocation.Subjects
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	q := &Queryable{sets: sets, opts: o}
-	q.families = q.makeFamilies()
-	return q
+	return &Queryable{sets: sets, opts: o}
 }
 
 // Querier implements storage.Queryable. It never fails.
@@ -93,9 +92,10 @@ type Family struct {
 
 // Families are the metrics that are served, by name.
 func (q *Queryable) Families() []Family {
-	list := make([]Family, len(q.families))
-	for i := range q.families {
-		f := &q.families[i]
+	families := q.families()
+	list := make([]Family, len(families))
+	for i := range families {
+		f := &families[i]
 		list[i] = Family{Name: f.name, Help: f.help, Counter: f.counter, Labels: f.labels}
 	}
 	return list

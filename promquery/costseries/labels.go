@@ -55,11 +55,13 @@ func (l *loader) recent(ctx context.Context, w allocation.Window, counting bool)
 		if part.Start.Before(w.Start) {
 			part.Start = w.Start
 		}
-		err := l.each(ctx, hours(ctx, part, l.only), func(set *allocation.Set, err error) error {
+		err := l.each(ctx, hours(ctx, part, l.only), func(ctx context.Context, set *allocation.Set, err error) error {
 			if err != nil {
 				return nil //nolint:nilerr // it is told of
 			}
-			l.emit(set, func(int32, float64) { l.looked++ })
+			if err := l.emit(ctx, set, func(int32, float64) { l.looked++ }); err != nil {
+				return err
+			}
 			return l.bound()
 		})
 		if err != nil {
@@ -77,8 +79,8 @@ func (l *loader) recent(ctx context.Context, w allocation.Window, counting bool)
 func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	if name == model.MetricNameLabel && len(matchers) == 0 {
 		var names []string
-		for i := range q.families {
-			names = append(names, q.families[i].name)
+		for i := range q.served {
+			names = append(names, q.served[i].name)
 		}
 		return limited(names, hints), nil, nil
 	}
@@ -98,9 +100,9 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	found := map[string]bool{}
 	if len(matchers) == 0 {
-		for i := range q.families {
+		for i := range q.served {
 			found[model.MetricNameLabel] = true
-			for _, l := range q.families[i].labels {
+			for _, l := range q.served[i].labels {
 				found[l] = true
 			}
 		}

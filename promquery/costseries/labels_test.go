@@ -34,7 +34,7 @@ func matchersOf(t *testing.T, selector string) []*labels.Matcher {
 // Names and values of labels are those of the series that a TSDB has of a Prometheus that scraped.
 func TestLabelsAreThoseOfAPrometheusThatScraped(t *testing.T) {
 	h := someHours(30)
-	db, q := storageOf(t, h, time.UTC), newQueryable(h, costseries.Options{Subjects: everything().Subjects()})
+	db, q := storageOf(t, h, time.UTC), newQueryable(h, costseries.Options{})
 	for _, r := range [][2]time.Duration{{6 * time.Hour, 7 * time.Hour}, {grace, 31 * time.Hour}} {
 		mint, maxt := noon.Add(r[0]).UnixMilli(), noon.Add(r[1]).UnixMilli()
 		for _, selector := range []string{
@@ -134,7 +134,7 @@ func TestLabelsWithoutMatchers(t *testing.T) {
 // Every family is told of with its help, and series never have other labels than it says.
 func TestFamilies(t *testing.T) {
 	h := someHours(20)
-	q := newQueryable(h, costseries.Options{Subjects: everything().Subjects(), Currency: func() string { return "EUR" }, Bounds: func(time.Duration, time.Duration) (float64, float64) { return -0.5, 0.5 }})
+	q := newQueryable(h, costseries.Options{Currency: func() string { return "EUR" }, Bounds: func(time.Duration, time.Duration) (float64, float64) { return -0.5, 0.5 }})
 	known := map[string]costseries.Family{}
 	for _, f := range q.Families() {
 		if f.Help == "" || !strings.HasPrefix(f.Name, "promcost_") || f.Counter != strings.HasSuffix(f.Name, "_total") {

@@ -54,7 +54,7 @@ func (l *loader) firstOfMonth(w allocation.Window) time.Time {
 }
 
 // each does something with hours, and notes those that cannot be had.
-func (l *loader) each(ctx context.Context, hours iter.Seq2[*allocation.Set, error], do func(*allocation.Set, error) error) error {
+func (l *loader) each(ctx context.Context, hours iter.Seq2[*allocation.Set, error], do func(context.Context, *allocation.Set, error) error) error {
 	for set, err := range hours {
 		if set == nil {
 			return fmt.Errorf("read costs: %w", err)
@@ -63,7 +63,7 @@ func (l *loader) each(ctx context.Context, hours iter.Seq2[*allocation.Set, erro
 			return fmt.Errorf("read costs: %w", err)
 		}
 		l.told.hour(set, err)
-		if err := do(set, err); err != nil {
+		if err := do(ctx, set, err); err != nil {
 			return err
 		}
 	}
@@ -76,25 +76,30 @@ func (l *loader) shown(set *allocation.Set) int64 {
 }
 
 // gauges adds the samples of an hour, and ends the series that have none in it.
-func (l *loader) gauges(set *allocation.Set, err error) error {
+func (l *loader) gauges(ctx context.Context, set *allocation.Set, err error) error {
 	if err != nil {
 		return nil //nolint:nilerr // it is told of, and the series go on after it
 	}
 	l.clock = append(l.clock, l.shown(set))
-	l.emit(set, l.put)
+	if err := l.emit(ctx, set, l.put); err != nil {
+		return err
+	}
 	l.end()
 	return l.bound()
 }
 
 // emit emits what the selections have of a set: the series and a value, which is a part of it where series are summed.
-func (l *loader) emit(set *allocation.Set, emit func(i int32, v float64)) {
+func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int32, v float64)) error {
 	for _, s := range l.selected {
 		if s.reader == nil {
-			s.set(l.Queryable, set, func(values []string, v float64) {
+			err := s.set(ctx, l.Queryable, set, func(values []string, v float64) {
 				if s.matches(values) {
 					emit(l.numbered(s, s.number(values), values), v)
 				}
 			})
+			if err != nil {
+				return fmt.Errorf("read %s: %w", s.name, err)
+			}
 			continue
 		}
 		s.reader.Read(set, func(n int, v float64) {
@@ -105,6 +110,7 @@ func (l *loader) emit(set *allocation.Set, emit func(i int32, v float64)) {
 			emit(l.numbered(s, n, s.reader.Labels(n)), v)
 		})
 	}
+	return nil
 }
 
 // seriesBytes is about what a series takes besides its values.

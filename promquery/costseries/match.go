@@ -31,10 +31,10 @@ type matching struct {
 }
 
 // selections are the families that matchers may match, by name.
-func (q *Queryable) selections(hints *storage.SelectHints, matchers []*labels.Matcher) []*selection {
+func (q *querier) selections(hints *storage.SelectHints, matchers []*labels.Matcher) []*selection {
 	var list []*selection
-	for i := range q.families {
-		s := &selection{family: &q.families[i]}
+	for i := range q.served {
+		s := &selection{family: &q.served[i]}
 		if s.match(matchers) {
 			s.group(hints)
 			s.read()

@@ -186,7 +186,7 @@ func compareScrapes(t *testing.T, name, from string) {
 		go func() { ended <- l.Run(ctx) }()
 		reg := prometheus.NewRegistry()
 		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *allocation.Metering { return metering }, Bounds: timeline.Bounds, Accrued: l.Accrued}))
-		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: metering.Subjects(), Bounds: timeline.Bounds, Now: c.read})
+		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: metering.Subjects, Bounds: timeline.Bounds, Now: c.read})
 		for until := at.Add(life); at.Before(until); at = at.Add(50 * time.Minute) {
 			c.pass(at)
 			want := scraped(t, reg)

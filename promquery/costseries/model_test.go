@@ -371,6 +371,9 @@ func nearly(v float64) string {
 
 func newQueryable(h *hours, o costseries.Options) *costseries.Queryable {
 	o.Grace = grace
+	if o.Subjects == nil {
+		o.Subjects = everything().Subjects // what pages has
+	}
 	if o.Now == nil {
 		o.Now = func() time.Time { return h.sets[len(h.sets)-1].Window.End.Add(24 * time.Hour) }
 	}
