@@ -29,8 +29,9 @@ type Series struct {
 //
 // Memory follows containers and changes, not samples. Apart from its lanes a Builder is used by one goroutine at a time.
 type Builder struct {
-	windows  []Window
-	borders  []int64 // of the sets, ascending: one more than windows
+	windows  []Window // of the sets, and of what comes after them
+	after    bool     // the last one is that
+	borders  []int64  // of the sets, ascending: one more than windows
 	sampling timeline.Sampling
 	rates    Rates
 
@@ -147,8 +148,16 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", q.Resolution, scrape)
 		q.Resolution = scrape
 	}
+	after := q.After
+	if q.Resolution > 0 {
+		after = after.Truncate(q.Resolution)
+	}
+	if after > 0 {
+		windows, b.after = append(windows, Window{Start: q.Window.End, End: q.Window.End.Add(after)}), true
+		b.windows = windows
+	}
 	b.sampling = timeline.Sampling{
-		Start: q.Window.Start.UnixMilli(), End: q.Window.End.UnixMilli(), Step: q.Resolution.Milliseconds(),
+		Start: q.Window.Start.UnixMilli(), End: q.Window.End.Add(after).UnixMilli(), Step: q.Resolution.Milliseconds(),
 		Lookback: timeline.Lookback, Interval: scrape.Milliseconds(),
 	}
 	b.loadedFrom = b.sampling.LoadStart()
@@ -340,6 +349,9 @@ func (b *Builder) Sets() ([]*Set, error) {
 	b.chargeAssets()
 	b.warnOddPrices()
 	warnings := sortWarnings(slices.Clone(b.warnings))
+	if b.after {
+		b.sets, b.after = b.sets[:len(b.sets)-1], false
+	}
 	for i, s := range b.sets {
 		b.sets[i] = s.OfShard(b.shard)
 		b.sets[i].Warnings = warnings

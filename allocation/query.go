@@ -27,6 +27,12 @@ type Query struct {
 	// Stored asks for what is kept of closed hours and days, at whatever resolution it was computed. Without it, kept hours
 	// stand in only for what would be computed at the Resolution asked, or less exactly.
 	Stored bool
+	// Alone computes each set as if it were asked for by itself: what is in it does not depend on which others are asked for
+	// with it. Without it, what is known of one set's time tells of the others', too.
+	Alone bool
+	// After is for how long after the window, or after each set of Alone, signals are looked at, too: what is seen again after
+	// a hole at the end has gone on through it. On a grid it is cut to whole steps.
+	After time.Duration
 	// Only says which columns of kept rows are needed; nil is all of them. What is computed has all in any case.
 	Only *Projection
 }

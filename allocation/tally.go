@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -36,16 +37,20 @@ func (t *tally) clone() *tally {
 func (t *tally) add(s *Subject, hour []subjectTotal, w Window, most int) {
 	t.meet(s, hour, most)
 	newcomers := t.addMembers(hour, w)
-	if !t.capped && t.weight(s, t.rows)+t.weight(s, newcomers) > t.room(s, most) {
-		t.capped = true
+	if !t.capped {
+		weight := t.weight(s)
+		for _, i := range newcomers {
+			weight += s.weight(hour[i].has)
+		}
+		t.capped = weight > t.room(s, most)
 	}
 	if t.capped {
-		newcomers = t.choose(s, newcomers, w, most)
+		newcomers = t.choose(s, hour, newcomers, w, most)
 	}
 	if len(newcomers) > 0 {
-		for i := range newcomers {
-			row := subjectTotal{labels: newcomers[i].labels, since: w.Start.Unix()}
-			if row.accrue(&newcomers[i]); row.total() != 0 {
+		for _, i := range newcomers {
+			row := subjectTotal{labels: hour[i].labels, since: w.Start.Unix()}
+			if row.accrue(&hour[i]); row.total() != 0 {
 				row.last = w.End.Unix()
 			}
 			t.rows = append(t.rows, row)
@@ -53,8 +58,13 @@ func (t *tally) add(s *Subject, hour []subjectTotal, w Window, most int) {
 		slices.SortFunc(t.rows, compareTotals)
 	}
 	if t.capped && !s.drops {
-		_, rest := t.split(hour)
-		t.addOthers(t.folded(rest), w)
+		others := t.newOthers()
+		t.split(hour, func(i int, member bool) {
+			if !member {
+				others.add(&hour[i])
+			}
+		})
+		t.addOthers(others.rows(), w)
 	}
 }
 
@@ -85,10 +95,11 @@ func (t *tally) room(s *Subject, most int) int {
 	return most - others*s.width()
 }
 
-func (t *tally) weight(s *Subject, rows []subjectTotal) int {
+// weight is how many series members have.
+func (t *tally) weight(s *Subject) int {
 	n := 0
-	for i := range rows {
-		n += s.weight(rows[i].has)
+	for i := range t.rows {
+		n += s.weight(t.rows[i].has)
 	}
 	return n
 }
@@ -103,19 +114,19 @@ func (t *subjectTotal) accrue(o *subjectTotal) {
 	}
 }
 
-// addMembers adds what members cost in an hour and returns the other rows.
-func (t *tally) addMembers(hour []subjectTotal, w Window) (newcomers []subjectTotal) {
+// addMembers adds what members cost in an hour and returns which rows are of others.
+func (t *tally) addMembers(hour []subjectTotal, w Window) (newcomers []int32) {
 	at := 0
 	for i := range hour {
-		row := hour[i]
+		row := &hour[i]
 		for at < len(t.rows) && slices.Compare(t.rows[at].labels, row.labels) < 0 {
 			at++
 		}
 		if at == len(t.rows) || !slices.Equal(t.rows[at].labels, row.labels) {
-			newcomers = append(newcomers, row)
+			newcomers = append(newcomers, int32(i))
 			continue
 		}
-		t.rows[at].accrue(&row)
+		t.rows[at].accrue(row)
 		if row.total() != 0 {
 			t.rows[at].last = w.End.Unix()
 		}
@@ -125,22 +136,33 @@ func (t *tally) addMembers(hour []subjectTotal, w Window) (newcomers []subjectTo
 
 // choose takes places from those that cost nothing any more, and from the cheapest if there are too many, and gives free ones
 // to newcomers.
-func (t *tally) choose(s *Subject, newcomers []subjectTotal, w Window, most int) (admitted []subjectTotal) {
+func (t *tally) choose(s *Subject, hour []subjectTotal, newcomers []int32, w Window, most int) (admitted []int32) {
 	since := w.End.Add(-forgetAfter).Unix()
 	t.rows = slices.DeleteFunc(t.rows, func(r subjectTotal) bool { return max(r.last, r.since) <= since })
-	free := t.room(s, most) - t.weight(s, t.rows)
+	free := t.room(s, most) - t.weight(s)
 	if free < 0 { // further resources and clusters take room
-		byCost(t.rows)
-		for free < 0 && len(t.rows) > 0 {
-			last := len(t.rows) - 1
-			free += s.weight(t.rows[last].has)
-			t.rows = t.rows[:last]
+		kept := byCost(t.rows, nil)
+		for free < 0 && len(kept) > 0 {
+			last := len(kept) - 1
+			free += s.weight(t.rows[kept[last]].has)
+			kept = kept[:last]
 		}
-		slices.SortFunc(t.rows, compareTotals)
+		slices.Sort(kept)
+		for to, from := range kept {
+			t.rows[to] = t.rows[from]
+		}
+		t.rows = t.rows[:len(kept)]
 	}
-	byCost(newcomers)
-	for n := range newcomers {
-		if free -= s.weight(newcomers[n].has); free < 0 || t.isOther(newcomers[n].labels) {
+	least := s.width()
+	for _, i := range newcomers {
+		least = min(least, s.weight(hour[i].has))
+	}
+	if free < least {
+		return nil
+	}
+	newcomers = byCost(hour, newcomers)
+	for n, i := range newcomers {
+		if free -= s.weight(hour[i].has); free < 0 || t.isOther(hour[i].labels) {
 			return newcomers[:n]
 		}
 	}
@@ -152,28 +174,55 @@ func (t *tally) isOther(labels []string) bool {
 	return !slices.ContainsFunc(labels[min(1, len(labels)-1):], func(l string) bool { return l != OtherName })
 }
 
-// byCost sorts rows by falling cost, equal ones by label.
-func byCost(rows []subjectTotal) {
-	slices.SortFunc(rows, func(a, b subjectTotal) int {
-		return cmp.Or(cmp.Compare(b.total(), a.total()), compareTotals(a, b))
+// byCost is the order of rows by falling cost, equal ones by label: of those of order, nil for all.
+func byCost(rows []subjectTotal, order []int32) []int32 {
+	if order == nil {
+		order = make([]int32, len(rows))
+		for i := range order {
+			order[i] = int32(i)
+		}
+	}
+	costs := make(map[int32]float64, len(order))
+	for _, i := range order {
+		costs[i] = rows[i].total()
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(costs[b], costs[a]), compareTotals(rows[a], rows[b]))
 	})
+	return order
 }
 
-// folded are rows as __other__.
-func (t *tally) folded(rows []subjectTotal) []subjectTotal {
-	out := make([]subjectTotal, 0, len(t.clusters)+1)
-	for i := range rows {
-		labels := slices.Repeat([]string{OtherName}, len(rows[i].labels))
-		if len(labels) > 1 && slices.Contains(t.clusters, rows[i].labels[0]) {
-			labels[0] = rows[i].labels[0]
-		}
-		at, ok := slices.BinarySearchFunc(out, labels, func(r subjectTotal, labels []string) int { return slices.Compare(r.labels, labels) })
-		if !ok {
-			out = slices.Insert(out, at, subjectTotal{labels: labels})
-		}
-		out[at].add(&rows[i])
+// others are rows that are summed into __other__.
+type others struct {
+	tally *tally
+	sums  map[string]*subjectTotal // by the cluster that they have
+}
+
+func (t *tally) newOthers() *others { return &others{t, map[string]*subjectTotal{}} }
+
+// add sums a further row.
+func (o *others) add(row *subjectTotal) {
+	cluster := row.labels[0]
+	if len(row.labels) == 1 || !slices.Contains(o.tally.clusters, cluster) {
+		cluster = OtherName
 	}
-	return out
+	sum := o.sums[cluster]
+	if sum == nil {
+		labels := slices.Repeat([]string{OtherName}, len(row.labels))
+		labels[0] = cluster
+		sum = &subjectTotal{labels: labels}
+		o.sums[cluster] = sum
+	}
+	sum.add(row)
+}
+
+// rows are the sums, by labels.
+func (o *others) rows() []subjectTotal {
+	rows := make([]subjectTotal, 0, len(o.sums))
+	for _, cluster := range slices.Sorted(maps.Keys(o.sums)) {
+		rows = append(rows, *o.sums[cluster])
+	}
+	return rows
 }
 
 // addOthers adds an hour's rows to __other__.
@@ -187,20 +236,15 @@ func (t *tally) addOthers(hour []subjectTotal, w Window) {
 	}
 }
 
-// split tells the rows of members from the rest.
-func (t *tally) split(hour []subjectTotal) (members, rest []subjectTotal) {
+// split tells which rows are of members.
+func (t *tally) split(hour []subjectTotal, tell func(i int, member bool)) {
 	at := 0
 	for i := range hour {
 		for at < len(t.rows) && slices.Compare(t.rows[at].labels, hour[i].labels) < 0 {
 			at++
 		}
-		if at < len(t.rows) && slices.Equal(t.rows[at].labels, hour[i].labels) {
-			members = append(members, hour[i])
-		} else {
-			rest = append(rest, hour[i])
-		}
+		tell(i, at < len(t.rows) && slices.Equal(t.rows[at].labels, hour[i].labels))
 	}
-	return members, rest
 }
 
 // counters are all rows, by labels.
@@ -218,11 +262,19 @@ func (t *tally) fold(s *Subject, hour []subjectTotal) (rows []subjectTotal, drop
 	if !t.capped {
 		return hour, 0
 	}
-	rows, rest := t.split(hour)
-	if s.drops {
-		return rows, t.weight(s, rest)
+	rows = make([]subjectTotal, 0, len(t.rows)+len(t.others))
+	others := t.newOthers()
+	t.split(hour, func(i int, member bool) {
+		if member {
+			rows = append(rows, hour[i])
+			return
+		}
+		dropped += s.weight(hour[i].has)
+		others.add(&hour[i])
+	})
+	if !s.drops {
+		rows = append(rows, others.rows()...)
+		slices.SortFunc(rows, compareTotals)
 	}
-	rows = append(rows, t.folded(rest)...)
-	slices.SortFunc(rows, compareTotals)
-	return rows, t.weight(s, rest)
+	return rows, dropped
 }

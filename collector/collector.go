@@ -115,7 +115,7 @@ func New(latest LatestSet, cfg Config) *Collector {
 	}
 	if c.accrued == nil {
 		c.accrued = func() *allocation.Accrued { return nil }
-		c.metering = func() *allocation.Metering { return cfg.Metering().Uncounted() }
+		c.metering = uncounted(cfg.Metering)
 	}
 	if c.spending == nil {
 		c.spending = func() *allocation.Spending { return nil }
@@ -132,6 +132,17 @@ func New(latest LatestSet, cfg Config) *Collector {
 	}
 	c.current.Store(&snapshot{metrics: c.droppedMetrics()})
 	return c
+}
+
+// uncounted gives what metering gives without counters, one for each.
+func uncounted(metering func() *allocation.Metering) func() *allocation.Metering {
+	var was, is *allocation.Metering
+	return func() *allocation.Metering {
+		if m := metering(); m != was {
+			was, is = m, m.Uncounted()
+		}
+		return is
+	}
 }
 
 // Describe sends the descriptors of everything that the Collector may ever serve.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,8 @@ type computation struct {
 	src   Source
 	parts []*part // what src asks
 	lanes int     // in which usage is integrated
+	// member is what asks for it with others; nil where it is alone.
+	member *member
 
 	exported bool   // usage series name their pods by exported_pod
 	pods     string // regular expression of the pods whose usage is read; empty for all
@@ -117,6 +120,9 @@ func (c *computation) sources() []allocation.SourceReading {
 // ask is a Select of a stage: it is noted, and ends where it exceeds the bound on samples.
 func (c *computation) ask(ctx context.Context, stage string, sels []Selector, lanes Lanes) (Stats, error) {
 	began, before := time.Now(), c.stats.Samples
+	if c.member != nil {
+		c.member.step, c.member.name = stepOf(stage), stage
+	}
 	var read atomic.Int64
 	meters := make([]meter, lanes.N+1)
 	give := lanes.Yield
@@ -155,6 +161,21 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, la
 	got.Sent = nil // noted by the parts
 	c.stats.Add(got)
 	return got, err
+}
+
+// The names of questions that are no stage of their own.
+const (
+	askInterval = "scrape interval"
+	askJobs     = "targets of promcost's jobs"
+	askBefore   = "inputs before the window"
+	askAgain    = "usage of overcommitted time"
+)
+
+// stepOf is the place of a question in the order in which they are asked.
+func stepOf(name string) int {
+	return slices.Index([]string{
+		askInterval, inputOwn, askJobs, stageNames[always], askBefore, stageNames[lazily], stageNames[borders], stageNames[levels], stageNames[counters], askAgain,
+	}, name)
 }
 
 // meter estimates the time that a lane spends in yield. It fills a cache line, for lanes run side by side.
@@ -237,7 +258,7 @@ func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Windo
 		sels := []Selector{at, at}
 		sels[0].Metric = "kube_node_info"
 		sels[1].Metric, sels[1].Matchers = "container_memory_working_set_bytes", []Matcher{equal("id", "/")}
-		_, err := c.ask(ctx, "scrape interval", sels, OneLane(func(i int, _ []Symbol, p *timeline.Points) error {
+		_, err := c.ask(ctx, askInterval, sels, OneLane(func(i int, _ []Symbol, p *timeline.Points) error {
 			if d := p.Interval(); d > 0 {
 				found[i] = append(found[i], d)
 			}
@@ -269,7 +290,7 @@ func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 	}
 	if before := b.Before(); before != nil {
 		inWindow := c.series
-		if err := c.stage(ctx, b, "inputs before the window", before.Start, before.End, first...); err != nil {
+		if err := c.stage(ctx, b, askBefore, before.Start, before.End, first...); err != nil {
 			return err
 		}
 		c.series = inWindow
@@ -350,7 +371,7 @@ func (c *computation) readAgain(ctx context.Context, b *allocation.Builder, x *a
 			defer func() { c.pods = "" }()
 		}
 	}
-	return c.stage(ctx, b, "usage of overcommitted time", x.Start-s.Start+s.LoadStart(), end, stages...)
+	return c.stage(ctx, b, askAgain, x.Start-s.Start+s.LoadStart(), end, stages...)
 }
 
 // stage gives the builder what some stages ask for.

@@ -77,15 +77,29 @@ type Engine struct {
 // NewEngine returns an engine over src.
 func NewEngine(src Source, cfg Config) *Engine { return &Engine{src: src, cfg: cfg.withDefaults()} }
 
-// Compute returns the sets of q, oldest first; they share their Reading. It fails with allocation.ErrNoData where the source
+// Compute returns the sets of q, oldest first; they share their Reading and Dict, but for those of Query.Alone. It fails with allocation.ErrNoData where the source
 // has nothing for the window, with allocation.ErrTooMuch or ErrBusy where the computation exceeds its bounds, and with
 // allocation.ErrUpstream where the source does not answer.
 func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
+	if q.Alone {
+		windows, err := q.Windows()
+		if err != nil {
+			return nil, err
+		}
+		if len(windows) > 1 {
+			return e.computeAlone(ctx, q, windows)
+		}
+	}
+	return e.observed(ctx, q, func(c *computation) ([]*allocation.Set, error) { return c.compute(ctx, q) })
+}
+
+// observed runs a computation of q and tells what it took.
+func (e *Engine) observed(ctx context.Context, q allocation.Query, run func(c *computation) ([]*allocation.Set, error)) ([]*allocation.Set, error) {
 	began := time.Now()
 	o := Observation{Query: q}
 	var sets []*allocation.Set
 	c, err := e.run(ctx, func(c *computation) (err error) {
-		sets, err = c.compute(ctx, q)
+		sets, err = run(c)
 		return err
 	})
 	if c != nil {

@@ -84,7 +84,7 @@ func (c *computation) findOwnJobs(ctx context.Context, sel Selector) error {
 	shared := map[Symbol]bool{}
 	sel.Metric, sel.Keep = "up", []string{"job", "instance"}
 	sel.Matchers = []Matcher{matching("job", strings.Join(slices.Compact(jobs), "|"))}
-	_, err := c.ask(ctx, "targets of promcost's jobs", []Selector{sel}, OneLane(func(_ int, key []Symbol, _ *timeline.Points) error {
+	_, err := c.ask(ctx, askJobs, []Selector{sel}, OneLane(func(_ int, key []Symbol, _ *timeline.Points) error {
 		if _, ok := c.own.clusters[target{key[0], key[1]}]; ok {
 			c.own.jobs[key[0]] = true
 		} else {

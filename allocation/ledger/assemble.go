@@ -298,9 +298,17 @@ type hole struct {
 	err    error
 }
 
+// String says what is missing. Why the source has nothing is said the same however it was asked: days are kept with it.
 func (h *hole) String() string {
-	return fmt.Sprintf("%s to %s is missing: %v", h.window.Start.UTC().Format(time.RFC3339), h.window.End.UTC().Format(time.RFC3339), h.err)
+	err := h.err
+	if errors.Is(err, allocation.ErrNoData) {
+		err = errNothing
+	}
+	return fmt.Sprintf("%s to %s is missing: %v", h.window.Start.UTC().Format(time.RFC3339), h.window.End.UTC().Format(time.RFC3339), err)
 }
+
+// errNothing is the error of an hour that the source has nothing of.
+var errNothing = fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
 
 // addSets merges sets into sum, which is nil for nothing yet.
 func addSets(w allocation.Window, sum *allocation.Set, sets []*allocation.Set) (*allocation.Set, error) {

@@ -104,7 +104,7 @@ func (l *Ledger) takeOff(hours []allocation.Window) (flights []*hourFlight, runs
 func (l *Ledger) fillRun(ctx context.Context, run hourRun) {
 	n := len(run.hours)
 	sets, err := l.compute(ctx, allocation.Query{
-		Window: allocation.Window{Start: run.hours[0].Start, End: run.hours[n-1].End}, Step: time.Hour, Resolution: l.opts.Resolution,
+		Window: allocation.Window{Start: run.hours[0].Start, End: run.hours[n-1].End}, Step: time.Hour, Resolution: l.opts.Resolution, Alone: true, After: l.after(),
 	})
 	if errors.Is(err, allocation.ErrTooMuch) && n > 1 {
 		l.fillRun(ctx, hourRun{run.hours[:n/2], run.flights[:n/2]})
@@ -121,6 +121,14 @@ func (l *Ledger) fillRun(ctx context.Context, run hourRun) {
 		l.landHour(run.hours[i], f)
 	}
 }
+
+// mostAfter is for how long after an hour signals are looked at: what is not seen for longer has ended, unless it is known to
+// be the same after.
+const mostAfter = 5 * time.Minute
+
+// after is for how long after an hour signals are looked at: no longer than the grace period, so that it matters not when the
+// hour is computed.
+func (l *Ledger) after() time.Duration { return min(mostAfter, l.opts.Grace) }
 
 // landHour ends the flight of an hour.
 func (l *Ledger) landHour(h allocation.Window, f *hourFlight) {
@@ -144,7 +152,7 @@ func (l *Ledger) landHour(h allocation.Window, f *hourFlight) {
 // keepHour keeps an hour that was computed. That it cannot is logged, and the hour is an answer all the same.
 func (l *Ledger) keepHour(ctx context.Context, set *allocation.Set) (*allocation.Set, error) {
 	if set.Empty() && !set.Apart {
-		return nil, fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
+		return nil, errNothing
 	}
 	key := setKey{Hours, set.Window.Start.Unix(), set.Window.End.Unix()}
 	l.mu.Lock()

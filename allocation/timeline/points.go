@@ -10,6 +10,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sort"
 )
 
 // staleBits is the bit pattern of Prometheus' staleness marker: the one NaN that means "this series has ended".
@@ -158,6 +159,43 @@ func (p *Points) Level(m, k int, widest int64, v float64) {
 	if m > k {
 		p.spans = append(p.spans, span{n: m - k, off: off + k})
 	}
+}
+
+// Between makes dst the samples of p from one time to another, both inclusive. It shares the memory of p, and must not be
+// appended to. It goes on where p does, unless its own next sample would come after to.
+func (p *Points) Between(dst *Points, from, to int64) {
+	*dst = Points{t: p.t, v: p.v, spans: dst.spans[:0], sampled: p.sampled}
+	for i := range p.spans {
+		s := p.spans[i]
+		lo, hi := 0, s.n
+		if first, _ := s.at(p, 0); first < from {
+			lo = s.search(p, from)
+		}
+		if s.last(p) > to {
+			hi = s.search(p, to+1)
+		}
+		if lo >= hi {
+			continue
+		}
+		if s.run {
+			s.first += int64(lo) * s.step
+		} else {
+			s.off += lo
+		}
+		s.n = hi - lo
+		dst.spans, dst.n = append(dst.spans, s), dst.n+s.n
+	}
+	if p.goesOn && dst.n > 0 {
+		dst.goesOn = dst.Last() == p.Last() && p.Last()+p.Interval() <= to
+	}
+}
+
+// search is the place of the first sample at or after t.
+func (s *span) search(p *Points, t int64) int {
+	return sort.Search(s.n, func(k int) bool {
+		at, _ := s.at(p, k)
+		return at >= t
+	})
 }
 
 // Len is the number of samples.

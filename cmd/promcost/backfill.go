@@ -83,9 +83,6 @@ func (f *backfillFlags) open(w io.Writer, logs *logFlags) (*service, *history.St
 	f.cost.concurrency = f.parallel
 	svc, err := newService(src, f.cost, l, serviceOptions{
 		now: time.Now, ledgerNow: src.clock(f.grace), grace: f.grace, shard: f.storage.shard, keep: func() (keeping, error) { return k, nil },
-		computing: func(c ledger.Computer, zone *time.Location) ledger.Computer {
-			return &wholeDays{c, zone, func() time.Time { return src.clock(f.grace)().Add(-f.grace) }}
-		},
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, src.Close(), k.closer.Close())

@@ -90,6 +90,7 @@ func TestBackfill(t *testing.T) {
 		}
 	})
 	t.Run("in parts is the same", func(t *testing.T) {
+		mustRun(t, backfillArgs(blocks, parts, "--from=2026-01-29T23:00:00Z", "--to=2026-01-30T00:00:00Z")...)
 		mustRun(t, backfillArgs(blocks, parts, "--from=2026-01-29T03:00:00Z", "--to=2026-01-29T20:00:00Z", "--parallel=1")...)
 		mustRun(t, backfillArgs(blocks, parts, "--from=2026-01-28", "--parallel=3")...)
 		if diff := cmp.Diff(historyFiles(t, whole), historyFiles(t, parts)); diff != "" {

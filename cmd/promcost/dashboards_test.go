@@ -260,10 +260,9 @@ func (w *watched) panelValues(t *testing.T, board, panel, label string) map[stri
 	return values
 }
 
-// testValues compares what panels show with what the JSON API says of the same hour, but for what is read of its edges when it
-// is computed with the hours beside it.
+// testValues compares what panels show with what the JSON API says of the same hour.
 func (w *watched) testValues(t *testing.T) {
-	const apart = 1e-3
+	const apart = 1e-9
 	allocations := w.lastHour(t, "/model/allocation", "aggregate=namespace&idle=true&shareTenancyCosts=false")
 	byNamespace, byResource, idle := map[string]float64{}, map[string]float64{}, map[string]float64{}
 	for _, name := range slices.Sorted(maps.Keys(allocations)) {

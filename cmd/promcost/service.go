@@ -105,10 +105,8 @@ type serviceOptions struct {
 	now       func() time.Time // the clock of the API
 	ledgerNow func() time.Time // the clock that says which hour is closed
 	grace     time.Duration
-	slow      log.Logger              // told of slow computations; nil is where everything else is logged
-	keep      func() (keeping, error) // opens the history; nil keeps none
-	// computing, where not nil, comes between the ledger and what computes.
-	computing func(c ledger.Computer, zone *time.Location) ledger.Computer
+	slow      log.Logger                                    // told of slow computations; nil is where everything else is logged
+	keep      func() (keeping, error)                       // opens the history; nil keeps none
 	priced    bool                                          // prices are among what is exposed
 	meter     func(*settings) (*allocation.Metering, error) // makes what metrics are of; nil is the default
 	shard     allocation.Shard                              // what is computed of it; the zero value is everything
@@ -149,11 +147,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		}
 	}
 	s.where = keeping.where
-	computing := ledger.Computer(s.computer)
-	if o.computing != nil {
-		computing = o.computing(computing, current.zone)
-	}
-	s.ledger = keeping.ledger(computing, logs.kit, ledger.Options{
+	s.ledger = keeping.ledger(s.computer, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
 		MaxMemory: f.maxMemory, Metering: s.metering,
 		Changed: func() {

@@ -196,7 +196,7 @@ func boundForm(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	// As with Prometheus, what is malformed of the parameters is as if it were not there.
-	err := r.ParseMultipartForm(maxForm)
+	err := errors.Join(r.ParseForm(), r.ParseMultipartForm(maxForm))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		answerError(w, http.StatusRequestEntityTooLarge, "bad_data", fmt.Errorf("the parameters in the body are longer than %d bytes: send fewer or shorter ones", maxForm))
 		return nil, false

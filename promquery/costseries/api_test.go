@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -163,7 +164,7 @@ func questions() (list []question) {
 		"&start=x", "&end=x", "&end=1", "&step=0", "&step=-1", "&step=x", "&step=0.1", "&step=1h", "&step=1e300", "&dedup=true",
 	} {
 		name, _, _ := strings.Cut(more[1:], "=")
-		kept := url.Values{"start": {fmt.Sprint(epoch)}, "end": {fmt.Sprint(epoch + 7200)}, "step": {"600"}, "time": {fmt.Sprint(epoch + 7200)}, "query": {"odd"}}
+		kept := url.Values{"start": {strconv.Itoa(epoch)}, "end": {strconv.Itoa(epoch + 7200)}, "step": {"600"}, "time": {strconv.Itoa(epoch + 7200)}, "query": {"odd"}}
 		kept.Del(name)
 		list = append(list, question{"/api/v1/query", kept.Encode() + more}, question{"/api/v1/query_range", kept.Encode() + more})
 	}

@@ -3,6 +3,7 @@ package costseries
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -160,6 +161,11 @@ func (q *joinedQuerier) theirs(ctx context.Context, hints *storage.SelectHints, 
 	set := &upstreamSet{ready: make(chan struct{})}
 	go func() {
 		defer close(set.ready)
+		defer func() {
+			if p := recover(); p != nil { // what no handler of the request would catch
+				set.list, set.err = nil, fmt.Errorf("read from the upstream: internal error: %v: report it", p)
+			}
+		}()
 		set.list, set.warnings, set.err = q.upstream.read(ctx, sel)
 	}()
 	return set

@@ -19,9 +19,14 @@ import (
 // metadataPath tells of metrics what they are.
 const metadataPath = "/metadata"
 
-// ask asks a path of the API and decodes the data of the answer. Warnings are those of the server. What may be long is a form
-// in the body; some paths take none.
-func (u *Upstream) ask(ctx context.Context, path string, params url.Values, data any) (warnings []string, err error) {
+// said is what an answer says beside its data.
+type said struct {
+	warnings []string // the server's
+	victoria bool     // it is a VictoriaMetrics
+}
+
+// ask asks a path of the API and decodes the data of the answer. What may be long is a form in the body; some paths take none.
+func (u *Upstream) ask(ctx context.Context, path string, params url.Values, data any) (s said, err error) {
 	params = maps.Clone(params)
 	for name, values := range u.cfg.Params {
 		params[name] = append(slices.Clone(values), params[name]...)
@@ -30,7 +35,7 @@ func (u *Upstream) ask(ctx context.Context, path string, params url.Values, data
 	if path == metadataPath || strings.HasPrefix(path, "/label/") {
 		method, path, body, header = http.MethodGet, path+"?"+params.Encode(), nil, nil
 	}
-	err = u.send(ctx, method, path, body, header, func(body io.Reader) error {
+	err = u.send(ctx, method, path, body, header, func(header http.Header, body io.Reader) error {
 		text, err := io.ReadAll(body)
 		if err != nil {
 			return err
@@ -47,10 +52,10 @@ func (u *Upstream) ask(ctx context.Context, path string, params url.Values, data
 		if answer.Status != "success" {
 			return errors.New(answer.Error)
 		}
-		warnings = answer.Warnings
+		s = said{answer.Warnings, strings.HasPrefix(header.Get("Content-Type"), "application/stream+json")}
 		return json.Unmarshal(answer.Data, data)
 	})
-	return warnings, err
+	return s, err
 }
 
 // lookup are the parameters of a question for names.
@@ -70,8 +75,8 @@ const maxSeconds = 1 << 35
 
 // words are names that a path of the API lists. A failure is a warning.
 func (u *Upstream) words(ctx context.Context, path string, mint, maxt int64, limit int, matchers []*labels.Matcher) (words []string, notes []error) {
-	warnings, err := u.ask(ctx, path, u.lookup(mint, maxt, limit, matchers), &words)
-	for _, w := range warnings {
+	answer, err := u.ask(ctx, path, u.lookup(mint, maxt, limit, matchers), &words)
+	for _, w := range answer.warnings {
 		notes = append(notes, errors.New("upstream: "+w))
 	}
 	if err != nil {
@@ -80,16 +85,17 @@ func (u *Upstream) words(ctx context.Context, path string, mint, maxt int64, lim
 	return words, notes
 }
 
-// metadata adds to found what the server knows of metrics that are not cost. Limit is how many may be found, -1 for any number.
-func (u *Upstream) metadata(ctx context.Context, metric string, limit int, found map[string][]Metadata) (warnings []string) {
+// metadata adds to found what the server knows of metrics that are not cost, and returns warnings. Limit is how many may be
+// found, -1 for any number.
+func (u *Upstream) metadata(ctx context.Context, metric string, limit int, found map[string][]Metadata) []string {
 	params := url.Values{}
 	if metric != "" {
 		params.Set("metric", metric)
 	}
 	theirs := map[string][]Metadata{}
-	warnings, err := u.ask(ctx, metadataPath, params, &theirs)
+	answer, err := u.ask(ctx, metadataPath, params, &theirs)
 	if err != nil {
-		return append(warnings, u.failed(err).Error())
+		return append(answer.warnings, u.failed(err).Error())
 	}
 	for _, name := range slices.Sorted(maps.Keys(theirs)) {
 		if limit >= 0 && len(found) >= limit {
@@ -99,5 +105,5 @@ func (u *Upstream) metadata(ctx context.Context, metric string, limit int, found
 			found[name] = theirs[name]
 		}
 	}
-	return warnings
+	return answer.warnings
 }

@@ -98,7 +98,9 @@ func (u *Upstream) fetch(ctx context.Context, sel wanted) ([]*upstreamSeries, []
 		return nil, nil, err
 	}
 	for _, m := range sel.matchers {
-		delete(external, m.Name) // it is asked for
+		if m.Matches(external[m.Name]) {
+			delete(external, m.Name) // it is asked for
+		}
 	}
 	list, err := u.readChunks(ctx, sel, external)
 	return list, nil, err
@@ -118,7 +120,7 @@ func (u *Upstream) readChunks(ctx context.Context, sel wanted, external map[stri
 	var list []*upstreamSeries
 	err = u.send(ctx, http.MethodPost, "/read", snappy.Encode(nil, text), map[string]string{
 		"Content-Type": readType, "Content-Encoding": "snappy", "X-Prometheus-Remote-Read-Version": "0.1.0",
-	}, func(body io.Reader) error {
+	}, func(_ http.Header, body io.Reader) error {
 		frames := remote.NewChunkedReader(body, uint64(u.cfg.MaxBytes), nil)
 		for {
 			var frame prompb.ChunkedReadResponse
@@ -168,12 +170,12 @@ func chunked(s *prompb.ChunkedSeries, external map[string]string) (*upstreamSeri
 // bareSeries are series without samples.
 func (u *Upstream) bareSeries(ctx context.Context, sel wanted) ([]*upstreamSeries, []string, error) {
 	var found []labels.Labels
-	warnings, err := u.ask(ctx, "/series", u.lookup(sel.mint, sel.maxt, sel.limit, sel.matchers), &found)
+	said, err := u.ask(ctx, "/series", u.lookup(sel.mint, sel.maxt, sel.limit, sel.matchers), &found)
 	list := make([]*upstreamSeries, len(found))
 	for i, l := range found {
 		list[i] = &upstreamSeries{labels: l}
 	}
-	return list, warnings, err
+	return list, said.warnings, err
 }
 
 // upstreamPoint is a sample in an answer of the query API: [seconds, "value"].
@@ -210,20 +212,25 @@ func (u *Upstream) querySamples(ctx context.Context, sel wanted) ([]*upstreamSer
 			Values []upstreamPoint `json:"values"`
 		} `json:"result"`
 	}
-	warnings, err := u.ask(ctx, "/query", params, &data)
+	said, err := u.ask(ctx, "/query", params, &data)
 	if err != nil {
-		return nil, warnings, err
+		return nil, said.warnings, err
 	}
 	list := make([]*upstreamSeries, 0, len(data.Result))
 	for _, s := range data.Result {
 		points := slices.DeleteFunc(s.Values, func(p upstreamPoint) bool { return p.t < sel.mint || p.t > sel.maxt })
+		for i := range points {
+			if said.victoria && math.IsNaN(points[i].v) {
+				points[i].v = stale // it has no other NaN
+			}
+		}
 		chunks, err := packPoints(points)
 		if err != nil {
-			return nil, warnings, err
+			return nil, said.warnings, err
 		}
 		list = append(list, &upstreamSeries{labels: s.Metric, chunks: chunks})
 	}
-	return list, warnings, nil
+	return list, said.warnings, nil
 }
 
 // selectorText is matchers as PromQL writes them.
@@ -256,7 +263,7 @@ func (l *bodyLimit) Read(p []byte) (int, error) {
 }
 
 // send asks a path of the API and has handle read a good answer, or one that says in JSON what is wrong.
-func (u *Upstream) send(ctx context.Context, method, path string, body []byte, header map[string]string, handle func(io.Reader) error) error {
+func (u *Upstream) send(ctx context.Context, method, path string, body []byte, header map[string]string, handle func(http.Header, io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
 	defer cancel()
 	select {
@@ -282,7 +289,7 @@ func (u *Upstream) send(ctx context.Context, method, path string, body []byte, h
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage)) // the status says enough
 		return fmt.Errorf("%s: %s", resp.Status, strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"))
 	}
-	return handle(&bodyLimit{resp.Body, u.cfg.MaxBytes, u.cfg.MaxBytes})
+	return handle(resp.Header, &bodyLimit{resp.Body, u.cfg.MaxBytes, u.cfg.MaxBytes})
 }
 
 // maxMessage is how many bytes of an error's text are shown.

@@ -58,6 +58,9 @@ func (s *upstreamSeries) Labels() labels.Labels { return s.labels }
 
 // Iterator implements storage.Series.
 func (s *upstreamSeries) Iterator(chunkenc.Iterator) chunkenc.Iterator {
+	if len(s.chunks) == 0 {
+		return chunkenc.NewNopIterator()
+	}
 	its := make([]chunkenc.Iterator, len(s.chunks))
 	for i, c := range s.chunks {
 		its[i] = c.Iterator(nil)

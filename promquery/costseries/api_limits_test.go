@@ -1,0 +1,154 @@
+package costseries_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/prompb"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery/costseries"
+)
+
+// failing is a storage that fails, once wait lets it.
+type failing struct {
+	err  error
+	wait func(ctx context.Context)
+}
+
+func (f failing) Querier(int64, int64) (storage.Querier, error) { return failingQuerier{f}, nil }
+
+func (f failing) ChunkQuerier(int64, int64) (storage.ChunkQuerier, error) {
+	return failingChunks{failingQuerier{f}}, nil
+}
+
+type failingQuerier struct{ failing }
+
+func (q failingQuerier) Select(ctx context.Context, _ bool, _ *storage.SelectHints, _ ...*labels.Matcher) storage.SeriesSet {
+	if q.wait != nil {
+		q.wait(ctx)
+	}
+	return storage.ErrSeriesSet(q.err)
+}
+
+func (q failingQuerier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return nil, nil, q.err
+}
+
+func (q failingQuerier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return nil, nil, q.err
+}
+
+func (failingQuerier) Close() error { return nil }
+
+type failingChunks struct{ failingQuerier }
+
+func (q failingChunks) Select(context.Context, bool, *storage.SelectHints, ...*labels.Matcher) storage.ChunkSeriesSet {
+	return storage.ErrChunkSeriesSet(q.err)
+}
+
+// TestStorageFails gives the errors of the storage a status, and says what they say.
+func TestStorageFails(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		code int
+		read int // where it is no JSON
+	}{
+		{fmt.Errorf("%w: select 7 series: ask for fewer", allocation.ErrTooMuch), 422, 422},
+		{fmt.Errorf("%w: wait", allocation.ErrBusy), 503, 503},
+		{errors.New("it burns"), 422, 500},
+	} {
+		base := serve(t, failing{err: tt.err}, costseries.APIOptions{})
+		for _, q := range []question{
+			{"/api/v1/query", "query=x"}, {"/api/v1/query_range", "query=x&start=1&end=2&step=1"}, {"/api/v1/series", "match[]=x"}, {"/api/v1/labels", ""}, {"/api/v1/label/x/values", ""},
+		} {
+			r := ask(t, http.MethodGet, base, q.path, q.query)
+			body, _ := r.Body.(map[string]any)
+			if r.Code != tt.code || body["status"] != "error" || !strings.Contains(fmt.Sprint(body["error"]), tt.err.Error()) {
+				t.Errorf("%v: %s: %+v, want %d", tt.err, q.path, r, tt.code)
+			}
+		}
+		if r := ask(t, http.MethodGet, base, "/federate", "match[]=x"); r.Code != tt.read || !strings.Contains(fmt.Sprint(r.Body), tt.err.Error()) {
+			t.Errorf("%v: /federate: %+v, want %d", tt.err, r, tt.read)
+		}
+		for _, kind := range []prompb.ReadRequest_ResponseType{prompb.ReadRequest_SAMPLES, prompb.ReadRequest_STREAMED_XOR_CHUNKS} {
+			if code, _, text := post(t, base, readRequest(t, kind, readQuery("x", prompb.LabelMatcher_EQ))); code != tt.read || !strings.Contains(string(text), tt.err.Error()) {
+				t.Errorf("%v: read, %s: %d %s, want %d", tt.err, kind, code, text, tt.read)
+			}
+		}
+	}
+}
+
+// TestAPIBounds refuses requests that are too long, too many or too slow, and says what would be right.
+func TestAPIBounds(t *testing.T) {
+	db := openTSDB(t, litter(t, epoch))
+	base := serve(t, db, costseries.APIOptions{})
+	for name, tt := range map[string]struct {
+		method, path, query string
+		code                int
+		want                string
+	}{
+		"long form":        {"POST", "/api/v1/query", "query=" + strings.Repeat("1", 2<<20), 413, "send fewer or shorter"},
+		"too many samples": {"GET", "/api/v1/query", fmt.Sprintf("time=%d&query=%s", epoch+3600, "sum_over_time({kind=~%22.%2B%22}[3h:10ms])"), 422, "too many samples"},
+		"unknown path":     {"GET", "/api/v1/admin/tsdb/delete_series", "", 404, "/api/v1/query"},
+		"write":            {"POST", "/api/v1/write", "", 404, "unknown path"},
+	} {
+		r := ask(t, tt.method, base, tt.path, tt.query)
+		body, _ := r.Body.(map[string]any)
+		if r.Code != tt.code || body["status"] != "error" || !strings.Contains(fmt.Sprint(body["error"]), tt.want) {
+			t.Errorf("%s: %d %.300v, want %d %q", name, r.Code, r.Body, tt.code, tt.want)
+		}
+	}
+	if r := ask(t, http.MethodGet, base, "/api/v1/status/buildinfo", ""); r.Code != http.StatusOK {
+		t.Errorf("it does not go on: %+v", r)
+	}
+}
+
+// TestAPITurns lets as many requests run at a time as may; others wait, and are refused in the end. What reads nothing is
+// answered all the same.
+func TestAPITurns(t *testing.T) {
+	begun := make(chan struct{}, 1)
+	slow := failing{err: errors.New("late"), wait: func(ctx context.Context) {
+		begun <- struct{}{}
+		<-ctx.Done()
+	}}
+	base := serve(t, slow, costseries.APIOptions{MaxConcurrency: 1, Timeout: 2 * time.Second})
+	first := make(chan reply)
+	go func() { first <- ask(t, http.MethodGet, base, "/api/v1/query", "query=x") }()
+	<-begun
+	if r := ask(t, http.MethodGet, base, "/api/v1/query", "query=1&timeout=1s"); r.Code != http.StatusServiceUnavailable && r.Code != http.StatusOK {
+		t.Errorf("second: %+v", r)
+	}
+	if r := ask(t, http.MethodGet, base, "/api/v1/format_query", "query=1"); r.Code != http.StatusOK {
+		t.Errorf("what reads nothing: %+v", r)
+	}
+	if r := <-first; r.Code != http.StatusServiceUnavailable || !strings.Contains(fmt.Sprint(r.Body), "timed out") {
+		t.Errorf("first: %+v", r)
+	}
+}
+
+// TestForeignOrigin gives pages of other origins no leave to read answers.
+func TestForeignOrigin(t *testing.T) {
+	base := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/query?query=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Origin", "http://evil.example")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("%s %v", resp.Status, resp.Header)
+	}
+}
