@@ -85,7 +85,7 @@ func (s *server) promql() (http.Handler, error) {
 	}
 	f := s.flags.promql
 	series := costseries.New(s.ledger, costseries.Options{
-		Grace: s.flags.grace, Zone: s.settings().zone, Subjects: s.subjects, Spending: s.ledger.SpendingAt, Currency: func() string { return s.settings().currency },
+		Grace: s.flags.grace, Zone: s.settings().zone, Subjects: s.subjects, Spending: s.ledger.SpendingsIn, Currency: func() string { return s.settings().currency },
 		Bounds: timeline.Bounds, MaxMemory: s.service.flags.maxMemory, Now: s.clock,
 	})
 	var owned []string

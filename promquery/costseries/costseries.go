@@ -40,8 +40,8 @@ type Options struct {
 	// Subjects are those that are served, whatever is switched on for /metrics and however many series they have, asked for
 	// each query; nil is all of the table. That of labels has to be of a Metering that names some.
 	Subjects func() []allocation.Subject
-	// Spending is how the budgets stood at an instant, nil where there are none. Nil leaves them out.
-	Spending func(ctx context.Context, at time.Time) (*allocation.Spending, error)
+	// Spending tells how the budgets stood at instants within a window, nil where there are none. Nil leaves them out.
+	Spending func(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error)
 	// Currency names the money of every cost. Nil leaves promcost_currency_info out.
 	Currency func() string
 	// Bounds are the error bounds of a running time d sampled at resolution r. Nil leaves them out.

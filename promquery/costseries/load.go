@@ -24,6 +24,8 @@ type loader struct {
 	looked   int     // series that were emitted, where they are not read
 	builder  labels.ScratchBuilder
 	told     notes
+	// spendings tells how the budgets stood; nil before it is wanted.
+	spendings func(context.Context, time.Time) (*allocation.Spending, error)
 }
 
 func (q *querier) loader(selected []*selection) *loader {
@@ -92,7 +94,7 @@ func (l *loader) gauges(ctx context.Context, set *allocation.Set, err error) err
 func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int32, v float64)) error {
 	for _, s := range l.selected {
 		if s.reader == nil {
-			err := s.set(ctx, l.Queryable, set, func(values []string, v float64) {
+			err := s.set(ctx, l, set, func(values []string, v float64) {
 				if s.matches(values) {
 					emit(l.numbered(s, s.number(values), values), v)
 				}

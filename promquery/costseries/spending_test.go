@@ -24,18 +24,33 @@ func quietHours(start time.Time, n int) *hours {
 	return h
 }
 
+// spendings is what Options want to be told by.
+type spendings = func(context.Context, allocation.Window) (func(context.Context, time.Time) (*allocation.Spending, error), error)
+
+// spendingBy tells what f does.
+func spendingBy(f func(time.Time) (*allocation.Spending, error)) spendings {
+	return func(_ context.Context, w allocation.Window) (func(context.Context, time.Time) (*allocation.Spending, error), error) {
+		return func(_ context.Context, at time.Time) (*allocation.Spending, error) {
+			if at.Before(w.Start) || at.After(w.End) {
+				return nil, errors.New("it asks beyond what it said it would")
+			}
+			return f(at)
+		}, nil
+	}
+}
+
 // Budgets are what they stood at when each hour was shown, and what is not known of them is no series.
 func TestBudgets(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	budgets := []allocation.Budget{{Name: "all", Amount: 10, Period: allocation.BudgetMonth}, {Name: "web", Amount: 5, Period: allocation.BudgetDay}}
 	q := newQueryable(quietHours(start, 4), costseries.Options{
 		Subjects: allocation.DefaultMetering().Configured,
-		Spending: func(_ context.Context, at time.Time) (*allocation.Spending, error) {
+		Spending: spendingBy(func(at time.Time) (*allocation.Spending, error) {
 			spent := at.Sub(start.Add(grace)).Hours()
 			return &allocation.Spending{End: at.Add(-grace), States: []allocation.BudgetState{
 				{Budget: &budgets[0], Spent: spent, Forecast: 2 * spent}, {Budget: &budgets[1], Spent: spent / 2, Forecast: -1},
 			}}, nil
-		},
+		}),
 	})
 	engine := costseries.NewEngine(costseries.EngineOptions{})
 	for _, tt := range []struct{ expr, want string }{
@@ -67,16 +82,19 @@ func TestBudgetsThatCannotBeTold(t *testing.T) {
 	engine := costseries.NewEngine(costseries.EngineOptions{})
 	for _, tt := range []struct {
 		name, expr string
-		spending   func(context.Context, time.Time) (*allocation.Spending, error)
+		spending   spendings
 		failure    string
 	}{
-		{"the ledger fails", `promcost_budget_spent`, func(context.Context, time.Time) (*allocation.Spending, error) {
+		{"the ledger fails", `promcost_budget_spent`, spendingBy(func(time.Time) (*allocation.Spending, error) {
 			return nil, errors.New("a file is damaged")
-		}, "read promcost_budget_spent: a file is damaged"},
-		{"another family", `promcost_resolution_seconds`, func(context.Context, time.Time) (*allocation.Spending, error) {
+		}), "read promcost_budget_spent: a file is damaged"},
+		{"nothing is listed", `promcost_budget_spent`, func(context.Context, allocation.Window) (func(context.Context, time.Time) (*allocation.Spending, error), error) {
+			return nil, errors.New("no directory")
+		}, "read promcost_budget_spent: no directory"},
+		{"another family", `promcost_resolution_seconds`, spendingBy(func(time.Time) (*allocation.Spending, error) {
 			return nil, errors.New("a file is damaged")
-		}, ""},
-		{"no budgets", `promcost_budget_spent`, func(context.Context, time.Time) (*allocation.Spending, error) { return nil, nil }, ""},
+		}), ""},
+		{"no budgets", `promcost_budget_spent`, spendingBy(func(time.Time) (*allocation.Spending, error) { return nil, nil }), ""},
 		{"no ledger", `promcost_budget_spent`, nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
