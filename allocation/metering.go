@@ -18,8 +18,8 @@ const (
 // common. It is not changed once made.
 type Metering struct {
 	subjects []Subject
-	all      []Subject // whatever is switched on
 	max      int
+	names    []labelName // that the subject label is about
 	budgets  []Budget
 }
 
@@ -64,7 +64,7 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read collector.label.names: %w", err)
 	}
-	m := &Metering{max: o.MaxSeries}
+	m := &Metering{max: o.MaxSeries, names: names}
 	if o.Enabled == nil || slices.Contains(o.Enabled, "budget") {
 		m.budgets = o.Budgets
 	}
@@ -72,7 +72,6 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 		if s.Name == "label" {
 			s.names = names
 		}
-		m.all = append(m.all, s)
 		if s.Always || slices.Contains(o.Enabled, s.Collector()) || o.Enabled == nil && s.Default {
 			m.subjects = append(m.subjects, s)
 		}
@@ -82,7 +81,7 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 
 // DefaultMetering is what the zero MeteringOptions make.
 func DefaultMetering() *Metering {
-	m := &Metering{max: DefaultMaxSeries, all: subjects}
+	m := &Metering{max: DefaultMaxSeries}
 	for _, s := range subjects {
 		if s.Always || s.Default {
 			m.subjects = append(m.subjects, s)
@@ -93,7 +92,7 @@ func DefaultMetering() *Metering {
 
 // Uncounted is m without counters: for what keeps no history that they could be told from.
 func (m *Metering) Uncounted() *Metering {
-	u := &Metering{subjects: slices.Clone(m.subjects), all: m.all, max: m.max, budgets: m.budgets}
+	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, names: m.names, budgets: m.budgets}
 	for i := range u.subjects {
 		s := &u.subjects[i]
 		s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k familyKind) bool { return familyKinds[k].kind == CounterFamily })
@@ -104,8 +103,16 @@ func (m *Metering) Uncounted() *Metering {
 // Subjects are those that have series, in the order of the reference documentation.
 func (m *Metering) Subjects() []Subject { return slices.Clone(m.subjects) }
 
-// Configured are all subjects, in the order of the reference documentation, whether they have series on /metrics or not.
-func (m *Metering) Configured() []Subject { return slices.Clone(m.all) }
+// Table is all subjects, also those that are switched off; that of labels is about those of m.
+func (m *Metering) Table() []Subject {
+	all := Subjects()
+	for i := range all {
+		if all[i].Name == "label" {
+			all[i].names = m.names
+		}
+	}
+	return all
+}
 
 // Budgets are those that the subject budget is about, none where that is switched off. The slice must not be changed.
 func (m *Metering) Budgets() []Budget { return m.budgets }

@@ -53,6 +53,8 @@ type Config struct {
 	Now func() time.Time
 	// Timeout bounds a request from its start to the first byte of the answer. The default is DefaultTimeout.
 	Timeout time.Duration
+	// EvaluationTimeout bounds the evaluation of a request's JMESPath expression. The default is DefaultEvaluationTimeout.
+	EvaluationTimeout time.Duration
 	// MaxRows bounds the allocations of an answer. The default is DefaultMaxRows.
 	MaxRows int
 	// Labels says which labels department, environment, owner, product and team stand for. The default is
@@ -209,12 +211,13 @@ type api struct {
 	cfg    Config
 	routes map[string]route
 	// vocabulary is what filters may name.
-	vocabulary []filter.Option
+	vocabulary  []filter.Option
+	evaluations *evaluations
 }
 
 // New returns the handler of the API over ledger. It logs failures that are not the client's to logger.
 func New(ledger Ledger, logger log.Logger, cfg Config) http.Handler {
-	a := &api{ledger: ledger, logger: logger, cfg: cfg.withDefaults(), routes: map[string]route{}}
+	a := &api{ledger: ledger, logger: logger, cfg: cfg.withDefaults(), routes: map[string]route{}, evaluations: newEvaluations(cfg.EvaluationTimeout)}
 	a.vocabulary = []filter.Option{filter.WithLabels(a.cfg.Labels), filter.WithDerived(a.cfg.Derived...)}
 	for _, r := range routes() {
 		a.routes[r.path] = r

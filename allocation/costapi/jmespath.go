@@ -2,11 +2,9 @@ package costapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/promcost/promcost/allocation/jmespath"
 )
@@ -33,65 +31,12 @@ func (a *api) answer(out http.ResponseWriter, q *request) error {
 	if err != nil {
 		return err
 	}
-	body, err := q.evaluate(held.body.Bytes())
+	body, err := a.evaluations.do(q, held.body.Bytes())
 	if err != nil {
 		return err
 	}
 	_, err = out.Write(body)
 	return err
-}
-
-// evaluate is the envelope body with the request's expression over its data in their place.
-func (q *request) evaluate(body []byte) ([]byte, error) {
-	fail := func(err error) error { return fmt.Errorf("evaluate jmespath: read answer: %w", err) }
-	members := json.NewDecoder(bytes.NewReader(body))
-	if _, err := members.Token(); err != nil {
-		return nil, fail(err)
-	}
-	var b bytes.Buffer
-	before := byte('{')
-	for members.More() {
-		name, err := members.Token()
-		if err != nil {
-			return nil, fail(err)
-		}
-		fmt.Fprintf(&b, "%c%q:", before, name)
-		before = ','
-		if name == "data" {
-			err = q.evaluateNext(members, &b)
-		} else {
-			var raw json.RawMessage
-			err = members.Decode(&raw)
-			b.Write(raw)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	b.WriteString("}\n")
-	return b.Bytes(), nil
-}
-
-// evaluateNext writes what the expression is over the next value.
-func (q *request) evaluateNext(values *json.Decoder, b *bytes.Buffer) error {
-	var data any
-	if err := values.Decode(&data); err != nil {
-		return fmt.Errorf("evaluate jmespath: read answer: %w", err)
-	}
-	result, err := q.jmespath.Search(q.ctx, data, jmespath.Options{Now: func() time.Time { return q.now }})
-	if err != nil {
-		if q.ctx.Err() != nil {
-			return fmt.Errorf("evaluate jmespath: %w", q.ctx.Err())
-		}
-		return badRequest("parameter jmespath=%s: %v", shorten(q.jmespath.String()), err)
-	}
-	encoder := json.NewEncoder(b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(result); err != nil {
-		return fmt.Errorf("evaluate jmespath: write result: %w", err)
-	}
-	b.Truncate(b.Len() - 1) // the line feed
-	return nil
 }
 
 // errHeld says that an answer is longer than is held.

@@ -83,10 +83,14 @@ func parseOperand(v any) (op operand, problem string) {
 			return op, want + ", within range"
 		}
 		if q, err := resource.ParseQuantity(v); err == nil {
-			return operand{kind: aQuantity, exact: exactOf(q), format: q.Format}, ""
+			return operand{kind: aQuantity, exact: exactOf(q, v), format: q.Format}, ""
 		}
-		if d, err := time.ParseDuration(v); err == nil {
+		d, err := time.ParseDuration(v)
+		if err == nil {
 			return operand{kind: aDuration, exact: big.NewRat(int64(d), int64(time.Second))}, ""
+		}
+		if _, err := time.ParseDuration(strings.Map(zeroDigit, v)); err == nil { // only its size is wrong
+			return op, "duration is out of range, beyond 292 years: use a smaller one"
 		}
 	}
 	return op, want
@@ -105,8 +109,23 @@ func exponent(s string) int {
 	return max(n, -n)
 }
 
-// exactOf is a quantity's value.
-func exactOf(q resource.Quantity) *big.Rat {
+// zeroDigit is 0 for any digit.
+func zeroDigit(r rune) rune {
+	if '0' <= r && r <= '9' {
+		return '0'
+	}
+	return r
+}
+
+// exactOf is the value of a quantity that was read from text. The library caps those in powers of 1024 at 8Ei.
+func exactOf(q resource.Quantity, text string) *big.Rat {
+	if q.Format == resource.BinarySI && (q.CmpInt64(math.MaxInt64) == 0 || q.CmpInt64(-math.MaxInt64) == 0) {
+		number := text[:len(text)-len("Ki")]
+		if v, ok := new(big.Rat).SetString(number); ok {
+			power := 10 * (1 + strings.Index("KMGTPE", text[len(number):len(number)+1]))
+			return v.Mul(v, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(power))))
+		}
+	}
 	dec := q.AsDec()
 	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(dec.Scale(), -dec.Scale()))), nil)
 	if dec.Scale() < 0 {
@@ -148,9 +167,11 @@ func (c *call) quantity(v *big.Rat, format resource.Format) (any, error) {
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)
 	units := new(big.Int).Mul(v.Num(), scale)
 	units.Quo(units, v.Denom())
-	text := new(big.Rat).SetFrac(units, scale).FloatString(decimals)
+	written := new(big.Rat).SetFrac(units, scale)
+	text := written.FloatString(decimals)
+	outOfRange := fmt.Errorf("function %s: result is a quantity out of range: use smaller ones", c.name)
 	if len(text) > maxQuantity {
-		return nil, fmt.Errorf("function %s: result is a quantity out of range: use smaller ones", c.name)
+		return nil, outOfRange
 	}
 	q, err := resource.ParseQuantity(text)
 	if err != nil {
@@ -159,7 +180,12 @@ func (c *call) quantity(v *big.Rat, format resource.Format) (any, error) {
 	q.Format = format
 	q.Neg() // twice, for a quantity remembers the text that it was read from
 	q.Neg()
-	return q.String(), nil
+	text = q.String()
+	// There is no unit above E and Ei: the library leaves theirs out.
+	if back, err := resource.ParseQuantity(text); err != nil || exactOf(back, text).Cmp(written) != 0 {
+		return nil, outOfRange
+	}
+	return text, nil
 }
 
 // like is the operand whose kind a sum has: a number beside a quantity or a duration counts in its unit.

@@ -20,7 +20,7 @@ const (
 	MaxExpression = 64 << 10 // bytes of an expression
 	MaxDepth      = 500      // levels of its tree, and of brackets
 	MaxPattern    = 4 << 10  // bytes of a regular expression
-	MaxOutput     = 64 << 20 // bytes that an evaluation may build, and about those that its result takes as JSON
+	MaxOutput     = 32 << 20 // bytes that an evaluation may build, and about those that its result takes as JSON
 	maxSteps      = 50e6     // of an evaluation
 	maxDocument   = 1 << 20  // bytes of YAML and of certificates that are parsed
 )

@@ -219,13 +219,22 @@ func (g *generator) write(re *syntax.Regexp) error {
 	return nil
 }
 
+// mostRandom is about how many bytes are made up by chance. Repetitions that need not be end at half of it.
+const mostRandom = 8 << 10
+
 // repeat writes re as often as chance says.
 func (g *generator) repeat(re *syntax.Regexp, least, most int) error {
 	n, err := below(most - least + 1)
 	if err != nil {
 		return err
 	}
-	for range least + n {
+	for i := range least + n {
+		if i >= least && g.out.Len() >= mostRandom/2 {
+			break
+		}
+		if g.out.Len() > mostRandom {
+			return fmt.Errorf("they are more than %d bytes: repeat less", mostRandom)
+		}
 		if err := g.build(1); err != nil {
 			return err
 		}

@@ -3,33 +3,39 @@ package jmespath_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // TestArithmeticIsExact holds laws of sums and products of random quantities and durations.
 func TestArithmeticIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	units := []string{"", "m", "k", "M", "G", "Ki", "Mi", "Gi", "s", "h0m"}
+	units := []string{"", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "s", "h0m"}
+	quantities := len(units) - 2
 	for range 3000 {
 		pick := func(unit string) string {
 			if unit == "h0m" {
 				return fmt.Sprint(rng.IntN(1000), "h0m")
 			}
+			if unit == "E" || unit == "Ei" {
+				return fmt.Sprint(rng.IntN(40), unit) // there is no unit above
+			}
 			return fmt.Sprint(rng.IntN(100_000), unit)
 		}
 		i := rng.IntN(len(units))
-		j := rng.IntN(8)
-		if i >= 8 {
-			j = 8 + rng.IntN(2)
+		j := rng.IntN(quantities)
+		if i >= quantities {
+			j = quantities + rng.IntN(2)
 		}
 		a, b := pick(units[i]), pick(units[j])
-		given := map[string]any{"a": a, "b": b, "n": float64(1 + rng.IntN(999))}
+		given := map[string]any{"a": a, "b": b, "n": float64(1 + rng.IntN(9))}
+		if sum, err := search("add(a, b)", given); err != nil || amountOf(sum.(string)).Cmp(new(big.Rat).Add(amountOf(a), amountOf(b))) != 0 {
+			t.Fatalf("add(a, b) over %v: %v, %v", given, sum, err)
+		}
 		for _, law := range []string{"subtract(add(a, b), b) == add(a, `0`)", "divide(multiply(a, n), n) == add(a, `0`)", "add(a, a) == multiply(a, `2`)", "sum([a, a, b]) == add(multiply(a, `2`), b)"} {
 			if got, err := search(law, given); err != nil || got != true {
 				both, _ := search("[subtract(add(a, b), b), divide(multiply(a, n), n), add(a, `0`)]", given)
@@ -41,6 +47,31 @@ func TestArithmeticIsExact(t *testing.T) {
 	}
 }
 
+// amountOf is what a quantity or a duration stands for, read in a way of its own: exactly, at any size.
+func amountOf(text string) *big.Rat {
+	if d, err := time.ParseDuration(text); err == nil && strings.ContainsAny(text, "hs") {
+		return big.NewRat(int64(d), int64(time.Second))
+	}
+	number := strings.TrimRight(text, "numkKMGTPEi")
+	v, ok := new(big.Rat).SetString(number)
+	if !ok {
+		return nil
+	}
+	unit := text[len(number):]
+	base, power := int64(1000), strings.Index("kMGTPE", strings.TrimSuffix(unit, "i"))+1
+	if strings.HasSuffix(unit, "i") {
+		base, power = 1024, strings.Index("KMGTPE", unit[:1])+1
+	}
+	if unit == "" {
+		return v
+	}
+	factor := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(base), big.NewInt(int64(power)), nil))
+	if down := strings.Index("mun", unit); power == 0 && down >= 0 {
+		factor.SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(base), big.NewInt(int64(down+1)), nil))
+	}
+	return v.Mul(v, factor)
+}
+
 // sameAmount reports whether quantities or durations are the same however they are written: a sum has the format of its
 // first part.
 func sameAmount(v any) bool {
@@ -48,16 +79,10 @@ func sameAmount(v any) bool {
 	if !ok {
 		return false
 	}
-	same := func(a, b string) bool {
-		if q, err := resource.ParseQuantity(a); err == nil {
-			other, err := resource.ParseQuantity(b)
-			return err == nil && q.Cmp(other) == 0
-		}
-		d, err := time.ParseDuration(a)
-		other, wrong := time.ParseDuration(b)
-		return err == nil && wrong == nil && d == other
-	}
-	return !slices.ContainsFunc(list, func(v any) bool { return !same(v.(string), list[0].(string)) })
+	return !slices.ContainsFunc(list, func(v any) bool {
+		a, b := amountOf(v.(string)), amountOf(list[0].(string))
+		return a == nil || b == nil || a.Cmp(b) != 0
+	})
 }
 
 // naive reports whether text matches a pattern of * and ?, trying everything.

@@ -1,5 +1,7 @@
 package jmespath_test
 
+import "strings"
+
 // arithmeticCases are every row of the document's tables of inputs and outputs, its examples, and what it forbids.
 func arithmeticCases() []functionCase {
 	return []functionCase{
@@ -21,16 +23,24 @@ func arithmeticCases() []functionCase {
 		{"add(`1e308`, `1e308`)", "", "function add: result is out of range"},
 		{"add('1e999999999', `1`)", "", "within range"},
 		{"add('2562047h', '2562047h')", "", "function add: result is a duration beyond 292 years"},
+		{"add('10000000h','10000000h')", "", `function add: argument 1 is "10000000h": duration is out of range, beyond 292 years`},
+		{"add('10Ei', '1Ki')", `"11258999068426241Ki"`, ""},
+		{"add('1023Ei', '1Ei')", "", "function add: result is a quantity out of range"},
+		{"add('999E', '1E')", "", "function add: result is a quantity out of range"},
+		{"add('8Ei', '-8Ei')", `"0"`, ""},
 		{"add(`1`)", "", "function add has 1 arguments: write add(any, any) any"},
 		{"subtract(`10`, `5`)", `5`, ""},
 		{"subtract('10Mi', '5Ki')", `"10235Ki"`, ""},
 		{"subtract('10Mi', `1048576`)", `"9Mi"`, ""},
 		{"subtract('10h', '30m0s')", `"9h30m0s"`, ""},
+		{"subtract('10Ei','8Ei')", `"2Ei"`, ""},
+		{"subtract('-10Ei','7.5Ei')", `"-17920Pi"`, ""},
 		{"subtract('1h', `5`)", `"59m55s"`, ""},
 		{"subtract('10Mi', '1h')", "", "function subtract: argument 1 is \"10Mi\", a quantity"},
 		{"multiply(`3`, `2`)", `6`, ""},
 		{"multiply('10Mi', `2`)", `"20Mi"`, ""},
 		{"multiply(`2`, '10Mi')", `"20Mi"`, ""},
+		{"multiply('10Ei', `1`)", `"10Ei"`, ""},
 		{"multiply('100m', `2.5`)", `"250m"`, ""},
 		{"multiply('10h', `2`)", `"20h0m0s"`, ""},
 		{"multiply(`1.5`, '1h')", `"1h30m0s"`, ""},
@@ -41,6 +51,7 @@ func arithmeticCases() []functionCase {
 		{"divide('1', `4`)", `"250m"`, ""},
 		{"divide('1', `3`)", `"333m"`, ""},
 		{"divide('10Mi', '5Ki')", `2048`, ""},
+		{"divide('16Ei','8Ei')", `2`, ""},
 		{"divide('10h', `4`)", `"2h30m0s"`, ""},
 		{"divide('10h', '4h')", `2.5`, ""},
 		{"divide('200Mi', '100Mi') > `2.5`", `false`, ""},
@@ -182,6 +193,7 @@ func timeCases() []functionCase {
 		{"time_since('Mon Jan _2 15:04:05 MST 2006', 'Mon Jan 02 15:04:05 MST 2021', 'Mon Jan 10 03:14:16 MST 2021')", `"180h10m11s"`, ""},
 		{"time_since('2006-Jan-02','2020-Jan-14','2020-Jan-17')", `"72h0m0s"`, ""},
 		{"time_since('','2026-01-02T00:04:05Z','')", `"2h0m0s"`, ""},
+		{"time_since('','0000-01-01T00:00:00Z','9999-01-01T00:00:00Z')", "", "function time_since: result is a duration beyond 292 years"},
 		{"time_since('','yesterday','')", "", `function time_since: argument 2 is "yesterday": want a time such as 2006-01-02T15:04:05Z07:00`},
 		{"time_now()", `"2026-01-02T03:04:05+01:00"`, ""},
 		{"time_now_utc()", `"2026-01-02T02:04:05Z"`, ""},
@@ -196,6 +208,7 @@ func timeCases() []functionCase {
 		{"time_between(" + a + "," + a + "," + c + ")", `false`, ""},
 		{"time_between(" + a + "," + a + ",'x')", "", "function time_between: argument 3"},
 		{"time_diff(" + a + "," + b + ")", `"24h0m0s"`, ""},
+		{"time_diff('9999-01-01T00:00:00Z','0000-01-01T00:00:00Z')", "", "function time_diff: result is a duration beyond 292 years"},
 		{"time_diff(" + a + ",'')", "", "function time_diff: argument 2"},
 		{"time_parse('2006-01-02', '2026-02-03')", `"2026-02-03T00:00:00Z"`, ""},
 		{"time_parse('1', '1666000000')", `"2022-10-17T09:46:40Z"`, ""},
@@ -226,6 +239,9 @@ func outsideCases() []functionCase {
 		{"is_external_url('https://nowhere.example.com')", "", "function is_external_url: argument 1 is \"https://nowhere.example.com\": look up host: no such host"},
 		{"is_external_url('x')", "", "want a URL"},
 		{"length(random('[0-9a-z]{5}'))", `5`, ""},
+		{"length(random('(a*)*')) < `10000`", `true`, ""},
+		{"length(random('([a-z]{100})*')) < `10000`", `true`, ""},
+		{"random('" + strings.Repeat("[a-z]{1000}", 10) + "')", "", "make up characters: they are more than 8192 bytes: repeat less"},
 		{"random('')", "", "function random: argument 1"},
 		{"random('\\b')", "", "function random: argument 1"},
 	}

@@ -2,6 +2,7 @@ package jmespath
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -22,7 +23,7 @@ func timeFunctions() []function {
 		{"time_after", "string, string", "boolean", "whether the first time is after the second", order(func(a, b time.Time) any { return a.After(b) }), false},
 		{"time_before", "string, string", "boolean", "whether the first time is before the second", order(func(a, b time.Time) any { return a.Before(b) }), false},
 		{"time_between", "string, string, string", "boolean", "whether the first time is after the second and before the third", timeBetween, false},
-		{"time_diff", "string, string", "string", "how long the second time is after the first", order(func(a, b time.Time) any { return b.Sub(a).String() }), false},
+		{"time_diff", "string, string", "string", "how long the second time is after the first", timeDiff, false},
 		{"time_now", "", "string", "the current time", func(c *call) (any, error) { return c.options.Now().Format(time.RFC3339), nil }, true},
 		{"time_now_utc", "", "string", "the current time in UTC", func(c *call) (any, error) { return c.options.Now().UTC().Format(time.RFC3339), nil }, true},
 		{"time_parse", "string, string", "string", "the time that is written in a layout of Go; in Unix seconds where the layout is a number", timeParse, false},
@@ -128,7 +129,24 @@ func timeSince(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	return end.Sub(start).String(), nil
+	return c.between(start, end)
+}
+
+func timeDiff(c *call) (any, error) {
+	t, err := c.times()
+	if err != nil {
+		return nil, err
+	}
+	return c.between(t[0], t[1])
+}
+
+// between is the duration from start to end. The standard library ends them at 292 years.
+func (c *call) between(start, end time.Time) (any, error) {
+	d := end.Sub(start)
+	if d == math.MaxInt64 || d == math.MinInt64 {
+		return nil, fmt.Errorf("function %s: result is a duration beyond 292 years: give times that are nearer to each other", c.name)
+	}
+	return d.String(), nil
 }
 
 func timeToCron(c *call) (any, error) {

@@ -90,6 +90,9 @@ const prefix = "/api/v1"
 // queryPath answers for an instant, now where none is named.
 const queryPath = "/api/v1/query"
 
+// ReadPath answers remote read, in an encoding of its own.
+const ReadPath = "/api/v1/read"
+
 // apiRoute is a path and what answers it.
 type apiRoute struct {
 	path  string
@@ -110,7 +113,7 @@ func apiRoutes() []apiRoute {
 		{queryPath, true, nil},
 		{"/api/v1/query_exemplars", false, nil},
 		{"/api/v1/query_range", true, nil},
-		{"/api/v1/read", true, (*api).serveRead},
+		{ReadPath, true, (*api).serveRead},
 		{"/api/v1/rules", false, nil},
 		{"/api/v1/scrape_pools", false, nil},
 		{"/api/v1/series", true, nil},

@@ -29,6 +29,9 @@ type Sets interface {
 	Hours(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
 	// Counted are as they were counted first: what counters add.
 	Counted(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
+	// SpendingsIn tells how budgets stood at instants within w, nil where there are none; allocation.ErrNoData where that is
+	// not known.
+	SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error)
 }
 
 // Options say what a Queryable serves. The zero value serves all subjects in UTC.
@@ -37,11 +40,9 @@ type Options struct {
 	Grace time.Duration
 	// Zone is the time zone on whose clock months begin. The default is UTC.
 	Zone *time.Location
-	// Subjects are those that are served, whatever is switched on for /metrics and however many series they have, asked for
-	// each query; nil is all of the table. That of labels has to be of a Metering that names some.
-	Subjects func() []allocation.Subject
-	// Spending tells how the budgets stood at instants within a window, nil where there are none. Nil leaves them out.
-	Spending func(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error)
+	// Subjects are those that are served, whatever is switched on for /metrics and however many series they have; nil is all
+	// of the table. That of labels has to be of a Metering that names some.
+	Subjects []allocation.Subject
 	// Currency names the money of every cost. Nil leaves promcost_currency_info out.
 	Currency func() string
 	// Bounds are the error bounds of a running time d sampled at resolution r. Nil leaves them out.
@@ -54,8 +55,9 @@ type Options struct {
 
 // Queryable is cost series as a storage.SampleAndChunkQueryable. It is safe for concurrent use.
 type Queryable struct {
-	sets Sets
-	opts Options
+	sets     Sets
+	opts     Options
+	families []family // by name
 }
 
 var _ storage.SampleAndChunkQueryable = (*Queryable)(nil)
@@ -64,12 +66,14 @@ var _ storage.SampleAndChunkQueryable = (*Queryable)(nil)
 func New(sets Sets, o Options) *Queryable {
 	o.Zone = cmp.Or(o.Zone, time.UTC)
 	if o.Subjects == nil {
-		o.Subjects = allocation.Subjects
+		o.Subjects = allocation.Subjects()
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Queryable{sets: sets, opts: o}
+	q := &Queryable{sets: sets, opts: o}
+	q.families = q.makeFamilies()
+	return q
 }
 
 // Querier implements storage.Queryable. It never fails.
@@ -92,10 +96,9 @@ type Family struct {
 
 // Families are the metrics that are served, by name.
 func (q *Queryable) Families() []Family {
-	families := q.families()
-	list := make([]Family, len(families))
-	for i := range families {
-		f := &families[i]
+	list := make([]Family, len(q.families))
+	for i := range q.families {
+		f := &q.families[i]
 		list[i] = Family{Name: f.name, Help: f.help, Counter: f.counter, Labels: f.labels}
 	}
 	return list

@@ -79,8 +79,8 @@ func (l *loader) recent(ctx context.Context, w allocation.Window, counting bool)
 func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	if name == model.MetricNameLabel && len(matchers) == 0 {
 		var names []string
-		for i := range q.served {
-			names = append(names, q.served[i].name)
+		for i := range q.families {
+			names = append(names, q.families[i].name)
 		}
 		return limited(names, hints), nil, nil
 	}
@@ -100,9 +100,9 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	found := map[string]bool{}
 	if len(matchers) == 0 {
-		for i := range q.served {
+		for i := range q.families {
 			found[model.MetricNameLabel] = true
-			for _, l := range q.served[i].labels {
+			for _, l := range q.families[i].labels {
 				found[l] = true
 			}
 		}

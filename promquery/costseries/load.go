@@ -2,6 +2,7 @@ package costseries
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -24,7 +25,7 @@ type loader struct {
 	looked   int     // series that were emitted, where they are not read
 	builder  labels.ScratchBuilder
 	told     notes
-	// spendings tells how the budgets stood; nil before it is wanted.
+	// spendings tells how budgets stood; nil before it is wanted.
 	spendings func(context.Context, time.Time) (*allocation.Spending, error)
 }
 
@@ -92,27 +93,47 @@ func (l *loader) gauges(ctx context.Context, set *allocation.Set, err error) err
 
 // emit emits what the selections have of a set: the series and a value, which is a part of it where series are summed.
 func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int32, v float64)) error {
+	var spending *allocation.Totals
 	for _, s := range l.selected {
-		if s.reader == nil {
-			err := s.set(ctx, l, set, func(values []string, v float64) {
-				if s.matches(values) {
-					emit(l.numbered(s, s.number(values), values), v)
-				}
-			})
-			if err != nil {
-				return fmt.Errorf("read %s: %w", s.name, err)
+		emitLabels := func(values []string, v float64) {
+			if s.matches(values) {
+				emit(l.numbered(s, s.number(values), values), v)
 			}
-			continue
 		}
-		s.reader.Read(set, func(n int, v float64) {
-			if n < len(s.numbers) {
-				emit(s.numbers[n], v)
-				return
+		switch {
+		case s.set != nil:
+			s.set(l.Queryable, set, emitLabels)
+		case s.budget:
+			if spending == nil {
+				at, err := l.spending(ctx, time.UnixMilli(l.shown(set)))
+				if err != nil && !errors.Is(err, allocation.ErrNoData) {
+					return fmt.Errorf("read costs: %w", err)
+				}
+				spending = at.Totals()
 			}
-			emit(l.numbered(s, n, s.reader.Labels(n)), v)
-		})
+			s.of.Emit(spending, func(_ int, values []string, v float64) { emitLabels(values, v) })
+		default:
+			s.reader.Read(set, func(n int, v float64) {
+				if n < len(s.numbers) {
+					emit(s.numbers[n], v)
+					return
+				}
+				emit(l.numbered(s, n, s.reader.Labels(n)), v)
+			})
+		}
 	}
 	return nil
+}
+
+// spending is how the budgets stood at an instant of the query's.
+func (l *loader) spending(ctx context.Context, at time.Time) (s *allocation.Spending, err error) {
+	if l.spendings == nil {
+		w := l.window(l.mint, l.maxt)
+		if l.spendings, err = l.sets.SpendingsIn(ctx, allocation.Window{Start: w.Start, End: w.End.Add(l.opts.Grace)}); err != nil {
+			return nil, err
+		}
+	}
+	return l.spendings(ctx, at)
 }
 
 // seriesBytes is about what a series takes besides its values.

@@ -31,10 +31,10 @@ type matching struct {
 }
 
 // selections are the families that matchers may match, by name.
-func (q *querier) selections(hints *storage.SelectHints, matchers []*labels.Matcher) []*selection {
+func (q *Queryable) selections(hints *storage.SelectHints, matchers []*labels.Matcher) []*selection {
 	var list []*selection
-	for i := range q.served {
-		s := &selection{family: &q.served[i]}
+	for i := range q.families {
+		s := &selection{family: &q.families[i]}
 		if s.match(matchers) {
 			s.group(hints)
 			s.read()
@@ -82,7 +82,7 @@ func (s *selection) group(hints *storage.SelectHints) {
 
 // read makes the reader.
 func (s *selection) read() {
-	if s.subject == nil {
+	if s.set != nil || s.budget {
 		return
 	}
 	o := allocation.SeriesOptions{Keep: make([]func(string) bool, len(s.labels)), Summed: s.summed, By: s.by}

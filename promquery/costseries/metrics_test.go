@@ -61,7 +61,7 @@ func (c *cluster) shuffled(s *allocation.Set) *allocation.Set {
 	out := allocation.NewSet(s.Window, allocation.NewDict())
 	out.Resolution, out.Nodes, out.Disks, out.Management, out.Residuals = s.Resolution, s.Nodes, s.Disks, s.Management, s.Residuals
 	for _, row := range c.orders.Perm(s.Len()) {
-		r := &allocation.Row{Special: s.Special(row), Start: s.Window.Start, End: s.Window.End}
+		r := &allocation.Row{Special: s.Special(row), Start: s.Window.Start, End: s.Window.End, Labels: map[string]string{"app": s.Text(allocation.Pod, row)}}
 		for p := range r.Text {
 			r.Text[p] = s.Text(allocation.Property(p), row)
 		}
@@ -186,7 +186,7 @@ func compareScrapes(t *testing.T, name, from string) {
 		go func() { ended <- l.Run(ctx) }()
 		reg := prometheus.NewRegistry()
 		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *allocation.Metering { return metering }, Bounds: timeline.Bounds, Accrued: l.Accrued}))
-		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: metering.Subjects, Bounds: timeline.Bounds, Now: c.read})
+		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: metering.Subjects(), Bounds: timeline.Bounds, Now: c.read})
 		for until := at.Add(life); at.Before(until); at = at.Add(50 * time.Minute) {
 			c.pass(at)
 			want := scraped(t, reg)
@@ -194,7 +194,7 @@ func compareScrapes(t *testing.T, name, from string) {
 				continue // nothing yet, or so old that a query does without
 			}
 			got := map[string]float64{}
-			r := resultOf(t, engine, q, `{__name__=~"promcost_.+"}`, at, at, 0)
+			r := resultOf(t, engine, q, `{__name__=~".+"}`, at, at, 0)
 			if r.Err != nil {
 				t.Fatal(r.Err)
 			}

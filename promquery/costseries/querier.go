@@ -19,11 +19,10 @@ type querier struct {
 	*Queryable
 	mint, maxt int64        // Unix milliseconds, both within
 	used       atomic.Int64 // bytes of the series of all its selects
-	served     []family     // by name
 }
 
 func (q *Queryable) querier(mint, maxt int64) *querier {
-	return &querier{Queryable: q, mint: mint, maxt: maxt, served: q.families()}
+	return &querier{Queryable: q, mint: mint, maxt: maxt}
 }
 
 // chunkQuerier is a storage.ChunkQuerier of one query.

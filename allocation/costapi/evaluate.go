@@ -1,0 +1,98 @@
+package costapi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/jmespath"
+)
+
+// DefaultEvaluationTimeout is how long the expression of a request may take, unless Config says otherwise.
+const DefaultEvaluationTimeout = 10 * time.Second
+
+// evaluations bounds what the expressions of all requests take together: memory by how many are evaluated at a time, and
+// time by a deadline of each.
+type evaluations struct {
+	slots   chan struct{}
+	timeout time.Duration
+}
+
+func newEvaluations(timeout time.Duration) *evaluations {
+	const most = 4 // each may take several times jmespath.MaxOutput
+	return &evaluations{make(chan struct{}, min(runtime.GOMAXPROCS(0), most)), cmp.Or(max(timeout, 0), DefaultEvaluationTimeout)}
+}
+
+// do evaluates the request's expression over the answer body once there is room for it, as long as the request lasts.
+func (e *evaluations) do(q *request, body []byte) ([]byte, error) {
+	select {
+	case e.slots <- struct{}{}:
+	case <-q.ctx.Done():
+		return nil, fmt.Errorf("%w: evaluate jmespath: %d are being evaluated already: %w", allocation.ErrBusy, cap(e.slots), q.ctx.Err())
+	}
+	defer func() { <-e.slots }()
+	ctx, cancel := context.WithTimeoutCause(q.ctx, e.timeout, fmt.Errorf("evaluation takes longer than %s: select less before", e.timeout))
+	defer cancel()
+	return q.evaluate(ctx, body)
+}
+
+// evaluate is the envelope body with the request's expression over its data in their place.
+func (q *request) evaluate(ctx context.Context, body []byte) ([]byte, error) {
+	fail := func(err error) error { return fmt.Errorf("evaluate jmespath: read answer: %w", err) }
+	members := json.NewDecoder(bytes.NewReader(body))
+	if _, err := members.Token(); err != nil {
+		return nil, fail(err)
+	}
+	var b bytes.Buffer
+	before := byte('{')
+	for members.More() {
+		name, err := members.Token()
+		if err != nil {
+			return nil, fail(err)
+		}
+		fmt.Fprintf(&b, "%c%q:", before, name)
+		before = ','
+		if name == "data" {
+			err = q.evaluateNext(ctx, members, &b)
+		} else {
+			var raw json.RawMessage
+			err = members.Decode(&raw)
+			b.Write(raw)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	b.WriteString("}\n")
+	return b.Bytes(), nil
+}
+
+// evaluateNext writes what the expression is over the next value.
+func (q *request) evaluateNext(ctx context.Context, values *json.Decoder, b *bytes.Buffer) error {
+	var data any
+	if err := values.Decode(&data); err != nil {
+		return fmt.Errorf("evaluate jmespath: read answer: %w", err)
+	}
+	result, err := q.jmespath.Search(ctx, data, jmespath.Options{Now: func() time.Time { return q.now }})
+	if err != nil {
+		switch {
+		case q.ctx.Err() != nil:
+			return fmt.Errorf("evaluate jmespath: %w", q.ctx.Err())
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		}
+		return badRequest("parameter jmespath=%s: %v", shorten(q.jmespath.String()), err)
+	}
+	encoder := json.NewEncoder(b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(result); err != nil {
+		return fmt.Errorf("evaluate jmespath: write result: %w", err)
+	}
+	b.Truncate(b.Len() - 1) // the line feed
+	return nil
+}
