@@ -3,6 +3,7 @@ package allocation
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +11,18 @@ import (
 )
 
 // Derivation computes a property from others, which are as the API's JSON has an allocation's properties: those that are
-// missing are not there. "" is none, and so is an error, which says why. The same properties always give the same.
+// missing are not there. "" is none, and so is an error, which says why: a *MissingError where nothing is wrong. The same
+// properties always give the same.
 type Derivation func(properties map[string]any) (string, error)
+
+// MissingError says that there is nothing to derive a property from, as there are workloads without a label.
+type MissingError struct{ Cause error }
+
+// Error is that of the cause.
+func (e *MissingError) Error() string { return e.Cause.Error() }
+
+// Unwrap is the cause.
+func (e *MissingError) Unwrap() error { return e.Cause }
 
 // Derived is a property that is computed from others: rows can be aggregated by it as by an alias. It is computed once for
 // each distinct combination of what it needs, and remembered. Several goroutines may use it.
@@ -28,6 +39,7 @@ type Derived struct {
 // derivation is what a Derivation gave.
 type derivation struct {
 	text, problem string
+	wrong         bool // problem is more than that there is nothing to derive from
 }
 
 // NewDerived makes a property of that name, which is looked for in any case: letters, digits, dots, dashes and underscores
@@ -91,7 +103,8 @@ func (d *Derived) derive(properties map[string]any) derivation {
 	if len(problem) > most {
 		problem = strings.ToValidUTF8(problem[:most], "") + "…"
 	}
-	return derivation{problem: problem}
+	_, missing := errors.AsType[*MissingError](err)
+	return derivation{problem: problem, wrong: !missing}
 }
 
 // Text is the property of a row, "" where there is none.
@@ -129,23 +142,43 @@ func (d *Derived) at(s *Set, row int) derivation {
 	return got
 }
 
-// Problem says why no workload of the sets has the property, by the first error, "" where one has it or nothing went wrong.
+// Problem says how many workloads of the sets lack the property for an error, and the first one of these; "" where none does.
+// That there is nothing to derive it from is of account only where this is so everywhere.
 func (d *Derived) Problem(sets []*Set) string {
-	problem := ""
+	var wrong, missing string
+	rows, failed, has := 0, 0, false
 	for _, s := range sets {
-		_, first := groupRows(nil, s.Len(), d.columns(s))
-		for _, row := range first {
-			if s.special[row] != Workload {
-				continue
-			}
+		group, first := groupRows(s.workloads(), s.Len(), d.columns(s))
+		size := make([]int, len(first)+1) // the last is of what are no workloads
+		for _, g := range group {
+			size[g]++
+		}
+		for g, row := range first {
 			got := d.at(s, int(row))
-			if got.text != "" {
-				return ""
+			rows, has = rows+size[g], has || got.text != ""
+			if got.wrong {
+				failed += size[g]
+				wrong = cmp.Or(wrong, got.problem)
 			}
-			problem = cmp.Or(problem, got.problem)
+			missing = cmp.Or(missing, got.problem)
 		}
 	}
-	return problem
+	switch {
+	case failed > 0 && has:
+		return fmt.Sprintf("property %s is missing of %d of %d allocations: %s", d.name, failed, rows, wrong)
+	case missing != "" && !has:
+		return fmt.Sprintf("property %s is missing everywhere: %s", d.name, cmp.Or(wrong, missing))
+	}
+	return ""
+}
+
+// workloads says of each row whether it is one.
+func (s *Set) workloads() []bool {
+	is := make([]bool, s.Len())
+	for row, kind := range s.special {
+		is[row] = kind == Workload
+	}
+	return is
 }
 
 // columns are those that it is computed from.

@@ -1,6 +1,7 @@
 package allocation_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,13 +140,15 @@ func sortedTexts(texts []string) []string {
 	return texts
 }
 
-// TestDerivedProblem says why nothing has a property, and nothing as long as something has.
+// TestDerivedProblem says why nothing has a property; as long as something has, what is wrong but not what is missing.
 func TestDerivedProblem(t *testing.T) {
 	d, err := allocation.NewDerived("x", []allocation.Property{allocation.Labels}, func(properties map[string]any) (string, error) {
 		labels, _ := properties["labels"].(map[string]any)
 		switch {
 		case labels["good"] != nil:
 			return "good", nil
+		case labels["other"] != nil:
+			return "", &allocation.MissingError{Cause: errors.New("no such label")}
 		case labels["bad"] != nil:
 			return "ignored", fmt.Errorf("%v is bad%s", labels["bad"], strings.Repeat("!", 1000))
 		}
@@ -154,17 +157,21 @@ func TestDerivedProblem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	other := map[string]string{"other": "1"}
 	good, bad, worse := map[string]string{"good": "1"}, map[string]string{"bad": "1"}, map[string]string{"bad": "2"}
 	for _, tc := range []struct {
 		name string
 		sets []*allocation.Set
 		want string
 	}{
-		{"one has it", []*allocation.Set{labeledSet(bad), labeledSet(worse, good)}, ""},
-		{"none has it", []*allocation.Set{labeledSet(nil, bad, worse)}, "1 is bad"},
+		{"one has it", []*allocation.Set{labeledSet(bad), labeledSet(worse, good)}, "property x is missing of 2 of 3 allocations: 1 is bad"},
+		{"others miss it", []*allocation.Set{labeledSet(other, nil, good)}, ""},
+		{"all miss it", []*allocation.Set{labeledSet(other, nil)}, "property x is missing everywhere: no such label"},
+		{"what is wrong comes first", []*allocation.Set{labeledSet(other, bad)}, "property x is missing everywhere: 1 is bad"},
+		{"none has it", []*allocation.Set{labeledSet(nil, bad, worse)}, "property x is missing everywhere: 1 is bad"},
 		{"there is nothing to have", []*allocation.Set{labeledSet(nil)}, ""},
 	} {
-		if got := d.Problem(tc.sets); got == "" != (tc.want == "") || !strings.HasPrefix(got, tc.want) || len(got) > 210 {
+		if got := d.Problem(tc.sets); got == "" != (tc.want == "") || !strings.HasPrefix(got, tc.want) || len(got) > 270 {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}

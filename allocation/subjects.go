@@ -47,11 +47,7 @@ func (s *Subject) columns(set *Set) [][]ID {
 
 // sum sums columns of a set's workloads by columns of ids.
 func (s *Subject) sum(set *Set, cols [][]ID, values [][]Column, labels func(row int) []string) []subjectTotal {
-	keep := make([]bool, set.Len())
-	for row, kind := range set.special {
-		keep[row] = kind == Workload
-	}
-	group, first := groupRows(keep, set.Len(), cols)
+	group, first := groupRows(set.workloads(), set.Len(), cols)
 	rows := make([]subjectTotal, len(first)+1) // the last is of what is not kept
 	for g, row := range first {
 		rows[g].labels = labels(int(row))

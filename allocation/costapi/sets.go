@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -109,8 +108,7 @@ func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, 
 		if !q.derives(d) {
 			continue
 		}
-		text := d.Problem(all)
-		if text = "property " + d.Name() + " is missing everywhere: " + text; !strings.HasSuffix(text, ": ") && !slices.Contains(q.warnings, text) {
+		if text := d.Problem(all); text != "" && !slices.Contains(q.warnings, text) {
 			q.warnings = append(q.warnings, text)
 		}
 	}

@@ -71,7 +71,7 @@ func (r *run) eval(n *node, v any) (any, error) {
 	case gojmespath.ASTLiteral:
 		return n.Value, nil
 	case gojmespath.ASTField:
-		return field(n.Value.(string), v)
+		return r.field(n.Value.(string), v)
 	case gojmespath.ASTSubexpression, gojmespath.ASTIndexExpression:
 		left, err := r.eval(&n.Children[0], v)
 		if err != nil {
@@ -119,16 +119,28 @@ func (r *run) optional(n *node, v any) (any, error) {
 }
 
 // field is a member of an object, null for what is no object.
-func field(key string, v any) (any, error) {
+func (r *run) field(key string, v any) (any, error) {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return nil, nil
 	}
-	got, ok := m[key]
-	if !ok {
-		return nil, &UnknownKeyError{key}
+	got, ok, err := r.member(m, key)
+	if !ok && err == nil {
+		err = &UnknownKeyError{key}
 	}
-	return got, nil
+	return got, err
+}
+
+// member is what an object has under a key, or under what Options.Member takes for it.
+func (r *run) member(object map[string]any, key string) (value any, ok bool, err error) {
+	if value, ok = object[key]; ok || r.options.Member == nil {
+		return value, ok, nil
+	}
+	if err := r.charge(len(object)); err != nil {
+		return nil, false, err
+	}
+	value, ok = r.options.Member(object, key)
+	return value, ok, nil
 }
 
 // index is an element of an array, counted from its end if i is negative; null for what is none.

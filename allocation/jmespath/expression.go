@@ -126,6 +126,9 @@ type Options struct {
 	// Resolve gives the addresses of a host, for is_external_url. Without it, only URLs of addresses are told apart:
 	// a client must not make a server ask for names.
 	Resolve func(ctx context.Context, host string) ([]string, error)
+	// Member gives what an object has in place of a key that it lacks, such as one of another spelling; ok is false where
+	// there is none. Nil gives nothing. It may look at each member once: steps are counted so.
+	Member func(object map[string]any, key string) (value any, ok bool)
 	// Steps bounds an evaluation more tightly than the package does; 0 does not.
 	Steps int
 }

@@ -23,9 +23,9 @@ func patternFunctions() []function {
 func labelMatch(c *call) (any, error) {
 	labels := c.object(1)
 	for key, want := range c.object(0) {
-		got, ok := labels[key]
+		got, ok, err := c.member(labels, key)
 		if !ok {
-			return false, nil
+			return false, err
 		}
 		if same, err := c.equal(want, got); !same {
 			return false, err

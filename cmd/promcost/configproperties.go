@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ func readProperties(c *config, n *yaml.Node) error {
 		if err != nil {
 			return err
 		}
-		d, err := derive(name.Value, text)
+		d, err := derive(name.Value, text, &c.labels)
 		if err != nil {
 			return atLine(name, "%s: %w", what, err)
 		}
@@ -40,33 +41,38 @@ func readProperties(c *config, n *yaml.Node) error {
 	return err
 }
 
-// needsOf are the properties that an expression reads.
-func needsOf(e *jmespath.Expression) (needs []allocation.Property, err error) {
-	var known []string
+// needsOf are the properties that an expression reads, and the aliases among them.
+func needsOf(e *jmespath.Expression) (needs []allocation.Property, aliases []string, err error) {
+	known := sortedKeys(allocation.DefaultLabelMapping())
 	keys, all := e.Keys()
+	for _, key := range keys {
+		if slices.Contains(known, key) {
+			aliases = append(aliases, key)
+		}
+	}
 	for p := range allocation.NumProperties {
 		if p == allocation.PodUID { // not served
 			continue
 		}
 		known = append(known, p.String())
-		if all || slices.Contains(keys, p.String()) {
+		behind := len(aliases) > 0 && (p == allocation.Labels || p == allocation.Annotations)
+		if all || behind || slices.Contains(keys, p.String()) {
 			needs = append(needs, p)
 		}
 	}
 	for _, key := range keys {
-		if slices.Contains(known, key) {
-			continue
+		if !slices.Contains(known, key) {
+			return nil, nil, fmt.Errorf("there is no property %q to compute from: %s", key, nearOf(key, known))
 		}
-		return nil, fmt.Errorf("there is no property %q: %s", key, nearOf(key, known))
 	}
-	return needs, nil
+	return needs, aliases, nil
 }
 
 // propertySteps bounds the evaluation of a property for one workload: there may be as many as there are rows.
 const propertySteps = 100_000
 
-// derive makes a property of an expression.
-func derive(name, text string) (*allocation.Derived, error) {
+// derive makes a property of an expression. Aliases stand for what labels say once the config is read; nil is the default.
+func derive(name, text string, labels *allocation.LabelMapping) (*allocation.Derived, error) {
 	e, err := jmespath.Compile(text)
 	if err != nil {
 		return nil, err
@@ -74,28 +80,85 @@ func derive(name, text string) (*allocation.Derived, error) {
 	if f := e.Volatile(); f != "" {
 		return nil, fmt.Errorf("function %s may give something else each time: use what depends on the properties alone", f)
 	}
-	needs, err := needsOf(e)
+	needs, aliases, err := needsOf(e)
 	if err != nil {
 		return nil, err
 	}
+	options := jmespath.Options{Steps: propertySteps, Member: memberOf}
 	return allocation.NewDerived(name, needs, func(properties map[string]any) (string, error) {
 		// What cannot be evaluated is missing, as a label is: rows differ in what they have.
-		v, err := e.Search(context.Background(), properties, jmespath.Options{Steps: propertySteps})
+		v, err := e.Search(context.Background(), withAliases(properties, aliases, *labels), options)
+		if _, missing := errors.AsType[*jmespath.UnknownKeyError](err); missing {
+			return "", &allocation.MissingError{Cause: err}
+		}
 		if err != nil {
 			return "", err
 		}
-		switch v := v.(type) {
-		case nil:
-			return "", nil
-		case string:
-			return v, nil
-		case float64:
-			return strconv.FormatFloat(v, 'f', -1, 64), nil
-		case bool:
-			return strconv.FormatBool(v), nil
-		case []any:
-			return "", errors.New("the result is a list: select one element, such as [0], or join them")
-		}
-		return "", errors.New("the result is a map: select one member")
+		return textOfProperty(v)
 	})
+}
+
+// textOfProperty is a result as the text of a property, "" for null.
+func textOfProperty(v any) (string, error) {
+	switch v := v.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case []any:
+		return "", errors.New("the result is a list: select one element, such as [0], or join them")
+	}
+	return "", errors.New("the result is a map: select one member")
+}
+
+// memberOf finds a label or an annotation as filters do: under the name as Prometheus can hold it, else under the first
+// name that reads the same so.
+func memberOf(object map[string]any, key string) (value any, ok bool) {
+	clean := allocation.Sanitize(key)
+	if value, ok = object[clean]; ok {
+		return value, true
+	}
+	found := ""
+	for name := range object {
+		if (!ok || name < found) && allocation.Sanitize(name) == clean {
+			found, ok = name, true
+		}
+	}
+	return object[found], ok
+}
+
+// withAliases are properties with aliases among them: the label, else the annotation that each stands for, joined by
+// slashes where it stands for several.
+func withAliases(properties map[string]any, aliases []string, mapping allocation.LabelMapping) map[string]any {
+	if len(aliases) == 0 {
+		return properties
+	}
+	if mapping == nil {
+		mapping = allocation.DefaultLabelMapping()
+	}
+	properties = maps.Clone(properties)
+	for _, alias := range aliases {
+		var values []string
+		for _, name := range mapping[alias] {
+			for _, of := range []allocation.Property{allocation.Labels, allocation.Annotations} {
+				object, _ := properties[of.String()].(map[string]any)
+				value, ok := object[name]
+				if !ok {
+					value, _ = memberOf(object, name)
+				}
+				if text, _ := value.(string); text != "" {
+					values = append(values, text)
+					break
+				}
+			}
+		}
+		if len(values) > 0 {
+			properties[alias] = strings.Join(values, "/")
+		}
+	}
+	return properties
 }

@@ -20,6 +20,8 @@ func propertySet(labels map[string]string) *allocation.Set {
 }
 
 func TestConfiguredProperties(t *testing.T) {
+	mapping := allocation.DefaultLabelMapping()
+	mapping["team"], mapping["owner"] = []string{"squad-name"}, []string{"owner", "who"}
 	for _, tt := range []struct {
 		expr   string
 		labels map[string]string
@@ -31,6 +33,15 @@ func TestConfiguredProperties(t *testing.T) {
 		{"labels.team", nil, ""},
 		{"labels.team", map[string]string{"x": "y"}, ""},
 		{`labels."app.kubernetes.io/name"`, map[string]string{"app.kubernetes.io/name": "cart"}, "cart"},
+		{`labels."app.kubernetes.io/name" || 'unowned'`, map[string]string{"app_kubernetes_io_name": "cart"}, "cart"},
+		{`labels."app.kubernetes.io/name" || 'unowned'`, map[string]string{"app": "cart"}, "unowned"},
+		{"labels.app_kubernetes_io_name", map[string]string{"app.kubernetes.io/name": "b", "app.kubernetes.io-name": "a"}, "a"},
+		{`labels."a.b"`, map[string]string{"a.b": "raw", "a_b": "written"}, "raw"},
+		{`labels."a/b"`, map[string]string{"a.b": "raw", "a_b": "written"}, "written"},
+		{`label_match({"a.b": 'x'}, labels)`, map[string]string{"a_b": "x"}, "true"},
+		{"team", map[string]string{"squad_name": "a"}, "a"},
+		{"team || 'none'", map[string]string{"team": "a"}, "none"},
+		{"owner", map[string]string{"owner": "a", "who": "b"}, "a/b"},
 		{"split(namespace, '-') | [1]", nil, "eu"},
 		{"length(services)", nil, "2"},
 		{"contains(services, 'admin')", nil, "true"},
@@ -39,7 +50,7 @@ func TestConfiguredProperties(t *testing.T) {
 		{"to_number(labels.size) > `5`", map[string]string{"size": "7"}, "true"},
 		{"divide(labels.size, '0')", map[string]string{"size": "7"}, ""},
 	} {
-		d, err := derive("x", tt.expr)
+		d, err := derive("x", tt.expr, &mapping)
 		if err != nil {
 			t.Error(tt.expr, err)
 			continue
@@ -57,7 +68,7 @@ func TestProblemsOfProperties(t *testing.T) {
 		"labels.team": `Unknown key "team" in path`, "labels.team || ''": "", "labels.x": "", "labels.nothing && 'x'": "",
 		"join('', [labels.x, labels.x]) | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | to_string(@)": "steps",
 	} {
-		d, err := derive("x", expr)
+		d, err := derive("x", expr, new(allocation.LabelMapping))
 		if err != nil {
 			t.Error(expr, err)
 			continue
@@ -74,6 +85,13 @@ func TestConfigOfProperties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	aliases, err := parseConfig("config.yaml", []byte("properties:\n  unit: team\nlabelMapping: {team: squad}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := aliases.derived[0].Text(propertySet(map[string]string{"squad": "a", "team": "b"}), 0); got != "a" {
+		t.Errorf("an alias that is mapped later: %q", got)
+	}
 	var names []string
 	for _, d := range c.derived {
 		names = append(names, d.Name())
@@ -85,7 +103,7 @@ func TestConfigOfProperties(t *testing.T) {
 		{"properties: [a]", "properties is not made of keys"},
 		{"properties:\n  team: labels.", "line 2: properties.team: parse JMESPath: column 8"},
 		{"properties:\n  team: nosuch(labels)", "unknown function nosuch"},
-		{"properties:\n  team: lables.team", `properties.team: there is no property "lables": did you mean labels?`},
+		{"properties:\n  team: lables.team", `properties.team: there is no property "lables" to compute from: did you mean labels?`},
 		{"properties:\n  namespace: labels.ns", `properties.namespace: name "namespace" of a property is that of one that there is`},
 		{"properties:\n  a b: labels.ns", "use letters, digits"},
 		{"properties:\n  age: time_now()", "function time_now may give something else each time"},
@@ -96,5 +114,19 @@ func TestConfigOfProperties(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "config.yaml") {
 			t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
 		}
+	}
+}
+
+// TestProblemOfSomeServices prefers what is wrong with an expression to what some rows lack.
+func TestProblemOfSomeServices(t *testing.T) {
+	d, err := derive("d", "services", new(allocation.LabelMapping))
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := allocation.NewSet(allocation.Window{Start: time.Unix(0, 0), End: time.Unix(3600, 0)}, allocation.NewDict())
+	without.Append(&allocation.Row{Start: without.Window.Start, End: without.Window.End})
+	const want = "property d is missing everywhere: the result is a list: select one element, such as [0], or join them"
+	if got := d.Problem([]*allocation.Set{without, propertySet(nil)}); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

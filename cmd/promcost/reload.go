@@ -23,6 +23,7 @@ type live struct {
 	settings *settings
 	api      http.Handler
 	metering *allocation.Metering
+	told     sync.Once // what is wrong with labels of metrics
 }
 
 // reloading is what reading the settings again needs.
@@ -53,7 +54,7 @@ func (s *service) use(next *settings) error {
 	}
 	s.computer.price(next.pricer())
 	s.health.SetCurrency(next.currency)
-	s.current.Store(&live{next, newAPI(s, next), metering})
+	s.current.Store(&live{settings: next, api: newAPI(s, next), metering: metering})
 	for _, w := range next.priceWarnings(time.Now()) {
 		level.Warn(s.logs.kit).Log("msg", "Odd price", "warning", w)
 	}
@@ -80,6 +81,8 @@ func (s *service) Reload() error {
 	}
 	s.ledger.Refresh()
 	level.Info(s.logs.kit).Log("msg", "Reloaded the configuration", "config.file", s.flags.configFile, "prices", next.rates.Name(), "rules", next.rates.Rules())
+	s.tellLost(before, next)
+	s.tellLabels()
 	if before.zone.String() != next.zone.String() {
 		level.Warn(s.logs.kit).Log("msg", "The time zone of answers has changed; hours of /metrics keep beginning on the clock of the old one until a restart",
 			"old", before.zone, "new", next.zone)

@@ -152,6 +152,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
 		MaxMemory: f.maxMemory, Metering: s.metering,
 		Changed: func() {
+			s.tellLabels()
 			if changed := s.changed.Load(); changed != nil {
 				(*changed)()
 			}

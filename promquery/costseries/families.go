@@ -97,7 +97,7 @@ func (q *Queryable) makeFamilies() []family {
 
 // projection is what selections need of sets, all where that is not known.
 func projection(selected []*selection) *allocation.Projection {
-	all := &allocation.Projection{}
+	all := &allocation.Projection{WithoutAssets: true}
 	for _, s := range selected {
 		if s.reader == nil {
 			continue
@@ -108,6 +108,7 @@ func projection(selected []*selection) *allocation.Projection {
 		}
 		all.Properties, all.Columns = append(all.Properties, p.Properties...), append(all.Columns, p.Columns...)
 		all.Volumes, all.Balancers = all.Volumes || p.Volumes, all.Balancers || p.Balancers
+		all.WithoutAssets = all.WithoutAssets && p.WithoutAssets
 	}
 	slices.Sort(all.Properties)
 	slices.Sort(all.Columns)

@@ -1,0 +1,53 @@
+package allocation_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// TestLabelProblems says which labels that are to be exported nothing has, and what is wrong with properties among them.
+func TestLabelProblems(t *testing.T) {
+	bad, err := allocation.NewDerived("bad", []allocation.Property{allocation.Labels}, func(map[string]any) (string, error) {
+		return "", errors.New("it is a list")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := labeledSet(map[string]string{"app_kubernetes_io_name": "cart", "squad": "a"}, nil)
+	for _, tt := range []struct {
+		name  string
+		names []string
+		on    []string
+		set   *allocation.Set
+		want  []string
+	}{
+		{"all are there", []string{"squad", "app.kubernetes.io/name", "team"}, []string{"label"}, set, nil},
+		{
+			"misspelled, and a property that fails",
+			[]string{"sqad", "bad", "owner"},
+			[]string{"label"},
+			set,
+			[]string{
+				"label sqad: no workload has a label of that name, and it is no property of the configuration",
+				"property bad is missing everywhere: it is a list",
+				"label owner: no workload has a label of that name, and it is no property of the configuration",
+			},
+		},
+		{"switched off", []string{"sqad"}, []string{}, set, nil},
+		{"nothing to have labels", []string{"sqad"}, []string{"label"}, labeledSet(), nil},
+	} {
+		m, err := allocation.NewMetering(allocation.MeteringOptions{
+			Enabled: tt.on, LabelNames: tt.names, Derived: []*allocation.Derived{bad}, Mapping: allocation.LabelMapping{"team": {"squad"}, "owner": {"owner"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, m.LabelProblems(tt.set)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// tellLabels logs what is wrong with the labels that metrics export, once for each configuration that is in use when an hour
+// is there to see it in.
+func (s *service) tellLabels() {
+	set, _, _ := s.ledger.Latest()
+	if set == nil || set.Len() == 0 {
+		return
+	}
+	current := s.current.Load()
+	current.told.Do(func() {
+		for _, problem := range current.metering.LabelProblems(set) {
+			level.Warn(s.logs.kit).Log("msg", "A label of --collector.label.names has no values, or not of all workloads", "problem", problem)
+		}
+	})
+}
+
+// tellLost logs which properties that metrics export are gone: their names stand for labels now.
+func (s *service) tellLost(before, next *settings) {
+	named := func(list []*allocation.Derived, name string) bool {
+		return slices.ContainsFunc(list, func(d *allocation.Derived) bool { return strings.EqualFold(d.Name(), name) })
+	}
+	for _, name := range s.metering().LabelNames() {
+		if named(before.derived, name) && !named(next.derived, name) {
+			level.Warn(s.logs.kit).Log("msg", "A property of --collector.label.names is no longer in the configuration: the label or the alias of that name takes its place", "property", name)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestProblemsOfLabels reads in the log of a process what is wrong with the labels that it exports, once for each configuration.
+func TestProblemsOfLabels(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const list, lost, none = "property unit is missing everywhere: the result is a list", "no longer in the configuration", "label unit: no workload has a label of that name"
+	write("properties: {unit: \"[namespace]\", space: namespace}\n")
+	p := runDaemon(t, "serve", "--storage.path=", "--config.file="+file, "--tsdb.path="+unpricedNodes(t), "--collector.label", "--collector.label.names=unit,sqad,space")
+	eventually(t, "no problem is told", func() bool { return strings.Contains(p.err.String(), list) })
+	if log := p.err.String(); !strings.Contains(log, "label sqad: no workload") || strings.Contains(log, "space") || strings.Contains(log, lost) {
+		t.Errorf("log:\n%s", log)
+	}
+	write("properties: {space: namespace}\n")
+	for range 2 {
+		if code, body := p.post(t); code != http.StatusOK {
+			t.Fatalf("reload: %d %s", code, body)
+		}
+	}
+	eventually(t, "a new configuration's problems are not told", func() bool { return strings.Count(p.err.String(), none) == 2 })
+	log := p.err.String()
+	for text, times := range map[string]int{list: 1, lost: 1, "property=unit": 1} {
+		if got := strings.Count(log, text); got != times {
+			t.Errorf("%q is there %d times, want %d; log:\n%s", text, got, times, log)
+		}
+	}
+}
