@@ -1,7 +1,6 @@
 package dashboards_test
 
 import (
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -11,10 +10,6 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 )
-
-// announced are the metrics that dashboards and rules read and that promcost does not export yet, with their labels. One that
-// it exports has no place here: TestAnnounced says so.
-var announced = map[string][]string{}
 
 // targetLabels are those that a scrape adds to every series.
 var targetLabels = []string{"instance", "job"}
@@ -54,11 +49,10 @@ func served(t *testing.T) map[string][]string {
 	return metrics
 }
 
-// exported are served and announced, and what rules record of them.
+// exported are served, and what rules record of them.
 func exported(t *testing.T) map[string][]string {
 	t.Helper()
 	metrics := served(t)
-	maps.Copy(metrics, announced)
 	for _, rule := range ruleList(t) {
 		if rule.Record != "" {
 			expr, err := parse.ParseExpr(rule.Expr)
@@ -80,15 +74,6 @@ func resultLabels(expr parser.Expr) []string {
 		return resultLabels(e.LHS)
 	default:
 		return nil
-	}
-}
-
-func TestAnnounced(t *testing.T) {
-	metrics := served(t)
-	for _, name := range slices.Sorted(maps.Keys(announced)) {
-		if metrics[name] != nil {
-			t.Errorf("%s is exported: delete it from the list of those that are announced", name)
-		}
 	}
 }
 
@@ -129,6 +114,3 @@ func checkExpr(t *testing.T, text string, metrics map[string][]string) {
 		}
 	}
 }
-
-// announcedFlags are those that the runbook names and the program has not yet.
-var announcedFlags = []string{}

@@ -224,8 +224,8 @@ func TestRunbook(t *testing.T) {
 	}
 	flags := strings.ReplaceAll(string(reference), "`--[no-]", "`--")
 	for _, m := range regexp.MustCompile(`--(?:no-)?([a-z]+(?:[.-][a-z]+)*)`).FindAllStringSubmatch(advice, -1) {
-		if announced := slices.Contains(announcedFlags, m[1]); announced == strings.Contains(flags, "`--"+m[1]) {
-			t.Errorf("README.md or the rules name the flag %s; that it is yet to come is %v, which REFERENCE.md contradicts", m[0], announced)
+		if !strings.Contains(flags, "`--"+m[1]) {
+			t.Errorf("README.md or the rules name the flag %s, which REFERENCE.md does not know", m[0])
 		}
 	}
 }

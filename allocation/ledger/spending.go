@@ -24,44 +24,87 @@ func (l *Ledger) Spending() *allocation.Spending {
 // was not over by its hours; hours that are not kept are not in it. What idle and shared costs add is of each day as a
 // whole.
 func (l *Ledger) SpendingAt(ctx context.Context, t time.Time) (*allocation.Spending, error) {
+	at, err := l.SpendingsIn(ctx, allocation.Window{Start: t, End: t})
+	if err != nil {
+		return nil, err
+	}
+	return at(ctx, t)
+}
+
+// SpendingsIn is SpendingAt for many instants within w: what is kept is listed once for all of them.
+func (l *Ledger) SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error) {
 	metering := l.opts.Metering()
-	budgets := metering.Budgets()
-	if len(budgets) == 0 {
-		return nil, nil
+	if len(metering.Budgets()) == 0 {
+		return func(context.Context, time.Time) (*allocation.Spending, error) { return nil, nil }, nil
 	}
 	if l.history == nil {
 		return nil, fmt.Errorf("%w: there is no history to tell spending from", allocation.ErrNoData)
 	}
-	end := l.floor(t.Add(-l.opts.Grace))
-	recent, err := l.usable(ctx, Hours, allocation.Window{Start: end.Add(-readOnlyPast), End: end}, &allocation.Query{Stored: true})
-	if err != nil {
-		return nil, fmt.Errorf("find the last hour of budgets: %w", err)
-	}
-	for _, k := range slices.Backward(recent.sets) {
-		if !k.Window.End.After(end) {
-			end = k.Window.End.In(l.opts.Zone)
-			break
+	first := l.floor(w.Start.Add(-l.opts.Grace)).Add(-readOnlyPast) // that an hour may end which stands for w.Start
+	listed := allocation.Window{Start: first.Add(-aWeek), End: w.End}
+	for i := range metering.Budgets() {
+		if begin := metering.Budgets()[i].Period.At(first, l.opts.Zone).Start; begin.Before(listed.Start) {
+			listed.Start = begin
 		}
 	}
-	s := &allocation.Spending{End: end, States: make([]allocation.BudgetState, len(budgets))}
+	s := &spender{Ledger: l, metering: metering}
+	all := &allocation.Query{Stored: true}
+	if s.days, err = l.usable(ctx, Days, listed, all); err != nil {
+		return nil, fmt.Errorf("find the days of budgets: %w", err)
+	}
+	if s.hours, err = l.usable(ctx, Hours, listed, all); err != nil {
+		return nil, fmt.Errorf("find the hours of budgets: %w", err)
+	}
+	return s.at, nil
+}
+
+// spender tells how budgets stand from what was found to be kept.
+type spender struct {
+	*Ledger
+	metering    *allocation.Metering
+	days, hours *shelf
+}
+
+// at is how the budgets stood at t.
+func (s *spender) at(ctx context.Context, t time.Time) (*allocation.Spending, error) {
+	end := s.floor(t.Add(-s.opts.Grace))
+	if last := s.lastHour(end); !last.IsZero() {
+		end = last
+	}
+	budgets := s.metering.Budgets()
+	spending := &allocation.Spending{End: end, States: make([]allocation.BudgetState, len(budgets))}
 	for i := range budgets {
-		if err := l.spend(ctx, metering, i, end, &s.States[i]); err != nil {
+		if err := s.spend(ctx, i, end, &spending.States[i]); err != nil {
 			return nil, fmt.Errorf("spending of budget %q: %w", budgets[i].Name, err)
 		}
 	}
-	return s, nil
+	return spending, nil
+}
+
+// lastHour is the end of the last hour that is kept and ends by then, not long before; zero where there is none.
+func (s *spender) lastHour(end time.Time) time.Time {
+	i, _ := slices.BinarySearchFunc(s.hours.sets, end, func(k Kept, t time.Time) int { return k.Window.Start.Compare(t) })
+	for _, k := range slices.Backward(s.hours.sets[:i]) {
+		switch {
+		case k.Window.Start.Before(end.Add(-readOnlyPast)):
+			return time.Time{}
+		case !k.Window.End.After(end):
+			return k.Window.End.In(s.opts.Zone)
+		}
+	}
+	return time.Time{}
 }
 
 // spend is how the i-th budget stands at the end of a closed hour.
-func (l *Ledger) spend(ctx context.Context, m *allocation.Metering, i int, end time.Time, state *allocation.BudgetState) error {
-	b := &m.Budgets()[i]
-	period := b.Period.At(end, l.opts.Zone)
-	spent, known, err := l.costOf(ctx, m, i, allocation.Window{Start: period.Start, End: end})
+func (s *spender) spend(ctx context.Context, i int, end time.Time, state *allocation.BudgetState) error {
+	b := &s.metering.Budgets()[i]
+	period := b.Period.At(end, s.opts.Zone)
+	spent, known, err := s.costOf(ctx, i, allocation.Window{Start: period.Start, End: end})
 	if err != nil {
 		return err
 	}
 	rest := period.End.Sub(end)
-	week, part, err := l.lastWeek(ctx, m, i, end, rest%aWeek)
+	week, part, err := s.lastWeek(ctx, i, end, rest%aWeek)
 	if err != nil {
 		return err
 	}
@@ -74,13 +117,13 @@ func (l *Ledger) spend(ctx context.Context, m *allocation.Metering, i int, end t
 
 // lastWeek is what a budget cost in the week before end and in the beginning of it that is so long; negative where
 // the whole week is not known.
-func (l *Ledger) lastWeek(ctx context.Context, m *allocation.Metering, i int, end time.Time, length time.Duration) (week, part float64, err error) {
+func (s *spender) lastWeek(ctx context.Context, i int, end time.Time, length time.Duration) (week, part float64, err error) {
 	from := end.Add(-aWeek)
-	part, some, err := l.costOf(ctx, m, i, allocation.Window{Start: from, End: from.Add(length)})
+	part, some, err := s.costOf(ctx, i, allocation.Window{Start: from, End: from.Add(length)})
 	if err != nil {
 		return 0, 0, err
 	}
-	rest, others, err := l.costOf(ctx, m, i, allocation.Window{Start: from.Add(length), End: end})
+	rest, others, err := s.costOf(ctx, i, allocation.Window{Start: from.Add(length), End: end})
 	if err != nil || some+others < aWeek {
 		return -1, -1, err
 	}
@@ -88,27 +131,18 @@ func (l *Ledger) lastWeek(ctx context.Context, m *allocation.Metering, i int, en
 }
 
 // costOf is what counts for a budget in what is kept of w, and for how long something is: of whole days, else of hours.
-func (l *Ledger) costOf(ctx context.Context, m *allocation.Metering, budget int, w allocation.Window) (cost float64, known time.Duration, err error) {
-	all := &allocation.Query{Stored: true}
-	days, err := l.usable(ctx, Days, w, all)
-	if err != nil {
-		return 0, 0, err
-	}
-	hours, err := l.usable(ctx, Hours, w, all)
-	if err != nil {
-		return 0, 0, err
-	}
+func (s *spender) costOf(ctx context.Context, budget int, w allocation.Window) (cost float64, known time.Duration, err error) {
 	for at := w.Start; at.Before(w.End); {
 		rest := allocation.Window{Start: at, End: w.End}
-		kind, k := Days, days.at(at, rest)
-		if k == nil || !k.Window.End.Equal(allocation.Day.Round(allocation.Window{Start: at, End: at.Add(1)}, l.opts.Zone).End) {
-			kind, k = Hours, hours.at(at, rest)
+		kind, k := Days, s.days.at(at, rest)
+		if k == nil || !k.Window.End.Equal(allocation.Day.Round(allocation.Window{Start: at, End: at.Add(1)}, s.opts.Zone).End) {
+			kind, k = Hours, s.hours.at(at, rest)
 		}
 		if k == nil || !k.Window.End.After(at) {
-			at = l.hourAt(at).End
+			at = s.hourAt(at).End
 			continue
 		}
-		costs, err := l.budgetCosts(ctx, m, kind, k)
+		costs, err := s.budgetCosts(ctx, s.metering, kind, k)
 		if err != nil {
 			return 0, 0, err
 		}

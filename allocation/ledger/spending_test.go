@@ -134,3 +134,24 @@ func TestSpendingFollowsTheConfig(t *testing.T) {
 		}
 	}
 }
+
+// Many instants of one listing are told what each is told alone.
+func TestSpendingsIn(t *testing.T) {
+	m := budgeting(t)
+	r := live(t, "2026-03-04T05:30", ledger.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }}, func(r *rig) { r.model.from = at(t, "2026-03-01T00:00") })
+	w := allocation.Window{Start: at(t, "2026-03-01T00:20"), End: at(t, "2026-03-04T05:30")}
+	tell, err := r.SpendingsIn(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for now := w.Start; !now.After(w.End); now = now.Add(5 * time.Hour) {
+		want, err := r.SpendingAt(t.Context(), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := tell(t.Context(), now)
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(allocation.BudgetState{}, "Budget")); err != nil || diff != "" {
+			t.Errorf("%s: %v (-alone +of many):\n%s", now, err, diff)
+		}
+	}
+}

@@ -105,7 +105,8 @@ func budgets() board {
 	}
 }
 
-// itself is about promcost's own health. It wants a Prometheus that scrapes promcost.
+// itself is about promcost's own health, which only a Prometheus that scrapes it knows: promcost's own API has no series
+// that are not of an hour's costs.
 func itself() board {
 	perSecond := func(metric string, labels ...string) string {
 		return sumBy("rate("+metric+"{"+ofInstance+"}[$__rate_interval])", labels...)
@@ -113,7 +114,7 @@ func itself() board {
 	value := func(metric string) string { return metric + "{" + ofInstance + "}" }
 	return board{
 		uid: "promcost-itself", title: "promcost / promcost itself", from: "24h", step: "15s",
-		help:      "Whether promcost keeps up, what it asks of its source, and how exact its numbers are. Wants a Prometheus that scrapes promcost as the data source.",
+		help:      "Whether promcost keeps up, what it asks of its source, and how exact its numbers are. The data source has to be a Prometheus that scrapes promcost: over promcost's own API, most of it is empty.",
 		variables: []variable{clusterVariable, instanceVariable},
 		panels: []panel{
 			show(number, 6, seconds, "Age of the last complete hour", "10 to 70 minutes is as it should be.").

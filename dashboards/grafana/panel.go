@@ -101,30 +101,61 @@ func (l *link) url(value string) string {
 
 // build is the panel as Grafana has it, with its number, its place and the least step of its queries over time.
 func (p *panel) build(id, x, y uint32, step string) cog.Builder[dashboard.Panel] {
-	pos := dashboard.GridPos{X: x, Y: y, W: p.width, H: p.usualHeight()}
+	return &headed{panel: p, shown: p.shown(step), id: id, pos: dashboard.GridPos{X: x, Y: y, W: p.width, H: p.usualHeight()}}
+}
+
+// headed is a builder of what a panel shows, with what panels of all kinds have.
+type headed struct {
+	*panel
+	shown cog.Builder[dashboard.Panel]
+	id    uint32
+	pos   dashboard.GridPos
+}
+
+// Build implements cog.Builder.
+func (h *headed) Build() (dashboard.Panel, error) {
+	built, err := h.shown.Build()
+	if err != nil {
+		return built, err
+	}
+	data := source()
+	built.Id, built.GridPos, built.Title, built.Description, built.Datasource = &h.id, &h.pos, &h.title, &h.help, &data
+	if built.FieldConfig == nil {
+		built.FieldConfig = dashboard.NewFieldConfigSource()
+	}
+	built.FieldConfig.Defaults.Unit = &h.unit
+	for _, target := range h.targets() {
+		t, err := target.Build()
+		if err != nil {
+			return built, fmt.Errorf("build query of panel %q: %w", h.title, err)
+		}
+		built.Targets = append(built.Targets, t)
+	}
+	return built, nil
+}
+
+// shown is what the panel's kind makes of its queries.
+func (p *panel) shown(step string) cog.Builder[dashboard.Panel] {
 	newest := common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})
 	switch p.kind {
 	case number:
-		return stat.NewPanelBuilder().Id(id).Title(p.title).Description(p.help).GridPos(pos).Datasource(source()).
-			Unit(p.unit).ReduceOptions(newest).GraphMode(common.BigValueGraphModeNone).
-			ColorMode(common.BigValueColorModeNone).Targets(p.targets())
+		return stat.NewPanelBuilder().ReduceOptions(newest).GraphMode(common.BigValueGraphModeNone).ColorMode(common.BigValueColorModeNone)
 	case bars:
-		return bargauge.NewPanelBuilder().Id(id).Title(p.title).Description(p.help).GridPos(pos).Datasource(source()).
-			Unit(p.unit).Min(0).ReduceOptions(newest).Orientation(common.VizOrientationHorizontal).Targets(p.targets())
+		return bargauge.NewPanelBuilder().Min(0).ReduceOptions(newest).Orientation(common.VizOrientationHorizontal)
 	case columns:
-		return p.table(id, pos)
+		return p.table()
 	default:
-		return p.series(id, pos, step)
+		return p.series(step)
 	}
 }
 
 // series is a panel over time.
-func (p *panel) series(id uint32, pos dashboard.GridPos, step string) cog.Builder[dashboard.Panel] {
+func (p *panel) series(step string) cog.Builder[dashboard.Panel] {
 	legend := common.NewVizLegendOptionsBuilder().ShowLegend(true).DisplayMode(common.LegendDisplayModeTable).
 		Placement(common.LegendPlacementRight).Calcs([]string{"lastNotNull", "mean"}).SortBy("Last *").SortDesc(true)
-	b := timeseries.NewPanelBuilder().Id(id).Title(p.title).Description(p.help).GridPos(pos).Datasource(source()).
-		Unit(p.unit).Legend(legend).Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeMulti).Sort(common.SortOrderDescending)).
-		ShowPoints(common.VisibilityModeNever).Interval(step).Targets(p.targets())
+	b := timeseries.NewPanelBuilder().Legend(legend).
+		Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeMulti).Sort(common.SortOrderDescending)).
+		ShowPoints(common.VisibilityModeNever).Interval(step)
 	if p.kind == areas {
 		b.FillOpacity(40).LineWidth(0).Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal))
 	}
@@ -136,9 +167,8 @@ func (p *panel) series(id uint32, pos dashboard.GridPos, step string) cog.Builde
 }
 
 // table is a panel with a row for each label set and a column for each label and query, the first query's largest first.
-func (p *panel) table(id uint32, pos dashboard.GridPos) cog.Builder[dashboard.Panel] {
-	b := table.NewPanelBuilder().Id(id).Title(p.title).Description(p.help).GridPos(pos).Datasource(source()).
-		Unit(p.unit).Filterable(true).Targets(p.targets()).
+func (p *panel) table() cog.Builder[dashboard.Panel] {
+	b := table.NewPanelBuilder().Filterable(true).
 		SortBy([]cog.Builder[common.TableSortByFieldState]{common.NewTableSortByFieldStateBuilder().DisplayName(p.queries[0].name).Desc(true)})
 	names := map[string]any{"Value": p.queries[0].name} // as the only column with values is called
 	for i, q := range p.queries {

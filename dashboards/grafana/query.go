@@ -69,9 +69,10 @@ func whole(family, offset string) string {
 // hoursLeft is how many hours of the month are left, in UTC.
 const hoursLeft = "(24 * (days_in_month() - day_of_month() + 1) - hour() - minute() / 60)"
 
-// forecast is what a month comes to if its remaining hours cost what the last day did.
+// forecast is what a month comes to if its remaining hours cost what the last day did: as far as it is known, for a
+// Prometheus that has scraped for minutes knows something too.
 func forecast(total, hourly string) string {
-	return fmt.Sprintf("sum(%s) + avg_over_time(sum(%s)[1d:1h]) * %s", total, hourly, hoursLeft)
+	return fmt.Sprintf("sum(%s) + avg_over_time(sum(%s)[1d:5m]) * %s", total, hourly, hoursLeft)
 }
 
 // Costs of namespaces for what has an efficiency: CPU and memory, as everywhere.

@@ -92,11 +92,18 @@ func containersSet(rng *rand.Rand, w allocation.Window, n int) *allocation.Set {
 		r.Values[allocation.RunningSeconds], r.Values[allocation.LowerSeconds], r.Values[allocation.UpperSeconds] = 3600, 3600, 3600
 		s.Append(r)
 	}
+	for i := range n / 100 {
+		node := allocation.Node{Cluster: "c1", Name: fmt.Sprint("node-", i)}
+		for r := range allocation.NumResources {
+			node.Hours[r], node.Cost[r], node.Idle[r] = 10, 0.3, 0.1
+		}
+		s.Nodes = append(s.Nodes, node)
+	}
 	return s
 }
 
-// benchLedger has so many days of hours.
-func benchLedger(b *testing.B, days int) (l *ledger.Ledger, start, end time.Time) {
+// benchLedger has so many days of hours, counted by m.
+func benchLedger(b *testing.B, days int, m *allocation.Metering) (l *ledger.Ledger, start, end time.Time) {
 	b.Helper()
 	backend, err := history.OpenDirectory(b.TempDir())
 	if err != nil {
@@ -125,12 +132,12 @@ func benchLedger(b *testing.B, days int) (l *ledger.Ledger, start, end time.Time
 		}
 	}
 	now := func() time.Time { return end.Add(time.Hour) }
-	return ledger.NewKeeping(nothing{}, s, log.NewNopLogger(), ledger.Options{Now: now, Grace: grace, ReadOnly: true}), start, end
+	return ledger.NewKeeping(nothing{}, s, log.NewNopLogger(), ledger.Options{Now: now, Grace: grace, ReadOnly: true, Metering: func() *allocation.Metering { return m }}), start, end
 }
 
 // BenchmarkQuery asks for 30 days of 10,000 containers, an hour a step, of the history.
 func BenchmarkQuery(b *testing.B) {
-	l, start, end := benchLedger(b, benchDays)
+	l, start, end := benchLedger(b, benchDays, allocation.DefaultMetering())
 	engine := costseries.NewEngine(costseries.EngineOptions{})
 	q := costseries.New(l, costseries.Options{Grace: grace, MaxMemory: 1 << 30, Now: func() time.Time { return end.Add(time.Hour) }})
 	for _, expr := range []string{

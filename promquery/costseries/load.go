@@ -25,6 +25,8 @@ type loader struct {
 	looked   int     // series that were emitted, where they are not read
 	builder  labels.ScratchBuilder
 	told     notes
+	// spendings tells how budgets stood; nil before it is wanted.
+	spendings func(context.Context, time.Time) (*allocation.Spending, error)
 }
 
 func (q *querier) loader(selected []*selection) *loader {
@@ -103,7 +105,7 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 			s.set(l.Queryable, set, emitLabels)
 		case s.budget:
 			if spending == nil {
-				at, err := l.sets.SpendingAt(ctx, time.UnixMilli(l.shown(set)))
+				at, err := l.spending(ctx, time.UnixMilli(l.shown(set)))
 				if err != nil && !errors.Is(err, allocation.ErrNoData) {
 					return fmt.Errorf("read costs: %w", err)
 				}
@@ -121,6 +123,17 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 		}
 	}
 	return nil
+}
+
+// spending is how the budgets stood at an instant of the query's.
+func (l *loader) spending(ctx context.Context, at time.Time) (s *allocation.Spending, err error) {
+	if l.spendings == nil {
+		w := l.window(l.mint, l.maxt)
+		if l.spendings, err = l.sets.SpendingsIn(ctx, allocation.Window{Start: w.Start, End: w.End.Add(l.opts.Grace)}); err != nil {
+			return nil, err
+		}
+	}
+	return l.spendings(ctx, at)
 }
 
 // seriesBytes is about what a series takes besides its values.

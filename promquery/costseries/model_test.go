@@ -46,18 +46,23 @@ func (h *hours) Counted(ctx context.Context, w allocation.Window, only *allocati
 	return h.each(ctx, w, only, true)
 }
 
-// SpendingAt counts the hours that were shown by then.
-func (h *hours) SpendingAt(_ context.Context, t time.Time) (*allocation.Spending, error) {
+// SpendingsIn counts the hours that were shown by then.
+func (h *hours) SpendingsIn(_ context.Context, w allocation.Window) (func(context.Context, time.Time) (*allocation.Spending, error), error) {
 	if h.budget == nil {
 		return nil, fmt.Errorf("%w: no budgets", allocation.ErrNoData)
 	}
-	spent := 0.0
-	for _, s := range h.sets {
-		if !s.Window.End.Add(grace).After(t) {
-			spent++
+	return func(_ context.Context, t time.Time) (*allocation.Spending, error) {
+		if t.Before(w.Start) || t.After(w.End) {
+			return nil, fmt.Errorf("spending at %s is not of what was asked for, %s", t, w)
 		}
-	}
-	return &allocation.Spending{End: t, States: []allocation.BudgetState{{Budget: h.budget, Spent: spent, Forecast: -1}}}, nil
+		spent := 0.0
+		for _, s := range h.sets {
+			if !s.Window.End.Add(grace).After(t) {
+				spent++
+			}
+		}
+		return &allocation.Spending{End: t, States: []allocation.BudgetState{{Budget: h.budget, Spent: spent, Forecast: -1}}}, nil
+	}, nil
 }
 
 func (h *hours) each(ctx context.Context, w allocation.Window, only *allocation.Projection, counted bool) iter.Seq2[*allocation.Set, error] {

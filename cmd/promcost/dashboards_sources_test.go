@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/promcost/promcost/dashboards"
+)
+
+// aboutItself is the board that only a Prometheus that scrapes promcost has something for.
+const aboutItself = "promcost / promcost itself"
+
+// ofPromcost asks promcost itself at the instant that everything is asked for.
+func (w *watched) ofPromcost(t *testing.T, text string) []sample {
+	t.Helper()
+	return answerOf(t, w.promcost+"/api/v1/query", url.Values{"query": {text}, "time": {model.TimeFromUnixNano(w.now.UnixNano()).String()}})
+}
+
+// agree reports whether the last scrapes got the hour that is the last for promcost: not in the moment that a new one is shown.
+func (w *watched) agree(t *testing.T) bool {
+	t.Helper()
+	for _, text := range []string{
+		"max(promcost_last_complete_set_timestamp_seconds)", "max(promcost_last_complete_set_timestamp_seconds offset 10s)", "sum(promcost_budget_spent)",
+		"sum(promcost_node_cost_total)",
+	} {
+		own, scraped := w.ofPromcost(t, text), w.query(t, text)
+		if len(own) != 1 || len(scraped) != 1 || math.Abs(float64(own[0].Value.Value-scraped[0].Value.Value)) > 1e-9 {
+			return false
+		}
+	}
+	return true
+}
+
+// testOwn has promcost answer its own dashboards, as Grafana asks: newest values at an instant, others over time.
+func (w *watched) testOwn(t *testing.T) {
+	back := strings.NewReplacer("offset 1w", "offset 3h") // the demo is of hours
+	for _, e := range expressions(t) {
+		if e.board == aboutItself {
+			continue
+		}
+		t.Run(strings.Join([]string{e.board, e.panel, e.ref}, "/"), func(t *testing.T) {
+			text := back.Replace(e.whole)
+			if !e.overTime {
+				checkShown(t, text, w.ofPromcost(t, text))
+				return
+			}
+			got := answerOf(t, w.promcost+"/api/v1/query_range", url.Values{
+				"query": {text}, "start": {model.TimeFromUnixNano(w.now.Add(-6 * time.Hour).UnixNano()).String()},
+				"end": {model.TimeFromUnixNano(w.now.UnixNano()).String()}, "step": {"300"},
+			})
+			checkShown(t, text, got)
+			longest := 0
+			for _, s := range got {
+				longest = max(longest, len(s.Values))
+			}
+			if want := 6 * 12; longest < want {
+				t.Errorf("it has gaps: the longest series has %d samples, want %d: %s", longest, want, text)
+			}
+		})
+	}
+}
+
+// testSame wants a Prometheus that scraped promcost and promcost itself to show the same.
+func (w *watched) testSame(t *testing.T) {
+	for _, e := range expressions(t) {
+		if e.board == aboutItself {
+			continue
+		}
+		t.Run(strings.Join([]string{e.board, e.panel, e.ref}, "/"), func(t *testing.T) {
+			own := map[string]float64{}
+			for _, s := range w.ofPromcost(t, e.text) {
+				own[fmt.Sprint(s.Metric)] = float64(s.Value.Value)
+			}
+			for _, s := range w.query(t, e.text) {
+				key := fmt.Sprint(s.Metric)
+				want, got := own[key], float64(s.Value.Value)
+				if _, ok := own[key]; !ok || math.Abs(got-want) > 1e-9*max(math.Abs(want), 1) {
+					t.Errorf("%s: Prometheus shows %v, promcost %v: %s", key, got, want, e.text)
+				}
+				delete(own, key)
+			}
+			if len(own) > 0 {
+				t.Errorf("Prometheus does not show %v: %s", own, e.text)
+			}
+		})
+	}
+}
+
+// testVariables asks both for what the variables offer, as Grafana does: values of a label with match[].
+func (w *watched) testVariables(t *testing.T) {
+	query := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
+	for _, f := range dashboards.Dashboards("USD") {
+		var board struct {
+			Title      string
+			Templating struct {
+				List []struct {
+					Name, Type string
+					Query      any
+				}
+			}
+		}
+		if err := json.Unmarshal(f.Text, &board); err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		for _, v := range board.Templating.List {
+			m := query.FindStringSubmatch(grafanaFills.Replace(fmt.Sprint(v.Query)))
+			if v.Type == "datasource" {
+				continue
+			}
+			t.Run(board.Title+"/"+v.Name, func(t *testing.T) {
+				values := func(base string) (list []string) {
+					_, body := get(t, base+"/api/v1/label/"+m[2]+"/values?"+url.Values{
+						"match[]": {m[1]}, "start": {strconv.FormatInt(w.now.Unix()-6*3600, 10)}, "end": {strconv.FormatInt(w.now.Unix(), 10)},
+					}.Encode())
+					var answer struct{ Data []string }
+					if err := json.Unmarshal([]byte(body), &answer); err != nil {
+						t.Errorf("%v: %s", err, body)
+					}
+					return answer.Data
+				}
+				scraped, own := values(w.url), values(w.promcost)
+				if len(scraped) == 0 {
+					t.Errorf("Prometheus has no values of %s", m[2])
+				}
+				for _, value := range scraped { // promcost knows those of the hours before, too
+					if v.Name != "instance" && !slices.Contains(own, value) {
+						t.Errorf("promcost does not know the %s %q, only %q", m[2], value, own)
+					}
+				}
+			})
+		}
+	}
+}
