@@ -185,7 +185,7 @@ func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
 	if err != nil {
 		return err
 	}
-	values := q.values()
+	values, found := q.values(), false
 	for _, s := range sets {
 		selects := func(int) bool { return true }
 		if q.options.Filter != nil {
@@ -200,9 +200,13 @@ func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
 		}
 		for row := range s.Len() {
 			if q.complete.has(s.Special(row)) && selects(row) {
+				found = true
 				q.complete.rows(q.complete, s, row, values.add)
 			}
 		}
+	}
+	if !found {
+		q.warnEmpty(sets, nil)
 	}
 	return a.writeValues(w, q, values)
 }

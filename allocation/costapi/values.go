@@ -88,6 +88,7 @@ func parseFilter(q *request, value string) error {
 	if err != nil {
 		return err
 	}
+	q.selects = append(q.selects, newEntry("filter", value, f))
 	q.filters = append(q.filters, f.Expr())
 	return nil
 }
