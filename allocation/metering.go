@@ -19,6 +19,7 @@ const (
 type Metering struct {
 	subjects []Subject
 	max      int
+	names    []labelName // that the subject label is about
 	budgets  []Budget
 }
 
@@ -63,7 +64,7 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read collector.label.names: %w", err)
 	}
-	m := &Metering{max: o.MaxSeries}
+	m := &Metering{max: o.MaxSeries, names: names}
 	if o.Enabled == nil || slices.Contains(o.Enabled, "budget") {
 		m.budgets = o.Budgets
 	}
@@ -91,7 +92,7 @@ func DefaultMetering() *Metering {
 
 // Uncounted is m without counters: for what keeps no history that they could be told from.
 func (m *Metering) Uncounted() *Metering {
-	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, budgets: m.budgets}
+	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, names: m.names, budgets: m.budgets}
 	for i := range u.subjects {
 		s := &u.subjects[i]
 		s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k familyKind) bool { return familyKinds[k].kind == CounterFamily })
@@ -101,6 +102,17 @@ func (m *Metering) Uncounted() *Metering {
 
 // Subjects are those that have series, in the order of the reference documentation.
 func (m *Metering) Subjects() []Subject { return slices.Clone(m.subjects) }
+
+// Table is all subjects, also those that are switched off; that of labels is about those of m.
+func (m *Metering) Table() []Subject {
+	all := Subjects()
+	for i := range all {
+		if all[i].Name == "label" {
+			all[i].names = m.names
+		}
+	}
+	return all
+}
 
 // Budgets are those that the subject budget is about, none where that is switched off. The slice must not be changed.
 func (m *Metering) Budgets() []Budget { return m.budgets }

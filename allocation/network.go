@@ -147,13 +147,11 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	if key.kind >= egressZone {
 		price = l.b.egressTariff(pods[0].cluster, key.kind)
 	}
+	rate := rateOf(cells)
+	cells = l.b.joinCells(pods, f, &price, cells)
 	eachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
 	if last.To > f.to {
-		f.to, f.value = last.To, counterAt(s.p, last.To)
-		f.rate = 0
-		if n := len(cells); n > 0 && cells[n-1].From < cells[n-1].To {
-			f.rate = cells[n-1].Amount / float64(cells[n-1].To-cells[n-1].From)
-		}
+		f.to, f.value, f.rate = last.To, counterAt(s.p, last.To), rate
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // What dashboards and rules for OpenCost read: subjects of their own, switched as one. Amounts and costs are means of the
-// hour, so that an amount times a price is what the hour cost. instance is the node, on which they join.
+// hour, so that an amount times a price is what the hour cost, but for what overcommitted nodes scale off. instance is the node, on which they join.
 var openCostSubjects = []Subject{
 	{
 		Name: "opencost-node", collector: "opencost", Help: "what dashboards and rules for OpenCost read, by the names and labels of its metrics: scrape with honor_labels", plain: true, drops: true,

@@ -43,6 +43,8 @@ type Projection struct {
 	Columns    []Column
 	Volumes    bool // what rows have of volumes
 	Balancers  bool // and of load balancers
+	// WithoutAssets says that assets are not needed, which read almost as long as the rows of a set do.
+	WithoutAssets bool
 }
 
 // WithInstance also has what tells rows apart, so that sets of it can be merged.

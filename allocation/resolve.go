@@ -246,8 +246,7 @@ func (b *Builder) resolveContainer(c *container) {
 		b.stray(c, &unknown)
 		edges = append(edges, unknown.changes...)
 	}
-	slices.Sort(edges)
-	edges = slices.Compact(edges)
+	edges = sortedEdges(edges)
 	for _, run := range inside {
 		from := run.From
 		for _, to := range append(within(edges, run), run.To) {

@@ -70,7 +70,7 @@ func newRowReader(r *SeriesReader) *rowReader {
 
 // projection is what is read of rows.
 func (r *rowReader) projection() *Projection {
-	p := &Projection{}
+	p := &Projection{WithoutAssets: true}
 	for _, l := range slices.Concat(r.grouping, r.deciding) {
 		p.Properties = append(p.Properties, r.subject.by[l])
 	}
@@ -136,19 +136,23 @@ func (r *rowReader) assign(set *Set) {
 	var last rowKey
 	group := int32(-1)
 	for row := range r.of {
-		if set.special[row] == Idle || !r.keepsRow(set, row) {
+		if set.special[row] == Idle || len(r.deciding) > 0 && !r.keepsRow(set, row) {
 			r.of[row] = -1
 			continue
 		}
-		key := rowKey{kind: set.special[row]}
-		for i := range columns {
-			key.ids[i] = columns[i][row]
+		same := group >= 0 && last.kind == set.special[row]
+		for i, ids := range columns {
+			same = same && last.ids[i] == ids[row]
 		}
-		if group < 0 || key != last {
-			group, last = r.group(set, row, key), key
+		if !same {
+			last.kind = set.special[row]
+			for i, ids := range columns {
+				last.ids[i] = ids[row]
+			}
+			group = r.group(set, row, last)
 		}
 		r.of[row] = group
-		if r.stamps[group] != r.stamp {
+		if !same && r.stamps[group] != r.stamp {
 			r.stamps[group] = r.stamp
 			r.seen = append(r.seen, group)
 		}
@@ -257,11 +261,22 @@ func zeros(sums []float64, n int) []float64 {
 	return sums
 }
 
-// addTo adds the values of rows to the sums of their groups.
+// addTo adds the values of rows to the sums of their groups, one after the other. Rows of a group mostly follow each other:
+// their sum stays in a register.
 func addTo(sums []float64, of []int32, values []float64) {
-	for row, v := range values[:min(len(values), len(of))] {
-		sums[of[row]] += v
+	if len(values) == 0 || len(values) > len(of) {
+		return
 	}
+	group := of[0]
+	sum := sums[group]
+	for row, v := range values {
+		if g := of[row]; g != group {
+			sums[group] = sum
+			group, sum = g, sums[g]
+		}
+		sum += v
+	}
+	sums[group] = sum
 }
 
 // total are the sums of a group, of resources that all of the set have.

@@ -47,7 +47,7 @@ func (s *Subject) Reader(f *Family, o SeriesOptions) *SeriesReader {
 			}
 		}
 	}
-	if len(s.by) == len(s.Labels) {
+	if len(s.by) == len(s.Labels) && !s.plain {
 		r.rows = newRowReader(r)
 	}
 	return r

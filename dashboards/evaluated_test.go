@@ -29,8 +29,9 @@ func madeUp(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("load 1m\n")
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		series := []string{""}
-		for _, label := range slices.Concat(targetLabels, metrics[name]) {
+		series, names := []string{""}, slices.Concat(targetLabels, metrics[name])
+		slices.Sort(names)
+		for _, label := range slices.Compact(names) { // some have an instance of their own
 			values := labelValues[label]
 			if values == nil {
 				values = []string{"x"}

@@ -123,6 +123,21 @@ func (o *answer) compress(request http.Header) (end func() error) {
 	return z.Close
 }
 
+// Compressed answers as next does, compressed if the client takes that, as the API's own answers are. It is for answers that
+// are not flushed; next sees no Accept-Encoding.
+func Compressed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out := &answer{ResponseWriter: w}
+		end := out.compress(r.Header)
+		r = r.Clone(r.Context())
+		r.Header.Del("Accept-Encoding")
+		next.ServeHTTP(out, r)
+		if err := end(); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
+			panic(http.ErrAbortHandler) // the client must not take what it has for the whole answer
+		}
+	})
+}
+
 // compressors are the encodings of answers, by their names in headers.
 var compressors = map[string]func(w io.Writer) (io.WriteCloser, error){
 	"gzip": func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, gzip.BestSpeed) },

@@ -29,6 +29,7 @@ func (q *request) needed() *allocation.Projection {
 	slices.Sort(list)
 	p := &allocation.Projection{Properties: slices.Compact(list)}
 	if len(members) == 0 {
+		p.WithoutAssets = true
 		return p
 	}
 	for c := range allocation.NumColumns {

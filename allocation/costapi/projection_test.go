@@ -32,7 +32,7 @@ func (k *kept) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 		var only *encode.Projection
 		if p := q.Only; p != nil && !k.everything {
 			k.projected++
-			only = &encode.Projection{Properties: p.Properties, Columns: p.Columns, Volumes: p.Volumes, Balancers: p.Balancers}
+			only = &encode.Projection{Properties: p.Properties, Columns: p.Columns, Volumes: p.Volumes, Balancers: p.Balancers, WithoutAssets: p.WithoutAssets}
 		}
 		dict := allocation.NewDict()
 		for s, err := range k.rich.Sets(ctx, q) {
@@ -62,7 +62,10 @@ func (k *kept) read(s *allocation.Set, dict *allocation.Dict, only *encode.Proje
 	}
 	out := allocation.NewSet(s.Window, dict)
 	out.Resolution, out.Warnings = s.Resolution, s.Warnings
-	for _, data := range files {
+	for i, data := range files {
+		if i == 1 && only != nil && only.WithoutAssets {
+			break
+		}
 		f, err := encode.OpenParquet(data)
 		if err != nil {
 			return nil, err

@@ -149,10 +149,7 @@ func (p *packer) page(m *format.ColumnMetaData, page *packedPage) (err error) {
 		}
 		blocks = append(blocks, values)
 	case format.ByteStreamSplit:
-		planes := 8
-		if m.Type == format.FixedLenByteArray {
-			planes = uuidBytes
-		}
+		const planes = 8
 		for size := len(values) / planes; len(values) > 0; values = values[size:] {
 			blocks = append(blocks, values[:size])
 		}

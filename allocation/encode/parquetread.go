@@ -26,6 +26,8 @@ type Projection struct {
 	Columns    []allocation.Column
 	Volumes    bool // what rows have of volumes
 	Balancers  bool // and of load balancers
+	// WithoutAssets leaves out all assets.
+	WithoutAssets bool
 }
 
 // wants reports whether a column is to be read.

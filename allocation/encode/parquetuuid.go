@@ -50,11 +50,9 @@ func appendUUID(dst, id []byte) []byte {
 // uuidColumns are two columns of ids: of those that are UUIDs, and of those that are something else. Both are null where
 // an id is empty.
 func uuidColumns(name, other string, n int, text func(row int) string) []column {
-	node := parquet.UUID()
+	node := parquet.UUID() // byte by byte they would take a twentieth less, but DuckDB does not read that
 	if fewer(n, repeatedUUIDs, text) {
 		node = parquet.Encoded(node, &parquet.RLEDictionary)
-	} else {
-		node = parquet.Encoded(node, &parquet.ByteStreamSplit)
 	}
 	return []column{
 		{name, parquet.Optional(node), []func(*leafWriter) error{maybeRows(n, func(row int) (parquet.Value, bool) {

@@ -100,11 +100,17 @@ func columnSizes(b *testing.B, dir string, files []string) string {
 	return table.String()
 }
 
-// BenchmarkRead reads 30 days, cold: by a store that knows no manifest.
+// BenchmarkRead reads 30 sets, cold: by a store that knows no manifest.
 func BenchmarkRead(b *testing.B) {
+	b.Run("daily", func(b *testing.B) { benchmarkRead(b, history.Daily, days(30)) })
+	b.Run("hourly", func(b *testing.B) { benchmarkRead(b, history.Hourly, hours(30)) })
+}
+
+func benchmarkRead(b *testing.B, period history.Period, windows []allocation.Window) {
+	b.Helper()
 	s, dir := directory(b, history.Options{})
-	for _, w := range days(30) {
-		write(b, s, soundSet(1, w, benchContainers, "c1"), history.WriteOptions{Period: history.Daily})
+	for _, w := range windows {
+		write(b, s, soundSet(1, w, benchContainers, "c1"), history.WriteOptions{Period: period})
 	}
 	var money []allocation.Column
 	for c := range allocation.NumColumns {
@@ -118,6 +124,7 @@ func BenchmarkRead(b *testing.B) {
 		p    *encode.Projection
 	}{
 		{"namespace-cost", &encode.Projection{Properties: namespace, Columns: money}},
+		{"namespace-cost-rows", &encode.Projection{Properties: namespace, Columns: money, WithoutAssets: true}},
 		{"namespace-all", &encode.Projection{Properties: namespace, Columns: allColumns(), Volumes: true, Balancers: true}},
 		{"everything", nil},
 	} {
@@ -129,12 +136,12 @@ func BenchmarkRead(b *testing.B) {
 					b.Fatal(err)
 				}
 				s := history.New(backend, history.Options{})
-				sets, err := s.Read(b.Context(), list(b, s, history.Daily, allocation.Window{}), bc.p)
-				if err != nil || len(sets) != 30 {
+				sets, err := s.Read(b.Context(), list(b, s, period, allocation.Window{}), bc.p)
+				if err != nil || len(sets) != len(windows) {
 					b.Fatal(err, len(sets))
 				}
 			}
-			b.ReportMetric(float64((cpuTime(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N)/float64(len(windows)), "cpu-us/set")
 		})
 	}
 }

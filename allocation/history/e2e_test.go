@@ -5,12 +5,16 @@ package history_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
@@ -21,10 +25,11 @@ import (
 func duckDB(t testing.TB, sql string) map[string]any {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), promtest.DuckDB(t))
-	cmd.Stdin = strings.NewReader(sql)
+	var stderr strings.Builder
+	cmd.Stdin, cmd.Stderr = strings.NewReader(sql), &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
+		t.Fatalf("%s: %v: %s", sql, err, stderr.String())
 	}
 	var rows []map[string]any
 	if err := json.Unmarshal(out, &rows); err != nil || len(rows) != 1 {
@@ -39,10 +44,16 @@ func TestDuckDBE2E(t *testing.T) {
 	clusters := []string{"arn:aws:eks:eu-west-1:1:cluster/a b", "42", ""}
 	want := [allocation.NumColumns]float64{}
 	rows, assets, labeled := 0, 0.0, 0.0
+	uids := map[string]bool{}
 	for i := range 3 {
 		set := soundSet(1, hour(i), 600, clusters...)
 		write(t, s, set, history.WriteOptions{Complete: true})
 		rows += set.Len()
+		for row := range set.Len() {
+			if uid := set.Text(allocation.PodUID, row); uid != "" {
+				uids[uid] = true
+			}
+		}
 		for c := range want {
 			for row, v := range set.Column(allocation.Column(c)) {
 				want[c] += v
@@ -65,6 +76,7 @@ func TestDuckDBE2E(t *testing.T) {
 			t.Errorf("sum of %s is %v, of the sets %v", c.Field(), v, want[c])
 		}
 	}
+	sameUIDs(t, fmt.Sprintf(from, "allocations"), uids)
 	for query, want := range map[string]float64{
 		"SELECT count(*)::DOUBLE AS x" + fmt.Sprintf(from, "allocations"):                                                                    float64(rows),
 		"SELECT count(DISTINCT cluster)::DOUBLE AS x" + fmt.Sprintf(from, "allocations"):                                                     2,
@@ -76,6 +88,16 @@ func TestDuckDBE2E(t *testing.T) {
 		if v, _ := duckDB(t, query)["x"].(float64); math.Abs(v-want) > 1e-9*want {
 			t.Errorf("%s: %v, want %v", query, v, want)
 		}
+	}
+}
+
+// sameUIDs compares the ids of pods, which are UUIDs in files, with those of the sets.
+func sameUIDs(t *testing.T, from string, want map[string]bool) {
+	t.Helper()
+	got := duckDB(t, "SELECT typeof(any_value(pod_uid)) AS kind, string_agg(uid, ' ' ORDER BY uid) AS uids FROM (SELECT DISTINCT pod_uid, pod_uid::VARCHAR AS uid"+from+" WHERE pod_uid IS NOT NULL)")
+	text, _ := got["uids"].(string)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), strings.Fields(text)); diff != "" || got["kind"] != "UUID" {
+		t.Errorf("ids of pods, of type %v (-sets +DuckDB):\n%s", got["kind"], diff)
 	}
 }
 

@@ -172,6 +172,10 @@ func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *encode.Proje
 	parts := make([][]*encode.Decoded, len(stored.parts))
 	for i, m := range stored.parts {
 		for k := range m.Files {
+			if p != nil && p.WithoutAssets && m.Files[k].Kind == encode.ParquetAssets {
+				parts[i] = append(parts[i], &encode.Decoded{})
+				continue
+			}
 			d, err := s.decodeFile(ctx, m, &m.Files[k], p)
 			if err != nil {
 				return nil, err

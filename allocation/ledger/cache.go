@@ -32,7 +32,7 @@ type cached struct {
 func cacheKey(q *allocation.Query) string {
 	key := fmt.Sprint(q.Window.Start.UnixNano(), " ", q.Window.End.UnixNano(), " ", q.Step, " ", q.Stored, " ", q.Resolution)
 	if q.Only != nil {
-		key += fmt.Sprintf("%d %d %v %v", q.Only.Properties, q.Only.Columns, q.Only.Volumes, q.Only.Balancers)
+		key += fmt.Sprintf("%d %d %v %v %v", q.Only.Properties, q.Only.Columns, q.Only.Volumes, q.Only.Balancers, q.Only.WithoutAssets)
 	}
 	return key
 }

@@ -21,6 +21,7 @@ import (
 
 // model is a cluster whose costs are known for any window: the engine of these tests.
 type model struct {
+	extra int       // further containers
 	from  time.Time // there are no data before
 	shard allocation.Shard
 
@@ -90,7 +91,7 @@ func (m *model) set(w allocation.Window, dict *allocation.Dict) *allocation.Set 
 		return s
 	}
 	used := [nodes]float64{}
-	for c := containers - 1; c >= 0; c-- { // not in the order of storing
+	for c := containers + m.extra - 1; c >= 0; c-- { // not in the order of storing
 		node := c % nodes
 		hours, cores := 0.0, 0.0
 		for t := start; t.Before(w.End); {
@@ -193,7 +194,7 @@ func (k *keeper) Read(ctx context.Context, kept []ledger.Kept, only *allocation.
 	}
 	var p *encode.Projection
 	if only != nil {
-		p = &encode.Projection{Properties: only.Properties, Columns: only.Columns, Volumes: only.Volumes, Balancers: only.Balancers}
+		p = &encode.Projection{Properties: only.Properties, Columns: only.Columns, Volumes: only.Volumes, Balancers: only.Balancers, WithoutAssets: only.WithoutAssets}
 	}
 	sets, err := k.Store.Read(ctx, stored, p)
 	if corrupt, ok := errors.AsType[*history.CorruptError](err); ok {

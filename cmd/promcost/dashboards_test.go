@@ -81,7 +81,7 @@ func watchDemo(t *testing.T) *watched {
 	args = append(args, "--collector.label.names=app,team")
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(config, []byte("budgets:\n  - {name: everything, amount: 1000000, period: month}\n  - {name: tiny, amount: 0.01, period: year}\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte("budgets:\n  - {name: everything, amount: 1000000, period: month}\n  - {name: tiny, amount: 0.01, period: year}\n  - {name: search, amount: 1000000, period: week, filter: 'namespace:\"search\"'}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := start(t, append(args, "--config.file="+config)...)
@@ -172,6 +172,7 @@ func TestDashboardsShowTheDemo(t *testing.T) {
 	t.Run("values", w.testValues)
 	t.Run("rules", w.testRules)
 	t.Run("opencost", w.testOpenCost)
+	t.Run("budgets", w.testBudgets)
 	t.Run("alert", w.testAlert)
 }
 

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // gibibyte is how dashboards for OpenCost divide.
@@ -109,6 +113,8 @@ func summed(all map[string]costs, name func(*costs) string, cost func(*costs) fl
 
 // testOpenCost has the real Prometheus answer what dashboards for OpenCost ask, and compares it with the API.
 func (w *watched) testOpenCost(t *testing.T) {
+	// Where a node is overcommitted for an instant, its containers' costs are scaled, but no amounts.
+	const apart = 1e-2
 	variables := strings.NewReplacer("$cluster", ".*", "$job", "promcost")
 	for _, q := range openCostQueries(w, t) {
 		t.Run(q.name, func(t *testing.T) {
@@ -120,7 +126,7 @@ func (w *watched) testOpenCost(t *testing.T) {
 				t.Fatalf("nothing: %s", q.text)
 			}
 			for name, cost := range got {
-				if want := q.want[name]; math.Abs(cost-want) > 2e-3*max(want, 0.01) {
+				if want := q.want[name]; math.Abs(cost-want) > apart*max(want, 0.01) {
 					t.Errorf("%q: %v, the API says %v", name, cost, want)
 				}
 			}
@@ -137,6 +143,37 @@ func (w *watched) testOpenCost(t *testing.T) {
 		if got := w.query(t, "count by ("+variable.label+") ("+variable.selector+")"); len(got) == 0 || got[0].Metric[variable.label] == "" {
 			t.Errorf("%s has no values of %s", variable.selector, variable.label)
 		}
+	}
+}
+
+// testBudgets compares what is spent with what the API says of the same time: of everything, idle included, and of one namespace.
+func (w *watched) testBudgets(t *testing.T) {
+	at := w.query(t, "max(promcost_last_complete_set_timestamp_seconds)")
+	if len(at) != 1 {
+		t.Fatalf("the last closed hour is %v", at)
+	}
+	end := time.Unix(int64(at[0].Value.Value), 0).UTC()
+	for _, tt := range []struct {
+		budget, parameters string
+		period             allocation.BudgetPeriod
+	}{
+		{"everything", "idle=true", allocation.BudgetMonth},
+		{"tiny", "idle=true", allocation.BudgetYear},
+		{"search", "idle=false&filter=" + url.QueryEscape(`namespace:"search"`), allocation.BudgetWeek},
+	} {
+		eventually(t, tt.budget+": what is spent is not what the API says", func() bool {
+			w.now = time.Now()
+			got := w.query(t, fmt.Sprintf(`promcost_budget_spent{budget=%q, period=%q}`, tt.budget, tt.period))
+			start := tt.period.At(end, time.UTC).Start
+			_, body := get(t, fmt.Sprintf("%s/model/allocation/compute?window=%d,%d&aggregate=all&accumulate=true&%s", w.promcost, start.Unix(), end.Unix(), tt.parameters))
+			var answer struct{ Data []map[string]costs }
+			if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Data) != 1 {
+				t.Fatalf("%v: %.300s", err, body)
+			}
+			want := sumOfCosts(summed(answer.Data[0], func(*costs) string { return "" }, totalOf))
+			t.Logf("%s: %v, the API says %v", tt.budget, got, want)
+			return len(got) == 1 && want > 0 && math.Abs(float64(got[0].Value.Value)-want) < 2e-3*want
+		})
 	}
 }
 

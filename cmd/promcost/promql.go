@@ -9,11 +9,15 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/go-kit/log/level"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/remote"
@@ -79,17 +83,76 @@ func (f *promqlFlags) upstream(source *sourceFlags, src *remote.Source, owned []
 func (s *server) promql() (http.Handler, error) {
 	mux := http.NewServeMux()
 	if h := s.computer.shard; h.Of > 1 {
-		mux.Handle("/", s.health.Instrument("/api/v1", shardOnly(h)))
+		mux.Handle("/", s.health.Instrument(promqlOther, shardOnly(h)))
 		return mux, nil
 	}
-	f := s.flags.promql
-	subjects := slices.DeleteFunc(allocation.Subjects(), func(subject allocation.Subject) bool {
-		on, ok := s.flags.enabled[subject.Name]
-		return subject.Name == compatible && ok && !*on
+	api := &promqlAPI{server: s, started: time.Now()}
+	if err := api.renew(s.settings()); err != nil {
+		return nil, err
+	}
+	for _, path := range costseries.Paths() {
+		var h http.Handler = api
+		if path != costseries.ReadPath { // which is packed already, and streamed
+			h = costapi.Compressed(api)
+		}
+		mux.Handle(path, s.health.Instrument(path, h))
+	}
+	// A path that a client chose is no label.
+	mux.Handle("/", s.health.Instrument(promqlOther, api))
+	return mux, nil
+}
+
+// promqlOther counts requests for paths that are not there.
+const promqlOther = "/api/v1"
+
+// promqlAPI is Prometheus' API under the settings in use.
+type promqlAPI struct {
+	*server
+	started time.Time
+
+	mu      sync.Mutex
+	under   *settings // that handler was made under
+	handler http.Handler
+}
+
+// ServeHTTP implements http.Handler.
+func (a *promqlAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := a.renew(a.settings()); err != nil {
+		level.Warn(a.logs.kit).Log("msg", "PromQL goes on under the settings before", "err", err)
+	}
+	a.mu.Lock()
+	handler := a.handler
+	a.mu.Unlock()
+	handler.ServeHTTP(w, r)
+}
+
+// renew makes the handler anew where the settings are others. One that cannot be made leaves that of before.
+func (a *promqlAPI) renew(current *settings) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.under == current {
+		return nil
+	}
+	handler, err := a.handlerUnder(current)
+	if err == nil || a.handler != nil {
+		a.under = current // it would fail each time
+	}
+	if err == nil {
+		a.handler = handler
+	}
+	return err
+}
+
+// handlerUnder makes the handler under settings.
+func (a *promqlAPI) handlerUnder(current *settings) (http.Handler, error) {
+	f := a.flags.promql
+	subjects := slices.DeleteFunc(a.metering().Table(), func(subject allocation.Subject) bool {
+		collector := subject.Collector()
+		return strings.HasPrefix(collector, compatible) && !*a.flags.enabled[collector]
 	})
-	series := costseries.New(s.ledger, costseries.Options{
-		Grace: s.flags.grace, Zone: s.settings().zone, Subjects: subjects, Currency: func() string { return s.settings().currency },
-		Bounds: timeline.Bounds, MaxMemory: s.service.flags.maxMemory, Now: s.clock,
+	series := costseries.New(a.ledger, costseries.Options{
+		Grace: a.flags.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.currency },
+		Bounds: timeline.Bounds, MaxMemory: a.service.flags.maxMemory, Now: a.clock,
 	})
 	var owned []string
 	var metadata []costseries.Metadata
@@ -101,24 +164,18 @@ func (s *server) promql() (http.Handler, error) {
 		}
 		metadata = append(metadata, costseries.Metadata{Name: family.Name, Type: kind, Help: family.Help})
 	}
-	upstream, err := f.upstream(s.source, s.computer.source.remote, owned)
+	upstream, err := f.upstream(a.source, a.computer.source.remote, owned)
 	if err != nil {
 		return nil, err
 	}
 	engine := costseries.NewEngine(costseries.EngineOptions{Timeout: f.timeout, MaxSamples: f.maxSamples})
-	api := costseries.NewAPI(series, engine, costseries.APIOptions{
+	return costseries.NewAPI(series, engine, costseries.APIOptions{
 		Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxReadSamples: f.maxSamples, Metadata: metadata,
-		Config: s.configText, Started: time.Now(), Retention: "as long as the history is kept", Upstream: upstream, Now: s.now,
-	})
-	for _, path := range costseries.Paths() {
-		mux.Handle(path, s.health.Instrument(path, api))
-	}
-	// A path that a client chose is no label.
-	mux.Handle("/", s.health.Instrument("/api/v1", api))
-	return mux, nil
+		Config: a.configText, Started: a.started, Retention: "as long as the history is kept", Upstream: upstream, Now: a.now,
+	}), nil
 }
 
-// compatible is the collector of names that others have for what they price. They are cost series only where they are asked
+// compatible is what the collectors are called of names that others have for what they price. They are cost series only where they are asked
 // for: the source may have its own.
 const compatible = "opencost"
 

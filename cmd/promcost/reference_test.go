@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/costseries"
 )
 
 // TestReference holds REFERENCE.md to the tables that it is made from: flags, parameters, metrics in and out.
@@ -26,6 +27,7 @@ func TestReference(t *testing.T) {
 	referParameters(&b)
 	referFilters(&b)
 	b.WriteString(answers)
+	referPromQL(&b)
 	referFamilies(&b)
 	referInputs(&b)
 
@@ -192,6 +194,15 @@ func referParameters(b *strings.Builder) {
 		if len(ignored) > 0 {
 			fmt.Fprintf(b, "\nTaken, for clients send them, and without effect: %s.\n", strings.Join(ignored, ", "))
 		}
+	}
+}
+
+func referPromQL(b *strings.Builder) {
+	b.WriteString("\n## PromQL\n\nCost series, for any past time, by Prometheus' own HTTP API, engine and JSON: give the URL of promcost where that of a Prometheus is asked for. " +
+		"Parameters are those of https://prometheus.io/docs/prometheus/latest/querying/api/. A sample is of one hour, so an instant looks back for " + costseries.DefaultLookback.String() +
+		", and a subquery without a step takes one of an hour.\n\n")
+	for _, path := range costseries.Paths() {
+		fmt.Fprintf(b, "- `%s`\n", path)
 	}
 }
 

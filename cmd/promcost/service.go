@@ -96,6 +96,7 @@ type service struct {
 	logs    loggers
 	now     func() time.Time
 	clock   func() time.Time // says which hour is closed
+	zone    *time.Location   // of the ledger, which keeps it
 	reload  reloading
 	current atomic.Pointer[live]
 }

@@ -198,6 +198,7 @@ func newLanding(prefix string, withPprof bool) (http.Handler, error) {
 			{Address: "model/allocation/compute" + day, Text: "Costs by namespace", Description: "the last 24 hours, as JSON"},
 			{Address: "model/allocation/compute" + day + "&format=csv", Text: "The same as CSV"},
 			{Address: "model/assets?window=24h", Text: "Assets", Description: "the nodes and what they cost"},
+			{Address: "api/v1/query?query=sum+by+(namespace)+(promcost_namespace_hourly_cost)", Text: "PromQL", Description: "costs of any past time, for Grafana and whatever else asks a Prometheus"},
 			{Address: "metrics", Text: "Metrics", Description: "costs of the last closed hour, and promcost's own health"},
 			{Address: "dashboards/", Text: "Dashboards", Description: "for Grafana, and rules for Prometheus"},
 			{Address: "-/ready", Text: "Ready", Description: "and if not, why"},

@@ -78,49 +78,52 @@ func (o APIOptions) withDefaults() APIOptions {
 // api is what all requests share. It does not change.
 type api struct {
 	own    storage.SampleAndChunkQueryable
+	all    storage.Queryable // own, and the upstream's
+	engine promql.QueryEngine
 	o      APIOptions
 	parser parser.Parser
 	turns  chan struct{} // one for each request that may be answered
-	v1     http.Handler  // Prometheus' own handlers, by path below prefix
 }
 
 // prefix is where Prometheus has its API.
 const prefix = "/api/v1"
 
-// queryPath answers for an instant, now where none is named.
-const queryPath = "/api/v1/query"
+// ReadPath answers remote read, in an encoding of its own.
+const ReadPath = "/api/v1/read"
 
 // apiRoute is a path and what answers it.
 type apiRoute struct {
 	path  string
-	costs bool                                           // it reads series: it waits for its turn, and ends in time
-	serve func(*api, http.ResponseWriter, *http.Request) // nil is Prometheus' own handler
+	costs bool // it reads series: it waits for its turn, and ends in time
+	post  bool // it takes a form, too
+	serve func(*api, *http.Request) (apiResult, *apiError)
+	plain func(*api, http.ResponseWriter, *http.Request) // in place of serve: it answers itself
 }
 
 // apiRoutes are the paths of the API, sorted.
 func apiRoutes() []apiRoute {
 	return []apiRoute{
-		{"/api/v1/alertmanagers", false, nil},
-		{"/api/v1/alerts", false, nil},
-		{"/api/v1/format_query", false, nil},
-		{"/api/v1/label/{name}/values", true, nil},
-		{"/api/v1/labels", true, nil},
-		{"/api/v1/metadata", true, (*api).serveMetadata},
-		{"/api/v1/parse_query", false, nil},
-		{queryPath, true, nil},
-		{"/api/v1/query_exemplars", false, nil},
-		{"/api/v1/query_range", true, nil},
-		{"/api/v1/read", true, (*api).serveRead},
-		{"/api/v1/rules", false, nil},
-		{"/api/v1/scrape_pools", false, nil},
-		{"/api/v1/series", true, nil},
-		{"/api/v1/status/buildinfo", false, nil},
-		{"/api/v1/status/config", false, (*api).serveConfig},
-		{"/api/v1/status/flags", false, nil},
-		{"/api/v1/status/runtimeinfo", false, nil},
-		{"/api/v1/targets", false, nil},
-		{"/api/v1/targets/metadata", false, nil},
-		{"/federate", true, (*api).serveFederate},
+		{path: "/api/v1/alertmanagers", serve: always(map[string]any{"activeAlertmanagers": []string{}, "droppedAlertmanagers": []string{}})},
+		{path: "/api/v1/alerts", serve: always(none("alerts"))},
+		{path: "/api/v1/format_query", post: true, serve: (*api).serveFormat},
+		{path: "/api/v1/label/{name}/values", costs: true, serve: (*api).serveLabelValues},
+		{path: "/api/v1/labels", costs: true, post: true, serve: (*api).serveLabels},
+		{path: "/api/v1/metadata", costs: true, serve: (*api).serveMetadata},
+		{path: "/api/v1/parse_query", post: true, serve: (*api).serveParse},
+		{path: "/api/v1/query", costs: true, post: true, serve: (*api).serveQuery},
+		{path: "/api/v1/query_exemplars", post: true, serve: (*api).serveExemplars},
+		{path: "/api/v1/query_range", costs: true, post: true, serve: (*api).serveQueryRange},
+		{path: ReadPath, costs: true, plain: (*api).serveRead},
+		{path: "/api/v1/rules", serve: (*api).serveRules},
+		{path: "/api/v1/scrape_pools", serve: always(none("scrapePools"))},
+		{path: "/api/v1/series", costs: true, post: true, serve: (*api).serveSeries},
+		{path: "/api/v1/status/buildinfo", serve: (*api).serveBuildInfo},
+		{path: "/api/v1/status/config", serve: (*api).serveConfig},
+		{path: "/api/v1/status/flags", serve: always(map[string]string{})}, // they may hold what is secret
+		{path: "/api/v1/status/runtimeinfo", serve: (*api).serveRuntimeInfo},
+		{path: "/api/v1/targets", serve: (*api).serveTargets},
+		{path: "/api/v1/targets/metadata", serve: (*api).serveTargetMetadata},
+		{path: "/federate", costs: true, plain: (*api).serveFederate},
 	}
 }
 
@@ -136,13 +139,11 @@ func Paths() []string {
 // NewAPI returns Prometheus' HTTP API over cost series, evaluated by engine, and what o.Upstream has. It answers Paths; any
 // other path is an error in Prometheus' form.
 func NewAPI(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o APIOptions) http.Handler {
-	a := &api{own: own, o: o.withDefaults(), parser: newParser()}
+	a := &api{own: own, all: own, engine: engine, o: o.withDefaults(), parser: newParser()}
 	a.turns = make(chan struct{}, a.o.MaxConcurrency)
-	queryable := own
 	if a.o.Upstream != nil {
-		queryable = a.o.Upstream.join(own, a.o.Lookback)
+		a.all = a.o.Upstream.join(own, a.o.Lookback)
 	}
-	a.v1 = a.newV1(queryable, engine)
 	mux := http.NewServeMux()
 	for _, r := range apiRoutes() {
 		mux.Handle(r.path, a.handler(r))
@@ -159,6 +160,13 @@ func newParser() parser.Parser { return parser.NewParser(parser.Options{}) }
 // handler answers a route.
 func (a *api) handler(rt apiRoute) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		methods := []string{http.MethodGet, http.MethodHead}
+		if rt.post {
+			methods = append(methods, http.MethodPost)
+		}
+		if rt.plain == nil && !checkMethod(w, r, methods...) {
+			return
+		}
 		r, ok := boundForm(w, r)
 		if !ok {
 			return
@@ -175,22 +183,17 @@ func (a *api) handler(rt apiRoute) http.Handler {
 			}
 			r = r.WithContext(withLookback(ctx, r.FormValue("lookback_delta")))
 		}
-		if rt.serve != nil {
-			rt.serve(a, w, r)
+		if rt.plain != nil {
+			rt.plain(a, w, r)
 			return
 		}
-		if rt.path == queryPath && r.FormValue("time") == "" {
-			r.Form.Set("time", secondsText(a.o.Now().UnixMilli())) // Prometheus' handlers have a clock of their own
-		}
-		a.v1.ServeHTTP(w, r)
+		res, bad := rt.serve(a, r)
+		answerResult(w, res, bad)
 	})
 }
 
-// boundForm is the request, its parameters read and not too many. It answers others, and those of other origins get no leave to
-// read the answer: Prometheus' handlers would give it to any.
+// boundForm is the request, its parameters read and not too many. It answers others.
 func boundForm(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	r = r.Clone(r.Context())
-	r.Header.Del("Origin")
 	if r.Header.Get("Content-Type") == readType {
 		return r, true // no form: what reads it bounds it
 	}
@@ -211,11 +214,7 @@ type apiAnswer struct {
 	ErrorType string   `json:"errorType,omitempty"`
 	Error     string   `json:"error,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
-}
-
-// answerData answers with data.
-func answerData(w http.ResponseWriter, data any, warnings []string) {
-	writeAnswer(w, http.StatusOK, apiAnswer{Status: "success", Data: data, Warnings: warnings})
+	Infos     []string `json:"infos,omitempty"`
 }
 
 // answerError answers with an error.

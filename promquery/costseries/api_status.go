@@ -4,29 +4,91 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"runtime"
+	"runtime/debug"
 	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/version"
+	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// serveConfig answers /api/v1/status/config.
-func (a *api) serveConfig(w http.ResponseWriter, r *http.Request) {
-	if !checkMethod(w, r, http.MethodGet, http.MethodHead) {
-		return
+// speaks is the version of Prometheus whose API this is: Grafana and others choose by it what they ask.
+const speaks = "3.15.0"
+
+// serveBuildInfo answers /api/v1/status/buildinfo.
+func (*api) serveBuildInfo(*http.Request) (apiResult, *apiError) {
+	return apiResult{data: map[string]string{
+		"version": speaks, "revision": version.Revision, "branch": version.Branch, "buildUser": version.BuildUser, "buildDate": version.BuildDate,
+		"goVersion": version.GoVersion,
+	}}, nil
+}
+
+// serveRuntimeInfo answers /api/v1/status/runtimeinfo.
+func (a *api) serveRuntimeInfo(*http.Request) (apiResult, *apiError) {
+	at, ok := a.o.Reloaded()
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
 	}
-	answerData(w, map[string]string{"yaml": a.o.Config()}, nil)
+	return apiResult{data: map[string]any{
+		"startTime": a.o.Started.UTC(), "CWD": "", "hostname": host, "serverTime": time.Now().UTC(), "reloadConfigSuccess": ok, "lastConfigTime": at.UTC(),
+		"corruptionCount": 0, "goroutineCount": runtime.NumGoroutine(), "GOMAXPROCS": runtime.GOMAXPROCS(0), "GOMEMLIMIT": debug.SetMemoryLimit(-1),
+		"GOGC": "", "GODEBUG": "", "storageRetention": a.o.Retention,
+	}}, nil
+}
+
+// serveConfig answers /api/v1/status/config.
+func (a *api) serveConfig(*http.Request) (apiResult, *apiError) {
+	return apiResult{data: map[string]string{"yaml": a.o.Config()}}, nil
+}
+
+// always answers the same.
+func always(data any) func(*api, *http.Request) (apiResult, *apiError) {
+	return func(*api, *http.Request) (apiResult, *apiError) { return apiResult{data: data}, nil }
+}
+
+// none is a list of what promcost has nothing of.
+func none(name string) map[string]any { return map[string]any{name: []string{}} }
+
+// serveRules answers /api/v1/rules: there are none, of any kind.
+func (a *api) serveRules(r *http.Request) (apiResult, *apiError) {
+	if _, err := a.matcherSets(r); err != nil {
+		return apiResult{}, badData(err)
+	}
+	if kind := strings.ToLower(r.FormValue("type")); kind != "" && kind != "alert" && kind != "record" {
+		return apiResult{}, badParam("type", fmt.Errorf("not supported value %q", kind))
+	}
+	return apiResult{data: none("groups")}, nil
+}
+
+// serveTargets answers /api/v1/targets: there are none, in any state.
+func (*api) serveTargets(r *http.Request) (apiResult, *apiError) {
+	data := map[string]any{"activeTargets": []string{}, "droppedTargets": []string{}, "droppedTargetCounts": map[string]int{}}
+	if strings.ToLower(r.FormValue("state")) == "active" {
+		data["droppedTargetCounts"] = nil
+	}
+	return apiResult{data: data}, nil
+}
+
+// serveTargetMetadata answers /api/v1/targets/metadata: there are no targets.
+func (a *api) serveTargetMetadata(r *http.Request) (apiResult, *apiError) {
+	if _, err := limitOf(r, "limit"); err != nil {
+		return apiResult{}, badData(err)
+	}
+	return apiResult{data: []string{}}, nil
 }
 
 // serveMetadata answers /api/v1/metadata: of cost series, then of what the upstream has besides.
-func (a *api) serveMetadata(w http.ResponseWriter, r *http.Request) {
-	if !checkMethod(w, r, http.MethodGet, http.MethodHead) {
-		return
-	}
+func (a *api) serveMetadata(r *http.Request) (apiResult, *apiError) {
 	limit, err := limitOf(r, "limit")
 	if err == nil {
 		_, err = limitOf(r, "limit_per_metric") // of a metric there is one
 	}
 	if err != nil {
-		answerError(w, http.StatusBadRequest, "bad_data", err)
-		return
+		return apiResult{}, badData(err)
 	}
 	metric := r.FormValue("metric")
 	found := map[string][]Metadata{}
@@ -35,11 +97,13 @@ func (a *api) serveMetadata(w http.ResponseWriter, r *http.Request) {
 			found[m.Name] = []Metadata{m}
 		}
 	}
-	var warnings []string
+	var notes annotations.Annotations
 	if a.o.Upstream != nil && (limit < 0 || len(found) < limit) {
-		warnings = a.o.Upstream.metadata(r.Context(), metric, limit, found)
+		for _, w := range a.o.Upstream.metadata(r.Context(), metric, limit, found) {
+			notes = notes.Add(errors.New(w))
+		}
 	}
-	answerData(w, found, warnings)
+	return apiResult{data: found, notes: notes}, nil
 }
 
 // limitOf is a limit in a request, -1 where there is none. As with Prometheus, one below 0 is none.

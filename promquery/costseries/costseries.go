@@ -29,6 +29,8 @@ type Sets interface {
 	Hours(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
 	// Counted are as they were counted first: what counters add.
 	Counted(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
+	// SpendingAt is how budgets stood at t, nil where there are none; allocation.ErrNoData where that is not known.
+	SpendingAt(ctx context.Context, t time.Time) (*allocation.Spending, error)
 }
 
 // Options say what a Queryable serves. The zero value serves all subjects in UTC.

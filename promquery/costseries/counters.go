@@ -1,6 +1,7 @@
 package costseries
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -22,7 +23,7 @@ type counter struct {
 
 // hour adds an hour. Where the source has nothing of it, counters stay what they are; where it cannot be had, they end until
 // the next month, for they would be too low.
-func (c *counter) hour(set *allocation.Set, err error) error {
+func (c *counter) hour(ctx context.Context, set *allocation.Set, err error) error {
 	if month := c.loader.month(set.Window.End.Add(-time.Millisecond)); !month.Equal(c.month) {
 		c.month, c.broken, c.order = month, false, c.order[:0]
 		c.months++
@@ -31,7 +32,9 @@ func (c *counter) hour(set *allocation.Set, err error) error {
 	if c.broken {
 		return nil
 	}
-	c.emit(set, c.add)
+	if err := c.emit(ctx, set, c.add); err != nil {
+		return err
+	}
 	at := c.shown(set)
 	if at < c.since || len(c.order) == 0 && len(c.live) == 0 {
 		return c.bound()

@@ -18,6 +18,8 @@ type family struct {
 	// sums says that series may be summed before the engine does.
 	sums bool
 	set  func(q *Queryable, set *allocation.Set, emit emitter) // of those of a set itself
+	// budget says that it is of budgets, which take more than a set.
+	budget bool
 }
 
 // emitter takes a series of a family by the values of its labels, which are valid during the call only.
@@ -74,6 +76,9 @@ func emitBounds(q *Queryable, set *allocation.Set, emit emitter) {
 	}
 }
 
+// budgetSubject is the subject of budgets.
+const budgetSubject = "budget"
+
 // makeFamilies is the table of what is served.
 func (q *Queryable) makeFamilies() []family {
 	all := slices.Clone(setFamilies)
@@ -82,7 +87,7 @@ func (q *Queryable) makeFamilies() []family {
 		for _, f := range s.Families() {
 			all = append(all, family{
 				name: f.Name, help: f.Help, counter: f.Type == allocation.CounterFamily, labels: f.Labels, subject: s, of: &f,
-				sums: f.Adds(),
+				sums: f.Adds() && s.Name != budgetSubject, budget: s.Name == budgetSubject,
 			})
 		}
 	}
@@ -92,7 +97,7 @@ func (q *Queryable) makeFamilies() []family {
 
 // projection is what selections need of sets, all where that is not known.
 func projection(selected []*selection) *allocation.Projection {
-	all := &allocation.Projection{}
+	all := &allocation.Projection{WithoutAssets: true}
 	for _, s := range selected {
 		if s.reader == nil {
 			continue
@@ -103,6 +108,7 @@ func projection(selected []*selection) *allocation.Projection {
 		}
 		all.Properties, all.Columns = append(all.Properties, p.Properties...), append(all.Columns, p.Columns...)
 		all.Volumes, all.Balancers = all.Volumes || p.Volumes, all.Balancers || p.Balancers
+		all.WithoutAssets = all.WithoutAssets && p.WithoutAssets
 	}
 	slices.Sort(all.Properties)
 	slices.Sort(all.Columns)

@@ -55,11 +55,13 @@ func (l *loader) recent(ctx context.Context, w allocation.Window, counting bool)
 		if part.Start.Before(w.Start) {
 			part.Start = w.Start
 		}
-		err := l.each(ctx, hours(ctx, part, l.only), func(set *allocation.Set, err error) error {
+		err := l.each(ctx, hours(ctx, part, l.only), func(ctx context.Context, set *allocation.Set, err error) error {
 			if err != nil {
 				return nil //nolint:nilerr // it is told of
 			}
-			l.emit(set, func(int32, float64) { l.looked++ })
+			if err := l.emit(ctx, set, func(int32, float64) { l.looked++ }); err != nil {
+				return err
+			}
 			return l.bound()
 		})
 		if err != nil {

@@ -34,7 +34,7 @@ func matchersOf(t *testing.T, selector string) []*labels.Matcher {
 // Names and values of labels are those of the series that a TSDB has of a Prometheus that scraped.
 func TestLabelsAreThoseOfAPrometheusThatScraped(t *testing.T) {
 	h := someHours(30)
-	db, q := storageOf(t, h, time.UTC), newQueryable(h, costseries.Options{Subjects: everything().Subjects()})
+	db, q := storageOf(t, h, time.UTC), newQueryable(h, costseries.Options{})
 	for _, r := range [][2]time.Duration{{6 * time.Hour, 7 * time.Hour}, {grace, 31 * time.Hour}} {
 		mint, maxt := noon.Add(r[0]).UnixMilli(), noon.Add(r[1]).UnixMilli()
 		for _, selector := range []string{
@@ -134,10 +134,11 @@ func TestLabelsWithoutMatchers(t *testing.T) {
 // Every family is told of with its help, and series never have other labels than it says.
 func TestFamilies(t *testing.T) {
 	h := someHours(20)
-	q := newQueryable(h, costseries.Options{Subjects: everything().Subjects(), Currency: func() string { return "EUR" }, Bounds: func(time.Duration, time.Duration) (float64, float64) { return -0.5, 0.5 }})
+	h.budget = &allocation.Budget{Name: "all", Amount: 100, Period: allocation.BudgetMonth}
+	q := newQueryable(h, costseries.Options{Currency: func() string { return "EUR" }, Bounds: func(time.Duration, time.Duration) (float64, float64) { return -0.5, 0.5 }})
 	known := map[string]costseries.Family{}
 	for _, f := range q.Families() {
-		if f.Help == "" || !strings.HasPrefix(f.Name, "promcost_") || f.Counter != strings.HasSuffix(f.Name, "_total") {
+		if f.Help == "" || f.Counter != strings.HasSuffix(f.Name, "_total") {
 			t.Errorf("odd family %+v", f)
 		}
 		known[f.Name] = f
@@ -159,12 +160,23 @@ func TestFamilies(t *testing.T) {
 		})
 	}
 	for name := range known {
-		if !seen[name] && !strings.Contains(name, "loadbalancer") {
+		if !seen[name] && strings.HasPrefix(name, "promcost_") && name != "promcost_budget_forecast" && !strings.Contains(name, "loadbalancer") {
 			t.Errorf("there is no series of %s", name)
 		}
 	}
 	if set.Err() != nil {
 		t.Error(set.Err())
+	}
+}
+
+// Budgets are as they stood at each hour.
+func TestBudgets(t *testing.T) {
+	h := someHours(20)
+	h.budget = &allocation.Budget{Name: "all", Amount: 100, Period: allocation.BudgetMonth}
+	engine := costseries.NewEngine(costseries.EngineOptions{})
+	r := resultOf(t, engine, newQueryable(h, costseries.Options{}), `sum by (budget) (promcost_budget_spent) / sum by (budget) (promcost_budget_limit{period="month"})`, noon.Add(3*time.Hour+grace), noon.Add(4*time.Hour+grace), time.Hour)
+	if diff := cmp.Diff([]string{`{budget="all"} 1773155400:0.03 1773159000:0.04`}, lines(r, nearly)); r.Err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", r.Err, diff)
 	}
 }
 

@@ -2,6 +2,7 @@ package costseries
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -54,7 +55,7 @@ func (l *loader) firstOfMonth(w allocation.Window) time.Time {
 }
 
 // each does something with hours, and notes those that cannot be had.
-func (l *loader) each(ctx context.Context, hours iter.Seq2[*allocation.Set, error], do func(*allocation.Set, error) error) error {
+func (l *loader) each(ctx context.Context, hours iter.Seq2[*allocation.Set, error], do func(context.Context, *allocation.Set, error) error) error {
 	for set, err := range hours {
 		if set == nil {
 			return fmt.Errorf("read costs: %w", err)
@@ -63,7 +64,7 @@ func (l *loader) each(ctx context.Context, hours iter.Seq2[*allocation.Set, erro
 			return fmt.Errorf("read costs: %w", err)
 		}
 		l.told.hour(set, err)
-		if err := do(set, err); err != nil {
+		if err := do(ctx, set, err); err != nil {
 			return err
 		}
 	}
@@ -76,35 +77,50 @@ func (l *loader) shown(set *allocation.Set) int64 {
 }
 
 // gauges adds the samples of an hour, and ends the series that have none in it.
-func (l *loader) gauges(set *allocation.Set, err error) error {
+func (l *loader) gauges(ctx context.Context, set *allocation.Set, err error) error {
 	if err != nil {
 		return nil //nolint:nilerr // it is told of, and the series go on after it
 	}
 	l.clock = append(l.clock, l.shown(set))
-	l.emit(set, l.put)
+	if err := l.emit(ctx, set, l.put); err != nil {
+		return err
+	}
 	l.end()
 	return l.bound()
 }
 
 // emit emits what the selections have of a set: the series and a value, which is a part of it where series are summed.
-func (l *loader) emit(set *allocation.Set, emit func(i int32, v float64)) {
+func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int32, v float64)) error {
+	var spending *allocation.Totals
 	for _, s := range l.selected {
-		if s.reader == nil {
-			s.set(l.Queryable, set, func(values []string, v float64) {
-				if s.matches(values) {
-					emit(l.numbered(s, s.number(values), values), v)
-				}
-			})
-			continue
-		}
-		s.reader.Read(set, func(n int, v float64) {
-			if n < len(s.numbers) {
-				emit(s.numbers[n], v)
-				return
+		emitLabels := func(values []string, v float64) {
+			if s.matches(values) {
+				emit(l.numbered(s, s.number(values), values), v)
 			}
-			emit(l.numbered(s, n, s.reader.Labels(n)), v)
-		})
+		}
+		switch {
+		case s.set != nil:
+			s.set(l.Queryable, set, emitLabels)
+		case s.budget:
+			if spending == nil {
+				at, err := l.sets.SpendingAt(ctx, time.UnixMilli(l.shown(set)))
+				if err != nil && !errors.Is(err, allocation.ErrNoData) {
+					return fmt.Errorf("read costs: %w", err)
+				}
+				spending = at.Totals()
+			}
+			s.of.Emit(spending, func(_ int, values []string, v float64) { emitLabels(values, v) })
+		default:
+			s.reader.Read(set, func(n int, v float64) {
+				if n < len(s.numbers) {
+					emit(s.numbers[n], v)
+					return
+				}
+				emit(l.numbered(s, n, s.reader.Labels(n)), v)
+			})
+		}
 	}
+	return nil
 }
 
 // seriesBytes is about what a series takes besides its values.

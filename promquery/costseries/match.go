@@ -82,7 +82,7 @@ func (s *selection) group(hints *storage.SelectHints) {
 
 // read makes the reader.
 func (s *selection) read() {
-	if s.subject == nil {
+	if s.set != nil || s.budget {
 		return
 	}
 	o := allocation.SeriesOptions{Keep: make([]func(string) bool, len(s.labels)), Summed: s.summed, By: s.by}

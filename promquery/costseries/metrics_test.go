@@ -61,7 +61,7 @@ func (c *cluster) shuffled(s *allocation.Set) *allocation.Set {
 	out := allocation.NewSet(s.Window, allocation.NewDict())
 	out.Resolution, out.Nodes, out.Disks, out.Management, out.Residuals = s.Resolution, s.Nodes, s.Disks, s.Management, s.Residuals
 	for _, row := range c.orders.Perm(s.Len()) {
-		r := &allocation.Row{Special: s.Special(row), Start: s.Window.Start, End: s.Window.End}
+		r := &allocation.Row{Special: s.Special(row), Start: s.Window.Start, End: s.Window.End, Labels: map[string]string{"app": s.Text(allocation.Pod, row)}}
 		for p := range r.Text {
 			r.Text[p] = s.Text(allocation.Property(p), row)
 		}
@@ -194,7 +194,7 @@ func compareScrapes(t *testing.T, name, from string) {
 				continue // nothing yet, or so old that a query does without
 			}
 			got := map[string]float64{}
-			r := resultOf(t, engine, q, `{__name__=~"promcost_.+"}`, at, at, 0)
+			r := resultOf(t, engine, q, `{__name__=~".+"}`, at, at, 0)
 			if r.Err != nil {
 				t.Fatal(r.Err)
 			}

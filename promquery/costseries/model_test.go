@@ -34,6 +34,7 @@ type hours struct {
 	counted map[time.Time]*allocation.Set // where it is not what sets has
 	read    []string                      // what was asked for
 	before  func(s *allocation.Set)       // each hour
+	budget  *allocation.Budget            // spends 1 an hour
 	fatal   error                         // ends all
 }
 
@@ -43,6 +44,20 @@ func (h *hours) Hours(ctx context.Context, w allocation.Window, only *allocation
 
 func (h *hours) Counted(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error] {
 	return h.each(ctx, w, only, true)
+}
+
+// SpendingAt counts the hours that were shown by then.
+func (h *hours) SpendingAt(_ context.Context, t time.Time) (*allocation.Spending, error) {
+	if h.budget == nil {
+		return nil, fmt.Errorf("%w: no budgets", allocation.ErrNoData)
+	}
+	spent := 0.0
+	for _, s := range h.sets {
+		if !s.Window.End.Add(grace).After(t) {
+			spent++
+		}
+	}
+	return &allocation.Spending{End: t, States: []allocation.BudgetState{{Budget: h.budget, Spent: spent, Forecast: -1}}}, nil
 }
 
 func (h *hours) each(ctx context.Context, w allocation.Window, only *allocation.Projection, counted bool) iter.Seq2[*allocation.Set, error] {
@@ -81,11 +96,15 @@ func (h *hours) each(ctx context.Context, w allocation.Window, only *allocation.
 	}
 }
 
-// everything has all subjects that say what they are of.
+// everything has all subjects.
 func everything() *allocation.Metering {
-	m, err := allocation.NewMetering(allocation.MeteringOptions{Enabled: []string{
-		"namespace", "controller", "pod", "container", "idle", "node", "volume", "loadbalancer", "clustermanagement",
-	}})
+	o := allocation.MeteringOptions{LabelNames: []string{"app"}}
+	for _, s := range allocation.Subjects() {
+		if !s.Always {
+			o.Enabled = append(o.Enabled, s.Collector())
+		}
+	}
+	m, err := allocation.NewMetering(o)
 	if err != nil {
 		panic(err)
 	}
@@ -223,7 +242,7 @@ func randomSet(rng *rand.Rand, w allocation.Window) *allocation.Set {
 		if rng.IntN(4) == 0 {
 			continue
 		}
-		r := &allocation.Row{Start: w.Start, End: w.End}
+		r := &allocation.Row{Start: w.Start, End: w.End, Labels: map[string]string{"app": fmt.Sprint("app-", c%3)}}
 		for p, text := range map[allocation.Property]string{
 			allocation.Cluster: fmt.Sprint("c", c%2), allocation.NodeName: fmt.Sprint("node-", c%3), allocation.Namespace: []string{"", "a", "b", "shop"}[c%4],
 			allocation.Pod: fmt.Sprint("pod-", c), allocation.Container: "main", allocation.ControllerKind: []string{"deployment", ""}[c%2],
@@ -313,6 +332,12 @@ var expressions = []string{
 	`sum without (pod, container) (promcost_container_hourly_cost)`,
 	`max by (node) (promcost_pod_efficiency_ratio)`,
 	`sum(increase(promcost_pod_cost_total[1d])) by (node)`,
+	`sum by (label, value) (promcost_label_hourly_cost{label="app", value!="app-1"})`,
+	`increase(promcost_label_cost_total{value="app-2"}[5h])`,
+	`sum by (instance) (container_cpu_allocation)`,
+	`container_memory_allocation_bytes * on (instance) group_left () node_ram_hourly_cost / 2^30`,
+	`sum(kube_namespace_labels) by (namespace)`,
+	`{__name__=~"kubecost_.*|node_.*|pv_.*|opencost_.*"}`,
 	`topk by (namespace) (1, promcost_pod_hourly_cost)`,
 	`sum by (persistentvolume) (promcost_persistentvolume_hourly_cost) + on () group_left () promcost_cluster_management_hourly_cost`,
 	`count({__name__=~"promcost_(pod|container|persistentvolume)_.*"}) by (__name__)`,
@@ -371,6 +396,9 @@ func nearly(v float64) string {
 
 func newQueryable(h *hours, o costseries.Options) *costseries.Queryable {
 	o.Grace = grace
+	if o.Subjects == nil {
+		o.Subjects = everything().Subjects()
+	}
 	if o.Now == nil {
 		o.Now = func() time.Time { return h.sets[len(h.sets)-1].Window.End.Add(24 * time.Hour) }
 	}

@@ -17,7 +17,7 @@ func TestAnswersAreThoseOfAPrometheusThatScraped(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		start := time.Date(2026, 2, 27, 12, 0, 0, 0, time.UTC)
 		h := randomHours(rng, start, 72)
-		scraped, q := storageOf(t, h, time.UTC), newQueryable(h, costseries.Options{})
+		scraped, q := storageOf(t, h, time.UTC), newQueryable(h, costseries.Options{Subjects: everything().Subjects()})
 		for _, expr := range expressions {
 			from := start.Add(time.Duration(rng.IntN(60*60)) * time.Minute)
 			to, step := from, time.Duration(0)

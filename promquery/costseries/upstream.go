@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -55,6 +56,10 @@ type Upstream struct {
 	cfg   UpstreamConfig
 	base  *url.URL
 	slots chan struct{} // one for each request that may run
+
+	mu        sync.Mutex
+	down      error // why it could not be found out what the server is
+	downUntil time.Time
 }
 
 // NewUpstream returns the server as cfg says. It sends nothing yet.

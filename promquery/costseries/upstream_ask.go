@@ -75,6 +75,8 @@ const maxSeconds = 1 << 35
 
 // words are names that a path of the API lists. A failure is a warning.
 func (u *Upstream) words(ctx context.Context, path string, mint, maxt int64, limit int, matchers []*labels.Matcher) (words []string, notes []error) {
+	ctx, cancel := u.within(ctx)
+	defer cancel()
 	answer, err := u.ask(ctx, path, u.lookup(mint, maxt, limit, matchers), &words)
 	for _, w := range answer.warnings {
 		notes = append(notes, errors.New("upstream: "+w))
@@ -93,6 +95,8 @@ func (u *Upstream) metadata(ctx context.Context, metric string, limit int, found
 		params.Set("metric", metric)
 	}
 	theirs := map[string][]Metadata{}
+	ctx, cancel := u.within(ctx)
+	defer cancel()
 	answer, err := u.ask(ctx, metadataPath, params, &theirs)
 	if err != nil {
 		return append(answer.warnings, u.failed(err).Error())

@@ -36,7 +36,9 @@ type wanted struct {
 // error.
 func (u *Upstream) read(ctx context.Context, sel wanted) ([]*upstreamSeries, annotations.Annotations, error) {
 	var notes annotations.Annotations
-	list, warnings, err := u.fetch(ctx, sel)
+	inner, cancel := u.within(ctx)
+	defer cancel()
+	list, warnings, err := u.fetch(inner, sel)
 	for _, w := range warnings {
 		notes = notes.Add(errors.New("upstream: " + w))
 	}
@@ -58,6 +60,46 @@ func (u *Upstream) read(ctx context.Context, sel wanted) ([]*upstreamSeries, ann
 		}
 	}
 	return list, notes, nil
+}
+
+// within is the time for the upstream: half of what a query has left at most, the other is for costs.
+func (u *Upstream) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	left := u.cfg.Timeout
+	if end, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(end)/2)
+	}
+	return context.WithTimeout(ctx, left)
+}
+
+// Finding out what the server is may take so long, and is not tried again for so long where it failed: many queries at once
+// need not all wait for a server that is down.
+const (
+	maxDetection = 5 * time.Second
+	downFor      = 10 * time.Second
+)
+
+// detect finds out how the server is read, and its external labels.
+func (u *Upstream) detect(ctx context.Context) (streams bool, external map[string]string, err error) {
+	u.mu.Lock()
+	err = u.down
+	if time.Now().After(u.downUntil) {
+		err = nil
+	}
+	u.mu.Unlock()
+	if err != nil {
+		return false, nil, err
+	}
+	inner, cancel := context.WithTimeout(ctx, maxDetection)
+	defer cancel()
+	if streams, err = u.cfg.Streams(inner); err == nil && streams {
+		external, err = u.cfg.External(inner)
+	}
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.down, u.downUntil = err, time.Now().Add(downFor)
+	}
+	return streams, external, err
 }
 
 // failed is the warning of an error.
@@ -86,16 +128,12 @@ func (u *Upstream) fetch(ctx context.Context, sel wanted) ([]*upstreamSeries, []
 	if sel.bare {
 		return u.bareSeries(ctx, sel)
 	}
-	streams, err := u.cfg.Streams(ctx)
+	streams, external, err := u.detect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !streams {
 		return u.querySamples(ctx, sel)
-	}
-	external, err := u.cfg.External(ctx)
-	if err != nil {
-		return nil, nil, err
 	}
 	for _, m := range sel.matchers {
 		if m.Matches(external[m.Name]) {

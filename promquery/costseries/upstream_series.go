@@ -2,12 +2,9 @@ package costseries
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
@@ -116,13 +113,4 @@ func packPoints(points []upstreamPoint) ([]chunkenc.Chunk, error) {
 		list = append(list, c)
 	}
 	return list, nil
-}
-
-// parseDuration reads a duration as Prometheus' API takes it: seconds, or a number with a unit.
-func parseDuration(text string) (time.Duration, error) {
-	if s, err := strconv.ParseFloat(text, 64); err == nil {
-		return time.Duration(min(max(s*1e9, math.MinInt64), math.MaxInt64)), nil
-	}
-	d, err := model.ParseDuration(text)
-	return time.Duration(d), err
 }

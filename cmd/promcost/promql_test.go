@@ -1,0 +1,217 @@
+package main
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// vector is what an instant query gives, by the labels of its series as JSON.
+func vector(t *testing.T, base, expr string) (values map[string]string, warnings []string) {
+	t.Helper()
+	code, body := get(t, base+"/api/v1/query?query="+url.QueryEscape(expr))
+	var answer struct {
+		Data struct {
+			Result []struct {
+				Metric json.RawMessage
+				Value  [2]any
+			}
+		}
+		Warnings []string
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || code != http.StatusOK {
+		t.Fatalf("%s: %d %s", expr, code, body)
+	}
+	values = map[string]string{}
+	for _, s := range answer.Data.Result {
+		values[string(s.Metric)] = fmt.Sprint(s.Value[1])
+	}
+	return values, answer.Warnings
+}
+
+// exposed is a series of the namespace's cost on /metrics.
+var exposed = regexp.MustCompile(`(?m)^promcost_namespace_hourly_cost\{cluster="(\w+)",namespace="([^"]*)",resource="(\w+)"\} (\S+)$`)
+
+// TestPromQL serves costs by PromQL as /metrics does, and joins them with the series of the Prometheus where it may.
+func TestPromQL(t *testing.T) {
+	dir := writeSmallDemo(t)
+	prometheus := promtest.Start(t, dir, promtest.Config{External: map[string]string{"cluster": "prod", "replica": "a"}})
+	args := []string{"serve", "--prometheus.url=" + prometheus, "--storage.path=", "--web.listen-address=127.0.0.1:0", "--web.route-prefix=/cost"}
+	for _, passthrough := range []bool{false, true} {
+		if passthrough {
+			args = append(args, "--promql.passthrough")
+		}
+		p := start(t, args...)
+		base := p.url(t) + "/cost"
+		eventually(t, "it does not get ready", func() bool { code, _ := get(t, base+"/-/ready"); return code == 200 })
+		_, page := get(t, base+"/metrics")
+		got, _ := vector(t, base, "promcost_namespace_hourly_cost")
+		series := exposed.FindAllStringSubmatch(page, -1)
+		if len(series) == 0 || len(series) != len(got) {
+			t.Errorf("%d series on /metrics, %d by PromQL", len(series), len(got))
+		}
+		for _, s := range series {
+			labels := fmt.Sprintf(`{"__name__":"promcost_namespace_hourly_cost","cluster":%q,"namespace":%q,"resource":%q}`, s[1], s[2], s[3])
+			if !sameNumber(got[labels], s[4]) {
+				t.Errorf("%s is %s on /metrics, %s by PromQL", labels, s[4], got[labels])
+			}
+		}
+		pods, _ := vector(t, base, "sum by (namespace) (promcost_namespace_hourly_cost) / on (namespace) count by (namespace) (kube_pod_info)")
+		if passthrough != (len(pods) > 0) {
+			t.Errorf("passthrough %t: cost of pods %v", passthrough, pods)
+		}
+		if _, page := get(t, base+"/metrics"); !strings.Contains(page, `promcost_http_requests_total{code="200",handler="/api/v1/query",`) {
+			t.Error("requests are not counted by path")
+		}
+		if passthrough {
+			testPromtool(t, base)
+		} else {
+			testPrometheus(t, base, got)
+		}
+		p.end(t)
+	}
+}
+
+// sameNumber reports whether two texts are of one number.
+func sameNumber(a, b string) bool {
+	var x, y float64
+	_, err := fmt.Sscan(a+" "+b, &x, &y)
+	return err == nil && x == y
+}
+
+// testPromtool has promtool ask what is served.
+func testPromtool(t *testing.T, base string) {
+	t.Helper()
+	for _, args := range [][]string{{"instant", base, "sum(promcost_namespace_hourly_cost)"}, {"labels", base, "namespace"}, {"series", "--match=promcost_node_hourly_cost", base}} {
+		out, err := exec.CommandContext(t.Context(), promtest.Promtool(t), append([]string{"query"}, args...)...).CombinedOutput()
+		if err != nil || len(out) == 0 {
+			t.Errorf("promtool query %q: %v: %s", args, err, out)
+		}
+	}
+}
+
+// testPrometheus has real Prometheuses get costs: one by remote read, one by federation.
+func testPrometheus(t *testing.T, base string, want map[string]string) {
+	t.Helper()
+	target, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := fmt.Sprintf("remote_read: [{url: %s/api/v1/read, read_recent: true}]\n", base)
+	federate := fmt.Sprintf("scrape_configs: [{job_name: costs, scrape_interval: 1s, honor_labels: true, metrics_path: %s/federate, params: {'match[]': [promcost_namespace_hourly_cost]}, static_configs: [{targets: [%q]}]}]\n", target.Path, target.Host)
+	for name, tt := range map[string]struct{ yaml, expr string }{
+		"remote read": {read, "last_over_time(promcost_namespace_hourly_cost[2h])"}, // it looks back for minutes
+		"federation":  {federate, `sum without (job) (promcost_namespace_hourly_cost)`},
+	} {
+		prometheus := promtest.Start(t, "", promtest.Config{YAML: tt.yaml})
+		got := map[string]string{}
+		eventually(t, name+" gives nothing", func() bool {
+			clear(got)
+			values, _ := vector(t, prometheus, tt.expr)
+			for labels, v := range values {
+				got[strings.Replace(labels, `"__name__":"promcost_namespace_hourly_cost",`, "", 1)] = v
+			}
+			return len(got) > 0
+		})
+		for labels, v := range want {
+			if labels = strings.Replace(labels, `"__name__":"promcost_namespace_hourly_cost",`, "", 1); got[labels] != v {
+				t.Errorf("%s: %s is %q, want %s", name, labels, got[labels], v)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s: %d series, want %d", name, len(got), len(want))
+		}
+	}
+}
+
+// TestPromQLOfAHistory serves a history without any source. A shard, which has a share of the truth only, serves none.
+func TestPromQLOfAHistory(t *testing.T) {
+	blocks, kept := writeDays(t), t.TempDir()
+	mustRun(t, backfillArgs(blocks, kept, "--from=2026-01-30")...)
+	reading := spawn(t, "serve", "--storage.path="+kept, "--source=none", "--history.grace=0s")
+	at := "&time=2026-01-31T03:00:00Z"
+	if code, body := get(t, reading+"/api/v1/query?query=count(promcost_namespace_hourly_cost)"+at); code != http.StatusOK || !strings.Contains(body, `"metric":{}`) {
+		t.Errorf("of the history: %d %s", code, body)
+	}
+	if code, body := get(t, reading+"/api/v1/query?query=promcost_namespace_hourly_cost&time=2020-01-01T00:00:00Z"); code != http.StatusOK || !strings.Contains(body, `"result":[]`) || !strings.Contains(body, `"infos":[`) {
+		t.Errorf("before the history: %d %s", code, body)
+	}
+	shard := spawn(t, "serve", "--storage.path="+t.TempDir(), "--source=blocks", "--tsdb.path="+blocks, "--shard=1/2")
+	for _, path := range []string{"/api/v1/query?query=1", "/federate?match[]=x", "/api/v1/read"} {
+		if code, body := get(t, shard+path); code != http.StatusNotImplemented || !strings.Contains(body, "--source=none") {
+			t.Errorf("shard, %s: %d %s", path, code, body)
+		}
+	}
+}
+
+// TestPromQLWithoutUpstream answers of costs alone where the Prometheus has gone, and warns of the rest.
+func TestPromQLWithoutUpstream(t *testing.T) {
+	p := start(t, "serve", "--storage.path=", "--web.listen-address=127.0.0.1:0", "--prometheus.url=http://127.0.0.1:1", "--promql.passthrough", "--promql.timeout=3s")
+	base := p.url(t)
+	if code, body := get(t, base+"/api/v1/query?query=up"); code != http.StatusOK || !strings.Contains(body, "127.0.0.1:1") {
+		t.Errorf("%d %s", code, body)
+	}
+	if code, body := get(t, base+"/api/v1/query?query=1%2B1"); code != http.StatusOK {
+		t.Errorf("1+1: %d %s", code, body)
+	}
+	p.end(t)
+}
+
+// TestPromQLOfTheDemo serves it packed as the client likes it, without time as of the demo's end, and refuses what the flags
+// do not allow.
+func TestPromQLOfTheDemo(t *testing.T) {
+	p := start(t, append([]string{"demo", "--web.listen-address=127.0.0.1:0", "--demo.end=2026-03-04T05:06:07Z", "--promql.max-samples=1000"}, smallDemo...)...)
+	base := p.url(t)
+	eventually(t, "it does not get ready", func() bool { code, _ := get(t, base+"/-/ready"); return code == 200 })
+	if values, _ := vector(t, base, "count(promcost_cluster_hourly_cost or promcost_node_hourly_cost)"); len(values) != 1 {
+		t.Errorf("nodes: %v", values)
+	}
+	if code, body := get(t, base+"/api/v1/query?query=sum_over_time(promcost_namespace_hourly_cost[6h:1s])"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "too many samples") {
+		t.Errorf("more samples than may be: %d %s", code, body)
+	}
+	if code, body := get(t, base+"/api/v1/status/config"); code != http.StatusOK || !strings.Contains(body, "currency: USD") {
+		t.Errorf("configuration: %d %s", code, body)
+	}
+	for encoding, unpack := range map[string]func(io.Reader) (io.Reader, error){
+		"gzip": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+		"zstd": func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/labels", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept-Encoding", encoding)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		r, err := unpack(resp.Body)
+		if err != nil {
+			t.Fatalf("%s: %v", encoding, err)
+		}
+		if text, err := io.ReadAll(r); err != nil || !strings.Contains(string(text), `"namespace"`) || resp.Header.Get("Content-Encoding") != encoding {
+			t.Errorf("%s: %v %s", encoding, err, text)
+		}
+	}
+	p.end(t)
+}
+
+// TestPromQLFlags refuses flags that contradict each other.
+func TestPromQLFlags(t *testing.T) {
+	p := start(t, "serve", "--source=none", "--promql.passthrough")
+	if code := <-p.code; code == exitOK || !strings.Contains(p.err.String(), "--promql.passthrough has no Prometheus") {
+		t.Errorf("%d %s", code, p.err.String())
+	}
+}

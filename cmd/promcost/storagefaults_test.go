@@ -1,0 +1,236 @@
+package main
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io/fs"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// mostFileBytes names the variable that bounds the size of the files which the program may write: the kernel then refuses
+// what is longer, as it does where a disk is full.
+const mostFileBytes = "PROMCOST_TEST_MOST_FILE_BYTES"
+
+// limitFiles keeps to what the variable says.
+func limitFiles() {
+	most, err := strconv.ParseUint(os.Getenv(mostFileBytes), 10, 64)
+	if err != nil {
+		return
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+		panic(err)
+	}
+}
+
+// sameTotals compares the figures of answers.
+func sameTotals(t *testing.T, want map[string]map[string]float64, url string) {
+	t.Helper()
+	got := totals(t, url)
+	if len(got) != len(want) || len(got) < 4 {
+		t.Errorf("%s: %d results, want %d", url, len(got), len(want))
+	}
+	for name, fields := range want {
+		for field, v := range fields {
+			if diff := math.Abs(got[name][field] - v); diff > 1e-9*math.Abs(v) {
+				t.Errorf("%s: %s of %s is %v, want %v", url, field, name, got[name][field], v)
+			}
+		}
+	}
+}
+
+// metric is the value of a metric without labels, "" where there is none.
+func metric(t *testing.T, base, name string) string {
+	t.Helper()
+	_, body := get(t, base+"/metrics")
+	if found := regexp.MustCompile("(?m)^" + name + " (.*)$").FindStringSubmatch(body); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+const faultyWindow = "window=2026-03-02T00:00:00Z,2026-03-02T03:00:00Z&aggregate=namespace&shareTenancyCosts=false&accumulate=true"
+
+// TestCannotKeep has promcost serve where the disk is full, or its directory may not be written to: what it computes is
+// answered all the same, what it cannot keep is told, and nothing half written is left. Once there is room, it keeps it.
+func TestCannotKeep(t *testing.T) {
+	samples, _ := writeTruth(t, "--demo.end=2026-03-02T03:20:00Z", "--demo.duration=5h", "--demo.nodes=4", "--demo.pods=40")
+	want := totals(t, spawn(t, "serve", "--storage.path="+t.TempDir(), "--source=blocks", "--tsdb.path="+samples)+"/model/allocation?"+faultyWindow)
+	for _, tt := range []struct {
+		name        string
+		spoil, mend func(t *testing.T, dir string)
+		most        string
+	}{
+		{
+			name: "full disk", most: "2000",
+			spoil: func(*testing.T, string) {}, mend: func(*testing.T, string) {},
+		},
+		{
+			name: "read-only directory",
+			spoil: func(t *testing.T, dir string) {
+				t.Helper()
+				mustWrite(t, filepath.Join(dir, "tmp")) // for who may write everywhere
+				mustMode(t, dir, 0o555)
+			},
+			mend: func(t *testing.T, dir string) {
+				t.Helper()
+				mustMode(t, dir, 0o755)
+				if err := os.Remove(filepath.Join(dir, "tmp")); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			tt.spoil(t, dir)
+			t.Setenv(mostFileBytes, tt.most)
+			base := spawn(t, "serve", "--storage.path="+dir, "--source=blocks", "--tsdb.path="+samples)
+			eventually(t, "it does not say that it cannot write", func() bool { return metric(t, base, "promcost_store_failing") == "1" })
+			for range 2 {
+				sameTotals(t, want, base+"/model/allocation?"+faultyWindow)
+			}
+			if code, body := get(t, base+"/-/healthy"); code != http.StatusOK {
+				t.Errorf("healthy: %d %s", code, body)
+			}
+			if out := mustRun(t, "history", "ls", "--storage.path="+dir); !strings.Contains(out, "0 sets, 0 bytes") {
+				t.Errorf("there is something:\n%s", out)
+			}
+			tt.mend(t, dir)
+			t.Setenv(mostFileBytes, "")
+			base = spawn(t, "serve", "--storage.path="+dir, "--source=blocks", "--tsdb.path="+samples)
+			eventually(t, "it does not keep its hours", func() bool {
+				return metric(t, base, "promcost_store_missing_hours") == "0" && metric(t, base, "promcost_store_failing") == "0" && metric(t, base, `promcost_store_sets{length="hour"}`) != ""
+			})
+			sameTotals(t, want, base+"/model/allocation?"+faultyWindow)
+			mustRun(t, "history", "verify", "--storage.path="+dir)
+		})
+	}
+}
+
+func mustWrite(t *testing.T, name string) {
+	t.Helper()
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustMode(t *testing.T, name string, mode fs.FileMode) {
+	t.Helper()
+	if err := os.Chmod(name, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// objectStore is a server that speaks as much of S3 as reading takes, over a directory.
+type objectStore struct {
+	dir    string
+	status atomic.Int32 // that all requests fail with; 0 for none
+	asked  atomic.Int32
+}
+
+// listing is what S3 answers a request for the names of objects with.
+type listing struct {
+	XMLName     xml.Name `xml:"ListBucketResult"`
+	Name        string
+	Prefix      string
+	KeyCount    int
+	MaxKeys     int
+	IsTruncated bool
+	Contents    []object
+}
+
+type object struct {
+	Key          string
+	LastModified string
+	ETag         string
+	Size         int64
+}
+
+func (o *objectStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	o.asked.Add(1)
+	if status := int(o.status.Load()); status != 0 {
+		w.WriteHeader(status)
+		fmt.Fprint(w, "<Error><Code>ServiceUnavailable</Code><Message>out of order</Message></Error>")
+		return
+	}
+	key := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/history"), "/")
+	if key != "" {
+		w.Header().Set("ETag", `"x"`)
+		http.ServeFile(w, r, filepath.Join(o.dir, filepath.FromSlash(key)))
+		return
+	}
+	if r.URL.Query().Has("location") {
+		fmt.Fprint(w, `<LocationConstraint xmlns="http://s3.amazonaws.com/doc/2006-03-01/"></LocationConstraint>`)
+		return
+	}
+	list := listing{Name: "history", Prefix: r.URL.Query().Get("prefix"), MaxKeys: 1000}
+	err := filepath.WalkDir(o.dir, func(path string, entry fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(o.dir, path)
+		if err != nil || entry.IsDir() || !strings.HasPrefix(filepath.ToSlash(name), list.Prefix) {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			list.Contents = append(list.Contents, object{filepath.ToSlash(name), info.ModTime().UTC().Format(time.RFC3339), `"x"`, info.Size()})
+		}
+		return err
+	})
+	if list.KeyCount = len(list.Contents); err == nil {
+		err = xml.NewEncoder(w).Encode(list)
+	}
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+}
+
+// TestBucketFails reads a history in an object store that fails and recovers: requests are made again, and what was answered
+// before is answered again, with a warning.
+func TestBucketFails(t *testing.T) {
+	blocks, dir := filepath.Join(t.TempDir(), "blocks"), t.TempDir()
+	mustRun(t, "demo", "--write="+blocks, "--demo.end=2026-03-02T03:00:00Z", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=5h", "--demo.scrape-interval=1m")
+	mustRun(t, backfillArgs(blocks, dir, "--from=2026-03-01")...)
+	store := &objectStore{dir: dir}
+	server := httptest.NewServer(store)
+	defer server.Close()
+	config := filepath.Join(t.TempDir(), "bucket.yaml")
+	text := fmt.Sprintf("type: S3\nconfig:\n  bucket: history\n  endpoint: %s\n  region: x\n  insecure: true\n  access_key: a\n  secret_key: b\n  bucket_lookup_type: path\n  max_retries: 1\n",
+		strings.TrimPrefix(server.URL, "http://"))
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	base := spawn(t, "serve", "--source=none", "--storage.config="+config)
+	url := base + "/model/allocation?" + faultyWindow
+	want := totals(t, url)
+	for _, status := range []int{http.StatusInternalServerError, http.StatusServiceUnavailable} {
+		store.status.Store(int32(status))
+		before := store.asked.Load()
+		sameTotals(t, want, url)
+		if n := store.asked.Load() - before; n < 3 {
+			t.Errorf("status %d: it was asked %d times", status, n)
+		}
+		if _, body := get(t, url); !strings.Contains(body, "the history fails, so this is what it had when it was last asked") {
+			t.Errorf("status %d: the answer does not warn: %.500s", status, body)
+		}
+		if code, body := get(t, base+"/model/allocation?window=2026-03-01T22:00:00Z,2026-03-02T00:00:00Z"); code != http.StatusBadGateway || !strings.Contains(body, "object store") {
+			t.Errorf("status %d: what was not asked before is answered with %d: %s", status, code, body)
+		}
+		store.status.Store(0)
+		if _, body := get(t, url); strings.Contains(body, "the history fails") {
+			t.Errorf("after status %d it still fails: %.500s", status, body)
+		}
+		sameTotals(t, want, url)
+	}
+}

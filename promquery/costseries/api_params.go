@@ -1,0 +1,134 @@
+package costseries
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+)
+
+// The errors of parameters are Prometheus' own, word for word: clients show them, and some look for them.
+
+// badParam is an error of a parameter.
+func badParam(name string, err error) *apiError {
+	return badData(fmt.Errorf("invalid parameter %q: %w", name, err))
+}
+
+func badData(err error) *apiError { return &apiError{http.StatusBadRequest, "bad_data", err} }
+
+// earliest and latest are the bounds of ranges that name none, as Prometheus has them.
+func earliest() time.Time { return time.Unix(math.MinInt64/1000+62135596801, 0).UTC() }
+
+func latest() time.Time { return time.Unix(math.MaxInt64/1000-62135596801, 999999999).UTC() }
+
+// timeParam is a time in a request, or what holds where there is none.
+func timeParam(r *http.Request, name string, otherwise time.Time) (time.Time, *apiError) {
+	text := r.FormValue(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	t, err := parseTime(text)
+	if err != nil {
+		return t, badParam(name, fmt.Errorf("invalid time value for '%s': %w", name, err))
+	}
+	return t, nil
+}
+
+// rangeParams are the bounds of a question for names.
+func rangeParams(r *http.Request) (start, end time.Time, err *apiError) {
+	if start, err = timeParam(r, "start", earliest()); err != nil {
+		return start, end, err
+	}
+	end, err = timeParam(r, "end", latest())
+	return start, end, err
+}
+
+// parseTime reads seconds, or an RFC 3339 time.
+func parseTime(text string) (time.Time, error) {
+	if t, err := strconv.ParseFloat(text, 64); err == nil {
+		s, ns := math.Modf(t)
+		ns = math.Round(ns*1000) / 1000
+		return time.Unix(int64(s), int64(ns*float64(time.Second))).UTC(), nil
+	}
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return t, nil
+	}
+	for _, t := range [...]time.Time{earliest(), latest()} { // whose years the parser does not take
+		if text == t.Format(time.RFC3339Nano) {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("cannot parse %q to a valid timestamp", text)
+}
+
+// parseDuration reads seconds, or a number with a unit.
+func parseDuration(text string) (time.Duration, error) {
+	if d, err := strconv.ParseFloat(text, 64); err == nil {
+		ns := d * float64(time.Second)
+		if ns > float64(math.MaxInt64) || ns < float64(math.MinInt64) {
+			return 0, fmt.Errorf("cannot parse %q to a valid duration. It overflows int64", text)
+		}
+		return time.Duration(ns), nil
+	}
+	if d, err := model.ParseDuration(text); err == nil {
+		return time.Duration(d), nil
+	}
+	return 0, fmt.Errorf("cannot parse %q to a valid duration", text)
+}
+
+// limitParam is how much is wanted, 0 for everything.
+func limitParam(r *http.Request) (int, *apiError) {
+	text := r.FormValue("limit")
+	if text == "" {
+		return 0, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err == nil && limit < 0 {
+		err = errors.New("limit must be non-negative")
+	}
+	if err != nil {
+		return 0, badParam("limit", err)
+	}
+	return limit, nil
+}
+
+// oneMore is a limit by which it shows that there is more.
+func oneMore(limit int) int {
+	if limit > 0 && limit < math.MaxInt {
+		return limit + 1
+	}
+	return limit
+}
+
+// matcherSets are the selectors of match[]. Each must say something.
+func (a *api) matcherSets(r *http.Request) ([][]*labels.Matcher, error) {
+	sets, err := a.parser.ParseMetricSelectors(r.Form["match[]"])
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range sets {
+		if !slices.ContainsFunc(set, func(m *labels.Matcher) bool { return m != nil && !m.Matches("") }) {
+			return nil, errors.New("match[] must contain at least one non-empty matcher")
+		}
+	}
+	return sets, nil
+}
+
+// queryOptions are what a request says of its evaluation.
+func queryOptions(r *http.Request) (promql.QueryOpts, *apiError) {
+	var lookback time.Duration
+	if text := r.FormValue("lookback_delta"); text != "" {
+		var err error
+		if lookback, err = parseDuration(text); err != nil {
+			return nil, badData(fmt.Errorf("error parsing lookback delta duration: %w", err))
+		}
+	}
+	return promql.NewPrometheusQueryOpts(r.FormValue("stats") == "all", lookback), nil
+}

@@ -1,0 +1,232 @@
+package costseries
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/prometheus/prometheus/util/stats"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// apiError is an error with the status and the kind that Prometheus gives it.
+type apiError struct {
+	code int
+	kind string
+	err  error
+}
+
+// statusClosed is nginx' status for a client that has gone, which Prometheus uses.
+const statusClosed = 499
+
+// failed is an error of an evaluation.
+func failed(err error) *apiError {
+	var canceled promql.ErrQueryCanceled
+	var late promql.ErrQueryTimeout
+	switch {
+	case errors.As(err, &canceled), errors.Is(err, context.Canceled):
+		return &apiError{statusClosed, "canceled", err}
+	case errors.As(err, &late):
+		return &apiError{http.StatusServiceUnavailable, "timeout", err}
+	case errors.Is(err, allocation.ErrBusy):
+		return &apiError{http.StatusServiceUnavailable, "execution", err}
+	}
+	return &apiError{http.StatusUnprocessableEntity, "execution", err}
+}
+
+// serveQuery answers /api/v1/query.
+func (a *api) serveQuery(r *http.Request) (apiResult, *apiError) {
+	limit, bad := limitParam(r)
+	if bad != nil {
+		return apiResult{}, bad
+	}
+	at, bad := timeParam(r, "time", a.o.Now())
+	if bad != nil {
+		return apiResult{}, bad
+	}
+	return a.evaluate(r, limit, func(ctx context.Context, opts promql.QueryOpts) (promql.Query, error) {
+		return a.engine.NewInstantQuery(ctx, a.all, opts, r.FormValue("query"), at)
+	})
+}
+
+// maxPoints are the most that Prometheus gives of a series.
+const maxPoints = 11000
+
+// serveQueryRange answers /api/v1/query_range.
+func (a *api) serveQueryRange(r *http.Request) (apiResult, *apiError) {
+	limit, bad := limitParam(r)
+	if bad != nil {
+		return apiResult{}, bad
+	}
+	start, err := parseTime(r.FormValue("start"))
+	if err != nil {
+		return apiResult{}, badParam("start", err)
+	}
+	end, err := parseTime(r.FormValue("end"))
+	if err == nil && end.Before(start) {
+		err = errors.New("end timestamp must not be before start time")
+	}
+	if err != nil {
+		return apiResult{}, badParam("end", err)
+	}
+	step, err := parseDuration(r.FormValue("step"))
+	if err == nil && step <= 0 {
+		err = errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer")
+	}
+	if err != nil {
+		return apiResult{}, badParam("step", err)
+	}
+	if end.Sub(start)/step > maxPoints {
+		return apiResult{}, badData(errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"))
+	}
+	return a.evaluate(r, limit, func(ctx context.Context, opts promql.QueryOpts) (promql.Query, error) {
+		return a.engine.NewRangeQuery(ctx, a.all, opts, r.FormValue("query"), start, end, step)
+	})
+}
+
+// evaluate carries out the query that prepare makes.
+func (a *api) evaluate(r *http.Request, limit int, prepare func(context.Context, promql.QueryOpts) (promql.Query, error)) (apiResult, *apiError) {
+	ctx := r.Context()
+	if text := r.FormValue("timeout"); text != "" {
+		timeout, err := parseDuration(text)
+		if err != nil {
+			return apiResult{}, badParam("timeout", err)
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	opts, bad := queryOptions(r)
+	if bad != nil {
+		return apiResult{}, bad
+	}
+	query, err := prepare(ctx, opts)
+	if err != nil {
+		return apiResult{}, badParam("query", err)
+	}
+	defer query.Close()
+	res := query.Exec(ctx)
+	if res.Err != nil {
+		return apiResult{}, failed(res.Err)
+	}
+	notes := res.Warnings
+	if limit > 0 && shorten(res, limit) {
+		notes = notes.Add(errTruncated)
+	}
+	wanted := r.FormValue("stats")
+	if wanted != "" && wanted != "true" && wanted != "all" {
+		notes = notes.Add(fmt.Errorf("value %q for parameter \"stats\" is deprecated and will be rejected in the next major release, use \"true\" or \"all\"", wanted))
+	}
+	data, err := appendResult(nil, res.Value)
+	if err == nil && wanted != "" {
+		var text []byte
+		text, err = json.Marshal(stats.NewQueryStats(query.Stats()))
+		data = append(append(append(data[:len(data)-1], `,"stats":`...), text...), '}')
+	}
+	if err != nil {
+		return apiResult{}, &apiError{http.StatusInternalServerError, "internal", err}
+	}
+	return apiResult{raw: data, notes: notes, query: r.FormValue("query")}, nil
+}
+
+// errTruncated is told of answers that are not whole.
+var errTruncated = errors.New("results truncated due to limit")
+
+// shorten cuts a result to limit series and reports whether there were more.
+func shorten(res *promql.Result, limit int) bool {
+	switch v := res.Value.(type) {
+	case promql.Matrix:
+		if len(v) > limit {
+			res.Value = v[:limit]
+			return true
+		}
+	case promql.Vector:
+		if len(v) > limit {
+			res.Value = v[:limit]
+			return true
+		}
+	}
+	return false
+}
+
+// serveExemplars answers /api/v1/query_exemplars: costs have none.
+func (a *api) serveExemplars(r *http.Request) (apiResult, *apiError) {
+	start, end, bad := rangeParams(r)
+	if bad != nil {
+		return apiResult{}, bad
+	}
+	if end.Before(start) {
+		return apiResult{}, badData(errors.New("end timestamp must not be before start timestamp"))
+	}
+	expr, err := a.parser.ParseExpr(r.FormValue("query"))
+	if err != nil {
+		return apiResult{}, badData(err)
+	}
+	if len(parser.ExtractSelectors(expr)) == 0 {
+		return apiResult{}, nil
+	}
+	return apiResult{data: []struct{}{}}, nil
+}
+
+// serveFormat answers /api/v1/format_query.
+func (a *api) serveFormat(r *http.Request) (apiResult, *apiError) {
+	expr, err := a.parser.ParseExpr(r.FormValue("query"))
+	if err != nil {
+		return apiResult{}, badParam("query", err)
+	}
+	return apiResult{data: expr.Pretty(0)}, nil
+}
+
+// serveParse answers /api/v1/parse_query.
+func (a *api) serveParse(r *http.Request) (apiResult, *apiError) {
+	expr, err := a.parser.ParseExpr(r.FormValue("query"))
+	if err != nil {
+		return apiResult{}, badParam("query", err)
+	}
+	return apiResult{data: treeOf(expr)}, nil
+}
+
+// apiResult is what is answered where nothing failed; the zero value is no content.
+type apiResult struct {
+	data  any
+	raw   []byte // JSON in place of data
+	notes annotations.Annotations
+	query string // that notes name places of
+}
+
+// maxNotes bounds the warnings of an answer, and the infos.
+const maxNotes = 10
+
+// answerResult answers in Prometheus' form.
+func answerResult(w http.ResponseWriter, res apiResult, bad *apiError) {
+	if bad != nil {
+		answerError(w, bad.code, bad.kind, bad.err)
+		return
+	}
+	if res.data == nil && res.raw == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	warnings, infos := res.notes.AsStrings(res.query, maxNotes, maxNotes)
+	if res.raw == nil {
+		writeAnswer(w, http.StatusOK, apiAnswer{Status: "success", Data: res.data, Warnings: warnings, Infos: infos})
+		return
+	}
+	tail, err := json.Marshal(apiAnswer{Status: "success", Warnings: warnings, Infos: infos})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	const head = `{"status":"success"`
+	w.Header().Set("Content-Type", "application/json")
+	// A client that has gone needs no answer.
+	for _, part := range [...][]byte{[]byte(head + `,"data":`), res.raw, tail[len(head):]} {
+		_, _ = w.Write(part)
+	}
+}
