@@ -17,6 +17,7 @@ func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 	q.options.Idle, q.options.ShareIdle = true, allocation.Weighted
 	q.options.ShareTenancy, q.options.Reconcile, q.options.External = true, true, true
 	rows, err := apply(sets, q.options)
+	q.warnEmpty(sets, rows)
 	if err != nil {
 		return err
 	}

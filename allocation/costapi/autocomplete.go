@@ -2,6 +2,7 @@ package costapi
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ type completion struct {
 	label string                // that name
 	alias string                // another name for it
 	needs []allocation.Property // of rows, none where they are not known
+	run   bool                  // of what runs alone: what nobody mounts has no pod
 	// rows and assets add the values of a set's rows or of its assets.
 	rows   func(c *completion, s *allocation.Set, row int, add func(string))
 	assets func(c *completion, a *allocation.Asset, add func(string))
@@ -33,8 +35,8 @@ func completionFields() []completion {
 		{name: "node", rows: text(allocation.NodeName)},
 		{name: "controllerKind", rows: text(allocation.ControllerKind)},
 		{name: "controllerName", rows: text(allocation.Controller)},
-		{name: "pod", rows: text(allocation.Pod)},
-		{name: "container", rows: text(allocation.Container)},
+		{name: "pod", rows: text(allocation.Pod), run: true},
+		{name: "container", rows: text(allocation.Container), run: true},
 		{name: "service", rows: addServices},
 		{name: "label", rows: addKeys(allocation.Labels)},
 		{name: "namespaceLabel", rows: addKeys(allocation.NamespaceLabels)},
@@ -101,6 +103,11 @@ func assetCompletionFields() []completion {
 	}
 }
 
+// has reports whether values of rows of a kind are among the field's.
+func (c *completion) has(kind allocation.Special) bool {
+	return kind == allocation.Workload || !c.run && kind != allocation.Idle && kind != allocation.Shared
+}
+
 // fieldNames are the names of fields that take no name of a label.
 func fieldNames(fields []completion) string {
 	var names []string
@@ -120,7 +127,7 @@ func parseField(fields []completion) func(*request, string) error {
 			head += ":"
 		}
 		var known []string
-		for _, f := range slices.Concat(fields, q.derived()) {
+		for _, f := range slices.Concat(fields, q.derived(), q.aliases()) {
 			known = append(known, f.name)
 			if !strings.EqualFold(f.name, head) && (f.alias == "" || !strings.EqualFold(f.alias, head)) {
 				continue
@@ -147,13 +154,38 @@ func (q *request) derived() []completion {
 	return fields
 }
 
-// serveCompletion answers with the values of a field of the workloads of a window.
+// aliases are the fields of allocations that stand for labels. A derived one of the same name comes before.
+func (q *request) aliases() []completion {
+	var fields []completion
+	if q.route.endpoint != completions {
+		return nil
+	}
+	for _, alias := range slices.Sorted(maps.Keys(q.api.cfg.Labels)) {
+		fields = append(fields, completion{name: alias, rows: func(_ *completion, s *allocation.Set, row int, add func(string)) {
+			for _, label := range q.api.cfg.Labels[alias] {
+				before := false
+				for _, p := range [...]allocation.Property{allocation.Labels, allocation.Annotations} {
+					if !before { // an annotation stands in for the label
+						addValues(p)(&completion{label: label}, s, row, func(value string) {
+							before = before || value != ""
+							add(value)
+						})
+					}
+				}
+			}
+		}})
+	}
+	return fields
+}
+
+// serveCompletion answers with the values of a field of the allocations of a window, volumes that nobody mounts among them:
+// what filters can ask for.
 func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
 	sets, err := a.sets(q, q.windows)
 	if err != nil {
 		return err
 	}
-	values := q.values()
+	values, found := q.values(), false
 	for _, s := range sets {
 		selects := func(int) bool { return true }
 		if q.options.Filter != nil {
@@ -167,10 +199,14 @@ func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
 			}
 		}
 		for row := range s.Len() {
-			if s.Special(row) == allocation.Workload && selects(row) {
+			if q.complete.has(s.Special(row)) && selects(row) {
+				found = true
 				q.complete.rows(q.complete, s, row, values.add)
 			}
 		}
+	}
+	if !found {
+		q.warnEmpty(sets, nil)
 	}
 	return a.writeValues(w, q, values)
 }

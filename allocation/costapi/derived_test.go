@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -114,5 +115,45 @@ func TestDerivedEverywhere(t *testing.T) {
 	got := envelopeOf(t, get(h, "/model/allocation/autocomplete", window, "field=unit", "jmespath=data"))["data"]
 	if diff := cmp.Diff([]any{"of batch", "of web"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestCompletionOfSpecialRows has the values that what nobody mounts has, and those of aliases.
+func TestCompletionOfSpecialRows(t *testing.T) {
+	d, err := allocation.NewDerived("unit", []allocation.Property{allocation.Labels}, func(properties map[string]any) (string, error) {
+		if labels, _ := properties["labels"].(map[string]any); len(labels) == 0 {
+			return "unowned", nil
+		}
+		return "owned", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := richHandler(costapi.Config{Derived: []*allocation.Derived{d}, Labels: allocation.LabelMapping{"team": {"nothing", "app"}, "owner": {"nothing"}}})
+	for field, want := range map[string]string{
+		"namespace": `["__unmounted__","batch","kube-system","ml","ops","web"]`, "unit": `["owned","unowned"]`, "Team": `["front","proxy","sum","train"]`, "owner": `[]`,
+	} {
+		if w := get(h, "/model/allocation/autocomplete", richDay, "field="+field); !strings.Contains(w.Body.String(), `{"data":`+want+"}") {
+			t.Errorf("%s: %s, want %s", field, w.Body, want)
+		}
+	}
+	checkError(t, get(h, "/model/assets/autocomplete", richDay, "field=team"), http.StatusBadRequest, "unknown field")
+}
+
+// TestDerivedOfAllocationsOnly says so where assets, and the aggregations of ACK, are asked for a property.
+func TestDerivedOfAllocationsOnly(t *testing.T) {
+	d, err := allocation.NewDerived("unit", nil, func(map[string]any) (string, error) { return "", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHandler(&fake{}, costapi.Config{Derived: []*allocation.Derived{d}})
+	const want = "property unit of the configuration is of allocations only"
+	for path, param := range map[string]string{
+		"/model/assets": "aggregate=type,UNIT", "/assets": `filter=unit:"x"`, "/model/assets/topline": `aggregate=unit`, "/v2/allocation": "aggregate=unit",
+	} {
+		checkError(t, get(h, path, "window=1d", param), http.StatusBadRequest, want)
+	}
+	if w := get(h, "/assets", "window=1d", "aggregate=nothing"); w.Code != http.StatusBadRequest || strings.Contains(w.Body.String(), want) {
+		t.Errorf("another error: %s", w.Body)
 	}
 }

@@ -132,6 +132,7 @@ func (q *request) finishSelectors() error {
 		if err != nil {
 			return badRequest("parameter fieldSelector=%s: %v", shorten(q.fieldSelector), err)
 		}
+		q.selects = append(q.selects, newEntry("fieldSelector", q.fieldSelector, filter.New(e, q.api.vocabulary...)))
 		q.filters = append(q.filters, e)
 	}
 	if q.labelSelector != "" {
@@ -139,6 +140,7 @@ func (q *request) finishSelectors() error {
 		if err != nil {
 			return badRequest("parameter labelSelector=%s: %v", shorten(q.labelSelector), err)
 		}
+		q.selects = append(q.selects, newEntry("labelSelector", q.labelSelector, filter.New(e, q.api.vocabulary...)))
 		q.filters = append(q.filters, e)
 	}
 	return nil

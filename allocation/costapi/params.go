@@ -105,11 +105,11 @@ func selectorParams() []param {
 func otherParams() []param {
 	return []param{
 		{"names", nil, "list", defaults{}, trends, "Comma list of the results whose trends are asked for (required).", parseNames},
-		{"field", nil, "field", defaults{}, completions, "What values are asked for (required): " + fieldNames(completionFields()) + ", or label:<name>, namespaceLabel:<name> for the values of a label, or a derived property of the configuration; in any case.", parseField(completionFields())},
+		{"field", nil, "field", defaults{}, completions, "What values are asked for (required): " + fieldNames(completionFields()) + ", or label:<name>, namespaceLabel:<name> for the values of a label, an alias such as team, or a derived property of the configuration; in any case.", parseField(completionFields())},
 		{"field", nil, "field", defaults{}, assetCompletions, "What values are asked for (required): " + fieldNames(assetCompletionFields()) + ", or label:<name> for the values of a label; in any case.", parseField(assetCompletionFields())},
 		{"search", nil, "text", defaults{}, completions | assetCompletions, "Only values that contain this, in any case.", setText(func(q *request) *string { return &q.search })},
 		{"limit", nil, "number", all("100"), completions | assetCompletions, "Most values given, at most 1000.", parseValueLimit},
-		{"aggregate", nil, "namespace|controller|controllerKind|pod", defaults{ackFamily: "pod"}, ackAllocations, "What rows are merged by.", parseACKAggregate},
+		{"aggregate", nil, "namespace|controller|controllerKind|pod", defaults{ackFamily: "pod"}, ackAllocations, "What rows are merged by; ACK has no other fields, and properties of the configuration are for the other paths.", parseACKAggregate},
 		{"format", nil, "json|csv", all("json"), ackAllocations, "Format of the answer. CSV has the rows of all sets.", setWord(func(q *request) *string { return &q.format }, "json", "csv")},
 	}
 }

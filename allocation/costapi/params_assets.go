@@ -10,7 +10,7 @@ import (
 // assetParams say which assets, and as what.
 func assetParams() []param {
 	list := []param{
-		{"aggregate", nil, "fields", defaults{}, assets | assetToplines, "What assets are merged by: a comma list of " + strings.Join(allocation.AssetDimensions(), ", ") + "; empty is each by itself.", parseAssetAggregate},
+		{"aggregate", nil, "fields", defaults{}, assets | assetToplines, "What assets are merged by: a comma list of " + strings.Join(allocation.AssetDimensions(), ", ") + "; empty is each by itself. Properties of the configuration are of allocations only.", parseAssetAggregate},
 		{"filter", nil, "filter", defaults{}, listed, `Which assets, in the v2 language: assetType:"node","disk"+cluster:"one".`, parseAssetFilter},
 		{"disableAdjustments", nil, "boolean", all("false"), assets | assetToplines, "Leave out what bills add. Without bills this changes nothing.", setBool(func(q *request) *bool { return &q.assets.WithoutAdjustments })},
 		{"format", nil, "json|csv|parquet|arrow", all("json"), assets, "csv implies accumulate. Parquet and Arrow (an IPC stream) have a row an asset of each set, with its window.", setWord(func(q *request) *string { return &q.format }, "json", "csv", "parquet", "arrow")},

@@ -42,6 +42,7 @@ type request struct {
 	most     int
 	v1       []v1Value  // filters of the first language that were given
 	entries  []entry    // of lists that select rows
+	selects  []entry    // the filter of the second language and the selectors, which say what is in the answer
 	filters  filter.And // the filter of the second language, and then all that have to hold
 	// assetFilter is that of assets, nil for all; steps are what the filters may do.
 	assetFilter *filter.Filter

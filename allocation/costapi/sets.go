@@ -139,7 +139,9 @@ func (a *api) results(q *request) ([]*allocation.Set, error) {
 		return nil, err
 	}
 	q.warnUnmatched(sets)
-	return apply(sets, q.options)
+	out, err := apply(sets, q.options)
+	q.warnEmpty(sets, out)
+	return out, err
 }
 
 // apply runs the passes. What fails there is not the client's fault.

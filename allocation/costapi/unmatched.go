@@ -57,6 +57,35 @@ func (q *request) warnUnmatched(sets []*allocation.Set) {
 	}
 }
 
+// warnEmpty says which filter or selector leaves nothing of the window's sets for an answer that has nothing but what was
+// left over, or that they do so together.
+func (q *request) warnEmpty(sets, answer []*allocation.Set) {
+	some := func(sets []*allocation.Set, is func(allocation.Special) bool) bool {
+		return slices.ContainsFunc(sets, func(s *allocation.Set) bool {
+			for row := range s.Len() {
+				if is(s.Special(row)) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	if len(q.selects) == 0 || some(answer, func(kind allocation.Special) bool { return kind != allocation.Idle && kind != allocation.Shared }) ||
+		!some(sets, func(allocation.Special) bool { return true }) {
+		return
+	}
+	steps, told := filter.NewSteps(q.ctx), false
+	for _, e := range q.selects {
+		if !slices.ContainsFunc(sets, e.within(steps)) {
+			told = true
+			q.warn("parameter %s: nothing of the window matches %s", e.parameter, shorten(e.text))
+		}
+	}
+	if !told && len(q.selects) > 1 {
+		q.warn("nothing of the window matches all of the filter and the selectors, each of which matches something")
+	}
+}
+
 // within tells whether a row of a set matches, or it would take too long to tell.
 func (e *entry) within(steps *filter.Steps) func(*allocation.Set) bool {
 	bounded := e.filter.Within(steps)

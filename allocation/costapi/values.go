@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
@@ -49,6 +50,22 @@ func parseAggregate(q *request, value string) (err error) {
 
 func parseAssetAggregate(q *request, value string) (err error) {
 	q.assets.Aggregate, err = allocation.ParseAssetDimensions(value, q.api.cfg.Labels)
+	return q.ofAllocations(err, value)
+}
+
+// ofAllocations adds to an error that text names a property of the configuration, where only allocations have it.
+func (q *request) ofAllocations(err error, text string) error {
+	if err == nil {
+		return nil
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return !strings.ContainsRune("-_.", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	for _, d := range q.api.cfg.Derived {
+		if slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, d.Name()) }) {
+			return fmt.Errorf("property %s of the configuration is of allocations only, such as those of /model/allocation: %w", d.Name(), err)
+		}
+	}
 	return err
 }
 
@@ -60,7 +77,7 @@ var ackKeys = map[string]string{
 func parseACKAggregate(q *request, value string) (err error) {
 	keys, ok := ackKeys[strings.ToLower(value)]
 	if !ok {
-		return errors.New("unknown value: use namespace, controller or controllerKind, or pod")
+		return q.ofAllocations(errors.New("unknown value: use namespace, controller or controllerKind, or pod"), value)
 	}
 	q.options.Aggregate, err = allocation.ParseKeys(keys, q.api.cfg.Labels)
 	return err
@@ -71,6 +88,7 @@ func parseFilter(q *request, value string) error {
 	if err != nil {
 		return err
 	}
+	q.selects = append(q.selects, newEntry("filter", value, f))
 	q.filters = append(q.filters, f.Expr())
 	return nil
 }
@@ -78,7 +96,7 @@ func parseFilter(q *request, value string) error {
 func parseAssetFilter(q *request, value string) error {
 	f, err := filter.ParseAssets(value, q.api.vocabulary...)
 	if err != nil {
-		return err
+		return q.ofAllocations(err, value)
 	}
 	q.filters = append(q.filters, f.Expr())
 	return nil
