@@ -49,10 +49,13 @@ func TestKill(t *testing.T) {
 				t.Fatalf("after %d kills, %s is gone", killed, name)
 			}
 		}
+		// The machine may be busier now than it was, or less.
 		if !done {
 			killed++
+			longest += longest / 50
 			continue
 		}
+		longest -= longest / 10
 		if diff := cmp.Diff(want, historyFiles(t, dir)); diff != "" {
 			t.Fatalf("after %d kills, the history differs (-uninterrupted +killed):\n%s", killed, diff)
 		}
