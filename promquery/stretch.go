@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync/atomic"
 
@@ -97,7 +98,11 @@ func (j *joined) selectStretch(ctx context.Context, x stretch, sels []Selector, 
 	switch {
 	case x.fill != nil:
 		x.fill.asked = true
-		stats, err = j.recent.SelectLanes(ctx, cut, into)
+		if unreachable(j.down) {
+			err = j.down
+		} else {
+			stats, err = j.recent.SelectLanes(ctx, cut, into)
+		}
 	case len(x.givenUp) > 0:
 		stats, err = j.old.SelectLanes(ctx, cut, into)
 		for _, l := range x.givenUp {
@@ -114,6 +119,16 @@ func (j *joined) selectStretch(ctx context.Context, x stretch, sels []Selector, 
 		return stats, err
 	}
 	x.fill.givenUp, x.fill.failure, j.anew = true, err, true
+	if unreachable(err) { // it need not be waited for again
+		for _, l := range j.lacks {
+			if !l.givenUp && (l.Damaged || !IsBackground(ctx)) {
+				l.givenUp, l.failure = true, err
+			}
+		}
+		if j.end > 0 && !j.read {
+			j.down = err
+		}
+	}
 	return stats, fmt.Errorf("%w: %w", errAnew, err)
 }
 
@@ -165,9 +180,18 @@ func (j *joined) again(last bool) (bool, error) {
 			l.gave.Store(false)
 			l.givenUp = l.givenUp || last
 		}
-		j.down, j.read = nil, false
+		j.read = false
+		if !unreachable(j.down) {
+			j.down = nil
+		}
 	}
 	return anew, nil
+}
+
+// unreachable reports whether a source failed because nothing answers where it should be.
+func unreachable(err error) bool {
+	_, ok := errors.AsType[*net.OpError](err)
+	return ok
 }
 
 // cause is why the recent source was not to be had where it was asked, nil where it was.
