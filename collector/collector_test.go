@@ -396,6 +396,9 @@ func TestPromtoolCheckMetrics(t *testing.T) {
 		t.Fatalf("find promtool: %v: run make tools, or name the binary in PROMTOOL", err)
 	}
 	reg := serveEverything(t)
+	if err := collector.NewStore(reg, func() collector.StoreState { return collector.StoreState{} }); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")
 	cmd.Stdin = strings.NewReader(render(t, reg))
 	const known = `node_gpu_count non-histogram and non-summary metrics should not have "_count" suffix` // it is OpenCost's name

@@ -29,6 +29,9 @@ func (l *Ledger) Counted(ctx context.Context, w allocation.Window, only *allocat
 	return l.eachHour(ctx, w, only, true)
 }
 
+// errUnsettled is why an hour cannot be had that may have data once the source has all of its history.
+var errUnsettled = errors.New("the source has not loaded all of its history yet: ask again later")
+
 // batchHours is how many kept hours are read at once, over one dictionary.
 const batchHours = 12
 
@@ -57,7 +60,11 @@ func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *alloca
 		}()
 		for batch := range ahead {
 			for i, set := range batch.sets {
-				if !yield(set, batch.errs[i]) {
+				err := batch.errs[i]
+				if errors.Is(err, allocation.ErrNoData) && !l.opts.Settled() {
+					err = errUnsettled
+				}
+				if !yield(set, err) {
 					return
 				}
 			}

@@ -21,7 +21,7 @@ func (l *Ledger) Spending() *allocation.Spending {
 
 // SpendingAt is how the budgets stood at t, nil where there are none: at the end of the last hour that was closed by then,
 // grace period included, and is kept. Closed days are taken as they are kept, the day that
-// was not over by its hours; hours that are not kept are not in it. What idle and shared costs add is of each day as a
+// was not over by its hours; hours that are not kept are not in it, nor a budget of whose period none is. What idle and shared costs add is of each day as a
 // whole.
 func (l *Ledger) SpendingAt(ctx context.Context, t time.Time) (*allocation.Spending, error) {
 	at, err := l.SpendingsIn(ctx, allocation.Window{Start: t, End: t})
@@ -72,10 +72,14 @@ func (s *spender) at(ctx context.Context, t time.Time) (*allocation.Spending, er
 		end = last
 	}
 	budgets := s.metering.Budgets()
-	spending := &allocation.Spending{End: end, States: make([]allocation.BudgetState, len(budgets))}
+	spending := &allocation.Spending{End: end, States: make([]allocation.BudgetState, 0, len(budgets))}
 	for i := range budgets {
-		if err := s.spend(ctx, i, end, &spending.States[i]); err != nil {
+		state, known, err := s.spend(ctx, i, end)
+		if err != nil {
 			return nil, fmt.Errorf("spending of budget %q: %w", budgets[i].Name, err)
+		}
+		if known {
+			spending.States = append(spending.States, state)
 		}
 	}
 	return spending, nil
@@ -95,24 +99,23 @@ func (s *spender) lastHour(end time.Time) time.Time {
 	return time.Time{}
 }
 
-// spend is how the i-th budget stands at the end of a closed hour.
-func (s *spender) spend(ctx context.Context, i int, end time.Time, state *allocation.BudgetState) error {
+// spend is how the i-th budget stands at the end of a closed hour, which is not known where nothing of its period is kept.
+func (s *spender) spend(ctx context.Context, i int, end time.Time) (state allocation.BudgetState, some bool, err error) {
 	b := &s.metering.Budgets()[i]
 	period := b.Period.At(end, s.opts.Zone)
 	spent, known, err := s.costOf(ctx, i, allocation.Window{Start: period.Start, End: end})
-	if err != nil {
-		return err
+	if err != nil || known == 0 {
+		return allocation.BudgetState{}, false, err
 	}
 	rest := period.End.Sub(end)
 	week, part, err := s.lastWeek(ctx, i, end, rest%aWeek)
 	if err != nil {
-		return err
+		return allocation.BudgetState{}, false, err
 	}
-	*state = allocation.BudgetState{
+	return allocation.BudgetState{
 		Budget: b, Window: allocation.Window{Start: period.Start, End: end}, Spent: spent,
 		Forecast: allocation.Forecast(spent, known, rest, week, part),
-	}
-	return nil
+	}, true, nil
 }
 
 // lastWeek is what a budget cost in the week before end and in the beginning of it that is so long; negative where
@@ -203,6 +206,15 @@ func (l *Ledger) budgeted() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.spending != nil && l.spending.End.Equal(end)
+}
+
+// budgetWhole notes how the budgets stand unless it did since the last hour closed: once no hour is missing any more, so that
+// what is not there yet is not taken for nothing.
+func (l *Ledger) budgetWhole(ctx context.Context, _ allocation.Window) (more bool, err error) {
+	if l.budgeted() {
+		return false, nil
+	}
+	return false, l.budget(ctx)
 }
 
 // budget notes how the budgets stand, if an hour has closed since, or the history has changed.

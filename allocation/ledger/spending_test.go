@@ -155,3 +155,32 @@ func TestSpendingsIn(t *testing.T) {
 		}
 	}
 }
+
+// While the history is filled, budgets are not shown: what is not there yet has not cost nothing.
+func TestSpendingIsShownOnceWhole(t *testing.T) {
+	m := budgeting(t)
+	var r *rig
+	var shown []*allocation.Spending
+	o := ledger.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }, Changed: func() {
+		if s := r.Spending(); s != nil {
+			shown = append(shown, s)
+		}
+	}}
+	live(t, "2026-03-03T05:30", o, func(made *rig) {
+		r = made
+		r.model.from = at(t, "2026-03-01T00:00")
+	})
+	r.stop()
+	if len(shown) == 0 {
+		t.Fatal("budgets were not shown")
+	}
+	for _, s := range shown {
+		if diff := cmp.Diff(r.Spending(), s, cmpopts.IgnoreFields(allocation.BudgetState{}, "Budget"), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+			t.Errorf("-in the end +at first:\n%s", diff)
+		}
+	}
+	before, err := r.SpendingAt(t.Context(), at(t, "2026-02-20T05:30"))
+	if err != nil || len(before.States) > 0 {
+		t.Errorf("before there was anything: %v, %v", before, err)
+	}
+}

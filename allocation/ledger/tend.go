@@ -44,7 +44,7 @@ func (l *Ledger) tend(ctx context.Context) (more bool, err error) {
 	if err := l.count(ctx); err != nil {
 		return false, err
 	}
-	if !l.budgeted() || l.opts.ReadOnly {
+	if l.opts.ReadOnly || l.Spending() != nil && !l.budgeted() {
 		if err := l.budget(ctx); err != nil || l.opts.ReadOnly {
 			return false, err
 		}
@@ -54,7 +54,7 @@ func (l *Ledger) tend(ctx context.Context) (more bool, err error) {
 	l.cache.drop(l.opts.Now().Add(-cacheAge))
 	l.mu.Unlock()
 	w := l.horizon()
-	for _, do := range [...]func(context.Context, allocation.Window) (bool, error){l.catchUp, l.recompute, l.rollDay} {
+	for _, do := range [...]func(context.Context, allocation.Window) (bool, error){l.catchUp, l.budgetWhole, l.recompute, l.rollDay} {
 		if more, err := do(ctx, w); err != nil || more {
 			return more, err
 		}

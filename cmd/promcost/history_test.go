@@ -43,7 +43,7 @@ func settled(t *testing.T, base string) {
 	t.Helper()
 	eventually(t, "the history is not filled", func() bool {
 		_, body := get(t, base+"/metrics")
-		return strings.Contains(body, "\npromcost_store_missing_hours 0\n") && strings.Contains(body, "promcost_namespace_cost_total{") && strings.Contains(body, `promcost_store_sets{length="day"} 2`)
+		return strings.Contains(body, "\npromcost_store_missing_sets 0\n") && strings.Contains(body, "promcost_namespace_cost_total{") && strings.Contains(body, `promcost_store_sets{length="day"} 2`)
 	})
 }
 

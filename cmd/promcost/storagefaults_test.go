@@ -112,7 +112,7 @@ func TestCannotKeep(t *testing.T) {
 			t.Setenv(mostFileBytes, "")
 			base = spawn(t, "serve", "--storage.path="+dir, "--source=blocks", "--tsdb.path="+samples)
 			eventually(t, "it does not keep its hours", func() bool {
-				return metric(t, base, "promcost_store_missing_hours") == "0" && metric(t, base, "promcost_store_failing") == "0" && metric(t, base, `promcost_store_sets{length="hour"}`) != ""
+				return metric(t, base, "promcost_store_missing_sets") == "0" && metric(t, base, "promcost_store_failing") == "0" && metric(t, base, `promcost_store_sets{length="hour"}`) != ""
 			})
 			sameTotals(t, want, base+"/model/allocation?"+faultyWindow)
 			mustRun(t, "history", "verify", "--storage.path="+dir)

@@ -31,7 +31,7 @@ func (q *querier) recent(ctx context.Context, mint, maxt int64, selected []*sele
 	w := q.window(mint, maxt)
 	for _, pass := range q.passes(selected) {
 		l := q.loader(pass.selected)
-		l.told.window = w
+		l.told.window = l.asked(mint, maxt)
 		from := w
 		if pass.counting && w.Start.Before(w.End) {
 			from.Start = l.firstOfMonth(w)

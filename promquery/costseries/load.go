@@ -36,13 +36,14 @@ func (q *querier) loader(selected []*selection) *loader {
 // run reads the hours that have their samples from mint to maxt; of counters, those before since their month began.
 func (l *loader) run(ctx context.Context, mint, maxt int64, counting bool) error {
 	w := l.window(mint, maxt)
+	l.told.window = l.asked(mint, maxt)
 	if !w.Start.Before(w.End) {
 		return nil
 	}
 	if err := checkHours(w); err != nil {
 		return err
 	}
-	l.hours, l.told.window = int(w.Duration()/time.Hour)+1, w
+	l.hours = int(w.Duration()/time.Hour) + 1
 	if !counting {
 		return l.each(ctx, l.sets.Hours(ctx, w, l.only), l.gauges)
 	}

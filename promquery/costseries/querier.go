@@ -140,6 +140,19 @@ func (q *Queryable) window(mint, maxt int64) allocation.Window {
 	if until.Before(from) {
 		return allocation.Window{}
 	}
+	return q.samplesIn(from, until)
+}
+
+// asked is the window that is told of where it has nothing: as it was asked for where all of it is in the future.
+func (q *Queryable) asked(mint, maxt int64) allocation.Window {
+	if w := q.window(mint, maxt); w.Start.Before(w.End) {
+		return w
+	}
+	return q.samplesIn(time.UnixMilli(mint), time.UnixMilli(maxt))
+}
+
+// samplesIn is what hours have their samples between two instants, whatever the clock says.
+func (q *Queryable) samplesIn(from, until time.Time) allocation.Window {
 	return allocation.Window{Start: from.Add(-q.opts.Grace - time.Hour), End: until.Add(-q.opts.Grace)}
 }
 

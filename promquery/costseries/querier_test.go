@@ -151,7 +151,10 @@ func TestNotes(t *testing.T) {
 			name: "before all history", expr: "sum(promcost_node_hourly_cost)", from: -50 * time.Hour, to: -49 * time.Hour,
 			infos: []string{"PromQL info: there are no costs of 2026-03-08T06:40:00Z to 2026-03-08T10:50:00Z: neither the history nor the source has anything of that time"},
 		},
-		{name: "the future", expr: "sum(promcost_node_hourly_cost)", from: 60 * time.Hour, to: 61 * time.Hour},
+		{
+			name: "the future", expr: "sum(promcost_node_hourly_cost)", from: 60 * time.Hour, to: 61 * time.Hour,
+			infos: []string{"PromQL info: there are no costs of 2026-03-12T20:40:00Z to 2026-03-13T00:50:00Z: neither the history nor the source has anything of that time"},
+		},
 		{
 			name: "the history fails", expr: "sum(promcost_node_hourly_cost)", from: 2 * time.Hour, to: 5 * time.Hour,
 			prepare: func(h *hours) { h.fatal = errors.New("disk is gone") }, err: "read costs: disk is gone",
