@@ -24,6 +24,8 @@ type historyFlags struct {
 	window  string
 	period  string
 	zone    *time.Location
+	// zoneGiven says that the zone is asked for, and not the default.
+	zoneGiven bool
 }
 
 // addHistoryFlags adds the flags that select sets; the first of periods is the default.
@@ -31,7 +33,7 @@ func addHistoryFlags(clause *kingpin.CmdClause, periods ...string) *historyFlags
 	f := &historyFlags{storage: addStoragePlaceFlags(clause)}
 	clause.Flag("window", "Only sets that lie wholly within this time, such as 7d, lastmonth or 2026-01-01,2026-02-01. The default is all.").StringVar(&f.window)
 	oneOf(clause, "period", "Which sets: "+strings.Join(periods, ", ")+".", &f.period, periods...)
-	zoneOf(clause, "timezone", "Time zone of dates in --window: an IANA name or an offset.", &f.zone)
+	zoneOf(clause, "timezone", "Time zone of dates in --window: an IANA name or an offset.", &f.zone).IsSetByUser(&f.zoneGiven)
 	return f
 }
 
