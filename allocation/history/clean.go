@@ -212,6 +212,35 @@ func (s *Store) Retain(ctx context.Context, p Period, t time.Time) (int, error) 
 	return n, nil
 }
 
+// DeleteDamaged removes the manifest that a CorruptError of List is of, and with it what else is in its slot.
+func (s *Store) DeleteDamaged(ctx context.Context, c *CorruptError) error {
+	v, ok := s.names.manifestVersion(c.Period, c.Name)
+	if !ok {
+		return fmt.Errorf("delete damaged set of %s: %s is no manifest", c.Window.Start.UTC().Format(time.RFC3339), c.Name)
+	}
+	return s.Delete(ctx, &Stored{Period: c.Period, Window: c.Window, slot: v.slot})
+}
+
+// VerifyFiles reads all files of a set and compares their lengths and checksums with the manifests, which is cheaper than
+// Verify. What differs or is missing is a CorruptError that names the file.
+func (s *Store) VerifyFiles(ctx context.Context, set *Stored) error {
+	for _, m := range set.parts {
+		for i := range m.Files {
+			f := &m.Files[i]
+			data, err := s.backend.Get(ctx, f.Name)
+			if err == nil {
+				err = f.check(data)
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("verify %s: %w", set.describe(), err)
+			}
+			if err != nil {
+				return &CorruptError{Name: f.Name, Period: set.Period, Window: set.Window, Err: err}
+			}
+		}
+	}
+	return nil
+}
+
 // Verify reads all files of a set and checks what they say: their checksums, their footers, and the laws of Set.Check. What is wrong
 // is a CorruptError that names the file, or the set where the laws are broken.
 func (s *Store) Verify(ctx context.Context, set *Stored) error {

@@ -66,7 +66,7 @@ func (e *CorruptError) Unwrap() error { return e.Err }
 // Listing is what a store has.
 type Listing struct {
 	Sets    []Stored        // oldest first
-	Corrupt []*CorruptError // manifests that cannot be read: the sets they are of are not among Sets
+	Corrupt []*CorruptError // manifests that cannot be read, unless a later generation of their sets is among Sets
 }
 
 // List is what the store has of a period that overlaps w; everything for the zero window. Each slot has one set: of several
@@ -79,13 +79,21 @@ func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listi
 		}
 	}
 	out := &Listing{}
+	mended := map[slot]Stored{}
 	for _, parts := range found.bySlot() {
 		best, ok := s.newest(parts)
+		if ok {
+			mended[best.slot] = best
+		}
 		if ok && (w == (allocation.Window{}) || best.Window.Start.Before(w.End) && best.Window.End.After(w.Start)) {
 			out.Sets = append(out.Sets, best)
 		}
 	}
-	for _, c := range found.corrupt {
+	for i, c := range found.corrupt {
+		v := found.spoiled[i]
+		if slices.ContainsFunc(mended[v.slot].parts, func(m *manifest) bool { return m.version.Part == v.Part && m.version.generation > v.generation }) {
+			continue // it was computed again, and Clean will remove it
+		}
 		if w == (allocation.Window{}) || c.Window.Start.Before(w.End) && c.Window.End.After(w.Start) {
 			out.Corrupt = append(out.Corrupt, c)
 		}

@@ -110,6 +110,9 @@ func (l *Ledger) sawHistory(err error) {
 	}
 }
 
+// Distrust takes a set for missing that was found to be damaged, until it is computed and written again.
+func (l *Ledger) Distrust(d *DamagedError) { l.noteDamage(d) }
+
 // noteDamage makes that the set is taken for missing until it is written again.
 func (l *Ledger) noteDamage(d *DamagedError) {
 	level.Error(l.logger).Log("msg", "History is damaged and will be computed again", "kind", d.Kind, "start", d.Window.Start.UTC().Format(time.RFC3339), "err", d.Err)

@@ -26,7 +26,7 @@ func (l *Ledger) AccruedAt(ctx context.Context, t time.Time) (*allocation.Accrue
 		return nil, fmt.Errorf("%w: there is no history to count costs in", allocation.ErrNoData)
 	}
 	end := l.floor(t.Add(-l.opts.Grace))
-	a, err := l.accrue(ctx, allocation.NewAccrued(l.monthOf(end), l.opts.Metering()), end, false)
+	a, err := l.accrueSound(ctx, allocation.NewAccrued(l.monthOf(end), l.opts.Metering()), end, false)
 	if err != nil {
 		return nil, fmt.Errorf("count the costs of the month: %w", err)
 	}
@@ -55,7 +55,7 @@ func (l *Ledger) count(ctx context.Context) error {
 	if a == nil || !a.Window.Start.Equal(month) {
 		a = allocation.NewAccrued(month, metering)
 	}
-	a, err := l.accrue(ctx, a, end, !l.opts.ReadOnly)
+	a, err := l.accrueSound(ctx, a, end, !l.opts.ReadOnly)
 	if err != nil {
 		return fmt.Errorf("count the costs of the month: %w", err)
 	}
@@ -75,6 +75,17 @@ func (l *Ledger) counted(a *allocation.Accrued, end time.Time) (changed bool) {
 		l.accrued = a
 	}
 	return changed
+}
+
+// accrueSound is accrue with what is found to be damaged left out, as hours that have yet to be computed: those that it cannot
+// read must not keep them from being computed again.
+func (l *Ledger) accrueSound(ctx context.Context, a *allocation.Accrued, end time.Time, settle bool) (*allocation.Accrued, error) {
+	for try := 0; ; try++ {
+		sum, err := l.accrue(ctx, a, end, settle)
+		if _, damaged := errors.AsType[*DamagedError](err); !damaged || try >= maxDamaged {
+			return sum, err
+		}
+	}
 }
 
 // accrue adds hours to a up to end, or to the first that is neither kept nor known to be without data. With settle,

@@ -144,6 +144,20 @@ func TestCountersSurviveRestarts(t *testing.T) {
 	}
 }
 
+// TestDamageDoesNotHoldUpCounting damages the hours while nothing runs: the loop computes them again at once, and counts on.
+func TestDamageDoesNotHoldUpCounting(t *testing.T) {
+	r := live(t, "2026-03-01T06:30", ledger.Options{Backfill: -1}, func(*rig) {})
+	before := counted(r.Accrued())
+	r.again(t)
+	if r.damage(t, "allocations_hourly") == 0 {
+		t.Fatal("nothing to damage")
+	}
+	r.run(t)
+	if diff := cmp.Diff(before, counted(r.Accrued())); diff != "" {
+		t.Errorf("counters without any time to try again (-want +got):\n%s", diff)
+	}
+}
+
 func TestIncompleteHoursAreComputedAgain(t *testing.T) {
 	var lacking sync.Map
 	lacking.Store(at(t, "2026-03-02T01:00").Unix(), 0.5)

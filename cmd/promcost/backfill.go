@@ -141,13 +141,38 @@ type backfilling struct {
 	done ledger.Progress
 }
 
-// run computes and keeps what is missing, and says how far it is. What was kept stays, however it ends.
-func (b *backfilling) run(ctx context.Context) error {
-	missing, err := b.ledger.Missing(ctx, b.window)
-	if err != nil {
-		return fmt.Errorf("look into the history: %w", err)
+// distrust reads the files of the sets that are there, so that those are computed again that are damaged. It counts the hours
+// that are sound.
+func (b *backfilling) distrust(ctx context.Context) (sound int, err error) {
+	for _, kind := range [...]ledger.Kind{ledger.Hours, ledger.Days} {
+		there, err := b.store.List(ctx, historyPeriods[kind], b.window)
+		if err != nil {
+			return 0, fmt.Errorf("look into the history: %w", err)
+		}
+		for i := range there.Sets {
+			s := &there.Sets[i]
+			err := b.store.VerifyFiles(ctx, s)
+			corrupt, damaged := errors.AsType[*history.CorruptError](err)
+			switch {
+			case damaged:
+				b.ledger.Distrust(&ledger.DamagedError{Kind: kind, Window: s.Window, Err: corrupt})
+			case err != nil:
+				return 0, fmt.Errorf("look into the history: %w", err)
+			case kind == ledger.Hours:
+				sound++
+			}
+		}
 	}
-	there, err := b.store.List(ctx, history.Hourly, b.window)
+	return sound, nil
+}
+
+// run computes and keeps what is missing or damaged, and says how far it is. What was kept stays, however it ends.
+func (b *backfilling) run(ctx context.Context) error {
+	sound, err := b.distrust(ctx)
+	if err != nil {
+		return err
+	}
+	missing, err := b.ledger.Missing(ctx, b.window)
 	if err != nil {
 		return fmt.Errorf("look into the history: %w", err)
 	}
@@ -166,16 +191,26 @@ func (b *backfilling) run(ctx context.Context) error {
 	})
 	stop()
 	p := b.progress()
-	if err != nil && ctx.Err() != nil {
-		// Not the context's error, which would pass for an end as asked.
-		return fmt.Errorf("backfill was interrupted: %d of %d missing hours are kept: run it again to go on from there", p.Written, len(missing))
-	}
 	if err != nil {
-		return fmt.Errorf("%w: %d of %d missing hours are kept: run it again to go on from there", err, p.Written, len(missing))
+		written := b.written(context.WithoutCancel(ctx), len(missing), p.Written)
+		if ctx.Err() != nil {
+			// Not the context's error, which would pass for an end as asked.
+			return fmt.Errorf("backfill was interrupted: %d of %d missing hours are kept: run it again to go on from there", written, len(missing))
+		}
+		return fmt.Errorf("%w: %d of %d missing hours are kept: run it again to go on from there", err, written, len(missing))
 	}
 	_, err = fmt.Fprintf(b.io.out, "%s\n%d hours computed and kept, %d were there, %d without data in the source; %s\n",
-		b.describe(), p.Written, len(there.Sets), p.Empty, b.status())
+		b.describe(), p.Written, sound, p.Empty, b.status())
 	return err
+}
+
+// written is how many of the hours that were missing are kept now, also of runs that did not end; known where that cannot be told.
+func (b *backfilling) written(ctx context.Context, missing, known int) int {
+	left, err := b.ledger.Missing(ctx, b.window)
+	if err != nil {
+		return known
+	}
+	return missing - len(left)
 }
 
 // fill fills the days of the window, some at a time, oldest first; progress is told after each. The first error ends it.
@@ -254,6 +289,9 @@ const hoursAtOnce = 24
 
 // estimate computes some of the missing hours and says what all of them would take.
 func (b *backfilling) estimate(ctx context.Context) error {
+	if _, err := b.distrust(ctx); err != nil {
+		return err
+	}
 	missing, err := b.ledger.Missing(ctx, b.window)
 	if err != nil {
 		return fmt.Errorf("look into the history: %w", err)

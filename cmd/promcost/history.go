@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -24,6 +25,8 @@ type historyFlags struct {
 	window  string
 	period  string
 	zone    *time.Location
+	// zoneGiven says that the zone is asked for, and not the default.
+	zoneGiven bool
 }
 
 // addHistoryFlags adds the flags that select sets; the first of periods is the default.
@@ -31,7 +34,7 @@ func addHistoryFlags(clause *kingpin.CmdClause, periods ...string) *historyFlags
 	f := &historyFlags{storage: addStoragePlaceFlags(clause)}
 	clause.Flag("window", "Only sets that lie wholly within this time, such as 7d, lastmonth or 2026-01-01,2026-02-01. The default is all.").StringVar(&f.window)
 	oneOf(clause, "period", "Which sets: "+strings.Join(periods, ", ")+".", &f.period, periods...)
-	zoneOf(clause, "timezone", "Time zone of dates in --window: an IANA name or an offset.", &f.zone)
+	zoneOf(clause, "timezone", "Time zone of dates in --window: an IANA name or an offset.", &f.zone).IsSetByUser(&f.zoneGiven)
 	return f
 }
 
@@ -229,22 +232,37 @@ func defineHistoryRemove(clause *kingpin.CmdClause, io streams, logs *logFlags) 
 	}
 }
 
-// remove deletes the sets, oldest first.
+// remove deletes the sets, oldest first, and what is in the place of those whose manifests are damaged.
 func (f *historyFlags) remove(ctx context.Context, store *history.Store, io streams, yes bool) error {
 	sets, damaged, err := f.list(ctx, store)
 	if err != nil {
 		return err
 	}
-	if err := tellDamage(io, damaged); err != nil {
+	w, err := f.parseWindow()
+	if err != nil {
 		return err
 	}
+	damaged = slices.DeleteFunc(damaged, func(d *history.CorruptError) bool { return !within(d.Window, w) })
 	if !yes {
-		return writeLine(io.out, fmt.Sprintf("%d sets would be removed: give --yes to do it", len(sets)))
+		return writeLine(io.out, fmt.Sprintf("%d sets would be removed%s: give --yes to do it", len(sets), andDamaged(len(damaged))))
 	}
 	for i := range sets {
 		if err := store.Delete(ctx, &sets[i]); err != nil {
 			return fmt.Errorf("remove from history (%d of %d sets are gone): %w", i, len(sets), err)
 		}
 	}
-	return writeLine(io.out, fmt.Sprintf("%d sets removed", len(sets)))
+	for _, d := range damaged {
+		if err := store.DeleteDamaged(ctx, d); err != nil {
+			return fmt.Errorf("remove from history (%d sets are gone): %w", len(sets), err)
+		}
+	}
+	return writeLine(io.out, fmt.Sprintf("%d sets removed%s", len(sets), andDamaged(len(damaged))))
+}
+
+// andDamaged counts damaged manifests in a sentence, "" for none.
+func andDamaged(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d damaged manifests", n)
 }

@@ -19,9 +19,16 @@ import (
 // writeHistory fills a history from blocks and returns its directory.
 func writeHistory(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "history")
-	mustRun(t, backfillArgs(writeDays(t), dir, "--from=2026-01-30", "--log.level=error")...)
+	dir, _ := writeHistoryOf(t)
 	return dir
+}
+
+// writeHistoryOf fills a history and returns its directory and that of the blocks.
+func writeHistoryOf(t *testing.T) (dir, blocks string) {
+	t.Helper()
+	dir, blocks = filepath.Join(t.TempDir(), "history"), writeDays(t)
+	mustRun(t, backfillArgs(blocks, dir, "--from=2026-01-30", "--log.level=error")...)
+	return dir, blocks
 }
 
 func TestHistory(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -62,7 +62,8 @@ func (f *exportFlags) export(ctx context.Context, store *history.Store, io strea
 	return nil
 }
 
-// sets are those that are to be exported, oldest first. Where there is a day, its hours are left out.
+// sets are those that are to be exported, oldest first. No two overlap: where there is a day, its hours are left
+// out, and so is what another time zone has of the same time.
 func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams) ([]history.Stored, error) {
 	all := *f.historyFlags
 	if f.period == autoPeriod {
@@ -75,24 +76,22 @@ func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams
 	if err != nil {
 		return nil, err
 	}
-	var days, out []history.Stored
-	for i := range sets {
-		if sets[i].Period == history.Daily {
-			days = append(days, sets[i])
-		}
+	var zone *time.Location
+	if f.zoneGiven {
+		zone = f.zone
 	}
-	for i := range sets {
-		s := &sets[i]
-		covered := s.Period == history.Hourly && slices.ContainsFunc(days, func(day history.Stored) bool { return within(s.Window, day.Window) })
-		if s.Period != history.Counted && !covered {
-			out = append(out, *s)
-		}
+	chosen := coverOf(sets, zone)
+	out := make([]history.Stored, len(chosen.sets))
+	for i, s := range chosen.sets {
+		out[i] = *s
 	}
-	slices.SortStableFunc(out, func(a, b history.Stored) int { return a.Window.Start.Compare(b.Window.Start) })
 	if len(out) == 0 {
 		return nil, errors.New("the history has no sets of that time: see what it has with promcost history ls")
 	}
-	return out, nil
+	if lacks := chosen.lacks(sets); lacks != "" {
+		err = writeLine(io.err, "warning: "+lacks)
+	}
+	return out, err
 }
 
 // write writes the sets in the format that is asked for.
