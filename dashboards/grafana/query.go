@@ -21,7 +21,7 @@ var (
 	containerLabels  = []string{"cluster", "namespace", "controller_kind", "controller", "node", "pod", "container", "resource"}
 	labelLabels      = []string{"cluster", "label", "value", "resource"}
 	idleLabels       = []string{"cluster", "node", "resource"}
-	nodeLabels       = []string{"cluster", "node", "instance_type", "region", "zone", "spot", "resource"}
+	nodeLabels       = []string{"cluster", "node", "instance_type", "region", "zone", "provider_id", "spot", "resource"}
 	volumeLabels     = []string{"cluster", "persistentvolume", "storageclass", "namespace", "persistentvolumeclaim"}
 	balancerLabels   = []string{"cluster", "namespace", "service", "ingress_ip"}
 	clusterLabels    = []string{"cluster"}
