@@ -1,18 +1,22 @@
 package promquery_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -152,5 +156,44 @@ func TestLacksRemain(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// refusing is a source at whose address nothing answers.
+type refusing struct{ asked *atomic.Int64 }
+
+func (r refusing) Select(context.Context, []promquery.Selector, func(int, []promquery.Symbol, *timeline.Points) error) (promquery.Stats, error) {
+	r.asked.Add(1)
+	return promquery.Stats{}, fmt.Errorf("read samples: %w", &net.OpError{Op: "dial", Err: errors.New("connection refused")})
+}
+
+// TestUnreachableIsAskedOnce joins blocks of which two are gone with a server that nothing answers at: it is not waited for
+// again for the other hole, the newest samples, or when the computation begins anew, and all that is missing is told.
+func TestUnreachableIsAskedOnce(t *testing.T) {
+	c, dir := demoDir(t)
+	first := func(list []blocks.Info) blocks.Info { return list[0] }
+	holed := (&harm{of: first, do: remove}).befall(t, (&harm{of: inTheMiddle, do: remove}).befall(t, dir))
+	db := openBlocks(t, holed)
+	for name, end := range map[string]time.Time{"to the end": c.End().Add(time.Hour), "within the blocks": c.End().Add(-time.Hour)} {
+		t.Run(name, func(t *testing.T) {
+			q := allocation.Query{Window: allocation.Window{Start: c.Start().Add(time.Hour), End: end}, Resolution: time.Minute}
+			var asked atomic.Int64
+			got := compute(t, promquery.Join(db, refusing{&asked}, db.Cover), q)
+			if n := asked.Load(); n != 1 {
+				t.Errorf("asked %d times, want once", n)
+			}
+			if end.Before(c.End()) {
+				compareSets(t, got[0], compute(t, db, q)[0])
+			}
+			missing := 0
+			for _, text := range got[0].Warnings {
+				if strings.Contains(text, "in no block are missing") {
+					missing++
+				}
+			}
+			if missing != 2 {
+				t.Errorf("told of %d holes, want 2: %q", missing, got[0].Warnings)
+			}
+		})
 	}
 }
