@@ -131,13 +131,16 @@ func (c *chorus) answer(waiting []*asking) (rest []*asking) {
 			rest = append(rest, a)
 		}
 	}
+	answered := now
 	defer func() {
-		for _, a := range now {
+		for _, a := range answered {
 			close(a.done)
 		}
 	}()
 	u := unite(now)
+	answered = waiting // all of them, should the source panic: nobody answers the others then
 	stats, err := c.lead.ask(c.ctx, now[0].name, u.sels, OneLane(u.yield))
+	answered = now
 	for _, a := range now {
 		a.err = err
 	}

@@ -78,8 +78,16 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 	if err != nil {
 		return nil, err
 	}
+	ended := false
+	defer func() {
+		if !ended { // f panicked
+			c.release()
+		}
+	}()
 	for n := 1; ; n++ {
+		ended = false
 		err = f(c)
+		ended = true
 		j, ok := c.src.(*joined)
 		if !ok || n == attempts || ctx.Err() != nil || err != nil && !errors.Is(err, errAnew) && !errors.Is(err, allocation.ErrNoData) {
 			return c, err
