@@ -118,41 +118,17 @@ func TestPatternsAgainstNaiveOnes(t *testing.T) {
 func TestRandomExpressionsLikeTheLibrary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	leaves := []string{"a", "b", "c", "@", "`1`", "'x'", "`null`", "`[]`", "d[0]", "d[-1]", "d[1:]", `"e f"`}
+	forms := []string{ // of two expressions, and the first as one that may stand behind a dot
+		"%[1]s.a", "(%[1]s || %[2]s)", "(%[1]s && %[2]s)", "(%[1]s | %[2]s)", "[%[1]s, %[2]s]", "{a: %[1]s, b: %[2]s}", "d[?%[1]s == %[2]s]",
+		"(%[1]s < %[2]s)", "!%[1]s", "to_string(%[1]s)", "d[*].%[3]s", "not_null(%[1]s, %[2]s)", "type(%[1]s)", "[%[1]s][]",
+	}
 	var grow func(depth int) string
 	grow = func(depth int) string {
 		if depth == 0 {
 			return leaves[rng.IntN(len(leaves))]
 		}
 		x, y := grow(depth-1), grow(rng.IntN(depth))
-		switch rng.IntN(14) {
-		case 0:
-			return x + ".a"
-		case 1:
-			return "(" + x + " || " + y + ")"
-		case 2:
-			return "(" + x + " && " + y + ")"
-		case 3:
-			return "(" + x + " | " + y + ")"
-		case 4:
-			return "[" + x + ", " + y + "]"
-		case 5:
-			return "{a: " + x + ", b: " + y + "}"
-		case 6:
-			return "d[?" + x + " == " + y + "]"
-		case 7:
-			return "(" + x + " < " + y + ")"
-		case 8:
-			return "!" + x
-		case 9:
-			return "to_string(" + x + ")"
-		case 10:
-			return "d[*]." + strings.TrimLeft(x, "@!`'([{0123456789 ")
-		case 11:
-			return "not_null(" + x + ", " + y + ")"
-		case 12:
-			return "type(" + x + ")"
-		}
-		return "[" + x + "][]"
+		return fmt.Sprintf(forms[rng.IntN(len(forms))], x, y, strings.TrimLeft(x, "@!`'([{0123456789 "))
 	}
 	var given any
 	if err := json.Unmarshal([]byte(`{"a": {"a": 1, "b": [1, 2]}, "b": null, "d": [{"a": 1}, {"b": 2}, 3, [1]], "e f": "x"}`), &given); err != nil {

@@ -15,11 +15,7 @@ import (
 
 // names gives the words of a querier for selectors, all together and sorted, as many as the request wants.
 func (a *api) names(r *http.Request, of func(q storage.Querier, hints *storage.LabelHints, matchers []*labels.Matcher) ([]string, annotations.Annotations, error)) (apiResult, *apiError) {
-	limit, bad := limitParam(r)
-	if bad != nil {
-		return apiResult{}, bad
-	}
-	start, end, bad := rangeParams(r)
+	limit, start, end, bad := lookupParams(r)
 	if bad != nil {
 		return apiResult{}, bad
 	}
@@ -78,11 +74,7 @@ func (a *api) serveSeries(r *http.Request) (apiResult, *apiError) {
 	if len(r.Form["match[]"]) == 0 {
 		return apiResult{}, badData(errors.New("no match[] parameter provided"))
 	}
-	limit, bad := limitParam(r)
-	if bad != nil {
-		return apiResult{}, bad
-	}
-	start, end, bad := rangeParams(r)
+	limit, start, end, bad := lookupParams(r)
 	if bad != nil {
 		return apiResult{}, bad
 	}

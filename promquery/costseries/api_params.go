@@ -50,6 +50,14 @@ func rangeParams(r *http.Request) (start, end time.Time, err *apiError) {
 	return start, end, err
 }
 
+// lookupParams are how much a look-up of names or series may give, 0 for any number, and of which time.
+func lookupParams(r *http.Request) (limit int, start, end time.Time, err *apiError) {
+	if limit, err = limitParam(r); err == nil {
+		start, end, err = rangeParams(r)
+	}
+	return limit, start, end, err
+}
+
 // parseTime reads seconds, or an RFC 3339 time.
 func parseTime(text string) (time.Time, error) {
 	if t, err := strconv.ParseFloat(text, 64); err == nil {
