@@ -59,6 +59,7 @@ type Builder struct {
 	absent        map[Symbol]absence            // by cluster
 	silent        map[Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
 	loadedFrom    int64                         // time of the oldest signals asked for
+	lost          timeline.Intervals            // when the source could not give what it has of running containers
 	bridged       gaps                          // of containers
 	holes         gaps                          // in usage
 	unrequested   map[Symbol]unrequested        // by cluster

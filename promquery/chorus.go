@@ -144,7 +144,7 @@ func (c *chorus) answer(waiting []*asking) (rest []*asking) {
 	for _, a := range now {
 		a.err = err
 	}
-	if stats.Warnings != nil && step > 0 { // those of the scrape interval are of no account
+	if !stats.Whole() && step > 0 { // those of the scrape interval are of no account
 		c.lacking = true
 		c.cancel()
 	}

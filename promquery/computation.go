@@ -98,7 +98,7 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 		}
 		c.release()
 		before := c.stats
-		before.Warnings = nil
+		before.Warnings, before.Losses = nil, nil
 		before.Add(c.past)
 		c = &computation{cfg: c.cfg, src: c.src, parts: c.parts, lanes: c.lanes, found: newFindings(nil), past: before}
 	}
@@ -232,7 +232,10 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 		b.Warn(w)
 	}
 	c.warnOwn(b)
-	for _, w := range c.found.lacks() {
+	for i := range c.stats.Losses {
+		b.Warn(c.stats.Losses[i].String())
+	}
+	for _, w := range c.found.lacks(c.stats.Losses) {
 		b.Warn(w)
 	}
 	err = c.settle(func() error {
@@ -240,7 +243,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 		return err
 	})
 	for _, s := range sets {
-		s.Incomplete = len(c.stats.Warnings) > 0 || len(c.cfg.Warnings) > 0
+		s.Incomplete = !c.stats.Whole() || len(c.cfg.Warnings) > 0
 	}
 	return sets, err
 }
@@ -272,7 +275,7 @@ func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Windo
 			}
 			return nil
 		}))
-		c.stats.Warnings = nil // the same as those of the computation
+		c.stats.Warnings, c.stats.Losses = nil, nil // the same as those of the computation
 		if err != nil {
 			return err
 		}
@@ -327,6 +330,11 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 	}
 	if err := c.checkMemory(b); err != nil {
 		return err
+	}
+	for i := range c.stats.Losses {
+		if l := &c.stats.Losses[i]; l.has(Inputs[0].Alternatives[0].Metric, l.From, l.To, 0) {
+			b.Lose(allocation.Span{Start: l.From, End: l.To})
+		}
 	}
 	if err := c.settle(b.Resolve); err != nil {
 		return err

@@ -162,14 +162,17 @@ func (db *DB) selectLanes(ctx context.Context, sels []promquery.Selector, lanes 
 	}()
 	if snap.plain() {
 		snap.open()
+		snap.notes = true
 		stats, err = promquery.SelectLanes(ctx, chunks.New(snap, chunks.Options{}), sels, lanes)
 	} else {
 		stats, err = snap.read(ctx, sels, lanes)
 	}
 	stats.Spread(len(snap.blocks), time.Since(began))
-	stats.Warnings = append(snap.warnings, stats.Warnings...)
 	if !quiet {
 		stats.Warnings = append(snap.nameless, stats.Warnings...)
+	}
+	for _, l := range snap.losses {
+		stats.Lose(l)
 	}
 	stats.Damaged = snap.damaged
 	return stats, err
