@@ -91,6 +91,31 @@ func (s *counting) Select(ctx context.Context, sels []promquery.Selector, yield 
 	return stats, err
 }
 
+// checkCounts checks that what is said of inputs is what is said of the source: all that was read for all hours.
+func checkCounts(t *testing.T, r *allocation.Reading) {
+	t.Helper()
+	read := map[string]int64{}
+	for _, in := range r.Sources[0].Inputs {
+		read[in.Input] = in.Samples
+	}
+	given := map[string]int64{}
+	for _, in := range r.Inputs {
+		for _, alt := range in.Alternatives {
+			for _, cluster := range alt.Clusters {
+				given[in.Name] += cluster.Samples
+			}
+		}
+	}
+	if len(given) < 20 {
+		t.Errorf("%d inputs were found", len(given))
+	}
+	for name, n := range given {
+		if n != read[name] {
+			t.Errorf("%d samples of %s, %d were read", n, name, read[name])
+		}
+	}
+}
+
 // TestAloneReadsOnce compares what is read for hours that are computed alone with what one computation of all of them reads.
 func TestAloneReadsOnce(t *testing.T) {
 	c, db := demoBlocks(t)
@@ -103,6 +128,7 @@ func TestAloneReadsOnce(t *testing.T) {
 	if apart.samples > whole.samples*105/100 || apart.selects > whole.selects+3 {
 		t.Errorf("%d samples by %d questions, at once %d by %d", apart.samples, apart.selects, whole.samples, whole.selects)
 	}
+	checkCounts(t, sets[0].Reading)
 	for _, s := range sets {
 		if err := s.Check(); err != nil || s.Reading == nil || s.Incomplete {
 			t.Errorf("%s: %v, reading %v, incomplete %v", s.Window.Start, err, s.Reading, s.Incomplete)

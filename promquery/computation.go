@@ -104,27 +104,6 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 	}
 }
 
-// reading is what was noted.
-func (c *computation) reading() *allocation.Reading {
-	r := &allocation.Reading{
-		Resolution: c.resolution, ScrapeInterval: c.scrape,
-		Read: max(0, c.selects-c.yields), Integrate: c.yields + c.settling, Stages: c.stages, Inputs: c.found.reading(),
-	}
-	r.Sources = c.sources()
-	return r
-}
-
-// sources is what was taken of each source that was asked.
-func (c *computation) sources() []allocation.SourceReading {
-	var out []allocation.SourceReading
-	for _, p := range c.parts {
-		if p.asked {
-			out = append(out, p.reading)
-		}
-	}
-	return out
-}
-
 // ask is a Select of a stage: it is noted, and ends where it exceeds the bound on samples.
 func (c *computation) ask(ctx context.Context, stage string, sels []Selector, lanes Lanes) (Stats, error) {
 	began, before := time.Now(), c.stats.Samples
@@ -422,6 +401,14 @@ func (c *computation) read(ctx context.Context, b *allocation.Builder, name stri
 		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
+	if c.member != nil {
+		c.member.plan = func(found *findings) *plan {
+			p := newPlan(c.cfg.Clusters, found, sels, stages...)
+			p.own = &c.own
+			return p
+		}
+		defer func() { c.member.plan = nil }()
+	}
 	lanes := into(b, plans, stages[0] == levels || stages[0] == counters)
 	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, lanes, len(plans[0].sels)))
 	dropped := int64(0)

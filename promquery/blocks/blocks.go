@@ -316,6 +316,3 @@ func unreadable(id ulid.ULID, err error) string {
 
 // oneLine keeps a warning on one line where its cause is several errors joined.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
-
-// stamp writes Unix milliseconds for people.
-func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
