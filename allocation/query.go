@@ -20,6 +20,8 @@ type Query struct {
 	// ExactBelow makes a Resolution below the scrape interval exact mode. Without it, it is raised to that interval, with a
 	// warning.
 	ExactBelow bool
+	// NotRaised makes a Resolution that would be raised a *FinerError, for who places the window by the one that is used.
+	NotRaised bool
 	// ChargeFrom is from when on containers' requests are charged.
 	ChargeFrom ChargeFrom
 	// Shard is what of the sets is computed; the zero value is all.

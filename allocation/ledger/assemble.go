@@ -28,7 +28,7 @@ func (l *Ledger) answer(ctx context.Context, q allocation.Query) ([]*allocation.
 		return nil, err
 	}
 	if q.Stored {
-		q.Resolution, q.ExactBelow = l.opts.Resolution, false
+		q.Resolution, q.ExactBelow, q.NotRaised = l.opts.Resolution, false, false
 	}
 	for try := 0; ; try++ {
 		p, err := l.plan(ctx, &q, windows)

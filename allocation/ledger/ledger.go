@@ -192,6 +192,7 @@ type flightKey struct {
 	start, end       int64 // Unix nanoseconds
 	step, resolution time.Duration
 	exactBelow       bool
+	notRaised        bool
 	alone            bool
 	after            time.Duration
 	generation       uint64
@@ -211,7 +212,7 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
-	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution, q.ExactBelow, q.Alone, q.After, 0}
+	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution, q.ExactBelow, q.NotRaised, q.Alone, q.After, 0}
 	l.mu.Lock()
 	key.generation = l.generation
 	f, ok := l.flights[key]
