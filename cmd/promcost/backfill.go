@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -263,14 +264,14 @@ func (b *backfilling) add(p ledger.Progress, last *ledger.Progress, told func(le
 
 // describe is the window in words, and what of it is left out.
 func (b *backfilling) describe() string {
-	text := windowText(b.window)
+	lines := []string{windowText(b.window)}
 	closed := b.ledger.Closed(b.window)
 	for _, w := range [...]allocation.Window{{Start: b.window.Start, End: closed.Start}, {Start: closed.End, End: b.window.End}} {
 		if w.Start.Before(w.End) {
-			text += fmt.Sprintf("\nleft out: %s: only whole hours are kept that ended at least %s ago", windowText(w), b.flags.grace)
+			lines = append(lines, fmt.Sprintf("left out: %s: only whole hours are kept that ended at least %s ago", windowText(w), b.flags.grace))
 		}
 	}
-	return text
+	return strings.Join(lines, "\n")
 }
 
 // windowText is a window in words.
