@@ -91,7 +91,7 @@ func (f *file) check(data []byte) error {
 	return nil
 }
 
-// Stored is a set that the store has, whole.
+// Stored is a set that the store has: whole, unless it lacks parts.
 type Stored struct {
 	Period     Period
 	Window     allocation.Window
@@ -100,6 +100,7 @@ type Stored struct {
 	Complete   bool // nothing of the source was missing
 	Generation int  // the highest of its parts
 	Parts      int
+	Lacks      []Part // that are not there, by index; none where it is whole
 	Warnings   []string
 	Clusters   []string // sorted
 	Rows       int      // allocations

@@ -289,7 +289,7 @@ func (a *assembly) window(ctx context.Context, i int) (*allocation.Set, error) {
 			n++
 		}
 		holes = holes[n:]
-		sum = warned(sum, first.String())
+		sum = warned(sum, a.ledger.describeHole(&first))
 		sum.Incomplete = true // warned has made it a copy
 	}
 	return sum, nil
@@ -301,10 +301,14 @@ type hole struct {
 	err    error
 }
 
-// String says what is missing. Why the source has nothing is said the same however it was asked: days are kept with it.
-func (h *hole) String() string {
+// describeHole says what is missing. Why the source has nothing is said the same however it was asked: days are kept with it.
+func (l *Ledger) describeHole(h *hole) string {
 	err := h.err
-	if errors.Is(err, allocation.ErrNoData) {
+	switch {
+	case !errors.Is(err, allocation.ErrNoData):
+	case l.opts.ReadOnly:
+		err = errNotKept
+	default:
 		err = errNothing
 	}
 	return fmt.Sprintf("%s to %s is missing: %v", h.window.Start.UTC().Format(time.RFC3339), h.window.End.UTC().Format(time.RFC3339), err)
@@ -312,6 +316,9 @@ func (h *hole) String() string {
 
 // errNothing is the error of an hour that the source has nothing of.
 var errNothing = fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
+
+// errNotKept is the error of an hour that is not there where nothing is computed.
+var errNotKept = fmt.Errorf("%w: the history has nothing of that time, and is only read here", allocation.ErrNoData)
 
 // addSets merges sets into sum, which is nil for nothing yet.
 func addSets(w allocation.Window, sum *allocation.Set, sets []*allocation.Set) (*allocation.Set, error) {

@@ -112,15 +112,16 @@ type Ledger struct {
 	stats   Stats
 	hour    hour
 
-	filling  map[int64]*hourFlight // closed hours that are being computed, by start
-	barren   map[int64]barren      // closed hours that the source has nothing of, by start
-	again    map[int64]again       // incomplete hours, by start
-	damaged  map[setKey]bool       // what cannot be read and was not written again yet
-	counting *allocation.Accrued   // as far as hours are there
-	accrued  *allocation.Accrued   // what is shown of it, nil until it is whole
-	budgets  budgetCache
-	spending *allocation.Spending // how budgets stand; nil before it is known
-	store    storeState
+	filling   map[int64]*hourFlight // closed hours that are being computed, by start
+	barren    map[int64]barren      // closed hours that the source has nothing of, by start
+	again     map[int64]again       // incomplete hours, by start
+	damaged   map[setKey]bool       // what cannot be read and was not written again yet
+	counting  *allocation.Accrued   // as far as hours are there
+	accrued   *allocation.Accrued   // what is shown of it, nil until it is whole
+	uncounted uncounted
+	budgets   budgetCache
+	spending  *allocation.Spending // how budgets stand; nil before it is known
+	store     storeState
 	// generation counts the calls of Refresh: computations that began before are not joined after.
 	generation uint64
 	refreshed  chan struct{} // holds an element while Run has a Refresh to answer
