@@ -35,6 +35,8 @@ type Query struct {
 	// After is for how long after the window, or after each set of Alone, signals are looked at, too: what is seen again after
 	// a hole at the end has gone on through it. On a grid it is cut to whole steps.
 	After time.Duration
+	// Stream says that who asks holds few of the sets at a time: kept ones need not be in memory together, nor be of one Dict.
+	Stream bool
 	// Only says which columns of kept rows are needed; nil is all of them. What is computed has all in any case.
 	Only *Projection
 }

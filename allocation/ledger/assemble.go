@@ -182,24 +182,40 @@ func (a *assembly) run(ctx context.Context) ([]*allocation.Set, error) {
 // rowBytes is about what a row takes in memory with all its columns.
 const rowBytes = 512
 
-// bound refuses what would take too much memory.
-func (a *assembly) bound() error {
-	rows := int64(0)
+// rowBytes is about what a row of the query takes in memory.
+func (a *assembly) rowBytes() int64 {
+	if p := a.query.Only; p != nil {
+		return int64(64 + 8*len(p.Columns) + 4*len(p.Properties))
+	}
+	return rowBytes
+}
+
+// keptRows are the rows of the windows that are one kept set each.
+func (a *assembly) keptRows() (rows int64) {
 	for _, pieces := range a.plan.pieces {
 		if len(pieces) == 1 && pieces[0].kept != nil {
 			rows += int64(pieces[0].kept.Rows)
 		}
 	}
-	size := int64(rowBytes)
-	if p := a.query.Only; p != nil {
-		size = int64(64 + 8*len(p.Columns) + 4*len(p.Properties))
-	}
-	a.bytes = rows * size
-	if most := a.ledger.opts.MaxMemory; most > 0 && rows*size > most {
-		return fmt.Errorf("%w: %s has %d allocations in %d sets, which take about %d MB, more than --query.max-memory: use a shorter window or a longer step",
-			allocation.ErrTooMuch, describe(a.query), rows, len(a.plan.windows), rows*size>>20)
+	return rows
+}
+
+// estimate is about what these take.
+func (a *assembly) estimate() int64 { return a.keptRows() * a.rowBytes() }
+
+// bound refuses what would take too much memory.
+func (a *assembly) bound() error {
+	a.bytes = a.estimate()
+	if most := a.ledger.opts.MaxMemory; most > 0 && a.bytes > most {
+		return a.tooMuch(a.keptRows(), len(a.plan.windows), a.bytes)
 	}
 	return nil
+}
+
+// tooMuch is the error of sets that take too much memory.
+func (a *assembly) tooMuch(rows int64, sets int, bytes int64) error {
+	return fmt.Errorf("%w: %s has %d allocations in %d sets, which take about %d MB, more than --query.max-memory: use a shorter window or a longer step",
+		allocation.ErrTooMuch, describe(a.query), rows, sets, bytes>>20)
 }
 
 // whole reads all windows that are one kept set each, over one dictionary.

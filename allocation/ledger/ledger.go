@@ -159,13 +159,20 @@ func NewKeeping(computer Computer, h History, logger log.Logger, o Options) *Led
 // Sets yields the sets of q, oldest first, or one error. Stored queries are answered from closed days, else closed hours,
 // of the history; hours that are missing are computed at Options.Resolution and kept. Others take from the history what is
 // exact or of their resolution and lies wholly within, if that saves much. What is missing and cannot be had is a warning of
-// its set, as long as there is something else. Sets that are read may be of other dictionaries than those computed.
+// its set, as long as there is something else. Sets that are read may be of other dictionaries than those computed. Kept sets
+// of a Stream are read some ahead of those that were yielded, however many they are.
 //
 // Queries that are equal while one of them is computed share that computation: it goes on as long as one of them waits for
 // it. The sets must not be changed. Errors are those of the Computer, allocation.ErrBusy, ErrTooMuch, and that of ctx or of
 // the deadline of the computation (context.DeadlineExceeded).
 func (l *Ledger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
 	return func(yield func(*allocation.Set, error) bool) {
+		if q.Stream && q.Stored && l.keeps() {
+			if err := l.stream(ctx, q, func(s *allocation.Set) bool { return yield(s, nil) }); err != nil {
+				yield(nil, err)
+			}
+			return
+		}
 		sets, err := l.answer(ctx, q)
 		if err != nil {
 			yield(nil, err)
