@@ -95,20 +95,22 @@ func (q *Queryable) makeFamilies() []family {
 	return all
 }
 
-// projection is what selections need of sets, all where that is not known.
+// projection is what selections need of sets.
 func projection(selected []*selection) *allocation.Projection {
 	all := &allocation.Projection{WithoutAssets: true}
 	for _, s := range selected {
-		if s.reader == nil {
-			continue
+		if s.reader != nil {
+			all = union(all, s.reader.Projection())
 		}
-		p := s.reader.Projection()
-		if p == nil {
-			return nil
-		}
-		all.Properties, all.Columns = append(all.Properties, p.Properties...), append(all.Columns, p.Columns...)
-		all.Volumes, all.Balancers = all.Volumes || p.Volumes, all.Balancers || p.Balancers
-		all.WithoutAssets = all.WithoutAssets && p.WithoutAssets
+	}
+	return all
+}
+
+// union is what either needs.
+func union(a, b *allocation.Projection) *allocation.Projection {
+	all := &allocation.Projection{
+		Properties: slices.Concat(a.Properties, b.Properties), Columns: slices.Concat(a.Columns, b.Columns),
+		Volumes: a.Volumes || b.Volumes, Balancers: a.Balancers || b.Balancers, WithoutAssets: a.WithoutAssets && b.WithoutAssets,
 	}
 	slices.Sort(all.Properties)
 	slices.Sort(all.Columns)
