@@ -100,20 +100,8 @@ func projection(selected []*selection) *allocation.Projection {
 	all := &allocation.Projection{WithoutAssets: true}
 	for _, s := range selected {
 		if s.reader != nil {
-			all = union(all, s.reader.Projection())
+			all = all.Union(s.reader.Projection())
 		}
 	}
-	return all
-}
-
-// union is what either needs.
-func union(a, b *allocation.Projection) *allocation.Projection {
-	all := &allocation.Projection{
-		Properties: slices.Concat(a.Properties, b.Properties), Columns: slices.Concat(a.Columns, b.Columns),
-		Volumes: a.Volumes || b.Volumes, Balancers: a.Balancers || b.Balancers, WithoutAssets: a.WithoutAssets && b.WithoutAssets,
-	}
-	slices.Sort(all.Properties)
-	slices.Sort(all.Columns)
-	all.Properties, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Columns)
 	return all
 }

@@ -94,6 +94,7 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 				if err != nil && !errors.Is(err, allocation.ErrNoData) {
 					return fmt.Errorf("read costs: %w", err)
 				}
+				l.told.budgets(set.Window, at)
 				spending = at.Totals()
 			}
 			s.of.Emit(spending, func(_ int, values []string, v float64) { emitLabels(values, v) })

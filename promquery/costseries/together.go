@@ -119,7 +119,7 @@ func (r *reading) with(other *reading) *reading {
 		w.End = other.window.End
 	}
 	loaders := slices.Concat(r.loaders, other.loaders)
-	return &reading{window: w, only: union(r.only, other.only), loaders: loaders, hours: r.hours}
+	return &reading{window: w, only: r.only.Union(other.only), loaders: loaders, hours: r.hours}
 }
 
 // joins reports whether one reading takes no more than both do.
