@@ -1,6 +1,7 @@
 package costseries
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -60,12 +61,9 @@ var boundDurations = [...]struct {
 	duration time.Duration
 }{{"5m", 5 * time.Minute}, {"1h", time.Hour}, {"1d", 24 * time.Hour}}
 
-// emitBounds emits the bounds of the set's grid; in exact mode those of the scrape interval, as long as it is known.
+// emitBounds emits the bounds of the set's grid; in exact mode those of the scrape interval.
 func emitBounds(q *Queryable, set *allocation.Set, emit emitter) {
-	resolution := set.Resolution
-	if resolution == 0 && set.Reading != nil {
-		resolution = set.Reading.ScrapeInterval
-	}
+	resolution := cmp.Or(set.Resolution, set.ScrapeInterval)
 	if q.opts.Bounds == nil || resolution <= 0 {
 		return
 	}

@@ -106,8 +106,8 @@ func (h *hours) each(ctx context.Context, w allocation.Window, only *allocation.
 }
 
 // everything has all subjects.
-func everything() *allocation.Metering {
-	o := allocation.MeteringOptions{LabelNames: []string{"app"}}
+func everything(budgets ...allocation.Budget) *allocation.Metering {
+	o := allocation.MeteringOptions{LabelNames: []string{"app"}, Budgets: budgets}
 	for _, s := range allocation.Subjects() {
 		if !s.Always {
 			o.Enabled = append(o.Enabled, s.Collector())
