@@ -170,7 +170,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 	for _, w := range windows {
 		b.borders = append(b.borders, w.End.UnixMilli())
 		set := NewSet(w, b.dict)
-		set.Resolution = q.Resolution
+		set.Resolution, set.ScrapeInterval = q.Resolution, max(scrape.Round(time.Second), time.Second)
 		b.sets = append(b.sets, set)
 	}
 	return b, nil

@@ -51,6 +51,21 @@ type Projection struct {
 	WithoutAssets bool
 }
 
+// Union is what p or other need, nil where either needs everything.
+func (p *Projection) Union(other *Projection) *Projection {
+	if p == nil || other == nil {
+		return nil
+	}
+	all := &Projection{
+		Properties: slices.Concat(p.Properties, other.Properties), Columns: slices.Concat(p.Columns, other.Columns),
+		Volumes: p.Volumes || other.Volumes, Balancers: p.Balancers || other.Balancers, WithoutAssets: p.WithoutAssets && other.WithoutAssets,
+	}
+	slices.Sort(all.Properties)
+	slices.Sort(all.Columns)
+	all.Properties, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Columns)
+	return all
+}
+
 // WithInstance also has what tells rows apart, so that sets of it can be merged.
 func (p *Projection) WithInstance() *Projection {
 	if p == nil {

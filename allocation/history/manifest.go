@@ -24,9 +24,11 @@ type manifest struct {
 	End               time.Time `json:"end"`
 	Zone              string    `json:"zone"`
 	ResolutionSeconds float64   `json:"resolutionSeconds"`
-	Complete          bool      `json:"complete"`
-	Warnings          []string  `json:"warnings,omitempty"`
-	Files             []file    `json:"files"` // by cluster, allocations before assets
+	// ScrapeIntervalSeconds is not in manifests of before it was kept: 0, which is not known.
+	ScrapeIntervalSeconds float64  `json:"scrapeIntervalSeconds,omitempty"`
+	Complete              bool     `json:"complete"`
+	Warnings              []string `json:"warnings,omitempty"`
+	Files                 []file   `json:"files"` // by cluster, allocations before assets
 
 	version version // of its name
 }
@@ -45,6 +47,10 @@ func (m *manifest) window() allocation.Window { return allocation.Window{Start: 
 
 func (m *manifest) resolution() time.Duration {
 	return time.Duration(m.ResolutionSeconds * float64(time.Second))
+}
+
+func (m *manifest) scrapeInterval() time.Duration {
+	return time.Duration(m.ScrapeIntervalSeconds * float64(time.Second))
 }
 
 // checksum is the CRC-32C of data in hexadecimal.

@@ -240,7 +240,7 @@ func (d decodedSet) set(dict *allocation.Dict) (*allocation.Set, error) {
 	for i, files := range d.parts {
 		m := d.stored.parts[i]
 		set := allocation.NewSet(m.window(), dict)
-		set.Resolution, set.Warnings = m.resolution(), m.Warnings
+		set.Resolution, set.ScrapeInterval, set.Warnings = m.resolution(), m.scrapeInterval(), m.Warnings
 		for k, file := range files {
 			if err := file.AppendTo(set); err != nil {
 				return nil, &CorruptError{Name: m.Files[k].Name, Period: m.version.period, Window: m.window(), Err: err}

@@ -3,6 +3,8 @@ package history_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -226,6 +228,36 @@ func names(t testing.TB, b history.Backend) (names []string) {
 	return names
 }
 
+// Manifests of before the scrape interval was kept are read as ever: it is not known of their sets.
+func TestScrapeInterval(t *testing.T) {
+	b := history.NewBucket(objstore.NewInMemBucket(), history.BucketOptions{})
+	write(t, history.New(b, history.Options{}), soundSet(5, hour(4), 3, "c1"), history.WriteOptions{Complete: true})
+	check := func(want time.Duration) {
+		t.Helper()
+		s := history.New(b, history.Options{})
+		if got := read(t, s, list(t, s, history.Hourly, hour(4))...); len(got) != 1 || got[0].ScrapeInterval != want || got[0].Resolution != time.Minute {
+			t.Errorf("%d sets, want one with a scrape interval of %s", len(got), want)
+		}
+	}
+	check(30 * time.Second)
+	for _, name := range names(t, b) {
+		if !strings.HasPrefix(name, "sets_hourly/") {
+			continue
+		}
+		data, err := b.Get(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _, _ := bytes.Cut(data, []byte("\n"))
+		text = bytes.Replace(text, []byte(`"scrapeIntervalSeconds":30,`), nil, 1)
+		sum := crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))
+		if err := errors.Join(b.Delete(t.Context(), name), b.Put(t.Context(), name, fmt.Appendf(text, "\n%08x\n", sum))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(0)
+}
+
 func TestParts(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b history.Backend) {
 		s := history.New(b, history.Options{})
@@ -285,7 +317,7 @@ func split(s *allocation.Set) [2]*allocation.Set {
 	var out [2]*allocation.Set
 	for i := range out {
 		out[i] = allocation.NewSet(s.Window, allocation.NewDict())
-		out[i].Resolution, out[i].Warnings = s.Resolution, s.Warnings
+		out[i].Resolution, out[i].ScrapeInterval, out[i].Warnings = s.Resolution, s.ScrapeInterval, s.Warnings
 	}
 	of := func(node string) *allocation.Set { return out[len(node)%2] }
 	for row := range s.Len() {

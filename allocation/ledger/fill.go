@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -225,17 +226,8 @@ func (l *Ledger) missing(ctx context.Context, w allocation.Window) (missing []al
 	if err != nil {
 		return nil, 0, err
 	}
-	closed := l.floor(l.opts.Now().Add(-l.opts.Grace))
-	for h := l.hourAt(w.Start); !h.End.After(w.End) && !h.End.After(closed); h = l.hourAt(h.End) {
-		if h.Start.Before(w.Start) || h.Duration() != time.Hour {
-			continue
-		}
-		all++
-		if k := kept.at(h.Start, h); k == nil || !k.Window.End.Equal(h.End) {
-			missing = append(missing, h)
-		}
-	}
-	return missing, all, nil
+	closed := l.closedHours(w)
+	return slices.DeleteFunc(slices.Clone(closed), func(h allocation.Window) bool { return kept.has(h) }), len(closed), nil
 }
 
 // hourAt is the hour of the zone's clock that begins at t, or the next that does; where clocks are set by half an hour,
