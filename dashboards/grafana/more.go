@@ -22,13 +22,13 @@ func storage() board {
 			show(number, 6, money, "Load balancers per hour", "Of the workloads behind them; __unallocated__ has those that nobody is behind.").
 				of("sum("+resource("load_balancer")+")", ""),
 			show(areas, 12, money, "Volumes per hour by namespace", "A claim belongs to its namespace, whether it is mounted or not.").linked(toNamespaces).
-				of(sumBy(resource("pv"), "namespace"), "{{namespace}}"),
+				of(sumBy(resource("pv"), perNamespace...), ofNamespaces),
 			show(areas, 12, money, "Unmounted volumes per hour by namespace", "__unmounted__ are volumes without a claim.").linked(toNamespaces).
-				of(sumBy(unmounted, "namespace")+" > 0", "{{namespace}}"),
+				of(sumBy(unmounted, perNamespace...)+" > 0", ofNamespaces),
 			show(areas, 12, money, "Traffic per hour by namespace", "List prices of egress, as far as it is measured by destination.").linked(toNamespaces).
-				of(sumBy(resource("network"), "namespace"), "{{namespace}}"),
+				of(sumBy(resource("network"), perNamespace...), ofNamespaces),
 			show(areas, 12, money, "Load balancers per hour by namespace", "Divided over the pods behind each.").linked(toNamespaces).
-				of(sumBy(resource("load_balancer"), "namespace"), "{{namespace}}"),
+				of(sumBy(resource("load_balancer"), perNamespace...), ofNamespaces),
 			show(columns, 12, money, "All volumes", "The 100 that cost most.").
 				of(top(100, volumes), "Per hour"),
 			show(columns, 12, money, "All load balancers", "The 100 that cost most.").
@@ -39,7 +39,6 @@ func storage() board {
 
 // rightSizing is about what was requested and not used.
 func rightSizing() board {
-	perNamespace := []string{"cluster", "namespace"}
 	only := func(resource string) string {
 		return once(perNamespace, "promcost_namespace_efficiency_ratio", and(ofNamespace, `resource="`+resource+`"`))
 	}
@@ -57,9 +56,9 @@ func rightSizing() board {
 			show(number, 6, money, "Idle on top, per hour", "What nodes have and nobody requested: see Nodes and idle.").
 				of("sum("+idleHourly+")", ""),
 			show(lines, 12, ratio, "Efficiency by namespace", "Weighted by cost.").linked(toNamespaces).
-				of(efficiency("namespace"), "{{namespace}}"),
+				of(efficiency(perNamespace...), ofNamespaces),
 			show(areas, 12, money, "Requested, not used, per hour by namespace", "Where lowering requests pays.").linked(toNamespaces).
-				of(sumBy(unusedCost, "namespace"), "{{namespace}}"),
+				of(sumBy(unusedCost, perNamespace...), ofNamespaces),
 			show(columns, 24, money, "Namespaces to look at", "The most to gain first. A GPU whose usage nobody measures has no efficiency.").linked(toNamespaces).
 				of(sumBy(unusedCost, perNamespace...), "Not used per hour").
 				of(sumBy(measuredCost, perNamespace...), "CPU and memory per hour").
