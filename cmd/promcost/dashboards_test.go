@@ -182,7 +182,6 @@ func (w *watched) missing(t *testing.T, text string) []string {
 func TestDashboardsShowTheDemo(t *testing.T) {
 	w := watchDemo(t)
 	t.Run("panels", w.testPanels)
-	t.Run("own", w.testOwn)
 	t.Run("same", w.testSame)
 	t.Run("variables", w.testVariables)
 	t.Run("values", w.testValues)

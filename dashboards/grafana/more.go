@@ -104,24 +104,23 @@ func budgets() board {
 	}
 }
 
-// itself is about promcost's own health, which only a Prometheus that scrapes it knows: promcost's own API has no series
-// that are not of an hour's costs.
+// itself is about promcost's own health, of which its own API has the last two hours, a Prometheus that scrapes it all.
 func itself() board {
 	perSecond := func(metric string, labels ...string) string {
 		return sumBy("rate("+metric+"{"+ofInstance+"}[$__rate_interval])", labels...)
 	}
 	value := func(metric string) string { return metric + "{" + ofInstance + "}" }
 	return board{
-		uid: "promcost-itself", title: "promcost / promcost itself", from: "24h", step: "15s",
-		help:      "Whether promcost keeps up, what it asks of its source, and how exact its numbers are. The data source has to be a Prometheus that scrapes promcost: over promcost's own API, most of it is empty.",
+		uid: "promcost-itself", title: "promcost / promcost itself", from: "2h", step: "15s",
+		help:      "Whether promcost keeps up, what it asks of its source, and how exact its numbers are. promcost's own API knows the last two hours, a Prometheus that scrapes it as much as it keeps.",
 		variables: []variable{clusterVariable, instanceVariable},
 		panels: []panel{
 			show(number, 6, seconds, "Age of the last complete hour", "10 to 70 minutes is as it should be.").
 				of("time() - max by (instance) ("+value("promcost_last_complete_set_timestamp_seconds")+")", "{{instance}}"),
 			show(number, 6, seconds, "Since the last success", "Of any computation, of the hour or on request.").
 				of("time() - max by (instance) ("+value("promcost_computation_last_success_timestamp_seconds")+")", "{{instance}}"),
-			show(number, 6, count, "Series dropped", "By the caps of collectors, since the start.").
-				of("sum("+value("promcost_series_dropped_total")+")", ""),
+			show(number, 6, count, "Series dropped", "By the caps of collectors, since the start. promcost's own API drops none.").
+				of("sum("+value("promcost_series_dropped_total")+") or vector(0)", ""),
 			show(number, 6, count, "Configuration in use", "1: the last reading of it succeeded; 0: it did not, and the one before is in use.").
 				of("min by (instance) ("+value("promcost_config_last_reload_successful")+")", "{{instance}}"),
 			show(columns, 12, count, "Versions", "What is running.").
