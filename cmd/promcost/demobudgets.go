@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"math"
+	"strconv"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -60,9 +60,9 @@ func costOfTeams(t *democluster.Truth) map[string]float64 {
 
 // rounded has three digits that count: amounts of budgets are round.
 func rounded(amount float64) float64 {
-	if amount <= 0 {
-		return 0
+	r, err := strconv.ParseFloat(strconv.FormatFloat(amount, 'g', 3, 64), 64)
+	if err != nil { // which it is not
+		return amount
 	}
-	unit := math.Pow10(int(math.Floor(math.Log10(amount))) - 2)
-	return math.Round(amount/unit) * unit
+	return r
 }
