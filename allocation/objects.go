@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -113,13 +114,50 @@ const runningByInfo = 2
 // container returns the container that s speaks of, making it and its pod where they are new.
 func (b *Builder) container(s *seen) *container {
 	key := containerKey{s.pod(), s.key[4]}
-	c, ok := b.containers[key]
-	if !ok {
-		c = newContainer(key, b.podOf(key.podKey))
-		c.pod.containers = append(c.pod.containers, c)
-		b.containers[key] = c
+	p := b.podOf(key.podKey)
+	c := p.container(key.container)
+	if c == nil {
+		c = newContainer(key, p)
+		p.containers = append(p.containers, c)
 	}
 	return c
+}
+
+// container is the one of a name, nil where there is none: pods have few. A nil pod has none.
+func (p *pod) container(name Symbol) *container {
+	if p == nil {
+		return nil
+	}
+	for _, c := range p.containers {
+		if c.container == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// every yields all containers, in no order.
+func (b *Builder) every() iter.Seq[*container] {
+	return func(yield func(*container) bool) {
+		for _, p := range b.pods {
+			for _, c := range p.containers {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// named yields the containers of a name in the pods of a name.
+func (b *Builder) named(pods objectKey, name Symbol) iter.Seq[*container] {
+	return func(yield func(*container) bool) {
+		for _, p := range b.podNames[pods] {
+			if c := p.container(name); c != nil && !yield(c) {
+				return
+			}
+		}
+	}
 }
 
 func (b *Builder) podOf(key podKey) *pod {
