@@ -111,7 +111,7 @@ type (
 	}
 	nodeKey  struct{ cluster, name Symbol }
 	ownerKey struct {
-		kind string // replicaset or job
+		kind Symbol // replicaset or job
 		objectKey
 	}
 )

@@ -348,10 +348,10 @@ func (b *Builder) row(c *container, from, to int64, lower, upper float64) rowRef
 // describe fills a row's properties.
 func (b *Builder) describe(c *container, s *Set, row int) {
 	p := c.pod
-	o := b.controller(p)
+	kind, name := b.controller(p)
 	text := [Services]string{
 		Cluster: p.cluster.Value(), Namespace: p.namespace.Value(), Pod: p.name.Value(), PodUID: p.uid.Value(),
-		Container: c.container.Value(), ControllerKind: o.kind, Controller: o.name,
+		Container: c.container.Value(), ControllerKind: kind, Controller: name,
 	}
 	if p.node.known() {
 		text[NodeName] = p.node.value.Value()
