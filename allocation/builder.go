@@ -41,8 +41,6 @@ type Builder struct {
 	sets       []*Set
 	pods       map[podKey]*pod
 	podNames   map[objectKey][]*pod
-	containers map[containerKey]*container
-	names      map[containerName][]*container
 	namespaces map[objectKey]*namespace
 	nodes      map[nodeKey]*node
 	owners     map[ownerKey]owner
@@ -111,13 +109,9 @@ type (
 		podKey
 		container Symbol
 	}
-	containerName struct {
-		objectKey
-		container Symbol
-	}
 	nodeKey  struct{ cluster, name Symbol }
 	ownerKey struct {
-		kind string // replicaset or job
+		kind Symbol // replicaset or job
 		objectKey
 	}
 )
@@ -136,8 +130,8 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 	}
 	b := &Builder{
 		windows: windows, rates: rates, dict: NewDict(),
-		pods: map[podKey]*pod{}, podNames: map[objectKey][]*pod{}, containers: map[containerKey]*container{},
-		names: map[containerName][]*container{}, namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey]*node{},
+		pods: map[podKey]*pod{}, podNames: map[objectKey][]*pod{},
+		namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey]*node{},
 		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]absence{},
 		orphans: map[outsideKey][NumResources]float64{}, badPrices: map[badPrice]bool{}, silent: map[Symbol]timeline.Intervals{},
 		chargeFrom: q.ChargeFrom, shard: q.Shard, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},

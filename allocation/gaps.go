@@ -15,7 +15,7 @@ const maxOutage int64 = 60 * 60 * 1000
 func (b *Builder) findAbsence() {
 	clear(b.absent)
 	seen := map[Symbol]absence{}
-	for _, c := range b.containers {
+	for c := range b.every() {
 		s := seen[c.cluster]
 		for _, steps := range c.running {
 			s.containers = appendIntervals(s.containers, steps)
@@ -69,7 +69,7 @@ func (b *Builder) Before() *Span {
 func (b *Builder) Blind() []Span {
 	all := []Span{{b.sampling.LoadStart(), b.sampling.End}}
 	seen := map[objectKey]bool{}
-	for _, c := range b.containers {
+	for c := range b.every() {
 		seen[c.objectKey] = seen[c.objectKey] || len(c.running) > 0
 	}
 	if len(seen) == 0 {
@@ -104,7 +104,7 @@ func appendIntervals(dst timeline.Intervals, steps timeline.Steps) timeline.Inte
 // itself.
 func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 	sights := map[nodeKey]timeline.Intervals{}
-	for _, c := range b.containers {
+	for c := range b.every() {
 		down := b.absent[c.cluster].nodes
 		if len(down) == 0 || !c.pod.node.known() {
 			continue

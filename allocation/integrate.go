@@ -16,13 +16,13 @@ type charge struct {
 // addUsage integrates a usage series against the segments of the container it belongs to: the one of the UID in its key,
 // else those of that name, each for the time it ran.
 func (l *Lane) addUsage(s *seen) error {
-	if c, ok := l.b.containers[containerKey{s.pod(), s.key[4]}]; ok {
+	if c := l.b.pods[s.pod()].container(s.key[4]); c != nil {
 		l.measure(c, s)
 		return nil
 	}
-	candidates := l.b.names[containerName{s.object(), s.key[4]}]
-	ran := false
-	for _, c := range candidates {
+	known, ran := false, false
+	for c := range l.b.named(s.object(), s.key[4]) {
+		known = true
 		if len(c.segments) > 0 {
 			ran = true
 			l.measure(c, s)
@@ -30,7 +30,7 @@ func (l *Lane) addUsage(s *seen) error {
 	}
 	switch {
 	case ran || l.b.phase != measuring || s.p.Last() <= l.b.sampling.Start:
-	case len(candidates) == 0 && s.Signal == ContainerLevel:
+	case !known && s.Signal == ContainerLevel:
 		l.measure(l.b.discover(s), s)
 	default:
 		l.unmatched++
@@ -54,12 +54,9 @@ func (b *Builder) discover(s *seen) *container {
 	}
 	c.running.add(runningByLevel, presence(b.samplingOf(s).Steps(s.p)))
 	c.pod.containers = append(c.pod.containers, c)
-	b.containers[key] = c
 	b.resolveContainer(c)
 	b.forget(c)
 	b.order = append(b.order, c)
-	name := containerName{c.objectKey, c.container}
-	b.names[name] = append(b.names[name], c)
 	b.discovered = append(b.discovered, c.name.Value()+"/"+c.container.Value())
 	return c
 }

@@ -33,18 +33,19 @@ func (b *Builder) LaneOf(series Series, key []Symbol, n int) int {
 	case series.Signal.isTraffic():
 		return b.laneOfPod(&s, n)
 	}
-	if c, ok := b.containers[containerKey{s.pod(), key[4]}]; ok {
+	if c := b.pods[s.pod()].container(key[4]); c != nil {
 		return c.lane(n)
 	}
-	candidates := b.names[containerName{s.object(), key[4]}]
-	if len(candidates) == 0 {
+	at := -1
+	for c := range b.named(s.object(), key[4]) {
+		if lane := c.lane(n); at < 0 || at == lane {
+			at = lane
+			continue
+		}
 		return n
 	}
-	at := candidates[0].lane(n)
-	for _, c := range candidates[1:] {
-		if c.lane(n) != at {
-			return n
-		}
+	if at < 0 {
+		return n
 	}
 	return at
 }

@@ -26,7 +26,7 @@ const rowMemory = (int64(NumColumns)*8+int64(NumProperties)*int64(unsafe.Sizeof(
 // is to be asked before Resolve, which lays out the rows.
 func (b *Builder) Memory() int64 {
 	n := b.dict.memory()
-	for _, c := range b.containers {
+	for c := range b.every() {
 		n += containerMemory + b.rowsOf(c)*rowMemory + stepMemory(c.started, c.created) + int64(cap(c.ends))*8
 		n += rankedMemory(c.running)
 		for r := range NumResources {

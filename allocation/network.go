@@ -263,13 +263,15 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.
 
 // shiftOver is the shift that (from, to] lies in, nil if none does alone. It looks near the one found last.
 func (p *pod) shiftOver(from, to int64) *shift {
-	if p.lastShift >= len(p.shifts) || p.shifts[p.lastShift].to <= from || p.shifts[p.lastShift].from > from {
-		p.lastShift = sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
+	at := int(p.lastShift)
+	if at >= len(p.shifts) || p.shifts[at].to <= from || p.shifts[at].from > from {
+		at = sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
+		p.lastShift = int32(at)
 	}
-	if p.lastShift == len(p.shifts) {
+	if at == len(p.shifts) {
 		return nil
 	}
-	if x := &p.shifts[p.lastShift]; x.from <= from && to <= x.to {
+	if x := &p.shifts[at]; x.from <= from && to <= x.to {
 		return x
 	}
 	return nil

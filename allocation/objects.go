@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ func (l *latest[T]) set(v T, at int64) {
 }
 
 // owner is a kind, lower case, and a name; a zero owner is none.
-type owner struct{ kind, name string }
+type owner struct{ kind, name Symbol }
 
 // pod is one pod by UID.
 type pod struct {
@@ -32,7 +33,6 @@ type pod struct {
 	address     latest[Symbol]
 	createdBy   latest[owner]
 	owner       latest[owner]
-	controlled  bool            // owner is the managing controller
 	started     latest[float64] // Unix seconds
 	completed   latest[float64]
 	deleted     latest[float64] // when its grace period is over
@@ -40,15 +40,16 @@ type pod struct {
 	annotations latest[ID]
 	containers  []*container
 	mounts      []Symbol // claims of its namespace
-	allLabels   ID       // with those of its namespace and of the node labelsOn, once labeled
 	labelsOn    *node
+	allLabels   ID // with those of its namespace and of the node labelsOn, once labeled
 	labeled     bool
+	controlled  bool // owner is the managing controller
 	restarted   bool // a container of it ran before the first start that is known of
 
 	shifts    []shift
 	shiftRows []int32
-	shiftsOf  int // how many segments shifts were made of
-	lastShift int // that bytes were found to be moved in
+	shiftsOf  int32 // how many segments shifts were made of
+	lastShift int32 // that bytes were found to be moved in
 	flows     []flow
 
 	*podSigns
@@ -113,13 +114,50 @@ const runningByInfo = 2
 // container returns the container that s speaks of, making it and its pod where they are new.
 func (b *Builder) container(s *seen) *container {
 	key := containerKey{s.pod(), s.key[4]}
-	c, ok := b.containers[key]
-	if !ok {
-		c = newContainer(key, b.podOf(key.podKey))
-		c.pod.containers = append(c.pod.containers, c)
-		b.containers[key] = c
+	p := b.podOf(key.podKey)
+	c := p.container(key.container)
+	if c == nil {
+		c = newContainer(key, p)
+		p.containers = append(p.containers, c)
 	}
 	return c
+}
+
+// container is the one of a name, nil where there is none: pods have few. A nil pod has none.
+func (p *pod) container(name Symbol) *container {
+	if p == nil {
+		return nil
+	}
+	for _, c := range p.containers {
+		if c.container == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// every yields all containers, in no order.
+func (b *Builder) every() iter.Seq[*container] {
+	return func(yield func(*container) bool) {
+		for _, p := range b.pods {
+			for _, c := range p.containers {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// named yields the containers of a name in the pods of a name.
+func (b *Builder) named(pods objectKey, name Symbol) iter.Seq[*container] {
+	return func(yield func(*container) bool) {
+		for _, p := range b.podNames[pods] {
+			if c := p.container(name); c != nil && !yield(c) {
+				return
+			}
+		}
+	}
 }
 
 func (b *Builder) podOf(key podKey) *pod {
@@ -153,7 +191,7 @@ func makeOwner(kind, name Symbol) owner {
 	case "", "<none>", "node":
 		return owner{}
 	default:
-		return owner{k, name.Value()}
+		return owner{Sym(k), name}
 	}
 }
 
@@ -239,21 +277,24 @@ func (b *Builder) addJobOwner(s *seen) error        { return b.addOwner("job", s
 
 func (b *Builder) addOwner(kind string, s *seen) error {
 	if o := makeOwner(s.key[3], s.key[4]); o != (owner{}) {
-		b.owners[ownerKey{kind, s.object()}] = o
+		b.owners[ownerKey{Sym(kind), s.object()}] = o
 	}
 	return nil
 }
 
 // controller follows a pod's chain of owners: pod → replicaset → deployment or rollout, pod → job → cronjob.
-func (b *Builder) controller(p *pod) owner {
+func (b *Builder) controller(p *pod) (kind, name string) {
 	o := p.owner.value
 	if o == (owner{}) {
 		o = p.createdBy.value
 	}
-	if up, ok := b.owners[ownerKey{o.kind, objectKey{p.cluster, p.namespace, Sym(o.name)}}]; ok {
-		return up
+	if up, ok := b.owners[ownerKey{o.kind, objectKey{p.cluster, p.namespace, o.name}}]; ok {
+		o = up
 	}
-	return o
+	if o == (owner{}) {
+		return "", ""
+	}
+	return o.kind.Value(), o.name.Value()
 }
 
 // services joins the four ways by which a pod is known to be behind a service.

@@ -37,16 +37,10 @@ func (b *Builder) Resolve() error {
 	b.resolveNodes()
 	b.findSites()
 	b.findMachines()
-	b.order = make([]*container, 0, len(b.containers))
-	for _, c := range b.containers {
-		b.order = append(b.order, c)
-	}
-	slices.SortFunc(b.order, compareContainers)
+	b.order = slices.SortedFunc(b.every(), compareContainers)
 	for _, c := range b.order {
 		b.resolveContainer(c)
 		b.forget(c)
-		name := containerName{c.objectKey, c.container}
-		b.names[name] = append(b.names[name], c)
 	}
 	for _, p := range b.pods {
 		p.podSigns = &b.forgottenPod
@@ -131,17 +125,13 @@ func (b *Builder) adopt() {
 		for _, p := range pods {
 			p.inherit(nameless)
 			for _, from := range nameless.containers {
-				key := containerKey{p.podKey, from.container}
-				to, ok := b.containers[key]
-				if !ok {
-					to = newContainer(key, p)
-					b.containers[key], p.containers = to, append(p.containers, to)
+				to := p.container(from.container)
+				if to == nil {
+					to = newContainer(containerKey{p.podKey, from.container}, p)
+					p.containers = append(p.containers, to)
 				}
 				to.inherit(from, p.seen, len(pods) > 1)
 			}
-		}
-		for _, c := range nameless.containers {
-			delete(b.containers, c.containerKey)
 		}
 		delete(b.pods, nameless.podKey)
 	}
@@ -358,10 +348,10 @@ func (b *Builder) row(c *container, from, to int64, lower, upper float64) rowRef
 // describe fills a row's properties.
 func (b *Builder) describe(c *container, s *Set, row int) {
 	p := c.pod
-	o := b.controller(p)
+	kind, name := b.controller(p)
 	text := [Services]string{
 		Cluster: p.cluster.Value(), Namespace: p.namespace.Value(), Pod: p.name.Value(), PodUID: p.uid.Value(),
-		Container: c.container.Value(), ControllerKind: o.kind, Controller: o.name,
+		Container: c.container.Value(), ControllerKind: kind, Controller: name,
 	}
 	if p.node.known() {
 		text[NodeName] = p.node.value.Value()

@@ -1,6 +1,9 @@
 package allocation
 
-import "hash/fnv"
+import (
+	"hash/fnv"
+	"slices"
+)
 
 // Shard is a share of a computation that several promcosts divide: the Index-th of Of, from 1. The zero value is the whole.
 //
@@ -92,10 +95,10 @@ func (b *Builder) Foreign(series Series, key []Symbol) bool {
 		for _, p := range pods {
 			of = append(of, p.containers...)
 		}
-	} else if c, ok := b.containers[containerKey{s.pod(), key[4]}]; ok {
+	} else if c := b.pods[s.pod()].container(key[4]); c != nil {
 		of = []*container{c}
 	} else {
-		of = b.names[containerName{s.object(), key[4]}]
+		of = slices.Collect(b.named(s.object(), key[4]))
 	}
 	for _, c := range of {
 		if c.node == nil || !b.foreign(c.node) {

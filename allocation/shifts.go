@@ -18,9 +18,9 @@ type shift struct {
 // running are the shifts of a pod's running time, ascending: what a pod costs as a whole is divided among the rows of
 // each evenly. It is to be asked once all its containers are resolved; what was moved stays when another one is found.
 func (p *pod) running() []shift {
-	n := 0
+	n := int32(0)
 	for _, c := range p.containers {
-		n += len(c.segments)
+		n += int32(len(c.segments))
 	}
 	if p.shiftsOf == n {
 		return p.shifts

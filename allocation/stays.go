@@ -96,11 +96,8 @@ func (b *Builder) split(p *pod) []*pod {
 			c := newContainer(containerKey{part.podKey, from.container}, part)
 			c.inherit(from, mask, true)
 			c.ends = slices.DeleteFunc(c.ends, func(at int64) bool { return at <= x.From || at > x.To })
-			b.containers[c.containerKey], part.containers = c, append(part.containers, c)
+			part.containers = append(part.containers, c)
 		}
-	}
-	for _, c := range p.containers {
-		delete(b.containers, c.containerKey)
 	}
 	delete(b.pods, p.podKey)
 	return out

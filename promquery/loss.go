@@ -12,7 +12,7 @@ type Loss struct {
 	From, To int64    // when they are of, half-open, Unix milliseconds
 	Metrics  []string // of which some are missing, sorted; nil is all
 	Cause    string   // why the first of them could not be read, of all what there is to be said
-	Remedy   string
+	Remedy   string   // what mends it
 }
 
 // mostMetrics is how many metrics of a loss are named.
