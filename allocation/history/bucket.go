@@ -19,7 +19,7 @@ import (
 type BucketOptions struct {
 	Attempts int           // of each request; the default is 5
 	Backoff  time.Duration // before the second attempt; it doubles from one to the next. The default is 200ms
-	Timeout  time.Duration // of one attempt; the default is 1m
+	Timeout  time.Duration // of one attempt, and after which no other is made; the default is 30s
 }
 
 // Bucket is a Backend in an object store.
@@ -32,13 +32,13 @@ type Bucket struct {
 // say that something is not there or not allowed.
 func NewBucket(b objstore.Bucket, o BucketOptions) *Bucket {
 	o.Attempts = cmp.Or(max(o.Attempts, 0), 5)
-	o.Backoff, o.Timeout = cmp.Or(max(o.Backoff, 0), 200*time.Millisecond), cmp.Or(max(o.Timeout, 0), time.Minute)
+	o.Backoff, o.Timeout = cmp.Or(max(o.Backoff, 0), 200*time.Millisecond), cmp.Or(max(o.Timeout, 0), 30*time.Second)
 	return &Bucket{bucket: b, opts: o}
 }
 
 // retry calls f until it succeeds, or the attempts are used up.
 func (b *Bucket) retry(ctx context.Context, what, name string, f func(context.Context) error) error {
-	backoff := b.opts.Backoff
+	backoff, begun := b.opts.Backoff, time.Now()
 	for attempt := 1; ; attempt++ {
 		within, cancel := context.WithTimeout(ctx, b.opts.Timeout)
 		err := f(within)
@@ -52,7 +52,7 @@ func (b *Bucket) retry(ctx context.Context, what, name string, f func(context.Co
 			return fmt.Errorf("%s of bucket %s: %s: %w", what, b.bucket.Name(), name, errors.Join(ctx.Err(), err))
 		case b.bucket.IsAccessDeniedErr(err):
 			return fmt.Errorf("%s of bucket %s: %s: %w: allow it in the bucket's policy", what, b.bucket.Name(), name, err)
-		case attempt >= b.opts.Attempts:
+		case attempt >= b.opts.Attempts, time.Since(begun) >= b.opts.Timeout: // whoever asked waits
 			return fmt.Errorf("%s of bucket %s: %s: %w (%d attempts): is the object store there?", what, b.bucket.Name(), name, err, attempt)
 		}
 		timer := time.NewTimer(backoff/2 + rand.N(backoff)) // so that replicas do not come together

@@ -76,6 +76,9 @@ func (l *Ledger) without(ctx context.Context, q allocation.Query, cause error) (
 	if windows, err := q.Windows(); err == nil && len(sets) == len(windows) {
 		return allWarned(sets, fmt.Sprintf("the history fails, so this is what it had when it was last asked: %v", cause)), nil
 	}
+	if q.Stored { // hours are computed as they are for the history
+		q.Alone, q.After = true, l.after()
+	}
 	q.Stored, q.Only = false, nil
 	if l.opts.ReadOnly {
 		return nil, fmt.Errorf("%w: answer %s: %w", allocation.ErrUpstream, describe(q), cause)

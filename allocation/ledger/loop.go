@@ -82,9 +82,15 @@ func (l *Ledger) Run(ctx context.Context) error {
 		if l.history != nil && tending.at.Before(next) {
 			next = tending.at
 		}
-		again, ok := l.rest(ctx, max(min(next.Sub(l.opts.Now()), maxSleep), time.Second)) // at least a second, for clocks that run apart
+		now = l.opts.Now()
+		pause := max(min(next.Sub(now), maxSleep), time.Second) // at least a second, for clocks that run apart
+		again, ok := l.rest(ctx, pause)
 		if !ok {
 			return nil
+		}
+		// The clock of blocks stands still between their samples: what was waited for is due all the same.
+		if late := pause - l.opts.Now().Sub(now); late > 0 && !again {
+			latest.at, tending.at = latest.at.Add(-late), tending.at.Add(-late)
 		}
 		if again {
 			done, latest = time.Time{}, chore{}

@@ -51,9 +51,9 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), mat
 
 func TestSpending(t *testing.T) {
 	m := budgeting(t)
-	start := at(t, "2026-03-05T00:00")
+	start := at(t, "2026-03-06T00:00")
 	r := live(t, "2026-03-13T05:30", ledger.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }}, func(r *rig) { r.model.from = start })
-	for _, now := range []string{"2026-03-05T01:10", "2026-03-08T13:15", "2026-03-09T00:15", "2026-03-12T05:30", "2026-03-13T05:30"} {
+	for _, now := range []string{"2026-03-06T01:10", "2026-03-08T13:15", "2026-03-09T00:15", "2026-03-12T05:30", "2026-03-13T05:30"} {
 		got, err := r.SpendingAt(t.Context(), at(t, now))
 		if err != nil {
 			t.Fatal(err)

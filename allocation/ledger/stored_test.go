@@ -63,6 +63,14 @@ func TestTheRunningHourIsComputedEachTime(t *testing.T) {
 }
 
 func TestComputedQueriesTakeWhatFits(t *testing.T) {
+	filled := map[time.Duration]*rig{} // by resolution
+	for _, resolution := range []time.Duration{0, 5 * time.Minute} {
+		r := newRig(t, "2026-03-05T12:30", ledger.Options{Resolution: resolution})
+		if err := r.Fill(t.Context(), between(t, "2026-03-03T00:00", "2026-03-05T00:00"), 2, nil); err != nil {
+			t.Fatal(err)
+		}
+		filled[resolution] = r
+	}
 	for _, tc := range []struct {
 		name       string
 		kept       time.Duration // resolution of what is kept
@@ -82,10 +90,7 @@ func TestComputedQueriesTakeWhatFits(t *testing.T) {
 		{"a step before", 0, "2026-03-02T00:00", "2026-03-05T00:00", 24 * time.Hour, time.Minute, []string{"02T00:00 03T00:00 24h0m0s"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newRig(t, "2026-03-05T12:30", ledger.Options{Resolution: tc.kept})
-			if err := r.Fill(t.Context(), between(t, "2026-03-03T00:00", "2026-03-05T00:00"), 2, nil); err != nil {
-				t.Fatal(err)
-			}
+			r := filled[tc.kept]
 			r.model.asked()
 			w := between(t, tc.from, tc.to)
 			got := r.ask(t, allocation.Query{Window: w, Step: tc.step, Resolution: tc.resolution})
@@ -210,6 +215,16 @@ func TestHistoryFails(t *testing.T) {
 	}
 }
 
+// copy gives the history all that another one has.
+func (r *rig) copy(t *testing.T, from *rig) {
+	t.Helper()
+	for name, data := range from.bucket.Objects() {
+		if err := r.bucket.Upload(t.Context(), name, bytes.NewReader(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // damage flips a bit of every file below a folder of the history.
 func (r *rig) damage(t *testing.T, folder string) (n int) {
 	t.Helper()
@@ -239,13 +254,15 @@ func (r *rig) remove(t *testing.T, folder string) {
 }
 
 func TestDamageIsComputedAgain(t *testing.T) {
+	w := between(t, "2026-03-04T00:00", "2026-03-05T00:00")
+	sound := newRig(t, "2026-03-05T12:30", ledger.Options{})
+	if err := sound.Fill(t.Context(), w, 1, nil); err != nil {
+		t.Fatal(err)
+	}
 	for _, folder := range []string{"allocations_hourly", "assets_hourly", "sets_hourly", "allocations_daily", "sets_daily"} {
 		t.Run(folder, func(t *testing.T) {
 			r := newRig(t, "2026-03-05T12:30", ledger.Options{})
-			w := between(t, "2026-03-03T00:00", "2026-03-05T00:00")
-			if err := r.Fill(t.Context(), w, 1, nil); err != nil {
-				t.Fatal(err)
-			}
+			r.copy(t, sound)
 			hourly := strings.HasSuffix(folder, "hourly")
 			if hourly { // else days hide them
 				r.remove(t, "sets_daily")

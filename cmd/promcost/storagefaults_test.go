@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/xml"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"net/http"
@@ -134,11 +137,41 @@ func mustMode(t *testing.T, name string, mode fs.FileMode) {
 	}
 }
 
-// objectStore is a server that speaks as much of S3 as reading takes, over a directory.
+// objectStore is a server that speaks as much of S3 as promcost takes, over a directory.
 type objectStore struct {
 	dir    string
-	status atomic.Int32 // that all requests fail with; 0 for none
+	status atomic.Int32 // that all requests fail with; 0 for none, noAnswer where they are not answered
 	asked  atomic.Int32
+}
+
+const noAnswer = -1
+
+// openStore starts an object store over a directory and returns it, and the name of its config file.
+func openStore(t *testing.T, dir string) (store *objectStore, config string) {
+	t.Helper()
+	store = &objectStore{dir: dir}
+	server := httptest.NewServer(store)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	config = filepath.Join(t.TempDir(), "bucket.yaml")
+	text := fmt.Sprintf(`type: S3
+config:
+  bucket: history
+  endpoint: %s
+  region: x
+  insecure: true
+  access_key: a
+  secret_key: b
+  bucket_lookup_type: path
+  max_retries: 1
+  http_config: {response_header_timeout: 300ms}
+`, strings.TrimPrefix(server.URL, "http://"))
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return store, config
 }
 
 // listing is what S3 answers a request for the names of objects with.
@@ -161,12 +194,21 @@ type object struct {
 
 func (o *objectStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.asked.Add(1)
-	if status := int(o.status.Load()); status != 0 {
+	status := int(o.status.Load())
+	if status == noAnswer {
+		<-r.Context().Done()
+		return
+	}
+	if status != 0 {
 		w.WriteHeader(status)
 		fmt.Fprint(w, "<Error><Code>ServiceUnavailable</Code><Message>out of order</Message></Error>")
 		return
 	}
 	key := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/history"), "/")
+	if key != "" && (r.Method == http.MethodPut || r.Method == http.MethodDelete) {
+		o.change(w, r, filepath.Join(o.dir, filepath.FromSlash(key)))
+		return
+	}
 	if key != "" {
 		w.Header().Set("ETag", `"x"`)
 		http.ServeFile(w, r, filepath.Join(o.dir, filepath.FromSlash(key)))
@@ -196,25 +238,58 @@ func (o *objectStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// change writes or deletes an object.
+func (o *objectStore) change(w http.ResponseWriter, r *http.Request, path string) {
+	data, err := io.ReadAll(unchunked(r))
+	if r.Method == http.MethodDelete {
+		_ = os.Remove(path) // what is not there is deleted
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	w.Header().Set("ETag", `"x"`)
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+}
+
+// unchunked is the body of a request, which S3 has sent in chunks with signatures of their own, each after a line with its
+// length in hexadecimal.
+func unchunked(r *http.Request) io.Reader {
+	if r.Header.Get("X-Amz-Decoded-Content-Length") == "" {
+		return r.Body
+	}
+	in, out := bufio.NewReader(r.Body), &bytes.Buffer{}
+	for {
+		line, err := in.ReadString('\n')
+		head, _, _ := strings.Cut(strings.TrimSpace(line), ";")
+		n, lengthErr := strconv.ParseInt(head, 16, 64)
+		if err != nil || lengthErr != nil || n == 0 {
+			return out
+		}
+		if _, err := io.CopyN(out, in, n); err != nil {
+			return out
+		}
+		_, _ = in.ReadString('\n') // ends the chunk
+	}
+}
+
 // TestBucketFails reads a history in an object store that fails and recovers: requests are made again, and what was answered
 // before is answered again, with a warning.
 func TestBucketFails(t *testing.T) {
 	blocks, dir := filepath.Join(t.TempDir(), "blocks"), t.TempDir()
 	mustRun(t, "demo", "--write="+blocks, "--demo.end=2026-03-02T03:00:00Z", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=5h", "--demo.scrape-interval=1m")
 	mustRun(t, backfillArgs(blocks, dir, "--from=2026-03-01")...)
-	store := &objectStore{dir: dir}
-	server := httptest.NewServer(store)
-	defer server.Close()
-	config := filepath.Join(t.TempDir(), "bucket.yaml")
-	text := fmt.Sprintf("type: S3\nconfig:\n  bucket: history\n  endpoint: %s\n  region: x\n  insecure: true\n  access_key: a\n  secret_key: b\n  bucket_lookup_type: path\n  max_retries: 1\n",
-		strings.TrimPrefix(server.URL, "http://"))
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	store, config := openStore(t, dir)
 	base := spawn(t, "serve", "--source=none", "--storage.config="+config)
 	url := base + "/model/allocation?" + faultyWindow
 	want := totals(t, url)
-	for _, status := range []int{http.StatusInternalServerError, http.StatusServiceUnavailable} {
+	for _, status := range []int{http.StatusInternalServerError, http.StatusServiceUnavailable, noAnswer} {
 		store.status.Store(int32(status))
 		before := store.asked.Load()
 		sameTotals(t, want, url)
@@ -233,4 +308,37 @@ func TestBucketFails(t *testing.T) {
 		}
 		sameTotals(t, want, url)
 	}
+}
+
+// TestBucketRecovers has promcost keep its hours in an object store that fails for its first minute: it answers all the same,
+// says why it is behind, and its loop keeps all hours once the store works.
+func TestBucketRecovers(t *testing.T) {
+	samples, _ := writeTruth(t, "--demo.end=2026-03-02T03:20:00Z", "--demo.duration=5h", "--demo.nodes=4", "--demo.pods=40")
+	want := totals(t, spawn(t, "serve", "--storage.path="+t.TempDir(), "--source=blocks", "--tsdb.path="+samples)+"/model/allocation?"+faultyWindow)
+	dir := t.TempDir()
+	store, config := openStore(t, dir)
+	store.status.Store(http.StatusServiceUnavailable)
+	base := spawn(t, "serve", "--source=blocks", "--tsdb.path="+samples, "--storage.config="+config)
+	url := base + "/model/allocation?" + faultyWindow
+	for _, status := range []int{http.StatusServiceUnavailable, noAnswer} {
+		store.status.Store(int32(status))
+		sameTotals(t, want, url)
+		if _, body := get(t, url); !strings.Contains(body, "the history fails") {
+			t.Errorf("status %d: the answer does not warn: %.500s", status, body)
+		}
+	}
+	if code, body := get(t, base+"/-/healthy"); code != http.StatusOK {
+		t.Errorf("healthy: %d %s", code, body)
+	}
+	eventually(t, "it does not say why it is behind", func() bool {
+		code, body := get(t, base+"/-/ready")
+		return code == http.StatusOK && strings.Contains(body, "the history fails: list of bucket history")
+	})
+	store.status.Store(0)
+	eventually(t, "its loop does not keep the hours", func() bool {
+		_, body := get(t, base+"/-/ready")
+		return body == "promcost is ready.\n" && metric(t, base, `promcost_store_sets\{length="hour"\}`) == "5"
+	})
+	sameTotals(t, want, url)
+	mustRun(t, "history", "verify", "--storage.config="+config)
 }
