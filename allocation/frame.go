@@ -18,6 +18,17 @@ type Frame struct {
 	VolumeEnds   []int32
 	Balancers    []LoadBalancerShare
 	BalancerEnds []int32
+	// Late are properties that are given ids where they are needed, in place of IDs. They are for sets that go through Apply by
+	// options that do not look at them but to merge rows: what looks at IDs finds them missing.
+	Late [NumProperties]Late
+}
+
+// Late are the values of a property of rows. It is safe for concurrent use.
+type Late interface {
+	// Same reports whether two rows have the same.
+	Same(a, b int) bool
+	// ID is the id of what a row has.
+	ID(d *Dict, row int) ID
 }
 
 // Built reports whether the set is as a Builder yields it, not one that passes made.
@@ -41,8 +52,11 @@ func (s *Set) AppendFrame(f *Frame) error {
 		s.noID, s.zero = make([]ID, n), make([]float64, n)
 	}
 	for p := range s.ids {
+		if had > 0 && f.Late[p] != nil {
+			f.IDs[p] = allLate(f.Late[p], s.dict, n)
+		}
 		if had == 0 && f.IDs[p] == nil {
-			s.ids[p] = s.noID[:n:n]
+			s.ids[p], s.late[p] = s.noID[:n:n], f.Late[p]
 			continue
 		}
 		s.ids[p] = joinOrZero(s.ids[p], f.IDs[p], had, n)
@@ -57,6 +71,20 @@ func (s *Set) AppendFrame(f *Frame) error {
 	s.volumes.appendAll(had, f.VolumeEnds, f.Volumes)
 	s.balancers.appendAll(had, f.BalancerEnds, f.Balancers)
 	return nil
+}
+
+// allLate are the ids of n rows.
+func allLate(late Late, d *Dict, n int) []ID {
+	ids := make([]ID, n)
+	for row := range ids {
+		ids[row] = late.ID(d, row)
+	}
+	return ids
+}
+
+// hasLate reports whether there are properties that have no ids yet.
+func (s *Set) hasLate() bool {
+	return slices.ContainsFunc(s.late[:], func(l Late) bool { return l != nil })
 }
 
 // allZero reports whether a column is known to have nothing but zeros, noIDs whether a property is known to be missing in all

@@ -50,7 +50,7 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 	s.mergeTimes(parts, n)
 	var differ [NumProperties][]bool
 	for p := range GPUDevices {
-		s.ids[p], differ[p] = mergeIDs(parts, p, n)
+		s.ids[p], differ[p] = mergeIDs(s.dict, parts, p, n)
 	}
 	s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
 	s.mergeKinds(parts, n, &differ)
@@ -137,11 +137,13 @@ func (s *Set) mergeTimes(parts []part, n int) {
 }
 
 // mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do.
-func mergeIDs(parts []part, p Property, n int) (ids []ID, differ []bool) {
+func mergeIDs(dict *Dict, parts []part, p Property, n int) (ids []ID, differ []bool) {
 	ids, differ = make([]ID, n+1), make([]bool, n+1)
 	seen := make([]bool, n+1)
 	for _, part := range parts {
-		if part.set.noIDs(p) {
+		if late := part.set.late[p]; late != nil {
+			part = part.mergeLate(dict, late, p, ids, differ, seen)
+		} else if part.set.noIDs(p) {
 			for g, has := range part.has {
 				if has && ids[g] != 0 {
 					differ[g] = true
@@ -150,7 +152,8 @@ func mergeIDs(parts []part, p Property, n int) (ids []ID, differ []bool) {
 			}
 			continue
 		}
-		src := part.set.ids[p][:len(part.group)]
+		src := part.set.ids[p]
+		src = src[len(src)-len(part.group):]
 		for i, g := range part.group {
 			if !seen[g] {
 				ids[g], seen[g] = src[i], true
@@ -165,6 +168,35 @@ func mergeIDs(parts []part, p Property, n int) (ids []ID, differ []bool) {
 		}
 	}
 	return ids[:n:n], differ[:n:n]
+}
+
+// mergeLate is mergeIDs of the rows that have no ids yet. What is left of the part are those that passes added.
+func (p part) mergeLate(dict *Dict, late Late, of Property, ids []ID, differ, seen []bool) (rest part) {
+	const none = -1
+	rows := len(p.set.noID)
+	first := slices.Repeat([]int32{none}, len(ids))
+	for i, g := range p.group[:rows] {
+		switch {
+		case differ[g]:
+		case first[g] == none:
+			first[g] = int32(i)
+		case !late.Same(int(first[g]), i):
+			differ[g] = true
+		}
+	}
+	for g, row := range first {
+		switch {
+		case row == none:
+		case differ[g]:
+			seen[g] = true
+		case !seen[g]:
+			ids[g], seen[g] = late.ID(dict, int(row)), true
+		default:
+			differ[g] = ids[g] != late.ID(dict, int(row))
+		}
+	}
+	p.group = p.group[rows:]
+	return p
 }
 
 // mergeKinds finds out what each row was made of, and its kind: idle only merges with idle, other special rows
@@ -215,7 +247,7 @@ func (s *Set) mergeMetadata(parts []part, n int, differ *[NumProperties][]bool, 
 	}
 	var newest [len(newestProperties)][]ID
 	for k, p := range newestProperties {
-		newest[k] = anyIDs(parts, p, n)
+		newest[k] = anyIDs(s.dict, parts, p, n)
 	}
 	s.lost.common, s.lost.newest = common, newest
 	for g := range n {
@@ -266,20 +298,37 @@ func (s *Set) known(p Property) []ID {
 
 // anyIDs is the last id of a property that any member of a group has: what a namespace is labeled may change, and the
 // later set is right.
-func anyIDs(parts []part, p Property, n int) []ID {
+func anyIDs(dict *Dict, parts []part, p Property, n int) []ID {
 	ids := make([]ID, n+1)
 	for _, part := range parts {
-		if part.set.noIDs(p) {
+		late, rows := part.set.late[p], 0
+		if late != nil {
+			rows = len(part.set.noID)
+			lastLate(dict, late, part.group[:rows], ids)
+		} else if part.set.noIDs(p) {
 			continue
 		}
-		known := part.set.known(p)
-		for i, g := range part.group {
+		known := part.set.known(p)[rows:]
+		for i, g := range part.group[rows:] {
 			if id := known[i]; id != 0 {
 				ids[g] = id
 			}
 		}
 	}
 	return ids[:n]
+}
+
+// lastLate gives each group the last id of the rows that have no ids yet, where they have one.
+func lastLate(dict *Dict, late Late, group []int32, ids []ID) {
+	found := make([]bool, len(ids))
+	for i, g := range slices.Backward(group) {
+		if found[g] {
+			continue
+		}
+		if id := late.ID(dict, i); id != 0 {
+			ids[g], found[g] = id, true
+		}
+	}
 }
 
 // commonPairs is the map of what all members of a group have in common that count. New maps are added to dict.

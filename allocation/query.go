@@ -44,6 +44,7 @@ type Query struct {
 // Projection says which columns of rows are needed. What is left out is missing or zero in the set, if it was not at hand.
 type Projection struct {
 	Properties []Property
+	Late       []Property // as Frame.Late has them: they are told of merged rows, but not looked at
 	Columns    []Column
 	Volumes    bool // what rows have of volumes
 	Balancers  bool // and of load balancers
@@ -72,7 +73,7 @@ func (p *Projection) WithInstance() *Projection {
 		return nil
 	}
 	all := *p
-	all.Properties = slices.Concat(p.Properties, instance[:], []Property{NodeName})
+	all.Properties, all.Late = slices.Concat(p.Properties, p.Late, instance[:], []Property{NodeName}), nil
 	return &all
 }
 

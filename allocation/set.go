@@ -105,7 +105,8 @@ type Set struct {
 	end       []int64
 	values    [NumColumns][]float64
 	zero      []float64 // the column of all that are 0 in every row of a frame, if there are any
-	noID      []ID      // and the property of all that are missing
+	noID      []ID      // and the property of all that are missing; as long as the frame was
+	late      [NumProperties]Late
 	volumes   shares[VolumeShare]
 	balancers shares[LoadBalancerShare]
 	parts     shares[SharedPart]

@@ -19,7 +19,8 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 )
 
-// Ledger computes the sets of a query, oldest first. The sets are of one dictionary and are not changed by the API. Errors
+// Ledger computes the sets of a query, oldest first. They are not changed by the API, and nothing is added to the dictionaries
+// of those that were yielded; several are for a Stream. Errors
 // that wrap allocation.ErrNoData, ErrTooMuch, ErrUpstream and ErrBusy or context.DeadlineExceeded get a status of their own.
 type Ledger interface {
 	Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error]

@@ -22,7 +22,7 @@ func (q *request) needed() *allocation.Projection {
 	}
 	members, known := q.members()
 	more, selected := q.selecting()
-	if !known || !selected || list == nil {
+	if !known && !q.carries() || !selected || list == nil {
 		return nil
 	}
 	list = slices.Concat(list, more)
@@ -35,11 +35,41 @@ func (q *request) needed() *allocation.Projection {
 	for c := range allocation.NumColumns {
 		p.Columns = append(p.Columns, c)
 	}
+	o := &q.options
+	p.WithoutAssets = q.streams() && !o.Idle && o.ShareIdle == allocation.NoSplit && !o.ShareTenancy && !o.Reconcile && !o.External
+	if !known {
+		return q.withAll(p)
+	}
 	p.Volumes = q.options.Proportions || slices.Contains(members, "pvs")
 	p.Balancers = q.options.Proportions || q.options.ShareLoadBalancers || slices.Contains(members, "lbAllocations")
 	if slices.ContainsFunc(members, func(name string) bool { return !isCost(name) }) {
+		if q.carries() {
+			p.Late = slices.DeleteFunc(p.WithInstance().Properties, func(x allocation.Property) bool { return slices.Contains(p.Properties, x) })
+			return p
+		}
 		return p.WithInstance() // averages are over the time of what was merged
 	}
+	return p
+}
+
+// carries reports whether properties that rows are neither named nor selected by are only carried along to the answer.
+func (q *request) carries() bool {
+	o := &q.options
+	return q.route.endpoint&(allocations|summaries|toplines) != 0 && q.streams() && len(o.Aggregate) > 0 && !o.AggregatedMetadata
+}
+
+// withAll adds to a projection all that it lacks of rows, for an answer that tells their properties.
+func (q *request) withAll(p *allocation.Projection) *allocation.Projection {
+	for x := range allocation.NumProperties {
+		switch {
+		case slices.Contains(p.Properties, x):
+		case x == allocation.GPUDevices: // what rows have in common of them is told, too
+			p.Properties = append(p.Properties, x)
+		default:
+			p.Late = append(p.Late, x)
+		}
+	}
+	p.Volumes, p.Balancers = true, true
 	return p
 }
 

@@ -19,11 +19,13 @@ type Decoded struct {
 	rows    int
 	frame   allocation.Frame
 	texts   [allocation.Services]*leaf
+	uuids   *lateUUIDs // in place of the texts of PodUID
 	list    *listLeaf
 	maps    [allocation.NumProperties]*mapLeaf
 	volumes *structLeaf
 	lbs     *structLeaf
 	assets  []assetRow
+	late    []allocation.Property // that get ids where they are needed
 }
 
 // listLeaf and mapLeaf are lists and maps of strings; ends are where those of each row end.
@@ -49,6 +51,9 @@ type structLeaf struct {
 func (f *ParquetFile) Decode(p *Projection) (d *Decoded, err error) {
 	defer func() { err = guard(recover(), err) }()
 	d = &Decoded{rows: f.Rows}
+	if p != nil {
+		d.late = p.Late
+	}
 	if f.Footer.Kind == ParquetAssets {
 		return d, d.readAssets(f)
 	}
@@ -146,6 +151,8 @@ func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
 			d.maps[x], err = f.mapOf(propertyFields[x])
 		case x.IsList():
 			d.list, err = f.listOf(propertyFields[x])
+		case x == allocation.PodUID && p.late(x):
+			d.uuids, d.texts[x], err = f.lateUIDs()
 		case x == allocation.PodUID:
 			d.texts[x], err = f.uids()
 		default:
@@ -158,14 +165,23 @@ func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
 	return nil
 }
 
-// uids reads the ids of pods: those that are UUIDs, and others.
-func (f *ParquetFile) uids() (*leaf, error) {
+// uuids reads the ids of pods that are UUIDs; nil where the file has no ids.
+func (f *ParquetFile) uuids() (*leaf, error) {
 	l, ok, err := f.leaf(parquet.FixedLenByteArray, propertyFields[allocation.PodUID])
 	if err != nil || !ok {
 		return nil, err
 	}
 	if len(l.definition) != f.Rows || len(l.fixed)%uuidBytes != 0 {
 		return nil, fmt.Errorf("column %s: it has %d values of %d rows", propertyFields[allocation.PodUID], len(l.definition), f.Rows)
+	}
+	return l, nil
+}
+
+// uids reads the ids of pods: those that are UUIDs, and others.
+func (f *ParquetFile) uids() (*leaf, error) {
+	l, err := f.uuids()
+	if err != nil || l == nil {
+		return nil, err
 	}
 	ids, err := l.texts(len(l.fixed)/uuidBytes, func(dst []byte, i int) []byte { return appendUUID(dst, l.fixed[uuidBytes*i:uuidBytes*(i+1)]) })
 	if err != nil {
@@ -294,16 +310,17 @@ func (d *Decoded) AppendTo(s *allocation.Set) error {
 		return nil
 	}
 	f, dict := d.frame, s.Dict()
+	late := d.lateOf(&f)
 	for p, l := range d.texts {
-		if l != nil {
+		if l != nil && !late[p] {
 			f.IDs[p] = l.intern(dict)
 		}
 	}
-	if d.list != nil {
+	if d.list != nil && !late[allocation.Services] {
 		f.IDs[allocation.Services] = d.list.internLists(dict)
 	}
 	for p, m := range d.maps {
-		if m != nil {
+		if m != nil && !late[p] {
 			f.IDs[p] = m.internMaps(dict)
 		}
 	}
@@ -328,26 +345,32 @@ func (l *leaf) intern(dict *allocation.Dict) []allocation.ID {
 // internLists gives the lists of the rows their ids. Rows that have the same look it up once.
 func (l *listLeaf) internLists(dict *allocation.Dict) []allocation.ID {
 	return internRows(l.ends, func(key []byte, i int32) []byte { return binary.LittleEndian.AppendUint32(key, uint32(l.idx[i])) },
-		func(from, to int32) allocation.ID {
-			list := make([]string, 0, to-from)
-			for _, i := range l.idx[from:to] {
-				list = append(list, l.table[i])
-			}
-			return dict.AddList(list)
-		})
+		func(from, to int32) allocation.ID { return l.add(dict, from, to) })
+}
+
+// add gives the list of the elements from one to another its id.
+func (l *listLeaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
+	list := make([]string, 0, to-from)
+	for _, i := range l.idx[from:to] {
+		list = append(list, l.table[i])
+	}
+	return dict.AddList(list)
 }
 
 // internMaps gives the maps of the rows their ids.
 func (m *mapLeaf) internMaps(dict *allocation.Dict) []allocation.ID {
 	return internRows(m.ends, func(key []byte, i int32) []byte {
 		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(key, uint32(m.keys.idx[i])), uint32(m.values.idx[i]))
-	}, func(from, to int32) allocation.ID {
-		pairs := make(map[string]string, to-from)
-		for i := from; i < to; i++ {
-			pairs[m.keys.table[m.keys.idx[i]]] = m.values.table[m.values.idx[i]]
-		}
-		return dict.AddMap(pairs)
-	})
+	}, func(from, to int32) allocation.ID { return m.add(dict, from, to) })
+}
+
+// add gives the map of the elements from one to another its id.
+func (m *mapLeaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
+	pairs := make(map[string]string, to-from)
+	for i := from; i < to; i++ {
+		pairs[m.keys.table[m.keys.idx[i]]] = m.values.table[m.values.idx[i]]
+	}
+	return dict.AddMap(pairs)
 }
 
 // internRows gives each row an id: elements are told apart by the bytes that key appends, and add makes the id of those

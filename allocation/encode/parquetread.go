@@ -23,6 +23,7 @@ const (
 // Projection says which columns of rows are read; what is left out is missing or zero in the set. nil is all of them.
 type Projection struct {
 	Properties []allocation.Property
+	Late       []allocation.Property // as allocation.Frame has them
 	Columns    []allocation.Column
 	Volumes    bool // what rows have of volumes
 	Balancers  bool // and of load balancers
@@ -32,7 +33,11 @@ type Projection struct {
 
 // wants reports whether a column is to be read.
 func (p *Projection) property(x allocation.Property) bool {
-	return p == nil || slices.Contains(p.Properties, x)
+	return p == nil || slices.Contains(p.Properties, x) || p.late(x)
+}
+
+func (p *Projection) late(x allocation.Property) bool {
+	return p != nil && slices.Contains(p.Late, x)
 }
 
 func (p *Projection) column(c allocation.Column) bool {
@@ -225,7 +230,8 @@ func (l *leaf) maybe() ([]float64, error) {
 // it is empty.
 func (l *leaf) texts(values int, value func(dst []byte, i int) []byte) (*leaf, error) {
 	out := &leaf{idx: make([]int32, len(l.definition)), table: make([]string, 1, 1+values)}
-	var all []byte
+	const usual = 36 // bytes of a value
+	all := make([]byte, 0, usual*values)
 	ends := make([]int, 0, values)
 	for i := range values {
 		all = value(all, i)

@@ -42,17 +42,32 @@ func appendPrefixed(dst []string, data []byte, n int, b *budget) ([]string, erro
 	if len(prefixes) != n || len(lengths) != n {
 		return nil, errShort
 	}
-	last := ""
+	size, last := int64(0), int64(0)
 	for i, prefix := range prefixes {
-		if prefix < 0 || prefix > int64(len(last)) || lengths[i] < 0 || lengths[i] > int64(len(data)) {
+		if prefix < 0 || prefix > last || lengths[i] < 0 || lengths[i] > int64(len(data)) {
 			return nil, errors.New("a string is longer than its page")
 		}
-		if err := b.take(int(prefix+lengths[i]), 0); err != nil {
+		last = prefix + lengths[i]
+		if err := b.take(int(last), 0); err != nil {
 			return nil, err
 		}
-		last = last[:prefix] + string(data[:lengths[i]])
-		data = data[lengths[i]:]
-		dst = append(dst, last)
+		size += last
+	}
+	all := make([]byte, 0, size) // of all strings, one after the other
+	from := 0
+	for i, prefix := range prefixes {
+		if lengths[i] > int64(len(data)) {
+			return nil, errors.New("a string is longer than its page")
+		}
+		start := len(all)
+		all = append(append(all, all[from:from+int(prefix)]...), data[:lengths[i]]...)
+		data, from = data[lengths[i]:], start
+	}
+	text, at := string(all), 0
+	dst = slices.Grow(dst, n)
+	for i, prefix := range prefixes {
+		end := at + int(prefix+lengths[i])
+		dst, at = append(dst, text[at:end]), end
 	}
 	return dst, nil
 }

@@ -109,7 +109,7 @@ type decodedSet struct {
 
 // decode reads the files of a set; where it is gone, those of what is in its place.
 func (s *Store) decode(ctx context.Context, stored Stored, p *encode.Projection) decodedSet {
-	if stored.Parts > 1 {
+	if stored.Parts > 1 || s.opts.Part.Of > 1 {
 		p = withKey(p)
 	}
 	for try := 0; ; try++ {
@@ -168,7 +168,8 @@ func withKey(p *encode.Projection) *encode.Projection {
 		return nil
 	}
 	all := *p
-	all.Properties = append(slices.Clone(p.Properties), allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container)
+	all.Late = nil
+	all.Properties = append(slices.Concat(p.Properties, p.Late), allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container)
 	return &all
 }
 

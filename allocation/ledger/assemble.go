@@ -188,7 +188,7 @@ const rowBytes = 512
 // rowBytes is about what a row of the query takes in memory.
 func (a *assembly) rowBytes() int64 {
 	if p := a.query.Only; p != nil {
-		return int64(64 + 8*len(p.Columns) + 4*len(p.Properties))
+		return int64(64 + 8*len(p.Columns) + 4*len(p.Properties) + 16*len(p.Late))
 	}
 	return rowBytes
 }

@@ -194,7 +194,7 @@ func (k *keeper) Read(ctx context.Context, kept []ledger.Kept, only *allocation.
 	}
 	var p *encode.Projection
 	if only != nil {
-		p = &encode.Projection{Properties: only.Properties, Columns: only.Columns, Volumes: only.Volumes, Balancers: only.Balancers, WithoutAssets: only.WithoutAssets}
+		p = &encode.Projection{Properties: only.Properties, Late: only.Late, Columns: only.Columns, Volumes: only.Volumes, Balancers: only.Balancers, WithoutAssets: only.WithoutAssets}
 	}
 	sets, err := k.Store.Read(ctx, stored, p)
 	if corrupt, ok := errors.AsType[*history.CorruptError](err); ok {

@@ -1,0 +1,84 @@
+package ledger_test
+
+import (
+	"errors"
+	"io/fs"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// TestStream asks for hours that would take too much memory together.
+func TestStream(t *testing.T) {
+	r := newRig(t, "2026-03-05T12:30", ledger.Options{MaxMemory: 100_000})
+	w := between(t, "2026-03-03T00:00", "2026-03-04T12:00")
+	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := sums(t, r.exactly(w))
+	q := allocation.Query{Window: w, Step: time.Hour, Stored: true}
+	if _, err := collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrTooMuch) {
+		t.Errorf("all at once: %v", err)
+	}
+	q.Stream = true
+	r.model.asked()
+	same(t, "as they come", sums(t, r.ask(t, q)...), want)
+	if asked := r.model.asked(); len(asked) > 0 {
+		t.Errorf("%v were computed", asked)
+	}
+	for range 2 { // once it was damaged, and once it was gone
+		if r.damage(t, "sets_hourly/cluster=a")+r.damage(t, "allocations_hourly") == 0 {
+			t.Fatal("nothing was damaged")
+		}
+		r.restart(t)
+		same(t, "damaged", sums(t, r.ask(t, q)...), want)
+	}
+	read := 0
+	r.keeper.fail = func(what string) error {
+		if read++; what == "read" && read%4 == 0 {
+			return fs.ErrNotExist // somebody replaced it
+		}
+		return nil
+	}
+	same(t, "replaced meanwhile", sums(t, r.ask(t, q)...), want)
+}
+
+// TestStreamIsReadAsItIsTaken counts how many sets are read of which the first alone is taken.
+func TestStreamIsReadAsItIsTaken(t *testing.T) {
+	r := newRig(t, "2026-03-05T12:30", ledger.Options{MaxMemory: 100_000})
+	w := between(t, "2026-03-03T00:00", "2026-03-05T00:00")
+	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.restart(t)
+	reads := 0
+	r.keeper.fail = func(what string) error {
+		if what == "read" {
+			reads++
+		}
+		return nil
+	}
+	for s, err := range r.Sets(t.Context(), allocation.Query{Window: w, Step: time.Hour, Stored: true, Stream: true}) {
+		if err != nil || s.Len() == 0 {
+			t.Fatal(err)
+		}
+		break
+	}
+	r.keeper.mu.Lock()
+	defer r.keeper.mu.Unlock()
+	if reads == 0 || reads > 3 {
+		t.Errorf("%d of the 6 or more readings were made for the first set", reads)
+	}
+}
+
+// TestStreamOfNothing is an error, not sets of nothing.
+func TestStreamOfNothing(t *testing.T) {
+	r := newRig(t, "2026-03-05T12:30", ledger.Options{})
+	r.model.err = allocation.ErrNoData
+	q := allocation.Query{Window: between(t, "2026-03-03T00:00", "2026-03-04T00:00"), Step: time.Hour, Stored: true, Stream: true}
+	if sets, err := collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrNoData) || len(sets) > 0 {
+		t.Errorf("%d sets, %v", len(sets), err)
+	}
+}
