@@ -29,6 +29,7 @@ type Subject struct {
 	names     []labelName  // that tell rows apart, one after the other: of the subject label
 	volumes   bool         // of rows tell it apart, too
 	drops     bool         // what is too much rather than sum it
+	apart     int          // labels besides the cluster that are not summed over where there is too much
 	totals    func(*Subject, *Set) []subjectTotal
 }
 
@@ -180,7 +181,7 @@ var subjects = append([]Subject{
 	{
 		Name: "label", Help: "cost and efficiency by the values of the labels that --collector.label.names names",
 		Labels: []string{"cluster", "label", "value"}, by: []Property{Cluster},
-		prefix: "label", of: "workloads with that value of the label", kinds: workloadKinds, sparse: true, totals: labelTotals,
+		apart: 1, prefix: "label", of: "workloads with that value of the label", kinds: workloadKinds, sparse: true, totals: labelTotals,
 	},
 	{
 		Name: "idle", Help: "cost of what nodes have and no workload was allocated", Default: true,
@@ -275,6 +276,9 @@ func (s *Subject) Projection(families ...Family) *Projection {
 
 // Collector is the name of the collector that switches the subject.
 func (s *Subject) Collector() string { return cmp.Or(s.collector, s.Name) }
+
+// unsummed is how many of the first labels stay where what is too much is summed.
+func (s *Subject) unsummed() int { return 1 + s.apart }
 
 // counts reports whether the subject has counters.
 func (s *Subject) counts() bool { return slices.Contains(s.kinds, totalKind) }

@@ -2,7 +2,6 @@ package allocation
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -15,14 +14,15 @@ const forgetAfter = 24 * time.Hour
 //
 // As long as all may have them, all do. From the first hour on in which they would be too many, the month has members:
 // those that were there stay; the costliest newcomers of each hour take the places that are left; who costs nothing for
-// a day loses its own. All others are summed into __other__, of their cluster as far as there is room for that. So
-// __other__ gains what those cost that are no members, and no counter falls.
+// a day loses its own. All others are summed into __other__, of their cluster as far as there is room for that, and of the
+// label whose values they are. So __other__ gains what those cost that are no members, and no counter falls.
 type tally struct {
 	rows   []subjectTotal // members, by labels
 	others []subjectTotal // __other__, by labels
 	capped bool
-	// clusters have an __other__ of their own once they need one, in the order they came; lost says that there are others.
-	clusters []string
+	// clusters have an __other__ of their own once they need one, in the order they came; lost says that there are others. They
+	// are the labels that the subject does not sum.
+	clusters [][]string
 	lost     bool
 }
 
@@ -58,21 +58,21 @@ func (t *tally) add(s *Subject, hour []subjectTotal, w Window, most int) {
 		slices.SortFunc(t.rows, compareTotals)
 	}
 	if t.capped && !s.drops {
-		others := t.newOthers()
+		others := t.newOthers(s)
 		t.split(hour, func(i int, member bool) {
 			if !member {
 				others.add(&hour[i])
 			}
 		})
-		t.addOthers(others.rows(), w)
+		t.addOthers(others.sums, w)
 	}
 }
 
 // meet notes new clusters.
 func (t *tally) meet(s *Subject, hour []subjectTotal, most int) {
 	for i := range hour {
-		cluster := hour[i].labels[0]
-		if i > 0 && cluster == hour[i-1].labels[0] || slices.Contains(t.clusters, cluster) {
+		cluster := hour[i].labels[:s.unsummed()]
+		if i > 0 && slices.Equal(cluster, hour[i-1].labels[:len(cluster)]) || t.has(cluster) {
 			continue
 		}
 		if s.drops {
@@ -84,6 +84,11 @@ func (t *tally) meet(s *Subject, hour []subjectTotal, most int) {
 		}
 		t.clusters = append(t.clusters, cluster)
 	}
+}
+
+// has reports whether a cluster has an __other__ of its own.
+func (t *tally) has(cluster []string) bool {
+	return slices.ContainsFunc(t.clusters, func(c []string) bool { return slices.Equal(c, cluster) })
 }
 
 // room is how many series members may have: beside each __other__ that there may be.
@@ -162,7 +167,7 @@ func (t *tally) choose(s *Subject, hour []subjectTotal, newcomers []int32, w Win
 	}
 	newcomers = byCost(hour, newcomers)
 	for n, i := range newcomers {
-		if free -= s.weight(hour[i].has); free < 0 || t.isOther(hour[i].labels) {
+		if free -= s.weight(hour[i].has); free < 0 || isOther(s, hour[i].labels) {
 			return newcomers[:n]
 		}
 	}
@@ -170,8 +175,8 @@ func (t *tally) choose(s *Subject, hour []subjectTotal, newcomers []int32, w Win
 }
 
 // isOther reports whether labels are those of __other__.
-func (t *tally) isOther(labels []string) bool {
-	return !slices.ContainsFunc(labels[min(1, len(labels)-1):], func(l string) bool { return l != OtherName })
+func isOther(s *Subject, labels []string) bool {
+	return !slices.ContainsFunc(labels[min(s.unsummed(), len(labels)-1):], func(l string) bool { return l != OtherName })
 }
 
 // byCost is the order of rows by falling cost, equal ones by label: of those of order, nil for all.
@@ -194,35 +199,35 @@ func byCost(rows []subjectTotal, order []int32) []int32 {
 
 // others are rows that are summed into __other__.
 type others struct {
-	tally *tally
-	sums  map[string]*subjectTotal // by the cluster that they have
+	tally   *tally
+	subject *Subject
+	sums    []subjectTotal // by labels
+	last    []string       // cluster whose sum was added to
+	at      int            // where that is
 }
 
-func (t *tally) newOthers() *others { return &others{t, map[string]*subjectTotal{}} }
+func (t *tally) newOthers(s *Subject) *others { return &others{tally: t, subject: s} }
 
-// add sums a further row.
+// add sums a further row. Those of a cluster mostly follow each other.
 func (o *others) add(row *subjectTotal) {
-	cluster := row.labels[0]
-	if len(row.labels) == 1 || !slices.Contains(o.tally.clusters, cluster) {
-		cluster = OtherName
+	cluster := row.labels[:o.subject.unsummed()]
+	if o.last == nil || !slices.Equal(o.last, cluster) {
+		o.last, o.at = cluster, o.place(cluster, len(row.labels))
 	}
-	sum := o.sums[cluster]
-	if sum == nil {
-		labels := slices.Repeat([]string{OtherName}, len(row.labels))
-		labels[0] = cluster
-		sum = &subjectTotal{labels: labels}
-		o.sums[cluster] = sum
-	}
-	sum.add(row)
+	o.sums[o.at].add(row)
 }
 
-// rows are the sums, by labels.
-func (o *others) rows() []subjectTotal {
-	rows := make([]subjectTotal, 0, len(o.sums))
-	for _, cluster := range slices.Sorted(maps.Keys(o.sums)) {
-		rows = append(rows, *o.sums[cluster])
+// place is where the sum of a cluster is.
+func (o *others) place(cluster []string, labels int) int {
+	sum := subjectTotal{labels: slices.Repeat([]string{OtherName}, labels)}
+	if labels > 1 && o.tally.has(cluster) {
+		copy(sum.labels, cluster)
 	}
-	return rows
+	at, ok := slices.BinarySearchFunc(o.sums, sum, compareTotals)
+	if !ok {
+		o.sums = slices.Insert(o.sums, at, sum)
+	}
+	return at
 }
 
 // addOthers adds an hour's rows to __other__.
@@ -263,7 +268,7 @@ func (t *tally) fold(s *Subject, hour []subjectTotal) (rows []subjectTotal, drop
 		return hour, 0
 	}
 	rows = make([]subjectTotal, 0, len(t.rows)+len(t.others))
-	others := t.newOthers()
+	others := t.newOthers(s)
 	t.split(hour, func(i int, member bool) {
 		if member {
 			rows = append(rows, hour[i])
@@ -273,7 +278,7 @@ func (t *tally) fold(s *Subject, hour []subjectTotal) (rows []subjectTotal, drop
 		others.add(&hour[i])
 	})
 	if !s.drops {
-		rows = append(rows, others.rows()...)
+		rows = append(rows, others.sums...)
 		slices.SortFunc(rows, compareTotals)
 	}
 	return rows, dropped

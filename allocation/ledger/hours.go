@@ -17,7 +17,8 @@ import (
 // one is looked at; few are in memory at a time.
 //
 // An hour that cannot be had is an error beside an empty set of its window, allocation.ErrNoData where the source has nothing
-// of it, and those that follow are given all the same. An error without a set ends it: that of ctx, or of a history that
+// of it, and those that follow are given all the same. What a source gives that has not loaded all of its history yet is
+// Incomplete. An error without a set ends it: that of ctx, or of a history that
 // cannot be listed (allocation.ErrUpstream). The sets must not be changed.
 func (l *Ledger) Hours(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error] {
 	return l.eachHour(ctx, w, only, false)
@@ -37,9 +38,10 @@ const batchHours = 12
 
 // hourBatch is some hours as they are yielded; both are nil where there is but a fatal error.
 type hourBatch struct {
-	sets  []*allocation.Set
-	errs  []error
-	fatal error
+	sets    []*allocation.Set
+	errs    []error
+	loading bool // the source had not loaded all of its history when they were asked for
+	fatal   error
 }
 
 func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *allocation.Projection, counted bool) iter.Seq2[*allocation.Set, error] {
@@ -59,12 +61,9 @@ func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *alloca
 			}
 		}()
 		for batch := range ahead {
+			batch.note()
 			for i, set := range batch.sets {
-				err := batch.errs[i]
-				if errors.Is(err, allocation.ErrNoData) && !l.opts.Settled() {
-					err = errUnsettled
-				}
-				if !yield(set, err) {
+				if !yield(set, batch.errs[i]) {
 					return
 				}
 			}
@@ -72,6 +71,23 @@ func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *alloca
 				yield(nil, batch.fatal)
 				return
 			}
+		}
+	}
+}
+
+// note says of hours that a source was asked for which was still loading what may be missing of them.
+func (b *hourBatch) note() {
+	if !b.loading {
+		return
+	}
+	for i, set := range b.sets {
+		switch {
+		case errors.Is(b.errs[i], allocation.ErrNoData):
+			b.errs[i] = errUnsettled
+		case b.errs[i] == nil:
+			own := *set // others may have it, too
+			own.Incomplete = true
+			b.sets[i] = &own
 		}
 	}
 }
@@ -92,6 +108,7 @@ func (r *hourReader) run(ctx context.Context, w allocation.Window, out chan<- ho
 	}
 	for hours := r.ledger.closedHours(w); len(hours) > 0; {
 		n, batch := r.next(hours)
+		batch.loading = !r.ledger.opts.Settled()
 		if err := r.fetch(ctx, hours[:n], batch); err != nil {
 			return err
 		}

@@ -112,26 +112,42 @@ func TestAPIBounds(t *testing.T) {
 	}
 }
 
-// TestAPITurns lets as many requests run at a time as may; others wait, and are refused in the end. What reads nothing is
-// answered all the same.
+// TestAPITurns lets as many requests run at a time as may; others wait, and are refused in the end with what to do. What
+// reads nothing is answered all the same. A turn that is free is given to who waits.
 func TestAPITurns(t *testing.T) {
-	begun := make(chan struct{}, 1)
-	slow := failing{err: errors.New("late"), wait: func(ctx context.Context) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	slow := failing{err: errors.New("late"), wait: func(context.Context) { // it does not look at its deadline
 		begun <- struct{}{}
-		<-ctx.Done()
+		<-release
 	}}
-	base := serve(t, slow, costseries.APIOptions{MaxConcurrency: 1, Timeout: 2 * time.Second})
+	base := serve(t, slow, costseries.APIOptions{MaxConcurrency: 1, Timeout: 300 * time.Millisecond})
 	first := make(chan reply)
 	go func() { first <- ask(t, http.MethodGet, base, "/api/v1/query", "query=x") }()
 	<-begun
-	if r := ask(t, http.MethodGet, base, "/api/v1/query", "query=1&timeout=1s"); r.Code != http.StatusServiceUnavailable && r.Code != http.StatusOK {
-		t.Errorf("second: %+v", r)
+	for _, q := range []question{{"/api/v1/query", "query=1"}, {"/api/v1/labels", ""}, {"/federate", "match[]=x"}} {
+		r := ask(t, http.MethodGet, base, q.path, q.query)
+		if r.Code != http.StatusServiceUnavailable || !strings.Contains(fmt.Sprint(r.Body), "as many as may be at a time: ask again later") {
+			t.Errorf("%s while there is no turn: %+v", q.path, r)
+		}
 	}
 	if r := ask(t, http.MethodGet, base, "/api/v1/format_query", "query=1"); r.Code != http.StatusOK {
 		t.Errorf("what reads nothing: %+v", r)
 	}
-	if r := <-first; r.Code != http.StatusServiceUnavailable || !strings.Contains(fmt.Sprint(r.Body), "timed out") {
+	close(release)
+	if r := <-first; r.Code != http.StatusServiceUnavailable && r.Code != http.StatusUnprocessableEntity {
 		t.Errorf("first: %+v", r)
+	}
+	if r := ask(t, http.MethodGet, base, "/api/v1/query", "query=1"); r.Code != http.StatusOK {
+		t.Errorf("once it has ended: %+v", r)
+	}
+}
+
+// TestAPITimeout ends what takes too long.
+func TestAPITimeout(t *testing.T) {
+	slow := failing{err: errors.New("late"), wait: func(ctx context.Context) { <-ctx.Done() }}
+	base := serve(t, slow, costseries.APIOptions{Timeout: time.Minute})
+	if r := ask(t, http.MethodGet, base, "/api/v1/query", "query=x&timeout=100ms"); r.Code != http.StatusServiceUnavailable || !strings.Contains(fmt.Sprint(r.Body), "timed out") {
+		t.Errorf("%+v", r)
 	}
 }
 
