@@ -243,6 +243,8 @@ promcost serves this cluster on %[1]s and /metrics; %[1]s/-/ready says when all 
   curl -s '%[1]s/model/allocation/compute?window=%[2]s&aggregate=controller&format=csv'
   curl -s '%[1]s/model/assets?window=%[2]s'
 
+In Grafana, add %[1]s as a data source of the type Prometheus, and import what is on %[1]s/dashboards/.
+
 Ctrl-C ends it.
 `, base, demoWindow)
 	_, err = b.WriteTo(io.out)
