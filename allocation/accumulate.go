@@ -70,7 +70,7 @@ func sumSets(sets []*Set, o *Options) *Set {
 		if s.Window.End.After(dst.Window.End) {
 			dst.Window.End = s.Window.End
 		}
-		dst.Resolution = max(dst.Resolution, s.Resolution)
+		dst.Resolution, dst.ScrapeInterval = max(dst.Resolution, s.Resolution), max(dst.ScrapeInterval, s.ScrapeInterval)
 		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
 		dst.books.add(s.books)
 	}

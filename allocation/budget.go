@@ -51,15 +51,71 @@ func (p BudgetPeriod) At(t time.Time, zone *time.Location) Window {
 
 // Cost is what counts for the budget in a base set.
 func (b *Budget) Cost(set *Set) (float64, error) {
-	sets, err := Apply([]*Set{set}, b.Options)
+	costs, err := b.Costs([]*Set{set})
 	if err != nil {
-		return 0, fmt.Errorf("cost of budget %q: %w", b.Name, err)
+		return 0, err
 	}
-	sum := 0.0
-	for row := range sets[0].Len() {
-		sum += sets[0].TotalCost(row)
+	return costs[0], nil
+}
+
+// Costs are what counts for the budget in each of base sets over one Dict, which need no more than its Projection.
+func (b *Budget) Costs(sets []*Set) ([]float64, error) {
+	o := b.Options
+	o.Accumulate = NoPeriod
+	sets, err := Apply(sets, o)
+	if err != nil {
+		return nil, fmt.Errorf("cost of budget %q: %w", b.Name, err)
 	}
-	return sum, nil
+	costs := make([]float64, len(sets))
+	for i, set := range sets {
+		for row := range set.Len() {
+			costs[i] += set.TotalCost(row)
+		}
+	}
+	return costs, nil
+}
+
+// needing is a Filter that knows what it looks at.
+type needing interface {
+	// Needs are the properties that decide which rows are selected, and whether that is all that does.
+	Needs() (properties []Property, known bool)
+}
+
+// Projection is what Costs need of sets, nil for all of them.
+func (b *Budget) Projection() *Projection {
+	o := &b.Options
+	if o.Reconcile || o.External {
+		return nil
+	}
+	p := &Projection{Properties: []Property{Cluster, NodeName}, Columns: []Column{RunningSeconds}, Balancers: o.ShareLoadBalancers}
+	for c := range NumColumns {
+		if c.Money() {
+			p.Columns = append(p.Columns, c)
+		}
+	}
+	filters := make([]Filter, 0, 1+len(o.Share))
+	if o.Filter != nil {
+		filters = append(filters, o.Filter)
+	}
+	for _, share := range o.Share {
+		filters = append(filters, share.Filter)
+	}
+	for _, f := range filters {
+		n, ok := f.(needing)
+		if !ok {
+			return nil
+		}
+		properties, known := n.Needs()
+		if !known {
+			return nil
+		}
+		p.Properties = append(p.Properties, properties...)
+	}
+	for _, k := range o.Aggregate {
+		p.Properties = append(p.Properties, k.needs()...)
+	}
+	p.WithoutAssets = !o.Idle && o.ShareIdle == NoSplit && !o.ShareTenancy
+	return p.Union(&Projection{WithoutAssets: true})
 }
 
 // BudgetState is how a budget stands at the end of a closed hour.
@@ -92,6 +148,8 @@ func Forecast(spent float64, known, rest time.Duration, week, part float64) floa
 type Spending struct {
 	End    time.Time
 	States []BudgetState
+	// Unknown are the names of budgets that are not in States because hours of their period have yet to be computed.
+	Unknown []string
 }
 
 // Totals are what the families of budgets are made of.

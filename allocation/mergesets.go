@@ -29,7 +29,7 @@ func Merge(w Window, sets []*Set) (*Set, error) {
 	dst.Window = w
 	for _, s := range sets[1:] {
 		dst.Reading = nil
-		dst.Resolution = max(dst.Resolution, s.Resolution)
+		dst.Resolution, dst.ScrapeInterval = max(dst.Resolution, s.Resolution), max(dst.ScrapeInterval, s.ScrapeInterval)
 		dst.Incomplete = dst.Incomplete || s.Incomplete
 		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
 	}

@@ -117,6 +117,15 @@ func (m *Metering) Table() []Subject {
 // Budgets are those that the subject budget is about, none where that is switched off. The slice must not be changed.
 func (m *Metering) Budgets() []Budget { return m.budgets }
 
+// BudgetProjection is what Budget.Costs of all of them needs of sets, nil for all of them.
+func (m *Metering) BudgetProjection() *Projection {
+	p := &Projection{WithoutAssets: true}
+	for i := range m.budgets {
+		p = p.Union(m.budgets[i].Projection())
+	}
+	return p
+}
+
 // MaxSeries is the most series that a subject may have.
 func (m *Metering) MaxSeries() int { return m.max }
 
@@ -130,12 +139,7 @@ func (m *Metering) Projection() *Projection {
 	p := &Projection{}
 	for i := range m.subjects {
 		s := &m.subjects[i]
-		of := s.Projection(slices.DeleteFunc(s.Families(), func(f Family) bool { return s.counts() && f.traits.needs != nil })...)
-		p.Volumes = p.Volumes || of.Volumes
-		p.Properties, p.Columns = append(p.Properties, of.Properties...), append(p.Columns, of.Columns...)
+		p = p.Union(s.Projection(slices.DeleteFunc(s.Families(), func(f Family) bool { return s.counts() && f.traits.needs != nil })...))
 	}
-	slices.Sort(p.Properties)
-	slices.Sort(p.Columns)
-	p.Properties, p.Columns = slices.Compact(p.Properties), slices.Compact(p.Columns)
 	return p
 }

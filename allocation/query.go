@@ -20,6 +20,8 @@ type Query struct {
 	// ExactBelow makes a Resolution below the scrape interval exact mode. Without it, it is raised to that interval, with a
 	// warning.
 	ExactBelow bool
+	// NotRaised makes a Resolution that would be raised a *FinerError, for who places the window by the one that is used.
+	NotRaised bool
 	// ChargeFrom is from when on containers' requests are charged.
 	ChargeFrom ChargeFrom
 	// Shard is what of the sets is computed; the zero value is all.
@@ -33,6 +35,8 @@ type Query struct {
 	// After is for how long after the window, or after each set of Alone, signals are looked at, too: what is seen again after
 	// a hole at the end has gone on through it. On a grid it is cut to whole steps.
 	After time.Duration
+	// Stream says that who asks holds few of the sets at a time: kept ones need not be in memory together, nor be of one Dict.
+	Stream bool
 	// Only says which columns of kept rows are needed; nil is all of them. What is computed has all in any case.
 	Only *Projection
 }
@@ -45,6 +49,21 @@ type Projection struct {
 	Balancers  bool // and of load balancers
 	// WithoutAssets says that assets are not needed, which read almost as long as the rows of a set do.
 	WithoutAssets bool
+}
+
+// Union is what p or other need, nil where either needs everything.
+func (p *Projection) Union(other *Projection) *Projection {
+	if p == nil || other == nil {
+		return nil
+	}
+	all := &Projection{
+		Properties: slices.Concat(p.Properties, other.Properties), Columns: slices.Concat(p.Columns, other.Columns),
+		Volumes: p.Volumes || other.Volumes, Balancers: p.Balancers || other.Balancers, WithoutAssets: p.WithoutAssets && other.WithoutAssets,
+	}
+	slices.Sort(all.Properties)
+	slices.Sort(all.Columns)
+	all.Properties, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Columns)
+	return all
 }
 
 // WithInstance also has what tells rows apart, so that sets of it can be merged.

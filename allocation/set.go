@@ -77,16 +77,19 @@ func (w Window) Duration() time.Duration { return w.End.Sub(w.Start) }
 type Set struct {
 	Window     Window        // as asked, or its part for one step; never clipped at now
 	Resolution time.Duration // of the grid; 0 in exact mode
-	Warnings   []string      // what is missing or was assumed, sorted
-	Nodes      []Node        // assets, by cluster and name
-	Disks      []Disk        // assets, by cluster, kind and name
-	Balancers  []LoadBalancer
-	Networks   []Network            // a cluster
-	Management []Management         // a cluster
-	Cloud      []CloudCost          // what only bills know
-	External   []ExternalAllocation // of bills; rows of what Apply makes, where it is asked for them
-	Residuals  []Residual           // what does not add up, by cluster and resource; empty where everything does
-	Reading    *Reading             // of the computation that the set is of; nil where none is known
+	// ScrapeInterval is what the source's samples are apart, in whole seconds: what bounds the error in exact mode. 0 where it
+	// is not known.
+	ScrapeInterval time.Duration
+	Warnings       []string // what is missing or was assumed, sorted
+	Nodes          []Node   // assets, by cluster and name
+	Disks          []Disk   // assets, by cluster, kind and name
+	Balancers      []LoadBalancer
+	Networks       []Network            // a cluster
+	Management     []Management         // a cluster
+	Cloud          []CloudCost          // what only bills know
+	External       []ExternalAllocation // of bills; rows of what Apply makes, where it is asked for them
+	Residuals      []Residual           // what does not add up, by cluster and resource; empty where everything does
+	Reading        *Reading             // of the computation that the set is of; nil where none is known
 	// Incomplete says that the source knew of samples that it did not give; Warnings say which.
 	Incomplete bool
 	// Apart says that there was something of the window which is not here: it is another shard's. A set without anything then
@@ -109,6 +112,7 @@ type Set struct {
 	portions  shares[portion]       // what Proportions are told from
 	assets    map[portionKey]*asset // that portions are of
 	books     *books                // what passes did with money; nil in a set as it was built
+	lost      lost                  // what of merged rows is not in ids
 }
 
 // NewSet returns an empty set over dict.
@@ -171,7 +175,7 @@ func (s *Set) grow(kind Special, start, end int64) int {
 // like returns an empty set with s's window, resolution, warnings and assets.
 func (s *Set) like() *Set {
 	return &Set{
-		Window: s.Window, Resolution: s.Resolution, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
+		Window: s.Window, Resolution: s.Resolution, ScrapeInterval: s.ScrapeInterval, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
 		Disks: s.Disks, Balancers: s.Balancers, Networks: s.Networks, Management: s.Management, Cloud: s.Cloud,
 		External: s.External, Reading: s.Reading, Incomplete: s.Incomplete, dict: s.dict,
 	}

@@ -165,16 +165,16 @@ func golden(t *testing.T, name, got string) {
 
 func TestBoundsOfExactMode(t *testing.T) {
 	for _, tt := range []struct {
-		name    string
-		reading *allocation.Reading
-		want    bool
+		name     string
+		interval time.Duration
+		want     bool
 	}{
-		{"scrape interval unknown", nil, false},
-		{"scrape interval known", &allocation.Reading{ScrapeInterval: time.Minute}, true},
+		{"scrape interval unknown", 0, false},
+		{"scrape interval known", time.Minute, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			set := madeSet()
-			set.Resolution, set.Reading = 0, tt.reading
+			set.Resolution, set.ScrapeInterval = 0, tt.interval
 			reg, _ := serve(t, set, collector.Config{Bounds: timeline.Bounds})
 			page := render(t, reg)
 			got := strings.Contains(page, `promcost_error_bound_ratio{bound="lower",running="1h"} 0.98`)

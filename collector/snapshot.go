@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -48,10 +49,7 @@ var boundDurations = []struct {
 
 // emitBounds emits the bounds of the set's grid; in exact mode the scrape interval takes its place.
 func emitBounds(c *Collector, set *allocation.Set, emit func([]string, float64)) {
-	resolution := set.Resolution
-	if resolution == 0 && set.Reading != nil {
-		resolution = set.Reading.ScrapeInterval
-	}
+	resolution := cmp.Or(set.Resolution, set.ScrapeInterval)
 	if c.bounds == nil || resolution <= 0 {
 		return
 	}

@@ -34,3 +34,6 @@ func Needs(e Expr) (properties []allocation.Property, known bool) {
 	}
 	return properties, true
 }
+
+// Needs are Needs of the filter's condition.
+func (f *Filter) Needs() (properties []allocation.Property, known bool) { return Needs(f.root) }

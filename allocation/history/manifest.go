@@ -24,9 +24,11 @@ type manifest struct {
 	End               time.Time `json:"end"`
 	Zone              string    `json:"zone"`
 	ResolutionSeconds float64   `json:"resolutionSeconds"`
-	Complete          bool      `json:"complete"`
-	Warnings          []string  `json:"warnings,omitempty"`
-	Files             []file    `json:"files"` // by cluster, allocations before assets
+	// ScrapeIntervalSeconds is not in manifests of before it was kept: 0, which is not known.
+	ScrapeIntervalSeconds float64  `json:"scrapeIntervalSeconds,omitempty"`
+	Complete              bool     `json:"complete"`
+	Warnings              []string `json:"warnings,omitempty"`
+	Files                 []file   `json:"files"` // by cluster, allocations before assets
 
 	version version // of its name
 }
@@ -45,6 +47,10 @@ func (m *manifest) window() allocation.Window { return allocation.Window{Start: 
 
 func (m *manifest) resolution() time.Duration {
 	return time.Duration(m.ResolutionSeconds * float64(time.Second))
+}
+
+func (m *manifest) scrapeInterval() time.Duration {
+	return time.Duration(m.ScrapeIntervalSeconds * float64(time.Second))
 }
 
 // checksum is the CRC-32C of data in hexadecimal.
@@ -91,7 +97,7 @@ func (f *file) check(data []byte) error {
 	return nil
 }
 
-// Stored is a set that the store has, whole.
+// Stored is a set that the store has: whole, unless it lacks parts.
 type Stored struct {
 	Period     Period
 	Window     allocation.Window
@@ -100,6 +106,7 @@ type Stored struct {
 	Complete   bool // nothing of the source was missing
 	Generation int  // the highest of its parts
 	Parts      int
+	Lacks      []Part // that are not there, by index; none where it is whole
 	Warnings   []string
 	Clusters   []string // sorted
 	Rows       int      // allocations

@@ -150,8 +150,12 @@ func (s *Store) lookUp(ctx context.Context, was *Stored) (Stored, bool, error) {
 	if err != nil {
 		return Stored{}, false, err
 	}
-	for _, now := range list.Sets {
-		if now.Window == was.Window {
+	sets := list.Sets
+	if len(was.Lacks) > 0 {
+		sets = list.Partial
+	}
+	for _, now := range sets {
+		if now.Window == was.Window && (len(was.Lacks) == 0 || now.Parts == was.Parts) {
 			return now, true, nil
 		}
 	}
@@ -236,7 +240,7 @@ func (d decodedSet) set(dict *allocation.Dict) (*allocation.Set, error) {
 	for i, files := range d.parts {
 		m := d.stored.parts[i]
 		set := allocation.NewSet(m.window(), dict)
-		set.Resolution, set.Warnings = m.resolution(), m.Warnings
+		set.Resolution, set.ScrapeInterval, set.Warnings = m.resolution(), m.scrapeInterval(), m.Warnings
 		for k, file := range files {
 			if err := file.AppendTo(set); err != nil {
 				return nil, &CorruptError{Name: m.Files[k].Name, Period: m.version.period, Window: m.window(), Err: err}

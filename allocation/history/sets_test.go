@@ -20,7 +20,7 @@ func hour(i int) allocation.Window {
 func soundSet(seed uint64, w allocation.Window, n int, clusters ...string) *allocation.Set {
 	rng := rand.New(rand.NewPCG(seed, uint64(w.Start.Unix())))
 	s := allocation.NewSet(w, allocation.NewDict())
-	s.Resolution, s.Warnings = time.Minute, []string{fmt.Sprintf("seed %d", seed)}
+	s.Resolution, s.ScrapeInterval, s.Warnings = time.Minute, 30*time.Second, []string{fmt.Sprintf("seed %d", seed)}
 	for _, cluster := range clusters {
 		m := maker{s, rng, cluster, w}
 		m.workloads(n)

@@ -3,6 +3,8 @@ package history_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -63,6 +65,16 @@ func list(t testing.TB, s *history.Store, p history.Period, w allocation.Window)
 		t.Error(c)
 	}
 	return l.Sets
+}
+
+// all is what a store has of a period.
+func all(t testing.TB, s *history.Store, p history.Period) *history.Listing {
+	t.Helper()
+	l, err := s.List(t.Context(), p, allocation.Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 func read(t testing.TB, s *history.Store, sets ...history.Stored) []*allocation.Set {
@@ -216,17 +228,54 @@ func names(t testing.TB, b history.Backend) (names []string) {
 	return names
 }
 
+// Manifests of before the scrape interval was kept are read as ever: it is not known of their sets.
+func TestScrapeInterval(t *testing.T) {
+	b := history.NewBucket(objstore.NewInMemBucket(), history.BucketOptions{})
+	write(t, history.New(b, history.Options{}), soundSet(5, hour(4), 3, "c1"), history.WriteOptions{Complete: true})
+	check := func(want time.Duration) {
+		t.Helper()
+		s := history.New(b, history.Options{})
+		if got := read(t, s, list(t, s, history.Hourly, hour(4))...); len(got) != 1 || got[0].ScrapeInterval != want || got[0].Resolution != time.Minute {
+			t.Errorf("%d sets, want one with a scrape interval of %s", len(got), want)
+		}
+	}
+	check(30 * time.Second)
+	for _, name := range names(t, b) {
+		if !strings.HasPrefix(name, "sets_hourly/") {
+			continue
+		}
+		data, err := b.Get(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _, _ := bytes.Cut(data, []byte("\n"))
+		text = bytes.Replace(text, []byte(`"scrapeIntervalSeconds":30,`), nil, 1)
+		sum := crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))
+		if err := errors.Join(b.Delete(t.Context(), name), b.Put(t.Context(), name, fmt.Appendf(text, "\n%08x\n", sum))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(0)
+}
+
 func TestParts(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b history.Backend) {
 		s := history.New(b, history.Options{})
 		whole := soundSet(5, hour(4), 30, "c1")
 		shards := split(whole)
 		write(t, s, shards[1], history.WriteOptions{Part: history.Part{Index: 2, Of: 2}, Complete: true})
-		if got := list(t, s, history.Hourly, hour(4)); len(got) != 0 {
-			t.Fatalf("half a set: %+v", got)
+		half, err := s.List(t.Context(), history.Hourly, hour(4))
+		if err != nil || len(half.Sets) != 0 || len(half.Partial) != 1 || half.Partial[0].Parts != 2 || !cmp.Equal(half.Partial[0].Lacks, []history.Part{{Index: 1, Of: 2}}) {
+			t.Fatalf("half a set: %+v, %v", half, err)
+		}
+		if err := s.Verify(t.Context(), &half.Partial[0]); err != nil {
+			t.Error(err)
 		}
 		write(t, s, shards[0], history.WriteOptions{Part: history.Part{Index: 1, Of: 2}, Complete: true})
 		sets := list(t, s, history.Hourly, hour(4))
+		if n := len(all(t, s, history.Hourly).Partial); n != 0 {
+			t.Errorf("%d sets still lack parts", n)
+		}
 		if len(sets) != 1 || sets[0].Parts != 2 || sets[0].Generation != 1 {
 			t.Fatalf("sets %+v", sets)
 		}
@@ -240,12 +289,35 @@ func TestParts(t *testing.T) {
 	})
 }
 
+// TestRetainIncomplete has what is old removed also where parts lack or manifests are damaged.
+func TestRetainIncomplete(t *testing.T) {
+	s, dir := directory(t, history.Options{})
+	for i := range 2 {
+		write(t, s, split(soundSet(5, hour(i), 4, "c1"))[0], history.WriteOptions{Part: history.Part{Index: 1, Of: 2}})
+	}
+	write(t, s, soundSet(5, hour(2), 4, "c1"), history.WriteOptions{})
+	if err := os.WriteFile(filepath.Join(dir, "sets_hourly", "date=2026-03-02", "hour=02.part-1of1.g1.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = history.New(open(t, dir), history.Options{})
+	for _, tt := range []struct {
+		until         time.Time
+		n             int
+		left, damaged int
+	}{{hour(0).End, 1, 1, 1}, {hour(2).End, 1, 0, 1}, {hour(2).End.AddDate(0, 0, 2), 1, 0, 0}} {
+		n, err := s.Retain(t.Context(), history.Hourly, tt.until)
+		if l := all(t, s, history.Hourly); err != nil || n != tt.n || len(l.Partial) != tt.left || len(l.Corrupt) != tt.damaged {
+			t.Errorf("until %s: %d removed, %v; left %+v", tt.until, n, err, l)
+		}
+	}
+}
+
 // split divides a set by the nodes of its rows; the first part has what belongs to none.
 func split(s *allocation.Set) [2]*allocation.Set {
 	var out [2]*allocation.Set
 	for i := range out {
 		out[i] = allocation.NewSet(s.Window, allocation.NewDict())
-		out[i].Resolution, out[i].Warnings = s.Resolution, s.Warnings
+		out[i].Resolution, out[i].ScrapeInterval, out[i].Warnings = s.Resolution, s.ScrapeInterval, s.Warnings
 	}
 	of := func(node string) *allocation.Set { return out[len(node)%2] }
 	for row := range s.Len() {

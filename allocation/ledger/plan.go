@@ -37,6 +37,12 @@ func (s *shelf) at(t time.Time, w allocation.Window) *Kept {
 	return best
 }
 
+// has reports whether there is a set of exactly w.
+func (s *shelf) has(w allocation.Window) bool {
+	k := s.at(w.Start, w)
+	return k != nil && k.Window.End.Equal(w.End)
+}
+
 // after is when the first set within w starts after t, else the end of w.
 func (s *shelf) after(t time.Time, w allocation.Window) time.Time {
 	i, _ := slices.BinarySearchFunc(s.sets, t, func(k Kept, t time.Time) int { return k.Window.Start.Compare(t) })

@@ -20,9 +20,9 @@ func (l *Ledger) Spending() *allocation.Spending {
 }
 
 // SpendingAt is how the budgets stood at t, nil where there are none: at the end of the last hour that was closed by then,
-// grace period included, and is kept. Closed days are taken as they are kept, the day that
-// was not over by its hours; hours that are not kept are not in it, nor a budget of whose period none is. What idle and shared costs add is of each day as a
-// whole.
+// grace period included, and is kept. Closed days are taken as they are kept, the day that was not over by its hours. What idle
+// and shared costs add is of each day as a whole. A budget of whose period nothing is kept is not in it; nor is one, as long as
+// hours of its period have yet to be computed: what they cost is not known, rather than nothing.
 func (l *Ledger) SpendingAt(ctx context.Context, t time.Time) (*allocation.Spending, error) {
 	at, err := l.SpendingsIn(ctx, allocation.Window{Start: t, End: t})
 	if err != nil {
@@ -55,7 +55,33 @@ func (l *Ledger) SpendingsIn(ctx context.Context, w allocation.Window) (at func(
 	if s.hours, err = l.usable(ctx, Hours, listed, all); err != nil {
 		return nil, fmt.Errorf("find the hours of budgets: %w", err)
 	}
+	s.awaited = s.await(listed)
 	return s.at, nil
+}
+
+// await finds the hours within w that the loop has yet to compute, those that the source was found to have nothing of left
+// out.
+func (s *spender) await(w allocation.Window) (list []allocation.Window) {
+	if s.opts.ReadOnly {
+		return nil // whoever writes knows of them
+	}
+	if from := s.horizon().Start; from.After(w.Start) {
+		w.Start = from
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.closedHours(w) {
+		if _, nothing := s.barren[h.Start.Unix()]; !nothing && !s.hours.has(h) && !s.days.covers(h) {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// awaits reports whether hours within w have yet to be computed.
+func (s *spender) awaits(w allocation.Window) bool {
+	i, _ := slices.BinarySearchFunc(s.awaited, w.Start, func(h allocation.Window, t time.Time) int { return h.Start.Compare(t) })
+	return i < len(s.awaited) && s.awaited[i].Start.Before(w.End)
 }
 
 // spender tells how budgets stand from what was found to be kept.
@@ -63,6 +89,7 @@ type spender struct {
 	*Ledger
 	metering    *allocation.Metering
 	days, hours *shelf
+	awaited     []allocation.Window // hours that have yet to be computed, by start
 }
 
 // at is how the budgets stood at t.
@@ -74,6 +101,10 @@ func (s *spender) at(ctx context.Context, t time.Time) (*allocation.Spending, er
 	budgets := s.metering.Budgets()
 	spending := &allocation.Spending{End: end, States: make([]allocation.BudgetState, 0, len(budgets))}
 	for i := range budgets {
+		if period := budgets[i].Period.At(end, s.opts.Zone); s.awaits(allocation.Window{Start: period.Start, End: end}) {
+			spending.Unknown = append(spending.Unknown, budgets[i].Name)
+			continue
+		}
 		state, known, err := s.spend(ctx, i, end)
 		if err != nil {
 			return nil, fmt.Errorf("spending of budget %q: %w", budgets[i].Name, err)
@@ -107,15 +138,17 @@ func (s *spender) spend(ctx context.Context, i int, end time.Time) (state alloca
 	if err != nil || known == 0 {
 		return allocation.BudgetState{}, false, err
 	}
+	state = allocation.BudgetState{Budget: b, Window: allocation.Window{Start: period.Start, End: end}, Spent: spent, Forecast: -1}
+	if s.awaits(allocation.Window{Start: end.Add(-aWeek), End: end}) {
+		return state, true, nil
+	}
 	rest := period.End.Sub(end)
 	week, part, err := s.lastWeek(ctx, i, end, rest%aWeek)
 	if err != nil {
 		return allocation.BudgetState{}, false, err
 	}
-	return allocation.BudgetState{
-		Budget: b, Window: allocation.Window{Start: period.Start, End: end}, Spent: spent,
-		Forecast: allocation.Forecast(spent, known, rest, week, part),
-	}, true, nil
+	state.Forecast = allocation.Forecast(spent, known, rest, week, part)
+	return state, true, nil
 }
 
 // lastWeek is what a budget cost in the week before end and in the beginning of it that is so long; negative where
@@ -135,6 +168,19 @@ func (s *spender) lastWeek(ctx context.Context, i int, end time.Time, length tim
 
 // costOf is what counts for a budget in what is kept of w, and for how long something is: of whole days, else of hours.
 func (s *spender) costOf(ctx context.Context, budget int, w allocation.Window) (cost float64, known time.Duration, err error) {
+	kept := s.within(w)
+	costs, err := s.budgetCosts(ctx, s.metering, kept)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := range kept {
+		cost, known = cost+costs[i][budget], known+kept[i].Window.Duration()
+	}
+	return cost, known, nil
+}
+
+// within is what is kept of w: whole days, else hours.
+func (s *spender) within(w allocation.Window) (list []keptOf) {
 	for at := w.Start; at.Before(w.End); {
 		rest := allocation.Window{Start: at, End: w.End}
 		kind, k := Days, s.days.at(at, rest)
@@ -145,13 +191,21 @@ func (s *spender) costOf(ctx context.Context, budget int, w allocation.Window) (
 			at = s.hourAt(at).End
 			continue
 		}
-		costs, err := s.budgetCosts(ctx, s.metering, kind, k)
-		if err != nil {
-			return 0, 0, err
-		}
-		cost, known, at = cost+costs[budget], known+k.Window.Duration(), k.Window.End
+		list = append(list, keptOf{kind, k})
+		at = k.Window.End
 	}
-	return cost, known, nil
+	return list
+}
+
+// keptOf is a kept set and its kind.
+type keptOf struct {
+	kind Kind
+	*Kept
+}
+
+// key is what its costs are found by.
+func (k *keptOf) key() keptKey {
+	return keptKey{setKey{k.kind, k.Window.Start.Unix(), k.Window.End.Unix()}, k.Generation}
 }
 
 // keptKey is a kept set as it is.
@@ -169,33 +223,72 @@ type budgetCache struct {
 // maxBudgetCosts bounds the sets whose costs are remembered: two years of days, and more hours than are asked for at once.
 const maxBudgetCosts = 4096
 
-// budgetCosts is what counts for each budget in a kept set.
-func (l *Ledger) budgetCosts(ctx context.Context, m *allocation.Metering, kind Kind, k *Kept) ([]float64, error) {
-	key := keptKey{setKey{kind, k.Window.Start.Unix(), k.Window.End.Unix()}, k.Generation}
-	l.mu.Lock()
-	if l.budgets.metering != m || len(l.budgets.known) >= maxBudgetCosts {
-		l.budgets = budgetCache{metering: m, known: map[keptKey][]float64{}}
-	}
-	costs := l.budgets.known[key]
-	l.mu.Unlock()
-	if costs != nil {
-		return costs, nil
-	}
-	sets, err := l.read(ctx, []Kept{*k}, nil)
-	if err != nil {
-		return nil, l.seen(err)
-	}
-	for i := range m.Budgets() {
-		cost, err := m.Budgets()[i].Cost(sets[0])
+// budgetCosts is what counts for each budget in each of kept sets. Those that nobody asked for yet are read some at a time.
+func (l *Ledger) budgetCosts(ctx context.Context, m *allocation.Metering, kept []keptOf) (costs [][]float64, err error) {
+	costs = l.knownCosts(m, kept)
+	var batch []int
+	for i := range kept {
+		if costs[i] == nil {
+			batch = append(batch, i)
+		}
+		last := i+1 == len(kept) || kept[i+1].kind != kept[i].kind
+		if len(batch) < batchHours && !last || len(batch) == 0 {
+			continue
+		}
+		sets := make([]Kept, len(batch))
+		for j, at := range batch {
+			sets[j] = *kept[at].Kept
+		}
+		read, err := l.readBudgets(ctx, m, sets)
 		if err != nil {
 			return nil, err
 		}
-		costs = append(costs, cost)
+		l.mu.Lock()
+		for j, at := range batch {
+			if costs[at] = read[j]; l.budgets.metering == m {
+				l.budgets.known[kept[at].key()] = read[j]
+			}
+		}
+		l.mu.Unlock()
+		batch = batch[:0]
 	}
+	return costs, nil
+}
+
+// knownCosts are the costs of those of kept sets whose costs are known.
+func (l *Ledger) knownCosts(m *allocation.Metering, kept []keptOf) [][]float64 {
+	costs := make([][]float64, len(kept))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.budgets.metering == m {
-		l.budgets.known[key] = costs
+	if l.budgets.metering != m || len(l.budgets.known) >= maxBudgetCosts {
+		l.budgets = budgetCache{metering: m, known: map[keptKey][]float64{}}
+	}
+	for i := range kept {
+		costs[i] = l.budgets.known[kept[i].key()]
+	}
+	return costs
+}
+
+// readBudgets reads what counts for each budget in each of kept sets.
+func (l *Ledger) readBudgets(ctx context.Context, m *allocation.Metering, kept []Kept) ([][]float64, error) {
+	release, err := l.acquireRead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	sets, err := l.read(ctx, kept, m.BudgetProjection())
+	if err != nil {
+		return nil, l.seen(err)
+	}
+	costs := make([][]float64, len(kept))
+	for i := range m.Budgets() {
+		of, err := m.Budgets()[i].Costs(sets)
+		if err != nil {
+			return nil, err
+		}
+		for j, cost := range of {
+			costs[j] = append(costs[j], cost)
+		}
 	}
 	return costs, nil
 }

@@ -1,7 +1,9 @@
 package ledger_test
 
 import (
+	"fmt"
 	"math"
+	"regexp"
 	"testing"
 	"time"
 
@@ -182,5 +184,117 @@ func TestSpendingIsShownOnceWhole(t *testing.T) {
 	before, err := r.SpendingAt(t.Context(), at(t, "2026-02-20T05:30"))
 	if err != nil || len(before.States) > 0 {
 		t.Errorf("before there was anything: %v, %v", before, err)
+	}
+}
+
+// As long as hours of its period have yet to be computed, a budget is not told of any instant after them, not even of past
+// ones; nor what it will come to, as long as hours of the week before have. Hours that the source has nothing of do not
+// matter, nor those that are not going to be computed.
+func TestSpendingAwaitsHours(t *testing.T) {
+	m := budgeting(t)
+	o := ledger.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }}
+	hole := between(t, "2026-03-03T10:00", "2026-03-03T12:00")
+	r := live(t, "2026-03-12T05:30", o, func(r *rig) { r.model.from = at(t, "2026-03-01T00:00") })
+	r.stop()
+	tell := func(now string) (list []string) {
+		t.Helper()
+		s, err := r.SpendingAt(t.Context(), at(t, now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, state := range s.States {
+			list = append(list, fmt.Sprintf("%s %t", state.Budget.Name, state.Forecast >= 0))
+		}
+		for _, name := range s.Unknown {
+			list = append(list, name+" unknown")
+		}
+		return list
+	}
+	all := []string{"all true", "week true", "day true", "year true"}
+	if diff := cmp.Diff(all, tell("2026-03-12T05:30")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	gone := regexp.MustCompile(`^sets_(daily/year=2026/|hourly/)date=2026-03-03(/hour=1[01])?\.`)
+	for name := range r.bucket.Objects() {
+		if gone.MatchString(name) {
+			if err := r.bucket.Delete(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, readOnly := range []bool{false, true} {
+		r.opts.ReadOnly = readOnly
+		r.restart(t)
+		for _, tt := range []struct {
+			now  string
+			want []string
+		}{
+			{"2026-03-03T10:10", all},
+			{"2026-03-03T13:10", []string{"all unknown", "week unknown", "day unknown", "year unknown"}},
+			{"2026-03-05T12:10", []string{"day false", "all unknown", "week unknown", "year unknown"}},
+			{"2026-03-09T12:10", []string{"week false", "day false", "all unknown", "year unknown"}},
+			{"2026-03-12T05:30", []string{"week true", "day true", "all unknown", "year unknown"}},
+		} {
+			if readOnly {
+				tt.want = all
+			}
+			if diff := cmp.Diff(tt.want, tell(tt.now)); diff != "" {
+				t.Errorf("%s, read only %v (-want +got):\n%s", tt.now, readOnly, diff)
+			}
+		}
+	}
+	r.opts.ReadOnly, r.model.without = false, func(w allocation.Window) bool { return hole.Start.Before(w.End) && w.Start.Before(hole.End) }
+	r.again(t)
+	r.run(t)
+	if diff := cmp.Diff(all, tell("2026-03-12T05:30")); diff != "" {
+		t.Errorf("nothing was in them (-want +got):\n%s", diff)
+	}
+}
+
+// Of what is kept, only what a budget needs is read, which changes nothing, whatever it selects and bears.
+func TestSpendingOfWhatIsShared(t *testing.T) {
+	parse := func(text string) allocation.Filter {
+		f, err := filter.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	keys := func(field string) []allocation.Key {
+		list, err := allocation.ParseKeys(field, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	ns := []allocation.Share{{Name: "ns-2", Filter: parse(`namespace:"ns-2"`)}}
+	var budgets []allocation.Budget
+	for i, o := range []allocation.Options{
+		{Filter: parse(`controllerName:"app-1"+controllerKind:"deployment"`)},
+		{Filter: parse(`label[app]:"app-1" | pod:"pod-3"`), ShareIdle: allocation.Weighted},
+		{Filter: parse(`department:"x" | node:"node-1"`), ShareIdle: allocation.Even, ShareTenancy: true},
+		{Aggregate: keys("namespace"), ShareSplit: allocation.Even, Share: ns, Filter: parse(`label[app]:"app-1"`)},
+		{Aggregate: keys("label:app"), ShareSplit: allocation.Even, Share: ns, SharedCost: 730, Idle: true, IdleByNode: true},
+		{ShareSplit: allocation.Weighted, Share: []allocation.Share{{Name: "share", Filter: parse(`label[app]:"app-2"`)}}, ShareTenancy: true, ShareLoadBalancers: true},
+	} {
+		budgets = append(budgets, allocation.Budget{Name: fmt.Sprint("budget ", i), Amount: 1, Period: allocation.BudgetDay, Options: o})
+	}
+	m, err := allocation.NewMetering(allocation.MeteringOptions{Budgets: budgets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, "2026-03-02T01:30", ledger.Options{ReadOnly: true, Metering: func() *allocation.Metering { return m }})
+	w := between(t, "2026-03-02T00:00", "2026-03-02T01:00")
+	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.SpendingAt(t.Context(), at(t, "2026-03-02T01:30"))
+	if err != nil || len(got.States) != len(budgets) {
+		t.Fatalf("%d of %d budgets, %v", len(got.States), len(budgets), err)
+	}
+	for i := range got.States {
+		if want := r.costOf(t, &budgets[i], w.Start, w.End); want == 0 || !near(got.States[i].Spent, want) {
+			t.Errorf("%s: %v, want %v", budgets[i].Name, got.States[i].Spent, want)
+		}
 	}
 }

@@ -220,6 +220,7 @@ func (s *server) handler() (http.Handler, error) {
 	); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
+	// Created timestamps go out by protobuf alone: in OpenMetrics they are lines that Prometheus takes for further series.
 	metrics := promhttp.HandlerFor(exposed, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
 	promql, err := s.promql()
 	if err != nil {

@@ -50,7 +50,7 @@ func (s store) Read(ctx context.Context, kept []ledger.Kept, only *allocation.Pr
 	}
 	var p *encode.Projection
 	if only != nil {
-		p = &encode.Projection{Properties: only.Properties, Columns: only.Columns, Volumes: only.Volumes, Balancers: only.Balancers}
+		p = &encode.Projection{Properties: only.Properties, Columns: only.Columns, Volumes: only.Volumes, Balancers: only.Balancers, WithoutAssets: only.WithoutAssets}
 	}
 	return s.Store.Read(ctx, stored, p)
 }

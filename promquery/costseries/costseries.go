@@ -30,7 +30,7 @@ type Sets interface {
 	// Counted are as they were counted first: what counters add.
 	Counted(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
 	// SpendingsIn tells how budgets stood at instants within w, nil where there are none; allocation.ErrNoData where that is
-	// not known.
+	// not known of any.
 	SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error)
 }
 

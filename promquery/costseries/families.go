@@ -1,6 +1,7 @@
 package costseries
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -60,12 +61,9 @@ var boundDurations = [...]struct {
 	duration time.Duration
 }{{"5m", 5 * time.Minute}, {"1h", time.Hour}, {"1d", 24 * time.Hour}}
 
-// emitBounds emits the bounds of the set's grid; in exact mode those of the scrape interval, as long as it is known.
+// emitBounds emits the bounds of the set's grid; in exact mode those of the scrape interval.
 func emitBounds(q *Queryable, set *allocation.Set, emit emitter) {
-	resolution := set.Resolution
-	if resolution == 0 && set.Reading != nil {
-		resolution = set.Reading.ScrapeInterval
-	}
+	resolution := cmp.Or(set.Resolution, set.ScrapeInterval)
 	if q.opts.Bounds == nil || resolution <= 0 {
 		return
 	}
@@ -95,23 +93,13 @@ func (q *Queryable) makeFamilies() []family {
 	return all
 }
 
-// projection is what selections need of sets, all where that is not known.
+// projection is what selections need of sets.
 func projection(selected []*selection) *allocation.Projection {
 	all := &allocation.Projection{WithoutAssets: true}
 	for _, s := range selected {
-		if s.reader == nil {
-			continue
+		if s.reader != nil {
+			all = all.Union(s.reader.Projection())
 		}
-		p := s.reader.Projection()
-		if p == nil {
-			return nil
-		}
-		all.Properties, all.Columns = append(all.Properties, p.Properties...), append(all.Columns, p.Columns...)
-		all.Volumes, all.Balancers = all.Volumes || p.Volumes, all.Balancers || p.Balancers
-		all.WithoutAssets = all.WithoutAssets && p.WithoutAssets
 	}
-	slices.Sort(all.Properties)
-	slices.Sort(all.Columns)
-	all.Properties, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Columns)
 	return all
 }

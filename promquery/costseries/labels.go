@@ -26,8 +26,7 @@ const (
 
 // recent are the series that there were in the latest hours of a range, without samples. Counters are there since what they
 // count was in a month first.
-func (q *querier) recent(ctx context.Context, mint, maxt int64, selected []*selection) (answer, error) {
-	var all answer
+func (q *querier) recent(ctx context.Context, mint, maxt int64, selected []*selection) (list []*series, notes annotations.Annotations, err error) {
 	w := q.window(mint, maxt)
 	for _, pass := range q.passes(selected) {
 		l := q.loader(pass.selected)
@@ -37,11 +36,11 @@ func (q *querier) recent(ctx context.Context, mint, maxt int64, selected []*sele
 			from.Start = l.firstOfMonth(w)
 		}
 		if err := l.recent(ctx, from, pass.counting); err != nil {
-			return answer{}, err
+			return nil, nil, err
 		}
-		all.series, all.notes = append(all.series, l.series...), all.notes.Merge(l.told.annotations())
+		list, notes = append(list, l.series...), notes.Merge(l.told.annotations())
 	}
-	return all, nil
+	return list, notes, nil
 }
 
 // recent finds the series of the latest hours of a window.
@@ -55,16 +54,8 @@ func (l *loader) recent(ctx context.Context, w allocation.Window, counting bool)
 		if part.Start.Before(w.Start) {
 			part.Start = w.Start
 		}
-		err := l.each(ctx, hours(ctx, part, l.only), func(ctx context.Context, set *allocation.Set, err error) error {
-			if err != nil {
-				return nil //nolint:nilerr // it is told of
-			}
-			if err := l.emit(ctx, set, func(int32, float64) { l.looked++ }); err != nil {
-				return err
-			}
-			return l.bound()
-		})
-		if err != nil {
+		l.window, l.hour = part, l.look
+		if err := (&reading{window: part, only: l.only, loaders: []*loader{l}, hours: hours}).run(ctx); err != nil {
 			return err
 		}
 		if part.Start.Equal(w.Start) {
@@ -73,6 +64,17 @@ func (l *loader) recent(ctx context.Context, w allocation.Window, counting bool)
 		w.End = part.Start.Add(time.Hour - time.Millisecond) // of the last hour that begins before the part
 	}
 	return nil
+}
+
+// look finds the series of an hour.
+func (l *loader) look(ctx context.Context, set *allocation.Set, err error) error {
+	if err != nil {
+		return nil //nolint:nilerr // it is told of
+	}
+	if err := l.emit(ctx, set, func(int32, float64) { l.looked++ }); err != nil {
+		return err
+	}
+	return l.bound()
 }
 
 // LabelValues implements storage.LabelQuerier.
@@ -119,11 +121,11 @@ func (q *querier) labelSets(ctx context.Context, selected []*selection, visit fu
 	if len(selected) == 0 {
 		return nil, nil
 	}
-	r, err := q.recent(ctx, q.mint, q.maxt, selected)
-	for _, s := range r.series {
+	list, notes, err := q.recent(ctx, q.mint, q.maxt, selected)
+	for _, s := range list {
 		visit(s.labels)
 	}
-	return r.notes, err
+	return notes, err
 }
 
 // limited are so many values as hints ask for.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -17,14 +16,17 @@ type loader struct {
 	*querier
 	selected []*selection
 	only     *allocation.Projection
-	series   []*series
-	clock    []int64
-	hours    int     // at most, from the next on
-	live     []int32 // series that have a sample at the last time
-	touched  []int32 // and those that have one by now
-	looked   int     // series that were emitted, where they are not read
-	builder  labels.ScratchBuilder
-	told     notes
+	window   allocation.Window // of the hours that are needed, empty for none
+	// hour takes an hour, or why it cannot be had.
+	hour    func(context.Context, *allocation.Set, error) error
+	series  []*series
+	clock   []int64
+	hours   int     // at most, from the next on
+	live    []int32 // series that have a sample at the last time
+	touched []int32 // and those that have one by now
+	looked  int     // series that were emitted, where they are not read
+	builder labels.ScratchBuilder
+	told    notes
 	// spendings tells how budgets stood; nil before it is wanted.
 	spendings func(context.Context, time.Time) (*allocation.Spending, error)
 }
@@ -33,45 +35,27 @@ func (q *querier) loader(selected []*selection) *loader {
 	return &loader{querier: q, selected: selected, only: projection(selected)}
 }
 
-// run reads the hours that have their samples from mint to maxt; of counters, those before since their month began.
-func (l *loader) run(ctx context.Context, mint, maxt int64, counting bool) error {
-	w := l.window(mint, maxt)
-	l.told.window = l.asked(mint, maxt)
-	if !w.Start.Before(w.End) {
+// prepare says what hours have their samples from mint to maxt; of counters, also those before since their month began.
+func (l *loader) prepare(mint, maxt int64, counting bool) error {
+	l.window, l.told.window = l.querier.window(mint, maxt), l.asked(mint, maxt)
+	if !l.window.Start.Before(l.window.End) {
 		return nil
 	}
-	if err := checkHours(w); err != nil {
+	if err := checkHours(l.window); err != nil {
 		return err
 	}
-	l.hours = int(w.Duration()/time.Hour) + 1
-	if !counting {
-		return l.each(ctx, l.sets.Hours(ctx, w, l.only), l.gauges)
+	l.hours = int(l.window.Duration()/time.Hour) + 1
+	l.hour = l.gauges
+	if counting {
+		l.window.Start = l.firstOfMonth(l.window)
+		l.hour = (&counter{loader: l, since: mint}).hour
 	}
-	w.Start = l.firstOfMonth(w)
-	c := counter{loader: l, since: mint}
-	return l.each(ctx, l.sets.Counted(ctx, w, l.only), c.hour)
+	return nil
 }
 
 // firstOfMonth is when the month began of the first hour of a window.
 func (l *loader) firstOfMonth(w allocation.Window) time.Time {
 	return l.month(w.Start.Add(time.Hour - time.Millisecond))
-}
-
-// each does something with hours, and notes those that cannot be had.
-func (l *loader) each(ctx context.Context, hours iter.Seq2[*allocation.Set, error], do func(context.Context, *allocation.Set, error) error) error {
-	for set, err := range hours {
-		if set == nil {
-			return fmt.Errorf("read costs: %w", err)
-		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("read costs: %w", err)
-		}
-		l.told.hour(set, err)
-		if err := do(ctx, set, err); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // shown is when an hour is shown, in Unix milliseconds.
@@ -110,6 +94,7 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 				if err != nil && !errors.Is(err, allocation.ErrNoData) {
 					return fmt.Errorf("read costs: %w", err)
 				}
+				l.told.budgets(set.Window, at)
 				spending = at.Totals()
 			}
 			s.of.Emit(spending, func(_ int, values []string, v float64) { emitLabels(values, v) })
@@ -129,7 +114,7 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 // spending is how the budgets stood at an instant of the query's.
 func (l *loader) spending(ctx context.Context, at time.Time) (s *allocation.Spending, err error) {
 	if l.spendings == nil {
-		w := l.window(l.mint, l.maxt)
+		w := l.querier.window(l.mint, l.maxt)
 		if l.spendings, err = l.sets.SpendingsIn(ctx, allocation.Window{Start: w.Start, End: w.End.Add(l.opts.Grace)}); err != nil {
 			return nil, err
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/thanos-io/objstore"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -47,6 +48,7 @@ func (c *cluster) Compute(_ context.Context, q allocation.Query) ([]*allocation.
 		set := allocation.NewSet(w, allocation.NewDict())
 		if !w.Start.Before(c.from) && !c.barren(w) {
 			set, some = c.shuffled(randomSet(rand.New(rand.NewPCG(uint64(w.Start.Unix()), 5)), w)), true
+			set.Resolution, set.ScrapeInterval = q.Resolution, 30*time.Second
 		}
 		sets = append(sets, set)
 	}
@@ -59,7 +61,7 @@ func (c *cluster) Compute(_ context.Context, q allocation.Query) ([]*allocation.
 // shuffled is a set with its rows in another order: that of the history differs from that of computations.
 func (c *cluster) shuffled(s *allocation.Set) *allocation.Set {
 	out := allocation.NewSet(s.Window, allocation.NewDict())
-	out.Resolution, out.Nodes, out.Disks, out.Management, out.Residuals = s.Resolution, s.Nodes, s.Disks, s.Management, s.Residuals
+	out.Nodes, out.Disks, out.Management, out.Residuals = s.Nodes, s.Disks, s.Management, s.Residuals
 	for _, row := range c.orders.Perm(s.Len()) {
 		r := &allocation.Row{Special: s.Special(row), Start: s.Window.Start, End: s.Window.End, Labels: map[string]string{"app": s.Text(allocation.Pod, row)}}
 		for p := range r.Text {
@@ -151,17 +153,36 @@ func exactly(values map[string]float64) (list []string) {
 	return list
 }
 
-// At the instant of a scrape, /metrics and a query give the same, to the last bit: of all families, over hours, months, days
-// on which clocks are set, holes and restarts.
-func TestQueriesAreWhatScrapesGot(t *testing.T) {
-	for _, tc := range []struct{ zone, from string }{
-		{"UTC", "2026-03-31T20:00"}, {"Europe/Berlin", "2026-03-28T20:00"}, {"Asia/Kolkata", "2026-02-28T14:30"}, {"America/New_York", "2026-11-01T02:00"},
-	} {
-		t.Run(tc.zone, func(t *testing.T) { t.Parallel(); compareScrapes(t, tc.zone, tc.from) })
+// budgets are one of everything in a month and one of some in a day.
+func budgets(t *testing.T) []allocation.Budget {
+	t.Helper()
+	some, err := filter.Parse(`namespace:"ns-1"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []allocation.Budget{
+		{Name: "all", Amount: 1000, Period: allocation.BudgetMonth, Options: allocation.Options{Idle: true}},
+		{Name: "some", Amount: 10, Period: allocation.BudgetDay, Options: allocation.Options{Filter: some, ShareIdle: allocation.Weighted}},
 	}
 }
 
-func compareScrapes(t *testing.T, name, from string) {
+// At the instant of a scrape, /metrics and a query give the same, to the last bit: of all families, over hours, months, days
+// on which clocks are set, holes and restarts.
+func TestQueriesAreWhatScrapesGot(t *testing.T) {
+	for _, tc := range []struct {
+		zone, from string
+		resolution time.Duration
+	}{
+		{"UTC", "2026-03-31T20:00", time.Minute},
+		{"Europe/Berlin", "2026-03-28T20:00", 0},
+		{"Asia/Kolkata", "2026-02-28T14:30", 0},
+		{"America/New_York", "2026-11-01T02:00", time.Minute},
+	} {
+		t.Run(tc.zone, func(t *testing.T) { t.Parallel(); compareScrapes(t, tc.zone, tc.from, tc.resolution) })
+	}
+}
+
+func compareScrapes(t *testing.T, name, from string, resolution time.Duration) {
 	zone, err := time.LoadLocation(name)
 	if err != nil {
 		t.Fatal(err)
@@ -174,18 +195,18 @@ func compareScrapes(t *testing.T, name, from string) {
 	c.moved = sync.NewCond(&c.mu)
 	source := &cluster{from: start.Add(-30 * time.Hour), orders: rand.New(rand.NewPCG(1, 1)), barren: func(w allocation.Window) bool { return w.Start.Unix()/3600%13 == 4 }}
 	engine := costseries.NewEngine(costseries.EngineOptions{})
-	metering := everything()
+	metering := everything(budgets(t)...)
 	at, instants := start, 0
 	for _, life := range []time.Duration{7 * time.Hour, 4 * time.Hour, 30 * time.Hour} {
 		s := store{history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{Now: c.read})}
 		l := ledger.NewKeeping(source, s, log.NewNopLogger(), ledger.Options{
-			Grace: grace, Zone: zone, Now: c.read, Sleep: c.sleep, Resolution: time.Minute, Metering: func() *allocation.Metering { return metering },
+			Grace: grace, Zone: zone, Now: c.read, Sleep: c.sleep, Resolution: resolution, Metering: func() *allocation.Metering { return metering },
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx) }()
 		reg := prometheus.NewRegistry()
-		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *allocation.Metering { return metering }, Bounds: timeline.Bounds, Accrued: l.Accrued}))
+		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *allocation.Metering { return metering }, Bounds: timeline.Bounds, Accrued: l.Accrued, Spending: l.Spending}))
 		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: metering.Subjects(), Bounds: timeline.Bounds, Now: c.read})
 		for until := at.Add(life); at.Before(until); at = at.Add(50 * time.Minute) {
 			c.pass(at)

@@ -35,6 +35,7 @@ type hours struct {
 	read    []string                      // what was asked for
 	before  func(s *allocation.Set)       // each hour
 	budget  *allocation.Budget            // spends 1 an hour
+	unknown time.Time                     // the budget is not known before
 	fatal   error                         // ends all
 }
 
@@ -54,6 +55,9 @@ func (h *hours) SpendingsIn(_ context.Context, w allocation.Window) (func(contex
 	return func(_ context.Context, t time.Time) (*allocation.Spending, error) {
 		if t.Before(w.Start) || t.After(w.End) {
 			return nil, fmt.Errorf("spending at %s is not of what was asked for, %s", t, w)
+		}
+		if t.Before(h.unknown) {
+			return &allocation.Spending{End: t, Unknown: []string{h.budget.Name}}, nil
 		}
 		spent := 0.0
 		for _, s := range h.sets {
@@ -102,8 +106,8 @@ func (h *hours) each(ctx context.Context, w allocation.Window, only *allocation.
 }
 
 // everything has all subjects.
-func everything() *allocation.Metering {
-	o := allocation.MeteringOptions{LabelNames: []string{"app"}}
+func everything(budgets ...allocation.Budget) *allocation.Metering {
+	o := allocation.MeteringOptions{LabelNames: []string{"app"}, Budgets: budgets}
 	for _, s := range allocation.Subjects() {
 		if !s.Always {
 			o.Enabled = append(o.Enabled, s.Collector())

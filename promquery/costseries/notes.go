@@ -3,6 +3,7 @@ package costseries
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/util/annotations"
@@ -16,6 +17,7 @@ type notes struct {
 	some       bool              // an hour was had
 	lacking    []stretch         // hours that cannot be had
 	incomplete []stretch         // of which something is missing
+	unknown    []stretch         // at whose end budgets were not known yet, and which
 }
 
 // stretch are hours that follow each other, of which the same is to be told.
@@ -34,6 +36,13 @@ func (n *notes) hour(set *allocation.Set, err error) {
 		}
 	case !errors.Is(err, allocation.ErrNoData):
 		n.lacking = join(n.lacking, set.Window, err.Error())
+	}
+}
+
+// budgets notes how budgets stood at the end of an hour.
+func (n *notes) budgets(w allocation.Window, s *allocation.Spending) {
+	if s != nil && len(s.Unknown) > 0 {
+		n.unknown = join(n.unknown, w, strings.Join(s.Unknown, ", "))
 	}
 }
 
@@ -60,6 +69,10 @@ func (n *notes) annotations() annotations.Annotations {
 	}
 	for i := range n.incomplete {
 		all.Add(fmt.Errorf("%w: costs of %s are of incomplete data of the source", annotations.PromQLWarning, &n.incomplete[i]))
+	}
+	for i := range n.unknown {
+		s := &n.unknown[i]
+		all.Add(fmt.Errorf("%w: budgets %s are not told for %s: hours of their period have yet to be computed: ask again later", annotations.PromQLWarning, s.why, s))
 	}
 	if !n.some && len(n.lacking) == 0 && n.window.Start.Before(n.window.End) {
 		all.Add(fmt.Errorf("%w: there are no costs of %s: neither the history nor the source has anything of that time", annotations.PromQLInfo, &stretch{window: n.window}))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,9 @@ type querier struct {
 	*Queryable
 	mint, maxt int64        // Unix milliseconds, both within
 	used       atomic.Int64 // bytes of the series of all its selects
+
+	mu      sync.Mutex
+	waiting []*seriesSet // selects that nobody has looked at yet
 }
 
 func (q *Queryable) querier(mint, maxt int64) *querier {
@@ -33,18 +37,19 @@ func (q *chunkQuerier) Select(ctx context.Context, sortSeries bool, hints *stora
 	return storage.NewSeriesSetToChunkSet(q.querier.Select(ctx, sortSeries, hints, matchers...))
 }
 
-// Select implements storage.Querier. The hours are read when the first series is asked for.
-func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	s := &seriesSet{at: -1}
-	s.load = func() {
-		r, err := q.read(ctx, hints, matchers)
-		s.err, s.list, s.notes = err, r.series, r.notes
-		if sortSeries {
-			slices.SortFunc(s.list, func(a, b *series) int { return labels.Compare(a.labels, b.labels) })
-		}
-		if hints != nil && hints.Limit > 0 && len(s.list) > hints.Limit {
-			s.list = s.list[:hints.Limit]
-		}
+// Select implements storage.Querier. The hours are read when the first series is asked for, of this select or of another one
+// of the query.
+func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	s := &seriesSet{at: -1, mint: q.mint, maxt: q.maxt, sorted: sorted, selected: q.selections(hints, matchers)}
+	if hints != nil {
+		s.mint, s.maxt, s.limit = max(q.mint, hints.Start), min(q.maxt, hints.End), hints.Limit
+		s.bare = hints.Func == seriesFunc
+	}
+	s.load = func() { q.load(ctx, s) }
+	if len(s.selected) > 0 {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.waiting = append(q.waiting, s)
 	}
 	return s
 }
@@ -52,13 +57,20 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 // Close implements storage.LabelQuerier: there is nothing to release.
 func (q *querier) Close() error { return nil }
 
-// seriesSet is a storage.SeriesSet that loads itself when it is first looked at.
+// seriesSet is a storage.SeriesSet that is loaded when it, or another one of the query, is first looked at.
 type seriesSet struct {
-	load  func()
-	list  []*series
-	at    int
-	notes annotations.Annotations
-	err   error
+	mint, maxt int64
+	selected   []*selection
+	bare       bool // without samples
+	sorted     bool
+	limit      int
+	load       func() // nil once it was looked at
+
+	loaded bool // guarded by the querier's mu
+	list   []*series
+	at     int
+	notes  annotations.Annotations
+	err    error
 }
 
 // Next implements storage.SeriesSet.
@@ -82,36 +94,6 @@ func (s *seriesSet) Err() error { return s.err }
 
 // Warnings implements storage.SeriesSet.
 func (s *seriesSet) Warnings() annotations.Annotations { return s.notes }
-
-// answer is the series of a select and what is to be told of them.
-type answer struct {
-	series []*series
-	notes  annotations.Annotations
-}
-
-// read makes the series of a select.
-func (q *querier) read(ctx context.Context, hints *storage.SelectHints, matchers []*labels.Matcher) (answer, error) {
-	mint, maxt := q.mint, q.maxt
-	if hints != nil {
-		mint, maxt = max(mint, hints.Start), min(maxt, hints.End)
-	}
-	selected := q.selections(hints, matchers)
-	switch {
-	case len(selected) == 0:
-		return answer{}, nil
-	case hints != nil && hints.Func == seriesFunc:
-		return q.recent(ctx, mint, maxt, selected)
-	}
-	var all answer
-	for _, pass := range q.passes(selected) {
-		l := q.loader(pass.selected)
-		if err := l.run(ctx, mint, maxt, pass.counting); err != nil {
-			return answer{}, err
-		}
-		all.series, all.notes = append(all.series, l.series...), all.notes.Merge(l.told.annotations())
-	}
-	return all, nil
-}
 
 // pass is what is made of the same hours: gauges or counters.
 type pass struct {

@@ -148,6 +148,13 @@ func TestNotes(t *testing.T) {
 			warnings: []string{"PromQL warning: costs of 2026-03-10T14:00:00Z to 2026-03-10T15:00:00Z are of incomplete data of the source"},
 		},
 		{
+			name: "budgets that are not known yet", expr: "promcost_budget_spent", from: 3 * time.Hour, to: 6 * time.Hour, series: 1,
+			prepare: func(h *hours) {
+				h.budget, h.unknown = &allocation.Budget{Name: "all", Period: allocation.BudgetMonth}, noon.Add(4*time.Hour+grace)
+			},
+			warnings: []string{"PromQL warning: budgets all are not told for 2026-03-10T12:00:00Z to 2026-03-10T15:00:00Z: hours of their period have yet to be computed: ask again later"},
+		},
+		{
 			name: "before all history", expr: "sum(promcost_node_hourly_cost)", from: -50 * time.Hour, to: -49 * time.Hour,
 			infos: []string{"PromQL info: there are no costs of 2026-03-08T06:40:00Z to 2026-03-08T10:50:00Z: neither the history nor the source has anything of that time"},
 		},

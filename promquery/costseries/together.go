@@ -1,0 +1,165 @@
+package costseries
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// load makes the series of a select and of all others of the query that nobody has looked at yet: the engine selects
+// everything before it looks at anything. So what needs the same hours shares one reading of them.
+func (q *querier) load(ctx context.Context, s *seriesSet) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if s.loaded {
+		return
+	}
+	sets := q.waiting
+	q.waiting = nil
+	err := q.loadAll(ctx, sets)
+	for _, other := range sets {
+		if other.loaded = true; err != nil {
+			other.list, other.notes, other.err = nil, nil, err
+		}
+	}
+}
+
+// loadAll makes the series of selects.
+func (q *querier) loadAll(ctx context.Context, sets []*seriesSet) error {
+	made := make([][]*loader, len(sets))
+	var of [2][]*loader // gauges and counters
+	for i, s := range sets {
+		if s.bare {
+			var err error
+			if s.list, s.notes, err = q.recent(ctx, s.mint, s.maxt, s.selected); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, pass := range q.passes(s.selected) {
+			l := q.loader(pass.selected)
+			if err := l.prepare(s.mint, s.maxt, pass.counting); err != nil {
+				return err
+			}
+			made[i] = append(made[i], l)
+			kind := 0
+			if pass.counting {
+				kind = 1
+			}
+			of[kind] = append(of[kind], l)
+		}
+	}
+	for kind, hours := range [...]hoursFunc{q.sets.Hours, q.sets.Counted} {
+		for _, r := range readings(of[kind], hours) {
+			if err := r.run(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	for i, s := range sets {
+		for _, l := range made[i] {
+			s.list, s.notes = append(s.list, l.series...), s.notes.Merge(l.told.annotations())
+		}
+		s.finish()
+	}
+	return nil
+}
+
+// finish orders and cuts the series as they were asked for.
+func (s *seriesSet) finish() {
+	if s.sorted {
+		slices.SortFunc(s.list, func(a, b *series) int { return labels.Compare(a.labels, b.labels) })
+	}
+	if s.limit > 0 && len(s.list) > s.limit {
+		s.list = s.list[:s.limit]
+	}
+}
+
+// hoursFunc is Sets.Hours or Sets.Counted.
+type hoursFunc func(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
+
+// reading is one reading of hours for loaders.
+type reading struct {
+	window  allocation.Window
+	only    *allocation.Projection
+	loaders []*loader
+	hours   hoursFunc
+}
+
+// readings read what loaders need: at once where that is no more than to read it for each.
+func readings(loaders []*loader, hours hoursFunc) (list []*reading) {
+	loaders = slices.DeleteFunc(loaders, func(l *loader) bool { return l.hour == nil })
+	slices.SortStableFunc(loaders, func(a, b *loader) int {
+		return cmp.Or(a.window.Start.Compare(b.window.Start), b.window.End.Compare(a.window.End))
+	})
+	for _, l := range loaders {
+		own := &reading{window: l.window, only: l.only, loaders: []*loader{l}, hours: hours}
+		if i := slices.IndexFunc(list, own.joins); i >= 0 {
+			list[i] = list[i].with(own)
+			continue
+		}
+		list = append(list, own)
+	}
+	return list
+}
+
+// with is both readings as one.
+func (r *reading) with(other *reading) *reading {
+	w := r.window
+	if other.window.Start.Before(w.Start) {
+		w.Start = other.window.Start
+	}
+	if other.window.End.After(w.End) {
+		w.End = other.window.End
+	}
+	loaders := slices.Concat(r.loaders, other.loaders)
+	return &reading{window: w, only: r.only.Union(other.only), loaders: loaders, hours: r.hours}
+}
+
+// joins reports whether one reading takes no more than both do.
+func (r *reading) joins(other *reading) bool {
+	return r.with(other).weight() <= r.weight()+other.weight()
+}
+
+// assetColumns is how many columns of rows take as long to read as assets do.
+const assetColumns = 10
+
+// weight is about how long a reading takes.
+func (r *reading) weight() float64 {
+	columns := 1 + len(r.only.Properties) + len(r.only.Columns)
+	if !r.only.WithoutAssets {
+		columns += assetColumns
+	}
+	return r.window.Duration().Hours() * float64(columns)
+}
+
+// run gives loaders the hours that each needs, and notes for them those that cannot be had.
+func (r *reading) run(ctx context.Context) error {
+	if !r.window.Start.Before(r.window.End) {
+		return nil
+	}
+	for set, err := range r.hours(ctx, r.window, r.only) {
+		if set == nil {
+			return fmt.Errorf("read costs: %w", err)
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("read costs: %w", err)
+		}
+		for _, l := range r.loaders {
+			if set.Window.Start.Before(l.window.Start) || set.Window.End.After(l.window.End) {
+				continue
+			}
+			l.told.hour(set, err)
+			if err := l.hour(ctx, set, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
