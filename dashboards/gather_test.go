@@ -39,6 +39,9 @@ func gather(t *testing.T) []*dto.MetricFamily {
 	if _, err := collector.NewReloads(reg); err != nil {
 		t.Fatal(err)
 	}
+	if err := collector.NewStore(reg, func() collector.StoreState { return collector.StoreState{} }); err != nil {
+		t.Fatal(err)
+	}
 	prices := func() []collector.PriceSource {
 		return []collector.PriceSource{{Kind: "sheet", Name: "prices.yaml", Currency: "USD", AsOf: end}}
 	}

@@ -120,7 +120,8 @@ func dashboardsIndex(files []dashboards.File) []byte {
 	var b bytes.Buffer
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>promcost: dashboards and rules</title></head>\n<body>\n" +
 		"<h1>Dashboards and rules</h1>\n" +
-		"<p>Grafana imports the dashboards (Dashboards, New, Import); Prometheus loads the rules (rule_files).\n" +
+		"<p>Grafana imports the dashboards (Dashboards, New, Import). Their data source is of the type Prometheus: this address without\n" +
+		"/dashboards/, or a Prometheus that scrapes it. Prometheus loads the rules (rule_files).\n" +
 		"On Kubernetes, <a href=\"" + manifestsName + "\">" + manifestsName + "</a> has all of them as ConfigMaps and PrometheusRules.</p>\n<ul>\n")
 	for _, f := range files {
 		fmt.Fprintf(&b, "<li><a href=\"%[1]s\">%[1]s</a></li>\n", f.Name)

@@ -14,6 +14,8 @@ var quiet = map[string]string{
 	"PromcostPriceBuiltIn":         "metrics price all nodes",
 	"PromcostDown":                 "it is scraped",
 	"PromcostStale":                "the last hour is complete",
+	"PromcostBehind":               "it has run for less than an hour",
+	"PromcostHistoryFailing":       "nothing fails",
 	"PromcostFailing":              "nothing fails",
 	"PromcostResidual":             "all nodes are known",
 	"PromcostSeriesDropped":        "there are few series",

@@ -206,7 +206,12 @@ func demoKeeping(duration time.Duration, settled func() bool) (keeping, error) {
 		return keeping{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	return keeping{
-		store: history.New(directory, history.Options{}), where: dir, closer: closerFunc(func() error { return os.RemoveAll(dir) }),
+		store: history.New(directory, history.Options{}), where: dir, closer: closerFunc(func() error {
+			if os.RemoveAll(dir) == nil {
+				return nil
+			}
+			return os.RemoveAll(dir) // an hour that was being written came between
+		}),
 		flags: storageFlags{backfill: duration}, settled: settled,
 	}, nil
 }
@@ -242,6 +247,8 @@ promcost serves this cluster on %[1]s and /metrics; %[1]s/-/ready says when all 
   curl -s '%[1]s/model/allocation/compute?window=%[2]s&aggregate=namespace'
   curl -s '%[1]s/model/allocation/compute?window=%[2]s&aggregate=controller&format=csv'
   curl -s '%[1]s/model/assets?window=%[2]s'
+
+In Grafana, add %[1]s as a data source of the type Prometheus, and import what is on %[1]s/dashboards/.
 
 Ctrl-C ends it.
 `, base, demoWindow)

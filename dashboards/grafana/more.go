@@ -133,6 +133,11 @@ func itself() board {
 				of(perSecond("promcost_computation_errors_total", "instance"), "{{instance}} failed"),
 			show(lines, 12, ratio, "Computing", "Part of the time that is spent computing; more than 1 where several run at a time.").
 				of(perSecond("promcost_computation_duration_seconds_sum", "instance"), "{{instance}}"),
+			show(lines, 12, count, "Hours and days in the history", "Missing are closed hours that are still to be computed: ever fewer, then none.").
+				of("max by (instance, length) ("+value("promcost_store_sets")+")", "{{instance}} {{length}}").
+				of("max by (instance) ("+value("promcost_store_missing_sets")+")", "{{instance}} missing"),
+			show(lines, 12, "bytes", "Size of the history", "Of the files of these hours and days.").
+				of("max by (instance) ("+value("promcost_store_bytes")+")", "{{instance}}"),
 			show(lines, 12, rate, "Requests to the source", "What promcost asks of the Prometheus that it reads.").
 				of(perSecond("promcost_source_requests_total", "source"), "{{source}}").
 				of(perSecond("promcost_source_errors_total", "source"), "{{source}} failed"),
