@@ -17,7 +17,7 @@ func serveByClock(t *testing.T, blocks, dir string, clock func() time.Time) (url
 	t.Helper()
 	app := kingpin.New("promcost", "")
 	clause := app.Command("serve", "")
-	source, cost, flags, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, ":0"), addStorageFlags(clause)
+	source, cost, flags, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, servePreset{address: ":0"}), addStorageFlags(clause)
 	if _, err := app.Parse([]string{"serve", "--source=blocks", "--tsdb.path=" + blocks, "--storage.path=" + dir, "--history.grace=0s"}); err != nil {
 		t.Fatal(err)
 	}
