@@ -51,8 +51,11 @@ var children = map[string]func(dir string) error{"fill": fill, "overfill": overf
 // crashHours are how many hours are stored by a process that is not killed.
 const crashHours = 12
 
-// fill stores hours that are not there, then their day, the first hours once more, and cleans up; it tells what is there to
-// stay.
+// phases are what fill does, one after the other, as it tells them.
+var phases = []string{"phase writing", "phase rolling up", "phase replacing", "phase compaction", "phase retention"}
+
+// fill stores hours that are not there, then their day, the first hours once more, cleans up, and removes the first hour; it
+// tells what is there to stay, and what it is about to do.
 func fill(dir string) error {
 	ctx := context.Background()
 	b, err := history.OpenDirectory(dir)
@@ -69,6 +72,7 @@ func fill(dir string) error {
 		return err
 	}
 	var hours []*allocation.Set
+	fmt.Println(phases[0])
 	for i := range crashHours {
 		set := soundSet(1, hour(i), 2, "c1", "c2")
 		hours = append(hours, set)
@@ -76,6 +80,7 @@ func fill(dir string) error {
 			return err
 		}
 	}
+	fmt.Println(phases[1])
 	day, err := allocation.Merge(days(2)[1], hours)
 	if err != nil {
 		return err
@@ -83,6 +88,7 @@ func fill(dir string) error {
 	if err := put(day, history.WriteOptions{Period: history.Daily}); err != nil {
 		return err
 	}
+	fmt.Println(phases[2])
 	for i := range 3 {
 		l, err := s.List(ctx, history.Hourly, hour(i))
 		if err != nil {
@@ -94,7 +100,12 @@ func fill(dir string) error {
 			}
 		}
 	}
-	_, err = s.Clean(ctx)
+	fmt.Println(phases[3])
+	if _, err := s.Clean(ctx); err != nil {
+		return err
+	}
+	fmt.Println(phases[4])
+	_, err = s.Retain(ctx, history.Hourly, hour(0).End)
 	return err
 }
 
@@ -112,22 +123,30 @@ func child(t *testing.T, what, dir string) (*exec.Cmd, io.ReadCloser) {
 	return cmd, out
 }
 
-// TestKill kills processes that store sets. What they told is there, and all that is there is whole; in the end there is
+// TestKill kills processes that store sets, in each of the phases. What they told is there, and all that is there is whole; in the end there is
 // what a process leaves that nobody killed.
 func TestKill(t *testing.T) {
 	want := tree(t, undisturbed(t))
 	rng := rand.New(rand.NewPCG(*crashSeed, 0))
 	t.Logf("-crash.seed=%d", *crashSeed)
-	dir, told, rounds := t.TempDir(), map[string]bool{}, 0
-	for range *crashKills {
+	dir, told, rounds, killed := t.TempDir(), map[string]bool{}, 0, map[string]int{}
+	for i := range *crashKills {
 		cmd, out := child(t, "fill", dir)
 		lines := bufio.NewScanner(out)
-		kill := time.AfterFunc(time.Duration(rng.IntN(100_000))*time.Microsecond, func() { _ = cmd.Process.Kill() })
+		at, phase := phases[i%len(phases)], ""
 		for lines.Scan() {
-			told[lines.Text()] = true
+			if line := lines.Text(); !slices.Contains(phases, line) {
+				told[line] = true
+				continue
+			}
+			if phase = lines.Text(); phase == at {
+				time.AfterFunc(time.Duration(rng.IntN(20_000))*time.Microsecond, func() { _ = cmd.Process.Kill() }) // it may have ended
+			}
 		}
 		err := cmd.Wait()
-		kill.Stop()
+		if err != nil {
+			killed[phase]++
+		}
 		if code := cmd.ProcessState.ExitCode(); code == 3 {
 			t.Fatalf("it failed: %v %v", slices.Collect(maps.Keys(told)), err)
 		}
@@ -150,7 +169,10 @@ func TestKill(t *testing.T) {
 			t.Fatalf("-undisturbed +killed\n%s", diff)
 		}
 	}
-	t.Logf("%d runs came to their end", rounds)
+	t.Logf("%d runs came to their end, the others were killed in %v", rounds, killed)
+	if len(killed) < len(phases)-2 { // the last ones are short
+		t.Errorf("processes were killed in %v only", killed)
+	}
 }
 
 // undisturbed is a directory that a process has filled which nobody killed.
@@ -183,7 +205,7 @@ func checkWhole(t *testing.T, dir string, told map[string]bool) {
 		}
 	}
 	for line := range told {
-		if !there[line] {
+		if !there[line] && line != "stored hourly 0" { // which retention removes
 			t.Fatalf("%s, and it is gone", line)
 		}
 	}
