@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Merge makes one set over w of sets as they were built: of hours a day, of clusters and shards the whole. Rows are in
@@ -44,13 +45,14 @@ type sourceRow struct {
 	set, row int32
 	nth      int32 // among the rows of its set that have its key, from 0
 	special  Special
-	key      [len(instance) + 1]int32 // ranks of the properties that tell rows apart
+	key      [len(instance) + 1]ID // what tells rows apart
 }
 
-func (a *sourceRow) compare(b *sourceRow) int {
-	for i, rank := range a.key {
-		if rank != b.key[i] {
-			return cmp.Compare(rank, b.key[i])
+// compareRows orders rows by what their keys stand for.
+func (d *Dict) compareRows(a, b *sourceRow) int {
+	for i, id := range a.key {
+		if id != b.key[i] {
+			return strings.Compare(d.strs[id], d.strs[b.key[i]])
 		}
 	}
 	return cmp.Compare(a.special, b.special)
@@ -58,50 +60,64 @@ func (a *sourceRow) compare(b *sourceRow) int {
 
 // orderRows are the rows of the sets, over one Dict, in their order. What becomes one row lies side by side, oldest first.
 func orderRows(sets []*Set) []sourceRow {
-	rank := sets[0].dict.ranks()
-	n := 0
-	for _, s := range sets {
-		n += s.Len()
-	}
-	rows := make([]sourceRow, 0, n)
+	d := sets[0].dict
+	runs := make([][]sourceRow, len(sets))
 	for i, s := range sets {
-		for row, special := range s.special {
-			r := sourceRow{set: int32(i), row: int32(row), special: special}
-			for k, p := range instance {
-				r.key[k] = rank[s.ids[p][row]]
-			}
-			r.key[len(instance)] = rank[s.ids[NodeName][row]]
-			rows = append(rows, r)
-		}
+		runs[i] = d.orderedRows(s, int32(i))
 	}
-	slices.SortFunc(rows, func(a, b sourceRow) int {
-		return cmp.Or(a.compare(&b), cmp.Compare(a.set, b.set), cmp.Compare(a.row, b.row))
-	})
+	for n := len(runs); n > 1; n = len(runs) {
+		for i := range n / 2 {
+			runs[i] = d.mergeRuns(runs[2*i], runs[2*i+1])
+		}
+		if n%2 == 1 {
+			runs[n/2] = runs[n-1]
+		}
+		runs = runs[:(n+1)/2]
+	}
+	rows := runs[0]
 	apart := false
 	for i := 1; i < len(rows); i++ {
-		if was, r := &rows[i-1], &rows[i]; r.set == was.set && r.compare(was) == 0 {
+		if was, r := &rows[i-1], &rows[i]; r.set == was.set && d.compareRows(r, was) == 0 {
 			r.nth, apart = was.nth+1, true
 		}
 	}
 	if apart {
 		// Rows that one set has several of under one key stay apart: the first of every set are one row, then the second ones.
-		slices.SortStableFunc(rows, func(a, b sourceRow) int { return cmp.Or(a.compare(&b), cmp.Compare(a.nth, b.nth)) })
+		slices.SortStableFunc(rows, func(a, b sourceRow) int { return cmp.Or(d.compareRows(&a, &b), cmp.Compare(a.nth, b.nth)) })
 	}
 	return rows
 }
 
-// ranks are the places of the strings in their order, by id.
-func (d *Dict) ranks() []int32 {
-	ids := make([]ID, len(d.strs))
-	for i := range ids {
-		ids[i] = ID(i)
+// orderedRows are the rows of the i-th set in their order, which those that are kept have already.
+func (d *Dict) orderedRows(s *Set, i int32) []sourceRow {
+	rows := make([]sourceRow, s.Len())
+	sorted := true
+	for row, special := range s.special {
+		r := &rows[row]
+		*r = sourceRow{set: i, row: int32(row), special: special}
+		for k, p := range instance {
+			r.key[k] = s.ids[p][row]
+		}
+		r.key[len(instance)] = s.ids[NodeName][row]
+		sorted = sorted && (row == 0 || d.compareRows(&rows[row-1], r) <= 0)
 	}
-	slices.SortFunc(ids, func(a, b ID) int { return cmp.Compare(d.strs[a], d.strs[b]) })
-	rank := make([]int32, len(ids))
-	for i, id := range ids {
-		rank[id] = int32(i)
+	if !sorted {
+		slices.SortStableFunc(rows, func(a, b sourceRow) int { return d.compareRows(&a, &b) })
 	}
-	return rank
+	return rows
+}
+
+// mergeRuns are the rows of two runs in their order; of equal ones those of the first come first.
+func (d *Dict) mergeRuns(a, b []sourceRow) []sourceRow {
+	out := make([]sourceRow, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if d.compareRows(&a[0], &b[0]) <= 0 {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }
 
 // mergeRows fills the empty set s with the rows, those that follow each other and are one summed.
@@ -113,7 +129,7 @@ func (s *Set) mergeRows(sets []*Set, rows []sourceRow) {
 	n := 0
 	for i := range rows {
 		r := &rows[i]
-		if i == 0 || r.nth != rows[i-1].nth || r.compare(&rows[i-1]) != 0 {
+		if i == 0 || r.nth != rows[i-1].nth || s.dict.compareRows(r, &rows[i-1]) != 0 {
 			s.special, s.merged = append(s.special, r.special), append(s.merged, oneRow)
 			n++
 		}

@@ -32,8 +32,11 @@ func (q *request) needed() *allocation.Projection {
 		p.WithoutAssets = true
 		return p
 	}
+	costs := known && !slices.ContainsFunc(members, func(name string) bool { return !isCost(name) })
 	for c := range allocation.NumColumns {
-		p.Columns = append(p.Columns, c)
+		if !costs || c.Money() || c == allocation.RunningSeconds { // which what is shared by usage hours is shared by
+			p.Columns = append(p.Columns, c)
+		}
 	}
 	o := &q.options
 	p.WithoutAssets = q.streams() && !o.Idle && o.ShareIdle == allocation.NoSplit && !o.ShareTenancy && !o.Reconcile && !o.External
@@ -42,7 +45,7 @@ func (q *request) needed() *allocation.Projection {
 	}
 	p.Volumes = q.options.Proportions || slices.Contains(members, "pvs")
 	p.Balancers = q.options.Proportions || q.options.ShareLoadBalancers || slices.Contains(members, "lbAllocations")
-	if slices.ContainsFunc(members, func(name string) bool { return !isCost(name) }) {
+	if !costs {
 		if q.carries() {
 			p.Late = slices.DeleteFunc(p.WithInstance().Properties, func(x allocation.Property) bool { return slices.Contains(p.Properties, x) })
 			return p

@@ -377,19 +377,25 @@ func (m *mapLeaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
 // from one to another.
 func internRows(ends []int32, key func(key []byte, i int32) []byte, add func(from, to int32) allocation.ID) []allocation.ID {
 	ids, known := make([]allocation.ID, len(ends)), map[string]allocation.ID{}
-	var bytes []byte
+	var at, last []byte
 	from := int32(0)
 	for row, end := range ends {
-		bytes = bytes[:0]
+		at = at[:0]
 		for i := from; i < end; i++ {
-			bytes = key(bytes, i)
+			at = key(at, i)
 		}
-		id, ok := known[string(bytes)]
+		id, ok := allocation.ID(0), false
+		if row > 0 && bytes.Equal(at, last) { // replicas lie side by side
+			id, ok = ids[row-1], true
+		} else {
+			id, ok = known[string(at)]
+		}
 		if !ok {
 			id = add(from, end)
-			known[string(bytes)] = id
+			known[string(at)] = id
 		}
 		ids[row], from = id, end
+		at, last = last, at
 	}
 	return ids
 }

@@ -223,9 +223,10 @@ func (c *chunk) indexed(data []byte, n int) error {
 	}
 	switch c.kind {
 	case parquet.ByteArray:
-		c.to.idx = slices.Grow(c.to.idx, n)
-		for _, i := range indices {
-			c.to.idx = append(c.to.idx, int32(c.base)+i)
+		at := len(c.to.idx)
+		c.to.idx = slices.Grow(c.to.idx, n)[:at+n]
+		for k, i := range indices {
+			c.to.idx[at+k] = int32(c.base) + i
 		}
 	case parquet.FixedLenByteArray:
 		c.to.fixed = slices.Grow(c.to.fixed, uuidBytes*n)
@@ -234,8 +235,10 @@ func (c *chunk) indexed(data []byte, n int) error {
 		}
 	case parquet.Double:
 		c.to.begin(n)
-		for _, i := range indices {
-			c.to.numbers = append(c.to.numbers, c.numbers[i])
+		at := len(c.to.numbers)
+		c.to.numbers = c.to.numbers[:at+n]
+		for k, i := range indices {
+			c.to.numbers[at+k] = c.numbers[i]
 		}
 	default: // dictionary has refused all others
 		c.to.ints = slices.Grow(c.to.ints, n)

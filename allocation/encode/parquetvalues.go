@@ -201,9 +201,10 @@ func appendHybrid(dst []int32, data []byte, width, n int) ([]int32, error) {
 			if len(data) < size {
 				return nil, errShort
 			}
-			value := int32(packedAt(data[:size], 0, 8*size))
-			for range min(count, end-len(dst)) {
-				dst = append(dst, value)
+			value, from := int32(packedAt(data[:size], 0, 8*size)), len(dst)
+			dst = slices.Grow(dst, min(count, end-from))[:from+min(count, end-from)]
+			for i := range dst[from:] {
+				dst[from+i] = value
 			}
 			data = data[size:]
 			continue
@@ -213,20 +214,23 @@ func appendHybrid(dst []int32, data []byte, width, n int) ([]int32, error) {
 		}
 		packed := data[:count*width]
 		dst, data = slices.Grow(dst, min(8*count, end-len(dst))), data[len(packed):]
-		switch n := min(8*count, end-len(dst)); width {
+		n := min(8*count, end-len(dst))
+		out := dst[len(dst) : len(dst)+n]
+		dst = dst[:len(dst)+n]
+		switch width {
 		case 8:
-			for _, v := range packed[:n] {
-				dst = append(dst, int32(v))
+			for i, v := range packed[:n] {
+				out[i] = int32(v)
 			}
 			continue
 		case 16:
-			for i := range n {
-				dst = append(dst, int32(binary.LittleEndian.Uint16(packed[2*i:])))
+			for i := range out {
+				out[i] = int32(binary.LittleEndian.Uint16(packed[2*i:]))
 			}
 			continue
 		}
-		for i := range min(8*count, end-len(dst)) {
-			dst = append(dst, int32(packedAt(packed, i, width)))
+		for i := range out {
+			out[i] = int32(packedAt(packed, i, width))
 		}
 	}
 	return dst, nil
