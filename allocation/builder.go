@@ -59,6 +59,7 @@ type Builder struct {
 	absent        map[Symbol]absence            // by cluster
 	silent        map[Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
 	loadedFrom    int64                         // time of the oldest signals asked for
+	lost          timeline.Intervals            // when the source could not give what it has of running containers
 	bridged       gaps                          // of containers
 	holes         gaps                          // in usage
 	unrequested   map[Symbol]unrequested        // by cluster
@@ -124,7 +125,7 @@ type (
 var none = Sym("")
 
 // NewBuilder returns a builder for the sets of q. scrape is the scrape interval: it bounds how fine the grid can be (a
-// resolution below it is raised to it, with a warning) and is how long a last sample lasts in exact mode.
+// resolution below it is raised to it, with a warning, or is a *FinerError) and is how long a last sample lasts in exact mode.
 func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 	windows, err := q.Windows()
 	if err != nil {
@@ -145,7 +146,11 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		unrequested: map[Symbol]unrequested{},
 	}
 	if q.Resolution > 0 && q.Resolution < scrape {
-		b.warn("resolution %s is finer than the scrape interval: %s was used", q.Resolution, scrape)
+		finer := &FinerError{q.Resolution, scrape}
+		if q.NotRaised {
+			return nil, finer
+		}
+		b.Warn(finer.Warning())
 		q.Resolution = scrape
 	}
 	after := q.After

@@ -145,29 +145,49 @@ func (d *Derived) at(s *Set, row int) derivation {
 // Problem says how many workloads of the sets lack the property for an error, and the first one of these; "" where none does.
 // That there is nothing to derive it from is of account only where this is so everywhere.
 func (d *Derived) Problem(sets []*Set) string {
-	var wrong, missing string
-	rows, failed, has := 0, 0, false
+	p := d.Problems()
 	for _, s := range sets {
-		group, first := groupRows(s.workloads(), s.Len(), d.columns(s))
-		size := make([]int, len(first)+1) // the last is of what are no workloads
-		for _, g := range group {
-			size[g]++
-		}
-		for g, row := range first {
-			got := d.at(s, int(row))
-			rows, has = rows+size[g], has || got.text != ""
-			if got.wrong {
-				failed += size[g]
-				wrong = cmp.Or(wrong, got.problem)
-			}
-			missing = cmp.Or(missing, got.problem)
-		}
+		p.Add(s)
 	}
+	return p.String()
+}
+
+// DerivedProblems is what Derived.Problem says of sets that come one after the other.
+type DerivedProblems struct {
+	of             *Derived
+	wrong, missing string
+	rows, failed   int
+	has            bool
+}
+
+// Problems are those of no set yet.
+func (d *Derived) Problems() *DerivedProblems { return &DerivedProblems{of: d} }
+
+// Add looks at the workloads of a further set.
+func (p *DerivedProblems) Add(s *Set) {
+	group, first := groupRows(s.workloads(), s.Len(), p.of.columns(s))
+	size := make([]int, len(first)+1) // the last is of what are no workloads
+	for _, g := range group {
+		size[g]++
+	}
+	for g, row := range first {
+		got := p.of.at(s, int(row))
+		p.rows, p.has = p.rows+size[g], p.has || got.text != ""
+		if got.wrong {
+			p.failed += size[g]
+			p.wrong = cmp.Or(p.wrong, got.problem)
+		}
+		p.missing = cmp.Or(p.missing, got.problem)
+	}
+}
+
+// String is what Problem says of all of them.
+func (p *DerivedProblems) String() string {
 	switch {
-	case failed > 0 && has:
-		return fmt.Sprintf("property %s is missing of %d of %d allocations: %s", d.name, failed, rows, wrong)
-	case missing != "" && !has:
-		return fmt.Sprintf("property %s is missing everywhere: %s", d.name, cmp.Or(wrong, missing))
+	case p.failed > 0 && p.has:
+		return fmt.Sprintf("property %s is missing of %d of %d allocations: %s", p.of.name, p.failed, p.rows, p.wrong)
+	case p.missing != "" && !p.has:
+		return fmt.Sprintf("property %s is missing everywhere: %s", p.of.name, cmp.Or(p.wrong, p.missing))
 	}
 	return ""
 }

@@ -139,8 +139,10 @@ func (s *Set) adjusted(r Resource, row int) float64 {
 }
 
 // ErrorBounds are the factors between which the counted running time and request cost of a row lie relative to the true
-// ones (SEMANTICS §2), weighted by time in merged rows. upper is NaN where it is unknown; ok is false for rows that no
-// running time was counted for, such as idle.
+// ones, weighted by time in merged rows: those of a count of cells, or of the documented table where the true duration is known.
+// upper is NaN where it is unknown. ok is false for rows that no running time was counted for, which have none to bound: idle,
+// volumes that nothing mounts, load balancers without endpoints, shared and external costs are of assets, which are there for
+// hours and days. What idle is off by is what the containers of its nodes are off by, the other way round.
 func (s *Set) ErrorBounds(row int) (lower, upper float64, ok bool) {
 	running := s.values[RunningSeconds][row]
 	if running <= 0 {

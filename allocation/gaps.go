@@ -160,16 +160,29 @@ func (b *Builder) warnGaps() {
 	}
 }
 
+// Lose says of a time that the source could not give what it has of running containers: that is not said to be down then.
+func (b *Builder) Lose(span Span) {
+	b.lost = timeline.Union(append(b.lost, timeline.Interval{From: span.Start, To: span.End}))
+}
+
 // warnSilence says when no container of a cluster was seen.
 func (b *Builder) warnSilence(cluster string, gap timeline.Interval) {
 	const metric = "kube_pod_container_status_running"
+	slack := b.sampling.Cell() + timeline.Lookback // around the samples that are not seen
+	lost := slices.ContainsFunc(b.lost, func(x timeline.Interval) bool { return x.From-slack <= gap.From && gap.To <= x.To+slack })
+	cause := func(question string) string {
+		if lost {
+			return "it could not be read, as another warning says."
+		}
+		return question
+	}
 	switch {
 	case gap.From <= b.sampling.Start:
-		b.warn("cluster %s: no sample of %s before %s: do its data begin there? Earlier time is charged only as far as an outage of an hour, or cAdvisor, explains it", cluster, metric, instant(gap.To))
+		b.warn("cluster %s: no sample of %s before %s: %s Earlier time is charged only as far as an outage of an hour, or cAdvisor, explains it", cluster, metric, instant(gap.To), cause("do its data begin there?"))
 	case gap.To >= b.sampling.End:
-		b.warn("cluster %s: no sample of %s after %s: is kube-state-metrics down?", cluster, metric, instant(gap.From))
+		b.warn("cluster %s: no sample of %s after %s: %s", cluster, metric, instant(gap.From), cause("is kube-state-metrics down?"))
 	default:
-		b.warn("cluster %s: no sample of %s %s: was kube-state-metrics down? What ran before and after is taken to have run on", cluster, metric, clock(gap))
+		b.warn("cluster %s: no sample of %s %s: %s What ran before and after is taken to have run on", cluster, metric, clock(gap), cause("was kube-state-metrics down?"))
 	}
 }
 

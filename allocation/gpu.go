@@ -43,13 +43,16 @@ func (s *Set) GPU(row int) GPUDevice {
 }
 
 // mergeGPUs is what the members of each group that have GPUs know of them in common.
-func mergeGPUs(dict *Dict, parts []part, n int) []ID {
+func mergeGPUs(dict *Dict, parts []part, n int) (ids []ID, some []bool) {
+	has := func(set *Set, row int) bool {
+		return set.ids[GPUDevices][row] != 0 || row < len(set.lost.gpus) && set.lost.gpus[row]
+	}
 	for _, p := range parts {
-		if slices.ContainsFunc(p.set.ids[GPUDevices], func(id ID) bool { return id != 0 }) {
-			return commonPairs(dict, parts, GPUDevices, n, func(set *Set, row int) bool { return set.ids[GPUDevices][row] != 0 })
+		if slices.Contains(p.set.lost.gpus, true) || slices.ContainsFunc(p.set.ids[GPUDevices], func(id ID) bool { return id != 0 }) {
+			return commonPairs(dict, parts, GPUDevices, n, has)
 		}
 	}
-	return make([]ID, n)
+	return make([]ID, n), nil
 }
 
 // pairs is the map that GPUDevices is.

@@ -52,7 +52,7 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 	for p := range GPUDevices {
 		s.ids[p], differ[p] = mergeIDs(parts, p, n)
 	}
-	s.ids[GPUDevices] = mergeGPUs(s.dict, parts, n)
+	s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
 	s.mergeKinds(parts, n, &differ)
 	s.mergeMetadata(parts, n, &differ, metadata)
 	s.mergeAllShares(parts, n)
@@ -197,33 +197,71 @@ func (s *Set) mergeKinds(parts []part, n int, differ *[NumProperties][]bool) {
 	}
 }
 
+// commonProperties are those of which rows of several containers keep what all have, newestProperties those of which they keep
+// the newest.
+var (
+	commonProperties = [...]Property{Labels, Annotations}
+	newestProperties = [...]Property{NamespaceLabels, NamespaceAnnotations}
+)
+
 // mergeMetadata settles the properties that do not simply stay where they agree, for rows of several containers.
 func (s *Set) mergeMetadata(parts []part, n int, differ *[NumProperties][]bool, keep bool) {
-	var common [2][]ID
+	var common [len(commonProperties)][]ID
 	if keep {
 		workload := func(set *Set, row int) bool { return set.special[row] < Unmounted }
-		common = [2][]ID{commonPairs(s.dict, parts, Labels, n, workload), commonPairs(s.dict, parts, Annotations, n, workload)}
+		for k, p := range commonProperties {
+			common[k], _ = commonPairs(s.dict, parts, p, n, workload)
+		}
 	}
-	newest := [2][]ID{anyIDs(parts, NamespaceLabels, n), anyIDs(parts, NamespaceAnnotations, n)}
+	var newest [len(newestProperties)][]ID
+	for k, p := range newestProperties {
+		newest[k] = anyIDs(parts, p, n)
+	}
+	s.lost.common, s.lost.newest = common, newest
 	for g := range n {
 		if s.merged[g] != several {
 			continue
 		}
 		agree := !differ[Namespace][g] && !differ[Cluster][g]
 		s.ids[Services][g] = 0
-		for k, p := range [...]Property{Labels, Annotations} {
+		for k, p := range commonProperties {
 			s.ids[p][g] = 0
-			if keep && agree {
+			if keep {
+				if !agree {
+					common[k][g] = 0
+				}
 				s.ids[p][g] = common[k][g]
 			}
 		}
-		for k, p := range [...]Property{NamespaceLabels, NamespaceAnnotations} {
-			s.ids[p][g] = 0
-			if agree {
-				s.ids[p][g] = newest[k][g]
+		for k, p := range newestProperties {
+			if !agree {
+				newest[k][g] = 0
 			}
+			s.ids[p][g] = newest[k][g]
 		}
 	}
+}
+
+// lost is what a set of merged rows would have shown of a row if it were of several containers, or does not show because
+// they differ: so that it can be merged with further ones as if all were merged at once.
+type lost struct {
+	common [len(commonProperties)][]ID // what all that count have of these; nil where they are not kept
+	newest [len(newestProperties)][]ID // the last there is of these
+	gpus   []bool                      // rows that have GPUs
+}
+
+// known are the ids of a property to be merged: those of rows that were merged already are as they were then.
+func (s *Set) known(p Property) []ID {
+	var was []ID
+	if k := slices.Index(commonProperties[:], p); k >= 0 {
+		was = s.lost.common[k]
+	} else if k := slices.Index(newestProperties[:], p); k >= 0 {
+		was = s.lost.newest[k]
+	}
+	if was == nil {
+		return s.ids[p]
+	}
+	return append(slices.Clip(was), s.ids[p][len(was):]...) // passes may have added rows
 }
 
 // anyIDs is the last id of a property that any member of a group has: what a namespace is labeled may change, and the
@@ -234,8 +272,9 @@ func anyIDs(parts []part, p Property, n int) []ID {
 		if part.set.noIDs(p) {
 			continue
 		}
+		known := part.set.known(p)
 		for i, g := range part.group {
-			if id := part.set.ids[p][i]; id != 0 {
+			if id := known[i]; id != 0 {
 				ids[g] = id
 			}
 		}
@@ -244,12 +283,14 @@ func anyIDs(parts []part, p Property, n int) []ID {
 }
 
 // commonPairs is the map of what all members of a group have in common that count. New maps are added to dict.
-func commonPairs(dict *Dict, parts []part, p Property, n int, counts func(set *Set, row int) bool) []ID {
-	ids, seen := make([]ID, n+1), make([]bool, n+1)
+// seen says of which groups some count.
+func commonPairs(dict *Dict, parts []part, p Property, n int, counts func(set *Set, row int) bool) (ids []ID, seen []bool) {
+	ids, seen = make([]ID, n+1), make([]bool, n+1)
 	known := map[[2]ID]ID{}
 	for _, part := range parts {
+		from := part.set.known(p)
 		for i, g := range part.group {
-			id := part.set.ids[p][i]
+			id := from[i]
 			switch {
 			case seen[g] && ids[g] == id || !counts(part.set, i):
 			case !seen[g]:
@@ -265,7 +306,7 @@ func commonPairs(dict *Dict, parts []part, p Property, n int, counts func(set *S
 			}
 		}
 	}
-	return ids[:n]
+	return ids[:n:n], seen[:n:n]
 }
 
 // intersect is the map of the pairs that the maps a and b both have.

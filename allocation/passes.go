@@ -78,7 +78,8 @@ func applyTo(s *Set, dict *Dict, o *Options) (*Set, error) {
 			}
 		}
 	}
-	w.set.books = &w.books
+	books := w.books // the set must not keep what it was made of in memory
+	w.set.books = &books
 	if o.SplitIdle && o.ShareIdle != NoSplit {
 		w.set.Warnings = sortWarnings(append(slices.Clone(w.set.Warnings), "splitIdle has nothing to split where shareIdle shares idle: leave out one of them"))
 	}

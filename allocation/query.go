@@ -20,6 +20,8 @@ type Query struct {
 	// ExactBelow makes a Resolution below the scrape interval exact mode. Without it, it is raised to that interval, with a
 	// warning.
 	ExactBelow bool
+	// NotRaised makes a Resolution that would be raised a *FinerError, for who places the window by the one that is used.
+	NotRaised bool
 	// ChargeFrom is from when on containers' requests are charged.
 	ChargeFrom ChargeFrom
 	// Shard is what of the sets is computed; the zero value is all.
@@ -33,6 +35,8 @@ type Query struct {
 	// After is for how long after the window, or after each set of Alone, signals are looked at, too: what is seen again after
 	// a hole at the end has gone on through it. On a grid it is cut to whole steps.
 	After time.Duration
+	// Stream says that who asks holds few of the sets at a time: kept ones need not be in memory together, nor be of one Dict.
+	Stream bool
 	// Only says which columns of kept rows are needed; nil is all of them. What is computed has all in any case.
 	Only *Projection
 }

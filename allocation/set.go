@@ -112,6 +112,7 @@ type Set struct {
 	portions  shares[portion]       // what Proportions are told from
 	assets    map[portionKey]*asset // that portions are of
 	books     *books                // what passes did with money; nil in a set as it was built
+	lost      lost                  // what of merged rows is not in ids
 }
 
 // NewSet returns an empty set over dict.

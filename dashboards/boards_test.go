@@ -55,6 +55,7 @@ type panel struct {
 		Instant    bool      `json:"instant"`
 		Range      bool      `json:"range"`
 		Format     string    `json:"format"`
+		Legend     string    `json:"legendFormat"`
 	} `json:"targets"`
 }
 
@@ -221,7 +222,8 @@ func checkPanels(t *testing.T, b *board) {
 // TestLinksLeadSomewhere holds links of panels to dashboards and variables that there are.
 func TestLinksLeadSomewhere(t *testing.T) {
 	boards := readBoards(t)
-	address := regexp.MustCompile(`/d/([\w-]+)\?[^"]*var-(\w+)=`)
+	address := regexp.MustCompile(`/d/([\w-]+)\?([^"]*)`)
+	variable := regexp.MustCompile(`var-(\w+)=\$\{__(?:field\.labels|data\.fields)\.(\w+)\}`)
 	found := 0
 	for _, f := range dashboards.Dashboards("USD") {
 		for _, m := range address.FindAllStringSubmatch(string(f.Text), -1) {
@@ -235,8 +237,14 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			for _, v := range boards[i].Templating.List {
 				names = append(names, v.Name)
 			}
-			if !slices.Contains(names, m[2]) {
-				t.Errorf("%s sets the variable %s of %s, which has only %v", f.Name, m[2], m[1], names)
+			set := variable.FindAllStringSubmatch(m[2], -1)
+			if len(set) < 2 || set[0][1] != "cluster" || set[1][1] != "namespace" {
+				t.Errorf("%s links to %s without the cluster and the namespace of the row: %s", f.Name, m[1], m[2])
+			}
+			for _, v := range set {
+				if v[1] != v[2] || !slices.Contains(names, v[1]) {
+					t.Errorf("%s sets the variable %s of %s, which has only %v, to the label %s", f.Name, v[1], m[1], names, v[2])
+				}
 			}
 		}
 	}

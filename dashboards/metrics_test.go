@@ -49,10 +49,11 @@ func served(t *testing.T) map[string][]string {
 	return metrics
 }
 
-// exported are served, and what rules record of them.
+// exported are served, what rules record of them, and what a Prometheus says of its targets.
 func exported(t *testing.T) map[string][]string {
 	t.Helper()
 	metrics := served(t)
+	metrics["up"] = nil
 	for _, rule := range ruleList(t) {
 		if rule.Record != "" {
 			expr, err := parse.ParseExpr(rule.Expr)

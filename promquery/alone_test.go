@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -91,6 +93,31 @@ func (s *counting) Select(ctx context.Context, sels []promquery.Selector, yield 
 	return stats, err
 }
 
+// checkCounts checks that what is said of inputs is what is said of the source: all that was read for all hours.
+func checkCounts(t *testing.T, r *allocation.Reading) {
+	t.Helper()
+	read := map[string]int64{}
+	for _, in := range r.Sources[0].Inputs {
+		read[in.Input] = in.Samples
+	}
+	given := map[string]int64{}
+	for _, in := range r.Inputs {
+		for _, alt := range in.Alternatives {
+			for _, cluster := range alt.Clusters {
+				given[in.Name] += cluster.Samples
+			}
+		}
+	}
+	if len(given) < 20 {
+		t.Errorf("%d inputs were found", len(given))
+	}
+	for name, n := range given {
+		if n != read[name] {
+			t.Errorf("%d samples of %s, %d were read", n, name, read[name])
+		}
+	}
+}
+
 // TestAloneReadsOnce compares what is read for hours that are computed alone with what one computation of all of them reads.
 func TestAloneReadsOnce(t *testing.T) {
 	c, db := demoBlocks(t)
@@ -103,9 +130,57 @@ func TestAloneReadsOnce(t *testing.T) {
 	if apart.samples > whole.samples*105/100 || apart.selects > whole.selects+3 {
 		t.Errorf("%d samples by %d questions, at once %d by %d", apart.samples, apart.selects, whole.samples, whole.selects)
 	}
+	checkCounts(t, sets[0].Reading)
 	for _, s := range sets {
 		if err := s.Check(); err != nil || s.Reading == nil || s.Incomplete {
 			t.Errorf("%s: %v, reading %v, incomplete %v", s.Window.Start, err, s.Reading, s.Incomplete)
+		}
+	}
+}
+
+// holding notes how much computations hold at most while it is read.
+type holding struct {
+	promquery.Source
+	held *atomic.Int64
+	most int64
+}
+
+func (s *holding) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
+	return s.Source.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+		s.most = max(s.most, s.held.Load())
+		return yield(i, key, p)
+	})
+}
+
+// TestBackgroundLeavesMemory computes hours at once within a bound that they fill: those that nobody waits for leave half of
+// it to those who do, and are the same.
+func TestBackgroundLeavesMemory(t *testing.T) {
+	c, db := demoBlocks(t)
+	q := allocation.Query{Window: allocation.Window{Start: c.End().Add(-8 * time.Hour), End: c.End()}, Step: time.Hour, Alone: true}
+	compute := func(ctx context.Context, bound int64) ([]*allocation.Set, int64) {
+		src := &holding{Source: db, held: new(atomic.Int64)}
+		cfg := config
+		cfg.Held, cfg.MaxMemory = src.held, bound
+		sets, err := promquery.NewEngine(src, cfg).Compute(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sets, src.most
+	}
+	_, most := compute(t.Context(), 1<<40)
+	const process = 10 << 20 // is taken to need as much
+	bound := 2 * (process + most/2)
+	waited, most := compute(t.Context(), bound)
+	if process+most <= bound/2 {
+		t.Fatalf("%d bytes held of %d: too few to tell", most, bound)
+	}
+	sets, most := compute(promquery.Background(t.Context()), bound)
+	if process+most > bound/2 {
+		t.Errorf("the background held %d bytes of %d", most, bound)
+	}
+	for i, s := range sets {
+		if !bytes.Equal(stored(t, s), stored(t, waited[i])) {
+			t.Errorf("hour %d differs", i)
 		}
 	}
 }

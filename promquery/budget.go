@@ -62,11 +62,23 @@ func (c *computation) checkMemory(b *allocation.Builder) error {
 	case processMemory+need > most:
 		return fmt.Errorf("%w: the computation would take about %s of memory, %s are allowed: ask for a longer step, accumulate or a shorter window, or raise --query.max-memory",
 			allocation.ErrTooMuch, bytesText(processMemory+need), bytesText(most))
-	case processMemory+need+others > most:
+	case processMemory+need+others > c.share(most):
 		return fmt.Errorf("%w: the computation would take about %s of memory, those that run beside it take %s, and %s are allowed in all: try again later, or raise --query.max-memory",
 			allocation.ErrBusy, bytesText(need), bytesText(others), bytesText(most))
 	}
 	return nil
+}
+
+// backgroundShare is the part of the memory that several hours are computed in at once which nobody waits for: there are fewer
+// of them at once rather than no room for those who do wait.
+const backgroundShare = 2
+
+// share is what of so much memory computations may take together for this one to go on.
+func (c *computation) share(most int64) int64 {
+	if c.member != nil && IsBackground(c.member.ctx) {
+		return most / backgroundShare
+	}
+	return most
 }
 
 // release gives back what the computation holds.

@@ -30,6 +30,7 @@ type member struct {
 	index    int
 	step     int // of the question at hand
 	name     string
+	plan     func(found *findings) *plan // of the question at hand, which notes in found what is read; nil where it is of no input
 	own      *computation
 	result   alone
 	panicked any
@@ -42,6 +43,7 @@ type asking struct {
 	name  string
 	sels  []Selector
 	lanes Lanes
+	plan  *plan // notes what is read for all; nil for nobody
 	stats Stats
 	err   error
 	done  chan struct{}
@@ -96,7 +98,7 @@ func (c *chorus) conduct() ([]alone, error) {
 			waiting = c.answer(waiting)
 		}
 	}
-	c.lead.found, c.lead.scrape, c.lead.resolution = c.members[0].own.found, c.members[0].own.scrape, c.members[0].own.resolution
+	c.lead.scrape, c.lead.resolution = c.members[0].own.scrape, c.members[0].own.resolution
 	out := make([]alone, len(c.members))
 	var failed error
 	for i := range c.members {
@@ -137,6 +139,11 @@ func (c *chorus) answer(waiting []*asking) (rest []*asking) {
 			close(a.done)
 		}
 	}()
+	for _, a := range now {
+		if plan := a.of.plan; plan != nil { // the member waits
+			a.plan = plan(c.lead.found)
+		}
+	}
 	u := unite(now)
 	answered = waiting // all of them, should the source panic: nobody answers the others then
 	stats, err := c.lead.ask(c.ctx, now[0].name, u.sels, OneLane(u.yield))
@@ -144,7 +151,7 @@ func (c *chorus) answer(waiting []*asking) (rest []*asking) {
 	for _, a := range now {
 		a.err = err
 	}
-	if stats.Warnings != nil && step > 0 { // those of the scrape interval are of no account
+	if !stats.Whole() && step > 0 { // those of the scrape interval are of no account
 		c.lacking = true
 		c.cancel()
 	}
@@ -224,8 +231,11 @@ func (s *Selector) joins(o *Selector) bool {
 	return slices.Equal(s.Keep, o.Keep) && (s.Keep == nil) == (o.Keep == nil) && slices.Equal(s.Matchers, o.Matchers)
 }
 
-// yield gives a series to all who asked for it, to each the samples of the times that it asked for.
+// yield gives a series to all who asked for it, to each the samples of the times that it asked for. It is noted once.
 func (u *unison) yield(i int, key []Symbol, p *timeline.Points) error {
+	if v := &u.voices[i][0]; v.plan != nil {
+		v.plan.note(v.i, key, p)
+	}
 	for _, v := range u.voices[i] {
 		p.Between(&u.points, v.sel.Start, v.sel.End)
 		n := u.points.Len()

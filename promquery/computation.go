@@ -98,31 +98,10 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 		}
 		c.release()
 		before := c.stats
-		before.Warnings = nil
+		before.Warnings, before.Losses = nil, nil
 		before.Add(c.past)
 		c = &computation{cfg: c.cfg, src: c.src, parts: c.parts, lanes: c.lanes, found: newFindings(nil), past: before}
 	}
-}
-
-// reading is what was noted.
-func (c *computation) reading() *allocation.Reading {
-	r := &allocation.Reading{
-		Resolution: c.resolution, ScrapeInterval: c.scrape,
-		Read: max(0, c.selects-c.yields), Integrate: c.yields + c.settling, Stages: c.stages, Inputs: c.found.reading(),
-	}
-	r.Sources = c.sources()
-	return r
-}
-
-// sources is what was taken of each source that was asked.
-func (c *computation) sources() []allocation.SourceReading {
-	var out []allocation.SourceReading
-	for _, p := range c.parts {
-		if p.asked {
-			out = append(out, p.reading)
-		}
-	}
-	return out
 }
 
 // ask is a Select of a stage: it is noted, and ends where it exceeds the bound on samples.
@@ -232,7 +211,10 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 		b.Warn(w)
 	}
 	c.warnOwn(b)
-	for _, w := range c.found.lacks() {
+	for i := range c.stats.Losses {
+		b.Warn(c.stats.Losses[i].String())
+	}
+	for _, w := range c.found.lacks(c.stats.Losses) {
 		b.Warn(w)
 	}
 	err = c.settle(func() error {
@@ -240,7 +222,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 		return err
 	})
 	for _, s := range sets {
-		s.Incomplete = len(c.stats.Warnings) > 0 || len(c.cfg.Warnings) > 0
+		s.Incomplete = !c.stats.Whole() || len(c.cfg.Warnings) > 0
 	}
 	return sets, err
 }
@@ -272,7 +254,7 @@ func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Windo
 			}
 			return nil
 		}))
-		c.stats.Warnings = nil // the same as those of the computation
+		c.stats.Warnings, c.stats.Losses = nil, nil // the same as those of the computation
 		if err != nil {
 			return err
 		}
@@ -327,6 +309,11 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 	}
 	if err := c.checkMemory(b); err != nil {
 		return err
+	}
+	for i := range c.stats.Losses {
+		if l := &c.stats.Losses[i]; l.has(Inputs[0].Alternatives[0].Metric, l.From, l.To, 0) {
+			b.Lose(allocation.Span{Start: l.From, End: l.To})
+		}
 	}
 	if err := c.settle(b.Resolve); err != nil {
 		return err
@@ -414,6 +401,14 @@ func (c *computation) read(ctx context.Context, b *allocation.Builder, name stri
 		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
+	if c.member != nil {
+		c.member.plan = func(found *findings) *plan {
+			p := newPlan(c.cfg.Clusters, found, sels, stages...)
+			p.own = &c.own
+			return p
+		}
+		defer func() { c.member.plan = nil }()
+	}
 	lanes := into(b, plans, stages[0] == levels || stages[0] == counters)
 	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, lanes, len(plans[0].sels)))
 	dropped := int64(0)

@@ -64,7 +64,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 	if err != nil {
 		return nil, err
 	}
-	d := &allocation.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(), Warnings: got.Warnings}
+	d := &allocation.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(), Warnings: got.Told()}
 	if len(d.Clusters) == 0 {
 		return nil, errNothing
 	}

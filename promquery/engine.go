@@ -111,15 +111,24 @@ func (e *Engine) observed(ctx context.Context, q allocation.Query, run func(c *c
 			s.Reading = o.Reading
 		}
 	}
-	o.Duration, o.Err = time.Since(began), blame(ctx, err)
+	err = blame(ctx, err)
+	if o.Duration, o.Err = time.Since(began), err; isFiner(err) {
+		o.Err = nil // it is asked for otherwise now
+	}
 	e.cfg.Observe(o)
-	return sets, o.Err
+	return sets, err
 }
 
 // blame makes an error the source's unless it is known to be another's.
 func blame(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || errors.Is(err, allocation.ErrNoData) || errors.Is(err, allocation.ErrTooMuch) || errors.Is(err, allocation.ErrBusy) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, allocation.ErrNoData) || errors.Is(err, allocation.ErrTooMuch) || errors.Is(err, allocation.ErrBusy) || isFiner(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", allocation.ErrUpstream, err)
+}
+
+// isFiner reports whether an error says that the resolution is below the scrape interval.
+func isFiner(err error) bool {
+	var finer *allocation.FinerError
+	return errors.As(err, &finer)
 }

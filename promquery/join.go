@@ -130,7 +130,7 @@ func (j *joined) selectRecent(ctx context.Context, sels []Selector, lanes Lanes)
 	case len(present) == 0:
 		return stats, nil
 	case j.down != nil:
-		stats.Warnings = append(stats.Warnings, j.lacking()...)
+		j.lose(&stats)
 		return stats, nil
 	}
 	var gave atomic.Int64
@@ -147,7 +147,7 @@ func (j *joined) selectRecent(ctx context.Context, sels []Selector, lanes Lanes)
 	case err == nil:
 	case none && j.end > 0 && !j.read:
 		j.down = err // it is not to be waited for again, nor to answer half of the questions
-		stats.Warnings = append(stats.Warnings, j.lacking()...)
+		j.lose(&stats)
 	case none && withinReach(present, j.cut):
 		stats.Warnings = append(stats.Warnings, fmt.Sprintf("the newest samples are missing, from %s on: %v; what is in blocks is all of the answer", instant(j.cut), err))
 	default:
@@ -156,12 +156,15 @@ func (j *joined) selectRecent(ctx context.Context, sels []Selector, lanes Lanes)
 	return stats, nil
 }
 
-// lacking says what of the window is missing because the recent source is down, which is nothing where it ends at the cut.
-func (j *joined) lacking() []string {
+// lose notes what of the window is missing because the recent source is down, which is nothing where it ends at the cut.
+func (j *joined) lose(stats *Stats) {
 	if j.end <= j.cut {
-		return nil
+		return
 	}
-	return []string{fmt.Sprintf("the newest samples are missing, from %s to %s: %v; what is in blocks is all of the answer", instant(j.cut), instant(j.end), j.down)}
+	stats.Lose(Loss{
+		Of: "the server from " + instant(j.cut) + " on", From: j.cut, To: j.end,
+		Cause: fmt.Sprintf("the newest samples are missing, from %s to %s: %v; what is in blocks is all of the answer", instant(j.cut), instant(j.end), j.down),
+	})
 }
 
 // withinReach reports whether all that selectors ask for from the cut on is what an instant before it sees.

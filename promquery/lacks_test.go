@@ -154,8 +154,30 @@ func TestLacksRemain(t *testing.T) {
 						t.Errorf("want %q in %q", want, got[0].Warnings)
 					}
 				}
+				checkTold(t, h, got[0].Warnings, server.src == harmed && !strings.Contains(h.want, "read") && h.name != "an index without its end")
 			})
 		}
+	}
+}
+
+// checkTold checks that one warning says what is missing of a block, however many metrics that are, and that nothing else is
+// said of what it held than that it cannot be read; unknown says that nobody can know that anything is missing.
+func checkTold(t *testing.T, h harm, warnings []string, unknown bool) {
+	t.Helper()
+	blocks := 0
+	for _, text := range warnings {
+		if strings.HasPrefix(text, "block ") {
+			blocks++
+		}
+		if h.want == "cannot be read" && strings.Contains(text, "in no block") {
+			t.Errorf("the block is there: %s", text)
+		}
+		if !unknown && strings.Contains(text, "down?") && !strings.Contains(text, "10:30:00Z to 2026-03-03T10:42:00Z") { // when it was down
+			t.Errorf("what exports it was not down: %s", text)
+		}
+	}
+	if want := min(1, strings.Count(h.want, "read")+strings.Count(h.want, "skipped")); blocks != want {
+		t.Errorf("%d warnings of blocks, want %d: %q", blocks, want, warnings)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // Clusters says which cluster a series belongs to: the value of the first of Labels that it has, else Default.
@@ -226,6 +227,13 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 		r.key = out[:len(r.elements)]
 	}
 	return series, out
+}
+
+// note counts what a source gives, of inputs.
+func (p *plan) note(i int, key []Symbol, points *timeline.Points) {
+	if series, key := p.read(i, key); series.Signal != allocation.Nothing {
+		p.readers[i].found.add(key[0], points)
+	}
 }
 
 // bare reports whether a series says nothing but that its object is there: kube-state-metrics has an empty list of labels

@@ -136,8 +136,8 @@ func (f *findings) ofInput(in *Input, cluster Symbol) (seen, resumed timeline.In
 
 // lacks says, cluster by cluster, which inputs that were asked for had no samples while pods ran, in all the window or for
 // hours of it, and what that costs. Occasional inputs may rightly have none: they lack where the same series had samples
-// before and after, or where others tell that they should be there.
-func (f *findings) lacks() []string {
+// before and after, or where others tell that they should be there. What was lost of the source is not said to be down.
+func (f *findings) lacks(lost []Loss) []string {
 	if f.frame == nil {
 		return nil
 	}
@@ -147,38 +147,69 @@ func (f *findings) lacks() []string {
 		if pods == nil {
 			continue
 		}
-		never := map[allocation.Topic][]string{}
-		var topics []allocation.Topic
-		holes := map[string][]string{}
-		var order []string
+		var never, holes said
 		for i := range Inputs {
 			if in := &Inputs[i]; f.asked(i) {
 				if text := f.lacksAll(in, cluster); text != "" {
-					if never[in.About] == nil {
-						topics = append(topics, in.About)
-					}
-					never[in.About] = append(never[in.About], text)
+					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
+					never.add(saying{"in the window", f.blame(in, lost, window, "\"promcost check\" says what mends it"), in.About}, text)
 				}
-				if when := f.lacksFor(in, cluster, pods); when != "" {
-					if holes[when] == nil {
-						order = append(order, when)
-					}
-					holes[when] = append(holes[when], in.lack(in.Missing))
+				if when := f.lacksFor(in, cluster, pods); len(when) > 0 {
+					holes.add(saying{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.lack(in.Missing))
 				}
 			}
 		}
-		for _, about := range topics {
-			text := fmt.Sprintf("cluster %s: no sample in the window of %s: \"promcost check\" says what mends it", cluster.Value(), strings.Join(never[about], ", "))
-			if about != "" {
-				text = about.Warning(text)
+		for _, x := range append(never, holes...) {
+			text := fmt.Sprintf("cluster %s: no sample %s of %s: %s", cluster.Value(), x.when, strings.Join(x.texts, ", "), x.why)
+			if x.about != "" {
+				text = x.about.Warning(text)
 			}
 			out = append(out, text)
 		}
-		for _, when := range order {
-			out = append(out, fmt.Sprintf("cluster %s: no sample %s, while pods ran, of %s: was what exports it down?", cluster.Value(), when, strings.Join(holes[when], ", ")))
-		}
 	}
 	return out
+}
+
+// saying is when inputs had no samples, and why.
+type saying struct {
+	when, why string
+	about     allocation.Topic
+}
+
+// said are inputs by what there is to be said of them, in the order in which that came up.
+type said []struct {
+	saying
+	texts []string
+}
+
+func (s *said) add(x saying, text string) {
+	for i := range *s {
+		if (*s)[i].saying == x {
+			(*s)[i].texts = append((*s)[i].texts, text)
+			return
+		}
+	}
+	*s = append(*s, struct {
+		saying
+		texts []string
+	}{x, []string{text}})
+}
+
+// blame says why an input had no samples at some times: what was lost, where that is all of it, else otherwise.
+func (f *findings) blame(in *Input, lost []Loss, when []timeline.Interval, otherwise string) string {
+	var of []string
+	for _, hole := range when {
+		i := slices.IndexFunc(lost, func(l Loss) bool {
+			return l.has(in.Alternatives[0].Metric, hole.From, hole.To, f.frame.hole)
+		})
+		if i < 0 {
+			return otherwise
+		}
+		if !slices.Contains(of, lost[i].Of) {
+			of = append(of, lost[i].Of)
+		}
+	}
+	return strings.Join(of, " and ") + " cannot be read"
 }
 
 // lack names what is lacking and what that costs.
@@ -233,21 +264,29 @@ func (f *findings) told(in *Input, cluster Symbol) bool {
 // mostHoles is how many holes of an input are named.
 const mostHoles = 10
 
-// lacksFor says for which hours, while pods ran, an input had no sample. One that never had any lacks for none.
-func (f *findings) lacksFor(in *Input, cluster Symbol, pods timeline.Intervals) string {
+// lacksFor are the times, while pods ran, at which an input had no sample. One that never had any lacks for none.
+func (f *findings) lacksFor(in *Input, cluster Symbol, pods timeline.Intervals) (when []timeline.Interval) {
 	seen, resumed := f.ofInput(in, cluster)
 	if seen == nil {
-		return ""
+		return nil
 	}
-	var when []string
 	for _, hole := range f.frame.without(pods, seen) {
 		long := hole.To-hole.From >= in.longest()
 		if long || slices.ContainsFunc(resumed, func(x timeline.Interval) bool { return x.From < hole.To && hole.From < x.To }) {
-			when = append(when, fmt.Sprintf("from %s to %s", instant(hole.From), instant(hole.To)))
+			when = append(when, hole)
 		}
 	}
-	if n := len(when) - mostHoles; n > 0 {
-		when = append(when[:mostHoles], fmt.Sprintf("%d times more", n))
+	return when
+}
+
+// worded writes times for people.
+func worded(holes []timeline.Interval) string {
+	var when []string
+	for _, hole := range holes[:min(mostHoles, len(holes))] {
+		when = append(when, fmt.Sprintf("from %s to %s", instant(hole.From), instant(hole.To)))
+	}
+	if n := len(holes) - mostHoles; n > 0 {
+		when = append(when, fmt.Sprintf("%d times more", n))
 	}
 	return strings.Join(when, " and ")
 }

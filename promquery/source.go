@@ -61,8 +61,10 @@ type Stats struct {
 	Bytes    int64 // bytes received, or chunk bytes read
 	// Sent are the requests, as many as Requests says, and all Bytes are of theirs.
 	Sent []Request
-	// Warnings name data that is missing (a corrupt block, a partial answer), each with its place and the remedy.
+	// Warnings name data that is missing (a block that cannot be opened, a partial answer), each with its place and the remedy.
 	Warnings []string
+	// Losses are parts that could not be read, one of each.
+	Losses []Loss
 	// Damaged says that of what the source has, something could not be read.
 	Damaged bool
 }
@@ -83,6 +85,9 @@ func (s *Stats) Add(o Stats) {
 	s.Bytes += o.Bytes
 	s.Sent = append(s.Sent, o.Sent...)
 	s.Warnings = append(s.Warnings, o.Warnings...)
+	for i := range o.Losses {
+		s.Lose(o.Losses[i])
+	}
 	s.Damaged = s.Damaged || o.Damaged
 }
 

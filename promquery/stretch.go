@@ -107,7 +107,7 @@ func (j *joined) selectStretch(ctx context.Context, x stretch, sels []Selector, 
 		stats, err = j.old.SelectLanes(ctx, cut, into)
 		for _, l := range x.givenUp {
 			if l.failure != nil && slices.ContainsFunc(cut, func(s Selector) bool { return s.Start < l.To && s.End >= l.From }) {
-				stats.Warnings = append(stats.Warnings, l.warning())
+				stats.Lose(l.loss())
 			}
 		}
 	default:
@@ -132,13 +132,20 @@ func (j *joined) selectStretch(ctx context.Context, x stretch, sels []Selector, 
 	return stats, fmt.Errorf("%w: %w", errAnew, err)
 }
 
-// warning says that what blocks lack is missing.
-func (l *lack) warning() string {
+// loss is that what blocks lack is missing.
+func (l *lack) loss() Loss {
 	since := "up"
 	if l.From > Ever {
 		since = "from " + instant(l.From)
 	}
-	return fmt.Sprintf("samples %s to %s that are in no block are missing: %v", since, instant(l.To), l.failure)
+	where := "are in no block"
+	if l.Damaged {
+		where = "cannot be read of blocks"
+	}
+	return Loss{
+		Of: fmt.Sprintf("the server %s to %s", since, instant(l.To)), From: l.From, To: l.To,
+		Cause: fmt.Sprintf("samples %s to %s that %s are missing: %v", since, instant(l.To), where, l.failure),
+	}
 }
 
 // anyWithin reports whether a sample lies within [from, to).

@@ -118,3 +118,24 @@ func input(r *allocation.SourceReading, name string) *allocation.InputUse {
 	}
 	return &r.Inputs[at]
 }
+
+// reading is what was noted.
+func (c *computation) reading() *allocation.Reading {
+	r := &allocation.Reading{
+		Resolution: c.resolution, ScrapeInterval: c.scrape,
+		Read: max(0, c.selects-c.yields), Integrate: c.yields + c.settling, Stages: c.stages, Inputs: c.found.reading(),
+	}
+	r.Sources = c.sources()
+	return r
+}
+
+// sources is what was taken of each source that was asked.
+func (c *computation) sources() []allocation.SourceReading {
+	var out []allocation.SourceReading
+	for _, p := range c.parts {
+		if p.asked {
+			out = append(out, p.reading)
+		}
+	}
+	return out
+}

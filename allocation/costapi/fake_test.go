@@ -3,6 +3,7 @@ package costapi_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,8 @@ type fake struct {
 	// reading is what it says of every computation.
 	reading *allocation.Reading
 	most    int // sets it answers with, 0 for any number; of more it has no data
+	// scrape is the interval below which a resolution is told to be.
+	scrape time.Duration
 }
 
 func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
@@ -51,6 +54,10 @@ func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 		}
 		if f.err != nil {
 			yield(nil, f.err)
+			return
+		}
+		if q.NotRaised && q.Resolution > 0 && q.Resolution < f.scrape {
+			yield(nil, fmt.Errorf("compute: %w", &allocation.FinerError{Resolution: q.Resolution, Interval: f.scrape}))
 			return
 		}
 		windows, err := q.Windows()

@@ -58,6 +58,8 @@ type request struct {
 	loaded      bool                  // there are sets
 	query       allocation.Query      // the window as asked: parts of it may be in the future
 	step        setStep               // of the calendar, in place of the query's
+	asked       allocation.Window     // before it is moved to steps of the resolution
+	relative    bool                  // it is to be moved
 	windows     []allocation.Window   // of the sets, oldest first
 	now         time.Time             // of the request
 	topics      []allocation.Topic    // whose warnings concern the answer

@@ -46,18 +46,6 @@ func startCSV(w http.ResponseWriter, warnings []string) {
 	}
 }
 
-// checkRows refuses answers that are too long.
-func (a *api) checkRows(sets []*allocation.Set) error {
-	rows := 0
-	for _, s := range sets {
-		rows += s.Len()
-	}
-	if rows > a.cfg.MaxRows {
-		return &statusError{http.StatusUnprocessableEntity, fmt.Sprintf("the answer would have %d allocations, at most %d are allowed: use aggregate, filter, accumulate, a longer step or a shorter window", rows, a.cfg.MaxRows)}
-	}
-	return nil
-}
-
 // serveSummary answers with the costs of allocations alone.
 func (a *api) serveSummary(w http.ResponseWriter, q *request) error {
 	sets, err := a.results(q)

@@ -80,39 +80,72 @@ func evenParts(windows []allocation.Window, q allocation.Query) []part {
 // dictionary. A part without data is a warning as long as another one has some.
 func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, error) {
 	var all []*allocation.Set
+	problems := a.problems(q)
+	err := a.eachSet(q, windows, func(s *allocation.Set) error {
+		all = append(all, s)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all = allocation.Join(all)
+	for _, p := range problems {
+		for _, s := range all {
+			p.Add(s)
+		}
+	}
+	q.warnProblems(problems)
+	return all, nil
+}
+
+// eachSet calls f with the sets of windows, oldest first, as they come. They may be of several dictionaries.
+func (a *api) eachSet(q *request, windows []allocation.Window, f func(*allocation.Set) error) error {
 	var noData error
 	loaded := false
 	list := parts(windows, q.query, q.now)
 	if len(list) > maxParts {
-		return nil, badRequest("parameter step: its sets would take %d computations, for their lengths change all the time: use a step that divides what accumulate sums, such as 6h of a day, or a shorter window", len(list))
+		return badRequest("parameter step: its sets would take %d computations, for their lengths change all the time: use a step that divides what accumulate sums, such as 6h of a day, or a shorter window", len(list))
 	}
 	for _, p := range list {
-		sets, err := a.load(q, p)
+		err := a.load(q, p, f)
 		switch {
 		case errors.Is(err, allocation.ErrNoData):
 			noData = cmp.Or(noData, err)
 			q.warnings = append(q.warnings, err.Error())
-			sets = emptySets(p.windows)
+			for _, s := range emptySets(p.windows) {
+				if err := f(s); err != nil {
+					return err
+				}
+			}
 		case err != nil:
-			return nil, err
+			return err
 		default:
 			loaded = loaded || !p.empty
 		}
-		all = append(all, sets...)
 	}
 	if noData != nil && !loaded {
-		return nil, noData
+		return noData
 	}
-	all = allocation.Join(all)
+	return nil
+}
+
+// problems are of the derived properties that the answer depends on.
+func (a *api) problems(q *request) (list []*allocation.DerivedProblems) {
 	for _, d := range a.cfg.Derived {
-		if !q.derives(d) {
-			continue
+		if q.derives(d) {
+			list = append(list, d.Problems())
 		}
-		if text := d.Problem(all); text != "" && !slices.Contains(q.warnings, text) {
+	}
+	return list
+}
+
+// warnProblems says what is wrong with derived properties.
+func (q *request) warnProblems(problems []*allocation.DerivedProblems) {
+	for _, p := range problems {
+		if text := p.String(); text != "" && !slices.Contains(q.warnings, text) {
 			q.warnings = append(q.warnings, text)
 		}
 	}
-	return all, nil
 }
 
 // derives reports whether the answer depends on a derived property.
@@ -130,18 +163,6 @@ func (q *request) use(s *allocation.Set) {
 		resolution = s.Reading.Resolution
 	}
 	q.used, q.loaded = max(q.used, resolution), true
-}
-
-// results are the sets of a request after the passes.
-func (a *api) results(q *request) ([]*allocation.Set, error) {
-	sets, err := a.sets(q, q.windows)
-	if err != nil {
-		return nil, err
-	}
-	q.warnUnmatched(sets)
-	out, err := apply(sets, q.options)
-	q.warnEmpty(sets, out)
-	return out, err
 }
 
 // apply runs the passes. What fails there is not the client's fault.
@@ -163,29 +184,37 @@ func emptySets(windows []allocation.Window) []*allocation.Set {
 	return sets
 }
 
-// load asks the ledger for the sets of a part. They are copied where they get another window, for they are shared.
-func (a *api) load(q *request, p part) ([]*allocation.Set, error) {
+// load asks the ledger for the sets of a part and calls f with them. They are copied where they get another window, for they
+// are shared. There are none yet where there is no data.
+func (a *api) load(q *request, p part, f func(*allocation.Set) error) error {
 	if p.empty {
-		return emptySets(p.windows), nil
+		for _, s := range emptySets(p.windows) {
+			if err := f(s); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	sets := make([]*allocation.Set, 0, len(p.windows))
+	n := 0
 	for s, err := range a.ledger.Sets(q.ctx, p.query) {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if s.Reading != nil && !slices.Contains(q.readings, s.Reading) {
 			q.readings = append(q.readings, s.Reading)
 		}
 		q.use(s)
-		if len(sets) < len(p.windows) {
+		if n < len(p.windows) {
 			asked := *s
-			asked.Window = p.windows[len(sets)]
-			s = &asked
+			asked.Window = p.windows[n]
+			if err := f(&asked); err != nil {
+				return err
+			}
 		}
-		sets = append(sets, s)
+		n++
 	}
-	if len(sets) != len(p.windows) {
-		return nil, fmt.Errorf("internal error: %d sets for %d windows: report it", len(sets), len(p.windows))
+	if n != len(p.windows) {
+		return fmt.Errorf("internal error: %d sets for %d windows: report it", n, len(p.windows))
 	}
-	return sets, nil
+	return nil
 }

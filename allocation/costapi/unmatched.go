@@ -34,17 +34,57 @@ func (q *request) noteV1() {
 // maxEntries is how many entries are looked for by themselves: more would take longer than the answer.
 const maxEntries = 100
 
+// sightings are what of a request's filters was seen to match in the sets of its window.
+type sightings struct {
+	some    bool // there are rows
+	entries missed
+	selects missed
+}
+
+// missed are filters that nothing was seen to match yet.
+type missed struct {
+	list  []entry
+	found []bool
+	steps *filter.Steps // the filters' own are for the answer
+}
+
+func (q *request) missed(list []entry) missed {
+	return missed{list, make([]bool, len(list)), filter.NewSteps(q.ctx)}
+}
+
+// look looks at a further set.
+func (m *missed) look(s *allocation.Set) {
+	for i := range m.list {
+		m.found[i] = m.found[i] || m.list[i].within(m.steps, s)
+	}
+}
+
+// sightings are those of no set yet.
+func (q *request) sightings() *sightings {
+	s := &sightings{selects: q.missed(q.selects)}
+	if len(q.entries) <= maxEntries {
+		s.entries = q.missed(q.entries)
+	}
+	return s
+}
+
+// look looks at a further set.
+func (s *sightings) look(set *allocation.Set) {
+	s.some = s.some || set.Len() > 0
+	s.entries.look(set)
+	s.selects.look(set)
+}
+
 // warnUnmatched says which entries select nothing of the window: they may well be misspelled. A window in which there is
 // nothing says nothing of them.
-func (q *request) warnUnmatched(sets []*allocation.Set) {
-	if len(q.entries) > maxEntries || !slices.ContainsFunc(sets, func(s *allocation.Set) bool { return s.Len() > 0 }) {
+func (q *request) warnUnmatched(s *sightings) {
+	if !s.some {
 		return
 	}
 	var parameters []string
 	lost := map[string][]string{}
-	steps := filter.NewSteps(q.ctx) // the filters' own are for the answer
-	for _, e := range q.entries {
-		if slices.ContainsFunc(sets, e.within(steps)) {
+	for i, e := range s.entries.list {
+		if s.entries.found[i] {
 			continue
 		}
 		if lost[e.parameter] == nil {
@@ -57,26 +97,39 @@ func (q *request) warnUnmatched(sets []*allocation.Set) {
 	}
 }
 
-// warnEmpty says which filter or selector leaves nothing of the window's sets for an answer that has nothing but what was
-// left over, or that they do so together.
+// warnEmpty is warnNothing for an answer that is made of sets that are at hand.
 func (q *request) warnEmpty(sets, answer []*allocation.Set) {
-	some := func(sets []*allocation.Set, is func(allocation.Special) bool) bool {
-		return slices.ContainsFunc(sets, func(s *allocation.Set) bool {
-			for row := range s.Len() {
-				if is(s.Special(row)) {
-					return true
-				}
-			}
-			return false
-		})
-	}
-	if len(q.selects) == 0 || some(answer, func(kind allocation.Special) bool { return kind != allocation.Idle && kind != allocation.Shared }) ||
-		!some(sets, func(allocation.Special) bool { return true }) {
+	if len(q.selects) == 0 || tells(answer) {
 		return
 	}
-	steps, told := filter.NewSteps(q.ctx), false
-	for _, e := range q.selects {
-		if !slices.ContainsFunc(sets, e.within(steps)) {
+	seen := &sightings{selects: q.missed(q.selects)}
+	for _, s := range sets {
+		seen.look(s)
+	}
+	q.warnNothing(seen, answer)
+}
+
+// tells reports whether an answer has more than what was left over.
+func tells(answer []*allocation.Set) bool {
+	for _, s := range answer {
+		for row := range s.Len() {
+			if kind := s.Special(row); kind != allocation.Idle && kind != allocation.Shared {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// warnNothing says which filter or selector leaves nothing of the window's sets for an answer that has nothing but what was
+// left over, or that they do so together.
+func (q *request) warnNothing(s *sightings, answer []*allocation.Set) {
+	if len(q.selects) == 0 || !s.some || tells(answer) {
+		return
+	}
+	told := false
+	for i, e := range s.selects.list {
+		if !s.selects.found[i] {
 			told = true
 			q.warn("parameter %s: nothing of the window matches %s", e.parameter, shorten(e.text))
 		}
@@ -87,20 +140,17 @@ func (q *request) warnEmpty(sets, answer []*allocation.Set) {
 }
 
 // within tells whether a row of a set matches, or it would take too long to tell.
-func (e *entry) within(steps *filter.Steps) func(*allocation.Set) bool {
-	bounded := e.filter.Within(steps)
-	return func(s *allocation.Set) bool {
-		match, err := bounded.Bind(s)
-		if err != nil {
+func (e *entry) within(steps *filter.Steps, s *allocation.Set) bool {
+	match, err := e.filter.Within(steps).Bind(s)
+	if err != nil {
+		return true
+	}
+	for row := range s.Len() {
+		if match(row) {
 			return true
 		}
-		for row := range s.Len() {
-			if match(row) {
-				return true
-			}
-		}
-		return false
 	}
+	return false
 }
 
 // someOf lists the first texts of a long list.

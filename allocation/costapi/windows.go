@@ -28,13 +28,21 @@ func (q *request) finishWindow(given func(name string) bool) error {
 		return err
 	}
 	q.query.Stored = q.route.kept && !given("resolution") && q.maxError == 0
-	if relative {
+	q.asked, q.relative = w, relative
+	q.query.NotRaised = relative && !q.query.ExactBelow
+	return q.placeWindow()
+}
+
+// placeWindow moves a window that is a duration to whole steps of the resolution, and cuts it into those of the sets.
+func (q *request) placeWindow() (err error) {
+	w := q.asked
+	if q.relative {
 		w = w.Align(q.query.Resolution)
 	}
 	q.query.Window = w
 	switch {
 	case q.route.stored:
-		q.windows, err = q.storedWindows(w, relative)
+		q.windows, err = q.storedWindows(w, q.relative)
 	case q.route.endpoint&stepped == 0 || q.route.endpoint == assets:
 		q.windows = []allocation.Window{w}
 	default:
@@ -185,4 +193,11 @@ func cutWindows(windows []allocation.Window, period allocation.Period, zone *tim
 		}
 	}
 	return list, nil
+}
+
+// raise makes the scrape interval the resolution, which is below it, and places the window by that.
+func (q *request) raise(finer *allocation.FinerError) error {
+	q.query.Resolution, q.query.NotRaised = finer.Interval, false
+	q.warnings = append(slices.Clone(q.warnings), finer.Warning())
+	return q.placeWindow()
 }

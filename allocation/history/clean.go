@@ -194,23 +194,38 @@ func (s *Store) Delete(ctx context.Context, set *Stored) error {
 	return nil
 }
 
-// Retain removes the sets of a period that end at or before t, oldest first, and returns how many.
+// Retain removes the sets of a period that end at or before t, oldest first, and returns how many: those that lack parts,
+// and those whose manifests are damaged, too.
 func (s *Store) Retain(ctx context.Context, p Period, t time.Time) (int, error) {
 	list, err := s.List(ctx, p, allocation.Window{})
 	if err != nil {
 		return 0, err
 	}
 	n := 0
-	for i := range list.Sets {
-		if set := &list.Sets[i]; !set.Window.End.After(t) {
-			if err := s.Delete(ctx, set); err != nil {
-				return n, err
+	for _, sets := range [...][]Stored{list.Sets, list.Partial} {
+		for i := range sets {
+			if set := &sets[i]; !set.Window.End.After(t) {
+				if err := s.Delete(ctx, set); err != nil {
+					return n, err
+				}
+				n++
 			}
-			n++
 		}
+	}
+	for _, c := range list.Corrupt {
+		if c.Window.End.After(t.Add(-unsureEnd)) {
+			continue
+		}
+		if err := s.DeleteDamaged(ctx, c); err != nil {
+			return n, err
+		}
+		n++
 	}
 	return n, nil
 }
+
+// unsureEnd is how long a set may go on after the window that its name tells of, whatever the time zone.
+const unsureEnd = 36 * time.Hour
 
 // DeleteDamaged removes the manifest that a CorruptError of List is of, and with it what else is in its slot.
 func (s *Store) DeleteDamaged(ctx context.Context, c *CorruptError) error {
@@ -241,11 +256,11 @@ func (s *Store) VerifyFiles(ctx context.Context, set *Stored) error {
 	return nil
 }
 
-// Verify reads all files of a set and checks what they say: their checksums, their footers, and the laws of Set.Check. What is wrong
-// is a CorruptError that names the file, or the set where the laws are broken.
+// Verify reads all files of a set and checks what they say: their checksums, their footers, and the laws of Set.Check, which hold for
+// whole sets only. What is wrong is a CorruptError that names the file, or the set where the laws are broken.
 func (s *Store) Verify(ctx context.Context, set *Stored) error {
 	sets, err := s.Read(ctx, []Stored{*set}, nil)
-	if err != nil {
+	if err != nil || len(set.Lacks) > 0 {
 		return err
 	}
 	if err := sets[0].Check(); err != nil {

@@ -97,7 +97,7 @@ func (f *file) check(data []byte) error {
 	return nil
 }
 
-// Stored is a set that the store has, whole.
+// Stored is a set that the store has: whole, unless it lacks parts.
 type Stored struct {
 	Period     Period
 	Window     allocation.Window
@@ -106,6 +106,7 @@ type Stored struct {
 	Complete   bool // nothing of the source was missing
 	Generation int  // the highest of its parts
 	Parts      int
+	Lacks      []Part // that are not there, by index; none where it is whole
 	Warnings   []string
 	Clusters   []string // sorted
 	Rows       int      // allocations

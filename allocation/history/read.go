@@ -150,8 +150,12 @@ func (s *Store) lookUp(ctx context.Context, was *Stored) (Stored, bool, error) {
 	if err != nil {
 		return Stored{}, false, err
 	}
-	for _, now := range list.Sets {
-		if now.Window == was.Window {
+	sets := list.Sets
+	if len(was.Lacks) > 0 {
+		sets = list.Partial
+	}
+	for _, now := range sets {
+		if now.Window == was.Window && (len(was.Lacks) == 0 || now.Parts == was.Parts) {
 			return now, true, nil
 		}
 	}

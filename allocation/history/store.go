@@ -66,6 +66,7 @@ func (e *CorruptError) Unwrap() error { return e.Err }
 // Listing is what a store has.
 type Listing struct {
 	Sets    []Stored        // oldest first
+	Partial []Stored        // of which parts are not there, oldest first; none where Sets has something in their place
 	Corrupt []*CorruptError // manifests that cannot be read, unless a later generation of their sets is among Sets
 }
 
@@ -80,12 +81,17 @@ func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listi
 	}
 	out := &Listing{}
 	mended := map[slot]Stored{}
+	asked := func(of allocation.Window) bool {
+		return w == (allocation.Window{}) || of.Start.Before(w.End) && of.End.After(w.Start)
+	}
 	for _, parts := range found.bySlot() {
 		best, ok := s.newest(parts)
-		if ok {
-			mended[best.slot] = best
+		if !ok {
+			out.Partial = append(out.Partial, slices.DeleteFunc(partial(parts), func(of Stored) bool { return !asked(of.Window) })...)
+			continue
 		}
-		if ok && (w == (allocation.Window{}) || best.Window.Start.Before(w.End) && best.Window.End.After(w.Start)) {
+		mended[best.slot] = best
+		if asked(best.Window) {
 			out.Sets = append(out.Sets, best)
 		}
 	}
@@ -94,11 +100,13 @@ func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listi
 		if slices.ContainsFunc(mended[v.slot].parts, func(m *manifest) bool { return m.version.Part == v.Part && m.version.generation > v.generation }) {
 			continue // it was computed again, and Clean will remove it
 		}
-		if w == (allocation.Window{}) || c.Window.Start.Before(w.End) && c.Window.End.After(w.Start) {
+		if asked(c.Window) {
 			out.Corrupt = append(out.Corrupt, c)
 		}
 	}
-	slices.SortFunc(out.Sets, func(a, b Stored) int { return a.Window.Start.Compare(b.Window.Start) })
+	for _, sets := range [...][]Stored{out.Sets, out.Partial} {
+		slices.SortStableFunc(sets, func(a, b Stored) int { return a.Window.Start.Compare(b.Window.Start) })
+	}
 	return out, nil
 }
 
@@ -206,31 +214,54 @@ func (s *Store) newest(parts []*manifest) (best Stored, ok bool) {
 
 // newest is the set of the highest generation whose parts are all there, and whether there is one. parts are of one slot.
 func newest(parts []*manifest) (best Stored, ok bool) {
-	type cut struct {
-		start, end int64
-		of         int
-	}
-	sets := map[cut][]*manifest{}
-	var cuts []cut
-	for _, m := range parts {
-		k := cut{m.Start.UnixMilli(), m.End.UnixMilli(), m.version.Of}
-		if sets[k] == nil {
-			sets[k] = make([]*manifest, k.of)
-			cuts = append(cuts, k)
-		}
-		if have := sets[k][m.version.Index-1]; have == nil || have.version.generation < m.version.generation {
-			sets[k][m.version.Index-1] = m
-		}
-	}
-	for _, k := range cuts {
-		if slices.Contains(sets[k], nil) {
+	for _, set := range gather(parts) {
+		if slices.Contains(set, nil) {
 			continue
 		}
 		// The same number of one generation is no accident only where shards changed: the finer cut is the later.
-		of := newStored(sets[k])
+		of := newStored(set)
 		if !ok || cmp.Or(cmp.Compare(of.Generation, best.Generation), cmp.Compare(of.Parts, best.Parts), of.Window.Start.Compare(best.Window.Start)) > 0 {
 			best, ok = of, true
 		}
 	}
 	return best, ok
+}
+
+// partial are the sets of a slot of which parts are not there.
+func partial(parts []*manifest) (sets []Stored) {
+	for _, set := range gather(parts) {
+		if !slices.Contains(set, nil) {
+			continue
+		}
+		of := newStored(slices.DeleteFunc(slices.Clone(set), func(m *manifest) bool { return m == nil }))
+		of.Parts = len(set)
+		for i, m := range set {
+			if m == nil {
+				of.Lacks = append(of.Lacks, Part{i + 1, of.Parts})
+			}
+		}
+		sets = append(sets, of)
+	}
+	return sets
+}
+
+// gather sorts the parts of a slot by the set that they are of: of each, the newest of every part, by index, nil for none.
+func gather(parts []*manifest) (sets [][]*manifest) {
+	type cut struct {
+		start, end int64
+		of         int
+	}
+	at := map[cut]int{}
+	for _, m := range parts {
+		k := cut{m.Start.UnixMilli(), m.End.UnixMilli(), m.version.Of}
+		i, ok := at[k]
+		if !ok {
+			i, at[k] = len(sets), len(sets)
+			sets = append(sets, make([]*manifest, k.of))
+		}
+		if have := sets[i][m.version.Index-1]; have == nil || have.version.generation < m.version.generation {
+			sets[i][m.version.Index-1] = m
+		}
+	}
+	return sets
 }

@@ -67,6 +67,16 @@ func list(t testing.TB, s *history.Store, p history.Period, w allocation.Window)
 	return l.Sets
 }
 
+// all is what a store has of a period.
+func all(t testing.TB, s *history.Store, p history.Period) *history.Listing {
+	t.Helper()
+	l, err := s.List(t.Context(), p, allocation.Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 func read(t testing.TB, s *history.Store, sets ...history.Stored) []*allocation.Set {
 	t.Helper()
 	got, err := s.Read(t.Context(), sets, nil)
@@ -254,11 +264,18 @@ func TestParts(t *testing.T) {
 		whole := soundSet(5, hour(4), 30, "c1")
 		shards := split(whole)
 		write(t, s, shards[1], history.WriteOptions{Part: history.Part{Index: 2, Of: 2}, Complete: true})
-		if got := list(t, s, history.Hourly, hour(4)); len(got) != 0 {
-			t.Fatalf("half a set: %+v", got)
+		half, err := s.List(t.Context(), history.Hourly, hour(4))
+		if err != nil || len(half.Sets) != 0 || len(half.Partial) != 1 || half.Partial[0].Parts != 2 || !cmp.Equal(half.Partial[0].Lacks, []history.Part{{Index: 1, Of: 2}}) {
+			t.Fatalf("half a set: %+v, %v", half, err)
+		}
+		if err := s.Verify(t.Context(), &half.Partial[0]); err != nil {
+			t.Error(err)
 		}
 		write(t, s, shards[0], history.WriteOptions{Part: history.Part{Index: 1, Of: 2}, Complete: true})
 		sets := list(t, s, history.Hourly, hour(4))
+		if n := len(all(t, s, history.Hourly).Partial); n != 0 {
+			t.Errorf("%d sets still lack parts", n)
+		}
 		if len(sets) != 1 || sets[0].Parts != 2 || sets[0].Generation != 1 {
 			t.Fatalf("sets %+v", sets)
 		}
@@ -270,6 +287,29 @@ func TestParts(t *testing.T) {
 			t.Errorf("few columns: %v", err)
 		}
 	})
+}
+
+// TestRetainIncomplete has what is old removed also where parts lack or manifests are damaged.
+func TestRetainIncomplete(t *testing.T) {
+	s, dir := directory(t, history.Options{})
+	for i := range 2 {
+		write(t, s, split(soundSet(5, hour(i), 4, "c1"))[0], history.WriteOptions{Part: history.Part{Index: 1, Of: 2}})
+	}
+	write(t, s, soundSet(5, hour(2), 4, "c1"), history.WriteOptions{})
+	if err := os.WriteFile(filepath.Join(dir, "sets_hourly", "date=2026-03-02", "hour=02.part-1of1.g1.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = history.New(open(t, dir), history.Options{})
+	for _, tt := range []struct {
+		until         time.Time
+		n             int
+		left, damaged int
+	}{{hour(0).End, 1, 1, 1}, {hour(2).End, 1, 0, 1}, {hour(2).End.AddDate(0, 0, 2), 1, 0, 0}} {
+		n, err := s.Retain(t.Context(), history.Hourly, tt.until)
+		if l := all(t, s, history.Hourly); err != nil || n != tt.n || len(l.Partial) != tt.left || len(l.Corrupt) != tt.damaged {
+			t.Errorf("until %s: %d removed, %v; left %+v", tt.until, n, err, l)
+		}
+	}
 }
 
 // split divides a set by the nodes of its rows; the first part has what belongs to none.

@@ -28,7 +28,7 @@ func (l *Ledger) answer(ctx context.Context, q allocation.Query) ([]*allocation.
 		return nil, err
 	}
 	if q.Stored {
-		q.Resolution, q.ExactBelow = l.opts.Resolution, false
+		q.Resolution, q.ExactBelow, q.NotRaised = l.opts.Resolution, false, false
 	}
 	for try := 0; ; try++ {
 		p, err := l.plan(ctx, &q, windows)
@@ -182,24 +182,40 @@ func (a *assembly) run(ctx context.Context) ([]*allocation.Set, error) {
 // rowBytes is about what a row takes in memory with all its columns.
 const rowBytes = 512
 
-// bound refuses what would take too much memory.
-func (a *assembly) bound() error {
-	rows := int64(0)
+// rowBytes is about what a row of the query takes in memory.
+func (a *assembly) rowBytes() int64 {
+	if p := a.query.Only; p != nil {
+		return int64(64 + 8*len(p.Columns) + 4*len(p.Properties))
+	}
+	return rowBytes
+}
+
+// keptRows are the rows of the windows that are one kept set each.
+func (a *assembly) keptRows() (rows int64) {
 	for _, pieces := range a.plan.pieces {
 		if len(pieces) == 1 && pieces[0].kept != nil {
 			rows += int64(pieces[0].kept.Rows)
 		}
 	}
-	size := int64(rowBytes)
-	if p := a.query.Only; p != nil {
-		size = int64(64 + 8*len(p.Columns) + 4*len(p.Properties))
-	}
-	a.bytes = rows * size
-	if most := a.ledger.opts.MaxMemory; most > 0 && rows*size > most {
-		return fmt.Errorf("%w: %s has %d allocations in %d sets, which take about %d MB, more than --query.max-memory: use a shorter window or a longer step",
-			allocation.ErrTooMuch, describe(a.query), rows, len(a.plan.windows), rows*size>>20)
+	return rows
+}
+
+// estimate is about what these take.
+func (a *assembly) estimate() int64 { return a.keptRows() * a.rowBytes() }
+
+// bound refuses what would take too much memory.
+func (a *assembly) bound() error {
+	a.bytes = a.estimate()
+	if most := a.ledger.opts.MaxMemory; most > 0 && a.bytes > most {
+		return a.tooMuch(a.keptRows(), len(a.plan.windows), a.bytes)
 	}
 	return nil
+}
+
+// tooMuch is the error of sets that take too much memory.
+func (a *assembly) tooMuch(rows int64, sets int, bytes int64) error {
+	return fmt.Errorf("%w: %s has %d allocations in %d sets, which take about %d MB, more than --query.max-memory: use a shorter window or a longer step",
+		allocation.ErrTooMuch, describe(a.query), rows, sets, bytes>>20)
 }
 
 // whole reads all windows that are one kept set each, over one dictionary.
@@ -289,7 +305,7 @@ func (a *assembly) window(ctx context.Context, i int) (*allocation.Set, error) {
 			n++
 		}
 		holes = holes[n:]
-		sum = warned(sum, first.String())
+		sum = warned(sum, a.ledger.describeHole(&first))
 		sum.Incomplete = true // warned has made it a copy
 	}
 	return sum, nil
@@ -301,10 +317,14 @@ type hole struct {
 	err    error
 }
 
-// String says what is missing. Why the source has nothing is said the same however it was asked: days are kept with it.
-func (h *hole) String() string {
+// describeHole says what is missing. Why the source has nothing is said the same however it was asked: days are kept with it.
+func (l *Ledger) describeHole(h *hole) string {
 	err := h.err
-	if errors.Is(err, allocation.ErrNoData) {
+	switch {
+	case !errors.Is(err, allocation.ErrNoData):
+	case l.opts.ReadOnly:
+		err = errNotKept
+	default:
 		err = errNothing
 	}
 	return fmt.Sprintf("%s to %s is missing: %v", h.window.Start.UTC().Format(time.RFC3339), h.window.End.UTC().Format(time.RFC3339), err)
@@ -312,6 +332,9 @@ func (h *hole) String() string {
 
 // errNothing is the error of an hour that the source has nothing of.
 var errNothing = fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
+
+// errNotKept is the error of an hour that is not there where nothing is computed.
+var errNotKept = fmt.Errorf("%w: the history has nothing of that time, and is only read here", allocation.ErrNoData)
 
 // addSets merges sets into sum, which is nil for nothing yet.
 func addSets(w allocation.Window, sum *allocation.Set, sets []*allocation.Set) (*allocation.Set, error) {

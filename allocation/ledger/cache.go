@@ -30,7 +30,7 @@ type cached struct {
 
 // cacheKey tells queries apart by what they want of what is kept.
 func cacheKey(q *allocation.Query) string {
-	key := fmt.Sprint(q.Window.Start.UnixNano(), " ", q.Window.End.UnixNano(), " ", q.Step, " ", q.Stored, " ", q.Resolution)
+	key := fmt.Sprint(q.Window.Start.UnixNano(), " ", q.Window.End.UnixNano(), " ", q.Step, " ", q.Stored, " ", q.Resolution, " ", q.Stream)
 	if q.Only != nil {
 		key += fmt.Sprintf("%d %d %v %v %v", q.Only.Properties, q.Only.Columns, q.Only.Volumes, q.Only.Balancers, q.Only.WithoutAssets)
 	}

@@ -62,7 +62,7 @@ func (l *Ledger) count(ctx context.Context) error {
 	if l.counted(a, end) {
 		l.opts.Changed()
 	}
-	return nil
+	return l.noteUncounted(ctx, a, end)
 }
 
 // counted notes how far has been counted, and shows it once it is whole: then it reports whether that is new.

@@ -102,8 +102,5 @@ func (l *Ledger) roll(ctx context.Context, day allocation.Window, pieces []piece
 	for _, x := range pieces {
 		complete = complete && (x.kept == nil || x.kept.Complete)
 	}
-	l.mu.Lock()
-	replace = replace || l.damaged[setKey{Days, day.Start.Unix(), day.End.Unix()}]
-	l.mu.Unlock()
 	return l.write(ctx, set, Keep{Kind: Days, Complete: complete, Replace: replace})
 }

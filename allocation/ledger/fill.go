@@ -159,32 +159,51 @@ func (l *Ledger) keepHour(ctx context.Context, set *allocation.Set) (*allocation
 	l.mu.Lock()
 	replace := l.damaged[key]
 	l.mu.Unlock()
-	if err := l.write(ctx, set, Keep{Kind: Hours, Complete: !set.Incomplete, Replace: replace}); err != nil {
+	var err error
+	if replace {
+		if err = l.settle(ctx, set.Window); err != nil {
+			l.wrote(err)
+		}
+	}
+	if err == nil {
+		err = l.write(ctx, set, Keep{Kind: Hours, Complete: !set.Incomplete})
+	}
+	if err != nil {
 		return set, nil //nolint:nilerr // write has told of it, and the loop tries again
 	}
 	return set, nil
 }
 
-// write keeps a set.
+// write keeps a set, in the place of one that cannot be read.
 func (l *Ledger) write(ctx context.Context, set *allocation.Set, k Keep) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	k.Zone = l.opts.Zone
-	err := l.history.Write(ctx, set, k)
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	was := l.store.writeErr
-	if l.store.writeErr = err; err == nil {
+	k.Zone, k.Replace = l.opts.Zone, k.Replace || l.damaged[setKey{k.Kind, set.Window.Start.Unix(), set.Window.End.Unix()}]
+	l.mu.Unlock()
+	err := l.history.Write(ctx, set, k)
+	if err == nil {
+		l.mu.Lock()
 		delete(l.damaged, setKey{k.Kind, set.Window.Start.Unix(), set.Window.End.Unix()})
 		l.store.lastWrite = l.opts.Now()
+		l.mu.Unlock()
 	}
+	l.wrote(err)
+	return err
+}
+
+// wrote notes whether writing worked, and logs where that changes.
+func (l *Ledger) wrote(err error) {
+	l.mu.Lock()
+	was := l.store.writeErr
+	l.store.writeErr = err
+	l.mu.Unlock()
 	switch {
 	case err != nil && was == nil:
 		level.Error(l.logger).Log("msg", "Writing to the history fails, it is tried again", "err", err)
 	case err == nil && was != nil:
 		level.Info(l.logger).Log("msg", "Writing to the history works again")
 	}
-	return err
 }
 
 // Progress says how far Fill is.
@@ -225,7 +244,7 @@ func (l *Ledger) hourAt(t time.Time) allocation.Window {
 }
 
 // Fill computes the closed hours within w that are not kept, so many runs of up to a day at a time, oldest first, keeps
-// them, and rolls the days up. progress, if not nil, is told after each run, by one goroutine at a time. What is kept when
+// them, rolls the days up, and mends what is damaged. progress, if not nil, is told after each run, by one goroutine at a time. What is kept when
 // ctx ends or an error occurs stays, so that another call goes on from there; hours that the source has nothing of are no
 // error. An hour that cannot be kept is one.
 func (l *Ledger) Fill(ctx context.Context, w allocation.Window, parallel int, progress func(Progress)) error {
@@ -259,11 +278,14 @@ func (l *Ledger) Fill(ctx context.Context, w allocation.Window, parallel int, pr
 	if work.Err() != nil {
 		return fmt.Errorf("fill history: %w", context.Cause(work))
 	}
-	for {
-		if more, err := l.rollDay(ctx, w); err != nil || !more {
-			return err
+	for _, do := range [...]func(context.Context, allocation.Window) (bool, error){l.rollDay, l.mendCounted} {
+		for more := true; more; {
+			if more, err = do(ctx, w); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // filling is one call of Fill.

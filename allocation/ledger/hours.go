@@ -122,6 +122,16 @@ func (r *hourReader) run(ctx context.Context, w allocation.Window, out chan<- ho
 	return nil
 }
 
+// Closed is the part of w that closed hours of the zone's clock fill; where there are none, it is empty and begins at w's
+// start.
+func (l *Ledger) Closed(w allocation.Window) allocation.Window {
+	hours := l.closedHours(w)
+	if len(hours) == 0 {
+		return allocation.Window{Start: w.Start, End: w.Start}
+	}
+	return allocation.Window{Start: hours[0].Start, End: hours[len(hours)-1].End}
+}
+
 // closedHours are the hours of the zone's clock within w that are closed. Where clocks are set by half an hour, what is
 // left of one is none.
 func (l *Ledger) closedHours(w allocation.Window) (hours []allocation.Window) {

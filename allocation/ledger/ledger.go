@@ -112,15 +112,16 @@ type Ledger struct {
 	stats   Stats
 	hour    hour
 
-	filling  map[int64]*hourFlight // closed hours that are being computed, by start
-	barren   map[int64]barren      // closed hours that the source has nothing of, by start
-	again    map[int64]again       // incomplete hours, by start
-	damaged  map[setKey]bool       // what cannot be read and was not written again yet
-	counting *allocation.Accrued   // as far as hours are there
-	accrued  *allocation.Accrued   // what is shown of it, nil until it is whole
-	budgets  budgetCache
-	spending *allocation.Spending // how budgets stand; nil before it is known
-	store    storeState
+	filling   map[int64]*hourFlight // closed hours that are being computed, by start
+	barren    map[int64]barren      // closed hours that the source has nothing of, by start
+	again     map[int64]again       // incomplete hours, by start
+	damaged   map[setKey]bool       // what cannot be read and was not written again yet
+	counting  *allocation.Accrued   // as far as hours are there
+	accrued   *allocation.Accrued   // what is shown of it, nil until it is whole
+	uncounted uncounted
+	budgets   budgetCache
+	spending  *allocation.Spending // how budgets stand; nil before it is known
+	store     storeState
 	// generation counts the calls of Refresh: computations that began before are not joined after.
 	generation uint64
 	refreshed  chan struct{} // holds an element while Run has a Refresh to answer
@@ -158,13 +159,20 @@ func NewKeeping(computer Computer, h History, logger log.Logger, o Options) *Led
 // Sets yields the sets of q, oldest first, or one error. Stored queries are answered from closed days, else closed hours,
 // of the history; hours that are missing are computed at Options.Resolution and kept. Others take from the history what is
 // exact or of their resolution and lies wholly within, if that saves much. What is missing and cannot be had is a warning of
-// its set, as long as there is something else. Sets that are read may be of other dictionaries than those computed.
+// its set, as long as there is something else. Sets that are read may be of other dictionaries than those computed. Kept sets
+// of a Stream are read some ahead of those that were yielded, however many they are.
 //
 // Queries that are equal while one of them is computed share that computation: it goes on as long as one of them waits for
 // it. The sets must not be changed. Errors are those of the Computer, allocation.ErrBusy, ErrTooMuch, and that of ctx or of
 // the deadline of the computation (context.DeadlineExceeded).
 func (l *Ledger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
 	return func(yield func(*allocation.Set, error) bool) {
+		if q.Stream && q.Stored && l.keeps() {
+			if err := l.stream(ctx, q, func(s *allocation.Set) bool { return yield(s, nil) }); err != nil {
+				yield(nil, err)
+			}
+			return
+		}
 		sets, err := l.answer(ctx, q)
 		if err != nil {
 			yield(nil, err)
@@ -192,6 +200,7 @@ type flightKey struct {
 	start, end       int64 // Unix nanoseconds
 	step, resolution time.Duration
 	exactBelow       bool
+	notRaised        bool
 	alone            bool
 	after            time.Duration
 	generation       uint64
@@ -211,7 +220,7 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
-	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution, q.ExactBelow, q.Alone, q.After, 0}
+	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution, q.ExactBelow, q.NotRaised, q.Alone, q.After, 0}
 	l.mu.Lock()
 	key.generation = l.generation
 	f, ok := l.flights[key]

@@ -16,8 +16,6 @@ const (
 	firstRetry = 30 * time.Second
 	lastRetry  = 10 * time.Minute
 	maxSleep   = 10 * time.Minute
-	// unsettledSleep is how often Run looks whether the source has all of its history.
-	unsettledSleep = 2 * time.Second
 )
 
 // hour is what the loop keeps.
@@ -129,7 +127,7 @@ func (l *Ledger) tendFor(ctx context.Context, c *chore, urgent func() bool) {
 		return
 	}
 	if !l.opts.Settled() {
-		c.at = l.opts.Now().Add(unsettledSleep)
+		c.at = time.Time{} // the loop looks again soon, by a clock that stands still too
 		return
 	}
 	for ctx.Err() == nil {

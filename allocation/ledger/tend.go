@@ -45,16 +45,20 @@ func (l *Ledger) tend(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	if l.opts.ReadOnly || l.Spending() != nil && !l.budgeted() {
-		if err := l.budget(ctx); err != nil || l.opts.ReadOnly {
+		if err := l.budget(ctx); err != nil {
 			return false, err
 		}
+	}
+	if l.opts.ReadOnly {
+		l.tellUncounted()
+		return false, l.tidy(ctx)
 	}
 	l.sawHistory(nil)
 	l.mu.Lock()
 	l.cache.drop(l.opts.Now().Add(-cacheAge))
 	l.mu.Unlock()
 	w := l.horizon()
-	for _, do := range [...]func(context.Context, allocation.Window) (bool, error){l.catchUp, l.budgetWhole, l.recompute, l.rollDay} {
+	for _, do := range [...]func(context.Context, allocation.Window) (bool, error){l.catchUp, l.budgetWhole, l.recompute, l.rollDay, l.mendCounted} {
 		if more, err := do(ctx, w); err != nil || more {
 			return more, err
 		}
@@ -62,6 +66,7 @@ func (l *Ledger) tend(ctx context.Context) (more bool, err error) {
 	if err := l.budget(ctx); err != nil { // of what was computed meanwhile
 		return false, err
 	}
+	l.tellUncounted()
 	return false, l.tidy(ctx)
 }
 
@@ -162,17 +167,13 @@ func (l *Ledger) replaceHour(ctx context.Context, k *Kept) error {
 	if sets[0].Incomplete {
 		return nil
 	}
-	old, err := l.read(ctx, []Kept{*k}, nil)
-	if err != nil {
-		return l.seen(err)
-	}
-	if err := l.write(ctx, old[0], Keep{Kind: Counted, Complete: true}); err != nil {
+	if err := l.settle(ctx, k.Window); err != nil {
 		return err
 	}
 	return l.write(ctx, sets[0], Keep{Kind: Hours, Complete: true, Replace: true})
 }
 
-// tidy removes what is no longer needed and measures the history, once an hour.
+// tidy removes what is no longer needed, unless that is left to others, and measures the history, once an hour.
 func (l *Ledger) tidy(ctx context.Context) error {
 	now := l.opts.Now()
 	l.mu.Lock()
@@ -181,7 +182,7 @@ func (l *Ledger) tidy(ctx context.Context) error {
 	if age := now.Sub(last); age >= 0 && age < tidyEvery {
 		return nil
 	}
-	if t, ok := l.history.(Tidier); ok {
+	if t, ok := l.history.(Tidier); ok && !l.opts.ReadOnly {
 		var before time.Time
 		if l.opts.Retention > 0 {
 			before = now.Add(-l.opts.Retention)
@@ -225,6 +226,9 @@ type StoreStats struct {
 	LastWrite   time.Time
 	// Missing are the closed hours that the loop has yet to compute.
 	Missing int
+	// Uncounted are the closed hours of the month that are not in Accrued: the source had nothing of them, or they are not
+	// kept. Where there is no Accrued yet they are all.
+	Uncounted int
 	// Lag is for how long the last closed hour should have been there, 0 where it is.
 	Lag time.Duration
 	// Err is why the history cannot be read or written, nil if it can.
@@ -237,7 +241,7 @@ func (l *Ledger) Store() StoreStats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := StoreStats{
-		Hours: l.store.hours, Days: l.store.days, Bytes: l.store.bytes, LastWrite: l.store.lastWrite, Missing: l.store.missing,
+		Hours: l.store.hours, Days: l.store.days, Bytes: l.store.bytes, LastWrite: l.store.lastWrite, Missing: l.store.missing, Uncounted: l.uncounted.hours,
 		Err: errors.Join(l.store.err, l.store.writeErr),
 	}
 	if l.hour.set != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -144,7 +145,7 @@ type backfilling struct {
 // distrust reads the files of the sets that are there, so that those are computed again that are damaged. It counts the hours
 // that are sound.
 func (b *backfilling) distrust(ctx context.Context) (sound int, err error) {
-	for _, kind := range [...]ledger.Kind{ledger.Hours, ledger.Days} {
+	for _, kind := range [...]ledger.Kind{ledger.Hours, ledger.Days, ledger.Counted} {
 		there, err := b.store.List(ctx, historyPeriods[kind], b.window)
 		if err != nil {
 			return 0, fmt.Errorf("look into the history: %w", err)
@@ -158,8 +159,13 @@ func (b *backfilling) distrust(ctx context.Context) (sound int, err error) {
 				b.ledger.Distrust(&ledger.DamagedError{Kind: kind, Window: s.Window, Err: corrupt})
 			case err != nil:
 				return 0, fmt.Errorf("look into the history: %w", err)
-			case kind == ledger.Hours:
+			case kind == ledger.Hours && within(s.Window, b.window):
 				sound++
+			}
+		}
+		for _, c := range there.Corrupt {
+			if kind == ledger.Counted { // others are missing as they are
+				b.ledger.Distrust(&ledger.DamagedError{Kind: kind, Window: c.Window, Err: c})
 			}
 		}
 	}
@@ -256,9 +262,21 @@ func (b *backfilling) add(p ledger.Progress, last *ledger.Progress, told func(le
 	told(b.done)
 }
 
-// describe is the window in words.
+// describe is the window in words, and what of it is left out.
 func (b *backfilling) describe() string {
-	return b.window.Start.Format(time.RFC3339) + " to " + b.window.End.Format(time.RFC3339)
+	lines := []string{windowText(b.window)}
+	closed := b.ledger.Closed(b.window)
+	for _, w := range [...]allocation.Window{{Start: b.window.Start, End: closed.Start}, {Start: closed.End, End: b.window.End}} {
+		if w.Start.Before(w.End) {
+			lines = append(lines, fmt.Sprintf("left out: %s: only whole hours are kept that ended at least %s ago", windowText(w), b.flags.grace))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// windowText is a window in words.
+func windowText(w allocation.Window) string {
+	return w.Start.Format(time.RFC3339) + " to " + w.End.Format(time.RFC3339)
 }
 
 func (b *backfilling) progress() ledger.Progress {

@@ -89,6 +89,14 @@ func TestBackfill(t *testing.T) {
 			t.Errorf("a dry run says\n%s", out)
 		}
 	})
+	t.Run("what is no whole hour is left out", func(t *testing.T) {
+		out := mustRun(t, backfillArgs(blocks, whole, "--from=2026-01-29T00:10:00Z", "--to=2026-01-31T11:30:00Z")...)
+		for _, want := range []string{"00:10:00Z to 2026-01-29T01:00:00Z: only whole", "left out: 2026-01-31T11:00:00Z to 2026-01-31T11:30:00Z: only whole hours are kept that ended at least 0s ago", "58 were there"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("it lacks %s:\n%s", want, out)
+			}
+		}
+	})
 	t.Run("in parts is the same", func(t *testing.T) {
 		mustRun(t, backfillArgs(blocks, parts, "--from=2026-01-29T23:00:00Z", "--to=2026-01-30T00:00:00Z")...)
 		mustRun(t, backfillArgs(blocks, parts, "--from=2026-01-29T03:00:00Z", "--to=2026-01-29T20:00:00Z", "--parallel=1")...)

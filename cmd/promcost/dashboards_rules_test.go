@@ -12,6 +12,7 @@ var quiet = map[string]string{
 	"PromcostNamespaceCostAnomaly": "there are no costs of a week ago",
 	"PromcostPriceMissing":         "metrics price all nodes",
 	"PromcostPriceBuiltIn":         "metrics price all nodes",
+	"PromcostDown":                 "it is scraped",
 	"PromcostStale":                "the last hour is complete",
 	"PromcostFailing":              "nothing fails",
 	"PromcostResidual":             "all nodes are known",

@@ -10,14 +10,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/common/model"
 
 	"github.com/promcost/promcost/dashboards"
 )
 
-// aboutItself is the board that only a Prometheus that scrapes promcost has something for.
+// aboutItself is the board on which instants differ: a Prometheus scrapes promcost at others than promcost itself does.
 const aboutItself = "promcost / promcost itself"
 
 // ofPromcost asks promcost itself at the instant that everything is asked for.
@@ -39,35 +38,6 @@ func (w *watched) agree(t *testing.T) bool {
 		}
 	}
 	return true
-}
-
-// testOwn has promcost answer its own dashboards, as Grafana asks: newest values at an instant, others over time.
-func (w *watched) testOwn(t *testing.T) {
-	back := strings.NewReplacer("offset 1w", "offset 3h") // the demo is of hours
-	for _, e := range expressions(t) {
-		if e.board == aboutItself {
-			continue
-		}
-		t.Run(strings.Join([]string{e.board, e.panel, e.ref}, "/"), func(t *testing.T) {
-			text := back.Replace(e.whole)
-			if !e.overTime {
-				checkShown(t, text, w.ofPromcost(t, text))
-				return
-			}
-			got := answerOf(t, w.promcost+"/api/v1/query_range", url.Values{
-				"query": {text}, "start": {model.TimeFromUnixNano(w.now.Add(-6 * time.Hour).UnixNano()).String()},
-				"end": {model.TimeFromUnixNano(w.now.UnixNano()).String()}, "step": {"300"},
-			})
-			checkShown(t, text, got)
-			longest := 0
-			for _, s := range got {
-				longest = max(longest, len(s.Values))
-			}
-			if want := 6 * 12; longest < want {
-				t.Errorf("it has gaps: the longest series has %d samples, want %d: %s", longest, want, text)
-			}
-		})
-	}
 }
 
 // testSame wants a Prometheus that scraped promcost and promcost itself to show the same.

@@ -22,6 +22,9 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 )
 
+// demoPreset has the demo export labels that its workloads have.
+var demoPreset = servePreset{address: "127.0.0.1:9003", labels: "team,app.kubernetes.io/name"}
+
 // demoWindow is what the demo has in before it serves, and what it shows.
 const demoWindow = "6h"
 
@@ -38,7 +41,7 @@ func addDemoFlags(clause *kingpin.CmdClause) *demoFlags {
 	f := &demoFlags{}
 	countOf(clause, "demo.nodes", "Nodes of the cluster at any time.", &f.config.Nodes, 1).Default("10")
 	countOf(clause, "demo.pods", "Pods that run at a time, about.", &f.config.Pods, 1).Default("150")
-	durationOf(clause, "demo.duration", "How much history there is.", &f.config.Duration, time.Minute).Default("3d")
+	durationOf(clause, "demo.duration", "How much history there is. With more than a week, dashboards and alerts compare it with the week before.", &f.config.Duration, time.Minute).Default("8d")
 	addFlag(clause, "demo.end", "When the history ends, as an RFC 3339 time. The default is now, and the cluster then lives on.", func(text string) error {
 		end, err := time.Parse(time.RFC3339, text)
 		if err != nil {
@@ -88,7 +91,7 @@ func (f *demoFlags) cluster(zone *time.Location) (c *democluster.Cluster, live b
 
 // defineDemo is the demo subcommand.
 func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	demo, cost, serve := addDemoFlags(clause), addCostFlags(clause), addServeFlags(clause, "127.0.0.1:9003")
+	demo, cost, serve := addDemoFlags(clause), addCostFlags(clause), addServeFlags(clause, demoPreset)
 	return func(ctx context.Context) error {
 		s, err := cost.settings()
 		if err != nil {
@@ -101,6 +104,7 @@ func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor 
 		if demo.write != "" {
 			return writeDemo(ctx, c, demo.write, io)
 		}
+		cost.budgets = demoBudgetsOf(c, s.zone)
 		l, err := newLoggers(io.err, logs)
 		if err != nil {
 			return err

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -70,7 +73,8 @@ func (f *historyFlags) parseWindow() (allocation.Window, error) {
 	return w, nil
 }
 
-// list is the sets that the flags select, by period and start, and the manifests that cannot be read.
+// list is the sets that the flags select, by period and start, those that lack parts included, and the manifests that cannot
+// be read.
 func (f *historyFlags) list(ctx context.Context, store *history.Store) (sets []history.Stored, damaged []*history.CorruptError, err error) {
 	w, err := f.parseWindow()
 	if err != nil {
@@ -84,11 +88,9 @@ func (f *historyFlags) list(ctx context.Context, store *history.Store) (sets []h
 		if err != nil {
 			return nil, nil, err
 		}
-		for i := range listing.Sets {
-			if within(listing.Sets[i].Window, w) {
-				sets = append(sets, listing.Sets[i])
-			}
-		}
+		of := slices.DeleteFunc(append(listing.Sets, listing.Partial...), func(s history.Stored) bool { return !within(s.Window, w) })
+		slices.SortStableFunc(of, func(a, b history.Stored) int { return a.Window.Start.Compare(b.Window.Start) })
+		sets = append(sets, of...)
 		damaged = append(damaged, listing.Corrupt...)
 	}
 	return sets, damaged, nil
@@ -114,6 +116,9 @@ func defineHistoryList(clause *kingpin.CmdClause, io streams, logs *logFlags) ex
 		} else if err == nil {
 			err = printSets(io, sets)
 		}
+		if lacks := lackingParts(sets); err == nil && lacks != "" {
+			err = writeLine(io.err, lacks)
+		}
 		return errors.Join(err, tellDamage(io, damaged), done())
 	}
 }
@@ -131,6 +136,50 @@ func tellDamage(io streams, damaged []*history.CorruptError) error {
 	return nil
 }
 
+// lackingParts says which sets are not whole, "" where all are.
+func lackingParts(sets []history.Stored) string {
+	count, missing := 0, map[history.Part]int{}
+	for i := range sets {
+		if len(sets[i].Lacks) > 0 {
+			count++
+		}
+		for _, p := range sets[i].Lacks {
+			missing[p]++
+		}
+	}
+	if count == 0 {
+		return ""
+	}
+	parts := slices.SortedFunc(maps.Keys(missing), func(a, b history.Part) int {
+		return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.Index, b.Index))
+	})
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		texts[i] = fmt.Sprintf("%s of %d", partText(p), missing[p])
+	}
+	return fmt.Sprintf("%d of the sets lack parts, and answer nothing until they are there: %s: compute them with promcost serve or backfill --shard=%s",
+		count, strings.Join(texts, ", "), partText(parts[0]))
+}
+
+// partText is a part as --shard has it.
+func partText(p history.Part) string { return fmt.Sprintf("%d/%d", p.Index, p.Of) }
+
+// partsText says how many parts a set has, and which of them are not there.
+func partsText(s *history.Stored) string {
+	if len(s.Lacks) == 0 {
+		return strconv.Itoa(s.Parts)
+	}
+	return fmt.Sprintf("%d, lacks %s", s.Parts, strings.Join(lacksOf(s), " "))
+}
+
+// lacksOf are the parts of a set that are not there.
+func lacksOf(s *history.Stored) (parts []string) {
+	for _, p := range s.Lacks {
+		parts = append(parts, partText(p))
+	}
+	return parts
+}
+
 // printSets writes a line a set, and a last one with their sum.
 func printSets(io streams, sets []history.Stored) error {
 	t := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
@@ -139,8 +188,8 @@ func printSets(io streams, sets []history.Stored) error {
 	for i := range sets {
 		s := &sets[i]
 		bytes += s.Bytes
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%t\t%d\t%d\t%d\t%d\t%s\n", s.Period, s.Window.Start.UTC().Format(time.RFC3339), s.Window.End.UTC().Format(time.RFC3339),
-			allocation.ResolutionText(s.Resolution), s.Complete, s.Generation, s.Parts, s.Rows, s.Bytes, strings.Join(s.Clusters, ","))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%t\t%d\t%s\t%d\t%d\t%s\n", s.Period, s.Window.Start.UTC().Format(time.RFC3339), s.Window.End.UTC().Format(time.RFC3339),
+			allocation.ResolutionText(s.Resolution), s.Complete, s.Generation, partsText(s), s.Rows, s.Bytes, strings.Join(s.Clusters, ","))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -159,6 +208,7 @@ type listedSet struct {
 	Complete   bool      `json:"complete"`
 	Generation int       `json:"generation"`
 	Parts      int       `json:"parts"`
+	Lacks      []string  `json:"lacks,omitempty"` // parts that are not there, as --shard has them
 	Rows       int       `json:"rows"`
 	Bytes      int64     `json:"bytes"`
 	Clusters   []string  `json:"clusters"`
@@ -171,7 +221,7 @@ func printSetsJSON(io streams, sets []history.Stored) error {
 	for i := range sets {
 		s := &sets[i]
 		list[i] = listedSet{
-			s.Period.String(), s.Window.Start.UTC(), s.Window.End.UTC(), s.Zone, allocation.ResolutionText(s.Resolution), s.Complete, s.Generation, s.Parts,
+			s.Period.String(), s.Window.Start.UTC(), s.Window.End.UTC(), s.Zone, allocation.ResolutionText(s.Resolution), s.Complete, s.Generation, s.Parts, lacksOf(s),
 			s.Rows, s.Bytes, s.Clusters, s.Warnings, s.Files(),
 		}
 	}
@@ -212,6 +262,11 @@ func (f *historyFlags) verify(ctx context.Context, store *history.Store, io stre
 	}
 	if err := tellDamage(io, damaged); err != nil {
 		return err
+	}
+	if lacks := lackingParts(sets); lacks != "" {
+		if err := writeLine(io.err, lacks); err != nil {
+			return err
+		}
 	}
 	return writeLine(io.out, fmt.Sprintf("%d sets in %d files of %d bytes are sound", len(sets), files, bytes))
 }

@@ -5,6 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/history"
 )
 
 // spoil flips a bit of the one file that a pattern is of.
@@ -24,6 +28,30 @@ func spoil(t *testing.T, pattern ...string) {
 	}
 }
 
+// countHours keeps hours of 2026-01-30 as if they had been counted.
+func countHours(t *testing.T, dir string, hours ...int) {
+	t.Helper()
+	directory, err := history.OpenDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := history.New(directory, history.Options{})
+	for _, h := range hours {
+		start := time.Date(2026, 1, 30, h, 0, 0, 0, time.UTC)
+		list, err := store.List(t.Context(), history.Hourly, allocation.Window{Start: start, End: start.Add(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets, err := store.Read(t.Context(), list.Sets, nil)
+		if err != nil || len(sets) != 1 {
+			t.Fatalf("%d sets, %v", len(sets), err)
+		}
+		if _, err := store.Write(t.Context(), sets[0], history.WriteOptions{Period: history.Counted, Complete: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestBackfillMends has backfill compute again what is damaged, in days and hours, data and manifests.
 func TestBackfillMends(t *testing.T) {
 	dir, blocks := writeHistoryOf(t)
@@ -33,6 +61,9 @@ func TestBackfillMends(t *testing.T) {
 	}
 	spoil(t, dir, "sets_hourly", "date=2026-01-30", "hour=12.part-1of1.g1.json")
 	spoil(t, dir, "assets_daily", "*", "date=2026-01-30", "*")
+	countHours(t, dir, 5, 6)
+	spoil(t, dir, "allocations_counted", "*", "date=2026-01-30", "hour=05", "*")
+	spoil(t, dir, "sets_counted", "date=2026-01-30", "hour=06.part-1of1.g1.json")
 	const from = "--from=2026-01-30"
 	if out := mustRun(t, backfillArgs(blocks, dir, from, "--dry-run")...); !strings.Contains(out, "3 hours to compute") {
 		t.Errorf("a dry run says\n%s", out)
@@ -43,7 +74,7 @@ func TestBackfillMends(t *testing.T) {
 	if out := mustRun(t, backfillArgs(blocks, dir, from)...); !strings.Contains(out, "0 hours computed and kept, 36 were there") {
 		t.Errorf("again it says\n%s", out)
 	}
-	if out := mustRun(t, "history", "verify", "--storage.path="+dir); !strings.Contains(out, "37 sets in ") {
+	if out := mustRun(t, "history", "verify", "--storage.path="+dir); !strings.Contains(out, "39 sets in ") {
 		t.Errorf("then verify says\n%s", out)
 	}
 }

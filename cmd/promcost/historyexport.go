@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -76,6 +77,12 @@ func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams
 	if err != nil {
 		return nil, err
 	}
+	if lacks := lackingParts(sets); lacks != "" {
+		if err := writeLine(io.err, "warning: "+lacks); err != nil {
+			return nil, err
+		}
+	}
+	sets = slices.DeleteFunc(sets, func(s history.Stored) bool { return len(s.Lacks) > 0 })
 	var zone *time.Location
 	if f.zoneGiven {
 		zone = f.zone

@@ -31,6 +31,7 @@ var packages = map[string][]string{
 	"promquery/remote":       {"promquery", "promquery/chunks", "allocation/timeline"},
 	"promquery/blocks":       {"promquery", "promquery/chunks"},
 	"promquery/costseries":   {"allocation"},
+	"promquery/selfseries":   {},
 	"promquery/democluster":  {"promquery", "promquery/chunks", "allocation", "allocation/timeline"},
 	"promquery/promtest":     {}, // starts a real Prometheus for tests, and is imported by tests only
 	"allocation":             {"allocation/timeline"},

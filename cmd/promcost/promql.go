@@ -21,6 +21,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/remote"
+	"github.com/promcost/promcost/promquery/selfseries"
 )
 
 // promqlFlags say how PromQL over costs is answered.
@@ -44,7 +45,7 @@ func addPromQLFlags(g flagGroup) *promqlFlags {
 
 // addPassthrough adds the flag that joins the source's own series.
 func (f *promqlFlags) addPassthrough(g flagGroup) {
-	g.Flag("promql.passthrough", "Let PromQL name the series of --prometheus.url beside those of cost, in one expression. Where it does not answer, cost alone does, with a warning.").
+	g.Flag("promql.passthrough", "Let PromQL name the series of --prometheus.url beside those of cost, in one expression. Where it does not answer, cost alone does, with a warning. What promcost says of itself, such as promcost_source_requests_total, is then the Prometheus' to have; without, the last two hours of it are kept in memory.").
 		BoolVar(&f.passthrough)
 }
 
@@ -87,6 +88,10 @@ func (s *server) promql() (http.Handler, error) {
 		return mux, nil
 	}
 	api := &promqlAPI{server: s, started: time.Now()}
+	if !s.flags.promql.passthrough { // the Prometheus has them, if it scrapes promcost
+		api.self = selfseries.New(s.registry, selfseries.Options{Now: s.now})
+		s.actors = append(s.actors, api.self.Run)
+	}
 	if err := api.renew(s.settings()); err != nil {
 		return nil, err
 	}
@@ -109,6 +114,7 @@ const promqlOther = "/api/v1"
 type promqlAPI struct {
 	*server
 	started time.Time
+	self    *selfseries.Ring // promcost's own metrics; nil where they are the upstream's
 
 	mu      sync.Mutex
 	under   *settings // that handler was made under
@@ -169,7 +175,7 @@ func (a *promqlAPI) handlerUnder(current *settings) (http.Handler, error) {
 		return nil, err
 	}
 	engine := costseries.NewEngine(costseries.EngineOptions{Timeout: f.timeout, MaxSamples: f.maxSamples})
-	return costseries.NewAPI(series, engine, costseries.APIOptions{
+	return costseries.NewAPI(a.self.Beside(series, owned), engine, costseries.APIOptions{
 		Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxReadSamples: f.maxSamples, Metadata: metadata,
 		Config: a.configText, Started: a.started, Retention: "as long as the history is kept", Upstream: upstream, Now: a.now,
 	}), nil

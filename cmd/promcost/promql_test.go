@@ -162,6 +162,9 @@ func TestPromQLWithoutUpstream(t *testing.T) {
 	if code, body := get(t, base+"/api/v1/query?query=up"); code != http.StatusOK || !strings.Contains(body, "127.0.0.1:1") {
 		t.Errorf("%d %s", code, body)
 	}
+	if values, warnings := vector(t, base, "promcost_build_info"); len(values) > 0 || len(warnings) == 0 {
+		t.Errorf("what promcost says of itself is not the upstream's: %v, warnings %v", values, warnings)
+	}
 	if code, body := get(t, base+"/api/v1/query?query=1%2B1"); code != http.StatusOK {
 		t.Errorf("1+1: %d %s", code, body)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/go-kit/log/level"
 	oklogrun "github.com/oklog/run"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/common/version"
@@ -36,18 +37,27 @@ type serveFlags struct {
 	enabled   map[string]*bool // by collector
 }
 
-func addServeFlags(clause *kingpin.CmdClause, address string) *serveFlags {
-	f := &serveFlags{web: addWebFlags(clause, address), promql: addPromQLFlags(clause), enabled: map[string]*bool{}}
+// servePreset are defaults that the commands do not share.
+type servePreset struct {
+	address string
+	labels  string // of --collector.label.names; --collector.label is on where there are some
+}
+
+func addServeFlags(clause *kingpin.CmdClause, preset servePreset) *serveFlags {
+	f := &serveFlags{web: addWebFlags(clause, preset.address), promql: addPromQLFlags(clause), enabled: map[string]*bool{}}
 	durationOf(clause, "history.grace", "How long after its end an hour is computed, for samples that come late.", &f.grace, 0).
 		Default(ledger.DefaultGrace.String())
 	countOf(clause, "collector.max-series", "Most series that a collector exports; the cheapest of more are summed into __other__, so that sums by cluster, label and resource stay. PromQL over costs has all of them.", &f.maxSeries, 1).
 		Default(strconv.Itoa(allocation.DefaultMaxSeries))
-	addFlag(clause, "collector.label.names", "Labels whose values --collector.label exports the cost of, separated by commas: names as Kubernetes or as Prometheus has them, aliases such as team, and properties of the config file.", func(text string) error {
+	names := addFlag(clause, "collector.label.names", "Labels whose values --collector.label exports the cost of, separated by commas: names as Kubernetes or as Prometheus has them, aliases such as team, and properties of the config file.", func(text string) error {
 		f.labels = strings.Split(text, ",")
 		return nil
 	}).PlaceHolder("NAME,…")
+	if preset.labels != "" {
+		names.Default(preset.labels)
+	}
 	for _, s := range collector.Switches() {
-		f.enabled[s.Name] = clause.Flag("collector."+s.Name, s.Help).Default(strconv.FormatBool(s.Default)).Bool()
+		f.enabled[s.Name] = clause.Flag("collector."+s.Name, s.Help).Default(strconv.FormatBool(s.Default || s.Name == "label" && preset.labels != "")).Bool()
 	}
 	return f
 }
@@ -83,7 +93,7 @@ func (f *serveFlags) meter(s *settings) (*allocation.Metering, error) {
 
 // defineServe is the serve subcommand.
 func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	source, cost, serve, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, ":9003"), addStorageFlags(clause)
+	source, cost, serve, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, servePreset{address: ":9003"}), addStorageFlags(clause)
 	addShardFlag(clause, storage)
 	serve.promql.addPassthrough(clause)
 	return func(ctx context.Context) error {
@@ -203,14 +213,15 @@ func (s *server) handler() (http.Handler, error) {
 	c := collector.New(s.ledger, collector.Config{Metering: s.metering, Bounds: timeline.Bounds, Accrued: s.ledger.Accrued, Spending: s.ledger.Spending, Logger: s.logs.kit})
 	update := c.Update
 	s.changed.Store(&update)
+	exposed := prometheus.NewRegistry() // costs, and what promcost says of itself
 	if err := errors.Join(
-		s.registry.Register(c), s.registry.Register(collectors.NewGoCollector()),
-		s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+		s.registry.Register(collectors.NewGoCollector()), s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+		exposed.Register(c), exposed.Register(s.registry),
 	); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	// Created timestamps go out by protobuf alone: in OpenMetrics they are lines that Prometheus takes for further series.
-	metrics := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
+	metrics := promhttp.HandlerFor(exposed, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
 	promql, err := s.promql()
 	if err != nil {
 		return nil, err

@@ -40,6 +40,7 @@ type costFlags struct {
 	maxMemory    int64
 	chargeFrom   string
 	check        bool
+	budgets      []budget // where the config file has none
 }
 
 const (

@@ -43,6 +43,9 @@ func (f *costFlags) settings() (*settings, error) {
 	}
 	s := &settings{zone: f.zone, labels: c.labels, sharing: c.sharing, clusters: c.clusters, budgets: c.budgets, selectable: c.selectableFields()}
 	s.properties, s.derived = c.properties, c.derived
+	if len(s.budgets) == 0 {
+		s.budgets = f.budgets
+	}
 	if err := s.setPrices(f, c); err != nil {
 		return nil, err
 	}

@@ -18,9 +18,7 @@ func TestShards(t *testing.T) {
 	from := "--from=2026-01-30"
 	mustRun(t, backfillArgs(blocks, whole, from)...)
 	mustRun(t, backfillArgs(blocks, shards, from, "--shard=1/2")...)
-	if out := mustRun(t, "history", "ls", "--storage.path="+shards); !strings.Contains(out, "0 sets, 0 bytes") {
-		t.Errorf("half of the shards are\n%s", out)
-	}
+	t.Run("half of the shards", func(t *testing.T) { testHalfOfShards(t, shards) })
 	mustRun(t, backfillArgs(blocks, shards, from, "--shard=2/2")...)
 	for _, period := range []string{"hourly", "daily"} {
 		sums := [2]float64{}
@@ -60,4 +58,27 @@ func TestShards(t *testing.T) {
 			t.Errorf("exit %d: %s", code, stderr.String())
 		}
 	})
+}
+
+// testHalfOfShards looks at a history of which the second of two shards is not there.
+func testHalfOfShards(t *testing.T, dir string) {
+	const lacks = "37 of the sets lack parts, and answer nothing until they are there: 2/2 of 37: compute them with promcost serve or backfill --shard=2/2"
+	for _, tt := range []struct {
+		args, want string
+		code       int
+	}{
+		{"ls", "2, lacks 2/2", exitOK},
+		{"ls", "\n37 sets, ", exitOK},
+		{"ls -o json", `"lacks": [` + "\n      " + `"2/2"`, exitOK},
+		{"verify", "37 sets in ", exitOK},
+		{"export", "", exitError},
+		{"rm --window=2026-01-30,2026-01-31", "25 sets would be removed", exitOK},
+	} {
+		var stdout, stderr bytes.Buffer
+		args := strings.Fields(tt.args)
+		code := run(t.Context(), append([]string{"history", args[0], "--storage.path=" + dir}, args[1:]...), &stdout, &stderr)
+		if code != tt.code || !strings.Contains(stdout.String(), tt.want) || args[0] != "rm" && !strings.Contains(stderr.String(), lacks) {
+			t.Errorf("%s: exit %d, %s\n%s", tt.args, code, stderr.String(), stdout.String())
+		}
+	}
 }

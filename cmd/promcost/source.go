@@ -310,7 +310,8 @@ func httpClient(file string) (*http.Client, error) {
 			return nil, fmt.Errorf("read --prometheus.http-config %s: %w: it takes what Prometheus takes for http_config", file, err)
 		}
 	}
-	client, err := promconfig.NewClientFromConfig(*cfg, "promcost", promconfig.WithUserAgent("promcost/"+version.Version))
+	client, err := promconfig.NewClientFromConfig(*cfg, "promcost",
+		promconfig.WithUserAgent("promcost/"+version.Version), promconfig.WithDialContextFunc(remote.Dial))
 	if err != nil {
 		return nil, fmt.Errorf("use --prometheus.http-config %s: %w", file, err)
 	}

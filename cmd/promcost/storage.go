@@ -131,7 +131,7 @@ func (k *keeping) ledger(c ledger.Computer, logger log.Logger, o ledger.Options)
 func (s *service) storeState() collector.StoreState {
 	of := s.ledger.Store()
 	return collector.StoreState{
-		Hours: of.Hours, Days: of.Days, Bytes: of.Bytes, LastWrite: of.LastWrite, Missing: of.Missing, Lag: of.Lag, Failing: of.Err != nil,
+		Hours: of.Hours, Days: of.Days, Bytes: of.Bytes, LastWrite: of.LastWrite, Missing: of.Missing, Uncounted: of.Uncounted, Lag: of.Lag, Failing: of.Err != nil,
 	}
 }
 

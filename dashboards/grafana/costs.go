@@ -1,7 +1,7 @@
 package grafana
 
 // toNamespaces leads to the drill-down from what has a namespace.
-var toNamespaces = &link{title: "Workloads of this namespace", uid: "promcost-namespaces", label: "namespace", variable: "namespace"}
+var toNamespaces = &link{title: "Workloads of this namespace", uid: "promcost-namespaces", labels: perNamespace}
 
 // overview is where everybody begins.
 func overview() board {
@@ -27,13 +27,13 @@ func overview() board {
 			show(number, 4, ratio, "Change since last week", "The run rate against that of a week ago.").
 				of("sum("+hourly+") / sum("+whole("hourly_cost", "1w")+") - 1", ""),
 			show(areas, 12, money, "Cost per hour by namespace", "Without control planes. __unallocated__ is what belongs to no namespace.").linked(toNamespaces).
-				of(sumBy(namespaceHourly, "namespace"), "{{namespace}}").
-				of("sum("+idleHourly+")", "idle"),
+				of(sumBy(namespaceHourly, perNamespace...), ofNamespaces).
+				of(sumBy(idleHourly, "cluster"), "{{cluster}} idle"),
 			show(areas, 12, money, "Cost per hour by resource", "Idle included.").
 				of(sumBy(namespaceHourly+" or "+idleHourly, "resource"), "{{resource}}"),
 			show(columns, 12, money, "Most expensive namespaces", "The 20 whose run rate is highest.").linked(toNamespaces).
-				of(top(20, sumBy(namespaceHourly, "namespace")), "Per hour").
-				of(sumBy(namespaceTotal, "namespace")+" and "+top(20, sumBy(namespaceHourly, "namespace")), "Month to date"),
+				of(top(20, sumBy(namespaceHourly, perNamespace...)), "Per hour").
+				of(sumBy(namespaceTotal, perNamespace...)+" and "+top(20, sumBy(namespaceHourly, perNamespace...)), "Month to date"),
 			show(areas, 12, money, "Cost per hour by cluster", "Workloads, idle, control planes.").tall(9).
 				of(sumBy(hourly, "cluster"), "{{cluster}}"),
 			show(areas, 24, money, "Cost per hour by value of the label $label", "Wants --collector.label.names where promcost is scraped.").
@@ -49,7 +49,7 @@ func namespaces() board {
 	controllerTotal := once(controllerLabels, "promcost_controller_cost_total", ofWorkload)
 	pods := once(podLabels, "promcost_pod_hourly_cost", ofWorkload)
 	containers := once(containerLabels, "promcost_container_hourly_cost", ofWorkload)
-	toController := &link{title: "This controller alone", uid: "promcost-namespaces", label: "controller", variable: "controller"}
+	toController := &link{title: "This controller alone", uid: "promcost-namespaces", labels: []string{"cluster", "namespace", "controller"}}
 	return board{
 		uid: "promcost-namespaces", title: "promcost / Namespaces, controllers, pods", from: "7d", step: costStep,
 		help:      "Choose a namespace, then a controller, and see what it consists of. What is idle is not charged to anybody here.",
@@ -66,14 +66,14 @@ func namespaces() board {
 			show(areas, 12, money, "Namespaces per hour by resource", "Of the chosen namespaces.").
 				of(sumBy(namespacesCost, "resource"), "{{resource}}"),
 			show(areas, 12, money, "Controllers over time", "__unallocated__ are pods without a controller, __unmounted__ volumes without a pod.").
-				of(sumBy(controllers, "controller"), "{{controller}}"),
+				of(sumBy(controllers, perController...), ofNamespaces+" / {{controller_kind}} {{controller}}"),
 			show(columns, 24, money, "Controllers", "The 100 whose run rate is highest.").linked(toController).
-				of(top(100, sumBy(controllers, "cluster", "namespace", "controller_kind", "controller")), "Per hour").
-				of(sumBy(controllerTotal, "cluster", "namespace", "controller_kind", "controller")+" and "+top(100, sumBy(controllers, "cluster", "namespace", "controller_kind", "controller")), "Month to date"),
+				of(top(100, sumBy(controllers, perController...)), "Per hour").
+				of(sumBy(controllerTotal, perController...)+" and "+top(100, sumBy(controllers, perController...)), "Month to date"),
 			show(columns, 12, money, "Pods", "The 100 that cost most. Wants --collector.pod where promcost is scraped.").
-				of(top(100, sumBy(pods, "namespace", "pod", "node")), "Per hour"),
+				of(top(100, sumBy(pods, "cluster", "namespace", "pod", "node")), "Per hour"),
 			show(columns, 12, money, "Containers", "The 100 that cost most. Wants --collector.container where promcost is scraped.").
-				of(top(100, sumBy(containers, "namespace", "pod", "container")), "Per hour"),
+				of(top(100, sumBy(containers, "cluster", "namespace", "pod", "container")), "Per hour"),
 		},
 	}
 }
@@ -92,7 +92,7 @@ func nodes() board {
 			show(number, 6, ratio, "Idle part", "Idle over what nodes cost.").
 				of("sum("+idleHourly+") / sum("+nodeHourly+")", ""),
 			show(number, 6, count, "Nodes", "Nodes that the last closed hour knew.").
-				of("count("+sumBy(nodeHourly, "cluster", "node")+")", ""),
+				of("count("+sumBy(nodeHourly, "cluster", "node", "provider_id")+")", ""),
 			show(lines, 12, ratio, "Idle part by resource", "A resource that is mostly idle while another is scarce asks for other instance types.").
 				of(sumBy(idleHourly, "resource")+" / ("+sumBy(nodeHourly, "resource")+" > 0)", "{{resource}}"),
 			show(areas, 12, money, "Nodes per hour by instance type", "What the nodes of each type cost together.").
@@ -102,7 +102,7 @@ func nodes() board {
 			show(areas, 12, money, "Nodes per hour by zone", "Traffic between zones costs too: see Storage and network.").
 				of(sumBy(nodeHourly, "region", "zone"), "{{region}} {{zone}}"),
 			show(columns, 24, money, "All nodes", "Cost of the last closed hour, and what of it was idle.").
-				of(sumBy(nodeHourly, "cluster", "node", "instance_type", "zone", "spot"), "Per hour").
+				of(sumBy(nodeHourly, "cluster", "node", "provider_id", "instance_type", "zone", "spot"), "Per hour").
 				of(sumBy(idleHourly, "cluster", "node"), "Idle per hour").
 				column(sumBy(idleHourly, "cluster", "node")+" / ("+sumBy(nodeHourly, "cluster", "node")+" > 0)", "Idle part", ratio),
 			show(lines, 12, money, "Overcommitted cost per hour", "Scaled off because allocations exceeded the capacity of their node for a moment.").

@@ -22,13 +22,13 @@ func storage() board {
 			show(number, 6, money, "Load balancers per hour", "Of the workloads behind them; __unallocated__ has those that nobody is behind.").
 				of("sum("+resource("load_balancer")+")", ""),
 			show(areas, 12, money, "Volumes per hour by namespace", "A claim belongs to its namespace, whether it is mounted or not.").linked(toNamespaces).
-				of(sumBy(resource("pv"), "namespace"), "{{namespace}}"),
+				of(sumBy(resource("pv"), perNamespace...), ofNamespaces),
 			show(areas, 12, money, "Unmounted volumes per hour by namespace", "__unmounted__ are volumes without a claim.").linked(toNamespaces).
-				of(sumBy(unmounted, "namespace")+" > 0", "{{namespace}}"),
+				of(sumBy(unmounted, perNamespace...)+" > 0", ofNamespaces),
 			show(areas, 12, money, "Traffic per hour by namespace", "List prices of egress, as far as it is measured by destination.").linked(toNamespaces).
-				of(sumBy(resource("network"), "namespace"), "{{namespace}}"),
+				of(sumBy(resource("network"), perNamespace...), ofNamespaces),
 			show(areas, 12, money, "Load balancers per hour by namespace", "Divided over the pods behind each.").linked(toNamespaces).
-				of(sumBy(resource("load_balancer"), "namespace"), "{{namespace}}"),
+				of(sumBy(resource("load_balancer"), perNamespace...), ofNamespaces),
 			show(columns, 12, money, "All volumes", "The 100 that cost most.").
 				of(top(100, volumes), "Per hour"),
 			show(columns, 12, money, "All load balancers", "The 100 that cost most.").
@@ -39,7 +39,6 @@ func storage() board {
 
 // rightSizing is about what was requested and not used.
 func rightSizing() board {
-	perNamespace := []string{"cluster", "namespace"}
 	only := func(resource string) string {
 		return once(perNamespace, "promcost_namespace_efficiency_ratio", and(ofNamespace, `resource="`+resource+`"`))
 	}
@@ -57,9 +56,9 @@ func rightSizing() board {
 			show(number, 6, money, "Idle on top, per hour", "What nodes have and nobody requested: see Nodes and idle.").
 				of("sum("+idleHourly+")", ""),
 			show(lines, 12, ratio, "Efficiency by namespace", "Weighted by cost.").linked(toNamespaces).
-				of(efficiency("namespace"), "{{namespace}}"),
+				of(efficiency(perNamespace...), ofNamespaces),
 			show(areas, 12, money, "Requested, not used, per hour by namespace", "Where lowering requests pays.").linked(toNamespaces).
-				of(sumBy(unusedCost, "namespace"), "{{namespace}}"),
+				of(sumBy(unusedCost, perNamespace...), ofNamespaces),
 			show(columns, 24, money, "Namespaces to look at", "The most to gain first. A GPU whose usage nobody measures has no efficiency.").linked(toNamespaces).
 				of(sumBy(unusedCost, perNamespace...), "Not used per hour").
 				of(sumBy(measuredCost, perNamespace...), "CPU and memory per hour").
@@ -105,24 +104,23 @@ func budgets() board {
 	}
 }
 
-// itself is about promcost's own health, which only a Prometheus that scrapes it knows: promcost's own API has no series
-// that are not of an hour's costs.
+// itself is about promcost's own health, of which its own API has the last two hours, a Prometheus that scrapes it all.
 func itself() board {
 	perSecond := func(metric string, labels ...string) string {
 		return sumBy("rate("+metric+"{"+ofInstance+"}[$__rate_interval])", labels...)
 	}
 	value := func(metric string) string { return metric + "{" + ofInstance + "}" }
 	return board{
-		uid: "promcost-itself", title: "promcost / promcost itself", from: "24h", step: "15s",
-		help:      "Whether promcost keeps up, what it asks of its source, and how exact its numbers are. The data source has to be a Prometheus that scrapes promcost: over promcost's own API, most of it is empty.",
+		uid: "promcost-itself", title: "promcost / promcost itself", from: "2h", step: "15s",
+		help:      "Whether promcost keeps up, what it asks of its source, and how exact its numbers are. promcost's own API knows the last two hours, a Prometheus that scrapes it as much as it keeps.",
 		variables: []variable{clusterVariable, instanceVariable},
 		panels: []panel{
 			show(number, 6, seconds, "Age of the last complete hour", "10 to 70 minutes is as it should be.").
 				of("time() - max by (instance) ("+value("promcost_last_complete_set_timestamp_seconds")+")", "{{instance}}"),
 			show(number, 6, seconds, "Since the last success", "Of any computation, of the hour or on request.").
 				of("time() - max by (instance) ("+value("promcost_computation_last_success_timestamp_seconds")+")", "{{instance}}"),
-			show(number, 6, count, "Series dropped", "By the caps of collectors, since the start.").
-				of("sum("+value("promcost_series_dropped_total")+")", ""),
+			show(number, 6, count, "Series dropped", "By the caps of collectors, since the start. promcost's own API drops none.").
+				of("sum("+value("promcost_series_dropped_total")+") or vector(0)", ""),
 			show(number, 6, count, "Configuration in use", "1: the last reading of it succeeded; 0: it did not, and the one before is in use.").
 				of("min by (instance) ("+value("promcost_config_last_reload_successful")+")", "{{instance}}"),
 			show(columns, 12, count, "Versions", "What is running.").

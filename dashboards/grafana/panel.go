@@ -3,6 +3,7 @@ package grafana
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/grafana/grafana-foundation-sdk/go/bargauge"
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
@@ -45,8 +46,7 @@ type query struct {
 // link leads from a row or a series to a dashboard that shows more of it.
 type link struct {
 	title, uid string
-	label      string // whose value becomes that of the variable
-	variable   string
+	labels     []string // whose values become those of the variables of the same names; the last is where the link is shown
 }
 
 // panel is a row of a dashboard's table of panels.
@@ -94,10 +94,17 @@ func (p *panel) targets() []cog.Builder[variants.Dataquery] {
 	return targets
 }
 
-// url is the address of what the link leads to, given the template of the label's value.
-func (l *link) url(value string) string {
-	return fmt.Sprintf("/d/%s?${datasource:queryparam}&${cluster:queryparam}&var-%s=%s&${__url_time_range}", l.uid, l.variable, value)
+// url is the address of what the link leads to, given what Grafana calls the labels of a row or a series.
+func (l *link) url(values string) string {
+	var set strings.Builder
+	for _, label := range l.labels {
+		fmt.Fprintf(&set, "&var-%s=${%s.%s}", label, values, label)
+	}
+	return fmt.Sprintf("/d/%s?${datasource:queryparam}%s&${__url_time_range}", l.uid, set.String())
 }
+
+// shownAt is the label whose column has the link.
+func (l *link) shownAt() string { return l.labels[len(l.labels)-1] }
 
 // build is the panel as Grafana has it, with its number, its place and the least step of its queries over time.
 func (p *panel) build(id, x, y uint32, step string) cog.Builder[dashboard.Panel] {
@@ -160,7 +167,7 @@ func (p *panel) series(step string) cog.Builder[dashboard.Panel] {
 		b.FillOpacity(40).LineWidth(0).Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal))
 	}
 	if p.link != nil {
-		to := dashboard.NewDashboardLinkBuilder(p.link.title).Url(p.link.url("${__field.labels." + p.link.label + "}"))
+		to := dashboard.NewDashboardLinkBuilder(p.link.title).Url(p.link.url("__field.labels"))
 		b.DataLinks([]cog.Builder[dashboard.DashboardLink]{to})
 	}
 	return b
@@ -184,8 +191,8 @@ func (p *panel) table() cog.Builder[dashboard.Panel] {
 		"excludeByName": map[string]any{"Time": true}, "renameByName": names,
 	}})
 	if p.link != nil {
-		b.OverrideByName(p.link.label, []dashboard.DynamicConfigValue{{Id: "links", Value: []map[string]any{
-			{"title": p.link.title, "url": p.link.url("${__data.fields." + p.link.label + "}")},
+		b.OverrideByName(p.link.shownAt(), []dashboard.DynamicConfigValue{{Id: "links", Value: []map[string]any{
+			{"title": p.link.title, "url": p.link.url("__data.fields")},
 		}}})
 	}
 	return b

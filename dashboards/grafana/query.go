@@ -29,6 +29,14 @@ var (
 	residualLabels   = []string{"cluster", "resource"}
 )
 
+// Labels that tell namespaces and controllers apart, and what a legend calls a namespace: clusters have some of the same names.
+var (
+	perNamespace  = []string{"cluster", "namespace"}
+	perController = []string{"cluster", "namespace", "controller_kind", "controller"}
+)
+
+const ofNamespaces = "{{cluster}} / {{namespace}}"
+
 // once is every series of a metric, once: replicas of promcost that are scraped have the same numbers, and must not be
 // added up. Nothing is matched by the labels of the scrape, of which promcost's own API has none.
 func once(labels []string, metric, matchers string) string {

@@ -162,14 +162,17 @@ func (db *DB) selectLanes(ctx context.Context, sels []promquery.Selector, lanes 
 	}()
 	if snap.plain() {
 		snap.open()
+		snap.notes = true
 		stats, err = promquery.SelectLanes(ctx, chunks.New(snap, chunks.Options{}), sels, lanes)
 	} else {
 		stats, err = snap.read(ctx, sels, lanes)
 	}
 	stats.Spread(len(snap.blocks), time.Since(began))
-	stats.Warnings = append(snap.warnings, stats.Warnings...)
 	if !quiet {
 		stats.Warnings = append(snap.nameless, stats.Warnings...)
+	}
+	for _, l := range snap.losses {
+		stats.Lose(l)
 	}
 	stats.Damaged = snap.damaged
 	return stats, err
@@ -313,6 +316,3 @@ func unreadable(id ulid.ULID, err error) string {
 
 // oneLine keeps a warning on one line where its cause is several errors joined.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
-
-// stamp writes Unix milliseconds for people.
-func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }

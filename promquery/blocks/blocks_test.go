@@ -169,12 +169,12 @@ func TestDamagedBlockIsSkipped(t *testing.T) {
 					t.Errorf("pod %s: got %d samples, want those of the sound blocks, 240, and at most all, 360", pod, n)
 				}
 			}
-			if len(stats.Warnings) != 1 {
-				t.Fatalf("got warnings %q, want one", stats.Warnings)
+			if len(stats.Told()) != 1 {
+				t.Fatalf("got warnings %q, want one", stats.Told())
 			}
 			for _, want := range []string{"block " + filepath.Base(dirs[1]), tc.want, "remove its directory"} {
-				if !strings.Contains(stats.Warnings[0], want) {
-					t.Errorf("warning %q lacks %q", stats.Warnings[0], want)
+				if !strings.Contains(stats.Told()[0], want) {
+					t.Errorf("warning %q lacks %q", stats.Told()[0], want)
 				}
 			}
 		})
@@ -193,8 +193,8 @@ func TestOneDamagedChunk(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"pb": 120, "pc": 120, "pd": 120}, got); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
-	if len(stats.Warnings) != 1 || !strings.Contains(stats.Warnings[0], "chunks of 1 series of metric m") {
-		t.Errorf("got warnings %q", stats.Warnings)
+	if len(stats.Told()) != 1 || !strings.Contains(stats.Told()[0], "missing of these metrics: m; ") {
+		t.Errorf("got warnings %q", stats.Told())
 	}
 }
 
@@ -264,7 +264,7 @@ func TestWhilePrometheusWrites(t *testing.T) {
 			t.Errorf("blocks did not change: %v, %v", after, err)
 		}
 		got, stats := count(t, db, all)
-		if diff := cmp.Diff(map[string]int{"pa": 480, "pb": 420}, got); diff != "" || len(stats.Warnings) > 0 {
+		if diff := cmp.Diff(map[string]int{"pa": 480, "pb": 420}, got); diff != "" || !stats.Whole() {
 			t.Errorf("warnings %q, samples (-want +got):\n%s", stats.Warnings, diff)
 		}
 	})
@@ -304,7 +304,7 @@ func TestNewAndVanishedBlocks(t *testing.T) {
 		if err := step.change(); err != nil {
 			t.Fatal(err)
 		}
-		if got, stats := count(t, db, all); got["pa"] != step.want || len(stats.Warnings) > 0 {
+		if got, stats := count(t, db, all); got["pa"] != step.want || !stats.Whole() {
 			t.Errorf("%s: got %d samples, want %d; warnings %q", step.name, got["pa"], step.want, stats.Warnings)
 		}
 	}

@@ -120,10 +120,7 @@ func (r *reader) readSelector(ctx context.Context, f *found) error {
 	}
 	for k, b := range r.blocks {
 		damages[k].err = f.errs[k]
-		if from, to, ok := damages[k].span(b); ok {
-			r.snap.damage(b, from, to)
-		}
-		r.stats.Warnings = append(r.stats.Warnings, damages[k].warnings(b, f.sel.Metric)...)
+		r.snap.note(b, &damages[k], f.sel.Metric)
 	}
 	r.stats.Warnings = append(r.stats.Warnings, skipped.Warnings(f.sel.Metric)...)
 	return err
@@ -292,17 +289,18 @@ func (d *damage) join(o damage) {
 	}
 }
 
-// warnings words what is missing of a metric.
-func (d *damage) warnings(b *block, metric string) []string {
-	from, to, _ := d.span(b)
-	span := fmt.Sprintf("between %s and %s", stamp(from), stamp(to))
-	const remedy = "restore the block from a copy or remove its directory"
-	var out []string
-	if d.err != nil {
-		out = append(out, fmt.Sprintf("block %s: series of metric %s cannot be read: %s; samples %s are missing: %s", b.id, metric, oneLine(d.err), span, remedy))
+// loss is what is missing of a metric.
+func (d *damage) loss(b *block, metric string) (l promquery.Loss, ok bool) {
+	from, to, ok := d.span(b)
+	cause := d.err
+	if cause == nil {
+		cause = d.chunkErr
 	}
-	if d.failed > 0 {
-		out = append(out, fmt.Sprintf("block %s: chunks of %d series of metric %s cannot be read (first: %s); samples %s are missing: %s", b.id, d.failed, metric, oneLine(d.chunkErr), span, remedy))
+	if !ok || cause == nil {
+		return l, false
 	}
-	return out
+	return promquery.Loss{
+		Of: fmt.Sprintf("block %s", b.id), From: from, To: to, Metrics: []string{metric}, Cause: oneLine(cause),
+		Remedy: "restore the block from a copy or remove its directory",
+	}, true
 }

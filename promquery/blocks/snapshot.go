@@ -8,6 +8,8 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
+
+	"github.com/promcost/promcost/promquery"
 )
 
 // snapshot is the blocks of one read, kept open until it is released.
@@ -15,8 +17,9 @@ type snapshot struct {
 	db       *DB
 	blocks   []*block
 	nameless []string // warnings about directories that are no blocks
-	warnings []string
-	damaged  bool // something could not be read
+	damaged  bool     // something could not be read
+	losses   []promquery.Loss
+	notes    bool // losses are told, in place of warnings of Prometheus' own readers
 }
 
 // acquire opens, by the given method, the blocks that can have samples in [mint, maxt] and holds them. Blocks that vanish between listing
@@ -113,15 +116,19 @@ func (s *snapshot) open() {
 // lose leaves out a block that cannot be opened. DB.mu is held.
 func (s *snapshot) lose(b *block, err error) {
 	b.lose()
-	s.warnings, s.damaged = append(s.warnings, unreadable(b.id, err)), true
+	s.losses, s.damaged = append(s.losses, promquery.Loss{Of: fmt.Sprintf("block %s", b.id), From: b.meta.MinTime, To: b.meta.MaxTime, Cause: unreadable(b.id, err)}), true
 }
 
-// damage notes that not all samples of a stretch of time of a block can be read.
-func (s *snapshot) damage(b *block, from, to int64) {
+// note notes what could not be read of a block for a metric, if there is anything.
+func (s *snapshot) note(b *block, d *damage, metric string) (l promquery.Loss, ok bool) {
+	if l, ok = d.loss(b, metric); !ok {
+		return l, false
+	}
 	s.db.mu.Lock()
 	defer s.db.mu.Unlock()
-	b.damage(from, to)
-	s.damaged = true
+	b.damage(l.From, l.To)
+	s.losses, s.damaged = append(s.losses, l), true
+	return l, true
 }
 
 // dropParents leaves out blocks that another one was compacted from: they await deletion and hold nothing more.

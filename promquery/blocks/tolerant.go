@@ -90,12 +90,8 @@ func (s *tolerantSet) Warnings() annotations.Annotations {
 	if s.Err() != nil {
 		d.err = nil
 	}
-	texts := d.warnings(s.block, s.metric)
-	for _, text := range texts {
-		ws.Add(errors.New(text))
-	}
-	if len(texts) > 0 { // these readers do not say when
-		s.snap.damage(s.block, s.block.meta.MinTime, s.block.meta.MaxTime)
+	if l, ok := s.snap.note(s.block, &d, s.metric); ok && !s.snap.notes {
+		ws.Add(errors.New(l.String()))
 	}
 	return ws
 }

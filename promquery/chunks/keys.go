@@ -30,8 +30,8 @@ func NewKeys(external map[string]string) *Keys {
 	return k
 }
 
-// maxSymbols is how many values are kept from one Select to the next: some 20 MB.
-const maxSymbols = 1 << 17
+// maxSymbols is how many values are kept from one Select to the next: some 30 MB. A day of 10,000 pods has 140,000.
+const maxSymbols = 1 << 18
 
 // Crowded reports whether so many values are kept that another Select should not use them.
 func (k *Keys) Crowded() bool { return len(k.symbols) > maxSymbols }

@@ -63,7 +63,7 @@ const (
 type Config struct {
 	// URL is what stands before /api/v1, such as http://prometheus:9090.
 	URL string
-	// Client sends the requests, with whatever credentials it has. Nil is http.DefaultClient.
+	// Client sends the requests, with whatever credentials it has. Nil is one like http.DefaultClient that connects by Dial.
 	Client *http.Client
 	// Mode is how to read; empty is ModeAuto.
 	Mode Mode
@@ -128,7 +128,7 @@ func New(cfg Config) (*Source, error) {
 		return nil, fmt.Errorf("configure source: unknown mode %q; give auto, remote-read or query", cfg.Mode)
 	}
 	if cfg.Client == nil {
-		cfg.Client = http.DefaultClient
+		cfg.Client = defaultClient()
 	}
 	orDefault(&cfg.MaxConcurrency, DefaultMaxConcurrency)
 	orDefault(&cfg.Timeout, DefaultTimeout)

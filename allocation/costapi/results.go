@@ -1,0 +1,170 @@
+package costapi
+
+import (
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// results are the sets of a request after the passes, at least one, oldest first. Kept sets go through the passes as they are
+// read, so that few of them are in memory.
+func (a *api) results(q *request) ([]*allocation.Set, error) {
+	if !q.streams() {
+		return a.wholeResults(q)
+	}
+	q.query.Stream = true
+	l := &line{api: a, request: q, seen: q.sightings(), problems: a.problems(q), sum: allocation.NewAccumulation(q.options, heldRows)}
+	l.options = q.options
+	l.options.Accumulate = allocation.NoPeriod
+	err := a.eachSet(q, q.windows, l.add)
+	if err == nil {
+		err = l.end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := l.sum.Sets()
+	q.warnProblems(l.problems)
+	q.warnUnmatched(l.seen)
+	q.warnNothing(l.seen, out)
+	return out, nil
+}
+
+// streams reports whether sets of the request may go through the passes some at a time. What is computed is over one
+// dictionary, which passes may have to copy.
+func (q *request) streams() bool {
+	return q.query.Stored && len(q.windows) > 1 && !q.options.Proportions && !q.options.Check
+}
+
+// wholeResults are results of sets that are all in memory.
+func (a *api) wholeResults(q *request) ([]*allocation.Set, error) {
+	sets, err := a.sets(q, q.windows)
+	if err != nil {
+		return nil, err
+	}
+	seen := q.sightings()
+	for _, s := range sets {
+		seen.look(s)
+	}
+	q.warnUnmatched(seen)
+	out, err := apply(sets, q.options)
+	q.warnNothing(seen, out)
+	return out, err
+}
+
+// Sets go through the passes so many at a time, those of one dictionary, on as many goroutines.
+const (
+	lineSets  = 8
+	lineLanes = 2
+)
+
+// heldRows is how many rows of a period are held at least before they are summed.
+const heldRows = 1 << 14
+
+// line is the passes that the sets of a request go through as they come.
+type line struct {
+	*api
+	*request
+	options  allocation.Options // without accumulating
+	seen     *sightings
+	problems []*allocation.DerivedProblems
+	batch    []*allocation.Set
+	lanes    []chan passed // oldest first
+	sum      *allocation.Accumulation
+}
+
+// passed is what the passes made of some sets.
+type passed struct {
+	raw, sets []*allocation.Set
+	err       error
+	panicked  any
+}
+
+// add takes a further set.
+func (l *line) add(s *allocation.Set) error {
+	if len(l.batch) == lineSets || len(l.batch) > 0 && l.batch[0].Dict() != s.Dict() {
+		if err := l.start(); err != nil {
+			return err
+		}
+	}
+	l.batch = append(l.batch, s)
+	return nil
+}
+
+// start lets the batch go through the passes. It waits for the oldest one if there are as many as there may be.
+func (l *line) start() error {
+	batch, done := l.batch, make(chan passed, 1)
+	l.batch = nil
+	go func() {
+		p := passed{raw: batch}
+		defer func() {
+			if p.panicked = recover(); p.panicked != nil { // the request's goroutine answers for it
+				level.Error(l.logger).Log("msg", "passes panicked", "panic", fmt.Sprint(p.panicked), "stack", string(debug.Stack()))
+			}
+			done <- p
+		}()
+		p.sets, p.err = apply(batch, l.options)
+	}()
+	if l.lanes = append(l.lanes, done); len(l.lanes) > lineLanes {
+		return l.finish()
+	}
+	return nil
+}
+
+// finish takes what the oldest batch has become.
+func (l *line) finish() error {
+	p := <-l.lanes[0]
+	l.lanes = l.lanes[1:]
+	if p.panicked != nil {
+		panic(p.panicked)
+	}
+	if p.err != nil {
+		return p.err
+	}
+	for _, s := range p.raw {
+		l.seen.look(s)
+		for _, of := range l.problems {
+			of.Add(s)
+		}
+	}
+	for _, s := range p.sets {
+		l.sum.Add(s)
+	}
+	return l.checkCount(l.sum.Rows())
+}
+
+// end waits for all batches.
+func (l *line) end() error {
+	if len(l.batch) > 0 {
+		if err := l.start(); err != nil {
+			return err
+		}
+	}
+	for len(l.lanes) > 0 {
+		if err := l.finish(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRows refuses answers that are too long.
+func (a *api) checkRows(sets []*allocation.Set) error {
+	rows := 0
+	for _, s := range sets {
+		rows += s.Len()
+	}
+	return a.checkCount(rows)
+}
+
+// checkCount refuses answers of so many rows.
+func (a *api) checkCount(rows int) error {
+	if rows > a.cfg.MaxRows {
+		return &statusError{http.StatusUnprocessableEntity, fmt.Sprintf("the answer would have %d allocations, at most %d are allowed: use aggregate, filter, accumulate, a longer step or a shorter window", rows, a.cfg.MaxRows)}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package ledger_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// TestUncounted has counters of a month that lack hours: it is told how many, and warned of once.
+func TestUncounted(t *testing.T) {
+	const warning = "msg=\"The counters of this month lack hours"
+	logged := &bytes.Buffer{}
+	told := func(want int, text string) {
+		t.Helper()
+		if n := strings.Count(logged.String(), text); n != want {
+			t.Errorf("%d times %s, want %d: %s", n, text, want, logged)
+		}
+	}
+	logging := func(r *rig) {
+		r.Ledger = ledger.NewKeeping(r.model, r.keeper, log.NewLogfmtLogger(log.NewSyncWriter(logged)), r.opts)
+	}
+	r := live(t, "2026-03-01T08:30", ledger.Options{Backfill: -1}, func(r *rig) {
+		r.model.from = at(t, "2026-03-01T03:00")
+		logging(r)
+	})
+	if s := r.Store(); s.Uncounted != 3 || s.Missing != 0 || r.Accrued() == nil {
+		t.Errorf("a writer: %+v", s)
+	}
+	told(1, warning+" that the source has nothing of")
+	r.pass(3 * time.Hour)
+	told(1, warning)
+	told(1, "month=2026-03 hours=3 first=2026-03-01T00:00:00Z")
+
+	r.opts.ReadOnly = true
+	r.again(t)
+	logging(r)
+	r.run(t)
+	if s := r.Store(); s.Uncounted != 3 || s.Hours != 8 || s.Bytes == 0 || r.Accrued() == nil {
+		t.Errorf("a reader: %+v", s)
+	}
+	told(1, warning+" that the history does not have")
+
+	r.stop()
+	r.remove(t, "sets_counted") // as backfills leave it
+	r.restart(t)
+	logging(r)
+	r.run(t)
+	if s := r.Store(); s.Uncounted != 11 || r.Accrued() != nil {
+		t.Errorf("a reader of what was backfilled: %+v", s)
+	}
+	told(1, "There are no counters of this month, for the history lacks hours of it")
+
+	sets := r.ask(t, allocation.Query{Window: between(t, "2026-03-01T00:00", "2026-03-01T06:00"), Step: 6 * time.Hour, Stored: true})
+	if got := strings.Join(sets[0].Warnings, "\n"); !strings.Contains(got, "the history has nothing of that time") || strings.Contains(got, "the source") {
+		t.Errorf("a reader warns %s", got)
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery/democluster"
+)
+
+// demoBudgets are what the demo's teams may spend where the config file has no budgets, so that there are some to look at: one that
+// will last, one that will not, and one that is spent.
+var demoBudgets = []struct {
+	team, period string
+	amount       func(spent, expected float64) float64
+}{
+	{"team-a", "month", func(_, expected float64) float64 { return 2 * expected }},
+	{"team-b", "month", func(spent, expected float64) float64 { return (spent + expected) / 2 }},
+	{"team-c", "year", func(spent, _ float64) float64 { return spent / 2 }},
+}
+
+// demoBudgetsOf sizes the demo's budgets by what the last day of its history costs, so that they are of any cluster that is made up.
+func demoBudgetsOf(c *democluster.Cluster, zone *time.Location) []budget {
+	day := allocation.Window{Start: c.End().Add(-24 * time.Hour), End: c.End()}
+	if c.Start().After(day.Start) {
+		day.Start = c.Start()
+	}
+	perHour := costOfTeams(c.Truth(day.Start, day.End))
+	var budgets []budget
+	for _, b := range demoBudgets {
+		period := allocation.BudgetPeriod(b.period).At(c.End(), zone)
+		known := period.Start
+		if c.Start().After(known) {
+			known = c.Start()
+		}
+		hourly := perHour[b.team] / day.Duration().Hours()
+		spent := hourly * c.End().Sub(known).Hours()
+		expected := spent + hourly*period.End.Sub(c.End()).Hours()
+		if amount := rounded(b.amount(spent, expected)); amount > 0 {
+			budgets = append(budgets, budget{name: b.team, filter: fmt.Sprintf("label[team]:%q", b.team), amount: amount, period: b.period})
+		}
+	}
+	return budgets
+}
+
+// costOfTeams adds up what containers cost by the label team of their namespaces.
+func costOfTeams(t *democluster.Truth) map[string]float64 {
+	team := map[string]string{} // by namespace
+	for _, n := range t.Namespaces {
+		team[n.Namespace] = n.Labels["team"]
+	}
+	cost := map[string]float64{}
+	for i := range t.Containers {
+		row := &t.Containers[i]
+		cost[team[row.Namespace]] += row.CPUCost + row.RAMCost + row.GPUCost + row.PVCost + row.LoadBalancerCost
+	}
+	return cost
+}
+
+// rounded has three digits that count: amounts of budgets are round.
+func rounded(amount float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(amount, 'g', 3, 64), 64)
+	if err != nil { // which it is not
+		return amount
+	}
+	return r
+}

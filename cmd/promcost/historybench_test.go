@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/history"
+)
+
+var (
+	benchHistory    = flag.String("history.dir", "", "directory of the history that BenchmarkHistory reads, which is written where it is not there")
+	benchDays       = flag.Int("history.days", 365, "how many days of it are kept as days")
+	benchHours      = flag.Int("history.hours", 31*24, "and how many hours as hours")
+	benchContainers = flag.Int("history.containers", 10_000, "how many containers run all the time")
+)
+
+// benchEnd is when the history of BenchmarkHistory ends.
+func benchEnd() time.Time { return time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC) }
+
+// BenchmarkHistory asks a server without a source, which is a process of its own, questions of weeks: of days, of days and
+// the hours before and after them, and of hours alone. Cold is the first answer of a process.
+func BenchmarkHistory(b *testing.B) {
+	dir := *benchHistory
+	if dir == "" {
+		dir = b.TempDir()
+	}
+	if _, err := os.Stat(dir + "/allocations_hourly"); err != nil {
+		writeBenchHistory(b, dir)
+	}
+	window := func(from, until int) string {
+		at := func(hours int) string { return benchEnd().Add(time.Duration(hours) * time.Hour).Format(time.RFC3339) }
+		return "window=" + at(from) + "," + at(until)
+	}
+	for _, form := range []struct{ name, path, query string }{
+		{"days=30", "/model/allocation", window(-30*24, 0)},
+		{"days=90", "/model/allocation", window(-90*24, 0)},
+		{"days=365", "/model/allocation", window(-365*24, 0)},
+		{"edges", "/model/allocation/compute", window(-30*24-19, -19)},
+		{"hours", "/model/allocation", "step=1h&" + window(-30*24, 0)},
+	} {
+		for _, q := range []struct{ name, query string }{
+			{"namespace", "aggregate=namespace&accumulate=true"},
+			{"controller-a-day", "aggregate=controller&accumulate=day"},
+			{"pods", "aggregate=pod&accumulate=true&filter=namespace:%22ns-7%22"},
+			{"label", "aggregate=label:team&accumulate=true"},
+			{"namespace-costs", "aggregate=namespace&accumulate=true&fields=cpuCost,ramCost,totalCost"},
+			{"namespace-each", "aggregate=namespace"},
+		} {
+			b.Run(form.name+"/"+q.name, func(b *testing.B) { benchmarkHistory(b, dir, form.path+"?"+form.query+"&"+q.query) })
+		}
+	}
+}
+
+// benchmarkHistory asks one question of a process, and again.
+func benchmarkHistory(b *testing.B, dir, path string) {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), os.Args[0], "serve", "--source=none", "--storage.path="+dir, "--web.listen-address=127.0.0.1:0")
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	base := ""
+	lines := bufio.NewScanner(out)
+	for base == "" && lines.Scan() {
+		if found := listening.FindStringSubmatch(lines.Text()); found != nil {
+			base = "http://" + found[1]
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	pid := cmd.Process.Pid
+	for answer := 0; b.Loop(); answer++ {
+		stop, peaked := make(chan struct{}), make(chan int, 1)
+		go func() { peaked <- peakAnonymous(pid, stop) }()
+		before, start := processTime(b, pid), time.Now()
+		response, err := http.Get(base + path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		took := time.Since(start)
+		close(stop)
+		if err != nil || response.StatusCode != http.StatusOK {
+			b.Fatalf("%v: %d: %.300s", err, response.StatusCode, body)
+		}
+		name := "warm"
+		if answer == 0 {
+			name = "cold"
+		}
+		b.ReportMetric(float64(took.Milliseconds()), name+"-ms")
+		b.ReportMetric(float64((processTime(b, pid) - before).Milliseconds()), name+"-cpu-ms")
+		b.ReportMetric(float64(<-peaked)/1000, name+"-RssAnon-MB")
+	}
+}
+
+// peakAnonymous is the most anonymous memory that a process has until stop is closed, in kB.
+func peakAnonymous(pid int, stop <-chan struct{}) (peak int) {
+	for {
+		peak = max(peak, anonymous(pid))
+		select {
+		case <-stop:
+			return peak
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// processTime is what a process has used of all processors.
+func processTime(b *testing.B, pid int) time.Duration {
+	b.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(stat, []byte(") "))
+	fields, ticks := strings.Fields(string(rest)), int64(0)
+	for _, field := range fields[11:13] { // of the user and of the system
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * (time.Second / 100)
+}
+
+// writeBenchHistory writes the days and hours that end at benchEnd.
+func writeBenchHistory(b *testing.B, dir string) {
+	b.Helper()
+	backend, err := history.OpenDirectory(filepath.Clean(dir))
+	if err != nil {
+		b.Fatal(err)
+	}
+	store := history.New(backend, history.Options{})
+	type job struct {
+		period history.Period
+		window allocation.Window
+	}
+	jobs := make(chan job)
+	var writers sync.WaitGroup
+	for range 2 {
+		writers.Go(func() {
+			for j := range jobs {
+				if _, err := store.Write(context.Background(), benchSet(j.window), history.WriteOptions{Period: j.period, Zone: time.UTC, Complete: true}); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	for _, of := range []struct {
+		period history.Period
+		length time.Duration
+		n      int
+	}{{history.Daily, 24 * time.Hour, *benchDays}, {history.Hourly, time.Hour, *benchHours}} {
+		for i := range of.n {
+			end := benchEnd().Add(-time.Duration(i) * of.length)
+			jobs <- job{of.period, allocation.Window{Start: end.Add(-of.length), End: end}}
+		}
+	}
+	close(jobs)
+	writers.Wait()
+}
+
+// benchSet is a cluster whose containers run all the time; a tenth of its pods are others every day.
+func benchSet(w allocation.Window) *allocation.Set {
+	rng := rand.New(rand.NewPCG(1, uint64(w.Start.Unix())))
+	s := allocation.NewSet(w, allocation.NewDict())
+	hours, day := w.Duration().Hours(), w.Start.Unix()/86400
+	nodes := make([]allocation.Node, 1+*benchContainers/50)
+	for i := range nodes {
+		name := fmt.Sprint("node-", i)
+		nodes[i] = allocation.Node{
+			Cluster: "c1", Name: name, ProviderID: "aws:///eu-west-1a/i-" + name, InstanceType: "m5.4xlarge", Region: "eu-west-1", Zone: "eu-west-1a",
+			Labels: map[string]string{"pool": "a"}, Start: w.Start, End: w.End, RunningSeconds: w.Duration().Seconds(),
+		}
+	}
+	for i := range *benchContainers {
+		node, app, namespace := &nodes[i%len(nodes)], fmt.Sprint("app-", i/10), fmt.Sprint("ns-", i/200)
+		serial := uint32(i)
+		if i%10 == 0 {
+			serial += uint32(day) * 1_000_003
+		}
+		ids := rand.New(rand.NewPCG(uint64(serial), 7))
+		r := &allocation.Row{Start: w.Start, End: w.End, Services: []string{app}, NSLabels: map[string]string{"kubernetes_io_metadata_name": namespace}}
+		r.Labels = map[string]string{"app_kubernetes_io_name": app, "app_kubernetes_io_instance": app, "team": fmt.Sprint("team-", i/500), "kubernetes_io_metadata_name": namespace}
+		r.Text = [allocation.Services]string{
+			"c1", node.Name, namespace, fmt.Sprintf("%s-%08x-%05x", app, i/10, ids.Uint32()>>12),
+			fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", ids.Uint32(), ids.Uint32()>>16, ids.Uint32()>>20, ids.Uint32()>>20, ids.Uint64()>>16),
+			"main", "deployment", app, node.ProviderID,
+		}
+		for res, request := range [...]float64{0.1 * float64(1+i/10%8), float64(int(128)<<(i/10%4)) * (1 << 20)} {
+			res := allocation.Resource(res)
+			usage := request * rng.ExpFloat64() * 0.4
+			used := max(request, usage)
+			r.Values[allocation.RequestHours.Of(res)], r.Values[allocation.LimitHours.Of(res)] = request*hours, 2*request*hours
+			r.Values[allocation.UsageHours.Of(res)], r.Values[allocation.Hours.Of(res)] = usage*hours, used*hours
+			r.Values[allocation.UsageMax.Of(res)] = usage * 1.5
+			cost := used * hours * 0.03 / res.PerPriceUnit()
+			r.Values[allocation.Cost.Of(res)] = cost
+			node.Cost[res], node.Hours[res], node.PriceSource[res] = node.Cost[res]+cost, 16*hours, "sheet"
+		}
+		r.Values[allocation.RunningSeconds] = hours * 3600
+		r.Values[allocation.LowerSeconds], r.Values[allocation.UpperSeconds] = hours*3600*0.98, hours*3600*1.02
+		r.Values[allocation.NetworkTransferBytes], r.Values[allocation.NetworkReceiveBytes] = float64(rng.IntN(1e8)), float64(rng.IntN(1e8))
+		s.Append(r)
+	}
+	s.Nodes = nodes
+	return s
+}

@@ -1,0 +1,70 @@
+package promquery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Loss is samples of a part of a source that could not be read.
+type Loss struct {
+	Of       string   // the part, for people: block 01K…
+	From, To int64    // when they are of, half-open, Unix milliseconds
+	Metrics  []string // of which some are missing, sorted; nil is all
+	Cause    string   // why the first of them could not be read, of all what there is to be said
+	Remedy   string
+}
+
+// mostMetrics is how many metrics of a loss are named.
+const mostMetrics = 8
+
+// String says what is missing.
+func (l *Loss) String() string {
+	if l.Metrics == nil {
+		return l.Cause
+	}
+	names, more := l.Metrics, ""
+	if n := len(names) - mostMetrics; n > 0 {
+		names, more = names[:mostMetrics], fmt.Sprintf(" and %d others", n)
+	}
+	return fmt.Sprintf("%s cannot be read in whole (first: %s): samples between %s and %s are missing of these metrics: %s%s; %s",
+		l.Of, l.Cause, instant(l.From), instant(l.To), strings.Join(names, ", "), more, l.Remedy)
+}
+
+// has reports whether samples of a metric are missing in all of a stretch of time that is a hole if it is longer than that.
+func (l *Loss) has(metric string, from, to, hole int64) bool {
+	return (l.Metrics == nil || slices.Contains(l.Metrics, metric)) && l.From-hole <= from && to <= l.To+hole
+}
+
+// Lose adds a loss: there is one of each part.
+func (s *Stats) Lose(l Loss) {
+	i := slices.IndexFunc(s.Losses, func(x Loss) bool { return x.Of == l.Of })
+	if i < 0 {
+		l.Metrics = slices.Clone(l.Metrics)
+		s.Losses = append(s.Losses, l)
+		return
+	}
+	x := &s.Losses[i]
+	x.From, x.To = min(x.From, l.From), max(x.To, l.To)
+	if x.Metrics == nil || l.Metrics == nil {
+		if x.Metrics != nil {
+			x.Metrics, x.Cause = nil, l.Cause
+		}
+		return
+	}
+	x.Metrics = append(x.Metrics, l.Metrics...)
+	slices.Sort(x.Metrics)
+	x.Metrics = slices.Compact(x.Metrics)
+}
+
+// Whole reports whether nothing is known to be missing.
+func (s *Stats) Whole() bool { return len(s.Warnings) == 0 && len(s.Losses) == 0 }
+
+// Told is what is known to be missing, in words.
+func (s *Stats) Told() []string {
+	out := slices.Clone(s.Warnings)
+	for i := range s.Losses {
+		out = append(out, s.Losses[i].String())
+	}
+	return out
+}

@@ -1,0 +1,40 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/http"
+	"time"
+)
+
+// readAhead is how much of an answer is taken from the network at once, where so much is there. A client of net/http takes
+// 4 kB, and Prometheus flushes an answer after each series, of which that is a part.
+const readAhead = 64 << 10
+
+// Dial connects like a net.Dialer; what the connection reads, it reads ahead. Clients that read streams of samples should
+// connect by it.
+func Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	c, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &aheadConn{Conn: c, r: bufio.NewReaderSize(c, readAhead)}, nil
+}
+
+// defaultClient is http.DefaultClient with connections by Dial.
+func defaultClient() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = Dial
+	return &http.Client{Transport: t}
+}
+
+// aheadConn is a connection that reads through r.
+type aheadConn struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+// Read implements net.Conn.
+func (c *aheadConn) Read(p []byte) (int, error) { return c.r.Read(p) }
