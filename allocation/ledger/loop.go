@@ -257,12 +257,13 @@ func (l *Ledger) Latest() (*allocation.Set, time.Time, error) {
 	return l.hour.set, l.hour.computed, l.hour.err
 }
 
-// Ready is nil once an hour is computed, and stays it. Before, it says why there is none.
+// Ready is nil once an hour is computed, and stays it. Before, it says why there is none. A reader of a history that ended
+// long ago is ready: nothing is computed there, and all that is kept can be asked for.
 func (l *Ledger) Ready() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.hour.set != nil:
+	case l.hour.set != nil, l.opts.ReadOnly && errors.Is(l.hour.err, allocation.ErrNoData):
 		return nil
 	case l.hour.err != nil:
 		return fmt.Errorf("first computation failed, it is tried again: %w", l.hour.err)

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -158,6 +159,23 @@ func TestReaders(t *testing.T) {
 	if n := len(r.bucket.Objects()); n != files {
 		t.Errorf("%d files, %d before", n, files)
 	}
+}
+
+// A reader is ready over a history that has ended, once it has looked.
+func TestReaderOfAnArchive(t *testing.T) {
+	r := live(t, "2026-03-02T12:20", ledger.Options{Backfill: -1}, func(*rig) {})
+	r.opts.ReadOnly = true
+	r.again(t)
+	r.set(at(t, "2026-04-02T12:20"))
+	if r.Ready() == nil {
+		t.Error("ready before anything was read")
+	}
+	r.run(t)
+	if set, _, err := r.Latest(); set != nil || !errors.Is(err, allocation.ErrNoData) || r.Ready() != nil {
+		t.Errorf("latest %v, %v, %v", set, err, r.Ready())
+	}
+	w := between(t, "2026-03-01T00:00", "2026-03-02T12:00")
+	same(t, "what is kept", sums(t, r.ask(t, allocation.Query{Window: w, Stored: true})...), sums(t, r.exactly(w)))
 }
 
 func TestFillGoesOnWhereItEnded(t *testing.T) {
