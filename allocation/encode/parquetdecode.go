@@ -165,50 +165,6 @@ func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
 	return nil
 }
 
-// uuids reads the ids of pods that are UUIDs; nil where the file has no ids.
-func (f *ParquetFile) uuids() (*leaf, error) {
-	l, ok, err := f.leaf(parquet.FixedLenByteArray, propertyFields[allocation.PodUID])
-	if err != nil || !ok {
-		return nil, err
-	}
-	if len(l.definition) != f.Rows || len(l.fixed)%uuidBytes != 0 {
-		return nil, fmt.Errorf("column %s: it has %d values of %d rows", propertyFields[allocation.PodUID], len(l.definition), f.Rows)
-	}
-	return l, nil
-}
-
-// uids reads the ids of pods: those that are UUIDs, and others.
-func (f *ParquetFile) uids() (*leaf, error) {
-	l, err := f.uuids()
-	if err != nil || l == nil {
-		return nil, err
-	}
-	ids, err := l.texts(len(l.fixed)/uuidBytes, func(dst []byte, i int) []byte { return appendUUID(dst, l.fixed[uuidBytes*i:uuidBytes*(i+1)]) })
-	if err != nil {
-		return nil, fmt.Errorf("column %s: %w", propertyFields[allocation.PodUID], err)
-	}
-	others, ok, err := f.leaf(parquet.ByteArray, otherUIDs)
-	if err != nil || !ok || len(others.idx) == 0 {
-		return ids, err
-	}
-	if len(others.definition) != f.Rows {
-		return nil, fmt.Errorf("column %s: it has %d values of %d rows", otherUIDs, len(others.definition), f.Rows)
-	}
-	base, next := int32(len(ids.table)), 0
-	ids.table = append(ids.table, others.table...)
-	for row, level := range others.definition {
-		if level == 0 {
-			continue
-		}
-		if next >= len(others.idx) {
-			return nil, fmt.Errorf("column %s: %w", otherUIDs, errShort)
-		}
-		ids.idx[row] = base + others.idx[next]
-		next++
-	}
-	return ids, nil
-}
-
 func (f *ParquetFile) listOf(name string) (*listLeaf, error) {
 	l, ok, err := f.leaf(parquet.ByteArray, name, "list", "element")
 	if err != nil || !ok {

@@ -1,6 +1,12 @@
 package encode
 
-import "github.com/parquet-go/parquet-go"
+import (
+	"fmt"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
+)
 
 // uuidBytes are the bytes of a UUID.
 const uuidBytes = 16
@@ -69,3 +75,47 @@ func uuidColumns(name, other string, n int, text func(row int) string) []column 
 
 // repeatedUUIDs is the part of rows that may have different ones for their numbers to be worth their bytes.
 const repeatedUUIDs = 0.75
+
+// uuids reads the ids of pods that are UUIDs; nil where the file has no ids.
+func (f *ParquetFile) uuids() (*leaf, error) {
+	l, ok, err := f.leaf(parquet.FixedLenByteArray, propertyFields[allocation.PodUID])
+	if err != nil || !ok {
+		return nil, err
+	}
+	if len(l.definition) != f.Rows || len(l.fixed)%uuidBytes != 0 {
+		return nil, fmt.Errorf("column %s: it has %d values of %d rows", propertyFields[allocation.PodUID], len(l.definition), f.Rows)
+	}
+	return l, nil
+}
+
+// uids reads the ids of pods: those that are UUIDs, and others.
+func (f *ParquetFile) uids() (*leaf, error) {
+	l, err := f.uuids()
+	if err != nil || l == nil {
+		return nil, err
+	}
+	ids, err := l.texts(len(l.fixed)/uuidBytes, func(dst []byte, i int) []byte { return appendUUID(dst, l.fixed[uuidBytes*i:uuidBytes*(i+1)]) })
+	if err != nil {
+		return nil, fmt.Errorf("column %s: %w", propertyFields[allocation.PodUID], err)
+	}
+	others, ok, err := f.leaf(parquet.ByteArray, otherUIDs)
+	if err != nil || !ok || len(others.idx) == 0 {
+		return ids, err
+	}
+	if len(others.definition) != f.Rows {
+		return nil, fmt.Errorf("column %s: it has %d values of %d rows", otherUIDs, len(others.definition), f.Rows)
+	}
+	base, next := int32(len(ids.table)), 0
+	ids.table = append(ids.table, others.table...)
+	for row, level := range others.definition {
+		if level == 0 {
+			continue
+		}
+		if next >= len(others.idx) {
+			return nil, fmt.Errorf("column %s: %w", otherUIDs, errShort)
+		}
+		ids.idx[row] = base + others.idx[next]
+		next++
+	}
+	return ids, nil
+}
