@@ -67,8 +67,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 				return nil
 			}
 			if err != nil {
-				retry := latest.failed(now)
-				level.Error(l.logger).Log("msg", "computation of the hour failed", "start", w.Start.Format(time.RFC3339), "retry_in", retry, "err", err)
+				l.logFailed(w, latest.failed(now), err)
 			} else {
 				done, latest, tending.at = w.End, chore{}, time.Time{}
 				l.opts.Changed()
@@ -232,6 +231,15 @@ func (l *Ledger) hourSet(ctx context.Context, w allocation.Window) (*allocation.
 		return nil, err
 	}
 	return l.asKept(ctx, []allocation.Window{w}, flights, nil)[0], flights[0].err
+}
+
+// logFailed logs that there is no hour w, which is tried again after retry.
+func (l *Ledger) logFailed(w allocation.Window, retry time.Duration, err error) {
+	logger, msg := level.Error(l.logger), "computation of the hour failed"
+	if l.opts.ReadOnly && errors.Is(err, allocation.ErrNoData) {
+		logger, msg = level.Info(l.logger), "the metrics show no costs, for the history has no recent hour; it can be queried"
+	}
+	logger.Log("msg", msg, "start", w.Start.Format(time.RFC3339), "retry_in", retry, "err", err)
 }
 
 // readOnlyPast is how old the latest hour may be where others compute.
