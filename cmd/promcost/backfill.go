@@ -69,7 +69,7 @@ func (f *backfillFlags) open(w io.Writer, logs *logFlags) (*service, *history.St
 	if f.source.kind == sourceNone {
 		return nil, nil, usageErrorf("--source=none has nothing to compute hours from: give --prometheus.url=http://HOST:9090, or --source=blocks --tsdb.path=DIR")
 	}
-	if err := f.source.validate(); err != nil {
+	if err := f.source.validate(f.cost); err != nil {
 		return nil, nil, err
 	}
 	src, err := f.source.open()

@@ -67,7 +67,9 @@ func TestBadCommandLines(t *testing.T) {
 
 func TestBadSources(t *testing.T) {
 	closed := closedURL(t)
+	dir := writeFiles(t, map[string]string{"missing-credentials.yaml": "authorization: {credentials_file: missing}\n"})
 	places := []place{
+		{"DIR", dir},
 		{"CLOSED", closed},
 		{"ADDRESS", strings.TrimPrefix(closed, "http://")},
 		{"HTML", answering(t, http.StatusOK, "text/html", "<html>a login page</html>")},

@@ -104,7 +104,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 		if source.kind == sourceNone && storage.shard.Of > 1 {
 			return usageErrorf("--shard has no effect with --source=none, which computes nothing: leave one of them out")
 		}
-		if err := errors.Join(source.validate(), serve.web.validate(), serve.promql.validate(source)); err != nil {
+		if err := errors.Join(source.validate(cost), serve.web.validate(), serve.promql.validate(source)); err != nil {
 			return err
 		}
 		src, err := source.open()
@@ -234,7 +234,7 @@ func (s *server) handler() (http.Handler, error) {
 
 // openService is the service over the source that flags name, for one query.
 func openService(source *sourceFlags, cost *costFlags, w io.Writer, logs *logFlags) (*service, error) {
-	if err := source.validate(); err != nil {
+	if err := source.validate(cost); err != nil {
 		return nil, err
 	}
 	if source.kind == sourceNone {

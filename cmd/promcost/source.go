@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,8 +90,8 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	return f
 }
 
-// validate checks that the flags name one source.
-func (f *sourceFlags) validate() error {
+// validate checks that the flags name one source, whose replicas are told apart by other labels than clusters are.
+func (f *sourceFlags) validate(cost *costFlags) error {
 	switch {
 	case f.kind == sourceNone && (f.url != "" || f.tsdbPath != ""):
 		return usageErrorf("--source=none reads no samples: leave out --prometheus.url and --tsdb.path, or --source")
@@ -108,10 +109,11 @@ func (f *sourceFlags) validate() error {
 	case f.tsdbPath != "" && f.kind != sourceAuto:
 		return usageErrorf("--source=%s does not read --tsdb.path=%s: leave that out, or --source to join it with --prometheus.url", f.kind, f.tsdbPath)
 	}
-	for _, param := range f.params {
-		if name, _, ok := strings.Cut(param, "="); !ok || name == "" {
-			return usageErrorf("parse --prometheus.query-param=%q: give NAME=VALUE such as dedup=false", param)
-		}
+	if slices.Contains(f.replicas, cost.clusterLabel) {
+		return usageErrorf("--prometheus.replica-label=%s is --cluster.label, too: clusters would be counted as replicas of one, name another label in one of them", cost.clusterLabel)
+	}
+	if err := f.checkParams(); err != nil {
+		return err
 	}
 	if f.kind == sourceRemoteRead {
 		if name := firstGiven(f.ofQueries()); name != "" {
@@ -119,6 +121,20 @@ func (f *sourceFlags) validate() error {
 		}
 	}
 	return checkURL("--prometheus.url", f.url)
+}
+
+// checkParams checks the parameters of every query, of which some are promcost's own to send.
+func (f *sourceFlags) checkParams() error {
+	for _, param := range f.params {
+		name, _, ok := strings.Cut(param, "=")
+		switch {
+		case !ok || name == "":
+			return usageErrorf("parse --prometheus.query-param=%q: give NAME=VALUE such as dedup=false", param)
+		case slices.Contains([]string{"query", "time", "start", "end", "step", "match[]"}, name):
+			return usageErrorf("--prometheus.query-param=%s cannot be sent: promcost asks by %s itself", param, name)
+		}
+	}
+	return nil
 }
 
 // givenFlag is a flag, and whether it was given.

@@ -390,6 +390,8 @@ func (s *Source) explain(req request, err error, requests int) error {
 		return fmt.Errorf("read from %s: %s was not answered within %v; ask for a shorter window, or raise --query.timeout: %w", at, req.path, s.cfg.Timeout, context.DeadlineExceeded)
 	case errors.As(err, &cut):
 		return fmt.Errorf("read from %s: answer of %s%s: %w; see the server's log, and proxies between", at, req.path, times, err)
+	case errors.As(err, &uerr) && !errors.As(err, new(*net.OpError)):
+		return fmt.Errorf("read from %s%s: %w; see --prometheus.url and --prometheus.http-config", at, times, uerr.Err)
 	case errors.As(err, &uerr):
 		return fmt.Errorf("read from %s%s: %w; is Prometheus running there? %s", at, times, uerr.Err, urlFlag)
 	}
