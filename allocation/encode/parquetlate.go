@@ -16,11 +16,11 @@ func (d *Decoded) lateOf(f *allocation.Frame) (late [allocation.NumProperties]bo
 		switch {
 		case p.IsMap():
 			if d.maps[p] != nil {
-				f.Late[p] = lateMaps{d.maps[p]}
+				f.Late[p] = d.maps[p].late()
 			}
 		case p.IsList():
 			if d.list != nil {
-				f.Late[p] = lateLists{d.list}
+				f.Late[p] = d.list.late()
 			}
 		case p == allocation.PodUID && d.uuids != nil:
 			f.Late[p] = d.uuids
@@ -55,58 +55,41 @@ func within(ends []int32, row int) (from, to int32) {
 	return from, ends[row]
 }
 
-// lateLists are lists that have no ids yet.
-type lateLists struct{ *listLeaf }
+func (l *listLeaf) late() *lateRuns { return &lateRuns{l.ends, []*leaf{l.leaf}, l.add} }
 
-// Same implements allocation.Late.
-func (l lateLists) Same(a, b int) bool {
+func (m *mapLeaf) late() *lateRuns { return &lateRuns{m.ends, []*leaf{m.keys, m.values}, m.add} }
+
+// lateRuns are lists or maps that have no ids yet: each row is a run of elements, which all leaves have.
+type lateRuns struct {
+	ends   []int32
+	leaves []*leaf
+	add    func(d *allocation.Dict, from, to int32) allocation.ID
+}
+
+// Same implements allocation.Late. Keys of maps are sorted, as they were written.
+func (l *lateRuns) Same(a, b int) bool {
 	from, to := within(l.ends, a)
 	other, end := within(l.ends, b)
 	if to-from != end-other {
 		return false
 	}
-	for i := range to - from {
-		if !sameAt(l.leaf, from+i, other+i) {
-			return false
+	for _, leaf := range l.leaves {
+		for i := range to - from {
+			if !sameAt(leaf, from+i, other+i) {
+				return false
+			}
 		}
 	}
 	return true
 }
 
 // ID implements allocation.Late.
-func (l lateLists) ID(d *allocation.Dict, row int) allocation.ID {
+func (l *lateRuns) ID(d *allocation.Dict, row int) allocation.ID {
 	from, to := within(l.ends, row)
 	if from == to {
 		return 0
 	}
 	return l.add(d, from, to)
-}
-
-// lateMaps are maps that have no ids yet.
-type lateMaps struct{ *mapLeaf }
-
-// Same implements allocation.Late. Keys are sorted, as they were written.
-func (m lateMaps) Same(a, b int) bool {
-	from, to := within(m.ends, a)
-	other, end := within(m.ends, b)
-	if to-from != end-other {
-		return false
-	}
-	for i := range to - from {
-		if !sameAt(m.keys, from+i, other+i) || !sameAt(m.values, from+i, other+i) {
-			return false
-		}
-	}
-	return true
-}
-
-// ID implements allocation.Late.
-func (m lateMaps) ID(d *allocation.Dict, row int) allocation.ID {
-	from, to := within(m.ends, row)
-	if from == to {
-		return 0
-	}
-	return m.add(d, from, to)
 }
 
 // lateUUIDs are ids of pods that are not even texts yet.
