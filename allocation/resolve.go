@@ -305,7 +305,7 @@ func (c *container) presence() timeline.Presence {
 // are reported, else by the number of cells counted.
 func (b *Builder) errorBounds(p *timeline.Presence, runs timeline.Intervals) (lower, upper float64) {
 	cell := b.sampling.Cell()
-	if d, ok := b.sampling.TrueDuration(p, runs); ok {
+	if d, ok := b.sampling.TrueDuration(p, runs, b.sampling.End); ok {
 		return timeline.Bounds(time.Duration(d)*time.Millisecond, time.Duration(cell)*time.Millisecond)
 	}
 	return timeline.CountBounds(float64(runs.Clip(b.sampling.Start, b.sampling.End).Length()) / float64(cell))
