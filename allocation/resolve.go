@@ -203,7 +203,7 @@ func (b *Builder) resolveContainer(c *container) {
 	if len(c.started) == 0 && (c.init || !c.pod.started.known()) {
 		c.started = c.created.Positive() // cAdvisor gives 0 or less where it does not know
 	}
-	presence := c.presence()
+	presence := b.presence(c)
 	runs, bridged := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
 	waits := b.waiting(c, &presence, runs)
 	inside := timeline.Union(slices.Concat(waits, runs)).Clip(b.sampling.Start, b.sampling.End)
@@ -281,8 +281,8 @@ func (c *container) addSegment(seg *segment) {
 	c.segments = append(c.segments, *seg)
 }
 
-// presence is what is known of when c ran.
-func (c *container) presence() timeline.Presence {
+// presence is what is known of when c ran. An init container ends long before its pod, but native sidecars end with it.
+func (b *Builder) presence(c *container) timeline.Presence {
 	if len(c.running) > runningByInfo {
 		c.running[runningByInfo] = timeline.Within(c.running[runningByInfo], c.pod.active)
 	}
@@ -290,7 +290,7 @@ func (c *container) presence() timeline.Presence {
 	if len(p.Started) == 0 && c.pod.started.known() && !c.init {
 		p.Started = timeline.Steps{{From: math.MinInt64 / 2, To: math.MaxInt64 / 2, V: c.pod.started.value}}
 	}
-	if c.pod.completed.known() {
+	if c.pod.completed.known() && (!c.init || b.besideOthers(c)) {
 		p.Ends = append(p.Ends, int64(c.pod.completed.value*1000))
 	}
 	if c.pod.deleted.known() {
