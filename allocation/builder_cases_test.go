@@ -167,6 +167,30 @@ func TestBuilderCases(t *testing.T) {
 			name: "an init container does not start with its pod", exact: true, running: map[string]float64{"main": 120, "prepare": 5}, cost: 2, node: 8,
 			change: map[string]*timeline.Points{"init": minutes(1, 10, 15), "pod started": minutes(at(0), 1, 121)},
 		},
+		{
+			name: "an init container seen before an outage does not run until its pod completes", exact: true, cost: 85. / 60, node: 8,
+			running: map[string]float64{"main": 85, "prepare": 5}, warning: "no sample of kube_pod_container_status_running from",
+			change: map[string]*timeline.Points{
+				"init": join(minutes(1, 10, 15), minutes(0, 30, 121)), "running": join(minutes(1, 30, 100), minutes(0, 100, 121)),
+				"started": minutes(at(15), 30, 100), "completed": minutes(at(100), 100, 121),
+			},
+		},
+		{
+			name: "an init container whose pod's others start before the next scrape", exact: true, cost: 85.5 / 60, node: 8,
+			running: map[string]float64{"main": 85.5, "prepare": 5}, warning: "no sample of kube_pod_container_status_running from",
+			change: map[string]*timeline.Points{
+				"init": join(minutes(1, 10, 15), minutes(0, 30, 121)), "running": join(minutes(1, 30, 100), minutes(0, 100, 121)),
+				"started": minutes(at(14.5), 30, 100), "completed": minutes(at(100), 100, 121),
+			},
+		},
+		{
+			name: "a native sidecar ends with its pod", exact: true, cost: 89. / 60, node: 8,
+			running: map[string]float64{"main": 89, "prepare": 90}, warning: "no sample of kube_pod_container_status_running from",
+			change: map[string]*timeline.Points{
+				"init": join(minutes(1, 10, 90), minutes(0, 105, 121)), "running": join(minutes(1, 11, 90), minutes(0, 105, 121)),
+				"started": minutes(at(11), 11, 90), "completed": minutes(at(100), 105, 121),
+			},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			signals := caseSignals()

@@ -36,7 +36,7 @@ func (b *Builder) addPodPending(s *seen) error {
 
 // waiting is when a container was placed and had not started yet, where that is charged.
 func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Intervals) timeline.Intervals {
-	if b.chargeFrom != FromScheduled || c.init && !c.besideOthers() || !c.pod.scheduled.known() {
+	if b.chargeFrom != FromScheduled || c.init && !b.besideOthers(c) || !c.pod.scheduled.known() {
 		return nil
 	}
 	from := int64(c.pod.scheduled.value * 1000)
@@ -59,15 +59,20 @@ func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Inte
 	return timeline.Union(out)
 }
 
-// besideOthers reports whether c was seen to run at a time that a container of its pod ran which is no init container.
-func (c *container) besideOthers() bool {
+// besideOthers reports whether c was seen to run at a time that a container of its pod ran which is no init container. What
+// was seen may have ended up to a scrape before it was seen to, and its pod's others have started since.
+func (b *Builder) besideOthers(c *container) bool {
+	least := b.sampling.Cell()
+	if b.sampling.Exact() {
+		least += 1000 // starts are reported in whole seconds
+	}
 	mine := sights(c.running.best())
 	for _, x := range c.pod.containers {
 		if x.init {
 			continue
 		}
 		for _, other := range slices.Concat(x.runs, sights(x.running.best())) { // runs once it is resolved
-			if len(mine.Clip(other.From, other.To)) > 0 {
+			if mine.Clip(other.From, other.To).Length() >= least {
 				return true
 			}
 		}

@@ -203,7 +203,7 @@ func (b *Builder) resolveContainer(c *container) {
 	if len(c.started) == 0 && (c.init || !c.pod.started.known()) {
 		c.started = c.created.Positive() // cAdvisor gives 0 or less where it does not know
 	}
-	presence := c.presence()
+	presence := b.presence(c)
 	runs, bridged := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
 	waits := b.waiting(c, &presence, runs)
 	inside := timeline.Union(slices.Concat(waits, runs)).Clip(b.sampling.Start, b.sampling.End)
@@ -215,10 +215,7 @@ func (b *Builder) resolveContainer(c *container) {
 		c.node.reach(inside[0].From)
 	}
 	b.bridged.add(c.name.Value(), bridged.Clip(b.sampling.Start, b.sampling.End))
-	lower, upper := b.errorBounds(&presence, runs)
-	if len(waits) > 0 {
-		lower, upper = timeline.CountBounds(float64(inside.Length()) / float64(b.sampling.Cell()))
-	}
+	lower, upper := b.errorBounds(&presence, runs, waits)
 	n := c.node
 	c.resolveDevices(b.sampling, n, b.dict)
 	var request, limit [NumResources]timeline.Steps
@@ -281,8 +278,8 @@ func (c *container) addSegment(seg *segment) {
 	c.segments = append(c.segments, *seg)
 }
 
-// presence is what is known of when c ran.
-func (c *container) presence() timeline.Presence {
+// presence is what is known of when c ran. An init container ends long before its pod, but native sidecars end with it.
+func (b *Builder) presence(c *container) timeline.Presence {
 	if len(c.running) > runningByInfo {
 		c.running[runningByInfo] = timeline.Within(c.running[runningByInfo], c.pod.active)
 	}
@@ -290,7 +287,7 @@ func (c *container) presence() timeline.Presence {
 	if len(p.Started) == 0 && c.pod.started.known() && !c.init {
 		p.Started = timeline.Steps{{From: math.MinInt64 / 2, To: math.MaxInt64 / 2, V: c.pod.started.value}}
 	}
-	if c.pod.completed.known() {
+	if c.pod.completed.known() && (!c.init || b.besideOthers(c)) {
 		p.Ends = append(p.Ends, int64(c.pod.completed.value*1000))
 	}
 	if c.pod.deleted.known() {
@@ -302,13 +299,23 @@ func (c *container) presence() timeline.Presence {
 }
 
 // errorBounds are the bounds of a container's running time in the window: by its true duration where its start and end
-// are reported, else by the number of cells counted.
-func (b *Builder) errorBounds(p *timeline.Presence, runs timeline.Intervals) (lower, upper float64) {
-	cell := b.sampling.Cell()
-	if d, ok := b.sampling.TrueDuration(p, runs); ok {
+// are reported, else by the number of cells counted. Where it waited, time was counted that has no such start.
+func (b *Builder) errorBounds(p *timeline.Presence, runs, waits timeline.Intervals) (lower, upper float64) {
+	cell, end := b.sampling.Cell(), b.end()
+	if d, ok := b.sampling.TrueDuration(p, runs, end); ok && len(waits) == 0 {
 		return timeline.Bounds(time.Duration(d)*time.Millisecond, time.Duration(cell)*time.Millisecond)
 	}
-	return timeline.CountBounds(float64(runs.Clip(b.sampling.Start, b.sampling.End).Length()) / float64(cell))
+	counted := timeline.Union(slices.Concat(waits, runs)).Clip(b.sampling.Start, end)
+	return timeline.CountBounds(float64(counted.Length()) / float64(cell))
+}
+
+// end is that of the window, without what is looked at after it.
+func (b *Builder) end() int64 {
+	last := len(b.borders) - 1
+	if b.after {
+		last--
+	}
+	return b.borders[last]
 }
 
 // edges appends the instants at which the node's life, capacity or price changes.

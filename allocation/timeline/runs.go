@@ -178,27 +178,40 @@ func (p *Presence) split(out Intervals, x Interval) Intervals {
 	return append(out, x)
 }
 
-// TrueDuration is how long an object ran inside the window by its reported start and end times, and whether they are known
-// of every run.
-func (s Sampling) TrueDuration(p *Presence, runs Intervals) (int64, bool) {
+// TrueDuration is how long an object ran between Start and end, the window's, by its reported start and end times, and
+// whether they are known of every run. runs are as Runs returns them.
+func (s Sampling) TrueDuration(p *Presence, runs Intervals, end int64) (int64, bool) {
 	sum := int64(0)
-	for _, x := range runs {
-		if x.To <= s.Start || x.From >= s.End {
+	for i, x := range runs {
+		if x.To <= s.Start || x.From >= end {
 			continue
 		}
-		from, ok := p.startedAt(min(x.From+1, x.To))
+		from, ok := p.startOf(x)
 		if !ok {
 			return 0, false
 		}
-		to := s.End
-		if x.To < s.End {
-			i := sort.Search(len(p.Ends), func(i int) bool { return p.Ends[i] > x.From })
-			if i == len(p.Ends) || p.Ends[i] > x.To+2*s.Cell() {
+		switch {
+		case i > 0 && s.Exact(): // the start of the run before may still be reported when x begins
+			from = max(from, x.From)
+		case i > 0:
+			from = max(from, runs[i-1].To)
+		}
+		to := end
+		if x.To < end {
+			if to, ok = p.endOf(x, 2*s.Cell()); !ok {
 				return 0, false
 			}
-			to = p.Ends[i]
 		}
-		sum += to - max(from, s.Start)
+		sum += min(to, end) - max(from, s.Start)
 	}
 	return sum, sum > 0
+}
+
+// endOf is the reported end of x: the first within slack of its last sight.
+func (p *Presence) endOf(x Interval, slack int64) (int64, bool) {
+	i := sort.Search(len(p.Ends), func(i int) bool { return p.Ends[i] > max(x.From, x.To-slack) })
+	if i == len(p.Ends) || p.Ends[i] > x.To+slack {
+		return 0, false
+	}
+	return p.Ends[i], true
 }

@@ -18,6 +18,7 @@ type row struct {
 	figures map[string]float64
 	texts   map[string]string
 	life    time.Duration      // within the window, of the truth alone
+	goesOn  bool               // beyond the window: a container of which kube-state-metrics reports the start
 	slack   map[string]float64 // how much figures may be off beside their tolerance
 }
 
@@ -55,6 +56,7 @@ func (r *row) add(o *row) {
 	}
 	maps.Copy(r.texts, o.texts)
 	r.life += o.life
+	r.goesOn = r.goesOn || o.goesOn
 }
 
 // rows are rows by name.
@@ -189,6 +191,7 @@ func (r *row) addBalancer(cluster, service, ip string, hours, cost float64) {
 // trueContainer is the row of one container.
 func trueContainer(x *democluster.ContainerTruth) *row {
 	r := newRow(time.Duration(x.RunningSeconds * float64(time.Second)))
+	r.goesOn = x.LifeEnd.IsZero() && !x.Init && !x.Sidecar
 	r.figures = map[string]float64{
 		"minutes": x.RunningSeconds / 60, "cpuCoreHours": x.CPUCoreHours, "ramByteHours": x.RAMByteHours, "gpuHours": x.GPUHours,
 		"cpuCoreRequestHours": x.CPURequestCoreHours, "cpuCoreUsageHours": x.CPUUsageCoreHours,
