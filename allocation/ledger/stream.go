@@ -206,7 +206,7 @@ func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*al
 // chunk is how many of the sets are read at once. One that takes too much by itself is refused.
 func (a *assembly) chunk(kept []Kept) (n int, err error) {
 	most := a.ledger.opts.MaxMemory
-	size := a.rowBytes()
+	size := a.query.Only.RowBytes()
 	bytes := int64(kept[0].Rows) * size
 	if most > 0 && bytes > most {
 		return 0, a.tooMuch(int64(kept[0].Rows), 1, bytes)
