@@ -76,6 +76,9 @@ func (a *Accumulation) close() {
 // Rows is how many rows the sets have that are finished.
 func (a *Accumulation) Rows() int { return a.rows }
 
+// Held is how many rows are in memory: those of Rows, and those of the period that sets come of, summed or not.
+func (a *Accumulation) Held() int { return a.rows + a.summed + a.pending }
+
 // Sets are the sets, oldest first. Nothing may be added any more.
 func (a *Accumulation) Sets() []*Set {
 	if len(a.open) > 0 {

@@ -40,6 +40,7 @@ func TestAccumulation(t *testing.T) {
 			}
 			sum.Add(out[0])
 		}
+		held := sum.Held()
 		got := sum.Sets()
 		if len(got) != len(want) {
 			t.Fatalf("%s: %d sets, want %d", where, len(got), len(want))
@@ -51,8 +52,8 @@ func TestAccumulation(t *testing.T) {
 			}
 			rows += got[k].Len()
 		}
-		if sum.Rows() != rows {
-			t.Errorf("%s: Rows is %d of %d", where, sum.Rows(), rows)
+		if sum.Rows() != rows || sum.Held() != rows || held < rows {
+			t.Errorf("%s: Rows is %d and Held %d of %d, before the end %d", where, sum.Rows(), sum.Held(), rows, held)
 		}
 	}
 }

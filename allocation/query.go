@@ -52,6 +52,17 @@ type Projection struct {
 	WithoutAssets bool
 }
 
+// RowBytes is about how many bytes a row takes in memory with all its columns.
+const RowBytes = 512
+
+// RowBytes is about how many bytes a row of p takes in memory, of all columns for nil.
+func (p *Projection) RowBytes() int64 {
+	if p == nil {
+		return RowBytes
+	}
+	return int64(64 + 8*len(p.Columns) + 4*len(p.Properties) + 16*len(p.Late))
+}
+
 // Union is what p or other need, nil where either needs everything.
 func (p *Projection) Union(other *Projection) *Projection {
 	if p == nil || other == nil {

@@ -58,6 +58,9 @@ type Config struct {
 	EvaluationTimeout time.Duration
 	// MaxRows bounds the allocations of an answer. The default is DefaultMaxRows.
 	MaxRows int
+	// MaxMemory bounds the bytes that the allocations of an answer may be estimated to take while kept sets are summed; 0 is
+	// no bound.
+	MaxMemory int64
 	// Labels says which labels department, environment, owner, product and team stand for. The default is
 	// allocation.DefaultLabelMapping.
 	Labels allocation.LabelMapping

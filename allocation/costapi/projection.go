@@ -28,7 +28,7 @@ func (q *request) needed() *allocation.Projection {
 	list = slices.Concat(list, more)
 	slices.Sort(list)
 	p := &allocation.Projection{Properties: slices.Compact(list)}
-	if len(members) == 0 {
+	if known && len(members) == 0 { // names alone
 		p.WithoutAssets = true
 		return p
 	}

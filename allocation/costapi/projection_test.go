@@ -95,12 +95,16 @@ var askings = map[string][]string{
 	"labelSelector": {"", "", "app=front"},
 	"fieldSelector": {"", "", "spec.node=n1", "metadata.name=front-1"},
 	"sortBy":        {"", "name", "cpuCost", "totalEfficiency", "minutes"},
-	"format":        {"", "", "", "csv", "parquet"},
+	"format":        {"", "", "csv", "parquet", "arrow"},
+	"csvColumns":    {"", "full"},
 	"field":         {"cluster", "namespace", "node", "controllerKind", "pod", "service", "label", "label:app", "annotation", "namespaceLabel"},
 	"names":         {"web,ml"},
 	"filterTypes":   {"", "Node"},
 	"limit":         {"", "3"},
 }
+
+// withoutFormat are parameters that requests of other formats than JSON are refused with.
+var withoutFormat = []string{"fields", "explain", "offset", "limit", "sortBy", "costMetric", "jmespath"}
 
 // TestNeeded asks random questions of ledgers that read what is needed, and that read everything: the answers are the same.
 func TestNeeded(t *testing.T) {
@@ -110,13 +114,21 @@ func TestNeeded(t *testing.T) {
 		"/model/allocation", "/model/allocation", "/model/allocation", "/model/allocation/summary", "/model/allocation/summary/topline", "/model/allocation/trends",
 		"/model/allocation/autocomplete", "/model/assets", "/model/assets/topline", "/model/assets/autocomplete",
 	}
-	for seed := range uint64(600) {
+	answered := map[string]int{} // by format
+	for seed := range uint64(900) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		path := paths[random.IntN(len(paths))]
 		params := []string{[]string{richDay, "window=3d", "window=3h"}[random.IntN(3)]}
+		format := askings["format"][random.IntN(len(askings["format"]))]
 		for _, p := range costapi.Parameters(path) {
 			values := slices.Concat(choices[p.Name], askings[p.Name])
-			if len(values) == 0 || p.Ignored {
+			switch {
+			case p.Name == "format" && format != "":
+				params = append(params, "format="+format)
+				continue
+			case len(values) == 0 || p.Ignored || p.Name == "format":
+				continue
+			case format != "" && slices.Contains(withoutFormat, p.Name): // it would be refused
 				continue
 			}
 			if v := values[random.IntN(len(values))]; v != "" {
@@ -127,11 +139,43 @@ func TestNeeded(t *testing.T) {
 		if got.Code != want.Code {
 			t.Fatalf("seed %d: %s?%s: status %d, of everything %d: %.300s", seed, path, strings.Join(params, "&"), got.Code, want.Code, got.Body)
 		}
+		if got.Code == http.StatusOK && strings.HasPrefix(path, "/model/allocation") {
+			answered[format]++
+		}
 		if diff := cmp.Diff(want.Body.String(), got.Body.String()); diff != "" {
 			t.Fatalf("seed %d: %s?%s: what is needed and everything answer differently:\n%s", seed, path, strings.Join(params, "&"), diff)
 		}
 	}
 	if narrow.projected < 150 {
 		t.Errorf("only %d queries needed less than everything", narrow.projected)
+	}
+	for _, format := range askings["format"] {
+		if answered[format] < 20 {
+			t.Errorf("only %d questions of format %q were answered with rows", answered[format], format)
+		}
+	}
+}
+
+// TestNeededOfFormats asks for sums of several sets in formats whose rows tell everything.
+func TestNeededOfFormats(t *testing.T) {
+	files := map[allocation.Window][2][]byte{}
+	for _, aggregate := range []string{"namespace", "cluster,namespace,pod", "label:app", "node", "all"} {
+		for _, format := range []string{"csv", "csv&csvColumns=full", "parquet", "arrow"} {
+			t.Run(format+" by "+aggregate, func(t *testing.T) {
+				params := slices.Concat([]string{"window=3d", "aggregate=" + aggregate}, strings.Split("format="+format, "&"))
+				narrow := &kept{files: files}
+				got := get(keptHandler(narrow), "/model/allocation", params...)
+				want := get(keptHandler(&kept{files: files, everything: true}), "/model/allocation", params...)
+				if got.Code != http.StatusOK || narrow.projected == 0 {
+					t.Fatalf("status %d, %d queries needed less: %.300s", got.Code, narrow.projected, got.Body)
+				}
+				if diff := cmp.Diff(want.Body.String(), got.Body.String()); diff != "" {
+					t.Errorf("of what is needed and of everything (-want +got):\n%s", diff)
+				}
+				if format == "csv" && !strings.Contains(got.Body.String(), "__idle__") {
+					t.Errorf("idle is missing:\n%s", got.Body)
+				}
+			})
+		}
 	}
 }

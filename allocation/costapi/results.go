@@ -17,7 +17,7 @@ func (a *api) results(q *request) ([]*allocation.Set, error) {
 		return a.wholeResults(q)
 	}
 	q.query.Stream = true
-	l := &line{api: a, request: q, seen: q.sightings(), problems: a.problems(q), sum: allocation.NewAccumulation(q.options, heldRows)}
+	l := &line{api: a, request: q, seen: q.sightings(), problems: a.problems(q), sum: allocation.NewAccumulation(q.options, a.hold(q))}
 	l.options = q.options
 	l.options.Accumulate = allocation.NoPeriod
 	err := a.eachSet(q, q.windows, l.add)
@@ -62,8 +62,20 @@ const (
 	lineLanes = 2
 )
 
-// heldRows is how many rows of a period are held at least before they are summed.
-const heldRows = 1 << 14
+// So many rows of a period are held at least before they are summed, and fewer where they would take more than this part of
+// Config.MaxMemory.
+const (
+	heldRows  = 1 << 14
+	heldShare = 16
+)
+
+// hold is how many rows of a period are held for a request before they are summed.
+func (a *api) hold(q *request) int {
+	if most := a.cfg.MaxMemory; most > 0 {
+		return int(min(heldRows, most/heldShare/q.query.Only.RowBytes()))
+	}
+	return heldRows
+}
 
 // line is the passes that the sets of a request go through as they come.
 type line struct {
@@ -133,6 +145,9 @@ func (l *line) finish() error {
 	}
 	for _, s := range p.sets {
 		l.sum.Add(s)
+		if err := l.checkHeld(); err != nil {
+			return err
+		}
 	}
 	return l.checkCount(l.sum.Rows())
 }
@@ -148,6 +163,16 @@ func (l *line) end() error {
 		if err := l.finish(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkHeld refuses answers that take too much memory.
+func (l *line) checkHeld() error {
+	bytes := int64(l.sum.Held()) * l.query.Only.RowBytes()
+	if most := l.cfg.MaxMemory; most > 0 && bytes > most {
+		return fmt.Errorf("%w: the answer has %d allocations or more, which take about %d MB, more than --query.max-memory: use aggregate, filter, accumulate, a longer step or a shorter window",
+			allocation.ErrTooMuch, l.sum.Held(), bytes>>20)
 	}
 	return nil
 }

@@ -182,17 +182,6 @@ func (a *assembly) run(ctx context.Context) ([]*allocation.Set, error) {
 	return out, nil
 }
 
-// rowBytes is about what a row takes in memory with all its columns.
-const rowBytes = 512
-
-// rowBytes is about what a row of the query takes in memory.
-func (a *assembly) rowBytes() int64 {
-	if p := a.query.Only; p != nil {
-		return int64(64 + 8*len(p.Columns) + 4*len(p.Properties) + 16*len(p.Late))
-	}
-	return rowBytes
-}
-
 // keptRows are the rows of the windows that are one kept set each.
 func (a *assembly) keptRows() (rows int64) {
 	for _, pieces := range a.plan.pieces {
@@ -204,7 +193,7 @@ func (a *assembly) keptRows() (rows int64) {
 }
 
 // estimate is about what these take.
-func (a *assembly) estimate() int64 { return a.keptRows() * a.rowBytes() }
+func (a *assembly) estimate() int64 { return a.keptRows() * a.query.Only.RowBytes() }
 
 // bound refuses what would take too much memory.
 func (a *assembly) bound() error {

@@ -422,5 +422,5 @@ func (l *Ledger) remembered(h allocation.Window) *allocation.Set {
 func (l *Ledger) remember(s *allocation.Set) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cache.put(cached{query: l.hourKey(s.Window), sets: []*allocation.Set{s}, bytes: int64(s.Len()+len(s.Nodes)) * rowBytes, asked: l.opts.Now()}, l.cacheBytes())
+	l.cache.put(cached{query: l.hourKey(s.Window), sets: []*allocation.Set{s}, bytes: int64(s.Len()+len(s.Nodes)) * allocation.RowBytes, asked: l.opts.Now()}, l.cacheBytes())
 }

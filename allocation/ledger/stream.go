@@ -41,15 +41,7 @@ func (l *Ledger) stream(ctx context.Context, q allocation.Query, yield func(*all
 			l.noteDamage(damaged)
 		case errors.Is(err, fs.ErrNotExist): // somebody replaced or removed it meanwhile
 		case errors.Is(err, errHistory) || p == nil:
-			if s.made > 0 { // those of the whole answer would be others than those that are yielded
-				return fmt.Errorf("%w: answer %s: %w", allocation.ErrUpstream, describe(q), err)
-			}
-			sets, err := l.without(ctx, q, err)
-			for _, set := range sets {
-				s.found = true
-				s.give(set)
-			}
-			return err
+			return s.without(ctx, l, q, windows, err)
 		default:
 			return err
 		}
@@ -76,6 +68,26 @@ func (s *stream) give(set *allocation.Set) {
 		s.stopped = s.stopped || !s.yield(set)
 	}
 	s.waiting = s.waiting[:0]
+}
+
+// without gives the sets that were not yielded before the history failed, computed in its place.
+func (s *stream) without(ctx context.Context, l *Ledger, q allocation.Query, windows []allocation.Window, cause error) error {
+	windows, s.waiting = windows[s.made-len(s.waiting):], nil
+	q.Window.Start = windows[0].Start
+	sets, err := l.without(ctx, q, cause)
+	if errors.Is(err, allocation.ErrNoData) && s.found { // as holes are, beside something else
+		sets = make([]*allocation.Set, len(windows))
+		for i, w := range windows {
+			sets[i] = warned(allocation.NewSet(w, allocation.NewDict()), err.Error())
+			sets[i].Incomplete = true
+		}
+		err = nil
+	}
+	s.found = s.found || err == nil
+	for _, set := range sets {
+		s.give(set)
+	}
+	return err
 }
 
 // run makes the sets of a plan and gives them, oldest first.
@@ -194,7 +206,7 @@ func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*al
 // chunk is how many of the sets are read at once. One that takes too much by itself is refused.
 func (a *assembly) chunk(kept []Kept) (n int, err error) {
 	most := a.ledger.opts.MaxMemory
-	size := a.rowBytes()
+	size := a.query.Only.RowBytes()
 	bytes := int64(kept[0].Rows) * size
 	if most > 0 && bytes > most {
 		return 0, a.tooMuch(int64(kept[0].Rows), 1, bytes)

@@ -3,6 +3,8 @@ package ledger_test
 import (
 	"errors"
 	"io/fs"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +72,74 @@ func TestStreamIsReadAsItIsTaken(t *testing.T) {
 	defer r.keeper.mu.Unlock()
 	if reads == 0 || reads > 3 {
 		t.Errorf("%d of the 6 or more readings were made for the first set", reads)
+	}
+}
+
+// TestStreamOfFailingHistory lets the history fail once some sets were yielded.
+func TestStreamOfFailingHistory(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reads    int // that go well
+		readOnly bool
+		nothing  bool // of the source by then
+		from     string
+	}{
+		"at once":             {0, false, false, ""},
+		"later":               {2, false, false, ""},
+		"after empty sets":    {0, false, false, "2026-03-03T05:00"},
+		"a reader":            {2, true, false, ""},
+		"the source has none": {2, false, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, "2026-03-05T12:30", ledger.Options{MaxMemory: 100_000})
+			if tc.from != "" {
+				r.model.from = at(t, tc.from)
+			}
+			w := between(t, "2026-03-03T00:00", "2026-03-04T12:00")
+			if err := r.Fill(t.Context(), w, 1, nil); err != nil {
+				t.Fatal(err)
+			}
+			r.opts.ReadOnly = tc.readOnly
+			r.restart(t)
+			q := allocation.Query{Window: w, Step: time.Hour, Stored: true, Stream: true}
+			want := r.ask(t, q)
+			reads := 0
+			r.keeper.fail = func(what string) error {
+				if what == "read" {
+					reads++
+				}
+				if what != "read" || reads <= tc.reads {
+					return nil
+				}
+				if tc.nothing {
+					r.model.mu.Lock()
+					defer r.model.mu.Unlock()
+					r.model.err = allocation.ErrNoData
+				}
+				return errors.New("the disk is gone")
+			}
+			if tc.readOnly {
+				if sets, err := collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrUpstream) {
+					t.Errorf("%d sets, %v", len(sets), err)
+				}
+				return
+			}
+			sets := r.ask(t, q)
+			warned := slices.IndexFunc(sets, func(s *allocation.Set) bool {
+				return strings.Contains(strings.Join(s.Warnings, ""), "the disk is gone")
+			})
+			if warned < 0 || warned == 0 != (tc.reads == 0) {
+				t.Fatalf("the first set that was warned of is %d", warned)
+			}
+			if tc.nothing {
+				for _, s := range sets[warned:] {
+					if s.Len() > 0 || !s.Incomplete {
+						t.Errorf("%v has %d rows", s.Window, s.Len())
+					}
+				}
+				sets, want = sets[:warned], want[:warned]
+			}
+			same(t, "in place of the history", sums(t, sets...), sums(t, want...))
+		})
 	}
 }
 

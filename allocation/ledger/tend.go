@@ -192,7 +192,7 @@ func (l *Ledger) tidy(ctx context.Context) error {
 		}
 	}
 	var sets [2]int
-	bytes := int64(0)
+	bytes, newest := int64(0), time.Time{}
 	for kind := range sets {
 		list, err := l.history.List(ctx, Kind(kind), allocation.Window{})
 		if err != nil {
@@ -201,11 +201,14 @@ func (l *Ledger) tidy(ctx context.Context) error {
 		sets[kind] = len(list)
 		for i := range list {
 			bytes += list[i].Bytes
+			if end := list[i].Window.End; Kind(kind) == Hours && end.After(newest) {
+				newest = end
+			}
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.store.hours, l.store.days, l.store.bytes, l.store.tidied = sets[Hours], sets[Days], bytes, now
+	l.store.hours, l.store.days, l.store.bytes, l.store.newest, l.store.tidied = sets[Hours], sets[Days], bytes, newest, now
 	return nil
 }
 
@@ -216,7 +219,8 @@ type storeState struct {
 	tidied        time.Time // when it was tidied and measured
 	hours, days   int
 	bytes         int64
-	missing       int // hours that the loop has yet to compute
+	newest        time.Time // when the last hour ended that was there then
+	missing       int       // hours that the loop has yet to compute
 }
 
 // StoreStats tell of the history.
@@ -229,7 +233,7 @@ type StoreStats struct {
 	// Uncounted are the closed hours of the month that are not in Accrued: the source had nothing of them, or they are not
 	// kept. Where there is no Accrued yet they are all.
 	Uncounted int
-	// Lag is for how long the last closed hour should have been there, 0 where it is.
+	// Lag is for how long the last closed hour should have been there, 0 where it is, and where nothing is known of any hour.
 	Lag time.Duration
 	// Err is why the history cannot be read or written, nil if it can.
 	Err error
@@ -244,8 +248,12 @@ func (l *Ledger) Store() StoreStats {
 		Hours: l.store.hours, Days: l.store.days, Bytes: l.store.bytes, LastWrite: l.store.lastWrite, Missing: l.store.missing, Uncounted: l.uncounted.hours,
 		Err: errors.Join(l.store.err, l.store.writeErr),
 	}
-	if l.hour.set != nil {
-		s.Lag = max(0, due.Sub(l.hour.set.Window.End))
+	newest := l.store.newest
+	if l.hour.set != nil && l.hour.set.Window.End.After(newest) {
+		newest = l.hour.set.Window.End
+	}
+	if !newest.IsZero() {
+		s.Lag = max(0, due.Sub(newest))
 	}
 	return s
 }

@@ -174,6 +174,9 @@ func TestReaderOfAnArchive(t *testing.T) {
 	if set, _, err := r.Latest(); set != nil || !errors.Is(err, allocation.ErrNoData) || r.Ready() != nil {
 		t.Errorf("latest %v, %v, %v", set, err, r.Ready())
 	}
+	if s := r.Store(); s.Lag != 31*24*time.Hour || r.Behind() == nil {
+		t.Errorf("its lag is %s, and it is behind with %v", s.Lag, r.Behind())
+	}
 	w := between(t, "2026-03-01T00:00", "2026-03-02T12:00")
 	same(t, "what is kept", sums(t, r.ask(t, allocation.Query{Window: w, Stored: true})...), sums(t, r.exactly(w)))
 }

@@ -21,7 +21,7 @@ func newAPI(s *service, current *settings) http.Handler {
 		Clusters: func() []costapi.ClusterInfo { return current.allClusters(s.computer.seen.list()) },
 		Diagnose: s.computer.Diagnose,
 		Custom:   current.rates.Custom,
-		Check:    s.flags.check, Selectable: current.selectable,
+		Check:    s.flags.check, MaxMemory: s.flags.maxMemory, Selectable: current.selectable,
 		Defaults: defaults,
 		Derived:  current.derived,
 	})

@@ -1,0 +1,39 @@
+package costapi_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+
+	"github.com/promcost/promcost/allocation/costapi"
+)
+
+// TestMemoryOfSums bounds what the rows take that are held of an answer whose sets come one after the other.
+func TestMemoryOfSums(t *testing.T) {
+	for name, tc := range map[string]struct {
+		memory int64
+		params []string
+		want   int
+	}{
+		"no bound":              {0, []string{"step=1h", "accumulate=false"}, http.StatusOK},
+		"as they are":           {8 << 20, []string{"step=1h", "accumulate=false"}, http.StatusUnprocessableEntity},
+		"days":                  {8 << 20, []string{"step=1h", "accumulate=day"}, http.StatusUnprocessableEntity},
+		"summed":                {8 << 20, []string{"step=1h", "accumulate=true"}, http.StatusOK},
+		"summed, of too little": {1 << 20, []string{"step=1h", "accumulate=true"}, http.StatusUnprocessableEntity},
+		"aggregated":            {1 << 20, []string{"step=1h", "accumulate=false", "aggregate=namespace"}, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := costapi.New(newCrowd(), log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }, MaxMemory: tc.memory})
+			w := get(h, "/model/allocation", append(tc.params, "window=3d")...)
+			if w.Code != tc.want {
+				t.Fatalf("status %d, want %d: %.300s", w.Code, tc.want, w.Body)
+			}
+			if text := w.Body.String(); tc.want != http.StatusOK && (!strings.Contains(text, "--query.max-memory") || !strings.Contains(text, "use aggregate")) {
+				t.Errorf("it does not say what to do: %.300s", text)
+			}
+		})
+	}
+}
