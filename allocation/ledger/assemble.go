@@ -388,7 +388,7 @@ func (a *assembly) computed(ctx context.Context, x piece) (*allocation.Set, erro
 	key := x.window.Start.Unix()
 	if a.filled[key] == nil {
 		hours := a.hoursFrom(x.window.Start)
-		flights, err := a.ledger.fill(ctx, context.WithoutCancel(ctx), hours)
+		flights, err := a.ledger.fillAsked(ctx, hours, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -55,7 +55,22 @@ const maxBarren = 100_000
 // fill computes hours that are not kept, and keeps them. Hours that somebody computes already are waited for. Flights end
 // with work's context, not with ctx, which bounds only the waiting.
 func (l *Ledger) fill(ctx, work context.Context, hours []allocation.Window) ([]*hourFlight, error) {
-	flights, runs := l.takeOff(hours)
+	flights, runs := l.takeOff(hours, nil)
+	return l.flyAll(ctx, work, flights, runs)
+}
+
+// fillAsked is fill for a query, after whose end what was begun goes on. Nothing is begun where the source fails: with the
+// error failed, if that is one, or as it did just now.
+func (l *Ledger) fillAsked(ctx context.Context, hours []allocation.Window, failed error) ([]*hourFlight, error) {
+	if failed == nil {
+		failed = l.down()
+	}
+	flights, runs := l.takeOff(hours, failed)
+	return l.flyAll(ctx, context.WithoutCancel(ctx), flights, runs)
+}
+
+// flyAll computes runs and waits for flights.
+func (l *Ledger) flyAll(ctx, work context.Context, flights []*hourFlight, runs []hourRun) ([]*hourFlight, error) {
 	for _, run := range runs {
 		go l.fillRun(work, run)
 	}
@@ -75,8 +90,9 @@ type hourRun struct {
 	flights []*hourFlight
 }
 
-// takeOff joins the flights of hours, and starts those that are none yet, in runs of adjacent ones.
-func (l *Ledger) takeOff(hours []allocation.Window) (flights []*hourFlight, runs []hourRun) {
+// takeOff joins the flights of hours, and starts those that are none yet, in runs of adjacent ones; where the source has
+// failed they have that error instead.
+func (l *Ledger) takeOff(hours []allocation.Window, failed error) (flights []*hourFlight, runs []hourRun) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, h := range hours {
@@ -84,6 +100,10 @@ func (l *Ledger) takeOff(hours []allocation.Window) (flights []*hourFlight, runs
 		f := l.filling[key]
 		if b, ok := l.barren[key]; f == nil && ok && l.opts.Now().Before(b.until) {
 			f = &hourFlight{done: make(chan struct{}), err: b.err}
+			close(f.done)
+		}
+		if f == nil && failed != nil {
+			f = &hourFlight{done: make(chan struct{}), err: failed}
 			close(f.done)
 		}
 		if f == nil {

@@ -17,7 +17,8 @@ import (
 // one is looked at; few are in memory at a time.
 //
 // An hour that cannot be had is an error beside an empty set of its window, allocation.ErrNoData where the source has nothing
-// of it, and those that follow are given all the same. What a source gives that has not loaded all of its history yet is
+// of it, and those that follow are given all the same; but once the source has failed (allocation.ErrUpstream) it is asked for
+// no more of them, nor by other readings for a while. What a source gives that has not loaded all of its history yet is
 // Incomplete. An error without a set ends it: that of ctx, or of a history that
 // cannot be listed (allocation.ErrUpstream). The sets must not be changed.
 func (l *Ledger) Hours(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error] {
@@ -97,6 +98,7 @@ type hourReader struct {
 	ledger  *Ledger
 	only    *allocation.Projection
 	counted bool
+	failed  error // what the source failed in, after which it is not asked any more
 	// shelves are what may stand for an hour, the first that has it: empty where the ledger keeps nothing.
 	shelves []*shelf
 }
@@ -115,7 +117,7 @@ func (r *hourReader) run(ctx context.Context, w allocation.Window, out chan<- ho
 		select {
 		case out <- *batch:
 		case <-ctx.Done():
-			return fmt.Errorf("read hours: %w", ctx.Err())
+			return r.ledger.ended(ctx)
 		}
 		hours = hours[n:]
 	}
@@ -224,7 +226,7 @@ func (r *hourReader) fetch(ctx context.Context, hours []allocation.Window, batch
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return fmt.Errorf("read hours: %w", ctx.Err())
+			return r.ledger.ended(ctx)
 		case try >= maxDamaged:
 		case errors.As(err, &damaged):
 			r.ledger.noteDamage(damaged)
@@ -297,24 +299,33 @@ func (r *hourReader) compute(ctx context.Context, hours []allocation.Window, mis
 		run[i] = hours[m]
 	}
 	if !r.ledger.keeps() {
-		for i, f := range r.ledger.computeHours(ctx, run) {
+		for i, f := range r.ledger.computeHours(ctx, run, r.failed) {
+			r.note(f.err)
 			if batch.sets[missing[i]], batch.errs[missing[i]] = f.set, nil; f.err != nil {
 				batch.fail(missing[i], run[i], f.err)
 			}
 		}
 		return ctx.Err()
 	}
-	flights, err := r.ledger.fill(ctx, context.WithoutCancel(ctx), run)
+	flights, err := r.ledger.fillAsked(ctx, run, r.failed)
 	if err != nil {
 		return err
 	}
 	sets := r.ledger.asKept(ctx, run, flights, r.only)
 	for i, f := range flights {
+		r.note(f.err)
 		if batch.sets[missing[i]], batch.errs[missing[i]] = sets[i], nil; f.err != nil {
 			batch.fail(missing[i], run[i], f.err)
 		}
 	}
 	return ctx.Err()
+}
+
+// note makes that the source is not asked for further hours once it has failed.
+func (r *hourReader) note(err error) {
+	if r.failed == nil && errors.Is(err, allocation.ErrUpstream) {
+		r.failed = err
+	}
 }
 
 // asKept are the sets of hours that were computed just now, as the history has them: rows in its order, so that sums over
@@ -354,18 +365,27 @@ type computedHour struct {
 }
 
 // computeHours computes adjacent hours where nothing is kept. The answers are remembered for a while, as those of the
-// history are: rules and dashboards ask for the last hours again and again.
-func (l *Ledger) computeHours(ctx context.Context, hours []allocation.Window) []computedHour {
+// history are: rules and dashboards ask for the last hours again and again. Others are not computed where the source fails: with
+// the error failed, if that is one, or as it did just now.
+func (l *Ledger) computeHours(ctx context.Context, hours []allocation.Window, failed error) []computedHour {
 	out := make([]computedHour, len(hours))
 	for i, h := range hours {
 		out[i].set = l.remembered(h)
+	}
+	if failed == nil {
+		failed = l.down()
 	}
 	for i := 0; i < len(hours); {
 		n := 0
 		for i+n < len(hours) && out[i+n].set == nil && (n == 0 || hours[i+n].Start.Equal(hours[i+n-1].End)) {
 			n++
 		}
-		if n > 0 {
+		switch {
+		case n > 0 && failed != nil:
+			for k := range n {
+				out[i+k].err = failed
+			}
+		case n > 0:
 			l.computeRun(ctx, hours[i:i+n], out[i:i+n])
 		}
 		i += max(n, 1)

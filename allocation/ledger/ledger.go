@@ -122,6 +122,7 @@ type Ledger struct {
 	budgets   budgetCache
 	spending  *allocation.Spending // how budgets stand; nil before it is known
 	store     storeState
+	outage    outage
 	// generation counts the calls of Refresh: computations that began before are not joined after.
 	generation uint64
 	refreshed  chan struct{} // holds an element while Run has a Refresh to answer
@@ -259,6 +260,9 @@ func (l *Ledger) land(key flightKey, f *flight) {
 func (l *Ledger) fly(ctx context.Context, key flightKey, f *flight, q allocation.Query) {
 	defer f.cancel()
 	sets, err := l.queued(ctx, q)
+	if err == nil || ctx.Err() == nil { // what was given up tells nothing of the source
+		l.sawSource(err)
+	}
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		// What failed because of the deadline is the deadline's failure, not that of the source.
 		err = fmt.Errorf("%w: it took longer than %s (%v)", context.DeadlineExceeded, l.opts.Timeout, err) //nolint:errorlint // the cause is not to be told apart

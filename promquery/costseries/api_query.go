@@ -34,10 +34,17 @@ func failed(err error) *apiError {
 		return &apiError{statusClosed, "canceled", err}
 	case errors.As(err, &late):
 		return &apiError{http.StatusServiceUnavailable, "timeout", err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &apiError{http.StatusServiceUnavailable, "timeout", tooLate(err)}
 	case errors.Is(err, allocation.ErrBusy):
 		return &apiError{http.StatusServiceUnavailable, "execution", err}
 	}
 	return &apiError{http.StatusUnprocessableEntity, "execution", err}
+}
+
+// tooLate says what to do about costs that were not read in time.
+func tooLate(err error) error {
+	return fmt.Errorf("%w: ask for a shorter range, or raise --promql.timeout, and the parameter timeout where there is one", err)
 }
 
 // serveQuery answers /api/v1/query.

@@ -18,18 +18,17 @@ type counter struct {
 	sums   []float64 // by series
 	in     []int     // the month that a sum is of, by series
 	order  []int32   // the series of the month
-	broken bool      // an hour of the month cannot be had
 }
 
 // hour adds an hour. Where the source has nothing of it, counters stay what they are; where it cannot be had, they end until
 // the next month, for they would be too low.
 func (c *counter) hour(ctx context.Context, set *allocation.Set, err error) error {
 	if month := c.loader.month(set.Window.End.Add(-time.Millisecond)); !month.Equal(c.month) {
-		c.month, c.broken, c.order = month, false, c.order[:0]
+		c.month, c.order = month, c.order[:0]
 		c.months++
 	}
-	c.broken = c.broken || err != nil && !errors.Is(err, allocation.ErrNoData)
-	if c.broken {
+	if err != nil && !errors.Is(err, allocation.ErrNoData) {
+		c.again = allocation.Month.Round(allocation.Window{Start: c.month, End: c.month.Add(time.Millisecond)}, c.opts.Zone).End
 		return nil
 	}
 	if err := c.emit(ctx, set, c.add); err != nil {

@@ -30,7 +30,7 @@ func (a *api) serveFederate(w http.ResponseWriter, r *http.Request) {
 	}
 	series, err := a.federated(r, selectors)
 	if err != nil {
-		http.Error(w, err.Error(), statusOf(err))
+		plainError(w, err)
 		return
 	}
 	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeProtoDelim), expfmt.NewFormat(expfmt.TypeProtoText),

@@ -19,6 +19,7 @@ type loader struct {
 	window   allocation.Window // of the hours that are needed, empty for none
 	// hour takes an hour, or why it cannot be had.
 	hour    func(context.Context, *allocation.Set, error) error
+	again   time.Time // hours before are not needed any more
 	series  []*series
 	clock   []int64
 	hours   int     // at most, from the next on
@@ -47,7 +48,7 @@ func (l *loader) prepare(mint, maxt int64, counting bool) error {
 	l.hours = int(l.window.Duration()/time.Hour) + 1
 	l.hour = l.gauges
 	if counting {
-		l.window.Start = l.firstOfMonth(l.window)
+		l.window.Start, l.told.counting = l.firstOfMonth(l.window), true
 		l.hour = (&counter{loader: l, since: mint}).hour
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 // notes are what is to be told of the hours of a select.
 type notes struct {
 	window     allocation.Window // that was asked for
+	counting   bool              // counters are read: they end where an hour cannot be had
 	some       bool              // an hour was had
 	lacking    []stretch         // hours that cannot be had
 	incomplete []stretch         // of which something is missing
@@ -46,6 +47,24 @@ func (n *notes) budgets(w allocation.Window, s *allocation.Spending) {
 	}
 }
 
+// lackingError is a warning of costs that cannot be had.
+type lackingError struct {
+	of, why  string
+	counting bool
+}
+
+// Error implements error.
+func (e *lackingError) Error() string {
+	then := ""
+	if e.counting {
+		then = ", and counters from then on until the month ends"
+	}
+	return fmt.Sprintf("%s: costs of %s are missing%s: %s", annotations.PromQLWarning, e.of, then, e.why)
+}
+
+// Unwrap makes it a warning of the engine's.
+func (*lackingError) Unwrap() error { return annotations.PromQLWarning }
+
 // join adds an hour to stretches.
 func join(list []stretch, w allocation.Window, why string) []stretch {
 	if last := len(list) - 1; last >= 0 && list[last].why == why && list[last].window.End.Equal(w.Start) {
@@ -65,7 +84,7 @@ func (n *notes) annotations() annotations.Annotations {
 	all := annotations.New()
 	for i := range n.lacking {
 		s := &n.lacking[i]
-		all.Add(fmt.Errorf("%w: costs of %s are missing: %s", annotations.PromQLWarning, s, s.why))
+		all.Add(&lackingError{s.String(), s.why, n.counting})
 	}
 	for i := range n.incomplete {
 		all.Add(fmt.Errorf("%w: costs of %s are of incomplete data of the source", annotations.PromQLWarning, &n.incomplete[i]))

@@ -1,6 +1,7 @@
 package costseries
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ func (a *api) serveRead(w http.ResponseWriter, r *http.Request) {
 	}
 	req, err := decodeRead(http.MaxBytesReader(w, r.Body, maxReadBody))
 	if err != nil {
-		http.Error(w, err.Error(), statusOf(err))
+		plainError(w, err)
 		return
 	}
 	kind, err := remote.NegotiateResponseType(req.AcceptedResponseTypes)
@@ -60,12 +61,21 @@ func statusOf(err error) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, errRead):
 		return http.StatusBadRequest
-	case errors.Is(err, allocation.ErrBusy):
+	case errors.Is(err, allocation.ErrBusy), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	case errors.As(err, &own), errors.Is(err, allocation.ErrTooMuch):
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusInternalServerError
+}
+
+// plainError answers with an error outside of Prometheus' JSON.
+func plainError(w http.ResponseWriter, err error) {
+	code := statusOf(err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = tooLate(err)
+	}
+	http.Error(w, err.Error(), code)
 }
 
 // readQuery is a query of a remote-read request.
@@ -135,7 +145,7 @@ func (a *api) sampleRead(w http.ResponseWriter, r *http.Request, req *readReques
 	for i, query := range req.queries {
 		var err error
 		if resp.Results[i], err = a.samples(r, query, left); err != nil {
-			http.Error(w, err.Error(), statusOf(err))
+			plainError(w, err)
 			return
 		}
 		for _, s := range resp.Results[i].Timeseries {
@@ -183,7 +193,7 @@ func (a *api) streamRead(w http.ResponseWriter, r *http.Request, req *readReques
 			if out.yes {
 				panic(http.ErrAbortHandler) // the client must not take what it has for all of it
 			}
-			http.Error(w, err.Error(), statusOf(err))
+			plainError(w, err)
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -140,26 +141,63 @@ func (r *reading) weight() float64 {
 }
 
 // run gives loaders the hours that each needs, and notes for them those that cannot be had.
-func (r *reading) run(ctx context.Context) error {
-	if !r.window.Start.Before(r.window.End) {
-		return nil
+func (r *reading) run(ctx context.Context) (err error) {
+	for w := r.window; w.Start.Before(w.End); {
+		if w.Start, err = r.part(ctx, w); err != nil {
+			return err
+		}
 	}
-	for set, err := range r.hours(ctx, r.window, r.only) {
+	return nil
+}
+
+// part gives loaders the hours within w up to those that none of them needs, and says from when on they need some: the end
+// of w for never.
+func (r *reading) part(ctx context.Context, w allocation.Window) (next time.Time, err error) {
+	for set, err := range r.hours(ctx, w, r.only) {
 		if set == nil {
-			return fmt.Errorf("read costs: %w", err)
+			return next, fmt.Errorf("read costs: %w", err)
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("read costs: %w", err)
+			return next, r.ended(err)
 		}
 		for _, l := range r.loaders {
-			if set.Window.Start.Before(l.window.Start) || set.Window.End.After(l.window.End) {
+			if set.Window.Start.Before(l.window.Start) || set.Window.End.After(l.window.End) || set.Window.Start.Before(l.again) {
 				continue
 			}
 			l.told.hour(set, err)
 			if err := l.hour(ctx, set, err); err != nil {
-				return err
+				return next, err
 			}
 		}
+		if next = r.needed(set.Window.End); next.After(set.Window.End) {
+			return next, nil
+		}
 	}
-	return nil
+	return w.End, nil
+}
+
+// needed is from when on, not before t, some loader needs hours: the end for never.
+func (r *reading) needed(t time.Time) time.Time {
+	next := r.window.End
+	for _, l := range r.loaders {
+		from := t
+		if l.again.After(t) {
+			from = l.again
+		}
+		if from.Before(l.window.End) && from.Before(next) {
+			next = from
+		}
+	}
+	return next
+}
+
+// ended is the error of a reading that its context ended, with the first of what could not be had, which took its time.
+func (r *reading) ended(err error) error {
+	for _, l := range r.loaders {
+		if len(l.told.lacking) > 0 {
+			s := &l.told.lacking[0]
+			return fmt.Errorf("read costs: %w (costs of %s are missing: %s)", err, s, s.why)
+		}
+	}
+	return fmt.Errorf("read costs: %w", err)
 }

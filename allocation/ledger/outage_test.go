@@ -1,0 +1,132 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// errRefused is what a source fails in that is down.
+var errRefused = fmt.Errorf("%w: connection refused", allocation.ErrUpstream)
+
+// lacking counts the hours that cannot be had, all of which have to say why.
+func lacking(t *testing.T, list []string) (n int) {
+	t.Helper()
+	for _, text := range list {
+		if !strings.Contains(text, " ") {
+			continue
+		}
+		if n++; !strings.Contains(text, "connection refused") {
+			t.Errorf("%q does not say why", text)
+		}
+	}
+	return n
+}
+
+// A source that is down is asked once of a reading, and not again for a while by others. What is kept is given all the same.
+func TestHoursWhileTheSourceIsDown(t *testing.T) {
+	r := newRig(t, "2026-03-05T12:30", ledger.Options{})
+	if err := r.Fill(t.Context(), between(t, "2026-03-03T00:00", "2026-03-03T06:00"), 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.model.asked()
+	r.model.err = errRefused
+	w := between(t, "2026-03-01T00:00", "2026-03-05T12:00")
+	list, _ := hoursOf(t, r.Hours(t.Context(), w, nil))
+	if n := lacking(t, list); len(list) != 108 || n != 102 {
+		t.Errorf("%d hours, of which %d are lacking: %v", len(list), n, list)
+	}
+	if diff := cmp.Diff([]string{"01T00:00 02T00:00 1h0m0s"}, r.model.asked()); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for _, hours := range [][]string{first(hoursOf(t, r.Hours(t.Context(), w, nil))), first(hoursOf(t, r.Counted(t.Context(), w, nil)))} {
+				if n := lacking(t, hours); n != 102 || !slices.Contains(hours, "03T05:00") {
+					t.Errorf("%d are lacking: %v", n, hours)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if sets, err := collect(t.Context(), r.Ledger, allocation.Query{Window: w, Step: 24 * time.Hour, Stored: true}); err != nil || len(sets) != 5 || sets[2].Empty() || !strings.Contains(strings.Join(sets[2].Warnings, " "), "connection refused") {
+		t.Errorf("sets: %v, %v", sets, err)
+	}
+	if asked := r.model.asked(); len(asked) > 0 {
+		t.Errorf("asked again for %v", asked)
+	}
+	r.set(at(t, "2026-03-05T12:30").Add(20 * time.Second))
+	r.model.err = nil
+	if list, _ = hoursOf(t, r.Hours(t.Context(), w, nil)); lacking(t, list) != 0 || len(list) != 108 {
+		t.Errorf("once it is up: %v", list)
+	}
+}
+
+func first(list []string, _ []*allocation.Set) []string { return list }
+
+// Where nothing is kept it is the same; and any answer of the source ends it.
+func TestOutageOfALedgerThatKeepsNothing(t *testing.T) {
+	m := &model{rate: defaultRate, tooMuch: 10 * time.Hour, err: errRefused}
+	now := at(t, "2026-03-05T12:30")
+	l := ledger.New(m, log.NewNopLogger(), ledger.Options{Now: func() time.Time { return now }})
+	w := between(t, "2026-03-03T00:00", "2026-03-05T12:00")
+	for range 3 {
+		if list, _ := hoursOf(t, l.Hours(t.Context(), w, nil)); lacking(t, list) != 60 {
+			t.Errorf("%v", list)
+		}
+	}
+	if asked := m.asked(); len(asked) != 1 {
+		t.Errorf("asked for %v", asked)
+	}
+	m.err = nil
+	if _, err := collect(t.Context(), l, allocation.Query{Window: between(t, "2026-03-05T12:00", "2026-03-05T12:20")}); err != nil {
+		t.Fatal(err)
+	}
+	if list, _ := hoursOf(t, l.Hours(t.Context(), w, nil)); lacking(t, list) != 0 {
+		t.Errorf("once it has answered: %v", list)
+	}
+}
+
+// Where the ledger's clock stands still, as that of blocks does, the source is asked again all the same; and a query that
+// runs out of time says what the source failed in.
+func TestOutageByAClockThatStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &model{rate: defaultRate, err: errRefused}
+		now := at(t, "2026-03-05T12:30")
+		l := ledger.New(m, log.NewNopLogger(), ledger.Options{Now: func() time.Time { return now }})
+		w := between(t, "2026-03-05T00:00", "2026-03-05T12:00")
+		hoursOf(t, l.Hours(t.Context(), w, nil))
+		time.Sleep(16 * time.Second)
+		m.slow = func(ctx context.Context) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Minute):
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var last error
+		for _, err := range l.Hours(ctx, w, nil) {
+			last = err
+		}
+		if !errors.Is(last, context.DeadlineExceeded) || !strings.Contains(last.Error(), "connection refused") {
+			t.Errorf("late: %v", last)
+		}
+		if n := len(m.asked()); n != 2 {
+			t.Errorf("asked %d times, want 2", n)
+		}
+	})
+}
