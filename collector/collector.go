@@ -81,7 +81,8 @@ type Collector struct {
 	rendering sync.Mutex // held while a set is rendered, so that it is rendered once
 	current   atomic.Pointer[snapshot]
 	warned    map[string]bool
-	total     map[string]int // series dropped by subject, since the start
+	total     map[string]int // series dropped by collector, since the start
+	counted   map[string]int // those of the current set by subject, which are in total
 }
 
 // subject is an enabled subject of the families table.
@@ -111,7 +112,7 @@ func New(latest LatestSet, cfg Config) *Collector {
 		dropped: prometheus.NewDesc("promcost_series_dropped_total",
 			"Series that were not exported of the sets served since the start, because the collector has more than --collector.max-series of them (their sums are in __other__) or because they are not finite.",
 			[]string{"collector"}, nil),
-		warned: map[string]bool{}, total: map[string]int{},
+		warned: map[string]bool{}, total: map[string]int{}, counted: map[string]int{},
 	}
 	if c.accrued == nil {
 		c.accrued = func() *allocation.Accrued { return nil }

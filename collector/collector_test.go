@@ -330,6 +330,32 @@ func TestCapCountsEachSetOnceAndWarnsOnce(t *testing.T) {
 	}
 }
 
+// TestDropsOfTheMonthAreCounted shows an hour before the month is known, whose subjects have more series than the hour's.
+func TestDropsOfTheMonthAreCounted(t *testing.T) {
+	cfg := metered(t, "namespace", 100)
+	var accrued *allocation.Accrued
+	cfg.Accrued = func() *allocation.Accrued { return accrued }
+	latest := &latest{}
+	c := collector.New(latest, cfg)
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(c)
+	few := monthHour(1, 5)
+	latest.set.Store(few)
+	if n := dropped(families(t, reg), "namespace"); n != 0 {
+		t.Errorf("%g series dropped of five namespaces", n)
+	}
+	month := allocation.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), cfg.Metering()).Add(monthHour(0, 90), few)
+	accrued = month
+	first := dropped(families(t, reg), "namespace")
+	if first <= 0 {
+		t.Error("what the month drops is not counted before the next hour")
+	}
+	accrued = month.Until(few.Window.End) // the same
+	if again := dropped(families(t, reg), "namespace"); again != first {
+		t.Errorf("%g series dropped, %g once the same set was rendered again", first, again)
+	}
+}
+
 func TestNotFiniteIsDroppedAndCounted(t *testing.T) {
 	set := newSet()
 	appendContainer(set, "c", "good", "deployment", "web", 1)

@@ -77,6 +77,9 @@ func (c *Collector) render(of *snapshot) []metric {
 		places = allocation.NewAccrued(of.set.Window.Start, of.metering)
 	}
 	subjects := places.Metering().Subjects()
+	if of.set != c.current.Load().set {
+		clear(c.counted)
+	}
 	if places.Window.End.Before(of.set.Window.End) {
 		places = places.Add(of.set)
 	}
@@ -104,8 +107,9 @@ func (c *Collector) render(of *snapshot) []metric {
 				dropped += b.add(f, of.accrued.Totals(s))
 			}
 		}
-		if of.set != c.current.Load().set { // else they were counted when it was new
-			c.total[s.Collector()] += dropped
+		if more := dropped - c.counted[s.Name]; more > 0 { // a set is rendered again once the month is known, which may drop more
+			c.total[s.Collector()] += more
+			c.counted[s.Name] = dropped
 		}
 	}
 	for i, f := range setFamilies {

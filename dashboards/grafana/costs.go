@@ -20,7 +20,7 @@ func overview() board {
 				of("730 * sum("+hourly+")", ""),
 			show(number, 4, money, "Month to date", "Cost of the closed hours since the month began.").
 				of("sum("+total+")", ""),
-			show(number, 4, money, "Forecast for the month", "Month to date, and the average of the last day for each hour that is left. The month's end is taken in UTC.").
+			show(number, 4, money, "Forecast for the month", "Month to date, and the average of the last day for each hour that is left after the costs that are shown. The month's end is taken in UTC: where promcost has another --timezone, the forecast is of the wrong month for the hours between the two ends.").
 				of(forecast(total, hourly), ""),
 			show(number, 4, ratio, "Idle share", "Part of what nodes cost that no workload was allocated.").
 				of("sum("+idleHourly+") / sum("+nodeHourly+")", ""),

@@ -74,8 +74,11 @@ func whole(family, offset string) string {
 	return strings.Join(parts, " or ")
 }
 
-// hoursLeft is how many hours of the month are left, in UTC.
-const hoursLeft = "(24 * (days_in_month() - day_of_month() + 1) - hour() - minute() / 60)"
+// hoursLeft is how many hours of the month of the costs are left after them, in UTC. It asks the costs for their time and not the
+// clock, which is in another month for up to 70 minutes, until the first hour of a month is shown. Days are those after the day that
+// the last second of the costs is in.
+var hoursLeft = strings.ReplaceAll("(24 * (days_in_month(T) - day_of_month(T)) + (86399 - T % 86400) / 3600)",
+	"T", "(max(promcost_last_complete_set_timestamp_seconds) - 1)")
 
 // forecast is what a month comes to if its remaining hours cost what the last day did: as far as it is known, for a
 // Prometheus that has scraped for minutes knows something too.
