@@ -110,6 +110,11 @@ func TestBuilderCases(t *testing.T) {
 			warning: "no sample of kube_pod_container_status_running before 2026-03-02T10:30:00Z",
 		},
 		{
+			name: "the data end before the window", running: map[string]float64{}, node: 8,
+			change:  map[string]*timeline.Points{"running": minutes(1, -40, -20), "started": minutes(at(-50), -40, -20)},
+			warning: "no sample of kube_pod_container_status_running in the window, the newest is of about 2026-03-02T09:39:00Z: did its data end",
+		},
+		{
 			name: "price change", running: map[string]float64{"main": 120}, cost: 1 + 3, node: 4 + 12,
 			change: map[string]*timeline.Points{"price": join(minutes(1, 1, 60), minutes(3, 61, 121))},
 		},

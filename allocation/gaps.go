@@ -143,7 +143,7 @@ func (b *Builder) warnGaps() {
 	var outages timeline.Intervals
 	for _, cluster := range sortedSymbols(b.absent) {
 		for _, gap := range b.silent[cluster] {
-			b.warnSilence(cluster.Value(), gap)
+			b.warnSilence(cluster, gap)
 		}
 		outages = append(outages, b.silent[cluster]...)
 	}
@@ -166,7 +166,7 @@ func (b *Builder) Lose(span Span) {
 }
 
 // warnSilence says when no container of a cluster was seen.
-func (b *Builder) warnSilence(cluster string, gap timeline.Interval) {
+func (b *Builder) warnSilence(cluster Symbol, gap timeline.Interval) {
 	const metric = "kube_pod_container_status_running"
 	slack := b.sampling.Cell() + timeline.Lookback // around the samples that are not seen
 	lost := slices.ContainsFunc(b.lost, func(x timeline.Interval) bool { return x.From-slack <= gap.From && gap.To <= x.To+slack })
@@ -177,13 +177,24 @@ func (b *Builder) warnSilence(cluster string, gap timeline.Interval) {
 		return question
 	}
 	switch {
+	case gap.From <= b.sampling.Start && gap.To >= b.sampling.End:
+		b.warn("cluster %s: no sample of %s in the window%s: %s", cluster.Value(), metric, b.lastSeen(cluster), cause("did its data end, or is kube-state-metrics down?"))
 	case gap.From <= b.sampling.Start:
-		b.warn("cluster %s: no sample of %s before %s: %s Earlier time is charged only as far as an outage of an hour, or cAdvisor, explains it", cluster, metric, instant(gap.To), cause("do its data begin there?"))
+		b.warn("cluster %s: no sample of %s before %s: %s Earlier time is charged only as far as an outage of an hour, or cAdvisor, explains it", cluster.Value(), metric, instant(gap.To), cause("do its data begin there?"))
 	case gap.To >= b.sampling.End:
-		b.warn("cluster %s: no sample of %s after %s: %s", cluster, metric, instant(gap.From), cause("is kube-state-metrics down?"))
+		b.warn("cluster %s: no sample of %s after %s: %s", cluster.Value(), metric, instant(gap.From), cause("is kube-state-metrics down?"))
 	default:
-		b.warn("cluster %s: no sample of %s %s: %s What ran before and after is taken to have run on", cluster, metric, clock(gap), cause("was kube-state-metrics down?"))
+		b.warn("cluster %s: no sample of %s %s: %s What ran before and after is taken to have run on", cluster.Value(), metric, clock(gap), cause("was kube-state-metrics down?"))
 	}
+}
+
+// lastSeen says when containers of a cluster were seen last before the window, "" where that is not known.
+func (b *Builder) lastSeen(cluster Symbol) string {
+	gap, ok := b.absent[cluster].containers.Find(b.sampling.Start)
+	if !ok || gap.From <= b.loadedFrom {
+		return ""
+	}
+	return ", the newest is of about " + instant(gap.From)
 }
 
 // outside is what of s lies outside of mask.

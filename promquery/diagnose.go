@@ -93,21 +93,26 @@ func (f *findings) diagnose() []allocation.ClusterDiagnosis {
 				d.Oldest = in.Oldest
 			}
 		}
-		d.Uncovered = f.uncovered(name)
 		d.ScrapeInterval = median(intervals)
+		d.Uncovered = f.uncovered(name, d.ScrapeInterval)
 		out = append(out, d)
 	}
 	return out
 }
 
-// uncovered is what of the window has no sample of a required input, of those that the cluster has.
-func (f *findings) uncovered(cluster Symbol) []allocation.Window {
+// uncovered is what of the window has no sample of a required input, of those that the cluster has. What lacks at the end
+// counts as soon as no lookback and no scrape that is late explain it: nothing comes after it that says what ran.
+func (f *findings) uncovered(cluster Symbol, scrape time.Duration) []allocation.Window {
 	whole := timeline.Intervals{{From: f.frame.start, To: f.frame.end}}
+	late := min(steadyHole, timeline.Lookback+2*scrape.Milliseconds())
+	short := func(x timeline.Interval) bool {
+		return x.To-x.From < steadyHole && (x.To < f.frame.end || x.To-x.From <= late)
+	}
 	var lacking timeline.Intervals
 	for i := range Inputs {
 		if in := &Inputs[i]; in.Need == Required {
 			if seen, _ := f.ofInput(in, cluster); seen != nil {
-				lacking = append(lacking, slices.DeleteFunc(f.frame.without(whole, seen), func(x timeline.Interval) bool { return x.To-x.From < steadyHole })...)
+				lacking = append(lacking, slices.DeleteFunc(f.frame.without(whole, seen), short)...)
 			}
 		}
 	}

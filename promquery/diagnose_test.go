@@ -144,6 +144,8 @@ func TestDiagnoseUncovered(t *testing.T) {
 		}{
 			{"before", c.Start().Add(-10 * time.Hour), hour, c.Start().Add(-10 * time.Hour).Sub(hour), c.Start().Sub(hour)},
 			{"all", hour.Add(-time.Hour), hour, 0, 0},
+			{"a lookback and a scrape after", c.End().Add(-time.Hour), c.End().Add(5*time.Minute + 30*time.Second), 0, 0},
+			{"just after", c.End().Add(-time.Hour), c.End().Add(8 * time.Minute), c.End().Sub(hour), c.End().Add(8 * time.Minute).Sub(hour)},
 			{"after", c.End().Add(-time.Hour), c.End().Add(2 * time.Hour), c.End().Sub(hour), c.End().Add(2 * time.Hour).Sub(hour)},
 		} {
 			t.Run(source.name+", "+tt.name, func(t *testing.T) {

@@ -20,6 +20,7 @@ func TestTrueDuration(t *testing.T) {
 		{name: "runs on", seen: steps(-5, 120, 1), started: steps(-5, 120, 30), want: 119.5},
 		{name: "runs on, exact", exact: true, seen: steps(10.5, 120, 1), started: steps(10.5, 120, 610), want: 120 - 610./60},
 		{name: "told late, exact", exact: true, seen: steps(10.5, 120, 1), started: steps(15, 120, 610), want: 120 - 610./60},
+		{name: "told after the end, exact", exact: true, seen: steps(10.5, 12, 1, 40, 50, 0), started: steps(40, 50, 610), ends: []int64{11*minute + 45_000}, want: 11.75 - 610./60},
 		{name: "no start", exact: true, seen: steps(10.5, 120, 1)},
 		{name: "ended", seen: steps(10, 20, 1, 20, 30, 0), started: steps(10, 20, 610), ends: []int64{19*minute + 45_000}, want: 19.75 - 610./60},
 		{name: "ended, exact", exact: true, seen: steps(10.5, 20, 1, 20, 30, 0), started: steps(10.5, 20, 610), ends: []int64{19*minute + 45_000}, want: 19.75 - 610./60},

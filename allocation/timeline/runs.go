@@ -30,17 +30,24 @@ func (p *Presence) startedAt(t int64) (int64, bool) {
 	return int64(v * 1000), ok && v > 0
 }
 
-// startOf is the start time reported when x begins, else the first one reported within it, if it lies before: what says when
-// an object started may have been down then.
-func (p *Presence) startOf(x Interval) (int64, bool) {
+// startOf is the start time reported when the k-th run begins, else the first one reported from then on before the next run,
+// if it lies before: what says when an object started may have been down then, even until the object had ended.
+func (p *Presence) startOf(runs Intervals, k int) (int64, bool) {
+	x, until := runs[k], int64(Forever)
 	if at, ok := p.startedAt(x.From + 1); ok {
 		return at, true
 	}
+	if k+1 < len(runs) {
+		until = runs[k+1].From
+	}
 	i := sort.Search(len(p.Started), func(i int) bool { return p.Started[i].From >= x.From })
-	if i == len(p.Started) || p.Started[i].From >= x.To || p.Started[i].V <= 0 {
+	if i == len(p.Started) || p.Started[i].From >= until || p.Started[i].V <= 0 {
 		return 0, false
 	}
 	at := int64(p.Started[i].V * 1000)
+	if k > 0 && p.Started[i].From >= x.To && at < runs[k-1].To {
+		return 0, false // of the run before
+	}
 	return at, at <= x.From
 }
 
@@ -126,7 +133,7 @@ func (s Sampling) sharpen(p *Presence, runs, absent Intervals) Intervals {
 	var out Intervals
 	for i, x := range runs {
 		floor := int64(math.MinInt64)
-		at, started := p.startOf(x)
+		at, started := p.startOf(runs, i)
 		if gap, ok := before(absent, x.From); ok && s.dataless(gap) && at < min(gap.To, x.From)-2*s.Cell() {
 			floor = min(gap.To, x.From) // there is no data before, and it did not start just then
 		}
@@ -186,7 +193,7 @@ func (s Sampling) TrueDuration(p *Presence, runs Intervals, end int64) (int64, b
 		if x.To <= s.Start || x.From >= end {
 			continue
 		}
-		from, ok := p.startOf(x)
+		from, ok := p.startOf(runs, i)
 		if !ok {
 			return 0, false
 		}

@@ -167,6 +167,8 @@ func TestRuns(t *testing.T) {
 		{name: "no data at first", seen: steps(90, 100, 1), started: steps(90, 100, 300), absent: intervals(-6, 90), want: intervals(90, 100)},
 		{name: "exact start", exact: true, seen: steps(10.5, 20, 1), started: steps(10.5, 20, 610), want: intervals(610.0/60, 20)},
 		{name: "exact start, told after an outage", exact: true, seen: steps(10.5, 20, 1), started: steps(15, 20, 610), want: intervals(610.0/60, 20)},
+		{name: "exact start, told after the end", exact: true, seen: steps(10.5, 12, 1, 40, 50, 0), started: steps(40, 50, 610), ends: []int64{11*minute + 45_000}, want: intervals(610.0/60, 11.75)},
+		{name: "a start told after the end is the run's before", exact: true, seen: steps(5, 8, 1, 8, 10, 0, 10.5, 12, 1, 40, 50, 0), started: steps(40, 50, 290), want: intervals(5, 8, 10.5, 12)},
 		{name: "a start told later is another run's", exact: true, seen: steps(10.5, 20, 1), started: steps(15, 20, 660), want: intervals(10.5, 20)},
 		{name: "exact end", exact: true, seen: steps(10, 20, 1, 20, 30, 0), ends: []int64{19*minute + 45_000}, want: intervals(10, 19.75)},
 		{name: "an end long ago is another run's", exact: true, seen: steps(10, 20, 1), ends: []int64{12 * minute}, want: intervals(10, 20)},

@@ -74,7 +74,8 @@ they gave. The data of ` + "`/model/diagnose`, and of `promcost check source -o 
         "missing": "no cost by label", "remedy": "run kube-state-metrics with …"}, …]}]}
 
 A state is ` + "`found`" + ` (the best alternative is there), ` + "`fallback`" + ` (a later one is), ` + "`none`" + ` (there is nothing of the kind, which may be
-right) or ` + "`missing`; `complete`" + ` says that no required input is missing, in no part of the window; parts in which one is are ` + "`uncovered`. `oldest`" + ` is
+right) or ` + "`missing`; `complete`" + ` says that no required input is missing, in no part of the window; parts of 15 minutes in which one is are
+` + "`uncovered`" + `, and at the end of the window those of 5 minutes and two scrapes. ` + "`oldest`" + ` is
 that of all samples where the source knows it, else of those in the window. What is not known is left out.
 `
 
