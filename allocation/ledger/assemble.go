@@ -319,7 +319,7 @@ func (l *Ledger) describeHole(h *hole) string {
 	default:
 		err = errNothing
 	}
-	return fmt.Sprintf("%s to %s is missing: %v", h.window.Start.UTC().Format(time.RFC3339), h.window.End.UTC().Format(time.RFC3339), err)
+	return allocation.HoleWarning(h.window, err.Error())
 }
 
 // errNothing is the error of an hour that the source has nothing of.
