@@ -69,12 +69,14 @@ func (p *Projection) Union(other *Projection) *Projection {
 		return nil
 	}
 	all := &Projection{
-		Properties: slices.Concat(p.Properties, other.Properties), Columns: slices.Concat(p.Columns, other.Columns),
+		Properties: slices.Concat(p.Properties, other.Properties), Late: slices.Concat(p.Late, other.Late), Columns: slices.Concat(p.Columns, other.Columns),
 		Volumes: p.Volumes || other.Volumes, Balancers: p.Balancers || other.Balancers, WithoutAssets: p.WithoutAssets && other.WithoutAssets,
 	}
 	slices.Sort(all.Properties)
+	slices.Sort(all.Late)
 	slices.Sort(all.Columns)
-	all.Properties, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Columns)
+	all.Properties, all.Late, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Late), slices.Compact(all.Columns)
+	all.Late = slices.DeleteFunc(all.Late, func(x Property) bool { return slices.Contains(all.Properties, x) })
 	return all
 }
 

@@ -142,6 +142,8 @@ type assembly struct {
 	found  bool                  // there was something of some window
 	noData error
 	bytes  int64 // that whole kept sets are estimated to take
+	// spoiled are sets within the query's window that are not whole, nil before they were asked for.
+	spoiled []Spoiled
 }
 
 // run makes the sets, oldest first.
@@ -292,7 +294,7 @@ func (a *assembly) window(ctx context.Context, i int) (*allocation.Set, error) {
 	}
 	for len(holes) > 0 {
 		first, n := holes[0], 1
-		for n < len(holes) && holes[n].window.Start.Equal(first.window.End) && errors.Is(holes[n].err, allocation.ErrNoData) == errors.Is(first.err, allocation.ErrNoData) {
+		for n < len(holes) && holes[n].window.Start.Equal(first.window.End) && holes[n].like(&first) {
 			first.window.End = holes[n].window.End
 			n++
 		}
@@ -309,17 +311,25 @@ type hole struct {
 	err    error
 }
 
+// like reports whether two holes are told of as one.
+func (h *hole) like(o *hole) bool {
+	x, _ := errors.AsType[*spoiledError](h.err)
+	y, _ := errors.AsType[*spoiledError](o.err)
+	return errors.Is(h.err, allocation.ErrNoData) == errors.Is(o.err, allocation.ErrNoData) && (x == nil) == (y == nil) && (x == nil || x.why == y.why)
+}
+
 // describeHole says what is missing. Why the source has nothing is said the same however it was asked: days are kept with it.
 func (l *Ledger) describeHole(h *hole) string {
 	err := h.err
+	spoiled, _ := errors.AsType[*spoiledError](err)
 	switch {
-	case !errors.Is(err, allocation.ErrNoData):
+	case spoiled != nil, !errors.Is(err, allocation.ErrNoData):
 	case l.opts.ReadOnly:
 		err = errNotKept
 	default:
 		err = errNothing
 	}
-	return fmt.Sprintf("%s to %s is missing: %v", h.window.Start.UTC().Format(time.RFC3339), h.window.End.UTC().Format(time.RFC3339), err)
+	return allocation.HoleWarning(h.window, err.Error())
 }
 
 // errNothing is the error of an hour that the source has nothing of.
@@ -365,6 +375,7 @@ func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocati
 		case err == nil:
 			sets, a.found = append(sets, s), true
 		case errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrUpstream) && ctx.Err() == nil:
+			err = a.explained(ctx, x.window, err)
 			a.missing(err)
 			holes = append(holes, hole{x.window, err})
 		default:

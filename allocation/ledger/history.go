@@ -62,6 +62,18 @@ type Tidier interface {
 	Tidy(ctx context.Context, t time.Time) error
 }
 
+// Explainer is a History that tells why a set of a time is not there.
+type Explainer interface {
+	// Spoiled is what there is of sets of a kind that overlap w and are not in List, for they are not whole, by start.
+	Spoiled(ctx context.Context, k Kind, w allocation.Window) ([]Spoiled, error)
+}
+
+// Spoiled is a set that is not whole.
+type Spoiled struct {
+	Window allocation.Window
+	Why    string // in words, such as "shard 2/2 of it is not there"
+}
+
 // DamagedError says that a set that a History keeps cannot be read.
 type DamagedError struct {
 	Kind   Kind

@@ -158,3 +158,7 @@ type setKey struct {
 	kind       Kind
 	start, end int64
 }
+
+func (k setKey) window() allocation.Window {
+	return allocation.Window{Start: time.Unix(k.start, 0), End: time.Unix(k.end, 0)}
+}

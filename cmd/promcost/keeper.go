@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -53,6 +55,27 @@ func (k *keeper) Read(ctx context.Context, kept []ledger.Kept, only *allocation.
 		s.Incomplete = !stored[i].Complete
 	}
 	return sets, err
+}
+
+// Spoiled implements ledger.Explainer.
+func (k *keeper) Spoiled(ctx context.Context, kind ledger.Kind, w allocation.Window) (list []ledger.Spoiled, err error) {
+	listing, err := k.store.List(ctx, historyPeriods[kind], w)
+	if err != nil {
+		return nil, err
+	}
+	for i := range listing.Partial {
+		s := &listing.Partial[i]
+		verb := "is"
+		if len(s.Lacks) > 1 {
+			verb = "are"
+		}
+		list = append(list, ledger.Spoiled{Window: s.Window, Why: fmt.Sprintf("shard %s of it %s not there", strings.Join(lacksOf(s), " and "), verb)})
+	}
+	for _, c := range listing.Corrupt {
+		list = append(list, ledger.Spoiled{Window: c.Window, Why: ledger.Damaged})
+	}
+	slices.SortStableFunc(list, func(a, b ledger.Spoiled) int { return a.Window.Start.Compare(b.Window.Start) })
+	return list, nil
 }
 
 // Write implements ledger.History.

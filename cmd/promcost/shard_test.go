@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"math"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -80,5 +81,9 @@ func testHalfOfShards(t *testing.T, dir string) {
 		if code != tt.code || !strings.Contains(stdout.String(), tt.want) || args[0] != "rm" && !strings.Contains(stderr.String(), lacks) {
 			t.Errorf("%s: exit %d, %s\n%s", tt.args, code, stderr.String(), stdout.String())
 		}
+	}
+	reader := spawn(t, "serve", "--storage.path="+dir, "--source=none")
+	if code, body := get(t, reader+"/model/allocation?window=2026-01-30,2026-01-31"); code == http.StatusOK || !strings.Contains(body, "shard 2/2 of it is not there") {
+		t.Errorf("a reader answers %d: %s", code, body)
 	}
 }

@@ -1,0 +1,70 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// spoiledError is the error of a time whose set is in the history, but not whole, where nothing is computed.
+type spoiledError struct{ why string }
+
+// Error says what is wrong with the set.
+func (e *spoiledError) Error() string {
+	return fmt.Sprintf("%v: the history is only read here, and %s", allocation.ErrNoData, e.why)
+}
+
+// Unwrap makes it an allocation.ErrNoData.
+func (e *spoiledError) Unwrap() error { return allocation.ErrNoData }
+
+// explained is the error of a time that cannot be had: where nothing is computed, what is wrong with its set if there is one.
+func (a *assembly) explained(ctx context.Context, w allocation.Window, err error) error {
+	if !a.ledger.opts.ReadOnly {
+		return err
+	}
+	if a.spoiled == nil {
+		a.spoiled = a.ledger.spoiledSets(ctx, a.query.Window)
+	}
+	i := slices.IndexFunc(a.spoiled, func(s Spoiled) bool { return s.Window.Start.Before(w.End) && w.Start.Before(s.Window.End) })
+	if i < 0 {
+		return err
+	}
+	return &spoiledError{a.spoiled[i].Why}
+}
+
+// spoiledSets are the sets of a time that are not whole, hours before days, and not nil. Where the history fails in that
+// they are none, for it is but for words.
+func (l *Ledger) spoiledSets(ctx context.Context, w allocation.Window) []Spoiled {
+	list := []Spoiled{}
+	for _, k := range [...]Kind{Hours, Days} {
+		if h, ok := l.history.(Explainer); ok {
+			more, err := h.Spoiled(ctx, k, w)
+			if err != nil {
+				level.Warn(l.logger).Log("msg", "What is wrong with sets of the history is not known", "kind", k, "err", err)
+			}
+			list = append(list, more...)
+		}
+		list = append(list, l.damagedSets(k)...)
+	}
+	return list
+}
+
+// damagedSets are those that were found to be damaged as they were read.
+func (l *Ledger) damagedSets(k Kind) (list []Spoiled) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key := range l.damaged {
+		if key.kind == k {
+			list = append(list, Spoiled{key.window(), Damaged})
+		}
+	}
+	slices.SortFunc(list, func(a, b Spoiled) int { return a.Window.Start.Compare(b.Window.Start) })
+	return list
+}
+
+// Damaged is what is wrong with a set whose files cannot be read, in words.
+const Damaged = "its files are damaged"

@@ -1,0 +1,79 @@
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// explaining is a history that tells why sets are not there.
+type explaining struct {
+	*keeper
+	spoiled []ledger.Spoiled
+}
+
+func (e *explaining) Spoiled(_ context.Context, k ledger.Kind, _ allocation.Window) ([]ledger.Spoiled, error) {
+	if k != ledger.Hours {
+		return nil, errors.New("the disk is gone")
+	}
+	return e.spoiled, nil
+}
+
+// TestReadersTellWhatIsSpoiled has a reader of a history that lacks an hour, a shard of two, and has a damaged one.
+func TestReadersTellWhatIsSpoiled(t *testing.T) {
+	r := newRig(t, "2026-03-05T12:30", ledger.Options{})
+	for _, w := range []allocation.Window{between(t, "2026-03-04T00:00", "2026-03-04T02:00"), between(t, "2026-03-04T05:00", "2026-03-04T06:00")} {
+		if err := r.Fill(t.Context(), w, 1, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names []string
+	for name := range r.bucket.Objects() {
+		if strings.HasPrefix(name, "allocations_hourly/") {
+			names = append(names, name)
+		}
+	}
+	last := slices.Max(names)
+	data := bytes.Clone(r.bucket.Objects()[last])
+	data[len(data)/2] ^= 4
+	if err := r.bucket.Upload(t.Context(), last, bytes.NewReader(data)); err != nil {
+		t.Fatal(err)
+	}
+	r.opts.ReadOnly, r.model.err = true, allocation.ErrNoData
+	r.restart(t)
+	lacks := "shard 2/2 of it is not there"
+	h := &explaining{r.keeper, []ledger.Spoiled{{Window: between(t, "2026-03-04T02:00", "2026-03-04T03:00"), Why: lacks}, {Window: between(t, "2026-03-04T03:00", "2026-03-04T04:00"), Why: lacks}}}
+	r.Ledger = ledger.NewKeeping(r.model, h, log.NewNopLogger(), r.opts)
+	for _, stream := range []bool{false, true} {
+		var got []string
+		for _, s := range r.ask(t, allocation.Query{Window: between(t, "2026-03-04T00:00", "2026-03-04T06:00"), Step: time.Hour, Stored: true, Stream: stream}) {
+			got = append(got, s.Warnings...)
+		}
+		want := []string{
+			"2026-03-04T02:00:00Z to 2026-03-04T04:00:00Z is missing: no data: the history is only read here, and shard 2/2 of it is not there",
+			"2026-03-04T04:00:00Z to 2026-03-04T05:00:00Z is missing: no data: the history has nothing of that time, and is only read here",
+			"2026-03-04T05:00:00Z to 2026-03-04T06:00:00Z is missing: no data: the history is only read here, and its files are damaged",
+		}
+		if diff := cmp.Diff(want, allocation.JoinHoles(got)); diff != "" {
+			t.Errorf("streamed %v: warnings (-want +got):\n%s", stream, diff)
+		}
+	}
+	day := r.ask(t, allocation.Query{Window: between(t, "2026-03-04T00:00", "2026-03-04T06:00"), Stored: true})
+	if n := len(day[0].Warnings); n != 3 {
+		t.Errorf("in one set there are the warnings %q", day[0].Warnings)
+	}
+	_, err := collect(t.Context(), r.Ledger, allocation.Query{Window: between(t, "2026-03-04T02:00", "2026-03-04T03:00"), Stored: true})
+	if !errors.Is(err, allocation.ErrNoData) || !strings.Contains(err.Error(), lacks) {
+		t.Errorf("an hour that lacks a shard alone: %v", err)
+	}
+}
