@@ -10,8 +10,8 @@ import (
 const (
 	// DefaultMaxSeries is how many series a subject may have unless MeteringOptions say otherwise.
 	DefaultMaxSeries = 50_000
-	// minMaxSeries leaves room for every subject's __other__ next to what it keeps.
-	minMaxSeries = 100
+	// MinMaxSeries is the least that it may have: it leaves room for every subject's __other__ next to what it keeps.
+	MinMaxSeries = 100
 )
 
 // Metering says which subjects have series, of what, and how many at most: what /metrics, its counters and PromQL have in
@@ -46,8 +46,8 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 	if o.MaxSeries == 0 {
 		o.MaxSeries = DefaultMaxSeries
 	}
-	if o.MaxSeries < minMaxSeries {
-		return nil, fmt.Errorf("read collector.max-series %d: at least %d are needed", o.MaxSeries, minMaxSeries)
+	if o.MaxSeries < MinMaxSeries {
+		return nil, fmt.Errorf("read collector.max-series %d: at least %d are needed", o.MaxSeries, MinMaxSeries)
 	}
 	var known []string
 	for i := range subjects {

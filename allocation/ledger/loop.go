@@ -20,8 +20,9 @@ const (
 
 // hour is what the loop keeps.
 type hour struct {
-	set      *allocation.Set // of the last hour that was computed, nil before
+	set      *allocation.Set // of the last hour that was computed, before of the last that is kept; nil for none
 	computed time.Time
+	tried    bool  // to compute one
 	err      error // of the last try, nil where it succeeded
 }
 
@@ -53,12 +54,13 @@ func (l *Ledger) Refresh() {
 
 // Run computes the last closed hour, now, whenever another hour is closed and the grace period over, and after each Refresh,
 // until ctx ends.
-// With a history it keeps it, and between hours computes those that are missing, newest first, back to the horizon
+// With a history it begins with the newest hour of the last 48 that is kept. It keeps the hour, and between hours computes those that are missing, newest first, back to the horizon
 // (Options.Backfill), rolls days up, counts, and tidies. A failure keeps the hour before and is tried again after 30
 // seconds, then ever less often, at least every 10 minutes. It returns nil.
 func (l *Ledger) Run(ctx context.Context) error {
 	var done time.Time // the end of the hour computed last
 	var latest, tending chore
+	l.lastKept(ctx)
 	for {
 		now := l.opts.Now()
 		w := l.closedHour()
@@ -185,11 +187,31 @@ func (l *Ledger) latestHour(ctx context.Context, w allocation.Window) error {
 	set, err := l.hourSet(ctx, w)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hour.err = err
+	l.hour.tried, l.hour.err = true, err
 	if err == nil && (l.hour.set == nil || !set.Window.End.Before(l.hour.set.Window.End)) {
 		l.hour.set, l.hour.computed = set, l.opts.Now()
 	}
 	return err
+}
+
+// lastKept makes the newest hour that is kept the latest, until one is computed: the source may be down.
+func (l *Ledger) lastKept(ctx context.Context) {
+	if !l.keeps() || l.opts.ReadOnly {
+		return
+	}
+	w := l.closedHour()
+	kept, err := l.usable(ctx, Hours, allocation.Window{Start: w.Start.Add(-latestPast), End: w.End}, &allocation.Query{Stored: true})
+	if err != nil || len(kept.sets) == 0 {
+		return // what fails in the history is told of by those who cannot do without
+	}
+	sets, err := l.read(ctx, kept.sets[len(kept.sets)-1:], nil)
+	if l.seen(err) != nil {
+		return
+	}
+	l.mu.Lock()
+	l.hour.set, l.hour.computed = sets[0], l.opts.Now()
+	l.mu.Unlock()
+	l.opts.Changed()
 }
 
 // hourSet is the set of a closed hour; where nothing is computed, that of the last hour that is kept.
@@ -199,7 +221,7 @@ func (l *Ledger) hourSet(ctx context.Context, w allocation.Window) (*allocation.
 	}
 	look := w
 	if l.opts.ReadOnly {
-		look.Start = w.Start.Add(-readOnlyPast)
+		look.Start = w.Start.Add(-latestPast)
 	}
 	kept, err := l.usable(ctx, Hours, look, &allocation.Query{Stored: true})
 	if err != nil && !l.opts.ReadOnly {
@@ -219,7 +241,7 @@ func (l *Ledger) hourSet(ctx context.Context, w allocation.Window) (*allocation.
 		}
 	}
 	if l.opts.ReadOnly {
-		return nil, fmt.Errorf("%w: the history has no hour of the last %s", allocation.ErrNoData, readOnlyPast)
+		return nil, fmt.Errorf("%w: the history has no hour of the last %s", allocation.ErrNoData, latestPast)
 	}
 	if w.Duration() != time.Hour {
 		return l.computeHour(ctx, w)
@@ -243,8 +265,8 @@ func (l *Ledger) logFailed(w allocation.Window, retry time.Duration, err error) 
 	logger.Log("msg", msg, "start", w.Start.Format(time.RFC3339), "retry_in", retry, "err", err)
 }
 
-// readOnlyPast is how old the latest hour may be where others compute.
-const readOnlyPast = 48 * time.Hour
+// latestPast is how old the latest hour may be that is read: where others compute, or before one is computed.
+const latestPast = 48 * time.Hour
 
 // computeHour computes w.
 func (l *Ledger) computeHour(ctx context.Context, w allocation.Window) (*allocation.Set, error) {
@@ -258,21 +280,22 @@ func (l *Ledger) computeHour(ctx context.Context, w allocation.Window) (*allocat
 	return sets[0], nil
 }
 
-// Latest is the last closed hour that Run has computed and when it did, and the error of the last try. The set is nil as
-// long as none succeeded; after a failure it is the one of before. It must not be changed.
+// Latest is the last closed hour that Run has computed and when it did, and the error of the last try. As long as none
+// succeeded it is the newest that was kept before, nil for none; after a failure it is the one of before. It must not be
+// changed.
 func (l *Ledger) Latest() (*allocation.Set, time.Time, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.hour.set, l.hour.computed, l.hour.err
 }
 
-// Ready is nil once an hour is computed, and stays it. Before, it says why there is none. A reader of a history that ended
-// long ago is ready: nothing is computed there, and all that is kept can be asked for.
+// Ready is nil once an hour is computed, or cannot be but one was kept before, and stays it. Before, it says why there is
+// none. A reader of a history that ended long ago is ready: nothing is computed there, and all that is kept can be asked for.
 func (l *Ledger) Ready() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.hour.set != nil, l.opts.ReadOnly && errors.Is(l.hour.err, allocation.ErrNoData):
+	case l.hour.set != nil && l.hour.tried, l.opts.ReadOnly && errors.Is(l.hour.err, allocation.ErrNoData):
 		return nil
 	case l.hour.err != nil:
 		return fmt.Errorf("first computation failed, it is tried again: %w", l.hour.err)
@@ -284,7 +307,9 @@ func (l *Ledger) Ready() error {
 func (l *Ledger) Behind() error {
 	s := l.Store()
 	var errs []error
-	if s.Lag > 0 {
+	if _, _, err := l.Latest(); s.Lag > 0 && err != nil {
+		errs = append(errs, fmt.Errorf("the last closed hour is missing for %s: %w", s.Lag, err))
+	} else if s.Lag > 0 {
 		errs = append(errs, fmt.Errorf("the last closed hour is missing for %s", s.Lag))
 	}
 	if s.Missing > 0 {

@@ -130,3 +130,45 @@ func TestOutageByAClockThatStandsStill(t *testing.T) {
 		}
 	})
 }
+
+// After a restart while the source is down the newest hour that is kept is shown, as if there had been no restart, and it is
+// said why it is none newer.
+func TestRestartWhileTheSourceIsDown(t *testing.T) {
+	r := live(t, "2026-03-05T12:30", ledger.Options{Backfill: -1}, func(*rig) {})
+	before, _, _ := r.Latest()
+	for _, tc := range []struct {
+		name, now string
+		want      string // the hour that is shown
+	}{
+		{"some hours later", "2026-03-05T15:30", "05T11:00"},
+		{"long after", "2026-03-12T15:30", "none"},
+	} {
+		r.again(t)
+		r.set(at(t, tc.now))
+		r.model.err = errRefused
+		r.run(t)
+		got := "none"
+		set, _, err := r.Latest()
+		if set != nil {
+			got = set.Window.Start.UTC().Format("02T15:04")
+			same(t, tc.name, sums(t, set), sums(t, before))
+		}
+		if got != tc.want || !errors.Is(err, allocation.ErrUpstream) {
+			t.Errorf("%s: %s, %v, want %s", tc.name, got, err, tc.want)
+		}
+		why := r.Behind()
+		if tc.want == "none" {
+			why = r.Ready()
+		} else if err := r.Ready(); err != nil {
+			t.Errorf("%s: not ready: %v", tc.name, err)
+		}
+		if why == nil || !strings.Contains(why.Error(), "connection refused") {
+			t.Errorf("%s: it says %v", tc.name, why)
+		}
+	}
+	r.model.err = nil
+	r.pass(time.Hour)
+	if set, _, err := r.Latest(); err != nil || set.Window.Start.Before(at(t, "2026-03-12T14:00")) || r.Ready() != nil {
+		t.Errorf("once it is up: %v, %v, %v", set, err, r.Ready())
+	}
+}

@@ -40,7 +40,7 @@ func (l *Ledger) SpendingsIn(ctx context.Context, w allocation.Window) (at func(
 	if l.history == nil {
 		return nil, fmt.Errorf("%w: there is no history to tell spending from", allocation.ErrNoData)
 	}
-	first := l.floor(w.Start.Add(-l.opts.Grace)).Add(-readOnlyPast) // that an hour may end which stands for w.Start
+	first := l.floor(w.Start.Add(-l.opts.Grace)).Add(-latestPast) // that an hour may end which stands for w.Start
 	listed := allocation.Window{Start: first.Add(-aWeek), End: w.End}
 	for i := range metering.Budgets() {
 		if begin := metering.Budgets()[i].Period.At(first, l.opts.Zone).Start; begin.Before(listed.Start) {
@@ -121,7 +121,7 @@ func (s *spender) lastHour(end time.Time) time.Time {
 	i, _ := slices.BinarySearchFunc(s.hours.sets, end, func(k Kept, t time.Time) int { return k.Window.Start.Compare(t) })
 	for _, k := range slices.Backward(s.hours.sets[:i]) {
 		switch {
-		case k.Window.Start.Before(end.Add(-readOnlyPast)):
+		case k.Window.Start.Before(end.Add(-latestPast)):
 			return time.Time{}
 		case !k.Window.End.After(end):
 			return k.Window.End.In(s.opts.Zone)

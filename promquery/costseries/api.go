@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-kit/log"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
@@ -46,6 +47,8 @@ type APIOptions struct {
 	Reloaded func() (at time.Time, ok bool)
 	// Upstream has the other series that queries may name. Nil joins none.
 	Upstream *Upstream
+	// Logger is told of costs that /federate leaves out, for its answer has no place for that. The default is nobody.
+	Logger log.Logger
 	// Now is the clock of queries that name no time, and of /federate. The default is time.Now.
 	Now func() time.Time
 }
@@ -65,6 +68,9 @@ func (o APIOptions) withDefaults() APIOptions {
 	o.MaxReadSamples = cmp.Or(o.MaxReadSamples, DefaultMaxSamples)
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = log.NewNopLogger()
 	}
 	if o.Config == nil {
 		o.Config = func() string { return "" }

@@ -1,12 +1,14 @@
 package costseries
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/go-kit/log/level"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -28,10 +30,17 @@ func (a *api) serveFederate(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	series, err := a.federated(r, selectors)
+	series, lacking, err := a.federated(r, selectors)
 	if err != nil {
 		plainError(w, err)
 		return
+	}
+	if len(lacking) > 0 && len(series) == 0 { // a scrape that fails is seen, one that gets nothing is not
+		http.Error(w, lacking[0], http.StatusServiceUnavailable)
+		return
+	}
+	for _, text := range lacking {
+		level.Warn(a.o.Logger).Log("msg", "/federate answers without costs that cannot be had", "err", text)
 	}
 	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeProtoDelim), expfmt.NewFormat(expfmt.TypeProtoText),
 		expfmt.NewFormat(expfmt.TypeProtoCompact), expfmt.NewFormat(expfmt.TypeTextPlain))
@@ -57,13 +66,14 @@ type federated struct {
 	value  float64
 }
 
-// federated are the series that any of the selectors matches and that have a value now, by name and then by labels.
-func (a *api) federated(r *http.Request, selectors [][]*labels.Matcher) (list []federated, err error) {
+// federated are the series that any of the selectors matches and that have a value now, by name and then by labels; and what
+// is to be told of costs that cannot be had.
+func (a *api) federated(r *http.Request, selectors [][]*labels.Matcher) (list []federated, lacking []string, err error) {
 	now := a.o.Now().UnixMilli()
 	since := now - a.o.Lookback.Milliseconds() + 1
 	q, err := a.own.Querier(since, now)
 	if err != nil {
-		return nil, fmt.Errorf("open cost series: %w", err)
+		return nil, nil, fmt.Errorf("open cost series: %w", err)
 	}
 	defer func() { _ = q.Close() }() // it was only read from
 	hints := &storage.SelectHints{Start: since, End: now}
@@ -84,17 +94,23 @@ func (a *api) federated(r *http.Request, selectors [][]*labels.Matcher) (list []
 			v, ok = f, !value.IsStaleNaN(f)
 		}
 		if err := it.Err(); err != nil {
-			return nil, fmt.Errorf("read cost series: %w", err)
+			return nil, nil, fmt.Errorf("read cost series: %w", err)
 		}
 		if name := set.At().Labels().Get(model.MetricNameLabel); ok && name != "" {
 			list = append(list, federated{name, set.At().Labels(), v})
 		}
 	}
 	if err := set.Err(); err != nil {
-		return nil, fmt.Errorf("read cost series: %w", err)
+		return nil, nil, fmt.Errorf("read cost series: %w", err)
 	}
 	slices.SortStableFunc(list, func(x, y federated) int { return strings.Compare(x.name, y.name) })
-	return list, nil
+	for _, err := range set.Warnings() {
+		if _, ok := errors.AsType[*lackingError](err); ok {
+			lacking = append(lacking, err.Error())
+		}
+	}
+	slices.Sort(lacking)
+	return list, lacking, nil
 }
 
 // untyped is a metric in the form of the exposition formats. As from Prometheus, it has an empty label instance: the one of

@@ -165,6 +165,17 @@ func (l *loader) bound() error {
 	if most <= 0 || used+int64(len(l.live)*max(0, l.hours-len(l.clock)))*8 <= most {
 		return nil
 	}
-	return fmt.Errorf("%w: %d series of up to %d hours take more than --query.max-memory (%d MB): select fewer by labels, ask for a shorter range, or sum them by fewer labels in the innermost expression",
-		allocation.ErrTooMuch, len(l.series), l.hours, most>>20)
+	return fmt.Errorf("%w: %d series of up to %d hours take more than --query.max-memory (%s): select fewer by labels, ask for a shorter range, or sum them by fewer labels in the innermost expression",
+		allocation.ErrTooMuch, len(l.series), l.hours, sizeText(most))
+}
+
+// sizeText writes a number of bytes in a unit that the flag takes.
+func sizeText(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MB", n>>20)
+	case n >= 1<<10:
+		return fmt.Sprintf("%d KB", n>>10)
+	}
+	return fmt.Sprintf("%d B", n)
 }

@@ -1,6 +1,7 @@
 package costseries_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-kit/log"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
@@ -69,5 +71,33 @@ func TestLateCosts(t *testing.T) {
 	}
 	if r := ask(t, http.MethodGet, base, "/federate", "match[]=promcost_node_hourly_cost"); r.Code != http.StatusServiceUnavailable || !strings.Contains(fmt.Sprint(r.Body), "--promql.timeout") {
 		t.Errorf("/federate: %+v", r)
+	}
+}
+
+// A federation that gets nothing because costs cannot be had fails, for a scrape that gets nothing looks well. What it lacks
+// beside others is logged.
+func TestFederateWithoutCosts(t *testing.T) {
+	h, _ := monthHours(6)
+	now := h.sets[3].Window.End.Add(grace)
+	var logged bytes.Buffer
+	base := serve(t, newQueryable(h, costseries.Options{}), costseries.APIOptions{
+		Lookback: costseries.DefaultLookback, Now: func() time.Time { return now }, Logger: log.NewLogfmtLogger(&logged),
+	})
+	match := "match[]=promcost_namespace_hourly_cost"
+	if r := ask(t, http.MethodGet, base, "/federate", match); r.Code != http.StatusOK || !strings.Contains(fmt.Sprint(r.Body), `namespace="a"`) {
+		t.Errorf("some costs: %+v", r)
+	}
+	if text := logged.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "are missing: upstream failure: refused") {
+		t.Errorf("logged: %s", text)
+	}
+	for _, s := range h.sets {
+		h.lacking[s.Window.Start] = fmt.Errorf("%w: refused", allocation.ErrUpstream)
+	}
+	if r := ask(t, http.MethodGet, base, "/federate", match); r.Code != http.StatusServiceUnavailable || !strings.Contains(fmt.Sprint(r.Body), "are missing: upstream failure: refused") {
+		t.Errorf("no costs: %+v", r)
+	}
+	clear(h.lacking)
+	if r := ask(t, http.MethodGet, base, "/federate", "match[]=promcost_nothing"); r.Code != http.StatusOK || r.Body != "" {
+		t.Errorf("no such series: %+v", r)
 	}
 }

@@ -225,7 +225,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	read := 0
 	h.before = func(*allocation.Set) { read++ }
 	err := ask(`promcost_container_hourly_cost`)
-	if !errors.Is(err, allocation.ErrTooMuch) || !strings.Contains(fmt.Sprint(err), "--query.max-memory") || !strings.Contains(fmt.Sprint(err), "sum them by fewer labels") {
+	if !errors.Is(err, allocation.ErrTooMuch) || !strings.Contains(fmt.Sprint(err), "--query.max-memory (19 KB)") || !strings.Contains(fmt.Sprint(err), "sum them by fewer labels") {
 		t.Errorf("error %v, want one that says what to do", err)
 	}
 	if read > 3 {
