@@ -4,9 +4,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// TestOwnMetricsByPromQL asks promcost itself for every metric that its scrape has, and for how many series it drops.
+// TestOwnMetricsByPromQL asks promcost itself for every metric that its scrape has, and for how many series it drops; a real Prometheus
+// gets that by remote read, too.
 func TestOwnMetricsByPromQL(t *testing.T) {
 	p := start(t, append([]string{
 		"demo", "--web.listen-address=127.0.0.1:0", "--collector.pod", "--collector.max-series=100",
@@ -26,6 +29,10 @@ func TestOwnMetricsByPromQL(t *testing.T) {
 		if values, _ := vector(t, base, "count("+name+")"); len(values) == 0 && strings.HasPrefix(name, "promcost_") {
 			t.Errorf("%s is on /metrics, and has no answer by PromQL", name)
 		}
+	}
+	reader := promtest.Start(t, "", promtest.Config{YAML: "remote_read: [{url: " + base + "/api/v1/read, read_recent: true}]\n"})
+	if values, _ := vector(t, reader, `promcost_series_dropped_total{collector="pod"} > 0`); len(values) != 1 {
+		t.Errorf("a Prometheus that reads from it has %v", values)
 	}
 	p.end(t)
 }
