@@ -131,7 +131,7 @@ func New(latest LatestSet, cfg Config) *Collector {
 	for _, f := range setFamilies {
 		c.set = append(c.set, prometheus.NewDesc(f.name, f.help, f.labels, nil))
 	}
-	c.current.Store(&snapshot{metrics: c.droppedMetrics()})
+	c.current.Store(&snapshot{counts: c.droppedMetrics()})
 	return c
 }
 
@@ -159,6 +159,24 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- c.dropped
 }
 
+// Own is what the Collector says of itself and not of costs, promcost_series_dropped_total, as of what was rendered last: it renders
+// nothing. It is for a registry of its own, as the Collector has that too.
+func (c *Collector) Own() prometheus.Collector { return own{c} }
+
+// own is a prometheus.Collector.
+type own struct{ *Collector }
+
+// Describe implements prometheus.Collector.
+func (o own) Describe(ch chan<- *prometheus.Desc) { ch <- o.dropped }
+
+// Collect implements prometheus.Collector.
+func (o own) Collect(ch chan<- prometheus.Metric) {
+	counts := o.current.Load().counts
+	for i := range counts {
+		ch <- &counts[i]
+	}
+}
+
 // Collect sends the metrics of the latest set, none of them before there is one. It waits for nobody who renders another:
 // then those of before are sent once more.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
@@ -168,9 +186,11 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 		c.update()
 		c.rendering.Unlock()
 	}
-	metrics := c.current.Load().metrics
-	for i := range metrics {
-		ch <- &metrics[i]
+	shown := c.current.Load()
+	for _, metrics := range [][]metric{shown.metrics, shown.counts} {
+		for i := range metrics {
+			ch <- &metrics[i]
+		}
 	}
 }
 
@@ -186,7 +206,7 @@ func (c *Collector) update() {
 	set, _, _ := c.latest.Latest() // an error is told by the computation's own metrics; the set stays what it is
 	is := snapshot{set: set, accrued: c.accrued(), spending: c.spending(), metering: c.metering()}
 	if was := c.current.Load(); set != nil && (set != was.set || is.accrued != was.accrued || is.spending != was.spending || is.accrued == nil && is.metering != was.metering) {
-		is.metrics = c.render(&is)
+		c.render(&is)
 		c.current.Store(&is)
 	}
 }

@@ -66,11 +66,12 @@ type snapshot struct {
 	accrued  *allocation.Accrued  // nil where there is none
 	spending *allocation.Spending // nil where there is none
 	metering *allocation.Metering
-	metrics  []metric
+	metrics  []metric // of costs
+	counts   []metric // of what was dropped
 }
 
 // render makes the metrics of a set and of the month, and counts what it drops.
-func (c *Collector) render(of *snapshot) []metric {
+func (c *Collector) render(of *snapshot) {
 	b := builder{pairs: map[pair]*dto.LabelPair{}}
 	places := of.accrued // say who has a place
 	if places == nil {
@@ -117,7 +118,7 @@ func (c *Collector) render(of *snapshot) []metric {
 			b.append(c.set[i], b.labels(f.labels, labels, sortedByName(f.labels)), allocation.GaugeFamily, value)
 		})
 	}
-	return append(b.metrics, c.droppedMetrics()...)
+	of.metrics, of.counts = b.metrics, c.droppedMetrics()
 }
 
 // droppedMetrics are promcost_series_dropped_total of every subject, zeros included.

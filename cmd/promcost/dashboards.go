@@ -27,7 +27,7 @@ const (
 func defineDashboards(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	var out, format, currency string
 	clause.Flag("out", "Directory to write to, which is made where there is none; - is standard output, for manifests only.").
-		Default("promcost-dashboards").PlaceHolder("DIR").StringVar(&out)
+		Default("promcost-dashboards").StringVar(&out)
 	oneOf(clause, "format", "What to write: grafana is JSON to import, and rule files in the directory rules; configmap is Kubernetes manifests, ConfigMaps for Grafana's sidecar and PrometheusRules for the Prometheus Operator.", &format, formatGrafana, formatConfigMap)
 	addFlag(clause, "currency", "ISO 4217 code of the currency that money is shown in.", func(text string) error {
 		if !pricing.IsCurrency(text) {

@@ -41,6 +41,14 @@ func TestDashboardsAreWritten(t *testing.T) {
 	}
 }
 
+// TestDashboardsSayWhereTheyGo looks for the directory that is taken where none is given.
+func TestDashboardsSayWhereTheyGo(t *testing.T) {
+	var out, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"dashboards", "--help"}, &out, &stderr); code != exitOK || !strings.Contains(out.String()+stderr.String(), `--out="promcost-dashboards"`) {
+		t.Errorf("exit %d: %s%s", code, &out, &stderr)
+	}
+}
+
 func TestManifestsToStandardOutput(t *testing.T) {
 	var out, stderr bytes.Buffer
 	if code := run(t.Context(), []string{"dashboards", "--out=-", "--format=configmap"}, &out, &stderr); code != exitOK {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-kit/log/level"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/allocation"
@@ -80,8 +81,8 @@ func (f *promqlFlags) upstream(source *sourceFlags, src *remote.Source, owned []
 	}), nil
 }
 
-// promql answers PromQL over the service's costs, its requests counted by path.
-func (s *server) promql() (http.Handler, error) {
+// promql answers PromQL over the service's costs and what own has, its requests counted by path.
+func (s *server) promql(own prometheus.Gatherer) (http.Handler, error) {
 	mux := http.NewServeMux()
 	if h := s.computer.shard; h.Of > 1 {
 		mux.Handle("/", s.health.Instrument(promqlOther, shardOnly(h)))
@@ -89,7 +90,7 @@ func (s *server) promql() (http.Handler, error) {
 	}
 	api := &promqlAPI{server: s, started: time.Now()}
 	if !s.flags.promql.passthrough { // the Prometheus has them, if it scrapes promcost
-		api.self = selfseries.New(s.registry, selfseries.Options{Now: s.now})
+		api.self = selfseries.New(own, selfseries.Options{Now: s.now})
 		s.actors = append(s.actors, api.self.Run)
 	}
 	if err := api.renew(s.settings()); err != nil {

@@ -213,16 +213,16 @@ func (s *server) handler() (http.Handler, error) {
 	c := collector.New(s.ledger, collector.Config{Metering: s.metering, Bounds: timeline.Bounds, Accrued: s.ledger.Accrued, Spending: s.ledger.Spending, Logger: s.logs.kit})
 	update := c.Update
 	s.changed.Store(&update)
-	exposed := prometheus.NewRegistry() // costs, and what promcost says of itself
+	exposed, dropped := prometheus.NewRegistry(), prometheus.NewRegistry() // costs and what promcost says of itself; what it says of costs left out
 	if err := errors.Join(
 		s.registry.Register(collectors.NewGoCollector()), s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
-		exposed.Register(c), exposed.Register(s.registry),
+		exposed.Register(c), exposed.Register(s.registry), dropped.Register(c.Own()),
 	); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	// Created timestamps go out by protobuf alone: in OpenMetrics they are lines that Prometheus takes for further series.
 	metrics := promhttp.HandlerFor(exposed, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
-	promql, err := s.promql()
+	promql, err := s.promql(prometheus.Gatherers{s.registry, dropped})
 	if err != nil {
 		return nil, err
 	}

@@ -132,50 +132,61 @@ type pages struct {
 
 // handler routes requests to the pages, at their paths and again below the prefix.
 func (f *webFlags) handler(p pages) (http.Handler, error) {
-	landing, err := newLanding("", f.pprof)
+	beside, err := f.routes("", p)
+	if err != nil || f.prefix == "" {
+		return beside, err
+	}
+	below, err := f.routes(f.prefix, p)
+	if err != nil {
+		return nil, err
+	}
+	both := http.NewServeMux()
+	both.Handle("/", beside)
+	both.Handle(f.prefix+"/", below)
+	return both, nil
+}
+
+// routes are the pages below a prefix. It is part of every pattern, so that what the mux redirects stays below it.
+func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
+	landing, err := newLanding(prefix, f.pprof)
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", p.api)
-	mux.Handle("/api/v1/", p.promql)
-	mux.Handle("/federate", p.promql)
-	mux.Handle("GET /{$}", landing)
-	mux.Handle("GET /metrics", p.metrics)
-	mux.Handle("GET /dashboards/", p.dashboards)
-	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
+	handle := func(method, path string, h http.Handler) { mux.Handle(method+prefix+path, http.StripPrefix(prefix, h)) }
+	handle("", "/", p.api)
+	handle("", "/api/v1/", p.promql)
+	handle("", "/federate", p.promql)
+	handle("", "/-/reload", reloadHandler(p.reload))
+	const get = http.MethodGet + " "
+	mux.Handle(get+prefix+"/{$}", landing) // which wants to see the prefix
+	handle(get, "/metrics", p.metrics)
+	handle(get, "/dashboards/", p.dashboards)
+	handle(get, "/-/healthy", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		plain(w, http.StatusOK, "promcost is healthy.")
-	})
-	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
-		if err := p.ready(); err != nil {
-			plain(w, http.StatusServiceUnavailable, "promcost is not ready: "+err.Error())
-			return
-		}
-		if err := p.behind(); err != nil {
-			plain(w, http.StatusOK, "promcost is ready, but behind: "+strings.ReplaceAll(err.Error(), "\n", "; "))
-			return
-		}
-		plain(w, http.StatusOK, "promcost is ready.")
-	})
-	mux.Handle("/-/reload", reloadHandler(p.reload))
+	}))
+	handle(get, "/-/ready", http.HandlerFunc(p.serveReady))
 	if f.pprof {
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		handle(get, "/debug/pprof/", http.HandlerFunc(pprof.Index))
+		handle(get, "/debug/pprof/cmdline", http.HandlerFunc(pprof.Cmdline))
+		handle(get, "/debug/pprof/profile", http.HandlerFunc(pprof.Profile))
+		handle(get, "/debug/pprof/symbol", http.HandlerFunc(pprof.Symbol))
+		handle(get, "/debug/pprof/trace", http.HandlerFunc(pprof.Trace))
 	}
-	if f.prefix == "" {
-		return mux, nil
+	return mux, nil
+}
+
+// serveReady says whether answers are complete, and what is not as it should be.
+func (p *pages) serveReady(w http.ResponseWriter, _ *http.Request) {
+	if err := p.ready(); err != nil {
+		plain(w, http.StatusServiceUnavailable, "promcost is not ready: "+err.Error())
+		return
 	}
-	if landing, err = newLanding(f.prefix, f.pprof); err != nil {
-		return nil, err
+	if err := p.behind(); err != nil {
+		plain(w, http.StatusOK, "promcost is ready, but behind: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
 	}
-	both := http.NewServeMux()
-	both.Handle("/", mux)
-	both.Handle("GET "+f.prefix+"/{$}", landing)
-	both.Handle(f.prefix+"/", http.StripPrefix(f.prefix, mux))
-	return both, nil
+	plain(w, http.StatusOK, "promcost is ready.")
 }
 
 // plain answers with a line of text.

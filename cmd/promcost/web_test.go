@@ -78,6 +78,28 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestRedirectsStayBelowThePrefix asks for directories without their slash, and for paths that are not clean.
+func TestRedirectsStayBelowThePrefix(t *testing.T) {
+	f := parseWeb(t, "--web.route-prefix=/cost", "--web.enable-pprof")
+	if err := f.validate(); err != nil {
+		t.Fatal(err)
+	}
+	h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: text("dashboards")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/cost": "/cost/", "/cost/dashboards": "/cost/dashboards/", "/cost/api/v1": "/cost/api/v1/", "/cost/debug/pprof": "/cost/debug/pprof/",
+		"/cost//metrics": "/cost/metrics", "/cost/x/../metrics": "/cost/metrics", "/dashboards": "/dashboards/", "//metrics": "/metrics",
+	} {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil))
+		if got := rec.Header().Get("Location"); rec.Code != http.StatusTemporaryRedirect || got != want {
+			t.Errorf("GET %s: %d to %q, want %q", path, rec.Code, got, want)
+		}
+	}
+}
+
 func TestPrefixMustBeAPath(t *testing.T) {
 	f := parseWeb(t, "--web.route-prefix=/a?b")
 	if err := f.validate(); err == nil || !strings.Contains(err.Error(), "--web.route-prefix") {

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// Beside returns what others has, and what the ring has of other names than theirs: they know more of their own. Chunks are of the
-// others alone. A nil ring has nothing.
+// Beside returns what others has, and what the ring has of other names than theirs: they know more of their own. A nil ring has
+// nothing.
 func (r *Ring) Beside(others storage.SampleAndChunkQueryable, theirs []string) storage.SampleAndChunkQueryable {
 	if r == nil {
 		return others
@@ -38,6 +38,32 @@ func (j *joined) Querier(mint, maxt int64) (storage.Querier, error) {
 		return nil, fmt.Errorf("open series beside own: %w", err)
 	}
 	return &querier{others, j, mint, maxt}, nil
+}
+
+// ChunkQuerier implements storage.ChunkQueryable.
+func (j *joined) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error) {
+	others, err := j.SampleAndChunkQueryable.ChunkQuerier(mint, maxt)
+	if err != nil {
+		return nil, fmt.Errorf("open chunks beside own: %w", err)
+	}
+	return &chunkQuerier{others, &querier{joined: j, mint: mint, maxt: maxt}}, nil
+}
+
+// chunkQuerier is a storage.ChunkQuerier. Labels are of the others alone: who asks for them needs no chunks.
+type chunkQuerier struct {
+	storage.ChunkQuerier // of the others
+	own                  *querier
+}
+
+// Select implements storage.ChunkQuerier.
+func (q *chunkQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.ChunkSeriesSet {
+	found := q.own.find(hints, matchers)
+	if len(found.list) == 0 {
+		return q.ChunkQuerier.Select(ctx, sorted, hints, matchers...)
+	}
+	return storage.NewMergeChunkSeriesSet([]storage.ChunkSeriesSet{
+		q.ChunkQuerier.Select(ctx, true, hints, matchers...), storage.NewSeriesSetToChunkSet(found),
+	}, limitOf(hints), storage.NewConcatenatingChunkSeriesMerger())
 }
 
 // querier is a storage.Querier.

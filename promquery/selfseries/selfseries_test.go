@@ -1,6 +1,7 @@
 package selfseries_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,7 +28,7 @@ type watched struct {
 	seconds  prometheus.Histogram
 }
 
-func watch(t *testing.T) (*watched, storage.Queryable) {
+func watch(t *testing.T) (*watched, storage.SampleAndChunkQueryable) {
 	t.Helper()
 	w := &watched{
 		now:      time.Unix(1000, 0),
@@ -115,8 +116,8 @@ func TestSamples(t *testing.T) {
 			`{__name__="seconds_bucket", le="+Inf"} 0@1045`, `{__name__="seconds_bucket", le="1"} 0@1045`,
 			`{__name__="seconds_count"} 0@1045`, `{__name__="seconds_sum"} 0@1045`,
 		}},
-		{"both", 1041, 1049, nil, "cost|requests_total", []string{
-			`{__name__="cost", namespace="a"}`, `{__name__="requests_total", code="200"} 2@1045`,
+		{"both", 1040, 1049, nil, "cost|requests_total", []string{
+			`{__name__="cost", namespace="a"} 7@1040`, `{__name__="requests_total", code="200"} 2@1045`,
 		}},
 		{"what others know more of", 1040, 1049, nil, "shared", []string{`{__name__="shared", namespace="a"} 8@1040`}},
 		{"others alone", 1040, 1049, nil, "cost", []string{`{__name__="cost", namespace="a"} 7@1040`}},
@@ -127,8 +128,30 @@ func TestSamples(t *testing.T) {
 			if diff := cmp.Diff(tt.want, read(t, q, tt.from, tt.to, tt.hints, tt.names)); diff != "" {
 				t.Error(diff)
 			}
+			if diff := cmp.Diff(tt.want, read(t, unpacked{q}, tt.from, tt.to, tt.hints, tt.names)); diff != "" {
+				t.Errorf("chunks: %s", diff)
+			}
 		})
 	}
+}
+
+// unpacked is a storage.Queryable of what is in chunks.
+type unpacked struct {
+	storage.SampleAndChunkQueryable
+}
+
+// Querier implements storage.Queryable.
+func (u unpacked) Querier(mint, maxt int64) (storage.Querier, error) {
+	q, err := u.ChunkQuerier(mint, maxt)
+	return unpacking{q}, err
+}
+
+// unpacking is a storage.Querier.
+type unpacking struct{ storage.ChunkQuerier }
+
+// Select implements storage.Querier.
+func (u unpacking) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	return storage.NewSeriesSetFromChunkSeriesSet(u.ChunkQuerier.Select(ctx, sorted, hints, matchers...))
 }
 
 // TestOldSamplesAreForgotten keeps a minute, and of what has ended nothing.
