@@ -27,7 +27,7 @@ import (
 // this process, the server's not included, and x-plain its ratio to a client measured in the same run that only decodes
 // the stream: the same request, with Prometheus' own message types and iterators, one frame after the other.
 func BenchmarkRemoteRead(b *testing.B) {
-	for _, size := range sizes {
+	for _, size := range append(slices.Clone(sizes), benchSize{"L", 340, 10_000}) {
 		dir := size.write(b)
 		url := promtest.Start(b, dir, promtest.Config{})
 		src, err := remote.New(remote.Config{URL: url, Mode: remote.ModeRemoteRead})
