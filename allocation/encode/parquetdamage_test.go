@@ -7,11 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
 )
 
 // TestParquetOldFiles reads the files that version 1 of the schema was introduced with, for good: -update writes them
@@ -38,6 +44,40 @@ func TestParquetOldFiles(t *testing.T) {
 	}
 	if diff := cmp.Diff(plain(s), plain(got), cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// TestFieldsHaveNames has the columns of every table under a name of their own, by which others ask for them.
+func TestFieldsHaveNames(t *testing.T) {
+	s := randomSet(rand.New(rand.NewPCG(1, 1)), 1)
+	rows, assets := files(t, s)
+	var stream bytes.Buffer
+	if err := encode.Arrow(&stream, []*allocation.Set{s}, encode.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	in, err := ipc.NewReader(&stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Release()
+	names := map[string][]string{}
+	for _, f := range in.Schema().Fields() {
+		names["Arrow"] = append(names["Arrow"], f.Name)
+	}
+	for table, data := range map[string][]byte{"rows": rows, "assets": assets} {
+		f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range f.Root().Columns() {
+			names[table] = append(names[table], c.Name())
+		}
+	}
+	for table, list := range names {
+		slices.Sort(list)
+		if len(list) == 0 || list[0] == "" || len(slices.Compact(slices.Clone(list))) != len(list) {
+			t.Errorf("columns of %s are %q", table, list)
+		}
 	}
 }
 
