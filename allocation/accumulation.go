@@ -64,12 +64,14 @@ func (a *Accumulation) fold() {
 	a.open, a.summed, a.pending = []*Set{sum}, sum.Len(), 0
 }
 
-// close ends the period that is open.
+// close ends the period that is open. A set that is the only one of it is its sum.
 func (a *Accumulation) close() {
-	a.fold()
+	if len(a.open) > 1 {
+		a.fold()
+	}
 	sum := a.open[0]
 	sum.Window = a.options.Accumulate.Round(sum.Window, a.options.Zone)
-	a.open, a.summed = nil, 0
+	a.open, a.summed, a.pending = nil, 0, 0
 	a.finish(sum)
 }
 

@@ -48,12 +48,22 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 	}
 	s.mergeValues(parts, n)
 	s.mergeTimes(parts, n)
+	// What tells containers apart comes first: rows of several show little of the rest.
 	var differ [NumProperties][]bool
+	for _, p := range instance {
+		s.ids[p], differ[p] = mergeIDs(s.dict, parts, p, n, nil)
+	}
+	s.mergeKinds(parts, n, &differ)
 	for p := range GPUDevices {
-		s.ids[p], differ[p] = mergeIDs(s.dict, parts, p, n)
+		switch {
+		case slices.Contains(instance[:], p):
+		case p >= Services: // mergeMetadata settles those of several
+			s.ids[p], _ = mergeIDs(s.dict, parts, p, n, s.merged)
+		default:
+			s.ids[p], _ = mergeIDs(s.dict, parts, p, n, nil)
+		}
 	}
 	s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
-	s.mergeKinds(parts, n, &differ)
 	s.mergeMetadata(parts, n, &differ, metadata)
 	s.mergeAllShares(parts, n)
 }
@@ -136,9 +146,14 @@ func (s *Set) mergeTimes(parts []part, n int) {
 	s.start, s.end = s.start[:n:n], s.end[:n:n]
 }
 
-// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do.
-func mergeIDs(dict *Dict, parts []part, p Property, n int) (ids []ID, differ []bool) {
+// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do. Those of kinds
+// that are of several containers are not looked at, and count as different, as do rows that are dropped.
+func mergeIDs(dict *Dict, parts []part, p Property, n int, kinds []merged) (ids []ID, differ []bool) {
 	ids, differ = make([]ID, n+1), make([]bool, n+1)
+	differ[n] = true
+	for g, kind := range kinds {
+		differ[g] = kind == several
+	}
 	seen := make([]bool, n+1)
 	for _, part := range parts {
 		if late := part.set.late[p]; late != nil {
@@ -184,19 +199,35 @@ func (p part) mergeLate(dict *Dict, late Late, of Property, ids []ID, differ, se
 			differ[g] = true
 		}
 	}
+	found := finder{dict: dict, late: late}
 	for g, row := range first {
 		switch {
 		case row == none:
 		case differ[g]:
 			seen[g] = true
 		case !seen[g]:
-			ids[g], seen[g] = late.ID(dict, int(row)), true
+			ids[g], seen[g] = found.id(int(row)), true
 		default:
-			differ[g] = ids[g] != late.ID(dict, int(row))
+			differ[g] = ids[g] != found.id(int(row))
 		}
 	}
 	p.group = p.group[rows:]
 	return p
+}
+
+// finder finds ids of what had none yet. Rows that are found one after the other often have the same.
+type finder struct {
+	dict *Dict
+	late Late
+	last ID
+	row  int // that last is of, from 1
+}
+
+func (f *finder) id(row int) ID {
+	if f.row == 0 || !f.late.Same(f.row-1, row) {
+		f.last, f.row = f.late.ID(f.dict, row), row+1
+	}
+	return f.last
 }
 
 // mergeKinds finds out what each row was made of, and its kind: idle only merges with idle, other special rows
@@ -320,13 +351,14 @@ func anyIDs(dict *Dict, parts []part, p Property, n int) []ID {
 
 // lastLate gives each group the last id of the rows that have no ids yet, where they have one.
 func lastLate(dict *Dict, late Late, group []int32, ids []ID) {
-	found := make([]bool, len(ids))
+	done, found := make([]bool, len(ids)), finder{dict: dict, late: late}
+	done[len(ids)-1] = true // rows that are dropped
 	for i, g := range slices.Backward(group) {
-		if found[g] {
+		if done[g] {
 			continue
 		}
-		if id := late.ID(dict, i); id != 0 {
-			ids[g], found[g] = id, true
+		if id := found.id(i); id != 0 {
+			ids[g], done[g] = id, true
 		}
 	}
 }

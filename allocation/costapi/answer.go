@@ -1,7 +1,6 @@
 package costapi
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +139,7 @@ func Compressed(next http.Handler) http.Handler {
 
 // compressors are the encodings of answers, by their names in headers.
 var compressors = map[string]func(w io.Writer) (io.WriteCloser, error){
-	"gzip": func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, gzip.BestSpeed) },
+	"gzip": func(w io.Writer) (io.WriteCloser, error) { return encode.NewGzip(w), nil },
 	"zstd": func(w io.Writer) (io.WriteCloser, error) {
 		// One goroutine and a small window: many answers may be written at once.
 		return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(256<<10))

@@ -58,16 +58,19 @@ func (o *Options) AssetWarnings(sets []*allocation.AssetSet) []string {
 // writeAssets appends the map of a set's assets, by key.
 func writeAssets(s *stream, set *allocation.AssetSet, o *Options) {
 	window := appendWindow(nil, set.Window, o.location())
+	list := o.assets(set)
 	s.b = append(s.b, '{')
-	for i, a := range o.assets(set) {
-		if i > 0 {
-			s.b = append(s.b, ',')
+	s.each(len(list), func(b []byte, from, to int) []byte {
+		for i, a := range list[from:to] {
+			if from+i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, a.Name), ':')
+			at := len(b)
+			b = o.keep(appendAsset(b, a, window, o.location()), at)
 		}
-		s.b = append(appendString(s.b, a.Name), ':')
-		from := len(s.b)
-		s.b = o.keep(appendAsset(s.b, a, window, o.location()), from)
-		s.checkpoint()
-	}
+		return b
+	})
 	s.b = append(s.b, '}')
 }
 

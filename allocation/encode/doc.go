@@ -2,13 +2,12 @@
 // and ACK read, as CSV, and as tables for people.
 //
 // Encoders write as they go: memory does not follow the size of what is written, but for 24 to 32 bytes a row of a set that put
-// its rows in order. What they write is determined by the set and
+// its rows in order. JSON of many rows is made on all processors, some rows on each at a time, and written in order by the caller. What they write is determined by the set and
 // the options alone; rows are in the order of their names unless an encoder says otherwise. Numbers keep full precision
 // in JSON. An error is the writer's; what was written before it stays written.
 package encode
 
 import (
-	"io"
 	"slices"
 	"time"
 
@@ -75,37 +74,4 @@ func (o *Options) rate(w allocation.Window) float64 {
 		return o.RateHours / hours
 	}
 	return 1
-}
-
-// flushAt is the number of bytes after which a stream hands over what it has.
-const flushAt = 32 << 10
-
-// stream collects bytes and writes them in larger pieces. After an error it drops what it is given.
-type stream struct {
-	w   io.Writer
-	b   []byte
-	err error
-}
-
-func newStream(w io.Writer) *stream { return &stream{w: w, b: make([]byte, 0, flushAt+8<<10)} }
-
-// checkpoint writes what has been collected if it is much.
-func (s *stream) checkpoint() {
-	if len(s.b) >= flushAt {
-		s.flush()
-	}
-}
-
-// flush writes all that has been collected.
-func (s *stream) flush() {
-	if s.err == nil && len(s.b) > 0 {
-		_, s.err = s.w.Write(s.b)
-	}
-	s.b = s.b[:0]
-}
-
-// close writes the rest and returns the first error.
-func (s *stream) close() error {
-	s.flush()
-	return s.err
 }

@@ -67,7 +67,7 @@ func (f *FOCUS) Write(set *allocation.Set) error {
 			f.s.checkpoint()
 		})
 	}
-	return f.s.err
+	return f.s.lanes.err
 }
 
 // Close writes what is left.

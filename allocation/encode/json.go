@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -24,7 +25,7 @@ func Allocations(w io.Writer, sets []*allocation.Set, o Options) error {
 		if i > 0 {
 			s.b = append(s.b, ',')
 		}
-		e.set(s, set)
+		e.encode(s, set)
 	}
 	s.b = o.end(append(s.b, ']'), sets)
 	return s.close()
@@ -82,20 +83,19 @@ type property struct {
 type encoder struct {
 	options    *Options
 	location   *time.Location
-	fields     []allocation.Field
-	keys       []string // of fields, with comma, quotes and colon
-	money      []bool   // fields that are costs
+	columns    []numeric
 	properties []property
-	window     []byte
-	rate       float64 // what costs of the set are multiplied by
+	blocks     *sync.Pool // of *block
 	// gpuRequest and gpuUsage are fields that gpuAllocation has, too.
 	gpuRequest, gpuUsage func(*allocation.Set, int) float64
 }
 
 func newEncoder(o *Options) *encoder {
-	e := &encoder{options: o, location: o.location(), fields: allocation.Fields(), rate: 1}
-	for _, f := range e.fields {
-		e.keys, e.money = append(e.keys, `,"`+f.Name+`":`), append(e.money, f.Unit == "currency")
+	e := &encoder{options: o, location: o.location(), blocks: newBlocks()}
+	for _, f := range allocation.Fields() {
+		if o.Fields == nil || slices.Contains(o.Fields, f.Name) {
+			e.columns = append(e.columns, numeric{key: `,"` + f.Name + `":`, value: f.Value, money: f.Unit == "currency"})
+		}
 		switch f.Name {
 		case "gpuRequestAverage":
 			e.gpuRequest = f.Value
@@ -120,20 +120,43 @@ func newEncoder(o *Options) *encoder {
 	return e
 }
 
-// set appends the map of a set's allocations, by name.
-func (e *encoder) set(s *stream, set *allocation.Set) {
-	e.window, e.rate = appendWindow(e.window[:0], set.Window, e.location), e.options.rate(set.Window)
-	s.b = append(s.b, '{')
-	for i, r := range e.options.rows(set) {
-		if i > 0 {
-			s.b = append(s.b, ',')
-		}
-		s.b = append(appendString(s.b, r.name), ':')
-		from := len(s.b)
-		s.b = e.options.keep(e.allocation(s.b, set, r.name, r.row), from)
-		s.checkpoint()
+// setEncoder appends allocations of one set.
+type setEncoder struct {
+	*encoder
+	set    *allocation.Set
+	rows   []namedRow
+	window []byte
+	rate   float64 // what costs are multiplied by
+}
+
+// encode appends the map of a set's allocations, by name.
+func (e *encoder) encode(s *stream, set *allocation.Set) {
+	of := &setEncoder{
+		encoder: e, set: set, rows: e.options.rows(set),
+		window: appendWindow(nil, set.Window, e.location), rate: e.options.rate(set.Window),
 	}
+	s.b = append(s.b, '{')
+	s.each(len(of.rows), of.append)
 	s.b = append(s.b, '}')
+}
+
+// append appends the rows from one to before another, with their names.
+func (e *setEncoder) append(b []byte, from, to int) []byte {
+	k := e.blocks.Get().(*block) //nolint:forcetypeassert // of newBlocks
+	defer e.blocks.Put(k)
+	for at := from; at < to; at += blockRows {
+		rows := e.rows[at:min(at+blockRows, to)]
+		k.load(e.columns, e.set, rows, e.rate)
+		for i, r := range rows {
+			if at+i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, r.name), ':')
+			from := len(b)
+			b = e.options.keep(e.allocation(b, r, k, i), from)
+		}
+	}
+	return b
 }
 
 // namedRow is a row of a set and its name.
@@ -170,20 +193,15 @@ func appendWindow(b []byte, w allocation.Window, in *time.Location) []byte {
 	return append(b, '}')
 }
 
-// allocation appends a row without its key.
-func (e *encoder) allocation(b []byte, set *allocation.Set, name string, row int) []byte {
-	b = appendString(append(b, `{"name":`...), name)
+// allocation appends a row without its key, which is the i-th of a block.
+func (e *setEncoder) allocation(b []byte, r namedRow, k *block, i int) []byte {
+	set, row := e.set, r.row
+	b = appendString(append(b, `{"name":`...), r.name)
 	b = e.appendProperties(append(b, `,"properties":{`...), set, row)
 	b = append(append(b, `},"window":`...), e.window...)
-	b = appendTime(append(b, `,"start":`...), set.Start(row))
-	b = appendTime(append(b, `,"end":`...), set.End(row))
-	for i := range e.fields {
-		v := e.fields[i].Value(set, row)
-		if e.money[i] {
-			v *= e.rate
-		}
-		b = appendNumber(append(b, e.keys[i]...), v)
-	}
+	b = k.start.append(append(b, `,"start":`...), set.Start(row))
+	b = k.end.append(append(b, `,"end":`...), set.End(row))
+	b = k.append(b, i)
 	b = e.appendVolumes(append(b, `,"pvs":`...), set, row)
 	b = e.appendBalancers(append(b, `,"lbAllocations":`...), set, row)
 	b = e.appendGPU(append(b, `,"gpuAllocation":`...), set, row)

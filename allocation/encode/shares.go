@@ -7,7 +7,7 @@ import (
 )
 
 // appendVolumes appends what a row has of persistent volumes, null where that is nothing.
-func (e *encoder) appendVolumes(b []byte, set *allocation.Set, row int) []byte {
+func (e *setEncoder) appendVolumes(b []byte, set *allocation.Set, row int) []byte {
 	list := set.Volumes(row)
 	if len(list) == 0 {
 		return append(b, "null"...)
@@ -33,7 +33,7 @@ func opening(i int) byte {
 }
 
 // appendBalancers appends what a row has of load balancers, null where that is nothing.
-func (e *encoder) appendBalancers(b []byte, set *allocation.Set, row int) []byte {
+func (e *setEncoder) appendBalancers(b []byte, set *allocation.Set, row int) []byte {
 	list := set.LoadBalancerShares(row)
 	if len(list) == 0 {
 		return append(b, "null"...)
@@ -60,7 +60,7 @@ var sharedKinds = [allocation.NumSharedKinds]string{
 }
 
 // appendShared appends what a row's shared cost is made of, as a member, where that is known.
-func (e *encoder) appendShared(b []byte, set *allocation.Set, row int) []byte {
+func (e *setEncoder) appendShared(b []byte, set *allocation.Set, row int) []byte {
 	list := set.SharedParts(row)
 	if len(list) == 0 {
 		return b

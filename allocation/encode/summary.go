@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -34,50 +35,49 @@ var summaryFields = []struct{ name, adjustment string }{
 	{name: "totalCost"},
 }
 
-// summaryField is one of summaryFields, ready to be written.
-type summaryField struct {
-	key         string // with comma, quotes and colon
-	value, more func(*allocation.Set, int) float64
-	money       bool
-}
-
-// summarizer appends summaries; it holds what is the same for all.
-type summarizer struct {
-	options *Options
-	fields  []summaryField
-}
-
-func newSummarizer(o *Options) *summarizer {
+// summaryColumns are summaryFields, ready to be written.
+func summaryColumns() []numeric {
 	known := map[string]allocation.Field{}
 	for _, f := range allocation.Fields() {
 		known[f.Name] = f
 	}
-	s := &summarizer{options: o}
-	for _, f := range summaryFields {
-		s.fields = append(s.fields, summaryField{
-			key: `,"` + f.name + `":`, value: known[f.name].Value, more: known[f.adjustment].Value, money: known[f.name].Unit == "currency",
-		})
+	columns := make([]numeric, len(summaryFields))
+	for i, f := range summaryFields {
+		columns[i] = numeric{`,"` + f.name + `":`, known[f.name].Value, known[f.adjustment].Value, known[f.name].Unit == "currency"}
 	}
-	return s
+	return columns
 }
 
-// append appends a row's summary.
-func (s *summarizer) append(b []byte, set *allocation.Set, name string, row int, rate float64) []byte {
-	b = appendString(append(b, `{"name":`...), name)
-	b = appendTime(append(b, `,"start":`...), set.Start(row))
-	b = appendTime(append(b, `,"end":`...), set.End(row))
-	for i := range s.fields {
-		f := &s.fields[i]
-		v := f.value(set, row)
-		if f.more != nil {
-			v += f.more(set, row)
+// summarizer appends summaries of rows of one set.
+type summarizer struct {
+	options *Options
+	columns []numeric
+	blocks  *sync.Pool // of *block
+	set     *allocation.Set
+	rows    []namedRow
+}
+
+// append appends the rows from one to before another, with their names.
+func (s *summarizer) append(b []byte, from, to int) []byte {
+	k := s.blocks.Get().(*block) //nolint:forcetypeassert // of newBlocks
+	defer s.blocks.Put(k)
+	rate := s.options.rate(s.set.Window)
+	for at := from; at < to; at += blockRows {
+		rows := s.rows[at:min(at+blockRows, to)]
+		k.load(s.columns, s.set, rows, rate)
+		for i, r := range rows {
+			if at+i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, r.name), ':')
+			from := len(b)
+			b = appendString(append(b, `{"name":`...), r.name)
+			b = k.start.append(append(b, `,"start":`...), s.set.Start(r.row))
+			b = k.end.append(append(b, `,"end":`...), s.set.End(r.row))
+			b = s.options.keep(append(k.append(b, i), '}'), from)
 		}
-		if f.money {
-			v *= rate
-		}
-		b = appendNumber(append(b, f.key...), v)
 	}
-	return append(b, '}')
+	return b
 }
 
 // Summary writes the costs of sets as Kubecost and OpenCost sum them up: an object with the step between the sets in
@@ -87,23 +87,15 @@ func Summary(w io.Writer, sets []*allocation.Set, step time.Duration, o Options)
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"step":`...), step.Nanoseconds(), 10)
 	s.b = appendWindow(append(s.b, `,"window":`...), span(sets), o.location())
 	s.b = append(s.b, `,"sets":[`...)
-	rows := newSummarizer(&o)
+	columns, blocks := summaryColumns(), newBlocks()
 	for i, set := range sets {
 		if i > 0 {
 			s.b = append(s.b, ',')
 		}
 		s.b = appendWindow(append(s.b, `{"window":`...), set.Window, o.location())
 		s.b = append(s.b, `,"allocations":{`...)
-		rate := o.rate(set.Window)
-		for j, r := range o.rows(set) {
-			if j > 0 {
-				s.b = append(s.b, ',')
-			}
-			s.b = append(appendString(s.b, r.name), ':')
-			from := len(s.b)
-			s.b = o.keep(rows.append(s.b, set, r.name, r.row, rate), from)
-			s.checkpoint()
-		}
+		rows := o.rows(set)
+		s.each(len(rows), (&summarizer{&o, columns, blocks, set, rows}).append)
 		s.b = append(s.b, "}}"...)
 	}
 	s.b = o.end(append(s.b, "]}"...), sets)
@@ -124,9 +116,8 @@ func Topline(w io.Writer, set *allocation.Set, o Options) error {
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"numResults":`...), int64(set.Len()), 10)
 	s.b = append(s.b, `,"combined":{"allocations":{`...)
 	if total := set.Total(); total.Len() > 0 {
-		s.b = append(s.b, `"total":`...)
-		from := len(s.b)
-		s.b = o.keep(newSummarizer(&o).append(s.b, total, "total", 0, o.rate(set.Window)), from)
+		rows := summarizer{&o, summaryColumns(), newBlocks(), total, []namedRow{{name: "total"}}}
+		s.b = rows.append(s.b, 0, 1)
 	}
 	s.b = appendWindow(append(s.b, `},"window":`...), set.Window, o.location())
 	s.b = o.end(append(s.b, "}}"...), []*allocation.Set{set})

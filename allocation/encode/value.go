@@ -56,7 +56,9 @@ func appendNumber(b []byte, v float64) []byte {
 	if v-v != 0 {
 		return append(b, "null"...)
 	}
-	if abs := math.Abs(v); abs >= 1e-6 && abs < 1e21 {
+	if abs := math.Abs(v); abs < 1<<53 && v == math.Trunc(v) {
+		return strconv.AppendInt(b, int64(v), 10)
+	} else if abs >= 1e-6 && abs < 1e21 {
 		return strconv.AppendFloat(b, v, 'f', -1, 64)
 	}
 	b = strconv.AppendFloat(b, v, 'e', -1, 64)

@@ -1,0 +1,106 @@
+package encode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// gzipBlock is how many bytes are compressed at a time. What repeats across blocks is not found, which is little.
+const gzipBlock = 128 << 10
+
+// Gzip compresses what is written to it, block by block on all processors, to one member of a gzip file. It is to be closed,
+// and not used by several goroutines at a time; errors are those of the writer underneath.
+type Gzip struct {
+	lanes   lanes
+	block   []byte
+	begun   bool
+	sum     uint32
+	size    uint32 // modulo 2^32, as the format has it
+	blocks  sync.Pool
+	writers sync.Pool // of *flate.Writer
+}
+
+// NewGzip returns one that writes to w.
+func NewGzip(w io.Writer) *Gzip { return &Gzip{lanes: lanes{w: w}} }
+
+// Write compresses p, which may be written later.
+func (z *Gzip) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		if z.block == nil {
+			z.block = z.emptyBlock()
+		}
+		n := min(len(rest), gzipBlock-len(z.block))
+		z.block, rest = append(z.block, rest[:n]...), rest[n:]
+		if len(z.block) == gzipBlock {
+			z.lanes.start(z.next(false))
+		}
+	}
+	return len(p), z.lanes.err
+}
+
+// emptyBlock is room for a block. Short answers need less.
+func (z *Gzip) emptyBlock() []byte {
+	if b, ok := z.blocks.Get().(*[]byte); ok {
+		return (*b)[:0]
+	}
+	return []byte{}
+}
+
+// Close writes what has not been written yet, and the end.
+func (z *Gzip) Close() error {
+	last := z.next(true)
+	if len(z.lanes.busy) == 0 {
+		z.lanes.write(last(nil))
+		return z.lanes.err
+	}
+	z.lanes.start(last)
+	z.lanes.drain()
+	return z.lanes.err
+}
+
+// next appends the block, compressed.
+func (z *Gzip) next(last bool) func(b []byte) []byte {
+	block, first := z.block, !z.begun
+	z.sum, z.size = crc32.Update(z.sum, crc32.IEEETable, block), z.size+uint32(len(block))
+	sum, size := z.sum, z.size
+	z.block, z.begun = nil, true
+	return func(b []byte) []byte {
+		if first {
+			b = append(b, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255) // deflate, without name and time, fastest, of an unknown system
+		}
+		b = z.deflate(b, block, last)
+		z.blocks.Put(&block)
+		if last {
+			b = binary.LittleEndian.AppendUint32(b, sum)
+			b = binary.LittleEndian.AppendUint32(b, size)
+		}
+		return b
+	}
+}
+
+// deflate appends a block, compressed, to a border of bytes.
+func (z *Gzip) deflate(b, block []byte, last bool) []byte {
+	out := bytes.NewBuffer(b)
+	w, ok := z.writers.Get().(*flate.Writer)
+	if ok {
+		w.Reset(out)
+	} else {
+		w, _ = flate.NewWriter(out, flate.BestSpeed) // the level is one
+	}
+	defer z.writers.Put(w)
+	_, err := w.Write(block)
+	if err == nil && last {
+		err = w.Close()
+	} else if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		panic("BUG: a buffer cannot be written to: " + err.Error())
+	}
+	return out.Bytes()
+}
