@@ -30,6 +30,7 @@ var (
 type frameReader struct {
 	r     *bufio.Reader
 	buf   []byte
+	sum   [4]byte
 	table *crc32.Table
 }
 
@@ -55,8 +56,7 @@ func (f *frameReader) next() ([]byte, error) {
 	if size > maxFrame {
 		return nil, fmt.Errorf("a frame of %d bytes exceeds the limit of %d", size, maxFrame)
 	}
-	var sum [4]byte
-	if _, err := io.ReadFull(f.r, sum[:]); err != nil {
+	if _, err := io.ReadFull(f.r, f.sum[:]); err != nil {
 		return nil, cut(err)
 	}
 	f.buf = f.buf[:0]
@@ -68,7 +68,7 @@ func (f *frameReader) next() ([]byte, error) {
 		}
 		have += n
 	}
-	if crc32.Checksum(f.buf, f.table) != binary.BigEndian.Uint32(sum[:]) {
+	if crc32.Checksum(f.buf, f.table) != binary.BigEndian.Uint32(f.sum[:]) {
 		return nil, errChecksum
 	}
 	return f.buf, nil
