@@ -111,7 +111,7 @@ func (r *reader) readSelector(ctx context.Context, q storage.ChunkQueryable) (er
 		r.list = r.list[:0]
 		for it.Next() {
 			m := it.At()
-			r.list = append(r.list, Encoded{m.Chunk.Encoding(), m.Chunk.Bytes(), m.MinTime, m.MaxTime})
+			r.list = append(r.list, Encoded{Encoding: m.Chunk.Encoding(), Data: m.Chunk.Bytes(), MinTime: m.MinTime, MaxTime: m.MaxTime})
 		}
 		if err := it.Err(); err != nil {
 			return fmt.Errorf("read chunks of metric %s: %w", r.sel.Metric, err)

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 	"unicode/utf8"
+
+	"github.com/promcost/promcost/promquery/chunks"
 )
 
 const (
@@ -62,7 +65,7 @@ func (f *frameReader) next() ([]byte, error) {
 	f.buf = f.buf[:0]
 	for have := 0; have < int(size); {
 		n := min(int(size)-have, max(growBy, cap(f.buf)-have))
-		f.buf = append(f.buf[:have], make([]byte, n)...)
+		f.buf = slices.Grow(f.buf[:have], n+chunks.Padding)[:have+n] // nothing is written after its chunks while they are read
 		if _, err := io.ReadFull(f.r, f.buf[have:]); err != nil {
 			return nil, cut(err)
 		}
