@@ -173,6 +173,18 @@ func (s *Set) grow(kind Special, start, end int64) int {
 	return len(s.special) - 1
 }
 
+// reserve makes room for n rows.
+func (s *Set) reserve(n int) {
+	s.special, s.merged = slices.Grow(s.special, n), slices.Grow(s.merged, n)
+	s.start, s.end = slices.Grow(s.start, n), slices.Grow(s.end, n)
+	for p := range s.ids {
+		s.ids[p] = slices.Grow(s.ids[p], n)
+	}
+	for c := range s.values {
+		s.values[c] = slices.Grow(s.values[c], n)
+	}
+}
+
 // like returns an empty set with s's window, resolution, warnings and assets.
 func (s *Set) like() *Set {
 	return &Set{
