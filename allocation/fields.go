@@ -1,6 +1,9 @@
 package allocation
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Field is a number that an allocation is served with, derived from the stored columns.
 type Field struct {
@@ -9,12 +12,25 @@ type Field struct {
 	Help string // one sentence
 	// Value is the field of a row. It is never NaN nor infinite.
 	Value func(s *Set, row int) float64
+	// made are the columns that it is 0 without; none where that takes more than columns to tell.
+	made []Column
+}
+
+// Zero reports whether the field is known to be 0 in all rows of a set.
+func (f *Field) Zero(s *Set) bool {
+	notZero := func(v float64) bool { return v != 0 }
+	for _, c := range f.made {
+		if !s.allZero(c) && slices.ContainsFunc(s.values[c], notZero) {
+			return false
+		}
+	}
+	return len(f.made) > 0
 }
 
 // Fields are the derived, served numbers of an allocation, in the order they are documented and sent. Averages are over
 // the row's Minutes and 0 where those are 0.
 func Fields() []Field {
-	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*Set).Minutes}}
+	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*Set).Minutes, nil}}
 	fields = append(fields, resourceFields(CPU, [...]string{"cpuCores", "cpuCoreHours", "cpuCoreRequestAverage", "cpuCoreUsageAverage", "cpuCoreLimitAverage"}, "cores", "core-hours")...)
 	fields = append(fields, resourceFields(GPU, [...]string{"gpuCount", "gpuHours", "gpuRequestAverage", "gpuUsageAverage", "gpuLimitAverage"}, "devices", "device-hours")...)
 	fields = append(fields, networkFields()...)
@@ -28,15 +44,15 @@ func Fields() []Field {
 func resourceFields(r Resource, names [5]string, unit, hours string) []Field {
 	name := r.String()
 	fields := []Field{
-		{names[0], unit, "Average " + unit + " allocated while running.", average(Hours.Of(r))},
-		{names[2], unit, "Average " + unit + " requested while running.", average(RequestHours.Of(r))},
-		{names[3], unit, "Average " + unit + " used while running.", average(UsageHours.Of(r))},
-		{names[4], unit, "Average limit in " + unit + " while running.", average(LimitHours.Of(r))},
-		{names[1], hours, "Cumulative " + hours + " allocated.", sum(Hours.Of(r))},
-		{name + "Cost", "currency", "Cumulative cost of the " + hours + " allocated.", sum(Cost.Of(r))},
-		{name + "CostAdjustment", "currency", "What reconciliation with the bill adds to " + name + "Cost.", sum(Adjustment.Of(r))},
-		{name + "CostIdle", "currency", "The part of " + name + "Cost that shared idle put there.", sum(CostIdle.Of(r))},
-		{name + "Efficiency", "ratio", "What was used of what was requested; may exceed 1.", func(s *Set, row int) float64 { return s.Efficiency(r, row) }},
+		average(names[0], unit, "Average "+unit+" allocated while running.", Hours.Of(r)),
+		average(names[2], unit, "Average "+unit+" requested while running.", RequestHours.Of(r)),
+		average(names[3], unit, "Average "+unit+" used while running.", UsageHours.Of(r)),
+		average(names[4], unit, "Average limit in "+unit+" while running.", LimitHours.Of(r)),
+		sum(names[1], hours, "Cumulative "+hours+" allocated.", Hours.Of(r)),
+		sum(name+"Cost", "currency", "Cumulative cost of the "+hours+" allocated.", Cost.Of(r)),
+		sum(name+"CostAdjustment", "currency", "What reconciliation with the bill adds to "+name+"Cost.", Adjustment.Of(r)),
+		sum(name+"CostIdle", "currency", "The part of "+name+"Cost that shared idle put there.", CostIdle.Of(r)),
+		{name + "Efficiency", "ratio", "What was used of what was requested; may exceed 1.", func(s *Set, row int) float64 { return s.Efficiency(r, row) }, []Column{UsageHours.Of(r)}},
 	}
 	if r == GPU { // has no limit other than its request
 		fields = append(fields[:3], fields[4:]...)
@@ -46,60 +62,64 @@ func resourceFields(r Resource, names [5]string, unit, hours string) []Field {
 
 func networkFields() []Field {
 	return []Field{
-		{"networkTransferBytes", "bytes", "Bytes sent.", sum(NetworkTransferBytes)},
-		{"networkReceiveBytes", "bytes", "Bytes received.", sum(NetworkReceiveBytes)},
-		{"networkCost", "currency", "Cumulative cost of network usage: that between zones, between regions and to the internet.", sum(NetworkCrossZoneCost, NetworkCrossRegionCost, NetworkInternetCost)},
-		{"networkCrossZoneCost", "currency", "Cumulative cost of traffic to other zones.", sum(NetworkCrossZoneCost)},
-		{"networkCrossRegionCost", "currency", "Cumulative cost of traffic to other regions.", sum(NetworkCrossRegionCost)},
-		{"networkInternetCost", "currency", "Cumulative cost of traffic to the internet.", sum(NetworkInternetCost)},
-		{"networkCostAdjustment", "currency", "What reconciliation with the bill adds to networkCost.", sum(NetworkCostAdjustment)},
+		sum("networkTransferBytes", "bytes", "Bytes sent.", NetworkTransferBytes),
+		sum("networkReceiveBytes", "bytes", "Bytes received.", NetworkReceiveBytes),
+		sum("networkCost", "currency", "Cumulative cost of network usage: that between zones, between regions and to the internet.", NetworkCrossZoneCost, NetworkCrossRegionCost, NetworkInternetCost),
+		sum("networkCrossZoneCost", "currency", "Cumulative cost of traffic to other zones.", NetworkCrossZoneCost),
+		sum("networkCrossRegionCost", "currency", "Cumulative cost of traffic to other regions.", NetworkCrossRegionCost),
+		sum("networkInternetCost", "currency", "Cumulative cost of traffic to the internet.", NetworkInternetCost),
+		sum("networkCostAdjustment", "currency", "What reconciliation with the bill adds to networkCost.", NetworkCostAdjustment),
 	}
 }
 
 func storageFields() []Field {
 	return []Field{
-		{"loadBalancerCost", "currency", "Cumulative cost of load balancers.", sum(LoadBalancerCost)},
-		{"loadBalancerCostAdjustment", "currency", "What reconciliation with the bill adds to loadBalancerCost.", sum(LoadBalancerCostAdjustment)},
-		{"pvBytes", "bytes", "Average bytes of persistent volumes allocated while running.", average(PVByteHours)},
-		{"pvByteHours", "byte-hours", "Cumulative byte-hours of persistent volumes allocated.", sum(PVByteHours)},
-		{"pvCost", "currency", "Cumulative cost of persistent volumes.", sum(PVCost)},
-		{"pvCostAdjustment", "currency", "What reconciliation with the bill adds to pvCost.", sum(PVCostAdjustment)},
+		sum("loadBalancerCost", "currency", "Cumulative cost of load balancers.", LoadBalancerCost),
+		sum("loadBalancerCostAdjustment", "currency", "What reconciliation with the bill adds to loadBalancerCost.", LoadBalancerCostAdjustment),
+		average("pvBytes", "bytes", "Average bytes of persistent volumes allocated while running.", PVByteHours),
+		sum("pvByteHours", "byte-hours", "Cumulative byte-hours of persistent volumes allocated.", PVByteHours),
+		sum("pvCost", "currency", "Cumulative cost of persistent volumes.", PVCost),
+		sum("pvCostAdjustment", "currency", "What reconciliation with the bill adds to pvCost.", PVCostAdjustment),
 	}
 }
 
 func totalFields() []Field {
 	return []Field{
-		{"sharedCost", "currency", "Cumulative cost of shared resources.", sum(SharedCost)},
-		{"externalCost", "currency", "Cumulative cost of external resources.", sum(ExternalCost)},
-		{"totalCost", "currency", "All costs and adjustments.", func(s *Set, row int) float64 { return finite(s.TotalCost(row)) }},
-		{"totalEfficiency", "ratio", "Mean of cpuEfficiency and ramEfficiency, weighted by their costs.", (*Set).TotalEfficiency},
+		sum("sharedCost", "currency", "Cumulative cost of shared resources.", SharedCost),
+		sum("externalCost", "currency", "Cumulative cost of external resources.", ExternalCost),
+		{"totalCost", "currency", "All costs and adjustments.", func(s *Set, row int) float64 { return finite(s.TotalCost(row)) }, nil},
+		{"totalEfficiency", "ratio", "Mean of cpuEfficiency and ramEfficiency, weighted by their costs.", (*Set).TotalEfficiency, nil},
 	}
 }
 
-// sum is the field that adds up columns.
-func sum(columns ...Column) func(*Set, int) float64 {
+// sum is a field that adds up columns.
+func sum(name, unit, help string, columns ...Column) Field {
+	f := Field{name, unit, help, nil, columns}
 	if len(columns) == 1 {
 		c := columns[0]
-		return func(s *Set, row int) float64 { return finite(s.values[c][row]) }
+		f.Value = func(s *Set, row int) float64 { return finite(s.values[c][row]) }
+		return f
 	}
-	return func(s *Set, row int) float64 {
+	f.Value = func(s *Set, row int) float64 {
 		total := 0.0
 		for _, c := range columns {
 			total += s.values[c][row]
 		}
 		return finite(total)
 	}
+	return f
 }
 
-// average is the field that divides a column of amount × hours by the hours of the row.
-func average(c Column) func(*Set, int) float64 {
-	return func(s *Set, row int) float64 {
+// average is a field that divides a column of amount × hours by the hours of the row.
+func average(name, unit, help string, c Column) Field {
+	value := func(s *Set, row int) float64 {
 		minutes := s.Minutes(row)
 		if minutes <= 0 {
 			return 0
 		}
 		return finite(s.values[c][row] / (minutes / 60))
 	}
+	return Field{name, unit, help, value, []Column{c}}
 }
 
 // finite is v, or 0 where it is no number.

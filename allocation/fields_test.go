@@ -55,6 +55,23 @@ func TestFieldNames(t *testing.T) {
 	}
 }
 
+// TestZeroFields holds that a field is only said to be 0 where it is, whichever columns are not.
+func TestZeroFields(t *testing.T) {
+	for a := range allocation.NumColumns {
+		for b := range allocation.NumColumns {
+			s := oneRow(60, map[allocation.Column]float64{a: 2, b: 3})
+			for _, f := range allocation.Fields() {
+				if v := f.Value(s, 0); v != 0 && f.Zero(s) {
+					t.Errorf("%s is %v where it is said to be 0: columns %v and %v are not", f.Name, v, a, b)
+				}
+			}
+		}
+	}
+	if f := field(t, "gpuCost"); !f.Zero(oneRow(60, nil)) {
+		t.Error("gpuCost is 0 without GPUs, and not said to be")
+	}
+}
+
 func TestFieldValues(t *testing.T) {
 	const cpu, ram, gpu = allocation.CPU, allocation.RAM, allocation.GPU
 	type values = map[allocation.Column]float64

@@ -83,7 +83,7 @@ type property struct {
 type encoder struct {
 	options    *Options
 	location   *time.Location
-	columns    []numeric
+	numbers    []numeric
 	properties []property
 	blocks     *sync.Pool // of *block
 	// gpuRequest and gpuUsage are fields that gpuAllocation has, too.
@@ -94,7 +94,7 @@ func newEncoder(o *Options) *encoder {
 	e := &encoder{options: o, location: o.location(), blocks: newBlocks()}
 	for _, f := range allocation.Fields() {
 		if o.Fields == nil || slices.Contains(o.Fields, f.Name) {
-			e.columns = append(e.columns, numeric{key: `,"` + f.Name + `":`, value: f.Value, money: f.Unit == "currency"})
+			e.numbers = append(e.numbers, numeric{`,"` + f.Name + `":`, []allocation.Field{f}, f.Unit == "currency"})
 		}
 		switch f.Name {
 		case "gpuRequestAverage":
@@ -123,10 +123,12 @@ func newEncoder(o *Options) *encoder {
 // setEncoder appends allocations of one set.
 type setEncoder struct {
 	*encoder
-	set    *allocation.Set
-	rows   []namedRow
-	window []byte
-	rate   float64 // what costs are multiplied by
+	set     *allocation.Set
+	rows    []namedRow
+	numbers []numeric // that are not 0
+	rest    string
+	window  []byte
+	rate    float64 // what costs are multiplied by
 }
 
 // encode appends the map of a set's allocations, by name.
@@ -135,6 +137,7 @@ func (e *encoder) encode(s *stream, set *allocation.Set) {
 		encoder: e, set: set, rows: e.options.rows(set),
 		window: appendWindow(nil, set.Window, e.location), rate: e.options.rate(set.Window),
 	}
+	of.numbers, of.rest = ofSet(e.numbers, set)
 	s.b = append(s.b, '{')
 	s.each(len(of.rows), of.append)
 	s.b = append(s.b, '}')
@@ -146,7 +149,7 @@ func (e *setEncoder) append(b []byte, from, to int) []byte {
 	defer e.blocks.Put(k)
 	for at := from; at < to; at += blockRows {
 		rows := e.rows[at:min(at+blockRows, to)]
-		k.load(e.columns, e.set, rows, e.rate)
+		k.load(e.numbers, e.rest, e.set, rows, e.rate)
 		for i, r := range rows {
 			if at+i > 0 {
 				b = append(b, ',')
@@ -207,7 +210,7 @@ func (e *setEncoder) allocation(b []byte, r namedRow, k *block, i int) []byte {
 	b = e.appendGPU(append(b, `,"gpuAllocation":`...), set, row)
 	b = appendProportions(e.appendShared(b, set, row), set, row)
 	b = appendMaxima(append(b, `,"rawAllocationOnly":`...), set, row)
-	b = appendBounds(append(b, `,"errorBounds":`...), set, row)
+	b = k.appendBounds(append(b, `,"errorBounds":`...), set, row)
 	return append(b, '}')
 }
 
@@ -223,17 +226,17 @@ func appendMaxima(b []byte, set *allocation.Set, row int) []byte {
 }
 
 // appendBounds appends the error bounds of a row, null where nothing was counted.
-func appendBounds(b []byte, set *allocation.Set, row int) []byte {
+func (k *block) appendBounds(b []byte, set *allocation.Set, row int) []byte {
 	lower, upper, ok := set.ErrorBounds(row)
 	if !ok {
 		return append(b, "null"...)
 	}
-	b = appendNumber(append(b, `{"lower":`...), lower)
+	b = k.lower.append(append(b, `{"lower":`...), lower)
 	b = append(b, `,"upper":`...)
 	if math.IsNaN(upper) {
 		b = append(b, "null"...)
 	} else {
-		b = appendNumber(b, upper)
+		b = k.upper.append(b, upper)
 	}
 	return append(b, '}')
 }

@@ -10,18 +10,18 @@ import (
 // blockRows is how many rows the numbers are had of at a time.
 const blockRows = 16
 
-// numeric is a number of allocations.
+// numeric is a number of allocations, with others that are added to it.
 type numeric struct {
-	key         string // with comma, quotes and colon
-	value, more func(*allocation.Set, int) float64
-	money       bool // multiplied by the rate of costs
+	key   string // with comma, quotes and colon
+	parts []allocation.Field
+	money bool // multiplied by the rate of costs
 }
 
 // of is the number in a row; rate is what costs are multiplied by.
 func (c *numeric) of(set *allocation.Set, row int, rate float64) float64 {
-	v := c.value(set, row)
-	if c.more != nil {
-		v += c.more(set, row)
+	v := c.parts[0].Value(set, row)
+	for i := range c.parts[1:] {
+		v += c.parts[1+i].Value(set, row)
 	}
 	if c.money {
 		v *= rate
@@ -29,23 +29,50 @@ func (c *numeric) of(set *allocation.Set, row int, rate float64) float64 {
 	return v
 }
 
-// block is the numbers of some rows. Most are the same in all of them, such as 0, and are written once.
+// zero reports whether the number is known to be 0 in all rows of a set.
+func (c *numeric) zero(set *allocation.Set) bool {
+	for i := range c.parts {
+		if !c.parts[i].Zero(set) {
+			return false
+		}
+	}
+	return true
+}
+
+// ofSet are the numbers that a set has to be asked for; the keys of those that follow others that are 0 say so, and rest says it
+// of the last ones.
+func ofSet(numbers []numeric, set *allocation.Set) (asked []numeric, rest string) {
+	var text []byte
+	for i := range numbers {
+		c := numbers[i]
+		if text = append(text, c.key...); c.zero(set) {
+			text = append(text, '0')
+			continue
+		}
+		c.key, text = string(text), text[:0]
+		asked = append(asked, c)
+	}
+	return asked, string(text)
+}
+
+// block is the numbers of some rows. Many are the same in all of them, and are written once.
 type block struct {
 	text   []byte // of the members, without numbers that differ
 	ends   []int  // of what stands in text before each of those
 	values [][blockRows]float64
-	// start and end are the last ones that were written.
-	start, end stamp
+	// These are what was written last, which is written often.
+	start, end   stamp
+	lower, upper figure
 }
 
 // newBlocks are blocks for goroutines to take.
 func newBlocks() *sync.Pool { return &sync.Pool{New: func() any { return &block{} }} }
 
-// load takes the numbers of at most blockRows rows.
-func (k *block) load(columns []numeric, set *allocation.Set, rows []namedRow, rate float64) {
+// load takes numbers of at most blockRows rows; rest is what follows them.
+func (k *block) load(numbers []numeric, rest string, set *allocation.Set, rows []namedRow, rate float64) {
 	k.text, k.ends = k.text[:0], k.ends[:0]
-	for i := range columns {
-		c, n := &columns[i], len(k.ends)
+	for i := range numbers {
+		c, n := &numbers[i], len(k.ends)
 		k.text = append(k.text, c.key...)
 		if n == len(k.values) {
 			k.values = append(k.values, [blockRows]float64{})
@@ -62,6 +89,7 @@ func (k *block) load(columns []numeric, set *allocation.Set, rows []namedRow, ra
 			k.ends = append(k.ends, len(k.text))
 		}
 	}
+	k.text = append(k.text, rest...)
 }
 
 // append appends the members of the i-th row, each after a comma.
@@ -86,4 +114,18 @@ func (s *stamp) append(b []byte, t time.Time) []byte {
 		s.time, s.text = t, appendTime(s.text[:0], t)
 	}
 	return append(b, s.text...)
+}
+
+// figure is a number and its text.
+type figure struct {
+	number float64
+	text   []byte
+}
+
+// append appends a number as appendNumber does.
+func (f *figure) append(b []byte, v float64) []byte {
+	if len(f.text) == 0 || f.number != v {
+		f.number, f.text = v, appendNumber(f.text[:0], v)
+	}
+	return append(b, f.text...)
 }

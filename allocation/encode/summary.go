@@ -35,26 +35,36 @@ var summaryFields = []struct{ name, adjustment string }{
 	{name: "totalCost"},
 }
 
-// summaryColumns are summaryFields, ready to be written.
-func summaryColumns() []numeric {
+// summaryNumbers are summaryFields, ready to be written.
+func summaryNumbers() []numeric {
 	known := map[string]allocation.Field{}
 	for _, f := range allocation.Fields() {
 		known[f.Name] = f
 	}
-	columns := make([]numeric, len(summaryFields))
+	numbers := make([]numeric, len(summaryFields))
 	for i, f := range summaryFields {
-		columns[i] = numeric{`,"` + f.name + `":`, known[f.name].Value, known[f.adjustment].Value, known[f.name].Unit == "currency"}
+		n := numeric{`,"` + f.name + `":`, []allocation.Field{known[f.name]}, known[f.name].Unit == "currency"}
+		if f.adjustment != "" {
+			n.parts = append(n.parts, known[f.adjustment])
+		}
+		numbers[i] = n
 	}
-	return columns
+	return numbers
 }
 
 // summarizer appends summaries of rows of one set.
 type summarizer struct {
 	options *Options
-	columns []numeric
+	numbers []numeric
+	rest    string
 	blocks  *sync.Pool // of *block
 	set     *allocation.Set
 	rows    []namedRow
+}
+
+func newSummarizer(o *Options, all []numeric, blocks *sync.Pool, set *allocation.Set, rows []namedRow) *summarizer {
+	numbers, rest := ofSet(all, set)
+	return &summarizer{o, numbers, rest, blocks, set, rows}
 }
 
 // append appends the rows from one to before another, with their names.
@@ -64,7 +74,7 @@ func (s *summarizer) append(b []byte, from, to int) []byte {
 	rate := s.options.rate(s.set.Window)
 	for at := from; at < to; at += blockRows {
 		rows := s.rows[at:min(at+blockRows, to)]
-		k.load(s.columns, s.set, rows, rate)
+		k.load(s.numbers, s.rest, s.set, rows, rate)
 		for i, r := range rows {
 			if at+i > 0 {
 				b = append(b, ',')
@@ -87,7 +97,7 @@ func Summary(w io.Writer, sets []*allocation.Set, step time.Duration, o Options)
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"step":`...), step.Nanoseconds(), 10)
 	s.b = appendWindow(append(s.b, `,"window":`...), span(sets), o.location())
 	s.b = append(s.b, `,"sets":[`...)
-	columns, blocks := summaryColumns(), newBlocks()
+	numbers, blocks := summaryNumbers(), newBlocks()
 	for i, set := range sets {
 		if i > 0 {
 			s.b = append(s.b, ',')
@@ -95,7 +105,7 @@ func Summary(w io.Writer, sets []*allocation.Set, step time.Duration, o Options)
 		s.b = appendWindow(append(s.b, `{"window":`...), set.Window, o.location())
 		s.b = append(s.b, `,"allocations":{`...)
 		rows := o.rows(set)
-		s.each(len(rows), (&summarizer{&o, columns, blocks, set, rows}).append)
+		s.each(len(rows), newSummarizer(&o, numbers, blocks, set, rows).append)
 		s.b = append(s.b, "}}"...)
 	}
 	s.b = o.end(append(s.b, "]}"...), sets)
@@ -116,7 +126,7 @@ func Topline(w io.Writer, set *allocation.Set, o Options) error {
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"numResults":`...), int64(set.Len()), 10)
 	s.b = append(s.b, `,"combined":{"allocations":{`...)
 	if total := set.Total(); total.Len() > 0 {
-		rows := summarizer{&o, summaryColumns(), newBlocks(), total, []namedRow{{name: "total"}}}
+		rows := newSummarizer(&o, summaryNumbers(), newBlocks(), total, []namedRow{{name: "total"}})
 		s.b = rows.append(s.b, 0, 1)
 	}
 	s.b = appendWindow(append(s.b, `},"window":`...), set.Window, o.location())
