@@ -55,7 +55,7 @@ func TestHugeFilters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			match, err := f.Within(filter.NewSteps(ctx)).Bind(s)
+			match, err := f.Within(filter.NewSteps(ctx, 0)).Bind(s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestTooManySteps(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := f.Within(filter.NewSteps(ctx)).Bind(s); !errors.Is(err, context.Canceled) {
+	if _, err := f.Within(filter.NewSteps(ctx, 0)).Bind(s); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v after the end of the request", err)
 	}
 }
