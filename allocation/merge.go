@@ -21,7 +21,8 @@ var instance = [...]Property{Cluster, Namespace, Pod, PodUID, Container}
 type part struct {
 	set   *Set
 	group []int32
-	has   []bool // groups that have rows, where properties are missing in all of them; see find
+	has   []bool  // groups that have rows, where properties are missing in all of them; see find
+	first []int32 // the first row of each group, -1 where it has none; where properties have no ids yet
 }
 
 // find notes which of n groups have rows.
@@ -33,11 +34,19 @@ func (p *part) find(n int) {
 	for _, g := range p.group {
 		p.has[g] = true
 	}
+	if p.set.hasLate() {
+		p.first = p.firsts(n + 1)
+	}
 }
 
 // merge fills the empty set s with a row for each name, merged from the rows of the parts in their order. metadata keeps
 // the labels and annotations that all have in common.
 func (s *Set) merge(parts []part, names []string, metadata bool) {
+	s.mergeWith(&scratch{}, parts, names, metadata)
+}
+
+// mergeWith is merge of sets that may not be decoded yet: what cannot be is an error of m.
+func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool) {
 	n := len(names)
 	s.names = names
 	if n == 0 {
@@ -46,15 +55,18 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 	for i := range parts {
 		parts[i].find(n)
 	}
-	s.mergeValues(parts, n)
+	s.mergeValues(m, parts, n)
 	s.mergeTimes(parts, n)
 	var differ [NumProperties][]bool
-	for p := range GPUDevices {
-		s.ids[p], differ[p] = mergeIDs(s.dict, parts, p, n)
+	for p := range Services {
+		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, nil)
+	}
+	s.mergeKinds(parts, n, &differ)
+	for p := Services; p < GPUDevices; p++ { // mergeMetadata settles those of several containers
+		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, s.merged)
 	}
 	s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
-	s.mergeKinds(parts, n, &differ)
-	s.mergeMetadata(parts, n, &differ, metadata)
+	s.mergeMetadata(m, parts, n, &differ, metadata)
 	s.mergeAllShares(parts, n)
 }
 
@@ -62,7 +74,7 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 const lanes = 4
 
 // mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at.
-func (s *Set) mergeValues(parts []part, n int) {
+func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 	slab := make([]float64, int(NumColumns)*(n+1))
 	for c := range s.values {
 		// One more for the dropped rows saves a branch a value.
@@ -75,17 +87,21 @@ func (s *Set) mergeValues(parts []part, n int) {
 			switch {
 			case p.set.allZero(c):
 			case columns[c].max:
-				maxInto(s.values[c], p.set.values[c], p.group)
+				maxInto(s.values[c], m.lane(0, p.set, c), p.group)
 			default:
 				sums = append(sums, c)
 			}
 		}
 		rest := sums
 		for ; len(rest) >= lanes; rest = rest[lanes:] {
-			addLanes([lanes]Column(rest[:lanes]), &s.values, &p.set.values, p.group)
+			var to, from [lanes][]float64
+			for k, c := range rest[:lanes] {
+				to[k], from[k] = s.values[c], m.lane(k, p.set, c)
+			}
+			addLanes(&to, &from, p.group)
 		}
 		for _, c := range rest {
-			addInto(s.values[c], p.set.values[c], p.group)
+			addInto(s.values[c], m.lane(0, p.set, c), p.group)
 		}
 	}
 	for c := range s.values {
@@ -108,10 +124,10 @@ func addInto(dst, src []float64, group []int32) {
 }
 
 // addLanes is addInto of some columns.
-func addLanes(cols [lanes]Column, dst, src *[NumColumns][]float64, group []int32) {
+func addLanes(dst, src *[lanes][]float64, group []int32) {
 	n := len(group)
-	a, b, c, d := src[cols[0]][:n], src[cols[1]][:n], src[cols[2]][:n], src[cols[3]][:n]
-	toA, toB, toC, toD := dst[cols[0]], dst[cols[1]], dst[cols[2]], dst[cols[3]]
+	a, b, c, d := src[0][:n], src[1][:n], src[2][:n], src[3][:n]
+	toA, toB, toC, toD := dst[0], dst[1], dst[2], dst[3]
 	for i, g := range group {
 		toA[g] += a[i]
 		toB[g] += b[i]
@@ -136,14 +152,22 @@ func (s *Set) mergeTimes(parts []part, n int) {
 	s.start, s.end = s.start[:n:n], s.end[:n:n]
 }
 
-// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do.
-func mergeIDs(dict *Dict, parts []part, p Property, n int) (ids []ID, differ []bool) {
+// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do. Rows of several
+// containers are taken to differ where it is said which these are.
+func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, n int, merged []merged) (ids []ID, differ []bool) {
 	ids, differ = make([]ID, n+1), make([]bool, n+1)
 	seen := make([]bool, n+1)
+	differ[n] = true // nobody asks for those that are dropped
+	for g, of := range merged {
+		differ[g] = of == several
+	}
 	for _, part := range parts {
-		if late := part.set.late[p]; late != nil {
-			part = part.mergeLate(dict, late, p, ids, differ, seen)
-		} else if part.set.noIDs(p) {
+		switch {
+		case !slices.Contains(differ, false):
+			continue
+		case part.set.late[p] != nil:
+			part = part.mergeLate(m, dict, p, ids, differ, seen)
+		case part.set.noIDs(p):
 			for g, has := range part.has {
 				if has && ids[g] != 0 {
 					differ[g] = true
@@ -168,35 +192,6 @@ func mergeIDs(dict *Dict, parts []part, p Property, n int) (ids []ID, differ []b
 		}
 	}
 	return ids[:n:n], differ[:n:n]
-}
-
-// mergeLate is mergeIDs of the rows that have no ids yet. What is left of the part are those that passes added.
-func (p part) mergeLate(dict *Dict, late Late, of Property, ids []ID, differ, seen []bool) (rest part) {
-	const none = -1
-	rows := len(p.set.noID)
-	first := slices.Repeat([]int32{none}, len(ids))
-	for i, g := range p.group[:rows] {
-		switch {
-		case differ[g]:
-		case first[g] == none:
-			first[g] = int32(i)
-		case !late.Same(int(first[g]), i):
-			differ[g] = true
-		}
-	}
-	for g, row := range first {
-		switch {
-		case row == none:
-		case differ[g]:
-			seen[g] = true
-		case !seen[g]:
-			ids[g], seen[g] = late.ID(dict, int(row)), true
-		default:
-			differ[g] = ids[g] != late.ID(dict, int(row))
-		}
-	}
-	p.group = p.group[rows:]
-	return p
 }
 
 // mergeKinds finds out what each row was made of, and its kind: idle only merges with idle, other special rows
@@ -237,7 +232,7 @@ var (
 )
 
 // mergeMetadata settles the properties that do not simply stay where they agree, for rows of several containers.
-func (s *Set) mergeMetadata(parts []part, n int, differ *[NumProperties][]bool, keep bool) {
+func (s *Set) mergeMetadata(m *scratch, parts []part, n int, differ *[NumProperties][]bool, keep bool) {
 	var common [len(commonProperties)][]ID
 	if keep {
 		workload := func(set *Set, row int) bool { return set.special[row] < Unmounted }
@@ -247,7 +242,7 @@ func (s *Set) mergeMetadata(parts []part, n int, differ *[NumProperties][]bool, 
 	}
 	var newest [len(newestProperties)][]ID
 	for k, p := range newestProperties {
-		newest[k] = anyIDs(s.dict, parts, p, n)
+		newest[k] = anyIDs(m, s.dict, parts, p, n)
 	}
 	s.lost.common, s.lost.newest = common, newest
 	for g := range n {
@@ -298,13 +293,13 @@ func (s *Set) known(p Property) []ID {
 
 // anyIDs is the last id of a property that any member of a group has: what a namespace is labeled may change, and the
 // later set is right.
-func anyIDs(dict *Dict, parts []part, p Property, n int) []ID {
+func anyIDs(m *scratch, dict *Dict, parts []part, p Property, n int) []ID {
 	ids := make([]ID, n+1)
 	for _, part := range parts {
-		late, rows := part.set.late[p], 0
-		if late != nil {
+		rows := 0
+		if part.set.late[p] != nil {
 			rows = len(part.set.noID)
-			lastLate(dict, late, part.group[:rows], ids)
+			part.lastLate(m, dict, p, ids)
 		} else if part.set.noIDs(p) {
 			continue
 		}
@@ -316,19 +311,6 @@ func anyIDs(dict *Dict, parts []part, p Property, n int) []ID {
 		}
 	}
 	return ids[:n]
-}
-
-// lastLate gives each group the last id of the rows that have no ids yet, where they have one.
-func lastLate(dict *Dict, late Late, group []int32, ids []ID) {
-	found := make([]bool, len(ids))
-	for i, g := range slices.Backward(group) {
-		if found[g] {
-			continue
-		}
-		if id := late.ID(dict, i); id != 0 {
-			ids[g], found[g] = id, true
-		}
-	}
 }
 
 // commonPairs is the map of what all members of a group have in common that count. New maps are added to dict.
