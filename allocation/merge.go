@@ -23,6 +23,7 @@ type part struct {
 	group []int32
 	has   []bool  // groups that have rows, where properties are missing in all of them; see find
 	first []int32 // the first row of each group, -1 where it has none; where properties have no ids yet
+	runs  []int32 // where runs of rows of one group end, if they are long; nil where not
 }
 
 // find notes which of n groups have rows.
@@ -82,12 +83,13 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 	}
 	var sums []Column
 	for _, p := range parts {
+		p.findRuns()
 		sums = sums[:0]
 		for c := range NumColumns {
 			switch {
 			case p.set.allZero(c):
 			case columns[c].max:
-				maxInto(s.values[c], m.lane(0, p.set, c), p.group)
+				maxInto(s.values[c], m.lane(0, p.set, c), &p)
 			default:
 				sums = append(sums, c)
 			}
@@ -98,41 +100,14 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 			for k, c := range rest[:lanes] {
 				to[k], from[k] = s.values[c], m.lane(k, p.set, c)
 			}
-			addLanes(&to, &from, p.group)
+			addLanes(&to, &from, &p)
 		}
 		for _, c := range rest {
-			addInto(s.values[c], m.lane(0, p.set, c), p.group)
+			addInto(s.values[c], m.lane(0, p.set, c), &p)
 		}
 	}
 	for c := range s.values {
 		s.values[c] = s.values[c][:n:n]
-	}
-}
-
-func maxInto(dst, src []float64, group []int32) {
-	src = src[:len(group)]
-	for i, g := range group {
-		dst[g] = max(dst[g], src[i])
-	}
-}
-
-func addInto(dst, src []float64, group []int32) {
-	src = src[:len(group)]
-	for i, g := range group {
-		dst[g] += src[i]
-	}
-}
-
-// addLanes is addInto of some columns.
-func addLanes(dst, src *[lanes][]float64, group []int32) {
-	n := len(group)
-	a, b, c, d := src[0][:n], src[1][:n], src[2][:n], src[3][:n]
-	toA, toB, toC, toD := dst[0], dst[1], dst[2], dst[3]
-	for i, g := range group {
-		toA[g] += a[i]
-		toB[g] += b[i]
-		toC[g] += c[i]
-		toD[g] += d[i]
 	}
 }
 

@@ -83,11 +83,19 @@ func (f *ParquetFile) text(name string) (*leaf, error) {
 
 // numbers reads a column of amounts; nil where the file has none, or where all are 0.
 func (f *ParquetFile) numbers(name string, maybe bool) ([]float64, error) {
-	l, ok, err := f.leaf(parquet.Double, name)
-	if err != nil || !ok {
+	column, ok, err := f.column(parquet.Double, name)
+	if err != nil || !ok || f.isNaught(&column) {
+		return nil, err
+	}
+	l := &leaf{}
+	if err := column.read(f.reader, &f.budget, l); err != nil {
 		return nil, err
 	}
 	values, n := l.amounts()
+	if values == nil && n == f.Rows {
+		f.naught = column.plainPages()
+		return nil, nil
+	}
 	if maybe {
 		if values, err = l.maybe(); err != nil {
 			return nil, fmt.Errorf("column %s: %w", name, err)
@@ -171,8 +179,8 @@ func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
 
 func (f *ParquetFile) listOf(name string) (*listLeaf, error) {
 	l, ok, err := f.leaf(parquet.ByteArray, name, "list", "element")
-	if err != nil || !ok {
-		return nil, err
+	if err != nil || !ok || len(l.idx) == 0 && len(l.repetition) == f.Rows {
+		return nil, err // no row has any
 	}
 	ends, err := l.ends(nil, f.Rows, len(l.idx))
 	if err != nil {
@@ -183,8 +191,8 @@ func (f *ParquetFile) listOf(name string) (*listLeaf, error) {
 
 func (f *ParquetFile) mapOf(name string) (*mapLeaf, error) {
 	keys, ok, err := f.leaf(parquet.ByteArray, name, "key_value", "key")
-	if err != nil || !ok {
-		return nil, err
+	if err != nil || !ok || len(keys.idx) == 0 && len(keys.repetition) == f.Rows {
+		return nil, err // no row has any
 	}
 	values, ok, err := f.leaf(parquet.ByteArray, name, "key_value", "value")
 	if err != nil {

@@ -350,6 +350,9 @@ func (f *ParquetFile) lateNumbers(c allocation.Column) (allocation.LateValues, e
 	if err != nil || !ok {
 		return nil, err
 	}
+	if f.isNaught(&column) {
+		return nil, nil
+	}
 	late := &lateNumbers{lateColumn{column, f.readers}, maybeNaN(c)}
 	if column.few() {
 		l, err := column.again(f.reader, &f.reader.leaves[0])
@@ -357,6 +360,7 @@ func (f *ParquetFile) lateNumbers(c allocation.Column) (allocation.LateValues, e
 			return nil, err
 		}
 		if values, n := l.amounts(); values == nil && n == f.Rows {
+			f.naught = column.plainPages()
 			return nil, nil
 		}
 	}

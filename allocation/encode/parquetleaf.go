@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // leaf is the data of a leaf column. Of strings idx are the values in table.
@@ -85,6 +86,30 @@ func (f *ParquetFile) column(kind parquet.Kind, path ...string) (c leafColumn, o
 		return leafColumn{}, false, fmt.Errorf("column %s: it is nested more deeply than any that is written", name)
 	}
 	return leafColumn{f.data, at, name, f.Rows}, true, nil
+}
+
+// plainPages are the pages of a column that has a value a row in one group of rows, uncompressed; nil of others.
+func (c *leafColumn) plainPages() []byte {
+	if len(c.at.chunks) != 1 || c.at.repetition+c.at.definition > 0 {
+		return nil
+	}
+	at := &c.at.chunks[0]
+	if format.CompressionCodec(at.codec) != format.Uncompressed || at.values != at.rows {
+		return nil
+	}
+	from := at.data
+	if d := at.dictionary; d > 0 && d < from {
+		from = d
+	}
+	if from < 0 || at.compressed < 0 || at.compressed > int64(len(c.data))-from {
+		return nil
+	}
+	return c.data[from : from+at.compressed]
+}
+
+// isNaught reports whether a column of amounts is stored as another one is that has nothing but zeros, as most have.
+func (f *ParquetFile) isNaught(c *leafColumn) bool {
+	return len(f.naught) > 0 && bytes.Equal(c.plainPages(), f.naught)
 }
 
 // leaf reads a leaf. A file of an older version may lack it: then ok is false.

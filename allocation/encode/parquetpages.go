@@ -217,6 +217,14 @@ func (c *chunk) indexed(data []byte, n int) (err error) {
 		}
 		return c.based(c.to.idx[at:])
 	}
+	if v, ok := constantHybrid(data, width, n); ok && c.kind == parquet.Int64 && int64(v) < int64(c.entries) {
+		at := len(c.to.ints)
+		c.to.ints = slices.Grow(c.to.ints, n)[:at+n]
+		for k := range c.to.ints[at:] {
+			c.to.ints[at+k] = c.ints[v]
+		}
+		return nil
+	}
 	indices, err := c.indices(data, width, n)
 	if err != nil {
 		return err

@@ -90,6 +90,7 @@ type ParquetFile struct {
 	readers *ParquetReaders
 	reader  *parquetReader // while the file is decoded
 	budget  budget
+	naught  []byte // the pages of a column of amounts that are all 0, as soon as one is known
 }
 
 // OpenParquet opens a file with readers of its own.

@@ -49,9 +49,12 @@ func (t *texts) addPrefixed(data []byte, n int, b *budget, memory *[2][]int64) (
 		}
 		last = prefix + lengths[i]
 		size += last
-		if err := b.take(int(last), 0); err != nil {
-			return err
+		if size > int64(b.bytes) {
+			break // and be refused
 		}
+	}
+	if err := b.take(int(size), 0); err != nil {
+		return err
 	}
 	t.data, t.ends = slices.Grow(t.data, int(size)), slices.Grow(t.ends, n)
 	from := len(t.data)
@@ -228,8 +231,8 @@ func appendHybrid(dst []int32, data []byte, width, n int) ([]int32, error) {
 		if count > len(data)/width {
 			return nil, errShort
 		}
-		packed := data[:count*width]
-		dst, data = slices.Grow(dst, min(8*count, end-len(dst))), data[len(packed):]
+		packed := data // more may follow what is packed
+		dst, data = slices.Grow(dst, min(8*count, end-len(dst))), data[count*width:]
 		n := min(8*count, end-len(dst))
 		out := dst[len(dst) : len(dst)+n]
 		dst = dst[:len(dst)+n]
@@ -250,7 +253,7 @@ func appendHybrid(dst []int32, data []byte, width, n int) ([]int32, error) {
 	return dst, nil
 }
 
-// unpackNarrow sets dst to packed values of so many bits.
+// unpackNarrow sets dst to packed values of so many bits. Something else may follow them.
 func unpackNarrow(dst []int32, packed []byte, width int) {
 	done, mask := 0, uint64(1)<<width-1
 	if width <= 8 { // eight values are in as many bytes as one has bits
@@ -302,11 +305,13 @@ func appendDeltas(dst []int64, data []byte, n int) ([]int64, []byte, error) {
 			if w > maxWidth || size > len(data) {
 				return nil, nil, errShort
 			}
-			for i := range min(per, left) {
-				value += least + int64(packedAt(data[:size], i, int(w)))
-				dst = append(dst, value)
+			at, n := len(dst), min(per, left)
+			dst = slices.Grow(dst, n)[:at+n]
+			for i := range dst[at:] {
+				value += least + int64(packedAt(data, i, int(w)))
+				dst[at+i] = value
 			}
-			data, left = data[size:], left-min(per, left)
+			data, left = data[size:], left-n
 		}
 	}
 	return dst, data, nil
