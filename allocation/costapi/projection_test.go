@@ -32,7 +32,7 @@ func (k *kept) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 		var only *encode.Projection
 		if p := q.Only; p != nil && !k.everything {
 			k.projected++
-			only = &encode.Projection{Properties: p.Properties, Late: p.Late, Columns: p.Columns, Volumes: p.Volumes, Balancers: p.Balancers, WithoutAssets: p.WithoutAssets}
+			only = p
 		}
 		dict := allocation.NewDict()
 		for s, err := range k.rich.Sets(ctx, q) {

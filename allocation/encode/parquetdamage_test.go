@@ -3,6 +3,7 @@ package encode_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -87,17 +88,55 @@ const (
 	maxFuzzed  = 32 << 10
 )
 
-// readDamaged reads a file that may say anything: it is an error or a set, and takes little memory.
+// readDamaged reads a file that may say anything: it is an error or a set, and takes little memory. What is read of it where
+// it is needed is an error or the same.
 func readDamaged(t *testing.T, data []byte) {
 	t.Helper()
 	before := allocated()
 	s, err := readBack(nil, data)
+	answer, answerErr := byNamespace(t, s, err)
+	late, lateErr := readBack(lately(), data)
+	lateAnswer, lateErr := byNamespace(t, late, lateErr)
 	if n := allocated() - before; n > maxDamaged {
 		t.Errorf("%d bytes were allocated for a file of %d", n, len(data))
 	}
 	if err == nil {
 		_, _ = files(t, s) // what is read can be written
 	}
+	if answerErr == nil && (lateErr != nil || answer != lateAnswer) {
+		t.Errorf("what is read late differs: %v\n%s\n%s", lateErr, answer, lateAnswer)
+	}
+}
+
+// lately reads as much as possible where it is needed.
+func lately() *encode.Projection {
+	p := &encode.Projection{Properties: []allocation.Property{allocation.Namespace, allocation.GPUDevices}, Volumes: true, Balancers: true}
+	for x := range allocation.GPUDevices {
+		if x != allocation.Namespace {
+			p.Late = append(p.Late, x)
+		}
+	}
+	for c := range allocation.NumColumns {
+		p.LateColumns = append(p.LateColumns, c)
+	}
+	return p
+}
+
+// byNamespace is an answer of a set that was read.
+func byNamespace(t *testing.T, s *allocation.Set, err error) (string, error) {
+	t.Helper()
+	if err != nil || s.Len() == 0 {
+		return "", err
+	}
+	keys, err := allocation.ParseKeys("namespace", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Aggregate: keys})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint(plain(out[0])), nil
 }
 
 // allocated is the memory that was ever allocated, in bytes.
