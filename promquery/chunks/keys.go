@@ -39,7 +39,7 @@ func NewSymbols() *Symbols {
 	return s
 }
 
-// maxSymbols is how many values are kept from one Select to the next: some 40 MB. A day of 10,000 pods has 140,000.
+// maxSymbols is how many values are kept from one Select to the next: some 40 MB. A day of 10,000 pods has 160,000.
 const maxSymbols = 1 << 18
 
 // Crowded reports whether so many values are kept that another Select should not use them.
