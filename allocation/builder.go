@@ -190,8 +190,9 @@ type seen struct {
 	key  []Symbol
 	tail []Symbol // names and values after the signal's own key elements
 	p    *timeline.Points
-	// series is that of usage.
-	series seriesID
+	// series tells those of one key apart, where the last element of the key, which is long in texts, is for that: cgroup paths
+	// and the like. It is a timeline.SeriesID.
+	series uint64
 }
 
 func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
@@ -218,8 +219,10 @@ func (b *Builder) look(series Series, key []Symbol, p *timeline.Points) (seen, e
 		return seen{}, fmt.Errorf("add %s: out of order", series.Signal)
 	}
 	out := seen{Series: series, key: key[:n], tail: key[n:], p: p}
-	if series.Signal.isUsage() {
-		out.series = seriesOf(key[n-1])
+	if series.Signal.tellsSeries() {
+		if out.series = p.Series(); out.series == 0 {
+			out.series = timeline.SeriesID(key[n-1].Value())
+		}
 	}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package allocation
 
 import (
 	"cmp"
-	"hash/maphash"
 	"slices"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -12,22 +11,11 @@ import (
 type fragment struct {
 	from, to int64
 	rate     float64 // amount used per second at its end; of a soft fragment, all along
-	series   seriesID
+	series   uint64  // seen.series
 	counter  float64 // value of the counter at the end of what its series covers
 	// soft says that nothing was seen within it: the increase of a counter over a hole, or a value held at the end of a
 	// series. It yields to what another series saw.
 	soft bool
-}
-
-// seriesID tells the series of one container apart: a hash of the last element of their keys, 0 where that is "". Cgroup paths
-// are long, and there are many.
-type seriesID uint64
-
-func seriesOf(id Symbol) seriesID {
-	if text := id.Value(); text != "" {
-		return seriesID(max(1, maphash.String(seed, text)))
-	}
-	return 0
 }
 
 // coverage is the fragments of one container and resource: sorted, without overlap.

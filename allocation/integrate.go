@@ -143,7 +143,7 @@ func (l *Lane) cover(c *container, covered *coverage, s *seen, cells []timeline.
 }
 
 // markEnd notes a counter's value at the end of what its series covers, so that a later stretch of it goes on from there.
-func (b *Builder) markEnd(covered *coverage, series seriesID, end int64, value float64) {
+func (b *Builder) markEnd(covered *coverage, series uint64, end int64, value float64) {
 	for i := range *covered {
 		if f := &(*covered)[i]; f.series == series && f.to <= end {
 			f.counter = value

@@ -116,7 +116,12 @@ func (l *Lane) addEgress(s *seen) error {
 func (l *Lane) addTraffic(s *seen, kind trafficKind) error {
 	var labels maphash.Hash
 	labels.SetSeed(seed)
-	for _, label := range s.key[len(podLabels):] {
+	rest := s.key[len(podLabels):]
+	if s.Signal.tellsSeries() {
+		rest = rest[:len(rest)-1]
+		maphash.WriteComparable(&labels, s.series)
+	}
+	for _, label := range rest {
 		_, _ = labels.WriteString(label.Value()) // never fails; a symbol that nothing holds may be another one later
 		_ = labels.WriteByte(0xff)
 	}

@@ -139,6 +139,9 @@ func (s Signal) isUsage() bool { return s == ContainerUse || s == ContainerLevel
 // isTraffic reports whether the signal counts bytes of pods, which comes after Resolve.
 func (s Signal) isTraffic() bool { return s == PodTransmitted || s == PodReceived || s == PodEgress }
 
+// tellsSeries reports whether the last element of the signal's key does nothing but tell series of one key apart.
+func (s Signal) tellsSeries() bool { return s.isUsage() || s == PodTransmitted || s == PodReceived }
+
 // signals say how each signal is keyed and taken. tail marks signals whose key goes on with alternating names and values.
 var signals = [numSignals]struct {
 	name string

@@ -221,7 +221,7 @@ func (u *unison) add(v voice) {
 // or follow them.
 func (s *Selector) joins(o *Selector) bool {
 	switch {
-	case s.Metric != o.Metric, s.Step != o.Step, s.Lookback != o.Lookback, s.Input != o.Input, s.AtOnce != o.AtOnce, s.Last != o.Last:
+	case s.Metric != o.Metric, s.Series != o.Series, s.Cgroup != o.Cgroup, s.Step != o.Step, s.Lookback != o.Lookback, s.Input != o.Input, s.AtOnce != o.AtOnce, s.Last != o.Last:
 		return false
 	case s.Last && (s.Start != o.Start || s.End != o.End), s.Step > 0 && (s.End-o.End)%s.Step != 0:
 		return false

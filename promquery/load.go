@@ -137,7 +137,9 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 		case element == "cluster":
 			labels = clusterLabels
 		case element == "uid" && alt.CgroupUID:
-			labels, r.uid = []string{"id"}, i
+			labels, r.uid, sel.Cgroup = []string{"id"}, i, "id"
+		case element == "series" && labels != nil:
+			sel.Series = labels[0]
 		case labels == nil:
 			labels = []string{element}
 		}

@@ -36,6 +36,12 @@ type Selector struct {
 	// Keep names the labels that make up the key of a series, in this order. Nil keeps all but __name__, as alternating
 	// names and values sorted by name.
 	Keep []string
+	// Series names a label that does nothing but tell series of one key apart. A source may leave it out of their keys, as if
+	// no series had it, and say Points.SetSeries instead: there are many values, long ones.
+	Series string
+	// Cgroup names a label of cgroup paths, of which only the pod's UID is wanted: in its place a source may put PodUID of it.
+	// It may be that of Series.
+	Cgroup string
 	// Start and End bound the samples' times, both inclusive, Unix milliseconds.
 	Start, End int64
 	// Step is the grid, in milliseconds, that a source which cannot give raw samples answers on: values at End, End-Step,

@@ -13,9 +13,15 @@ const uidLength = 36
 // all of the process takes several times as long.
 type uids map[string]Symbol
 
-// of is the pod's UID in a cgroup path, "" where there is none (static pods have a hash there).
+// of is the pod's UID in a cgroup path, "" where there is none. The source may have found it already.
 func (u uids) of(path Symbol) Symbol {
-	uid, ok := cgroupUID(path.Value())
+	text := path.Value()
+	if len(text) == uidLength {
+		if uid, ok := parseUID(text); ok && string(uid[:]) == text {
+			return path
+		}
+	}
+	uid, ok := PodUID(text)
 	if !ok {
 		return none
 	}
@@ -27,11 +33,12 @@ func (u uids) of(path Symbol) Symbol {
 	return sym
 }
 
-// cgroupUID is the pod's UID in a cgroup path, and whether there is one. Under systemd its dashes are underscores:
+// PodUID is the pod's UID in a cgroup path, and whether there is one: static pods have a hash there. Under systemd its dashes are
+// underscores:
 //
 //	/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0f2d3c1a_….slice/cri-containerd-….scope
 //	/kubepods/burstable/pod0f2d3c1a-…/…
-func cgroupUID(path string) (uid [uidLength]byte, ok bool) {
+func PodUID(path string) (uid [uidLength]byte, ok bool) {
 	for {
 		i := strings.Index(path, "pod")
 		if i < 0 || len(path) < i+len("pod")+uidLength {

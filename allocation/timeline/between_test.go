@@ -60,3 +60,17 @@ func TestBetweenGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// TestPointsTellTheirSeries checks that a part of points is of their series, and that they are of none once they are reset.
+func TestPointsTellTheirSeries(t *testing.T) {
+	var p, part timeline.Points
+	p.AppendRun(0, 10, 5, 1)
+	p.SetSeries(timeline.SeriesID("a"))
+	p.Between(&part, 10, 20)
+	if part.Series() != timeline.SeriesID("a") || part.Series() == timeline.SeriesID("b") || part.Series() == 0 {
+		t.Errorf("a part is of series %d, the whole of %d", part.Series(), p.Series())
+	}
+	if p.Reset(); p.Series() != 0 || timeline.SeriesID("") != 0 {
+		t.Errorf("empty points are of series %d", p.Series())
+	}
+}

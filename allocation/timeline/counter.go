@@ -9,7 +9,7 @@ func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
 		return s.exactCounter(dst, p)
 	}
 	prevT, prevC, caught, g := int64(Unborn), 0.0, false, s.newGrid(p, s.Step, s.Lookback)
-	for x := range s.pieces(p, s.dense()) {
+	for x := range s.pieces(p, s.dense(), s.sight(p)) {
 		if !usable(x.v) {
 			continue
 		}

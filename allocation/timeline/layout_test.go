@@ -3,6 +3,7 @@ package timeline_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,6 +36,37 @@ func TestPointsLayouts(t *testing.T) {
 						sameFunctions(t, s, i, how, plainly, got)
 					}
 					plainly, got = points(ts, vs, plain), points(ts, vs, how)
+				}
+			}
+		}
+	}
+}
+
+// TestSamplesOneByOne compares what is made of samples that lie next to each other, of which those are passed over that no
+// point of the grid sees, with what is made of the same ones each by itself.
+func TestSamplesOneByOne(t *testing.T) {
+	const seed = 12
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for i := range 200 {
+		ts, vs := randomSeries(rng, -3600_000, 6*3600_000, []int64{15_000, 30_000, 60_000}[rng.IntN(3)])
+		together, apart := points(ts, vs, plain), &timeline.Points{}
+		for k := range ts {
+			apart.AppendRun(ts[k], 0, 1, vs[k])
+		}
+		if rng.IntN(3) == 0 {
+			together.MarkContinued()
+			apart.MarkContinued()
+		}
+		for _, step := range []int64{0, 10_000, 45_000, 60_000, 300_000, 3600_000} {
+			for _, lookback := range []int64{timeline.Lookback, 60_000, 45_000} {
+				s := timeline.Sampling{Start: 0, End: 5*3600_000 + 1, Step: step, Lookback: lookback, Interval: 30_000}
+				for _, f := range []func([]timeline.Cell, *timeline.Points) []timeline.Cell{s.Counter, s.Gauge} {
+					if a, b := f(nil, apart), f(nil, together); !slices.Equal(a, b) {
+						t.Fatalf("series %d, %+v: cells differ: %s", i, s, cmp.Diff(a, b))
+					}
+				}
+				if a, b := s.Steps(apart), s.Steps(together); !slices.Equal(a, b) {
+					t.Fatalf("series %d, %+v: steps differ: %s", i, s, cmp.Diff(a, b))
 				}
 			}
 		}

@@ -7,6 +7,7 @@
 package timeline
 
 import (
+	"hash/maphash"
 	"iter"
 	"math"
 	"slices"
@@ -34,6 +35,7 @@ type Points struct {
 	n       int
 	sampled bool
 	goesOn  bool
+	series  uint64
 }
 
 // span is a piece of Points: n samples, either a run (step > 0 or n == 1) from first, or t and v from off on, or a level:
@@ -75,7 +77,7 @@ func (s *span) last(p *Points) int64 {
 // Reset empties p and keeps its memory.
 func (p *Points) Reset() {
 	p.t, p.v, p.spans, p.n, p.sampled = p.t[:0], p.v[:0], p.spans[:0], 0, false
-	p.goesOn = false
+	p.goesOn, p.series = false, 0
 }
 
 // MarkSampled says that the points are answers of instant queries on the grid of the computation, not raw samples: each
@@ -91,6 +93,24 @@ func (p *Points) Continued() bool { return p.goesOn }
 
 // Sampled reports whether MarkSampled was called.
 func (p *Points) Sampled() bool { return p.sampled }
+
+// seriesSeed makes the hashes of SeriesID.
+var seriesSeed = maphash.MakeSeed()
+
+// SeriesID is a hash of a label's value that tells series apart: the same one as long as the process runs, 0 of "" alone.
+func SeriesID(value string) uint64 {
+	if value == "" {
+		return 0
+	}
+	return max(1, maphash.String(seriesSeed, value))
+}
+
+// SetSeries says which series the points are of, by the SeriesID of the label that tells those of one key apart. Without it,
+// only the key says so.
+func (p *Points) SetSeries(id uint64) { p.series = id }
+
+// Series is what SetSeries said, 0 where it was not called.
+func (p *Points) Series() uint64 { return p.series }
 
 // Append adds a sample. One that is not later than the last is ignored: of two samples at one time the first wins.
 func (p *Points) Append(t int64, v float64) {
@@ -170,7 +190,7 @@ func (p *Points) Level(m, k int, widest int64, v float64) {
 // Between makes dst the samples of p from one time to another, both inclusive. It shares the memory of p, and must not be
 // appended to. It goes on where p does, unless its own next sample would come after to.
 func (p *Points) Between(dst *Points, from, to int64) {
-	*dst = Points{t: p.t, v: p.v, spans: dst.spans[:0], sampled: p.sampled}
+	*dst = Points{t: p.t, v: p.v, spans: dst.spans[:0], sampled: p.sampled, series: p.series}
 	for i := range p.spans {
 		s := p.spans[i]
 		lo, hi := 0, s.n

@@ -64,8 +64,9 @@ type piece struct {
 
 // pieces yields the samples of p up to end, runs and levels unbroken where none of their samples is further than widest
 // from the next. Below the lookback, each instant from the first sample to the last sees the one value, wherever between
-// them the others lie.
-func (s Sampling) pieces(p *Points, widest int64) iter.Seq[piece] {
+// them the others lie. Of a grid that sees samples for a lookback, whatever follows them, those are left out that none of its
+// points sees because the next sample comes first: seen is nil where it may depend on what follows.
+func (s Sampling) pieces(p *Points, widest int64, seen *grid) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		var cur piece
 		have := false
@@ -95,8 +96,11 @@ func (s Sampling) pieces(p *Points, widest int64) iter.Seq[piece] {
 					}
 				}
 			default:
-				v := p.v[x.off:][:x.n]
-				for k, t := range p.t[x.off:][:x.n] {
+				ts, v := p.t[x.off:][:x.n], p.v[x.off:][:x.n]
+				for k, t := range ts {
+					if seen != nil && k+1 < len(ts) && ts[k+1] <= seen.reach(t) {
+						continue
+					}
 					if !put(t, t, v[k]) {
 						return
 					}
@@ -136,6 +140,15 @@ func (s Sampling) newGrid(p *Points, tail, gap int64) grid {
 		g.at = s.ceil(p.First())
 	}
 	return g
+}
+
+// sight is a grid for pieces: of counters and gauges, of which an instant sees a sample for a lookback. It is nil in exact mode.
+func (s Sampling) sight(p *Points) *grid {
+	if s.Exact() {
+		return nil
+	}
+	g := s.newGrid(p, 0, 0)
+	return &g
 }
 
 // reach is the first grid point at or after t, which does not descend from call to call.
@@ -186,7 +199,7 @@ func (s Sampling) Steps(p *Points) Steps {
 	var out Steps
 	unmarked := s.unmarkedLookback(p)
 	interval, g := s.interval(p), s.newGrid(p, unmarked, unmarked)
-	for x := range s.pieces(p, s.seenFor(unmarked)-1) {
+	for x := range s.pieces(p, s.seenFor(unmarked)-1, nil) {
 		if !usable(x.v) {
 			continue
 		}
@@ -251,7 +264,7 @@ const Forever = math.MaxInt64
 func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
 	interval, g := s.interval(p), s.newGrid(p, s.Step, s.Lookback)
 	prevT, prevV := int64(Unborn), 0.0
-	for x := range s.pieces(p, s.dense()) {
+	for x := range s.pieces(p, s.dense(), s.sight(p)) {
 		if !usable(x.v) {
 			continue
 		}

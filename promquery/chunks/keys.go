@@ -3,7 +3,9 @@ package chunks
 import (
 	"sort"
 	"unique"
+	"unsafe"
 
+	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 )
 
@@ -37,7 +39,7 @@ func NewSymbols() *Symbols {
 	return s
 }
 
-// maxSymbols is how many values are kept from one Select to the next: some 40 MB. A day of 10,000 pods has 140,000.
+// maxSymbols is how many values are kept from one Select to the next: some 40 MB. A day of 10,000 pods has 160,000.
 const maxSymbols = 1 << 18
 
 // Crowded reports whether so many values are kept that another Select should not use them.
@@ -84,7 +86,11 @@ type Keys struct {
 	empty   promquery.Symbol
 	drop    []label
 	keep    []string
+	told    string // the label that tells series apart, "" where all do
+	cgroup  string // the label of cgroup paths of which only the UID is wanted
 	key     []promquery.Symbol
+	series  uint64
+	uid     [36]byte  // of its cgroup path
 	open    []element // of key: what Key has yet to find the symbols of
 	last    []latest  // of each label in keep: series are sorted, so the next value is often the same
 }
@@ -115,6 +121,7 @@ func NewKeys(external map[string]string, symbols *Symbols) *Keys {
 // Begin starts the key of a series whose selector keeps the labels keep, nil being all but __name__.
 func (k *Keys) Begin(keep []string) {
 	k.keep, k.key, k.open = keep, k.key[:0], k.open[:0]
+	k.told, k.cgroup, k.series = "", "", 0
 	for range keep {
 		k.key = append(k.key, k.empty)
 	}
@@ -123,12 +130,34 @@ func (k *Keys) Begin(keep []string) {
 	}
 }
 
+// BeginOf is Begin for a series of a selector. It leaves out of keys what the selector allows.
+func (k *Keys) BeginOf(sel *promquery.Selector) {
+	k.Begin(sel.Keep)
+	k.told, k.cgroup = sel.Series, sel.Cgroup
+}
+
+// Series is what Points.SetSeries is to say of the series.
+func (k *Keys) Series() uint64 { return k.series }
+
 // Label adds a label of the series. The strings are not retained beyond the next call of Key.
 func (k *Keys) Label(name, value string) {
 	for _, d := range k.drop {
 		if d.name == name && d.value == value {
 			return
 		}
+	}
+	if k.told != "" && name == k.told {
+		if k.series = timeline.SeriesID(value); name != k.cgroup {
+			return
+		}
+	}
+	if k.cgroup != "" && name == k.cgroup {
+		uid, ok := promquery.PodUID(value)
+		if !ok {
+			return
+		}
+		k.uid = uid
+		value = unsafe.String(&k.uid[0], len(k.uid))
 	}
 	if k.keep == nil {
 		if name != "__name__" && value != "" {

@@ -256,6 +256,62 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestKeysOf leaves out of keys what a selector allows.
+func TestKeysOf(t *testing.T) {
+	const uid, dashed = "0f2d3c1a_b111_4c22_8d33_000000000001", "0f2d3c1a-b111-4c22-8d33-000000000001"
+	series := [][2]string{{"id", "/kubepods-pod" + uid + ".slice/a"}, {"name", "k8s_a"}, {"pod", "a"}}
+	keep := []string{"pod", "id", "name"}
+	for _, tc := range []struct {
+		name string
+		sel  promquery.Selector
+		want []string
+		told string
+	}{
+		{"nothing", promquery.Selector{Keep: keep}, []string{"a", series[0][1], "k8s_a"}, ""},
+		{"what tells series apart", promquery.Selector{Keep: keep, Series: "name"}, []string{"a", series[0][1], ""}, "k8s_a"},
+		{"cgroup", promquery.Selector{Keep: keep, Cgroup: "id"}, []string{"a", dashed, "k8s_a"}, ""},
+		{"both", promquery.Selector{Keep: keep, Cgroup: "id", Series: "id"}, []string{"a", dashed, "k8s_a"}, series[0][1]},
+		{"a cgroup of no pod", promquery.Selector{Keep: keep, Cgroup: "pod"}, []string{"", series[0][1], "k8s_a"}, ""},
+		{"a label that is missing", promquery.Selector{Keep: keep, Cgroup: "no", Series: "no"}, []string{"a", series[0][1], "k8s_a"}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			keys := chunks.NewKeys(nil, chunks.NewSymbols())
+			for range 2 {
+				keys.BeginOf(&tc.sel)
+				for _, l := range series {
+					keys.Label(l[0], l[1])
+				}
+				var got []string
+				for _, s := range keys.Key() {
+					got = append(got, s.Value())
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" || keys.Series() != timeline.SeriesID(tc.told) {
+					t.Errorf("series %d, key (-want +got):\n%s", keys.Series(), diff)
+				}
+			}
+		})
+	}
+}
+
+// TestKeysFollow builds the keys of series that come in several orders, and of readers that share symbols.
+func TestKeysFollow(t *testing.T) {
+	r, symbols := rand.New(rand.NewPCG(1, 1)), chunks.NewSymbols()
+	readers := []*chunks.Keys{chunks.NewKeys(nil, symbols), chunks.NewKeys(nil, symbols)}
+	orders := [][]int{r.Perm(6000), r.Perm(6000), r.Perm(6000)}
+	for round := range 9 {
+		for n, i := range orders[round%len(orders)] {
+			pod, node := fmt.Sprint("pod-", i), fmt.Sprint("node-", i%7)
+			keys := readers[(n/5)%2]
+			keys.Begin([]string{"node", "pod"})
+			keys.Label("node", node)
+			keys.Label("pod", pod)
+			if got := keys.Key(); got[0] != unique.Make(node) || got[1] != unique.Make(pod) {
+				t.Fatalf("round %d: got %q and %q, want %q and %q", round, got[0].Value(), got[1].Value(), node, pod)
+			}
+		}
+	}
+}
+
 // TestKeysDoNotRetain changes the buffer that a label was a view of.
 func TestKeysDoNotRetain(t *testing.T) {
 	keys := chunks.NewKeys(nil, chunks.NewSymbols())

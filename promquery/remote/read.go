@@ -174,7 +174,7 @@ func (rd *streamReader) frame(data []byte) error {
 // series yields a series, or the part of one that a frame has room for.
 func (rd *streamReader) series(query int64, msg []byte) error {
 	sel := &rd.sels[query]
-	labelsEnd, err := rd.parseSeries(sel.Keep, msg)
+	labelsEnd, err := rd.parseSeries(sel, msg)
 	if err != nil {
 		return streamError{err}
 	}
@@ -192,14 +192,15 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 			rd.p.MarkContinued() // by a later share
 		}
 		rd.at.started, rd.at.time = true, rd.p.Last()
+		rd.p.SetSeries(rd.keys.Series())
 		return rd.run.emit(i, rd.keys, &rd.p, first)
 	})
 }
 
 // parseSeries reads the labels of a series into keys and its chunks into list. Labels come first: the message up to
 // labelsEnd tells series apart.
-func (rd *streamReader) parseSeries(keep []string, msg []byte) (labelsEnd int, err error) {
-	rd.keys.Begin(keep)
+func (rd *streamReader) parseSeries(sel *promquery.Selector, msg []byte) (labelsEnd int, err error) {
+	rd.keys.BeginOf(sel)
 	rd.list = rd.list[:0]
 	f := fields{msg: msg}
 	for f.next() {
