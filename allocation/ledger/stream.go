@@ -28,7 +28,7 @@ func (l *Ledger) stream(ctx context.Context, q allocation.Query, yield func(*all
 	for try := 0; ; try++ {
 		p, err := l.plan(ctx, &q, windows[s.made:])
 		if err == nil {
-			err = s.run(ctx, &assembly{ledger: l, query: q, plan: p, filled: map[int64]*hourFlight{}})
+			err = s.run(ctx, l.newAssembly(q, p))
 		}
 		var damaged *DamagedError
 		switch {
