@@ -70,11 +70,8 @@ func (l *Ledger) without(ctx context.Context, q allocation.Query, cause error) (
 		return nil, fmt.Errorf("answer %s: %w", describe(q), cause)
 	}
 	l.sawHistory(cause)
-	l.mu.Lock()
-	sets := l.cache.get(cacheKey(&q), nil, l.opts.Now())
-	l.mu.Unlock()
-	if windows, err := q.Windows(); err == nil && len(sets) == len(windows) {
-		return allWarned(sets, fmt.Sprintf("the history fails, so this is what it had when it was last asked: %v", cause)), nil
+	if sets := l.lastKnown(q, cause); sets != nil {
+		return sets, nil
 	}
 	if q.Stored { // hours are computed as they are for the history
 		q.Alone = true
@@ -88,6 +85,17 @@ func (l *Ledger) without(ctx context.Context, q allocation.Query, cause error) (
 		return nil, fmt.Errorf("%w (in place of the history: %w)", err, cause)
 	}
 	return allWarned(sets, fmt.Sprintf("the history fails, so this was computed without it: %v", cause)), nil
+}
+
+// lastKnown is what the history, which fails, had of q when it was last asked, nil where that is not known.
+func (l *Ledger) lastKnown(q allocation.Query, cause error) []*allocation.Set {
+	l.mu.Lock()
+	sets := l.cache.get(cacheKey(&q), nil, l.opts.Now())
+	l.mu.Unlock()
+	if windows, err := q.Windows(); err != nil || len(sets) != len(windows) {
+		return nil
+	}
+	return allWarned(sets, fmt.Sprintf("the history fails, so this is what it had when it was last asked: %v", cause))
 }
 
 // allWarned are sets with a further warning.
@@ -139,13 +147,13 @@ func warned(s *allocation.Set, text string) *allocation.Set {
 
 // assembly makes the sets of a plan.
 type assembly struct {
-	ledger *Ledger
-	query  allocation.Query
-	plan   *plan
-	filled map[int64]*hourFlight // by start, those that were not used yet
-	found  bool                  // there was something of some window
-	noData error
-	bytes  int64 // that whole kept sets are estimated to take
+	ledger  *Ledger
+	query   allocation.Query
+	plan    *plan
+	filled  map[int64]*hourFlight // by start, those that were not used yet
+	found   bool                  // there was something of some window
+	noData  error
+	bytes   int64 // that whole kept sets are estimated to take
 	explain explainer
 }
 
