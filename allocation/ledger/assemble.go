@@ -38,7 +38,7 @@ func (l *Ledger) answer(ctx context.Context, q allocation.Query) ([]*allocation.
 		if p == nil {
 			return l.compute(ctx, q)
 		}
-		a := &assembly{ledger: l, query: q, plan: p}
+		a := l.newAssembly(q, p)
 		sets, err := a.run(ctx)
 		var damaged *DamagedError
 		switch {
@@ -70,11 +70,8 @@ func (l *Ledger) without(ctx context.Context, q allocation.Query, cause error) (
 		return nil, fmt.Errorf("answer %s: %w", describe(q), cause)
 	}
 	l.sawHistory(cause)
-	l.mu.Lock()
-	sets := l.cache.get(cacheKey(&q), nil, l.opts.Now())
-	l.mu.Unlock()
-	if windows, err := q.Windows(); err == nil && len(sets) == len(windows) {
-		return allWarned(sets, fmt.Sprintf("the history fails, so this is what it had when it was last asked: %v", cause)), nil
+	if sets := l.lastKnown(q, cause); sets != nil {
+		return sets, nil
 	}
 	if q.Stored { // hours are computed as they are for the history
 		q.Alone = true
@@ -88,6 +85,17 @@ func (l *Ledger) without(ctx context.Context, q allocation.Query, cause error) (
 		return nil, fmt.Errorf("%w (in place of the history: %w)", err, cause)
 	}
 	return allWarned(sets, fmt.Sprintf("the history fails, so this was computed without it: %v", cause)), nil
+}
+
+// lastKnown is what the history, which fails, had of q when it was last asked, nil where that is not known.
+func (l *Ledger) lastKnown(q allocation.Query, cause error) []*allocation.Set {
+	l.mu.Lock()
+	sets := l.cache.get(cacheKey(&q), nil, l.opts.Now())
+	l.mu.Unlock()
+	if windows, err := q.Windows(); err != nil || len(sets) != len(windows) {
+		return nil
+	}
+	return allWarned(sets, fmt.Sprintf("the history fails, so this is what it had when it was last asked: %v", cause))
 }
 
 // allWarned are sets with a further warning.
@@ -118,7 +126,11 @@ func (l *Ledger) Distrust(d *DamagedError) { l.noteDamage(d) }
 
 // noteDamage makes that the set is taken for missing until it is written again.
 func (l *Ledger) noteDamage(d *DamagedError) {
-	level.Error(l.logger).Log("msg", "History is damaged and will be computed again", "kind", d.Kind, "start", d.Window.Start.UTC().Format(time.RFC3339), "err", d.Err)
+	msg := "History is damaged and will be computed again"
+	if l.opts.ReadOnly {
+		msg = "History is damaged and taken for missing, for it is only read here"
+	}
+	level.Error(l.logger).Log("msg", msg, "kind", d.Kind, "start", d.Window.Start.UTC().Format(time.RFC3339), "err", d.Err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.damaged[setKey{d.Kind, d.Window.Start.Unix(), d.Window.End.Unix()}] = true
@@ -135,15 +147,18 @@ func warned(s *allocation.Set, text string) *allocation.Set {
 
 // assembly makes the sets of a plan.
 type assembly struct {
-	ledger *Ledger
-	query  allocation.Query
-	plan   *plan
-	filled map[int64]*hourFlight // by start, those that were not used yet
-	found  bool                  // there was something of some window
-	noData error
-	bytes  int64 // that whole kept sets are estimated to take
-	// spoiled are sets within the query's window that are not whole, nil before they were asked for.
-	spoiled []Spoiled
+	ledger  *Ledger
+	query   allocation.Query
+	plan    *plan
+	filled  map[int64]*hourFlight // by start, those that were not used yet
+	found   bool                  // there was something of some window
+	noData  error
+	bytes   int64 // that whole kept sets are estimated to take
+	explain explainer
+}
+
+func (l *Ledger) newAssembly(q allocation.Query, p *plan) *assembly {
+	return &assembly{ledger: l, query: q, plan: p, filled: map[int64]*hourFlight{}, explain: explainer{ledger: l, window: q.Window}}
 }
 
 // run makes the sets, oldest first.
@@ -160,7 +175,6 @@ func (a *assembly) run(ctx context.Context) ([]*allocation.Set, error) {
 	if err := a.whole(ctx, out); err != nil {
 		return nil, err
 	}
-	a.filled = map[int64]*hourFlight{}
 	for i := 0; i < len(out); {
 		if out[i] != nil {
 			i++
@@ -375,7 +389,9 @@ func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocati
 		case err == nil:
 			sets, a.found = append(sets, s), true
 		case errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrUpstream) && ctx.Err() == nil:
-			err = a.explained(ctx, x.window, err)
+			if why := a.explain.why(ctx, x.window); why != "" {
+				err = &spoiledError{why}
+			}
 			a.missing(err)
 			holes = append(holes, hole{x.window, err})
 		default:

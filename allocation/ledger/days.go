@@ -90,10 +90,8 @@ func (l *Ledger) rollable(pieces []piece) (some, whole bool) {
 
 // roll merges the pieces of a day and keeps it.
 func (l *Ledger) roll(ctx context.Context, day allocation.Window, pieces []piece, replace bool) error {
-	a := &assembly{
-		ledger: l, query: allocation.Query{Window: day, Stored: true, Resolution: l.opts.Resolution},
-		plan: &plan{[]allocation.Window{day}, [][]piece{pieces}}, filled: map[int64]*hourFlight{},
-	}
+	q := allocation.Query{Window: day, Stored: true, Resolution: l.opts.Resolution}
+	a := l.newAssembly(q, &plan{[]allocation.Window{day}, [][]piece{pieces}})
 	set, err := a.window(ctx, 0)
 	if err != nil {
 		return err

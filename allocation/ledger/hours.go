@@ -17,7 +17,7 @@ import (
 // one is looked at; few are in memory at a time.
 //
 // An hour that cannot be had is an error beside an empty set of its window, allocation.ErrNoData where the source has nothing
-// of it, and those that follow are given all the same; but once the source has failed (allocation.ErrUpstream) it is asked for
+// of it (but not where there is a set in a history that is only read which is not whole), and those that follow are given all the same; but once the source has failed (allocation.ErrUpstream) it is asked for
 // no more of them, nor by other readings for a while. What a source gives that has not loaded all of its history yet is
 // Incomplete. An error without a set ends it: that of ctx, or of a history that
 // cannot be listed (allocation.ErrUpstream). The sets must not be changed.
@@ -54,7 +54,7 @@ func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *alloca
 			for range ahead { // until whoever reads ahead has ended
 			}
 		}()
-		r := &hourReader{ledger: l, only: only, counted: counted}
+		r := &hourReader{ledger: l, only: only, counted: counted, explain: explainer{ledger: l, window: w}}
 		go func() {
 			defer close(ahead)
 			if err := r.run(work, w, ahead); err != nil {
@@ -99,6 +99,7 @@ type hourReader struct {
 	only    *allocation.Projection
 	counted bool
 	failed  error // what the source failed in, after which it is not asked any more
+	explain explainer
 	// shelves are what may stand for an hour, the first that has it: empty where the ledger keeps nothing.
 	shelves []*shelf
 }
@@ -314,8 +315,14 @@ func (r *hourReader) compute(ctx context.Context, hours []allocation.Window, mis
 	sets := r.ledger.asKept(ctx, run, flights, r.only)
 	for i, f := range flights {
 		r.note(f.err)
-		if batch.sets[missing[i]], batch.errs[missing[i]] = sets[i], nil; f.err != nil {
-			batch.fail(missing[i], run[i], f.err)
+		err := f.err
+		if errors.Is(err, allocation.ErrNoData) {
+			if why := r.explain.why(ctx, run[i]); why != "" { // it is there: that is not to be taken for nothing
+				err = fmt.Errorf("the history is only read here, and %s", why)
+			}
+		}
+		if batch.sets[missing[i]], batch.errs[missing[i]] = sets[i], nil; err != nil {
+			batch.fail(missing[i], run[i], err)
 		}
 	}
 	return ctx.Err()

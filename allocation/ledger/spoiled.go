@@ -21,19 +21,27 @@ func (e *spoiledError) Error() string {
 // Unwrap makes it an allocation.ErrNoData.
 func (e *spoiledError) Unwrap() error { return allocation.ErrNoData }
 
-// explained is the error of a time that cannot be had: where nothing is computed, what is wrong with its set if there is one.
-func (a *assembly) explained(ctx context.Context, w allocation.Window, err error) error {
-	if !a.ledger.opts.ReadOnly {
-		return err
+// explainer says of times within a window why they cannot be had, where nothing is computed.
+type explainer struct {
+	ledger *Ledger
+	window allocation.Window
+	// spoiled are sets within the window that are not whole, nil before they were asked for.
+	spoiled []Spoiled
+}
+
+// why is what is wrong with the set of a time, "" where nothing is, or there is none, or where it is computed.
+func (x *explainer) why(ctx context.Context, w allocation.Window) string {
+	if !x.ledger.opts.ReadOnly || !x.ledger.keeps() {
+		return ""
 	}
-	if a.spoiled == nil {
-		a.spoiled = a.ledger.spoiledSets(ctx, a.query.Window)
+	if x.spoiled == nil {
+		x.spoiled = x.ledger.spoiledSets(ctx, x.window)
 	}
-	i := slices.IndexFunc(a.spoiled, func(s Spoiled) bool { return s.Window.Start.Before(w.End) && w.Start.Before(s.Window.End) })
+	i := slices.IndexFunc(x.spoiled, func(s Spoiled) bool { return s.Window.Start.Before(w.End) && w.Start.Before(s.Window.End) })
 	if i < 0 {
-		return err
+		return ""
 	}
-	return &spoiledError{a.spoiled[i].Why}
+	return x.spoiled[i].Why
 }
 
 // spoiledSets are the sets of a time that are not whole, hours before days, and not nil. Where the history fails in that

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +54,8 @@ func TestReadersTellWhatIsSpoiled(t *testing.T) {
 	r.restart(t)
 	lacks := "shard 2/2 of it is not there"
 	h := &explaining{r.keeper, []ledger.Spoiled{{Window: between(t, "2026-03-04T02:00", "2026-03-04T03:00"), Why: lacks}, {Window: between(t, "2026-03-04T03:00", "2026-03-04T04:00"), Why: lacks}}}
-	r.Ledger = ledger.NewKeeping(r.model, h, log.NewNopLogger(), r.opts)
+	var told bytes.Buffer
+	r.Ledger = ledger.NewKeeping(r.model, h, log.NewSyncLogger(log.NewLogfmtLogger(&told)), r.opts)
 	for _, stream := range []bool{false, true} {
 		var got []string
 		for _, s := range r.ask(t, allocation.Query{Window: between(t, "2026-03-04T00:00", "2026-03-04T06:00"), Step: time.Hour, Stored: true, Stream: stream}) {
@@ -71,6 +73,23 @@ func TestReadersTellWhatIsSpoiled(t *testing.T) {
 	day := r.ask(t, allocation.Query{Window: between(t, "2026-03-04T00:00", "2026-03-04T06:00"), Stored: true})
 	if n := len(day[0].Warnings); n != 3 {
 		t.Errorf("in one set there are the warnings %q", day[0].Warnings)
+	}
+	var hours []string
+	for s, err := range r.Hours(t.Context(), between(t, "2026-03-04T00:00", "2026-03-04T06:00"), nil) {
+		if err != nil {
+			hours = append(hours, fmt.Sprint(s.Window.Start.UTC().Format("15:04 "), errors.Is(err, allocation.ErrNoData), " ", err))
+		}
+	}
+	want := []string{
+		"02:00 false the history is only read here, and " + lacks, "03:00 false the history is only read here, and " + lacks,
+		hours[min(2, len(hours)-1)], // nothing of that time: as the computer says
+		"05:00 false the history is only read here, and its files are damaged",
+	}
+	if diff := cmp.Diff(want, hours); diff != "" || !strings.HasPrefix(want[2], "04:00 true") {
+		t.Errorf("hours that cannot be had (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(told.String(), "only read here") || strings.Contains(told.String(), "will be computed again") {
+		t.Errorf("log:\n%s", &told)
 	}
 	_, err := collect(t.Context(), r.Ledger, allocation.Query{Window: between(t, "2026-03-04T02:00", "2026-03-04T03:00"), Stored: true})
 	if !errors.Is(err, allocation.ErrNoData) || !strings.Contains(err.Error(), lacks) {

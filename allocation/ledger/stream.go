@@ -28,7 +28,7 @@ func (l *Ledger) stream(ctx context.Context, q allocation.Query, yield func(*all
 	for try := 0; ; try++ {
 		p, err := l.plan(ctx, &q, windows[s.made:])
 		if err == nil {
-			err = s.run(ctx, &assembly{ledger: l, query: q, plan: p, filled: map[int64]*hourFlight{}})
+			err = s.run(ctx, l.newAssembly(q, p))
 		}
 		var damaged *DamagedError
 		switch {
@@ -70,24 +70,41 @@ func (s *stream) give(set *allocation.Set) {
 	s.waiting = s.waiting[:0]
 }
 
-// without gives the sets that were not yielded before the history failed, computed in its place.
+// without gives the sets that were not yielded before the history failed, computed in its place some at a time.
 func (s *stream) without(ctx context.Context, l *Ledger, q allocation.Query, windows []allocation.Window, cause error) error {
 	windows, s.waiting = windows[s.made-len(s.waiting):], nil
 	q.Window.Start = windows[0].Start
-	sets, err := l.without(ctx, q, cause)
-	if errors.Is(err, allocation.ErrNoData) && s.found { // as holes are, beside something else
-		sets = make([]*allocation.Set, len(windows))
-		for i, w := range windows {
-			sets[i] = warned(allocation.NewSet(w, allocation.NewDict()), err.Error())
-			sets[i].Incomplete = true
-		}
-		err = nil
-	}
-	s.found = s.found || err == nil
+	sets := l.lastKnown(q, cause)
+	s.found = s.found || sets != nil
 	for _, set := range sets {
 		s.give(set)
 	}
-	return err
+	var noData error
+	for windows = windows[len(sets):]; len(windows) > 0 && !s.stopped; {
+		n := min(streamAtOnce, len(windows))
+		q.Window = allocation.Window{Start: windows[0].Start, End: windows[n-1].End}
+		sets, err := l.without(ctx, q, cause)
+		switch {
+		case errors.Is(err, allocation.ErrNoData): // holes, if there is something else
+			noData, sets = err, make([]*allocation.Set, n)
+			for i, w := range windows[:n] {
+				sets[i] = warned(allocation.NewSet(w, allocation.NewDict()), err.Error())
+				sets[i].Incomplete = true
+			}
+		case err != nil:
+			return err
+		default:
+			s.found = true
+		}
+		for _, set := range sets {
+			s.give(set)
+		}
+		windows = windows[n:]
+	}
+	if s.found {
+		return nil
+	}
+	return noData
 }
 
 // run makes the sets of a plan and gives them, oldest first.

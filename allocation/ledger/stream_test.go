@@ -123,7 +123,13 @@ func TestStreamOfFailingHistory(t *testing.T) {
 				}
 				return
 			}
+			r.model.asked()
 			sets := r.ask(t, q)
+			for _, asked := range r.model.queries {
+				if n := asked.Window.Duration(); n > 8*time.Hour {
+					t.Errorf("%s were computed at once, all of which is in memory then", n)
+				}
+			}
 			warned := slices.IndexFunc(sets, func(s *allocation.Set) bool {
 				return strings.Contains(strings.Join(s.Warnings, ""), "the disk is gone")
 			})

@@ -110,7 +110,7 @@ func watchDemo(t *testing.T) *watched {
 		asked++ // promcost has something to do meanwhile
 		get(t, fmt.Sprintf("%s/model/allocation/compute?window=%dm", w.promcost, 10+asked%50))
 		w.now = time.Now()
-		return len(w.query(t, `sum_over_time(up{job="promcost"}[1m]) > 12`)) > 0 && w.agree(t)
+		return len(w.query(t, `sum_over_time(up{job="promcost"}[5m]) > 12`)) > 0 && w.agree(t)
 	})
 	_, body := get(t, w.url+"/api/v1/label/__name__/values")
 	var answer struct{ Data []string }

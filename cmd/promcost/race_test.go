@@ -2,5 +2,10 @@
 
 package main
 
-// defaultKills is less under the race detector, with which each process takes ten times as long.
-const defaultKills = 20
+import "time"
+
+// With the race detector all takes ten times as long: fewer processes are killed, and what is waited for may come later.
+const (
+	defaultKills = 20
+	patience     = 8 * time.Minute
+)

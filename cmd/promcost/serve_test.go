@@ -15,9 +15,6 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// patience is how long a test waits for what should take a second or two.
-const patience = 2 * time.Minute
-
 // process is the program, running within the test.
 type process struct {
 	out, err lockedBuffer
