@@ -35,7 +35,8 @@ func aggregate(w *work, o *Options) {
 		parts = append(parts, part{set: w.idle, group: idle})
 	}
 	dst := w.set.like()
-	dst.merge(parts, names.list, o.AggregatedMetadata)
+	dst.mergeWith(w.scratch, parts, names.list, o.AggregatedMetadata)
+	w.err = w.scratch.err
 	w.rows, w.group = w.set, group
 	w.set, w.idle = dst, nil
 }
@@ -128,9 +129,10 @@ func (w *work) compact(group []int32, names *nameTable) {
 	*names, w.bears = left, bears
 }
 
-// noteDropped notes what goes with the rows that the filter took away.
+// noteDropped notes what goes with the rows that the filter took away. Sets that are not decoded yet are not checked against
+// their assets, which most are read without.
 func (w *work) noteDropped() {
-	if w.keep == nil {
+	if w.keep == nil || w.set.hasLateValues() {
 		return
 	}
 	var rows []int32

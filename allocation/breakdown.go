@@ -165,7 +165,8 @@ func (b *Builder) addNodeMemory(s *seen, kind memoryKind) error {
 	if m.memory[kind] == nil {
 		m.memory[kind] = make(levelSum, len(b.sets))
 	}
-	for _, x := range b.sampling.Gauge(nil, s.p) {
+	b.cells = b.sampling.Gauge(b.cells[:0], s.p)
+	for _, x := range b.cells {
 		b.eachPart(x, func(set int32, part timeline.Cell) {
 			at := &m.memory[kind][set]
 			at.sum += part.Amount

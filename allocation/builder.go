@@ -62,7 +62,10 @@ type Builder struct {
 	holes         gaps                          // in usage
 	unrequested   map[Symbol]unrequested        // by cluster
 
-	order    []*container // of rows: sorted once resolved
+	at       seen            // the series at hand
+	cells    []timeline.Cell // scratch of those who integrate it
+	edges    []int64         // scratch of resolveContainer
+	order    []*container    // of rows: sorted once resolved
 	phase    phase
 	lanes    []*Lane
 	warnings []string
@@ -201,7 +204,8 @@ func (b *Builder) Add(series Series, key []Symbol, p *timeline.Points) error {
 	if err != nil {
 		return err
 	}
-	return signals[series.Signal].add(b, &s)
+	b.at = s
+	return signals[series.Signal].add(b, &b.at)
 }
 
 // look checks a series that is to be added.

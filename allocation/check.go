@@ -23,7 +23,11 @@ const (
 // cluster, of nodes per node too, and management fees and local disks are in no row. Of one that passes made it holds in
 // total, with what was shared, adjusted, filtered away and not asked for. Errors name the law, where, and both sums.
 func (s *Set) Check() error {
-	if err := s.checkShape(); err != nil {
+	s, err := s.settled()
+	if err == nil {
+		err = s.checkShape()
+	}
+	if err != nil {
 		return err // nothing else can be read
 	}
 	c := &checker{}

@@ -22,6 +22,8 @@ type Dict struct {
 	lists table[ID]
 	pairs table[Pair]
 	bytes int64 // of strs
+	noID  []ID  // which all rows of sets have that lack a property
+	zero  []float64
 }
 
 // table interns slices of T by their bytes.
@@ -80,6 +82,22 @@ func (d *Dict) Add(s string) ID {
 		d.strs, d.strID[s] = append(d.strs, s), id
 	}
 	return id
+}
+
+// AddBytes interns text, which may change after it.
+func (d *Dict) AddBytes(text []byte) ID {
+	if id, ok := d.strID[string(text)]; ok { // this makes no string
+		return id
+	}
+	return d.Add(string(text))
+}
+
+// blank are columns of n rows that have nothing: they are shared, so whoever writes to them has to copy them.
+func (d *Dict) blank(n int) ([]ID, []float64) {
+	if n > len(d.noID) {
+		d.noID, d.zero = make([]ID, n), make([]float64, n)
+	}
+	return d.noID[:n:n], d.zero[:n:n]
 }
 
 // Find is the id of s and whether it is there.

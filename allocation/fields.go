@@ -162,7 +162,11 @@ func (s *Set) adjusted(r Resource, row int) float64 {
 // ones, weighted by time in merged rows: those of a count of cells, or of the documented table where the true duration is known.
 // upper is NaN where it is unknown. ok is false for rows that no running time was counted for, which have none to bound: idle,
 // volumes that nothing mounts, load balancers without endpoints, shared and external costs are of assets, which are there for
-// hours and days. What idle is off by is what the containers of its nodes are off by, the other way round.
+// hours and days.
+//
+// Idle is off by what the containers of its nodes are off by, the other way round, but there is no bound of it to be had from
+// theirs: they bound time and requests, and idle also lacks what was used beyond requests; and what ran too short to be seen on
+// the grid at all is in idle, while no row tells of it.
 func (s *Set) ErrorBounds(row int) (lower, upper float64, ok bool) {
 	running := s.values[RunningSeconds][row]
 	if running <= 0 {

@@ -21,14 +21,9 @@ type Frame struct {
 	// Late are properties that are given ids where they are needed, in place of IDs. They are for sets that go through Apply by
 	// options that do not look at them but to merge rows: what looks at IDs finds them missing.
 	Late [NumProperties]Late
-}
-
-// Late are the values of a property of rows. It is safe for concurrent use.
-type Late interface {
-	// Same reports whether two rows have the same.
-	Same(a, b int) bool
-	// ID is the id of what a row has.
-	ID(d *Dict, row int) ID
+	// LateValues are columns that are decoded where they are needed, in place of Values. Apply decodes them once where it merges
+	// rows and has nothing else to do with them; who asks a set for one decodes all of it each time.
+	LateValues [NumColumns]LateValues
 }
 
 // Built reports whether the set is as a Builder yields it, not one that passes made.
@@ -45,15 +40,22 @@ func (s *Set) AppendFrame(f *Frame) error {
 		return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
 	}
 	had := len(s.special)
+	if err := s.settle(); err != nil {
+		return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
+	}
 	s.special = append(s.special, f.Special...)
 	s.merged = append(s.merged, make([]merged, n)...) // oneRow
 	s.start, s.end = join(s.start, f.Start), join(s.end, f.End)
 	if had == 0 { // whoever appends or writes has to copy them
-		s.noID, s.zero = make([]ID, n), make([]float64, n)
+		s.noID, s.zero = s.dict.blank(n)
 	}
 	for p := range s.ids {
 		if had > 0 && f.Late[p] != nil {
-			f.IDs[p] = allLate(f.Late[p], s.dict, n)
+			ids, err := allLate(f.Late[p], s.dict, n)
+			if err != nil {
+				return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
+			}
+			f.IDs[p] = ids
 		}
 		if had == 0 && f.IDs[p] == nil {
 			s.ids[p], s.late[p] = s.noID[:n:n], f.Late[p]
@@ -62,6 +64,16 @@ func (s *Set) AppendFrame(f *Frame) error {
 		s.ids[p] = joinOrZero(s.ids[p], f.IDs[p], had, n)
 	}
 	for c := range s.values {
+		if late := f.LateValues[c]; late != nil {
+			if had == 0 {
+				s.values[c], s.lateValues[c] = nil, late
+				continue
+			}
+			f.Values[c] = make([]float64, n)
+			if err := late.Values(f.Values[c]); err != nil {
+				return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
+			}
+		}
 		if had == 0 && f.Values[c] == nil {
 			s.values[c] = s.zero[:n:n]
 			continue
@@ -71,20 +83,6 @@ func (s *Set) AppendFrame(f *Frame) error {
 	s.volumes.appendAll(had, f.VolumeEnds, f.Volumes)
 	s.balancers.appendAll(had, f.BalancerEnds, f.Balancers)
 	return nil
-}
-
-// allLate are the ids of n rows.
-func allLate(late Late, d *Dict, n int) []ID {
-	ids := make([]ID, n)
-	for row := range ids {
-		ids[row] = late.ID(d, row)
-	}
-	return ids
-}
-
-// hasLate reports whether there are properties that have no ids yet.
-func (s *Set) hasLate() bool {
-	return slices.ContainsFunc(s.late[:], func(l Late) bool { return l != nil })
 }
 
 // allZero reports whether a column is known to have nothing but zeros, noIDs whether a property is known to be missing in all

@@ -49,8 +49,29 @@ func withGarbage(held int64) int64 { return held * 17 / 10 }
 
 // rowsOf is in how many sets a container is.
 func (b *Builder) rowsOf(c *container) int64 {
-	sets := func(t int64) int64 { // the sets that have begun by t
-		return int64(sort.Search(len(b.borders), func(i int) bool { return b.borders[i] >= t }))
+	first, last := b.setsOf(c)
+	return int64(last - first)
+}
+
+// reserveRows makes room for the rows of all containers in the sets that they are seen in.
+func (b *Builder) reserveRows() {
+	more := make([]int, len(b.sets)+1) // than in the set before
+	for _, c := range b.order {
+		first, last := b.setsOf(c)
+		more[first]++
+		more[last]--
+	}
+	n := 0
+	for i, s := range b.sets {
+		n += more[i]
+		s.reserve(n)
+	}
+}
+
+// setsOf are the sets, from the first to before the last, that a container is seen in.
+func (b *Builder) setsOf(c *container) (first, last int) {
+	begun := func(t int64) int { // the sets that have begun by t
+		return sort.Search(len(b.borders), func(i int) bool { return b.borders[i] >= t })
 	}
 	from, to := int64(-1), int64(-1)
 	for _, steps := range c.running {
@@ -62,9 +83,10 @@ func (b *Builder) rowsOf(c *container) int64 {
 		}
 	}
 	if from < 0 {
-		return 0
+		return 0, 0
 	}
-	return max(1, min(sets(to), int64(len(b.windows)))-max(1, sets(from+1))+1)
+	first = min(max(1, begun(from+1)), len(b.windows)) - 1
+	return first, max(first+1, min(begun(to), len(b.windows)))
 }
 
 // stepMemory is what step functions take.

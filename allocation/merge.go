@@ -21,7 +21,9 @@ var instance = [...]Property{Cluster, Namespace, Pod, PodUID, Container}
 type part struct {
 	set   *Set
 	group []int32
-	has   []bool // groups that have rows, where properties are missing in all of them; see find
+	has   []bool  // groups that have rows, where properties are missing in all of them; see find
+	first []int32 // the first row of each group, -1 where it has none; where properties have no ids yet
+	runs  []int32 // where runs of rows of one group end, if they are long; nil where not
 }
 
 // find notes which of n groups have rows.
@@ -33,11 +35,19 @@ func (p *part) find(n int) {
 	for _, g := range p.group {
 		p.has[g] = true
 	}
+	if p.set.hasLate() {
+		p.first = p.firsts(n + 1)
+	}
 }
 
 // merge fills the empty set s with a row for each name, merged from the rows of the parts in their order. metadata keeps
 // the labels and annotations that all have in common.
 func (s *Set) merge(parts []part, names []string, metadata bool) {
+	s.mergeWith(&scratch{}, parts, names, metadata)
+}
+
+// mergeWith is merge of sets that may not be decoded yet: what cannot be is an error of m.
+func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool) {
 	n := len(names)
 	s.names = names
 	if n == 0 {
@@ -46,25 +56,18 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 	for i := range parts {
 		parts[i].find(n)
 	}
-	s.mergeValues(parts, n)
+	s.mergeValues(m, parts, n)
 	s.mergeTimes(parts, n)
-	// What tells containers apart comes first: rows of several show little of the rest.
 	var differ [NumProperties][]bool
-	for _, p := range instance {
-		s.ids[p], differ[p] = mergeIDs(s.dict, parts, p, n, nil)
+	for p := range Services {
+		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, nil)
 	}
 	s.mergeKinds(parts, n, &differ)
-	for p := range GPUDevices {
-		switch {
-		case slices.Contains(instance[:], p):
-		case p >= Services: // mergeMetadata settles those of several
-			s.ids[p], _ = mergeIDs(s.dict, parts, p, n, s.merged)
-		default:
-			s.ids[p], _ = mergeIDs(s.dict, parts, p, n, nil)
-		}
+	for p := Services; p < GPUDevices; p++ { // mergeMetadata settles those of several containers
+		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, s.merged)
 	}
 	s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
-	s.mergeMetadata(parts, n, &differ, metadata)
+	s.mergeMetadata(m, parts, n, &differ, metadata)
 	s.mergeAllShares(parts, n)
 }
 
@@ -72,7 +75,7 @@ func (s *Set) merge(parts []part, names []string, metadata bool) {
 const lanes = 4
 
 // mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at.
-func (s *Set) mergeValues(parts []part, n int) {
+func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 	slab := make([]float64, int(NumColumns)*(n+1))
 	for c := range s.values {
 		// One more for the dropped rows saves a branch a value.
@@ -80,53 +83,31 @@ func (s *Set) mergeValues(parts []part, n int) {
 	}
 	var sums []Column
 	for _, p := range parts {
+		p.findRuns()
 		sums = sums[:0]
 		for c := range NumColumns {
 			switch {
 			case p.set.allZero(c):
 			case columns[c].max:
-				maxInto(s.values[c], p.set.values[c], p.group)
+				maxInto(s.values[c], m.lane(0, p.set, c), &p)
 			default:
 				sums = append(sums, c)
 			}
 		}
 		rest := sums
 		for ; len(rest) >= lanes; rest = rest[lanes:] {
-			addLanes([lanes]Column(rest[:lanes]), &s.values, &p.set.values, p.group)
+			var to, from [lanes][]float64
+			for k, c := range rest[:lanes] {
+				to[k], from[k] = s.values[c], m.lane(k, p.set, c)
+			}
+			addLanes(&to, &from, &p)
 		}
 		for _, c := range rest {
-			addInto(s.values[c], p.set.values[c], p.group)
+			addInto(s.values[c], m.lane(0, p.set, c), &p)
 		}
 	}
 	for c := range s.values {
 		s.values[c] = s.values[c][:n:n]
-	}
-}
-
-func maxInto(dst, src []float64, group []int32) {
-	src = src[:len(group)]
-	for i, g := range group {
-		dst[g] = max(dst[g], src[i])
-	}
-}
-
-func addInto(dst, src []float64, group []int32) {
-	src = src[:len(group)]
-	for i, g := range group {
-		dst[g] += src[i]
-	}
-}
-
-// addLanes is addInto of some columns.
-func addLanes(cols [lanes]Column, dst, src *[NumColumns][]float64, group []int32) {
-	n := len(group)
-	a, b, c, d := src[cols[0]][:n], src[cols[1]][:n], src[cols[2]][:n], src[cols[3]][:n]
-	toA, toB, toC, toD := dst[cols[0]], dst[cols[1]], dst[cols[2]], dst[cols[3]]
-	for i, g := range group {
-		toA[g] += a[i]
-		toB[g] += b[i]
-		toC[g] += c[i]
-		toD[g] += d[i]
 	}
 }
 
@@ -146,19 +127,22 @@ func (s *Set) mergeTimes(parts []part, n int) {
 	s.start, s.end = s.start[:n:n], s.end[:n:n]
 }
 
-// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do. Those of kinds
-// that are of several containers are not looked at, and count as different, as do rows that are dropped.
-func mergeIDs(dict *Dict, parts []part, p Property, n int, kinds []merged) (ids []ID, differ []bool) {
+// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do. Rows of several
+// containers are taken to differ where it is said which these are.
+func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, n int, merged []merged) (ids []ID, differ []bool) {
 	ids, differ = make([]ID, n+1), make([]bool, n+1)
-	differ[n] = true
-	for g, kind := range kinds {
-		differ[g] = kind == several
-	}
 	seen := make([]bool, n+1)
+	differ[n] = true // nobody asks for those that are dropped
+	for g, of := range merged {
+		differ[g] = of == several
+	}
 	for _, part := range parts {
-		if late := part.set.late[p]; late != nil {
-			part = part.mergeLate(dict, late, p, ids, differ, seen)
-		} else if part.set.noIDs(p) {
+		switch {
+		case !slices.Contains(differ, false):
+			continue
+		case part.set.late[p] != nil:
+			part = part.mergeLate(m, dict, p, ids, differ, seen)
+		case part.set.noIDs(p):
 			for g, has := range part.has {
 				if has && ids[g] != 0 {
 					differ[g] = true
@@ -183,51 +167,6 @@ func mergeIDs(dict *Dict, parts []part, p Property, n int, kinds []merged) (ids 
 		}
 	}
 	return ids[:n:n], differ[:n:n]
-}
-
-// mergeLate is mergeIDs of the rows that have no ids yet. What is left of the part are those that passes added.
-func (p part) mergeLate(dict *Dict, late Late, of Property, ids []ID, differ, seen []bool) (rest part) {
-	const none = -1
-	rows := len(p.set.noID)
-	first := slices.Repeat([]int32{none}, len(ids))
-	for i, g := range p.group[:rows] {
-		switch {
-		case differ[g]:
-		case first[g] == none:
-			first[g] = int32(i)
-		case !late.Same(int(first[g]), i):
-			differ[g] = true
-		}
-	}
-	found := finder{dict: dict, late: late}
-	for g, row := range first {
-		switch {
-		case row == none:
-		case differ[g]:
-			seen[g] = true
-		case !seen[g]:
-			ids[g], seen[g] = found.id(int(row)), true
-		default:
-			differ[g] = ids[g] != found.id(int(row))
-		}
-	}
-	p.group = p.group[rows:]
-	return p
-}
-
-// finder finds ids of what had none yet. Rows that are found one after the other often have the same.
-type finder struct {
-	dict *Dict
-	late Late
-	last ID
-	row  int // that last is of, from 1
-}
-
-func (f *finder) id(row int) ID {
-	if f.row == 0 || !f.late.Same(f.row-1, row) {
-		f.last, f.row = f.late.ID(f.dict, row), row+1
-	}
-	return f.last
 }
 
 // mergeKinds finds out what each row was made of, and its kind: idle only merges with idle, other special rows
@@ -268,7 +207,7 @@ var (
 )
 
 // mergeMetadata settles the properties that do not simply stay where they agree, for rows of several containers.
-func (s *Set) mergeMetadata(parts []part, n int, differ *[NumProperties][]bool, keep bool) {
+func (s *Set) mergeMetadata(m *scratch, parts []part, n int, differ *[NumProperties][]bool, keep bool) {
 	var common [len(commonProperties)][]ID
 	if keep {
 		workload := func(set *Set, row int) bool { return set.special[row] < Unmounted }
@@ -278,7 +217,7 @@ func (s *Set) mergeMetadata(parts []part, n int, differ *[NumProperties][]bool, 
 	}
 	var newest [len(newestProperties)][]ID
 	for k, p := range newestProperties {
-		newest[k] = anyIDs(s.dict, parts, p, n)
+		newest[k] = anyIDs(m, s.dict, parts, p, n)
 	}
 	s.lost.common, s.lost.newest = common, newest
 	for g := range n {
@@ -329,13 +268,13 @@ func (s *Set) known(p Property) []ID {
 
 // anyIDs is the last id of a property that any member of a group has: what a namespace is labeled may change, and the
 // later set is right.
-func anyIDs(dict *Dict, parts []part, p Property, n int) []ID {
+func anyIDs(m *scratch, dict *Dict, parts []part, p Property, n int) []ID {
 	ids := make([]ID, n+1)
 	for _, part := range parts {
-		late, rows := part.set.late[p], 0
-		if late != nil {
+		rows := 0
+		if part.set.late[p] != nil {
 			rows = len(part.set.noID)
-			lastLate(dict, late, part.group[:rows], ids)
+			part.lastLate(m, dict, p, ids)
 		} else if part.set.noIDs(p) {
 			continue
 		}
@@ -347,20 +286,6 @@ func anyIDs(dict *Dict, parts []part, p Property, n int) []ID {
 		}
 	}
 	return ids[:n]
-}
-
-// lastLate gives each group the last id of the rows that have no ids yet, where they have one.
-func lastLate(dict *Dict, late Late, group []int32, ids []ID) {
-	done, found := make([]bool, len(ids)), finder{dict: dict, late: late}
-	done[len(ids)-1] = true // rows that are dropped
-	for i, g := range slices.Backward(group) {
-		if done[g] {
-			continue
-		}
-		if id := found.id(i); id != 0 {
-			ids[g], done[g] = id, true
-		}
-	}
 }
 
 // commonPairs is the map of what all members of a group have in common that count. New maps are added to dict.

@@ -36,8 +36,7 @@ func Merge(w Window, sets []*Set) (*Set, error) {
 	}
 	dst.Warnings = sortWarnings(slices.Clone(dst.Warnings))
 	dst.sumAssets(sets)
-	dst.mergeRows(sets, orderRows(sets))
-	return dst, nil
+	return dst, dst.mergeRows(sets, orderRows(sets))
 }
 
 // sourceRow is a row of one of several sets.
@@ -120,8 +119,9 @@ func (d *Dict) mergeRuns(a, b []sourceRow) []sourceRow {
 	return append(append(out, a...), b...)
 }
 
-// mergeRows fills the empty set s with the rows, those that follow each other and are one summed.
-func (s *Set) mergeRows(sets []*Set, rows []sourceRow) {
+// mergeRows fills the empty set s with the rows, those that follow each other and are one summed. What cannot be decoded is an
+// error.
+func (s *Set) mergeRows(sets []*Set, rows []sourceRow) error {
 	groups := make([][]int32, len(sets)) // the new row of each row
 	for i, of := range sets {
 		groups[i] = make([]int32, of.Len())
@@ -139,12 +139,14 @@ func (s *Set) mergeRows(sets []*Set, rows []sourceRow) {
 	for i, of := range sets {
 		parts[i] = part{set: of, group: groups[i]}
 	}
-	s.mergeValues(parts, n)
+	m := scratch{}
+	s.mergeValues(&m, parts, n)
 	s.mergeTimes(parts, n)
 	for p := range s.ids {
 		s.ids[p] = newestIDs(parts, Property(p), n)
 	}
 	s.mergeAllShares(parts, n)
+	return m.err
 }
 
 // Clusters are the names of the clusters that rows and assets are of, sorted.
@@ -214,7 +216,7 @@ func (s *Set) pick(want func(row int) bool) *Set {
 		}
 	}
 	parts := []part{{set: s, group: group}}
-	dst.mergeValues(parts, int(n))
+	dst.mergeValues(&scratch{}, parts, int(n))
 	dst.mergeTimes(parts, int(n))
 	for p := range dst.ids {
 		dst.ids[p] = newestIDs(parts, Property(p), int(n)+1)[:n:n]

@@ -117,7 +117,8 @@ func (l *Lane) addTraffic(s *seen, kind trafficKind) error {
 	var labels maphash.Hash
 	labels.SetSeed(seed)
 	for _, label := range s.key[len(podLabels):] {
-		_, _ = labels.WriteString(label.Value() + "\xff") // never fails; a symbol that nothing holds may be another one later
+		_, _ = labels.WriteString(label.Value()) // never fails; a symbol that nothing holds may be another one later
+		_ = labels.WriteByte(0xff)
 	}
 	key := flowKey{labels.Sum64(), kind}
 	if p, ok := l.b.pods[s.pod()]; ok {

@@ -26,9 +26,9 @@ func Apply(sets []*Set, o Options) ([]*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*Set, len(sets))
+	out, m := make([]*Set, len(sets)), &scratch{}
 	for i, s := range sets {
-		if out[i], err = applyTo(s, dict, &o); err != nil {
+		if out[i], err = applyTo(s, m, dict, &o); err != nil {
 			return nil, err
 		}
 	}
@@ -62,11 +62,17 @@ var passes = [...]struct {
 }
 
 // applyTo runs the passes on one set.
-func applyTo(s *Set, dict *Dict, o *Options) (*Set, error) {
+func applyTo(s *Set, m *scratch, dict *Dict, o *Options) (*Set, error) {
+	if !o.OnlyMerges() {
+		var err error
+		if s, err = s.settled(); err != nil {
+			return nil, err
+		}
+	}
 	if err := check(s, "build", o); err != nil {
 		return nil, err
 	}
-	w := newWork(s, dict)
+	w := newWork(s, m, dict)
 	for _, p := range passes {
 		p.run(w, o)
 		if w.err != nil {
@@ -124,8 +130,9 @@ type work struct {
 	rows  *Set    // before they were aggregated
 	group []int32 // of each row, its result
 
-	books books
-	err   error // of a filter; the set means nothing then
+	scratch *scratch
+	books   books
+	err     error // of a filter, or of what cannot be decoded; the set means nothing then
 }
 
 // notTaken marks rows that are not shared, nowhere those without idle.
@@ -134,10 +141,10 @@ const (
 	nowhere  = -1
 )
 
-func newWork(s *Set, dict *Dict) *work {
+func newWork(s *Set, m *scratch, dict *Dict) *work {
 	own := *s
 	own.dict = dict
-	return &work{set: &own, dict: dict, built: s.Len()}
+	return &work{set: &own, dict: dict, built: s.Len(), scratch: m}
 }
 
 // own returns a column of the set to be written to.

@@ -46,8 +46,10 @@ type Projection struct {
 	Properties []Property
 	Late       []Property // as Frame.Late has them: they are told of merged rows, but not looked at
 	Columns    []Column
-	Volumes    bool // what rows have of volumes
-	Balancers  bool // and of load balancers
+	// LateColumns are further ones, as Frame.LateValues has them: rows are merged by options that do nothing else with them.
+	LateColumns []Column
+	Volumes     bool // what rows have of volumes
+	Balancers   bool // and of load balancers
 	// WithoutAssets says that assets are not needed, which read almost as long as the rows of a set do.
 	WithoutAssets bool
 }
@@ -60,8 +62,23 @@ func (p *Projection) RowBytes() int64 {
 	if p == nil {
 		return RowBytes
 	}
-	return int64(64 + 8*len(p.Columns) + 4*len(p.Properties) + 16*len(p.Late))
+	bytes := int64(64 + 8*len(p.Columns) + 4*len(p.Properties))
+	if len(p.Late)+len(p.LateColumns) > 0 {
+		bytes += lateBytes
+	}
+	return bytes
 }
+
+// MergedBytes is about how many bytes a row takes that rows of p were merged into: it has all that they have.
+func (p *Projection) MergedBytes() int64 {
+	if p == nil {
+		return RowBytes
+	}
+	return int64(64 + 8*(len(p.Columns)+len(p.LateColumns)) + 4*len(p.Properties) + 16*len(p.Late))
+}
+
+// lateBytes is about what a row takes in the files that what is late is decoded from.
+const lateBytes = 96
 
 // Union is what p or other need, nil where either needs everything.
 func (p *Projection) Union(other *Projection) *Projection {
@@ -70,13 +87,16 @@ func (p *Projection) Union(other *Projection) *Projection {
 	}
 	all := &Projection{
 		Properties: slices.Concat(p.Properties, other.Properties), Late: slices.Concat(p.Late, other.Late), Columns: slices.Concat(p.Columns, other.Columns),
-		Volumes: p.Volumes || other.Volumes, Balancers: p.Balancers || other.Balancers, WithoutAssets: p.WithoutAssets && other.WithoutAssets,
+		LateColumns: slices.Concat(p.LateColumns, other.LateColumns), Volumes: p.Volumes || other.Volumes, Balancers: p.Balancers || other.Balancers, WithoutAssets: p.WithoutAssets && other.WithoutAssets,
 	}
 	slices.Sort(all.Properties)
 	slices.Sort(all.Late)
 	slices.Sort(all.Columns)
+	slices.Sort(all.LateColumns)
 	all.Properties, all.Late, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Late), slices.Compact(all.Columns)
+	all.LateColumns = slices.Compact(all.LateColumns)
 	all.Late = slices.DeleteFunc(all.Late, func(x Property) bool { return slices.Contains(all.Properties, x) })
+	all.LateColumns = slices.DeleteFunc(all.LateColumns, func(c Column) bool { return slices.Contains(all.Columns, c) })
 	return all
 }
 
@@ -87,6 +107,7 @@ func (p *Projection) WithInstance() *Projection {
 	}
 	all := *p
 	all.Properties, all.Late = slices.Concat(p.Properties, p.Late, instance[:], []Property{NodeName}), nil
+	all.Columns, all.LateColumns = slices.Concat(p.Columns, p.LateColumns), nil
 	return &all
 }
 

@@ -38,6 +38,7 @@ func (b *Builder) Resolve() error {
 	b.findSites()
 	b.findMachines()
 	b.order = slices.SortedFunc(b.every(), compareContainers)
+	b.reserveRows()
 	for _, c := range b.order {
 		b.resolveContainer(c)
 		b.forget(c)
@@ -219,7 +220,7 @@ func (b *Builder) resolveContainer(c *container) {
 	n := c.node
 	c.resolveDevices(b.sampling, n, b.dict)
 	var request, limit [NumResources]timeline.Steps
-	edges := slices.Clone(b.borders)
+	edges := append(b.edges[:0], b.borders...)
 	for r := range NumResources {
 		request[r], limit[r] = c.request[r].best(), c.limit[r].best()
 		edges = limit[r].Edges(request[r].Edges(edges))
@@ -233,6 +234,7 @@ func (b *Builder) resolveContainer(c *container) {
 		b.stray(c, &unknown)
 		edges = append(edges, unknown.changes...)
 	}
+	b.edges = edges
 	edges = sortedEdges(edges)
 	for _, run := range inside {
 		from := run.From

@@ -96,24 +96,26 @@ type Set struct {
 	// lacks nothing.
 	Apart bool
 
-	dict      *Dict
-	names     []string // of aggregated rows; nil before aggregation
-	special   []Special
-	merged    []merged
-	ids       [NumProperties][]ID
-	start     []int64 // Unix milliseconds
-	end       []int64
-	values    [NumColumns][]float64
-	zero      []float64 // the column of all that are 0 in every row of a frame, if there are any
-	noID      []ID      // and the property of all that are missing; as long as the frame was
-	late      [NumProperties]Late
-	volumes   shares[VolumeShare]
-	balancers shares[LoadBalancerShare]
-	parts     shares[SharedPart]
-	portions  shares[portion]       // what Proportions are told from
-	assets    map[portionKey]*asset // that portions are of
-	books     *books                // what passes did with money; nil in a set as it was built
-	lost      lost                  // what of merged rows is not in ids
+	dict    *Dict
+	names   []string // of aggregated rows; nil before aggregation
+	special []Special
+	merged  []merged
+	ids     [NumProperties][]ID
+	start   []int64 // Unix milliseconds
+	end     []int64
+	values  [NumColumns][]float64
+	zero    []float64 // the column of all that are 0 in every row of a frame, if there are any
+	noID    []ID      // and the property of all that are missing; as long as the frame was
+	late    [NumProperties]Late
+	// lateValues are columns that are not in values, which has nil for them.
+	lateValues [NumColumns]LateValues
+	volumes    shares[VolumeShare]
+	balancers  shares[LoadBalancerShare]
+	parts      shares[SharedPart]
+	portions   shares[portion]       // what Proportions are told from
+	assets     map[portionKey]*asset // that portions are of
+	books      *books                // what passes did with money; nil in a set as it was built
+	lost       lost                  // what of merged rows is not in ids
 }
 
 // NewSet returns an empty set over dict.
@@ -173,6 +175,18 @@ func (s *Set) grow(kind Special, start, end int64) int {
 	return len(s.special) - 1
 }
 
+// reserve makes room for n rows.
+func (s *Set) reserve(n int) {
+	s.special, s.merged = slices.Grow(s.special, n), slices.Grow(s.merged, n)
+	s.start, s.end = slices.Grow(s.start, n), slices.Grow(s.end, n)
+	for p := range s.ids {
+		s.ids[p] = slices.Grow(s.ids[p], n)
+	}
+	for c := range s.values {
+		s.values[c] = slices.Grow(s.values[c], n)
+	}
+}
+
 // like returns an empty set with s's window, resolution, warnings and assets.
 func (s *Set) like() *Set {
 	return &Set{
@@ -194,11 +208,24 @@ func (s *Set) IDs(p Property) []ID { return s.ids[p] }
 // Text is the value of a string property of a row, "" where it is missing.
 func (s *Set) Text(p Property, row int) string { return s.dict.Text(s.ids[p][row]) }
 
-// Column is the values of a column, one a row. The slice must not be changed.
-func (s *Set) Column(c Column) []float64 { return s.values[c] }
+// Column is the values of a column, one a row. The slice must not be changed. They are NaN where a column cannot be decoded,
+// which Apply says why: see Frame.LateValues.
+func (s *Set) Column(c Column) []float64 {
+	if s.lateValues[c] == nil {
+		return s.values[c]
+	}
+	values := make([]float64, s.Len())
+	_ = s.decode(c, values)
+	return values
+}
 
 // Value is a column's value in a row.
-func (s *Set) Value(c Column, row int) float64 { return s.values[c][row] }
+func (s *Set) Value(c Column, row int) float64 {
+	if s.lateValues[c] != nil {
+		return s.Column(c)[row]
+	}
+	return s.values[c][row]
+}
 
 // Special is what kind of allocation a row is.
 func (s *Set) Special(row int) Special { return s.special[row] }
@@ -216,7 +243,7 @@ func (s *Set) End(row int) time.Time { return time.UnixMilli(s.end[row]).UTC() }
 // (SEMANTICS §3).
 func (s *Set) Minutes(row int) float64 {
 	if s.special[row] == Workload && s.merged[row] != several {
-		return s.values[RunningSeconds][row] / 60
+		return s.Value(RunningSeconds, row) / 60
 	}
 	return float64(s.end[row]-s.start[row]) / 60e3
 }
@@ -226,7 +253,7 @@ func (s *Set) TotalCost(row int) float64 {
 	sum := 0.0
 	for c := range s.values {
 		if columns[c].money {
-			sum += s.values[c][row]
+			sum += s.Value(Column(c), row)
 		}
 	}
 	return sum

@@ -131,8 +131,8 @@ func (b *Builder) addClaimUsed(s *seen) error {
 		n := len(b.sets)
 		used.byteSeconds, used.seconds, used.most = make([]float64, n), make([]float64, n), make([]float64, n)
 	}
-	cells := b.sampling.Gauge(nil, s.p)
-	eachFresh(&used.counted, cells, func(x timeline.Cell) {
+	b.cells = b.sampling.Gauge(b.cells[:0], s.p)
+	eachFresh(&used.counted, b.cells, func(x timeline.Cell) {
 		b.eachPart(x, func(set int32, part timeline.Cell) {
 			seconds := float64(part.To-part.From) / 1000
 			used.byteSeconds[set] += part.Amount

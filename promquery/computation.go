@@ -23,6 +23,7 @@ type computation struct {
 	src   Source
 	parts []*part // what src asks
 	lanes int     // in which usage is integrated
+	uids  []uids  // by lane, and of what several lanes have to do with
 	// member is what asks for it with others; nil where it is alone.
 	member *member
 
@@ -392,10 +393,13 @@ func within(b *allocation.Builder, spans []allocation.Span) []Selector {
 func (c *computation) read(ctx context.Context, b *allocation.Builder, name string, sels []Selector, stages ...stage) error {
 	plans := make([]*plan, c.lanes+1) // one more for what several lanes have to do with
 	notes := make([]*findings, c.lanes+1)
+	for len(c.uids) < len(plans) {
+		c.uids = append(c.uids, uids{})
+	}
 	for i := range plans {
 		notes[i] = newFindings(c.found.frame)
 		plans[i] = newPlan(c.cfg.Clusters, notes[i], sels, stages...)
-		plans[i].own = &c.own
+		plans[i].own, plans[i].uids = &c.own, c.uids[i]
 		if c.pods != "" {
 			plans[i].onlyPods(c.pods)
 		}

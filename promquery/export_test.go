@@ -1,7 +1,7 @@
 package promquery
 
 // CgroupUID is exported to tests.
-var CgroupUID = cgroupUID
+var CgroupUID = uids{}.of
 
 // IsReadWhole reports whether every sample of an alternative in the window is read where nothing is missing.
 func (in *Input) IsReadWhole(rank int) bool {

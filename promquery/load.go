@@ -54,6 +54,7 @@ type plan struct {
 	// exported is set once a series of usage named its pod by exported_pod.
 	exported bool
 	own      *ownTargets
+	uids     uids
 	dropped  int64 // series of a promcost
 }
 
@@ -105,7 +106,7 @@ func (in *Input) atOnce(rank int) int {
 
 // newPlan makes the question of some stages, for the times and on the grids of sels. What is found is noted in found.
 func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stage) *plan {
-	p := &plan{cluster: allocation.Sym(clusters.Default), times: found.frame}
+	p := &plan{cluster: allocation.Sym(clusters.Default), times: found.frame, uids: uids{}}
 	for i := range Inputs {
 		in := &Inputs[i]
 		for rank := range in.Alternatives {
@@ -216,7 +217,7 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 		out[0] = p.cluster
 	}
 	if r.uid >= 0 {
-		out[r.uid] = cgroupUID(out[r.uid])
+		out[r.uid] = p.uids.of(out[r.uid])
 	}
 	if r.tail != "" {
 		for k := 0; k+1 < len(key); k += 2 {
@@ -254,41 +255,4 @@ func pick(key []Symbol, names []string) []Symbol {
 		}
 	}
 	return out
-}
-
-// uidLength is the length of a UID in text.
-const uidLength = 36
-
-// cgroupUID is the pod's UID in a cgroup path, "" where there is none (static pods have a hash there). Under systemd its
-// dashes are underscores:
-//
-//	/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0f2d3c1a_….slice/cri-containerd-….scope
-//	/kubepods/burstable/pod0f2d3c1a-…/…
-func cgroupUID(path Symbol) Symbol {
-	text := path.Value()
-	for i := strings.Index(text, "pod"); i >= 0; {
-		uid := text[i+len("pod"):]
-		if len(uid) >= uidLength {
-			if uid = strings.ReplaceAll(uid[:uidLength], "_", "-"); isUID(uid) {
-				return allocation.Sym(uid)
-			}
-		}
-		next := strings.Index(text[i+1:], "pod")
-		if next < 0 {
-			break
-		}
-		i += 1 + next
-	}
-	return none
-}
-
-// isUID reports whether s is written like a UID: 8-4-4-4-12 hexadecimal digits.
-func isUID(s string) bool {
-	for i, c := range []byte(s) {
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (c == '-') || !dash && !strings.ContainsRune("0123456789abcdefABCDEF", rune(c)) {
-			return false
-		}
-	}
-	return true
 }

@@ -58,6 +58,8 @@ type Config struct {
 	EvaluationTimeout time.Duration
 	// MaxRows bounds the allocations of an answer. The default is DefaultMaxRows.
 	MaxRows int
+	// MaxFilterSteps bounds what the filters of a request do, as filter.Steps count it. The default is filter.MaxSteps.
+	MaxFilterSteps int64
 	// MaxMemory bounds the bytes that the allocations of an answer may be estimated to take while kept sets are summed; 0 is
 	// no bound.
 	MaxMemory int64

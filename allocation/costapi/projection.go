@@ -39,6 +39,9 @@ func (q *request) needed() *allocation.Projection {
 		}
 	}
 	o := &q.options
+	if q.carries() && o.OnlyMerges() {
+		p.Columns, p.LateColumns = nil, p.Columns
+	}
 	p.WithoutAssets = q.streams() && !o.Idle && o.ShareIdle == allocation.NoSplit && !o.ShareTenancy && !o.Reconcile && !o.External
 	if !known {
 		return q.withAll(p)

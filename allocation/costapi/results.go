@@ -72,7 +72,7 @@ const (
 // hold is how many rows of a period are held for a request before they are summed.
 func (a *api) hold(q *request) int {
 	if most := a.cfg.MaxMemory; most > 0 {
-		return int(min(heldRows, most/heldShare/q.query.Only.RowBytes()))
+		return int(min(heldRows, most/heldShare/q.query.Only.MergedBytes()))
 	}
 	return heldRows
 }
@@ -169,7 +169,7 @@ func (l *line) end() error {
 
 // checkHeld refuses answers that take too much memory.
 func (l *line) checkHeld() error {
-	bytes := int64(l.sum.Held()) * l.query.Only.RowBytes()
+	bytes := int64(l.sum.Held()) * l.query.Only.MergedBytes()
 	if most := l.cfg.MaxMemory; most > 0 && bytes > most {
 		return fmt.Errorf("%w: the answer has %d allocations or more, which take about %d MB, more than --query.max-memory: use aggregate, filter, accumulate, a longer step or a shorter window",
 			allocation.ErrTooMuch, l.sum.Held(), bytes>>20)

@@ -49,7 +49,7 @@ type missed struct {
 }
 
 func (q *request) missed(list []entry) missed {
-	return missed{list, make([]bool, len(list)), filter.NewSteps(q.ctx)}
+	return missed{list, make([]bool, len(list)), filter.NewSteps(q.ctx, q.api.cfg.MaxFilterSteps)}
 }
 
 // look looks at a further set.

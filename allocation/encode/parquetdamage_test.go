@@ -3,15 +3,22 @@ package encode_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
 )
 
 // TestParquetOldFiles reads the files that version 1 of the schema was introduced with, for good: -update writes them
@@ -41,23 +48,95 @@ func TestParquetOldFiles(t *testing.T) {
 	}
 }
 
+// TestFieldsHaveNames has the columns of every table under a name of their own, by which others ask for them.
+func TestFieldsHaveNames(t *testing.T) {
+	s := randomSet(rand.New(rand.NewPCG(1, 1)), 1)
+	rows, assets := files(t, s)
+	var stream bytes.Buffer
+	if err := encode.Arrow(&stream, []*allocation.Set{s}, encode.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	in, err := ipc.NewReader(&stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Release()
+	names := map[string][]string{}
+	for _, f := range in.Schema().Fields() {
+		names["Arrow"] = append(names["Arrow"], f.Name)
+	}
+	for table, data := range map[string][]byte{"rows": rows, "assets": assets} {
+		f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range f.Root().Columns() {
+			names[table] = append(names[table], c.Name())
+		}
+	}
+	for table, list := range names {
+		slices.Sort(list)
+		if len(list) == 0 || list[0] == "" || len(slices.Compact(slices.Clone(list))) != len(list) {
+			t.Errorf("columns of %s are %q", table, list)
+		}
+	}
+}
+
 // maxDamaged is how much may be allocated in all to read a file of at most maxFuzzed bytes, whatever it says.
 const (
 	maxDamaged = 256 << 20
 	maxFuzzed  = 32 << 10
 )
 
-// readDamaged reads a file that may say anything: it is an error or a set, and takes little memory.
+// readDamaged reads a file that may say anything: it is an error or a set, and takes little memory. What is read of it where
+// it is needed is an error or the same.
 func readDamaged(t *testing.T, data []byte) {
 	t.Helper()
 	before := allocated()
 	s, err := readBack(nil, data)
+	answer, answerErr := byNamespace(t, s, err)
+	late, lateErr := readBack(lately(), data)
+	lateAnswer, lateErr := byNamespace(t, late, lateErr)
 	if n := allocated() - before; n > maxDamaged {
 		t.Errorf("%d bytes were allocated for a file of %d", n, len(data))
 	}
 	if err == nil {
 		_, _ = files(t, s) // what is read can be written
 	}
+	if answerErr == nil && (lateErr != nil || answer != lateAnswer) {
+		t.Errorf("what is read late differs: %v\n%s\n%s", lateErr, answer, lateAnswer)
+	}
+}
+
+// lately reads as much as possible where it is needed.
+func lately() *encode.Projection {
+	p := &encode.Projection{Properties: []allocation.Property{allocation.Namespace, allocation.GPUDevices}, Volumes: true, Balancers: true}
+	for x := range allocation.GPUDevices {
+		if x != allocation.Namespace {
+			p.Late = append(p.Late, x)
+		}
+	}
+	for c := range allocation.NumColumns {
+		p.LateColumns = append(p.LateColumns, c)
+	}
+	return p
+}
+
+// byNamespace is an answer of a set that was read.
+func byNamespace(t *testing.T, s *allocation.Set, err error) (string, error) {
+	t.Helper()
+	if err != nil || s.Len() == 0 {
+		return "", err
+	}
+	keys, err := allocation.ParseKeys("namespace", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Aggregate: keys})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint(plain(out[0])), nil
 }
 
 // allocated is the memory that was ever allocated, in bytes.

@@ -19,13 +19,11 @@ type Decoded struct {
 	rows    int
 	frame   allocation.Frame
 	texts   [allocation.Services]*leaf
-	uuids   *lateUUIDs // in place of the texts of PodUID
 	list    *listLeaf
 	maps    [allocation.NumProperties]*mapLeaf
 	volumes *structLeaf
 	lbs     *structLeaf
 	assets  []assetRow
-	late    []allocation.Property // that get ids where they are needed
 }
 
 // listLeaf and mapLeaf are lists and maps of strings; ends are where those of each row end.
@@ -49,11 +47,17 @@ type structLeaf struct {
 
 // Decode reads the columns of a file that p wants; of assets, all. Damaged data is an error that names the column.
 func (f *ParquetFile) Decode(p *Projection) (d *Decoded, err error) {
-	defer func() { err = guard(recover(), err) }()
-	d = &Decoded{rows: f.Rows}
-	if p != nil {
-		d.late = p.Late
-	}
+	err = f.readers.with(func(r *parquetReader) error {
+		f.reader = r
+		d, err = f.decode(p)
+		f.reader = nil
+		return err
+	})
+	return d, err
+}
+
+func (f *ParquetFile) decode(p *Projection) (*Decoded, error) {
+	d := &Decoded{rows: f.Rows}
 	if f.Footer.Kind == ParquetAssets {
 		return d, d.readAssets(f)
 	}
@@ -79,11 +83,19 @@ func (f *ParquetFile) text(name string) (*leaf, error) {
 
 // numbers reads a column of amounts; nil where the file has none, or where all are 0.
 func (f *ParquetFile) numbers(name string, maybe bool) ([]float64, error) {
-	l, ok, err := f.leaf(parquet.Double, name)
-	if err != nil || !ok {
+	column, ok, err := f.column(parquet.Double, name)
+	if err != nil || !ok || f.isNaught(&column) {
+		return nil, err
+	}
+	l := &leaf{}
+	if err := column.read(f.reader, &f.budget, l); err != nil {
 		return nil, err
 	}
 	values, n := l.amounts()
+	if values == nil && n == f.Rows {
+		f.naught = column.plainPages()
+		return nil, nil
+	}
 	if maybe {
 		if values, err = l.maybe(); err != nil {
 			return nil, fmt.Errorf("column %s: %w", name, err)
@@ -126,8 +138,9 @@ func (d *Decoded) readKinds(f *ParquetFile, _ *Projection) (err error) {
 	if l == nil {
 		return fmt.Errorf("column %s: there is none", kindField)
 	}
-	special := make([]allocation.Special, len(l.table))
-	for i, text := range l.table {
+	special := make([]allocation.Special, len(l.table.ends))
+	for i := range special {
+		text := string(l.table.at(int32(i)))
 		k := slices.Index(kinds[:], text)
 		if k < 0 {
 			return fmt.Errorf("column %s: %q is not known", kindField, text)
@@ -143,16 +156,15 @@ func (d *Decoded) readKinds(f *ParquetFile, _ *Projection) (err error) {
 
 func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
 	for x := range allocation.NumProperties {
-		if !p.property(x) {
-			continue
-		}
+		want := wantsProperty(p, x)
 		switch {
+		case want == unwanted:
+		case want == wantedLate:
+			d.frame.Late[x], err = f.late(x)
 		case x.IsMap():
 			d.maps[x], err = f.mapOf(propertyFields[x])
 		case x.IsList():
 			d.list, err = f.listOf(propertyFields[x])
-		case x == allocation.PodUID && p.late(x):
-			d.uuids, d.texts[x], err = f.lateUIDs()
 		case x == allocation.PodUID:
 			d.texts[x], err = f.uids()
 		default:
@@ -167,10 +179,10 @@ func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
 
 func (f *ParquetFile) listOf(name string) (*listLeaf, error) {
 	l, ok, err := f.leaf(parquet.ByteArray, name, "list", "element")
-	if err != nil || !ok {
-		return nil, err
+	if err != nil || !ok || len(l.idx) == 0 && len(l.repetition) == f.Rows {
+		return nil, err // no row has any
 	}
-	ends, err := l.ends(f.Rows, len(l.idx))
+	ends, err := l.ends(nil, f.Rows, len(l.idx))
 	if err != nil {
 		return nil, fmt.Errorf("column %s: %w", name, err)
 	}
@@ -179,14 +191,14 @@ func (f *ParquetFile) listOf(name string) (*listLeaf, error) {
 
 func (f *ParquetFile) mapOf(name string) (*mapLeaf, error) {
 	keys, ok, err := f.leaf(parquet.ByteArray, name, "key_value", "key")
-	if err != nil || !ok {
-		return nil, err
+	if err != nil || !ok || len(keys.idx) == 0 && len(keys.repetition) == f.Rows {
+		return nil, err // no row has any
 	}
 	values, ok, err := f.leaf(parquet.ByteArray, name, "key_value", "value")
 	if err != nil {
 		return nil, err
 	}
-	ends, err := keys.ends(f.Rows, len(keys.idx))
+	ends, err := keys.ends(nil, f.Rows, len(keys.idx))
 	if err != nil || !ok || len(values.idx) != len(keys.idx) {
 		return nil, fmt.Errorf("column %s: its keys and values do not match: %w", name, errors.Join(err))
 	}
@@ -195,25 +207,28 @@ func (f *ParquetFile) mapOf(name string) (*mapLeaf, error) {
 
 func (d *Decoded) readValues(f *ParquetFile, p *Projection) error {
 	for c := range allocation.NumColumns {
-		if !p.column(c) {
-			continue
+		var err error
+		switch wantsColumn(p, c) {
+		case unwanted:
+		case wantedNow:
+			d.frame.Values[c], err = f.numbers(c.Field(), maybeNaN(c)) // columns of zeros share their memory
+		case wantedLate:
+			d.frame.LateValues[c], err = f.lateNumbers(c)
 		}
-		values, err := f.numbers(c.Field(), maybeNaN(c))
 		if err != nil {
 			return err
 		}
-		d.frame.Values[c] = values // columns of zeros share their memory
 	}
 	return nil
 }
 
 func (d *Decoded) readShares(f *ParquetFile, p *Projection) (err error) {
-	if p.volumes() {
+	if p == nil || p.Volumes {
 		if d.volumes, err = f.structs(volumesField, []string{"key", "provider_id"}, []string{"byte_hours", "cost", "cost_adjustment"}, nil); err != nil {
 			return err
 		}
 	}
-	if p.balancers() {
+	if p == nil || p.Balancers {
 		d.lbs, err = f.structs(balancersField, []string{"key", "service", "ip"}, []string{"hours", "cost", "cost_adjustment"}, []string{"private"})
 	}
 	return err
@@ -239,7 +254,7 @@ func (f *ParquetFile) structs(name string, texts, numbers, bools []string) (*str
 				return nil, err
 			}
 			if n := of.n(l); first == nil {
-				out.ends, err = l.ends(f.Rows, n)
+				out.ends, err = l.ends(nil, f.Rows, n)
 				if first = l; n == 0 && err == nil {
 					return nil, nil
 				}
@@ -266,17 +281,16 @@ func (d *Decoded) AppendTo(s *allocation.Set) error {
 		return nil
 	}
 	f, dict := d.frame, s.Dict()
-	late := d.lateOf(&f)
 	for p, l := range d.texts {
-		if l != nil && !late[p] {
+		if l != nil {
 			f.IDs[p] = l.intern(dict)
 		}
 	}
-	if d.list != nil && !late[allocation.Services] {
+	if d.list != nil {
 		f.IDs[allocation.Services] = d.list.internLists(dict)
 	}
 	for p, m := range d.maps {
-		if m != nil && !late[p] {
+		if m != nil {
 			f.IDs[p] = m.internMaps(dict)
 		}
 	}
@@ -287,9 +301,9 @@ func (d *Decoded) AppendTo(s *allocation.Set) error {
 
 // intern gives the values of a leaf their ids.
 func (l *leaf) intern(dict *allocation.Dict) []allocation.ID {
-	table := make([]allocation.ID, len(l.table))
-	for i, text := range l.table {
-		table[i] = dict.Add(text)
+	table := make([]allocation.ID, len(l.table.ends))
+	for i := range table {
+		table[i] = dict.AddBytes(l.table.at(int32(i)))
 	}
 	ids := make([]allocation.ID, len(l.idx))
 	for i, at := range l.idx {
@@ -305,10 +319,10 @@ func (l *listLeaf) internLists(dict *allocation.Dict) []allocation.ID {
 }
 
 // add gives the list of the elements from one to another its id.
-func (l *listLeaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
+func (l *leaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
 	list := make([]string, 0, to-from)
-	for _, i := range l.idx[from:to] {
-		list = append(list, l.table[i])
+	for i := from; i < to; i++ {
+		list = append(list, string(l.text(int(i))))
 	}
 	return dict.AddList(list)
 }
@@ -324,7 +338,7 @@ func (m *mapLeaf) internMaps(dict *allocation.Dict) []allocation.ID {
 func (m *mapLeaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
 	pairs := make(map[string]string, to-from)
 	for i := from; i < to; i++ {
-		pairs[m.keys.table[m.keys.idx[i]]] = m.values.table[m.values.idx[i]]
+		pairs[string(m.keys.text(int(i)))] = string(m.values.text(int(i)))
 	}
 	return dict.AddMap(pairs)
 }
@@ -393,7 +407,7 @@ func (d *Decoded) readAssets(f *ParquetFile) error {
 		}
 		for i := range list {
 			if l != nil {
-				*c.of(&list[i]) = l.table[l.idx[i]]
+				*c.of(&list[i]) = string(l.text(i))
 			}
 		}
 	}
@@ -455,7 +469,7 @@ func (d *Decoded) readAssetLives(f *ParquetFile) error {
 			if a.labels == nil {
 				a.labels = map[string]string{}
 			}
-			a.labels[labels.keys.table[labels.keys.idx[k]]] = labels.values.table[labels.values.idx[k]]
+			a.labels[string(labels.keys.text(int(k)))] = string(labels.values.text(int(k)))
 		}
 	}
 	return nil

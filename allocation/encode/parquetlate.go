@@ -4,48 +4,127 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/promcost/promcost/allocation"
 )
 
-// lateOf gives a frame the properties that get ids where they are needed, and says which these are.
-func (d *Decoded) lateOf(f *allocation.Frame) (late [allocation.NumProperties]bool) {
-	for _, p := range d.late {
-		switch {
-		case p.IsMap():
-			if d.maps[p] != nil {
-				f.Late[p] = d.maps[p].late()
-			}
-		case p.IsList():
-			if d.list != nil {
-				f.Late[p] = d.list.late()
-			}
-		case p == allocation.PodUID && d.uuids != nil:
-			f.Late[p] = d.uuids
-		case d.texts[p] != nil:
-			f.Late[p] = lateTexts{d.texts[p]}
-		}
-		late[p] = f.Late[p] != nil
+// lateColumn is a column that is read whenever it is needed.
+type lateColumn struct {
+	leafColumn
+	readers *ParquetReaders
+}
+
+// fewBytes is the size of a column, compressed, that is looked at at once: it may well have nothing in any row.
+const fewBytes = 128
+
+// few reports whether the column is that small.
+func (c *leafColumn) few() bool {
+	bytes := int64(0)
+	for i := range c.at.chunks {
+		bytes += c.at.chunks[i].compressed
 	}
-	return late
+	return bytes < fewBytes
+}
+
+// again reads the column into a leaf of the reader. It takes a budget of its own.
+func (c *leafColumn) again(r *parquetReader, l *leaf) (*leaf, error) {
+	b := newBudget(len(c.data))
+	return l, c.read(r, &b, l.reset())
+}
+
+// late is a property to be read where it is needed; nil where no row has it.
+func (f *ParquetFile) late(p allocation.Property) (allocation.Late, error) {
+	name := propertyFields[p]
+	switch {
+	case p.IsMap():
+		return f.lateRuns(mapIDs, []string{name, "key_value", "key"}, []string{name, "key_value", "value"})
+	case p.IsList():
+		return f.lateRuns(listIDs, []string{name, "list", "element"})
+	case p == allocation.PodUID:
+		return f.lateUIDs()
+	}
+	c, ok, err := f.column(parquet.ByteArray, name)
+	if err != nil || !ok {
+		return nil, err
+	}
+	t := &lateTexts{column: lateColumn{c, f.readers}}
+	if c.few() {
+		l, err := t.leaf(f.reader)
+		if err != nil || len(l.table.data) == 0 {
+			return nil, err
+		}
+	}
+	return t, nil
 }
 
 // lateTexts are strings that have no ids yet.
-type lateTexts struct{ *leaf }
-
-// Same implements allocation.Late.
-func (l lateTexts) Same(a, b int) bool { return sameAt(l.leaf, int32(a), int32(b)) }
-
-// ID implements allocation.Late.
-func (l lateTexts) ID(d *allocation.Dict, row int) allocation.ID { return d.Add(l.table[l.idx[row]]) }
-
-// sameAt reports whether two values of a leaf are the same. A table may have a string more than once.
-func sameAt(l *leaf, a, b int32) bool {
-	x, y := l.idx[a], l.idx[b]
-	return x == y || l.table[x] == l.table[y]
+type lateTexts struct {
+	column lateColumn
+	whole  *leaf // in place of the column
 }
+
+// leaf is what the column has, one a row.
+func (t *lateTexts) leaf(r *parquetReader) (*leaf, error) {
+	if t.whole != nil {
+		return t.whole, nil
+	}
+	l, err := t.column.again(r, &r.leaves[0])
+	if err == nil {
+		err = t.column.of(len(l.idx))
+	}
+	return l, err
+}
+
+// Merge implements allocation.Late.
+func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+	return t.column.readers.with(func(r *parquetReader) error {
+		l, err := t.leaf(r)
+		if err != nil {
+			return err
+		}
+		for i, g := range group {
+			if x, y := l.idx[first[g]], l.idx[i]; x != y && !differ[g] {
+				differ[g] = !l.same(x, y)
+			}
+		}
+		for g, row := range first {
+			if row >= 0 && !differ[g] {
+				ids[g] = d.AddBytes(l.text(int(row)))
+			}
+		}
+		return nil
+	})
+}
+
+// Last implements allocation.Late.
+func (t *lateTexts) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
+	return t.column.readers.with(func(r *parquetReader) error {
+		l, err := t.leaf(r)
+		if err != nil {
+			return err
+		}
+		lastOf(group, ids, func(row int) allocation.ID { return d.AddBytes(l.text(row)) })
+		return nil
+	})
+}
+
+// lastOf gives each group the last id of its rows that is not missing.
+func lastOf(group []int32, ids []allocation.ID, id func(row int) allocation.ID) {
+	found := make([]bool, len(ids))
+	for row, g := range slices.Backward(group) {
+		if !found[g] {
+			if id := id(row); id != 0 {
+				ids[g], found[g] = id, true
+			}
+		}
+	}
+}
+
+// same reports whether two values of a table are the same: it may have a string more than once.
+func (l *leaf) same(x, y int32) bool { return bytes.Equal(l.table.at(x), l.table.at(y)) }
 
 // within are the elements of a row.
 func within(ends []int32, row int) (from, to int32) {
@@ -55,27 +134,105 @@ func within(ends []int32, row int) (from, to int32) {
 	return from, ends[row]
 }
 
-func (l *listLeaf) late() *lateRuns { return &lateRuns{l.ends, []*leaf{l.leaf}, l.add} }
-
-func (m *mapLeaf) late() *lateRuns { return &lateRuns{m.ends, []*leaf{m.keys, m.values}, m.add} }
-
-// lateRuns are lists or maps that have no ids yet: each row is a run of elements, which all leaves have.
+// lateRuns are lists or maps that have no ids yet: each row is a run of elements, which all columns have.
 type lateRuns struct {
-	ends   []int32
-	leaves []*leaf
-	add    func(d *allocation.Dict, from, to int32) allocation.ID
+	columns []leafColumn
+	readers *ParquetReaders
+	add     func(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID
 }
 
-// Same implements allocation.Late. Keys of maps are sorted, as they were written.
-func (l *lateRuns) Same(a, b int) bool {
-	from, to := within(l.ends, a)
-	other, end := within(l.ends, b)
+func listIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
+	return leaves[0].add(d, from, to)
+}
+
+func mapIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
+	return (&mapLeaf{keys: leaves[0], values: leaves[1]}).add(d, from, to)
+}
+
+// lateRuns finds the columns of lists or maps; nil where no row has any.
+func (f *ParquetFile) lateRuns(add func([]*leaf, *allocation.Dict, int32, int32) allocation.ID, paths ...[]string) (allocation.Late, error) {
+	runs := &lateRuns{readers: f.readers, add: add}
+	for i, path := range paths {
+		c, ok, err := f.column(parquet.ByteArray, path...)
+		if err == nil && !ok && i > 0 {
+			err = fmt.Errorf("column %s: its keys and values do not match", path[0])
+		}
+		if err != nil || !ok {
+			return nil, err
+		}
+		runs.columns = append(runs.columns, c)
+	}
+	if runs.columns[0].few() {
+		l, err := runs.columns[0].again(f.reader, &f.reader.leaves[0])
+		if err != nil || len(l.idx) == 0 {
+			return nil, err
+		}
+	}
+	return runs, nil
+}
+
+// read reads the columns, and where the elements of each row end.
+func (l *lateRuns) read(r *parquetReader) (leaves []*leaf, ends []int32, err error) {
+	for i := range l.columns {
+		leaf, err := l.columns[i].again(r, &r.leaves[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		leaves = append(leaves, leaf)
+	}
+	at := &l.columns[0]
+	if r.ends, err = leaves[0].ends(r.ends, at.rows, len(leaves[0].idx)); err != nil {
+		return nil, nil, fmt.Errorf("column %s: %w", at.name, err)
+	}
+	if len(leaves[len(leaves)-1].idx) != len(leaves[0].idx) {
+		return nil, nil, fmt.Errorf("column %s: its keys and values do not match", at.name)
+	}
+	return leaves, r.ends, nil
+}
+
+// Merge implements allocation.Late. Keys of maps are sorted, as they were written.
+func (l *lateRuns) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+	return l.readers.with(func(r *parquetReader) error {
+		leaves, ends, err := l.read(r)
+		if err != nil {
+			return err
+		}
+		for i, g := range group {
+			if !differ[g] {
+				differ[g] = !sameRuns(leaves, ends, int(first[g]), i)
+			}
+		}
+		for g, row := range first {
+			if row >= 0 && !differ[g] {
+				ids[g] = l.id(leaves, ends, d, int(row))
+			}
+		}
+		return nil
+	})
+}
+
+// Last implements allocation.Late.
+func (l *lateRuns) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
+	return l.readers.with(func(r *parquetReader) error {
+		leaves, ends, err := l.read(r)
+		if err != nil {
+			return err
+		}
+		lastOf(group, ids, func(row int) allocation.ID { return l.id(leaves, ends, d, row) })
+		return nil
+	})
+}
+
+// sameRuns reports whether two rows have the same elements.
+func sameRuns(leaves []*leaf, ends []int32, a, b int) bool {
+	from, to := within(ends, a)
+	other, end := within(ends, b)
 	if to-from != end-other {
 		return false
 	}
-	for _, leaf := range l.leaves {
+	for _, l := range leaves {
 		for i := range to - from {
-			if !sameAt(leaf, from+i, other+i) {
+			if x, y := l.idx[from+i], l.idx[other+i]; x != y && !l.same(x, y) {
 				return false
 			}
 		}
@@ -83,56 +240,162 @@ func (l *lateRuns) Same(a, b int) bool {
 	return true
 }
 
-// ID implements allocation.Late.
-func (l *lateRuns) ID(d *allocation.Dict, row int) allocation.ID {
-	from, to := within(l.ends, row)
+// id is the id of what a row has.
+func (l *lateRuns) id(leaves []*leaf, ends []int32, d *allocation.Dict, row int) allocation.ID {
+	from, to := within(ends, row)
 	if from == to {
 		return 0
 	}
-	return l.add(d, from, to)
+	return l.add(leaves, d, from, to)
 }
 
 // lateUUIDs are ids of pods that are not even texts yet.
-type lateUUIDs struct {
-	fixed []byte
-	at    []int32 // of each row in fixed, from 1; 0 where it has none
-}
+type lateUUIDs struct{ lateColumn }
 
 // lateUIDs reads the ids of pods as UUIDs where all are; else as texts.
-func (f *ParquetFile) lateUIDs() (*lateUUIDs, *leaf, error) {
-	if others, ok, err := f.leaf(parquet.ByteArray, otherUIDs); err != nil || ok && len(others.idx) > 0 {
-		texts, other := f.uids()
-		return nil, texts, errors.Join(err, other)
+func (f *ParquetFile) lateUIDs() (allocation.Late, error) {
+	others, ok, err := f.column(parquet.ByteArray, otherUIDs)
+	if err != nil {
+		return nil, err
 	}
-	l, err := f.uuids()
-	if err != nil || l == nil {
-		return nil, nil, err
-	}
-	u, next := &lateUUIDs{l.fixed, make([]int32, len(l.definition))}, int32(0)
-	for row, level := range l.definition {
-		if level > 0 {
-			next++
-			u.at[row] = next
+	if ok {
+		l, err := others.again(f.reader, &f.reader.leaves[0])
+		if err != nil {
+			return nil, err
+		}
+		if len(l.idx) > 0 {
+			texts, err := f.uids()
+			if err != nil || texts == nil {
+				return nil, err
+			}
+			return &lateTexts{lateColumn{readers: f.readers}, texts}, nil
 		}
 	}
-	if int(next)*uuidBytes != len(l.fixed) {
-		return nil, nil, fmt.Errorf("column %s: it has not as many values as its levels say", propertyFields[allocation.PodUID])
+	c, ok, err := f.column(parquet.FixedLenByteArray, propertyFields[allocation.PodUID])
+	if err != nil || !ok {
+		return nil, err
 	}
-	return u, nil, nil
+	return &lateUUIDs{lateColumn{c, f.readers}}, nil
 }
 
-func (u *lateUUIDs) of(row int) []byte {
-	end := uuidBytes * int(u.at[row])
-	return u.fixed[max(0, end-uuidBytes):end]
+// read reads the ids of those that have one, and where the id of each row ends in them: where that of the one before it does
+// for those that have none.
+func (u *lateUUIDs) read(r *parquetReader) (fixed []byte, ends []int32, err error) {
+	l, err := u.again(r, &r.leaves[0])
+	if err == nil {
+		err = u.of(len(l.definition))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	end := int32(0)
+	r.ends = r.ends[:0]
+	for _, level := range l.definition {
+		end += uuidBytes * int32(level)
+		r.ends = append(r.ends, end)
+	}
+	if int(end) != len(l.fixed) {
+		return nil, nil, fmt.Errorf("column %s: %w", u.name, errors.New("it has not as many values as its levels say"))
+	}
+	return l.fixed, r.ends, nil
 }
 
-// Same implements allocation.Late.
-func (u *lateUUIDs) Same(a, b int) bool { return bytes.Equal(u.of(a), u.of(b)) }
+// Merge implements allocation.Late.
+func (u *lateUUIDs) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+	return u.readers.with(func(r *parquetReader) error {
+		fixed, ends, err := u.read(r)
+		if err != nil {
+			return err
+		}
+		for i, g := range group {
+			if !differ[g] {
+				from, to := within(ends, int(first[g]))
+				other, end := within(ends, i)
+				differ[g] = !bytes.Equal(fixed[from:to], fixed[other:end])
+			}
+		}
+		for g, row := range first {
+			if row >= 0 && !differ[g] {
+				ids[g] = uuidID(d, fixed, ends, int(row))
+			}
+		}
+		return nil
+	})
+}
 
-// ID implements allocation.Late.
-func (u *lateUUIDs) ID(d *allocation.Dict, row int) allocation.ID {
-	if u.at[row] == 0 {
+// Last implements allocation.Late.
+func (u *lateUUIDs) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
+	return u.readers.with(func(r *parquetReader) error {
+		fixed, ends, err := u.read(r)
+		if err != nil {
+			return err
+		}
+		lastOf(group, ids, func(row int) allocation.ID { return uuidID(d, fixed, ends, row) })
+		return nil
+	})
+}
+
+// uuidID is the id of what a row has.
+func uuidID(d *allocation.Dict, fixed []byte, ends []int32, row int) allocation.ID {
+	from, to := within(ends, row)
+	if from == to {
 		return 0
 	}
-	return d.Add(string(appendUUID(nil, u.of(row))))
+	return d.AddBytes(appendUUID(make([]byte, 0, 36), fixed[from:to]))
+}
+
+// lateNumbers is a column of amounts to be read where it is needed; nil where all are 0.
+func (f *ParquetFile) lateNumbers(c allocation.Column) (allocation.LateValues, error) {
+	column, ok, err := f.column(parquet.Double, c.Field())
+	if err != nil || !ok {
+		return nil, err
+	}
+	if f.isNaught(&column) {
+		return nil, nil
+	}
+	late := &lateNumbers{lateColumn{column, f.readers}, maybeNaN(c)}
+	if column.few() {
+		l, err := column.again(f.reader, &f.reader.leaves[0])
+		if err != nil {
+			return nil, err
+		}
+		if values, n := l.amounts(); values == nil && n == f.Rows {
+			f.naught = column.plainPages()
+			return nil, nil
+		}
+	}
+	return late, nil
+}
+
+// lateNumbers are amounts that are decoded whenever they are needed.
+type lateNumbers struct {
+	lateColumn
+	maybe bool // some may not be known
+}
+
+// Values implements allocation.LateValues.
+func (n *lateNumbers) Values(dst []float64) error {
+	return n.readers.with(func(r *parquetReader) (err error) {
+		l := &r.leaves[0]
+		own := l.reset().numbers
+		l.numbers = dst[:0:len(dst)]
+		defer func() { l.numbers = own }()
+		b := newBudget(len(n.data))
+		if err := n.read(r, &b, l); err != nil {
+			return err
+		}
+		values := l.all()
+		if n.maybe {
+			if values, err = l.maybe(); err != nil {
+				return fmt.Errorf("column %s: %w", n.name, err)
+			}
+		}
+		if len(values) != len(dst) {
+			return n.of(len(values))
+		}
+		if len(dst) > 0 && &dst[0] != &values[0] { // more than that was read meanwhile
+			copy(dst, values)
+		}
+		return nil
+	})
 }

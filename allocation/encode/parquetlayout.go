@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // layout is what the footer of a file says of its columns and where they are. It is read here, for the library makes a schema
@@ -208,6 +210,9 @@ func (l *layout) children(schema []schemaElement, levels leafLayout, prefix stri
 			return nil, errFooter
 		}
 		e, of := &schema[0], levels
+		if prefix == "" && e.name == unnamedField {
+			e.name = propertyFields[allocation.GPUDevices]
+		}
 		switch e.repetition {
 		case optionalElement:
 			of.definition++

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding/delta"
@@ -167,20 +166,20 @@ func (p *packer) page(m *format.ColumnMetaData, page *packedPage) (err error) {
 // where names have parts: how many characters two random ones share is random, too.
 func (p *packer) strings(page *packedPage, levels, values []byte) error {
 	most := budget{bytes: math.MaxInt}
-	texts, err := appendPrefixed(nil, values, int(page.header.DataPageHeader.V.NumValues), &most)
+	var all texts
+	err := all.addPrefixed(values, int(page.header.DataPageHeader.V.NumValues), &most, &[2][]int64{})
 	if err != nil {
 		return err
 	}
-	prefixes, lengths := make([]int32, len(texts)), make([]int32, len(texts))
-	var rest []byte
-	last := ""
-	for i, text := range texts {
-		n := 0
+	prefixes, lengths := make([]int32, len(all.ends)), make([]int32, len(all.ends))
+	var rest, last []byte
+	for i := range prefixes {
+		text, n := all.at(int32(i)), 0
 		for n < min(len(last), len(text)) && last[n] == text[n] {
 			n++
 		}
 		if n < len(text) {
-			n = strings.LastIndexByte(text[:n], '-') + 1
+			n = bytes.LastIndexByte(text[:n], '-') + 1
 		}
 		prefixes[i], lengths[i] = int32(n), int32(len(text)-n)
 		rest, last = append(rest, text[n:]...), text

@@ -26,7 +26,7 @@ var errShort = errors.New("it has too few values")
 // what is read may say anything: no more is taken for it than its size limits allow.
 type chunk struct {
 	to       *leaf
-	reader   *ParquetReader
+	reader   *parquetReader
 	at       *chunkLayout
 	kind     parquet.Kind
 	repeated bool
@@ -132,15 +132,16 @@ func (c *chunk) dictionary(data []byte, values int64) (err error) {
 	c.hasDict, c.entries = true, n
 	switch c.kind {
 	case parquet.ByteArray:
-		c.base = len(c.to.table)
-		c.to.table, err = appendTexts(c.to.table, data, n)
+		c.base = len(c.to.table.ends)
+		err = c.to.table.add(data, n)
 	case parquet.FixedLenByteArray:
 		if len(data) != n*uuidBytes {
 			return errShort
 		}
 		c.fixed = data
 	case parquet.Double:
-		c.numbers, err = appendFloats(nil, data, n)
+		c.numbers, err = appendFloats(c.reader.numbers[:0], data, n)
+		c.reader.numbers = c.numbers
 	case parquet.Int64:
 		c.ints, err = appendInts(nil, data, n)
 	default:
@@ -198,22 +199,62 @@ func (c *chunk) data(page *pageLayout, body []byte) (err error) {
 }
 
 // indexed reads indices into the dictionary.
-func (c *chunk) indexed(data []byte, n int) error {
+func (c *chunk) indexed(data []byte, n int) (err error) {
 	if n == 0 {
 		return nil
 	}
 	if len(data) == 0 {
 		return errShort
 	}
-	if v, ok := constantHybrid(data[1:], int(data[0]), n); ok && c.kind == parquet.Double && int(v) < c.entries && math.Float64bits(c.numbers[v]) == 0 {
-		c.to.addZeros(n)
+	width, data := int(data[0]), data[1:]
+	if c.kind == parquet.Double {
+		return c.amounts(data, width, n)
+	}
+	if c.kind == parquet.ByteArray {
+		at := len(c.to.idx)
+		if c.to.idx, err = appendHybrid(slices.Grow(c.to.idx, n), data, width, n); err != nil {
+			return err
+		}
+		return c.based(c.to.idx[at:])
+	}
+	if v, ok := constantHybrid(data, width, n); ok && c.kind == parquet.Int64 && int64(v) < int64(c.entries) {
+		at := len(c.to.ints)
+		c.to.ints = slices.Grow(c.to.ints, n)[:at+n]
+		for k := range c.to.ints[at:] {
+			c.to.ints[at+k] = c.ints[v]
+		}
 		return nil
 	}
-	indices, err := appendHybrid(slices.Grow(c.reader.indices[:0], n), data[1:], int(data[0]), n)
+	indices, err := c.indices(data, width, n)
 	if err != nil {
 		return err
 	}
+	if c.kind == parquet.FixedLenByteArray {
+		c.to.fixed = slices.Grow(c.to.fixed, uuidBytes*n)
+		for _, i := range indices {
+			c.to.fixed = append(c.to.fixed, c.fixed[uuidBytes*int(i):uuidBytes*(int(i)+1)]...)
+		}
+		return nil
+	}
+	c.to.ints = slices.Grow(c.to.ints, n) // dictionary has refused all others
+	for _, i := range indices {
+		c.to.ints = append(c.to.ints, c.ints[i])
+	}
+	return nil
+}
+
+// indices are n indices that are in the dictionary.
+func (c *chunk) indices(data []byte, width, n int) ([]int32, error) {
+	indices, err := appendHybrid(slices.Grow(c.reader.indices[:0], n), data, width, n)
+	if err != nil {
+		return nil, err
+	}
 	c.reader.indices = indices
+	return indices, c.within(indices)
+}
+
+// within checks that indices are in the dictionary.
+func (c *chunk) within(indices []int32) error {
 	highest := uint32(0) // of what is below 0, too
 	for _, i := range indices {
 		highest = max(highest, uint32(i))
@@ -221,30 +262,62 @@ func (c *chunk) indexed(data []byte, n int) error {
 	if int64(highest) >= int64(c.entries) {
 		return fmt.Errorf("value %d of a dictionary of %d", highest, c.entries)
 	}
-	switch c.kind {
-	case parquet.ByteArray:
-		at := len(c.to.idx)
-		c.to.idx = slices.Grow(c.to.idx, n)[:at+n]
-		for k, i := range indices {
-			c.to.idx[at+k] = int32(c.base) + i
+	return nil
+}
+
+// based makes indices into the dictionary those into the table that it was appended to.
+func (c *chunk) based(indices []int32) error {
+	if err := c.within(indices); err != nil || c.base == 0 {
+		return err
+	}
+	for k := range indices {
+		indices[k] += int32(c.base)
+	}
+	return nil
+}
+
+// amounts reads indices of amounts: most columns have one value alone, or indices of whole bytes.
+func (c *chunk) amounts(data []byte, width, n int) error {
+	if v, ok := constantHybrid(data, width, n); ok && int64(v) < int64(c.entries) {
+		if math.Float64bits(c.numbers[v]) == 0 {
+			c.to.addZeros(n)
+			return nil
 		}
-	case parquet.FixedLenByteArray:
-		c.to.fixed = slices.Grow(c.to.fixed, uuidBytes*n)
-		for _, i := range indices {
-			c.to.fixed = append(c.to.fixed, c.fixed[uuidBytes*int(i):uuidBytes*(int(i)+1)]...)
+		for k, out := 0, c.to.more(n); k < n; k++ {
+			out[k] = c.numbers[v]
 		}
-	case parquet.Double:
-		c.to.begin(n)
-		at := len(c.to.numbers)
-		c.to.numbers = c.to.numbers[:at+n]
-		for k, i := range indices {
-			c.to.numbers[at+k] = c.numbers[i]
+		return nil
+	}
+	packed, ok := packedRun(data, width, n)
+	if ok && width == 8 {
+		var table [1 << 8]float64
+		if copy(table[:], c.numbers) < len(table) && int(slices.Max(packed)) >= c.entries {
+			return fmt.Errorf("value %d of a dictionary of %d", slices.Max(packed), c.entries)
 		}
-	default: // dictionary has refused all others
-		c.to.ints = slices.Grow(c.to.ints, n)
-		for _, i := range indices {
-			c.to.ints = append(c.to.ints, c.ints[i])
+		out := c.to.more(n)
+		for k, i := range packed {
+			out[k] = table[i]
 		}
+		return nil
+	}
+	if ok && width == 16 {
+		out, table := c.to.more(n), c.numbers
+		for k := range out {
+			i := int(packed[2*k]) | int(packed[2*k+1])<<8
+			if i >= len(table) {
+				return fmt.Errorf("value %d of a dictionary of %d", i, c.entries)
+			}
+			out[k] = table[i]
+		}
+		return nil
+	}
+	indices, err := c.indices(data, width, n)
+	if err != nil {
+		return err
+	}
+	out := c.to.more(n)
+	for k, i := range indices {
+		out[k] = c.numbers[i]
 	}
 	return nil
 }
@@ -257,14 +330,14 @@ func (c *chunk) plain(e format.Encoding, data []byte, n int) (err error) {
 	}
 	switch (way{c.kind, e}) {
 	case way{parquet.ByteArray, format.Plain}, way{parquet.ByteArray, format.DeltaByteArray}:
-		base := len(c.to.table)
+		base := len(c.to.table.ends)
 		if e == format.Plain {
-			c.to.table, err = appendTexts(c.to.table, data, n)
+			err = c.to.table.add(data, n)
 		} else {
-			c.to.table, err = appendPrefixed(c.to.table, data, n, c.budget)
+			err = c.to.table.addPrefixed(data, n, c.budget, &c.reader.deltas)
 		}
 		c.to.idx = slices.Grow(c.to.idx, n)
-		for i := base; i < len(c.to.table); i++ {
+		for i := base; i < len(c.to.table.ends); i++ {
 			c.to.idx = append(c.to.idx, int32(i))
 		}
 	case way{parquet.Double, format.Plain}:

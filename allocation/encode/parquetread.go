@@ -1,15 +1,11 @@
 package encode
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/promcost/promcost/allocation"
 )
@@ -21,70 +17,88 @@ const (
 )
 
 // Projection says which columns of rows are read; what is left out is missing or zero in the set. nil is all of them.
-type Projection struct {
-	Properties []allocation.Property
-	Late       []allocation.Property // as allocation.Frame has them
-	Columns    []allocation.Column
-	Volumes    bool // what rows have of volumes
-	Balancers  bool // and of load balancers
-	// WithoutAssets leaves out all assets.
-	WithoutAssets bool
+type Projection = allocation.Projection
+
+// wanted is how something is read.
+type wanted uint8
+
+const (
+	unwanted wanted = iota
+	wantedNow
+	wantedLate // where it is needed
+)
+
+// wants is how x is to be read.
+func wants[T comparable](p *Projection, x T, eager, lately func(*Projection) []T) wanted {
+	switch {
+	case p == nil, slices.Contains(eager(p), x):
+		return wantedNow
+	case slices.Contains(lately(p), x):
+		return wantedLate
+	}
+	return unwanted
 }
 
-// wants reports whether a column is to be read.
-func (p *Projection) property(x allocation.Property) bool {
-	return p == nil || slices.Contains(p.Properties, x) || p.late(x)
+func wantsProperty(p *Projection, x allocation.Property) wanted {
+	return wants(p, x, func(p *Projection) []allocation.Property { return p.Properties }, func(p *Projection) []allocation.Property { return p.Late })
 }
 
-func (p *Projection) late(x allocation.Property) bool {
-	return p != nil && slices.Contains(p.Late, x)
+func wantsColumn(p *Projection, c allocation.Column) wanted {
+	return wants(p, c, func(p *Projection) []allocation.Column { return p.Columns }, func(p *Projection) []allocation.Column { return p.LateColumns })
 }
 
-func (p *Projection) column(c allocation.Column) bool {
-	return p == nil || slices.Contains(p.Columns, c)
-}
-func (p *Projection) volumes() bool   { return p == nil || p.Volumes }
-func (p *Projection) balancers() bool { return p == nil || p.Balancers }
+// ParquetReaders open files, and keep the memory that reading one takes for others. Their zero value is ready for use. They
+// are safe for concurrent use.
+type ParquetReaders struct{ idle sync.Pool } // of *parquetReader
 
-// ParquetReader reads files, one after the other: it keeps the memory that each needs for a while. It is used by one goroutine
-// at a time.
-type ParquetReader struct {
+// parquetReader is the memory that reading takes. It is used by one goroutine at a time.
+type parquetReader struct {
 	zstd    *zstd.Decoder
 	indices []int32
+	deltas  [2][]int64
+	numbers []float64 // a dictionary
 	pages   [2][]byte // of a dictionary and of values, uncompressed
+	leaves  [2]leaf   // of what is read where it is needed
+	ends    []int32
 }
 
-// NewParquetReader returns a reader.
-func NewParquetReader() (*ParquetReader, error) {
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes), zstd.WithDecodeAllCapLimit(true))
-	if err != nil {
-		return nil, fmt.Errorf("open Parquet files: %w", err)
+// with calls f with a reader that nobody else uses. A panic of it, as damaged data may cause, is an error.
+func (rs *ParquetReaders) with(f func(r *parquetReader) error) (err error) {
+	r, ok := rs.idle.Get().(*parquetReader)
+	if !ok {
+		r = &parquetReader{}
+		r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes), zstd.WithDecodeAllCapLimit(true))
+		if err != nil {
+			return fmt.Errorf("read Parquet file: %w", err)
+		}
 	}
-	return &ParquetReader{zstd: z}, nil
+	defer func() {
+		panicked := recover()
+		if err = guard(panicked, err); panicked == nil {
+			rs.idle.Put(r)
+		}
+	}()
+	return f(r)
 }
 
-// ParquetFile is a file of rows or assets, to be read before its reader opens another one.
+// ParquetFile is a file of rows or assets. What is read of it late is of its data, which must not change.
 type ParquetFile struct {
-	Footer *Footer
-	Rows   int
-	data   []byte
-	layout *layout
-	reader *ParquetReader
-	budget budget
+	Footer  *Footer
+	Rows    int
+	data    []byte
+	layout  *layout
+	readers *ParquetReaders
+	reader  *parquetReader // while the file is decoded
+	budget  budget
+	naught  []byte // the pages of a column of amounts that are all 0, as soon as one is known
 }
 
-// OpenParquet opens a file with a reader of its own.
-func OpenParquet(data []byte) (*ParquetFile, error) {
-	r, err := NewParquetReader()
-	if err != nil {
-		return nil, err
-	}
-	return r.Open(data)
-}
+// OpenParquet opens a file with readers of its own.
+func OpenParquet(data []byte) (*ParquetFile, error) { return (&ParquetReaders{}).Open(data) }
 
 // Open reads the footer of a file that Parquet wrote. The data must not change while the file is in use. What is no such file
 // is an error, ErrNewerVersion where it is of a newer version.
-func (r *ParquetReader) Open(data []byte) (f *ParquetFile, err error) {
+func (rs *ParquetReaders) Open(data []byte) (f *ParquetFile, err error) {
 	defer func() { err = guard(recover(), err) }()
 	layout, err := readLayout(data)
 	if err != nil {
@@ -97,7 +111,7 @@ func (r *ParquetReader) Open(data []byte) (f *ParquetFile, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
-	f = &ParquetFile{Footer: footer, Rows: int(layout.rows), data: data, layout: layout, reader: r, budget: newBudget(len(data))}
+	f = &ParquetFile{Footer: footer, Rows: int(layout.rows), data: data, layout: layout, readers: rs, budget: newBudget(len(data))}
 	if err := f.limit(); err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
@@ -134,147 +148,4 @@ func guard(panicked any, err error) error {
 		return fmt.Errorf("read Parquet file: it is damaged: %v", panicked)
 	}
 	return err
-}
-
-// leaf is the data of a leaf column. Of strings idx are the values in table.
-type leaf struct {
-	repetition, definition []byte
-	idx                    []int32
-	table                  []string
-	numbers                []float64
-	zeros                  int // that come before the numbers
-	ints                   []int64
-	bools                  []bool
-	fixed                  []byte // UUIDs, one after the other
-}
-
-// leaf reads a leaf. A file of an older version may lack it: then ok is false.
-func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool, err error) {
-	name := path[0]
-	if len(path) > 1 {
-		name = strings.Join(path, ".")
-	}
-	i, ok := f.layout.byPath[name]
-	if !ok {
-		return nil, false, nil
-	}
-	at := &f.layout.leaves[i]
-	if at.kind != kind {
-		return nil, false, fmt.Errorf("column %s: its type is %s, not %s", name, at.kind, kind)
-	}
-	if at.repetition > 1 || at.definition > 1 {
-		return nil, false, fmt.Errorf("column %s: it is nested more deeply than any that is written", name)
-	}
-	l = &leaf{}
-	for k := range at.chunks {
-		c := chunk{to: l, reader: f.reader, budget: &f.budget, at: &at.chunks[k], kind: kind, repeated: at.repetition > 0, optional: at.definition > 0}
-		if n := c.at.values; n < 0 || n > maxLeafValues || !c.repeated && n != c.at.rows {
-			return nil, false, fmt.Errorf("column %s: it says to have %d values of %d rows", name, n, c.at.rows)
-		}
-		if err := c.read(f.data); err != nil {
-			return nil, false, fmt.Errorf("column %s: %w", name, err)
-		}
-	}
-	return l, true, nil
-}
-
-// addZeros adds n zeros.
-func (l *leaf) addZeros(n int) {
-	if len(l.numbers) == 0 {
-		l.zeros += n
-	} else {
-		l.numbers = append(l.numbers, make([]float64, n)...)
-	}
-}
-
-// begin makes room for n numbers, and has the zeros before them among them.
-func (l *leaf) begin(n int) {
-	if l.zeros > 0 {
-		l.numbers, l.zeros = make([]float64, l.zeros, l.zeros+n), 0
-	}
-	l.numbers = slices.Grow(l.numbers, n)
-}
-
-// amounts are the numbers, nil where all are 0, and how many there are.
-func (l *leaf) amounts() ([]float64, int) { return l.numbers, len(l.numbers) + l.zeros }
-
-// all are the numbers, zeros among them.
-func (l *leaf) all() []float64 {
-	l.begin(0)
-	return l.numbers
-}
-
-// maybe are the numbers of an optional leaf, NaN where they are null.
-func (l *leaf) maybe() ([]float64, error) {
-	numbers := l.all()
-	if bytes.IndexByte(l.definition, 0) < 0 && len(numbers) == len(l.definition) {
-		return numbers, nil
-	}
-	out := make([]float64, len(l.definition))
-	next := 0
-	for i, level := range l.definition {
-		if level == 0 {
-			out[i] = math.NaN()
-			continue
-		}
-		if next >= len(numbers) {
-			return nil, errors.New("it has too few values")
-		}
-		out[i] = numbers[next]
-		next++
-	}
-	return out, nil
-}
-
-// texts makes a leaf of strings, one for each row, of the values of an optional one, which value appends; where there is none
-// it is empty.
-func (l *leaf) texts(values int, value func(dst []byte, i int) []byte) (*leaf, error) {
-	out := &leaf{idx: make([]int32, len(l.definition)), table: make([]string, 1, 1+values)}
-	const usual = 36 // bytes of a value
-	all := make([]byte, 0, usual*values)
-	ends := make([]int, 0, values)
-	for i := range values {
-		all = value(all, i)
-		ends = append(ends, len(all))
-	}
-	text, from := string(all), 0
-	for _, end := range ends {
-		out.table, from = append(out.table, text[from:end]), end
-	}
-	next := int32(0)
-	for i, level := range l.definition {
-		if level > 0 {
-			next++
-			out.idx[i] = next
-		}
-	}
-	if int(next) != values {
-		return nil, errors.New("it has not as many values as its levels say")
-	}
-	return out, nil
-}
-
-// ends are where the elements of each of n rows end in the values of a repeated leaf.
-func (l *leaf) ends(n, values int) ([]int32, error) {
-	if len(l.repetition) != len(l.definition) {
-		return nil, errors.New("its levels are of different lengths")
-	}
-	ends := make([]int32, 0, n)
-	count := int32(0)
-	for i, level := range l.repetition {
-		if level == 0 {
-			ends = append(ends, count)
-		}
-		if l.definition[i] > 0 {
-			count++
-		}
-		if len(ends) == 0 {
-			return nil, errors.New("it begins within a row")
-		}
-		ends[len(ends)-1] = count
-	}
-	if len(ends) != n || int(count) != values {
-		return nil, fmt.Errorf("it has %d rows of %d and %d values of %d", len(ends), n, values, count)
-	}
-	return ends, nil
 }

@@ -18,7 +18,11 @@ var propertyFields = [allocation.NumProperties]string{
 	allocation.PodUID: "pod_uid", allocation.Container: "container", allocation.ControllerKind: "controller_kind",
 	allocation.Controller: "controller", allocation.ProviderID: "provider_id", allocation.Services: "services", allocation.Labels: "labels",
 	allocation.Annotations: "annotations", allocation.NamespaceLabels: "namespace_labels", allocation.NamespaceAnnotations: "namespace_annotations",
+	allocation.GPUDevices: "gpu_devices",
 }
+
+// unnamedField is what early files call the column of GPUs.
+const unnamedField = ""
 
 // The columns of rows that are neither properties nor amounts.
 const (

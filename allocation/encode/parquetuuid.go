@@ -105,8 +105,13 @@ func (f *ParquetFile) uids() (*leaf, error) {
 	if len(others.definition) != f.Rows {
 		return nil, fmt.Errorf("column %s: it has %d values of %d rows", otherUIDs, len(others.definition), f.Rows)
 	}
-	base, next := int32(len(ids.table)), 0
-	ids.table = append(ids.table, others.table...)
+	base, next := int32(len(ids.table.ends)), 0
+	for i := range others.table.ends {
+		ids.table.data = append(ids.table.data, others.table.at(int32(i))...)
+		if err := ids.table.end(); err != nil {
+			return nil, fmt.Errorf("column %s: %w", otherUIDs, err)
+		}
+	}
 	for row, level := range others.definition {
 		if level == 0 {
 			continue

@@ -8,68 +8,68 @@ import (
 	"slices"
 )
 
-// appendTexts appends n strings that lie one after the other, each with its length before it.
-func appendTexts(dst []string, data []byte, n int) ([]string, error) {
+// add appends n strings that lie one after the other, each with its length before it.
+func (t *texts) add(data []byte, n int) error {
 	if n > len(data)/4 {
-		return nil, errShort
+		return errShort
 	}
-	text := string(data)
-	at := 0
+	t.ends = slices.Grow(t.ends, n)
 	for range n {
-		if len(data)-at < 4 {
-			return nil, errShort
+		if len(data) < 4 {
+			return errShort
 		}
-		size := int(binary.LittleEndian.Uint32(data[at:]))
-		if at += 4; size > len(data)-at {
-			return nil, errShort
+		size := int(binary.LittleEndian.Uint32(data))
+		if data = data[4:]; size > len(data) {
+			return errShort
 		}
-		dst = append(dst, text[at:at+size])
-		at += size
+		t.data, data = append(t.data, data[:size]...), data[size:]
+		if err := t.end(); err != nil {
+			return err
+		}
 	}
-	return dst, nil
+	return nil
 }
 
-// appendPrefixed appends n strings, each given by how much of the one before it begins with, and the rest.
-func appendPrefixed(dst []string, data []byte, n int, b *budget) ([]string, error) {
-	prefixes, data, err := appendDeltas(nil, data, n)
-	if err != nil {
-		return nil, err
+// addPrefixed appends n strings, each given by how much of the one before it begins with, and the rest. It uses the memory
+// given.
+func (t *texts) addPrefixed(data []byte, n int, b *budget, memory *[2][]int64) (err error) {
+	for i := range memory {
+		if memory[i], data, err = appendDeltas(memory[i][:0], data, n); err != nil {
+			return err
+		}
 	}
-	lengths, data, err := appendDeltas(nil, data, n)
-	if err != nil {
-		return nil, err
-	}
+	prefixes, lengths := memory[0], memory[1]
 	if len(prefixes) != n || len(lengths) != n {
-		return nil, errShort
+		return errShort
 	}
 	size, last := int64(0), int64(0)
 	for i, prefix := range prefixes {
 		if prefix < 0 || prefix > last || lengths[i] < 0 || lengths[i] > int64(len(data)) {
-			return nil, errors.New("a string is longer than its page")
+			return errors.New("a string is longer than its page")
 		}
 		last = prefix + lengths[i]
-		if err := b.take(int(last), 0); err != nil {
-			return nil, err
-		}
 		size += last
+		if size > int64(b.bytes) {
+			break // and be refused
+		}
 	}
-	all := make([]byte, 0, size) // of all strings, one after the other
-	from := 0
+	if err := b.take(int(size), 0); err != nil {
+		return err
+	}
+	t.data, t.ends = slices.Grow(t.data, int(size)), slices.Grow(t.ends, n)
+	from := len(t.data)
 	for i, prefix := range prefixes {
 		if lengths[i] > int64(len(data)) {
-			return nil, errors.New("a string is longer than its page")
+			return errors.New("a string is longer than its page")
 		}
-		start := len(all)
-		all = append(append(all, all[from:from+int(prefix)]...), data[:lengths[i]]...)
+		start := len(t.data)
+		t.data = append(append(t.data, t.data[from:from+int(prefix)]...), data[:lengths[i]]...)
 		data, from = data[lengths[i]:], start
+		if err := t.end(); err != nil {
+			return err
+		}
 	}
-	text, at := string(all), 0
-	dst = slices.Grow(dst, n)
-	for i, prefix := range prefixes {
-		end := at + int(prefix+lengths[i])
-		dst, at = append(dst, text[at:end]), end
-	}
-	return dst, nil
+	return nil
 }
 
 func appendFloats(dst []float64, data []byte, n int) ([]float64, error) {
@@ -130,12 +130,22 @@ func appendLevels(dst, data []byte, n int) ([]byte, error) {
 			return nil, fmt.Errorf("levels: %w", errShort)
 		}
 		dst = dst[:at+min(8*count, end-at)]
-		for i := range dst[at:] {
-			dst[at+i] = data[i/8] >> (i % 8) & 1
-		}
+		unpackBits(dst[at:], data)
 		data = data[count:]
 	}
 	return dst, nil
+}
+
+// unpackBits sets each of dst to a bit, those of a byte from the lowest.
+func unpackBits(dst, data []byte) {
+	const each, low, high = 0x0101010101010101, 0x8040201008040201, 0x7f7f7f7f7f7f7f7f
+	for len(dst) >= 8 { // a bit each in eight copies of a byte; adding high makes all but zeros end in the highest bit
+		binary.LittleEndian.PutUint64(dst, (uint64(data[0])*each&low+high)>>7&each)
+		dst, data = dst[8:], data[1:]
+	}
+	for i := range dst {
+		dst[i] = data[0] >> i & 1
+	}
 }
 
 // fill sets all of dst to a byte.
@@ -160,6 +170,15 @@ func constantHybrid(data []byte, width, n int) (v uint64, ok bool) {
 		return 0, false
 	}
 	return packedAt(data[k:k+size], 0, 8*size), true
+}
+
+// packedRun are n values of so many bits, one or two bytes, if they are one packed run.
+func packedRun(data []byte, width, n int) ([]byte, bool) {
+	header, k := binary.Uvarint(data)
+	if width != 8 && width != 16 || k <= 0 || header&1 == 0 || header>>1 < uint64(n+7)/8 || len(data)-k < n*width/8 {
+		return nil, false
+	}
+	return data[k : k+n*width/8], true
 }
 
 // maxWidth is how many bits a packed value may have: so many lie within 8 bytes wherever they begin.
@@ -212,8 +231,8 @@ func appendHybrid(dst []int32, data []byte, width, n int) ([]int32, error) {
 		if count > len(data)/width {
 			return nil, errShort
 		}
-		packed := data[:count*width]
-		dst, data = slices.Grow(dst, min(8*count, end-len(dst))), data[len(packed):]
+		packed := data // more may follow what is packed
+		dst, data = slices.Grow(dst, min(8*count, end-len(dst))), data[count*width:]
 		n := min(8*count, end-len(dst))
 		out := dst[len(dst) : len(dst)+n]
 		dst = dst[:len(dst)+n]
@@ -229,11 +248,26 @@ func appendHybrid(dst []int32, data []byte, width, n int) ([]int32, error) {
 			}
 			continue
 		}
-		for i := range out {
-			out[i] = int32(packedAt(packed, i, width))
-		}
+		unpackNarrow(out, packed, width)
 	}
 	return dst, nil
+}
+
+// unpackNarrow sets dst to packed values of so many bits. Something else may follow them.
+func unpackNarrow(dst []int32, packed []byte, width int) {
+	done, mask := 0, uint64(1)<<width-1
+	if width <= 8 { // eight values are in as many bytes as one has bits
+		for at := 0; len(dst)-done >= 8 && len(packed)-at >= 8; at, done = at+width, done+8 {
+			word, out := binary.LittleEndian.Uint64(packed[at:]), dst[done:done+8]
+			for i := range out {
+				out[i] = int32(word & mask)
+				word >>= width
+			}
+		}
+	}
+	for i := done; i < len(dst); i++ {
+		dst[i] = int32(packedAt(packed, i, width))
+	}
 }
 
 // appendDeltas appends at most n integers that are given by their differences, and returns what comes after them.
@@ -271,11 +305,13 @@ func appendDeltas(dst []int64, data []byte, n int) ([]int64, []byte, error) {
 			if w > maxWidth || size > len(data) {
 				return nil, nil, errShort
 			}
-			for i := range min(per, left) {
-				value += least + int64(packedAt(data[:size], i, int(w)))
-				dst = append(dst, value)
+			at, n := len(dst), min(per, left)
+			dst = slices.Grow(dst, n)[:at+n]
+			for i := range dst[at:] {
+				value += least + int64(packedAt(data, i, int(w)))
+				dst[at+i] = value
 			}
-			data, left = data[size:], left-min(per, left)
+			data, left = data[size:], left-n
 		}
 	}
 	return dst, data, nil

@@ -32,7 +32,7 @@ func (b bitset) add(id allocation.ID) (fresh bool) { fresh = !b.has(id); b.set(i
 // an index of a row, allocates nothing and is safe for concurrent use; it holds on to s. A filter that would take more than
 // MaxSteps is an error that wraps allocation.ErrTooMuch; Within bounds several together.
 func (f *Filter) Bind(s *allocation.Set) (func(row int) bool, error) {
-	return f.bind(NewSteps(context.Background()), s)
+	return f.bind(NewSteps(context.Background(), 0), s)
 }
 
 func (f *Filter) bind(steps *Steps, s *allocation.Set) (func(row int) bool, error) {

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -12,7 +13,7 @@ import (
 // MaxSteps bounds what the filters of a request do: a step decides about one value, or about a few rows.
 const MaxSteps = 50_000_000
 
-// Steps are what the filters of one request do altogether, however many sets they are bound to: at most MaxSteps, and nothing
+// Steps are what the filters of one request do altogether, however many sets they are bound to: at most MaxSteps or fewer, and nothing
 // more once the request has ended. It is safe for concurrent use.
 type Steps struct {
 	ctx   context.Context //nolint:containedctx // it is the request's, as the steps are
@@ -21,8 +22,10 @@ type Steps struct {
 	ended atomic.Bool // ctx is
 }
 
-// NewSteps are those of a request that ends with ctx.
-func NewSteps(ctx context.Context) *Steps { return &Steps{ctx: ctx, most: MaxSteps} }
+// NewSteps are those of a request that ends with ctx, at most so many; 0 stands for MaxSteps.
+func NewSteps(ctx context.Context, most int64) *Steps {
+	return &Steps{ctx: ctx, most: cmp.Or(most, MaxSteps)}
+}
 
 // unlimited are as many steps as are asked for.
 func unlimited() *Steps { return &Steps{ctx: context.Background(), most: math.MaxInt64} }

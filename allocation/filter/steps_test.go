@@ -24,7 +24,7 @@ func wide(t *testing.T) *filter.Filter {
 // TestStepsOfARequest binds filters to as many sets as they may be bound to: the steps of each alone are few.
 func TestStepsOfARequest(t *testing.T) {
 	s, alone := makeSet(benchRows(40_000)), wide(t)
-	steps := filter.NewSteps(t.Context())
+	steps := filter.NewSteps(t.Context(), 0)
 	filters := []allocation.Filter{alone.Within(steps), wide(t).Within(steps)}
 	bound, err := 0, error(nil)
 	for ; bound < 1000 && err == nil; bound++ {
@@ -40,7 +40,7 @@ func TestStepsOfARequest(t *testing.T) {
 	if _, err := few.Within(steps).Bind(s); !errors.Is(err, allocation.ErrTooMuch) || !errors.Is(steps.Err(), allocation.ErrTooMuch) {
 		t.Errorf("another filter of the request: %v", err)
 	}
-	if _, err := few.Within(filter.NewSteps(t.Context())).Bind(s); err != nil {
+	if _, err := few.Within(filter.NewSteps(t.Context(), 0)).Bind(s); err != nil {
 		t.Errorf("another request: %v", err)
 	}
 	for range 6 {
@@ -60,7 +60,7 @@ func TestStepsOfAssets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps := filter.NewSteps(t.Context())
+	steps := filter.NewSteps(t.Context(), 0)
 	match, selected := f.BindAssetsWithin(steps), 0
 	for range 10_000 {
 		if match(&a) {
@@ -75,7 +75,7 @@ func TestStepsOfAssets(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	steps = filter.NewSteps(ctx)
+	steps = filter.NewSteps(ctx, 0)
 	match = filter.NewAssets(labels).BindAssetsWithin(steps)
 	if !match(&allocation.Asset{}) || steps.Err() != nil {
 		t.Errorf("an asset is not selected, %v", steps.Err())

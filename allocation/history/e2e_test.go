@@ -109,13 +109,14 @@ func BenchmarkDuckDBE2E(b *testing.B) {
 	for _, w := range days(*queryDays) {
 		write(b, s, soundSet(1, w, benchContainers, "c1"), history.WriteOptions{Period: history.Daily})
 	}
-	var sums []string
+	var sums, all []string
 	for c := range allocation.NumColumns {
-		sums = append(sums, "sum("+c.Field()+")")
+		sums, all = append(sums, "sum("+c.Field()+") AS "+c.Field()), append(all, "sum("+c.Field()+")")
 	}
 	for _, q := range queries() {
 		b.Run(q.name, func(b *testing.B) {
-			sql := fmt.Sprintf("SELECT count(*) AS x FROM (SELECT %s FROM read_parquet('%s/allocations_daily/**/*.parquet') %s)", strings.Join(sums, ", "), dir, q.sql)
+			// What nobody looks at is not even read: all sums are.
+			sql := fmt.Sprintf("SELECT %s AS x FROM (SELECT %s FROM read_parquet('%s/allocations_daily/**/*.parquet') %s)", strings.Join(all, " + "), strings.Join(sums, ", "), dir, q.sql)
 			before := childTime(b)
 			duckDB(b, "SELECT 1 AS x")
 			started := childTime(b)

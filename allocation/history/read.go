@@ -168,7 +168,7 @@ func withKey(p *encode.Projection) *encode.Projection {
 		return nil
 	}
 	all := *p
-	all.Late = nil
+	all.Columns, all.Late, all.LateColumns = slices.Concat(p.Columns, p.LateColumns), nil, nil
 	all.Properties = append(slices.Concat(p.Properties, p.Late), allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container)
 	return &all
 }
@@ -205,12 +205,7 @@ func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *encode.
 	if err := f.check(data); err != nil {
 		return nil, corrupt(err)
 	}
-	reader, err := s.reader()
-	if err != nil {
-		return nil, err
-	}
-	defer s.idle.Put(reader)
-	in, err := reader.Open(data)
+	in, err := s.readers.Open(data)
 	if err != nil {
 		return nil, corrupt(err)
 	}
@@ -222,14 +217,6 @@ func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *encode.
 		return nil, corrupt(err)
 	}
 	return d, nil
-}
-
-// reader is one that nobody uses.
-func (s *Store) reader() (*encode.ParquetReader, error) {
-	if r, ok := s.idle.Get().(*encode.ParquetReader); ok {
-		return r, nil
-	}
-	return encode.NewParquetReader()
 }
 
 // set makes the set of what was read.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
 )
 
 // Options of a Store. Zero fields take the defaults.
@@ -31,7 +32,7 @@ type Store struct {
 	backend Backend
 	opts    Options
 	names   names
-	idle    sync.Pool // of *encode.ParquetReader
+	readers encode.ParquetReaders
 
 	mu        sync.Mutex
 	manifests map[string]*manifest // by name, those that were read

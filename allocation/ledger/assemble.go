@@ -77,7 +77,7 @@ func (l *Ledger) without(ctx context.Context, q allocation.Query, cause error) (
 		return allWarned(sets, fmt.Sprintf("the history fails, so this is what it had when it was last asked: %v", cause)), nil
 	}
 	if q.Stored { // hours are computed as they are for the history
-		q.Alone, q.After = true, l.after()
+		q.Alone = true
 	}
 	q.Stored, q.Only = false, nil
 	if l.opts.ReadOnly {

@@ -125,7 +125,7 @@ func (l *Ledger) takeOff(hours []allocation.Window, failed error) (flights []*ho
 func (l *Ledger) fillRun(ctx context.Context, run hourRun) {
 	n := len(run.hours)
 	sets, err := l.compute(ctx, allocation.Query{
-		Window: allocation.Window{Start: run.hours[0].Start, End: run.hours[n-1].End}, Step: time.Hour, Resolution: l.opts.Resolution, Alone: true, After: l.after(),
+		Window: allocation.Window{Start: run.hours[0].Start, End: run.hours[n-1].End}, Step: time.Hour, Resolution: l.opts.Resolution, Alone: true,
 	})
 	if errors.Is(err, allocation.ErrTooMuch) && n > 1 {
 		l.fillRun(ctx, hourRun{run.hours[:n/2], run.flights[:n/2]})
@@ -142,14 +142,6 @@ func (l *Ledger) fillRun(ctx context.Context, run hourRun) {
 		l.landHour(run.hours[i], f)
 	}
 }
-
-// mostAfter is for how long after an hour signals are looked at: what is not seen for longer has ended, unless it is known to
-// be the same after.
-const mostAfter = 5 * time.Minute
-
-// after is for how long after an hour signals are looked at: no longer than the grace period, so that it matters not when the
-// hour is computed.
-func (l *Ledger) after() time.Duration { return min(mostAfter, l.opts.Grace) }
 
 // landHour ends the flight of an hour.
 func (l *Ledger) landHour(h allocation.Window, f *hourFlight) {

@@ -397,7 +397,7 @@ func (l *Ledger) computeHours(ctx context.Context, hours []allocation.Window, fa
 func (l *Ledger) computeRun(ctx context.Context, hours []allocation.Window, out []computedHour) {
 	n := len(hours)
 	sets, err := l.compute(ctx, allocation.Query{
-		Window: allocation.Window{Start: hours[0].Start, End: hours[n-1].End}, Step: time.Hour, Resolution: l.opts.Resolution, Alone: true, After: l.after(),
+		Window: allocation.Window{Start: hours[0].Start, End: hours[n-1].End}, Step: time.Hour, Resolution: l.opts.Resolution, Alone: true,
 	})
 	if errors.Is(err, allocation.ErrTooMuch) && n > 1 {
 		l.computeRun(ctx, hours[:n/2], out[:n/2])

@@ -221,6 +221,7 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
+	q.After = l.after(&q)
 	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution, q.ExactBelow, q.NotRaised, q.Alone, q.After, 0}
 	l.mu.Lock()
 	key.generation = l.generation
@@ -247,6 +248,21 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	}
 	l.mu.Unlock()
 	return nil, fmt.Errorf("compute %s: %w", describe(q), ctx.Err())
+}
+
+// mostAfter is for how long after a window signals are looked at: what is not seen for longer has ended, unless it is known to
+// be the same after.
+const mostAfter = 5 * time.Minute
+
+// after is for how long after the sets of a query signals are looked at. It is the same for all that end in the past, for a
+// window must cost what the hours do that it is made of; and no longer than the grace period, so that it matters not when a
+// closed hour is computed.
+func (l *Ledger) after(q *allocation.Query) time.Duration {
+	after := min(mostAfter, l.opts.Grace)
+	if !q.Alone && q.Window.End.Add(after).After(l.opts.Now()) {
+		return 0
+	}
+	return after
 }
 
 // land lets the next query start a flight of its own. mu is held.

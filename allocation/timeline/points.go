@@ -59,6 +59,12 @@ func (s *span) at(p *Points, k int) (t int64, v float64) {
 	return p.t[s.off+k], p.v[s.off+k]
 }
 
+// unbroken reports whether s is samples of one value of which none is further than widest from the next: who looks at functions
+// of time need not look at more than the first and the last.
+func (s *span) unbroken(p *Points, widest int64) bool {
+	return (s.run || s.level) && (s.n == 1 || s.step <= widest) && !p.sampled
+}
+
 func (s *span) last(p *Points) int64 {
 	if s.run {
 		return s.first + int64(s.n-1)*s.step

@@ -81,17 +81,25 @@ func (s Sampling) pieces(p *Points, widest int64) iter.Seq[piece] {
 		}
 		for i := range p.spans {
 			x := &p.spans[i]
-			if (x.run || x.level) && (x.n == 1 || x.step <= widest) && !p.sampled {
+			switch {
+			case x.unbroken(p, widest):
 				first, v := x.at(p, 0)
 				if !put(first, x.last(p), v) {
 					return
 				}
-				continue
-			}
-			for k := range x.n {
-				t, v := x.at(p, k)
-				if !put(t, t, v) {
-					return
+			case x.run || x.level:
+				for k := range x.n {
+					t, v := x.at(p, k)
+					if !put(t, t, v) {
+						return
+					}
+				}
+			default:
+				v := p.v[x.off:][:x.n]
+				for k, t := range p.t[x.off:][:x.n] {
+					if !put(t, t, v[k]) {
+						return
+					}
 				}
 			}
 		}
@@ -237,37 +245,6 @@ const Unborn = math.MinInt64
 
 // Forever is the To of what has no end.
 const Forever = math.MaxInt64
-
-// Counter appends the increases between the samples of a counter to dst, reset-aware and never extrapolated. The first
-// cell is the counter's value at its first sample, From Unborn. An increase over a gap is one cell.
-func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
-	prevT, prevC, caught, g := int64(Unborn), 0.0, false, s.newGrid(p, s.Step, s.Lookback)
-	for x := range s.pieces(p, s.dense()) {
-		if !usable(x.v) {
-			continue
-		}
-		first, held, last := x.first, x.last, x.last
-		if !s.Exact() {
-			if first, held, last = g.hits(&x); first > last {
-				continue
-			}
-		}
-		d := x.v - prevC
-		if d < 0 {
-			d = x.v
-		}
-		caught = caught || prevT != Unborn && first-prevT > max(s.Lookback, s.Step)
-		dst = append(dst, Cell{prevT, first, d, caught})
-		if held > first {
-			dst = append(dst, Cell{From: first, To: held})
-		}
-		if last > held {
-			dst = append(dst, Cell{From: held, To: last, Held: true})
-		}
-		prevT, prevC, caught = last, x.v, last > held
-	}
-	return dst
-}
 
 // Gauge appends value × seconds of a gauge to dst. On the grid a hit owns the cell before it; in exact mode a sample owns
 // the time since the one before. Gaps longer than the lookback are left out, shorter ones hold the value before.

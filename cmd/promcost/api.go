@@ -17,7 +17,7 @@ func newAPI(s *service, current *settings) http.Handler {
 	}
 	api := costapi.New(s.ledger, s.logs.kit, costapi.Config{
 		Zone: current.zone, Now: s.now, Timeout: s.flags.timeout, Currency: current.currency, Labels: current.labels,
-		Cluster:  func() costapi.ClusterInfo { return current.cluster(s.computer.knownID(), s.computer.seen.list()) },
+		Cluster:  func() costapi.ClusterInfo { return current.cluster(s.computer.id.known(), s.computer.seen.list()) },
 		Clusters: func() []costapi.ClusterInfo { return current.allClusters(s.computer.seen.list()) },
 		Diagnose: s.computer.Diagnose,
 		Custom:   current.rates.Custom,

@@ -19,7 +19,7 @@ import (
 )
 
 // kills is how often TestKill kills the program.
-var kills = flag.Int("kills", 200, "how often TestKill kills the program")
+var kills = flag.Int("kills", defaultKills, "how often TestKill kills the program")
 
 // TestKill kills backfills at random points: whatever was there before is there after, all of it is sound, and what
 // comes out in the end is what an uninterrupted run makes, to the last byte.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 )
@@ -43,11 +42,7 @@ func (k *keeper) Read(ctx context.Context, kept []ledger.Kept, only *allocation.
 	for i := range kept {
 		stored[i] = *kept[i].Ref.(*history.Stored)
 	}
-	var p *encode.Projection
-	if only != nil {
-		p = &encode.Projection{Properties: only.Properties, Late: only.Late, Columns: only.Columns, Volumes: only.Volumes, Balancers: only.Balancers, WithoutAssets: only.WithoutAssets}
-	}
-	sets, err := k.store.Read(ctx, stored, p)
+	sets, err := k.store.Read(ctx, stored, only)
 	if corrupt, ok := errors.AsType[*history.CorruptError](err); ok {
 		return nil, &ledger.DamagedError{Kind: ledger.Kind(slices.Index(historyPeriods[:], corrupt.Period)), Window: corrupt.Window, Err: err}
 	}

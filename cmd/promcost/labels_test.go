@@ -19,8 +19,10 @@ func TestProblemsOfLabels(t *testing.T) {
 	const list, lost, none = "property unit is missing everywhere: the result is a list", "no longer in the configuration", "label unit: no workload has a label of that name"
 	write("properties: {unit: \"[namespace]\", space: namespace}\n")
 	p := runDaemon(t, "serve", "--storage.path=", "--config.file="+file, "--tsdb.path="+unpricedNodes(t), "--collector.label", "--collector.label.names=unit,sqad,space")
-	eventually(t, "no problem is told", func() bool { return strings.Contains(p.err.String(), list) })
-	if log := p.err.String(); !strings.Contains(log, "label sqad: no workload") || strings.Contains(log, "space") || strings.Contains(log, lost) {
+	eventually(t, "no problems are told", func() bool {
+		return strings.Contains(p.err.String(), list) && strings.Contains(p.err.String(), "label sqad: no workload")
+	})
+	if log := p.err.String(); strings.Contains(log, "space") || strings.Contains(log, lost) {
 		t.Errorf("log:\n%s", log)
 	}
 	write("properties: {space: namespace}\n")

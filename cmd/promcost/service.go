@@ -142,6 +142,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		learned: s.missClusters, shard: o.shard, priced: o.priced,
 		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
 	}
+	s.computer.id.ask = s.computer.clusterID
 	keeping := keeping{where: "none"}
 	if o.keep != nil {
 		if keeping, err = o.keep(); err != nil {
@@ -201,10 +202,11 @@ type computer struct {
 	diagnosing chan struct{}
 	held       atomic.Int64 // by all computations
 
+	id identity
+
 	mu     sync.Mutex
 	rates  allocation.Rates
 	engine *promquery.Engine // nil until the cluster's id is known, and once there are other rates
-	id     string
 }
 
 // price makes computations that begin from now on take other rates; those that run keep theirs.
@@ -212,13 +214,6 @@ func (c *computer) price(rates allocation.Rates) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rates, c.engine = rates, nil
-}
-
-// knownID is the cluster's id, empty as long as it is not known.
-func (c *computer) knownID() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.id
 }
 
 // errNoSource is why nothing is computed with --source=none.
@@ -249,26 +244,21 @@ func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocati
 
 // ready is the engine, made at the first success.
 func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.engine != nil {
-		return c.engine, nil
-	}
 	if c.source.Source == nil {
 		return nil, errNoSource
 	}
-	if c.id == "" {
-		id, err := c.clusterID(ctx)
-		switch {
-		case err == nil:
-			c.id = id
-		case c.source.blocks == nil:
-			return nil, err
-		default:
-			return c.newEngine(id, fmt.Sprintf("cluster %s: its id is not known, and may be another: %v: give --cluster.id, or mend --prometheus.url", id, err)), nil // for this once
-		}
+	id, err := c.id.get(ctx)
+	if err != nil && (c.source.blocks == nil || ctx.Err() != nil) {
+		return nil, err
 	}
-	c.engine = c.newEngine(c.id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil { // for this once
+		return c.newEngine(id, fmt.Sprintf("cluster %s: its id is not known, and may be another: %v: give --cluster.id, or mend --prometheus.url", id, err)), nil
+	}
+	if c.engine == nil {
+		c.engine = c.newEngine(id)
+	}
 	return c.engine, nil
 }
 

@@ -30,12 +30,17 @@ type Decoder struct {
 // Append appends to p the samples of a chunk that lie in [mint, maxt] and beyond p.Last(), staleness markers included.
 // data is only read during the call. A malformed chunk is an error and appends nothing; one of histograms is ErrHistogram.
 func (d *Decoder) Append(p *timeline.Points, enc chunkenc.Encoding, data []byte, mint, maxt int64) error {
+	return d.append(p, &Encoded{Encoding: enc, Data: data}, mint, maxt)
+}
+
+func (d *Decoder) append(p *timeline.Points, c *Encoded, mint, maxt int64) error {
+	enc, data := c.Encoding, c.Data
 	if p.Len() > 0 {
 		mint = max(mint, p.Last()+1)
 	}
 	switch enc {
 	case chunkenc.EncXOR:
-		if err := d.appendXOR(p, data, mint, maxt); err != nil {
+		if err := d.appendXOR(p, data, c.Padded, mint, maxt); err != nil {
 			return wrap(err, enc)
 		}
 		return nil
@@ -53,6 +58,9 @@ type Encoded struct {
 	Encoding         chunkenc.Encoding
 	Data             []byte
 	MinTime, MaxTime int64
+	// Padded says that nobody writes to what lies after Data within its capacity: where that is at least Padding, Data need
+	// not be copied.
+	Padded bool
 }
 
 // Each decodes the chunks of a series, in order of MinTime, into p and calls yield with p for each stretch of at most
@@ -64,7 +72,7 @@ func (d *Decoder) Each(p *timeline.Points, list []Encoded, mint, maxt int64, ski
 		for len(list) > 0 && p.Len() < stretch {
 			n := overlapping(list)
 			if n == 1 {
-				if err := d.Append(p, list[0].Encoding, list[0].Data, mint, maxt); err != nil {
+				if err := d.append(p, &list[0], mint, maxt); err != nil {
 					skip(err)
 				}
 			} else {

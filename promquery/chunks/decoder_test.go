@@ -1,9 +1,11 @@
 package chunks_test
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/prometheus/model/value"
@@ -260,6 +262,7 @@ func FuzzDecoder(f *testing.F) {
 		_ = dec.Append(&p, chunkenc.EncXOR2, data, mint, maxt) // must not panic; the iterator is Prometheus' own
 		p.Reset()
 		err := dec.Append(&p, chunkenc.EncXOR, data, mint, maxt)
+		padded(t, data, mint, maxt, err, &p)
 		if len(data) < 2 {
 			return
 		}
@@ -281,6 +284,26 @@ func FuzzDecoder(f *testing.F) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
+}
+
+// padded checks that data within a larger buffer, whatever follows it there, is decoded, or refused, as it was by itself.
+func padded(t *testing.T, data []byte, mint, maxt int64, failed error, want *timeline.Points) {
+	t.Helper()
+	for _, fill := range []byte{0, 0xff, 0x80} {
+		buf := append(slices.Clone(data), bytes.Repeat([]byte{fill}, chunks.Padding)...)
+		var dec chunks.Decoder
+		var p timeline.Points
+		var got []sample
+		var err error
+		if yerr := dec.Each(&p, []chunks.Encoded{{Encoding: chunkenc.EncXOR, Data: buf[:len(data)], Padded: true}}, mint, maxt,
+			func(e error) { err = e },
+			func() error { got = collect(&p); return nil }); yerr != nil {
+			t.Fatal(yerr)
+		}
+		if (err != nil) != (failed != nil) || !equal(got, collect(want)) {
+			t.Fatalf("padded with %#x: got %v and error %v, want %v and %v", fill, got, err, collect(want), failed)
+		}
+	}
 }
 
 // sane reports whether samples are such as a server writes: ascending times that are not absurd.

@@ -46,7 +46,7 @@ func New(q storage.ChunkQueryable, opts Options) *Source { return &Source{q: q, 
 // Select implements promquery.Source. Requests counts queriers opened. Chunks that cannot be decoded, and histograms, are
 // skipped with a warning.
 func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield Yield) (promquery.Stats, error) {
-	r := reader{yield: yield, keys: NewKeys(s.opts.External)}
+	r := reader{yield: yield, keys: NewKeys(s.opts.External, NewSymbols())}
 	for i, sel := range sels {
 		r.i, r.sel, r.bytes = i, sel, 0
 		began := time.Now()
@@ -111,7 +111,7 @@ func (r *reader) readSelector(ctx context.Context, q storage.ChunkQueryable) (er
 		r.list = r.list[:0]
 		for it.Next() {
 			m := it.At()
-			r.list = append(r.list, Encoded{m.Chunk.Encoding(), m.Chunk.Bytes(), m.MinTime, m.MaxTime})
+			r.list = append(r.list, Encoded{Encoding: m.Chunk.Encoding(), Data: m.Chunk.Bytes(), MinTime: m.MinTime, MaxTime: m.MaxTime})
 		}
 		if err := it.Err(); err != nil {
 			return fmt.Errorf("read chunks of metric %s: %w", r.sel.Metric, err)

@@ -238,7 +238,7 @@ func TestKeys(t *testing.T) {
 		{"external, all", map[string]string{"cluster": "eu", "zone": "z1"}, nil, series, []string{"pod", "a"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			keys := chunks.NewKeys(tc.external)
+			keys := chunks.NewKeys(tc.external, chunks.NewSymbols())
 			for range 2 { // a key does not depend on the one before
 				keys.Begin(tc.keep)
 				for _, l := range tc.labels {
@@ -258,7 +258,7 @@ func TestKeys(t *testing.T) {
 
 // TestKeysDoNotRetain changes the buffer that a label was a view of.
 func TestKeysDoNotRetain(t *testing.T) {
-	keys := chunks.NewKeys(nil)
+	keys := chunks.NewKeys(nil, chunks.NewSymbols())
 	value, keep := []byte("value"), []string{"l"}
 	keys.Begin(keep)
 	keys.Label("l", unsafe.String(&value[0], len(value)))
@@ -282,7 +282,7 @@ func BenchmarkKeys(b *testing.B) {
 		sets = append(sets, labels.FromStrings("__name__", "m", "container", "main", "endpoint", "https", "id", fmt.Sprint("/kubepods/", i), "image", "registry/x", "instance", "10.0.0.1:10250",
 			"job", "kubelet", "namespace", fmt.Sprint("ns-", r.IntN(10)), "node", fmt.Sprint("n", r.IntN(50)), "pod", fmt.Sprint("pod-", i)))
 	}
-	keys, keep := chunks.NewKeys(nil), []string{"namespace", "pod", "container", "node"}
+	keys, keep := chunks.NewKeys(nil, chunks.NewSymbols()), []string{"namespace", "pod", "container", "node"}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, set := range sets {

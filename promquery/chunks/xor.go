@@ -10,11 +10,12 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
+// Padding is how far the decoder may load past the data of a chunk before it notices: one sample takes at most 145 bits, one
+// load nine bytes. What lies there does not matter.
+const Padding = 32
+
 const (
 	headerSize = 2 // bytes of the sample count
-	// padding is how far the decoder may load past the data before it notices: one sample takes at most 145 bits, one
-	// load nine bytes.
-	padding = 32
 	// maxTime and maxDelta bound times and their distances so that no sum of 65,535 of them overflows.
 	maxTime  = 1 << 61
 	maxDelta = 1 << 46
@@ -87,7 +88,7 @@ func (h xorHead) constant(data []byte) bool {
 }
 
 // appendXOR appends the samples in [mint, maxt] of an XOR float chunk. It needs mint > p.Last() where p has samples.
-func (d *Decoder) appendXOR(p *timeline.Points, data []byte, mint, maxt int64) error {
+func (d *Decoder) appendXOR(p *timeline.Points, data []byte, padded bool, mint, maxt int64) error {
 	if len(data) < headerSize {
 		return errTruncated
 	}
@@ -108,10 +109,14 @@ func (d *Decoder) appendXOR(p *timeline.Points, data []byte, mint, maxt int64) e
 		appendRun(p, h, mint, maxt)
 		return nil
 	}
-	d.buf = append(d.buf[:0], data...)
-	d.buf = append(d.buf, make([]byte, padding)...)
+	buf := data
+	if !padded || cap(data)-len(data) < Padding {
+		d.buf = append(append(d.buf[:0], data...), make([]byte, Padding)...)
+		buf = d.buf
+	}
+	buf = buf[:len(data)+Padding]
 	ts, vs := p.Extend(h.n)
-	level, widest, err := decodeXOR(d.buf, h, ts, vs)
+	level, widest, err := decodeXOR(buf, h, ts, vs)
 	if err != nil {
 		p.Cut(h.n)
 		return err
@@ -170,7 +175,7 @@ func load(buf []byte, pos uint) uint64 {
 // The first level samples have the first one's value and no two of them are further apart than widest; where level is not
 // 0, vs is not filled for them.
 func decodeXOR(buf []byte, h xorHead, ts []int64, vs []float64) (level int, widest int64, err error) {
-	c := cursor{buf: buf, end: uint(len(buf)-padding) * 8, pos: uint(h.rest) * 8, i: 1, t: h.t, delta: h.delta}
+	c := cursor{buf: buf, end: uint(len(buf)-Padding) * 8, pos: uint(h.rest) * 8, i: 1, t: h.t, delta: h.delta}
 	ts[0] = h.t
 	if load(buf, c.pos)>>63 == 0 { // the second sample has no change of distance, only a value
 		c.t, c.pos, c.i = h.t+h.delta, c.pos+1, 2
@@ -294,23 +299,34 @@ func (c *cursor) rest(v uint64, ts []int64, vs []float64) error {
 			i, pos = i+k, pos+uint(2*k)
 			continue
 		}
-		if w>>63 == 0 {
+		switch {
+		case w>>63 == 0:
 			w, pos = w<<1, pos+1
-		} else {
+		case w>>62 == 0b10: // mostly, where times jitter
+			delta += signed14(w >> (64 - 16))
+			w, pos = w<<16, pos+16
+		default:
 			dod, size := deltaOfDelta(buf, pos, w)
-			if delta += dod; delta <= 0 {
-				return errOrder
-			} else if delta > maxDelta {
-				return errRange
-			}
+			delta += dod
 			if pos += size; size > 24 {
 				w = load(buf, pos)
 			} else {
 				w <<= size
 			}
 		}
+		if uint64(delta-1) >= maxDelta {
+			if delta <= 0 {
+				return errOrder
+			}
+			return errRange
+		}
 		t += delta
-		v, pos = win.value(buf, pos, w, v)
+		if w>>62 == 0b10 && win.bits <= 38 { // mostly, where values change: in the same bits as before
+			v ^= w << 2 >> ((64 - win.bits) & 63) << (win.trailing & 63)
+			pos += 2 + win.bits
+		} else {
+			v, pos = win.value(buf, pos, w, v)
+		}
 		ts[i], vs[i] = t, math.Float64frombits(v)
 		i++
 	}
@@ -349,16 +365,13 @@ type window struct {
 	invalid        bool // a window of more than 64 bits was seen
 }
 
-// value reads the value after prev at pos. w holds at least the next 40 bits.
+// value reads the value after prev at pos. w holds at least the next 13 bits.
 func (x *window) value(buf []byte, pos uint, w, prev uint64) (v uint64, next uint) {
 	switch {
 	case w>>63 == 0:
 		return prev, pos + 1
 	case w>>62 == 0b10:
 		pos += 2
-		if x.bits <= 38 {
-			return prev ^ w<<2>>(64-x.bits)<<x.trailing, pos + x.bits
-		}
 	default:
 		leading, n := uint(w>>57&31), uint(w>>51&63)
 		if n == 0 {

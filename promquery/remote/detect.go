@@ -24,21 +24,21 @@ type server struct {
 	mode     Mode
 	external map[string]string
 	broken   *breakage // why the query API is asked although there is remote read; nil where there is no such reason
-	// keys are *chunks.Keys that no Select uses now: the Selects of a computation, which follow each other, see the same
+	// symbols are *chunks.Symbols that no Select uses now: the Selects of a computation, which follow each other, see the same
 	// label values. The collector empties it when there has been no Select for a while.
-	keys sync.Pool
+	symbols sync.Pool
 }
 
-func (s *server) takeKeys() *chunks.Keys {
-	if k, ok := s.keys.Get().(*chunks.Keys); ok {
-		return k
+func (s *server) takeSymbols() *chunks.Symbols {
+	if x, ok := s.symbols.Get().(*chunks.Symbols); ok {
+		return x
 	}
-	return chunks.NewKeys(s.external)
+	return chunks.NewSymbols()
 }
 
-func (s *server) putKeys(k *chunks.Keys) {
-	if !k.Crowded() {
-		s.keys.Put(k)
+func (s *server) putSymbols(x *chunks.Symbols) {
+	if !x.Crowded() {
+		s.symbols.Put(x)
 	}
 }
 

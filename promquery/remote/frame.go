@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 	"unicode/utf8"
+
+	"github.com/promcost/promcost/promquery/chunks"
 )
 
 const (
@@ -30,6 +33,7 @@ var (
 type frameReader struct {
 	r     *bufio.Reader
 	buf   []byte
+	sum   [4]byte
 	table *crc32.Table
 }
 
@@ -55,20 +59,19 @@ func (f *frameReader) next() ([]byte, error) {
 	if size > maxFrame {
 		return nil, fmt.Errorf("a frame of %d bytes exceeds the limit of %d", size, maxFrame)
 	}
-	var sum [4]byte
-	if _, err := io.ReadFull(f.r, sum[:]); err != nil {
+	if _, err := io.ReadFull(f.r, f.sum[:]); err != nil {
 		return nil, cut(err)
 	}
 	f.buf = f.buf[:0]
 	for have := 0; have < int(size); {
 		n := min(int(size)-have, max(growBy, cap(f.buf)-have))
-		f.buf = append(f.buf[:have], make([]byte, n)...)
+		f.buf = slices.Grow(f.buf[:have], n+chunks.Padding)[:have+n] // nothing is written after its chunks while they are read
 		if _, err := io.ReadFull(f.r, f.buf[have:]); err != nil {
 			return nil, cut(err)
 		}
 		have += n
 	}
-	if crc32.Checksum(f.buf, f.table) != binary.BigEndian.Uint32(sum[:]) {
+	if crc32.Checksum(f.buf, f.table) != binary.BigEndian.Uint32(f.sum[:]) {
 		return nil, errChecksum
 	}
 	return f.buf, nil

@@ -36,6 +36,21 @@ type fields struct {
 
 // next goes to the next field and reports whether there is one.
 func (f *fields) next() bool {
+	if p := f.pos; p+3 <= len(f.msg) { // a tag of one byte and a length of one or two are what nearly all messages have
+		tag, size, at := f.msg[p], int(f.msg[p+1]), p+2
+		if size >= 0x80 {
+			size, at = size&0x7f|int(f.msg[p+2])<<7, p+3
+		}
+		if tag < 0x80 && tag&7 == wireBytes && size < 0x80<<7 && size <= len(f.msg)-at {
+			f.num, f.wire, f.data, f.pos = uint64(tag>>3), wireBytes, f.msg[at:at+size], at+size
+			return true
+		}
+	}
+	return f.nextOfAny()
+}
+
+// nextOfAny is next for fields of any kind and length.
+func (f *fields) nextOfAny() bool {
 	if f.pos >= len(f.msg) {
 		return false
 	}
@@ -115,8 +130,40 @@ func parseLabel(msg []byte) (name, value []byte, err error) {
 	return name, value, f.err
 }
 
-// parseChunk reads a chunk; its data is part of msg.
-func parseChunk(msg []byte) (c chunks.Encoded, err error) {
+// The tags of a chunk's fields, in the order in which servers write them.
+const (
+	tagMinTime  = 1<<3 | wireVarint
+	tagMaxTime  = 2<<3 | wireVarint
+	tagEncoding = 3<<3 | wireVarint
+	tagData     = 4<<3 | wireBytes
+)
+
+// parseChunk reads a chunk; its data is part of msg. A stream is mostly chunks, all with the same fields in the same order.
+func parseChunk(msg []byte) (chunks.Encoded, error) {
+	if len(msg) == 0 || msg[0] != tagMinTime {
+		return parseAnyChunk(msg)
+	}
+	mint, n := binary.Uvarint(msg[1:])
+	rest := msg[1+max(n, 0):]
+	if n <= 0 || len(rest) == 0 || rest[0] != tagMaxTime {
+		return parseAnyChunk(msg)
+	}
+	maxt, n := binary.Uvarint(rest[1:])
+	rest = rest[1+max(n, 0):]
+	if n <= 0 || len(rest) < 4 || rest[0] != tagEncoding || rest[1] >= 0x80 || rest[2] != tagData {
+		return parseAnyChunk(msg)
+	}
+	encoding := chunkenc.Encoding(rest[1])
+	size, n := binary.Uvarint(rest[3:])
+	if n <= 0 || uint64(len(rest)-3-n) != size {
+		return parseAnyChunk(msg)
+	}
+	return chunks.Encoded{Encoding: encoding, Data: rest[3+n:], MinTime: int64(mint), MaxTime: int64(maxt), Padded: true}, nil
+}
+
+// parseAnyChunk is parseChunk for fields in any order.
+func parseAnyChunk(msg []byte) (c chunks.Encoded, err error) {
+	c.Padded = true // see frameReader.next
 	f := fields{msg: msg}
 	for f.next() {
 		switch {

@@ -32,7 +32,7 @@ func (r *run) queries(ctx context.Context, index []int, sels []promquery.Selecto
 	list := append(together(metrics, most), ends(lasts)...)
 	tasks := make([]func(context.Context) error, len(list))
 	for i, g := range list {
-		q := &querier{run: r, group: g, keys: chunks.NewKeys(nil), seen: map[uint64]int64{}, got: make([]int64, len(g.members))}
+		q := &querier{run: r, group: g, keys: chunks.NewKeys(nil, chunks.NewSymbols()), seen: map[uint64]int64{}, got: make([]int64, len(g.members))}
 		tasks[i] = q.read
 	}
 	return tasks, nil
@@ -195,7 +195,7 @@ func (q *querier) hand(m *member, labels []label, points []point, first bool) er
 			q.keys.Label(l.name, l.value)
 		}
 	}
-	return q.run.emit(m.i, q.keys.Key(), &q.p, first)
+	return q.run.emit(m.i, q.keys, &q.p, first)
 }
 
 // request is the request for a piece: on a grid a range query, else a range selector. That is open at its start, from

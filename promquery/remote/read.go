@@ -46,8 +46,15 @@ func readRequest(sels []promquery.Selector) request {
 	}
 }
 
+// read asks for the selectors by remote read.
+func (r *run) read(ctx context.Context, srv *server) error {
+	symbols := srv.takeSymbols()
+	defer srv.putSymbols(symbols)
+	return r.parallel(ctx, r.readers(srv, symbols))
+}
+
 // readers divides the selectors among as many requests as may run at a time.
-func (r *run) readers(srv *server) []func(context.Context) error {
+func (r *run) readers(srv *server, symbols *chunks.Symbols) []func(context.Context) error {
 	n := min(r.src.cfg.MaxConcurrency, len(r.sels))
 	tasks := make([]func(context.Context) error, 0, n)
 	for k := range n {
@@ -56,7 +63,10 @@ func (r *run) readers(srv *server) []func(context.Context) error {
 			whole.index = append(whole.index, i)
 			whole.sels = append(whole.sels, r.sels[i])
 		}
-		rd := &streamReader{run: r, srv: srv, share: whole, skipped: make([]chunks.Skipped, len(r.sels)), got: make([]int64, len(whole.sels))}
+		rd := &streamReader{
+			run: r, srv: srv, share: whole, keys: chunks.NewKeys(srv.external, symbols),
+			skipped: make([]chunks.Skipped, len(r.sels)), got: make([]int64, len(whole.sels)),
+		}
 		tasks = append(tasks, rd.read)
 	}
 	return tasks
@@ -66,7 +76,7 @@ func (r *run) readers(srv *server) []func(context.Context) error {
 type streamReader struct {
 	run     *run
 	srv     *server
-	keys    *chunks.Keys // while read runs
+	keys    *chunks.Keys // which share their symbols with those of the other readers: Key is called while the run is locked
 	dec     chunks.Decoder
 	p       timeline.Points
 	list    []chunks.Encoded
@@ -78,8 +88,6 @@ type streamReader struct {
 
 // read asks for the share, in parts where the server cannot give it at once, and yields what comes.
 func (rd *streamReader) read(ctx context.Context) error {
-	rd.keys = rd.srv.takeKeys()
-	defer rd.srv.putKeys(rd.keys)
 	todo := []*share{rd.share}
 	var err error
 	for err == nil && len(todo) > 0 {
@@ -177,7 +185,6 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 	if rd.at.started {
 		mint = max(mint, rd.at.time+1)
 	}
-	key := rd.keys.Key()
 	i := rd.index[query]
 	return rd.dec.Each(&rd.p, rd.list, mint, sel.End, rd.skipped[i].Add, func() error {
 		first := !rd.at.started && !rd.later
@@ -185,7 +192,7 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 			rd.p.MarkContinued() // by a later share
 		}
 		rd.at.started, rd.at.time = true, rd.p.Last()
-		return rd.run.emit(i, key, &rd.p, first)
+		return rd.run.emit(i, rd.keys, &rd.p, first)
 	})
 }
 

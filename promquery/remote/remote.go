@@ -179,7 +179,7 @@ func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield ch
 	}
 	r := &run{src: s, sels: sels, yield: yield}
 	if srv.mode == ModeRemoteRead {
-		err = r.parallel(ctx, r.readers(srv))
+		err = r.read(ctx, srv)
 	} else {
 		if srv.broken != nil {
 			r.warn(0, srv.broken.warning)
@@ -214,8 +214,9 @@ type yieldError struct{ error }
 // Unwrap returns the caller's error.
 func (e yieldError) Unwrap() error { return e.error }
 
-// emit hands a stretch of series to the caller, new telling whether it is the series' first.
-func (r *run) emit(i int, key []promquery.Symbol, p *timeline.Points, first bool) error {
+// emit hands a stretch of the series that keys were given the labels of to the caller, first telling whether it is the series'
+// first.
+func (r *run) emit(i int, keys *chunks.Keys, p *timeline.Points, first bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.yieldErr != nil {
@@ -225,7 +226,7 @@ func (r *run) emit(i int, key []promquery.Symbol, p *timeline.Points, first bool
 	if first {
 		r.stats.Series++
 	}
-	if err := r.yield(i, key, p); err != nil {
+	if err := r.yield(i, keys.Key(), p); err != nil {
 		r.yieldErr = err
 		return yieldError{err}
 	}

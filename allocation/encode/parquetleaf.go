@@ -1,0 +1,248 @@
+package encode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// leaf is the data of a leaf column. Of strings idx are the values in table.
+type leaf struct {
+	repetition, definition []byte
+	idx                    []int32
+	table                  texts
+	numbers                []float64
+	zeros                  int // that come before the numbers
+	ints                   []int64
+	bools                  []bool
+	fixed                  []byte // UUIDs, one after the other
+}
+
+// texts are strings, one after the other.
+type texts struct {
+	data []byte
+	ends []int32
+}
+
+// at is the i-th one.
+func (t *texts) at(i int32) []byte {
+	from := int32(0)
+	if i > 0 {
+		from = t.ends[i-1]
+	}
+	return t.data[from:t.ends[i]]
+}
+
+// end ends a string, which was appended to the data.
+func (t *texts) end() error {
+	if len(t.data) > math.MaxInt32 {
+		return errors.New("it has more than 2 GiB of strings")
+	}
+	t.ends = append(t.ends, int32(len(t.data)))
+	return nil
+}
+
+// text is the value of a row.
+func (l *leaf) text(row int) []byte { return l.table.at(l.idx[row]) }
+
+// reset empties a leaf, and keeps its memory.
+func (l *leaf) reset() *leaf {
+	*l = leaf{
+		repetition: l.repetition[:0], definition: l.definition[:0], idx: l.idx[:0], table: texts{l.table.data[:0], l.table.ends[:0]},
+		numbers: l.numbers[:0], ints: l.ints[:0], bools: l.bools[:0], fixed: l.fixed[:0],
+	}
+	return l
+}
+
+// leafColumn is a leaf column of a file, which is read by itself.
+type leafColumn struct {
+	data []byte // of the file
+	at   *leafLayout
+	name string
+	rows int // of the file
+}
+
+// column finds a leaf column. A file of an older version may lack it: then ok is false.
+func (f *ParquetFile) column(kind parquet.Kind, path ...string) (c leafColumn, ok bool, err error) {
+	name := path[0]
+	if len(path) > 1 {
+		name = strings.Join(path, ".")
+	}
+	i, ok := f.layout.byPath[name]
+	if !ok {
+		return leafColumn{}, false, nil
+	}
+	at := &f.layout.leaves[i]
+	if at.kind != kind {
+		return leafColumn{}, false, fmt.Errorf("column %s: its type is %s, not %s", name, at.kind, kind)
+	}
+	if at.repetition > 1 || at.definition > 1 {
+		return leafColumn{}, false, fmt.Errorf("column %s: it is nested more deeply than any that is written", name)
+	}
+	return leafColumn{f.data, at, name, f.Rows}, true, nil
+}
+
+// plainPages are the pages of a column that has a value a row in one group of rows, uncompressed; nil of others.
+func (c *leafColumn) plainPages() []byte {
+	if len(c.at.chunks) != 1 || c.at.repetition+c.at.definition > 0 {
+		return nil
+	}
+	at := &c.at.chunks[0]
+	if format.CompressionCodec(at.codec) != format.Uncompressed || at.values != at.rows {
+		return nil
+	}
+	from := at.data
+	if d := at.dictionary; d > 0 && d < from {
+		from = d
+	}
+	if from < 0 || at.compressed < 0 || at.compressed > int64(len(c.data))-from {
+		return nil
+	}
+	return c.data[from : from+at.compressed]
+}
+
+// isNaught reports whether a column of amounts is stored as another one is that has nothing but zeros, as most have.
+func (f *ParquetFile) isNaught(c *leafColumn) bool {
+	return len(f.naught) > 0 && bytes.Equal(c.plainPages(), f.naught)
+}
+
+// leaf reads a leaf. A file of an older version may lack it: then ok is false.
+func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool, err error) {
+	c, ok, err := f.column(kind, path...)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	l = &leaf{}
+	return l, true, c.read(f.reader, &f.budget, l)
+}
+
+// read reads the column into a leaf.
+func (c *leafColumn) read(r *parquetReader, b *budget, l *leaf) error {
+	for k := range c.at.chunks {
+		part := chunk{to: l, reader: r, budget: b, at: &c.at.chunks[k], kind: c.at.kind, repeated: c.at.repetition > 0, optional: c.at.definition > 0}
+		if n := part.at.values; n < 0 || n > maxLeafValues || !part.repeated && n != part.at.rows {
+			return fmt.Errorf("column %s: it says to have %d values of %d rows", c.name, n, part.at.rows)
+		}
+		if err := part.read(c.data); err != nil {
+			return fmt.Errorf("column %s: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+// of checks that there are so many values, which should be one a row.
+func (c *leafColumn) of(values int) error {
+	if values != c.rows {
+		return fmt.Errorf("column %s: it has %d values of %d rows", c.name, values, c.rows)
+	}
+	return nil
+}
+
+// addZeros adds n zeros.
+func (l *leaf) addZeros(n int) {
+	if len(l.numbers) == 0 {
+		l.zeros += n
+	} else {
+		l.numbers = append(l.numbers, make([]float64, n)...)
+	}
+}
+
+// begin makes room for n numbers, and has the zeros before them among them.
+func (l *leaf) begin(n int) {
+	if l.zeros > 0 {
+		l.numbers = slices.Grow(l.numbers, l.zeros+n)[:l.zeros]
+		clear(l.numbers)
+		l.zeros = 0
+	}
+	l.numbers = slices.Grow(l.numbers, n)
+}
+
+// more makes room for n numbers, which are to be set.
+func (l *leaf) more(n int) []float64 {
+	l.begin(n)
+	at := len(l.numbers)
+	l.numbers = l.numbers[:at+n]
+	return l.numbers[at:]
+}
+
+// amounts are the numbers, nil where all are 0, and how many there are.
+func (l *leaf) amounts() ([]float64, int) { return l.numbers, len(l.numbers) + l.zeros }
+
+// all are the numbers, zeros among them.
+func (l *leaf) all() []float64 {
+	l.begin(0)
+	return l.numbers
+}
+
+// maybe are the numbers of an optional leaf, NaN where they are null.
+func (l *leaf) maybe() ([]float64, error) {
+	have, n := len(l.all()), len(l.definition)
+	if nulls := bytes.Count(l.definition, []byte{0}); have != n-nulls {
+		return nil, errors.New("it has not as many values as its levels say")
+	}
+	l.numbers = slices.Grow(l.numbers, n-have)[:n]
+	for i := n - 1; have < i+1; i-- { // from behind, for they are where the numbers were
+		if l.definition[i] == 0 {
+			l.numbers[i] = math.NaN()
+			continue
+		}
+		have--
+		l.numbers[i] = l.numbers[have]
+	}
+	return l.numbers, nil
+}
+
+// texts makes a leaf of strings, one for each row, of the values of an optional one, which value appends; where there is none
+// it is empty.
+func (l *leaf) texts(values int, value func(dst []byte, i int) []byte) (*leaf, error) {
+	const usual = 36 // bytes of a value
+	out := &leaf{idx: make([]int32, len(l.definition)), table: texts{make([]byte, 0, usual*values), make([]int32, 1, 1+values)}}
+	for i := range values {
+		out.table.data = value(out.table.data, i)
+		if err := out.table.end(); err != nil {
+			return nil, err
+		}
+	}
+	next := int32(0)
+	for i, level := range l.definition {
+		if level > 0 {
+			next++
+			out.idx[i] = next
+		}
+	}
+	if int(next) != values {
+		return nil, errors.New("it has not as many values as its levels say")
+	}
+	return out, nil
+}
+
+// ends are where the elements of each of n rows end in the values of a repeated leaf. They may lie in the memory given.
+func (l *leaf) ends(ends []int32, n, values int) ([]int32, error) {
+	levels := l.definition
+	if len(l.repetition) != len(levels) {
+		return nil, errors.New("its levels are of different lengths")
+	}
+	if len(levels) > 0 && l.repetition[0] > 0 {
+		return nil, errors.New("it begins within a row")
+	}
+	if rows := bytes.Count(l.repetition, []byte{0}); rows != n {
+		return nil, fmt.Errorf("it has %d rows of %d", rows, n)
+	}
+	ends = slices.Grow(ends[:0], n)[:n]
+	count, row := int32(0), -1
+	for i, again := range l.repetition {
+		row += 1 - int(again)
+		count += int32(levels[i])
+		ends[row] = count
+	}
+	if int(count) != values {
+		return nil, fmt.Errorf("it has %d values of %d", values, count)
+	}
+	return ends, nil
+}

@@ -1,0 +1,149 @@
+package allocation
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Late are the values of a property of rows that have no ids yet. It is safe for concurrent use.
+type Late interface {
+	// Merge says of which groups not all rows have the same, and gives the others the id of what they have. group is of each
+	// row, first the first row of each group, -1 where it has none. Groups that are known to differ are left alone.
+	Merge(d *Dict, group, first []int32, differ []bool, ids []ID) error
+	// Last gives each group the id of the last of its rows that has one; groups without any are left alone.
+	Last(d *Dict, group []int32, ids []ID) error
+}
+
+// LateValues are the values of a column of rows that are not decoded yet. It is safe for concurrent use.
+type LateValues interface {
+	// Values fills dst, which has an element a row.
+	Values(dst []float64) error
+}
+
+// allLate are the ids of n rows.
+func allLate(late Late, d *Dict, n int) ([]ID, error) {
+	ids, each := make([]ID, n), make([]int32, n) // a group a row
+	for row := range each {
+		each[row] = int32(row)
+	}
+	return ids, late.Merge(d, each, each, make([]bool, n), ids)
+}
+
+// hasLate reports whether there are properties that have no ids yet.
+func (s *Set) hasLate() bool {
+	return slices.ContainsFunc(s.late[:], func(l Late) bool { return l != nil })
+}
+
+// hasLateValues reports whether there are columns that are not decoded yet.
+func (s *Set) hasLateValues() bool {
+	return slices.ContainsFunc(s.lateValues[:], func(l LateValues) bool { return l != nil })
+}
+
+// decode fills dst with a column that is not decoded yet: with NaN where it cannot be, so that nobody takes it for zeros.
+func (s *Set) decode(c Column, dst []float64) error {
+	err := s.lateValues[c].Values(dst)
+	if err == nil {
+		return nil
+	}
+	for i := range dst {
+		dst[i] = math.NaN()
+	}
+	return fmt.Errorf("decode %s of set of %s: %w", c, s.span(), err)
+}
+
+// settle decodes all columns of a set that nobody else has.
+func (s *Set) settle() error {
+	for c, late := range s.lateValues {
+		if late == nil {
+			continue
+		}
+		values := make([]float64, s.Len())
+		if err := s.decode(Column(c), values); err != nil {
+			return err
+		}
+		s.values[c], s.lateValues[c] = values, nil
+	}
+	return nil
+}
+
+// settled is a set with all its columns, which is s if it has them.
+func (s *Set) settled() (*Set, error) {
+	if !s.hasLateValues() {
+		return s, nil
+	}
+	own := *s
+	return &own, own.settle()
+}
+
+// OnlyMerges reports whether the passes of o do nothing with amounts but to merge those of rows: then each column is needed
+// once, by itself, and may be one of Frame.LateValues.
+func (o *Options) OnlyMerges() bool {
+	return !o.Idle && o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareTenancy && !o.ShareLoadBalancers &&
+		!o.Reconcile && !o.External && !o.Proportions && !o.Check
+}
+
+// scratch is memory for what is decoded while rows are merged, and the first error of that. It is used by one goroutine at a
+// time, for set after set.
+type scratch struct {
+	lanes [lanes][]float64
+	err   error
+}
+
+// note notes an error.
+func (m *scratch) note(err error) {
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+// lane is the column c of a set, in the memory of the k-th lane if it has to be decoded.
+func (m *scratch) lane(k int, s *Set, c Column) []float64 {
+	if s.lateValues[c] == nil {
+		return s.values[c]
+	}
+	m.lanes[k] = slices.Grow(m.lanes[k][:0], s.Len())[:s.Len()]
+	m.note(s.decode(c, m.lanes[k]))
+	return m.lanes[k]
+}
+
+// mergeLate is mergeIDs of the rows that have no ids yet. What is left of the part are those that passes added.
+func (p part) mergeLate(m *scratch, dict *Dict, of Property, ids []ID, differ, seen []bool) (rest part) {
+	rows := len(p.set.noID)
+	own := make([]ID, len(ids))
+	if err := p.set.late[of].Merge(dict, p.group[:rows], p.first, differ, own); err != nil {
+		m.note(fmt.Errorf("decode %s of set of %s: %w", of, p.set.span(), err))
+	}
+	for g, row := range p.first {
+		switch {
+		case row < 0:
+		case differ[g]:
+			seen[g] = true
+		case !seen[g]:
+			ids[g], seen[g] = own[g], true
+		default:
+			differ[g] = ids[g] != own[g]
+		}
+	}
+	p.group = p.group[rows:]
+	return p
+}
+
+// lastLate gives each group the last id of the rows that have no ids yet, where they have one.
+func (p part) lastLate(m *scratch, dict *Dict, of Property, ids []ID) {
+	if err := p.set.late[of].Last(dict, p.group[:len(p.set.noID)], ids); err != nil {
+		m.note(fmt.Errorf("decode %s of set of %s: %w", of, p.set.span(), err))
+	}
+}
+
+// firsts are the first row of each of n groups that are of rows without ids, -1 where there is none.
+func (p *part) firsts(n int) []int32 {
+	const none = -1
+	first := slices.Repeat([]int32{none}, n)
+	for i, g := range p.group[:len(p.set.noID)] {
+		if first[g] == none {
+			first[g] = int32(i)
+		}
+	}
+	return first
+}

@@ -1,0 +1,265 @@
+package allocation_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// lateValues are values that are decoded each time.
+type lateValues struct {
+	values []float64
+	err    error
+}
+
+func (l lateValues) Values(dst []float64) error {
+	copy(dst, l.values)
+	return l.err
+}
+
+// lateIDs are ids that are given where they are needed.
+type lateIDs struct {
+	ids []allocation.ID
+	err error
+}
+
+func (l lateIDs) Merge(_ *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+	for row, g := range group {
+		if !differ[g] {
+			differ[g] = l.ids[row] != l.ids[first[g]]
+		}
+	}
+	for g, row := range first {
+		if row >= 0 && !differ[g] {
+			ids[g] = l.ids[row]
+		}
+	}
+	return l.err
+}
+
+func (l lateIDs) Last(_ *allocation.Dict, group []int32, ids []allocation.ID) error {
+	for row, g := range group {
+		if l.ids[row] != 0 {
+			ids[g] = l.ids[row]
+		}
+	}
+	return l.err
+}
+
+// lateFrames are frames of the same random rows: one has all columns, the other some, and some properties, late.
+func lateFrames(r *rand.Rand, dict *allocation.Dict, n int) (whole, late allocation.Frame) {
+	base := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	for range n {
+		whole.Special = append(whole.Special, []allocation.Special{allocation.Workload, allocation.Workload, allocation.Workload, allocation.Unmounted}[r.IntN(4)])
+		whole.Start, whole.End = append(whole.Start, base), append(whole.End, base+3600e3)
+	}
+	namespaces := make([]int, n) // in runs, as kept rows are
+	for row := range namespaces {
+		if row > 0 {
+			namespaces[row] = namespaces[row-1] + r.IntN(20)/19
+		}
+	}
+	for p := range allocation.NumProperties {
+		if r.IntN(5) == 0 {
+			continue // missing in all rows
+		}
+		ids := make([]allocation.ID, n)
+		for row := range ids {
+			text := string(rune('a' + r.IntN(3)))
+			switch {
+			case p == allocation.Namespace:
+				ids[row] = dict.Add(string(rune('a' + namespaces[row]%26)))
+			case r.IntN(9) == 0:
+			case p.IsList():
+				ids[row] = dict.AddList([]string{text})
+			case p.IsMap():
+				ids[row] = dict.AddMap(map[string]string{"k": text})
+			default:
+				ids[row] = dict.Add(text)
+			}
+		}
+		whole.IDs[p] = ids
+	}
+	for c := range allocation.NumColumns {
+		if r.IntN(3) == 0 {
+			continue // all 0
+		}
+		values := make([]float64, n)
+		for row := range values {
+			values[row] = r.Float64()
+		}
+		whole.Values[c] = values
+	}
+	late = whole
+	for c, values := range late.Values {
+		if values != nil && r.IntN(4) > 0 {
+			late.Values[c], late.LateValues[c] = nil, lateValues{values: values}
+		}
+	}
+	return whole, late
+}
+
+func frameSet(t *testing.T, dict *allocation.Dict, frames ...allocation.Frame) *allocation.Set {
+	t.Helper()
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	s := allocation.NewSet(allocation.Window{Start: start, End: start.Add(time.Hour)}, dict)
+	for i := range frames {
+		if err := s.AppendFrame(&frames[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// bits are all that a set has, amounts to the last bit.
+func bits(s *allocation.Set) []any {
+	out := []any{s.Len()}
+	for row := range s.Len() {
+		out = append(out, s.Name(row), s.Special(row), s.Single(row), s.Minutes(row), math.Float64bits(s.TotalCost(row)))
+		for c := range allocation.NumColumns {
+			out = append(out, math.Float64bits(s.Value(c, row)))
+		}
+		for p := range allocation.NumProperties {
+			out = append(out, s.IDs(p)[row])
+		}
+	}
+	return out
+}
+
+// TestLateValues applies random options to sets whose columns are decoded where they are needed, and to those that have them:
+// whatever the passes look at, the answers are the same to the last bit.
+func TestLateValues(t *testing.T) {
+	merges := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		dict := allocation.NewDict()
+		whole, late := lateFrames(r, dict, 1+r.IntN(120))
+		o := allocation.Options{
+			Aggregate: keys(t, []string{"namespace", "namespace", "pod", "controller", "label:k", "all", "", "namespace,node"}[r.IntN(8)]), AggregatedMetadata: r.IntN(4) == 0,
+			Accumulate: []allocation.Period{allocation.NoPeriod, allocation.All}[r.IntN(2)],
+		}
+		rare := func(set func()) {
+			if r.IntN(8) == 0 {
+				set()
+			}
+		}
+		rare(func() { o.Idle, o.IdleByNode = true, r.IntN(2) == 0 })
+		rare(func() { o.ShareIdle = allocation.Weighted })
+		rare(func() { o.Filter = inNamespace("a") })
+		rare(func() { o.Share = []allocation.Share{{Name: "b", Filter: inNamespace("b")}} })
+		rare(func() { o.SharedCost = 10 })
+		rare(func() { o.ShareLoadBalancers, o.SharedBreakdown = true, true })
+		rare(func() { o.ShareTenancy = true })
+		rare(func() { o.Reconcile = true })
+		if o.OnlyMerges() && !o.AggregatedMetadata && len(o.Aggregate) > 0 && o.Filter == nil {
+			merges++
+			for _, p := range []allocation.Property{allocation.PodUID, allocation.Container, allocation.ProviderID, allocation.NamespaceLabels, allocation.NamespaceAnnotations, allocation.Services} {
+				if late.IDs[p] != nil {
+					late.Late[p], late.IDs[p] = lateIDs{ids: late.IDs[p]}, nil
+				}
+			}
+		}
+		frames := [][]allocation.Frame{{whole, whole}, {late, late}}
+		if r.IntN(3) > 0 {
+			frames = [][]allocation.Frame{{whole}, {late}}
+		}
+		want, got := frameSet(t, dict, frames[0]...), frameSet(t, dict, frames[1]...)
+		for range 2 { // what is decoded once may be again
+			before, err := allocation.Apply([]*allocation.Set{want, want}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := allocation.Apply([]*allocation.Set{got, got}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range before {
+				if diff := cmp.Diff(bits(before[i]), bits(after[i])); diff != "" {
+					t.Fatalf("seed %d: %+v: -whole +late\n%s", seed, o, diff)
+				}
+			}
+		}
+		for c := range allocation.NumColumns {
+			if diff := cmp.Diff(want.Column(c), got.Column(c)); diff != "" {
+				t.Fatalf("seed %d: %s: -whole +late\n%s", seed, c, diff)
+			}
+		}
+	}
+	if merges < 50 {
+		t.Errorf("%d options only merged rows", merges)
+	}
+}
+
+// TestLateErrors tells of what cannot be decoded: it is an error, or NaN where there is no place for one, never zeros.
+func TestLateErrors(t *testing.T) {
+	dict := allocation.NewDict()
+	whole, _ := lateFrames(rand.New(rand.NewPCG(1, 3)), dict, 30)
+	broken := errors.New("it is broken")
+	values, ids := whole, whole
+	cost := allocation.Cost.Of(allocation.CPU)
+	values.Values[cost], values.LateValues[cost] = nil, lateValues{values: make([]float64, 30), err: broken}
+	ids.IDs[allocation.PodUID], ids.Late[allocation.PodUID] = nil, lateIDs{ids: make([]allocation.ID, 30), err: broken}
+	for _, tc := range []struct {
+		name    string
+		frame   allocation.Frame
+		options allocation.Options
+	}{
+		{"values", values, allocation.Options{Aggregate: keys(t, "namespace")}},
+		{"filtered", values, allocation.Options{Aggregate: keys(t, "namespace"), Filter: inNamespace("a")}},
+		{"idle", values, allocation.Options{Idle: true}},
+		{"check", values, allocation.Options{Check: true}},
+		{"ids", ids, allocation.Options{Aggregate: keys(t, "namespace")}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if out, err := allocation.Apply([]*allocation.Set{frameSet(t, dict, tc.frame)}, tc.options); !errors.Is(err, broken) || out != nil {
+				t.Errorf("got %v and error %v", out, err)
+			}
+		})
+	}
+	s := frameSet(t, dict, values)
+	if _, err := allocation.Merge(s.Window, []*allocation.Set{s}); !errors.Is(err, broken) {
+		t.Errorf("merge: %v", err)
+	}
+	if err := s.Check(); !errors.Is(err, broken) {
+		t.Errorf("check: %v", err)
+	}
+	if err := s.AppendFrame(&whole); !errors.Is(err, broken) {
+		t.Errorf("append: %v", err)
+	}
+	want := slices.Repeat([]float64{math.NaN()}, 30)
+	if diff := cmp.Diff(want, s.Column(cost), cmpopts.EquateNaNs()); diff != "" || !math.IsNaN(s.Value(cost, 3)) || !math.IsNaN(s.TotalCost(3)) {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// TestOnlyMerges sets each option by itself: a new one has to be told apart here, too.
+func TestOnlyMerges(t *testing.T) {
+	merges := []string{"Aggregate", "LabelValue", "IdleByNode", "SplitIdle", "Filter", "ShareSplit", "SharedBreakdown", "Accumulate", "Zone", "AggregatedMetadata"}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[allocation.Options]()) {
+		var o allocation.Options
+		switch v := reflect.ValueOf(&o).Elem().FieldByIndex(field.Index); v.Kind() {
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.Float64:
+			v.SetFloat(1)
+		case reflect.Uint8:
+			v.SetUint(1)
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		default:
+			o.Filter, o.Zone = inNamespace("a"), time.UTC
+		}
+		if got, want := o.OnlyMerges(), slices.Contains(merges, field.Name); got != want {
+			t.Errorf("%s: only merges: %v, want %v", field.Name, got, want)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package timeline
+
+import "slices"
+
+// Counter appends the increases between the samples of a counter to dst, reset-aware and never extrapolated. The first
+// cell is the counter's value at its first sample, From Unborn. An increase over a gap is one cell.
+func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
+	if s.Exact() {
+		return s.exactCounter(dst, p)
+	}
+	prevT, prevC, caught, g := int64(Unborn), 0.0, false, s.newGrid(p, s.Step, s.Lookback)
+	for x := range s.pieces(p, s.dense()) {
+		if !usable(x.v) {
+			continue
+		}
+		first, held, last := g.hits(&x)
+		if first > last {
+			continue
+		}
+		caught = caught || prevT != Unborn && first-prevT > max(s.Lookback, s.Step)
+		dst = append(dst, Cell{prevT, first, increase(prevC, x.v), caught})
+		if held > first {
+			dst = append(dst, Cell{From: first, To: held})
+		}
+		if last > held {
+			dst = append(dst, Cell{From: held, To: last, Held: true})
+		}
+		prevT, prevC, caught = last, x.v, last > held
+	}
+	return dst
+}
+
+// exactCounter is Counter in exact mode. Counters have the most samples of all inputs, so it looks at them where they lie.
+func (s Sampling) exactCounter(dst []Cell, p *Points) []Cell {
+	dst = slices.Grow(dst, p.n+len(p.spans))
+	prevT, prevC := int64(Unborn), 0.0
+	put := func(t int64, v float64) {
+		dst = append(dst, Cell{prevT, t, increase(prevC, v), prevT != Unborn && t-prevT > s.Lookback})
+		prevT, prevC = t, v
+	}
+	for i := range p.spans {
+		x := &p.spans[i]
+		switch {
+		case !x.run && !x.level:
+			v := p.v[x.off:][:x.n]
+			for k, t := range p.t[x.off:][:x.n] {
+				if usable(v[k]) {
+					put(t, v[k])
+				}
+			}
+		case !usable(x.value):
+		case x.unbroken(p, s.dense()):
+			first, v := x.at(p, 0)
+			put(first, v)
+			if last := x.last(p); last > first {
+				dst = append(dst, Cell{From: first, To: last})
+				prevT = last
+			}
+		default:
+			for k := range x.n {
+				put(x.at(p, k))
+			}
+		}
+	}
+	return dst
+}
+
+// increase is by how much a counter rose, which may have begun anew.
+func increase(before, now float64) float64 {
+	if d := now - before; d >= 0 {
+		return d
+	}
+	return now
+}
