@@ -10,8 +10,12 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// gzipBlock is how many bytes are compressed at a time. What repeats across blocks is not found, which is little.
-const gzipBlock = 128 << 10
+// gzipBlock is how many bytes are compressed at a time. What repeats across blocks is not found, which is little. Up to gzipShort,
+// the memory that it takes to compress well is not worth it.
+const (
+	gzipBlock = 128 << 10
+	gzipShort = 16 << 10
+)
 
 // Gzip compresses what is written to it, block by block on all processors, to one member of a gzip file. It is to be closed,
 // and not used by several goroutines at a time; errors are those of the writer underneath.
@@ -73,12 +77,11 @@ func (z *Gzip) next(last bool) func(b []byte) []byte {
 		if first {
 			b = append(b, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255) // deflate, without name and time, fastest, of an unknown system
 		}
-		b = z.deflate(b, block, last)
-		z.blocks.Put(&block)
-		if last {
+		if b = z.deflate(b, block, last); last {
 			b = binary.LittleEndian.AppendUint32(b, sum)
 			b = binary.LittleEndian.AppendUint32(b, size)
 		}
+		z.blocks.Put(&block)
 		return b
 	}
 }
@@ -86,6 +89,20 @@ func (z *Gzip) next(last bool) func(b []byte) []byte {
 // deflate appends a block, compressed, to a border of bytes.
 func (z *Gzip) deflate(b, block []byte, last bool) []byte {
 	out := bytes.NewBuffer(b)
+	var err error
+	if last && len(block) <= gzipShort {
+		err = flate.StatelessDeflate(out, block, last, nil)
+	} else {
+		err = z.compress(out, block, last)
+	}
+	if err != nil {
+		panic("BUG: a buffer cannot be written to: " + err.Error())
+	}
+	return out.Bytes()
+}
+
+// compress writes a block, compressed.
+func (z *Gzip) compress(out *bytes.Buffer, block []byte, last bool) error {
 	w, ok := z.writers.Get().(*flate.Writer)
 	if ok {
 		w.Reset(out)
@@ -93,14 +110,11 @@ func (z *Gzip) deflate(b, block []byte, last bool) []byte {
 		w, _ = flate.NewWriter(out, flate.BestSpeed) // the level is one
 	}
 	defer z.writers.Put(w)
-	_, err := w.Write(block)
-	if err == nil && last {
-		err = w.Close()
-	} else if err == nil {
-		err = w.Flush()
+	if _, err := w.Write(block); err != nil {
+		return err
 	}
-	if err != nil {
-		panic("BUG: a buffer cannot be written to: " + err.Error())
+	if last {
+		return w.Close()
 	}
-	return out.Bytes()
+	return w.Flush()
 }

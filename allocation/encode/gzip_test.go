@@ -16,7 +16,7 @@ import (
 func TestGzip(t *testing.T) {
 	const block = 128 << 10
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, size := range []int{0, 1, 1000, block - 1, block, block + 1, 20*block + 77} {
+	for _, size := range []int{0, 1, 1000, 16 << 10, 16<<10 + 1, block - 1, block, block + 1, 20*block + 77} {
 		t.Run(fmt.Sprint("bytes=", size), func(t *testing.T) {
 			want := make([]byte, size)
 			for i := range want {

@@ -12,7 +12,7 @@ import (
 const (
 	lanesEach = 2
 	mostLanes = 8
-	laneBytes = 64 << 10 // what they append mostly fits in
+	laneBytes = 128 << 10 // what they append mostly fits in
 )
 
 // lanes write what functions append to buffers on goroutines of their own, in the order in which they were started. After an

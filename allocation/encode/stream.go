@@ -9,7 +9,7 @@ import (
 const flushAt = 32 << 10
 
 // laneRows is how many rows one goroutine encodes at a time.
-const laneRows = 32
+const laneRows = 80
 
 // stream collects bytes and writes them in larger pieces, in order. After an error it drops what it is given.
 type stream struct {
