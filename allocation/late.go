@@ -52,10 +52,10 @@ func (s *Set) decode(c Column, dst []float64) error {
 	return fmt.Errorf("decode %s of set of %s: %w", c, s.span(), err)
 }
 
-// settle decodes all columns of a set that nobody else has.
-func (s *Set) settle() error {
+// settle decodes the columns of a set that are wanted and that nobody else has.
+func (s *Set) settle(want func(Column) bool) error {
 	for c, late := range s.lateValues {
-		if late == nil {
+		if late == nil || !want(Column(c)) {
 			continue
 		}
 		values := make([]float64, s.Len())
@@ -67,20 +67,49 @@ func (s *Set) settle() error {
 	return nil
 }
 
-// settled is a set with all its columns, which is s if it has them.
-func (s *Set) settled() (*Set, error) {
+// settled is a set that has the columns that are wanted, which is s if it has all.
+func (s *Set) settled(want func(Column) bool) (*Set, error) {
 	if !s.hasLateValues() {
 		return s, nil
 	}
 	own := *s
-	return &own, own.settle()
+	return &own, own.settle(want)
 }
 
-// OnlyMerges reports whether the passes of o do nothing with amounts but to merge those of rows: then each column is needed
-// once, by itself, and may be one of Frame.LateValues.
+func everyColumn(Column) bool { return true }
+
+// OnlyMerges reports whether the passes of o do little with amounts but to merge those of rows: then most columns are needed
+// once, each by itself, and are best given as Frame.LateValues. Reconcile looks at more only in sets that have adjustments.
 func (o *Options) OnlyMerges() bool {
-	return !o.Idle && o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareTenancy && !o.ShareLoadBalancers &&
-		!o.Reconcile && !o.External && !o.Proportions && !o.Check
+	return o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareTenancy && !o.ShareLoadBalancers &&
+		!o.External && !o.Proportions && !o.Check
+}
+
+// isAdjusted reports whether bills have corrected what an asset costs: Options.Reconcile does nothing with others.
+func (s *Set) isAdjusted() bool {
+	for i := range s.Nodes {
+		if s.Nodes[i].Adjustment != [NumResources]float64{} {
+			return true
+		}
+	}
+	some := false
+	s.eachAdjustedName(func(string) { some = true })
+	return some
+}
+
+// looksAt says which columns passes of o look at before rows of s are merged.
+func (o *Options) looksAt(s *Set) func(Column) bool {
+	if !o.OnlyMerges() || o.Reconcile && s.isAdjusted() {
+		return everyColumn
+	}
+	return o.looksAtIdle
+}
+
+// looksAtIdle reports whether a column is looked at for idle: the rows that a filter leaves keep their part of it.
+func (o *Options) looksAtIdle(c Column) bool {
+	const measures = Column(numMeasures)
+	ofNodes := c < Column(NumResources)*measures && (Measure(c%measures) == Cost || Measure(c%measures) == Adjustment)
+	return ofNodes && o.Idle && o.Filter != nil
 }
 
 // scratch is memory for what is decoded while rows are merged, and the first error of that. It is used by one goroutine at a

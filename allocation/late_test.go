@@ -108,6 +108,17 @@ func lateFrames(r *rand.Rand, dict *allocation.Dict, n int) (whole, late allocat
 	return whole, late
 }
 
+// idleNodes gives a set nodes some of whose time nobody was allocated, with an adjustment.
+func idleNodes(s *allocation.Set, adjustment float64) *allocation.Set {
+	for _, name := range []string{"a", "b", "x"} {
+		n := allocation.Node{Cluster: "a", Name: name, Start: s.Window.Start, End: s.Window.End}
+		n.Idle[allocation.CPU], n.Idle[allocation.RAM] = 3, 4
+		n.Adjustment[allocation.RAM] = adjustment
+		s.Nodes = append(s.Nodes, n)
+	}
+	return s
+}
+
 func frameSet(t *testing.T, dict *allocation.Dict, frames ...allocation.Frame) *allocation.Set {
 	t.Helper()
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -152,14 +163,16 @@ func TestLateValues(t *testing.T) {
 				set()
 			}
 		}
-		rare(func() { o.Idle, o.IdleByNode = true, r.IntN(2) == 0 })
+		if o.Idle = r.IntN(2) == 0; o.Idle {
+			o.IdleByNode = r.IntN(2) == 0
+		}
 		rare(func() { o.ShareIdle = allocation.Weighted })
 		rare(func() { o.Filter = inNamespace("a") })
 		rare(func() { o.Share = []allocation.Share{{Name: "b", Filter: inNamespace("b")}} })
 		rare(func() { o.SharedCost = 10 })
 		rare(func() { o.ShareLoadBalancers, o.SharedBreakdown = true, true })
 		rare(func() { o.ShareTenancy = true })
-		rare(func() { o.Reconcile = true })
+		o.Reconcile = r.IntN(2) == 0
 		if o.OnlyMerges() && !o.AggregatedMetadata && len(o.Aggregate) > 0 && o.Filter == nil {
 			merges++
 			for _, p := range []allocation.Property{allocation.PodUID, allocation.Container, allocation.ProviderID, allocation.NamespaceLabels, allocation.NamespaceAnnotations, allocation.Services} {
@@ -172,7 +185,8 @@ func TestLateValues(t *testing.T) {
 		if r.IntN(3) > 0 {
 			frames = [][]allocation.Frame{{whole}, {late}}
 		}
-		want, got := frameSet(t, dict, frames[0]...), frameSet(t, dict, frames[1]...)
+		adjustment := []float64{0, 0, 0, 5}[r.IntN(4)]
+		want, got := idleNodes(frameSet(t, dict, frames[0]...), adjustment), idleNodes(frameSet(t, dict, frames[1]...), adjustment)
 		for range 2 { // what is decoded once may be again
 			before, err := allocation.Apply([]*allocation.Set{want, want}, o)
 			if err != nil {
@@ -243,7 +257,7 @@ func TestLateErrors(t *testing.T) {
 
 // TestOnlyMerges sets each option by itself: a new one has to be told apart here, too.
 func TestOnlyMerges(t *testing.T) {
-	merges := []string{"Aggregate", "LabelValue", "IdleByNode", "SplitIdle", "Filter", "ShareSplit", "SharedBreakdown", "Accumulate", "Zone", "AggregatedMetadata"}
+	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "ShareSplit", "SharedBreakdown", "Reconcile", "Accumulate", "Zone", "AggregatedMetadata"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[allocation.Options]()) {
 		var o allocation.Options
 		switch v := reflect.ValueOf(&o).Elem().FieldByIndex(field.Index); v.Kind() {

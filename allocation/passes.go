@@ -63,11 +63,9 @@ var passes = [...]struct {
 
 // applyTo runs the passes on one set.
 func applyTo(s *Set, m *scratch, dict *Dict, o *Options) (*Set, error) {
-	if !o.OnlyMerges() {
-		var err error
-		if s, err = s.settled(); err != nil {
-			return nil, err
-		}
+	s, err := s.settled(o.looksAt(s))
+	if err != nil {
+		return nil, err
 	}
 	if err := check(s, "build", o); err != nil {
 		return nil, err

@@ -109,7 +109,10 @@ func isCost(name string) bool {
 
 // keyed are the properties that rows are named and divided by.
 func (q *request) keyed() []allocation.Property {
-	list := []allocation.Property{allocation.Cluster, allocation.NodeName}
+	list := []allocation.Property{allocation.Cluster, allocation.NodeName} // which passes tell clusters and nodes by
+	if q.carries() && q.options.OnlyMerges() && !q.options.Idle && !q.options.Reconcile {
+		list = []allocation.Property{}
+	}
 	for _, k := range q.options.Aggregate {
 		list = append(list, k.Properties()...)
 	}

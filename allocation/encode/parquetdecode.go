@@ -131,12 +131,19 @@ func (d *Decoded) readKinds(f *ParquetFile, _ *Projection) (err error) {
 	if d.frame.End, err = f.times(endField); err != nil {
 		return err
 	}
-	l, err := f.text(kindField)
+	column, ok, err := f.column(parquet.ByteArray, kindField)
+	if err == nil && !ok {
+		err = fmt.Errorf("column %s: there is none", kindField)
+	}
 	if err != nil {
 		return err
 	}
-	if l == nil {
-		return fmt.Errorf("column %s: there is none", kindField)
+	l, err := column.again(f.reader, &f.reader.leaves[0])
+	if err == nil {
+		err = column.of(len(l.idx))
+	}
+	if err != nil {
+		return err
 	}
 	special := make([]allocation.Special, len(l.table.ends))
 	for i := range special {
@@ -178,9 +185,12 @@ func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
 }
 
 func (f *ParquetFile) listOf(name string) (*listLeaf, error) {
+	if none, err := f.isEmpty(name, "list", "element"); err != nil || none {
+		return nil, err
+	}
 	l, ok, err := f.leaf(parquet.ByteArray, name, "list", "element")
-	if err != nil || !ok || len(l.idx) == 0 && len(l.repetition) == f.Rows {
-		return nil, err // no row has any
+	if err != nil || !ok {
+		return nil, err
 	}
 	ends, err := l.ends(nil, f.Rows, len(l.idx))
 	if err != nil {
@@ -190,9 +200,12 @@ func (f *ParquetFile) listOf(name string) (*listLeaf, error) {
 }
 
 func (f *ParquetFile) mapOf(name string) (*mapLeaf, error) {
+	if none, err := f.isEmpty(name, "key_value", "key"); err != nil || none {
+		return nil, err
+	}
 	keys, ok, err := f.leaf(parquet.ByteArray, name, "key_value", "key")
-	if err != nil || !ok || len(keys.idx) == 0 && len(keys.repetition) == f.Rows {
-		return nil, err // no row has any
+	if err != nil || !ok {
+		return nil, err
 	}
 	values, ok, err := f.leaf(parquet.ByteArray, name, "key_value", "value")
 	if err != nil {
@@ -236,6 +249,9 @@ func (d *Decoded) readShares(f *ParquetFile, p *Projection) (err error) {
 
 // structs reads a list of structs; nil where the file has none, or no row has any.
 func (f *ParquetFile) structs(name string, texts, numbers, bools []string) (*structLeaf, error) {
+	if none, err := f.isEmpty(name, "list", "element", texts[0]); err != nil || none {
+		return nil, err
+	}
 	out := &structLeaf{}
 	var first *leaf
 	for _, of := range [...]struct {

@@ -162,13 +162,27 @@ func (f *ParquetFile) lateRuns(add func([]*leaf, *allocation.Dict, int32, int32)
 		}
 		runs.columns = append(runs.columns, c)
 	}
-	if runs.columns[0].few() {
-		l, err := runs.columns[0].again(f.reader, &f.reader.leaves[0])
-		if err != nil || len(l.idx) == 0 {
-			return nil, err
-		}
+	if none, err := f.isEmpty(paths[0]...); err != nil || none {
+		return nil, err
 	}
 	return runs, nil
+}
+
+// isEmpty reports whether a repeated column is there, and known to have nothing in any row.
+func (f *ParquetFile) isEmpty(path ...string) (bool, error) {
+	c, ok, err := f.column(parquet.ByteArray, path...)
+	if err != nil || !ok || !c.few() {
+		return false, err
+	}
+	l, err := c.again(f.reader, &f.reader.leaves[0])
+	if err != nil || len(l.idx) > 0 {
+		return false, err
+	}
+	f.reader.ends, err = l.ends(f.reader.ends, f.Rows, 0)
+	if err != nil {
+		return false, fmt.Errorf("column %s: %w", c.name, err)
+	}
+	return true, nil
 }
 
 // read reads the columns, and where the elements of each row end.
