@@ -2,5 +2,7 @@
 
 package promquery_test
 
-// aloneHours is how many hours TestAlone computes, the first of them before all data.
-const aloneHours = 11
+const (
+	aloneHours = 11 // that TestAlone computes, the first of them before all data
+	borders    = 3  // outages that TestOutagesAtBorders looks at
+)

@@ -5,21 +5,42 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// writeDays writes three days of a small cluster, which ended long ago, and returns their directory.
+// threeDays is the directory of threeDaysOnce, "" before it is there; TestMain removes it.
+var threeDays string
+
+var threeDaysOnce = sync.OnceValues(func() (dir string, err error) {
+	if threeDays, err = os.MkdirTemp("", "promcost-days"); err != nil {
+		return "", err
+	}
+	dir = filepath.Join(threeDays, "demo")
+	var stderr bytes.Buffer
+	args := []string{"demo", "--write=" + dir, "--demo.end=2026-01-31T12:00:00Z", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=3d", "--demo.scrape-interval=1m"}
+	if code := run(context.Background(), args, io.Discard, &stderr); code != exitOK {
+		return "", fmt.Errorf("promcost %s: exit %d: %s", strings.Join(args, " "), code, stderr.String())
+	}
+	return dir, nil
+})
+
+// writeDays writes three days of a small cluster, which ended long ago, and returns their directory. All tests have the same
+// one: it is only to be read.
 func writeDays(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "demo")
-	mustRun(t, "demo", "--write="+dir, "--demo.end=2026-01-31T12:00:00Z", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=3d", "--demo.scrape-interval=1m")
+	dir, err := threeDaysOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return dir
 }
 

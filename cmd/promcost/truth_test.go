@@ -25,7 +25,11 @@ func TestMain(m *testing.M) {
 		limitFiles()
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if threeDays != "" {
+		_ = os.RemoveAll(threeDays) // it is among what is temporary
+	}
+	os.Exit(code)
 }
 
 // spawn starts promcost as a process, which listens on a port that the kernel chooses, and returns its URL once it does.

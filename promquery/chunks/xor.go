@@ -307,18 +307,14 @@ func (c *cursor) rest(v uint64, ts []int64, vs []float64) error {
 			w, pos = w<<16, pos+16
 		default:
 			dod, size := deltaOfDelta(buf, pos, w)
-			delta += dod
-			if pos += size; size > 24 {
+			if delta, pos = delta+dod, pos+size; size > 24 {
 				w = load(buf, pos)
 			} else {
 				w <<= size
 			}
 		}
 		if uint64(delta-1) >= maxDelta {
-			if delta <= 0 {
-				return errOrder
-			}
-			return errRange
+			return errDistance(delta)
 		}
 		t += delta
 		if w>>62 == 0b10 && win.bits <= 38 { // mostly, where values change: in the same bits as before
@@ -337,6 +333,14 @@ func (c *cursor) rest(v uint64, ts []int64, vs []float64) error {
 		return errWindow
 	}
 	return nil
+}
+
+// errDistance is what is wrong with the distance of two samples.
+func errDistance(delta int64) error {
+	if delta <= 0 {
+		return errOrder
+	}
+	return errRange
 }
 
 // deltaOfDelta reads the change of distance whose first bit, a one, heads w, and how many bits it takes.
