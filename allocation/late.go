@@ -140,8 +140,10 @@ func (m *scratch) lane(k int, s *Set, c Column) []float64 {
 func (p part) mergeLate(m *scratch, dict *Dict, of Property, ids []ID, differ, seen []bool) (rest part) {
 	rows := len(p.set.noID)
 	own := make([]ID, len(ids))
-	if err := p.set.late[of].Merge(dict, p.group[:rows], p.first, differ, own); err != nil {
-		m.note(fmt.Errorf("decode %s of set of %s: %w", of, p.set.span(), err))
+	if p.asks(differ) {
+		if err := p.set.late[of].Merge(dict, p.group[:rows], p.first, differ, own); err != nil {
+			m.note(fmt.Errorf("decode %s of set of %s: %w", of, p.set.span(), err))
+		}
 	}
 	for g, row := range p.first {
 		switch {
@@ -156,6 +158,16 @@ func (p part) mergeLate(m *scratch, dict *Dict, of Property, ids []ID, differ, s
 	}
 	p.group = p.group[rows:]
 	return p
+}
+
+// asks reports whether there are groups with rows without ids that are not known to differ.
+func (p part) asks(differ []bool) bool {
+	for g, row := range p.first {
+		if row >= 0 && !differ[g] {
+			return true
+		}
+	}
+	return false
 }
 
 // lastLate gives each group the last id of the rows that have no ids yet, where they have one.

@@ -216,9 +216,10 @@ func (l *lateRuns) Merge(d *allocation.Dict, group, first []int32, differ []bool
 				differ[g] = !sameRuns(leaves, ends, int(first[g]), i)
 			}
 		}
+		id := l.finder(leaves, ends, d)
 		for g, row := range first {
 			if row >= 0 && !differ[g] {
-				ids[g] = l.id(leaves, ends, d, int(row))
+				ids[g] = id(int(row))
 			}
 		}
 		return nil
@@ -232,7 +233,7 @@ func (l *lateRuns) Last(d *allocation.Dict, group []int32, ids []allocation.ID) 
 		if err != nil {
 			return err
 		}
-		lastOf(group, ids, func(row int) allocation.ID { return l.id(leaves, ends, d, row) })
+		lastOf(group, ids, l.finder(leaves, ends, d))
 		return nil
 	})
 }
@@ -254,13 +255,19 @@ func sameRuns(leaves []*leaf, ends []int32, a, b int) bool {
 	return true
 }
 
-// id is the id of what a row has.
-func (l *lateRuns) id(leaves []*leaf, ends []int32, d *allocation.Dict, row int) allocation.ID {
-	from, to := within(ends, row)
-	if from == to {
-		return 0
+// finder finds the ids of what rows have. Rows that are asked for one after the other often have the same.
+func (l *lateRuns) finder(leaves []*leaf, ends []int32, d *allocation.Dict) func(row int) allocation.ID {
+	was, last := -1, allocation.ID(0)
+	return func(row int) allocation.ID {
+		from, to := within(ends, row)
+		switch {
+		case from == to:
+			return 0
+		case was < 0 || !sameRuns(leaves, ends, was, row):
+			was, last = row, l.add(leaves, d, from, to)
+		}
+		return last
 	}
-	return l.add(leaves, d, from, to)
 }
 
 // lateUUIDs are ids of pods that are not even texts yet.
