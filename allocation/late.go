@@ -52,19 +52,19 @@ func (s *Set) decode(c Column, dst []float64) error {
 	return fmt.Errorf("decode %s of set of %s: %w", c, s.span(), err)
 }
 
-// settle decodes the columns of a set that are wanted and that nobody else has.
-func (s *Set) settle(want func(Column) bool) error {
+// settle decodes the columns of a set that are wanted and that nobody else has. Those that cannot be are NaN.
+func (s *Set) settle(want func(Column) bool) (err error) {
 	for c, late := range s.lateValues {
 		if late == nil || !want(Column(c)) {
 			continue
 		}
 		values := make([]float64, s.Len())
-		if err := s.decode(Column(c), values); err != nil {
-			return err
+		if failed := s.decode(Column(c), values); err == nil {
+			err = failed
 		}
 		s.values[c], s.lateValues[c] = values, nil
 	}
-	return nil
+	return err
 }
 
 // settled is a set that has the columns that are wanted, which is s if it has all.
@@ -81,8 +81,7 @@ func everyColumn(Column) bool { return true }
 // OnlyMerges reports whether the passes of o do little with amounts but to merge those of rows: then most columns are needed
 // once, each by itself, and are best given as Frame.LateValues. Reconcile looks at more only in sets that have adjustments.
 func (o *Options) OnlyMerges() bool {
-	return o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareTenancy && !o.ShareLoadBalancers &&
-		!o.External && !o.Proportions && !o.Check
+	return o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareLoadBalancers && !o.External && !o.Proportions && !o.Check
 }
 
 // isAdjusted reports whether bills have corrected what an asset costs: Options.Reconcile does nothing with others.
@@ -102,11 +101,15 @@ func (o *Options) looksAt(s *Set) func(Column) bool {
 	if !o.OnlyMerges() || o.Reconcile && s.isAdjusted() {
 		return everyColumn
 	}
-	return o.looksAtIdle
+	return o.looksAtFew
 }
 
-// looksAtIdle reports whether a column is looked at for idle: the rows that a filter leaves keep their part of it.
-func (o *Options) looksAtIdle(c Column) bool {
+// looksAtFew reports whether a column is one of the few that are looked at to share what clusters cost besides their nodes,
+// which is by running time, and for idle, of which the rows that a filter leaves keep their part.
+func (o *Options) looksAtFew(c Column) bool {
+	if c == SharedCost || c == RunningSeconds {
+		return o.ShareTenancy
+	}
 	const measures = Column(numMeasures)
 	ofNodes := c < Column(NumResources)*measures && (Measure(c%measures) == Cost || Measure(c%measures) == Adjustment)
 	return ofNodes && o.Idle && o.Filter != nil

@@ -108,13 +108,14 @@ func lateFrames(r *rand.Rand, dict *allocation.Dict, n int) (whole, late allocat
 	return whole, late
 }
 
-// idleNodes gives a set nodes some of whose time nobody was allocated, with an adjustment.
+// idleNodes gives a set nodes some of whose time nobody was allocated, with an adjustment, and their disks.
 func idleNodes(s *allocation.Set, adjustment float64) *allocation.Set {
 	for _, name := range []string{"a", "b", "x"} {
 		n := allocation.Node{Cluster: "a", Name: name, Start: s.Window.Start, End: s.Window.End}
 		n.Idle[allocation.CPU], n.Idle[allocation.RAM] = 3, 4
 		n.Adjustment[allocation.RAM] = adjustment
 		s.Nodes = append(s.Nodes, n)
+		s.Disks = append(s.Disks, allocation.Disk{Cluster: "a", Name: name, Local: true, Start: n.Start, End: n.End, Cost: 2}) // nobody runs on x
 	}
 	return s
 }
@@ -171,7 +172,7 @@ func TestLateValues(t *testing.T) {
 		rare(func() { o.Share = []allocation.Share{{Name: "b", Filter: inNamespace("b")}} })
 		rare(func() { o.SharedCost = 10 })
 		rare(func() { o.ShareLoadBalancers, o.SharedBreakdown = true, true })
-		rare(func() { o.ShareTenancy = true })
+		o.ShareTenancy = r.IntN(2) == 0
 		o.Reconcile = r.IntN(2) == 0
 		if o.OnlyMerges() && !o.AggregatedMetadata && len(o.Aggregate) > 0 && o.Filter == nil {
 			merges++
@@ -257,7 +258,7 @@ func TestLateErrors(t *testing.T) {
 
 // TestOnlyMerges sets each option by itself: a new one has to be told apart here, too.
 func TestOnlyMerges(t *testing.T) {
-	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "ShareSplit", "SharedBreakdown", "Reconcile", "Accumulate", "Zone", "AggregatedMetadata"}
+	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "ShareSplit", "ShareTenancy", "SharedBreakdown", "Reconcile", "Accumulate", "Zone", "AggregatedMetadata"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[allocation.Options]()) {
 		var o allocation.Options
 		switch v := reflect.ValueOf(&o).Elem().FieldByIndex(field.Index); v.Kind() {

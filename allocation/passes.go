@@ -161,6 +161,9 @@ func (w *work) grow() {
 	}
 	w.grown = true
 	s := w.set
+	if err := s.settle(everyColumn); w.err == nil {
+		w.err = err
+	}
 	s.special, s.merged = slices.Clip(s.special), slices.Clip(s.merged)
 	s.start, s.end = slices.Clip(s.start), slices.Clip(s.end)
 	for p := range s.ids {
