@@ -57,9 +57,11 @@ func appendNumber(b []byte, v float64) []byte {
 	if v-v != 0 {
 		return append(b, "null"...)
 	}
-	if abs := math.Abs(v); abs < 1<<53 && v == math.Trunc(v) {
-		return strconv.AppendInt(b, int64(v), 10)
-	} else if abs >= 1e-6 && abs < 1e21 {
+	abs := math.Abs(v)
+	if whole := int64(v); abs < 1<<53 && float64(whole) == v {
+		return strconv.AppendInt(b, whole, 10)
+	}
+	if abs >= 1e-6 && abs < 1e21 {
 		return appendInFull(b, v)
 	}
 	b = strconv.AppendFloat(b, v, 'e', -1, 64)
