@@ -21,13 +21,52 @@ type LateValues interface {
 	Values(dst []float64) error
 }
 
-// allLate are the ids of n rows.
-func allLate(late Late, d *Dict, n int) ([]ID, error) {
-	ids, each := make([]ID, n), make([]int32, n) // a group a row
-	for row := range each {
-		each[row] = int32(row)
+// allLate are the ids of n rows, of those alone that keep has unless it is nil.
+func allLate(late Late, d *Dict, n int, keep []bool) ([]ID, error) {
+	group, first := make([]int32, n), make([]int32, 0, n+1) // a group a row
+	for row := range group {
+		if keep == nil || keep[row] {
+			group[row], first = int32(len(first)), append(first, int32(row))
+		}
 	}
-	return ids, late.Merge(d, each, each, make([]bool, n), ids)
+	differ, of, rest := make([]bool, len(first)+1), make([]ID, len(first)+1), int32(len(first))
+	differ[rest] = true // the group of those that are not kept
+	first = append(first, -1)
+	for row := range group {
+		if keep != nil && !keep[row] {
+			group[row], first[rest] = rest, int32(row)
+		}
+	}
+	if err := late.Merge(d, group, first, differ, of); err != nil {
+		return nil, err
+	}
+	ids := make([]ID, n)
+	for row, g := range group {
+		ids[row] = of[g]
+	}
+	return ids, nil
+}
+
+// identify gives the properties that the keys of o look at ids, of the rows alone that are to be merged.
+func (w *work) identify(o *Options, mask []bool) {
+	for _, k := range o.Aggregate {
+		for _, p := range k.Properties() {
+			late, rows := w.set.late[p], len(w.set.noID)
+			if late == nil {
+				continue
+			}
+			keep := mask
+			if mask != nil {
+				keep = mask[:rows]
+			}
+			ids, err := allLate(late, w.dict, rows, keep)
+			if err != nil {
+				w.scratch.note(fmt.Errorf("decode %s of set of %s: %w", p, w.set.span(), err))
+				return
+			}
+			w.set.ids[p], w.set.late[p] = append(ids, w.set.ids[p][rows:]...), nil // passes may have added rows
+		}
+	}
 }
 
 // hasLate reports whether there are properties that have no ids yet.
