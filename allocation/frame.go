@@ -71,7 +71,7 @@ func (s *Set) AppendFrame(f *Frame) error {
 				continue
 			}
 			f.Values[c] = make([]float64, n)
-			if err := late.Values(f.Values[c]); err != nil {
+			if err := late.Values(f.Values[c], 0); err != nil {
 				return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
 			}
 		}

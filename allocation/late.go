@@ -17,8 +17,8 @@ type Late interface {
 
 // LateValues are the values of a column of rows that are not decoded yet. It is safe for concurrent use.
 type LateValues interface {
-	// Values fills dst, which has an element a row.
-	Values(dst []float64) error
+	// Values fills dst with those of the rows from one on, an element a row.
+	Values(dst []float64, from int) error
 }
 
 // allLate are the ids of n rows, of those alone that keep has unless it is nil.
@@ -79,9 +79,10 @@ func (s *Set) hasLateValues() bool {
 	return slices.ContainsFunc(s.lateValues[:], func(l LateValues) bool { return l != nil })
 }
 
-// decode fills dst with a column that is not decoded yet: with NaN where it cannot be, so that nobody takes it for zeros.
-func (s *Set) decode(c Column, dst []float64) error {
-	err := s.lateValues[c].Values(dst)
+// decode fills dst with a column that is not decoded yet, from a row on: with NaN where it cannot be, so that nobody takes it
+// for zeros.
+func (s *Set) decode(c Column, dst []float64, from int) error {
+	err := s.lateValues[c].Values(dst, from)
 	if err == nil {
 		return nil
 	}
@@ -98,7 +99,7 @@ func (s *Set) settle(want func(Column) bool) (err error) {
 			continue
 		}
 		values := make([]float64, s.Len())
-		if failed := s.decode(Column(c), values); err == nil {
+		if failed := s.decode(Column(c), values, 0); err == nil {
 			err = failed
 		}
 		s.values[c], s.lateValues[c] = values, nil
@@ -168,13 +169,13 @@ func (m *scratch) note(err error) {
 	}
 }
 
-// lane is the column c of a set, in the memory of the k-th lane if it has to be decoded.
-func (m *scratch) lane(k int, s *Set, c Column) []float64 {
+// lane is the column c of n rows of a set from one on, in the memory of the k-th lane if it has to be decoded.
+func (m *scratch) lane(k int, s *Set, c Column, from, n int) []float64 {
 	if s.lateValues[c] == nil {
-		return s.values[c]
+		return s.values[c][from : from+n]
 	}
-	m.lanes[k] = slices.Grow(m.lanes[k][:0], s.Len())[:s.Len()]
-	m.note(s.decode(c, m.lanes[k]))
+	m.lanes[k] = slices.Grow(m.lanes[k][:0], n)[:n]
+	m.note(s.decode(c, m.lanes[k], from))
 	return m.lanes[k]
 }
 

@@ -21,8 +21,8 @@ type lateValues struct {
 	err    error
 }
 
-func (l lateValues) Values(dst []float64) error {
-	copy(dst, l.values)
+func (l lateValues) Values(dst []float64, from int) error {
+	copy(dst, l.values[from:])
 	return l.err
 }
 
