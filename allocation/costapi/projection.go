@@ -67,6 +67,11 @@ func (q *request) naming(list, selecting []allocation.Property) (now, late []all
 		return list, nil
 	}
 	selecting = append(slices.Clip(selecting), allocation.Cluster, allocation.NodeName, allocation.GPUDevices)
+	for _, d := range q.api.cfg.Derived { // what is wrong with them is told of all rows
+		if q.derives(d) {
+			selecting = append(selecting, d.Needs()...)
+		}
+	}
 	for _, x := range list {
 		if slices.Contains(selecting, x) {
 			now = append(now, x)
