@@ -4,10 +4,12 @@ import "slices"
 
 // aggregate merges the rows that the keys give one name, and puts the result in the place of the set.
 func aggregate(w *work, o *Options) {
-	bound, cols := w.bindKeys(o)
 	// To split evenly, results have to be counted that a filter takes away.
 	all := len(w.pools) > 0 && o.ShareSplit == Even
-	group, first := groupRows(w.mask(all), w.set.Len(), cols)
+	mask := w.mask(all)
+	w.identify(o, mask)
+	bound, cols := w.bindKeys(o)
+	group, first := groupRows(mask, w.set.Len(), cols)
 	names, alias := nameGroups(bound, first, len(o.Aggregate) > 0)
 	alias = append(alias, int32(len(names.list))) // rows that are dropped
 	for i, g := range group {

@@ -19,7 +19,8 @@ type Frame struct {
 	Balancers    []LoadBalancerShare
 	BalancerEnds []int32
 	// Late are properties that are given ids where they are needed, in place of IDs. They are for sets that go through Apply by
-	// options that do not look at them but to merge rows: what looks at IDs finds them missing.
+	// options that do not look at them but to merge rows, or to name those that a filter leaves: what else looks at IDs finds
+	// them missing.
 	Late [NumProperties]Late
 	// LateValues are columns that are decoded where they are needed, in place of Values. Apply decodes them once where it merges
 	// rows and has nothing else to do with them; who asks a set for one decodes all of it each time.
@@ -51,7 +52,7 @@ func (s *Set) AppendFrame(f *Frame) error {
 	}
 	for p := range s.ids {
 		if had > 0 && f.Late[p] != nil {
-			ids, err := allLate(f.Late[p], s.dict, n)
+			ids, err := allLate(f.Late[p], s.dict, n, nil)
 			if err != nil {
 				return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
 			}
@@ -70,7 +71,7 @@ func (s *Set) AppendFrame(f *Frame) error {
 				continue
 			}
 			f.Values[c] = make([]float64, n)
-			if err := late.Values(f.Values[c]); err != nil {
+			if err := late.Values(f.Values[c], 0); err != nil {
 				return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
 			}
 		}

@@ -17,17 +17,56 @@ type Late interface {
 
 // LateValues are the values of a column of rows that are not decoded yet. It is safe for concurrent use.
 type LateValues interface {
-	// Values fills dst, which has an element a row.
-	Values(dst []float64) error
+	// Values fills dst with those of the rows from one on, an element a row.
+	Values(dst []float64, from int) error
 }
 
-// allLate are the ids of n rows.
-func allLate(late Late, d *Dict, n int) ([]ID, error) {
-	ids, each := make([]ID, n), make([]int32, n) // a group a row
-	for row := range each {
-		each[row] = int32(row)
+// allLate are the ids of n rows, of those alone that keep has unless it is nil.
+func allLate(late Late, d *Dict, n int, keep []bool) ([]ID, error) {
+	group, first := make([]int32, n), make([]int32, 0, n+1) // a group a row
+	for row := range group {
+		if keep == nil || keep[row] {
+			group[row], first = int32(len(first)), append(first, int32(row))
+		}
 	}
-	return ids, late.Merge(d, each, each, make([]bool, n), ids)
+	differ, of, rest := make([]bool, len(first)+1), make([]ID, len(first)+1), int32(len(first))
+	differ[rest] = true // the group of those that are not kept
+	first = append(first, -1)
+	for row := range group {
+		if keep != nil && !keep[row] {
+			group[row], first[rest] = rest, int32(row)
+		}
+	}
+	if err := late.Merge(d, group, first, differ, of); err != nil {
+		return nil, err
+	}
+	ids := make([]ID, n)
+	for row, g := range group {
+		ids[row] = of[g]
+	}
+	return ids, nil
+}
+
+// identify gives the properties that the keys of o look at ids, of the rows alone that are to be merged.
+func (w *work) identify(o *Options, mask []bool) {
+	for _, k := range o.Aggregate {
+		for _, p := range k.Properties() {
+			late, rows := w.set.late[p], len(w.set.noID)
+			if late == nil {
+				continue
+			}
+			keep := mask
+			if mask != nil {
+				keep = mask[:rows]
+			}
+			ids, err := allLate(late, w.dict, rows, keep)
+			if err != nil {
+				w.scratch.note(fmt.Errorf("decode %s of set of %s: %w", p, w.set.span(), err))
+				return
+			}
+			w.set.ids[p], w.set.late[p] = append(ids, w.set.ids[p][rows:]...), nil // passes may have added rows
+		}
+	}
 }
 
 // hasLate reports whether there are properties that have no ids yet.
@@ -40,9 +79,10 @@ func (s *Set) hasLateValues() bool {
 	return slices.ContainsFunc(s.lateValues[:], func(l LateValues) bool { return l != nil })
 }
 
-// decode fills dst with a column that is not decoded yet: with NaN where it cannot be, so that nobody takes it for zeros.
-func (s *Set) decode(c Column, dst []float64) error {
-	err := s.lateValues[c].Values(dst)
+// decode fills dst with a column that is not decoded yet, from a row on: with NaN where it cannot be, so that nobody takes it
+// for zeros.
+func (s *Set) decode(c Column, dst []float64, from int) error {
+	err := s.lateValues[c].Values(dst, from)
 	if err == nil {
 		return nil
 	}
@@ -59,7 +99,7 @@ func (s *Set) settle(want func(Column) bool) (err error) {
 			continue
 		}
 		values := make([]float64, s.Len())
-		if failed := s.decode(Column(c), values); err == nil {
+		if failed := s.decode(Column(c), values, 0); err == nil {
 			err = failed
 		}
 		s.values[c], s.lateValues[c] = values, nil
@@ -129,13 +169,13 @@ func (m *scratch) note(err error) {
 	}
 }
 
-// lane is the column c of a set, in the memory of the k-th lane if it has to be decoded.
-func (m *scratch) lane(k int, s *Set, c Column) []float64 {
+// lane is the column c of n rows of a set from one on, in the memory of the k-th lane if it has to be decoded.
+func (m *scratch) lane(k int, s *Set, c Column, from, n int) []float64 {
 	if s.lateValues[c] == nil {
-		return s.values[c]
+		return s.values[c][from : from+n]
 	}
-	m.lanes[k] = slices.Grow(m.lanes[k][:0], s.Len())[:s.Len()]
-	m.note(s.decode(c, m.lanes[k]))
+	m.lanes[k] = slices.Grow(m.lanes[k][:0], n)[:n]
+	m.note(s.decode(c, m.lanes[k], from))
 	return m.lanes[k]
 }
 

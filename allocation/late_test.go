@@ -21,8 +21,8 @@ type lateValues struct {
 	err    error
 }
 
-func (l lateValues) Values(dst []float64) error {
-	copy(dst, l.values)
+func (l lateValues) Values(dst []float64, from int) error {
+	copy(dst, l.values[from:])
 	return l.err
 }
 
@@ -150,7 +150,7 @@ func bits(s *allocation.Set) []any {
 // TestLateValues applies random options to sets whose columns are decoded where they are needed, and to those that have them:
 // whatever the passes look at, the answers are the same to the last bit.
 func TestLateValues(t *testing.T) {
-	merges := 0
+	merges, filtered := 0, 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		dict := allocation.NewDict()
@@ -168,15 +168,22 @@ func TestLateValues(t *testing.T) {
 			o.IdleByNode = r.IntN(2) == 0
 		}
 		rare(func() { o.ShareIdle = allocation.Weighted })
-		rare(func() { o.Filter = inNamespace("a") })
+		if r.IntN(3) == 0 {
+			o.Filter = inNamespace(string(rune('a' + r.IntN(3))))
+		}
 		rare(func() { o.Share = []allocation.Share{{Name: "b", Filter: inNamespace("b")}} })
 		rare(func() { o.SharedCost = 10 })
 		rare(func() { o.ShareLoadBalancers, o.SharedBreakdown = true, true })
 		o.ShareTenancy = r.IntN(2) == 0
 		o.Reconcile = r.IntN(2) == 0
-		if o.OnlyMerges() && !o.AggregatedMetadata && len(o.Aggregate) > 0 && o.Filter == nil {
+		if o.OnlyMerges() && !o.AggregatedMetadata && len(o.Aggregate) > 0 {
 			merges++
-			for _, p := range []allocation.Property{allocation.PodUID, allocation.Container, allocation.ProviderID, allocation.NamespaceLabels, allocation.NamespaceAnnotations, allocation.Services} {
+			list := []allocation.Property{allocation.PodUID, allocation.Container, allocation.ProviderID, allocation.NamespaceLabels, allocation.NamespaceAnnotations, allocation.Services}
+			if o.Filter != nil { // what rows are named by
+				filtered++
+				list = append(list, allocation.Pod, allocation.ControllerKind, allocation.Controller, allocation.Labels)
+			}
+			for _, p := range list {
 				if late.IDs[p] != nil {
 					late.Late[p], late.IDs[p] = lateIDs{ids: late.IDs[p]}, nil
 				}
@@ -209,8 +216,8 @@ func TestLateValues(t *testing.T) {
 			}
 		}
 	}
-	if merges < 50 {
-		t.Errorf("%d options only merged rows", merges)
+	if merges < 50 || filtered < 20 {
+		t.Errorf("%d options only merged rows, %d of them those of a filter", merges, filtered)
 	}
 }
 

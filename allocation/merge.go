@@ -83,13 +83,14 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 	}
 	var sums []Column
 	for _, p := range parts {
+		skip := p.trim(int32(n))
 		p.findRuns()
 		sums = sums[:0]
 		for c := range NumColumns {
 			switch {
 			case p.set.allZero(c):
 			case columns[c].max:
-				maxInto(s.values[c], m.lane(0, p.set, c), &p)
+				maxInto(s.values[c], m.lane(0, p.set, c, skip, len(p.group)), &p)
 			default:
 				sums = append(sums, c)
 			}
@@ -98,12 +99,12 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 		for ; len(rest) >= lanes; rest = rest[lanes:] {
 			var to, from [lanes][]float64
 			for k, c := range rest[:lanes] {
-				to[k], from[k] = s.values[c], m.lane(k, p.set, c)
+				to[k], from[k] = s.values[c], m.lane(k, p.set, c, skip, len(p.group))
 			}
 			addLanes(&to, &from, &p)
 		}
 		for _, c := range rest {
-			addInto(s.values[c], m.lane(0, p.set, c), &p)
+			addInto(s.values[c], m.lane(0, p.set, c, skip, len(p.group)), &p)
 		}
 	}
 	for c := range s.values {

@@ -215,7 +215,7 @@ func (s *Set) Column(c Column) []float64 {
 		return s.values[c]
 	}
 	values := make([]float64, s.Len())
-	_ = s.decode(c, values)
+	_ = s.decode(c, values, 0)
 	return values
 }
 

@@ -4,6 +4,20 @@ package allocation
 // registers, while rows that are summed one by one wait for each other's sums to be stored and loaded.
 const longRun = 8
 
+// trim leaves out the rows before the first and after the last that is not dropped, and returns how many come before them: kept
+// rows are sorted, so a filter often leaves some that lie side by side.
+func (p *part) trim(dropped int32) (from int) {
+	to := len(p.group)
+	for from < to && p.group[from] == dropped {
+		from++
+	}
+	for to > from && p.group[to-1] == dropped {
+		to--
+	}
+	p.group = p.group[from:to]
+	return from
+}
+
 // findRuns finds the runs of rows of one group.
 func (p *part) findRuns() {
 	n := 0

@@ -25,9 +25,9 @@ func (q *request) needed() *allocation.Projection {
 	if !known && !q.carries() || !selected || list == nil {
 		return nil
 	}
-	list = slices.Concat(list, more)
+	list, late := q.naming(slices.Concat(list, more), more)
 	slices.Sort(list)
-	p := &allocation.Projection{Properties: slices.Compact(list)}
+	p := &allocation.Projection{Properties: slices.Compact(list), Late: late}
 	if known && len(members) == 0 { // names alone
 		p.WithoutAssets = true
 		return p
@@ -51,11 +51,36 @@ func (q *request) needed() *allocation.Projection {
 	if !costs {
 		if q.carries() {
 			p.Late = slices.DeleteFunc(p.WithInstance().Properties, func(x allocation.Property) bool { return slices.Contains(p.Properties, x) })
+			slices.Sort(p.Late)
+			p.Late = slices.Compact(p.Late)
 			return p
 		}
 		return p.WithInstance() // averages are over the time of what was merged
 	}
 	return p
+}
+
+// naming divides the properties that are needed at once into those, and those that nothing but the names of the rows that a
+// filter leaves is made of: ids of those are for few rows.
+func (q *request) naming(list, selecting []allocation.Property) (now, late []allocation.Property) {
+	if len(selecting) == 0 || !q.carries() || !q.options.OnlyMerges() {
+		return list, nil
+	}
+	selecting = append(slices.Clip(selecting), allocation.Cluster, allocation.NodeName, allocation.GPUDevices)
+	for _, d := range q.api.cfg.Derived { // what is wrong with them is told of all rows
+		if q.derives(d) {
+			selecting = append(selecting, d.Needs()...)
+		}
+	}
+	for _, x := range list {
+		if slices.Contains(selecting, x) {
+			now = append(now, x)
+		} else {
+			late = append(late, x)
+		}
+	}
+	slices.Sort(late)
+	return now, slices.Compact(late)
 }
 
 // carries reports whether properties that rows are neither named nor selected by are only carried along to the answer.
@@ -68,7 +93,7 @@ func (q *request) carries() bool {
 func (q *request) withAll(p *allocation.Projection) *allocation.Projection {
 	for x := range allocation.NumProperties {
 		switch {
-		case slices.Contains(p.Properties, x):
+		case slices.Contains(p.Properties, x), slices.Contains(p.Late, x):
 		case x == allocation.GPUDevices: // what rows have in common of them is told, too
 			p.Properties = append(p.Properties, x)
 		default:

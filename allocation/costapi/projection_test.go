@@ -3,6 +3,7 @@ package costapi_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"math/rand/v2"
 	"net/http"
@@ -177,5 +178,32 @@ func TestNeededOfFormats(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestNeededOfDerived names rows that a filter leaves by a derived property: what is wrong with it is told of all rows.
+func TestNeededOfDerived(t *testing.T) {
+	d, err := allocation.NewDerived("owner", []allocation.Property{allocation.Pod}, func(properties map[string]any) (string, error) {
+		pod, _ := properties["pod"].(string)
+		if len(pod)%2 == 0 {
+			return "", errors.New("it is even")
+		}
+		return "of " + pod, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, bodies := map[allocation.Window][2][]byte{}, [2]string{}
+	for i, everything := range []bool{false, true} {
+		k := &kept{files: files, everything: everything}
+		h := costapi.New(k, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }, Derived: []*allocation.Derived{d}})
+		w := get(h, "/model/allocation", "window=3d", "aggregate=owner,pod", `filter=namespace:"web"`)
+		if w.Code != http.StatusOK || everything == (k.projected > 0) {
+			t.Fatalf("status %d, %d queries needed less: %.300s", w.Code, k.projected, w.Body)
+		}
+		bodies[i] = w.Body.String()
+	}
+	if diff := cmp.Diff(bodies[1], bodies[0]); diff != "" {
+		t.Errorf("of what is needed and of everything (-want +got):\n%s", diff)
 	}
 }

@@ -85,6 +85,7 @@ type encoder struct {
 	location   *time.Location
 	numbers    []numeric
 	properties []property
+	order      []namedRow // of the set before
 	blocks     *sync.Pool // of *block
 	// gpuRequest and gpuUsage are fields that gpuAllocation has, too.
 	gpuRequest, gpuUsage func(*allocation.Set, int) float64
@@ -127,17 +128,22 @@ type setEncoder struct {
 	rows    []namedRow
 	numbers []numeric // that are not 0
 	rest    string
+	ids     [][]allocation.ID // of the encoder's properties
 	window  []byte
 	rate    float64 // what costs are multiplied by
 }
 
 // encode appends the map of a set's allocations, by name.
 func (e *encoder) encode(s *stream, set *allocation.Set) {
+	e.order = e.options.rowsLike(e.order, set)
 	of := &setEncoder{
-		encoder: e, set: set, rows: e.options.rows(set),
+		encoder: e, set: set, rows: e.order,
 		window: appendWindow(nil, set.Window, e.location), rate: e.options.rate(set.Window),
 	}
 	of.numbers, of.rest = ofSet(e.numbers, set)
+	for _, p := range e.properties {
+		of.ids = append(of.ids, set.IDs(p.property))
+	}
 	s.b = append(s.b, '{')
 	s.each(len(of.rows), of.append)
 	s.b = append(s.b, '}')
@@ -154,9 +160,11 @@ func (e *setEncoder) append(b []byte, from, to int) []byte {
 			if at+i > 0 {
 				b = append(b, ',')
 			}
-			b = append(appendString(b, r.name), ':')
 			from := len(b)
-			b = e.options.keep(e.allocation(b, r, k, i), from)
+			b = appendString(b, r.name)
+			name := len(b) - from
+			b = append(append(b, `:{"name":`...), b[from:]...)
+			b = e.options.keep(e.allocation(b, r.row, k, i), from+name+1)
 		}
 	}
 	return b
@@ -169,8 +177,22 @@ type namedRow struct {
 }
 
 // byName is the rows of a set in the order of their names, each of which stands for one row.
-func byName(set *allocation.Set) []namedRow {
-	rows := namedRows(set)
+func byName(set *allocation.Set) []namedRow { return sortNames(namedRows(set)) }
+
+// byNameLike is byName, faster where the names are those of rows of another set in an order like that.
+func byNameLike(order []namedRow, set *allocation.Set) []namedRow {
+	if len(order) != set.Len() {
+		return byName(set)
+	}
+	rows := make([]namedRow, len(order))
+	for i, r := range order {
+		rows[i] = namedRow{set.Name(r.row), r.row}
+	}
+	return sortNames(rows)
+}
+
+// sortNames sorts rows by name.
+func sortNames(rows []namedRow) []namedRow {
 	slices.SortFunc(rows, func(a, b namedRow) int {
 		if order := strings.Compare(a.name, b.name); order != 0 {
 			return order
@@ -196,11 +218,10 @@ func appendWindow(b []byte, w allocation.Window, in *time.Location) []byte {
 	return append(b, '}')
 }
 
-// allocation appends a row without its key, which is the i-th of a block.
-func (e *setEncoder) allocation(b []byte, r namedRow, k *block, i int) []byte {
-	set, row := e.set, r.row
-	b = appendString(append(b, `{"name":`...), r.name)
-	b = e.appendProperties(append(b, `,"properties":{`...), set, row)
+// allocation appends the members of a row after its name; it is the i-th of a block.
+func (e *setEncoder) allocation(b []byte, row int, k *block, i int) []byte {
+	set := e.set
+	b = e.appendProperties(append(b, `,"properties":{`...), k, row)
 	b = append(append(b, `},"window":`...), e.window...)
 	b = k.start.append(append(b, `,"start":`...), set.Start(row))
 	b = k.end.append(append(b, `,"end":`...), set.End(row))
@@ -242,30 +263,42 @@ func (k *block) appendBounds(b []byte, set *allocation.Set, row int) []byte {
 }
 
 // appendProperties appends the members of a row's properties that are not empty.
-func (e *encoder) appendProperties(b []byte, set *allocation.Set, row int) []byte {
-	from := len(b)
-	for _, p := range e.properties {
-		id := set.IDs(p.property)[row]
+func (e *setEncoder) appendProperties(b []byte, k *block, row int) []byte {
+	for len(k.phrases) < len(e.properties) {
+		k.phrases = append(k.phrases, phrase{})
+	}
+	from, dict := len(b), e.set.Dict()
+	for i := range e.properties {
+		p := &e.properties[i]
+		id := e.ids[i][row]
 		if id == 0 {
 			continue
 		}
 		if len(b) > from {
 			b = append(b, ',')
 		}
-		b = append(b, p.key...)
-		switch {
-		case p.property.IsMap():
-			b = appendMap(b, set.Dict(), id)
-		case p.property.IsList():
-			b = appendList(b, set.Dict(), id)
-		case p.property == allocation.ProviderID:
-			_, text := allocation.ParseProviderID(set.Dict().Text(id))
-			b = appendString(b, text)
-		default:
-			b = appendString(b, set.Dict().Text(id))
+		m := &k.phrases[i]
+		if m.id != id || m.dict != dict {
+			m.id, m.dict, m.text = id, dict, p.append(m.text[:0], dict, id)
 		}
+		b = append(b, m.text...)
 	}
 	return b
+}
+
+// append appends the member of a property.
+func (p *property) append(b []byte, dict *allocation.Dict, id allocation.ID) []byte {
+	b = append(b, p.key...)
+	switch {
+	case p.property.IsMap():
+		return appendMap(b, dict, id)
+	case p.property.IsList():
+		return appendList(b, dict, id)
+	case p.property == allocation.ProviderID:
+		_, text := allocation.ParseProviderID(dict.Text(id))
+		return appendString(b, text)
+	}
+	return appendString(b, dict.Text(id))
 }
 
 func appendMap(b []byte, dict *allocation.Dict, id allocation.ID) []byte {

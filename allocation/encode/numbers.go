@@ -63,6 +63,7 @@ type block struct {
 	// These are what was written last, which is written often.
 	start, end   stamp
 	lower, upper figure
+	phrases      []phrase // by property
 }
 
 // newBlocks are blocks for goroutines to take.
@@ -128,4 +129,11 @@ func (f *figure) append(b []byte, v float64) []byte {
 		f.number, f.text = v, appendNumber(f.text[:0], v)
 	}
 	return append(b, f.text...)
+}
+
+// phrase is a property of rows and its text.
+type phrase struct {
+	dict *allocation.Dict
+	id   allocation.ID
+	text []byte
 }

@@ -65,8 +65,11 @@ func cut[T any](p *Page, list []T, value func(T) float64, name func(T) string) [
 }
 
 // rows are those of a set on the page, in its order.
-func (o *Options) rows(set *allocation.Set) []namedRow {
-	list := byName(set)
+func (o *Options) rows(set *allocation.Set) []namedRow { return o.rowsLike(nil, set) }
+
+// rowsLike is rows, faster where they are in an order like that of the rows of another set.
+func (o *Options) rowsLike(order []namedRow, set *allocation.Set) []namedRow {
+	list := byNameLike(order, set)
 	if o.Page.IsZero() {
 		return list
 	}

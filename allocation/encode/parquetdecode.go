@@ -88,7 +88,7 @@ func (f *ParquetFile) numbers(name string, maybe bool) ([]float64, error) {
 		return nil, err
 	}
 	l := &leaf{}
-	if err := column.read(f.reader, &f.budget, l); err != nil {
+	if err := column.read(f.reader, &f.budget, l, everyRow); err != nil {
 		return nil, err
 	}
 	values, n := l.amounts()

@@ -32,7 +32,7 @@ func (c *leafColumn) few() bool {
 // again reads the column into a leaf of the reader. It takes a budget of its own.
 func (c *leafColumn) again(r *parquetReader, l *leaf) (*leaf, error) {
 	b := newBudget(len(c.data))
-	return l, c.read(r, &b, l.reset())
+	return l, c.read(r, &b, l.reset(), everyRow)
 }
 
 // late is a property to be read where it is needed; nil where no row has it.
@@ -52,7 +52,7 @@ func (f *ParquetFile) late(p allocation.Property) (allocation.Late, error) {
 	}
 	t := &lateTexts{column: lateColumn{c, f.readers}}
 	if c.few() {
-		l, err := t.leaf(f.reader)
+		l, err := t.leaf(f.reader, f.Rows)
 		if err != nil || len(l.table.data) == 0 {
 			return nil, err
 		}
@@ -66,27 +66,41 @@ type lateTexts struct {
 	whole  *leaf // in place of the column
 }
 
-// leaf is what the column has, one a row.
-func (t *lateTexts) leaf(r *parquetReader) (*leaf, error) {
+// leaf is what the column has, one a row, of at least the rows before one.
+func (t *lateTexts) leaf(r *parquetReader, to int) (*leaf, error) {
 	if t.whole != nil {
 		return t.whole, nil
 	}
-	l, err := t.column.again(r, &r.leaves[0])
-	if err == nil {
+	l, b := &r.leaves[0], newBudget(len(t.column.data))
+	err := t.column.read(r, &b, l.reset(), rowSpan{0, to})
+	if err == nil && len(l.idx) != min(to, t.column.rows) {
 		err = t.column.of(len(l.idx))
 	}
 	return l, err
 }
 
+// asked is where the rows end of whose groups it is not known that they differ.
+func asked(group []int32, differ []bool) int {
+	to := len(group)
+	for to > 0 && differ[group[to-1]] {
+		to--
+	}
+	return to
+}
+
 // Merge implements allocation.Late.
 func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
 	return t.column.readers.with(func(r *parquetReader) error {
-		l, err := t.leaf(r)
+		group := group[:asked(group, differ)]
+		l, err := t.leaf(r, len(group))
 		if err != nil {
 			return err
 		}
 		for i, g := range group {
-			if x, y := l.idx[first[g]], l.idx[i]; x != y && !differ[g] {
+			if differ[g] {
+				continue
+			}
+			if x, y := l.idx[first[g]], l.idx[i]; x != y {
 				differ[g] = !l.same(x, y)
 			}
 		}
@@ -102,7 +116,7 @@ func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []boo
 // Last implements allocation.Late.
 func (t *lateTexts) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
 	return t.column.readers.with(func(r *parquetReader) error {
-		l, err := t.leaf(r)
+		l, err := t.leaf(r, len(group))
 		if err != nil {
 			return err
 		}
@@ -395,14 +409,17 @@ type lateNumbers struct {
 }
 
 // Values implements allocation.LateValues.
-func (n *lateNumbers) Values(dst []float64) error {
+func (n *lateNumbers) Values(dst []float64, from int) error {
 	return n.readers.with(func(r *parquetReader) (err error) {
 		l := &r.leaves[0]
 		own := l.reset().numbers
 		l.numbers = dst[:0:len(dst)]
 		defer func() { l.numbers = own }()
-		b := newBudget(len(n.data))
-		if err := n.read(r, &b, l); err != nil {
+		b, rows := newBudget(len(n.data)), rowSpan{from, from + len(dst)}
+		if n.maybe {
+			rows = everyRow // they say which of them have a value
+		}
+		if err := n.read(r, &b, l, rows); err != nil {
 			return err
 		}
 		values := l.all()
@@ -410,9 +427,13 @@ func (n *lateNumbers) Values(dst []float64) error {
 			if values, err = l.maybe(); err != nil {
 				return fmt.Errorf("column %s: %w", n.name, err)
 			}
+			if len(values) != n.rows {
+				return n.of(len(values))
+			}
+			values = values[from : from+len(dst)]
 		}
 		if len(values) != len(dst) {
-			return n.of(len(values))
+			return fmt.Errorf("column %s: it has %d values of %d rows", n.name, len(values), len(dst))
 		}
 		if len(dst) > 0 && &dst[0] != &values[0] { // more than that was read meanwhile
 			copy(dst, values)

@@ -119,13 +119,26 @@ func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool,
 		return nil, false, err
 	}
 	l = &leaf{}
-	return l, true, c.read(f.reader, &f.budget, l)
+	return l, true, c.read(f.reader, &f.budget, l, everyRow)
 }
 
-// read reads the column into a leaf.
-func (c *leafColumn) read(r *parquetReader, b *budget, l *leaf) error {
+// rowSpan are the rows from one to another, which it does not have.
+type rowSpan struct{ from, to int }
+
+var everyRow = rowSpan{0, math.MaxInt}
+
+// of are those of n values that come after others which are of the rows.
+func (s rowSpan) of(before int64, n int) (from, to int) {
+	return min(max(s.from-int(before), 0), n), min(max(s.to-int(before), 0), n)
+}
+
+// read reads those rows of the column into a leaf: of amounts that all have; of strings that all have, those before the last,
+// for they may be given by what they have in common with the ones before; of others, all.
+func (c *leafColumn) read(r *parquetReader, b *budget, l *leaf, rows rowSpan) error {
+	before := int64(0)
 	for k := range c.at.chunks {
-		part := chunk{to: l, reader: r, budget: b, at: &c.at.chunks[k], kind: c.at.kind, repeated: c.at.repetition > 0, optional: c.at.definition > 0}
+		part := chunk{to: l, reader: r, budget: b, at: &c.at.chunks[k], kind: c.at.kind, repeated: c.at.repetition > 0, optional: c.at.definition > 0, rows: rows, before: before}
+		before += part.at.values
 		if n := part.at.values; n < 0 || n > maxLeafValues || !part.repeated && n != part.at.rows {
 			return fmt.Errorf("column %s: it says to have %d values of %d rows", c.name, n, part.at.rows)
 		}

@@ -167,7 +167,8 @@ func (p *packer) page(m *format.ColumnMetaData, page *packedPage) (err error) {
 func (p *packer) strings(page *packedPage, levels, values []byte) error {
 	most := budget{bytes: math.MaxInt}
 	var all texts
-	err := all.addPrefixed(values, int(page.header.DataPageHeader.V.NumValues), &most, &[2][]int64{})
+	n := int(page.header.DataPageHeader.V.NumValues)
+	err := all.addPrefixed(values, n, n, &most, &[2][]int64{})
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,8 @@ type chunk struct {
 	optional bool
 	values   int64 // read, missing ones included
 	budget   *budget
+	rows     rowSpan // that are wanted, of a column that has a value in each
+	before   int64   // values of the column that come before the chunk
 
 	numbers []float64 // the dictionary, of the kind that the column is
 	fixed   []byte
@@ -171,6 +173,7 @@ func (c *chunk) data(page *pageLayout, body []byte) (err error) {
 	if err := c.budget.take(0, n); err != nil {
 		return err
 	}
+	before := c.before + c.values
 	c.values += page.values
 	present := n
 	var bits []byte
@@ -192,14 +195,18 @@ func (c *chunk) data(page *pageLayout, body []byte) (err error) {
 		}
 		present -= bytes.Count(c.to.definition[from:], []byte{0})
 	}
-	if encoding := format.Encoding(page.encoding); encoding != format.RLEDictionary {
-		return c.plain(encoding, body, present)
+	from, to := 0, present
+	if !c.repeated && !c.optional {
+		from, to = c.rows.of(before, n)
 	}
-	return c.indexed(body, present)
+	if encoding := format.Encoding(page.encoding); encoding != format.RLEDictionary {
+		return c.plain(encoding, body, present, from, to)
+	}
+	return c.indexed(body, present, from, to)
 }
 
-// indexed reads indices into the dictionary.
-func (c *chunk) indexed(data []byte, n int) (err error) {
+// indexed reads n indices into the dictionary, of which those from one to another are wanted.
+func (c *chunk) indexed(data []byte, n, from, to int) (err error) {
 	if n == 0 {
 		return nil
 	}
@@ -208,11 +215,11 @@ func (c *chunk) indexed(data []byte, n int) (err error) {
 	}
 	width, data := int(data[0]), data[1:]
 	if c.kind == parquet.Double {
-		return c.amounts(data, width, n)
+		return c.amounts(data, width, n, from, to)
 	}
 	if c.kind == parquet.ByteArray {
 		at := len(c.to.idx)
-		if c.to.idx, err = appendHybrid(slices.Grow(c.to.idx, n), data, width, n); err != nil {
+		if c.to.idx, err = appendHybrid(slices.Grow(c.to.idx, to), data, width, to); err != nil {
 			return err
 		}
 		return c.based(c.to.idx[at:])
@@ -276,14 +283,15 @@ func (c *chunk) based(indices []int32) error {
 	return nil
 }
 
-// amounts reads indices of amounts: most columns have one value alone, or indices of whole bytes.
-func (c *chunk) amounts(data []byte, width, n int) error {
+// amounts reads those that are wanted of n indices of amounts: most columns have one value alone, or indices of whole bytes.
+func (c *chunk) amounts(data []byte, width, n, from, to int) error {
+	wanted := to - from
 	if v, ok := constantHybrid(data, width, n); ok && int64(v) < int64(c.entries) {
 		if math.Float64bits(c.numbers[v]) == 0 {
-			c.to.addZeros(n)
+			c.to.addZeros(wanted)
 			return nil
 		}
-		for k, out := 0, c.to.more(n); k < n; k++ {
+		for k, out := 0, c.to.more(wanted); k < wanted; k++ {
 			out[k] = c.numbers[v]
 		}
 		return nil
@@ -291,17 +299,19 @@ func (c *chunk) amounts(data []byte, width, n int) error {
 	packed, ok := packedRun(data, width, n)
 	if ok && width == 8 {
 		var table [1 << 8]float64
-		if copy(table[:], c.numbers) < len(table) && int(slices.Max(packed)) >= c.entries {
+		packed = packed[from:to]
+		if copy(table[:], c.numbers) < len(table) && wanted > 0 && int(slices.Max(packed)) >= c.entries {
 			return fmt.Errorf("value %d of a dictionary of %d", slices.Max(packed), c.entries)
 		}
-		out := c.to.more(n)
+		out := c.to.more(wanted)
 		for k, i := range packed {
 			out[k] = table[i]
 		}
 		return nil
 	}
 	if ok && width == 16 {
-		out, table := c.to.more(n), c.numbers
+		out, table := c.to.more(wanted), c.numbers
+		packed = packed[2*from : 2*to]
 		for k := range out {
 			i := int(packed[2*k]) | int(packed[2*k+1])<<8
 			if i >= len(table) {
@@ -315,15 +325,15 @@ func (c *chunk) amounts(data []byte, width, n int) error {
 	if err != nil {
 		return err
 	}
-	out := c.to.more(n)
-	for k, i := range indices {
+	out := c.to.more(wanted)
+	for k, i := range indices[from:to] {
 		out[k] = c.numbers[i]
 	}
 	return nil
 }
 
-// plain reads values that have no dictionary.
-func (c *chunk) plain(e format.Encoding, data []byte, n int) (err error) {
+// plain reads n values that have no dictionary, of which those from one to another are wanted.
+func (c *chunk) plain(e format.Encoding, data []byte, n, from, to int) (err error) {
 	type way struct {
 		kind     parquet.Kind
 		encoding format.Encoding
@@ -332,20 +342,23 @@ func (c *chunk) plain(e format.Encoding, data []byte, n int) (err error) {
 	case way{parquet.ByteArray, format.Plain}, way{parquet.ByteArray, format.DeltaByteArray}:
 		base := len(c.to.table.ends)
 		if e == format.Plain {
-			err = c.to.table.add(data, n)
+			err = c.to.table.add(data, to)
 		} else {
-			err = c.to.table.addPrefixed(data, n, c.budget, &c.reader.deltas)
+			err = c.to.table.addPrefixed(data, n, to, c.budget, &c.reader.deltas)
 		}
-		c.to.idx = slices.Grow(c.to.idx, n)
+		c.to.idx = slices.Grow(c.to.idx, to)
 		for i := base; i < len(c.to.table.ends); i++ {
 			c.to.idx = append(c.to.idx, int32(i))
 		}
 	case way{parquet.Double, format.Plain}:
-		c.to.begin(n)
-		c.to.numbers, err = appendFloats(c.to.numbers, data, n)
+		if len(data)/8 < n {
+			return errShort
+		}
+		c.to.begin(to - from)
+		c.to.numbers, err = appendFloats(c.to.numbers, data[8*from:], to-from)
 	case way{parquet.Double, format.ByteStreamSplit}:
-		c.to.begin(n)
-		c.to.numbers, err = appendSplit(c.to.numbers, data, n)
+		c.to.begin(to - from)
+		c.to.numbers, err = appendSplit(c.to.numbers, data, n, from, to)
 	case way{parquet.FixedLenByteArray, format.Plain}, way{parquet.FixedLenByteArray, format.ByteStreamSplit}:
 		if len(data) != n*uuidBytes {
 			return errShort

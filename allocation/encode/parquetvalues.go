@@ -30,9 +30,9 @@ func (t *texts) add(data []byte, n int) error {
 	return nil
 }
 
-// addPrefixed appends n strings, each given by how much of the one before it begins with, and the rest. It uses the memory
-// given.
-func (t *texts) addPrefixed(data []byte, n int, b *budget, memory *[2][]int64) (err error) {
+// addPrefixed appends the first of n strings, each given by how much of the one before it begins with, and the rest. It uses
+// the memory given.
+func (t *texts) addPrefixed(data []byte, n, wanted int, b *budget, memory *[2][]int64) (err error) {
 	for i := range memory {
 		if memory[i], data, err = appendDeltas(memory[i][:0], data, n); err != nil {
 			return err
@@ -42,6 +42,7 @@ func (t *texts) addPrefixed(data []byte, n int, b *budget, memory *[2][]int64) (
 	if len(prefixes) != n || len(lengths) != n {
 		return errShort
 	}
+	prefixes, lengths = prefixes[:wanted], lengths[:wanted]
 	size, last := int64(0), int64(0)
 	for i, prefix := range prefixes {
 		if prefix < 0 || prefix > last || lengths[i] < 0 || lengths[i] > int64(len(data)) {
@@ -56,7 +57,7 @@ func (t *texts) addPrefixed(data []byte, n int, b *budget, memory *[2][]int64) (
 	if err := b.take(int(size), 0); err != nil {
 		return err
 	}
-	t.data, t.ends = slices.Grow(t.data, int(size)), slices.Grow(t.ends, n)
+	t.data, t.ends = slices.Grow(t.data, int(size)), slices.Grow(t.ends, wanted)
 	from := len(t.data)
 	for i, prefix := range prefixes {
 		if lengths[i] > int64(len(data)) {
@@ -83,15 +84,15 @@ func appendFloats(dst []float64, data []byte, n int) ([]float64, error) {
 	return dst, nil
 }
 
-// appendSplit appends n numbers whose first bytes come first, then all second ones, and so on.
-func appendSplit(dst []float64, data []byte, n int) ([]float64, error) {
+// appendSplit appends some of n numbers whose first bytes come first, then all second ones, and so on.
+func appendSplit(dst []float64, data []byte, n, from, to int) ([]float64, error) {
 	if len(data) != 8*n {
 		return nil, errShort
 	}
-	dst = slices.Grow(dst, n)
+	dst = slices.Grow(dst, to-from)
 	a, b, c, d := data[:n], data[n:2*n], data[2*n:3*n], data[3*n:4*n]
 	e, f, g, h := data[4*n:5*n], data[5*n:6*n], data[6*n:7*n], data[7*n:8*n]
-	for i := range n {
+	for i := from; i < to; i++ {
 		low := uint64(a[i]) | uint64(b[i])<<8 | uint64(c[i])<<16 | uint64(d[i])<<24
 		high := uint64(e[i]) | uint64(f[i])<<8 | uint64(g[i])<<16 | uint64(h[i])<<24
 		dst = append(dst, math.Float64frombits(high<<32|low))

@@ -35,6 +35,8 @@ func TestLate(t *testing.T) {
 		{"label:team", []allocation.Property{allocation.Labels}, allocation.Options{Accumulate: allocation.All, Reconcile: true}},
 		{"pod", []allocation.Property{allocation.Pod}, allocation.Options{Idle: true, IdleByNode: true, Accumulate: allocation.All}},
 		{"node", []allocation.Property{allocation.Namespace}, allocation.Options{Filter: inNamespace("ns-1"), Idle: true}},
+		{"pod", []allocation.Property{allocation.Namespace}, allocation.Options{Filter: inNamespace("ns-1"), Idle: true, Accumulate: allocation.All}},
+		{"controller,label:team", []allocation.Property{allocation.Namespace}, allocation.Options{Filter: inNamespace("ns-1")}},
 		{"cluster", nil, allocation.Options{SharedCost: 3}},
 	} {
 		t.Run(tc.aggregate, func(t *testing.T) {

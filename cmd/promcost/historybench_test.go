@@ -35,7 +35,8 @@ func benchEnd() time.Time { return time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC) }
 
 // BenchmarkHistory asks a server without a source, which is a process of its own, questions of weeks: of days, of days and
 // the hours before and after them, and of hours alone. Cold is the first answer of a process that has come to rest, warm the
-// median of those after it. Answers are read and dropped as they come, for the client is on the same processors.
+// median of those after it. Answers are read and dropped as they come, for the client is on the same processors: it takes some
+// 20 ms of them for 47 MB, with buffers of 4 kB as with those of 1 MB.
 func BenchmarkHistory(b *testing.B) {
 	dir := *benchHistory
 	if dir == "" {
