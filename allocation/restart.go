@@ -11,7 +11,7 @@ import (
 // container that was not there before the hole began with its start; of one that is not there after it, it is nothing. cells
 // is changed in place.
 func (b *Builder) apart(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
-	if s.key[6] != none || s.Signal != ContainerUse {
+	if s.series != 0 || s.Signal != ContainerUse {
 		return cells
 	}
 	kept := cells[:0]
@@ -32,7 +32,7 @@ func (b *Builder) apart(c *container, s *seen, cells []timeline.Cell) []timeline
 // goesOn reports whether a counter that was seen until from and again at to is the same one: by its id, else by what is known
 // of the container's starts.
 func (b *Builder) goesOn(c *container, s *seen, from, to int64) bool {
-	if s.key[6] != none {
+	if s.series != 0 {
 		return true
 	}
 	_, again := c.startedWithin(from, to)

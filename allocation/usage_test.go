@@ -78,6 +78,13 @@ func TestUsageEdges(t *testing.T) {
 			want:   1, slack: 0.003,
 			started: minutes(float64(plainStart.Unix()-300), -5, 121),
 		},
+		{
+			name:    "not seen for a while, runs again before its usage is seen, nobody says when it started",
+			series:  map[string]*timeline.Points{"a": join(counterFrom(-1e6, -290, 3000, 0.5), counterFrom(-1e6, 4200, 7200, 0.5))},
+			running: join(minutes(1, -5, 51), minutes(0, 51, 69), minutes(1, 69, 121)),
+			started: &timeline.Points{},
+			want:    0.5 * (3000 + 3060) / 3600, slack: 0.01,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.running == nil {
@@ -86,33 +93,49 @@ func TestUsageEdges(t *testing.T) {
 			if tt.started == nil {
 				tt.started = join(minutes(float64(plainStart.Unix()-300), -5, 60), minutes(float64(plainStart.Unix()+3610), 61, 121))
 			}
-			q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
-			b, err := allocation.NewBuilder(q, 30*time.Second, flat{cpu: 1})
-			if err != nil {
-				t.Fatal(err)
+			in := usageOf(t, tt.series, tt.running, tt.started, false)
+			if math.Abs(in-tt.want) > tt.slack*tt.want {
+				t.Errorf("%v core-hours used, want %v", in, tt.want)
 			}
-			f := feed{t: t, b: b}
-			f.add(allocation.Series{Signal: allocation.ContainerRunning}, "c/ns/p/uid/main/", tt.running)
-			f.add(allocation.Series{Signal: allocation.ContainerStarted}, "c/ns/p/uid/main", tt.started)
-			if err := b.Resolve(); err != nil {
-				t.Fatal(err)
-			}
-			use := allocation.Series{Signal: allocation.ContainerUse, Unmarked: true}
-			for _, id := range []string{"", "-", "a", "b", "z"} {
-				if p := tt.series[id]; p != nil {
-					f.add(use, "c/ns/p/uid/main//"+strings.Trim(id, "-"), p)
-				}
-			}
-			if again, err := b.Settle(); err != nil || len(again) > 0 {
-				t.Fatalf("settle: %v, %v", again, err)
-			}
-			sets, err := b.Sets()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := sets[0].Value(allocation.UsageHours.Of(allocation.CPU), 0); math.Abs(got-tt.want) > tt.slack*tt.want {
-				t.Errorf("%v core-hours used, want %v", got, tt.want)
+			if told := usageOf(t, tt.series, tt.running, tt.started, true); told != in {
+				t.Errorf("%v core-hours used where the source tells series apart itself, %v where their key does", told, in)
 			}
 		})
 	}
+}
+
+// usageOf is the core-hours that a container used, by its series. told says that the source tells them apart, and leaves the
+// cgroup out of their keys.
+func usageOf(t *testing.T, series map[string]*timeline.Points, running, started *timeline.Points, told bool) float64 {
+	t.Helper()
+	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
+	b, err := allocation.NewBuilder(q, 30*time.Second, flat{cpu: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := feed{t: t, b: b}
+	f.add(allocation.Series{Signal: allocation.ContainerRunning}, "c/ns/p/uid/main/", running)
+	f.add(allocation.Series{Signal: allocation.ContainerStarted}, "c/ns/p/uid/main", started)
+	if err := b.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	use := allocation.Series{Signal: allocation.ContainerUse, Unmarked: true}
+	for _, id := range []string{"", "-", "a", "b", "z"} {
+		if p := series[id]; p != nil {
+			id = strings.Trim(id, "-")
+			if p.SetSeries(0); told {
+				p.SetSeries(timeline.SeriesID(id))
+				id = ""
+			}
+			f.add(use, "c/ns/p/uid/main//"+id, p)
+		}
+	}
+	if again, err := b.Settle(); err != nil || len(again) > 0 {
+		t.Fatalf("settle: %v, %v", again, err)
+	}
+	sets, err := b.Sets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sets[0].Value(allocation.UsageHours.Of(allocation.CPU), 0)
 }
