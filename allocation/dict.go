@@ -124,6 +124,9 @@ func (d *Dict) AddMap(m map[string]string) ID {
 	return d.pairs.intern(pairs)
 }
 
+// AddPairs interns a map whose entries are given by what d has of them, in the order of the keys' text, each key once.
+func (d *Dict) AddPairs(pairs []Pair) ID { return d.pairs.intern(pairs) }
+
 // Overlay is the union of maps; where several have a key, the value of the last of them wins. Only the whole is interned.
 func (d *Dict) Overlay(maps ...ID) ID {
 	var out []Pair

@@ -285,3 +285,13 @@ func TestOnlyMerges(t *testing.T) {
 		}
 	}
 }
+
+// TestAddPairs interns a map by its strings and by their ids: it is the same.
+func TestAddPairs(t *testing.T) {
+	dict := allocation.NewDict()
+	want := dict.AddMap(map[string]string{"a": "1", "b": "2"})
+	got := dict.AddPairs([]allocation.Pair{{Key: dict.Add("a"), Value: dict.Add("1")}, {Key: dict.Add("b"), Value: dict.Add("2")}})
+	if got != want || dict.AddPairs(nil) != 0 {
+		t.Errorf("got %d, want %d", got, want)
+	}
+}

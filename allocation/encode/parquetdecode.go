@@ -343,13 +343,6 @@ func (l *leaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
 	return dict.AddList(list)
 }
 
-// internMaps gives the maps of the rows their ids.
-func (m *mapLeaf) internMaps(dict *allocation.Dict) []allocation.ID {
-	return internRows(m.ends, func(key []byte, i int32) []byte {
-		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(key, uint32(m.keys.idx[i])), uint32(m.values.idx[i]))
-	}, func(from, to int32) allocation.ID { return m.add(dict, from, to) })
-}
-
 // add gives the map of the elements from one to another its id.
 func (m *mapLeaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
 	pairs := make(map[string]string, to-from)

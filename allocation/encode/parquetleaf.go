@@ -2,6 +2,7 @@ package encode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // leaf is the data of a leaf column. Of strings idx are the values in table.
@@ -258,4 +261,45 @@ func (l *leaf) ends(ends []int32, n, values int) ([]int32, error) {
 		return nil, fmt.Errorf("it has %d values of %d", values, count)
 	}
 	return ends, nil
+}
+
+// internMaps gives the maps of the rows their ids.
+func (m *mapLeaf) internMaps(dict *allocation.Dict) []allocation.ID {
+	key, value := m.keys.ids(dict), m.values.ids(dict)
+	var pairs []allocation.Pair
+	return internRows(m.ends, func(key []byte, i int32) []byte {
+		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(key, uint32(m.keys.idx[i])), uint32(m.values.idx[i]))
+	}, func(from, to int32) allocation.ID {
+		if !m.keys.ascend(from, to) { // promcost has not written them so
+			return m.add(dict, from, to)
+		}
+		pairs = pairs[:0]
+		for i := from; i < to; i++ {
+			pairs = append(pairs, allocation.Pair{Key: key(i), Value: value(i)})
+		}
+		return dict.AddPairs(pairs)
+	})
+}
+
+// ids gives values of the leaf their ids, those of the same index once.
+func (l *leaf) ids(dict *allocation.Dict) func(i int32) allocation.ID {
+	const unknown = ^allocation.ID(0)
+	table := slices.Repeat([]allocation.ID{unknown}, len(l.table.ends))
+	return func(i int32) allocation.ID {
+		id := &table[l.idx[i]]
+		if *id == unknown {
+			*id = dict.AddBytes(l.text(int(i)))
+		}
+		return *id
+	}
+}
+
+// ascend reports whether each value from one to another is greater than the one before it.
+func (l *leaf) ascend(from, to int32) bool {
+	for i := from + 1; i < to; i++ {
+		if bytes.Compare(l.text(int(i-1)), l.text(int(i))) >= 0 {
+			return false
+		}
+	}
+	return true
 }
