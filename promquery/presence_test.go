@@ -96,7 +96,10 @@ func TestNothingIsSilent(t *testing.T) {
 			{"for 20 minutes", w.Start.Add(3 * time.Hour).UnixMilli(), w.Start.Add(3*time.Hour + 20*time.Minute).UnixMilli()},
 			{"for two hours", w.Start.Add(3 * time.Hour).UnixMilli(), w.Start.Add(5 * time.Hour).UnixMilli()},
 		} {
-			for _, metric := range metrics() {
+			for i, metric := range metrics() {
+				if i%silenced != 0 {
+					continue
+				}
 				got, warnings := sweep(t, holed{db, metric, x.from, x.to}, w, resolution)
 				told := slices.ContainsFunc(warnings, func(s string) bool { return named(metric, s) && !slices.Contains(usual, s) })
 				if off := got/base - 1; math.Abs(off) > most && !told {

@@ -6,4 +6,5 @@ package promquery_test
 const (
 	aloneHours = 4
 	borders    = 1
+	silenced   = 16
 )

@@ -173,11 +173,11 @@ func TestQueriesAreWhatScrapesGot(t *testing.T) {
 		zone, from string
 		resolution time.Duration
 	}{
-		{"UTC", "2026-03-31T20:00", time.Minute},
 		{"Europe/Berlin", "2026-03-28T20:00", 0},
+		{"UTC", "2026-03-31T20:00", time.Minute},
 		{"Asia/Kolkata", "2026-02-28T14:30", 0},
 		{"America/New_York", "2026-11-01T02:00", time.Minute},
-	} {
+	}[:scrapedZones] {
 		t.Run(tc.zone, func(t *testing.T) { t.Parallel(); compareScrapes(t, tc.zone, tc.from, tc.resolution) })
 	}
 }

@@ -21,14 +21,21 @@ import (
 const (
 	// pushSlice is how much time is pushed at once: a server that keeps samples in memory takes no series far behind others.
 	pushSlice = 15 * time.Minute
-	// pushSeries is how many series a push carries.
-	pushSeries = 500
+	// pushSeries and pushSamples are how many series or samples a push carries.
+	pushSeries  = 500
+	pushSamples = 200_000
 )
 
 // Push sends the samples of the blocks in tsdbDir to a server by remote write, oldest first, to url, which is that of the
 // endpoint, and returns how many they were. Without markers, staleness markers are left out, as senders do that know of
 // none. extra are labels, as alternating names and values, that all series get.
 func Push(t testing.TB, url, tsdbDir string, markers bool, extra ...string) (samples int64) {
+	t.Helper()
+	return push(t, url, tsdbDir, markers, pushSlice.Milliseconds(), extra...)
+}
+
+// push is Push of so many milliseconds at once.
+func push(t testing.TB, url, tsdbDir string, markers bool, slice int64, extra ...string) (samples int64) {
 	t.Helper()
 	p := pusher{url: url, markers: markers}
 	for i := 0; i+1 < len(extra); i += 2 {
@@ -54,8 +61,8 @@ func Push(t testing.TB, url, tsdbDir string, markers bool, extra ...string) (sam
 		t.Fatalf("open blocks to push: none in %s", tsdbDir)
 	}
 	first, last := blocks[0].MinTime(), blocks[len(blocks)-1].MaxTime()
-	for start := first; start < last; start += pushSlice.Milliseconds() {
-		q, err := db.Querier(start, min(start+pushSlice.Milliseconds(), last)-1)
+	for start := first; start < last; start += slice {
+		q, err := db.Querier(start, min(start+slice, last)-1)
 		if err != nil {
 			t.Fatalf("read blocks to push: %v", err)
 		}
@@ -74,6 +81,7 @@ type pusher struct {
 	extra   []prompb.Label
 	msg     prompb.WriteRequest
 	samples int64 // collected so far
+	sent    int64 // of these
 }
 
 // pushAll pushes what q gives.
@@ -100,7 +108,8 @@ func (p *pusher) pushAll(t testing.TB, q storage.Querier) {
 			continue
 		}
 		p.samples += int64(len(ts.Samples))
-		if p.msg.Timeseries = append(p.msg.Timeseries, ts); len(p.msg.Timeseries) == pushSeries {
+		p.msg.Timeseries = append(p.msg.Timeseries, ts)
+		if len(p.msg.Timeseries) == pushSeries || p.samples-p.sent >= pushSamples {
 			p.send(t)
 		}
 	}
@@ -125,5 +134,5 @@ func (p *pusher) send(t testing.TB) {
 	if err != nil {
 		t.Fatalf("push samples: %v", err)
 	}
-	p.msg.Timeseries = p.msg.Timeseries[:0]
+	p.msg.Timeseries, p.sent = p.msg.Timeseries[:0], p.samples
 }

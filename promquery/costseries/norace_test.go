@@ -1,0 +1,6 @@
+//go:build !race
+
+package costseries_test
+
+// scrapedZones is in how many zones TestQueriesAreWhatScrapesGot compares.
+const scrapedZones = 4
