@@ -51,7 +51,7 @@ func listen(t *testing.T, f *fake) *network {
 }
 
 func (n *network) start() {
-	l, err := net.Listen("tcp", n.addr)
+	l, err := net.Listen("tcp", n.address())
 	if err != nil {
 		n.t.Error(err)
 		return
@@ -69,9 +69,15 @@ func (n *network) stop() {
 	_ = n.srv.Close() // an error means that it is closed
 }
 
+func (n *network) address() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.addr
+}
+
 func (n *network) source(t *testing.T, cfg remote.Config) *remote.Source {
 	t.Helper()
-	cfg.URL, cfg.Client = "http://"+n.addr, &http.Client{Transport: &http.Transport{}}
+	cfg.URL, cfg.Client = "http://"+n.address(), &http.Client{Transport: &http.Transport{}}
 	if cfg.Backoff == 0 {
 		cfg.Backoff = 20 * time.Millisecond
 	}
