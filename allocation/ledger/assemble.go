@@ -209,7 +209,14 @@ func (a *assembly) keptRows() (rows int64) {
 }
 
 // estimate is about what these take.
-func (a *assembly) estimate() int64 { return a.keptRows() * a.query.Only.RowBytes() }
+func (a *assembly) estimate() (bytes int64) {
+	for _, pieces := range a.plan.pieces {
+		if len(pieces) == 1 && pieces[0].kept != nil {
+			bytes += pieces[0].kept.bytes(a.query.Only)
+		}
+	}
+	return bytes
+}
 
 // bound refuses what would take too much memory.
 func (a *assembly) bound() error {
