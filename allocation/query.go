@@ -57,14 +57,24 @@ type Projection struct {
 // RowBytes is about how many bytes a row takes in memory with all its columns.
 const RowBytes = 512
 
-// RowBytes is about how many bytes a row of p takes in memory, of all columns for nil.
-func (p *Projection) RowBytes() int64 {
+// setBytes and assetBytes are about how many bytes a set without rows takes in memory, and an asset of it.
+const (
+	setBytes   = 6 << 10
+	assetBytes = 1 << 10
+)
+
+// SetBytes is about how many bytes a set of p takes in memory, of all columns for nil, that is kept in files of so many
+// bytes: those that something is late of are held as long as the set is.
+func (p *Projection) SetBytes(rows, assets int, files int64) int64 {
 	if p == nil {
-		return RowBytes
+		return setBytes + int64(rows)*RowBytes + int64(assets)*assetBytes
 	}
-	bytes := int64(64 + 8*len(p.Columns) + 4*len(p.Properties))
+	bytes := setBytes + int64(rows)*int64(56+8*len(p.Columns)+4*len(p.Properties))
 	if len(p.Late)+len(p.LateColumns) > 0 {
-		bytes += lateBytes
+		bytes += files
+	}
+	if !p.WithoutAssets {
+		bytes += int64(assets) * assetBytes
 	}
 	return bytes
 }
@@ -76,9 +86,6 @@ func (p *Projection) MergedBytes() int64 {
 	}
 	return int64(64 + 8*(len(p.Columns)+len(p.LateColumns)) + 4*len(p.Properties) + 16*len(p.Late))
 }
-
-// lateBytes is about what a row takes in the files that what is late is decoded from.
-const lateBytes = 96
 
 // Union is what p or other need, nil where either needs everything.
 func (p *Projection) Union(other *Projection) *Projection {

@@ -66,7 +66,7 @@ func (l *leaf) reset() *leaf {
 // leafColumn is a leaf column of a file, which is read by itself.
 type leafColumn struct {
 	data []byte // of the file
-	at   *leafLayout
+	at   leafLayout
 	name string
 	rows int // of the file
 }
@@ -81,7 +81,7 @@ func (f *ParquetFile) column(kind parquet.Kind, path ...string) (c leafColumn, o
 	if !ok {
 		return leafColumn{}, false, nil
 	}
-	at := &f.layout.leaves[i]
+	at := f.layout.leaves[i] // not a pointer, which would hold the layout of the whole file while one column is held
 	if at.kind != kind {
 		return leafColumn{}, false, fmt.Errorf("column %s: its type is %s, not %s", name, at.kind, kind)
 	}

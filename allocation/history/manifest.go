@@ -110,6 +110,7 @@ type Stored struct {
 	Warnings   []string
 	Clusters   []string // sorted
 	Rows       int      // allocations
+	Assets     int      // of all types, and residuals
 	Bytes      int64    // of all files
 
 	slot  slot
@@ -149,6 +150,8 @@ func newStored(parts []*manifest) Stored {
 			s.Clusters = append(s.Clusters, f.Cluster)
 			if f.Kind == encode.ParquetAllocations {
 				s.Rows += f.Rows
+			} else {
+				s.Assets += f.Rows
 			}
 		}
 	}

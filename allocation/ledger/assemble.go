@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,7 +208,14 @@ func (a *assembly) keptRows() (rows int64) {
 }
 
 // estimate is about what these take.
-func (a *assembly) estimate() int64 { return a.keptRows() * a.query.Only.RowBytes() }
+func (a *assembly) estimate() (bytes int64) {
+	for _, pieces := range a.plan.pieces {
+		if len(pieces) == 1 && pieces[0].kept != nil {
+			bytes += pieces[0].kept.bytes(a.query.Only)
+		}
+	}
+	return bytes
+}
 
 // bound refuses what would take too much memory.
 func (a *assembly) bound() error {
@@ -459,34 +465,6 @@ func (l *Ledger) read(ctx context.Context, kept []Kept, only *allocation.Project
 	}
 	return nil, fmt.Errorf("%w: %w", errHistory, err)
 }
-
-// readCached is read for the sets of a query, which may have been read before.
-func (l *Ledger) readCached(ctx context.Context, q *allocation.Query, kept []Kept, bytes int64) ([]*allocation.Set, error) {
-	if len(kept) == 0 {
-		return nil, nil
-	}
-	key, now := cacheKey(q), l.opts.Now()
-	l.mu.Lock()
-	sets := l.cache.get(key, kept, now)
-	l.mu.Unlock()
-	if sets != nil {
-		return sets, nil
-	}
-	sets, err := l.read(ctx, kept, q.Only)
-	if err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cache.put(cached{query: key, kept: kept, sets: sets, bytes: bytes, asked: now}, l.cacheBytes())
-	return sets, nil
-}
-
-// cacheBytes is what answers may take that are kept in memory.
-func (l *Ledger) cacheBytes() int64 { return cmp.Or(l.opts.MaxMemory, defaultMemory) / cacheShare }
-
-// defaultMemory is what is taken for Options.MaxMemory where that is no bound.
-const defaultMemory = 2 << 30
 
 // acquireRead takes one of the places of those who read the history.
 func (l *Ledger) acquireRead(ctx context.Context) (release func(), err error) {

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -81,3 +83,31 @@ func (c *cache) size() (sum int64) {
 func (c *cache) drop(t time.Time) {
 	c.answers = slices.DeleteFunc(c.answers, func(a cached) bool { return a.asked.Before(t) })
 }
+
+// readCached is read for the sets of a query, which may have been read before.
+func (l *Ledger) readCached(ctx context.Context, q *allocation.Query, kept []Kept, bytes int64) ([]*allocation.Set, error) {
+	if len(kept) == 0 {
+		return nil, nil
+	}
+	key, now := cacheKey(q), l.opts.Now()
+	l.mu.Lock()
+	sets := l.cache.get(key, kept, now)
+	l.mu.Unlock()
+	if sets != nil {
+		return sets, nil
+	}
+	sets, err := l.read(ctx, kept, q.Only)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cache.put(cached{query: key, kept: kept, sets: sets, bytes: bytes, asked: now}, l.cacheBytes())
+	return sets, nil
+}
+
+// cacheBytes is what answers may take that are kept in memory.
+func (l *Ledger) cacheBytes() int64 { return cmp.Or(l.opts.MaxMemory, defaultMemory) / cacheShare }
+
+// defaultMemory is what is taken for Options.MaxMemory where that is no bound.
+const defaultMemory = 2 << 30

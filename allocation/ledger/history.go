@@ -30,8 +30,14 @@ type Kept struct {
 	Complete   bool          // nothing of the source was missing
 	Generation int           // one that is put in its place has a higher one
 	Rows       int
-	Bytes      int64
-	Ref        any // what the History knows it by
+	Assets     int   // nodes, disks and all the others
+	Bytes      int64 // that it is kept in
+	Ref        any   // what the History knows it by
+}
+
+// bytes is about what the set takes in memory.
+func (k *Kept) bytes(only *allocation.Projection) int64 {
+	return only.SetBytes(k.Rows, k.Assets, k.Bytes)
 }
 
 // Keep says how a set is to be kept.

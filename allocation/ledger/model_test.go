@@ -178,7 +178,7 @@ func (k *keeper) List(ctx context.Context, kind ledger.Kind, w allocation.Window
 	var kept []ledger.Kept
 	for i := range list.Sets {
 		s := &list.Sets[i]
-		kept = append(kept, ledger.Kept{Window: s.Window, Resolution: s.Resolution, Complete: s.Complete, Generation: s.Generation, Rows: s.Rows, Bytes: s.Bytes, Ref: s})
+		kept = append(kept, ledger.Kept{Window: s.Window, Resolution: s.Resolution, Complete: s.Complete, Generation: s.Generation, Rows: s.Rows, Assets: s.Assets, Bytes: s.Bytes, Ref: s})
 	}
 	return kept, nil
 }

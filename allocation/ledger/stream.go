@@ -223,13 +223,12 @@ func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*al
 // chunk is how many of the sets are read at once. One that takes too much by itself is refused.
 func (a *assembly) chunk(kept []Kept) (n int, err error) {
 	most := a.ledger.opts.MaxMemory
-	size := a.query.Only.RowBytes()
-	bytes := int64(kept[0].Rows) * size
+	bytes := kept[0].bytes(a.query.Only)
 	if most > 0 && bytes > most {
 		return 0, a.tooMuch(int64(kept[0].Rows), 1, bytes)
 	}
 	for n = 1; n < min(streamAtOnce, len(kept)); n++ {
-		if bytes += int64(kept[n].Rows) * size; most > 0 && bytes > most/streamShare {
+		if bytes += kept[n].bytes(a.query.Only); most > 0 && bytes > most/streamShare {
 			break
 		}
 	}

@@ -38,7 +38,7 @@ func (s store) List(ctx context.Context, kind ledger.Kind, w allocation.Window) 
 	kept := make([]ledger.Kept, len(list.Sets))
 	for i := range list.Sets {
 		x := &list.Sets[i]
-		kept[i] = ledger.Kept{Window: x.Window, Resolution: x.Resolution, Complete: x.Complete, Generation: x.Generation, Rows: x.Rows, Bytes: x.Bytes, Ref: x}
+		kept[i] = ledger.Kept{Window: x.Window, Resolution: x.Resolution, Complete: x.Complete, Generation: x.Generation, Rows: x.Rows, Assets: x.Assets, Bytes: x.Bytes, Ref: x}
 	}
 	return kept, nil
 }
