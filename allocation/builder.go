@@ -359,7 +359,10 @@ func (b *Builder) Sets() ([]*Set, error) {
 		b.sets, b.after = b.sets[:len(b.sets)-1], false
 	}
 	for i, s := range b.sets {
-		b.sets[i] = s.OfShard(b.shard)
+		var err error
+		if b.sets[i], err = s.OfShard(b.shard); err != nil {
+			return nil, err
+		}
 		b.sets[i].Warnings = warnings
 	}
 	return b.sets, nil

@@ -16,11 +16,11 @@ type Field struct {
 	made []Column
 }
 
-// Zero reports whether the field is known to be 0 in all rows of a set.
+// Zero reports whether the field is known to be 0 in all rows of a set. It is not of columns that are not decoded yet.
 func (f *Field) Zero(s *Set) bool {
 	notZero := func(v float64) bool { return v != 0 }
 	for _, c := range f.made {
-		if !s.allZero(c) && slices.ContainsFunc(s.values[c], notZero) {
+		if s.lateValues[c] != nil || !s.allZero(c) && slices.ContainsFunc(s.values[c], notZero) {
 			return false
 		}
 	}
@@ -97,13 +97,13 @@ func sum(name, unit, help string, columns ...Column) Field {
 	f := Field{name, unit, help, nil, columns}
 	if len(columns) == 1 {
 		c := columns[0]
-		f.Value = func(s *Set, row int) float64 { return finite(s.values[c][row]) }
+		f.Value = func(s *Set, row int) float64 { return finite(s.Value(c, row)) }
 		return f
 	}
 	f.Value = func(s *Set, row int) float64 {
 		total := 0.0
 		for _, c := range columns {
-			total += s.values[c][row]
+			total += s.Value(c, row)
 		}
 		return finite(total)
 	}
@@ -117,7 +117,7 @@ func average(name, unit, help string, c Column) Field {
 		if minutes <= 0 {
 			return 0
 		}
-		return finite(s.values[c][row] / (minutes / 60))
+		return finite(s.Value(c, row) / (minutes / 60))
 	}
 	return Field{name, unit, help, value, []Column{c}}
 }
@@ -133,7 +133,7 @@ func finite(v float64) float64 {
 // Efficiency is usage over request of a resource in a row. Without a request it is 1 where something was used and cost
 // something, else 0.
 func (s *Set) Efficiency(r Resource, row int) float64 {
-	request, usage := s.values[RequestHours.Of(r)][row], s.values[UsageHours.Of(r)][row]
+	request, usage := s.Value(RequestHours.Of(r), row), s.Value(UsageHours.Of(r), row)
 	switch {
 	case request > 0:
 		return finite(usage / request)
@@ -155,7 +155,7 @@ func (s *Set) TotalEfficiency(row int) float64 {
 
 // adjusted is the cost of a resource in a row, adjustment included.
 func (s *Set) adjusted(r Resource, row int) float64 {
-	return s.values[Cost.Of(r)][row] + s.values[Adjustment.Of(r)][row]
+	return s.Value(Cost.Of(r), row) + s.Value(Adjustment.Of(r), row)
 }
 
 // ErrorBounds are the factors between which the counted running time and request cost of a row lie relative to the true
@@ -168,11 +168,11 @@ func (s *Set) adjusted(r Resource, row int) float64 {
 // theirs: they bound time and requests, and idle also lacks what was used beyond requests; and what ran too short to be seen on
 // the grid at all is in idle, while no row tells of it.
 func (s *Set) ErrorBounds(row int) (lower, upper float64, ok bool) {
-	running := s.values[RunningSeconds][row]
+	running := s.Value(RunningSeconds, row)
 	if running <= 0 {
 		return 0, math.NaN(), false
 	}
-	lower, upper = s.values[LowerSeconds][row]/running, s.values[UpperSeconds][row]/running
+	lower, upper = s.Value(LowerSeconds, row)/running, s.Value(UpperSeconds, row)/running
 	if math.IsInf(upper, 0) {
 		upper = math.NaN()
 	}

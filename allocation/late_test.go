@@ -251,6 +251,12 @@ func TestLateErrors(t *testing.T) {
 	if _, err := allocation.Merge(s.Window, []*allocation.Set{s}); !errors.Is(err, broken) {
 		t.Errorf("merge: %v", err)
 	}
+	if of, err := s.OfCluster("a"); !errors.Is(err, broken) || of != nil {
+		t.Errorf("of a cluster: %v", err)
+	}
+	if of, err := s.OfShard(allocation.Shard{Index: 1, Of: 2}); !errors.Is(err, broken) || of != nil {
+		t.Errorf("of a shard: %v", err)
+	}
 	if err := s.Check(); !errors.Is(err, broken) {
 		t.Errorf("check: %v", err)
 	}
@@ -260,6 +266,33 @@ func TestLateErrors(t *testing.T) {
 	want := slices.Repeat([]float64{math.NaN()}, 30)
 	if diff := cmp.Diff(want, s.Column(cost), cmpopts.EquateNaNs()); diff != "" || !math.IsNaN(s.Value(cost, 3)) || !math.IsNaN(s.TotalCost(3)) {
 		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// TestLateFields derives fields of columns that nobody has decoded: they are those of the same columns decoded.
+func TestLateFields(t *testing.T) {
+	for seed := range uint64(20) {
+		dict := allocation.NewDict()
+		r := rand.New(rand.NewPCG(seed, 4))
+		wholeFrame, lateFrame := lateFrames(r, dict, 1+r.IntN(20))
+		whole, late := frameSet(t, dict, wholeFrame), frameSet(t, dict, lateFrame)
+		for _, f := range allocation.Fields() {
+			if f.Zero(late) && !f.Zero(whole) {
+				t.Errorf("seed %d: %s is taken for 0", seed, f.Name)
+			}
+			for row := range whole.Len() {
+				if want, got := f.Value(whole, row), f.Value(late, row); want != got {
+					t.Errorf("seed %d: %s of row %d is %g, want %g", seed, f.Name, row, got, want)
+				}
+			}
+		}
+		for row := range whole.Len() {
+			lower, upper, ok := whole.ErrorBounds(row)
+			lateLower, lateUpper, lateOK := late.ErrorBounds(row)
+			if diff := cmp.Diff([]any{lower, upper, ok}, []any{lateLower, lateUpper, lateOK}, cmpopts.EquateNaNs()); diff != "" {
+				t.Errorf("seed %d: bounds of row %d: -whole +late\n%s", seed, row, diff)
+			}
+		}
 	}
 }
 

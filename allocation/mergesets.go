@@ -182,10 +182,13 @@ func (s *Set) Clusters() []string {
 }
 
 // OfCluster is the part of a set as it was built that is of one cluster: its rows and assets, without what only bills know.
-// Warnings are those of the whole set. It may share memory with s.
-func (s *Set) OfCluster(cluster string) *Set {
+// Warnings are those of the whole set. It may share memory with s. What cannot be decoded is an error.
+func (s *Set) OfCluster(cluster string) (*Set, error) {
 	id, known := s.dict.Find(cluster)
-	dst := s.pick(func(row int) bool { return known && s.ids[Cluster][row] == id })
+	dst, err := s.pick(func(row int) bool { return known && s.ids[Cluster][row] == id })
+	if err != nil {
+		return nil, err
+	}
 	dst.Cloud, dst.External = nil, nil
 	dst.Nodes = only(s.Nodes, func(n *Node) bool { return n.Cluster == cluster })
 	dst.Disks = only(s.Disks, func(d *Disk) bool { return d.Cluster == cluster })
@@ -193,11 +196,11 @@ func (s *Set) OfCluster(cluster string) *Set {
 	dst.Networks = only(s.Networks, func(n *Network) bool { return n.Cluster == cluster })
 	dst.Management = only(s.Management, func(m *Management) bool { return m.Cluster == cluster })
 	dst.Residuals = only(s.Residuals, func(r *Residual) bool { return r.Cluster == cluster })
-	return dst
+	return dst, nil
 }
 
-// pick is the set with the rows alone that are wanted, in their order, and with all assets.
-func (s *Set) pick(want func(row int) bool) *Set {
+// pick is the set with the rows alone that are wanted, in their order, and with all assets. What cannot be decoded is an error.
+func (s *Set) pick(want func(row int) bool) (*Set, error) {
 	dst := s.like()
 	group, n := make([]int32, s.Len()), int32(0)
 	const dropped = -1
@@ -216,13 +219,14 @@ func (s *Set) pick(want func(row int) bool) *Set {
 		}
 	}
 	parts := []part{{set: s, group: group}}
-	dst.mergeValues(&scratch{}, parts, int(n))
+	m := scratch{}
+	dst.mergeValues(&m, parts, int(n))
 	dst.mergeTimes(parts, int(n))
 	for p := range dst.ids {
 		dst.ids[p] = newestIDs(parts, Property(p), int(n)+1)[:n:n]
 	}
 	dst.mergeAllShares(parts, int(n))
-	return dst
+	return dst, m.err
 }
 
 // only are the assets that are wanted.

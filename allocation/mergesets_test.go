@@ -77,8 +77,11 @@ func TestMergeOfClusters(t *testing.T) {
 		whole := m.set(allocation.NewDict())
 		var parts []*allocation.Set
 		for _, cluster := range whole.Clusters() {
-			of := whole.OfCluster(cluster)
-			if err := of.Check(); err != nil {
+			of, err := whole.OfCluster(cluster)
+			if err == nil {
+				err = of.Check()
+			}
+			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			parts = append(parts, of)

@@ -25,13 +25,13 @@ func (h Shard) Has(cluster, name string) bool {
 }
 
 // OfShard is the part of a set as a Builder or Merge yields it that is a shard's. Warnings are those of the whole set. It
-// may share memory with s.
-func (s *Set) OfShard(h Shard) *Set {
+// may share memory with s. What cannot be decoded is an error.
+func (s *Set) OfShard(h Shard) (*Set, error) {
 	if h.whole() {
-		return s
+		return s, nil
 	}
 	own := map[[2]ID]bool{}
-	dst := s.pick(func(row int) bool {
+	dst, err := s.pick(func(row int) bool {
 		at := [2]ID{s.ids[Cluster][row], s.ids[NodeName][row]}
 		has, known := own[at]
 		if !known {
@@ -40,6 +40,9 @@ func (s *Set) OfShard(h Shard) *Set {
 		}
 		return has
 	})
+	if err != nil {
+		return nil, err
+	}
 	dst.Nodes = only(s.Nodes, func(n *Node) bool { return h.Has(n.Cluster, n.Name) })
 	dst.Disks = only(s.Disks, func(d *Disk) bool { return h.Has(d.Cluster, d.Name) })
 	dst.Balancers = only(s.Balancers, func(l *LoadBalancer) bool { return h.Has(l.Cluster, l.Namespace+"/"+l.Service) })
@@ -52,7 +55,7 @@ func (s *Set) OfShard(h Shard) *Set {
 		}
 	}
 	dst.Apart = !s.Empty()
-	return dst
+	return dst, nil
 }
 
 // Empty reports whether the set has neither allocations nor assets.

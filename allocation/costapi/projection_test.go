@@ -54,7 +54,10 @@ func (k *kept) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 func (k *kept) read(s *allocation.Set, dict *allocation.Dict, only *encode.Projection) (*allocation.Set, error) {
 	files, ok := k.files[s.Window]
 	if !ok {
-		part := s.OfShard(allocation.Shard{Index: 1, Of: 1 + s.Window.Start.YearDay()%2})
+		part, err := s.OfShard(allocation.Shard{Index: 1, Of: 1 + s.Window.Start.YearDay()%2})
+		if err != nil {
+			return nil, err
+		}
 		for i, kind := range [...]encode.ParquetKind{encode.ParquetAllocations, encode.ParquetAssets} {
 			var b bytes.Buffer
 			if _, err := encode.Parquet(&b, part, encode.Footer{Kind: kind, Zone: "UTC", Complete: true, Part: 1, Parts: 1}); err != nil {

@@ -93,7 +93,9 @@ func (s *Store) Read(ctx context.Context, sets []Stored, p *encode.Projection) (
 			return nil, err
 		}
 		if own := s.opts.Part; own.Of > 1 && d.stored.parts[0].version.Part != own {
-			set = set.OfShard(allocation.Shard(own))
+			if set, err = set.OfShard(allocation.Shard(own)); err != nil {
+				return nil, err
+			}
 		}
 		out = append(out, set)
 	}

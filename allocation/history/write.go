@@ -127,7 +127,10 @@ func encodeSet(set *allocation.Set, v version, o WriteOptions) ([]blob, error) {
 	}
 	var blobs []blob
 	for _, cluster := range set.Clusters() {
-		of := set.OfCluster(cluster)
+		of, err := set.OfCluster(cluster)
+		if err != nil {
+			return nil, err
+		}
 		for _, kind := range [...]encode.ParquetKind{encode.ParquetAllocations, encode.ParquetAssets} {
 			var b bytes.Buffer
 			rows, err := encode.Parquet(&b, of, encode.Footer{

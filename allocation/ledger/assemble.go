@@ -60,66 +60,6 @@ func (l *Ledger) answer(ctx context.Context, q allocation.Query) ([]*allocation.
 // keeps reports whether the ledger keeps history by now.
 func (l *Ledger) keeps() bool { return l.history != nil && l.opts.Settled() }
 
-// errHistory marks what the history failed in, for what can be computed in its place.
-var errHistory = errors.New("the history fails")
-
-// without computes q where the history fails.
-func (l *Ledger) without(ctx context.Context, q allocation.Query, cause error) ([]*allocation.Set, error) {
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("answer %s: %w", describe(q), cause)
-	}
-	l.sawHistory(cause)
-	if sets := l.lastKnown(q, cause); sets != nil {
-		return sets, nil
-	}
-	if q.Stored { // hours are computed as they are for the history
-		q.Alone = true
-	}
-	q.Stored, q.Only = false, nil
-	if l.opts.ReadOnly {
-		return nil, fmt.Errorf("%w: answer %s: %w", allocation.ErrUpstream, describe(q), cause)
-	}
-	sets, err := l.compute(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("%w (in place of the history: %w)", err, cause)
-	}
-	return allWarned(sets, fmt.Sprintf("the history fails, so this was computed without it: %v", cause)), nil
-}
-
-// lastKnown is what the history, which fails, had of q when it was last asked, nil where that is not known.
-func (l *Ledger) lastKnown(q allocation.Query, cause error) []*allocation.Set {
-	l.mu.Lock()
-	sets := l.cache.get(cacheKey(&q), nil, l.opts.Now())
-	l.mu.Unlock()
-	if windows, err := q.Windows(); err != nil || len(sets) != len(windows) {
-		return nil
-	}
-	return allWarned(sets, fmt.Sprintf("the history fails, so this is what it had when it was last asked: %v", cause))
-}
-
-// allWarned are sets with a further warning.
-func allWarned(sets []*allocation.Set, text string) []*allocation.Set {
-	sets = slices.Clone(sets)
-	for i := range sets {
-		sets[i] = warned(sets[i], text)
-	}
-	return sets
-}
-
-// sawHistory notes that the history failed or did not, and logs where that changes.
-func (l *Ledger) sawHistory(err error) {
-	l.mu.Lock()
-	was := l.store.err
-	l.store.err = err
-	l.mu.Unlock()
-	switch {
-	case err != nil && was == nil:
-		level.Error(l.logger).Log("msg", "The history fails: answers are computed without it", "err", err)
-	case err == nil && was != nil:
-		level.Info(l.logger).Log("msg", "The history works again")
-	}
-}
-
 // Distrust takes a set for missing that was found to be damaged, until it is computed and written again.
 func (l *Ledger) Distrust(d *DamagedError) { l.noteDamage(d) }
 

@@ -68,7 +68,11 @@ func (m *model) Compute(ctx context.Context, q allocation.Query) ([]*allocation.
 		set := m.set(w, dict)
 		set.Resolution = q.Resolution
 		some = some || set.Len() > 0
-		sets = append(sets, set.OfShard(m.shard))
+		own, err := set.OfShard(m.shard)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, own)
 	}
 	if !some {
 		return nil, fmt.Errorf("%w: nothing at all", allocation.ErrNoData)

@@ -70,43 +70,6 @@ func (s *stream) give(set *allocation.Set) {
 	s.waiting = s.waiting[:0]
 }
 
-// without gives the sets that were not yielded before the history failed, computed in its place some at a time.
-func (s *stream) without(ctx context.Context, l *Ledger, q allocation.Query, windows []allocation.Window, cause error) error {
-	windows, s.waiting = windows[s.made-len(s.waiting):], nil
-	q.Window.Start = windows[0].Start
-	sets := l.lastKnown(q, cause)
-	s.found = s.found || sets != nil
-	for _, set := range sets {
-		s.give(set)
-	}
-	var noData error
-	for windows = windows[len(sets):]; len(windows) > 0 && !s.stopped; {
-		n := min(streamAtOnce, len(windows))
-		q.Window = allocation.Window{Start: windows[0].Start, End: windows[n-1].End}
-		sets, err := l.without(ctx, q, cause)
-		switch {
-		case errors.Is(err, allocation.ErrNoData): // holes, if there is something else
-			noData, sets = err, make([]*allocation.Set, n)
-			for i, w := range windows[:n] {
-				sets[i] = warned(allocation.NewSet(w, allocation.NewDict()), err.Error())
-				sets[i].Incomplete = true
-			}
-		case err != nil:
-			return err
-		default:
-			s.found = true
-		}
-		for _, set := range sets {
-			s.give(set)
-		}
-		windows = windows[n:]
-	}
-	if s.found {
-		return nil
-	}
-	return noData
-}
-
 // run makes the sets of a plan and gives them, oldest first.
 func (s *stream) run(ctx context.Context, a *assembly) error {
 	release, err := a.ledger.acquireRead(ctx)

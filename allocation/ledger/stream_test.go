@@ -2,11 +2,14 @@ package ledger_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
@@ -156,5 +159,69 @@ func TestStreamOfNothing(t *testing.T) {
 	q := allocation.Query{Window: between(t, "2026-03-03T00:00", "2026-03-04T00:00"), Step: time.Hour, Stored: true, Stream: true}
 	if sets, err := collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrNoData) || len(sets) > 0 {
 		t.Errorf("%d sets, %v", len(sets), err)
+	}
+}
+
+// TestStreamHolesWithoutHistory asks for hours of which the first lie before the source has data: with the history or
+// without it the same is told of as missing, also where the hours that are computed at once have something.
+func TestStreamHolesWithoutHistory(t *testing.T) {
+	for name, w := range map[string]allocation.Window{
+		"some hours of the first that are computed":   between(t, "2026-03-03T20:00", "2026-03-04T10:00"),
+		"all of the first and some of those after it": between(t, "2026-03-03T10:00", "2026-03-04T10:00"),
+	} {
+		for _, stream := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, stream=%v", name, stream), func(t *testing.T) {
+				r := newRig(t, "2026-03-05T12:30", ledger.Options{})
+				r.model.from = at(t, "2026-03-04T00:30")
+				q := allocation.Query{Window: w, Step: time.Hour, Stored: true, Stream: stream}
+				missing := func() []string {
+					var all []string
+					for _, s := range r.ask(t, q) {
+						if s.Empty() != s.Incomplete {
+							t.Errorf("%v: empty %v, incomplete %v", s.Window, s.Empty(), s.Incomplete)
+						}
+						all = append(all, s.Warnings...)
+					}
+					return slices.DeleteFunc(allocation.JoinHoles(all), func(text string) bool { return !strings.Contains(text, " is missing: ") })
+				}
+				want := missing()
+				if len(want) != 1 || !strings.Contains(want[0], " to 2026-03-04T00:00:00Z is missing") {
+					t.Fatalf("with the history: %q", want)
+				}
+				r.restart(t)
+				r.keeper.fail = func(string) error { return errors.New("the disk is gone") }
+				if diff := cmp.Diff(want, missing()); diff != "" {
+					t.Errorf("-with the history +without\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestStreamErrorsWithoutHistory name the window that was asked for, not the part of it that is computed at once.
+func TestStreamErrorsWithoutHistory(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		readOnly bool
+		source   error
+		want     error
+	}{
+		{"nothing", false, allocation.ErrNoData, allocation.ErrNoData},
+		{"the source fails, too", false, allocation.ErrUpstream, allocation.ErrUpstream},
+		{"a reader", true, nil, allocation.ErrUpstream},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, "2026-03-05T12:30", ledger.Options{ReadOnly: tc.readOnly})
+			r.model.err = tc.source
+			r.keeper.fail = func(string) error { return errors.New("the disk is gone") }
+			q := allocation.Query{Window: between(t, "2026-03-01T00:00", "2026-03-03T00:00"), Step: time.Hour, Stored: true, Stream: true}
+			sets, err := collect(t.Context(), r.Ledger, q)
+			if len(sets) > 0 || !errors.Is(err, tc.want) {
+				t.Fatalf("%d sets, %v", len(sets), err)
+			}
+			if text := err.Error(); !strings.Contains(text, "answer 2026-03-01T00:00:00Z to 2026-03-03T00:00:00Z") || strings.Contains(text, "02T") {
+				t.Errorf("%q does not name the window, or others than the first hours of it", text)
+			}
+		})
 	}
 }
