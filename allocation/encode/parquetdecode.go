@@ -414,10 +414,12 @@ func (d *Decoded) readAssets(f *ParquetFile) error {
 		if err != nil {
 			return fmt.Errorf("read Parquet file: %w", err)
 		}
-		for i := range list {
-			if l != nil {
-				*c.of(&list[i]) = string(l.text(i))
-			}
+		if l == nil {
+			continue
+		}
+		table := l.table.strings()
+		for i, k := range l.idx {
+			*c.of(&list[i]) = table[k]
 		}
 	}
 	for _, c := range assetBools() {
@@ -464,6 +466,10 @@ func (d *Decoded) readAssetLives(f *ParquetFile) error {
 	if err != nil {
 		return fmt.Errorf("read Parquet file: %w", err)
 	}
+	var keys, values []string
+	if labels != nil {
+		keys, values = labels.keys.table.strings(), labels.values.table.strings()
+	}
 	for i := range d.assets {
 		a := &d.assets[i]
 		a.start, a.end = time.UnixMilli(starts[i]).UTC(), time.UnixMilli(ends[i]).UTC()
@@ -478,7 +484,7 @@ func (d *Decoded) readAssetLives(f *ParquetFile) error {
 			if a.labels == nil {
 				a.labels = map[string]string{}
 			}
-			a.labels[string(labels.keys.text(int(k)))] = string(labels.values.text(int(k)))
+			a.labels[keys[labels.keys.idx[k]]] = values[labels.values.idx[k]]
 		}
 	}
 	return nil

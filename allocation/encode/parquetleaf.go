@@ -42,6 +42,16 @@ func (t *texts) at(i int32) []byte {
 	return t.data[from:t.ends[i]]
 }
 
+// strings are all of them, in one piece of memory.
+func (t *texts) strings() []string {
+	text, out := string(t.data), make([]string, len(t.ends))
+	from := int32(0)
+	for i, end := range t.ends {
+		out[i], from = text[from:end], end
+	}
+	return out
+}
+
 // end ends a string, which was appended to the data.
 func (t *texts) end() error {
 	if len(t.data) > math.MaxInt32 {
