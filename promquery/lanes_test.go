@@ -102,7 +102,7 @@ func TestParallel(t *testing.T) {
 		"usage alone": forgetful{db, nil, []string{"kube_pod_container_status_running", "kube_pod_container_info", "kube_pod_init_container_status_running"}},
 	}
 	for name, src := range sources {
-		for _, resolution := range []time.Duration{0, time.Minute} {
+		for _, resolution := range grids() {
 			t.Run(fmt.Sprintf("%s/%s", name, allocation.ResolutionText(resolution)), func(t *testing.T) {
 				q := allocation.Query{Window: allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}, Step: 3 * time.Hour, Resolution: resolution}
 				var want []byte
