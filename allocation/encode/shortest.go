@@ -27,6 +27,9 @@ func isFraction(v float64) bool {
 	return abs >= 1e-6 && abs < 1<<mantissaBits && math.Float64bits(v)<<(64-mantissaBits) != 0
 }
 
+// zeroDigits is eight zeros as text.
+const zeroDigits = 0x3030303030303030
+
 // padded is as many digits as fractions are written with at most, zeros in front of them included, and some more.
 const padded = 24
 
@@ -40,7 +43,7 @@ func appendFraction(b []byte, v float64) []byte {
 	var text [2 * padded]byte // as many are copied, wherever they begin: that is faster than as many as there are
 	high := digits / 1e8
 	highest := high / 1e8
-	binary.LittleEndian.PutUint64(text[0:], eightDigits(highest))
+	binary.LittleEndian.PutUint64(text[0:], highest<<56|zeroDigits) // one of 17 at most
 	binary.LittleEndian.PutUint64(text[8:], eightDigits(high-highest*1e8))
 	binary.LittleEndian.PutUint64(text[16:], eightDigits(digits-high*1e8))
 	whole, point := 1, padded-places
@@ -84,15 +87,16 @@ func shortest(v float64) (digits uint64, places int) {
 	return units, places
 }
 
-// trim leaves out zeros at the end of digits.
+// trim leaves out zeros at the end of digits, of which there are mostly none or many.
 func trim(digits uint64, places int) (uint64, int) {
-	for _, zeros := range [...]struct {
-		power uint64
-		n     int
-	}{{1e8, 8}, {1e4, 4}, {1e2, 2}, {1e1, 1}} {
-		if q := digits / zeros.power; q*zeros.power == digits {
-			digits, places = q, places-zeros.n
-		}
+	if digits%1e1 != 0 {
+		return digits, places
+	}
+	if digits%1e8 == 0 {
+		digits, places = digits/1e8, places-8
+	}
+	for digits%1e1 == 0 {
+		digits, places = digits/1e1, places-1
 	}
 	return digits, places
 }
@@ -105,5 +109,5 @@ func eightDigits(v uint64) uint64 {
 	high = v * 10486 >> 20 & 0x7f0000007f
 	v = high | (v-high*100)<<16
 	high = v * 103 >> 10 & 0xf000f000f000f
-	return high | (v-high*10)<<8 | 0x3030303030303030
+	return high | (v-high*10)<<8 | zeroDigits
 }
