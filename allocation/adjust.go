@@ -32,6 +32,9 @@ func reconcile(w *work, o *Options) {
 		return
 	}
 	w.books.reconcile = true
+	if !w.set.isAdjusted() {
+		return
+	}
 	w.adjustNodes()
 	w.adjustVolumes()
 	w.adjustBalancers()
