@@ -155,10 +155,11 @@ func (o *Options) looksAtFew(c Column) bool {
 	return ofNodes && o.Idle && o.Filter != nil
 }
 
-// scratch is memory for what is decoded while rows are merged, and the first error of that. It is used by one goroutine at a
-// time, for set after set.
+// scratch is memory for what is decoded while rows are merged, the first error of that, and what need not be. It is used by one
+// goroutine at a time, for set after set.
 type scratch struct {
 	lanes [lanes][]float64
+	gone  *gone // nil where sets are not summed later
 	err   error
 }
 
