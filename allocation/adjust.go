@@ -35,6 +35,8 @@ func reconcile(w *work, o *Options) {
 	if !w.set.isAdjusted() {
 		return
 	}
+	w.identifyBy(Cluster, nil)
+	w.identifyBy(NodeName, nil)
 	w.adjustNodes()
 	w.adjustVolumes()
 	w.adjustBalancers()

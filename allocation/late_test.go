@@ -183,6 +183,9 @@ func TestLateValues(t *testing.T) {
 				filtered++
 				list = append(list, allocation.Pod, allocation.ControllerKind, allocation.Controller, allocation.Labels)
 			}
+			if !o.Idle && !o.ShareTenancy { // where they are told apart by adjustments alone
+				list = append(list, allocation.Cluster, allocation.NodeName)
+			}
 			for _, p := range list {
 				if late.IDs[p] != nil {
 					late.Late[p], late.IDs[p] = lateIDs{ids: late.IDs[p]}, nil

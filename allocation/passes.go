@@ -242,7 +242,7 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 
 // eachAssetName calls f with the names of the assets that the passes need ids of: of what rows may be added for.
 func (s *Set) eachAssetName(o *Options, f func(string)) {
-	if o.Idle || o.ShareIdle != NoSplit || o.Reconcile || o.Proportions {
+	if o.Idle || o.ShareIdle != NoSplit || o.Proportions || o.Reconcile && s.isAdjusted() {
 		for i := range s.Nodes {
 			f(s.Nodes[i].Cluster)
 			f(s.Nodes[i].Name)

@@ -135,7 +135,7 @@ func isCost(name string) bool {
 // keyed are the properties that rows are named and divided by.
 func (q *request) keyed() []allocation.Property {
 	list := []allocation.Property{allocation.Cluster, allocation.NodeName} // which passes tell clusters and nodes by
-	if o := &q.options; q.carries() && o.OnlyMerges() && !o.Idle && !o.Reconcile && !o.ShareTenancy {
+	if o := &q.options; q.carries() && o.OnlyMerges() && !o.Idle && !o.ShareTenancy { // reconciling asks for them where it has to
 		list = []allocation.Property{}
 	}
 	for _, k := range q.options.Aggregate {

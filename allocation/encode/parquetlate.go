@@ -96,6 +96,9 @@ func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []boo
 		if err != nil {
 			return err
 		}
+		if len(l.table.ends) == 1 {
+			group = nil // all have the same
+		}
 		for i, g := range group {
 			if differ[g] {
 				continue
