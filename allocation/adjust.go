@@ -35,8 +35,7 @@ func reconcile(w *work, o *Options) {
 	if !w.set.isAdjusted() {
 		return
 	}
-	w.identifyBy(Cluster, nil)
-	w.identifyBy(NodeName, nil)
+	w.locate()
 	w.adjustNodes()
 	w.adjustVolumes()
 	w.adjustBalancers()

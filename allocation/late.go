@@ -56,6 +56,12 @@ func (w *work) identify(o *Options, mask []bool) {
 	}
 }
 
+// locate gives the clusters and nodes of rows ids, for passes that look for what is there.
+func (w *work) locate() {
+	w.identifyBy(Cluster, nil)
+	w.identifyBy(NodeName, nil)
+}
+
 // identifyBy gives a property ids, of those rows alone that mask has unless it is nil.
 func (w *work) identifyBy(p Property, mask []bool) {
 	late, rows := w.set.late[p], len(w.set.noID)

@@ -242,9 +242,12 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 
 // eachAssetName calls f with the names of the assets that the passes need ids of: of what rows may be added for.
 func (s *Set) eachAssetName(o *Options, f func(string)) {
-	if o.Idle || o.ShareIdle != NoSplit || o.Proportions || o.Reconcile && s.isAdjusted() {
-		for i := range s.Nodes {
+	all := o.Proportions || o.Reconcile && s.isAdjusted()
+	for i := range s.Nodes {
+		if all || o.Idle || o.ShareIdle != NoSplit {
 			f(s.Nodes[i].Cluster)
+		}
+		if all || (o.Idle || o.ShareIdle != NoSplit) && o.IdleByNode {
 			f(s.Nodes[i].Name)
 		}
 	}
