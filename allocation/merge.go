@@ -59,13 +59,15 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 	s.mergeValues(m, parts, n)
 	s.mergeTimes(parts, n)
 	var differ [NumProperties][]bool
+	gone := m.gone.of(s.Window, names)
 	for p := range Services {
-		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, nil)
+		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, func(g int) bool { return gone != nil && gone[g].has(p) })
 	}
 	s.mergeKinds(parts, n, &differ)
 	for p := Services; p < GPUDevices; p++ { // mergeMetadata settles those of several containers
-		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, s.merged)
+		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, func(g int) bool { return s.merged[g] == several })
 	}
+	m.gone.learn(s, gone)
 	s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
 	s.mergeMetadata(m, parts, n, &differ, metadata)
 	s.mergeAllShares(parts, n)
@@ -144,14 +146,14 @@ func (s *Set) mergeTimes(parts []part, n int) {
 	s.start, s.end = s.start[:n:n], s.end[:n:n]
 }
 
-// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do. Rows of several
-// containers are taken to differ where it is said which these are.
-func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, n int, merged []merged) (ids []ID, differ []bool) {
+// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do. Those of groups
+// that are apart are taken to differ.
+func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, n int, apart func(g int) bool) (ids []ID, differ []bool) {
 	ids, differ = make([]ID, n+1), make([]bool, n+1)
 	seen := make([]bool, n+1)
 	differ[n] = true // nobody asks for those that are dropped
-	for g, of := range merged {
-		differ[g] = of == several
+	for g := range n {
+		differ[g] = apart(g)
 	}
 	for _, part := range parts {
 		switch {
