@@ -62,10 +62,13 @@ func (q *request) needed() *allocation.Projection {
 }
 
 // naming divides the properties that are needed at once into those, and those that nothing but the names of the rows that a
-// filter leaves is made of: ids of those are for few rows.
+// filter leaves is made of: ids of those are for few rows. Clusters and nodes are with them where passes ask for them.
 func (q *request) naming(list, selecting []allocation.Property) (now, late []allocation.Property) {
-	if len(selecting) == 0 || !q.carries() || !q.options.OnlyMerges() {
+	if !q.carries() || !q.options.OnlyMerges() {
 		return list, nil
+	}
+	if len(selecting) == 0 {
+		selecting = list
 	}
 	selecting = append(slices.Clip(selecting), allocation.GPUDevices)
 	for _, d := range q.api.cfg.Derived { // what is wrong with them is told of all rows
@@ -73,7 +76,7 @@ func (q *request) naming(list, selecting []allocation.Property) (now, late []all
 			selecting = append(selecting, d.Needs()...)
 		}
 	}
-	for _, x := range list {
+	for _, x := range append(list, allocation.Cluster, allocation.NodeName) {
 		if slices.Contains(selecting, x) {
 			now = append(now, x)
 		} else {

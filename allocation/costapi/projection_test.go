@@ -160,13 +160,16 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
-// TestNeededOfFormats asks for sums of several sets in formats whose rows tell everything.
-func TestNeededOfFormats(t *testing.T) {
+// TestNeededOfSums asks for sums of several sets, in formats whose rows tell everything and of a few members.
+func TestNeededOfSums(t *testing.T) {
 	files := map[allocation.Window][2][]byte{}
 	for _, aggregate := range []string{"namespace", "cluster,namespace,pod", "label:app", "node", "all"} {
-		for _, format := range []string{"csv", "csv&csvColumns=full", "parquet", "arrow"} {
-			t.Run(format+" by "+aggregate, func(t *testing.T) {
-				params := slices.Concat([]string{"window=3d", "aggregate=" + aggregate}, strings.Split("format="+format, "&"))
+		for _, asked := range []string{
+			"format=csv", "format=csv&csvColumns=full", "format=parquet", "format=arrow",
+			"fields=name,totalCost", "fields=cpuCost,totalCost&filter=namespace:\"web\"", "fields=minutes,cpuCores&idle=false", "fields=totalCost&shareTenancyCosts=false",
+		} {
+			t.Run(asked+" by "+aggregate, func(t *testing.T) {
+				params := slices.Concat([]string{"window=3d", "aggregate=" + aggregate}, strings.Split(asked, "&"))
 				narrow := &kept{files: files}
 				got := get(keptHandler(narrow), "/model/allocation", params...)
 				want := get(keptHandler(&kept{files: files, everything: true}), "/model/allocation", params...)
@@ -176,7 +179,7 @@ func TestNeededOfFormats(t *testing.T) {
 				if diff := cmp.Diff(want.Body.String(), got.Body.String()); diff != "" {
 					t.Errorf("of what is needed and of everything (-want +got):\n%s", diff)
 				}
-				if format == "csv" && !strings.Contains(got.Body.String(), "__idle__") {
+				if asked == "format=csv" && !strings.Contains(got.Body.String(), "__idle__") {
 					t.Errorf("idle is missing:\n%s", got.Body)
 				}
 			})
