@@ -135,9 +135,9 @@ type setEncoder struct {
 
 // encode appends the map of a set's allocations, by name.
 func (e *encoder) encode(s *stream, set *allocation.Set) {
-	e.order = e.options.rowsLike(e.order, set)
+	e.order = byNameLike(e.order, set)
 	of := &setEncoder{
-		encoder: e, set: set, rows: e.order,
+		encoder: e, set: set, rows: e.options.paged(e.order, set),
 		window: appendWindow(nil, set.Window, e.location), rate: e.options.rate(set.Window),
 	}
 	of.numbers, of.rest = ofSet(e.numbers, set)
@@ -179,7 +179,7 @@ type namedRow struct {
 // byName is the rows of a set in the order of their names, each of which stands for one row.
 func byName(set *allocation.Set) []namedRow { return sortNames(namedRows(set)) }
 
-// byNameLike is byName, faster where the names are those of rows of another set in an order like that.
+// byNameLike is byName, faster where the names are those of all rows of another set in an order like that.
 func byNameLike(order []namedRow, set *allocation.Set) []namedRow {
 	if len(order) != set.Len() {
 		return byName(set)

@@ -65,11 +65,10 @@ func cut[T any](p *Page, list []T, value func(T) float64, name func(T) string) [
 }
 
 // rows are those of a set on the page, in its order.
-func (o *Options) rows(set *allocation.Set) []namedRow { return o.rowsLike(nil, set) }
+func (o *Options) rows(set *allocation.Set) []namedRow { return o.paged(byName(set), set) }
 
-// rowsLike is rows, faster where they are in an order like that of the rows of another set.
-func (o *Options) rowsLike(order []namedRow, set *allocation.Set) []namedRow {
-	list := byNameLike(order, set)
+// paged are those of all rows of a set, whose order it may change, that are on the page, in its order.
+func (o *Options) paged(list []namedRow, set *allocation.Set) []namedRow {
 	if o.Page.IsZero() {
 		return list
 	}

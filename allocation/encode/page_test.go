@@ -72,6 +72,37 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestPagesOfSets holds that sets with as many rows as the page of the set before them had are told as if they were alone.
+func TestPagesOfSets(t *testing.T) {
+	sets := []*allocation.Set{
+		passes(t, "pod", allocation.Options{Idle: true}, 1)[0], passes(t, "cluster", allocation.Options{}, 1)[0],
+		passes(t, "pod", allocation.Options{Idle: true}, 1)[0], passes(t, "cluster", allocation.Options{Idle: true}, 1)[0],
+	}
+	data := func(page encode.Page, sets ...*allocation.Set) (list []string) {
+		var b bytes.Buffer
+		if err := encode.Allocations(&b, sets, encode.Options{Page: page}); err != nil {
+			t.Fatal(err)
+		}
+		var body struct{ Data []json.RawMessage }
+		if err := json.Unmarshal(b.Bytes(), &body); err != nil {
+			t.Fatal(err)
+		}
+		for _, set := range body.Data {
+			list = append(list, string(set))
+		}
+		return list
+	}
+	for _, page := range []encode.Page{{}, {Limit: 1}, {Limit: 2}, {Offset: 1}, {Offset: 1, Limit: 1}, {By: "name", Limit: 2}} {
+		var want []string
+		for _, set := range sets {
+			want = append(want, data(page, set)...)
+		}
+		if diff := cmp.Diff(want, data(page, sets...)); diff != "" {
+			t.Errorf("%v (-alone +together):\n%s", page, diff)
+		}
+	}
+}
+
 // keys are those of the first map of data, in the order they were sent.
 func keys(t *testing.T, body []byte) []string {
 	t.Helper()
