@@ -11,6 +11,19 @@ type Field struct {
 	Value func(s *Set, row int) float64
 	// made are the columns that it is 0 without; none where that takes more than columns to tell.
 	made []Column
+	// values is what Values does, where that is faster column by column.
+	values func(s *Set, rows []int, dst []float64)
+}
+
+// Values fills dst with the field of rows, as Value does.
+func (f *Field) Values(s *Set, rows []int, dst []float64) {
+	if f.values != nil {
+		f.values(s, rows, dst)
+		return
+	}
+	for i, row := range rows {
+		dst[i] = f.Value(s, row)
+	}
 }
 
 // Zero reports whether the field is known to be 0 in all rows of a set. It is not of columns that are not decoded yet.
@@ -26,7 +39,7 @@ func (f *Field) Zero(s *Set) bool {
 // Fields are the derived, served numbers of an allocation, in the order they are documented and sent. Averages are over
 // the row's Minutes and 0 where those are 0.
 func Fields() []Field {
-	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*Set).Minutes, nil}}
+	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*Set).Minutes, nil, nil}}
 	fields = append(fields, resourceFields(CPU, [...]string{"cpuCores", "cpuCoreHours", "cpuCoreRequestAverage", "cpuCoreUsageAverage", "cpuCoreLimitAverage"}, "cores", "core-hours")...)
 	fields = append(fields, resourceFields(GPU, [...]string{"gpuCount", "gpuHours", "gpuRequestAverage", "gpuUsageAverage", "gpuLimitAverage"}, "devices", "device-hours")...)
 	fields = append(fields, networkFields()...)
@@ -48,7 +61,7 @@ func resourceFields(r Resource, names [5]string, unit, hours string) []Field {
 		sum(name+"Cost", "currency", "Cumulative cost of the "+hours+" allocated.", Cost.Of(r)),
 		sum(name+"CostAdjustment", "currency", "What reconciliation with the bill adds to "+name+"Cost.", Adjustment.Of(r)),
 		sum(name+"CostIdle", "currency", "The part of "+name+"Cost that shared idle put there.", CostIdle.Of(r)),
-		{name + "Efficiency", "ratio", "What was used of what was requested; may exceed 1.", func(s *Set, row int) float64 { return s.Efficiency(r, row) }, []Column{UsageHours.Of(r)}},
+		{name + "Efficiency", "ratio", "What was used of what was requested; may exceed 1.", func(s *Set, row int) float64 { return s.Efficiency(r, row) }, []Column{UsageHours.Of(r)}, nil},
 	}
 	if r == GPU { // has no limit other than its request
 		fields = append(fields[:3], fields[4:]...)
@@ -83,14 +96,14 @@ func totalFields() []Field {
 	return []Field{
 		sum("sharedCost", "currency", "Cumulative cost of shared resources.", SharedCost),
 		sum("externalCost", "currency", "Cumulative cost of external resources.", ExternalCost),
-		{"totalCost", "currency", "All costs and adjustments.", func(s *Set, row int) float64 { return finite(s.TotalCost(row)) }, nil},
-		{"totalEfficiency", "ratio", "Mean of cpuEfficiency and ramEfficiency, weighted by their costs.", (*Set).TotalEfficiency, nil},
+		{"totalCost", "currency", "All costs and adjustments.", func(s *Set, row int) float64 { return finite(s.TotalCost(row)) }, nil, totalCosts},
+		{"totalEfficiency", "ratio", "Mean of cpuEfficiency and ramEfficiency, weighted by their costs.", (*Set).TotalEfficiency, nil, nil},
 	}
 }
 
 // sum is a field that adds up columns.
 func sum(name, unit, help string, columns ...Column) Field {
-	f := Field{name, unit, help, nil, columns}
+	f := Field{name, unit, help, nil, columns, func(s *Set, rows []int, dst []float64) { s.sums(columns, rows, dst) }}
 	if len(columns) == 1 {
 		c := columns[0]
 		f.Value = func(s *Set, row int) float64 { return finite(s.Value(c, row)) }
@@ -106,16 +119,52 @@ func sum(name, unit, help string, columns ...Column) Field {
 	return f
 }
 
+// sums fills dst with the sums of columns in rows.
+func (s *Set) sums(columns []Column, rows []int, dst []float64) {
+	clear(dst)
+	for _, c := range columns {
+		if s.allZero(c) {
+			continue
+		}
+		column := s.Column(c)
+		for i, row := range rows {
+			dst[i] += column[row]
+		}
+	}
+	for i, v := range dst {
+		dst[i] = finite(v)
+	}
+}
+
+// totalCosts are the total costs of rows.
+func totalCosts(s *Set, rows []int, dst []float64) {
+	money := make([]Column, 0, NumColumns)
+	for c := range NumColumns {
+		if c.Money() {
+			money = append(money, c)
+		}
+	}
+	s.sums(money, rows, dst)
+}
+
 // average is a field that divides a column of amount × hours by the hours of the row.
 func average(name, unit, help string, c Column) Field {
-	value := func(s *Set, row int) float64 {
-		minutes := s.Minutes(row)
-		if minutes <= 0 {
-			return 0
+	value := func(s *Set, row int) float64 { return averageOver(s.Value(c, row), s.Minutes(row)) }
+	values := func(s *Set, rows []int, dst []float64) {
+		column := s.Column(c)
+		for i, row := range rows {
+			dst[i] = averageOver(column[row], s.Minutes(row))
 		}
-		return finite(s.Value(c, row) / (minutes / 60))
 	}
-	return Field{name, unit, help, value, []Column{c}}
+	return Field{name, unit, help, value, []Column{c}, values}
+}
+
+// averageOver is the average of what adds up to a sum of amount × hours.
+func averageOver(sum, minutes float64) float64 {
+	if minutes <= 0 {
+		return 0
+	}
+	return finite(sum / (minutes / 60))
 }
 
 // finite is v, or 0 where it is no number.

@@ -2,7 +2,9 @@ package allocation_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +71,47 @@ func TestZeroFields(t *testing.T) {
 	}
 	if f := field(t, "gpuCost"); !f.Zero(oneRow(60, nil)) {
 		t.Error("gpuCost is 0 without GPUs, and not said to be")
+	}
+}
+
+// TestFieldsOfManyRows holds that fields of many rows are those of each, in a set as it was built and in one that passes made.
+func TestFieldsOfManyRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	odd := []float64{0, math.Copysign(0, -1), -1.5, math.NaN(), math.Inf(1), math.MaxFloat64, 5e-324}
+	built := allocation.NewSet(allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}, allocation.NewDict())
+	for i := range 40 {
+		r := allocation.Row{Start: testStart, End: testStart.Add(time.Duration(rng.IntN(3)) * time.Minute)}
+		r.Text[allocation.Pod] = strconv.Itoa(i / 2)
+		for c := range allocation.NumColumns {
+			if r.Values[c] = rng.Float64(); c%3 == 0 || rng.IntN(3) == 0 {
+				r.Values[c] = odd[rng.IntN(len(odd))]
+			}
+			if c%5 == 0 {
+				r.Values[c] = 0
+			}
+		}
+		r.Values[allocation.RunningSeconds] = 60 * float64(rng.IntN(3)) // minutes are a field
+		built.Append(&r)
+	}
+	keys, err := allocation.ParseKeys("pod", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged, err := allocation.Apply([]*allocation.Set{built}, allocation.Options{Aggregate: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*allocation.Set{built, merged[0]} {
+		rows := rng.Perm(s.Len())
+		got := make([]float64, len(rows))
+		for _, f := range allocation.Fields() {
+			f.Values(s, rows, got)
+			for i, row := range rows {
+				if want := f.Value(s, row); got[i] != want {
+					t.Errorf("%s of row %d of %d: got %v, want %v", f.Name, row, s.Len(), got[i], want)
+				}
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -17,16 +18,21 @@ type numeric struct {
 	money bool // multiplied by the rate of costs
 }
 
-// of is the number in a row; rate is what costs are multiplied by.
-func (c *numeric) of(set *allocation.Set, row int, rate float64) float64 {
-	v := c.parts[0].Value(set, row)
+// fill fills dst with the number in rows, of which there are as many as a block has at most; rate is what costs are multiplied by.
+func (c *numeric) fill(dst []float64, set *allocation.Set, rows []int, rate float64) {
+	c.parts[0].Values(set, rows, dst)
 	for i := range c.parts[1:] {
-		v += c.parts[1+i].Value(set, row)
+		var more [blockRows]float64
+		c.parts[1+i].Values(set, rows, more[:len(rows)])
+		for j := range dst {
+			dst[j] += more[j]
+		}
 	}
-	if c.money {
-		v *= rate
+	if c.money && rate != 1 {
+		for j := range dst {
+			dst[j] *= rate
+		}
 	}
-	return v
 }
 
 // zero reports whether the number is known to be 0 in all rows of a set.
@@ -60,6 +66,7 @@ type block struct {
 	text   []byte // of the members, without numbers that differ
 	ends   []int  // of what stands in text before each of those
 	values [][blockRows]float64
+	rows   []int
 	// These are what was written last, which is written often.
 	start, end   stamp
 	lower, upper figure
@@ -71,20 +78,19 @@ func newBlocks() *sync.Pool { return &sync.Pool{New: func() any { return &block{
 
 // load takes numbers of at most blockRows rows; rest is what follows them.
 func (k *block) load(numbers []numeric, rest string, set *allocation.Set, rows []namedRow, rate float64) {
-	k.text, k.ends = k.text[:0], k.ends[:0]
+	k.text, k.ends, k.rows = k.text[:0], k.ends[:0], k.rows[:0]
+	for _, r := range rows {
+		k.rows = append(k.rows, r.row)
+	}
 	for i := range numbers {
 		c, n := &numbers[i], len(k.ends)
 		k.text = append(k.text, c.key...)
 		if n == len(k.values) {
 			k.values = append(k.values, [blockRows]float64{})
 		}
-		values, same := &k.values[n], true
-		for j := range rows {
-			v := c.of(set, rows[j].row, rate)
-			values[j] = v
-			same = same && v == values[0]
-		}
-		if same {
+		values := k.values[n][:len(rows)]
+		c.fill(values, set, k.rows, rate)
+		if !slices.ContainsFunc(values[1:], func(v float64) bool { return v != values[0] }) {
 			k.text = appendNumber(k.text, values[0])
 		} else {
 			k.ends = append(k.ends, len(k.text))
