@@ -15,12 +15,26 @@ type Accumulation struct {
 	open    []*Set // of the period that sets come of; the first is a sum if there is one
 	summed  int    // rows of that sum
 	pending int    // and of what is not in it yet
+	gone    *gone  // nil where sets stay apart
 }
 
 // NewAccumulation returns one of the period of o, which may be NoPeriod. Proportions and Check of o are not for it. hold is
 // how many rows of a period it holds before it sums them; it holds as many as the sum has in any case.
 func NewAccumulation(o Options, hold int) *Accumulation {
-	return &Accumulation{options: o, hold: hold, dict: NewDict()}
+	a := &Accumulation{options: o, hold: hold, dict: NewDict()}
+	if o.Accumulate != NoPeriod {
+		a.gone = &gone{options: &a.options, periods: map[int64]map[string]propertySet{}}
+	}
+	return a
+}
+
+// Apply is the function Apply of sets that are to be added, all of them, when they have come: it leaves accumulating to Add.
+// Properties that their sums will not have, whatever they have, are not looked for. Goroutines may use it side by side, and
+// while another one adds.
+func (a *Accumulation) Apply(sets []*Set) ([]*Set, error) {
+	o := a.options
+	o.Accumulate = NoPeriod
+	return apply(sets, &scratch{gone: a.gone}, &o)
 }
 
 // Add takes a set that Apply made without accumulating, which may be of any Dict. Those after it must not start before it.
@@ -70,6 +84,7 @@ func (a *Accumulation) close() {
 		a.fold()
 	}
 	sum := a.open[0]
+	a.gone.forget(sum.Window)
 	sum.Window = a.options.Accumulate.Round(sum.Window, a.options.Zone)
 	a.open, a.summed, a.pending = nil, 0, 0
 	a.finish(sum)

@@ -27,18 +27,21 @@ func TestAccumulation(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", where, err)
 		}
-		sum, each := allocation.NewAccumulation(o, rng.IntN(30)), o
-		each.Accumulate = allocation.NoPeriod
-		for k := range models {
+		sum := allocation.NewAccumulation(o, rng.IntN(30))
+		passed := make([]*allocation.Set, len(models))
+		for _, k := range rng.Perm(len(models)) { // they go through the passes side by side
 			one := sets[k : k+1]
 			if rng.IntN(2) == 0 {
 				one = setsOf(models[k : k+1])
 			}
-			out, err := allocation.Apply(one, each)
+			out, err := sum.Apply(one)
 			if err != nil {
 				t.Fatalf("%s: %v", where, err)
 			}
-			sum.Add(out[0])
+			passed[k] = out[0]
+		}
+		for _, s := range passed {
+			sum.Add(s)
 		}
 		held := sum.Held()
 		got := sum.Sets()

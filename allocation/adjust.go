@@ -32,6 +32,10 @@ func reconcile(w *work, o *Options) {
 		return
 	}
 	w.books.reconcile = true
+	if !w.set.isAdjusted() {
+		return
+	}
+	w.locate()
 	w.adjustNodes()
 	w.adjustVolumes()
 	w.adjustBalancers()

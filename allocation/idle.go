@@ -78,6 +78,10 @@ type idleKey struct{ cluster, node ID }
 
 // findPlaces finds the idle row of each row.
 func (w *work) findPlaces(rows map[idleKey]int, o *Options) {
+	w.identifyBy(Cluster, nil)
+	if o.IdleByNode {
+		w.identifyBy(NodeName, nil)
+	}
 	w.place = make([]int32, w.set.Len())
 	last, at := idleKey{^ID(0), 0}, int32(nowhere)
 	for i := range w.place {
@@ -105,16 +109,23 @@ type idlePart struct {
 // itself, so shared rows too: they pass it on. Costs outside of clusters take none.
 func (w *work) idleParts(split Split) []idlePart {
 	parts := make([]idlePart, w.idle.Len())
-	for i, place := range w.place {
-		if place == nowhere || !w.takes(i) {
-			continue
+	places := w.place[:w.built] // those that passes added take none
+	for i, place := range places {
+		if place != nowhere && (w.keep == nil || w.keep[i]) {
+			parts[place].some = true
 		}
-		part, kept := &parts[place], w.keep == nil || w.keep[i]
-		part.some = part.some || kept
-		for r := range NumResources {
-			weight := w.idleWeight(split, r, i)
+	}
+	for r := range NumResources {
+		if split != Even && w.set.allZero(Cost.Of(r)) && w.set.allZero(Adjustment.Of(r)) {
+			continue // nobody has any
+		}
+		for i, place := range places {
+			if place == nowhere {
+				continue
+			}
+			part, weight := &parts[place], w.idleWeight(split, r, i)
 			part.all[r] += weight
-			if kept {
+			if w.keep == nil || w.keep[i] {
 				part.kept[r] += weight
 			}
 		}

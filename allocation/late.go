@@ -51,22 +51,32 @@ func allLate(late Late, d *Dict, n int, keep []bool) ([]ID, error) {
 func (w *work) identify(o *Options, mask []bool) {
 	for _, k := range o.Aggregate {
 		for _, p := range k.Properties() {
-			late, rows := w.set.late[p], len(w.set.noID)
-			if late == nil {
-				continue
-			}
-			keep := mask
-			if mask != nil {
-				keep = mask[:rows]
-			}
-			ids, err := allLate(late, w.dict, rows, keep)
-			if err != nil {
-				w.scratch.note(fmt.Errorf("decode %s of set of %s: %w", p, w.set.span(), err))
-				return
-			}
-			w.set.ids[p], w.set.late[p] = append(ids, w.set.ids[p][rows:]...), nil // passes may have added rows
+			w.identifyBy(p, mask)
 		}
 	}
+}
+
+// locate gives the clusters and nodes of rows ids, for passes that look for what is there.
+func (w *work) locate() {
+	w.identifyBy(Cluster, nil)
+	w.identifyBy(NodeName, nil)
+}
+
+// identifyBy gives a property ids, of those rows alone that mask has unless it is nil.
+func (w *work) identifyBy(p Property, mask []bool) {
+	late, rows := w.set.late[p], len(w.set.noID)
+	if late == nil {
+		return
+	}
+	if mask != nil {
+		mask = mask[:rows]
+	}
+	ids, err := allLate(late, w.dict, rows, mask)
+	if err != nil {
+		w.scratch.note(fmt.Errorf("decode %s of set of %s: %w", p, w.set.span(), err))
+		return
+	}
+	w.set.ids[p], w.set.late[p] = append(ids, w.set.ids[p][rows:]...), nil // passes may have added rows
 }
 
 // hasLate reports whether there are properties that have no ids yet.
@@ -155,10 +165,11 @@ func (o *Options) looksAtFew(c Column) bool {
 	return ofNodes && o.Idle && o.Filter != nil
 }
 
-// scratch is memory for what is decoded while rows are merged, and the first error of that. It is used by one goroutine at a
-// time, for set after set.
+// scratch is memory for what is decoded while rows are merged, the first error of that, and what need not be. It is used by one
+// goroutine at a time, for set after set.
 type scratch struct {
 	lanes [lanes][]float64
+	gone  *gone // nil where sets are not summed later
 	err   error
 }
 

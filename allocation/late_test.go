@@ -178,7 +178,7 @@ func TestLateValues(t *testing.T) {
 		o.Reconcile = r.IntN(2) == 0
 		if o.OnlyMerges() && !o.AggregatedMetadata && len(o.Aggregate) > 0 {
 			merges++
-			list := []allocation.Property{allocation.PodUID, allocation.Container, allocation.ProviderID, allocation.NamespaceLabels, allocation.NamespaceAnnotations, allocation.Services}
+			list := []allocation.Property{allocation.PodUID, allocation.Container, allocation.ProviderID, allocation.NamespaceLabels, allocation.NamespaceAnnotations, allocation.Services, allocation.Cluster, allocation.NodeName}
 			if o.Filter != nil { // what rows are named by
 				filtered++
 				list = append(list, allocation.Pod, allocation.ControllerKind, allocation.Controller, allocation.Labels)

@@ -59,13 +59,15 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 	s.mergeValues(m, parts, n)
 	s.mergeTimes(parts, n)
 	var differ [NumProperties][]bool
+	gone := m.gone.of(s.Window, names)
 	for p := range Services {
-		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, nil)
+		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, func(g int) bool { return gone != nil && gone[g].has(p) })
 	}
 	s.mergeKinds(parts, n, &differ)
 	for p := Services; p < GPUDevices; p++ { // mergeMetadata settles those of several containers
-		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, s.merged)
+		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, func(g int) bool { return s.merged[g] == several })
 	}
+	m.gone.learn(s, gone)
 	s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
 	s.mergeMetadata(m, parts, n, &differ, metadata)
 	s.mergeAllShares(parts, n)
@@ -74,19 +76,25 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 // lanes is how many columns are summed at once: their sums do not wait for each other.
 const lanes = 4
 
-// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at.
+// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at, and shares its memory.
 func (s *Set) mergeValues(m *scratch, parts []part, n int) {
-	slab := make([]float64, int(NumColumns)*(n+1))
+	used := usedColumns(parts)
+	slab := make([]float64, (len(used)+1)*(n+1))
+	s.zero = slab[:n:n]
 	for c := range s.values {
+		s.values[c] = s.zero
+	}
+	for _, c := range used {
 		// One more for the dropped rows saves a branch a value.
-		s.values[c] = slab[c*(n+1) : (c+1)*(n+1)]
+		slab = slab[n+1:]
+		s.values[c] = slab[:n+1]
 	}
 	var sums []Column
 	for _, p := range parts {
 		skip := p.trim(int32(n))
 		p.findRuns()
 		sums = sums[:0]
-		for c := range NumColumns {
+		for _, c := range used {
 			switch {
 			case p.set.allZero(c):
 			case columns[c].max:
@@ -107,9 +115,19 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 			addInto(s.values[c], m.lane(0, p.set, c, skip, len(p.group)), &p)
 		}
 	}
-	for c := range s.values {
+	for _, c := range used {
 		s.values[c] = s.values[c][:n:n]
 	}
+}
+
+// usedColumns are the columns that are not known to be 0 in all rows of the parts.
+func usedColumns(parts []part) (used []Column) {
+	for c := range NumColumns {
+		if slices.ContainsFunc(parts, func(p part) bool { return !p.set.isZero(c) }) {
+			used = append(used, c)
+		}
+	}
+	return used
 }
 
 // mergeTimes makes each row last from the first start to the last end of what it was merged from.
@@ -128,14 +146,14 @@ func (s *Set) mergeTimes(parts []part, n int) {
 	s.start, s.end = s.start[:n:n], s.end[:n:n]
 }
 
-// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do. Rows of several
-// containers are taken to differ where it is said which these are.
-func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, n int, merged []merged) (ids []ID, differ []bool) {
+// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do. Those of groups
+// that are apart are taken to differ.
+func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, n int, apart func(g int) bool) (ids []ID, differ []bool) {
 	ids, differ = make([]ID, n+1), make([]bool, n+1)
 	seen := make([]bool, n+1)
 	differ[n] = true // nobody asks for those that are dropped
-	for g, of := range merged {
-		differ[g] = of == several
+	for g := range n {
+		differ[g] = apart(g)
 	}
 	for _, part := range parts {
 		switch {

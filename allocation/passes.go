@@ -22,20 +22,24 @@ type Filter interface {
 // and the same container in several sets keeps everything that did not change, and its running minutes add; a row that
 // nothing was merged into keeps all it has.
 func Apply(sets []*Set, o Options) ([]*Set, error) {
-	dict, err := passDict(sets, &o)
+	return apply(sets, &scratch{}, &o)
+}
+
+func apply(sets []*Set, m *scratch, o *Options) ([]*Set, error) {
+	dict, err := passDict(sets, o)
 	if err != nil {
 		return nil, err
 	}
-	out, m := make([]*Set, len(sets)), &scratch{}
+	out := make([]*Set, len(sets))
 	for i, s := range sets {
-		if out[i], err = applyTo(s, m, dict, &o); err != nil {
+		if out[i], err = applyTo(s, m, dict, o); err != nil {
 			return nil, err
 		}
 	}
 	if o.Accumulate != NoPeriod {
-		out = accumulate(out, &o)
+		out = accumulate(out, o)
 		for _, s := range out {
-			if err := check(s, "accumulate", &o); err != nil {
+			if err := check(s, "accumulate", o); err != nil {
 				return nil, err
 			}
 		}
@@ -238,9 +242,12 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 
 // eachAssetName calls f with the names of the assets that the passes need ids of: of what rows may be added for.
 func (s *Set) eachAssetName(o *Options, f func(string)) {
-	if o.Idle || o.ShareIdle != NoSplit || o.Reconcile || o.Proportions {
-		for i := range s.Nodes {
+	all := o.Proportions || o.Reconcile && s.isAdjusted()
+	for i := range s.Nodes {
+		if all || o.Idle || o.ShareIdle != NoSplit {
 			f(s.Nodes[i].Cluster)
+		}
+		if all || (o.Idle || o.ShareIdle != NoSplit) && o.IdleByNode {
 			f(s.Nodes[i].Name)
 		}
 	}

@@ -22,6 +22,7 @@ func addTenancy(w *work, o *Options) {
 	if len(all) == 0 {
 		return
 	}
+	w.locate()
 	clusters, nodes := map[ID][]*tenancy{}, map[idleKey][]*tenancy{}
 	for i := range all {
 		t := &all[i]

@@ -67,7 +67,7 @@ func (q *request) naming(list, selecting []allocation.Property) (now, late []all
 	if len(selecting) == 0 || !q.carries() || !q.options.OnlyMerges() {
 		return list, nil
 	}
-	selecting = append(slices.Clip(selecting), allocation.Cluster, allocation.NodeName, allocation.GPUDevices)
+	selecting = append(slices.Clip(selecting), allocation.GPUDevices)
 	for _, d := range q.api.cfg.Derived { // what is wrong with them is told of all rows
 		if q.derives(d) {
 			selecting = append(selecting, d.Needs()...)
@@ -136,8 +136,11 @@ func isCost(name string) bool {
 // keyed are the properties that rows are named and divided by.
 func (q *request) keyed() []allocation.Property {
 	list := []allocation.Property{allocation.Cluster, allocation.NodeName} // which passes tell clusters and nodes by
-	if o := &q.options; q.carries() && o.OnlyMerges() && !o.Idle && !o.Reconcile && !o.ShareTenancy {
-		list = []allocation.Property{}
+	if o := &q.options; q.carries() && o.OnlyMerges() {                    // they ask for them where they have to, but some always have
+		list = list[:0]
+		if o.Idle && o.Filter != nil {
+			list = append(list, allocation.Cluster)
+		}
 	}
 	for _, k := range q.options.Aggregate {
 		list = append(list, k.Properties()...)

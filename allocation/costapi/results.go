@@ -18,8 +18,6 @@ func (a *api) results(q *request) ([]*allocation.Set, error) {
 	}
 	q.query.Stream = true
 	l := &line{api: a, request: q, seen: q.sightings(), problems: a.problems(q), sum: allocation.NewAccumulation(q.options, a.hold(q))}
-	l.options = q.options
-	l.options.Accumulate = allocation.NoPeriod
 	err := a.eachSet(q, q.windows, l.add)
 	if err == nil {
 		err = l.end()
@@ -81,7 +79,6 @@ func (a *api) hold(q *request) int {
 type line struct {
 	*api
 	*request
-	options  allocation.Options // without accumulating
 	seen     *sightings
 	problems []*allocation.DerivedProblems
 	batch    []*allocation.Set
@@ -119,7 +116,8 @@ func (l *line) start() error {
 			}
 			done <- p
 		}()
-		p.sets, p.err = apply(batch, l.options)
+		p.sets, p.err = l.sum.Apply(batch)
+		p.err = unapplied(p.err)
 	}()
 	if l.lanes = append(l.lanes, done); len(l.lanes) > lineLanes {
 		return l.finish()

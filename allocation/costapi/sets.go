@@ -165,13 +165,18 @@ func (q *request) use(s *allocation.Set) {
 	q.used, q.loaded = max(q.used, resolution), true
 }
 
-// apply runs the passes. What fails there is not the client's fault.
+// apply runs the passes.
 func apply(sets []*allocation.Set, o allocation.Options) ([]*allocation.Set, error) {
 	out, err := allocation.Apply(sets, o)
+	return out, unapplied(err)
+}
+
+// unapplied is the error of passes, nil for none. What fails there is not the client's fault.
+func unapplied(err error) error {
 	if err != nil {
-		return nil, fmt.Errorf("apply the parameters: %w", err)
+		return fmt.Errorf("apply the parameters: %w", err)
 	}
-	return out, nil
+	return nil
 }
 
 // emptySets are sets without allocations.

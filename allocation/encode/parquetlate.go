@@ -96,6 +96,9 @@ func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []boo
 		if err != nil {
 			return err
 		}
+		if len(l.table.ends) == 1 {
+			group = nil // all have the same
+		}
 		for i, g := range group {
 			if differ[g] {
 				continue
@@ -104,9 +107,13 @@ func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []boo
 				differ[g] = !l.same(x, y)
 			}
 		}
+		id := func(i int32) allocation.ID { return d.AddBytes(l.text(int(i))) }
+		if len(first) > len(l.table.ends) {
+			id = l.ids(d)
+		}
 		for g, row := range first {
 			if row >= 0 && !differ[g] {
-				ids[g] = d.AddBytes(l.text(int(row)))
+				ids[g] = id(row)
 			}
 		}
 		return nil
