@@ -52,7 +52,10 @@ func (f *ParquetFile) late(p allocation.Property) (allocation.Late, error) {
 	}
 	t := &lateTexts{column: lateColumn{c, f.readers}}
 	if c.few() {
-		l, err := t.leaf(f.reader, f.Rows)
+		l, err := t.leaf(f.reader, 0) // which is its dictionary
+		if err == nil && len(l.table.data) == 0 {
+			l, err = t.leaf(f.reader, f.Rows)
+		}
 		if err != nil || len(l.table.data) == 0 {
 			return nil, err
 		}
@@ -199,9 +202,8 @@ func (f *ParquetFile) isEmpty(path ...string) (bool, error) {
 	if err != nil || len(l.idx) > 0 {
 		return false, err
 	}
-	f.reader.ends, err = l.ends(f.reader.ends, f.Rows, 0)
-	if err != nil {
-		return false, fmt.Errorf("column %s: %w", c.name, err)
+	if n := f.Rows; len(l.definition) != n || len(l.repetition) != n || bytes.Count(l.repetition, []byte{0}) != n || bytes.Count(l.definition, []byte{0}) != n {
+		return false, fmt.Errorf("column %s: it has no values, and its levels say others than none of %d rows", c.name, n)
 	}
 	return true, nil
 }

@@ -61,7 +61,7 @@ func readLayout(data []byte) (*layout, error) {
 		return nil, fmt.Errorf("its footer says to have %d bytes of %d", size, len(data))
 	}
 	w := walker{data: data[tail-int(size) : tail]}
-	l := &layout{byPath: map[string]int{}}
+	l := &layout{}
 	err := w.fields(0, l.field)
 	if err == nil {
 		err = l.place()
@@ -76,16 +76,16 @@ func readLayout(data []byte) (*layout, error) {
 func (l *layout) field(w *walker, id int64, kind byte) (known bool, err error) {
 	switch {
 	case id == 2 && kind == thriftList:
-		return true, w.structs(1, func(w *walker) error {
+		return true, w.structs(1, func(n int) { l.schema = make([]schemaElement, 0, n) }, func(w *walker) error {
 			l.schema = append(l.schema, schemaElement{})
 			return w.fields(2, l.schema[len(l.schema)-1].field)
 		})
 	case id == 3 && isInteger(kind):
 		return true, w.number(&l.rows)
 	case id == 4 && kind == thriftList:
-		return true, w.structs(1, l.group)
+		return true, w.structs(1, nil, l.group)
 	case id == 5 && kind == thriftList:
-		return true, w.structs(1, l.note)
+		return true, w.structs(1, nil, l.note)
 	}
 	return false, nil
 }
@@ -133,7 +133,7 @@ func (l *layout) group(w *walker) error {
 	err := w.fields(2, func(w *walker, id int64, kind byte) (bool, error) {
 		switch {
 		case id == 1 && kind == thriftList:
-			return true, w.structs(3, func(w *walker) error {
+			return true, w.structs(3, func(n int) { chunks = make([]chunkLayout, 0, n) }, func(w *walker) error {
 				chunks = append(chunks, chunkLayout{})
 				return w.fields(4, func(w *walker, id int64, kind byte) (bool, error) {
 					if id != 3 || kind != thriftStruct {
@@ -180,6 +180,7 @@ func (l *layout) place() error {
 	if len(l.schema) == 0 {
 		return errors.New("it has no schema")
 	}
+	l.leaves, l.byPath = make([]leafLayout, 0, len(l.schema)), make(map[string]int, len(l.schema))
 	rest, err := l.children(l.schema, leafLayout{}, "")
 	if err != nil {
 		return err
@@ -192,7 +193,11 @@ func (l *layout) place() error {
 			return fmt.Errorf("it has %d columns of %d in a group of rows", len(chunks), len(l.leaves))
 		}
 		for i := range chunks {
-			l.leaves[i].chunks = append(l.leaves[i].chunks, chunks[i])
+			if of := &l.leaves[i].chunks; *of == nil {
+				*of = chunks[i : i+1 : i+1]
+			} else {
+				*of = append(*of, chunks[i])
+			}
 		}
 	}
 	return nil
@@ -255,7 +260,7 @@ func readPageLayout(data []byte) (p pageLayout, rest []byte, err error) {
 		}
 		return false, nil
 	})
-	return p, w.data, err
+	return p, w.rest(), err
 }
 
 func (p *pageLayout) content(w *walker, id int64, kind byte) (known bool, err error) {

@@ -26,7 +26,13 @@ func (b *budget) take(bytes, values int) error {
 }
 
 // walker goes through what is encoded by Thrift's compact protocol.
-type walker struct{ data []byte }
+type walker struct {
+	data []byte
+	at   int // which is all that changes: no pointer is written
+}
+
+// rest is what it has not come to yet.
+func (w *walker) rest() []byte { return w.data[w.at:] }
 
 // The types of Thrift's compact protocol.
 const (
@@ -49,28 +55,27 @@ var errFooter = errors.New("it is damaged")
 
 // skip goes over n bytes.
 func (w *walker) skip(n uint64) error {
-	if n > uint64(len(w.data)) {
+	if n > uint64(len(w.data)-w.at) {
 		return errFooter
 	}
-	w.data = w.data[n:]
+	w.at += int(n)
 	return nil
 }
 
 func (w *walker) next() (byte, error) {
-	if len(w.data) == 0 {
+	if w.at == len(w.data) {
 		return 0, errFooter
 	}
-	b := w.data[0]
-	w.data = w.data[1:]
-	return b, nil
+	w.at++
+	return w.data[w.at-1], nil
 }
 
 func (w *walker) varint() (uint64, error) {
-	v, n := binary.Uvarint(w.data)
+	v, n := binary.Uvarint(w.rest())
 	if n <= 0 {
 		return 0, errFooter
 	}
-	w.data = w.data[n:]
+	w.at += n
 	return v, nil
 }
 
@@ -124,21 +129,28 @@ func (w *walker) bytes(to *[]byte) error {
 	if err != nil {
 		return err
 	}
-	if n > uint64(len(w.data)) {
-		return errFooter
+	from := w.at
+	if err := w.skip(n); err != nil {
+		return err
 	}
-	*to, w.data = w.data[:n], w.data[n:]
+	*to = w.data[from:w.at]
 	return nil
 }
 
-// structs goes through a list of structs, which read reads.
-func (w *walker) structs(depth int, read func(w *walker) error) error {
+// mostElements bounds what is made room for at once: columns are some hundred.
+const mostElements = 1 << 10
+
+// structs goes through a list of structs, which read reads. many, unless it is nil, is told before how many they seem to be.
+func (w *walker) structs(depth int, many func(n int), read func(w *walker) error) error {
 	n, kind, err := w.length(depth)
 	if err != nil {
 		return err
 	}
 	if kind != thriftStruct {
 		return errFooter
+	}
+	if many != nil {
+		many(int(min(n, mostElements)))
 	}
 	for range n {
 		if err := read(w); err != nil {
@@ -159,7 +171,7 @@ func (w *walker) length(depth int) (n uint64, kind byte, err error) {
 			return 0, 0, err
 		}
 	}
-	if n > uint64(len(w.data)) || depth > maxDepth { // an element has one byte at least
+	if n > uint64(len(w.data)-w.at) || depth > maxDepth { // an element has one byte at least
 		return 0, 0, fmt.Errorf("a list says to have %d elements: %w", n, errFooter)
 	}
 	return n, head & 15, nil
@@ -176,8 +188,11 @@ func (w *walker) value(kind byte, depth int) error {
 	case kind == thriftDouble:
 		return w.skip(8)
 	case kind == thriftBinary:
-		var skipped []byte
-		return w.bytes(&skipped)
+		n, err := w.varint()
+		if err != nil {
+			return err
+		}
+		return w.skip(n)
 	case kind == thriftList, kind == thriftSet:
 		return w.list(depth + 1)
 	case kind == thriftStruct:

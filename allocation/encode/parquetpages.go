@@ -225,10 +225,10 @@ func (c *chunk) indexed(data []byte, n, from, to int) (err error) {
 		return c.based(c.to.idx[at:])
 	}
 	if v, ok := constantHybrid(data, width, n); ok && c.kind == parquet.Int64 && int64(v) < int64(c.entries) {
-		at := len(c.to.ints)
+		at, v := len(c.to.ints), c.ints[v]
 		c.to.ints = slices.Grow(c.to.ints, n)[:at+n]
 		for k := range c.to.ints[at:] {
-			c.to.ints[at+k] = c.ints[v]
+			c.to.ints[at+k] = v
 		}
 		return nil
 	}

@@ -23,6 +23,7 @@ const asProgram = "PROMCOST_TEST_AS_PROGRAM"
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		limitFiles()
+		go keepFloor(context.Background())
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
 	code := m.Run()
