@@ -203,7 +203,7 @@ func TestParquetRoundTrip(t *testing.T) {
 	}
 }
 
-// TestParquetManyPages reads what does not fit into one page.
+// TestParquetManyPages reads what does not fit into one page, and dictionaries whose indices have as many bits as there are.
 func TestParquetManyPages(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	s := allocation.NewSet(parquetWindow, allocation.NewDict())
@@ -211,6 +211,9 @@ func TestParquetManyPages(t *testing.T) {
 		r := allocation.Row{Start: parquetWindow.Start, End: parquetWindow.End, Services: []string{"a", "b"}[:i%3%2]}
 		r.Text[allocation.Pod], r.Text[allocation.Namespace] = fmt.Sprintf("pod-%x", i*2654435761), strconv.Itoa(i/9000)
 		r.Values[allocation.PVCost], r.Values[allocation.UpperSeconds] = rng.Float64(), []float64{rng.Float64(), math.NaN()}[i%2]
+		for width := range 16 {
+			r.Values[width] = float64(rng.IntN(1 << width))
+		}
 		s.Append(&r)
 	}
 	rows, _ := files(t, s)
