@@ -41,7 +41,7 @@ func (b *Builder) machineOf(s *seen) *machine {
 	key := nodeKey{s.key[0], s.key[1]}
 	m, ok := b.machines[key]
 	if !ok {
-		m = &machine{times: make([]map[Symbol]float64, len(b.borders))}
+		m = &machine{times: make([]map[Symbol]float64, len(b.setBorders()))}
 		b.machines[key] = m
 	}
 	return m
@@ -52,8 +52,9 @@ func (b *Builder) machineOf(s *seen) *machine {
 // last, only the last value is wanted, of the others all.
 func (b *Builder) Borders() (last, whole []Span) {
 	const most = 26
-	for i, at := range b.borders {
-		if len(b.borders) > most && i > 0 && i < len(b.borders)-1 {
+	borders := b.setBorders()
+	for i, at := range borders {
+		if len(borders) > most && i > 0 && i < len(borders)-1 {
 			continue
 		}
 		if x := (Span{at - b.sampling.Lookback + 1, at}); b.leavesIn(x) {
@@ -88,18 +89,19 @@ func (n *node) lastSeen() (last int64) {
 // firstSights are the spans, apart from those before the borders of sets, in which nodes are seen first that were there
 // before the window.
 func (b *Builder) firstSights() []Span {
-	start, lookback := b.borders[0], b.sampling.Lookback
+	borders, lookback := b.setBorders(), b.sampling.Lookback
+	start := borders[0]
 	var all timeline.Intervals
 	for _, n := range b.nodes {
 		seen := n.firstSeen()
 		if seen <= start-lookback || n.joined(seen, start) {
 			continue
 		}
-		next, _ := slices.BinarySearch(b.borders, max(seen, start+1))
-		if next == len(b.borders) {
+		next, _ := slices.BinarySearch(borders, max(seen, start+1))
+		if next == len(borders) {
 			continue
 		}
-		x := timeline.Interval{From: max(seen, start+1), To: min(seen+lookback, b.borders[next]-lookback)}
+		x := timeline.Interval{From: max(seen, start+1), To: min(seen+lookback, borders[next]-lookback)}
 		if x.From < x.To {
 			all = append(all, x)
 		}
@@ -136,7 +138,7 @@ func (n *node) joined(seen, start int64) bool {
 func (b *Builder) addNodeTime(s *seen) error {
 	v, ok := s.p.LastUsable()
 	border := int(b.setAt(s.p.Last()) + 1)
-	if !ok || border >= len(b.borders) {
+	if !ok || border >= len(b.setBorders()) {
 		return nil
 	}
 	m := b.machineOf(s)
@@ -232,8 +234,11 @@ var cpuModes = map[string]func(*Breakdown) *float64{
 }
 
 // cpu is what CPU time was used for in a set, as fractions; unknown where the time before the first samples is. A node
-// that joined has counted from nothing.
+// that joined has counted from nothing. Of the time after the sets nothing is known.
 func (m *machine) cpu(set int, joined bool) (out Breakdown) {
+	if set+1 >= len(m.times) {
+		return Breakdown{}
+	}
 	from, to := m.times[set], m.times[set+1]
 	if from == nil || to == nil {
 		from, to = m.times[0], m.times[len(m.times)-1] // of all sets

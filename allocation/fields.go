@@ -1,9 +1,6 @@
 package allocation
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Field is a number that an allocation is served with, derived from the stored columns.
 type Field struct {
@@ -18,9 +15,8 @@ type Field struct {
 
 // Zero reports whether the field is known to be 0 in all rows of a set. It is not of columns that are not decoded yet.
 func (f *Field) Zero(s *Set) bool {
-	notZero := func(v float64) bool { return v != 0 }
 	for _, c := range f.made {
-		if s.lateValues[c] != nil || !s.allZero(c) && slices.ContainsFunc(s.values[c], notZero) {
+		if !s.isZero(c) {
 			return false
 		}
 	}

@@ -86,9 +86,14 @@ func (s *Set) AppendFrame(f *Frame) error {
 	return nil
 }
 
-// allZero reports whether a column is known to have nothing but zeros, noIDs whether a property is known to be missing in all
-// rows: nothing has to be summed or compared then.
+// allZero reports whether a column is known to have nothing but zeros, whose memory is shared, noIDs whether a property is known
+// to be missing in all rows: nothing has to be summed or compared then.
 func (s *Set) allZero(c Column) bool { return same(s.values[c], s.zero) }
+
+// isZero is allZero of a column that is looked at, which is not done if it is not decoded yet.
+func (s *Set) isZero(c Column) bool {
+	return s.allZero(c) || s.lateValues[c] == nil && !slices.ContainsFunc(s.values[c], notZero)
+}
 
 func (s *Set) noIDs(p Property) bool { return same(s.ids[p], s.noID) }
 

@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"iter"
 	"slices"
 	"sort"
 
@@ -21,7 +22,7 @@ func (l *Lane) addUsage(s *seen) error {
 		return nil
 	}
 	known, ran := false, false
-	for c := range l.b.named(s.object(), s.key[4]) {
+	for c := range l.b.instances(s) {
 		known = true
 		if len(c.segments) > 0 {
 			ran = true
@@ -36,6 +37,25 @@ func (l *Lane) addUsage(s *seen) error {
 		l.unmatched++
 	}
 	return nil
+}
+
+// instances yields the containers that usage without a UID may be of: those of its names that run on the node it was scraped
+// from, where there is any, else all of its names.
+func (b *Builder) instances(s *seen) iter.Seq[*container] {
+	all := b.named(s.object(), s.key[4])
+	here := func(c *container) bool { return c.node != nil && c.node.name == s.key[5] }
+	for c := range all {
+		if here(c) {
+			return func(yield func(*container) bool) {
+				for c := range all {
+					if here(c) && !yield(c) {
+						return
+					}
+				}
+			}
+		}
+	}
+	return all
 }
 
 // runningByLevel is the rank of the running signal that is the presence of a container's usage.

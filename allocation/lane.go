@@ -23,8 +23,9 @@ func (b *Builder) Lanes(n int) []*Lane {
 // lane is the one that the builder itself uses.
 func (b *Builder) lane() *Lane { return b.Lanes(1)[0] }
 
-// LaneOf is the index, among n lanes, of the one that a series of usage or traffic belongs to. It is n for a series that several lanes
-// have to do with, or of a container that is yet to be made: it may go to any lane, but while no other is used.
+// LaneOf is the index, among n lanes, of the one that a series of usage or traffic belongs to. It is n for a series that containers
+// of several nodes have to do with, or one that is yet to be made: it may go to any lane, but while no other is used. That it comes
+// after all others does not depend on n, for sums depend on the order.
 func (b *Builder) LaneOf(series Series, key []Symbol, n int) int {
 	s := seen{key: key}
 	switch {
@@ -34,54 +35,53 @@ func (b *Builder) LaneOf(series Series, key []Symbol, n int) int {
 		return b.laneOfPod(&s, n)
 	}
 	if c := b.pods[s.pod()].container(key[4]); c != nil {
-		return c.lane(n)
+		return laneOn(c.node, n)
 	}
-	at := -1
-	for c := range b.named(s.object(), key[4]) {
-		if lane := c.lane(n); at < 0 || at == lane {
-			at = lane
-			continue
+	var on *node
+	found := false
+	for c := range b.instances(&s) {
+		if found && c.node != on {
+			return n
 		}
+		on, found = c.node, true
+	}
+	if !found {
 		return n
 	}
-	if at < 0 {
-		return n
-	}
-	return at
+	return laneOn(on, n)
 }
 
 // laneOfPod is the lane of a series that is of a pod as a whole.
 func (b *Builder) laneOfPod(s *seen, n int) int {
 	if p, ok := b.pods[s.pod()]; ok {
-		return p.lane(n)
+		return laneOn(p.on(), n)
 	}
 	pods := b.podNames[s.object()]
 	if len(pods) == 0 {
 		return 0
 	}
-	at := pods[0].lane(n)
 	for _, p := range pods[1:] {
-		if p.lane(n) != at {
+		if p.on() != pods[0].on() {
 			return n
 		}
 	}
-	return at
+	return laneOn(pods[0].on(), n)
 }
 
-// lane is the lane of the pod's containers.
-func (p *pod) lane(n int) int {
+// on is the node of the pod's containers, nil where it is not known.
+func (p *pod) on() *node {
 	if len(p.containers) == 0 {
-		return 0
+		return nil
 	}
-	return p.containers[0].lane(n)
+	return p.containers[0].node
 }
 
-// lane is the index, among n lanes, of the one that the container's usage belongs to.
-func (c *container) lane(n int) int {
-	if c.node == nil {
+// laneOn is the index, among n lanes, of the one that usage on a node belongs to.
+func laneOn(on *node, n int) int {
+	if on == nil {
 		return 0 // what is summed without a node is summed by one lane
 	}
-	return c.node.index % n
+	return on.index % n
 }
 
 // Add takes the points of a series of usage or traffic, as Builder.Add does.

@@ -76,19 +76,25 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 // lanes is how many columns are summed at once: their sums do not wait for each other.
 const lanes = 4
 
-// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at.
+// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at, and shares its memory.
 func (s *Set) mergeValues(m *scratch, parts []part, n int) {
-	slab := make([]float64, int(NumColumns)*(n+1))
+	used := usedColumns(parts)
+	slab := make([]float64, (len(used)+1)*(n+1))
+	s.zero = slab[:n:n]
 	for c := range s.values {
+		s.values[c] = s.zero
+	}
+	for _, c := range used {
 		// One more for the dropped rows saves a branch a value.
-		s.values[c] = slab[c*(n+1) : (c+1)*(n+1)]
+		slab = slab[n+1:]
+		s.values[c] = slab[:n+1]
 	}
 	var sums []Column
 	for _, p := range parts {
 		skip := p.trim(int32(n))
 		p.findRuns()
 		sums = sums[:0]
-		for c := range NumColumns {
+		for _, c := range used {
 			switch {
 			case p.set.allZero(c):
 			case columns[c].max:
@@ -109,9 +115,19 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 			addInto(s.values[c], m.lane(0, p.set, c, skip, len(p.group)), &p)
 		}
 	}
-	for c := range s.values {
+	for _, c := range used {
 		s.values[c] = s.values[c][:n:n]
 	}
+}
+
+// usedColumns are the columns that are not known to be 0 in all rows of the parts.
+func usedColumns(parts []part) (used []Column) {
+	for c := range NumColumns {
+		if slices.ContainsFunc(parts, func(p part) bool { return !p.set.isZero(c) }) {
+			used = append(used, c)
+		}
+	}
+	return used
 }
 
 // mergeTimes makes each row last from the first start to the last end of what it was merged from.

@@ -52,6 +52,9 @@ type Projection struct {
 	Balancers   bool // and of load balancers
 	// WithoutAssets says that assets are not needed, which read almost as long as the rows of a set do.
 	WithoutAssets bool
+	// FewOfAssets says that assets are needed for the passes of Apply alone, by options without Proportions: those do not look
+	// at what assets are labeled, where they are, or what their prices are.
+	FewOfAssets bool
 }
 
 // RowBytes is about how many bytes a row takes in memory with all its columns.
@@ -95,6 +98,7 @@ func (p *Projection) Union(other *Projection) *Projection {
 	all := &Projection{
 		Properties: slices.Concat(p.Properties, other.Properties), Late: slices.Concat(p.Late, other.Late), Columns: slices.Concat(p.Columns, other.Columns),
 		LateColumns: slices.Concat(p.LateColumns, other.LateColumns), Volumes: p.Volumes || other.Volumes, Balancers: p.Balancers || other.Balancers, WithoutAssets: p.WithoutAssets && other.WithoutAssets,
+		FewOfAssets: (p.WithoutAssets || p.FewOfAssets) && (other.WithoutAssets || other.FewOfAssets),
 	}
 	slices.Sort(all.Properties)
 	slices.Sort(all.Late)

@@ -313,11 +313,16 @@ func (b *Builder) errorBounds(p *timeline.Presence, runs, waits timeline.Interva
 
 // end is that of the window, without what is looked at after it.
 func (b *Builder) end() int64 {
-	last := len(b.borders) - 1
+	borders := b.setBorders()
+	return borders[len(borders)-1]
+}
+
+// setBorders are where sets begin and end, without the end of what is looked at after them.
+func (b *Builder) setBorders() []int64 {
 	if b.after {
-		last--
+		return b.borders[:len(b.borders)-1]
 	}
-	return b.borders[last]
+	return b.borders
 }
 
 // edges appends the instants at which the node's life, capacity or price changes.

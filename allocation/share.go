@@ -181,9 +181,12 @@ func spreadPools(w *work, o *Options) {
 	if o.SharedBreakdown {
 		w.addParts()
 	}
-	shared := w.set.values[SharedCost]
-	for i, part := range w.bears {
-		shared[i] += total * part
+	if total != 0 {
+		shared := slices.Clone(w.set.values[SharedCost]) // zeros are those of other columns, too
+		for i, part := range w.bears {
+			shared[i] += total * part
+		}
+		w.set.values[SharedCost] = shared
 	}
 	for kind, v := range all {
 		if SharedKind(kind) != SharedOverhead {

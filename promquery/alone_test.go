@@ -270,7 +270,7 @@ func TestAloneOfServers(t *testing.T) {
 			"alone":  server,
 			"joined": promquery.Join(openBlocks(t, dir), server, at(cut)),
 		} {
-			for _, resolution := range []time.Duration{0, time.Minute} {
+			for _, resolution := range grids() {
 				t.Run(fmt.Sprintf("%s/%s/%s", mode, name, allocation.ResolutionText(resolution)), func(t *testing.T) {
 					q := allocation.Query{Window: window, Resolution: resolution, After: 5 * time.Minute}
 					for i, s := range hoursOf(t, src, q) {

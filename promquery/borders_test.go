@@ -116,7 +116,7 @@ func TestOutagesAtBorders(t *testing.T) {
 		}
 		window := allocation.Window{Start: border.Add(-2 * time.Hour), End: border.Add(2 * time.Hour)}
 		for name, src := range sources {
-			for _, resolution := range []time.Duration{0, time.Minute} {
+			for _, resolution := range grids() {
 				t.Run(fmt.Sprintf("%d/%s/%s %s", seed, name, allocation.ResolutionText(resolution), d), func(t *testing.T) {
 					now := func() time.Time { return c.End() }
 					l := ledger.New(promquery.NewEngine(src, config), log.NewNopLogger(), ledger.Options{Now: now, Resolution: resolution, Grace: 10 * time.Minute})

@@ -457,7 +457,7 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 		}
 		return series, key
 	}
-	if !usage || n == 1 {
+	if !usage {
 		return Lanes{N: n, Yield: func(lane, i int, key []Symbol, p *timeline.Points) error {
 			if skip(lane, i, key) {
 				return nil

@@ -77,7 +77,7 @@ func TestJoin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, resolution := range []time.Duration{0, time.Minute, 7 * time.Minute, time.Hour} {
+		for _, resolution := range append(grids(), 7*time.Minute, time.Hour) {
 			if mode == remote.ModeQuery && (resolution == 0 || resolution == time.Hour) {
 				continue // it has no staleness markers, so its ends are a scrape interval late; and it sees few of the reported ends
 			}

@@ -53,7 +53,7 @@ func TestClockJumps(t *testing.T) {
 	c, db := demoBlocks(t)
 	w := allocation.Window{Start: c.Start().Add(2 * time.Hour), End: c.End().Add(-2 * time.Hour)}
 	at := w.Start.Add(3 * time.Hour).UnixMilli()
-	for _, resolution := range []time.Duration{0, time.Minute} {
+	for _, resolution := range grids() {
 		base, usual := sweep(t, db, w, resolution)
 		for _, tt := range []struct {
 			name string

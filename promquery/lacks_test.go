@@ -100,7 +100,7 @@ func TestLacksAreFilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, resolution := range []time.Duration{0, time.Minute} {
+		for _, resolution := range grids() {
 			if mode == remote.ModeQuery && resolution == 0 {
 				continue // it has no staleness markers, so its ends are a scrape interval late
 			}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +21,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
 // forgetful is a source in lanes whose series lack some labels and metrics.
@@ -43,17 +46,63 @@ func (f forgetful) SelectLanes(ctx context.Context, sels []promquery.Selector, l
 	return f.DB.SelectLanes(ctx, sels, lanes)
 }
 
+// mixed is a source in lanes that knows the ids of some series only.
+type mixed struct{ *blocks.DB }
+
+func (m mixed) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
+	hide := func(i int, key []promquery.Symbol) []promquery.Symbol {
+		at := slices.Index(sels[i].Keep, "id")
+		if at < 0 || crc32.ChecksumIEEE([]byte(key[at].Value()))%2 == 0 {
+			return key
+		}
+		key = slices.Clone(key)
+		key[at] = allocation.Sym("")
+		return key
+	}
+	given := lanes
+	lanes.Yield = func(lane, i int, key []promquery.Symbol, p *timeline.Points) error {
+		return given.Yield(lane, i, hide(i, key), p)
+	}
+	if given.Of != nil {
+		lanes.Of = func(i int, key []promquery.Symbol) int { return given.Of(i, hide(i, key)) }
+	}
+	return m.DB.SelectLanes(ctx, sels, lanes)
+}
+
+// namesakes is a source in which all pods of a ReplicaSet have one name, wherever they run, and some series no ids.
+func namesakes(t *testing.T, dir string) mixed {
+	t.Helper()
+	var list []promtest.Series
+	seen := map[string]bool{}
+	for _, s := range seriesOf(t, dir) {
+		for i := 0; i+1 < len(s.Labels); i += 2 {
+			if name := s.Labels[i+1]; s.Labels[i] == "pod" && strings.Count(name, "-") > 1 {
+				s.Labels[i+1] = name[:strings.LastIndexByte(name, '-')]
+			}
+		}
+		if text := strings.Join(s.Labels, "\x00"); !seen[text] {
+			seen[text] = true
+			list = append(list, s)
+		}
+	}
+	twins := t.TempDir()
+	promtest.WriteBlocks(t, twins, 2*time.Hour, list...)
+	return mixed{openBlocks(t, twins)}
+}
+
 // TestParallel compares what comes out, to the last bit, however many lanes integrate: also where series belong to no
 // container by themselves, or make one.
 func TestParallel(t *testing.T) {
-	c, db := demoBlocks(t)
+	c, dir := demoDir(t)
+	db := openBlocks(t, dir)
 	sources := map[string]promquery.Source{
 		"as it is":    db,
+		"namesakes":   namesakes(t, dir),
 		"without ids": forgetful{db, []string{"id"}, nil},
 		"usage alone": forgetful{db, nil, []string{"kube_pod_container_status_running", "kube_pod_container_info", "kube_pod_init_container_status_running"}},
 	}
 	for name, src := range sources {
-		for _, resolution := range []time.Duration{0, time.Minute} {
+		for _, resolution := range grids() {
 			t.Run(fmt.Sprintf("%s/%s", name, allocation.ResolutionText(resolution)), func(t *testing.T) {
 				q := allocation.Query{Window: allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}, Step: 3 * time.Hour, Resolution: resolution}
 				var want []byte

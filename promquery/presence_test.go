@@ -86,7 +86,7 @@ func TestNothingIsSilent(t *testing.T) {
 	const most = 0.001 // of the costs
 	c, db := demoBlocks(t)
 	w := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}
-	for _, resolution := range []time.Duration{0, time.Minute} {
+	for _, resolution := range grids() {
 		base, usual := sweep(t, db, w, resolution)
 		for _, x := range []struct {
 			name     string
@@ -134,7 +134,7 @@ func TestRestartsDoNotWarn(t *testing.T) {
 	c, db := demoBlocks(t)
 	w := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}
 	from := w.Start.Add(3 * time.Hour)
-	for _, resolution := range []time.Duration{0, time.Minute} {
+	for _, resolution := range grids() {
 		_, usual := sweep(t, db, w, resolution)
 		for _, tt := range []struct {
 			name, prefix string

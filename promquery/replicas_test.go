@@ -49,7 +49,7 @@ func TestReplicas(t *testing.T) {
 	w := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End().Add(-time.Hour)}
 	at := func(hours int64) int64 { return w.Start.Add(time.Duration(hours) * time.Hour).UnixMilli() }
 	const shift = 13_000
-	for _, resolution := range []time.Duration{0, time.Minute} {
+	for _, resolution := range grids() {
 		want := costsOf(t, db, w, resolution)
 		for _, tc := range []struct {
 			name string

@@ -34,7 +34,7 @@ func TestShards(t *testing.T) {
 				return sets[0]
 			}
 			whole := compute(allocation.Shard{})
-			for _, n := range []int{2, 3} {
+			for _, n := range shardings() {
 				var parts []*allocation.Set
 				for i := range n {
 					h := allocation.Shard{Index: i + 1, Of: n}

@@ -43,6 +43,7 @@ func (q *request) needed() *allocation.Projection {
 		p.Columns, p.LateColumns = nil, p.Columns
 	}
 	p.WithoutAssets = q.streams() && !o.Idle && o.ShareIdle == allocation.NoSplit && !o.ShareTenancy && !o.Reconcile && !o.External
+	p.FewOfAssets = q.streams() // which keeps none
 	if !known {
 		return q.withAll(p)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -23,7 +22,7 @@ type Decoded struct {
 	maps    [allocation.NumProperties]*mapLeaf
 	volumes *structLeaf
 	lbs     *structLeaf
-	assets  []assetRow
+	assets  *allocation.Set // which has nothing else; nil of rows
 }
 
 // listLeaf and mapLeaf are lists and maps of strings; ends are where those of each row end.
@@ -45,7 +44,7 @@ type structLeaf struct {
 	bools   []*leaf
 }
 
-// Decode reads the columns of a file that p wants; of assets, all. Damaged data is an error that names the column.
+// Decode reads the columns of a file that p wants. Damaged data is an error that names the column.
 func (f *ParquetFile) Decode(p *Projection) (d *Decoded, err error) {
 	err = f.readers.with(func(r *parquetReader) error {
 		f.reader = r
@@ -59,7 +58,7 @@ func (f *ParquetFile) Decode(p *Projection) (d *Decoded, err error) {
 func (f *ParquetFile) decode(p *Projection) (*Decoded, error) {
 	d := &Decoded{rows: f.Rows}
 	if f.Footer.Kind == ParquetAssets {
-		return d, d.readAssets(f)
+		return d, d.readAssets(f, p)
 	}
 	for _, read := range [...]func(*ParquetFile, *Projection) error{d.readKinds, d.readProperties, d.readValues, d.readShares} {
 		if err := read(f, p); err != nil {
@@ -288,12 +287,12 @@ func (f *ParquetFile) structs(name string, texts, numbers, bools []string) (*str
 
 // AppendTo adds what was read to a set as it was built.
 func (d *Decoded) AppendTo(s *allocation.Set) error {
-	for i := range d.assets {
-		if err := d.assets[i].addTo(s); err != nil {
-			return fmt.Errorf("read Parquet file: %w", err)
-		}
+	if a := d.assets; a != nil {
+		s.Nodes, s.Disks, s.Balancers = joined(s.Nodes, a.Nodes), joined(s.Disks, a.Disks), joined(s.Balancers, a.Balancers)
+		s.Networks, s.Management, s.Residuals = joined(s.Networks, a.Networks), joined(s.Management, a.Management), joined(s.Residuals, a.Residuals)
+		return nil
 	}
-	if d.frame.Special == nil {
+	if d.frame.Special == nil { // it was not read
 		return nil
 	}
 	f, dict := d.frame, s.Dict()
@@ -313,6 +312,14 @@ func (d *Decoded) AppendTo(s *allocation.Set) error {
 	d.volumesOf(&f, dict)
 	d.balancersOf(&f, dict)
 	return s.AppendFrame(&f)
+}
+
+// joined are both, b itself where there is nothing before it.
+func joined[T any](a, b []T) []T {
+	if len(a) == 0 {
+		return slices.Clip(b)
+	}
+	return append(a, b...)
 }
 
 // intern gives the values of a leaf their ids.
@@ -404,88 +411,4 @@ func (d *Decoded) balancersOf(f *allocation.Frame, dict *allocation.Dict) {
 			Hours: n[0].numbers[i], Cost: n[1].numbers[i], Adjustment: n[2].numbers[i],
 		})
 	}
-}
-
-// readAssets reads all columns of assets.
-func (d *Decoded) readAssets(f *ParquetFile) error {
-	list := make([]assetRow, f.Rows)
-	for _, c := range assetTexts() {
-		l, err := f.text(c.name)
-		if err != nil {
-			return fmt.Errorf("read Parquet file: %w", err)
-		}
-		if l == nil {
-			continue
-		}
-		table := l.table.strings()
-		for i, k := range l.idx {
-			*c.of(&list[i]) = table[k]
-		}
-	}
-	for _, c := range assetBools() {
-		l, ok, err := f.leaf(parquet.Boolean, c.name)
-		if err == nil && ok && len(l.bools) != len(list) {
-			err = fmt.Errorf("column %s: it has %d values of %d rows", c.name, len(l.bools), len(list))
-		}
-		if err != nil {
-			return fmt.Errorf("read Parquet file: %w", err)
-		}
-		for i := range list {
-			*c.of(&list[i]) = ok && l.bools[i]
-		}
-	}
-	for _, of := range [...]struct {
-		fields []field[float64]
-		maybe  bool
-	}{{assetNumbers(), false}, {assetMaybes(), true}} {
-		for _, c := range of.fields {
-			values, err := f.numbers(c.name, of.maybe)
-			if err != nil {
-				return fmt.Errorf("read Parquet file: %w", err)
-			}
-			for i, v := range values {
-				*c.of(&list[i]) = v
-			}
-		}
-	}
-	d.assets = list
-	return d.readAssetLives(f)
-}
-
-// readAssetLives reads the times and labels of assets.
-func (d *Decoded) readAssetLives(f *ParquetFile) error {
-	starts, err := f.times(startField)
-	if err != nil {
-		return fmt.Errorf("read Parquet file: %w", err)
-	}
-	ends, err := f.times(endField)
-	if err != nil {
-		return fmt.Errorf("read Parquet file: %w", err)
-	}
-	labels, err := f.mapOf("labels")
-	if err != nil {
-		return fmt.Errorf("read Parquet file: %w", err)
-	}
-	var keys, values []string
-	if labels != nil {
-		keys, values = labels.keys.table.strings(), labels.values.table.strings()
-	}
-	for i := range d.assets {
-		a := &d.assets[i]
-		a.start, a.end = time.UnixMilli(starts[i]).UTC(), time.UnixMilli(ends[i]).UTC()
-		if labels == nil {
-			continue
-		}
-		from := int32(0)
-		if i > 0 {
-			from = labels.ends[i-1]
-		}
-		for k := from; k < labels.ends[i]; k++ {
-			if a.labels == nil {
-				a.labels = map[string]string{}
-			}
-			a.labels[keys[labels.keys.idx[k]]] = values[labels.values.idx[k]]
-		}
-	}
-	return nil
 }

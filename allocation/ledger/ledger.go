@@ -254,13 +254,15 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 // be the same after.
 const mostAfter = 5 * time.Minute
 
-// after is for how long after the sets of a query signals are looked at: after those that stand for closed hours, which are
-// computed alone. It is no longer than the grace period, so that it matters not when an hour is computed.
+// after is for how long after the sets of a query signals are looked at. It is the same for all that end in the past, for a
+// window must cost what the hours do that it is made of; and no longer than the grace period, so that it matters not when a
+// closed hour is computed.
 func (l *Ledger) after(q *allocation.Query) time.Duration {
-	if !q.Alone {
+	after := min(mostAfter, l.opts.Grace)
+	if !q.Alone && q.Window.End.Add(after).After(l.opts.Now()) {
 		return 0
 	}
-	return min(mostAfter, l.opts.Grace)
+	return after
 }
 
 // land lets the next query start a flight of its own. mu is held.

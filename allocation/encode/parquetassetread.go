@@ -1,0 +1,158 @@
+package encode
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// passedAssets are the columns of assets that passes look at (Projection.FewOfAssets), besides their times; those that tell
+// them apart are among them.
+var passedAssets = [...]string{
+	"type", "cluster", "namespace", "name", "provider_id", "local", "cost", "cost_adjustment", "cpu_cost_idle", "cpu_cost_adjustment", "ram_cost_idle",
+	"ram_cost_adjustment", "gpu_cost_idle", "gpu_cost_adjustment",
+}
+
+// assetReader reads assets. Columns are read one after the other, and each row of them then becomes an asset.
+type assetReader struct {
+	file    *ParquetFile
+	few     bool
+	rows    map[string]int             // by type
+	columns []func(r *assetRow, i int) // that set what a row has of a column
+}
+
+// readAssets reads the columns of assets that p wants.
+func (d *Decoded) readAssets(f *ParquetFile, p *Projection) error {
+	a := &assetReader{file: f, few: p != nil && p.FewOfAssets, rows: map[string]int{}}
+	d.assets = allocation.NewSet(f.Footer.Window, nil)
+	for _, read := range [...]func() error{a.texts, a.bools, a.numbers, a.times, a.labels, func() error { return a.addTo(d.assets) }} {
+		if err := read(); err != nil {
+			return fmt.Errorf("read Parquet file: %w", err)
+		}
+	}
+	return nil
+}
+
+func (a *assetReader) wants(name string) bool {
+	return !a.few || slices.Contains(passedAssets[:], name)
+}
+
+func (a *assetReader) texts() error {
+	for _, c := range assetTexts() {
+		if !a.wants(c.name) {
+			continue
+		}
+		l, err := a.file.text(c.name)
+		if err != nil {
+			return err
+		}
+		if l == nil || len(l.table.data) == 0 {
+			continue
+		}
+		table := l.table.strings()
+		a.columns = append(a.columns, func(r *assetRow, i int) { *c.of(r) = table[l.idx[i]] })
+		if c.name == "type" {
+			for _, k := range l.idx {
+				a.rows[table[k]]++
+			}
+		}
+	}
+	return nil
+}
+
+func (a *assetReader) bools() error {
+	for _, c := range assetBools() {
+		if !a.wants(c.name) {
+			continue
+		}
+		l, ok, err := a.file.leaf(parquet.Boolean, c.name)
+		if err == nil && ok && len(l.bools) != a.file.Rows {
+			err = fmt.Errorf("column %s: it has %d values of %d rows", c.name, len(l.bools), a.file.Rows)
+		}
+		if err != nil {
+			return err
+		}
+		if ok {
+			a.columns = append(a.columns, func(r *assetRow, i int) { *c.of(r) = l.bools[i] })
+		}
+	}
+	return nil
+}
+
+func (a *assetReader) numbers() error {
+	for _, of := range [...]struct {
+		fields []field[float64]
+		maybe  bool
+	}{{assetNumbers(), false}, {assetMaybes(), true}} {
+		for _, c := range of.fields {
+			if !a.wants(c.name) {
+				continue
+			}
+			values, err := a.file.numbers(c.name, of.maybe)
+			if err != nil {
+				return err
+			}
+			if values != nil {
+				a.columns = append(a.columns, func(r *assetRow, i int) { *c.of(r) = values[i] })
+			}
+		}
+	}
+	return nil
+}
+
+func (a *assetReader) times() error {
+	starts, err := a.file.times(startField)
+	if err != nil {
+		return err
+	}
+	ends, err := a.file.times(endField)
+	if err != nil {
+		return err
+	}
+	a.columns = append(a.columns, func(r *assetRow, i int) {
+		r.start, r.end = time.UnixMilli(starts[i]).UTC(), time.UnixMilli(ends[i]).UTC()
+	})
+	return nil
+}
+
+func (a *assetReader) labels() error {
+	if a.few {
+		return nil
+	}
+	labels, err := a.file.mapOf("labels")
+	if err != nil || labels == nil {
+		return err
+	}
+	keys, values := labels.keys.table.strings(), labels.values.table.strings()
+	a.columns = append(a.columns, func(r *assetRow, i int) {
+		from, to := within(labels.ends, i)
+		if from == to {
+			return
+		}
+		r.labels = make(map[string]string, to-from)
+		for k := from; k < to; k++ {
+			r.labels[keys[labels.keys.idx[k]]] = values[labels.values.idx[k]]
+		}
+	})
+	return nil
+}
+
+// addTo gives a set the assets.
+func (a *assetReader) addTo(s *allocation.Set) error {
+	s.Nodes, s.Disks = make([]allocation.Node, 0, a.rows[nodeType]), make([]allocation.Disk, 0, a.rows[diskType])
+	var r assetRow
+	for i := range a.file.Rows {
+		r = assetRow{}
+		for _, set := range a.columns {
+			set(&r, i)
+		}
+		if err := r.addTo(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
