@@ -23,7 +23,7 @@ const (
 // cluster, of nodes per node too, and management fees and local disks are in no row. Of one that passes made it holds in
 // total, with what was shared, adjusted, filtered away and not asked for. Errors name the law, where, and both sums.
 func (s *Set) Check() error {
-	s, err := s.settled(everyColumn)
+	s, err := s.settled(&scratch{}, everyColumn)
 	if err == nil {
 		err = s.checkShape()
 	}

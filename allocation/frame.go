@@ -41,7 +41,7 @@ func (s *Set) AppendFrame(f *Frame) error {
 		return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
 	}
 	had := len(s.special)
-	if err := s.settle(everyColumn); err != nil {
+	if err := s.settle(&scratch{}, everyColumn); err != nil {
 		return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
 	}
 	s.special = append(s.special, f.Special...)

@@ -11,10 +11,13 @@ func addIdle(w *work, o *Options) {
 	}
 	idle := w.set.like()
 	rows := map[idleKey]int{}
+	key, last := idleKey{}, ""
 	for i := range w.set.Nodes {
 		n := &w.set.Nodes[i]
-		cluster, _ := w.dict.Find(n.Cluster)
-		key := idleKey{cluster: cluster}
+		if i == 0 || n.Cluster != last {
+			key.cluster, _ = w.dict.Find(n.Cluster)
+			last = n.Cluster
+		}
 		if o.IdleByNode {
 			key.node, _ = w.dict.Find(n.Name)
 		}

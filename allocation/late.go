@@ -102,28 +102,28 @@ func (s *Set) decode(c Column, dst []float64, from int) error {
 	return fmt.Errorf("decode %s of set of %s: %w", c, s.span(), err)
 }
 
-// settle decodes the columns of a set that are wanted and that nobody else has. Those that cannot be are NaN.
-func (s *Set) settle(want func(Column) bool) (err error) {
+// settle decodes the columns of a set that are wanted and that nobody else has, in memory of m. Those that cannot be are NaN.
+func (s *Set) settle(m *scratch, want func(Column) bool) (err error) {
 	for c, late := range s.lateValues {
 		if late == nil || !want(Column(c)) {
 			continue
 		}
-		values := make([]float64, s.Len())
-		if failed := s.decode(Column(c), values, 0); err == nil {
+		m.columns[c] = slices.Grow(m.columns[c][:0], s.Len())[:s.Len()]
+		if failed := s.decode(Column(c), m.columns[c], 0); err == nil {
 			err = failed
 		}
-		s.values[c], s.lateValues[c] = values, nil
+		s.values[c], s.lateValues[c] = m.columns[c], nil
 	}
 	return err
 }
 
-// settled is a set that has the columns that are wanted, which is s if it has all.
-func (s *Set) settled(want func(Column) bool) (*Set, error) {
+// settled is a set that has the columns that are wanted, which is s if it has all, else one that uses memory of m.
+func (s *Set) settled(m *scratch, want func(Column) bool) (*Set, error) {
 	if !s.hasLateValues() {
 		return s, nil
 	}
 	own := *s
-	return &own, own.settle(want)
+	return &own, own.settle(m, want)
 }
 
 func everyColumn(Column) bool { return true }
@@ -151,26 +151,23 @@ func (o *Options) looksAt(s *Set) func(Column) bool {
 	if !o.OnlyMerges() || o.Reconcile && s.isAdjusted() {
 		return everyColumn
 	}
-	return o.looksAtFew
-}
-
-// looksAtFew reports whether a column is one of the few that are looked at to share what clusters cost besides their nodes,
-// which is by running time, and for idle, of which the rows that a filter leaves keep their part.
-func (o *Options) looksAtFew(c Column) bool {
-	if c == SharedCost || c == RunningSeconds {
-		return o.ShareTenancy
+	// To share what clusters cost besides their nodes, which is by running time, and for idle, of which the rows that a filter
+	// leaves keep their part.
+	shares, parts := o.ShareTenancy && s.hasTenancies(), o.Idle && o.Filter != nil
+	return func(c Column) bool {
+		const measures = Column(numMeasures)
+		ofNodes := c < Column(NumResources)*measures && (Measure(c%measures) == Cost || Measure(c%measures) == Adjustment)
+		return ofNodes && parts || (c == SharedCost || c == RunningSeconds) && shares
 	}
-	const measures = Column(numMeasures)
-	ofNodes := c < Column(NumResources)*measures && (Measure(c%measures) == Cost || Measure(c%measures) == Adjustment)
-	return ofNodes && o.Idle && o.Filter != nil
 }
 
 // scratch is memory for what is decoded while rows are merged, the first error of that, and what need not be. It is used by one
 // goroutine at a time, for set after set.
 type scratch struct {
-	lanes [lanes][]float64
-	gone  *gone // nil where sets are not summed later
-	err   error
+	lanes   [lanes][]float64
+	columns [NumColumns][]float64 // of the set that goes through the passes
+	gone    *gone                 // nil where sets are not summed later
+	err     error
 }
 
 // note notes an error.

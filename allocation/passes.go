@@ -67,7 +67,7 @@ var passes = [...]struct {
 
 // applyTo runs the passes on one set.
 func applyTo(s *Set, m *scratch, dict *Dict, o *Options) (*Set, error) {
-	s, err := s.settled(o.looksAt(s))
+	s, err := s.settled(m, o.looksAt(s))
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (w *work) grow() {
 	}
 	w.grown = true
 	s := w.set
-	if err := s.settle(everyColumn); w.err == nil {
+	if err := s.settle(w.scratch, everyColumn); w.err == nil {
 		w.err = err
 	}
 	s.special, s.merged = slices.Clip(s.special), slices.Clip(s.merged)

@@ -203,7 +203,7 @@ func TestParquetRoundTrip(t *testing.T) {
 	}
 }
 
-// TestParquetManyPages reads what does not fit into one page.
+// TestParquetManyPages reads what does not fit into one page, and dictionaries whose indices have as many bits as there are.
 func TestParquetManyPages(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	s := allocation.NewSet(parquetWindow, allocation.NewDict())
@@ -211,6 +211,9 @@ func TestParquetManyPages(t *testing.T) {
 		r := allocation.Row{Start: parquetWindow.Start, End: parquetWindow.End, Services: []string{"a", "b"}[:i%3%2]}
 		r.Text[allocation.Pod], r.Text[allocation.Namespace] = fmt.Sprintf("pod-%x", i*2654435761), strconv.Itoa(i/9000)
 		r.Values[allocation.PVCost], r.Values[allocation.UpperSeconds] = rng.Float64(), []float64{rng.Float64(), math.NaN()}[i%2]
+		for width := range 16 {
+			r.Values[width] = float64(rng.IntN(1 << width))
+		}
 		s.Append(&r)
 	}
 	rows, _ := files(t, s)
@@ -251,6 +254,44 @@ func TestParquetProjection(t *testing.T) {
 }
 
 // TestParquetRefuses checks what is no file that can be read back.
+// TestParquetLateZeros knows of columns that are 0 in all rows without decoding them for those who ask, whatever was read before
+// them in the same memory.
+func TestParquetLateZeros(t *testing.T) {
+	s := allocation.NewSet(parquetWindow, allocation.NewDict())
+	for range 3000 {
+		r := allocation.Row{Start: parquetWindow.Start, End: parquetWindow.End}
+		r.Values[allocation.PVCost] = 1
+		s.Append(&r)
+	}
+	rows, _ := files(t, s)
+	p, readers := &encode.Projection{}, &encode.ParquetReaders{}
+	for c := range allocation.NumColumns {
+		p.LateColumns = append(p.LateColumns, c)
+	}
+	for range 2 {
+		f, err := readers.Open(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := f.Decode(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := allocation.NewSet(parquetWindow, allocation.NewDict())
+		if err := d.AppendTo(got); err != nil {
+			t.Fatal(err)
+		}
+		for _, field := range allocation.Fields() {
+			if field.Name == "sharedCost" && !field.Zero(got) || field.Name == "pvCost" && field.Zero(got) {
+				t.Errorf("%s: known to be 0: %v", field.Name, field.Zero(got))
+			}
+		}
+		if got.Value(allocation.PVCost, 7) != 1 {
+			t.Errorf("got %g", got.Value(allocation.PVCost, 7))
+		}
+	}
+}
+
 func TestParquetRefuses(t *testing.T) {
 	s := randomSet(rand.New(rand.NewPCG(3, 1)), 5)
 	rows, _ := files(t, s)

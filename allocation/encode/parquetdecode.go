@@ -337,8 +337,7 @@ func (l *leaf) intern(dict *allocation.Dict) []allocation.ID {
 
 // internLists gives the lists of the rows their ids. Rows that have the same look it up once.
 func (l *listLeaf) internLists(dict *allocation.Dict) []allocation.ID {
-	return internRows(l.ends, func(key []byte, i int32) []byte { return binary.LittleEndian.AppendUint32(key, uint32(l.idx[i])) },
-		func(from, to int32) allocation.ID { return l.add(dict, from, to) })
+	return internRows(l.ends, []*leaf{l.leaf}, func(from, to int32) allocation.ID { return l.add(dict, from, to) })
 }
 
 // add gives the list of the elements from one to another its id.
@@ -359,31 +358,41 @@ func (m *mapLeaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
 	return dict.AddMap(pairs)
 }
 
-// internRows gives each row an id: elements are told apart by the bytes that key appends, and add makes the id of those
-// from one to another.
-func internRows(ends []int32, key func(key []byte, i int32) []byte, add func(from, to int32) allocation.ID) []allocation.ID {
+// internRows gives each row an id: elements are told apart by their values in all leaves, and add makes the id of those from one
+// to another.
+func internRows(ends []int32, leaves []*leaf, add func(from, to int32) allocation.ID) []allocation.ID {
 	ids, known := make([]allocation.ID, len(ends)), map[string]allocation.ID{}
-	var at, last []byte
-	from := int32(0)
+	var key []byte
+	last, from := int32(0), int32(0)
 	for row, end := range ends {
-		at = at[:0]
+		if row > 0 && alike(leaves, last, from, end) { // replicas lie side by side
+			ids[row], last, from = ids[row-1], from, end
+			continue
+		}
+		key = key[:0]
 		for i := from; i < end; i++ {
-			at = key(at, i)
+			for _, l := range leaves {
+				key = binary.LittleEndian.AppendUint32(key, uint32(l.idx[i]))
+			}
 		}
-		id, ok := allocation.ID(0), false
-		if row > 0 && bytes.Equal(at, last) { // replicas lie side by side
-			id, ok = ids[row-1], true
-		} else {
-			id, ok = known[string(at)]
-		}
+		id, ok := known[string(key)]
 		if !ok {
 			id = add(from, end)
-			known[string(at)] = id
+			known[string(key)] = id
 		}
-		ids[row], from = id, end
-		at, last = last, at
+		ids[row], last, from = id, from, end
 	}
 	return ids
+}
+
+// alike reports whether the elements from one to the next are stored as those from there to an end.
+func alike(leaves []*leaf, from, next, end int32) bool {
+	for _, l := range leaves {
+		if !slices.Equal(l.idx[from:next], l.idx[next:end]) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *Decoded) volumesOf(f *allocation.Frame, dict *allocation.Dict) {

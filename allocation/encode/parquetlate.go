@@ -403,7 +403,7 @@ func (f *ParquetFile) lateNumbers(c allocation.Column) (allocation.LateValues, e
 		if err != nil {
 			return nil, err
 		}
-		if values, n := l.amounts(); values == nil && n == f.Rows {
+		if values, n := l.amounts(); len(values) == 0 && n == f.Rows {
 			f.naught = column.plainPages()
 			return nil, nil
 		}

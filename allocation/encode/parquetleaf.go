@@ -2,7 +2,6 @@ package encode
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -277,9 +276,7 @@ func (l *leaf) ends(ends []int32, n, values int) ([]int32, error) {
 func (m *mapLeaf) internMaps(dict *allocation.Dict) []allocation.ID {
 	key, value := m.keys.ids(dict), m.values.ids(dict)
 	var pairs []allocation.Pair
-	return internRows(m.ends, func(key []byte, i int32) []byte {
-		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(key, uint32(m.keys.idx[i])), uint32(m.values.idx[i]))
-	}, func(from, to int32) allocation.ID {
+	return internRows(m.ends, []*leaf{m.keys, m.values}, func(from, to int32) allocation.ID {
 		if !m.keys.ascend(from, to) { // promcost has not written them so
 			return m.add(dict, from, to)
 		}

@@ -262,7 +262,22 @@ func (c *chunk) indices(data []byte, width, n int) ([]int32, error) {
 
 // within checks that indices are in the dictionary.
 func (c *chunk) within(indices []int32) error {
-	highest := uint32(0) // of what is below 0, too
+	some := [4]uint32{} // bits of any; those of what is below 0 are many
+	rest := indices
+	for ; len(rest) >= len(some); rest = rest[len(some):] {
+		some[0] |= uint32(rest[0])
+		some[1] |= uint32(rest[1])
+		some[2] |= uint32(rest[2])
+		some[3] |= uint32(rest[3])
+	}
+	for _, i := range rest {
+		some[0] |= uint32(i)
+	}
+	highest := some[0] | some[1] | some[2] | some[3]
+	if int64(highest) < int64(c.entries) {
+		return nil
+	}
+	highest = 0
 	for _, i := range indices {
 		highest = max(highest, uint32(i))
 	}

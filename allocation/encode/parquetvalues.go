@@ -266,6 +266,13 @@ func unpackNarrow(dst []int32, packed []byte, width int) {
 			}
 		}
 	}
+	if shift := uint(width) & 63; width > 8 && width <= 14 { // four values are in a word, wherever the first begins
+		for bit := uint(0); len(dst)-done >= 4 && bit/8+8 <= uint(len(packed)); bit, done = bit+4*shift, done+4 {
+			word, out := binary.LittleEndian.Uint64(packed[bit/8:])>>(bit%8), dst[done:done+4]
+			out[0], out[1] = int32(word&mask), int32(word>>shift&mask)
+			out[2], out[3] = int32(word>>(2*shift)&mask), int32(word>>(3*shift)&mask)
+		}
+	}
 	for i := done; i < len(dst); i++ {
 		dst[i] = int32(packedAt(packed, i, width))
 	}
