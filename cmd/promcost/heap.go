@@ -32,7 +32,8 @@ func keepFloor(ctx context.Context) {
 	}
 }
 
-// growth is by how many per cent of what lives the heap may grow, at least as many as told.
+// growth is by how many per cent of what lives the heap may grow, at least as many as told. Before the first collection, when
+// nothing is known to live, the runtime lets the heap grow to 4 MB times that: so it is no more than for a quarter of the floor.
 func growth(live uint64, told int) int {
-	return max(told, int(100*heapFloor/max(live, 1<<20))-100)
+	return max(told, int(100*heapFloor/max(live, heapFloor/4))-100)
 }

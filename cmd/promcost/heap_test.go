@@ -13,7 +13,8 @@ func TestGrowth(t *testing.T) {
 		told int
 		want int
 	}{
-		"nothing yet":      {0, 100, 3900},
+		"nothing yet":      {0, 100, 300},
+		"little":           {2 << 20, 100, 300},
 		"a quarter":        {10 << 20, 100, 300},
 		"half":             {20 << 20, 100, 100},
 		"more":             {100 << 20, 100, 100},
