@@ -114,7 +114,7 @@ func TestTruth(t *testing.T) {
 		"query API":   spawn(t, "serve", "--storage.path=", "--prometheus.url="+server, "--source=query"),
 		"blocks":      spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir),
 	}
-	for resolution, apart := range map[string]time.Duration{"1m": cell, "exact": scrape} {
+	for resolution, apart := range truthGrids() {
 		exact, query := resolution == "exact", unshared+resolution
 		want, wantAssets := trueAllocations(truth, apart), trueAssets(truth)
 		first, _ := allocations(t, bases["remote read"], truth.Start, truth.End, query)
@@ -143,10 +143,10 @@ func TestTruth(t *testing.T) {
 
 // TestTruthSeeds compares other clusters with what they cost exactly, from their blocks.
 func TestTruthSeeds(t *testing.T) {
-	for _, seed := range []string{"11", "29"} {
+	for _, seed := range truthSeeds() {
 		dir, truth := writeTruth(t, "--demo.end=2026-03-03T12:00:00Z", "--demo.duration=26h", "--demo.seed="+seed)
 		base := spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir)
-		for resolution, apart := range map[string]time.Duration{"1m": cell, "exact": scrape} {
+		for resolution, apart := range truthGrids() {
 			t.Run(seed+"/"+resolution, func(t *testing.T) {
 				query := unshared + resolution
 				got, _ := allocations(t, base, truth.Start, truth.End, query)
