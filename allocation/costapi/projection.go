@@ -67,7 +67,7 @@ func (q *request) naming(list, selecting []allocation.Property) (now, late []all
 	if len(selecting) == 0 || !q.carries() || !q.options.OnlyMerges() {
 		return list, nil
 	}
-	selecting = append(slices.Clip(selecting), allocation.GPUDevices)
+	selecting = append(slices.Clip(selecting), allocation.Cluster, allocation.GPUDevices)
 	for _, d := range q.api.cfg.Derived { // what is wrong with them is told of all rows
 		if q.derives(d) {
 			selecting = append(selecting, d.Needs()...)
