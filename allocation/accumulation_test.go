@@ -1,8 +1,10 @@
 package allocation_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,7 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// TestAccumulation compares sets that go through the passes one by one, over dictionaries of their own, with what Apply makes
+// TestAccumulation compares sets that go through the passes side by side, over dictionaries of their own, with what Apply makes
 // of all at once: both give the same, to the last bit.
 func TestAccumulation(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
@@ -28,20 +30,21 @@ func TestAccumulation(t *testing.T) {
 			t.Fatalf("%s: %v", where, err)
 		}
 		sum := allocation.NewAccumulation(o, rng.IntN(30))
-		passed := make([]*allocation.Set, len(models))
-		for _, k := range rng.Perm(len(models)) { // they go through the passes side by side
+		passed, errs := make([][]*allocation.Set, len(models)), make([]error, len(models))
+		var passing sync.WaitGroup
+		for _, k := range rng.Perm(len(models)) {
 			one := sets[k : k+1]
 			if rng.IntN(2) == 0 {
 				one = setsOf(models[k : k+1])
 			}
-			out, err := sum.Apply(one)
-			if err != nil {
-				t.Fatalf("%s: %v", where, err)
-			}
-			passed[k] = out[0]
+			passing.Go(func() { passed[k], errs[k] = sum.Apply(one) })
 		}
-		for _, s := range passed {
-			sum.Add(s)
+		passing.Wait()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatalf("%s: %v", where, err)
+		}
+		for _, out := range passed {
+			sum.Add(out[0])
 		}
 		held := sum.Held()
 		got := sum.Sets()

@@ -70,16 +70,21 @@ func (q *request) naming(list, selecting []allocation.Property) (now, late []all
 	if len(selecting) == 0 {
 		selecting = list
 	}
-	selecting = append(slices.Clip(selecting), allocation.GPUDevices)
+	selecting = append(slices.Clip(selecting), allocation.Cluster, allocation.GPUDevices)
 	for _, d := range q.api.cfg.Derived { // what is wrong with them is told of all rows
 		if q.derives(d) {
 			selecting = append(selecting, d.Needs()...)
 		}
 	}
-	for _, x := range append(list, allocation.Cluster, allocation.NodeName) {
+	for _, x := range list {
 		if slices.Contains(selecting, x) {
 			now = append(now, x)
 		} else {
+			late = append(late, x)
+		}
+	}
+	for _, x := range [...]allocation.Property{allocation.Cluster, allocation.NodeName} {
+		if !slices.Contains(now, x) {
 			late = append(late, x)
 		}
 	}

@@ -53,10 +53,15 @@ func (t *texts) strings() []string {
 
 // end ends a string, which was appended to the data.
 func (t *texts) end() error {
+	t.ends = append(t.ends, int32(len(t.data)))
+	return t.limit()
+}
+
+// limit refuses more than ends can tell of.
+func (t *texts) limit() error {
 	if len(t.data) > math.MaxInt32 {
 		return errors.New("it has more than 2 GiB of strings")
 	}
-	t.ends = append(t.ends, int32(len(t.data)))
 	return nil
 }
 
@@ -261,9 +266,16 @@ func (l *leaf) ends(ends []int32, n, values int) ([]int32, error) {
 	}
 	ends = slices.Grow(ends[:0], n)[:n]
 	count, row := int32(0), -1
-	for i, again := range l.repetition {
-		row += 1 - int(again)
-		count += int32(levels[i])
+	if n == len(levels) { // no row has more than one
+		for i, level := range levels {
+			count += int32(level)
+			ends[i] = count
+		}
+		levels = nil
+	}
+	for i, level := range levels {
+		row += 1 - int(l.repetition[i])
+		count += int32(level)
 		ends[row] = count
 	}
 	if int(count) != values {

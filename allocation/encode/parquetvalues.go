@@ -13,7 +13,7 @@ func (t *texts) add(data []byte, n int) error {
 	if n > len(data)/4 {
 		return errShort
 	}
-	t.ends = slices.Grow(t.ends, n)
+	out, ends := t.data, slices.Grow(t.ends, n) // no pointers are written a string
 	for range n {
 		if len(data) < 4 {
 			return errShort
@@ -22,12 +22,11 @@ func (t *texts) add(data []byte, n int) error {
 		if data = data[4:]; size > len(data) {
 			return errShort
 		}
-		t.data, data = append(t.data, data[:size]...), data[size:]
-		if err := t.end(); err != nil {
-			return err
-		}
+		out, data = append(out, data[:size]...), data[size:]
+		ends = append(ends, int32(len(out)))
 	}
-	return nil
+	t.data, t.ends = out, ends
+	return t.limit()
 }
 
 // addPrefixed appends the first of n strings, each given by how much of the one before it begins with, and the rest. It uses
@@ -57,20 +56,19 @@ func (t *texts) addPrefixed(data []byte, n, wanted int, b *budget, memory *[2][]
 	if err := b.take(int(size), 0); err != nil {
 		return err
 	}
-	t.data, t.ends = slices.Grow(t.data, int(size)), slices.Grow(t.ends, wanted)
-	from := len(t.data)
+	out, ends := slices.Grow(t.data, int(size)), slices.Grow(t.ends, wanted)
+	from := len(out)
 	for i, prefix := range prefixes {
 		if lengths[i] > int64(len(data)) {
 			return errors.New("a string is longer than its page")
 		}
-		start := len(t.data)
-		t.data = append(append(t.data, t.data[from:from+int(prefix)]...), data[:lengths[i]]...)
+		start := len(out)
+		out = append(append(out, out[from:from+int(prefix)]...), data[:lengths[i]]...)
 		data, from = data[lengths[i]:], start
-		if err := t.end(); err != nil {
-			return err
-		}
+		ends = append(ends, int32(len(out)))
 	}
-	return nil
+	t.data, t.ends = out, ends
+	return t.limit()
 }
 
 func appendFloats(dst []float64, data []byte, n int) ([]float64, error) {
