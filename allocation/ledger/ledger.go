@@ -256,7 +256,7 @@ const mostAfter = 5 * time.Minute
 
 // after is for how long after the sets of a query signals are looked at. It is the same for all that end in the past, for a
 // window must cost what the hours do that it is made of; and no longer than the grace period, so that it matters not when a
-// closed hour is computed.
+// closed hour, which is computed alone, is computed.
 func (l *Ledger) after(q *allocation.Query) time.Duration {
 	after := min(mostAfter, l.opts.Grace)
 	if !q.Alone && q.Window.End.Add(after).After(l.opts.Now()) {

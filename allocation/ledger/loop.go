@@ -270,7 +270,7 @@ const latestPast = 48 * time.Hour
 
 // computeHour computes w.
 func (l *Ledger) computeHour(ctx context.Context, w allocation.Window) (*allocation.Set, error) {
-	sets, err := l.compute(ctx, allocation.Query{Window: w, Resolution: l.opts.Resolution})
+	sets, err := l.compute(ctx, allocation.Query{Window: w, Resolution: l.opts.Resolution, Alone: true})
 	if err == nil && len(sets) != 1 {
 		err = fmt.Errorf("compute hour: got %d sets, want 1", len(sets))
 	}

@@ -157,7 +157,7 @@ func (l *Ledger) dueAgain(w allocation.Window, now time.Time) bool {
 
 // replaceHour computes a kept hour again, and puts what is complete in its place. What counters have counted of it stays.
 func (l *Ledger) replaceHour(ctx context.Context, k *Kept) error {
-	sets, err := l.compute(ctx, allocation.Query{Window: k.Window, Resolution: l.opts.Resolution})
+	sets, err := l.compute(ctx, allocation.Query{Window: k.Window, Resolution: l.opts.Resolution, Alone: true})
 	if errors.Is(err, allocation.ErrNoData) {
 		return nil
 	}
