@@ -163,7 +163,7 @@ func groupRows(keep []bool, rows int, cols [][]ID) (group, first []int32) {
 		if keep != nil && !keep[i] {
 			group[i] = none
 		} else {
-			n = 1
+			group[i], n = 0, 1 // written to before it is read: see touch
 		}
 	}
 	for _, col := range cols {

@@ -81,6 +81,7 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 	used := usedColumns(parts)
 	slab := make([]float64, (len(used)+1)*(n+1))
 	s.zero = slab[:n:n]
+	touch(slab[n:])
 	for c := range s.values {
 		s.values[c] = s.zero
 	}

@@ -109,14 +109,24 @@ func (f *ParquetFile) numbers(name string, maybe bool) ([]float64, error) {
 
 // times reads a column of instants, which every file has.
 func (f *ParquetFile) times(name string) ([]int64, error) {
-	l, ok, err := f.leaf(parquet.Int64, name)
+	c, ok, err := f.column(parquet.Int64, name)
 	if err != nil {
 		return nil, err
 	}
-	if !ok || len(l.ints) != f.Rows {
+	l := f.reader.leaves[0].reset()
+	l.ints = nil // which are kept, unlike their levels
+	if ok {
+		err = c.read(f.reader, &f.budget, l, everyRow)
+	}
+	times := l.ints
+	l.ints = nil
+	if err != nil {
+		return nil, err
+	}
+	if !ok || len(times) != f.Rows {
 		return nil, fmt.Errorf("column %s: it has not as many values as there are rows", name)
 	}
-	return l.ints, nil
+	return times, nil
 }
 
 // readKinds reads what every row has.

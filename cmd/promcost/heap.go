@@ -11,6 +11,9 @@ import (
 // would collect three or four times on the way there while it reads what the first question is about.
 const heapFloor = 40 << 20
 
+// mostGrowth is the growth in per cent that makes the runtime's least heap, 4 MB times that, the floor.
+const mostGrowth = 100 * heapFloor / (4 << 20)
+
 // keepFloor has the process collect garbage no earlier than at heapFloor, and above it as GOGC says, until ctx ends. What the
 // runtime is told is how much the heap may grow before the next collection, so it is told anew after each.
 func keepFloor(ctx context.Context) {
@@ -32,8 +35,12 @@ func keepFloor(ctx context.Context) {
 	}
 }
 
-// growth is by how many per cent of what lives the heap may grow, at least as many as told. Before the first collection, when
-// nothing is known to live, the runtime lets the heap grow to 4 MB times that: so it is no more than for a quarter of the floor.
+// growth is by how many per cent of what lives the heap may grow, at least as many as told. The runtime lets it grow to 4 MB
+// times that whatever lives: so where little does, it is no more than makes the floor of these.
 func growth(live uint64, told int) int {
-	return max(told, int(100*heapFloor/max(live, heapFloor/4))-100)
+	grow := uint64(mostGrowth)
+	if live > 0 {
+		grow = min(grow, max(100*heapFloor/live, 100)-100)
+	}
+	return max(told, int(grow))
 }

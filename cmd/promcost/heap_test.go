@@ -13,8 +13,9 @@ func TestGrowth(t *testing.T) {
 		told int
 		want int
 	}{
-		"nothing yet":      {0, 100, 300},
-		"little":           {2 << 20, 100, 300},
+		"nothing yet":      {0, 100, 1000},
+		"little":           {2 << 20, 100, 1000},
+		"an eighth":        {5 << 20, 100, 700},
 		"a quarter":        {10 << 20, 100, 300},
 		"half":             {20 << 20, 100, 100},
 		"more":             {100 << 20, 100, 100},
