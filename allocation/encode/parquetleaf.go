@@ -135,6 +135,9 @@ func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool,
 	if err != nil || !ok {
 		return nil, false, err
 	}
+	if kept, err := c.keep(f.reader); kept != nil || err != nil {
+		return kept, true, err
+	}
 	l = &leaf{}
 	return l, true, c.read(f.reader, &f.budget, l, everyRow)
 }
