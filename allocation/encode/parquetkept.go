@@ -5,8 +5,12 @@ import (
 	"hash/crc32"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"weak"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // keptColumns are columns of names as they were decoded last: of a cluster whose pods stay as they are, what an hour says of
@@ -36,7 +40,7 @@ const maxKeptBytes = 1 << 20
 
 // names are the pages of a column of names that may be kept; nil of others.
 func (c *leafColumn) names() (from stored, pages []byte) {
-	if len(c.at.chunks) != 1 || c.at.kind != parquet.ByteArray && c.at.kind != parquet.FixedLenByteArray {
+	if !c.kept || len(c.at.chunks) != 1 || c.at.kind != parquet.ByteArray && c.at.kind != parquet.FixedLenByteArray {
 		return from, nil
 	}
 	from = stored{c.at.kind, c.at.repetition, c.at.definition, c.at.chunks[0]}
@@ -65,7 +69,7 @@ func (c *leafColumn) keep(r *parquetReader) (*leaf, error) {
 	}
 	now := keptColumn{from: from, sum: crc32.ChecksumIEEE(pages)}
 	if was.from == from && was.leaf == nil && was.sum == now.sum {
-		l, b := &leaf{}, newBudget(len(c.data))
+		l, b := &leaf{interned: &atomic.Pointer[internedMaps]{}}, newBudget(len(c.data))
 		if err := c.read(r, &b, l, everyRow); err != nil {
 			return nil, err
 		}
@@ -96,4 +100,24 @@ func (k *keptColumns) put(name string, c keptColumn) {
 // bytes is the memory of a leaf of names.
 func (l *leaf) bytes() int {
 	return cap(l.repetition) + cap(l.definition) + 4*cap(l.idx) + cap(l.table.data) + 4*cap(l.table.ends) + cap(l.fixed)
+}
+
+// internedMaps are the ids that rows of maps have in a Dict, which may be gone, with keys that are kept too.
+type internedMaps struct {
+	dict weak.Pointer[allocation.Dict]
+	keys *leaf
+	ids  []allocation.ID
+}
+
+// intern gives the maps of the rows their ids: where both columns are kept, those they have already.
+func (m *mapLeaf) intern(dict *allocation.Dict) []allocation.ID {
+	if m.values.interned == nil || m.keys.interned == nil {
+		return m.internMaps(dict)
+	}
+	if was := m.values.interned.Load(); was != nil && was.keys == m.keys && len(was.ids) == len(m.ends) && was.dict.Value() == dict {
+		return slices.Clone(was.ids)
+	}
+	ids := m.internMaps(dict)
+	m.values.interned.Store(&internedMaps{weak.Make(dict), m.keys, slices.Clone(ids)})
+	return ids
 }
