@@ -316,7 +316,7 @@ func (d *Decoded) AppendTo(s *allocation.Set) error {
 	}
 	for p, m := range d.maps {
 		if m != nil {
-			f.IDs[p] = m.internMaps(dict)
+			f.IDs[p] = m.intern(dict)
 		}
 	}
 	d.volumesOf(&f, dict)

@@ -29,8 +29,11 @@ func (c *leafColumn) few() bool {
 	return bytes < fewBytes
 }
 
-// again reads the column into a leaf of the reader. It takes a budget of its own.
+// again reads the column into a leaf of the reader, or has it of a file before. It takes a budget of its own.
 func (c *leafColumn) again(r *parquetReader, l *leaf) (*leaf, error) {
+	if kept, err := c.keep(r); kept != nil || err != nil {
+		return kept, err
+	}
 	b := newBudget(len(c.data))
 	return l, c.read(r, &b, l.reset(), everyRow)
 }
@@ -73,6 +76,11 @@ type lateTexts struct {
 func (t *lateTexts) leaf(r *parquetReader, to int) (*leaf, error) {
 	if t.whole != nil {
 		return t.whole, nil
+	}
+	if kept, err := t.column.keep(r); err != nil {
+		return nil, err
+	} else if kept != nil {
+		return kept, t.column.of(len(kept.idx))
 	}
 	l, b := &r.leaves[0], newBudget(len(t.column.data))
 	err := t.column.read(r, &b, l.reset(), rowSpan{0, to})

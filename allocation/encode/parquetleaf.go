@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -23,7 +24,8 @@ type leaf struct {
 	zeros                  int // that come before the numbers
 	ints                   []int64
 	bools                  []bool
-	fixed                  []byte // UUIDs, one after the other
+	fixed                  []byte                        // UUIDs, one after the other
+	interned               *atomic.Pointer[internedMaps] // of the values of maps; nil of what is not kept
 }
 
 // texts are strings, one after the other.
@@ -82,7 +84,8 @@ type leafColumn struct {
 	data []byte // of the file
 	at   leafLayout
 	name string
-	rows int // of the file
+	rows int  // of the file
+	kept bool // where the next file has the same; see keep
 }
 
 // column finds a leaf column. A file of an older version may lack it: then ok is false.
@@ -102,7 +105,7 @@ func (f *ParquetFile) column(kind parquet.Kind, path ...string) (c leafColumn, o
 	if at.repetition > 1 || at.definition > 1 {
 		return leafColumn{}, false, fmt.Errorf("column %s: it is nested more deeply than any that is written", name)
 	}
-	return leafColumn{f.data, at, name, f.Rows}, true, nil
+	return leafColumn{f.data, at, name, f.Rows, f.Footer.Kind == ParquetAllocations}, true, nil // of assets, others have the name
 }
 
 // plainPages are the pages of a column that has a value a row in one group of rows, uncompressed; nil of others.
@@ -134,6 +137,9 @@ func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool,
 	c, ok, err := f.column(kind, path...)
 	if err != nil || !ok {
 		return nil, false, err
+	}
+	if kept, err := c.keep(f.reader); kept != nil || err != nil {
+		return kept, true, err
 	}
 	l = &leaf{}
 	return l, true, c.read(f.reader, &f.budget, l, everyRow)

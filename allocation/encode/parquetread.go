@@ -49,7 +49,10 @@ func wantsColumn(p *Projection, c allocation.Column) wanted {
 
 // ParquetReaders open files, and keep the memory that reading one takes for others. Their zero value is ready for use. They
 // are safe for concurrent use.
-type ParquetReaders struct{ idle sync.Pool } // of *parquetReader
+type ParquetReaders struct {
+	idle sync.Pool // of *parquetReader
+	kept keptColumns
+}
 
 // parquetReader is the memory that reading takes. It is used by one goroutine at a time.
 type parquetReader struct {
@@ -60,13 +63,14 @@ type parquetReader struct {
 	pages   [2][]byte // of a dictionary and of values, uncompressed
 	leaves  [2]leaf   // of what is read where it is needed
 	ends    []int32
+	kept    *keptColumns
 }
 
 // with calls f with a reader that nobody else uses. A panic of it, as damaged data may cause, is an error.
 func (rs *ParquetReaders) with(f func(r *parquetReader) error) (err error) {
 	r, ok := rs.idle.Get().(*parquetReader)
 	if !ok {
-		r = &parquetReader{}
+		r = &parquetReader{kept: &rs.kept}
 		r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes), zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
 			return fmt.Errorf("read Parquet file: %w", err)
