@@ -32,6 +32,7 @@ type keptColumn struct {
 type stored struct {
 	kind                   parquet.Kind
 	repetition, definition int
+	rows                   int         // of the file
 	chunk                  chunkLayout // wherever it begins
 }
 
@@ -43,7 +44,7 @@ func (c *leafColumn) names() (from stored, pages []byte) {
 	if !c.kept || len(c.at.chunks) != 1 || c.at.kind != parquet.ByteArray && c.at.kind != parquet.FixedLenByteArray {
 		return from, nil
 	}
-	from = stored{c.at.kind, c.at.repetition, c.at.definition, c.at.chunks[0]}
+	from = stored{c.at.kind, c.at.repetition, c.at.definition, c.rows, c.at.chunks[0]}
 	at := from.chunk.data
 	if d := from.chunk.dictionary; d > 0 && d < at {
 		at = d
