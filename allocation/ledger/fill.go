@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-kit/log/level"
-
 	"github.com/promcost/promcost/allocation"
 )
 
@@ -204,18 +202,9 @@ func (l *Ledger) write(ctx context.Context, set *allocation.Set, k Keep) error {
 	return err
 }
 
-// wrote notes whether writing worked, and logs where that changes.
+// wrote notes whether writing worked.
 func (l *Ledger) wrote(err error) {
-	l.mu.Lock()
-	was := l.store.writeErr
-	l.store.writeErr = err
-	l.mu.Unlock()
-	switch {
-	case err != nil && was == nil:
-		level.Error(l.logger).Log("msg", "Writing to the history fails, it is tried again", "err", err)
-	case err == nil && was != nil:
-		level.Info(l.logger).Log("msg", "Writing to the history works again")
-	}
+	l.turned(&l.store.writeErr, err, "Writing to the history fails, it is tried again", "Writing to the history works again")
 }
 
 // Progress says how far Fill is.

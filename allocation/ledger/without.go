@@ -120,16 +120,21 @@ func allWarned(sets []*allocation.Set, text string) []*allocation.Set {
 	return sets
 }
 
-// sawHistory notes that the history failed or did not, and logs where that changes.
+// sawHistory notes that the history failed or did not.
 func (l *Ledger) sawHistory(err error) {
+	l.turned(&l.store.err, err, "The history fails: answers are computed without it", "The history works again")
+}
+
+// turned notes how something ended where it is known how it did before, and logs where that changes.
+func (l *Ledger) turned(last *error, err error, fails, works string) {
 	l.mu.Lock()
-	was := l.store.err
-	l.store.err = err
+	was := *last
+	*last = err
 	l.mu.Unlock()
 	switch {
 	case err != nil && was == nil:
-		level.Error(l.logger).Log("msg", "The history fails: answers are computed without it", "err", err)
+		level.Error(l.logger).Log("msg", fails, "err", err)
 	case err == nil && was != nil:
-		level.Info(l.logger).Log("msg", "The history works again")
+		level.Info(l.logger).Log("msg", works)
 	}
 }

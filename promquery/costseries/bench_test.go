@@ -13,7 +13,6 @@ import (
 	"github.com/go-kit/log"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/promquery/costseries"
@@ -48,11 +47,7 @@ func (s store) Read(ctx context.Context, kept []ledger.Kept, only *allocation.Pr
 	for i := range kept {
 		stored[i] = *kept[i].Ref.(*history.Stored)
 	}
-	var p *encode.Projection
-	if only != nil {
-		p = &encode.Projection{Properties: only.Properties, Columns: only.Columns, Volumes: only.Volumes, Balancers: only.Balancers, WithoutAssets: only.WithoutAssets}
-	}
-	return s.Store.Read(ctx, stored, p)
+	return s.Store.Read(ctx, stored, only)
 }
 
 func (s store) Write(ctx context.Context, set *allocation.Set, k ledger.Keep) error {
