@@ -221,11 +221,11 @@ func writeBenchHistory(b *testing.B, dir string) {
 	writers.Wait()
 }
 
-// benchSet is a cluster whose containers run all the time; a tenth of its pods are others every day.
+// benchSet is a cluster whose containers run all the time; a tenth of its pods are others every day, each from an hour of its own.
 func benchSet(w allocation.Window) *allocation.Set {
 	rng := rand.New(rand.NewPCG(1, uint64(w.Start.Unix())))
 	s := allocation.NewSet(w, allocation.NewDict())
-	hours, day := w.Duration().Hours(), w.Start.Unix()/86400
+	hours, start := w.Duration().Hours(), int(w.Start.Unix())
 	nodes := make([]allocation.Node, 1+*benchContainers/50)
 	for i := range nodes {
 		name := fmt.Sprint("node-", i)
@@ -238,7 +238,7 @@ func benchSet(w allocation.Window) *allocation.Set {
 		node, app, namespace := &nodes[i%len(nodes)], fmt.Sprint("app-", i/10), fmt.Sprint("ns-", i/200)
 		serial := uint32(i)
 		if i%10 == 0 {
-			serial += uint32(day) * 1_000_003
+			serial += uint32((start+i/10%24*3600)/86400) * 1_000_003
 		}
 		ids := rand.New(rand.NewPCG(uint64(serial), 7))
 		r := &allocation.Row{Start: w.Start, End: w.End, Services: []string{app}, NSLabels: map[string]string{"kubernetes_io_metadata_name": namespace}}
