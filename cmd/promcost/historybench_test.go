@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
 var (
@@ -34,7 +36,7 @@ var (
 func benchEnd() time.Time { return time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC) }
 
 // BenchmarkHistory asks a server without a source, which is a process of its own, questions of weeks: of days, of days and
-// the hours before and after them, and of hours alone. Cold is the first answer of a process that has come to rest, warm the
+// the hours before and after them, and of hours alone; and DuckDB the same of the same files. Cold is the first answer of a process that has come to rest, warm the
 // median of those after it. Answers are read and dropped as they come, for the client is on the same processors: it takes some
 // 20 ms of them for 47 MB, with buffers of 4 kB as with those of 1 MB.
 func BenchmarkHistory(b *testing.B) {
@@ -45,31 +47,100 @@ func BenchmarkHistory(b *testing.B) {
 	if _, err := os.Stat(dir + "/allocations_hourly"); err != nil {
 		writeBenchHistory(b, dir)
 	}
+	b.Run("disk", func(b *testing.B) {
+		for b.Loop() {
+			for _, of := range [...]string{"allocations", "assets", "sets"} {
+				b.ReportMetric(float64(bytesIn(b, dir+"/"+of+"_hourly"))/float64(*benchContainers**benchHours/24), "B/container-day-"+of+"-hourly")
+				b.ReportMetric(float64(bytesIn(b, dir+"/"+of+"_daily"))/float64(*benchContainers**benchDays), "B/container-day-"+of+"-daily")
+			}
+		}
+	})
 	window := func(from, until int) string {
 		at := func(hours int) string { return benchEnd().Add(time.Duration(hours) * time.Hour).Format(time.RFC3339) }
 		return "window=" + at(from) + "," + at(until)
 	}
-	for _, form := range []struct{ name, path, query string }{
-		{"days=30", "/model/allocation", window(-30*24, 0)},
-		{"days=90", "/model/allocation", window(-90*24, 0)},
-		{"days=365", "/model/allocation", window(-365*24, 0)},
-		{"edges", "/model/allocation/compute", window(-30*24-19, -19)},
-		{"hours", "/model/allocation", "step=1h&" + window(-30*24, 0)},
+	for _, form := range []struct{ name, path, query, kept string }{
+		{"days=30", "/model/allocation", window(-30*24, 0), "daily"},
+		{"days=90", "/model/allocation", window(-90*24, 0), ""},
+		{"days=365", "/model/allocation", window(-365*24, 0), ""},
+		{"edges", "/model/allocation/compute", window(-30*24-19, -19), ""},
+		{"hours", "/model/allocation", "step=1h&" + window(-30*24, 0), "hourly"},
 	} {
-		for _, q := range []struct{ name, query, encoding string }{
-			{"namespace", "aggregate=namespace&accumulate=true", "identity"},
-			{"controller-a-day", "aggregate=controller&accumulate=day", "identity"},
-			{"controller-a-day-gzip", "aggregate=controller&accumulate=day", "gzip"},
-			{"pods", "aggregate=pod&accumulate=true&filter=namespace:%22ns-7%22", "identity"},
-			{"label", "aggregate=label:team&accumulate=true", "identity"},
-			{"namespace-costs", "aggregate=namespace&accumulate=true&fields=cpuCost,ramCost,totalCost", "identity"},
-			{"namespace-each", "aggregate=namespace", "identity"},
+		for _, q := range []struct{ name, query, encoding, sql string }{
+			{"namespace", "aggregate=namespace&accumulate=true", "identity", "GROUP BY namespace"},
+			{"controller-a-day", "aggregate=controller&accumulate=day", "identity", "GROUP BY controller_kind, controller, date"},
+			{"controller-a-day-gzip", "aggregate=controller&accumulate=day", "gzip", ""},
+			{"pods", "aggregate=pod&accumulate=true&filter=namespace:%22ns-7%22", "identity", "AND namespace = 'ns-7' GROUP BY pod"},
+			{"label", "aggregate=label:team&accumulate=true", "identity", "GROUP BY labels['team']"},
+			{"namespace-costs", "aggregate=namespace&accumulate=true&fields=cpuCost,ramCost,totalCost", "identity", ""},
+			{"namespace-each", "aggregate=namespace", "identity", ""},
 		} {
 			b.Run(form.name+"/"+q.name, func(b *testing.B) {
 				benchmarkHistory(b, dir, form.path+"?"+form.query+"&"+q.query, q.encoding)
 			})
+			if form.kept != "" && q.sql != "" {
+				b.Run(form.name+"/"+q.name+"-duckdb", func(b *testing.B) {
+					benchmarkDuckDB(b, dir+"/allocations_"+form.kept, q.sql)
+				})
+			}
 		}
 	}
+}
+
+// bytesIn are the bytes of the files in a directory.
+func bytesIn(b *testing.B, dir string) (sum int64) {
+	b.Helper()
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			sum += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return sum
+}
+
+// benchmarkDuckDB has DuckDB sum all columns of the 30 days of the files in a directory: a yardstick on the same files. What it
+// takes to start is left out.
+func benchmarkDuckDB(b *testing.B, dir, grouped string) {
+	b.Helper()
+	binary := promtest.DuckDB(b)
+	var sums []string
+	for c := range allocation.NumColumns {
+		sums = append(sums, "sum("+c.Field()+") AS "+c.Field())
+	}
+	run := func(sql string) (took, used time.Duration) {
+		cmd := exec.CommandContext(b.Context(), binary)
+		cmd.Stdin = strings.NewReader(sql)
+		start := time.Now()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("DuckDB: %v: %s", err, out)
+		}
+		return time.Since(start), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	from := benchEnd().AddDate(0, 0, -30).Format(time.DateOnly)
+	sql := fmt.Sprintf("SELECT count(COLUMNS(*)) FROM (SELECT %s FROM read_parquet('%s/**/*.parquet', hive_partitioning = true) WHERE date >= '%s' %s)",
+		strings.Join(sums, ", "), dir, from, grouped)
+	idle, idleUsed := run("SELECT 1")
+	var all, allUsed []time.Duration
+	for b.Loop() {
+		took, used := run(sql)
+		all, allUsed = append(all, took-idle), append(allUsed, used-idleUsed)
+	}
+	b.ReportMetric(float64(median(all).Milliseconds()), "ms")
+	b.ReportMetric(float64(median(allUsed).Milliseconds()), "cpu-ms")
+}
+
+// median sorts times.
+func median(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
 }
 
 // benchmarkHistory asks one question of a process, and again.
@@ -108,10 +179,6 @@ func benchmarkHistory(b *testing.B, dir, path, encoding string) {
 	for b.Loop() {
 		took, used := ask()
 		warm, warmUsed = append(warm, took), append(warmUsed, used)
-	}
-	median := func(times []time.Duration) time.Duration {
-		slices.Sort(times)
-		return times[len(times)/2]
 	}
 	b.ReportMetric(float64(cold.Milliseconds()), "cold-ms")
 	b.ReportMetric(float64(coldUsed.Milliseconds()), "cold-cpu-ms")

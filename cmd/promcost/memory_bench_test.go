@@ -53,6 +53,31 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
+// BenchmarkBackfill fills a history with 24 hours of demo clusters from blocks, by a process of its own, and reports the hours that
+// it computes and keeps a second, and the peak of its anonymous memory.
+func BenchmarkBackfill(b *testing.B) {
+	end := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	const hours = 24
+	for _, size := range []struct {
+		name        string
+		nodes, pods int
+	}{{"S", 10, 300}, {"M", 100, 3000}, {"L", 330, 10_000}} {
+		dir := filepath.Join(b.TempDir(), "demo")
+		program(b, nil, "demo", "--write="+dir, "--demo.end="+end.Format(time.RFC3339), fmt.Sprintf("--demo.duration=%dh", hours+1),
+			fmt.Sprint("--demo.nodes=", size.nodes), fmt.Sprint("--demo.pods=", size.pods))
+		b.Run(size.name, func(b *testing.B) {
+			peak := 0
+			for b.Loop() {
+				_, kb := program(b, nil, "backfill", "--source=blocks", "--tsdb.path="+dir, "--storage.path="+b.TempDir(),
+					"--from="+end.Add(-hours*time.Hour).Format(time.RFC3339), "--to="+end.Format(time.RFC3339))
+				peak = max(peak, kb)
+			}
+			b.ReportMetric(float64(hours*b.N)/b.Elapsed().Seconds(), "hours/s")
+			b.ReportMetric(float64(peak)/1000, "RssAnon-MB")
+		})
+	}
+}
+
 // program runs promcost as a process to its end and returns its output and the peak of its anonymous memory in kB.
 func program(b *testing.B, env []string, args ...string) (out []byte, peak int) {
 	b.Helper()
