@@ -302,12 +302,14 @@ func (c *chunk) based(indices []int32) error {
 func (c *chunk) amounts(data []byte, width, n, from, to int) error {
 	wanted := to - from
 	if v, ok := constantHybrid(data, width, n); ok && int64(v) < int64(c.entries) {
-		if math.Float64bits(c.numbers[v]) == 0 {
+		number := c.numbers[v]
+		if math.Float64bits(number) == 0 {
 			c.to.addZeros(wanted)
 			return nil
 		}
-		for k, out := 0, c.to.more(wanted); k < wanted; k++ {
-			out[k] = c.numbers[v]
+		out := c.to.more(wanted)
+		for k := range out {
+			out[k] = number
 		}
 		return nil
 	}
@@ -315,7 +317,7 @@ func (c *chunk) amounts(data []byte, width, n, from, to int) error {
 	switch {
 	case width <= 8 && !ok:
 		var err error
-		if packed, err = appendHybrid(slices.Grow(c.reader.bytes[:0], n), data, width, n); err != nil {
+		if packed, err = appendHybrid(c.reader.bytes[:0], data, width, to); err != nil {
 			return err
 		}
 		c.reader.bytes = packed
@@ -374,16 +376,8 @@ func anyBits(b []byte) (bits byte) {
 // wide adds the amounts of a dictionary that pairs of bytes are indices into.
 func (c *chunk) wide(indices []byte) error {
 	out, table := c.to.more(len(indices)/2), c.numbers
-	for ; len(indices) >= 8 && len(out) >= 4; indices, out = indices[8:], out[4:] {
-		word := binary.LittleEndian.Uint64(indices)
-		i, j, k, l := int(word&0xffff), int(word>>16&0xffff), int(word>>32&0xffff), int(word>>48)
-		if max(i, j, k, l) >= len(table) {
-			break // and say which
-		}
-		out[0], out[1], out[2], out[3] = table[i], table[j], table[k], table[l]
-	}
 	for k := range out {
-		i := int(binary.LittleEndian.Uint16(indices[2*k:]))
+		i := int(indices[2*k]) | int(indices[2*k+1])<<8
 		if i >= len(table) {
 			return fmt.Errorf("value %d of a dictionary of %d", i, c.entries)
 		}

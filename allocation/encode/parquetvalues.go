@@ -124,11 +124,14 @@ func wordAt(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i : i+
 func transpose(a, b, c, d uint64) (first, second, third, fourth uint64) {
 	const twos, ones = 0x0000ffff0000ffff, 0x00ff00ff00ff00ff
 	t := (a>>16 ^ c) & twos
-	a, c = a^t<<16, c^t
+	a ^= t << 16
+	c ^= t
 	t = (b>>16 ^ d) & twos
-	b, d = b^t<<16, d^t
+	b ^= t << 16
+	d ^= t
 	t = (a>>8 ^ b) & ones
-	a, b = a^t<<8, b^t
+	a ^= t << 8
+	b ^= t
 	t = (c>>8 ^ d) & ones
 	return a, b, c ^ t<<8, d ^ t
 }
