@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding/delta"
@@ -143,7 +144,7 @@ func (p *packer) page(m *format.ColumnMetaData, page *packedPage) (err error) {
 	}
 	switch h.Encoding {
 	case format.RLEDictionary:
-		if values, err = p.widen(values, int(h.NumValues-h.NumNulls)); err != nil {
+		if values, err = p.widen(m, values, int(h.NumValues-h.NumNulls)); err != nil {
 			return err
 		}
 		blocks = append(blocks, values)
@@ -199,35 +200,54 @@ func (p *packer) strings(page *packedPage, levels, values []byte) error {
 	return err
 }
 
-// widen writes the numbers of distinct values as whole bytes, where they have more than half of one.
-func (p *packer) widen(body []byte, n int) ([]byte, error) {
-	if n == 0 || body[0] <= 4 {
+// widen writes the numbers of distinct values as whole bytes, where they have more than half of one. Fewer bits of amounts, which
+// are read most, become one run that is packed, where they are not one that has all: short ones take longer than what they have.
+func (p *packer) widen(m *format.ColumnMetaData, body []byte, n int) ([]byte, error) {
+	if n == 0 || body[0] <= 4 && m.Type != format.Double {
+		return body, nil
+	}
+	if _, one := constantHybrid(body[1:], int(body[0]), n); one {
 		return body, nil
 	}
 	var err error
 	if p.scratch, err = appendHybrid(p.scratch[:0], body[1:], int(body[0]), n); err != nil {
 		return nil, err
 	}
-	highest := int32(0)
-	for _, v := range p.scratch {
-		highest = max(highest, v)
+	width := int(body[0])
+	if width > 4 {
+		width = (bits.Len32(uint32(slices.Max(p.scratch))) + 7) / 8 * 8
 	}
-	size := (bits.Len32(uint32(highest)) + 7) / 8
 	groups := (n + 7) / 8
-	out := binary.AppendUvarint([]byte{byte(8 * size)}, uint64(groups)<<1|1)
-	for _, v := range p.scratch {
-		var le [4]byte
-		binary.LittleEndian.PutUint32(le[:], uint32(v))
-		out = append(out, le[:size]...)
-	}
-	return append(out, make([]byte, (8*groups-n)*size)...), nil
+	out := binary.AppendUvarint([]byte{byte(width)}, uint64(groups)<<1|1)
+	return appendPacked(out, append(p.scratch, make([]int32, 8*groups-n)...), width), nil
 }
 
-// compress makes one frame of a page, of blocks that differ in what they hold.
+// appendPacked appends values of so many bits each, of which all together have whole bytes.
+func appendPacked(dst []byte, values []int32, width int) []byte {
+	word, have := uint64(0), 0
+	for _, v := range values {
+		word |= uint64(v) << have
+		for have += width; have >= 8; have -= 8 {
+			dst, word = append(dst, byte(word)), word>>8
+		}
+	}
+	return dst
+}
+
+// compress makes one frame of a page, of blocks that differ in what they hold. The first ones that hardly compress are put
+// before those that the library writes, which would give them a code that is worth less than what it takes to read.
 func (p *packer) compress(blocks [][]byte) ([]byte, error) {
 	src := bytes.Join(blocks, nil)
 	if len(src) < len(blocks)*minBlock {
 		return p.zstd.EncodeAll(src, nil), nil
+	}
+	var first []byte
+	for len(blocks) > 1 && len(blocks[len(blocks)-1]) > 0 { // without any the library writes no frame
+		stored, ok := p.store(blocks[0])
+		if !ok {
+			break
+		}
+		first, blocks = append(first, stored...), blocks[1:]
 	}
 	var out bytes.Buffer
 	p.zstd.Reset(&out)
@@ -242,7 +262,28 @@ func (p *packer) compress(blocks [][]byte) ([]byte, error) {
 	if err := p.zstd.Close(); err != nil {
 		return nil, fmt.Errorf("compress page: %w", err)
 	}
-	return out.Bytes(), nil
+	return slices.Insert(out.Bytes(), frameHeader, first...), nil
+}
+
+const (
+	// frameHeader is the size of what a frame begins with: a magic number, what else there is, which is the window.
+	frameHeader = 6
+	// mostBlock is the size of a block of a frame at most.
+	mostBlock = 1 << 17
+	// worthwhile is how many times what it saves a block may have: a code that saves less than an eighth is worth little.
+	worthwhile = 8
+)
+
+// store makes blocks of a frame of what hardly compresses, as it is; ok is false of what does.
+func (p *packer) store(data []byte) (stored []byte, ok bool) {
+	if saved := len(data) - len(p.zstd.EncodeAll(data, nil)); worthwhile*saved > len(data) {
+		return nil, false
+	}
+	for block := range slices.Chunk(data, mostBlock) {
+		head := binary.LittleEndian.AppendUint32(nil, uint32(len(block))<<3)
+		stored = append(append(stored, head[:3]...), block...)
+	}
+	return stored, true
 }
 
 // write writes the pages of a column and makes its metadata say where they are.

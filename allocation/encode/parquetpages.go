@@ -302,39 +302,30 @@ func (c *chunk) based(indices []int32) error {
 func (c *chunk) amounts(data []byte, width, n, from, to int) error {
 	wanted := to - from
 	if v, ok := constantHybrid(data, width, n); ok && int64(v) < int64(c.entries) {
-		if math.Float64bits(c.numbers[v]) == 0 {
+		number := c.numbers[v]
+		if math.Float64bits(number) == 0 {
 			c.to.addZeros(wanted)
 			return nil
 		}
-		for k, out := 0, c.to.more(wanted); k < wanted; k++ {
-			out[k] = c.numbers[v]
+		out := c.to.more(wanted)
+		for k := range out {
+			out[k] = number
 		}
 		return nil
 	}
 	packed, ok := packedRun(data, width, n)
-	if ok && width == 8 {
-		var table [1 << 8]float64
-		packed = packed[from:to]
-		if copy(table[:], c.numbers) < len(table) && wanted > 0 && int(slices.Max(packed)) >= c.entries {
-			return fmt.Errorf("value %d of a dictionary of %d", slices.Max(packed), c.entries)
+	switch {
+	case width <= 8 && !ok:
+		var err error
+		if packed, err = appendHybrid(c.reader.bytes[:0], data, width, to); err != nil {
+			return err
 		}
-		out := c.to.more(wanted)
-		for k, i := range packed {
-			out[k] = table[i]
-		}
-		return nil
-	}
-	if ok && width == 16 {
-		out, table := c.to.more(wanted), c.numbers
-		packed = packed[2*from : 2*to]
-		for k := range out {
-			i := int(packed[2*k]) | int(packed[2*k+1])<<8
-			if i >= len(table) {
-				return fmt.Errorf("value %d of a dictionary of %d", i, c.entries)
-			}
-			out[k] = table[i]
-		}
-		return nil
+		c.reader.bytes = packed
+		fallthrough
+	case width <= 8:
+		return c.narrow(packed[from:to])
+	case ok:
+		return c.wide(packed[2*from : 2*to])
 	}
 	indices, err := c.indices(data, width, n)
 	if err != nil {
@@ -343,6 +334,54 @@ func (c *chunk) amounts(data []byte, width, n, from, to int) error {
 	out := c.to.more(wanted)
 	for k, i := range indices[from:to] {
 		out[k] = c.numbers[i]
+	}
+	return nil
+}
+
+// narrow adds the amounts of a dictionary that bytes are indices into.
+func (c *chunk) narrow(indices []byte) error {
+	var table [1 << 8]float64
+	if copy(table[:], c.numbers) < len(table) && int(anyBits(indices)) >= c.entries && len(indices) > 0 {
+		if highest := slices.Max(indices); int(highest) >= c.entries {
+			return fmt.Errorf("value %d of a dictionary of %d", highest, c.entries)
+		}
+	}
+	out := c.to.more(len(indices))
+	for ; len(indices) >= 8 && len(out) >= 8; indices, out = indices[8:], out[8:] {
+		word := binary.LittleEndian.Uint64(indices)
+		out[0], out[1], out[2], out[3] = table[uint8(word)], table[uint8(word>>8)], table[uint8(word>>16)], table[uint8(word>>24)]
+		out[4], out[5], out[6], out[7] = table[uint8(word>>32)], table[uint8(word>>40)], table[uint8(word>>48)], table[word>>56]
+	}
+	for k, i := range indices {
+		out[k] = table[i]
+	}
+	return nil
+}
+
+// anyBits are the bits that any of some bytes has.
+func anyBits(b []byte) (bits byte) {
+	var words uint64
+	for ; len(b) >= 8; b = b[8:] {
+		words |= binary.LittleEndian.Uint64(b)
+	}
+	for ; words > 0; words >>= 8 {
+		bits |= byte(words)
+	}
+	for _, v := range b {
+		bits |= v
+	}
+	return bits
+}
+
+// wide adds the amounts of a dictionary that pairs of bytes are indices into.
+func (c *chunk) wide(indices []byte) error {
+	out, table := c.to.more(len(indices)/2), c.numbers
+	for k := range out {
+		i := int(indices[2*k]) | int(indices[2*k+1])<<8
+		if i >= len(table) {
+			return fmt.Errorf("value %d of a dictionary of %d", i, c.entries)
+		}
+		out[k] = table[i]
 	}
 	return nil
 }

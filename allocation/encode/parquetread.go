@@ -58,6 +58,7 @@ type ParquetReaders struct {
 type parquetReader struct {
 	zstd    *zstd.Decoder
 	indices []int32
+	bytes   []byte // indices of no more
 	deltas  [2][]int64
 	numbers []float64 // a dictionary
 	pages   [2][]byte // of a dictionary and of values, uncompressed

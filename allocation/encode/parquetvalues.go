@@ -82,20 +82,58 @@ func appendFloats(dst []float64, data []byte, n int) ([]float64, error) {
 	return dst, nil
 }
 
+// splitPlanes are the bytes of a number, each of which BYTE_STREAM_SPLIT has in a plane of its own.
+const splitPlanes = 8
+
 // appendSplit appends some of n numbers whose first bytes come first, then all second ones, and so on.
 func appendSplit(dst []float64, data []byte, n, from, to int) ([]float64, error) {
-	if len(data) != 8*n {
+	if len(data) != splitPlanes*n {
 		return nil, errShort
 	}
-	dst = slices.Grow(dst, to-from)
-	a, b, c, d := data[:n], data[n:2*n], data[2*n:3*n], data[3*n:4*n]
-	e, f, g, h := data[4*n:5*n], data[5*n:6*n], data[6*n:7*n], data[7*n:8*n]
-	for i := from; i < to; i++ {
-		low := uint64(a[i]) | uint64(b[i])<<8 | uint64(c[i])<<16 | uint64(d[i])<<24
-		high := uint64(e[i]) | uint64(f[i])<<8 | uint64(g[i])<<16 | uint64(h[i])<<24
-		dst = append(dst, math.Float64frombits(high<<32|low))
+	at, m := len(dst), to-from
+	dst = slices.Grow(dst, m)[:at+m]
+	out := dst[at:]
+	plane := func(k int) []byte { return data[k*n+from:][:len(out)] }
+	a, b, c, d, e, f, g, h := plane(0), plane(1), plane(2), plane(3), plane(4), plane(5), plane(6), plane(7)
+	i := 0
+	for ; i <= len(out)-8; i += 8 { // eight bytes of each plane: of the halves of as many numbers two make a word
+		const low = 1<<32 - 1
+		w0, w1, w2, w3 := transpose(wordAt(a, i), wordAt(b, i), wordAt(c, i), wordAt(d, i))
+		w4, w5, w6, w7 := transpose(wordAt(e, i), wordAt(f, i), wordAt(g, i), wordAt(h, i))
+		out := out[i : i+8]
+		out[0], out[4] = math.Float64frombits(w0&low|w4<<32), math.Float64frombits(w0>>32|w4&^low)
+		out[1], out[5] = math.Float64frombits(w1&low|w5<<32), math.Float64frombits(w1>>32|w5&^low)
+		out[2], out[6] = math.Float64frombits(w2&low|w6<<32), math.Float64frombits(w2>>32|w6&^low)
+		out[3], out[7] = math.Float64frombits(w3&low|w7<<32), math.Float64frombits(w3>>32|w7&^low)
+	}
+	for ; i < len(out); i++ {
+		v := uint64(0)
+		for k := range splitPlanes {
+			v |= uint64(plane(k)[i]) << (8 * k)
+		}
+		out[i] = math.Float64frombits(v)
 	}
 	return dst, nil
+}
+
+// wordAt are eight bytes.
+func wordAt(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i : i+8]) }
+
+// transpose makes four words, of a byte of each of eight numbers, those of four bytes of two numbers each: of the first and the
+// fifth, and so on.
+func transpose(a, b, c, d uint64) (first, second, third, fourth uint64) {
+	const twos, ones = 0x0000ffff0000ffff, 0x00ff00ff00ff00ff
+	t := (a>>16 ^ c) & twos
+	a ^= t << 16
+	c ^= t
+	t = (b>>16 ^ d) & twos
+	b ^= t << 16
+	d ^= t
+	t = (a>>8 ^ b) & ones
+	a ^= t << 8
+	b ^= t
+	t = (c>>8 ^ d) & ones
+	return a, b, c ^ t<<8, d ^ t
 }
 
 func appendInts(dst []int64, data []byte, n int) ([]int64, error) {
@@ -197,59 +235,80 @@ func packedAt(data []byte, i, width int) uint64 {
 	return word >> (bit % 8) & (1<<width - 1)
 }
 
-// appendHybrid appends n values of so many bits: runs of one value, and packed ones.
-func appendHybrid(dst []int32, data []byte, width, n int) ([]int32, error) {
+// appendHybrid appends n values of so many bits, which are no more than T has: runs of one value, and packed ones.
+func appendHybrid[T int32 | uint8](dst []T, data []byte, width, n int) ([]T, error) {
 	if width > 31 {
 		return nil, fmt.Errorf("values of %d bits", width)
 	}
-	end := len(dst) + n
-	for len(dst) < end {
-		if width == 0 {
-			dst = append(dst, 0)
-			continue
-		}
+	dst = slices.Grow(dst, n)[:len(dst)+n]
+	rest := dst[len(dst)-n:]
+	if width == 0 {
+		clear(rest)
+		return dst, nil
+	}
+	for size := (width + 7) / 8; len(rest) > 0; {
 		header, k := binary.Uvarint(data)
-		if k <= 0 || header>>1 == 0 || header>>1 > math.MaxInt32 {
+		count := int(header >> 1)
+		if k <= 0 || count == 0 || header>>1 > math.MaxInt32 {
 			return nil, errShort
 		}
 		data = data[k:]
-		count := int(header >> 1)
 		if header&1 == 0 {
-			size := (width + 7) / 8
 			if len(data) < size {
 				return nil, errShort
 			}
-			value, from := int32(packedAt(data[:size], 0, 8*size)), len(dst)
-			dst = slices.Grow(dst, min(count, end-from))[:from+min(count, end-from)]
-			for i := range dst[from:] {
-				dst[from+i] = value
+			out, value := rest[:min(count, len(rest))], T(packedAt(data[:size], 0, 8*size))
+			for i := range out {
+				out[i] = value
 			}
-			data = data[size:]
+			rest, data = rest[len(out):], data[size:]
 			continue
 		}
 		if count > len(data)/width {
 			return nil, errShort
 		}
-		packed := data // more may follow what is packed
-		dst, data = slices.Grow(dst, min(8*count, end-len(dst))), data[count*width:]
-		n := min(8*count, end-len(dst))
-		out := dst[len(dst) : len(dst)+n]
-		dst = dst[:len(dst)+n]
-		switch width {
-		case 8:
-			for i, v := range packed[:n] {
-				out[i] = int32(v)
-			}
-			continue
-		case 16:
-			for i := range out {
-				out[i] = int32(binary.LittleEndian.Uint16(packed[2*i:]))
-			}
-			continue
+		out := rest[:min(8*count, len(rest))]
+		switch out := any(out).(type) {
+		case []uint8:
+			unpackBytes(out, data, width) // more may follow what is packed
+		case []int32:
+			unpackIndices(out, data, width)
 		}
-		unpackNarrow(out, packed, width)
+		rest, data = rest[len(out):], data[count*width:]
 	}
 	return dst, nil
+}
+
+// unpackBytes sets dst to packed values of at most eight bits. Something else may follow them.
+func unpackBytes(dst, packed []byte, width int) {
+	// Eight values are in as many bytes as one has bits: their halves are drawn apart, and theirs.
+	one := uint64(1)<<width - 1
+	ones, twos, fours := one*0x0001000100010001, (one<<width|one)*0x0000000100000001, uint64(1)<<(4*width)-1
+	for w := uint(width); len(dst) >= 8 && len(packed) >= 8; dst, packed = dst[8:], packed[w:] {
+		word := binary.LittleEndian.Uint64(packed)
+		word = word&fours | word>>(4*w&63)&fours<<32
+		word = word&twos | word>>(2*w&63)&twos<<16
+		binary.LittleEndian.PutUint64(dst, word&ones|word>>(w&63)&ones<<8)
+	}
+	for i := range dst {
+		dst[i] = byte(packedAt(packed, i, width))
+	}
+}
+
+// unpackIndices sets dst to packed values of so many bits. Something else may follow them.
+func unpackIndices(dst []int32, packed []byte, width int) {
+	switch width {
+	case 8:
+		for i, v := range packed[:len(dst)] {
+			dst[i] = int32(v)
+		}
+	case 16:
+		for i := range dst {
+			dst[i] = int32(binary.LittleEndian.Uint16(packed[2*i:]))
+		}
+	default:
+		unpackNarrow(dst, packed, width)
+	}
 }
 
 // unpackNarrow sets dst to packed values of so many bits. Something else may follow them.
