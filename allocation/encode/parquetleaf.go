@@ -98,7 +98,7 @@ func (f *ParquetFile) column(kind parquet.Kind, path ...string) (c leafColumn, o
 	if !ok {
 		return leafColumn{}, false, nil
 	}
-	at := f.layout.leaves[i] // not a pointer, which would hold the layout of the whole file while one column is held
+	at := f.layout.leaf(i) // not a pointer, which would hold the layout of the whole file while one column is held
 	if at.kind != kind {
 		return leafColumn{}, false, fmt.Errorf("column %s: its type is %s, not %s", name, at.kind, kind)
 	}
