@@ -21,6 +21,7 @@ var passedAssets = [...]string{
 type assetReader struct {
 	file    *ParquetFile
 	few     bool
+	all     assetRow                   // what all rows have
 	rows    map[string]int             // by type
 	columns []func(r *assetRow, i int) // that set what a row has of a column
 }
@@ -41,6 +42,17 @@ func (a *assetReader) wants(name string) bool {
 	return !a.few || slices.Contains(passedAssets[:], name)
 }
 
+// add adds a column, which of says where rows have.
+func add[T comparable](a *assetReader, values []T, of func(*assetRow) *T) {
+	if !slices.ContainsFunc(values, func(v T) bool { return v != values[0] }) {
+		if len(values) > 0 {
+			*of(&a.all) = values[0]
+		}
+		return
+	}
+	a.columns = append(a.columns, func(r *assetRow, i int) { *of(r) = values[i] })
+}
+
 func (a *assetReader) texts() error {
 	for _, c := range assetTexts() {
 		if !a.wants(c.name) {
@@ -53,13 +65,14 @@ func (a *assetReader) texts() error {
 		if l == nil || len(l.table.data) == 0 {
 			continue
 		}
-		table := l.table.strings()
-		a.columns = append(a.columns, func(r *assetRow, i int) { *c.of(r) = table[l.idx[i]] })
-		if c.name == "type" {
-			for _, k := range l.idx {
+		table, values := l.table.strings(), make([]string, len(l.idx))
+		for i, k := range l.idx {
+			values[i] = table[k]
+			if c.name == "type" {
 				a.rows[table[k]]++
 			}
 		}
+		add(a, values, c.of)
 	}
 	return nil
 }
@@ -77,7 +90,7 @@ func (a *assetReader) bools() error {
 			return err
 		}
 		if ok {
-			a.columns = append(a.columns, func(r *assetRow, i int) { *c.of(r) = l.bools[i] })
+			add(a, l.bools, c.of)
 		}
 	}
 	return nil
@@ -96,26 +109,27 @@ func (a *assetReader) numbers() error {
 			if err != nil {
 				return err
 			}
-			if values != nil {
-				a.columns = append(a.columns, func(r *assetRow, i int) { *c.of(r) = values[i] })
-			}
+			add(a, values, c.of)
 		}
 	}
 	return nil
 }
 
 func (a *assetReader) times() error {
-	starts, err := a.file.times(startField)
-	if err != nil {
-		return err
+	for _, c := range [...]field[time.Time]{
+		{startField, func(r *assetRow) *time.Time { return &r.start }},
+		{endField, func(r *assetRow) *time.Time { return &r.end }},
+	} {
+		ms, err := a.file.times(c.name)
+		if err != nil {
+			return err
+		}
+		times := make([]time.Time, len(ms))
+		for i, t := range ms {
+			times[i] = time.UnixMilli(t).UTC()
+		}
+		add(a, times, c.of)
 	}
-	ends, err := a.file.times(endField)
-	if err != nil {
-		return err
-	}
-	a.columns = append(a.columns, func(r *assetRow, i int) {
-		r.start, r.end = time.UnixMilli(starts[i]).UTC(), time.UnixMilli(ends[i]).UTC()
-	})
 	return nil
 }
 
@@ -130,7 +144,7 @@ func (a *assetReader) labels() error {
 	keys, values := labels.keys.table.strings(), labels.values.table.strings()
 	a.columns = append(a.columns, func(r *assetRow, i int) {
 		from, to := within(labels.ends, i)
-		if from == to {
+		if r.labels = nil; from == to {
 			return
 		}
 		r.labels = make(map[string]string, to-from)
@@ -144,9 +158,8 @@ func (a *assetReader) labels() error {
 // addTo gives a set the assets.
 func (a *assetReader) addTo(s *allocation.Set) error {
 	s.Nodes, s.Disks = make([]allocation.Node, 0, a.rows[nodeType]), make([]allocation.Disk, 0, a.rows[diskType])
-	var r assetRow
+	r := a.all // whose columns each row has others of
 	for i := range a.file.Rows {
-		r = assetRow{}
 		for _, set := range a.columns {
 			set(&r, i)
 		}

@@ -255,7 +255,8 @@ func nodeRow(n *allocation.Node) assetRow {
 func (r *assetRow) addTo(s *allocation.Set) error {
 	switch r.kind {
 	case nodeType:
-		s.Nodes = append(s.Nodes, r.node())
+		s.Nodes = append(s.Nodes, allocation.Node{})
+		r.node(&s.Nodes[len(s.Nodes)-1])
 	case diskType:
 		s.Disks = append(s.Disks, allocation.Disk{
 			Cluster: r.cluster, Name: r.name, ProviderID: r.providerID, Local: r.local, StorageClass: r.storageClass, ClaimNamespace: r.claimNamespace,
@@ -290,15 +291,14 @@ func (r *assetRow) addTo(s *allocation.Set) error {
 	return nil
 }
 
-func (r *assetRow) node() allocation.Node {
-	n := allocation.Node{
-		Cluster: r.cluster, Name: r.name, ProviderID: r.providerID, InstanceType: r.instanceType, Region: r.region, Zone: r.zone, Arch: r.arch,
-		Pool: r.pool, Spot: r.spot, Labels: r.labels, Start: r.start, End: r.end, RunningSeconds: r.running, Discount: r.discount,
-		CPUBreakdown: r.cpu, RAMBreakdown: r.ram,
-	}
-	for res, x := range r.resources {
+// node sets what a node has, which has nothing yet.
+func (r *assetRow) node(n *allocation.Node) {
+	n.Cluster, n.Name, n.ProviderID, n.InstanceType, n.Region, n.Zone, n.Arch, n.Pool = r.cluster, r.name, r.providerID, r.instanceType, r.region, r.zone, r.arch, r.pool
+	n.Spot, n.Labels, n.Start, n.End, n.RunningSeconds, n.Discount = r.spot, r.labels, r.start, r.end, r.running, r.discount
+	n.CPUBreakdown, n.RAMBreakdown = r.cpu, r.ram
+	for res := range r.resources {
+		x := &r.resources[res]
 		n.Hours[res], n.Cost[res], n.Idle[res], n.Adjustment[res], n.Overhead[res] = x.hours, x.cost, x.idle, x.adjustment, x.overhead
 		n.PriceSource[res], n.Listed[res] = x.source, x.listed
 	}
-	return n
 }

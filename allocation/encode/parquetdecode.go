@@ -68,16 +68,20 @@ func (f *ParquetFile) decode(p *Projection) (*Decoded, error) {
 	return d, nil
 }
 
-// text reads a column of strings; nil where the file has none.
+// text reads a column of strings; nil where the file has none, or all are known to be empty.
 func (f *ParquetFile) text(name string) (*leaf, error) {
-	l, ok, err := f.leaf(parquet.ByteArray, name)
+	c, ok, err := f.column(parquet.ByteArray, name)
 	if err != nil || !ok {
 		return nil, err
 	}
-	if len(l.idx) != f.Rows {
-		return nil, fmt.Errorf("column %s: it has %d values of %d rows", name, len(l.idx), f.Rows)
+	if u, same := c.uniform(); same && len(u.value) == 0 {
+		return nil, nil
 	}
-	return l, nil
+	l, err := c.whole(f)
+	if err != nil {
+		return nil, err
+	}
+	return l, c.of(len(l.idx))
 }
 
 // numbers reads a column of amounts; nil where the file has none, or where all are 0.
@@ -92,7 +96,6 @@ func (f *ParquetFile) numbers(name string, maybe bool) ([]float64, error) {
 	}
 	values, n := l.amounts()
 	if values == nil && n == f.Rows {
-		f.naught = column.plainPages()
 		return nil, nil
 	}
 	if maybe {
@@ -112,6 +115,9 @@ func (f *ParquetFile) times(name string) ([]int64, error) {
 	c, ok, err := f.column(parquet.Int64, name)
 	if err != nil {
 		return nil, err
+	}
+	if u, same := c.uniform(); ok && same && !u.none {
+		return slices.Repeat([]int64{int64(u.bits())}, f.Rows), nil
 	}
 	l := f.reader.leaves[0].reset()
 	l.ints = nil // which are kept, unlike their levels
@@ -147,6 +153,11 @@ func (d *Decoded) readKinds(f *ParquetFile, _ *Projection) (err error) {
 	if err != nil {
 		return err
 	}
+	if u, same := column.uniform(); same && !u.none {
+		kind, err := kindOf(u.value)
+		d.frame.Special = slices.Repeat([]allocation.Special{kind}, f.Rows)
+		return err
+	}
 	l, err := column.again(f.reader, &f.reader.leaves[0])
 	if err == nil {
 		err = column.of(len(l.idx))
@@ -156,18 +167,24 @@ func (d *Decoded) readKinds(f *ParquetFile, _ *Projection) (err error) {
 	}
 	special := make([]allocation.Special, len(l.table.ends))
 	for i := range special {
-		text := string(l.table.at(int32(i)))
-		k := slices.Index(kinds[:], text)
-		if k < 0 {
-			return fmt.Errorf("column %s: %q is not known", kindField, text)
+		if special[i], err = kindOf(l.table.at(int32(i))); err != nil {
+			return err
 		}
-		special[i] = allocation.Special(k)
 	}
 	d.frame.Special = make([]allocation.Special, f.Rows)
 	for row, i := range l.idx {
 		d.frame.Special[row] = special[i]
 	}
 	return nil
+}
+
+// kindOf is the kind of rows that has a name.
+func kindOf(name []byte) (allocation.Special, error) {
+	k := slices.Index(kinds[:], string(name))
+	if k < 0 {
+		return 0, fmt.Errorf("column %s: %q is not known", kindField, name)
+	}
+	return allocation.Special(k), nil
 }
 
 func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
@@ -337,6 +354,9 @@ func (l *leaf) intern(dict *allocation.Dict) []allocation.ID {
 	table := make([]allocation.ID, len(l.table.ends))
 	for i := range table {
 		table[i] = dict.AddBytes(l.table.at(int32(i)))
+	}
+	if len(table) == 1 {
+		return slices.Repeat(table, len(l.idx))
 	}
 	ids := make([]allocation.ID, len(l.idx))
 	for i, at := range l.idx {

@@ -41,20 +41,13 @@ const maxKeptBytes = 1 << 20
 
 // names are the pages of a column of names that may be kept; nil of others.
 func (c *leafColumn) names() (from stored, pages []byte) {
-	if !c.kept || len(c.at.chunks) != 1 || c.at.kind != parquet.ByteArray && c.at.kind != parquet.FixedLenByteArray {
+	pages = c.pages()
+	if !c.kept || len(pages) < fewBytes || len(pages) > maxKeptBytes || c.at.kind != parquet.ByteArray && c.at.kind != parquet.FixedLenByteArray {
 		return from, nil
 	}
 	from = stored{c.at.kind, c.at.repetition, c.at.definition, c.rows, c.at.chunks[0]}
-	at := from.chunk.data
-	if d := from.chunk.dictionary; d > 0 && d < at {
-		at = d
-	}
-	n := from.chunk.compressed
-	if at < 0 || n < fewBytes || n > maxKeptBytes || n > int64(len(c.data))-at {
-		return from, nil
-	}
 	from.chunk.data, from.chunk.dictionary = 0, 0
-	return from, c.data[at : at+n]
+	return from, pages
 }
 
 // keep is the column as it was decoded before, or now, if it is the same for the second time; nil where it is not, and is to be

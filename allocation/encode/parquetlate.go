@@ -20,13 +20,14 @@ type lateColumn struct {
 // fewBytes is the size of a column, compressed, that is looked at at once: it may well have nothing in any row.
 const fewBytes = 128
 
-// few reports whether the column is that small.
+// few reports whether the column is that small, and its dictionary does not say that some rows have something.
 func (c *leafColumn) few() bool {
 	bytes := int64(0)
 	for i := range c.at.chunks {
 		bytes += c.at.chunks[i].compressed
 	}
-	return bytes < fewBytes
+	page, _, _ := readPageLayout(c.pages())
+	return bytes < fewBytes && (!page.dictionary || page.values <= 1 && c.at.repetition == 0 || page.values == 0)
 }
 
 // again reads the column into a leaf of the reader, or has it of a file before. It takes a budget of its own.
@@ -54,6 +55,12 @@ func (f *ParquetFile) late(p allocation.Property) (allocation.Late, error) {
 		return nil, err
 	}
 	t := &lateTexts{column: lateColumn{c, f.readers}}
+	if u, same := c.uniform(); same {
+		if len(u.value) == 0 {
+			return nil, nil
+		}
+		return lateSame(u.value), nil
+	}
 	if c.few() {
 		l, err := t.leaf(f.reader, 0) // which is its dictionary
 		if err == nil && len(l.table.data) == 0 {
@@ -206,6 +213,9 @@ func (f *ParquetFile) isEmpty(path ...string) (bool, error) {
 	if err != nil || !ok || !c.few() {
 		return false, err
 	}
+	if u, same := c.uniform(); same {
+		return u.none, nil
+	}
 	l, err := c.again(f.reader, &f.reader.leaves[0])
 	if err != nil || len(l.idx) > 0 {
 		return false, err
@@ -310,7 +320,7 @@ func (f *ParquetFile) lateUIDs() (allocation.Late, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ok {
+	if u, same := others.uniform(); ok && (!same || !u.none) {
 		l, err := others.again(f.reader, &f.reader.leaves[0])
 		if err != nil {
 			return nil, err
@@ -406,13 +416,12 @@ func (f *ParquetFile) lateNumbers(c allocation.Column) (allocation.LateValues, e
 		return nil, nil
 	}
 	late := &lateNumbers{lateColumn{column, f.readers}, maybeNaN(c)}
-	if column.few() {
+	if _, same := column.uniform(); !same && column.few() {
 		l, err := column.again(f.reader, &f.reader.leaves[0])
 		if err != nil {
 			return nil, err
 		}
 		if values, n := l.amounts(); len(values) == 0 && n == f.Rows {
-			f.naught = column.plainPages()
 			return nil, nil
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/parquet-go/parquet-go"
-
-	"github.com/promcost/promcost/allocation"
 )
 
 // layout is what the footer of a file says of its columns and where they are. It is read here, for the library makes a schema
@@ -16,14 +14,11 @@ type layout struct {
 	rows   int64
 	footer string // of promcost
 	marked bool   // it has that
-	leaves []leafLayout
-	byPath map[string]int
-
-	schema []schemaElement
 	groups [][]chunkLayout
+	*schema
 }
 
-// leafLayout is a leaf column.
+// leafLayout is a leaf column; a schema does not say where it is.
 type leafLayout struct {
 	kind                   parquet.Kind
 	repetition, definition int           // the highest levels
@@ -38,20 +33,8 @@ type chunkLayout struct {
 	data, dictionary         int64 // where their pages begin
 }
 
-// schemaElement is a node of a schema, which is given depth first.
-type schemaElement struct {
-	kind, repetition, children int64
-	name                       string
-}
-
-// How often an element is there.
-const (
-	optionalElement = 1
-	repeatedElement = 2
-)
-
 // readLayout reads the footer of a file. One that does not lie in the file, or says to have lists that do not, is an error.
-func readLayout(data []byte) (*layout, error) {
+func readLayout(data []byte, known *knownSchemas) (*layout, error) {
 	tail := len(data) - len(magic) - 4
 	if tail < len(magic) || string(data[:len(magic)]) != magic || string(data[tail+4:]) != magic {
 		return nil, fmt.Errorf("it does not begin and end with %s: it is cut, or no such file", magic)
@@ -62,9 +45,9 @@ func readLayout(data []byte) (*layout, error) {
 	}
 	w := walker{data: data[tail-int(size) : tail]}
 	l := &layout{}
-	err := w.fields(0, l.field)
+	err := w.fields(0, func(w *walker, id int64, kind byte) (bool, error) { return l.field(w, id, kind, known) })
 	if err == nil {
-		err = l.place()
+		err = l.check()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("footer: %w", err)
@@ -73,13 +56,11 @@ func readLayout(data []byte) (*layout, error) {
 }
 
 // field reads a field of the footer.
-func (l *layout) field(w *walker, id int64, kind byte) (known bool, err error) {
+func (l *layout) field(w *walker, id int64, kind byte, known *knownSchemas) (_ bool, err error) {
 	switch {
 	case id == 2 && kind == thriftList:
-		return true, w.structs(1, func(n int) { l.schema = make([]schemaElement, 0, n) }, func(w *walker) error {
-			l.schema = append(l.schema, schemaElement{})
-			return w.fields(2, l.schema[len(l.schema)-1].field)
-		})
+		l.schema, err = w.schema(known)
+		return true, err
 	case id == 3 && isInteger(kind):
 		return true, w.number(&l.rows)
 	case id == 4 && kind == thriftList:
@@ -108,39 +89,23 @@ func (l *layout) note(w *walker) error {
 	return err
 }
 
-func (e *schemaElement) field(w *walker, id int64, kind byte) (known bool, err error) {
-	switch {
-	case id == 4 && kind == thriftBinary:
-		var name []byte
-		err = w.bytes(&name)
-		e.name = string(name)
-		return true, err
-	case !isInteger(kind):
-	case id == 1:
-		return true, w.number(&e.kind)
-	case id == 3:
-		return true, w.number(&e.repetition)
-	case id == 5:
-		return true, w.number(&e.children)
-	}
-	return false, nil
-}
-
 // group reads where the columns of a group of rows are.
 func (l *layout) group(w *walker) error {
 	var chunks []chunkLayout
 	rows := int64(0)
+	where := func(w *walker, id int64, kind byte) (bool, error) { return chunks[len(chunks)-1].field(w, id, kind) }
+	column := func(w *walker, id int64, kind byte) (bool, error) {
+		if id != 3 || kind != thriftStruct {
+			return false, nil
+		}
+		return true, w.fields(5, where)
+	}
 	err := w.fields(2, func(w *walker, id int64, kind byte) (bool, error) {
 		switch {
 		case id == 1 && kind == thriftList:
 			return true, w.structs(3, func(n int) { chunks = make([]chunkLayout, 0, n) }, func(w *walker) error {
 				chunks = append(chunks, chunkLayout{})
-				return w.fields(4, func(w *walker, id int64, kind byte) (bool, error) {
-					if id != 3 || kind != thriftStruct {
-						return false, nil
-					}
-					return true, w.fields(5, chunks[len(chunks)-1].field)
-				})
+				return w.fields(4, column)
 			})
 		case id == 3 && isInteger(kind):
 			return true, w.number(&rows)
@@ -175,66 +140,30 @@ func (c *chunkLayout) field(w *walker, id int64, kind byte) (known bool, err err
 	return false, nil
 }
 
-// place makes leaves of what was read.
-func (l *layout) place() error {
-	if len(l.schema) == 0 {
+// check verifies that each group of rows has all columns.
+func (l *layout) check() error {
+	if l.schema == nil {
 		return errors.New("it has no schema")
-	}
-	l.leaves, l.byPath = make([]leafLayout, 0, len(l.schema)), make(map[string]int, len(l.schema))
-	rest, err := l.children(l.schema, leafLayout{}, "")
-	if err != nil {
-		return err
-	}
-	if len(rest) > 0 {
-		return errFooter
 	}
 	for _, chunks := range l.groups {
 		if len(chunks) != len(l.leaves) {
 			return fmt.Errorf("it has %d columns of %d in a group of rows", len(chunks), len(l.leaves))
 		}
-		for i := range chunks {
-			if of := &l.leaves[i].chunks; *of == nil {
-				*of = chunks[i : i+1 : i+1]
-			} else {
-				*of = append(*of, chunks[i])
-			}
-		}
 	}
 	return nil
 }
 
-// children adds the leaves below the first element of a schema, and returns the elements that come after them.
-func (l *layout) children(schema []schemaElement, levels leafLayout, prefix string) (rest []schemaElement, err error) {
-	n := schema[0].children
-	schema = schema[1:]
-	if n < 0 || n > int64(len(schema)) || levels.definition > maxDepth {
-		return nil, errFooter
+// leaf is a leaf column, and where it is.
+func (l *layout) leaf(i int) leafLayout {
+	at := l.leaves[i]
+	if len(l.groups) == 1 {
+		at.chunks = l.groups[0][i : i+1 : i+1]
+		return at
 	}
-	for range n {
-		if len(schema) == 0 {
-			return nil, errFooter
-		}
-		e, of := &schema[0], levels
-		if prefix == "" && e.name == unnamedField {
-			e.name = propertyFields[allocation.GPUDevices]
-		}
-		switch e.repetition {
-		case optionalElement:
-			of.definition++
-		case repeatedElement:
-			of.definition, of.repetition = of.definition+1, of.repetition+1
-		}
-		if e.children != 0 {
-			if schema, err = l.children(schema, of, prefix+e.name+"."); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		of.kind = parquet.Kind(e.kind)
-		l.byPath[prefix+e.name] = len(l.leaves)
-		l.leaves, schema = append(l.leaves, of), schema[1:]
+	for _, chunks := range l.groups {
+		at.chunks = append(at.chunks, chunks[i])
 	}
-	return schema, nil
+	return at
 }
 
 // pageLayout is the header of a page.

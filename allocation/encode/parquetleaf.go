@@ -98,7 +98,7 @@ func (f *ParquetFile) column(kind parquet.Kind, path ...string) (c leafColumn, o
 	if !ok {
 		return leafColumn{}, false, nil
 	}
-	at := f.layout.leaves[i] // not a pointer, which would hold the layout of the whole file while one column is held
+	at := f.layout.leaf(i) // not a pointer, which would hold the layout of the whole file while one column is held
 	if at.kind != kind {
 		return leafColumn{}, false, fmt.Errorf("column %s: its type is %s, not %s", name, at.kind, kind)
 	}
@@ -108,15 +108,12 @@ func (f *ParquetFile) column(kind parquet.Kind, path ...string) (c leafColumn, o
 	return leafColumn{f.data, at, name, f.Rows, f.Footer.Kind == ParquetAllocations}, true, nil // of assets, others have the name
 }
 
-// plainPages are the pages of a column that has a value a row in one group of rows, uncompressed; nil of others.
-func (c *leafColumn) plainPages() []byte {
-	if len(c.at.chunks) != 1 || c.at.repetition+c.at.definition > 0 {
+// pages are the pages of a column that is in one group of rows; nil of others, and of those that do not lie in the file.
+func (c *leafColumn) pages() []byte {
+	if len(c.at.chunks) != 1 {
 		return nil
 	}
 	at := &c.at.chunks[0]
-	if format.CompressionCodec(at.codec) != format.Uncompressed || at.values != at.rows {
-		return nil
-	}
 	from := at.data
 	if d := at.dictionary; d > 0 && d < from {
 		from = d
@@ -127,9 +124,28 @@ func (c *leafColumn) plainPages() []byte {
 	return c.data[from : from+at.compressed]
 }
 
-// isNaught reports whether a column of amounts is stored as another one is that has nothing but zeros, as most have.
+// plainPages are the pages that are not compressed, of a column with a value a row.
+func (c *leafColumn) plainPages() []byte {
+	if len(c.at.chunks) != 1 || format.CompressionCodec(c.at.chunks[0].codec) != format.Uncompressed || c.at.chunks[0].values != int64(c.rows) {
+		return nil
+	}
+	return c.pages()
+}
+
+// isNaught reports whether a column of amounts says at once that it has nothing but zeros, as most have, which are stored alike.
 func (f *ParquetFile) isNaught(c *leafColumn) bool {
-	return len(f.naught) > 0 && bytes.Equal(c.plainPages(), f.naught)
+	pages, every := c.plainPages(), c.at.repetition+c.at.definition == 0
+	if every && len(f.naught) > 0 && bytes.Equal(pages, f.naught) {
+		return true
+	}
+	u, ok := c.uniform()
+	if !ok || u.none || u.bits() != 0 {
+		return false
+	}
+	if every {
+		f.naught = pages
+	}
+	return true
 }
 
 // leaf reads a leaf. A file of an older version may lack it: then ok is false.
@@ -138,11 +154,17 @@ func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool,
 	if err != nil || !ok {
 		return nil, false, err
 	}
+	l, err = c.whole(f)
+	return l, true, err
+}
+
+// whole reads all of the column, or has it of a file before.
+func (c *leafColumn) whole(f *ParquetFile) (*leaf, error) {
 	if kept, err := c.keep(f.reader); kept != nil || err != nil {
-		return kept, true, err
+		return kept, err
 	}
-	l = &leaf{}
-	return l, true, c.read(f.reader, &f.budget, l, everyRow)
+	l := &leaf{}
+	return l, c.read(f.reader, &f.budget, l, everyRow)
 }
 
 // rowSpan are the rows from one to another, which it does not have.

@@ -71,6 +71,10 @@ func (w *walker) next() (byte, error) {
 }
 
 func (w *walker) varint() (uint64, error) {
+	if w.at < len(w.data) && w.data[w.at] < 0x80 { // as most are
+		w.at++
+		return uint64(w.data[w.at-1]), nil
+	}
 	v, n := binary.Uvarint(w.rest())
 	if n <= 0 {
 		return 0, errFooter

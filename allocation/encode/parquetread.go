@@ -50,8 +50,9 @@ func wantsColumn(p *Projection, c allocation.Column) wanted {
 // ParquetReaders open files, and keep the memory that reading one takes for others. Their zero value is ready for use. They
 // are safe for concurrent use.
 type ParquetReaders struct {
-	idle sync.Pool // of *parquetReader
-	kept keptColumns
+	idle    sync.Pool // of *parquetReader
+	kept    keptColumns
+	schemas knownSchemas
 }
 
 // parquetReader is the memory that reading takes. It is used by one goroutine at a time.
@@ -105,7 +106,7 @@ func OpenParquet(data []byte) (*ParquetFile, error) { return (&ParquetReaders{})
 // is an error, ErrNewerVersion where it is of a newer version.
 func (rs *ParquetReaders) Open(data []byte) (f *ParquetFile, err error) {
 	defer func() { err = guard(recover(), err) }()
-	layout, err := readLayout(data)
+	layout, err := readLayout(data, &rs.schemas)
 	if err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
