@@ -329,13 +329,21 @@ type nameTable struct {
 }
 
 func (t *nameTable) add(name string) int32 {
-	id, ok := t.ids[name]
-	if !ok {
-		if t.ids == nil {
-			t.ids = make(map[string]int32)
-		}
-		id = int32(len(t.list))
-		t.list, t.ids[name] = append(t.list, name), id
+	if id, ok := t.ids[name]; ok {
+		return id
 	}
+	if t.ids == nil {
+		t.ids = make(map[string]int32)
+	}
+	id := int32(len(t.list))
+	t.list, t.ids[name] = append(t.list, name), id
 	return id
+}
+
+// addBytes is add of a name that may change after it.
+func (t *nameTable) addBytes(name []byte) int32 {
+	if id, ok := t.ids[string(name)]; ok { // this makes no string
+		return id
+	}
+	return t.add(string(name))
 }
