@@ -171,6 +171,7 @@ type scratch struct {
 	seen    []bool
 	own     []ID
 	runs    []int32
+	weights []float64
 	gone    *gone // nil where sets are not summed later
 	err     error
 }

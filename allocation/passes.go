@@ -196,9 +196,6 @@ func (w *work) addUnallocated(cluster ID, start, end int64, c Column, cost float
 	}
 }
 
-// takes reports whether a row can take idle and shared cost: those that passes added take none.
-func (w *work) takes(row int) bool { return row < w.built }
-
 // isTaken reports whether a row is shared by others.
 func (w *work) isTaken(row int) bool { return w.taken != nil && w.taken[row] != notTaken }
 
