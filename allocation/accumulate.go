@@ -54,6 +54,10 @@ func accumulate(sets []*Set, o *Options) []*Set {
 func sumSets(sets []*Set, o *Options) *Set {
 	parts, names := make([]part, len(sets)), nameTable{}
 	for i, s := range sets {
+		if i > 0 && same(s.names, sets[i-1].names) {
+			parts[i] = part{set: s, group: parts[i-1].group}
+			continue
+		}
 		group := make([]int32, s.Len())
 		for row, name := range s.names {
 			group[row] = names.add(name)

@@ -1,6 +1,9 @@
 package allocation
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Accumulation is the last pass of Apply for sets that come one after the other, so that not all of them are in memory: it
 // sums those of a period as they come. Its sets are those that Apply would make of all at once, to the last bit, over one
@@ -16,6 +19,32 @@ type Accumulation struct {
 	summed  int    // rows of that sum
 	pending int    // and of what is not in it yet
 	gone    *gone  // nil where sets stay apart
+	spare   spareScratch
+}
+
+// spareScratch is memory of passes that nobody uses now. It is safe for concurrent use.
+type spareScratch struct {
+	mu   sync.Mutex
+	list []*scratch
+}
+
+// take is some of it; new if there is none.
+func (s *spareScratch) take() *scratch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.list) == 0 {
+		return &scratch{}
+	}
+	m := s.list[len(s.list)-1]
+	s.list = s.list[:len(s.list)-1]
+	return m
+}
+
+// give has it used again.
+func (s *spareScratch) give(m *scratch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, m)
 }
 
 // NewAccumulation returns one of the period of o, which may be NoPeriod. Proportions and Check of o are not for it. hold is
@@ -34,10 +63,27 @@ func NewAccumulation(o Options, hold int) *Accumulation {
 func (a *Accumulation) Apply(sets []*Set) ([]*Set, error) {
 	o := a.options
 	o.Accumulate = NoPeriod
-	return apply(sets, &scratch{gone: a.gone}, &o)
+	m := a.spare.take()
+	defer a.spare.give(m)
+	m.groups.reset()
+	m.gone, m.err = a.gone, nil
+	if a.alone(sets) {
+		m.gone = nil
+	}
+	return apply(sets, m, &o)
 }
 
-// Add takes a set that Apply made without accumulating, which may be of any Dict. Those after it must not start before it.
+// alone reports whether none of the sets is summed with others: each is of a whole period.
+func (a *Accumulation) alone(sets []*Set) bool {
+	p, zone := a.options.Accumulate, a.options.Zone
+	return p != NoPeriod && p != All && !slices.ContainsFunc(sets, func(s *Set) bool {
+		first := p.floor(s.Window.Start, zone)
+		return !first.Equal(s.Window.Start) || s.Window.End.Before(p.next(first))
+	})
+}
+
+// Add takes over a set that Apply made without accumulating, which may be of any Dict: nobody may look at it any more. Those after
+// it must not start before it.
 func (a *Accumulation) Add(s *Set) {
 	if a.last.from != s.dict {
 		a.last = translation{from: s.dict, to: a.dict}
@@ -159,43 +205,41 @@ func (t *translation) grow() {
 	}
 }
 
-// apply gives s, which is a copy, ids of its own.
+// apply gives s ids of its own, in their place.
 func (t *translation) apply(s *Set) {
 	t.grow()
-	all := func(ids []ID, translate func(ID) ID) []ID {
-		if ids == nil {
-			return nil
-		}
-		out := make([]ID, len(ids))
+	all := func(ids, table []ID, translate func(ID) ID) {
 		for i, id := range ids {
-			out[i] = translate(id)
+			if id == 0 {
+				continue
+			}
+			if ids[i] = table[id]; ids[i] == 0 {
+				ids[i] = translate(id)
+			}
 		}
-		return out
 	}
 	for p, ids := range s.ids {
 		switch p := Property(p); {
 		case p.IsMap():
-			s.ids[p] = all(ids, t.pairs)
+			all(ids, t.maps, t.pairs)
 		case p.IsList():
-			s.ids[p] = all(ids, t.list)
+			all(ids, t.lists, t.list)
 		default:
-			s.ids[p] = all(ids, t.str)
+			all(ids, t.strs, t.str)
 		}
 	}
 	for k := range s.lost.newest {
-		s.lost.newest[k], s.lost.common[k] = all(s.lost.newest[k], t.pairs), all(s.lost.common[k], t.pairs)
+		all(s.lost.newest[k], t.maps, t.pairs)
+		all(s.lost.common[k], t.maps, t.pairs)
 	}
-	s.volumes.list = slices.Clone(s.volumes.list)
 	for i := range s.volumes.list {
 		v := &s.volumes.list[i]
 		v.Key, v.ProviderID = t.str(v.Key), t.str(v.ProviderID)
 	}
-	s.balancers.list = slices.Clone(s.balancers.list)
 	for i := range s.balancers.list {
 		b := &s.balancers.list[i]
 		b.Key, b.Service, b.IP = t.str(b.Key), t.str(b.Service), t.str(b.IP)
 	}
-	s.parts.list = slices.Clone(s.parts.list)
 	for i := range s.parts.list {
 		s.parts.list[i].Name = t.str(s.parts.list[i].Name)
 	}

@@ -94,3 +94,102 @@ func BenchmarkCheck(b *testing.B) {
 		})
 	}
 }
+
+// benchFrame is an hour of 10,000 containers that run all of it and some that do not, in their order, over dict: what nothing but
+// the names of controllers are made of is decoded where it is needed.
+func benchFrame(rng *rand.Rand, dict *allocation.Dict, start time.Time) *allocation.Frame {
+	f := &allocation.Frame{}
+	add := func(p allocation.Property, id allocation.ID) { f.IDs[p] = append(f.IDs[p], id) }
+	for i := range 10_000 {
+		for range 1 + rng.IntN(100)/99 {
+			app := "app-" + strconv.Itoa(i/10)
+			begin := start
+			if rng.IntN(50) == 0 {
+				begin = start.Add(time.Duration(rng.IntN(3600)) * time.Second)
+			}
+			f.Special = append(f.Special, allocation.Workload)
+			f.Start, f.End = append(f.Start, begin.UnixMilli()), append(f.End, start.Add(time.Hour).UnixMilli())
+			node := strconv.Itoa(rng.IntN(100))
+			for p, text := range []string{"cluster-one", "node-" + node, "ns-" + strconv.Itoa(i/200), app + "-" + strconv.Itoa(rng.IntN(1000)), "uid-" + strconv.Itoa(rng.IntN(1000)), "main", "deployment", app, "i-" + node} {
+				add(allocation.Property(p), dict.Add(text))
+			}
+			labels := map[string]string{"app": app, "team": "t" + strconv.Itoa(i/200%7)}
+			add(allocation.Labels, dict.AddMap(labels))
+			add(allocation.NamespaceLabels, dict.AddMap(map[string]string{"env": "prod"}))
+		}
+	}
+	for _, p := range []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container, allocation.ProviderID, allocation.Labels, allocation.NamespaceLabels} {
+		f.Late[p], f.IDs[p] = lateIDs{ids: f.IDs[p]}, nil
+	}
+	for c := range allocation.NumColumns {
+		if c%3 > 0 {
+			continue // all 0
+		}
+		values := make([]float64, len(f.Special))
+		for i := range values {
+			values[i] = rng.Float64()
+		}
+		f.LateValues[c] = lateValues{values: values}
+	}
+	return f
+}
+
+// BenchmarkAccumulation sums two days of hours by day, as they are read: eight at a time of a dictionary of their own.
+func BenchmarkAccumulation(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var batches [][]*allocation.Set
+	for hour := range 48 {
+		at := testStart.Add(time.Duration(hour) * time.Hour)
+		if hour%8 == 0 {
+			batches = append(batches, nil)
+		}
+		batch := &batches[len(batches)-1]
+		dict := allocation.NewDict()
+		if len(*batch) > 0 {
+			dict = (*batch)[0].Dict()
+		}
+		s := allocation.NewSet(allocation.Window{Start: at, End: at.Add(time.Hour)}, dict)
+		if err := s.AppendFrame(benchFrame(rng, dict, at)); err != nil {
+			b.Fatal(err)
+		}
+		*batch = append(*batch, s)
+	}
+	for _, bc := range []struct {
+		name string
+		o    allocation.Options
+	}{
+		{"controller-a-day", allocation.Options{Aggregate: keys(b, "controller"), Accumulate: allocation.Day}},
+		{"kind", allocation.Options{Aggregate: keys(b, "controllerKind"), Accumulate: allocation.All}},
+		{"controller-each", allocation.Options{Aggregate: keys(b, "controller")}},
+		{"controller-filtered", allocation.Options{Aggregate: keys(b, "controller"), Accumulate: allocation.All, Filter: benchFilter{}}},
+	} {
+		b.Run(bc.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				sum := allocation.NewAccumulation(bc.o, 1<<14)
+				for _, batch := range batches {
+					out, err := sum.Apply(batch)
+					if err != nil {
+						b.Fatal(err)
+					}
+					for _, s := range out {
+						sum.Add(s)
+					}
+				}
+				if len(sum.Sets()) == 0 {
+					b.Fatal("there are no sets")
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/48, "µs/set")
+		})
+	}
+}
+
+// benchFilter selects rows that lie side by side.
+type benchFilter struct{}
+
+func (benchFilter) Bind(s *allocation.Set) (func(int) bool, error) {
+	want, _ := s.Dict().Find("app-77")
+	ids := s.IDs(allocation.Controller)
+	return func(row int) bool { return ids[row] == want }, nil
+}

@@ -112,7 +112,7 @@ type idlePart struct {
 // itself, so shared rows too: they pass it on. Costs outside of clusters take none.
 func (w *work) idleParts(split Split) []idlePart {
 	parts := make([]idlePart, w.idle.Len())
-	places := w.place[:w.built] // those that passes added take none
+	places := w.place[:w.built]
 	for i, place := range places {
 		if place != nowhere && (w.keep == nil || w.keep[i]) {
 			parts[place].some = true
@@ -122,26 +122,42 @@ func (w *work) idleParts(split Split) []idlePart {
 		if split != Even && w.set.allZero(Cost.Of(r)) && w.set.allZero(Adjustment.Of(r)) {
 			continue // nobody has any
 		}
+		weight := w.idleWeights(split, r)
+		last, all, kept := int32(nowhere), 0.0, 0.0 // of the place of rows that lie side by side
 		for i, place := range places {
-			if place == nowhere {
-				continue
+			if place != last {
+				if last != nowhere {
+					parts[last].all[r], parts[last].kept[r] = all, kept
+				}
+				if last = place; last != nowhere {
+					all, kept = parts[last].all[r], parts[last].kept[r]
+				}
 			}
-			part, weight := &parts[place], w.idleWeight(split, r, i)
-			part.all[r] += weight
+			all += weight[i]
 			if w.keep == nil || w.keep[i] {
-				part.kept[r] += weight
+				kept += weight[i]
 			}
+		}
+		if last != nowhere {
+			parts[last].all[r], parts[last].kept[r] = all, kept
 		}
 	}
 	return parts
 }
 
-// idleWeight is what idle of a resource is given to a row by: what it costs of it, or 1.
-func (w *work) idleWeight(split Split, r Resource, row int) float64 {
-	if split == Even {
-		return 1
+// idleWeights are what idle of a resource is given to the rows by: what they cost of it, or 1. They may be used until there are
+// others.
+func (w *work) idleWeights(split Split, r Resource) []float64 {
+	m := w.scratch
+	m.weights = slices.Grow(m.weights[:0], w.built)[:w.built]
+	weights := m.weights
+	cost, adjustment := w.set.values[Cost.Of(r)], w.set.values[Adjustment.Of(r)]
+	for i := range weights {
+		if weights[i] = 1; split != Even {
+			weights[i] = max(0, cost[i]+adjustment[i])
+		}
 	}
-	return max(0, w.set.adjusted(r, row))
+	return weights
 }
 
 // giveIdle gives idle to the rows, where it is shared. Else it leaves of each idle row what the rows that the filter kept
@@ -198,16 +214,17 @@ func (w *work) shareIdleOf(r Resource, parts []idlePart, split Split) {
 	if !slices.ContainsFunc(idle, notZero) && !slices.ContainsFunc(adjustment, notZero) {
 		return
 	}
+	weights := w.idleWeights(split, r)
 	cost, told := w.own(Cost.Of(r)), w.own(CostIdle.Of(r))
 	adjusted := w.set.values[Adjustment.Of(r)]
 	if slices.ContainsFunc(adjustment, notZero) {
 		adjusted = w.own(Adjustment.Of(r))
 	}
-	for i, place := range w.place {
-		if place == nowhere || !w.takes(i) || parts[place].all[r] == 0 {
+	for i, place := range w.place[:w.built] { // those that passes added take none
+		if place == nowhere || parts[place].all[r] == 0 {
 			continue
 		}
-		part := w.idleWeight(split, r, i) / parts[place].all[r]
+		part := weights[i] / parts[place].all[r]
 		cost[i] += idle[place] * part
 		told[i] += idle[place] * part
 		if adjustment[place] != 0 {

@@ -20,6 +20,10 @@ func Join(sets []*Set) []*Set {
 		joined := *s
 		joined.dict = to
 		if t != nil {
+			for p, ids := range joined.ids {
+				joined.ids[p] = slices.Clone(ids)
+			}
+			joined.volumes.list, joined.balancers.list = slices.Clone(joined.volumes.list), slices.Clone(joined.balancers.list)
 			t.apply(&joined)
 		}
 		out[i] = &joined

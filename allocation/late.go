@@ -164,9 +164,15 @@ func (o *Options) looksAt(s *Set) func(Column) bool {
 // scratch is memory for what is decoded while rows are merged, the first error of that, and what need not be. It is used by one
 // goroutine at a time, for set after set.
 type scratch struct {
+	groups  grouping
 	lanes   [lanes][]float64
 	columns [NumColumns][]float64 // of the set that goes through the passes
-	gone    *gone                 // nil where sets are not summed later
+	differ  [NumProperties][]bool // groups of rows that do not have the same
+	seen    []bool
+	own     []ID
+	runs    []int32
+	weights []float64
+	gone    *gone // nil where sets are not summed later
 	err     error
 }
 
@@ -175,6 +181,15 @@ func (m *scratch) note(err error) {
 	if m.err == nil {
 		m.err = err
 	}
+}
+
+// flags are a flag for each property and each of n groups, and those that are dropped: none is set.
+func (m *scratch) flags(n int) *[NumProperties][]bool {
+	for p := range m.differ {
+		m.differ[p] = slices.Grow(m.differ[p][:0], n+1)[:n+1]
+		clear(m.differ[p])
+	}
+	return &m.differ
 }
 
 // lane is the column c of n rows of a set from one on, in the memory of the k-th lane if it has to be decoded.
@@ -190,25 +205,23 @@ func (m *scratch) lane(k int, s *Set, c Column, from, n int) []float64 {
 // mergeLate is mergeIDs of the rows that have no ids yet. What is left of the part are those that passes added.
 func (p part) mergeLate(m *scratch, dict *Dict, of Property, ids []ID, differ, seen []bool) (rest part) {
 	rows := len(p.set.noID)
-	own := make([]ID, len(ids))
+	m.own = slices.Grow(m.own[:0], len(ids))[:len(ids)]
+	clear(m.own)
 	if p.asks(differ) {
-		if err := p.set.late[of].Merge(dict, p.group[:rows], p.first, differ, own); err != nil {
+		if err := p.set.late[of].Merge(dict, p.group[:rows], p.first, differ, m.own); err != nil {
 			m.note(fmt.Errorf("decode %s of set of %s: %w", of, p.set.span(), err))
 		}
 	}
 	for g, row := range p.first {
 		switch {
-		case row < 0:
-		case differ[g]:
-			seen[g] = true
+		case row < 0 || differ[g]:
 		case !seen[g]:
-			ids[g], seen[g] = own[g], true
+			ids[g], seen[g] = m.own[g], true
 		default:
-			differ[g] = ids[g] != own[g]
+			differ[g] = ids[g] != m.own[g]
 		}
 	}
-	p.group = p.group[rows:]
-	return p
+	return p.after(rows)
 }
 
 // asks reports whether there are groups with rows without ids that are not known to differ.
@@ -228,14 +241,15 @@ func (p part) lastLate(m *scratch, dict *Dict, of Property, ids []ID) {
 	}
 }
 
-// firsts are the first row of each of n groups that are of rows without ids, -1 where there is none.
+// firsts are the first row of each of n groups that are of rows as they were built, -1 where there is none.
 func (p *part) firsts(n int) []int32 {
 	const none = -1
-	first := slices.Repeat([]int32{none}, n)
-	for i, g := range p.group[:len(p.set.noID)] {
-		if first[g] == none {
-			first[g] = int32(i)
+	first, from, rows := slices.Repeat([]int32{none}, n), int32(0), int32(len(p.set.noID))
+	for _, to := range p.runs {
+		if g := p.group[from]; from < rows && first[g] == none {
+			first[g] = from
 		}
+		from = to
 	}
 	return first
 }

@@ -21,23 +21,8 @@ var instance = [...]Property{Cluster, Namespace, Pod, PodUID, Container}
 type part struct {
 	set   *Set
 	group []int32
-	has   []bool  // groups that have rows, where properties are missing in all of them; see find
-	first []int32 // the first row of each group, -1 where it has none; where properties have no ids yet
-	runs  []int32 // where runs of rows of one group end, if they are long; nil where not
-}
-
-// find notes which of n groups have rows.
-func (p *part) find(n int) {
-	if len(p.set.noID) == 0 {
-		return
-	}
-	p.has = make([]bool, n+1)
-	for _, g := range p.group {
-		p.has[g] = true
-	}
-	if p.set.hasLate() {
-		p.first = p.firsts(n + 1)
-	}
+	runs  []int32 // where runs of rows of one group end
+	first []int32 // the first row of each group, -1 where it has none; where properties are missing in all rows or have no ids yet
 }
 
 // merge fills the empty set s with a row for each name, merged from the rows of the parts in their order. metadata keeps
@@ -53,23 +38,35 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 	if n == 0 {
 		s.names = []string{} // it is not as it was built
 	}
-	for i := range parts {
-		parts[i].find(n)
-	}
+	m.find(parts, n)
 	s.mergeValues(m, parts, n)
 	s.mergeTimes(parts, n)
-	var differ [NumProperties][]bool
+	differ := m.flags(n)
 	gone := m.gone.of(s.Window, names)
-	for p := range Services {
-		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, func(g int) bool { return gone != nil && gone[g].has(p) })
+	for g, of := range gone {
+		for p := range Services {
+			differ[p][g] = of.has(p)
+		}
 	}
-	s.mergeKinds(parts, n, &differ)
+	ids := make([]ID, int(GPUDevices)*(n+1))
+	for p := range Services {
+		s.ids[p], ids = ids[:n+1], ids[n+1:]
+		mergeIDs(m, s.dict, parts, p, s.ids[p], differ[p])
+	}
+	s.mergeKinds(parts, n, differ)
 	for p := Services; p < GPUDevices; p++ { // mergeMetadata settles those of several containers
-		s.ids[p], differ[p] = mergeIDs(m, s.dict, parts, p, n, func(g int) bool { return s.merged[g] == several })
+		for g, made := range s.merged {
+			differ[p][g] = made == several
+		}
+		s.ids[p], ids = ids[:n+1], ids[n+1:]
+		mergeIDs(m, s.dict, parts, p, s.ids[p], differ[p])
+	}
+	for p := range GPUDevices {
+		s.ids[p] = s.ids[p][:n:n]
 	}
 	m.gone.learn(s, gone)
 	s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
-	s.mergeMetadata(m, parts, n, &differ, metadata)
+	s.mergeMetadata(m, parts, n, differ, metadata)
 	s.mergeAllShares(parts, n)
 }
 
@@ -93,7 +90,6 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 	var sums []Column
 	for _, p := range parts {
 		skip := p.trim(int32(n))
-		p.findRuns()
 		sums = sums[:0]
 		for _, c := range used {
 			switch {
@@ -136,26 +132,30 @@ func (s *Set) mergeTimes(parts []part, n int) {
 	s.start, s.end = make([]int64, n+1), make([]int64, n+1)
 	seen := make([]bool, n+1)
 	for _, p := range parts {
-		for i, g := range p.group {
-			start, end := p.set.start[i], p.set.end[i]
+		from := int32(0)
+		for _, to := range p.runs {
+			g, starts := p.group[from], p.set.start[from:to]
+			ends := p.set.end[from:to][:len(starts)]
+			start, end := starts[0], ends[0]
+			for i, t := range starts {
+				start, end = min(start, t), max(end, ends[i])
+			}
 			if seen[g] {
 				start, end = min(start, s.start[g]), max(end, s.end[g])
 			}
-			s.start[g], s.end[g], seen[g] = start, end, true
+			s.start[g], s.end[g], seen[g], from = start, end, true, to
 		}
 	}
 	s.start, s.end = s.start[:n:n], s.end[:n:n]
 }
 
-// mergeIDs is the ids of a property that all members of a group have, 0 where they differ, and where they do. Those of groups
-// that are apart are taken to differ.
-func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, n int, apart func(g int) bool) (ids []ID, differ []bool) {
-	ids, differ = make([]ID, n+1), make([]bool, n+1)
-	seen := make([]bool, n+1)
-	differ[n] = true // nobody asks for those that are dropped
-	for g := range n {
-		differ[g] = apart(g)
-	}
+// mergeIDs fills ids with those of a property that all members of a group have, 0 where they differ, and notes where they do. Those
+// of groups that differ already are not looked at.
+func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, ids []ID, differ []bool) {
+	m.seen = slices.Grow(m.seen[:0], len(ids))[:len(ids)]
+	seen := m.seen
+	clear(seen)
+	differ[len(differ)-1] = true // nobody asks for those that are dropped
 	for _, part := range parts {
 		switch {
 		case !slices.Contains(differ, false):
@@ -163,22 +163,26 @@ func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, n int, apart fun
 		case part.set.late[p] != nil:
 			part = part.mergeLate(m, dict, p, ids, differ, seen)
 		case part.set.noIDs(p):
-			for g, has := range part.has {
-				if has && ids[g] != 0 {
-					differ[g] = true
+			for g, row := range part.first {
+				if row >= 0 {
+					differ[g] = differ[g] || ids[g] != 0
+					seen[g] = true
 				}
-				seen[g] = seen[g] || has
 			}
 			continue
 		}
-		src := part.set.ids[p]
+		src, from := part.set.ids[p], int32(0)
 		src = src[len(src)-len(part.group):]
-		for i, g := range part.group {
-			if !seen[g] {
-				ids[g], seen[g] = src[i], true
-			} else if ids[g] != src[i] {
-				differ[g] = true
+		for _, to := range part.runs {
+			g, run := part.group[from], src[from:to]
+			if from = to; differ[g] {
+				continue
 			}
+			id := run[0]
+			if !seen[g] {
+				ids[g], seen[g] = id, true
+			}
+			differ[g] = ids[g] != id || slices.ContainsFunc(run, func(other ID) bool { return other != id })
 		}
 	}
 	for g, d := range differ {
@@ -186,7 +190,6 @@ func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, n int, apart fun
 			ids[g] = 0
 		}
 	}
-	return ids[:n:n], differ[:n:n]
 }
 
 // mergeKinds finds out what each row was made of, and its kind: idle only merges with idle, other special rows
@@ -195,17 +198,19 @@ func (s *Set) mergeKinds(parts []part, n int, differ *[NumProperties][]bool) {
 	s.special, s.merged = make([]Special, n+1), make([]merged, n+1)
 	members := make([]int32, n+1)
 	for _, p := range parts {
-		for i, g := range p.group {
-			switch was, kind := s.special[g], p.set.special[i]; {
-			case members[g] == 0:
-				s.special[g] = kind
-			case was == Workload || kind == Workload:
-				s.special[g] = Workload
-			default:
-				s.special[g] = max(was, kind) // which matters little: it is no workload
+		alike := !slices.ContainsFunc(p.set.special, func(k Special) bool { return k != Workload }) && !slices.ContainsFunc(p.set.merged, func(m merged) bool { return m != oneRow })
+		from := int32(0)
+		for _, to := range p.runs {
+			g, kind, made := p.group[from], p.set.special[from], oneRow
+			for row := from; row < to && !alike; row++ {
+				kind, made = kind.with(p.set.special[row]), max(made, p.set.merged[row])
 			}
-			s.merged[g] = max(s.merged[g], p.set.merged[i])
-			members[g]++
+			if members[g] > 0 {
+				kind = kind.with(s.special[g])
+			}
+			s.special[g], s.merged[g] = kind, max(s.merged[g], made)
+			members[g] += to - from
+			from = to
 		}
 	}
 	s.special, s.merged = s.special[:n:n], s.merged[:n:n]
@@ -217,6 +222,14 @@ func (s *Set) mergeKinds(parts []part, n int, differ *[NumProperties][]bool) {
 			}
 		}
 	}
+}
+
+// with is the kind of what rows of two kinds are merged to.
+func (s Special) with(other Special) Special {
+	if s == Workload || other == Workload {
+		return Workload
+	}
+	return max(s, other) // which matters little: it is no workload
 }
 
 // commonProperties are those of which rows of several containers keep what all have, newestProperties those of which they keep

@@ -140,6 +140,7 @@ func (s *Set) mergeRows(sets []*Set, rows []sourceRow) error {
 		parts[i] = part{set: of, group: groups[i]}
 	}
 	m := scratch{}
+	m.find(parts, n)
 	s.mergeValues(&m, parts, n)
 	s.mergeTimes(parts, n)
 	for p := range s.ids {
@@ -220,6 +221,7 @@ func (s *Set) pick(want func(row int) bool) (*Set, error) {
 	}
 	parts := []part{{set: s, group: group}}
 	m := scratch{}
+	m.find(parts, int(n))
 	dst.mergeValues(&m, parts, int(n))
 	dst.mergeTimes(parts, int(n))
 	for p := range dst.ids {

@@ -196,9 +196,6 @@ func (w *work) addUnallocated(cluster ID, start, end int64, c Column, cost float
 	}
 }
 
-// takes reports whether a row can take idle and shared cost: those that passes added take none.
-func (w *work) takes(row int) bool { return row < w.built }
-
 // isTaken reports whether a row is shared by others.
 func (w *work) isTaken(row int) bool { return w.taken != nil && w.taken[row] != notTaken }
 
@@ -329,13 +326,21 @@ type nameTable struct {
 }
 
 func (t *nameTable) add(name string) int32 {
-	id, ok := t.ids[name]
-	if !ok {
-		if t.ids == nil {
-			t.ids = make(map[string]int32)
-		}
-		id = int32(len(t.list))
-		t.list, t.ids[name] = append(t.list, name), id
+	if id, ok := t.ids[name]; ok {
+		return id
 	}
+	if t.ids == nil {
+		t.ids = make(map[string]int32)
+	}
+	id := int32(len(t.list))
+	t.list, t.ids[name] = append(t.list, name), id
 	return id
+}
+
+// addBytes is add of a name that may change after it.
+func (t *nameTable) addBytes(name []byte) int32 {
+	if id, ok := t.ids[string(name)]; ok { // this makes no string
+		return id
+	}
+	return t.add(string(name))
 }

@@ -1,5 +1,7 @@
 package allocation
 
+import "slices"
+
 // longRun is how many rows of one group follow each other on average for them to be summed run by run: a run is summed in
 // registers, while rows that are summed one by one wait for each other's sums to be stored and loaded.
 const longRun = 8
@@ -7,36 +9,62 @@ const longRun = 8
 // trim leaves out the rows before the first and after the last that is not dropped, and returns how many come before them: kept
 // rows are sorted, so a filter often leaves some that lie side by side.
 func (p *part) trim(dropped int32) (from int) {
-	to := len(p.group)
-	for from < to && p.group[from] == dropped {
+	for from < len(p.group) && p.group[from] == dropped {
 		from++
 	}
-	for to > from && p.group[to-1] == dropped {
-		to--
+	*p = p.after(from)
+	for len(p.runs) > 0 && p.group[p.runs[len(p.runs)-1]-1] == dropped {
+		p.runs = p.runs[:len(p.runs)-1]
 	}
-	p.group = p.group[from:to]
+	if p.group = p.group[:0]; len(p.runs) > 0 {
+		p.group = p.group[:p.runs[len(p.runs)-1]]
+	}
 	return from
 }
 
-// findRuns finds the runs of rows of one group.
-func (p *part) findRuns() {
-	n := 0
-	for i, g := range p.group {
-		if i > 0 && g != p.group[i-1] {
-			n++
-		}
+// after is the part without the rows before one.
+func (p part) after(row int) part {
+	if row == 0 {
+		return p
 	}
-	if len(p.group) == 0 || len(p.group) < longRun*(n+1) {
-		return
+	p.group = p.group[row:]
+	i, inside := slices.BinarySearch(p.runs, int32(row))
+	if inside {
+		i++ // of that run, no row is left
 	}
-	p.runs = make([]int32, 0, n+1)
-	for i, g := range p.group {
-		if i > 0 && g != p.group[i-1] {
-			p.runs = append(p.runs, int32(i))
-		}
+	runs := make([]int32, 0, len(p.runs)-i)
+	for _, end := range p.runs[i:] {
+		runs = append(runs, end-int32(row))
 	}
-	p.runs = append(p.runs, int32(len(p.group)))
+	p.runs = runs
+	return p
 }
+
+// find finds the runs of rows of one group, and the first rows of n groups.
+func (m *scratch) find(parts []part, n int) {
+	m.runs = m.runs[:0]
+	for i := range parts {
+		p := &parts[i]
+		if p.runs == nil {
+			from := len(m.runs)
+			for row := 1; row < len(p.group); row++ {
+				if p.group[row] != p.group[row-1] {
+					m.runs = append(m.runs, int32(row))
+				}
+			}
+			if len(p.group) > 0 {
+				m.runs = append(m.runs, int32(len(p.group)))
+			}
+			p.runs = m.runs[from:len(m.runs):len(m.runs)]
+		}
+		if len(p.set.noID) > 0 {
+			p.first = p.firsts(n + 1)
+		}
+	}
+}
+
+// long reports whether runs are summed one by one.
+func (p *part) long() bool { return len(p.group) >= longRun*len(p.runs) }
 
 // touch writes to all pages of memory that is all zeros. What is fresh would be mapped a second time where it is read before it
 // is written to, as what is summed in is, and that interrupts the other processors.
@@ -48,7 +76,7 @@ func touch(zeros []float64) {
 
 func maxInto(dst, src []float64, p *part) {
 	src = src[:len(p.group)]
-	if p.runs == nil {
+	if !p.long() {
 		for i, g := range p.group {
 			dst[g] = max(dst[g], src[i])
 		}
@@ -67,7 +95,7 @@ func maxInto(dst, src []float64, p *part) {
 
 func addInto(dst, src []float64, p *part) {
 	src = src[:len(p.group)]
-	if p.runs == nil {
+	if !p.long() {
 		for i, g := range p.group {
 			dst[g] += src[i]
 		}
@@ -89,7 +117,7 @@ func addLanes(dst, src *[lanes][]float64, p *part) {
 	n := len(p.group)
 	a, b, c, d := src[0][:n], src[1][:n], src[2][:n], src[3][:n]
 	toA, toB, toC, toD := dst[0], dst[1], dst[2], dst[3]
-	if p.runs == nil {
+	if !p.long() {
 		for i, g := range p.group {
 			toA[g] += a[i]
 			toB[g] += b[i]
