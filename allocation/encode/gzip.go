@@ -30,7 +30,7 @@ type Gzip struct {
 }
 
 // NewGzip returns one that writes to w.
-func NewGzip(w io.Writer) *Gzip { return &Gzip{lanes: lanes{w: w}} }
+func NewGzip(w io.Writer) *Gzip { return &Gzip{lanes: lanes{w: w, size: gzipBlock}} }
 
 // Write compresses p, which may be written later.
 func (z *Gzip) Write(p []byte) (int, error) {

@@ -12,13 +12,13 @@ import (
 const (
 	lanesEach = 2
 	mostLanes = 8
-	laneBytes = 128 << 10 // what they append mostly fits in
 )
 
 // lanes write what functions append to buffers on goroutines of their own, in the order in which they were started. After an
 // error they write nothing more. They are used by one goroutine.
 type lanes struct {
 	w    io.Writer
+	size int // bytes that what they append mostly fits in
 	err  error
 	busy []chan appended // oldest first
 	free [][]byte
@@ -77,7 +77,7 @@ func (l *lanes) write(b []byte) {
 func (l *lanes) buffer() []byte {
 	last := len(l.free) - 1
 	if last < 0 {
-		return make([]byte, 0, laneBytes)
+		return make([]byte, 0, l.size)
 	}
 	b := l.free[last]
 	l.free = l.free[:last]

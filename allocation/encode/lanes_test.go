@@ -17,7 +17,7 @@ import (
 func TestSideBySide(t *testing.T) {
 	dict := allocation.NewDict()
 	var built []*allocation.Set
-	for i, rows := range []int{3, 0, 31, 32, 33, 1, 0, 200, 64, 5} {
+	for i, rows := range []int{3, 0, 239, 240, 241, 1, 0, 700, 80, 5} {
 		from := start.Add(time.Duration(i) * time.Hour)
 		s := allocation.NewSet(allocation.Window{Start: from, End: from.Add(time.Hour)}, dict)
 		for row := range rows {

@@ -9,7 +9,7 @@ import (
 )
 
 // blockRows is how many rows the numbers are had of at a time.
-const blockRows = laneRows / 2
+const blockRows = 40
 
 // numeric is a number of allocations, with others that are added to it.
 type numeric struct {

@@ -8,8 +8,12 @@ import (
 // flushAt is the number of bytes after which a stream hands over what it has.
 const flushAt = 32 << 10
 
-// laneRows is how many rows one goroutine encodes at a time.
-const laneRows = 80
+// laneRows is how many rows one goroutine encodes at a time, laneBytes what they mostly fit in: each piece of an answer costs
+// net/http two writes to the client, the first one of 4 kB.
+const (
+	laneRows  = 4 * blockRows
+	laneBytes = 320 << 10
+)
 
 // stream collects bytes and writes them in larger pieces, in order. After an error it drops what it is given.
 type stream struct {
@@ -26,7 +30,7 @@ type piece struct {
 }
 
 func newStream(w io.Writer) *stream {
-	return &stream{lanes: lanes{w: w}, b: make([]byte, 0, flushAt+8<<10)}
+	return &stream{lanes: lanes{w: w, size: laneBytes}, b: make([]byte, 0, flushAt+8<<10)}
 }
 
 // each appends n rows by a function that appends those from one to before another and may be called on several goroutines at

@@ -9,7 +9,7 @@ import (
 // place of those who are answered at a time, for ever.
 const (
 	pieceTime  = time.Minute
-	pieceBytes = 128 << 10
+	pieceBytes = 512 << 10
 )
 
 // patient gives up answers whose clients do not take them: what writes one gets an error.
