@@ -225,11 +225,9 @@ func (c *chunk) indexed(data []byte, n, from, to int) (err error) {
 		return c.based(c.to.idx[at:])
 	}
 	if v, ok := constantHybrid(data, width, n); ok && c.kind == parquet.Int64 && int64(v) < int64(c.entries) {
-		at, v := len(c.to.ints), c.ints[v]
+		at := len(c.to.ints)
 		c.to.ints = slices.Grow(c.to.ints, n)[:at+n]
-		for k := range c.to.ints[at:] {
-			c.to.ints[at+k] = v
-		}
+		fill(c.to.ints[at:], c.ints[v])
 		return nil
 	}
 	indices, err := c.indices(data, width, n)
@@ -307,10 +305,7 @@ func (c *chunk) amounts(data []byte, width, n, from, to int) error {
 			c.to.addZeros(wanted)
 			return nil
 		}
-		out := c.to.more(wanted)
-		for k := range out {
-			out[k] = number
-		}
+		fill(c.to.more(wanted), number)
 		return nil
 	}
 	packed, ok := packedRun(data, width, n)

@@ -93,7 +93,8 @@ func appendSplit(dst []float64, data []byte, n, from, to int) ([]float64, error)
 	at, m := len(dst), to-from
 	dst = slices.Grow(dst, m)[:at+m]
 	out := dst[at:]
-	plane := func(k int) []byte { return data[k*n+from:][:len(out)] }
+	// That they have no more than as many makes checks of bounds go.
+	plane := func(k int) []byte { return data[k*n+from:][:len(out):len(out)] }
 	a, b, c, d, e, f, g, h := plane(0), plane(1), plane(2), plane(3), plane(4), plane(5), plane(6), plane(7)
 	i := 0
 	for ; i <= len(out)-8; i += 8 { // eight bytes of each plane: of the halves of as many numbers two make a word
@@ -185,14 +186,15 @@ func unpackBits(dst, data []byte) {
 	}
 }
 
-// fill sets all of dst to a byte.
-func fill(dst []byte, b byte) {
-	if b == 0 {
-		clear(dst)
-		return
+// fill sets all of dst to a value, by copies of those that are set.
+func fill[T any](dst []T, v T) {
+	const some = 16
+	first := dst[:min(some, len(dst))]
+	for i := range first {
+		first[i] = v
 	}
-	for i := range dst {
-		dst[i] = b
+	for n := len(first); n < len(dst); n *= 2 {
+		copy(dst[n:], dst[:n])
 	}
 }
 
@@ -257,10 +259,8 @@ func appendHybrid[T int32 | uint8](dst []T, data []byte, width, n int) ([]T, err
 			if len(data) < size {
 				return nil, errShort
 			}
-			out, value := rest[:min(count, len(rest))], T(packedAt(data[:size], 0, 8*size))
-			for i := range out {
-				out[i] = value
-			}
+			out := rest[:min(count, len(rest))]
+			fill(out, T(packedAt(data[:size], 0, 8*size)))
 			rest, data = rest[len(out):], data[size:]
 			continue
 		}

@@ -1,6 +1,7 @@
 package encode_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -98,5 +99,33 @@ func sameColumns(t *testing.T, name string, want, got *allocation.Set) {
 				break
 			}
 		}
+	}
+}
+
+// TestParquetIndicesAreInTheDictionary refuses indices of few bits, which are looked up without a check of each.
+func TestParquetIndicesAreInTheDictionary(t *testing.T) {
+	cost := allocation.Cost.Of(allocation.CPU)
+	s := allocation.NewSet(parquetWindow, allocation.NewDict())
+	for row := range 8 {
+		r := allocation.Row{Start: parquetWindow.Start, End: parquetWindow.End}
+		r.Values[cost] = float64(row % 5)
+		s.Append(&r)
+	}
+	data, _ := files(t, s)
+	word := uint32(0)
+	for row := range 8 {
+		word |= uint32(row%5) << (3 * row)
+	}
+	at := bytes.Index(data, []byte{3, 1<<1 | 1, byte(word), byte(word >> 8), byte(word >> 16)}) // eight of three bits, packed
+	if at < 0 {
+		t.Fatal("the indices are not where they can be changed")
+	}
+	data[at+2] |= 7
+	if _, err := readBack(nil, data); err == nil {
+		t.Error("read now: no error")
+	}
+	got, err := readBack(&encode.Projection{LateColumns: []allocation.Column{cost}}, data)
+	if err == nil && !math.IsNaN(got.Value(cost, 0)) {
+		t.Errorf("read late: no error, and %g", got.Value(cost, 0))
 	}
 }
