@@ -185,7 +185,15 @@ func listIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
 }
 
 func mapIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
-	return (&mapLeaf{keys: leaves[0], values: leaves[1]}).add(d, from, to)
+	m := mapLeaf{keys: leaves[0], values: leaves[1]}
+	if !m.keys.ascend(from, to) { // promcost has not written them so
+		return m.add(d, from, to)
+	}
+	pairs := make([]allocation.Pair, 0, to-from)
+	for i := int(from); i < int(to); i++ {
+		pairs = append(pairs, allocation.Pair{Key: d.AddBytes(m.keys.text(i)), Value: d.AddBytes(m.values.text(i))})
+	}
+	return d.AddPairs(pairs)
 }
 
 // lateRuns finds the columns of lists or maps; nil where no row has any.
