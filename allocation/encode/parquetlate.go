@@ -244,13 +244,16 @@ func (l *lateRuns) read(r *parquetReader) (leaves []*leaf, ends []int32, err err
 		leaves = append(leaves, leaf)
 	}
 	at := &l.columns[0]
-	if r.ends, err = leaves[0].ends(r.ends, at.rows, len(leaves[0].idx)); err != nil {
+	if ends, err = leaves[0].ends(r.ends, at.rows, len(leaves[0].idx)); err != nil {
 		return nil, nil, fmt.Errorf("column %s: %w", at.name, err)
+	}
+	if leaves[0].runs == nil {
+		r.ends = ends
 	}
 	if len(leaves[len(leaves)-1].idx) != len(leaves[0].idx) {
 		return nil, nil, fmt.Errorf("column %s: its keys and values do not match", at.name)
 	}
-	return leaves, r.ends, nil
+	return leaves, ends, nil
 }
 
 // Merge implements allocation.Late. Keys of maps are sorted, as they were written.
