@@ -185,7 +185,15 @@ func listIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
 }
 
 func mapIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
-	return (&mapLeaf{keys: leaves[0], values: leaves[1]}).add(d, from, to)
+	m := mapLeaf{keys: leaves[0], values: leaves[1]}
+	if !m.keys.ascend(from, to) { // promcost has not written them so
+		return m.add(d, from, to)
+	}
+	pairs := make([]allocation.Pair, 0, to-from)
+	for i := int(from); i < int(to); i++ {
+		pairs = append(pairs, allocation.Pair{Key: d.AddBytes(m.keys.text(i)), Value: d.AddBytes(m.values.text(i))})
+	}
+	return d.AddPairs(pairs)
 }
 
 // lateRuns finds the columns of lists or maps; nil where no row has any.
@@ -236,13 +244,16 @@ func (l *lateRuns) read(r *parquetReader) (leaves []*leaf, ends []int32, err err
 		leaves = append(leaves, leaf)
 	}
 	at := &l.columns[0]
-	if r.ends, err = leaves[0].ends(r.ends, at.rows, len(leaves[0].idx)); err != nil {
+	if ends, err = leaves[0].ends(r.ends, at.rows, len(leaves[0].idx)); err != nil {
 		return nil, nil, fmt.Errorf("column %s: %w", at.name, err)
+	}
+	if leaves[0].runs == nil {
+		r.ends = ends
 	}
 	if len(leaves[len(leaves)-1].idx) != len(leaves[0].idx) {
 		return nil, nil, fmt.Errorf("column %s: its keys and values do not match", at.name)
 	}
-	return leaves, r.ends, nil
+	return leaves, ends, nil
 }
 
 // Merge implements allocation.Late. Keys of maps are sorted, as they were written.

@@ -25,6 +25,7 @@ type leaf struct {
 	ints                   []int64
 	bools                  []bool
 	fixed                  []byte                        // UUIDs, one after the other
+	runs                   []int32                       // where the elements of each row end, of what is kept
 	interned               *atomic.Pointer[internedMaps] // of the values of maps; nil of what is not kept
 }
 
@@ -84,8 +85,7 @@ type leafColumn struct {
 	data []byte // of the file
 	at   leafLayout
 	name string
-	rows int  // of the file
-	kept bool // where the next file has the same; see keep
+	rows int // of the file
 }
 
 // column finds a leaf column. A file of an older version may lack it: then ok is false.
@@ -105,7 +105,7 @@ func (f *ParquetFile) column(kind parquet.Kind, path ...string) (c leafColumn, o
 	if at.repetition > 1 || at.definition > 1 {
 		return leafColumn{}, false, fmt.Errorf("column %s: it is nested more deeply than any that is written", name)
 	}
-	return leafColumn{f.data, at, name, f.Rows, f.Footer.Kind == ParquetAllocations}, true, nil // of assets, others have the name
+	return leafColumn{f.data, at, name, f.Rows}, true, nil
 }
 
 // pages are the pages of a column that is in one group of rows; nil of others, and of those that do not lie in the file.
@@ -280,8 +280,12 @@ func (l *leaf) texts(values int, value func(dst []byte, i int) []byte) (*leaf, e
 	return out, nil
 }
 
-// ends are where the elements of each of n rows end in the values of a repeated leaf. They may lie in the memory given.
+// ends are where the elements of each of n rows end in the values of a repeated leaf. They may lie in the memory given, or
+// in that of a leaf that is kept, so nobody may change them.
 func (l *leaf) ends(ends []int32, n, values int) ([]int32, error) {
+	if len(l.runs) == n && n > 0 && int(l.runs[n-1]) == values {
+		return l.runs, nil
+	}
 	levels := l.definition
 	if len(l.repetition) != len(levels) {
 		return nil, errors.New("its levels are of different lengths")

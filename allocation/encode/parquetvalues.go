@@ -372,9 +372,18 @@ func appendDeltas(dst []int64, data []byte, n int) ([]int64, []byte, error) {
 			}
 			at, n := len(dst), min(per, left)
 			dst = slices.Grow(dst, n)[:at+n]
-			for i := range dst[at:] {
-				value += least + int64(packedAt(data, i, int(w)))
-				dst[at+i] = value
+			var few [64]int32
+			if out := dst[at:]; w <= 14 && n <= len(few) {
+				unpackNarrow(few[:n], data, int(w)) // what follows is not looked at, but read by words
+				for i, delta := range few[:n] {
+					value += least + int64(delta)
+					out[i] = value
+				}
+			} else {
+				for i := range out {
+					value += least + int64(packedAt(data, i, int(w)))
+					out[i] = value
+				}
 			}
 			data, left = data[size:], left-n
 		}
