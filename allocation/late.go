@@ -172,6 +172,8 @@ type scratch struct {
 	own     []ID
 	runs    []int32
 	weights []float64
+	members []int32
+	singles bool  // Options.SingleMaxima
 	gone    *gone // nil where sets are not summed later
 	err     error
 }

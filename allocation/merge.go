@@ -94,6 +94,7 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 		for _, c := range used {
 			switch {
 			case p.set.allZero(c):
+			case columns[c].max && m.singles && p.set.lateValues[c] != nil && !m.hasSingle(&p, n):
 			case columns[c].max:
 				maxInto(s.values[c], m.lane(0, p.set, c, skip, len(p.group)), &p)
 			default:
@@ -115,6 +116,18 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 	for _, c := range used {
 		s.values[c] = s.values[c][:n:n]
 	}
+}
+
+// hasSingle reports whether one of n groups has one row of a part.
+func (m *scratch) hasSingle(p *part, n int) bool {
+	m.members = slices.Grow(m.members[:0], n+1)[:n+1]
+	clear(m.members)
+	from := int32(0)
+	for _, to := range p.runs {
+		m.members[p.group[from]] += to - from
+		from = to
+	}
+	return slices.Contains(m.members[:n], 1)
 }
 
 // usedColumns are the columns that are not known to be 0 in all rows of the parts.
