@@ -226,6 +226,57 @@ func TestLateValues(t *testing.T) {
 	}
 }
 
+// TestSingleMaxima sums hours some of whose results are one container in one hour alone: they keep their largest usage, whatever
+// order the hours go through the passes in.
+func TestSingleMaxima(t *testing.T) {
+	most := allocation.UsageMax.Of(allocation.CPU)
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		dict := allocation.NewDict()
+		var wholes, lates []*allocation.Set
+		for hour := range 1 + r.IntN(5) {
+			n := 1 + r.IntN(200)
+			start := testStart.Add(time.Duration(hour) * time.Hour)
+			var whole allocation.Frame
+			names, values := make([]allocation.ID, n), make([]float64, n)
+			for row := range n {
+				whole.Special = append(whole.Special, allocation.Workload)
+				whole.Start, whole.End = append(whole.Start, start.UnixMilli()), append(whole.End, start.Add(time.Hour).UnixMilli())
+				names[row], values[row] = dict.Add(string(rune('a'+r.IntN(1+r.IntN(20))))), 1+r.Float64()
+			}
+			whole.IDs[allocation.Controller] = names
+			late := whole
+			whole.Values[most], late.LateValues[most] = values, lateValues{values: values}
+			for frame, sets := range map[*allocation.Frame]*[]*allocation.Set{&whole: &wholes, &late: &lates} {
+				s := allocation.NewSet(allocation.Window{Start: start, End: start.Add(time.Hour)}, dict)
+				if err := s.AppendFrame(frame); err != nil {
+					t.Fatal(err)
+				}
+				*sets = append(*sets, s)
+			}
+		}
+		o := allocation.Options{Aggregate: keys(t, "controller"), Accumulate: allocation.All}
+		want := apply(t, wholes, o)[0]
+		o.SingleMaxima = true
+		sum, passed := allocation.NewAccumulation(o, r.IntN(40)), make([][]*allocation.Set, len(lates))
+		for _, k := range r.Perm(len(lates)) {
+			var err error
+			if passed[k], err = sum.Apply(lates[k : k+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, sets := range passed {
+			sum.Add(sets[0])
+		}
+		got := sum.Sets()[0]
+		for row := range want.Len() {
+			if want.Single(row) && want.Value(most, row) != got.Value(most, row) || want.Single(row) != got.Single(row) {
+				t.Errorf("seed %d: %s is %g, want %g", seed, want.Name(row), got.Value(most, row), want.Value(most, row))
+			}
+		}
+	}
+}
+
 // TestLateErrors tells of what cannot be decoded: it is an error, or NaN where there is no place for one, never zeros.
 func TestLateErrors(t *testing.T) {
 	dict := allocation.NewDict()

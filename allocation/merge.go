@@ -39,10 +39,10 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 		s.names = []string{} // it is not as it was built
 	}
 	m.find(parts, n)
-	s.mergeValues(m, parts, n)
+	gone := m.gone.of(s.Window, names)
+	s.mergeValues(m, parts, n, gone)
 	s.mergeTimes(parts, n)
 	differ := m.flags(n)
-	gone := m.gone.of(s.Window, names)
 	for g, of := range gone {
 		for p := range Services {
 			differ[p][g] = of.has(p)
@@ -64,7 +64,7 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 	for p := range GPUDevices {
 		s.ids[p] = s.ids[p][:n:n]
 	}
-	m.gone.learn(s, gone)
+	m.gone.learn(s, gone, n > parts[0].set.Len()/manyResults)
 	s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
 	s.mergeMetadata(m, parts, n, differ, metadata)
 	s.mergeAllShares(parts, n)
@@ -73,8 +73,9 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 // lanes is how many columns are summed at once: their sums do not wait for each other.
 const lanes = 4
 
-// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at, and shares its memory.
-func (s *Set) mergeValues(m *scratch, parts []part, n int) {
+// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at, and shares its memory. gone
+// is what is known of the groups, nil for nothing.
+func (s *Set) mergeValues(m *scratch, parts []part, n int, gone []propertySet) {
 	used := usedColumns(parts)
 	slab := make([]float64, (len(used)+1)*(n+1))
 	s.zero = slab[:n:n]
@@ -94,7 +95,7 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 		for _, c := range used {
 			switch {
 			case p.set.allZero(c):
-			case columns[c].max && m.singles && p.set.lateValues[c] != nil && !m.hasSingle(&p, n):
+			case columns[c].max && m.singles && p.set.lateValues[c] != nil && !m.hasSingle(&p, n, gone):
 			case columns[c].max:
 				maxInto(s.values[c], m.lane(0, p.set, c, skip, len(p.group)), &p)
 			default:
@@ -118,8 +119,11 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 	}
 }
 
-// hasSingle reports whether one of n groups has one row of a part.
-func (m *scratch) hasSingle(p *part, n int) bool {
+// manyResults is the part of a set's rows that more than make many results.
+const manyResults = 8
+
+// hasSingle reports whether one of n groups has one row of a part, and none of other sets for all that is known.
+func (m *scratch) hasSingle(p *part, n int, gone []propertySet) bool {
 	m.members = slices.Grow(m.members[:0], n+1)[:n+1]
 	clear(m.members)
 	from := int32(0)
@@ -127,7 +131,12 @@ func (m *scratch) hasSingle(p *part, n int) bool {
 		m.members[p.group[from]] += to - from
 		from = to
 	}
-	return slices.Contains(m.members[:n], 1)
+	for g, members := range m.members[:n] {
+		if members == 1 && (gone == nil || !gone[g].has(known)) {
+			return true
+		}
+	}
+	return false
 }
 
 // usedColumns are the columns that are not known to be 0 in all rows of the parts.
