@@ -270,28 +270,31 @@ func (s *Set) mergeMetadata(m *scratch, parts []part, n int, differ *[NumPropert
 			common[k], _ = commonPairs(s.dict, parts, p, n, workload)
 		}
 	}
+	apart := differ[Namespace] // or in their cluster
+	for g, d := range differ[Cluster] {
+		apart[g] = apart[g] || d
+	}
 	var newest [len(newestProperties)][]ID
 	for k, p := range newestProperties {
-		newest[k] = anyIDs(m, s.dict, parts, p, n)
+		newest[k] = anyIDs(m, s.dict, parts, p, n, apart)
 	}
 	s.lost.common, s.lost.newest = common, newest
 	for g := range n {
 		if s.merged[g] != several {
 			continue
 		}
-		agree := !differ[Namespace][g] && !differ[Cluster][g]
 		s.ids[Services][g] = 0
 		for k, p := range commonProperties {
 			s.ids[p][g] = 0
 			if keep {
-				if !agree {
+				if apart[g] {
 					common[k][g] = 0
 				}
 				s.ids[p][g] = common[k][g]
 			}
 		}
 		for k, p := range newestProperties {
-			if !agree {
+			if apart[g] {
 				newest[k][g] = 0
 			}
 			s.ids[p][g] = newest[k][g]
@@ -322,14 +325,15 @@ func (s *Set) known(p Property) []ID {
 }
 
 // anyIDs is the last id of a property that any member of a group has: what a namespace is labeled may change, and the
-// later set is right.
-func anyIDs(m *scratch, dict *Dict, parts []part, p Property, n int) []ID {
+// later set is right. Nobody asks for those of groups that are apart.
+func anyIDs(m *scratch, dict *Dict, parts []part, p Property, n int, apart []bool) []ID {
 	ids := make([]ID, n+1)
 	for _, part := range parts {
 		rows := 0
 		if part.set.late[p] != nil {
-			rows = len(part.set.noID)
-			part.lastLate(m, dict, p, ids)
+			if rows = len(part.set.noID); part.asks(apart) {
+				part.lastLate(m, dict, p, ids)
+			}
 		} else if part.set.noIDs(p) {
 			continue
 		}
