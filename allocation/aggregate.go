@@ -28,6 +28,7 @@ func aggregate(w *work, o *Options) {
 		parts = append(parts, part{set: w.idle, group: idle})
 	}
 	dst := w.set.like()
+	w.scratch.singles = o.SingleMaxima
 	dst.mergeWith(w.scratch, parts, groups.text(), o.AggregatedMetadata)
 	w.err = w.scratch.err
 	w.rows, w.group = w.set, group

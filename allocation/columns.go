@@ -133,3 +133,6 @@ func (r Resource) Unit() string { return resources[r].unit }
 
 // Money reports whether the column is a cost that counts towards an allocation's totalCost.
 func (c Column) Money() bool { return columns[c].money }
+
+// Maximum reports whether rows merge by maximum, not by sum.
+func (c Column) Maximum() bool { return columns[c].max }

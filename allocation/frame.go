@@ -52,7 +52,7 @@ func (s *Set) AppendFrame(f *Frame) error {
 	}
 	for p := range s.ids {
 		if had > 0 && f.Late[p] != nil {
-			ids, err := allLate(f.Late[p], s.dict, n, nil)
+			ids, err := (&scratch{}).allLate(f.Late[p], s.dict, n, nil)
 			if err != nil {
 				return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
 			}

@@ -73,7 +73,7 @@ func (c *combinations) n() int {
 // add numbers the rows of a set by what cols hold of them, of those alone that keep has unless it is nil.
 func (c *combinations) add(keep []bool, rows int, cols [][]ID) {
 	c.findRuns(keep, rows, cols)
-	c.of = c.of[:0]
+	c.of = slices.Grow(c.of[:0], len(c.ends))
 	from := int32(0)
 	for _, end := range c.ends {
 		number := int32(0)
@@ -123,7 +123,7 @@ func (c *combinations) findRuns(keep []bool, rows int, cols [][]ID) {
 		c.ends = append(c.ends, int32(rows))
 	}
 	for _, col := range cols {
-		parts, from := c.spare[:0], 0
+		parts, from := slices.Grow(c.spare[:0], max(len(c.ends), rows/longRun)), 0
 		for _, end := range c.ends {
 			if to := int(end); keep == nil || keep[from] {
 				last := col[from]

@@ -22,21 +22,23 @@ type LateValues interface {
 }
 
 // allLate are the ids of n rows, of those alone that keep has unless it is nil.
-func allLate(late Late, d *Dict, n int, keep []bool) ([]ID, error) {
-	group, first := make([]int32, n), make([]int32, 0, n+1) // a group a row
+func (m *scratch) allLate(late Late, d *Dict, n int, keep []bool) ([]ID, error) {
+	group, first := slices.Grow(m.group[:0], n)[:n], m.first[:0] // a group a row
 	for row := range group {
 		if keep == nil || keep[row] {
 			group[row], first = int32(len(first)), append(first, int32(row))
 		}
 	}
-	differ, of, rest := make([]bool, len(first)+1), make([]ID, len(first)+1), int32(len(first))
-	differ[rest] = true // the group of those that are not kept
+	rest := int32(len(first))
 	first = append(first, -1)
 	for row := range group {
 		if keep != nil && !keep[row] {
 			group[row], first[rest] = rest, int32(row)
 		}
 	}
+	m.group, m.first = group, first
+	differ, of := make([]bool, len(first)), make([]ID, len(first))
+	differ[rest] = true // the group of those that are not kept
 	if err := late.Merge(d, group, first, differ, of); err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (w *work) identifyBy(p Property, mask []bool) {
 	if mask != nil {
 		mask = mask[:rows]
 	}
-	ids, err := allLate(late, w.dict, rows, mask)
+	ids, err := w.scratch.allLate(late, w.dict, rows, mask)
 	if err != nil {
 		w.scratch.note(fmt.Errorf("decode %s of set of %s: %w", p, w.set.span(), err))
 		return
@@ -171,7 +173,11 @@ type scratch struct {
 	seen    []bool
 	own     []ID
 	runs    []int32
+	group   []int32 // of allLate, with first
+	first   []int32
 	weights []float64
+	members []int32
+	singles bool  // Options.SingleMaxima
 	gone    *gone // nil where sets are not summed later
 	err     error
 }

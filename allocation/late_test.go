@@ -132,13 +132,16 @@ func frameSet(t *testing.T, dict *allocation.Dict, frames ...allocation.Frame) *
 	return s
 }
 
-// bits are all that a set has, amounts to the last bit.
-func bits(s *allocation.Set) []any {
+// bits are all that a set has, amounts to the last bit. singles leaves out the maxima of rows that are not Single.
+func bits(s *allocation.Set, singles bool) []any {
 	out := []any{s.Len()}
+	maxima := []allocation.Column{allocation.UsageMax.Of(allocation.CPU), allocation.UsageMax.Of(allocation.RAM), allocation.UsageMax.Of(allocation.GPU)}
 	for row := range s.Len() {
 		out = append(out, s.Name(row), s.Special(row), s.Single(row), s.Minutes(row), math.Float64bits(s.TotalCost(row)))
 		for c := range allocation.NumColumns {
-			out = append(out, math.Float64bits(s.Value(c, row)))
+			if !singles || s.Single(row) || !slices.Contains(maxima, c) {
+				out = append(out, math.Float64bits(s.Value(c, row)))
+			}
 		}
 		for p := range allocation.NumProperties {
 			out = append(out, s.IDs(p)[row])
@@ -193,6 +196,8 @@ func TestLateValues(t *testing.T) {
 		if r.IntN(3) > 0 {
 			frames = [][]allocation.Frame{{whole}, {late}}
 		}
+		single := o
+		single.SingleMaxima = r.IntN(2) == 0
 		adjustment := []float64{0, 0, 0, 5}[r.IntN(4)]
 		want, got := idleNodes(frameSet(t, dict, frames[0]...), adjustment), idleNodes(frameSet(t, dict, frames[1]...), adjustment)
 		for range 2 { // what is decoded once may be again
@@ -200,12 +205,12 @@ func TestLateValues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, err := allocation.Apply([]*allocation.Set{got, got}, o)
+			after, err := allocation.Apply([]*allocation.Set{got, got}, single)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range before {
-				if diff := cmp.Diff(bits(before[i]), bits(after[i])); diff != "" {
+				if diff := cmp.Diff(bits(before[i], single.SingleMaxima), bits(after[i], single.SingleMaxima)); diff != "" {
 					t.Fatalf("seed %d: %+v: -whole +late\n%s", seed, o, diff)
 				}
 			}
@@ -218,6 +223,57 @@ func TestLateValues(t *testing.T) {
 	}
 	if merges < 50 || filtered < 20 {
 		t.Errorf("%d options only merged rows, %d of them those of a filter", merges, filtered)
+	}
+}
+
+// TestSingleMaxima sums hours some of whose results are one container in one hour alone: they keep their largest usage, whatever
+// order the hours go through the passes in.
+func TestSingleMaxima(t *testing.T) {
+	most := allocation.UsageMax.Of(allocation.CPU)
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		dict := allocation.NewDict()
+		var wholes, lates []*allocation.Set
+		for hour := range 1 + r.IntN(5) {
+			n := 1 + r.IntN(200)
+			start := testStart.Add(time.Duration(hour) * time.Hour)
+			var whole allocation.Frame
+			names, values := make([]allocation.ID, n), make([]float64, n)
+			for row := range n {
+				whole.Special = append(whole.Special, allocation.Workload)
+				whole.Start, whole.End = append(whole.Start, start.UnixMilli()), append(whole.End, start.Add(time.Hour).UnixMilli())
+				names[row], values[row] = dict.Add(string(rune('a'+r.IntN(1+r.IntN(20))))), 1+r.Float64()
+			}
+			whole.IDs[allocation.Controller] = names
+			late := whole
+			whole.Values[most], late.LateValues[most] = values, lateValues{values: values}
+			for frame, sets := range map[*allocation.Frame]*[]*allocation.Set{&whole: &wholes, &late: &lates} {
+				s := allocation.NewSet(allocation.Window{Start: start, End: start.Add(time.Hour)}, dict)
+				if err := s.AppendFrame(frame); err != nil {
+					t.Fatal(err)
+				}
+				*sets = append(*sets, s)
+			}
+		}
+		o := allocation.Options{Aggregate: keys(t, "controller"), Accumulate: allocation.All}
+		want := apply(t, wholes, o)[0]
+		o.SingleMaxima = true
+		sum, passed := allocation.NewAccumulation(o, r.IntN(40)), make([][]*allocation.Set, len(lates))
+		for _, k := range r.Perm(len(lates)) {
+			var err error
+			if passed[k], err = sum.Apply(lates[k : k+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, sets := range passed {
+			sum.Add(sets[0])
+		}
+		got := sum.Sets()[0]
+		for row := range want.Len() {
+			if want.Single(row) && want.Value(most, row) != got.Value(most, row) || want.Single(row) != got.Single(row) {
+				t.Errorf("seed %d: %s is %g, want %g", seed, want.Name(row), got.Value(most, row), want.Value(most, row))
+			}
+		}
 	}
 }
 
@@ -298,7 +354,7 @@ func TestLateFields(t *testing.T) {
 
 // TestOnlyMerges sets each option by itself: a new one has to be told apart here, too.
 func TestOnlyMerges(t *testing.T) {
-	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "ShareSplit", "ShareTenancy", "SharedBreakdown", "Reconcile", "Accumulate", "Zone", "AggregatedMetadata"}
+	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "ShareSplit", "ShareTenancy", "SharedBreakdown", "Reconcile", "Accumulate", "Zone", "AggregatedMetadata", "SingleMaxima"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[allocation.Options]()) {
 		var o allocation.Options
 		switch v := reflect.ValueOf(&o).Elem().FieldByIndex(field.Index); v.Kind() {

@@ -39,10 +39,10 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 		s.names = []string{} // it is not as it was built
 	}
 	m.find(parts, n)
-	s.mergeValues(m, parts, n)
+	gone := m.gone.of(s.Window, names)
+	s.mergeValues(m, parts, n, gone)
 	s.mergeTimes(parts, n)
 	differ := m.flags(n)
-	gone := m.gone.of(s.Window, names)
 	for g, of := range gone {
 		for p := range Services {
 			differ[p][g] = of.has(p)
@@ -64,7 +64,7 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 	for p := range GPUDevices {
 		s.ids[p] = s.ids[p][:n:n]
 	}
-	m.gone.learn(s, gone)
+	m.gone.learn(s, gone, n > parts[0].set.Len()/manyResults)
 	s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
 	s.mergeMetadata(m, parts, n, differ, metadata)
 	s.mergeAllShares(parts, n)
@@ -73,8 +73,9 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 // lanes is how many columns are summed at once: their sums do not wait for each other.
 const lanes = 4
 
-// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at, and shares its memory.
-func (s *Set) mergeValues(m *scratch, parts []part, n int) {
+// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at, and shares its memory. gone
+// is what is known of the groups, nil for nothing.
+func (s *Set) mergeValues(m *scratch, parts []part, n int, gone []propertySet) {
 	used := usedColumns(parts)
 	slab := make([]float64, (len(used)+1)*(n+1))
 	s.zero = slab[:n:n]
@@ -94,6 +95,7 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 		for _, c := range used {
 			switch {
 			case p.set.allZero(c):
+			case columns[c].max && m.singles && p.set.lateValues[c] != nil && !m.hasSingle(&p, n, gone):
 			case columns[c].max:
 				maxInto(s.values[c], m.lane(0, p.set, c, skip, len(p.group)), &p)
 			default:
@@ -115,6 +117,26 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int) {
 	for _, c := range used {
 		s.values[c] = s.values[c][:n:n]
 	}
+}
+
+// manyResults is the part of a set's rows that more than make many results.
+const manyResults = 8
+
+// hasSingle reports whether one of n groups has one row of a part, and none of other sets for all that is known.
+func (m *scratch) hasSingle(p *part, n int, gone []propertySet) bool {
+	m.members = slices.Grow(m.members[:0], n+1)[:n+1]
+	clear(m.members)
+	from := int32(0)
+	for _, to := range p.runs {
+		m.members[p.group[from]] += to - from
+		from = to
+	}
+	for g, members := range m.members[:n] {
+		if members == 1 && (gone == nil || !gone[g].has(known)) {
+			return true
+		}
+	}
+	return false
 }
 
 // usedColumns are the columns that are not known to be 0 in all rows of the parts.
@@ -248,28 +270,31 @@ func (s *Set) mergeMetadata(m *scratch, parts []part, n int, differ *[NumPropert
 			common[k], _ = commonPairs(s.dict, parts, p, n, workload)
 		}
 	}
+	apart := differ[Namespace] // or in their cluster
+	for g, d := range differ[Cluster] {
+		apart[g] = apart[g] || d
+	}
 	var newest [len(newestProperties)][]ID
 	for k, p := range newestProperties {
-		newest[k] = anyIDs(m, s.dict, parts, p, n)
+		newest[k] = anyIDs(m, s.dict, parts, p, n, apart)
 	}
 	s.lost.common, s.lost.newest = common, newest
 	for g := range n {
 		if s.merged[g] != several {
 			continue
 		}
-		agree := !differ[Namespace][g] && !differ[Cluster][g]
 		s.ids[Services][g] = 0
 		for k, p := range commonProperties {
 			s.ids[p][g] = 0
 			if keep {
-				if !agree {
+				if apart[g] {
 					common[k][g] = 0
 				}
 				s.ids[p][g] = common[k][g]
 			}
 		}
 		for k, p := range newestProperties {
-			if !agree {
+			if apart[g] {
 				newest[k][g] = 0
 			}
 			s.ids[p][g] = newest[k][g]
@@ -300,14 +325,15 @@ func (s *Set) known(p Property) []ID {
 }
 
 // anyIDs is the last id of a property that any member of a group has: what a namespace is labeled may change, and the
-// later set is right.
-func anyIDs(m *scratch, dict *Dict, parts []part, p Property, n int) []ID {
+// later set is right. Nobody asks for those of groups that are apart.
+func anyIDs(m *scratch, dict *Dict, parts []part, p Property, n int, apart []bool) []ID {
 	ids := make([]ID, n+1)
 	for _, part := range parts {
 		rows := 0
 		if part.set.late[p] != nil {
-			rows = len(part.set.noID)
-			part.lastLate(m, dict, p, ids)
+			if rows = len(part.set.noID); part.asks(apart) {
+				part.lastLate(m, dict, p, ids)
+			}
 		} else if part.set.noIDs(p) {
 			continue
 		}

@@ -141,7 +141,7 @@ func (s *Set) mergeRows(sets []*Set, rows []sourceRow) error {
 	}
 	m := scratch{}
 	m.find(parts, n)
-	s.mergeValues(&m, parts, n)
+	s.mergeValues(&m, parts, n, nil)
 	s.mergeTimes(parts, n)
 	for p := range s.ids {
 		s.ids[p] = newestIDs(parts, Property(p), n)
@@ -222,7 +222,7 @@ func (s *Set) pick(want func(row int) bool) (*Set, error) {
 	parts := []part{{set: s, group: group}}
 	m := scratch{}
 	m.find(parts, int(n))
-	dst.mergeValues(&m, parts, int(n))
+	dst.mergeValues(&m, parts, int(n), nil)
 	dst.mergeTimes(parts, int(n))
 	for p := range dst.ids {
 		dst.ids[p] = newestIDs(parts, Property(p), int(n)+1)[:n:n]

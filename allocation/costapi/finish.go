@@ -32,6 +32,7 @@ func (q *request) finishFormat() error {
 	if columnar(q.format) {
 		return q.finishColumnar()
 	}
+	q.options.SingleMaxima = true // the other formats tell no others
 	if q.format != "csv" {
 		return nil
 	}

@@ -33,8 +33,9 @@ func (q *request) needed() *allocation.Projection {
 		return p
 	}
 	costs := known && !slices.ContainsFunc(members, func(name string) bool { return !isCost(name) })
+	maxima := !known || slices.Contains(members, "rawAllocationOnly")
 	for c := range allocation.NumColumns {
-		if !costs || c.Money() || c == allocation.RunningSeconds { // which what is shared by usage hours is shared by
+		if !costs && (maxima || !c.Maximum()) || c.Money() || c == allocation.RunningSeconds { // which what is shared by usage hours is shared by
 			p.Columns = append(p.Columns, c)
 		}
 	}
