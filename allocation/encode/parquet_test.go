@@ -269,7 +269,7 @@ func TestParquetLateZeros(t *testing.T) {
 		p.LateColumns = append(p.LateColumns, c)
 	}
 	for range 2 {
-		f, err := readers.Open(rows)
+		f, err := readers.Open(rows, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -168,7 +168,7 @@ func TestParquetKnownSchemas(t *testing.T) {
 	rows, assets := files(t, randomSet(rng, 8))
 	readers := &encode.ParquetReaders{}
 	said := func(readers *encode.ParquetReaders, data []byte) string {
-		f, err := readers.Open(data)
+		f, err := readers.Open(data, nil)
 		if err != nil {
 			return err.Error()
 		}

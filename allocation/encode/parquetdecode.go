@@ -46,7 +46,7 @@ type structLeaf struct {
 
 // Decode reads the columns of a file that p wants. Damaged data is an error that names the column.
 func (f *ParquetFile) Decode(p *Projection) (d *Decoded, err error) {
-	err = f.readers.with(func(r *parquetReader) error {
+	err = f.readers.with(f.owner, func(r *parquetReader) error {
 		f.reader = r
 		d, err = f.decode(p)
 		f.reader = nil

@@ -39,7 +39,7 @@ func TestParquetKeptColumns(t *testing.T) {
 	}
 	read := func(readers *encode.ParquetReaders, i int, p *encode.Projection, d *allocation.Dict) *allocation.Set {
 		t.Helper()
-		f, err := readers.Open(rows[i])
+		f, err := readers.Open(rows[i], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

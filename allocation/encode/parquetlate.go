@@ -59,7 +59,7 @@ func (f *ParquetFile) late(p allocation.Property) (allocation.Late, error) {
 		if len(u.value) == 0 {
 			return nil, nil
 		}
-		return lateSame(u.value), nil
+		return lateSame(bytes.Clone(u.value)), nil
 	}
 	if c.few() {
 		l, err := t.leaf(f.reader, 0) // which is its dictionary
@@ -108,7 +108,7 @@ func asked(group []int32, differ []bool) int {
 
 // Merge implements allocation.Late.
 func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
-	return t.column.readers.with(func(r *parquetReader) error {
+	return t.column.readers.with(t.column.owner, func(r *parquetReader) error {
 		group := group[:asked(group, differ)]
 		l, err := t.leaf(r, len(group))
 		if err != nil {
@@ -140,7 +140,7 @@ func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []boo
 
 // Last implements allocation.Late.
 func (t *lateTexts) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
-	return t.column.readers.with(func(r *parquetReader) error {
+	return t.column.readers.with(t.column.owner, func(r *parquetReader) error {
 		l, err := t.leaf(r, len(group))
 		if err != nil {
 			return err
@@ -258,7 +258,7 @@ func (l *lateRuns) read(r *parquetReader) (leaves []*leaf, ends []int32, err err
 
 // Merge implements allocation.Late. Keys of maps are sorted, as they were written.
 func (l *lateRuns) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
-	return l.readers.with(func(r *parquetReader) error {
+	return l.readers.with(l.columns[0].owner, func(r *parquetReader) error {
 		leaves, ends, err := l.read(r)
 		if err != nil {
 			return err
@@ -280,7 +280,7 @@ func (l *lateRuns) Merge(d *allocation.Dict, group, first []int32, differ []bool
 
 // Last implements allocation.Late.
 func (l *lateRuns) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
-	return l.readers.with(func(r *parquetReader) error {
+	return l.readers.with(l.columns[0].owner, func(r *parquetReader) error {
 		leaves, ends, err := l.read(r)
 		if err != nil {
 			return err
@@ -375,7 +375,7 @@ func (u *lateUUIDs) read(r *parquetReader) (fixed []byte, ends []int32, err erro
 
 // Merge implements allocation.Late.
 func (u *lateUUIDs) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
-	return u.readers.with(func(r *parquetReader) error {
+	return u.readers.with(u.owner, func(r *parquetReader) error {
 		fixed, ends, err := u.read(r)
 		if err != nil {
 			return err
@@ -398,7 +398,7 @@ func (u *lateUUIDs) Merge(d *allocation.Dict, group, first []int32, differ []boo
 
 // Last implements allocation.Late.
 func (u *lateUUIDs) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
-	return u.readers.with(func(r *parquetReader) error {
+	return u.readers.with(u.owner, func(r *parquetReader) error {
 		fixed, ends, err := u.read(r)
 		if err != nil {
 			return err
@@ -447,7 +447,7 @@ type lateNumbers struct {
 
 // Values implements allocation.LateValues.
 func (n *lateNumbers) Values(dst []float64, from int) error {
-	return n.readers.with(func(r *parquetReader) (err error) {
+	return n.readers.with(n.owner, func(r *parquetReader) (err error) {
 		l := &r.leaves[0]
 		own := l.reset().numbers
 		l.numbers = dst[:0:len(dst)]

@@ -82,10 +82,11 @@ func (l *leaf) reset() *leaf {
 
 // leafColumn is a leaf column of a file, which is read by itself.
 type leafColumn struct {
-	data []byte // of the file
-	at   leafLayout
-	name string
-	rows int // of the file
+	data  []byte // of the file
+	owner any    // of data
+	at    leafLayout
+	name  string
+	rows  int // of the file
 }
 
 // column finds a leaf column. A file of an older version may lack it: then ok is false.
@@ -105,7 +106,7 @@ func (f *ParquetFile) column(kind parquet.Kind, path ...string) (c leafColumn, o
 	if at.repetition > 1 || at.definition > 1 {
 		return leafColumn{}, false, fmt.Errorf("column %s: it is nested more deeply than any that is written", name)
 	}
-	return leafColumn{f.data, at, name, f.Rows}, true, nil
+	return leafColumn{f.data, f.owner, at, name, f.Rows}, true, nil
 }
 
 // pages are the pages of a column that is in one group of rows; nil of others, and of those that do not lie in the file.

@@ -2,6 +2,8 @@ package encode
 
 import (
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -68,8 +70,11 @@ type parquetReader struct {
 	kept    *keptColumns
 }
 
-// with calls f with a reader that nobody else uses. A panic of it, as damaged data may cause, is an error.
-func (rs *ParquetReaders) with(f func(r *parquetReader) error) (err error) {
+// with calls f with a reader that nobody else uses, to read data of owner. A panic of it, as damaged data may cause, or a fault,
+// is an error.
+func (rs *ParquetReaders) with(owner any, f func(r *parquetReader) error) (err error) {
+	defer runtime.KeepAlive(owner)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(owner != nil))
 	r, ok := rs.idle.Get().(*parquetReader)
 	if !ok {
 		r = &parquetReader{kept: &rs.kept}
@@ -92,6 +97,7 @@ type ParquetFile struct {
 	Footer  *Footer
 	Rows    int
 	data    []byte
+	owner   any
 	layout  *layout
 	readers *ParquetReaders
 	reader  *parquetReader // while the file is decoded
@@ -100,11 +106,14 @@ type ParquetFile struct {
 }
 
 // OpenParquet opens a file with readers of its own.
-func OpenParquet(data []byte) (*ParquetFile, error) { return (&ParquetReaders{}).Open(data) }
+func OpenParquet(data []byte) (*ParquetFile, error) { return (&ParquetReaders{}).Open(data, nil) }
 
-// Open reads the footer of a file that Parquet wrote. The data must not change while the file is in use. What is no such file
-// is an error, ErrNewerVersion where it is of a newer version.
-func (rs *ParquetReaders) Open(data []byte) (f *ParquetFile, err error) {
+// Open reads the footer of a file that Parquet wrote. The data must not change while the file is in use. It may be that of a
+// mapped file, which is there as long as its owner is reachable; it is nil of other data. What is no such file is an error,
+// ErrNewerVersion where it is of a newer version.
+func (rs *ParquetReaders) Open(data []byte, owner any) (f *ParquetFile, err error) {
+	defer runtime.KeepAlive(owner)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(owner != nil))
 	defer func() { err = guard(recover(), err) }()
 	layout, err := readLayout(data, &rs.schemas)
 	if err != nil {
@@ -117,7 +126,7 @@ func (rs *ParquetReaders) Open(data []byte) (f *ParquetFile, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
-	f = &ParquetFile{Footer: footer, Rows: int(layout.rows), data: data, layout: layout, readers: rs, budget: newBudget(len(data))}
+	f = &ParquetFile{Footer: footer, Rows: int(layout.rows), data: data, owner: owner, layout: layout, readers: rs, budget: newBudget(len(data))}
 	if err := f.limit(); err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}

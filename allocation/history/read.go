@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -193,8 +195,29 @@ func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *encode.Proje
 	return parts, nil
 }
 
+// content is the content of a file, mapped where the backend can: then owner is not nil, and must be reachable while it is read.
+func (s *Store) content(ctx context.Context, name string) (data []byte, owner any, err error) {
+	if d, ok := s.backend.(*Directory); ok {
+		return d.mapFile(name)
+	}
+	data, err = s.backend.Get(ctx, name)
+	return data, nil, err
+}
+
+// checkMapped is check of data that may be mapped: what cannot be read of it is an error.
+func (f *file) checkMapped(data []byte, owner any) (err error) {
+	defer runtime.KeepAlive(owner)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(owner != nil))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it cannot be read: %v", p)
+		}
+	}()
+	return f.check(data)
+}
+
 func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *encode.Projection) (*encode.Decoded, error) {
-	data, err := s.backend.Get(ctx, f.Name)
+	data, owner, err := s.content(ctx, f.Name)
 	if err != nil {
 		return nil, fmt.Errorf("read %s set of %s: %w", m.version.period, m.Start.Format(time.RFC3339), err)
 	}
@@ -204,10 +227,10 @@ func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *encode.
 		}
 		return &CorruptError{Name: f.Name, Period: m.version.period, Window: m.window(), Err: err}
 	}
-	if err := f.check(data); err != nil {
+	if err := f.checkMapped(data, owner); err != nil {
 		return nil, corrupt(err)
 	}
-	in, err := s.readers.Open(data)
+	in, err := s.readers.Open(data, owner)
 	if err != nil {
 		return nil, corrupt(err)
 	}

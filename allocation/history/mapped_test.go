@@ -1,0 +1,92 @@
+package history_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/history"
+)
+
+// late is a projection of what is decoded when it is needed.
+func late() *encode.Projection {
+	return &encode.Projection{
+		Properties: []allocation.Property{allocation.Namespace}, Late: []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Pod, allocation.PodUID, allocation.Container, allocation.Labels},
+		LateColumns: allColumns(),
+	}
+}
+
+// TestMappedWhileNeeded collects garbage between reading sets, what is decoded of them, and what that is asked for.
+func TestMappedWhileNeeded(t *testing.T) {
+	s, dir := directory(t, history.Options{})
+	for i := range 4 {
+		write(t, s, soundSet(uint64(i), hour(i), 20, "c1"), history.WriteOptions{Complete: true})
+	}
+	keys, err := allocation.ParseKeys("namespace,pod", allocation.LabelMapping{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := func(p *encode.Projection, between func()) string {
+		s := history.New(open(t, dir), history.Options{})
+		sets, err := s.Read(t.Context(), list(t, s, history.Hourly, allocation.Window{}), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		between()
+		out, err := allocation.Apply(sets, allocation.Options{Aggregate: keys, Accumulate: allocation.All})
+		if err != nil {
+			t.Fatal(err)
+		}
+		between()
+		var b strings.Builder
+		for row := range out[0].Len() {
+			fmt.Fprint(&b, out[0].Name(row), out[0].Text(allocation.NodeName, row), out[0].Text(allocation.PodUID, row), out[0].TotalCost(row), out[0].Value(allocation.NetworkTransferBytes, row))
+			for _, label := range out[0].Dict().Map(out[0].IDs(allocation.Labels)[row]) {
+				fmt.Fprint(&b, out[0].Dict().Text(label.Key), out[0].Dict().Text(label.Value))
+			}
+		}
+		return b.String()
+	}
+	all := late()
+	all.Properties, all.Late, all.Columns, all.LateColumns = append(all.Properties, all.Late...), nil, all.LateColumns, nil
+	want := sum(all, func() {})
+	got := sum(late(), func() {
+		for range 3 { // what cleans up runs after it
+			runtime.GC()
+		}
+	})
+	if got != want || len(want) == 0 {
+		t.Errorf("got %.500s, want %.500s", got, want)
+	}
+}
+
+// TestMappedFileIsCut cuts a file that was read, before what is decoded late of it is asked for: that is an error.
+func TestMappedFileIsCut(t *testing.T) {
+	s, dir := directory(t, history.Options{})
+	write(t, s, soundSet(1, hour(0), 2000, "c1"), history.WriteOptions{Complete: true})
+	stored := list(t, s, history.Hourly, allocation.Window{})
+	sets, err := s.Read(t.Context(), stored, late())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range stored[0].Files() {
+		if strings.HasPrefix(name, "allocations_") {
+			if err := os.Truncate(filepath.Join(dir, name), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	keys, err := allocation.ParseKeys("namespace", allocation.LabelMapping{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := allocation.Apply(sets, allocation.Options{Aggregate: keys}); err == nil {
+		t.Errorf("%d results of a file that is gone", out[0].Len())
+	}
+	findDamage(t, dir, stored[0].Files()[0])
+}
