@@ -18,6 +18,7 @@ type combinations struct {
 // idPairs number the pairs of a number and an id, in the order they first come.
 type idPairs struct {
 	n      int32
+	with   int32    // how many numbers there are to be paired, or more
 	first  []idPair // by id: the first pair that there is of it
 	others map[uint64]int32
 }
@@ -53,7 +54,7 @@ func (p *idPairs) number(with int32, id ID) int32 {
 	number, ok := p.others[key]
 	if !ok {
 		if p.others == nil {
-			p.others = map[uint64]int32{}
+			p.others = make(map[uint64]int32, p.with)
 		}
 		number = p.n
 		p.others[key] = number
@@ -94,6 +95,9 @@ func (c *combinations) add(keep []bool, rows int, cols [][]ID) {
 			from = end
 		}
 		pairs.grow(most)
+		if k > 0 {
+			pairs.with = c.steps[k-1].n
+		}
 		from = 0
 		for i, with := range c.of {
 			if with != noGroup {
@@ -210,8 +214,10 @@ func (g *grouping) begin(mask []bool, rows int, bound []boundKey, fill bool) {
 		}
 	}
 	g.keys.add(mask, rows, cols)
-	for len(g.named) < g.keys.n() {
-		g.named = append(g.named, noGroup)
+	if n := g.keys.n() - len(g.named); n > 0 {
+		g.named = append(g.named, slices.Repeat([]int32{noGroup}, n)...)
+		g.names.grow(n)
+		g.list, g.result = slices.Grow(g.list, n), slices.Grow(g.result, n)
 	}
 	var text []byte
 	from := int32(0)

@@ -329,6 +329,11 @@ func (t *nameTable) add(name string) int32 {
 	if id, ok := t.ids[name]; ok {
 		return id
 	}
+	return t.insert(name)
+}
+
+// insert adds a name that is not there.
+func (t *nameTable) insert(name string) int32 {
 	if t.ids == nil {
 		t.ids = make(map[string]int32)
 	}
@@ -337,10 +342,18 @@ func (t *nameTable) add(name string) int32 {
 	return id
 }
 
+// grow makes room for n names of which few are known.
+func (t *nameTable) grow(n int) {
+	if t.ids == nil {
+		t.ids = make(map[string]int32, n)
+	}
+	t.list = slices.Grow(t.list, n)
+}
+
 // addBytes is add of a name that may change after it.
 func (t *nameTable) addBytes(name []byte) int32 {
 	if id, ok := t.ids[string(name)]; ok { // this makes no string
 		return id
 	}
-	return t.add(string(name))
+	return t.insert(string(name))
 }
