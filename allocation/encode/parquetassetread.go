@@ -42,12 +42,14 @@ func (a *assetReader) wants(name string) bool {
 	return !a.few || slices.Contains(passedAssets[:], name)
 }
 
-// add adds a column, which of says where rows have.
+// add adds a column, which of says where rows have. What all have is set once, but for zeros, of which there are two.
 func add[T comparable](a *assetReader, values []T, of func(*assetRow) *T) {
-	if !slices.ContainsFunc(values, func(v T) bool { return v != values[0] }) {
-		if len(values) > 0 {
-			*of(&a.all) = values[0]
-		}
+	var zero T
+	switch {
+	case len(values) == 0:
+		return
+	case values[0] != zero && !slices.ContainsFunc(values, func(v T) bool { return v != values[0] }):
+		*of(&a.all) = values[0]
 		return
 	}
 	a.columns = append(a.columns, func(r *assetRow, i int) { *of(r) = values[i] })

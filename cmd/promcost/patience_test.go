@@ -63,7 +63,10 @@ func TestSlowReaders(t *testing.T) {
 
 // A client that reads gets everything, however late the answer begins, and also by the same connection later.
 func TestReadersThatAreNotSlow(t *testing.T) {
-	const wait = time.Second
+	const (
+		wait = time.Second
+		long = 5 * pieceBytes / 2
+	)
 	var asked atomic.Int64
 	server := httptest.NewServer(patient(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked.Add(1) == 2 {
@@ -72,7 +75,7 @@ func TestReadersThatAreNotSlow(t *testing.T) {
 		if r.URL.Path == "/none" {
 			return
 		}
-		if n, err := w.Write(make([]byte, 300_000)); n != 300_000 || err != nil {
+		if n, err := w.Write(make([]byte, long)); n != long || err != nil {
 			t.Errorf("wrote %d, %v", n, err)
 		}
 		w.(http.Flusher).Flush()
@@ -88,7 +91,7 @@ func TestReadersThatAreNotSlow(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(resp.Body)
-		if want := map[string]int{"/": 300_000}[path]; err != nil || len(body) != want {
+		if want := map[string]int{"/": long}[path]; err != nil || len(body) != want {
 			t.Errorf("%s: %d bytes, want %d, %v", path, len(body), want, err)
 		}
 		if err := resp.Body.Close(); err != nil {
