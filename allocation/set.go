@@ -92,6 +92,9 @@ type Set struct {
 	Reading        *Reading             // of the computation that the set is of; nil where none is known
 	// Incomplete says that the source knew of samples that it did not give; Warnings say which.
 	Incomplete bool
+	// Sound are functions that fail where what is decoded late is no longer what was read: files that lie where others may change
+	// them. Who keeps a set asks them before it is used again.
+	Sound []func() error
 	// Apart says that there was something of the window which is not here: it is another shard's. A set without anything then
 	// lacks nothing.
 	Apart bool

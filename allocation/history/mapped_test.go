@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -74,6 +75,9 @@ func TestMappedFileIsCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(sets[0].Sound) != 2 || sound(sets[0]) != nil {
+		t.Errorf("%d functions, %v", len(sets[0].Sound), sound(sets[0]))
+	}
 	for _, name := range stored[0].Files() {
 		if strings.HasPrefix(name, "allocations_") {
 			if err := os.Truncate(filepath.Join(dir, name), 0); err != nil {
@@ -88,5 +92,16 @@ func TestMappedFileIsCut(t *testing.T) {
 	if out, err := allocation.Apply(sets, allocation.Options{Aggregate: keys}); err == nil {
 		t.Errorf("%d results of a file that is gone", out[0].Len())
 	}
+	if sound(sets[0]) == nil {
+		t.Error("it is sound")
+	}
 	findDamage(t, dir, stored[0].Files()[0])
+}
+
+// sound is what is wrong with the files of a set.
+func sound(s *allocation.Set) (err error) {
+	for _, f := range s.Sound {
+		err = errors.Join(err, f())
+	}
+	return err
 }

@@ -108,6 +108,7 @@ func (s *Store) Read(ctx context.Context, sets []Stored, p *encode.Projection) (
 type decodedSet struct {
 	stored Stored
 	parts  [][]*encode.Decoded
+	sound  []func() error // of files that are mapped, of which something is decoded later
 	err    error
 }
 
@@ -117,10 +118,10 @@ func (s *Store) decode(ctx context.Context, stored Stored, p *encode.Projection)
 		p = withKey(p)
 	}
 	for try := 0; ; try++ {
-		parts, err := s.decodeParts(ctx, &stored, p)
+		parts, sound, err := s.decodeParts(ctx, &stored, p)
 		var corrupt *CorruptError
 		if err == nil || try >= maxGone || ctx.Err() != nil || !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &corrupt) {
-			return decodedSet{stored, parts, err}
+			return decodedSet{stored, parts, sound, err}
 		}
 		// Manifests may be out of date, where the set was deleted and computed again.
 		for _, m := range stored.parts {
@@ -135,9 +136,9 @@ func (s *Store) decode(ctx context.Context, stored Stored, p *encode.Projection)
 		case same && corrupt == nil:
 			m := stored.parts[0]
 			err = &CorruptError{Name: m.version.manifest(), Period: m.version.period, Window: m.window(), Err: fmt.Errorf("a file that it names is missing: %w", err)}
-			return decodedSet{stored, nil, err}
+			return decodedSet{stored, nil, nil, err}
 		case same, !found:
-			return decodedSet{stored, nil, err}
+			return decodedSet{stored, nil, nil, err}
 		}
 		stored = now
 	}
@@ -177,22 +178,25 @@ func withKey(p *encode.Projection) *encode.Projection {
 	return &all
 }
 
-func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *encode.Projection) ([][]*encode.Decoded, error) {
-	parts := make([][]*encode.Decoded, len(stored.parts))
+func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *encode.Projection) (parts [][]*encode.Decoded, sound []func() error, err error) {
+	parts = make([][]*encode.Decoded, len(stored.parts))
 	for i, m := range stored.parts {
 		for k := range m.Files {
 			if p != nil && p.WithoutAssets && m.Files[k].Kind == encode.ParquetAssets {
 				parts[i] = append(parts[i], &encode.Decoded{})
 				continue
 			}
-			d, err := s.decodeFile(ctx, m, &m.Files[k], p)
+			d, check, err := s.decodeFile(ctx, m, &m.Files[k], p)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			parts[i] = append(parts[i], d)
+			if check != nil && p != nil && len(p.Late)+len(p.LateColumns) > 0 {
+				sound = append(sound, check)
+			}
 		}
 	}
-	return parts, nil
+	return parts, sound, nil
 }
 
 // content is the content of a file, mapped where the backend can: then owner is not nil, and must be reachable while it is read.
@@ -216,10 +220,11 @@ func (f *file) checkMapped(data []byte, owner any) (err error) {
 	return f.check(data)
 }
 
-func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *encode.Projection) (*encode.Decoded, error) {
+// decodeFile reads a file. sound says whether it is still what was read, if it is mapped.
+func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *encode.Projection) (d *encode.Decoded, sound func() error, err error) {
 	data, owner, err := s.content(ctx, f.Name)
 	if err != nil {
-		return nil, fmt.Errorf("read %s set of %s: %w", m.version.period, m.Start.Format(time.RFC3339), err)
+		return nil, nil, fmt.Errorf("read %s set of %s: %w", m.version.period, m.Start.Format(time.RFC3339), err)
 	}
 	corrupt := func(err error) error {
 		if errors.Is(err, encode.ErrNewerVersion) {
@@ -227,21 +232,24 @@ func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *encode.
 		}
 		return &CorruptError{Name: f.Name, Period: m.version.period, Window: m.window(), Err: err}
 	}
-	if err := f.checkMapped(data, owner); err != nil {
-		return nil, corrupt(err)
+	check := func() error { return f.checkMapped(data, owner) }
+	if err := check(); err != nil {
+		return nil, nil, corrupt(err)
 	}
 	in, err := s.readers.Open(data, owner)
 	if err != nil {
-		return nil, corrupt(err)
+		return nil, nil, corrupt(err)
 	}
 	if in.Footer.Kind != f.Kind || !in.Footer.Window.Start.Equal(m.Start) || !in.Footer.Window.End.Equal(m.End) || in.Rows != f.Rows {
-		return nil, corrupt(errors.New("it is not the file that its manifest is of"))
+		return nil, nil, corrupt(errors.New("it is not the file that its manifest is of"))
 	}
-	d, err := in.Decode(p)
-	if err != nil {
-		return nil, corrupt(err)
+	if d, err = in.Decode(p); err != nil {
+		return nil, nil, corrupt(err)
 	}
-	return d, nil
+	if owner == nil {
+		return d, nil, nil
+	}
+	return d, check, nil
 }
 
 // set makes the set of what was read.
@@ -262,6 +270,7 @@ func (d decodedSet) set(dict *allocation.Dict) (*allocation.Set, error) {
 		sets[i] = set
 	}
 	if len(sets) == 1 {
+		sets[0].Sound = d.sound
 		return sets[0], nil
 	}
 	return allocation.Merge(d.stored.Window, sets)

@@ -79,6 +79,21 @@ func (c *cache) size() (sum int64) {
 	return sum
 }
 
+// cached is what the cache has of a query, nil without any, and where a file of it is no longer what was read.
+func (l *Ledger) cached(query string, kept []Kept, now time.Time) []*allocation.Set {
+	l.mu.Lock()
+	sets := l.cache.get(query, kept, now)
+	l.mu.Unlock()
+	for _, s := range sets {
+		for _, sound := range s.Sound {
+			if sound() != nil { // reading it anew tells
+				return nil
+			}
+		}
+	}
+	return sets
+}
+
 // drop drops what nobody asked for since t.
 func (c *cache) drop(t time.Time) {
 	c.answers = slices.DeleteFunc(c.answers, func(a cached) bool { return a.asked.Before(t) })
@@ -90,10 +105,7 @@ func (l *Ledger) readCached(ctx context.Context, q *allocation.Query, kept []Kep
 		return nil, nil
 	}
 	key, now := cacheKey(q), l.opts.Now()
-	l.mu.Lock()
-	sets := l.cache.get(key, kept, now)
-	l.mu.Unlock()
-	if sets != nil {
+	if sets := l.cached(key, kept, now); sets != nil {
 		return sets, nil
 	}
 	sets, err := l.read(ctx, kept, q.Only)

@@ -147,6 +147,7 @@ func (m *model) asked() (list []string) {
 
 // keeper is a history as the ledger wants it.
 type keeper struct {
+	sound func() error // of sets that are read; nil where nobody can change them
 	*history.Store
 
 	mu   sync.Mutex
@@ -196,6 +197,11 @@ func (k *keeper) Read(ctx context.Context, kept []ledger.Kept, only *allocation.
 		stored = append(stored, *kept[i].Ref.(*history.Stored))
 	}
 	sets, err := k.Store.Read(ctx, stored, only)
+	for _, s := range sets {
+		if k.sound != nil {
+			s.Sound = append(s.Sound, k.sound)
+		}
+	}
 	if corrupt, ok := errors.AsType[*history.CorruptError](err); ok {
 		return nil, &ledger.DamagedError{Kind: ledger.Kind(slices.Index(kinds[:], corrupt.Period)), Window: corrupt.Window, Err: err}
 	}

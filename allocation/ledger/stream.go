@@ -162,10 +162,7 @@ func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*al
 		return
 	}
 	key, now := cacheKey(&a.query), l.opts.Now()
-	l.mu.Lock()
-	sets := l.cache.get(key, kept, now)
-	l.mu.Unlock()
-	if sets != nil {
+	if sets := l.cached(key, kept, now); sets != nil {
 		yield(sets, nil)
 		return
 	}

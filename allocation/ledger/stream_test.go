@@ -78,6 +78,39 @@ func TestStreamIsReadAsItIsTaken(t *testing.T) {
 	}
 }
 
+// TestKeptAnswerOfChangedFiles asks again for what is kept in memory, and once more when its files are no longer what they were.
+func TestKeptAnswerOfChangedFiles(t *testing.T) {
+	for _, stream := range []bool{true, false} {
+		r := newRig(t, "2026-03-05T12:30", ledger.Options{})
+		w := between(t, "2026-03-03T00:00", "2026-03-05T00:00")
+		if err := r.Fill(t.Context(), w, 1, nil); err != nil {
+			t.Fatal(err)
+		}
+		r.restart(t)
+		var changed error
+		reads := 0
+		r.keeper.sound = func() error { return changed }
+		r.keeper.fail = func(what string) error {
+			if what == "read" {
+				reads++
+			}
+			return nil
+		}
+		q := allocation.Query{Window: w, Step: time.Hour, Stored: true, Stream: stream}
+		want := sums(t, r.ask(t, q)...)
+		first := reads
+		same(t, "again", sums(t, r.ask(t, q)...), want)
+		if reads != first || first == 0 {
+			t.Errorf("stream=%v: %d readings for the first time, %d when it is asked again", stream, first, reads-first)
+		}
+		changed = errors.New("somebody cut a file")
+		same(t, "changed", sums(t, r.ask(t, q)...), want)
+		if reads != 2*first {
+			t.Errorf("stream=%v: %d readings where files have changed, want %d", stream, reads-first, first)
+		}
+	}
+}
+
 // TestStreamOfFailingHistory lets the history fail once some sets were yielded.
 func TestStreamOfFailingHistory(t *testing.T) {
 	for name, tc := range map[string]struct {

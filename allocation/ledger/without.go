@@ -102,9 +102,7 @@ func (s *stream) without(ctx context.Context, l *Ledger, q allocation.Query, win
 
 // lastKnown is what the history, which fails, had of q when it was last asked, nil where that is not known.
 func (l *Ledger) lastKnown(q allocation.Query, cause error) []*allocation.Set {
-	l.mu.Lock()
-	sets := l.cache.get(cacheKey(&q), nil, l.opts.Now())
-	l.mu.Unlock()
+	sets := l.cached(cacheKey(&q), nil, l.opts.Now())
 	if windows, err := q.Windows(); err != nil || len(sets) != len(windows) {
 		return nil
 	}
