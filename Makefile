@@ -30,7 +30,7 @@ STAMP     = github.com/prometheus/common/version
 TAGS      = disable_grpc_modules
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
-.PHONY: help run test check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools fuzz bench \
+.PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools fuzz bench \
 	bench-compare generate clean tools FORCE
 
 help: ## list the targets
@@ -49,6 +49,12 @@ test: $(TEST_TOOLS) ## run all tests; builds the servers that they start, once. 
 ifdef CI
 	GO='$(GO)' FUZZTIME=30s FUZZPACKAGES='allocation/(filter|jmespath)' .ci/fuzz
 endif
+
+# The packages that have more to run know a flag.
+SOAKED = $(sort $(dir $(shell grep -rl 'flag.Bool."soak"' --include='*_test.go' .)))
+
+soak: $(TEST_TOOLS) ## run what `test` runs a sample of, and tests of time and memory, which want a quiet machine: about an hour
+	$(GO) test -timeout 3h -p 1 $(SOAKED) -soak
 
 race: $(TEST_TOOLS) ## run all tests with the race detector
 	$(GO) test -race -timeout 30m ./...

@@ -20,7 +20,10 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+var (
+	update = flag.Bool("update", false, "rewrite the golden files")
+	soak   = flag.Bool("soak", false, "also measure memory")
+)
 
 var start = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 

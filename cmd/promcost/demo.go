@@ -112,6 +112,12 @@ func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor 
 		if err := serve.web.validate(); err != nil {
 			return err
 		}
+		if _, err := serve.meter(s); err != nil {
+			return err
+		}
+		if err := checkEmpty(demo.path, "--demo.path"); err != nil {
+			return err
+		}
 		listeners, err := serve.web.listen() // before anything is made up: an address that is taken is said at once
 		if err != nil {
 			return err
@@ -136,10 +142,18 @@ func (f *demoFlags) directory() (dir string, remove func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, nil
 }
 
+// checkEmpty reports a directory that has something in it; flag named it.
+func checkEmpty(dir, flag string) error {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("write demo to %s: it is not empty: give a new or empty directory with %s=DIR", dir, flag)
+	}
+	return nil
+}
+
 // writeDemo writes the cluster's blocks and its exact costs into dir.
 func writeDemo(ctx context.Context, c *democluster.Cluster, dir string, io streams) error {
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("write demo to %s: it is not empty: give a new or empty directory with --write=DIR", dir)
+	if err := checkEmpty(dir, "--write"); err != nil {
+		return err
 	}
 	total := len(c.Blocks(c.Start(), c.End()))
 	var done atomic.Int64

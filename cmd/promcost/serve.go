@@ -112,16 +112,16 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 			return err
 		}
 		source.announce(src, l.kit)
-		listeners, err := serve.web.listen()
-		if err != nil {
-			return errors.Join(err, src.Close())
-		}
 		svc, err := newService(src, cost, l, serviceOptions{
 			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard, meter: serve.meter, priced: *serve.enabled["opencost"],
 			keep: func() (keeping, error) { return storage.open(l.kit, source.kind == sourceNone) },
 		})
 		if err != nil {
-			return errors.Join(err, closeAll(listeners), src.Close())
+			return errors.Join(err, src.Close())
+		}
+		listeners, err := serve.web.listen() // last: what is wrong with flags and files is told before that
+		if err != nil {
+			return errors.Join(err, svc.Close())
 		}
 		s := &server{service: svc, source: source, flags: serve, listeners: listeners, logs: l, ready: svc.ledger.Ready}
 		return errors.Join(s.run(ctx), svc.Close())
