@@ -52,7 +52,7 @@ type asking struct {
 func newChorus(ctx context.Context, lead *computation, n int) *chorus {
 	c := &chorus{lead: lead, cfg: *lead.cfg, members: make([]member, n), asked: make(chan *asking), ended: make(chan struct{}, n)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.cfg.Progress, c.cfg.Exclude = func(int64) {}, nil // the lead tells, and leaves out
+	c.cfg.Progress, c.cfg.excluded = func(int64) {}, true // the lead tells, and leaves out
 	for i := range c.members {
 		m := &c.members[i]
 		m.chorus, m.index = c, i

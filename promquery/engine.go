@@ -40,6 +40,8 @@ type Config struct {
 	Progress func(samples int64)
 	// Observe, where not nil, is told what each computation took of the source.
 	Observe func(Observation)
+
+	excluded bool // the source that is asked leaves out what Exclude says
 }
 
 func (c Config) withDefaults() Config {

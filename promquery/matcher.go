@@ -62,7 +62,7 @@ var negated = [...]MatchType{MatchEqual: MatchNotEqual, MatchNotEqual: MatchEqua
 
 // screen adds to selectors that series which match one of Exclude are not meant.
 func (c *Config) screen(sels []Selector) []Selector {
-	if len(c.Exclude) == 0 {
+	if len(c.Exclude) == 0 || c.excluded {
 		return sels
 	}
 	out := make([]Selector, len(sels))

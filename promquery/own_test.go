@@ -35,17 +35,34 @@ func pricedNode(prices ...promtest.Series) []promtest.Series {
 	}, prices...)
 }
 
-// price is what a core-hour of the only node costs.
+// price is what a core-hour of the only node costs: of the hour by itself, and of it computed together with the one before.
 func price(t *testing.T, src promquery.Source, cfg promquery.Config) float64 {
 	t.Helper()
-	sets, err := promquery.NewEngine(src, cfg).Compute(t.Context(), allocation.Query{Window: ownWindow, Resolution: time.Minute})
+	alone := pricedSets(t, src, cfg, allocation.Query{Window: ownWindow, Resolution: time.Minute})[0]
+	both := allocation.Window{Start: ownWindow.Start.Add(-time.Hour), End: ownWindow.End}
+	together := pricedSets(t, src, cfg, allocation.Query{Window: both, Resolution: time.Minute, Step: time.Hour, Alone: true})[1]
+	if got, want := together.Nodes[0].TotalCost(), alone.Nodes[0].TotalCost(); got != want {
+		t.Errorf("the node costs %v where hours are computed together, %v alone", got, want)
+	}
+	if diff := cmp.Diff(alone.Warnings, together.Warnings); diff != "" {
+		t.Errorf("warnings (-alone +together):\n%s", diff)
+	}
+	return math.Round(alone.Nodes[0].TotalCost()*1e6) / 1e6
+}
+
+// pricedSets are the sets of a query, each with one node.
+func pricedSets(t *testing.T, src promquery.Source, cfg promquery.Config, q allocation.Query) []*allocation.Set {
+	t.Helper()
+	sets, err := promquery.NewEngine(src, cfg).Compute(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(sets[0].Nodes) != 1 {
-		t.Fatalf("%d nodes, want 1", len(sets[0].Nodes))
+	for _, s := range sets {
+		if len(s.Nodes) != 1 {
+			t.Fatalf("%d nodes, want 1", len(s.Nodes))
+		}
 	}
-	return math.Round(sets[0].Nodes[0].TotalCost()*1e6) / 1e6
+	return sets
 }
 
 const cpuPrice = "node_cpu_hourly_cost"
