@@ -55,7 +55,7 @@ func TestMeteringSubjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"namespace", "controller", "idle", "node", "volume", "loadbalancer", "clustermanagement", "budget", "reconciliation"}
+	want := []string{"namespace", "controller", "idle", "node", "volume", "loadbalancer", "network", "attacheddisk", "clustermanagement", "budget", "reconciliation"}
 	for _, m := range []*allocation.Metering{defaults, allocation.DefaultMetering()} {
 		if diff := cmp.Diff(want, names(m)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
