@@ -204,6 +204,16 @@ var subjects = append([]Subject{
 		prefix: "loadbalancer", of: "the service's load balancer", kinds: assetKinds, plain: true, totals: balancerTotals,
 	},
 	{
+		Name: "network", Help: "cost of traffic to other zones, other regions and the internet", Default: true,
+		Labels: []string{"cluster", "traffic"},
+		prefix: "network", of: "the cluster's traffic, by where it goes", kinds: assetKinds, totals: networkTotals,
+	},
+	{
+		Name: "attacheddisk", Help: "cost of the disks attached to nodes", Default: true,
+		Labels: []string{"cluster", "node"},
+		prefix: "attached_disk", of: "the node's own disk", kinds: assetKinds, plain: true, totals: attachedDiskTotals,
+	},
+	{
 		Name: "clustermanagement", Help: "cost of running clusters' control planes", Default: true,
 		Labels: []string{"cluster"},
 		prefix: "cluster_management", of: "running the cluster's control plane", kinds: assetKinds, plain: true, totals: managementTotals,
@@ -306,10 +316,14 @@ func (s *Subject) weight(has resourceSet) int {
 type familyResource uint8
 
 // numFamilyResources is the number of values of the label resource. The first ones are those of Resource.
-const numFamilyResources = 8
+const numFamilyResources = 6
+
+// networkResource is the resource that traffic is.
+const networkResource = familyResource(NumResources) + 1
 
 // familyResources are the values of the label resource and the columns that each sums: list prices, as adjustments come
-// later and a gauge must not disagree with its counter.
+// later and a gauge must not disagree with its counter. Shared and external costs are given to rows by a question, so there
+// are none of an hour.
 var familyResources = [numFamilyResources]struct {
 	name string
 	cost []Column
@@ -320,8 +334,6 @@ var familyResources = [numFamilyResources]struct {
 	{"pv", []Column{PVCost}},
 	{"network", []Column{NetworkCrossZoneCost, NetworkCrossRegionCost, NetworkInternetCost}},
 	{"load_balancer", []Column{LoadBalancerCost}},
-	{"shared", []Column{SharedCost}},
-	{"external", []Column{ExternalCost}},
 }
 
 func hourlyCost(t *subjectTotal, r familyResource, hours float64) (float64, bool) {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestNewMeteringErrors(t *testing.T) {
-	const known = "namespace, controller, pod, container, label, idle, node, volume, loadbalancer, clustermanagement, budget, opencost, opencost-kube"
+	const known = "namespace, controller, pod, container, label, idle, node, volume, loadbalancer, network, attacheddisk, clustermanagement, budget, opencost, opencost-kube"
 	for _, test := range []struct {
 		name string
 		o    allocation.MeteringOptions
@@ -55,7 +55,7 @@ func TestMeteringSubjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"namespace", "controller", "idle", "node", "volume", "loadbalancer", "clustermanagement", "budget", "reconciliation"}
+	want := []string{"namespace", "controller", "idle", "node", "volume", "loadbalancer", "network", "attacheddisk", "clustermanagement", "budget", "reconciliation"}
 	for _, m := range []*allocation.Metering{defaults, allocation.DefaultMetering()} {
 		if diff := cmp.Diff(want, names(m)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
@@ -73,7 +73,7 @@ func TestProjections(t *testing.T) {
 	costs := []allocation.Column{
 		allocation.Cost.Of(allocation.CPU), allocation.Cost.Of(allocation.RAM), allocation.Hours.Of(allocation.GPU), allocation.Cost.Of(allocation.GPU),
 		allocation.PVCost, allocation.NetworkCrossZoneCost, allocation.NetworkCrossRegionCost, allocation.NetworkInternetCost,
-		allocation.LoadBalancerCost, allocation.SharedCost, allocation.ExternalCost,
+		allocation.LoadBalancerCost,
 	}
 	both := slices.Clone(costs)
 	for r := range allocation.NumResources {

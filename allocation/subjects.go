@@ -198,7 +198,7 @@ func nodeTotals(_ *Subject, s *Set) []subjectTotal {
 	})
 }
 
-// volumeTotals has no disks of nodes: nobody claims them.
+// volumeTotals has no disks of nodes: those are attached disks.
 func volumeTotals(_ *Subject, s *Set) []subjectTotal {
 	return eachTotal(s.Disks, func(d *Disk) ([]string, resourceSet, []float64) {
 		if d.Local {
@@ -211,6 +211,31 @@ func volumeTotals(_ *Subject, s *Set) []subjectTotal {
 func balancerTotals(_ *Subject, s *Set) []subjectTotal {
 	return eachTotal(s.Balancers, func(b *LoadBalancer) ([]string, resourceSet, []float64) {
 		return assetLabels(b.Cluster, b.Namespace, b.Service, b.IP), wholes, []float64{b.Cost}
+	})
+}
+
+// networkTotals have a row for each kind of traffic that has a price or a cost.
+func networkTotals(_ *Subject, s *Set) (rows []subjectTotal) {
+	for i := range s.Networks {
+		n := &s.Networks[i]
+		for kind, cost := range [...]float64{n.CrossZone, n.CrossRegion, n.Internet} {
+			if cost == 0 && n.PriceSource[kind] == "" {
+				continue
+			}
+			row := subjectTotal{labels: assetLabels(n.Cluster, [...]string{"zone", "region", "internet"}[kind]), has: 1 << networkResource}
+			row.cost[networkResource] = cost
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func attachedDiskTotals(_ *Subject, s *Set) []subjectTotal {
+	return eachTotal(s.Disks, func(d *Disk) ([]string, resourceSet, []float64) {
+		if !d.Local {
+			return nil, 0, nil
+		}
+		return assetLabels(d.Cluster, d.Name), wholes, []float64{d.Cost}
 	})
 }
 

@@ -55,7 +55,7 @@ func fullSet() *allocation.Set {
 		row.Values[c] = v
 	}
 	set.Append(row)
-	set.Disks = []allocation.Disk{{Cluster: "prod", Name: "pv1", StorageClass: "fast", ClaimNamespace: "shop", ClaimName: "data", ByteHours: 1 << 33, Cost: 0.5}}
+	set.Disks = []allocation.Disk{{Cluster: "prod", Name: "pv1", StorageClass: "fast", ClaimNamespace: "shop", ClaimName: "data", ByteHours: 1 << 33, Cost: 0.5}, {Cluster: "prod", Name: "n1", Local: true, Cost: 0.75}}
 	set.Balancers = []allocation.LoadBalancer{{Cluster: "prod", Namespace: "shop", Service: "web", IP: "1.2.3.4", Hours: 1, Cost: 0.25}}
 	set.Networks = []allocation.Network{{Cluster: "prod", Internet: 0.125, Price: [3]float64{0.01, 0.01, 0.12}, PriceSource: [3]string{"sheet", "sheet", "sheet"}}}
 	set.Management = []allocation.Management{{Cluster: "prod", Provisioner: "EKS", Cost: 0.1}}

@@ -205,6 +205,8 @@ func TestSwitches(t *testing.T) {
 		{Name: "node", Help: "Export cost of nodes.", Default: true},
 		{Name: "volume", Help: "Export cost of persistent volumes.", Default: true},
 		{Name: "loadbalancer", Help: "Export cost of load balancers.", Default: true},
+		{Name: "network", Help: "Export cost of traffic to other zones, other regions and the internet.", Default: true},
+		{Name: "attacheddisk", Help: "Export cost of the disks attached to nodes.", Default: true},
 		{Name: "clustermanagement", Help: "Export cost of running clusters' control planes.", Default: true},
 		{Name: "budget", Help: "Export what is spent of the budgets of the config file, and what they will come to.", Default: true},
 		{Name: "opencost", Help: "Export what dashboards and rules for OpenCost read, by the names and labels of its metrics: scrape with honor_labels."},
@@ -213,7 +215,7 @@ func TestSwitches(t *testing.T) {
 	if diff := cmp.Diff(want, collector.Switches()); diff != "" {
 		t.Errorf("switches differ (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"namespace", "controller", "pod", "container", "label", "idle", "node", "volume", "loadbalancer", "clustermanagement", "budget", "opencost", "opencost-kube"}, collector.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"namespace", "controller", "pod", "container", "label", "idle", "node", "volume", "loadbalancer", "network", "attacheddisk", "clustermanagement", "budget", "opencost", "opencost-kube"}, collector.Names()); diff != "" {
 		t.Errorf("names differ (-want +got):\n%s", diff)
 	}
 }
@@ -261,8 +263,8 @@ func TestCap(t *testing.T) {
 		wantKept, wantDropped int // namespaces; series
 	}{
 		{name: "within the limit, with room for others", clusters: 1, namespaces: 72, wantKept: 72},
-		{name: "others stay in their cluster", clusters: 3, namespaces: 40, wantOtherClusters: []string{"c0", "c1", "c2"}, wantKept: 66, wantDropped: 54 * 4},
-		{name: "more clusters than half the limit holds", clusters: 40, namespaces: 3, wantOtherClusters: []string{allocation.OtherName, "c0", "c1", "c10", "c11", "c12", "c13", "c14", "c15", "c16", "c17", "c18", "c19", "c2"}, wantKept: 36, wantDropped: 84 * 4},
+		{name: "others stay in their cluster", clusters: 3, namespaces: 40, wantOtherClusters: []string{"c0", "c1", "c2"}, wantKept: 68, wantDropped: 52 * 4},
+		{name: "more clusters than half the limit holds", clusters: 40, namespaces: 3, wantOtherClusters: []string{allocation.OtherName, "c0", "c1", "c10", "c11", "c12", "c13", "c14", "c15", "c16", "c17", "c18", "c19", "c2", "c20", "c21", "c22"}, wantKept: 36, wantDropped: 84 * 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			set, sum := newSet(), 0.0

@@ -89,8 +89,8 @@ func TestEveryPanelShowsMadeUpCosts(t *testing.T) {
 		panel string
 		want  float64 // with two replicas of all
 	}{
-		{"Run rate per hour", 12 + 6 + 1}, // two namespaces and a node with six resources, a control plane
-		{"Month to date", 12 + 6 + 1},
+		{"Run rate per hour", 12 + 6 + 1 + 1}, // two namespaces and a node with six resources, its disk, a control plane
+		{"Month to date", 12 + 6 + 1 + 1},
 		{"Idle share", 1},
 		{"Change since last week", 0},
 		{"Nodes per hour", 6},

@@ -185,6 +185,7 @@ func TestDashboardsShowTheDemo(t *testing.T) {
 	t.Run("same", w.testSame)
 	t.Run("variables", w.testVariables)
 	t.Run("values", w.testValues)
+	t.Run("assets", w.testAssetFamilies)
 	t.Run("rules", w.testRules)
 	t.Run("opencost", w.testOpenCost)
 	t.Run("budgets", w.testBudgets)

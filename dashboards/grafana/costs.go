@@ -14,7 +14,7 @@ func overview() board {
 		help:      "What clusters cost: run rate, month to date, forecast, the namespaces that cost most, and what is idle.",
 		variables: []variable{clusterVariable, labelVariable},
 		panels: []panel{
-			show(number, 4, money, "Run rate per hour", "Everything that the clusters cost in the last closed hour: workloads, idle, control planes.").
+			show(number, 4, money, "Run rate per hour", "Everything that the clusters cost in the last closed hour: workloads, idle, the nodes' own disks, control planes.").
 				of("sum("+hourly+")", ""),
 			show(number, 4, money, "Run rate per month", "The last closed hour's cost, for a month of 730 hours.").
 				of("730 * sum("+hourly+")", ""),
@@ -26,7 +26,7 @@ func overview() board {
 				of("sum("+idleHourly+") / sum("+nodeHourly+")", ""),
 			show(number, 4, ratio, "Change since last week", "The run rate against that of a week ago.").
 				of("sum("+hourly+") / sum("+whole("hourly_cost", "1w")+") - 1", ""),
-			show(areas, 12, money, "Cost per hour by namespace", "Without control planes. __unallocated__ is what belongs to no namespace.").linked(toNamespaces).
+			show(areas, 12, money, "Cost per hour by namespace", "Without the nodes' own disks and control planes. __unallocated__ is what belongs to no namespace.").linked(toNamespaces).
 				of(sumBy(namespaceHourly, perNamespace...), ofNamespaces).
 				of(sumBy(idleHourly, "cluster"), "{{cluster}} idle"),
 			show(areas, 12, money, "Cost per hour by resource", "Idle included.").
@@ -34,7 +34,7 @@ func overview() board {
 			show(columns, 12, money, "Most expensive namespaces", "The 20 whose run rate is highest.").linked(toNamespaces).
 				of(top(20, sumBy(namespaceHourly, perNamespace...)), "Per hour").
 				of(sumBy(namespaceTotal, perNamespace...)+" and "+top(20, sumBy(namespaceHourly, perNamespace...)), "Month to date"),
-			show(areas, 12, money, "Cost per hour by cluster", "Workloads, idle, control planes.").tall(9).
+			show(areas, 12, money, "Cost per hour by cluster", "Workloads, idle, the nodes' own disks, control planes.").tall(9).
 				of(sumBy(hourly, "cluster"), "{{cluster}}"),
 			show(areas, 24, money, "Cost per hour by value of the label $label", "Wants --collector.label.names where promcost is scraped.").
 				of(sumBy(labelHourly, "value"), "{{value}}"),
@@ -107,6 +107,8 @@ func nodes() board {
 				column(sumBy(idleHourly, "cluster", "node")+" / ("+sumBy(nodeHourly, "cluster", "node")+" > 0)", "Idle part", ratio),
 			show(lines, 12, money, "Overcommitted cost per hour", "Scaled off because allocations exceeded the capacity of their node for a moment.").
 				of(sumBy(once(residualLabels, "promcost_overcommit_cost", ofCluster), "cluster", "resource"), "{{cluster}} {{resource}}"),
+			show(areas, 12, money, "Nodes' own disks per hour", "What the disks attached to nodes cost. They are no part of what nodes cost.").
+				of(sumBy(once(attachedLabels, "promcost_attached_disk_hourly_cost", ofCluster), "cluster"), "{{cluster}}"),
 			show(lines, 12, money, "Control planes per hour", "What the provider takes for managing the clusters.").
 				of(once(clusterLabels, "promcost_cluster_management_hourly_cost", ofCluster), "{{cluster}}"),
 		},

@@ -8,6 +8,7 @@ func storage() board {
 	unmounted := once(controllerLabels, "promcost_controller_hourly_cost", and(ofNamespace, `controller="__unmounted__", resource="pv"`))
 	volumes := once(volumeLabels, "promcost_persistentvolume_hourly_cost", ofNamespace)
 	balancers := once(balancerLabels, "promcost_loadbalancer_hourly_cost", ofNamespace)
+	traffic := once(trafficLabels, "promcost_network_hourly_cost", ofCluster)
 	return board{
 		uid: "promcost-storage-network", title: "promcost / Storage and network", from: "7d", step: costStep,
 		help:      "What volumes, traffic and load balancers cost, and which volumes nobody mounts.",
@@ -27,6 +28,8 @@ func storage() board {
 				of(sumBy(unmounted, perNamespace...)+" > 0", ofNamespaces),
 			show(areas, 12, money, "Traffic per hour by namespace", "List prices of egress, as far as it is measured by destination.").linked(toNamespaces).
 				of(sumBy(resource("network"), perNamespace...), ofNamespaces),
+			show(areas, 12, money, "Traffic per hour by where it goes", "To other zones, other regions and the internet, of the whole cluster.").
+				of(sumBy(traffic, trafficLabels...), "{{cluster}} {{traffic}}"),
 			show(areas, 12, money, "Load balancers per hour by namespace", "Divided over the pods behind each.").linked(toNamespaces).
 				of(sumBy(resource("load_balancer"), perNamespace...), ofNamespaces),
 			show(columns, 12, money, "All volumes", "The 100 that cost most.").

@@ -24,6 +24,8 @@ var (
 	nodeLabels       = []string{"cluster", "node", "instance_type", "region", "zone", "provider_id", "spot", "resource"}
 	volumeLabels     = []string{"cluster", "persistentvolume", "storageclass", "namespace", "persistentvolumeclaim"}
 	balancerLabels   = []string{"cluster", "namespace", "service", "ingress_ip"}
+	trafficLabels    = []string{"cluster", "traffic"}
+	attachedLabels   = []string{"cluster", "node"}
 	clusterLabels    = []string{"cluster"}
 	budgetLabels     = []string{"budget", "period"}
 	residualLabels   = []string{"cluster", "resource"}
@@ -58,12 +60,13 @@ func sumBy(expr string, labels ...string) string {
 func top(n int, expr string) string { return fmt.Sprintf("topk(%d, %s)", n, expr) }
 
 // whole is all that clusters cost, in a family that every subject has (hourly_cost, cost_total): workloads, volumes and load
-// balancers of no workload, idle, control planes. It is a union, whose parts never have the same labels, to be summed;
+// balancers of no workload, idle, the nodes' own disks, control planes. It is a union, whose parts never have the same labels, to be summed;
 // nothing is joined, so a part that is not there takes nothing along.
 func whole(family, offset string) string {
 	parts := []string{
 		once(namespaceLabels, "promcost_namespace_"+family, ofCluster),
 		once(idleLabels, "promcost_idle_"+family, ofCluster),
+		once(attachedLabels, "promcost_attached_disk_"+family, ofCluster),
 		once(clusterLabels, "promcost_cluster_management_"+family, ofCluster),
 	}
 	for i := range parts {

@@ -282,6 +282,7 @@ func randomSet(rng *rand.Rand, w allocation.Window) *allocation.Set {
 	}
 	if rng.IntN(3) > 0 {
 		s.Disks = []allocation.Disk{{Cluster: "c1", Name: "pv-1", StorageClass: "fast", Cost: rng.Float64()}, {Cluster: "c1", Name: "local", Local: true, Cost: 1}}
+		s.Networks = []allocation.Network{{Cluster: "c0", CrossZone: rng.Float64(), PriceSource: [3]string{"sheet", "sheet"}}}
 		s.Management = []allocation.Management{{Cluster: "c0", Cost: 0.1}}
 	}
 	s.Residuals = []allocation.Residual{{Cluster: "c0", Resource: allocation.CPU, Cost: rng.Float64() - 0.5, Overcommit: 0.1}}
@@ -349,6 +350,7 @@ var expressions = []string{
 	`{__name__=~"kubecost_.*|node_.*|pv_.*|opencost_.*"}`,
 	`topk by (namespace) (1, promcost_pod_hourly_cost)`,
 	`sum by (persistentvolume) (promcost_persistentvolume_hourly_cost) + on () group_left () promcost_cluster_management_hourly_cost`,
+	`sum by (traffic) (promcost_network_hourly_cost) / ignoring (traffic) group_left () sum(promcost_attached_disk_hourly_cost)`,
 	`count({__name__=~"promcost_(pod|container|persistentvolume)_.*"}) by (__name__)`,
 	`{namespace="shop", resource="cpu"}`,
 	`count_values("v", sum by (node) (promcost_node_hourly_cost) > bool 0.5)`,
