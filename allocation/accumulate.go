@@ -75,6 +75,7 @@ func sumSets(sets []*Set, o *Options) *Set {
 			dst.Window.End = s.Window.End
 		}
 		dst.Resolution, dst.ScrapeInterval = max(dst.Resolution, s.Resolution), max(dst.ScrapeInterval, s.ScrapeInterval)
+		dst.Rules = min(dst.Rules, s.Rules)
 		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
 		dst.books.add(s.books)
 	}

@@ -31,6 +31,7 @@ func Merge(w Window, sets []*Set) (*Set, error) {
 	for _, s := range sets[1:] {
 		dst.Reading = nil
 		dst.Resolution, dst.ScrapeInterval = max(dst.Resolution, s.Resolution), max(dst.ScrapeInterval, s.ScrapeInterval)
+		dst.Rules = min(dst.Rules, s.Rules)
 		dst.Incomplete = dst.Incomplete || s.Incomplete
 		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
 	}

@@ -80,16 +80,18 @@ type Set struct {
 	// ScrapeInterval is what the source's samples are apart, in whole seconds: what bounds the error in exact mode. 0 where it
 	// is not known.
 	ScrapeInterval time.Duration
-	Warnings       []string // what is missing or was assumed, sorted
-	Nodes          []Node   // assets, by cluster and name
-	Disks          []Disk   // assets, by cluster, kind and name
-	Balancers      []LoadBalancer
-	Networks       []Network            // a cluster
-	Management     []Management         // a cluster
-	Cloud          []CloudCost          // what only bills know
-	External       []ExternalAllocation // of bills; rows of what Apply makes, where it is asked for them
-	Residuals      []Residual           // what does not add up, by cluster and resource; empty where everything does
-	Reading        *Reading             // of the computation that the set is of; nil where none is known
+	// Rules is the version of the rules that the set was computed by, of a sum the oldest one: see RulesVersion.
+	Rules      int
+	Warnings   []string // what is missing or was assumed, sorted
+	Nodes      []Node   // assets, by cluster and name
+	Disks      []Disk   // assets, by cluster, kind and name
+	Balancers  []LoadBalancer
+	Networks   []Network            // a cluster
+	Management []Management         // a cluster
+	Cloud      []CloudCost          // what only bills know
+	External   []ExternalAllocation // of bills; rows of what Apply makes, where it is asked for them
+	Residuals  []Residual           // what does not add up, by cluster and resource; empty where everything does
+	Reading    *Reading             // of the computation that the set is of; nil where none is known
 	// Incomplete says that the source knew of samples that it did not give; Warnings say which.
 	Incomplete bool
 	// Sound are functions that fail where what is decoded late is no longer what was read: files that lie where others may change
@@ -122,7 +124,7 @@ type Set struct {
 }
 
 // NewSet returns an empty set over dict.
-func NewSet(w Window, dict *Dict) *Set { return &Set{Window: w, dict: dict} }
+func NewSet(w Window, dict *Dict) *Set { return &Set{Window: w, Rules: RulesVersion, dict: dict} }
 
 // Row is an allocation to be appended to a set. Zero fields are missing properties and zero amounts.
 type Row struct {
@@ -193,7 +195,7 @@ func (s *Set) reserve(n int) {
 // like returns an empty set with s's window, resolution, warnings and assets.
 func (s *Set) like() *Set {
 	return &Set{
-		Window: s.Window, Resolution: s.Resolution, ScrapeInterval: s.ScrapeInterval, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
+		Window: s.Window, Resolution: s.Resolution, ScrapeInterval: s.ScrapeInterval, Rules: s.Rules, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
 		Disks: s.Disks, Balancers: s.Balancers, Networks: s.Networks, Management: s.Management, Cloud: s.Cloud,
 		External: s.External, Reading: s.Reading, Incomplete: s.Incomplete, dict: s.dict,
 	}

@@ -26,6 +26,7 @@ type Footer struct {
 	Window     allocation.Window
 	Zone       string        // the time zone that the window was cut on, as it is configured
 	Resolution time.Duration // 0 in exact mode
+	Rules      int           // the version of the rules that it was computed by, see allocation.RulesVersion
 	Complete   bool          // nothing of the source was missing
 	Part       int           // of Parts, from 1: the share of a cluster's nodes that the file is of
 	Parts      int
@@ -49,6 +50,7 @@ type footerJSON struct {
 	End               string      `json:"end"`
 	Zone              string      `json:"zone"`
 	ResolutionSeconds float64     `json:"resolutionSeconds"`
+	Rules             int         `json:"rules"` // 0 in files of before there were versions
 	Complete          bool        `json:"complete"`
 	Part              int         `json:"part"`
 	Parts             int         `json:"parts"`
@@ -58,7 +60,7 @@ type footerJSON struct {
 func (f *Footer) encode() (string, error) {
 	b, err := json.Marshal(footerJSON{
 		Version: ParquetVersion, Kind: f.Kind, Start: f.Window.Start.UTC().Format(time.RFC3339Nano), End: f.Window.End.UTC().Format(time.RFC3339Nano),
-		Zone: f.Zone, ResolutionSeconds: f.Resolution.Seconds(), Complete: f.Complete, Part: f.Part, Parts: f.Parts, Warnings: f.Warnings,
+		Zone: f.Zone, ResolutionSeconds: f.Resolution.Seconds(), Rules: f.Rules, Complete: f.Complete, Part: f.Part, Parts: f.Parts, Warnings: f.Warnings,
 	})
 	return string(b), err
 }
@@ -89,15 +91,16 @@ func decodeFooter(text string) (*Footer, error) {
 	}
 	return &Footer{
 		Kind: j.Kind, Window: allocation.Window{Start: start.UTC(), End: end.UTC()}, Zone: j.Zone, Resolution: time.Duration(j.ResolutionSeconds * float64(time.Second)),
-		Complete: j.Complete, Part: j.Part, Parts: j.Parts, Warnings: j.Warnings,
+		Rules: max(j.Rules, allocation.OldestRules), Complete: j.Complete, Part: j.Part, Parts: j.Parts, Warnings: j.Warnings,
 	}, nil
 }
 
-// Parquet writes what f.Kind says of a set: the rows, in the order of the set, or the assets. Window, Resolution and
-// Warnings of f are those of the set where they are zero. Columns are named after what they hold, with units; the same set
+// Parquet writes what f.Kind says of a set: the rows, in the order of the set, or the assets. Rules of f is that of the
+// set, and so are Window, Resolution and Warnings where they are zero. Columns are named after what they hold, with units; the same set
 // and footer give the same bytes. A set that passes made gets a column name before the others, and cannot be read back.
 // rows is how many were written.
 func Parquet(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
+	f.Rules = s.Rules
 	if f.Window == (allocation.Window{}) {
 		f.Window, f.Resolution, f.Warnings = s.Window, s.Resolution, s.Warnings
 	}

@@ -26,6 +26,7 @@ type manifest struct {
 	ResolutionSeconds float64   `json:"resolutionSeconds"`
 	// ScrapeIntervalSeconds is not in manifests of before it was kept: 0, which is not known.
 	ScrapeIntervalSeconds float64  `json:"scrapeIntervalSeconds,omitempty"`
+	Rules                 int      `json:"rules,omitempty"` // not in manifests of before there were versions
 	Complete              bool     `json:"complete"`
 	Warnings              []string `json:"warnings,omitempty"`
 	Files                 []file   `json:"files"` // by cluster, allocations before assets
@@ -52,6 +53,9 @@ func (m *manifest) resolution() time.Duration {
 func (m *manifest) scrapeInterval() time.Duration {
 	return time.Duration(m.ScrapeIntervalSeconds * float64(time.Second))
 }
+
+// rules is the version of the rules that the part was computed by.
+func (m *manifest) rules() int { return max(m.Rules, allocation.OldestRules) }
 
 // checksum is the CRC-32C of data in hexadecimal.
 func checksum(data []byte) string {
@@ -103,6 +107,7 @@ type Stored struct {
 	Window     allocation.Window
 	Zone       string // that it was cut in
 	Resolution time.Duration
+	Rules      int  // the oldest version of its parts, see allocation.RulesVersion
 	Complete   bool // nothing of the source was missing
 	Generation int  // the highest of its parts
 	Parts      int
@@ -137,10 +142,11 @@ func (s *Stored) describe() string {
 func newStored(parts []*manifest) Stored {
 	first := parts[0]
 	s := Stored{
-		Period: first.version.period, Window: first.window(), Zone: first.Zone, Complete: true, Parts: len(parts), slot: first.version.slot, parts: parts,
+		Period: first.version.period, Window: first.window(), Zone: first.Zone, Rules: first.rules(), Complete: true, Parts: len(parts), slot: first.version.slot, parts: parts,
 	}
 	for _, m := range parts {
 		s.Resolution = max(s.Resolution, m.resolution())
+		s.Rules = min(s.Rules, m.rules())
 		s.Complete = s.Complete && m.Complete
 		s.Generation = max(s.Generation, m.version.generation)
 		s.Warnings = append(s.Warnings, m.Warnings...)

@@ -207,13 +207,18 @@ func (l *Ledger) wrote(err error) {
 	l.turned(&l.store.writeErr, err, "Writing to the history fails, it is tried again", "Writing to the history works again")
 }
 
-// Progress says how far Fill is.
+// Progress says how far Fill or Recompute is.
 type Progress struct {
-	Hours   int // that are asked for
-	Kept    int // that were kept before
-	Written int // that were computed and are kept now
-	Empty   int // that the source has nothing of
+	Hours    int // that are asked for
+	Kept     int // that were kept before
+	Written  int // that were computed and are kept now
+	Empty    int // that the source has nothing of
+	Replaced int // kept ones that were computed again
+	Left     int // kept ones that stay as they were, for the source has less of them now
 }
+
+// Done is how many hours were seen to.
+func (p Progress) Done() int { return p.Written + p.Empty + p.Replaced + p.Left }
 
 // Missing are the closed hours of the zone's clock within w that are not kept, oldest first.
 func (l *Ledger) Missing(ctx context.Context, w allocation.Window) ([]allocation.Window, error) {
@@ -227,7 +232,7 @@ func (l *Ledger) missing(ctx context.Context, w allocation.Window) (missing []al
 	if err != nil {
 		return nil, 0, err
 	}
-	closed := l.closedHours(w)
+	closed := l.ClosedHours(w)
 	return slices.DeleteFunc(slices.Clone(closed), func(h allocation.Window) bool { return kept.has(h) }), len(closed), nil
 }
 

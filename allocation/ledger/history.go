@@ -27,6 +27,7 @@ func (k Kind) String() string { return [...]string{"hour", "day", "counted hour"
 type Kept struct {
 	Window     allocation.Window
 	Resolution time.Duration // 0 in exact mode
+	Rules      int           // the version of the rules that it was computed by, see allocation.RulesVersion
 	Complete   bool          // nothing of the source was missing
 	Generation int           // one that is put in its place has a higher one
 	Rows       int

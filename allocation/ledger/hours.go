@@ -109,7 +109,7 @@ func (r *hourReader) run(ctx context.Context, w allocation.Window, out chan<- ho
 	if err := r.list(ctx, w); err != nil {
 		return err
 	}
-	for hours := r.ledger.closedHours(w); len(hours) > 0; {
+	for hours := r.ledger.ClosedHours(w); len(hours) > 0; {
 		n, batch := r.next(hours)
 		batch.loading = !r.ledger.opts.Settled()
 		if err := r.fetch(ctx, hours[:n], batch); err != nil {
@@ -128,16 +128,16 @@ func (r *hourReader) run(ctx context.Context, w allocation.Window, out chan<- ho
 // Closed is the part of w that closed hours of the zone's clock fill; where there are none, it is empty and begins at w's
 // start.
 func (l *Ledger) Closed(w allocation.Window) allocation.Window {
-	hours := l.closedHours(w)
+	hours := l.ClosedHours(w)
 	if len(hours) == 0 {
 		return allocation.Window{Start: w.Start, End: w.Start}
 	}
 	return allocation.Window{Start: hours[0].Start, End: hours[len(hours)-1].End}
 }
 
-// closedHours are the hours of the zone's clock within w that are closed. Where clocks are set by half an hour, what is
+// ClosedHours are the hours of the zone's clock within w that are closed. Where clocks are set by half an hour, what is
 // left of one is none.
-func (l *Ledger) closedHours(w allocation.Window) (hours []allocation.Window) {
+func (l *Ledger) ClosedHours(w allocation.Window) (hours []allocation.Window) {
 	if closed := l.floor(l.opts.Now().Add(-l.opts.Grace)); w.End.After(closed) {
 		w.End = closed
 	}

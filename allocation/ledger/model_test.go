@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ type model struct {
 	slow       func(ctx context.Context)             // before an answer
 	tooMuch    time.Duration                         // longer queries are refused
 	rate       func(container int, hour int) float64 // cores, by Unix hour
+	rules      int                                   // that sets say they were computed by; 0 is the current ones
 }
 
 const containers, nodes = 12, 3
@@ -85,7 +87,7 @@ func (m *model) set(w allocation.Window, dict *allocation.Dict) *allocation.Set 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := allocation.NewSet(w, dict)
-	s.Incomplete = m.incomplete != nil && m.incomplete(w)
+	s.Incomplete, s.Rules = m.incomplete != nil && m.incomplete(w), cmp.Or(m.rules, s.Rules)
 	start := w.Start
 	if m.from.After(start) {
 		start = m.from
@@ -183,7 +185,7 @@ func (k *keeper) List(ctx context.Context, kind ledger.Kind, w allocation.Window
 	var kept []ledger.Kept
 	for i := range list.Sets {
 		s := &list.Sets[i]
-		kept = append(kept, ledger.Kept{Window: s.Window, Resolution: s.Resolution, Complete: s.Complete, Generation: s.Generation, Rows: s.Rows, Assets: s.Assets, Bytes: s.Bytes, Ref: s})
+		kept = append(kept, ledger.Kept{Window: s.Window, Resolution: s.Resolution, Rules: s.Rules, Complete: s.Complete, Generation: s.Generation, Rows: s.Rows, Assets: s.Assets, Bytes: s.Bytes, Ref: s})
 	}
 	return kept, nil
 }

@@ -70,7 +70,7 @@ func (s *spender) await(w allocation.Window) (list []allocation.Window) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, h := range s.closedHours(w) {
+	for _, h := range s.ClosedHours(w) {
 		if _, nothing := s.barren[h.Start.Unix()]; !nothing && !s.hours.has(h) && !s.days.covers(h) {
 			list = append(list, h)
 		}

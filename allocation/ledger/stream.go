@@ -80,6 +80,7 @@ func (s *stream) run(ctx context.Context, a *assembly) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	whole, next := a.readAhead(ctx)
+	mixed, warning := a.plan.mixesRules()
 	for i := range a.plan.windows {
 		if s.stopped {
 			return nil
@@ -93,6 +94,9 @@ func (s *stream) run(ctx context.Context, a *assembly) error {
 		}
 		if err != nil {
 			return err
+		}
+		if i == mixed && warning != "" {
+			set = warned(set, warning)
 		}
 		s.found = s.found || a.found
 		s.give(set)

@@ -25,7 +25,7 @@ func (l *Ledger) noteUncounted(ctx context.Context, a *allocation.Accrued, end t
 	shown := l.Accrued()
 	now := uncounted{month: a.Window.Start, shown: shown != nil && shown.Window.Start.Equal(a.Window.Start)}
 	add := func(from, to time.Time) {
-		hours := l.closedHours(allocation.Window{Start: from, End: to})
+		hours := l.ClosedHours(allocation.Window{Start: from, End: to})
 		if now.hours += len(hours); now.first.IsZero() && len(hours) > 0 {
 			now.first = hours[0].Start
 		}

@@ -28,6 +28,7 @@ type backfillFlags struct {
 	grace    time.Duration
 	parallel int
 	dryRun   bool
+	again    bool // hours that are there are computed again
 }
 
 func defineBackfill(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
@@ -38,6 +39,7 @@ func defineBackfill(clause *kingpin.CmdClause, io streams, logs *logFlags) execu
 	countOf(clause, "parallel", "Days that are computed at a time.", &f.parallel, 1).Default("2")
 	durationOf(clause, "history.grace", "How long after its end an hour is computed, for samples that come late.", &f.grace, 0).
 		Default(ledger.DefaultGrace.String())
+	clause.Flag("recompute", "Also compute hours again that are there, and put them in their place where the source still has all of them. Counters stay as they were.").BoolVar(&f.again)
 	clause.Flag("dry-run", "Compute a few of the hours, keep none, and say what all of them would take.").BoolVar(&f.dryRun)
 	return func(ctx context.Context) error { return backfill(ctx, f, io, logs) }
 }
@@ -178,45 +180,63 @@ func (b *backfilling) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	missing, err := b.ledger.Missing(ctx, b.window)
+	hours, err := b.hours(ctx)
 	if err != nil {
-		return fmt.Errorf("look into the history: %w", err)
+		return err
 	}
 	stop := func() {}
 	watched := isTerminal(b.io.err)
 	if watched {
 		stop = drawPictures(b.io.err, progressDelay, progressTick, func(int, time.Duration) string {
 			p := b.progress()
-			return barLine(p.Written+p.Empty, len(missing), b.pace(p, len(missing)))
+			return barLine(p.Done(), len(hours), b.pace(p, len(hours)))
 		})
 	}
 	err = b.fill(ctx, func(p ledger.Progress) {
 		if !watched {
-			level.Info(b.logs.kit).Log("msg", "Backfilling", "progress", b.pace(p, len(missing)))
+			level.Info(b.logs.kit).Log("msg", "Backfilling", "progress", b.pace(p, len(hours)))
 		}
 	})
 	stop()
 	p := b.progress()
 	if err != nil {
-		written := b.written(context.WithoutCancel(ctx), len(missing), p.Written)
-		if ctx.Err() != nil {
-			// Not the context's error, which would pass for an end as asked.
-			return fmt.Errorf("backfill was interrupted: %d of %d missing hours are kept: run it again to go on from there", written, len(missing))
-		}
-		return fmt.Errorf("%w: %d of %d missing hours are kept: run it again to go on from there", err, written, len(missing))
+		return b.ended(ctx, err, len(hours), p)
 	}
-	_, err = fmt.Fprintf(b.io.out, "%s\n%d hours computed and kept, %d were there, %d without data in the source; %s\n",
-		b.describe(), p.Written, sound, p.Empty, b.status())
+	replaced := ""
+	if b.flags.again {
+		replaced = fmt.Sprintf(" of which %d were computed again and replaced and %d stay as they were, for the source has less of them now,", p.Replaced, p.Left)
+	}
+	_, err = fmt.Fprintf(b.io.out, "%s\n%d hours computed and kept, %d were there,%s %d without data in the source; %s\n",
+		b.describe(), p.Written, sound, replaced, p.Empty, b.status())
 	return err
 }
 
-// written is how many of the hours that were missing are kept now, also of runs that did not end; known where that cannot be told.
-func (b *backfilling) written(ctx context.Context, missing, known int) int {
-	left, err := b.ledger.Missing(ctx, b.window)
-	if err != nil {
-		return known
+// hours are those that are to be computed.
+func (b *backfilling) hours(ctx context.Context) ([]allocation.Window, error) {
+	if b.flags.again {
+		return b.ledger.ClosedHours(b.window), nil
 	}
-	return missing - len(left)
+	missing, err := b.ledger.Missing(ctx, b.window)
+	if err != nil {
+		return nil, fmt.Errorf("look into the history: %w", err)
+	}
+	return missing, nil
+}
+
+// ended is the error of a run that did not come to its end.
+func (b *backfilling) ended(ctx context.Context, err error, hours int, p ledger.Progress) error {
+	done := fmt.Sprintf("%d of %d hours are computed again: run it again for those that are not", p.Replaced, hours)
+	if !b.flags.again {
+		written := p.Written
+		if left, err := b.ledger.Missing(context.WithoutCancel(ctx), b.window); err == nil { // also of what did not end
+			written = hours - len(left)
+		}
+		done = fmt.Sprintf("%d of %d missing hours are kept: run it again to go on from there", written, hours)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("backfill was interrupted: %s", done) // not the context's error, which would pass for an end as asked
+	}
+	return fmt.Errorf("%w: %s", err, done)
 }
 
 // fill fills the days of the window, some at a time, oldest first; progress is told after each. The first error ends it.
@@ -228,8 +248,7 @@ func (b *backfilling) fill(ctx context.Context, progress func(ledger.Progress)) 
 	for range b.flags.parallel {
 		wg.Go(func() {
 			for day := range next {
-				var of ledger.Progress
-				if err := b.ledger.Fill(ctx, day, 1, func(p ledger.Progress) { b.add(p, &of, progress) }); err != nil {
+				if err := b.fillDay(ctx, day, progress); err != nil {
 					cancel(err)
 				}
 			}
@@ -252,12 +271,25 @@ func (b *backfilling) fill(ctx context.Context, progress func(ledger.Progress)) 
 	return context.Cause(ctx)
 }
 
+// fillDay fills a day, and computes again what is there if that is asked for.
+func (b *backfilling) fillDay(ctx context.Context, day allocation.Window, progress func(ledger.Progress)) error {
+	var again, filled ledger.Progress
+	if b.flags.again {
+		if err := b.ledger.Recompute(ctx, day, func(p ledger.Progress) { b.add(p, &again, progress) }); err != nil {
+			return err
+		}
+	}
+	return b.ledger.Fill(ctx, day, 1, func(p ledger.Progress) { b.add(p, &filled, progress) })
+}
+
 // add adds to what is done what a day has got on since last.
 func (b *backfilling) add(p ledger.Progress, last *ledger.Progress, told func(ledger.Progress)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.done.Written += p.Written - last.Written
 	b.done.Empty += p.Empty - last.Empty
+	b.done.Replaced += p.Replaced - last.Replaced
+	b.done.Left += p.Left - last.Left
 	*last = p
 	told(b.done)
 }
@@ -287,8 +319,7 @@ func (b *backfilling) progress() ledger.Progress {
 
 // pace says how much of all is done, how fast that goes and when it will end.
 func (b *backfilling) pace(p ledger.Progress, all int) string {
-	done, elapsed := p.Written+p.Empty, time.Since(b.begun)
-	return paceLine(done, all, elapsed) + ", " + b.status()
+	return paceLine(p.Done(), all, time.Since(b.begun)) + ", " + b.status()
 }
 
 // paceLine says how fast hours are done, and how long the others will take at that.
@@ -305,26 +336,26 @@ func paceLine(done, all int, elapsed time.Duration) string {
 // hoursAtOnce is how many hours a computation of a backfill has.
 const hoursAtOnce = 24
 
-// estimate computes some of the missing hours and says what all of them would take.
+// estimate computes some of the hours and says what all of them would take.
 func (b *backfilling) estimate(ctx context.Context) error {
 	if _, err := b.distrust(ctx); err != nil {
 		return err
 	}
-	missing, err := b.ledger.Missing(ctx, b.window)
+	hours, err := b.hours(ctx)
 	if err != nil {
-		return fmt.Errorf("look into the history: %w", err)
+		return err
 	}
-	if len(missing) == 0 {
+	if len(hours) == 0 {
 		_, err := fmt.Fprintf(b.io.out, "%s\nnothing to do: all of its closed hours are there\n", b.describe())
 		return err
 	}
 	stop := showProgress(b.io.err, b.status)
 	probes, requests, samples, took := 0, int64(0), int64(0), time.Duration(0)
-	for _, i := range [...]int{0, len(missing) / 2, len(missing) - 1} {
-		sets, err := b.computer.Compute(ctx, allocation.Query{Window: missing[i]})
+	for _, i := range [...]int{0, len(hours) / 2, len(hours) - 1} {
+		sets, err := b.computer.Compute(ctx, allocation.Query{Window: hours[i]})
 		if err != nil && !errors.Is(err, allocation.ErrNoData) {
 			stop()
-			return fmt.Errorf("compute the hour of %s to see what it takes: %w", missing[i].Start.UTC().Format(time.RFC3339), err)
+			return fmt.Errorf("compute the hour of %s to see what it takes: %w", hours[i].Start.UTC().Format(time.RFC3339), err)
 		}
 		probes++
 		if err != nil {
@@ -337,14 +368,14 @@ func (b *backfilling) estimate(ctx context.Context) error {
 		}
 	}
 	stop()
-	n := len(missing)
+	n := len(hours)
 	runs := (n + hoursAtOnce - 1) / hoursAtOnce
-	hours := took.Seconds() / float64(probes) * float64(n) / float64(b.flags.parallel)
+	seconds := took.Seconds() / float64(probes) * float64(n) / float64(b.flags.parallel)
 	_, err = fmt.Fprintf(b.io.out, `%s
 %d hours to compute, up to %d at a time
 about %d requests or blocks to open, %.1f million samples, %s, going by %d of the hours
 nothing was kept, for this is a dry run
 `, b.describe(), n, hoursAtOnce, requests*int64(runs)/int64(probes), float64(samples)/float64(probes)*float64(n)/1e6,
-		time.Duration(hours*float64(time.Second)).Round(time.Second), probes)
+		time.Duration(seconds*float64(time.Second)).Round(time.Second), probes)
 	return err
 }

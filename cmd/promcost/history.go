@@ -183,13 +183,13 @@ func lacksOf(s *history.Stored) (parts []string) {
 // printSets writes a line a set, and a last one with their sum.
 func printSets(io streams, sets []history.Stored) error {
 	t := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "PERIOD\tSTART\tEND\tRESOLUTION\tCOMPLETE\tGENERATION\tPARTS\tROWS\tBYTES\tCLUSTERS")
+	fmt.Fprintln(t, "PERIOD\tSTART\tEND\tRESOLUTION\tRULES\tCOMPLETE\tGENERATION\tPARTS\tROWS\tBYTES\tCLUSTERS")
 	bytes := int64(0)
 	for i := range sets {
 		s := &sets[i]
 		bytes += s.Bytes
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%t\t%d\t%s\t%d\t%d\t%s\n", s.Period, s.Window.Start.UTC().Format(time.RFC3339), s.Window.End.UTC().Format(time.RFC3339),
-			allocation.ResolutionText(s.Resolution), s.Complete, s.Generation, partsText(s), s.Rows, s.Bytes, strings.Join(s.Clusters, ","))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%t\t%d\t%s\t%d\t%d\t%s\n", s.Period, s.Window.Start.UTC().Format(time.RFC3339), s.Window.End.UTC().Format(time.RFC3339),
+			allocation.ResolutionText(s.Resolution), s.Rules, s.Complete, s.Generation, partsText(s), s.Rows, s.Bytes, strings.Join(s.Clusters, ","))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -205,6 +205,7 @@ type listedSet struct {
 	End        time.Time `json:"end"`
 	Zone       string    `json:"zone"`
 	Resolution string    `json:"resolution"`
+	Rules      int       `json:"rules"` // the version of the rules that it was computed by
 	Complete   bool      `json:"complete"`
 	Generation int       `json:"generation"`
 	Parts      int       `json:"parts"`
@@ -221,54 +222,13 @@ func printSetsJSON(io streams, sets []history.Stored) error {
 	for i := range sets {
 		s := &sets[i]
 		list[i] = listedSet{
-			s.Period.String(), s.Window.Start.UTC(), s.Window.End.UTC(), s.Zone, allocation.ResolutionText(s.Resolution), s.Complete, s.Generation, s.Parts, lacksOf(s),
+			s.Period.String(), s.Window.Start.UTC(), s.Window.End.UTC(), s.Zone, allocation.ResolutionText(s.Resolution), s.Rules, s.Complete, s.Generation, s.Parts, lacksOf(s),
 			s.Rows, s.Bytes, s.Clusters, s.Warnings, s.Files(),
 		}
 	}
 	enc := json.NewEncoder(io.out)
 	enc.SetIndent("", "  ")
 	return enc.Encode(list)
-}
-
-// defineHistoryVerify is the subcommand that reads all files.
-func defineHistoryVerify(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	f := addHistoryFlags(clause, allPeriods, "hourly", "daily", "counted")
-	return func(ctx context.Context) error {
-		store, done, err := f.open(io, logs, true)
-		if err != nil {
-			return err
-		}
-		return errors.Join(f.verify(ctx, store, io), done())
-	}
-}
-
-// verify reads every file of the sets and checks what they say. What is damaged is told, and an error in the end.
-func (f *historyFlags) verify(ctx context.Context, store *history.Store, io streams) error {
-	sets, damaged, err := f.list(ctx, store)
-	if err != nil {
-		return err
-	}
-	files, bytes := 0, int64(0)
-	for i := range sets {
-		err := store.Verify(ctx, &sets[i])
-		if corrupt, ok := errors.AsType[*history.CorruptError](err); ok {
-			damaged = append(damaged, corrupt)
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("verify history: %w", err)
-		}
-		files, bytes = files+len(sets[i].Files()), bytes+sets[i].Bytes
-	}
-	if err := tellDamage(io, damaged); err != nil {
-		return err
-	}
-	if lacks := lackingParts(sets); lacks != "" {
-		if err := writeLine(io.err, lacks); err != nil {
-			return err
-		}
-	}
-	return writeLine(io.out, fmt.Sprintf("%d sets in %d files of %d bytes are sound", len(sets), files, bytes))
 }
 
 // defineHistoryRemove is the subcommand that removes sets.

@@ -31,7 +31,7 @@ func (k *keeper) List(ctx context.Context, kind ledger.Kind, w allocation.Window
 	kept := make([]ledger.Kept, len(list.Sets))
 	for i := range list.Sets {
 		s := &list.Sets[i]
-		kept[i] = ledger.Kept{Window: s.Window, Resolution: s.Resolution, Complete: s.Complete, Generation: s.Generation, Rows: s.Rows, Assets: s.Assets, Bytes: s.Bytes, Ref: s}
+		kept[i] = ledger.Kept{Window: s.Window, Resolution: s.Resolution, Rules: s.Rules, Complete: s.Complete, Generation: s.Generation, Rows: s.Rows, Assets: s.Assets, Bytes: s.Bytes, Ref: s}
 	}
 	return kept, nil
 }

@@ -1,0 +1,154 @@
+package ledger_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// change has the model answer otherwise from now on.
+func (r *rig) change(f func(m *model)) {
+	r.model.mu.Lock()
+	defer r.model.mu.Unlock()
+	f(r.model)
+}
+
+// recompute recomputes a window and returns how far it was told to be last.
+func (r *rig) recompute(t *testing.T, w allocation.Window) (last ledger.Progress) {
+	t.Helper()
+	if err := r.Recompute(t.Context(), w, func(p ledger.Progress) { last = p }); err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
+
+// generations are those of what is kept of a kind, by start.
+func (r *rig) generations(t *testing.T, k ledger.Kind) map[string]int {
+	t.Helper()
+	list, err := r.keeper.List(t.Context(), k, allocation.Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]int{}
+	for i := range list {
+		of[list[i].Window.Start.UTC().Format("02T15:04")] = list[i].Generation
+	}
+	return of
+}
+
+// TestRecompute replaces the hours of a window, and the days that they are rolled up to, by what the source gives now. Counters
+// stay as they were.
+func TestRecompute(t *testing.T) {
+	r := live(t, "2026-03-04T06:30", ledger.Options{Backfill: -1}, func(r *rig) { r.model.rules = allocation.OldestRules })
+	before := counted(r.Accrued())
+	r.change(func(m *model) {
+		m.rules, m.rate = 0, func(c, hour int) float64 { return defaultRate(c, hour) * 2 }
+	})
+	w := between(t, "2026-03-02T20:00", "2026-03-03T12:00")
+	if diff := cmp.Diff(ledger.Progress{Hours: 16, Kept: 16, Replaced: 16}, r.recompute(t, w)); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	for _, tt := range []struct{ from, to string }{{"2026-03-02T20:00", "2026-03-03T00:00"}, {"2026-03-03T00:00", "2026-03-03T12:00"}} {
+		part := between(t, tt.from, tt.to)
+		same(t, tt.from, sums(t, r.ask(t, allocation.Query{Window: part, Stored: true})...), sums(t, r.exactly(part)))
+	}
+	hours, days := r.generations(t, ledger.Hours), r.generations(t, ledger.Days)
+	for at, want := range map[string]int{"02T19:00": 1, "02T20:00": 2, "03T11:00": 2, "03T12:00": 1} {
+		if hours[at] != want {
+			t.Errorf("the hour of %s is of generation %d, want %d", at, hours[at], want)
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"01T00:00": 1, "02T00:00": 2, "03T00:00": 2}, days); diff != "" {
+		t.Errorf("generations of days (-want +got):\n%s", diff)
+	}
+	for range 2 {
+		if diff := cmp.Diff(before, counted(r.Accrued())); diff != "" {
+			t.Errorf("counters changed (-before +after):\n%s", diff)
+		}
+		r.again(t)
+		r.run(t)
+	}
+}
+
+// TestRecomputeLeavesWhatIsGone keeps hours of which the source has less by now.
+func TestRecomputeLeavesWhatIsGone(t *testing.T) {
+	w := between(t, "2026-03-04T00:00", "2026-03-04T06:00")
+	third := at(t, "2026-03-04T02:00")
+	for _, tt := range []struct {
+		name   string
+		change func(m *model)
+		left   int // hours that stay as they were
+	}{
+		{"all is there", func(*model) {}, 0},
+		{"nothing before an hour", func(m *model) { m.from = third }, 2},
+		{"part of an hour", func(m *model) { m.from = third.Add(10 * time.Minute) }, 3},
+		{"nothing at all", func(m *model) { m.from = w.End }, 6},
+		{"the source says that something is missing", func(m *model) {
+			m.incomplete = func(h allocation.Window) bool { return h.Start.Equal(third) }
+		}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, "2026-03-05T12:30", ledger.Options{})
+			day := between(t, "2026-03-04T00:00", "2026-03-05T00:00")
+			if err := r.Fill(t.Context(), day, 1, nil); err != nil {
+				t.Fatal(err)
+			}
+			want := sums(t, r.exactly(day))
+			r.change(tt.change)
+			if diff := cmp.Diff(ledger.Progress{Hours: 6, Kept: 6, Replaced: 6 - tt.left, Left: tt.left}, r.recompute(t, w)); diff != "" {
+				t.Errorf("progress (-want +got):\n%s", diff)
+			}
+			same(t, "the day", sums(t, r.ask(t, allocation.Query{Window: day, Stored: true})...), want)
+		})
+	}
+}
+
+// TestMixedRules checks that an answer over hours of older and of current rules says so once.
+func TestMixedRules(t *testing.T) {
+	r := newRig(t, "2026-03-06T12:30", ledger.Options{})
+	fill := func(from, to string) {
+		t.Helper()
+		if err := r.Fill(t.Context(), between(t, from, to), 1, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.change(func(m *model) { m.rules = allocation.OldestRules })
+	fill("2026-03-02T00:00", "2026-03-04T12:00")
+	r.change(func(m *model) { m.rules = 0 })
+	fill("2026-03-04T00:00", "2026-03-05T12:00")
+	const day = 24 * time.Hour
+	for _, tt := range []struct {
+		name, from, to string
+		step           time.Duration
+		stored         bool
+		want           string // in the warning, "" for none
+	}{
+		{"older only", "2026-03-02T00:00", "2026-03-04T00:00", day, true, ""},
+		{"a day of both", "2026-03-04T00:00", "2026-03-05T00:00", day, true, ""},
+		{"days of both", "2026-03-03T00:00", "2026-03-06T00:00", day, true, "--from=2026-03-03T00:00:00Z --to=2026-03-05T00:00:00Z "},
+		{"hours of both", "2026-03-04T06:00", "2026-03-04T18:00", 0, true, "--from=2026-03-04T06:00:00Z --to=2026-03-04T12:00:00Z "},
+		{"hours of both, in sets", "2026-03-04T06:00", "2026-03-04T18:00", 2 * time.Hour, true, "--from=2026-03-04T06:00:00Z --to=2026-03-04T12:00:00Z "},
+		{"current only", "2026-03-05T00:00", "2026-03-06T00:00", time.Hour, true, ""},
+		{"older, and computed now", "2026-03-03T00:00", "2026-03-04T01:30", 0, false, "--from=2026-03-03T00:00:00Z --to=2026-03-04T01:00:00Z "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, stream := range []bool{false, tt.stored} {
+				q := allocation.Query{Window: between(t, tt.from, tt.to), Step: tt.step, Stored: tt.stored, Stream: stream}
+				var warnings []string
+				for _, s := range r.ask(t, q) {
+					warnings = append(warnings, slices.DeleteFunc(slices.Clone(s.Warnings), func(text string) bool { return !strings.Contains(text, "older rules") })...)
+				}
+				switch {
+				case tt.want == "" && len(warnings) > 0, tt.want != "" && (len(warnings) != 1 || !strings.Contains(warnings[0], "backfill --recompute "+tt.want)):
+					t.Errorf("stream %t: warnings %q, want one with %q", stream, warnings, tt.want)
+				}
+			}
+		})
+	}
+}
