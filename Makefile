@@ -8,6 +8,9 @@ FUZZTIME   ?= 20s
 BENCH      ?= .
 BASE       ?= HEAD
 
+# A Kubernetes API with its controllers, nodes and pods that are made up, and what exports metrics of them.
+KUBERNETES = bin/etcd bin/kube-apiserver bin/kube-controller-manager bin/kube-scheduler bin/kwok bin/kube-state-metrics
+
 # Which Prometheus the tests start. Setting PROMETHEUS (and PROMTOOL) uses those binaries instead of building 3.15.
 ifndef PROMETHEUS
 TEST_TOOLS += bin/prometheus
@@ -30,8 +33,8 @@ STAMP     = github.com/prometheus/common/version
 TAGS      = disable_grpc_modules
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
-.PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools fuzz bench \
-	bench-compare generate clean tools FORCE
+.PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools record \
+	fuzz bench bench-compare generate clean tools FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -62,7 +65,10 @@ race: $(TEST_TOOLS) ## run all tests with the race detector
 e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools builds some); a summary says what was skipped and why
 	GO='$(GO)' .ci/e2e
 
-e2e-tools: bin/duckdb bin/thanos bin/mimir ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
+e2e-tools: bin/duckdb bin/thanos bin/mimir $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
+
+record: $(KUBERNETES) bin/node-exporter ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
+	$(GO) test -tags e2e -count 1 -timeout 30m -run RecordE2E ./promquery/promtest -record
 
 check: fmt lint verify race ## everything that a change must pass
 
@@ -123,9 +129,21 @@ $(eval $(call tool,benchstat,benchstat,golang.org/x/perf/cmd/benchstat,-s -w))
 # Without the tag its sidecar panics on the first call.
 $(eval $(call tool,thanos,thanos,github.com/thanos-io/thanos/cmd/thanos,-s -w,-tags slicelabels))
 $(eval $(call tool,mimir,mimir,github.com/grafana/mimir/cmd/mimir,-s -w))
+KUBERNETES_STAMP = -s -w -X k8s.io/component-base/version.gitVersion=v1.36.3
+$(eval $(call tool,kube-apiserver,kubernetes,k8s.io/kubernetes/cmd/kube-apiserver,$(KUBERNETES_STAMP)))
+$(eval $(call tool,kube-controller-manager,kubernetes,k8s.io/kubernetes/cmd/kube-controller-manager,$(KUBERNETES_STAMP)))
+$(eval $(call tool,kube-scheduler,kubernetes,k8s.io/kubernetes/cmd/kube-scheduler,$(KUBERNETES_STAMP)))
+$(eval $(call tool,etcd,etcd,go.etcd.io/etcd/server/v3,-s -w))
+$(eval $(call tool,kwok,kwok,sigs.k8s.io/kwok/cmd/kwok,-s -w))
+$(eval $(call tool,kube-state-metrics,kube-state-metrics,k8s.io/kube-state-metrics/v2,-s -w -X $(STAMP).Version=2.18.0))
+$(eval $(call tool,node-exporter,node-exporter,github.com/prometheus/node_exporter,-s -w -X $(STAMP).Version=1.12.1))
 # Linking these takes gigabytes: one at a time, also under make -j.
 bin/promtool: | bin/prometheus
 bin/mimir: | bin/thanos
+bin/kube-controller-manager: | bin/kube-apiserver
+bin/kube-scheduler: | bin/kube-controller-manager
+bin/kwok: | bin/kube-scheduler
+bin/kube-state-metrics: | bin/kwok
 
 # DuckDB reads the history's files as others do. It comes from npm.
 bin/duckdb: .ci/tools/duckdb/package.json .ci/tools/duckdb/query.js

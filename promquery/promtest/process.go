@@ -3,6 +3,7 @@ package promtest
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -66,6 +67,7 @@ type process struct {
 	ports        int                          // how many addresses it listens on; 0 is one
 	args         func(addr []string) []string // its arguments, given these addresses
 	started      func(pid int)                // told its process once it is ready; nil: nobody asks
+	tls          bool                         // it is asked by https whether it is ready, whatever its certificate
 }
 
 // run starts a server on free loopback ports, waits until it is ready, and stops it when the test ends. It returns the
@@ -91,7 +93,11 @@ func start(t testing.TB, p process) (urls []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		addrs, urls = append(addrs, addr), append(urls, "http://"+addr)
+		scheme := "http://"
+		if p.tls {
+			scheme = "https://"
+		}
+		addrs, urls = append(addrs, addr), append(urls, scheme+addr)
 	}
 	cmd := exec.Command(p.binary, p.args(addrs)...) //nolint:noctx // ended by the clean-up below, gracefully first
 	var output bytes.Buffer
@@ -147,6 +153,9 @@ func waitReady(url string, exited <-chan struct{}) error {
 	}
 }
 
+// trusting is a client of servers on loopback, some of which sign their certificates themselves.
+var trusting = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+
 // exchange sends a request and returns the status and text of its answer; an error status is an error too.
 func exchange(ctx context.Context, method, url string, body []byte, header map[string]string) (code int, text []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
@@ -156,7 +165,7 @@ func exchange(ctx context.Context, method, url string, body []byte, header map[s
 	for name, value := range header {
 		req.Header.Set(name, value)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := trusting.Do(req)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -1,0 +1,278 @@
+package promtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	_ "embed" // the stages are a file
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// stages is how kwok lets nodes and pods live. It does what a kubelet does to their status, as annotations of the pods
+// tell it.
+//
+//go:embed testdata/stages.yaml
+var stages []byte
+
+// token is what clients of the API authenticate with, as its administrator.
+const token = "promtest"
+
+// Kubernetes is a real Kubernetes API with the controllers and the scheduler, whose nodes and pods are made up by kwok.
+type Kubernetes struct {
+	// Usage is the address of kwok, which serves what the pods of a node use at /metrics/nodes/<node>/metrics/resource.
+	Usage string
+
+	url, kubeconfig string
+}
+
+// StartKubernetes runs a Kubernetes control plane and kwok until the test ends. Their binaries are $ETCD, $KUBE_APISERVER
+// and so on, else those in bin. It skips the test where one is missing.
+func StartKubernetes(t testing.TB) *Kubernetes {
+	t.Helper()
+	etcd := optional(t, "ETCD", "etcd")
+	apiserver := optional(t, "KUBE_APISERVER", "kube-apiserver")
+	manager := optional(t, "KUBE_CONTROLLER_MANAGER", "kube-controller-manager")
+	scheduler := optional(t, "KUBE_SCHEDULER", "kube-scheduler")
+	kwok := optional(t, "KWOK", "kwok")
+
+	dir := t.TempDir()
+	public, private := writeKeys(t, dir)
+	tokens := writeFile(t, dir, "tokens.csv", token+",admin,admin,system:masters\n")
+	store := run(t, process{name: "etcd", binary: etcd, ready: "/health", ports: 2, args: func(addr []string) []string {
+		client, peer := "http://"+addr[0], "http://"+addr[1]
+		return []string{
+			"--data-dir=" + filepath.Join(dir, "etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
+			"--unsafe-no-fsync", "--log-level=error",
+		}
+	}})[0]
+	k := &Kubernetes{}
+	k.url = run(t, process{name: "kube-apiserver", binary: apiserver, ready: "/readyz", tls: true, args: func(addr []string) []string {
+		return []string{
+			"--etcd-servers=" + store, "--secure-port=" + port(addr[0]), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+			"--cert-dir=" + filepath.Join(dir, "certs"), "--service-account-issuer=https://kubernetes.default.svc",
+			"--service-account-key-file=" + public, "--service-account-signing-key-file=" + private, "--token-auth-file=" + tokens,
+			"--authorization-mode=Node,RBAC", "--service-cluster-ip-range=10.0.0.0/16", "--disable-admission-plugins=ServiceAccount",
+			"--endpoint-reconciler-type=none",
+		}
+	}})[0]
+	k.kubeconfig = writeFile(t, dir, "kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
+clusters: [{name: test, cluster: {server: %q, insecure-skip-tls-verify: true}}],
+users: [{name: admin, user: {token: %s}}], contexts: [{name: test, context: {cluster: test, user: admin}}]}
+`, k.url, token))
+	for name, binary := range map[string]string{"kube-controller-manager": manager, "kube-scheduler": scheduler} {
+		run(t, process{name: name, binary: binary, ready: "/healthz", tls: true, args: func(addr []string) []string {
+			args := []string{"--kubeconfig=" + k.kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + port(addr[0])}
+			if binary == manager {
+				args = append(args, "--service-account-private-key-file="+private)
+			}
+			return args
+		}})
+	}
+	config := writeFile(t, dir, "stages.yaml", string(stages))
+	k.Usage = run(t, process{name: "kwok", binary: kwok, ready: "/healthz", args: func(addr []string) []string {
+		return []string{
+			"--kubeconfig=" + k.kubeconfig, "--config=" + config, "--manage-all-nodes=true", "--server-address=" + addr[0],
+			"--node-ip=127.0.0.1", "--cidr=10.9.0.0/16",
+		}
+	}})[0]
+	return k
+}
+
+// Allowlists are the flags that README recommends for kube-state-metrics.
+var Allowlists = []string{
+	"--metric-labels-allowlist=pods=[*],namespaces=[*],nodes=[*],endpointslices=[kubernetes.io/service-name]",
+	"--metric-annotations-allowlist=pods=[*],namespaces=[*]",
+}
+
+// StartKubeStateMetrics runs a kube-state-metrics over the API until the test ends, $KUBE_STATE_METRICS or
+// bin/kube-state-metrics, and returns its URL. It skips the test where there is no binary.
+func StartKubeStateMetrics(t testing.TB, k *Kubernetes, flags ...string) (url string) {
+	t.Helper()
+	binary := optional(t, "KUBE_STATE_METRICS", "kube-state-metrics")
+	return run(t, process{name: "kube-state-metrics", binary: binary, ready: "/healthz", ports: 2, args: func(addr []string) []string {
+		return append([]string{
+			"--kubeconfig=" + k.kubeconfig, "--host=127.0.0.1", "--port=" + port(addr[0]),
+			"--telemetry-host=127.0.0.1", "--telemetry-port=" + port(addr[1]),
+		}, flags...)
+	}})[0]
+}
+
+// StartNodeExporter runs a node_exporter until the test ends, $NODE_EXPORTER or bin/node-exporter, and returns its URL. It
+// skips the test where there is no binary.
+func StartNodeExporter(t testing.TB, flags ...string) (url string) {
+	t.Helper()
+	binary := optional(t, "NODE_EXPORTER", "node-exporter")
+	return run(t, process{name: "node_exporter", binary: binary, ready: "/", args: func(addr []string) []string {
+		return append([]string{"--web.listen-address=" + addr[0], "--log.level=error"}, flags...)
+	}})[0]
+}
+
+// Do sends a request to the API with an object as JSON (nil: none), and decodes its answer into reply unless that is nil.
+// The error of an answer that is not 2xx has its text.
+func (k *Kubernetes) Do(ctx context.Context, method, path string, object, reply any) error {
+	var body []byte
+	if object != nil {
+		var err error
+		if body, err = json.Marshal(object); err != nil {
+			return fmt.Errorf("encode object: %w", err)
+		}
+	}
+	kind := "application/json"
+	if method == http.MethodPatch {
+		kind = "application/merge-patch+json"
+	}
+	_, text, err := exchange(ctx, method, k.url+path, body, map[string]string{"Authorization": "Bearer " + token, "Content-Type": kind})
+	if err != nil || reply == nil {
+		return err
+	}
+	return json.Unmarshal(text, reply)
+}
+
+// Watch calls event with each line of the watch at path, which is an event with its object as JSON, until the context ends
+// or the API ends the watch.
+func (k *Kubernetes) Watch(ctx context.Context, path string, event func(line []byte) error) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url+path, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := trusting.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read as far as wanted
+	lines := bufio.NewReader(resp.Body)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			if err := event(line); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, context.Canceled) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Fetch returns what a URL answers.
+func Fetch(t testing.TB, url string) string {
+	t.Helper()
+	_, text, err := exchange(t.Context(), http.MethodGet, url, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// port is that of an address.
+func port(addr string) string {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		panic("BUG: an address without a port: " + addr)
+	}
+	return port
+}
+
+// writeFile writes a file and returns its name.
+func writeFile(t testing.TB, dir, name, text string) string {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// writeKeys makes the key pair that the API signs tokens of service accounts with.
+func writeKeys(t testing.TB, dir string) (public, private string) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public = writeFile(t, dir, "sa.pub", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})))
+	private = writeFile(t, dir, "sa.key", string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})))
+	return public, private
+}
+
+// collections are where the API keeps the objects of a kind.
+var collections = map[string]string{
+	"Node": "/api/v1/nodes", "Namespace": "/api/v1/namespaces", "PersistentVolume": "/api/v1/persistentvolumes",
+	"StorageClass": "/apis/storage.k8s.io/v1/storageclasses", "Pod": "/api/v1/namespaces/%s/pods",
+	"Service": "/api/v1/namespaces/%s/services", "PersistentVolumeClaim": "/api/v1/namespaces/%s/persistentvolumeclaims",
+	"Deployment": "/apis/apps/v1/namespaces/%s/deployments", "StatefulSet": "/apis/apps/v1/namespaces/%s/statefulsets",
+	"DaemonSet": "/apis/apps/v1/namespaces/%s/daemonsets", "Job": "/apis/batch/v1/namespaces/%s/jobs",
+	"CronJob": "/apis/batch/v1/namespaces/%s/cronjobs",
+}
+
+// Path is where the API keeps an object of a kind; an object of the cluster has no namespace, and without a name it is
+// where they all are.
+func Path(kind, namespace, name string) string {
+	path, ok := collections[kind]
+	if !ok {
+		panic("BUG: unknown kind " + kind)
+	}
+	if strings.Contains(path, "%s") {
+		path = fmt.Sprintf(path, namespace)
+	}
+	if name != "" {
+		path += "/" + name
+	}
+	return path
+}
+
+// Create makes the objects of a file of YAML documents. The status of one that has it is written, too.
+func (k *Kubernetes) Create(t testing.TB, documents string) {
+	t.Helper()
+	decoder := yaml.NewDecoder(strings.NewReader(documents))
+	for {
+		var object map[string]any
+		err := decoder.Decode(&object)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("read objects: %v", err)
+		}
+		meta, _ := object["metadata"].(map[string]any)
+		kind, namespace, name := text(object["kind"]), text(meta["namespace"]), text(meta["name"])
+		if err := k.Do(t.Context(), http.MethodPost, Path(kind, namespace, ""), object, nil); err != nil {
+			t.Fatalf("create %s %s: %v", kind, name, err)
+		}
+		if status := object["status"]; status != nil && kind != "Node" {
+			if err := k.Do(t.Context(), http.MethodPatch, Path(kind, namespace, name)+"/status", map[string]any{"status": status}, nil); err != nil {
+				t.Fatalf("write status of %s %s: %v", kind, name, err)
+			}
+		}
+	}
+}
+
+// text is a value of an object that is one, else "".
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
