@@ -50,9 +50,9 @@ func AssetDimensions() []string {
 // AssetDimension is a field that assets are aggregated by; ParseAssetDimensions makes it.
 type AssetDimension struct {
 	get    func(*Asset) string
-	labels []string // the first that the asset has counts
-	prefix string   // before the value of a label
-	lack   string   // stands for a missing value
+	labels []LabelName // the first that the asset has counts
+	prefix string      // before the value of a label
+	lack   string      // stands for a missing value
 }
 
 // ParseAssetDimensions reads a comma-separated list of fields, such as `type,label:team`. Case does not matter in the names of
@@ -66,12 +66,24 @@ func ParseAssetDimensions(aggregate string, mapping LabelMapping) ([]AssetDimens
 		mapping = DefaultLabelMapping()
 	}
 	var keys []AssetDimension
+	var texts []string
 	for i, item := range strings.Split(aggregate, ",") {
 		got, err := parseAssetDimension(strings.TrimSpace(item), mapping)
 		if err != nil {
 			return nil, fmt.Errorf("parse aggregate %q: field %d: %w", aggregate, i+1, err)
 		}
+		for _, key := range got {
+			for _, label := range key.labels {
+				texts = append(texts, label.text)
+			}
+		}
 		keys = append(keys, got...)
+	}
+	known := NewLabelNames(texts...)
+	for _, key := range keys {
+		for i, label := range key.labels {
+			key.labels[i] = known.Name(label.text)
+		}
 	}
 	return keys, nil
 }
@@ -97,7 +109,7 @@ func parseAssetDimension(item string, mapping LabelMapping) ([]AssetDimension, e
 		if name = strings.TrimSpace(name); name == "" {
 			return nil, fmt.Errorf("%q lacks a name: write label:app", item)
 		}
-		return []AssetDimension{{labels: []string{name, Sanitize(name)}, prefix: Sanitize(name) + "=", lack: undefinedName}}, nil
+		return []AssetDimension{{labels: labelNames(name), prefix: Sanitize(name) + "=", lack: undefinedName}}, nil
 	}
 	labels := mapping[field]
 	if len(labels) == 0 {
@@ -105,7 +117,7 @@ func parseAssetDimension(item string, mapping LabelMapping) ([]AssetDimension, e
 	}
 	keys := make([]AssetDimension, len(labels))
 	for i, label := range labels {
-		keys[i] = AssetDimension{labels: []string{"kubernetes_label_" + Sanitize(label), label, Sanitize(label)}, lack: UnallocatedName}
+		keys[i] = AssetDimension{labels: labelNames("kubernetes_label_"+Sanitize(label), label), lack: UnallocatedName}
 	}
 	return keys, nil
 }
@@ -118,10 +130,8 @@ func (k *AssetDimension) value(a *Asset) string {
 	if k.get != nil {
 		return cmp.Or(k.get(a), k.lack)
 	}
-	for _, label := range k.labels {
-		if v := a.Labels[label]; v != "" {
-			return k.prefix + v
-		}
+	if v := firstLabel(a.Labels, k.labels); v != "" {
+		return k.prefix + v
 	}
 	return k.lack
 }

@@ -179,15 +179,8 @@ func (s *Set) nodeRegions() map[AssetKey]string {
 	return out
 }
 
-// LabeledRegion is the region that labels name, as Kubernetes or kube-state-metrics spells them; "" where they do not.
-func LabeledRegion(labels map[string]string) string {
-	for _, name := range [...]string{"topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"} {
-		if region := cmp.Or(labels[name], labels[Sanitize(name)]); region != "" {
-			return region
-		}
-	}
-	return ""
-}
+// LabeledRegion is the region that labels name, "" where they do not.
+func LabeledRegion(labels map[string]string) string { return firstLabel(labels, regionLabels) }
 
 // newAsset is an asset without times and cost.
 func newAsset(t AssetType, cluster, title, id string, providers map[string]nodeProvider) Asset {

@@ -27,7 +27,7 @@ func deviceWorth(resource string, node *node) float64 {
 		return profileWorth(profile)
 	}
 	if node != nil && sharesDevice(resource, node) {
-		if n, err := strconv.Atoi(node.label("nvidia_com_gpu_replicas")); err == nil && n > 1 {
+		if n, err := strconv.Atoi(node.label(gpuReplicaLabels)); err == nil && n > 1 {
 			return 1 / float64(n)
 		}
 	}
@@ -37,7 +37,7 @@ func deviceWorth(resource string, node *node) float64 {
 // sharesDevice says whether containers use a GPU of that resource in turns: by its name, else by the labels of the node, which
 // is nil where it is not known. A MIG slice is its container's alone unless its name says otherwise.
 func sharesDevice(resource string, node *node) bool {
-	return strings.Contains(resource, "shared") || node != nil && !strings.Contains(resource, "mig_") && strings.HasSuffix(node.label("nvidia_com_gpu_product"), "-SHARED")
+	return strings.Contains(resource, "shared") || node != nil && !strings.Contains(resource, "mig_") && strings.HasSuffix(node.label(gpuProductLabels), "-SHARED")
 }
 
 // profileWorth is the part of a GPU that a MIG profile such as 1g_5gb is.

@@ -22,8 +22,10 @@ type Dict struct {
 	lists table[ID]
 	pairs table[Pair]
 	bytes int64 // of strs
-	noID  []ID  // which all rows of sets have that lack a property
-	zero  []float64
+	// collides says that strs has a key of labels whose names collide.
+	collides bool
+	noID     []ID // which all rows of sets have that lack a property
+	zero     []float64
 }
 
 // table interns slices of T by their bytes.
@@ -80,6 +82,9 @@ func (d *Dict) Add(s string) ID {
 		id = ID(len(d.strs))
 		d.bytes += int64(len(s))
 		d.strs, d.strID[s] = append(d.strs, s), id
+		if _, number := cutConflict(s); number > 0 {
+			d.collides = true
+		}
 	}
 	return id
 }
@@ -135,6 +140,9 @@ func (d *Dict) Overlay(maps ...ID) ID {
 		case len(out) == 0:
 			out = pairs
 		case len(pairs) > 0:
+			if d.collides {
+				out = d.withoutCollisions(out, pairs)
+			}
 			out = d.union(out, pairs)
 		}
 	}

@@ -375,25 +375,29 @@ type labelName struct {
 }
 
 // parseLabelNames reads the names of labels: of a derived property or an alias, else of a label.
-func parseLabelNames(names []string, mapping LabelMapping, derived []*Derived) ([]labelName, error) {
+func parseLabelNames(o *MeteringOptions) ([]labelName, error) {
 	var out []labelName
-	for _, name := range names {
+	known := o.Known
+	for _, name := range o.LabelNames {
 		name = strings.TrimSpace(name)
 		if slices.ContainsFunc(out, func(o labelName) bool { return o.name == name }) {
 			return nil, fmt.Errorf("label %q is there twice: name it once", name)
 		}
 		field := "label:" + name
-		if slices.ContainsFunc(derived, func(d *Derived) bool { return strings.EqualFold(d.name, name) }) || DefaultLabelMapping()[strings.ToLower(name)] != nil {
+		if slices.ContainsFunc(o.Derived, func(d *Derived) bool { return strings.EqualFold(d.name, name) }) || DefaultLabelMapping()[strings.ToLower(name)] != nil {
 			field = name
 		}
 		if name == "" || strings.Contains(name, ",") {
 			return nil, fmt.Errorf("label %q: give the name of one label, such as team", name)
 		}
-		keys, err := ParseKeys(field, mapping, derived...)
+		keys, err := ParseKeys(field, o.Mapping, o.Derived...)
 		if err != nil {
 			return nil, fmt.Errorf("label %q: %w", name, err)
 		}
-		out = append(out, labelName{name, keys})
+		out, known = append(out, labelName{name, keys}), known.And(labelTexts(keys)...)
+	}
+	for i := range out {
+		out[i].keys = KeysAmong(out[i].keys, known)
 	}
 	return out, nil
 }

@@ -99,7 +99,7 @@ func (d *devices) described(names []deviceKey, n *node) GPUDevice {
 	}
 	g := GPUDevice{Device: strings.Join(device, ","), Model: strings.Join(model, ","), UUID: strings.Join(uuid, ",")}
 	if n != nil && g.Model == "" {
-		g.Model = n.label(gpuLabels...)
+		g.Model = n.label(gpuLabels)
 	}
 	for resource := range d.requests {
 		g.Shared = g.Shared || sharesDevice(resource.Value(), n)

@@ -24,16 +24,16 @@ func (k Key) bind(s *Set, labelValue bool) boundKey {
 	case keyController:
 		b.cols = [][]ID{s.ids[ControllerKind], s.ids[Controller]}
 	case keyWorkload:
-		b.cols = [][]ID{s.controllersOf(k.name)}
+		b.cols = [][]ID{s.controllersOf(k.kindName)}
 	case keyService:
 		b.cols = [][]ID{s.firstServices()}
 	case keyLabel, keyAnnotation:
-		b.cols = [][]ID{s.lookup(k.property, k.name)}
+		b.cols = [][]ID{s.lookup(k.property, k.label)}
 		if !labelValue {
-			b.prefix = Sanitize(k.name) + "="
+			b.prefix = k.label.sanitized + "="
 		}
 	case keyAlias:
-		values, annotations := s.lookup(Labels, k.name), s.lookup(Annotations, k.name)
+		values, annotations := s.lookup(Labels, k.label), s.lookup(Annotations, k.label)
 		for i, v := range values {
 			if v == 0 {
 				values[i] = annotations[i]
@@ -115,10 +115,13 @@ func (s *Set) firstServices() []ID {
 }
 
 // lookup is the value of a label or annotation in each row, 0 where it is missing or empty.
-func (s *Set) lookup(p Property, name string) []ID {
+func (s *Set) lookup(p Property, name LabelName) []ID {
 	_, _, maps := s.dict.Sizes()
-	find := s.dict.finder(name)
-	return mapIDs(s.ids[p], maps, find)
+	finder := s.labelKeys(p).Finder(name)
+	return mapIDs(s.ids[p], maps, func(m ID) ID {
+		value, _ := finder.Find(m)
+		return value
+	})
 }
 
 // mapIDs is f of each id, which is asked once per distinct id below n.
@@ -132,42 +135,4 @@ func mapIDs(ids []ID, n int, f func(ID) ID) []ID {
 		out[i] = table[id]
 	}
 	return out
-}
-
-// finder returns a function that gives the value of a label or annotation in an interned map, 0 where it has none. The key
-// is the name as given, else its sanitized form, else the first key that is sanitized to the same.
-func (d *Dict) finder(name string) func(ID) ID {
-	clean := Sanitize(name)
-	exact, hasExact := d.Find(name)
-	alike := map[ID]bool{}
-	return func(m ID) ID {
-		if hasExact {
-			if v, ok := d.Lookup(m, exact); ok {
-				return v
-			}
-		}
-		found := ID(0)
-		for _, p := range d.Map(m) {
-			same, known := alike[p.Key]
-			if !known {
-				same = Sanitize(d.Text(p.Key)) == clean
-				alike[p.Key] = same
-			}
-			if same && (found == 0 || d.Text(p.Key) == clean) {
-				found = p.Value
-			}
-		}
-		return found
-	}
-}
-
-// Sanitize is the name of a label as Prometheus can hold it: every byte of s other than letters, digits and underscores
-// becomes an underscore.
-func Sanitize(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, s)
 }

@@ -80,15 +80,16 @@ func KeyNames() []string {
 type Key struct {
 	kind     keyKind
 	property Property
-	field    string // as documented, without a colon
-	name     string // of the label or annotation, as given; the controller kind of a keyWorkload
+	field    string    // as documented, without a colon
+	kindName string    // the controller kind of a keyWorkload
+	label    LabelName // of a label, an annotation or what an alias stands for
 	derived  *Derived
 }
 
 // String is the key as ParseKeys reads it; an alias gives the alias.
 func (k Key) String() string {
 	if k.kind == keyLabel || k.kind == keyAnnotation {
-		return k.field + ":" + k.name
+		return k.field + ":" + k.label.text
 	}
 	return k.field
 }
@@ -141,7 +142,30 @@ func ParseKeys(aggregate string, mapping LabelMapping, derived ...*Derived) ([]K
 		}
 		keys = append(keys, got...)
 	}
-	return keys, nil
+	return KeysAmong(keys, LabelNames{}), nil
+}
+
+// KeysAmong are keys that know which labels else were asked for or configured, besides their own.
+func KeysAmong(keys []Key, known LabelNames) []Key {
+	known = known.And(labelTexts(keys)...)
+	out := slices.Clone(keys)
+	for i := range out {
+		if text := out[i].label.text; text != "" {
+			out[i].label = known.Name(text)
+		}
+	}
+	return out
+}
+
+// labelTexts are the names of labels and annotations that keys ask for.
+func labelTexts(keys []Key) []string {
+	var texts []string
+	for i := range keys {
+		if text := keys[i].label.text; text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 func parseKey(item string, mapping LabelMapping, derived []*Derived) ([]Key, error) {
@@ -160,14 +184,15 @@ func parseKey(item string, mapping LabelMapping, derived []*Derived) ([]Key, err
 		return nil, unknownKey(item, field, derived)
 	}
 	f := keyFields[i]
-	key := Key{kind: f.kind, property: f.property, field: strings.TrimSuffix(f.name, ":"), name: strings.TrimSpace(name)}
+	key := Key{kind: f.kind, property: f.property, field: strings.TrimSuffix(f.name, ":")}
 	switch f.kind {
 	case keyWorkload:
-		key.name = field
+		key.kindName = field
 	case keyLabel, keyAnnotation:
-		if key.name == "" {
+		if name = strings.TrimSpace(name); name == "" {
 			return nil, fmt.Errorf("%q lacks a name: write %sapp", item, f.name)
 		}
+		key.label = NewLabelName(name)
 	case keyAlias:
 		labels := mapping[field]
 		if len(labels) == 0 {
@@ -176,7 +201,7 @@ func parseKey(item string, mapping LabelMapping, derived []*Derived) ([]Key, err
 		keys := make([]Key, len(labels))
 		for i, label := range labels {
 			keys[i] = key
-			keys[i].name = label
+			keys[i].label = NewLabelName(label)
 		}
 		return keys, nil
 	case keyProperty, keyController, keyService, keyAll, keyDerived:

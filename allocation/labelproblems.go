@@ -3,7 +3,130 @@ package allocation
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
+
+// LabelUse is a label, an annotation or either of that name that a question is about.
+type LabelUse struct {
+	Text              string
+	Label, Annotation bool
+}
+
+// what is the kind of thing that it is.
+func (u *LabelUse) what() string {
+	switch {
+	case u.Label && u.Annotation:
+		return "label or annotation"
+	case u.Annotation:
+		return "annotation"
+	}
+	return "label"
+}
+
+// LabelUses are the labels and annotations that keys ask for.
+func LabelUses(keys []Key) []LabelUse {
+	var uses []LabelUse
+	for i := range keys {
+		if text := keys[i].label.text; text != "" {
+			uses = append(uses, LabelUse{text, keys[i].kind != keyAnnotation, keys[i].kind != keyLabel})
+		}
+	}
+	return uses
+}
+
+// LabelSearch looks for a label in sets that come one after the other, to say why workloads lack it.
+type LabelSearch struct {
+	use       LabelUse
+	name      LabelName
+	workloads bool // there are some
+	found     bool
+	clashes   int // workloads whose labels clash
+	keys      []string
+}
+
+// NewLabelSearch looks for a label, where names of labels are known to be in use.
+func NewLabelSearch(use LabelUse, known LabelNames) *LabelSearch {
+	return &LabelSearch{use: use, name: known.Name(use.Text)}
+}
+
+// Add looks at the workloads of a further set.
+func (l *LabelSearch) Add(s *Set) {
+	if l.found && !s.dict.collides {
+		return
+	}
+	for _, of := range [...]struct {
+		property Property
+		asked    bool
+	}{{Labels, l.use.Label}, {Annotations, l.use.Annotation}} {
+		if of.asked {
+			l.look(s, of.property)
+		}
+	}
+}
+
+// look looks at a property of the workloads of a set.
+func (l *LabelSearch) look(s *Set, p Property) {
+	_, _, maps := s.dict.Sizes()
+	finder, rows := s.labelKeys(p).Finder(l.name), make([]int, maps)
+	for row, id := range s.ids[p] {
+		if s.special[row] == Workload {
+			l.workloads = true
+			rows[id]++
+		}
+	}
+	if !finder.Anywhere() {
+		return
+	}
+	for id, n := range rows {
+		if n == 0 {
+			continue
+		}
+		value, _, clash := finder.find(ID(id))
+		l.found = l.found || value != 0 || clash
+		if clash {
+			l.clashes += n
+			for _, key := range finder.here {
+				if !slices.Contains(l.keys, key.key) {
+					l.keys = append(l.keys, key.key)
+				}
+			}
+		}
+	}
+}
+
+// Missing reports that no workload has the label, although there are workloads.
+func (l *LabelSearch) Missing() bool { return l.workloads && !l.found }
+
+// Clash says which names of labels collide, "" where none do.
+func (l *LabelSearch) Clash() string {
+	if l.clashes == 0 {
+		return ""
+	}
+	keys := slices.Sorted(slices.Values(l.keys))
+	return fmt.Sprintf("%s %s: its name collides with others, which are exported as %s; %d allocations have different values of these and are %s: ask for all names that collide, as they are in Kubernetes, or for one of the exported ones",
+		l.use.what(), l.use.Text, strings.Join(keys, " and "), l.clashes, UnallocatedName)
+}
+
+// String says what is wrong, "" where nothing is.
+func (l *LabelSearch) String() string {
+	if l.Missing() {
+		return fmt.Sprintf("%s %s: no allocation of the window has one of that name: it is misspelled, or kube-state-metrics does not export it (see its %s)",
+			l.use.what(), l.use.Text, l.use.allowlist())
+	}
+	return l.Clash()
+}
+
+// allowlist names the flags of kube-state-metrics that let it export what it is.
+func (u *LabelUse) allowlist() string {
+	var flags []string
+	if u.Label {
+		flags = append(flags, "--metric-labels-allowlist=pods=["+u.Text+"]")
+	}
+	if u.Annotation {
+		flags = append(flags, "--metric-annotations-allowlist=pods=["+u.Text+"]")
+	}
+	return strings.Join(flags, " or ")
+}
 
 // LabelNames are the names that the subject label is about, none where it is switched off.
 func (m *Metering) LabelNames() []string {
@@ -16,9 +139,18 @@ func (m *Metering) LabelNames() []string {
 	return names
 }
 
+// LabelTexts are the names of labels and annotations that the subject label looks for.
+func (m *Metering) LabelTexts() []string {
+	var texts []string
+	for _, name := range m.names {
+		texts = append(texts, labelTexts(name.keys)...)
+	}
+	return texts
+}
+
 // LabelProblems says of each label that the subject label is about why workloads of a set lack it: a derived property whose
-// expression fails, as Derived.Problem has it, and a name that no workload has a label of. The order is that of LabelNames,
-// and there are none where the subject is switched off or the set has no workloads.
+// expression fails, as Derived.Problem has it, a name that no workload has a label of, and one that collides with others.
+// The order is that of LabelNames, and there are none where the subject is switched off or the set has no workloads.
 func (m *Metering) LabelProblems(s *Set) []string {
 	i := m.index("label")
 	if i < 0 || !slices.Contains(s.special, Workload) {
@@ -26,25 +158,24 @@ func (m *Metering) LabelProblems(s *Set) []string {
 	}
 	var problems []string
 	for _, name := range m.subjects[i].names {
-		switch d := name.keys[0].derived; {
-		case d != nil:
+		if d := name.keys[0].derived; d != nil {
 			if text := d.Problem([]*Set{s}); text != "" {
 				problems = append(problems, text)
 			}
-		case !slices.ContainsFunc(name.keys, func(k Key) bool { return k.isAnywhere(s) }):
+			continue
+		}
+		missing := true
+		for _, k := range name.keys {
+			search := &LabelSearch{use: LabelUses([]Key{k})[0], name: k.label}
+			search.Add(s)
+			missing = missing && search.Missing()
+			if text := search.Clash(); text != "" {
+				problems = append(problems, text)
+			}
+		}
+		if missing {
 			problems = append(problems, fmt.Sprintf("label %s: no workload has a label of that name, and it is no property of the configuration", name.name))
 		}
 	}
 	return problems
-}
-
-// isAnywhere reports whether a workload of s has what k names.
-func (k Key) isAnywhere(s *Set) bool {
-	b := k.bind(s, true)
-	for row, id := range b.cols[len(b.cols)-1] {
-		if id != 0 && s.special[row] == Workload {
-			return true
-		}
-	}
-	return false
 }

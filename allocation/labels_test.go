@@ -26,12 +26,59 @@ func TestLabels(t *testing.T) {
 		{"pod", []given{pod}, "map[c:pod e:pod]"},
 		{"node and pod", []given{node, pod}, "map[a:node b:node c:pod e:pod]"},
 		{"all", []given{node, namespace, pod}, "map[a:node b:namespace c:pod d:namespace e:pod]"},
+		{
+			"colliding names of the namespace, replaced by one of the pod",
+			[]given{labels(allocation.NamespaceLabelsInfo, "c/ns/a/x/team_conflict1/A/team_conflict2/a"), labels(allocation.PodLabels, "c/ns/p/uid/team/pod")},
+			"map[a:x team:pod]",
+		},
+		{
+			"a name of the namespace, replaced by colliding ones of the pod",
+			[]given{labels(allocation.NamespaceLabelsInfo, "c/ns/a/x/team/namespace"), labels(allocation.PodLabels, "c/ns/p/uid/team_conflict1/A/team_conflict2/a")},
+			"map[a:x team_conflict1:A team_conflict2:a]",
+		},
+		{
+			"three colliding names of the namespace, replaced by two of the pod",
+			[]given{
+				labels(allocation.NamespaceLabelsInfo, "c/ns/team_conflict1/A/team_conflict2/a/team_conflict3/b"),
+				labels(allocation.PodLabels, "c/ns/p/uid/team_conflict1/C/team_conflict2/c"),
+			},
+			"map[team_conflict1:C team_conflict2:c]",
+		},
 		{"another node's are not", []given{labels(allocation.NodeLabels, "c/other/a/other")}, "map[]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, s := range buildGiven(t, allocation.Query{Resolution: time.Minute, Step: time.Hour}, tt.series) {
 				if got := pairs(s, allocation.Labels, 0); got != tt.want {
 					t.Errorf("labels %q, want %q", got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// TestSpotByLabel checks that nodes which can be taken away are known by the labels of their providers, in every spelling.
+func TestSpotByLabel(t *testing.T) {
+	for _, tt := range []struct {
+		label string
+		spot  bool
+	}{
+		{"eks.amazonaws.com/capacityType|SPOT", true},
+		{"eks_amazonaws_com_capacityType|SPOT", true},
+		{"eks_amazonaws_com_capacity_type|SPOT", true},
+		{"eks_amazonaws_com_capacity_type|ON_DEMAND", false},
+		{"karpenter_sh_capacity_type|spot", true},
+		{"karpenter_sh_capacity_type|on-demand", false},
+		{"cloud_google_com_gke_spot|true", true},
+		{"cloud_google_com_gke_preemptible|true", true},
+		{"kubernetes_azure_com_scalesetpriority|spot", true},
+		{"kubernetes_azure_com_scalesetpriority|regular", false},
+		{"capacity_type|SPOT", false},
+	} {
+		t.Run(tt.label, func(t *testing.T) {
+			list := []given{{signal: allocation.NodeLabels, key: "c|n|" + tt.label, points: minutes(1, 1, 121)}}
+			for _, s := range buildGiven(t, allocation.Query{Resolution: time.Minute}, list) {
+				if got := s.Nodes[0].Spot; got != tt.spot {
+					t.Errorf("spot %v, want %v", got, tt.spot)
 				}
 			}
 		})

@@ -32,6 +32,8 @@ type MeteringOptions struct {
 	// LabelNames are those that the subject label is about: names of labels, raw or as Prometheus can hold them, aliases and
 	// derived properties, as in aggregations.
 	LabelNames []string
+	// Known are further names of labels that were configured: see LabelNames.
+	Known LabelNames
 	// Mapping says what aliases stand for; nil is the default mapping.
 	Mapping LabelMapping
 	// Derived are properties that are computed from others.
@@ -60,7 +62,7 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 			return nil, fmt.Errorf("enable collector %q: there is none of that name, there are %s", name, strings.Join(known, ", "))
 		}
 	}
-	names, err := parseLabelNames(o.LabelNames, o.Mapping, o.Derived)
+	names, err := parseLabelNames(&o)
 	if err != nil {
 		return nil, fmt.Errorf("read collector.label.names: %w", err)
 	}

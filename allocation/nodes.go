@@ -16,7 +16,8 @@ type node struct {
 	providerID  latest[Symbol]
 	priceLabels latest[nodePriceLabels]
 	labels      latest[map[string]string]
-	labelsID    ID // of labels, in the builder's Dict
+	labelsID    ID   // of labels, in the builder's Dict
+	spotByLabel bool // labels say that it can be taken away
 	created     timeline.Steps
 	spot        timeline.Steps
 	capacity    [NumResources]ranked
@@ -59,7 +60,9 @@ func (b *Builder) addNode(s *seen) error {
 }
 
 func (b *Builder) addNodeLabels(s *seen) error {
-	b.nodeOf(s).labels.set(s.tailMap(), s.p.Last())
+	n := b.nodeOf(s)
+	n.labels.set(s.tailMap(), s.p.Last())
+	n.spotByLabel = labeledSpot(n.labels.value)
 	return nil
 }
 
@@ -96,33 +99,48 @@ func (n *node) pricedThing(r Resource) pricedThing {
 const capacityByAllocatable = 2
 
 // label is the first of the names that the node has a label of.
-func (n *node) label(names ...string) string { return firstOf(n.labels.value, names) }
+func (n *node) label(names []LabelName) string { return firstLabel(n.labels.value, names) }
 
-// Labels of nodes as kube-state-metrics spells them, the current name before the deprecated one.
+// Labels of nodes, the current name before the deprecated one.
 var (
-	instanceTypeLabels = []string{"node_kubernetes_io_instance_type", "beta_kubernetes_io_instance_type"}
-	regionLabels       = []string{"topology_kubernetes_io_region", "failure_domain_beta_kubernetes_io_region"}
-	zoneLabels         = []string{"topology_kubernetes_io_zone", "failure_domain_beta_kubernetes_io_zone"}
-	archLabels         = []string{"kubernetes_io_arch", "beta_kubernetes_io_arch"}
-	poolLabels         = []string{"cloud_google_com_gke_nodepool", "eks_amazonaws_com_nodegroup", "agentpool", "karpenter_sh_nodepool"}
-	gpuLabels          = []string{"nvidia_com_gpu_product", "cloud_google_com_gke_accelerator", "karpenter_k8s_aws_instance_gpu_name", "amd_com_gpu_product_name"}
-	spotLabels         = map[string]string{
-		"karpenter_sh_capacity_type": "spot", "eks_amazonaws_com_capacityType": "SPOT", "cloud_google_com_gke_spot": "true",
-		"cloud_google_com_gke_preemptible": "true", "kubernetes_azure_com_scalesetpriority": "spot",
-	}
+	instanceTypeLabels = labelNames("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+	regionLabels       = labelNames("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+	zoneLabels         = labelNames("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+	archLabels         = labelNames("kubernetes.io/arch", "beta.kubernetes.io/arch")
+	poolLabels         = labelNames("cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool", "agentpool", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
+	gpuLabels          = labelNames("nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name", "amd.com/gpu.product-name")
+	gpuReplicaLabels   = labelNames("nvidia.com/gpu.replicas")
+	gpuProductLabels   = labelNames("nvidia.com/gpu.product")
 )
+
+// spotLabel is a label of nodes that can be taken away, and its value there, whatever its case.
+type spotLabel struct {
+	name  LabelName
+	value string
+}
+
+var spotLabels = []spotLabel{
+	{NewLabelName("karpenter.sh/capacity-type"), "spot"},
+	{NewLabelName("eks.amazonaws.com/capacityType"), "spot"},
+	{NewLabelName("cloud.google.com/gke-spot"), "true"},
+	{NewLabelName("cloud.google.com/gke-preemptible"), "true"},
+	{NewLabelName("kubernetes.azure.com/scalesetpriority"), "spot"},
+}
 
 // isSpot says whether the node can be taken away at t: its metric, else the labels of the providers.
 func (n *node) isSpot(t int64) bool {
 	if len(n.spot) > 0 {
 		return n.spot.Held(t) != 0
 	}
-	for name, value := range spotLabels {
-		if n.labels.value[name] == value {
-			return true
-		}
-	}
-	return false
+	return n.spotByLabel
+}
+
+// labeledSpot reports whether labels of a node say that it can be taken away.
+func labeledSpot(labels map[string]string) bool {
+	return slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
+		value, _ := FindLabel(&spot.name, labels)
+		return strings.EqualFold(value, spot.value)
+	})
 }
 
 // asset is what is known of the node at t, without amounts.
@@ -131,10 +149,10 @@ func (n *node) asset(t int64) Node {
 	return Node{
 		Cluster: n.cluster.Value(), Name: n.name.Value(),
 		ProviderID:   cmp.Or(symText(n.providerID), from.providerID),
-		InstanceType: cmp.Or(n.label(instanceTypeLabels...), from.instanceType),
-		Region:       cmp.Or(n.label(regionLabels...), from.region),
-		Zone:         n.label(zoneLabels...), Pool: n.label(poolLabels...),
-		Arch: cmp.Or(n.label(archLabels...), from.arch),
+		InstanceType: cmp.Or(n.label(instanceTypeLabels), from.instanceType),
+		Region:       cmp.Or(n.label(regionLabels), from.region),
+		Zone:         n.label(zoneLabels), Pool: n.label(poolLabels),
+		Arch: cmp.Or(n.label(archLabels), from.arch),
 		Spot: n.isSpot(t), Labels: n.labels.value,
 	}
 }
@@ -218,7 +236,7 @@ func (b *Builder) rateNode(n *node) {
 	a := n.asset(b.sampling.End)
 	n.rates = b.rateSteps(NodeAttributes{
 		Cluster: a.Cluster, Name: a.Name, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
-		InstanceType: a.InstanceType, GPUModel: n.label(gpuLabels...), Labels: a.Labels,
+		InstanceType: a.InstanceType, GPUModel: n.label(gpuLabels), Labels: a.Labels,
 	})
 	unpriced := false
 	times := append(slices.Clone(n.rates.changes), b.sampling.End)

@@ -14,7 +14,7 @@ type NodeAttributes struct {
 	Zone         string            // us-east-1a
 	InstanceType string            // m5.large
 	GPUModel     string            // as the node's labels name it: NVIDIA-A100-SXM4-40GB
-	Labels       map[string]string // the node's labels, keys raw or as Prometheus writes them
+	Labels       map[string]string // the node's labels, as they are exported
 	Spot         bool              // spot, preemptible
 }
 
@@ -57,7 +57,7 @@ type Item struct {
 	StorageClass string            // of a volume
 	Namespace    string            // of a volume's claim, or of a load balancer's service
 	Name         string            // of the volume, of the node whose disk it is, or of the service
-	Labels       map[string]string // its labels, keys raw or as Prometheus writes them
+	Labels       map[string]string // its labels, as they are exported
 }
 
 // Rate is the price of an item.

@@ -70,8 +70,8 @@ func (b *Builder) volumeItem(v *volume, owners []ownership) Item {
 	}
 	region, zone := placeOfHandle(symText(v.handle))
 	labels := v.labels.value
-	region = cmp.Or(firstOf(labels, regionLabels), region)
-	zone = cmp.Or(firstOf(labels, zoneLabels), zone)
+	region = cmp.Or(firstLabel(labels, regionLabels), region)
+	zone = cmp.Or(firstLabel(labels, zoneLabels), zone)
 	if region != "" && region != i.Region {
 		i.Region, i.Zone = region, ""
 	}
@@ -108,14 +108,4 @@ func placeOfHandle(handle string) (region, zone string) {
 		}
 	}
 	return "", ""
-}
-
-// firstOf is the first of the names that labels have a value of.
-func firstOf(labels map[string]string, names []string) string {
-	for _, name := range names {
-		if v := labels[name]; v != "" {
-			return v
-		}
-	}
-	return ""
 }

@@ -65,8 +65,9 @@ func addKeys(p allocation.Property) func(*completion, *allocation.Set, int, func
 // addValues adds the value of one label or annotation.
 func addValues(p allocation.Property) func(*completion, *allocation.Set, int, func(string)) {
 	return func(c *completion, s *allocation.Set, row int, add func(string)) {
+		name := allocation.NewLabelName(c.label)
 		for _, pair := range s.Dict().Map(s.IDs(p)[row]) {
-			if key := s.Dict().Text(pair.Key); key == c.label || allocation.Sanitize(key) == allocation.Sanitize(c.label) {
+			if name.Spells(s.Dict().Text(pair.Key)) {
 				add(s.Dict().Text(pair.Value))
 			}
 		}
@@ -94,8 +95,9 @@ func assetCompletionFields() []completion {
 			}
 		}},
 		{name: "label:", assets: func(c *completion, a *allocation.Asset, add func(string)) {
-			for name, value := range a.Labels {
-				if name == c.label || allocation.Sanitize(name) == allocation.Sanitize(c.label) {
+			name := allocation.NewLabelName(c.label)
+			for key, value := range a.Labels {
+				if name.Spells(key) {
 					add(value)
 				}
 			}

@@ -3,6 +3,7 @@ package costapi
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
@@ -18,6 +19,7 @@ func (q *request) finish(given func(name string) bool) error {
 			return err
 		}
 	}
+	q.finishLabels()
 	if err := q.finishWindow(given); err != nil {
 		return err
 	}
@@ -104,12 +106,35 @@ func (q *request) finishFilters() error {
 	return nil
 }
 
+// finishLabels collects the labels that the request asks for, and tells its keys of all of them.
+func (q *request) finishLabels() {
+	q.labels = allocation.LabelUses(q.options.Aggregate)
+	filters := []allocation.Filter{q.options.Filter}
+	for _, share := range q.options.Share {
+		filters = append(filters, share.Filter)
+	}
+	for _, f := range filters {
+		if f, ok := f.(*filter.Filter); ok {
+			q.labels = append(q.labels, f.Labels()...)
+		}
+	}
+	var texts []string
+	seen := map[allocation.LabelUse]bool{}
+	q.labels = slices.DeleteFunc(q.labels, func(use allocation.LabelUse) bool {
+		again := seen[use]
+		seen[use], texts = true, append(texts, use.Text)
+		return again
+	})
+	q.labelNames = q.api.cfg.LabelNames.And(texts...)
+	q.options.Aggregate = allocation.KeysAmong(q.options.Aggregate, q.labelNames)
+}
+
 // within lets the request, its filters included, end with ctx. What they may do is bounded for all of its sets together.
 func (q *request) within(ctx context.Context) {
 	q.ctx, q.steps = ctx, filter.NewSteps(ctx, q.api.cfg.MaxFilterSteps)
 	bounded := func(f allocation.Filter) allocation.Filter {
 		if f, ok := f.(*filter.Filter); ok {
-			return f.Within(q.steps)
+			return f.Among(q.labelNames).Within(q.steps)
 		}
 		return f
 	}

@@ -66,6 +66,8 @@ type Config struct {
 	// Labels says which labels department, environment, owner, product and team stand for. The default is
 	// allocation.DefaultLabelMapping.
 	Labels allocation.LabelMapping
+	// LabelNames are names of labels that are configured, besides those that a request asks for: see allocation.LabelNames.
+	LabelNames allocation.LabelNames
 	// Selectable are the fields that field selectors may name. The default is filter.NewSelectable().
 	Selectable *filter.Selectable
 	// Derived are further properties to aggregate by. The default has none.

@@ -47,6 +47,10 @@ type request struct {
 	// assetFilter is that of assets, nil for all; steps are what the filters may do.
 	assetFilter *filter.Filter
 	steps       *filter.Steps
+	// labels are the labels and annotations that the request asks for, each once; labelNames are their names and those that
+	// are configured.
+	labels     []allocation.LabelUse
+	labelNames allocation.LabelNames
 	// fieldSelector and labelSelector are Kubernetes' ones, as given.
 	fieldSelector string
 	labelSelector string

@@ -77,6 +77,11 @@ func (q *request) naming(list, selecting []allocation.Property) (now, late []all
 			selecting = append(selecting, d.Needs()...)
 		}
 	}
+	for _, k := range q.options.Aggregate { // so is what is wrong with labels
+		if len(allocation.LabelUses([]allocation.Key{k})) > 0 {
+			selecting = append(selecting, k.Properties()...)
+		}
+	}
 	for _, x := range list {
 		if slices.Contains(selecting, x) {
 			now = append(now, x)

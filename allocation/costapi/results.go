@@ -80,7 +80,7 @@ type line struct {
 	*api
 	*request
 	seen     *sightings
-	problems []*allocation.DerivedProblems
+	problems []problem
 	batch    []*allocation.Set
 	lanes    []chan passed // oldest first
 	sum      *allocation.Accumulation

@@ -129,18 +129,27 @@ func (a *api) eachSet(q *request, windows []allocation.Window, f func(*allocatio
 	return nil
 }
 
-// problems are of the derived properties that the answer depends on.
-func (a *api) problems(q *request) (list []*allocation.DerivedProblems) {
+// problem is what may be wrong with something that the answer depends on, over the sets of its window.
+type problem interface {
+	Add(s *allocation.Set)
+	String() string // "" where nothing is wrong
+}
+
+// problems are of the derived properties and the labels that the answer depends on.
+func (a *api) problems(q *request) (list []problem) {
 	for _, d := range a.cfg.Derived {
 		if q.derives(d) {
 			list = append(list, d.Problems())
 		}
 	}
+	for _, use := range q.labels[:min(len(q.labels), maxEntries)] {
+		list = append(list, allocation.NewLabelSearch(use, q.labelNames))
+	}
 	return list
 }
 
-// warnProblems says what is wrong with derived properties.
-func (q *request) warnProblems(problems []*allocation.DerivedProblems) {
+// warnProblems says what is wrong.
+func (q *request) warnProblems(problems []problem) {
 	for _, p := range problems {
 		if text := p.String(); text != "" && !slices.Contains(q.warnings, text) {
 			q.warnings = append(q.warnings, text)

@@ -49,6 +49,10 @@ type missed struct {
 }
 
 func (q *request) missed(list []entry) missed {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].filter = list[i].filter.Among(q.labelNames)
+	}
 	return missed{list, make([]bool, len(list)), filter.NewSteps(q.ctx, q.api.cfg.MaxFilterSteps)}
 }
 

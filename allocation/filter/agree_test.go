@@ -139,7 +139,14 @@ func TestLabelSelectorSpellings(t *testing.T) {
 		{raw + "=x", map[string]string{raw: "y", written: "x"}, false},
 		{written + "=x", map[string]string{raw: "y", written: "x"}, true},
 		{raw + "=x", map[string]string{"app-kubernetes-io/name": "x"}, false},
-		{written + "=x", map[string]string{"app-kubernetes-io/name": "x", raw: "y"}, true}, // the first in order
+		{written + "=x", map[string]string{"app-kubernetes-io/name": "x", raw: "y"}, false}, // either may be meant
+		{written + "=x", map[string]string{"app-kubernetes-io/name": "x", raw: "x"}, true},
+		{"costCenter=x", map[string]string{"cost_center": "x"}, true},
+		{"cost_center=x", map[string]string{"costCenter": "x"}, true},
+		{"Team=x", map[string]string{"team": "x"}, true},
+		{"team=x", map[string]string{"team_conflict1": "x", "team_conflict2": "y"}, false},
+		{"team=x", map[string]string{"team_conflict1": "x", "team_conflict2": "x"}, true},
+		{"team_conflict2=x", map[string]string{"team_conflict1": "y", "team_conflict2": "x"}, true},
 		{"!" + raw, map[string]string{written: "x"}, false},
 		{"!" + raw, map[string]string{"app": "x"}, true},
 		{raw + " notin (x)", map[string]string{written: "x"}, false},

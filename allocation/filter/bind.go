@@ -1,11 +1,8 @@
 package filter
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/promcost/promcost/allocation"
 )
@@ -109,7 +106,7 @@ type binder struct {
 	set        *allocation.Set
 	dict       *allocation.Dict
 	columns    [allocation.NumProperties]*column // nil where not collected yet
-	keys       [allocation.NumProperties]*keyIndex
+	keys       [allocation.NumProperties]*allocation.LabelKeys
 	computed   map[Field]*column
 
 	steps *Steps // once there are no more, tests mean nothing
@@ -234,15 +231,15 @@ func (b *binder) text(m *matcher, s string) bool {
 
 // labels decides a selector by the maps that rows have.
 func (b *binder) labels(l *LabelSelector) columnTest {
-	found := map[string][]allocation.ID{} // keys, by the selector's
+	finders := map[string]*allocation.LabelFinder{}
 	var id allocation.ID
 	view := labelView{func(name string) (string, bool) {
-		keys, ok := found[name]
+		finder, ok := finders[name]
 		if !ok {
-			keys = b.spellings(allocation.Labels, name)
-			found[name] = keys
+			finder = b.finder(allocation.Labels, name)
+			finders[name] = finder
 		}
-		value, ok := b.lookup(id, keys)
+		value, ok := finder.Find(id)
 		return b.dict.Text(value), ok
 	}}
 	weight := l.weight()
@@ -319,7 +316,7 @@ func (b *binder) testKeys(spec *fieldSpec, m *matcher) func(allocation.ID) bool 
 	return func(id allocation.ID) bool {
 		if hits == nil {
 			hits = map[allocation.ID]bool{}
-			keys := b.mapKeys(spec.property).all
+			keys := b.mapKeys(spec.property).All()
 			b.steps.take(2 * len(keys))
 			for _, id := range keys {
 				hits[id] = m.key(b.dict.Text(id))
@@ -339,13 +336,13 @@ func (b *binder) testKeys(spec *fieldSpec, m *matcher) func(allocation.ID) bool 
 // testValue tests the value of a key of a map; a missing key has the value "". It is nil where no map has the key, and that
 // is not looked for.
 func (b *binder) testValue(spec *fieldSpec, key string, m *matcher) func(allocation.ID) bool {
-	keys, empty := b.spellings(spec.property, key), m.text("")
-	if len(keys) == 0 && !empty {
+	finder, empty := b.finder(spec.property, key), m.text("")
+	if !finder.Anywhere() && !empty {
 		return nil
 	}
 	decided := map[allocation.ID]bool{0: empty} // by value
 	return func(id allocation.ID) bool {
-		value, _ := b.lookup(id, keys)
+		value, _ := finder.Find(id)
 		hit, ok := decided[value]
 		if !ok {
 			hit = b.text(m, b.dict.Text(value))
@@ -355,30 +352,9 @@ func (b *binder) testValue(spec *fieldSpec, key string, m *matcher) func(allocat
 	}
 }
 
-// spellings are the keys of the property's maps that are name in one spelling or the other, the best one first.
-func (b *binder) spellings(p allocation.Property, name string) []allocation.ID {
-	finder := newKeyFinder(name)
-	var keys []allocation.ID
-	for _, id := range b.mapKeys(p).written[finder.written] {
-		if finder.rank(b.dict.Text(id)) != noKey {
-			keys = append(keys, id)
-		}
-	}
-	slices.SortFunc(keys, func(x, y allocation.ID) int {
-		a, b := b.dict.Text(x), b.dict.Text(y)
-		return cmp.Or(cmp.Compare(finder.rank(b), finder.rank(a)), strings.Compare(a, b))
-	})
-	return keys
-}
-
-// lookup is the value in a map of the first of keys that it has.
-func (b *binder) lookup(id allocation.ID, keys []allocation.ID) (value allocation.ID, ok bool) {
-	for _, key := range keys {
-		if value, ok := b.dict.Lookup(id, key); ok {
-			return value, true
-		}
-	}
-	return 0, false
+// finder finds a name in the maps of a property.
+func (b *binder) finder(p allocation.Property, name string) *allocation.LabelFinder {
+	return b.mapKeys(p).Finder(b.vocabulary.known.Name(name))
 }
 
 // column is that of a property.
@@ -398,29 +374,10 @@ func (b *binder) column(p allocation.Property) *column {
 	return col
 }
 
-// keyIndex is the keys of maps.
-type keyIndex struct {
-	all     []allocation.ID            // each once
-	written map[string][]allocation.ID // by what Prometheus makes of them
-}
-
 // mapKeys are the keys that the maps of the rows have in a property.
-func (b *binder) mapKeys(p allocation.Property) *keyIndex {
-	if b.keys[p] != nil {
-		return b.keys[p]
+func (b *binder) mapKeys(p allocation.Property) *allocation.LabelKeys {
+	if b.keys[p] == nil {
+		b.keys[p] = allocation.NewLabelKeys(b.dict, b.column(p).collect())
 	}
-	index := &keyIndex{written: map[string][]allocation.ID{}}
-	strs, _, _ := b.dict.Sizes()
-	seen := newBitset(strs)
-	for _, id := range b.column(p).collect() {
-		for _, pair := range b.dict.Map(id) {
-			if seen.add(pair.Key) {
-				index.all = append(index.all, pair.Key)
-				name := allocation.Sanitize(b.dict.Text(pair.Key))
-				index.written[name] = append(index.written[name], pair.Key)
-			}
-		}
-	}
-	b.keys[p] = index
-	return index
+	return b.keys[p]
 }

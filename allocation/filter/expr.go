@@ -68,8 +68,8 @@ type Or []Expr
 // field that there is not.
 type Comparison struct {
 	Field Field
-	// Key selects the value of a label or annotation, raw or as Prometheus writes it. Without one, the comparison is
-	// with the keys. That of the key as given wins over that of another spelling.
+	// Key selects the value of a label or annotation, in any spelling: see allocation.LabelName. Without one, the comparison
+	// is with the keys.
 	Key    string
 	Op     Op
 	Values []string
@@ -85,6 +85,16 @@ type LabelSelector struct {
 
 // String is the selector as it was given.
 func (l *LabelSelector) String() string { return l.text }
+
+// keys are the names of the labels that it looks at.
+func (l *LabelSelector) keys() []string {
+	requirements, _ := l.selector.Requirements()
+	keys := make([]string, len(requirements))
+	for i := range requirements {
+		keys[i] = requirements[i].Key()
+	}
+	return keys
+}
 
 // weight is how many steps it takes to match it once.
 func (l *LabelSelector) weight() int {
@@ -123,7 +133,54 @@ func newFilter(e Expr, assets bool, opts []Option) *Filter {
 		opt(&f.vocabulary)
 	}
 	f.vocabulary = f.of(assets)
-	return f
+	return f.Among(allocation.LabelNames{})
+}
+
+// Among is the filter where names of labels are known to be in use, besides its own: see allocation.LabelNames.
+func (f *Filter) Among(known allocation.LabelNames) *Filter {
+	var texts []string
+	for _, use := range f.Labels() {
+		texts = append(texts, use.Text)
+	}
+	own := *f
+	own.known = known.And(texts...)
+	return &own
+}
+
+// Labels are the labels and annotations that the filter looks at the values of.
+func (f *Filter) Labels() []allocation.LabelUse { return f.labelsIn(f.root) }
+
+// labelsIn are the labels and annotations that e looks at the values of.
+func (v *vocabulary) labelsIn(e Expr) (uses []allocation.LabelUse) {
+	switch e := e.(type) {
+	case *LabelSelector:
+		for _, key := range e.keys() {
+			uses = append(uses, allocation.LabelUse{Text: key, Label: true})
+		}
+	case *Comparison:
+		if v.spec(e.Field).kind == aliasField {
+			for _, label := range v.labelsOf(e.Field) {
+				uses = append(uses, allocation.LabelUse{Text: label, Label: true, Annotation: true})
+			}
+		} else if e.Key != "" {
+			uses = append(uses, allocation.LabelUse{Text: e.Key, Label: e.Field == Label, Annotation: e.Field == Annotation})
+		}
+	}
+	for _, part := range partsOf(e) {
+		uses = append(uses, v.labelsIn(part)...)
+	}
+	return uses
+}
+
+// partsOf are the parts of an And or an Or; other conditions have none.
+func partsOf(e Expr) []Expr {
+	switch e := e.(type) {
+	case And:
+		return e
+	case Or:
+		return e
+	}
+	return nil
 }
 
 // Uses reports whether a comparison in e is of the field.

@@ -269,6 +269,7 @@ type vocabulary struct {
 	labels  allocation.LabelMapping // nil is the default
 	derived []Derived
 	assets  bool
+	known   allocation.LabelNames // that are in use
 }
 
 // of is the vocabulary of filters of assets, or of allocations.

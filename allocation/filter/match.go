@@ -11,7 +11,7 @@ import (
 // strings are those of a Set, of an asset or of a saved answer.
 type matcher struct {
 	text func(s string) bool // of a text, an element of a list, or the value of a key
-	key  func(s string) bool // of a key, in either spelling
+	key  func(s string) bool // of a key, in any spelling
 	none bool                // the comparison holds for an empty list or map
 }
 
@@ -25,14 +25,21 @@ func newMatcher(c *Comparison, spec *fieldSpec) matcher {
 	}
 	m := matcher{text: matchText(op, c.Values, anyCase), none: op == Equal && slices.ContainsFunc(c.Values, missing)}
 	if spec.kind == mapField && c.Key == "" {
-		written := make([]string, len(c.Values))
-		for i, v := range c.Values {
-			written[i] = allocation.Sanitize(v)
-		}
-		raw, sanitized := m.text, matchText(op, written, anyCase)
-		m.key = func(key string) bool { return raw(key) || raw(allocation.Sanitize(key)) || sanitized(key) }
+		m.key = matchKey(op, c.Values, anyCase)
 	}
 	return m
+}
+
+// matchKey tests a key in all of its spellings against values in all of theirs.
+func matchKey(op Op, values []string, anyCase bool) func(string) bool {
+	var spelled []string
+	for _, v := range values {
+		spelled = append(spelled, allocation.Spellings(v)...)
+	}
+	asGiven, inAnySpelling := matchText(op, values, anyCase), matchText(op, spelled, anyCase)
+	return func(key string) bool {
+		return inAnySpelling(key) || inAnySpelling(allocation.WithoutConflict(key)) || slices.ContainsFunc(allocation.Spellings(key), asGiven)
+	}
 }
 
 // matchText tests a string with an operator and values.
@@ -72,52 +79,7 @@ func matchText(op Op, values []string, anyCase bool) func(string) bool {
 // missing reports whether an equal comparison with value means that something is missing.
 func missing(value string) bool { return value == "" || value == allocation.UnallocatedName }
 
-// keyRank is how well a key of a map is the one that was asked for.
-type keyRank uint8
-
-const (
-	noKey      keyRank = iota
-	alikeKey           // it was asked for as Prometheus writes it
-	writtenKey         // it is what Prometheus makes of the one asked for
-	exactKey
-)
-
-// keyFinder finds a key in maps, as it was given or in the other spelling.
-type keyFinder struct{ name, written string }
-
-func newKeyFinder(name string) keyFinder { return keyFinder{name, allocation.Sanitize(name)} }
-
-// rank is that of a key. Of several of the highest rank in a map, the first in order counts.
-func (k keyFinder) rank(key string) keyRank {
-	switch {
-	case key == k.name:
-		return exactKey
-	case key == k.written:
-		return writtenKey
-	case k.name == k.written && allocation.Sanitize(key) == k.name:
-		return alikeKey
-	}
-	return noKey
-}
-
-// lookup is the value of the key in m.
-func (k keyFinder) lookup(m map[string]string) (value string, ok bool) {
-	if v, ok := m[k.name]; ok {
-		return v, true
-	}
-	if v, ok := m[k.written]; ok {
-		return v, true
-	}
-	found := ""
-	for key, v := range m {
-		if k.rank(key) == alikeKey && (!ok || key < found) {
-			found, value, ok = key, v, true
-		}
-	}
-	return value, ok
-}
-
-// labelView is a map as selectors of Kubernetes look at it. Keys are found in either spelling.
+// labelView is a map as selectors of Kubernetes look at it. Keys are found in any spelling.
 type labelView struct {
 	lookup func(name string) (string, bool)
 }

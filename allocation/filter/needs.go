@@ -13,19 +13,14 @@ var fieldNeeds = map[Field][]allocation.Property{
 // Needs are the properties that decide whether e holds for an allocation, with repetitions, and whether they are known: else
 // all of them may.
 func Needs(e Expr) (properties []allocation.Property, known bool) {
-	var parts []Expr
 	switch e := e.(type) {
-	case And:
-		parts = e
-	case Or:
-		parts = e
 	case *LabelSelector:
 		return []allocation.Property{allocation.Labels}, true
 	case *Comparison:
 		properties, known = fieldNeeds[e.Field]
 		return properties, known
 	}
-	for _, part := range parts {
+	for _, part := range partsOf(e) {
 		more, ok := Needs(part)
 		if !ok {
 			return nil, false

@@ -19,10 +19,15 @@ type accessor[T any] struct {
 func objects[T any](root Expr, v vocabulary, access accessor[T], steps *Steps) func(T) bool {
 	labels := func(l *LabelSelector) func(T) bool {
 		labels, weight := access.pairs(Label), l.weight()
+		names := map[string]*allocation.LabelName{}
+		for _, key := range l.keys() {
+			name := v.known.Name(key)
+			names[key] = &name
+		}
 		return func(o T) bool {
 			m := labels(o)
 			steps.take(weight)
-			return l.selector.Matches(labelView{func(name string) (string, bool) { return newKeyFinder(name).lookup(m) }})
+			return l.selector.Matches(labelView{func(key string) (string, bool) { return allocation.FindLabel(names[key], m) }})
 		}
 	}
 	planned := newPlan(root, &v)
@@ -30,7 +35,7 @@ func objects[T any](root Expr, v vocabulary, access accessor[T], steps *Steps) f
 		if p.labels != nil {
 			return labels(p.labels)
 		}
-		return compareObject(v.spec(p.comparison.Field), p.comparison, access, steps)
+		return compareObject(&v, p.comparison, access, steps)
 	})
 	p := compile(&tests, func(test func(T) bool) func(T) bool { return test })
 	return func(o T) bool {
@@ -52,7 +57,8 @@ func objects[T any](root Expr, v vocabulary, access accessor[T], steps *Steps) f
 }
 
 // compareObject decides a comparison, its operator taken as not negated.
-func compareObject[T any](spec *fieldSpec, c *Comparison, access accessor[T], steps *Steps) func(T) bool {
+func compareObject[T any](v *vocabulary, c *Comparison, access accessor[T], steps *Steps) func(T) bool {
+	spec := v.spec(c.Field)
 	m := newMatcher(c, spec)
 	switch spec.kind {
 	case listField:
@@ -69,9 +75,9 @@ func compareObject[T any](spec *fieldSpec, c *Comparison, access accessor[T], st
 		if c.Key == "" {
 			return func(o T) bool { return m.matchKeys(pairs(o)) }
 		}
-		finder := newKeyFinder(c.Key)
+		name := v.known.Name(c.Key)
 		return func(o T) bool {
-			value, _ := finder.lookup(pairs(o))
+			value, _ := allocation.FindLabel(&name, pairs(o))
 			return m.text(value)
 		}
 	case textField, aliasField:

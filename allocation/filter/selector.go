@@ -27,7 +27,7 @@ const (
 func (r Resource) String() string { return [numResources]string{"allocations", "assets"}[r] }
 
 // ParseLabelSelector reads a label selector of Kubernetes, such as app=web,tier in (a,b),!canary. Keys find labels in
-// either spelling, as in Comparison. Errors are of type *SyntaxError, but that of one too long.
+// any spelling, as in Comparison. Errors are of type *SyntaxError, but that of one too long.
 func ParseLabelSelector(text string) (Expr, error) {
 	if err := checkLength(text); err != nil {
 		return nil, err

@@ -83,6 +83,20 @@ func (e *Expression) Keys() (keys []string, all bool) {
 	return slices.Sorted(maps.Keys(found)), all
 }
 
+// Fields are the names of members, of whatever object, that the expression has.
+func (e *Expression) Fields() []string { return memberNames(nil, &e.root) }
+
+// memberNames appends the names of members in n.
+func memberNames(names []string, n *node) []string {
+	if n.NodeType == gojmespath.ASTField {
+		names = append(names, n.Value.(string))
+	}
+	for i := range n.Children {
+		names = memberNames(names, &n.Children[i])
+	}
+	return names
+}
+
 // reads adds the keys of its input that n reads to found, and reports whether it reads the input as a whole.
 func reads(n *node, found map[string]bool) bool {
 	children := n.Children

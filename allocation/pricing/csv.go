@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // labelColumn begins the names of columns of labels.
@@ -81,7 +83,7 @@ func (p *parser) header(line int, cells []string) ([]column, error) {
 		}
 		if labelKey, ok := strings.CutPrefix(key, labelColumn); ok && labelKey != "" {
 			columns = append(columns, column{setter: setter{key: key, set: func(r *rule, _ int, text string) error {
-				r.labels = append(r.labels, label{labelKey, text})
+				r.labels = append(r.labels, label{allocation.NewLabelName(labelKey), text})
 				return nil
 			}}})
 			continue
@@ -161,7 +163,7 @@ func (r *rule) stray(id sectionID) string {
 	}
 	switch {
 	case len(r.labels) > 0 && !slices.Contains(labeled, id):
-		return labelColumn + r.labels[0].key
+		return labelColumn + r.labels[0].name.String()
 	case r.spot != nil && id != nodeSection:
 		return "spot"
 	case r.discount != nil && id != nodeSection:

@@ -29,7 +29,7 @@
 //	    gpuModel: NVIDIA-A100*
 //	    cluster: prod
 //	    name: ip-10-0-0-7               # of the node
-//	    labels: {karpenter.sh/nodepool: batch} # all must be there; keys raw or with _ for what Prometheus does not allow
+//	    labels: {karpenter.sh/nodepool: batch} # all must be there; keys in any spelling that exporters have for them
 //	    spot: false                     # without it, spot nodes and others match
 //	    from: 2026-01-01                # dates (in UTC) or RFC 3339 times: from this instant on
 //	    to: 2026-07-01T00:00:00+02:00   # up to, and without, this one

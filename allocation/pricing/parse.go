@@ -79,6 +79,7 @@ func (p *parser) finish() *Sheet {
 	}
 	slices.Sort(s.changes)
 	s.changes = slices.DeleteFunc(slices.Compact(s.changes), func(t int64) bool { return t == math.MinInt64 || t == math.MaxInt64 })
+	nameLabels(s.sections[:])
 	s.warnings = p.oddities()
 	return s
 }
@@ -252,16 +253,16 @@ func (p *parser) labels(n *yaml.Node) ([]label, error) {
 		if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
 			return nil, p.fail(value.Line, "label %q is %s, want a text", key.Value, describe(value))
 		}
-		if at := slices.IndexFunc(labels, func(l label) bool { return l.key == key.Value }); at >= 0 {
+		if at := slices.IndexFunc(labels, func(l label) bool { return l.name.String() == key.Value }); at >= 0 {
 			return nil, p.fail(key.Line, "label %q is there twice: keep one", key.Value)
 		}
-		labels = append(labels, label{key.Value, value.Value})
+		labels = append(labels, label{allocation.NewLabelName(key.Value), value.Value})
 	}
 	slices.SortFunc(labels, compareLabels)
 	return labels, nil
 }
 
-func compareLabels(a, b label) int { return strings.Compare(a.key, b.key) }
+func compareLabels(a, b label) int { return strings.Compare(a.name.String(), b.name.String()) }
 
 // resolve is the node that an alias stands for, or n.
 func resolve(n *yaml.Node) *yaml.Node {

@@ -24,7 +24,27 @@ type rule struct {
 }
 
 // label is a label that a rule asks for.
-type label struct{ key, value string }
+type label struct {
+	name  allocation.LabelName
+	value string
+}
+
+// nameLabels tells the labels of rules which names the rules ask for altogether.
+func nameLabels(sections []section) {
+	var labels []*label
+	var texts []string
+	for i := range sections {
+		for _, r := range sections[i].rules {
+			for k := range r.labels {
+				labels, texts = append(labels, &r.labels[k]), append(texts, r.labels[k].name.String())
+			}
+		}
+	}
+	known := allocation.NewLabelNames(texts...)
+	for _, l := range labels {
+		l.name = known.Name(l.name.String())
+	}
+}
 
 // newRule is a rule that always holds and asks for nothing.
 func newRule(line int) rule { return rule{line: line, from: math.MinInt64, to: math.MaxInt64} }
@@ -126,7 +146,7 @@ func (r *rule) matches(x *subject) bool {
 		}
 	}
 	for _, l := range r.labels {
-		if v, ok := lookup(x.labels, l.key); !ok || v != l.value {
+		if v, ok := allocation.FindLabel(&l.name, x.labels); !ok || v != l.value {
 			return false
 		}
 	}
@@ -163,24 +183,4 @@ func matchText(pattern, text string, anyCase bool) bool {
 		return strings.HasPrefix(text, prefix)
 	}
 	return pattern == text
-}
-
-// lookup finds a label by its key, or by its key as Prometheus writes it.
-func lookup(labels map[string]string, key string) (string, bool) {
-	if v, ok := labels[key]; ok {
-		return v, true
-	}
-	v, ok := labels[sanitize(key)]
-	return v, ok
-}
-
-// sanitize is a label key as Prometheus writes it: _ for all but letters, digits and _.
-func sanitize(key string) string {
-	return strings.Map(func(c rune) rune {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-			return c
-		}
-		return '_'
-	}, key)
 }

@@ -10,18 +10,19 @@ import (
 )
 
 // newAPI is the HTTP API over the service's ledger under the given settings, its requests counted by path.
-func newAPI(s *service, current *settings) http.Handler {
+func newAPI(s *service, current *settings, metering *allocation.Metering) http.Handler {
 	defaults := map[string]string{}
 	for _, p := range current.sharing.parameters() {
 		defaults[p[0]] = p[1]
 	}
 	api := costapi.New(s.ledger, s.logs.kit, costapi.Config{
 		Zone: current.zone, Now: s.now, Timeout: s.flags.timeout, Currency: current.currency, Labels: current.labels,
-		Cluster:  func() costapi.ClusterInfo { return current.cluster(s.computer.id.known(), s.computer.seen.list()) },
-		Clusters: func() []costapi.ClusterInfo { return current.allClusters(s.computer.seen.list()) },
-		Diagnose: s.computer.Diagnose,
-		Custom:   current.rates.Custom,
-		Check:    s.flags.check, MaxMemory: s.flags.maxMemory, Selectable: current.selectable,
+		LabelNames: current.labelNames.And(metering.LabelTexts()...),
+		Cluster:    func() costapi.ClusterInfo { return current.cluster(s.computer.id.known(), s.computer.seen.list()) },
+		Clusters:   func() []costapi.ClusterInfo { return current.allClusters(s.computer.seen.list()) },
+		Diagnose:   s.computer.Diagnose,
+		Custom:     current.rates.Custom,
+		Check:      s.flags.check, MaxMemory: s.flags.maxMemory, Selectable: current.selectable,
 		Defaults: defaults,
 		Derived:  current.derived,
 	})

@@ -20,6 +20,7 @@ type config struct {
 	prices     *pricing.Sheet
 	pricesFile string // that names the prices' file; "" where they stand in the config file
 	labels     allocation.LabelMapping
+	labelNames allocation.LabelNames // that labels has from the file
 	properties map[string]string     // expressions, by name
 	derived    []*allocation.Derived // what they are, by name
 	sharing    sharing

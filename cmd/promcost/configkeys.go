@@ -46,7 +46,7 @@ func configKeys(file string) []configKey[config] {
 			return nil
 		}},
 		{"labelMapping", "keys with labels", "The labels that department, environment, owner, product and team stand for: one, or a list.", readMapping},
-		{"properties", "names with expressions", "Further properties of allocations, not of assets, to aggregate by and to filter by: an expression of JMESPath, in Kyverno's dialect, over an allocation's properties and the aliases of labelMapping, such as team: \"labels.team || labels.owner || 'unowned'\" or app: 'labels.\"app.kubernetes.io/name\"'. Names of labels and annotations are found as Kubernetes or as Prometheus writes them. One of the name of an alias wins over labelMapping, which its expression still reads.", readProperties},
+		{"properties", "names with expressions", "Further properties of allocations, not of assets, to aggregate by and to filter by: an expression of JMESPath, in Kyverno's dialect, over an allocation's properties and the aliases of labelMapping, such as team: \"labels.team || labels.owner || 'unowned'\" or app: 'labels.\"app.kubernetes.io/name\"'. Names of labels and annotations are found as Kubernetes, Prometheus or kube-state-metrics writes them. One of the name of an alias wins over labelMapping, which its expression still reads.", readProperties},
 		{"sharing", "keys below", "Defaults of parameters that share costs.", func(c *config, n *yaml.Node) error {
 			return readKeys(&c.sharing, "sharing", n, sharingKeys())
 		}},
@@ -73,6 +73,7 @@ func readMapping(c *config, n *yaml.Node) error {
 		}
 		labels, err := textsOf(n, "labelMapping."+alias.Value)
 		c.labels[alias.Value] = labels
+		c.labelNames = c.labelNames.And(labels...)
 		return err
 	})
 }

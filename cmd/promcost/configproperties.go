@@ -84,10 +84,13 @@ func derive(name, text string, labels *allocation.LabelMapping) (*allocation.Der
 	if err != nil {
 		return nil, err
 	}
-	options := jmespath.Options{Steps: propertySteps, Member: memberOf}
+	known := allocation.NewLabelNames(e.Fields()...)
+	options := jmespath.Options{Steps: propertySteps, Member: func(object map[string]any, key string) (any, bool) {
+		return memberOf(object, known.Name(key))
+	}}
 	return allocation.NewDerived(name, needs, func(properties map[string]any) (string, error) {
 		// What cannot be evaluated is missing, as a label is: rows differ in what they have.
-		v, err := e.Search(context.Background(), withAliases(properties, aliases, *labels), options)
+		v, err := e.Search(context.Background(), withAliases(properties, aliases, *labels, known), options)
 		if _, missing := errors.AsType[*jmespath.UnknownKeyError](err); missing {
 			return "", &allocation.MissingError{Cause: err}
 		}
@@ -115,25 +118,21 @@ func textOfProperty(v any) (string, error) {
 	return "", errors.New("the result is a map: select one member")
 }
 
-// memberOf finds a label or an annotation as filters do: under the name as Prometheus can hold it, else under the first
-// name that reads the same so.
-func memberOf(object map[string]any, key string) (value any, ok bool) {
-	clean := allocation.Sanitize(key)
-	if value, ok = object[clean]; ok {
-		return value, true
-	}
-	found := ""
-	for name := range object {
-		if (!ok || name < found) && allocation.Sanitize(name) == clean {
-			found, ok = name, true
+// memberOf finds a label or an annotation as filters do.
+func memberOf(object map[string]any, name allocation.LabelName) (value any, ok bool) {
+	texts := make(map[string]string, len(object))
+	for key, value := range object {
+		if text, ok := value.(string); ok {
+			texts[key] = text
 		}
 	}
-	return object[found], ok
+	text, ok := allocation.FindLabel(&name, texts)
+	return text, ok
 }
 
 // withAliases are properties with aliases among them: the label, else the annotation that each stands for, joined by
 // slashes where it stands for several.
-func withAliases(properties map[string]any, aliases []string, mapping allocation.LabelMapping) map[string]any {
+func withAliases(properties map[string]any, aliases []string, mapping allocation.LabelMapping, known allocation.LabelNames) map[string]any {
 	if len(aliases) == 0 {
 		return properties
 	}
@@ -146,10 +145,7 @@ func withAliases(properties map[string]any, aliases []string, mapping allocation
 		for _, name := range mapping[alias] {
 			for _, of := range []allocation.Property{allocation.Labels, allocation.Annotations} {
 				object, _ := properties[of.String()].(map[string]any)
-				value, ok := object[name]
-				if !ok {
-					value, _ = memberOf(object, name)
-				}
+				value, _ := memberOf(object, known.Name(name))
 				if text, _ := value.(string); text != "" {
 					values = append(values, text)
 					break

@@ -35,7 +35,10 @@ func TestConfiguredProperties(t *testing.T) {
 		{`labels."app.kubernetes.io/name"`, map[string]string{"app.kubernetes.io/name": "cart"}, "cart"},
 		{`labels."app.kubernetes.io/name" || 'unowned'`, map[string]string{"app_kubernetes_io_name": "cart"}, "cart"},
 		{`labels."app.kubernetes.io/name" || 'unowned'`, map[string]string{"app": "cart"}, "unowned"},
-		{"labels.app_kubernetes_io_name", map[string]string{"app.kubernetes.io/name": "b", "app.kubernetes.io-name": "a"}, "a"},
+		{"labels.app_kubernetes_io_name", map[string]string{"app.kubernetes.io/name": "b", "app.kubernetes.io-name": "a"}, ""}, // either may be meant
+		{"labels.costCenter", map[string]string{"cost_center": "7"}, "7"},
+		{"labels.team", map[string]string{"team_conflict1": "a", "team_conflict2": "b"}, ""},
+		{"join(' ', [labels.team, labels.Team])", map[string]string{"team_conflict1": "a", "team_conflict2": "b"}, "b a"},
 		{`labels."a.b"`, map[string]string{"a.b": "raw", "a_b": "written"}, "raw"},
 		{`labels."a/b"`, map[string]string{"a.b": "raw", "a_b": "written"}, "written"},
 		{`label_match({"a.b": 'x'}, labels)`, map[string]string{"a_b": "x"}, "true"},

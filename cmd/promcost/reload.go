@@ -54,7 +54,7 @@ func (s *service) use(next *settings) error {
 	}
 	s.computer.price(next.pricer())
 	s.health.SetCurrency(next.currency)
-	s.current.Store(&live{settings: next, api: newAPI(s, next), metering: metering})
+	s.current.Store(&live{settings: next, api: newAPI(s, next, metering), metering: metering})
 	for _, w := range next.priceWarnings(time.Now()) {
 		level.Warn(s.logs.kit).Log("msg", "Odd price", "warning", w)
 	}

@@ -83,7 +83,7 @@ func (f *serveFlags) meter(s *settings) (*allocation.Metering, error) {
 		return nil, err
 	}
 	m, err := allocation.NewMetering(allocation.MeteringOptions{
-		Enabled: f.collectors(), MaxSeries: f.maxSeries, LabelNames: f.labels, Mapping: s.labels, Derived: s.derived, Budgets: budgets,
+		Enabled: f.collectors(), MaxSeries: f.maxSeries, LabelNames: f.labels, Known: s.labelNames, Mapping: s.labels, Derived: s.derived, Budgets: budgets,
 	})
 	if err != nil {
 		return nil, &usageError{cause: err}

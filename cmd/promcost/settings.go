@@ -20,7 +20,9 @@ type settings struct {
 	zone      *time.Location
 	currency  string
 	labels    allocation.LabelMapping // nil is the API's own
-	sharing   sharing
+	// labelNames are names of labels that the config file has.
+	labelNames allocation.LabelNames
+	sharing    sharing
 	// selectable are the fields that field selectors may name.
 	selectable *filter.Selectable
 	derived    []*allocation.Derived // by name
@@ -41,7 +43,7 @@ func (f *costFlags) settings() (*settings, error) {
 			return nil, err
 		}
 	}
-	s := &settings{zone: f.zone, labels: c.labels, sharing: c.sharing, clusters: c.clusters, budgets: c.budgets, selectable: c.selectableFields()}
+	s := &settings{zone: f.zone, labels: c.labels, labelNames: c.labelNames, sharing: c.sharing, clusters: c.clusters, budgets: c.budgets, selectable: c.selectableFields()}
 	s.properties, s.derived = c.properties, c.derived
 	if len(s.budgets) == 0 {
 		s.budgets = f.budgets

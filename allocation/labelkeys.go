@@ -1,0 +1,113 @@
+package allocation
+
+import "slices"
+
+// LabelKeys are the keys of the labels or annotations that rows have, by what they may spell.
+type LabelKeys struct {
+	dict    *Dict
+	all     []ID
+	bySnake map[string][]ID
+}
+
+// NewLabelKeys collects the keys of maps of d.
+func NewLabelKeys(d *Dict, maps []ID) *LabelKeys {
+	k := &LabelKeys{dict: d, bySnake: map[string][]ID{}}
+	strs, _, _ := d.Sizes()
+	seen := make([]bool, strs)
+	for _, m := range maps {
+		for _, pair := range d.Map(m) {
+			if !seen[pair.Key] {
+				seen[pair.Key] = true
+				k.add(pair.Key)
+			}
+		}
+	}
+	return k
+}
+
+func (k *LabelKeys) add(key ID) {
+	k.all = append(k.all, key)
+	snake := snakeCase(k.dict.Text(key))
+	k.bySnake[snake] = append(k.bySnake[snake], key)
+	if of, number := cutConflict(snake); number > 0 {
+		k.bySnake[of] = append(k.bySnake[of], key)
+	}
+}
+
+// labelKeys are the keys of the labels or annotations of s's rows.
+func (s *Set) labelKeys(p Property) *LabelKeys {
+	_, _, n := s.dict.Sizes()
+	seen := make([]bool, n)
+	var maps []ID
+	for _, id := range s.ids[p] {
+		if !seen[id] {
+			seen[id] = true
+			maps = append(maps, id)
+		}
+	}
+	return NewLabelKeys(s.dict, maps)
+}
+
+// All are the keys, each once. The slice must not be changed.
+func (k *LabelKeys) All() []ID { return k.all }
+
+// Finder finds a name in the maps that k was made of.
+func (k *LabelKeys) Finder(name LabelName) *LabelFinder {
+	f := &LabelFinder{dict: k.dict, name: name}
+	for _, key := range k.bySnake[name.snake] {
+		text := k.dict.Text(key)
+		if s, number := name.spelling(text); s != noSpelling {
+			f.keys = append(f.keys, spelled[ID]{s, number, text, key})
+		}
+	}
+	slices.SortFunc(f.keys, compareSpelled[ID])
+	return f
+}
+
+// LabelFinder finds a label or an annotation in maps of a Dict, whatever spelling its key has there.
+type LabelFinder struct {
+	dict *Dict
+	name LabelName
+	keys []spelled[ID] // values are the keys' ids; in the order of compareSpelled
+	here []spelled[ID] // scratch: those that a map has, and their values
+}
+
+// Anywhere reports whether any of the maps has a key that spells the name.
+func (f *LabelFinder) Anywhere() bool { return len(f.keys) > 0 }
+
+// Find is the value of the name in the map m, and whether it has one: see FindLabel. It is not safe for concurrent use.
+func (f *LabelFinder) Find(m ID) (value ID, ok bool) {
+	value, ok, _ = f.find(m)
+	return value, ok
+}
+
+// find also reports whether the name clashes with others: f.here are the keys then.
+func (f *LabelFinder) find(m ID) (value ID, ok, clash bool) {
+	f.here = f.here[:0]
+	for _, key := range f.keys {
+		if value, ok := f.dict.Lookup(m, key.value); ok {
+			if key.spelling > conflictSpelling && len(f.here) == 0 && key.spelling != unknownSpelling {
+				return value, true, false // no other key has this spelling
+			}
+			here := key
+			here.value = value
+			f.here = append(f.here, here)
+		}
+	}
+	return choose(&f.name, f.here)
+}
+
+// withoutCollisions are the entries of a map that stay under those of another. Colliding names are replaced together: where
+// either map has numbered keys for a name, the other's keys would be taken for further labels.
+func (d *Dict) withoutCollisions(under, over []Pair) []Pair {
+	numbered := map[string]bool{} // by name in snake case: whether over numbers it
+	for _, pair := range over {
+		snake, number := cutConflict(snakeCase(d.Text(pair.Key)))
+		numbered[snake] = numbered[snake] || number > 0
+	}
+	return slices.DeleteFunc(slices.Clone(under), func(pair Pair) bool {
+		snake, number := cutConflict(snakeCase(d.Text(pair.Key)))
+		byOver, replaced := numbered[snake]
+		return replaced && (byOver || number > 0)
+	})
+}

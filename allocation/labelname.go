@@ -1,0 +1,227 @@
+package allocation
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// LabelName is the name of a label or of an annotation. It finds the label in whatever way an exporter spells its name: as
+// Kubernetes does (eks.amazonaws.com/capacityType), with underscores for what a label of Prometheus may not hold
+// (eks_amazonaws_com_capacityType), or in kube-state-metrics' snake case (eks_amazonaws_com_capacity_type). The name itself
+// may be in any of these spellings, too.
+//
+// Snake case can make one name of several. kube-state-metrics then exports team_conflict1, team_conflict2 and so on, in the
+// byte order of the names in Kubernetes: see LabelNames.
+type LabelName struct {
+	text, sanitized, snake string
+	place, names           int // among the names that are known to collide
+}
+
+// NewLabelName is the name that text spells.
+func NewLabelName(text string) LabelName {
+	return LabelName{text: text, sanitized: Sanitize(text), snake: snakeCase(text), names: 1}
+}
+
+// labelNames are the names that texts spell.
+func labelNames(texts ...string) []LabelName {
+	names := make([]LabelName, len(texts))
+	for i, text := range texts {
+		names[i] = NewLabelName(text)
+	}
+	return names
+}
+
+// String is the name as it was given.
+func (n LabelName) String() string { return n.text }
+
+// LabelNames are names of labels that were asked for or configured. Where an object has as many colliding labels as there are
+// names here that collide, the labels are taken to have these names, in byte order. None is the zero value.
+type LabelNames struct{ bySnake map[string][]string }
+
+// NewLabelNames are the names that texts spell.
+func NewLabelNames(texts ...string) LabelNames {
+	k := LabelNames{map[string][]string{}}
+	for _, text := range texts {
+		snake := snakeCase(text)
+		same := k.bySnake[snake]
+		if i, found := slices.BinarySearch(same, text); !found {
+			k.bySnake[snake] = slices.Insert(same, i, text)
+		}
+	}
+	return k
+}
+
+// And are the names of k and texts.
+func (k LabelNames) And(texts ...string) LabelNames {
+	return NewLabelNames(slices.Concat(append(slices.Collect(maps.Values(k.bySnake)), texts)...)...)
+}
+
+// Name is the name that text spells, as one of k.
+func (k LabelNames) Name(text string) LabelName {
+	n := NewLabelName(text)
+	if same := k.bySnake[n.snake]; len(same) > 0 {
+		i, found := slices.BinarySearch(same, text)
+		n.place, n.names = i, len(same)
+		if !found {
+			n.names++
+		}
+	}
+	return n
+}
+
+// Sanitize is the name of a label as Prometheus can hold it: every character of s other than letters, digits and underscores
+// becomes an underscore.
+func Sanitize(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// snakeCase is the name of a label as kube-state-metrics writes it: sanitized, with an underscore between a small letter or
+// a digit and the capital after it, and in small letters.
+func snakeCase(s string) string {
+	s = Sanitize(s)
+	capital := func(c byte) bool { return 'A' <= c && c <= 'Z' }
+	if !strings.ContainsFunc(s, func(r rune) bool { return capital(byte(r)) }) {
+		return s
+	}
+	b := make([]byte, 0, len(s)+4)
+	for i := range len(s) {
+		if i > 0 && capital(s[i]) && !capital(s[i-1]) && s[i-1] != '_' {
+			b = append(b, '_')
+		}
+		b = append(b, s[i])
+	}
+	return strings.ToLower(string(b))
+}
+
+// Spellings are the ways in which exporters may spell the name of a label.
+func Spellings(text string) []string {
+	return slices.Compact([]string{text, Sanitize(text), snakeCase(text)})
+}
+
+// WithoutConflict is a key without the mark that tells names apart which collide.
+func WithoutConflict(key string) string {
+	snake, _ := cutConflict(key)
+	return snake
+}
+
+// conflictMark stands before the number of a label whose name collides with another's.
+const conflictMark = "_conflict"
+
+// cutConflict is a key without the mark of a collision, and its number; 0 where the key has none.
+func cutConflict(key string) (snake string, number int) {
+	i := strings.LastIndex(key, conflictMark)
+	if i < 0 {
+		return key, 0
+	}
+	number, err := strconv.Atoi(key[i+len(conflictMark):])
+	if err != nil || number < 1 {
+		return key, 0
+	}
+	return key[:i], number
+}
+
+// spelling says how a key spells a name, the best one last.
+type spelling uint8
+
+const (
+	noSpelling        spelling = iota
+	conflictSpelling           // one of several whose names collide
+	unknownSpelling            // the name is a spelling of the key
+	snakeSpelling              // as kube-state-metrics writes it
+	sanitizedSpelling          // as Prometheus could always hold it
+	exactSpelling              // as it was given
+)
+
+// spelling says how key spells the name, and its number among colliding ones.
+func (n *LabelName) spelling(key string) (spelling, int) {
+	switch key {
+	case n.text:
+		return exactSpelling, 0
+	case n.sanitized:
+		return sanitizedSpelling, 0
+	case n.snake:
+		return snakeSpelling, 0
+	}
+	if snake, number := cutConflict(key); number > 0 && snake == n.snake {
+		return conflictSpelling, number
+	}
+	if n.text == n.sanitized && (Sanitize(key) == n.text || snakeCase(key) == n.text) {
+		return unknownSpelling, 0
+	}
+	return noSpelling, 0
+}
+
+// Spells reports whether a key spells the name.
+func (n LabelName) Spells(key string) bool {
+	s, _ := n.spelling(key)
+	return s != noSpelling
+}
+
+// spelled is a key that spells a name, and what stands there.
+type spelled[V comparable] struct {
+	spelling spelling
+	number   int
+	key      string
+	value    V
+}
+
+// compareSpelled orders keys, the best spelling first.
+func compareSpelled[V comparable](a, b spelled[V]) int {
+	return cmp.Or(cmp.Compare(b.spelling, a.spelling), cmp.Compare(a.number, b.number), strings.Compare(a.key, b.key))
+}
+
+// choose is the value that the name has among keys of one map that spell it, in the order of compareSpelled: that of the best
+// spelling. Where several are as good and differ, it is known only where the names are, too; else they clash.
+func choose[V comparable](n *LabelName, keys []spelled[V]) (value V, ok, clash bool) {
+	if len(keys) == 0 {
+		return value, false, false
+	}
+	same := 1
+	for same < len(keys) && keys[same].spelling == keys[0].spelling {
+		same++
+	}
+	if same > 1 && same == n.names && keys[0].spelling == conflictSpelling {
+		return keys[n.place].value, true, false
+	}
+	for _, k := range keys[1:same] {
+		if k.value != keys[0].value {
+			return value, false, true
+		}
+	}
+	return keys[0].value, true, false
+}
+
+// FindLabel is the value that labels have of the name, and whether they have one: not where the name collides with another
+// and their values differ.
+func FindLabel[V comparable](n *LabelName, labels map[string]V) (value V, ok bool) {
+	if value, ok := labels[n.text]; ok {
+		return value, true
+	}
+	var keys []spelled[V]
+	for key, value := range labels {
+		if s, number := n.spelling(key); s != noSpelling {
+			keys = append(keys, spelled[V]{s, number, key, value})
+		}
+	}
+	slices.SortFunc(keys, compareSpelled[V])
+	value, ok, _ = choose(n, keys)
+	return value, ok
+}
+
+// firstLabel is the first value that labels have of names, "" where they have none.
+func firstLabel(labels map[string]string, names []LabelName) string {
+	for i := range names {
+		if v, _ := FindLabel(&names[i], labels); v != "" {
+			return v
+		}
+	}
+	return ""
+}
