@@ -123,6 +123,27 @@ func StartNodeExporter(t testing.TB, flags ...string) (url string) {
 	}})[0]
 }
 
+// StartOpenCost runs an OpenCost over the API and a Prometheus until the test ends, and returns its URL. Its prices are the
+// file prices, in OpenCost's own format; it asks no cloud. Only $OPENCOST names its binary: it skips the test where that is
+// not set.
+func StartOpenCost(t testing.TB, k *Kubernetes, prometheus, prices string) (url string) {
+	t.Helper()
+	binary := optional(t, "OPENCOST", "opencost")
+	configs := t.TempDir()
+	writeFile(t, configs, "default.json", prices)
+	return run(t, process{
+		name: "OpenCost", binary: binary, ready: "/healthz",
+		args: func([]string) []string { return nil },
+		env: func(addr []string) []string {
+			return []string{
+				"API_PORT=" + port(addr[0]), "KUBERNETES_PORT=set", "KUBECONFIG=" + k.kubeconfig, "CONFIG_PATH=" + configs + "/",
+				"PROMETHEUS_SERVER_ENDPOINT=" + prometheus, "CLUSTER_ID=test", "USE_CUSTOM_PROVIDER=true", "CACHE_WARMING_ENABLED=false",
+				"LOG_COLLECTION_ENABLED=false", "PRODUCT_ANALYTICS_ENABLED=false", "ERROR_REPORTING_ENABLED=false", "VALUES_REPORTING_ENABLED=false",
+			}
+		},
+	})[0]
+}
+
 // Do sends a request to the API with an object as JSON (nil: none), and decodes its answer into reply unless that is nil.
 // The error of an answer that is not 2xx has its text.
 func (k *Kubernetes) Do(ctx context.Context, method, path string, object, reply any) error {

@@ -67,6 +67,7 @@ type process struct {
 	ports        int                          // how many addresses it listens on; 0 is one
 	args         func(addr []string) []string // its arguments, given these addresses
 	started      func(pid int)                // told its process once it is ready; nil: nobody asks
+	env          func(addr []string) []string // further environment variables, as name=value; nil: none
 	tls          bool                         // it is asked by https whether it is ready, whatever its certificate
 }
 
@@ -103,6 +104,9 @@ func start(t testing.TB, p process) (urls []string, err error) {
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.Dir = t.TempDir() // where some servers leave files
+	if p.env != nil {
+		cmd.Env = append(os.Environ(), p.env(addrs)...)
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("run %s: %w", p.binary, err)
 	}

@@ -4,7 +4,7 @@ package promtest_test
 
 import (
 	"flag"
-	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,58 +31,98 @@ var kept = regexp.MustCompile(`^(kube_pod_(info|owner|labels|annotations|created
 	`|spec_volumes_persistentvolumeclaims_info|(init_)?container_.*)|kube_namespace_(labels|annotations|created)|kube_node_(info|labels|created|status_.*)` +
 	`|kube_(replicaset|job)_owner|kube_service_.*|kube_endpointslice_(info|labels|endpoints)|kube_persistentvolume.*|node_.*)$`)
 
-// recorded are the targets.
-var recorded = []struct {
-	name  string
-	start func(t *testing.T, k *promtest.Kubernetes) (url string)
-	once  bool // the last scrape is kept as it is
-}{
-	{"kube-state-metrics", func(t *testing.T, k *promtest.Kubernetes) string { return promtest.StartKubeStateMetrics(t, k) }, true},
-	{"kube-state-metrics-allowlists", func(t *testing.T, k *promtest.Kubernetes) string {
-		return promtest.StartKubeStateMetrics(t, k, promtest.Allowlists...)
-	}, false},
-	{"node-exporter", func(t *testing.T, _ *promtest.Kubernetes) string {
-		return promtest.StartNodeExporter(t, "--collector.disable-defaults", "--collector.cpu", "--collector.meminfo", "--web.disable-exporter-metrics")
-	}, false},
+// prices are those that OpenCost is given, in its own format.
+const prices = `{"provider": "custom", "description": "made up", "CPU": "0.04", "spotCPU": "0.012", "RAM": "0.005", "spotRAM": "0.0015", "GPU": "1.1",
+"storage": "0.0001", "zoneNetworkEgress": "0.01", "regionNetworkEgress": "0.02", "internetNetworkEgress": "0.09",
+"spotLabel": "eks.amazonaws.com/capacityType", "spotLabelValue": "SPOT", "defaultLBPrice": "0.0225"}`
+
+// target is what is scraped.
+type target struct {
+	name, url string
+	once      bool                     // the last scrape is recorded as it is
+	keep      func(metric string) bool // of the metrics
+	all       promtest.Recording
+	last      string // exposition
 }
 
-// TestRecordE2E scrapes real exporters over a real API. With -record it writes what they expose; without, it checks that
-// the recordings still have the metrics and label names that they expose.
-func TestRecordE2E(t *testing.T) {
+// cluster starts a cluster with the objects, and what exports metrics of it.
+func cluster(t *testing.T) (*promtest.Kubernetes, *promtest.Observer, []*target) {
 	k := promtest.StartKubernetes(t)
-	var urls []string
-	for _, r := range recorded {
-		urls = append(urls, r.start(t, k))
+	everything := func(string) bool { return true }
+	first := promtest.StartKubeStateMetrics(t, k)
+	targets := []*target{
+		{name: "kube-state-metrics", url: first, once: true, keep: everything},
+		{name: "kube-state-metrics-allowlists", url: promtest.StartKubeStateMetrics(t, k, promtest.Allowlists...), keep: kept.MatchString},
+		{name: "kube-state-metrics-more", once: true, keep: everything, url: promtest.StartKubeStateMetrics(t, k,
+			"--resources=endpoints,persistentvolumes,services", "--metric-labels-allowlist=persistentvolumes=[*],services=[*]")},
+		{name: "node-exporter", keep: kept.MatchString, url: promtest.StartNodeExporter(t,
+			"--collector.disable-defaults", "--collector.cpu", "--collector.meminfo", "--web.disable-exporter-metrics")},
 	}
+	observer := promtest.Observe(t, k)
 	objects, err := os.ReadFile("testdata/objects.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	k.Create(t, string(objects))
-	all := make([]promtest.Recording, len(recorded))
-	last := make([]string, len(recorded))
+	if os.Getenv("OPENCOST") == "" {
+		t.Log("OpenCost is not recorded: OPENCOST does not name its binary")
+		return k, observer, targets
+	}
+	prometheus := promtest.Start(t, "", promtest.Config{YAML: "scrape_configs: [{job_name: ksm, scrape_interval: 5s, static_configs: [{targets: [" +
+		strings.TrimPrefix(first, "http://") + "]}]}]\n"})
+	return k, observer, append(targets, &target{name: "opencost", once: true, keep: costs.MatchString, url: promtest.StartOpenCost(t, k, prometheus, prices)})
+}
+
+// costs are the metrics of OpenCost that are not about its process.
+var costs = regexp.MustCompile(`^(container_|deployment_|kube_|kubecost_(cluster|load|network|node|pv)_|node_|opencost_|pod_|pv_|service_|statefulSet_)`)
+
+// events are what happens before a scrape.
+var events = map[int]func(t *testing.T, k *promtest.Kubernetes) error{
+	3: func(t *testing.T, k *promtest.Kubernetes) error {
+		return k.Do(t.Context(), http.MethodDelete, promtest.Path("Pod", "batch", "leaves"), nil, nil)
+	},
+	5: func(t *testing.T, k *promtest.Kubernetes) error {
+		relabeled := map[string]any{"metadata": map[string]any{"labels": map[string]any{"Team": "Platform"}}}
+		return k.Do(t.Context(), http.MethodPatch, promtest.Path("Namespace", "", "batch"), relabeled, nil)
+	},
+}
+
+// TestRecordE2E scrapes real exporters over a real API. With -record it writes what they expose; without, it checks that
+// the recordings still have the metrics and label names that they expose.
+func TestRecordE2E(t *testing.T) {
+	k, observer, targets := cluster(t)
 	ticks := time.NewTicker(scrapeEvery)
 	defer ticks.Stop()
 	start := time.Now()
 	for i := range scrapes {
 		<-ticks.C
 		at := start.Add(time.Duration(i+1) * scrapeEvery).Truncate(time.Second)
-		for n, url := range urls {
-			last[n] = promtest.Fetch(t, url+"/metrics")
-			scrape, err := promtest.ParseRecording(last[n])
+		for _, target := range targets {
+			target.last = promtest.Fetch(t, target.url+"/metrics")
+			scrape, err := promtest.ParseRecording(target.last)
 			if err != nil {
 				t.Fatal(err)
 			}
-			all[n].Add(at, scrape, kept.MatchString)
+			target.all.Add(at, scrape, target.keep)
+		}
+		if event := events[i]; event != nil {
+			if err := event(t, k); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	for n, r := range recorded {
-		text := all[n].Format(scrapeEvery)
-		if r.once {
-			text = sortFamilies(last[n])
+	if *record {
+		if err := os.WriteFile("testdata/recorded/runs", []byte(promtest.FormatRuns(observer.Runs(t))), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, target := range targets {
+		text := target.all.Format(scrapeEvery)
+		if target.once {
+			text = sortFamilies(target.last, target.keep)
 		}
 		if *record {
-			if err := os.WriteFile(filepath.Join("testdata/recorded", r.name+".txt"), []byte(text), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join("testdata/recorded", target.name+".txt"), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			continue
@@ -91,14 +131,16 @@ func TestRecordE2E(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(shapes(promtest.Recorded(t, r.name)), shapes(fresh)); diff != "" {
-			t.Errorf("%s exposes other metrics or labels than were recorded; `make record` records them (-recorded +now):\n%s", r.name, diff)
+		if diff := cmp.Diff(promtest.Recorded(t, target.name).Shapes(), fresh.Shapes()); diff != "" {
+			t.Errorf("%s exposes other metrics or labels than were recorded; `make record` records them (-recorded +now):\n%s", target.name, diff)
 		}
 	}
 }
 
-// sortFamilies sorts the lines of each metric: their order is another one at each scrape.
-func sortFamilies(exposition string) string {
+// sortFamilies sorts the lines of each metric, for their order is another one at each scrape, and drops the metrics that
+// are not kept.
+func sortFamilies(exposition string, keep func(metric string) bool) string {
+	var out []string
 	lines := strings.SplitAfter(exposition, "\n")
 	for i := 0; i < len(lines); {
 		j := i + 1
@@ -106,36 +148,12 @@ func sortFamilies(exposition string) string {
 			j++
 		}
 		family := lines[i:j]
-		comments := 0
-		for comments < len(family) && strings.HasPrefix(family[comments], "#") {
-			comments++
+		if fields := strings.Fields(family[0]); len(fields) < 3 || keep(fields[2]) {
+			comments := slices.IndexFunc(family, func(line string) bool { return !strings.HasPrefix(line, "#") })
+			slices.Sort(family[max(comments, 0):])
+			out = append(out, family...)
 		}
-		slices.Sort(family[comments:])
 		i = j
 	}
-	return strings.Join(lines, "")
-}
-
-// shapes are the label names of each metric.
-func shapes(r promtest.Recording) map[string][]string {
-	names := map[string]map[string]bool{}
-	for _, s := range r.Series {
-		metric := ""
-		for i := 0; i < len(s.Labels); i += 2 {
-			if s.Labels[i] == "__name__" {
-				metric = s.Labels[i+1]
-			}
-		}
-		if names[metric] == nil {
-			names[metric] = map[string]bool{}
-		}
-		for i := 0; i < len(s.Labels); i += 2 {
-			names[metric][s.Labels[i]] = true
-		}
-	}
-	out := map[string][]string{}
-	for metric, labels := range names {
-		out[metric] = slices.Sorted(maps.Keys(labels))
-	}
-	return out
+	return strings.Join(out, "")
 }

@@ -66,13 +66,14 @@ func Recorded(t testing.TB, name string) Recording {
 
 // Samples are the series of the recording as a Prometheus stores them that scrapes it: with the labels of the target,
 // given as alternating names and values, of which those that the series have keep the series' own (honor_labels), and
-// with a staleness marker where a scrape lacks what the one before had.
+// without labels that are empty, and with a staleness marker where a scrape lacks what the one before had.
 func (r Recording) Samples(target ...string) []Series {
 	out := make([]Series, 0, len(r.Series))
 	for _, s := range r.Series {
-		series := Series{Labels: slices.Clone(s.Labels)}
+		own := withoutEmpty(s.Labels)
+		series := Series{Labels: own}
 		for i := 0; i+1 < len(target); i += 2 {
-			if !hasName(s.Labels, target[i]) {
+			if !hasName(own, target[i]) {
 				series.Labels = append(series.Labels, target[i], target[i+1])
 			}
 		}
@@ -86,6 +87,16 @@ func (r Recording) Samples(target ...string) []Series {
 			}
 		}
 		out = append(out, series)
+	}
+	return out
+}
+
+// withoutEmpty are the alternating names and values without the empty values: no label is the same as an empty one.
+func withoutEmpty(labels []string) (out []string) {
+	for i := 0; i+1 < len(labels); i += 2 {
+		if labels[i+1] != "" {
+			out = append(out, labels[i], labels[i+1])
+		}
 	}
 	return out
 }

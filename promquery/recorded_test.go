@@ -1,0 +1,238 @@
+package promquery_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/blocks"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// gkeNode is the node of the published exposition of a kubelet.
+const gkeNode = "gke-dev-1-kc-cloud-pool-80a91fb4-s5hh"
+
+// recordedTargets are the labels that a Prometheus gives the targets of the recordings.
+var recordedTargets = map[string][]string{
+	"kube-state-metrics":            {"job", "kube-state-metrics", "instance", "10.9.0.100:8080"},
+	"kube-state-metrics-allowlists": {"job", "kube-state-metrics", "instance", "10.9.0.101:8080"},
+	"kube-state-metrics-more":       {"job", "kube-state-metrics", "instance", "10.9.0.102:8080"},
+	"node-exporter":                 {"job", "node-exporter", "instance", "10.0.1.11:9100"},
+	"opencost":                      {"job", "opencost", "instance", "10.9.0.103:9003"},
+	"opencost-gke":                  {"job", "opencost", "instance", "10.9.0.104:9003"},
+	"network-costs":                 {"job", "network-costs", "instance", "10.9.0.105:3001"},
+	"kubelet-cadvisor":              {"job", "kubelet", "instance", "10.128.0.4:10250", "node", gkeNode},
+	"kubelet":                       {"job", "kubelet", "instance", "10.128.0.4:10250", "node", gkeNode},
+	"dcgm-exporter":                 {"job", "dcgm-exporter", "instance", "10.128.0.4:9400"},
+}
+
+// recordedWindow is from the first scrape of the recordings to the last.
+func recordedWindow(t testing.TB) (scrapes []int64, w allocation.Window) {
+	t.Helper()
+	scrapes = promtest.Recorded(t, "kube-state-metrics-allowlists").Scrapes
+	return scrapes, allocation.Window{Start: time.UnixMilli(scrapes[0]).UTC(), End: time.UnixMilli(scrapes[len(scrapes)-1]).UTC()}
+}
+
+// recordedBlocks are recordings as the blocks of a Prometheus that scraped them.
+func recordedBlocks(t testing.TB, names ...string) *blocks.DB {
+	t.Helper()
+	scrapes, _ := recordedWindow(t)
+	var all []promtest.Series
+	for _, name := range names {
+		target, ok := recordedTargets[name]
+		if !ok {
+			t.Fatalf("recording %s: no target has it", name)
+		}
+		r := promtest.Recorded(t, name)
+		if len(r.Scrapes) == 1 {
+			r = r.Held(scrapes)
+		}
+		all = append(all, r.Samples(target...)...)
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, all...)
+	return openBlocks(t, dir)
+}
+
+// unrecorded are the alternatives of inputs that no recording has, and why.
+var unrecorded = map[string]string{
+	"kube_pod_container_resource_limits_cpu_cores":      "kube-state-metrics 1, which promcost still reads",
+	"kube_pod_container_resource_limits_memory_bytes":   "kube-state-metrics 1",
+	"kube_pod_container_resource_requests_cpu_cores":    "kube-state-metrics 1",
+	"kube_pod_container_resource_requests_memory_bytes": "kube-state-metrics 1",
+	"DCGM_FI_DEV_GPU_UTIL":                              "the published example has the profiling metric in its place",
+}
+
+// TestEveryInputIsRecorded feeds every input, and every alternative of one, with what a real exporter exposes.
+func TestEveryInputIsRecorded(t *testing.T) {
+	_, w := recordedWindow(t)
+	d, err := promquery.NewEngine(recordedBlocks(t, promtest.Recordings(t)...), config).Diagnose(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Clusters) != 1 {
+		t.Fatalf("%d clusters, want 1", len(d.Clusters))
+	}
+	fed := map[string]map[string]bool{} // by input, by metric
+	for _, in := range d.Clusters[0].Inputs {
+		fed[in.Name] = map[string]bool{}
+		for _, alt := range in.Alternatives {
+			fed[in.Name][alt.Metric] = alt.Series > 0
+		}
+	}
+	needed := map[string]bool{}
+	for _, in := range promquery.Inputs {
+		if len(fed[in.Name]) == 0 {
+			t.Errorf("input %q: no recording feeds it", in.Name)
+		}
+		for _, alt := range in.Alternatives {
+			if !fed[in.Name][alt.Metric] && unrecorded[alt.Metric] == "" {
+				t.Errorf("input %q: no recording has a series of %s that it can use", in.Name, alt.Metric)
+			}
+			needed[alt.Metric] = needed[alt.Metric] || !fed[in.Name][alt.Metric]
+		}
+	}
+	for metric := range unrecorded {
+		if !needed[metric] {
+			t.Errorf("%s is recorded, or no input reads it: take it off the list", metric)
+		}
+	}
+}
+
+// recordedRow is what is known of a container in the recorded time, by namespace, controller, container: in the recordings
+// all pods of a controller are alike.
+type recordedRow struct {
+	Kind     string
+	Services []string
+	Team     string // the label Team, as kube-state-metrics spells it
+	PVGiB    float64
+	Balancer bool // it has a part of a load balancer's cost
+}
+
+// recordedRows are what the objects of the recordings say.
+var recordedRows = map[string]recordedRow{
+	"shop/web/nginx":               {Kind: "deployment", Services: []string{"web"}, Team: "Frontend", Balancer: true},
+	"shop/web/log-agent":           {Kind: "deployment", Services: []string{"web"}, Team: "Frontend", Balancer: true},
+	"shop/db/postgres":             {Kind: "statefulset", Services: []string{"db-headless"}, Team: "Checkout", PVGiB: 20},
+	"shop/mesh/app":                {Kind: "deployment", Services: []string{}, Team: "Checkout"},
+	"shop/mesh/proxy":              {Kind: "deployment", Services: []string{}, Team: "Checkout"},
+	"shop/crasher/main":            {Kind: "deployment", Services: []string{}, Team: "Checkout"},
+	"shop//sleep":                  {Services: []string{}, Team: "Checkout"},
+	"batch/trainer/train":          {Kind: "deployment", Services: []string{}, Team: "Platform"}, // relabeled meanwhile
+	"batch/trainer/infer":          {Kind: "deployment", Services: []string{}, Team: "Platform"},
+	"batch/crunch/work":            {Kind: "job", Services: []string{}, Team: "any"},
+	"batch/tick/work":              {Kind: "cronjob", Services: []string{}, Team: "any"}, // one before that, one after
+	"batch//slow":                  {Services: []string{}, Team: "any"},                  // ends between two scrapes
+	"kube-system/node-agent/agent": {Kind: "daemonset", Services: []string{}},
+}
+
+// TestAllocationsOfRecordings computes what was recorded, and compares it with the objects and with the times that the status
+// of the pods told.
+func TestAllocationsOfRecordings(t *testing.T) {
+	_, w := recordedWindow(t)
+	s := compute(t, recordedBlocks(t, "kube-state-metrics-allowlists"), allocation.Query{Window: w})[0]
+	length := w.End.Sub(w.Start)
+	type instance struct{ uid, container string }
+	want := map[instance]float64{} // running seconds
+	cpu := map[instance]float64{}
+	for _, r := range promtest.RecordedRuns(t) {
+		if from, to := later(r.Start, w.Start), earlier(r.End, w.End); from.Before(to) {
+			want[instance{r.UID, r.Container}] += to.Sub(from).Seconds()
+			cpu[instance{r.UID, r.Container}] = r.CPU
+		}
+	}
+	for row := range s.Len() {
+		if s.Special(row) != allocation.Workload {
+			continue
+		}
+		id := instance{s.Text(allocation.PodUID, row), s.Text(allocation.Container, row)}
+		name := s.Text(allocation.Namespace, row) + "/" + s.Text(allocation.Controller, row) + "/" + id.container
+		expect, ok := recordedRows[name]
+		if !ok {
+			t.Errorf("%s is not expected", name)
+			continue
+		}
+		got, least, most := s.Value(allocation.RunningSeconds, row), 0.0, 0.0
+		lower, upper, ok := s.ErrorBounds(row)
+		if least, most = got/upper, got/lower; !ok || want[id] < least-1e-6 || lower > 0 && want[id] > most+1e-6 {
+			t.Errorf("%s runs for %.1fs of %.1fs, and says {%.3f, %.3f}", name, got, want[id], lower, upper)
+		}
+		if requested := 3600 * s.Value(allocation.RequestHours.Of(allocation.CPU), row); math.Abs(requested-got*cpu[id]) > 1e-6 {
+			t.Errorf("%s requests %.3f core-seconds in %.1fs, want %g cores", name, requested, got, cpu[id])
+		}
+		labels := asMap(s, allocation.Labels, row)
+		gotRow := recordedRow{
+			Kind: s.Text(allocation.ControllerKind, row), Services: texts(s, row), Team: labels["team"],
+			PVGiB: s.Value(allocation.PVByteHours, row) / (1 << 30) / length.Hours(), Balancer: s.Value(allocation.LoadBalancerCost, row) > 0,
+		}
+		if expect.Team == "any" {
+			gotRow.Team = "any"
+		}
+		if diff := cmp.Diff(expect, gotRow); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		delete(want, id)
+	}
+	for id, seconds := range want {
+		t.Errorf("%v ran for %.0fs and has no row", id, seconds)
+	}
+}
+
+// TestAssetsOfRecordings computes the assets of what was recorded, with OpenCost's prices.
+func TestAssetsOfRecordings(t *testing.T) {
+	_, w := recordedWindow(t)
+	hours := w.End.Sub(w.Start).Hours()
+	type asset struct {
+		Name, ProviderID, Type, Region string
+		Cores, Price                   float64
+	}
+	const suffix = ".eu-west-1.compute.internal"
+	nodes := []asset{
+		{"ip-10-0-1-11" + suffix, "aws:///eu-west-1a/i-0a1b2c3d4e5f60001", "m5.xlarge", "eu-west-1", 4, 0.012},
+		{"ip-10-0-2-22" + suffix, "aws:///eu-west-1b/i-0a1b2c3d4e5f60002", "m5.2xlarge", "eu-west-1", 8, 0.04},
+		{"ip-10-0-3-33" + suffix, "aws:///eu-west-1b/i-0a1b2c3d4e5f60003", "g5.4xlarge", "eu-west-1", 16, 0.000506},
+	}
+	s := compute(t, recordedBlocks(t, "kube-state-metrics-allowlists", "opencost"), allocation.Query{Window: w})[0]
+	var got []asset
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		cores := n.Hours[allocation.CPU] / hours
+		got = append(got, asset{n.Name, n.ProviderID, n.InstanceType, n.Region, cores, n.Cost[allocation.CPU] / hours / cores})
+	}
+	if diff := cmp.Diff(nodes, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+	var unmounted, unallocated float64
+	for row := range s.Len() {
+		switch s.Special(row) {
+		case allocation.Unmounted:
+			unmounted += s.Value(allocation.PVByteHours, row) / (1 << 30) / hours
+		case allocation.Unallocated:
+			unallocated += s.Value(allocation.LoadBalancerCost, row)
+		default:
+		}
+	}
+	if math.Abs(unmounted-100) > 1e-9 || unallocated <= 0 || len(s.Balancers) != 2 {
+		t.Errorf("%g GiB are unmounted, want 100; load balancers that nobody is behind cost %g, of %d", unmounted, unallocated, len(s.Balancers))
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// earlier is the earlier one of two times, of which the first may be none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || a.After(b) {
+		return b
+	}
+	return a
+}
