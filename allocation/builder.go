@@ -122,7 +122,7 @@ type (
 var none = Sym("")
 
 // NewBuilder returns a builder for the sets of q. scrape is the scrape interval: it bounds how fine the grid can be (a
-// resolution below it is raised to it, with a warning, or is a *FinerError) and is how long a last sample lasts in exact mode.
+// resolution below it is raised to it, with a warning) and is how long a last sample lasts in exact mode.
 func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 	windows, err := q.Windows()
 	if err != nil {
@@ -143,11 +143,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		unrequested: map[Symbol]unrequested{},
 	}
 	if q.Resolution > 0 && q.Resolution < scrape {
-		finer := &FinerError{q.Resolution, scrape}
-		if q.NotRaised {
-			return nil, finer
-		}
-		b.Warn(finer.Warning())
+		b.warn("resolution %s is finer than the scrape interval: %s was used", ResolutionText(q.Resolution), ResolutionText(scrape))
 		q.Resolution = scrape
 	}
 	after := q.After

@@ -1,10 +1,6 @@
 package allocation
 
-import (
-	"errors"
-	"fmt"
-	"time"
-)
+import "errors"
 
 // Errors that callers tell apart, each wrapped with what, where and the remedy.
 var (
@@ -16,17 +12,6 @@ var (
 	ErrBusy = errors.New("too many computations")
 	// ErrTooMuch says that a computation would take more than it may: less has to be asked for, or more allowed.
 	ErrTooMuch = errors.New("too much")
+	// ErrTooFine says that the source has no samples that are as close to each other as the question needs.
+	ErrTooFine = errors.New("too fine")
 )
-
-// FinerError says that a resolution is below the scrape interval, to those who want to know (Query.NotRaised).
-type FinerError struct{ Resolution, Interval time.Duration }
-
-// Error implements error.
-func (e *FinerError) Error() string {
-	return fmt.Sprintf("resolution %s is finer than the scrape interval of %s: ask for that or a longer one", ResolutionText(e.Resolution), ResolutionText(e.Interval))
-}
-
-// Warning says what was used in place of the resolution.
-func (e *FinerError) Warning() string {
-	return fmt.Sprintf("resolution %s is finer than the scrape interval: %s was used", ResolutionText(e.Resolution), ResolutionText(e.Interval))
-}

@@ -14,7 +14,7 @@ import (
 type WindowStyle uint8
 
 const (
-	// ExactWindows end a duration at now, to the second, as Kubecost's compute API: 1d is the last 24 hours.
+	// ExactWindows end a duration at now, as Kubecost's compute API: 1d is the last 24 hours.
 	ExactWindows WindowStyle = iota
 	// RoundedWindows end a duration at the end of the running minute, hour or UTC day, as OpenCost: 1d is today.
 	RoundedWindows
@@ -41,7 +41,7 @@ var windowUnits = map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d"
 
 // ParseWindow reads a window in any of its forms: calendar words and dates in zone, durations that end as style says,
 // "7d offset 1d", pairs of RFC 3339 times or dates, pairs of Unix seconds. relative reports that the window is a
-// duration whose ends move with at, to the second: such windows are to be moved by Window.Align. A window that is malformed,
+// duration whose ends move with at: such windows are to be moved by Window.Align. A window that is malformed,
 // has no length, ends before it starts or begins after at is an error.
 func ParseWindow(text string, at time.Time, zone *time.Location, style WindowStyle) (w Window, relative bool, err error) {
 	w, relative, err = readWindow(strings.TrimSpace(text), at.In(zone), style)
@@ -183,24 +183,17 @@ func readInstant(text string, zone *time.Location) (time.Time, error) {
 	return t, nil
 }
 
-// Align moves both ends down to a multiple of the resolution r since the Unix epoch, so that equal requests within r
-// have equal windows. A window too short to keep a length is returned as it is, and so is every window if r is not
-// above 0.
+// Align moves a window back until it ends at a multiple of the resolution r, or of an hour where r is longer, since midnight of
+// the day on which it ends, so that requests soon after one another have equal windows. It keeps its length. Exact mode and
+// AutoResolution count as a minute. The time zone is that of the window's end.
 func (w Window) Align(r time.Duration) Window {
-	if r < time.Millisecond {
-		return w
+	step := min(r, time.Hour)
+	if r <= 0 {
+		step = time.Minute
 	}
-	down := func(t time.Time) time.Time {
-		ms := t.UnixMilli()
-		step := r.Milliseconds()
-		ms -= ((ms % step) + step) % step
-		return time.UnixMilli(ms).In(t.Location())
-	}
-	moved := Window{Start: down(w.Start), End: down(w.End)}
-	if !moved.Start.Before(moved.End) {
-		return w
-	}
-	return moved
+	year, month, day := w.End.Date()
+	back := w.End.Sub(startOfDay(year, month, day, w.End.Location())) % step
+	return Window{Start: w.Start.Add(-back), End: w.End.Add(-back)}
 }
 
 // durationUnits are the units of ParseDuration.

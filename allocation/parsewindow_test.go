@@ -160,34 +160,35 @@ func TestParseWindowErrors(t *testing.T) {
 	}
 }
 
+// TestAlign moves windows back to a multiple of the resolution since midnight of the zone, and keeps their length.
 func TestAlign(t *testing.T) {
-	at := func(clock string) time.Time {
-		v, err := time.Parse(time.RFC3339, "2026-11-21T"+clock+"Z")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 	for _, tc := range []struct {
-		name                           string
-		start, end, wantStart, wantEnd string
-		r                              time.Duration
+		name, zone, end, want string
+		r                     time.Duration
 	}{
-		{"both ends down", "03:43:46", "04:13:46", "03:43:00", "04:13:00", time.Minute},
-		{"kept on the grid", "03:43:00", "04:13:00", "03:43:00", "04:13:00", time.Minute},
-		{"too short", "04:03:46", "04:13:46", "04:03:46", "04:13:46", time.Hour},
-		{"exact mode", "04:03:46", "04:13:46", "04:03:46", "04:13:46", 0},
+		{"a minute", "UTC", "2026-11-21T04:13:46Z", "2026-11-21T04:13:00Z", time.Minute},
+		{"kept on the grid", "UTC", "2026-11-21T04:13:00Z", "2026-11-21T04:13:00Z", time.Minute},
+		{"exact mode", "UTC", "2026-11-21T04:13:46Z", "2026-11-21T04:13:00Z", 0},
+		{"auto", "UTC", "2026-11-21T04:13:46Z", "2026-11-21T04:13:00Z", allocation.AutoResolution},
+		{"no divisor of a day", "UTC", "2026-11-21T04:13:46Z", "2026-11-21T04:12:00Z", 7 * time.Minute},
+		{"longer than an hour", "UTC", "2026-11-21T04:13:46Z", "2026-11-21T04:00:00Z", 5 * time.Hour},
+		{"midnight", "UTC", "2026-11-21T00:00:00Z", "2026-11-21T00:00:00Z", 7 * time.Minute},
+		{"of the zone", "Asia/Kolkata", "2026-11-21T04:13:46+05:30", "2026-11-21T04:00:00+05:30", time.Hour},
+		{"a day of 25 hours", "Europe/Berlin", "2026-10-25T04:13:46+01:00", "2026-10-25T04:12:00+01:00", 3 * time.Minute},
+		{"a day without midnight", "America/Santiago", "2026-09-06T01:05:30-03:00", "2026-09-06T01:00:00-03:00", 7 * time.Minute},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := allocation.Window{Start: at(tc.start), End: at(tc.end)}.Align(tc.r)
-			if !got.Start.Equal(at(tc.wantStart)) || !got.End.Equal(at(tc.wantEnd)) {
-				t.Errorf("got %s to %s", got.Start, got.End)
+			end, err := time.Parse(time.RFC3339, tc.end)
+			if err != nil {
+				t.Fatal(err)
+			}
+			end = end.In(mustZone(t, tc.zone))
+			w := allocation.Window{Start: end.Add(-90 * time.Minute), End: end}
+			got := w.Align(tc.r)
+			if got.End.Format(time.RFC3339) != tc.want || got.Duration() != w.Duration() {
+				t.Errorf("ends at %s, %s long; want %s", got.End.Format(time.RFC3339), got.Duration(), tc.want)
 			}
 		})
-	}
-	week := allocation.Window{Start: time.Unix(7*604800+1, 0), End: time.Unix(9*604800+5, 0)}.Align(604800 * time.Second)
-	if week.Start.Unix() != 7*604800 || week.End.Unix() != 9*604800 {
-		t.Errorf("multiples are not counted from the Unix epoch: %v", week)
 	}
 }
 
@@ -238,7 +239,7 @@ func FuzzParseWindow(f *testing.F) {
 			if !w.Start.Before(w.End) || w.Start.After(shapesNow) || w.Duration() <= 0 {
 				t.Errorf("window %v to %v", w.Start, w.End)
 			}
-			if a := w.Align(time.Minute); !a.Start.Before(a.End) || a.Start.After(w.Start) || w.End.Sub(a.End) >= time.Minute {
+			if a := w.Align(time.Minute); a.Duration() != w.Duration() || a.End.After(w.End) || w.End.Sub(a.End) >= time.Minute {
 				t.Errorf("aligned %v to %v", a.Start, a.End)
 			}
 		}

@@ -9,25 +9,33 @@ import (
 // MaxSets bounds the sets that one query may be cut into.
 const MaxSets = 10_000
 
+// AutoResolution is the Resolution of queries that are exact where the source has raw samples of the whole window, and else
+// sampled on a grid of LeastAuto or the scrape interval, whichever is longer.
+const AutoResolution time.Duration = -1
+
+// LeastAuto is the shortest distance of a grid that AutoResolution stands for.
+const LeastAuto = time.Minute
+
 // Query asks for the sets of a window.
 type Query struct {
 	Window Window
 	// Step is the length of a set; 0 makes the whole window one set. Sets are cut backward from the window's end, so the
 	// oldest may be shorter.
 	Step time.Duration
-	// Resolution is the distance of the grid that signals are sampled on; 0 uses every raw sample (exact mode).
+	// Borders, where there are any, are where one set ends and the next begins, ascending and within the window. They take the
+	// place of Step.
+	Borders []time.Time
+	// Resolution is the distance of the grid that signals are sampled on, which is anchored at the window's end; 0 uses every raw
+	// sample (exact mode), AutoResolution lets the source decide. One below the scrape interval is raised to it, with a warning.
 	Resolution time.Duration
-	// ExactBelow makes a Resolution below the scrape interval exact mode. Without it, it is raised to that interval, with a
-	// warning.
+	// ExactBelow makes a Resolution below the scrape interval exact mode, or ErrTooFine where the source has no raw samples.
 	ExactBelow bool
-	// NotRaised makes a Resolution that would be raised a *FinerError, for who places the window by the one that is used.
-	NotRaised bool
 	// ChargeFrom is from when on containers' requests are charged.
 	ChargeFrom ChargeFrom
 	// Shard is what of the sets is computed; the zero value is all.
 	Shard Shard
 	// Stored asks for what is kept of closed hours and days, at whatever resolution it was computed. Without it, kept hours
-	// stand in only for what would be computed at the Resolution asked, or less exactly.
+	// stand in only for hours of the Resolution asked; for AutoResolution, exact ones do.
 	Stored bool
 	// Alone computes each set as if it were asked for by itself: what is in it does not depend on which others are asked for
 	// with it. Without it, what is known of one set's time tells of the others', too.
@@ -122,9 +130,28 @@ func (p *Projection) WithInstance() *Projection {
 	return &all
 }
 
+// Over is the query for sets of these windows, which follow each other.
+func (q Query) Over(windows []Window) Query {
+	last := len(windows) - 1
+	q.Window, q.Step, q.Borders = Window{Start: windows[0].Start, End: windows[last].End}, 0, nil
+	for _, w := range windows[:last] {
+		q.Borders = append(q.Borders, w.End)
+	}
+	return q
+}
+
 // Windows are the windows of the query's sets, oldest first. A step below zero, or one that makes more than MaxSets
 // sets, is an error.
 func (q Query) Windows() ([]Window, error) {
+	if len(q.Borders) > 0 {
+		windows := make([]Window, 0, len(q.Borders)+1)
+		start := q.Window.Start
+		for _, end := range q.Borders {
+			windows = append(windows, Window{Start: start, End: end})
+			start = end
+		}
+		return append(windows, Window{Start: start, End: q.Window.End}), nil
+	}
 	step := q.Step
 	if step < 0 {
 		return nil, fmt.Errorf("step %s is negative: give a duration above 0", step)

@@ -78,10 +78,13 @@ type ClusterReading struct {
 	Samples int64
 }
 
-// ResolutionText names a resolution in answers: 1m, 30s, 1h30m; exact for 0.
+// ResolutionText names a resolution in answers: 1m, 30s, 1h30m; exact for 0, auto for AutoResolution.
 func ResolutionText(r time.Duration) string {
 	if r == 0 {
 		return "exact"
+	}
+	if r == AutoResolution {
+		return "auto"
 	}
 	text := r.String()
 	if strings.HasSuffix(text, "m0s") {

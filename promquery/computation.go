@@ -196,8 +196,8 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 	if err := c.findOwn(ctx, q.Window); err != nil {
 		return nil, err
 	}
-	if q.ExactBelow && q.Resolution < c.scrape {
-		q.Resolution = 0
+	if q.Resolution, err = c.chooseResolution(ctx, &q); err != nil {
+		return nil, err
 	}
 	b, err := allocation.NewBuilder(q, c.scrape, c.cfg.Rates)
 	if err != nil {

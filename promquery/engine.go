@@ -114,23 +114,20 @@ func (e *Engine) observed(ctx context.Context, q allocation.Query, run func(c *c
 		}
 	}
 	err = blame(ctx, err)
-	if o.Duration, o.Err = time.Since(began), err; isFiner(err) {
-		o.Err = nil // it is asked for otherwise now
-	}
+	o.Duration, o.Err = time.Since(began), err
 	e.cfg.Observe(o)
 	return sets, err
 }
 
 // blame makes an error the source's unless it is known to be another's.
 func blame(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || errors.Is(err, allocation.ErrNoData) || errors.Is(err, allocation.ErrTooMuch) || errors.Is(err, allocation.ErrBusy) || isFiner(err) {
+	if err == nil || ctx.Err() != nil {
 		return err
 	}
+	for _, own := range [...]error{allocation.ErrNoData, allocation.ErrTooMuch, allocation.ErrBusy, allocation.ErrTooFine} {
+		if errors.Is(err, own) {
+			return err
+		}
+	}
 	return fmt.Errorf("%w: %w", allocation.ErrUpstream, err)
-}
-
-// isFiner reports whether an error says that the resolution is below the scrape interval.
-func isFiner(err error) bool {
-	var finer *allocation.FinerError
-	return errors.As(err, &finer)
 }

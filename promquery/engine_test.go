@@ -301,11 +301,6 @@ func TestResolutionBelowTheScrapeInterval(t *testing.T) {
 	if !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "5s is finer than the scrape interval: 30s") }) {
 		t.Errorf("no warning: %q", s.Warnings)
 	}
-	q.NotRaised = true
-	var finer *allocation.FinerError
-	if _, err := promquery.NewEngine(db, config).Compute(t.Context(), q); !errors.As(err, &finer) || finer.Interval != 30*time.Second || errors.Is(err, allocation.ErrUpstream) {
-		t.Errorf("not raised: %v", err)
-	}
 }
 
 // oldScrape is a pod as old scrapes show it: no uid on kube-state-metrics' series, metric names of version 1, labels

@@ -40,7 +40,7 @@ func statusOf(err error) (int, string) {
 		return own.status, own.message
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes: send fewer parameters", tooLarge.Limit)
-	case errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrTooMuch):
+	case errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrTooMuch), errors.Is(err, allocation.ErrTooFine):
 		return http.StatusUnprocessableEntity, err.Error()
 	case errors.Is(err, allocation.ErrBusy):
 		return http.StatusServiceUnavailable, err.Error()

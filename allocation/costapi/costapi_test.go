@@ -185,7 +185,6 @@ func TestBadRequests(t *testing.T) {
 		{"a page of Parquet", compute, []string{"window=1d", "limit=3", "format=parquet"}, 400, []string{"limit", "format=arrow"}},
 		{"step of stored sets", "/model/allocation", []string{"window=7d", "step=3h"}, 400, []string{"step 3h0m0s", "1h or 1d", "/model/allocation/compute"}},
 		{"step of stored assets", "/model/assets", []string{"window=7d", "step=3h"}, 400, []string{"step 3h0m0s is not that of stored sets: use 1h or 1d"}},
-		{"step that days cut", compute, []string{"window=2026-01-01T00:00:00Z,2026-07-01T00:00:00Z", "step=7h", "accumulate=day"}, 400, []string{"computations", "divides", "6h"}},
 		{"calendar step of stored sets", "/model/allocation", []string{"window=7d", "step=month"}, 400, []string{"step", "hours or days", "accumulate"}},
 		{"too many stored sets", "/model/allocation", []string{"window=1000000000,1400000000", "step=1h"}, 400, []string{"more than 10000", "shorter window"}},
 		{"field of assets", "/model/assets", []string{"window=1d", "aggregate=typ"}, 400, []string{`did you mean "type"?`}},

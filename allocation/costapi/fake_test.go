@@ -3,7 +3,6 @@ package costapi_test
 import (
 	"context"
 	"flag"
-	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -37,8 +36,6 @@ type fake struct {
 	// reading is what it says of every computation.
 	reading *allocation.Reading
 	most    int // sets it answers with, 0 for any number; of more it has no data
-	// scrape is the interval below which a resolution is told to be.
-	scrape time.Duration
 }
 
 func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
@@ -56,10 +53,6 @@ func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 			yield(nil, f.err)
 			return
 		}
-		if q.NotRaised && q.Resolution > 0 && q.Resolution < f.scrape {
-			yield(nil, fmt.Errorf("compute: %w", &allocation.FinerError{Resolution: q.Resolution, Interval: f.scrape}))
-			return
-		}
 		windows, err := q.Windows()
 		if err != nil {
 			yield(nil, err)
@@ -72,7 +65,7 @@ func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 		dict := allocation.NewDict()
 		sets := make([]*allocation.Set, len(windows))
 		for i, w := range windows {
-			sets[i] = sampleSet(w, dict, q.Resolution)
+			sets[i] = sampleSet(w, dict, max(q.Resolution, 0)) // exact, where it is left to the source
 			sets[i].Reading = f.reading
 		}
 		for _, s := range sets {

@@ -276,15 +276,7 @@ func (a *api) serve(out *answer, r *http.Request) error {
 	if rt.endpoint != information {
 		end = out.compress(r.Header)
 	}
-	asked := *req
-	err = a.answer(out, req)
-	var finer *allocation.FinerError
-	if errors.As(err, &finer) && !out.started {
-		if err = asked.raise(finer); err == nil {
-			err = a.answer(out, &asked)
-		}
-	}
-	if err != nil && !out.started {
+	if err = a.answer(out, req); err != nil && !out.started {
 		return err
 	}
 	if err = errors.Join(err, end()); err != nil {

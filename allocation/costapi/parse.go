@@ -62,8 +62,6 @@ type request struct {
 	loaded      bool                  // there are sets
 	query       allocation.Query      // the window as asked: parts of it may be in the future
 	step        setStep               // of the calendar, in place of the query's
-	asked       allocation.Window     // before it is moved to steps of the resolution
-	relative    bool                  // it is to be moved
 	windows     []allocation.Window   // of the sets, oldest first
 	now         time.Time             // of the request
 	topics      []allocation.Topic    // whose warnings concern the answer
@@ -158,12 +156,12 @@ func (q *request) chooseResolution(given func(name string) bool, window time.Dur
 	switch {
 	case q.maxError > 0 && given("resolution"):
 		return badRequest("parameter maxError: it chooses the resolution: leave it or resolution out")
-	case given("resolution") && q.query.Resolution > window:
-		return badRequest("parameter resolution=%s: it is longer than the window of %s: give a longer window, or a resolution of at most that, such as 1m or exact",
-			allocation.ResolutionText(q.query.Resolution), allocation.ResolutionText(window))
 	case q.maxError > 0:
 		q.query.Resolution = resolutionFor(q.maxError, q.minDuration, window)
 		q.query.ExactBelow = q.query.Resolution > 0
+	case q.query.Resolution > window:
+		return badRequest("parameter resolution=%s: it is longer than the window of %s: give a longer window, or a resolution of at most that, or auto or exact",
+			allocation.ResolutionText(q.query.Resolution), allocation.ResolutionText(window))
 	case given("minDuration"):
 		q.warnings = append(q.warnings, "parameter minDuration has no effect without maxError")
 	}
@@ -233,15 +231,20 @@ func parseBool(value string) (bool, error) {
 }
 
 func parseResolution(q *request, value string) error {
-	if value == "exact" {
-		return nil // as a query has it: 0
+	switch value {
+	case "auto":
+		q.query.Resolution = allocation.AutoResolution
+		return nil
+	case "exact":
+		q.query.Resolution = 0
+		return nil
 	}
 	d, err := allocation.ParseDuration(value)
 	if err != nil {
-		return fmt.Errorf("%w; or exact", err)
+		return fmt.Errorf("%w; or auto, or exact", err)
 	}
 	if d < time.Second || d%time.Second != 0 {
-		return errors.New("must be whole seconds, at least 1s: give one such as 1m, or exact for every sample")
+		return errors.New("must be whole seconds, at least 1s: give one such as 1m, exact for every sample, or auto")
 	}
 	q.query.Resolution = d
 	return nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
@@ -15,99 +16,109 @@ func TestQueries(t *testing.T) {
 	for _, tc := range []struct {
 		name, path string
 		params     []string
-		asked      string // of the ledger: start, end, step, resolution
+		asked      string // of the ledger: start, end, sets, resolution
 		windows    string // of the answer's sets
 	}{
 		{
-			"a duration is moved to the grid", "/model/allocation/compute",
+			"a duration is moved back to a minute", "/model/allocation/compute",
 			[]string{"window=1h"},
-			"03:13:00 04:13:00 0s 1m0s", "03:13:00 04:13:00",
+			"03:13:00 04:13:00 1 auto", "03:13:00 04:13:00",
 		},
 		{
-			"in exact mode it is not", "/model/allocation/compute",
+			"in exact mode, too", "/model/allocation/compute",
 			[]string{"window=1h", "resolution=exact"},
-			"03:13:46 04:13:46 0s 0s", "03:13:46 04:13:46",
+			"03:13:00 04:13:00 1 exact", "03:13:00 04:13:00",
+		},
+		{
+			"it keeps its length", "/model/allocation/compute",
+			[]string{"window=90m", "resolution=1h"},
+			"02:30:00 04:00:00 1 1h", "02:30:00 04:00:00",
 		},
 		{
 			"instants are kept", "/model/allocation/compute",
 			[]string{"window=2026-11-21T01:02:03Z,2026-11-21T02:03:04Z", "resolution=5m"},
-			"01:02:03 02:03:04 0s 5m0s", "01:02:03 02:03:04",
+			"01:02:03 02:03:04 1 5m", "01:02:03 02:03:04",
 		},
 		{
 			"sets that have ended", "/model/allocation/compute",
 			[]string{"window=2026-11-21T01:00:00Z,2026-11-21T03:00:00Z", "step=1h30m"},
-			"01:00:00 03:00:00 1h30m0s 1m0s", "01:00:00 01:30:00 01:30:00 03:00:00",
+			"01:00:00 03:00:00 2 auto", "01:00:00 01:30:00 01:30:00 03:00:00",
 		},
 		{
-			"data end at now, on the grid of the whole", "/model/allocation/compute",
+			"data end at now", "/model/allocation/compute",
 			[]string{"window=today", "resolution=5m"},
-			"00:00:00 04:10:00 0s 5m0s", "00:00:00 00:00:00",
-		},
-		{
-			"the grid is anchored at the end", "/model/allocation/compute",
-			[]string{"window=2026-11-21T01:00:00Z,2026-11-21T06:00:07Z"},
-			"01:00:00 04:13:07 0s 1m0s", "01:00:00 06:00:07",
+			"00:00:00 04:13:46 1 5m", "00:00:00 00:00:00",
 		},
 		{
 			"OpenCost rounds up", "/allocation",
 			[]string{"window=2h"},
-			"03:00:00 04:13:00 0s 1m0s", "03:00:00 05:00:00",
+			"03:00:00 04:13:46 1 auto", "03:00:00 05:00:00",
 		},
 		{
-			"sets in the future are empty", "/allocation",
+			"one grid for all sets, those in the future are empty", "/allocation",
 			[]string{"window=2026-11-21T03:00:00Z,2026-11-21T07:00:00Z", "step=1h30m"},
-			"03:00:00 04:00:00 0s 1m0s, 04:00:00 04:13:00 0s 1m0s", "03:00:00 04:00:00 04:00:00 05:30:00 empty",
+			"03:00:00 04:13:46 2 auto", "03:00:00 04:00:00 04:00:00 05:30:00 empty",
 		},
 		{
-			"the running set has nothing yet", "/allocation",
+			"a running set shorter than the resolution", "/allocation",
 			[]string{"window=2026-11-21T03:13:30Z,2026-11-21T05:13:30Z", "step=1h", "resolution=1h"},
-			"03:13:30 04:13:30 0s 1h0m0s", "03:13:30 04:13:30 empty",
+			"03:13:30 04:13:46 2 1h", "03:13:30 04:13:30 04:13:30 05:13:30",
 		},
 		{
-			"accumulated sets are computed by themselves", "/allocation",
+			"accumulated sets", "/allocation",
 			[]string{"window=2026-11-21T03:00:00Z,2026-11-21T07:00:00Z", "step=1h30m", "accumulate=true"},
-			"03:00:00 04:00:00 0s 1m0s, 04:00:00 04:13:00 0s 1m0s", "03:00:00 07:00:00",
+			"03:00:00 04:13:46 2 auto", "03:00:00 07:00:00",
 		},
 		{
 			"stored days, the last one ending now", "/model/allocation",
 			[]string{"window=3d"},
-			"00:00:00 00:00:00 24h0m0s 1m0s, 00:00:00 04:13:00 0s 1m0s", "00:00:00 00:00:00 00:00:00 00:00:00 00:00:00 00:00:00 00:00:00 04:13:00",
+			"00:00:00 00:00:00 3 auto, 00:00:00 04:13:00 1 auto", "00:00:00 00:00:00 00:00:00 00:00:00 00:00:00 00:00:00 00:00:00 04:13:00",
 		},
 		{
 			"stored hours of a short duration", "/model/allocation",
 			[]string{"window=2h"},
-			"02:00:00 04:00:00 1h0m0s 1m0s, 04:00:00 04:13:00 0s 1m0s", "02:00:00 03:00:00 03:00:00 04:00:00 04:00:00 04:13:00",
+			"02:00:00 04:00:00 2 auto, 04:00:00 04:13:00 1 auto", "02:00:00 03:00:00 03:00:00 04:00:00 04:00:00 04:13:00",
 		},
 		{
 			"today is a whole day", "/model/allocation",
 			[]string{"window=today"},
-			"00:00:00 04:13:00 0s 1m0s", "00:00:00 00:00:00",
+			"00:00:00 04:13:46 1 auto", "00:00:00 00:00:00",
 		},
 		{
-			"stored sets hold the window", "/model/allocation",
+			"stored days are cut at instants", "/model/allocation",
 			[]string{"window=2026-11-19T10:00:00Z,2026-11-20T10:00:00Z"},
-			"00:00:00 00:00:00 24h0m0s 1m0s", "00:00:00 00:00:00 00:00:00 00:00:00",
+			"10:00:00 00:00:00 1 auto, 00:00:00 10:00:00 1 auto", "10:00:00 00:00:00 00:00:00 10:00:00",
+		},
+		{
+			"and at the hours around them", "/model/allocation",
+			[]string{"window=2026-11-20T10:20:00Z,2026-11-20T11:40:00Z"},
+			"10:00:00 12:00:00 1 auto", "10:00:00 12:00:00",
+		},
+		{
+			"a resolution that is given is of all sets", "/model/allocation",
+			[]string{"window=3d", "resolution=1h"},
+			"00:00:00 04:00:00 4 1h", "00:00:00 00:00:00 00:00:00 00:00:00 00:00:00 00:00:00 00:00:00 04:00:00",
 		},
 		{
 			"nothing is stored of times to come", "/model/allocation",
 			[]string{"window=today", "step=1h", "aggregate=cluster"},
-			"00:00:00 04:00:00 1h0m0s 1m0s, 04:00:00 04:13:00 0s 1m0s",
+			"00:00:00 04:00:00 4 auto, 04:00:00 04:13:46 1 auto",
 			"00:00:00 01:00:00 01:00:00 02:00:00 02:00:00 03:00:00 03:00:00 04:00:00 04:00:00 05:00:00",
 		},
 		{
 			"stored hours where that is asked", "/model/allocation",
 			[]string{"window=yesterday", "step=1h", "accumulate=true"},
-			"00:00:00 00:00:00 1h0m0s 1m0s", "00:00:00 00:00:00",
+			"00:00:00 00:00:00 24 auto", "00:00:00 00:00:00",
 		},
 		{
 			"the window is cut where days begin", "/model/allocation/compute",
 			[]string{"window=36h", "accumulate=day"},
-			"16:13:00 00:00:00 24h0m0s 1m0s, 00:00:00 04:13:00 0s 1m0s", "",
+			"16:13:00 04:13:00 3 auto", "",
 		},
 		{
 			"OpenCost's assets are one map", "/assets",
 			[]string{"window=3h", "step=1h"},
-			"02:00:00 04:13:00 0s 1m0s", "",
+			"02:00:00 04:13:46 1 auto", "",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -118,7 +129,11 @@ func TestQueries(t *testing.T) {
 			}
 			var asked []string
 			for _, q := range f.asked {
-				asked = append(asked, fmt.Sprint(q.Window.Start.Format(time.TimeOnly), " ", q.Window.End.Format(time.TimeOnly), " ", q.Step, " ", q.Resolution))
+				windows, err := q.Windows()
+				if err != nil {
+					t.Fatal(err)
+				}
+				asked = append(asked, fmt.Sprint(q.Window.Start.Format(time.TimeOnly), " ", q.Window.End.Format(time.TimeOnly), " ", len(windows), " ", allocation.ResolutionText(q.Resolution)))
 			}
 			if got := strings.Join(asked, ", "); got != tc.asked {
 				t.Errorf("asked for %s, want %s", got, tc.asked)
@@ -157,15 +172,16 @@ func answeredWindows(t *testing.T, body []byte) string {
 	return strings.Join(clocks, " ")
 }
 
+// TestPartWithoutData: where the history has nothing of the running set, the others are an answer with a warning.
 func TestPartWithoutData(t *testing.T) {
 	f := &fake{noData: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)}
 	h := newHandler(f, costapi.Config{})
-	w := get(h, "/allocation", "window=2h", "step=1h")
+	w := get(h, "/model/allocation", "window=1h")
 	if got := answeredWindows(t, w.Body.Bytes()); got != "03:00:00 04:00:00 empty" || !strings.Contains(w.Body.String(), `"warnings":["no data"]`) {
 		t.Errorf("windows %s: %s", got, w.Body)
 	}
 	f.noData = f.noData.Add(-time.Hour)
-	checkError(t, get(h, "/allocation", "window=2h", "step=1h"), http.StatusUnprocessableEntity, "no data")
+	checkError(t, get(h, "/model/allocation", "window=1h"), http.StatusUnprocessableEntity, "no data")
 }
 
 func TestNothingToComputeYet(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 )
@@ -116,56 +114,5 @@ func TestMinDurationAlone(t *testing.T) {
 	w := get(newHandler(&fake{}, costapi.Config{}), "/model/allocation/compute", "window=yesterday", "minDuration=1h")
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "minDuration has no effect without maxError") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
-	}
-}
-
-// TestWindowOfTheResolutionUsed places a window that is a duration by the resolution that is used, once that is known: it is
-// as long as asked, in as many sets.
-func TestWindowOfTheResolutionUsed(t *testing.T) {
-	at := func(clock string) time.Time {
-		when, err := time.Parse(time.DateTime, "2026-11-"+clock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return when
-	}
-	for _, tt := range []struct {
-		name   string
-		params []string
-		scrape time.Duration
-		want   []allocation.Window // that are computed
-		text   string              // resolution that is named
-		warned bool
-	}{
-		{"below", []string{"window=6h", "resolution=7s"}, 30 * time.Second, []allocation.Window{{Start: at("20 22:13:30"), End: at("21 04:13:30")}}, "30s", true},
-		{"sets", []string{"window=2h", "step=1h", "resolution=7s"}, 30 * time.Second, []allocation.Window{{Start: at("21 02:13:30"), End: at("21 04:13:30")}}, "30s", true},
-		{"odd interval", []string{"window=6h", "resolution=7s"}, 33300 * time.Millisecond, []allocation.Window{allocation.Window{Start: at("20 22:13:46"), End: at("21 04:13:46")}.Align(33300 * time.Millisecond)}, "33.3s", true},
-		{"not below", []string{"window=6h", "resolution=1m"}, 30 * time.Second, []allocation.Window{{Start: at("20 22:13:00"), End: at("21 04:13:00")}}, "1m", false},
-		{"exact", []string{"window=6h", "resolution=exact"}, 30 * time.Second, []allocation.Window{{Start: at("20 22:13:46"), End: at("21 04:13:46")}}, "exact", false},
-		{"instants", []string{"window=2026-11-20T00:00:01Z,2026-11-20T06:00:01Z", "resolution=7s"}, 30 * time.Second, []allocation.Window{{Start: at("20 00:00:01"), End: at("20 06:00:01")}}, "7s", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			f := &fake{scrape: tt.scrape}
-			w := get(newHandler(f, costapi.Config{}), "/model/allocation/compute", tt.params...)
-			if w.Code != http.StatusOK {
-				t.Fatalf("status %d: %s", w.Code, w.Body)
-			}
-			var got []allocation.Window
-			for _, q := range f.asked {
-				if !q.NotRaised || q.Resolution == 0 || q.Resolution >= tt.scrape {
-					got = append(got, q.Window)
-				}
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("computed (-want +got):\n%s", diff)
-			}
-			if got := resolution(t, w.Body.Bytes()); got != tt.text {
-				t.Errorf("answer names %s, want %s", got, tt.text)
-			}
-			want := `"warnings":["resolution 7s is finer than the scrape interval: ` + tt.text + ` was used"]`
-			if strings.Contains(w.Body.String(), want) != tt.warned {
-				t.Errorf("warned %t, want %t: %s", !tt.warned, tt.warned, want)
-			}
-		})
 	}
 }

@@ -82,7 +82,7 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 	length := current.Duration()
 	before := allocation.Window{Start: current.Start.Add(-length), End: current.Start}
 	if current.End.After(q.now) {
-		before.End = before.Start.Add(q.now.Sub(current.Start).Truncate(max(q.query.Resolution, time.Second)))
+		before.End = before.Start.Add(q.now.Sub(current.Start).Truncate(time.Millisecond))
 	}
 	var sets []*allocation.Set
 	costs := [2]map[string]float64{{}, {}}

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
 )
-
-// maxParts is the most queries of the ledger that an answer may take: ten years of months are fewer.
-const maxParts = 150
 
 // part is a stretch of the windows that are asked for: sets that one query of the ledger gives.
 type part struct {
@@ -21,35 +19,35 @@ type part struct {
 	empty   bool                // all in the future: nothing to ask for
 }
 
-// parts divides the windows of sets at now, for data end there: sets that have ended, the one that is running, and those
-// to come. What the running set is asked for ends at the last point before now of the grid, which is anchored at the last
-// window's end.
-func parts(windows []allocation.Window, q allocation.Query, now time.Time) []part {
-	ended, _ := slices.BinarySearchFunc(windows, now, func(w allocation.Window, now time.Time) int {
-		if w.End.After(now) {
-			return 1
+// parts divides the windows of sets at now, for data end there: what has begun, and sets to come. What is computed is one
+// query, for there is one grid over the whole window; of what is kept, the running set is asked for by itself, so that the others
+// are the same question until the next one ends.
+func parts(windows []allocation.Window, q allocation.Query, now time.Time) (list []part) {
+	now = now.Truncate(time.Millisecond).In(windows[0].End.Location())
+	begun := windowsFrom(windows, func(w allocation.Window) bool { return !w.Start.Before(now) })
+	data := slices.Clone(windows[:begun])
+	if begun > 0 && data[begun-1].End.After(now) {
+		data[begun-1].End = now
+	}
+	switch ended := windowsFrom(windows, func(w allocation.Window) bool { return w.End.After(now) }); {
+	case begun == 0:
+	case q.Stored:
+		list = evenParts(windows[:ended], q)
+		if ended < begun {
+			list = append(list, part{query: q.Over(data[ended:]), windows: windows[ended:begun]})
 		}
-		return -1
-	})
-	list := evenParts(windows[:ended], q)
-	if ended == len(windows) {
-		return list
+	default:
+		list = []part{{query: q.Over(data), windows: windows[:begun]}}
 	}
-	last := now.Truncate(time.Millisecond)
-	if r := q.Resolution; r > 0 {
-		end := windows[len(windows)-1].End
-		cells := (end.Sub(now) + r - 1) / r
-		last = end.Add(-cells * r)
-	}
-	if start := windows[ended].Start; last.After(start) {
-		q.Window, q.Step = allocation.Window{Start: start, End: last}, 0
-		list = append(list, part{query: q, windows: windows[ended : ended+1]})
-		ended++
-	}
-	if ended < len(windows) {
-		list = append(list, part{windows: windows[ended:], empty: true})
+	if begun < len(windows) {
+		list = append(list, part{windows: windows[begun:], empty: true})
 	}
 	return list
+}
+
+// windowsFrom is the index of the first window that is so, as are all that follow it.
+func windowsFrom(windows []allocation.Window, so func(w allocation.Window) bool) int {
+	return sort.Search(len(windows), func(i int) bool { return so(windows[i]) })
 }
 
 // evenParts divides adjacent windows into queries, oldest first, whose sets have one length: only the first of a query may
@@ -102,11 +100,7 @@ func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, 
 func (a *api) eachSet(q *request, windows []allocation.Window, f func(*allocation.Set) error) error {
 	var noData error
 	loaded := false
-	list := parts(windows, q.query, q.now)
-	if len(list) > maxParts {
-		return badRequest("parameter step: its sets would take %d computations, for their lengths change all the time: use a step that divides what accumulate sums, such as 6h of a day, or a shorter window", len(list))
-	}
-	for _, p := range list {
+	for _, p := range parts(windows, q.query, q.now) {
 		err := a.load(q, p, f)
 		switch {
 		case errors.Is(err, allocation.ErrNoData):

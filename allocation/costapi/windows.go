@@ -27,22 +27,14 @@ func (q *request) finishWindow(given func(name string) bool) error {
 	if err := q.chooseResolution(given, w.Duration()); err != nil {
 		return err
 	}
-	q.query.Stored = q.route.kept && !given("resolution") && q.maxError == 0
-	q.asked, q.relative = w, relative
-	q.query.NotRaised = relative && !q.query.ExactBelow
-	return q.placeWindow()
-}
-
-// placeWindow moves a window that is a duration to whole steps of the resolution, and cuts it into those of the sets.
-func (q *request) placeWindow() (err error) {
-	w := q.asked
-	if q.relative {
+	q.query.Stored = q.route.kept && q.query.Resolution == allocation.AutoResolution
+	if relative {
 		w = w.Align(q.query.Resolution)
 	}
 	q.query.Window = w
 	switch {
 	case q.route.stored:
-		q.windows, err = q.storedWindows(w, q.relative)
+		q.windows, err = q.storedWindows(w, relative)
 	case q.route.endpoint&stepped == 0 || q.route.endpoint == assets:
 		q.windows = []allocation.Window{w}
 	default:
@@ -121,17 +113,18 @@ func cutDays(w allocation.Window, days int, zone *time.Location) ([]allocation.W
 // wholeDays reports whether a window is of calendar days: named by a word, or from midnight to midnight. Where clocks
 // change, one of them has 23 hours.
 func (q *request) wholeDays(w allocation.Window) bool {
-	if !strings.ContainsAny(q.window, "0123456789") {
-		return true
-	}
-	return allocation.Day.Round(w, q.api.cfg.Zone) == w
+	return q.named() || allocation.Day.Round(w, q.api.cfg.Zone) == w
 }
 
+// named reports whether the window is named by a word.
+func (q *request) named() bool { return !strings.ContainsAny(q.window, "0123456789") }
+
 // storedWindows are the windows of the sets that are kept of a window: days of the time zone, or hours where it is a
-// duration under 24h, is summed by hours or has a step of one. All are whole but the last, which ends now if the window does.
+// duration under 24h, is summed by hours or has a step of one. All are whole but the last, which ends now if the window does,
+// and those at the ends of a window between two instants, which are cut there.
 func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocation.Window, error) {
 	period := allocation.Day
-	if w.Duration() < 24*time.Hour && (relative || !q.wholeDays(w)) {
+	if relative && w.Duration() < 24*time.Hour {
 		period = allocation.Hour
 	}
 	switch {
@@ -153,12 +146,14 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 		period = allocation.Hour
 	}
 	whole := period.Round(w, q.api.cfg.Zone)
-	// What has no second half, as the words week and month, ends with the running second.
-	if whole.End.After(q.now) && !w.End.After(q.now.Add(time.Second)) {
-		whole.End = q.now.Truncate(max(q.query.Resolution, time.Second))
-		if w.End.After(whole.End) {
-			whole.End = w.End
+	switch {
+	case !relative && !q.named():
+		if whole = allocation.Hour.Round(w, q.api.cfg.Zone); whole != w {
+			q.warn("stored sets begin and end at hours of the clock: the answer is of %s to %s; /model/allocation/compute and /assets answer for any instants",
+				whole.Start.Format(time.RFC3339), whole.End.Format(time.RFC3339))
 		}
+	case whole.End.After(q.now):
+		whole.End = w.End
 	}
 	list, err := cutWindow(whole, period, q.api.cfg.Zone)
 	if err != nil {
@@ -193,11 +188,4 @@ func cutWindows(windows []allocation.Window, period allocation.Period, zone *tim
 		}
 	}
 	return list, nil
-}
-
-// raise makes the scrape interval the resolution, which is below it, and places the window by that.
-func (q *request) raise(finer *allocation.FinerError) error {
-	q.query.Resolution, q.query.NotRaised = finer.Interval, false
-	q.warnings = append(slices.Clone(q.warnings), finer.Warning())
-	return q.placeWindow()
 }

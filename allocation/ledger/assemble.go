@@ -27,7 +27,7 @@ func (l *Ledger) answer(ctx context.Context, q allocation.Query) ([]*allocation.
 		return nil, err
 	}
 	if q.Stored {
-		q.Resolution, q.ExactBelow, q.NotRaised = l.opts.Resolution, false, false
+		q.Resolution, q.ExactBelow = l.opts.Resolution, false
 	}
 	for try := 0; ; try++ {
 		p, err := l.plan(ctx, &q, windows)
@@ -206,9 +206,7 @@ func (a *assembly) computeRun(ctx context.Context, i int, out []*allocation.Set)
 	if n == 0 {
 		return 0, nil
 	}
-	q := a.query
-	q.Window = allocation.Window{Start: a.plan.windows[i].Start, End: a.plan.windows[i+n-1].End}
-	sets, err := a.ledger.compute(ctx, q)
+	sets, err := a.ledger.compute(ctx, a.query.Over(a.plan.windows[i:i+n]))
 	switch {
 	case errors.Is(err, allocation.ErrNoData):
 		a.missing(err)
@@ -353,9 +351,7 @@ func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocati
 // computed computes a piece: a closed hour together with those that follow.
 func (a *assembly) computed(ctx context.Context, x piece) (*allocation.Set, error) {
 	if !x.hour {
-		q := a.query
-		q.Window, q.Step = x.window, 0
-		sets, err := a.ledger.compute(ctx, q)
+		sets, err := a.ledger.compute(ctx, a.query.Over([]allocation.Window{x.window}))
 		if err != nil {
 			return nil, err
 		}

@@ -104,7 +104,11 @@ func (l *Ledger) readCached(ctx context.Context, q *allocation.Query, kept []Kep
 	if len(kept) == 0 {
 		return nil, nil
 	}
-	key, now := cacheKey(q), l.opts.Now()
+	of := *q
+	if !q.Stored { // the windows of those who ask again end later: closed days are the same in all of them
+		of.Window, of.Step = allocation.Window{Start: kept[0].Window.Start, End: kept[len(kept)-1].Window.End}, 0
+	}
+	key, now := cacheKey(&of), l.opts.Now()
 	if sets := l.cached(key, kept, now); sets != nil {
 		return sets, nil
 	}

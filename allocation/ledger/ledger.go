@@ -8,6 +8,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -45,7 +46,7 @@ type Options struct {
 	Timeout time.Duration
 	// Grace is how long after its end an hour is computed by Run, for samples that come late. Below 0 there is none.
 	Grace time.Duration
-	// Resolution is that of the hours that Run computes; 0 is exact mode.
+	// Resolution is that of the hours that Run computes; 0 is exact mode, allocation.AutoResolution leaves it to the source.
 	Resolution time.Duration
 	// Zone is the time zone on whose clock hours begin. The default is UTC.
 	Zone *time.Location
@@ -199,12 +200,21 @@ func (l *Ledger) Stats() Stats {
 // flightKey is a query as far as it tells computations apart.
 type flightKey struct {
 	start, end       int64 // Unix nanoseconds
+	borders          string
 	step, resolution time.Duration
 	exactBelow       bool
-	notRaised        bool
 	alone            bool
 	after            time.Duration
 	generation       uint64
+}
+
+// bordersKey tells borders of sets apart.
+func bordersKey(borders []time.Time) string {
+	var key []byte
+	for _, t := range borders {
+		key = binary.BigEndian.AppendUint64(key, uint64(t.UnixNano()))
+	}
+	return string(key)
 }
 
 // flight is a computation and those who wait for it.
@@ -222,7 +232,7 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
 	q.After = l.after(&q)
-	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), q.Step, q.Resolution, q.ExactBelow, q.NotRaised, q.Alone, q.After, 0}
+	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), bordersKey(q.Borders), q.Step, q.Resolution, q.ExactBelow, q.Alone, q.After, 0}
 	l.mu.Lock()
 	key.generation = l.generation
 	f, ok := l.flights[key]

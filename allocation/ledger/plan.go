@@ -63,8 +63,8 @@ func (l *Ledger) usable(ctx context.Context, k Kind, w allocation.Window, q *all
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return &shelf{slices.DeleteFunc(list, func(kept Kept) bool {
-		exact := kept.Complete && (kept.Resolution == 0 || kept.Resolution == q.Resolution)
-		return !q.Stored && !exact || l.damaged[setKey{k, kept.Window.Start.Unix(), kept.Window.End.Unix()}]
+		asked := kept.Complete && kept.Resolution == max(q.Resolution, 0) // hours stand for AutoResolution where they are exact
+		return !q.Stored && !asked || l.damaged[setKey{k, kept.Window.Start.Unix(), kept.Window.End.Unix()}]
 	})}, nil
 }
 

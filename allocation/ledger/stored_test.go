@@ -79,15 +79,17 @@ func TestComputedQueriesTakeWhatFits(t *testing.T) {
 		resolution time.Duration
 		want       []string
 	}{
-		{"within", 0, "2026-03-04T00:00", "2026-03-04T12:00", 0, time.Minute, nil},
-		{"edges", 0, "2026-03-04T00:20", "2026-03-04T12:40", 0, time.Minute, []string{"04T00:20 04T01:00", "04T12:00 04T12:40"}},
+		{"within", 0, "2026-03-04T00:00", "2026-03-04T12:00", 0, allocation.AutoResolution, nil},
+		{"edges", 0, "2026-03-04T00:20", "2026-03-04T12:40", 0, 0, []string{"04T00:20 04T01:00", "04T12:00 04T12:40"}},
+		{"exact hours are of another resolution", 0, "2026-03-04T00:00", "2026-03-04T12:00", 0, time.Minute, []string{"04T00:00 04T12:00"}},
+		{"hours of a grid are not exact", 5 * time.Minute, "2026-03-04T00:00", "2026-03-04T12:00", 0, allocation.AutoResolution, []string{"04T00:00 04T12:00"}},
 		{"of another resolution", 5 * time.Minute, "2026-03-04T00:00", "2026-03-04T12:00", 0, time.Minute, []string{"04T00:00 04T12:00"}},
 		{"of its resolution", 5 * time.Minute, "2026-03-04T00:00", "2026-03-04T12:00", 0, 5 * time.Minute, nil},
-		{"hardly any", 0, "2026-03-01T00:00", "2026-03-03T02:00", 0, time.Minute, []string{"01T00:00 03T02:00"}},
-		{"steps on hours", 0, "2026-03-04T00:00", "2026-03-04T12:00", 2 * time.Hour, time.Minute, nil},
-		{"steps between hours", 0, "2026-03-04T00:00", "2026-03-04T12:00", 90 * time.Minute, time.Minute, []string{"04T00:00 04T12:00 1h30m0s"}},
-		{"days", 0, "2026-03-03T00:00", "2026-03-05T00:00", 24 * time.Hour, time.Minute, nil},
-		{"a step before", 0, "2026-03-02T00:00", "2026-03-05T00:00", 24 * time.Hour, time.Minute, []string{"02T00:00 03T00:00 24h0m0s"}},
+		{"hardly any", 0, "2026-03-01T00:00", "2026-03-03T02:00", 0, 0, []string{"01T00:00 03T02:00"}},
+		{"steps on hours", 0, "2026-03-04T00:00", "2026-03-04T12:00", 2 * time.Hour, 0, nil},
+		{"steps between hours", 0, "2026-03-04T00:00", "2026-03-04T12:00", 90 * time.Minute, 0, []string{"04T00:00 04T12:00 1h30m0s"}},
+		{"days", 0, "2026-03-03T00:00", "2026-03-05T00:00", 24 * time.Hour, 0, nil},
+		{"a step before", 0, "2026-03-02T00:00", "2026-03-05T00:00", 24 * time.Hour, 0, []string{"02T00:00 03T00:00"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := filled[tc.kept]

@@ -53,7 +53,7 @@ func TestDaysOfZones(t *testing.T) {
 			}
 			r.model.asked()
 			for _, q := range []allocation.Query{
-				{Window: w, Stored: true}, {Window: w, Step: w.Duration(), Stored: true}, {Window: w, Resolution: time.Minute},
+				{Window: w, Stored: true}, {Window: w, Step: w.Duration(), Stored: true}, {Window: w, Resolution: allocation.AutoResolution},
 			} {
 				same(t, "day", sums(t, r.ask(t, q)...), sums(t, r.exactly(w)))
 			}

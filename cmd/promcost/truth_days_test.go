@@ -48,7 +48,8 @@ func TestTruthScheduled(t *testing.T) {
 	}
 }
 
-// TestTruthDays compares the days of a window in which the clocks are set forward: of 24 and of 23 hours.
+// TestTruthDays compares the days of a window in which the clocks are set forward: of 24 and of 23 hours. Bounds are those of what
+// ran in both.
 func TestTruthDays(t *testing.T) {
 	end := time.Date(2026, 3, 30, 6, 0, 0, 0, time.UTC)
 	dir, _ := writeTruth(t, "--demo.end="+end.Format(time.RFC3339), "--demo.duration=60h", "--demo.seed=4")

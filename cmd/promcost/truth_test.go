@@ -121,6 +121,7 @@ func TestTruth(t *testing.T) {
 		firstAssets := assets(t, bases["remote read"], truth.Start, truth.End, query)
 		t.Run("remote read/"+resolution, func(t *testing.T) {
 			compareAllocations(t, first, want, exact)
+			compareBounds(t, first, want, exact)
 			compareAssets(t, firstAssets, wantAssets, exact)
 			checkConserved(t, first, firstAssets)
 		})
@@ -130,6 +131,7 @@ func TestTruth(t *testing.T) {
 				got, _ := allocations(t, bases[other], truth.Start, truth.End, query)
 				gotAssets := assets(t, bases[other], truth.Start, truth.End, query)
 				compareAllocations(t, got, want, exact)
+				compareBounds(t, got, want, exact)
 				compareAssets(t, gotAssets, wantAssets, exact)
 				checkConserved(t, got, gotAssets)
 				if !exact || other == "blocks" {
@@ -152,6 +154,7 @@ func TestTruthSeeds(t *testing.T) {
 				got, _ := allocations(t, base, truth.Start, truth.End, query)
 				gotAssets := assets(t, base, truth.Start, truth.End, query)
 				compareAllocations(t, got, trueAllocations(truth, apart), resolution == "exact")
+				compareBounds(t, got, trueAllocations(truth, apart), resolution == "exact")
 				compareAssets(t, gotAssets, trueAssets(truth), resolution == "exact")
 				checkConserved(t, got, gotAssets)
 				checkEdges(t, base, got, truth, query)

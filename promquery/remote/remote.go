@@ -163,6 +163,12 @@ func (s *Source) Mode(ctx context.Context) (Mode, error) {
 	return srv.mode, nil
 }
 
+// Raw implements promquery.Sampler: remote read gives raw samples, the query API values on a grid.
+func (s *Source) Raw(ctx context.Context, _, _ int64) bool {
+	mode, err := s.Mode(ctx)
+	return err == nil && mode == ModeRemoteRead
+}
+
 // Select implements promquery.Source.
 func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
 	if err := ctx.Err(); err != nil || len(sels) == 0 {

@@ -1,0 +1,58 @@
+package promquery
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Sampler is what a Source implements whose points may be values on the grid of a selector rather than raw samples.
+type Sampler interface {
+	// Raw reports whether the source gives raw samples of all of [start, end], Unix milliseconds, without being asked for them
+	// in range selectors, which costs a server more than a grid.
+	Raw(ctx context.Context, start, end int64) bool
+}
+
+// givesRaw asks a source. One that is no Sampler gives raw samples.
+func givesRaw(ctx context.Context, src Source, start, end int64) bool {
+	s, ok := src.(Sampler)
+	return !ok || s.Raw(ctx, start, end)
+}
+
+// chooseResolution is the resolution to compute q at: the one that is asked for, or what fits the source and the scrape
+// interval where q leaves it open.
+func (c *computation) chooseResolution(ctx context.Context, q *allocation.Query) (time.Duration, error) {
+	auto, below := q.Resolution == allocation.AutoResolution, q.ExactBelow && q.Resolution > 0 && q.Resolution < c.scrape
+	if !auto && !below {
+		return q.Resolution, nil
+	}
+	switch raw := givesRaw(ctx, c.src, q.Window.Start.UnixMilli(), q.Window.End.UnixMilli()); {
+	case raw:
+		return 0, nil
+	case auto:
+		return max(allocation.LeastAuto, c.scrape), nil
+	}
+	return 0, fmt.Errorf("%w: maxError needs a resolution of %s, below the scrape interval of %s, and the query API gives no samples between: allow a larger maxError or a longer minDuration, give resolution=exact in their place, or let promcost read by streamed remote read or from blocks",
+		allocation.ErrTooFine, allocation.ResolutionText(q.Resolution), allocation.ResolutionText(c.scrape))
+}
+
+// Raw implements Sampler.
+func (p *part) Raw(ctx context.Context, start, end int64) bool {
+	return givesRaw(ctx, p.src, start, end)
+}
+
+// Raw implements Sampler: the recent source counts where it is asked for some of that time.
+func (j *joined) Raw(ctx context.Context, start, end int64) bool {
+	recent := end >= j.cut
+	for _, l := range j.lacks {
+		recent = recent || !l.givenUp && l.From <= end && start < l.To
+	}
+	return j.old.Raw(ctx, start, end) && (!recent || j.recent.Raw(ctx, start, end))
+}
+
+// Raw implements Sampler.
+func (m *member) Raw(ctx context.Context, start, end int64) bool {
+	return givesRaw(ctx, m.lead.src, start, end)
+}
