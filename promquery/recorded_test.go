@@ -2,6 +2,7 @@ package promquery_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -183,7 +184,7 @@ func TestAllocationsOfRecordings(t *testing.T) {
 	}
 }
 
-// TestAssetsOfRecordings computes the assets of what was recorded, with OpenCost's prices.
+// TestAssetsOfRecordings computes the assets of what was recorded, with OpenCost's prices and without.
 func TestAssetsOfRecordings(t *testing.T) {
 	_, w := recordedWindow(t)
 	hours := w.End.Sub(w.Start).Hours()
@@ -197,28 +198,38 @@ func TestAssetsOfRecordings(t *testing.T) {
 		{"ip-10-0-2-22" + suffix, "aws:///eu-west-1b/i-0a1b2c3d4e5f60002", "m5.2xlarge", "eu-west-1", 8, 0.04},
 		{"ip-10-0-3-33" + suffix, "aws:///eu-west-1b/i-0a1b2c3d4e5f60003", "g5.4xlarge", "eu-west-1", 16, 0.000506},
 	}
-	s := compute(t, recordedBlocks(t, "kube-state-metrics-allowlists", "opencost"), allocation.Query{Window: w})[0]
-	var got []asset
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		cores := n.Hours[allocation.CPU] / hours
-		got = append(got, asset{n.Name, n.ProviderID, n.InstanceType, n.Region, cores, n.Cost[allocation.CPU] / hours / cores})
-	}
-	if diff := cmp.Diff(nodes, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
-		t.Errorf("nodes (-want +got):\n%s", diff)
-	}
-	var unmounted, unallocated float64
-	for row := range s.Len() {
-		switch s.Special(row) {
-		case allocation.Unmounted:
-			unmounted += s.Value(allocation.PVByteHours, row) / (1 << 30) / hours
-		case allocation.Unallocated:
-			unallocated += s.Value(allocation.LoadBalancerCost, row)
-		default:
+	for _, priced := range []bool{false, true} {
+		recordings := []string{"kube-state-metrics-allowlists"}
+		if priced {
+			recordings = append(recordings, "opencost")
 		}
-	}
-	if math.Abs(unmounted-100) > 1e-9 || unallocated <= 0 || len(s.Balancers) != 2 {
-		t.Errorf("%g GiB are unmounted, want 100; load balancers that nobody is behind cost %g, of %d", unmounted, unallocated, len(s.Balancers))
+		s := compute(t, recordedBlocks(t, recordings...), allocation.Query{Window: w})[0]
+		var got []asset
+		for i := range s.Nodes {
+			n := &s.Nodes[i]
+			cores := n.Hours[allocation.CPU] / hours
+			got = append(got, asset{n.Name, n.ProviderID, n.InstanceType, n.Region, cores, n.Cost[allocation.CPU] / hours / cores})
+		}
+		want := slices.Clone(nodes)
+		if !priced {
+			want[0].Price, want[1].Price, want[2].Price = 0.006655, 0.031611, 0.031611 // the defaults, of a spot node and of others
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+			t.Errorf("nodes, with OpenCost's prices %t (-want +got):\n%s", priced, diff)
+		}
+		var unmounted, unallocated float64
+		for row := range s.Len() {
+			switch s.Special(row) {
+			case allocation.Unmounted:
+				unmounted += s.Value(allocation.PVByteHours, row) / (1 << 30) / hours
+			case allocation.Unallocated:
+				unallocated += s.Value(allocation.LoadBalancerCost, row)
+			default:
+			}
+		}
+		if math.Abs(unmounted-100) > 1e-9 || unallocated <= 0 || len(s.Balancers) != 2 {
+			t.Errorf("with OpenCost's prices %t: %g GiB are unmounted, want 100; load balancers that nobody is behind cost %g, of %d", priced, unmounted, unallocated, len(s.Balancers))
+		}
 	}
 }
 
@@ -235,4 +246,23 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// TestServicesByDefault finds the services of pods by what kube-state-metrics exposes without any flag.
+func TestServicesByDefault(t *testing.T) {
+	_, w := recordedWindow(t)
+	s := compute(t, recordedBlocks(t, "kube-state-metrics"), allocation.Query{Window: w})[0]
+	got := map[string][]string{}
+	balanced := 0.0
+	for row := range s.Len() {
+		if services := texts(s, row); len(services) > 0 {
+			got[s.Text(allocation.Controller, row)] = services
+		}
+		if s.Text(allocation.Controller, row) == "web" {
+			balanced += s.Value(allocation.LoadBalancerCost, row)
+		}
+	}
+	if diff := cmp.Diff(map[string][]string{"web": {"web"}, "db": {"db-headless"}}, got); diff != "" || balanced <= 0 {
+		t.Errorf("the balancer costs its pods %g, services (-want +got):\n%s", balanced, diff)
+	}
 }
