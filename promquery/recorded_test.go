@@ -1,12 +1,19 @@
 package promquery_test
 
 import (
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/relabel"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery"
@@ -48,15 +55,21 @@ func recordedBlocks(t testing.TB, names ...string) *blocks.DB {
 		if !ok {
 			t.Fatalf("recording %s: no target has it", name)
 		}
-		r := promtest.Recorded(t, name)
-		if len(r.Scrapes) == 1 {
-			r = r.Held(scrapes)
-		}
-		all = append(all, r.Samples(target...)...)
+		all = append(all, recordedAt(t, name, scrapes).Samples(target...)...)
 	}
 	dir := t.TempDir()
 	promtest.WriteBlocks(t, dir, 2*time.Hour, all...)
 	return openBlocks(t, dir)
+}
+
+// recordedAt is a recording at these times; one of a single scrape exposes the same at all of them.
+func recordedAt(t testing.TB, name string, scrapes []int64) promtest.Recording {
+	t.Helper()
+	r := promtest.Recorded(t, name)
+	if len(r.Scrapes) == 1 {
+		r = r.Held(scrapes)
+	}
+	return r
 }
 
 // unrecorded are the alternatives of inputs that no recording has, and why.
@@ -183,7 +196,7 @@ func TestAllocationsOfRecordings(t *testing.T) {
 	}
 }
 
-// TestAssetsOfRecordings computes the assets of what was recorded, with OpenCost's prices.
+// TestAssetsOfRecordings computes the assets of what was recorded, with OpenCost's prices and without.
 func TestAssetsOfRecordings(t *testing.T) {
 	_, w := recordedWindow(t)
 	hours := w.End.Sub(w.Start).Hours()
@@ -197,28 +210,38 @@ func TestAssetsOfRecordings(t *testing.T) {
 		{"ip-10-0-2-22" + suffix, "aws:///eu-west-1b/i-0a1b2c3d4e5f60002", "m5.2xlarge", "eu-west-1", 8, 0.04},
 		{"ip-10-0-3-33" + suffix, "aws:///eu-west-1b/i-0a1b2c3d4e5f60003", "g5.4xlarge", "eu-west-1", 16, 0.000506},
 	}
-	s := compute(t, recordedBlocks(t, "kube-state-metrics-allowlists", "opencost"), allocation.Query{Window: w})[0]
-	var got []asset
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		cores := n.Hours[allocation.CPU] / hours
-		got = append(got, asset{n.Name, n.ProviderID, n.InstanceType, n.Region, cores, n.Cost[allocation.CPU] / hours / cores})
-	}
-	if diff := cmp.Diff(nodes, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
-		t.Errorf("nodes (-want +got):\n%s", diff)
-	}
-	var unmounted, unallocated float64
-	for row := range s.Len() {
-		switch s.Special(row) {
-		case allocation.Unmounted:
-			unmounted += s.Value(allocation.PVByteHours, row) / (1 << 30) / hours
-		case allocation.Unallocated:
-			unallocated += s.Value(allocation.LoadBalancerCost, row)
-		default:
+	for _, priced := range []bool{false, true} {
+		recordings := []string{"kube-state-metrics-allowlists"}
+		if priced {
+			recordings = append(recordings, "opencost")
 		}
-	}
-	if math.Abs(unmounted-100) > 1e-9 || unallocated <= 0 || len(s.Balancers) != 2 {
-		t.Errorf("%g GiB are unmounted, want 100; load balancers that nobody is behind cost %g, of %d", unmounted, unallocated, len(s.Balancers))
+		s := compute(t, recordedBlocks(t, recordings...), allocation.Query{Window: w})[0]
+		var got []asset
+		for i := range s.Nodes {
+			n := &s.Nodes[i]
+			cores := n.Hours[allocation.CPU] / hours
+			got = append(got, asset{n.Name, n.ProviderID, n.InstanceType, n.Region, cores, n.Cost[allocation.CPU] / hours / cores})
+		}
+		want := slices.Clone(nodes)
+		if !priced {
+			want[0].Price, want[1].Price, want[2].Price = 0.006655, 0.031611, 0.031611 // the defaults, of a spot node and of others
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+			t.Errorf("nodes, with OpenCost's prices %t (-want +got):\n%s", priced, diff)
+		}
+		var unmounted, unallocated float64
+		for row := range s.Len() {
+			switch s.Special(row) {
+			case allocation.Unmounted:
+				unmounted += s.Value(allocation.PVByteHours, row) / (1 << 30) / hours
+			case allocation.Unallocated:
+				unallocated += s.Value(allocation.LoadBalancerCost, row)
+			default:
+			}
+		}
+		if math.Abs(unmounted-100) > 1e-9 || unallocated <= 0 || len(s.Balancers) != 2 {
+			t.Errorf("with OpenCost's prices %t: %g GiB are unmounted, want 100; load balancers that nobody is behind cost %g, of %d", priced, unmounted, unallocated, len(s.Balancers))
+		}
 	}
 }
 
@@ -235,4 +258,90 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// TestServicesByDefault finds the services of pods by what kube-state-metrics exposes without any flag.
+func TestServicesByDefault(t *testing.T) {
+	_, w := recordedWindow(t)
+	s := compute(t, recordedBlocks(t, "kube-state-metrics"), allocation.Query{Window: w})[0]
+	got := map[string][]string{}
+	balanced := 0.0
+	for row := range s.Len() {
+		if services := texts(s, row); len(services) > 0 {
+			got[s.Text(allocation.Controller, row)] = services
+		}
+		if s.Text(allocation.Controller, row) == "web" {
+			balanced += s.Value(allocation.LoadBalancerCost, row)
+		}
+	}
+	if diff := cmp.Diff(map[string][]string{"web": {"web"}, "db": {"db-headless"}}, got); diff != "" || balanced <= 0 {
+		t.Errorf("the balancer costs its pods %g, services (-want +got):\n%s", balanced, diff)
+	}
+}
+
+// TestStackRelabelings computes what a Prometheus has of the recordings that scrapes as kube-prometheus-stack does: the labels
+// that it adds are nobody's, and what it drops is not missed.
+func TestStackRelabelings(t *testing.T) {
+	scrapes, w := recordedWindow(t)
+	var drops []*relabel.Config
+	if err := yaml.Unmarshal([]byte(promtest.StackDrops), &drops); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range drops {
+		if err := d.Validate(model.UTF8Validation); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubelet := recordedAt(t, "kubelet-cadvisor", scrapes).Samples("job", "kubelet", "instance", "10.128.0.4:10250", "node", gkeNode,
+		"namespace", "kube-system", "service", "kps-kubelet", "endpoint", "https-metrics", "metrics_path", "/metrics/cadvisor")
+	all := len(kubelet)
+	kubelet = slices.DeleteFunc(kubelet, func(s promtest.Series) bool {
+		return !relabel.ProcessBuilder(labels.NewBuilder(labels.FromStrings(s.Labels...)), drops...)
+	})
+	if len(kubelet) == 0 || len(kubelet) == all {
+		t.Fatalf("%d of %d series are kept", len(kubelet), all)
+	}
+	series := append(recordedAt(t, "kube-state-metrics-allowlists", scrapes).Samples(promtest.StackLabels...), kubelet...)
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+	stack := openBlocks(t, dir)
+	plain := recordedBlocks(t, "kube-state-metrics-allowlists", "kubelet-cadvisor")
+	if diff := cmp.Diff(rowsOf(compute(t, plain, allocation.Query{Window: w})[0]), rowsOf(compute(t, stack, allocation.Query{Window: w})[0])); diff != "" {
+		t.Errorf("rows (-plain +kube-prometheus-stack):\n%s", diff)
+	}
+	d, err := promquery.NewEngine(stack, config).Diagnose(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range d.Clusters[0].Inputs {
+		switch in.Name {
+		case "cpu usage", "memory usage", "bytes sent", "bytes received", "node disk":
+			if len(in.Alternatives) == 0 {
+				t.Errorf("input %q: nothing is left of it", in.Name)
+			}
+		}
+	}
+}
+
+// rowsOf are all rows of a set with all that they have, as text.
+func rowsOf(s *allocation.Set) []string {
+	var out []string
+	for row := range s.Len() {
+		var b strings.Builder
+		for p := range allocation.NumProperties {
+			switch {
+			case p.IsMap():
+				fmt.Fprintf(&b, "%s=%v ", p, asMap(s, p, row))
+			case p.IsList():
+				fmt.Fprintf(&b, "%s=%v ", p, texts(s, row))
+			default:
+				fmt.Fprintf(&b, "%s=%s ", p, s.Text(p, row))
+			}
+		}
+		for c := range allocation.NumColumns {
+			fmt.Fprintf(&b, "%s=%g ", c, s.Value(c, row))
+		}
+		out = append(out, b.String())
+	}
+	return out
 }
