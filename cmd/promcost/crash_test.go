@@ -20,6 +20,7 @@ import (
 // TestKill kills backfills at random points: whatever was there before is there after, all of it is sound, and what
 // comes out in the end is what an uninterrupted run makes, to the last byte.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	base := t.TempDir()
 	blocks := filepath.Join(base, "blocks")
 	mustRun(t, "demo", "--write="+blocks, "--demo.end=2026-01-31T02:00:00Z", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=6h", "--demo.scrape-interval=1m")
