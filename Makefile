@@ -48,19 +48,20 @@ bin/promcost: FORCE
 	$(GO) build -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o $@ ./cmd/promcost
 
 test: $(TEST_TOOLS) ## run all tests; builds the servers that they start, once. Where CI is set, also fuzz what reads users' expressions
-	$(GO) test -timeout 15m ./...
+	$(GO) test -timeout 90m ./...
 ifdef CI
-	GO='$(GO)' FUZZTIME=30s FUZZPACKAGES='allocation/(filter|jmespath)' .ci/fuzz
+	GO='$(GO)' FUZZTIME=4s FUZZPACKAGES='allocation/(filter|jmespath)' .ci/fuzz
 endif
 
 # The packages that have more to run know a flag.
 SOAKED = $(sort $(dir $(shell grep -rl 'flag.Bool."soak"' --include='*_test.go' .)))
 
-soak: $(TEST_TOOLS) ## run what `test` runs a sample of, and tests of time and memory, which want a quiet machine: about an hour
+soak: $(TEST_TOOLS) ## run all that `test` runs a sample of, tests of time and memory, which want a quiet machine, and fuzz: an hour
 	$(GO) test -timeout 3h -p 1 $(SOAKED) -soak
+	GO='$(GO)' FUZZTIME='$(FUZZTIME)' .ci/fuzz
 
 race: $(TEST_TOOLS) ## run all tests with the race detector
-	$(GO) test -race -timeout 30m ./...
+	$(GO) test -race -timeout 90m ./...
 
 e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools builds some); a summary says what was skipped and why
 	GO='$(GO)' .ci/e2e

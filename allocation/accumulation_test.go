@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,8 +15,8 @@ import (
 // TestAccumulation compares sets that go through the passes side by side, over dictionaries of their own, with what Apply makes
 // of all at once: both give the same, to the last bit.
 func TestAccumulation(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	for i := range uint64(3000) {
+	seed := randomSeed()
+	for i := range soaked[uint64](500, 3000) {
 		rng := rand.New(rand.NewPCG(seed, i))
 		models := randomModels(rng, 1+rng.IntN(6), 1+rng.IntN(14))
 		o := randomQuestion(t, rng).ask()

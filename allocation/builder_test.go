@@ -356,7 +356,7 @@ func (c *plainCluster) cell(r, cell, k int, hours, cost map[string][2]float64) {
 // TestBuilderAgainstModel compares the builder with the plain model on random clusters: bursts, nodes allocated beyond
 // their capacity, price and capacity changes, nodes that come and go, usage that ends early, any division into sets.
 func TestBuilderAgainstModel(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := randomSeed()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	overcommitted := 0

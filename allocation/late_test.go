@@ -154,7 +154,7 @@ func bits(s *allocation.Set, singles bool) []any {
 // whatever the passes look at, the answers are the same to the last bit.
 func TestLateValues(t *testing.T) {
 	merges, filtered := 0, 0
-	for seed := range uint64(300) {
+	for seed := range soaked[uint64](150, 300) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		dict := allocation.NewDict()
 		whole, late := lateFrames(r, dict, 1+r.IntN(120))

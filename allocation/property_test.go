@@ -15,8 +15,8 @@ import (
 // TestApplyAgainstReference compares random questions about random sets with the slow reference, each with Check after
 // every pass; the seed of a case is in what fails.
 func TestApplyAgainstReference(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	for i := range uint64(10_000) {
+	seed := randomSeed()
+	for i := range soaked[uint64](1500, 10_000) {
 		rng := rand.New(rand.NewPCG(seed, i))
 		models := randomModels(rng, 1+rng.IntN(2), 1+rng.IntN(14))
 		q := randomQuestion(t, rng)
@@ -84,8 +84,8 @@ func (q question) describe() string {
 
 // TestConservation verifies on random sets that no pass loses or invents money: by sums of the assets alone.
 func TestConservation(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	for i := range uint64(1_500) {
+	seed := randomSeed()
+	for i := range soaked[uint64](400, 1500) {
 		rng := rand.New(rand.NewPCG(seed, i))
 		models := randomModels(rng, 1+rng.IntN(3), 1+rng.IntN(14))
 		q := randomQuestion(t, rng)

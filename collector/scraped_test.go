@@ -83,7 +83,7 @@ func TestRealPrometheusScrapes(t *testing.T) {
 			}))
 			defer ours.Close()
 			server := promtest.Start(t, "", promtest.Config{Scrape: strings.TrimPrefix(ours.URL, "http://"), Flags: tt.flags})
-			deadline := time.Now().Add(time.Minute)
+			deadline := time.Now().Add(10 * time.Minute)
 			for count(t, server, "promcost_namespace_cost_total", time.Now()) == 0 {
 				if time.Now().After(deadline) {
 					t.Fatalf("it has nothing after %d scrapes", scrapes.Load())

@@ -37,7 +37,7 @@ func hoursOf(t *testing.T, src promquery.Source, q allocation.Query) []*allocati
 // TestAlone holds that an hour is the same to the last bit, warnings included, whichever hours are computed with it.
 func TestAlone(t *testing.T) {
 	c, db := demoBlocks(t)
-	window := allocation.Window{Start: c.Start().Add(-time.Hour), End: c.Start().Add((aloneHours - 1) * time.Hour)}
+	window := allocation.Window{Start: c.Start().Add(-time.Hour), End: c.Start().Add(soaked[time.Duration](3, 10) * time.Hour)} // the first hour is before all data
 	hours := int(window.Duration() / time.Hour)
 	for name, src := range map[string]promquery.Source{
 		"as it is":    db,

@@ -34,7 +34,7 @@ func TestShards(t *testing.T) {
 				return sets[0]
 			}
 			whole := compute(allocation.Shard{})
-			for _, n := range shardings() {
+			for _, n := range soaked([]int{3}, []int{2, 3}) {
 				var parts []*allocation.Set
 				for i := range n {
 					h := allocation.Shard{Index: i + 1, Of: n}

@@ -112,6 +112,7 @@ var withoutFormat = []string{"fields", "explain", "offset", "limit", "sortBy", "
 
 // TestNeeded asks random questions of ledgers that read what is needed, and that read everything: the answers are the same.
 func TestNeeded(t *testing.T) {
+	questions := soaked(200, 900)
 	files := map[allocation.Window][2][]byte{}
 	narrow, whole := &kept{files: files}, &kept{files: files, everything: true}
 	paths := []string{

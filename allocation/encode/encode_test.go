@@ -20,10 +20,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-var (
-	update = flag.Bool("update", false, "rewrite the golden files")
-	soak   = flag.Bool("soak", false, "also measure memory")
-)
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 var start = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 

@@ -185,7 +185,7 @@ func readBack(p *encode.Projection, list ...[]byte) (*allocation.Set, error) {
 }
 
 func TestParquetRoundTrip(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range soaked[uint64](12, 30) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		s := randomSet(rng, int(seed*5))
 		rows, assets := files(t, s)

@@ -151,7 +151,7 @@ func TestParquetDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
 	rows, assets := files(t, randomSet(rng, 8))
 	for _, whole := range [][]byte{rows, assets} {
-		for range 1500 {
+		for range soaked(300, 1500) {
 			data := bytes.Clone(whole)
 			for range 1 + rng.IntN(3) {
 				data[rng.IntN(len(data))] = byte(rng.IntN(256))

@@ -27,10 +27,7 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 )
 
-var (
-	crashSeed  = flag.Uint64("crash.seed", 1, "when processes are killed")
-	crashKills = flag.Int("crash.kills", defaultKills, "how many processes are killed")
-)
+var crashSeed = flag.Uint64("crash.seed", 1, "when processes are killed")
 
 // TestMain is also the main function of processes that the tests kill: they are started with the name of what they do and
 // a directory.
@@ -130,7 +127,7 @@ func TestKill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*crashSeed, 0))
 	t.Logf("-crash.seed=%d", *crashSeed)
 	dir, told, rounds, killed := t.TempDir(), map[string]bool{}, 0, map[string]int{}
-	for i := range *crashKills {
+	for i := range soaked(20, 200) {
 		cmd, out := child(t, "fill", dir)
 		lines := bufio.NewScanner(out)
 		at, phase := phases[i%len(phases)], ""
@@ -170,7 +167,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	t.Logf("%d runs came to their end, the others were killed in %v", rounds, killed)
-	if len(killed) < len(phases)-2 { // the last ones are short
+	if *soak && len(killed) < len(phases)-2 { // the last ones are short
 		t.Errorf("processes were killed in %v only", killed)
 	}
 }

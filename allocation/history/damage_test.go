@@ -166,7 +166,7 @@ func compact(dir string) error {
 // TestReadersDuringCompaction reads while another process supersedes and removes sets: no reader fails, and what each gets
 // is one generation and all of it.
 func TestReadersDuringCompaction(t *testing.T) {
-	const readers = defaultReaders
+	readers := soaked(100, 1000)
 	dir, cost := t.TempDir(), allocation.Cost.Of(allocation.CPU)
 	sum := func(set *allocation.Set) (sum float64) {
 		for _, v := range set.Column(cost) {

@@ -79,6 +79,7 @@ func historyFiles(t *testing.T, dir string) map[string]string {
 }
 
 func TestBackfill(t *testing.T) {
+	t.Parallel()
 	blocks, base := writeDays(t), t.TempDir()
 	whole, parts := filepath.Join(base, "whole"), filepath.Join(base, "parts")
 

@@ -58,6 +58,7 @@ func serveByClock(t *testing.T, blocks, dir string, clock func() time.Time) (url
 // TestClockSetBackHTTP sets the clock back by hours, while promcost serves and before it starts: answers stay, no hour is lost
 // or written again, and once the clock is right counters are what they were.
 func TestClockSetBackHTTP(t *testing.T) {
+	t.Parallel()
 	blocks, _ := writeTruth(t, "--demo.end=2026-03-02T06:20:00Z", "--demo.duration=8h", "--demo.nodes=4", "--demo.pods=40", "--demo.scrape-interval=1m")
 	dir, right := t.TempDir(), time.Date(2026, 3, 2, 6, 15, 0, 0, time.UTC)
 	var now atomic.Int64

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
@@ -18,12 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// kills is how often TestKill kills the program.
-var kills = flag.Int("kills", defaultKills, "how often TestKill kills the program")
-
 // TestKill kills backfills at random points: whatever was there before is there after, all of it is sound, and what
 // comes out in the end is what an uninterrupted run makes, to the last byte.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	base := t.TempDir()
 	blocks := filepath.Join(base, "blocks")
 	mustRun(t, "demo", "--write="+blocks, "--demo.end=2026-01-31T02:00:00Z", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=6h", "--demo.scrape-interval=1m")
@@ -38,7 +35,8 @@ func TestKill(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same points each time
 	dir, ended := filepath.Join(base, "0"), 0
-	for killed := 0; killed < *kills; {
+	kills := soaked(10, 200)
+	for killed := 0; killed < kills; {
 		before := setNames(t, dir)
 		// Many are killed late, where files are written.
 		at := time.Duration((0.4 + random.Float64()/2) * float64(longest))
@@ -64,7 +62,7 @@ func TestKill(t *testing.T) {
 		}
 		ended++
 	}
-	t.Logf("%d runs were killed, %d histories were finished, with runs of up to %s", *kills, ended, longest)
+	t.Logf("%d runs were killed, %d histories were finished, with runs of up to %s", kills, ended, longest)
 	if backfillProcess(t, args(dir), -1); cmp.Diff(want, historyFiles(t, dir)) != "" {
 		t.Error("the last history differs")
 	}

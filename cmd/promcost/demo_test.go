@@ -18,6 +18,7 @@ var longDemo = []string{"--demo.nodes=4", "--demo.pods=40", "--demo.duration=8d"
 // TestDemoShowsEveryPanel asks the demo, as it is without further flags, for everything that the dashboards show, as Grafana asks: newest values at
 // an instant, others over time.
 func TestDemoShowsEveryPanel(t *testing.T) {
+	t.Parallel()
 	p := start(t, append([]string{"demo", "--web.listen-address=127.0.0.1:0"}, longDemo...)...)
 	base := p.url(t)
 	eventually(t, "the demo does not get ready, or stays behind", func() bool {

@@ -46,14 +46,10 @@ func demoBudgetsOf(c *democluster.Cluster, zone *time.Location) []budget {
 
 // costOfTeams adds up what containers cost by the label team of their namespaces.
 func costOfTeams(t *democluster.Truth) map[string]float64 {
-	team := map[string]string{} // by namespace
-	for _, n := range t.Namespaces {
-		team[n.Namespace] = n.Labels["team"]
-	}
 	cost := map[string]float64{}
 	for i := range t.Containers {
 		row := &t.Containers[i]
-		cost[team[row.Namespace]] += row.CPUCost + row.RAMCost + row.GPUCost + row.PVCost + row.LoadBalancerCost
+		cost[t.NamespaceOf(row).Labels["team"]] += row.CPUCost + row.RAMCost + row.GPUCost + row.PVCost + row.LoadBalancerCost
 	}
 	return cost
 }

@@ -10,6 +10,7 @@ import (
 // TestForecastAtTheTurnOfAMonth asks for the month's forecast while the clock is in a month of which no hour is shown yet: costs are those
 // of the last hour that was closed ten minutes before.
 func TestForecastAtTheTurnOfAMonth(t *testing.T) {
+	t.Parallel()
 	p := start(t, "demo", "--web.listen-address=127.0.0.1:0", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=3d", "--demo.scrape-interval=5m",
 		"--demo.end=2026-11-01T06:00:00Z", "--timezone=UTC")
 	base := p.url(t)

@@ -48,6 +48,7 @@ func settled(t *testing.T, base string) {
 }
 
 func TestServeKeepsHistory(t *testing.T) {
+	t.Parallel()
 	samples, _ := writeTruth(t, "--demo.end=2026-03-03T04:20:00Z", "--demo.duration=36h", "--demo.nodes=4", "--demo.pods=40")
 	kept := t.TempDir()
 	computing := spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+samples)

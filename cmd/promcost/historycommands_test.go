@@ -2,19 +2,37 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 )
+
+// keptOnce fills a history from the blocks of writeDays, next to them.
+var keptOnce = sync.OnceValues(func() (dir string, err error) {
+	blocks, err := threeDaysOnce()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(threeDays, "history")
+	var stderr bytes.Buffer
+	if code := run(context.Background(), backfillArgs(blocks, dir, "--from=2026-01-30", "--log.level=error"), io.Discard, &stderr); code != exitOK {
+		return "", fmt.Errorf("promcost backfill: exit %d: %s", code, stderr.String())
+	}
+	return dir, nil
+})
 
 // writeHistory fills a history from blocks and returns its directory.
 func writeHistory(t *testing.T) string {
@@ -26,9 +44,15 @@ func writeHistory(t *testing.T) string {
 // writeHistoryOf fills a history and returns its directory and that of the blocks.
 func writeHistoryOf(t *testing.T) (dir, blocks string) {
 	t.Helper()
-	dir, blocks = filepath.Join(t.TempDir(), "history"), writeDays(t)
-	mustRun(t, backfillArgs(blocks, dir, "--from=2026-01-30", "--log.level=error")...)
-	return dir, blocks
+	kept, err := keptOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(t.TempDir(), "history")
+	if err := os.CopyFS(dir, os.DirFS(kept)); err != nil {
+		t.Fatal(err)
+	}
+	return dir, writeDays(t)
 }
 
 func TestHistory(t *testing.T) {

@@ -54,6 +54,7 @@ func countHours(t *testing.T, dir string, hours ...int) {
 
 // TestBackfillMends has backfill compute again what is damaged, in days and hours, data and manifests.
 func TestBackfillMends(t *testing.T) {
+	t.Parallel()
 	dir, blocks := writeHistoryOf(t)
 	spoil(t, dir, "allocations_hourly", "*", "date=2026-01-30", "hour=10", "*")
 	if err := os.Remove(filepath.Join(dir, "sets_hourly", "date=2026-01-30", "hour=11.part-1of1.g1.json")); err != nil {

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -42,7 +41,7 @@ func transcribe(t *testing.T, text string, places []place) string {
 			b.WriteString(line)
 			var stdout, stderr bytes.Buffer
 			// One that goes on serving by mistake is stopped, and then differs from the transcript.
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			code := run(ctx, strings.Fields(enter.Replace(command)), &stdout, &stderr)
 			cancel()
 			prefixed(&b, "> ", leave.Replace(stdout.String()))

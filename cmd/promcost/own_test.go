@@ -11,6 +11,7 @@ import (
 // TestOwnMetricsByPromQL asks promcost itself for every metric that its scrape has, and for how many series it drops; a real Prometheus
 // gets that by remote read, too.
 func TestOwnMetricsByPromQL(t *testing.T) {
+	t.Parallel()
 	p := start(t, append([]string{
 		"demo", "--web.listen-address=127.0.0.1:0", "--collector.pod", "--collector.max-series=100",
 	}, smallDemo...)...)

@@ -46,7 +46,7 @@ func TestSlowReaders(t *testing.T) {
 			}
 			select {
 			case err = <-ended:
-			case <-time.After(time.Minute):
+			case <-time.After(patience):
 				t.Fatal("it is still being answered")
 			}
 			if err == nil {
@@ -54,7 +54,7 @@ func TestSlowReaders(t *testing.T) {
 			}
 			select {
 			case turns <- struct{}{}:
-			case <-time.After(time.Minute):
+			case <-time.After(patience):
 				t.Error("it still has its turn")
 			}
 		})
@@ -63,8 +63,9 @@ func TestSlowReaders(t *testing.T) {
 
 // A client that reads gets everything, however late the answer begins, and also by the same connection later.
 func TestReadersThatAreNotSlow(t *testing.T) {
+	t.Parallel()
 	const (
-		wait = time.Second
+		wait = 5 * time.Second
 		long = 5 * pieceBytes / 2
 	)
 	var asked atomic.Int64

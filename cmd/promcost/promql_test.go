@@ -45,6 +45,7 @@ var exposed = regexp.MustCompile(`(?m)^promcost_namespace_hourly_cost\{cluster="
 
 // TestPromQL serves costs by PromQL as /metrics does, and joins them with the series of the Prometheus where it may.
 func TestPromQL(t *testing.T) {
+	t.Parallel()
 	dir := writeSmallDemo(t)
 	prometheus := promtest.Start(t, dir, promtest.Config{External: map[string]string{"cluster": "prod", "replica": "a"}})
 	args := []string{"serve", "--prometheus.url=" + prometheus, "--storage.path=", "--web.listen-address=127.0.0.1:0", "--web.route-prefix=/cost"}
@@ -137,8 +138,8 @@ func testPrometheus(t *testing.T, base string, want map[string]string) {
 
 // TestPromQLOfAHistory serves a history without any source. A shard, which has a share of the truth only, serves none.
 func TestPromQLOfAHistory(t *testing.T) {
-	blocks, kept := writeDays(t), t.TempDir()
-	mustRun(t, backfillArgs(blocks, kept, "--from=2026-01-30")...)
+	t.Parallel()
+	kept, blocks := writeHistoryOf(t)
 	reading := spawn(t, "serve", "--storage.path="+kept, "--source=none", "--history.grace=0s")
 	at := "&time=2026-01-31T03:00:00Z"
 	if code, body := get(t, reading+"/api/v1/query?query=count(promcost_namespace_hourly_cost)"+at); code != http.StatusOK || !strings.Contains(body, `"metric":{}`) {
@@ -174,6 +175,7 @@ func TestPromQLWithoutUpstream(t *testing.T) {
 // TestPromQLOfTheDemo serves it packed as the client likes it, without time as of the demo's end, and refuses what the flags
 // do not allow.
 func TestPromQLOfTheDemo(t *testing.T) {
+	t.Parallel()
 	p := start(t, append([]string{"demo", "--web.listen-address=127.0.0.1:0", "--demo.end=2026-03-04T05:06:07Z", "--promql.max-samples=1000"}, smallDemo...)...)
 	base := p.url(t)
 	eventually(t, "it does not get ready", func() bool { code, _ := get(t, base+"/-/ready"); return code == 200 })

@@ -14,10 +14,11 @@ import (
 
 // TestShards has two promcosts compute a history together, and compares it with that of one.
 func TestShards(t *testing.T) {
-	blocks, base := writeDays(t), t.TempDir()
-	whole, shards, replica := filepath.Join(base, "whole"), filepath.Join(base, "shards"), filepath.Join(base, "replica")
+	t.Parallel()
+	whole, blocks := writeHistoryOf(t)
+	base := t.TempDir()
+	shards, replica := filepath.Join(base, "shards"), filepath.Join(base, "replica")
 	from := "--from=2026-01-30"
-	mustRun(t, backfillArgs(blocks, whole, from)...)
 	mustRun(t, backfillArgs(blocks, shards, from, "--shard=1/2")...)
 	t.Run("half of the shards", func(t *testing.T) { testHalfOfShards(t, shards) })
 	mustRun(t, backfillArgs(blocks, shards, from, "--shard=2/2")...)

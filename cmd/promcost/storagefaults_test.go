@@ -166,8 +166,8 @@ config:
   secret_key: b
   bucket_lookup_type: path
   max_retries: 1
-  http_config: {response_header_timeout: 300ms}
-`, strings.TrimPrefix(server.URL, "http://"))
+  http_config: {response_header_timeout: %s}
+`, strings.TrimPrefix(server.URL, "http://"), soaked("10m", "300ms"))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -195,9 +195,12 @@ type object struct {
 func (o *objectStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.asked.Add(1)
 	status := int(o.status.Load())
-	if status == noAnswer {
+	if status == noAnswer && *soak {
 		<-r.Context().Done()
 		return
+	}
+	if status == noAnswer { // the connection breaks: that it hangs is told by time alone
+		panic(http.ErrAbortHandler)
 	}
 	if status != 0 {
 		w.WriteHeader(status)
@@ -282,6 +285,7 @@ func unchunked(r *http.Request) io.Reader {
 // TestBucketFails reads a history in an object store that fails and recovers: requests are made again, and what was answered
 // before is answered again, with a warning.
 func TestBucketFails(t *testing.T) {
+	t.Parallel()
 	blocks, dir := filepath.Join(t.TempDir(), "blocks"), t.TempDir()
 	mustRun(t, "demo", "--write="+blocks, "--demo.end=2026-03-02T03:00:00Z", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=5h", "--demo.scrape-interval=1m")
 	mustRun(t, backfillArgs(blocks, dir, "--from=2026-03-01")...)
@@ -313,6 +317,7 @@ func TestBucketFails(t *testing.T) {
 // TestBucketRecovers has promcost keep its hours in an object store that fails for its first minute: it answers all the same,
 // says why it is behind, and its loop keeps all hours once the store works.
 func TestBucketRecovers(t *testing.T) {
+	t.Parallel()
 	samples, _ := writeTruth(t, "--demo.end=2026-03-02T03:20:00Z", "--demo.duration=5h", "--demo.nodes=4", "--demo.pods=40")
 	want := totals(t, spawn(t, "serve", "--storage.path="+t.TempDir(), "--source=blocks", "--tsdb.path="+samples)+"/model/allocation?"+faultyWindow)
 	dir := t.TempDir()

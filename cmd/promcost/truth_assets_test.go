@@ -53,6 +53,9 @@ func trueAssets(truth *democluster.Truth) rows {
 		all["Local/"+d.Node] = r
 	}
 	addTrueNetworks(all, truth)
+	for _, r := range all {
+		r.outages(truth, truth.Start, truth.End)
+	}
 	return all
 }
 

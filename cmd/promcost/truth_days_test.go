@@ -14,6 +14,7 @@ import (
 
 // TestTruthScheduled compares what charging from when pods were scheduled adds with what their requests take until they run.
 func TestTruthScheduled(t *testing.T) {
+	t.Parallel()
 	dir, truth := writeTruth(t, "--demo.end=2026-03-03T12:00:00Z", "--demo.duration=14h", "--demo.seed=5")
 	running := spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir)
 	scheduled := spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir, "--charge-from=scheduled")
@@ -51,6 +52,7 @@ func TestTruthScheduled(t *testing.T) {
 // TestTruthDays compares the days of a window in which the clocks are set forward: of 24 and of 23 hours. Bounds are those of what
 // ran in both.
 func TestTruthDays(t *testing.T) {
+	t.Parallel()
 	end := time.Date(2026, 3, 30, 6, 0, 0, 0, time.UTC)
 	dir, _ := writeTruth(t, "--demo.end="+end.Format(time.RFC3339), "--demo.duration=60h", "--demo.seed=4")
 	cluster, err := democluster.New(democluster.Config{End: end, Duration: 60 * time.Hour, Seed: 4})

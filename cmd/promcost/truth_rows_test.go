@@ -20,6 +20,35 @@ type row struct {
 	life    time.Duration      // within the window, of the truth alone
 	goesOn  bool               // beyond the window: a container of which kube-state-metrics reports the start
 	slack   map[string]float64 // how much figures may be off beside their tolerance
+
+	restarts int
+	unseen   time.Duration // how long Prometheus did not run while it lived
+	ends     bool          // it came or went while Prometheus or kube-state-metrics did not run
+}
+
+// outages is what outages hide of a row that lived from one time to another.
+func (r *row) outages(truth *democluster.Truth, from, to time.Time) *row {
+	for _, o := range truth.Outages {
+		if o.Job != "" && o.Job != "kube-state-metrics" || !from.Before(o.End) || !to.After(o.Start) {
+			continue
+		}
+		r.ends = r.ends || from.After(o.Start) || to.Before(o.End)
+		if o.Job == "" {
+			r.unseen += o.End.Sub(o.Start)
+		}
+	}
+	return r
+}
+
+// seen are the rows whose every start and end a Prometheus that reads no blocks can tell as well; idle is what the others leave.
+func (r rows) seen(truth rows) rows {
+	out := rows{}
+	for name, x := range r {
+		if w := truth[name]; name != "__idle__" && (w == nil || !w.ends && w.restarts == 0) {
+			out[name] = x
+		}
+	}
+	return out
 }
 
 func newRow(life time.Duration) *row {
@@ -57,6 +86,7 @@ func (r *row) add(o *row) {
 	maps.Copy(r.texts, o.texts)
 	r.life += o.life
 	r.goesOn = r.goesOn || o.goesOn
+	r.restarts, r.unseen, r.ends = r.restarts+o.restarts, r.unseen+o.unseen, r.ends || o.ends
 }
 
 // rows are rows by name.
@@ -118,7 +148,7 @@ func trueAllocations(truth *democluster.Truth, cell time.Duration) rows {
 	all, edges := rows{}, map[string]float64{}
 	for i := range truth.Containers {
 		x := &truth.Containers[i]
-		all.at(strings.Join([]string{x.Cluster, x.Node, x.Namespace, x.Pod, x.Container}, "/")).add(trueContainer(x))
+		all.at(strings.Join([]string{x.Cluster, x.Node, x.Namespace, x.Pod, x.Container}, "/")).add(trueContainer(x).outages(truth, x.Start, x.End))
 		for _, v := range x.PVs {
 			edges[v.PersistentVolume] += 2
 		}
@@ -191,6 +221,7 @@ func (r *row) addBalancer(cluster, service, ip string, hours, cost float64) {
 // trueContainer is the row of one container.
 func trueContainer(x *democluster.ContainerTruth) *row {
 	r := newRow(time.Duration(x.RunningSeconds * float64(time.Second)))
+	r.restarts = x.Restarts
 	r.goesOn = x.LifeEnd.IsZero() && !x.Init && !x.Sidecar
 	r.figures = map[string]float64{
 		"minutes": x.RunningSeconds / 60, "cpuCoreHours": x.CPUCoreHours, "ramByteHours": x.RAMByteHours, "gpuHours": x.GPUHours,

@@ -115,12 +115,13 @@ func TestAPIBounds(t *testing.T) {
 // TestAPITurns lets as many requests run at a time as may; others wait, and are refused in the end with what to do. What
 // reads nothing is answered all the same. A turn that is free is given to who waits.
 func TestAPITurns(t *testing.T) {
+	t.Parallel()
 	begun, release := make(chan struct{}), make(chan struct{})
 	slow := failing{err: errors.New("late"), wait: func(context.Context) { // it does not look at its deadline
 		begun <- struct{}{}
 		<-release
 	}}
-	base := serve(t, slow, costseries.APIOptions{MaxConcurrency: 1, Timeout: 300 * time.Millisecond})
+	base := serve(t, slow, costseries.APIOptions{MaxConcurrency: 1, Timeout: 2 * time.Second})
 	first := make(chan reply)
 	go func() { first <- ask(t, http.MethodGet, base, "/api/v1/query", "query=x") }()
 	<-begun

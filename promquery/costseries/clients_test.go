@@ -124,7 +124,7 @@ func pair[A any](v A, err error) []any { return []any{v, err} }
 // eventually waits until cond holds.
 func eventually(t *testing.T, complaint string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !cond(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Minute); !cond(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(complaint)
 		}

@@ -3,6 +3,7 @@ package democluster
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // always is the life of what neither comes nor goes during the history.
@@ -15,7 +16,7 @@ func seconds(t int64) float64 { return float64(t / secondMillis) }
 func (b *collector) clusterObjects() {
 	b.namespaces()
 	for _, rs := range b.c.replicaSets {
-		b.ksm(constant(span{rs.created, never}, 1), "kube_replicaset_owner", "namespace", rs.namespace, "replicaset", rs.name,
+		b.ksm(constant(rs.life, 1), "kube_replicaset_owner", "namespace", rs.namespace, "replicaset", rs.name,
 			"owner_kind", deployment, "owner_name", rs.deployment, "owner_is_controller", "true")
 	}
 	for _, j := range b.c.jobs {
@@ -40,16 +41,21 @@ func (b *collector) clusterObjects() {
 }
 
 func (b *collector) namespaces() {
-	seen := map[string]bool{}
-	for _, w := range b.c.workloads { // in the order of the plan, not of the map
-		if seen[w.namespace] {
-			continue
-		}
-		seen[w.namespace] = true
+	for _, w := range b.c.namespaces() {
 		labels, annotations := w.namespaceLabels()
-		b.ksm(constant(b.c.always(), 1), "kube_namespace_labels", append([]string{"namespace", w.namespace}, prefixed("label_", labels)...)...)
-		b.ksm(constant(b.c.always(), 1), "kube_namespace_annotations", append([]string{"namespace", w.namespace}, prefixed("annotation_", annotations)...)...)
+		b.ksm(constant(w.life, 1), "kube_namespace_labels", append([]string{"namespace", w.namespace}, prefixed("label_", labels)...)...)
+		b.ksm(constant(w.life, 1), "kube_namespace_annotations", append([]string{"namespace", w.namespace}, prefixed("annotation_", annotations)...)...)
 	}
+}
+
+// namespaces returns one workload of each namespace, by the order of the plan. One that is made again is another.
+func (c *Cluster) namespaces() (out []*workload) {
+	for _, w := range c.workloads {
+		if !slices.ContainsFunc(out, func(o *workload) bool { return o.namespace == w.namespace && o.life == w.life }) {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 func (w *workload) namespaceLabels() (labels, annotations []string) {
@@ -57,7 +63,7 @@ func (w *workload) namespaceLabels() (labels, annotations []string) {
 	if w.team == "team-c" {
 		env = "research"
 	}
-	return []string{"kubernetes.io/metadata.name", w.namespace, "team", w.team, "env", env},
+	return []string{"kubernetes.io/metadata.name", w.namespace, "team", w.team, "env", env, "costCenter", "cc-" + w.team},
 		[]string{"example.com/cost-center", "cc-" + w.team}
 }
 
@@ -66,19 +72,31 @@ func (w *workload) podLabels() (labels, annotations []string) {
 	labels = []string{"app.kubernetes.io/name", w.name, "app.kubernetes.io/part-of", w.namespace, "tier", strings.ToLower(w.kind)}
 	annotations = []string{"prometheus.io/scrape", "true"}
 	if w.kind == deployment {
+		labels = append(labels, "gitBranch", "main")
 		annotations = append(annotations, "example.com/owner", w.team+"@example.com")
 	}
 	return labels, annotations
 }
 
-// sanitized is a label name as kube-state-metrics writes it: everything but letters and digits is an underscore.
+// sanitized is a label name as kube-state-metrics writes it: everything but letters and digits is an underscore, and camel case
+// becomes snake case.
 func sanitized(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
+	var b strings.Builder
+	last := rune(0)
+	for _, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+		case r >= 'A' && r <= 'Z':
+			if last >= 'a' && last <= 'z' || last >= '0' && last <= '9' {
+				b.WriteByte('_')
+			}
+		default:
+			r = '_'
 		}
-		return '_'
-	}, name)
+		b.WriteRune(unicode.ToLower(r))
+		last = r
+	}
+	return b.String()
 }
 
 func prefixed(prefix string, kv []string) []string {
@@ -101,9 +119,6 @@ func (b *collector) pod(p *pod) {
 	b.phases(p, with)
 	b.ksm(constant(listed, seconds(p.created)), "kube_pod_status_scheduled_time", with()...)
 	b.ksm(constant(span{p.started, p.listed}, seconds(p.started)), "kube_pod_start_time", with()...)
-	if p.completed {
-		b.ksm(constant(span{p.end, p.listed}, seconds(p.end)), "kube_pod_completion_time", with()...)
-	}
 	labels, annotations := p.of.podLabels()
 	b.ksm(one, "kube_pod_labels", with(prefixed("label_", labels)...)...)
 	b.ksm(one, "kube_pod_annotations", with(prefixed("annotation_", annotations)...)...)
@@ -138,6 +153,10 @@ func (b *collector) phases(p *pod, with func(...string) []string) {
 			if p.completed {
 				steps = in(span{p.end, p.listed})
 			}
+		case "Failed":
+			if !p.completed {
+				steps = in(span{p.end, p.listed})
+			}
 		}
 		b.ksm(steps, "kube_pod_status_phase", with("phase", phase)...)
 	}
@@ -157,31 +176,22 @@ func (b *collector) container(p *pod, ct *container, with func(...string) []stri
 	b.requests(p, prefix+"resource_requests", ct.spec.request, name)
 	b.requests(p, prefix+"resource_limits", ct.spec.limit, name)
 
-	running := []step{{at: p.started}}
-	started := []step{}
+	life := ct.states(p)
+	b.ksm(life.running, prefix+"status_running", name()...)
+	b.ksm(life.restarts, prefix+"status_restarts_total", name()...)
+	if ct.main() {
+		b.ksm(life.started, prefix+"state_started", name()...)
+		b.ksm(life.terminated, prefix+"status_last_terminated_timestamp", name()...)
+		b.ksm(life.completed, "kube_pod_completion_time", with()...) // a pod has one main container
+	}
+	info := func(s span, id, imageID string) {
+		b.ksm(constant(s, 1), prefix+"info", name("image", ct.spec.image, "image_spec", ct.spec.image,
+			"image_id", imageID, "container_id", id, "restart_policy", policy)...)
+	}
+	info(span{p.started, ct.runs[0].from}, "", "")
 	for i, r := range ct.runs {
-		running = append(running, step{at: r.from, value: 1}, step{at: r.to})
-		started = append(started, step{at: r.from, value: seconds(r.from)})
-		info := span{r.from, p.listed}
-		if i+1 < len(ct.runs) {
-			// While a container waits to be restarted its status still names the last one, and has no start.
-			started = append(started, step{at: r.to, absent: true})
-			info.to = ct.runs[i+1].from
-			b.ksm(constant(span{r.to, p.listed}, seconds(r.to)), prefix+"status_last_terminated_timestamp", name()...)
-		}
-		b.ksm(constant(info, 1), prefix+"info", name("image", ct.spec.image, "image_spec", ct.spec.image,
-			"image_id", digest(ct.spec.image), "container_id", "containerd://"+ct.id(i), "restart_policy", policy)...)
+		info(span{r.from, ct.following(i, p)}, "containerd://"+ct.id(i), digest(ct.spec.image))
 	}
-	gone := step{at: p.listed, absent: true}
-	b.ksm(append(running, gone), prefix+"status_running", name()...)
-	if !ct.spec.init && !ct.spec.sidecar { // kube-state-metrics tells the start of main containers only
-		b.ksm(append(started, gone), prefix+"state_started", name()...)
-	}
-	restarts := []step{{at: p.started}}
-	for i, r := range ct.runs[1:] {
-		restarts = append(restarts, step{at: r.from, value: float64(i + 1)})
-	}
-	b.ksm(append(restarts, gone), prefix+"status_restarts_total", name()...)
 }
 
 func digest(image string) string { return image + "@sha256:" + hex64(keyOf(0, image)) }
@@ -221,7 +231,7 @@ func (b *collector) node(n *node) {
 	}
 	labels := append(n.gpuLabels(), "node", n.name, "label_kubernetes_io_arch", "amd64", "label_kubernetes_io_hostname", n.name,
 		"label_node_kubernetes_io_instance_type", n.kind.name, "label_topology_kubernetes_io_region", region,
-		"label_topology_kubernetes_io_zone", n.zone, "label_eks_amazonaws_com_capacityType", capacityType,
+		"label_topology_kubernetes_io_zone", n.zone, "label_eks_amazonaws_com_capacity_type", capacityType,
 		"label_eks_amazonaws_com_nodegroup", n.pool())
 	b.ksm(one, "kube_node_labels", labels...)
 	b.ksm(constant(n.life, seconds(n.life.from)), "kube_node_created", "node", n.name)
@@ -270,10 +280,10 @@ func (b *collector) nodePrices(n *node) {
 	}
 }
 
-// targets adds up for every target.
-func (b *collector) targets() {
-	list := []*target{b.c.kubeState, b.c.opencost}
-	for _, n := range b.c.nodes {
+// targets returns all that is scraped.
+func (c *Cluster) targets() []*target {
+	list := []*target{c.kubeState, c.opencost}
+	for _, n := range c.nodes {
 		list = append(list, n.target, n.networkCosts)
 		for _, g := range []*target{n.dcgm, n.exporter} {
 			if g != nil {
@@ -281,13 +291,18 @@ func (b *collector) targets() {
 			}
 		}
 	}
-	for _, g := range list {
+	return list
+}
+
+// targets adds up for every target.
+func (b *collector) targets() {
+	for _, g := range b.c.targets() {
 		health := []step{{at: g.life.from, value: 1}}
 		for _, d := range g.down {
 			health = append(health, step{at: d.from}, step{at: d.to, value: 1})
 		}
 		up := *g
-		up.down = nil
+		up.fails()
 		b.steps(&up, append(health, step{at: g.life.to, absent: true}), "up", "node", g.node)
 	}
 }

@@ -15,6 +15,8 @@ type span struct{ from, to int64 }
 
 func (s span) overlaps(o span) bool { return s.from < o.to && o.from < s.to }
 
+func (s span) has(t int64) bool { return s.from <= t && t < s.to }
+
 // clip returns the part of s in o; from ≥ to if there is none.
 func (s span) clip(o span) span { return span{max(s.from, o.from), min(s.to, o.to)} }
 
@@ -101,8 +103,8 @@ func (c *Cluster) buildNodes() {
 		c.nodes = append(c.nodes, c.buildNode(i, kind, spot, life))
 	}
 	c.nodes[c.cfg.Nodes-1].noJobs = true
-	c.nodes[c.cfg.Nodes].cordoned = true                                           // until it joins
-	c.nodes[gpus].target.down = []span{c.outage(atCadvisorOutage, 10*time.Minute)} // the first spot node's
+	c.nodes[c.cfg.Nodes].cordoned = true                                   // until it joins
+	c.nodes[gpus].target.fails(c.outage(atCadvisorOutage, 10*time.Minute)) // the first spot node's
 }
 
 func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {

@@ -20,14 +20,18 @@ const (
 	atFirstRollout   = 0.30
 	atServiceCreated = 0.40
 	atFirstRestart   = 0.50
+	atNamespaceGone  = 0.71
 	atCadvisorOutage = 0.72
+	atNamespaceBack  = 0.74
 	atNodeJoins      = 0.76
+	atStop           = 0.78
 	atPriceChange    = 0.80
 	atSecondRollout  = 0.82
 	atVolumeGrows    = 0.83
 	atMetricsOutage  = 0.85
 	atRecreation     = 0.88
 	atServiceDeleted = 0.87
+	atCrashLoop      = 0.91
 	atVolumeDeleted  = 0.89
 	atNodeLeaves     = 0.90
 	atSecondRestart  = 0.93
@@ -41,6 +45,7 @@ type Cluster struct {
 	scale      float64
 
 	kubeState, opencost *target
+	stopped             span // Prometheus does not run
 
 	// mu guards what planning beyond the end still adds to, all that follows.
 	mu          sync.RWMutex
@@ -62,6 +67,7 @@ type workload struct {
 	template
 
 	key      uint64
+	life     span // of its namespace
 	replicas int
 	set      string    // current ReplicaSet's name
 	live     []*pod    // by replica
@@ -104,7 +110,7 @@ func (ct *container) id(run int) string { return hex64(keyOf(ct.key, "id", strco
 
 type replicaSet struct {
 	namespace, name, deployment string
-	created                     int64
+	life                        span
 }
 
 type jobRun struct {
@@ -137,8 +143,9 @@ func newCluster(cfg Config, scale float64) *Cluster {
 		key: mix(uint64(cfg.Seed)),
 	}
 	c.start = (c.end - cfg.Duration.Milliseconds()) / secondMillis * secondMillis
+	c.stopped = c.outage(atStop, 7*time.Minute)
 	c.kubeState = c.newTarget("kube-state-metrics", "10.2.0.14:8080", keyOf(c.key, "kube-state-metrics"))
-	c.kubeState.down = []span{c.outage(atMetricsOutage, 12*time.Minute)}
+	c.kubeState.fails(c.outage(atMetricsOutage, 12*time.Minute))
 	c.opencost = c.newTarget("opencost", "10.2.0.15:9003", keyOf(c.key, "opencost"))
 	return c
 }
@@ -231,6 +238,9 @@ func (c *Cluster) buildWorkloads() {
 			c.addWorkload(t, i)
 		}
 	}
+	for _, t := range incidentTemplates() {
+		c.addWorkload(t, 0)
+	}
 	c.addUnmounted()
 	c.addBalancers()
 }
@@ -251,7 +261,13 @@ func (c *Cluster) addWorkload(t template, copyNumber int) *workload {
 			t.containers[i] = t.containers[i].scaled(c.scale)
 		}
 	}
-	w := &workload{template: t, key: keyOf(c.key, t.namespace, t.kind, t.name), replicas: t.replicas}
+	w := &workload{template: t, key: keyOf(c.key, t.namespace, t.kind, t.name), replicas: t.replicas, life: c.always()}
+	if t.begins > 0 {
+		w.life.from = c.at(t.begins)
+	}
+	if t.ends > 0 {
+		w.life.to = c.at(t.ends)
+	}
 	if t.kind == daemonSet {
 		w.replicas = len(c.nodes)
 	}

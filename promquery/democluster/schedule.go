@@ -60,7 +60,7 @@ func (c *Cluster) placeInitial() error {
 		}
 	}
 	for _, w := range c.workloads {
-		if w.kind != deployment && w.kind != statefulSet {
+		if w.kind != deployment && w.kind != statefulSet || w.life.from > c.start {
 			continue
 		}
 		r := rng(keyOf(w.key, "initial"))
@@ -68,11 +68,19 @@ func (c *Cluster) placeInitial() error {
 		if w.kind == deployment {
 			c.newReplicaSet(w, since)
 		}
-		w.live = make([]*pod, w.replicas)
-		for i := range w.live {
-			if err := c.replace(w, i, since+r.between(0, 60)*secondMillis, nil); err != nil {
-				return err
-			}
+		if err := c.placeReplicas(w, func() int64 { return since + r.between(0, 60)*secondMillis }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeReplicas creates all pods of a workload.
+func (c *Cluster) placeReplicas(w *workload, at func() int64) error {
+	w.live = make([]*pod, w.replicas)
+	for i := range w.live {
+		if err := c.replace(w, i, at(), nil); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -80,7 +88,7 @@ func (c *Cluster) placeInitial() error {
 
 func (c *Cluster) newReplicaSet(w *workload, at int64) {
 	w.set = w.name + "-" + suffix(keyOf(w.key, "set", strconv.FormatInt(at, 10)), 10)
-	c.replicaSets = append(c.replicaSets, replicaSet{w.namespace, w.set, w.name, at})
+	c.replicaSets = append(c.replicaSets, replicaSet{w.namespace, w.set, w.name, span{at, w.life.to}})
 }
 
 func (c *Cluster) startDaemons(n *node, at int64) error {
@@ -141,6 +149,9 @@ func (c *Cluster) newPod(w *workload, at int64) *pod {
 	if w.pulls > 0 {
 		t += w.pulls.Milliseconds() * r.between(50, 150) / 100 / secondMillis * secondMillis
 	}
+	if w.starts > 0 { // it has one container
+		t = at - secondMillis + w.starts.Milliseconds()
+	}
 	for i := range w.containers {
 		spec := &w.containers[i]
 		run := span{t, never}
@@ -151,7 +162,9 @@ func (c *Cluster) newPod(w *workload, at int64) *pod {
 		case spec.sidecar: // before the main ones, and it takes a moment to be ready
 			p.ready = max(p.ready, t+r.between(0, 1)*secondMillis)
 		default:
-			run.from += r.between(0, 1) * secondMillis
+			if w.starts == 0 {
+				run.from += r.between(0, 1) * secondMillis
+			}
 			p.ready = max(p.ready, run.from)
 		}
 		p.containers = append(p.containers, container{spec: spec, key: keyOf(key, spec.name), runs: []span{run}})
@@ -242,9 +255,12 @@ func (c *Cluster) scheduleEvents() {
 			c.schedule(c.at(atFirstRestart), func() error { c.restart(w, c.at(atFirstRestart)); return nil })
 		case "ledger-writer":
 			c.schedule(c.at(atSecondRestart), func() error { c.restart(w, c.at(atSecondRestart)); return nil })
+		case "webhook":
+			c.schedule(c.at(atCrashLoop), func() error { c.crashLoop(w, c.at(atCrashLoop)); return nil })
 		case "elasticsearch":
 			c.schedule(c.at(atRecreation), func() error { return c.recreate(w, 0, c.at(atRecreation)) })
 		}
+		c.scheduleNamespace(w)
 		if w.every > 0 {
 			first := c.start - 2*hourMillis
 			if w.kind == cronJob { // on the clock, as a crontab is
@@ -254,7 +270,8 @@ func (c *Cluster) scheduleEvents() {
 				r := rng(keyOf(w.key, "first"))
 				first += r.between(0, 600) * secondMillis
 			}
-			c.schedule(first/secondMillis*secondMillis, func() error { c.fire(w, first/secondMillis*secondMillis); return nil })
+			first = w.due(first / secondMillis * secondMillis)
+			c.schedule(first, func() error { c.fire(w, first); return nil })
 		}
 	}
 }
@@ -266,6 +283,7 @@ func (c *Cluster) fire(w *workload, at int64) {
 		r := rng(keyOf(w.key, "gap", strconv.Itoa(w.fired)))
 		next += r.between(-180, 180) * secondMillis
 	}
+	next = w.due(next)
 	c.schedule(next, func() error { c.fire(w, next); return nil })
 	number := w.fired
 	w.fired++
@@ -277,6 +295,9 @@ func (c *Cluster) fire(w *workload, at int64) {
 	r := rng(keyOf(p.key, "lasts"))
 	lasts := w.lasts[number%len(w.lasts)]
 	p.end = p.ready + lasts.Milliseconds()*r.between(900, 1100)/1000/secondMillis*secondMillis
+	if w.starts > 0 {
+		p.end = p.ready + lasts.Milliseconds()
+	}
 	p.listed = p.end + 10*minuteMillis
 	p.completed = true
 	p.owner.kind = job

@@ -1,7 +1,9 @@
 package democluster
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/value"
 )
@@ -14,12 +16,22 @@ type target struct {
 	from            int64  // first scrape not before
 	life            span   // exists
 	down            []span // does not answer
+	stopped         span   // Prometheus does not run: nothing is scraped, and nothing marks what ended
+	gaps            []span // down and stopped, in the order of time
 }
 
 func (c *Cluster) newTarget(job, instance string, key uint64) *target {
 	interval := c.cfg.ScrapeInterval.Milliseconds()
 	r := rng(key)
-	return &target{job: job, instance: instance, interval: interval, phase: r.between(0, interval-1), from: c.start, life: span{c.start, never}}
+	g := &target{job: job, instance: instance, interval: interval, phase: r.between(0, interval-1), from: c.start, life: span{c.start, never}, stopped: c.stopped}
+	g.fails()
+	return g
+}
+
+// fails says when the target does not answer.
+func (g *target) fails(down ...span) {
+	g.down, g.gaps = down, append(slices.Clone(down), g.stopped)
+	slices.SortFunc(g.gaps, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 }
 
 // first returns the number of the first scrape at or after t.
@@ -61,7 +73,7 @@ type run struct {
 func (g *target) alive(r run, dst []run) []run {
 	r.from = max(r.from, g.first(max(g.from, g.life.from)))
 	r.to = min(r.to, g.first(g.life.to))
-	for _, d := range g.down {
+	for _, d := range g.gaps {
 		a, b := g.first(d.from), g.first(d.to)
 		if a < r.to && r.from < b {
 			if r.from < a {
@@ -106,16 +118,17 @@ func (g *target) runsOf(steps []step, from, to int64) []run {
 			all = g.alive(r, all)
 		}
 	}
-	return markEnds(all, from, to)
+	return g.markEnds(all, from, to)
 }
 
-func markEnds(all []run, from, to int64) []run {
+// markEnds adds the markers of what ended. A Prometheus that has just started knows nothing of what it scraped before it stopped.
+func (g *target) markEnds(all []run, from, to int64) []run {
 	var out []run
 	for i, r := range all {
 		if part := (run{max(r.from, from), min(r.to, to), r.value, false}); part.from < part.to {
 			out = append(out, part)
 		}
-		if next := i + 1; (next == len(all) || all[next].from > r.to) && r.to >= from && r.to < to {
+		if next := i + 1; (next == len(all) || all[next].from > r.to) && r.to >= from && r.to < to && !g.stopped.has(g.at(r.to)) {
 			out = append(out, run{r.to, r.to + 1, staleMarker(), true})
 		}
 	}

@@ -67,7 +67,7 @@ func (b *collector) ksm(steps []step, name string, kv ...string) {
 // that cAdvisor sends times of its own, and Prometheus writes no staleness markers for samples that came with theirs.
 func (b *collector) sampled(g *target, life span, cv curve, key uint64, divisor float64, name string, kv ...string) {
 	all := g.alive(run{from: g.firstTaken(key, life.from), to: g.endTaken(key, life.to)}, nil)
-	runs := markEnds(all, g.firstTaken(key, b.w.from), g.firstTaken(key, b.w.to))
+	runs := g.markEnds(all, g.firstTaken(key, b.w.from), g.firstTaken(key, b.w.to))
 	runs = slices.DeleteFunc(runs, func(r run) bool { return r.marker })
 	if len(runs) == 0 {
 		return

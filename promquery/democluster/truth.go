@@ -34,8 +34,10 @@ type Truth struct {
 	// Networks and ClusterManagement have a row for each cluster.
 	Networks          []NetworkAssetTruth      `json:"networks"`
 	ClusterManagement []ClusterManagementTruth `json:"clusterManagement"`
-	// Namespaces has the labels and annotations of each namespace, by name.
+	// Namespaces has the labels and annotations of each namespace, by name and start: one that is deleted and made again is another.
 	Namespaces []NamespaceTruth `json:"namespaces"`
+	// Outages has a row for each time in which samples are missing of what ran, by start.
+	Outages []OutageTruth `json:"outages"`
 }
 
 // ContainerTruth is one container of one pod within the window. Restarts in place belong to it; the time between them does not count.
@@ -60,6 +62,8 @@ type ContainerTruth struct {
 	LifeEnd   time.Time `json:"lifeEnd,omitzero"`
 	// RunningSeconds is the time it ran within the window.
 	RunningSeconds float64 `json:"runningSeconds"`
+	// Restarts is how often it was started again in place within the window.
+	Restarts int `json:"restarts,omitempty"`
 	// Scheduled is when its pod was given to the node, whatever the window.
 	Scheduled time.Time `json:"scheduled"`
 
@@ -138,6 +142,8 @@ type IdleTruth struct {
 // NamespaceTruth has the names of labels and annotations sanitized as kube-state-metrics does.
 type NamespaceTruth struct {
 	Namespace   string            `json:"namespace"`
+	Start       time.Time         `json:"start"` // within the window
+	End         time.Time         `json:"end"`
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 }
@@ -148,7 +154,7 @@ func (c *Cluster) Truth(start, end time.Time) *Truth {
 	c.extend(w.to)
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	t := &Truth{Start: start.UTC(), End: end.UTC(), Namespaces: c.namespaceTruth()}
+	t := &Truth{Start: start.UTC(), End: end.UTC(), Namespaces: c.namespaceTruth(w), Outages: c.outageTruth(w)}
 	idle, used := map[*node]*IdleTruth{}, map[*node]usedHours{}
 	for _, n := range c.nodes {
 		if row, ok := n.truth(w); ok {
@@ -299,6 +305,11 @@ func (ct *container) truth(p *pod, w span) (ContainerTruth, bool) {
 		RAMByteHours: hours(sum.ram), RAMRequestByteHours: hours(sum.ramRequest), RAMUsageByteHours: hours(sum.ramUsed),
 		GPUHours: hours(float64(sum.millis)) * ct.spec.request.gpu.devices(),
 	}
+	for _, r := range ct.runs[1:] {
+		if w.has(r.from) {
+			row.Restarts++
+		}
+	}
 	row.ControllerKind, row.Controller = p.controller()
 	each(p.node.cpu, w, func(part span, rate float64) { row.CPUCost += coreHours(ct.integrate(part).cpu) * rate })
 	each(p.node.ram, w, func(part span, rate float64) { row.RAMCost += hours(ct.integrate(part).ram) / float64(gibibyte) * rate })
@@ -342,14 +353,26 @@ func sanitizedMap(kv []string) map[string]string {
 	return out
 }
 
-func (c *Cluster) namespaceTruth() []NamespaceTruth {
+func (c *Cluster) namespaceTruth(within span) []NamespaceTruth {
 	var out []NamespaceTruth
-	for _, w := range c.workloads {
-		if !slices.ContainsFunc(out, func(n NamespaceTruth) bool { return n.Namespace == w.namespace }) {
+	for _, w := range c.namespaces() {
+		if life := w.life.clip(within); life.from < life.to {
 			labels, annotations := w.namespaceLabels()
-			out = append(out, NamespaceTruth{w.namespace, sanitizedMap(labels), sanitizedMap(annotations)})
+			out = append(out, NamespaceTruth{w.namespace, instant(life.from), instant(life.to), sanitizedMap(labels), sanitizedMap(annotations)})
 		}
 	}
-	slices.SortFunc(out, func(a, b NamespaceTruth) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	slices.SortFunc(out, func(a, b NamespaceTruth) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), a.Start.Compare(b.Start))
+	})
 	return out
+}
+
+// NamespaceOf returns the namespace that a container ran in, the zero value if there is none.
+func (t *Truth) NamespaceOf(x *ContainerTruth) NamespaceTruth {
+	for _, n := range t.Namespaces {
+		if n.Namespace == x.Namespace && !x.Start.Before(n.Start) && !x.End.After(n.End) {
+			return n
+		}
+	}
+	return NamespaceTruth{}
 }

@@ -79,6 +79,9 @@ type template struct {
 	replicas                    int           // fixed number of replicas, where weight is 0
 	every                       time.Duration // Jobs: time between starts
 	lasts                       []time.Duration
+	starts                      time.Duration // Jobs: how long after they are due their container starts, to the second; 0 is a few seconds
+	hours                       int64         // Jobs: they are started in one hour of so many only; 0 is every hour
+	begins, ends                float64       // fractions of the history at which its namespace is made and deleted; 0 is before and after all of it
 	service, serviceType        string
 	storage                     int64  // bytes of the volume of each replica
 	mounts                      string // claim of its namespace that all its pods mount
@@ -207,6 +210,32 @@ func sharedGPUTemplates() []template {
 		}},
 		{team: "team-c", namespace: "ml", name: "batch-scoring", kind: cronJob, every: 90 * time.Minute, lasts: []time.Duration{70 * time.Minute, 25 * time.Minute}, apart: true, pulls: 4 * time.Minute, containers: []containerSpec{
 			withGPU(app("score", "registry.example.com/ml/batch-scoring:2.0", 500, 2048, 0), gpus{slices: 2}),
+		}},
+	}
+}
+
+// previews is the namespace that is deleted, and made again for another team.
+const previews = "previews"
+
+// incidentTemplates is what is easily counted wrongly, once a cluster: Jobs in step with each other and with what reads them, a
+// container that crashes, a namespace of one name with other labels.
+func incidentTemplates() []template {
+	return []template{
+		// In a crontab: * */4 * * *
+		{team: "team-a", namespace: "payments", name: "drain-queue", kind: cronJob, every: time.Minute, hours: 4, starts: 3 * time.Second, lasts: []time.Duration{25 * time.Second}, apart: true, containers: []containerSpec{
+			app("drain", "registry.example.com/payments/drain-queue:1.2", 50, 32, 0),
+		}},
+		{team: "team-b", namespace: "search", name: "hourly-report", kind: cronJob, every: time.Hour, starts: 3 * time.Second, lasts: []time.Duration{medium}, apart: true, containers: []containerSpec{
+			app("report", "registry.example.com/search/report:2.4", 100, 128, 0),
+		}},
+		{team: "team-a", namespace: "payments", name: "webhook", kind: deployment, replicas: 1, apart: true, containers: []containerSpec{
+			app("webhook", "registry.example.com/payments/webhook:0.7", 150, 256, 0),
+		}},
+		{team: "team-b", namespace: previews, name: "preview", kind: deployment, replicas: 2, apart: true, ends: atNamespaceGone, containers: []containerSpec{
+			app("preview", "registry.example.com/search/preview:1.0", 100, 128, 0),
+		}},
+		{team: "team-c", namespace: previews, name: "preview", kind: deployment, replicas: 2, apart: true, begins: atNamespaceBack, containers: []containerSpec{
+			app("preview", "registry.example.com/ml/preview:2.0", 100, 128, 0),
 		}},
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 const (
 	// startTimeout is how long a server may take to become ready.
-	startTimeout = 60 * time.Second
+	startTimeout = 10 * time.Minute
 	// attempts is how often a start is tried: another process may take a free port first.
 	attempts = 3
 )

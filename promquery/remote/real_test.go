@@ -75,12 +75,12 @@ var resolutions = []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour}
 // markers, so a last sample lasts one interval where in the blocks it ends before.
 func (d *demo) agree(t *testing.T, cfg remote.Config, cells float64) {
 	t.Helper()
-	cfg.Timeout = 30 * time.Second
+	cfg.Timeout = 10 * time.Minute
 	src, err := remote.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, resolution := range resolutions {
+	for _, resolution := range soaked(resolutions[:2], resolutions) {
 		t.Run(resolution.String(), func(t *testing.T) {
 			got, want := d.compute(t, src, resolution), d.compute(t, d.source, resolution)
 			slack := cells * resolution.Seconds()

@@ -15,6 +15,7 @@ import (
 
 // TestSlowReader sees to it that the time that yield takes does not count as the server's.
 func TestSlowReader(t *testing.T) {
+	t.Parallel()
 	var body []byte
 	const series = 60
 	for i := range series { // more than is read at a time
@@ -22,9 +23,12 @@ func TestSlowReader(t *testing.T) {
 	}
 	f := newFake()
 	f.handle("/api/v1/read", probed(text(streamed, string(body))))
-	src := listen(t, f).source(t, remote.Config{Timeout: 200 * time.Millisecond})
+	src := listen(t, f).source(t, remote.Config{Timeout: 2 * time.Second})
+	seen := 0
 	stats, err := src.Select(t.Context(), []promquery.Selector{selector}, func(int, []promquery.Symbol, *timeline.Points) error {
-		time.Sleep(10 * time.Millisecond)
+		if seen++; seen == 1 {
+			time.Sleep(3 * time.Second)
+		}
 		return nil
 	})
 	if err != nil || stats.Requests != 1 || stats.Series != series {
@@ -34,9 +38,10 @@ func TestSlowReader(t *testing.T) {
 
 // TestDripping meets a server that sends byte after byte, each in time, but no answer that would end.
 func TestDripping(t *testing.T) {
+	t.Parallel()
 	body, _ := stream(t)
 	f := newFake()
-	src := listen(t, f).source(t, remote.Config{Mode: remote.ModeRemoteRead, MaxConcurrency: 1, Timeout: 50 * time.Millisecond, Backoff: time.Millisecond})
+	src := listen(t, f).source(t, remote.Config{Mode: remote.ModeRemoteRead, MaxConcurrency: 1, Timeout: 500 * time.Millisecond, Backoff: time.Millisecond})
 	if _, err := src.Mode(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"flag"
+	"time"
+)
+
+var soak = flag.Bool("soak", false, "run all of what tests run a sample of, and measure time and memory")
+
+// soaked is some of what a test runs, or all of it with -soak.
+func soaked[T any](some, all T) T {
+	if *soak {
+		return all
+	}
+	return some
+}
+
+// patience is how long a test waits for what should take a second or two: on a machine that has other things to do it takes longer.
+const patience = 10 * time.Minute
+
+// truthGrids are the resolutions that are compared with the truth, and how far apart samples are there.
+func truthGrids() map[string]time.Duration {
+	return map[string]time.Duration{"1m": cell, "exact": scrape}
+}

@@ -1,0 +1,19 @@
+package promquery_test
+
+import (
+	"flag"
+	"time"
+)
+
+var soak = flag.Bool("soak", false, "run all of what tests run a sample of, and measure time and memory")
+
+// soaked is some of what a test runs, or all of it with -soak.
+func soaked[T any](some, all T) T {
+	if *soak {
+		return all
+	}
+	return some
+}
+
+// grids are the resolutions that most tests compute at.
+func grids() []time.Duration { return []time.Duration{0, time.Minute} }
