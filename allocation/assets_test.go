@@ -176,6 +176,24 @@ func balancer(from, to int, pods ...string) []given {
 	return out
 }
 
+// bySliceName is a load balancer whose pods are in a slice without labels, beside a service.
+func bySliceName(service string) []given {
+	return append(slices.DeleteFunc(balancer(1, 121, "p"), func(g given) bool { return g.signal == allocation.SliceService }),
+		given{signal: allocation.ServiceInfo, key: "c/ns/" + service, points: minutes(1, 1, 121)})
+}
+
+// selects is a load balancer of whose service nothing is known but its selector, and the labels of two pods, "" for none.
+func selects(selector, p, q string) []given {
+	list := slices.DeleteFunc(balancer(1, 121), func(g given) bool { return g.signal == allocation.SliceService })
+	for _, x := range []struct {
+		signal      allocation.Signal
+		key, labels string
+	}{{allocation.ServiceSelector, "c/ns/web", selector}, {allocation.PodLabels, "c/ns/p/uid", p}, {allocation.PodLabels, "c/ns/q/uid-q", q}} {
+		list = append(list, given{signal: x.signal, key: strings.TrimSuffix(x.key+"/"+x.labels, "/"), points: minutes(1, 1, 121)})
+	}
+	return list
+}
+
 func concat(parts ...[]given) []given { return slices.Concat(parts...) }
 
 const (
@@ -241,6 +259,16 @@ func TestAssetCosts(t *testing.T) {
 		{name: "hours in which both are there", series: concat(other(1, 61), balancer(31, 121, "p", "q")), lb: map[string]float64{"p/main": 0.75 * 1.5 / 2, "q/main": 0.75 * 0.5 / 2}},
 		{name: "a load balancer of two containers", series: concat(side(61, 121), balancer(1, 121, "p")), lb: map[string]float64{"p/main": 0.75, "p/side": 0.25}},
 		{name: "a load balancer without endpoints", series: balancer(1, 121), lb: map[string]float64{"__unallocated__/__unallocated__": 1}},
+		{name: "a service by the name of its slice", series: bySliceName("web"), lb: map[string]float64{"p/main": 1}},
+		{name: "a slice of which no service has the name", series: bySliceName("other"), lb: map[string]float64{"__unallocated__/__unallocated__": 1}},
+		{name: "a service by its selector", series: concat(other(1, 121), selects("app/x", "app/x/team/y", "app/z")), lb: map[string]float64{"p/main": 1}},
+		{name: "a selector in another spelling", series: selects("example_com_appName/x", "example_com_app_name/x", ""), lb: map[string]float64{"p/main": 1}},
+		{name: "a selector of two labels, of which a pod has one", series: selects("app/x/team/y", "app/x", ""), lb: map[string]float64{"__unallocated__/__unallocated__": 1}},
+		{name: "a selector of nothing", series: selects("", "app/x", ""), lb: map[string]float64{"__unallocated__/__unallocated__": 1}},
+		{
+			name: "a selector beside endpoints", series: concat(other(1, 121), selects("app/x", "app/x", "app/x"), balancer(1, 121, "q")),
+			lb: map[string]float64{"q/main": 1},
+		},
 		{
 			name: "a load balancer at the default price", series: []given{{signal: allocation.Balancer, key: "c/ns/web", points: minutes(1, 1, 121)}},
 			lb: map[string]float64{"__unallocated__/__unallocated__": 0.05}, warning: "1 load balancers lack a price",

@@ -87,7 +87,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 	}
 	behind := map[objectKey][]*pod{}
 	for _, p := range pods {
-		for _, service := range b.services.of(p) {
+		for _, service := range b.services.of(p, b.dict) {
 			key := objectKey{p.cluster, p.namespace, Sym(service)}
 			behind[key] = append(behind[key], p)
 		}

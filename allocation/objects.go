@@ -3,7 +3,6 @@ package allocation
 import (
 	"cmp"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -295,73 +294,4 @@ func (b *Builder) controller(p *pod) (kind, name string) {
 		return "", ""
 	}
 	return o.kind.Value(), o.name.Value()
-}
-
-// services joins the four ways by which a pod is known to be behind a service.
-type services struct {
-	known     map[objectKey]bool
-	slices    map[objectKey]Symbol   // slice → service
-	endpoints map[objectKey][]Symbol // pod → slices of its namespace
-	addresses map[objectKey][]Symbol // namespace and IP → services
-}
-
-func newServices() services {
-	return services{
-		known: map[objectKey]bool{}, slices: map[objectKey]Symbol{},
-		endpoints: map[objectKey][]Symbol{}, addresses: map[objectKey][]Symbol{},
-	}
-}
-
-func (b *Builder) addService(s *seen) error {
-	b.services.known[s.object()] = true
-	return nil
-}
-
-func (b *Builder) addSliceService(s *seen) error {
-	if s.key[3] != none {
-		b.services.slices[s.object()] = s.key[3]
-	}
-	return nil
-}
-
-func (b *Builder) addSliceEndpoint(s *seen) error {
-	namespace := s.key[3]
-	if namespace == none {
-		namespace = s.key[1]
-	}
-	pod := objectKey{s.key[0], namespace, s.key[4]}
-	b.services.endpoints[pod] = append(b.services.endpoints[pod], s.key[2])
-	return nil
-}
-
-func (b *Builder) addServiceAddress(s *seen) error {
-	ip := objectKey{s.key[0], s.key[1], s.key[3]}
-	b.services.addresses[ip] = append(b.services.addresses[ip], s.key[2])
-	return nil
-}
-
-// of are the services in front of a pod, sorted: by EndpointSlice, else by address.
-func (v *services) of(p *pod) []string {
-	var names []string
-	for _, slice := range v.endpoints[p.objectKey] {
-		key := objectKey{p.cluster, p.namespace, slice}
-		service, ok := v.slices[key]
-		if !ok {
-			text := slice.Value()
-			if i := strings.LastIndexByte(text, '-'); i > 0 {
-				service = Sym(text[:i])
-				ok = v.known[objectKey{p.cluster, p.namespace, service}]
-			}
-		}
-		if ok {
-			names = append(names, service.Value())
-		}
-	}
-	if len(names) == 0 && p.address.known() {
-		for _, service := range v.addresses[objectKey{p.cluster, p.namespace, p.address.value}] {
-			names = append(names, service.Value())
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

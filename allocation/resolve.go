@@ -381,7 +381,7 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 	if known := b.namespaces[objectKey{p.cluster, p.namespace, none}]; known != nil {
 		ns = *known
 	}
-	s.ids[Services][row] = b.dict.AddList(b.services.of(p))
+	s.ids[Services][row] = b.dict.AddList(b.services.of(p, b.dict))
 	s.ids[Labels][row] = b.labelsOf(p, &ns)
 	s.ids[Annotations][row] = b.dict.Overlay(ns.annotations.value, p.annotations.value)
 	s.ids[NamespaceLabels][row] = ns.labels.value

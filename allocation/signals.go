@@ -56,6 +56,8 @@ const (
 	SliceEndpoint
 	// ServiceAddress names the IP address of a pod behind a service.
 	ServiceAddress
+	// ServiceSelector is the labels that a service selects pods by.
+	ServiceSelector
 	// NodeInfo is there while a node is, and names its provider's id.
 	NodeInfo
 	// NodeLabels is a node's labels.
@@ -173,6 +175,7 @@ var signals = [numSignals]struct {
 	SliceService:             {"endpointslice", []string{"cluster", "namespace", "endpointslice", "label_kubernetes_io_service_name"}, "", (*Builder).addSliceService},
 	SliceEndpoint:            {"endpoints of services", []string{"cluster", "namespace", "endpointslice", "targetref_namespace", "targetref_name"}, "", (*Builder).addSliceEndpoint},
 	ServiceAddress:           {"addresses of services", []string{"cluster", "namespace", "endpoint", "ip"}, "", (*Builder).addServiceAddress},
+	ServiceSelector:          {"selectors of services", serviceLabels, "label_", (*Builder).addServiceSelector},
 	NodeInfo:                 {"node", []string{"cluster", "node", "provider_id"}, "", (*Builder).addNode},
 	NodeLabels:               {"node labels", []string{"cluster", "node"}, "label_", (*Builder).addNodeLabels},
 	NodeCreated:              {"node created", []string{"cluster", "node"}, "", (*Builder).addNodeCreated},

@@ -78,7 +78,7 @@ func checkInput(t *testing.T, in *allocation.InputDiagnosis, states map[string]a
 	want, ok := states[in.Name]
 	switch {
 	case ok:
-	case in.Name == "endpoint addresses" || in.Name == "pod deleted":
+	case in.Name == "endpoint addresses" || in.Name == "service selectors" || in.Name == "pod deleted":
 		want = allocation.InputNone
 	case slices.Contains(rare, in.Name) && len(in.Alternatives) == 0:
 		return
