@@ -275,7 +275,7 @@ func (n *node) discountAt(t int64) float64 {
 // priceEdges appends the instants at which the price of a resource changes.
 func (n *node) priceEdges(r Resource, dst []int64) []int64 {
 	if len(n.price[r]) > 0 {
-		return n.price[r].Edges(dst)
+		return n.price[r].Changes(dst)
 	}
 	return append(n.spot.Edges(dst), n.rates.changes...)
 }

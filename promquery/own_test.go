@@ -153,6 +153,19 @@ func TestPricedPromcost(t *testing.T) {
 	bare := scraped(9, cpuPrice, "node", "n1")
 	other := scraped(2, cpuPrice, "node", "n1", "job", "b")
 	up := func(job, instance string) promtest.Series { return scraped(1, "up", "job", job, "instance", instance) }
+	// falls are prices that fall from 9 to 2 so long after the window began, or before.
+	falls := func(after time.Duration, job string) promtest.Series {
+		s, at := scraped(0, cpuPrice, "node", "n1", "job", job), ownWindow.Start.Add(after).UnixMilli()
+		for i := range s.Samples {
+			s.Samples[i].V = 9
+			if s.Samples[i].T > at {
+				s.Samples[i].V = 2
+			}
+		}
+		return s
+	}
+	hourAgo, now := exposed(9, cpuPrice), exposed(2, cpuPrice)
+	hourAgo.To, now.From = ownWindow.Start.Add(25*time.Minute), ownWindow.Start.Add(10*time.Minute)
 	bySheet, byMetric := []allocation.Exposure{exposed(9, "sheet.yaml")}, []allocation.Exposure{exposed(9, cpuPrice)}
 	for _, tt := range []struct {
 		name    string
@@ -181,6 +194,7 @@ func TestPricedPromcost(t *testing.T) {
 		{"a repeated price alone", []promtest.Series{bare}, "", byMetric, 9, true},
 		{"a price of the sheet alone", []promtest.Series{bare}, "", bySheet, sheet, true},
 		{"the price of another time", []promtest.Series{bare}, "", []allocation.Exposure{exposed(8, "sheet.yaml")}, 9, true},
+		{"a price that fell as the hour before began", []promtest.Series{falls(-time.Hour, "a"), falls(11*time.Minute, "b")}, "", []allocation.Exposure{hourAgo, now}, 2, true},
 		{"other labels", []promtest.Series{scraped(9, cpuPrice, "node", "n1", "region", "elsewhere")}, "", bySheet, 9, true},
 		{"one job of both, without instances", []promtest.Series{
 			scraped(9, cpuPrice, "node", "n1", "job", "pods"), scraped(2, cpuPrice, "node", "n1", "job", "pods", "pod", "opencost-1"), buildInfo("pods"),

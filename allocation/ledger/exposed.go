@@ -8,21 +8,21 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// exposedFor is for how long an hour is exposed at the most, from when it is closed: until the next one is, and that is computed and
+// exposedFor is for how long an hour is exposed at the most, from when the grace period after it is over: until the next one is, and that is computed and
 // scraped.
 const exposedFor = time.Hour + 15*time.Minute
 
 // Exposed says which hours this promcost exposed on /metrics within w, as far as that is known: those that are kept, as they were
 // counted first, and where none are kept, the latest one. Of their rows they have nothing.
 func (l *Ledger) Exposed(ctx context.Context, w allocation.Window) ([]allocation.Exposure, error) {
-	shown := l.opts.Grace + exposedFor
-	sets, err := l.firstKept(ctx, allocation.Window{Start: w.Start.Add(-shown - time.Hour), End: w.End})
+	sets, err := l.firstKept(ctx, allocation.Window{Start: w.Start.Add(-l.opts.Grace - exposedFor - time.Hour), End: w.End})
 	if err != nil {
 		return nil, err
 	}
 	var out []allocation.Exposure
 	for _, s := range sets {
-		if x := (allocation.Exposure{Set: s, From: s.Window.End, To: s.Window.End.Add(shown)}); x.From.Before(w.End) && x.To.After(w.Start) {
+		from := s.Window.End.Add(l.opts.Grace)
+		if x := (allocation.Exposure{Set: s, From: from, To: from.Add(exposedFor)}); x.From.Before(w.End) && x.To.After(w.Start) {
 			out = append(out, x)
 		}
 	}
