@@ -13,7 +13,7 @@ type balancer struct {
 	objectKey
 	seen    timeline.Steps // of a service of that type
 	ingress timeline.Steps
-	price   timeline.Steps
+	price   toldPrices
 	address latest[Symbol] // of the ingress: IP address, else host name
 }
 
@@ -55,7 +55,7 @@ func (x *balancer) locate(at int64, addresses []Symbol) {
 
 func (b *Builder) addBalancerPrice(s *seen) error {
 	x := b.balancerOf(s)
-	x.price = timeline.Max(x.price, b.pricesOf(s, pricedThing{cluster: s.key[0], things: balancersPriced, name: s.key[1].Value() + "/" + s.key[2].Value()}))
+	x.price.add(s, b.pricesOf(s, pricedThing{cluster: s.key[0], things: balancersPriced, name: s.key[1].Value() + "/" + s.key[2].Value()}))
 	if !x.address.known() {
 		x.locate(s.p.Last(), s.key[3:4])
 	}
@@ -97,12 +97,12 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		x := b.balancers[key]
 		seen := timeline.Overlay(x.seen, x.ingress)
 		if len(seen) == 0 {
-			seen = presence(x.price) // all that is known of it
+			seen = presence(x.price.others) // all that is known of it
 		}
 		life := b.lifeOf(x.cluster, seen)
 		item := b.item(ItemLoadBalancer, x.cluster)
 		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.serviceLabels[key].value
-		price := b.tariff("kubecost_load_balancer_cost", x.price, item)
+		price := b.tariff("kubecost_load_balancer_cost", x.price.best(), item)
 		if len(life) > 0 && price.isDefault() && !b.isBad(pricedThing{cluster: x.cluster, things: balancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {
 			unpriced = append(unpriced, b.placed(x.cluster, x.namespace.Value()+"/"+x.name.Value()))
 		}

@@ -16,6 +16,7 @@ type Series struct {
 	Rank     int      // 0 is the best alternative of the input; a later one counts only where no better one has data
 	Init     bool     // of an init container: it does not start with its pod
 	Unmarked bool     // gets no staleness markers
+	Repeats  bool     // is a price that promcost exposed, which repeats what others told: it counts only where they tell none
 	Scale    float64  // what values of ContainerDevice are multiplied by; 0 is 1
 }
 

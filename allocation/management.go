@@ -9,7 +9,7 @@ import (
 
 // management is what is known of what a cluster's control plane costs.
 type management struct {
-	price       timeline.Steps
+	price       toldPrices
 	provisioner latest[Symbol]
 }
 
@@ -19,7 +19,7 @@ func (b *Builder) addManagementPrice(s *seen) error {
 		m = &management{}
 		b.management[s.key[0]] = m
 	}
-	m.price = timeline.Max(m.price, b.pricesOf(s, pricedThing{cluster: s.key[0], things: managementPriced, name: s.key[0].Value()}))
+	m.price.add(s, b.pricesOf(s, pricedThing{cluster: s.key[0], things: managementPriced, name: s.key[0].Value()}))
 	if s.key[1] != none {
 		m.provisioner.set(s.key[1], s.p.Last())
 	}
@@ -48,7 +48,7 @@ func (b *Builder) chargeManagement() {
 	lives := b.clusterLives()
 	for cluster, m := range b.management {
 		if len(lives[cluster]) == 0 {
-			lives[cluster] = b.lifeOf(cluster, m.price)
+			lives[cluster] = b.lifeOf(cluster, m.price.others)
 		}
 	}
 	var unpriced []string
@@ -57,7 +57,7 @@ func (b *Builder) chargeManagement() {
 		if m == nil {
 			m = &management{}
 		}
-		price := b.tariff("kubecost_cluster_management_cost", m.price, b.item(ItemManagement, cluster))
+		price := b.tariff("kubecost_cluster_management_cost", m.price.best(), b.item(ItemManagement, cluster))
 		costs := false
 		b.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
 			from, to := lifeBounds(life)

@@ -58,7 +58,7 @@ type flowKey struct {
 var seed = maphash.MakeSeed()
 
 // egressPrice is the metrics of what a GiB costs, by cluster and kind.
-type egressPrice [numTraffic]timeline.Steps
+type egressPrice [numTraffic]toldPrices
 
 func (b *Builder) addZonePrice(s *seen) error     { return b.addEgressPrice(s, egressZone) }
 func (b *Builder) addRegionPrice(s *seen) error   { return b.addEgressPrice(s, egressRegion) }
@@ -70,7 +70,7 @@ func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
 		prices = &egressPrice{}
 		b.egress[s.key[0]] = prices
 	}
-	prices[kind] = timeline.Max(prices[kind], b.pricesOf(s, pricedThing{cluster: s.key[0], things: trafficPriced, name: s.key[0].Value()}))
+	prices[kind].add(s, b.pricesOf(s, pricedThing{cluster: s.key[0], things: trafficPriced, name: s.key[0].Value()}))
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (b *Builder) egressTariff(cluster Symbol, kind trafficKind) tariff {
 	priced := egressPrices[kind]
 	var steps timeline.Steps
 	if prices := b.egress[cluster]; prices != nil {
-		steps = prices[kind]
+		steps = prices[kind].best()
 	}
 	return b.tariff(priced.metric, steps, b.item(priced.kind, cluster))
 }

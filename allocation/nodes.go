@@ -21,7 +21,7 @@ type node struct {
 	created     timeline.Steps
 	spot        timeline.Steps
 	capacity    [NumResources]ranked
-	priced      [NumResources]ranked
+	priced      [NumResources]toldPrices
 	devices     map[Symbol]*ranked // capacity by the resource names of devices
 	disks       map[Symbol]*ranked // size of the file systems on the node's own disk, by device
 
@@ -79,7 +79,7 @@ func (b *Builder) addNodeCapacity(s *seen) error {
 
 func (b *Builder) addNodePrice(s *seen) error {
 	n := b.nodeOf(s)
-	n.priced[s.Resource].add(s.Rank, b.pricesOf(s, n.pricedThing(s.Resource)))
+	n.priced[s.Resource].add(s, b.pricesOf(s, n.pricedThing(s.Resource)))
 	n.priceLabels.set(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, s.p.Last())
 	return nil
 }
@@ -275,7 +275,7 @@ func (n *node) discountAt(t int64) float64 {
 // priceEdges appends the instants at which the price of a resource changes.
 func (n *node) priceEdges(r Resource, dst []int64) []int64 {
 	if len(n.price[r]) > 0 {
-		return n.price[r].Edges(dst)
+		return n.price[r].Changes(dst)
 	}
 	return append(n.spot.Edges(dst), n.rates.changes...)
 }

@@ -184,17 +184,17 @@ func (b *Builder) oddItems(note func(oddKey, string, float64)) {
 		}
 	}
 	for _, v := range b.storage.volumes {
-		item(ItemStorage, v.price, volumesPriced, "hour", b.placed(v.cluster, v.name.Value()), false)
+		item(ItemStorage, v.price.best(), volumesPriced, "hour", b.placed(v.cluster, v.name.Value()), false)
 	}
 	for key, x := range b.balancers {
-		item(ItemLoadBalancer, x.price, balancersPriced, "hour", b.placed(key.cluster, key.namespace.Value()+"/"+key.name.Value()), false)
+		item(ItemLoadBalancer, x.price.best(), balancersPriced, "hour", b.placed(key.cluster, key.namespace.Value()+"/"+key.name.Value()), false)
 	}
 	for cluster, m := range b.management {
-		item(ItemManagement, m.price, managementPriced, "hour", cluster.Value(), true)
+		item(ItemManagement, m.price.best(), managementPriced, "hour", cluster.Value(), true)
 	}
 	for cluster, e := range b.egress {
 		for kind := egressZone; kind < numTraffic; kind++ {
-			item(egressPrices[kind].kind, e[kind], trafficPriced, "GiB", cluster.Value(), true)
+			item(egressPrices[kind].kind, e[kind].best(), trafficPriced, "GiB", cluster.Value(), true)
 		}
 	}
 }

@@ -20,7 +20,7 @@ type tariff struct {
 func (b *Builder) tariff(metric string, steps timeline.Steps, i Item) tariff {
 	t := tariff{metric: metric, steps: steps}
 	if len(steps) > 0 {
-		t.cuts = sortedEdges(steps.Edges(nil))
+		t.cuts = sortedEdges(steps.Changes(nil))
 		return t
 	}
 	start, end := time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()

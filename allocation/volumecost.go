@@ -133,7 +133,7 @@ func (b *Builder) newMounted(v *volume, owners []ownership) *mounted {
 	}
 	seen := timeline.Overlay(v.seen, presence(x.capacity))
 	x.life = b.lifeOf(v.cluster, seen)
-	x.price = b.tariff("pv_hourly_cost", v.price, b.volumeItem(v, owners))
+	x.price = b.tariff("pv_hourly_cost", v.price.best(), b.volumeItem(v, owners))
 	edges := append(x.price.edges(x.capacity.Edges(x.life.Edges(nil))), b.borders...)
 	for _, o := range owners {
 		edges = o.when.Edges(edges)

@@ -11,7 +11,7 @@ type volume struct {
 	nodeKey  // of its cluster and name
 	seen     timeline.Steps
 	capacity timeline.Steps
-	price    timeline.Steps
+	price    toldPrices
 	class    latest[Symbol]
 	handle   latest[Symbol]
 	driver   latest[Symbol]
@@ -101,7 +101,7 @@ func (b *Builder) addVolumeCapacity(s *seen) error {
 
 func (b *Builder) addVolumePrice(s *seen) error {
 	v := b.storage.volume(s.key[0], s.key[1])
-	v.price = timeline.Max(v.price, b.pricesOf(s, pricedThing{cluster: s.key[0], things: volumesPriced, name: s.key[1].Value()}))
+	v.price.add(s, b.pricesOf(s, pricedThing{cluster: s.key[0], things: volumesPriced, name: s.key[1].Value()}))
 	return nil
 }
 

@@ -234,7 +234,9 @@ func (s *Selector) joins(o *Selector) bool {
 // yield gives a series to all who asked for it, to each the samples of the times that it asked for. It is noted once.
 func (u *unison) yield(i int, key []Symbol, p *timeline.Points) error {
 	if v := &u.voices[i][0]; v.plan != nil {
-		v.plan.note(v.i, key, p)
+		if err := v.plan.note(v.i, key, p); err != nil {
+			return err
+		}
 	}
 	for _, v := range u.voices[i] {
 		p.Between(&u.points, v.sel.Start, v.sel.End)
@@ -251,4 +253,19 @@ func (u *unison) yield(i int, key []Symbol, p *timeline.Points) error {
 		}
 	}
 	return nil
+}
+
+// The names of questions that are no stage of their own.
+const (
+	askInterval = "scrape interval"
+	askJobs     = "targets of promcost's jobs"
+	askBefore   = "inputs before the window"
+	askAgain    = "usage of overcommitted time"
+)
+
+// stepOf is the place of a question in the order in which they are asked.
+func stepOf(name string) int {
+	return slices.Index([]string{
+		askInterval, inputOwn, askJobs, stageNames[always], askBefore, stageNames[lazily], stageNames[borders], stageNames[levels], stageNames[counters], askAgain,
+	}, name)
 }

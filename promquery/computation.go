@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -36,6 +35,7 @@ type computation struct {
 	own      ownTargets
 	// dropped are series of a promcost, the most of one question.
 	dropped   int64
+	doubted   bool  // prices may be promcost's
 	series    int64 // of all inputs
 	gathering gathering
 
@@ -149,21 +149,6 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, la
 	got.Sent = nil // noted by the parts
 	c.stats.Add(got)
 	return got, err
-}
-
-// The names of questions that are no stage of their own.
-const (
-	askInterval = "scrape interval"
-	askJobs     = "targets of promcost's jobs"
-	askBefore   = "inputs before the window"
-	askAgain    = "usage of overcommitted time"
-)
-
-// stepOf is the place of a question in the order in which they are asked.
-func stepOf(name string) int {
-	return slices.Index([]string{
-		askInterval, inputOwn, askJobs, stageNames[always], askBefore, stageNames[lazily], stageNames[borders], stageNames[levels], stageNames[counters], askAgain,
-	}, name)
 }
 
 // meter estimates the time that a lane spends in yield. It fills a cache line, for lanes run side by side.
@@ -419,6 +404,7 @@ func (c *computation) read(ctx context.Context, b *allocation.Builder, name stri
 	for i, n := range notes {
 		c.found.add(n)
 		dropped += plans[i].dropped
+		c.doubted = c.doubted || plans[i].doubted
 		c.exported = c.exported || plans[i].exported
 	}
 	c.dropped = max(c.dropped, dropped)
@@ -444,9 +430,9 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 		series, key := plans[lane].read(i, key)
 		return b.Foreign(series, key)
 	}
-	take := func(lane, i int, key []Symbol, p *timeline.Points) (allocation.Series, []Symbol) {
+	take := func(lane, i int, key []Symbol, p *timeline.Points) (allocation.Series, []Symbol, error) {
 		plan := plans[lane]
-		series, key := plan.read(i, key)
+		series, key, err := plan.readPoints(i, key, p)
 		if series.Signal != allocation.Nothing {
 			found := plan.readers[i].found.add(key[0], p)
 			if !plan.readers[i].bare(key) {
@@ -455,14 +441,17 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 		} else if !p.Continued() {
 			plan.dropped++
 		}
-		return series, key
+		return series, key, err
 	}
 	if !usage {
 		return Lanes{N: n, Yield: func(lane, i int, key []Symbol, p *timeline.Points) error {
 			if skip(lane, i, key) {
 				return nil
 			}
-			series, key := take(lane, i, key, p)
+			series, key, err := take(lane, i, key, p)
+			if err != nil {
+				return err
+			}
 			return b.Add(series, key, p)
 		}}
 	}
@@ -477,7 +466,7 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 			if skip(lane, i, key) {
 				return nil
 			}
-			series, key := take(lane, i, key, p)
+			series, key, _ := take(lane, i, key, p) // no usage is a price
 			return lanes[lane%n].Add(series, key, p)
 		},
 	}

@@ -54,9 +54,9 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 	p := newPlan(c.cfg.Clusters, c.found, []Selector{sel}, always, lazily, levels, counters, moving, borders, waiting)
 	p.own = &c.own
 	got, err := c.ask(ctx, "all inputs", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
-		series, key := p.read(i, key)
-		if series.Signal == allocation.Nothing || p.readers[i].bare(key) {
-			return nil // promcost's own, or nothing in it
+		series, key, err := p.readPoints(i, key, points)
+		if err != nil || series.Signal == allocation.Nothing || p.readers[i].bare(key) {
+			return err // promcost's own, or nothing in it
 		}
 		p.readers[i].found.look(key[0], points, c.found.frame)
 		return nil

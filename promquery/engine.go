@@ -19,9 +19,11 @@ type Config struct {
 	Rates    allocation.Rates
 	// Exclude are matchers of series that are never inputs; one that matches is enough.
 	Exclude []Matcher
-	// Priced says that the promcost which asks exposes prices, too. Then prices that nothing tells from its own are no input,
-	// unless Exclude says which are its own.
+	// Priced says that the promcost which asks exposes prices, too. Then prices whose target is not known are compared with what it
+	// exposed, unless Exclude says which are its own.
 	Priced bool
+	// Exposed tells what this promcost exposed in a window; nil where that is not known.
+	Exposed func(ctx context.Context, w allocation.Window) ([]allocation.Exposure, error)
 	// MaxSamples bounds the samples that one computation may read, MaxMemory the bytes that the process may be estimated to
 	// need for all computations that run: one that would exceed them fails with allocation.ErrTooMuch, and one that would not
 	// by itself with allocation.ErrBusy. 0 is no bound.

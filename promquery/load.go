@@ -1,6 +1,7 @@
 package promquery
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -34,11 +35,12 @@ var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
 	series    allocation.Series
-	elements  [][]int // for each key element, where it may be in the source's key
-	price     bool    // of metrics that are prices
-	target    [2]int  // where job and instance are in the source's key, of metrics that promcost exposes, too
-	uid       int     // key element that is to be parsed from the cgroup path, -1 if none
-	pod       int     // key element that is the pod's name, -1 if none
+	elements  [][]int                // for each key element, where it may be in the source's key
+	price     bool                   // of metrics that are prices
+	own       bool                   // of metrics that promcost exposes, too
+	target    [len(targetLabels)]int // where these labels are in the source's key, of such metrics
+	uid       int                    // key element that is to be parsed from the cgroup path, -1 if none
+	pod       int                    // key element that is the pod's name, -1 if none
 	tail      string
 	tailNames []string // for label maps: the names of the elements' labels
 	key       []Symbol
@@ -56,6 +58,8 @@ type plan struct {
 	own      *ownTargets
 	uids     uids
 	dropped  int64 // series of a promcost
+	unsure   bool  // the series that was read last is a price that may be promcost's
+	doubted  bool  // there was such a series
 }
 
 var none = allocation.Sym("")
@@ -157,8 +161,8 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 		r.elements = append(r.elements, at)
 	}
 	if alt.Own {
-		r.price = alt.Price
-		for i, label := range [...]string{"job", "instance"} {
+		r.own, r.price = true, alt.Price
+		for i, label := range targetLabels {
 			k := slices.Index(keep, label)
 			if k < 0 {
 				k, keep = len(keep), append(keep, label)
@@ -212,8 +216,19 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 		}
 	}
 	series := r.series
-	if t := r.target; t != [2]int{} && p.own.has(out[0], labels[t[0]], labels[t[1]], r.price) {
-		series.Signal = allocation.Nothing
+	p.unsure = false
+	if r.own {
+		var at [len(targetLabels)]Symbol
+		for k := range at {
+			at[k] = labels[r.target[k]]
+		}
+		switch p.own.origin(out[0], targetOf(at), r.price) {
+		case fromPromcost:
+			series.Signal = allocation.Nothing
+		case fromEither:
+			p.unsure = true
+		case fromOthers:
+		}
 	}
 	if out[0] == none {
 		out[0] = p.cluster
@@ -232,11 +247,32 @@ func (p *plan) read(i int, key []Symbol) (allocation.Series, []Symbol) {
 	return series, out
 }
 
+// readPoints is read of a series whose samples are known: a price that may be promcost's is one if it is what promcost exposed.
+func (p *plan) readPoints(i int, key []Symbol, points *timeline.Points) (allocation.Series, []Symbol, error) {
+	series, key := p.read(i, key)
+	if !p.unsure {
+		return series, key, nil
+	}
+	exposed, err := p.own.exposed()
+	if err != nil {
+		return series, key, fmt.Errorf("find the prices that promcost exposed: %w", err)
+	}
+	p.doubted = true
+	if own, repeats := exposed.verdict(p.sels[i].Metric, key, points); repeats {
+		series.Repeats = true
+	} else if own {
+		series.Signal = allocation.Nothing
+	}
+	return series, key, nil
+}
+
 // note counts what a source gives, of inputs.
-func (p *plan) note(i int, key []Symbol, points *timeline.Points) {
-	if series, key := p.read(i, key); series.Signal != allocation.Nothing {
+func (p *plan) note(i int, key []Symbol, points *timeline.Points) error {
+	series, key, err := p.readPoints(i, key, points)
+	if err == nil && series.Signal != allocation.Nothing {
 		p.readers[i].found.add(key[0], points)
 	}
+	return err
 }
 
 // bare reports whether a series says nothing but that its object is there: kube-state-metrics has an empty list of labels

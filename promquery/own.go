@@ -18,47 +18,78 @@ const buildInfo = "promcost_build_info"
 // target is what a series was scraped from.
 type target struct{ job, instance Symbol }
 
+// targetLabels name the target of a series. Those of a target that another Prometheus scraped have exported_ before them where that
+// one is scraped without honor_labels.
+var targetLabels = [...]string{"job", "instance", "exported_job", "exported_instance"}
+
+// targetOf is the target by the values of targetLabels. exported_instance alone is the label of a target's own series.
+func targetOf(values [len(targetLabels)]Symbol) target {
+	if values[2] != none {
+		return target{values[2], values[3]}
+	}
+	return target{values[0], values[1]}
+}
+
+// origin is where a series comes from.
+type origin uint8
+
+const (
+	fromOthers origin = iota // as far as is known
+	fromPromcost
+	fromEither // it is a price, and may be promcost's
+)
+
 // ownTargets are the promcosts that the source has series of. What they expose is made of prices, and never an input.
 type ownTargets struct {
 	clusters map[target][]Symbol // that name themselves on the series of a target; none where they do not
 	jobs     map[Symbol]bool     // all of whose targets are promcosts
 	shared   map[Symbol]bool     // that have promcosts among their targets
-	prices   bool                // nothing tells the prices of this promcost apart, unless its target is known
+	doubt    bool                // there are prices of promcost, of which nothing but a known target tells them apart
+	exposed  func() (exposedPrices, error)
 }
 
-// has reports whether a promcost exposed a series. Clusters that are named must be the same. With honor_labels the instance
-// of a series may be its node's and says nothing of the target: then the job decides, if it has no other targets, for
-// leaving out what others expose would be worse. But where this promcost exposes prices, it is worse to take a price that may
-// be its own.
-func (o *ownTargets) has(cluster, job, instance Symbol, price bool) bool {
-	doubtful := price && o.prices
-	if len(o.clusters) == 0 {
-		return doubtful
+// origin says where a series comes from. Clusters that are named must be the same. With honor_labels the instance of a series may be
+// its node's and says nothing of the target: then the job decides, if it has no other targets.
+func (o *ownTargets) origin(cluster Symbol, at target, price bool) origin {
+	unknown := fromOthers
+	if price && o.doubt {
+		unknown = fromEither
 	}
-	clusters, ok := o.clusters[target{job, instance}]
-	if !ok {
-		return o.jobs[job] || doubtful && (job == none || o.shared[job])
+	clusters, known := o.clusters[at]
+	switch {
+	case known && (cluster == none || slices.Contains(clusters, none) || slices.Contains(clusters, cluster)):
+		return fromPromcost
+	case known:
+		return fromOthers
+	case o.jobs[at.job]:
+		return fromPromcost
+	case len(o.clusters) == 0 || at.job == none || o.shared[at.job]:
+		return unknown
 	}
-	return cluster == none || slices.Contains(clusters, none) || slices.Contains(clusters, cluster)
+	return fromOthers
 }
 
 // findOwn finds the promcosts in a window and the hour before it.
 func (c *computation) findOwn(ctx context.Context, w allocation.Window) error {
-	c.own = ownTargets{clusters: map[target][]Symbol{}, jobs: map[Symbol]bool{}, shared: map[Symbol]bool{}, prices: c.cfg.Priced && len(c.cfg.Exclude) == 0}
+	c.own = ownTargets{clusters: map[target][]Symbol{}, jobs: map[Symbol]bool{}, shared: map[Symbol]bool{}, exposed: c.cfg.exposed(ctx, w)}
+	lost := false
 	sel := Selector{
-		Metric: buildInfo, Keep: append([]string{"job", "instance"}, c.cfg.Clusters.Labels...),
+		Metric: buildInfo, Keep: slices.Concat(targetLabels[:], c.cfg.Clusters.Labels),
 		Start: w.Start.Add(-time.Hour).UnixMilli(), End: w.End.UnixMilli(), Step: timeline.Lookback, Input: inputOwn,
 	}
 	_, err := c.ask(ctx, inputOwn, []Selector{sel}, OneLane(func(_ int, key []Symbol, _ *timeline.Points) error {
-		at, cluster := target{key[0], key[1]}, none
-		if i := slices.IndexFunc(key[2:], func(s Symbol) bool { return s != none }); i >= 0 {
-			cluster = key[2+i]
+		at, cluster := targetOf([len(targetLabels)]Symbol(key)), none
+		if i := slices.IndexFunc(key[len(targetLabels):], func(s Symbol) bool { return s != none }); i >= 0 {
+			cluster = key[len(targetLabels)+i]
 		}
-		if at != (target{none, none}) {
+		if at == (target{none, none}) {
+			lost = true
+		} else {
 			c.own.clusters[at] = append(c.own.clusters[at], cluster)
 		}
 		return nil
 	}))
+	c.own.doubt = len(c.cfg.Exclude) == 0 && (c.cfg.Priced || lost)
 	if err == nil {
 		err = c.findOwnJobs(ctx, sel)
 	}
@@ -82,13 +113,14 @@ func (c *computation) findOwnJobs(ctx context.Context, sel Selector) error {
 	}
 	slices.Sort(jobs)
 	shared := map[Symbol]bool{}
-	sel.Metric, sel.Keep = "up", []string{"job", "instance"}
+	sel.Metric, sel.Keep = "up", targetLabels[:]
 	sel.Matchers = []Matcher{matching("job", strings.Join(slices.Compact(jobs), "|"))}
 	_, err := c.ask(ctx, askJobs, []Selector{sel}, OneLane(func(_ int, key []Symbol, _ *timeline.Points) error {
-		if _, ok := c.own.clusters[target{key[0], key[1]}]; ok {
-			c.own.jobs[key[0]] = true
+		at := targetOf([len(targetLabels)]Symbol(key))
+		if _, ok := c.own.clusters[at]; ok {
+			c.own.jobs[at.job] = true
 		} else {
-			shared[key[0]] = true
+			shared[at.job] = true
 		}
 		return nil
 	}))
@@ -98,11 +130,12 @@ func (c *computation) findOwnJobs(ctx context.Context, sel Selector) error {
 	return err
 }
 
-// warnOwn says how many series were left out.
+// warnOwn says which series were left out, and what was done where that is not known.
 func (c *computation) warnOwn(b *allocation.Builder) {
-	if c.dropped > 0 && c.own.prices {
-		b.Warn(fmt.Sprintf("%d series were left out, for a promcost exposes them, or this one may, which exposes prices (--collector.opencost): what it computes is no input, so prices are the sheet's unless a target is known to be another's. Let Prometheus scrape promcost_build_info with them, or say with --prometheus.exclude which series are promcost's", c.dropped))
-	} else if c.dropped > 0 {
+	if c.dropped > 0 {
 		b.Warn(fmt.Sprintf("%d series of prices were left out, for a promcost exposes them: what it computes is no input", c.dropped))
+	}
+	if c.doubted {
+		b.Warn("nothing says which prices this promcost exposed itself (--collector.opencost): series that repeat what it exposed were left out, or used only where nothing else tells the price, and the others were used. Let Prometheus scrape promcost_build_info and keep job and instance of it and of the prices, or say with --prometheus.exclude which series are promcost's")
 	}
 }

@@ -1,7 +1,10 @@
 package promquery_test
 
 import (
+	"context"
+	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,33 +137,75 @@ func TestOwnSeries(t *testing.T) {
 	}
 }
 
-// TestPricedPromcost checks that a promcost which exposes prices takes none that may be its own.
+// exposed is what a promcost exposes of the node, whose price it had of a source, around the window.
+func exposed(price float64, source string) allocation.Exposure {
+	set := allocation.NewSet(allocation.Window{Start: ownWindow.Start.Add(-3 * time.Hour), End: ownWindow.Start.Add(-2 * time.Hour)}, allocation.NewDict())
+	node := allocation.Node{Cluster: config.Clusters.Default, Name: "n1"}
+	node.Hours[allocation.CPU], node.Cost[allocation.CPU], node.PriceSource[allocation.CPU] = 1, price, source
+	set.Nodes = []allocation.Node{node}
+	return allocation.Exposure{Set: set, From: ownWindow.Start.Add(-2 * time.Hour), To: ownWindow.End.Add(time.Hour)}
+}
+
+// TestPricedPromcost checks which prices a promcost takes that exposes prices itself.
 func TestPricedPromcost(t *testing.T) {
 	const sheet = 0.031611
 	honored := scraped(9, cpuPrice, "node", "n1", "job", "pods", "instance", "n1")
 	bare := scraped(9, cpuPrice, "node", "n1")
+	other := scraped(2, cpuPrice, "node", "n1", "job", "b")
 	up := func(job, instance string) promtest.Series { return scraped(1, "up", "job", job, "instance", instance) }
+	// falls are prices that fall from 9 to 2 so long after the window began, or before.
+	falls := func(after time.Duration, job string) promtest.Series {
+		s, at := scraped(0, cpuPrice, "node", "n1", "job", job), ownWindow.Start.Add(after).UnixMilli()
+		for i := range s.Samples {
+			s.Samples[i].V = 9
+			if s.Samples[i].T > at {
+				s.Samples[i].V = 2
+			}
+		}
+		return s
+	}
+	hourAgo, now := exposed(9, cpuPrice), exposed(2, cpuPrice)
+	hourAgo.To, now.From = ownWindow.Start.Add(25*time.Minute), ownWindow.Start.Add(10*time.Minute)
+	bySheet, byMetric := []allocation.Exposure{exposed(9, "sheet.yaml")}, []allocation.Exposure{exposed(9, cpuPrice)}
 	for _, tt := range []struct {
 		name    string
 		prices  []promtest.Series
 		exclude string
+		exposed []allocation.Exposure
 		want    float64
+		warns   bool
 	}{
-		{"nothing says what is promcost's", []promtest.Series{opencostPrice("opencost")}, "", sheet},
-		{"a flag says it", []promtest.Series{opencostPrice("opencost"), bare}, `job=""`, 2},
-		{"known targets", []promtest.Series{opencostPrice("opencost"), buildInfo("promcost")}, "", 2},
-		{"honor_labels, a job of both", []promtest.Series{honored, buildInfo("pods"), up("pods", "promcost:9004"), up("pods", "opencost:9003")}, "", sheet},
-		{"honor_labels, unknown targets", []promtest.Series{honored, buildInfo("pods")}, "", sheet},
-		{"no labels of targets", []promtest.Series{bare, buildInfo("pods")}, "", sheet},
+		{"nothing says what is promcost's", []promtest.Series{opencostPrice("opencost")}, "", nil, 2, true},
+		{"a flag says it", []promtest.Series{opencostPrice("opencost"), bare}, `job=""`, bySheet, 2, false},
+		{"known targets", []promtest.Series{opencostPrice("opencost"), buildInfo("promcost")}, "", bySheet, 2, false},
+		{"honor_labels, a job of both", []promtest.Series{honored, buildInfo("pods"), up("pods", "promcost:9004"), up("pods", "opencost:9003")}, "", bySheet, sheet, true},
+		{"honor_labels, unknown targets", []promtest.Series{honored, buildInfo("pods")}, "", bySheet, sheet, true},
+		{"no labels of targets", []promtest.Series{bare, buildInfo("pods")}, "", bySheet, sheet, true},
 		{"another job with honor_labels", []promtest.Series{
 			scraped(2, cpuPrice, "node", "n1", "job", "opencost", "instance", "n1"), buildInfo("promcost"),
-		}, "", 2},
+		}, "", bySheet, 2, false},
+		{"federation", []promtest.Series{
+			scraped(9, cpuPrice, "node", "n1", "job", "federate", "instance", "prometheus:9090", "exported_job", "promcost", "exported_instance", "promcost:9004"),
+			scraped(2, cpuPrice, "node", "n1", "job", "federate", "instance", "prometheus:9090", "exported_job", "opencost", "exported_instance", "opencost:9003"),
+			scraped(1, "promcost_build_info", "job", "federate", "instance", "prometheus:9090", "exported_job", "promcost", "exported_instance", "promcost:9004"),
+		}, "", nil, 2, false},
+		{"both without targets", []promtest.Series{bare, other}, "", bySheet, 2, true},
+		{"both without targets, of a price that another told", []promtest.Series{bare, other}, "", byMetric, 2, true},
+		{"a repeated price alone", []promtest.Series{bare}, "", byMetric, 9, true},
+		{"a price of the sheet alone", []promtest.Series{bare}, "", bySheet, sheet, true},
+		{"the price of another time", []promtest.Series{bare}, "", []allocation.Exposure{exposed(8, "sheet.yaml")}, 9, true},
+		{"a price that fell as the hour before began", []promtest.Series{falls(-time.Hour, "a"), falls(11*time.Minute, "b")}, "", []allocation.Exposure{hourAgo, now}, 2, true},
+		{"other labels", []promtest.Series{scraped(9, cpuPrice, "node", "n1", "region", "elsewhere")}, "", bySheet, 9, true},
+		{"one job of both, without instances", []promtest.Series{
+			scraped(9, cpuPrice, "node", "n1", "job", "pods"), scraped(2, cpuPrice, "node", "n1", "job", "pods", "pod", "opencost-1"), buildInfo("pods"),
+		}, "", bySheet, 2, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(tt.prices...)...)
 			cfg := config
 			cfg.Priced = true
+			cfg.Exposed = func(context.Context, allocation.Window) ([]allocation.Exposure, error) { return tt.exposed, nil }
 			if tt.exclude != "" {
 				m, err := promquery.ParseMatcher(tt.exclude)
 				if err != nil {
@@ -168,10 +213,30 @@ func TestPricedPromcost(t *testing.T) {
 				}
 				cfg.Exclude = []promquery.Matcher{m}
 			}
-			if got := price(t, openBlocks(t, dir), cfg); got != tt.want {
+			src := openBlocks(t, dir)
+			if got := price(t, src, cfg); got != tt.want {
 				t.Errorf("price %v, want %v", got, tt.want)
 			}
+			s := pricedSets(t, src, cfg, allocation.Query{Window: ownWindow, Resolution: time.Minute})[0]
+			if warns := slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.HasPrefix(w, "nothing says which prices this promcost exposed") }); warns != tt.warns {
+				t.Errorf("it warns: %t, want %t: %q", warns, tt.warns, s.Warnings)
+			}
 		})
+	}
+}
+
+// TestExposedPricesFail fails a computation whose prices cannot be told from those of promcost, for the history is not to be read.
+func TestExposedPricesFail(t *testing.T) {
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(opencostPrice("opencost"))...)
+	cfg := config
+	cfg.Priced = true
+	cfg.Exposed = func(context.Context, allocation.Window) ([]allocation.Exposure, error) {
+		return nil, errors.New("no history")
+	}
+	_, err := promquery.NewEngine(openBlocks(t, dir), cfg).Compute(t.Context(), allocation.Query{Window: ownWindow})
+	if !errors.Is(err, allocation.ErrUpstream) || !strings.Contains(err.Error(), "find the prices that promcost exposed: no history") {
+		t.Errorf("got %v", err)
 	}
 }
 

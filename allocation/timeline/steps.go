@@ -66,6 +66,16 @@ func (s Steps) Edges(dst []int64) []int64 {
 	return dst
 }
 
+// Changes appends the instants at which Held changes to dst: where a step begins whose value is not that of the one before.
+func (s Steps) Changes(dst []int64) []int64 {
+	for i := 1; i < len(s); i++ {
+		if s[i].V != s[i-1].V {
+			dst = append(dst, s[i].From)
+		}
+	}
+	return dst
+}
+
 // NotNegative is s without the steps of values below 0.
 func (s Steps) NotNegative() Steps {
 	if !slices.ContainsFunc(s, func(x Step) bool { return x.V < 0 }) {

@@ -297,6 +297,9 @@ func TestStepsArithmetic(t *testing.T) {
 			t.Errorf("at %v: %v %v, held %v; want %v %v, held %v", tt.at, v, ok, held, tt.v, tt.ok, tt.held)
 		}
 	}
+	if d := cmp.Diff([]int64{7, 20 * minute, 30 * minute}, steps(0, 5, 1, 8, 10, 1, 20, 30, 5, 30, 40, 6).Changes([]int64{7})); d != "" {
+		t.Errorf("changes: %s", d)
+	}
 }
 
 func TestIntervals(t *testing.T) {

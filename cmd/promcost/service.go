@@ -160,6 +160,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 			}
 		},
 	})
+	s.computer.exposed = s.ledger.Exposed
 	if keeping.closer != nil {
 		s.closers = append(s.closers, keeping.closer)
 	}
@@ -198,6 +199,7 @@ type computer struct {
 	seen     seenClusters
 	shard    allocation.Shard
 	priced   bool // prices are among what is exposed
+	exposed  func(context.Context, allocation.Window) ([]allocation.Exposure, error)
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
 	held       atomic.Int64 // by all computations
@@ -265,7 +267,7 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 // newEngine is an engine for a cluster of that id, whose answers all have the warnings.
 func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 	return promquery.NewEngine(c.source.Source, promquery.Config{
-		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude, Priced: c.priced,
+		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude, Priced: c.priced, Exposed: c.exposed,
 		Rates: c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory, Held: &c.held,
 		Parallel: runtime.GOMAXPROCS(0), Name: sourceName, Progress: c.progress, Observe: c.observe,
 	})

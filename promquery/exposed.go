@@ -1,0 +1,131 @@
+package promquery
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// exposedPrice is a value that promcost exposed from one time to another. told says that a metric gave promcost that price, so that
+// the series repeats another one.
+type exposedPrice struct {
+	from, to int64
+	value    float64
+	told     bool
+}
+
+// exposedPrices are what promcost exposed, by metric and key.
+type exposedPrices map[string][]exposedPrice
+
+// exposedKey is what a price is found by.
+func exposedKey(metric string, key []Symbol) string {
+	parts := []string{metric}
+	for _, s := range key {
+		parts = append(parts, s.Value())
+	}
+	return strings.Join(parts, "\xff")
+}
+
+// exposed asks for the prices that promcost exposed in a window, once, when they are needed first.
+func (c *Config) exposed(ctx context.Context, w allocation.Window) func() (exposedPrices, error) {
+	return sync.OnceValues(func() (exposedPrices, error) {
+		if c.Exposed == nil {
+			return nil, nil
+		}
+		list, err := c.Exposed(ctx, allocation.Window{Start: w.Start.Add(-time.Hour), End: w.End.Add(time.Hour)})
+		if err != nil {
+			return nil, err
+		}
+		found := exposedPrices{}
+		for i := range list {
+			found.add(c.Clusters, &list[i])
+		}
+		return found, nil
+	})
+}
+
+// add notes the prices of a set, with their labels as the inputs read them.
+func (e exposedPrices) add(clusters Clusters, x *allocation.Exposure) {
+	p := newPlan(clusters, newFindings(nil), []Selector{{}}, always)
+	p.own = &ownTargets{}
+	for _, subject := range allocation.Subjects() {
+		for _, f := range subject.Families() {
+			i := slices.IndexFunc(p.sels, func(s Selector) bool { return s.Metric == f.Name })
+			if i < 0 || !p.readers[i].price {
+				continue
+			}
+			told := map[string]bool{}
+			e.each(p, i, &subject, &f, pricedBy(x.Set, &p.readers[i], f.Name), func(key string, _ float64) { told[key] = true })
+			e.each(p, i, &subject, &f, x.Set, func(key string, v float64) {
+				e[key] = append(e[key], exposedPrice{x.From.UnixMilli(), x.To.UnixMilli(), v, told[key]})
+			})
+		}
+	}
+}
+
+// each calls f with the series that promcost has of a set.
+func (exposedPrices) each(p *plan, i int, subject *allocation.Subject, f *allocation.Family, set *allocation.Set, yield func(key string, v float64)) {
+	labels := make([]Symbol, len(p.sels[i].Keep))
+	f.Emit(subject.Totals(set), func(_ int, values []string, v float64) {
+		for k, name := range p.sels[i].Keep {
+			labels[k] = none
+			if at := slices.Index(f.Labels, name); at >= 0 {
+				labels[k] = allocation.Sym(values[at])
+			}
+		}
+		_, key := p.read(i, labels)
+		yield(exposedKey(f.Name, key), v)
+	})
+}
+
+// pricedBy is a set with what a metric gave prices to. Nothing says what told that a node is spot: that is taken for another's word.
+func pricedBy(s *allocation.Set, r *reader, metric string) *allocation.Set {
+	own := *s
+	own.Nodes = only(s.Nodes, func(n *allocation.Node) bool {
+		return r.series.Signal == allocation.NodeSpot || slices.Contains(n.PriceSource[:], metric)
+	})
+	own.Disks = only(s.Disks, func(d *allocation.Disk) bool { return d.PriceSource == metric })
+	own.Balancers = only(s.Balancers, func(b *allocation.LoadBalancer) bool { return b.PriceSource == metric })
+	own.Networks = only(s.Networks, func(n *allocation.Network) bool { return slices.Contains(n.PriceSource[:], metric) })
+	own.Management = only(s.Management, func(m *allocation.Management) bool { return m.PriceSource == metric })
+	return &own
+}
+
+// only are the elements of a list that meet a condition.
+func only[T any](list []T, meets func(*T) bool) (out []T) {
+	for i := range list {
+		if meets(&list[i]) {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+// verdict says whether a series of prices is promcost's: whether all of its values are what promcost exposed then, as far as that is
+// known. repeats says that they are, and that promcost had them of others.
+func (e exposedPrices) verdict(metric string, key []Symbol, points *timeline.Points) (own, repeats bool) {
+	list := e[exposedKey(metric, key)]
+	for t, v := range points.All() {
+		known, equal := false, false
+		for i := range list {
+			if x := &list[i]; x.from <= t && t < x.to {
+				known = true
+				if x.value == v {
+					equal, repeats = true, repeats || x.told
+				}
+			}
+		}
+		switch {
+		case timeline.IsStale(v):
+		case known && !equal:
+			return false, false
+		}
+		own = own || equal
+	}
+	return own, repeats
+}
