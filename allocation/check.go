@@ -120,6 +120,7 @@ func (s *Set) checkRows(c *checker) {
 			c.add("row %d (%s): runs from %s to %s, not within the window", row, s.Name(row), s.Start(row).Format(time.RFC3339Nano), s.End(row).Format(time.RFC3339Nano))
 		}
 		s.checkBounds(c, row)
+		s.checkUnknown(c, row)
 		for r := range NumResources {
 			if idle, cost := s.values[CostIdle.Of(r)][row], s.values[Cost.Of(r)][row]; exceeds(idle, cost) {
 				c.add("row %d (%s): %s is %v, more than the cost of %v it is part of", row, s.Name(row), CostIdle.Of(r), idle, cost)
@@ -150,6 +151,19 @@ func (s *Set) checkBounds(c *checker, row int) {
 	}
 	if exceeds(math.Abs(lower), running) || exceeds(running, upper) {
 		c.add("row %d (%s): %s %v and %s %v are no bounds of %s %v", row, s.Name(row), LowerSeconds, lower, UpperSeconds, upper, RunningSeconds, running)
+	}
+}
+
+// checkUnknown verifies that usage is not known of at most all time and all requests.
+func (s *Set) checkUnknown(c *checker, row int) {
+	for r := range NumResources {
+		for _, part := range [...]struct{ of, whole Column }{
+			{UnknownSeconds.Of(r), RunningSeconds}, {UnknownRequestHours.Of(r), RequestHours.Of(r)},
+		} {
+			if unknown, whole := s.values[part.of][row], s.values[part.whole][row]; exceeds(unknown, whole) {
+				c.add("row %d (%s): %s is %v, more than the %s of %v it is part of", row, s.Name(row), part.of, unknown, part.whole, whole)
+			}
+		}
 	}
 }
 

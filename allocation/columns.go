@@ -38,14 +38,16 @@ type Measure Column
 
 // The measures of a resource. Hours are amount × hours: core-hours, byte-hours, device-hours.
 const (
-	Hours        Measure = iota // ∫ max(request, usage) dt
-	RequestHours                // ∫ request dt
-	UsageHours                  // ∫ usage dt
-	LimitHours                  // ∫ limit dt
-	UsageMax                    // the largest usage seen, in amount; a maximum, not a sum
-	Cost                        // ∫ allocated × price dt, list price
-	Adjustment                  // what reconciliation adds to Cost
-	CostIdle                    // the part of Cost that sharing idle put there
+	Hours               Measure = iota // ∫ max(request, usage) dt
+	RequestHours                       // ∫ request dt
+	UsageHours                         // ∫ usage dt
+	LimitHours                         // ∫ limit dt
+	UsageMax                           // the largest usage seen, in amount; a maximum, not a sum
+	Cost                               // ∫ allocated × price dt, list price
+	Adjustment                         // what reconciliation adds to Cost
+	CostIdle                           // the part of Cost that sharing idle put there
+	UnknownSeconds                     // running seconds in which usage is not known; of GPUs, only while some are requested
+	UnknownRequestHours                // ∫ request dt over those
 	numMeasures
 )
 
@@ -90,6 +92,8 @@ func makeColumns() (c [NumColumns]columnTraits) {
 		UsageHours: {name: "UsageHours", field: "_usage_*_hours"}, LimitHours: {name: "LimitHours", field: "_limit_*_hours"},
 		UsageMax: {name: "UsageMax", field: "_usage_max_*s", max: true}, Cost: {name: "Cost", field: "_cost", money: true},
 		Adjustment: {name: "CostAdjustment", field: "_cost_adjustment", money: true}, CostIdle: {name: "CostIdle", field: "_cost_idle"},
+		UnknownSeconds:      {name: "UnknownSeconds", field: "_usage_unknown_seconds"},
+		UnknownRequestHours: {name: "UnknownRequestHours", field: "_usage_unknown_request_*_hours"},
 	}
 	for r := range NumResources {
 		for m, traits := range measures {

@@ -119,8 +119,8 @@ var familyKinds = withOpenCost([numFamilyKinds]familyTraits{
 		help: "List cost of * in the closed hours of this month#, in the currency of promcost_currency_info.",
 	},
 	efficiencyKind: {
-		name: "promcost_*_efficiency_ratio", value: efficiencyRatio, needs: []Measure{UsageHours, RequestHours},
-		help: "What * used of what they requested in the last closed hour#; 1 if nothing was requested and something used.",
+		name: "promcost_*_efficiency_ratio", value: efficiencyRatio, needs: []Measure{UsageHours, RequestHours, UnknownRequestHours},
+		help: "What * used of what they requested in the last closed hour#; 1 if nothing was requested and something used. There is none where nothing is known of usage.",
 	},
 	residualKind: {
 		name: "promcost_reconciliation_residual", value: costValue,
@@ -349,22 +349,20 @@ func costValue(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
 	return t.cost[r], t.has.holds(r)
 }
 
-// efficiencyRatio is the efficiency of SEMANTICS §4 for what is both requested and used. A GPU whose usage nobody measured
-// has none, which is not the same as an efficiency of 0.
+// efficiencyRatio is the efficiency of SEMANTICS §4 for what is both requested and used, over requests whose usage is known.
+// Where none is, there is no efficiency, which is not the same as one of 0.
 func efficiencyRatio(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
 	if r >= familyResource(NumResources) || !t.has.holds(r) {
 		return 0, false
 	}
-	request, usage := t.asked[r], t.used[r]
+	request, usage := measured(t.asked[r], t.unknown[r]), t.used[r]
 	switch {
-	case r == familyResource(GPU) && usage == 0:
-		return 0, false
 	case request > 0:
 		return usage / request, true
 	case usage > 0 && t.cost[r] > 0:
 		return 1, true
 	default:
-		return 0, true
+		return 0, usage > 0
 	}
 }
 

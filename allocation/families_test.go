@@ -87,8 +87,7 @@ func TestFamiliesOfAllocations(t *testing.T) {
 			want: []string{
 				"namespace_hourly_cost{c,a,cpu} 2", "namespace_hourly_cost{c,a,ram} 0",
 				"namespace_hourly_cost{c,b,cpu} 1.5", "namespace_hourly_cost{c,b,ram} 1",
-				"namespace_efficiency_ratio{c,a,cpu} 0", "namespace_efficiency_ratio{c,a,ram} 0",
-				"namespace_efficiency_ratio{c,b,cpu} 0.5", "namespace_efficiency_ratio{c,b,ram} 0",
+				"namespace_efficiency_ratio{c,b,cpu} 0.5",
 			},
 		},
 		{
@@ -96,7 +95,7 @@ func TestFamiliesOfAllocations(t *testing.T) {
 			rows: []*allocation.Row{familyRow("c", "a", "", "", values{cost.Of(cpu): 2, usage.Of(cpu): 3, usage.Of(ram): 3})},
 			want: []string{
 				"namespace_hourly_cost{c,a,cpu} 1", "namespace_hourly_cost{c,a,ram} 0",
-				"namespace_efficiency_ratio{c,a,cpu} 1", "namespace_efficiency_ratio{c,a,ram} 0",
+				"namespace_efficiency_ratio{c,a,cpu} 1", "namespace_efficiency_ratio{c,a,ram} 0", // costs nothing
 			},
 		},
 		{
@@ -108,8 +107,18 @@ func TestFamiliesOfAllocations(t *testing.T) {
 			want: []string{
 				"namespace_hourly_cost{c,a,cpu} 0", "namespace_hourly_cost{c,a,ram} 0", "namespace_hourly_cost{c,a,gpu} 1", "namespace_hourly_cost{c,a,pv} 0",
 				"namespace_hourly_cost{c,b,cpu} 0", "namespace_hourly_cost{c,b,ram} 0", "namespace_hourly_cost{c,b,gpu} 0", "namespace_hourly_cost{c,b,pv} 2",
-				"namespace_efficiency_ratio{c,a,cpu} 0", "namespace_efficiency_ratio{c,a,ram} 0", "namespace_efficiency_ratio{c,a,gpu} 0.5",
-				"namespace_efficiency_ratio{c,b,cpu} 0", "namespace_efficiency_ratio{c,b,ram} 0",
+				"namespace_efficiency_ratio{c,a,gpu} 0.5",
+			},
+		},
+		{
+			name: "efficiency is that of requests whose usage is known, and there is none where none is", subject: "namespace",
+			rows: []*allocation.Row{
+				familyRow("c", "a", "", "", values{request.Of(cpu): 10, allocation.UnknownRequestHours.Of(cpu): 10, request.Of(ram): 2, allocation.UnknownRequestHours.Of(ram): 2}),
+				familyRow("c", "a", "", "", values{request.Of(cpu): 4, usage.Of(cpu): 1}),
+			},
+			want: []string{
+				"namespace_hourly_cost{c,a,cpu} 0", "namespace_hourly_cost{c,a,ram} 0",
+				"namespace_efficiency_ratio{c,a,cpu} 0.25",
 			},
 		},
 		{
@@ -124,9 +133,6 @@ func TestFamiliesOfAllocations(t *testing.T) {
 				"controller_hourly_cost{c,a,__unallocated__,__unallocated__,cpu} 2", "controller_hourly_cost{c,a,__unallocated__,__unallocated__,ram} 0",
 				"controller_hourly_cost{c,a,deployment,web,cpu} 2", "controller_hourly_cost{c,a,deployment,web,ram} 0",
 				"controller_hourly_cost{c,a,statefulset,web,cpu} 3", "controller_hourly_cost{c,a,statefulset,web,ram} 0",
-				"controller_efficiency_ratio{c,a,__unallocated__,__unallocated__,cpu} 0", "controller_efficiency_ratio{c,a,__unallocated__,__unallocated__,ram} 0",
-				"controller_efficiency_ratio{c,a,deployment,web,cpu} 0", "controller_efficiency_ratio{c,a,deployment,web,ram} 0",
-				"controller_efficiency_ratio{c,a,statefulset,web,cpu} 0", "controller_efficiency_ratio{c,a,statefulset,web,ram} 0",
 			},
 		},
 		{
@@ -138,7 +144,6 @@ func TestFamiliesOfAllocations(t *testing.T) {
 			want: []string{
 				"namespace_hourly_cost{__unallocated__,__unmounted__,cpu} 0", "namespace_hourly_cost{__unallocated__,__unmounted__,ram} 0",
 				"namespace_hourly_cost{__unallocated__,__unmounted__,pv} 0.5",
-				"namespace_efficiency_ratio{__unallocated__,__unmounted__,cpu} 0", "namespace_efficiency_ratio{__unallocated__,__unmounted__,ram} 0",
 			},
 		},
 	} {

@@ -7,12 +7,14 @@ type Field struct {
 	Name string // as in the API, e.g. cpuCoreHours
 	Unit string // what it counts: cores, core-hours, bytes, byte-hours, devices, minutes, currency, ratio
 	Help string // one sentence
-	// Value is the field of a row. It is never NaN nor infinite.
+	// Value is the field of a row: NaN where it is not known, which only Nullable fields may be, and never infinite.
 	Value func(s *Set, row int) float64
 	// made are the columns that it is 0 without; none where that takes more than columns to tell.
 	made []Column
 	// values is what Values does, where that is faster column by column.
 	values func(s *Set, rows []int, dst []float64)
+	// Nullable says that the field is not known of all rows: it tells what was used.
+	Nullable bool
 }
 
 // Values fills dst with the field of rows, as Value does.
@@ -39,7 +41,7 @@ func (f *Field) Zero(s *Set) bool {
 // Fields are the derived, served numbers of an allocation, in the order they are documented and sent. Averages are over
 // the row's Minutes and 0 where those are 0.
 func Fields() []Field {
-	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*Set).Minutes, nil, nil}}
+	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*Set).Minutes, nil, nil, false}}
 	fields = append(fields, resourceFields(CPU, [...]string{"cpuCores", "cpuCoreHours", "cpuCoreRequestAverage", "cpuCoreUsageAverage", "cpuCoreLimitAverage"}, "cores", "core-hours")...)
 	fields = append(fields, resourceFields(GPU, [...]string{"gpuCount", "gpuHours", "gpuRequestAverage", "gpuUsageAverage", "gpuLimitAverage"}, "devices", "device-hours")...)
 	fields = append(fields, networkFields()...)
@@ -55,13 +57,14 @@ func resourceFields(r Resource, names [5]string, unit, hours string) []Field {
 	fields := []Field{
 		average(names[0], unit, "Average "+unit+" allocated while running.", Hours.Of(r)),
 		average(names[2], unit, "Average "+unit+" requested while running.", RequestHours.Of(r)),
-		average(names[3], unit, "Average "+unit+" used while running.", UsageHours.Of(r)),
+		usage(r, names[3], unit),
 		average(names[4], unit, "Average limit in "+unit+" while running.", LimitHours.Of(r)),
 		sum(names[1], hours, "Cumulative "+hours+" allocated.", Hours.Of(r)),
 		sum(name+"Cost", "currency", "Cumulative cost of the "+hours+" allocated.", Cost.Of(r)),
 		sum(name+"CostAdjustment", "currency", "What reconciliation with the bill adds to "+name+"Cost.", Adjustment.Of(r)),
 		sum(name+"CostIdle", "currency", "The part of "+name+"Cost that shared idle put there.", CostIdle.Of(r)),
-		{name + "Efficiency", "ratio", "What was used of what was requested; may exceed 1.", func(s *Set, row int) float64 { return s.Efficiency(r, row) }, []Column{UsageHours.Of(r)}, nil},
+		nullable(name+"Efficiency", "ratio", "What was used of what was requested; may exceed 1. null where nothing is known of usage.",
+			func(s *Set, row int) float64 { return s.Efficiency(r, row) }),
 	}
 	if r == GPU { // has no limit other than its request
 		fields = append(fields[:3], fields[4:]...)
@@ -96,14 +99,14 @@ func totalFields() []Field {
 	return []Field{
 		sum("sharedCost", "currency", "Cumulative cost of shared resources.", SharedCost),
 		sum("externalCost", "currency", "Cumulative cost of external resources.", ExternalCost),
-		{"totalCost", "currency", "All costs and adjustments.", func(s *Set, row int) float64 { return finite(s.TotalCost(row)) }, nil, totalCosts},
-		{"totalEfficiency", "ratio", "Mean of cpuEfficiency and ramEfficiency, weighted by their costs.", (*Set).TotalEfficiency, nil, nil},
+		{"totalCost", "currency", "All costs and adjustments.", func(s *Set, row int) float64 { return finite(s.TotalCost(row)) }, nil, totalCosts, false},
+		nullable("totalEfficiency", "ratio", "Mean of cpuEfficiency and ramEfficiency, as far as they are known, weighted by their costs.", (*Set).TotalEfficiency),
 	}
 }
 
 // sum is a field that adds up columns.
 func sum(name, unit, help string, columns ...Column) Field {
-	f := Field{name, unit, help, nil, columns, func(s *Set, rows []int, dst []float64) { s.sums(columns, rows, dst) }}
+	f := Field{name, unit, help, nil, columns, func(s *Set, rows []int, dst []float64) { s.sums(columns, rows, dst) }, false}
 	if len(columns) == 1 {
 		c := columns[0]
 		f.Value = func(s *Set, row int) float64 { return finite(s.Value(c, row)) }
@@ -156,7 +159,26 @@ func average(name, unit, help string, c Column) Field {
 			dst[i] = averageOver(column[row], s.Minutes(row))
 		}
 	}
-	return Field{name, unit, help, value, []Column{c}, values}
+	return Field{name, unit, help, value, []Column{c}, values, false}
+}
+
+// nullable is a field that tells what was used.
+func nullable(name, unit, help string, value func(s *Set, row int) float64) Field {
+	return Field{name, unit, help, value, nil, nil, true}
+}
+
+// usage is the field of the average use of a resource.
+func usage(r Resource, name, unit string) Field {
+	return nullable(name, unit, "Average "+unit+" used while running and known. null where nothing is known of usage.", func(s *Set, row int) float64 {
+		if !s.UsageKnown(r, row) {
+			return math.NaN()
+		}
+		average, running := averageOver(s.Value(UsageHours.Of(r), row), s.Minutes(row)), s.Value(RunningSeconds, row)
+		if known := measured(running, s.Value(UnknownSeconds.Of(r), row)); known > 0 {
+			return finite(average * running / known)
+		}
+		return average
+	})
 }
 
 // averageOver is the average of what adds up to a sum of amount × hours.
@@ -175,11 +197,33 @@ func finite(v float64) float64 {
 	return v
 }
 
-// Efficiency is usage over request of a resource in a row. Without a request it is 1 where something was used and cost
-// something, else 0.
+// measured is what is left of a sum without the part of which usage is not known. What rounding leaves is nothing.
+func measured(sum, unknown float64) float64 {
+	if left := sum - unknown; left > tolerance*sum {
+		return left
+	}
+	return 0
+}
+
+// UsageKnown reports whether anything is known of what a row used of a resource: of some of its request, or of some of its
+// running time where it requests nothing. What runs and asks for no GPU uses none.
+func (s *Set) UsageKnown(r Resource, row int) bool {
+	if s.Value(UsageHours.Of(r), row) > 0 {
+		return true
+	}
+	if request := s.Value(RequestHours.Of(r), row); request > 0 {
+		return measured(request, s.Value(UnknownRequestHours.Of(r), row)) > 0
+	}
+	return measured(s.Value(RunningSeconds, row), s.Value(UnknownSeconds.Of(r), row)) > 0
+}
+
+// Efficiency is usage over request of a resource in a row, over the time in which its usage is known; NaN where it never is.
+// Without a request it is 1 where something was used and cost something, else 0.
 func (s *Set) Efficiency(r Resource, row int) float64 {
-	request, usage := s.Value(RequestHours.Of(r), row), s.Value(UsageHours.Of(r), row)
+	request, usage := measured(s.Value(RequestHours.Of(r), row), s.Value(UnknownRequestHours.Of(r), row)), s.Value(UsageHours.Of(r), row)
 	switch {
+	case !s.UsageKnown(r, row):
+		return math.NaN()
 	case request > 0:
 		return finite(usage / request)
 	case usage > 0 && s.adjusted(r, row) > 0:
@@ -188,14 +232,24 @@ func (s *Set) Efficiency(r Resource, row int) float64 {
 	return 0
 }
 
-// TotalEfficiency is the mean of the efficiencies of CPU and RAM in a row, weighted by their costs including
-// adjustments; 0 where those are 0.
+// TotalEfficiency is the mean of the efficiencies of CPU and RAM in a row as far as they are known, weighted by their costs
+// including adjustments: 0 where those are 0, and NaN where neither is known.
 func (s *Set) TotalEfficiency(row int) float64 {
-	cpu, ram := s.adjusted(CPU, row), s.adjusted(RAM, row)
-	if cpu+ram <= 0 {
+	used, cost, known := 0.0, 0.0, false
+	for _, r := range [...]Resource{CPU, RAM} {
+		if e := s.Efficiency(r, row); !math.IsNaN(e) {
+			known = true
+			used += e * s.adjusted(r, row)
+			cost += s.adjusted(r, row)
+		}
+	}
+	switch {
+	case !known:
+		return math.NaN()
+	case cost <= 0:
 		return 0
 	}
-	return finite((s.Efficiency(CPU, row)*cpu + s.Efficiency(RAM, row)*ram) / (cpu + ram))
+	return finite(used / cost)
 }
 
 // adjusted is the cost of a resource in a row, adjustment included.

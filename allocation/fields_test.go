@@ -107,7 +107,7 @@ func TestFieldsOfManyRows(t *testing.T) {
 		for _, f := range allocation.Fields() {
 			f.Values(s, rows, got)
 			for i, row := range rows {
-				if want := f.Value(s, row); got[i] != want {
+				if want := f.Value(s, row); !equal(got[i], want) {
 					t.Errorf("%s of row %d of %d: got %v, want %v", f.Name, row, s.Len(), got[i], want)
 				}
 			}
@@ -115,10 +115,15 @@ func TestFieldsOfManyRows(t *testing.T) {
 	}
 }
 
+// equal reports whether two numbers are the same, or both not known.
+func equal(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+
 func TestFieldValues(t *testing.T) {
 	const cpu, ram, gpu = allocation.CPU, allocation.RAM, allocation.GPU
 	type values = map[allocation.Column]float64
 	request, usage, cost := allocation.RequestHours, allocation.UsageHours, allocation.Cost
+	silent, unasked := allocation.UnknownSeconds, allocation.UnknownRequestHours
+	unknown := math.NaN()
 	for name, tc := range map[string]struct {
 		minutes int
 		values  values
@@ -134,6 +139,19 @@ func TestFieldValues(t *testing.T) {
 		"efficiency for nothing":       {60, values{usage.Of(ram): 3}, "ramEfficiency", 0},
 		"efficiency of credit":         {60, values{usage.Of(gpu): 3, cost.Of(gpu): 1, allocation.Adjustment.Of(gpu): -1}, "gpuEfficiency", 0},
 		"efficiency beyond floats":     {60, values{request.Of(cpu): math.SmallestNonzeroFloat64, usage.Of(cpu): math.MaxFloat64}, "cpuEfficiency", 0},
+		"usage is not known":           {60, values{request.Of(cpu): 2, silent.Of(cpu): 3600, unasked.Of(cpu): 2}, "cpuCoreUsageAverage", unknown},
+		"usage of nothing that runs":   {0, values{cost.Of(cpu): 2}, "cpuCoreUsageAverage", unknown},
+		"usage of half the time":       {60, values{usage.Of(cpu): 1, silent.Of(cpu): 1800}, "cpuCoreUsageAverage", 2},
+		"efficiency is not known":      {60, values{request.Of(cpu): 2, silent.Of(cpu): 3600, unasked.Of(cpu): 2}, "cpuEfficiency", unknown},
+		"efficiency of idle":           {0, values{cost.Of(cpu): 2}, "cpuEfficiency", unknown},
+		"efficiency of what is known":  {60, values{request.Of(cpu): 11, usage.Of(cpu): 0.5, silent.Of(cpu): 1800, unasked.Of(cpu): 10}, "cpuEfficiency", 0.5},
+		"nothing used is known":        {60, values{request.Of(cpu): 4, silent.Of(cpu): 1800, unasked.Of(cpu): 2}, "cpuEfficiency", 0},
+		"no GPU, none used":            {60, nil, "gpuUsageAverage", 0},
+		"GPU that nobody measures":     {600, values{request.Of(gpu): 1, silent.Of(gpu): 3600, unasked.Of(gpu): 1}, "gpuUsageAverage", unknown},
+		"GPU that is idle":             {60, values{request.Of(gpu): 1}, "gpuEfficiency", 0},
+		"all but what rounding leaves": {60, values{request.Of(ram): 0.3, silent.Of(ram): 3600, unasked.Of(ram): 0.1 + 0.2 - 2e-16}, "ramEfficiency", unknown},
+		"total of what is known":       {60, values{request.Of(cpu): 2, silent.Of(cpu): 3600, unasked.Of(cpu): 2, cost.Of(cpu): 9, request.Of(ram): 2, usage.Of(ram): 1, cost.Of(ram): 1}, "totalEfficiency", 0.5},
+		"total of nothing known":       {60, values{silent.Of(cpu): 3600, silent.Of(ram): 3600, cost.Of(cpu): 9}, "totalEfficiency", unknown},
 		"no number":                    {60, values{cost.Of(cpu): math.NaN()}, "cpuCost", 0},
 		"network":                      {60, values{allocation.NetworkCrossZoneCost: 1, allocation.NetworkInternetCost: 2, allocation.NetworkCostAdjustment: 9}, "networkCost", 3},
 		"total":                        {60, values{cost.Of(cpu): 1, allocation.Adjustment.Of(cpu): -0.5, allocation.CostIdle.Of(cpu): 0.25, allocation.SharedCost: 2}, "totalCost", 2.5},
@@ -142,7 +160,7 @@ func TestFieldValues(t *testing.T) {
 		"total efficiency of a credit": {60, values{request.Of(cpu): 2, usage.Of(cpu): 1, allocation.Adjustment.Of(cpu): -1}, "totalEfficiency", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := field(t, tc.field).Value(oneRow(tc.minutes, tc.values), 0); got != tc.want {
+			if got := field(t, tc.field).Value(oneRow(tc.minutes, tc.values), 0); !equal(got, tc.want) {
 				t.Errorf("%s = %v, want %v", tc.field, got, tc.want)
 			}
 		})

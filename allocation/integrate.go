@@ -337,7 +337,10 @@ func (b *Builder) holdUsage() {
 				seg := &c.segments[i]
 				for _, free := range c.covered[r].uncovered(seg.from, seg.to) {
 					rate, known := c.heldRate(r, free.From)
-					if known && free.To-free.From > timeline.Lookback {
+					switch {
+					case !known:
+						b.noteUnknown(c, seg, r, free)
+					case free.To-free.From > timeline.Lookback:
 						holes = append(holes, free)
 					}
 					l.charged = append(l.charged[:0], charge{free.From, free.To, rate * float64(free.To-free.From) / 1000})
@@ -348,6 +351,19 @@ func (b *Builder) holdUsage() {
 		if b.phase == measuring {
 			b.holes.add(c.name.Value(), outside(append(holes, c.spread(b.sampling)...), b.silent[c.cluster]))
 		}
+	}
+}
+
+// noteUnknown counts the running time within free, a part of a segment, as one of which usage is not known. What asks for no
+// GPU uses none, and what waits to run uses nothing.
+func (b *Builder) noteUnknown(c *container, seg *segment, r Resource, free timeline.Interval) {
+	if b.phase != measuring || r == GPU && seg.request[GPU] == 0 {
+		return
+	}
+	values, row := &b.sets[seg.ref.set].values, seg.ref.row
+	for _, x := range c.runs.Clip(free.From, free.To) {
+		values[UnknownSeconds.Of(r)][row] += float64(x.To-x.From) / 1000
+		values[UnknownRequestHours.Of(r)][row] += seg.request[r] * hours(x.From, x.To)
 	}
 }
 

@@ -337,7 +337,7 @@ func TestLateFields(t *testing.T) {
 				t.Errorf("seed %d: %s is taken for 0", seed, f.Name)
 			}
 			for row := range whole.Len() {
-				if want, got := f.Value(whole, row), f.Value(late, row); want != got {
+				if want, got := f.Value(whole, row), f.Value(late, row); !equal(want, got) {
 					t.Errorf("seed %d: %s of row %d is %g, want %g", seed, f.Name, row, got, want)
 				}
 			}

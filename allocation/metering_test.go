@@ -77,7 +77,7 @@ func TestProjections(t *testing.T) {
 	}
 	both := slices.Clone(costs)
 	for r := range allocation.NumResources {
-		both = append(both, allocation.UsageHours.Of(r), allocation.RequestHours.Of(r))
+		both = append(both, allocation.UsageHours.Of(r), allocation.RequestHours.Of(r), allocation.UnknownRequestHours.Of(r))
 	}
 	slices.Sort(both)
 	labels, err := allocation.NewMetering(allocation.MeteringOptions{Enabled: []string{"label"}, LabelNames: []string{"app", "team"}})

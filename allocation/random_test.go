@@ -182,6 +182,14 @@ func runningRow(rng *rand.Rand, r allocation.Row, w allocation.Window) modelRow 
 		out.Values[allocation.RunningSeconds] = running
 		out.Values[allocation.LowerSeconds] = running * 0.9
 		out.Values[allocation.UpperSeconds] = running * 1.1
+		for res := range allocation.NumResources {
+			unknown := float64(rng.IntN(3)) / 2 // none, half or all of it
+			out.Values[allocation.UnknownSeconds.Of(res)] = unknown * running
+			out.Values[allocation.UnknownRequestHours.Of(res)] = unknown * out.Values[allocation.RequestHours.Of(res)]
+			if unknown == 1 {
+				out.Values[allocation.UsageHours.Of(res)] = 0
+			}
+		}
 	}
 	cluster := r.Text[allocation.Cluster]
 	if r.Special == allocation.Unmounted || r.Special == allocation.Workload && rng.IntN(3) == 0 {

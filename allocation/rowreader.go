@@ -34,8 +34,8 @@ type rowReader struct {
 	stamps []int32 // by group, of the set that it was seen in
 	stamp  int32
 	// Sums are by resource and group; the last one of each is of rows that are not read.
-	cost        [numFamilyResources][]float64
-	used, asked [NumResources][]float64
+	cost                 [numFamilyResources][]float64
+	used, asked, unknown [NumResources][]float64
 	// Groups of different ids may have the same labels, such as what has no name and what is named like that: first is the
 	// first one of them by group, byText by labels.
 	first   []int32
@@ -81,7 +81,7 @@ func (r *rowReader) projection() *Projection {
 	}
 	for i := range NumResources {
 		if r.ratio && r.wanted.holds(familyResource(i)) {
-			p.Columns = append(p.Columns, UsageHours.Of(i), RequestHours.Of(i))
+			p.Columns = append(p.Columns, UsageHours.Of(i), RequestHours.Of(i), UnknownRequestHours.Of(i))
 		}
 	}
 	if r.wanted.holds(familyResource(GPU)) && !r.subject.sparse {
@@ -247,9 +247,13 @@ func (r *rowReader) sum(set *Set) {
 	}
 	for i := range NumResources {
 		if r.ratio && r.wanted.holds(familyResource(i)) {
-			r.used[i], r.asked[i] = zeros(r.used[i], int(rest)+1), zeros(r.asked[i], int(rest)+1)
-			addTo(r.used[i], r.of, set.values[UsageHours.Of(i)])
-			addTo(r.asked[i], r.of, set.values[RequestHours.Of(i)])
+			for _, sum := range [...]struct {
+				of *[]float64
+				m  Measure
+			}{{&r.used[i], UsageHours}, {&r.asked[i], RequestHours}, {&r.unknown[i], UnknownRequestHours}} {
+				*sum.of = zeros(*sum.of, int(rest)+1)
+				addTo(*sum.of, r.of, set.values[sum.m.Of(i)])
+			}
 		}
 	}
 }
@@ -288,7 +292,7 @@ func (r *rowReader) total(group int32, has resourceSet) (t subjectTotal) {
 	}
 	for i := range NumResources {
 		if r.ratio && r.wanted.holds(familyResource(i)) {
-			t.used[i], t.asked[i] = r.used[i][group], r.asked[i][group]
+			t.used[i], t.asked[i], t.unknown[i] = r.used[i][group], r.asked[i][group], r.unknown[i][group]
 		}
 	}
 	if t.has = has; r.subject.sparse {

@@ -97,6 +97,9 @@ func (s *Subject) group(set *Set, cols [][]ID, labels func(row int) []string) []
 		for row, v := range set.values[RequestHours.Of(r)] {
 			rows[group[row]].asked[r] += v
 		}
+		for row, v := range set.values[UnknownRequestHours.Of(r)] {
+			rows[group[row]].unknown[r] += v
+		}
 	}
 	rows = rows[:len(first)]
 	for g := range rows {

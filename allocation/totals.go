@@ -26,10 +26,10 @@ type subjectTotal struct {
 	labels []string // values of the Subject's labels
 	has    resourceSet
 	cost   [numFamilyResources]float64
-	// used and asked are hours of usage and of requests.
-	used, asked [NumResources]float64
-	since       int64 // when its counter began, in Unix seconds; 0 in a set
-	last        int64 // end of the last hour in which it cost something, in Unix seconds; 0 in a set
+	// used and asked are hours of usage and of requests, unknown those of requests whose usage is not known.
+	used, asked, unknown [NumResources]float64
+	since                int64 // when its counter began, in Unix seconds; 0 in a set
+	last                 int64 // end of the last hour in which it cost something, in Unix seconds; 0 in a set
 }
 
 // total is the cost of all resources.
@@ -50,6 +50,7 @@ func (t *subjectTotal) add(o *subjectTotal) {
 	for r := range t.used {
 		t.used[r] += o.used[r]
 		t.asked[r] += o.asked[r]
+		t.unknown[r] += o.unknown[r]
 	}
 }
 

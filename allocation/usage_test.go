@@ -139,3 +139,44 @@ func usageOf(t *testing.T, series map[string]*timeline.Points, running, started 
 	}
 	return sets[0].Value(allocation.UsageHours.Of(allocation.CPU), 0)
 }
+
+// TestUnknownUsage counts the time and the requests of which usage is not known: what was seen before in the same run holds, but
+// not what was never seen.
+func TestUnknownUsage(t *testing.T) {
+	const key = "c/ns/p/uid/main//"
+	for _, exact := range []bool{false, true} {
+		for _, tt := range []struct {
+			name         string
+			usage        *timeline.Points // of memory
+			ram, cpu     float64          // seconds
+			cpuRequested float64          // core-hours
+		}{
+			{"seen all the time", minutes(1<<30, 1, 121), 0, 7200, 2},
+			{"not seen any more after half of it", minutes(1<<30, 1, 61), 0, 7200, 2},
+			{"not seen before half of it", minutes(1<<30, 61, 121), 3600 - 60, 7200, 2},
+			{"never seen", nil, 7200, 7200, 2},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				usage := map[string]*timeline.Points{}
+				if tt.usage != nil {
+					usage[key] = tt.usage
+				}
+				set := buildCase(t, exact, nil, caseSignals(), usage)
+				for c, want := range map[allocation.Column]float64{
+					allocation.UnknownSeconds.Of(allocation.RAM):      tt.ram,
+					allocation.UnknownRequestHours.Of(allocation.RAM): 0, // none is requested
+					allocation.UnknownSeconds.Of(allocation.CPU):      tt.cpu,
+					allocation.UnknownRequestHours.Of(allocation.CPU): tt.cpuRequested,
+					allocation.UnknownSeconds.Of(allocation.GPU):      0, // it has none
+				} {
+					if got := set.Value(c, 0); math.Abs(got-want) > 61*min(1, want) {
+						t.Errorf("exact %t: %s is %v, want %v", exact, c, got, want)
+					}
+				}
+				if known := set.UsageKnown(allocation.RAM, 0); known != (tt.usage != nil) || set.UsageKnown(allocation.CPU, 0) {
+					t.Errorf("exact %t: usage of memory is known: %t, of CPU: %t", exact, known, set.UsageKnown(allocation.CPU, 0))
+				}
+			})
+		}
+	}
+}

@@ -129,7 +129,11 @@ func (a *api) allocationSchema() object {
 	}
 	members["properties"] = typed("object", "What it belongs to.", properties)
 	for _, f := range allocation.Fields() {
-		members[f.Name] = typed("number", f.Help+" In "+f.Unit+".", nil)
+		member := typed("number", f.Help+" In "+f.Unit+".", nil)
+		if f.Nullable {
+			member["nullable"] = true
+		}
+		members[f.Name] = member
 	}
 	for _, name := range [...]string{"start", "end"} {
 		members[name] = object{"type": "string", "format": "date-time"}

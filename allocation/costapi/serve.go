@@ -120,7 +120,7 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 func (a *api) encoding(q *request) encode.Options {
 	o := encode.Options{
 		Location: a.cfg.Zone, SingularProperties: q.singular, Warnings: q.warnings, Page: q.page, Fields: q.fields, Concerns: q.concerns,
-		RateHours: q.rate, Now: q.now.Truncate(time.Second),
+		RateHours: q.rate, Now: q.now.Truncate(time.Second), UnknownIsZero: q.route.family == openCost,
 	}
 	resolution := q.query.Resolution
 	if q.loaded {

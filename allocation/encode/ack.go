@@ -2,6 +2,7 @@ package encode
 
 import (
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -170,8 +171,9 @@ func ACKCSV(w io.Writer, sets []ACK, o Options) error {
 			s.b = append(append(s.b, ','), window.Start.In(o.location()).Format(time.RFC3339)...)
 			s.b = append(append(s.b, ','), window.End.In(o.location()).Format(time.RFC3339)...)
 			for _, v := range append(r.averages[:], r.cost, r.costRatio, r.customary) {
-				s.b = append(s.b, ',')
-				s.b = appendNumber(s.b, v)
+				if s.b = append(s.b, ','); !math.IsNaN(v) {
+					s.b = appendNumber(s.b, v)
+				}
 			}
 			s.b = append(s.b, '\n')
 			s.checkpoint()

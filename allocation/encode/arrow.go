@@ -87,7 +87,7 @@ type arrowRow struct {
 // Arrow writes sets as an Arrow IPC stream, a row each, in the order of the options' page: with name, the columns of Parquet but for
 // what rows have of volumes and load balancers, and the numbers of JSON that are derived of them.
 func Arrow(w io.Writer, sets []*allocation.Set, o Options) error {
-	s := newArrowStream(w, arrowRowColumns())
+	s := newArrowStream(w, arrowRowColumns(&o))
 	var err error
 	for _, set := range sets {
 		for _, r := range o.rows(set) {

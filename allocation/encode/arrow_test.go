@@ -45,6 +45,11 @@ func TestArrow(t *testing.T) {
 				for _, v := range batch.Column(at[0]).(*array.Float64).Float64Values() {
 					sum += v
 				}
+				for _, name := range []string{"cpuCoreUsageAverage", "cpuEfficiency", "totalEfficiency"} { // of which nothing is known
+					if c := batch.Column(batch.Schema().FieldIndices(name)[0]); c.NullN() != c.Len() {
+						t.Errorf("%d of %d of %s are null", c.NullN(), c.Len(), name)
+					}
+				}
 			}
 			if in.Err() != nil || n != int64(rows*len(sets)) || math.Abs(sum-want*float64(len(sets))) > 1e-6*want {
 				t.Errorf("%d rows that cost %v: %v", n, sum, in.Err())

@@ -59,7 +59,7 @@ func arrowList[T any](name string, each func(row T, yield func(text string))) ar
 }
 
 // arrowRowColumns are the columns of rows of sets.
-func arrowRowColumns() []arrowColumn[arrowRow] {
+func arrowRowColumns(o *Options) []arrowColumn[arrowRow] {
 	cols := []arrowColumn[arrowRow]{
 		arrowText(nameField, func(r arrowRow) string { return r.name }),
 		arrowTime(windowStart, func(r arrowRow) time.Time { return r.set.Window.Start }),
@@ -76,7 +76,7 @@ func arrowRowColumns() []arrowColumn[arrowRow] {
 		cols = append(cols, arrowNumber(c.Field(), func(r arrowRow) float64 { return r.set.Value(c, r.row) }))
 	}
 	for _, f := range allocation.Fields() {
-		cols = append(cols, arrowNumber(f.Name, func(r arrowRow) float64 { return f.Value(r.set, r.row) }))
+		cols = append(cols, arrowNumber(f.Name, func(r arrowRow) float64 { return o.told(f.Value(r.set, r.row)) }))
 	}
 	return cols
 }

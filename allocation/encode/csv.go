@@ -30,7 +30,7 @@ func CSV(w io.Writer, set *allocation.Set, o Options) error {
 			if i != csvNumbers-2 { // the efficiency
 				v *= rate
 			}
-			s.b = appendThousandths(append(s.b, ','), v)
+			s.b = appendThousandths(append(s.b, ','), o.told(v))
 		}
 		s.b = append(s.b, '\n')
 		s.checkpoint()
@@ -38,10 +38,13 @@ func CSV(w io.Writer, set *allocation.Set, o Options) error {
 	return s.close()
 }
 
-// appendThousandths appends v with three decimals. Most costs of most rows are 0.
+// appendThousandths appends v with three decimals, nothing where it is not known. Most costs of most rows are 0.
 func appendThousandths(b []byte, v float64) []byte {
-	if v == 0 {
+	switch {
+	case v == 0:
 		return append(b, "0.000"...)
+	case math.IsNaN(v):
+		return b
 	}
 	return strconv.AppendFloat(b, v, 'f', 3, 64)
 }
@@ -110,7 +113,9 @@ func FullCSVRows(w io.Writer, set *allocation.Set, o Options) error {
 			if fields[i].Unit == "currency" {
 				v *= rate
 			}
-			s.b = strconv.AppendFloat(append(s.b, ','), v, 'f', -1, 64)
+			if s.b = append(s.b, ','); !math.IsNaN(o.told(v)) {
+				s.b = strconv.AppendFloat(s.b, o.told(v), 'f', -1, 64)
+			}
 		}
 		s.b = append(s.b, '\n')
 		s.checkpoint()

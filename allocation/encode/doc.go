@@ -8,6 +8,7 @@
 package encode
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -36,6 +37,8 @@ type Options struct {
 	Now time.Time
 	// Explain are the computations behind the answer, to be told of; nil are not.
 	Explain []*allocation.Reading
+	// UnknownIsZero writes usage that is not known as 0, for clients of OpenCost, which do not take null.
+	UnknownIsZero bool
 	// Concerns says which topics' warnings are sent; nil is all.
 	Concerns func(allocation.Topic) bool
 }
@@ -45,6 +48,14 @@ func (o *Options) location() *time.Location {
 		return time.UTC
 	}
 	return o.Location
+}
+
+// told is a number as it is written: NaN, which is null in JSON and empty in CSV, where it is not known.
+func (o *Options) told(v float64) float64 {
+	if o.UnknownIsZero && math.IsNaN(v) {
+		return 0
+	}
+	return v
 }
 
 // AllWarnings are those of the options and of the sets, sorted, each once.

@@ -95,7 +95,7 @@ func newEncoder(o *Options) *encoder {
 	e := &encoder{options: o, location: o.location(), blocks: newBlocks()}
 	for _, f := range allocation.Fields() {
 		if o.Fields == nil || slices.Contains(o.Fields, f.Name) {
-			e.numbers = append(e.numbers, numeric{`,"` + f.Name + `":`, []allocation.Field{f}, f.Unit == "currency"})
+			e.numbers = append(e.numbers, newNumeric(o, f))
 		}
 		switch f.Name {
 		case "gpuRequestAverage":
@@ -230,19 +230,25 @@ func (e *setEncoder) allocation(b []byte, row int, k *block, i int) []byte {
 	b = e.appendBalancers(append(b, `,"lbAllocations":`...), set, row)
 	b = e.appendGPU(append(b, `,"gpuAllocation":`...), set, row)
 	b = appendProportions(e.appendShared(b, set, row), set, row)
-	b = appendMaxima(append(b, `,"rawAllocationOnly":`...), set, row)
+	b = e.options.appendMaxima(append(b, `,"rawAllocationOnly":`...), set, row)
 	b = k.appendBounds(append(b, `,"errorBounds":`...), set, row)
 	return append(b, '}')
 }
 
 // appendMaxima appends the largest usages of a single container; of more than one their maximum would mean nothing.
-func appendMaxima(b []byte, set *allocation.Set, row int) []byte {
+func (o *Options) appendMaxima(b []byte, set *allocation.Set, row int) []byte {
 	if !set.Single(row) || set.Special(row) != allocation.Workload {
 		return append(b, "null"...)
 	}
-	b = appendNumber(append(b, `{"cpuCoreUsageMax":`...), set.Value(allocation.UsageMax.Of(allocation.CPU), row))
-	b = appendNumber(append(b, `,"ramByteUsageMax":`...), set.Value(allocation.UsageMax.Of(allocation.RAM), row))
-	b = appendNumber(append(b, `,"gpuUsageMax":`...), set.Value(allocation.UsageMax.Of(allocation.GPU), row))
+	most := func(r allocation.Resource) float64 {
+		if !set.UsageKnown(r, row) {
+			return o.told(math.NaN())
+		}
+		return set.Value(allocation.UsageMax.Of(r), row)
+	}
+	b = appendNumber(append(b, `{"cpuCoreUsageMax":`...), most(allocation.CPU))
+	b = appendNumber(append(b, `,"ramByteUsageMax":`...), most(allocation.RAM))
+	b = appendNumber(append(b, `,"gpuUsageMax":`...), most(allocation.GPU))
 	return append(b, '}')
 }
 

@@ -16,6 +16,17 @@ type numeric struct {
 	key   string // with comma, quotes and colon
 	parts []allocation.Field
 	money bool // multiplied by the rate of costs
+	// told is how a number is written that may not be known; nil for those that are.
+	told func(float64) float64
+}
+
+// newNumeric is the number of a field, with others that are added to it.
+func newNumeric(o *Options, parts ...allocation.Field) numeric {
+	n := numeric{key: `,"` + parts[0].Name + `":`, parts: parts, money: parts[0].Unit == "currency"}
+	if parts[0].Nullable {
+		n.told = o.told
+	}
+	return n
 }
 
 // fill fills dst with the number in rows, of which there are as many as a block has at most; rate is what costs are multiplied by.
@@ -31,6 +42,11 @@ func (c *numeric) fill(dst []float64, set *allocation.Set, rows []int, rate floa
 	if c.money && rate != 1 {
 		for j := range dst {
 			dst[j] *= rate
+		}
+	}
+	if c.told != nil {
+		for j := range dst {
+			dst[j] = c.told(dst[j])
 		}
 	}
 }

@@ -2,6 +2,7 @@ package encode
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -42,16 +43,18 @@ var assetOrders = []struct {
 	{"minutes", (*allocation.Asset).Minutes},
 }
 
-// cut orders a list and leaves what is on the page. What is equal is in the order of names.
+// cut orders a list and leaves what is on the page. What is equal is in the order of names, and what is not known comes last.
 func cut[T any](p *Page, list []T, value func(T) float64, name func(T) string) []T {
 	slices.SortStableFunc(list, func(a, b T) int {
-		order := cmp.Compare(value(a), value(b))
-		byName := strings.Compare(name(a), name(b))
+		x, y := value(a), value(b)
+		order, byName := cmp.Compare(x, y), strings.Compare(name(a), name(b))
 		switch {
 		case p.By == "name" && p.Ascending:
 			return byName
 		case p.By == "name":
 			return -byName
+		case math.IsNaN(x) != math.IsNaN(y):
+			return -order // NaN is less than all numbers
 		case p.Ascending:
 			return cmp.Or(order, byName)
 		}

@@ -34,6 +34,8 @@ func TestPages(t *testing.T) {
 		{encode.Page{By: "name"}, "web-0 job-x1 __idle__"},
 		{encode.Page{By: "name", Ascending: true, Limit: 1}, "__idle__"},
 		{encode.Page{By: "cpuCoreHours"}, "web-0 job-x1 __idle__"},
+		{encode.Page{By: "cpuEfficiency"}, "web-0 job-x1 __idle__"},
+		{encode.Page{By: "cpuEfficiency", Ascending: true}, "job-x1 web-0 __idle__"}, // what is not known comes last in both orders
 		{encode.Page{By: "externalCost"}, "__idle__ job-x1 web-0"},
 	} {
 		t.Run(fmt.Sprint(tc.page), func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,7 +86,12 @@ func randomRow(rng *rand.Rand, d *allocation.Dict, i int) *allocation.Row {
 			Key: d.Add(fmt.Sprint("lb", k)), Service: d.Add("web/x"), IP: d.Add("10.0.0.1"), Private: k == 1, Hours: rng.Float64(), Cost: rng.Float64(), Adjustment: rng.Float64(),
 		})
 	}
+	unknown := unknownColumns()
 	for c := range r.Values {
+		if slices.Contains(unknown, allocation.Column(c)) { // which the oldest files do not have
+			r.Values[c] = float64(i * c % 3)
+			continue
+		}
 		switch rng.IntN(3) {
 		case 0:
 			r.Values[c] = rng.NormFloat64() * 1e9
@@ -97,6 +103,14 @@ func randomRow(rng *rand.Rand, d *allocation.Dict, i int) *allocation.Row {
 		r.Values[allocation.UpperSeconds] = math.NaN()
 	}
 	return r
+}
+
+// unknownColumns are those that say of what usage is not known.
+func unknownColumns() (list []allocation.Column) {
+	for r := range allocation.NumResources {
+		list = append(list, allocation.UnknownSeconds.Of(r), allocation.UnknownRequestHours.Of(r))
+	}
+	return list
 }
 
 // plainRow is a row with its ids resolved.

@@ -247,11 +247,14 @@ func (f *ParquetFile) mapOf(name string) (*mapLeaf, error) {
 func (d *Decoded) readValues(f *ParquetFile, p *Projection) error {
 	for c := range allocation.NumColumns {
 		var err error
-		switch wantsColumn(p, c) {
-		case unwanted:
-		case wantedNow:
+		_, has := f.layout.byPath[c.Field()]
+		switch want := wantsColumn(p, c); {
+		case want == unwanted:
+		case !has:
+			d.frame.Values[c], err = f.stoodIn(c)
+		case want == wantedNow:
 			d.frame.Values[c], err = f.numbers(c.Field(), maybeNaN(c)) // columns of zeros share their memory
-		case wantedLate:
+		case want == wantedLate:
 			d.frame.LateValues[c], err = f.lateNumbers(c)
 		}
 		if err != nil {

@@ -123,6 +123,6 @@ func (e *encoder) appendGPU(b []byte, set *allocation.Set, row int) []byte {
 	b = appendString(append(b, `,"gpuModel":`...), gpu.Model)
 	b = appendString(append(b, `,"gpuUUID":`...), gpu.UUID)
 	b = strconv.AppendBool(append(b, `,"isGPUShared":`...), gpu.Shared)
-	b = appendNumber(append(b, `,"gpuUsageAverage":`...), e.gpuUsage(set, row))
+	b = appendNumber(append(b, `,"gpuUsageAverage":`...), e.options.told(e.gpuUsage(set, row)))
 	return append(appendNumber(append(b, `,"gpuRequestAverage":`...), e.gpuRequest(set, row)), '}')
 }

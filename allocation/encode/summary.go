@@ -36,18 +36,18 @@ var summaryFields = []struct{ name, adjustment string }{
 }
 
 // summaryNumbers are summaryFields, ready to be written.
-func summaryNumbers() []numeric {
+func summaryNumbers(o *Options) []numeric {
 	known := map[string]allocation.Field{}
 	for _, f := range allocation.Fields() {
 		known[f.Name] = f
 	}
 	numbers := make([]numeric, len(summaryFields))
 	for i, f := range summaryFields {
-		n := numeric{`,"` + f.name + `":`, []allocation.Field{known[f.name]}, known[f.name].Unit == "currency"}
+		parts := []allocation.Field{known[f.name]}
 		if f.adjustment != "" {
-			n.parts = append(n.parts, known[f.adjustment])
+			parts = append(parts, known[f.adjustment])
 		}
-		numbers[i] = n
+		numbers[i] = newNumeric(o, parts...)
 	}
 	return numbers
 }
@@ -97,7 +97,7 @@ func Summary(w io.Writer, sets []*allocation.Set, step time.Duration, o Options)
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"step":`...), step.Nanoseconds(), 10)
 	s.b = appendWindow(append(s.b, `,"window":`...), span(sets), o.location())
 	s.b = append(s.b, `,"sets":[`...)
-	numbers, blocks := summaryNumbers(), newBlocks()
+	numbers, blocks := summaryNumbers(&o), newBlocks()
 	for i, set := range sets {
 		if i > 0 {
 			s.b = append(s.b, ',')
@@ -126,7 +126,7 @@ func Topline(w io.Writer, set *allocation.Set, o Options) error {
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"numResults":`...), int64(set.Len()), 10)
 	s.b = append(s.b, `,"combined":{"allocations":{`...)
 	if total := set.Total(); total.Len() > 0 {
-		rows := newSummarizer(&o, summaryNumbers(), newBlocks(), total, []namedRow{{name: "total"}})
+		rows := newSummarizer(&o, summaryNumbers(&o), newBlocks(), total, []namedRow{{name: "total"}})
 		s.b = rows.append(s.b, 0, 1)
 	}
 	s.b = appendWindow(append(s.b, `},"window":`...), set.Window, o.location())

@@ -3,6 +3,7 @@ package encode
 import (
 	"cmp"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -86,8 +87,16 @@ func tableLine(set *allocation.Set, name string, row, decimals int) []string {
 		average(allocation.RAM), cost(costs[2]),
 		cost(costs[1]), cost(costs[3]), cost(costs[4]), cost(costs[5]), cost(costs[6] + costs[7]),
 		cost(set.TotalCost(row)),
-		strconv.FormatFloat(100*set.TotalEfficiency(row), 'f', 1, 64) + "%",
+		percent(set.TotalEfficiency(row)),
 	}
+}
+
+// percent is a ratio in percent, – where it is not known.
+func percent(ratio float64) string {
+	if math.IsNaN(ratio) {
+		return "–"
+	}
+	return strconv.FormatFloat(100*ratio, 'f', 1, 64) + "%"
 }
 
 // writeAligned writes lines of cells: the first left, the others right in their columns.

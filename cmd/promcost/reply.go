@@ -32,13 +32,15 @@ type costLine struct {
 	End     time.Time `json:"end"`
 	Minutes float64   `json:"minutes"`
 
-	CPUHours   float64 `json:"cpuCoreHours"`
-	CPURequest float64 `json:"cpuCoreRequestAverage"`
-	CPUUsage   float64 `json:"cpuCoreUsageAverage"`
-	RAMHours   float64 `json:"ramByteHours"`
-	RAMRequest float64 `json:"ramByteRequestAverage"`
-	RAMUsage   float64 `json:"ramByteUsageAverage"`
-	GPUHours   float64 `json:"gpuHours"`
+	CPUHours      float64  `json:"cpuCoreHours"`
+	CPUEfficiency *float64 `json:"cpuEfficiency"`
+	CPURequest    float64  `json:"cpuCoreRequestAverage"`
+	CPUUsage      *float64 `json:"cpuCoreUsageAverage"` // null where it is not known
+	RAMHours      float64  `json:"ramByteHours"`
+	RAMEfficiency *float64 `json:"ramEfficiency"`
+	RAMRequest    float64  `json:"ramByteRequestAverage"`
+	RAMUsage      *float64 `json:"ramByteUsageAverage"`
+	GPUHours      float64  `json:"gpuHours"`
 
 	CPUCost          float64 `json:"cpuCost"`
 	CPUAdjustment    float64 `json:"cpuCostAdjustment"`
@@ -94,12 +96,10 @@ func (l *costLine) row(name string) *allocation.Row {
 		allocation.UpperSeconds:                    math.NaN(),
 		allocation.Hours.Of(allocation.CPU):        l.CPUHours,
 		allocation.RequestHours.Of(allocation.CPU): l.CPURequest * hours,
-		allocation.UsageHours.Of(allocation.CPU):   l.CPUUsage * hours,
 		allocation.Cost.Of(allocation.CPU):         l.CPUCost,
 		allocation.Adjustment.Of(allocation.CPU):   l.CPUAdjustment,
 		allocation.Hours.Of(allocation.RAM):        l.RAMHours,
 		allocation.RequestHours.Of(allocation.RAM): l.RAMRequest * hours,
-		allocation.UsageHours.Of(allocation.RAM):   l.RAMUsage * hours,
 		allocation.Cost.Of(allocation.RAM):         l.RAMCost,
 		allocation.Adjustment.Of(allocation.RAM):   l.RAMAdjustment,
 		allocation.Hours.Of(allocation.GPU):        l.GPUHours,
@@ -113,5 +113,22 @@ func (l *costLine) row(name string) *allocation.Row {
 	} {
 		r.Values[column] = value
 	}
+	l.setUsage(r, allocation.CPU, l.CPUUsage, l.CPUEfficiency)
+	l.setUsage(r, allocation.RAM, l.RAMUsage, l.RAMEfficiency)
 	return r
+}
+
+// setUsage sets what a row used of a resource, and of how much of its request that is: what it used over its efficiency. Neither
+// is known where they are null.
+func (l *costLine) setUsage(r *allocation.Row, of allocation.Resource, average, efficiency *float64) {
+	request, unknown := r.Values[allocation.RequestHours.Of(of)], &r.Values[allocation.UnknownRequestHours.Of(of)]
+	if average == nil {
+		r.Values[allocation.UnknownSeconds.Of(of)], *unknown = l.Minutes*60, request
+		return
+	}
+	used := *average * l.Minutes / 60
+	r.Values[allocation.UsageHours.Of(of)] = used
+	if efficiency != nil && *efficiency > 0 && request > 0 {
+		*unknown = request - used / *efficiency
+	}
 }

@@ -62,7 +62,7 @@ func rightSizing() board {
 				of(efficiency(perNamespace...), ofNamespaces),
 			show(areas, 12, money, "Requested, not used, per hour by namespace", "Where lowering requests pays.").linked(toNamespaces).
 				of(sumBy(unusedCost, perNamespace...), ofNamespaces),
-			show(columns, 24, money, "Namespaces to look at", "The most to gain first. A GPU whose usage nobody measures has no efficiency.").linked(toNamespaces).
+			show(columns, 24, money, "Namespaces to look at", "The most to gain first. What nobody measures has no efficiency.").linked(toNamespaces).
 				of(sumBy(unusedCost, perNamespace...), "Not used per hour").
 				of(sumBy(measuredCost, perNamespace...), "CPU and memory per hour").
 				column(efficiency(perNamespace...), "Efficiency", ratio).

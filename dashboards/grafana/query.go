@@ -101,7 +101,7 @@ var (
 	nodeHourly     = once(nodeLabels, "promcost_node_hourly_cost", ofCluster)
 )
 
-// efficiency is the cost-weighted efficiency by labels. What costs nothing has none.
+// efficiency is the cost-weighted efficiency by labels, of what has one. What costs nothing has none, nor has what nobody measures.
 func efficiency(labels ...string) string {
-	return fmt.Sprintf("%s / (%s > 0)", sumBy(usedCost, labels...), sumBy(measuredCost, labels...))
+	return fmt.Sprintf("%s / (%s > 0)", sumBy(usedCost, labels...), sumBy(measuredCost+" and "+measuredRatio, labels...))
 }

@@ -101,7 +101,7 @@ func TestOnlyWhatIsNeededIsRead(t *testing.T) {
 	}{
 		{`sum(promcost_namespace_hourly_cost{resource="cpu"})`, []string{"10T14:40 10T17:50 0+1"}},
 		{`sum by (namespace) (promcost_container_hourly_cost{cluster="c1"})`, []string{"10T14:40 10T17:50 2+8"}},
-		{`promcost_namespace_efficiency_ratio`, []string{"10T14:40 10T17:50 2+15"}},
+		{`promcost_namespace_efficiency_ratio`, []string{"10T14:40 10T17:50 2+18"}},
 		{`promcost_node_hourly_cost`, []string{"10T14:40 10T17:50 0+0"}},
 		{`promcost_nothing`, nil},
 		{`promcost_node_hourly_cost{nothing="x"}`, nil},

@@ -36,7 +36,7 @@ func TestSelectorsShareReading(t *testing.T) {
 		},
 		{
 			"many columns of few hours, few of many", `sum(promcost_container_efficiency_ratio) / sum(avg_over_time(promcost_namespace_hourly_cost{resource="cpu"}[20h]))`,
-			[]string{"09T20:50 10T17:50 2+1", "10T14:40 10T17:50 7+14"},
+			[]string{"09T20:50 10T17:50 2+1", "10T14:40 10T17:50 7+17"},
 		},
 		{
 			"gauges, and counters of the same month", `promcost_node_hourly_cost + promcost_node_cost_total + rate(promcost_node_cost_total[3h])`,
