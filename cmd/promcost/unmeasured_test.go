@@ -17,7 +17,7 @@ func TestNothingMeasuresUsage(t *testing.T) {
 	end := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	dir := oldDemo(t)
 	without := []string{"--tsdb.path=" + dir, `--prometheus.exclude=job=~"kubelet|dcgm-exporter"`}
-	p := start(t, append([]string{"serve", "--web.listen-address=127.0.0.1:0"}, without...)...)
+	p := start(t, append([]string{"serve", "--storage.path=", "--web.listen-address=127.0.0.1:0"}, without...)...)
 	base, window := p.url(t), fmt.Sprintf("window=%d,%d", end.Unix()-3*3600, end.Unix())
 	for _, tt := range []struct {
 		path    string
