@@ -68,7 +68,7 @@ e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools build
 
 e2e-tools: bin/duckdb bin/thanos bin/mimir $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
 
-record: $(KUBERNETES) bin/node-exporter ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
+record: $(TEST_TOOLS) $(KUBERNETES) bin/node-exporter ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
 	$(GO) test -tags e2e -count 1 -timeout 30m -run RecordE2E ./promquery/promtest -record
 
 check: fmt lint verify race ## everything that a change must pass

@@ -34,9 +34,6 @@ const token = "promtest"
 
 // Kubernetes is a real Kubernetes API with the controllers and the scheduler, whose nodes and pods are made up by kwok.
 type Kubernetes struct {
-	// Usage is the address of kwok, which serves what the pods of a node use at /metrics/nodes/<node>/metrics/resource.
-	Usage string
-
 	url, kubeconfig string
 }
 
@@ -85,12 +82,12 @@ users: [{name: admin, user: {token: %s}}], contexts: [{name: test, context: {clu
 		}})
 	}
 	config := writeFile(t, dir, "stages.yaml", string(stages))
-	k.Usage = run(t, process{name: "kwok", binary: kwok, ready: "/healthz", args: func(addr []string) []string {
+	run(t, process{name: "kwok", binary: kwok, ready: "/healthz", args: func(addr []string) []string {
 		return []string{
 			"--kubeconfig=" + k.kubeconfig, "--config=" + config, "--manage-all-nodes=true", "--server-address=" + addr[0],
 			"--node-ip=127.0.0.1", "--cidr=10.9.0.0/16",
 		}
-	}})[0]
+	}})
 	return k
 }
 

@@ -176,7 +176,7 @@ func quantity(text string) (float64, error) {
 	return n * scale, nil
 }
 
-// FormatRuns writes runs as RecordedRuns reads them.
+// FormatRuns writes runs as ParseRuns reads them.
 func FormatRuns(runs []Run) string {
 	var b strings.Builder
 	b.WriteString("# namespace pod uid container node init cpu start end\n")
@@ -190,29 +190,38 @@ func FormatRuns(runs []Run) string {
 	return b.String()
 }
 
-// RecordedRuns are the true runs of the containers that were recorded, as the status of their pods said.
-func RecordedRuns(t testing.TB) (runs []Run) {
-	t.Helper()
-	text, err := recordings.ReadFile("testdata/recorded/runs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+// ParseRuns reads what FormatRuns wrote.
+func ParseRuns(text string) (runs []Run, err error) {
+	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
 		var r Run
 		var start, end string
 		if _, err := fmt.Sscan(line, &r.Namespace, &r.Pod, &r.UID, &r.Container, &r.Node, &r.Init, &r.CPU, &start, &end); err != nil {
-			t.Fatalf("read run %q: %v", line, err)
+			return nil, fmt.Errorf("read run %q: %w", line, err)
 		}
 		if r.Start, err = time.Parse(time.RFC3339, start); err == nil && end != "-" {
 			r.End, err = time.Parse(time.RFC3339, end)
 		}
 		if err != nil {
-			t.Fatalf("read run %q: %v", line, err)
+			return nil, fmt.Errorf("read run %q: %w", line, err)
 		}
 		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// RecordedRuns are the true runs of the containers that were recorded, as the status of their pods said.
+func RecordedRuns(t testing.TB) []Run {
+	t.Helper()
+	text, err := recordings.ReadFile("testdata/recorded/runs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, err := ParseRuns(string(text))
+	if err != nil {
+		t.Fatal(err)
 	}
 	return runs
 }

@@ -77,3 +77,20 @@ func TestBadRecordings(t *testing.T) {
 		t.Errorf("NaN is read as %+v, %v", r, err)
 	}
 }
+
+// TestRuns reads the recorded runs, and notes runs that a watch tells of.
+func TestRuns(t *testing.T) {
+	runs := promtest.RecordedRuns(t)
+	again, err := promtest.ParseRuns(promtest.FormatRuns(runs))
+	if err != nil || len(runs) == 0 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	if diff := cmp.Diff(runs, again); diff != "" {
+		t.Errorf("runs are read otherwise once they were written:\n%s", diff)
+	}
+	for _, text := range []string{"too few words", "ns pod uid c node false 1 yesterday -", "ns pod uid c node false 1 2026-01-01T00:00:00Z never"} {
+		if _, err := promtest.ParseRuns(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}

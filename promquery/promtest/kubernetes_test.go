@@ -1,0 +1,80 @@
+package promtest_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// podEvents are a pod whose container crashes once and ends, as a watch tells it.
+const podEvents = `{"type":"ADDED","object":{"metadata":{"namespace":"shop","name":"web-0","uid":"u1"},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"250m"}}}],"initContainers":[{"name":"i"}]},"status":{}}}
+{"type":"MODIFIED","object":{"metadata":{"namespace":"shop","name":"web-0","uid":"u1"},"spec":{"nodeName":"n1","containers":[{"name":"c","resources":{"requests":{"cpu":"250m"}}}],"initContainers":[{"name":"i"}]},"status":{"initContainerStatuses":[{"name":"i","state":{"terminated":{"startedAt":"2026-01-01T00:00:00Z","finishedAt":"2026-01-01T00:00:02Z"}}}],"containerStatuses":[{"name":"c","state":{"running":{"startedAt":"2026-01-01T00:00:03Z"}}}]}}}
+{"type":"MODIFIED","object":{"metadata":{"namespace":"shop","name":"web-0","uid":"u1"},"spec":{"nodeName":"n1","containers":[{"name":"c","resources":{"requests":{"cpu":"250m"}}}],"initContainers":[{"name":"i"}]},"status":{"containerStatuses":[{"name":"c","state":{"running":{"startedAt":"2026-01-01T00:01:00Z"}},"lastState":{"terminated":{"startedAt":"2026-01-01T00:00:03Z","finishedAt":"2026-01-01T00:00:30Z"}}}]}}}
+`
+
+// TestObserve notes the runs of the containers of a pod.
+func TestObserve(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, podEvents)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	at := func(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC) }
+	want := []promtest.Run{
+		{Namespace: "shop", Pod: "web-0", UID: "u1", Container: "c", Node: "n1", Start: at(3), End: at(30), CPU: 0.25},
+		{Namespace: "shop", Pod: "web-0", UID: "u1", Container: "c", Node: "n1", Start: at(60), CPU: 0.25},
+		{Namespace: "shop", Pod: "web-0", UID: "u1", Container: "i", Node: "n1", Init: true, Start: at(0), End: at(2)},
+	}
+	t.Run("watch", func(t *testing.T) { // it ends before the server is closed
+		o := promtest.Observe(t, promtest.NewKubernetes(server.URL))
+		for len(o.Runs(t)) < len(want) {
+			time.Sleep(time.Millisecond)
+		}
+		if diff := cmp.Diff(want, o.Runs(t)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestCreate makes objects of YAML, one with a status.
+func TestCreate(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, r.Method+" "+r.URL.Path+" "+string(body))
+		if r.Method == http.MethodGet {
+			http.Error(w, "no such thing", http.StatusNotFound)
+		}
+	}))
+	defer server.Close()
+	k := promtest.NewKubernetes(server.URL)
+	k.Create(t, "{kind: Namespace, metadata: {name: a}}\n---\n{kind: Service, metadata: {name: s, namespace: a}, status: {x: 1}}\n")
+	if err := k.Do(context.Background(), http.MethodGet, promtest.Path("Node", "", "n1"), nil, nil); err == nil || !strings.Contains(err.Error(), "no such thing") {
+		t.Errorf("error %v", err)
+	}
+	want := []string{
+		`POST /api/v1/namespaces {"kind":"Namespace","metadata":{"name":"a"}}`,
+		`POST /api/v1/namespaces/a/services {"kind":"Service","metadata":{"name":"s","namespace":"a"},"status":{"x":1}}`,
+		`PATCH /api/v1/namespaces/a/services/s/status {"status":{"x":1}}`,
+		`GET /api/v1/nodes/n1 `,
+	}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Error(diff)
+	}
+}
