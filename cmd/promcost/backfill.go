@@ -28,6 +28,7 @@ type backfillFlags struct {
 	grace    time.Duration
 	parallel int
 	dryRun   bool
+	priced   bool // prices are among what serve exposes
 	again    bool // hours that are there are computed again
 }
 
@@ -39,6 +40,7 @@ func defineBackfill(clause *kingpin.CmdClause, io streams, logs *logFlags) execu
 	countOf(clause, "parallel", "Days that are computed at a time.", &f.parallel, 1).Default("2")
 	durationOf(clause, "history.grace", "How long after its end an hour is computed, for samples that come late.", &f.grace, 0).
 		Default(ledger.DefaultGrace.String())
+	addPricedFlag(clause, &f.priced)
 	clause.Flag("recompute", "Also compute hours again that are there, and put them in their place where the source still has all of them. Counters stay as they were.").BoolVar(&f.again)
 	clause.Flag("dry-run", "Compute a few of the hours, keep none, and say what all of them would take.").BoolVar(&f.dryRun)
 	return func(ctx context.Context) error { return backfill(ctx, f, io, logs) }
@@ -85,7 +87,7 @@ func (f *backfillFlags) open(w io.Writer, logs *logFlags) (*service, *history.St
 	}
 	f.cost.concurrency = f.parallel
 	svc, err := newService(src, f.cost, l, serviceOptions{
-		now: time.Now, ledgerNow: src.clock(f.grace), grace: f.grace, shard: f.storage.shard, keep: func() (keeping, error) { return k, nil },
+		now: time.Now, ledgerNow: src.clock(f.grace), grace: f.grace, shard: f.storage.shard, priced: f.priced, keep: func() (keeping, error) { return k, nil },
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, src.Close(), k.closer.Close())

@@ -34,10 +34,16 @@ type historyFlags struct {
 
 // addHistoryFlags adds the flags that select sets; the first of periods is the default.
 func addHistoryFlags(clause *kingpin.CmdClause, periods ...string) *historyFlags {
+	f := addSetFlags(clause, periods...)
+	zoneOf(clause, "timezone", "Time zone of dates in --window: an IANA name or an offset.", &f.zone).IsSetByUser(&f.zoneGiven)
+	return f
+}
+
+// addSetFlags is addHistoryFlags without the time zone.
+func addSetFlags(clause *kingpin.CmdClause, periods ...string) *historyFlags {
 	f := &historyFlags{storage: addStoragePlaceFlags(clause)}
 	clause.Flag("window", "Only sets that lie wholly within this time, such as 7d, lastmonth or 2026-01-01,2026-02-01. The default is all.").StringVar(&f.window)
 	oneOf(clause, "period", "Which sets: "+strings.Join(periods, ", ")+".", &f.period, periods...)
-	zoneOf(clause, "timezone", "Time zone of dates in --window: an IANA name or an offset.", &f.zone).IsSetByUser(&f.zoneGiven)
 	return f
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -91,4 +92,41 @@ func TestRecomputeGivesTheSameBytes(t *testing.T) {
 			t.Errorf("%s is not the same when it is computed again", name)
 		}
 	}
+}
+
+// TestVerifyPrices finds hours that were kept with default prices although the source has prices, and computes them again.
+func TestVerifyPrices(t *testing.T) {
+	blocks, base := writeDays(t), t.TempDir()
+	right, wrong := filepath.Join(base, "right"), filepath.Join(base, "wrong")
+	fill := func(dir string, more ...string) {
+		t.Helper()
+		mustRun(t, backfillArgs(blocks, dir, append(more, "--log.level=error")...)...)
+	}
+	fill(right, "--from=2026-01-31T00:00:00Z", "--to=2026-01-31T06:00:00Z")
+	fill(wrong, "--from=2026-01-31T02:00:00Z", "--to=2026-01-31T05:00:00Z", `--prometheus.exclude=job="opencost"`)
+	fill(wrong, "--from=2026-01-31T00:00:00Z", "--to=2026-01-31T06:00:00Z")
+	verify := func(dir string) (code int, told string) {
+		var stdout, stderr bytes.Buffer
+		code = run(t.Context(), []string{"history", "verify", "--storage.path=" + dir, "--source=blocks", "--tsdb.path=" + blocks, "--log.level=error"}, &stdout, &stderr)
+		return code, stderr.String()
+	}
+	if code, told := verify(right); code != exitOK {
+		t.Errorf("exit %d: %s", code, told)
+	}
+	code, told := verify(wrong)
+	for _, want := range []string{
+		"2026-01-31T02:00:00Z to 2026-01-31T05:00:00Z: prices of the sheet or defaults, although the source has ",
+		" of node_cpu_hourly_cost, ", " of node_ram_hourly_cost, ", " of pv_hourly_cost: ",
+		"promcost backfill --recompute --from=2026-01-31T02:00:00Z --to=2026-01-31T05:00:00Z computes them again",
+		"3 hours have prices of the sheet or defaults although the source has prices",
+	} {
+		if code != exitError || !strings.Contains(told, want) {
+			t.Errorf("exit %d, it lacks %q:\n%s", code, want, told)
+		}
+	}
+	fill(wrong, "--recompute", "--from=2026-01-31T02:00:00Z", "--to=2026-01-31T05:00:00Z")
+	if code, told := verify(wrong); code != exitOK {
+		t.Errorf("exit %d after it was computed again: %s", code, told)
+	}
+	sameHours(t, readHours(t, right, allocation.Window{}), readHours(t, wrong, allocation.Window{}))
 }

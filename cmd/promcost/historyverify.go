@@ -4,25 +4,50 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/ledger"
 )
+
+// verifyFlags say which sets are checked, and the source that their prices are compared with.
+type verifyFlags struct {
+	*historyFlags
+	source *sourceFlags
+	cost   *costFlags
+	priced bool
+}
 
 // defineHistoryVerify is the subcommand that reads all files.
 func defineHistoryVerify(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	f := addHistoryFlags(clause, allPeriods, "hourly", "daily", "counted")
+	f := &verifyFlags{historyFlags: addSetFlags(clause, allPeriods, "hourly", "daily", "counted"), source: addSourceFlags(clause), cost: addCostFlags(clause)}
+	addPricedFlag(clause, &f.priced)
 	return func(ctx context.Context) error {
+		f.zone = f.cost.zone
 		store, done, err := f.open(io, logs, true)
 		if err != nil {
 			return err
 		}
-		return errors.Join(f.verify(ctx, store, io), done())
+		err = f.verify(ctx, store, io)
+		if err == nil && (f.source.url != "" || f.source.tsdbPath != "") {
+			err = f.verifyPrices(ctx, store, io, logs)
+		} else if err == nil {
+			err = writeLine(io.out, "give --prometheus.url or --tsdb.path to see which hours lack prices that the source has")
+		}
+		return errors.Join(err, done())
 	}
+}
+
+// addPricedFlag adds the flag that says what serve exposes.
+func addPricedFlag(g flagGroup, priced *bool) {
+	g.Flag("collector.opencost", "Say that the promcost which serves the history exposes prices by the names of OpenCost, as its flag of that name does.").BoolVar(priced)
 }
 
 // verify reads every file of the sets and checks what they say. What is damaged is told, and an error in the end.
@@ -76,4 +101,108 @@ func olderRules(sets []history.Stored) (lines []string) {
 // recomputing is the command that computes a window again, in a sentence.
 func recomputing(w allocation.Window) string {
 	return fmt.Sprintf("promcost backfill --recompute --from=%s --to=%s computes them again", w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339))
+}
+
+// verifyPrices finds hours whose prices are of a sheet or defaults although the source has prices. It is an error where there are any.
+func (f *verifyFlags) verifyPrices(ctx context.Context, store *history.Store, io streams, logs *logFlags) error {
+	svc, err := f.service(store, io, logs)
+	if err != nil {
+		return err
+	}
+	hours, err := f.unpriced(ctx, svc, store)
+	if err == nil && len(hours) > 0 {
+		err = fmt.Errorf("%d hours have prices of the sheet or defaults although the source has prices", len(hours))
+		for len(hours) > 0 {
+			first, n := hours[0], 1
+			for n < len(hours) && hours[n].window.Start.Equal(hours[n-1].window.End) && hours[n].what == first.what {
+				n++
+			}
+			w := allocation.Window{Start: first.window.Start, End: hours[n-1].window.End}
+			hours = hours[n:]
+			if werr := writeLine(io.err, fmt.Sprintf("%s: prices of the sheet or defaults, although the source has %s: %s", windowText(w), first.what, recomputing(w))); werr != nil {
+				return werr
+			}
+		}
+	}
+	return errors.Join(err, svc.Close())
+}
+
+// service is what reads the source.
+func (f *verifyFlags) service(store *history.Store, io streams, logs *logFlags) (*service, error) {
+	if err := f.source.validate(f.cost); err != nil {
+		return nil, err
+	}
+	l, err := newLoggers(io.err, logs)
+	if err != nil {
+		return nil, err
+	}
+	src, err := f.source.open()
+	if err != nil {
+		return nil, err
+	}
+	k := keeping{store: store, readOnly: true, flags: *f.storage, closer: closerFunc(func() error { return nil })}
+	svc, err := newService(src, f.cost, l, serviceOptions{
+		now: time.Now, ledgerNow: src.clock(ledger.DefaultGrace), grace: ledger.DefaultGrace, priced: f.priced, keep: func() (keeping, error) { return k, nil },
+	})
+	if err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	return svc, nil
+}
+
+// unpricedHour is an hour and what of its prices the source has.
+type unpricedHour struct {
+	window allocation.Window
+	what   string
+}
+
+// unpriced are the kept hours that lack prices, oldest first.
+func (f *verifyFlags) unpriced(ctx context.Context, svc *service, store *history.Store) (found []unpricedHour, err error) {
+	w, err := f.parseWindow()
+	if err != nil {
+		return nil, err
+	}
+	listing, err := store.List(ctx, history.Hourly, w)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := svc.computer.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := slices.DeleteFunc(listing.Sets, func(s history.Stored) bool { return !within(s.Window, w) })
+	for len(list) > 0 {
+		n := 1
+		for n < min(hoursAtOnce, len(list)) && list[n].Window.Start.Equal(list[n-1].Window.End) {
+			n++
+		}
+		sets, err := store.Read(ctx, list[:n], &encode.Projection{})
+		if err != nil {
+			return nil, err
+		}
+		windows := make([]allocation.Window, n)
+		for i := range windows {
+			windows[i] = list[i].Window
+		}
+		prices, err := engine.Prices(ctx, windows)
+		if err != nil {
+			return nil, fmt.Errorf("compare prices with the source: %w", err)
+		}
+		for i := range prices {
+			if missed := prices[i].Missed(sets[i]); len(missed) > 0 {
+				found = append(found, unpricedHour{windows[i], missedText(missed)})
+			}
+		}
+		list = list[n:]
+	}
+	return found, nil
+}
+
+// missedText is how many things lack the prices of each metric.
+func missedText(missed map[string]int) string {
+	texts := make([]string, 0, len(missed))
+	for _, metric := range slices.Sorted(maps.Keys(missed)) {
+		texts = append(texts, fmt.Sprintf("%d of %s", missed[metric], metric))
+	}
+	return strings.Join(texts, ", ")
 }

@@ -1,0 +1,107 @@
+package promquery
+
+import (
+	"context"
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// Prices are the things that the metrics of others price in a window.
+type Prices struct {
+	window allocation.Window
+	priced map[string]bool // by exposedKey of the metric and what names the thing
+}
+
+// pricedThings say how many elements of a price's key name the thing; of others it is the cluster.
+var pricedThings = map[allocation.Signal]int{allocation.NodePrice: 2, allocation.VolumePrice: 2, allocation.BalancerPrice: 3}
+
+// Prices says what the source prices in each of the windows, which follow each other. What this promcost exposed, or repeats that, does
+// not count. It fails as Compute does.
+func (e *Engine) Prices(ctx context.Context, windows []allocation.Window) (out []Prices, err error) {
+	for _, w := range windows {
+		out = append(out, Prices{w, map[string]bool{}})
+	}
+	_, err = e.run(ctx, func(c *computation) error { return c.findPrices(ctx, out) })
+	return out, blame(ctx, err)
+}
+
+// findPrices notes prices.
+func (c *computation) findPrices(ctx context.Context, of []Prices) error {
+	w := allocation.Window{Start: of[0].window.Start, End: of[len(of)-1].window.End}
+	if err := c.findOwn(ctx, w); err != nil {
+		return err
+	}
+	sel := Selector{Start: w.Start.UnixMilli() + 1, End: w.End.UnixMilli(), Step: timeline.Lookback}
+	p := newPlan(c.cfg.Clusters, newFindings(nil), []Selector{sel}, always)
+	p.own = &c.own
+	p.only(func(r *reader) bool { return r.price && r.series.Signal != allocation.NodeSpot })
+	_, err := c.ask(ctx, "prices", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
+		series, key, err := p.readPoints(i, key, points)
+		if err != nil || series.Signal == allocation.Nothing || series.Repeats {
+			return err
+		}
+		name := exposedKey(p.sels[i].Metric, key[:max(1, pricedThings[series.Signal])])
+		for t, v := range points.All() {
+			at := slices.IndexFunc(of, func(x Prices) bool { return t > x.window.Start.UnixMilli() && t <= x.window.End.UnixMilli() })
+			if at >= 0 && v >= 0 {
+				of[at].priced[name] = true
+			}
+		}
+		return nil
+	}))
+	return err
+}
+
+// only leaves out the questions whose readers do not meet a condition.
+func (p *plan) only(meets func(*reader) bool) {
+	var sels []Selector
+	var readers []reader
+	for i := range p.sels {
+		if meets(&p.readers[i]) {
+			sels, readers = append(sels, p.sels[i]), append(readers, p.readers[i])
+		}
+	}
+	p.sels, p.readers = sels, readers
+}
+
+// Missed counts the things of a set, by metric, that have the price of a sheet or a default although that metric prices them.
+func (p *Prices) Missed(s *allocation.Set) map[string]int {
+	missed := map[string]int{}
+	check := func(source, metric string, names ...string) {
+		key := []Symbol{}
+		for _, name := range names {
+			key = append(key, allocation.Sym(name))
+		}
+		if source != "" && source != metric && p.priced[exposedKey(metric, key)] {
+			missed[metric]++
+		}
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		for r := range allocation.NumResources {
+			if n.Hours[r] > 0 {
+				check(n.PriceSource[r], "node_"+r.String()+"_hourly_cost", n.Cluster, n.Name)
+			}
+		}
+	}
+	for i := range s.Disks {
+		if d := &s.Disks[i]; !d.Local {
+			check(d.PriceSource, "pv_hourly_cost", d.Cluster, d.Name)
+		}
+	}
+	for i := range s.Balancers {
+		b := &s.Balancers[i]
+		check(b.PriceSource, "kubecost_load_balancer_cost", b.Cluster, b.Namespace, b.Service)
+	}
+	for i := range s.Management {
+		check(s.Management[i].PriceSource, "kubecost_cluster_management_cost", s.Management[i].Cluster)
+	}
+	for i := range s.Networks {
+		for k, metric := range [...]string{"kubecost_network_zone_egress_cost", "kubecost_network_region_egress_cost", "kubecost_network_internet_egress_cost"} {
+			check(s.Networks[i].PriceSource[k], metric, s.Networks[i].Cluster)
+		}
+	}
+	return missed
+}

@@ -1,0 +1,55 @@
+package promquery_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// TestPrices counts what the source prices of sets that have other prices.
+func TestPrices(t *testing.T) {
+	own := scraped(9, cpuPrice, "node", "n1", "job", "promcost", "instance", "promcost:9004", "exported_instance", "n1")
+	late := opencostPrice("opencost")
+	for len(late.Samples) > 0 && late.Samples[0].T <= ownWindow.Start.UnixMilli() {
+		late.Samples = late.Samples[1:]
+	}
+	for _, tt := range []struct {
+		name   string
+		source string // of the price that the sets have
+		prices []promtest.Series
+		want   []map[string]int // of the hour before, and of the hour
+	}{
+		{"nothing", "sheet.yaml", nil, []map[string]int{{}, {}}},
+		{"a price", "sheet.yaml", []promtest.Series{opencostPrice("opencost")}, []map[string]int{{cpuPrice: 1}, {cpuPrice: 1}}},
+		{"a price of the second hour", "sheet.yaml", []promtest.Series{late}, []map[string]int{{}, {cpuPrice: 1}}},
+		{"the price that it has", cpuPrice, []promtest.Series{opencostPrice("opencost")}, []map[string]int{{}, {}}},
+		{"the price of another node", "sheet.yaml", []promtest.Series{scraped(2, cpuPrice, "node", "n2")}, []map[string]int{{}, {}}},
+		{"a negative price", "sheet.yaml", []promtest.Series{scraped(-2, cpuPrice, "node", "n1")}, []map[string]int{{}, {}}},
+		{"promcost's own", "sheet.yaml", []promtest.Series{own, buildInfo("promcost")}, []map[string]int{{}, {}}},
+		{"what promcost exposed", "sheet.yaml", []promtest.Series{scraped(9, cpuPrice, "node", "n1"), scraped(1, "promcost_build_info")}, []map[string]int{{}, {}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(tt.prices...)...)
+			cfg := config
+			x := exposed(9, tt.source)
+			cfg.Exposed = func(context.Context, allocation.Window) ([]allocation.Exposure, error) {
+				return []allocation.Exposure{x}, nil
+			}
+			prices, err := promquery.NewEngine(openBlocks(t, dir), cfg).Prices(t.Context(), []allocation.Window{{Start: ownWindow.Start.Add(-time.Hour), End: ownWindow.Start}, ownWindow})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []map[string]int{prices[0].Missed(x.Set), prices[1].Missed(x.Set)}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
