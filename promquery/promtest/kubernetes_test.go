@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -76,5 +77,18 @@ func TestCreate(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestAllowlists checks that README recommends what was recorded.
+func TestAllowlists(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range promtest.Allowlists {
+		if !strings.Contains(string(readme), flag) {
+			t.Errorf("README does not say %s", flag)
+		}
 	}
 }
