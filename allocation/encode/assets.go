@@ -67,7 +67,7 @@ func writeAssets(s *stream, set *allocation.AssetSet, o *Options) {
 			}
 			b = append(appendString(b, a.Name), ':')
 			at := len(b)
-			b = o.keep(appendAsset(b, a, window, o.location()), at)
+			b = o.keep(o.appendAsset(b, a, window), at)
 		}
 		return b
 	})
@@ -75,7 +75,8 @@ func writeAssets(s *stream, set *allocation.AssetSet, o *Options) {
 }
 
 // appendAsset appends an asset without its key.
-func appendAsset(b []byte, a *allocation.Asset, window []byte, in *time.Location) []byte {
+func (o *Options) appendAsset(b []byte, a *allocation.Asset, window []byte) []byte {
+	in := o.location()
 	b = append(b, '{')
 	if a.Type != allocation.MixedAsset {
 		b = append(appendString(append(b, `"type":`...), a.Type.String()), ',')
@@ -88,9 +89,9 @@ func appendAsset(b []byte, a *allocation.Asset, window []byte, in *time.Location
 	b = appendNumber(append(b, `,"minutes":`...), a.Minutes())
 	switch {
 	case a.Node != nil:
-		b = appendNode(b, a)
+		b = o.appendNode(b, a)
 	case a.Disk != nil:
-		b = appendDisk(b, a)
+		b = o.appendDisk(b, a)
 	case a.Balancer != nil:
 		b = appendString(append(b, `,"ip":`...), a.Balancer.IP)
 		b = strconv.AppendBool(append(b, `,"private":`...), a.Balancer.Private)
@@ -128,7 +129,7 @@ func average(a *allocation.Asset, hours float64) float64 {
 }
 
 // appendNode appends the fields of a node. Its CPU and RAM are sent at their price before the discount: clients multiply.
-func appendNode(b []byte, a *allocation.Asset) []byte {
+func (o *Options) appendNode(b []byte, a *allocation.Asset) []byte {
 	n := a.Node
 	b = appendString(append(b, `,"nodeType":`...), n.InstanceType)
 	if n.Pool != "" && a.Provider != "" {
@@ -147,8 +148,8 @@ func appendNode(b []byte, a *allocation.Asset) []byte {
 		number{"gpuCount", average(a, n.Hours[allocation.GPU])},
 		number{"ramCost", n.ListCost(allocation.RAM)},
 	)
-	b = appendBreakdown(append(b, `,"cpuBreakdown":`...), n.CPUBreakdown)
-	b = appendBreakdown(append(b, `,"ramBreakdown":`...), n.RAMBreakdown)
+	b = o.appendBreakdown(append(b, `,"cpuBreakdown":`...), n.CPUBreakdown)
+	b = o.appendBreakdown(append(b, `,"ramBreakdown":`...), n.RAMBreakdown)
 	cpu, ram := n.Overhead[allocation.CPU], n.Overhead[allocation.RAM]
 	if cpu == 0 && ram == 0 {
 		return b
@@ -162,8 +163,11 @@ func appendNode(b []byte, a *allocation.Asset) []byte {
 	return append(appendNumber(append(b, `,"OverheadCostFraction":`...), cost), '}')
 }
 
-// appendBreakdown appends what a resource was used for.
-func appendBreakdown(b []byte, d allocation.Breakdown) []byte {
+// appendBreakdown appends what a resource was used for, null where that is not known.
+func (o *Options) appendBreakdown(b []byte, d allocation.Breakdown) []byte {
+	if d == (allocation.Breakdown{}) && !o.UnknownIsZero {
+		return append(b, "null"...)
+	}
 	b = appendNumber(append(b, `{"idle":`...), d.Idle)
 	b = appendNumber(append(b, `,"other":`...), d.Other)
 	b = appendNumber(append(b, `,"system":`...), d.System)
@@ -171,7 +175,7 @@ func appendBreakdown(b []byte, d allocation.Breakdown) []byte {
 }
 
 // appendDisk appends the fields of a disk. What is used of it is null where that is unknown.
-func appendDisk(b []byte, a *allocation.Asset) []byte {
+func (o *Options) appendDisk(b []byte, a *allocation.Asset) []byte {
 	d := a.Disk
 	volume := d.Name
 	if d.Local {
@@ -197,7 +201,7 @@ func appendDisk(b []byte, a *allocation.Asset) []byte {
 		used.User = d.UsedByteHours / d.ByteHours
 		used.Idle = 1 - used.User
 	}
-	return appendBreakdown(append(b, `,"breakdown":`...), used)
+	return o.appendBreakdown(append(b, `,"breakdown":`...), used)
 }
 
 // appendAssetProperties appends the members of the asset's properties that are not empty.
