@@ -2,6 +2,8 @@ package allocation_test
 
 import (
 	"flag"
+	"runtime/debug"
+	"testing"
 	"time"
 )
 
@@ -17,3 +19,12 @@ func soaked[T any](some, all T) T {
 
 // randomSeed is that of random cases: always the same, or with -soak another one each time.
 func randomSeed() uint64 { return soaked(1, uint64(time.Now().UnixNano())) }
+
+// TestMain collects garbage less often, which halves the CPU time of tests that keep little. What measures memory is left alone.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !*soak && flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
+	m.Run()
+}

@@ -137,31 +137,34 @@ func TestDiagnoseUncovered(t *testing.T) {
 	c, dir := demoDir(t)
 	hour := c.Start().Add(6 * time.Hour)
 	for _, source := range sources {
-		for _, tt := range []struct {
-			name       string
-			from, to   time.Time
-			start, end time.Duration // of what is not covered, after hour
-		}{
-			{"before", c.Start().Add(-10 * time.Hour), hour, c.Start().Add(-10 * time.Hour).Sub(hour), c.Start().Sub(hour)},
-			{"all", hour.Add(-time.Hour), hour, 0, 0},
-			{"a lookback and a scrape after", c.End().Add(-time.Hour), c.End().Add(5*time.Minute + 30*time.Second), 0, 0},
-			{"just after", c.End().Add(-time.Hour), c.End().Add(8 * time.Minute), c.End().Sub(hour), c.End().Add(8 * time.Minute).Sub(hour)},
-			{"after", c.End().Add(-time.Hour), c.End().Add(2 * time.Hour), c.End().Sub(hour), c.End().Add(2 * time.Hour).Sub(hour)},
-		} {
-			t.Run(source.name+", "+tt.name, func(t *testing.T) {
-				d, err := promquery.NewEngine(source.open(t, dir).Source, config).Diagnose(t.Context(), allocation.Window{Start: tt.from, End: tt.to})
-				if err != nil {
-					t.Fatal(err)
-				}
-				var want []allocation.Window
-				if tt.start != tt.end {
-					want = []allocation.Window{{Start: hour.Add(tt.start), End: hour.Add(tt.end)}}
-				}
-				if diff := cmp.Diff(want, d.Clusters[0].Uncovered, cmpopts.EquateApproxTime(time.Minute)); diff != "" || d.Complete() != (want == nil) {
-					t.Errorf("complete %t; uncovered (-want +got):\n%s", d.Complete(), diff)
-				}
-			})
-		}
+		t.Run(source.name, func(t *testing.T) {
+			engine := promquery.NewEngine(source.open(t, dir).Source, config)
+			for _, tt := range []struct {
+				name       string
+				from, to   time.Time
+				start, end time.Duration // of what is not covered, after hour
+			}{
+				{"before", c.Start().Add(-10 * time.Hour), hour, c.Start().Add(-10 * time.Hour).Sub(hour), c.Start().Sub(hour)},
+				{"all", hour.Add(-time.Hour), hour, 0, 0},
+				{"a lookback and a scrape after", c.End().Add(-time.Hour), c.End().Add(5*time.Minute + 30*time.Second), 0, 0},
+				{"just after", c.End().Add(-time.Hour), c.End().Add(8 * time.Minute), c.End().Sub(hour), c.End().Add(8 * time.Minute).Sub(hour)},
+				{"after", c.End().Add(-time.Hour), c.End().Add(2 * time.Hour), c.End().Sub(hour), c.End().Add(2 * time.Hour).Sub(hour)},
+			} {
+				t.Run(tt.name, func(t *testing.T) {
+					d, err := engine.Diagnose(t.Context(), allocation.Window{Start: tt.from, End: tt.to})
+					if err != nil {
+						t.Fatal(err)
+					}
+					var want []allocation.Window
+					if tt.start != tt.end {
+						want = []allocation.Window{{Start: hour.Add(tt.start), End: hour.Add(tt.end)}}
+					}
+					if diff := cmp.Diff(want, d.Clusters[0].Uncovered, cmpopts.EquateApproxTime(time.Minute)); diff != "" || d.Complete() != (want == nil) {
+						t.Errorf("complete %t; uncovered (-want +got):\n%s", d.Complete(), diff)
+					}
+				})
+			}
+		})
 	}
 }
 

@@ -3,10 +3,12 @@ package promquery_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -48,7 +50,12 @@ var demoTSDB = sync.OnceValues(func() (dir string, err error) {
 	return dir, c.WriteBlocks(context.Background(), dir, c.Start(), c.End(), nil)
 })
 
+// TestMain collects garbage less often, which saves CPU time where little is kept. What measures memory is left alone.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if !*soak && flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
 	code := m.Run()
 	if demoTemp != "" {
 		_ = os.RemoveAll(demoTemp) // it is among what is temporary

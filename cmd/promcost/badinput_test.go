@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/promcost/promcost/promquery/promtest"
@@ -24,15 +26,22 @@ func answering(t *testing.T, code int, contentType, body string) string {
 	return srv.URL
 }
 
-// closedURL is a URL that nobody listens on.
+// closedURL is a URL that nobody listens on, and nobody can until the test ends: its port is bound.
 func closedURL(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return "http://" + l.Addr().String()
+	t.Cleanup(func() { _ = syscall.Close(fd) }) // it holds nothing but the port
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	address, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d", address.(*syscall.SockaddrInet4).Port)
 }
 
 // writeFiles writes files into a new directory and returns it.
@@ -48,6 +57,7 @@ func writeFiles(t *testing.T, files map[string]string) string {
 }
 
 func TestBadCommandLines(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -66,6 +76,7 @@ func TestBadCommandLines(t *testing.T) {
 }
 
 func TestBadSources(t *testing.T) {
+	t.Parallel()
 	closed := closedURL(t)
 	dir := writeFiles(t, map[string]string{"missing-credentials.yaml": "authorization: {credentials_file: missing}\n"})
 	places := []place{

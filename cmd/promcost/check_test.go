@@ -28,6 +28,7 @@ func oldDemo(t *testing.T) string {
 }
 
 func TestCheckSource(t *testing.T) {
+	t.Parallel()
 	dir := oldDemo(t)
 	partial := t.TempDir()
 	from, to := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC).UnixMilli(), time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC).UnixMilli()

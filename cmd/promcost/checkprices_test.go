@@ -79,6 +79,7 @@ func pricedThings(t *testing.T) string {
 }
 
 func TestCheckPrices(t *testing.T) {
+	t.Parallel()
 	dir := writeFiles(t, map[string]string{
 		"odd.yaml":    "currency: EUR\ndefaults:\n  storagePerGiBHour: 0.04\n",
 		"slip.yaml":   "timeZone: UTC\nbudgets:\n- {name: a, amout: 5, period: day}\n",

@@ -130,7 +130,7 @@ type sample struct {
 
 func (w *watched) query(t *testing.T, text string) []sample {
 	t.Helper()
-	return w.ask(t, "/api/v1/query", url.Values{"query": {text}, "time": {model.TimeFromUnixNano(w.now.UnixNano()).String()}})
+	return w.ask(t, "/api/v1/query", w.instant(text))
 }
 
 func (w *watched) queryRange(t *testing.T, text string) []sample {
@@ -146,8 +146,18 @@ func (w *watched) ask(t *testing.T, path string, q url.Values) []sample {
 	return answerOf(t, w.url+path, q)
 }
 
-// answerOf is what the PromQL API at an address answers.
+// answerOf is what the PromQL API at an address answers, without warnings.
 func answerOf(t *testing.T, address string, q url.Values) []sample {
+	t.Helper()
+	answer, err := tryAnswerOf(t, address, q)
+	if err != nil {
+		t.Error(err)
+	}
+	return answer
+}
+
+// tryAnswerOf is answerOf where warnings may be expected, which are errors.
+func tryAnswerOf(t *testing.T, address string, q url.Values) ([]sample, error) {
 	t.Helper()
 	_, body := get(t, address+"?"+q.Encode())
 	var answer struct {
@@ -156,9 +166,9 @@ func answerOf(t *testing.T, address string, q url.Values) []sample {
 		Data          struct{ Result []sample }
 	}
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.Status != "success" || len(answer.Warnings) > 0 {
-		t.Errorf("%s: %v %s %v", q.Get("query"), err, answer.Error, answer.Warnings)
+		return answer.Data.Result, fmt.Errorf("%s: %v %s %v", q.Get("query"), err, answer.Error, answer.Warnings)
 	}
-	return answer.Data.Result
+	return answer.Data.Result, nil
 }
 
 // missing are the metrics of an expression that Prometheus has not.

@@ -29,6 +29,7 @@ func TestExclude(t *testing.T) {
 
 // TestPrometheusDown computes from blocks that cover the window although the Prometheus beside them does not answer.
 func TestPrometheusDown(t *testing.T) {
+	t.Parallel()
 	to := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC).UnixMilli()
 	dir := t.TempDir()
 	value := func(int64) float64 { return 1 }

@@ -56,6 +56,7 @@ func writeHistoryOf(t *testing.T) (dir, blocks string) {
 }
 
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	dir := writeHistory(t)
 	at := "--storage.path=" + dir
 

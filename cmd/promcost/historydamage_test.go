@@ -82,6 +82,7 @@ func TestBackfillMends(t *testing.T) {
 
 // TestRemoveDamaged removes sets whose manifests cannot be read with the others of their time.
 func TestRemoveDamaged(t *testing.T) {
+	t.Parallel()
 	dir := writeHistory(t)
 	spoil(t, dir, "sets_hourly", "date=2026-01-30", "hour=03.part-1of1.g1.json")
 	rm := []string{"history", "rm", "--storage.path=" + dir, "--window=2026-01-30T00:00:00Z,2026-01-30T06:00:00Z"}

@@ -64,7 +64,6 @@ func prefixed(b *strings.Builder, prefix, text string) {
 // checkTranscript compares a transcript with what the program does now, or rewrites it.
 func checkTranscript(t *testing.T, name string, places ...place) {
 	t.Helper()
-	t.Setenv("COLUMNS", "100") // kingpin wraps help at the terminal's width
 	file := filepath.Join("testdata", name+".txt")
 	want, err := os.ReadFile(file)
 	if err != nil {

@@ -145,6 +145,7 @@ func TestServe(t *testing.T) {
 }
 
 func TestServeWithoutItsPrometheus(t *testing.T) {
+	t.Parallel()
 	p := start(t, "serve", "--storage.path=", "--web.listen-address=127.0.0.1:0", "--prometheus.url="+closedURL(t))
 	base := p.url(t)
 	eventually(t, "/-/ready does not say why it is not", func() bool {

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 		go keepFloor(context.Background())
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
+	_ = os.Setenv("COLUMNS", "100") // kingpin wraps help at the terminal's width
 	code := m.Run()
 	if threeDays != "" {
 		_ = os.RemoveAll(threeDays) // it is among what is temporary
