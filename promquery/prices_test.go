@@ -10,6 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/remote"
 )
 
 // TestPrices counts what the source prices of sets that have other prices.
@@ -51,5 +52,39 @@ func TestPrices(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPricesOfServers tells prices apart as a running Prometheus gives them, by both protocols.
+func TestPricesOfServers(t *testing.T) {
+	federated := func(v float64, metric, job string) promtest.Series {
+		return scraped(v, metric, "node", "n1", "job", "federate", "instance", "prometheus:9090", "exported_job", job, "exported_instance", job+":80")
+	}
+	for name, prices := range map[string][]promtest.Series{
+		"known targets": {
+			scraped(9, cpuPrice, "node", "n1", "job", "promcost", "instance", "promcost:9004", "exported_instance", "n1"), buildInfo("promcost"), opencostPrice("opencost"),
+		},
+		"federation":      {federated(9, cpuPrice, "promcost"), federated(1, "promcost_build_info", "promcost"), federated(2, cpuPrice, "opencost")},
+		"no known target": {scraped(9, cpuPrice, "node", "n1"), scraped(2, cpuPrice, "node", "n1", "job", "b")},
+	} {
+		dir := t.TempDir()
+		promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(prices...)...)
+		url := promtest.Start(t, dir, promtest.Config{})
+		for _, mode := range []remote.Mode{remote.ModeRemoteRead, remote.ModeQuery} {
+			t.Run(name+"/"+string(mode), func(t *testing.T) {
+				server, err := remote.New(remote.Config{URL: url, Mode: mode})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg := config
+				cfg.Priced = true
+				cfg.Exposed = func(context.Context, allocation.Window) ([]allocation.Exposure, error) {
+					return []allocation.Exposure{exposed(9, cpuPrice)}, nil
+				}
+				if got := price(t, server, cfg); got != 2 {
+					t.Errorf("price %v, want 2", got)
+				}
+			})
+		}
 	}
 }
