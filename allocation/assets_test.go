@@ -20,6 +20,8 @@ type given struct {
 	points *timeline.Points
 	rank   int
 	scale  float64
+
+	resource allocation.Resource
 }
 
 // counted are the samples of a counter that grows by rate a minute in minutes [from, to), a minute apart. It begins at 0 a
@@ -57,7 +59,7 @@ func buildRated(t *testing.T, q allocation.Query, rates allocation.Rates, list [
 	give := func(after bool) {
 		for _, x := range list {
 			if slices.Contains(use, x.signal) == after {
-				f.add(allocation.Series{Signal: x.signal, Rank: x.rank, Scale: x.scale}, x.key, x.points)
+				f.add(allocation.Series{Signal: x.signal, Resource: x.resource, Rank: x.rank, Scale: x.scale}, x.key, x.points)
 			}
 		}
 	}

@@ -113,18 +113,19 @@ var (
 	gpuProductLabels   = labelNames("nvidia.com/gpu.product")
 )
 
-// spotLabel is a label of nodes that can be taken away, and its value there, whatever its case.
+// spotLabel is a label of nodes that can be taken away, its value there, whatever its case, and whose nodes have it; ""
+// where several providers' may.
 type spotLabel struct {
-	name  LabelName
-	value string
+	name            LabelName
+	value, provider string
 }
 
 var spotLabels = []spotLabel{
-	{NewLabelName("karpenter.sh/capacity-type"), "spot"},
-	{NewLabelName("eks.amazonaws.com/capacityType"), "spot"},
-	{NewLabelName("cloud.google.com/gke-spot"), "true"},
-	{NewLabelName("cloud.google.com/gke-preemptible"), "true"},
-	{NewLabelName("kubernetes.azure.com/scalesetpriority"), "spot"},
+	{NewLabelName("karpenter.sh/capacity-type"), "spot", ""},
+	{NewLabelName("eks.amazonaws.com/capacityType"), "spot", "aws"},
+	{NewLabelName("cloud.google.com/gke-spot"), "true", "gcp"},
+	{NewLabelName("cloud.google.com/gke-preemptible"), "true", "gcp"},
+	{NewLabelName("kubernetes.azure.com/scalesetpriority"), "spot", "azure"},
 }
 
 // isSpot says whether the node can be taken away at t: its metric, else the labels of the providers.

@@ -56,10 +56,10 @@ const (
 	noKnownNode = "ran on no known node"
 )
 
-// IsAboutOddPrices reports whether a warning of a Set says that prices of metrics are odd or left out, or that pods have the prices of no
-// node.
+// IsAboutOddPrices reports whether a warning of a Set says that prices of metrics are odd or left out, that pods have the prices of no
+// node, or that rules of the price sheet cannot match.
 func IsAboutOddPrices(warning string) bool {
-	return strings.Contains(warning, byMetrics) || strings.Contains(warning, noKnownNode)
+	return strings.Contains(warning, byMetrics) || strings.Contains(warning, noKnownNode) || strings.Contains(warning, rulesNeed)
 }
 
 // The things that metrics price.

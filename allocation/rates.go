@@ -31,6 +31,8 @@ type NodeRates struct {
 	Sources [NumResources]string
 	// Default reports that the price of CPU or RAM is a built-in one, which is worth a warning.
 	Default bool
+	// Ruled reports that a rule gave the price of CPU or RAM, rather than a default.
+	Ruled bool
 }
 
 // ItemKind is something besides nodes that has a price.

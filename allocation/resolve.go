@@ -35,6 +35,7 @@ func (b *Builder) Resolve() error {
 	b.countClusters()
 	b.findAbsence()
 	b.resolveNodes()
+	b.warnUnlabeled()
 	b.findSites()
 	b.findMachines()
 	b.order = slices.SortedFunc(b.every(), compareContainers)

@@ -72,8 +72,23 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 		if oldest := d.Clusters[i].Oldest; d.Oldest.IsZero() || oldest.Before(d.Oldest) {
 			d.Oldest = oldest
 		}
+		if text := c.unlabeled(&d.Clusters[i], w.End); text != "" {
+			d.Warnings = append(d.Warnings, text)
+		}
 	}
 	return d, nil
+}
+
+// unlabeled is a warning about rules of the price sheet that cannot match, for nothing exports labels of nodes; "" where
+// metrics price the nodes.
+func (c *computation) unlabeled(d *allocation.ClusterDiagnosis, at time.Time) string {
+	has := func(input string) bool {
+		return slices.ContainsFunc(d.Inputs, func(in allocation.InputDiagnosis) bool { return in.Name == input && len(in.Alternatives) > 0 })
+	}
+	if has("node labels") || has("node cpu price") && has("node memory price") {
+		return ""
+	}
+	return allocation.UnlabeledWarning(c.cfg.Rates, allocation.NodeAttributes{Cluster: d.Cluster, Spot: has("node spot")}, at)
 }
 
 // diagnose is what was found of each input, by cluster. A cluster that is known by usage alone counts too.

@@ -289,3 +289,59 @@ func FuzzParse(f *testing.F) {
 		checkPrices(t, s)
 	})
 }
+
+// TestNodeNeeds says what rules ask of nodes that is not known.
+func TestNodeNeeds(t *testing.T) {
+	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		sheet string
+		known allocation.NodeAttributes
+		want  allocation.NodeNeeds
+	}{
+		"no rules":                {sheet: "defaults: {cpuPerCoreHour: 1}"},
+		"provider and cluster":    {sheet: "nodes: [{provider: aws, cluster: c, cpuPerCoreHour: 1}]"},
+		"texts":                   {sheet: "nodes: [{instanceType: m5.*, region: r, zone: z, gpuModel: A100, cpuPerCoreHour: 1}]", want: allocation.NodeNeeds{InstanceType: true, Region: true, Zone: true, GPUModel: true}},
+		"texts that are known":    {sheet: "nodes: [{instanceType: m5.*, region: r, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{InstanceType: "x", Region: "y"}},
+		"spot":                    {sheet: "nodes: [{spot: true, cpuPerCoreHour: 1}]", want: allocation.NodeNeeds{Spot: true}},
+		"spot that is known":      {sheet: "nodes: [{spot: true, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{Spot: true}},
+		"on demand":               {sheet: "nodes: [{spot: false, cpuPerCoreHour: 1}]"},
+		"labels":                  {sheet: "nodes: [{labels: {b: x, a.b/C: y}, cpuPerCoreHour: 1}, {labels: {b: z}, cpuPerCoreHour: 2}]", want: allocation.NodeNeeds{Labels: []string{"a.b/C", "b"}}},
+		"labels that are known":   {sheet: "nodes: [{labels: {b: x, a.b/C: y}, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{Labels: map[string]string{"a_b_c": "n"}}, want: allocation.NodeNeeds{Labels: []string{"b"}}},
+		"of another provider":     {sheet: "nodes: [{provider: aws, zone: z, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{Provider: "gcp"}},
+		"of a provider":           {sheet: "nodes: [{provider: AWS, zone: z, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{Provider: "aws"}, want: allocation.NodeNeeds{Zone: true}},
+		"of another cluster":      {sheet: "nodes: [{cluster: 'prod-*', zone: z, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{Cluster: "test-1"}},
+		"rules that hold no more": {sheet: "nodes: [{zone: z, to: 2026-03-01, cpuPerCoreHour: 1}]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sheet, err := pricing.Parse("p.yaml", []byte(tt.sheet))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, sheet.NodeNeeds(tt.known, at)); diff != "" {
+				t.Errorf("needs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLabelSpellings prices by labels as kube-state-metrics exports them, names that collide among them.
+func TestLabelSpellings(t *testing.T) {
+	sheet, err := pricing.Parse("p.yaml", []byte("nodes: [{labels: {example.com/nodePool: batch}, cpuPerCoreHour: 1}, {labels: {Tier: a}, cpuPerCoreHour: 2}, {labels: {tier: b}, cpuPerCoreHour: 3}]\ndefaults: {cpuPerCoreHour: 4}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for labels, want := range map[[4]string]float64{
+		{"example_com_node_pool", "batch"}:                1,
+		{"example_com_nodePool", "batch"}:                 1,
+		{"tier", "a"}:                                     2,
+		{"tier_conflict1", "a", "tier_conflict2", "x"}:    2,
+		{"tier_conflict1", "b", "tier_conflict2", "a"}:    4,
+		{"tier_conflict1", "x", "tier_conflict2", "b"}:    3,
+		{"example_com_node_pool", "other", "team", "any"}: 4,
+	} {
+		rates := sheet.Node(allocation.NodeAttributes{Labels: map[string]string{labels[0]: labels[1], labels[2]: labels[3]}}, time.Time{})
+		if got := rates.Price[allocation.CPU]; got != want {
+			t.Errorf("%q cost %v, want %v", labels, got, want)
+		}
+	}
+}

@@ -153,6 +153,11 @@ func (r *rule) matches(x *subject) bool {
 	return true
 }
 
+// mayMatch reports whether the rule matches as to an attribute, or that is not known of x.
+func (r *rule) mayMatch(a attribute, x *subject) bool {
+	return x.texts[a] == "" || matchText(r.texts[a], x.texts[a], attributes[a].anyCase)
+}
+
 // covers reports whether r matches whatever o matches, as far as their attributes say.
 func (r *rule) covers(o *rule) bool {
 	if r.spot != nil && (o.spot == nil || *r.spot != *o.spot) {

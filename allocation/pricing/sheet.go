@@ -25,7 +25,10 @@ type Sheet struct {
 	warnings   []string
 }
 
-var _ allocation.Rates = (*Sheet)(nil)
+var (
+	_ allocation.Rates = (*Sheet)(nil)
+	_ allocation.Ruled = (*Sheet)(nil)
+)
 
 // Default is the sheet without rules and with the built-in defaults.
 func Default() *Sheet {
@@ -105,7 +108,7 @@ func (s *Sheet) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeR
 			break
 		}
 	}
-	var rates allocation.NodeRates
+	rates := allocation.NodeRates{Ruled: found[allocation.CPU] != nil || found[allocation.RAM] != nil}
 	var sources []string
 	kind := 0
 	if n.Spot {
@@ -131,6 +134,31 @@ func (s *Sheet) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeR
 	}
 	rates.Source = strings.Join(sources, ", ")
 	return rates
+}
+
+// NodeNeeds implements allocation.Ruled.
+func (s *Sheet) NodeNeeds(known allocation.NodeAttributes, at time.Time) (needs allocation.NodeNeeds) {
+	x := nodeSubject(&known)
+	for i := range s.sections[nodeSection].rules {
+		r := &s.sections[nodeSection].rules[i]
+		if t := at.UnixMilli(); r.from > t || t >= r.to || !r.mayMatch(provider, &x) || !r.mayMatch(cluster, &x) {
+			continue
+		}
+		lacks := func(a attribute) bool { return r.texts[a] != "" && x.texts[a] == "" }
+		needs.InstanceType = needs.InstanceType || lacks(instanceType)
+		needs.Region = needs.Region || lacks(region)
+		needs.Zone = needs.Zone || lacks(zone)
+		needs.GPUModel = needs.GPUModel || lacks(gpuModel)
+		needs.Spot = needs.Spot || r.spot != nil && *r.spot && !known.Spot
+		for _, l := range r.labels {
+			if _, ok := allocation.FindLabel(&l.name, x.labels); !ok {
+				needs.Labels = append(needs.Labels, l.name.String())
+			}
+		}
+	}
+	slices.Sort(needs.Labels)
+	needs.Labels = slices.Compact(needs.Labels)
+	return needs
 }
 
 // Item prices an item by the first rule of its list that matches and has the price, else by the default.

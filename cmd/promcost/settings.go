@@ -142,16 +142,33 @@ type placedRates struct {
 	currency string
 }
 
-var _ allocation.Denominated = (*placedRates)(nil)
+var (
+	_ allocation.Denominated = (*placedRates)(nil)
+	_ allocation.Ruled       = (*placedRates)(nil)
+)
 
 // Currency implements allocation.Denominated.
 func (p *placedRates) Currency() string { return p.currency }
 
 // Node implements allocation.Rates.
 func (p *placedRates) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeRates {
+	return p.Rates.Node(p.placed(n), at)
+}
+
+// placed is a node where its cluster is.
+func (p *placedRates) placed(n allocation.NodeAttributes) allocation.NodeAttributes {
 	c := p.clusters[n.Cluster]
 	n.Provider, n.Region = cmp.Or(n.Provider, c.provider), cmp.Or(n.Region, c.region)
-	return p.Rates.Node(n, at)
+	return n
+}
+
+// NodeNeeds implements allocation.Ruled.
+func (p *placedRates) NodeNeeds(known allocation.NodeAttributes, at time.Time) allocation.NodeNeeds {
+	ruled, ok := p.Rates.(allocation.Ruled)
+	if !ok {
+		return allocation.NodeNeeds{}
+	}
+	return ruled.NodeNeeds(p.placed(known), at)
 }
 
 // Item implements allocation.Rates.
