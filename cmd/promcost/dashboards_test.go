@@ -165,8 +165,11 @@ func tryAnswerOf(t *testing.T, address string, q url.Values) ([]sample, error) {
 		Warnings      []string
 		Data          struct{ Result []sample }
 	}
-	if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.Status != "success" || len(answer.Warnings) > 0 {
-		return answer.Data.Result, fmt.Errorf("%s: %v %s %v", q.Get("query"), err, answer.Error, answer.Warnings)
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		return nil, fmt.Errorf("%s: %w", q.Get("query"), err)
+	}
+	if answer.Status != "success" || len(answer.Warnings) > 0 {
+		return answer.Data.Result, fmt.Errorf("%s: %s %v", q.Get("query"), answer.Error, answer.Warnings)
 	}
 	return answer.Data.Result, nil
 }
