@@ -25,9 +25,11 @@ func (s *settings) budgetsOf() ([]allocation.Budget, error) {
 		o := shared
 		o.Idle = b.filter == ""
 		if b.filter != "" {
-			if o.Filter, err = filter.Parse(b.filter, filter.WithLabels(s.labels), filter.WithDerived(s.derived...)); err != nil {
+			f, err := filter.Parse(b.filter, filter.WithLabels(s.labels), filter.WithDerived(s.derived...))
+			if err != nil {
 				return nil, fmt.Errorf("budget %q: filter %s: %w", b.name, b.filter, err)
 			}
+			o.Filter = f.Among(s.labelNames)
 		}
 		budgets[i] = allocation.Budget{Name: b.name, Amount: b.amount, Period: allocation.BudgetPeriod(b.period), Options: o}
 	}

@@ -133,3 +133,22 @@ func TestProblemOfSomeServices(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestBudgetsKnowConfiguredLabels filters a budget by one of two labels whose names collide, the other of which is configured.
+func TestBudgetsKnowConfiguredLabels(t *testing.T) {
+	set := propertySet(map[string]string{"team_conflict1": "big", "team_conflict2": "small"})
+	for filter, want := range map[string]bool{`label[team]:"small"`: true, `label[Team]:"small"`: false, `label[Team]:"big"`: true} {
+		s := &settings{zone: time.UTC, labelNames: allocation.NewLabelNames("Team", "team"), budgets: []budget{{name: "b", filter: filter, amount: 1, period: "day"}}}
+		budgets, err := s.budgetsOf()
+		if err != nil {
+			t.Fatal(err)
+		}
+		match, err := budgets[0].Options.Filter.Bind(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := match(0); got != want {
+			t.Errorf("%s: %v, want %v", filter, got, want)
+		}
+	}
+}
