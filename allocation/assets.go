@@ -41,7 +41,8 @@ func (n *node) eachStretch(r Resource, from, to int64, more []int64, f func(from
 // reconcileNodes makes the node assets of every set, their idle cost, and what does not add up.
 func (b *Builder) reconcileNodes() {
 	allocated := b.allocatedByNode()
-	for i, s := range b.sets {
+	for i := b.first; i < b.last; i++ {
+		s := b.sets[i]
 		residuals := map[Symbol]*[NumResources]Residual{}
 		of := func(cluster Symbol, r Resource) *Residual {
 			if residuals[cluster] == nil {
@@ -148,7 +149,7 @@ func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
 	asset.Start = time.UnixMilli(life[0].From).UTC()
 	asset.End = time.UnixMilli(life[len(life)-1].To).UTC()
 	asset.RunningSeconds = float64(life.Length()) / 1000
-	n.breakDown(&asset, set, b.borders[0], to)
+	b.breakDown(n, &asset, set)
 	asset.Discount = n.discountAt(to)
 	var list [NumResources]float64 // what CPU and RAM cost before the discount
 	varies := false

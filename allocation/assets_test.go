@@ -64,7 +64,7 @@ func buildRated(t *testing.T, q allocation.Query, rates allocation.Rates, list [
 		}
 	}
 	give(false)
-	b.Before()
+	b.Beyond()
 	b.Blind()
 	if err := b.Resolve(); err != nil {
 		t.Fatal(err)
@@ -257,8 +257,8 @@ func TestAssetCosts(t *testing.T) {
 			pv: map[string]float64{"p/main": 2},
 		},
 		{name: "a load balancer", series: balancer(1, 121, "p"), lb: map[string]float64{"p/main": 1}},
-		{name: "a load balancer by hours", series: concat(other(61, 121), balancer(1, 121, "p", "q")), lb: map[string]float64{"p/main": 1 / 1.5, "q/main": 0.5 / 1.5}},
-		{name: "hours in which both are there", series: concat(other(1, 61), balancer(31, 121, "p", "q")), lb: map[string]float64{"p/main": 0.75 * 1.5 / 2, "q/main": 0.75 * 0.5 / 2}},
+		{name: "a load balancer of two pods", series: concat(other(61, 121), balancer(1, 121, "p", "q")), lb: map[string]float64{"p/main": 0.75, "q/main": 0.25}},
+		{name: "a load balancer of two pods, one of which goes", series: concat(other(1, 61), balancer(31, 121, "p", "q")), lb: map[string]float64{"p/main": 0.5 + 0.25/2, "q/main": 0.25 / 2}},
 		{name: "a load balancer of two containers", series: concat(side(61, 121), balancer(1, 121, "p")), lb: map[string]float64{"p/main": 0.75, "p/side": 0.25}},
 		{name: "a load balancer without endpoints", series: balancer(1, 121), lb: map[string]float64{"__unallocated__/__unallocated__": 1}},
 		{name: "a service by the name of its slice", series: bySliceName("web"), lb: map[string]float64{"p/main": 1}},

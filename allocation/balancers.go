@@ -78,9 +78,8 @@ func isPrivate(address string) bool {
 	return strings.HasPrefix(address, "internal-")
 }
 
-// chargeBalancers makes the assets of load balancers, and divides what each costs in a set among the pods behind its service
-// by the hours that both were there, and a pod's part among the containers that ran. What no pod is behind goes to rows
-// of its own.
+// chargeBalancers makes the assets of load balancers, and divides what they cost among the pods behind their services. What no
+// pod is behind goes to rows of its own.
 func (b *Builder) chargeBalancers(pods []*pod) {
 	if len(b.balancers) == 0 {
 		return
@@ -103,14 +102,13 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		item := b.item(ItemLoadBalancer, x.cluster)
 		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.serviceLabels[key].value
 		price := b.tariff("kubecost_load_balancer_cost", x.price.best(), item)
-		if len(life) > 0 && price.isDefault() && !b.isBad(pricedThing{cluster: x.cluster, things: balancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {
+		if len(b.asked(life)) > 0 && price.isDefault() && !b.isBad(pricedThing{cluster: x.cluster, things: balancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {
 			unpriced = append(unpriced, b.placed(x.cluster, x.namespace.Value()+"/"+x.name.Value()))
 		}
 		b.eachSet(life, func(set int, part timeline.Intervals) {
-			asset := x.asset(part, &price)
-			b.sets[set].Balancers = append(b.sets[set].Balancers, asset)
-			b.chargeBalancer(x, set, part, &asset, behind[key])
+			b.sets[set].Balancers = append(b.sets[set].Balancers, x.asset(part, &price))
 		})
+		b.chargeBalancer(x, life, &price, behind[key])
 	}
 	if len(unpriced) > 0 {
 		b.warn("%d load balancers lack a price: they have neither kubecost_load_balancer_cost nor a rule of the price sheet; the default price was used (%s)%s. Give prices with --pricing.file", len(unpriced), some(unpriced), b.inDollars())
@@ -133,47 +131,45 @@ func (x *balancer) asset(life timeline.Intervals, price *tariff) LoadBalancer {
 	return asset
 }
 
-// inFront is a row's part of a load balancer: hours there, and hours divided by the containers that ran.
-type inFront struct{ hours, weight float64 }
-
-// chargeBalancer divides a load balancer's cost in a set.
-func (b *Builder) chargeBalancer(x *balancer, set int, life timeline.Intervals, asset *LoadBalancer, pods []*pod) {
-	var rows []int32
-	portions, total := map[int32]inFront{}, 0.0
-	for _, p := range pods {
-		for i := range p.running() {
-			s := &p.shifts[i]
-			if int(s.set) != set {
-				continue
-			}
-			h := float64(life.Clip(s.from, s.to).Length()) / 3.6e6
-			if h == 0 {
-				continue
-			}
-			total += h
-			for _, row := range p.rowsOf(s) {
-				before, ok := portions[row]
-				if !ok {
-					rows = append(rows, row)
+// chargeBalancer divides what a load balancer costs, at each instant of its life evenly among the pods behind its service that
+// run then, and a pod's part among its containers.
+func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *tariff, pods []*pod) {
+	eachShift := func(f func(p *pod, s *shift, part timeline.Interval)) {
+		for _, p := range pods {
+			for i := range p.running() {
+				s := &p.shifts[i]
+				for _, part := range life.Clip(s.from, s.to) {
+					f(p, s, part)
 				}
-				portions[row] = inFront{before.hours + h, before.weight + h/float64(s.n)}
 			}
 		}
 	}
-	service := asset.Namespace + "/" + asset.Service
+	edges := append(price.edges(life.Edges(nil)), b.borders...)
+	eachShift(func(_ *pod, _ *shift, part timeline.Interval) { edges = append(edges, part.From, part.To) })
+	d := newDivided(edges)
+	eachShift(func(_ *pod, _ *shift, part timeline.Interval) { d.use(part.From, part.To) })
+	d.integrate(func(from, to int64) (cost, amount float64) {
+		if _, alive := life.Find(to); !alive {
+			return 0, 0
+		}
+		return price.at(to) * hours(from, to), hours(from, to)
+	})
 	share := LoadBalancerShare{
-		Key: b.dict.Add(LoadBalancerKey(asset.Cluster, asset.Namespace, asset.Service)), Service: b.dict.Add(service), IP: b.dict.Add(asset.IP), Private: asset.Private,
+		Key:     b.dict.Add(LoadBalancerKey(x.cluster.Value(), x.namespace.Value(), x.name.Value())),
+		Service: b.dict.Add(x.namespace.Value() + "/" + x.name.Value()), IP: b.dict.Add(symText(x.address)), Private: isPrivate(symText(x.address)),
 	}
-	if total == 0 {
-		share.Cost, share.Hours = asset.Cost, asset.Hours
-		from, to := lifeBounds(life)
-		row := b.leftOver(leftKey{int32(set), Unallocated, x.cluster, x.namespace}, from, to)
-		row.balancers = append(row.balancers, share)
-		return
-	}
-	for _, row := range rows {
-		part := portions[row]
-		share.Hours, share.Cost = part.hours, asset.Cost*part.weight/total
-		b.balancerShares[set] = append(b.balancerShares[set], rowShare[LoadBalancerShare]{row, share})
+	eachShift(func(p *pod, s *shift, part timeline.Interval) {
+		share.Hours = hours(part.From, part.To)
+		share.Cost = (d.costEach[d.edge(part.To)] - d.costEach[d.edge(part.From)]) / float64(s.n)
+		for _, row := range p.rowsOf(s) {
+			b.balancerShares[s.set] = append(b.balancerShares[s.set], rowShare[LoadBalancerShare]{row, share})
+		}
+	})
+	for i := 1; i < len(d.edges); i++ {
+		from, to := d.edges[i-1], d.edges[i]
+		if share.Hours = d.amount[i] - d.amount[i-1]; d.users[i-1] == 0 && share.Hours > 0 {
+			share.Cost = d.cost[i] - d.cost[i-1]
+			b.leftOver(leftKey{b.setAt(to), Unallocated, x.cluster, x.namespace}, from, to).addBalancer(&share)
+		}
 	}
 }

@@ -41,7 +41,7 @@ func (b *Builder) machineOf(s *seen) *machine {
 	key := nodeKey{s.key[0], s.key[1]}
 	m, ok := b.machines[key]
 	if !ok {
-		m = &machine{times: make([]map[Symbol]float64, len(b.setBorders()))}
+		m = &machine{times: make([]map[Symbol]float64, len(b.borders))}
 		b.machines[key] = m
 	}
 	return m
@@ -52,7 +52,7 @@ func (b *Builder) machineOf(s *seen) *machine {
 // last, only the last value is wanted, of the others all.
 func (b *Builder) Borders() (last, whole []Span) {
 	const most = 26
-	borders := b.setBorders()
+	borders := b.borders[b.first : b.last+1]
 	for i, at := range borders {
 		if len(borders) > most && i > 0 && i < len(borders)-1 {
 			continue
@@ -89,7 +89,7 @@ func (n *node) lastSeen() (last int64) {
 // firstSights are the spans, apart from those before the borders of sets, in which nodes are seen first that were there
 // before the window.
 func (b *Builder) firstSights() []Span {
-	borders, lookback := b.setBorders(), b.sampling.Lookback
+	borders, lookback := b.borders[b.first:b.last+1], b.sampling.Lookback
 	start := borders[0]
 	var all timeline.Intervals
 	for _, n := range b.nodes {
@@ -138,7 +138,7 @@ func (n *node) joined(seen, start int64) bool {
 func (b *Builder) addNodeTime(s *seen) error {
 	v, ok := s.p.LastUsable()
 	border := int(b.setAt(s.p.Last()) + 1)
-	if !ok || border >= len(b.setBorders()) {
+	if !ok || border < b.first || border > b.last {
 		return nil
 	}
 	m := b.machineOf(s)
@@ -234,14 +234,11 @@ var cpuModes = map[string]func(*Breakdown) *float64{
 }
 
 // cpu is what CPU time was used for in a set, as fractions; unknown where the time before the first samples is. A node
-// that joined has counted from nothing. Of the time after the sets nothing is known.
-func (m *machine) cpu(set int, joined bool) (out Breakdown) {
-	if set+1 >= len(m.times) {
-		return Breakdown{}
-	}
+// that joined has counted from nothing. Of the margins nothing is known.
+func (b *Builder) cpuOf(m *machine, set int, joined bool) (out Breakdown) {
 	from, to := m.times[set], m.times[set+1]
 	if from == nil || to == nil {
-		from, to = m.times[0], m.times[len(m.times)-1] // of all sets
+		from, to = m.times[b.first], m.times[b.last] // of all sets
 	}
 	if from == nil {
 		from = m.first
@@ -289,11 +286,12 @@ func (m *machine) ram(set int) Breakdown {
 }
 
 // breakDown fills in what a node's capacity was used for, and what of it pods may not have.
-func (n *node) breakDown(asset *Node, set int, start, to int64) {
+func (b *Builder) breakDown(n *node, asset *Node, set int) {
 	if n.machine != nil {
-		joined := n.joined(n.firstSeen(), start)
-		asset.CPUBreakdown, asset.RAMBreakdown = n.machine.cpu(set, joined), n.machine.ram(set)
+		joined := n.joined(n.firstSeen(), b.start())
+		asset.CPUBreakdown, asset.RAMBreakdown = b.cpuOf(n.machine, set, joined), n.machine.ram(set)
 	}
+	to := b.borders[set+1]
 	for r, allocatable := range n.allocatable {
 		if capacity := n.amount[r].Held(to); capacity > 0 && len(allocatable) > 0 {
 			asset.Overhead[r] = min(1, max(0, 1-allocatable.Held(to)/capacity))

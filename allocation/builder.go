@@ -30,9 +30,11 @@ type Series struct {
 //
 // Memory follows containers and changes, not samples. Apart from its lanes a Builder is used by one goroutine at a time.
 type Builder struct {
-	windows  []Window // of the sets, and of what comes after them
-	after    bool     // the last one is that
+	windows  []Window // of the sets, those of the margins among them
+	first    int      // of the sets that were asked for: those before it are the margin before the window
+	last     int      // the one after the last that was asked for
 	borders  []int64  // of the sets, ascending: one more than windows
+	evidence evidence
 	sampling timeline.Sampling
 	rates    Rates
 
@@ -147,21 +149,14 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", ResolutionText(q.Resolution), ResolutionText(scrape))
 		q.Resolution = scrape
 	}
-	after := q.After
-	if q.Resolution > 0 {
-		after = after.Truncate(q.Resolution)
-	}
-	if after > 0 {
-		windows, b.after = append(windows, Window{Start: q.Window.End, End: q.Window.End.Add(after)}), true
-		b.windows = windows
-	}
 	b.sampling = timeline.Sampling{
-		Start: q.Window.Start.UnixMilli(), End: q.Window.End.Add(after).UnixMilli(), Step: q.Resolution.Milliseconds(),
+		Start: q.Window.Start.UnixMilli(), End: q.Window.End.UnixMilli(), Step: q.Resolution.Milliseconds(),
 		Lookback: timeline.Lookback, Interval: scrape.Milliseconds(),
 	}
+	b.addMargins(&q)
 	b.loadedFrom = b.sampling.LoadStart()
 	b.borders = append(b.borders, b.sampling.Start)
-	for _, w := range windows {
+	for _, w := range b.windows {
 		b.borders = append(b.borders, w.End.UnixMilli())
 		set := NewSet(w, b.dict)
 		set.Resolution, set.ScrapeInterval = q.Resolution, max(scrape.Round(time.Second), time.Second)
@@ -260,10 +255,12 @@ func (r ranked) best() timeline.Steps {
 
 // samplingOf is how the points of a series are sampled.
 func (b *Builder) samplingOf(s *seen) timeline.Sampling {
+	sampling := b.sampling
+	sampling.End = max(sampling.End, b.evidence.usageUntil)
 	if s.Unmarked {
-		return b.sampling.Unmarked()
+		return sampling.Unmarked()
 	}
-	return b.sampling
+	return sampling
 }
 
 func (b *Builder) addRunning(s *seen) error {
@@ -352,15 +349,13 @@ func (b *Builder) Sets() ([]*Set, error) {
 	b.chargeAssets()
 	b.warnOddPrices()
 	warnings := sortWarnings(slices.Clone(b.warnings))
-	if b.after {
-		b.sets, b.after = b.sets[:len(b.sets)-1], false
-	}
-	for i, s := range b.sets {
+	sets := slices.Clone(b.sets[b.first:b.last])
+	for i, s := range sets {
 		var err error
-		if b.sets[i], err = s.OfShard(b.shard); err != nil {
+		if sets[i], err = s.OfShard(b.shard); err != nil {
 			return nil, err
 		}
-		b.sets[i].Warnings = warnings
+		sets[i].Warnings, sets[i].Incomplete = warnings, b.evidence.lacking
 	}
-	return b.sets, nil
+	return sets, nil
 }

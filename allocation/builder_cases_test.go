@@ -107,7 +107,7 @@ func TestBuilderCases(t *testing.T) {
 				"node": join(minutes(1, -40, -20), minutes(1, 31, 121)), "capacity": join(minutes(4, -40, -20), minutes(4, 31, 121)),
 				"running": join(minutes(1, -40, -20), minutes(1, 31, 121)), "started": join(minutes(at(-50), -40, -20), minutes(at(-50), 31, 121)),
 			},
-			warning: "no sample of kube_pod_container_status_running before 2026-03-02T10:30:00Z",
+			warning: "no sample of kube_pod_container_status_running from 2026-03-02T09:39:00Z to 2026-03-02T10:30:00Z",
 		},
 		{
 			name: "the data end before the window", running: map[string]float64{}, node: 8,
@@ -266,7 +266,7 @@ func buildCase(t *testing.T, exact bool, rates allocation.Rates, signals, usage 
 			f.add(s.series, s.key, p)
 		}
 	}
-	b.Before()
+	b.Beyond()
 	b.Blind()
 	if err := b.Resolve(); err != nil {
 		t.Fatal(err)

@@ -99,7 +99,7 @@ type plainContainer struct {
 	node          int // -1: on no known node
 	from, to      int
 	request, used [2][]float64 // by cell since from; used nil: no usage series
-	usedCells     int          // how many cells the usage series lasts; the rest is held
+	usedCells     int          // how many cells the usage series lasts; it is held for an hour
 	shown         int          // how usage is shown, see feedUsage
 	cut           int          // where, in cells since from
 }
@@ -328,7 +328,7 @@ func (c *plainCluster) cell(r, cell, k int, hours, cost map[string][2]float64) {
 			continue
 		}
 		q, u := x.request[r][cell-x.from], 0.0
-		if x.used[0] != nil {
+		if x.used[0] != nil && cell-x.from < x.usedCells+60 { // for longer, what was used last says nothing
 			u = x.used[r][min(cell-x.from, x.usedCells-1)]
 		}
 		request[x.pod], burst[x.pod] = q, math.Max(0, u-q)

@@ -8,9 +8,6 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// maxOutage is how far back signals are looked for where a window begins in an outage, in milliseconds.
-const maxOutage int64 = 60 * 60 * 1000
-
 // findAbsence finds, by cluster, when nothing at all was seen of containers and of nodes.
 func (b *Builder) findAbsence() {
 	clear(b.absent)
@@ -45,23 +42,6 @@ func (b *Builder) silences(cluster Symbol) timeline.Intervals {
 		}
 	}
 	return out
-}
-
-// Before is the stretch of time before the one asked for at first whose signals (but not usage) are wanted as well, nil if
-// none: where a cluster is not seen when the window begins, what was there before an outage says what runs through it.
-func (b *Builder) Before() *Span {
-	b.findAbsence()
-	wanted := len(b.absent) == 0
-	for _, a := range b.absent {
-		_, silent := a.containers.Find(b.sampling.Start)
-		wanted = wanted || silent
-	}
-	if !wanted {
-		return nil
-	}
-	before := &Span{b.loadedFrom - maxOutage, b.sampling.Align(b.loadedFrom - 1)}
-	b.loadedFrom = before.Start
-	return before
 }
 
 // Blind is the stretches of time, if any, for which the alternatives of the running signal should be read as well: when
@@ -143,14 +123,16 @@ func (b *Builder) warnGaps() {
 	var outages timeline.Intervals
 	for _, cluster := range sortedSymbols(b.absent) {
 		for _, gap := range b.silent[cluster] {
-			b.warnSilence(cluster, gap)
+			if b.concerns(gap) {
+				b.warnSilence(cluster, gap)
+			}
 		}
 		outages = append(outages, b.silent[cluster]...)
 	}
 	outages = timeline.Union(outages)
 	var nodes gaps
 	for _, n := range b.sortedNodes() {
-		nodes.add(b.placed(n.cluster, n.name.Value()), outside(n.bridged.Clip(b.sampling.Start, b.sampling.End), outages))
+		nodes.add(b.placed(n.cluster, n.name.Value()), outside(b.asked(n.bridged), outages))
 	}
 	const same = "is taken to have run on, for its start is the same before and after, or nothing else of its kind was seen either"
 	b.warnSeen("nodes", nodes, same)
@@ -158,6 +140,12 @@ func (b *Builder) warnGaps() {
 	if len(b.bridged.when) > 0 {
 		b.warnSeen("containers", b.bridged, same)
 	}
+}
+
+// concerns reports whether a silence is one of the window: most of it lies there, or both of its ends are known.
+func (b *Builder) concerns(gap timeline.Interval) bool {
+	within := b.asked(timeline.Intervals{gap})
+	return within.Length() > b.sampling.Lookback || len(within) > 0 && gap.From > b.sampling.Start && gap.To < b.sampling.End
 }
 
 // Lose says of a time that the source could not give what it has of running containers: that is not said to be down then.
@@ -177,7 +165,7 @@ func (b *Builder) warnSilence(cluster Symbol, gap timeline.Interval) {
 		return question
 	}
 	switch {
-	case gap.From <= b.sampling.Start && gap.To >= b.sampling.End:
+	case gap.From <= b.start() && gap.To >= b.end():
 		b.warn("cluster %s: no sample of %s in the window%s: %s", cluster.Value(), metric, b.lastSeen(cluster), cause("did its data end, or is kube-state-metrics down?"))
 	case gap.From <= b.sampling.Start:
 		b.warn("cluster %s: no sample of %s before %s: %s Earlier time is charged only as far as an outage of an hour, or cAdvisor, explains it", cluster.Value(), metric, instant(gap.To), cause("do its data begin there?"))
@@ -190,7 +178,7 @@ func (b *Builder) warnSilence(cluster Symbol, gap timeline.Interval) {
 
 // lastSeen says when containers of a cluster were seen last before the window, "" where that is not known.
 func (b *Builder) lastSeen(cluster Symbol) string {
-	gap, ok := b.absent[cluster].containers.Find(b.sampling.Start)
+	gap, ok := b.absent[cluster].containers.Find(b.start())
 	if !ok || gap.From <= b.loadedFrom {
 		return ""
 	}

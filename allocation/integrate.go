@@ -93,7 +93,8 @@ func (l *Lane) measure(c *container, s *seen) {
 		l.cells = l.b.samplingOf(s).Gauge(l.cells[:0], s.p)
 	}
 	covered := l.b.coverage(c, s.Resource)
-	cells := l.begin(c, *covered, s, l.cells)
+	l.cells = l.b.known(l.begin(c, *covered, s, l.cells))
+	cells := l.cells
 	tail := len(cells)
 	if s.p.Sampled() {
 		tail = l.b.heldTail(cells)
@@ -336,15 +337,9 @@ func (b *Builder) holdUsage() {
 			for i := range c.segments {
 				seg := &c.segments[i]
 				for _, free := range c.covered[r].uncovered(seg.from, seg.to) {
-					rate, known := c.heldRate(r, free.From)
-					switch {
-					case !known:
-						b.noteUnknown(c, seg, r, free)
-					case free.To-free.From > timeline.Lookback:
+					if l.hold(c, seg, r, free) && free.To-free.From > timeline.Lookback {
 						holes = append(holes, free)
 					}
-					l.charged = append(l.charged[:0], charge{free.From, free.To, rate * float64(free.To-free.From) / 1000})
-					l.charge(c, seg, r, l.charged, 1)
 				}
 			}
 		}
@@ -354,28 +349,45 @@ func (b *Builder) holdUsage() {
 	}
 }
 
+// hold charges a part of a segment that no usage series covers, and reports whether usage was held in some of it.
+func (l *Lane) hold(c *container, seg *segment, r Resource, free timeline.Interval) bool {
+	rate, until := l.b.heldRate(c, r, free.From)
+	until = min(max(until, free.From), free.To)
+	l.charged = l.charged[:0]
+	if free.From < until {
+		l.charged = append(l.charged, charge{free.From, until, rate * float64(until-free.From) / 1000})
+	}
+	if until < free.To {
+		l.charged = append(l.charged, charge{until, free.To, 0})
+		l.b.noteUnknown(c, seg, r, timeline.Interval{From: until, To: free.To})
+	}
+	l.charge(c, seg, r, l.charged, 1)
+	return free.From < until
+}
+
 // noteUnknown counts the running time within free, a part of a segment, as one of which usage is not known. What asks for no
-// GPU uses none, and what waits to run uses nothing, which counts where something is known of the time in which it runs.
+// GPU uses none, and what waits to run uses nothing.
 func (b *Builder) noteUnknown(c *container, seg *segment, r Resource, free timeline.Interval) {
 	if b.phase != measuring || r == GPU && seg.request[GPU] == 0 {
 		return
 	}
 	values, row := &b.sets[seg.ref.set].values, seg.ref.row
-	spans := c.runs.Clip(free.From, free.To)
-	if len(c.covered[r]) == 0 {
-		spans = timeline.Intervals{free}
-	}
-	for _, x := range spans {
+	for _, x := range c.runs.Clip(free.From, free.To) {
 		values[UnknownSeconds.Of(r)][row] += float64(x.To-x.From) / 1000
 		values[UnknownRequestHours.Of(r)][row] += seg.request[r] * hours(x.From, x.To)
 	}
 }
 
-// heldRate is the usage last known before t within the same run, per second, and whether there is one.
-func (c *container) heldRate(r Resource, t int64) (rate float64, known bool) {
+// heldRate is the usage last known before t within the same run, per second, and until when it is taken to go on; until t or
+// before where there is none. A run that signals begin with may have begun before them.
+func (b *Builder) heldRate(c *container, r Resource, t int64) (rate float64, until int64) {
 	run, ok := c.runs.Find(t + 1)
-	if f := c.covered[r].before(t); ok && f != nil && f.to > run.From {
-		return f.rate, true
+	if run.From <= b.sampling.LoadStart()+b.sampling.Cell() {
+		run.From = timeline.Unborn
 	}
-	return 0, false
+	f := c.covered[r].before(t)
+	if !ok || f == nil || f.to <= run.From {
+		return 0, t
+	}
+	return f.rate, f.to + Evidence.Milliseconds()
 }

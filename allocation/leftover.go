@@ -42,6 +42,15 @@ func (x *left) addVolume(s *VolumeShare) {
 	x.volumes = append(x.volumes, *s)
 }
 
+// addBalancer adds a share; those of one balancer follow each other and are summed.
+func (x *left) addBalancer(s *LoadBalancerShare) {
+	if n := len(x.balancers); n > 0 && x.balancers[n-1].Key == s.Key {
+		addBalancer(&x.balancers[n-1], s)
+		return
+	}
+	x.balancers = append(x.balancers, *s)
+}
+
 // makeLeftOvers makes the rows of what no pod takes, by cluster and namespace.
 func (b *Builder) makeLeftOvers() {
 	keys := make([]leftKey, 0, len(b.left))

@@ -69,7 +69,7 @@ func (b *Builder) chargeManagement() {
 				price.each(part.From, part.To, func(from, to int64, price float64) { asset.Cost += price * hours(from, to) })
 			}
 			if asset.Cost > 0 {
-				costs = true
+				costs = costs || set >= b.first && set < b.last
 				b.sets[set].Management = append(b.sets[set].Management, asset)
 			}
 		})
@@ -122,7 +122,7 @@ func (b *Builder) chargeLocalDisks() {
 		price := b.tariff("", nil, Item{
 			Kind: ItemStorage, Cluster: a.Cluster, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
 		})
-		if len(n.life) > 0 && price.isDefault() {
+		if len(b.asked(n.life)) > 0 && price.isDefault() {
 			unpriced = append(unpriced, b.placed(n.cluster, a.Name))
 		}
 		cuts := sortedEdges(price.edges(capacity.Edges(nil)))

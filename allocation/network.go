@@ -2,7 +2,6 @@ package allocation
 
 import (
 	"hash/maphash"
-	"math"
 	"slices"
 	"sort"
 	"time"
@@ -153,6 +152,12 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	if key.kind >= egressZone {
 		price = l.b.egressTariff(pods[0].cluster, key.kind)
 	}
+	for i, x := range cells {
+		if i > 0 && l.b.unknown(&x) {
+			pods[0].ended = append(pods[0].ended, flowEnd{key.kind, x.From, rateOf(cells[:i])})
+		}
+	}
+	cells = l.b.known(cells)
 	rate := rateOf(cells)
 	cells = l.b.joinCells(pods, f, &price, cells)
 	eachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
@@ -177,6 +182,7 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 		if first.From = f.to; first.Amount >= f.value {
 			first.Amount -= f.value
 		}
+		first.Held = first.To-first.From > b.sampling.Lookback
 		return f, cells
 	}
 	if n := len(p.flows); n == cap(p.flows) {
@@ -196,6 +202,7 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 		}
 		first.From, first.Amount = at, first.Amount*float64(first.To-at)/float64(first.To-start.ran)
 	}
+	first.Held = first.To-first.From > b.sampling.Lookback
 	return f, cells
 }
 
@@ -251,7 +258,10 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.
 	if from >= to || x.Amount <= 0 {
 		return
 	}
-	bytes, cost := x.Amount*float64(to-from)/float64(x.To-x.From), 0.0
+	bytes, cost := x.Amount, 0.0
+	if from != x.From || to != x.To {
+		bytes *= b.partOf(pods, from, to, &x)
+	}
 	if kind >= egressZone {
 		cost = bytes / RAM.PerPriceUnit() * t.mean(from, to)
 	}
@@ -265,6 +275,25 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.
 	var m moved
 	m.bytes[kind], m.cost[kind] = bytes, cost
 	spread(pods, from, to, &m)
+}
+
+// partOf is the part of what pods moved in a cell that belongs to (from, to]: by the time that they ran, as far as that is known,
+// and by all time after what signals were read of.
+func (b *Builder) partOf(pods []*pod, from, to int64, x *timeline.Cell) float64 {
+	ran := func(from, to int64) (sum int64) {
+		for _, p := range pods {
+			var runs timeline.Intervals
+			for _, c := range p.containers {
+				runs = append(runs, c.runs.Clip(from, min(to, b.sampling.End))...)
+			}
+			sum += timeline.Union(runs).Length()
+		}
+		return sum
+	}
+	if all := ran(x.From, x.To); all > 0 {
+		return float64(ran(from, to)) / float64(all+max(0, x.To-b.sampling.End))
+	}
+	return float64(to-from) / float64(x.To-x.From)
 }
 
 // shiftOver is the shift that (from, to] lies in, nil if none does alone. It looks near the one found last.
@@ -329,55 +358,6 @@ func nearestShift(pods []*pod, from, to int64) *shift {
 	return best
 }
 
-// holdTraffic counts what was moved since the last sample: as fast as before it, to the end of what ran then or of the
-// window. Where every sample is used, that is for no longer than a sample is seen; where nothing was seen of the pod from then
-// on, because its kubelet was not, for as long as its usage is held.
-func (b *Builder) holdTraffic(p *pod) {
-	lookback := b.sampling.Unmarked().Lookback
-	for i := range p.flows {
-		f := &p.flows[i]
-		for _, q := range b.podNames[p.objectKey] {
-			to := q.runsUntil(f.to, math.MaxInt64)
-			if !q.usageSeen(math.MinInt64, f.to) || q.usageSeen(f.to+lookback, to) {
-				to = min(to, f.to+lookback)
-			}
-			if to <= f.to || f.rate <= 0 || !b.sampling.Exact() && to <= f.to+lookback {
-				continue
-			}
-			t := b.egressTariff(q.cluster, f.key.kind)
-			b.moveCell([]*pod{q}, f.key.kind, &t, timeline.Cell{From: f.to, To: to, Amount: f.rate * float64(to-f.to)})
-			break
-		}
-	}
-}
-
-// usageSeen reports whether usage of a container of p was seen, not held, within (from, to], or there is no such time.
-func (p *pod) usageSeen(from, to int64) bool {
-	if from >= to {
-		return true
-	}
-	for _, c := range p.containers {
-		for _, covered := range c.covered {
-			for _, f := range covered {
-				if !f.soft && f.from < to && f.to > from {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// runsUntil is until when p, which runs at t, runs on without a pause, at most until most; t where it does not run.
-func (p *pod) runsUntil(t, most int64) int64 {
-	all := p.running()
-	k := sort.Search(len(all), func(k int) bool { return all[k].to > t })
-	for ; k < len(all) && all[k].from <= t && t < most; k++ {
-		t = min(all[k].to, most)
-	}
-	return t
-}
-
 // trafficColumns are where what a pod moved goes.
 var trafficColumns = [numTraffic]struct{ bytes, cost Column }{
 	transmitted:    {NetworkTransferBytes, NumColumns},
@@ -408,7 +388,7 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 			}
 		}
 	}
-	for _, s := range b.sets {
+	for _, s := range b.sets[b.first:b.last] {
 		s.addNetworks()
 		b.priceNetworks(s)
 	}
@@ -431,7 +411,7 @@ func (b *Builder) priceNetworks(s *Set) {
 // warnDefaultEgress names the clusters some of whose traffic costs what nobody gave as its price.
 func (b *Builder) warnDefaultEgress() {
 	var unpriced []string
-	for _, s := range b.sets {
+	for _, s := range b.sets[b.first:b.last] {
 		for i := range s.Networks {
 			n := &s.Networks[i]
 			for kind, cost := range [numTraffic]float64{egressZone: n.CrossZone, egressRegion: n.CrossRegion, egressInternet: n.Internet} {

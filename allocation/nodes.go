@@ -214,11 +214,12 @@ func (b *Builder) resolveNodes() {
 // reach lets a node that is seen first shortly after a container on it started live from then on: it was there, unless it is
 // younger.
 func (n *node) reach(started int64) {
-	if len(n.life) == 0 || started >= n.life[0].From || n.life[0].From-started > timeline.Lookback {
+	i, _ := slices.BinarySearchFunc(n.life, started, func(x timeline.Interval, at int64) int { return cmp.Compare(x.From, at+1) })
+	if i == len(n.life) || n.life[i].From-started > timeline.Lookback {
 		return
 	}
 	if len(n.created) == 0 || n.created[0].V*1000 <= float64(started) {
-		n.life[0].From = started
+		n.life[i].From = started
 	}
 }
 
@@ -248,7 +249,7 @@ func (b *Builder) rateNode(n *node) {
 		})
 		unpriced = unpriced || byDefault && len(n.price[r]) == 0 && len(n.amount[r]) > 0 && !b.isBad(n.pricedThing(r))
 	}
-	if unpriced && len(n.life) > 0 {
+	if unpriced && len(b.asked(n.life)) > 0 {
 		b.unpriced = append(b.unpriced, b.placed(n.cluster, a.Name))
 	}
 }

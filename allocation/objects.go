@@ -50,6 +50,7 @@ type pod struct {
 	shiftsOf  int32 // how many segments shifts were made of
 	lastShift int32 // that bytes were found to be moved in
 	flows     []flow
+	ended     []flowEnd
 
 	*podSigns
 }

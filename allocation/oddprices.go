@@ -101,7 +101,7 @@ func (b *Builder) placed(cluster Symbol, name string) string {
 // the usual price the oddest is.
 func (b *Builder) oddSteps(steps timeline.Steps, usual float64) (odd [numOddities]bool, times [numOddities]float64) {
 	for _, x := range steps {
-		if x.To <= b.sampling.Start || x.From >= b.sampling.End {
+		if x.To <= b.start() || x.From >= b.end() {
 			continue
 		}
 		part := x.V / usual

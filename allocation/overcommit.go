@@ -21,8 +21,12 @@ type load struct {
 
 func newLoad(s timeline.Sampling) *load {
 	width := max(s.Cell(), 1)
-	n := (s.End - s.Start + width - 1) / width
-	return &load{origin: s.End - n*width, width: width, bursts: make([]float64, n)}
+	end := s.End
+	if s.Exact() { // wherever the window lies, it has the same cells
+		end = (end + width - 1) / width * width
+	}
+	n := (end - s.Start + width - 1) / width
+	return &load{origin: end - n*width, width: width, bursts: make([]float64, n)}
 }
 
 // each calls f with every cell that (from, to] touches and the share of that stretch lying in it.
@@ -70,7 +74,7 @@ func (b *Builder) findOvercommit() []Excess {
 		for r, l := range n.load {
 			if l != nil {
 				l.scale(n.capacityCells(Resource(r), l), on[i], Resource(r))
-				cells = append(cells, l.scaled...)
+				cells = append(cells, b.asked(l.scaled)...)
 			}
 		}
 	}

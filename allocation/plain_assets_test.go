@@ -158,8 +158,8 @@ func (c *plainCluster) running(pod, cell int) (out []string) {
 }
 
 // assetCosts computes, minute by minute, what each container is charged of volumes, load balancers and traffic, by the words of
-// SEMANTICS §4. Load balancers are divided set by set, given as cells.
-func (c *plainCluster) assetCosts(sets [][2]int) map[string][3]float64 {
+// SEMANTICS §4.
+func (c *plainCluster) assetCosts() map[string][3]float64 {
 	out := map[string][3]float64{}
 	charge := func(kind int, cost float64, containers []string) {
 		for _, name := range containers {
@@ -168,31 +168,34 @@ func (c *plainCluster) assetCosts(sets [][2]int) map[string][3]float64 {
 			out[name] = sums
 		}
 	}
+	divide := func(kind int, cost float64, pods []int, cell int, nobody string) {
+		var running [][]string
+		for _, p := range pods {
+			if r := c.running(p, cell); r != nil {
+				running = append(running, r)
+			}
+		}
+		for _, containers := range running {
+			charge(kind, cost/float64(len(running)), containers)
+		}
+		if len(running) == 0 {
+			charge(kind, cost, []string{nobody})
+		}
+	}
 	for i := range c.volumes {
 		v := &c.volumes[i]
+		nobody := "__unmounted__/__unmounted__"
+		if v.claimed {
+			nobody = "ns-unmounted-pvcs/__unmounted__"
+		}
 		for cell := v.from; cell < v.to; cell++ {
-			cost := v.capacity[cell-v.from] * v.price[cell-v.from] / 60
-			var pods [][]string
-			for _, p := range v.pods {
-				if r := c.running(p, cell); r != nil {
-					pods = append(pods, r)
-				}
-			}
-			for _, containers := range pods {
-				charge(0, cost/float64(len(pods)), containers)
-			}
-			switch {
-			case len(pods) > 0:
-			case v.claimed:
-				charge(0, cost, []string{"ns-unmounted-pvcs/__unmounted__"})
-			default:
-				charge(0, cost, []string{"__unmounted__/__unmounted__"})
-			}
+			divide(0, v.capacity[cell-v.from]*v.price[cell-v.from]/60, v.pods, cell, nobody)
 		}
 	}
 	for i := range c.balancers {
-		for _, set := range sets {
-			c.balancerCosts(&c.balancers[i], set, charge)
+		l := &c.balancers[i]
+		for cell := l.from; cell < l.to; cell++ {
+			divide(1, l.price[cell-l.from]/60, l.pods, cell, "__unallocated__/__unallocated__")
 		}
 	}
 	price := c.egressPrice()
@@ -205,37 +208,11 @@ func (c *plainCluster) assetCosts(sets [][2]int) map[string][3]float64 {
 	return out
 }
 
-// balancerCosts charges a load balancer in a set.
-func (c *plainCluster) balancerCosts(l *plainBalancer, set [2]int, charge func(int, float64, []string)) {
-	cost, minutes := 0.0, 0.0
-	from, to := max(l.from, set[0]), min(l.to, set[1])
-	for cell := from; cell < to; cell++ {
-		cost += l.price[cell-l.from] / 60
-		for _, p := range l.pods {
-			if c.running(p, cell) != nil {
-				minutes++
-			}
-		}
-	}
-	if minutes == 0 {
-		charge(1, cost, []string{"__unallocated__/__unallocated__"})
-		return
-	}
-	for cell := from; cell < to; cell++ {
-		for _, p := range l.pods {
-			charge(1, cost/minutes, c.running(p, cell))
-		}
-	}
-}
-
 // compareAssets compares sets with the model.
 func (c *plainCluster) compareAssets(t *testing.T, where string, sets []*allocation.Set) {
 	t.Helper()
-	var cells [][2]int
 	got := map[string][3]float64{}
 	for _, s := range sets {
-		from := int(s.Window.Start.Sub(plainStart) / time.Minute)
-		cells = append(cells, [2]int{from, from + int(s.Window.Duration()/time.Minute)})
 		for row := range s.Len() {
 			name := s.Text(allocation.Pod, row) + "/" + s.Text(allocation.Container, row)
 			sums := got[name]
@@ -245,7 +222,7 @@ func (c *plainCluster) compareAssets(t *testing.T, where string, sets []*allocat
 			got[name] = sums
 		}
 	}
-	want := c.assetCosts(cells)
+	want := c.assetCosts()
 	for name, sums := range got {
 		for k, g := range sums {
 			if w := want[name][k]; math.Abs(g-w) > 1e-9*math.Max(w, 1e-3) {

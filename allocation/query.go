@@ -40,8 +40,8 @@ type Query struct {
 	// Alone computes each set as if it were asked for by itself: what is in it does not depend on which others are asked for
 	// with it. Without it, what is known of one set's time tells of the others', too.
 	Alone bool
-	// After is for how long after the window, or after each set of Alone, signals are looked at, too: what is seen again after
-	// a hole at the end has gone on through it. On a grid it is cut to whole steps.
+	// After is for how long after the window there are signals that may be looked at, of use up to Evidence: what is seen again
+	// after a gap at the end has gone on through it. A set of Alone that would need more of it is Incomplete.
 	After time.Duration
 	// Stream says that who asks holds few of the sets at a time: kept ones need not be in memory together, nor be of one Dict.
 	Stream bool

@@ -48,7 +48,7 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		var p timeline.Points
-		p.AppendRun(q.Window.Start.Add(from).UnixMilli(), 60_000, int((to-from)/time.Minute), 1)
+		p.AppendRun(q.Window.Start.Add(from+time.Minute).UnixMilli(), 60_000, int((to-from)/time.Minute), 1)
 		for i := range containers {
 			key := []allocation.Symbol{allocation.Sym("c"), allocation.Sym("n"), allocation.Sym("p"), allocation.Sym("u"), allocation.Sym(string(rune('a' + i))), allocation.Sym("")}
 			if err := b.Add(allocation.Series{Signal: allocation.ContainerRunning}, key, &p); err != nil {

@@ -217,7 +217,7 @@ func (b *Builder) resolveContainer(c *container) {
 	if c.node != nil {
 		c.node.reach(inside[0].From)
 	}
-	b.bridged.add(c.name.Value(), bridged.Clip(b.sampling.Start, b.sampling.End))
+	b.bridged.add(c.name.Value(), b.asked(bridged))
 	lower, upper := b.errorBounds(&presence, runs, waits)
 	n := c.node
 	c.resolveDevices(b.sampling, n, b.dict)
@@ -226,14 +226,16 @@ func (b *Builder) resolveContainer(c *container) {
 	for r := range NumResources {
 		request[r], limit[r] = c.request[r].best(), c.limit[r].best()
 		edges = limit[r].Edges(request[r].Edges(edges))
-		b.noteRequest(c, r, request[r], limit[r], inside)
+		b.noteRequest(c, r, request[r], limit[r], b.asked(inside))
 	}
 	var unknown rateSteps // prices where the node is not known
 	if n != nil {
 		edges = n.edges(edges)
 	} else {
 		unknown = b.rateSteps(NodeAttributes{Cluster: c.cluster.Value()})
-		b.stray(c, &unknown)
+		if len(b.asked(inside)) > 0 {
+			b.stray(c, &unknown)
+		}
 		edges = append(edges, unknown.changes...)
 	}
 	b.edges = edges
@@ -306,25 +308,13 @@ func (b *Builder) presence(c *container) timeline.Presence {
 // are reported, else by the number of cells counted. Where it waited, time was counted that has no such start.
 func (b *Builder) errorBounds(p *timeline.Presence, runs, waits timeline.Intervals) (lower, upper float64) {
 	cell, end := b.sampling.Cell(), b.end()
-	if d, ok := b.sampling.TrueDuration(p, runs, end); ok && len(waits) == 0 {
+	asked := b.sampling
+	asked.Start = b.start()
+	if d, ok := asked.TrueDuration(p, runs, end); ok && len(waits) == 0 {
 		return timeline.Bounds(time.Duration(d)*time.Millisecond, time.Duration(cell)*time.Millisecond)
 	}
-	counted := timeline.Union(slices.Concat(waits, runs)).Clip(b.sampling.Start, end)
+	counted := timeline.Union(slices.Concat(waits, runs)).Clip(b.start(), end)
 	return timeline.CountBounds(float64(counted.Length()) / float64(cell))
-}
-
-// end is that of the window, without what is looked at after it.
-func (b *Builder) end() int64 {
-	borders := b.setBorders()
-	return borders[len(borders)-1]
-}
-
-// setBorders are where sets begin and end, without the end of what is looked at after them.
-func (b *Builder) setBorders() []int64 {
-	if b.after {
-		return b.borders[:len(b.borders)-1]
-	}
-	return b.borders
 }
 
 // edges appends the instants at which the node's life, capacity or price changes.

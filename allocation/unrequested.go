@@ -15,7 +15,7 @@ type unrequested struct {
 
 // noteRequest notes whether a container that ran has a request of a resource, or only a limit.
 func (b *Builder) noteRequest(c *container, r Resource, request, limit timeline.Steps, ran timeline.Intervals) {
-	if r != CPU && r != RAM || len(request) == 0 && len(limit) == 0 {
+	if r != CPU && r != RAM || len(request) == 0 && len(limit) == 0 || len(ran) == 0 {
 		return
 	}
 	u := b.unrequested[c.cluster]

@@ -91,9 +91,11 @@ func (b *Builder) chargeVolumes(pods []*pod) {
 			}
 			continue
 		}
-		if len(x.capacity) == 0 {
+		switch {
+		case len(b.asked(x.life)) == 0: // it lives in a margin alone
+		case len(x.capacity) == 0:
 			empty = append(empty, b.placed(v.cluster, v.name.Value()))
-		} else if x.price.isDefault() && !b.isBad(pricedThing{cluster: v.cluster, things: volumesPriced, name: v.name.Value()}) {
+		case x.price.isDefault() && !b.isBad(pricedThing{cluster: v.cluster, things: volumesPriced, name: v.name.Value()}):
 			unpriced = append(unpriced, b.placed(v.cluster, v.name.Value()))
 		}
 		x.charge()
@@ -109,20 +111,15 @@ func (b *Builder) chargeVolumes(pods []*pod) {
 	}
 }
 
-// mounted is one volume on its way to the rows of those who mount it.
+// mounted is one volume on its way to the rows of those who mount it: amounts of divided are byte-hours.
 type mounted struct {
+	divided
 	b        *Builder
 	v        *volume
 	owners   []ownership
 	capacity timeline.Steps
 	price    tariff
 	life     timeline.Intervals
-	edges    []int64   // between which nothing changes
-	cost     []float64 // from the first edge to each
-	bytes    []float64 // byte-hours, likewise
-	pods     []int     // how many run and mount it, from each edge on
-	shared   []float64 // cost over the number of pods, from the first edge to each
-	sharedB  []float64 // byte-hours, likewise
 }
 
 // newMounted lays out when the volume was there, and integrates its cost.
@@ -139,8 +136,15 @@ func (b *Builder) newMounted(v *volume, owners []ownership) *mounted {
 		edges = o.when.Edges(edges)
 	}
 	x.eachMount(func(_ *pod, _ *shift, from, to int64) { edges = append(edges, from, to) })
-	x.edges = sortedEdges(edges)
-	x.integrate()
+	x.divided = newDivided(edges)
+	x.eachMount(func(_ *pod, _ *shift, from, to int64) { x.use(from, to) })
+	x.integrate(func(from, to int64) (cost, byteHours float64) {
+		if _, alive := x.life.Find(to); !alive {
+			return 0, 0
+		}
+		byteHours = max(0, x.capacity.Held(to)) * hours(from, to)
+		return byteHours / RAM.PerPriceUnit() * x.price.at(to), byteHours
+	})
 	return x
 }
 
@@ -157,38 +161,6 @@ func (x *mounted) eachMount(f func(p *pod, s *shift, from, to int64)) {
 			}
 		}
 	}
-}
-
-// integrate sums cost up to each edge: what a stretch costs is the difference of two sums.
-func (x *mounted) integrate() {
-	n := len(x.edges)
-	x.cost, x.bytes, x.pods = make([]float64, n), make([]float64, n), make([]int, n)
-	x.shared, x.sharedB = make([]float64, n), make([]float64, n)
-	x.eachMount(func(_ *pod, _ *shift, from, to int64) {
-		x.pods[x.edge(from)]++
-		x.pods[x.edge(to)]--
-	})
-	for i := 1; i < n; i++ {
-		x.pods[i] += x.pods[i-1]
-		from, to := x.edges[i-1], x.edges[i]
-		x.cost[i], x.bytes[i], x.shared[i], x.sharedB[i] = x.cost[i-1], x.bytes[i-1], x.shared[i-1], x.sharedB[i-1]
-		if _, alive := x.life.Find(to); !alive {
-			continue
-		}
-		byteHours := max(0, x.capacity.Held(to)) * hours(from, to)
-		cost := byteHours / RAM.PerPriceUnit() * x.price.at(to)
-		x.cost[i] += cost
-		x.bytes[i] += byteHours
-		if k := float64(x.pods[i-1]); k > 0 {
-			x.shared[i] += cost / k
-			x.sharedB[i] += byteHours / k
-		}
-	}
-}
-
-func (x *mounted) edge(at int64) int {
-	i, _ := slices.BinarySearch(x.edges, at)
-	return i
 }
 
 // charge makes the assets and the shares.
@@ -211,8 +183,8 @@ func (x *mounted) charge() {
 				*list = append(*list, rowShare[VolumeShare]{row, VolumeShare{Key: key, ProviderID: provider}})
 			}
 			share := &(*list)[at].share
-			share.Cost += (x.shared[j] - x.shared[i]) / n
-			share.ByteHours += (x.sharedB[j] - x.sharedB[i]) / n
+			share.Cost += (x.costEach[j] - x.costEach[i]) / n
+			share.ByteHours += (x.amountEach[j] - x.amountEach[i]) / n
 		}
 	})
 	x.leftOver(VolumeShare{Key: key, ProviderID: provider})
@@ -222,10 +194,10 @@ func (x *mounted) charge() {
 func (x *mounted) leftOver(share VolumeShare) {
 	for i := 1; i < len(x.edges); i++ {
 		from, to := x.edges[i-1], x.edges[i]
-		if _, alive := x.life.Find(to); !alive || x.pods[i-1] > 0 {
+		if _, alive := x.life.Find(to); !alive || x.users[i-1] > 0 {
 			continue
 		}
-		share.Cost, share.ByteHours = x.cost[i]-x.cost[i-1], x.bytes[i]-x.bytes[i-1]
+		share.Cost, share.ByteHours = x.cost[i]-x.cost[i-1], x.amount[i]-x.amount[i-1]
 		x.b.leftOver(leftKey{x.b.setAt(to), Unmounted, x.v.cluster, x.namespaceAt(to)}, from, to).addVolume(&share)
 	}
 }
@@ -256,7 +228,7 @@ func (x *mounted) assets() {
 			Cluster: x.v.cluster.Value(), Name: x.v.name.Value(), ProviderID: symText(x.v.handle),
 			StorageClass: symText(x.v.class), PriceSource: x.price.source(end),
 			Start: time.UnixMilli(part[0].From).UTC(), End: time.UnixMilli(end).UTC(),
-			ByteHours: x.bytes[j] - x.bytes[i], Cost: x.cost[j] - x.cost[i],
+			ByteHours: x.amount[j] - x.amount[i], Cost: x.cost[j] - x.cost[i],
 		}
 		if c := x.claimAt(end); c != nil {
 			d.ClaimNamespace, d.ClaimName = c.namespace.Value(), c.name.Value()

@@ -46,8 +46,9 @@ type alone struct {
 // be of some of them only, it is one half after the other.
 func (e *Engine) sideBySide(ctx context.Context, q allocation.Query, windows []allocation.Window) ([]alone, error) {
 	n := len(windows)
-	q.Step, q.Alone = 0, false
+	q.Step = 0
 	if n == 1 {
+		q.After = min(allocation.Evidence, q.After+q.Window.End.Sub(windows[0].End))
 		q.Window = windows[0]
 		sets, err := e.Compute(ctx, q)
 		switch {
@@ -84,7 +85,7 @@ func (e *Engine) together(ctx context.Context, q allocation.Query, windows []all
 		defer c.cancel()
 		for i, w := range windows {
 			own := q
-			own.Window = w
+			own.Window, own.After = w, min(allocation.Evidence, q.After+q.Window.End.Sub(w.End))
 			go c.sing(i, own)
 		}
 		out, err = c.conduct()

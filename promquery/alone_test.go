@@ -48,12 +48,13 @@ func TestAlone(t *testing.T) {
 		for _, q := range []allocation.Query{{After: 5 * time.Minute}, {Resolution: time.Minute, After: 5 * time.Minute}, {Resolution: 7 * time.Minute}, {Shard: allocation.Shard{Index: 1, Of: 2}}} {
 			t.Run(fmt.Sprintf("%s/%s %v", name, allocation.ResolutionText(q.Resolution), q.Shard), func(t *testing.T) {
 				q.Window = window
+				after := q.After
 				together := hoursOf(t, src, q)
 				if len(together) != hours {
 					t.Fatalf("%d sets of %d hours", len(together), hours)
 				}
 				for i, s := range together {
-					q.Window = s.Window
+					q.Window, q.After = s.Window, min(allocation.Evidence, after+window.End.Sub(s.Window.End))
 					cfg := config
 					cfg.Parallel = 2
 					own, err := promquery.NewEngine(src, cfg).Compute(t.Context(), q)
@@ -121,7 +122,7 @@ func checkCounts(t *testing.T, r *allocation.Reading) {
 // TestAloneReadsOnce compares what is read for hours that are computed alone with what one computation of all of them reads.
 func TestAloneReadsOnce(t *testing.T) {
 	c, db := demoBlocks(t)
-	q := allocation.Query{Window: allocation.Window{Start: c.End().Add(-8 * time.Hour), End: c.End()}}
+	q := allocation.Query{Window: allocation.Window{Start: c.End().Add(-9 * time.Hour), End: c.End().Add(-time.Hour)}, After: time.Hour}
 	whole, apart := &counting{Source: db}, &counting{Source: db}
 	if _, err := promquery.NewEngine(whole, config).Compute(t.Context(), q); err != nil {
 		t.Fatal(err)
@@ -272,9 +273,9 @@ func TestAloneOfServers(t *testing.T) {
 		} {
 			for _, resolution := range grids() {
 				t.Run(fmt.Sprintf("%s/%s/%s", mode, name, allocation.ResolutionText(resolution)), func(t *testing.T) {
-					q := allocation.Query{Window: window, Resolution: resolution, After: 5 * time.Minute}
+					q := allocation.Query{Window: window, Resolution: resolution}
 					for i, s := range hoursOf(t, src, q) {
-						q.Window = s.Window
+						q.Window, q.After = s.Window, min(allocation.Evidence, window.End.Sub(s.Window.End))
 						own := compute(t, src, q)
 						if !bytes.Equal(stored(t, own[0]), stored(t, s)) {
 							t.Errorf("hour %d differs", i)

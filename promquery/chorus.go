@@ -259,13 +259,19 @@ func (u *unison) yield(i int, key []Symbol, p *timeline.Points) error {
 const (
 	askInterval = "scrape interval"
 	askJobs     = "targets of promcost's jobs"
-	askBefore   = "inputs before the window"
+	askBeyond   = "inputs beyond the window"
 	askAgain    = "usage of overcommitted time"
+
+	askLevelsBefore   = "levels of usage before the window"
+	askLevelsAfter    = "levels of usage after the window"
+	askCountersBefore = "counters of usage before the window"
+	askCountersAfter  = "counters of usage after the window"
 )
 
 // stepOf is the place of a question in the order in which they are asked.
 func stepOf(name string) int {
 	return slices.Index([]string{
-		askInterval, inputOwn, askJobs, stageNames[always], askBefore, stageNames[lazily], stageNames[borders], stageNames[levels], stageNames[counters], askAgain,
+		askInterval, inputOwn, askJobs, stageNames[always], askBeyond, stageNames[lazily], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
+		askCountersBefore, stageNames[counters], askCountersAfter, askAgain,
 	}, name)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -189,7 +187,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 		return nil, err
 	}
 	c.resolution = time.Duration(b.Sampling().Step) * time.Millisecond
-	c.found.frame = newFrame(b.Sampling(), c.scrape)
+	c.found.frame = newFrame(q.Window, b.Sampling().Step, c.scrape)
 	if err := c.load(ctx, b); err != nil {
 		return nil, err
 	}
@@ -208,7 +206,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 		return err
 	})
 	for _, s := range sets {
-		s.Incomplete = !c.stats.Whole() || len(c.cfg.Warnings) > 0
+		s.Incomplete = s.Incomplete || !c.stats.Whole() || len(c.cfg.Warnings) > 0
 	}
 	return sets, err
 }
@@ -219,20 +217,54 @@ const (
 	inputOwn      = "series of promcost"
 )
 
+// probeLength is how much of the window is looked at to find the scrape interval: enough for three samples a series at
+// the longest usual intervals.
+const probeLength = 20 * time.Minute
+
+// findScrapeInterval finds the median scrape interval of nodes' series, the longer one of kube-state-metrics and cAdvisor, at
+// the end of the window, else at its beginning or middle, else takes the default.
+func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Window) error {
+	c.scrape = DefaultScrapeInterval
+	middle := w.Start.Add(w.Duration() / 2)
+	for _, end := range []time.Time{w.End, w.Start.Add(probeLength), middle} {
+		var found [2][]int64
+		at := Selector{Start: end.Add(-probeLength).UnixMilli(), End: end.UnixMilli(), Keep: []string{"node"}, Input: inputInterval}
+		sels := []Selector{at, at}
+		sels[0].Metric = "kube_node_info"
+		sels[1].Metric, sels[1].Matchers = "container_memory_working_set_bytes", []Matcher{equal("id", "/")}
+		_, err := c.ask(ctx, askInterval, sels, OneLane(func(i int, _ []Symbol, p *timeline.Points) error {
+			if d := p.Interval(); d > 0 {
+				found[i] = append(found[i], d)
+			}
+			return nil
+		}))
+		c.stats.Warnings, c.stats.Losses = nil, nil // the same as those of the computation
+		if err != nil {
+			return err
+		}
+		// cAdvisor's own times jitter: its interval is one of whole seconds.
+		if d := max(median(found[0]), median(found[1]).Round(time.Second)); d > 0 {
+			c.scrape = d
+			return nil
+		}
+	}
+	return nil
+}
+
 // gather reads everything but usage.
 func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
-	s, first := b.Sampling(), []stage{always}
+	s, first := b.Sampling(), []stage{always} // what is read beyond changes the sampling
 	if b.ChargeFrom() == allocation.FromScheduled {
 		first = append(first, waiting)
 	}
 	if err := c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, first...); err != nil {
 		return err
 	}
-	if before := b.Before(); before != nil {
+	if beyond := b.Beyond(); len(beyond) > 0 {
 		inWindow := c.series
-		if err := c.stage(ctx, b, askBefore, before.Start, before.End, first...); err != nil {
+		if err := c.spans(ctx, b, askBeyond, beyond, first...); err != nil {
 			return err
 		}
 		c.series = inWindow
@@ -255,7 +287,6 @@ func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 
 // load reads what the builder needs and settles it. Nothing found at all is allocation.ErrNoData.
 func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
-	s := b.Sampling()
 	if err := c.gather(ctx, b); err != nil {
 		return err
 	}
@@ -270,10 +301,8 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 	if err := c.settle(b.Resolve); err != nil {
 		return err
 	}
-	for _, st := range [][]stage{{levels}, {counters, moving}} {
-		if err := c.stage(ctx, b, stageNames[st[0]], s.LoadStart(), s.End, st...); err != nil {
-			return err
-		}
+	if err := c.usage(ctx, b); err != nil {
+		return err
 	}
 	again, err := c.settled(b)
 	if err != nil || len(again) == 0 {
@@ -286,39 +315,6 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 	}
 	_, err = c.settled(b)
 	return err
-}
-
-// mostPods is the most bytes of pods' names that a source is asked for by name.
-const mostPods = 32 << 10
-
-// readAgain gives the builder once more the usage that exceeded what nodes have.
-func (c *computation) readAgain(ctx context.Context, b *allocation.Builder, x *allocation.Excess) error {
-	s, end := b.Sampling(), x.End
-	if s.Exact() {
-		end = min(s.End, end+s.Lookback)
-	}
-	var stages []stage
-	if x.Resources[allocation.RAM] {
-		stages = append(stages, levels)
-	}
-	if x.Resources[allocation.CPU] {
-		stages = append(stages, counters)
-	}
-	if len(stages) == 0 {
-		return nil
-	}
-	b.Revisit(x.Span)
-	if !c.exported {
-		quoted := make([]string, len(x.Pods))
-		for i, pod := range x.Pods {
-			quoted[i] = regexp.QuoteMeta(pod)
-		}
-		if names := strings.Join(quoted, "|"); len(names) <= mostPods {
-			c.pods = names
-			defer func() { c.pods = "" }()
-		}
-	}
-	return c.stage(ctx, b, askAgain, x.Start-s.Start+s.LoadStart(), end, stages...)
 }
 
 // stage gives the builder what some stages ask for.

@@ -50,7 +50,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 	}
 	// Raw samples show how far apart they are and how old the last one is; those of a grid do not.
 	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
-	c.found.frame = newFrame(timeline.Sampling{Start: sel.Start, End: sel.End}, 0)
+	c.found.frame = newFrame(w, 0, 0)
 	p := newPlan(c.cfg.Clusters, c.found, []Selector{sel}, always, lazily, levels, counters, moving, borders, waiting)
 	p.own = &c.own
 	got, err := c.ask(ctx, "all inputs", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
@@ -64,16 +64,9 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 	if err != nil {
 		return nil, err
 	}
-	problems, err := c.findProblems(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	d := &allocation.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(c.cfg.Sheet), Warnings: got.Told()}
+	d := &allocation.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(), Warnings: got.Told()}
 	if len(d.Clusters) == 0 {
 		return nil, errNothing
-	}
-	for i := range d.Clusters {
-		d.Clusters[i].Problems = problems.of(allocation.Sym(d.Clusters[i].Cluster))
 	}
 	for i := range d.Clusters {
 		if oldest := d.Clusters[i].Oldest; d.Oldest.IsZero() || oldest.Before(d.Oldest) {
@@ -98,16 +91,14 @@ func (c *computation) unlabeled(d *allocation.ClusterDiagnosis, at time.Time) st
 	return allocation.UnlabeledWarning(c.cfg.Rates, allocation.NodeAttributes{Cluster: d.Cluster, Spot: has("node spot")}, at)
 }
 
-// diagnose is what was found of each input, by cluster, where sheet names the price sheet that is given. A cluster that is known
-// by usage alone counts too.
-func (f *findings) diagnose(sheet string) []allocation.ClusterDiagnosis {
+// diagnose is what was found of each input, by cluster. A cluster that is known by usage alone counts too.
+func (f *findings) diagnose() []allocation.ClusterDiagnosis {
 	var out []allocation.ClusterDiagnosis
 	for _, name := range f.clusters() {
 		d := allocation.ClusterDiagnosis{Cluster: name.Value()}
 		var intervals []int64
 		for i := range f.inputs {
 			in, of := f.diagnoseInput(i, name)
-			f.explain(&in, i, name, sheet)
 			d.Inputs = append(d.Inputs, in)
 			intervals = append(intervals, of...)
 			if in.Newest.After(d.Newest) {
@@ -174,5 +165,11 @@ func (f *findings) diagnoseInput(i int, cluster Symbol) (allocation.InputDiagnos
 		}
 	}
 	d.ScrapeInterval = median(intervals)
+	if d.State == allocation.InputMissing {
+		d.Missing, d.Remedy = in.Missing, in.Remedy
+		if in.Need == Occasional {
+			d.State = allocation.InputNone
+		}
+	}
 	return d, intervals
 }

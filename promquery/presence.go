@@ -31,8 +31,8 @@ type frame struct {
 
 // newFrame is the frame of a window whose samples are expected so far apart. On a grid, one point without is the least that
 // can be told.
-func newFrame(s timeline.Sampling, scrape time.Duration) *frame {
-	return &frame{start: s.Start, end: s.End, hole: max(leastHole, 2*s.Step, missedScrapes*scrape.Milliseconds())}
+func newFrame(w allocation.Window, step int64, scrape time.Duration) *frame {
+	return &frame{start: w.Start.UnixMilli(), end: w.End.UnixMilli(), hole: max(leastHole, 2*step, missedScrapes*scrape.Milliseconds())}
 }
 
 // add returns s with a stretch of time added, both ends inclusive. Stretches of s are disjoint and ascending; those that are
@@ -152,7 +152,7 @@ func (f *findings) lacks(lost []Loss) []string {
 			if in := &Inputs[i]; f.asked(i) {
 				if text := f.lacksAll(in, cluster); text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
-					never.add(saying{"in the window", f.blame(in, lost, window, "\"promcost check source\" says what mends it"), in.About}, text)
+					never.add(saying{"in the window", f.blame(in, lost, window, "\"promcost check\" says what mends it"), in.About}, text)
 				}
 				if when := f.lacksFor(in, cluster, pods); len(when) > 0 {
 					holes.add(saying{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.lack(in.Missing))

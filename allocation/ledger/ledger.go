@@ -260,19 +260,10 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	return nil, fmt.Errorf("compute %s: %w", describe(q), ctx.Err())
 }
 
-// mostAfter is for how long after a window signals are looked at: what is not seen for longer has ended, unless it is known to
-// be the same after.
-const mostAfter = 5 * time.Minute
-
-// after is for how long after the sets of a query signals are looked at. It is the same for all that end in the past, for a
-// window must cost what the hours do that it is made of; and no longer than the grace period, so that it matters not when a
-// closed hour, which is computed alone, is computed.
+// after is for how long after the sets of a query there are signals by now, as far as they are of use: in whole minutes, so that
+// who asks at the same time shares a computation.
 func (l *Ledger) after(q *allocation.Query) time.Duration {
-	after := min(mostAfter, l.opts.Grace)
-	if !q.Alone && q.Window.End.Add(after).After(l.opts.Now()) {
-		return 0
-	}
-	return after
+	return min(max(l.opts.Now().Sub(q.Window.End).Truncate(time.Minute), 0), allocation.Evidence)
 }
 
 // land lets the next query start a flight of its own. mu is held.

@@ -113,10 +113,14 @@ func before(absent Intervals, t int64) (Interval, bool) {
 	return Interval{}, false
 }
 
-// bridges reports whether an object ran through a gap.
+// bridges reports whether an object ran through a gap. A gap longer than an outage ends a run in any case: a window within it
+// could not tell.
 func (s Sampling) bridges(p *Presence, gap Interval, absent Intervals) bool {
 	if gap.To-gap.From <= maxGap {
 		return true
+	}
+	if gap.To-gap.From > max(maxLead, s.Step) {
+		return false
 	}
 	before, okB := p.startedAt(gap.From)
 	after, okA := p.startedAt(gap.To + 1)
@@ -138,7 +142,7 @@ func (s Sampling) sharpen(p *Presence, runs, absent Intervals) Intervals {
 			floor = min(gap.To, x.From) // there is no data before, and it did not start just then
 		}
 		if i > 0 {
-			floor = runs[i-1].To
+			floor = max(floor, runs[i-1].To)
 		}
 		if started && at < x.To {
 			x.From = max(min(at, x.From), floor)

@@ -14,6 +14,7 @@ type Sampling struct {
 	Step       int64 // distance of the grid anchored at End; 0 is exact mode
 	Lookback   int64 // how long a sample is seen without a successor; Lookback unless the source has no staleness markers
 	Interval   int64 // scrape interval: how long a last sample lasts in exact mode
+	Margin     int64 // how long after Start what is wanted begins: before that, what there is of samples is enough
 }
 
 // Exact reports whether every raw sample is used.
@@ -33,8 +34,10 @@ func (s Sampling) Unmarked() Sampling {
 	return s
 }
 
-// LoadStart is the time of the oldest sample that can matter: one lookback before the grid point before Start.
-func (s Sampling) LoadStart() int64 { return s.Start - s.Lookback - max(s.Step, s.Interval) + 1 }
+// LoadStart is the time of the oldest sample that can matter: one lookback before the grid point before what is wanted.
+func (s Sampling) LoadStart() int64 {
+	return s.Start + s.Margin - s.Lookback - max(s.Step, s.Interval) + 1
+}
 
 // Align is the last point of the grid at or before t; in exact mode t itself.
 func (s Sampling) Align(t int64) int64 {

@@ -70,16 +70,20 @@ func (c *Cluster) SlowShares(from, to time.Time) map[string]Share {
 	w := span{from.UnixMilli(), to.UnixMilli()}
 	prices := c.egressPrices()
 	for t := w.from; t < w.to; t += secondMillis {
-		for _, v := range c.volumes {
-			var pods []*pod
-			for _, p := range v.pods {
-				if len(p.runningAt(t)) > 0 {
-					pods = append(pods, p)
-				}
-			}
+		divide := func(pods []*pod, object string, amount, cost float64) {
+			pods = slices.DeleteFunc(slices.Clone(pods), func(p *pod) bool { return len(p.runningAt(t)) == 0 })
 			for _, p := range pods {
-				part := valueAt(v.bytes, t) / float64(len(pods))
-				p.divideAt(t, v.name, part, part/float64(gibibyte)*valueAt(v.price, t), add)
+				p.divideAt(t, object, amount/float64(len(pods)), cost/float64(len(pods)), add)
+			}
+		}
+		for _, v := range c.volumes {
+			bytes := valueAt(v.bytes, t)
+			divide(v.pods, v.name, bytes, bytes/float64(gibibyte)*valueAt(v.price, t))
+		}
+		for _, s := range c.services {
+			if s.ingress != "" && t >= s.life.from && t < s.life.to {
+				behind := func(p *pod) bool { return (span{p.ready, p.end}).overlaps(s.life) }
+				divide(slices.DeleteFunc(slices.Clone(s.pods), func(p *pod) bool { return !behind(p) }), s.id(), 0, s.hourly)
 			}
 		}
 		for _, p := range c.pods {
@@ -92,35 +96,7 @@ func (c *Cluster) SlowShares(from, to time.Time) map[string]Share {
 			p.divideAt(t, "network", bytes, cost, add)
 		}
 	}
-	for _, s := range c.services {
-		if s.ingress != "" {
-			s.slowShares(w, add)
-		}
-	}
 	return out
-}
-
-// slowShares divides a load balancer: first its seconds are counted, then its cost goes by them.
-func (s *service) slowShares(w span, add func(key string, amount, cost float64)) {
-	seconds, all, there := map[string]float64{}, 0.0, 0.0
-	for t := w.from; t < w.to; t += secondMillis {
-		if t < s.life.from || t >= s.life.to {
-			continue
-		}
-		there++
-		for _, p := range s.pods {
-			if e := (span{p.ready, p.end}); !e.overlaps(s.life) || !e.overlaps(w) {
-				continue
-			}
-			if len(p.runningAt(t)) > 0 {
-				all++
-			}
-			p.divideAt(t, s.id(), 1, 0, func(key string, part, _ float64) { seconds[key] += part })
-		}
-	}
-	for key, n := range seconds {
-		add(key, 0, n/all*there*s.hourly)
-	}
 }
 
 // divideAt divides an amount evenly among the containers that run at a time.

@@ -17,14 +17,11 @@ type LoadBalancerTruth struct {
 	End       time.Time `json:"end"`
 	Hours     float64   `json:"hours"`
 	Cost      float64   `json:"cost"`
-	// UsageHours are the hours of all pods behind it that ran while it was there; they share Cost in proportion to theirs.
-	UsageHours float64 `json:"usageHours"`
-	// UnallocatedCost is all of Cost if nothing was behind it within the window, else 0.
+	// UnallocatedCost is that of the time in which no pod behind it ran; all other cost the pods that run then share evenly.
 	UnallocatedCost float64 `json:"unallocatedCost"`
 }
 
-// LoadBalancerShareTruth is a container's part of a load balancer. Its pod must have been an endpoint at some time within the window;
-// then all hours count in which it ran within the window and the load balancer was there.
+// LoadBalancerShareTruth is a container's part of a load balancer, of all the time in which it ran and the load balancer was there.
 type LoadBalancerShareTruth struct {
 	Service   string `json:"service"` // namespace/name
 	IngressIP string `json:"ingressIP"`
@@ -41,47 +38,52 @@ type ClusterManagementTruth struct {
 	Cost        float64 `json:"cost"`
 }
 
-// balancerAccount is what a load balancer costs within a window, and how long the pods behind it ran.
+// balancerAccount is what a load balancer costs within a window.
 type balancerAccount struct {
-	life   span
-	cost   float64 // USD
-	millis int64
+	sharing
+	life span
+	cost float64 // USD
 }
 
 func (s *service) account(life span) *balancerAccount {
 	a := &balancerAccount{life: life, cost: hours(float64(life.to-life.from)) * s.hourly}
-	for _, p := range s.pods {
-		if !a.behind(s, p) {
-			continue
-		}
-		for _, part := range p.stretches(life) {
-			a.millis += part.to - part.from
-		}
-	}
+	a.sharing = share(s.endpoints(), life, func(part span, _ int) storageSum {
+		return storageSum{cost: float64(part.to-part.from) * s.hourly}
+	})
 	return a
 }
 
-// behind says whether a pod is an endpoint at some time of the account.
-func (a *balancerAccount) behind(s *service, p *pod) bool {
+// endpoints are the pods that are behind it at any time.
+func (s *service) endpoints() (pods []*pod) {
+	for _, p := range s.pods {
+		if s.behind(p) {
+			pods = append(pods, p)
+		}
+	}
+	return pods
+}
+
+// behind says whether a pod is an endpoint at any time.
+func (s *service) behind(p *pod) bool {
 	e := s.endpoint(p)
-	return e.from < e.to && e.overlaps(a.life)
+	return e.from < e.to && e.overlaps(s.life)
 }
 
 // divideBalancers adds to the containers of a pod their parts of the load balancers it is behind.
 func (a *accounts) divideBalancers(p *pod, rows []*ContainerTruth) {
 	for _, s := range p.of.services {
 		of := a.balancers[s]
-		if of == nil || !of.behind(s, p) {
+		if of == nil || !s.behind(p) {
 			continue
 		}
 		part, ran := make([]float64, len(rows)), make([]int64, len(rows))
 		split(p.stretches(of.life), func(i int, during span, share float64) {
-			part[i] += share * float64(during.to-during.from)
+			part[i] += share * (of.by(during.to).cost - of.by(during.from).cost)
 			ran[i] += during.to - during.from
 		})
 		for i, row := range rows {
 			if ran[i] > 0 {
-				mine := LoadBalancerShareTruth{s.id(), s.ingress, hours(float64(ran[i])), of.cost * part[i] / float64(of.millis)}
+				mine := LoadBalancerShareTruth{s.id(), s.ingress, hours(float64(ran[i])), hours(part[i])}
 				row.LoadBalancers = append(row.LoadBalancers, mine)
 				row.LoadBalancerCost += mine.Cost
 			}
@@ -104,10 +106,7 @@ func (c *Cluster) networkTruth(t *Truth, w span, a *accounts) {
 		row := LoadBalancerTruth{
 			Cluster: ClusterID, Namespace: s.namespace, Service: s.name, IngressIP: s.ingress, Private: s.private,
 			Start: instant(of.life.from), End: instant(of.life.to), Hours: hours(float64(of.life.to - of.life.from)), Cost: of.cost,
-			UsageHours: hours(float64(of.millis)),
-		}
-		if of.millis == 0 {
-			row.UnallocatedCost = of.cost
+			UnallocatedCost: hours(of.nobody.cost),
 		}
 		t.LoadBalancers = append(t.LoadBalancers, row)
 	}

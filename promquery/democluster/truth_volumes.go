@@ -64,13 +64,18 @@ const unmountedName = "__unmounted__"
 
 // volumeAccount is what a volume comes to within a window, and by when. All amounts are in units × ms.
 type volumeAccount struct {
-	life span
-	// total and unmounted are of the whole window; used is while mounted.
-	total, unmounted storageSum
-	used             float64
-	// times are all instants at which the number of pods that run and mount it changes, pod what each of those pods has borne by then.
-	times []int64
-	pod   []storageSum
+	sharing
+	life  span
+	total storageSum // of the whole window
+	used  float64    // while mounted
+}
+
+// sharing is what something comes to that those pods share evenly, at each instant, that run then and have a part in it.
+type sharing struct {
+	// times are all instants at which the number of those pods changes, each what each of them has borne by then.
+	times  []int64
+	each   []storageSum
+	nobody storageSum // of the time in which there is none
 }
 
 type storageSum struct{ bytes, cost float64 }
@@ -87,46 +92,55 @@ func (v *volume) over(w span) (sum storageSum) {
 	return sum
 }
 
-// account sums a volume up over life, a span of its life.
-func (v *volume) account(life span) *volumeAccount {
+// share divides what over says of each part of life, given how many pods there are then.
+func share(pods []*pod, life span, over func(part span, pods int) storageSum) (a sharing) {
 	type change struct {
 		at   int64
 		pods int
 	}
 	changes := []change{{life.from, 0}, {life.to, 0}}
-	for _, p := range v.pods {
+	for _, p := range pods {
 		for _, s := range p.stretches(life) {
 			changes = append(changes, change{s.from, 1}, change{s.to, -1})
 		}
 	}
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
-	a := &volumeAccount{life: life, total: v.over(life)}
 	var borne storageSum
-	pods := 0
+	n := 0
 	for i, ch := range changes {
 		if i > 0 && ch.at > changes[i-1].at {
-			part := span{changes[i-1].at, ch.at}
-			sum := v.over(part)
-			if pods == 0 {
-				a.unmounted.add(sum)
+			sum := over(span{changes[i-1].at, ch.at}, n)
+			if n == 0 {
+				a.nobody.add(sum)
 			} else {
-				a.used += integral(v.usedBytes(), part)
-				borne.add(storageSum{sum.bytes / float64(pods), sum.cost / float64(pods)})
+				borne.add(storageSum{sum.bytes / float64(n), sum.cost / float64(n)})
 			}
 		}
-		pods += ch.pods
+		n += ch.pods
 		if n := len(a.times); n > 0 && a.times[n-1] == ch.at {
 			continue
 		}
-		a.times, a.pod = append(a.times, ch.at), append(a.pod, borne)
+		a.times, a.each = append(a.times, ch.at), append(a.each, borne)
 	}
 	return a
 }
 
-// by returns what each pod that ran and mounted it all the time would have borne by then, one of times.
-func (a *volumeAccount) by(t int64) storageSum {
+// by returns what each pod that had a part in it all the time would have borne by then, one of times.
+func (a *sharing) by(t int64) storageSum {
 	i, _ := slices.BinarySearch(a.times, t)
-	return a.pod[i]
+	return a.each[i]
+}
+
+// account sums a volume up over life, a span of its life.
+func (v *volume) account(life span) *volumeAccount {
+	a := &volumeAccount{life: life, total: v.over(life)}
+	a.sharing = share(v.pods, life, func(part span, pods int) storageSum {
+		if pods > 0 {
+			a.used += integral(v.usedBytes(), part)
+		}
+		return v.over(part)
+	})
+	return a
 }
 
 // divide adds to the containers of a pod that runs in list their parts of a volume.
@@ -159,12 +173,12 @@ func (c *Cluster) volumeTruth(t *Truth, w span, a *accounts) {
 			Cluster: ClusterID, PersistentVolume: v.name, StorageClass: v.class.name, ProviderID: v.handle, Namespace: v.namespace, Claim: v.claim,
 			Mounted: of.used > 0, Start: instant(of.life.from), End: instant(of.life.to),
 			ByteHours: hours(of.total.bytes), UsedByteHours: hours(of.used), Cost: hours(of.total.cost),
-			UnmountedByteHours: hours(of.unmounted.bytes), UnmountedCost: hours(of.unmounted.cost),
+			UnmountedByteHours: hours(of.nobody.bytes), UnmountedCost: hours(of.nobody.cost),
 		})
-		if of.unmounted.bytes > 0 {
+		if of.nobody.bytes > 0 {
 			namespace := cmp.Or(v.namespace, unmountedName)
 			sum := unmounted[namespace]
-			sum.add(of.unmounted)
+			sum.add(of.nobody)
 			unmounted[namespace] = sum
 		}
 	}

@@ -1,0 +1,181 @@
+package allocation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// Evidence is for how long before and after a window signals are looked at at most: as far as that where a gap or an outage
+// touches an end of it (SEMANTICS §2). A longer gap is never taken for running time, for a window within it could not tell.
+const Evidence = time.Hour
+
+// evidence is how far beyond the window signals are looked at.
+type evidence struct {
+	after   int64 // for how long after the window there are signals, in milliseconds
+	most    int64 // how long a margin may be: Evidence, in whole steps of the grid
+	lacking bool  // what is needed of the time after the window is not there yet
+	closed  bool  // it should be: the window is a set of Query.Alone
+	// usageUntil is until when usage is added, where that is later than Sampling says.
+	usageUntil int64
+}
+
+// addMargins puts a margin before and after the window. What happens in a margin is found out as if it had been asked for, and
+// then dropped: so a border between two windows changes nothing of what is near it.
+func (b *Builder) addMargins(q *Query) {
+	s := &b.sampling
+	step := max(s.Step, 1)
+	e := &b.evidence
+	e.after, e.most, e.closed = q.After.Milliseconds(), Evidence.Milliseconds()/step*step, q.Alone
+	margin := (max(timeline.Lookback, 2*s.Interval) + step - 1) / step * step
+	before := min(margin, e.most)
+	after := min(margin, e.after/step*step, e.most)
+	e.lacking = e.closed && after < min(margin, e.most)
+	b.first, b.last = 0, len(b.windows)
+	if before > 0 {
+		b.windows = slices.Insert(b.windows, 0, Window{Start: q.Window.Start.Add(-milliseconds(before)), End: q.Window.Start})
+		b.first, b.last = 1, b.last+1
+		s.Start -= before
+	}
+	if after > 0 {
+		b.windows = append(b.windows, Window{Start: q.Window.End, End: q.Window.End.Add(milliseconds(after))})
+		s.End += after
+	}
+	if s.Exact() {
+		s.Margin = before
+	}
+}
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// start is that of the window, without the margin before it.
+func (b *Builder) start() int64 { return b.borders[b.first] }
+
+// end is that of the window, without the margin after it.
+func (b *Builder) end() int64 { return b.borders[b.last] }
+
+// asked is what of s lies within the window.
+func (b *Builder) asked(s timeline.Intervals) timeline.Intervals { return s.Clip(b.start(), b.end()) }
+
+// Beyond is what is to be read besides what Sampling says, of everything but usage: where nothing of a cluster is seen at an
+// end of the window and for as long as was looked beyond it, the margin there becomes as long as may be. It is to be asked
+// once, when all but usage was added.
+func (b *Builder) Beyond() []Span {
+	b.findAbsence()
+	var out []Span
+	if b.silentAt(b.start(), func(gap timeline.Interval) bool { return gap.From <= b.loadedFrom }) || b.devicesUnseen(b.sampling.Start, b.start()) {
+		if loaded := b.loadedFrom; b.start()-b.evidence.most < b.sampling.Start {
+			b.sampling.Start, b.sampling.Margin = b.start()-b.evidence.most, 0
+			b.borders[0] = b.sampling.Start
+			b.loadedFrom = b.sampling.LoadStart()
+			out = append(out, Span{b.loadedFrom, b.sampling.Align(loaded - 1)})
+		}
+	}
+	if b.silentAt(b.end(), func(gap timeline.Interval) bool { return gap.To >= b.sampling.End }) || b.devicesUnseen(b.end(), b.sampling.End) {
+		most := min(b.evidence.most, b.evidence.after/max(b.sampling.Step, 1)*max(b.sampling.Step, 1))
+		b.evidence.lacking = b.evidence.lacking || b.evidence.closed && most < b.evidence.most
+		if loaded := b.sampling.End; b.last < len(b.windows) && b.end()+most > loaded {
+			b.sampling.End = b.end() + most
+			b.borders[len(b.borders)-1] = b.sampling.End
+			out = append(out, Span{loaded + 1, b.sampling.End})
+		}
+	}
+	return out
+}
+
+// silentAt reports whether a cluster, or any, was not seen at t, in an absence that is open: it may go on beyond what was read.
+// Where either its containers or its nodes are never seen, only the others tell: that metric may not be there at all.
+func (b *Builder) silentAt(t int64, open func(timeline.Interval) bool) bool {
+	never := func(gaps timeline.Intervals) bool {
+		return gaps.Length() >= b.sampling.End-b.loadedFrom
+	}
+	for _, a := range b.absent {
+		if never(a.containers) && never(a.nodes) {
+			return true
+		}
+		for _, gaps := range [...]timeline.Intervals{a.containers, a.nodes} {
+			if gap, ok := gaps.Find(t); ok && open(gap) && !never(gaps) {
+				return true
+			}
+		}
+	}
+	return len(b.absent) == 0
+}
+
+// devicesUnseen reports whether a container ran through a margin in which nothing was seen of what it used of its devices, though
+// it was at other times.
+func (b *Builder) devicesUnseen(from, to int64) bool {
+	for c := range b.every() {
+		if from >= to || c.devices == nil || len(c.devices.used) == 0 {
+			continue
+		}
+		seen := false
+		for _, used := range c.devices.used {
+			for _, x := range used.best() {
+				seen = seen || x.From < to && x.To > from
+			}
+		}
+		if !seen && sights(c.running.best()).Clip(from, to).Length() == to-from {
+			return true
+		}
+	}
+	return false
+}
+
+// unknown reports whether a cell is an increase over a gap longer than Evidence: a window within it could not tell.
+func (b *Builder) unknown(x *timeline.Cell) bool {
+	return x.Held && x.To-x.From > max(b.evidence.most, b.sampling.Step)
+}
+
+// known are cells without those that are unknown. They are changed in place.
+func (b *Builder) known(cells []timeline.Cell) []timeline.Cell {
+	return slices.DeleteFunc(cells, func(x timeline.Cell) bool { return b.unknown(&x) })
+}
+
+// Unseen is where usage of pods is wanted beyond what Sampling says: they ran through an end of the window, and nothing was seen
+// of what they used there for as long as was looked.
+type Unseen struct {
+	Before, After Span     // empty where nothing is wanted
+	Pods          []string // by name, ascending
+}
+
+// Unseen says so, once levels of usage were added: counters come from the same targets.
+func (b *Builder) Unseen() (x Unseen) {
+	margins := timeline.Intervals{{From: b.start() - b.evidence.most, To: b.sampling.Start}, {From: b.sampling.End, To: b.end() + min(b.evidence.most, b.evidence.after)}}
+	for _, c := range b.order {
+		before, after := b.openHoles(c)
+		after = after && b.last < len(b.windows)
+		if before && margins[0].From < margins[0].To {
+			from := b.sampling.LoadStart()
+			x.Before = Span{from - (margins[0].To - margins[0].From), b.sampling.Align(from - 1)}
+		}
+		if after {
+			b.evidence.lacking = b.evidence.lacking || b.evidence.closed && b.evidence.after < b.evidence.most
+			x.After = Span{margins[1].From + 1, b.sampling.Align(margins[1].To)}
+			b.evidence.usageUntil = x.After.End
+		}
+		if before || after {
+			x.Pods = append(x.Pods, c.name.Value())
+		}
+	}
+	slices.Sort(x.Pods)
+	x.Pods = slices.Compact(x.Pods)
+	return x
+}
+
+// openHoles reports whether a container ran through the start and the end of the window, from before to after the margins there,
+// without any usage seen of it in them.
+func (b *Builder) openHoles(c *container) (before, after bool) {
+	open := func(at, from, to int64) bool {
+		run, ok := c.runs.Find(at)
+		return ok && run.From < from && run.To >= to
+	}
+	seen := func(from, to int64) bool {
+		free := c.covered[RAM].uncovered(from, to)
+		return len(free) != 1 || free[0] != timeline.Interval{From: from, To: to}
+	}
+	before = open(b.start(), b.sampling.Start, b.start()) && !seen(b.sampling.Start, b.start())
+	after = open(b.end(), b.end(), b.sampling.End) && !seen(b.end(), b.sampling.End)
+	return before, after
+}

@@ -1,0 +1,207 @@
+package promquery_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// figure names a number of a set: the row or asset that it is of, and the column.
+type figure struct{ of, column string }
+
+// figures are the numbers of sets by what they are of: sums over all sets, or maxima.
+type figures struct{ sums, maxima map[figure]float64 }
+
+func figuresOf(sets []*allocation.Set) figures {
+	f := figures{map[figure]float64{}, map[figure]float64{}}
+	for _, s := range sets {
+		f.addRows(s)
+		f.addAssets(s)
+	}
+	return f
+}
+
+func (f *figures) most(of, column string, v float64) {
+	if v == v {
+		f.maxima[figure{of, column}] = max(f.maxima[figure{of, column}], v)
+	}
+}
+
+func (f *figures) add(of string, columns map[string]float64) {
+	for column, v := range columns {
+		if v == v { // NaN is not known
+			f.sums[figure{of, column}] += v
+		}
+	}
+}
+
+func (f *figures) addRows(s *allocation.Set) {
+	for row := range s.Len() {
+		names := []string{"row"}
+		for _, p := range []allocation.Property{allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container} {
+			names = append(names, s.Text(p, row))
+		}
+		of := strings.Join(names, "/")
+		for c := range allocation.NumColumns {
+			switch v := s.Value(c, row); {
+			case c == allocation.LowerSeconds || c == allocation.UpperSeconds: // bounds of what is counted, not sums
+			case c.Maximum():
+				f.most(of, c.String(), v)
+			default:
+				f.add(of, map[string]float64{c.String(): v})
+			}
+		}
+	}
+}
+
+func (f *figures) addAssets(s *allocation.Set) {
+	for _, n := range s.Nodes {
+		of := "node " + n.Name
+		f.add(of, map[string]float64{"seconds": n.RunningSeconds})
+		for r := range allocation.NumResources {
+			f.add(of, map[string]float64{r.String() + " hours": n.Hours[r], r.String() + " cost": n.Cost[r], r.String() + " idle": n.Idle[r]})
+		}
+		for name, x := range map[string]struct {
+			allocation.Breakdown
+			hours float64
+		}{"cpu": {n.CPUBreakdown, n.Hours[allocation.CPU]}, "ram": {n.RAMBreakdown, n.Hours[allocation.RAM]}} {
+			f.add(of, map[string]float64{name + " idle share": x.Idle * x.hours, name + " user share": x.User * x.hours, name + " system share": x.System * x.hours, name + " other share": x.Other * x.hours})
+		}
+	}
+	for _, d := range s.Disks {
+		of := fmt.Sprintf("disk %s %t", d.Name, d.Local)
+		f.add(of, map[string]float64{"byte hours": d.ByteHours, "cost": d.Cost, "used byte hours": d.UsedByteHours})
+		f.most(of, "used max", d.UsedMax)
+	}
+	for _, l := range s.Balancers {
+		f.add("balancer "+l.Service, map[string]float64{"hours": l.Hours, "cost": l.Cost})
+	}
+	for _, n := range s.Networks {
+		f.add("network "+n.Cluster, map[string]float64{"zone": n.CrossZone, "region": n.CrossRegion, "internet": n.Internet})
+	}
+	for _, m := range s.Management {
+		f.add("management "+m.Cluster, map[string]float64{"cost": m.Cost})
+	}
+}
+
+// shares end the names of what a node used its time and memory for. They are not sums: each set measures its own, between its own
+// samples, and knows nothing of them where an outage touches its ends.
+const shares = " share"
+
+// slack is how far figures may be apart, of the larger one.
+func slack(column string) float64 {
+	if strings.HasSuffix(column, shares) {
+		return 0.02
+	}
+	return 1e-9
+}
+
+// compareFigures compares the numbers of a window with those of its parts, but for columns whose names end with except.
+func compareFigures(t *testing.T, whole, parts figures, except string) {
+	t.Helper()
+	said := map[string]int{}
+	for _, x := range []struct {
+		what        string
+		whole, part map[figure]float64
+	}{{"sum", whole.sums, parts.sums}, {"maximum", whole.maxima, parts.maxima}} {
+		all := maps.Clone(x.whole)
+		maps.Copy(all, x.part)
+		largest := map[string]float64{}
+		for name, v := range all {
+			largest[name.column] = max(largest[name.column], math.Abs(v))
+		}
+		names := slices.SortedFunc(maps.Keys(all), func(a, b figure) int { return strings.Compare(a.column+a.of, b.column+b.of) })
+		for _, name := range names {
+			a, b := x.whole[name], x.part[name]
+			if d := math.Abs(a - b); strings.HasSuffix(name.column, except) || d <= slack(name.column)*max(math.Abs(a), math.Abs(b)) || d <= 1e-9*largest[name.column] {
+				continue
+			}
+			if said[name.column]++; said[name.column] <= 3 {
+				t.Errorf("%s of %s: %s is %v, of the parts %v: %.1e", x.what, name.of, name.column, a, b, math.Abs(a-b)/max(math.Abs(a), math.Abs(b)))
+			}
+		}
+	}
+	for _, column := range slices.Sorted(maps.Keys(said)) {
+		t.Errorf("%s: %d differ", column, said[column])
+	}
+}
+
+// TestPartsAddUp holds the law of SEMANTICS §2: of every column that is a sum, the parts of a window that are computed each by
+// itself add up to the window, and their maximum is the window's.
+func TestPartsAddUp(t *testing.T) {
+	c, db := demoBlocks(t)
+	r := rand.New(rand.NewPCG(11, 1))
+	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
+	type part struct {
+		name string
+		q    allocation.Query
+	}
+	start, end := c.Start().Add(time.Hour), c.End().Add(-time.Hour)
+	parts := []part{
+		{"exact, hours", allocation.Query{Window: allocation.Window{Start: start, End: end}, Step: time.Hour}},
+		{"1m, hours", allocation.Query{Window: allocation.Window{Start: start, End: end}, Step: time.Hour, Resolution: time.Minute}},
+		{"5m, hours", allocation.Query{Window: allocation.Window{Start: start, End: end}, Step: time.Hour, Resolution: 5 * time.Minute}},
+		{"10m, hours", allocation.Query{Window: allocation.Window{Start: start, End: end}, Step: time.Hour, Resolution: 10 * time.Minute}},
+	}
+	for range 3 {
+		w := allocation.Window{Start: start.Add(seconds(3600)), End: end.Add(-seconds(3600))}
+		parts = append(parts, part{"exact, any second", allocation.Query{Window: w, Step: 20*time.Minute + seconds(3600)}})
+	}
+	for _, x := range parts {
+		t.Run(fmt.Sprintf("%s %s", x.name, x.q.Step), func(t *testing.T) { partsAddUp(t, db, x.q, "nothing") })
+	}
+}
+
+// partsAddUp compares a window with its steps, each computed by itself.
+func partsAddUp(t *testing.T, src promquery.Source, q allocation.Query, except string) {
+	t.Helper()
+	q.After = time.Hour
+	own := q
+	own.Alone = true
+	apart, err := promquery.NewEngine(src, config).Compute(t.Context(), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Step = 0
+	compareFigures(t, figuresOf(compute(t, src, q)), figuresOf(apart), except)
+}
+
+// TestPartsAddUpOverOutages holds the same where targets, or all of Prometheus, are down around the border between two parts: for
+// so long that what is known of both sides is bridged; of kubelets also for longer.
+func TestPartsAddUpOverOutages(t *testing.T) {
+	c, dir := demoDir(t)
+	original := seriesOf(t, dir)
+	border := c.Start().Add(4 * time.Hour)
+	minutes := func(n int) time.Time { return border.Add(time.Duration(n) * time.Minute) }
+	for _, d := range []down{
+		{from: minutes(-20), to: minutes(30)},
+		{from: minutes(-50), to: minutes(8), marked: true},
+		{from: minutes(-2), to: minutes(50), job: "kube-state-metrics", marked: true},
+		{from: minutes(-40), to: minutes(15), job: "kube-state-metrics"},
+		{from: minutes(-30), to: minutes(20), job: "kubelet", marked: true},
+		{from: minutes(-70), to: minutes(75), job: "kubelet", marked: true},
+	} {
+		broken := t.TempDir()
+		promtest.WriteBlocks(t, broken, 2*time.Hour, interrupted(original, d)...)
+		db := openBlocks(t, broken)
+		for _, q := range []allocation.Query{
+			{Window: allocation.Window{Start: minutes(-120), End: minutes(120)}, Step: time.Hour},
+			{Window: allocation.Window{Start: minutes(-120).Add(17 * time.Second), End: minutes(118)}, Step: 37*time.Minute + 13*time.Second},
+			{Window: allocation.Window{Start: minutes(-120), End: minutes(120)}, Step: time.Hour, Resolution: 2 * time.Minute},
+		} {
+			if q.Resolution > 0 && d.job != "kube-state-metrics" {
+				continue // on a grid, the last sample before a hole is seen for longer where the next one is known
+			}
+			t.Run(fmt.Sprintf("%s/%s %s", d, q.Step, allocation.ResolutionText(q.Resolution)), func(t *testing.T) { partsAddUp(t, db, q, shares) })
+		}
+	}
+}
