@@ -366,13 +366,17 @@ func (l *Lane) hold(c *container, seg *segment, r Resource, free timeline.Interv
 }
 
 // noteUnknown counts the running time within free, a part of a segment, as one of which usage is not known. What asks for no
-// GPU uses none, and what waits to run uses nothing.
+// GPU uses none, and what waits to run uses nothing, which counts where something is known of the time in which it runs.
 func (b *Builder) noteUnknown(c *container, seg *segment, r Resource, free timeline.Interval) {
 	if b.phase != measuring || r == GPU && seg.request[GPU] == 0 {
 		return
 	}
 	values, row := &b.sets[seg.ref.set].values, seg.ref.row
-	for _, x := range c.runs.Clip(free.From, free.To) {
+	spans := c.runs.Clip(free.From, free.To)
+	if len(c.covered[r]) == 0 {
+		spans = timeline.Intervals{free}
+	}
+	for _, x := range spans {
 		values[UnknownSeconds.Of(r)][row] += float64(x.To-x.From) / 1000
 		values[UnknownRequestHours.Of(r)][row] += seg.request[r] * hours(x.From, x.To)
 	}

@@ -103,6 +103,7 @@ type InputState string
 const (
 	InputFound    InputState = "found"    // by the best alternative
 	InputFallback InputState = "fallback" // by a later one only
+	InputSheet    InputState = "sheet"    // prices: by the price sheet that is given
 	InputNone     InputState = "none"     // by none, which may be right: the cluster may have nothing of the kind
 	InputMissing  InputState = "missing"  // by none
 )
@@ -138,6 +139,7 @@ type ClusterDiagnosis struct {
 	Oldest, Newest time.Time     // sample of any input in the window
 	Uncovered      []Window      // of the window, what has no sample of some required input that is there otherwise, ascending
 	Inputs         []InputDiagnosis
+	Problems       []string // what is wrong with what is there: labels that are lost, targets that are gone
 }
 
 // InputDiagnosis is what a source has of an input.
@@ -148,7 +150,8 @@ type InputDiagnosis struct {
 	Alternatives   []MetricDiagnosis
 	ScrapeInterval time.Duration // 0 where no series shows one
 	Oldest, Newest time.Time     // sample in the window; zero where there is none
-	// Missing and Remedy say what it costs not to have the input and what mends it; empty where it is there.
+	// Missing and Remedy say what it costs not to have the input, or that another metric stands in for the best one, and what
+	// mends it; empty where it is there.
 	Missing, Remedy string
 }
 

@@ -217,40 +217,6 @@ const (
 	inputOwn      = "series of promcost"
 )
 
-// probeLength is how much of the window is looked at to find the scrape interval: enough for three samples a series at
-// the longest usual intervals.
-const probeLength = 20 * time.Minute
-
-// findScrapeInterval finds the median scrape interval of nodes' series, the longer one of kube-state-metrics and cAdvisor, at
-// the end of the window, else at its beginning or middle, else takes the default.
-func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Window) error {
-	c.scrape = DefaultScrapeInterval
-	middle := w.Start.Add(w.Duration() / 2)
-	for _, end := range []time.Time{w.End, w.Start.Add(probeLength), middle} {
-		var found [2][]int64
-		at := Selector{Start: end.Add(-probeLength).UnixMilli(), End: end.UnixMilli(), Keep: []string{"node"}, Input: inputInterval}
-		sels := []Selector{at, at}
-		sels[0].Metric = "kube_node_info"
-		sels[1].Metric, sels[1].Matchers = "container_memory_working_set_bytes", []Matcher{equal("id", "/")}
-		_, err := c.ask(ctx, askInterval, sels, OneLane(func(i int, _ []Symbol, p *timeline.Points) error {
-			if d := p.Interval(); d > 0 {
-				found[i] = append(found[i], d)
-			}
-			return nil
-		}))
-		c.stats.Warnings, c.stats.Losses = nil, nil // the same as those of the computation
-		if err != nil {
-			return err
-		}
-		// cAdvisor's own times jitter: its interval is one of whole seconds.
-		if d := max(median(found[0]), median(found[1]).Round(time.Second)); d > 0 {
-			c.scrape = d
-			return nil
-		}
-	}
-	return nil
-}
-
 // gather reads everything but usage.
 func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 	c.gathering.on = true

@@ -64,9 +64,16 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 	if err != nil {
 		return nil, err
 	}
-	d := &allocation.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(), Warnings: got.Told()}
+	problems, err := c.findProblems(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	d := &allocation.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(c.cfg.Sheet), Warnings: got.Told()}
 	if len(d.Clusters) == 0 {
 		return nil, errNothing
+	}
+	for i := range d.Clusters {
+		d.Clusters[i].Problems = problems.of(allocation.Sym(d.Clusters[i].Cluster))
 	}
 	for i := range d.Clusters {
 		if oldest := d.Clusters[i].Oldest; d.Oldest.IsZero() || oldest.Before(d.Oldest) {
@@ -91,14 +98,16 @@ func (c *computation) unlabeled(d *allocation.ClusterDiagnosis, at time.Time) st
 	return allocation.UnlabeledWarning(c.cfg.Rates, allocation.NodeAttributes{Cluster: d.Cluster, Spot: has("node spot")}, at)
 }
 
-// diagnose is what was found of each input, by cluster. A cluster that is known by usage alone counts too.
-func (f *findings) diagnose() []allocation.ClusterDiagnosis {
+// diagnose is what was found of each input, by cluster, where sheet names the price sheet that is given. A cluster that is known
+// by usage alone counts too.
+func (f *findings) diagnose(sheet string) []allocation.ClusterDiagnosis {
 	var out []allocation.ClusterDiagnosis
 	for _, name := range f.clusters() {
 		d := allocation.ClusterDiagnosis{Cluster: name.Value()}
 		var intervals []int64
 		for i := range f.inputs {
 			in, of := f.diagnoseInput(i, name)
+			f.explain(&in, i, name, sheet)
 			d.Inputs = append(d.Inputs, in)
 			intervals = append(intervals, of...)
 			if in.Newest.After(d.Newest) {
@@ -165,11 +174,5 @@ func (f *findings) diagnoseInput(i int, cluster Symbol) (allocation.InputDiagnos
 		}
 	}
 	d.ScrapeInterval = median(intervals)
-	if d.State == allocation.InputMissing {
-		d.Missing, d.Remedy = in.Missing, in.Remedy
-		if in.Need == Occasional {
-			d.State = allocation.InputNone
-		}
-	}
 	return d, intervals
 }

@@ -86,7 +86,7 @@ func checkInput(t *testing.T, in *allocation.InputDiagnosis, states map[string]a
 		want = allocation.InputFound
 	}
 	there := want == allocation.InputFound || want == allocation.InputFallback
-	if in.State != want || there != (len(in.Alternatives) > 0) || there == (in.Remedy != "") || there == (in.Missing != "") {
+	if in.State != want || there != (len(in.Alternatives) > 0) || (want == allocation.InputFound) == (in.Remedy != "") || (in.Remedy != "") != (in.Missing != "") {
 		t.Errorf("%s is %s, want %s: %+v", in.Name, in.State, want, in)
 	}
 	if there && (end.Sub(in.Newest) > time.Minute || in.ScrapeInterval.Round(time.Second) != 30*time.Second) {

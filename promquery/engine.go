@@ -24,6 +24,8 @@ type Config struct {
 	Priced bool
 	// Exposed tells what this promcost exposed in a window; nil where that is not known.
 	Exposed func(ctx context.Context, w allocation.Window) ([]allocation.Exposure, error)
+	// Sheet names the price sheet that is given, in what Diagnose says; "" is none.
+	Sheet string
 	// MaxSamples bounds the samples that one computation may read, MaxMemory the bytes that the process may be estimated to
 	// need for all computations that run: one that would exceed them fails with allocation.ErrTooMuch, and one that would not
 	// by itself with allocation.ErrBusy. 0 is no bound.

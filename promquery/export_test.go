@@ -12,3 +12,11 @@ func (in *Input) IsReadWhole(rank int) bool {
 		return false
 	}
 }
+
+// StandIns are the inputs and the metrics of which it is said what it costs that they stand in.
+func StandIns() (list [][2]string) {
+	for _, s := range standIns {
+		list = append(list, [2]string{s.input, s.metric})
+	}
+	return list
+}

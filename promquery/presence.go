@@ -152,7 +152,7 @@ func (f *findings) lacks(lost []Loss) []string {
 			if in := &Inputs[i]; f.asked(i) {
 				if text := f.lacksAll(in, cluster); text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
-					never.add(saying{"in the window", f.blame(in, lost, window, "\"promcost check\" says what mends it"), in.About}, text)
+					never.add(saying{"in the window", f.blame(in, lost, window, "\"promcost check source\" says what mends it"), in.About}, text)
 				}
 				if when := f.lacksFor(in, cluster, pods); len(when) > 0 {
 					holes.add(saying{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.lack(in.Missing))

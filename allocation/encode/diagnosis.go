@@ -16,14 +16,16 @@ import (
 //
 //	{"window": {"start": …, "end": …}, "complete": true, "oldest": …,
 //	 "sources": [{"name": "blocks", "seconds": …, "requests": …, "series": …, "samples": …, "bytes": …}, …],
-//	 "clusters": [{"cluster": "prod", "scrapeInterval": "30s", "oldest": …, "newest": …, "uncovered": [{"start": …, "end": …}], "inputs": [
+//	 "clusters": [{"cluster": "prod", "scrapeInterval": "30s", "oldest": …, "newest": …, "uncovered": [{"start": …, "end": …}],
+//	   "problems": ["cAdvisor: …"], "inputs": [
 //	   {"name": "running", "state": "found", "required": true, "scrapeInterval": "30s", "oldest": …, "newest": …,
 //	    "alternatives": [{"metric": "kube_pod_container_status_running", "series": 180}]},
 //	   {"name": "pod labels", "state": "missing", "required": false, "alternatives": [],
 //	    "missing": "no cost by label", "remedy": "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"}, …]}]}
 //
-// A state is found (the best alternative is there), fallback (a later one is), none (there is nothing of the kind, which may
-// be right) or missing. complete says that no required input is missing, in no part of the window; those parts are uncovered.
+// A state is found (the best alternative is there), fallback (a later one is: missing says what that costs, if anything), sheet
+// (prices are the price sheet's that is given), none (there is nothing of the kind, which may be right) or missing. problems are what
+// is wrong with what is there. complete says that no required input is missing, in no part of the window; those parts are uncovered.
 // oldest is that of the source where it knows, else in the window. What is not known is left out.
 type (
 	diagnosis struct {
@@ -39,6 +41,7 @@ type (
 		Oldest         *time.Time       `json:"oldest,omitempty"`
 		Newest         *time.Time       `json:"newest,omitempty"`
 		Uncovered      []window         `json:"uncovered,omitempty"`
+		Problems       []string         `json:"problems,omitempty"`
 		Inputs         []diagnosedInput `json:"inputs"`
 	}
 	diagnosedInput struct {
@@ -67,7 +70,7 @@ func Diagnosis(w io.Writer, d *allocation.Diagnosis, o Options) error {
 	}
 	for i := range d.Clusters {
 		c := &d.Clusters[i]
-		x := diagnosedCluster{Cluster: c.Cluster, ScrapeInterval: interval(c.ScrapeInterval), Oldest: instant(c.Oldest, in), Newest: instant(c.Newest, in)}
+		x := diagnosedCluster{Cluster: c.Cluster, ScrapeInterval: interval(c.ScrapeInterval), Oldest: instant(c.Oldest, in), Newest: instant(c.Newest, in), Problems: c.Problems}
 		for _, u := range c.Uncovered {
 			x.Uncovered = append(x.Uncovered, window{u.Start.In(in), u.End.In(in)})
 		}
@@ -126,7 +129,14 @@ func DiagnosisTable(w io.Writer, d *allocation.Diagnosis, in *time.Location) err
 		if err := t.Flush(); err != nil {
 			return err
 		}
-		remedies(&b, c)
+		remedies(&b, c, allocation.InputMissing, "What is missing, and what mends it", "Nothing is missing.")
+		remedies(&b, c, allocation.InputFallback, "What stands in for something better, what that costs, and what mends it", "")
+		if len(c.Problems) > 0 {
+			b.WriteString("\nWhat is wrong with what is there:\n\n")
+		}
+		for _, text := range c.Problems {
+			fmt.Fprintf(&b, "  %s\n", text)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -144,7 +154,11 @@ func sourceNames(sources []allocation.SourceReading) string {
 // diagnosisLines writes a line for each metric that serves an input. AGE is that of the newest sample at the window's end.
 func diagnosisLines(w io.Writer, in *allocation.InputDiagnosis, end time.Time) {
 	if len(in.Alternatives) == 0 {
-		fmt.Fprintf(w, "%s\t%s\t-\t0\t-\t-\n", in.Name, in.State)
+		served := "-"
+		if in.State == allocation.InputSheet {
+			served = in.Missing
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t0\t-\t-\n", in.Name, in.State, served)
 		return
 	}
 	name, state, every, age := in.Name, string(in.State), interval(in.ScrapeInterval.Round(100*time.Millisecond)), end.Sub(in.Newest).Round(time.Second).String()
@@ -154,13 +168,13 @@ func diagnosisLines(w io.Writer, in *allocation.InputDiagnosis, end time.Time) {
 	}
 }
 
-// remedies lists what to do about the missing inputs, one remedy once.
-func remedies(b *strings.Builder, c *allocation.ClusterDiagnosis) {
+// remedies lists what to do about the inputs of a state, one remedy once, or says that there are none.
+func remedies(b *strings.Builder, c *allocation.ClusterDiagnosis, state allocation.InputState, title, nothing string) {
 	var order []string
 	costs := map[string][]string{}
 	for i := range c.Inputs {
 		in := &c.Inputs[i]
-		if in.State != allocation.InputMissing {
+		if in.State != state || in.Missing == "" {
 			continue
 		}
 		if costs[in.Remedy] == nil {
@@ -173,10 +187,12 @@ func remedies(b *strings.Builder, c *allocation.ClusterDiagnosis) {
 		costs[in.Remedy] = append(costs[in.Remedy], text)
 	}
 	if len(order) == 0 {
-		b.WriteString("\nNothing is missing.\n")
+		if nothing != "" {
+			fmt.Fprintf(b, "\n%s\n", nothing)
+		}
 		return
 	}
-	b.WriteString("\nWhat is missing, and what mends it:\n")
+	fmt.Fprintf(b, "\n%s:\n", title)
 	for _, remedy := range order {
 		fmt.Fprintf(b, "\n  %s\n", remedy)
 		for _, text := range costs[remedy] {

@@ -52,7 +52,7 @@ func (s *service) use(next *settings) error {
 			return err
 		}
 	}
-	s.computer.price(next.pricer())
+	s.computer.price(next.pricer(), next.sheetName())
 	s.health.SetCurrency(next.currency)
 	s.current.Store(&live{settings: next, api: newAPI(s, next, metering), metering: metering})
 	for _, w := range next.priceWarnings(time.Now()) {

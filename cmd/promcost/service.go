@@ -208,14 +208,15 @@ type computer struct {
 
 	mu     sync.Mutex
 	rates  allocation.Rates
+	sheet  string            // the name of the price sheet that is given, "" for none
 	engine *promquery.Engine // nil until the cluster's id is known, and once there are other rates
 }
 
-// price makes computations that begin from now on take other rates; those that run keep theirs.
-func (c *computer) price(rates allocation.Rates) {
+// price makes computations that begin from now on take other rates, those of the sheet of that name; those that run keep theirs.
+func (c *computer) price(rates allocation.Rates, sheet string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rates, c.engine = rates, nil
+	c.rates, c.sheet, c.engine = rates, sheet, nil
 }
 
 // errNoSource is why nothing is computed with --source=none.
@@ -268,7 +269,7 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 	return promquery.NewEngine(c.source.Source, promquery.Config{
 		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude, Priced: c.priced, Exposed: c.exposed,
-		Rates: c.rates, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory, Held: &c.held,
+		Rates: c.rates, Sheet: c.sheet, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory, Held: &c.held,
 		Parallel: runtime.GOMAXPROCS(0), Name: sourceName, Progress: c.progress, Observe: c.observe,
 	})
 }

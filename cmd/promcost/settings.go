@@ -93,6 +93,14 @@ func (s *settings) setPrices(f *costFlags, c *config) error {
 	return nil
 }
 
+// sheetName is the name of the price sheet that is given, "" where there are built-in prices only.
+func (s *settings) sheetName() string {
+	if s.rates.Name() == pricing.Default().Name() {
+		return ""
+	}
+	return s.rates.Name()
+}
+
 // readSheet reads a file of prices.
 func readSheet(file string) (*pricing.Sheet, error) {
 	text, err := os.ReadFile(file)

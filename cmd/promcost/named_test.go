@@ -1,0 +1,79 @@
+package main_test
+
+import (
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// othersFlags are flags of other programs that texts name, with whose they are.
+var othersFlags = map[string]string{
+	"metric-labels-allowlist":      "kube-state-metrics",
+	"metric-annotations-allowlist": "kube-state-metrics",
+	"resources":                    "kube-state-metrics",
+	"storage.tsdb.path":            "Prometheus",
+}
+
+var (
+	flagName    = regexp.MustCompile(`--(?:no-)?([a-z][a-z0-9.-]*[a-z0-9])`)
+	commandName = regexp.MustCompile("[\"`]promcost ([a-z]+(?: [a-z]+)?)")
+	flagRow     = regexp.MustCompile("(?m)^\\| `--(?:\\[no-\\])?([a-z0-9.-]+)`")
+	commandRow  = regexp.MustCompile("(?m)^### promcost ([a-z ]+)$")
+)
+
+// TestNamedCommandsAndFlags: every command and flag that a text of the program names is there. What there is stands in
+// REFERENCE.md, which is made from the command line itself.
+func TestNamedCommandsAndFlags(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "REFERENCE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags, commands := firsts(flagRow, string(text)), firsts(commandRow, string(text))
+	if len(flags) < 30 || len(commands) < 10 {
+		t.Fatalf("%d flags and %d commands in REFERENCE.md", len(flags), len(commands))
+	}
+	named := 0
+	for _, f := range parseModule(t) {
+		if f.test || strings.HasPrefix(f.dir, "promquery/promtest") {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			value, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, flag := range firsts(flagName, value) {
+				if named++; !slices.Contains(flags, flag) && othersFlags[flag] == "" {
+					t.Errorf("%s: there is no flag --%s: %q", f.at(lit), flag, value)
+				}
+			}
+			for _, command := range firsts(commandName, value) {
+				if named++; !slices.ContainsFunc(commands, func(c string) bool { return command == c || strings.HasPrefix(command, c+" ") }) {
+					t.Errorf("%s: there is no command promcost %s: %q", f.at(lit), command, value)
+				}
+			}
+			return true
+		})
+	}
+	if named < 50 {
+		t.Errorf("only %d names were found", named)
+	}
+}
+
+// firsts are the first groups of all matches.
+func firsts(re *regexp.Regexp, text string) (out []string) {
+	for _, m := range re.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}

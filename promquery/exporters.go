@@ -1,0 +1,107 @@
+package promquery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// program is what exposes metrics of inputs.
+type program struct {
+	name     string
+	prefixes []string // of its metrics
+	remedy   string   // that the table of inputs has where it may not be scraped at all
+	dropped  string   // what may take single metrics away
+}
+
+// programs are what exposes the inputs. The first one with a prefix of a metric is its.
+var programs = []program{
+	{"OpenCost", []string{"node_cpu_hourly", "node_ram_hourly", "node_gpu_hourly", "pv_hourly", "kubecost_", "pod_pvc_"}, "", "metricRelabelings drop it"},
+	{"kube-state-metrics", []string{"kube_"}, ksm, "an allow list or metricRelabelings drop it"},
+	{"cAdvisor (/metrics/cadvisor of the kubelets)", []string{"container_"}, kubelet, "metricRelabelings drop it (cAdvisorMetricRelabelings in kube-prometheus-stack)"},
+	{"/metrics of the kubelets", []string{"kubelet_"}, stats, "metricRelabelings drop it"},
+	{"node_exporter", []string{"node_cpu_seconds", "node_memory_"}, exporter, "a collector is off, or metricRelabelings drop it"},
+}
+
+// programOf is what exposes a metric, nil where it is not in the table.
+func programOf(metric string) *program {
+	i := slices.IndexFunc(programs, func(e program) bool {
+		return slices.ContainsFunc(e.prefixes, func(p string) bool { return strings.HasPrefix(metric, p) })
+	})
+	if i < 0 {
+		return nil
+	}
+	return &programs[i]
+}
+
+// standIns say what it costs that a metric stands in for the best one of an input. Those that are not here cost nothing.
+var standIns = []struct{ input, metric, cost string }{
+	{"running", "container_memory_working_set_bytes", "containers run while they have usage: starts and ends are told by samples of cAdvisor, and what lives between two of them is not seen"},
+	{"running", "kube_pod_container_info", "containers run while their pod's phase is Running: the back-off between restarts is charged"},
+	{"started", "container_start_time_seconds", "starts are as cAdvisor tells them: what no scrape of it saw starts half a scrape interval before its first sample"},
+	{"node cpu", "kube_node_status_allocatable", "nodes cost what pods may take of them, without what is reserved for the system"},
+	{"node memory", "kube_node_status_allocatable", "nodes cost what pods may take of them, without what is reserved for the system"},
+	{"node gpu", "kube_node_status_allocatable", "devices that are not healthy cost nothing"},
+	{"node disk", "kube_node_status_capacity", "of a node's disks only the one that the kubelet counts as ephemeral storage is known"},
+	{"gpu usage", "DCGM_FI_DEV_GPU_UTIL", "a device counts as used while anything runs on it, however little of it that takes"},
+}
+
+// explain says what it costs where an input is not served by its best metric, and what mends it.
+func (f *findings) explain(d *allocation.InputDiagnosis, i int, cluster Symbol, sheet string) {
+	in := &Inputs[i]
+	best := in.Alternatives[0]
+	missing := d.State == allocation.InputMissing
+	switch {
+	case missing && best.Price && sheet != "":
+		d.State, d.Missing = allocation.InputSheet, "prices are those of "+sheet
+	case missing && in.Need == Occasional:
+		d.State, d.Missing, d.Remedy = allocation.InputNone, in.Missing, in.Remedy
+	case missing:
+		d.Missing, d.Remedy = in.Missing, f.remedy(in, cluster)
+	case d.State == allocation.InputFallback:
+		for _, s := range standIns {
+			if s.input == in.Name && s.metric == d.Alternatives[0].Metric {
+				d.Missing, d.Remedy = s.cost, f.remedy(in, cluster)
+			}
+		}
+	}
+}
+
+// remedy is what mends that the best metric of an input is not there: what the table says, or, where what exposes it is scraped,
+// where to look for the metric.
+func (f *findings) remedy(in *Input, cluster Symbol) string {
+	best := &in.Alternatives[0]
+	e := programOf(best.Metric)
+	if e == nil || e.remedy != in.Remedy || !f.scrapes(e, cluster) {
+		return in.Remedy
+	}
+	return fmt.Sprintf("%s is scraped, but `%s` is not among its metrics: %s", e.name, best.selector(), e.dropped)
+}
+
+// selector is the metric with the values of labels that the input needs.
+func (a *Alternative) selector() string {
+	var labels []string
+	for _, m := range a.Matchers {
+		if m.Type == MatchEqual {
+			labels = append(labels, fmt.Sprintf("%s=%q", m.Name, m.Value))
+		}
+	}
+	if len(labels) == 0 {
+		return a.Metric
+	}
+	return a.Metric + "{" + strings.Join(labels, ",") + "}"
+}
+
+// scrapes reports whether any metric of a program is there.
+func (f *findings) scrapes(e *program, cluster Symbol) bool {
+	for i, tallies := range f.inputs {
+		for rank := range tallies {
+			if programOf(Inputs[i].Alternatives[rank].Metric) == e && slices.ContainsFunc(tallies[rank].clusters, func(c clusterTally) bool { return c.cluster == cluster }) {
+				return true
+			}
+		}
+	}
+	return false
+}

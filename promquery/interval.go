@@ -1,0 +1,80 @@
+package promquery
+
+import (
+	"context"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// probeLength is how much of the window is looked at to find the scrape interval: enough for three samples a series at
+// the longest usual intervals. containerProbe is how much of containers' series, of which there are many: enough for two.
+const (
+	probeLength    = 20 * time.Minute
+	containerProbe = 6 * time.Minute
+)
+
+// probe is a series of which every node has one, of kube-state-metrics or of cAdvisor.
+type probe struct {
+	metric   string
+	matchers []Matcher
+	cadvisor bool
+}
+
+// nodeProbes are cheap to read. Some installations drop what cAdvisor says of whole nodes.
+var nodeProbes = []probe{
+	{metric: "kube_node_info"},
+	{metric: "container_memory_working_set_bytes", matchers: []Matcher{equal("id", "/")}, cadvisor: true},
+	{metric: "machine_memory_bytes", cadvisor: true},
+}
+
+// containerProbes are read where cAdvisor says nothing of nodes.
+var containerProbes = []probe{
+	{metric: "container_memory_working_set_bytes", matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, cadvisor: true},
+}
+
+// findScrapeInterval finds the median scrape interval, the longer one of kube-state-metrics and cAdvisor, at the end of the
+// window, else at its beginning or middle, else takes the default.
+func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Window) error {
+	c.scrape = DefaultScrapeInterval
+	middle := w.Start.Add(w.Duration() / 2)
+	for _, end := range []time.Time{w.End, w.Start.Add(probeLength), middle} {
+		kubeState, cadvisor, err := c.intervals(ctx, end, probeLength, nodeProbes)
+		if err == nil && len(cadvisor) == 0 {
+			_, cadvisor, err = c.intervals(ctx, end, containerProbe, containerProbes)
+		}
+		if err != nil {
+			return err
+		}
+		// cAdvisor's own times jitter: its interval is one of whole seconds.
+		if d := max(median(kubeState), median(cadvisor).Round(time.Second)); d > 0 {
+			c.scrape = d
+			return nil
+		}
+	}
+	return nil
+}
+
+// intervals are how far apart the samples of each series of the probes are, in milliseconds, of those that show it.
+func (c *computation) intervals(ctx context.Context, end time.Time, length time.Duration, probes []probe) (kubeState, cadvisor []int64, err error) {
+	sels := make([]Selector, len(probes))
+	for i, p := range probes {
+		sels[i] = Selector{
+			Metric: p.metric, Matchers: p.matchers, Start: end.Add(-length).UnixMilli(), End: end.UnixMilli(),
+			Keep: []string{"node"}, Input: inputInterval, AtOnce: manyAtOnce,
+		}
+	}
+	_, err = c.ask(ctx, askInterval, sels, OneLane(func(i int, _ []Symbol, p *timeline.Points) error {
+		switch d := p.Interval(); {
+		case d <= 0:
+		case probes[i].cadvisor:
+			cadvisor = append(cadvisor, d)
+		default:
+			kubeState = append(kubeState, d)
+		}
+		return nil
+	}))
+	c.stats.Warnings, c.stats.Losses = nil, nil // the same as those of the computation
+	return kubeState, cadvisor, err
+}

@@ -1,0 +1,56 @@
+package promquery_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// TestScrapeInterval is the longer one of kube-state-metrics and cAdvisor, whichever of cAdvisor's series are left.
+func TestScrapeInterval(t *testing.T) {
+	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	series := func(every time.Duration, labels ...string) promtest.Series {
+		return promtest.Series{Labels: labels, Samples: promtest.Regular(end.Add(-2*time.Hour).UnixMilli(), end.UnixMilli(), every.Milliseconds(), func(int64) float64 { return 1 << 30 })}
+	}
+	kubeState := []promtest.Series{
+		series(15*time.Second, "__name__", "kube_node_info", "node", "n1"),
+		series(15*time.Second, "__name__", "kube_pod_info", "node", "n1", "namespace", "a", "pod", "p", "uid", "u"),
+	}
+	const usage = "container_memory_working_set_bytes"
+	for _, tt := range []struct {
+		name     string
+		cadvisor []promtest.Series
+		want     time.Duration
+	}{
+		{"no cAdvisor", nil, 15 * time.Second},
+		{"the root cgroup", []promtest.Series{series(2*time.Minute, "__name__", usage, "node", "n1", "id", "/")}, 2 * time.Minute},
+		{"what nodes have", []promtest.Series{series(2*time.Minute, "__name__", "machine_memory_bytes", "node", "n1")}, 2 * time.Minute},
+		{"containers only", []promtest.Series{series(2*time.Minute, "__name__", usage, "node", "n1", "namespace", "a", "pod", "p", "container", "c", "id", "/kubepods/podu/c")}, 2 * time.Minute},
+		{"more often than kube-state-metrics", []promtest.Series{series(10*time.Second, "__name__", usage, "node", "n1", "namespace", "a", "pod", "p", "container", "c", "id", "/kubepods/podu/c")}, 15 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			promtest.WriteBlocks(t, dir, 2*time.Hour, slices.Concat(kubeState, tt.cadvisor)...)
+			s := compute(t, openBlocks(t, dir), allocation.Query{Window: lastHour(end)})[0]
+			if got := s.Reading.ScrapeInterval; got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestNothingHangsOnTheRootCgroup: what only the series of a node's root cgroup tell is told by others, too, for kube-prometheus-stack
+// drops those.
+func TestNothingHangsOnTheRootCgroup(t *testing.T) {
+	for _, in := range promquery.Inputs {
+		if !slices.ContainsFunc(in.Alternatives, func(a promquery.Alternative) bool {
+			return !slices.ContainsFunc(a.Matchers, func(m promquery.Matcher) bool { return m.Name == "id" && m.Value == "/" })
+		}) {
+			t.Errorf("%s is only told by the root cgroup", in.Name)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package promquery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// problems are what is wrong with what a source has, by cluster.
+type problems map[Symbol][]string
+
+func (p problems) of(cluster Symbol) []string { return p[cluster] }
+
+// scraped is when a target had samples: Unix milliseconds.
+type scraped struct{ first, last int64 }
+
+// census is what is counted to find problems of a cluster.
+type census struct {
+	pods, podsWithoutUID                  int
+	usage, withoutID, oddID, withoutImage int
+	kubeState, promcosts, down            map[target]scraped
+	collisions                            map[string]map[string]bool // by metric: names of labels
+}
+
+// What is asked for to find problems, in the order of its selectors.
+const (
+	askPods = iota
+	askUsage
+	askPromcosts
+	askUp
+	askLabels // and those that follow: metrics of labels
+)
+
+// labelMetrics are kube-state-metrics' lists of labels and annotations, whose names may collide.
+var labelMetrics = []string{"kube_pod_labels", "kube_pod_annotations", "kube_namespace_labels", "kube_namespace_annotations", "kube_node_labels"}
+
+// collision is a name that kube-state-metrics gives to one of several labels that it writes alike.
+var collision = regexp.MustCompile(`_conflict[0-9]+$`)
+
+// findProblems looks at labels and targets. Labels are looked at near the end of the window: usage has many series.
+func (c *computation) findProblems(ctx context.Context, w allocation.Window) (problems, error) {
+	labels := c.cfg.Clusters.Labels
+	whole := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli(), Input: "labels and targets"}
+	late := whole
+	late.Start = max(whole.Start, w.End.Add(-containerProbe).UnixMilli())
+	sels := []Selector{askPods: whole, askUsage: late, askPromcosts: whole, askUp: late}
+	sels[askPods].Metric, sels[askPods].Keep = "kube_pod_info", append([]string{"job", "instance", "uid", "exported_uid"}, labels...)
+	sels[askUsage].Metric, sels[askUsage].Keep = "container_cpu_usage_seconds_total", append([]string{"id", "image"}, labels...)
+	sels[askUsage].Matchers = []Matcher{notEqual("container", ""), notEqual("container", "POD")}
+	sels[askPromcosts].Metric, sels[askPromcosts].Keep = buildInfo, append([]string{"job", "instance"}, labels...)
+	sels[askUp].Metric, sels[askUp].Keep = "up", append([]string{"job", "instance"}, labels...)
+	for _, metric := range labelMetrics {
+		late.Metric = metric
+		sels = append(sels, late)
+	}
+	found := map[Symbol]*census{}
+	_, err := c.ask(ctx, "labels and targets", sels, OneLane(func(i int, key []Symbol, p *timeline.Points) error {
+		if i >= askLabels {
+			c.censusOf(found, pick(key, labels)).noteLabels(sels[i].Metric, key)
+			return nil
+		}
+		n := len(sels[i].Keep) - len(labels)
+		c.censusOf(found, key[n:]).note(i, key[:n], p)
+		return nil
+	}))
+	if err != nil {
+		return nil, err
+	}
+	out := problems{}
+	for cluster, x := range found {
+		out[cluster] = x.tell(w.End.UnixMilli())
+	}
+	return out, nil
+}
+
+// censusOf is that of the cluster that the labels of a series name.
+func (c *computation) censusOf(found map[Symbol]*census, labels []Symbol) *census {
+	cluster := c.cfg.Clusters.Default
+	for _, s := range labels {
+		if s != none {
+			cluster = s.Value()
+			break
+		}
+	}
+	key := allocation.Sym(cluster)
+	if found[key] == nil {
+		found[key] = &census{kubeState: map[target]scraped{}, promcosts: map[target]scraped{}, down: map[target]scraped{}, collisions: map[string]map[string]bool{}}
+	}
+	return found[key]
+}
+
+// note counts a series; labels are what its selector keeps of it, but for the cluster's.
+func (x *census) note(i int, labels []Symbol, p *timeline.Points) {
+	switch i {
+	case askPods:
+		x.pods++
+		if labels[2] == none && labels[3] == none {
+			x.podsWithoutUID++
+		}
+		noteTarget(x.kubeState, labels, p)
+	case askUsage:
+		x.usage++
+		switch _, ok := PodUID(labels[0].Value()); {
+		case labels[0] == none:
+			x.withoutID++
+		case !ok:
+			x.oddID++
+		}
+		if labels[1] == none {
+			x.withoutImage++
+		}
+	case askPromcosts:
+		noteTarget(x.promcosts, labels, p)
+	case askUp:
+		if v, ok := p.LastUsable(); ok && v == 0 {
+			noteTarget(x.down, labels, p)
+		}
+	}
+}
+
+// noteTarget notes when a target had samples.
+func noteTarget(targets map[target]scraped, labels []Symbol, p *timeline.Points) {
+	at, last := target{labels[0], labels[1]}, p.Last()
+	if _, ok := p.LastUsable(); !ok {
+		return
+	}
+	s, ok := targets[at]
+	if !ok {
+		s = scraped{p.First(), last}
+	}
+	targets[at] = scraped{min(s.first, p.First()), max(s.last, last)}
+}
+
+// noteLabels notes names that collide; key has all labels of a series.
+func (x *census) noteLabels(metric string, key []Symbol) {
+	for k := 0; k+1 < len(key); k += 2 {
+		if name := key[k].Value(); collision.MatchString(name) {
+			if x.collisions[metric] == nil {
+				x.collisions[metric] = map[string]bool{}
+			}
+			x.collisions[metric][name] = true
+		}
+	}
+}
+
+// tell says what is wrong, the same whatever the order in which it was counted.
+func (x *census) tell(end int64) (out []string) {
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if x.podsWithoutUID > 0 {
+		say("kube-state-metrics: %d of %d series of kube_pod_info have no label `uid`: a labeldrop or an aggregation takes it away. A pod that is made again under its name is told from the one before by its node and its times alone", x.podsWithoutUID, x.pods)
+	}
+	if x.withoutID > 0 {
+		say("cAdvisor: %d of %d series of container_cpu_usage_seconds_total have no label `id`: a labeldrop or an aggregation takes it away. Usage counts for whichever pod of that name ran then, and the counters of a container that restarts are told apart by their resets alone", x.withoutID, x.usage)
+	}
+	if x.oddID > 0 {
+		say("cAdvisor: the label `id` of %d of %d series of container_cpu_usage_seconds_total is no cgroup path with a pod's UID, as if it was rewritten. Usage counts for whichever pod of that name ran then", x.oddID, x.usage)
+	}
+	if x.usage > 0 && x.withoutImage == x.usage {
+		say("cAdvisor: no series of container_cpu_usage_seconds_total has the label `image`: a labeldrop takes it away. promcost does not read it, so no cost is wrong; dashboards that tell containers from their pods by it show nothing")
+	}
+	for _, metric := range slices.Sorted(maps.Keys(x.collisions)) {
+		names := slices.Sorted(maps.Keys(x.collisions[metric]))
+		say("kube-state-metrics: names in %s collide (%s), for it writes several names of Kubernetes alike, such as costCenter and cost-center. Which is which is only known where all of them are asked for: rename one, or let its allowlist export one of them", metric, strings.Join(names, ", "))
+	}
+	return append(out, x.tellTargets(end)...)
+}
+
+// tellTargets says what is wrong with what is scraped.
+func (x *census) tellTargets(end int64) (out []string) {
+	var gone, now []string
+	for _, at := range sortedTargets(x.kubeState) {
+		if s := x.kubeState[at]; s.last < end-timeline.Lookback && !replaced(x.kubeState, at) {
+			gone = append(gone, fmt.Sprintf("%s since %s", at, instant(s.last)))
+		}
+	}
+	for _, at := range sortedTargets(x.down) {
+		if _, seen := x.kubeState[at]; !seen && slices.ContainsFunc(sortedTargets(x.kubeState), func(k target) bool { return k.job == at.job }) {
+			gone = append(gone, fmt.Sprintf("%s all the time", at))
+		}
+	}
+	if len(gone) > 0 && len(gone) < len(x.kubeState)+len(x.down) {
+		out = append(out, fmt.Sprintf("kube-state-metrics: %d of its targets are down (%s) while others are scraped: where they are shards, what is in theirs is not known and costs nothing", len(gone), strings.Join(gone, ", ")))
+	}
+	for _, at := range sortedTargets(x.promcosts) {
+		if x.promcosts[at].last >= end-timeline.Lookback {
+			now = append(now, at.String())
+		}
+	}
+	if len(now) > 1 {
+		out = append(out, fmt.Sprintf("%d promcosts are scraped (%s): sums over promcost_… count each cost as often, unless each has its own --shard. Let Prometheus scrape one of them, or choose one by job or instance", len(now), strings.Join(now, ", ")))
+	}
+	return out
+}
+
+// replaced reports whether another target of the job began about when one ended: a pod that was made again.
+func replaced(targets map[target]scraped, at target) bool {
+	for other, s := range targets {
+		if other != at && other.job == at.job && s.first > targets[at].first && s.first-targets[at].last <= steadyHole && targets[at].last-s.first <= steadyHole {
+			return true
+		}
+	}
+	return false
+}
+
+// String names a target as Prometheus does.
+func (t target) String() string {
+	return fmt.Sprintf("job=%q instance=%q", t.job.Value(), t.instance.Value())
+}
+
+// sortedTargets are targets in order.
+func sortedTargets(targets map[target]scraped) []target {
+	return slices.SortedFunc(maps.Keys(targets), func(a, b target) int {
+		return cmp.Or(strings.Compare(a.job.Value(), b.job.Value()), strings.Compare(a.instance.Value(), b.instance.Value()))
+	})
+}

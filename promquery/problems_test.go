@@ -1,0 +1,197 @@
+package promquery_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// diagnosed is what is said of a source's last hour, of its one cluster.
+func diagnosed(t *testing.T, src promquery.Source, end time.Time, sheet string) *allocation.ClusterDiagnosis {
+	t.Helper()
+	cfg := config
+	cfg.Sheet = sheet
+	d, err := promquery.NewEngine(src, cfg).Diagnose(t.Context(), lastHour(end))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Clusters) != 1 {
+		t.Fatalf("%d clusters, want one", len(d.Clusters))
+	}
+	return &d.Clusters[0]
+}
+
+// inputOf is the input of a name.
+func inputOf(t *testing.T, d *allocation.ClusterDiagnosis, name string) *allocation.InputDiagnosis {
+	t.Helper()
+	i := slices.IndexFunc(d.Inputs, func(in allocation.InputDiagnosis) bool { return in.Name == name })
+	if i < 0 {
+		t.Fatalf("no input %s", name)
+	}
+	return &d.Inputs[i]
+}
+
+// TestRemedies: what is missing is said by metric and place where what exposes it is scraped, and by what to run where it is not.
+func TestRemedies(t *testing.T) {
+	c, db := demoBlocks(t)
+	kubeState := []string{"kube_"}
+	for _, tt := range []struct {
+		name, input     string
+		metrics, prefix []string // that the source lacks
+		state           allocation.InputState
+		remedy, missing string
+	}{
+		{
+			"a metric of kube-state-metrics", "started",
+			[]string{"kube_pod_container_state_started"},
+			nil, allocation.InputMissing,
+			"kube-state-metrics is scraped, but `kube_pod_container_state_started` is not among its metrics: an allow list or metricRelabelings drop it", "starts are as late as the first scrape",
+		},
+		{
+			"one that another stands in for", "running",
+			[]string{"kube_pod_container_status_running"},
+			nil, allocation.InputFallback,
+			"kube-state-metrics is scraped, but `kube_pod_container_status_running` is not among its metrics: an allow list or metricRelabelings drop it", "containers run while they have usage",
+		},
+		{
+			"one that nothing stands in for", "pod owner",
+			[]string{"kube_pod_owner"},
+			nil, allocation.InputMissing,
+			"kube-state-metrics is scraped, but `kube_pod_owner` is not among its metrics: an allow list or metricRelabelings drop it", "controllers are unallocated",
+		},
+		{
+			"a metric of cAdvisor", "cpu usage",
+			[]string{"container_cpu_usage_seconds_total"},
+			nil, allocation.InputMissing,
+			"cAdvisor (/metrics/cadvisor of the kubelets) is scraped, but `container_cpu_usage_seconds_total` is not among its metrics: metricRelabelings drop it (cAdvisorMetricRelabelings in kube-prometheus-stack)", "cpu costs what is requested",
+		},
+		{"no cAdvisor", "cpu usage", nil, []string{"container_"}, allocation.InputMissing, "scrape /metrics/cadvisor of every kubelet", "cpu costs what is requested"},
+		{"no kube-state-metrics", "pod owner", nil, kubeState, allocation.InputMissing, "run kube-state-metrics and let this Prometheus scrape it", "controllers are unallocated"},
+		{"labels have a flag of their own", "pod labels", []string{"kube_pod_labels"}, nil, allocation.InputMissing, "--metric-labels-allowlist", "no cost by label"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := diagnosed(t, lacking{db, tt.metrics, tt.prefix}, c.End(), "")
+			if in := inputOf(t, d, tt.input); in.State != tt.state || !strings.Contains(in.Remedy, tt.remedy) || !strings.HasPrefix(in.Missing, tt.missing) {
+				t.Errorf("%s: %s: %s, want %s: %s: %s", in.State, in.Missing, in.Remedy, tt.state, tt.missing, tt.remedy)
+			}
+		})
+	}
+}
+
+// TestStandIns: what is said of metrics that stand in for others is of such.
+func TestStandIns(t *testing.T) {
+	c, db := demoBlocks(t)
+	for _, s := range promquery.StandIns() {
+		i := slices.IndexFunc(promquery.Inputs, func(in promquery.Input) bool { return in.Name == s[0] })
+		if i < 0 || !slices.ContainsFunc(promquery.Inputs[i].Alternatives[1:], func(a promquery.Alternative) bool { return a.Metric == s[1] }) {
+			t.Errorf("%s does not stand in for the best metric of %s", s[1], s[0])
+		}
+	}
+	if in := inputOf(t, diagnosed(t, db, c.End(), ""), "running"); in.Missing != "" || in.Remedy != "" {
+		t.Errorf("of what is found it is said: %s: %s", in.Missing, in.Remedy)
+	}
+}
+
+// lacking is a source without some metrics, and those of some prefixes.
+type lacking struct {
+	promquery.Source
+	metrics, prefixes []string
+}
+
+// Select implements promquery.Source.
+func (s lacking) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
+	lacks := func(metric string) bool {
+		return slices.Contains(s.metrics, metric) || slices.ContainsFunc(s.prefixes, func(p string) bool { return strings.HasPrefix(metric, p) })
+	}
+	var kept []promquery.Selector
+	var of []int
+	for i, sel := range sels {
+		if !lacks(sel.Metric) {
+			kept, of = append(kept, sel), append(of, i)
+		}
+	}
+	return s.Source.Select(ctx, kept, func(i int, key []promquery.Symbol, p *timeline.Points) error { return yield(of[i], key, p) })
+}
+
+// TestSheetOfPrices: where a price sheet is given, prices that no metric tells are its.
+func TestSheetOfPrices(t *testing.T) {
+	c, db := demoBlocks(t)
+	src := lacking{db, []string{"node_cpu_hourly_cost", "pv_hourly_cost"}, nil}
+	for _, name := range []string{"node cpu price", "volume price"} {
+		if in := inputOf(t, diagnosed(t, src, c.End(), "prices.yaml"), name); in.State != allocation.InputSheet || in.Missing != "prices are those of prices.yaml" || in.Remedy != "" {
+			t.Errorf("with a sheet, %s: %+v", name, in)
+		}
+		if in := inputOf(t, diagnosed(t, src, c.End(), ""), name); in.State == allocation.InputSheet || !strings.Contains(in.Remedy, "--pricing.file") {
+			t.Errorf("without a sheet, %s: %+v", name, in)
+		}
+	}
+}
+
+// TestProblems: what is wrong with what is there is named with its place and what it costs.
+func TestProblems(t *testing.T) {
+	const uid = "0f2d3c1a-0000-4000-8000-000000000001"
+	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	series := func(from, to time.Duration, v float64, name string, labels ...string) promtest.Series {
+		samples := promtest.Regular(end.Add(from).UnixMilli(), end.Add(to).UnixMilli(), 30_000, func(int64) float64 { return v })
+		return promtest.Series{Labels: append([]string{"__name__", name}, labels...), Samples: samples}
+	}
+	always := func(name string, labels ...string) promtest.Series {
+		return series(-2*time.Hour, 0, 1, name, labels...)
+	}
+	pod := func(shard int, from, to time.Duration, labels ...string) promtest.Series {
+		labels = append([]string{"job", "kube-state-metrics", "instance", fmt.Sprintf("10.0.0.%d:8080", shard), "namespace", "a", "pod", fmt.Sprint("p", shard)}, labels...)
+		return series(from, to, 1, "kube_pod_info", labels...)
+	}
+	usage := func(labels ...string) promtest.Series {
+		return always("container_cpu_usage_seconds_total", append([]string{"namespace", "a", "pod", "p1", "container", "c"}, labels...)...)
+	}
+	whole := []promtest.Series{pod(1, -2*time.Hour, 0, "uid", uid), usage("id", "/kubepods/pod"+uid+"/x", "image", "web:1")}
+	for _, tt := range []struct {
+		name string
+		list []promtest.Series // in place of, or beside, what is whole
+		want []string          // texts that say so
+	}{
+		{"nothing", whole, nil},
+		{"no uid", []promtest.Series{pod(1, -2*time.Hour, 0), whole[1]}, []string{"1 of 1 series of kube_pod_info have no label `uid`"}},
+		{"uid under another name", []promtest.Series{pod(1, -2*time.Hour, 0, "exported_uid", uid), whole[1]}, nil},
+		{"no id", []promtest.Series{whole[0], usage("image", "web:1")}, []string{"1 of 1 series of container_cpu_usage_seconds_total have no label `id`"}},
+		{"an id that is no path", []promtest.Series{whole[0], usage("id", "x", "image", "web:1")}, []string{"the label `id` of 1 of 1 series"}},
+		{"no image", []promtest.Series{whole[0], usage("id", "/kubepods/pod"+uid+"/x")}, []string{"no series of container_cpu_usage_seconds_total has the label `image`"}},
+		{"names that collide", append(slices.Clone(whole), always("kube_pod_labels", "namespace", "a", "pod", "p1", "label_cost_center_conflict1", "x", "label_cost_center_conflict2", "y")), []string{
+			"names in kube_pod_labels collide (label_cost_center_conflict1, label_cost_center_conflict2)",
+		}},
+		{"a shard that is gone", append(slices.Clone(whole), pod(2, -2*time.Hour, -30*time.Minute, "uid", uid)), []string{
+			`1 of its targets are down (job="kube-state-metrics" instance="10.0.0.2:8080" since 2026-03-02T11:30:00Z) while others are scraped`,
+		}},
+		{"a shard that is down all the time", append(slices.Clone(whole), series(-2*time.Hour, 0, 0, "up", "job", "kube-state-metrics", "instance", "10.0.0.2:8080")), []string{
+			`1 of its targets are down (job="kube-state-metrics" instance="10.0.0.2:8080" all the time)`,
+		}},
+		{"a pod of kube-state-metrics that was made again", []promtest.Series{pod(1, -29*time.Minute, 0, "uid", uid), pod(2, -2*time.Hour, -30*time.Minute, "uid", uid), whole[1]}, nil},
+		{"two promcosts", append(slices.Clone(whole), always("promcost_build_info", "job", "promcost", "instance", "a:9003"), always("promcost_build_info", "job", "promcost", "instance", "b:9003")), []string{
+			`2 promcosts are scraped (job="promcost" instance="a:9003", job="promcost" instance="b:9003")`,
+		}},
+		{"a promcost that took the place of another", append(slices.Clone(whole), always("promcost_build_info", "job", "promcost", "instance", "a:9003"), series(-2*time.Hour, -30*time.Minute, 1, "promcost_build_info", "job", "promcost", "instance", "b:9003")), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			promtest.WriteBlocks(t, dir, 2*time.Hour, tt.list...)
+			got := diagnosed(t, openBlocks(t, dir), end, "").Problems
+			if len(got) != len(tt.want) {
+				t.Fatalf("%d problems, want %d: %q", len(got), len(tt.want), got)
+			}
+			for i := range got {
+				if !strings.Contains(got[i], tt.want[i]) {
+					t.Errorf("%q does not say %q", got[i], tt.want[i])
+				}
+			}
+		})
+	}
+}
