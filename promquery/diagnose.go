@@ -73,9 +73,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 		return nil, errNothing
 	}
 	for i := range d.Clusters {
-		d.Clusters[i].Problems = problems.of(allocation.Sym(d.Clusters[i].Cluster))
-	}
-	for i := range d.Clusters {
+		d.Clusters[i].Problems = problems[allocation.Sym(d.Clusters[i].Cluster)]
 		if oldest := d.Clusters[i].Oldest; d.Oldest.IsZero() || oldest.Before(d.Oldest) {
 			d.Oldest = oldest
 		}

@@ -52,14 +52,17 @@ var standIns = []struct{ input, metric, cost string }{
 func (f *findings) explain(d *allocation.InputDiagnosis, i int, cluster Symbol, sheet string) {
 	in := &Inputs[i]
 	best := in.Alternatives[0]
-	missing := d.State == allocation.InputMissing
+	missing, cost := d.State == allocation.InputMissing, in.Missing
+	if best.Price && sheet == "" {
+		cost = "prices are the built-in defaults"
+	}
 	switch {
 	case missing && best.Price && sheet != "":
 		d.State, d.Missing = allocation.InputSheet, "prices are those of "+sheet
 	case missing && in.Need == Occasional:
-		d.State, d.Missing, d.Remedy = allocation.InputNone, in.Missing, in.Remedy
+		d.State, d.Missing, d.Remedy = allocation.InputNone, cost, in.Remedy
 	case missing:
-		d.Missing, d.Remedy = in.Missing, f.remedy(in, cluster)
+		d.Missing, d.Remedy = cost, f.remedy(in, cluster)
 	case d.State == allocation.InputFallback:
 		for _, s := range standIns {
 			if s.input == in.Name && s.metric == d.Alternatives[0].Metric {

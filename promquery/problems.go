@@ -16,8 +16,6 @@ import (
 // problems are what is wrong with what a source has, by cluster.
 type problems map[Symbol][]string
 
-func (p problems) of(cluster Symbol) []string { return p[cluster] }
-
 // scraped is when a target had samples: Unix milliseconds.
 type scraped struct{ first, last int64 }
 

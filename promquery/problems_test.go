@@ -135,6 +135,33 @@ func TestSheetOfPrices(t *testing.T) {
 	}
 }
 
+// TestDiagnosisOfRecordings: of a real kube-state-metrics and a real kubelet with their defaults, only labels and prices are
+// missing; with the flags of README, nothing but prices.
+func TestDiagnosisOfRecordings(t *testing.T) {
+	_, w := recordedWindow(t)
+	for kubeState, want := range map[string]struct{ missing, problem string }{
+		"kube-state-metrics":            {"pod labels, pod annotations, namespace labels, namespace annotations, endpoint slice, node labels, node cpu price, node memory price", ""},
+		"kube-state-metrics-allowlists": {"node cpu price, node memory price", "names in kube_pod_labels collide (label_cost_center_conflict1, label_cost_center_conflict2)"},
+	} {
+		d, err := promquery.NewEngine(recordedBlocks(t, kubeState, "kubelet-cadvisor"), config).Diagnose(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var missing []string
+		for _, in := range d.Clusters[0].Inputs {
+			if in.State == allocation.InputMissing || in.State == allocation.InputFallback {
+				missing = append(missing, in.Name)
+			}
+		}
+		if got := strings.Join(missing, ", "); got != want.missing {
+			t.Errorf("%s: %s are missing, want %s", kubeState, got, want.missing)
+		}
+		if got := strings.Join(d.Clusters[0].Problems, "; "); !strings.Contains(got, want.problem) || want.problem == "" && got != "" {
+			t.Errorf("%s: wrong is %q, want %q", kubeState, got, want.problem)
+		}
+	}
+}
+
 // TestProblems: what is wrong with what is there is named with its place and what it costs.
 func TestProblems(t *testing.T) {
 	const uid = "0f2d3c1a-0000-4000-8000-000000000001"

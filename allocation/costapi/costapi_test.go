@@ -276,6 +276,7 @@ func TestFailures(t *testing.T) {
 		want   []string
 	}{
 		{"no data", fake{err: fmt.Errorf("%w: check the window", allocation.ErrNoData)}, costapi.Config{}, 422, []string{"no data: check the window"}},
+		{"too fine", fake{err: fmt.Errorf("%w: allow more", allocation.ErrTooFine)}, costapi.Config{}, 422, []string{"too fine: allow more"}},
 		{"too much", fake{err: fmt.Errorf("%w: ask for less", allocation.ErrTooMuch)}, costapi.Config{}, 422, []string{"too much: ask for less"}},
 		{"upstream", fake{err: fmt.Errorf("%w: dial: %w", allocation.ErrUpstream, context.DeadlineExceeded)}, costapi.Config{}, 502, []string{"upstream failure: dial"}},
 		{"busy", fake{err: fmt.Errorf("%w: try again later", allocation.ErrBusy)}, costapi.Config{}, 503, []string{"try again later"}},

@@ -59,9 +59,6 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	return nil
 }
 
-// checkResolution is fine enough to see what there is.
-const checkResolution = time.Minute
-
 // parseWindow is the window that the flags name, as far as the source can have it.
 func (f *checkFlags) parseWindow(svc *service) (allocation.Window, error) {
 	now := svc.computer.source.clock(0)()

@@ -67,7 +67,7 @@ func (f *checkFlags) compute(ctx context.Context, io streams, logs *logFlags) (*
 	}
 	stop := showProgress(io.err, svc.status)
 	defer stop()
-	for set, err := range svc.ledger.Sets(ctx, allocation.Query{Window: w, Resolution: checkResolution}) {
+	for set, err := range svc.ledger.Sets(ctx, allocation.Query{Window: w, Resolution: allocation.AutoResolution}) {
 		if err != nil {
 			return nil, fmt.Errorf("check prices: %w", err)
 		}

@@ -168,6 +168,10 @@ func printTables(io streams, body []byte, limit int) error {
 		return err
 	}
 	const layout = "2006-01-02 15:04 MST"
+	sampled := ""
+	if answer.Resolution != "" {
+		sampled = ", resolution " + answer.Resolution
+	}
 	for i, set := range sets {
 		if i > 0 {
 			fmt.Fprintln(io.out)
@@ -176,7 +180,7 @@ func printTables(io streams, body []byte, limit int) error {
 			fmt.Fprintln(io.out, "no allocations")
 			continue
 		}
-		fmt.Fprintf(io.out, "%s to %s\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout))
+		fmt.Fprintf(io.out, "%s to %s%s\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout), sampled)
 		if err := encode.Table(io.out, set, encode.TableOptions{Limit: limit}); err != nil {
 			return err
 		}

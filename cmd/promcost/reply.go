@@ -16,10 +16,12 @@ const maxReply = 1 << 30
 
 // reply is the envelope that promcost, Kubecost and OpenCost answer with.
 type reply struct {
-	Code     int                    `json:"code"`
-	Message  string                 `json:"message"`
-	Warnings []string               `json:"warnings"`
-	Data     []map[string]*costLine `json:"data"`
+	Code     int      `json:"code"`
+	Message  string   `json:"message"`
+	Warnings []string `json:"warnings"`
+	// Resolution is the one that was used; "" where the server does not say.
+	Resolution string                 `json:"resolution"`
+	Data       []map[string]*costLine `json:"data"`
 }
 
 // costLine is what a table shows of an allocation, in the units of the API: hours, averages, money.
