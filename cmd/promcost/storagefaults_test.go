@@ -47,11 +47,7 @@ func sameTotals(t *testing.T, want map[string]map[string]float64, url string) {
 	}
 	for name, fields := range want {
 		for field, v := range fields {
-			most := 1e-9
-			if strings.HasPrefix(field, "network") || name == "__idle__" || field == "totalCost" {
-				most = 0.01 // hours that are computed together know more of traffic at their ends than each by itself
-			}
-			if diff := math.Abs(got[name][field] - v); diff > most*math.Abs(v) {
+			if diff := math.Abs(got[name][field] - v); diff > 1e-9*math.Abs(v) {
 				t.Errorf("%s: %s of %s is %v, want %v", url, field, name, got[name][field], v)
 			}
 		}
