@@ -2,6 +2,9 @@ package allocation
 
 import "time"
 
+// LocalStorage is the storage class of the disks of nodes, as OpenCost names it.
+const LocalStorage = "__local__"
+
 // Disk is a disk asset over its life inside the window: a persistent volume, or the disk of a node.
 type Disk struct {
 	Cluster, Name, ProviderID string // a volume's name, or its node's

@@ -402,7 +402,7 @@ func TestAssets(t *testing.T) {
 		ByteHours: 200 * gib, UsedByteHours: 100 * gib, UsedMax: 60 * gib, Cost: 2, PriceSource: "pv_hourly_cost",
 	})
 	equalText(t, "local disk", local, allocation.Disk{
-		Cluster: "c", Name: "n", ProviderID: "id", Local: true, Start: plainStart, End: end, ByteHours: 100 * gib,
+		Cluster: "c", Name: "n", ProviderID: "id", Local: true, StorageClass: allocation.LocalStorage, Start: plainStart, End: end, ByteHours: 100 * gib,
 		UsedByteHours: math.NaN(), UsedMax: math.NaN(), Cost: onlyStorage / 2, PriceSource: "built-in defaults",
 	})
 	equalText(t, "load balancer", s.Balancers[0], allocation.LoadBalancer{

@@ -64,6 +64,7 @@ type Builder struct {
 	bridged       gaps                          // of containers
 	holes         gaps                          // in usage
 	unrequested   map[Symbol]unrequested        // by cluster
+	badRequests   []string                      // containers some of whose requests cannot be computed with
 
 	at       seen            // the series at hand
 	cells    []timeline.Cell // scratch of those who integrate it
@@ -292,7 +293,7 @@ func (b *Builder) addTerminated(s *seen) error {
 }
 
 func (b *Builder) addRequest(s *seen) error {
-	b.container(s).request[s.Resource].add(s.Rank, b.sampling.Steps(s.p))
+	b.container(s).request[s.Resource].add(s.Rank, b.requestsOf(s))
 	return nil
 }
 

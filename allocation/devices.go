@@ -68,7 +68,7 @@ func (b *Builder) addDeviceRequest(s *seen) error {
 	if d.requests[s.key[5]] == nil {
 		d.requests[s.key[5]] = &ranked{}
 	}
-	d.requests[s.key[5]].add(s.Rank, b.sampling.Steps(s.p))
+	d.requests[s.key[5]].add(s.Rank, b.requestsOf(s))
 	return nil
 }
 

@@ -129,7 +129,7 @@ func (b *Builder) chargeLocalDisks() {
 		b.eachSet(n.life, func(set int, life timeline.Intervals) {
 			from, to := lifeBounds(life)
 			d := Disk{
-				Cluster: a.Cluster, Name: a.Name, ProviderID: a.ProviderID, Local: true, Labels: a.Labels, PriceSource: price.source(to),
+				Cluster: a.Cluster, Name: a.Name, ProviderID: a.ProviderID, Local: true, StorageClass: LocalStorage, Labels: a.Labels, PriceSource: price.source(to),
 				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(), UsedByteHours: math.NaN(), UsedMax: math.NaN(),
 			}
 			for _, part := range life {

@@ -50,6 +50,7 @@ func (b *Builder) Resolve() error {
 	b.warnGaps()
 	b.warnStrays()
 	b.warnUnrequested()
+	b.warnBadRequests()
 	b.warnInStep()
 	if n := len(b.unpriced); n > 0 {
 		b.warn("%d nodes lack a price: some resource of theirs has neither a node_*_hourly_cost series nor a rule of the price sheet; default prices were used (%s)%s. Give prices with --pricing.file", n, some(b.unpriced), b.inDollars())

@@ -44,3 +44,21 @@ func (b *Builder) warnUnrequested() {
 			len(u.names), some(u.names), some(hours))
 	}
 }
+
+// requestsOf are the requests in s that can be computed with; whose are left out is noted, to be warned of.
+func (b *Builder) requestsOf(s *seen) timeline.Steps {
+	steps := b.sampling.Steps(s.p)
+	kept := steps.NotNegative()
+	if len(kept) < len(steps) || s.p.AnyNotFinite() {
+		b.badRequests = append(b.badRequests, s.key[1].Value()+"/"+s.key[2].Value()+"/"+s.key[4].Value())
+	}
+	return kept
+}
+
+// warnBadRequests says whose requests were left out.
+func (b *Builder) warnBadRequests() {
+	slices.Sort(b.badRequests)
+	if names := slices.Compact(b.badRequests); len(names) > 0 {
+		b.warn("requests of %d containers (%s) are left out where they are NaN, infinite or below 0: look at what exports or relabels kube_pod_container_resource_requests", len(names), some(names))
+	}
+}

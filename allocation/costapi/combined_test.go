@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ var choices = map[string][]string{
 	"shareLabels":                           {"", "app:front", "env:staging,team:red"},
 	"share":                                 {"", `namespace!:"web"`},
 	"shareSplit":                            {"", "even", "weighted"},
+	"shareTenancyCosts":                     {"", "true", "false"},
 	"sharelb":                               {"", "true"},
 	"reconcile":                             {"", "false"},
 	"external":                              {"", "true"},
@@ -33,10 +35,14 @@ var choices = map[string][]string{
 	"includeSharedCostBreakdown":            {"", "false"},
 }
 
-// TestCombinedParameters holds that whatever is shared, split, merged and summed, all rows cost what all assets do, and
-// that every law holds after every pass.
+// TestCombinedParameters holds that whatever is shared, split, merged and summed, all rows cost what all assets do, without
+// what clusters cost besides nodes where that is not shared, and that every law holds after every pass.
 func TestCombinedParameters(t *testing.T) {
 	assets := totalOf(t, "/model/assets", []string{richDay})
+	tenancy := assets - totalOf(t, "/model/allocation/compute", []string{richDay, "idle=true", "shareTenancyCosts=false"})
+	if tenancy <= 0 {
+		t.Fatalf("clusters cost %v besides nodes", tenancy)
+	}
 	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		params := []string{richDay, "idle=true"}
@@ -50,8 +56,12 @@ func TestCombinedParameters(t *testing.T) {
 			}
 		}
 		path := []string{"/model/allocation", "/model/allocation/compute", "/allocation", "/allocation/compute"}[random.IntN(4)]
-		if got := totalOf(t, path, params); math.Abs(got-assets) > 1e-9*assets {
-			t.Errorf("seed %d: %s?%s: rows cost %v, assets %v", seed, path, strings.Join(params, "&"), got, assets)
+		want, told := assets, slices.Contains(params, "shareTenancyCosts=true")
+		if slices.Contains(params, "shareTenancyCosts=false") || !told && strings.HasPrefix(path, "/allocation") {
+			want -= tenancy
+		}
+		if got := totalOf(t, path, params); math.Abs(got-want) > 1e-9*assets {
+			t.Errorf("seed %d: %s?%s: rows cost %v, want %v", seed, path, strings.Join(params, "&"), got, want)
 		}
 	}
 }
