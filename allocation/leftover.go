@@ -66,8 +66,8 @@ func (b *Builder) makeLeftOvers() {
 		for p, text := range key.names() {
 			s.ids[p][row] = b.dict.Add(text)
 		}
-		if known := b.namespaces[objectKey{key.cluster, key.namespace, none}]; known != nil && key.namespace != none {
-			s.ids[NamespaceLabels][row], s.ids[NamespaceAnnotations][row] = known.labels.value, known.annotations.value
+		if key.namespace != none {
+			s.ids[NamespaceLabels][row], s.ids[NamespaceAnnotations][row] = b.namespaces[objectKey{key.cluster, key.namespace, none}].at(x.to)
 		}
 		for _, v := range x.volumes {
 			b.volumeShares[key.set] = append(b.volumeShares[key.set], rowShare[VolumeShare]{row, v})

@@ -40,7 +40,8 @@ type pod struct {
 	containers  []*container
 	mounts      []Symbol // claims of its namespace
 	labelsOn    *node
-	allLabels   ID // with those of its namespace and of the node labelsOn, once labeled
+	labelsIn    ID // of its namespace
+	allLabels   ID // with labelsIn, and those of the node labelsOn, once labeled
 	labeled     bool
 	controlled  bool // owner is the managing controller
 	restarted   bool // a container of it ran before the first start that is known of
@@ -103,8 +104,14 @@ func newContainer(key containerKey, p *pod) *container {
 type rowRef struct{ set, row int32 }
 
 // namespace holds maps of the builder's Dict.
-type namespace struct {
-	labels, annotations latest[ID]
+type namespace struct{ labels, annotations dated }
+
+// at are a namespace's labels and annotations at t; a nil one has none.
+func (n *namespace) at(t int64) (labels, annotations ID) {
+	if n == nil {
+		return 0, 0
+	}
+	return n.labels.at(t), n.annotations.at(t)
 }
 
 // runningByInfo is the rank of the running signal that is kube_pod_container_info: it counts while the pod's phase is
@@ -263,12 +270,12 @@ func (b *Builder) namespaceOf(s *seen) *namespace {
 }
 
 func (b *Builder) addNamespaceLabels(s *seen) error {
-	b.namespaceOf(s).labels.set(b.dict.addTail(s.tail), s.p.Last())
+	b.namespaceOf(s).labels.add(b.dict.addTail(s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
 func (b *Builder) addNamespaceAnnotations(s *seen) error {
-	b.namespaceOf(s).annotations.set(b.dict.addTail(s.tail), s.p.Last())
+	b.namespaceOf(s).annotations.add(b.dict.addTail(s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 

@@ -261,6 +261,9 @@ func (b *Builder) resolveContainer(c *container) {
 			from = to
 		}
 	}
+	for _, ref := range c.rows {
+		b.describe(c, b.sets[ref.set], int(ref.row))
+	}
 }
 
 // within are the edges strictly inside run; the slice shares memory with edges and must not be appended to in place.
@@ -340,7 +343,6 @@ func (b *Builder) row(c *container, from, to int64, lower, upper float64) rowRef
 	s := b.sets[set]
 	if n := len(c.rows); n == 0 || c.rows[n-1].set != set {
 		row := s.grow(Workload, from, to)
-		b.describe(c, s, row)
 		c.rows = append(c.rows, rowRef{set, int32(row)})
 	}
 	ref := c.rows[len(c.rows)-1]
@@ -352,7 +354,7 @@ func (b *Builder) row(c *container, from, to int64, lower, upper float64) rowRef
 	return ref
 }
 
-// describe fills a row's properties.
+// describe fills a row's properties, once its running time is known: what changes is what it was at the end of that.
 func (b *Builder) describe(c *container, s *Set, row int) {
 	p := c.pod
 	kind, name := b.controller(p)
@@ -369,28 +371,24 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 	for prop, v := range text {
 		s.ids[prop][row] = b.dict.Add(v)
 	}
-	var ns namespace
-	if known := b.namespaces[objectKey{p.cluster, p.namespace, none}]; known != nil {
-		ns = *known
-	}
+	labels, annotations := b.namespaces[objectKey{p.cluster, p.namespace, none}].at(s.end[row])
 	s.ids[Services][row] = b.dict.AddList(b.services.of(p, b.dict))
-	s.ids[Labels][row] = b.labelsOf(p, &ns)
-	s.ids[Annotations][row] = b.dict.Overlay(ns.annotations.value, p.annotations.value)
-	s.ids[NamespaceLabels][row] = ns.labels.value
-	s.ids[NamespaceAnnotations][row] = ns.annotations.value
+	s.ids[Labels][row] = b.labelsOf(p, labels)
+	s.ids[Annotations][row] = b.dict.Overlay(annotations, p.annotations.value)
+	s.ids[NamespaceLabels][row], s.ids[NamespaceAnnotations][row] = labels, annotations
 	s.ids[GPUDevices][row] = c.gpu
 }
 
 // labelsOf are a pod's labels over those of its namespace over those of its node.
-func (b *Builder) labelsOf(p *pod, ns *namespace) ID {
+func (b *Builder) labelsOf(p *pod, in ID) ID {
 	n := b.nodes[nodeKey{p.cluster, p.node.value}]
-	if p.labeled && p.labelsOn == n {
+	if p.labeled && p.labelsOn == n && p.labelsIn == in {
 		return p.allLabels
 	}
 	of := ID(0)
 	if n != nil {
 		of = n.labelsID
 	}
-	p.allLabels, p.labelsOn, p.labeled = b.dict.Overlay(of, ns.labels.value, p.labels.value), n, true
+	p.allLabels, p.labelsOn, p.labelsIn, p.labeled = b.dict.Overlay(of, in, p.labels.value), n, in, true
 	return p.allLabels
 }

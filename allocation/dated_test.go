@@ -1,0 +1,52 @@
+package allocation_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// TestNamespaceMadeAgain checks that a namespace which is deleted and made again with other labels does not rename the pods that
+// ran before.
+func TestNamespaceMadeAgain(t *testing.T) {
+	series := []given{
+		{signal: allocation.NamespaceLabelsInfo, key: "c/other/team/red", points: minutes(1, 1, 50)},
+		{signal: allocation.NamespaceLabelsInfo, key: "c/other/team/blue", points: minutes(1, 55, 121)},
+		{signal: allocation.NamespaceAnnotationsInfo, key: "c/other/owner/ann", points: minutes(1, 1, 50)},
+	}
+	for _, x := range []struct {
+		pod      string
+		from, to int
+	}{{"before", 1, 50}, {"after", 56, 121}} {
+		key := "c/other/" + x.pod + "/uid-" + x.pod
+		series = append(
+			series,
+			given{signal: allocation.PodInfo, key: key + "/n/ip-" + x.pod + "/Job/j", points: minutes(1, x.from, x.to)},
+			given{signal: allocation.ContainerRunning, key: key + "/main/", points: minutes(1, x.from, x.to)},
+		)
+	}
+	for _, q := range []allocation.Query{{}, {Resolution: time.Minute}, {Step: 30 * time.Minute}} {
+		teams := map[string]string{}
+		for _, s := range buildGiven(t, q, series) {
+			for row := range s.Len() {
+				if s.Text(allocation.Namespace, row) == "other" {
+					pod := s.Text(allocation.Pod, row)
+					for _, p := range []allocation.Property{allocation.Labels, allocation.NamespaceLabels} {
+						for _, pair := range s.Dict().Map(s.IDs(p)[row]) {
+							teams[pod+" "+p.String()] += s.Dict().Text(pair.Value) + " "
+						}
+					}
+				}
+			}
+		}
+		for _, p := range []string{"labels", "namespaceLabels"} {
+			if got := teams["before "+p]; got != "red " && got != "red red " {
+				t.Errorf("%s: %s of the pod before: %q", q.Step, p, got)
+			}
+			if got := teams["after "+p]; got != "blue " && got != "blue blue " && got != "blue blue blue " {
+				t.Errorf("%s: %s of the pod after: %q", q.Step, p, got)
+			}
+		}
+	}
+}
