@@ -50,3 +50,26 @@ func TestNamespaceMadeAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestPodLabeledAnew checks that each hour keeps the labels and annotations that a pod had at its end.
+func TestPodLabeledAnew(t *testing.T) {
+	sets := buildGiven(t, allocation.Query{Step: time.Hour}, []given{
+		{signal: allocation.PodInfo, key: "c/ns/anew/uid-anew/n/ip9/Job/j", points: minutes(1, 1, 121)},
+		{signal: allocation.ContainerRunning, key: "c/ns/anew/uid-anew/main/", points: minutes(1, 1, 121)},
+		{signal: allocation.PodLabels, key: "c/ns/anew/uid-anew/stage/green", points: minutes(1, 1, 80)},
+		{signal: allocation.PodLabels, key: "c/ns/anew/uid-anew/stage/live", points: minutes(1, 80, 121)},
+		{signal: allocation.PodAnnotations, key: "c/ns/anew/uid-anew/stage/green", points: minutes(1, 1, 80)},
+		{signal: allocation.PodAnnotations, key: "c/ns/anew/uid-anew/stage/live", points: minutes(1, 80, 121)},
+	})
+	for i, want := range []string{"green", "live"} {
+		s := sets[i]
+		for row := range s.Len() {
+			for _, p := range []allocation.Property{allocation.Labels, allocation.Annotations} {
+				pairs := s.Dict().Map(s.IDs(p)[row])
+				if s.Text(allocation.Pod, row) == "anew" && (len(pairs) != 1 || s.Dict().Text(pairs[0].Value) != want) {
+					t.Errorf("hour %d: %s are %v, want %s", i, p, pairs, want)
+				}
+			}
+		}
+	}
+}

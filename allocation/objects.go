@@ -35,13 +35,13 @@ type pod struct {
 	started     latest[float64] // Unix seconds
 	completed   latest[float64]
 	deleted     latest[float64] // when its grace period is over
-	labels      latest[ID]      // a map of the builder's Dict
-	annotations latest[ID]
+	labels      dated
+	annotations dated
 	containers  []*container
 	mounts      []Symbol // claims of its namespace
 	labelsOn    *node
-	labelsIn    ID // of its namespace
-	allLabels   ID // with labelsIn, and those of the node labelsOn, once labeled
+	labelsIn    [2]ID // of its namespace, and its own
+	allLabels   ID    // of both and of the node labelsOn, once labeled
 	labeled     bool
 	controlled  bool // owner is the managing controller
 	restarted   bool // a container of it ran before the first start that is known of
@@ -250,12 +250,12 @@ func (s *seen) tailMap() map[string]string {
 }
 
 func (b *Builder) addPodLabels(s *seen) error {
-	b.podOf(s.pod()).labels.set(b.dict.addTail(s.tail), s.p.Last())
+	b.podOf(s.pod()).labels.add(b.dict.addTail(s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
 func (b *Builder) addPodAnnotations(s *seen) error {
-	b.podOf(s.pod()).annotations.set(b.dict.addTail(s.tail), s.p.Last())
+	b.podOf(s.pod()).annotations.add(b.dict.addTail(s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 

@@ -155,10 +155,10 @@ func (p *pod) inherit(from *pod) {
 	if len(p.mounts) == 0 {
 		p.mounts = from.mounts
 	}
-	if !p.labels.known() {
+	if len(p.labels) == 0 {
 		p.labels = from.labels
 	}
-	if !p.annotations.known() {
+	if len(p.annotations) == 0 {
 		p.annotations = from.annotations
 	}
 	if !p.node.known() {
@@ -373,22 +373,22 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 	}
 	labels, annotations := b.namespaces[objectKey{p.cluster, p.namespace, none}].at(s.end[row])
 	s.ids[Services][row] = b.dict.AddList(b.services.of(p, b.dict))
-	s.ids[Labels][row] = b.labelsOf(p, labels)
-	s.ids[Annotations][row] = b.dict.Overlay(annotations, p.annotations.value)
+	s.ids[Labels][row] = b.labelsOf(p, labels, p.labels.at(s.end[row]))
+	s.ids[Annotations][row] = b.dict.Overlay(annotations, p.annotations.at(s.end[row]))
 	s.ids[NamespaceLabels][row], s.ids[NamespaceAnnotations][row] = labels, annotations
 	s.ids[GPUDevices][row] = c.gpu
 }
 
 // labelsOf are a pod's labels over those of its namespace over those of its node.
-func (b *Builder) labelsOf(p *pod, in ID) ID {
+func (b *Builder) labelsOf(p *pod, in, own ID) ID {
 	n := b.nodes[nodeKey{p.cluster, p.node.value}]
-	if p.labeled && p.labelsOn == n && p.labelsIn == in {
+	if p.labeled && p.labelsOn == n && p.labelsIn == [2]ID{in, own} {
 		return p.allLabels
 	}
 	of := ID(0)
 	if n != nil {
 		of = n.labelsID
 	}
-	p.allLabels, p.labelsOn, p.labelsIn, p.labeled = b.dict.Overlay(of, in, p.labels.value), n, in, true
+	p.allLabels, p.labelsOn, p.labelsIn, p.labeled = b.dict.Overlay(of, in, own), n, [2]ID{in, own}, true
 	return p.allLabels
 }

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // services joins the ways by which a pod is known to be behind a service.
@@ -93,7 +95,7 @@ func (v *services) of(p *pod, dict *Dict) []string {
 		}
 	}
 	if len(names) == 0 {
-		names = append(names, v.selectedBy(labeledIn{objectKey{p.cluster, p.namespace, none}, p.labels.value}, dict)...)
+		names = append(names, v.selectedBy(labeledIn{objectKey{p.cluster, p.namespace, none}, p.labels.at(timeline.Forever)}, dict)...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
