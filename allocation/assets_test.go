@@ -22,6 +22,7 @@ type given struct {
 	scale  float64
 
 	resource allocation.Resource
+	init     bool
 }
 
 // counted are the samples of a counter that grows by rate a minute in minutes [from, to), a minute apart. It begins at 0 a
@@ -55,11 +56,11 @@ func buildRated(t *testing.T, q allocation.Query, rates allocation.Rates, list [
 			f.add(s.series, s.key, p)
 		}
 	}
-	use := []allocation.Signal{allocation.PodTransmitted, allocation.PodReceived, allocation.PodEgress, allocation.ContainerLevel}
+	use := []allocation.Signal{allocation.PodTransmitted, allocation.PodReceived, allocation.PodEgress, allocation.ContainerLevel, allocation.ContainerUse}
 	give := func(after bool) {
 		for _, x := range list {
 			if slices.Contains(use, x.signal) == after {
-				f.add(allocation.Series{Signal: x.signal, Resource: x.resource, Rank: x.rank, Scale: x.scale}, x.key, x.points)
+				f.add(allocation.Series{Signal: x.signal, Resource: x.resource, Rank: x.rank, Scale: x.scale, Init: x.init}, x.key, x.points)
 			}
 		}
 	}

@@ -57,7 +57,7 @@ type Builder struct {
 	sites         map[Symbol]site         // of clusters
 	machines      map[nodeKey]*machine
 	addresses     map[nodeKey]Symbol            // nodes by IP address
-	absent        map[Symbol]absence            // by cluster
+	absent        map[Symbol]*absence           // by cluster
 	silent        map[Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
 	loadedFrom    int64                         // time of the oldest signals asked for
 	lost          timeline.Intervals            // when the source could not give what it has of running containers
@@ -81,6 +81,7 @@ type Builder struct {
 	// severalClusters makes warnings name the cluster of what they name.
 	severalClusters bool
 	discovered      []string // containers known by their usage alone
+	unseenInit      []*container
 	orphans         map[outsideKey][NumResources]float64
 	again           Span // whose usage is being added once more
 	// What pods and containers share once they are resolved: nothing.
@@ -102,7 +103,15 @@ const (
 )
 
 // absence is when nothing at all was seen of a cluster's containers and of its nodes.
-type absence struct{ containers, nodes timeline.Intervals }
+type absence struct{ containers, nodes timeline.Watch }
+
+// absentIn is when nothing at all was seen of a cluster; never where the cluster is not known.
+func (b *Builder) absentIn(cluster Symbol) *absence {
+	if a := b.absent[cluster]; a != nil {
+		return a
+	}
+	return &absence{}
+}
 
 type (
 	// objectKey names a namespaced object, or a namespace where name is "".
@@ -139,7 +148,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		windows: windows, rates: rates, dict: NewDict(),
 		pods: map[podKey]*pod{}, podNames: map[objectKey][]*pod{},
 		namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey]*node{},
-		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]absence{},
+		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]*absence{},
 		orphans: map[outsideKey][NumResources]float64{}, badPrices: map[badPrice]bool{}, silent: map[Symbol]timeline.Intervals{},
 		chargeFrom: q.ChargeFrom, shard: q.Shard, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
 		management: map[Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]Symbol{},
@@ -270,12 +279,12 @@ func (b *Builder) addRunning(s *seen) error {
 	if s.key[5] != none {
 		c.pod.hint = s.key[5]
 	}
-	c.running.add(s.Rank, b.samplingOf(s).Steps(s.p))
+	c.running.add(s.Rank, b.samplingOf(s).Sights(s.p))
 	return nil
 }
 
 func (b *Builder) addStarted(s *seen) error {
-	c, steps := b.container(s), b.samplingOf(s).Steps(s.p)
+	c, steps := b.container(s), b.samplingOf(s).Reports(s.p)
 	if s.Rank == 0 {
 		c.started = timeline.Max(c.started, steps)
 	} else {
@@ -286,9 +295,7 @@ func (b *Builder) addStarted(s *seen) error {
 
 func (b *Builder) addTerminated(s *seen) error {
 	c := b.container(s)
-	for _, x := range b.sampling.Steps(s.p) {
-		c.ends = append(c.ends, int64(x.V*1000))
-	}
+	c.ended = timeline.Max(c.ended, b.sampling.Reports(s.p))
 	return nil
 }
 

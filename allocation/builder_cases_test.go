@@ -246,8 +246,8 @@ func join(parts ...*timeline.Points) *timeline.Points {
 	return out
 }
 
-// buildCase builds the set of a case as the engine does.
-func buildCase(t *testing.T, exact bool, rates allocation.Rates, signals, usage map[string]*timeline.Points) *allocation.Set {
+// buildCase builds the set of a case as the engine does, with further series of its own.
+func buildCase(t *testing.T, exact bool, rates allocation.Rates, signals, usage map[string]*timeline.Points, more ...given) *allocation.Set {
 	t.Helper()
 	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
 	if exact {
@@ -265,6 +265,9 @@ func buildCase(t *testing.T, exact bool, rates allocation.Rates, signals, usage 
 		if p := signals[s.name]; p != nil {
 			f.add(s.series, s.key, p)
 		}
+	}
+	for _, x := range more {
+		f.add(allocation.Series{Signal: x.signal}, x.key, x.points)
 	}
 	b.Beyond()
 	b.Blind()

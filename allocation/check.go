@@ -102,10 +102,9 @@ func (s *Set) checkRows(c *checker) {
 	for col := range NumColumns {
 		// What is passed on contains adjustments, and a bill may give money back.
 		billed := s.books != nil && (col == SharedCost || col == ExternalCost)
-		signed := billed || col == LowerSeconds || s.isAdjustment(col)
+		signed := billed || s.isAdjustment(col)
 		for row, v := range s.values[col] {
-			finite, unknown := v-v == 0, col == UpperSeconds && math.IsNaN(v)
-			if unknown || finite && (signed || v >= 0) {
+			if finite := v-v == 0; finite && (signed || v >= 0) {
 				continue
 			}
 			c.add("row %d (%s): %s is %v, not a finite amount of at least 0", row, s.Name(row), col, v)
@@ -142,15 +141,15 @@ func (s *Set) isAdjustment(c Column) bool {
 	return c == PVCostAdjustment || c == NetworkCostAdjustment || c == LoadBalancerCostAdjustment
 }
 
-// checkBounds verifies the running time of a row: it is at most the window's for a container, and lies between its
-// bounds.
+// checkBounds verifies the running time of a row: it is at most the window's for a container, and what is certain of it is not
+// more than what is possible.
 func (s *Set) checkBounds(c *checker, row int) {
-	running, lower, upper := s.values[RunningSeconds][row], s.values[LowerSeconds][row], s.values[UpperSeconds][row]
+	running, least, most := s.values[RunningSeconds][row], s.values[LeastSeconds][row], s.values[MostSeconds][row]
 	if s.merged[row] != several && exceeds(running, s.Window.Duration().Seconds()) {
 		c.add("row %d (%s): one container runs for %v s in a window of %s", row, s.Name(row), running, s.Window.Duration())
 	}
-	if exceeds(math.Abs(lower), running) || exceeds(running, upper) {
-		c.add("row %d (%s): %s %v and %s %v are no bounds of %s %v", row, s.Name(row), LowerSeconds, lower, UpperSeconds, upper, RunningSeconds, running)
+	if exceeds(least, most) {
+		c.add("row %d (%s): %s is %v, more than the %v of %s", row, s.Name(row), LeastSeconds, least, most, MostSeconds)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestCheckFinds(t *testing.T) {
 		"before it":       {func(m *model) { m.rows[0].Start = testStart.Add(-time.Second) }, "not within the window"},
 		"after it":        {func(m *model) { m.rows[0].End = testStart.Add(2 * time.Hour) }, "not within the window"},
 		"ends first":      {func(m *model) { m.rows[0].Start, m.rows[0].End = m.rows[0].End, m.rows[0].Start }, "not within the window"},
-		"bounds":          {func(m *model) { m.rows[0].Values[allocation.UpperSeconds] = 0 }, "are no bounds of runningSeconds"},
+		"bounds":          {func(m *model) { m.rows[0].Values[allocation.MostSeconds] = 0 }, "more than the 0 of mostSeconds"},
 		"runs too long":   {func(m *model) { m.rows[0].Values[allocation.RunningSeconds] = 4000 }, "one container runs for 4000 s in a window of 1h0m0s"},
 		"idle in cost":    {func(m *model) { m.rows[0].Values[allocation.CostIdle.Of(allocation.CPU)] = 99 }, "cpuCostIdle is 99, more than the cost of"},
 		"lost on a node":  {func(m *model) { m.rows[row(m, "n1")].Values[cost] = 0 }, `cluster "c1" node "n1": cpu allocations of`},

@@ -57,8 +57,8 @@ func (m Measure) Of(r Resource) Column { return Column(r)*Column(numMeasures) + 
 // The columns that belong to no resource, after those that do.
 const (
 	RunningSeconds Column = Column(NumResources)*Column(numMeasures) + iota // Σ running seconds of the instances
-	LowerSeconds                                                            // Σ lower error bound × running seconds
-	UpperSeconds                                                            // Σ upper error bound × running seconds; NaN where a bound is unknown
+	LeastSeconds                                                            // Σ shortest true running time that the data allow
+	MostSeconds                                                             // Σ longest true running time that the data allow
 	PVByteHours
 	PVCost
 	PVCostAdjustment
@@ -104,8 +104,8 @@ func makeColumns() (c [NumColumns]columnTraits) {
 	}
 	for col, traits := range map[Column]columnTraits{
 		RunningSeconds:             {name: "runningSeconds", field: "running_seconds"},
-		LowerSeconds:               {name: "lowerSeconds", field: "lower_seconds"},
-		UpperSeconds:               {name: "upperSeconds", field: "upper_seconds"},
+		LeastSeconds:               {name: "leastSeconds", field: "least_seconds"},
+		MostSeconds:                {name: "mostSeconds", field: "most_seconds"},
 		PVByteHours:                {name: "pvByteHours", field: "pv_byte_hours"},
 		PVCost:                     {name: "pvCost", field: "pv_cost", money: true},
 		PVCostAdjustment:           {name: "pvCostAdjustment", field: "pv_cost_adjustment", money: true},

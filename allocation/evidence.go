@@ -91,10 +91,10 @@ func (b *Builder) silentAt(t int64, open func(timeline.Interval) bool) bool {
 		return gaps.Length() >= b.sampling.End-b.loadedFrom
 	}
 	for _, a := range b.absent {
-		if never(a.containers) && never(a.nodes) {
+		if never(a.containers.Absent) && never(a.nodes.Absent) {
 			return true
 		}
-		for _, gaps := range [...]timeline.Intervals{a.containers, a.nodes} {
+		for _, gaps := range [...]timeline.Intervals{a.containers.Absent, a.nodes.Absent} {
 			if gap, ok := gaps.Find(t); ok && open(gap) && !never(gaps) {
 				return true
 			}

@@ -257,23 +257,27 @@ func (s *Set) adjusted(r Resource, row int) float64 {
 	return s.Value(Cost.Of(r), row) + s.Value(Adjustment.Of(r), row)
 }
 
-// ErrorBounds are the factors between which the counted running time and request cost of a row lie relative to the true
-// ones, weighted by time in merged rows: those of a count of cells, or of the documented table where the true duration is known.
-// upper is NaN where it is unknown. ok is false for rows that no running time was counted for, which have none to bound: idle,
-// volumes that nothing mounts, load balancers without endpoints, shared and external costs are of assets, which are there for
-// hours and days.
+// ErrorBounds are the factors between which the counted running time and request cost of a row lie relative to the true ones,
+// rounded outwards to three decimals: what was counted over the longest and over the shortest true running time that the data
+// allow. lower is -1 where the row could have been missed altogether, and upper is NaN where the shortest is 0. ok is false for
+// rows that no running time was counted for, which have none to bound: idle, volumes that nothing mounts, load balancers without
+// endpoints, shared and external costs are of assets, which are there for hours and days.
 //
 // Idle is off by what the containers of its nodes are off by, the other way round, but there is no bound of it to be had from
 // theirs: they bound time and requests, and idle also lacks what was used beyond requests; and what ran too short to be seen on
 // the grid at all is in idle, while no row tells of it.
 func (s *Set) ErrorBounds(row int) (lower, upper float64, ok bool) {
-	running := s.Value(RunningSeconds, row)
+	running, least, most := s.Value(RunningSeconds, row), s.Value(LeastSeconds, row), s.Value(MostSeconds, row)
 	if running <= 0 {
 		return 0, math.NaN(), false
 	}
-	lower, upper = s.Value(LowerSeconds, row)/running, s.Value(UpperSeconds, row)/running
-	if math.IsInf(upper, 0) {
-		upper = math.NaN()
+	const slack = 1e-9 // of sums in another order
+	lower, upper = -1, math.NaN()
+	if least > s.Resolution.Seconds() || least >= most*(1-slack) && most > 0 {
+		lower = math.Floor((running/most+slack)*1000) / 1000
 	}
-	return finite(lower), upper, true
+	if least > 0 {
+		upper = math.Ceil((running/least-slack)*1000) / 1000
+	}
+	return lower, upper, true
 }

@@ -198,17 +198,22 @@ func TestErrorBounds(t *testing.T) {
 	type values = map[allocation.Column]float64
 	for name, tc := range map[string]struct {
 		minutes      int
+		resolution   time.Duration
 		values       values
 		lower, upper float64
 		ok           bool
 	}{
-		"counted":     {1, values{allocation.LowerSeconds: 30, allocation.UpperSeconds: 90}, 0.5, 1.5, true},
-		"unknown":     {1, values{allocation.LowerSeconds: 30, allocation.UpperSeconds: math.NaN()}, 0.5, math.NaN(), true},
-		"infinite":    {1, values{allocation.LowerSeconds: 30, allocation.UpperSeconds: math.Inf(1)}, 0.5, math.NaN(), true},
-		"not counted": {0, nil, 0, math.NaN(), false},
+		"rounded outwards":             {1, 0, values{allocation.LeastSeconds: 49, allocation.MostSeconds: 91}, 0.659, 1.225, true},
+		"no wider by rounding of sums": {1, 0, values{allocation.LeastSeconds: 60 - 1e-12, allocation.MostSeconds: 60 + 1e-12}, 1, 1, true},
+		"may not have run":             {1, 0, values{allocation.MostSeconds: 90}, -1, math.NaN(), true},
+		"may be missed on a grid":      {1, time.Minute, values{allocation.LeastSeconds: 29, allocation.MostSeconds: 31}, -1, 2.069, true},
+		"always ran":                   {1, time.Minute, values{allocation.LeastSeconds: 60, allocation.MostSeconds: 60}, 1, 1, true},
+		"not counted":                  {0, 0, nil, 0, math.NaN(), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lower, upper, ok := oneRow(tc.minutes, tc.values).ErrorBounds(0)
+			set := oneRow(tc.minutes, tc.values)
+			set.Resolution = tc.resolution
+			lower, upper, ok := set.ErrorBounds(0)
 			if lower != tc.lower || ok != tc.ok || upper != tc.upper && !(math.IsNaN(upper) && math.IsNaN(tc.upper)) {
 				t.Errorf("got %v, %v, %v, want %v, %v, %v", lower, upper, ok, tc.lower, tc.upper, tc.ok)
 			}

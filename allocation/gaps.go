@@ -11,13 +11,26 @@ import (
 // findAbsence finds, by cluster, when nothing at all was seen of containers and of nodes.
 func (b *Builder) findAbsence() {
 	clear(b.absent)
-	seen := map[Symbol]absence{}
+	type sights struct {
+		containers, nodes, pods timeline.Intervals
+		newest                  int64 // of a container
+	}
+	seen := map[Symbol]sights{}
 	for c := range b.every() {
 		s := seen[c.cluster]
 		for _, steps := range c.running {
-			s.containers = appendIntervals(s.containers, steps)
+			s.containers = appendIntervals(s.containers, b.sampling.Holding(steps))
+			if n := len(steps); n > 0 {
+				s.newest = max(s.newest, steps[n-1].To)
+			}
 		}
 		seen[c.cluster] = s
+	}
+	for _, p := range b.pods {
+		if s, ok := seen[p.cluster]; ok {
+			s.pods = appendIntervals(s.pods, p.seen)
+			seen[p.cluster] = s
+		}
 	}
 	for _, n := range b.nodes {
 		s := seen[n.cluster]
@@ -26,17 +39,27 @@ func (b *Builder) findAbsence() {
 	}
 	from, to := b.loadedFrom, b.sampling.End
 	for cluster, s := range seen {
-		b.absent[cluster] = absence{
-			containers: timeline.Complement(timeline.Union(s.containers), from, to),
-			nodes:      timeline.Complement(timeline.Union(s.nodes), from, to),
+		a := &absence{}
+		containers, nodes, pods := timeline.Union(s.containers), timeline.Union(s.nodes), timeline.Union(s.pods)
+		newest := func(of timeline.Intervals) int64 {
+			if len(of) == 0 {
+				return 0
+			}
+			return b.sampling.LastSight(of[len(of)-1].To)
 		}
+		a.nodes.Newest = newest(nodes)
+		a.containers.Newest = max(s.newest, newest(nodes), newest(pods)) // one target shows all
+		a.containers.Absent, a.nodes.Absent = timeline.Complement(containers, from, to), timeline.Complement(nodes, from, to)
+		a.containers.Down = timeline.Complement(timeline.Union(slices.Concat(containers, nodes, pods)), from, to)
+		a.nodes.Down = a.containers.Down
+		b.absent[cluster] = a
 	}
 }
 
 // silences are the times, within the window and longer than a lookback, at which no container of a cluster was seen.
 func (b *Builder) silences(cluster Symbol) timeline.Intervals {
 	var out timeline.Intervals
-	for _, gap := range b.absent[cluster].containers.Clip(b.sampling.Start, b.sampling.End) {
+	for _, gap := range b.absentIn(cluster).containers.Absent.Clip(b.sampling.Start, b.sampling.End) {
 		if gap.To-gap.From > b.sampling.Lookback {
 			out = append(out, gap)
 		}
@@ -85,14 +108,14 @@ func appendIntervals(dst timeline.Intervals, steps timeline.Steps) timeline.Inte
 func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 	sights := map[nodeKey]timeline.Intervals{}
 	for c := range b.every() {
-		down := b.absent[c.cluster].nodes
+		down := b.absentIn(c.cluster).nodes.Absent
 		if len(down) == 0 || !c.pod.node.known() {
 			continue
 		}
 		key := nodeKey{c.cluster, c.pod.node.value}
 		for _, gap := range down {
 			for _, steps := range c.running {
-				sights[key] = append(sights[key], appendIntervals(nil, steps).Clip(gap.From, gap.To)...)
+				sights[key] = append(sights[key], appendIntervals(nil, b.sampling.Holding(steps)).Clip(gap.From, gap.To)...)
 			}
 		}
 	}
@@ -178,7 +201,7 @@ func (b *Builder) warnSilence(cluster Symbol, gap timeline.Interval) {
 
 // lastSeen says when containers of a cluster were seen last before the window, "" where that is not known.
 func (b *Builder) lastSeen(cluster Symbol) string {
-	gap, ok := b.absent[cluster].containers.Find(b.start())
+	gap, ok := b.absentIn(cluster).containers.Absent.Find(b.start())
 	if !ok || gap.From <= b.loadedFrom {
 		return ""
 	}

@@ -43,7 +43,8 @@ func (l *Lane) addUsage(s *seen) error {
 // from, where there is any, else all of its names.
 func (b *Builder) instances(s *seen) iter.Seq[*container] {
 	all := b.named(s.object(), s.key[4])
-	here := func(c *container) bool { return c.node != nil && c.node.name == s.key[5] }
+	at := b.nodeAt(s.key[0], s.key[5])
+	here := func(c *container) bool { return c.node != nil && c.node.name == at }
 	for c := range all {
 		if here(c) {
 			return func(yield func(*container) bool) {
@@ -68,11 +69,11 @@ func (b *Builder) discover(s *seen) *container {
 		key.podKey = pods[len(pods)-1].podKey
 	}
 	c := newContainer(key, b.podOf(key.podKey))
-	c.init = true
-	if !c.pod.node.known() && s.key[5] != none {
-		c.pod.node.set(s.key[5], 0)
+	c.init, c.alone = true, true
+	if at := b.nodeAt(s.key[0], s.key[5]); at != none && !c.pod.node.known() {
+		c.pod.node.set(at, 0)
 	}
-	c.running.add(runningByLevel, presence(b.samplingOf(s).Steps(s.p)))
+	c.running.add(runningByLevel, b.samplingOf(s).Sights(s.p))
 	c.pod.containers = append(c.pod.containers, c)
 	b.resolveContainer(c)
 	b.forget(c)
@@ -208,6 +209,9 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 		return cells
 	}
 	from, known := c.startBefore(s.p.First())
+	if !known && c.alone && running && c.canUse(first.Amount, run.From, first.To) {
+		from, known = run.From, true
+	}
 	if !known || from >= first.To || s.p.First() <= l.b.loadStart()+l.b.sampling.Lookback {
 		return cells[1:]
 	}
@@ -222,6 +226,11 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 	}
 	first.From, first.Held = from, first.To-from > max(l.b.sampling.Lookback, l.b.sampling.Cell())
 	return l.b.succeed(covered, s, cells)
+}
+
+// canUse reports whether the container's node has enough CPU for so much to be used in (from, to].
+func (c *container) canUse(coreSeconds float64, from, to int64) bool {
+	return c.node != nil && coreSeconds <= c.node.amount[CPU].Held(to)*float64(to-from)/1000
 }
 
 // succeed makes room for the first cell of a container that started again: where the one before it was still seen at the

@@ -27,14 +27,14 @@ const rowMemory = (int64(NumColumns)*8+int64(NumProperties)*int64(unsafe.Sizeof(
 func (b *Builder) Memory() int64 {
 	n := b.dict.memory()
 	for c := range b.every() {
-		n += containerMemory + b.rowsOf(c)*rowMemory + stepMemory(c.started, c.created) + int64(cap(c.ends))*8
+		n += containerMemory + b.rowsOf(c)*rowMemory + stepMemory(c.started, c.created, c.ended, c.restarts)
 		n += rankedMemory(c.running)
 		for r := range NumResources {
 			n += rankedMemory(c.request[r]) + rankedMemory(c.limit[r])
 		}
 	}
 	for _, p := range b.pods {
-		n += podMemory + stepMemory(p.seen, p.active, p.pending)
+		n += podMemory + stepMemory(p.seen, p.active, p.pending, p.born, p.completed, p.deleted, p.final)
 		for i := range p.stays {
 			n += objectMemory + stepMemory(p.stays[i].seen)
 		}

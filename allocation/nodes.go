@@ -52,7 +52,7 @@ func (b *Builder) nodeOf(s *seen) *node {
 
 func (b *Builder) addNode(s *seen) error {
 	n := b.nodeOf(s)
-	n.seen = timeline.Max(n.seen, b.sampling.Steps(s.p))
+	n.seen = timeline.Max(n.seen, b.sampling.Holding(b.sampling.Sights(s.p)))
 	if s.key[2] != none {
 		n.providerID.set(s.key[2], s.p.Last())
 	}
@@ -68,7 +68,7 @@ func (b *Builder) addNodeLabels(s *seen) error {
 
 func (b *Builder) addNodeCreated(s *seen) error {
 	n := b.nodeOf(s)
-	n.created = timeline.Max(n.created, b.sampling.Steps(s.p))
+	n.created = timeline.Max(n.created, b.sampling.Reports(s.p))
 	return nil
 }
 
@@ -199,8 +199,8 @@ func (b *Builder) resolveNodes() {
 			seen = presence(n.amount[CPU])
 		}
 		seen = timeline.Overlay(seen, sights[n.nodeKey])
-		runs, bridged := b.sampling.Runs(&timeline.Presence{Seen: seen, Started: n.created}, b.absent[n.cluster].nodes)
-		n.life, n.bridged = runs.Clip(b.sampling.Start, b.sampling.End), bridged
+		runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen), Started: n.created}, &b.absentIn(n.cluster).nodes)
+		n.life, n.bridged = runs.Intervals().Clip(b.sampling.Start, b.sampling.End), runs.Bridged
 		b.rateNode(n)
 		n.outside, n.over = make([][NumResources]float64, len(b.sets)), make([][NumResources]float64, len(b.sets))
 		for r := range NumResources {

@@ -33,8 +33,6 @@ type pod struct {
 	createdBy   latest[owner]
 	owner       latest[owner]
 	started     latest[float64] // Unix seconds
-	completed   latest[float64]
-	deleted     latest[float64] // when its grace period is over
 	labels      dated
 	annotations dated
 	containers  []*container
@@ -64,6 +62,10 @@ type podSigns struct {
 	active    timeline.Steps // not 0 while the pod's phase is Running
 	scheduled latest[float64]
 	pending   timeline.Steps // not 0 while the pod's phase is Pending
+	born      timeline.Steps // when it started, as was reported at each time, in Unix seconds
+	completed timeline.Steps // the last end of those of its containers that are terminated then
+	deleted   timeline.Steps // when its grace period is over
+	final     timeline.Steps // not 0 while the pod's phase is Succeeded or Failed
 }
 
 func newPod(key podKey) *pod { return &pod{podKey: key, podSigns: &podSigns{hint: none}} }
@@ -74,6 +76,7 @@ type container struct {
 	pod     *pod
 	node    *node // nil where it is not known; set once resolved
 	init    bool
+	alone   bool // nothing but its usage is known
 	started timeline.Steps
 	devices *devices // nil without
 	gpu     ID       // GPUDevices of its rows, once resolved
@@ -91,9 +94,11 @@ type container struct {
 type containerSigns struct {
 	running ranked
 	created timeline.Steps // by cAdvisor: stands in for started where that of container and pod is not known
-	ends    []int64
-	request [NumResources]ranked
-	limit   [NumResources]ranked
+	ended   timeline.Steps // when it ended last, as was reported at each time, in Unix seconds
+	// restarts is how often it was restarted, as was reported at each time.
+	restarts timeline.Steps
+	request  [NumResources]ranked
+	limit    [NumResources]ranked
 }
 
 func newContainer(key containerKey, p *pod) *container {
@@ -179,7 +184,7 @@ func (b *Builder) podOf(key podKey) *pod {
 
 func (b *Builder) addPod(s *seen) error {
 	p, at := b.podOf(s.pod()), s.p.Last()
-	seen := b.sampling.Steps(s.p)
+	seen := b.sampling.Holding(b.sampling.Sights(s.p))
 	p.seen = timeline.Max(p.seen, seen)
 	p.addStay(s.key[4], s.key[5], seen)
 	if s.key[4] != none {
@@ -204,28 +209,28 @@ func makeOwner(kind, name Symbol) owner {
 
 func (b *Builder) addPodPhase(s *seen) error {
 	p := b.podOf(s.pod())
-	p.active = timeline.Max(p.active, b.sampling.Steps(s.p))
+	p.active = timeline.Max(p.active, b.sampling.Sights(s.p))
 	return nil
 }
 
 func (b *Builder) addPodStarted(s *seen) error {
+	p := b.podOf(s.pod())
 	if v, ok := s.p.LastUsable(); ok {
-		b.podOf(s.pod()).started.set(v, s.p.Last())
+		p.started.set(v, s.p.Last())
 	}
+	p.born = timeline.Max(p.born, b.sampling.Reports(s.p))
 	return nil
 }
 
 func (b *Builder) addPodCompleted(s *seen) error {
-	if v, ok := s.p.LastUsable(); ok {
-		b.podOf(s.pod()).completed.set(v, s.p.Last())
-	}
+	p := b.podOf(s.pod())
+	p.completed = timeline.Max(p.completed, b.sampling.Reports(s.p))
 	return nil
 }
 
 func (b *Builder) addPodDeleted(s *seen) error {
-	if v, ok := s.p.LastUsable(); ok {
-		b.podOf(s.pod()).deleted.set(v, s.p.Last())
-	}
+	p := b.podOf(s.pod())
+	p.deleted = timeline.Max(p.deleted, b.sampling.Reports(s.p))
 	return nil
 }
 

@@ -156,7 +156,7 @@ func TestAccumulateOneContainer(t *testing.T) {
 		r := allocation.Row{Start: start, End: start.Add(time.Hour), Labels: map[string]string{"app": "x"}}
 		r.Text[allocation.Pod], r.Text[allocation.PodUID] = "p", "u"
 		r.Values[allocation.RunningSeconds], r.Values[allocation.Hours.Of(allocation.CPU)] = 3600, 2
-		r.Values[allocation.UpperSeconds] = math.NaN()
+		r.Values[allocation.MostSeconds] = 3700
 		s.Append(&r)
 		sets = append(sets, s)
 	}
@@ -170,8 +170,8 @@ func TestAccumulateOneContainer(t *testing.T) {
 	if got := pairs(sum, allocation.Labels, 0); got != "map[app:x]" {
 		t.Errorf("labels are %s, want those of the container", got)
 	}
-	if _, upper, ok := sum.ErrorBounds(0); !ok || !math.IsNaN(upper) {
-		t.Errorf("an unknown bound became %v", upper)
+	if lower, upper, ok := sum.ErrorBounds(0); !ok || lower != -1 || !math.IsNaN(upper) {
+		t.Errorf("bounds of what may not have run are %v and %v", lower, upper)
 	}
 	if want := (allocation.Window{Start: testStart, End: testStart.Add(3 * time.Hour)}); sum.Window != want {
 		t.Errorf("window is %v, want %v", sum.Window, want)

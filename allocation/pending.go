@@ -45,7 +45,7 @@ func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Inte
 	}
 	if len(runs) > 0 {
 		// A container that ended before waits to be restarted: that is not the wait of a pod that was placed.
-		if first := runs[0].From; from < first && (len(p.Ends) == 0 || p.Ends[0] > first) {
+		if first := runs[0].From; from < first && (len(p.Ended) == 0 || int64(p.Ended[0].V*1000) > first) {
 			return timeline.Intervals{{From: from, To: first}}
 		}
 		return nil
@@ -64,7 +64,7 @@ func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Inte
 func (b *Builder) besideOthers(c *container) bool {
 	least := b.sampling.Cell()
 	if b.sampling.Exact() {
-		least += 1000 // starts are reported in whole seconds
+		least = 1 // one scrape shows both
 	}
 	mine := sights(c.running.best())
 	for _, x := range c.pod.containers {

@@ -180,8 +180,8 @@ func runningRow(rng *rand.Rand, r allocation.Row, w allocation.Window) modelRow 
 		}
 		running := float64(minutes) * 60 * (1 - 0.5*rng.Float64())
 		out.Values[allocation.RunningSeconds] = running
-		out.Values[allocation.LowerSeconds] = running * 0.9
-		out.Values[allocation.UpperSeconds] = running * 1.1
+		out.Values[allocation.LeastSeconds] = running * 0.9
+		out.Values[allocation.MostSeconds] = running * 1.1
 		for res := range allocation.NumResources {
 			unknown := float64(rng.IntN(3)) / 2 // none, half or all of it
 			out.Values[allocation.UnknownSeconds.Of(res)] = unknown * running

@@ -3,10 +3,8 @@ package allocation
 import (
 	"cmp"
 	"errors"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -29,7 +27,9 @@ func (b *Builder) Resolve() error {
 	b.splitStays()
 	for _, p := range b.pods {
 		if !p.node.known() && p.hint != none {
-			p.node.set(p.hint, 0)
+			if name := b.nodeAt(p.cluster, p.hint); name != none {
+				p.node.set(name, 0)
+			}
 		}
 	}
 	b.countClusters()
@@ -42,12 +42,14 @@ func (b *Builder) Resolve() error {
 	b.reserveRows()
 	for _, c := range b.order {
 		b.resolveContainer(c)
+		b.noteUnseenInit(c)
 		b.forget(c)
 	}
 	for _, p := range b.pods {
 		p.podSigns = &b.forgottenPod
 	}
 	b.warnGaps()
+	b.warnUnseenInit()
 	b.warnStrays()
 	b.warnUnrequested()
 	b.warnBadRequests()
@@ -84,7 +86,7 @@ func (b *Builder) warnStrays() {
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
 func (b *Builder) forget(c *container) {
-	if len(c.ends) > 0 && len(c.started) > 0 && slices.Min(c.ends) <= int64(c.started[0].V*1000) {
+	if len(c.ended) > 0 && len(c.started) > 0 && c.ended[0].V <= c.started[0].V {
 		c.pod.restarted = true
 	}
 	c.containerSigns = &b.forgotten
@@ -189,7 +191,8 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 	c.inheritDevices(from.devices, take)
 	c.started = timeline.Max(c.started, take(from.started))
 	c.created = timeline.Max(c.created, take(from.created))
-	c.ends = append(c.ends, from.ends...)
+	c.ended = timeline.Max(c.ended, take(from.ended))
+	c.restarts = timeline.Max(c.restarts, take(from.restarts))
 }
 
 func sortedSymbols[V any](m map[Symbol]V) []Symbol {
@@ -204,11 +207,12 @@ func sortedSymbols[V any](m map[Symbol]V) []Symbol {
 // resolveContainer finds when a container ran and cuts that time into segments.
 func (b *Builder) resolveContainer(c *container) {
 	c.node = b.nodes[nodeKey{c.cluster, c.pod.node.value}]
-	if len(c.started) == 0 && (c.init || !c.pod.started.known()) {
+	if len(c.started) == 0 {
 		c.started = c.created.Positive() // cAdvisor gives 0 or less where it does not know
 	}
 	presence := b.presence(c)
-	runs, bridged := b.sampling.Runs(&presence, b.absent[c.cluster].containers)
+	found := b.sampling.Runs(&presence, &b.absentIn(c.cluster).containers)
+	runs := found.Intervals()
 	waits := b.waiting(c, &presence, runs)
 	inside := timeline.Union(slices.Concat(waits, runs)).Clip(b.sampling.Start, b.sampling.End)
 	if len(inside) == 0 {
@@ -218,8 +222,7 @@ func (b *Builder) resolveContainer(c *container) {
 	if c.node != nil {
 		c.node.reach(inside[0].From)
 	}
-	b.bridged.add(c.name.Value(), b.asked(bridged))
-	lower, upper := b.errorBounds(&presence, runs, waits)
+	b.bridged.add(c.name.Value(), b.asked(found.Bridged))
 	n := c.node
 	c.resolveDevices(b.sampling, n, b.dict)
 	var request, limit [NumResources]timeline.Steps
@@ -244,7 +247,7 @@ func (b *Builder) resolveContainer(c *container) {
 	for _, run := range inside {
 		from := run.From
 		for _, to := range append(within(edges, run), run.To) {
-			ref := b.row(c, from, to, lower, upper)
+			ref := b.row(c, from, to)
 			seg := segment{from: from, to: to, ref: ref}
 			for r := range NumResources {
 				seg.request[r] = max(0, request[r].Held(to))
@@ -264,6 +267,7 @@ func (b *Builder) resolveContainer(c *container) {
 	for _, ref := range c.rows {
 		b.describe(c, b.sets[ref.set], int(ref.row))
 	}
+	b.bound(c, &found, waits)
 }
 
 // within are the edges strictly inside run; the slice shares memory with edges and must not be appended to in place.
@@ -293,32 +297,57 @@ func (b *Builder) presence(c *container) timeline.Presence {
 	if len(c.running) > runningByInfo {
 		c.running[runningByInfo] = timeline.Within(c.running[runningByInfo], c.pod.active)
 	}
-	p := timeline.Presence{Seen: c.running.best(), Started: c.started, Ends: slices.Clone(c.ends)}
-	if len(p.Started) == 0 && c.pod.started.known() && !c.init {
-		p.Started = timeline.Steps{{From: math.MinInt64 / 2, To: math.MaxInt64 / 2, V: c.pod.started.value}}
+	p := timeline.Presence{Seen: c.running.best(), Started: c.started, Born: c.pod.born, Ended: c.ended, Deleted: c.pod.deleted, Unseen: !c.init}
+	sequential := c.init && !b.besideOthers(c)
+	switch {
+	case sequential:
+		p.Until = c.pod.mainStart()
+	case len(c.pod.completed) > 0:
+		p.Completed, p.Together = c.pod.completed, c.together(p.Seen)
 	}
-	if c.pod.completed.known() && (!c.init || b.besideOthers(c)) {
-		p.Ends = append(p.Ends, int64(c.pod.completed.value*1000))
-	}
-	if c.pod.deleted.known() {
-		p.Cap = int64(c.pod.deleted.value * 1000)
-	}
-	slices.Sort(p.Ends)
-	p.Ends = slices.Compact(p.Ends)
+	p.Once = !c.init && len(c.started) == 0 && c.ranOnce()
 	return p
 }
 
-// errorBounds are the bounds of a container's running time in the window: by its true duration where its start and end
-// are reported, else by the number of cells counted. Where it waited, time was counted that has no such start.
-func (b *Builder) errorBounds(p *timeline.Presence, runs, waits timeline.Intervals) (lower, upper float64) {
-	cell, end := b.sampling.Cell(), b.end()
-	asked := b.sampling
-	asked.Start = b.start()
-	if d, ok := asked.TrueDuration(p, runs, end); ok && len(waits) == 0 {
-		return timeline.Bounds(time.Duration(d)*time.Millisecond, time.Duration(cell)*time.Millisecond)
+// mainStart is the first reported start of a container that init containers come before, 0 where there is none.
+func (p *pod) mainStart() int64 {
+	first := 0.0
+	for _, x := range p.containers {
+		for _, s := range x.started {
+			if !x.init && s.V > 0 && (first == 0 || s.V < first) {
+				first = s.V
+			}
+		}
 	}
-	counted := timeline.Union(slices.Concat(waits, runs)).Clip(b.start(), end)
-	return timeline.CountBounds(float64(counted.Length()) / float64(cell))
+	return int64(first * 1000)
+}
+
+// together reports whether another container of the pod, and no init container, was seen last when c was, or c never was.
+func (c *container) together(mine timeline.Steps) bool {
+	last, lasts, seen := lastSight(mine)
+	return slices.ContainsFunc(c.pod.containers, func(x *container) bool {
+		if x == c || x.init {
+			return false
+		}
+		other, _, _ := lastSight(x.running.best())
+		return !seen || last-other < lasts && other-last < lasts
+	})
+}
+
+// lastSight is when sights show last that something ran, how long that lasts, and whether they do.
+func lastSight(sights timeline.Steps) (at, lasts int64, ok bool) {
+	for _, x := range slices.Backward(sights) {
+		if x.V != 0 {
+			return x.To, int64(x.V), true
+		}
+	}
+	return 0, 0, false
+}
+
+// ranOnce reports whether a container of a pod that is over was never restarted.
+func (c *container) ranOnce() bool {
+	over := slices.ContainsFunc(c.pod.final, func(x timeline.Step) bool { return x.V != 0 })
+	return over && len(c.restarts) > 0 && !slices.ContainsFunc(c.restarts, func(x timeline.Step) bool { return x.V != 0 })
 }
 
 // edges appends the instants at which the node's life, capacity or price changes.
@@ -337,7 +366,7 @@ func (n *node) has(r Resource, t int64) bool {
 }
 
 // row is the row of c in the set that (from, to] lies in, made where it is new, and counts that time as running.
-func (b *Builder) row(c *container, from, to int64, lower, upper float64) rowRef {
+func (b *Builder) row(c *container, from, to int64) rowRef {
 	i, _ := slices.BinarySearch(b.borders, to)
 	set := int32(i - 1)
 	s := b.sets[set]
@@ -349,8 +378,6 @@ func (b *Builder) row(c *container, from, to int64, lower, upper float64) rowRef
 	seconds := float64(to-from) / 1000
 	s.end[ref.row] = to
 	s.values[RunningSeconds][ref.row] += seconds
-	s.values[LowerSeconds][ref.row] += lower * seconds
-	s.values[UpperSeconds][ref.row] += upper * seconds
 	return ref
 }
 

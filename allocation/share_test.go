@@ -32,7 +32,7 @@ func smallModel() model {
 		r := allocation.Row{Start: w.Start, End: w.Start.Add(time.Duration(hours) * time.Hour)}
 		r.Text = [allocation.Services]string{"c1", "n1", ns, ns + "-0", "uid-" + ns, "main"}
 		seconds := float64(hours) * 3600
-		r.Values[allocation.RunningSeconds], r.Values[allocation.LowerSeconds], r.Values[allocation.UpperSeconds] = seconds, seconds, seconds
+		r.Values[allocation.RunningSeconds], r.Values[allocation.LeastSeconds], r.Values[allocation.MostSeconds] = seconds, seconds, seconds
 		for c, v := range of {
 			r.Values[c] = v
 		}

@@ -121,15 +121,16 @@ func sortedObjects[V any](m map[objectKey]V) []objectKey {
 // its kind is seen any more when the window ends, it is taken to be there as long as nodes are.
 func (b *Builder) lifeOf(cluster Symbol, seen timeline.Steps) timeline.Intervals {
 	seen = presence(seen)
-	for _, gap := range b.absent[cluster].nodes {
+	watch := &b.absentIn(cluster).nodes
+	for _, gap := range watch.Absent {
 		if n := len(seen); n > 0 && gap.To >= b.sampling.End && seen[n-1].To >= gap.From && seen[n-1].To < gap.To {
 			if last := b.lastOfNodes(cluster); last > seen[n-1].To {
 				seen = append(seen, timeline.Step{From: seen[n-1].To, To: last, V: 1})
 			}
 		}
 	}
-	runs, _ := b.sampling.Runs(&timeline.Presence{Seen: seen}, b.absent[cluster].nodes)
-	return runs.Clip(b.sampling.Start, b.sampling.End)
+	runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen)}, watch)
+	return runs.Intervals().Clip(b.sampling.Start, b.sampling.End)
 }
 
 // lastOfNodes is until when the last node of a cluster was there.

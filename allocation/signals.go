@@ -132,6 +132,10 @@ const (
 	NodeMemoryBuffers
 	// NodeMemoryCached is the memory that caches take.
 	NodeMemoryCached
+	// PodFinal is 1 while a pod's phase is Succeeded or Failed.
+	PodFinal
+	// ContainerRestarts is how often a container was restarted.
+	ContainerRestarts
 	numSignals
 )
 
@@ -213,6 +217,8 @@ var signals = [numSignals]struct {
 	NodeMemoryAvailable:      {"node memory available", []string{"cluster", "node"}, "", (*Builder).addMemoryAvailable},
 	NodeMemoryBuffers:        {"node memory buffers", []string{"cluster", "node"}, "", (*Builder).addMemoryBuffers},
 	NodeMemoryCached:         {"node memory cached", []string{"cluster", "node"}, "", (*Builder).addMemoryCached},
+	PodFinal:                 {"pod ended", podLabels, "", (*Builder).addPodFinal},
+	ContainerRestarts:        {"restarts", containerLabels, "", (*Builder).addRestarts},
 }
 
 var (

@@ -92,10 +92,12 @@ func (b *Builder) split(p *pod) []*pod {
 		b.pods[part.podKey] = part
 		out = append(out, part)
 		mask := timeline.Steps{{From: x.From, To: x.To, V: 1}}
+		if b.sampling.Exact() && x.To != timeline.Forever { // it was seen here last a scrape before it was seen elsewhere
+			mask[0].To = max(x.From+1, b.sampling.LastSight(x.To+1))
+		}
 		for _, from := range p.containers {
 			c := newContainer(containerKey{part.podKey, from.container}, part)
 			c.inherit(from, mask, true)
-			c.ends = slices.DeleteFunc(c.ends, func(at int64) bool { return at <= x.From || at > x.To })
 			part.containers = append(part.containers, c)
 		}
 	}
@@ -115,8 +117,8 @@ func (p *pod) during(x sojourn, n int) *pod {
 	}
 	part.seen = timeline.Within(x.seen, timeline.Steps{{From: x.From, To: x.To, V: 1}})
 	part.started = part.started.unless(func(v float64) bool { at := int64(v * 1000); return at < x.left-timeline.Lookback || at > x.To })
-	outside := func(v float64) bool { at := int64(v * 1000); return at <= x.From || at > x.To }
-	part.completed, part.deleted = part.completed.unless(outside), part.deleted.unless(outside)
+	mask := timeline.Steps{{From: x.From, To: x.To, V: 1}}
+	part.born, part.completed, part.deleted = timeline.Within(p.born, mask), timeline.Within(p.completed, mask), timeline.Within(p.deleted, mask)
 	return &part
 }
 

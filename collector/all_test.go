@@ -70,7 +70,7 @@ func serveEverything(t *testing.T) *prometheus.Registry {
 	budget := allocation.Budget{Name: "all", Amount: 10, Period: allocation.BudgetMonth}
 	spending := &allocation.Spending{End: end, States: []allocation.BudgetState{{Budget: &budget, Spent: 1, Forecast: 2}}}
 	reg, _ := serve(t, set, collector.Config{
-		Metering: accrued.Metering, Bounds: timeline.Bounds, Accrued: func() *allocation.Accrued { return accrued }, Spending: func() *allocation.Spending { return spending },
+		Metering: accrued.Metering, Bounds: timeline.ServedBounds, Accrued: func() *allocation.Accrued { return accrued }, Spending: func() *allocation.Spending { return spending },
 	})
 	observed(t, reg)
 	return reg

@@ -56,8 +56,9 @@ type Config struct {
 	// Metering says which subjects are served, and how many series each may have. It may give another one later, of the same
 	// subjects; nil is the default one.
 	Metering func() *allocation.Metering
-	// Bounds are the error bounds of a running time d sampled at resolution r. Nil leaves them out.
-	Bounds func(d, r time.Duration) (lower, upper float64)
+	// Bounds are the error bounds of a running time d that is counted at a resolution, 0 with every sample of a scrape interval.
+	// Nil leaves them out.
+	Bounds func(d, resolution, scrape time.Duration) (lower, upper float64)
 	// Accrued are the costs of the month, which counters show; nil as long as they are not known. Nil leaves counters out.
 	Accrued func() *allocation.Accrued
 	// Spending is how budgets stand; nil where there are none, or as long as that is not known. Nil leaves budgets out.
@@ -75,7 +76,7 @@ type Collector struct {
 	subjects []subject
 	set      []*prometheus.Desc // of the set itself, in the order of setFamilies
 	dropped  *prometheus.Desc
-	bounds   func(d, r time.Duration) (lower, upper float64)
+	bounds   func(d, resolution, scrape time.Duration) (lower, upper float64)
 	logger   log.Logger
 
 	rendering sync.Mutex // held while a set is rendered, so that it is rendered once

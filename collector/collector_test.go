@@ -133,10 +133,10 @@ func TestExposition(t *testing.T) {
 		set  *allocation.Set
 		cfg  collector.Config
 	}{
-		{name: "defaults", set: madeSet(), cfg: collector.Config{Bounds: timeline.Bounds}},
+		{name: "defaults", set: madeSet(), cfg: collector.Config{Bounds: timeline.ServedBounds}},
 		{name: "only-nodes", set: madeSet(), cfg: metered(t, "node", 0)},
-		{name: "before-first-set", cfg: collector.Config{Bounds: timeline.Bounds}},
-		{name: "empty-set", set: newSet(), cfg: collector.Config{Bounds: timeline.Bounds}},
+		{name: "before-first-set", cfg: collector.Config{Bounds: timeline.ServedBounds}},
+		{name: "empty-set", set: newSet(), cfg: collector.Config{Bounds: timeline.ServedBounds}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			reg, _ := serve(t, test.set, test.cfg)
@@ -175,7 +175,7 @@ func TestBoundsOfExactMode(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			set := madeSet()
 			set.Resolution, set.ScrapeInterval = 0, tt.interval
-			reg, _ := serve(t, set, collector.Config{Bounds: timeline.Bounds})
+			reg, _ := serve(t, set, collector.Config{Bounds: timeline.ServedBounds})
 			page := render(t, reg)
 			got := strings.Contains(page, `promcost_error_bound_ratio{bound="lower",running="1h"} 0.98`)
 			if got != tt.want || !strings.Contains(page, "promcost_resolution_seconds 0\n") {

@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +35,7 @@ var setFamilies = []struct {
 	},
 	{
 		name: "promcost_error_bound_ratio", labels: []string{"running", "bound"},
-		help: "Bounds of the running time counted at the resolution of the exported costs, as a ratio of the true one, for what ran so long; a lower bound of -1 says that it may be missed.",
+		help: "Bounds of the running time counted in the exported costs, on their grid or with every sample, as a ratio of the true one, for what ran so long and nothing reports the start and end of; a lower bound of -1 says that it may be missed.",
 		emit: emitBounds,
 	},
 }
@@ -47,14 +46,13 @@ var boundDurations = []struct {
 	duration time.Duration
 }{{"5m", 5 * time.Minute}, {"1h", time.Hour}, {"1d", 24 * time.Hour}}
 
-// emitBounds emits the bounds of the set's grid; in exact mode the scrape interval takes its place.
+// emitBounds emits the bounds of how the set was computed.
 func emitBounds(c *Collector, set *allocation.Set, emit func([]string, float64)) {
-	resolution := cmp.Or(set.Resolution, set.ScrapeInterval)
-	if c.bounds == nil || resolution <= 0 {
+	if c.bounds == nil || set.Resolution <= 0 && set.ScrapeInterval <= 0 {
 		return
 	}
 	for _, running := range boundDurations {
-		lower, upper := c.bounds(running.duration, resolution)
+		lower, upper := c.bounds(running.duration, set.Resolution, set.ScrapeInterval)
 		emit([]string{running.label, "lower"}, lower)
 		emit([]string{running.label, "upper"}, upper)
 	}

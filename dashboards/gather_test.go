@@ -24,7 +24,7 @@ func gather(t *testing.T) []*dto.MetricFamily {
 	end := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
 	set := allocation.NewSet(allocation.Window{Start: end.Add(-time.Hour), End: end}, allocation.NewDict())
 	set.Resolution = time.Minute
-	c := collector.New(oneHour{set}, collector.Config{Bounds: timeline.Bounds})
+	c := collector.New(oneHour{set}, collector.Config{Bounds: timeline.ServedBounds})
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	health, err := collector.NewHealth(reg, "USD")

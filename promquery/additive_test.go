@@ -53,7 +53,7 @@ func (f *figures) addRows(s *allocation.Set) {
 		of := strings.Join(names, "/")
 		for c := range allocation.NumColumns {
 			switch v := s.Value(c, row); {
-			case c == allocation.LowerSeconds || c == allocation.UpperSeconds: // bounds of what is counted, not sums
+			case c == allocation.LeastSeconds || c == allocation.MostSeconds: // parts allow more for what lies near their borders
 			case c.Maximum():
 				f.most(of, c.String(), v)
 			default:

@@ -24,8 +24,8 @@ type computation struct {
 	// member is what asks for it with others; nil where it is alone.
 	member *member
 
-	exported bool   // usage series name their pods by exported_pod
-	pods     string // regular expression of the pods whose usage is read; empty for all
+	exported bool  // usage series name their pods by exported_pod
+	only     names // of what is read; all where it is empty
 	stats    Stats
 	past     Stats // of computations that were begun before this one
 	stages   []allocation.StageReading
@@ -243,6 +243,12 @@ func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 	if c.series == 0 {
 		return errNothing
 	}
+	if err := c.named(ctx, b, starts, "container", b.InitContainers()); err != nil {
+		return err
+	}
+	if err := c.named(ctx, b, unseen, "pod", b.UnseenPods()); err != nil {
+		return err
+	}
 	last, whole := b.Borders()
 	sels := append(within(b, last), within(b, whole)...)
 	for i := range last {
@@ -283,6 +289,23 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 	return err
 }
 
+// onlyNames has what is read be of some pods or containers, until the function that it returns is called.
+func (c *computation) onlyNames(element string, list []string) (all func()) {
+	if !c.exported { // else they may go by other names
+		c.only = namesOf(element, list)
+	}
+	return func() { c.only = names{} }
+}
+
+// named gives the builder what a stage asks for of some pods or containers, nothing where there are none.
+func (c *computation) named(ctx context.Context, b *allocation.Builder, st stage, element string, list []string) error {
+	if len(list) == 0 {
+		return nil
+	}
+	defer c.onlyNames(element, list)()
+	return c.stage(ctx, b, stageNames[st], b.Sampling().LoadStart(), b.Sampling().End, st)
+}
+
 // stage gives the builder what some stages ask for.
 func (c *computation) stage(ctx context.Context, b *allocation.Builder, name string, start, end int64, stages ...stage) error {
 	return c.spans(ctx, b, name, []allocation.Span{{Start: start, End: end}}, stages...)
@@ -313,8 +336,8 @@ func (c *computation) read(ctx context.Context, b *allocation.Builder, name stri
 		notes[i] = newFindings(c.found.frame)
 		plans[i] = newPlan(c.cfg.Clusters, notes[i], sels, stages...)
 		plans[i].own, plans[i].uids = &c.own, c.uids[i]
-		if c.pods != "" {
-			plans[i].onlyPods(c.pods)
+		if c.only.re != "" {
+			plans[i].onlyNamed(c.only)
 		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)

@@ -72,8 +72,8 @@ func metric(name string, matchers ...Matcher) Alternative {
 	return Alternative{Metric: name, Matchers: matchers}
 }
 
-// kubeletNode is where scrapes of kubelets put the node's name.
-var kubeletNode = []string{"node", "kubernetes_io_hostname"}
+// kubeletNode is where scrapes of kubelets put the node's name, or at least its address.
+var kubeletNode = []string{"node", "kubernetes_io_hostname", "instance"}
 
 // cadvisor is a metric of containers by cAdvisor, and how kubelets before 1.16 spelled its labels.
 func cadvisor(name string) []Alternative {
@@ -130,6 +130,7 @@ var workloads = []Input{
 		Missing:      "native sidecars are free where nothing else says that they run", Remedy: ksm, Need: Occasional,
 	},
 	{Name: "started", Signal: allocation.ContainerStarted, Lazy: 1, Alternatives: append([]Alternative{metric("kube_pod_container_state_started")}, cadvisor("container_start_time_seconds")...), Missing: "starts are as late as the first scrape", Remedy: ksm},
+	{Name: "init started", Signal: allocation.ContainerStarted, Lazy: lazyStarts, Rank: 1, Alternatives: cadvisor("container_start_time_seconds"), Missing: "init containers and native sidecars begin half a scrape before they are first seen", Remedy: kubelet, Need: Occasional},
 	{Name: "terminated", Signal: allocation.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
 	{Name: "pod", Signal: allocation.PodInfo, Alternatives: []Alternative{metric("kube_pod_info")}, Missing: "pods have no node, so no price of their own", Remedy: ksm, Need: Required},
 	{
@@ -138,6 +139,8 @@ var workloads = []Input{
 	},
 	{Name: "pod started", Signal: allocation.PodStarted, Alternatives: []Alternative{metric("kube_pod_start_time")}, Missing: "starts are as late as the first scrape", Remedy: ksm},
 	{Name: "pod completed", Signal: allocation.PodCompleted, Alternatives: []Alternative{metric("kube_pod_completion_time")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
+	{Name: "pod ended", Signal: allocation.PodFinal, Lazy: lazyUnseen, Alternatives: []Alternative{metric("kube_pod_status_phase", matching("phase", "Succeeded|Failed"))}, Missing: "containers that no scrape saw running are free where their own start is not known", Remedy: ksm, Need: Occasional},
+	{Name: "restarts", Signal: allocation.ContainerRestarts, Lazy: lazyUnseen, Alternatives: []Alternative{metric("kube_pod_container_status_restarts_total")}, Missing: "containers that no scrape saw running are free where their own start is not known", Remedy: ksm, Need: Occasional},
 	{Name: "pod deleted", Signal: allocation.PodDeleted, Alternatives: []Alternative{metric("kube_pod_deletion_timestamp")}, Missing: "nothing, mostly: it only caps ends", Remedy: ksm, Need: Occasional},
 	{Name: "pod owner", Signal: allocation.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "controllers are unallocated", Remedy: ksm},
 	{Name: "replicaset owner", Signal: allocation.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional},
@@ -178,8 +181,12 @@ var workloads = []Input{
 	{Name: "memory usage", Signal: allocation.ContainerLevel, Resource: allocation.RAM, Alternatives: cadvisor("container_memory_working_set_bytes"), Missing: "memory costs what is requested, whatever is used", Remedy: kubelet},
 }
 
-// lazyOnly marks an input all of whose alternatives are asked for only where the running signal is missing.
-const lazyOnly = -1
+// Values of Lazy that mark inputs none of whose alternatives is always asked for.
+const (
+	lazyOnly   = -1 // only where the running signal is missing
+	lazyStarts = -2 // only of init containers
+	lazyUnseen = -3 // only of pods that completed, with containers that no scrape saw running and of which no start is known
+)
 
 // request is a request or limit of a resource, by the names of kube-state-metrics 2 and 1.
 func request(name string, signal allocation.Signal, r allocation.Resource, v2, v1, resource string) Input {

@@ -2,6 +2,7 @@ package promquery
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,11 +27,13 @@ const (
 	moving                // counters of pods' bytes
 	borders               // counters of nodes, of which only what they were at the borders of sets matters
 	waiting               // when pods waited for their containers
+	starts                // when init containers started
+	unseen                // what became of pods that no scrape saw running
 	numStages
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", borders: "counters of nodes", waiting: "pods that wait"}
+var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", borders: "counters of nodes", waiting: "pods that wait", starts: "starts of init containers", unseen: "pods that no scrape saw running"}
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
@@ -80,6 +83,10 @@ func (in *Input) stageOf(rank int) stage {
 		return borders
 	case in.Signal == allocation.PodScheduled, in.Signal == allocation.PodPending:
 		return waiting
+	case in.Lazy == lazyStarts:
+		return starts
+	case in.Lazy == lazyUnseen:
+		return unseen
 	case in.Lazy == lazyOnly || in.Lazy > 0 && rank >= in.Lazy:
 		return lazily
 	}
@@ -178,12 +185,31 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 	p.sels, p.readers = append(p.sels, sel), append(p.readers, r)
 }
 
-// onlyPods leaves out the series of all pods but those whose names match a regular expression.
-func (p *plan) onlyPods(re string) {
+// names are a regular expression of the names of some pods or containers.
+type names struct{ element, re string }
+
+// mostNames is the most bytes of names that a source is asked for by name.
+const mostNames = 32 << 10
+
+// namesOf are those of a list, all where it is too long.
+func namesOf(element string, list []string) names {
+	quoted := make([]string, len(list))
+	for i, name := range list {
+		quoted[i] = regexp.QuoteMeta(name)
+	}
+	if re := strings.Join(quoted, "|"); len(re) <= mostNames {
+		return names{element, re}
+	}
+	return names{}
+}
+
+// onlyNamed leaves out the series of all pods or containers but those of some names.
+func (p *plan) onlyNamed(n names) {
 	for i := range p.sels {
-		if r := &p.readers[i]; r.pod >= 0 {
-			own := r.elements[r.pod][1] // not exported_pod
-			p.sels[i].Matchers = append(slices.Clone(p.sels[i].Matchers), matching(p.sels[i].Keep[own], re))
+		r := &p.readers[i]
+		if k := slices.Index(r.series.Signal.Key(), n.element); k >= 0 {
+			own := r.elements[k][1] // not exported_…
+			p.sels[i].Matchers = append(slices.Clone(p.sels[i].Matchers), matching(p.sels[i].Keep[own], n.re))
 		}
 	}
 }

@@ -2,8 +2,6 @@ package promquery
 
 import (
 	"context"
-	"regexp"
-	"strings"
 
 	"github.com/promcost/promcost/allocation"
 )
@@ -31,31 +29,17 @@ func (c *computation) usage(ctx context.Context, b *allocation.Builder) error {
 		if x.span.Start >= x.span.End {
 			continue
 		}
-		c.pods = ""
+		all := func() {}
 		if x.some {
-			c.pods = c.named(unseen.Pods)
+			all = c.onlyNames("pod", unseen.Pods)
 		}
-		if err := c.spans(ctx, b, x.name, []allocation.Span{x.span}, x.stages...); err != nil {
+		err := c.spans(ctx, b, x.name, []allocation.Span{x.span}, x.stages...)
+		if all(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// named is a regular expression of pods' names, empty where they are too many or their metrics name them otherwise: for all.
-func (c *computation) named(pods []string) string {
-	quoted := make([]string, len(pods))
-	for i, pod := range pods {
-		quoted[i] = regexp.QuoteMeta(pod)
-	}
-	if names := strings.Join(quoted, "|"); !c.exported && len(names) <= mostPods {
-		return names
-	}
-	return ""
-}
-
-// mostPods is the most bytes of pods' names that a source is asked for by name.
-const mostPods = 32 << 10
 
 // readAgain gives the builder once more the usage that exceeded what nodes have.
 func (c *computation) readAgain(ctx context.Context, b *allocation.Builder, x *allocation.Excess) error {
@@ -74,7 +58,6 @@ func (c *computation) readAgain(ctx context.Context, b *allocation.Builder, x *a
 		return nil
 	}
 	b.Revisit(x.Span)
-	c.pods = c.named(x.Pods)
-	defer func() { c.pods = "" }()
+	defer c.onlyNames("pod", x.Pods)()
 	return c.stage(ctx, b, askAgain, x.Start-s.Start+s.LoadStart(), end, stages...)
 }

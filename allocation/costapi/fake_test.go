@@ -85,7 +85,7 @@ func sampleSet(w allocation.Window, dict *allocation.Dict, resolution time.Durat
 	add := func(r allocation.Row, cores, gibs, hours float64) {
 		r.End = r.Start.Add(time.Duration(hours * float64(time.Hour)))
 		v := &r.Values
-		v[allocation.RunningSeconds], v[allocation.LowerSeconds], v[allocation.UpperSeconds] = hours*3600, hours*3600*0.9, hours*3600*1.1
+		v[allocation.RunningSeconds], v[allocation.LeastSeconds], v[allocation.MostSeconds] = hours*3600, hours*3600*0.9, hours*3600*1.1
 		for res, amount := range map[allocation.Resource]float64{allocation.CPU: cores, allocation.RAM: gibs * gib} {
 			v[allocation.Hours.Of(res)], v[allocation.RequestHours.Of(res)] = amount*hours, amount*hours
 			v[allocation.UsageHours.Of(res)], v[allocation.UsageMax.Of(res)] = amount*hours/2, amount*0.75

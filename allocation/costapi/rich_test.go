@@ -127,7 +127,7 @@ func (r *richRow) row(w allocation.Window, dict *allocation.Dict) *allocation.Ro
 	}
 	row.Text = [allocation.Services]string{r.cluster, r.node, r.namespace, r.pod, "uid-" + r.pod, r.container, r.kind, r.controller, "aws:///eu-1a/i-" + r.node}
 	v := &row.Values
-	v[allocation.RunningSeconds], v[allocation.LowerSeconds], v[allocation.UpperSeconds] = hours*3600, hours*3600*0.9, hours*3600*1.1
+	v[allocation.RunningSeconds], v[allocation.LeastSeconds], v[allocation.MostSeconds] = hours*3600, hours*3600*0.9, hours*3600*1.1
 	for res, x := range map[allocation.Resource]struct{ amount, cost float64 }{
 		allocation.CPU: {r.cores, r.cores * coreHour}, allocation.RAM: {r.gibs * gib, r.gibs * gibHour}, allocation.GPU: {r.gpus, r.gpus * gpuHour},
 	} {

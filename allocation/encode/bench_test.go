@@ -35,7 +35,7 @@ func benchSet(b *testing.B, n int) *allocation.Set {
 		for res := range allocation.NumResources {
 			fill(&r, res, float64(i)/7, 1, float64(i)/13, float64(i)/1e4)
 		}
-		r.Values[allocation.RunningSeconds], r.Values[allocation.LowerSeconds], r.Values[allocation.UpperSeconds] = 3600, 3600*60.0/61, 3600*60.0/59
+		r.Values[allocation.RunningSeconds], r.Values[allocation.LeastSeconds], r.Values[allocation.MostSeconds] = 3600, 3600*60.0/61, 3600*60.0/59
 		s.Append(&r)
 	}
 	out, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{})

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,11 +39,11 @@ func hour(n int, dict *allocation.Dict) *allocation.Set {
 	fill(&web, allocation.RAM, 1<<29, 1<<29, 1<<28, 0.002)
 	fill(&web, allocation.GPU, 0.5, 0.5, 0, 0.5)
 	web.Values[allocation.RunningSeconds] = 1800
-	web.Values[allocation.LowerSeconds], web.Values[allocation.UpperSeconds] = 1800*30.0/31, 1800*30.0/29
+	web.Values[allocation.LeastSeconds], web.Values[allocation.MostSeconds] = 1800*30.0/31, 1800*30.0/29
 	job := allocation.Row{Start: from, End: from.Add(time.Minute)}
 	job.Text = [allocation.Services]string{"c1", "node-a", "batch", "job-x1", "uid-2", "run, fast", "", "", "aws:///eu-1a/i-0abc"}
 	fill(&job, allocation.CPU, 1.0/60, 0, 1.0/60, 1e-7)
-	job.Values[allocation.RunningSeconds], job.Values[allocation.LowerSeconds], job.Values[allocation.UpperSeconds] = 60, 30, math.NaN()
+	job.Values[allocation.RunningSeconds], job.Values[allocation.LeastSeconds], job.Values[allocation.MostSeconds] = 60, 0, 90
 	job.Values[allocation.NetworkInternetCost], job.Values[allocation.PVCost], job.Values[allocation.PVCostAdjustment] = 1e-9, 0.25, -0.05
 	s.Append(&web)
 	s.Append(&job)

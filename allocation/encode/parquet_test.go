@@ -100,7 +100,7 @@ func randomRow(rng *rand.Rand, d *allocation.Dict, i int) *allocation.Row {
 		}
 	}
 	if rng.IntN(3) == 0 {
-		r.Values[allocation.UpperSeconds] = math.NaN()
+		r.Values[allocation.MostSeconds] = math.NaN()
 	}
 	return r
 }
@@ -224,7 +224,7 @@ func TestParquetManyPages(t *testing.T) {
 	for i := range 70_000 {
 		r := allocation.Row{Start: parquetWindow.Start, End: parquetWindow.End, Services: []string{"a", "b"}[:i%3%2]}
 		r.Text[allocation.Pod], r.Text[allocation.Namespace] = fmt.Sprintf("pod-%x", i*2654435761), strconv.Itoa(i/9000)
-		r.Values[allocation.PVCost], r.Values[allocation.UpperSeconds] = rng.Float64(), []float64{rng.Float64(), math.NaN()}[i%2]
+		r.Values[allocation.PVCost], r.Values[allocation.MostSeconds] = rng.Float64(), []float64{rng.Float64(), math.NaN()}[i%2]
 		for width := range 16 {
 			r.Values[width] = float64(rng.IntN(1 << width))
 		}

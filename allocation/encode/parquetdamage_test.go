@@ -43,7 +43,9 @@ func TestParquetOldFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	running, least, most := s.Column(allocation.RunningSeconds), s.Column(allocation.LeastSeconds), s.Column(allocation.MostSeconds)
 	for row := range s.Len() { // files of then do not say of what usage is not known: it is where nothing is used
+		least[row], most[row] = meanBounds(running[row], least[row], most[row])
 		for r := range allocation.NumResources {
 			seconds, request := s.Column(allocation.UnknownSeconds.Of(r)), s.Column(allocation.UnknownRequestHours.Of(r))
 			seconds[row], request[row] = 0, 0
@@ -58,6 +60,19 @@ func TestParquetOldFiles(t *testing.T) {
 	if diff := cmp.Diff(plain(s), plain(got), cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
+}
+
+// meanBounds are the least and the most true running time by what files of then have in their place: running time, times the
+// lower and the upper bound of what is counted of the true one.
+func meanBounds(running, lower, upper float64) (least, most float64) {
+	most = running
+	if upper > 0 {
+		least = running * running / upper
+	}
+	if lower > 0 {
+		most = running * running / lower
+	}
+	return least, most
 }
 
 // TestFieldsHaveNames has the columns of every table under a name of their own, by which others ask for them.

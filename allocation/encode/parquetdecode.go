@@ -253,7 +253,7 @@ func (d *Decoded) readValues(f *ParquetFile, p *Projection) error {
 		case !has:
 			d.frame.Values[c], err = f.stoodIn(c)
 		case want == wantedNow:
-			d.frame.Values[c], err = f.numbers(c.Field(), maybeNaN(c)) // columns of zeros share their memory
+			d.frame.Values[c], err = f.numbers(c.Field(), false) // columns of zeros share their memory
 		case want == wantedLate:
 			d.frame.LateValues[c], err = f.lateNumbers(c)
 		}

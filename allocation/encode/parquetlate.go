@@ -426,7 +426,7 @@ func (f *ParquetFile) lateNumbers(c allocation.Column) (allocation.LateValues, e
 	if f.isNaught(&column) {
 		return nil, nil
 	}
-	late := &lateNumbers{lateColumn{column, f.readers}, maybeNaN(c)}
+	late := &lateNumbers{lateColumn{column, f.readers}}
 	if _, same := column.uniform(); !same && column.few() {
 		l, err := column.again(f.reader, &f.reader.leaves[0])
 		if err != nil {
@@ -442,7 +442,6 @@ func (f *ParquetFile) lateNumbers(c allocation.Column) (allocation.LateValues, e
 // lateNumbers are amounts that are decoded whenever they are needed.
 type lateNumbers struct {
 	lateColumn
-	maybe bool // some may not be known
 }
 
 // Values implements allocation.LateValues.
@@ -453,22 +452,10 @@ func (n *lateNumbers) Values(dst []float64, from int) error {
 		l.numbers = dst[:0:len(dst)]
 		defer func() { l.numbers = own }()
 		b, rows := newBudget(len(n.data)), rowSpan{from, from + len(dst)}
-		if n.maybe {
-			rows = everyRow // they say which of them have a value
-		}
 		if err := n.read(r, &b, l, rows); err != nil {
 			return err
 		}
 		values := l.all()
-		if n.maybe {
-			if values, err = l.maybe(); err != nil {
-				return fmt.Errorf("column %s: %w", n.name, err)
-			}
-			if len(values) != n.rows {
-				return n.of(len(values))
-			}
-			values = values[from : from+len(dst)]
-		}
 		if len(values) != len(dst) {
 			return fmt.Errorf("column %s: it has %d values of %d rows", n.name, len(values), len(dst))
 		}

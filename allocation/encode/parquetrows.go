@@ -37,9 +37,6 @@ const (
 	balancersField = "load_balancers"
 )
 
-// maybeNaN reports whether a column has amounts that are not known.
-func maybeNaN(c allocation.Column) bool { return c == allocation.UpperSeconds }
-
 // allocationColumns are the columns of a set's rows.
 func allocationColumns(s *allocation.Set) []column {
 	n := s.Len()
@@ -60,11 +57,7 @@ func allocationColumns(s *allocation.Set) []column {
 	for c := range allocation.NumColumns {
 		values := s.Column(c)
 		value := func(row int) float64 { return values[row] }
-		if maybeNaN(c) {
-			cols = append(cols, maybeColumn(c.Field(), n, value))
-		} else {
-			cols = append(cols, numberColumn(c.Field(), n, value))
-		}
+		cols = append(cols, numberColumn(c.Field(), n, value))
 	}
 	return append(cols,
 		structsColumn(volumesField, n, s.Volumes, volumeMembers(s.Dict())),

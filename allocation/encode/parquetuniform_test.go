@@ -25,11 +25,11 @@ func TestParquetUniformColumns(t *testing.T) {
 			s := allocation.NewSet(parquetWindow, allocation.NewDict())
 			for i := range rows {
 				r := allocation.Row{Start: parquetWindow.Start, End: parquetWindow.End}
-				r.Values[allocation.UpperSeconds] = math.NaN()
+				r.Values[allocation.MostSeconds] = math.NaN()
 				if tc.has(i) {
 					r.Start, r.Special = parquetWindow.Start.Add(1e9), allocation.Unmounted
 					r.Text[allocation.Cluster], r.Text[allocation.Pod], r.Labels = "c", "p", map[string]string{"k": "v"}
-					r.Values[allocation.RunningSeconds], r.Values[allocation.UpperSeconds], r.Values[allocation.PVCost] = 3600, 3660, math.Copysign(0, -1)
+					r.Values[allocation.RunningSeconds], r.Values[allocation.MostSeconds], r.Values[allocation.PVCost] = 3600, 3660, math.Copysign(0, -1)
 				}
 				s.Append(&r)
 			}

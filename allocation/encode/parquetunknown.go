@@ -3,8 +3,15 @@ package encode
 import "github.com/promcost/promcost/allocation"
 
 // stoodIn is a column that files have not had from the beginning, for one without it; nil is all zeros. Of what was used, files
-// once did not say whether it was known: it is taken for known where there is some.
+// once did not say whether it was known: it is taken for known where there is some. Bounds they had as factors.
 func (f *ParquetFile) stoodIn(c allocation.Column) ([]float64, error) {
+	switch c {
+	case allocation.LeastSeconds:
+		return f.unscaled("upper_seconds", true, 0)
+	case allocation.MostSeconds:
+		return f.unscaled("lower_seconds", false, 1)
+	default:
+	}
 	for r := range allocation.NumResources {
 		seconds, request := allocation.UnknownSeconds.Of(r), allocation.RequestHours.Of(r)
 		switch {
@@ -35,6 +42,29 @@ func (f *ParquetFile) unused(r allocation.Resource, c, where allocation.Column) 
 	for row, v := range columns[1] {
 		if (columns[0] == nil || columns[0][row] == 0) && columns[2][row] != 0 {
 			out[row] = v
+		}
+	}
+	return out, nil
+}
+
+// unscaled is the least or the most true running time by the column of early files in its place: running time, times a bound of
+// what is counted of the true one. Of rows that were summed that gives the mean of their bounds. Where the bound is not known
+// or not above 0, it is a part of what was counted.
+func (f *ParquetFile) unscaled(name string, maybe bool, part float64) ([]float64, error) {
+	counted, err := f.numbers(allocation.RunningSeconds.Field(), false)
+	if err != nil || counted == nil {
+		return nil, err
+	}
+	scaled, err := f.numbers(name, maybe)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, f.Rows)
+	for row, v := range counted {
+		if scaled != nil && scaled[row] > 0 {
+			out[row] = v * v / scaled[row]
+		} else {
+			out[row] = v * part
 		}
 	}
 	return out, nil

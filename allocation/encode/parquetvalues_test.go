@@ -44,9 +44,9 @@ func (f spanFilter) Bind(*allocation.Set) (func(int) bool, error) {
 func TestParquetAmounts(t *testing.T) {
 	const rows = 4099
 	rng := rand.New(rand.NewPCG(7, 1))
-	columns := []allocation.Column{allocation.UpperSeconds} // of which some may be null
+	columns := []allocation.Column{allocation.MostSeconds} // of which some may be null
 	for c := range allocation.NumColumns {
-		if c != allocation.UpperSeconds {
+		if c != allocation.MostSeconds {
 			columns = append(columns, c)
 		}
 	}

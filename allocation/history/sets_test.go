@@ -96,7 +96,7 @@ func (m *maker) row(i int, node *allocation.Node) *allocation.Row {
 		node.Cost[res] += cost
 	}
 	r.Values[allocation.RunningSeconds] = hours * 3600
-	r.Values[allocation.LowerSeconds], r.Values[allocation.UpperSeconds] = hours*3600*0.98, hours*3600*1.02
+	r.Values[allocation.LeastSeconds], r.Values[allocation.MostSeconds] = hours*3600*0.98, hours*3600*1.02
 	r.Values[allocation.NetworkTransferBytes], r.Values[allocation.NetworkReceiveBytes] = math.Floor(rng.ExpFloat64()*1e8), math.Floor(rng.ExpFloat64()*1e8)
 	if i%10 == 0 {
 		r.Values[allocation.NetworkEgressBytes] = math.Floor(rng.ExpFloat64() * 1e6)

@@ -118,7 +118,7 @@ func (m *model) set(w allocation.Window, dict *allocation.Dict) *allocation.Set 
 			r.Text[p] = text
 		}
 		r.Labels = map[string]string{"app": fmt.Sprint("app-", c%5)}
-		r.Values[allocation.RunningSeconds], r.Values[allocation.LowerSeconds], r.Values[allocation.UpperSeconds] = hours*3600, hours*3600, hours*3600
+		r.Values[allocation.RunningSeconds], r.Values[allocation.LeastSeconds], r.Values[allocation.MostSeconds] = hours*3600, hours*3600, hours*3600
 		r.Values[allocation.Hours.Of(allocation.CPU)], r.Values[allocation.Cost.Of(allocation.CPU)] = cores, cores*0.03
 		s.Append(r)
 	}

@@ -30,15 +30,24 @@ func hundredths(cells int64, d, r time.Duration) float64 {
 	return math.Floor(float64(cells)*float64(r)/float64(d)*100+0.5) / 100
 }
 
-// CountBounds are the bounds of n cells counted where the true duration is not known: it lies between n-1 and n+1
-// cells. upper is NaN (unknown) where n is 1 or less.
-func CountBounds(n float64) (lower, upper float64) {
-	if n <= 0 {
+// ServedBounds are the error bounds of what ran for d and is counted at a resolution: those of Bounds on a grid. In exact mode,
+// where the resolution is 0, they are those of what nobody reports the start and the end of: it counts half a scrape interval
+// more or less at each, rounded outwards to three decimals. lower is -1 where that may be all of it; both are NaN where d or the
+// scrape interval is not positive.
+func ServedBounds(d, resolution, scrape time.Duration) (lower, upper float64) {
+	if resolution > 0 {
+		return Bounds(d, resolution)
+	}
+	if d <= 0 || scrape <= 0 {
 		return math.NaN(), math.NaN()
 	}
-	lower, upper = n/(n+1), math.NaN()
-	if n > 1 {
-		upper = n / (n - 1)
+	off := float64(scrape) / float64(d)
+	lower, upper = -1, math.Ceil((1+off)*1000-rounding)/1000
+	if off < 1 {
+		lower = math.Floor((1-off)*1000+rounding) / 1000
 	}
 	return lower, upper
 }
+
+// rounding is what is left of numbers with three decimals, times 1000, in floating point.
+const rounding = 1e-6

@@ -1,94 +1,110 @@
 package timeline
 
 import (
-	"math"
-	"sort"
+	"cmp"
+	"slices"
 )
 
-// maxGap is the longest gap that never ends an interval: 5 minutes, in milliseconds.
+// maxGap is the longest gap that ends no run by itself: 5 minutes, in milliseconds.
 const maxGap int64 = 5 * 60 * 1000
 
-// maxLead is the longest absence of all signals before the first sight of an object that counts as an outage. Beyond it,
-// what came before is time that there is no data for.
+// maxLead is the longest absence of all signals that counts as an outage. What lies in a longer one is time without data.
 const maxLead int64 = 60 * 60 * 1000
 
-// Presence is what is known of when one object ran.
-type Presence struct {
-	// Seen is the running signal: not 0 where it ran, 0 where it is known that it did not, absent where nothing is known.
-	Seen Steps
-	// Started is the start time, in Unix seconds, that was reported at each time; nil where it is not known.
-	Started Steps
-	// Ends are reported ends, ascending, Unix milliseconds.
-	Ends []int64
-	// Cap is when the object is gone at the latest, Unix milliseconds; 0 where it is not known.
-	Cap int64
+// sighting is a stretch of sights between which nothing says that the object stopped.
+type sighting struct {
+	Interval           // from just before the first sight to the last
+	first, last  int64 // how long the first and the last sight last
+	since, until int64 // when it was last known not to run before, and first after; Unborn and Forever where it is not
+	started      int64 // when it was reported to have started, 0 where it was not
+	born         bool  // begins with another object of its name
 }
 
-// startedAt is the start time reported at t in milliseconds.
-func (p *Presence) startedAt(t int64) (int64, bool) {
-	v, ok := p.Started.At(t)
-	return int64(v * 1000), ok && v > 0
-}
-
-// startOf is the start time reported when the k-th run begins, else the first one reported from then on before the next run,
-// if it lies before: what says when an object started may have been down then, even until the object had ended.
-func (p *Presence) startOf(runs Intervals, k int) (int64, bool) {
-	x, until := runs[k], int64(Forever)
-	if at, ok := p.startedAt(x.From + 1); ok {
-		return at, true
-	}
-	if k+1 < len(runs) {
-		until = runs[k+1].From
-	}
-	i := sort.Search(len(p.Started), func(i int) bool { return p.Started[i].From >= x.From })
-	if i == len(p.Started) || p.Started[i].From >= until || p.Started[i].V <= 0 {
-		return 0, false
-	}
-	at := int64(p.Started[i].V * 1000)
-	if k > 0 && p.Started[i].From >= x.To && at < runs[k-1].To {
-		return 0, false // of the run before
-	}
-	return at, at <= x.From
-}
-
-// Runs are the intervals in which an object ran (SEMANTICS §2). absent are the times at which nothing at all is known
-// of the whole input (the target was down): a gap inside them is bridged, as is one with the same start time on both
-// sides and one of up to 5 minutes. bridged are the gaps longer than that which were.
-func (s Sampling) Runs(p *Presence, absent Intervals) (runs, bridged Intervals) {
-	for i, x := range p.Seen {
-		if x.V == 0 {
-			continue
-		}
-		cur := Interval{x.From, x.To}
-		n := len(runs)
-		if n == 0 {
-			if from, ok := s.lead(p, cur, absent); ok {
-				bridged = append(bridged, Interval{from, cur.From})
-				cur.From = from
-			}
-			runs = append(runs, cur)
-			continue
-		}
-		prev := &runs[n-1]
-		known := i > 0 && p.Seen[i-1].V == 0 // an explicit 0 stands between
-		if !known && s.bridges(p, Interval{prev.To, cur.From}, absent) {
-			if cur.From-prev.To > maxGap {
-				bridged = append(bridged, Interval{prev.To, cur.From})
-			}
-			prev.To = cur.To
-			continue
-		}
-		runs = append(runs, cur)
-	}
+// Runs are the intervals in which an object ran (SEMANTICS §2), as Presence describes.
+func (s Sampling) Runs(p *Presence, w *Watch) Runs {
+	var out Runs
+	spans := s.spans(p, w, &out)
 	if s.Exact() {
-		runs = s.sharpen(p, runs, absent)
+		spans = s.restarts(p, spans)
 	}
-	return runs, bridged
+	for k := range spans {
+		s.findStart(p, spans, k)
+	}
+	for k := range spans {
+		start := s.startOf(p, spans, k, w)
+		if k > 0 {
+			start.At = max(start.At, out.All[k-1].End.At)
+		}
+		end := s.endOf(p, spans, k, start.Earliest, w)
+		end.At = max(end.At, start.At)
+		out.All = append(out.All, Run{start, end})
+	}
+	if s.Exact() && (p.Unseen || p.Once) {
+		out.All = s.unseen(p, out.All, w)
+	}
+	if len(p.Ended) > 0 {
+		s.hidden(p, &out)
+	}
+	return out
+}
+
+// spans are the stretches of sights, gaps bridged. A gap is bridged if the same start is reported on both sides, if nothing of
+// the kind was seen in it, or if it is not longer than 5 minutes.
+func (s Sampling) spans(p *Presence, w *Watch, out *Runs) (spans []sighting) {
+	since := int64(Unborn)
+	for _, x := range p.Seen {
+		n := len(spans)
+		if x.V == 0 {
+			if n > 0 && spans[n-1].until == Forever {
+				spans[n-1].until = s.firstOf(x.From)
+			}
+			since = x.To
+			continue
+		}
+		cur := sighting{Interval: Interval{x.From, x.To}, first: int64(x.V), last: int64(x.V), since: since, until: Forever}
+		if n == 0 {
+			if from, ok := s.lead(p, cur.Interval, w.Absent); ok {
+				out.Bridged = append(out.Bridged, Interval{from, cur.From})
+				if !s.Exact() {
+					cur.From = from
+				}
+			}
+			spans = append(spans, cur)
+			continue
+		}
+		prev := &spans[n-1]
+		gap := Interval{prev.To, cur.From}
+		bridged, sure := s.bridges(p, gap, w.Absent)
+		if prev.until != Forever || !bridged {
+			spans = append(spans, cur)
+			continue
+		}
+		if gap.To-gap.From > maxGap {
+			out.Bridged = append(out.Bridged, gap)
+		}
+		least := 2 * cur.first
+		if !s.Exact() {
+			least = maxGap + 1 // servers that sample show what was seen so long ago
+		}
+		if !sure && gap.To-gap.From >= least {
+			out.Doubtful = append(out.Doubtful, gap)
+		}
+		prev.To, prev.last = cur.To, cur.last
+	}
+	return spans
+}
+
+// firstOf is the first sight of a step that begins at from.
+func (s Sampling) firstOf(from int64) int64 {
+	if s.Exact() {
+		return from + 1
+	}
+	return from + s.Step
 }
 
 // lead is from when an object first seen at the beginning of first ran, where all signals were absent just before.
 func (s Sampling) lead(p *Presence, first Interval, absent Intervals) (int64, bool) {
-	started, ok := p.startedAt(first.From + 1)
+	started, ok := p.startBetween(first.From+1, first.To, 1, first.From)
 	gap, down := before(absent, first.From)
 	if !ok || !down || started >= min(first.From, gap.To) || s.dataless(gap) {
 		return 0, false
@@ -113,116 +129,201 @@ func before(absent Intervals, t int64) (Interval, bool) {
 	return Interval{}, false
 }
 
-// bridges reports whether an object ran through a gap. A gap longer than an outage ends a run in any case: a window within it
-// could not tell.
-func (s Sampling) bridges(p *Presence, gap Interval, absent Intervals) bool {
-	if gap.To-gap.From <= maxGap {
-		return true
-	}
+// bridges reports whether an object ran through a gap without a sight, and whether it surely did. A gap longer than an outage
+// ends a run in any case: a window within it could not tell.
+func (s Sampling) bridges(p *Presence, gap Interval, absent Intervals) (bridged, sure bool) {
 	if gap.To-gap.From > max(maxLead, s.Step) {
-		return false
+		return false, false
 	}
-	before, okB := p.startedAt(gap.From)
-	after, okA := p.startedAt(gap.To + 1)
-	if okB && okA && before == after {
-		return true
+	if before, after, ok := p.Started.around(gap); ok {
+		if same := before == after; same || s.Exact() {
+			return same, true
+		}
 	}
-	// Half a cell of slack: objects of one target are scraped together, targets of one kind nearly so.
+	if before, after, ok := p.Born.around(gap); ok && before != after {
+		return false, true
+	}
+	if gap.To-gap.From <= maxGap {
+		return true, false
+	}
+	// A cell of slack: objects of one target are scraped together, targets of one kind nearly so. What is absent begins a
+	// scrape after the last sight.
 	down, ok := absent.Find((gap.From + gap.To) / 2)
-	return ok && gap.From >= down.From-s.Cell() && gap.To <= down.To+s.Cell()
+	return ok && gap.From >= down.From-2*s.Cell() && gap.To <= down.To+s.Cell(), false
 }
 
-// sharpen moves the edges of runs to the reported start and end times.
-func (s Sampling) sharpen(p *Presence, runs, absent Intervals) Intervals {
-	var out Intervals
-	for i, x := range runs {
-		floor := int64(math.MinInt64)
-		at, started := p.startOf(runs, i)
-		if gap, ok := before(absent, x.From); ok && s.dataless(gap) && at < min(gap.To, x.From)-2*s.Cell() {
-			floor = min(gap.To, x.From) // there is no data before, and it did not start just then
+// findStart finds the start that is reported of the k-th span: when it begins, else later, before the next one: what says when
+// an object started may have been down then, even until the object had ended. It is not before the last sight of the span
+// before.
+func (s Sampling) findStart(p *Presence, spans []sighting, k int) {
+	x, least, until := &spans[k], int64(1), int64(Forever)
+	if x.started > 0 {
+		return
+	}
+	if k > 0 {
+		least = spans[k-1].To
+	}
+	if k+1 < len(spans) {
+		until = spans[k+1].From
+	}
+	x.started, _ = p.startBetween(x.From+1, until, least, s.firstOf(x.From)+second)
+}
+
+// startOf is where the k-th span starts.
+func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
+	x := &spans[k]
+	sight := s.firstOf(x.From)
+	scrape := sight - x.first // the one before that
+	if !s.Exact() {
+		scrape -= s.Step
+	}
+	born := int64(0)
+	if v, ok := p.Born.At(sight); ok && v > 0 && int64(v*1000) <= sight {
+		born = int64(v * 1000)
+	}
+	if x.started > 0 {
+		out := Reported(max(x.started, born))
+		if !s.Exact() {
+			out.At = x.From
+		} else if gap, ok := before(w.Absent, sight); ok && s.dataless(gap) && x.started < min(gap.To, sight)-2*s.Cell() {
+			out.At = min(gap.To, sight) // there is no data before, and it did not start just then
 		}
-		if i > 0 {
-			floor = max(floor, runs[i-1].To)
+		return out
+	}
+	switch gap, down := before(w.Down, sight); {
+	case down && sight-gap.To < x.first && !s.dataless(gap):
+		scrape = min(scrape, gap.From-x.first)
+	case x.since != Unborn && sight-x.since <= s.Lookback:
+		scrape = min(sight, x.since)
+		if !s.Exact() {
+			scrape -= x.first
 		}
-		if started && at < x.To {
-			x.From = max(min(at, x.From), floor)
-		}
-		ceiling, open := s.End, true
-		if i+1 < len(runs) {
-			ceiling = runs[i+1].From
-		}
-		if v, ok := p.Seen.At(x.To + 1); ok && v == 0 {
-			open = false
-		}
-		x.To = p.sharpEnd(x, ceiling, open, 2*s.Interval+1000)
-		if p.Cap > x.From {
-			x.To = min(x.To, p.Cap)
-		}
-		out = p.split(out, x)
+	}
+	out := Edge{At: sight - x.first/2, Earliest: scrape, Latest: sight}
+	if !s.Exact() {
+		out.At = x.From
+	}
+	if x.born {
+		out.Latest = sight + x.first // the first sight of the new object is not known
+	}
+	out.Earliest = max(out.Earliest, born)
+	if s.Exact() {
+		out.At = max(out.At, born)
 	}
 	return out
 }
 
-// sharpEnd is the reported end of x: within slack before its last sight, or after it where nothing is known of the time
-// until ceiling.
-func (p *Presence) sharpEnd(x Interval, ceiling int64, open bool, slack int64) int64 {
-	i := sort.Search(len(p.Ends), func(i int) bool { return p.Ends[i] > max(x.From, x.To-slack) })
-	if i < len(p.Ends) && (p.Ends[i] <= x.To || open && p.Ends[i] <= ceiling) {
-		return p.Ends[i]
-	}
-	return x.To
-}
-
-// split appends x to out, without the pauses in which the object had ended and not yet started again.
-func (p *Presence) split(out Intervals, x Interval) Intervals {
-	for _, step := range p.Started {
-		at := int64(step.V * 1000)
-		if at <= x.From || at >= x.To {
-			continue
-		}
-		i := sort.Search(len(p.Ends), func(i int) bool { return p.Ends[i] > at })
-		if i > 0 && p.Ends[i-1] > x.From {
-			out = append(out, Interval{x.From, p.Ends[i-1]})
-			x.From = at
+// endOf is where the k-th span ends.
+func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Watch) Edge {
+	x, limit := &spans[k], spans[k].until
+	if k+1 < len(spans) {
+		next := &spans[k+1]
+		limit = min(limit, s.firstOf(next.From))
+		if next.started > x.To {
+			limit = min(limit, next.started)
 		}
 	}
-	return append(out, x)
+	if p.Until > x.To {
+		limit = min(limit, p.Until)
+	}
+	until := limit
+	if limit < s.End {
+		until += second
+	}
+	// What was seen just after it had ended is as old as the status that the kubelet last sent.
+	out := Edge{At: x.To, Earliest: x.To}
+	if at, shared, ok := p.endBetween(x.To, max(start, x.To-x.last-second), until); ok {
+		out = Reported(at)
+		if shared {
+			out.Earliest = min(at, x.To)
+		}
+		if !s.Exact() {
+			out.At = x.To
+			return out
+		}
+	} else if !s.Exact() {
+		out.Earliest -= x.last
+		out.Latest = s.unseenFrom(x, limit, s.Step, w)
+		return out
+	} else {
+		s.halfway(x, limit, w, &out)
+	}
+	if gone, ok := p.deleted(start, limit); ok && gone > start {
+		out.At, out.Earliest = min(out.At, gone), min(out.Earliest, gone)
+	}
+	return out
 }
 
-// TrueDuration is how long an object ran between Start and end, the window's, by its reported start and end times, and
-// whether they are known of every run. runs are as Runs returns them.
-func (s Sampling) TrueDuration(p *Presence, runs Intervals, end int64) (int64, bool) {
-	sum := int64(0)
-	for i, x := range runs {
-		if x.To <= s.Start || x.From >= end {
-			continue
+// unseenFrom is the next time after the last sight that could have shown the object: apart later, or after an outage, and not
+// later than limit.
+func (s Sampling) unseenFrom(x *sighting, limit, apart int64, w *Watch) int64 {
+	for _, gap := range w.Down {
+		if gap.To > x.To+apart && gap.From <= x.To+2*max(apart, x.last) && gap.From > x.To-x.last {
+			return min(limit, s.firstOf(gap.To))
 		}
-		from, ok := p.startOf(runs, i)
+	}
+	if limit-x.To <= s.Lookback {
+		return limit
+	}
+	return x.To + apart
+}
+
+// halfway makes the end of a span of which none is reported: between the last sight and the next scrape. One that the newest
+// scrape shows is open.
+func (s Sampling) halfway(x *sighting, limit int64, w *Watch, end *Edge) {
+	if limit == Forever && w.Newest-x.To < x.last-x.last/20 {
+		end.At, end.Latest = max(x.To, min(s.End, x.To+s.Lookback)), max(x.To, s.End)
+		return
+	}
+	end.Latest = s.unseenFrom(x, limit, x.last, w)
+	end.At = x.To + (end.Latest-x.To)/2
+	if end.Latest-x.To > maxLead {
+		end.At = x.To + x.last/2 // that is more than an outage: time without data
+	}
+}
+
+// deleted is the earliest time at which an object that started then was to be gone, as was reported while it was there.
+func (p *Presence) deleted(start, limit int64) (gone int64, ok bool) {
+	for i := range p.Deleted {
+		x := &p.Deleted[i]
+		if at, known := x.millis(); known && x.To >= start && x.From < limit && (!ok || at < gone) {
+			gone, ok = at, true
+		}
+	}
+	return gone, ok
+}
+
+// unseen adds the runs that no sample shows, but of which start and end are reported, unless there are no data of that time.
+func (s Sampling) unseen(p *Presence, runs []Run, w *Watch) []Run {
+	starts := p.Started
+	if p.Once && len(runs) == 0 {
+		starts = p.Born
+	}
+	for i := range starts {
+		at, ok := starts[i].millis()
 		if !ok {
-			return 0, false
+			continue
 		}
-		switch {
-		case i > 0 && s.Exact(): // the start of the run before may still be reported when x begins
-			from = max(from, x.From)
-		case i > 0:
-			from = max(from, runs[i-1].To)
+		k, _ := slices.BinarySearchFunc(runs, at, func(r Run, at int64) int { return cmp.Compare(r.Start.At, at) })
+		until := int64(Forever)
+		if k < len(runs) {
+			until = runs[k].Start.Earliest
 		}
-		to := end
-		if x.To < end {
-			if to, ok = p.endOf(x, 2*s.Cell()); !ok {
-				return 0, false
-			}
+		if k > 0 && at <= runs[k-1].End.Latest || until <= at {
+			continue
 		}
-		sum += min(to, end) - max(from, s.Start)
+		end, shared, ok := p.endBetween(Unborn, at, until)
+		if gap, down := w.Absent.Find(end); !ok || down && s.dataless(gap) {
+			continue
+		}
+		run := Run{Reported(at), Reported(end)}
+		if p.Once {
+			run.Start.Latest, shared = end, true
+		}
+		if shared {
+			run.End.Earliest = at
+		}
+		runs = slices.Insert(runs, k, run)
 	}
-	return sum, sum > 0
-}
-
-// endOf is the reported end of x: the first within slack of its last sight.
-func (p *Presence) endOf(x Interval, slack int64) (int64, bool) {
-	i := sort.Search(len(p.Ends), func(i int) bool { return p.Ends[i] > max(x.From, x.To-slack) })
-	if i == len(p.Ends) || p.Ends[i] > x.To+slack {
-		return 0, false
-	}
-	return p.Ends[i], true
+	return runs
 }

@@ -37,21 +37,6 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func TestCountBounds(t *testing.T) {
-	for _, tt := range []struct{ n, lower, upper float64 }{
-		{0, math.NaN(), math.NaN()},
-		{1, 0.5, math.NaN()},
-		{4, 0.8, 4.0 / 3},
-	} {
-		lower, upper := timeline.CountBounds(tt.n)
-		if !same(lower, tt.lower) || !same(upper, tt.upper) {
-			t.Errorf("CountBounds(%v) = %v, %v, want %v, %v", tt.n, lower, upper, tt.lower, tt.upper)
-		}
-	}
-}
-
-func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-
 // TestSimulation counts pods of known duration at random phases on a grid: all stay inside the documented bounds, and the
 // mean is the true duration.
 func TestSimulation(t *testing.T) {
@@ -88,8 +73,8 @@ func countedTime(s timeline.Sampling, from, to int64) float64 {
 	n := (to - first + s.Interval - 1) / s.Interval
 	p.AppendRun(first, s.Interval, int(n), 1)
 	p.Append(first+n*s.Interval, stale)
-	runs, _ := s.Runs(&timeline.Presence{Seen: s.Steps(p)}, nil)
-	return float64(runs.Length())
+	runs := s.Runs(&timeline.Presence{Seen: s.Sights(p)}, &timeline.Watch{})
+	return float64(runs.Intervals().Length())
 }
 
 func TestPointsAppend(t *testing.T) {
@@ -140,55 +125,6 @@ func intervals(v ...float64) (s timeline.Intervals) {
 		s = append(s, timeline.Interval{From: int64(v[i] * minute), To: int64(v[i+1] * minute)})
 	}
 	return s
-}
-
-func TestRuns(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		exact   bool
-		seen    timeline.Steps
-		started timeline.Steps // seconds
-		ends    []int64        // minutes
-		absent  timeline.Intervals
-		want    timeline.Intervals
-		bridged timeline.Intervals
-	}{
-		{name: "never", seen: steps(0, 60, 0)},
-		{name: "always", seen: steps(0, 60, 1), want: intervals(0, 60)},
-		{name: "five minutes are bridged", seen: steps(0, 10, 1, 15, 30, 1), want: intervals(0, 30)},
-		{name: "more are not", seen: steps(0, 10, 1, 15.1, 30, 1), want: intervals(0, 10, 15.1, 30)},
-		{name: "an explicit 0 ends it", seen: steps(0, 10, 1, 10, 12, 0, 12, 30, 1), want: intervals(0, 10, 12, 30)},
-		{name: "same start on both sides", seen: steps(0, 10, 1, 40, 50, 1), started: steps(0, 10, -60, 40, 50, -60), want: intervals(0, 10, 40, 50)},
-		{name: "same known start on both sides", seen: steps(0, 10, 1, 40, 50, 1), started: steps(0, 10, 30, 40, 50, 30), want: intervals(0, 50), bridged: intervals(10, 40)},
-		{name: "another start", seen: steps(0, 10, 1, 40, 50, 1), started: steps(0, 10, 30, 40, 50, 2340), want: intervals(0, 10, 40, 50)},
-		{name: "target down", seen: steps(0, 10, 1, 40, 50, 1), absent: intervals(10, 40), want: intervals(0, 50), bridged: intervals(10, 40)},
-		{name: "target down for part of the gap", seen: steps(0, 10, 1, 40, 50, 1), absent: intervals(20, 40), want: intervals(0, 10, 40, 50)},
-		{name: "target down at first", seen: steps(20, 50, 1), started: steps(20, 50, 300), absent: intervals(-6, 20), want: intervals(5, 50), bridged: intervals(5, 20)},
-		{name: "no data at first", seen: steps(90, 100, 1), started: steps(90, 100, 300), absent: intervals(-6, 90), want: intervals(90, 100)},
-		{name: "exact start", exact: true, seen: steps(10.5, 20, 1), started: steps(10.5, 20, 610), want: intervals(610.0/60, 20)},
-		{name: "exact start, told after an outage", exact: true, seen: steps(10.5, 20, 1), started: steps(15, 20, 610), want: intervals(610.0/60, 20)},
-		{name: "exact start, told after the end", exact: true, seen: steps(10.5, 12, 1, 40, 50, 0), started: steps(40, 50, 610), ends: []int64{11*minute + 45_000}, want: intervals(610.0/60, 11.75)},
-		{name: "a start told after the end is the run's before", exact: true, seen: steps(5, 8, 1, 8, 10, 0, 10.5, 12, 1, 40, 50, 0), started: steps(40, 50, 290), want: intervals(5, 8, 10.5, 12)},
-		{name: "a start told later is another run's", exact: true, seen: steps(10.5, 20, 1), started: steps(15, 20, 660), want: intervals(10.5, 20)},
-		{name: "exact end", exact: true, seen: steps(10, 20, 1, 20, 30, 0), ends: []int64{19*minute + 45_000}, want: intervals(10, 19.75)},
-		{name: "an end long ago is another run's", exact: true, seen: steps(10, 20, 1), ends: []int64{12 * minute}, want: intervals(10, 20)},
-		{name: "end while the target was down", exact: true, seen: steps(0, 10, 1, 40, 50, 0), ends: []int64{25 * minute}, absent: intervals(10, 40), want: intervals(0, 25)},
-		{name: "restart between two samples", exact: true, seen: steps(0, 50, 1), started: steps(0, 20, 0.001, 20, 50, 1195), ends: []int64{19 * minute}, want: intervals(0, 19, 1195.0/60, 50)},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := timeline.Sampling{Start: 0, End: 120 * minute, Step: minute, Lookback: timeline.Lookback, Interval: 30_000}
-			if tt.exact {
-				s.Step = 0
-			}
-			runs, bridged := s.Runs(&timeline.Presence{Seen: tt.seen, Started: tt.started, Ends: tt.ends}, tt.absent)
-			if d := cmp.Diff(tt.want, runs); d != "" {
-				t.Errorf("runs: %s", d)
-			}
-			if d := cmp.Diff(tt.bridged, bridged); d != "" {
-				t.Errorf("bridged: %s", d)
-			}
-		})
-	}
 }
 
 func TestExactSteps(t *testing.T) {

@@ -327,7 +327,7 @@ func benchSet(w allocation.Window) *allocation.Set {
 			node.Cost[res], node.Hours[res], node.PriceSource[res] = node.Cost[res]+cost, 16*hours, "sheet"
 		}
 		r.Values[allocation.RunningSeconds] = hours * 3600
-		r.Values[allocation.LowerSeconds], r.Values[allocation.UpperSeconds] = hours*3600*0.98, hours*3600*1.02
+		r.Values[allocation.LeastSeconds], r.Values[allocation.MostSeconds] = hours*3600*0.98, hours*3600*1.02
 		r.Values[allocation.NetworkTransferBytes], r.Values[allocation.NetworkReceiveBytes] = float64(rng.IntN(1e8)), float64(rng.IntN(1e8))
 		s.Append(r)
 	}

@@ -159,7 +159,7 @@ func (a *promqlAPI) handlerUnder(current *settings) (http.Handler, error) {
 	})
 	series := costseries.New(a.ledger, costseries.Options{
 		Grace: a.flags.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.currency },
-		Bounds: timeline.Bounds, MaxMemory: a.service.flags.maxMemory, Now: a.clock,
+		Bounds: timeline.ServedBounds, MaxMemory: a.service.flags.maxMemory, Now: a.clock,
 	})
 	var owned []string
 	var metadata []costseries.Metadata

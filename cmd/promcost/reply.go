@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -95,7 +94,6 @@ func (l *costLine) row(name string) *allocation.Row {
 	r.Text[allocation.Namespace] = name
 	for column, value := range map[allocation.Column]float64{
 		allocation.RunningSeconds:                  l.Minutes * 60,
-		allocation.UpperSeconds:                    math.NaN(),
 		allocation.Hours.Of(allocation.CPU):        l.CPUHours,
 		allocation.RequestHours.Of(allocation.CPU): l.CPURequest * hours,
 		allocation.Cost.Of(allocation.CPU):         l.CPUCost,

@@ -210,7 +210,7 @@ func (s *server) addHTTP(group *oklogrun.Group, srv *http.Server) {
 
 // handler makes the pages. It registers the metrics, so it can be called once.
 func (s *server) handler() (http.Handler, error) {
-	c := collector.New(s.ledger, collector.Config{Metering: s.metering, Bounds: timeline.Bounds, Accrued: s.ledger.Accrued, Spending: s.ledger.Spending, Logger: s.logs.kit})
+	c := collector.New(s.ledger, collector.Config{Metering: s.metering, Bounds: timeline.ServedBounds, Accrued: s.ledger.Accrued, Spending: s.ledger.Spending, Logger: s.logs.kit})
 	update := c.Update
 	s.changed.Store(&update)
 	exposed, dropped := prometheus.NewRegistry(), prometheus.NewRegistry() // costs and what promcost says of itself; what it says of costs left out

@@ -228,8 +228,8 @@ func checkConserved(t *testing.T, allocations, assets rows) {
 	}
 }
 
-// compareAnswers checks that two ways of reading the same samples give the same.
-func compareAnswers(t *testing.T, got, want rows) {
+// compareAnswers checks that two ways of reading the same samples give the same figures, but those that begin with one of but.
+func compareAnswers(t *testing.T, got, want rows, but ...string) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%d rows, want %d", len(got), len(want))
@@ -241,6 +241,9 @@ func compareAnswers(t *testing.T, got, want rows) {
 			continue
 		}
 		for figure, v := range w.figures {
+			if slices.ContainsFunc(but, func(prefix string) bool { return strings.HasPrefix(figure, prefix) }) {
+				continue
+			}
 			if math.Abs(g.figures[figure]-v) > 1e-9*math.Abs(v)+1e-12 {
 				t.Errorf("%s: %s: got %v, want %v", name, figure, g.figures[figure], v)
 			}

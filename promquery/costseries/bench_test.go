@@ -84,7 +84,7 @@ func containersSet(rng *rand.Rand, w allocation.Window, n int) *allocation.Set {
 		if i%10 == 0 {
 			r.Values[allocation.NetworkCrossZoneCost] = rng.ExpFloat64() * 1e-4
 		}
-		r.Values[allocation.RunningSeconds], r.Values[allocation.LowerSeconds], r.Values[allocation.UpperSeconds] = 3600, 3600, 3600
+		r.Values[allocation.RunningSeconds], r.Values[allocation.LeastSeconds], r.Values[allocation.MostSeconds] = 3600, 3600, 3600
 		s.Append(r)
 	}
 	for i := range n / 100 {

@@ -1,7 +1,6 @@
 package costseries
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -50,7 +49,7 @@ var setFamilies = []family{
 	},
 	{
 		name: "promcost_error_bound_ratio", labels: []string{"running", "bound"},
-		help: "Bounds of the running time counted at the resolution of the exported costs, as a ratio of the true one, for what ran so long; a lower bound of -1 says that it may be missed.",
+		help: "Bounds of the running time counted in the exported costs, on their grid or with every sample, as a ratio of the true one, for what ran so long and nothing reports the start and end of; a lower bound of -1 says that it may be missed.",
 		set:  emitBounds,
 	},
 }
@@ -61,14 +60,13 @@ var boundDurations = [...]struct {
 	duration time.Duration
 }{{"5m", 5 * time.Minute}, {"1h", time.Hour}, {"1d", 24 * time.Hour}}
 
-// emitBounds emits the bounds of the set's grid; in exact mode those of the scrape interval.
+// emitBounds emits the bounds of how the set was computed.
 func emitBounds(q *Queryable, set *allocation.Set, emit emitter) {
-	resolution := cmp.Or(set.Resolution, set.ScrapeInterval)
-	if q.opts.Bounds == nil || resolution <= 0 {
+	if q.opts.Bounds == nil || set.Resolution <= 0 && set.ScrapeInterval <= 0 {
 		return
 	}
 	for _, running := range boundDurations {
-		lower, upper := q.opts.Bounds(running.duration, resolution)
+		lower, upper := q.opts.Bounds(running.duration, set.Resolution, set.ScrapeInterval)
 		emit([]string{running.label, "lower"}, lower)
 		emit([]string{running.label, "upper"}, upper)
 	}

@@ -135,7 +135,7 @@ func TestLabelsWithoutMatchers(t *testing.T) {
 func TestFamilies(t *testing.T) {
 	h := someHours(20)
 	h.budget = &allocation.Budget{Name: "all", Amount: 100, Period: allocation.BudgetMonth}
-	q := newQueryable(h, costseries.Options{Currency: func() string { return "EUR" }, Bounds: func(time.Duration, time.Duration) (float64, float64) { return -0.5, 0.5 }})
+	q := newQueryable(h, costseries.Options{Currency: func() string { return "EUR" }, Bounds: func(_, _, _ time.Duration) (float64, float64) { return -0.5, 0.5 }})
 	known := map[string]costseries.Family{}
 	for _, f := range q.Families() {
 		if f.Help == "" || f.Counter != strings.HasSuffix(f.Name, "_total") {

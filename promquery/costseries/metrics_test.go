@@ -206,8 +206,8 @@ func compareScrapes(t *testing.T, name, from string, resolution time.Duration) {
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx) }()
 		reg := prometheus.NewRegistry()
-		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *allocation.Metering { return metering }, Bounds: timeline.Bounds, Accrued: l.Accrued, Spending: l.Spending}))
-		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: metering.Subjects(), Bounds: timeline.Bounds, Now: c.read})
+		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *allocation.Metering { return metering }, Bounds: timeline.ServedBounds, Accrued: l.Accrued, Spending: l.Spending}))
+		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: metering.Subjects(), Bounds: timeline.ServedBounds, Now: c.read})
 		for until := at.Add(life); at.Before(until); at = at.Add(50 * time.Minute) {
 			c.pass(at)
 			want := scraped(t, reg)

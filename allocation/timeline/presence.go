@@ -1,0 +1,147 @@
+package timeline
+
+// Presence is what is known of when one object ran: a container, a node, a volume, a load balancer.
+//
+// Runs turns it into runs. Each edge of a run is a Edge: the instant that is charged from or to, and the earliest and the
+// latest instant at which the object can have started or ended. How an edge is known decides all three:
+//
+//	reported    Kubernetes says when, in whole seconds: [t, t+1s], charged at t
+//	halfway     in exact mode, between the last scrape that shows the object and the next one: charged half a scrape
+//	            interval before the first sight, and halfway between the last sight and the scrape that no longer shows it
+//	outage      as halfway, but nothing of its kind was seen for a while: the whole outage
+//	open        the newest scrape shows it: charged to the end of the window, at most a lookback after that scrape
+//	grid        between two points of the grid, and each point sees a sample that may be a scrape old: charged by cells
+//
+// The shortest true running time lies between the latest start and the earliest end, the longest one between the earliest
+// start and the latest end. Both modes share this. "Scrape interval" is that of the series that shows the edge.
+type Presence struct {
+	// Seen is the running signal, of Sights: where it ran, how long a sample of it lasts in milliseconds; 0 where it is known
+	// that it did not run; absent where nothing is known.
+	Seen Steps
+	// Started are the start times that were reported, in Unix seconds, as Reports gives them. Values of 0 and below are unknown.
+	Started Steps
+	// Born are the start times of what the object is a part of, such as a pod: it cannot have started before, and a new one is
+	// another object of the same name.
+	Born Steps
+	// Ended are the reported ends of the object itself before it was started again, the latest one at each time.
+	Ended Steps
+	// Completed are the reported ends of all that the object is a part of: at each time, the last end of those parts that are
+	// not running then.
+	Completed Steps
+	// Together says that several parts ended between the same two scrapes: Completed is the last one of their ends.
+	Together bool
+	// Deleted are the times at which the object was to be gone.
+	Deleted Steps
+	// Until is when the object had ended at the latest, 0 where that is not known.
+	Until int64
+	// Unseen says that a start and an end that are reported make a run, though no sample shows it (exact mode only).
+	Unseen bool
+	// Once says that the object ran once, from some time after Born to its end, if no sample shows it (exact mode only).
+	Once bool
+}
+
+// Watch is what is known of all objects of one kind in a cluster.
+type Watch struct {
+	Absent Intervals // when none of them was seen
+	Down   Intervals // when nothing at all was seen that the same target shows
+	Newest int64     // when any of that was seen last
+}
+
+// Edge is the start or the end of a run.
+type Edge struct {
+	At               int64 // where it counts
+	Earliest, Latest int64 // what At really is lies between, both included
+}
+
+// second is how exact reported times are.
+const second int64 = 1000
+
+// Reported is the edge that Kubernetes reports.
+func Reported(at int64) Edge { return Edge{at, at, at + second} }
+
+// Run is one run of an object.
+type Run struct{ Start, End Edge }
+
+// Runs are sorted by their start, and what is charged of them does not overlap. bridged and doubtful lie within them.
+type Runs struct {
+	All []Run
+	// Bridged are the gaps of more than 5 minutes without a sight that count as running.
+	Bridged Intervals
+	// Doubtful are the gaps that count as running, though it may have ended and started again in them.
+	Doubtful Intervals
+}
+
+// Intervals are the stretches of time that are charged.
+func (r *Runs) Intervals() Intervals {
+	var out Intervals
+	for i := range r.All {
+		if x := &r.All[i]; x.Start.At < x.End.At {
+			out = append(out, Interval{x.Start.At, x.End.At})
+		}
+	}
+	return out
+}
+
+// Least is what of the k-th run is certain.
+func (r *Runs) Least(k int) Intervals {
+	x := &r.All[k]
+	if x.Start.Latest >= x.End.Earliest {
+		return nil
+	}
+	return Complement(r.Doubtful, x.Start.Latest, x.End.Earliest)
+}
+
+// Most is when the k-th run is possible. It does not overlap with that of the run before.
+func (r *Runs) Most(k int) Interval {
+	x := &r.All[k]
+	out := Interval{x.Start.Earliest, x.End.Latest}
+	if k > 0 {
+		out.From = max(out.From, r.All[k-1].End.Latest)
+	}
+	out.To = max(out.To, out.From)
+	return out
+}
+
+// millis is a reported time in milliseconds, and whether there is one.
+func (x *Step) millis() (int64, bool) { return int64(x.V * 1000), x.V > 0 }
+
+// startBetween is the first start reported from one time on and before another that lies in [least, most].
+func (p *Presence) startBetween(from, until, least, most int64) (int64, bool) {
+	for i := p.Started.index(from); i < len(p.Started) && p.Started[i].From < until; i++ {
+		if at, ok := p.Started[i].millis(); ok && at >= least && at <= most {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// endBetween is the first reported end in [least, most] of what was seen last at a time. Of what the object is a part of,
+// only what was reported since then says anything about it, and what was reported later than an outage lasts says nothing: a window
+// around the end could not tell; shared says that it may be the end of another run or part.
+func (p *Presence) endBetween(last, least, most int64) (at int64, shared, ok bool) {
+	try := func(steps Steps, since int64, of bool) {
+		for i := range steps {
+			x := &steps[i]
+			if v, known := x.millis(); known && x.From >= since && x.From-v <= maxLead && v >= least && v <= most && (!ok || v < at) {
+				at, shared, ok = v, of, true
+			}
+		}
+	}
+	try(p.Ended, Unborn, true) // it may have been started and have ended once more since it was seen
+	try(p.Completed, last, p.Together)
+	return at, shared, ok
+}
+
+// around are the values that are reported last before a gap and first after it.
+func (s Steps) around(gap Interval) (before, after float64, ok bool) {
+	i := s.index(gap.From + 1) // the first that ends after the gap begins
+	if i < len(s) && s[i].From < gap.From {
+		before = s[i].V
+	} else if i > 0 {
+		before = s[i-1].V
+	}
+	if j := s.index(gap.To + 1); j < len(s) {
+		after = s[j].V
+	}
+	return before, after, before > 0 && after > 0
+}

@@ -1,0 +1,114 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+)
+
+// restart is a start that is reported, of another object of the name where born is set. Until shown, the start before it was.
+type restart struct {
+	at, shown int64
+	born      bool
+}
+
+// changes are the starts that are reported.
+func (s Steps) changes(born bool) (dst []restart) {
+	shown := int64(Unborn)
+	for i := range s {
+		if at, ok := s[i].millis(); ok {
+			dst = append(dst, restart{at, shown, born})
+		}
+		shown = s[i].To
+	}
+	return dst
+}
+
+// restarts divides spans where a start is reported within them, of the object or of another one of its name.
+func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
+	starts := p.Started.changes(false)
+	if len(starts) == 0 {
+		starts = p.Born.changes(true)
+		starts = starts[min(1, len(starts)):] // the first one is of what was there before
+	}
+	if len(starts) == 0 {
+		return spans
+	}
+	slices.SortFunc(starts, func(a, b restart) int { return cmp.Compare(a.at, b.at) })
+	out := make([]sighting, 0, len(spans))
+	for _, x := range spans {
+		for _, c := range starts {
+			if c.at <= x.From+1+second || c.at > x.To {
+				continue
+			}
+			old := x
+			old.To, old.until = max(x.From+1, c.at-x.last, min(c.shown, c.at-1)), c.at
+			out = append(out, old)
+			x.From, x.since, x.born = c.at, Unborn, c.born
+			if !c.born {
+				x.started = c.at
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// hidden adds what an object that was restarted may have run besides: a termination is that of the latest run alone, and what
+// ran between two samples, or two points of the grid, is not seen. None of it is charged.
+func (s Sampling) hidden(p *Presence, runs *Runs) {
+	var doubts Intervals
+	if s.Exact() {
+		for i := range p.Ended {
+			at, ok := p.Ended[i].millis()
+			if !ok {
+				continue
+			}
+			k, _ := slices.BinarySearchFunc(runs.All, at, func(r Run, at int64) int { return cmp.Compare(r.End.At, at-second) })
+			if k == len(runs.All) || runs.All[k].Start.At >= at {
+				runs.All = slices.Insert(runs.All, k, Run{Edge{at, p.stopped(at, s.Interval), at}, Edge{at, at, at + second}})
+			} else if len(p.Started) == 0 && runs.All[k].End.At > at+second {
+				doubts = append(doubts, Interval{at - s.Interval, at + s.Interval})
+			}
+		}
+	} else if n := len(runs.All); n > 0 {
+		for k := range runs.All[1:] {
+			runs.All[k].End.Latest = max(runs.All[k].End.Latest, runs.All[k+1].Start.Earliest)
+		}
+		first, last := &runs.All[0].Start, &runs.All[n-1].End
+		first.Earliest = min(first.Earliest, p.Seen[0].From-s.Interval)
+		last.Latest = max(last.Latest, p.Seen[len(p.Seen)-1].To+s.Step)
+		for _, x := range runs.All {
+			if len(p.Started) == 0 {
+				doubts = append(doubts, Interval{x.Start.Earliest, x.End.Latest})
+			}
+		}
+		for _, c := range p.Started.changes(false) {
+			if c.shown != Unborn && c.shown-s.Interval < c.at {
+				doubts = append(doubts, Interval{c.shown - s.Interval, c.at})
+			}
+		}
+	}
+	runs.Doubtful = Union(append(doubts, runs.Doubtful...))
+}
+
+// stopped is the last time before at when the object is known not to have run, scrapes being apart so far.
+func (p *Presence) stopped(at, apart int64) int64 {
+	last := at - maxGap
+	if v, ok := p.Born.At(at); ok && v > 0 {
+		last = int64(v * 1000)
+	}
+	for i := range p.Seen {
+		if x := &p.Seen[i]; x.V == 0 && x.From < at {
+			last = max(last, min(x.To, at-1), x.From)
+			if x.To >= at {
+				last = max(x.From, at-apart)
+			}
+		}
+	}
+	for i := range p.Ended {
+		if v, ok := p.Ended[i].millis(); ok && v < at {
+			last = max(last, v)
+		}
+	}
+	return min(last, at)
+}

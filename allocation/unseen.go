@@ -1,0 +1,97 @@
+package allocation
+
+import (
+	"maps"
+	"net"
+	"slices"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+func (b *Builder) addPodFinal(s *seen) error {
+	p := b.podOf(s.pod())
+	p.final = timeline.Max(p.final, b.sampling.Sights(s.p))
+	return nil
+}
+
+func (b *Builder) addRestarts(s *seen) error {
+	c := b.container(s)
+	c.restarts = timeline.Max(c.restarts, b.sampling.Reports(s.p))
+	return nil
+}
+
+// ran reports whether a sample shows that a container ran.
+func (c *container) ran() bool {
+	return slices.ContainsFunc(c.running, func(s timeline.Steps) bool { return len(sights(s)) > 0 })
+}
+
+// InitContainers are the names of the init containers that ran, whose starts only cAdvisor knows. On a grid they do not
+// matter.
+func (b *Builder) InitContainers() []string {
+	return b.namesWhere(func(c *container) (Symbol, bool) { return c.container, c.init && c.ran() })
+}
+
+// UnseenPods are the names of pods that completed, with containers that no scrape saw running and of which no start is known:
+// what signals PodFinal and ContainerRestarts say of them decides whether they ran. On a grid they do not matter.
+func (b *Builder) UnseenPods() []string {
+	return b.namesWhere(func(c *container) (Symbol, bool) {
+		completed := len(c.pod.completed.Positive()) > 0
+		return c.name, !c.init && completed && len(c.started) == 0 && len(c.created) == 0 && !c.ran()
+	})
+}
+
+// namesWhere are the names of some containers or their pods, sorted, in exact mode.
+func (b *Builder) namesWhere(of func(c *container) (Symbol, bool)) []string {
+	if !b.sampling.Exact() {
+		return nil
+	}
+	found := map[string]bool{}
+	for c := range b.every() {
+		if name, ok := of(c); ok {
+			found[name.Value()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// nodeAt is the name of the node that a kubelet's series come from: name is that, the address it is scraped at, or either with
+// a port. It is none where only an address is known, and that of no node.
+func (b *Builder) nodeAt(cluster, name Symbol) Symbol {
+	if name == none || b.nodes[nodeKey{cluster, name}] != nil {
+		return name
+	}
+	host, _, err := net.SplitHostPort(name.Value())
+	if err != nil {
+		host = name.Value()
+	}
+	at := Sym(host)
+	if node, ok := b.addresses[nodeKey{cluster, at}]; ok {
+		return node
+	}
+	if b.nodes[nodeKey{cluster, at}] == nil && (err == nil || net.ParseIP(host) != nil) {
+		return none
+	}
+	return at
+}
+
+// noteUnseenInit notes an init container that no scrape saw running, of a pod that started within the window.
+func (b *Builder) noteUnseenInit(c *container) {
+	started := c.pod.started
+	if c.init && len(c.running) > 0 && !c.ran() && started.known() && int64(started.value*1000) >= b.sampling.Start {
+		b.unseenInit = append(b.unseenInit, c)
+	}
+}
+
+// warnUnseenInit counts the init containers that cost nothing because no scrape saw them, though their pods ran.
+func (b *Builder) warnUnseenInit() {
+	var names []string
+	for _, c := range b.unseenInit {
+		if slices.ContainsFunc(c.pod.containers, func(x *container) bool { return len(x.segments) > 0 }) {
+			names = append(names, b.placed(c.cluster, c.namespace.Value()+"/"+c.name.Value()+"/"+c.container.Value()))
+		}
+	}
+	if len(names) > 0 {
+		b.warn("%d init containers were not seen running by any scrape (%s): nothing tells when they started and ended, and they cost nothing", len(names), some(names))
+	}
+	b.unseenInit = nil
+}
