@@ -190,9 +190,6 @@ func TestEngineProperties(t *testing.T) {
 			asMap(s, allocation.NamespaceLabels, row), asMap(s, allocation.NamespaceAnnotations, row),
 		}
 		ns := truth.NamespaceOf(x)
-		if ns.Namespace == "previews" {
-			continue
-		}
 		want := []any{
 			x.Cluster, x.Node, x.Namespace, x.Pod, x.ControllerKind, x.Controller, orNone(x.Services),
 			merged(nodes[x.Node], ns.Labels, x.Labels), merged(ns.Annotations, x.Annotations), merged(ns.Labels), merged(ns.Annotations),
