@@ -45,12 +45,12 @@ func TestBoundsOfRunningTime(t *testing.T) {
 			exact: bounds{59.5, 59.5 - second, 59.5, 1, 1.001}, grid: bounds{60, 59.5 - second, 59.5, 1.008, 1.009},
 		},
 		{
-			name: "an unreported one a scrape, on the grid a point more", series: []given{gone(126), running(61, 126)},
+			name: "an unreported start a scrape, on the grid a point more", series: []given{gone(126), running(61, 126)},
 			exact: bounds{59.5, 59, 60, 0.991, 1.009}, grid: bounds{60, 59, 61, 0.983, 1.017},
 		},
 		{
-			name: "unreported edges", series: []given{gone(51), running(31, 51)},
-			exact: bounds{20, 19, 21, 0.952, 1.053}, grid: bounds{20, 18, 22, 0.909, 1.112},
+			name: "an unreported end, too; on the grid two scrapes and a point, for what it sees may be as old", series: []given{gone(51), running(31, 51)},
+			exact: bounds{20, 19, 21, 0.952, 1.053}, grid: bounds{20, 17, 22, 0.909, 1.177},
 		},
 		{
 			name: "reported edges", series: []given{gone(51), running(31, 51), started(30.5, 31, 51), ended(50.25, 51, 60)},

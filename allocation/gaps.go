@@ -12,14 +12,18 @@ import (
 func (b *Builder) findAbsence() {
 	clear(b.absent)
 	type sights struct {
-		containers, nodes, pods timeline.Intervals
-		newest                  int64 // of a container
+		containers, nodes timeline.Intervals
+		best              timeline.Intervals // of containers by their best signal, and of pods
+		newest            int64              // of a container
 	}
 	seen := map[Symbol]sights{}
 	for c := range b.every() {
 		s := seen[c.cluster]
-		for _, steps := range c.running {
+		for rank, steps := range c.running {
 			s.containers = appendIntervals(s.containers, b.sampling.Holding(steps))
+			if rank == 0 {
+				s.best = appendIntervals(s.best, b.sampling.Holding(steps))
+			}
 			if n := len(steps); n > 0 {
 				s.newest = max(s.newest, steps[n-1].To)
 			}
@@ -28,7 +32,7 @@ func (b *Builder) findAbsence() {
 	}
 	for _, p := range b.pods {
 		if s, ok := seen[p.cluster]; ok {
-			s.pods = appendIntervals(s.pods, p.seen)
+			s.best = appendIntervals(s.best, p.seen)
 			seen[p.cluster] = s
 		}
 	}
@@ -40,7 +44,7 @@ func (b *Builder) findAbsence() {
 	from, to := b.loadedFrom, b.sampling.End
 	for cluster, s := range seen {
 		a := &absence{}
-		containers, nodes, pods := timeline.Union(s.containers), timeline.Union(s.nodes), timeline.Union(s.pods)
+		containers, nodes, best := timeline.Union(s.containers), timeline.Union(s.nodes), timeline.Union(s.best)
 		newest := func(of timeline.Intervals) int64 {
 			if len(of) == 0 {
 				return 0
@@ -48,9 +52,9 @@ func (b *Builder) findAbsence() {
 			return b.sampling.LastSight(of[len(of)-1].To)
 		}
 		a.nodes.Newest = newest(nodes)
-		a.containers.Newest = max(s.newest, newest(nodes), newest(pods)) // one target shows all
+		a.containers.Newest = max(s.newest, newest(nodes), newest(best)) // one target shows all
 		a.containers.Absent, a.nodes.Absent = timeline.Complement(containers, from, to), timeline.Complement(nodes, from, to)
-		a.containers.Down = timeline.Complement(timeline.Union(slices.Concat(containers, nodes, pods)), from, to)
+		a.containers.Down = timeline.Complement(timeline.Union(slices.Concat(best, nodes)), from, to)
 		a.nodes.Down = a.containers.Down
 		b.absent[cluster] = a
 	}

@@ -242,7 +242,7 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 			return out
 		}
 	} else if !s.Exact() {
-		out.Earliest -= x.last
+		out.Earliest -= 2 * x.last // a sample that no marker follows is seen for two scrapes
 		out.Latest = s.unseenFrom(x, limit, s.Step, w)
 		return out
 	} else {
