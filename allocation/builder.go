@@ -353,6 +353,7 @@ func (b *Builder) Sets() ([]*Set, error) {
 	if unmatched > 0 {
 		b.warn("%d usage series belong to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?", unmatched)
 	}
+	b.warnLeaps()
 	b.reconcileNodes()
 	b.chargeAssets()
 	b.warnOddPrices()

@@ -94,7 +94,7 @@ func (l *Lane) measure(c *container, s *seen) {
 		l.cells = l.b.samplingOf(s).Gauge(l.cells[:0], s.p)
 	}
 	covered := l.b.coverage(c, s.Resource)
-	l.cells = l.b.known(l.begin(c, *covered, s, l.cells))
+	l.cells = l.withoutLeaps(c, s, l.b.known(l.begin(c, *covered, s, l.cells)))
 	cells := l.cells
 	tail := len(cells)
 	if s.p.Sampled() {

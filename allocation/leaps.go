@@ -1,0 +1,45 @@
+package allocation
+
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// maxLeap is how many times the capacity of its node a container can at most be seen to use. Counters are read some seconds
+// before they are scraped, so that an increase may be of more time than lies between two scrapes.
+const maxLeap = 10
+
+// withoutLeaps are the cells of a counter of CPU without those whose increase is more than its node could have given: the
+// counter is wrong there, and what was used is not known. They are changed in place.
+func (l *Lane) withoutLeaps(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
+	if s.Signal != ContainerUse || c.node == nil {
+		return cells
+	}
+	capacity := 0.0 // the most that the node had
+	for _, x := range c.node.amount[CPU] {
+		capacity = max(capacity, x.V)
+	}
+	n := len(cells)
+	cells = slices.DeleteFunc(cells, func(x timeline.Cell) bool {
+		seconds := float64(x.To-x.From)/1000 + 1 // starts are told in whole seconds
+		return capacity > 0 && x.Amount > maxLeap*capacity*seconds
+	})
+	if len(cells) < n {
+		l.leaping = append(l.leaping, l.b.placed(c.cluster, c.namespace.Value()+"/"+c.name.Value()+"/"+c.container.Value()))
+	}
+	return cells
+}
+
+// warnLeaps says whose counters rose by more than can be.
+func (b *Builder) warnLeaps() {
+	var names []string
+	for _, l := range b.lanes {
+		names = append(names, l.leaping...)
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) > 0 {
+		b.warn("usage of CPU of %d containers (%s) is left out where it rises by more than %d times the capacity of the node: look at what exports or relabels container_cpu_usage_seconds_total",
+			len(names), some(names), maxLeap)
+	}
+}
