@@ -11,9 +11,25 @@ import (
 
 // machine is what an exporter on a node says of what it does.
 type machine struct {
-	times  []map[Symbol]float64 // CPU seconds by mode, since the node started, at each border of a set; nil where unknown
-	first  map[Symbol]float64   // those when it was seen first, where the node is older than its data
-	memory [numMemory]levelSum
+	times       []map[Symbol]float64 // CPU seconds by mode, since the node started, at each border of a set; nil where unknown
+	first, last reading              // those that were read first and last between the borders
+	memory      [numMemory]levelSum
+}
+
+// reading is CPU seconds by mode at an instant.
+type reading struct {
+	at    int64
+	times map[Symbol]float64 // nil where there is none
+}
+
+// add takes the seconds of one core; a better instant replaces another one.
+func (x *reading) add(at int64, mode Symbol, seconds float64, better bool) {
+	if x.times == nil || better {
+		*x = reading{at, map[Symbol]float64{}}
+	}
+	if x.at == at {
+		x.times[mode] += seconds
+	}
 }
 
 // memoryKind is a figure about a node's memory.
@@ -47,23 +63,37 @@ func (b *Builder) machineOf(s *seen) *machine {
 	return m
 }
 
-// Borders are the instants near which counters of nodes are wanted: those of the sets, or only the first and last where they
-// are many, and those at which nodes are seen first that may be older. What lies a lookback before each is enough. Of those in
-// last, only the last value is wanted, of the others all.
+// mostBorders is how many instants between the ends of the window nodes' counters are read at.
+const mostBorders = 26
+
+// reads reports whether nodes' counters are read at a border: at all of them, or only at the first and last where they are many.
+func (b *Builder) reads(border int) bool {
+	return border == b.first || border == b.last || b.last-b.first < mostBorders && border > b.first && border < b.last
+}
+
+// Borders are the times at which counters of nodes are wanted: a lookback before each border of a set, or before the first and
+// last one where they are many, and what lies between the borders where nodes join or leave. Of those in last, only the last
+// value is wanted, of the others all.
 func (b *Builder) Borders() (last, whole []Span) {
-	const most = 26
-	borders := b.borders[b.first : b.last+1]
-	for i, at := range borders {
-		if len(borders) > most && i > 0 && i < len(borders)-1 {
+	for border := b.first; border <= b.last; border++ {
+		if !b.reads(border) {
 			continue
 		}
+		at := b.borders[border]
 		if x := (Span{at - b.sampling.Lookback + 1, at}); b.leavesIn(x) {
 			whole = append(whole, x) // at its end there is nothing more of a node
 		} else {
 			last = append(last, x)
 		}
 	}
-	return last, append(whole, b.firstSights()...)
+	between := b.firstSights()
+	if ends := timeline.Union(b.lastSights()); len(ends) <= mostBorders {
+		between = append(between, ends...)
+	}
+	for _, x := range timeline.Union(between) {
+		whole = append(whole, Span{x.From, x.To})
+	}
+	return last, whole
 }
 
 // leavesIn reports whether a node is seen last within x.
@@ -88,10 +118,9 @@ func (n *node) lastSeen() (last int64) {
 
 // firstSights are the spans, apart from those before the borders of sets, in which nodes are seen first that were there
 // before the window.
-func (b *Builder) firstSights() []Span {
+func (b *Builder) firstSights() (all timeline.Intervals) {
 	borders, lookback := b.borders[b.first:b.last+1], b.sampling.Lookback
 	start := borders[0]
-	var all timeline.Intervals
 	for _, n := range b.nodes {
 		seen := n.firstSeen()
 		if seen <= start-lookback || n.joined(seen, start) {
@@ -106,11 +135,20 @@ func (b *Builder) firstSights() []Span {
 			all = append(all, x)
 		}
 	}
-	var out []Span
-	for _, x := range timeline.Union(all) {
-		out = append(out, Span{x.From, x.To})
+	return all
+}
+
+// lastSights are the lookbacks before nodes are seen last, apart from those before the borders that are read.
+func (b *Builder) lastSights() (all timeline.Intervals) {
+	for _, n := range b.nodes {
+		seen := n.lastSeen()
+		set := int(b.setAt(seen))
+		if set < b.first || set >= b.last || b.reads(set+1) && seen > b.borders[set+1]-b.sampling.Lookback {
+			continue
+		}
+		all = append(all, timeline.Interval{From: max(seen-b.sampling.Lookback, b.borders[set]) + 1, To: seen})
 	}
-	return out
+	return all
 }
 
 // firstSeen is when the node is seen first, the largest time there is where it is not.
@@ -133,27 +171,28 @@ func (n *node) joined(seen, start int64) bool {
 	return n.created[0].V*1000 > float64(start)
 }
 
-// addNodeTime takes the CPU time of one mode at the border that follows the samples, or at the first of them where a border
-// is far.
+// addNodeTime takes the CPU time of one mode and core: at the border that follows the samples, else at the first and last of
+// them.
 func (b *Builder) addNodeTime(s *seen) error {
 	v, ok := s.p.LastUsable()
 	border := int(b.setAt(s.p.Last()) + 1)
 	if !ok || border < b.first || border > b.last {
 		return nil
 	}
-	m := b.machineOf(s)
-	times := &m.times[border]
-	if s.p.Last() <= b.borders[border]-b.sampling.Lookback {
-		at := s.p.First()
-		if !b.sampling.Exact() {
-			at = b.sampling.Align(at-1) + b.sampling.Cell()
+	m, mode, last := b.machineOf(s), s.key[2], s.p.Last()
+	if b.reads(border) && last > b.borders[border]-b.sampling.Lookback {
+		if m.times[border] == nil {
+			m.times[border] = map[Symbol]float64{}
 		}
-		times, v = &m.first, counterAt(s.p, at)
+		m.times[border][mode] += v
+		return nil
 	}
-	if *times == nil {
-		*times = map[Symbol]float64{}
+	first := s.p.First()
+	if !b.sampling.Exact() {
+		first = b.sampling.Align(first-1) + b.sampling.Cell()
 	}
-	(*times)[s.key[2]] += v
+	m.first.add(first, mode, counterAt(s.p, first), first < m.first.at)
+	m.last.add(last, mode, v, last > m.last.at)
 	return nil
 }
 
@@ -233,18 +272,22 @@ var cpuModes = map[string]func(*Breakdown) *float64{
 	"softirq": func(b *Breakdown) *float64 { return &b.System },
 }
 
-// cpu is what CPU time was used for in a set, as fractions; unknown where the time before the first samples is. A node
-// that joined has counted from nothing. Of the margins nothing is known.
+// cpuOf is what CPU time was used for in a set, as fractions; unknown where the time before the first samples is. A node
+// that joined has counted from nothing, and one that left counts until it was read last. Of the margins nothing is known.
 func (b *Builder) cpuOf(m *machine, set int, joined bool) (out Breakdown) {
 	from, to := m.times[set], m.times[set+1]
-	if from == nil || to == nil {
-		from, to = m.times[b.first], m.times[b.last] // of all sets
+	if to == nil && int(b.setAt(m.last.at)) == set {
+		to = m.last.times
 	}
-	if from == nil {
-		from = m.first
+	if from == nil || to == nil { // of all sets
+		if from, to = m.times[b.first], m.times[b.last]; to == nil {
+			to = m.last.times
+		}
 	}
 	if from == nil && !joined {
-		return Breakdown{}
+		if from = m.first.times; from == nil {
+			return Breakdown{}
+		}
 	}
 	total := 0.0
 	for _, mode := range sortedSymbols(to) {

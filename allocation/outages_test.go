@@ -1,6 +1,7 @@
 package allocation_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -63,6 +64,69 @@ func TestBreakdownOfOldNodes(t *testing.T) {
 			}
 			s := buildGiven(t, allocation.Query{Resolution: time.Minute}, series)[0]
 			equalText(t, "cpu", s.Nodes[0].CPUBreakdown, tt.want)
+		})
+	}
+}
+
+// TestBreakdownOfNodesThatEnd checks what the CPU of a node was used for that ends within a set: what was counted until it was
+// seen last.
+func TestBreakdownOfNodesThatEnd(t *testing.T) {
+	const ends = 91 // minute after the node's last samples
+	for name, tt := range map[string]struct {
+		from int // minute of the first samples
+		step time.Duration
+		want []allocation.Breakdown // by set
+	}{
+		"there before the window":      {-10, 0, []allocation.Breakdown{{Idle: 0.6, User: 0.4}}},
+		"joined in the window":         {21, 0, []allocation.Breakdown{{Idle: 0.6, User: 0.4}}},
+		"ended in the second of two":   {-10, time.Hour, []allocation.Breakdown{{Idle: 0.6, User: 0.4}, {Idle: 0.6, User: 0.4}}},
+		"joined in the first of two":   {21, time.Hour, []allocation.Breakdown{{Idle: 0.6, User: 0.4}, {Idle: 0.6, User: 0.4}}},
+		"many sets, read at both ends": {-10, 4 * time.Minute, slices.Repeat([]allocation.Breakdown{{Idle: 0.6, User: 0.4}}, 23)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, resolution := range []time.Duration{0, time.Minute} {
+				q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Step: tt.step, Resolution: resolution}
+				b, err := allocation.NewBuilder(q, time.Minute, flat{cpu: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				f := feed{t: t, b: b}
+				created := float64(plainStart.Add(time.Duration(tt.from-1) * time.Minute).Unix())
+				f.add(allocation.Series{Signal: allocation.NodeInfo}, "c/n/id", minutes(1, tt.from, ends))
+				f.add(allocation.Series{Signal: allocation.NodeCreated}, "c/n", minutes(created, tt.from, ends))
+				f.add(allocation.Series{Signal: allocation.NodeCapacity}, "c/n", minutes(4, tt.from, ends))
+				f.add(allocation.Series{Signal: allocation.NodeInfo}, "c/m/id-m", minutes(1, -10, 121)) // it goes on
+				last, whole := b.Borders()
+				for _, span := range append(last, whole...) {
+					f.only = &span
+					for mode, rate := range map[string]float64{"idle": 36, "user": 24} {
+						f.add(allocation.Series{Signal: allocation.NodeTime}, "c/n/"+mode, counted(rate, tt.from, ends))
+						f.add(allocation.Series{Signal: allocation.NodeTime}, "c/m/"+mode, counted(60-rate, -10, 121))
+					}
+				}
+				if err := b.Resolve(); err != nil {
+					t.Fatal(err)
+				}
+				if again, err := b.Settle(); err != nil || again != nil {
+					t.Fatalf("settle: %v, %v", again, err)
+				}
+				sets, err := b.Sets()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []allocation.Breakdown
+				for _, s := range sets {
+					for _, n := range s.Nodes {
+						if n.Name == "n" {
+							got = append(got, n.CPUBreakdown)
+						}
+						if want := (allocation.Breakdown{Idle: 0.4, User: 0.6}); n.Name == "m" {
+							equalText(t, "node that goes on", n.CPUBreakdown, want)
+						}
+					}
+				}
+				equalText(t, allocation.ResolutionText(resolution), got, tt.want)
+			}
 		})
 	}
 }
