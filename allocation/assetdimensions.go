@@ -122,6 +122,26 @@ func parseAssetDimension(item string, mapping LabelMapping) ([]AssetDimension, e
 	return keys, nil
 }
 
+// MissingAssetLabels are the labels among keys that no asset of the sets has. There are none where there are no assets.
+func MissingAssetLabels(keys []AssetDimension, sets []*Set) (names []string) {
+	for i := range keys {
+		k := &keys[i]
+		assets, found := 0, false
+		for _, s := range sets {
+			if k.prefix == "" || found { // is no label, or an alias, of which assets have their own
+				break
+			}
+			list := s.listAll()
+			assets += len(list)
+			found = slices.ContainsFunc(list, func(a Asset) bool { return k.value(&a) != k.lack })
+		}
+		if assets > 0 && !found {
+			names = append(names, k.labels[0].text)
+		}
+	}
+	return names
+}
+
 // clusterInName is the asset's cluster as it stands in names.
 func clusterInName(a *Asset) string { return string(appendCluster(nil, a.Cluster)) }
 

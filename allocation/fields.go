@@ -186,7 +186,16 @@ func averageOver(sum, minutes float64) float64 {
 	if minutes <= 0 {
 		return 0
 	}
-	return finite(sum / (minutes / 60))
+	return Whole(finite(sum / (minutes / 60)))
+}
+
+// Whole is v, or the whole number that it differs from by rounding alone: a device that was there all the time is one device.
+func Whole(v float64) float64 {
+	const slack = 1e-12
+	if whole := math.Round(v); math.Abs(v-whole) <= slack*math.Abs(whole) {
+		return whole
+	}
+	return v
 }
 
 // finite is v, or 0 where it is no number.

@@ -220,3 +220,29 @@ func TestErrorBounds(t *testing.T) {
 		})
 	}
 }
+
+// TestWholeAverages checks that what is constant and whole has a whole average, however long it ran and in however many parts
+// it was added up.
+func TestWholeAverages(t *testing.T) {
+	count, request := field(t, "gpuCount"), field(t, "gpuRequestAverage")
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 1000 {
+		s := allocation.NewSet(allocation.Window{Start: testStart, End: testStart.Add(24 * time.Hour)}, allocation.NewDict())
+		r := allocation.Row{Start: testStart, End: testStart}
+		devices := float64(1 + random.IntN(8))
+		for range 1 + random.IntN(200) {
+			milliseconds := 1 + random.IntN(400_000)
+			r.End = r.End.Add(time.Duration(milliseconds) * time.Millisecond)
+			hours := devices * float64(milliseconds) / 3.6e6
+			r.Values[allocation.RunningSeconds] += float64(milliseconds) / 1000
+			r.Values[allocation.Hours.Of(allocation.GPU)] += hours
+			r.Values[allocation.RequestHours.Of(allocation.GPU)] += hours
+		}
+		s.Append(&r)
+		many := make([]float64, 1)
+		count.Values(s, []int{0}, many)
+		if got := [...]float64{count.Value(s, 0), request.Value(s, 0), many[0]}; got != [...]float64{devices, devices, devices} {
+			t.Fatalf("averages of %v devices over %v: %v", devices, r.End.Sub(r.Start), got)
+		}
+	}
+}

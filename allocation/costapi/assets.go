@@ -55,6 +55,9 @@ func (a *api) assetSets(q *request) ([]*allocation.AssetSet, error) {
 			return nil, err
 		}
 	}
+	for _, name := range allocation.MissingAssetLabels(q.assets.Aggregate, sets) {
+		q.warn("label %s: no asset of the window has one of that name: it is misspelled, or kube-state-metrics does not export it (see its --metric-labels-allowlist=nodes=[%s])", name, name)
+	}
 	out := make([]*allocation.AssetSet, len(sets))
 	for i, s := range sets {
 		out[i] = s.ListAssets(q.assets)

@@ -95,3 +95,24 @@ func TestLabelSpellings(t *testing.T) {
 		})
 	}
 }
+
+// TestAssetLabelsThatNothingHas checks that aggregating assets by a label that none has is warned of.
+func TestAssetLabelsThatNothingHas(t *testing.T) {
+	const nobody = "no asset of the window has one of that name"
+	for _, tt := range []struct {
+		name, aggregate, want string // of the warning; "" is none
+	}{
+		{"a label that nodes have", "label:rack", ""},
+		{"in another spelling", "label:Rack", ""},
+		{"a label that nothing has", "type,label:costCentre", "label costCentre: " + nobody},
+		{"an alias", "department", ""},
+		{"no label", "type", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			body := get(newHandler(&fake{}, costapi.Config{}), "/model/assets", "window=1d", "aggregate="+tt.aggregate).Body.String()
+			if strings.Contains(body, nobody) != (tt.want != "") || !strings.Contains(body, tt.want) {
+				t.Errorf("%s, want %q", body, tt.want)
+			}
+		})
+	}
+}

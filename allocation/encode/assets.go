@@ -123,7 +123,7 @@ func appendNumbers(b []byte, numbers ...number) []byte {
 // average is an amount × hours divided by the hours of the asset.
 func average(a *allocation.Asset, hours float64) float64 {
 	if minutes := a.Minutes(); minutes > 0 {
-		return hours / (minutes / 60)
+		return allocation.Whole(hours / (minutes / 60))
 	}
 	return 0
 }

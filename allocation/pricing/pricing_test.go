@@ -36,7 +36,7 @@ func TestNode(t *testing.T) {
 	elsewhere := m5
 	elsewhere.Region = "us-east-1"
 	rates := func(cpu, ram, gpu float64, source string, def bool) allocation.NodeRates {
-		return allocation.NodeRates{Price: [allocation.NumResources]float64{cpu, ram, gpu}, Source: source, Default: def}
+		return allocation.NodeRates{Price: [allocation.NumResources]float64{cpu, ram, gpu}, Source: source, Default: def, Ruled: strings.HasPrefix(source, "example.yaml:")}
 	}
 	for _, tc := range []struct {
 		name string
