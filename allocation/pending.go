@@ -45,7 +45,13 @@ func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Inte
 	}
 	if len(runs) > 0 {
 		// A container that ended before waits to be restarted: that is not the wait of a pod that was placed.
-		if first := runs[0].From; from < first && (len(p.Ended) == 0 || int64(p.Ended[0].V*1000) > first) {
+		first := runs[0].From
+		for i := range p.Started { // it may have started before there are data of it
+			if at := int64(p.Started[i].V * 1000); at > 0 {
+				first = min(first, at)
+			}
+		}
+		if from < first && (len(p.Ended) == 0 || int64(p.Ended[0].V*1000) > first) {
 			return timeline.Intervals{{From: from, To: first}}
 		}
 		return nil

@@ -186,7 +186,8 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 		if !s.Exact() {
 			out.At = x.From
 		} else if gap, ok := before(w.Absent, sight); ok && s.dataless(gap) && x.started < min(gap.To, sight)-2*s.Cell() {
-			out.At = min(gap.To, sight) // there is no data before, and it did not start just then
+			at := min(gap.To, sight) // there is no data before, and it did not start just then
+			out = Edge{at, at, at}
 		}
 		return out
 	}
