@@ -187,7 +187,7 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 			out.At = x.From
 		} else if gap, ok := before(w.Absent, sight); ok && s.dataless(gap) && x.started < min(gap.To, sight)-2*s.Cell() {
 			at := min(gap.To, sight) // there is no data before, and it did not start just then
-			out = Edge{at, at, at}
+			out = Edge{at, max(x.started, at-x.first), at}
 		}
 		return out
 	}
