@@ -45,13 +45,7 @@ func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Inte
 	}
 	if len(runs) > 0 {
 		// A container that ended before waits to be restarted: that is not the wait of a pod that was placed.
-		first := runs[0].From
-		for i := range p.Started { // it may have started before there are data of it
-			if at := int64(p.Started[i].V * 1000); at > 0 {
-				first = min(first, at)
-			}
-		}
-		if from < first && (len(p.Ended) == 0 || int64(p.Ended[0].V*1000) > first) {
+		if first := b.firstStart(p, runs[0].From); from < first && (len(p.Ended) == 0 || int64(p.Ended[0].V*1000) > first) {
 			return timeline.Intervals{{From: from, To: first}}
 		}
 		return nil
@@ -63,6 +57,18 @@ func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Inte
 		}
 	}
 	return timeline.Union(out)
+}
+
+// firstStart is when a container started that was first seen to run from a time on: earlier, where a start is reported that is
+// more than a cell before that. Such a container started before there are data, and waited for nothing when these begin.
+func (b *Builder) firstStart(p *timeline.Presence, seen int64) int64 {
+	first := seen
+	for _, x := range p.Started {
+		if at := b.sampling.Align(int64(x.V * 1000)); x.V > 0 && at < seen-b.sampling.Step {
+			first = min(first, at)
+		}
+	}
+	return first
 }
 
 // besideOthers reports whether c was seen to run at a time that a container of its pod ran which is no init container. What

@@ -204,21 +204,29 @@ func sortedSymbols[V any](m map[Symbol]V) []Symbol {
 	return keys
 }
 
-// resolveContainer finds when a container ran and cuts that time into segments.
-func (b *Builder) resolveContainer(c *container) {
-	c.node = b.nodes[nodeKey{c.cluster, c.pod.node.value}]
+// findRuns finds when a container ran and when it waited, and what of both lies within the window and its margins.
+func (b *Builder) findRuns(c *container) (found timeline.Runs, waits, inside timeline.Intervals) {
 	if len(c.started) == 0 {
 		c.started = c.created.Positive() // cAdvisor gives 0 or less where it does not know
 	}
 	presence := b.presence(c)
-	found := b.sampling.Runs(&presence, &b.absentIn(c.cluster).containers)
+	found = b.sampling.Runs(&presence, &b.absentIn(c.cluster).containers)
 	runs := found.Intervals()
-	waits := b.waiting(c, &presence, runs)
-	inside := timeline.Union(slices.Concat(waits, runs)).Clip(b.sampling.Start, b.sampling.End)
+	waits = b.waiting(c, &presence, runs)
+	inside = timeline.Union(slices.Concat(waits, runs)).Clip(b.sampling.Start, b.sampling.End)
+	if len(inside) > 0 {
+		c.runs = runs
+	}
+	return found, waits, inside
+}
+
+// resolveContainer cuts the time that is charged for a container into segments.
+func (b *Builder) resolveContainer(c *container) {
+	c.node = b.nodes[nodeKey{c.cluster, c.pod.node.value}]
+	found, waits, inside := b.findRuns(c)
 	if len(inside) == 0 {
 		return
 	}
-	c.runs = runs
 	if c.node != nil {
 		c.node.reach(inside[0].From)
 	}

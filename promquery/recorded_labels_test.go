@@ -35,7 +35,7 @@ func TestLabelsOfKubeStateMetrics(t *testing.T) {
 		t.Errorf("spot nodes (-want +got):\n%s", diff)
 	}
 	for aggregate, want := range map[string][]string{
-		"label:Team":                             {"Team=Checkout", "Team=Frontend", "Team=Platform", "__unallocated__"},
+		"label:Team":                             {"Team=Checkout", "Team=Data", "Team=Frontend", "Team=Platform", "__unallocated__"}, // batch was of Data before it was of Platform
 		"label:app.kubernetes.io/name":           {"__unallocated__", "app_kubernetes_io_name=web"},
 		"label:env.example.com/stage":            {"__unallocated__", "env_example_com_stage=Prod"},
 		"annotation:example.com/onCall":          {"__unallocated__", "example_com_onCall=alice"},

@@ -186,8 +186,9 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 		if !s.Exact() {
 			out.At = x.From
 		} else if gap, ok := before(w.Absent, sight); ok && s.dataless(gap) && x.started < min(gap.To, sight)-2*s.Cell() {
-			at := min(gap.To, sight) // there is no data before, and it did not start just then
-			out = Edge{at, max(x.started, at-x.first), at}
+			// There is no data before, and it did not start just then: it ran when the scrape before would have been.
+			at := max(x.started, min(gap.To, sight)-x.first)
+			out = Edge{at, at, at}
 		}
 		return out
 	}

@@ -109,7 +109,7 @@ func TestExactRuns(t *testing.T) {
 		{name: "an end in an outage that is told", p: presence{Seen: sights(1, 10, 1, 40, 60, 0), Ended: reports(40, 60, 27)}, absent: intervals(10.5, 40), want: intervals(0.75, 27)},
 		{name: "an end in a time without data", p: presence{Seen: sights(1, 10, 1, 80, 90, 0)}, absent: intervals(10.5, 80), newest: 90, want: intervals(0.75, 10.25)},
 		{name: "a start in an outage that is told", p: presence{Seen: sights(20, 60, 1), Started: reports(20, 60, 5)}, absent: intervals(-6, 20), want: intervals(5, 65), bridged: intervals(5, 20)},
-		{name: "a start in a time without data", p: presence{Seen: sights(90, 100, 1), Started: reports(90, 100, 5)}, absent: intervals(-6, 90), newest: 100, want: intervals(90, 105)},
+		{name: "a start in a time without data: the first sight has its scrape interval", p: presence{Seen: sights(90, 100, 1), Started: reports(90, 100, 5)}, absent: intervals(-6, 90), newest: 100, want: intervals(89.5, 105)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := timeline.Watch{Absent: tt.absent, Down: tt.absent, Newest: 60 * minute}

@@ -26,7 +26,10 @@ func TestTruthScheduled(t *testing.T) {
 	}
 	before, _ := allocations(t, running, truth.Start, truth.End, unshared+"exact")
 	after, _ := allocations(t, scheduled, truth.Start, truth.End, unshared+"exact")
-	checkConserved(t, after, assets(t, scheduled, truth.Start, truth.End, unshared+"exact"))
+	for resolution := range truthGrids() {
+		got, _ := allocations(t, scheduled, truth.Start, truth.End, unshared+resolution)
+		checkConserved(t, got, assets(t, scheduled, truth.Start, truth.End, unshared+resolution))
+	}
 	compared := 0
 	for name, a := range after {
 		b, w := before.at(name), want.at(name)
