@@ -34,14 +34,15 @@ type tolerance struct {
 var tolerances = []tolerance{
 	// Levels of use change unseen between two scrapes (points of the grid), and are held while a kubelet is down; of runs
 	// of an hour that is 30s (90s). Nothing is charged by them but what exceeds a request.
-	{prefixes: "cpuCoreUsage ramByteUsage gpuUsage", exact: 0.015, grid: 0.03, level: true},
+	{prefixes: "cpuCoreUsage ramByteUsage", exact: 0.01, grid: 0.03, level: true},
+	{prefixes: "gpuUsage", exact: 0.015, grid: 0.03, level: true}, // a level alone, without a counter
 	// Starts and ends of what has GPUs are reported to the second, but for milliseconds of theirs.
 	{prefixes: "gpu", exact: 1e-5, bounded: true},
 	// Claims and their pods are seen every 30s.
-	{prefixes: "pv", exactLag: 2 * scrape, lag: cell, bounded: true},
-	// A load balancer, which is there for five hours in the least, is seen up to 30s late, and pods that are being deleted may
-	// be for longer than they run: others bear less.
-	{prefixes: "loadBalancerCost lbAllocations/", exactLag: 3 * scrape, lag: cell + scrape, bounded: true, shortest: 5 * time.Hour},
+	{prefixes: "pv", exactLag: scrape, lag: cell, bounded: true},
+	// A load balancer, which is there for five hours in the least, is charged half a scrape more or less at each end, and pods
+	// that are being deleted may be for longer than they run: others bear less.
+	{prefixes: "loadBalancerCost lbAllocations/", exactLag: 2 * scrape, lag: cell + scrape, bounded: true, shortest: 5 * time.Hour},
 	// What an initialization container of a few seconds that nobody saw run had moved is its pod's others'. At the last
 	// point of the grid, up to 60s before the end, a counter is as old as a scrape.
 	{prefixes: "network", exact: 0.004, lag: cell + scrape},
@@ -52,16 +53,16 @@ var tolerances = []tolerance{
 	{exact: 0.005, lag: cell + scrape, bounded: true},
 }
 
-// assetTolerances are those of assets: each end of theirs is seen a scrape late, or a cell.
+// assetTolerances are those of assets: each end of theirs is half a scrape off at most, or a cell.
 var assetTolerances = []tolerance{
 	// A kubelet tells of a volume while a pod mounts it, of the shortest for an hour.
-	{prefixes: "byteHoursUsed breakdown/", exactLag: 2 * scrape, lag: 2 * cell, shortest: time.Hour, level: true},
+	{prefixes: "byteHoursUsed breakdown/", exactLag: scrape, lag: 2 * cell, shortest: time.Hour, level: true},
 	// Counters at the ends of the window are read up to a scrape before them, and levels change between two points.
-	{prefixes: "cpuBreakdown/ ramBreakdown/", exactLag: 2 * scrape, lag: 2 * (cell + scrape), level: true},
+	{prefixes: "cpuBreakdown/ ramBreakdown/", exactLag: scrape, lag: 2 * (cell + scrape), level: true},
 	// Capacities and the like do not change; prices do, 30s late at most, which the overhead's cost weighs parts by.
 	{prefixes: "overhead/OverheadCost", exact: 1e-5, grid: 1e-4},
 	{prefixes: "overhead/ preemptible discount", exact: 1e-9, grid: 1e-9},
-	{exactLag: 2 * scrape, lag: 2 * cell},
+	{exactLag: scrape, lag: 2 * cell},
 }
 
 // check checks one figure of a row.
