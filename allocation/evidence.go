@@ -142,8 +142,12 @@ type Unseen struct {
 
 // Unseen says so, once levels of usage were added: counters come from the same targets.
 func (b *Builder) Unseen() (x Unseen) {
+	b.measureRestarted()
 	margins := timeline.Intervals{{From: b.start() - b.evidence.most, To: b.sampling.Start}, {From: b.sampling.End, To: b.end() + min(b.evidence.most, b.evidence.after)}}
 	for _, c := range b.order {
+		if c.node != nil && b.foreign(c.node) {
+			continue // its usage was not added
+		}
 		before, after := b.openHoles(c)
 		after = after && b.last < len(b.windows)
 		if before && margins[0].From < margins[0].To {
