@@ -57,3 +57,16 @@ func TestOrderOfSeries(t *testing.T) {
 		})
 	}
 }
+
+// TestUsageThatNobodyMeasures checks that an hour is complete whose containers' usage nobody measures: nothing that comes later can
+// tell of it.
+func TestUsageThatNobodyMeasures(t *testing.T) {
+	set := buildGiven(t, allocation.Query{Alone: true, After: 10 * time.Minute}, []given{
+		{signal: allocation.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 0, 131)},
+		{signal: allocation.ContainerRequest, key: "c/ns/q/uid-q/main", points: minutes(0.5, 0, 131)},
+		{signal: allocation.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 0, 131)},
+	})[0]
+	if set.Incomplete {
+		t.Error("the set is incomplete")
+	}
+}
