@@ -62,9 +62,7 @@ func (b *Builder) reconcileNodes() {
 					of(n.cluster, r).Cost -= idle
 					idle = 0
 				}
-				if idle > rounding*asset.Cost[r] {
-					asset.Idle[r] = idle
-				}
+				asset.Idle[r] = idle
 				of(n.cluster, r).Cost += n.outside[i][r]
 				of(n.cluster, r).Overcommit += n.over[i][r]
 			}
@@ -83,11 +81,6 @@ func (b *Builder) reconcileNodes() {
 		b.reportResiduals(s, residuals)
 	}
 }
-
-// rounding is how far a sum of some thousands of numbers may be off, of the sum, by the rounding of each: 2^-53, or 1.1e-16.
-// Idle cost below that is what the order of summing leaves of a node that is allocated whole. To take it for none changes no sum
-// by as much as 1e-9, within which costs are conserved.
-const rounding = 1e-12
 
 // warnOvercommit says so where more than 1 % of a node's cost was allocated beyond its capacity.
 func (b *Builder) warnOvercommit(n *node, set int, cost float64) {
@@ -163,7 +156,7 @@ func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
 	for r := range NumResources {
 		asset.PriceSource[r] = n.priceSource(r, to)
 		n.eachStretch(r, from, to, nil, func(from, to int64, amount, price float64) {
-			asset.Hours[r] += amount * float64(to-from)
+			asset.Hours[r] += amount * hours(from, to)
 			cost := amount * hours(from, to) * price / r.PerPriceUnit()
 			asset.Cost[r] += cost
 			d := n.discountAt(to)
@@ -172,7 +165,6 @@ func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
 				list[r] += cost / (1 - d)
 			}
 		})
-		asset.Hours[r] /= 3.6e6 // rounded once
 	}
 	if sum := list[CPU] + list[RAM]; varies && sum > 0 {
 		asset.Listed = list

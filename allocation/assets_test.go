@@ -71,6 +71,7 @@ func buildRated(t *testing.T, q allocation.Query, rates allocation.Rates, list [
 		t.Fatal(err)
 	}
 	give(true)
+	b.Unseen()
 	if again, err := b.Settle(); err != nil || again != nil {
 		t.Fatalf("settle: %v, %v", again, err)
 	}
@@ -447,30 +448,6 @@ func TestPrivateBalancers(t *testing.T) {
 		})[0]
 		if b := s.Balancers[0]; b.IP != address || b.Private != private {
 			t.Errorf("%+v, want private %t", b, private)
-		}
-	}
-}
-
-// TestIdleOfFullNodes checks that nothing is idle on a node whose containers request all of it, in pieces that are not exact in
-// binary.
-func TestIdleOfFullNodes(t *testing.T) {
-	requests := []float64{0.1, 0.2, 0.3, 0.7, 0.9, 0.8} // and 1 of the case's own
-	for _, step := range []time.Duration{0, 7 * time.Minute} {
-		var list []given
-		for i, request := range requests {
-			pod := fmt.Sprintf("c/ns/p%d/uid%d", i, i)
-			list = append(
-				list,
-				given{signal: allocation.PodInfo, key: pod + "/n/ip/Job/j", points: minutes(1, 1, 121)},
-				given{signal: allocation.ContainerRunning, key: pod + "/main/", points: minutes(1, 1, 121)},
-				given{signal: allocation.ContainerStarted, key: pod + "/main", points: minutes(float64(plainStart.Unix()), 1, 121)},
-				given{signal: allocation.ContainerRequest, key: pod + "/main", points: minutes(request, 1, 121)},
-			)
-		}
-		for i, s := range buildGiven(t, allocation.Query{Step: step, Resolution: time.Minute}, list) {
-			if n := s.Nodes[0]; n.Idle[allocation.CPU] != 0 || n.Cost[allocation.CPU] == 0 {
-				t.Errorf("step %v, set %d: %v of %v are idle", step, i, n.Idle[allocation.CPU], n.Cost[allocation.CPU])
-			}
 		}
 	}
 }

@@ -316,6 +316,7 @@ type Span struct{ Start, End int64 }
 // charged. again is where nodes were allocated beyond their capacity, if anywhere: the usage that makes up each has to be
 // added once more, after Revisit, so that what exceeds is taken off those who burst in that instant; then Settle again.
 func (b *Builder) Settle() (again []Excess, err error) {
+	b.measureRestarted()
 	switch b.phase {
 	case measuring:
 		b.measureDevices()
@@ -336,7 +337,10 @@ func (b *Builder) Settle() (again []Excess, err error) {
 }
 
 // Revisit begins a span whose usage is added once more.
-func (b *Builder) Revisit(s Span) { b.again = s }
+func (b *Builder) Revisit(s Span) {
+	b.measureRestarted()
+	b.again = s
+}
 
 // Sets are the finished sets, oldest first.
 func (b *Builder) Sets() ([]*Set, error) {

@@ -30,8 +30,6 @@ type Derived struct {
 	name  string
 	needs []Property
 	of    Derivation
-	reads []LabelUse  // see Reading
-	among *LabelNames // see Reading
 
 	mu    sync.Mutex
 	known map[string]derivation // by what it was computed from
@@ -83,15 +81,6 @@ func checkDerivedName(name string) error {
 		return fmt.Errorf("name %q of a property reads as what field selectors or labels are written with: choose one that does not begin with %q", name, head+".")
 	}
 	return nil
-}
-
-// Reading tells which labels or annotations the derivation looks for, among names that are in use, so that Problem can say
-// why workloads lack them.
-func (d *Derived) Reading(among *LabelNames, texts ...string) {
-	d.among = among
-	for _, text := range texts {
-		d.reads = append(d.reads, LabelUse{Text: text, Label: true, Annotation: true})
-	}
 }
 
 // Name is the property's name.
@@ -169,17 +158,10 @@ type DerivedProblems struct {
 	wrong, missing string
 	rows, failed   int
 	has            bool
-	searches       []*LabelSearch // of the labels that it reads
 }
 
 // Problems are those of no set yet.
-func (d *Derived) Problems() *DerivedProblems {
-	p := &DerivedProblems{of: d}
-	for _, use := range d.reads {
-		p.searches = append(p.searches, NewLabelSearch(use, *d.among))
-	}
-	return p
-}
+func (d *Derived) Problems() *DerivedProblems { return &DerivedProblems{of: d} }
 
 // Add looks at the workloads of a further set.
 func (p *DerivedProblems) Add(s *Set) {
@@ -197,9 +179,6 @@ func (p *DerivedProblems) Add(s *Set) {
 		}
 		p.missing = cmp.Or(p.missing, got.problem)
 	}
-	for _, search := range p.searches {
-		search.Add(s)
-	}
 }
 
 // String is what Problem says of all of them.
@@ -210,26 +189,7 @@ func (p *DerivedProblems) String() string {
 	case p.missing != "" && !p.has:
 		return fmt.Sprintf("property %s is missing everywhere: %s", p.of.name, cmp.Or(p.wrong, p.missing))
 	}
-	return p.labels()
-}
-
-// labels says what is wrong with the labels that the property reads: names that collide, or that no workload has any of them.
-// One that is missing may be meant to be, where another stands in.
-func (p *DerivedProblems) labels() string {
-	var lost []string
-	for _, search := range p.searches {
-		if clash := search.Clash(); clash != "" {
-			return fmt.Sprintf("property %s: %s", p.of.name, clash)
-		}
-		if search.Missing() {
-			lost = append(lost, search.use.Text)
-		}
-	}
-	if len(lost) == 0 || len(lost) < len(p.searches) {
-		return ""
-	}
-	return fmt.Sprintf("property %s: no allocation of the window has a label or annotation %s: it is misspelled, or kube-state-metrics does not export it (see its --metric-labels-allowlist=pods=[%s])",
-		p.of.name, strings.Join(lost, " or "), strings.Join(lost, ","))
+	return ""
 }
 
 // workloads says of each row whether it is one.

@@ -142,10 +142,16 @@ type Unseen struct {
 
 // Unseen says so, once levels of usage were added: counters come from the same targets.
 func (b *Builder) Unseen() (x Unseen) {
+	b.measureRestarted()
 	margins := timeline.Intervals{{From: b.start() - b.evidence.most, To: b.sampling.Start}, {From: b.sampling.End, To: b.end() + min(b.evidence.most, b.evidence.after)}}
+	// Where nothing was seen for as long as a gap may last, or nobody measures usage, what comes after the window tells nothing of it.
+	seen := b.sampling.End-b.sampling.Start <= b.evidence.most
 	for _, c := range b.order {
+		if c.node != nil && b.foreign(c.node) {
+			continue // its usage was not added
+		}
 		before, after := b.openHoles(c)
-		after = after && b.last < len(b.windows)
+		after = after && b.last < len(b.windows) && (seen || len(c.covered[RAM]) > 0)
 		if before && margins[0].From < margins[0].To {
 			from := b.sampling.LoadStart()
 			x.Before = Span{from - (margins[0].To - margins[0].From), b.sampling.Align(from - 1)}

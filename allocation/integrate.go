@@ -18,7 +18,7 @@ type charge struct {
 // else those of that name, each for the time it ran.
 func (l *Lane) addUsage(s *seen) error {
 	if c := l.b.pods[s.pod()].container(s.key[4]); c != nil {
-		l.measure(c, s)
+		l.measureInOrder(c, s)
 		return nil
 	}
 	known, ran := false, false
@@ -26,7 +26,7 @@ func (l *Lane) addUsage(s *seen) error {
 		known = true
 		if len(c.segments) > 0 {
 			ran = true
-			l.measure(c, s)
+			l.measureInOrder(c, s)
 		}
 	}
 	switch {

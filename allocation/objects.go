@@ -73,13 +73,17 @@ func newPod(key podKey) *pod { return &pod{podKey: key, podSigns: &podSigns{hint
 // container is one container of one pod, restarts in place included.
 type container struct {
 	containerKey
-	pod     *pod
-	node    *node // nil where it is not known; set once resolved
-	init    bool
-	alone   bool // nothing but its usage is known
-	started timeline.Steps
-	devices *devices // nil without
-	gpu     ID       // GPUDevices of its rows, once resolved
+	pod   *pod
+	node  *node // nil where it is not known; set once resolved
+	init  bool
+	alone bool // nothing but its usage is known
+	// restarted says that it started more than once within the window; set once resolved.
+	restarted bool
+	// unmeasured is the usage of a container that restarted, until measureRestarted.
+	unmeasured []seen
+	started    timeline.Steps
+	devices    *devices // nil without
+	gpu        ID       // GPUDevices of its rows, once resolved
 	*containerSigns
 
 	runs      timeline.Intervals

@@ -89,6 +89,7 @@ func (b *Builder) forget(c *container) {
 	if len(c.ended) > 0 && len(c.started) > 0 && c.ended[0].V <= c.started[0].V {
 		c.pod.restarted = true
 	}
+	c.restarted = c.hasRestarted()
 	c.containerSigns = &b.forgotten
 	c.segments = slices.Clip(c.segments)
 }

@@ -1,7 +1,9 @@
 package allocation
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -54,4 +56,41 @@ func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
 		}
 	}
 	return at, at > from && at <= to
+}
+
+// hasRestarted reports whether a container has started more than once within the window, as far as is known: then it may have a usage
+// series for each start.
+func (c *container) hasRestarted() bool {
+	return len(c.runs) > 1 || differs(c.started) || differs(c.restarts)
+}
+
+// differs reports whether steps have more than one value.
+func differs(steps timeline.Steps) bool {
+	return slices.ContainsFunc(steps, func(x timeline.Step) bool { return x.V != steps[0].V })
+}
+
+// measureInOrder measures a series at once, or, where the container restarted, once all of its series are there: what a series is
+// charged for the time before its first sample depends on the series before it, and sources give series in no order of time.
+func (l *Lane) measureInOrder(c *container, s *seen) {
+	if !c.restarted {
+		l.measure(c, s)
+		return
+	}
+	held := *s
+	held.key, held.p = slices.Clone(s.key), s.p.Clone()
+	c.unmeasured = append(c.unmeasured, held)
+}
+
+// measureRestarted measures what measureInOrder has held back, in the order of time.
+func (b *Builder) measureRestarted() {
+	l := b.lane()
+	for _, c := range b.order {
+		slices.SortStableFunc(c.unmeasured, func(x, y seen) int {
+			return cmp.Or(cmp.Compare(x.Signal, y.Signal), cmp.Compare(x.p.First(), y.p.First()), cmp.Compare(x.p.Last(), y.p.Last()))
+		})
+		for i := range c.unmeasured {
+			l.measure(c, &c.unmeasured[i])
+		}
+		c.unmeasured = nil
+	}
 }

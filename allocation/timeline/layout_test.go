@@ -149,3 +149,34 @@ func amountUntil(cells []timeline.Cell, t int64) (sum float64) {
 	}
 	return sum
 }
+
+// TestLevelsAreCells checks that in exact mode the cells of a gauge do not depend on how its samples are laid out, which depends on
+// the chunks that they came in: sums of the same samples are then the same to the last digit.
+func TestLevelsAreCells(t *testing.T) {
+	const seed = 13
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for i := range 200 {
+		ts, vs := randomSeries(rng, -3600_000, 6*3600_000, 30_000)
+		s := timeline.Sampling{Start: 0, End: 5 * 3600_000, Lookback: timeline.Lookback, Interval: 30_000}
+		want := s.Gauge(nil, points(ts, vs, plain))
+		for _, how := range []layout{runs, levels} {
+			if got := s.Gauge(nil, points(ts, vs, how)); !slices.Equal(want, got) {
+				t.Fatalf("series %d, layout %d: cells differ: %s", i, how, cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+// TestClone checks that a clone has the samples of its original, and keeps them when the original is used again.
+func TestClone(t *testing.T) {
+	p := points([]int64{10, 20, 30, 45}, []float64{1, 1, 1, 2}, runs)
+	p.SetSeries(7)
+	p.MarkContinued()
+	c := p.Clone()
+	want := points([]int64{10, 20, 30, 45}, []float64{1, 1, 1, 2}, plain)
+	p.Reset()
+	samePoints(t, 0, runs, want, c)
+	if c.Series() != 7 || !c.Continued() || c.Sampled() {
+		t.Errorf("series %d, continued %t, sampled %t", c.Series(), c.Continued(), c.Sampled())
+	}
+}

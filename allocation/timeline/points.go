@@ -216,6 +216,16 @@ func (p *Points) Between(dst *Points, from, to int64) {
 	}
 }
 
+// Clone is a copy of p that shares no memory with it.
+func (p *Points) Clone() *Points {
+	c := &Points{}
+	for t, v := range p.All() {
+		c.Append(t, v)
+	}
+	c.sampled, c.goesOn, c.series = p.sampled, p.goesOn, p.series
+	return c
+}
+
 // search is the place of the first sample at or after t.
 func (s *span) search(p *Points, t int64) int {
 	return sort.Search(s.n, func(k int) bool {

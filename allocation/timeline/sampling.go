@@ -266,9 +266,16 @@ const Forever = math.MaxInt64
 // the time since the one before. Gaps longer than the lookback are left out, shorter ones hold the value before.
 func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
 	interval, g := s.interval(p), s.newGrid(p, s.Step, s.Lookback)
-	prevT, prevV := int64(Unborn), 0.0
+	prevT, prevV, begun := int64(Unborn), 0.0, len(dst)+1
 	for x := range s.pieces(p, s.dense(), s.sight(p)) {
 		if !usable(x.v) {
+			continue
+		}
+		if s.Exact() && len(dst) > begun && x.v == prevV && x.first-prevT < s.Lookback {
+			// One value is one cell, however its samples lie in chunks: sums of the same samples are the same to the last digit.
+			level := &dst[len(dst)-1]
+			level.To, level.Amount = x.last, x.v*float64(x.last-level.From)/1000
+			prevT = x.last
 			continue
 		}
 		first, held, last := x.first, x.last, x.last
@@ -285,6 +292,9 @@ func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
 		}
 		if prevT != Unborn && prevT < from && from-prevT <= s.Lookback {
 			dst = append(dst, Cell{prevT, from, prevV * float64(from-prevT) / 1000, true})
+		}
+		if s.Exact() && len(dst) >= begun {
+			first = held
 		}
 		dst = append(dst, Cell{From: from, To: first, Amount: x.v * float64(first-from) / 1000})
 		if held > first { // apart: who looks at the first cell to see what was there when the series began must see just that

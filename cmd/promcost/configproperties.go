@@ -24,7 +24,7 @@ func readProperties(c *config, n *yaml.Node) error {
 		if err != nil {
 			return err
 		}
-		d, err := derive(name.Value, text, &c.labels, &c.labelNames)
+		d, err := derive(name.Value, text, &c.labels)
 		if err != nil {
 			return atLine(name, "%s: %w", what, err)
 		}
@@ -71,9 +71,8 @@ func needsOf(e *jmespath.Expression) (needs []allocation.Property, aliases []str
 // propertySteps bounds the evaluation of a property for one workload: there may be as many as there are rows.
 const propertySteps = 100_000
 
-// derive makes a property of an expression. Aliases stand for what labels say once the config is read; nil is the default. The
-// labels that the expression names are added to known, which has those of all properties once the config is read.
-func derive(name, text string, labels *allocation.LabelMapping, known *allocation.LabelNames) (*allocation.Derived, error) {
+// derive makes a property of an expression. Aliases stand for what labels say once the config is read; nil is the default.
+func derive(name, text string, labels *allocation.LabelMapping) (*allocation.Derived, error) {
 	e, err := jmespath.Compile(text)
 	if err != nil {
 		return nil, err
@@ -85,14 +84,13 @@ func derive(name, text string, labels *allocation.LabelMapping, known *allocatio
 	if err != nil {
 		return nil, err
 	}
-	read := labelsIn(e)
-	*known = known.And(read...)
+	known := allocation.NewLabelNames(e.Fields()...)
 	options := jmespath.Options{Steps: propertySteps, Member: func(object map[string]any, key string) (any, bool) {
 		return memberOf(object, known.Name(key))
 	}}
-	d, err := allocation.NewDerived(name, needs, func(properties map[string]any) (string, error) {
+	return allocation.NewDerived(name, needs, func(properties map[string]any) (string, error) {
 		// What cannot be evaluated is missing, as a label is: rows differ in what they have.
-		v, err := e.Search(context.Background(), withAliases(properties, aliases, *labels, *known), options)
+		v, err := e.Search(context.Background(), withAliases(properties, aliases, *labels, known), options)
 		if _, missing := errors.AsType[*jmespath.UnknownKeyError](err); missing {
 			return "", &allocation.MissingError{Cause: err}
 		}
@@ -101,19 +99,6 @@ func derive(name, text string, labels *allocation.LabelMapping, known *allocatio
 		}
 		return textOfProperty(v)
 	})
-	if err != nil {
-		return nil, err
-	}
-	d.Reading(known, read...)
-	return d, nil
-}
-
-// labelsIn are the labels and annotations that an expression may name: all members that it does not read as properties.
-func labelsIn(e *jmespath.Expression) []string {
-	properties, _ := e.Keys()
-	names := slices.DeleteFunc(e.Fields(), func(name string) bool { return slices.Contains(properties, name) })
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // textOfProperty is a result as the text of a property, "" for null.

@@ -53,7 +53,7 @@ func TestConfiguredProperties(t *testing.T) {
 		{"to_number(labels.size) > `5`", map[string]string{"size": "7"}, "true"},
 		{"divide(labels.size, '0')", map[string]string{"size": "7"}, ""},
 	} {
-		d, err := derive("x", tt.expr, &mapping, new(allocation.LabelNames))
+		d, err := derive("x", tt.expr, &mapping)
 		if err != nil {
 			t.Error(tt.expr, err)
 			continue
@@ -68,10 +68,10 @@ func TestConfiguredProperties(t *testing.T) {
 func TestProblemsOfProperties(t *testing.T) {
 	for expr, want := range map[string]string{
 		"services": "the result is a list: select one element, such as [0], or join them", "labels": "the result is a map",
-		"labels.team": `Unknown key "team" in path`, "labels.team || ''": "label or annotation team", "labels.x": "", "labels.nothing && 'x'": "label or annotation nothing", "labels.team || labels.x": "",
+		"labels.team": `Unknown key "team" in path`, "labels.team || ''": "", "labels.x": "", "labels.nothing && 'x'": "",
 		"join('', [labels.x, labels.x]) | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | to_string(@)": "steps",
 	} {
-		d, err := derive("x", expr, new(allocation.LabelMapping), new(allocation.LabelNames))
+		d, err := derive("x", expr, new(allocation.LabelMapping))
 		if err != nil {
 			t.Error(expr, err)
 			continue
@@ -122,7 +122,7 @@ func TestConfigOfProperties(t *testing.T) {
 
 // TestProblemOfSomeServices prefers what is wrong with an expression to what some rows lack.
 func TestProblemOfSomeServices(t *testing.T) {
-	d, err := derive("d", "services", new(allocation.LabelMapping), new(allocation.LabelNames))
+	d, err := derive("d", "services", new(allocation.LabelMapping))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,43 +150,5 @@ func TestBudgetsKnowConfiguredLabels(t *testing.T) {
 		if got := match(0); got != want {
 			t.Errorf("%s: %v, want %v", filter, got, want)
 		}
-	}
-}
-
-// TestPropertiesOfLabels computes properties of labels whose names collide, or that nothing has, and says so. One property knows
-// the labels that another one names.
-func TestPropertiesOfLabels(t *testing.T) {
-	collides := map[string]string{"team_conflict1": "big", "team_conflict2": "small"}
-	for _, tt := range []struct {
-		name, text, property string
-		labels               map[string]string
-		want, problem        string // part of the problem; "" is none
-	}{
-		{"one of colliding names", "properties:\n  a: labels.team || 'none'", "a", collides, "none", "property a: label or annotation team: its name collides with others, which are exported as team_conflict1 and team_conflict2"},
-		{"both, in two properties", "properties:\n  a: labels.team || 'none'\n  b: labels.Team || 'none'", "a", collides, "small", ""},
-		{"both, in a property and an alias", "labelMapping: {owner: Team}\nproperties:\n  a: labels.team || 'none'", "a", collides, "small", ""},
-		{"a name that nothing has", "properties:\n  a: labels.sqad || 'none'", "a", collides, "none", "property a: no allocation of the window has a label or annotation sqad: "},
-		{"one of two names that nothing has", "properties:\n  a: labels.sqad || labels.app || 'none'", "a", map[string]string{"app": "x"}, "x", ""},
-		{"an annotation's name", "properties:\n  a: annotations.sqad || namespace", "a", nil, "shop-eu", "property a: no allocation of the window has a label or annotation sqad: "},
-		{"no label", "properties:\n  a: namespace", "a", nil, "shop-eu", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c, err := parseConfig("config.yaml", []byte(tt.text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			set := propertySet(tt.labels)
-			for _, d := range c.derived {
-				if d.Name() != tt.property {
-					continue
-				}
-				if got := d.Text(set, 0); got != tt.want {
-					t.Errorf("%q, want %q", got, tt.want)
-				}
-				if got := d.Problem([]*allocation.Set{set}); !strings.HasPrefix(got, tt.problem) || got != "" && tt.problem == "" {
-					t.Errorf("problem %q, want %q", got, tt.problem)
-				}
-			}
-		})
 	}
 }
