@@ -164,6 +164,7 @@ func assetName(a *Asset, keys []AssetDimension) string {
 		for i, part := range parts {
 			parts[i] = cmp.Or(part, undefinedName)
 		}
+		parts[len(parts)-1] += a.since
 	}
 	for i := range keys {
 		parts = append(parts, keys[i].value(a))

@@ -42,6 +42,8 @@ func (t AssetType) String() string { return assetTypes[t].name }
 type Asset struct {
 	Type AssetType
 	Name string // of a merged one: its key
+	// since tells nodes apart that have one name and one provider id: @ and when Kubernetes created it.
+	since string
 
 	Category, Service, Provider, Account, Project, Cluster, ProviderID string
 	// Title is the property name: that of the node, the volume, namespace/service of a load balancer, …
@@ -112,8 +114,18 @@ func (s *Set) ListAssets(o AssetOptions) *AssetSet {
 func (s *Set) listAll() []Asset {
 	providers, regions := s.clusterProviders(), s.nodeRegions()
 	list := make([]Asset, 0, len(s.Nodes)+len(s.Disks)+len(s.Balancers)+len(s.Networks)+len(s.Management)+len(s.Cloud))
+	same := map[identity]int{}
 	for i := range s.Nodes {
-		list = append(list, nodeAsset(&s.Nodes[i]))
+		n := &s.Nodes[i]
+		same[identity{n.Cluster, n.Name, n.ProviderID}]++
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		a := nodeAsset(n)
+		if same[identity{n.Cluster, n.Name, n.ProviderID}] > 1 && !n.Created.IsZero() {
+			a.since = "@" + timeText(n.Created)
+		}
+		list = append(list, a)
 	}
 	for i := range s.Disks {
 		d := &s.Disks[i]

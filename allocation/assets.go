@@ -119,7 +119,7 @@ func (b *Builder) reportResiduals(s *Set, residuals map[Symbol]*[NumResources]Re
 // allocatedByNode sums the cost of each node's containers, by set.
 func (b *Builder) allocatedByNode() map[*node][][NumResources]float64 {
 	sums := make(map[*node][][NumResources]float64, len(b.nodes))
-	for _, n := range b.nodes {
+	for n := range b.everyNode() {
 		sums[n] = make([][NumResources]float64, len(b.sets))
 	}
 	for _, c := range b.order {

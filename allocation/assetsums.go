@@ -10,7 +10,7 @@ import (
 // sumAssets gives s the assets of the sets, those that are the same in several added up. What is no amount, such as what a
 // node is called and where it stands, is the newest set's word.
 func (s *Set) sumAssets(sets []*Set) {
-	s.Nodes = sumAlike(sets, func(s *Set) []Node { return s.Nodes }, (*Node).identity, addNodes)
+	s.Nodes = sumAlike(sets, datedNodes(sets), (*Node).identity, addNodes)
 	s.Disks = sumAlike(sets, func(s *Set) []Disk { return s.Disks }, (*Disk).identity, addDisks)
 	s.Balancers = sumAlike(sets, func(s *Set) []LoadBalancer { return s.Balancers }, (*LoadBalancer).identity, addLoadBalancers)
 	s.Networks = sumAlike(sets, func(s *Set) []Network { return s.Networks }, func(n *Network) identity { return identity{n.Cluster} }, addNetworks)
@@ -26,7 +26,46 @@ func (s *Set) sumAssets(sets []*Set) {
 // identity is what makes an asset one and the same in several sets, in the order that assets are sorted by.
 type identity [6]string
 
-func (n *Node) identity() identity { return identity{n.Cluster, n.Name, n.ProviderID} }
+func (n *Node) identity() identity {
+	return identity{n.Cluster, n.Name, n.ProviderID, timeText(n.Created)}
+}
+
+// timeText is a time as names have it, "" where it is not known.
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// datedNodes are the nodes of a set. One whose creation time that set does not know has the one that others know of the same name
+// and provider id, the last of several.
+func datedNodes(sets []*Set) func(*Set) []Node {
+	known := map[identity]time.Time{}
+	unknown := false
+	undated := func(n *Node) identity { return identity{n.Cluster, n.Name, n.ProviderID} }
+	for _, s := range sets {
+		for i := range s.Nodes {
+			if n := &s.Nodes[i]; n.Created.IsZero() {
+				unknown = true
+			} else {
+				known[undated(n)] = later(known[undated(n)], n.Created)
+			}
+		}
+	}
+	return func(s *Set) []Node {
+		if !unknown {
+			return s.Nodes
+		}
+		nodes := slices.Clone(s.Nodes)
+		for i := range nodes {
+			if n := &nodes[i]; n.Created.IsZero() {
+				n.Created = known[undated(n)]
+			}
+		}
+		return nodes
+	}
+}
 
 func (d *Disk) identity() identity {
 	kind := "" // volumes come first

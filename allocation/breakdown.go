@@ -98,7 +98,7 @@ func (b *Builder) Borders() (last, whole []Span) {
 
 // leavesIn reports whether a node is seen last within x.
 func (b *Builder) leavesIn(x Span) bool {
-	for _, n := range b.nodes {
+	for n := range b.everyNode() {
 		if seen := n.lastSeen(); x.Start <= seen && seen < x.End {
 			return true
 		}
@@ -121,7 +121,7 @@ func (n *node) lastSeen() (last int64) {
 func (b *Builder) firstSights() (all timeline.Intervals) {
 	borders, lookback := b.borders[b.first:b.last+1], b.sampling.Lookback
 	start := borders[0]
-	for _, n := range b.nodes {
+	for n := range b.everyNode() {
 		seen := n.firstSeen()
 		if seen <= start-lookback || n.joined(seen, start) {
 			continue
@@ -140,7 +140,7 @@ func (b *Builder) firstSights() (all timeline.Intervals) {
 
 // lastSights are the lookbacks before nodes are seen last, apart from those before the borders that are read.
 func (b *Builder) lastSights() (all timeline.Intervals) {
-	for _, n := range b.nodes {
+	for n := range b.everyNode() {
 		seen := n.lastSeen()
 		set := int(b.setAt(seen))
 		if set < b.first || set >= b.last || b.reads(set+1) && seen > b.borders[set+1]-b.sampling.Lookback {
@@ -227,7 +227,7 @@ func (b *Builder) addNodeAddress(s *seen) error {
 // findMachines gives the machines to the nodes they are: by name, else by the address they are scraped at.
 func (b *Builder) findMachines() {
 	for key, m := range b.machines {
-		if n := b.nodes[key]; n != nil {
+		for _, n := range b.nodes[key] {
 			n.machine = m
 		}
 	}
@@ -244,8 +244,10 @@ func (b *Builder) findMachines() {
 		if at, ok := b.addresses[nodeKey{key.cluster, name}]; ok {
 			name = at
 		}
-		if n := b.nodes[nodeKey{key.cluster, name}]; n != nil && n.machine == nil {
-			n.machine = m
+		for _, n := range b.nodes[nodeKey{key.cluster, name}] {
+			if n.machine == nil {
+				n.machine = m
+			}
 		}
 	}
 }

@@ -45,7 +45,7 @@ type Builder struct {
 	pods       map[podKey]*pod
 	podNames   map[objectKey][]*pod
 	namespaces map[objectKey]*namespace
-	nodes      map[nodeKey]*node
+	nodes      map[nodeKey][]*node // those of each name in the order of time; one each until Resolve
 	owners     map[ownerKey]owner
 	services   services
 	storage    storage
@@ -147,7 +147,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 	b := &Builder{
 		windows: windows, rates: rates, dict: NewDict(),
 		pods: map[podKey]*pod{}, podNames: map[objectKey][]*pod{},
-		namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey]*node{},
+		namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey][]*node{},
 		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]*absence{},
 		orphans: map[outsideKey][NumResources]float64{}, badPrices: map[badPrice]bool{}, silent: map[Symbol]timeline.Intervals{},
 		chargeFrom: q.ChargeFrom, shard: q.Shard, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},

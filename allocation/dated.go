@@ -6,29 +6,29 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// dated are the maps of labels, or annotations, that something had, each with when it was seen. Only changes are kept.
-type dated []datedMap
+// dated are the values that something had, such as maps of labels, each with when it was seen. Only changes are kept.
+type dated[T comparable] []datedValue[T]
 
-type datedMap struct {
+type datedValue[T comparable] struct {
 	timeline.Interval
-	id ID
+	value T
 }
 
-// add notes when a map was seen.
-func (d *dated) add(id ID, seen timeline.Steps) {
+// add notes when a value was seen.
+func (d *dated[T]) add(value T, seen timeline.Steps) {
 	for _, x := range seen {
-		if i := slices.IndexFunc(*d, func(o datedMap) bool { return o.id == id && o.From <= x.To && x.From <= o.To }); i >= 0 {
+		if i := slices.IndexFunc(*d, func(o datedValue[T]) bool { return o.value == value && o.From <= x.To && x.From <= o.To }); i >= 0 {
 			(*d)[i].From, (*d)[i].To = min((*d)[i].From, x.From), max((*d)[i].To, x.To)
 			continue
 		}
-		*d = append(*d, datedMap{timeline.Interval{From: x.From, To: x.To}, id})
+		*d = append(*d, datedValue[T]{timeline.Interval{From: x.From, To: x.To}, value})
 	}
 }
 
-// at is the map at t: of those seen before, the one that was seen last, and of several the one that came last; else the one that
-// is seen first. It is 0 where there is none.
-func (d dated) at(t int64) ID {
-	var best *datedMap
+// at is the value at t: of those seen before, the one that was seen last, and of several the one that came last; else the one that
+// is seen first. It is the zero value where there is none.
+func (d dated[T]) at(t int64) (value T) {
+	var best *datedValue[T]
 	for i := range d {
 		x := &d[i]
 		switch {
@@ -38,12 +38,12 @@ func (d dated) at(t int64) ID {
 			if x.From < best.From {
 				best = x
 			}
-		case min(x.To, t) > min(best.To, t), min(x.To, t) == min(best.To, t) && x.From > best.From:
+		case min(x.To, t) > min(best.To, t), min(x.To, t) == min(best.To, t) && x.From >= best.From:
 			best = x
 		}
 	}
-	if best == nil {
-		return 0
+	if best != nil {
+		value = best.value
 	}
-	return best.id
+	return value
 }

@@ -174,6 +174,19 @@ func (d *Dict) addTail(tail []Symbol) ID {
 	return d.pairs.intern(pairs)
 }
 
+// textMap is the texts of the map id; nil for none.
+func (d *Dict) textMap(id ID) map[string]string {
+	pairs := d.pairs.rows[id]
+	if len(pairs) == 0 {
+		return nil
+	}
+	m := make(map[string]string, len(pairs))
+	for _, x := range pairs {
+		m[d.strs[x.Key]] = d.strs[x.Value]
+	}
+	return m
+}
+
 // Text is the string of id.
 func (d *Dict) Text(id ID) string { return d.strs[id] }
 

@@ -36,7 +36,7 @@ func (b *Builder) findAbsence() {
 			seen[p.cluster] = s
 		}
 	}
-	for _, n := range b.nodes {
+	for n := range b.everyNode() {
 		s := seen[n.cluster]
 		s.nodes = appendIntervals(appendIntervals(s.nodes, n.seen), n.capacity[CPU].best())
 		seen[n.cluster] = s

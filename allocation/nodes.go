@@ -4,26 +4,30 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// node is one node by name.
+// node is one node; until Resolve, all nodes of one name.
 type node struct {
 	nodeKey
 	index       int            // among the builder's nodes, sorted
 	seen        timeline.Steps // kube_node_info
-	providerID  latest[Symbol]
-	priceLabels latest[nodePriceLabels]
-	labels      latest[map[string]string]
-	labelsID    ID   // of labels, in the builder's Dict
-	spotByLabel bool // labels say that it can be taken away
+	providerID  dated[Symbol]
+	priceLabels dated[nodePriceLabels]
+	labels      dated[ID]         // maps of the builder's Dict
+	labelMap    map[string]string // the last of labels, once resolved
+	spotByLabel bool              // labelMap says that it can be taken away
 	created     timeline.Steps
 	spot        timeline.Steps
 	capacity    [NumResources]ranked
 	priced      [NumResources]toldPrices
 	devices     map[Symbol]*ranked // capacity by the resource names of devices
 	disks       map[Symbol]*ranked // size of the file systems on the node's own disk, by device
+
+	lifespan
+	after int64 // when the node before it under its name ended; 0 for none
 
 	life        timeline.Intervals
 	bridged     timeline.Intervals           // parts of life in which it was not seen
@@ -42,27 +46,24 @@ type nodePriceLabels struct{ instanceType, region, arch, providerID string }
 
 func (b *Builder) nodeOf(s *seen) *node {
 	key := nodeKey{s.key[0], s.key[1]}
-	n, ok := b.nodes[key]
-	if !ok {
-		n = &node{nodeKey: key}
-		b.nodes[key] = n
+	if b.nodes[key] == nil {
+		b.nodes[key] = []*node{{nodeKey: key}}
 	}
-	return n
+	return b.nodes[key][0]
 }
 
 func (b *Builder) addNode(s *seen) error {
 	n := b.nodeOf(s)
-	n.seen = timeline.Max(n.seen, b.sampling.Holding(b.sampling.Sights(s.p)))
+	sights := b.sampling.Sights(s.p)
+	n.seen = timeline.Max(n.seen, b.sampling.Holding(sights))
 	if s.key[2] != none {
-		n.providerID.set(s.key[2], s.p.Last())
+		n.providerID.add(s.key[2], sights)
 	}
 	return nil
 }
 
 func (b *Builder) addNodeLabels(s *seen) error {
-	n := b.nodeOf(s)
-	n.labels.set(s.tailMap(), s.p.Last())
-	n.spotByLabel = labeledSpot(n.labels.value)
+	b.nodeOf(s).labels.add(b.dict.addTail(s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
@@ -79,8 +80,9 @@ func (b *Builder) addNodeCapacity(s *seen) error {
 
 func (b *Builder) addNodePrice(s *seen) error {
 	n := b.nodeOf(s)
-	n.priced[s.Resource].add(s, b.pricesOf(s, n.pricedThing(s.Resource)))
-	n.priceLabels.set(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, s.p.Last())
+	prices := b.pricesOf(s, n.pricedThing(s.Resource))
+	n.priced[s.Resource].add(s, prices)
+	n.priceLabels.add(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, prices)
 	return nil
 }
 
@@ -99,7 +101,7 @@ func (n *node) pricedThing(r Resource) pricedThing {
 const capacityByAllocatable = 2
 
 // label is the first of the names that the node has a label of.
-func (n *node) label(names []LabelName) string { return firstLabel(n.labels.value, names) }
+func (n *node) label(names []LabelName) string { return firstLabel(n.labelMap, names) }
 
 // Labels of nodes, the current name before the deprecated one.
 var (
@@ -146,16 +148,28 @@ func labeledSpot(labels map[string]string) bool {
 
 // asset is what is known of the node at t, without amounts.
 func (n *node) asset(t int64) Node {
-	from := n.priceLabels.value
-	return Node{
+	from := n.priceLabels.at(timeline.Forever)
+	asset := Node{
 		Cluster: n.cluster.Value(), Name: n.name.Value(),
-		ProviderID:   cmp.Or(symText(n.providerID), from.providerID),
+		ProviderID:   cmp.Or(symbolText(n.providerID.at(timeline.Forever)), from.providerID),
 		InstanceType: cmp.Or(n.label(instanceTypeLabels), from.instanceType),
 		Region:       cmp.Or(n.label(regionLabels), from.region),
 		Zone:         n.label(zoneLabels), Pool: n.label(poolLabels),
 		Arch: cmp.Or(n.label(archLabels), from.arch),
-		Spot: n.isSpot(t), Labels: n.labels.value,
+		Spot: n.isSpot(t), Labels: n.labelMap,
 	}
+	if at := n.createdAt(); at > 0 {
+		asset.Created = time.UnixMilli(at).UTC()
+	}
+	return asset
+}
+
+// symbolText is the text of a symbol, which may be the zero one.
+func symbolText(s Symbol) string {
+	if s == (Symbol{}) {
+		return ""
+	}
+	return s.Value()
 }
 
 func symText(l latest[Symbol]) string {
@@ -184,7 +198,8 @@ func (b *Builder) resolveNodes() {
 		n.index = i
 		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
 		b.dict.Add(n.name.Value())
-		n.labelsID = b.dict.AddMap(n.labels.value)
+		n.labelMap = b.dict.textMap(n.labels.at(timeline.Forever))
+		n.spotByLabel = labeledSpot(n.labelMap)
 		for r := range NumResources {
 			n.amount[r], n.price[r] = n.capacity[r].best(), n.priced[r].best()
 			if len(n.capacity[r]) > capacityByAllocatable {
@@ -198,7 +213,7 @@ func (b *Builder) resolveNodes() {
 		if len(seen) == 0 {
 			seen = presence(n.amount[CPU])
 		}
-		seen = timeline.Overlay(seen, sights[n.nodeKey])
+		seen = timeline.Overlay(seen, n.steps(sights[n.nodeKey]))
 		runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen), Started: n.created}, &b.absentIn(n.cluster).nodes)
 		n.life, n.bridged = runs.Intervals().Clip(b.sampling.Start, b.sampling.End), runs.Bridged
 		b.rateNode(n)
@@ -209,6 +224,7 @@ func (b *Builder) resolveNodes() {
 			}
 		}
 	}
+	b.endLives()
 }
 
 // reach lets a node that is seen first shortly after a container on it started live from then on: it was there, unless it is
@@ -218,8 +234,8 @@ func (n *node) reach(started int64) {
 	if i == len(n.life) || n.life[i].From-started > timeline.Lookback {
 		return
 	}
-	if len(n.created) == 0 || n.created[0].V*1000 <= float64(started) {
-		n.life[i].From = started
+	if n.bornAt() <= started {
+		n.life[i].From = max(started, n.after)
 	}
 }
 
@@ -291,13 +307,13 @@ func (n *node) priceSource(r Resource, t int64) string {
 	return cmp.Or(rates.Sources[r], rates.Source)
 }
 
-// sortedNodes are the nodes by cluster and name.
+// sortedNodes are the nodes by cluster and name, those of one name in the order of time.
 func (b *Builder) sortedNodes() []*node {
 	nodes := make([]*node, 0, len(b.nodes))
-	for _, n := range b.nodes {
+	for n := range b.everyNode() {
 		nodes = append(nodes, n)
 	}
-	slices.SortFunc(nodes, func(x, y *node) int {
+	slices.SortStableFunc(nodes, func(x, y *node) int {
 		return cmp.Or(cmp.Compare(x.cluster.Value(), y.cluster.Value()), cmp.Compare(x.name.Value(), y.name.Value()))
 	})
 	return nodes

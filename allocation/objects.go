@@ -33,13 +33,12 @@ type pod struct {
 	createdBy   latest[owner]
 	owner       latest[owner]
 	started     latest[float64] // Unix seconds
-	labels      dated
-	annotations dated
+	labels      dated[ID]
+	annotations dated[ID]
 	containers  []*container
 	mounts      []Symbol // claims of its namespace
-	labelsOn    *node
-	labelsIn    [2]ID // of its namespace, and its own
-	allLabels   ID    // of both and of the node labelsOn, once labeled
+	labelsOf    [3]ID    // of its node, of its namespace, and its own
+	allLabels   ID       // of all three, once labeled
 	labeled     bool
 	controlled  bool // owner is the managing controller
 	restarted   bool // a container of it ran before the first start that is known of
@@ -113,7 +112,7 @@ func newContainer(key containerKey, p *pod) *container {
 type rowRef struct{ set, row int32 }
 
 // namespace holds maps of the builder's Dict.
-type namespace struct{ labels, annotations dated }
+type namespace struct{ labels, annotations dated[ID] }
 
 // at are a namespace's labels and annotations at t; a nil one has none.
 func (n *namespace) at(t int64) (labels, annotations ID) {

@@ -121,7 +121,7 @@ type Excess struct {
 func (b *Builder) excess(span Span) Excess {
 	x := Excess{Span: span}
 	over := map[*node]bool{}
-	for _, n := range b.nodes {
+	for n := range b.everyNode() {
 		for r, l := range n.load {
 			if l != nil && len(l.scaled.Clip(span.Start, span.End)) > 0 {
 				over[n], x.Resources[r] = true, true

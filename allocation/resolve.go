@@ -34,6 +34,7 @@ func (b *Builder) Resolve() error {
 	}
 	b.countClusters()
 	b.findAbsence()
+	b.splitNodes()
 	b.resolveNodes()
 	b.warnUnlabeled()
 	b.findSites()
@@ -223,8 +224,8 @@ func (b *Builder) findRuns(c *container) (found timeline.Runs, waits, inside tim
 
 // resolveContainer cuts the time that is charged for a container into segments.
 func (b *Builder) resolveContainer(c *container) {
-	c.node = b.nodes[nodeKey{c.cluster, c.pod.node.value}]
 	found, waits, inside := b.findRuns(c)
+	c.node = b.nodeRunning(c, &found)
 	if len(inside) == 0 {
 		return
 	}
@@ -400,31 +401,29 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 	}
 	if p.node.known() {
 		text[NodeName] = p.node.value.Value()
-		if n := b.nodes[nodeKey{p.cluster, p.node.value}]; n != nil {
-			text[ProviderID] = n.asset(b.sampling.End).ProviderID
-		}
+	}
+	if c.node != nil {
+		text[ProviderID] = c.node.asset(b.sampling.End).ProviderID
 	}
 	for prop, v := range text {
 		s.ids[prop][row] = b.dict.Add(v)
 	}
 	labels, annotations := b.namespaces[objectKey{p.cluster, p.namespace, none}].at(s.end[row])
 	s.ids[Services][row] = b.dict.AddList(b.services.of(p, b.dict))
-	s.ids[Labels][row] = b.labelsOf(p, labels, p.labels.at(s.end[row]))
+	s.ids[Labels][row] = b.labelsOf(c, s.end[row], labels, p.labels.at(s.end[row]))
 	s.ids[Annotations][row] = b.dict.Overlay(annotations, p.annotations.at(s.end[row]))
 	s.ids[NamespaceLabels][row], s.ids[NamespaceAnnotations][row] = labels, annotations
 	s.ids[GPUDevices][row] = c.gpu
 }
 
-// labelsOf are a pod's labels over those of its namespace over those of its node.
-func (b *Builder) labelsOf(p *pod, in, own ID) ID {
-	n := b.nodes[nodeKey{p.cluster, p.node.value}]
-	if p.labeled && p.labelsOn == n && p.labelsIn == [2]ID{in, own} {
-		return p.allLabels
+// labelsOf are a pod's labels over those of its namespace over those that its node had at t.
+func (b *Builder) labelsOf(c *container, t int64, in, own ID) ID {
+	of := [3]ID{0, in, own}
+	if c.node != nil {
+		of[0] = c.node.labels.at(t)
 	}
-	of := ID(0)
-	if n != nil {
-		of = n.labelsID
+	if p := c.pod; !p.labeled || p.labelsOf != of {
+		p.allLabels, p.labelsOf, p.labeled = b.dict.Overlay(of[:]...), of, true
 	}
-	p.allLabels, p.labelsOn, p.labelsIn, p.labeled = b.dict.Overlay(of, in, own), n, [2]ID{in, own}, true
-	return p.allLabels
+	return c.pod.allLabels
 }

@@ -297,6 +297,7 @@ type Node struct {
 	Arch, Pool                 string
 	Spot                       bool
 	Labels                     map[string]string
+	Created                    time.Time // by Kubernetes; zero where that is not known
 	Start, End                 time.Time
 	RunningSeconds             float64
 	Hours                      [NumResources]float64 // ∫ capacity dt, in amount × hours

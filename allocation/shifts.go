@@ -135,7 +135,7 @@ func (b *Builder) lifeOf(cluster Symbol, seen timeline.Steps) timeline.Intervals
 
 // lastOfNodes is until when the last node of a cluster was there.
 func (b *Builder) lastOfNodes(cluster Symbol) (last int64) {
-	for _, n := range b.nodes {
+	for n := range b.everyNode() {
 		if n.cluster == cluster && len(n.life) > 0 {
 			last = max(last, n.life[len(n.life)-1].To)
 		}

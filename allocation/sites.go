@@ -13,7 +13,7 @@ type site struct{ provider, region, zone string }
 func (b *Builder) findSites() {
 	type votes struct{ provider, region, zone map[string]int }
 	of := map[Symbol]*votes{}
-	for _, n := range b.nodes {
+	for n := range b.everyNode() {
 		if len(n.life) == 0 {
 			continue
 		}

@@ -116,7 +116,7 @@ func (n *node) lacksPrice(r Resource) bool { return len(n.amount[r]) > 0 && len(
 // tellsSpot reports whether the node says of itself whether it is spot.
 func (n *node) tellsSpot() bool {
 	return len(n.spot) > 0 || slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
-		_, ok := FindLabel(&spot.name, n.labels.value)
+		_, ok := FindLabel(&spot.name, n.labelMap)
 		return ok
 	})
 }

@@ -35,6 +35,7 @@ func randomSet(rng *rand.Rand, n int) *allocation.Set {
 			RAMBreakdown: allocation.Breakdown{Idle: 0.4, Other: 0.3, System: 0.2, User: 0.1},
 		}
 		if i > 0 {
+			node.Created = parquetWindow.Start.Add(-time.Duration(i) * time.Second)
 			node.Labels = map[string]string{"zone": "a", "x": ""}
 		}
 		for r := range allocation.NumResources {

@@ -14,7 +14,7 @@ import (
 // them apart are among them.
 var passedAssets = [...]string{
 	"type", "cluster", "namespace", "name", "provider_id", "local", "cost", "cost_adjustment", "cpu_cost_idle", "cpu_cost_adjustment", "ram_cost_idle",
-	"ram_cost_adjustment", "gpu_cost_idle", "gpu_cost_adjustment",
+	"ram_cost_adjustment", "gpu_cost_idle", "gpu_cost_adjustment", "created_seconds",
 }
 
 // assetReader reads assets. Columns are read one after the other, and each row of them then becomes an asset.

@@ -35,6 +35,7 @@ type assetRow struct {
 	cpu, ram                                                         allocation.Breakdown
 	discount                                                         float64
 	byteHours, usedByteHours, usedMax                                float64
+	created                                                          float64 // of nodes, Unix seconds
 	hours                                                            float64 // of load balancers
 	crossZone, crossRegion, internet                                 float64
 	trafficPrices                                                    [len(traffic)]float64
@@ -151,6 +152,7 @@ func assetMaybes() []field[float64] {
 	return []field[float64]{
 		{"used_byte_hours", func(r *assetRow) *float64 { return &r.usedByteHours }},
 		{"used_max_bytes", func(r *assetRow) *float64 { return &r.usedMax }},
+		{"created_seconds", func(r *assetRow) *float64 { return &r.created }},
 	}
 }
 
@@ -197,7 +199,7 @@ func assetRows(s *allocation.Set) []assetRow {
 		list = append(list, assetRow{
 			kind: diskType, cluster: d.Cluster, name: d.Name, providerID: d.ProviderID, local: d.Local, storageClass: d.StorageClass,
 			claimNamespace: d.ClaimNamespace, claimName: d.ClaimName, labels: d.Labels, start: d.Start, end: d.End, byteHours: d.ByteHours,
-			usedByteHours: d.UsedByteHours, usedMax: d.UsedMax, cost: d.Cost, adjustment: d.Adjustment, source: d.PriceSource,
+			usedByteHours: d.UsedByteHours, usedMax: d.UsedMax, created: math.NaN(), cost: d.Cost, adjustment: d.Adjustment, source: d.PriceSource,
 		})
 	}
 	for i := range s.Balancers {
@@ -229,9 +231,9 @@ func assetRows(s *allocation.Set) []assetRow {
 	return list
 }
 
-// unused makes the use of what is no disk unknown.
+// unused makes the use of what is no disk unknown, and when it was created.
 func unused(r assetRow) assetRow {
-	r.usedByteHours, r.usedMax = math.NaN(), math.NaN()
+	r.usedByteHours, r.usedMax, r.created = math.NaN(), math.NaN(), math.NaN()
 	return r
 }
 
@@ -241,6 +243,9 @@ func nodeRow(n *allocation.Node) assetRow {
 		arch: n.Arch, pool: n.Pool, spot: n.Spot, labels: n.Labels, start: n.Start, end: n.End, running: n.RunningSeconds, discount: n.Discount,
 		cpu: n.CPUBreakdown, ram: n.RAMBreakdown, cost: n.TotalCost(),
 	})
+	if !n.Created.IsZero() {
+		r.created = float64(n.Created.Unix())
+	}
 	for res := range r.resources {
 		r.adjustment += n.Adjustment[res]
 		r.resources[res] = assetResource{
@@ -296,6 +301,9 @@ func (r *assetRow) node(n *allocation.Node) {
 	n.Cluster, n.Name, n.ProviderID, n.InstanceType, n.Region, n.Zone, n.Arch, n.Pool = r.cluster, r.name, r.providerID, r.instanceType, r.region, r.zone, r.arch, r.pool
 	n.Spot, n.Labels, n.Start, n.End, n.RunningSeconds, n.Discount = r.spot, r.labels, r.start, r.end, r.running, r.discount
 	n.CPUBreakdown, n.RAMBreakdown = r.cpu, r.ram
+	if r.created > 0 {
+		n.Created = time.Unix(int64(r.created), 0).UTC()
+	}
 	for res := range r.resources {
 		x := &r.resources[res]
 		n.Hours[res], n.Cost[res], n.Idle[res], n.Adjustment[res], n.Overhead[res] = x.hours, x.cost, x.idle, x.adjustment, x.overhead

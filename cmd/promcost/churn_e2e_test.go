@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -250,6 +251,40 @@ func compareChurn(t *testing.T, prometheus string, start, end time.Time, runs []
 	for _, resolution := range []string{"exact", "1m"} {
 		t.Run(resolution, func(t *testing.T) { compareRuns(t, base, start, end, resolution, runs) })
 	}
+	t.Run("namespace", func(t *testing.T) {
+		answer, _ := allocations(t, base, start, end, "idle=false&resolution=exact")
+		want, _ := runsWithin(runs, start, end)
+		for name, r := range answer {
+			_, name, _ = strings.Cut(name, "/")
+			if x := want[name]; x != nil && x.runs[0].Namespace == "brief" {
+				team := "second"
+				if end := x.runs[0].End; !end.IsZero() && end.Before(start.Add(90*time.Second)) {
+					team = "first"
+				}
+				if got := r.texts["properties/namespaceLabels/team"]; got != team {
+					t.Errorf("%s was in a namespace of team %s, and is of %q", name, team, got)
+				}
+			}
+		}
+	})
+	t.Run("node", func(t *testing.T) {
+		var reply struct {
+			Data map[string]struct {
+				Properties struct{ Name, ProviderID string }
+				Minutes    float64
+			}
+		}
+		askFor(t, base+"/assets", start, end, "filter="+url.QueryEscape(`assetType:"node"`), &reply)
+		of := map[string]float64{}
+		for _, x := range reply.Data {
+			if strings.HasPrefix(x.Properties.Name, fmt.Sprintf("node-%d", churnNodes)) {
+				of[x.Properties.ProviderID] = x.Minutes
+			}
+		}
+		if first, second := of[fmt.Sprintf("test:///%d", churnNodes)], of["test:///replacement"]; len(of) != 2 || first <= 0 || second <= 0 || first+second >= end.Sub(start).Minutes() {
+			t.Errorf("the node that was replaced is told as %v minutes by provider id", of)
+		}
+	})
 }
 
 // trueRuns are the runs of a container in a window, by the API.
