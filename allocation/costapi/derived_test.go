@@ -153,7 +153,7 @@ func TestDerivedOfAllocationsOnly(t *testing.T) {
 	} {
 		checkError(t, get(h, path, "window=1d", param), http.StatusBadRequest, want)
 	}
-	if w := get(h, "/assets", "window=1d", "aggregate=nothing"); w.Code != http.StatusBadRequest || strings.Contains(w.Body.String(), want) {
+	if w := get(h, "/model/assets", "window=1d", "aggregate=nothing"); w.Code != http.StatusBadRequest || strings.Contains(w.Body.String(), want) {
 		t.Errorf("another error: %s", w.Body)
 	}
 }

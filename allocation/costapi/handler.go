@@ -141,6 +141,7 @@ const (
 	trends
 	completions
 	assets
+	assetMaps // OpenCost's: one map of the assets as they are
 	assetToplines
 	assetCompletions
 	ackAllocations
@@ -174,7 +175,7 @@ func routes() []route {
 		{"/model/allocation/autocomplete", kubecost, completions, false, true, (*api).serveCompletion},
 		{"/allocation/autocomplete", openCost, completions, false, false, (*api).serveCompletion},
 		{"/model/assets", kubecost, assets, true, true, (*api).serveAssets},
-		{"/assets", openCost, assets, false, false, (*api).serveAssets},
+		{"/assets", openCost, assetMaps, false, false, (*api).serveAssets},
 		{"/model/assets/topline", kubecost, assetToplines, true, true, (*api).serveAssetTopline},
 		{"/model/assets/autocomplete", kubecost, assetCompletions, false, true, (*api).serveAssetCompletion},
 		{"/assets/autocomplete", openCost, assetCompletions, false, false, (*api).serveAssetCompletion},

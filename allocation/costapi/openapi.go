@@ -103,7 +103,9 @@ func answerSchema(e endpoint) object {
 	case allocations:
 		data = object{"type": "array", "items": named("Allocation")}
 	case assets:
-		data = object{"oneOf": []object{{"type": "array", "items": named("Asset")}, named("Asset")}}
+		data = object{"type": "array", "items": named("Asset")}
+	case assetMaps:
+		data = named("Asset")
 	default:
 	}
 	return typed("object", "", object{

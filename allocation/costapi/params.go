@@ -60,7 +60,8 @@ func params() []param {
 const (
 	results  = allocations | summaries | toplines | trends // what runs the passes, but ACK's own
 	selected = results | completions                       // what filters allocations
-	listed   = assets | assetToplines | assetCompletions   // what filters assets
+	served   = assets | assetMaps                          // what answers with assets
+	listed   = served | assetToplines | assetCompletions   // what filters assets
 	computed = selected | listed | ackAllocations          // what asks the ledger
 	stepped  = allocations | summaries | assets | ackAllocations
 )
@@ -122,7 +123,9 @@ func ignoredParams() []param {
 			list = append(list, param{name: name, on: on, help: "Accepted and ignored."})
 		}
 	}
-	add(computed|facts, "_", "tenantId", "title", "chartDisplay", "rate")
+	add(computed|facts, "_", "tenantId", "title", "chartDisplay", "rate", "metrics")
+	add(listed, "idle", "includeIdle")
+	add(assetMaps, "accumulate", "step")
 	add(computed&^trends, "names")
 	add(computed&^(completions|assetCompletions), "field", "search")
 	return list

@@ -13,7 +13,7 @@ func (q *request) needed() *allocation.Projection {
 	switch {
 	case q.api.cfg.Check || !q.query.Stored: // what checks looks at everything, and what is computed has everything
 		return nil
-	case q.route.endpoint&assetCompletions != 0, q.route.endpoint&(assets|assetToplines) != 0:
+	case q.route.endpoint&listed != 0:
 		return &allocation.Projection{}
 	case q.route.endpoint == completions:
 		list = q.complete.needs

@@ -53,6 +53,12 @@ func parseAssetAggregate(q *request, value string) (err error) {
 	return q.ofAllocations(err, value)
 }
 
+// warnAssetAggregate accepts any value, as OpenCost does.
+func warnAssetAggregate(q *request, _ string) error {
+	q.warn("parameter aggregate has no effect on %s, as in OpenCost: ask /model/assets for merged assets", q.route.path)
+	return nil
+}
+
 // ofAllocations adds to an error that text names a property of the configuration, where only allocations have it.
 func (q *request) ofAllocations(err error, text string) error {
 	if err == nil {
@@ -257,7 +263,7 @@ func parseFields(q *request, value string) error {
 	switch q.route.endpoint {
 	case summaries, toplines:
 		known = encode.SummaryMembers()
-	case assets:
+	case assets, assetMaps:
 		known = encode.AssetMembers()
 	case ackAllocations:
 		known = encode.ACKMembers()

@@ -35,7 +35,7 @@ func (q *request) finishWindow(given func(name string) bool) error {
 	switch {
 	case q.route.stored:
 		q.windows, err = q.storedWindows(w, relative)
-	case q.route.endpoint&stepped == 0 || q.route.endpoint == assets:
+	case q.route.endpoint&(stepped&^assets) == 0:
 		q.windows = []allocation.Window{w}
 	default:
 		q.windows, err = q.steppedWindows()

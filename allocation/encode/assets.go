@@ -148,8 +148,8 @@ func (o *Options) appendNode(b []byte, a *allocation.Asset) []byte {
 		number{"gpuCount", average(a, n.Hours[allocation.GPU])},
 		number{"ramCost", n.ListCost(allocation.RAM)},
 	)
-	b = o.appendBreakdown(append(b, `,"cpuBreakdown":`...), n.CPUBreakdown)
-	b = o.appendBreakdown(append(b, `,"ramBreakdown":`...), n.RAMBreakdown)
+	b = appendBreakdown(append(b, `,"cpuBreakdown":`...), n.CPUBreakdown)
+	b = appendBreakdown(append(b, `,"ramBreakdown":`...), n.RAMBreakdown)
 	cpu, ram := n.Overhead[allocation.CPU], n.Overhead[allocation.RAM]
 	if cpu == 0 && ram == 0 {
 		return b
@@ -163,9 +163,9 @@ func (o *Options) appendNode(b []byte, a *allocation.Asset) []byte {
 	return append(appendNumber(append(b, `,"OverheadCostFraction":`...), cost), '}')
 }
 
-// appendBreakdown appends what a resource was used for, null where that is not known.
-func (o *Options) appendBreakdown(b []byte, d allocation.Breakdown) []byte {
-	if d == (allocation.Breakdown{}) && !o.UnknownIsZero {
+// appendBreakdown appends what a resource was used for, null where that is not known: OpenCost's web page takes zeros for full use.
+func appendBreakdown(b []byte, d allocation.Breakdown) []byte {
+	if d == (allocation.Breakdown{}) {
 		return append(b, "null"...)
 	}
 	b = appendNumber(append(b, `{"idle":`...), d.Idle)
@@ -201,7 +201,7 @@ func (o *Options) appendDisk(b []byte, a *allocation.Asset) []byte {
 		used.User = d.UsedByteHours / d.ByteHours
 		used.Idle = 1 - used.User
 	}
-	return o.appendBreakdown(append(b, `,"breakdown":`...), used)
+	return appendBreakdown(append(b, `,"breakdown":`...), used)
 }
 
 // appendAssetProperties appends the members of the asset's properties that are not empty.

@@ -75,6 +75,7 @@ const (
 // fieldSpec describes a field: what it is made of and where it is found.
 type fieldSpec struct {
 	name    Field
+	alias   Field // another name of it, "" for none
 	kind    fieldKind
 	anyCase bool // values compare without regard to case
 	hidden  bool // only field selectors name it
@@ -119,7 +120,7 @@ var allocationFields = []fieldSpec{
 // assetFields are the fields of assets, in the order of the documentation.
 var assetFields = []fieldSpec{
 	{name: Name, asset: func(a *allocation.Asset) string { return a.Title }, saved: func(o *saved) string { return o.Properties.Name }},
-	{name: AssetType, anyCase: true, asset: func(a *allocation.Asset) string { return lowerTypes[a.Type] }, saved: func(o *saved) string { return o.Type }},
+	{name: AssetType, alias: "type", anyCase: true, asset: func(a *allocation.Asset) string { return lowerTypes[a.Type] }, saved: func(o *saved) string { return o.Type }},
 	{name: Category, asset: func(a *allocation.Asset) string { return a.Category }, saved: func(o *saved) string { return o.Properties.Category }},
 	{name: Cluster, asset: func(a *allocation.Asset) string { return a.Cluster }, saved: func(o *saved) string { return o.Properties.Cluster }},
 	{name: Project, asset: func(a *allocation.Asset) string { return a.Project }, saved: func(o *saved) string { return o.Properties.Project }},
@@ -284,7 +285,7 @@ func (v vocabulary) of(assets bool) vocabulary {
 // find is the field of that name, nil where there is none. It must not be changed.
 func (v *vocabulary) find(name Field) *fieldSpec {
 	for i := range v.fields {
-		if f := &v.fields[i]; f.name == name && (f.kind != aliasField || !v.computes(name)) {
+		if f := &v.fields[i]; (f.name == name || f.alias == name && name != "") && (f.kind != aliasField || !v.computes(name)) {
 			return f
 		}
 	}

@@ -133,6 +133,11 @@ func TestServe(t *testing.T) {
 				!strings.Contains(body, `promcost_http_requests_total{code="200",handler="/model/allocation/compute"`) {
 				t.Errorf("/metrics: %d, lacks the namespaces' costs or the requests", code)
 			}
+			// As the Infrastructure Assets pages of OpenCost's web UI ask.
+			code, body = get(t, base+"/assets?window=24h&aggregate=assetType&includeIdle=true&accumulate=true&step=1d&filter=type%3A%22Node%22")
+			if code != 200 || !strings.Contains(body, `"type":"Node"`) || strings.Contains(body, `"type":"Disk"`) {
+				t.Errorf("assets: %d %.300s", code, body)
+			}
 			if code, body := get(t, base+"/model/allocation/compute?window=nonsense"); code != 400 || !strings.Contains(body, `"code":400`) {
 				t.Errorf("bad window: %d %s", code, body)
 			}
