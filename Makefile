@@ -53,8 +53,8 @@ ifdef CI
 	GO='$(GO)' FUZZTIME=4s FUZZPACKAGES='allocation/(filter|jmespath)' .ci/fuzz
 endif
 
-# The packages that have more to run know a flag.
-SOAKED = $(sort $(dir $(shell grep -rl 'flag.Bool."soak"' --include='*_test.go' .)))
+# The packages whose tests have more to run, or measure.
+SOAKED = $(sort $(dir $(shell grep -rl '/promtest/soak"$$' --include='*_test.go' .)))
 
 soak: $(TEST_TOOLS) ## run all that `test` runs a sample of, tests of time and memory, which want a quiet machine, and fuzz: an hour
 	$(GO) test -timeout 3h -p 1 $(SOAKED) -soak

@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // TestAccumulation compares sets that go through the passes side by side, over dictionaries of their own, with what Apply makes
 // of all at once: both give the same, to the last bit.
 func TestAccumulation(t *testing.T) {
 	seed := randomSeed()
-	for i := range soaked[uint64](500, 3000) {
+	for i := range soak.Of[uint64](500, 3000) {
 		rng := rand.New(rand.NewPCG(seed, i))
 		models := randomModels(rng, 1+rng.IntN(6), 1+rng.IntN(14))
 		o := randomQuestion(t, rng).ask()

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // lateValues are values that are decoded each time.
@@ -154,7 +155,7 @@ func bits(s *allocation.Set, singles bool) []any {
 // whatever the passes look at, the answers are the same to the last bit.
 func TestLateValues(t *testing.T) {
 	merges, filtered := 0, 0
-	for seed := range soaked[uint64](150, 300) {
+	for seed := range soak.Of[uint64](150, 300) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		dict := allocation.NewDict()
 		whole, late := lateFrames(r, dict, 1+r.IntN(120))

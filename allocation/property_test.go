@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // TestApplyAgainstReference compares random questions about random sets with the slow reference, each with Check after
 // every pass; the seed of a case is in what fails.
 func TestApplyAgainstReference(t *testing.T) {
 	seed := randomSeed()
-	for i := range soaked[uint64](1500, 10_000) {
+	for i := range soak.Of[uint64](1500, 10_000) {
 		rng := rand.New(rand.NewPCG(seed, i))
 		models := randomModels(rng, 1+rng.IntN(2), 1+rng.IntN(14))
 		q := randomQuestion(t, rng)
@@ -85,7 +86,7 @@ func (q question) describe() string {
 // TestConservation verifies on random sets that no pass loses or invents money: by sums of the assets alone.
 func TestConservation(t *testing.T) {
 	seed := randomSeed()
-	for i := range soaked[uint64](400, 1500) {
+	for i := range soak.Of[uint64](400, 1500) {
 		rng := rand.New(rand.NewPCG(seed, i))
 		models := randomModels(rng, 1+rng.IntN(3), 1+rng.IntN(14))
 		q := randomQuestion(t, rng)

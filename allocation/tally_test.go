@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // capped is a metering of one subject that may have so many series.
@@ -236,7 +237,7 @@ func TestFoldMakesRatiosFromSums(t *testing.T) {
 
 // TestCardinalityBomb counts a million values of a label, and has to do with little memory.
 func TestCardinalityBomb(t *testing.T) {
-	hours, perHour := soaked(10, 50), soaked(6_000, 20_000)
+	hours, perHour := soak.Of(10, 50), soak.Of(6_000, 20_000)
 	m := capped(t, "label", 5000, "request_id")
 	s := &m.Subjects()[0]
 	a := allocation.NewAccrued(monthStart(), m)
@@ -259,7 +260,7 @@ func TestCardinalityBomb(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); *soak && grown > 16<<20 {
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); soak.On() && grown > 16<<20 {
 		t.Errorf("%d MB are held", grown>>20)
 	}
 	runtime.KeepAlive(a)

@@ -18,6 +18,7 @@ import (
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -37,7 +38,7 @@ func hoursOf(t *testing.T, src promquery.Source, q allocation.Query) []*allocati
 // TestAlone holds that an hour is the same to the last bit, warnings included, whichever hours are computed with it.
 func TestAlone(t *testing.T) {
 	c, db := demoBlocks(t)
-	window := allocation.Window{Start: c.Start().Add(-time.Hour), End: c.Start().Add(soaked[time.Duration](3, 10) * time.Hour)} // the first hour is before all data
+	window := allocation.Window{Start: c.Start().Add(-time.Hour), End: c.Start().Add(soak.Of[time.Duration](3, 10) * time.Hour)} // the first hour is before all data
 	hours := int(window.Duration() / time.Hour)
 	for name, src := range map[string]promquery.Source{
 		"as it is":    db,

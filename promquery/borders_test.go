@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -104,7 +105,7 @@ func outageAt(r *rand.Rand, border time.Time) down {
 func TestOutagesAtBorders(t *testing.T) {
 	c, dir := demoDir(t)
 	original := seriesOf(t, dir)
-	for seed := range soaked[uint64](1, 3) {
+	for seed := range soak.Of[uint64](1, 3) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		border := c.Start().Add(time.Duration(3+r.IntN(3)) * time.Hour)
 		d := outageAt(r, border)

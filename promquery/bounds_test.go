@@ -11,6 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // bounded is what is counted of a container, and how long it ran at the least and at the most, in seconds.
@@ -39,7 +40,7 @@ func boundsOf(sets []*allocation.Set) map[string]bounded {
 // in one set and by hours that are computed each by itself, as the history's are. What has no row is counted apart.
 func TestBoundsHoldTheTruth(t *testing.T) {
 	end := time.Date(2026, 3, 2, 18, 0, 0, 0, time.UTC)
-	seeds, duration, nodes, pods := soaked(1, 4), soaked(8*time.Hour, 48*time.Hour), soaked(4, 20), soaked(60, 400)
+	seeds, duration, nodes, pods := soak.Of(1, 4), soak.Of(8*time.Hour, 48*time.Hour), soak.Of(4, 20), soak.Of(60, 400)
 	compared, outside, missing := 0, 0, map[string]int{} // by query and container
 	for seed := range seeds {
 		for _, scrape := range []time.Duration{30 * time.Second, time.Minute} {

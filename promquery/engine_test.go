@@ -3,12 +3,10 @@ package promquery_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +23,7 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // demo is a demo cluster and its blocks, made once for all tests of this file.
@@ -50,13 +49,11 @@ var demoTSDB = sync.OnceValues(func() (dir string, err error) {
 	return dir, c.WriteBlocks(context.Background(), dir, c.Start(), c.End(), nil)
 })
 
-// TestMain collects garbage less often, which saves CPU time where little is kept. What measures memory is left alone.
+// grids are the resolutions that most tests compute at.
+func grids() []time.Duration { return []time.Duration{0, time.Minute} }
+
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if !*soak && flag.Lookup("test.bench").Value.String() == "" {
-		debug.SetGCPercent(400)
-	}
-	code := m.Run()
+	code := soak.Main(m)
 	if demoTemp != "" {
 		_ = os.RemoveAll(demoTemp) // it is among what is temporary
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -107,7 +108,7 @@ func TestLacksAreFilled(t *testing.T) {
 			q := allocation.Query{Window: allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}, Resolution: resolution, Step: 3 * time.Hour}
 			want := compute(t, promquery.Join(db, server, at(cut)), q)
 			for i, h := range harms {
-				if i%2 != 0 && resolution != 0 && !*soak {
+				if i%2 != 0 && resolution != 0 && !soak.On() {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", mode, allocation.ResolutionText(resolution), h.name), func(t *testing.T) {

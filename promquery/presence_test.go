@@ -11,6 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // holed is a source that lacks the samples of a metric from one time to another, Unix milliseconds.
@@ -98,7 +99,7 @@ func TestNothingIsSilent(t *testing.T) {
 			{"for two hours", w.Start.Add(3 * time.Hour).UnixMilli(), w.Start.Add(5 * time.Hour).UnixMilli()},
 		} {
 			for i, metric := range metrics() {
-				if (i+outages)%soaked(6, 1) != 0 { // each metric for one of them
+				if (i+outages)%soak.Of(6, 1) != 0 { // each metric for one of them
 					continue
 				}
 				got, warnings := sweep(t, holed{db, metric, x.from, x.to}, w, resolution)

@@ -13,6 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // replicas gives each series as a pair of replicas has it, one after the other: each scrapes at its own times and was down
@@ -59,7 +60,7 @@ func TestReplicas(t *testing.T) {
 			{"holes", replica{downFrom: at(1), downTo: at(2)}, replica{shift, at(3), at(4)}},
 			{"adjacent holes", replica{downFrom: at(1), downTo: at(2)}, replica{shift, at(2), at(3)}},
 		} {
-			for _, first := range soaked([]string{"b"}, []string{"a", "b"}) {
+			for _, first := range soak.Of([]string{"b"}, []string{"a", "b"}) {
 				t.Run(fmt.Sprintf("%v/%s/%s first", resolution, tc.name, first), func(t *testing.T) {
 					pair := [2]replica{tc.a, tc.b}
 					if first == "b" {

@@ -11,6 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // TestShards checks that the shards of a computation, merged, are what one computes alone: rows to the last bit, assets but
@@ -34,7 +35,7 @@ func TestShards(t *testing.T) {
 				return sets[0]
 			}
 			whole := compute(allocation.Shard{})
-			for _, n := range soaked([]int{3}, []int{2, 3}) {
+			for _, n := range soak.Of([]int{3}, []int{2, 3}) {
 				var parts []*allocation.Set
 				for i := range n {
 					h := allocation.Shard{Index: i + 1, Of: n}

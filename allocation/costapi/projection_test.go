@@ -18,6 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // kept is a ledger that keeps the rich sets in files, and reads of them what is needed, or everything.
@@ -112,7 +113,7 @@ var withoutFormat = []string{"fields", "explain", "offset", "limit", "sortBy", "
 
 // TestNeeded asks random questions of ledgers that read what is needed, and that read everything: the answers are the same.
 func TestNeeded(t *testing.T) {
-	questions := soaked(200, 900)
+	questions := soak.Of(200, 900)
 	files := map[allocation.Window][2][]byte{}
 	narrow, whole := &kept{files: files}, &kept{files: files, everything: true}
 	paths := []string{

@@ -22,6 +22,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // steadyScrape is the scrape interval of the steady cluster, in milliseconds.
@@ -191,12 +192,12 @@ func (c steadyCase) unevenCounters() bool {
 func TestAlwaysRunningIsTheWholeWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 5))
 	answered := map[string]int{}
-	for n := range soaked(200, 1000) {
+	for n := range soak.Of(200, 1000) {
 		c := randomSteadyCase(t, r)
 		answered[c.path] += checkSteady(t, fmt.Sprintf("case %d: %s", n, c), c)
 	}
 	for path, n := range answered {
-		if n < soaked(10, 80) {
+		if n < soak.Of(10, 80) {
 			t.Errorf("%s answered %d questions: that is few", path, n)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // TestPages holds which rows are on a page, and their order.
@@ -273,7 +274,7 @@ func TestMemoryIsFlat(t *testing.T) {
 		if written.largest > piece {
 			t.Errorf("%s: a piece of %d bytes of an answer of %d", name, written.largest, written.size)
 		}
-		if took := after.TotalAlloc - before.TotalAlloc; *soak && took > 64*rows+buffers {
+		if took := after.TotalAlloc - before.TotalAlloc; soak.On() && took > 64*rows+buffers {
 			t.Errorf("%s: %d bytes of memory for an answer of %d", name, took, written.size)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 var parquetWindow = allocation.Window{Start: time.Date(2026, 3, 2, 13, 0, 0, 0, time.UTC), End: time.Date(2026, 3, 2, 14, 0, 0, 0, time.UTC)}
@@ -200,7 +201,7 @@ func readBack(p *encode.Projection, list ...[]byte) (*allocation.Set, error) {
 }
 
 func TestParquetRoundTrip(t *testing.T) {
-	for seed := range soaked[uint64](12, 30) {
+	for seed := range soak.Of[uint64](12, 30) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		s := randomSet(rng, int(seed*5))
 		rows, assets := files(t, s)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // TestParquetOldFiles reads the files that version 1 of the schema was introduced with, for good: -update writes them
@@ -178,7 +179,7 @@ func TestParquetDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
 	rows, assets := files(t, randomSet(rng, 8))
 	for _, whole := range [][]byte{rows, assets} {
-		for range soaked(300, 1500) {
+		for range soak.Of(300, 1500) {
 			data := bytes.Clone(whole)
 			for range 1 + rng.IntN(3) {
 				data[rng.IntN(len(data))] = byte(rng.IntN(256))

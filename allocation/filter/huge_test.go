@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // repeated is n comparisons, each with a number in it, joined by op.
@@ -24,7 +25,7 @@ func repeated(format, op string, n int) string {
 }
 
 // manyRows is how many rows huge filters are bound to.
-func manyRows() int { return soaked(10_000, 100_000) }
+func manyRows() int { return soak.Of(10_000, 100_000) }
 
 // TestHugeFilters binds filters as long as they may be to many rows, all of whose pods differ. One that goes through every
 // value in vain takes more steps than it may.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 var crashSeed = flag.Uint64("crash.seed", 1, "when processes are killed")
@@ -127,7 +128,7 @@ func TestKill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*crashSeed, 0))
 	t.Logf("-crash.seed=%d", *crashSeed)
 	dir, told, rounds, killed := t.TempDir(), map[string]bool{}, 0, map[string]int{}
-	for i := range soaked(20, 200) {
+	for i := range soak.Of(20, 200) {
 		cmd, out := child(t, "fill", dir)
 		lines := bufio.NewScanner(out)
 		at, phase := phases[i%len(phases)], ""
@@ -167,7 +168,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	t.Logf("%d runs came to their end, the others were killed in %v", rounds, killed)
-	if *soak && len(killed) < len(phases)-2 { // the last ones are short
+	if soak.On() && len(killed) < len(phases)-2 { // the last ones are short
 		t.Errorf("processes were killed in %v only", killed)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // TestBitFlips flips bits all over the files of a set: each is found and named, and the set is sound once it is computed
@@ -166,7 +167,7 @@ func compact(dir string) error {
 // TestReadersDuringCompaction reads while another process supersedes and removes sets: no reader fails, and what each gets
 // is one generation and all of it.
 func TestReadersDuringCompaction(t *testing.T) {
-	readers := soaked(100, 1000)
+	readers := soak.Of(100, 1000)
 	dir, cost := t.TempDir(), allocation.Cost.Of(allocation.CPU)
 	sum := func(set *allocation.Set) (sum float64) {
 		for _, v := range set.Column(cost) {

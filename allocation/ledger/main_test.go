@@ -1,16 +1,10 @@
 package ledger_test
 
 import (
-	"flag"
-	"runtime/debug"
+	"os"
 	"testing"
+
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// TestMain collects garbage less often, which halves the CPU time of tests that keep little. What is measured is left alone.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if flag.Lookup("test.bench").Value.String() == "" {
-		debug.SetGCPercent(400)
-	}
-	m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(soak.Main(m)) }

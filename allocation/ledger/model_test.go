@@ -17,6 +17,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 )
 
 // model is a cluster whose costs are known for any window: the engine of these tests.
@@ -147,10 +148,10 @@ func (m *model) asked() (list []string) {
 	return list
 }
 
-// keeper is a history as the ledger wants it.
+// keeper is a history that tests let fail.
 type keeper struct {
 	sound func() error // of sets that are read; nil where nobody can change them
-	*history.Store
+	ledgertest.History
 
 	mu   sync.Mutex
 	fail func(what string) error
@@ -162,8 +163,6 @@ func (k *keeper) mend() {
 	defer k.mu.Unlock()
 	k.fail = nil
 }
-
-var kinds = [...]history.Period{ledger.Hours: history.Hourly, ledger.Days: history.Daily, ledger.Counted: history.Counted}
 
 func (k *keeper) failing(what string) error {
 	k.mu.Lock()
@@ -178,34 +177,18 @@ func (k *keeper) List(ctx context.Context, kind ledger.Kind, w allocation.Window
 	if err := k.failing("list"); err != nil {
 		return nil, err
 	}
-	list, err := k.Store.List(ctx, kinds[kind], w)
-	if err != nil {
-		return nil, err
-	}
-	var kept []ledger.Kept
-	for i := range list.Sets {
-		s := &list.Sets[i]
-		kept = append(kept, ledger.Kept{Window: s.Window, Resolution: s.Resolution, Rules: s.Rules, Complete: s.Complete, Generation: s.Generation, Rows: s.Rows, Assets: s.Assets, Bytes: s.Bytes, Ref: s})
-	}
-	return kept, nil
+	return k.History.List(ctx, kind, w)
 }
 
 func (k *keeper) Read(ctx context.Context, kept []ledger.Kept, only *allocation.Projection) ([]*allocation.Set, error) {
 	if err := k.failing("read"); err != nil {
 		return nil, err
 	}
-	var stored []history.Stored
-	for i := range kept {
-		stored = append(stored, *kept[i].Ref.(*history.Stored))
-	}
-	sets, err := k.Store.Read(ctx, stored, only)
+	sets, err := k.History.Read(ctx, kept, only)
 	for _, s := range sets {
 		if k.sound != nil {
 			s.Sound = append(s.Sound, k.sound)
 		}
-	}
-	if corrupt, ok := errors.AsType[*history.CorruptError](err); ok {
-		return nil, &ledger.DamagedError{Kind: ledger.Kind(slices.Index(kinds[:], corrupt.Period)), Window: corrupt.Window, Err: err}
 	}
 	return sets, err
 }
@@ -214,8 +197,7 @@ func (k *keeper) Write(ctx context.Context, set *allocation.Set, keep ledger.Kee
 	if err := k.failing("write"); err != nil {
 		return err
 	}
-	_, err := k.Store.Write(ctx, set, history.WriteOptions{Period: kinds[keep.Kind], Zone: keep.Zone, Complete: keep.Complete, Replace: keep.Replace})
-	return err
+	return k.History.Write(ctx, set, keep)
 }
 
 // rig is a ledger over a model and a history in a directory, at a time that tests set.
@@ -291,7 +273,7 @@ func newRig(t *testing.T, now string, o ledger.Options) *rig {
 func (r *rig) restart(t *testing.T) {
 	t.Helper()
 	backend := history.NewBucket(r.bucket, history.BucketOptions{})
-	r.keeper = &keeper{Store: history.New(backend, history.Options{Now: r.opts.Now})}
+	r.keeper = &keeper{History: ledgertest.History{Store: history.New(backend, history.Options{Now: r.opts.Now})}}
 	r.Ledger = ledger.NewKeeping(r.model, r.keeper, log.NewNopLogger(), r.opts)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 )
 
 func zone(t *testing.T, name string) *time.Location {
@@ -108,7 +109,7 @@ func TestTwoLedgersOnOneHistory(t *testing.T) {
 	w := between(t, "2026-03-01T00:00", "2026-03-02T00:00")
 	var ledgers []*ledger.Ledger
 	for range 2 {
-		k := &keeper{Store: history.New(history.NewBucket(r.bucket, history.BucketOptions{}), history.Options{Now: r.opts.Now})}
+		k := &keeper{History: ledgertest.History{Store: history.New(history.NewBucket(r.bucket, history.BucketOptions{}), history.Options{Now: r.opts.Now})}}
 		ledgers = append(ledgers, ledger.NewKeeping(r.model, k, log.NewNopLogger(), r.opts))
 	}
 	var wg sync.WaitGroup

@@ -14,6 +14,7 @@ import (
 
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // oldDemo writes a small demo that ended long ago, and returns its directory.
@@ -213,7 +214,7 @@ func TestClientThatLeaves(t *testing.T) {
 	leave()
 	select {
 	case <-src.gone:
-		if d := time.Since(left); *soak && d > 100*time.Millisecond { // a millisecond, mostly
+		if d := time.Since(left); soak.On() && d > 100*time.Millisecond { // a millisecond, mostly
 			t.Errorf("the source knew after %s", d)
 		}
 	case <-time.After(patience):

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // TestKill kills backfills at random points: whatever was there before is there after, all of it is sound, and what
@@ -35,7 +37,7 @@ func TestKill(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same points each time
 	dir, ended := filepath.Join(base, "0"), 0
-	kills := soaked(10, 200)
+	kills := soak.Of(10, 200)
 	for killed := 0; killed < kills; {
 		before := setNames(t, dir)
 		// Many are killed late, where files are written.

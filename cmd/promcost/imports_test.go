@@ -23,32 +23,37 @@ const everything = "*"
 // packages is the package table of the design: what each package may import from this module. A package that is not
 // listed must not exist; a listed one may come later. A name with a leading "!" is forbidden after everything.
 var packages = map[string][]string{
-	"cmd/promcost":           {everything, "!allocation/kubeapi", "!dashboards/grafana"},
-	"cmd/promcost-apiserver": {"allocation/kubeapi", "allocation", "allocation/filter", "allocation/encode"},
-	"collector":              {"allocation"},
-	"promquery":              {"allocation", "allocation/timeline"},
-	"promquery/chunks":       {"promquery", "allocation/timeline"},
-	"promquery/remote":       {"promquery", "promquery/chunks", "allocation/timeline"},
-	"promquery/blocks":       {"promquery", "promquery/chunks"},
-	"promquery/costseries":   {"allocation"},
-	"promquery/selfseries":   {},
-	"promquery/democluster":  {"promquery", "promquery/chunks", "allocation", "allocation/timeline"},
-	"promquery/promtest":     {}, // starts a real Prometheus for tests, and is imported by tests only
-	"allocation":             {"allocation/timeline"},
-	"allocation/timeline":    {},
-	"allocation/caret":       {},
-	"allocation/filter":      {"allocation", "allocation/caret"},
-	"allocation/jmespath":    {"allocation/caret"},
-	"allocation/pricing":     {"allocation"},
-	"allocation/billing":     {"allocation"},
-	"allocation/encode":      {"allocation"},
-	"allocation/history":     {"allocation", "allocation/encode"},
-	"allocation/ledger":      {"allocation"},
-	"allocation/costapi":     {"allocation", "allocation/filter", "allocation/jmespath", "allocation/encode"},
-	"allocation/kubeapi":     {"allocation", "allocation/filter", "allocation/encode"},
-	"dashboards":             {},
-	"dashboards/grafana":     {}, // makes what dashboards embeds, and is imported by tests only
+	"cmd/promcost":                 {everything, "!allocation/kubeapi", "!dashboards/grafana"},
+	"cmd/promcost-apiserver":       {"allocation/kubeapi", "allocation", "allocation/filter", "allocation/encode"},
+	"collector":                    {"allocation"},
+	"promquery":                    {"allocation", "allocation/timeline"},
+	"promquery/chunks":             {"promquery", "allocation/timeline"},
+	"promquery/remote":             {"promquery", "promquery/chunks", "allocation/timeline"},
+	"promquery/blocks":             {"promquery", "promquery/chunks"},
+	"promquery/costseries":         {"allocation"},
+	"promquery/selfseries":         {},
+	"promquery/democluster":        {"promquery", "promquery/chunks", "allocation", "allocation/timeline"},
+	"promquery/promtest":           {}, // starts a real Prometheus for tests
+	"promquery/promtest/soak":      {}, // gives tests the flag -soak
+	"allocation":                   {"allocation/timeline"},
+	"allocation/timeline":          {},
+	"allocation/caret":             {},
+	"allocation/filter":            {"allocation", "allocation/caret"},
+	"allocation/jmespath":          {"allocation/caret"},
+	"allocation/pricing":           {"allocation"},
+	"allocation/billing":           {"allocation"},
+	"allocation/encode":            {"allocation"},
+	"allocation/history":           {"allocation", "allocation/encode"},
+	"allocation/ledger":            {"allocation"},
+	"allocation/ledger/ledgertest": {"allocation", "allocation/history", "allocation/ledger"},
+	"allocation/costapi":           {"allocation", "allocation/filter", "allocation/jmespath", "allocation/encode"},
+	"allocation/kubeapi":           {"allocation", "allocation/filter", "allocation/encode"},
+	"dashboards":                   {},
+	"dashboards/grafana":           {}, // makes what dashboards embeds, and is imported by tests only
 }
+
+// testOnly are the packages that only tests may import, those of any package.
+var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "allocation/ledger/ledgertest"}
 
 // quiet are the packages that return errors and warnings and leave logging to their callers.
 var quiet = []string{
@@ -173,7 +178,7 @@ func TestImportsInsideTheModule(t *testing.T) {
 			dep, ours := strings.CutPrefix(p, module+"/")
 			switch {
 			case !ours || f.up:
-			case dep == "promquery/promtest":
+			case slices.Contains(testOnly, dep):
 				if !f.test {
 					t.Errorf("%s imports %s, which is for tests only", f.name, dep)
 				}

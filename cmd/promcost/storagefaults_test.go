@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // mostFileBytes names the variable that bounds the size of the files which the program may write: the kernel then refuses
@@ -167,7 +169,7 @@ config:
   bucket_lookup_type: path
   max_retries: 1
   http_config: {response_header_timeout: %s}
-`, strings.TrimPrefix(server.URL, "http://"), soaked("10m", "300ms"))
+`, strings.TrimPrefix(server.URL, "http://"), soak.Of("10m", "300ms"))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +197,7 @@ type object struct {
 func (o *objectStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.asked.Add(1)
 	status := int(o.status.Load())
-	if status == noAnswer && *soak {
+	if status == noAnswer && soak.On() {
 		<-r.Context().Done()
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 
 	"github.com/promcost/promcost/promquery/democluster"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // asProgram makes the test binary be the program: how tests run promcost as a process of its own.
@@ -153,7 +154,7 @@ func TestTruth(t *testing.T) {
 // TestTruthSeeds compares other clusters with what they cost exactly, from their blocks.
 func TestTruthSeeds(t *testing.T) {
 	t.Parallel()
-	for _, seed := range soaked([]string{"11"}, []string{"11", "29"}) {
+	for _, seed := range soak.Of([]string{"11"}, []string{"11", "29"}) {
 		dir, truth := writeTruth(t, "--demo.end=2026-03-03T12:00:00Z", "--demo.duration=26h", "--demo.seed="+seed)
 		base := spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir)
 		for resolution, apart := range truthGrids() {

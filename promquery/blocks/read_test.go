@@ -19,6 +19,7 @@ import (
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/chunks"
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // randomBlocks writes blocks of random series: labels that come and go, values that stay and move, gaps, markers.
@@ -116,7 +117,7 @@ func TestReadAgainstPlain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC).UnixMilli()
 	found := 0
-	for i := range soaked(3, 8) {
+	for i := range soak.Of(3, 8) {
 		db := open(t, randomBlocks(t, rng, start))
 		for k := range 60 {
 			sels := []promquery.Selector{randomSelector(rng, start), randomSelector(rng, start)}

@@ -15,6 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 	"github.com/promcost/promcost/promquery/costseries"
 )
 
@@ -23,37 +24,6 @@ const (
 	benchContainers = 10_000
 	benchDays       = 30
 )
-
-// store is a history as a ledger wants it.
-type store struct{ *history.Store }
-
-var periods = [...]history.Period{ledger.Hours: history.Hourly, ledger.Days: history.Daily, ledger.Counted: history.Counted}
-
-func (s store) List(ctx context.Context, kind ledger.Kind, w allocation.Window) ([]ledger.Kept, error) {
-	list, err := s.Store.List(ctx, periods[kind], w)
-	if err != nil {
-		return nil, err
-	}
-	kept := make([]ledger.Kept, len(list.Sets))
-	for i := range list.Sets {
-		x := &list.Sets[i]
-		kept[i] = ledger.Kept{Window: x.Window, Resolution: x.Resolution, Complete: x.Complete, Generation: x.Generation, Rows: x.Rows, Assets: x.Assets, Bytes: x.Bytes, Ref: x}
-	}
-	return kept, nil
-}
-
-func (s store) Read(ctx context.Context, kept []ledger.Kept, only *allocation.Projection) ([]*allocation.Set, error) {
-	stored := make([]history.Stored, len(kept))
-	for i := range kept {
-		stored[i] = *kept[i].Ref.(*history.Stored)
-	}
-	return s.Store.Read(ctx, stored, only)
-}
-
-func (s store) Write(ctx context.Context, set *allocation.Set, k ledger.Keep) error {
-	_, err := s.Store.Write(ctx, set, history.WriteOptions{Period: periods[k.Kind], Zone: k.Zone, Complete: k.Complete, Replace: k.Replace})
-	return err
-}
 
 // nothing computes nothing.
 type nothing struct{}
@@ -104,7 +74,7 @@ func benchLedger(b *testing.B, days int, m *allocation.Metering) (l *ledger.Ledg
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := store{history.New(backend, history.Options{})}
+	s := ledgertest.History{Store: history.New(backend, history.Options{})}
 	start = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	end = start.AddDate(0, 0, days)
 	errs := make(chan error, days)

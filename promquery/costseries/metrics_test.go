@@ -21,9 +21,11 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // cluster computes hours that are the same whenever they are asked for, rows in any order.
@@ -177,7 +179,7 @@ func TestQueriesAreWhatScrapesGot(t *testing.T) {
 		{"UTC", "2026-03-31T20:00", time.Minute},
 		{"Asia/Kolkata", "2026-02-28T14:30", 0},
 		{"America/New_York", "2026-11-01T02:00", time.Minute},
-	}[:soaked(1, 4)] {
+	}[:soak.Of(1, 4)] {
 		t.Run(tc.zone, func(t *testing.T) { t.Parallel(); compareScrapes(t, tc.zone, tc.from, tc.resolution) })
 	}
 }
@@ -198,7 +200,7 @@ func compareScrapes(t *testing.T, name, from string, resolution time.Duration) {
 	metering := everything(budgets(t)...)
 	at, instants := start, 0
 	for _, life := range []time.Duration{7 * time.Hour, 4 * time.Hour, 30 * time.Hour} {
-		s := store{history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{Now: c.read})}
+		s := ledgertest.History{Store: history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{Now: c.read})}
 		l := ledger.NewKeeping(source, s, log.NewNopLogger(), ledger.Options{
 			Grace: grace, Zone: zone, Now: c.read, Sleep: c.sleep, Resolution: resolution, Metering: func() *allocation.Metering { return metering },
 		})

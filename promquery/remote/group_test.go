@@ -16,6 +16,7 @@ import (
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -187,7 +188,7 @@ func TestRequestsOfADay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, resolution := range soaked(resolutions[1:2], resolutions) {
+	for _, resolution := range soak.Of(resolutions[1:2], resolutions) {
 		stats := computeDay(t, src, resolution)
 		t.Logf("resolution %v: %d requests, %d samples", resolution, stats.Requests, stats.Samples)
 		if stats.Requests > most || stats.Samples == 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -80,7 +81,7 @@ func (d *demo) agree(t *testing.T, cfg remote.Config, cells float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, resolution := range soaked(resolutions[:2], resolutions) {
+	for _, resolution := range soak.Of(resolutions[:2], resolutions) {
 		t.Run(resolution.String(), func(t *testing.T) {
 			got, want := d.compute(t, src, resolution), d.compute(t, d.source, resolution)
 			slack := cells * resolution.Seconds()

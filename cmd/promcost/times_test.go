@@ -1,19 +1,6 @@
 package main
 
-import (
-	"flag"
-	"time"
-)
-
-var soak = flag.Bool("soak", false, "run all of what tests run a sample of, and measure time and memory")
-
-// soaked is some of what a test runs, or all of it with -soak.
-func soaked[T any](some, all T) T {
-	if *soak {
-		return all
-	}
-	return some
-}
+import "time"
 
 // patience is how long a test waits for what should take a second or two: on a machine that has other things to do it takes longer.
 const patience = 10 * time.Minute
