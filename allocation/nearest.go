@@ -1,6 +1,9 @@
 package allocation
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Nearest is the one of names that name may be a slip of, "" where none is near: one slip away, two in longer names. Case
 // does not count, and names of one or two letters are near nothing.
@@ -19,6 +22,18 @@ func Nearest(name string, names []string) string {
 		}
 	}
 	return best
+}
+
+// NearestPath is the one of paths that path may stand for: one that is a slip away, or that has a prefix more or less, such as
+// that of a proxy; "" where none is near.
+func NearestPath(path string, paths []string) string {
+	best := ""
+	for _, p := range paths {
+		if len(p) > len(best) && (strings.HasSuffix(path, p) || strings.HasSuffix(p, path)) && min(len(p), len(path)) > 1 {
+			best = p
+		}
+	}
+	return cmp.Or(Nearest(path, paths), best)
 }
 
 // slips is how many letters must be added, removed, changed or swapped with their neighbor to make b of a, or more than

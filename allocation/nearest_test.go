@@ -17,3 +17,21 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+func TestNearestPath(t *testing.T) {
+	paths := []string{"/", "/allocation", "/model/allocation", "/model/allocation/compute", "/metrics"}
+	for path, want := range map[string]string{
+		"/model/allocatoin":                  "/model/allocation",
+		"/proxy/model/allocation/compute":    "/model/allocation/compute",
+		"/proxy/model/allocation":            "/model/allocation",
+		"/compute":                           "/model/allocation/compute",
+		"/METRICS":                           "/metrics",
+		"/":                                  "",
+		"/nothing":                           "",
+		"/model/allocation/compute/by/month": "",
+	} {
+		if got := allocation.NearestPath(path, paths); got != want {
+			t.Errorf("%s is near %q, want %q", path, got, want)
+		}
+	}
+}

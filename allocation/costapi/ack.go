@@ -42,7 +42,7 @@ func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 	}
 	if q.format == "csv" {
 		o := a.encoding(q)
-		startCSV(w, o.AllWarnings(rows))
+		q.startFile(w, o.AllWarnings(rows))
 		return encode.ACKCSV(w, list, o)
 	}
 	w.Header().Set("Content-Type", jsonType)

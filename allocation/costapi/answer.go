@@ -63,6 +63,7 @@ func (a *api) fail(out *answer, r *http.Request, err error) {
 	}
 	header := out.Header()
 	header.Del("Content-Encoding")
+	header.Del("Content-Disposition")
 	header.Set("Content-Type", jsonType)
 	if errors.Is(err, allocation.ErrBusy) {
 		header.Set("Retry-After", "5")

@@ -19,10 +19,11 @@ func (a *api) serveAssets(w http.ResponseWriter, q *request) error {
 	}
 	o := a.encoding(q)
 	if q.format == "csv" {
-		startCSV(w, o.AssetWarnings(sets))
+		q.startFile(w, o.AssetWarnings(sets))
 		return encode.AssetsCSV(w, sets[0], o)
 	}
 	if columnar(q.format) {
+		q.startFile(w, o.AssetWarnings(sets))
 		return writeColumnarAssets(w, q.format, sets, o)
 	}
 	w.Header().Set("Content-Type", jsonType)

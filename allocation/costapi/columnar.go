@@ -2,7 +2,6 @@ package costapi
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
@@ -34,17 +33,8 @@ func (q *request) finishColumnar() error {
 	return nil
 }
 
-// startColumnar sets the header of an answer in such a format, which itself has no place for warnings.
-func startColumnar(w http.ResponseWriter, format string, warnings []string) {
-	w.Header().Set("Content-Type", columnarTypes[format])
-	for _, text := range warnings {
-		w.Header().Add("Warning", "199 promcost "+strconv.Quote(text))
-	}
-}
-
 // writeColumnarSets answers with allocations, a set or a batch of rows in memory at a time.
 func writeColumnarSets(w http.ResponseWriter, format string, sets []*allocation.Set, o encode.Options) error {
-	startColumnar(w, format, o.AllWarnings(sets))
 	if format == "arrow" {
 		return encode.Arrow(w, sets, o)
 	}
@@ -59,7 +49,6 @@ func writeColumnarSets(w http.ResponseWriter, format string, sets []*allocation.
 
 // writeColumnarAssets answers with assets.
 func writeColumnarAssets(w http.ResponseWriter, format string, sets []*allocation.AssetSet, o encode.Options) error {
-	startColumnar(w, format, o.AssetWarnings(sets))
 	if format == "arrow" {
 		return encode.ArrowAssets(w, sets, o)
 	}

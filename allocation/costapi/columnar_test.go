@@ -21,3 +21,23 @@ func TestColumnar(t *testing.T) {
 		}
 	}
 }
+
+// TestFileNames checks what browsers save answers as that are files.
+func TestFileNames(t *testing.T) {
+	for target, want := range map[string]string{
+		"/model/allocation/compute?window=3h&format=csv":                                        `attachment; filename="allocation-3h.csv"`,
+		"/allocation?window=3h&format=csv":                                                      `attachment; filename="allocation-3h.csv"`,
+		"/model/allocation?window=yesterday&format=parquet":                                     `attachment; filename="allocation-yesterday.parquet"`,
+		"/model/allocation/compute?window=3h&format=arrow":                                      `attachment; filename="allocation-3h.arrows"`,
+		"/model/assets?window=3h&format=csv":                                                    `attachment; filename="assets-3h.csv"`,
+		"/model/assets?window=3h&format=arrow":                                                  `attachment; filename="assets-3h.arrows"`,
+		"/assets?window=3h&format=parquet":                                                      `attachment; filename="assets-3h.parquet"`,
+		"/v2/allocation?window=24h&format=csv":                                                  `attachment; filename="allocation-24h.csv"`,
+		"/model/allocation/compute?window=2026-03-01T00:00:00Z,2026-03-02T00:00:00Z&format=csv": `attachment; filename="allocation-2026-03-01T00_00_00Z_2026-03-02T00_00_00Z.csv"`,
+		"/model/allocation/compute?window=3h":                                                   "",
+	} {
+		if got := ask(t, target).Header().Get("Content-Disposition"); got != want {
+			t.Errorf("%s: %s, want %s", target, got, want)
+		}
+	}
+}

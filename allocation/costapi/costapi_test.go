@@ -199,7 +199,7 @@ func TestBadRequests(t *testing.T) {
 		{"short bill", "/v2/allocation", []string{"window=23h"}, 400, []string{"23h", "24h or more"}},
 		{"bill by label", "/v2/allocation", []string{"window=yesterday", "aggregate=label:app"}, 400, []string{"controllerKind"}},
 		{"idle of a bill", "/v2/allocation", []string{"window=yesterday", "fillter=x"}, 400, []string{`did you mean "filter"?`}},
-		{"unknown path", "/model/allocations", nil, 404, []string{"/model/allocations", "/model/allocation/compute"}},
+		{"unknown path", "/model/allocations", nil, 404, []string{"/model/allocations", "did you mean /model/allocation?"}},
 		{"planned path", "/model/assets/diff", []string{"window=1d"}, 404, []string{"not there yet", "/model/assets"}},
 		{"long value", compute, []string{"window=" + strings.Repeat("x", 300), "step=" + strings.Repeat("y", 5000)}, 400, []string{"step=yyy", "…"}},
 	} {

@@ -287,10 +287,21 @@ func (a *api) serve(out *answer, r *http.Request) error {
 	return nil
 }
 
+// Knows reports whether the handler has more to say of a path than that it is unknown.
+func Knows(path string) bool {
+	path = strings.TrimSuffix(path, "/")
+	return planned[path] != "" || slices.ContainsFunc(routes(), func(r route) bool { return r.path == path })
+}
+
 // notFound is the error of a path that is not there.
 func notFound(path string) error {
-	if instead, ok := planned[strings.TrimSuffix(path, "/")]; ok {
+	path = strings.TrimSuffix(path, "/")
+	if instead, ok := planned[path]; ok {
 		return &statusError{http.StatusNotFound, fmt.Sprintf("path %s is not there yet in this version: %s", path, instead)}
 	}
-	return &statusError{http.StatusNotFound, fmt.Sprintf("unknown path %q: use one of %s", path, strings.Join(Paths(), ", "))}
+	hint := "use one of " + strings.Join(Paths(), ", ")
+	if near := allocation.NearestPath(path, Paths()); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return &statusError{http.StatusNotFound, fmt.Sprintf("unknown path %.200q: %s", path, hint)}
 }

@@ -1,6 +1,7 @@
 package costapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
@@ -25,25 +28,48 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 		return err
 	}
 	if q.format == "csv" {
-		startCSV(w, o.AllWarnings(sets))
+		q.startFile(w, o.AllWarnings(sets))
 		if q.fullCSV {
 			return encode.FullCSV(w, sets[0], o)
 		}
 		return encode.CSV(w, sets[0], o)
 	}
 	if columnar(q.format) {
+		q.startFile(w, o.AllWarnings(sets))
 		return writeColumnarSets(w, q.format, sets, o)
 	}
 	w.Header().Set("Content-Type", jsonType)
 	return encode.Allocations(w, sets, o)
 }
 
-// startCSV sets the header of an answer in CSV, which itself has no place for warnings.
-func startCSV(w http.ResponseWriter, warnings []string) {
-	w.Header().Set("Content-Type", csvType)
+// startFile sets the header of an answer that is a file, which itself has no place for warnings.
+func (q *request) startFile(w http.ResponseWriter, warnings []string) {
+	header := w.Header()
+	header.Set("Content-Type", cmp.Or(columnarTypes[q.format], csvType))
+	header.Set("Content-Disposition", `attachment; filename="`+q.fileName()+`"`)
 	for _, text := range warnings {
-		w.Header().Add("Warning", "199 promcost "+strconv.Quote(text))
+		header.Add("Warning", "199 promcost "+strconv.Quote(text))
 	}
+}
+
+// fileName says what the answer has, of what window.
+func (q *request) fileName() string {
+	const most = 100 // bytes of the window, which may be any text that parses
+	kind := "allocation"
+	if q.route.endpoint&listed != 0 {
+		kind = "assets"
+	}
+	window := strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-+.", r)) {
+			return r
+		}
+		return '_'
+	}, q.window)
+	extension := q.format
+	if extension == "arrow" {
+		extension = "arrows" // as Arrow calls its streams
+	}
+	return kind + "-" + window[:min(len(window), most)] + "." + extension
 }
 
 // serveSummary answers with the costs of allocations alone.

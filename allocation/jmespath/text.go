@@ -1,7 +1,13 @@
 package jmespath
 
 import (
+	"crypto/md5"  //nolint:gosec // Kyverno has it; nothing is kept safe by it
+	"crypto/sha1" //nolint:gosec // likewise
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
+	"hash"
+	"io"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -25,6 +31,7 @@ func textFunctions() []function {
 		{"equal_fold", "string, string", "boolean", "whether the strings are equal but for the case of letters", func(c *call) (any, error) {
 			return strings.EqualFold(c.text(0), c.text(1)), c.charge(len(c.text(0)) / 16)
 		}, false},
+		{"md5", "string", "string", "the MD5 checksum of the string, in hexadecimal", digest(md5.New), false},
 		{"path_canonicalize", "string", "string", "the path without excess slashes, . and ..", func(c *call) (any, error) {
 			return c.made(path.Join(c.text(0)))
 		}, false},
@@ -33,6 +40,8 @@ func textFunctions() []function {
 			return c.replace(-1)
 		}, false},
 		{"semver_compare", "string, string", "boolean", "whether the version is in the range, such as '>=1.2.x <2.0.0 || >3.0.0'", compareVersion, false},
+		{"sha1", "string", "string", "the SHA-1 checksum of the string, in hexadecimal", digest(sha1.New), false},
+		{"sha256", "string", "string", "the SHA-256 checksum of the string, in hexadecimal", digest(sha256.New), false},
 		{"split", "string, string", "array[string]", "the parts of the first string between each of the second", split, false},
 		{"to_boolean", "string", "boolean", "true or false from the string of that word in any case", toBoolean, false},
 		{"to_lower", "string", "string", "the string in lower case", func(c *call) (any, error) { return c.made(strings.ToLower(c.text(0))) }, false},
@@ -44,6 +53,18 @@ func textFunctions() []function {
 			return strings.TrimPrefix(c.text(0), c.text(1)), nil
 		}, false},
 		{"truncate", "string, number", "string", "the first characters of the string, as many as the number says", truncate, false},
+	}
+}
+
+// digest is the call of a hash function over the argument.
+func digest(newHash func() hash.Hash) func(c *call) (any, error) {
+	return func(c *call) (any, error) {
+		if err := c.charge(len(c.text(0)) / 16); err != nil {
+			return nil, err
+		}
+		h := newHash()
+		_, _ = io.WriteString(h, c.text(0)) // hashes return no error
+		return c.made(hex.EncodeToString(h.Sum(nil)))
 	}
 }
 

@@ -106,7 +106,7 @@ func dashboardsHandler(currency func() string) http.Handler {
 			send(w, kind, f.Text)
 			return
 		}
-		plain(w, http.StatusNotFound, "There is no such dashboard: /dashboards/ lists them.")
+		failPage(w, r, http.StatusNotFound, fmt.Sprintf("unknown dashboard %.200q: /dashboards/ lists them", name), "")
 	})
 }
 

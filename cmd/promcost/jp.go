@@ -37,9 +37,20 @@ func (f *jpFlags) all(flag string) ([]string, error) {
 	return list, nil
 }
 
+// typed is the expression on standard input.
+func typed(io streams) ([]string, error) {
+	prompt(io, "an expression")
+	text, err := readAll("", io.in, "")
+	if err != nil {
+		return nil, err
+	}
+	return []string{strings.TrimSpace(string(text))}, nil
+}
+
 // defineJPQuery is the subcommand that evaluates expressions.
 func defineJPQuery(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	f := &jpFlags{}
+	clause.Default() // promcost jp EXPR is short for promcost jp query EXPR
 	clause.Flag("input", "File with one document of JSON or YAML to evaluate over, of at most 64 MiB, whose numbers are read as float64; standard input without it.").Short('i').PlaceHolder("FILE").StringVar(&f.input)
 	clause.Flag("query", "File with an expression. Repeatable.").Short('q').PlaceHolder("FILE").StringsVar(&f.files)
 	clause.Flag("compact", "Print results on one line.").Short('c').BoolVar(&f.compact)
@@ -58,17 +69,18 @@ func queryJP(ctx context.Context, f *jpFlags, io streams) error {
 		if f.input == "" || f.input == "-" {
 			return usageErrorf("no expression and no input given: give an expression such as '@', or --input=FILE and the expression as standard input")
 		}
-		text, err := readAll("", io.in, "")
-		if err != nil {
+		if list, err = typed(io); err != nil {
 			return err
 		}
-		list = []string{strings.TrimSpace(string(text))}
 	}
 	compiled := make([]*jmespath.Expression, len(list))
 	for i, text := range list {
 		if compiled[i], err = jmespath.Compile(text); err != nil {
 			return err
 		}
+	}
+	if f.input == "" || f.input == "-" {
+		prompt(io, "the input, JSON or YAML")
 	}
 	text, err := readAll(f.input, io.in, "input")
 	if err != nil {
@@ -90,7 +102,14 @@ func queryJP(ctx context.Context, f *jpFlags, io streams) error {
 	return nil
 }
 
-// print writes an expression, and its result below it.
+// prompt tells a person at a terminal that input is waited for.
+func prompt(io streams, what string) {
+	if isTerminal(io.in) {
+		fmt.Fprintf(io.err, "Type %s, then Ctrl-D.\n", what)
+	}
+}
+
+// print writes a result, on a terminal below its expression.
 func (f *jpFlags) print(out io.Writer, expression string, result any) error {
 	text, isText := result.(string)
 	if !f.unquoted || !isText {
@@ -105,7 +124,10 @@ func (f *jpFlags) print(out io.Writer, expression string, result any) error {
 		}
 		text = strings.TrimSuffix(b.String(), "\n")
 	}
-	return writeLine(out, "# "+expression+"\n"+text)
+	if isTerminal(out) {
+		text = "# " + expression + "\n" + text
+	}
+	return writeLine(out, text)
 }
 
 // defineJPFunction is the subcommand that lists functions.
@@ -151,11 +173,9 @@ func defineJPParse(clause *kingpin.CmdClause, io streams, _ *logFlags) executor 
 			return err
 		}
 		if len(list) == 0 {
-			text, err := readAll("", io.in, "")
-			if err != nil {
+			if list, err = typed(io); err != nil {
 				return err
 			}
-			list = []string{strings.TrimSpace(string(text))}
 		}
 		for _, text := range list {
 			tree, err := jmespath.Parse(text)

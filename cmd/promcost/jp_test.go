@@ -87,3 +87,21 @@ func TestJP(t *testing.T) {
 		t.Errorf("%s (-want +got); go test -update rewrites it:\n%s", file, diff)
 	}
 }
+
+// TestJPAtATerminal has expressions above their results and a prompt only where a person is at a terminal.
+func TestJPAtATerminal(t *testing.T) {
+	t.Parallel()
+	tty, written := openTerminal(t)
+	var stderr bytes.Buffer
+	args := []string{"jp", "-i", filepath.Join("testdata", "jp", "quota.json"), "-c", "request.namespace", "spec.hard"}
+	if code := run(t.Context(), args, tty, &stderr); code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr.String())
+	}
+	want := "# request.namespace\n\"foo\"\n# spec.hard\n{\"limits.memory\":\"3750Mi\",\"requests.cpu\":\"5\"}\n"
+	if diff := cmp.Diff(want, written()); diff != "" {
+		t.Errorf("on a terminal (-want +got):\n%s", diff)
+	}
+	if got := stderr.String(); got != "" {
+		t.Errorf("standard error: %q", got)
+	}
+}

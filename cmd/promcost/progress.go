@@ -26,9 +26,9 @@ func showProgress(w io.Writer, status func() string) (stop func()) {
 	return drawProgress(w, progressDelay, progressTick, status)
 }
 
-// isTerminal reports whether a person watches what is written.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+// isTerminal reports whether stream, something that is read or written, is a terminal.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 

@@ -228,7 +228,8 @@ func (s *server) handler() (http.Handler, error) {
 	}
 	boards := dashboardsHandler(func() string { return s.settings().currency })
 	return s.flags.web.handler(pages{
-		metrics: s.health.Instrument("/metrics", metrics), api: s.api, promql: promql, dashboards: s.health.Instrument("/dashboards/", boards), ready: s.ready, behind: s.ledger.Behind, reload: s.Reload,
+		metrics: s.health.Instrument("/metrics", metrics), api: s.api, promql: promql, dashboards: s.health.Instrument("/dashboards/", boards),
+		missing: s.health.Instrument("other", s.flags.web.missing()), ready: s.ready, behind: s.ledger.Behind, reload: s.Reload,
 	})
 }
 

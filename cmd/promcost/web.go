@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +16,8 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/promcost/promcost/allocation/costapi"
 )
 
 // Time limits of the HTTP server. Answers have none of their own: computing has one.
@@ -122,9 +125,10 @@ func newServer(h http.Handler) *http.Server {
 // pages are what the HTTP server serves.
 type pages struct {
 	metrics    http.Handler // /metrics
-	api        http.Handler // everything that is not another page
+	api        http.Handler // the paths that costapi knows
 	promql     http.Handler // Prometheus' API
 	dashboards http.Handler // /dashboards/ and what is below it
+	missing    http.Handler // paths that are not there
 	ready      func() error // nil once answers are complete, else why not
 	behind     func() error // what is not as it should be although it is ready
 	reload     func() error // reads the configuration again
@@ -154,14 +158,21 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	handle := func(method, path string, h http.Handler) { mux.Handle(method+prefix+path, http.StripPrefix(prefix, h)) }
-	handle("", "/", p.api)
+	handle("", "/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if costapi.Knows(r.URL.Path) {
+			p.api.ServeHTTP(w, r)
+		} else {
+			p.missing.ServeHTTP(w, r)
+		}
+	}))
 	handle("", "/api/v1/", p.promql)
 	handle("", "/federate", p.promql)
-	handle("", "/-/reload", reloadHandler(p.reload))
+	handle("", reloadPath, reloadHandler(p.reload))
 	const get = http.MethodGet + " "
 	mux.Handle(get+prefix+"/{$}", landing) // which wants to see the prefix
 	handle(get, "/metrics", p.metrics)
 	handle(get, "/dashboards/", p.dashboards)
+	handle(get, faviconPath, http.HandlerFunc(serveFavicon))
 	handle(get, "/-/healthy", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		plain(w, http.StatusOK, "promcost is healthy.")
 	}))
@@ -187,6 +198,21 @@ func (p *pages) serveReady(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	plain(w, http.StatusOK, "promcost is ready.")
+}
+
+// Paths that are named in several places.
+const (
+	reloadPath  = "/-/reload"
+	faviconPath = "/favicon.ico"
+)
+
+//go:embed favicon.ico
+var favicon []byte
+
+// serveFavicon answers with the icon of the pages.
+func serveFavicon(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Cache-Control", "max-age=86400")
+	send(w, "image/x-icon", favicon)
 }
 
 // plain answers with a line of text.
@@ -216,6 +242,7 @@ func newLanding(prefix string, withPprof bool) (http.Handler, error) {
 			{Address: "-/healthy", Text: "Healthy"},
 		},
 	}
+	cfg.ExtraHTML = `<link rel="icon" href="` + prefix + faviconPath + `">` // browsers look for it at the root by themselves
 	if withPprof {
 		cfg.Profiling = "true"
 	}

@@ -42,21 +42,24 @@ func TestPages(t *testing.T) {
 		{"landing page", nil, nil, "/", 200, `href="/model/allocation/compute?window=24h`},
 		{"metrics", nil, nil, "/metrics", 200, "metrics /metrics"},
 		{"api", nil, nil, "/model/allocation/compute", 200, "api /model/allocation/compute"},
-		{"unknown paths are the api's", nil, nil, "/x", 200, "api /x"},
+		{"what the api plans is its own", nil, nil, "/model/assets/diff", 200, "api /model/assets/diff"},
+		{"icon", nil, nil, "/favicon.ico", 200, "PNG"},
+		{"landing page has the icon", nil, nil, "/", 200, `<link rel="icon" href="/favicon.ico">`},
 		{"list of dashboards", nil, nil, "/dashboards/", 200, `href="promcost-overview.json"`},
 		{"a dashboard in the currency of costs", nil, nil, "/dashboards/promcost-overview.json", 200, `"unit": "currencyEUR"`},
 		{"rules", nil, nil, "/dashboards/rules/costs.yaml", 200, "alert: PromcostIdleShare"},
 		{"manifests", nil, nil, "/dashboards/manifests.yaml", 200, "kind: PrometheusRule"},
-		{"no such dashboard", nil, nil, "/dashboards/x", 404, "/dashboards/ lists them"},
+		{"no such dashboard", nil, nil, "/dashboards/x", 404, `unknown dashboard \"x\": /dashboards/ lists them`},
 		{"landing page links the dashboards", nil, nil, "/", 200, `href="/dashboards/"`},
 		{"healthy", nil, errors.New("no data yet"), "/-/healthy", 200, "promcost is healthy."},
 		{"ready", nil, nil, "/-/ready", 200, "promcost is ready."},
 		{"not ready says why", nil, errors.New("no data yet"), "/-/ready", 503, "not ready: no data yet"},
-		{"profiles are off", nil, nil, "/debug/pprof/", 200, "api /debug/pprof/"},
+		{"profiles are off", nil, nil, "/debug/pprof/", 404, "unknown path"},
 		{"profiles", []string{"--web.enable-pprof"}, nil, "/debug/pprof/", 200, "Types of profiles available"},
 		{"below the prefix", []string{"--web.route-prefix=/cost/"}, nil, "/cost/metrics", 200, "metrics /metrics"},
 		{"api below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/assets", 200, "api /assets"},
 		{"dashboards below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/dashboards/", 200, `href="rules/costs.yaml"`},
+		{"icon below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/", 200, `href="/cost/favicon.ico"`},
 		{"landing page below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/", 200, `href="/cost/model/`},
 		{"beside the prefix", []string{"--web.route-prefix=/cost"}, nil, "/metrics", 200, "metrics /metrics"},
 	} {
@@ -65,7 +68,7 @@ func TestPages(t *testing.T) {
 			if err := f.validate(); err != nil {
 				t.Fatal(err)
 			}
-			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: dashboardsHandler(func() string { return "EUR" }), ready: func() error { return tt.ready }, behind: func() error { return nil }})
+			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: dashboardsHandler(func() string { return "EUR" }), missing: f.missing(), ready: func() error { return tt.ready }, behind: func() error { return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}

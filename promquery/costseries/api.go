@@ -15,6 +15,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // Defaults of APIOptions, and limits of requests.
@@ -155,7 +157,11 @@ func NewAPI(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o AP
 		mux.Handle(r.path, a.handler(r))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		answerError(w, http.StatusNotFound, "not_found", fmt.Errorf("unknown path %s: use one of %s", r.URL.Path, strings.Join(Paths(), ", ")))
+		hint := "use one of " + strings.Join(Paths(), ", ")
+		if near := allocation.NearestPath(strings.TrimSuffix(r.URL.Path, "/"), Paths()); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		answerError(w, http.StatusNotFound, "not_found", fmt.Errorf("unknown path %.200q: %s", r.URL.Path, hint))
 	})
 	return mux
 }
