@@ -36,7 +36,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	if err := writeLine(io.out, "prices: "+s.priceSummary()+", in "+s.currency); err != nil {
 		return err
 	}
-	if f.source.url == "" && f.source.tsdbPath == "" {
+	if f.source.prometheus.url == "" && f.source.tsdbPath == "" {
 		return writeLine(io.out, "give --prometheus.url or --tsdb.path to see what is priced by what")
 	}
 	set, err := f.compute(ctx, io, logs)

@@ -46,7 +46,7 @@ func TestClusters(t *testing.T) {
 	if err := os.WriteFile(file, []byte("clusters: {west: {name: West, region: home}, gone: {provider: gcp}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := runDaemon(t, "serve", "--storage.path=", "--config.file="+file, "--tsdb.path="+twoClusters(t))
+	p := runDaemon(t, "serve", "--web.enable-lifecycle", "--storage.path=", "--config.file="+file, "--tsdb.path="+twoClusters(t))
 	get(t, p.url+"/model/assets?accumulate=true&window=2026-01-31T10:00:00Z,2026-01-31T12:00:00Z")
 	row := func(id, name, provider, region string) map[string]string {
 		return map[string]string{"id": id, "name": name, "provider": provider, "region": region, "account": "", "profile": "", "project": "", "provisioner": ""}

@@ -31,12 +31,18 @@ func defineHistoryVerify(clause *kingpin.CmdClause, io streams, logs *logFlags) 
 	addPricedFlag(clause, &f.priced)
 	return func(ctx context.Context) error {
 		f.zone = f.cost.zone
+		priced := f.source.prometheus.url != "" || f.source.tsdbPath != ""
+		if priced {
+			if err := f.source.validate(f.cost); err != nil {
+				return err
+			}
+		}
 		store, done, err := f.open(io, logs, true)
 		if err != nil {
 			return err
 		}
 		err = f.verify(ctx, store, io)
-		if err == nil && (f.source.url != "" || f.source.tsdbPath != "") {
+		if err == nil && priced {
 			err = f.verifyPrices(ctx, store, io, logs)
 		} else if err == nil {
 			err = writeLine(io.out, "give --prometheus.url or --tsdb.path to see which hours lack prices that the source has")
@@ -129,9 +135,6 @@ func (f *verifyFlags) verifyPrices(ctx context.Context, store *history.Store, io
 
 // service is what reads the source.
 func (f *verifyFlags) service(store *history.Store, io streams, logs *logFlags) (*service, error) {
-	if err := f.source.validate(f.cost); err != nil {
-		return nil, err
-	}
 	l, err := newLoggers(io.err, logs)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func header(name, value string) func(*http.Request) bool {
 // reach asks the server at url what it can, with a file of HTTP configuration.
 func reach(t *testing.T, url, config string) error {
 	t.Helper()
-	f := &sourceFlags{kind: sourceQuery, url: url, dedup: asServer, partial: asServer}
+	f := &sourceFlags{kind: sourceQuery, prometheus: serverFlag{name: prometheusURL, url: url}, dedup: asServer, partial: asServer}
 	if config != "" {
 		f.httpConfig = filepath.Join(t.TempDir(), "http.yml")
 		if err := os.WriteFile(f.httpConfig, []byte(config), 0o600); err != nil {

@@ -18,7 +18,7 @@ func TestProblemsOfLabels(t *testing.T) {
 	}
 	const list, lost, none = "property unit is missing everywhere: the result is a list", "no longer in the configuration", "label unit: no workload has a label of that name"
 	write("properties: {unit: \"[namespace]\", space: namespace}\n")
-	p := runDaemon(t, "serve", "--storage.path=", "--config.file="+file, "--tsdb.path="+unpricedNodes(t), "--collector.label", "--collector.label.names=unit,sqad,space")
+	p := runDaemon(t, "serve", "--web.enable-lifecycle", "--storage.path=", "--config.file="+file, "--tsdb.path="+unpricedNodes(t), "--collector.label", "--collector.label.names=unit,sqad,space")
 	eventually(t, "no problems are told", func() bool {
 		return strings.Contains(p.err.String(), list) && strings.Contains(p.err.String(), "label sqad: no workload")
 	})

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +50,7 @@ func (f *promqlFlags) addPassthrough(g flagGroup) {
 
 // validate checks the flags against those of the source.
 func (f *promqlFlags) validate(source *sourceFlags) error {
-	if f.passthrough && source.url == "" {
+	if f.passthrough && source.prometheus.url == "" {
 		return usageErrorf("--promql.passthrough has no Prometheus to read from: give --prometheus.url=URL, or leave it out")
 	}
 	return nil
@@ -63,11 +61,7 @@ func (f *promqlFlags) upstream(source *sourceFlags, src *remote.Source, owned []
 	if !f.passthrough {
 		return nil, nil
 	}
-	base, err := url.Parse(source.url)
-	if err != nil {
-		return nil, errors.New("parse --prometheus.url: give a URL such as http://localhost:9090")
-	}
-	client, err := httpClient(source.httpConfig)
+	base, client, err := source.server()
 	if err != nil {
 		return nil, err
 	}

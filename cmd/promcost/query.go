@@ -22,7 +22,7 @@ import (
 type queryFlags struct {
 	source *sourceFlags
 	cost   *costFlags
-	server string
+	server serverFlag
 
 	window, aggregate, filter, resolution, step string
 	accumulate, idle                            bool
@@ -32,7 +32,7 @@ type queryFlags struct {
 
 func defineQueryAllocation(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	f := &queryFlags{source: addSourceFlags(clause), cost: addCostFlags(clause)}
-	clause.Flag("server", "URL of a promcost that is asked in place of computing here; Kubecost answers too.").PlaceHolder("URL").StringVar(&f.server)
+	f.server.add(clause, "server", "PROMCOST_SERVER", "URL of a promcost that is asked in place of computing here; Kubecost answers too.")
 	clause.Flag("window", "What time: today, lastweek, 30m, 12h, 7d, or two times separated by a comma.").Default("1d").StringVar(&f.window)
 	clause.Flag("aggregate", "What to sum by: namespace, controller, node, label:app, … or several separated by commas; empty for containers.").
 		Default("namespace").StringVar(&f.aggregate)
@@ -92,12 +92,12 @@ func queryAllocation(ctx context.Context, f *queryFlags, io streams, logs *logFl
 // says how far the work is, done ends it.
 func (f *queryFlags) open(io streams, logs *logFlags) (client *http.Client, base string, status func() string, done func(), err error) {
 	nothing := func() {}
-	if f.server != "" {
-		if f.source.url != "" || f.source.tsdbPath != "" {
+	if f.server.url != "" {
+		if f.source.prometheus.url != "" || f.source.tsdbPath != "" {
 			return nil, "", nil, nothing, usageErrorf("--server computes by itself: leave --prometheus.url and --tsdb.path out")
 		}
-		status = func() string { return "waiting for " + redacted(f.server) }
-		return http.DefaultClient, strings.TrimRight(f.server, "/"), status, nothing, checkURL("--server", f.server)
+		client, base, err = f.server.client()
+		return client, base, func() string { return "waiting for " + base }, nothing, err
 	}
 	svc, err := openService(f.source, f.cost, io.err, logs)
 	if err != nil {
@@ -113,22 +113,22 @@ func ask(ctx context.Context, client *http.Client, base string, parameters url.V
 	const path = "/model/allocation/compute"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path+"?"+parameters.Encode(), nil)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ask %s: %w", redacted(base), err)
+		return nil, nil, fmt.Errorf("ask %s: %w", base, err)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
 		if whole, ok := errors.AsType[*url.Error](err); ok {
 			err = whole.Err // without the request's parameters
 		}
-		return nil, nil, fmt.Errorf("ask --server=%s: %w: is promcost running there?", redacted(base), err)
+		return nil, nil, fmt.Errorf("ask --server=%s: %w: is promcost running there?", base, err)
 	}
 	defer resp.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxReply))
 	if err != nil {
-		return nil, nil, fmt.Errorf("read answer of %s: %w", redacted(base), err)
+		return nil, nil, fmt.Errorf("read answer of %s: %w", base, err)
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
-		return nil, nil, fmt.Errorf("ask --server=%s: it answered with a page of HTML: give the URL of a promcost, without a path", redacted(base))
+		return nil, nil, fmt.Errorf("ask --server=%s: it answered with a page of HTML: give the URL of a promcost, without a path", base)
 	}
 	if resp.StatusCode == http.StatusOK {
 		return body, headerWarnings(resp.Header), nil
@@ -136,7 +136,7 @@ func ask(ctx context.Context, client *http.Client, base string, parameters url.V
 	if answer, err := readReply(bytes.NewReader(body)); err == nil && answer.Message != "" {
 		return nil, nil, errors.New(answer.Message)
 	}
-	return nil, nil, fmt.Errorf("ask --server=%s: it answered %s to %s: give the URL of a promcost, without a path", redacted(base), resp.Status, path)
+	return nil, nil, fmt.Errorf("ask --server=%s: it answered %s to %s: give the URL of a promcost, without a path", base, resp.Status, path)
 }
 
 // headerWarnings are the texts of an answer's Warning headers: where warnings are in an answer in CSV.

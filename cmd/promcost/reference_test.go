@@ -130,7 +130,7 @@ func flagLines(b *strings.Builder, flags []*kingpin.FlagModel) {
 
 func referConfig(b *strings.Builder) {
 	b.WriteString("\n## Config file\n\n`--config.file` names a YAML file. Every key is optional; keys that are not known are errors. Flags that are given win over it: " +
-		"`--pricing.file` over `prices`, `--timezone` over `timeZone`. It is read again at SIGHUP and at a POST to `/-/reload`, whole or not at all: " +
+		"`--pricing.file` over `prices`, `--timezone` over `timeZone`. It is read again at SIGHUP and, with `--web.enable-lifecycle`, at a POST or PUT to `/-/reload`, whole or not at all: " +
 		"an error is logged, shown by `promcost_config_last_reload_successful`, and leaves everything as it was. What is computed from then on uses it; the costs on `/metrics` do from the next closed hour on. `promcost check config` checks a file. " +
 		"Passwords and tokens have no place in it.\n")
 	table(b, "key", "value", "what")

@@ -106,12 +106,16 @@ func (s *service) hangups() (run actor, stop func()) {
 	}, func() { signal.Stop(signals) }
 }
 
-// reloadHandler answers /-/reload.
-func reloadHandler(reload func() error) http.Handler {
+// reloadHandler answers /-/reload, where that is switched on. What it refuses, it refuses in Prometheus' words.
+func (f *webFlags) reloadHandler(reload func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost && r.Method != http.MethodPut {
 			w.Header().Set("Allow", "POST, PUT")
-			plain(w, http.StatusMethodNotAllowed, "Reloading takes POST or PUT.")
+			plain(w, http.StatusMethodNotAllowed, "Only POST or PUT requests allowed")
+			return
+		}
+		if !f.reloads {
+			plain(w, http.StatusForbidden, "Lifecycle API is not enabled.")
 			return
 		}
 		if err := reload(); err != nil {

@@ -111,7 +111,7 @@ func TestReload(t *testing.T) {
 		}
 	}
 	write("currency: EUR\nprices: {asOf: 2026-01-01, defaults: {cpuPerCoreHour: 1}}\nclusters: {cluster-one: {name: First}}\n")
-	p := runDaemon(t, "serve", "--storage.path=", "--config.file="+file, "--tsdb.path="+unpricedNodes(t))
+	p := runDaemon(t, "serve", "--web.enable-lifecycle", "--storage.path=", "--config.file="+file, "--tsdb.path="+unpricedNodes(t))
 	if cost := p.cpuCost(t); cost != 8 {
 		t.Errorf("the CPU cost %v, want 8", cost)
 	}
@@ -178,7 +178,7 @@ func TestReloadWhileAnswering(t *testing.T) {
 		}
 	}
 	write("1")
-	p := runDaemon(t, "serve", "--storage.path=", "--pricing.file="+file, "--tsdb.path="+unpricedNodes(t))
+	p := runDaemon(t, "serve", "--web.enable-lifecycle", "--storage.path=", "--pricing.file="+file, "--tsdb.path="+unpricedNodes(t))
 	var group sync.WaitGroup
 	group.Go(func() {
 		for i := range 20 {

@@ -13,8 +13,6 @@ import (
 
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
-	promconfig "github.com/prometheus/common/config"
-	"github.com/prometheus/common/version"
 
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
@@ -30,13 +28,16 @@ const (
 	sourceNone       = "none" // for serve: only what others have computed
 )
 
+// prometheusURL is the flag that names the Prometheus.
+const prometheusURL = "prometheus.url"
+
 // asServer leaves to the server what it does.
 const asServer = "server"
 
 // sourceFlags say where samples come from.
 type sourceFlags struct {
 	kind           string
-	url            string
+	prometheus     serverFlag
 	httpConfig     string
 	external       map[string]string // nil: the server is asked
 	tsdbPath       string
@@ -54,7 +55,7 @@ type sourceFlags struct {
 
 func addSourceFlags(g flagGroup) *sourceFlags {
 	f := &sourceFlags{}
-	g.Flag("prometheus.url", "URL of the Prometheus to read from, such as http://localhost:9090.").PlaceHolder("URL").StringVar(&f.url)
+	f.prometheus.add(g, prometheusURL, "PROMCOST_PROMETHEUS_URL", "URL of the Prometheus to read from, such as http://localhost:9090. Credentials belong in the file of --prometheus.http-config.")
 	g.Flag("prometheus.http-config", "File that says how to reach it: authentication, TLS, proxy, headers. See: https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").
 		PlaceHolder("FILE").StringVar(&f.httpConfig)
 	addFlag(g, "prometheus.external-labels", "Its external labels, as NAME=VALUE,…, for a server that does not show its configuration.", func(text string) error {
@@ -93,18 +94,18 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 // validate checks that the flags name one source, whose replicas are told apart by other labels than clusters are.
 func (f *sourceFlags) validate(cost *costFlags) error {
 	switch {
-	case f.kind == sourceNone && (f.url != "" || f.tsdbPath != ""):
+	case f.kind == sourceNone && (f.prometheus.url != "" || f.tsdbPath != ""):
 		return usageErrorf("--source=none reads no samples: leave out --prometheus.url and --tsdb.path, or --source")
 	case f.kind == sourceNone:
 		return f.checkUnused()
 	case f.kind == sourceBlocks && f.tsdbPath == "":
 		return usageErrorf("--source=blocks has no directory to read: give --tsdb.path=DIR")
-	case f.kind == sourceBlocks && f.url != "":
+	case f.kind == sourceBlocks && f.prometheus.url != "":
 		return usageErrorf("--source=blocks reads --tsdb.path, not --prometheus.url: leave one of them out, or --source to join both")
-	case f.kind == sourceBlocks, f.kind == sourceAuto && f.url == "" && f.tsdbPath != "":
+	case f.kind == sourceBlocks, f.kind == sourceAuto && f.prometheus.url == "" && f.tsdbPath != "":
 		f.kind = sourceBlocks
 		return f.checkUnused()
-	case f.url == "":
+	case f.prometheus.url == "":
 		return usageErrorf("no source of samples given: give --prometheus.url=http://HOST:9090, or --source=blocks --tsdb.path=DIR, or run \"promcost demo\"")
 	case f.tsdbPath != "" && f.kind != sourceAuto:
 		return usageErrorf("--source=%s does not read --tsdb.path=%s: leave that out, or --source to join it with --prometheus.url", f.kind, f.tsdbPath)
@@ -120,7 +121,7 @@ func (f *sourceFlags) validate(cost *costFlags) error {
 			return usageErrorf("--%s is for the query API, which --source=remote-read does not ask: leave one of them out", name)
 		}
 	}
-	return checkURL("--prometheus.url", f.url)
+	return f.prometheus.check()
 }
 
 // checkParams checks the parameters of every query, of which some are promcost's own to send.
@@ -194,30 +195,6 @@ func (f *sourceFlags) queryParams() url.Values {
 	return values
 }
 
-// checkURL checks that text is a URL that can be asked by HTTP.
-func checkURL(flag, text string) error {
-	u, err := url.Parse(text)
-	if err != nil {
-		if whole, ok := errors.AsType[*url.Error](err); ok {
-			err = whole.Err // without the URL, which may have a password in it
-		}
-		return usageErrorf("parse %s: %w: give a URL such as http://localhost:9090", flag, err)
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return usageErrorf("parse %s %q: it is not an HTTP URL: give one such as http://localhost:9090", flag, u.Redacted())
-	}
-	return nil
-}
-
-// redacted is a URL as errors may show it, without its password.
-func redacted(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "that URL"
-	}
-	return u.Redacted()
-}
-
 // parseLabels reads NAME=VALUE pairs separated by commas.
 func parseLabels(text string) (map[string]string, error) {
 	labels := map[string]string{}
@@ -261,10 +238,10 @@ func (f *sourceFlags) open() (*opened, error) {
 	if f.kind == sourceBlocks || f.kind == sourceNone {
 		return o, nil
 	}
-	client, err := httpClient(f.httpConfig)
+	base, client, err := f.server()
 	if err == nil {
 		o.remote, err = remote.New(remote.Config{
-			URL: f.url, Client: client, Mode: remote.Mode(f.kind), MaxConcurrency: f.maxConcurrency, MaxSamples: f.maxSamples,
+			URL: base.String(), Client: client, Mode: remote.Mode(f.kind), MaxConcurrency: f.maxConcurrency, MaxSamples: f.maxSamples,
 			Timeout: f.timeout, ExternalLabels: f.external, ReplicaLabels: f.replicas,
 			Params: f.queryParams(), Lookback: f.lookback,
 		})
@@ -279,10 +256,24 @@ func (f *sourceFlags) open() (*opened, error) {
 	return o, nil
 }
 
+// server is the Prometheus' URL, without credentials, and the client that has those.
+func (f *sourceFlags) server() (*url.URL, *http.Client, error) {
+	base, user, err := f.prometheus.split()
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := httpConfig(f.httpConfig)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := httpClient(cfg, user)
+	return base, client, err
+}
+
 // announce logs what is not as the flags say.
 func (f *sourceFlags) announce(o *opened, logger log.Logger) {
 	if o.blocks != nil && o.remote != nil {
-		level.Info(logger).Log("msg", "Reading TSDB blocks, and from the Prometheus what is not in them", "tsdb.path", f.tsdbPath, "prometheus.url", redacted(f.url))
+		level.Info(logger).Log("msg", "Reading TSDB blocks, and from the Prometheus what is not in them", "tsdb.path", f.tsdbPath, "prometheus.url", redacted(f.prometheus.url))
 	}
 }
 
@@ -315,21 +306,4 @@ func sourceName(ctx context.Context, src promquery.Source) string {
 		return "remote"
 	}
 	return "tsdb"
-}
-
-// httpClient is the client for Prometheus, as the file says; no file is a plain client.
-func httpClient(file string) (*http.Client, error) {
-	cfg := &promconfig.DefaultHTTPClientConfig
-	if file != "" {
-		var err error
-		if cfg, _, err = promconfig.LoadHTTPConfigFile(file); err != nil {
-			return nil, fmt.Errorf("read --prometheus.http-config %s: %w: it takes what Prometheus takes for http_config", file, err)
-		}
-	}
-	client, err := promconfig.NewClientFromConfig(*cfg, "promcost",
-		promconfig.WithUserAgent("promcost/"+version.Version), promconfig.WithDialContextFunc(remote.Dial))
-	if err != nil {
-		return nil, fmt.Errorf("use --prometheus.http-config %s: %w", file, err)
-	}
-	return client, nil
 }

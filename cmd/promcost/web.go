@@ -34,6 +34,7 @@ type webFlags struct {
 	toolkit *web.FlagConfig
 	prefix  string
 	pprof   bool
+	reloads bool // by request
 }
 
 // addWebFlags adds exporter-toolkit's flags and ours, with a default address to listen on.
@@ -42,6 +43,7 @@ func addWebFlags(clause *kingpin.CmdClause, address string) *webFlags {
 	clause.Flag("web.route-prefix", "Path under which every page answers too, for a proxy that passes it on.").
 		PlaceHolder("/PATH").StringVar(&f.prefix)
 	clause.Flag("web.enable-pprof", "Serve profiles of the process under /debug/pprof/.").BoolVar(&f.pprof)
+	clause.Flag("web.enable-lifecycle", "Let a POST or PUT to /-/reload read the configuration again, as SIGHUP always does.").BoolVar(&f.reloads)
 	return f
 }
 
@@ -167,7 +169,7 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	}))
 	handle("", "/api/v1/", p.promql)
 	handle("", "/federate", p.promql)
-	handle("", reloadPath, reloadHandler(p.reload))
+	handle("", reloadPath, f.reloadHandler(p.reload))
 	const get = http.MethodGet + " "
 	mux.Handle(get+prefix+"/{$}", landing) // which wants to see the prefix
 	handle(get, "/metrics", p.metrics)

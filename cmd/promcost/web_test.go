@@ -30,6 +30,43 @@ func text(s string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, s+" "+r.URL.Path) })
 }
 
+// TestLifecycle lets others reload only where that is switched on, and answers as Prometheus does where it is not.
+func TestLifecycle(t *testing.T) {
+	for _, tt := range []struct {
+		name, method string
+		flags        []string
+		path         string
+		code         int
+		body         string
+		reloads      int
+	}{
+		{"off", http.MethodPost, nil, "/-/reload", 403, "Lifecycle API is not enabled.", 0},
+		{"off, PUT", http.MethodPut, nil, "/-/reload", 403, "Lifecycle API is not enabled.", 0},
+		{"off, GET", http.MethodGet, nil, "/-/reload", 405, "Only POST or PUT requests allowed", 0},
+		{"on", http.MethodPost, []string{"--web.enable-lifecycle"}, "/-/reload", 200, "promcost has reloaded its configuration.", 1},
+		{"on, PUT", http.MethodPut, []string{"--web.enable-lifecycle"}, "/-/reload", 200, "promcost has reloaded its configuration.", 1},
+		{"on, GET", http.MethodGet, []string{"--web.enable-lifecycle"}, "/-/reload", 405, "Only POST or PUT requests allowed", 0},
+		{"on, DELETE", http.MethodDelete, []string{"--web.enable-lifecycle"}, "/-/reload", 405, "Only POST or PUT requests allowed", 0},
+		{"off below the prefix", http.MethodPost, []string{"--web.route-prefix=/cost"}, "/cost/-/reload", 403, "Lifecycle API is not enabled.", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			reloads := 0
+			h, err := parseWeb(t, tt.flags...).handler(pages{
+				metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: text("dashboards"),
+				reload: func() error { reloads++; return nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := httptest.NewRecorder()
+			h.ServeHTTP(rec, httptest.NewRequest(tt.method, tt.path, nil))
+			if rec.Code != tt.code || !strings.Contains(rec.Body.String(), tt.body) || reloads != tt.reloads {
+				t.Errorf("%s %s: %d %s, %d reloads; want %d, %q and %d", tt.method, tt.path, rec.Code, rec.Body, reloads, tt.code, tt.body, tt.reloads)
+			}
+		})
+	}
+}
+
 func TestPages(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,6 +44,7 @@ type statusError struct {
 	html       bool
 	message    string        // what the server says
 	retryAfter time.Duration // 0 where it does not say
+	redirected string        // the server that a redirect led to, "" where none led to another
 }
 
 func (e *statusError) Error() string {
@@ -217,7 +219,7 @@ func (s *Source) once(ctx context.Context, r request, handle func(*http.Response
 	}
 	defer func() { _ = resp.Body.Close() }() // whatever there was to read has been, or failed
 	if resp.StatusCode/100 != 2 {
-		return 0, false, readStatus(resp, b)
+		return 0, false, readStatus(s.base, resp, b)
 	}
 	handed, err := handle(resp, b)
 	return b.n, handed, err
@@ -280,10 +282,13 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readStatus makes an error of an answer whose status is one.
-func readStatus(resp *http.Response, body io.Reader) error {
+// readStatus makes an error of an answer whose status is one; asked is where the request was sent to.
+func readStatus(asked *url.URL, resp *http.Response, body io.Reader) error {
 	e := &statusError{code: resp.StatusCode, html: isHTML(resp)}
 	e.retryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	if last := cmp.Or(resp.Request, &http.Request{URL: asked}).URL; last.Scheme != asked.Scheme || last.Host != asked.Host {
+		e.redirected = last.Scheme + "://" + last.Host
+	}
 	text, err := io.ReadAll(io.LimitReader(body, maxMessage))
 	if err != nil || e.html {
 		return e // the status says enough
@@ -362,6 +367,11 @@ var passing = []error{
 	io.EOF, io.ErrUnexpectedEOF,
 }
 
+// unauthorized reports whether the server wants credentials, or others.
+func unauthorized(err *statusError) bool {
+	return err.code == http.StatusUnauthorized || err.code == http.StatusForbidden
+}
+
 // explain words an error for the user: the server, the cause, the remedy.
 func (s *Source) explain(req request, err error, requests int) error {
 	const urlFlag = "give the URL that stands before /api/v1 with --prometheus.url"
@@ -376,7 +386,9 @@ func (s *Source) explain(req request, err error, requests int) error {
 		times = fmt.Sprintf(" (%d tries)", requests)
 	}
 	switch {
-	case errors.As(err, &serr) && (serr.code == http.StatusUnauthorized || serr.code == http.StatusForbidden):
+	case errors.As(err, &serr) && unauthorized(serr) && serr.redirected != "":
+		return fmt.Errorf("read from %s: %s redirects to %s, where credentials are not sent: %w; if that is your Prometheus, give its URL with --prometheus.url", at, req.path, serr.redirected, err)
+	case errors.As(err, &serr) && unauthorized(serr):
 		return fmt.Errorf("read from %s: %s: %w; give credentials with --prometheus.http-config", at, req.path, err)
 	case errors.As(err, &serr) && (serr.code == http.StatusNotFound || serr.html):
 		return fmt.Errorf("read from %s: not a Prometheus API: %s answers %w; %s", at, req.path, err, urlFlag)
