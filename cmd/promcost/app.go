@@ -50,23 +50,24 @@ var subcommands = []struct {
 // newApp is the command line and what carries out its subcommands, by their full names.
 func newApp(io streams) (*kingpin.Application, map[string]executor) {
 	kingpin.EnableFileExpansion = false // an argument may begin with @, as expressions of JMESPath do
+	kingpin.ManPageTemplate = manTemplate
 	app := kingpin.New("promcost", "What Kubernetes workloads cost, from the metrics that a Prometheus already has.")
 	app.HelpFlag.Short('h').Help("Show what the command does and its flags.")
-	app.Version(version.Print("promcost"))
-	app.UsageTemplate(kingpin.DefaultUsageTemplate)
+	app.Version(versionText())
+	app.VersionFlag.Help("Print the version.")
+	app.UsageTemplate(usageTemplate()).UsageFuncs(usageFuncs(version.Version))
 	return app, defineAll(app, io, addLogFlags(app))
 }
 
 // parse reads the command line. It returns nil where that was all there is to do: help and version, which it prints.
 func parse(args []string, stdout, stderr io.Writer) (executor, error) {
 	var usage bytes.Buffer // what kingpin prints, up to the first time that it would end the process
-	ends, printed := 0, 0
+	ends := 0
 	app, executors := newApp(streams{in: os.Stdin, out: stdout, err: stderr})
 	app.UsageWriter(&usage).ErrorWriter(&usage)
 	app.Terminate(func(int) {
-		if ends++; ends == 1 {
-			printed = usage.Len()
-		}
+		ends++
+		app.UsageWriter(io.Discard).ErrorWriter(io.Discard)
 	})
 
 	name, err := app.Parse(args)
@@ -75,10 +76,13 @@ func parse(args []string, stdout, stderr io.Writer) (executor, error) {
 		return nil, errors.New("no command given: name one of those above")
 	}
 	if ends > 0 {
-		_, err = stdout.Write(usage.Bytes()[:printed])
+		_, err = usage.WriteTo(stdout)
 		return nil, err
 	}
-	return executors[name], err
+	if err != nil {
+		return nil, explain(app, args, err)
+	}
+	return executors[name], nil
 }
 
 // defineAll adds all subcommands to app and returns what carries them out, by their full names.
@@ -102,7 +106,7 @@ func defineAll(app *kingpin.Application, io streams, logs *logFlags) map[string]
 // defineVersion is the version subcommand.
 func defineVersion(_ *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	return func(context.Context) error {
-		return writeLine(io.out, version.Print("promcost"))
+		return writeLine(io.out, versionText())
 	}
 }
 

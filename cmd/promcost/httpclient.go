@@ -43,6 +43,11 @@ func (v *serverValue) String() string { return redacted(v.url) }
 // check checks that the URL can be asked by HTTP, and that nobody can read a password on the command line. No error repeats
 // what may be secret.
 func (f *serverFlag) check() error {
+	if !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@") {
+		if u, err := url.Parse("http://" + f.url); err == nil && u.Hostname() != "" {
+			return usageErrorf("parse --%s: %q has no scheme: write --%[1]s=%[3]s, or https://…", f.name, u.Host+u.Path, redacted(u.String()))
+		}
+	}
 	u, err := url.Parse(f.url)
 	if err != nil {
 		return usageErrorf("parse --%s: %w: give a URL such as http://localhost:9090", f.name, withoutURL(err))

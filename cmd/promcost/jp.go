@@ -55,7 +55,9 @@ func defineJPQuery(clause *kingpin.CmdClause, io streams, _ *logFlags) executor 
 	clause.Flag("query", "File with an expression. Repeatable.").Short('q').PlaceHolder("FILE").StringsVar(&f.files)
 	clause.Flag("compact", "Print results on one line.").Short('c').BoolVar(&f.compact)
 	clause.Flag("unquoted", "Print results that are strings as they are.").Short('u').BoolVar(&f.unquoted)
-	clause.Arg("expr", "Expressions to evaluate; one from standard input where there is an input file.").StringsVar(&f.expressions)
+	clause.Arg("expr", "Expressions to evaluate; one from standard input where there is an input file.").
+		HintOptions("function", "parse", "query"). // for shells that complete the word after jp
+		StringsVar(&f.expressions)
 	return func(ctx context.Context) error { return queryJP(ctx, f, io) }
 }
 

@@ -26,6 +26,7 @@ const (
 )
 
 func main() {
+	stamp()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks for a graceful end, another one ends the process at once. Wrappers such as timeout(1) send one
 	// twice, to the process and to its group, which is meant as one.
@@ -41,7 +42,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	exec, err := parse(args, stdout, stderr)
 	if err != nil {
-		fmt.Fprintf(stderr, "promcost: %v\nTry: promcost help\n", err)
+		fmt.Fprintf(stderr, "promcost: %v\n", err)
 		return exitUsage
 	}
 	if exec == nil { // help or version, already printed

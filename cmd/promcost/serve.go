@@ -149,7 +149,7 @@ func (s *server) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, closeAll(s.listeners))
 	}
-	level.Info(s.logs.kit).Log("msg", "Starting promcost", "version", version.Info(), "history", s.where)
+	level.Info(s.logs.kit).Log("msg", "Starting promcost", "version", version.Version, "revision", version.GetRevision(), "history", s.where)
 	var group oklogrun.Group
 	group.Add(oklogrun.ContextHandler(ctx))
 	s.addHTTP(&group, newServer(handler))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,11 +53,33 @@ func (f *webFlags) validate() error {
 	if err := web.Validate(*f.toolkit.WebConfigFile); err != nil {
 		return fmt.Errorf("read --web.config.file %s: %w", *f.toolkit.WebConfigFile, err)
 	}
+	if f.ownListeners() {
+		for _, address := range *f.toolkit.WebListenAddresses {
+			if err := checkAddress(address); err != nil {
+				return usageErrorf("parse --web.listen-address=%q: %w: give HOST:PORT such as :9003, 127.0.0.1:9003 or [::1]:9003", address, err)
+			}
+		}
+	}
 	if f.prefix = strings.Trim(f.prefix, "/"); f.prefix != "" {
 		f.prefix = "/" + f.prefix
 	}
 	if strings.ContainsAny(f.prefix, "?#{} ") {
 		return usageErrorf("parse --web.route-prefix %q: it must be a plain path such as /cost", f.prefix)
+	}
+	return nil
+}
+
+// checkAddress says what is wrong with an address to listen on.
+func checkAddress(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		if whole, ok := errors.AsType[*net.AddrError](err); ok {
+			return errors.New(whole.Err)
+		}
+		return err
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("port %q is no number from 0 to 65535", port)
 	}
 	return nil
 }

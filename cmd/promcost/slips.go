@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// explain is what was wrong with a command line: of a command or a flag that is not there, it says which one may be meant.
+func explain(app *kingpin.Application, args []string, err error) error {
+	context, failed := app.ParseContext(args)
+	command := commandLine(context)
+	try := "\nTry: " + command + " --help"
+	commands, flags := slipsOf(app, context)
+	if failed == nil {
+		if strings.HasPrefix(err.Error(), "must select a subcommand") {
+			err = fmt.Errorf("%s does nothing by itself: give %s", command, oneOfList("promcost ", commands))
+		}
+		return fmt.Errorf("%w%s", err, try) // a value is wrong, which says it itself
+	}
+	token := context.Peek()
+	unknown := strings.HasPrefix(err.Error(), "unknown")
+	switch {
+	case token.Type == kingpin.TokenLong && unknown:
+		err = fmt.Errorf("unknown flag --%s%s", token.Value, meant("--", strings.TrimPrefix(token.Value, "no-"), flags))
+	case token.Type == kingpin.TokenShort && unknown:
+		err = fmt.Errorf("unknown flag -%s", token.Value)
+	case token.IsFlag():
+		err = fmt.Errorf("flag %s has no value: give %[1]s=VALUE", token)
+	case token.Type == kingpin.TokenArg && len(commands) > 0:
+		err = fmt.Errorf("unknown command %q%s", token.Value, meant("promcost ", token.Value, commands))
+	case token.Type == kingpin.TokenArg:
+		err = fmt.Errorf("unexpected argument %q: %s takes no more", token.Value, command)
+	}
+	return fmt.Errorf("%w%s", err, try)
+}
+
+// commandLine is the command that was understood, "promcost" where none was.
+func commandLine(context *kingpin.ParseContext) string {
+	if context.SelectedCommand == nil {
+		return "promcost"
+	}
+	return "promcost " + context.SelectedCommand.FullCommand()
+}
+
+// slipsOf are the full names of the commands that may stand where a command line was understood up to, and the flags.
+func slipsOf(app *kingpin.Application, context *kingpin.ParseContext) (commands, flags []string) {
+	model := app.Model()
+	below := ""
+	add := func(list []*kingpin.FlagModel) {
+		for _, f := range list {
+			if !f.Hidden {
+				flags = append(flags, f.Name)
+			}
+		}
+	}
+	add(model.Flags)
+	if c := context.SelectedCommand; c != nil {
+		add(c.Model().Flags)
+		if below = c.FullCommand(); len(c.Model().Commands) == 0 {
+			return nil, flags
+		}
+	}
+	for _, c := range model.FlattenedCommands() {
+		if strings.HasPrefix(c.FullCommand, below) {
+			commands = append(commands, c.FullCommand)
+		}
+	}
+	return commands, flags
+}
+
+// maxMeant is how many names are suggested.
+const maxMeant = 5
+
+// meant suggests those of the names that word may stand for: the nearest, else those of which it begins
+// the whole, the last part or the first word. It is "" where there are none, or too many.
+func meant(prefix, word string, names []string) string {
+	var near []string
+	whole := func(name string) string { return name }
+	last := func(name string) string { return name[strings.LastIndexAny(name, ". ")+1:] }
+	first := func(name string) string { return strings.Fields(name)[0] }
+	for _, part := range [...]func(name string) string{whole, last, first} {
+		parts := make([]string, len(names))
+		for i, name := range names {
+			parts[i] = part(name)
+		}
+		best := allocation.Nearest(word, parts)
+		for i, name := range names {
+			if (parts[i] == best || len(word) > 1 && strings.HasPrefix(parts[i], word)) && !slices.Contains(near, name) {
+				near = append(near, name)
+			}
+		}
+		if len(near) > 0 {
+			break
+		}
+	}
+	if len(near) == 0 || len(near) > maxMeant {
+		return ""
+	}
+	return ": did you mean " + oneOfList(prefix, near) + "?"
+}
+
+// oneOfList lists names behind a prefix, the last one after an or.
+func oneOfList(prefix string, names []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		switch {
+		case i > 0 && i == len(names)-1:
+			b.WriteString(" or ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(prefix + name)
+	}
+	return b.String()
+}
