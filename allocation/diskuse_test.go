@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // diskUse is what is known of how full a disk is, in GiB-hours and GiB; -1 stands for unknown.
@@ -125,7 +126,7 @@ func TestMemoryOfDisks(t *testing.T) {
 		t.Errorf("%d bytes are estimated for a day, %d for its hours, %d where there are ten times as many samples", one, few, many)
 	}
 	t.Logf("%d disks: %d bytes are held after 288 samples each, %d after 2,880", nodes, some, all)
-	if most := int64(nodes * (24*setUse + 512)); *soak && (some > most || all > most) {
+	if most := int64(nodes * (24*setUse + 512)); soak.On() && (some > most || all > most) {
 		t.Errorf("%d bytes are held after 288 samples of each disk, %d after 2,880: want at most %d", some, all, most)
 	}
 }
