@@ -92,7 +92,10 @@ func TestAccumulateOtherAssets(t *testing.T) {
 		from := testStart.Add(time.Duration(h) * time.Hour)
 		to := from.Add(time.Hour)
 		s := allocation.NewSet(allocation.Window{Start: from, End: to}, dict)
+		use := [2]float64{5, math.NaN()} // it is not told in the second hour
 		s.Disks = []allocation.Disk{
+			{Cluster: "c1", Name: "b", Start: from, End: to, ByteHours: 8, UsedByteHours: use[h], UsedMax: use[h]},
+			{Cluster: "c1", Name: "c", Start: from, End: to, ByteHours: 8, UsedByteHours: use[1-h], UsedMax: use[1-h]},
 			{Cluster: "c1", Name: "n1", Local: true, Start: from, End: to, ByteHours: 8, UsedByteHours: math.NaN(), UsedMax: math.NaN()},
 			{Cluster: "c1", Name: "a", Start: from, End: to, ByteHours: 4, UsedByteHours: 2, UsedMax: float64(3 - h), Adjustment: 1},
 		}
@@ -113,6 +116,8 @@ func TestAccumulateOtherAssets(t *testing.T) {
 	want := &allocation.Set{
 		Disks: []allocation.Disk{
 			{Cluster: "c1", Name: "a", Start: from, End: to, ByteHours: 8, UsedByteHours: 4, UsedMax: 3, Adjustment: 2},
+			{Cluster: "c1", Name: "b", Start: from, End: to, ByteHours: 16, UsedByteHours: 5, UsedMax: 5},
+			{Cluster: "c1", Name: "c", Start: from, End: to, ByteHours: 16, UsedByteHours: 5, UsedMax: 5},
 			{Cluster: "c1", Name: "n1", Local: true, Start: from, End: to, ByteHours: 16, UsedByteHours: math.NaN(), UsedMax: math.NaN()},
 		},
 		Balancers:  []allocation.LoadBalancer{{Cluster: "c1", Namespace: "n", Service: "s", Start: from, End: to, Hours: 2, IP: "new"}},

@@ -34,10 +34,12 @@ func (n *Node) addDiscount(o *Node) {
 	n.Discount = mean(n.Discount, list[0], o.Discount, list[1])
 }
 
-// mergeDisk adds what another disk has and costs to d. The largest use of several means nothing.
+// mergeDisk adds what another disk has and costs to d. How full several are is not known where one of them is not, and the largest use
+// of several means nothing.
 func (d *Disk) mergeDisk(o *Disk) {
+	used := d.UsedByteHours + o.UsedByteHours
 	addDisks(d, o)
-	d.UsedMax = math.NaN()
+	d.UsedByteHours, d.UsedMax = used, math.NaN()
 	agree(&d.StorageClass, o.StorageClass)
 	agree(&d.Name, o.Name)
 	agree(&d.ClaimName, o.ClaimName)

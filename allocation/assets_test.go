@@ -56,7 +56,7 @@ func buildRated(t *testing.T, q allocation.Query, rates allocation.Rates, list [
 			f.add(s.series, s.key, p)
 		}
 	}
-	use := []allocation.Signal{allocation.PodTransmitted, allocation.PodReceived, allocation.PodEgress, allocation.ContainerLevel, allocation.ContainerUse}
+	use := []allocation.Signal{allocation.PodTransmitted, allocation.PodReceived, allocation.PodEgress, allocation.NodeDiskUsed, allocation.ContainerLevel, allocation.ContainerUse}
 	give := func(after bool) {
 		for _, x := range list {
 			if slices.Contains(use, x.signal) == after {
@@ -379,6 +379,8 @@ func TestAssets(t *testing.T) {
 		{signal: allocation.NodeDisk, key: "c/n/sda1", points: minutes(30*gib, 1, 121)},
 		{signal: allocation.NodeDisk, key: "c/n/sda2", points: minutes(20*gib, 1, 121)},
 		{signal: allocation.NodeDisk, key: "c/n/", points: minutes(70*gib, 1, 121), rank: 1},
+		{signal: allocation.NodeDiskUsed, key: "c/n/sda1", points: join(minutes(6*gib, 1, 60), minutes(8*gib, 61, 121))},
+		{signal: allocation.NodeDiskUsed, key: "c/n/sda2", points: minutes(3*gib, 1, 121)},
 		{signal: allocation.NodeCapacity, key: "c/n", points: minutes(3, 1, 121), rank: 2},
 		{signal: allocation.NodeAddress, key: "c/n/10.0.0.1", points: minutes(1, 1, 121)},
 		{signal: allocation.NodeMemoryTotal, key: "c/10.0.0.1:9100", points: minutes(100, 1, 121)},
@@ -405,7 +407,7 @@ func TestAssets(t *testing.T) {
 	})
 	equalText(t, "local disk", local, allocation.Disk{
 		Cluster: "c", Name: "n", ProviderID: "id", Local: true, StorageClass: allocation.LocalStorage, Start: plainStart, End: end, ByteHours: 100 * gib,
-		UsedByteHours: math.NaN(), UsedMax: math.NaN(), Cost: onlyStorage / 2, PriceSource: "built-in defaults",
+		UsedByteHours: 20 * gib, UsedMax: 8 * gib, Cost: onlyStorage / 2, PriceSource: "built-in defaults",
 	})
 	equalText(t, "load balancer", s.Balancers[0], allocation.LoadBalancer{
 		Cluster: "c", Namespace: "ns", Service: "web", IP: "203.0.113.9", Start: plainStart, End: plainStart.Add(time.Hour), Hours: 1, Cost: 0.5,

@@ -155,11 +155,16 @@ func (b Breakdown) mean(weight float64, was Breakdown, weightWas float64) Breakd
 	}
 }
 
-// addDisks adds up disks; what one does not know of its use, their sum does not.
+// addDisks adds up a disk over time. How full it was counts where that is known: hours then add up to the window that they make.
 func addDisks(d, was *Disk) {
 	d.ByteHours += was.ByteHours
-	d.UsedByteHours += was.UsedByteHours
-	d.UsedMax = math.Max(d.UsedMax, was.UsedMax)
+	switch {
+	case math.IsNaN(d.UsedByteHours):
+		d.UsedByteHours, d.UsedMax = was.UsedByteHours, was.UsedMax
+	case !math.IsNaN(was.UsedByteHours):
+		d.UsedByteHours += was.UsedByteHours
+		d.UsedMax = max(d.UsedMax, was.UsedMax)
+	}
 	d.Cost += was.Cost
 	d.Adjustment += was.Adjustment
 	extend(&d.Start, &d.End, was.Start, was.End)

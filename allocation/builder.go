@@ -233,9 +233,9 @@ func (b *Builder) look(series Series, key []Symbol, p *timeline.Points) (seen, e
 func (b *Builder) takes(s Signal) bool {
 	switch b.phase {
 	case gathering:
-		return !s.isUsage() && !s.isTraffic()
+		return !s.isLate()
 	case measuring:
-		return s.isUsage() || s.isTraffic()
+		return s.isLate()
 	case correcting:
 		return s.isUsage()
 	default:

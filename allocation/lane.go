@@ -2,8 +2,8 @@ package allocation
 
 import "github.com/promcost/promcost/allocation/timeline"
 
-// Lane takes usage and traffic of some of a Builder's nodes: a node's containers are one lane's, so that lanes share nothing they write
-// to, and sums come out the same however the goroutines run. A Lane is used by one goroutine at a time.
+// Lane takes usage and traffic of some of a Builder's nodes: a node's containers and disks are one lane's, so that lanes share nothing
+// they write to, and sums come out the same however the goroutines run. A Lane is used by one goroutine at a time.
 type Lane struct {
 	b         *Builder
 	at        seen            // the series at hand
@@ -34,6 +34,8 @@ func (b *Builder) LaneOf(series Series, key []Symbol, n int) int {
 		return 0 // Add will refuse it
 	case series.Signal.isTraffic():
 		return b.laneOfPod(&s, n)
+	case series.Signal == NodeDiskUsed:
+		return laneOfNode(b.nodesAt(&s), n)
 	}
 	if c := b.pods[s.pod()].container(key[4]); c != nil {
 		return laneOn(c.node, n)
@@ -50,6 +52,14 @@ func (b *Builder) LaneOf(series Series, key []Symbol, n int) int {
 		return n
 	}
 	return laneOn(on, n)
+}
+
+// laneOfNode is the lane of a series that is of all nodes of a name.
+func laneOfNode(named []*node, n int) int {
+	if len(named) == 0 {
+		return 0
+	}
+	return laneOn(named[0], n)
 }
 
 // laneOfPod is the lane of a series that is of a pod as a whole.
@@ -91,6 +101,8 @@ func (l *Lane) Add(series Series, key []Symbol, p *timeline.Points) (err error) 
 		return err
 	}
 	switch series.Signal {
+	case NodeDiskUsed:
+		return l.addNodeDiskUsed(&l.at)
 	case PodTransmitted:
 		return l.addTransmitted(&l.at)
 	case PodReceived:

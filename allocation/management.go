@@ -1,7 +1,6 @@
 package allocation
 
 import (
-	"math"
 	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -130,8 +129,9 @@ func (b *Builder) chargeLocalDisks() {
 			from, to := lifeBounds(life)
 			d := Disk{
 				Cluster: a.Cluster, Name: a.Name, ProviderID: a.ProviderID, Local: true, StorageClass: LocalStorage, Labels: a.Labels, PriceSource: price.source(to),
-				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(), UsedByteHours: math.NaN(), UsedMax: math.NaN(),
+				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
 			}
+			d.UsedByteHours, d.UsedMax = n.diskUsed(set)
 			for _, part := range life {
 				at := part.From
 				for _, next := range append(within(cuts, part), part.To) {

@@ -39,6 +39,9 @@ func (b *Builder) Memory() int64 {
 			n += objectMemory + stepMemory(p.stays[i].seen)
 		}
 	}
+	for node := range b.everyNode() {
+		n += b.diskMemory(node)
+	}
 	others := len(b.nodes) + len(b.namespaces) + len(b.owners) + len(b.balancers) + len(b.serviceLabels) + len(b.machines) + len(b.addresses)
 	return withGarbage(n + int64(others)*objectMemory)
 }

@@ -25,6 +25,7 @@ type node struct {
 	priced      [NumResources]toldPrices
 	devices     map[Symbol]*ranked // capacity by the resource names of devices
 	disks       map[Symbol]*ranked // size of the file systems on the node's own disk, by device
+	disksUsed   map[Symbol]*filled // how full they are
 
 	lifespan
 	after int64 // when the node before it under its name ended; 0 for none

@@ -89,6 +89,10 @@ func (b *Builder) Foreign(series Series, key []Symbol) bool {
 		return false
 	}
 	s := seen{key: key}
+	if series.Signal == NodeDiskUsed {
+		nodes := b.nodesAt(&s)
+		return len(nodes) > 0 && b.foreign(nodes[0])
+	}
 	var of []*container
 	if series.Signal.isTraffic() {
 		pods := b.podNames[s.object()]

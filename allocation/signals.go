@@ -136,6 +136,8 @@ const (
 	PodFinal
 	// ContainerRestarts is how often a container was restarted.
 	ContainerRestarts
+	// NodeDiskUsed is how many bytes of a file system on a node's own disk are used.
+	NodeDiskUsed
 	numSignals
 )
 
@@ -144,6 +146,9 @@ func (s Signal) isUsage() bool { return s == ContainerUse || s == ContainerLevel
 
 // isTraffic reports whether the signal counts bytes of pods, which comes after Resolve.
 func (s Signal) isTraffic() bool { return s == PodTransmitted || s == PodReceived || s == PodEgress }
+
+// isLate reports whether the signal comes after Resolve: its series are integrated as they come, and not kept.
+func (s Signal) isLate() bool { return s.isUsage() || s.isTraffic() || s == NodeDiskUsed }
 
 // tellsSeries reports whether the last element of the signal's key does nothing but tell series of one key apart.
 func (s Signal) tellsSeries() bool { return s.isUsage() || s == PodTransmitted || s == PodReceived }
@@ -219,6 +224,7 @@ var signals = [numSignals]struct {
 	NodeMemoryCached:         {"node memory cached", []string{"cluster", "node"}, "", (*Builder).addMemoryCached},
 	PodFinal:                 {"pod ended", podLabels, "", (*Builder).addPodFinal},
 	ContainerRestarts:        {"restarts", containerLabels, "", (*Builder).addRestarts},
+	NodeDiskUsed:             {"node disk usage", []string{"cluster", "node", "device"}, "", byLane((*Lane).addNodeDiskUsed)},
 }
 
 var (

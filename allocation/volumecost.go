@@ -1,7 +1,6 @@
 package allocation
 
 import (
-	"math"
 	"slices"
 	"sort"
 	"time"
@@ -240,17 +239,11 @@ func (x *mounted) assets() {
 
 // used is how much of the volume was used in a set, NaN where nobody says.
 func (x *mounted) used(set int) (byteHours, most float64) {
-	byteHours, most = math.NaN(), math.NaN()
+	var parts []*filled
 	for _, o := range x.owners {
-		u := &o.claim.used
-		if u.byteSeconds == nil || u.seconds[set] == 0 || len(o.when.Clip(x.b.borders[set], x.b.borders[set+1])) == 0 {
-			continue
+		if len(o.when.Clip(x.b.borders[set], x.b.borders[set+1])) > 0 {
+			parts = append(parts, &o.claim.used)
 		}
-		if byteHours != byteHours {
-			byteHours, most = 0, 0
-		}
-		byteHours += u.byteSeconds[set] / 3600
-		most = max(most, u.most[set])
 	}
-	return byteHours, most
+	return usedIn(set, parts)
 }

@@ -27,14 +27,6 @@ type claim struct {
 	pods     []*pod // that mount it
 }
 
-// filled is how much of a claim's volume is used.
-type filled struct {
-	counted     timeline.Intervals
-	byteSeconds []float64 // by set
-	seconds     []float64 // in which that was seen
-	most        []float64 // bytes
-}
-
 // storage is the volumes and claims of a builder.
 type storage struct {
 	volumes map[nodeKey]*volume
@@ -123,23 +115,10 @@ func (b *Builder) addClaimCapacity(s *seen) error {
 	return nil
 }
 
-// addClaimUsed integrates how much of a volume is used. Kubelets of several nodes may tell of one claim: each time counts
-// once.
+// addClaimUsed integrates how much of a volume is used. Kubelets of several nodes may tell of one claim.
 func (b *Builder) addClaimUsed(s *seen) error {
-	used := &b.storage.claim(s.object()).used
-	if used.byteSeconds == nil {
-		n := len(b.sets)
-		used.byteSeconds, used.seconds, used.most = make([]float64, n), make([]float64, n), make([]float64, n)
-	}
 	b.cells = b.sampling.Gauge(b.cells[:0], s.p)
-	eachFresh(&used.counted, b.cells, func(x timeline.Cell) {
-		b.eachPart(x, func(set int32, part timeline.Cell) {
-			seconds := float64(part.To-part.From) / 1000
-			used.byteSeconds[set] += part.Amount
-			used.seconds[set] += seconds
-			used.most[set] = max(used.most[set], part.Amount/seconds)
-		})
-	})
+	b.addUse(&b.storage.claim(s.object()).used, b.cells, timeline.Intervals{{From: b.sampling.Start, To: b.sampling.End}})
 	return nil
 }
 

@@ -67,7 +67,7 @@ func TestDiagnose(t *testing.T) {
 
 // rare are inputs that a cluster has only some of the time.
 var rare = []string{
-	"sidecar running", "init started", "volume labels", "service labels", "claim capacity", "claim usage", "node disk", "network egress", "zone egress price", "region egress price",
+	"sidecar running", "init started", "volume labels", "service labels", "claim capacity", "claim usage", "node disk", "node disk usage", "network egress", "zone egress price", "region egress price",
 	"internet egress price", "cluster management price", "pod scheduled", "pod pending", "gpu usage", "node cpu time", "node total memory",
 	"node available memory", "node buffers", "node caches",
 }

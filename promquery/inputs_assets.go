@@ -44,11 +44,20 @@ var volumes = []Input{
 	{
 		Name: "node disk", Signal: allocation.NodeDisk,
 		Alternatives: []Alternative{
-			{Metric: "container_fs_limit_bytes", Matchers: []Matcher{equal("id", "/"), matching("device", firsts)}, Labels: map[string][]string{"node": {"node", "kubernetes_io_hostname", "instance"}}},
+			diskOf("container_fs_limit_bytes"),
 			metric("kube_node_status_capacity", equal("resource", "ephemeral_storage")),
 		},
 		Missing: "the nodes' own disks are no assets", Remedy: kubelet,
 	},
+	{
+		Name: "node disk usage", Signal: allocation.NodeDiskUsed, Alternatives: []Alternative{diskOf("container_fs_usage_bytes")},
+		Missing: "nothing says how full the nodes' own disks are", Remedy: kubelet + ", and keep the series of the root cgroup, id=\"/\"", Need: Occasional,
+	},
+}
+
+// diskOf is what cAdvisor tells of the file systems on a node's own disk, by the root cgroup.
+func diskOf(metric string) Alternative {
+	return Alternative{Metric: metric, Matchers: []Matcher{equal("id", "/"), matching("device", firsts)}, Labels: map[string][]string{"node": kubeletNode}}
 }
 
 // podBytes is a counter of a pod's bytes by cAdvisor, and how kubelets before 1.16 spelled its labels.

@@ -28,12 +28,13 @@ const (
 	borders               // counters of nodes, of which only what they were at the borders of sets matters
 	waiting               // when pods waited for their containers
 	starts                // when init containers started
+	disks                 // how full nodes' own disks are
 	unseen                // what became of pods that no scrape saw running
 	numStages
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", borders: "counters of nodes", waiting: "pods that wait", starts: "starts of init containers", unseen: "pods that no scrape saw running"}
+var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", starts: "starts of init containers", unseen: "pods that no scrape saw running"}
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
@@ -79,6 +80,8 @@ func (in *Input) stageOf(rank int) stage {
 		return counters
 	case in.Signal == allocation.PodTransmitted, in.Signal == allocation.PodReceived, in.Signal == allocation.PodEgress:
 		return moving
+	case in.Signal == allocation.NodeDiskUsed:
+		return disks
 	case in.Signal == allocation.NodeTime:
 		return borders
 	case in.Signal == allocation.PodScheduled, in.Signal == allocation.PodPending:

@@ -10,7 +10,7 @@ import (
 func (c *computation) usage(ctx context.Context, b *allocation.Builder) error {
 	s := b.Sampling()
 	window := allocation.Span{Start: s.LoadStart(), End: s.End}
-	if err := c.spans(ctx, b, stageNames[levels], []allocation.Span{window}, levels); err != nil {
+	if err := c.spans(ctx, b, stageNames[levels], []allocation.Span{window}, levels, disks); err != nil {
 		return err
 	}
 	unseen := b.Unseen()

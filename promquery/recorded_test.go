@@ -34,6 +34,7 @@ var recordedTargets = map[string][]string{
 	"opencost-gke":                  {"job", "opencost", "instance", "10.9.0.104:9003"},
 	"network-costs":                 {"job", "network-costs", "instance", "10.9.0.105:3001"},
 	"kubelet-cadvisor":              {"job", "kubelet", "instance", "10.128.0.4:10250", "node", gkeNode},
+	"kubelet-cadvisor-disks":        {"job", "kubelet", "instance", "10.128.0.5:10250", "node", "gke-haissam-default-pool-be5066f1-wnvn"},
 	"kubelet":                       {"job", "kubelet", "instance", "10.128.0.4:10250", "node", gkeNode},
 	"dcgm-exporter":                 {"job", "dcgm-exporter", "instance", "10.128.0.4:9400"},
 }
@@ -259,6 +260,33 @@ func TestAssetsOfRecordings(t *testing.T) {
 		if math.Abs(unmounted-100) > 1e-9 || unallocated <= 0 || len(s.Balancers) != 2 {
 			t.Errorf("with OpenCost's prices %t: %g GiB are unmounted, want 100; load balancers that nobody is behind cost %g, of %d", priced, unmounted, unallocated, len(s.Balancers))
 		}
+	}
+}
+
+// TestDiskUseOfRecording computes how full the disk of a node is, of what its kubelet exposed.
+func TestDiskUseOfRecording(t *testing.T) {
+	scrapes, w := recordedWindow(t)
+	target := recordedTargets["kubelet-cadvisor-disks"]
+	node := target[len(target)-1]
+	series := recordedAt(t, "kubelet-cadvisor-disks", scrapes).Samples(target...)
+	for _, labels := range [][]string{{"__name__", "kube_node_info"}, {"__name__", "kube_node_status_capacity", "resource", "cpu", "unit", "core"}} {
+		one := promtest.Series{Labels: append(labels, "node", node)}
+		for _, at := range scrapes {
+			one.Samples = append(one.Samples, promtest.Sample{T: at, V: 1})
+		}
+		series = append(series, one)
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+	s := compute(t, openBlocks(t, dir), allocation.Query{Window: w})[0]
+	hours := w.End.Sub(w.Start).Hours()
+	want := allocation.Disk{ByteHours: (1.01241290752e+11 + 1.204224e+07) * hours, UsedByteHours: (3.91520256e+09 + 28672) * hours, UsedMax: 3.91520256e+09}
+	if len(s.Disks) != 1 {
+		t.Fatalf("%d disks, want 1", len(s.Disks))
+	}
+	got := allocation.Disk{ByteHours: s.Disks[0].ByteHours, UsedByteHours: s.Disks[0].UsedByteHours, UsedMax: s.Disks[0].UsedMax}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

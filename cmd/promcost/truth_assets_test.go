@@ -48,7 +48,10 @@ func trueAssets(truth *democluster.Truth) rows {
 	for i := range truth.LocalDisks {
 		d := &truth.LocalDisks[i]
 		r := newRow(d.End.Sub(d.Start))
-		r.figures = map[string]float64{"minutes": r.life.Minutes(), "byteHours": d.ByteHours, "bytes": d.ByteHours / r.life.Hours(), "totalCost": d.Cost}
+		r.figures = map[string]float64{
+			"minutes": r.life.Minutes(), "byteHours": d.ByteHours, "bytes": d.ByteHours / r.life.Hours(), "totalCost": d.Cost,
+			"byteHoursUsed": d.UsedByteHours, "byteUsageMax": d.UsedMax, "breakdown/user": d.UsedByteHours / d.ByteHours,
+		}
 		r.texts = map[string]string{"properties/providerID": instanceID(d.ProviderID), "properties/cluster": d.Cluster, "properties/category": "Storage"}
 		all["Local/"+d.Node] = r
 	}

@@ -13,7 +13,6 @@ import (
 // ends in * stands for all that begin so.
 var unrecorded = map[string]string{
 	"up":                             "Prometheus makes it",
-	"container_fs_usage_bytes":       "left out of the published exposition of a kubelet; beside container_fs_limit_bytes it has the same labels",
 	"container_*{node}":              "a label of the target",
 	"kubelet_*{node}":                "a label of the target",
 	"DCGM_FI_DEV_GPU_UTIL":           "the published example has the profiling metric in its place",

@@ -56,6 +56,7 @@ type LocalDiskTruth struct {
 	End           time.Time `json:"end"`
 	ByteHours     float64   `json:"byteHours"`
 	UsedByteHours float64   `json:"usedByteHours"`
+	UsedMax       float64   `json:"usedMax"` // bytes
 	Cost          float64   `json:"cost"`
 }
 
@@ -191,9 +192,10 @@ func (c *Cluster) volumeTruth(t *Truth, w span, a *accounts) {
 			continue
 		}
 		bytes := hours(float64(n.kind.disk) * float64(life.to-life.from))
+		used := n.diskUsed()[0]
 		t.LocalDisks = append(t.LocalDisks, LocalDiskTruth{
 			Cluster: ClusterID, Node: n.name, Device: localDevice, ProviderID: n.providerID, Start: instant(life.from), End: instant(life.to),
-			ByteHours: bytes, UsedByteHours: hours(n.diskUsed()[0].integral(life)), Cost: bytes / float64(gibibyte) * defaultStoragePrice,
+			ByteHours: bytes, UsedByteHours: hours(used.integral(life)), UsedMax: used.value(life.to), Cost: bytes / float64(gibibyte) * defaultStoragePrice,
 		})
 	}
 }

@@ -52,6 +52,9 @@ func (s segment) integral(w span) float64 {
 	return middle * float64(w.to-w.from)
 }
 
+// value is the one at t, which is not before at.
+func (s segment) value(t int64) float64 { return float64(s.base + s.rate*(t-s.at)) }
+
 // curve is piecewise linear, its segments ordered by time; before the first it is 0.
 type curve []segment
 

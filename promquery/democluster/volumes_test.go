@@ -104,5 +104,15 @@ func localDisks(t *testing.T, d data) {
 				t.Errorf("%s: samples give %v byte-hours, the truth is %v", disk.Node, got, row.want)
 			}
 		}
+		i := slices.IndexFunc(usages, func(s timeSeries) bool { return s.labels["node"] == disk.Node })
+		most := 0.0
+		for _, p := range usages[i].points {
+			if !isStale(p) {
+				most = max(most, p.v)
+			}
+		}
+		if relative(most, disk.UsedMax) > 0.002 {
+			t.Errorf("%s: samples give at most %v bytes, the truth is %v", disk.Node, most, disk.UsedMax)
+		}
 	}
 }
