@@ -33,7 +33,7 @@ STAMP     = github.com/prometheus/common/version
 TAGS      = disable_grpc_modules
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
-.PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools record \
+.PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools record record-clients \
 	fuzz bench bench-compare generate clean tools FORCE
 
 help: ## list the targets
@@ -70,6 +70,12 @@ e2e-tools: bin/duckdb bin/thanos bin/mimir $(KUBERNETES) ## build the servers of
 
 record: $(TEST_TOOLS) $(KUBERNETES) bin/node-exporter ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
 	$(GO) test -tags e2e -count 1 -timeout 30m -run RecordE2E ./promquery/promtest -record
+
+# Their sources are not in the module proxy. OPENCOST_UI and OPENCOST_UI_LEGACY name the directories of OpenCost's built web
+# page (npm run build and build:legacy), KUBECTL_COST a binary; what is not named is not recorded. The page wants Chromium.
+record-clients: $(TEST_TOOLS) $(KUBERNETES) ## record the sessions below cmd/promcost/testdata/clients again, from real clients
+	cd .ci/tools/opencost-ui && npm install --no-audit --no-fund
+	$(GO) test -tags e2e -count 1 -timeout 30m -run 'OpenCostPageE2E|KubectlCostE2E' ./cmd/promcost -record
 
 check: fmt lint verify race ## everything that a change must pass
 

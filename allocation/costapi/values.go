@@ -14,10 +14,10 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 )
 
-// periods are the words of accumulate.
+// periods are the words of accumulate. OpenCost's web page sends weeknow for a week of the calendar, which week is here.
 var periods = map[string]allocation.Period{
 	"all": allocation.All, "none": allocation.NoPeriod, "hour": allocation.Hour, "day": allocation.Day, "week": allocation.Week,
-	"month": allocation.Month, "quarter": allocation.Quarter,
+	"weeknow": allocation.Week, "month": allocation.Month, "quarter": allocation.Quarter,
 }
 
 func parseAccumulate(q *request, value string) error {

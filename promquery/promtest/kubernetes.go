@@ -34,12 +34,12 @@ const token = "promtest"
 
 // Kubernetes is a real Kubernetes API with the controllers and the scheduler, whose nodes and pods are made up by kwok.
 type Kubernetes struct {
-	url, kubeconfig string
+	url, kubeconfig, kubelets string
 }
 
 // StartKubernetes runs a Kubernetes control plane and kwok until the test ends. Their binaries are $ETCD, $KUBE_APISERVER
-// and so on, else those in bin. It skips the test where one is missing.
-func StartKubernetes(t testing.TB) *Kubernetes {
+// and so on, else those in bin. It skips the test where one is missing. Documents are more of kwok's configuration.
+func StartKubernetes(t testing.TB, documents ...string) *Kubernetes {
 	t.Helper()
 	etcd := optional(t, "ETCD", "etcd")
 	apiserver := optional(t, "KUBE_APISERVER", "kube-apiserver")
@@ -81,13 +81,13 @@ users: [{name: admin, user: {token: %s}}], contexts: [{name: test, context: {clu
 			return args
 		}})
 	}
-	config := writeFile(t, dir, "stages.yaml", string(stages))
-	run(t, process{name: "kwok", binary: kwok, ready: "/healthz", args: func(addr []string) []string {
+	config := writeFile(t, dir, "stages.yaml", strings.Join(append([]string{string(stages)}, documents...), "\n---\n"))
+	k.kubelets = run(t, process{name: "kwok", binary: kwok, ready: "/healthz", args: func(addr []string) []string {
 		return []string{
 			"--kubeconfig=" + k.kubeconfig, "--config=" + config, "--manage-all-nodes=true", "--server-address=" + addr[0],
 			"--node-ip=127.0.0.1", "--cidr=10.9.0.0/16",
 		}
-	}})
+	}})[0]
 	return k
 }
 
@@ -140,6 +140,12 @@ func StartOpenCost(t testing.TB, k *Kubernetes, prometheus, prices string) (url 
 		},
 	})[0]
 }
+
+// Kubeconfig is a file by which clients reach the API as its administrator.
+func (k *Kubernetes) Kubeconfig() string { return k.kubeconfig }
+
+// KubeletPort is that of 127.0.0.1 on which kwok answers for the kubelets of all nodes.
+func (k *Kubernetes) KubeletPort() string { return port(strings.TrimPrefix(k.kubelets, "http://")) }
 
 // Do sends a request to the API with an object as JSON (nil: none), and decodes its answer into reply unless that is nil.
 // The error of an answer that is not 2xx has its text.

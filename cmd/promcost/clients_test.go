@@ -1,0 +1,286 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clientsNow is the time at which the demo of the clients' sessions ends.
+var clientsNow = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// clientsDemo are the flags of the demo that clients ask.
+func clientsDemo() []string {
+	return slices.Concat([]string{"demo", "--web.listen-address=127.0.0.1:0", "--demo.end=" + clientsNow.Format(time.RFC3339)}, longDemo)
+}
+
+// session is what a client of promcost asked, in a file below testdata/clients.
+type session struct {
+	// Client is the program, Source its repository at the commit that was run or read, and How how the requests were had.
+	Client, Source, How string
+	Requests            []clientRequest
+}
+
+// clientRequest is one request as it reached promcost.
+type clientRequest struct {
+	Method, Path, Query string
+	Header              map[string]string `json:",omitempty"`
+	Body                string            `json:",omitempty"`
+	// Status is what the client expects; 0 is 200.
+	Status int `json:",omitempty"`
+}
+
+func (r clientRequest) String() string {
+	return fmt.Sprintf("%s %s?%s %s", r.Method, r.Path, r.Query, r.Body)
+}
+
+// clientChecks say, by the beginning of a path, what clients read of its answers. The longest one that fits holds.
+var clientChecks = map[string]func(t *testing.T, body []byte){
+	"/allocation/compute":      func(t *testing.T, body []byte) { checkAllocations(t, body, "totalEfficiency") }, // null would be NaN in the page's sums
+	"/model/allocation":        func(t *testing.T, body []byte) { checkAllocations(t, body) },
+	"/allocation/autocomplete": checkSuggestions,
+	"/assets/autocomplete":     checkSuggestions,
+	"/assets":                  func(t *testing.T, body []byte) { checkAssets(t, dataOf[map[string]clientAsset](t, body)) },
+	"/model/assets":            func(t *testing.T, body []byte) { checkAssets(t, dataOf[[]map[string]clientAsset](t, body)...) },
+	"/model/clusterInfo":       func(t *testing.T, body []byte) { checkText(t, body, "id") },
+	"/model/getConfigs":        func(t *testing.T, body []byte) { checkText(t, body, "currencyCode") },
+	"/model/prediction":        checkRefusal,
+	"/model/savings":           checkRefusal,
+	"/cloudCost":               checkRefusal, // the page then says that there are no costs of clouds
+	"/customCost":              checkRefusal,
+	"/api/v1/query":            checkSamples,
+	"/api/v1/query_exemplars":  func(t *testing.T, body []byte) { dataOf[[]any](t, body) },
+	"/api/v1/series":           func(t *testing.T, body []byte) { checkSome(t, dataOf[[]map[string]string](t, body)) },
+	"/api/v1/labels":           func(t *testing.T, body []byte) { checkSome(t, dataOf[[]string](t, body)) },
+	"/api/v1/label/":           func(t *testing.T, body []byte) { checkSome(t, dataOf[[]string](t, body)) },
+	"/api/v1/rules":            func(t *testing.T, body []byte) { dataOf[struct{ Groups []any }](t, body) },
+	"/api/v1/metadata":         checkMetadata,
+	"/api/v1/status/buildinfo": checkBuild,
+}
+
+// TestClientSessions replays what real clients asked: each request answers as the source of its client expects.
+func TestClientSessions(t *testing.T) {
+	t.Parallel()
+	base := start(t, clientsDemo()...).url(t)
+	eventually(t, "the demo does not get ready", func() bool { code, _ := get(t, base+"/-/ready"); return code == http.StatusOK })
+	files, err := filepath.Glob("testdata/clients/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sessions: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var s session
+			if err := json.Unmarshal(text, &s); err != nil {
+				t.Fatal(err)
+			}
+			if s.Client == "" || s.Source == "" || s.How == "" || len(s.Requests) == 0 {
+				t.Errorf("%s does not say whose requests it has: %+v", file, s)
+			}
+			for _, r := range s.Requests {
+				t.Run(r.String(), func(t *testing.T) { replay(t, base, r) })
+			}
+		})
+	}
+}
+
+// replay sends a request and checks its answer.
+func replay(t *testing.T, base string, r clientRequest) {
+	req, err := http.NewRequestWithContext(t.Context(), r.Method, base+r.Path+"?"+r.Query, strings.NewReader(r.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range r.Header {
+		if name != "Accept-Encoding" { // Go's client asks for gzip by itself, and decodes it
+			req.Header.Set(name, value)
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := r.Status
+	if want == 0 {
+		want = http.StatusOK
+	}
+	if resp.StatusCode != want {
+		t.Fatalf("status %d, want %d: %.400s", resp.StatusCode, want, body)
+	}
+	if kind := resp.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
+		t.Errorf("content type %q, want JSON", kind)
+	}
+	longest := ""
+	for prefix := range clientChecks {
+		if strings.HasPrefix(r.Path, prefix) && len(prefix) > len(longest) {
+			longest = prefix
+		}
+	}
+	switch check := clientChecks[longest]; {
+	case want != http.StatusOK:
+		checkRefusal(t, body)
+	case check == nil:
+		t.Errorf("nobody says what a client reads of %s", r.Path)
+	default:
+		check(t, body)
+	}
+}
+
+// dataOf decodes the data of an answer.
+func dataOf[T any](t *testing.T, body []byte) (data T) {
+	t.Helper()
+	answer := struct {
+		Status string
+		Data   *T
+	}{Data: &data}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		t.Fatalf("%v: %.400s", err, body)
+	}
+	if answer.Status != "success" {
+		t.Errorf("status %q", answer.Status)
+	}
+	return data
+}
+
+func checkSome[T any](t *testing.T, data []T) {
+	t.Helper()
+	if len(data) == 0 {
+		t.Error("nothing, want some")
+	}
+}
+
+// allocationNumbers are the fields that OpenCost's page and kubectl-cost add up.
+var allocationNumbers = []string{
+	"cpuCost", "gpuCost", "ramCost", "pvCost", "networkCost", "loadBalancerCost", "sharedCost", "externalCost", "totalCost", "minutes",
+}
+
+// checkAllocations wants sets of rows with names, times and numbers, also in more fields.
+func checkAllocations(t *testing.T, body []byte, more ...string) {
+	sets := dataOf[[]map[string]map[string]any](t, body)
+	rows := 0
+	for _, set := range sets {
+		for key, row := range set {
+			rows++
+			if row["name"] != key {
+				t.Errorf("the row of %q is named %v", key, row["name"])
+			}
+			for _, field := range slices.Concat(allocationNumbers, more) {
+				if _, ok := row[field].(float64); !ok {
+					t.Errorf("%s: %s is %v, want a number", key, field, row[field])
+				}
+			}
+			window, _ := row["window"].(map[string]any)
+			checkTimes(t, key, window["start"], window["end"], row["start"], row["end"])
+		}
+	}
+	if rows == 0 {
+		t.Errorf("%d sets without rows", len(sets))
+	}
+}
+
+func checkTimes(t *testing.T, key string, times ...any) {
+	t.Helper()
+	for _, value := range times {
+		text, _ := value.(string)
+		if _, err := time.Parse(time.RFC3339, text); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
+// clientAsset is what clients read of an asset. They leave one without a type or a cost out.
+type clientAsset struct {
+	Type       *string
+	TotalCost  *float64
+	Start, End any
+	Properties struct{ Name, Cluster, Category, Provider string }
+
+	Minutes, CPUCost, RAMCost *float64 // of nodes
+}
+
+func checkAssets(t *testing.T, sets ...map[string]clientAsset) {
+	t.Helper()
+	if len(sets) == 0 || len(sets[0]) == 0 {
+		t.Fatal("no assets")
+	}
+	for _, set := range sets {
+		for key, a := range set {
+			if a.Type == nil || a.TotalCost == nil || a.Properties.Cluster == "" || a.Properties.Category == "" {
+				t.Errorf("%s: %+v", key, a)
+				continue
+			}
+			checkTimes(t, key, a.Start, a.End)
+			if *a.Type == "Node" && (a.Properties.Name == "" || a.Minutes == nil || a.CPUCost == nil || a.RAMCost == nil) {
+				t.Errorf("%s: %+v", key, a)
+			}
+		}
+	}
+}
+
+// checkSuggestions wants a list of strings, or one in a field data.
+func checkSuggestions(t *testing.T, body []byte) {
+	data := dataOf[struct{ Data []string }](t, body)
+	if data.Data == nil {
+		t.Errorf("no list: %s", body)
+	}
+}
+
+func checkText(t *testing.T, body []byte, field string) {
+	t.Helper()
+	if text, _ := dataOf[map[string]any](t, body)[field].(string); text == "" {
+		t.Errorf("no %s: %s", field, body)
+	}
+}
+
+// checkRefusal wants an error of the API's shape.
+func checkRefusal(t *testing.T, body []byte) {
+	var answer struct{ Message, Error string }
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Message+answer.Error == "" {
+		t.Errorf("%v: an error without a message: %.400s", err, body)
+	}
+}
+
+// checkSamples wants a result of one of the types that Grafana knows, and something in it.
+func checkSamples(t *testing.T, body []byte) {
+	data := dataOf[struct {
+		ResultType string
+		Result     []any
+	}](t, body)
+	if !slices.Contains([]string{"vector", "matrix", "scalar", "string"}, data.ResultType) {
+		t.Errorf("result type %q", data.ResultType)
+	}
+	checkSome(t, data.Result)
+}
+
+func checkMetadata(t *testing.T, body []byte) {
+	all := dataOf[map[string][]struct{ Type, Help string }](t, body)
+	if len(all) == 0 {
+		t.Error("no metadata")
+	}
+	for name, m := range all {
+		if len(m) == 0 || m[0].Type == "" || m[0].Help == "" {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+}
+
+// checkBuild wants no features: Grafana takes who has them for Mimir.
+func checkBuild(t *testing.T, body []byte) {
+	if b := dataOf[map[string]any](t, body); b["version"] == "" || b["features"] != nil {
+		t.Errorf("%v", b)
+	}
+}
