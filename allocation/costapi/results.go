@@ -100,10 +100,10 @@ type passed struct {
 // add takes a further set.
 func (l *line) add(s *allocation.Set) error {
 	bytes := l.bytes(s)
-	if err := l.request.memory.Draw(bytes); err != nil {
+	if err := l.memory.Draw(bytes); err != nil {
 		return err
 	}
-	if most := l.request.memory.Most() / lineShare; most > 0 && len(l.batch) > 0 && l.waiting+bytes > most {
+	if most := l.memory.Most() / lineShare; most > 0 && len(l.batch) > 0 && l.waiting+bytes > most {
 		if err := l.start(); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (l *line) finish() error {
 		return p.err
 	}
 	for _, s := range p.raw {
-		l.request.memory.Return(l.bytes(s))
+		l.memory.Return(l.bytes(s))
 		l.seen.look(s)
 		for _, of := range l.problems {
 			of.Add(s)
@@ -186,7 +186,7 @@ func (l *line) bytes(s *allocation.Set) int64 { return 2 * l.query.Only.SetBytes
 func (l *line) checkHeld() error {
 	bytes := int64(l.sum.Held()) * l.query.Only.MergedBytes()
 	more := bytes - l.held
-	if err := l.request.memory.Draw(more); err != nil {
+	if err := l.memory.Draw(more); err != nil {
 		return fmt.Errorf("sum %d allocations or more: %w", l.sum.Held(), err)
 	}
 	l.held = bytes

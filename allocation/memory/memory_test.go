@@ -100,7 +100,7 @@ func TestWithin(t *testing.T) {
 	if err := outer.Draw(5); err == nil || b.Stats().Used != 0 {
 		t.Errorf("after its end it draws with %v", err)
 	}
-	var none *memory.Account = memory.Of(context.Background())
+	none := memory.Of(context.Background())
 	if err := none.Draw(1 << 60); err != nil || none.Held() != 0 || none.Most() != 0 {
 		t.Error("no account is bounded")
 	}
