@@ -113,7 +113,7 @@ func (s *Set) ListAssets(o AssetOptions) *AssetSet {
 // listAll are the assets of the set in the order of its fields.
 func (s *Set) listAll() []Asset {
 	providers, regions := s.clusterProviders(), s.nodeRegions()
-	list := make([]Asset, 0, len(s.Nodes)+len(s.Disks)+len(s.Balancers)+len(s.Networks)+len(s.Management)+len(s.Cloud))
+	list := make([]Asset, 0, s.assetCount())
 	same := map[identity]int{}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -340,4 +340,9 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// assetCount is how many assets the set has.
+func (s *Set) assetCount() int {
+	return len(s.Nodes) + len(s.Disks) + len(s.Balancers) + len(s.Networks) + len(s.Management) + len(s.Cloud)
 }

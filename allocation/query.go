@@ -90,6 +90,19 @@ func (p *Projection) SetBytes(rows, assets int, files int64) int64 {
 	return bytes
 }
 
+// SetsBytes is about how many bytes sets take in memory, and the dictionaries that they are over.
+func SetsBytes(sets []*Set) (bytes int64) {
+	dicts := map[*Dict]bool{}
+	for _, s := range sets {
+		bytes += (*Projection)(nil).SetBytes(s.Len(), s.assetCount(), 0)
+		if !dicts[s.dict] {
+			dicts[s.dict] = true
+			bytes += s.dict.memory()
+		}
+	}
+	return bytes
+}
+
 // MergedBytes is about how many bytes a row takes that rows of p were merged into: it has all that they have.
 func (p *Projection) MergedBytes() int64 {
 	if p == nil {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
@@ -143,13 +143,13 @@ func TestAloneReadsOnce(t *testing.T) {
 // holding notes how much computations hold at most while it is read.
 type holding struct {
 	promquery.Source
-	held *atomic.Int64
-	most int64
+	budget *memory.Budget
+	most   int64
 }
 
 func (s *holding) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
 	return s.Source.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
-		s.most = max(s.most, s.held.Load())
+		s.most = max(s.most, s.budget.Stats().Used)
 		return yield(i, key, p)
 	})
 }
@@ -160,9 +160,9 @@ func TestBackgroundLeavesMemory(t *testing.T) {
 	c, db := demoBlocks(t)
 	q := allocation.Query{Window: allocation.Window{Start: c.End().Add(-8 * time.Hour), End: c.End()}, Step: time.Hour, Alone: true}
 	compute := func(ctx context.Context, bound int64) ([]*allocation.Set, int64) {
-		src := &holding{Source: db, held: new(atomic.Int64)}
+		src := &holding{Source: db, budget: memory.New(bound)}
 		cfg := config
-		cfg.Held, cfg.MaxMemory = src.held, bound
+		cfg.Memory = src.budget
 		sets, err := promquery.NewEngine(src, cfg).Compute(ctx, q)
 		if err != nil {
 			t.Fatal(err)
@@ -170,14 +170,13 @@ func TestBackgroundLeavesMemory(t *testing.T) {
 		return sets, src.most
 	}
 	_, most := compute(t.Context(), 1<<40)
-	const process = 10 << 20 // is taken to need as much
-	bound := 2 * (process + most/2)
+	bound := most * 5 / 4
 	waited, most := compute(t.Context(), bound)
-	if process+most <= bound/2 {
+	if most <= bound/2 {
 		t.Fatalf("%d bytes held of %d: too few to tell", most, bound)
 	}
 	sets, most := compute(promquery.Background(t.Context()), bound)
-	if process+most > bound/2 {
+	if most > bound/2 {
 		t.Errorf("the background held %d bytes of %d", most, bound)
 	}
 	for i, s := range sets {
@@ -213,7 +212,7 @@ func TestAloneFails(t *testing.T) {
 		t.Errorf("got %v, want canceled", err)
 	}
 	cfg = config
-	cfg.MaxMemory = 12 << 20
+	cfg.Memory = memory.New(4 << 20)
 	if sets, err := promquery.NewEngine(db, cfg).Compute(t.Context(), q); err != nil || len(sets) != 4 {
 		t.Errorf("with little memory: %d sets, %v", len(sets), err)
 	}

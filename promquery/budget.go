@@ -4,12 +4,11 @@ import (
 	"fmt"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 const (
-	// processMemory is what a process takes that holds nothing, in bytes.
-	processMemory = 10 << 20
 	// foundMemory is what a series of the selector being read takes that was looked up in blocks.
 	foundMemory = 200
 	// checkEvery is how many series are gathered between two looks at the memory, at least; a look takes as long as there
@@ -19,17 +18,16 @@ const (
 
 // gathering watches what a computation holds while it gathers.
 type gathering struct {
-	on       bool
-	series   int64
-	next     int64 // when to look again
-	most     int64 // series of one selector
-	reserved int64 // of Config.Held
+	on     bool
+	series int64
+	next   int64 // when to look again
+	most   int64 // series of one selector
 }
 
 // watched are lanes that fail once what the builder holds is too much; they give to one lane.
 func (c *computation) watched(b *allocation.Builder, lanes Lanes, selectors int) Lanes {
 	g := &c.gathering
-	if !g.on || c.cfg.MaxMemory <= 0 {
+	if !g.on {
 		return lanes
 	}
 	of := make([]int64, selectors)
@@ -49,23 +47,28 @@ func (c *computation) watched(b *allocation.Builder, lanes Lanes, selectors int)
 	return lanes
 }
 
-// checkMemory refuses a computation that would take too much, by itself or with those that run beside it.
+// remedy says how a computation becomes smaller.
+const remedy = "ask for a longer step, accumulate or a shorter window"
+
+// checkMemory draws what the computation needs by now.
 func (c *computation) checkMemory(b *allocation.Builder) error {
-	most := c.cfg.MaxMemory
-	if most <= 0 {
-		return nil
+	return c.hold(b.Memory() + foundMemory*c.gathering.most)
+}
+
+// hold changes what the computation has drawn to so many bytes. Less is always granted.
+func (c *computation) hold(bytes int64) error {
+	more := bytes - c.held
+	if more > 0 && c.member != nil && IsBackground(c.member.ctx) {
+		if most := c.account.Most() / backgroundShare; most > 0 && c.account.Held()+more > most {
+			return fmt.Errorf("%w: hours that nobody waits for may take %s of memory together", allocation.ErrBusy, memory.Text(most))
+		}
 	}
-	need := b.Memory() + foundMemory*c.gathering.most
-	others := c.cfg.Held.Add(need-c.gathering.reserved) - need
-	c.gathering.reserved = need
-	switch {
-	case processMemory+need > most:
-		return fmt.Errorf("%w: the computation would take about %s of memory, %s are allowed: ask for a longer step, accumulate or a shorter window, or raise --query.max-memory",
-			allocation.ErrTooMuch, bytesText(processMemory+need), bytesText(most))
-	case processMemory+need+others > c.share(most):
-		return fmt.Errorf("%w: the computation would take about %s of memory, those that run beside it take %s, and %s are allowed in all: try again later, or raise --query.max-memory",
-			allocation.ErrBusy, bytesText(need), bytesText(others), bytesText(most))
+	if more < 0 {
+		c.account.Return(-more)
+	} else if err := c.account.Draw(more); err != nil {
+		return err
 	}
+	c.held = bytes
 	return nil
 }
 
@@ -73,29 +76,5 @@ func (c *computation) checkMemory(b *allocation.Builder) error {
 // of them at once rather than no room for those who do wait.
 const backgroundShare = 2
 
-// share is what of so much memory computations may take together for this one to go on.
-func (c *computation) share(most int64) int64 {
-	if c.member != nil && IsBackground(c.member.ctx) {
-		return most / backgroundShare
-	}
-	return most
-}
-
 // release gives back what the computation holds.
-func (c *computation) release() {
-	if c.gathering.reserved != 0 {
-		c.cfg.Held.Add(-c.gathering.reserved)
-		c.gathering.reserved = 0
-	}
-}
-
-// bytesText writes a number of bytes for people.
-func bytesText(n int64) string {
-	switch {
-	case n >= 1<<20:
-		return fmt.Sprintf("%d MiB", n>>20)
-	case n >= 1<<10:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d bytes", n)
-}
+func (c *computation) release() { _ = c.hold(0) }

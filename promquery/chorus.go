@@ -57,7 +57,7 @@ func newChorus(ctx context.Context, lead *computation, n int) *chorus {
 		m := &c.members[i]
 		m.chorus, m.index = c, i
 		src := &part{src: m}
-		m.own = &computation{cfg: &c.cfg, src: src, parts: []*part{src}, lanes: lead.lanes, found: newFindings(nil), member: m}
+		m.own = &computation{cfg: &c.cfg, src: src, parts: []*part{src}, lanes: lead.lanes, found: newFindings(nil), member: m, account: lead.account}
 	}
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -36,6 +37,8 @@ type computation struct {
 	doubted   bool  // prices may be promcost's
 	series    int64 // of all inputs
 	gathering gathering
+	account   *memory.Account // that it draws from
+	held      int64           // bytes that it has drawn of it
 
 	scrape, resolution time.Duration
 	yields             time.Duration // estimate of the time spent in yield
@@ -45,7 +48,7 @@ type computation struct {
 
 // begin fixes the source of one computation.
 func (e *Engine) begin(ctx context.Context) (*computation, error) {
-	c := &computation{cfg: &e.cfg, src: e.src, found: newFindings(nil)}
+	c := &computation{cfg: &e.cfg, src: e.src, found: newFindings(nil), account: memory.Of(ctx)}
 	if s, ok := e.src.(Beginner); ok {
 		var err error
 		if c.src, err = s.Begin(ctx); err != nil {
@@ -99,7 +102,7 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 		before := c.stats
 		before.Warnings, before.Losses = nil, nil
 		before.Add(c.past)
-		c = &computation{cfg: c.cfg, src: c.src, parts: c.parts, lanes: c.lanes, found: newFindings(nil), past: before}
+		c = &computation{cfg: c.cfg, src: c.src, parts: c.parts, lanes: c.lanes, found: newFindings(nil), past: before, account: c.account}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -274,13 +274,13 @@ func TestBudget(t *testing.T) {
 	}{
 		{"enough", 1 << 30, 1 << 30, 0, ""},
 		{"samples", 1000, 0, 0, "--compute.max-samples"},
-		{"memory", 0, 100_000, 0, "97 KiB are allowed: ask for a longer step, accumulate or a shorter window, or raise --query.max-memory"},
+		{"memory", 0, 100_000, 0, "of --query.max-memory=97KB: ask for a longer step, accumulate or a shorter window, or raise --query.max-memory"},
 		{"memory of one set", 0, 16 << 20, 0, ""},
 		{"memory of many sets", 0, 16 << 20, time.Minute, "--query.max-memory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := config
-			cfg.MaxSamples, cfg.MaxMemory = tt.samples, tt.memory
+			cfg.MaxSamples, cfg.Memory = tt.samples, memory.New(tt.memory)
 			_, err := promquery.NewEngine(db, cfg).Compute(t.Context(), allocation.Query{Window: w, Resolution: time.Minute, Step: tt.step})
 			if tt.want == "" {
 				if err != nil {
@@ -300,14 +300,15 @@ func TestMemoryWhileGathering(t *testing.T) {
 	c, db := demoBlocks(t)
 	w := allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End()}
 	run := func(most, others int64) (samples int64, err error) {
-		var held atomic.Int64
-		held.Add(others)
 		cfg := config
-		cfg.MaxMemory, cfg.Held = most, &held
+		cfg.Memory = memory.New(most)
+		if err := cfg.Memory.Open("").Draw(others); err != nil {
+			t.Fatal(err)
+		}
 		cfg.Observe = func(o promquery.Observation) { samples = o.Stats.Samples }
 		_, err = promquery.NewEngine(db, cfg).Compute(t.Context(), allocation.Query{Window: w, Resolution: time.Minute})
-		if held.Load() != others {
-			t.Errorf("%d bytes are held", held.Load()-others)
+		if held := cfg.Memory.Stats().Used; held != others {
+			t.Errorf("%d bytes are held", held-others)
 		}
 		return samples, err
 	}
@@ -318,7 +319,7 @@ func TestMemoryWhileGathering(t *testing.T) {
 	if early, err := run(1<<20, 0); !errors.Is(err, allocation.ErrTooMuch) || early > all/4 {
 		t.Errorf("it ends with %v after %d samples of %d", err, early, all)
 	}
-	if _, err := run(1<<30, 1<<30); !errors.Is(err, allocation.ErrBusy) || errors.Is(err, allocation.ErrUpstream) || !strings.Contains(err.Error(), "try again later") {
+	if _, err := run(32<<20, 28<<20); !errors.Is(err, allocation.ErrBusy) || errors.Is(err, allocation.ErrUpstream) || !strings.Contains(err.Error(), "ask again later") {
 		t.Errorf("beside others it ends with %v", err)
 	}
 }

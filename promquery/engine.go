@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // DefaultScrapeInterval is assumed where the source shows too few samples to tell.
@@ -26,13 +26,11 @@ type Config struct {
 	Exposed func(ctx context.Context, w allocation.Window) ([]allocation.Exposure, error)
 	// Sheet names the price sheet that is given, in what Diagnose says; "" is none.
 	Sheet string
-	// MaxSamples bounds the samples that one computation may read, MaxMemory the bytes that the process may be estimated to
-	// need for all computations that run: one that would exceed them fails with allocation.ErrTooMuch, and one that would not
-	// by itself with allocation.ErrBusy. 0 is no bound.
-	MaxSamples, MaxMemory int64
-	// Held is what computations are estimated to hold now, in bytes. Engines that share it share MaxMemory; nil is the
-	// engine's own.
-	Held *atomic.Int64
+	// MaxSamples bounds the samples that one computation may read; 0 is no bound. One that would exceed it fails with
+	// allocation.ErrTooMuch.
+	MaxSamples int64
+	// Memory is what computations draw from, each from the account of its context where that has one. The default has no bound.
+	Memory *memory.Budget
 	// Warnings are told with every set.
 	Warnings []string
 	// Parallel is how many goroutines integrate usage where the source can be read by several; 0 is 1.
@@ -56,8 +54,8 @@ func (c Config) withDefaults() Config {
 	if c.Progress == nil {
 		c.Progress = func(int64) {}
 	}
-	if c.Held == nil {
-		c.Held = new(atomic.Int64)
+	if c.Memory == nil {
+		c.Memory = memory.New(0)
 	}
 	if c.Observe == nil {
 		c.Observe = func(Observation) {}
@@ -83,10 +81,13 @@ type Engine struct {
 // NewEngine returns an engine over src.
 func NewEngine(src Source, cfg Config) *Engine { return &Engine{src: src, cfg: cfg.withDefaults()} }
 
-// Compute returns the sets of q, oldest first; they share their Reading and Dict, but for those of Query.Alone. It fails with allocation.ErrNoData where the source
+// Compute returns the sets of q, oldest first; they share their Reading and Dict, but for those of Query.Alone. Where ctx has
+// an account, that holds what the sets take. It fails with allocation.ErrNoData where the source
 // has nothing for the window, with allocation.ErrTooMuch or ErrBusy where the computation exceeds its bounds, and with
 // allocation.ErrUpstream where the source does not answer.
 func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
+	ctx, _, done := e.cfg.Memory.Within(ctx, remedy)
+	defer done()
 	if q.Alone {
 		windows, err := q.Windows()
 		if err != nil {
@@ -109,7 +110,13 @@ func (e *Engine) observed(ctx context.Context, q allocation.Query, run func(c *c
 		return err
 	})
 	if c != nil {
-		defer c.release()
+		if err == nil {
+			err = c.hold(allocation.SetsBytes(sets))
+		}
+		if err != nil {
+			sets = nil
+			c.release()
+		}
 		o.Stats, o.Reading = c.stats, c.reading()
 		o.Stats.Add(c.past)
 		o.Reading.Window, o.Reading.Total = q.Window, time.Since(began)

@@ -120,17 +120,17 @@ var machines = []Input{
 	},
 	{Name: "node address", Signal: allocation.NodeAddress, Alternatives: []Alternative{metric("kube_node_info")}, Missing: "exporters on nodes are told apart by their node label alone", Remedy: ksm},
 	{Name: "node cpu time", Signal: allocation.NodeTime, Alternatives: []Alternative{{Metric: "node_cpu_seconds_total", Labels: byNode}}, Missing: "nothing says what nodes' cores do", Remedy: exporter, Need: Occasional},
-	memory("node total memory", allocation.NodeMemoryTotal, "node_memory_MemTotal_bytes"),
-	memory("node available memory", allocation.NodeMemoryAvailable, "node_memory_MemAvailable_bytes"),
-	memory("node buffers", allocation.NodeMemoryBuffers, "node_memory_Buffers_bytes"),
-	memory("node caches", allocation.NodeMemoryCached, "node_memory_Cached_bytes"),
+	nodeMemory("node total memory", allocation.NodeMemoryTotal, "node_memory_MemTotal_bytes"),
+	nodeMemory("node available memory", allocation.NodeMemoryAvailable, "node_memory_MemAvailable_bytes"),
+	nodeMemory("node buffers", allocation.NodeMemoryBuffers, "node_memory_Buffers_bytes"),
+	nodeMemory("node caches", allocation.NodeMemoryCached, "node_memory_Cached_bytes"),
 }
 
 // device reads devices from the labels of the DCGM exporter: a GPU, and the slice of it under MIG.
 var device = map[string][]string{"device": {"UUID", "gpu"}, "slice": {"GPU_I_ID"}, "profile": {"GPU_I_PROFILE"}, "gpu_device": {"device"}}
 
-// memory is a figure of node_exporter about a node's memory.
-func memory(name string, signal allocation.Signal, metric string) Input {
+// nodeMemory is a figure of node_exporter about a node's memory.
+func nodeMemory(name string, signal allocation.Signal, metric string) Input {
 	return Input{
 		Name: name, Signal: signal, Alternatives: []Alternative{{Metric: metric, Labels: byNode}},
 		Missing: "nothing says what nodes' memory is used for", Remedy: exporter, Need: Occasional,

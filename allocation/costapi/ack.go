@@ -16,15 +16,15 @@ func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 	}
 	q.options.Idle, q.options.ShareIdle = true, allocation.Weighted
 	q.options.ShareTenancy, q.options.Reconcile, q.options.External = true, true, true
-	rows, err := apply(sets, q.options)
+	rows, err := q.apply(sets, q.options)
 	q.warnEmpty(sets, rows)
 	if err != nil {
 		return err
 	}
-	if err := a.checkRows(rows); err != nil {
+	if err := q.checkRows(rows); err != nil {
 		return err
 	}
-	bills, err := a.bills(sets, q.options)
+	bills, err := a.bills(q, sets, q.options)
 	if err != nil {
 		return err
 	}
@@ -66,13 +66,13 @@ func (b *bill) of(s *allocation.Set) func(row int) float64 {
 }
 
 // bills are those of sets: the same costs as the rows', whatever the filter.
-func (a *api) bills(sets []*allocation.Set, o allocation.Options) ([]bill, error) {
+func (a *api) bills(q *request, sets []*allocation.Set, o allocation.Options) ([]bill, error) {
 	keys, err := allocation.ParseKeys("cluster", a.cfg.Labels)
 	if err != nil {
 		return nil, err
 	}
 	o.Aggregate, o.Filter = keys, nil
-	clusters, err := apply(sets, o)
+	clusters, err := q.apply(sets, o)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (a *api) assetSets(q *request) ([]*allocation.AssetSet, error) {
 	}
 	if q.options.Accumulate != allocation.NoPeriod {
 		o := allocation.Options{Accumulate: q.options.Accumulate, Zone: a.cfg.Zone}
-		if sets, err = apply(allocation.WithoutRows(sets), o); err != nil {
+		if sets, err = q.apply(allocation.WithoutRows(sets), o); err != nil {
 			return nil, err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // Ledger computes the sets of a query, oldest first. They are not changed by the API, and nothing is added to the dictionaries
@@ -60,9 +61,9 @@ type Config struct {
 	MaxRows int
 	// MaxFilterSteps bounds what the filters of a request do, as filter.Steps count it. The default is filter.MaxSteps.
 	MaxFilterSteps int64
-	// MaxMemory bounds the bytes that the allocations of an answer may be estimated to take while kept sets are summed; 0 is
+	// Memory is what requests draw from, each by one account, which is in the context that the Ledger is asked with. The default has
 	// no bound.
-	MaxMemory int64
+	Memory *memory.Budget
 	// Labels says which labels department, environment, owner, product and team stand for. The default is
 	// allocation.DefaultLabelMapping.
 	Labels allocation.LabelMapping
@@ -95,6 +96,9 @@ func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(max(c.Timeout, 0), DefaultTimeout)
 	c.MaxRows = cmp.Or(max(c.MaxRows, 0), DefaultMaxRows)
 	c.Currency = cmp.Or(c.Currency, "USD")
+	if c.Memory == nil {
+		c.Memory = memory.New(0)
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -272,6 +276,9 @@ func (a *api) serve(out *answer, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	ctx, account, release := a.cfg.Memory.Within(ctx, remedy)
+	defer release()
+	req.memory = account
 	req.within(ctx)
 	end := func() error { return nil }
 	if rt.endpoint != information {

@@ -7,10 +7,14 @@ import (
 	"net/http"
 
 	"github.com/promcost/promcost/allocation/jmespath"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // maxEvaluated is the most bytes of an answer that an expression is evaluated over: as values it takes several times that.
 const maxEvaluated = 32 << 20
+
+// evaluatedBytes is what a byte of an answer takes as values, and as text before.
+const evaluatedBytes = 8
 
 // parseJMESPath compiles the expression that answers are replaced by.
 func parseJMESPath(q *request, value string) (err error) {
@@ -23,7 +27,7 @@ func (a *api) answer(out http.ResponseWriter, q *request) error {
 	if q.jmespath == nil {
 		return q.route.serve(a, out, q)
 	}
-	held := &heldAnswer{header: out.Header()}
+	held := &heldAnswer{header: out.Header(), memory: q.memory}
 	err := q.route.serve(a, held, q)
 	if held.tooLong {
 		return &statusError{http.StatusUnprocessableEntity, fmt.Sprintf("parameter jmespath: the answer has more than %d bytes to evaluate over: use fields, aggregate, filter, accumulate or limit", maxEvaluated)}
@@ -45,6 +49,7 @@ var errHeld = errors.New("answer is too long to evaluate over")
 // heldAnswer is an answer in memory, which is to be changed before it is sent.
 type heldAnswer struct {
 	header  http.Header
+	memory  *memory.Account
 	body    bytes.Buffer
 	tooLong bool
 }
@@ -60,6 +65,9 @@ func (h *heldAnswer) Write(p []byte) (int, error) {
 	if h.body.Len()+len(p) > maxEvaluated {
 		h.tooLong = true
 		return 0, errHeld
+	}
+	if err := h.memory.Draw(evaluatedBytes * int64(len(p))); err != nil {
+		return 0, err
 	}
 	return h.body.Write(p)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-kit/log"
 
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // TestMemoryOfSums bounds what the rows take that are held of an answer whose sets come one after the other.
@@ -19,14 +20,14 @@ func TestMemoryOfSums(t *testing.T) {
 		want   int
 	}{
 		"no bound":              {0, []string{"step=1h", "accumulate=false"}, http.StatusOK},
-		"as they are":           {8 << 20 / 5, []string{"step=1h", "accumulate=false"}, http.StatusUnprocessableEntity},
-		"days":                  {8 << 20 / 5, []string{"step=1h", "accumulate=day"}, http.StatusUnprocessableEntity},
-		"summed":                {8 << 20 / 5, []string{"step=1h", "accumulate=true"}, http.StatusOK},
+		"as they are":           {4 << 20, []string{"step=1h", "accumulate=false"}, http.StatusUnprocessableEntity},
+		"days":                  {4 << 20, []string{"step=1h", "accumulate=day"}, http.StatusUnprocessableEntity},
+		"summed":                {8 << 20, []string{"step=1h", "accumulate=true"}, http.StatusOK},
 		"summed, of too little": {1 << 20 / 5, []string{"step=1h", "accumulate=true"}, http.StatusUnprocessableEntity},
-		"aggregated":            {1 << 20 / 5, []string{"step=1h", "accumulate=false", "aggregate=namespace"}, http.StatusOK},
+		"aggregated":            {1 << 20, []string{"step=1h", "accumulate=false", "aggregate=namespace"}, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := costapi.New(newCrowd(), log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }, MaxMemory: tc.memory})
+			h := costapi.New(newCrowd(), log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }, Memory: memory.New(tc.memory)})
 			w := get(h, "/model/allocation", append(tc.params, "window=3d")...)
 			if w.Code != tc.want {
 				t.Fatalf("status %d, want %d: %.300s", w.Code, tc.want, w.Body)

@@ -15,6 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/jmespath"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // request is what a request asks for.
@@ -29,6 +30,7 @@ type request struct {
 	singular bool
 	explain  bool
 	warnings []string
+	memory   *memory.Account // that it draws from
 	options  allocation.Options
 	assets   allocation.AssetOptions
 	page     encode.Page

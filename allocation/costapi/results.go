@@ -49,19 +49,21 @@ func (a *api) wholeResults(q *request) ([]*allocation.Set, error) {
 		seen.look(s)
 	}
 	q.warnUnmatched(seen)
-	out, err := apply(sets, q.options)
+	out, err := q.apply(sets, q.options)
 	q.warnNothing(seen, out)
 	return out, err
 }
 
-// Sets go through the passes so many at a time, those of one dictionary, on as many goroutines.
+// Sets go through the passes so many at a time, those of one dictionary, on as many goroutines: fewer sets where they would take
+// more than this part of the memory.
 const (
 	lineSets  = 8
 	lineLanes = 2
+	lineShare = 32
 )
 
 // So many rows of a period are held at least before they are summed, and fewer where they would take more than this part of
-// Config.MaxMemory.
+// Config.Memory.
 const (
 	heldRows  = 1 << 14
 	heldShare = 16
@@ -69,7 +71,7 @@ const (
 
 // hold is how many rows of a period are held for a request before they are summed.
 func (a *api) hold(q *request) int {
-	if most := a.cfg.MaxMemory; most > 0 {
+	if most := a.cfg.Memory.Limit(); most > 0 {
 		return int(min(heldRows, most/heldShare/q.query.Only.MergedBytes()))
 	}
 	return heldRows
@@ -82,8 +84,10 @@ type line struct {
 	seen     *sightings
 	problems []problem
 	batch    []*allocation.Set
+	waiting  int64         // bytes of batch
 	lanes    []chan passed // oldest first
 	sum      *allocation.Accumulation
+	held     int64 // bytes drawn for what it holds
 }
 
 // passed is what the passes made of some sets.
@@ -95,19 +99,28 @@ type passed struct {
 
 // add takes a further set.
 func (l *line) add(s *allocation.Set) error {
+	bytes := l.bytes(s)
+	if err := l.memory.Draw(bytes); err != nil {
+		return err
+	}
+	if most := l.memory.Most() / lineShare; most > 0 && len(l.batch) > 0 && l.waiting+bytes > most {
+		if err := l.start(); err != nil {
+			return err
+		}
+	}
 	if len(l.batch) == lineSets || len(l.batch) > 0 && l.batch[0].Dict() != s.Dict() {
 		if err := l.start(); err != nil {
 			return err
 		}
 	}
-	l.batch = append(l.batch, s)
+	l.batch, l.waiting = append(l.batch, s), l.waiting+bytes
 	return nil
 }
 
 // start lets the batch go through the passes. It waits for the oldest one if there are as many as there may be.
 func (l *line) start() error {
 	batch, done := l.batch, make(chan passed, 1)
-	l.batch = nil
+	l.batch, l.waiting = nil, 0
 	go func() {
 		p := passed{raw: batch}
 		defer func() {
@@ -136,6 +149,7 @@ func (l *line) finish() error {
 		return p.err
 	}
 	for _, s := range p.raw {
+		l.memory.Return(l.bytes(s))
 		l.seen.look(s)
 		for _, of := range l.problems {
 			of.Add(s)
@@ -165,23 +179,43 @@ func (l *line) end() error {
 	return nil
 }
 
-// checkHeld refuses answers that take too much memory.
+// bytes is about what a set takes that goes through the passes, and what they make of it.
+func (l *line) bytes(s *allocation.Set) int64 { return 2 * l.query.Only.SetBytes(s.Len(), 0, 0) }
+
+// checkHeld draws what the sums take by now.
 func (l *line) checkHeld() error {
 	bytes := int64(l.sum.Held()) * l.query.Only.MergedBytes()
-	if most := l.cfg.MaxMemory; most > 0 && bytes > most {
-		return fmt.Errorf("%w: the answer has %d allocations or more, which take about %d MB, more than --query.max-memory: use aggregate, filter, accumulate, a longer step or a shorter window",
-			allocation.ErrTooMuch, l.sum.Held(), bytes>>20)
+	more := bytes - l.held
+	if err := l.memory.Draw(more); err != nil {
+		return fmt.Errorf("sum %d allocations or more: %w", l.sum.Held(), err)
 	}
+	l.held = bytes
 	return nil
 }
 
-// checkRows refuses answers that are too long.
-func (a *api) checkRows(sets []*allocation.Set) error {
-	rows := 0
+// remedy says how a request becomes smaller.
+const remedy = "use aggregate, filter, accumulate, a longer step or a shorter window"
+
+// encodingBytes is what the encoding of a row takes, until it is written, and mostEncoding that of all rows that are encoded a
+// part at a time.
+const (
+	encodingBytes = 1 << 10
+	mostEncoding  = 4 << 20
+)
+
+// checkRows refuses answers that are too long, and draws what their encoding takes.
+func (q *request) checkRows(sets []*allocation.Set) error {
+	rows, most := 0, 0
 	for _, s := range sets {
-		rows += s.Len()
+		rows, most = rows+s.Len(), max(most, s.Len())
 	}
-	return a.checkCount(rows)
+	if err := q.api.checkCount(rows); err != nil {
+		return err
+	}
+	if columnar(q.format) { // a set at a time
+		return q.memory.Draw(int64(most) * allocation.RowBytes)
+	}
+	return q.memory.Draw(min(int64(rows)*encodingBytes, mostEncoding))
 }
 
 // checkCount refuses answers of so many rows.

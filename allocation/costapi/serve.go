@@ -24,7 +24,7 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 		return err
 	}
 	o := a.encoding(q)
-	if err := a.checkRows(sets); err != nil {
+	if err := q.checkRows(sets); err != nil {
 		return err
 	}
 	if q.format == "csv" {
@@ -78,7 +78,7 @@ func (a *api) serveSummary(w http.ResponseWriter, q *request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.checkRows(sets); err != nil {
+	if err := q.checkRows(sets); err != nil {
 		return err
 	}
 	step := sets[len(sets)-1].Window.Duration()
@@ -124,7 +124,7 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 		if err != nil {
 			return err
 		}
-		got, err := apply(raw, q.options)
+		got, err := q.apply(raw, q.options)
 		if err != nil {
 			return err
 		}

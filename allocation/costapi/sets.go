@@ -168,8 +168,11 @@ func (q *request) use(s *allocation.Set) {
 	q.used, q.loaded = max(q.used, resolution), true
 }
 
-// apply runs the passes.
-func apply(sets []*allocation.Set, o allocation.Options) ([]*allocation.Set, error) {
+// apply runs the passes, once there is memory for what they make.
+func (q *request) apply(sets []*allocation.Set, o allocation.Options) ([]*allocation.Set, error) {
+	if err := q.memory.Draw(allocation.SetsBytes(sets)); err != nil {
+		return nil, err
+	}
 	out, err := allocation.Apply(sets, o)
 	return out, unapplied(err)
 }

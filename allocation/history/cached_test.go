@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // answering is a store as a ledger reads it, of hours alone.
@@ -85,7 +86,7 @@ func TestKeptAnswers(t *testing.T) {
 		}{{"late", late}, {"late without assets", &bare}, {"few columns", few}, {"everything", nil}} {
 			t.Run(size.name+", "+tc.name, func(t *testing.T) {
 				now := all[size.hours-1].End
-				l := ledger.NewKeeping(answering{s}, answering{s}, log.NewNopLogger(), ledger.Options{ReadOnly: true, MaxMemory: 8 * size.cap, Now: func() time.Time { return now }})
+				l := ledger.NewKeeping(answering{s}, answering{s}, log.NewNopLogger(), ledger.Options{ReadOnly: true, Memory: memory.New(8 * size.cap), Now: func() time.Time { return now }})
 				ask := func(from allocation.Window) {
 					q := allocation.Query{Window: allocation.Window{Start: from.Start, End: from.Start.Add(size.length)}, Step: time.Hour, Stored: true, Stream: true, Only: tc.only}
 					for _, err := range l.Sets(t.Context(), q) {

@@ -11,6 +11,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // maxDamaged bounds how many damaged sets one query may come upon.
@@ -93,6 +94,7 @@ type assembly struct {
 	found   bool                  // there was something of some window
 	noData  error
 	bytes   int64 // that whole kept sets are estimated to take
+	merged  int64 // bytes drawn for the window being made
 	explain explainer
 }
 
@@ -102,9 +104,7 @@ func (l *Ledger) newAssembly(q allocation.Query, p *plan) *assembly {
 
 // run makes the sets, oldest first.
 func (a *assembly) run(ctx context.Context) ([]*allocation.Set, error) {
-	if err := a.bound(); err != nil {
-		return nil, err
-	}
+	a.bytes = a.estimate()
 	release, err := a.ledger.acquireRead(ctx)
 	if err != nil {
 		return nil, err
@@ -140,17 +140,7 @@ func (a *assembly) run(ctx context.Context) ([]*allocation.Set, error) {
 	return out, nil
 }
 
-// keptRows are the rows of the windows that are one kept set each.
-func (a *assembly) keptRows() (rows int64) {
-	for _, pieces := range a.plan.pieces {
-		if len(pieces) == 1 && pieces[0].kept != nil {
-			rows += int64(pieces[0].kept.Rows)
-		}
-	}
-	return rows
-}
-
-// estimate is about what these take.
+// estimate is about what the windows that are one kept set each take.
 func (a *assembly) estimate() (bytes int64) {
 	for _, pieces := range a.plan.pieces {
 		if len(pieces) == 1 && pieces[0].kept != nil {
@@ -158,21 +148,6 @@ func (a *assembly) estimate() (bytes int64) {
 		}
 	}
 	return bytes
-}
-
-// bound refuses what would take too much memory.
-func (a *assembly) bound() error {
-	a.bytes = a.estimate()
-	if most := a.ledger.opts.MaxMemory; most > 0 && a.bytes > most {
-		return a.tooMuch(a.keptRows(), len(a.plan.windows), a.bytes)
-	}
-	return nil
-}
-
-// tooMuch is the error of sets that take too much memory.
-func (a *assembly) tooMuch(rows int64, sets int, bytes int64) error {
-	return fmt.Errorf("%w: %s has %d allocations in %d sets, which take about %d MB, more than --query.max-memory: use a shorter window or a longer step",
-		allocation.ErrTooMuch, describe(a.query), rows, sets, bytes>>20)
 }
 
 // whole reads all windows that are one kept set each, over one dictionary.
@@ -234,19 +209,40 @@ func (a *assembly) missing(err error) {
 // mergeAtOnce is how many sets are merged at a time: so much of them is in memory.
 const mergeAtOnce = 8
 
-// window makes a set of several pieces, some at a time.
+// hold draws what the window being made takes, in place of what it drew before; nil gives that back.
+func (a *assembly) hold(ctx context.Context, sum *allocation.Set) error {
+	bytes := int64(0)
+	if sum != nil {
+		bytes = allocation.SetsBytes([]*allocation.Set{sum})
+	}
+	account := memory.Of(ctx)
+	account.Return(a.merged)
+	a.merged = 0
+	if err := account.Draw(bytes); err != nil {
+		return fmt.Errorf("sum %d allocations: %w", sum.Len(), err)
+	}
+	a.merged = bytes
+	return nil
+}
+
+// window makes a set of several pieces, some at a time. Its memory is held.
 func (a *assembly) window(ctx context.Context, i int) (*allocation.Set, error) {
 	w, pieces := a.plan.windows[i], a.plan.pieces[i]
+	a.merged = 0 // windows before are held as they are
 	var sum *allocation.Set
 	var holes []hole
 	for len(pieces) > 0 {
 		n := min(mergeAtOnce, len(pieces))
-		sets, lacks, err := a.pieces(ctx, pieces[:n])
+		sets, lacks, release, err := a.pieces(ctx, pieces[:n])
 		if err != nil {
 			return nil, err
 		}
 		pieces, holes = pieces[n:], append(holes, lacks...)
 		if sum, err = addSets(w, sum, sets); err != nil {
+			return nil, err
+		}
+		release()
+		if err := a.hold(ctx, sum); err != nil {
 			return nil, err
 		}
 	}
@@ -313,17 +309,18 @@ func addSets(w allocation.Window, sum *allocation.Set, sets []*allocation.Set) (
 	return allocation.Merge(w, sets)
 }
 
-// pieces reads or computes pieces. What cannot be had of them is a hole as long as there is something else.
-func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocation.Set, holes []hole, err error) {
+// pieces reads or computes pieces. What cannot be had of them is a hole as long as there is something else. release gives back
+// the memory of those that were read.
+func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocation.Set, holes []hole, release func(), err error) {
 	var kept []Kept
 	for _, x := range pieces {
 		if x.kept != nil {
 			kept = append(kept, *x.kept)
 		}
 	}
-	read, err := a.ledger.read(ctx, kept, a.query.Only.WithInstance())
+	read, release, err := a.ledger.read(ctx, kept, a.query.Only.WithInstance())
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	a.found = a.found || len(read) > 0
 	for _, x := range pieces {
@@ -342,10 +339,11 @@ func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocati
 			a.missing(err)
 			holes = append(holes, hole{x.window, err})
 		default:
-			return nil, nil, err
+			release()
+			return nil, nil, nil, err
 		}
 	}
-	return sets, holes, nil
+	return sets, holes, release, nil
 }
 
 // computed computes a piece: a closed hour together with those that follow.
@@ -365,11 +363,15 @@ func (a *assembly) computed(ctx context.Context, x piece) (*allocation.Set, erro
 			return nil, err
 		}
 		for i, f := range flights {
+			if err := memory.Of(ctx).Draw(f.bytes()); err != nil {
+				return nil, err
+			}
 			a.filled[hours[i].Start.Unix()] = f
 		}
 	}
 	f := a.filled[key]
 	delete(a.filled, key)
+	memory.Of(ctx).Return(f.bytes())
 	return f.set, f.err
 }
 
@@ -389,20 +391,29 @@ func (a *assembly) hoursFrom(t time.Time) (hours []allocation.Window) {
 	return hours
 }
 
-// read reads kept sets.
-func (l *Ledger) read(ctx context.Context, kept []Kept, only *allocation.Projection) ([]*allocation.Set, error) {
+// read reads kept sets, whose memory it draws before. release gives that back once they are of no more use; it is never nil.
+func (l *Ledger) read(ctx context.Context, kept []Kept, only *allocation.Projection) (sets []*allocation.Set, release func(), err error) {
 	if len(kept) == 0 {
-		return nil, nil
+		return nil, func() {}, nil
 	}
-	sets, err := l.history.Read(ctx, kept, only)
+	release, err = l.opts.Memory.Take(ctx, remedy, bytesOf(kept, only))
+	if err != nil {
+		rows := 0
+		for i := range kept {
+			rows += kept[i].Rows
+		}
+		return nil, release, fmt.Errorf("read %d allocations of %d hours or days: %w", rows, len(kept), err)
+	}
+	sets, err = l.history.Read(ctx, kept, only)
 	if err == nil {
-		return sets, nil
+		return sets, release, nil
 	}
+	release()
 	var damaged *DamagedError
 	if errors.As(err, &damaged) || errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
-		return nil, err
+		return nil, func() {}, err
 	}
-	return nil, fmt.Errorf("%w: %w", errHistory, err)
+	return nil, func() {}, fmt.Errorf("%w: %w", errHistory, err)
 }
 
 // acquireRead takes one of the places of those who read the history.

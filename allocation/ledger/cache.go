@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
-// cacheShare is the part of Options.MaxMemory that answers of the history may take which are kept in memory, and cacheAge
-// for how long after they were last asked for.
+// cacheShare is the part of Options.Memory that answers of the history may take which are kept in memory, and cacheAge for how
+// long after they were last asked for.
 const (
 	cacheShare = 8
 	cacheAge   = 15 * time.Minute
@@ -19,7 +20,10 @@ const (
 
 // cache has the last answers that were read from the history and nothing else. They are asked for again and again: by
 // dashboards, whose closed days are the same until midnight.
-type cache struct{ answers []cached } // the one asked for last comes last
+type cache struct {
+	answers []cached        // the one asked for last comes last
+	account *memory.Account // holds what they take
+}
 
 // cached is an answer and what it was made of.
 type cached struct {
@@ -51,32 +55,53 @@ func (c *cache) get(query string, kept []Kept, now time.Time) []*allocation.Set 
 		return nil
 	}
 	a := c.answers[i]
-	c.answers = slices.Delete(c.answers, i, i+1)
 	if kept != nil && !slices.EqualFunc(a.kept, kept, func(x, y Kept) bool { return x.same(&y) }) {
+		c.remove(i)
 		return nil
 	}
+	c.answers = slices.Delete(c.answers, i, i+1)
 	a.asked = now
 	c.answers = append(c.answers, a)
 	return a.sets
 }
 
-// put keeps an answer, and drops those that were not asked for the longest: most bounds their bytes.
+// put keeps an answer if there is memory for it, and drops those that were not asked for the longest: most bounds their bytes.
 func (c *cache) put(a cached, most int64) {
-	c.answers = slices.DeleteFunc(c.answers, func(o cached) bool { return o.query == a.query || o.asked.Before(a.asked.Add(-cacheAge)) })
+	c.removeAll(func(o *cached) bool { return o.query == a.query || o.asked.Before(a.asked.Add(-cacheAge)) })
 	if a.bytes > most {
 		return
 	}
-	c.answers = append(c.answers, a)
-	for sum := c.size(); sum > most; sum = c.size() {
-		c.answers = slices.Delete(c.answers, 0, 1)
+	for len(c.answers) > 0 && c.account.Held()+a.bytes > most {
+		c.remove(0)
+	}
+	if c.account.Draw(a.bytes) == nil {
+		c.answers = append(c.answers, a)
 	}
 }
 
-func (c *cache) size() (sum int64) {
-	for i := range c.answers {
-		sum += c.answers[i].bytes
+// remove drops an answer.
+func (c *cache) remove(i int) {
+	c.account.Return(c.answers[i].bytes)
+	c.answers = slices.Delete(c.answers, i, i+1)
+}
+
+// removeAll drops the answers that are so.
+func (c *cache) removeAll(so func(*cached) bool) {
+	for i := len(c.answers) - 1; i >= 0; i-- {
+		if so(&c.answers[i]) {
+			c.remove(i)
+		}
 	}
-	return sum
+}
+
+// evict drops the answers that were not asked for the longest, until they took so many bytes.
+func (l *Ledger) evict(bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := &l.cache; bytes > 0 && len(c.answers) > 0; {
+		bytes -= c.answers[0].bytes
+		c.remove(0)
+	}
 }
 
 // cached is what the cache has of a query, nil without any, and where a file of it is no longer what was read.
@@ -96,7 +121,7 @@ func (l *Ledger) cached(query string, kept []Kept, now time.Time) []*allocation.
 
 // drop drops what nobody asked for since t.
 func (c *cache) drop(t time.Time) {
-	c.answers = slices.DeleteFunc(c.answers, func(a cached) bool { return a.asked.Before(t) })
+	c.removeAll(func(a *cached) bool { return a.asked.Before(t) })
 }
 
 // readCached is read for the sets of a query, which may have been read before.
@@ -110,9 +135,9 @@ func (l *Ledger) readCached(ctx context.Context, q *allocation.Query, kept []Kep
 	}
 	key, now := cacheKey(&of), l.opts.Now()
 	if sets := l.cached(key, kept, now); sets != nil {
-		return sets, nil
+		return sets, memory.Of(ctx).Draw(bytes)
 	}
-	sets, err := l.read(ctx, kept, q.Only)
+	sets, _, err := l.read(ctx, kept, q.Only) // they are held as long as the question is
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +148,7 @@ func (l *Ledger) readCached(ctx context.Context, q *allocation.Query, kept []Kep
 }
 
 // cacheBytes is what answers may take that are kept in memory.
-func (l *Ledger) cacheBytes() int64 { return cmp.Or(l.opts.MaxMemory, defaultMemory) / cacheShare }
+func (l *Ledger) cacheBytes() int64 { return cmp.Or(l.opts.Memory.Limit(), defaultMemory) / cacheShare }
 
-// defaultMemory is what is taken for Options.MaxMemory where that is no bound.
+// defaultMemory is what is taken for the limit of Options.Memory where that has none.
 const defaultMemory = 2 << 30

@@ -108,11 +108,12 @@ func (l *Ledger) accrue(ctx context.Context, a *allocation.Accrued, end time.Tim
 		kept := l.countable(rest, hours, counted)
 		switch h := l.hourAt(from); {
 		case len(kept) > 0:
-			sets, err := l.read(ctx, kept, a.Metering().Projection())
+			sets, release, err := l.read(ctx, kept, a.Metering().Projection())
 			if err != nil {
 				return nil, l.seen(err)
 			}
 			a = a.Add(sets...)
+			release()
 		case h.Duration() != time.Hour || !h.Start.Equal(from): // clocks were set by less than an hour: it is in no set
 			a = a.Until(h.End)
 		default:

@@ -15,6 +15,8 @@ const exposedFor = time.Hour + 15*time.Minute
 // Exposed says which hours this promcost exposed on /metrics within w, as far as that is known: those that are kept, as they were
 // counted first, and where none are kept, the latest one. Of their rows they have nothing.
 func (l *Ledger) Exposed(ctx context.Context, w allocation.Window) ([]allocation.Exposure, error) {
+	ctx, _, done := l.opts.Memory.Within(ctx, remedy)
+	defer done()
 	sets, err := l.firstKept(ctx, allocation.Window{Start: w.Start.Add(-l.opts.Grace - exposedFor - time.Hour), End: w.End})
 	if err != nil {
 		return nil, err
@@ -55,5 +57,6 @@ func (l *Ledger) firstKept(ctx context.Context, w allocation.Window) ([]*allocat
 			}
 		}
 	}
-	return l.read(ctx, kept, &allocation.Projection{})
+	sets, _, err := l.read(ctx, kept, &allocation.Projection{}) // assets alone: little, held as long as the question is
+	return sets, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // maxFill is how many hours are computed at once: those of a day of the zone, so that each sample of it is read once, and
@@ -35,6 +36,14 @@ type hourFlight struct {
 	done chan struct{} // closed when set and err are set
 	set  *allocation.Set
 	err  error // wraps allocation.ErrNoData where the source has nothing of the hour
+}
+
+// bytes is what the set takes in memory.
+func (f *hourFlight) bytes() int64 {
+	if f.set == nil {
+		return 0
+	}
+	return allocation.SetsBytes([]*allocation.Set{f.set})
 }
 
 // barren is an hour that the source had nothing of.
@@ -122,10 +131,13 @@ func (l *Ledger) takeOff(hours []allocation.Window, failed error) (flights []*ho
 // fillRun computes a run; if that takes too much, one half after the other.
 func (l *Ledger) fillRun(ctx context.Context, run hourRun) {
 	n := len(run.hours)
+	account := l.opts.Memory.Open(remedy) // those who wait may leave
+	ctx = memory.With(ctx, account)
 	sets, err := l.compute(ctx, allocation.Query{
 		Window: allocation.Window{Start: run.hours[0].Start, End: run.hours[n-1].End}, Step: time.Hour, Resolution: l.opts.Resolution, Alone: true,
 	})
 	if errors.Is(err, allocation.ErrTooMuch) && n > 1 {
+		account.Close()
 		l.fillRun(ctx, hourRun{run.hours[:n/2], run.flights[:n/2]})
 		l.fillRun(ctx, hourRun{run.hours[n/2:], run.flights[n/2:]})
 		return
@@ -137,6 +149,9 @@ func (l *Ledger) fillRun(ctx context.Context, run hourRun) {
 		if f.err = err; err == nil {
 			f.set, f.err = l.keepHour(ctx, sets[i])
 		}
+	}
+	account.Close() // before those who wait go on, and draw for themselves
+	for i, f := range run.flights {
 		l.landHour(run.hours[i], f)
 	}
 }
@@ -305,6 +320,8 @@ type filling struct {
 
 // run fills one run.
 func (f *filling) run(ctx context.Context, hours []allocation.Window) error {
+	ctx, _, done := f.ledger.opts.Memory.Within(ctx, remedy)
+	defer done()
 	flights, err := f.ledger.fill(ctx, ctx, hours)
 	if err != nil {
 		return err

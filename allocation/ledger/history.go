@@ -41,6 +41,14 @@ func (k *Kept) bytes(only *allocation.Projection) int64 {
 	return only.SetBytes(k.Rows, k.Assets, k.Bytes)
 }
 
+// bytesOf is about what sets take in memory.
+func bytesOf(kept []Kept, only *allocation.Projection) (bytes int64) {
+	for i := range kept {
+		bytes += kept[i].bytes(only)
+	}
+	return bytes
+}
+
 // Keep says how a set is to be kept.
 type Keep struct {
 	Kind Kind

@@ -43,31 +43,37 @@ type hourBatch struct {
 	errs    []error
 	loading bool // the source had not loaded all of its history when they were asked for
 	fatal   error
+	release func() // gives back the memory of the sets
 }
 
 func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *allocation.Projection, counted bool) iter.Seq2[*allocation.Set, error] {
 	return func(yield func(*allocation.Set, error) bool) {
+		ctx, _, done := l.opts.Memory.Within(ctx, remedy)
+		defer done()
 		work, cancel := context.WithCancel(ctx)
 		ahead := make(chan hourBatch, 1)
 		defer func() {
 			cancel()
-			for range ahead { // until whoever reads ahead has ended
+			for batch := range ahead { // until whoever reads ahead has ended
+				batch.release()
 			}
 		}()
 		r := &hourReader{ledger: l, only: only, counted: counted, explain: explainer{ledger: l, window: w}}
 		go func() {
 			defer close(ahead)
 			if err := r.run(work, w, ahead); err != nil {
-				ahead <- hourBatch{fatal: err}
+				ahead <- hourBatch{fatal: err, release: func() {}}
 			}
 		}()
 		for batch := range ahead {
 			batch.note()
 			for i, set := range batch.sets {
 				if !yield(set, batch.errs[i]) {
+					batch.release()
 					return
 				}
 			}
+			batch.release()
 			if batch.fatal != nil {
 				yield(nil, batch.fatal)
 				return
@@ -118,6 +124,7 @@ func (r *hourReader) run(ctx context.Context, w allocation.Window, out chan<- ho
 		select {
 		case out <- *batch:
 		case <-ctx.Done():
+			batch.release()
 			return r.ledger.ended(ctx)
 		}
 		hours = hours[n:]
@@ -215,7 +222,7 @@ func (r *hourReader) next(hours []allocation.Window) (n int, batch *hourBatch) {
 	for n = 1; n < min(len(hours), most) && kind(hours[n]) == first && (first < 2 || r.ledger.joins(hours[:n], hours[n])); {
 		n++
 	}
-	return n, &hourBatch{sets: make([]*allocation.Set, n), errs: make([]error, n)}
+	return n, &hourBatch{sets: make([]*allocation.Set, n), errs: make([]error, n), release: func() {}}
 }
 
 // fetch fills a batch. What is damaged or has gone meanwhile is looked for again, and computed if it is not there.
@@ -228,6 +235,8 @@ func (r *hourReader) fetch(ctx context.Context, hours []allocation.Window, batch
 			return nil
 		case ctx.Err() != nil:
 			return r.ledger.ended(ctx)
+		case errors.Is(err, allocation.ErrTooMuch), errors.Is(err, allocation.ErrBusy): // there is no memory for it
+			return err
 		case try >= maxDamaged:
 		case errors.As(err, &damaged):
 			r.ledger.noteDamage(damaged)
@@ -267,9 +276,14 @@ func (r *hourReader) fetchOnce(ctx context.Context, hours []allocation.Window, b
 			missing = append(missing, i)
 		}
 	}
-	sets, err := r.read(ctx, kept)
+	sets, release, err := r.read(ctx, kept)
 	if err != nil {
 		return err
+	}
+	before := batch.release
+	batch.release = func() {
+		before()
+		release()
 	}
 	for i, s := range sets {
 		batch.sets[at[i]], batch.errs[at[i]] = s, nil
@@ -281,15 +295,15 @@ func (r *hourReader) fetchOnce(ctx context.Context, hours []allocation.Window, b
 }
 
 // read reads kept hours, when those who read already leave room.
-func (r *hourReader) read(ctx context.Context, kept []Kept) ([]*allocation.Set, error) {
+func (r *hourReader) read(ctx context.Context, kept []Kept) (sets []*allocation.Set, release func(), err error) {
 	if len(kept) == 0 {
-		return nil, nil
+		return nil, func() {}, nil
 	}
-	release, err := r.ledger.acquireRead(ctx)
+	leave, err := r.ledger.acquireRead(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer release()
+	defer leave()
 	return r.ledger.read(ctx, kept, r.only)
 }
 
@@ -353,7 +367,7 @@ func (l *Ledger) asKept(ctx context.Context, hours []allocation.Window, flights 
 			kept, at = append(kept, *k), append(at, i)
 		}
 	}
-	read, err := l.read(ctx, kept, only)
+	read, _, err := l.read(ctx, kept, only)
 	if err != nil {
 		return sets
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // Computer computes the sets of a query, oldest first. An answer is shared by all who ask for it and must not be changed.
@@ -55,8 +56,9 @@ type Options struct {
 	Backfill time.Duration
 	// Retention is how long sets are kept; 0 is for ever.
 	Retention time.Duration
-	// MaxMemory bounds the bytes that the kept sets of an answer may be estimated to take; 0 is no bound.
-	MaxMemory int64
+	// Memory is what computations, readings of the history and answers kept in memory draw from. Questions draw from the account of
+	// their context where that has one. The default has no bound.
+	Memory *memory.Budget
 	// Metering says what counters there are. It is asked for each count; where it gives another one, the month is counted
 	// anew. The default is allocation.DefaultMetering.
 	Metering func() *allocation.Metering
@@ -84,6 +86,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Sleep == nil {
 		o.Sleep = sleep
+	}
+	if o.Memory == nil {
+		o.Memory = memory.New(0)
 	}
 	if o.Metering == nil {
 		metering := allocation.DefaultMetering()
@@ -130,6 +135,9 @@ type Ledger struct {
 	cache      cache
 }
 
+// remedy says how a question of a Ledger becomes smaller.
+const remedy = "use a shorter window, a longer step, accumulate or aggregate"
+
 // Stats count what a Ledger has done.
 type Stats struct {
 	Computations uint64        // ended, well or not
@@ -144,11 +152,13 @@ type Stats struct {
 // New returns a ledger over computer that keeps nothing. What goes wrong in the background is logged to logger.
 func New(computer Computer, logger log.Logger, o Options) *Ledger {
 	o = o.withDefaults()
-	return &Ledger{
+	l := &Ledger{
 		computer: computer, logger: logger, opts: o, slots: make(chan struct{}, o.MaxConcurrency), readers: make(chan struct{}, 2*o.MaxConcurrency),
 		flights: map[flightKey]*flight{}, filling: map[int64]*hourFlight{}, barren: map[int64]barren{}, again: map[int64]again{},
 		damaged: map[setKey]bool{}, refreshed: make(chan struct{}, 1),
 	}
+	l.cache.account = o.Memory.OpenCache(l.evict)
+	return l
 }
 
 // NewKeeping returns a ledger over computer that keeps closed hours and days in a history.
@@ -169,6 +179,8 @@ func NewKeeping(computer Computer, h History, logger log.Logger, o Options) *Led
 // the deadline of the computation (context.DeadlineExceeded).
 func (l *Ledger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
 	return func(yield func(*allocation.Set, error) bool) {
+		ctx, _, done := l.opts.Memory.Within(ctx, remedy)
+		defer done()
 		if q.Stream && q.Stored && l.keeps() {
 			if err := l.stream(ctx, q, func(s *allocation.Set) bool { return yield(s, nil) }); err != nil {
 				yield(nil, err)
@@ -220,9 +232,12 @@ func bordersKey(borders []time.Time) string {
 // flight is a computation and those who wait for it.
 type flight struct {
 	cancel  context.CancelFunc
-	waiters int           // guarded by the ledger's mu; the last one to leave cancels
-	done    chan struct{} // closed when sets and err are set
+	account *memory.Account
+	waiters int           // guarded by the ledger's mu, as is landed; the last one to leave cancels, and closes account
+	landed  bool          // nobody joins it any more
+	done    chan struct{} // closed when sets, bytes and err are set
 	sets    []*allocation.Set
+	bytes   int64 // that sets take
 	err     error
 }
 
@@ -238,26 +253,40 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	f, ok := l.flights[key]
 	if !ok {
 		var run context.Context
-		f = &flight{done: make(chan struct{})}
-		run, f.cancel = context.WithTimeout(context.WithoutCancel(ctx), l.opts.Timeout)
+		f = &flight{done: make(chan struct{}), account: l.opts.Memory.Open(remedy)}
+		run, f.cancel = context.WithTimeout(memory.With(context.WithoutCancel(ctx), f.account), l.opts.Timeout)
 		l.flights[key] = f
 		go l.fly(run, key, f, q)
 	}
 	f.waiters++
 	l.mu.Unlock()
 
+	defer l.leave(key, f)
 	select {
 	case <-f.done:
-		return f.sets, f.err
 	case <-ctx.Done():
+		return nil, fmt.Errorf("compute %s: %w", describe(q), ctx.Err())
 	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	if err := memory.Of(ctx).Draw(f.bytes); err != nil {
+		return nil, fmt.Errorf("answer %s: %w", describe(q), err)
+	}
+	return f.sets, nil
+}
+
+// leave lets go of a flight. The last one to do so ends it.
+func (l *Ledger) leave(key flightKey, f *flight) {
 	l.mu.Lock()
-	if f.waiters--; f.waiters == 0 {
-		f.cancel()
-		l.land(key, f)
+	defer l.mu.Unlock()
+	if f.waiters--; f.waiters > 0 {
+		return
 	}
-	l.mu.Unlock()
-	return nil, fmt.Errorf("compute %s: %w", describe(q), ctx.Err())
+	f.cancel()
+	if l.land(key, f); f.landed {
+		f.account.Close()
+	}
 }
 
 // after is for how long after the sets of a query there are signals by now, as far as they are of use: in whole minutes, so that
@@ -287,10 +316,13 @@ func (l *Ledger) fly(ctx context.Context, key flightKey, f *flight, q allocation
 	if err != nil {
 		err = fmt.Errorf("compute %s: %w", describe(q), err)
 	}
+	f.sets, f.bytes, f.err = sets, allocation.SetsBytes(sets), err
 	l.mu.Lock()
 	l.land(key, f)
+	if f.landed = true; f.waiters == 0 { // what was given up holds memory until it has ended
+		f.account.Close()
+	}
 	l.mu.Unlock()
-	f.sets, f.err = sets, err
 	close(f.done)
 }
 

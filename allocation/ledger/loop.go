@@ -139,7 +139,7 @@ func (l *Ledger) tendFor(ctx context.Context, c *chore, urgent func() bool) {
 		return
 	}
 	for ctx.Err() == nil {
-		more, err := l.tend(ctx)
+		more, err := l.tendOnce(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -154,6 +154,13 @@ func (l *Ledger) tendFor(ctx context.Context, c *chore, urgent func() bool) {
 			return
 		}
 	}
+}
+
+// tendOnce is tend with an account for what it reads and computes.
+func (l *Ledger) tendOnce(ctx context.Context) (more bool, err error) {
+	ctx, _, done := l.opts.Memory.Within(ctx, remedy)
+	defer done()
+	return l.tend(ctx)
 }
 
 // sleep waits for d and reports whether ctx lives on.
@@ -184,6 +191,8 @@ func (l *Ledger) floor(t time.Time) time.Time {
 
 // latestHour makes w the latest hour, read or computed.
 func (l *Ledger) latestHour(ctx context.Context, w allocation.Window) error {
+	ctx, _, done := l.opts.Memory.Within(ctx, remedy)
+	defer done()
 	set, err := l.hourSet(ctx, w)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,7 +213,8 @@ func (l *Ledger) lastKept(ctx context.Context) {
 	if err != nil || len(kept.sets) == 0 {
 		return // what fails in the history is told of by those who cannot do without
 	}
-	sets, err := l.read(ctx, kept.sets[len(kept.sets)-1:], nil)
+	sets, release, err := l.read(ctx, kept.sets[len(kept.sets)-1:], nil)
+	defer release()
 	if l.seen(err) != nil {
 		return
 	}
@@ -232,7 +242,8 @@ func (l *Ledger) hourSet(ctx context.Context, w allocation.Window) (*allocation.
 		return nil, err
 	}
 	if n := len(kept.sets); n > 0 && (l.opts.ReadOnly || kept.sets[n-1].Window == w || kept.at(w.Start, w) != nil) {
-		sets, err := l.read(ctx, kept.sets[n-1:], nil)
+		sets, release, err := l.read(ctx, kept.sets[n-1:], nil)
+		defer release()
 		if err == nil {
 			return sets[0], nil
 		}

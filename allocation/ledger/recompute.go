@@ -40,6 +40,8 @@ func (l *Ledger) Recompute(ctx context.Context, w allocation.Window, progress fu
 
 // recomputeRun computes adjacent hours again and replaces them.
 func (l *Ledger) recomputeRun(ctx context.Context, hours []allocation.Window, kept *shelf, done *Progress) error {
+	ctx, _, release := l.opts.Memory.Within(ctx, remedy)
+	defer release()
 	computed := make([]computedHour, len(hours))
 	l.computeRun(ctx, hours, computed)
 	for i, h := range hours {
@@ -75,7 +77,8 @@ func (l *Ledger) hasLess(ctx context.Context, now *allocation.Set, was *Kept) (b
 	if now.Incomplete && was.Complete {
 		return true, nil
 	}
-	sets, err := l.read(ctx, []Kept{*was}, &allocation.Projection{})
+	sets, release, err := l.read(ctx, []Kept{*was}, &allocation.Projection{})
+	defer release()
 	if _, damaged := errors.AsType[*DamagedError](err); damaged {
 		return false, nil
 	}

@@ -23,7 +23,8 @@ func (l *Ledger) settle(ctx context.Context, hour allocation.Window) error {
 	if k == nil || !k.Window.End.Equal(hour.End) {
 		return nil
 	}
-	old, err := l.read(ctx, []Kept{*k}, nil)
+	old, release, err := l.read(ctx, []Kept{*k}, nil)
+	defer release()
 	if _, damaged := errors.AsType[*DamagedError](err); damaged || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -49,7 +50,8 @@ func (l *Ledger) mendCounted(ctx context.Context, w allocation.Window) (more boo
 		if k == nil || !k.Window.End.Equal(h.End) {
 			continue
 		}
-		sets, err := l.read(ctx, []Kept{*k}, nil)
+		sets, release, err := l.read(ctx, []Kept{*k}, nil)
+		defer release()
 		if err = l.seen(err); err == nil {
 			err = l.write(ctx, sets[0], Keep{Kind: Counted, Complete: true})
 		}

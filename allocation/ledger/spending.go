@@ -276,7 +276,8 @@ func (l *Ledger) readBudgets(ctx context.Context, m *allocation.Metering, kept [
 		return nil, err
 	}
 	defer release()
-	sets, err := l.read(ctx, kept, m.BudgetProjection())
+	sets, free, err := l.read(ctx, kept, m.BudgetProjection())
+	defer free()
 	if err != nil {
 		return nil, l.seen(err)
 	}

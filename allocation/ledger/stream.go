@@ -7,9 +7,10 @@ import (
 	"io/fs"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
-// Sets of a stream are read so many at a time, and fewer where they would take more than this part of Options.MaxMemory.
+// Sets of a stream are read so many at a time, and fewer where they would take more than this part of Options.Memory.
 const (
 	streamAtOnce = 8
 	streamShare  = 16
@@ -100,6 +101,9 @@ func (s *stream) run(ctx context.Context, a *assembly) error {
 		}
 		s.found = s.found || a.found
 		s.give(set)
+		if err := a.hold(ctx, nil); err != nil {
+			return err
+		}
 	}
 	if !s.found && a.noData != nil {
 		return a.noData
@@ -153,12 +157,10 @@ func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*al
 	bytes := a.estimate()
 	if bytes > l.cacheBytes() {
 		for len(kept) > 0 {
-			n, err := a.chunk(kept)
-			var sets []*allocation.Set
-			if err == nil {
-				sets, err = l.read(ctx, kept[:n], a.query.Only)
-			}
-			if !yield(sets, err) {
+			n := a.chunk(kept)
+			sets, release, err := l.read(ctx, kept[:n], a.query.Only)
+			more := yield(sets, err)
+			if release(); !more {
 				return
 			}
 			kept = kept[n:]
@@ -167,13 +169,13 @@ func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*al
 	}
 	key, now := cacheKey(&a.query), l.opts.Now()
 	if sets := l.cached(key, kept, now); sets != nil {
-		yield(sets, nil)
+		yield(sets, memory.Of(ctx).Draw(bytes))
 		return
 	}
 	all := make([]*allocation.Set, 0, len(kept))
 	for from := 0; from < len(kept); {
 		n := min(streamAtOnce, len(kept)-from)
-		sets, err := l.read(ctx, kept[from:from+n], a.query.Only)
+		sets, _, err := l.read(ctx, kept[from:from+n], a.query.Only) // little, held as long as the question is
 		if !yield(sets, err) {
 			return
 		}
@@ -184,17 +186,14 @@ func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*al
 	l.cache.put(cached{query: key, kept: kept, sets: all, bytes: bytes, asked: now}, l.cacheBytes())
 }
 
-// chunk is how many of the sets are read at once. One that takes too much by itself is refused.
-func (a *assembly) chunk(kept []Kept) (n int, err error) {
-	most := a.ledger.opts.MaxMemory
+// chunk is how many of the sets are read at once, at least one.
+func (a *assembly) chunk(kept []Kept) (n int) {
+	most := a.ledger.opts.Memory.Limit()
 	bytes := kept[0].bytes(a.query.Only)
-	if most > 0 && bytes > most {
-		return 0, a.tooMuch(int64(kept[0].Rows), 1, bytes)
-	}
 	for n = 1; n < min(streamAtOnce, len(kept)); n++ {
 		if bytes += kept[n].bytes(a.query.Only); most > 0 && bytes > most/streamShare {
 			break
 		}
 	}
-	return n, nil
+	return n
 }

@@ -13,11 +13,12 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // TestStream asks for hours that would take too much memory together.
 func TestStream(t *testing.T) {
-	r := newRig(t, "2026-03-05T12:30", ledger.Options{MaxMemory: 100_000})
+	r := newRig(t, "2026-03-05T12:30", ledger.Options{Memory: memory.New(400_000)})
 	w := between(t, "2026-03-03T00:00", "2026-03-04T12:00")
 	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func TestStream(t *testing.T) {
 
 // TestStreamIsReadAsItIsTaken counts how many sets are read of which the first alone is taken.
 func TestStreamIsReadAsItIsTaken(t *testing.T) {
-	r := newRig(t, "2026-03-05T12:30", ledger.Options{MaxMemory: 100_000})
+	r := newRig(t, "2026-03-05T12:30", ledger.Options{Memory: memory.New(400_000)})
 	w := between(t, "2026-03-03T00:00", "2026-03-05T00:00")
 	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
 		t.Fatal(err)
@@ -126,7 +127,7 @@ func TestStreamOfFailingHistory(t *testing.T) {
 		"the source has none": {2, false, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, "2026-03-05T12:30", ledger.Options{MaxMemory: 100_000})
+			r := newRig(t, "2026-03-05T12:30", ledger.Options{Memory: memory.New(400_000)})
 			if tc.from != "" {
 				r.model.from = at(t, tc.from)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // errHistory marks what the history failed in, for what can be computed in its place.
@@ -76,7 +77,8 @@ func (s *stream) without(ctx context.Context, l *Ledger, q allocation.Query, win
 	for len(windows) > 0 && !s.stopped {
 		n := min(streamAtOnce, len(windows))
 		q.Window = allocation.Window{Start: windows[0].Start, End: windows[n-1].End}
-		sets, err := l.without(ctx, q, cause)
+		account := l.opts.Memory.Open(remedy) // for these sets alone: whoever asks holds few at a time
+		sets, err := l.without(memory.With(ctx, account), q, cause)
 		switch {
 		case errors.Is(err, allocation.ErrNoData):
 			noData, sets = cmp.Or(noData, err), make([]*allocation.Set, n)
@@ -85,6 +87,7 @@ func (s *stream) without(ctx context.Context, l *Ledger, q allocation.Query, win
 			}
 			sets = l.replaced(sets, true, cause)
 		case err != nil:
+			account.Close()
 			return fmt.Errorf("answer %s: %w", describe(asked), err)
 		default:
 			s.found = true
@@ -92,6 +95,7 @@ func (s *stream) without(ctx context.Context, l *Ledger, q allocation.Query, win
 		for _, set := range sets {
 			s.give(set)
 		}
+		account.Close()
 		windows = windows[n:]
 	}
 	if s.found || noData == nil {

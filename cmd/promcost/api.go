@@ -22,7 +22,7 @@ func newAPI(s *service, current *settings, metering *allocation.Metering) http.H
 		Clusters:   func() []costapi.ClusterInfo { return current.allClusters(s.computer.seen.list()) },
 		Diagnose:   s.computer.Diagnose,
 		Custom:     current.rates.Custom,
-		Check:      s.flags.check, MaxMemory: s.flags.maxMemory, Selectable: current.selectable,
+		Check:      s.flags.check, Memory: s.memory, Selectable: current.selectable,
 		Defaults: defaults,
 		Derived:  current.derived,
 	})

@@ -107,9 +107,19 @@ var units = []struct {
 	{"B", 1},
 }
 
-// sizeOf adds a flag that takes a number of bytes, such as 512MB. As with Prometheus, KB, MB, GB and TB are powers of 1024.
+// auto is the text of a size that follows from what there is, and autoSize its value.
+const (
+	auto     = "auto"
+	autoSize = -1
+)
+
+// sizeOf adds a flag that takes a number of bytes, such as 512MB, or auto. As with Prometheus, KB, MB, GB and TB are powers of 1024.
 func sizeOf(g flagGroup, name, help string, target *int64) *kingpin.FlagClause {
 	return addFlag(g, name, help, func(text string) error {
+		if text == auto {
+			*target = autoSize
+			return nil
+		}
 		number, scale := text, int64(1)
 		for _, u := range units {
 			if n, ok := strings.CutSuffix(text, u.name); ok {
@@ -119,7 +129,7 @@ func sizeOf(g flagGroup, name, help string, target *int64) *kingpin.FlagClause {
 		}
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || n < 0 || n > math.MaxInt64/scale {
-			return errors.New("it must be a whole number of bytes such as 512MB or 2GB, or 0")
+			return errors.New("it must be a whole number of bytes such as 512MB or 2GB, or 0, or auto")
 		}
 		*target = n * scale
 		return nil

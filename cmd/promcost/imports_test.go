@@ -25,17 +25,18 @@ const everything = "*"
 var packages = map[string][]string{
 	"cmd/promcost":                 {everything, "!allocation/kubeapi", "!dashboards/grafana"},
 	"cmd/promcost-apiserver":       {"allocation/kubeapi", "allocation", "allocation/filter", "allocation/encode"},
-	"collector":                    {"allocation"},
-	"promquery":                    {"allocation", "allocation/timeline"},
+	"collector":                    {"allocation", "allocation/memory"},
+	"promquery":                    {"allocation", "allocation/memory", "allocation/timeline"},
 	"promquery/chunks":             {"promquery", "allocation/timeline"},
 	"promquery/remote":             {"promquery", "promquery/chunks", "allocation/timeline"},
 	"promquery/blocks":             {"promquery", "promquery/chunks"},
-	"promquery/costseries":         {"allocation"},
+	"promquery/costseries":         {"allocation", "allocation/memory"},
 	"promquery/selfseries":         {},
 	"promquery/democluster":        {"promquery", "promquery/chunks", "allocation", "allocation/timeline"},
 	"promquery/promtest":           {}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":      {}, // gives tests the flag -soak
 	"allocation":                   {"allocation/timeline"},
+	"allocation/memory":            {"allocation"},
 	"allocation/timeline":          {},
 	"allocation/caret":             {},
 	"allocation/filter":            {"allocation", "allocation/caret"},
@@ -44,9 +45,9 @@ var packages = map[string][]string{
 	"allocation/billing":           {"allocation"},
 	"allocation/encode":            {"allocation"},
 	"allocation/history":           {"allocation", "allocation/encode"},
-	"allocation/ledger":            {"allocation"},
+	"allocation/ledger":            {"allocation", "allocation/memory"},
 	"allocation/ledger/ledgertest": {"allocation", "allocation/history", "allocation/ledger"},
-	"allocation/costapi":           {"allocation", "allocation/filter", "allocation/jmespath", "allocation/encode"},
+	"allocation/costapi":           {"allocation", "allocation/filter", "allocation/jmespath", "allocation/encode", "allocation/memory"},
 	"allocation/kubeapi":           {"allocation", "allocation/filter", "allocation/encode"},
 	"dashboards":                   {},
 	"dashboards/grafana":           {}, // makes what dashboards embeds, and is imported by tests only

@@ -153,7 +153,7 @@ func (a *promqlAPI) handlerUnder(current *settings) (http.Handler, error) {
 	})
 	series := costseries.New(a.ledger, costseries.Options{
 		Grace: a.flags.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.currency },
-		Bounds: timeline.ServedBounds, MaxMemory: a.service.flags.maxMemory, Now: a.clock,
+		Bounds: timeline.ServedBounds, Now: a.clock,
 	})
 	var owned []string
 	var metadata []costseries.Metadata
@@ -169,9 +169,13 @@ func (a *promqlAPI) handlerUnder(current *settings) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine := costseries.NewEngine(costseries.EngineOptions{Timeout: f.timeout, MaxSamples: f.maxSamples})
+	samples := f.maxSamples
+	if most := a.memory.Most(); most > 0 { // what an expression makes of no series is not drawn from the memory
+		samples = min(samples, int(most/costseries.SampleBytes/2))
+	}
+	engine := costseries.NewEngine(costseries.EngineOptions{Timeout: f.timeout, MaxSamples: samples})
 	return costseries.NewAPI(a.self.Beside(series, owned), engine, costseries.APIOptions{
-		Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxReadSamples: f.maxSamples, Metadata: metadata,
+		Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxReadSamples: samples, Memory: a.memory, Metadata: metadata,
 		Config: a.configText, Started: a.started, Retention: "as long as the history is kept", Upstream: upstream, Logger: a.logs.kit, Now: a.now,
 	}), nil
 }

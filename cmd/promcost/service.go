@@ -19,6 +19,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery"
 )
@@ -37,7 +38,7 @@ type costFlags struct {
 	timeout      time.Duration
 	concurrency  int
 	maxSamples   int64
-	maxMemory    int64
+	maxMemory    int64 // bytes; 0 for any, autoSize for what the machine has
 	chargeFrom   string
 	check        bool
 	budgets      []budget // where the config file has none
@@ -60,7 +61,7 @@ func addCostFlags(g flagGroup) *costFlags {
 	countOf(g, "compute.max-concurrency", "Most computations at a time; others wait.", &f.concurrency, 1).
 		Default(strconv.Itoa(ledger.DefaultMaxConcurrency))
 	countOf(g, "compute.max-samples", "Most samples that one computation may read; 0 for any number.", &f.maxSamples, 0).Default("0")
-	sizeOf(g, "query.max-memory", "Most memory that the computations which run may take together, as estimated while they gather what there is; 0 for any.", &f.maxMemory).Default("2GB")
+	addMemoryFlag(g, f)
 	oneOf(g, "charge-from", "From when on a container's request is charged: running, or scheduled for what a pod was placed for and waits.",
 		&f.chargeFrom, chargeRunning, chargeScheduled)
 	g.Flag("debug.check", "Check before and after every step of an answer that nothing was lost or made; what does not add up is an error.").BoolVar(&f.check)
@@ -85,6 +86,7 @@ type service struct {
 	flags    *costFlags
 	samples  atomic.Int64 // read so far, for the progress bar
 	computer *computer
+	memory   *memory.Budget
 	registry *prometheus.Registry
 	health   *collector.Health
 	ledger   *ledger.Ledger
@@ -125,7 +127,8 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 			return nil, err
 		}
 	}
-	s := &service{flags: f, logs: logs, now: o.now, clock: o.ledgerNow, meter: o.meter, registry: prometheus.NewRegistry(), closers: []io.Closer{src}}
+	budget, restore := f.budget(cmp.Or(o.slow, logs.kit))
+	s := &service{flags: f, memory: budget, logs: logs, now: o.now, clock: o.ledgerNow, meter: o.meter, registry: prometheus.NewRegistry(), closers: []io.Closer{src, closerFunc(restore)}}
 	if s.health, err = collector.NewHealth(s.registry, current.currency); err != nil {
 		return nil, err
 	}
@@ -133,11 +136,11 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		return nil, err
 	}
 	s.reload.metrics.Observe(time.Now(), nil)
-	if err := collector.NewPrices(s.registry, o.now, s.priceSources); err != nil {
+	if err := errors.Join(collector.NewMemory(s.registry, budget.Stats), collector.NewPrices(s.registry, o.now, s.priceSources)); err != nil {
 		return nil, err
 	}
 	s.computer = &computer{
-		source: src, flags: f, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
+		source: src, flags: f, memory: budget, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
 		read:    s.health.ObserveSource,
 		learned: s.missClusters, shard: o.shard, priced: o.priced,
 		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
@@ -152,7 +155,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.where = keeping.where
 	s.ledger = keeping.ledger(s.computer, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
-		MaxMemory: f.maxMemory, Metering: s.metering, Resolution: allocation.AutoResolution,
+		Memory: budget, Metering: s.metering, Resolution: allocation.AutoResolution,
 		Changed: func() {
 			s.tellLabels()
 			if changed := s.changed.Load(); changed != nil {
@@ -192,6 +195,7 @@ func (s *service) Close() error {
 type computer struct {
 	source   *opened
 	flags    *costFlags
+	memory   *memory.Budget
 	progress func(samples int64)
 	observe  func(promquery.Observation)
 	read     func(allocation.SourceReading) // told what a diagnosis took
@@ -202,7 +206,6 @@ type computer struct {
 	exposed  func(context.Context, allocation.Window) ([]allocation.Exposure, error)
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
-	held       atomic.Int64 // by all computations
 
 	id identity
 
@@ -269,7 +272,7 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 	return promquery.NewEngine(c.source.Source, promquery.Config{
 		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude, Priced: c.priced, Exposed: c.exposed,
-		Rates: c.rates, Sheet: c.sheet, MaxSamples: c.flags.maxSamples, MaxMemory: c.flags.maxMemory, Held: &c.held,
+		Rates: c.rates, Sheet: c.sheet, MaxSamples: c.flags.maxSamples, Memory: c.memory,
 		Parallel: runtime.GOMAXPROCS(0), Name: sourceName, Progress: c.progress, Observe: c.observe,
 	})
 }

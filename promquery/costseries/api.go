@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // Defaults of APIOptions, and limits of requests.
@@ -37,6 +38,9 @@ type APIOptions struct {
 	MaxConcurrency int
 	// MaxReadSamples bounds the samples of an answer of /api/v1/read that is not streamed. The default is DefaultMaxSamples.
 	MaxReadSamples int
+	// Memory is what requests draw from, each by one account, which is in the context that series are selected with. The default has
+	// no bound.
+	Memory *memory.Budget
 	// Metadata is what /api/v1/metadata tells of the cost series, by name. The default is nothing.
 	Metadata []Metadata
 	// Config is what /api/v1/status/config shows, as YAML without secrets. The default is nothing.
@@ -68,6 +72,9 @@ func (o APIOptions) withDefaults() APIOptions {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.MaxConcurrency = cmp.Or(o.MaxConcurrency, DefaultMaxConcurrency)
 	o.MaxReadSamples = cmp.Or(o.MaxReadSamples, DefaultMaxSamples)
+	if o.Memory == nil {
+		o.Memory = memory.New(0)
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -169,6 +176,9 @@ func NewAPI(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o AP
 // newParser is the parser of selectors.
 func newParser() parser.Parser { return parser.NewParser(parser.Options{}) }
 
+// remedy says how a question becomes smaller.
+const remedy = "select fewer by labels, ask for a shorter range or a longer step, or sum them by fewer labels in the innermost expression"
+
 // handler answers a route.
 func (a *api) handler(rt apiRoute) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -193,6 +203,8 @@ func (a *api) handler(rt apiRoute) http.Handler {
 				answerError(w, http.StatusServiceUnavailable, "timeout", fmt.Errorf("%d requests are being answered, as many as may be at a time: ask again later", a.o.MaxConcurrency))
 				return
 			}
+			ctx, _, release := a.o.Memory.Within(ctx, remedy)
+			defer release()
 			r = r.WithContext(withLookback(ctx, r.FormValue("lookback_delta")))
 		}
 		if rt.plain != nil {

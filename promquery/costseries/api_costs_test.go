@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/promquery/costseries"
 )
 
@@ -35,7 +36,7 @@ func TestAPIOfCosts(t *testing.T) {
 	h := someHours(8)
 	h.sets[6] = bomb(rand.New(rand.NewPCG(1, 2)), h.sets[6].Window, 5000)
 	h.lacking[noon.Add(time.Hour)] = errors.New("the source has not loaded all of its history yet: ask again later")
-	base := serve(t, newQueryable(h, costseries.Options{MaxMemory: 1 << 20}), costseries.APIOptions{Lookback: costseries.DefaultLookback})
+	base := serve(t, newQueryable(h, costseries.Options{}), costseries.APIOptions{Memory: memory.New(1 << 20), Lookback: costseries.DefaultLookback})
 	span := func(from, to time.Duration) string {
 		return fmt.Sprintf("&start=%d&end=%d&step=3600", noon.Add(from).Unix(), noon.Add(to).Unix())
 	}
@@ -48,7 +49,7 @@ func TestAPIOfCosts(t *testing.T) {
 		{"all is there", "/api/v1/query_range", `query=sum(promcost_node_hourly_cost)`, span(5*time.Hour, 6*time.Hour), 200, []string{`"values":[[`}, "warnings"},
 		{
 			"too many labels", "/api/v1/query_range", `query=promcost_container_hourly_cost`, span(2*time.Hour, 8*time.Hour), 422,
-			[]string{`"errorType":"execution"`, "--query.max-memory (1 MB)", "select fewer by labels", "sum them by fewer labels"},
+			[]string{`"errorType":"execution"`, "--query.max-memory=1024KB", "select fewer by labels", "sum them by fewer labels"},
 			"",
 		},
 		{"too many labels, summed", "/api/v1/query_range", `query=sum by (namespace) (promcost_container_hourly_cost)`, span(3*time.Hour, 8*time.Hour), 200, []string{`"namespace":"ns-1"`}, ""},

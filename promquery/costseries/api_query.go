@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // apiError is an error with the status and the kind that Prometheus gives it.
@@ -130,6 +131,9 @@ func (a *api) evaluate(r *http.Request, limit int, prepare func(context.Context,
 	if wanted != "" && wanted != "true" && wanted != "all" {
 		notes = notes.Add(fmt.Errorf("value %q for parameter \"stats\" is deprecated and will be rejected in the next major release, use \"true\" or \"all\"", wanted))
 	}
+	if err := memory.Of(ctx).Draw(answerBytes(res.Value)); err != nil {
+		return apiResult{}, failed(err)
+	}
 	data, err := appendResult(nil, res.Value)
 	if err == nil && wanted != "" {
 		var text []byte
@@ -140,6 +144,23 @@ func (a *api) evaluate(r *http.Request, limit int, prepare func(context.Context,
 		return apiResult{}, &apiError{http.StatusInternalServerError, "internal", err}
 	}
 	return apiResult{raw: data, notes: notes, query: r.FormValue("query")}, nil
+}
+
+// sampleBytes and labelsBytes are about what a sample and the labels of a series take in an answer.
+const (
+	sampleBytes = 40
+	labelsBytes = 400
+)
+
+// answerBytes is about what the text of a result takes.
+func answerBytes(v parser.Value) int64 {
+	switch v := v.(type) {
+	case promql.Matrix:
+		return int64(v.TotalSamples())*sampleBytes + int64(len(v))*labelsBytes
+	case promql.Vector:
+		return int64(len(v)) * (sampleBytes + labelsBytes)
+	}
+	return sampleBytes
 }
 
 // errTruncated is told of answers that are not whole.

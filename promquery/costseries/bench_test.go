@@ -104,7 +104,7 @@ func benchLedger(b *testing.B, days int, m *allocation.Metering) (l *ledger.Ledg
 func BenchmarkQuery(b *testing.B) {
 	l, start, end := benchLedger(b, benchDays, allocation.DefaultMetering())
 	engine := costseries.NewEngine(costseries.EngineOptions{})
-	q := costseries.New(l, costseries.Options{Grace: grace, MaxMemory: 1 << 30, Now: func() time.Time { return end.Add(time.Hour) }})
+	q := costseries.New(l, costseries.Options{Grace: grace, Now: func() time.Time { return end.Add(time.Hour) }})
 	for _, expr := range []string{
 		`sum by (namespace) (promcost_container_hourly_cost)`,
 		`sum by (namespace) (promcost_container_cost_total)`,

@@ -48,8 +48,6 @@ type Options struct {
 	// Bounds are the error bounds of a running time d that is counted at a resolution, 0 with every sample of a scrape interval.
 	// Nil leaves them out.
 	Bounds func(d, resolution, scrape time.Duration) (lower, upper float64)
-	// MaxMemory bounds the bytes that the series of one query may take; 0 is no bound.
-	MaxMemory int64
 	// Now is the clock, beyond which there is nothing. The default is time.Now.
 	Now func() time.Time
 }

@@ -36,14 +36,14 @@ func (c *counter) hour(ctx context.Context, set *allocation.Set, err error) erro
 	}
 	at := c.shown(set)
 	if at < c.since || len(c.order) == 0 && len(c.live) == 0 {
-		return c.bound()
+		return c.bound(ctx)
 	}
 	c.clock = append(c.clock, at)
 	for _, i := range c.order {
 		c.put(i, c.sums[i])
 	}
 	c.end()
-	return c.bound()
+	return c.bound(ctx)
 }
 
 // add adds what a series has in an hour.

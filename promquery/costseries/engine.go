@@ -15,6 +15,9 @@ const (
 	DefaultMaxSamples = 50_000_000
 )
 
+// SampleBytes is what a sample of a query takes in memory.
+const SampleBytes = 16
+
 // EngineOptions are what of the engine is configured. Zero fields take the defaults.
 type EngineOptions struct {
 	// Lookback is how old the last sample of a series may be for it to have a value.

@@ -74,7 +74,7 @@ func (l *loader) look(ctx context.Context, set *allocation.Set, err error) error
 	if err := l.emit(ctx, set, func(int32, float64) { l.looked++ }); err != nil {
 		return err
 	}
-	return l.bound()
+	return l.bound(ctx)
 }
 
 // LabelValues implements storage.LabelQuerier.

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // loader makes the series of selections, hour by hour.
@@ -26,6 +27,8 @@ type loader struct {
 	live    []int32 // series that have a sample at the last time
 	touched []int32 // and those that have one by now
 	looked  int     // series that were emitted, where they are not read
+	used    int64   // bytes that the series take
+	drawn   int64   // bytes of memory drawn for them
 	builder labels.ScratchBuilder
 	told    notes
 	// spendings tells how budgets stood; nil before it is wanted.
@@ -74,7 +77,7 @@ func (l *loader) gauges(ctx context.Context, set *allocation.Set, err error) err
 		return err
 	}
 	l.end()
-	return l.bound()
+	return l.bound(ctx)
 }
 
 // emit emits what the selections have of a set: the series and a value, which is a part of it where series are summed.
@@ -131,7 +134,7 @@ func (l *loader) numbered(s *selection, n int, values []string) int32 {
 	if n == len(s.numbers) {
 		s.numbers = append(s.numbers, int32(len(l.series)))
 		l.series = append(l.series, &series{labels: s.identity(&l.builder, values), clock: &l.clock})
-		l.used.Add(seriesBytes)
+		l.used += seriesBytes
 	}
 	return s.numbers[n]
 }
@@ -142,7 +145,7 @@ func (l *loader) put(i int32, v float64) {
 	if len(s.values) == 0 || s.last != now {
 		l.touched = append(l.touched, i)
 		if len(s.values) == cap(s.values) {
-			l.used.Add(int64(s.grow(l.hours - now)))
+			l.used += int64(s.grow(l.hours - now))
 		}
 	}
 	s.put(now, v)
@@ -159,23 +162,12 @@ func (l *loader) end() {
 	l.live, l.touched = l.touched, l.live[:0]
 }
 
-// bound refuses what takes too much memory, or is going to.
-func (l *loader) bound() error {
-	most, used := l.opts.MaxMemory, l.used.Load()
-	if most <= 0 || used+int64(len(l.live)*max(0, l.hours-len(l.clock)))*8 <= most {
-		return nil
+// bound draws what the series take by now, and what their samples of the hours to come will take.
+func (l *loader) bound(ctx context.Context) error {
+	want := l.used + int64(len(l.live)*max(0, l.hours-len(l.clock)))*8
+	if err := memory.Of(ctx).Draw(want - l.drawn); err != nil {
+		return fmt.Errorf("load %d series of up to %d hours: %w", len(l.series), l.hours, err)
 	}
-	return fmt.Errorf("%w: %d series of up to %d hours take more than --query.max-memory (%s): select fewer by labels, ask for a shorter range, or sum them by fewer labels in the innermost expression",
-		allocation.ErrTooMuch, len(l.series), l.hours, sizeText(most))
-}
-
-// sizeText writes a number of bytes in a unit that the flag takes.
-func sizeText(n int64) string {
-	switch {
-	case n >= 1<<20:
-		return fmt.Sprintf("%d MB", n>>20)
-	case n >= 1<<10:
-		return fmt.Sprintf("%d KB", n>>10)
-	}
-	return fmt.Sprintf("%d B", n)
+	l.drawn = want
+	return nil
 }

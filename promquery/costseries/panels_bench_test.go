@@ -43,7 +43,7 @@ func BenchmarkPanels(b *testing.B) {
 	l, start, end := benchLedger(b, benchDays, m)
 	engine := costseries.NewEngine(costseries.EngineOptions{})
 	q := costseries.New(l, costseries.Options{
-		Grace: grace, MaxMemory: 1 << 30, Subjects: m.Table(), Now: func() time.Time { return end.Add(time.Hour) },
+		Grace: grace, Subjects: m.Table(), Now: func() time.Time { return end.Add(time.Hour) },
 	})
 	variables := strings.NewReplacer("$cluster", ".*", "$namespace", ".*", "$controller", ".*", "$label", "app", "$budget", ".*", "$instance", ".*")
 	for _, f := range dashboards.Dashboards("USD") {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -18,8 +17,7 @@ import (
 // querier is a storage.Querier of one query.
 type querier struct {
 	*Queryable
-	mint, maxt int64        // Unix milliseconds, both within
-	used       atomic.Int64 // bytes of the series of all its selects
+	mint, maxt int64 // Unix milliseconds, both within
 
 	mu      sync.Mutex
 	waiting []*seriesSet // selects that nobody has looked at yet
@@ -40,10 +38,13 @@ func (q *chunkQuerier) Select(ctx context.Context, sortSeries bool, hints *stora
 // Select implements storage.Querier. The hours are read when the first series is asked for, of this select or of another one
 // of the query.
 func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	s := &seriesSet{at: -1, mint: q.mint, maxt: q.maxt, sorted: sorted, selected: q.selections(hints, matchers)}
+	s := &seriesSet{at: -1, steps: 1, mint: q.mint, maxt: q.maxt, sorted: sorted, selected: q.selections(hints, matchers)}
 	if hints != nil {
 		s.mint, s.maxt, s.limit = max(q.mint, hints.Start), min(q.maxt, hints.End), hints.Limit
 		s.bare = hints.Func == seriesFunc
+		if hints.Step > 0 {
+			s.steps = (hints.End-hints.Start)/hints.Step + 1
+		}
 	}
 	s.load = func() { q.load(ctx, s) }
 	if len(s.selected) > 0 {
@@ -64,6 +65,7 @@ type seriesSet struct {
 	bare       bool // without samples
 	sorted     bool
 	limit      int
+	steps      int64  // at which the engine evaluates it
 	load       func() // nil once it was looked at
 
 	loaded bool // guarded by the querier's mu

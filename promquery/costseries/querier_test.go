@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/promquery/costseries"
 )
 
@@ -215,9 +216,17 @@ func TestCountersEndWhereAnHourCannotBeHad(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	engine := costseries.NewEngine(costseries.EngineOptions{})
 	h := someHours(48)
-	q := newQueryable(h, costseries.Options{MaxMemory: 20_000})
+	q := newQueryable(h, costseries.Options{})
+	budget := memory.New(25_000)
 	ask := func(expr string) error {
-		return resultOf(t, engine, q, expr, noon.Add(2*time.Hour), noon.Add(40*time.Hour), time.Hour).Err
+		ctx, _, done := budget.Within(t.Context(), "sum them by fewer labels")
+		defer done()
+		query, err := engine.NewRangeQuery(ctx, q, nil, expr, noon.Add(2*time.Hour), noon.Add(40*time.Hour), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer query.Close()
+		return query.Exec(ctx).Err
 	}
 	if err := ask(`sum(promcost_container_hourly_cost)`); err != nil {
 		t.Errorf("a sum: %v", err)
@@ -225,7 +234,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	read := 0
 	h.before = func(*allocation.Set) { read++ }
 	err := ask(`promcost_container_hourly_cost`)
-	if !errors.Is(err, allocation.ErrTooMuch) || !strings.Contains(fmt.Sprint(err), "--query.max-memory (19 KB)") || !strings.Contains(fmt.Sprint(err), "sum them by fewer labels") {
+	if !errors.Is(err, allocation.ErrTooMuch) || !strings.Contains(fmt.Sprint(err), "--query.max-memory=24KB") || !strings.Contains(fmt.Sprint(err), "sum them by fewer labels") {
 		t.Errorf("error %v, want one that says what to do", err)
 	}
 	if read > 3 {
@@ -233,6 +242,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	if err := ask(strings.Repeat("sum(promcost_container_hourly_cost) by (pod) + ", 30) + "1"); !errors.Is(err, allocation.ErrTooMuch) {
 		t.Errorf("many small ones: %v, want ErrTooMuch", err)
+	}
+	if used := budget.Stats().Used; used != 0 {
+		t.Errorf("%d bytes are still held", used)
 	}
 }
 

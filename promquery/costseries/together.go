@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // load makes the series of a select and of all others of the query that nobody has looked at yet: the engine selects
@@ -68,6 +69,23 @@ func (q *querier) loadAll(ctx context.Context, sets []*seriesSet) error {
 			s.list, s.notes = append(s.list, l.series...), s.notes.Merge(l.told.annotations())
 		}
 		s.finish()
+		if err := s.bound(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pointBytes is what the engine takes for a series at a step: as an argument, and as a result.
+const pointBytes = 2 * SampleBytes
+
+// bound draws what the engine is going to make of the series.
+func (s *seriesSet) bound(ctx context.Context) error {
+	if s.bare {
+		return nil
+	}
+	if err := memory.Of(ctx).Draw(int64(len(s.list)) * s.steps * pointBytes); err != nil {
+		return fmt.Errorf("evaluate %d series at %d steps: %w", len(s.list), s.steps, err)
 	}
 	return nil
 }

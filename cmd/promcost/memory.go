@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"runtime/debug"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation/memory"
+)
+
+const (
+	// processMemory is what the process takes besides what it draws from the budget, in bytes.
+	processMemory = 100 << 20
+	// leastMemory is the smallest default of --query.max-memory, littleMemory what large clusters need more than.
+	leastMemory  = 32 << 20
+	littleMemory = 256 << 20
+)
+
+// addMemoryFlag adds --query.max-memory.
+func addMemoryFlag(g flagGroup, f *costFlags) {
+	sizeOf(g, "query.max-memory", "Most memory that all questions take together: computing, history, PromQL, answers and what is kept of them. A question over it is refused with what to do; 0 for any. With auto it is (limit - 100MB) / 1.5, where limit is the memory of the container, else of the machine. GOMEMLIMIT is set to fit, unless the environment has it.", &f.maxMemory).Default(auto)
+}
+
+// budget is the memory that all questions share. It sets GOMEMLIMIT until restore is called, and warns where there is little.
+func (f *costFlags) budget(logger log.Logger) (b *memory.Budget, restore func() error) {
+	most := f.maxMemory
+	if most == autoSize {
+		most = memoryOf(machineMemory())
+	}
+	was := debug.SetMemoryLimit(-1)
+	if most > 0 && was == math.MaxInt64 { // GOMEMLIMIT is not set
+		debug.SetMemoryLimit(most*6/5 + processMemory/2)
+	}
+	if most > 0 && most < littleMemory {
+		level.Warn(logger).Log("msg", fmt.Sprintf("Little memory: questions about large clusters or long windows will be refused. Give the container more than %s, or raise --query.max-memory", memory.Text(littleMemory*3/2+processMemory)), "query.max-memory", memory.Text(most))
+	}
+	return memory.New(most), func() error { debug.SetMemoryLimit(was); return nil }
+}
+
+// machineMemory is the memory of the container, or of the machine where that has no limit or less; 0 where neither is known.
+func machineMemory() int64 {
+	limit, err := memlimit.FromSystem()
+	if err != nil {
+		limit = 0
+	}
+	if own, err := memlimit.FromCgroup(); err == nil && own > 0 && (limit == 0 || own < limit) {
+		limit = own
+	}
+	return int64(limit)
+}
+
+// memoryOf is the part of so much memory that questions may take: the rest is for garbage and for what is not counted. Where it is
+// not known how much there is, it is 2 GB.
+func memoryOf(limit int64) int64 {
+	if limit == 0 {
+		return 2 << 30
+	}
+	return max((limit-processMemory)*2/3, leastMemory)
+}
