@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -150,5 +151,36 @@ func TestMixedRules(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDaysFollowTheirHours has the last hour of a day computed again after the day was rolled up, where the source has nothing of another
+// hour of it: the day is rolled up again.
+func TestDaysFollowTheirHours(t *testing.T) {
+	var lacking sync.Map
+	last := between(t, "2026-03-02T23:00", "2026-03-03T00:00")
+	lacking.Store(last.Start.Unix(), true)
+	r := live(t, "2026-03-03T00:30", ledger.Options{Backfill: -1}, func(r *rig) {
+		r.model.without = func(w allocation.Window) bool { return w.Start.Equal(at(t, "2026-03-02T10:00")) }
+		r.model.incomplete = func(w allocation.Window) bool { _, ok := lacking.Load(w.Start.Unix()); return ok }
+		r.model.rate = func(c, hour int) float64 {
+			if _, ok := lacking.Load(int64(hour) * 3600); ok {
+				return defaultRate(c, hour) / 2
+			}
+			return defaultRate(c, hour)
+		}
+	})
+	day := allocation.Query{Window: between(t, "2026-03-02T00:00", "2026-03-03T00:00"), Stored: true}
+	before := sums(t, r.ask(t, day)...)
+	hour := sums(t, r.ask(t, allocation.Query{Window: last, Stored: true})...)
+	lacking.Clear()
+	r.pass(90 * time.Minute)
+	want := sums(t, r.exactly(last))
+	for name := range want {
+		want[name] += before[name] - hour[name]
+	}
+	same(t, "the day", sums(t, r.ask(t, day)...), want)
+	if diff := cmp.Diff(2, r.generations(t, ledger.Days)["02T00:00"]); diff != "" {
+		t.Errorf("the day was rolled up so often (-want +got):\n%s", diff)
 	}
 }
