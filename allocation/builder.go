@@ -358,6 +358,7 @@ func (b *Builder) Sets() ([]*Set, error) {
 		b.warn("%d usage series belong to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?", unmatched)
 	}
 	b.warnLeaps()
+	b.warnLacking()
 	b.reconcileNodes()
 	b.chargeAssets()
 	b.warnOddPrices()

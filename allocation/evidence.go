@@ -123,6 +123,13 @@ func (b *Builder) devicesUnseen(from, to int64) bool {
 	return false
 }
 
+// warnLacking says that what comes after the window decides how much is charged within it, and is not known yet.
+func (b *Builder) warnLacking() {
+	if b.evidence.lacking {
+		b.warn("samples are missing around %s, the end of this set, and those of the hour after it are not there yet: what ran or was used on is not known. The set is incomplete, and is computed again once they are", instant(b.end()))
+	}
+}
+
 // unknown reports whether a cell is an increase over a gap longer than Evidence: a window within it could not tell.
 func (b *Builder) unknown(x *timeline.Cell) bool {
 	return x.Held && x.To-x.From > max(b.evidence.most, b.sampling.Step)

@@ -391,11 +391,16 @@ func (b *Builder) noteUnknown(c *container, seg *segment, r Resource, free timel
 	}
 }
 
+// beginsWithSignals reports whether a run is seen from the first signals on that were read: it may have begun before them.
+func (b *Builder) beginsWithSignals(run *timeline.Interval) bool {
+	return run.From <= b.sampling.LoadStart()+b.sampling.Cell()
+}
+
 // heldRate is the usage last known before t within the same run, per second, and until when it is taken to go on; until t or
-// before where there is none. A run that signals begin with may have begun before them.
+// before where there is none.
 func (b *Builder) heldRate(c *container, r Resource, t int64) (rate float64, until int64) {
 	run, ok := c.runs.Find(t + 1)
-	if run.From <= b.sampling.LoadStart()+b.sampling.Cell() {
+	if b.beginsWithSignals(&run) {
 		run.From = timeline.Unborn
 	}
 	f := c.covered[r].before(t)

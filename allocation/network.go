@@ -278,13 +278,17 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.
 }
 
 // partOf is the part of what pods moved in a cell that belongs to (from, to]: by the time that they ran, as far as that is known,
-// and by all time after what signals were read of.
+// and by all time before and after what signals were read of.
 func (b *Builder) partOf(pods []*pod, from, to int64, x *timeline.Cell) float64 {
 	ran := func(from, to int64) (sum int64) {
 		for _, p := range pods {
 			var runs timeline.Intervals
 			for _, c := range p.containers {
 				runs = append(runs, c.runs.Clip(from, min(to, b.sampling.End))...)
+				if len(c.runs) > 0 && b.beginsWithSignals(&c.runs[0]) {
+					start, _ := c.startBefore(c.runs[0].From + b.sampling.Cell())
+					runs = append(runs, timeline.Intervals{{From: max(x.From, start), To: c.runs[0].From}}.Clip(from, to)...)
+				}
 			}
 			sum += timeline.Union(runs).Length()
 		}

@@ -14,4 +14,7 @@ package allocation
 const (
 	RulesVersion = 2
 	OldestRules  = 1
+	// RulesOfBounds are the first that keep bounds as sums. Those before kept them as parts of what was counted: of rows that were
+	// summed only their mean is known.
+	RulesOfBounds = 2
 )

@@ -197,10 +197,8 @@ func TestPartsAddUpOverOutages(t *testing.T) {
 			{Window: allocation.Window{Start: minutes(-120), End: minutes(120)}, Step: time.Hour},
 			{Window: allocation.Window{Start: minutes(-120).Add(17 * time.Second), End: minutes(118)}, Step: 37*time.Minute + 13*time.Second},
 			{Window: allocation.Window{Start: minutes(-120), End: minutes(120)}, Step: time.Hour, Resolution: 2 * time.Minute},
+			{Window: allocation.Window{Start: minutes(-120), End: minutes(120)}, Step: time.Hour, Resolution: 10 * time.Minute},
 		} {
-			if q.Resolution > 0 && d.job != "kube-state-metrics" {
-				continue // on a grid, the last sample before a hole is seen for longer where the next one is known
-			}
 			t.Run(fmt.Sprintf("%s/%s %s", d, q.Step, allocation.ResolutionText(q.Resolution)), func(t *testing.T) { partsAddUp(t, db, q, shares) })
 		}
 	}

@@ -55,7 +55,7 @@ func TestAlone(t *testing.T) {
 					t.Fatalf("%d sets of %d hours", len(together), hours)
 				}
 				for i, s := range together {
-					q.Window, q.After = s.Window, min(allocation.Evidence, after+window.End.Sub(s.Window.End))
+					q.Window, q.After, q.Alone = s.Window, min(allocation.Evidence, after+window.End.Sub(s.Window.End)), true
 					cfg := config
 					cfg.Parallel = 2
 					own, err := promquery.NewEngine(src, cfg).Compute(t.Context(), q)

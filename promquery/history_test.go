@@ -15,15 +15,14 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// keeping is a ledger that keeps the hours of a source, as of an instant, in a new directory.
-func keeping(t *testing.T, src promquery.Source, now time.Time, o ledger.Options) *ledger.Ledger {
+// keeping is a ledger that keeps the hours of a source in a directory.
+func keeping(t *testing.T, src promquery.Source, dir string, o ledger.Options) *ledger.Ledger {
 	t.Helper()
-	dir, err := history.OpenDirectory(t.TempDir())
+	backend, err := history.OpenDirectory(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Now = func() time.Time { return now }
-	return ledger.NewKeeping(promquery.NewEngine(src, config), ledgertest.History{Store: history.New(dir, history.Options{})}, log.NewNopLogger(), o)
+	return ledger.NewKeeping(promquery.NewEngine(src, config), ledgertest.History{Store: history.New(backend, history.Options{})}, log.NewNopLogger(), o)
 }
 
 // keptHours fills the history of a ledger with the hours of a window, and reads them back.
@@ -67,7 +66,8 @@ func TestHistoryKeepsAllTraffic(t *testing.T) {
 				}
 				return bytes, seconds
 			}
-			l := keeping(t, src, window.End.Add(2*time.Hour), ledger.Options{Grace: 10 * time.Minute})
+			now := func() time.Time { return window.End.Add(2 * time.Hour) }
+			l := keeping(t, src, t.TempDir(), ledger.Options{Now: now, Grace: 10 * time.Minute})
 			for what, sets := range map[string][]*allocation.Set{
 				"computed":    compute(t, src, allocation.Query{Window: window, After: time.Hour}),
 				"hours kept":  keptHours(t, l, window),

@@ -41,7 +41,7 @@ func pricedNode(prices ...promtest.Series) []promtest.Series {
 // price is what a core-hour of the only node costs: of the hour by itself, and of it computed together with the one before.
 func price(t *testing.T, src promquery.Source, cfg promquery.Config) float64 {
 	t.Helper()
-	alone := pricedSets(t, src, cfg, allocation.Query{Window: ownWindow, Resolution: time.Minute})[0]
+	alone := pricedSets(t, src, cfg, allocation.Query{Window: ownWindow, Resolution: time.Minute, Alone: true})[0]
 	both := allocation.Window{Start: ownWindow.Start.Add(-time.Hour), End: ownWindow.End}
 	together := pricedSets(t, src, cfg, allocation.Query{Window: both, Resolution: time.Minute, Step: time.Hour, Alone: true})[1]
 	if got, want := together.Nodes[0].TotalCost(), alone.Nodes[0].TotalCost(); got != want {

@@ -134,7 +134,7 @@ func (a *assembly) run(ctx context.Context) ([]*allocation.Set, error) {
 	if !a.found && a.noData != nil {
 		return nil, a.noData
 	}
-	if i, warning := a.plan.mixesRules(); warning != "" {
+	if i, warning := a.plan.olderRules(); warning != "" {
 		out[i] = warned(out[i], warning)
 	}
 	return out, nil

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,7 +110,8 @@ func TestRecomputeLeavesWhatIsGone(t *testing.T) {
 	}
 }
 
-// TestMixedRules checks that an answer over hours of older and of current rules says so once.
+// TestMixedRules checks that an answer over hours of older and of current rules says so once, and that one with hours of the oldest
+// rules, alone or not, says that their error bounds are means.
 func TestMixedRules(t *testing.T) {
 	r := newRig(t, "2026-03-06T12:30", ledger.Options{})
 	fill := func(from, to string) {
@@ -128,14 +130,15 @@ func TestMixedRules(t *testing.T) {
 		step           time.Duration
 		stored         bool
 		want           string // in the warning, "" for none
+		both           bool
 	}{
-		{"older only", "2026-03-02T00:00", "2026-03-04T00:00", day, true, ""},
-		{"a day of both", "2026-03-04T00:00", "2026-03-05T00:00", day, true, ""},
-		{"days of both", "2026-03-03T00:00", "2026-03-06T00:00", day, true, "--from=2026-03-03T00:00:00Z --to=2026-03-05T00:00:00Z "},
-		{"hours of both", "2026-03-04T06:00", "2026-03-04T18:00", 0, true, "--from=2026-03-04T06:00:00Z --to=2026-03-04T12:00:00Z "},
-		{"hours of both, in sets", "2026-03-04T06:00", "2026-03-04T18:00", 2 * time.Hour, true, "--from=2026-03-04T06:00:00Z --to=2026-03-04T12:00:00Z "},
-		{"current only", "2026-03-05T00:00", "2026-03-06T00:00", time.Hour, true, ""},
-		{"older, and computed now", "2026-03-03T00:00", "2026-03-04T01:30", 0, false, "--from=2026-03-03T00:00:00Z --to=2026-03-04T01:00:00Z "},
+		{"older only", "2026-03-02T00:00", "2026-03-04T00:00", day, true, "--from=2026-03-02T00:00:00Z --to=2026-03-04T00:00:00Z ", false},
+		{"a day of both", "2026-03-04T00:00", "2026-03-05T00:00", day, true, "--from=2026-03-04T00:00:00Z --to=2026-03-05T00:00:00Z ", false},
+		{"days of both", "2026-03-03T00:00", "2026-03-06T00:00", day, true, "--from=2026-03-03T00:00:00Z --to=2026-03-05T00:00:00Z ", true},
+		{"hours of both", "2026-03-04T06:00", "2026-03-04T18:00", 0, true, "--from=2026-03-04T06:00:00Z --to=2026-03-04T12:00:00Z ", true},
+		{"hours of both, in sets", "2026-03-04T06:00", "2026-03-04T18:00", 2 * time.Hour, true, "--from=2026-03-04T06:00:00Z --to=2026-03-04T12:00:00Z ", true},
+		{"current only", "2026-03-05T00:00", "2026-03-06T00:00", time.Hour, true, "", false},
+		{"older, and computed now", "2026-03-03T00:00", "2026-03-04T01:30", 0, false, "--from=2026-03-03T00:00:00Z --to=2026-03-04T01:00:00Z ", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, stream := range []bool{false, tt.stored} {
@@ -147,8 +150,41 @@ func TestMixedRules(t *testing.T) {
 				switch {
 				case tt.want == "" && len(warnings) > 0, tt.want != "" && (len(warnings) != 1 || !strings.Contains(warnings[0], "backfill --recompute "+tt.want)):
 					t.Errorf("stream %t: warnings %q, want one with %q", stream, warnings, tt.want)
+				case tt.want != "" && (!strings.Contains(warnings[0], "error bounds are means") || strings.Contains(warnings[0], "may differ") != tt.both):
+					t.Errorf("stream %t: it says %q", stream, warnings[0])
 				}
 			}
 		})
+	}
+}
+
+// TestDaysFollowTheirHours has the last hour of a day computed again after the day was rolled up, where the source has nothing of another
+// hour of it: the day is rolled up again.
+func TestDaysFollowTheirHours(t *testing.T) {
+	var lacking sync.Map
+	last := between(t, "2026-03-02T23:00", "2026-03-03T00:00")
+	lacking.Store(last.Start.Unix(), true)
+	r := live(t, "2026-03-03T00:30", ledger.Options{Backfill: -1}, func(r *rig) {
+		r.model.without = func(w allocation.Window) bool { return w.Start.Equal(at(t, "2026-03-02T10:00")) }
+		r.model.incomplete = func(w allocation.Window) bool { _, ok := lacking.Load(w.Start.Unix()); return ok }
+		r.model.rate = func(c, hour int) float64 {
+			if _, ok := lacking.Load(int64(hour) * 3600); ok {
+				return defaultRate(c, hour) / 2
+			}
+			return defaultRate(c, hour)
+		}
+	})
+	day := allocation.Query{Window: between(t, "2026-03-02T00:00", "2026-03-03T00:00"), Stored: true}
+	before := sums(t, r.ask(t, day)...)
+	hour := sums(t, r.ask(t, allocation.Query{Window: last, Stored: true})...)
+	lacking.Clear()
+	r.pass(90 * time.Minute)
+	want := sums(t, r.exactly(last))
+	for name := range want {
+		want[name] += before[name] - hour[name]
+	}
+	same(t, "the day", sums(t, r.ask(t, day)...), want)
+	if diff := cmp.Diff(2, r.generations(t, ledger.Days)["02T00:00"]); diff != "" {
+		t.Errorf("the day was rolled up so often (-want +got):\n%s", diff)
 	}
 }

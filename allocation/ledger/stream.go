@@ -81,7 +81,7 @@ func (s *stream) run(ctx context.Context, a *assembly) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	whole, next := a.readAhead(ctx)
-	mixed, warning := a.plan.mixesRules()
+	mixed, warning := a.plan.olderRules()
 	for i := range a.plan.windows {
 		if s.stopped {
 			return nil

@@ -14,7 +14,7 @@ import (
 // tidyEvery is how often the history is tidied and measured.
 const tidyEvery = time.Hour
 
-// againDelays are when an hour is computed again that was incomplete, after it was found to be.
+// againDelays are for how long an incomplete hour waits before it is computed again, each time.
 var againDelays = [...]time.Duration{10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
 
 // again is when an incomplete hour is computed again.
@@ -141,7 +141,7 @@ func (l *Ledger) dueAgain(w allocation.Window, now time.Time) bool {
 	defer l.mu.Unlock()
 	x, ok := l.again[w.Start.Unix()]
 	if !ok {
-		l.again[w.Start.Unix()] = again{due: now.Add(againDelays[0])}
+		l.again[w.Start.Unix()] = again{due: l.nextTry(w, now, 0)}
 		return false
 	}
 	if x.tries == len(againDelays) || now.Before(x.due) {
@@ -149,13 +149,24 @@ func (l *Ledger) dueAgain(w allocation.Window, now time.Time) bool {
 	}
 	x.tries++
 	if x.tries < len(againDelays) {
-		x.due = now.Add(againDelays[x.tries])
+		x.due = l.nextTry(w, now, x.tries)
 	}
 	l.again[w.Start.Unix()] = x
 	return true
 }
 
-// replaceHour computes a kept hour again, and puts what is complete in its place. What counters have counted of it stays.
+// nextTry is when an incomplete hour is computed again after so many tries: at the latest once all that is looked at after its end is
+// there, if that is still to come.
+func (l *Ledger) nextTry(w allocation.Window, now time.Time, tries int) time.Time {
+	due := now.Add(againDelays[tries])
+	if all := w.End.Add(allocation.Evidence + l.opts.Grace); all.After(now) && all.Before(due) {
+		return all
+	}
+	return due
+}
+
+// replaceHour computes a kept hour again, puts what is complete in its place, and rolls its day up again. What counters have counted of
+// it stays.
 func (l *Ledger) replaceHour(ctx context.Context, k *Kept) error {
 	sets, err := l.compute(ctx, allocation.Query{Window: k.Window, Resolution: l.opts.Resolution, Alone: true})
 	if errors.Is(err, allocation.ErrNoData) {
@@ -170,7 +181,10 @@ func (l *Ledger) replaceHour(ctx context.Context, k *Kept) error {
 	if err := l.settle(ctx, k.Window); err != nil {
 		return err
 	}
-	return l.write(ctx, sets[0], Keep{Kind: Hours, Complete: true, Replace: true})
+	if err := l.write(ctx, sets[0], Keep{Kind: Hours, Complete: true, Replace: true}); err != nil {
+		return err
+	}
+	return l.rollAgain(ctx, []allocation.Window{k.Window})
 }
 
 // tidy removes what is no longer needed, unless that is left to others, and measures the history, once an hour.

@@ -265,7 +265,7 @@ const Forever = math.MaxInt64
 // Gauge appends value × seconds of a gauge to dst. On the grid a hit owns the cell before it; in exact mode a sample owns
 // the time since the one before. Gaps longer than the lookback are left out, shorter ones hold the value before.
 func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
-	interval, g := s.interval(p), s.newGrid(p, s.Step, s.Lookback)
+	interval, g := s.interval(p), s.newGrid(p, s.Lookback, s.Lookback)
 	prevT, prevV, begun := int64(Unborn), 0.0, len(dst)+1
 	for x := range s.pieces(p, s.dense(), s.sight(p)) {
 		if !usable(x.v) {

@@ -18,6 +18,8 @@ func TestRulesThatCannotMatch(t *testing.T) {
 	for at := promtest.Recorded(t, "kube-state-metrics-allowlists").Scrapes[0]; len(times) < 60; at += time.Minute.Milliseconds() {
 		times = append(times, at)
 	}
+	text := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
+	window := "--window=" + text(times[29]) + "," + text(times[59])
 	promtest.WriteBlocks(t, dir, 2*time.Hour, promtest.Recorded(t, "kube-state-metrics").Held(times).Samples("job", "kube-state-metrics")...)
 	const want = "cluster cluster-one: rules of the price sheet need labels of nodes that kube-state-metrics does not export"
 	for _, tt := range []struct{ name, sheet, labels string }{
@@ -36,7 +38,7 @@ func TestRulesThatCannotMatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, command := range []string{"query allocation --aggregate=namespace", "check prices", "check source"} {
-				p := start(t, append(strings.Fields(command), "--window=30m", "--tsdb.path="+dir, "--pricing.file="+sheet)...)
+				p := start(t, append(strings.Fields(command), window, "--tsdb.path="+dir, "--pricing.file="+sheet)...)
 				if code := <-p.code; code != exitOK {
 					t.Fatalf("%s: exit %d: %s", command, code, p.err.String())
 				}

@@ -77,49 +77,6 @@ func (c *cluster) shuffled(s *allocation.Set) *allocation.Set {
 	return out
 }
 
-// clock passes as far as a test lets it.
-type clock struct {
-	mu         sync.Mutex
-	moved      *sync.Cond
-	now, until time.Time
-	asleep     bool // the ledger sleeps beyond until
-}
-
-func (c *clock) read() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-// sleep is how the ledger's loop sleeps.
-func (c *clock) sleep(ctx context.Context, d time.Duration) bool {
-	defer context.AfterFunc(ctx, c.moved.Broadcast)()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	wake := c.now.Add(d)
-	for wake.After(c.until) && ctx.Err() == nil {
-		c.now, c.asleep = c.until, true
-		c.moved.Broadcast()
-		c.moved.Wait()
-	}
-	c.asleep = false
-	if wake.After(c.now) && ctx.Err() == nil {
-		c.now = wake
-	}
-	return ctx.Err() == nil
-}
-
-// pass lets time pass until t, and waits until the loop has nothing to do before it.
-func (c *clock) pass(t time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.until, c.asleep = t, false
-	c.moved.Broadcast()
-	for !c.asleep {
-		c.moved.Wait()
-	}
-}
-
 // scraped is what a scrape of the registry gets.
 func scraped(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
@@ -193,25 +150,24 @@ func compareScrapes(t *testing.T, name, from string, resolution time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bucket, c := objstore.NewInMemBucket(), &clock{now: start, until: start}
-	c.moved = sync.NewCond(&c.mu)
+	bucket, c := objstore.NewInMemBucket(), ledgertest.NewClock(start)
 	source := &cluster{from: start.Add(-30 * time.Hour), orders: rand.New(rand.NewPCG(1, 1)), barren: func(w allocation.Window) bool { return w.Start.Unix()/3600%13 == 4 }}
 	engine := costseries.NewEngine(costseries.EngineOptions{})
 	metering := everything(budgets(t)...)
 	at, instants := start, 0
 	for _, life := range []time.Duration{7 * time.Hour, 4 * time.Hour, 30 * time.Hour} {
-		s := ledgertest.History{Store: history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{Now: c.read})}
+		s := ledgertest.History{Store: history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{Now: c.Now})}
 		l := ledger.NewKeeping(source, s, log.NewNopLogger(), ledger.Options{
-			Grace: grace, Zone: zone, Now: c.read, Sleep: c.sleep, Resolution: resolution, Metering: func() *allocation.Metering { return metering },
+			Grace: grace, Zone: zone, Now: c.Now, Sleep: c.Sleep, Resolution: resolution, Metering: func() *allocation.Metering { return metering },
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx) }()
 		reg := prometheus.NewRegistry()
 		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *allocation.Metering { return metering }, Bounds: timeline.ServedBounds, Accrued: l.Accrued, Spending: l.Spending}))
-		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: metering.Subjects(), Bounds: timeline.ServedBounds, Now: c.read})
+		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: metering.Subjects(), Bounds: timeline.ServedBounds, Now: c.Now})
 		for until := at.Add(life); at.Before(until); at = at.Add(50 * time.Minute) {
-			c.pass(at)
+			c.Pass(at)
 			want := scraped(t, reg)
 			if set, _, _ := l.Latest(); set == nil || at.Sub(set.Window.End) >= 2*time.Hour {
 				continue // nothing yet, or so old that a query does without
