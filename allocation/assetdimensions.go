@@ -65,10 +65,14 @@ func ParseAssetDimensions(aggregate string, mapping LabelMapping) ([]AssetDimens
 	if mapping == nil {
 		mapping = DefaultLabelMapping()
 	}
+	items, err := aggregateFields(aggregate)
+	if err != nil {
+		return nil, err
+	}
 	var keys []AssetDimension
 	var texts []string
-	for i, item := range strings.Split(aggregate, ",") {
-		got, err := parseAssetDimension(strings.TrimSpace(item), mapping)
+	for i, item := range items {
+		got, err := parseAssetDimension(item, mapping)
 		if err != nil {
 			return nil, fmt.Errorf("parse aggregate %q: field %d: %w", aggregate, i+1, err)
 		}

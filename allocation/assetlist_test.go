@@ -118,6 +118,7 @@ func merged(t *testing.T, s *allocation.Set, aggregate string) map[string]alloca
 func TestParseAssetDimensions(t *testing.T) {
 	for text, want := range map[string]string{
 		"typ": `did you mean "type"?`, "label:": "label:app", "type,": "unknown field", "namespace": "use one of account",
+		strings.Repeat("type,", 100) + "type": "it has 101 fields, at most 100 are allowed",
 	} {
 		if _, err := allocation.ParseAssetDimensions(text, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)

@@ -119,6 +119,21 @@ func unaggregated() []Key {
 	return keys
 }
 
+// MaxAggregateFields is the most fields that an aggregation may name.
+const MaxAggregateFields = 100
+
+// aggregateFields are the fields of a comma-separated list, of which there may be MaxAggregateFields.
+func aggregateFields(aggregate string) ([]string, error) {
+	if n := strings.Count(aggregate, ",") + 1; n > MaxAggregateFields {
+		return nil, fmt.Errorf("parse aggregate: it has %d fields, at most %d are allowed: name fewer", n, MaxAggregateFields)
+	}
+	fields := strings.Split(aggregate, ",")
+	for i := range fields {
+		fields[i] = strings.TrimSpace(fields[i])
+	}
+	return fields, nil
+}
+
 // ParseKeys reads a comma-separated list of fields, such as `namespace,label:app`. Case does not matter in the names of
 // fields, it does in those of labels and annotations. mapping says what aliases stand for; nil is the default mapping. An
 // empty list gives no keys: the set stays as it is, one row a container. A field that is there twice is an error, and so
@@ -131,9 +146,13 @@ func ParseKeys(aggregate string, mapping LabelMapping, derived ...*Derived) ([]K
 	if mapping == nil {
 		mapping = DefaultLabelMapping()
 	}
+	items, err := aggregateFields(aggregate)
+	if err != nil {
+		return nil, err
+	}
 	var keys []Key
-	for i, item := range strings.Split(aggregate, ",") {
-		got, err := parseKey(strings.TrimSpace(item), mapping, derived)
+	for i, item := range items {
+		got, err := parseKey(item, mapping, derived)
 		if err != nil {
 			return nil, fmt.Errorf("parse aggregate %q: field %d: %w", aggregate, i+1, err)
 		}

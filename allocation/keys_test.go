@@ -30,6 +30,7 @@ func TestParseKeys(t *testing.T) {
 		"twice":            {aggregate: "pod,namespace,Pod", err: `parse aggregate "pod,namespace,Pod": field 3: pod is there already: name it once`},
 		"label twice":      {aggregate: "label:app,label:app", err: `field 2: label:app is there already: name it once`},
 		"alias twice":      {aggregate: "team,team", mapping: mapping, err: `field 2: team is there already`},
+		"too many":         {aggregate: strings.Repeat("label:a,", 100) + "pod", err: "parse aggregate: it has 101 fields, at most 100 are allowed: name fewer"},
 		"labels by case":   {aggregate: "label:app,label:App", want: "label:app,label:App"},
 		"empty item":       {aggregate: "pod,", err: `field 2: it is empty: remove the comma, or use one of cluster,`},
 		"label unnamed":    {aggregate: "label:", err: `"label:" lacks a name: write label:app`},

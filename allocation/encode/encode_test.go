@@ -294,12 +294,32 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
+// TestLongError verifies that an error which quotes a long value keeps what stands before the value and behind it.
+func TestLongError(t *testing.T) {
+	for name, value := range map[string]string{"text": strings.Repeat("x", 200_000), "no UTF-8": strings.Repeat("\xff", 200_000), "wide characters": strings.Repeat("ä😀", 40_000)} {
+		var b bytes.Buffer
+		if err := encode.Error(&b, 400, "parse window "+value+": give two times"); err != nil {
+			t.Fatal(err)
+		}
+		var body struct{ Message string }
+		if err := json.Unmarshal(b.Bytes(), &body); err != nil {
+			t.Fatalf("%s: %v in %.300s", name, err, b.Bytes())
+		}
+		if len(body.Message) > 4096 || !strings.HasPrefix(body.Message, "parse window ") || !strings.HasSuffix(body.Message, ": give two times") || strings.Count(body.Message, "…") != 1 {
+			t.Errorf("%s: %d bytes: %.100s", name, len(body.Message), body.Message)
+		}
+	}
+}
+
 // FuzzStrings verifies that any text of a property makes valid JSON that reads as the standard library's.
 func FuzzStrings(f *testing.F) {
 	for _, seed := range []string{"", "plain", "\"\\/\b\f\n\r\t\x00\x1f\x7f", "\u2028ü😀", "\xff\xfea\xc3", "<&>"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 2048 {
+			t.Skip("long errors are shortened")
+		}
 		var b bytes.Buffer
 		if err := encode.Error(&b, 400, text); err != nil {
 			t.Fatal(err)
