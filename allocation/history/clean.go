@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -82,9 +84,9 @@ func (s *Store) cleanPeriod(ctx context.Context, p Period, before time.Time, don
 			}
 		}
 	}
-	for _, v := range in.spoiled {
+	for i, v := range in.spoiled {
 		best, ok := slots[v.slot]
-		if ok && best.supersedes(v) {
+		if ok && best.supersedes(v) && !s.onlyName(p, in.corrupt[i], written) {
 			if err := s.backend.Delete(ctx, v.manifest()); err != nil { // its files are orphans from now on
 				return err
 			}
@@ -92,7 +94,23 @@ func (s *Store) cleanPeriod(ctx context.Context, p Period, before time.Time, don
 			delete(written, v)
 		}
 	}
+	for _, c := range in.corrupt {
+		for _, f := range misplacedFiles(c) {
+			if v, ok := s.names.dataVersion(p, f.Name); ok {
+				written[v] = before // until the manifest has its own name again
+			}
+		}
+	}
 	return s.cleanOrphans(ctx, p, before, written, done)
+}
+
+// onlyName reports whether a damaged manifest is a whole one under another set's name, and the only one that has its files.
+func (s *Store) onlyName(p Period, c *CorruptError, written map[version]time.Time) bool {
+	return slices.ContainsFunc(misplacedFiles(c), func(f file) bool {
+		v, ok := s.names.dataVersion(p, f.Name)
+		_, named := written[v]
+		return !ok || !named
+	})
 }
 
 // before reports whether all manifests of the set were written before t.
@@ -256,15 +274,57 @@ func (s *Store) VerifyFiles(ctx context.Context, set *Stored) error {
 	return nil
 }
 
-// Verify reads all files of a set and checks what they say: their checksums, their footers, and the laws of Set.Check, which hold for
-// whole sets only. What is wrong is a CorruptError that names the file, or the set where the laws are broken.
+// Verify reads all files of a set and checks what they say: their checksums, their footers, the laws of Set.Check, which hold
+// for whole sets only, and its stats. What is wrong is a CorruptError that names the file, or the set where the laws are broken.
 func (s *Store) Verify(ctx context.Context, set *Stored) error {
 	sets, err := s.Read(ctx, []Stored{*set}, nil)
-	if err != nil || len(set.Lacks) > 0 {
+	if err != nil {
 		return err
 	}
-	if err := sets[0].Check(); err != nil {
-		return &CorruptError{Name: set.parts[0].version.manifest(), Period: set.Period, Window: set.Window, Err: err}
+	if len(set.Lacks) == 0 {
+		if err := sets[0].Check(); err != nil {
+			return &CorruptError{Name: set.parts[0].version.manifest(), Period: set.Period, Window: set.Window, Err: err}
+		}
+	}
+	return s.verifyStats(ctx, set)
+}
+
+// Strays are the files of the store that nothing reads: those that are no manifest, and that no manifest and no temporary
+// file accounts for, by name. Writers that died leave some, which Clean removes; others were put there by somebody.
+func (s *Store) Strays(ctx context.Context) ([]string, error) {
+	known := map[string]bool{}
+	for p := range NumPeriods {
+		in := &found{}
+		if err := s.find(ctx, p, manifests(p), in); err != nil {
+			return nil, fmt.Errorf("list history: %w", err)
+		}
+		for _, m := range in.parts {
+			known[m.version.manifest()], known[m.version.stats()] = true, true
+			for i := range m.Files {
+				known[m.Files[i].Name] = true
+			}
+		}
+		for i, v := range in.spoiled { // told as damaged
+			known[v.manifest()], known[v.stats()] = true, true
+			for _, f := range misplacedFiles(in.corrupt[i]) {
+				known[f.Name] = true
+			}
+		}
+	}
+	var strays []string
+	err := s.backend.List(ctx, "", false, func(o Object) error {
+		if !known[o.Name] && !strings.HasPrefix(o.Name, temporary+"/") {
+			strays = append(strays, o.Name)
+		}
+		return nil
+	})
+	return strays, err
+}
+
+// misplacedFiles are the files that a manifest under another set's name names.
+func misplacedFiles(c *CorruptError) []file {
+	if of, ok := errors.AsType[*misplacedError](c.Err); ok {
+		return of.files
 	}
 	return nil
 }

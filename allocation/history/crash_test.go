@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 }
 
 // children are what processes of the tests do in a directory.
-var children = map[string]func(dir string) error{"fill": fill, "overfill": overfill, "compact": compact}
+var children = map[string]func(dir string) error{"fill": fill, "overfill": overfill, "compact": compact, "begin": begin}
 
 // crashHours are how many hours are stored by a process that is not killed.
 const crashHours = 12

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/gofrs/flock"
 )
 
 // Directory is a Backend in a local directory. It must be one file system that has hard links.
@@ -98,14 +100,11 @@ func (d *Directory) put(path string, data []byte) error {
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
-	if err := makeDir(d.path(temporary)); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(d.path(temporary), "part-*")
+	f, remove, err := d.begin()
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
+	defer remove()
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Chmod(fileMode)
@@ -120,6 +119,55 @@ func (d *Directory) put(path string, data []byte) error {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// begin makes a temporary file, which is locked until it is removed. Where there are no locks, Prepare of another process may
+// remove it, and put tries again.
+func (d *Directory) begin() (f *os.File, remove func(), err error) {
+	if err := makeDir(d.path(temporary)); err != nil {
+		return nil, nil, err
+	}
+	f, err = os.CreateTemp(d.path(temporary), "part-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	lock := flock.New(f.Name(), flock.SetFlag(os.O_RDWR))
+	_, _ = lock.TryLock()
+	return f, func() {
+		_ = os.Remove(f.Name())
+		_ = lock.Close()
+	}, nil
+}
+
+// Prepare checks that files can be written, and removes temporary ones whose writers died. Those that a process is writing,
+// this one or another, are locked, and stay.
+func (d *Directory) Prepare() error {
+	if err := makeDir(d.path(temporary)); err != nil {
+		return err
+	}
+	probe, err := os.CreateTemp(d.path(temporary), "probe-*")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return err
+	}
+	left, err := filepath.Glob(filepath.Join(d.path(temporary), "*"))
+	if err != nil {
+		return err
+	}
+	probes, err := filepath.Glob(d.path("probe-*")) // of versions that wrote them there
+	if err != nil {
+		return err
+	}
+	for _, name := range append(left, probes...) {
+		lock := flock.New(name, flock.SetFlag(os.O_RDWR))
+		if dead, _ := lock.TryLock(); dead {
+			_ = os.Remove(name) // Clean tries again in an hour
+		}
+		_ = lock.Close()
+	}
+	return nil
 }
 
 // fileMode is that of files: CreateTemp makes them private, and backups, DuckDB and other users want to read them.

@@ -37,6 +37,6 @@
 // whole one is an hour old, manifest first, so that nothing refers to what is gone; a reader that comes upon a file that is gone looks
 // for the set again.
 //
-// What is read is compared with the checksums of the manifest, which has one of its own. Damage is an error, CorruptError,
+// What is read is compared with the checksums of the manifest, which has one of its own, and the manifest with its name. Damage is an error, CorruptError,
 // that names the file and the set to be computed again; that makes a generation of its own.
 package history

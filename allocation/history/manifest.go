@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -84,10 +85,53 @@ func decodeManifest(data []byte, v version) (*manifest, error) {
 	if m.Version > manifestFormat {
 		return nil, fmt.Errorf("%w: its format is %d, at most %d is known: upgrade this promcost", encode.ErrNewerVersion, m.Version, manifestFormat)
 	}
-	if m.Period != v.period.String() || !m.Start.Before(m.End) {
-		return nil, fmt.Errorf("it is of %s from %s to %s, which is not what its name says", m.Period, m.Start, m.End)
+	if !m.Start.Before(m.End) {
+		return nil, fmt.Errorf("it is of the time from %s to %s", m.Start, m.End)
+	}
+	if err := m.checkName(); err != nil {
+		return nil, err
 	}
 	return m, nil
+}
+
+// misplacedError says that a manifest lies under a name that is not its own. Whoever put it there copied or renamed it.
+type misplacedError struct {
+	says  string
+	files []file // that it names: they are no orphans
+}
+
+// Error says whose manifest it is.
+func (e *misplacedError) Error() string { return e.says }
+
+// remedy says what to do: the set under its own name is not damaged.
+func (e *misplacedError) remedy() string {
+	return "its name is another set's: rename it if its own set lacks it, else remove it"
+}
+
+// checkName compares what the manifest says with its name: the period, the time and the names of its files. They hold the
+// part and the generation, too.
+func (m *manifest) checkName() error {
+	v := m.version
+	if m.Period != v.period.String() || !v.holds(m.Start) {
+		return &misplacedError{fmt.Sprintf("it is of the %s set that begins at %s", m.Period, m.Start.UTC().Format(time.RFC3339)), m.Files}
+	}
+	for i := range m.Files {
+		f := &m.Files[i]
+		if !strings.HasPrefix(f.Name, dataFolder(f.Kind, v.period)+"/") || !strings.HasSuffix(f.Name, "/"+v.name+"/"+v.base()+".parquet") {
+			return &misplacedError{"it is the manifest of " + f.Name, m.Files}
+		}
+	}
+	return nil
+}
+
+// holds reports whether a set that starts at t belongs into the slot. Days begin at midnight of a zone between UTC-12 and
+// UTC+14.
+func (s slot) holds(t time.Time) bool {
+	if s.period != Daily {
+		return slotOf(s.period, t, time.UTC) == s
+	}
+	noon := s.within().Start
+	return !t.Before(noon.Add(-26*time.Hour)) && !t.After(noon.Add(time.Hour))
 }
 
 // check compares the content of a file with the manifest.

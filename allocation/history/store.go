@@ -56,9 +56,16 @@ type CorruptError struct {
 	Err    error
 }
 
-// Error names the file.
+// Error names the file, and says what to do.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("history file %s is damaged: %v: the set of %s has to be computed again", e.Name, e.Err, e.Window.Start.UTC().Format(time.RFC3339))
+	remedy := "the set of " + e.Window.Start.UTC().Format(time.RFC3339) + " has to be computed again"
+	if with, ok := errors.AsType[interface {
+		error
+		remedy() string
+	}](e.Err); ok {
+		remedy = with.remedy()
+	}
+	return fmt.Sprintf("history file %s is damaged: %v: %s", e.Name, e.Err, remedy)
 }
 
 // Unwrap is what is wrong with it.

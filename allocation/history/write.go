@@ -3,7 +3,6 @@ package history
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -170,7 +169,7 @@ func (s *Store) writeVersion(ctx context.Context, set *allocation.Set, v version
 		return nil, err
 	}
 	if set.Reading != nil {
-		stats, err := json.MarshalIndent(set.Reading, "", "  ")
+		stats, err := encodeStats(set.Reading)
 		if err != nil {
 			return nil, err
 		}

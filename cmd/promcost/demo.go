@@ -136,10 +136,11 @@ func (f *demoFlags) directory() (dir string, remove func() error, err error) {
 	if f.path != "" {
 		return f.path, func() error { return nil }, nil
 	}
-	if dir, err = os.MkdirTemp("", "promcost-demo-"); err != nil {
-		return "", nil, fmt.Errorf("make directory for the demo: %w: give one with --demo.path=DIR", err)
+	dir, remove, err = temporaryDir()
+	if err != nil {
+		return "", nil, fmt.Errorf("%w: give one with --demo.path=DIR", err)
 	}
-	return dir, func() error { return os.RemoveAll(dir) }, nil
+	return dir, remove, nil
 }
 
 // checkEmpty reports a directory that has something in it; flag named it.
@@ -211,21 +212,16 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 
 // demoKeeping keeps the history of the demo in a temporary directory, from when all of its samples are in.
 func demoKeeping(duration time.Duration, settled func() bool) (keeping, error) {
-	dir, err := os.MkdirTemp("", "promcost-demo-history-")
+	dir, closer, err := temporaryDir()
 	if err != nil {
-		return keeping{}, fmt.Errorf("make directory for the demo's history: %w", err)
+		return keeping{}, err
 	}
 	directory, err := history.OpenDirectory(dir)
 	if err != nil {
-		return keeping{}, errors.Join(err, os.RemoveAll(dir))
+		return keeping{}, errors.Join(err, closer())
 	}
 	return keeping{
-		store: history.New(directory, history.Options{}), where: dir, closer: closerFunc(func() error {
-			if os.RemoveAll(dir) == nil {
-				return nil
-			}
-			return os.RemoveAll(dir) // an hour that was being written came between
-		}),
+		store: history.New(directory, history.Options{}), where: dir, closer: closer,
 		flags: storageFlags{backfill: duration}, settled: settled,
 	}, nil
 }

@@ -137,7 +137,7 @@ func tellDamage(io streams, damaged []*history.CorruptError) error {
 		}
 	}
 	if len(damaged) > 0 {
-		return fmt.Errorf("%d sets of the history are damaged: serve and backfill compute them again where the source still has their time", len(damaged))
+		return fmt.Errorf("%d files of the history are damaged: serve and backfill compute sets again whose time the source still has", len(damaged))
 	}
 	return nil
 }

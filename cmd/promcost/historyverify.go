@@ -82,8 +82,28 @@ func (f *historyFlags) verify(ctx context.Context, store *history.Store, io stre
 			return err
 		}
 	}
+	if err := tellStrays(ctx, store, io); err != nil {
+		return err
+	}
 	lines := append([]string{fmt.Sprintf("%d sets in %d files of %d bytes are sound", len(sets), files, bytes)}, olderRules(sets)...)
 	return writeLine(io.out, strings.Join(lines, "\n"))
+}
+
+// maxStrays is how many files are named that belong to no set.
+const maxStrays = 10
+
+// tellStrays tells of files that belong to no set.
+func tellStrays(ctx context.Context, store *history.Store, io streams) error {
+	strays, err := store.Strays(ctx)
+	if err != nil || len(strays) == 0 {
+		return err
+	}
+	more := ""
+	if len(strays) > maxStrays {
+		more = ", …"
+	}
+	return writeLine(io.err, fmt.Sprintf("warning: %d files belong to no set, and promcost does not read them, but others do that read all Parquet files: %s%s; remove them unless they are new: a promcost may be writing",
+		len(strays), strings.Join(strays[:min(len(strays), maxStrays)], ", "), more))
 }
 
 // olderRules says which hours and days were computed by older rules than the current ones, a line for each stretch of them. Hours as

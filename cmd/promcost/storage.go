@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -87,7 +86,7 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 	k.closer = closerFunc(func() error { return nil })
 	directory, err := history.OpenDirectory(f.path)
 	if err == nil && !readOnly {
-		err = probe(f.path)
+		err = directory.Prepare()
 	}
 	if err != nil {
 		return k, fmt.Errorf("open --storage.path=%s: %w: give a directory that this user may write to", f.path, err)
@@ -98,15 +97,6 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 
 // options are those of the store.
 func (f *storageFlags) options() history.Options { return history.Options{Part: history.Part(f.shard)} }
-
-// probe writes to a directory and removes what it wrote.
-func probe(dir string) error {
-	file, err := os.CreateTemp(dir, "probe-*")
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Close(), os.Remove(file.Name()))
-}
 
 // keeping is how a service keeps history; the zero value keeps none.
 type keeping struct {

@@ -1,0 +1,73 @@
+package history_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation/history"
+)
+
+// TestPrepare removes temporary files that dead writers left, of this version and of those before, and none that is written.
+func TestPrepare(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"tmp/part-123", "tmp/probe-4", "probe-5"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd, out := child(t, "begin", dir)
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatal("the writer says nothing")
+	}
+	live := lines.Text()
+	if err := open(t, dir).Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if got := leftIn(t, dir); !slices.Equal(got, []string{live}) {
+		t.Errorf("while a process writes %s there are %q", live, got)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait() //nolint:errcheck // it was killed
+	if err := open(t, dir).Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if got := leftIn(t, dir); len(got) > 0 {
+		t.Errorf("after it was killed there are %q", got)
+	}
+}
+
+// leftIn are the temporary files of a directory.
+func leftIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"tmp/*", "probe-*"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, found...)
+	}
+	return names
+}
+
+// begin begins to write a file, tells its temporary name, and waits to be killed.
+func begin(dir string) error {
+	name, err := history.Begin(dir)
+	if err != nil {
+		return err
+	}
+	fmt.Println(name)
+	time.Sleep(time.Hour)
+	return nil
+}
