@@ -35,7 +35,7 @@ func addPromQLFlags(g flagGroup) *promqlFlags {
 	f := &promqlFlags{}
 	durationOf(g, "promql.timeout", "Longest that a PromQL query, or a remote read, may take.", &f.timeout, time.Millisecond).
 		Default(costseries.DefaultTimeout.String())
-	countOf(g, "promql.max-samples", "Most samples that one PromQL query may hold in memory, and that one answer of remote read may have where it is not streamed.", &f.maxSamples, 1).
+	countOf(g, "promql.max-samples", "Most samples that one PromQL query may hold in memory, most steps that its subqueries may take, and most samples that one answer of remote read may have where it is not streamed.", &f.maxSamples, 1).
 		Default(strconv.Itoa(costseries.DefaultMaxSamples))
 	countOf(g, "promql.max-concurrency", "Most PromQL queries, remote reads and federations at a time; others wait.", &f.maxConcurrency, 1).
 		Default(strconv.Itoa(costseries.DefaultMaxConcurrency))
@@ -175,7 +175,7 @@ func (a *promqlAPI) handlerUnder(current *settings) (http.Handler, error) {
 	}
 	engine := costseries.NewEngine(costseries.EngineOptions{Timeout: f.timeout, MaxSamples: samples})
 	return costseries.NewAPI(a.self.Beside(series, owned), engine, costseries.APIOptions{
-		Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxReadSamples: samples, Memory: a.memory, Metadata: metadata,
+		Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxSamples: samples, Memory: a.memory, Metadata: metadata,
 		Config: a.configText, Started: a.started, Retention: "as long as the history is kept", Upstream: upstream, Logger: a.logs.kit, Now: a.now,
 	}), nil
 }

@@ -36,8 +36,9 @@ type APIOptions struct {
 	// MaxConcurrency bounds the requests for series that are answered at a time; others wait. The default is
 	// DefaultMaxConcurrency.
 	MaxConcurrency int
-	// MaxReadSamples bounds the samples of an answer of /api/v1/read that is not streamed. The default is DefaultMaxSamples.
-	MaxReadSamples int
+	// MaxSamples bounds the steps of the subqueries of an expression, and the samples of an answer of /api/v1/read that is not
+	// streamed. The default is DefaultMaxSamples.
+	MaxSamples int
 	// Memory is what requests draw from, each by one account, which is in the context that series are selected with. The default has
 	// no bound.
 	Memory *memory.Budget
@@ -71,7 +72,7 @@ func (o APIOptions) withDefaults() APIOptions {
 	o.Lookback = cmp.Or(o.Lookback, DefaultLookback)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.MaxConcurrency = cmp.Or(o.MaxConcurrency, DefaultMaxConcurrency)
-	o.MaxReadSamples = cmp.Or(o.MaxReadSamples, DefaultMaxSamples)
+	o.MaxSamples = cmp.Or(o.MaxSamples, DefaultMaxSamples)
 	if o.Memory == nil {
 		o.Memory = memory.New(0)
 	}

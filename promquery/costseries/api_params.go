@@ -28,6 +28,9 @@ func earliest() time.Time { return time.Unix(math.MinInt64/1000+62135596801, 0).
 
 func latest() time.Time { return time.Unix(math.MaxInt64/1000-62135596801, 999999999).UTC() }
 
+// errTiny is the error of durations that are shorter than what samples can be apart.
+var errTiny = errors.New("it is shorter than a millisecond: give a longer one")
+
 // timeParam is a time in a request, or what holds where there is none.
 func timeParam(r *http.Request, name string, otherwise time.Time) (time.Time, *apiError) {
 	text := r.FormValue(name)
@@ -61,6 +64,9 @@ func lookupParams(r *http.Request) (limit int, start, end time.Time, err *apiErr
 // parseTime reads seconds, or an RFC 3339 time.
 func parseTime(text string) (time.Time, error) {
 	if t, err := strconv.ParseFloat(text, 64); err == nil {
+		if !(t >= float64(earliest().Unix()) && t <= float64(latest().Unix())) { // NaN is neither
+			return time.Time{}, fmt.Errorf("cannot parse %q to a valid timestamp", text)
+		}
 		s, ns := math.Modf(t)
 		ns = math.Round(ns*1000) / 1000
 		return time.Unix(int64(s), int64(ns*float64(time.Second))).UTC(), nil
@@ -80,7 +86,10 @@ func parseTime(text string) (time.Time, error) {
 func parseDuration(text string) (time.Duration, error) {
 	if d, err := strconv.ParseFloat(text, 64); err == nil {
 		ns := d * float64(time.Second)
-		if ns > float64(math.MaxInt64) || ns < float64(math.MinInt64) {
+		if math.IsNaN(ns) {
+			return 0, fmt.Errorf("cannot parse %q to a valid duration", text)
+		}
+		if ns >= float64(math.MaxInt64) || ns < float64(math.MinInt64) {
 			return 0, fmt.Errorf("cannot parse %q to a valid duration. It overflows int64", text)
 		}
 		return time.Duration(ns), nil
@@ -115,9 +124,20 @@ func oneMore(limit int) int {
 	return limit
 }
 
+// selectors are those of match[], unless they are too large.
+func (a *api) selectors(r *http.Request) ([][]*labels.Matcher, error) {
+	var check textCheck
+	for _, text := range r.Form["match[]"] {
+		if err := check.text(text); err != nil {
+			return nil, err
+		}
+	}
+	return a.parser.ParseMetricSelectors(r.Form["match[]"])
+}
+
 // matcherSets are the selectors of match[]. Each must say something.
 func (a *api) matcherSets(r *http.Request) ([][]*labels.Matcher, error) {
-	sets, err := a.parser.ParseMetricSelectors(r.Form["match[]"])
+	sets, err := a.selectors(r)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +156,9 @@ func queryOptions(r *http.Request) (promql.QueryOpts, *apiError) {
 		var err error
 		if lookback, err = parseDuration(text); err != nil {
 			return nil, badData(fmt.Errorf("error parsing lookback delta duration: %w", err))
+		}
+		if lookback != 0 && lookback < time.Millisecond {
+			return nil, badData(fmt.Errorf("error parsing lookback delta duration: %w", errTiny))
 		}
 	}
 	return promql.NewPrometheusQueryOpts(r.FormValue("stats") == "all", lookback), nil

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 
@@ -58,8 +60,8 @@ func (a *api) serveQuery(r *http.Request) (apiResult, *apiError) {
 	if bad != nil {
 		return apiResult{}, bad
 	}
-	return a.evaluate(r, limit, func(ctx context.Context, opts promql.QueryOpts) (promql.Query, error) {
-		return a.engine.NewInstantQuery(ctx, a.all, opts, r.FormValue("query"), at)
+	return a.evaluate(r, limit, span{at, at, time.Millisecond}, func(ctx context.Context, q storage.Queryable, opts promql.QueryOpts) (promql.Query, error) {
+		return a.engine.NewInstantQuery(ctx, q, opts, r.FormValue("query"), at)
 	})
 }
 
@@ -87,22 +89,38 @@ func (a *api) serveQueryRange(r *http.Request) (apiResult, *apiError) {
 	if err == nil && step <= 0 {
 		err = errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer")
 	}
+	if err == nil && step < time.Millisecond {
+		err = errTiny
+	}
 	if err != nil {
 		return apiResult{}, badParam("step", err)
 	}
-	if end.Sub(start)/step > maxPoints {
+	at := span{start, end, step}
+	if at.points() > maxPoints+1 {
 		return apiResult{}, badData(errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"))
 	}
-	return a.evaluate(r, limit, func(ctx context.Context, opts promql.QueryOpts) (promql.Query, error) {
-		return a.engine.NewRangeQuery(ctx, a.all, opts, r.FormValue("query"), start, end, step)
+	return a.evaluate(r, limit, at, func(ctx context.Context, q storage.Queryable, opts promql.QueryOpts) (promql.Query, error) {
+		return a.engine.NewRangeQuery(ctx, q, opts, r.FormValue("query"), start, end, step)
 	})
 }
 
-// evaluate carries out the query that prepare makes.
-func (a *api) evaluate(r *http.Request, limit int, prepare func(context.Context, promql.QueryOpts) (promql.Query, error)) (apiResult, *apiError) {
+// parse parses the expression of a request, unless it is too large.
+func (a *api) parse(r *http.Request) (parser.Expr, error) {
+	text := r.FormValue("query")
+	if err := checkText(text); err != nil {
+		return nil, err
+	}
+	return a.parser.ParseExpr(text)
+}
+
+// evaluate carries out the query that prepare makes, unless it takes too much.
+func (a *api) evaluate(r *http.Request, limit int, at span, prepare func(context.Context, storage.Queryable, promql.QueryOpts) (promql.Query, error)) (apiResult, *apiError) {
 	ctx := r.Context()
 	if text := r.FormValue("timeout"); text != "" {
 		timeout, err := parseDuration(text)
+		if err == nil && timeout < time.Millisecond {
+			err = errTiny
+		}
 		if err != nil {
 			return apiResult{}, badParam("timeout", err)
 		}
@@ -114,7 +132,18 @@ func (a *api) evaluate(r *http.Request, limit int, prepare func(context.Context,
 	if bad != nil {
 		return apiResult{}, bad
 	}
-	query, err := prepare(ctx, opts)
+	expr, err := a.parse(r)
+	if err != nil {
+		return apiResult{}, badParam("query", err)
+	}
+	made, err := checkExpr(ctx, expr, at, a.o.MaxSamples)
+	if errors.Is(err, allocation.ErrTooMuch) || errors.Is(err, allocation.ErrBusy) {
+		return apiResult{}, failed(err)
+	}
+	if err != nil {
+		return apiResult{}, badParam("query", err)
+	}
+	query, err := prepare(ctx, bounded{a.all, made}, opts)
 	if err != nil {
 		return apiResult{}, badParam("query", err)
 	}
@@ -192,7 +221,7 @@ func (a *api) serveExemplars(r *http.Request) (apiResult, *apiError) {
 	if end.Before(start) {
 		return apiResult{}, badData(errors.New("end timestamp must not be before start timestamp"))
 	}
-	expr, err := a.parser.ParseExpr(r.FormValue("query"))
+	expr, err := a.parse(r)
 	if err != nil {
 		return apiResult{}, badData(err)
 	}
@@ -204,16 +233,19 @@ func (a *api) serveExemplars(r *http.Request) (apiResult, *apiError) {
 
 // serveFormat answers /api/v1/format_query.
 func (a *api) serveFormat(r *http.Request) (apiResult, *apiError) {
-	expr, err := a.parser.ParseExpr(r.FormValue("query"))
+	expr, err := a.parse(r)
 	if err != nil {
 		return apiResult{}, badParam("query", err)
+	}
+	if prettyWork(expr).pretty > maxPretty {
+		return apiResult{}, failed(errors.New("format the expression: it has too many terms within each other: format its parts"))
 	}
 	return apiResult{data: expr.Pretty(0)}, nil
 }
 
 // serveParse answers /api/v1/parse_query.
 func (a *api) serveParse(r *http.Request) (apiResult, *apiError) {
-	expr, err := a.parser.ParseExpr(r.FormValue("query"))
+	expr, err := a.parse(r)
 	if err != nil {
 		return apiResult{}, badParam("query", err)
 	}

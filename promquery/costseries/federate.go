@@ -25,7 +25,7 @@ func (a *api) serveFederate(w http.ResponseWriter, r *http.Request) {
 	if !checkMethod(w, r, http.MethodGet, http.MethodHead) {
 		return
 	}
-	selectors, err := a.parser.ParseMetricSelectors(r.Form["match[]"])
+	selectors, err := a.selectors(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return

@@ -86,7 +86,7 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 		}
 		return limited(names, hints), nil, nil
 	}
-	selected := slices.DeleteFunc(q.selections(nil, matchers), func(s *selection) bool {
+	selected := slices.DeleteFunc(q.selections(ctx, nil, matchers), func(s *selection) bool {
 		return name != model.MetricNameLabel && !slices.Contains(s.labels, name)
 	})
 	found := map[string]bool{}
@@ -110,7 +110,7 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, mat
 		}
 		return limited(slices.Sorted(maps.Keys(found)), hints), nil, nil
 	}
-	notes, err := q.labelSets(ctx, q.selections(nil, matchers), func(l labels.Labels) {
+	notes, err := q.labelSets(ctx, q.selections(ctx, nil, matchers), func(l labels.Labels) {
 		l.Range(func(l labels.Label) { found[l.Name] = true })
 	})
 	return limited(slices.Sorted(maps.Keys(found)), hints), notes, err

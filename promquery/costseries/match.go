@@ -1,6 +1,7 @@
 package costseries
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -28,14 +29,24 @@ type selection struct {
 type matching struct {
 	label int
 	*labels.Matcher
+	ctx context.Context // of the select
 }
 
-// selections are the families that matchers may match, by name.
-func (q *Queryable) selections(hints *storage.SelectHints, matchers []*labels.Matcher) []*selection {
+// Matches shadows that of the matcher.
+func (m matching) Matches(v string) bool {
+	if (m.Type == labels.MatchRegexp || m.Type == labels.MatchNotRegexp) && m.ctx.Err() != nil {
+		return false
+	}
+	return m.Matcher.Matches(v)
+}
+
+// selections are the families that matchers may match, by name. Once ctx ends, regular expressions match nothing: each value
+// may take long.
+func (q *Queryable) selections(ctx context.Context, hints *storage.SelectHints, matchers []*labels.Matcher) []*selection {
 	var list []*selection
 	for i := range q.families {
 		s := &selection{family: &q.families[i]}
-		if s.match(matchers) {
+		if s.match(ctx, matchers) {
 			s.group(hints)
 			s.read()
 			list = append(list, s)
@@ -45,11 +56,11 @@ func (q *Queryable) selections(hints *storage.SelectHints, matchers []*labels.Ma
 }
 
 // match sorts matchers out, and reports whether there may be series of the family that they match.
-func (s *selection) match(matchers []*labels.Matcher) bool {
+func (s *selection) match(ctx context.Context, matchers []*labels.Matcher) bool {
 	for _, m := range matchers {
 		switch l := slices.Index(s.labels, m.Name); {
 		case l >= 0:
-			s.matchers = append(s.matchers, matching{l, m})
+			s.matchers = append(s.matchers, matching{l, m, ctx})
 		case m.Name == model.MetricNameLabel:
 			if !m.Matches(s.name) {
 				return false

@@ -38,7 +38,7 @@ func (q *chunkQuerier) Select(ctx context.Context, sortSeries bool, hints *stora
 // Select implements storage.Querier. The hours are read when the first series is asked for, of this select or of another one
 // of the query.
 func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	s := &seriesSet{at: -1, steps: 1, mint: q.mint, maxt: q.maxt, sorted: sorted, selected: q.selections(hints, matchers)}
+	s := &seriesSet{at: -1, steps: 1, mint: q.mint, maxt: q.maxt, sorted: sorted, selected: q.selections(ctx, hints, matchers)}
 	if hints != nil {
 		s.mint, s.maxt, s.limit = max(q.mint, hints.Start), min(q.maxt, hints.End), hints.Limit
 		s.bare = hints.Func == seriesFunc

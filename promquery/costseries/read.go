@@ -115,7 +115,16 @@ func decodeRead(body io.Reader) (*readRequest, error) {
 	if len(req.Queries) > maxReadQueries {
 		return nil, fmt.Errorf("parse remote-read request: %w: it has %d queries, at most %d are answered: send several requests", errRead, len(req.Queries), maxReadQueries)
 	}
+	var check textCheck
 	for _, q := range req.Queries {
+		for _, m := range q.Matchers {
+			if m.Type != prompb.LabelMatcher_RE && m.Type != prompb.LabelMatcher_NRE {
+				continue
+			}
+			if err := check.regexp(m.Value); err != nil {
+				return nil, fmt.Errorf("parse remote-read request: %w: %w", errRead, err)
+			}
+		}
 		matchers, err := remote.FromLabelMatchers(q.Matchers)
 		if err != nil {
 			return nil, fmt.Errorf("parse remote-read request: %w: %w", errRead, err)
@@ -141,7 +150,7 @@ func readHints(q *prompb.Query) *storage.SelectHints {
 // sampleRead answers with samples, all at once.
 func (a *api) sampleRead(w http.ResponseWriter, r *http.Request, req *readRequest) {
 	resp := prompb.ReadResponse{Results: make([]*prompb.QueryResult, len(req.queries))}
-	left := a.o.MaxReadSamples
+	left := a.o.MaxSamples
 	for i, query := range req.queries {
 		var err error
 		if resp.Results[i], err = a.samples(r, query, left); err != nil {
@@ -172,7 +181,7 @@ func (a *api) samples(r *http.Request, query readQuery, most int) (*prompb.Query
 	defer func() { _ = q.Close() }() // it was only read from
 	result, _, err := remote.ToQueryResult(q.Select(r.Context(), false, query.hints, query.matchers...), most)
 	if _, ok := errors.AsType[remote.HTTPError](err); ok {
-		return nil, &tooMuchError{"the samples of the answer", a.o.MaxReadSamples, "ask for streamed chunks, fewer series or a shorter range"}
+		return nil, &tooMuchError{"the samples of the answer", a.o.MaxSamples, "ask for streamed chunks, fewer series or a shorter range"}
 	}
 	return result, err
 }

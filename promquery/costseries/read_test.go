@@ -118,7 +118,7 @@ func readBack(t *testing.T, kind prompb.ReadRequest_ResponseType, answer []byte)
 
 // TestBadReads refuses what is no request, or asks for too much, without taking more than a request may.
 func TestBadReads(t *testing.T) {
-	ours := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{MaxReadSamples: 100})
+	ours := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{MaxSamples: 100})
 	many := make([]*prompb.Query, 1001)
 	for i := range many {
 		many[i] = &prompb.Query{}

@@ -191,6 +191,9 @@ func (r *reading) part(ctx context.Context, w allocation.Window) (next time.Time
 			return next, nil
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return next, r.ended(err)
+	}
 	return w.End, nil
 }
 
