@@ -55,7 +55,7 @@ func (x *balancer) locate(at int64, addresses []Symbol) {
 
 func (b *Builder) addBalancerPrice(s *seen) error {
 	x := b.balancerOf(s)
-	x.price.add(s, b.pricesOf(s, pricedThing{cluster: s.key[0], things: balancersPriced, name: s.key[1].Value() + "/" + s.key[2].Value()}))
+	b.addPrices(&x.price, s, pricedThing{cluster: s.key[0], things: balancersPriced, name: s.key[1].Value() + "/" + s.key[2].Value()})
 	if !x.address.known() {
 		x.locate(s.p.Last(), s.key[3:4])
 	}

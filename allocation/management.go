@@ -18,7 +18,7 @@ func (b *Builder) addManagementPrice(s *seen) error {
 		m = &management{}
 		b.management[s.key[0]] = m
 	}
-	m.price.add(s, b.pricesOf(s, pricedThing{cluster: s.key[0], things: managementPriced, name: s.key[0].Value()}))
+	b.addPrices(&m.price, s, pricedThing{cluster: s.key[0], things: managementPriced, name: s.key[0].Value()})
 	if s.key[1] != none {
 		m.provisioner.set(s.key[1], s.p.Last())
 	}

@@ -69,7 +69,7 @@ func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
 		prices = &egressPrice{}
 		b.egress[s.key[0]] = prices
 	}
-	prices[kind].add(s, b.pricesOf(s, pricedThing{cluster: s.key[0], things: trafficPriced, name: s.key[0].Value()}))
+	b.addPrices(&prices[kind], s, pricedThing{cluster: s.key[0], things: trafficPriced, name: s.key[0].Value()})
 	return nil
 }
 

@@ -81,8 +81,7 @@ func (b *Builder) addNodeCapacity(s *seen) error {
 
 func (b *Builder) addNodePrice(s *seen) error {
 	n := b.nodeOf(s)
-	prices := b.pricesOf(s, n.pricedThing(s.Resource))
-	n.priced[s.Resource].add(s, prices)
+	prices := b.addPrices(&n.priced[s.Resource], s, n.pricedThing(s.Resource))
 	n.priceLabels.add(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, prices)
 	return nil
 }

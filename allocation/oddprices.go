@@ -16,6 +16,7 @@ type oddity uint8
 const (
 	negative oddity = iota
 	notFinite
+	disputed // several series differ
 	free
 	dear
 	cheap
@@ -36,7 +37,7 @@ type oddPrices struct {
 	times float64
 }
 
-// badPrice is a thing by the metric that gives it prices which cannot be computed with.
+// badPrice is a thing by the metric that gives it prices which cannot be computed with, or of which several series differ.
 type badPrice struct {
 	oddity oddity
 	thing  pricedThing
@@ -223,6 +224,8 @@ func (k *oddKey) text(at *oddPrices, inDollars string) string {
 		return fmt.Sprintf("negative "+byMetrics+" of %s are left out (%s): mend what exports them; what then has no price has that of the price sheet, or defaults%s", whose, names, inDollars)
 	case notFinite:
 		return fmt.Sprintf(byMetrics+" of %s that are NaN or infinite are left out (%s): mend what exports them; what then has no price has that of the price sheet, or defaults%s", whose, names, inDollars)
+	case disputed:
+		return fmt.Sprintf(byMetrics+" of %s differ between series of %s at the same time (%s): the highest counts. If one of them is what a promcost exposes (--collector.opencost), let Prometheus keep job and instance of it and of promcost_build_info, or name it with --prometheus.exclude; else scrape one exporter of it", whose, k.metric(), names)
 	case free:
 		return fmt.Sprintf(byMetrics+" are 0 for %s (%s): what they price costs nothing; mend what exports them, or leave them out and give prices with --pricing.file", whose, names)
 	case dear:
@@ -234,6 +237,21 @@ func (k *oddKey) text(at *oddPrices, inDollars string) string {
 	case cheap, numOddities:
 	}
 	return fmt.Sprintf(byMetrics+" of %s are down to %s times what is usual (%s): are they by the %s?", whose, timesText(at.times), names, cmp.Or(k.unit, "hour"))
+}
+
+// metric is what gives the prices.
+func (k *oddKey) metric() string {
+	switch k.things {
+	case nodesPriced:
+		return "node_" + strings.ToLower(k.of) + "_hourly_cost"
+	case volumesPriced:
+		return "pv_hourly_cost"
+	case balancersPriced:
+		return "kubecost_load_balancer_cost"
+	case managementPriced:
+		return "kubecost_cluster_management_cost"
+	}
+	return "kubecost_network_*_egress_cost"
 }
 
 // timesText is a number for people, in three digits.

@@ -72,6 +72,12 @@ func TestPriceWarnings(t *testing.T) {
 			want: []string{"prices by metrics of 1 volumes are up to 800 times what is usual (v): are they by the hour, not by the month?"},
 		},
 		{
+			name: "series that differ", series: concat(nodeOf("c", "m", minutes(0.03, 1, 121)), nodeOf("c", "m", minutes(0.02, 50, 121))),
+			want: []string{"prices by metrics of CPU of 1 nodes differ between series of node_cpu_hourly_cost at the same time (m): the highest counts. If one of them is what a promcost exposes (--collector.opencost), let Prometheus keep job and instance of it and of promcost_build_info, or name it with --prometheus.exclude; else scrape one exporter of it"},
+		},
+		{name: "a price that changes as its exporter is replaced", series: concat(nodeOf("c", "m", minutes(0.03, 1, 60)), nodeOf("c", "m", minutes(0.02, 56, 121))), not: "differ"},
+		{name: "equal series", series: concat(nodeOf("c", "m", minutes(0.03, 1, 121)), nodeOf("c", "m", minutes(0.03, 7, 121))), not: "differ"},
+		{
 			name: "a free volume", series: concat(disk("v", "", 1, 121)[:2], []given{{signal: allocation.VolumePrice, key: "c/v", points: minutes(0, 1, 121)}}),
 			want: []string{"prices by metrics are 0 for 1 volumes (v)"},
 		},

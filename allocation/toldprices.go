@@ -8,13 +8,18 @@ type toldPrices struct {
 	repeats timeline.Steps // by series of promcost, which repeat what others told before
 }
 
-// add takes the prices of a series. Of several series the highest price counts.
-func (p *toldPrices) add(s *seen, steps timeline.Steps) {
-	to := &p.others
+// addPrices takes the prices of something in a series, and gives them back. Of several series the highest price counts: where they
+// differ for longer than a price that changed is still seen, that is noted, to be warned of.
+func (b *Builder) addPrices(p *toldPrices, s *seen, t pricedThing) timeline.Steps {
+	steps, to := b.pricesOf(s, t), &p.others
 	if s.Repeats {
 		to = &p.repeats
 	}
+	if timeline.Disputed(*to, steps) > 2*timeline.Lookback {
+		b.badPrices[badPrice{disputed, t}] = true
+	}
 	*to = timeline.Max(*to, steps)
+	return steps
 }
 
 // best is what others say, and where they say nothing at all, what repeats them.

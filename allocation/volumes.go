@@ -93,7 +93,7 @@ func (b *Builder) addVolumeCapacity(s *seen) error {
 
 func (b *Builder) addVolumePrice(s *seen) error {
 	v := b.storage.volume(s.key[0], s.key[1])
-	v.price.add(s, b.pricesOf(s, pricedThing{cluster: s.key[0], things: volumesPriced, name: s.key[1].Value()}))
+	b.addPrices(&v.price, s, pricedThing{cluster: s.key[0], things: volumesPriced, name: s.key[1].Value()})
 	return nil
 }
 

@@ -135,7 +135,12 @@ func (c *computation) warnOwn(b *allocation.Builder) {
 	if c.dropped > 0 {
 		b.Warn(fmt.Sprintf("%d series of prices were left out, for a promcost exposes them: what it computes is no input", c.dropped))
 	}
-	if c.doubted {
-		b.Warn("nothing says which prices this promcost exposed itself (--collector.opencost): series that repeat what it exposed were left out, or used only where nothing else tells the price, and the others were used. Let Prometheus scrape promcost_build_info and keep job and instance of it and of the prices, or say with --prometheus.exclude which series are promcost's")
+	if !c.doubted {
+		return
 	}
+	used := "series that repeat what it exposed were left out, or used only where nothing else tells the price, and the others were used"
+	if exposed, err := c.own.exposed(); err == nil && len(exposed) == 0 {
+		used = "what it exposed is not known here, so all were used, and its own may be among them"
+	}
+	b.Warn("nothing says which prices this promcost exposed itself (--collector.opencost): " + used + ". Let Prometheus scrape promcost_build_info and keep job and instance of it and of the prices, or say with --prometheus.exclude which series are promcost's")
 }

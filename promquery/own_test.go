@@ -225,6 +225,37 @@ func TestPricedPromcost(t *testing.T) {
 	}
 }
 
+// TestFederatedPrices asks, without a history, a Prometheus that has promcost's prices and OpenCost's by federation, which keeps no
+// target: nothing tells them apart, and the answer says so.
+func TestFederatedPrices(t *testing.T) {
+	own, other := scraped(1.1654, cpuPrice, "node", "n1"), scraped(0.336, cpuPrice, "node", "n1", "container", "opencost")
+	const differ, unknown = "differ between series of node_cpu_hourly_cost at the same time (n1)", "what it exposed is not known here, so all were used"
+	for _, tt := range []struct {
+		name   string
+		prices []promtest.Series
+		want   []string // warnings of it
+	}{
+		{"both", []promtest.Series{own, other}, []string{differ}},
+		{"both, and a promcost somewhere", []promtest.Series{own, other, scraped(1, "promcost_build_info", "version", "1")}, []string{differ, unknown}},
+		{"its own, and a promcost somewhere", []promtest.Series{own, scraped(1, "promcost_build_info", "version", "1")}, []string{unknown}},
+		{"both, of known targets", []promtest.Series{scraped(1.1654, cpuPrice, "node", "n1", "job", "promcost", "instance", "promcost:9004"), buildInfo("promcost"), opencostPrice("opencost")}, nil},
+		{"another's alone", []promtest.Series{other}, nil},
+		{"a pair of another's", []promtest.Series{other, scraped(0.336, cpuPrice, "node", "n1", "container", "b")}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(tt.prices...)...)
+			s := pricedSets(t, openBlocks(t, dir), config, allocation.Query{Window: ownWindow})[0]
+			warned := strings.Join(s.Warnings, "\n")
+			for _, text := range []string{differ, unknown} {
+				if want := slices.Contains(tt.want, text); strings.Contains(warned, text) != want {
+					t.Errorf("it warns of %q: %t, want %t:\n%s", text, !want, want, warned)
+				}
+			}
+		})
+	}
+}
+
 // TestExposedPricesFail fails a computation whose prices cannot be told from those of promcost, for the history is not to be read.
 func TestExposedPricesFail(t *testing.T) {
 	dir := t.TempDir()

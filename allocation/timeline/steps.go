@@ -146,6 +146,21 @@ func Max(a, b Steps) Steps {
 	})
 }
 
+// Disputed is for how long a and b are both present with values that differ, by more than rounding, in milliseconds.
+func Disputed(a, b Steps) (sum int64) {
+	const rounding = 1e-9
+	if len(a) == 0 || len(b) == 0 || a[len(a)-1].To <= b[0].From {
+		return 0
+	}
+	apart := combine(a, b, func(va, vb float64, inA, inB bool) (float64, bool) {
+		return 1, inA && inB && max(va-vb, vb-va) > rounding*max(va, vb)
+	})
+	for i := range apart {
+		sum += apart[i].To - apart[i].From
+	}
+	return sum
+}
+
 // Sum is a + b, each counting as 0 where it is absent.
 func Sum(a, b Steps) Steps {
 	if len(a) == 0 {
