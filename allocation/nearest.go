@@ -12,12 +12,20 @@ func Nearest(name string, names []string) string {
 	if len(name) > 5 {
 		limit = 2
 	}
+	longest := 0
+	for _, n := range names {
+		longest = max(longest, len(n))
+	}
+	if len(name) > 2*(longest+limit) { // a letter may be shorter in the other case, but not by more than that
+		return ""
+	}
+	name = strings.ToLower(name)
 	best := ""
 	for _, n := range names {
 		if len(n) < 3 {
 			continue
 		}
-		if d := slips(strings.ToLower(name), strings.ToLower(n), limit); d <= limit {
+		if d := slips(name, strings.ToLower(n), limit); d <= limit {
 			best, limit = n, d-1
 		}
 	}

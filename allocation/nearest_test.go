@@ -1,6 +1,7 @@
 package allocation_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/promcost/promcost/allocation"
@@ -15,6 +16,14 @@ func TestNearest(t *testing.T) {
 		if got := allocation.Nearest(name, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
 		}
+	}
+}
+
+// TestNearestToNothing verifies that a name which is too long to be a slip is not looked at further.
+func TestNearestToNothing(t *testing.T) {
+	long := strings.Repeat("\xff", 100_000)
+	if n := testing.AllocsPerRun(1, func() { _ = allocation.Nearest(long, []string{"aggregate", "window"}) }); n > 0 {
+		t.Errorf("it allocates %v times", n)
 	}
 }
 

@@ -181,6 +181,15 @@ func acceptedEncoding(headers []string) string {
 	return best
 }
 
+// malformed is the error for parameters that cannot be parsed.
+func malformed(what string, err error) error {
+	remedy := "write % as %25 and ; as %3B"
+	if strings.Contains(err.Error(), "exceeded limit") { // a setting of Go's, which has no error of its own
+		remedy = "send fewer parameters"
+	}
+	return badRequest("malformed %s: %v: %s", what, err, remedy)
+}
+
 // readForm are the parameters of the URL and of a form in the body.
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	switch r.Method {
@@ -190,7 +199,7 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, badRequest("malformed query of the URL: %v: write %% as %%25 and ; as %%3B", err)
+		return nil, malformed("query of the URL", err)
 	}
 	if r.Method != http.MethodPost {
 		return values, nil
@@ -202,12 +211,15 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 		}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if tooLarge := (*http.MaxBytesError)(nil); err != nil && !errors.As(err, &tooLarge) {
+		return nil, badRequest("the body cannot be read to its end: %v: send the whole form", err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read body: %w", err)
+		return nil, err
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return nil, badRequest("malformed form in the body: %v: write %% as %%25 and ; as %%3B", err)
+		return nil, malformed("form in the body", err)
 	}
 	for name, list := range form {
 		values[name] = append(values[name], list...)

@@ -351,6 +351,31 @@ func TestBrokenAnswerIsAborted(t *testing.T) {
 	}
 }
 
+// TestManyParameters verifies that long lists neither make an answer long nor take long.
+func TestManyParameters(t *testing.T) {
+	var unknown []string
+	for i := range 5000 {
+		unknown = append(unknown, fmt.Sprint("made", i, "=1"))
+	}
+	w := get(newHandler(&fake{}, costapi.Config{}), "/allocation", append(unknown, "window=1d", "fields="+strings.Repeat("name,", 50_000))...)
+	var body struct{ Warnings []string }
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+		t.Fatal(err)
+	}
+	if want := "4990 more parameters are not known to /allocation and were ignored"; len(body.Warnings) != 11 || body.Warnings[0] != want {
+		t.Errorf("%d warnings, want 11, the first %q: %.300q", len(body.Warnings), want, body.Warnings)
+	}
+	for want, parameters := range map[string][]string{
+		"parameter names=n,n,": {"window=1d", "names=" + strings.Repeat("n,", 1000)},
+		"it names 1001 results, at most 1000 are allowed: ask for fewer at a time": {"window=1d", "names=" + strings.Repeat("n,", 1000)},
+		"send fewer parameters": slices.Repeat([]string{"window=1d"}, 10_001),
+	} {
+		if w := get(newHandler(&fake{}, costapi.Config{}), "/model/allocation/trends", parameters...); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%d %.500s, want %s", w.Code, w.Body, want)
+		}
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	w := get(newHandler(&fake{}, costapi.Config{}), "/allocation", "window=1d", "madeUp=1", "tenantId=x", "_=123", "sortBy=totalCost")
 	var body struct {

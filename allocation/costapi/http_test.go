@@ -2,12 +2,14 @@ package costapi_test
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -54,6 +56,15 @@ func TestForms(t *testing.T) {
 				t.Error("the filter was lost")
 			}
 		})
+	}
+}
+
+// TestBrokenBody verifies that a body which breaks off is the client's error.
+func TestBrokenBody(t *testing.T) {
+	body := io.MultiReader(strings.NewReader("window=1d"), iotest.ErrReader(errors.New("invalid byte in chunk length")))
+	w := do(newHandler(&fake{}, costapi.Config{}), httptest.NewRequest(http.MethodPost, "/allocation", body))
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "invalid byte in chunk length: send the whole form") {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 

@@ -140,6 +140,8 @@ func (q *request) checkNames(rt route, known []param, values url.Values) error {
 		given = append(given, name)
 	}
 	slices.Sort(given)
+	const most = 10 // warnings
+	unknown := 0
 	for _, name := range given {
 		if slices.Contains(names, name) {
 			continue
@@ -147,7 +149,12 @@ func (q *request) checkNames(rt route, known []param, values url.Values) error {
 		if near := allocation.Nearest(name, names); near != "" {
 			return badRequest("unknown parameter %q: did you mean %q?", shorten(name), near)
 		}
-		q.warnings = append(q.warnings, fmt.Sprintf("parameter %q is not known to %s and was ignored", shorten(name), rt.path))
+		if unknown++; unknown <= most {
+			q.warnings = append(q.warnings, fmt.Sprintf("parameter %q is not known to %s and was ignored", shorten(name), rt.path))
+		}
+	}
+	if unknown > most {
+		q.warn("%d more parameters are not known to %s and were ignored", unknown-most, rt.path)
 	}
 	return nil
 }

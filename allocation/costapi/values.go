@@ -276,7 +276,9 @@ func parseFields(q *request, value string) error {
 		if !slices.Contains(known, name) {
 			return unknownName("field", name, known)
 		}
-		q.fields = append(q.fields, name)
+		if !slices.Contains(q.fields, name) {
+			q.fields = append(q.fields, name)
+		}
 	}
 	return nil
 }
@@ -306,7 +308,13 @@ func parseCostMetric(q *request, value string) error {
 	return fmt.Errorf("unknown value: use %s", strings.Join(words, " or "))
 }
 
+// maxNames is the most results whose trends a request may ask for.
+const maxNames = 1000
+
 func parseNames(q *request, value string) error {
+	if n := strings.Count(value, ",") + 1; n > maxNames {
+		return fmt.Errorf("it names %d results, at most %d are allowed: ask for fewer at a time", n, maxNames)
+	}
 	for name := range strings.SplitSeq(value, ",") {
 		if name = strings.TrimSpace(name); name != "" && !slices.Contains(q.names, name) {
 			q.names = append(q.names, name)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"os"
 	"strconv"
 	"strings"
@@ -36,6 +35,8 @@ type webFlags struct {
 	prefix  string
 	pprof   bool
 	reloads bool // by request
+
+	profiles profiles
 }
 
 // addWebFlags adds exporter-toolkit's flags and ours, with a default address to listen on.
@@ -203,11 +204,9 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	}))
 	handle(get, "/-/ready", http.HandlerFunc(p.serveReady))
 	if f.pprof {
-		handle(get, "/debug/pprof/", http.HandlerFunc(pprof.Index))
-		handle(get, "/debug/pprof/cmdline", http.HandlerFunc(pprof.Cmdline))
-		handle(get, "/debug/pprof/profile", http.HandlerFunc(pprof.Profile))
-		handle(get, "/debug/pprof/symbol", http.HandlerFunc(pprof.Symbol))
-		handle(get, "/debug/pprof/trace", http.HandlerFunc(pprof.Trace))
+		for path, h := range f.profiles.routes() {
+			handle(get, path, h)
+		}
 	}
 	return mux, nil
 }

@@ -93,6 +93,8 @@ func TestPages(t *testing.T) {
 		{"not ready says why", nil, errors.New("no data yet"), "/-/ready", 503, "not ready: no data yet"},
 		{"profiles are off", nil, nil, "/debug/pprof/", 404, "unknown path"},
 		{"profiles", []string{"--web.enable-pprof"}, nil, "/debug/pprof/", 200, "Types of profiles available"},
+		{"a profile without end", []string{"--web.enable-pprof"}, nil, "/debug/pprof/profile?seconds=1e9", 400, `parameter seconds="1e9": give a number above 0, at most 300`},
+		{"a trace of no time", []string{"--web.enable-pprof"}, nil, "/debug/pprof/trace?seconds=NaN", 400, "parameter seconds"},
 		{"below the prefix", []string{"--web.route-prefix=/cost/"}, nil, "/cost/metrics", 200, "metrics /metrics"},
 		{"api below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/assets", 200, "api /assets"},
 		{"dashboards below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/dashboards/", 200, `href="rules/costs.yaml"`},
@@ -188,5 +190,17 @@ func TestURLs(t *testing.T) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestOneProfileAtATime(t *testing.T) {
+	f := parseWeb(t, "--web.enable-pprof")
+	f.profiles.taking.Lock()
+	for _, path := range []string{"/debug/pprof/profile", "/debug/pprof/trace"} {
+		rec := httptest.NewRecorder()
+		f.profiles.routes()[path].ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path+"?seconds=1", nil))
+		if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), "ask again") {
+			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+		}
 	}
 }

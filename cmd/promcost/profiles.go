@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+	"strconv"
+	"sync"
+)
+
+// maxProfileSeconds is how long a profile may be taken.
+const maxProfileSeconds = 300
+
+// profiles serves what /debug/pprof/ has of the process, one profile over time at a time.
+type profiles struct{ taking sync.Mutex }
+
+// routes are the handlers by path.
+func (p *profiles) routes() map[string]http.Handler {
+	return map[string]http.Handler{
+		"/debug/pprof/": bounded(pprof.Index), "/debug/pprof/cmdline": bounded(pprof.Cmdline), "/debug/pprof/symbol": bounded(pprof.Symbol),
+		"/debug/pprof/profile": bounded(p.alone(pprof.Profile)), "/debug/pprof/trace": bounded(p.alone(pprof.Trace)),
+	}
+}
+
+// bounded refuses profiles that would take too long.
+func bounded(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if text := r.FormValue("seconds"); text != "" {
+			if s, err := strconv.ParseFloat(text, 64); err != nil || !(s > 0 && s <= maxProfileSeconds) {
+				plain(w, http.StatusBadRequest, fmt.Sprintf("parameter seconds=%.100q: give a number above 0, at most %d", text, maxProfileSeconds))
+				return
+			}
+		}
+		next(w, r)
+	}
+}
+
+// alone refuses a profile while another one is taken: the runtime takes one at a time.
+func (p *profiles) alone(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !p.taking.TryLock() {
+			plain(w, http.StatusServiceUnavailable, "another profile or trace is being taken: ask again once it has ended")
+			return
+		}
+		defer p.taking.Unlock()
+		next(w, r)
+	}
+}
