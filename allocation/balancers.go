@@ -78,17 +78,23 @@ func isPrivate(address string) bool {
 	return strings.HasPrefix(address, "internal-")
 }
 
+// member is a pod behind a service, and when it is.
+type member struct {
+	*pod
+	when timeline.Intervals
+}
+
 // chargeBalancers makes the assets of load balancers, and divides what they cost among the pods behind their services. What no
 // pod is behind goes to rows of its own.
 func (b *Builder) chargeBalancers(pods []*pod) {
 	if len(b.balancers) == 0 {
 		return
 	}
-	behind := map[objectKey][]*pod{}
+	behind := map[objectKey][]member{}
 	for _, p := range pods {
-		for _, service := range b.services.of(p, b.dict) {
-			key := objectKey{p.cluster, p.namespace, Sym(service)}
-			behind[key] = append(behind[key], p)
+		for _, x := range b.memberships(p) {
+			key := objectKey{p.cluster, p.namespace, x.service}
+			behind[key] = append(behind[key], member{p, x.when})
 		}
 	}
 	var unpriced []string
@@ -133,13 +139,15 @@ func (x *balancer) asset(life timeline.Intervals, price *tariff) LoadBalancer {
 
 // chargeBalancer divides what a load balancer costs, at each instant of its life evenly among the pods behind its service that
 // run then, and a pod's part among its containers.
-func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *tariff, pods []*pod) {
+func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *tariff, members []member) {
 	eachShift := func(f func(p *pod, s *shift, part timeline.Interval)) {
-		for _, p := range pods {
-			for i := range p.running() {
-				s := &p.shifts[i]
-				for _, part := range life.Clip(s.from, s.to) {
-					f(p, s, part)
+		for _, m := range members {
+			for i := range m.running() {
+				s := &m.shifts[i]
+				for _, alive := range life.Clip(s.from, s.to) {
+					for _, part := range m.when.Clip(alive.From, alive.To) {
+						f(m.pod, s, part)
+					}
 				}
 			}
 		}

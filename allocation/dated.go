@@ -25,6 +25,16 @@ func (d *dated[T]) add(value T, seen timeline.Steps) {
 	}
 }
 
+// within is what was seen within (from, to].
+func (d dated[T]) within(from, to int64) (out dated[T]) {
+	for _, x := range d {
+		if x.From, x.To = max(x.From, from), min(x.To, to); x.From < x.To {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // at is the value at t: of those seen before, the one that was seen last, and of several the one that came last; else the one that
 // is seen first. It is the zero value where there is none.
 func (d dated[T]) at(t int64) (value T) {

@@ -77,7 +77,7 @@ func (n *node) split(spans []lifespan) []*node {
 	for i, x := range spans {
 		part := &node{
 			nodeKey: n.nodeKey, lifespan: x, seen: x.clip(n.seen), created: x.steps(n.created), spot: x.steps(n.spot),
-			providerID: datedWithin(n.providerID, x), priceLabels: datedWithin(n.priceLabels, x), labels: datedWithin(n.labels, x),
+			providerID: n.providerID.within(x.from, x.until), priceLabels: n.priceLabels.within(x.from, x.until), labels: n.labels.within(x.from, x.until),
 			devices: x.byName(n.devices), disks: x.byName(n.disks),
 		}
 		for r := range NumResources {
@@ -119,16 +119,6 @@ func (x lifespan) byName(m map[Symbol]*ranked) map[Symbol]*ranked {
 	for name, r := range m {
 		if of := x.ranked(*r); slices.ContainsFunc(of, func(s timeline.Steps) bool { return len(s) > 0 }) {
 			out[name] = &of
-		}
-	}
-	return out
-}
-
-// datedWithin is what of d was seen within a lifespan.
-func datedWithin[T comparable](d dated[T], span lifespan) (out dated[T]) {
-	for _, x := range d {
-		if x.From, x.To = max(x.From, span.from), min(x.To, span.until); x.From < x.To {
-			out = append(out, x)
 		}
 	}
 	return out

@@ -36,9 +36,10 @@ type pod struct {
 	labels      dated[ID]
 	annotations dated[ID]
 	containers  []*container
-	mounts      []Symbol // claims of its namespace
-	labelsOf    [3]ID    // of its node, of its namespace, and its own
-	allLabels   ID       // of all three, once labeled
+	mounts      []Symbol     // claims of its namespace
+	behind      []membership // nil until it is resolved
+	labelsOf    [3]ID        // of its node, of its namespace, and its own
+	allLabels   ID           // of all three, once labeled
 	labeled     bool
 	controlled  bool // owner is the managing controller
 	restarted   bool // a container of it ran before the first start that is known of

@@ -409,7 +409,7 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 		s.ids[prop][row] = b.dict.Add(v)
 	}
 	labels, annotations := b.namespaces[objectKey{p.cluster, p.namespace, none}].at(s.end[row])
-	s.ids[Services][row] = b.dict.AddList(b.services.of(p, b.dict))
+	s.ids[Services][row] = b.dict.AddList(b.servicesAt(p, s.end[row]))
 	s.ids[Labels][row] = b.labelsOf(c, s.end[row], labels, p.labels.at(s.end[row]))
 	s.ids[Annotations][row] = b.dict.Overlay(annotations, p.annotations.at(s.end[row]))
 	s.ids[NamespaceLabels][row], s.ids[NamespaceAnnotations][row] = labels, annotations

@@ -9,7 +9,7 @@ package allocation
 //	2        runs begin and end halfway between two scrapes where nothing reports when; jobs that no scrape saw running are
 //	         charged by what is reported of them; bounds are the shortest and the longest running time that the data allow;
 //	         running time whose usage is known is summed by itself; a node that is made again under its name is another node,
-//	         and rows keep the labels of their own time; hours add up to the window in every column that is a sum; prices that
+//	         and rows keep the labels and services of their own time; hours add up to the window in every column that is a sum; prices that
 //	         cannot be told from promcost's own by their target count unless they repeat those
 const (
 	RulesVersion = 2

@@ -11,17 +11,20 @@ import (
 // services joins the ways by which a pod is known to be behind a service.
 type services struct {
 	known     map[objectKey]bool
-	slices    map[objectKey]Symbol                    // slice → service
-	endpoints map[objectKey][]Symbol                  // pod → slices of its namespace
-	addresses map[objectKey][]Symbol                  // namespace and IP → services
-	selectors map[objectKey]latest[map[string]string] // service → labels that it selects pods by
-	selecting map[objectKey][]selector                // namespace → selectors of services without endpoints; nil until it is needed
-	selected  map[labeledIn][]string                  // services by what they select
+	slices    map[objectKey]Symbol        // slice → service
+	endpoints map[objectKey]dated[Symbol] // pod → slices of its namespace
+	addresses map[objectKey]dated[Symbol] // namespace and IP → services
+	selectors map[objectKey]dated[ID]     // service → labels that it selects pods by
+	selecting map[objectKey][]selector    // namespace → selectors of services without endpoints; nil until it is needed
+	selected  map[labeledIn][]int         // which of them select what
+	// told is when anything was seen of a cluster's services and endpoints, toldSelectors when any selector was.
+	told, toldSelectors map[Symbol]timeline.Intervals
 }
 
-// selector selects the pods of a service.
+// selector selects the pods of a service, while it is seen.
 type selector struct {
-	service string
+	timeline.Interval
+	service Symbol
 	labels  []selectedLabel
 }
 
@@ -40,13 +43,15 @@ type labeledIn struct {
 func newServices() services {
 	return services{
 		known: map[objectKey]bool{}, slices: map[objectKey]Symbol{},
-		endpoints: map[objectKey][]Symbol{}, addresses: map[objectKey][]Symbol{},
-		selectors: map[objectKey]latest[map[string]string]{}, selected: map[labeledIn][]string{},
+		endpoints: map[objectKey]dated[Symbol]{}, addresses: map[objectKey]dated[Symbol]{},
+		selectors: map[objectKey]dated[ID]{}, selected: map[labeledIn][]int{},
+		told: map[Symbol]timeline.Intervals{}, toldSelectors: map[Symbol]timeline.Intervals{},
 	}
 }
 
 func (b *Builder) addService(s *seen) error {
 	b.services.known[s.object()] = true
+	hear(b.services.told, s.key[0], b.serviceSteps(s))
 	return nil
 }
 
@@ -54,6 +59,7 @@ func (b *Builder) addSliceService(s *seen) error {
 	if s.key[3] != none {
 		b.services.slices[s.object()] = s.key[3]
 	}
+	hear(b.services.told, s.key[0], b.serviceSteps(s))
 	return nil
 }
 
@@ -62,43 +68,73 @@ func (b *Builder) addSliceEndpoint(s *seen) error {
 	if namespace == none {
 		namespace = s.key[1]
 	}
-	pod := objectKey{s.key[0], namespace, s.key[4]}
-	b.services.endpoints[pod] = append(b.services.endpoints[pod], s.key[2])
+	steps := b.serviceSteps(s)
+	addDated(b.services.endpoints, objectKey{s.key[0], namespace, s.key[4]}, s.key[2], steps)
+	hear(b.services.told, s.key[0], steps)
 	return nil
 }
 
 func (b *Builder) addServiceAddress(s *seen) error {
-	ip := objectKey{s.key[0], s.key[1], s.key[3]}
-	b.services.addresses[ip] = append(b.services.addresses[ip], s.key[2])
+	steps := b.serviceSteps(s)
+	addDated(b.services.addresses, objectKey{s.key[0], s.key[1], s.key[3]}, s.key[2], steps)
+	hear(b.services.told, s.key[0], steps)
 	return nil
 }
 
 func (b *Builder) addServiceSelector(s *seen) error {
-	labels := b.services.selectors[s.object()]
-	labels.set(s.tailMap(), s.p.Last())
-	b.services.selectors[s.object()] = labels
+	steps := b.serviceSteps(s)
+	addDated(b.services.selectors, s.object(), b.dict.addTail(s.tail), steps)
+	hear(b.services.toldSelectors, s.key[0], steps)
 	return nil
 }
 
-// of are the services in front of a pod, sorted: by EndpointSlice, else by address, else by the selectors of services that
-// neither is known of.
-func (v *services) of(p *pod, dict *Dict) []string {
-	var names []string
-	for _, slice := range v.endpoints[p.objectKey] {
-		if service, ok := v.ofSlice(objectKey{p.cluster, p.namespace, slice}); ok {
-			names = append(names, service.Value())
+// serviceSteps is when something of a service was there. As a service does, it begins and ends halfway between two scrapes.
+func (b *Builder) serviceSteps(s *seen) timeline.Steps {
+	steps := b.sampling.Steps(s.p)
+	if b.sampling.Exact() {
+		for i := range steps {
+			steps[i].From -= b.sampling.Interval / 2
+			steps[i].To -= b.sampling.Interval / 2
 		}
 	}
-	if len(names) == 0 && p.address.known() {
-		for _, service := range v.addresses[objectKey{p.cluster, p.namespace, p.address.value}] {
-			names = append(names, service.Value())
+	return steps
+}
+
+// addDated notes when a value was seen of what has a key.
+func addDated[T comparable](m map[objectKey]dated[T], key objectKey, value T, seen timeline.Steps) {
+	values := m[key]
+	values.add(value, seen)
+	m[key] = values
+}
+
+// hear notes when something was seen of a cluster's services.
+func hear(told map[Symbol]timeline.Intervals, cluster Symbol, seen timeline.Steps) {
+	all := told[cluster]
+	for _, x := range seen {
+		if at, ok := all.Find(x.To); !ok || x.From < at.From {
+			all = timeline.Union(append(all, timeline.Interval{From: x.From, To: x.To}))
 		}
 	}
-	if len(names) == 0 {
-		names = append(names, v.selectedBy(labeledIn{objectKey{p.cluster, p.namespace, none}, p.labels.at(timeline.Forever)}, dict)...)
+	told[cluster] = all
+}
+
+// of is when a pod was seen behind which service: by EndpointSlice, else by address, else by the selectors of services that neither is
+// known of. within is the pod's own time: what has its name or its address at other times is another pod. told is when such
+// things were seen of the cluster at all.
+func (v *services) of(p *pod, within timeline.Interval, dict *Dict) (sights dated[Symbol], told timeline.Intervals) {
+	for _, x := range v.endpoints[p.objectKey] {
+		if service, ok := v.ofSlice(objectKey{p.cluster, p.namespace, x.value}); ok {
+			x.value = service
+			sights = append(sights, x)
+		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	if sights = sights.within(within.From, within.To); len(sights) == 0 && p.address.known() {
+		sights = v.addresses[objectKey{p.cluster, p.namespace, p.address.value}].within(within.From, within.To)
+	}
+	if len(sights) > 0 {
+		return sights, v.told[p.cluster]
+	}
+	return v.selectedBy(p, dict), v.toldSelectors[p.cluster]
 }
 
 // ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's and a part of its own.
@@ -115,25 +151,37 @@ func (v *services) ofSlice(slice objectKey) (Symbol, bool) {
 	return service, v.known[objectKey{slice.cluster, slice.namespace, service}]
 }
 
-// selectedBy are the services that select pods by their labels.
-func (v *services) selectedBy(pods labeledIn, dict *Dict) []string {
+// selectedBy is when services select a pod by its labels.
+func (v *services) selectedBy(p *pod, dict *Dict) (sights dated[Symbol]) {
 	if len(v.selectors) == 0 {
 		return nil
 	}
-	names, ok := v.selected[pods]
-	if !ok {
-		labels := map[string]string{}
-		for _, pair := range dict.Map(pods.labels) {
-			labels[dict.Text(pair.Key)] = dict.Text(pair.Value)
-		}
-		for _, s := range v.selectorsIn(pods.namespace) {
-			if s.matches(labels) {
-				names = append(names, s.service)
+	namespace := objectKey{p.cluster, p.namespace, none}
+	all := v.selectorsIn(namespace, dict)
+	for _, x := range p.labels {
+		for _, i := range v.matching(labeledIn{namespace, x.value}, all, dict) {
+			from, to := max(x.From, all[i].From), min(x.To, all[i].To)
+			if from < to {
+				sights = append(sights, datedValue[Symbol]{timeline.Interval{From: from, To: to}, all[i].service})
 			}
 		}
-		v.selected[pods] = names
 	}
-	return names
+	return sights
+}
+
+// matching are those of the selectors that select pods with some labels.
+func (v *services) matching(pods labeledIn, all []selector, dict *Dict) []int {
+	found, ok := v.selected[pods]
+	if !ok {
+		labels := dict.textMap(pods.labels)
+		for i := range all {
+			if all[i].matches(labels) {
+				found = append(found, i)
+			}
+		}
+		v.selected[pods] = found
+	}
+	return found
 }
 
 // matches reports whether a pod with labels is selected.
@@ -145,39 +193,47 @@ func (s *selector) matches(labels map[string]string) bool {
 }
 
 // selectorsIn are the selectors of the services in a namespace of which no endpoint is known.
-func (v *services) selectorsIn(namespace objectKey) []selector {
+func (v *services) selectorsIn(namespace objectKey, dict *Dict) []selector {
 	if v.selecting == nil {
 		v.selecting = map[objectKey][]selector{}
 		told := v.withEndpoints()
-		for service, labels := range v.selectors {
-			if told[service] || len(labels.value) == 0 { // which selects nothing
+		for _, service := range sortedObjects(v.selectors) {
+			if told[service] {
 				continue
 			}
-			s := selector{service: service.name.Value()}
-			names := NewLabelNames(slices.Collect(maps.Keys(labels.value))...)
-			for name, value := range labels.value {
-				s.labels = append(s.labels, selectedLabel{names.Name(name), value})
-			}
 			key := objectKey{service.cluster, service.namespace, none}
-			v.selecting[key] = append(v.selecting[key], s)
+			for _, x := range v.selectors[service] {
+				if labels := dict.textMap(x.value); len(labels) > 0 { // else it selects nothing
+					v.selecting[key] = append(v.selecting[key], selector{x.Interval, service.name, selectedLabels(labels)})
+				}
+			}
 		}
 	}
 	return v.selecting[namespace]
+}
+
+// selectedLabels are the labels of a selector, in no order.
+func selectedLabels(labels map[string]string) (out []selectedLabel) {
+	names := NewLabelNames(slices.Collect(maps.Keys(labels))...)
+	for name, value := range labels {
+		out = append(out, selectedLabel{names.Name(name), value})
+	}
+	return out
 }
 
 // withEndpoints are the services that pods are known to be behind.
 func (v *services) withEndpoints() map[objectKey]bool {
 	told := map[objectKey]bool{}
 	for pod, list := range v.endpoints {
-		for _, slice := range list {
-			if service, ok := v.ofSlice(objectKey{pod.cluster, pod.namespace, slice}); ok {
+		for _, x := range list {
+			if service, ok := v.ofSlice(objectKey{pod.cluster, pod.namespace, x.value}); ok {
 				told[objectKey{pod.cluster, pod.namespace, service}] = true
 			}
 		}
 	}
 	for ip, list := range v.addresses {
-		for _, service := range list {
-			told[objectKey{ip.cluster, ip.namespace, service}] = true
+		for _, x := range list {
+			told[objectKey{ip.cluster, ip.namespace, x.value}] = true
 		}
 	}
 	return told
