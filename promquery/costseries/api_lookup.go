@@ -1,8 +1,10 @@
 package costseries
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,33 +15,59 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// names gives the words of a querier for selectors, all together and sorted, as many as the request wants.
-func (a *api) names(r *http.Request, of func(q storage.Querier, hints *storage.LabelHints, matchers []*labels.Matcher) ([]string, annotations.Annotations, error)) (apiResult, *apiError) {
+// lookup is a question for words.
+type lookup struct {
+	// one are the words of a querier for one selector, or for none.
+	one func(q storage.Querier, hints *storage.LabelHints, matchers []*labels.Matcher) ([]string, annotations.Annotations, error)
+	// label is a label that has to be there, "" for none; and visit finds the words in the labels of a series.
+	label string
+	visit func(l labels.Labels, found func(string))
+}
+
+// many are the words for several selectors.
+func (k *lookup) many(ctx context.Context, q storage.Querier, hints *storage.SelectHints, selectors [][]*labels.Matcher) ([]string, annotations.Annotations, error) {
+	if k.label != "" {
+		for i, matchers := range selectors {
+			selectors[i] = append(slices.Clone(matchers), labels.MustNewMatcher(labels.MatchNotEqual, k.label, ""))
+		}
+	}
+	set := selectAny(ctx, q, hints, selectors)
+	found := map[string]bool{}
+	for set.Next() {
+		k.visit(set.At().Labels(), func(word string) { found[word] = true })
+	}
+	return slices.Collect(maps.Keys(found)), set.Warnings(), set.Err()
+}
+
+// names gives the words for selectors, all together and sorted, as many as the request wants.
+func (a *api) names(r *http.Request, k lookup) (apiResult, *apiError) {
 	limit, start, end, bad := lookupParams(r)
 	if bad != nil {
 		return apiResult{}, bad
 	}
-	sets, err := a.matcherSets(r)
+	selectors, err := a.matcherSets(r)
 	if err != nil {
 		return apiResult{}, badData(err)
-	}
-	if len(sets) == 0 {
-		sets = [][]*labels.Matcher{nil}
 	}
 	q, err := a.all.Querier(start.UnixMilli(), end.UnixMilli())
 	if err != nil {
 		return apiResult{}, failed(err)
 	}
 	defer func() { _ = q.Close() }() // it was only read from
-	words := []string{}
+	var words []string
 	var notes annotations.Annotations
-	for _, matchers := range sets {
-		more, warnings, err := of(q, &storage.LabelHints{Limit: oneMore(limit)}, matchers)
-		if err != nil {
-			return apiResult{}, failed(err)
-		}
-		words, notes = append(words, more...), notes.Merge(warnings)
+	switch len(selectors) {
+	case 0:
+		words, notes, err = k.one(q, &storage.LabelHints{Limit: oneMore(limit)}, nil)
+	case 1:
+		words, notes, err = k.one(q, &storage.LabelHints{Limit: oneMore(limit)}, selectors[0])
+	default:
+		words, notes, err = k.many(r.Context(), q, &storage.SelectHints{Start: start.UnixMilli(), End: end.UnixMilli(), Func: seriesFunc}, selectors)
 	}
+	if err != nil {
+		return apiResult{}, failed(err)
+	}
+	words = append([]string{}, words...) // an empty list is no null
 	slices.Sort(words)
 	words = slices.Compact(words)
 	if limit > 0 && len(words) > limit {
@@ -50,8 +78,11 @@ func (a *api) names(r *http.Request, of func(q storage.Querier, hints *storage.L
 
 // serveLabels answers /api/v1/labels.
 func (a *api) serveLabels(r *http.Request) (apiResult, *apiError) {
-	return a.names(r, func(q storage.Querier, hints *storage.LabelHints, matchers []*labels.Matcher) ([]string, annotations.Annotations, error) {
-		return q.LabelNames(r.Context(), hints, matchers...)
+	return a.names(r, lookup{
+		one: func(q storage.Querier, hints *storage.LabelHints, matchers []*labels.Matcher) ([]string, annotations.Annotations, error) {
+			return q.LabelNames(r.Context(), hints, matchers...)
+		},
+		visit: func(l labels.Labels, found func(string)) { l.Range(func(l labels.Label) { found(l.Name) }) },
 	})
 }
 
@@ -64,8 +95,12 @@ func (a *api) serveLabelValues(r *http.Request) (apiResult, *apiError) {
 	if !model.UTF8Validation.IsValidLabelName(name) {
 		return apiResult{}, badData(fmt.Errorf("invalid label name: %q", name))
 	}
-	return a.names(r, func(q storage.Querier, hints *storage.LabelHints, matchers []*labels.Matcher) ([]string, annotations.Annotations, error) {
-		return q.LabelValues(r.Context(), name, hints, matchers...)
+	return a.names(r, lookup{
+		one: func(q storage.Querier, hints *storage.LabelHints, matchers []*labels.Matcher) ([]string, annotations.Annotations, error) {
+			return q.LabelValues(r.Context(), name, hints, matchers...)
+		},
+		label: name,
+		visit: func(l labels.Labels, found func(string)) { found(l.Get(name)) },
 	})
 }
 
@@ -88,11 +123,7 @@ func (a *api) serveSeries(r *http.Request) (apiResult, *apiError) {
 		return apiResult{}, failed(err)
 	}
 	defer func() { _ = q.Close() }() // it was only read from
-	var sets []storage.SeriesSet
-	for _, matchers := range selectors {
-		sets = append(sets, q.Select(r.Context(), true, hints, matchers...))
-	}
-	set := storage.NewMergeSeriesSet(sets, 0, storage.ChainedSeriesMerge)
+	set := selectAny(r.Context(), q, hints, selectors)
 	found := []labels.Labels{}
 	var notes annotations.Annotations
 	for set.Next() && r.Context().Err() == nil {

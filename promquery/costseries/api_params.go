@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -124,15 +125,38 @@ func oneMore(limit int) int {
 	return limit
 }
 
-// selectors are those of match[], unless they are too large.
+// maxSelectors are the most that a request may have, equal ones counted once.
+const maxSelectors = 1000
+
+// selectors are those of match[], each once, unless they are too many or too large.
 func (a *api) selectors(r *http.Request) ([][]*labels.Matcher, error) {
+	texts := distinct(r.Form["match[]"], func(text string) string { return text })
+	if len(texts) > maxSelectors {
+		return nil, fmt.Errorf("it is given %d times, at most %d selectors are answered at once: ask several times", len(texts), maxSelectors)
+	}
 	var check textCheck
-	for _, text := range r.Form["match[]"] {
+	for _, text := range texts {
 		if err := check.text(text); err != nil {
 			return nil, err
 		}
 	}
-	return a.parser.ParseMetricSelectors(r.Form["match[]"])
+	sets, err := a.parser.ParseMetricSelectors(texts)
+	return distinct(sets, func(set []*labels.Matcher) string {
+		list := matcherTexts(set)
+		slices.Sort(list)
+		return strings.Join(list, ",")
+	}), err
+}
+
+// distinct are those of a list whose keys differ from all before.
+func distinct[T any](list []T, key func(T) string) (kept []T) {
+	seen := map[string]bool{}
+	for _, v := range list {
+		if k := key(v); !seen[k] {
+			seen[k], kept = true, append(kept, v)
+		}
+	}
+	return kept
 }
 
 // matcherSets are the selectors of match[]. Each must say something.

@@ -104,11 +104,12 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 			s.of.Emit(spending, func(_ int, values []string, v float64) { emitLabels(values, v) })
 		default:
 			s.reader.Read(set, func(n int, v float64) {
-				if n < len(s.numbers) {
-					emit(s.numbers[n], v)
-					return
+				if n == len(s.numbers) {
+					l.numbered(s, n, s.reader.Labels(n))
 				}
-				emit(l.numbered(s, n, s.reader.Labels(n)), v)
+				if i := s.numbers[n]; i != unselected {
+					emit(i, v)
+				}
 			})
 		}
 	}
@@ -129,8 +130,14 @@ func (l *loader) spending(ctx context.Context, at time.Time) (s *allocation.Spen
 // seriesBytes is about what a series takes besides its values.
 const seriesBytes = 400
 
+// unselected is the number of a series that is read, but not selected.
+const unselected int32 = -1
+
 // numbered is the series of a number of a selection, which are given one after the other.
 func (l *loader) numbered(s *selection, n int, values []string) int32 {
+	if n == len(s.numbers) && len(s.any) > 1 && !s.matches(values) {
+		s.numbers = append(s.numbers, unselected)
+	}
 	if n == len(s.numbers) {
 		s.numbers = append(s.numbers, int32(len(l.series)))
 		l.series = append(l.series, &series{labels: s.identity(&l.builder, values), clock: &l.clock})

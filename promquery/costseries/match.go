@@ -15,7 +15,7 @@ import (
 // selection is a family that a query selects, and what of it.
 type selection struct {
 	*family
-	matchers []matching // of labels, those that families have no label for left out
+	any [][]matching // by selector, those of labels; what the family has no label for is left out
 	// by are the labels that series are summed by, and names theirs; all of the family's where they are not summed.
 	by      []int
 	names   []string
@@ -40,13 +40,16 @@ func (m matching) Matches(v string) bool {
 	return m.Matcher.Matches(v)
 }
 
-// selections are the families that matchers may match, by name. Once ctx ends, regular expressions match nothing: each value
-// may take long.
-func (q *Queryable) selections(ctx context.Context, hints *storage.SelectHints, matchers []*labels.Matcher) []*selection {
+// selections are the families that any of the selectors may match, by name. Once ctx ends, regular expressions match nothing:
+// each value may take long.
+func (q *Queryable) selections(ctx context.Context, hints *storage.SelectHints, selectors ...[]*labels.Matcher) []*selection {
 	var list []*selection
 	for i := range q.families {
 		s := &selection{family: &q.families[i]}
-		if s.match(ctx, matchers) {
+		for _, matchers := range selectors {
+			s.match(ctx, matchers)
+		}
+		if len(s.any) > 0 {
 			s.group(hints)
 			s.read()
 			list = append(list, s)
@@ -55,21 +58,22 @@ func (q *Queryable) selections(ctx context.Context, hints *storage.SelectHints, 
 	return list
 }
 
-// match sorts matchers out, and reports whether there may be series of the family that they match.
-func (s *selection) match(ctx context.Context, matchers []*labels.Matcher) bool {
+// match sorts the matchers of a selector out, and adds those of labels where there may be series of the family that it matches.
+func (s *selection) match(ctx context.Context, matchers []*labels.Matcher) {
+	var list []matching
 	for _, m := range matchers {
 		switch l := slices.Index(s.labels, m.Name); {
 		case l >= 0:
-			s.matchers = append(s.matchers, matching{l, m, ctx})
+			list = append(list, matching{l, m, ctx})
 		case m.Name == model.MetricNameLabel:
 			if !m.Matches(s.name) {
-				return false
+				return
 			}
 		case !m.Matches(""):
-			return false
+			return
 		}
 	}
-	return true
+	s.any = append(s.any, list)
 }
 
 // group makes the sums by labels that the engine is about to make of the series, and of nothing else. All series have their
@@ -97,24 +101,44 @@ func (s *selection) read() {
 		return
 	}
 	o := allocation.SeriesOptions{Keep: make([]func(string) bool, len(s.labels)), Summed: s.summed, By: s.by}
-	for _, m := range s.matchers {
-		if was := o.Keep[m.label]; was != nil {
-			o.Keep[m.label] = func(v string) bool { return was(v) && m.Matches(v) }
-			continue
-		}
-		o.Keep[m.label] = m.Matches
+	for l := range s.labels {
+		o.Keep[l] = s.keep(l)
 	}
 	s.reader = s.subject.Reader(s.of, o)
 }
 
-// matches reports whether the series of these labels is selected.
-func (s *selection) matches(values []string) bool {
-	for _, m := range s.matchers {
-		if !m.Matches(values[m.label]) {
-			return false
+// keep says which values of a label any selector may match; nil for any. Of several selectors, that is not all that they say.
+func (s *selection) keep(label int) func(string) bool {
+	of := make([][]matching, len(s.any))
+	for i, list := range s.any {
+		of[i] = slices.DeleteFunc(slices.Clone(list), func(m matching) bool { return m.label != label })
+		if len(of[i]) == 0 {
+			return nil
 		}
 	}
-	return true
+	if len(of) == 1 {
+		return func(v string) bool {
+			return !slices.ContainsFunc(of[0], func(m matching) bool { return !m.Matches(v) })
+		}
+	}
+	known := map[string]bool{}
+	return func(v string) bool {
+		kept, ok := known[v]
+		if !ok {
+			kept = slices.ContainsFunc(of, func(list []matching) bool {
+				return !slices.ContainsFunc(list, func(m matching) bool { return !m.Matches(v) })
+			})
+			known[v] = kept
+		}
+		return kept
+	}
+}
+
+// matches reports whether the series of these labels is selected.
+func (s *selection) matches(values []string) bool {
+	return slices.ContainsFunc(s.any, func(list []matching) bool {
+		return !slices.ContainsFunc(list, func(m matching) bool { return !m.Matches(values[m.label]) })
+	})
 }
 
 // number is the number of the series of these labels, where there is no reader that has one.

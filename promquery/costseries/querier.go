@@ -38,7 +38,17 @@ func (q *chunkQuerier) Select(ctx context.Context, sortSeries bool, hints *stora
 // Select implements storage.Querier. The hours are read when the first series is asked for, of this select or of another one
 // of the query.
 func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	s := &seriesSet{at: -1, steps: 1, mint: q.mint, maxt: q.maxt, sorted: sorted, selected: q.selections(ctx, hints, matchers)}
+	return q.selectAny(ctx, sorted, hints, matchers)
+}
+
+// SelectAny implements anySelector.
+func (q *querier) SelectAny(ctx context.Context, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet {
+	return q.selectAny(ctx, true, hints, selectors...)
+}
+
+// selectAny selects the series that any of the selectors matches.
+func (q *querier) selectAny(ctx context.Context, sorted bool, hints *storage.SelectHints, selectors ...[]*labels.Matcher) storage.SeriesSet {
+	s := &seriesSet{at: -1, steps: 1, mint: q.mint, maxt: q.maxt, sorted: sorted, selected: q.selections(ctx, hints, selectors...)}
 	if hints != nil {
 		s.mint, s.maxt, s.limit = max(q.mint, hints.Start), min(q.maxt, hints.End), hints.Limit
 		s.bare = hints.Func == seriesFunc
@@ -53,6 +63,32 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 		q.waiting = append(q.waiting, s)
 	}
 	return s
+}
+
+// anySelector is a storage.Querier that selects by several selectors at once.
+type anySelector interface {
+	// SelectAny selects the series that any of the selectors matches, each once and sorted. hints.Func is seriesFunc.
+	SelectAny(ctx context.Context, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet
+}
+
+// selectAny selects the series without samples that any of the selectors matches, at once where the querier can.
+func selectAny(ctx context.Context, q storage.Querier, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet {
+	if q, ok := q.(anySelector); ok && len(selectors) > 1 {
+		return q.SelectAny(ctx, hints, selectors)
+	}
+	var sets []storage.SeriesSet
+	for _, matchers := range selectors {
+		sets = append(sets, q.Select(ctx, true, hints, matchers...))
+	}
+	return storage.NewMergeSeriesSet(sets, 0, storage.ChainedSeriesMerge)
+}
+
+// hintedLimit is the limit of hints, 0 for none.
+func hintedLimit(hints *storage.SelectHints) int {
+	if hints == nil {
+		return 0
+	}
+	return hints.Limit
 }
 
 // Close implements storage.LabelQuerier: there is nothing to release.

@@ -140,26 +140,46 @@ func (q *joinedQuerier) Select(ctx context.Context, sorted bool, hints *storage.
 	case !ours:
 		return q.theirs(ctx, hints, theirs)
 	}
-	limit := 0
-	if hints != nil {
-		limit = hints.Limit
-	}
 	other := q.theirs(ctx, hints, theirs) // it begins to read
-	return storage.NewMergeSeriesSet([]storage.SeriesSet{q.own.Select(ctx, true, hints, matchers...), other}, limit, storage.ChainedSeriesMerge)
+	return storage.NewMergeSeriesSet([]storage.SeriesSet{q.own.Select(ctx, true, hints, matchers...), other}, hintedLimit(hints), storage.ChainedSeriesMerge)
 }
 
-// theirs begins to read the upstream's series.
-func (q *joinedQuerier) theirs(ctx context.Context, hints *storage.SelectHints, matchers []*labels.Matcher) storage.SeriesSet {
+// SelectAny implements anySelector.
+func (q *joinedQuerier) SelectAny(ctx context.Context, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet {
+	var own, other [][]*labels.Matcher
+	for _, matchers := range selectors {
+		ours, theirs := q.upstream.sides(matchers)
+		if ours {
+			own = append(own, matchers)
+		}
+		if theirs != nil {
+			other = append(other, theirs)
+		}
+	}
+	var sets []storage.SeriesSet
+	if len(other) > 0 {
+		sets = append(sets, q.theirs(ctx, hints, other...)) // it begins to read
+	}
+	if len(own) > 0 {
+		sets = append(sets, selectAny(ctx, q.own, hints, own))
+	}
+	return storage.NewMergeSeriesSet(sets, hintedLimit(hints), storage.ChainedSeriesMerge)
+}
+
+// theirs begins to read the upstream's series that any of the selectors matches. Several are only of series without samples.
+func (q *joinedQuerier) theirs(ctx context.Context, hints *storage.SelectHints, selectors ...[]*labels.Matcher) storage.SeriesSet {
 	ctx, cancel := context.WithCancel(ctx)
 	q.cancels = append(q.cancels, cancel)
-	sel := wanted{mint: q.mint, maxt: q.maxt, lookback: q.upstream.cfg.Lookback, matchers: matchers}
+	sel := wanted{mint: q.mint, maxt: q.maxt, lookback: q.upstream.cfg.Lookback, matchers: selectors[0]}
 	engines := q.lookback
 	if given, ok := lookbackOf(ctx); ok {
 		sel.lookback, engines = given, given
 	}
 	if hints != nil {
-		sel.mint, sel.maxt, sel.limit, sel.bare = hints.Start, hints.End, hints.Limit, hints.Func == seriesFunc
-		if hints.Range == 0 && !sel.bare {
+		sel.mint, sel.maxt, sel.limit = hints.Start, hints.End, hints.Limit
+		if hints.Func == seriesFunc {
+			sel.bare = selectors
+		} else if hints.Range == 0 {
 			sel.mint += max(0, engines-sel.lookback).Milliseconds() // read as far back as an instant looks
 		}
 	}

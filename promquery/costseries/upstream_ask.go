@@ -58,14 +58,16 @@ func (u *Upstream) ask(ctx context.Context, path string, params url.Values, data
 	return s, err
 }
 
-// lookup are the parameters of a question for names.
-func (u *Upstream) lookup(mint, maxt int64, limit int, matchers []*labels.Matcher) url.Values {
+// lookup are the parameters of a question for names, or for series, that any of the selectors matches.
+func (u *Upstream) lookup(mint, maxt int64, limit int, selectors ...[]*labels.Matcher) url.Values {
 	params := url.Values{"start": {secondsText(max(mint, 0))}, "end": {secondsText(min(maxt, maxSeconds*1000))}}
 	if limit > 0 {
 		params.Set("limit", strconv.Itoa(limit))
 	}
-	if len(matchers) > 0 {
-		params.Set("match[]", selectorText(matchers))
+	for _, matchers := range selectors {
+		if len(matchers) > 0 {
+			params.Add("match[]", selectorText(matchers))
+		}
 	}
 	return params
 }

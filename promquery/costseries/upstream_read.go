@@ -21,15 +21,18 @@ import (
 	"github.com/prometheus/prometheus/storage/remote"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // wanted is what is read of the upstream.
 type wanted struct {
 	mint, maxt int64 // milliseconds, both included
 	lookback   time.Duration
-	limit      int  // of series, 0 for none
-	bare       bool // no samples are wanted
+	limit      int // of series, 0 for none
 	matchers   []*labels.Matcher
+	bare       [][]*labels.Matcher // in place of matchers: any of these, and no samples are wanted
 }
 
 // read reads series, sorted. A failure of the server is a warning; what is too much for this side, or the end of the query, an
@@ -47,7 +50,7 @@ func (u *Upstream) read(ctx context.Context, sel wanted) ([]*upstreamSeries, ann
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil, notes, ctx.Err()
-	case errors.As(err, &own):
+	case errors.As(err, &own), errors.Is(err, allocation.ErrTooMuch), errors.Is(err, allocation.ErrBusy):
 		return nil, notes, err
 	default:
 		return nil, notes.Add(u.failed(err)), nil
@@ -125,7 +128,7 @@ func (u *Upstream) fetch(ctx context.Context, sel wanted) ([]*upstreamSeries, []
 	if sel.maxt < sel.mint {
 		return nil, nil, nil
 	}
-	if sel.bare {
+	if sel.bare != nil {
 		return u.bareSeries(ctx, sel)
 	}
 	streams, external, err := u.detect(ctx)
@@ -208,7 +211,7 @@ func chunked(s *prompb.ChunkedSeries, external map[string]string) (*upstreamSeri
 // bareSeries are series without samples.
 func (u *Upstream) bareSeries(ctx context.Context, sel wanted) ([]*upstreamSeries, []string, error) {
 	var found []labels.Labels
-	said, err := u.ask(ctx, "/series", u.lookup(sel.mint, sel.maxt, sel.limit, sel.matchers), &found)
+	said, err := u.ask(ctx, "/series", u.lookup(sel.mint, sel.maxt, sel.limit, sel.bare...), &found)
 	list := make([]*upstreamSeries, len(found))
 	for i, l := range found {
 		list[i] = &upstreamSeries{labels: l}
@@ -273,21 +276,27 @@ func (u *Upstream) querySamples(ctx context.Context, sel wanted) ([]*upstreamSer
 
 // selectorText is matchers as PromQL writes them.
 func selectorText(matchers []*labels.Matcher) string {
+	return "{" + strings.Join(matcherTexts(matchers), ",") + "}"
+}
+
+// matcherTexts are matchers as PromQL writes them.
+func matcherTexts(matchers []*labels.Matcher) []string {
 	list := make([]string, len(matchers))
 	for i, m := range matchers {
 		list[i] = m.String()
 	}
-	return "{" + strings.Join(list, ",") + "}"
+	return list
 }
 
 // secondsText is a time in milliseconds as the API takes it.
 func secondsText(t int64) string { return strconv.FormatFloat(float64(t)/1000, 'f', -1, 64) }
 
-// bodyLimit reads up to most bytes, beyond which it fails.
+// bodyLimit reads up to most bytes, beyond which it fails. It draws what it reads, for that is kept in one form or another.
 type bodyLimit struct {
-	r    io.Reader
-	left int64
-	most int64
+	r      io.Reader
+	left   int64
+	most   int64
+	memory *memory.Account
 }
 
 // Read implements io.Reader.
@@ -297,6 +306,9 @@ func (l *bodyLimit) Read(p []byte) (int, error) {
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
 	l.left -= int64(n)
+	if bad := l.memory.Draw(int64(n)); bad != nil {
+		return 0, bad
+	}
 	return n, err
 }
 
@@ -327,7 +339,7 @@ func (u *Upstream) send(ctx context.Context, method, path string, body []byte, h
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage)) // the status says enough
 		return fmt.Errorf("%s: %s", resp.Status, strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"))
 	}
-	return handle(resp.Header, &bodyLimit{resp.Body, u.cfg.MaxBytes, u.cfg.MaxBytes})
+	return handle(resp.Header, &bodyLimit{resp.Body, u.cfg.MaxBytes, u.cfg.MaxBytes, memory.Of(ctx)})
 }
 
 // maxMessage is how many bytes of an error's text are shown.

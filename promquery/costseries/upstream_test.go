@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -242,10 +243,14 @@ func TestUpstreamIsTooMuch(t *testing.T) {
 		}
 	}))
 	t.Cleanup(up.Close)
-	ours := serve(t, openTSDB(t, costs), costseries.APIOptions{Upstream: upstreamOf(t, up.URL, false, nil)})
-	r := ask(t, http.MethodGet, ours, "/api/v1/query", fmt.Sprintf("query=up&time=%d", epoch))
-	if body, _ := r.Body.(map[string]any); r.Code != http.StatusUnprocessableEntity || !strings.Contains(fmt.Sprint(body["error"]), "ask for fewer of its series") {
-		t.Errorf("%+v", r)
+	for want, limit := range map[string]int64{"ask for fewer of its series": 0, "--query.max-memory": 1 << 20} {
+		ours := serve(t, openTSDB(t, costs), costseries.APIOptions{Upstream: upstreamOf(t, up.URL, false, nil), Memory: memory.New(limit)})
+		for _, q := range []question{{"/api/v1/query", "query=up&"}, {"/api/v1/series", "match[]=up&match[]=x&"}} {
+			r := ask(t, http.MethodGet, ours, q.path, fmt.Sprintf("%stime=%d", q.query, epoch))
+			if body, _ := r.Body.(map[string]any); r.Code != http.StatusUnprocessableEntity || !strings.Contains(fmt.Sprint(body["error"]), want) {
+				t.Errorf("%s: %+v, want %s", q.path, r, want)
+			}
+		}
 	}
 }
 

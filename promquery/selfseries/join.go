@@ -82,6 +82,22 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	return storage.NewMergeSeriesSet([]storage.SeriesSet{q.Querier.Select(ctx, true, hints, matchers...), found}, limitOf(hints), storage.ChainedSeriesMerge)
 }
 
+// SelectAny selects the series that any of the selectors matches, each once and sorted.
+func (q *querier) SelectAny(ctx context.Context, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet {
+	sets := []storage.SeriesSet{q.find(hints, selectors...)}
+	others, ok := q.Querier.(interface {
+		SelectAny(context.Context, *storage.SelectHints, [][]*labels.Matcher) storage.SeriesSet
+	})
+	if ok {
+		sets = append(sets, others.SelectAny(ctx, hints, selectors))
+	} else {
+		for _, matchers := range selectors {
+			sets = append(sets, q.Querier.Select(ctx, true, hints, matchers...))
+		}
+	}
+	return storage.NewMergeSeriesSet(sets, limitOf(hints), storage.ChainedSeriesMerge)
+}
+
 func limitOf(hints *storage.SelectHints) int {
 	if hints == nil {
 		return 0
@@ -89,14 +105,14 @@ func limitOf(hints *storage.SelectHints) int {
 	return hints.Limit
 }
 
-// find are the ring's series that matchers match.
-func (q *querier) find(hints *storage.SelectHints, matchers []*labels.Matcher) *seriesSet {
+// find are the ring's series that any of the selectors matches.
+func (q *querier) find(hints *storage.SelectHints, selectors ...[]*labels.Matcher) *seriesSet {
 	mint, maxt := q.mint, q.maxt
 	if hints != nil {
 		mint, maxt = max(mint, hints.Start), min(maxt, hints.End)
 	}
 	found := &seriesSet{at: -1}
-	q.each(mint, maxt, matchers, func(s *series, from, to int) {
+	q.each(mint, maxt, selectors, func(s *series, from, to int) {
 		if samples := q.ring.samples(s, from, to); len(samples) > 0 {
 			found.list = append(found.list, storage.NewListSeries(s.labels, samples))
 		}
@@ -104,9 +120,9 @@ func (q *querier) find(hints *storage.SelectHints, matchers []*labels.Matcher) *
 	return found
 }
 
-// each yields the series that matchers match, by their labels, with the scrapes of a range of time: from the first to before the last. The
+// each yields the series that any of the selectors matches, by their labels, with the scrapes of a range of time: from the first to before the last. The
 // ring does not change meanwhile.
-func (q *querier) each(mint, maxt int64, matchers []*labels.Matcher, yield func(s *series, from, to int)) {
+func (q *querier) each(mint, maxt int64, selectors [][]*labels.Matcher, yield func(s *series, from, to int)) {
 	r := q.ring
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -119,7 +135,9 @@ func (q *querier) each(mint, maxt int64, matchers []*labels.Matcher, yield func(
 		if _, theirs := slices.BinarySearch(q.theirs, s.labels.Get(model.MetricNameLabel)); theirs {
 			continue
 		}
-		if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(s.labels.Get(m.Name)) }) {
+		if slices.ContainsFunc(selectors, func(matchers []*labels.Matcher) bool {
+			return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(s.labels.Get(m.Name)) })
+		}) {
 			yield(s, r.first+from, r.first+to)
 		}
 	}
@@ -148,7 +166,7 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 	if err != nil {
 		return nil, notes, err //nolint:wrapcheck // it is theirs, and as they have it
 	}
-	q.each(q.mint, q.maxt, matchers, func(s *series, _, _ int) {
+	q.each(q.mint, q.maxt, [][]*labels.Matcher{matchers}, func(s *series, _, _ int) {
 		if v := s.labels.Get(name); v != "" {
 			words = append(words, v)
 		}
@@ -162,7 +180,7 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, mat
 	if err != nil {
 		return nil, notes, err //nolint:wrapcheck // it is theirs, and as they have it
 	}
-	q.each(q.mint, q.maxt, matchers, func(s *series, _, _ int) {
+	q.each(q.mint, q.maxt, [][]*labels.Matcher{matchers}, func(s *series, _, _ int) {
 		s.labels.Range(func(l labels.Label) { words = append(words, l.Name) })
 	})
 	return sorted(words, hints), notes, nil

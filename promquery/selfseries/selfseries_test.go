@@ -193,6 +193,37 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestSelectAny gives series that several selectors match once, whatever the storage beside can do.
+func TestSelectAny(t *testing.T) {
+	w, q := watch(t)
+	w.requests.WithLabelValues("200").Add(1)
+	w.scrape(t, 0)
+	for name, of := range map[string]storage.Queryable{"storage": q, "ring": w.Beside(q, nil)} {
+		querier, err := of.Querier(0, 2000_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := querier.(anySelector).SelectAny(t.Context(), nil, [][]*labels.Matcher{
+			{labels.MustNewMatcher(labels.MatchRegexp, "__name__", "requests_total|cost")},
+			{labels.MustNewMatcher(labels.MatchEqual, "code", "200")},
+			{labels.MustNewMatcher(labels.MatchEqual, "namespace", "a")},
+		})
+		var got []string
+		for set.Next() {
+			got = append(got, set.At().Labels().String())
+		}
+		want := []string{`{__name__="cost", namespace="a"}`, `{__name__="requests_total", code="200"}`, `{__name__="shared", namespace="a"}`}
+		if diff := cmp.Diff(want, got); diff != "" || set.Err() != nil {
+			t.Error(name, diff, set.Err())
+		}
+	}
+}
+
+// anySelector is what a querier of the ring is, beside storage.Querier.
+type anySelector interface {
+	SelectAny(ctx context.Context, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet
+}
+
 // TestARegistryThatFails keeps what it does give.
 func TestARegistryThatFails(t *testing.T) {
 	half := prometheus.GathererFunc(func() (families []*dto.MetricFamily, err error) {
