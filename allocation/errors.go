@@ -4,8 +4,10 @@ import "errors"
 
 // Errors that callers tell apart, each wrapped with what, where and the remedy.
 var (
-	// ErrNoData says that the source answered and has nothing for the window.
+	// ErrNoData says that nothing was found for the window. HasNothing tells whether there is nothing.
 	ErrNoData = errors.New("no data")
+	// ErrNotComputed says that what is not kept is left to others to compute.
+	ErrNotComputed = errors.New("nothing is computed")
 	// ErrUpstream says that the source could not be asked or did not answer.
 	ErrUpstream = errors.New("upstream failure")
 	// ErrBusy says that as many computations run and wait as are allowed, or take as much: the same request may succeed later.
@@ -15,3 +17,9 @@ var (
 	// ErrTooFine says that the source has no samples that are as close to each other as the question needs.
 	ErrTooFine = errors.New("too fine")
 )
+
+// HasNothing reports whether err says that the source answered in whole and has nothing for the window. Where it failed in part, or
+// nobody asked it, err wraps ErrUpstream or ErrNotComputed beside ErrNoData.
+func HasNothing(err error) bool {
+	return errors.Is(err, ErrNoData) && !errors.Is(err, ErrUpstream) && !errors.Is(err, ErrNotComputed)
+}

@@ -24,7 +24,13 @@ func (e *Engine) computeAlone(ctx context.Context, q allocation.Query, windows [
 		}
 		for i, x := range got {
 			if x.err != nil {
-				noData, x.set = x.err, allocation.NewSet(windows[i], allocation.NewDict())
+				x.set = allocation.NewSet(windows[i], allocation.NewDict())
+				if noData == nil || !allocation.HasNothing(x.err) {
+					noData = x.err
+				}
+				if !allocation.HasNothing(x.err) {
+					x.set.Incomplete, x.set.Warnings = true, []string{x.err.Error()}
+				}
 			}
 			sets = append(sets, x.set)
 		}

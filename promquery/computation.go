@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -244,7 +246,7 @@ func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 		}
 	}
 	if c.series == 0 {
-		return errNothing
+		return c.nothing()
 	}
 	if err := c.named(ctx, b, starts, "container", b.InitContainers()); err != nil {
 		return err
@@ -428,6 +430,17 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 
 // errNothing says that the source has none of the inputs.
 var errNothing = fmt.Errorf("%w: none of the metrics that promcost reads has samples in the window; is this the Prometheus that scrapes kube-state-metrics and the kubelets, and does its retention cover the window?", allocation.ErrNoData)
+
+// nothing says that none of the inputs was found: a failure of the source where its answers were not whole.
+func (c *computation) nothing() error {
+	if c.stats.Whole() {
+		return errNothing
+	}
+	told := c.stats.Told()
+	slices.Sort(told)
+	return fmt.Errorf("%w: %w: the source's answers are not whole, and have none of the metrics that promcost reads: %s",
+		allocation.ErrNoData, allocation.ErrUpstream, strings.Join(slices.Compact(told), "; "))
+}
 
 // settled settles the builder.
 func (c *computation) settled(b *allocation.Builder) (again []allocation.Excess, err error) {

@@ -40,12 +40,12 @@ func statusOf(err error) (int, string) {
 		return own.status, own.message
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes: send fewer parameters", tooLarge.Limit)
+	case errors.Is(err, allocation.ErrUpstream): // also where what did not fail has nothing
+		return http.StatusBadGateway, err.Error()
 	case errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrTooMuch), errors.Is(err, allocation.ErrTooFine):
 		return http.StatusUnprocessableEntity, err.Error()
 	case errors.Is(err, allocation.ErrBusy):
 		return http.StatusServiceUnavailable, err.Error()
-	case errors.Is(err, allocation.ErrUpstream):
-		return http.StatusBadGateway, err.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable, err.Error() + ": ask for a shorter window or a longer resolution, or raise the timeout"
 	}

@@ -275,7 +275,7 @@ func TestFailures(t *testing.T) {
 		status int
 		want   []string
 	}{
-		{"no data", fake{err: fmt.Errorf("%w: check the window", allocation.ErrNoData)}, costapi.Config{}, 422, []string{"no data: check the window"}},
+		{"nobody computes", fake{err: fmt.Errorf("%w: %w here", allocation.ErrNoData, allocation.ErrNotComputed)}, costapi.Config{}, 422, []string{"no data: nothing is computed here"}},
 		{"too fine", fake{err: fmt.Errorf("%w: allow more", allocation.ErrTooFine)}, costapi.Config{}, 422, []string{"too fine: allow more"}},
 		{"too much", fake{err: fmt.Errorf("%w: ask for less", allocation.ErrTooMuch)}, costapi.Config{}, 422, []string{"too much: ask for less"}},
 		{"upstream", fake{err: fmt.Errorf("%w: dial: %w", allocation.ErrUpstream, context.DeadlineExceeded)}, costapi.Config{}, 502, []string{"upstream failure: dial"}},

@@ -3,7 +3,6 @@ package costapi
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -117,10 +116,6 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 			continue
 		}
 		raw, err := a.sets(q, []allocation.Window{window})
-		if i == 0 && errors.Is(err, allocation.ErrNoData) {
-			q.warn("there is no data of the window before: %v", err)
-			continue
-		}
 		if err != nil {
 			return err
 		}

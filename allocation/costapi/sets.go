@@ -1,11 +1,10 @@
 package costapi
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -75,7 +74,7 @@ func evenParts(windows []allocation.Window, q allocation.Query) []part {
 }
 
 // sets are the sets of a request as they were computed, oldest first, at least one, with their windows as asked, over one
-// dictionary. A part without data is a warning as long as another one has some.
+// dictionary.
 func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, error) {
 	var all []*allocation.Set
 	problems := a.problems(q)
@@ -96,29 +95,52 @@ func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, 
 	return all, nil
 }
 
-// eachSet calls f with the sets of windows, oldest first, as they come. They may be of several dictionaries.
+// eachSet calls f with the sets of windows, oldest first, as they come. They may be of several dictionaries. Windows of which
+// the source has nothing are empty sets, with a warning.
 func (a *api) eachSet(q *request, windows []allocation.Window, f func(*allocation.Set) error) error {
-	var noData error
-	loaded := false
+	var gaps []gap
 	for _, p := range parts(windows, q.query, q.now) {
 		err := a.load(q, p, f)
-		switch {
-		case errors.Is(err, allocation.ErrNoData):
-			noData = cmp.Or(noData, err)
-			q.warnings = append(q.warnings, err.Error())
-			for _, s := range emptySets(p.windows) {
-				if err := f(s); err != nil {
-					return err
-				}
-			}
-		case err != nil:
+		if allocation.HasNothing(err) {
+			gaps = addGap(gaps, p.windows, err)
+			err = eachEmpty(p.windows, f)
+		}
+		if err != nil {
 			return err
-		default:
-			loaded = loaded || !p.empty
 		}
 	}
-	if noData != nil && !loaded {
-		return noData
+	for _, g := range gaps {
+		q.warn("%v from %s to %s: %s", allocation.ErrNoData, g.window.Start.Format(time.RFC3339), g.window.End.Format(time.RFC3339), g.reason)
+	}
+	return nil
+}
+
+// gap is a time of which the source has nothing, and why that may be.
+type gap struct {
+	window allocation.Window
+	reason string
+}
+
+// addGap adds adjacent windows of which err says that there is nothing; what follows a gap of the same reason is a part of it.
+func addGap(gaps []gap, windows []allocation.Window, err error) []gap {
+	g := gap{allocation.Window{Start: windows[0].Start, End: windows[len(windows)-1].End}, err.Error()}
+	if _, reason, ok := strings.Cut(g.reason, allocation.ErrNoData.Error()+": "); ok {
+		g.reason = reason
+	}
+	if last := len(gaps) - 1; last >= 0 && gaps[last].reason == g.reason && gaps[last].window.End.Equal(g.window.Start) {
+		gaps[last].window.End = g.window.End
+		return gaps
+	}
+	return append(gaps, g)
+}
+
+// eachEmpty calls f with an empty set of each window.
+func eachEmpty(windows []allocation.Window, f func(*allocation.Set) error) error {
+	dict := allocation.NewDict()
+	for _, w := range windows {
+		if err := f(allocation.NewSet(w, dict)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -185,26 +207,11 @@ func unapplied(err error) error {
 	return nil
 }
 
-// emptySets are sets without allocations.
-func emptySets(windows []allocation.Window) []*allocation.Set {
-	dict := allocation.NewDict()
-	sets := make([]*allocation.Set, len(windows))
-	for i, w := range windows {
-		sets[i] = allocation.NewSet(w, dict)
-	}
-	return sets
-}
-
 // load asks the ledger for the sets of a part and calls f with them. They are copied where they get another window, for they
 // are shared. There are none yet where there is no data.
 func (a *api) load(q *request, p part, f func(*allocation.Set) error) error {
 	if p.empty {
-		for _, s := range emptySets(p.windows) {
-			if err := f(s); err != nil {
-				return err
-			}
-		}
-		return nil
+		return eachEmpty(p.windows, f)
 	}
 	n := 0
 	for s, err := range a.ledger.Sets(q.ctx, p.query) {

@@ -120,8 +120,8 @@ func (q *request) wholeDays(w allocation.Window) bool {
 func (q *request) named() bool { return !strings.ContainsAny(q.window, "0123456789") }
 
 // storedWindows are the windows of the sets that are kept of a window: days of the time zone, or hours where it is a
-// duration under 24h, is summed by hours or has a step of one. All are whole but the last, which ends now if the window does,
-// and those at the ends of a window between two instants, which are cut there.
+// duration under 24h, is summed by hours or has a step of one. All are whole but the last, which ends with the window,
+// and the first of a window between two instants, which begins there.
 func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocation.Window, error) {
 	period := allocation.Day
 	if relative && w.Duration() < 24*time.Hour {
@@ -152,7 +152,7 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 			q.warn("stored sets begin and end at hours of the clock: the answer is of %s to %s; /model/allocation/compute and /assets answer for any instants",
 				whole.Start.Format(time.RFC3339), whole.End.Format(time.RFC3339))
 		}
-	case whole.End.After(q.now):
+	default:
 		whole.End = w.End
 	}
 	list, err := cutWindow(whole, period, q.api.cfg.Zone)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-kit/log/level"
@@ -199,9 +200,9 @@ func (a *assembly) computeRun(ctx context.Context, i int, out []*allocation.Set)
 	return n, nil
 }
 
-// missing notes that something has no data.
+// missing notes that something has no data. That it may have some is the error where nothing is found.
 func (a *assembly) missing(err error) {
-	if a.noData == nil {
+	if a.noData == nil || allocation.HasNothing(a.noData) && !allocation.HasNothing(err) {
 		a.noData = err
 	}
 }
@@ -280,7 +281,7 @@ func (l *Ledger) describeHole(h *hole) string {
 	err := h.err
 	spoiled, _ := errors.AsType[*spoiledError](err)
 	switch {
-	case spoiled != nil, !errors.Is(err, allocation.ErrNoData):
+	case spoiled != nil, !errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrUpstream):
 	case l.opts.ReadOnly:
 		err = errNotKept
 	default:
@@ -291,6 +292,14 @@ func (l *Ledger) describeHole(h *hole) string {
 
 // errNothing is the error of an hour that the source has nothing of.
 var errNothing = fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
+
+// nothingOf is the error of an hour that is empty: that of a source whose answers were not whole is not known to be.
+func nothingOf(set *allocation.Set) error {
+	if !set.Incomplete {
+		return errNothing
+	}
+	return fmt.Errorf("%w: %w: %s", allocation.ErrNoData, allocation.ErrUpstream, strings.Join(set.Warnings, "; "))
+}
 
 // errNotKept is the error of an hour that is not there where nothing is computed.
 var errNotKept = fmt.Errorf("%w: the history has nothing of that time, and is only read here", allocation.ErrNoData)

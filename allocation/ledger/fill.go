@@ -178,7 +178,7 @@ func (l *Ledger) landHour(h allocation.Window, f *hourFlight) {
 // keepHour keeps an hour that was computed. That it cannot is logged, and the hour is an answer all the same.
 func (l *Ledger) keepHour(ctx context.Context, set *allocation.Set) (*allocation.Set, error) {
 	if set.Empty() && !set.Apart {
-		return nil, errNothing
+		return nil, nothingOf(set)
 	}
 	key := setKey{Hours, set.Window.Start.Unix(), set.Window.End.Unix()}
 	l.mu.Lock()

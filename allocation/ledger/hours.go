@@ -32,7 +32,7 @@ func (l *Ledger) Counted(ctx context.Context, w allocation.Window, only *allocat
 }
 
 // errUnsettled is why an hour cannot be had that may have data once the source has all of its history.
-var errUnsettled = errors.New("the source has not loaded all of its history yet: ask again later")
+var errUnsettled = fmt.Errorf("%w: the source has not loaded all of its history yet: ask again later", allocation.ErrUpstream)
 
 // batchHours is how many kept hours are read at once, over one dictionary.
 const batchHours = 12
@@ -433,7 +433,7 @@ func (l *Ledger) computeRun(ctx context.Context, hours []allocation.Window, out 
 		case err != nil:
 			out[i].err = err
 		case sets[i].Empty() && !sets[i].Apart:
-			out[i].err = fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
+			out[i].err = nothingOf(sets[i])
 		default:
 			out[i].set = sets[i]
 			l.remember(sets[i])

@@ -187,7 +187,11 @@ func (l *Ledger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*alloca
 			}
 			return
 		}
+		settled := l.opts.Settled()
 		sets, err := l.answer(ctx, q)
+		if !settled && allocation.HasNothing(err) {
+			err = fmt.Errorf("answer %s: %w", describe(q), errUnsettled)
+		}
 		if err != nil {
 			yield(nil, err)
 			return

@@ -18,8 +18,10 @@ func (e *spoiledError) Error() string {
 	return fmt.Sprintf("%v: the history is only read here, and %s", allocation.ErrNoData, e.why)
 }
 
-// Unwrap makes it an allocation.ErrNoData.
-func (e *spoiledError) Unwrap() error { return allocation.ErrNoData }
+// Unwrap makes it an allocation.ErrNoData that says nothing of what there is.
+func (e *spoiledError) Unwrap() []error {
+	return []error{allocation.ErrNoData, allocation.ErrNotComputed}
+}
 
 // explainer says of times within a window why they cannot be had, where nothing is computed.
 type explainer struct {

@@ -126,7 +126,7 @@ func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor 
 		if err != nil {
 			return errors.Join(err, closeAll(listeners))
 		}
-		srv := &server{flags: serve, listeners: listeners, logs: l}
+		srv := &server{flags: serve, listeners: listeners, given: givenFlags(clause, logs), logs: l}
 		return errors.Join(srv.runDemo(ctx, c, dir, live, cost, io), remove())
 	}
 }

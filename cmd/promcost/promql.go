@@ -176,7 +176,7 @@ func (a *promqlAPI) handlerUnder(current *settings) (http.Handler, error) {
 	engine := costseries.NewEngine(costseries.EngineOptions{Timeout: f.timeout, MaxSamples: samples})
 	return costseries.NewAPI(a.self.Beside(series, owned), engine, costseries.APIOptions{
 		Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxSamples: samples, Memory: a.memory, Metadata: metadata,
-		Config: a.configText, Started: a.started, Retention: "as long as the history is kept", Upstream: upstream, Logger: a.logs.kit, Now: a.now,
+		Config: a.configText, Flags: a.given, Started: a.started, Retention: "as long as the history is kept", Upstream: upstream, Logger: a.logs.kit, Now: a.now,
 	}), nil
 }
 

@@ -123,7 +123,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 		if err != nil {
 			return errors.Join(err, svc.Close())
 		}
-		s := &server{service: svc, source: source, flags: serve, listeners: listeners, logs: l, ready: svc.ledger.Ready}
+		s := &server{service: svc, source: source, flags: serve, listeners: listeners, given: givenFlags(clause, logs), logs: l, ready: svc.ledger.Ready}
 		return errors.Join(s.run(ctx), svc.Close())
 	}
 }
@@ -133,7 +133,8 @@ type server struct {
 	*service
 	source    *sourceFlags // nil where there is no Prometheus
 	flags     *serveFlags
-	listeners []net.Listener // nil where exporter-toolkit opens them
+	listeners []net.Listener    // nil where exporter-toolkit opens them
+	given     map[string]string // flags and their values, without secrets
 	logs      loggers
 	ready     func() error     // nil once answers are complete, else why not
 	actors    []actor          // what runs beside the server and the ledger's loop

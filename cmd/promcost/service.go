@@ -223,7 +223,7 @@ func (c *computer) price(rates allocation.Rates, sheet string) {
 }
 
 // errNoSource is why nothing is computed with --source=none.
-var errNoSource = errors.New("nothing is computed with --source=none: ask a promcost that has a source to fill the history")
+var errNoSource = fmt.Errorf("%w with --source=none: ask a promcost that has a source to fill the history", allocation.ErrNotComputed)
 
 // Compute implements ledger.Computer.
 func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,7 @@ const (
 type webFlags struct {
 	toolkit *web.FlagConfig
 	prefix  string
+	origin  *regexp.Regexp // whose pages may read answers
 	pprof   bool
 	reloads bool // by request
 
@@ -44,6 +46,7 @@ func addWebFlags(clause *kingpin.CmdClause, address string) *webFlags {
 	f := &webFlags{toolkit: kingpinflag.AddFlags(clause, address)}
 	clause.Flag("web.route-prefix", "Path under which every page answers too, for a proxy that passes it on.").
 		PlaceHolder("/PATH").StringVar(&f.prefix)
+	addCORSFlag(clause, &f.origin)
 	clause.Flag("web.enable-pprof", "Serve profiles of the process under /debug/pprof/.").BoolVar(&f.pprof)
 	clause.Flag("web.enable-lifecycle", "Let a POST or PUT to /-/reload read the configuration again, as SIGHUP always does.").BoolVar(&f.reloads)
 	return f
@@ -184,15 +187,15 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	handle := func(method, path string, h http.Handler) { mux.Handle(method+prefix+path, http.StripPrefix(prefix, h)) }
-	handle("", "/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handle("", "/", crossOrigin(f.origin, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if costapi.Knows(r.URL.Path) {
 			p.api.ServeHTTP(w, r)
 		} else {
 			p.missing.ServeHTTP(w, r)
 		}
-	}))
-	handle("", "/api/v1/", p.promql)
-	handle("", "/federate", p.promql)
+	})))
+	handle("", "/api/v1/", crossOrigin(f.origin, p.promql))
+	handle("", "/federate", crossOrigin(f.origin, p.promql))
 	handle("", reloadPath, f.reloadHandler(p.reload))
 	const get = http.MethodGet + " "
 	mux.Handle(get+prefix+"/{$}", landing) // which wants to see the prefix

@@ -46,6 +46,8 @@ type APIOptions struct {
 	Metadata []Metadata
 	// Config is what /api/v1/status/config shows, as YAML without secrets. The default is nothing.
 	Config func() string
+	// Flags are what /api/v1/status/flags shows: the command line's, without secrets. The default is none.
+	Flags map[string]string
 	// Started is when the process began.
 	Started time.Time
 	// Retention says in words how far back costs go.
@@ -85,6 +87,9 @@ func (o APIOptions) withDefaults() APIOptions {
 	if o.Config == nil {
 		o.Config = func() string { return "" }
 	}
+	if o.Flags == nil {
+		o.Flags = map[string]string{}
+	}
 	if o.Reloaded == nil {
 		o.Reloaded = func() (time.Time, bool) { return o.Started, true }
 	}
@@ -121,6 +126,7 @@ func apiRoutes() []apiRoute {
 	return []apiRoute{
 		{path: "/api/v1/alertmanagers", serve: always(map[string]any{"activeAlertmanagers": []string{}, "droppedAlertmanagers": []string{}})},
 		{path: "/api/v1/alerts", serve: always(none("alerts"))},
+		{path: "/api/v1/features", serve: (*api).serveFeatures},
 		{path: "/api/v1/format_query", post: true, serve: (*api).serveFormat},
 		{path: "/api/v1/label/{name}/values", costs: true, serve: (*api).serveLabelValues},
 		{path: "/api/v1/labels", costs: true, post: true, serve: (*api).serveLabels},
@@ -135,7 +141,7 @@ func apiRoutes() []apiRoute {
 		{path: "/api/v1/series", costs: true, post: true, serve: (*api).serveSeries},
 		{path: "/api/v1/status/buildinfo", serve: (*api).serveBuildInfo},
 		{path: "/api/v1/status/config", serve: (*api).serveConfig},
-		{path: "/api/v1/status/flags", serve: always(map[string]string{})}, // they may hold what is secret
+		{path: "/api/v1/status/flags", serve: func(a *api, _ *http.Request) (apiResult, *apiError) { return apiResult{data: a.o.Flags}, nil }},
 		{path: "/api/v1/status/runtimeinfo", serve: (*api).serveRuntimeInfo},
 		{path: "/api/v1/targets", serve: (*api).serveTargets},
 		{path: "/api/v1/targets/metadata", serve: (*api).serveTargetMetadata},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/prometheus/prometheus/util/features"
 )
 
 // speaks is the version of Prometheus whose API this is: Grafana and others choose by it what they ask.
@@ -43,6 +44,22 @@ func (a *api) serveRuntimeInfo(*http.Request) (apiResult, *apiError) {
 // serveConfig answers /api/v1/status/config.
 func (a *api) serveConfig(*http.Request) (apiResult, *apiError) {
 	return apiResult{data: map[string]string{"yaml": a.o.Config()}}, nil
+}
+
+// serveFeatures answers /api/v1/features: what the engine can do, and of the API what Prometheus names.
+func (a *api) serveFeatures(*http.Request) (apiResult, *apiError) {
+	r := features.NewRegistry()
+	NewEngine(EngineOptions{Features: r})
+	r.Enable(features.Prometheus, "server_mode")
+	r.Disable(features.Prometheus, "agent_mode")
+	for _, name := range [...]string{"label_values_match", "query_stats", "query_warnings", "time_range_labels", "time_range_series", "exclude_alerts"} {
+		r.Enable(features.API, name)
+	}
+	for _, name := range [...]string{"admin", "openapi_3.1", "openapi_3.2", "otlp_write_receiver", "remote_write_receiver", "search"} {
+		r.Disable(features.API, name)
+	}
+	r.Set(features.API, "lifecycle", a.o.Flags["web.enable-lifecycle"] == "true")
+	return apiResult{data: r.Get()}, nil
 }
 
 // always answers the same.

@@ -223,6 +223,43 @@ func TestBuildInfo(t *testing.T) {
 	}
 }
 
+// TestFeatures tells of PromQL what a Prometheus tells, but for what is set up otherwise, and of the rest nothing that Prometheus has
+// no name for.
+func TestFeatures(t *testing.T) {
+	const path = "/api/v1/features"
+	ours, theirs := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{Flags: map[string]string{"web.enable-lifecycle": "true"}}), promtest.Start(t, "", promtest.Config{Flags: []string{"--web.enable-lifecycle"}})
+	features := func(url string) map[string]map[string]any {
+		a := ask(t, http.MethodGet, url, path, "")
+		if a.Code != http.StatusOK || a.Type != "application/json" {
+			t.Fatalf("%d %s", a.Code, a.Type)
+		}
+		all := map[string]map[string]any{}
+		for category, names := range a.Body.(map[string]any)["data"].(map[string]any) {
+			all[category] = names.(map[string]any)
+		}
+		return all
+	}
+	got, want := features(ours), features(theirs)
+	want["promql"]["per_step_stats"] = true // which takes a flag there
+	want["promql"]["duration_expr"] = false
+	for category, names := range got {
+		if strings.HasPrefix(category, "promql") {
+			if diff := cmp.Diff(want[category], names); diff != "" {
+				t.Errorf("%s (-Prometheus +promcost):\n%s", category, diff)
+			}
+			continue
+		}
+		for name := range names {
+			if _, ok := want[category][name]; !ok {
+				t.Errorf("Prometheus knows no %s of %s", name, category)
+			}
+		}
+	}
+	if len(got["promql"]) == 0 || len(got["promql_functions"]) == 0 || len(got["promql_operators"]) == 0 || got["api"]["lifecycle"] != true || got["api"]["admin"] != false {
+		t.Errorf("got %v", got)
+	}
+}
+
 // kinds is a JSON value with the types of its members in place of their values.
 func kinds(v any) any {
 	if m, ok := v.(map[string]any); ok {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/util/features"
 )
 
 // Defaults of EngineOptions. Cost is one sample an hour: with the lookback, a late or missing one hides nothing.
@@ -28,6 +29,8 @@ type EngineOptions struct {
 	MaxSamples int
 	// Registerer is where the engine's own metrics go; nil is nowhere.
 	Registerer prometheus.Registerer
+	// Features is told what the engine can do; nil is nobody.
+	Features features.Collector
 }
 
 // subqueryInterval is the step of a subquery that names none: an hour, for there is nothing in between.
@@ -37,6 +40,7 @@ const subqueryInterval = time.Hour
 func NewEngine(o EngineOptions) *promql.Engine {
 	return promql.NewEngine(promql.EngineOpts{
 		Reg:                      o.Registerer,
+		FeatureRegistry:          o.Features,
 		MaxSamples:               cmp.Or(o.MaxSamples, DefaultMaxSamples),
 		Timeout:                  cmp.Or(o.Timeout, DefaultTimeout),
 		LookbackDelta:            cmp.Or(o.Lookback, DefaultLookback),

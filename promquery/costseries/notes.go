@@ -35,7 +35,7 @@ func (n *notes) hour(set *allocation.Set, err error) {
 		if set.Incomplete {
 			n.incomplete = join(n.incomplete, set.Window, "")
 		}
-	case !errors.Is(err, allocation.ErrNoData):
+	case errors.Is(err, allocation.ErrUpstream), !errors.Is(err, allocation.ErrNoData):
 		n.lacking = join(n.lacking, set.Window, err.Error())
 	}
 }
