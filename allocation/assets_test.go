@@ -233,7 +233,7 @@ func TestAssetCosts(t *testing.T) {
 		{name: "a volume that goes", series: concat(disk("v", "data", 1, 61), mounts("p", "uid", "data")), pv: map[string]float64{"p/main": 1}},
 		{
 			name: "a claim without a volume", series: mounts("p", "uid", "data"), pv: map[string]float64{},
-			warning: "1 claims are mounted, but no volume of theirs is known (ns/data)",
+			warning: "1 claim is mounted, but its volume is not known (ns/data)",
 		},
 		{
 			name: "a claim that is bound anew", series: concat(disk("v", "data", 1, 61), disk("w", "data", 61, 121), mounts("p", "uid", "data")),
@@ -244,15 +244,15 @@ func TestAssetCosts(t *testing.T) {
 				{signal: allocation.ClaimCapacity, key: "c/ns/data", points: minutes(100*gib, 1, 121)},
 				{signal: allocation.VolumeClaim, key: "c/ns/data/v", points: minutes(1, 1, 121)},
 			}, mounts("p", "uid", "data")),
-			pv: map[string]float64{"p/main": onlyStorage}, warning: "1 volumes lack a price",
+			pv: map[string]float64{"p/main": onlyStorage}, warning: "1 volume lacks a price",
 		},
 		{
 			name: "a volume of no known size", series: concat([]given{{signal: allocation.VolumeInfo, key: "c/v/fast/vol-v////", points: minutes(1, 1, 121)}}),
-			pv: map[string]float64{"__unmounted__/__unmounted__": 0}, warning: "1 volumes cost nothing, for their capacity is not known (v)",
+			pv: map[string]float64{"__unmounted__/__unmounted__": 0}, warning: "1 volume costs nothing, for its capacity is not known (v)",
 		},
 		{
 			name: "negative prices are none", series: concat(disk("v", "data", 1, 121), mounts("p", "uid", "data"), []given{{signal: allocation.VolumePrice, key: "c/v", points: minutes(-7, 1, 121)}}),
-			pv: map[string]float64{"p/main": 2}, warning: "negative prices by metrics of 1 volumes are left out (v)",
+			pv: map[string]float64{"p/main": 2}, warning: "negative prices by metrics of 1 volume are left out (v)",
 		},
 		{
 			name: "OpenCost says what a pod mounts", series: concat(disk("v", "", 1, 121), []given{{signal: allocation.PodMount, key: "c/ns/p//data/v", points: minutes(1, 1, 121), rank: 1}}),
@@ -275,11 +275,11 @@ func TestAssetCosts(t *testing.T) {
 		},
 		{
 			name: "a load balancer at the default price", series: []given{{signal: allocation.Balancer, key: "c/ns/web", points: minutes(1, 1, 121)}},
-			lb: map[string]float64{"__unallocated__/__unallocated__": 0.05}, warning: "1 load balancers lack a price",
+			lb: map[string]float64{"__unallocated__/__unallocated__": 0.05}, warning: "1 load balancer lacks a price",
 		},
 		{
 			name: "traffic", series: []given{{signal: allocation.PodEgress, key: sentInternet, points: counted(gib, 1, 121)}},
-			network: map[string]float64{"p/main": 0.12 * 120}, warning: "network traffic of 1 clusters lacks a price",
+			network: map[string]float64{"p/main": 0.12 * 120}, warning: "network traffic of 1 cluster lacks a price",
 		},
 		{
 			name: "where traffic goes", series: []given{

@@ -43,7 +43,7 @@ func TestBadRequests(t *testing.T) {
 				}
 			}
 			warned := slices.ContainsFunc(s.Warnings, func(w string) bool {
-				return strings.Contains(w, "requests of 1 containers (ns/odd/main) are left out")
+				return strings.Contains(w, "requests of 1 container (ns/odd/main) are left out")
 			})
 			if warned != tt.warned {
 				t.Errorf("warned: %v, want %v: %q", warned, tt.warned, s.Warnings)

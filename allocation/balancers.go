@@ -116,9 +116,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		})
 		b.chargeBalancer(x, life, &price, behind[key])
 	}
-	if len(unpriced) > 0 {
-		b.warn("%d load balancers lack a price: they have neither kubecost_load_balancer_cost nor a rule of the price sheet; the default price was used (%s)%s. Give prices with --pricing.file", len(unpriced), some(unpriced), b.inDollars())
-	}
+	b.count(unpricedBalancers, unpriced, b.inDollars())
 }
 
 // asset is the load balancer over its life in a set.

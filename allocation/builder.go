@@ -183,6 +183,14 @@ func (b *Builder) warn(format string, args ...any) {
 	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
 }
 
+// count warns of things by their names, of which there may be none, or some repeatedly.
+func (b *Builder) count(kind Notice, names []string, more ...string) {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	if len(names) > 0 {
+		b.Warn(kind.Text(len(names), names, more...))
+	}
+}
+
 // Warn adds a warning, such as a source's, to every set's.
 func (b *Builder) Warn(text string) { b.warnings = append(b.warnings, text) }
 
@@ -321,7 +329,7 @@ func (b *Builder) Settle() (again []Excess, err error) {
 	case measuring:
 		b.measureDevices()
 		b.holdUsage()
-		b.warnSeen("containers' usage", b.holes, "is spread from their counters, or held")
+		b.count(unseenUsage, b.holes.names, clocks(b.holes.when))
 		if again = b.findOvercommit(); len(again) > 0 {
 			b.phase = correcting
 			return again, nil
@@ -347,15 +355,13 @@ func (b *Builder) Sets() ([]*Set, error) {
 	if b.phase != settled {
 		return nil, errors.New("make sets: usage is not settled")
 	}
-	if n := len(b.discovered); n > 0 {
-		b.warn("%d containers are known by their usage alone, and taken to run where that was seen (%s)", n, some(b.discovered))
-	}
+	b.count(knownByUsage, b.discovered)
 	unmatched := 0
 	for _, l := range b.lanes {
 		unmatched += l.unmatched
 	}
 	if unmatched > 0 {
-		b.warn("%d usage series belong to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?", unmatched)
+		b.Warn(unmatchedUsage.Text(unmatched, nil))
 	}
 	b.warnLeaps()
 	b.warnLacking()

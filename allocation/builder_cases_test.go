@@ -121,7 +121,7 @@ func TestBuilderCases(t *testing.T) {
 		{
 			name: "negative prices are none", running: map[string]float64{"main": 120}, cost: 2, node: 8,
 			change:  map[string]*timeline.Points{"price": join(minutes(1, 1, 60), minutes(-3, 61, 121))},
-			warning: "negative prices by metrics of CPU of 1 nodes are left out (n)",
+			warning: "negative prices by metrics of CPU of 1 node are left out (n)",
 		},
 		{
 			name: "move to spot", rates: spotPrices{}, running: map[string]float64{"main": 120}, cost: 3 + 1, node: 12 + 4,
@@ -129,11 +129,11 @@ func TestBuilderCases(t *testing.T) {
 		},
 		{
 			name: "default price", running: map[string]float64{"main": 120}, change: map[string]*timeline.Points{"price": nil},
-			rates: flat{cpu: 2}, cost: 4, node: 16, warning: "1 nodes lack a price",
+			rates: flat{cpu: 2}, cost: 4, node: 16, warning: "1 node lacks a price",
 		},
 		{
 			name: "a container of which only usage is known", running: map[string]float64{"main": 120, "debug": 30}, cost: 2, node: 8,
-			usage: map[string]*timeline.Points{"c/ns/p/uid/debug/n/x": minutes(5, 11, 41)}, warning: "known by their usage alone",
+			usage: map[string]*timeline.Points{"c/ns/p/uid/debug/n/x": minutes(5, 11, 41)}, warning: "known by its usage alone",
 		},
 		{
 			name: "a completed pod", exact: true, running: map[string]float64{"main": 59.5}, cost: 59.5 / 60, node: 8,

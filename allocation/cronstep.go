@@ -37,12 +37,7 @@ func (b *Builder) warnInStep() {
 			names = append(names, name)
 		}
 	}
-	if len(names) == 0 {
-		return
-	}
-	slices.Sort(names)
-	b.warn("CronJobs start their pods in step with the grid of %s: %d of them (%s). What is counted too much or too little of one pod is so of all, and short ones may never be seen: ask for resolution=exact",
-		ResolutionText(b.sets[0].Resolution), len(names), some(names))
+	b.count(inStepCronJobs, names, ResolutionText(b.sets[0].Resolution))
 }
 
 // firstStart is when the first container of a pod started, else when the pod did, Unix milliseconds; 0 where neither is known.

@@ -161,11 +161,10 @@ func (b *Builder) warnGaps() {
 	for _, n := range b.sortedNodes() {
 		nodes.add(b.placed(n.cluster, n.name.Value()), outside(b.asked(n.bridged), outages))
 	}
-	const same = "is taken to have run on, for its start is the same before and after, or nothing else of its kind was seen either"
-	b.warnSeen("nodes", nodes, same)
+	b.count(unseenNodes, nodes.names, clocks(nodes.when))
 	b.bridged.when = outside(b.bridged.when, outages)
 	if len(b.bridged.when) > 0 {
-		b.warnSeen("containers", b.bridged, same)
+		b.count(unseenContainers, b.bridged.names, clocks(b.bridged.when))
 	}
 }
 
@@ -226,20 +225,6 @@ func outside(s, mask timeline.Intervals) timeline.Intervals {
 	return out
 }
 
-// warnSeen says which objects were not seen, and when.
-func (b *Builder) warnSeen(what string, g gaps, taken string) {
-	if len(g.names) == 0 {
-		return
-	}
-	slices.Sort(g.names)
-	g.names = slices.Compact(g.names)
-	var hours []string
-	for _, x := range timeline.Union(g.when) {
-		hours = append(hours, clock(x))
-	}
-	b.warn("%d %s (%s) not seen for more than 5 minutes %s: what was not seen %s", len(g.names), what, some(g.names), some(hours), taken)
-}
-
 // spread is when a container ran and its usage was not seen for more than a lookback, but counted.
 func (c *container) spread(s timeline.Sampling) timeline.Intervals {
 	var out timeline.Intervals
@@ -256,6 +241,15 @@ func (c *container) spread(s timeline.Sampling) timeline.Intervals {
 // clock writes an interval for people, in UTC.
 func clock(x timeline.Interval) string {
 	return fmt.Sprintf("from %s to %s", instant(x.From), instant(x.To))
+}
+
+// clocks writes when something was, for people, in UTC.
+func clocks(when timeline.Intervals) string {
+	var list []string
+	for _, x := range timeline.Union(when) {
+		list = append(list, clock(x))
+	}
+	return some(list)
 }
 
 // instant writes a time for people, in UTC.

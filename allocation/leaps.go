@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -37,9 +38,5 @@ func (b *Builder) warnLeaps() {
 	for _, l := range b.lanes {
 		names = append(names, l.leaping...)
 	}
-	slices.Sort(names)
-	if names = slices.Compact(names); len(names) > 0 {
-		b.warn("usage of CPU of %d containers (%s) is left out where it rises by more than %d times the capacity of the node: look at what exports or relabels container_cpu_usage_seconds_total",
-			len(names), some(names), maxLeap)
-	}
+	b.count(leapingUsage, names, strconv.Itoa(maxLeap))
 }

@@ -42,7 +42,7 @@ func TestCounterLeaps(t *testing.T) {
 				t.Errorf("resolution %v, %s: %v core-hours used, want %v", resolution, tt.name, got, tt.want)
 			}
 			warned := slices.ContainsFunc(s.Warnings, func(w string) bool {
-				return strings.Contains(w, "CPU of 1 containers (ns/p/main) is left out where")
+				return strings.Contains(w, "CPU of 1 container (ns/p/main) is left out where")
 			})
 			if warned != tt.warned {
 				t.Errorf("resolution %v, %s: warned %v, want %v: %q", resolution, tt.name, warned, tt.warned, s.Warnings)

@@ -76,9 +76,7 @@ func (b *Builder) chargeManagement() {
 			unpriced = append(unpriced, cluster.Value())
 		}
 	}
-	if len(unpriced) > 0 {
-		b.warn("management of %d clusters lacks a price: it has neither kubecost_cluster_management_cost nor a rule of the price sheet; the default price was used (%s)%s. Give prices with --pricing.file", len(unpriced), some(unpriced), b.inDollars())
-	}
+	b.count(unpricedPlanes, unpriced, b.inDollars())
 }
 
 // addNodeDisk takes the size of a node's disk; where a node has several file systems on it they are summed.
@@ -145,7 +143,7 @@ func (b *Builder) chargeLocalDisks() {
 		})
 	}
 	// Few have a price of them, and no metric is one: what is right in dollars is worth no warning.
-	if note := b.inDollars(); note != "" && len(unpriced) > 0 {
-		b.warn("disks of %d nodes have the default price (%s)%s. Give prices with --pricing.file", len(unpriced), some(unpriced), note)
+	if note := b.inDollars(); note != "" {
+		b.count(unpricedDisks, unpriced, note)
 	}
 }

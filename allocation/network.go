@@ -428,10 +428,7 @@ func (b *Builder) warnDefaultEgress() {
 			}
 		}
 	}
-	slices.Sort(unpriced)
-	if unpriced = slices.Compact(unpriced); len(unpriced) > 0 {
-		b.warn("network traffic of %d clusters lacks a price: some of it has neither a kubecost_network_*_egress_cost nor a rule of the price sheet; default prices were used (%s)%s. Give prices with --pricing.file", len(unpriced), some(unpriced), b.inDollars())
-	}
+	b.count(unpricedTraffic, unpriced, b.inDollars())
 }
 
 // addNetworks makes an asset of what the traffic of each cluster costs. One that moved bytes has an asset though nothing says

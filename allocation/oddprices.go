@@ -2,7 +2,6 @@ package allocation
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ const (
 type oddKey struct {
 	oddity oddity
 	of     string // what of things has the price, such as CPU and RAM; "" is the things themselves
-	things string // plural: nodes
+	things string // such as nodesPriced
 	unit   string // that the price is to be for: hour
 }
 
@@ -63,13 +62,13 @@ func IsAboutOddPrices(warning string) bool {
 	return strings.Contains(warning, byMetrics) || strings.Contains(warning, noKnownNode) || strings.Contains(warning, rulesNeed)
 }
 
-// The things that metrics price.
+// The things that metrics price, as Notices name them.
 const (
-	nodesPriced      = "nodes"
-	volumesPriced    = "volumes"
-	balancersPriced  = "load balancers"
-	managementPriced = "clusters' management"
-	trafficPriced    = "clusters' network traffic"
+	nodesPriced      = "{node|nodes}"
+	volumesPriced    = "{volume|volumes}"
+	balancersPriced  = "{load balancer|load balancers}"
+	managementPriced = "{cluster's|clusters'} management"
+	trafficPriced    = "{cluster's|clusters'} network traffic"
 )
 
 // pricesOf are the prices in s that can be computed with; those that are left out are noted, to be warned of.
@@ -212,31 +211,44 @@ func (b *Builder) countClusters() {
 	b.severalClusters = len(seen) > 1
 }
 
+// notice is the kind of warnings about prices of things that are odd in that way.
+func (k oddity) notice(things string) Notice {
+	const leftOut = " are left out ({names}): mend what exports them; what then has no price has that of the price sheet, or defaults{}"
+	whose := "{}{n} " + things
+	return Notice([...]string{
+		negative:  "negative " + byMetrics + " of " + whose + leftOut,
+		notFinite: byMetrics + " of " + whose + " that are NaN or infinite" + leftOut,
+		disputed: byMetrics + " of " + whose + " differ between series of {} at the same time ({names}): the highest counts. " +
+			"If one of them is what a promcost exposes (--collector.opencost), let Prometheus keep job and instance of it and of promcost_build_info, or name it with --prometheus.exclude; else scrape one exporter of it",
+		free:  byMetrics + " are 0 for " + whose + " ({names}): what they price costs nothing; mend what exports them, or leave them out and give prices with --pricing.file",
+		dear:  byMetrics + " of " + whose + " are up to {} times what is usual ({names}): are they by the {}?",
+		cheap: byMetrics + " of " + whose + " are down to {} times what is usual ({names}): are they by the {}?",
+	}[k])
+}
+
 // text is the warning; inDollars is what there is to say of built-in prices.
 func (k *oddKey) text(at *oddPrices, inDollars string) string {
-	whose := strconv.Itoa(len(at.names)) + " " + k.things
+	of := ""
 	if k.of != "" {
-		whose = k.of + " of " + whose
+		of = k.of + " of "
 	}
-	names := some(at.names)
+	more := []string{of}
 	switch k.oddity {
-	case negative:
-		return fmt.Sprintf("negative "+byMetrics+" of %s are left out (%s): mend what exports them; what then has no price has that of the price sheet, or defaults%s", whose, names, inDollars)
-	case notFinite:
-		return fmt.Sprintf(byMetrics+" of %s that are NaN or infinite are left out (%s): mend what exports them; what then has no price has that of the price sheet, or defaults%s", whose, names, inDollars)
+	case negative, notFinite:
+		more = append(more, inDollars)
 	case disputed:
-		return fmt.Sprintf(byMetrics+" of %s differ between series of %s at the same time (%s): the highest counts. If one of them is what a promcost exposes (--collector.opencost), let Prometheus keep job and instance of it and of promcost_build_info, or name it with --prometheus.exclude; else scrape one exporter of it", whose, k.metric(), names)
-	case free:
-		return fmt.Sprintf(byMetrics+" are 0 for %s (%s): what they price costs nothing; mend what exports them, or leave them out and give prices with --pricing.file", whose, names)
+		more = append(more, k.metric())
 	case dear:
-		remedy := "by the GiB"
-		if k.unit == "hour" {
-			remedy = "by the hour, not by the month"
+		unit := k.unit
+		if unit == "hour" {
+			unit = "hour, not by the month"
 		}
-		return fmt.Sprintf(byMetrics+" of %s are up to %s times what is usual (%s): are they %s?", whose, timesText(at.times), names, remedy)
-	case cheap, numOddities:
+		more = append(more, timesText(at.times), unit)
+	case cheap:
+		more = append(more, timesText(at.times), cmp.Or(k.unit, "hour"))
+	case free, numOddities:
 	}
-	return fmt.Sprintf(byMetrics+" of %s are down to %s times what is usual (%s): are they by the %s?", whose, timesText(at.times), names, cmp.Or(k.unit, "hour"))
+	return k.oddity.notice(k.things).Text(len(at.names), at.names, more...)
 }
 
 // metric is what gives the prices.

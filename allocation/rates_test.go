@@ -60,7 +60,7 @@ nodes:
 		{
 			name:  "built-in prices after the rule has ended",
 			sheet: "defaults: {ramPerGiBHour: 0}\nnodes: [{to: 2026-03-02T10:45:00Z, cpuPerCoreHour: 1}]",
-			pod:   .75 + 1.25*.031611, node: 4 * (.75 + 1.25*.031611), warning: "lack a price",
+			pod:   .75 + 1.25*.031611, node: 4 * (.75 + 1.25*.031611), warning: "lacks a price",
 		},
 	} {
 		for _, exact := range []bool{false, true} {

@@ -55,9 +55,7 @@ func (b *Builder) Resolve() error {
 	b.warnUnrequested()
 	b.warnBadRequests()
 	b.warnInStep()
-	if n := len(b.unpriced); n > 0 {
-		b.warn("%d nodes lack a price: some resource of theirs has neither a node_*_hourly_cost series nor a rule of the price sheet; default prices were used (%s)%s. Give prices with --pricing.file", n, some(b.unpriced), b.inDollars())
-	}
+	b.count(unpricedNodes, b.unpriced, b.inDollars())
 	b.phase = measuring
 	return nil
 }
@@ -73,16 +71,11 @@ func (b *Builder) stray(c *container, rates *rateSteps) {
 
 // warnStrays names the pods of which it is not known what they ran on.
 func (b *Builder) warnStrays() {
-	if len(b.strays) == 0 {
-		return
-	}
-	slices.Sort(b.strays)
-	b.strays = slices.Compact(b.strays)
 	prices := "what the price sheet says of any node"
 	if b.strayDefault {
 		prices = "defaults" + b.inDollars()
 	}
-	b.warn("%d pods "+noKnownNode+" (%s): priced by %s; are kube_node_info and kube_node_status_capacity there for all nodes, and has kube_pod_info the pods' nodes?", len(b.strays), some(b.strays), prices)
+	b.count(strayPods, b.strays, prices)
 }
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
@@ -95,14 +88,19 @@ func (b *Builder) forget(c *container) {
 	c.segments = slices.Clip(c.segments)
 }
 
+// mostNames is how many names of a list are told.
+const mostNames = 3
+
 // some lists the first names of a long list.
 func some(names []string) string {
-	const most = 3
-	if len(names) <= most {
+	if len(names) <= mostNames {
 		return strings.Join(names, ", ")
 	}
-	return strings.Join(names[:most], ", ") + ", …"
+	return strings.Join(names[:mostNames], ", ") + andMore
 }
+
+// andMore is the end of a list that has more.
+const andMore = ", …"
 
 func compareContainers(x, y *container) int {
 	for _, pair := range [...][2]Symbol{

@@ -109,7 +109,7 @@ func TestDefaultsWarn(t *testing.T) {
 		{signal: allocation.InternetEgressPrice, key: "c", points: minutes(1, 1, 121)},
 		{signal: allocation.ManagementPrice, key: "c/EKS", points: minutes(0.1, 1, 121)},
 	}
-	const management, traffic = "management of 1 clusters lacks a price", "network traffic of 1 clusters lacks a price"
+	const management, traffic = "management of 1 cluster lacks a price", "network traffic of 1 cluster lacks a price"
 	for _, tt := range []struct {
 		name   string
 		rates  allocation.Rates
@@ -125,7 +125,7 @@ func TestDefaultsWarn(t *testing.T) {
 			s := buildRated(t, allocation.Query{Resolution: time.Minute}, tt.rates, tt.series)[0]
 			var got []string
 			for _, w := range s.Warnings {
-				if head, _, ok := strings.Cut(w, ":"); ok && strings.Contains(head, "clusters lack") {
+				if head, _, ok := strings.Cut(w, ":"); ok && strings.Contains(head, "lacks a price") {
 					got = append(got, head)
 				}
 			}

@@ -1,8 +1,6 @@
 package allocation
 
 import (
-	"slices"
-
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -34,14 +32,7 @@ func (b *Builder) warnUnrequested() {
 		if len(u.names) == 0 || !u.some {
 			continue
 		}
-		slices.Sort(u.names)
-		u.names = slices.Compact(u.names)
-		var hours []string
-		for _, x := range timeline.Union(u.when) {
-			hours = append(hours, clock(x))
-		}
-		b.warn("%d containers (%s) that ran %s have limits and no requests, where Kubernetes makes the one the other: they cost what they use. Is kube_pod_container_resource_requests there for all pods?",
-			len(u.names), some(u.names), some(hours))
+		b.count(lackingRequests, u.names, clocks(u.when))
 	}
 }
 
@@ -57,8 +48,5 @@ func (b *Builder) requestsOf(s *seen) timeline.Steps {
 
 // warnBadRequests says whose requests were left out.
 func (b *Builder) warnBadRequests() {
-	slices.Sort(b.badRequests)
-	if names := slices.Compact(b.badRequests); len(names) > 0 {
-		b.warn("requests of %d containers (%s) are left out where they are NaN, infinite or below 0: look at what exports or relabels kube_pod_container_resource_requests", len(names), some(names))
-	}
+	b.count(badRequests, b.badRequests)
 }

@@ -90,8 +90,6 @@ func (b *Builder) warnUnseenInit() {
 			names = append(names, b.placed(c.cluster, c.namespace.Value()+"/"+c.name.Value()+"/"+c.container.Value()))
 		}
 	}
-	if len(names) > 0 {
-		b.warn("%d init containers were not seen running by any scrape (%s): nothing tells when they started and ended, and they cost nothing", len(names), some(names))
-	}
+	b.count(unseenInits, names)
 	b.unseenInit = nil
 }

@@ -64,10 +64,7 @@ func (b *Builder) findMounts(pods []*pod) {
 			}
 		}
 	}
-	slices.Sort(lost)
-	if lost = slices.Compact(lost); len(lost) > 0 {
-		b.warn("%d claims are mounted, but no volume of theirs is known (%s): they cost nothing; is kube_persistentvolumeclaim_info of kube-state-metrics there, and are they bound?", len(lost), some(lost))
-	}
+	b.count(lostClaims, lost)
 }
 
 // chargeVolumes makes the disk assets of persistent volumes, and divides what they cost among the pods that mount them
@@ -99,15 +96,9 @@ func (b *Builder) chargeVolumes(pods []*pod) {
 		}
 		x.charge()
 	}
-	if slices.Sort(unseen); len(unseen) > 0 {
-		b.warn("%d claims cost nothing: nothing is known of the volumes that they are bound to (%s); are kube_persistentvolume_capacity_bytes and kube_persistentvolume_info of kube-state-metrics there?", len(unseen), some(unseen))
-	}
-	if len(empty) > 0 {
-		b.warn("%d volumes cost nothing, for their capacity is not known (%s): is kube_persistentvolume_capacity_bytes of kube-state-metrics there?", len(empty), some(empty))
-	}
-	if len(unpriced) > 0 {
-		b.warn("%d volumes lack a price: they have neither pv_hourly_cost nor a rule of the price sheet; the default price was used (%s)%s. Give prices with --pricing.file", len(unpriced), some(unpriced), b.inDollars())
-	}
+	b.count(unboundClaims, unseen)
+	b.count(emptyVolumes, empty)
+	b.count(unpricedVolumes, unpriced, b.inDollars())
 }
 
 // mounted is one volume on its way to the rows of those who mount it: amounts of divided are byte-hours.

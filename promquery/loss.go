@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // Loss is samples of a part of a source that could not be read.
@@ -27,7 +29,7 @@ func (l *Loss) String() string {
 	if n := len(names) - mostMetrics; n > 0 {
 		names, more = names[:mostMetrics], fmt.Sprintf(" and %d others", n)
 	}
-	return fmt.Sprintf("%s cannot be read in whole (first: %s): samples between %s and %s are missing of these metrics: %s%s; %s",
+	return fmt.Sprintf("%s cannot be read in whole (first: %s): samples from %s to %s are missing of these metrics: %s%s; %s",
 		l.Of, l.Cause, instant(l.From), instant(l.To), strings.Join(names, ", "), more, l.Remedy)
 }
 
@@ -65,6 +67,19 @@ func (s *Stats) Told() []string {
 	out := slices.Clone(s.Warnings)
 	for i := range s.Losses {
 		out = append(out, s.Losses[i].String())
+	}
+	return out
+}
+
+// SkippedChunks words how many chunks of a metric were left out for their encoding; first says what is wrong with the first
+// malformed one.
+func SkippedChunks(metric string, histograms, malformed int, first error) []string {
+	var out []string
+	if histograms > 0 {
+		out = append(out, allocation.HistogramChunks.Text(histograms, nil, metric))
+	}
+	if malformed > 0 {
+		out = append(out, allocation.MalformedChunks.Text(malformed, nil, metric, first.Error()))
 	}
 	return out
 }

@@ -133,7 +133,7 @@ func (c *computation) findOwnJobs(ctx context.Context, sel Selector) error {
 // warnOwn says which series were left out, and what was done where that is not known.
 func (c *computation) warnOwn(b *allocation.Builder) {
 	if c.dropped > 0 {
-		b.Warn(fmt.Sprintf("%d series of prices were left out, for a promcost exposes them: what it computes is no input", c.dropped))
+		b.Warn(allocation.OwnPrices.Text(int(c.dropped), nil))
 	}
 	if !c.doubted {
 		return

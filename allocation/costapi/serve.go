@@ -196,8 +196,7 @@ func (q *request) writeData(w http.ResponseWriter, data any) error {
 		Status   string   `json:"status"`
 		Data     any      `json:"data"`
 		Warnings []string `json:"warnings,omitempty"`
-		Warning  string   `json:"warning,omitempty"` // for OpenCost's clients
-	}{http.StatusOK, "success", data, q.warnings, strings.Join(q.warnings, "; ")})
+	}{http.StatusOK, "success", data, q.warnings})
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}

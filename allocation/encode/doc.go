@@ -67,13 +67,12 @@ func (o *Options) AllWarnings(sets []*allocation.Set) []string {
 	return o.sorted(all)
 }
 
-// sorted are those of the warnings that concern the answer, sorted, each once, and one of adjacent times that nothing could
-// be had of. It may change all.
+// sorted are those of the warnings that concern the answer, those of a kind joined. It may change all.
 func (o *Options) sorted(all []string) []string {
 	if o.Concerns != nil {
 		all = slices.DeleteFunc(all, func(w string) bool { return !o.Concerns(allocation.TopicOf(w)) })
 	}
-	return allocation.JoinHoles(all)
+	return allocation.JoinWarnings(all)
 }
 
 // rate is what the costs of a set are multiplied by.

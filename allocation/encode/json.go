@@ -63,7 +63,8 @@ func (o *Options) finish(b []byte, warnings []string) []byte {
 	return appendWarnings(b, warnings)
 }
 
-// appendWarnings ends an envelope, with the warnings where there are any: as a list, and joined for OpenCost's clients.
+// appendWarnings ends an envelope, with the warnings where there are any. The field warning that Kubecost and OpenCost have
+// beside data is left out: no public client of theirs reads it.
 func appendWarnings(b []byte, warnings []string) []byte {
 	if len(warnings) == 0 {
 		return append(b, "}\n"...)
@@ -75,8 +76,7 @@ func appendWarnings(b []byte, warnings []string) []byte {
 		}
 		b = appendString(b, text)
 	}
-	b = appendString(append(b, `],"warning":`...), strings.Join(warnings, "; "))
-	return append(b, "}\n"...)
+	return append(b, "]}\n"...)
 }
 
 // property is a member of an allocation's properties.

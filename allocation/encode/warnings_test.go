@@ -20,7 +20,7 @@ func TestMissingSetsAreOneWarning(t *testing.T) {
 		sets = append(sets, s)
 	}
 	o := encode.Options{Warnings: []string{"the first"}}
-	want := []string{"2026-03-01T00:00:00Z to 2026-03-03T22:00:00Z is missing: it is gone", "the first"}
+	want := []string{"no costs from 2026-03-01T00:00:00Z to 2026-03-03T22:00:00Z: it is gone", "the first"}
 	if diff := cmp.Diff(want, o.AllWarnings(sets)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

@@ -62,11 +62,11 @@ func TestReadersTellWhatIsSpoiled(t *testing.T) {
 			got = append(got, s.Warnings...)
 		}
 		want := []string{
-			"2026-03-04T02:00:00Z to 2026-03-04T04:00:00Z is missing: no data: the history is only read here, and shard 2/2 of it is not there",
-			"2026-03-04T04:00:00Z to 2026-03-04T05:00:00Z is missing: no data: the history has nothing of that time, and is only read here",
-			"2026-03-04T05:00:00Z to 2026-03-04T06:00:00Z is missing: no data: the history is only read here, and its files are damaged",
+			"no costs from 2026-03-04T02:00:00Z to 2026-03-04T04:00:00Z: no data: the history is only read here, and shard 2/2 of it is not there",
+			"no costs from 2026-03-04T04:00:00Z to 2026-03-04T05:00:00Z: no data: the history has nothing of that time, and is only read here",
+			"no costs from 2026-03-04T05:00:00Z to 2026-03-04T06:00:00Z: no data: the history is only read here, and its files are damaged",
 		}
-		if diff := cmp.Diff(want, allocation.JoinHoles(got)); diff != "" {
+		if diff := cmp.Diff(want, allocation.JoinWarnings(got)); diff != "" {
 			t.Errorf("streamed %v: warnings (-want +got):\n%s", stream, diff)
 		}
 	}

@@ -146,7 +146,7 @@ func TestWhatIsMissingIsAWarning(t *testing.T) {
 	q := allocation.Query{Window: w, Step: 24 * time.Hour, Stored: true}
 	sets := r.ask(t, q)
 	same(t, "day", sums(t, sets[3]), sums(t, r.exactly(w)))
-	if sets[0].Len() != 0 || !strings.Contains(strings.Join(sets[0].Warnings, ""), "2026-03-01T00:00:00Z to 2026-03-02T00:00:00Z is missing: ") {
+	if sets[0].Len() != 0 || !strings.Contains(strings.Join(sets[0].Warnings, ""), "no costs from 2026-03-01T00:00:00Z to 2026-03-02T00:00:00Z: ") {
 		t.Errorf("before all data: %d rows, %v", sets[0].Len(), sets[0].Warnings)
 	}
 	if len(sets[3].Warnings) != 1 || !sets[3].Incomplete {
@@ -176,7 +176,7 @@ func TestPrometheusGone(t *testing.T) {
 	longer := allocation.Window{Start: w.Start, End: at(t, "2026-03-05T12:29")}
 	sets := r.ask(t, allocation.Query{Window: longer, Stored: true})
 	same(t, "what is kept", sums(t, sets...), sums(t, r.exactly(w)))
-	if len(sets[0].Warnings) == 0 || !strings.Contains(sets[0].Warnings[0], "is missing: ") {
+	if len(sets[0].Warnings) == 0 || !strings.Contains(sets[0].Warnings[0], "no costs from ") {
 		t.Errorf("warnings %v", sets[0].Warnings)
 	}
 	_, err := collect(t.Context(), r.Ledger, allocation.Query{Window: between(t, "2026-03-05T01:00", "2026-03-05T03:00"), Stored: true})

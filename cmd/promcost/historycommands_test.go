@@ -181,3 +181,32 @@ func columnSum(t *testing.T, lines [][]string, name string) (sum float64) {
 	}
 	return sum
 }
+
+// TestExportWarns checks that an export says what the sets that it has were computed without, once for all of them.
+func TestExportWarns(t *testing.T) {
+	t.Parallel()
+	dir := writeHistory(t)
+	var listed []listedSet
+	var out, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"history", "ls", "--storage.path=" + dir, "--period=hourly", "-o", "json"}, &out, &stderr); code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr.String())
+	}
+	if err := json.Unmarshal(out.Bytes(), &listed); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, s := range listed {
+		all = append(all, s.Warnings...)
+	}
+	many := len(all)
+	want := allocation.JoinWarnings(all)
+	if len(want) == 0 || len(want) == many {
+		t.Fatalf("%d of %d warnings are left: the history has none to join", len(want), many)
+	}
+	if code := run(t.Context(), []string{"history", "export", "--storage.path=" + dir, "--period=hourly"}, io.Discard, &stderr); code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr.String())
+	}
+	if got := stderr.String(); got != "warning: "+strings.Join(want, "\nwarning: ")+"\n" {
+		t.Errorf("got %s, want %q", got, want)
+	}
+}

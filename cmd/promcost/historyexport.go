@@ -89,16 +89,23 @@ func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams
 	}
 	chosen := coverOf(sets, zone)
 	out := make([]history.Stored, len(chosen.sets))
+	var warnings []string
 	for i, s := range chosen.sets {
 		out[i] = *s
+		warnings = append(warnings, s.Warnings...)
 	}
 	if len(out) == 0 {
 		return nil, errors.New("the history has no sets of that time: see what it has with promcost history ls")
 	}
 	if lacks := chosen.lacks(sets); lacks != "" {
-		err = writeLine(io.err, "warning: "+lacks)
+		warnings = append(warnings, lacks)
 	}
-	return out, err
+	for _, text := range allocation.JoinWarnings(warnings) {
+		if err := writeLine(io.err, "warning: "+text); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // write writes the sets in the format that is asked for.

@@ -188,14 +188,7 @@ func (s *Skipped) Join(o Skipped) {
 
 // Warnings words what was left out of metric.
 func (s *Skipped) Warnings(metric string) []string {
-	var ws []string
-	if s.histograms > 0 {
-		ws = append(ws, fmt.Sprintf("metric %s: %d chunks of native histograms skipped: cost is computed from float samples; record it as such", metric, s.histograms))
-	}
-	if s.malformed > 0 {
-		ws = append(ws, fmt.Sprintf("metric %s: %d malformed chunks skipped (first: %v): samples of their hours are missing; check the storage they come from", metric, s.malformed, s.first))
-	}
-	return ws
+	return promquery.SkippedChunks(metric, s.histograms, s.malformed, s.first)
 }
 
 // Matchers returns a selector as matchers of Prometheus, the metric's name first.

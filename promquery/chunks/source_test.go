@@ -122,7 +122,7 @@ func TestSourceChunks(t *testing.T) {
 		{"same chunk twice", []tsdbchunks.Meta{meta(t, xor, 0, 10, 20, 30), meta(t, xor, 0, 10, 20, 30)}, []string{"a 10=10 20=20 30=30"}, nil},
 		{"touching", []tsdbchunks.Meta{meta(t, xor, 0, 10, 20), meta(t, xor, 0.5, 20, 30)}, []string{"a 10=10 20=20 30=30.5"}, nil},
 		{"histograms", []tsdbchunks.Meta{meta(t, xor, 0, 10), rawMeta(t, chunkenc.EncHistogram, []byte{0, 1, 0}), rawMeta(t, chunkenc.EncFloatHistogram, []byte{0, 1, 0})}, []string{"a 10=10"}, []string{"metric m: 2 chunks of native histograms"}},
-		{"malformed", []tsdbchunks.Meta{meta(t, xor, 0, 10), rawMeta(t, xor, []byte{0, 5, 2})}, []string{"a 10=10"}, []string{"metric m: 1 malformed chunks skipped (first: decode XOR chunk: data ends"}},
+		{"malformed", []tsdbchunks.Meta{meta(t, xor, 0, 10), rawMeta(t, xor, []byte{0, 5, 2})}, []string{"a 10=10"}, []string{"metric m: 1 malformed chunk skipped (first: decode XOR chunk: data ends"}},
 		{"all malformed", []tsdbchunks.Meta{rawMeta(t, xor, nil), rawMeta(t, xor2, []byte{1})}, nil, []string{"metric m: 2 malformed chunks"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -232,8 +232,8 @@ func TestFrames(t *testing.T) {
 		{"two series alike in key", [][]byte{frame(t, 0, "pod=a,uid=1", xor(0, 1)), frame(t, 0, "pod=a,uid=2", xor(0, 1))}, map[string][]string{"0:a": {"0=1", "0=1"}}, 2, nil},
 		{"two queries", [][]byte{frame(t, 0, "pod=a", xor(0, 1)), frame(t, 1, "pod=a", xor(0, 1))}, map[string][]string{"0:a": {"0=1"}, "1:a": {"0=1"}}, 2, nil},
 		{"XOR2", [][]byte{frame(t, 0, "pod=a", chunk(t, chunkenc.EncXOR2, 0, 3))}, map[string][]string{"0:a": {"0=1", "10=2", "20=3"}}, 1, nil},
-		{"histograms", [][]byte{frame(t, 0, "pod=a", xor(0, 1), histogram)}, map[string][]string{"0:a": {"0=1"}}, 1, []string{"1 chunks of native histograms"}},
-		{"malformed chunk", [][]byte{frame(t, 0, "pod=a", xor(0, 1), broken)}, map[string][]string{"0:a": {"0=1"}}, 1, []string{"1 malformed chunks"}},
+		{"histograms", [][]byte{frame(t, 0, "pod=a", xor(0, 1), histogram)}, map[string][]string{"0:a": {"0=1"}}, 1, []string{"1 chunk of native histograms"}},
+		{"malformed chunk", [][]byte{frame(t, 0, "pod=a", xor(0, 1), broken)}, map[string][]string{"0:a": {"0=1"}}, 1, []string{"1 malformed chunk"}},
 		{"series without chunks", [][]byte{frame(t, 0, "pod=a")}, map[string][]string{}, 0, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
