@@ -169,7 +169,9 @@ func (r *hourReader) list(ctx context.Context, w allocation.Window) error {
 	for _, kind := range order {
 		s, err := r.ledger.usable(ctx, kind, w, &allocation.Query{Stored: true})
 		if err != nil {
-			r.ledger.sawHistory(err)
+			if ctx.Err() == nil { // else whoever asked waits no longer: the history may be well
+				r.ledger.sawHistory(err)
+			}
 			return fmt.Errorf("%w: list the hours of the history: %w", allocation.ErrUpstream, err)
 		}
 		r.shelves = append(r.shelves, s)

@@ -242,3 +242,19 @@ func TestHoursAreCancelled(t *testing.T) {
 		t.Errorf("%d hours, %v", n, list)
 	}
 }
+
+// TestHoursOfNobody verifies that a question which ends while the history is listed does not make the history fail.
+func TestHoursOfNobody(t *testing.T) {
+	r := newRig(t, "2026-03-05T12:30", ledger.Options{Resolution: time.Minute})
+	ctx, cancel := context.WithCancel(t.Context())
+	r.keeper.fail = func(string) error {
+		cancel()
+		return ctx.Err()
+	}
+	if list, _ := hoursOf(t, r.Hours(ctx, between(t, "2026-03-05T02:00", "2026-03-05T04:00"), nil)); len(list) != 1 || !strings.Contains(list[0], "context canceled") {
+		t.Errorf("got %q", list)
+	}
+	if err := r.Store().Err; err != nil {
+		t.Errorf("the history fails: %v", err)
+	}
+}
