@@ -14,7 +14,7 @@ type outsideKey struct {
 // outside counts cost allocated outside of every known node's life.
 func (b *Builder) outside(n *node, cluster Symbol, set int32, r Resource, cost float64) {
 	if n != nil {
-		n.outside[set][r] += cost
+		n.outside.at(int(set))[r] += cost
 		return
 	}
 	key := outsideKey{cluster, set}
@@ -50,23 +50,27 @@ func (b *Builder) reconcileNodes() {
 			}
 			return &residuals[cluster][r]
 		}
-		for _, n := range b.sortedNodes() {
+		for _, n := range each(b, slices.All(b.sortedNodes())) {
 			if b.foreign(n) {
 				continue
 			}
 			asset, alive := b.nodeAsset(n, i)
+			outside, over, allocated := n.outside.get(i), n.over.get(i), &allocated[n.index]
 			for r := range NumResources {
-				inside := allocated[n][i][r] - n.outside[i][r]
+				inside := allocated.get(i)[r] - outside[r]
 				idle := asset.Cost[r] - inside
 				if idle < 0 {
 					of(n.cluster, r).Cost -= idle
 					idle = 0
 				}
 				asset.Idle[r] = idle
-				of(n.cluster, r).Cost += n.outside[i][r]
-				of(n.cluster, r).Overcommit += n.over[i][r]
+				of(n.cluster, r).Cost += outside[r]
+				of(n.cluster, r).Overcommit += over[r]
 			}
 			if alive {
+				if b.draw(assetBytes); b.stopped != nil {
+					return
+				}
 				s.Nodes = append(s.Nodes, asset)
 			}
 			b.warnOvercommit(n, i, asset.TotalCost())
@@ -84,8 +88,8 @@ func (b *Builder) reconcileNodes() {
 
 // warnOvercommit says so where more than 1 % of a node's cost was allocated beyond its capacity.
 func (b *Builder) warnOvercommit(n *node, set int, cost float64) {
-	over := n.over[set][CPU] + n.over[set][RAM] + n.over[set][GPU]
-	if over > cost/100 {
+	costs := n.over.get(set)
+	if over := costs[CPU] + costs[RAM] + costs[GPU]; over > cost/100 {
 		b.warn("node %s was allocated beyond its capacity: %.6g of cost was not charged (promcost_overcommit_cost)", b.placed(n.cluster, n.name.Value()), over)
 	}
 }
@@ -116,13 +120,10 @@ func (b *Builder) reportResiduals(s *Set, residuals map[Symbol]*[NumResources]Re
 	}
 }
 
-// allocatedByNode sums the cost of each node's containers, by set.
-func (b *Builder) allocatedByNode() map[*node][][NumResources]float64 {
-	sums := make(map[*node][][NumResources]float64, len(b.nodes))
-	for n := range b.everyNode() {
-		sums[n] = make([][NumResources]float64, len(b.sets))
-	}
-	for _, c := range b.order {
+// allocatedByNode sums the cost of each node's containers, by the node's index and by set.
+func (b *Builder) allocatedByNode() []perSet[resourceCosts] {
+	sums := make([]perSet[resourceCosts], len(b.sortedNodes()))
+	for _, c := range each(b, slices.All(b.order)) {
 		n := c.node
 		if n == nil {
 			continue
@@ -131,7 +132,7 @@ func (b *Builder) allocatedByNode() map[*node][][NumResources]float64 {
 			for r := range NumResources {
 				cost := &b.sets[ref.set].values[Cost.Of(r)][ref.row]
 				*cost = max(0, *cost) // what was taken off may leave less than 0, by rounding alone
-				sums[n][ref.set][r] += *cost
+				sums[n.index].at(int(ref.set))[r] += *cost
 			}
 		}
 	}
@@ -141,11 +142,11 @@ func (b *Builder) allocatedByNode() map[*node][][NumResources]float64 {
 // nodeAsset is the node's asset in a set, and whether it lived in it.
 func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
 	from, to := b.borders[set], b.borders[set+1]
-	asset := n.asset(to)
 	life := n.life.Clip(from, to)
 	if len(life) == 0 {
-		return asset, false
+		return Node{}, false
 	}
+	asset := n.asset(to)
 	asset.Start = time.UnixMilli(life[0].From).UTC()
 	asset.End = time.UnixMilli(life[len(life)-1].To).UTC()
 	asset.RunningSeconds = float64(life.Length()) / 1000

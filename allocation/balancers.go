@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,14 +92,14 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		return
 	}
 	behind := map[objectKey][]member{}
-	for _, p := range pods {
+	for _, p := range each(b, slices.All(pods)) {
 		for _, x := range b.memberships(p) {
 			key := objectKey{p.cluster, p.namespace, x.service}
 			behind[key] = append(behind[key], member{p, x.when})
 		}
 	}
 	var unpriced []string
-	for _, key := range sortedObjects(b.balancers) {
+	for _, key := range each(b, slices.All(sortedObjects(b.balancers))) {
 		x := b.balancers[key]
 		seen := timeline.Overlay(x.seen, x.ingress)
 		if len(seen) == 0 {
@@ -139,7 +140,7 @@ func (x *balancer) asset(life timeline.Intervals, price *tariff) LoadBalancer {
 // run then, and a pod's part among its containers.
 func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *tariff, members []member) {
 	eachShift := func(f func(p *pod, s *shift, part timeline.Interval)) {
-		for _, m := range members {
+		for _, m := range each(b, slices.All(members)) {
 			for i := range m.running() {
 				s := &m.shifts[i]
 				for _, alive := range life.Clip(s.from, s.to) {

@@ -231,7 +231,7 @@ func (b *Builder) findMachines() {
 			n.machine = m
 		}
 	}
-	for _, key := range sortedNodeKeys(b.machines) {
+	for _, key := range each(b, slices.All(sortedNodeKeys(b.machines))) {
 		m := b.machines[key]
 		if b.nodes[key] != nil {
 			continue

@@ -37,6 +37,8 @@ type Builder struct {
 	evidence evidence
 	sampling timeline.Sampling
 	rates    Rates
+	limits   Limits
+	stopped  error // why the builder is to stop
 
 	chargeFrom ChargeFrom
 	shard      Shard
@@ -324,24 +326,18 @@ type Span struct{ Start, End int64 }
 // charged. again is where nodes were allocated beyond their capacity, if anywhere: the usage that makes up each has to be
 // added once more, after Revisit, so that what exceeds is taken off those who burst in that instant; then Settle again.
 func (b *Builder) Settle() (again []Excess, err error) {
-	b.measureRestarted()
-	switch b.phase {
-	case measuring:
-		b.measureDevices()
-		b.holdUsage()
-		b.count(unseenUsage, b.holes.names, clocks(b.holes.when))
-		if again = b.findOvercommit(); len(again) > 0 {
-			b.phase = correcting
-			return again, nil
-		}
-	case correcting:
-		b.measureDevices()
-		b.holdUsage()
-	default:
+	if b.phase != measuring && b.phase != correcting {
 		return nil, errors.New("settle usage: out of order")
 	}
-	b.phase = settled
-	return nil, nil
+	if err := b.run(b.measureRestarted, b.measureDevices, b.holdUsage); err != nil || b.phase == correcting {
+		b.phase = settled
+		return nil, err
+	}
+	b.count(unseenUsage, b.holes.names, clocks(b.holes.when))
+	if again, b.phase = b.findOvercommit(), settled; len(again) > 0 {
+		b.phase = correcting
+	}
+	return again, b.stopped
 }
 
 // Revisit begins a span whose usage is added once more.
@@ -363,11 +359,9 @@ func (b *Builder) Sets() ([]*Set, error) {
 	if unmatched > 0 {
 		b.Warn(unmatchedUsage.Text(unmatched, nil))
 	}
-	b.warnLeaps()
-	b.warnLacking()
-	b.reconcileNodes()
-	b.chargeAssets()
-	b.warnOddPrices()
+	if err := b.run(b.warnLeaps, b.warnLacking, b.reconcileNodes, b.chargeAssets, b.warnOddPrices); err != nil {
+		return nil, err
+	}
 	warnings := sortWarnings(slices.Clone(b.warnings))
 	sets := slices.Clone(b.sets[b.first:b.last])
 	for i, s := range sets {

@@ -185,10 +185,21 @@ func randomPlain(rng *rand.Rand) *plainCluster {
 // build computes the cluster's sets with the builder, from samples on the minute.
 func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set {
 	t.Helper()
-	b, err := allocation.NewBuilder(allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, time.Minute, flat{})
+	sets, err := c.compute(t, allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, allocation.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sets
+}
+
+// compute computes the sets of a query of the cluster, within limits.
+func (c *plainCluster) compute(t *testing.T, q allocation.Query, limits allocation.Limits) ([]*allocation.Set, error) {
+	t.Helper()
+	b, err := allocation.NewBuilder(q, time.Minute, flat{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.SetLimits(limits)
 	f := feed{t: t, b: b}
 	at := func(cell int) time.Time { return plainStart.Add(time.Duration(cell+1) * time.Minute) }
 	for i := range c.nodes {
@@ -217,13 +228,13 @@ func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set
 	}
 	c.feedAssets(f, at)
 	if err := b.Resolve(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	c.feedUsage(f, at)
 	c.feedTraffic(f, at)
 	again, err := b.Settle()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if len(again) > 0 {
 		for _, span := range again {
@@ -231,15 +242,14 @@ func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set
 			f.only = &allocation.Span{Start: span.Start - b.Sampling().Start + b.Sampling().LoadStart(), End: span.End}
 			c.feedUsage(f, at)
 		}
-		if again, err = b.Settle(); err != nil || again != nil {
+		if again, err = b.Settle(); again != nil {
 			t.Fatalf("second settle: %v, %v", again, err)
 		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	sets, err := b.Sets()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sets
+	return b.Sets()
 }
 
 // feedUsage gives the usage of all containers, those of replicas and of several ids in any order.

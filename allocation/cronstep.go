@@ -1,6 +1,9 @@
 package allocation
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 const (
 	// leastStarts is how many pods of a CronJob tell that it is in step with the grid.
@@ -22,7 +25,7 @@ func (b *Builder) warnInStep() {
 		cell = cronMinute
 	}
 	starts := map[string][]int64{} // by CronJob: how long before a point of the grid, or the same second of another minute
-	for _, p := range b.pods {
+	for _, p := range each(b, maps.All(b.pods)) {
 		kind, name := b.controller(p)
 		at := p.firstStart()
 		if kind != "cronjob" || at <= b.sampling.Start || at > b.sampling.End {

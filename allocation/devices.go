@@ -166,7 +166,7 @@ func (c *container) resolveDevices(s timeline.Sampling, n *node, dict *Dict) {
 
 // measureDevices adds the use of devices as usage series, in every phase of it.
 func (b *Builder) measureDevices() {
-	for _, c := range b.order {
+	for _, c := range each(b, slices.All(b.order)) {
 		if c.deviceUse == nil {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 // filled is how full a volume or a file system is, set by set. Samples are integrated as they come and not kept.
 type filled struct {
 	counted timeline.Intervals
-	of      []setUse
+	of      perSet[setUse]
 }
 
 // setUse is what is used within one set.
@@ -22,9 +22,6 @@ type setUse struct {
 
 // addUse integrates the cells of a gauge within a life. Several targets may tell of one thing: each time counts once.
 func (b *Builder) addUse(used *filled, cells []timeline.Cell, life timeline.Intervals) {
-	if used.of == nil {
-		used.of = make([]setUse, len(b.sets))
-	}
 	eachFresh(&used.counted, cells, func(x timeline.Cell) {
 		for _, alive := range life {
 			part := x
@@ -35,7 +32,7 @@ func (b *Builder) addUse(used *filled, cells []timeline.Cell, life timeline.Inte
 			part.Amount *= float64(part.To-part.From) / float64(x.To-x.From)
 			b.eachPart(part, func(set int32, part timeline.Cell) {
 				seconds := float64(part.To-part.From) / 1000
-				at := &used.of[set]
+				at := used.of.at(int(set))
 				at.byteSeconds += part.Amount
 				at.seconds += seconds
 				at.most = max(at.most, part.Amount/seconds)
@@ -48,14 +45,15 @@ func (b *Builder) addUse(used *filled, cells []timeline.Cell, life timeline.Inte
 func usedIn(set int, parts []*filled) (byteHours, most float64) {
 	byteHours, most = math.NaN(), math.NaN()
 	for _, x := range parts {
-		if x.of == nil || x.of[set].seconds == 0 {
+		use := x.of.get(set)
+		if use.seconds == 0 {
 			continue
 		}
 		if byteHours != byteHours {
 			byteHours, most = 0, 0
 		}
-		byteHours += x.of[set].byteSeconds / 3600
-		most = max(most, x.of[set].most)
+		byteHours += use.byteSeconds / 3600
+		most = max(most, use.most)
 	}
 	return byteHours, most
 }

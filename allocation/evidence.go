@@ -153,7 +153,7 @@ func (b *Builder) Unseen() (x Unseen) {
 	margins := timeline.Intervals{{From: b.start() - b.evidence.most, To: b.sampling.Start}, {From: b.sampling.End, To: b.end() + min(b.evidence.most, b.evidence.after)}}
 	// Where nothing was seen for as long as a gap may last, or nobody measures usage, what comes after the window tells nothing of it.
 	seen := b.sampling.End-b.sampling.Start <= b.evidence.most
-	for _, c := range b.order {
+	for _, c := range each(b, slices.All(b.order)) {
 		if c.node != nil && b.foreign(c.node) {
 			continue // its usage was not added
 		}

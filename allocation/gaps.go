@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,7 +31,7 @@ func (b *Builder) findAbsence() {
 		}
 		seen[c.cluster] = s
 	}
-	for _, p := range b.pods {
+	for _, p := range each(b, maps.All(b.pods)) {
 		if s, ok := seen[p.cluster]; ok {
 			s.best = appendIntervals(s.best, p.seen)
 			seen[p.cluster] = s
@@ -82,7 +83,7 @@ func (b *Builder) Blind() []Span {
 	if len(seen) == 0 {
 		return all
 	}
-	for _, p := range b.pods {
+	for _, p := range each(b, maps.All(b.pods)) {
 		if p.node.known() && !seen[p.objectKey] {
 			return all
 		}
@@ -158,7 +159,7 @@ func (b *Builder) warnGaps() {
 	}
 	outages = timeline.Union(outages)
 	var nodes gaps
-	for _, n := range b.sortedNodes() {
+	for _, n := range each(b, slices.All(b.sortedNodes())) {
 		nodes.add(b.placed(n.cluster, n.name.Value()), outside(b.asked(n.bridged), outages))
 	}
 	b.count(unseenNodes, nodes.names, clocks(nodes.when))

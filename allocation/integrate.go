@@ -76,6 +76,9 @@ func (b *Builder) discover(s *seen) *container {
 	c.running.add(runningByLevel, b.samplingOf(s).Sights(s.p))
 	c.pod.containers = append(c.pod.containers, c)
 	b.resolveContainer(c)
+	if c.node != nil {
+		b.layLoad(c.node) // which may have become older
+	}
 	b.forget(c)
 	b.order = append(b.order, c)
 	b.discovered = append(b.discovered, c.name.Value()+"/"+c.container.Value())
@@ -340,7 +343,7 @@ func (l *Lane) charge(c *container, seg *segment, r Resource, charges []charge, 
 // before the first the request alone is charged.
 func (b *Builder) holdUsage() {
 	l := b.lane()
-	for _, c := range b.order {
+	for _, c := range each(b, slices.All(b.order)) {
 		var holes timeline.Intervals
 		for r := range NumResources {
 			for i := range c.segments {

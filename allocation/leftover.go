@@ -96,7 +96,7 @@ func (k *leftKey) names() (names [Services]string) {
 
 // packShares gives every set the shares of its rows, and the rows the sums of theirs.
 func (b *Builder) packShares() {
-	for i, s := range b.sets {
+	for i, s := range each(b, slices.All(b.sets)) {
 		s.volumes = mergeRowShares(b.volumeShares[i], b.dict.orderVolumes, addVolume)
 		s.balancers = mergeRowShares(b.balancerShares[i], b.dict.orderBalancers, addBalancer)
 		for row := range s.special {
@@ -123,7 +123,7 @@ func (b *Builder) chargeAssets() {
 	b.chargeManagement()
 	b.makeLeftOvers()
 	b.packShares()
-	for _, s := range b.sets {
+	for _, s := range each(b, slices.All(b.sets)) {
 		s.sortAssets()
 	}
 }

@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -28,10 +29,10 @@ func (b *Builder) addManagementPrice(s *seen) error {
 // clusterLives are when each cluster was there: while any of its nodes was, or a container ran.
 func (b *Builder) clusterLives() map[Symbol]timeline.Intervals {
 	all := map[Symbol]timeline.Intervals{}
-	for _, n := range b.sortedNodes() {
+	for _, n := range each(b, slices.All(b.sortedNodes())) {
 		all[n.cluster] = append(all[n.cluster], n.life...)
 	}
-	for _, c := range b.order {
+	for _, c := range each(b, slices.All(b.order)) {
 		for i := range c.segments {
 			all[c.cluster] = append(all[c.cluster], timeline.Interval{From: c.segments[i].from, To: c.segments[i].to})
 		}
@@ -110,7 +111,7 @@ func sumByName(m map[Symbol]*ranked, worth func(Symbol) float64) timeline.Steps 
 // chargeLocalDisks makes the disk assets of nodes. They are not in allocations.
 func (b *Builder) chargeLocalDisks() {
 	var unpriced []string
-	for _, n := range b.sortedNodes() {
+	for _, n := range each(b, slices.All(b.sortedNodes())) {
 		capacity := sumByName(n.disks, func(Symbol) float64 { return 1 })
 		if len(capacity) == 0 {
 			continue

@@ -1,6 +1,8 @@
 package allocation
 
 import (
+	"maps"
+	"slices"
 	"sort"
 	"unsafe"
 
@@ -25,7 +27,7 @@ const rowMemory = (int64(NumColumns)*8+int64(NumProperties)*int64(unsafe.Sizeof(
 // Memory estimates the bytes that the process needs for the sets and what they are made from, from what was added so far. It
 // is to be asked before Resolve, which lays out the rows.
 func (b *Builder) Memory() int64 {
-	n := b.dict.memory()
+	n := b.dict.memory() + int64(len(b.sets))*setBytes
 	for c := range b.every() {
 		n += containerMemory + b.rowsOf(c)*rowMemory + stepMemory(c.started, c.created, c.ended, c.restarts)
 		n += rankedMemory(c.running)
@@ -33,7 +35,7 @@ func (b *Builder) Memory() int64 {
 			n += rankedMemory(c.request[r]) + rankedMemory(c.limit[r])
 		}
 	}
-	for _, p := range b.pods {
+	for _, p := range each(b, maps.All(b.pods)) {
 		n += podMemory + stepMemory(p.seen, p.active, p.pending, p.born, p.completed, p.deleted, p.final)
 		for i := range p.stays {
 			n += objectMemory + stepMemory(p.stays[i].seen)
@@ -59,13 +61,13 @@ func (b *Builder) rowsOf(c *container) int64 {
 // reserveRows makes room for the rows of all containers in the sets that they are seen in.
 func (b *Builder) reserveRows() {
 	more := make([]int, len(b.sets)+1) // than in the set before
-	for _, c := range b.order {
+	for _, c := range each(b, slices.All(b.order)) {
 		first, last := b.setsOf(c)
 		more[first]++
 		more[last]--
 	}
 	n := 0
-	for i, s := range b.sets {
+	for i, s := range each(b, slices.All(b.sets)) {
 		n += more[i]
 		s.reserve(n)
 	}

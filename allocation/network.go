@@ -373,10 +373,10 @@ var trafficColumns = [numTraffic]struct{ bytes, cost Column }{
 
 // chargeTraffic divides what each pod moved among its containers, and makes the network assets.
 func (b *Builder) chargeTraffic(pods []*pod) {
-	for _, p := range pods {
+	for _, p := range each(b, slices.All(pods)) {
 		b.holdTraffic(p) // which may be another pod's of the name: of all, before any is charged
 	}
-	for _, p := range pods {
+	for _, p := range each(b, slices.All(pods)) {
 		for i := range p.shifts {
 			x := &p.shifts[i]
 			values := &b.sets[x.set].values
@@ -392,7 +392,7 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 			}
 		}
 	}
-	for _, s := range b.sets[b.first:b.last] {
+	for _, s := range each(b, slices.All(b.sets[b.first:b.last])) {
 		s.addNetworks()
 		b.priceNetworks(s)
 	}
@@ -415,7 +415,7 @@ func (b *Builder) priceNetworks(s *Set) {
 // warnDefaultEgress names the clusters some of whose traffic costs what nobody gave as its price.
 func (b *Builder) warnDefaultEgress() {
 	var unpriced []string
-	for _, s := range b.sets[b.first:b.last] {
+	for _, s := range each(b, slices.All(b.sets[b.first:b.last])) {
 		for i := range s.Networks {
 			n := &s.Networks[i]
 			for kind, cost := range [numTraffic]float64{egressZone: n.CrossZone, egressRegion: n.CrossRegion, egressInternet: n.Internet} {

@@ -3,6 +3,7 @@ package allocation
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -23,7 +24,7 @@ type nodeIdentity struct {
 // splitNodes makes a node of each provider id and creation time that were told one after the other under one name: a node that is
 // made again is another node.
 func (b *Builder) splitNodes() {
-	for key, nodes := range b.nodes {
+	for key, nodes := range each(b, maps.All(b.nodes)) {
 		if spans := nodes[0].lifespans(); len(spans) > 1 {
 			b.nodes[key] = nodes[0].split(spans)
 		}
@@ -137,7 +138,7 @@ func (n *node) bornAt() int64 { return cmp.Or(n.createdAt(), n.earliest) }
 
 // endLives lets nodes end before the next one of their name begins.
 func (b *Builder) endLives() {
-	for _, nodes := range b.nodes {
+	for _, nodes := range each(b, maps.All(b.nodes)) {
 		for i := 1; i < len(nodes); i++ {
 			was, n := nodes[i-1], nodes[i]
 			if len(n.life) > 0 {
@@ -174,7 +175,7 @@ func (b *Builder) nodeRunning(c *container, runs *timeline.Runs) *node {
 // everyNode yields all nodes, in no order.
 func (b *Builder) everyNode() iter.Seq[*node] {
 	return func(yield func(*node) bool) {
-		for _, nodes := range b.nodes {
+		for _, nodes := range each(b, maps.All(b.nodes)) {
 			for _, n := range nodes {
 				if !yield(n) {
 					return

@@ -38,9 +38,12 @@ type node struct {
 	load        [NumResources]*load          // nil where the node has nothing of the resource
 	allocatable [NumResources]timeline.Steps // of amount, where both are known
 	machine     *machine                     // nil without an exporter of its own
-	outside     [][NumResources]float64      // a set: cost allocated outside of life
-	over        [][NumResources]float64      // a set: cost taken off because the node was overcommitted
+	outside     perSet[resourceCosts]        // cost allocated outside of life
+	over        perSet[resourceCosts]        // cost taken off because the node was overcommitted
 }
+
+// resourceCosts are costs by resource.
+type resourceCosts [NumResources]float64
 
 // nodePriceLabels are what OpenCost's price metrics know of a node.
 type nodePriceLabels struct{ instanceType, region, arch, providerID string }
@@ -194,7 +197,7 @@ func provider(providerID string) string {
 // resolveNodes finds when each node lived, what it had and what that cost.
 func (b *Builder) resolveNodes() {
 	sights := b.nodeSights()
-	for i, n := range b.sortedNodes() {
+	for i, n := range each(b, slices.All(b.sortedNodes())) {
 		n.index = i
 		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
 		b.dict.Add(n.name.Value())
@@ -217,12 +220,6 @@ func (b *Builder) resolveNodes() {
 		runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen), Started: n.created}, &b.absentIn(n.cluster).nodes)
 		n.life, n.bridged = runs.Intervals().Clip(b.sampling.Start, b.sampling.End), runs.Bridged
 		b.rateNode(n)
-		n.outside, n.over = make([][NumResources]float64, len(b.sets)), make([][NumResources]float64, len(b.sets))
-		for r := range NumResources {
-			if len(n.amount[r]) > 0 {
-				n.load[r] = newLoad(b.sampling)
-			}
-		}
 	}
 	b.endLives()
 }

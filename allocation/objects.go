@@ -3,6 +3,7 @@ package allocation
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"strings"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -155,7 +156,7 @@ func (p *pod) container(name Symbol) *container {
 // every yields all containers, in no order.
 func (b *Builder) every() iter.Seq[*container] {
 	return func(yield func(*container) bool) {
-		for _, p := range b.pods {
+		for _, p := range each(b, maps.All(b.pods)) {
 			for _, c := range p.containers {
 				if !yield(c) {
 					return

@@ -147,7 +147,7 @@ func (b *Builder) warnOddPrices() {
 // oddNodes notes nodes by what is odd of the prices of their resources.
 func (b *Builder) oddNodes(note func(oddKey, string, float64)) {
 	currency := b.currency()
-	for _, n := range b.sortedNodes() {
+	for _, n := range each(b, slices.All(b.sortedNodes())) {
 		if len(n.life) == 0 {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 // overcommitSlack is how far beyond capacity a sum may be by rounding alone.
 const overcommitSlack = 1e-9
 
-// load is what a node's containers used of one resource above their requests, cell by cell of the window, in amount ×
+// load is what a node's containers used of one resource above their requests, cell by cell of the node's life, in amount ×
 // seconds. After Builder.findOvercommit it holds the factors by which requests and bursts are charged instead, and nothing
 // where all are 1.
 type load struct {
@@ -19,14 +19,49 @@ type load struct {
 	scaled           timeline.Intervals // where factors are not 1
 }
 
-func newLoad(s timeline.Sampling) *load {
+// newLoad covers a life, which is not empty. Cells lie where they do in a load of the whole window.
+func newLoad(s timeline.Sampling, life timeline.Intervals) *load {
 	width := max(s.Cell(), 1)
 	end := s.End
 	if s.Exact() { // wherever the window lies, it has the same cells
 		end = (end + width - 1) / width * width
 	}
-	n := (end - s.Start + width - 1) / width
-	return &load{origin: end - n*width, width: width, bursts: make([]float64, n)}
+	from, to := lifeBounds(life)
+	after, before := (end-to)/width, (end-from+width-1)/width // cells from the first and the last one of the life to the end
+	return &load{origin: end - before*width, width: width, bursts: make([]float64, before-after)}
+}
+
+// loadBytes is what a load takes for each of its cells: bursts, requests, and the capacity they are compared with.
+const loadBytes = 3 * 8
+
+// layLoads makes the loads of all nodes.
+func (b *Builder) layLoads() {
+	for _, n := range each(b, slices.All(b.sortedNodes())) {
+		b.layLoad(n)
+	}
+}
+
+// layLoad makes the loads of a node, once there is memory for them and for its assets. A life that has become longer gets longer
+// ones.
+func (b *Builder) layLoad(n *node) {
+	if len(n.life) == 0 {
+		return
+	}
+	from, to := lifeBounds(n.life)
+	cells := (to-from)/max(b.sampling.Cell(), 1) + 2
+	for r := range NumResources {
+		if len(n.amount[r]) == 0 || n.load[r] != nil && n.load[r].origin <= from {
+			continue
+		}
+		if b.draw(cells * loadBytes); b.stopped != nil {
+			return
+		}
+		was := n.load[r]
+		n.load[r] = newLoad(b.sampling, n.life)
+		if was != nil {
+			copy(n.load[r].bursts[(was.origin-n.load[r].origin)/was.width:], was.bursts)
+		}
+	}
 }
 
 // each calls f with every cell that (from, to] touches and the share of that stretch lying in it.
@@ -65,12 +100,12 @@ func (b *Builder) findOvercommit() []Excess {
 	var cells timeline.Intervals
 	nodes := b.sortedNodes()
 	on := make([][]*container, len(nodes))
-	for _, c := range b.order {
+	for _, c := range each(b, slices.All(b.order)) {
 		if c.node != nil {
 			on[c.node.index] = append(on[c.node.index], c)
 		}
 	}
-	for i, n := range nodes {
+	for i, n := range each(b, slices.All(nodes)) {
 		for r, l := range n.load {
 			if l != nil {
 				l.scale(n.capacityCells(Resource(r), l), on[i], Resource(r))
@@ -79,7 +114,7 @@ func (b *Builder) findOvercommit() []Excess {
 		}
 	}
 	var out []Excess
-	for _, span := range gather(cells) {
+	for _, span := range each(b, slices.All(gather(cells))) {
 		out = append(out, b.excess(span))
 	}
 	return out
@@ -128,7 +163,7 @@ func (b *Builder) excess(span Span) Excess {
 			}
 		}
 	}
-	for _, c := range b.order {
+	for _, c := range each(b, slices.All(b.order)) {
 		if over[c.node] && len(c.runs.Clip(span.Start, span.End)) > 0 {
 			x.Pods = append(x.Pods, c.name.Value())
 		}
@@ -188,7 +223,7 @@ func (b *Builder) correct(n *node, seg *segment, r Resource, charges []charge, s
 	}
 	cost := sign * off / 3600 * seg.price[r] / r.PerPriceUnit()
 	b.sets[seg.ref.set].values[Cost.Of(r)][seg.ref.row] -= cost
-	n.over[seg.ref.set][r] += cost
+	n.over.at(int(seg.ref.set))[r] += cost
 }
 
 // loadStart is the time of the oldest sample that was asked for in this phase.

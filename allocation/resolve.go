@@ -3,6 +3,7 @@ package allocation
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,31 +24,11 @@ func (b *Builder) Resolve() error {
 	if b.phase != gathering {
 		return errors.New("resolve: out of order")
 	}
-	b.adopt()
-	b.splitStays()
-	for _, p := range b.pods {
-		if !p.node.known() && p.hint != none {
-			if name := b.nodeAt(p.cluster, p.hint); name != none {
-				p.node.set(name, 0)
-			}
-		}
-	}
-	b.countClusters()
-	b.findAbsence()
-	b.splitNodes()
-	b.resolveNodes()
-	b.warnUnlabeled()
-	b.findSites()
-	b.findMachines()
-	b.order = slices.SortedFunc(b.every(), compareContainers)
-	b.reserveRows()
-	for _, c := range b.order {
-		b.resolveContainer(c)
-		b.noteUnseenInit(c)
-		b.forget(c)
-	}
-	for _, p := range b.pods {
-		p.podSigns = &b.forgottenPod
+	if err := b.run(
+		b.adopt, b.splitStays, b.takeHints, b.countClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findSites, b.findMachines,
+		b.sortContainers, b.reserveRows, b.resolveContainers, b.layLoads,
+	); err != nil {
+		return err
 	}
 	b.warnGaps()
 	b.warnUnseenInit()
@@ -57,7 +38,32 @@ func (b *Builder) Resolve() error {
 	b.warnInStep()
 	b.count(unpricedNodes, b.unpriced, b.inDollars())
 	b.phase = measuring
-	return nil
+	return b.stopped
+}
+
+// takeHints takes the node of pods whose node is not known from the addresses they were scraped at.
+func (b *Builder) takeHints() {
+	for _, p := range each(b, maps.All(b.pods)) {
+		if !p.node.known() && p.hint != none {
+			if name := b.nodeAt(p.cluster, p.hint); name != none {
+				p.node.set(name, 0)
+			}
+		}
+	}
+}
+
+func (b *Builder) sortContainers() { b.order = slices.SortedFunc(b.every(), compareContainers) }
+
+// resolveContainers finds when containers ran, and forgets what that was made of.
+func (b *Builder) resolveContainers() {
+	for _, c := range each(b, slices.All(b.order)) {
+		b.resolveContainer(c)
+		b.noteUnseenInit(c)
+		b.forget(c)
+	}
+	for _, p := range each(b, maps.All(b.pods)) {
+		p.podSigns = &b.forgottenPod
+	}
 }
 
 // stray notes a container of a pod on no known node, which has the given prices.
@@ -120,7 +126,7 @@ func compareContainers(x, y *container) int {
 // adopt gives what is known of pods without a UID (metrics of old kube-state-metrics) to the pods of that name that have
 // one, each for the time it was there.
 func (b *Builder) adopt() {
-	for name, pods := range b.podNames {
+	for name, pods := range each(b, maps.All(b.podNames)) {
 		i := slices.IndexFunc(pods, func(p *pod) bool { return p.uid == none })
 		if i < 0 || len(pods) == 1 {
 			continue

@@ -83,7 +83,7 @@ func (p *pod) rowsOf(x *shift) []int32 { return p.shiftRows[x.first : x.first+x.
 // sortedPods are the pods that have containers that ran, by cluster, namespace, name and UID.
 func (b *Builder) sortedPods() []*pod {
 	pods := make([]*pod, 0, len(b.pods))
-	for _, c := range b.order {
+	for _, c := range each(b, slices.All(b.order)) {
 		if len(c.segments) > 0 {
 			pods = append(pods, c.pod)
 		}
@@ -143,10 +143,13 @@ func (b *Builder) lastOfNodes(cluster Symbol) (last int64) {
 	return last
 }
 
-// eachSet calls f for every set that a life reaches into, with its part of that.
+// eachSet calls f for every set that a life reaches into, with its part of that, once there is memory for what has it: an asset.
 func (b *Builder) eachSet(life timeline.Intervals, f func(set int, part timeline.Intervals)) {
-	for i := range b.sets {
+	for i := range each(b, slices.All(b.sets)) {
 		if part := life.Clip(b.borders[i], b.borders[i+1]); len(part) > 0 {
+			if b.draw(assetBytes); b.stopped != nil {
+				return
+			}
 			f(i, part)
 		}
 	}

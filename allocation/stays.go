@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -68,7 +69,7 @@ func (p *pod) sojourns() []sojourn {
 // splitStays makes a pod of each sojourn of time that a pod without a UID spent on one node. The pods of a name are then
 // sorted: nothing may depend on the order in which a source gave them.
 func (b *Builder) splitStays() {
-	for name, pods := range b.podNames {
+	for name, pods := range each(b, maps.All(b.podNames)) {
 		var out []*pod
 		for _, p := range pods {
 			out = append(out, b.split(p)...)

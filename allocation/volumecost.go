@@ -17,7 +17,7 @@ type ownership struct {
 // owners are the claims of every volume, by namespace and name.
 func (b *Builder) claimOwners() map[nodeKey][]ownership {
 	out := map[nodeKey][]ownership{}
-	for _, key := range sortedObjects(b.storage.claims) {
+	for _, key := range each(b, slices.All(sortedObjects(b.storage.claims))) {
 		c := b.storage.claims[key]
 		names := sortedSymbols(c.bound)
 		var all timeline.Steps
@@ -52,7 +52,7 @@ func (b *Builder) claimOwners() map[nodeKey][]ownership {
 // findMounts tells the claims which pods mount them, and warns of claims that pods mount and no volume is known of.
 func (b *Builder) findMounts(pods []*pod) {
 	var lost []string
-	for _, p := range pods {
+	for _, p := range each(b, slices.All(pods)) {
 		for _, name := range p.mounts {
 			key := objectKey{p.cluster, p.namespace, name}
 			c, ok := b.storage.claims[key]
@@ -76,7 +76,7 @@ func (b *Builder) chargeVolumes(pods []*pod) {
 		b.storage.volume(key.cluster, key.name) // known by its claim alone
 	}
 	var empty, unpriced, unseen []string
-	for _, key := range sortedNodeKeys(b.storage.volumes) {
+	for _, key := range each(b, slices.All(sortedNodeKeys(b.storage.volumes))) {
 		v := b.storage.volumes[key]
 		x := b.newMounted(v, owners[v.nodeKey])
 		if len(x.life) == 0 {

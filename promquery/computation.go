@@ -118,6 +118,9 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, la
 	meters := make([]meter, lanes.N+1)
 	give := lanes.Yield
 	lanes.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
+		if err := ctx.Err(); err != nil { // sources may have much to give before they look
+			return err
+		}
 		n := int64(p.Len())
 		now := read.Add(n)
 		c.cfg.Progress(n)
@@ -187,7 +190,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 	if q.Resolution, err = c.chooseResolution(ctx, &q); err != nil {
 		return nil, err
 	}
-	b, err := allocation.NewBuilder(q, c.scrape, c.cfg.Rates)
+	b, err := c.newBuilder(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +217,23 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 		s.Incomplete = s.Incomplete || !c.stats.Whole() || len(c.cfg.Warnings) > 0
 	}
 	return sets, err
+}
+
+// newBuilder is the builder of q, which ends with ctx, once there is memory for its sets.
+func (c *computation) newBuilder(ctx context.Context, q allocation.Query) (*allocation.Builder, error) {
+	windows, err := q.Windows()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.hold(int64(len(windows)) * (*allocation.Projection)(nil).SetBytes(0, 0, 0)); err != nil {
+		return nil, err
+	}
+	b, err := allocation.NewBuilder(q, c.scrape, c.cfg.Rates)
+	if err != nil {
+		return nil, err
+	}
+	b.SetLimits(allocation.Limits{Stopped: ctx.Err, Draw: func(bytes int64) error { return c.hold(c.held + bytes) }})
+	return b, nil
 }
 
 // What is asked for besides the inputs of the table, as it is named among them in what is told of the reading.
