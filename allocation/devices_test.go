@@ -71,7 +71,8 @@ func TestDevices(t *testing.T) {
 }
 
 // TestChargeFrom checks from when on requests are charged: pod q is scheduled at minute 30 and starts at 60, r never starts and
-// z waits to be restarted.
+// z waits to be restarted. Nothing is known of node m until minute 60: u was scheduled long before and ran when that begins, v
+// starts at 90.
 func TestChargeFrom(t *testing.T) {
 	at := func(minute int) float64 { return float64(plainStart.Add(time.Duration(minute) * time.Minute).Unix()) }
 	pod := func(name string, scheduled int, running *timeline.Points) []given {
@@ -83,7 +84,21 @@ func TestChargeFrom(t *testing.T) {
 			{signal: allocation.ContainerRunning, key: id + "/main/", points: running},
 		}
 	}
+	onM := func(name string, info, running int) []given {
+		id := "c/ns/" + name + "/uid-" + name
+		return []given{
+			{signal: allocation.PodInfo, key: id + "/m/ip/Job/j", points: minutes(1, info, 121)},
+			{signal: allocation.PodScheduled, key: id, points: minutes(at(-600), info, 121)},
+			{signal: allocation.ContainerRequest, key: id + "/main", points: minutes(0.5, info, 121)},
+			{signal: allocation.ContainerRunning, key: id + "/main/", points: minutes(1, running, 121)},
+		}
+	}
 	series := concat(
+		onM("u", 61, 61), onM("v", 61, 91), []given{
+			{signal: allocation.NodeInfo, key: "c/m/id-m", points: minutes(1, 61, 121)},
+			{signal: allocation.NodeCapacity, key: "c/m", points: minutes(4, 61, 121)},
+			{signal: allocation.NodePrice, key: "c/m/t/r/a/id-m", points: minutes(1, 61, 121)},
+		},
 		pod("q", 30, join(minutes(0, 31, 60), minutes(1, 61, 121))),
 		pod("r", 90, minutes(0, 91, 121)), []given{{signal: allocation.PodPending, key: "c/ns/r/uid-r", points: minutes(1, 91, 121)}},
 		pod("z", -600, join(minutes(0, 1, 60), minutes(1, 61, 121))),
@@ -94,8 +109,8 @@ func TestChargeFrom(t *testing.T) {
 		from allocation.ChargeFrom
 		want map[string]float64 // minutes
 	}{
-		{"running", allocation.FromRunning, map[string]float64{"p": 120, "q": 60, "z": 60}},
-		{"scheduled", allocation.FromScheduled, map[string]float64{"p": 120, "q": 90, "r": 30, "z": 60}},
+		{"running", allocation.FromRunning, map[string]float64{"p": 120, "q": 60, "z": 60, "u": 60, "v": 30}},
+		{"scheduled", allocation.FromScheduled, map[string]float64{"p": 120, "q": 90, "r": 30, "z": 60, "u": 60, "v": 60}},
 	} {
 		for _, resolution := range []time.Duration{time.Minute, 0} {
 			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {

@@ -10,7 +10,7 @@ type Lane struct {
 	cells     []timeline.Cell // of it
 	charged   []charge        // scratch of integrate
 	unmatched int             // usage series of containers that never ran
-	leaping   []string        // containers whose counters rose by more than can be
+	leaps     []leap          // of containers whose counters rose by more than can be
 }
 
 // Lanes are n lanes for usage and traffic, the same ones each time.

@@ -21,22 +21,29 @@ func (l *Lane) withoutLeaps(c *container, s *seen, cells []timeline.Cell) []time
 	for _, x := range c.node.amount[CPU] {
 		capacity = max(capacity, x.V)
 	}
-	n := len(cells)
-	cells = slices.DeleteFunc(cells, func(x timeline.Cell) bool {
+	return slices.DeleteFunc(cells, func(x timeline.Cell) bool {
 		seconds := float64(x.To-x.From)/1000 + 1 // starts are told in whole seconds
-		return capacity > 0 && x.Amount > maxLeap*capacity*seconds
+		leaps := capacity > 0 && x.Amount > maxLeap*capacity*seconds
+		if leaps && x.To > l.b.start() && x.From < l.b.end() {
+			l.leaps = append(l.leaps, leap{c, x.To})
+		}
+		return leaps
 	})
-	if len(cells) < n {
-		l.leaping = append(l.leaping, l.b.placed(c.cluster, c.namespace.Value()+"/"+c.name.Value()+"/"+c.container.Value()))
-	}
-	return cells
 }
 
-// warnLeaps says whose counters rose by more than can be.
+// leap is an increase of a container's counter that is more than can be, and when it was seen.
+type leap struct {
+	of *container
+	at int64
+}
+
+// warnLeaps says whose counters rose by more than can be, and when.
 func (b *Builder) warnLeaps() {
 	var names []string
 	for _, l := range b.lanes {
-		names = append(names, l.leaping...)
+		for _, x := range l.leaps {
+			names = append(names, b.placed(x.of.cluster, x.of.namespace.Value()+"/"+x.of.name.Value()+"/"+x.of.container.Value())+" at "+instant(x.at))
+		}
 	}
 	b.count(leapingUsage, names, strconv.Itoa(maxLeap))
 }

@@ -12,8 +12,9 @@ import (
 )
 
 // TestCounterLeaps checks that an increase of a counter which is more than ten times what its node could have used is left
-// out, with a warning that names the container, and that what is used before and after it counts. The node has 4 cores.
+// out, with a warning that names the container and the time, and that what is used before and after it counts. The node has 4 cores.
 func TestCounterLeaps(t *testing.T) {
+	shownAt := map[time.Duration]string{0: "01", time.Minute: "01", 5 * time.Minute: "05"}
 	for _, resolution := range []time.Duration{0, time.Minute, 5 * time.Minute} {
 		for _, tt := range []struct {
 			name   string
@@ -42,7 +43,7 @@ func TestCounterLeaps(t *testing.T) {
 				t.Errorf("resolution %v, %s: %v core-hours used, want %v", resolution, tt.name, got, tt.want)
 			}
 			warned := slices.ContainsFunc(s.Warnings, func(w string) bool {
-				return strings.Contains(w, "CPU of 1 container (ns/p/main) is left out where")
+				return strings.Contains(w, "1 increase of containers' CPU counters (ns/p/main at 2026-03-02T11:"+shownAt[resolution]+":00Z) is left out")
 			})
 			if warned != tt.warned {
 				t.Errorf("resolution %v, %s: warned %v, want %v: %q", resolution, tt.name, warned, tt.warned, s.Warnings)

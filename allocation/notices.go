@@ -33,7 +33,7 @@ const (
 	unseenInits      Notice = "{n} init {container was|containers were} not seen running by any scrape ({names}): nothing tells when {it|they} started and ended, and {it costs|they cost} nothing"
 	knownByUsage     Notice = "{n} {container is|containers are} known by {its|their} usage alone, and taken to run where that was seen ({names})"
 	unmatchedUsage   Notice = "{n} usage series {belongs|belong} to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?"
-	leapingUsage     Notice = "usage of CPU of {n} {container|containers} ({names}) is left out where it rises by more than {} times the capacity of the node: look at what exports or relabels container_cpu_usage_seconds_total"
+	leapingUsage     Notice = "{n} {increase|increases} of containers' CPU counters ({names}) {is|are} left out, being more than {} times what the node can give: look at what exports or relabels container_cpu_usage_seconds_total"
 	lackingRequests  Notice = "{n} {container|containers} ({names}) that ran {} {has|have} limits and no requests, where Kubernetes makes the one the other: {it costs what it uses|they cost what they use}. Is kube_pod_container_resource_requests there for all pods?"
 	badRequests      Notice = "requests of {n} {container|containers} ({names}) are left out where they are NaN, infinite or below 0: look at what exports or relabels kube_pod_container_resource_requests"
 	inStepCronJobs   Notice = "CronJobs start their pods in step with the grid of {}: {n} of them ({names}). What is counted too much or too little of one pod is so of all, and short ones may never be seen: ask for resolution=exact"

@@ -39,7 +39,7 @@ func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Inte
 	if b.chargeFrom != FromScheduled || c.init && !b.besideOthers(c) || !c.pod.scheduled.known() {
 		return nil
 	}
-	from := int64(c.pod.scheduled.value * 1000)
+	from := c.node.notBefore(int64(c.pod.scheduled.value * 1000))
 	if !b.sampling.Exact() {
 		from = b.sampling.Align(from)
 	}
@@ -57,6 +57,15 @@ func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Inte
 		}
 	}
 	return timeline.Union(out)
+}
+
+// notBefore is from when on a pod that was scheduled at a time can be said to wait on the node: from then on, but for one long before
+// anything is known of the node. What ran when that begins may have run all the time.
+func (n *node) notBefore(scheduled int64) int64 {
+	if n == nil || len(n.life) == 0 || scheduled >= n.life[0].From-timeline.Lookback {
+		return scheduled
+	}
+	return n.life[0].From
 }
 
 // firstStart is when a container started that was first seen to run from a time on: earlier, where a start is reported that is

@@ -210,7 +210,7 @@ func sortedSymbols[V any](m map[Symbol]V) []Symbol {
 	return keys
 }
 
-// findRuns finds when a container ran and when it waited, and what of both lies within the window and its margins.
+// findRuns finds when a container ran, on which node, and when it waited, and what of both lies within the window and its margins.
 func (b *Builder) findRuns(c *container) (found timeline.Runs, waits, inside timeline.Intervals) {
 	if len(c.started) == 0 {
 		c.started = c.created.Positive() // cAdvisor gives 0 or less where it does not know
@@ -218,6 +218,7 @@ func (b *Builder) findRuns(c *container) (found timeline.Runs, waits, inside tim
 	presence := b.presence(c)
 	found = b.sampling.Runs(&presence, &b.absentIn(c.cluster).containers)
 	runs := found.Intervals()
+	c.node = b.nodeRunning(c, &found)
 	waits = b.waiting(c, &presence, runs)
 	inside = timeline.Union(slices.Concat(waits, runs)).Clip(b.sampling.Start, b.sampling.End)
 	if len(inside) > 0 {
@@ -229,7 +230,6 @@ func (b *Builder) findRuns(c *container) (found timeline.Runs, waits, inside tim
 // resolveContainer cuts the time that is charged for a container into segments.
 func (b *Builder) resolveContainer(c *container) {
 	found, waits, inside := b.findRuns(c)
-	c.node = b.nodeRunning(c, &found)
 	if len(inside) == 0 {
 		return
 	}
