@@ -270,8 +270,12 @@ func (l *Ledger) hourSet(ctx context.Context, w allocation.Window) (*allocation.
 // logFailed logs that there is no hour w, which is tried again after retry.
 func (l *Ledger) logFailed(w allocation.Window, retry time.Duration, err error) {
 	logger, msg := level.Error(l.logger), "computation of the hour failed"
-	if l.opts.ReadOnly && errors.Is(err, allocation.ErrNoData) {
+	set, _, _ := l.Latest()
+	switch {
+	case l.opts.ReadOnly && errors.Is(err, allocation.ErrNoData):
 		logger, msg = level.Info(l.logger), "the metrics show no costs, for the history has no recent hour; it can be queried"
+	case set == nil && allocation.HasNothing(err):
+		logger, msg = level.Info(l.logger), "the source has no data of the last closed hour yet: the metrics show costs once it has"
 	}
 	logger.Log("msg", msg, "start", w.Start.Format(time.RFC3339), "retry_in", retry, "err", err)
 }
@@ -300,13 +304,13 @@ func (l *Ledger) Latest() (*allocation.Set, time.Time, error) {
 	return l.hour.set, l.hour.computed, l.hour.err
 }
 
-// Ready is nil once an hour is computed, or cannot be but one was kept before, and stays it. Before, it says why there is
-// none. A reader of a history that ended long ago is ready: nothing is computed there, and all that is kept can be asked for.
+// Ready is nil once questions can be answered: an hour is computed, or cannot be but one was kept before, and then it stays nil; or
+// the source has nothing of the hour, as before its first data. Else it says why not. A reader of a history that ended long ago is ready: nothing is computed there, and all that is kept can be asked for.
 func (l *Ledger) Ready() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.hour.set != nil && l.hour.tried, l.opts.ReadOnly && errors.Is(l.hour.err, allocation.ErrNoData):
+	case l.hour.set != nil && l.hour.tried, l.opts.ReadOnly && errors.Is(l.hour.err, allocation.ErrNoData), allocation.HasNothing(l.hour.err):
 		return nil
 	case l.hour.err != nil:
 		return fmt.Errorf("first computation failed, it is tried again: %w", l.hour.err)

@@ -76,14 +76,20 @@ func (l *Ledger) catchUp(ctx context.Context, w allocation.Window) (more bool, e
 	if err != nil {
 		return false, fmt.Errorf("catch up: %w", err)
 	}
+	first := l.firstData(w, missing)
 	due := missing[:0]
 	l.mu.Lock()
+	l.store.missing = 0
 	for _, h := range missing {
-		if b, ok := l.barren[h.Start.Unix()]; !ok || !l.opts.Now().Before(b.until) {
-			due = append(due, h)
+		b, asked := l.barren[h.Start.Unix()]
+		if asked && l.opts.Now().Before(b.until) {
+			continue
+		}
+		due = append(due, h)
+		if !asked || !h.Start.Before(first) { // before the first data, nothing is missed
+			l.store.missing++
 		}
 	}
-	l.store.missing = len(due)
 	l.mu.Unlock()
 	if len(due) == 0 {
 		return false, nil
@@ -106,6 +112,22 @@ func (l *Ledger) catchUp(ctx context.Context, w allocation.Window) (more bool, e
 		return false, fmt.Errorf("catch up: %w", err)
 	}
 	return true, nil
+}
+
+// firstData is when the first data began that are known of: missing are the closed hours within w that are not kept.
+func (l *Ledger) firstData(w allocation.Window, missing []allocation.Window) time.Time {
+	l.mu.Lock()
+	first := l.store.oldest
+	l.mu.Unlock()
+	if !first.IsZero() && first.Before(w.Start) {
+		return first
+	}
+	for i, h := range l.ClosedHours(w) {
+		if i >= len(missing) || !missing[i].Start.Equal(h.Start) {
+			return h.Start
+		}
+	}
+	return w.End
 }
 
 // writeError is what the last writing failed in.
@@ -206,7 +228,7 @@ func (l *Ledger) tidy(ctx context.Context) error {
 		}
 	}
 	var sets [2]int
-	bytes, newest := int64(0), time.Time{}
+	bytes, oldest, newest := int64(0), time.Time{}, time.Time{}
 	for kind := range sets {
 		list, err := l.history.List(ctx, Kind(kind), allocation.Window{})
 		if err != nil {
@@ -215,6 +237,9 @@ func (l *Ledger) tidy(ctx context.Context) error {
 		sets[kind] = len(list)
 		for i := range list {
 			bytes += list[i].Bytes
+			if start := list[i].Window.Start; oldest.IsZero() || start.Before(oldest) {
+				oldest = start
+			}
 			if end := list[i].Window.End; Kind(kind) == Hours && end.After(newest) {
 				newest = end
 			}
@@ -222,7 +247,7 @@ func (l *Ledger) tidy(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.store.hours, l.store.days, l.store.bytes, l.store.newest, l.store.tidied = sets[Hours], sets[Days], bytes, newest, now
+	l.store.hours, l.store.days, l.store.bytes, l.store.oldest, l.store.newest, l.store.tidied = sets[Hours], sets[Days], bytes, oldest, newest, now
 	return nil
 }
 
@@ -233,6 +258,7 @@ type storeState struct {
 	tidied        time.Time // when it was tidied and measured
 	hours, days   int
 	bytes         int64
+	oldest        time.Time // when the first set began that was there then
 	newest        time.Time // when the last hour ended that was there then
 	missing       int       // hours that the loop has yet to compute
 }
@@ -242,7 +268,7 @@ type StoreStats struct {
 	Hours, Days int   // sets
 	Bytes       int64 // of their files
 	LastWrite   time.Time
-	// Missing are the closed hours that the loop has yet to compute.
+	// Missing are the closed hours that the loop has yet to compute, without those before the first data.
 	Missing int
 	// Uncounted are the closed hours of the month that are not in Accrued: the source had nothing of them, or they are not
 	// kept. Where there is no Accrued yet they are all.

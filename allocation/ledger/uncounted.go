@@ -57,7 +57,8 @@ func (l *Ledger) noteUncounted(ctx context.Context, a *allocation.Accrued, end t
 func (l *Ledger) tellUncounted() {
 	l.mu.Lock()
 	u := l.uncounted
-	tell := u.hours > 0 && !u.told.Equal(u.month)
+	started := l.hour.set != nil || l.opts.ReadOnly // before the first data there is nothing to count
+	tell := u.hours > 0 && !u.told.Equal(u.month) && started
 	if tell {
 		l.uncounted.told = u.month
 	}

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"html"
 	"net"
 	"net/http"
 	"os"
@@ -181,7 +182,7 @@ func (f *webFlags) handler(p pages) (http.Handler, error) {
 
 // routes are the pages below a prefix. It is part of every pattern, so that what the mux redirects stays below it.
 func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
-	landing, err := newLanding(prefix, f.pprof)
+	landing, err := newLanding(prefix, f.pprof, p.state)
 	if err != nil {
 		return nil, err
 	}
@@ -214,17 +215,21 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	return mux, nil
 }
 
-// serveReady says whether answers are complete, and what is not as it should be.
-func (p *pages) serveReady(w http.ResponseWriter, _ *http.Request) {
+// state says whether questions can be answered, and what is not as it should be.
+func (p *pages) state() (code int, text string) {
 	if err := p.ready(); err != nil {
-		plain(w, http.StatusServiceUnavailable, "promcost is not ready: "+err.Error())
-		return
+		return http.StatusServiceUnavailable, "promcost is not ready: " + err.Error()
 	}
 	if err := p.behind(); err != nil {
-		plain(w, http.StatusOK, "promcost is ready, but behind: "+strings.ReplaceAll(err.Error(), "\n", "; "))
-		return
+		return http.StatusOK, "promcost is ready, but behind: " + strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	plain(w, http.StatusOK, "promcost is ready.")
+	return http.StatusOK, "promcost is ready."
+}
+
+// serveReady tells the state.
+func (p *pages) serveReady(w http.ResponseWriter, _ *http.Request) {
+	code, text := p.state()
+	plain(w, code, text)
 }
 
 // Paths that are named in several places.
@@ -249,8 +254,8 @@ func plain(w http.ResponseWriter, code int, text string) {
 	_ = writeLine(w, text) // a client that has gone needs no answer
 }
 
-// newLanding is the page at prefix/: what there is and where.
-func newLanding(prefix string, withPprof bool) (http.Handler, error) {
+// newLanding is the page at prefix/: what there is and where, and the state.
+func newLanding(prefix string, withPprof bool, state func() (code int, text string)) (http.Handler, error) {
 	const day = "?window=24h&aggregate=namespace&accumulate=true"
 	cfg := web.LandingConfig{
 		RoutePrefix: prefix,
@@ -269,13 +274,22 @@ func newLanding(prefix string, withPprof bool) (http.Handler, error) {
 			{Address: "-/healthy", Text: "Healthy"},
 		},
 	}
-	cfg.ExtraHTML = `<link rel="icon" href="` + prefix + faviconPath + `">` // browsers look for it at the root by themselves
+	icon := `<link rel="icon" href="` + prefix + faviconPath + `">` // browsers look for it at the root by themselves
 	if withPprof {
 		cfg.Profiling = "true"
 	}
-	page, err := web.NewLandingPage(cfg)
-	if err != nil {
+	if _, err := web.NewLandingPage(cfg); err != nil {
 		return nil, fmt.Errorf("make landing page: %w", err)
 	}
-	return page, nil
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		now := cfg
+		_, text := state()
+		now.ExtraHTML = icon + "<p>" + html.EscapeString(text) + "</p>"
+		page, err := web.NewLandingPage(now)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		page.ServeHTTP(w, r)
+	}), nil
 }

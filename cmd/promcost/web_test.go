@@ -91,6 +91,9 @@ func TestPages(t *testing.T) {
 		{"healthy", nil, errors.New("no data yet"), "/-/healthy", 200, "promcost is healthy."},
 		{"ready", nil, nil, "/-/ready", 200, "promcost is ready."},
 		{"not ready says why", nil, errors.New("no data yet"), "/-/ready", 503, "not ready: no data yet"},
+		{"landing page says that it is ready", nil, nil, "/", 200, "<p>promcost is ready.</p>"},
+		{"landing page says why it is not", nil, errors.New("<nothing> yet"), "/", 200, "<p>promcost is not ready: &lt;nothing&gt; yet</p>"},
+		{"landing page says what the history lacks", nil, nil, "/?behind", 200, "<p>promcost is ready, but behind: 3 closed hours are not in the history yet</p>"},
 		{"profiles are off", nil, nil, "/debug/pprof/", 404, "unknown path"},
 		{"profiles", []string{"--web.enable-pprof"}, nil, "/debug/pprof/", 200, "Types of profiles available"},
 		{"a profile without end", []string{"--web.enable-pprof"}, nil, "/debug/pprof/profile?seconds=1e9", 400, `parameter seconds="1e9": give a number above 0, at most 300`},
@@ -107,7 +110,12 @@ func TestPages(t *testing.T) {
 			if err := f.validate(); err != nil {
 				t.Fatal(err)
 			}
-			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: dashboardsHandler(func() string { return "EUR" }), missing: f.missing(), ready: func() error { return tt.ready }, behind: func() error { return nil }})
+			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: dashboardsHandler(func() string { return "EUR" }), missing: f.missing(), ready: func() error { return tt.ready }, behind: func() error {
+				if strings.HasSuffix(tt.path, "?behind") {
+					return errors.New("3 closed hours are not in the history yet")
+				}
+				return nil
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,74 @@
+package ledger_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// TestFresh begins beside a source that has data since some minutes ago: questions can be answered, and the time before its first
+// data is neither missing nor an error.
+func TestFresh(t *testing.T) {
+	logged := &bytes.Buffer{}
+	r := live(t, "2026-03-10T08:30", ledger.Options{Backfill: 3 * 24 * time.Hour}, func(r *rig) {
+		r.model.from = at(t, "2026-03-10T08:10")
+		r.Ledger = ledger.NewKeeping(r.model, r.keeper, log.NewLogfmtLogger(log.NewSyncWriter(logged)), r.opts)
+	})
+	check := func(when string) {
+		t.Helper()
+		if err := r.Ready(); err != nil {
+			t.Errorf("%s: not ready: %v", when, err)
+		}
+		if s := r.Store(); s.Missing != 0 || r.Behind() != nil {
+			t.Errorf("%s: %+v, behind: %v", when, s, r.Behind())
+		}
+		if strings.Contains(logged.String(), "level=error") {
+			t.Errorf("%s: errors are logged: %s", when, logged)
+		}
+	}
+	check("before there is a closed hour")
+	if !strings.Contains(logged.String(), "no data of the last closed hour yet") {
+		t.Errorf("nothing says what is waited for: %s", logged)
+	}
+	for range 12 {
+		r.pass(time.Hour)
+		check("after some hours")
+	}
+	if set, _, err := r.Latest(); err != nil || set.Len() == 0 || len(r.kept(t, ledger.Hours)) < 12 {
+		t.Errorf("latest %v, %v", set, err)
+	}
+	r.model.without = nothingFrom(at(t, "2026-03-10T22:00"))
+	r.pass(5 * time.Hour)
+	if !strings.Contains(logged.String(), "level=error") || r.Behind() == nil || r.Ready() != nil {
+		t.Errorf("where data end: ready %v, behind %v: %s", r.Ready(), r.Behind(), logged)
+	}
+}
+
+// nothingFrom is hours without data from t on.
+func nothingFrom(t time.Time) func(allocation.Window) bool {
+	return func(w allocation.Window) bool { return !w.Start.Before(t) }
+}
+
+// TestReadyOfASourceThatFails holds that a source which does not answer, or not in whole, is told of as the reason.
+func TestReadyOfASourceThatFails(t *testing.T) {
+	for name, err := range map[string]error{
+		"it refuses": errRefused, "it answers in part": fmt.Errorf("%w: %w: connection refused by a store", allocation.ErrNoData, allocation.ErrUpstream),
+	} {
+		r := live(t, "2026-03-10T08:30", ledger.Options{Backfill: -1}, func(r *rig) { r.model.err = err })
+		if why := r.Ready(); why == nil || !strings.Contains(why.Error(), "connection refused") {
+			t.Errorf("%s: ready says %v", name, why)
+		}
+		r.model.err = nil
+		r.pass(20 * time.Minute)
+		if err := r.Ready(); err != nil {
+			t.Errorf("%s: once it answers: %v", name, err)
+		}
+	}
+}
