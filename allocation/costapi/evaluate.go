@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -15,6 +16,9 @@ import (
 
 // DefaultEvaluationTimeout is how long the expression of a request may take, unless Config says otherwise.
 const DefaultEvaluationTimeout = 10 * time.Second
+
+// builtBytes is what a byte takes that an evaluation builds: as values, and as text of the result while that is encoded and sent.
+const builtBytes = 3
 
 // evaluations bounds what the expressions of all requests take together: memory by how many are evaluated at a time, and
 // time by a deadline of each.
@@ -78,11 +82,16 @@ func (q *request) evaluateNext(ctx context.Context, values *json.Decoder, b *byt
 	if err := values.Decode(&data); err != nil {
 		return fmt.Errorf("evaluate jmespath: read answer: %w", err)
 	}
-	result, err := q.jmespath.Search(ctx, data, jmespath.Options{Now: func() time.Time { return q.now }})
+	result, err := q.jmespath.Search(ctx, data, jmespath.Options{
+		Now:  func() time.Time { return q.now },
+		Draw: func(bytes int64) error { return q.memory.Draw(builtBytes * bytes) },
+	})
 	if err != nil {
 		switch {
 		case q.ctx.Err() != nil:
 			return fmt.Errorf("evaluate jmespath: %w", q.ctx.Err())
+		case errors.Is(err, allocation.ErrTooMuch), errors.Is(err, allocation.ErrBusy):
+			return fmt.Errorf("parameter jmespath: %w", err)
 		case ctx.Err() != nil:
 			err = context.Cause(ctx)
 		}

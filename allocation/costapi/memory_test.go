@@ -38,3 +38,16 @@ func TestMemoryOfSums(t *testing.T) {
 		})
 	}
 }
+
+// TestMemoryOfExpressions bounds what an expression builds of an answer, by what the process has.
+func TestMemoryOfExpressions(t *testing.T) {
+	h := costapi.New(&fake{}, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }, Memory: memory.New(16 << 20)})
+	for expression, want := range map[string]string{
+		"[@, @]": `"code":200`,
+		"@" + strings.Repeat(" | [@, @]", 16) + " | to_string(@)": `"code":422,"data":null,"message":"parameter jmespath: evaluate expression: too much: this takes about`,
+	} {
+		if text := get(h, "/model/allocation/compute", "window=1d", "jmespath="+expression).Body.String(); !strings.Contains(text, want) {
+			t.Errorf("%s: %.500s, want %s", expression, text, want)
+		}
+	}
+}

@@ -23,6 +23,7 @@ type run struct {
 	calls   map[string]*callee
 	steps   int
 	built   int // bytes
+	drawn   int // bytes that Options.Draw was told of
 	regexes map[string]*regex
 }
 
@@ -57,6 +58,14 @@ func (r *run) build(n int) error {
 		return fmt.Errorf("evaluation builds more than %d bytes: select less before", MaxOutput)
 	}
 	r.built += n
+	if more := r.built - r.drawn; more > 0 && r.options.Draw != nil {
+		const often = 1 << 20
+		more = max(more, often)
+		if err := r.options.Draw(int64(more)); err != nil {
+			return fmt.Errorf("evaluate expression: %w", err)
+		}
+		r.drawn += more
+	}
 	return r.charge(n/256 + 1)
 }
 

@@ -145,6 +145,9 @@ type Options struct {
 	Member func(object map[string]any, key string) (value any, ok bool)
 	// Steps bounds an evaluation more tightly than the package does; 0 does not.
 	Steps int
+	// Draw is told of the bytes that an evaluation is about to build, some at a time, and ends it with its error. Nil lets it build
+	// MaxOutput.
+	Draw func(bytes int64) error
 }
 
 // Search evaluates the expression over data. It ends with ctx, and with an error where it would take more than the bounds
