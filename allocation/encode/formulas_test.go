@@ -32,9 +32,11 @@ func formulaSet(formula string) *allocation.Set {
 // TestFormulasInCSV gives spreadsheets no cell that they run, whatever is written, and leaves numbers as they are.
 func TestFormulasInCSV(t *testing.T) {
 	doors := map[string]func(w io.Writer, s *allocation.Set) error{
-		"CSV":    func(w io.Writer, s *allocation.Set) error { return encode.CSV(w, s, encode.Options{}) },
-		"full":   func(w io.Writer, s *allocation.Set) error { return encode.FullCSV(w, s, encode.Options{}) },
-		"assets": func(w io.Writer, s *allocation.Set) error { return encode.AssetsCSV(w, assetSets(s)[0], encode.Options{}) },
+		"CSV":  func(w io.Writer, s *allocation.Set) error { return encode.CSV(w, s, encode.Options{}) },
+		"full": func(w io.Writer, s *allocation.Set) error { return encode.FullCSV(w, s, encode.Options{}) },
+		"assets": func(w io.Writer, s *allocation.Set) error {
+			return encode.AssetsCSV(w, assetSets(s)[0], encode.Options{})
+		},
 		"ACK": func(w io.Writer, s *allocation.Set) error {
 			return encode.ACKCSV(w, []encode.ACK{{Set: s, Bill: func(int) float64 { return 1 }, Custom: func(int) float64 { return -0.5 }, OneCluster: true}}, encode.Options{})
 		},
