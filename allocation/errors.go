@@ -1,6 +1,9 @@
 package allocation
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Errors that callers tell apart, each wrapped with what, where and the remedy.
 var (
@@ -22,4 +25,16 @@ var (
 // nobody asked it, err wraps ErrUpstream or ErrNotComputed beside ErrNoData.
 func HasNothing(err error) bool {
 	return errors.Is(err, ErrNoData) && !errors.Is(err, ErrUpstream) && !errors.Is(err, ErrNotComputed)
+}
+
+// maxMessage is the most bytes of a message that is sent.
+const maxMessage = 2 << 10
+
+// Brief is a message for a client. Of one that is long, because it quotes what was sent, it is the beginning and the end, where
+// the remedy stands.
+func Brief(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage/2]+" … "+message[len(message)-maxMessage/2:], "")
 }

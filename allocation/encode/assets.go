@@ -260,7 +260,7 @@ func AssetsCSV(w io.Writer, set *allocation.AssetSet, o Options) error {
 			break
 		}
 		err = c.Write([]string{
-			a.Type.String(), cmp.Or(a.Title, a.Name), a.Cluster, a.Provider, a.ProviderID, a.Category,
+			a.Type.String(), plainCell(cmp.Or(a.Title, a.Name)), plainCell(a.Cluster), plainCell(a.Provider), plainCell(a.ProviderID), a.Category,
 			a.Start.In(o.location()).Format(time.RFC3339), a.End.In(o.location()).Format(time.RFC3339),
 			number(a.Minutes()), number(a.Adjustment), number(a.TotalCost()),
 		})

@@ -125,10 +125,22 @@ func FullCSVRows(w io.Writer, set *allocation.Set, o Options) error {
 
 // appendCell appends a field of CSV, in quotes where it needs them.
 func appendCell(b []byte, text string) []byte {
+	text = plainCell(text)
 	if !strings.ContainsAny(text, "\",\r\n") && !strings.HasPrefix(text, " ") {
 		return append(b, text...)
 	}
 	return append(append(append(b, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
+}
+
+// plainCell puts an apostrophe before a text that a spreadsheet would run as a formula, as OWASP advises. Numbers are none.
+func plainCell(text string) string {
+	if text == "" || !strings.Contains("=+-@\t\r\n", text[:1]) {
+		return text
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	return "'" + text
 }
 
 // linesOf are the rows of a set in the order of CSV, or on the page and in its order.

@@ -31,18 +31,12 @@ func Allocations(w io.Writer, sets []*allocation.Set, o Options) error {
 	return s.close()
 }
 
-// maxMessage is the most bytes of the message of an error.
-const maxMessage = 2 << 10
-
 // Error writes the envelope of an error. code is the HTTP status that goes with it, message says what is wrong, where,
-// and what would be right. Of one that is longer than maxMessage, because it quotes what was sent, it writes the beginning and the end.
+// and what would be right.
 func Error(w io.Writer, code int, message string) error {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage/2]+" … "+message[len(message)-maxMessage/2:], "")
-	}
 	s := newStream(w)
 	s.b = appendNumber(append(s.b, `{"code":`...), float64(code))
-	s.b = appendString(append(s.b, `,"data":null,"message":`...), message)
+	s.b = appendString(append(s.b, `,"data":null,"message":`...), allocation.Brief(message))
 	s.b = append(s.b, "}\n"...)
 	return s.close()
 }

@@ -148,7 +148,7 @@ func (f *webFlags) scheme() string {
 // newServer is an HTTP server with limits on what clients may take.
 func newServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: patient(h, pieceTime), ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: patient(secured(h), pieceTime), ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 	}
 }
 

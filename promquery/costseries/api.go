@@ -250,7 +250,7 @@ type apiAnswer struct {
 
 // answerError answers with an error.
 func answerError(w http.ResponseWriter, code int, kind string, err error) {
-	writeAnswer(w, code, apiAnswer{Status: "error", ErrorType: kind, Error: err.Error()})
+	writeAnswer(w, code, apiAnswer{Status: "error", ErrorType: kind, Error: allocation.Brief(err.Error())})
 }
 
 func writeAnswer(w http.ResponseWriter, code int, a apiAnswer) {

@@ -274,6 +274,11 @@ func answerResult(w http.ResponseWriter, res apiResult, bad *apiError) {
 		return
 	}
 	warnings, infos := res.notes.AsStrings(res.query, maxNotes, maxNotes)
+	for _, list := range [...][]string{warnings, infos} {
+		for i, text := range list {
+			list[i] = allocation.Brief(text)
+		}
+	}
 	if res.raw == nil {
 		writeAnswer(w, http.StatusOK, apiAnswer{Status: "success", Data: res.data, Warnings: warnings, Infos: infos})
 		return

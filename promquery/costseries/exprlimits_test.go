@@ -241,3 +241,32 @@ func TestExpressionsDrawMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestLongInputIsNotEchoed answers briefly, whatever long input an error or a warning quotes.
+func TestLongInputIsNotEchoed(t *testing.T) {
+	base := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{})
+	long := strings.Repeat("x", 60_000)
+	for _, tt := range []struct{ path, query string }{
+		{"/api/v1/" + long, ""},
+		{"/api/v1/query", "query=1&stats=" + long},
+		{"/api/v1/query", "query=1&time=" + long},
+		{"/api/v1/query", "query=1&timeout=" + long},
+		{"/api/v1/query", "query=1&limit=" + long},
+		{"/api/v1/query", "query=1&lookback_delta=" + long},
+		{"/api/v1/query", "query=" + long + "+" + long},
+		{"/api/v1/query", "query=rate(" + long + ")"},
+		{"/api/v1/query", "query=" + url.QueryEscape(`label_replace(odd,"`+long+`\xff","","kind","")`)},
+		{"/api/v1/query", "query=" + url.QueryEscape(`label_replace(odd,"a","","kind","(`+long+`")`)},
+		{"/api/v1/query_range", "query=1&start=1&end=2&step=" + long},
+		{"/api/v1/format_query", "query=" + long + "("},
+		{"/api/v1/series", "match[]=" + long + "("},
+		{"/api/v1/label/%FF" + long + "/values", ""},
+		{"/api/v1/rules", "type=" + long},
+		{"/federate", "match[]=" + long + "("},
+	} {
+		r := ask(t, http.MethodGet, base, tt.path, tt.query)
+		if text := fmt.Sprint(r.Body); len(text) > 3000 || r.Code == http.StatusOK && !strings.Contains(tt.query, "stats=") {
+			t.Errorf("%.40s?%.40s: %d, %d bytes: %.100s", tt.path, tt.query, r.Code, len(text), text)
+		}
+	}
+}

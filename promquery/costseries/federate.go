@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // serveFederate answers /federate: the cost series that match[] selects as they are now, in the formats of /metrics. Unlike
@@ -27,7 +29,7 @@ func (a *api) serveFederate(w http.ResponseWriter, r *http.Request) {
 	}
 	selectors, err := a.selectors(r)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		http.Error(w, allocation.Brief(err.Error()), http.StatusBadRequest)
 		return
 	}
 	series, lacking, err := a.federated(r, selectors)
@@ -36,7 +38,7 @@ func (a *api) serveFederate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(lacking) > 0 && len(series) == 0 { // a scrape that fails is seen, one that gets nothing is not
-		http.Error(w, lacking[0], http.StatusServiceUnavailable)
+		http.Error(w, allocation.Brief(lacking[0]), http.StatusServiceUnavailable)
 		return
 	}
 	for _, text := range lacking {

@@ -42,7 +42,7 @@ func (a *api) serveRead(w http.ResponseWriter, r *http.Request) {
 	}
 	kind, err := remote.NegotiateResponseType(req.AcceptedResponseTypes)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		http.Error(w, allocation.Brief(err.Error()), http.StatusBadRequest)
 		return
 	}
 	if kind == prompb.ReadRequest_STREAMED_XOR_CHUNKS {
@@ -75,7 +75,7 @@ func plainError(w http.ResponseWriter, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = tooLate(err)
 	}
-	http.Error(w, err.Error(), code)
+	http.Error(w, allocation.Brief(err.Error()), code)
 }
 
 // readQuery is a query of a remote-read request.
