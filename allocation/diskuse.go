@@ -35,7 +35,7 @@ func (b *Builder) addUse(used *filled, cells []timeline.Cell, life timeline.Inte
 				at := used.of.at(int(set))
 				at.byteSeconds += part.Amount
 				at.seconds += seconds
-				at.most = max(at.most, part.Amount/seconds)
+				at.most = max(at.most, math.Round(part.Amount/seconds)) // bytes are whole
 			})
 		}
 	})

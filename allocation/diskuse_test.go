@@ -138,3 +138,16 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+// TestUseIsWholeBytes checks that the most that is used of a disk is a value that was told.
+func TestUseIsWholeBytes(t *testing.T) {
+	for _, bytes := range []float64{22449086057, 3915202560, 7, 1e15 + 1} {
+		series := []given{
+			{signal: allocation.NodeDisk, key: "c/n/sda1", points: minutes(2e15, 1, 121)},
+			{signal: allocation.NodeDiskUsed, key: "c/n/sda1", points: sampled(plainStart.Add(time.Minute), 37*time.Second+3*time.Millisecond, 1, 2, 3, bytes-1, bytes)},
+		}
+		if got := buildGiven(t, allocation.Query{}, series)[0].Disks[0].UsedMax; got != bytes {
+			t.Errorf("%v bytes, want %v", got, bytes)
+		}
+	}
+}
