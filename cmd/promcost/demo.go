@@ -248,7 +248,7 @@ func greet(ctx context.Context, svc *service, base string, io streams) error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := printTables(streams{out: &b, err: io.err}, body, 0); err != nil {
+	if err := printTables(streams{out: &b, err: io.err}, body, 0, svc.settings().currency); err != nil {
 		return err
 	}
 	fmt.Fprintf(&b, `
