@@ -29,7 +29,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		return err
 	}
 	for _, w := range s.warnings(time.Now()) {
-		if err := writeLine(io.err, "warning: "+w); err != nil {
+		if err := warn(io.err, w); err != nil {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		if !allocation.IsAboutOddPrices(w) {
 			continue // the tables say what has prices that nobody gave
 		}
-		if err := writeLine(io.err, "warning: "+w); err != nil {
+		if err := warn(io.err, w); err != nil {
 			return err
 		}
 	}

@@ -81,7 +81,7 @@ func queryAllocation(ctx context.Context, f *queryFlags, io streams, logs *logFl
 		return err
 	}
 	for _, w := range warnings {
-		if err := writeLine(io.err, "warning: "+w); err != nil {
+		if err := warn(io.err, w); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,7 @@ func printTables(io streams, body []byte, limit int, currency string) error {
 		return err
 	}
 	for _, w := range answer.Warnings {
-		if err := writeLine(io.err, "warning: "+w); err != nil {
+		if err := warn(io.err, w); err != nil {
 			return err
 		}
 	}
