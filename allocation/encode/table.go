@@ -15,6 +15,8 @@ import (
 type TableOptions struct {
 	// Currency is named in the header of costs, e.g. USD; empty names none.
 	Currency string
+	// Monthly is what a cost is multiplied by for the cost of a month at that rate; 0 leaves the column out.
+	Monthly float64
 	// Limit is the number of rows shown, 0 all of them. The total is of all rows in any case.
 	Limit int
 }
@@ -36,15 +38,15 @@ func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
 	if o.Limit > 0 && len(rows) > o.Limit {
 		rows, hidden = rows[:o.Limit], len(rows)-o.Limit
 	}
-	lines := [][]string{tableHeader(o.Currency)}
+	lines := [][]string{o.header()}
 	for _, r := range rows {
-		lines = append(lines, tableLine(set, cmp.Or(r.name, "(all)"), r.row, decimals))
+		lines = append(lines, o.line(set, cmp.Or(r.name, "(all)"), r.row, decimals))
 	}
 	if hidden > 0 {
 		lines = append(lines, []string{"… and " + strconv.Itoa(hidden) + " more"})
 	}
 	if total.Len() > 0 {
-		lines = append(lines, tableLine(total, "TOTAL", 0, decimals))
+		lines = append(lines, o.line(total, "TOTAL", 0, decimals))
 	}
 	if total.Len() == 0 || total.Value(allocation.SharedCost, 0)+total.Value(allocation.ExternalCost, 0) == 0 {
 		for i, cells := range lines {
@@ -61,16 +63,20 @@ func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
 // otherCell is where shared and external costs are in a line.
 const otherCell = 9
 
-func tableHeader(currency string) []string {
+func (o *TableOptions) header() []string {
 	unit := ""
-	if currency != "" {
-		unit = " " + currency
+	if o.Currency != "" {
+		unit = " " + o.Currency
 	}
-	return []string{"NAME", "CPU CORES", "CPU" + unit, "RAM GiB", "RAM" + unit, "GPU" + unit, "DISK" + unit, "NETWORK" + unit, "LB" + unit, "OTHER" + unit, "TOTAL" + unit, "EFFICIENCY"}
+	cells := []string{"NAME", "CPU CORES", "CPU" + unit, "RAM GiB", "RAM" + unit, "GPU" + unit, "DISK" + unit, "NETWORK" + unit, "LB" + unit, "OTHER" + unit, "TOTAL" + unit}
+	if o.Monthly != 0 {
+		cells = append(cells, "MONTHLY"+unit)
+	}
+	return append(cells, "EFFICIENCY")
 }
 
-// tableLine is the cells of a row.
-func tableLine(set *allocation.Set, name string, row, decimals int) []string {
+// line is the cells of a row.
+func (o *TableOptions) line(set *allocation.Set, name string, row, decimals int) []string {
 	average := func(r allocation.Resource) string {
 		minutes := set.Minutes(row)
 		if minutes <= 0 {
@@ -81,14 +87,17 @@ func tableLine(set *allocation.Set, name string, row, decimals int) []string {
 	}
 	cost := func(v float64) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
 	costs := costsOf(set, row)
-	return []string{
+	cells := []string{
 		name,
 		average(allocation.CPU), cost(costs[0]),
 		average(allocation.RAM), cost(costs[2]),
 		cost(costs[1]), cost(costs[3]), cost(costs[4]), cost(costs[5]), cost(costs[6] + costs[7]),
 		cost(set.TotalCost(row)),
-		percent(set.TotalEfficiency(row)),
 	}
+	if o.Monthly != 0 {
+		cells = append(cells, strconv.FormatFloat(set.TotalCost(row)*o.Monthly, 'f', 2, 64))
+	}
+	return append(cells, percent(set.TotalEfficiency(row)))
 }
 
 // percent is a ratio in percent, – where it is not known.

@@ -56,14 +56,18 @@ func newApp(io streams) (*kingpin.Application, map[string]executor) {
 	app.Version(versionText())
 	app.VersionFlag.Help("Print the version.")
 	app.UsageTemplate(usageTemplate()).UsageFuncs(usageFuncs(version.Version))
-	return app, defineAll(app, io, addLogFlags(app))
+	logs := addLogFlags(app)
+	if s, ok := io.err.(*screen); ok {
+		s.logs = logs
+	}
+	return app, defineAll(app, io, logs)
 }
 
 // parse reads the command line. It returns nil where that was all there is to do: help and version, which it prints.
 func parse(args []string, stdout, stderr io.Writer) (executor, error) {
 	var usage bytes.Buffer // what kingpin prints, up to the first time that it would end the process
 	ends := 0
-	app, executors := newApp(streams{in: os.Stdin, out: stdout, err: stderr})
+	app, executors := newApp(streams{in: os.Stdin, out: stdout, err: &screen{w: stderr}})
 	app.UsageWriter(&usage).ErrorWriter(&usage)
 	app.Terminate(func(int) {
 		ends++

@@ -186,14 +186,11 @@ func (b *backfilling) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stop := func() {}
-	watched := isTerminal(b.io.err)
-	if watched {
-		stop = drawPictures(b.io.err, progressDelay, progressTick, func(int, time.Duration) string {
-			p := b.progress()
-			return barLine(p.Done(), len(hours), b.pace(p, len(hours)))
-		})
-	}
+	watched := isWatched(b.io.err)
+	stop := showBar(b.io.err, func() (done, all int, text string) {
+		p := b.progress()
+		return p.Done(), len(hours), b.pace(p, len(hours))
+	})
 	err = b.fill(ctx, func(p ledger.Progress) {
 		if !watched {
 			level.Info(b.logs.kit).Log("msg", "Backfilling", "progress", b.pace(p, len(hours)))

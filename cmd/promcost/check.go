@@ -78,7 +78,7 @@ func (f *checkFlags) print(d *allocation.Diagnosis, zone *time.Location, io stre
 		return encode.Diagnosis(io.out, d, encode.Options{Location: zone})
 	}
 	for _, w := range d.Warnings {
-		if err := writeLine(io.err, "warning: "+w); err != nil {
+		if err := warn(io.err, w); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func defineCheckConfig(clause *kingpin.CmdClause, io streams, _ *logFlags) execu
 			return err
 		}
 		for _, w := range s.warnings(time.Now()) {
-			if err := writeLine(io.err, "warning: "+w); err != nil {
+			if err := warn(io.err, w); err != nil {
 				return err
 			}
 		}

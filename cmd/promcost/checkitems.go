@@ -14,7 +14,7 @@ import (
 // pricedItems are things besides nodes that have the same price for the same reason.
 type pricedItems struct {
 	kind, cluster, what string
-	price               string
+	price, monthly      string
 	unit, source        string
 	count               int
 }
@@ -34,7 +34,7 @@ var itemKinds = []struct {
 func pricedDisks(set *allocation.Set, local bool) (items []pricedItems) {
 	for i := range set.Disks {
 		if d := &set.Disks[i]; d.Local == local && d.ByteHours > 0 {
-			items = append(items, pricedItems{cluster: d.Cluster, what: d.StorageClass, price: priceText(d.Cost / d.ByteHours * (1 << 30)), unit: "GiB-hour", source: d.PriceSource})
+			items = append(items, pricedItems{cluster: d.Cluster, what: d.StorageClass, price: priceText(d.Cost / d.ByteHours * (1 << 30)), monthly: monthText(d.Cost / d.ByteHours * (1 << 30)), unit: "GiB-hour", source: d.PriceSource})
 		}
 	}
 	return items
@@ -43,7 +43,7 @@ func pricedDisks(set *allocation.Set, local bool) (items []pricedItems) {
 func pricedBalancers(set *allocation.Set) (items []pricedItems) {
 	for i := range set.Balancers {
 		if lb := &set.Balancers[i]; lb.Hours > 0 {
-			items = append(items, pricedItems{cluster: lb.Cluster, price: priceText(lb.Cost / lb.Hours), unit: "hour", source: lb.PriceSource})
+			items = append(items, pricedItems{cluster: lb.Cluster, price: priceText(lb.Cost / lb.Hours), monthly: monthText(lb.Cost / lb.Hours), unit: "hour", source: lb.PriceSource})
 		}
 	}
 	return items
@@ -52,7 +52,7 @@ func pricedBalancers(set *allocation.Set) (items []pricedItems) {
 func pricedManagement(set *allocation.Set) (items []pricedItems) {
 	for i := range set.Management {
 		if m := &set.Management[i]; m.End.After(m.Start) {
-			items = append(items, pricedItems{cluster: m.Cluster, what: m.Provisioner, price: priceText(m.Cost / m.End.Sub(m.Start).Hours()), unit: "hour", source: m.PriceSource})
+			items = append(items, pricedItems{cluster: m.Cluster, what: m.Provisioner, price: priceText(m.Cost / m.End.Sub(m.Start).Hours()), monthly: monthText(m.Cost / m.End.Sub(m.Start).Hours()), unit: "hour", source: m.PriceSource})
 		}
 	}
 	return items
@@ -72,6 +72,9 @@ func pricedTraffic(set *allocation.Set) (items []pricedItems) {
 
 // priceText is a price for people.
 func priceText(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// monthText is what an hourly price is by the month, for people.
+func monthText(hourly float64) string { return strconv.FormatFloat(hourly*monthHours, 'f', 2, 64) }
 
 // together counts items that are alike, and sorts them.
 func together(kind string, items []pricedItems) []pricedItems {
@@ -101,9 +104,9 @@ func printItemPrices(b *strings.Builder, set *allocation.Set) (missing []string,
 		builtIn := 0
 		for _, x := range together(k.kind, all) {
 			if rows++; rows == 1 {
-				fmt.Fprintln(t, "\nCLUSTER\tKIND\tOF\tCOUNT\tPRICE\tPER\tSOURCE")
+				fmt.Fprintln(t, "\nCLUSTER\tKIND\tOF\tCOUNT\tPRICE\tPER\t730 HOURS\tSOURCE")
 			}
-			fmt.Fprintln(t, strings.Join([]string{x.cluster, x.kind, dash(x.what), strconv.Itoa(x.count), x.price, x.unit, x.source}, "\t"))
+			fmt.Fprintln(t, strings.Join([]string{x.cluster, x.kind, dash(x.what), strconv.Itoa(x.count), x.price, x.unit, dash(x.monthly), x.source}, "\t"))
 			if strings.Contains(x.source, allocation.BuiltInPrices) {
 				builtIn += x.count
 			}

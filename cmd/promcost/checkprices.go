@@ -29,7 +29,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		return err
 	}
 	for _, w := range s.warnings(time.Now()) {
-		if err := writeLine(io.err, "warning: "+w); err != nil {
+		if err := warn(io.err, w); err != nil {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		if !allocation.IsAboutOddPrices(w) {
 			continue // the tables say what has prices that nobody gave
 		}
-		if err := writeLine(io.err, "warning: "+w); err != nil {
+		if err := warn(io.err, w); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func printPrices(set *allocation.Set, io streams) error {
 	var b strings.Builder
 	b.WriteString("\n")
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CLUSTER\tNODE\tTYPE\tREGION\tSPOT\tCPU\tRAM\tGPU\tSOURCE")
+	fmt.Fprintln(t, "CLUSTER\tNODE\tTYPE\tREGION\tSPOT\tCPU\tRAM\tGPU\t730 HOURS\tSOURCE")
 	var missing []string
 	for i := range set.Nodes {
 		n := &set.Nodes[i]
@@ -105,7 +105,11 @@ func printPrices(set *allocation.Set, io streams) error {
 			}
 			missing = append(missing, name)
 		}
-		fmt.Fprintln(t, strings.Join(append(cells, strings.Join(sources, ", ")), "\t"))
+		month := "-"
+		if n.RunningSeconds > 0 {
+			month = monthText(n.TotalCost() / n.RunningSeconds * 3600)
+		}
+		fmt.Fprintln(t, strings.Join(append(cells, month, strings.Join(sources, ", ")), "\t"))
 	}
 	if err := t.Flush(); err != nil {
 		return err

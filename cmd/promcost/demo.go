@@ -158,7 +158,7 @@ func writeDemo(ctx context.Context, c *democluster.Cluster, dir string, io strea
 	}
 	total := len(c.Blocks(c.Start(), c.End()))
 	var done atomic.Int64
-	stop := showProgress(io.err, func() string { return fmt.Sprintf("%d of %d blocks written", done.Load(), total) })
+	stop := showBar(io.err, func() (n, all int, text string) { return blocksWritten(int(done.Load()), total) })
 	err := c.WriteBlocks(ctx, dir, c.Start(), c.End(), func(n, _ int) { done.Store(int64(n)) })
 	stop()
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 		return errors.Join(err, db.Close(), closeAll(s.listeners))
 	}
 	s.closers = append(s.closers, db)
-	s.actors = []actor{db.Run}
+	s.actors = []actor{db.Run, func(ctx context.Context) error { return drawDemo(ctx, db, io) }}
 	s.ready = func() error { return errors.Join(s.ledger.Ready(), demoReady(db.Progress())) }
 	s.started = func(url string) {
 		if err := greet(ctx, s.service, url, io); err != nil && ctx.Err() == nil {
@@ -208,6 +208,30 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 		}
 	}
 	return errors.Join(s.run(ctx), s.Close())
+}
+
+// blocksWritten is the progress of a demo, for a bar.
+func blocksWritten(done, all int) (n, of int, text string) {
+	return done, all, fmt.Sprintf("%d of %d blocks written", done, all)
+}
+
+// drawDemo draws a bar until all of the demo's history is in.
+func drawDemo(ctx context.Context, db *democluster.DB, io streams) error {
+	stop := showBar(io.err, func() (done, all int, text string) {
+		p := db.Progress()
+		return blocksWritten(p.Written, p.Total)
+	})
+	defer stop()
+	tick := time.NewTicker(progressTick)
+	defer tick.Stop()
+	for !db.Progress().Ready {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
 }
 
 // demoKeeping keeps the history of the demo in a temporary directory, from when all of its samples are in.
@@ -248,7 +272,7 @@ func greet(ctx context.Context, svc *service, base string, io streams) error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := printTables(streams{out: &b, err: io.err}, body, 0); err != nil {
+	if err := printTables(streams{out: &b, err: io.err}, body, 0, svc.settings().currency); err != nil {
 		return err
 	}
 	fmt.Fprintf(&b, `
@@ -262,6 +286,9 @@ In Grafana, add %[1]s as a data source of the type Prometheus, and import what i
 
 Ctrl-C ends it.
 `, base, demoWindow)
+	if s, ok := io.err.(*screen); ok {
+		s.clear() // the bar, which may be on the same terminal
+	}
 	_, err = b.WriteTo(io.out)
 	return err
 }

@@ -78,7 +78,7 @@ func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams
 		return nil, err
 	}
 	if lacks := lackingParts(sets); lacks != "" {
-		if err := writeLine(io.err, "warning: "+lacks); err != nil {
+		if err := warn(io.err, lacks); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +101,7 @@ func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams
 		warnings = append(warnings, lacks)
 	}
 	for _, text := range allocation.JoinWarnings(warnings) {
-		if err := writeLine(io.err, "warning: "+text); err != nil {
+		if err := warn(io.err, text); err != nil {
 			return nil, err
 		}
 	}

@@ -14,16 +14,17 @@ import (
 
 // logFlags say what is logged and how.
 type logFlags struct {
-	level  string
-	format string
-	slow   time.Duration
+	level      string
+	levelGiven bool // rather than the default
+	format     string
+	slow       time.Duration
 
 	program func() []*kingpin.FlagModel // all flags that every command has
 }
 
 func addLogFlags(app *kingpin.Application) *logFlags {
 	f := &logFlags{program: func() []*kingpin.FlagModel { return app.Model().Flags }}
-	oneOf(app, "log.level", "Least severity to log: debug, info, warn or error.", &f.level, "info", "debug", "warn", "error")
+	oneOf(app, "log.level", "Least severity to log: debug, info, warn or error.", &f.level, "info", "debug", "warn", "error").IsSetByUser(&f.levelGiven)
 	oneOf(app, "log.format", "Format of log lines: logfmt or json.", &f.format, "logfmt", "json")
 	durationOf(app, "log.slow-query", "Log computations that take longer, with what they read; 0 logs none.", &f.slow, 0).Default("10s")
 	return f

@@ -42,7 +42,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	exec, err := parse(args, stdout, stderr)
 	if err != nil {
-		fmt.Fprintf(stderr, "promcost: %v\n", err)
+		fmt.Fprintf(stderr, "%s %v\n", paint(stderr, red, "promcost:"), err)
 		return exitUsage
 	}
 	if exec == nil { // help or version, already printed
@@ -54,10 +54,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return exitOK
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "promcost: %v\n", err)
+		fmt.Fprintf(stderr, "%s %v\n", paint(stderr, red, "promcost:"), err)
 		return exitUsage
 	default:
-		fmt.Fprintf(stderr, "promcost: %v\n", err)
+		fmt.Fprintf(stderr, "%s %v\n", paint(stderr, red, "promcost:"), err)
 		return exitError
 	}
 }

@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // How the progress bar moves.
@@ -18,27 +15,29 @@ const (
 )
 
 // showProgress draws a moving bar with the time gone by and what status says, until the returned function is called.
-// Nothing is drawn where w is not a terminal, or where the work takes less than a second.
+// Nothing is drawn where nobody watches w, or where the work takes less than a second.
 func showProgress(w io.Writer, status func() string) (stop func()) {
-	if !isTerminal(w) {
+	return showPictures(w, func(n int, elapsed time.Duration) string { return progressLine(n, elapsed, status()) })
+}
+
+// showBar draws a bar of what is done of all, like showProgress.
+func showBar(w io.Writer, status func() (done, all int, text string)) (stop func()) {
+	return showPictures(w, func(int, time.Duration) string { return barLine(status()) })
+}
+
+func showPictures(w io.Writer, picture func(n int, elapsed time.Duration) string) (stop func()) {
+	if !isWatched(w) {
 		return func() {}
 	}
-	return drawProgress(w, progressDelay, progressTick, status)
-}
-
-// isTerminal reports whether stream, something that is read or written, is a terminal.
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
-
-// drawProgress draws the bar after delay, every tick, and wipes it out in the end.
-func drawProgress(w io.Writer, delay, tick time.Duration, status func() string) (stop func()) {
-	return drawPictures(w, delay, tick, func(n int, elapsed time.Duration) string { return progressLine(n, elapsed, status()) })
+	return drawPictures(w, progressDelay, progressTick, picture)
 }
 
 // drawPictures draws a picture after delay, every tick, and wipes it out in the end.
 func drawPictures(w io.Writer, delay, tick time.Duration, picture func(n int, elapsed time.Duration) string) (stop func()) {
+	on, ok := w.(*screen)
+	if !ok {
+		on = &screen{w: w}
+	}
 	done, gone := make(chan struct{}), make(chan struct{})
 	begin := time.Now()
 	go func() {
@@ -48,12 +47,10 @@ func drawPictures(w io.Writer, delay, tick time.Duration, picture func(n int, el
 		for n := 0; ; n++ {
 			select {
 			case <-timer.C:
-				fmt.Fprint(w, "\r\033[K"+picture(n, time.Since(begin)))
+				on.draw(picture(n, time.Since(begin)))
 				timer.Reset(tick)
 			case <-done:
-				if n > 0 {
-					fmt.Fprint(w, "\r\033[K")
-				}
+				on.clear()
 				return
 			}
 		}

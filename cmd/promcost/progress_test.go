@@ -30,9 +30,9 @@ func TestProgressIsDrawnAndWipedOut(t *testing.T) {
 	var b lockedBuffer
 	drawn := make(chan struct{})
 	var once sync.Once
-	stop := drawProgress(&b, 0, time.Microsecond, func() string {
+	stop := drawPictures(&b, 0, time.Microsecond, func(n int, elapsed time.Duration) string {
 		once.Do(func() { close(drawn) })
-		return "5 samples"
+		return progressLine(n, elapsed, "5 samples")
 	})
 	<-drawn
 	stop()
@@ -44,7 +44,7 @@ func TestProgressIsDrawnAndWipedOut(t *testing.T) {
 
 func TestProgressOfShortWorkIsNotDrawn(t *testing.T) {
 	var b lockedBuffer
-	drawProgress(&b, time.Hour, time.Hour, func() string { return "" })()
+	drawPictures(&b, time.Hour, time.Hour, func(int, time.Duration) string { return "" })()
 	if got := b.String(); got != "" {
 		t.Errorf("drawn: %q", got)
 	}

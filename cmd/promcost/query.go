@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
 )
 
@@ -77,7 +81,7 @@ func queryAllocation(ctx context.Context, f *queryFlags, io streams, logs *logFl
 		return err
 	}
 	for _, w := range warnings {
-		if err := writeLine(io.err, "warning: "+w); err != nil {
+		if err := warn(io.err, w); err != nil {
 			return err
 		}
 	}
@@ -85,7 +89,44 @@ func queryAllocation(ctx context.Context, f *queryFlags, io streams, logs *logFl
 		_, err = io.out.Write(append(bytes.TrimRight(body, "\n"), '\n'))
 		return err
 	}
-	return printTables(io, body, f.limit)
+	return printTables(io, body, f.limit, currencyOf(ctx, client, base))
+}
+
+// currencyOf is the currency of a server's costs, USD where it does not say.
+func currencyOf(ctx context.Context, client *http.Client, base string) string {
+	const dollars = "USD"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/model/getConfigs", nil)
+	if err != nil {
+		return dollars
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return dollars
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Data struct {
+			CurrencyCode string `json:"currencyCode"`
+		} `json:"data"`
+	}
+	if json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(&answer) != nil {
+		return dollars
+	}
+	return cmp.Or(answer.Data.CurrencyCode, dollars)
+}
+
+// monthHours are the hours of a month, as prices count them.
+const monthHours = 730
+
+// monthly is what costs of a window are multiplied by for those of a month at the mean rate up to now; 0 where the window is not there yet.
+func monthly(w allocation.Window, now time.Time) float64 {
+	if w.End.After(now) {
+		w.End = now
+	}
+	if hours := w.Duration().Hours(); hours > 0 {
+		return monthHours / hours
+	}
+	return 0
 }
 
 // open makes the client to ask with: over the network, or the same API within this process over the source. status
@@ -152,14 +193,14 @@ func headerWarnings(h http.Header) []string {
 	return out
 }
 
-// printTables writes the answer's sets as tables to standard output, and its warnings to standard error.
-func printTables(io streams, body []byte, limit int) error {
+// printTables writes the answer's sets as tables to standard output, with what they cost a month, and its warnings to standard error.
+func printTables(io streams, body []byte, limit int, currency string) error {
 	answer, err := readReply(bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	for _, w := range answer.Warnings {
-		if err := writeLine(io.err, "warning: "+w); err != nil {
+		if err := warn(io.err, w); err != nil {
 			return err
 		}
 	}
@@ -180,8 +221,8 @@ func printTables(io streams, body []byte, limit int) error {
 			fmt.Fprintln(io.out, "no allocations")
 			continue
 		}
-		fmt.Fprintf(io.out, "%s to %s%s\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout), sampled)
-		if err := encode.Table(io.out, set, encode.TableOptions{Limit: limit}); err != nil {
+		fmt.Fprintf(io.out, "%s to %s%s, costs in %s, monthly ones of 730 hours at that rate\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout), sampled, currency)
+		if err := encode.Table(io.out, set, encode.TableOptions{Limit: limit, Monthly: monthly(set.Window, time.Now())}); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// screen is standard error: a progress bar may be drawn there, below what is written.
+type screen struct {
+	w    io.Writer
+	logs *logFlags // who asks for logs sees no bar; nil is nobody
+
+	mu    sync.Mutex
+	drawn bool
+}
+
+// Write implements io.Writer: it wipes out the bar, which is drawn again.
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	return s.w.Write(p)
+}
+
+// draw draws a bar in place of the one that is there.
+func (s *screen) draw(bar string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = io.WriteString(s.w, wipeLine+bar) // there is nobody to tell
+	s.drawn = true
+}
+
+// clear wipes out the bar.
+func (s *screen) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+}
+
+func (s *screen) wipe() {
+	if s.drawn {
+		_, _ = io.WriteString(s.w, wipeLine)
+		s.drawn = false
+	}
+}
+
+// wipeLine goes to the beginning of the line and wipes it out.
+const wipeLine = "\r\033[K"
+
+// isTerminal reports whether stream, something that is read or written, is a terminal.
+func isTerminal(stream any) bool {
+	if s, ok := stream.(*screen); ok {
+		stream = s.w
+	}
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// isWatched reports whether progress is drawn on w: a terminal that can, of somebody who asks for no logs.
+func isWatched(w io.Writer) bool {
+	if s, ok := w.(*screen); ok && s.logs != nil && s.logs.levelGiven {
+		return false
+	}
+	return isTerminal(w) && os.Getenv("TERM") != "dumb"
+}
+
+// Colors of texts.
+const (
+	red    = "31"
+	yellow = "33"
+)
+
+// paint colors text where w is a terminal that shows colors, unless NO_COLOR asks for none.
+func paint(w io.Writer, color, text string) string {
+	if !isTerminal(w) || os.Getenv("TERM") == "dumb" || os.Getenv("NO_COLOR") != "" {
+		return text
+	}
+	return "\033[" + color + "m" + text + "\033[0m"
+}
+
+// warn writes a warning.
+func warn(w io.Writer, text string) error {
+	return writeLine(w, paint(w, yellow, "warning:")+" "+text)
+}
