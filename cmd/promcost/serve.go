@@ -216,7 +216,7 @@ func (s *server) handler() (http.Handler, error) {
 	s.changed.Store(&update)
 	exposed, dropped := prometheus.NewRegistry(), prometheus.NewRegistry() // costs and what promcost says of itself; what it says of costs left out
 	if err := errors.Join(
-		s.registry.Register(collectors.NewGoCollector()), s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+		s.registry.Register(newGoMetrics()), s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
 		exposed.Register(c), exposed.Register(s.registry), dropped.Register(c.Own()),
 	); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
