@@ -24,6 +24,7 @@ type plainBalancer struct {
 	from, to int
 	price    []float64
 	pods     []int
+	behind   [][2]int // cells in which each pod is behind its service
 }
 
 // plainAssets are what a plain cluster has besides nodes and containers.
@@ -79,6 +80,25 @@ func (c *plainCluster) randomPods(rng *rand.Rand) {
 			c.sent[i] = levels(rng, life, 0, 3, 0.5)
 		}
 	}
+	for i := range c.balancers {
+		l := &c.balancers[i]
+		for _, p := range l.pods {
+			l.behind = append(l.behind, c.randomTurn(rng, &c.containers[p]))
+		}
+	}
+}
+
+// randomTurn is when a pod is behind a service: all the time, or for a part of it. What is less than three cells apart is one moment.
+func (c *plainCluster) randomTurn(rng *rand.Rand, x *plainContainer) [2]int {
+	from := (x.from + rng.IntN(x.to-x.from)) / 3 * 3
+	to := from + 3 + rng.IntN(x.to-x.from)/3*3
+	if rng.IntN(2) == 0 || from-x.from < 3 {
+		from = x.from
+	}
+	if rng.IntN(2) == 0 || x.to-to < 3 {
+		to = x.to
+	}
+	return [2]int{from, to}
 }
 
 // feedAssets gives everything but traffic.
@@ -109,8 +129,9 @@ func (c *plainCluster) feedAssets(f feed, at func(int) time.Time) {
 		give(allocation.Balancer, "c/ns/"+name, l.from, repeat(1, l.to-l.from))
 		give(allocation.BalancerPrice, "c/ns/"+name+"/", l.from, l.price)
 		give(allocation.SliceService, "c/ns/"+name+"-x/"+name, 0, repeat(1, c.cells))
-		for _, p := range l.pods {
-			give(allocation.SliceEndpoint, "c/ns/"+name+"-x//"+c.containers[p].pod, 0, repeat(1, c.cells))
+		for k, p := range l.pods {
+			turn := l.behind[k]
+			give(allocation.SliceEndpoint, "c/ns/"+name+"-x//"+c.containers[p].pod, turn[0], repeat(1, turn[1]-turn[0]))
 		}
 	}
 	for i, side := range c.sides {
@@ -195,7 +216,13 @@ func (c *plainCluster) assetCosts() map[string][3]float64 {
 	for i := range c.balancers {
 		l := &c.balancers[i]
 		for cell := l.from; cell < l.to; cell++ {
-			divide(1, l.price[cell-l.from]/60, l.pods, cell, "__unallocated__/__unallocated__")
+			var pods []int
+			for k, p := range l.pods {
+				if cell >= l.behind[k][0] && cell < l.behind[k][1] {
+					pods = append(pods, p)
+				}
+			}
+			divide(1, l.price[cell-l.from]/60, pods, cell, "__unallocated__/__unallocated__")
 		}
 	}
 	price := c.egressPrice()
