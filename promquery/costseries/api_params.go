@@ -132,12 +132,12 @@ const maxSelectors = 1000
 func (a *api) selectors(r *http.Request) ([][]*labels.Matcher, error) {
 	texts := distinct(r.Form["match[]"], func(text string) string { return text })
 	if len(texts) > maxSelectors {
-		return nil, fmt.Errorf("it is given %d times, at most %d selectors are answered at once: ask several times", len(texts), maxSelectors)
+		return nil, fmt.Errorf("match[] is given %d times, at most %d selectors are answered at once: ask several times", len(texts), maxSelectors)
 	}
 	var check textCheck
 	for _, text := range texts {
 		if err := check.text(text); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("a selector of match[]: %w", err)
 		}
 	}
 	sets, err := a.parser.ParseMetricSelectors(texts)

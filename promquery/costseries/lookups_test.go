@@ -95,7 +95,7 @@ func TestTooManySelectors(t *testing.T) {
 	base := serve(t, newQueryable(someHours(3), costseries.Options{}), costseries.APIOptions{})
 	for _, path := range append(lookups[:], "/federate", "/api/v1/rules") {
 		r := askLong(t, base, path, url.Values{"match[]": many(1001)}.Encode())
-		checkRefusal(t, path, r, http.StatusBadRequest, "at most 1000")
+		checkRefusal(t, path, r, http.StatusBadRequest, "match[] is given 1001 times, at most 1000")
 	}
 }
 

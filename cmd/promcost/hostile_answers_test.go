@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/promcost/promcost/promquery/costseries"
+)
+
+const (
+	hostilePatience = 3 * time.Minute // how long an answer may take: the server gives up before
+	keptBytes       = 4 << 20         // of an answer
+	longestMessage  = 4 << 10         // bytes of an error
+)
+
+// hostileAnswer is what came back.
+type hostileAnswer struct {
+	status int
+	header http.Header
+	body   []byte // its first keptBytes
+	whole  bool   // body is all of it
+}
+
+// send sends the request and reads the answer to its end.
+func (r *hostileRequest) send(ctx context.Context, base string) (*hostileAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, hostilePatience)
+	defer cancel()
+	if r.wire != "" {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(base, "http://"))
+		if err != nil {
+			return nil, err
+		}
+		defer conn.Close()
+		return r.exchange(ctx, conn.(*net.TCPConn))
+	}
+	req, err := r.request(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, errors.New(strings.Join(strings.Fields(fmt.Sprintf("no answer: %.100q … %v", req.URL, errors.Unwrap(err))), " "))
+	}
+	return readAnswer(resp)
+}
+
+// exchange sends the bytes of the request and reads the first answer.
+func (r *hostileRequest) exchange(ctx context.Context, conn *net.TCPConn) (*hostileAnswer, error) {
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(conn, r.wire); err != nil {
+		return nil, err
+	}
+	if err := conn.CloseWrite(); err != nil {
+		return nil, err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: r.method})
+	if err != nil {
+		return nil, err
+	}
+	return readAnswer(resp)
+}
+
+// request is the request as Go's client sends it.
+func (r *hostileRequest) request(ctx context.Context, base string) (*http.Request, error) {
+	target := base + strings.ReplaceAll(r.path, "{name}", "namespace")
+	if parts := slices.DeleteFunc([]string{r.query.Encode(), r.rawQuery}, func(s string) bool { return s == "" }); len(parts) > 0 {
+		target += "?" + strings.Join(parts, "&")
+	}
+	var body io.Reader
+	if r.body != nil {
+		body = r.body()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(req.Header, r.header)
+	return req, nil
+}
+
+// readAnswer reads an answer to its end.
+func readAnswer(resp *http.Response) (*hostileAnswer, error) {
+	defer resp.Body.Close()
+	a := &hostileAnswer{status: resp.StatusCode, header: resp.Header}
+	var err error
+	if a.body, err = io.ReadAll(io.LimitReader(resp.Body, keptBytes)); err != nil {
+		return nil, fmt.Errorf("%d, broken off: %w", a.status, err)
+	}
+	rest, err := io.Copy(io.Discard, resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%d, broken off: %w", a.status, err)
+	}
+	a.whole = rest == 0
+	return a, nil
+}
+
+// class is the class of the status; of those above 499 it is the status.
+func (a *hostileAnswer) class() string {
+	if a.status >= http.StatusInternalServerError {
+		return strconv.Itoa(a.status)
+	}
+	return fmt.Sprintf("%dxx", a.status/100)
+}
+
+// prometheusWords are of errors that Prometheus' API has so, without the name of a parameter.
+var prometheusWords = []string{
+	"parse error: ", "error parsing lookback delta duration: ", "exceeded maximum resolution of 11,000 points per timeseries", "end timestamp must not be before start timestamp",
+}
+
+// problem says what is wrong with an answer, nil where nothing is.
+func (a *hostileAnswer) problem(r *hostileRequest) error {
+	if redirected := a.status/100 == 3; r.wire != "" && (redirected || len(a.body) == 0 || a.header.Get("Date") == "") && a.status != http.StatusInternalServerError {
+		return nil // to the path without its dots, or of Go's server
+	}
+	if a.status == http.StatusRequestHeaderFieldsTooLarge {
+		return nil // likewise
+	}
+	var errs []error
+	if a.header.Get("X-Content-Type-Options") != "nosniff" {
+		errs = append(errs, errors.New("browsers may sniff it"))
+	}
+	kind := a.header.Get("Content-Type")
+	readable := a.whole && a.header.Get("Content-Encoding") == "" && r.method != http.MethodHead // else packed as the request wants
+	if readable && (strings.HasPrefix(kind, "text/") || kind == jsonKind) && !utf8.Valid(a.body) {
+		errs = append(errs, errors.New("it is no UTF-8"))
+	}
+	if readable && kind == jsonKind && len(a.body) > 0 && !json.Valid(a.body) {
+		errs = append(errs, fmt.Errorf("it is no JSON: %.300s", a.body))
+	}
+	switch {
+	case a.status/100 == 2:
+	case a.status/100 != 4 && a.status != http.StatusBadGateway && a.status != http.StatusServiceUnavailable && a.status != http.StatusGatewayTimeout:
+		errs = append(errs, fmt.Errorf("status %d: %.300s", a.status, a.body))
+	case readable:
+		errs = append(errs, a.unhelpful(r))
+	}
+	return errors.Join(errs...)
+}
+
+const jsonKind = "application/json"
+
+// unhelpful says why an error does not say what to do, nil where it does.
+func (a *hostileAnswer) unhelpful(r *hostileRequest) error {
+	message := string(a.body)
+	if a.header.Get("Content-Type") == jsonKind {
+		var answer struct {
+			Code                     int
+			Message                  string
+			Status, Error, ErrorType string
+		}
+		if err := json.Unmarshal(a.body, &answer); err != nil {
+			return err
+		}
+		ofPrometheus := answer.Status == "error" && answer.ErrorType != ""
+		if !ofPrometheus && answer.Code != a.status || ofPrometheus != (strings.HasPrefix(r.path, "/api/v1/") || r.path == "/federate") && r.path != "" {
+			return fmt.Errorf("its form is not that of the path: %.300s", a.body)
+		}
+		message = answer.Message + answer.Error
+	} else if r.path != costseries.ReadPath && strings.HasPrefix(r.path, "/api/") {
+		return fmt.Errorf("its form is not that of the path: %.300s", a.body)
+	}
+	named := a.status != http.StatusBadRequest || strings.Contains(message, r.parameter) ||
+		slices.ContainsFunc(prometheusWords, func(words string) bool { return strings.Contains(message, words) })
+	switch {
+	case strings.TrimSpace(message) == "":
+		return fmt.Errorf("%d says nothing", a.status)
+	case len(message) > longestMessage:
+		return fmt.Errorf("%d says %d bytes: %.300s …", a.status, len(message), message)
+	case !named:
+		return fmt.Errorf("400 does not name the parameter: %.300s", message)
+	}
+	return nil
+}
