@@ -185,7 +185,7 @@ func TestClientThatLeaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := newServer(svc.api)
+	server := newServer(svc.api, newConnections(maxConnections, svc.memory))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // TestSecurityHeaders has every page, answer and error say that it is what it says, and that it runs nothing.
@@ -16,7 +18,7 @@ func TestSecurityHeaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(newServer(h).Handler)
+	server := httptest.NewServer(newServer(h, newConnections(maxConnections, memory.New(0))).Handler)
 	defer server.Close()
 	for _, tt := range []struct {
 		method, path string

@@ -153,7 +153,7 @@ func (s *server) run(ctx context.Context) error {
 	level.Info(s.logs.kit).Log("msg", "Starting promcost", "version", version.Version, "revision", version.GetRevision(), "history", s.where)
 	var group oklogrun.Group
 	group.Add(oklogrun.ContextHandler(ctx))
-	s.addHTTP(&group, newServer(handler))
+	s.addHTTP(&group, newServer(handler, newConnections(s.flags.web.most, s.memory)))
 	hangups, stop := s.hangups()
 	defer stop()
 	hours := func(ctx context.Context) error { return s.ledger.Run(promquery.Background(ctx)) }

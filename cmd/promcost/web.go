@@ -25,7 +25,7 @@ import (
 // Time limits of the HTTP server. Answers have none of their own: computing has one.
 const (
 	readHeaderTimeout = 10 * time.Second
-	readTimeout       = time.Minute
+	readTimeout       = 15 * time.Second // of a request, its body included
 	idleTimeout       = 2 * time.Minute
 	shutdownTimeout   = 10 * time.Second
 	maxHeaderBytes    = 1 << 20
@@ -38,6 +38,7 @@ type webFlags struct {
 	origin  *regexp.Regexp // whose pages may read answers
 	pprof   bool
 	reloads bool // by request
+	most    int  // connections
 
 	profiles profiles
 }
@@ -48,6 +49,8 @@ func addWebFlags(clause *kingpin.CmdClause, address string) *webFlags {
 	clause.Flag("web.route-prefix", "Path under which every page answers too, for a proxy that passes it on.").
 		PlaceHolder("/PATH").StringVar(&f.prefix)
 	addCORSFlag(clause, &f.origin)
+	countOf(clause, "web.max-connections", "Most connections that are open at a time; of more, that one is closed which has waited longest for its client. Half as many requests are answered at a time, health checks and /metrics besides.", &f.most, 8).
+		Default(strconv.Itoa(maxConnections))
 	clause.Flag("web.enable-pprof", "Serve profiles of the process under /debug/pprof/.").BoolVar(&f.pprof)
 	clause.Flag("web.enable-lifecycle", "Let a POST or PUT to /-/reload read the configuration again, as SIGHUP always does.").BoolVar(&f.reloads)
 	return f
@@ -146,10 +149,11 @@ func (f *webFlags) scheme() string {
 }
 
 // newServer is an HTTP server with limits on what clients may take.
-func newServer(h http.Handler) *http.Server {
-	return &http.Server{
-		Handler: patient(secured(h), pieceTime), ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-	}
+func newServer(h http.Handler, c *connections) *http.Server {
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes}
+	c.guard(srv)
+	srv.Handler = patient(secured(srv.Handler), pieceTime)
+	return srv
 }
 
 // pages are what the HTTP server serves.

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/promcost/promcost/allocation/memory"
+)
+
+const (
+	maxConnections = 512     // the default of --web.max-connections, as Prometheus has it
+	maxBodyBytes   = 1 << 20 // that handlers read of a body
+)
+
+// connections bounds what clients hold that send nothing, or too much at once. Where more than most connections are open, that one is
+// closed which has waited longest for its client: idle, or in the middle of a request. At most half as many requests are answered at
+// a time, so there is always one that waits; health checks and metrics are answered besides. So a new client is always heard.
+type connections struct {
+	most   int
+	memory *memory.Budget // that bodies are drawn from
+
+	mu       sync.Mutex
+	open     map[net.Conn]*connection
+	changes  uint64 // that there were
+	requests int    // that are being answered
+}
+
+// connection is the state of an open connection.
+type connection struct {
+	answering int    // requests that came in whole
+	waits     uint64 // the change since which it waits
+}
+
+func newConnections(most int, budget *memory.Budget) *connections {
+	return &connections{most: most, memory: budget, open: map[net.Conn]*connection{}}
+}
+
+type connectionKey struct{}
+
+// guard has a server keep the bounds.
+func (c *connections) guard(srv *http.Server) {
+	srv.ConnState = c.changed
+	srv.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, connectionKey{}, conn)
+	}
+	srv.Handler = c.bounded(srv.Handler)
+}
+
+// changed notes the state of a connection, and closes one where they are too many.
+func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	var victim net.Conn
+	c.mu.Lock()
+	c.changes++
+	switch state {
+	case http.StateNew:
+		c.open[conn] = &connection{waits: c.changes}
+		if len(c.open) > c.most {
+			victim = c.longest()
+		}
+	case http.StateIdle:
+		if of := c.open[conn]; of != nil {
+			of.waits = c.changes
+		}
+	case http.StateClosed, http.StateHijacked:
+		delete(c.open, conn)
+	case http.StateActive: // a byte of a request has come
+	}
+	c.mu.Unlock()
+	if victim == nil {
+		return
+	}
+	if secure, ok := victim.(interface{ NetConn() net.Conn }); ok {
+		victim = secure.NetConn() // without a farewell, which might wait for the client, too
+	}
+	_ = victim.Close() // whatever is wrong with it, it goes
+}
+
+// longest is the connection that has waited longest for its client, which is taken out.
+func (c *connections) longest() (conn net.Conn) {
+	for other, of := range c.open {
+		if of.answering == 0 && (conn == nil || of.waits < c.open[conn].waits) {
+			conn = other
+		}
+	}
+	delete(c.open, conn)
+	return conn
+}
+
+// bounded answers requests while they are not too many.
+func (c *connections) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !c.begin(r.URL.Path) {
+			w.Header().Set("Retry-After", "1")
+			plain(w, http.StatusServiceUnavailable, fmt.Sprintf("promcost answers %d requests at a time, and so many are being answered: ask again later, or raise --web.max-connections", c.most/2))
+			return
+		}
+		defer c.end()
+		conn, _ := r.Context().Value(connectionKey{}).(net.Conn)
+		heard := sync.OnceFunc(func() { c.answer(conn, 1) })
+		defer func() {
+			heard() // whether its body was read or not
+			c.answer(conn, -1)
+		}()
+		if r.ContentLength == 0 {
+			heard()
+			next.ServeHTTP(w, r)
+			return
+		}
+		size := int64(maxBodyBytes)
+		if r.ContentLength > 0 {
+			size = min(size, r.ContentLength)
+		}
+		release, err := c.memory.Take(r.Context(), "send fewer or shorter parameters", 2*size) // as text, and parsed
+		if err != nil {
+			plain(w, http.StatusServiceUnavailable, "read the body: "+err.Error())
+			return
+		}
+		defer release()
+		r.Body = &heardBody{r.Body, heard}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// answer counts requests that a connection waits for the answers of.
+func (c *connections) answer(conn net.Conn, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if of := c.open[conn]; of != nil {
+		of.answering += n
+	}
+}
+
+// begin reports whether a request may be answered, and counts it.
+func (c *connections) begin(path string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	small := strings.HasSuffix(path, "/-/healthy") || strings.HasSuffix(path, "/-/ready") || strings.HasSuffix(path, "/metrics")
+	if c.requests >= c.most/2 && !small {
+		return false
+	}
+	c.requests++
+	return true
+}
+
+// end counts a request that was answered.
+func (c *connections) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requests--
+}
+
+// heardBody tells when a body has been read to its end.
+type heardBody struct {
+	io.ReadCloser
+	heard func()
+}
+
+// Read implements io.Reader.
+func (b *heardBody) Read(p []byte) (n int, err error) {
+	if n, err = b.ReadCloser.Read(p); err != nil {
+		b.heard()
+	}
+	return n, err
+}
