@@ -5,6 +5,7 @@
 
 GO         ?= go
 FUZZTIME   ?= 20s
+SOAKTIME   ?= 1h
 BENCH      ?= .
 BASE       ?= HEAD
 
@@ -56,9 +57,10 @@ endif
 # The packages whose tests have more to run, or measure.
 SOAKED = $(sort $(dir $(shell grep -rl '/promtest/soak"$$' --include='*_test.go' .)))
 
-soak: $(TEST_TOOLS) ## run all that `test` runs a sample of, tests of time and memory, which want a quiet machine, and fuzz: an hour
+soak: $(TEST_TOOLS) ## run all that `test` runs a sample of, tests of time and memory, which want a quiet machine, and fuzz: an hour. Then faults, for SOAKTIME (1h)
 	$(GO) test -timeout 3h -p 1 $(SOAKED) -soak
 	GO='$(GO)' FUZZTIME='$(FUZZTIME)' .ci/fuzz
+	$(GO) test -race -timeout 0 -v -run '^TestFaults$$' ./cmd/promcost -soak -soak.duration='$(SOAKTIME)'
 
 race: $(TEST_TOOLS) ## run all tests with the race detector
 	$(GO) test -race -timeout 90m ./...

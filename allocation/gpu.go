@@ -55,6 +55,23 @@ func mergeGPUs(dict *Dict, parts []part, n int) (ids []ID, some []bool) {
 	return make([]ID, n), nil
 }
 
+// haveDifferentGPUs reports whether rows have GPUs of which different things are known: merging adds what they have in common to
+// the dictionary.
+func haveDifferentGPUs(sets []*Set) bool {
+	var first ID
+	for _, s := range sets {
+		for _, id := range s.ids[GPUDevices] {
+			if first == 0 {
+				first = id
+			}
+			if id != 0 && id != first {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // pairs is the map that GPUDevices is.
 func (g GPUDevice) pairs() map[string]string {
 	m := map[string]string{gpuDeviceKey: g.Device, gpuModelKey: g.Model, gpuUUIDKey: g.UUID}

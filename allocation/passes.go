@@ -214,7 +214,7 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 			missing = append(missing, text)
 		}
 	}
-	clone := o.AggregatedMetadata || slices.ContainsFunc(sets, (*Set).hasLate)
+	clone := o.AggregatedMetadata || slices.ContainsFunc(sets, (*Set).hasLate) || haveDifferentGPUs(sets)
 	for _, s := range sets {
 		if s.names != nil {
 			return nil, fmt.Errorf("apply passes: set of %s has been through them: give sets as they were built", s.span())

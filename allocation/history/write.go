@@ -54,7 +54,13 @@ func (s *Store) Write(ctx context.Context, set *allocation.Set, o WriteOptions) 
 		return fail(err)
 	}
 	if have != nil && !o.Replace {
-		return newStored([]*manifest{have}), nil
+		_, err := s.backend.Get(ctx, have.version.manifest()) // an object store may still list what was deleted
+		if err == nil {
+			return newStored([]*manifest{have}), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return fail(err)
+		}
 	}
 	blobs, err := encodeSet(set, v, o)
 	if err != nil {

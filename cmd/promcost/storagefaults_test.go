@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -144,6 +145,11 @@ type objectStore struct {
 	dir    string
 	status atomic.Int32 // that all requests fail with; 0 for none, noAnswer where they are not answered
 	asked  atomic.Int32
+	// trouble, where not nil, is told of each request and answers it, or returns false.
+	trouble atomic.Pointer[func(w http.ResponseWriter, r *http.Request, key string) bool]
+	late    atomic.Int32 // how many listings pass before an object that was written is listed
+	lists   atomic.Int32
+	written sync.Map // by key, the listing before which an object was written
 }
 
 const noAnswer = -1
@@ -210,6 +216,9 @@ func (o *objectStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/history"), "/")
+	if trouble := o.trouble.Load(); trouble != nil && (*trouble)(w, r, key) {
+		return
+	}
 	if key != "" && (r.Method == http.MethodPut || r.Method == http.MethodDelete) {
 		o.change(w, r, filepath.Join(o.dir, filepath.FromSlash(key)))
 		return
@@ -223,11 +232,15 @@ func (o *objectStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `<LocationConstraint xmlns="http://s3.amazonaws.com/doc/2006-03-01/"></LocationConstraint>`)
 		return
 	}
+	lists := o.lists.Add(1)
 	list := listing{Name: "history", Prefix: r.URL.Query().Get("prefix"), MaxKeys: 1000}
 	err := filepath.WalkDir(o.dir, func(path string, entry fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(o.dir, path)
 		if err != nil || entry.IsDir() || !strings.HasPrefix(filepath.ToSlash(name), list.Prefix) {
 			return err
+		}
+		if since, ok := o.written.Load(filepath.ToSlash(name)); ok && lists-since.(int32) <= o.late.Load() {
+			return nil
 		}
 		info, err := entry.Info()
 		if err == nil {
@@ -256,6 +269,9 @@ func (o *objectStore) change(w http.ResponseWriter, r *http.Request, path string
 	}
 	if err == nil {
 		err = os.WriteFile(path, data, 0o600)
+	}
+	if name, relErr := filepath.Rel(o.dir, path); relErr == nil {
+		o.written.Store(filepath.ToSlash(name), o.lists.Load())
 	}
 	w.Header().Set("ETag", `"x"`)
 	if err != nil {

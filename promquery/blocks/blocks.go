@@ -58,7 +58,8 @@ type block struct {
 	lost    bool             // it could not be opened
 	damaged []promquery.Lack // when samples of it could not be read
 
-	tombstones fileState // the one file of a block that changes
+	tombstones fileState     // the one file of a block that changes
+	found      []fs.FileInfo // all others, as they were when the block was found
 }
 
 // fileState tells versions of a file apart. The zero fileState is a file that is not there.
@@ -73,6 +74,26 @@ func tombstonesOf(dir string) fileState {
 		return fileState{}
 	}
 	return fileState{info.Size(), info.ModTime()}
+}
+
+// filesOf are a block's files. Those of a sound block never change, but for tombstones.
+func filesOf(dir string) (files []fs.FileInfo) {
+	segments, _ := filepath.Glob(filepath.Join(dir, "chunks", "*")) // its pattern is sound
+	for _, name := range append(segments, filepath.Join(dir, "index"), filepath.Join(dir, "meta.json")) {
+		if info, err := os.Stat(name); err == nil {
+			files = append(files, info)
+		}
+	}
+	return files
+}
+
+// current reports whether what is known of the block still holds: samples of it may have been deleted, and a damaged one may
+// have been restored from a copy.
+func (b *block) current() bool {
+	same := func(x, y fs.FileInfo) bool {
+		return os.SameFile(x, y) && x.Size() == y.Size() && x.ModTime().Equal(y.ModTime())
+	}
+	return b.tombstones == tombstonesOf(b.dir) && (len(b.damaged) == 0 || slices.EqualFunc(b.found, filesOf(b.dir), same))
 }
 
 // overlaps reports whether the block can have samples in [mint, maxt].
@@ -209,7 +230,7 @@ func (db *DB) scan() ([]string, error) {
 		if err != nil || !isDir(dir) {
 			continue
 		}
-		if blocks++; db.known[id] != nil && db.known[id].tombstones == tombstonesOf(dir) {
+		if blocks++; db.known[id] != nil && db.known[id].current() {
 			present[id] = true
 			continue
 		}
@@ -220,10 +241,10 @@ func (db *DB) scan() ([]string, error) {
 		case err != nil:
 			warnings = append(warnings, unreadable(id, err))
 		default:
-			if old := db.known[id]; old != nil { // samples of it were deleted: it is opened anew
+			if old := db.known[id]; old != nil { // it is opened anew
 				warnings = db.drop(old, warnings)
 			}
-			db.known[id] = &block{id: id, dir: dir, meta: meta, tombstones: tombstonesOf(dir)}
+			db.known[id] = &block{id: id, dir: dir, meta: meta, tombstones: tombstonesOf(dir), found: filesOf(dir)}
 			present[id] = true
 		}
 	}

@@ -162,8 +162,13 @@ func TestDamagedBlockIsSkipped(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
 			dirs := promtest.WriteBlocks(t, dir, 2*time.Hour, pods(4, 0, 6)...)
+			sound := t.TempDir()
+			if err := os.CopyFS(sound, os.DirFS(dirs[1])); err != nil {
+				t.Fatal(err)
+			}
 			damage(t, filepath.Join(dirs[1], tc.file), tc.change)
-			got, stats := count(t, open(t, dir), all)
+			db := open(t, dir)
+			got, stats := count(t, db, all)
 			for _, pod := range []string{"pa", "pb", "pc", "pd"} {
 				if n := got[pod]; n < 240 || n > 360 {
 					t.Errorf("pod %s: got %d samples, want those of the sound blocks, 240, and at most all, 360", pod, n)
@@ -176,6 +181,13 @@ func TestDamagedBlockIsSkipped(t *testing.T) {
 				if !strings.Contains(stats.Told()[0], want) {
 					t.Errorf("warning %q lacks %q", stats.Told()[0], want)
 				}
+			}
+			if err := os.Rename(filepath.Join(sound, tc.file), filepath.Join(dirs[1], tc.file)); err != nil {
+				t.Fatal(err)
+			}
+			got, stats = count(t, db, all)
+			if diff := cmp.Diff(map[string]int{"pa": 360, "pb": 360, "pc": 360, "pd": 360}, got); diff != "" || len(stats.Told()) > 0 {
+				t.Errorf("once the file was restored: warnings %q, samples (-want +got):\n%s", stats.Told(), diff)
 			}
 		})
 	}

@@ -6,12 +6,19 @@ import (
 	"flag"
 	"runtime/debug"
 	"testing"
+	"time"
 )
 
-var on = flag.Bool("soak", false, "run all of what tests run a sample of, and measure time and memory")
+var (
+	on       = flag.Bool("soak", false, "run all of what tests run a sample of, and measure time and memory")
+	duration = flag.Duration("soak.duration", 0, "how long tests go on that can go on for any time; 0 is a fixed number of rounds")
+)
 
 // On reports whether the flag is given.
 func On() bool { return *on }
+
+// Duration is how long a test goes on that can go on for any time: 0 is once through.
+func Duration() time.Duration { return *duration }
 
 // Of is some of what a test runs, or all of it where the flag is given.
 func Of[T any](some, all T) T {
