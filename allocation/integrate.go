@@ -176,24 +176,17 @@ func (b *Builder) markEnd(covered *coverage, series uint64, end int64, value flo
 	}
 }
 
-// begin gives the first cell its beginning, or leaves it out. A gauge's reaches back to the start of the container's run
-// where that is less than a lookback away. A counter's goes on from an earlier stretch of the same series; else it began
+// begin gives the first cell its beginning, or leaves it out. A counter's goes on from an earlier stretch of the same series; else it began
 // at 0 when the container did, if that is known and the series was not there before.
 func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
 	if len(cells) == 0 {
 		return cells
 	}
+	if s.Signal == ContainerLevel {
+		return l.beginLevels(c, cells)
+	}
 	first := &cells[0]
 	run, running := c.runs.Find(first.To)
-	if s.Signal == ContainerLevel {
-		if running && run.From < first.From && first.From-run.From <= timeline.Lookback {
-			rate := first.Amount / float64(first.To-first.From)
-			lead := timeline.Cell{From: run.From, To: first.From, Amount: rate * float64(first.From-run.From), Held: true}
-			l.cells = slices.Insert(cells, 0, lead)
-			return l.cells
-		}
-		return cells
-	}
 	for i := len(covered) - 1; i >= 0; i-- {
 		f := &covered[i]
 		if f.series != s.series || f.from > first.To || f.soft && first.To <= f.to {
@@ -229,6 +222,25 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 	}
 	first.From, first.Held = from, first.To-from > max(l.b.sampling.Lookback, l.b.sampling.Cell())
 	return l.b.succeed(covered, s, cells)
+}
+
+// beginLevels has the cells of a gauge reach back to the start of the container's run where that is less than a lookback away: at first,
+// and after a gap that no window looks over.
+func (l *Lane) beginLevels(c *container, cells []timeline.Cell) []timeline.Cell {
+	for i := 0; i < len(cells); i++ {
+		first := cells[i]
+		if i > 0 && first.From-cells[i-1].To <= l.b.evidence.most {
+			continue
+		}
+		run, running := c.runs.Find(first.To)
+		if running && run.From < first.From && first.From-run.From <= timeline.Lookback {
+			rate := first.Amount / float64(first.To-first.From)
+			cells = slices.Insert(cells, i, timeline.Cell{From: run.From, To: first.From, Amount: rate * float64(first.From-run.From), Held: true})
+			i++
+		}
+	}
+	l.cells = cells
+	return cells
 }
 
 // canUse reports whether the container's node has enough CPU for so much to be used in (from, to].

@@ -155,6 +155,7 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	for i, x := range cells {
 		if i > 0 && l.b.unknown(&x) {
 			pods[0].ended = append(pods[0].ended, flowEnd{key.kind, x.From, rateOf(cells[:i])})
+			cells[i] = beginAgain(pods, x, counterAt(s.p, x.To))
 		}
 	}
 	cells = l.b.known(cells)
@@ -206,6 +207,25 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 	return f, cells
 }
 
+// beginAgain is the cell of a counter after a gap that no window looks over: what was moved since the pod was seen again, as fast as on
+// average since it started, as for the first cell of a counter. It stays as it is where that is not known.
+func beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
+	start, known := lastStart(pods, x.To)
+	if !known {
+		return x
+	}
+	for _, p := range pods {
+		before := x.From // when the pod was last known to run before the gap
+		for i := range p.shifts {
+			if at := p.shifts[i].from; at < x.To && before >= x.From && at-before > Evidence.Milliseconds() {
+				return timeline.Cell{From: at, To: x.To, Amount: value * float64(x.To-at) / float64(x.To-start.ran)}
+			}
+			before = p.shifts[i].to
+		}
+	}
+	return x
+}
+
 // podStart is when a pod started, when the first of its containers did that is known of, and when it was first seen to run.
 type podStart struct{ at, ran, seen int64 }
 
@@ -215,16 +235,17 @@ func lastStart(pods []*pod, t int64) (start podStart, known bool) {
 		if len(p.shifts) == 0 {
 			continue
 		}
-		x := podStart{p.shifts[0].from, p.shifts[0].from, p.shifts[0].from}
+		x, restarted := podStart{p.shifts[0].from, p.shifts[0].from, p.shifts[0].from}, p.restarted
 		if p.started.known() {
 			x.at = min(x.at, int64(p.started.value*1000))
 		}
 		for _, c := range p.containers {
-			if len(c.started) > 0 && !p.restarted { // else it ran from the pod's start on, about
+			if len(c.started) > 0 { // else it ran from the pod's start on, about
 				x.ran = min(x.ran, int64(c.started[0].V*1000))
 			}
+			restarted = restarted || differs(c.started)
 		}
-		if p.restarted {
+		if restarted {
 			x.ran = x.at
 		}
 		if x.at < t && (!known || x.at > start.at) {

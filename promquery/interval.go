@@ -35,11 +35,11 @@ var containerProbes = []probe{
 }
 
 // findScrapeInterval finds the median scrape interval, the longer one of kube-state-metrics and cAdvisor, at the end of the
-// window, else at its beginning or middle, else takes the default.
+// window, else at its beginning or middle, else, for a window within an outage, in the hour before it, else takes the default.
 func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Window) error {
 	c.scrape = DefaultScrapeInterval
 	middle := w.Start.Add(w.Duration() / 2)
-	for _, end := range []time.Time{w.End, w.Start.Add(probeLength), middle} {
+	for _, end := range []time.Time{w.End, w.Start.Add(probeLength), middle, w.Start, w.Start.Add(-probeLength), w.Start.Add(-2 * probeLength)} {
 		kubeState, cadvisor, err := c.intervals(ctx, end, probeLength, nodeProbes)
 		if err == nil && len(cadvisor) == 0 {
 			_, cadvisor, err = c.intervals(ctx, end, containerProbe, containerProbes)

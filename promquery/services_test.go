@@ -97,7 +97,7 @@ func TestServicesOverTime(t *testing.T) {
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Errorf("%s: hours and the window (-want +got):\n%s", name, diff)
 					}
-					compareFigures(t, figuresOf([]*allocation.Set{whole}), figuresOf(hours), "nothing")
+					compareFigures(t, figuresOf([]*allocation.Set{whole}), figuresOf(hours), nil)
 				}
 			})
 		}

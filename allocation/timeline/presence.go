@@ -115,14 +115,19 @@ func (p *Presence) startBetween(from, until, least, most int64) (int64, bool) {
 	return 0, false
 }
 
-// endBetween is the first reported end in [least, most] of what was seen last at a time. Of what the object is a part of,
-// only what was reported since then says anything about it, and what was reported later than an outage lasts says nothing: a window
-// around the end could not tell; shared says that it may be the end of another run or part.
+// endBetween is the first reported end in [least, most] of what was seen last at a time, Unborn where no sample shows it. Of what the
+// object is a part of, only what was reported since then says anything about it, and what was reported later than an outage lasts, after
+// the last sight or the end, says nothing: a window around them could not tell; shared says that it may be the end of another run or part.
 func (p *Presence) endBetween(last, least, most int64) (at int64, shared, ok bool) {
 	try := func(steps Steps, since int64, of bool) {
 		for i := range steps {
 			x := &steps[i]
-			if v, known := x.millis(); known && x.From >= since && x.From-v <= maxLead && v >= least && v <= most && (!ok || v < at) {
+			v, known := x.millis()
+			told := v
+			if last != Unborn {
+				told = min(v, last)
+			}
+			if known && x.From >= since && x.From-told <= maxLead && v >= least && v <= most && (!ok || v < at) {
 				at, shared, ok = v, of, true
 			}
 		}

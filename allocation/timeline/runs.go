@@ -28,7 +28,7 @@ func (s Sampling) Runs(p *Presence, w *Watch) Runs {
 		spans = s.restarts(p, spans)
 	}
 	for k := range spans {
-		s.findStart(p, spans, k)
+		s.findStart(p, spans, k, w)
 	}
 	for k := range spans {
 		start := s.startOf(p, spans, k, w)
@@ -154,14 +154,17 @@ func (s Sampling) bridges(p *Presence, gap Interval, absent Intervals) (bridged,
 
 // findStart finds the start that is reported of the k-th span: when it begins, else later, before the next one: what says when
 // an object started may have been down then, even until the object had ended. It is not before the last sight of the span
-// before.
-func (s Sampling) findStart(p *Presence, spans []sighting, k int) {
+// before, unless there are no data between them: a window that begins there does not know of that one.
+func (s Sampling) findStart(p *Presence, spans []sighting, k int, w *Watch) {
 	x, least, until := &spans[k], int64(1), int64(Forever)
 	if x.started > 0 {
 		return
 	}
 	if k > 0 {
 		least = spans[k-1].To
+		if gap, ok := before(w.Absent, s.firstOf(x.From)); ok && s.dataless(gap) {
+			least = 1
+		}
 	}
 	if k+1 < len(spans) {
 		until = spans[k+1].From
@@ -183,12 +186,13 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 	}
 	if x.started > 0 {
 		out := Reported(max(x.started, born))
-		if !s.Exact() {
-			out.At = x.From
-		} else if gap, ok := before(w.Absent, sight); ok && s.dataless(gap) && x.started < min(gap.To, sight)-2*s.Cell() {
+		if gap, ok := before(w.Absent, sight); ok && s.dataless(gap) && (k > 0 || s.Exact()) && x.started < min(gap.To, sight)-2*s.Cell() {
 			// There is no data before, and it did not start just then: it ran when the scrape before would have been.
 			at := max(x.started, min(gap.To, sight)-x.first)
 			out = Edge{at, at, at}
+		}
+		if !s.Exact() {
+			out.At = x.From
 		}
 		return out
 	}
@@ -271,9 +275,9 @@ func (s Sampling) unseenFrom(x *sighting, limit, apart int64, w *Watch) int64 {
 }
 
 // halfway makes the end of a span of which none is reported: between the last sight and the next scrape. One that the newest
-// scrape shows is open.
+// scrape shows is open, unless that is longer ago than an outage lasts: a window that knows of a later scrape decides the same.
 func (s Sampling) halfway(x *sighting, limit int64, w *Watch, end *Edge) {
-	if limit == Forever && w.Newest-x.To < x.last-x.last/20 {
+	if limit == Forever && w.Newest-x.To < x.last-x.last/20 && s.End-x.To <= maxLead {
 		end.At, end.Latest = max(x.To, min(s.End, x.To+s.Lookback)), max(x.To, s.End)
 		return
 	}
