@@ -150,6 +150,8 @@ type Spending struct {
 	States []BudgetState
 	// Unknown are the names of budgets that are not in States because hours of their period have yet to be computed.
 	Unknown []string
+	// Rules are those that what is kept of the budgets' periods was computed by.
+	Rules RulesMix
 }
 
 // Totals are what the families of budgets are made of.

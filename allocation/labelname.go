@@ -37,6 +37,12 @@ func labelNames(texts ...string) []LabelName {
 // String is the name as it was given.
 func (n LabelName) String() string { return n.text }
 
+// Within reports whether the name is a part of key in any spelling and case.
+func (n LabelName) Within(key string) bool {
+	has := func(key, part string) bool { return strings.Contains(strings.ToLower(key), strings.ToLower(part)) }
+	return has(key, n.text) || has(Sanitize(key), n.sanitized) || has(snakeCase(key), n.snake)
+}
+
 // LabelNames are names of labels that were asked for or configured. Where an object has as many colliding labels as there are
 // names here that collide, the labels are taken to have these names, in byte order. None is the zero value.
 type LabelNames struct{ bySnake map[string][]string }

@@ -164,7 +164,9 @@ func TestLabelSearch(t *testing.T) {
 		"misspelled":             {use: allocation.LabelUse{Text: "costCentre", Label: true}, sets: sets, want: "label costCentre: no allocation of the window has one of that name: it is misspelled, or kube-state-metrics does not export it (see its --metric-labels-allowlist=pods=[costCentre])"},
 		"no annotation":          {use: allocation.LabelUse{Text: "costCenter", Annotation: true}, sets: sets, want: "annotation costCenter: no allocation"},
 		"either":                 {use: allocation.LabelUse{Text: "costCenter", Label: true, Annotation: true}, sets: sets},
-		"colliding":              {use: allocation.LabelUse{Text: "team", Label: true}, sets: sets, want: "label team: its name collides with others, which are exported as team_conflict1 and team_conflict2; 2 allocations have different values of these and are __unallocated__"},
+		"colliding":              {use: allocation.LabelUse{Text: "team", Label: true, Aggregated: true}, sets: sets, want: "label team: its name collides with others, which are exported as team_conflict1 and team_conflict2; 2 allocations have different values of these and are __unallocated__"},
+		"colliding, not summed":  {use: allocation.LabelUse{Text: "team", Label: true}, sets: sets, want: "label team: its name collides with others, which are exported as team_conflict1 and team_conflict2; 2 allocations have different values of these and are taken to have none: ask"},
+		"colliding, of one":      {use: allocation.LabelUse{Text: "team", Label: true}, sets: []*allocation.Set{labeledSet(map[string]string{"team_conflict1": "A", "team_conflict2": "b"})}, want: "label team: its name collides with others, which are exported as team_conflict1 and team_conflict2; 1 allocation has different values of these and is taken to have none: ask"},
 		"colliding, both known":  {use: allocation.LabelUse{Text: "team", Label: true}, known: []string{"Team", "team"}, sets: sets},
 		"colliding, as exported": {use: allocation.LabelUse{Text: "team_conflict1", Label: true}, sets: sets},
 	} {

@@ -10,6 +10,7 @@ import (
 type LabelUse struct {
 	Text              string
 	Label, Annotation bool
+	Aggregated        bool // allocations are summed by it, rather than selected
 }
 
 // what is the kind of thing that it is.
@@ -28,7 +29,7 @@ func LabelUses(keys []Key) []LabelUse {
 	var uses []LabelUse
 	for i := range keys {
 		if text := keys[i].label.text; text != "" {
-			uses = append(uses, LabelUse{text, keys[i].kind != keyAnnotation, keys[i].kind != keyLabel})
+			uses = append(uses, LabelUse{text, keys[i].kind != keyAnnotation, keys[i].kind != keyLabel, true})
 		}
 	}
 	return uses
@@ -103,8 +104,15 @@ func (l *LabelSearch) Clash() string {
 		return ""
 	}
 	keys := slices.Sorted(slices.Values(l.keys))
-	return fmt.Sprintf("%s %s: its name collides with others, which are exported as %s; %d allocations have different values of these and are %s: ask for all names that collide, as they are in Kubernetes, or for one of the exported ones",
-		l.use.what(), l.use.Text, strings.Join(keys, " and "), l.clashes, UnallocatedName)
+	have, are := "allocations have", "are taken to have none"
+	if l.use.Aggregated {
+		are = "are " + UnallocatedName
+	}
+	if l.clashes == 1 {
+		have, are = "allocation has", strings.Replace(are, "are", "is", 1)
+	}
+	return fmt.Sprintf("%s %s: its name collides with others, which are exported as %s; %d %s different values of these and %s: ask for all names that collide, as they are in Kubernetes, or for one of the exported ones",
+		l.use.what(), l.use.Text, strings.Join(keys, " and "), l.clashes, have, are)
 }
 
 // String says what is wrong, "" where nothing is.

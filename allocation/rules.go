@@ -1,5 +1,10 @@
 package allocation
 
+import (
+	"fmt"
+	"time"
+)
+
 // RulesVersion is the version of the rules that sets are computed by. A change of the rules that gives other numbers from the
 // same samples raises it, and adds a row here. Sets that are kept carry the version that they were computed by, sums of sets
 // the oldest one of their parts; what was kept before there were versions is of OldestRules.
@@ -18,3 +23,52 @@ const (
 	// summed only their mean is known.
 	RulesOfBounds = 2
 )
+
+// RulesMix notes by which rules the sets of an answer were computed.
+type RulesMix struct {
+	Older   Window // from the first to the last set of older rules; zero where there is none
+	Version int    // the oldest
+	Current bool   // there are sets of the current rules
+}
+
+// Add notes a set of the time w.
+func (m *RulesMix) Add(w Window, rules int) {
+	switch {
+	case rules >= RulesVersion:
+		m.Current = true
+		return
+	case m.Older.Start.IsZero():
+		m.Older, m.Version = w, rules
+		return
+	case w.Start.Before(m.Older.Start):
+		m.Older.Start = w.Start
+	}
+	if w.End.After(m.Older.End) {
+		m.Older.End = w.End
+	}
+	m.Version = min(m.Version, rules)
+}
+
+// Join adds the sets of o.
+func (m *RulesMix) Join(o *RulesMix) {
+	if !o.Older.Start.IsZero() {
+		m.Add(o.Older, o.Version)
+	}
+	m.Current = m.Current || o.Current
+}
+
+// Mixed reports whether there are sets both of older and of the current rules.
+func (m *RulesMix) Mixed() bool { return m.Current && !m.Older.Start.IsZero() }
+
+// KeepMeans reports whether there are sets whose error bounds are kept as means: see RulesOfBounds.
+func (m *RulesMix) KeepMeans() bool { return !m.Older.Start.IsZero() && m.Version < RulesOfBounds }
+
+// Warning says what older rules computed, what follows of it, and how to compute it again.
+func (m *RulesMix) Warning(follows string) string {
+	from, to := m.Older.Start.UTC().Format(time.RFC3339), m.Older.End.UTC().Format(time.RFC3339)
+	return fmt.Sprintf("hours from %s to %s were computed by older rules (version %d, the current one is %d)%s: promcost backfill --recompute --from=%s --to=%s computes them again",
+		from, to, m.Version, RulesVersion, follows, from, to)
+}
+
+// RulesDiffer is what follows of sets by older and by the current rules.
+const RulesDiffer = ", the rest by the current ones, so they may differ"

@@ -230,13 +230,19 @@ func (a *api) serveAssetCompletion(w http.ResponseWriter, q *request) error {
 
 // valueSet collects the values that a search looks for.
 type valueSet struct {
-	search string // in lower case
+	search string                // in lower case
+	name   *allocation.LabelName // that is looked for among names of labels; nil among other values
 	seen   map[string]bool
 	list   []string
 }
 
 func (q *request) values() *valueSet {
-	return &valueSet{search: strings.ToLower(q.search), seen: map[string]bool{}}
+	v := &valueSet{search: strings.ToLower(q.search), seen: map[string]bool{}}
+	if slices.Contains([]string{"label", "namespaceLabel", "annotation"}, q.complete.name) {
+		name := allocation.NewLabelName(q.search)
+		v.name = &name
+	}
+	return v
 }
 
 // add notes a value once, if it is one that is looked for.
@@ -245,7 +251,7 @@ func (v *valueSet) add(text string) {
 		return
 	}
 	v.seen[text] = true
-	if strings.Contains(strings.ToLower(text), v.search) {
+	if strings.Contains(strings.ToLower(text), v.search) || v.name != nil && v.name.Within(text) {
 		v.list = append(v.list, text)
 	}
 }

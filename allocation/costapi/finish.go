@@ -121,8 +121,10 @@ func (q *request) finishLabels() {
 	var texts []string
 	seen := map[allocation.LabelUse]bool{}
 	q.labels = slices.DeleteFunc(q.labels, func(use allocation.LabelUse) bool {
-		again := seen[use]
-		seen[use], texts = true, append(texts, use.Text)
+		as := use
+		as.Aggregated = false // those that are come first
+		again := seen[as]
+		seen[as], texts = true, append(texts, use.Text)
 		return again
 	})
 	q.labelNames = q.api.cfg.LabelNames.And(texts...)

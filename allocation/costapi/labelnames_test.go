@@ -44,7 +44,7 @@ func (exported) Sets(_ context.Context, q allocation.Query) iter.Seq2[*allocatio
 
 // TestLabelSpellings asks for labels as they are in Kubernetes, wherever a request may name one.
 func TestLabelSpellings(t *testing.T) {
-	const nobody, collides = "no allocation of the window has one of that name", "its name collides with others, which are exported as team_conflict1 and team_conflict2; 1 allocations"
+	const nobody, collides = "no allocation of the window has one of that name", "its name collides with others, which are exported as team_conflict1 and team_conflict2; 1 allocation has"
 	for _, tt := range []struct {
 		name       string
 		params     []string
@@ -79,7 +79,7 @@ func TestLabelSpellings(t *testing.T) {
 				}
 				w := get(costapi.New(exported{}, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }, LabelNames: allocation.NewLabelNames(tt.configured...)}), path, params...)
 				for _, want := range tt.want {
-					if path == "/model/allocation" && (strings.Contains(want, "sharedCost") || strings.Contains(want, "1 allocations")) {
+					if path == "/model/allocation" && (strings.Contains(want, "sharedCost") || strings.Contains(want, "1 allocation has")) {
 						continue // there are three or four days
 					}
 					if w.Code != 200 || !strings.Contains(w.Body.String(), want) {
@@ -114,5 +114,26 @@ func TestAssetLabelsThatNothingHas(t *testing.T) {
 				t.Errorf("%s, want %q", body, tt.want)
 			}
 		})
+	}
+}
+
+// TestSearchForNamesOfLabels searches names in other spellings than they are exported in. Values are searched as they are.
+func TestSearchForNamesOfLabels(t *testing.T) {
+	h := costapi.New(exported{}, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }})
+	for _, tt := range []struct{ field, search, want string }{
+		{"label", "costC", `["cost_center"]`},
+		{"label", "COST", `["cost_center"]`},
+		{"label", "cost-c", `["cost_center"]`},
+		{"label", "stC_enter", "[]"},
+		{"label", "", `["cost_center","team","team_conflict1","team_conflict2"]`},
+		{"label:team", "rE", `["red"]`},
+		{"label:team", "r-e", "[]"},
+	} {
+		for _, path := range []string{"/allocation/autocomplete", "/model/allocation/autocomplete"} {
+			w := get(h, path, "window=2h", "field="+tt.field, "search="+tt.search)
+			if !strings.Contains(w.Body.String(), `{"data":`+tt.want+"}") {
+				t.Errorf("%s: field=%s search=%s: %s, want %s", path, tt.field, tt.search, w.Body, tt.want)
+			}
+		}
 	}
 }

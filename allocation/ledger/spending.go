@@ -111,6 +111,9 @@ func (s *spender) at(ctx context.Context, t time.Time) (*allocation.Spending, er
 		}
 		if known {
 			spending.States = append(spending.States, state)
+			for _, k := range s.within(state.Window) {
+				spending.Rules.Add(k.Window, k.Rules)
+			}
 		}
 	}
 	return spending, nil

@@ -298,3 +298,29 @@ func TestSpendingOfWhatIsShared(t *testing.T) {
 		}
 	}
 }
+
+// TestSpendingTellsOlderRules has spending of hours by older rules, and later by the current ones, too.
+func TestSpendingTellsOlderRules(t *testing.T) {
+	m := budgeting(t)
+	r := live(t, "2026-03-09T05:30", ledger.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }}, func(r *rig) {
+		r.model.from, r.model.rules = at(t, "2026-03-09T00:00"), allocation.OldestRules
+	})
+	for _, tt := range []struct {
+		passed time.Duration
+		mixed  bool
+	}{{0, false}, {2 * time.Hour, true}} {
+		r.change(func(m *model) {
+			if tt.passed > 0 {
+				m.rules = 0
+			}
+		})
+		r.pass(tt.passed)
+		got, err := r.SpendingAt(t.Context(), at(t, "2026-03-09T05:30").Add(tt.passed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := between(t, "2026-03-09T00:00", "2026-03-09T05:00"); len(got.States) == 0 || got.Rules.Mixed() != tt.mixed || !got.Rules.Older.Start.Equal(want.Start) || !got.Rules.Older.End.Equal(want.End) {
+			t.Errorf("after %s: mixed %v, older %v, want %v and %v", tt.passed, got.Rules.Mixed(), got.Rules.Older, tt.mixed, want)
+		}
+	}
+}

@@ -60,12 +60,14 @@ func (h *hours) SpendingsIn(_ context.Context, w allocation.Window) (func(contex
 			return &allocation.Spending{End: t, Unknown: []string{h.budget.Name}}, nil
 		}
 		spent := 0.0
+		var rules allocation.RulesMix
 		for _, s := range h.sets {
 			if !s.Window.End.Add(grace).After(t) {
 				spent++
+				rules.Add(s.Window, s.Rules)
 			}
 		}
-		return &allocation.Spending{End: t, States: []allocation.BudgetState{{Budget: h.budget, Spent: spent, Forecast: -1}}}, nil
+		return &allocation.Spending{End: t, States: []allocation.BudgetState{{Budget: h.budget, Spent: spent, Forecast: -1}}, Rules: rules}, nil
 	}, nil
 }
 

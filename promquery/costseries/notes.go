@@ -18,7 +18,8 @@ type notes struct {
 	some       bool              // an hour was had
 	lacking    []stretch         // hours that cannot be had
 	incomplete []stretch         // of which something is missing
-	unknown    []stretch         // at whose end budgets were not known yet, and which
+	rules      allocation.RulesMix
+	unknown    []stretch // at whose end budgets were not known yet, and which
 }
 
 // stretch are hours that follow each other, of which the same is to be told.
@@ -32,6 +33,7 @@ func (n *notes) hour(set *allocation.Set, err error) {
 	switch {
 	case err == nil:
 		n.some = true
+		n.rules.Add(set.Window, set.Rules)
 		if set.Incomplete {
 			n.incomplete = join(n.incomplete, set.Window, "")
 		}
@@ -42,7 +44,11 @@ func (n *notes) hour(set *allocation.Set, err error) {
 
 // budgets notes how budgets stood at the end of an hour.
 func (n *notes) budgets(w allocation.Window, s *allocation.Spending) {
-	if s != nil && len(s.Unknown) > 0 {
+	if s == nil {
+		return
+	}
+	n.rules.Join(&s.Rules)
+	if len(s.Unknown) > 0 {
 		n.unknown = join(n.unknown, w, strings.Join(s.Unknown, ", "))
 	}
 }
@@ -92,6 +98,9 @@ func (n *notes) annotations() annotations.Annotations {
 	for i := range n.unknown {
 		s := &n.unknown[i]
 		all.Add(fmt.Errorf("%w: budgets %s are not told for %s: hours of their period have yet to be computed: ask again later", annotations.PromQLWarning, s.why, s))
+	}
+	if n.rules.Mixed() {
+		all.Add(fmt.Errorf("%w: %s", annotations.PromQLWarning, n.rules.Warning(allocation.RulesDiffer)))
 	}
 	if !n.some && len(n.lacking) == 0 && n.window.Start.Before(n.window.End) {
 		all.Add(fmt.Errorf("%w: there are no costs of %s: neither the history nor the source has anything of that time", annotations.PromQLInfo, &stretch{window: n.window}))

@@ -149,6 +149,28 @@ func TestNotes(t *testing.T) {
 			warnings: []string{"PromQL warning: costs of 2026-03-10T14:00:00Z to 2026-03-10T15:00:00Z are of incomplete data of the source"},
 		},
 		{
+			name: "hours of older rules", expr: "sum(promcost_node_hourly_cost)", from: 2 * time.Hour, to: 5 * time.Hour, series: 1,
+			prepare: func(h *hours) { h.sets[2].Rules, h.sets[3].Rules = 1, 1 },
+			warnings: []string{fmt.Sprintf("PromQL warning: hours from 2026-03-10T14:00:00Z to 2026-03-10T16:00:00Z were computed by older rules (version 1, the current one is %d), the rest by the current ones, so they may differ: "+
+				"promcost backfill --recompute --from=2026-03-10T14:00:00Z --to=2026-03-10T16:00:00Z computes them again", allocation.RulesVersion)},
+		},
+		{
+			name: "only hours of older rules", expr: "sum(promcost_node_hourly_cost)", from: 2 * time.Hour, to: 5 * time.Hour, series: 1,
+			prepare: func(h *hours) {
+				for _, s := range h.sets {
+					s.Rules = 1
+				}
+			},
+		},
+		{
+			name: "budgets of hours of older rules", expr: "promcost_budget_spent", from: 5 * time.Hour, to: 6 * time.Hour, series: 1,
+			prepare: func(h *hours) {
+				h.budget, h.sets[1].Rules = &allocation.Budget{Name: "all", Period: allocation.BudgetMonth}, 1
+			},
+			warnings: []string{fmt.Sprintf("PromQL warning: hours from 2026-03-10T13:00:00Z to 2026-03-10T14:00:00Z were computed by older rules (version 1, the current one is %d), the rest by the current ones, so they may differ: "+
+				"promcost backfill --recompute --from=2026-03-10T13:00:00Z --to=2026-03-10T14:00:00Z computes them again", allocation.RulesVersion)},
+		},
+		{
 			name: "budgets that are not known yet", expr: "promcost_budget_spent", from: 3 * time.Hour, to: 6 * time.Hour, series: 1,
 			prepare: func(h *hours) {
 				h.budget, h.unknown = &allocation.Budget{Name: "all", Period: allocation.BudgetMonth}, noon.Add(4*time.Hour+grace)
