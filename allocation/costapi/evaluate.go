@@ -28,7 +28,7 @@ type evaluations struct {
 }
 
 func newEvaluations(timeout time.Duration) *evaluations {
-	const most = 4 // each may take several times jmespath.MaxOutput
+	const most = 4                                      // each may take several times jmespath.MaxOutput
 	slots := min(max(1, runtime.GOMAXPROCS(0)/2), most) // the other processors are for those who ask without expressions
 	return &evaluations{make(chan struct{}, slots), cmp.Or(max(timeout, 0), DefaultEvaluationTimeout)}
 }
