@@ -28,8 +28,9 @@ type evaluations struct {
 }
 
 func newEvaluations(timeout time.Duration) *evaluations {
-	const most = 4 // each may take several times jmespath.MaxOutput
-	return &evaluations{make(chan struct{}, min(runtime.GOMAXPROCS(0), most)), cmp.Or(max(timeout, 0), DefaultEvaluationTimeout)}
+	const most = 4                                      // each may take several times jmespath.MaxOutput
+	slots := min(max(1, runtime.GOMAXPROCS(0)/2), most) // the other processors are for those who ask without expressions
+	return &evaluations{make(chan struct{}, slots), cmp.Or(max(timeout, 0), DefaultEvaluationTimeout)}
 }
 
 // do evaluates the request's expression over the answer body once there is room for it, as long as the request lasts.

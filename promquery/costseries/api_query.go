@@ -221,9 +221,12 @@ func (a *api) serveExemplars(r *http.Request) (apiResult, *apiError) {
 	if end.Before(start) {
 		return apiResult{}, badData(errors.New("end timestamp must not be before start timestamp"))
 	}
-	expr, err := a.parse(r)
+	if err := checkText(r.FormValue("query")); err != nil {
+		return apiResult{}, badParam("query", err)
+	}
+	expr, err := a.parser.ParseExpr(r.FormValue("query"))
 	if err != nil {
-		return apiResult{}, badData(err)
+		return apiResult{}, badData(err) // as Prometheus
 	}
 	if len(parser.ExtractSelectors(expr)) == 0 {
 		return apiResult{}, nil

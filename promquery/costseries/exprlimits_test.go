@@ -86,6 +86,9 @@ func TestHostileExpressions(t *testing.T) {
 			for _, path := range []string{"/api/v1/parse_query", "/api/v1/query_exemplars"} {
 				if r := ask(t, http.MethodPost, base, path, "start=1&end=2&query="+url.QueryEscape(tt.expr)); r.Code != http.StatusNoContent {
 					checkRefusal(t, path, r, code, tt.want)
+					if !strings.Contains(fmt.Sprint(r.Body), "parse error") { // which says where
+						checkRefusal(t, path, r, code, `"query"`)
+					}
 				}
 			}
 			if r := ask(t, http.MethodPost, base, "/api/v1/format_query", "query="+url.QueryEscape(tt.expr)); r.Code != http.StatusUnprocessableEntity {
