@@ -136,3 +136,21 @@ func TestDraw(t *testing.T) {
 		}
 	}
 }
+
+// TestApplyStops has the passes begin no set once whoever asks has left.
+func TestApplyStops(t *testing.T) {
+	c := busyCluster(2, 10)
+	sets := c.build(t, 20*time.Minute)
+	for last := range len(sets) {
+		looks := 0
+		_, err := allocation.Apply(sets, allocation.Options{Accumulate: allocation.All, Stopped: func() error {
+			if looks++; looks > last {
+				return errStopped
+			}
+			return nil
+		}})
+		if looks != last+1 || !errors.Is(err, errStopped) {
+			t.Errorf("stopped before set %d, it ends after %d looks with %v", last, looks, err)
+		}
+	}
+}

@@ -32,6 +32,11 @@ func apply(sets []*Set, m *scratch, o *Options) ([]*Set, error) {
 	}
 	out := make([]*Set, len(sets))
 	for i, s := range sets {
+		if o.Stopped != nil {
+			if err := o.Stopped(); err != nil {
+				return nil, err
+			}
+		}
 		if out[i], err = applyTo(s, m, dict, o); err != nil {
 			return nil, err
 		}

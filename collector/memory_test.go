@@ -20,7 +20,13 @@ func TestMemory(t *testing.T) {
 	}
 	a := b.Open("")
 	_, _, _ = a.Draw(700), b.Open("").Draw(100), a.Draw(1)
+	if err := b.OpenCache(func(int64) {}).Draw(0); err != nil {
+		t.Fatal(err)
+	}
 	want := `
+# HELP promcost_memory_kept_bytes Of the used memory, what answers take that are kept in case they are asked for again: they give way.
+# TYPE promcost_memory_kept_bytes gauge
+promcost_memory_kept_bytes 0
 # HELP promcost_memory_limit_bytes Most memory that questions may take together: --query.max-memory; 0 for any.
 # TYPE promcost_memory_limit_bytes gauge
 promcost_memory_limit_bytes 800

@@ -134,6 +134,7 @@ func (q *request) finishLabels() {
 // within lets the request, its filters included, end with ctx. What they may do is bounded for all of its sets together.
 func (q *request) within(ctx context.Context) {
 	q.ctx, q.steps = ctx, filter.NewSteps(ctx, q.api.cfg.MaxFilterSteps)
+	q.options.Stopped = ctx.Err
 	bounded := func(f allocation.Filter) allocation.Filter {
 		if f, ok := f.(*filter.Filter); ok {
 			return f.Among(q.labelNames).Within(q.steps)

@@ -44,6 +44,7 @@ func (b *Budget) Most() int64 { return b.limit - b.limit/reserveShare }
 // Stats say how a budget stands.
 type Stats struct {
 	Limit, Used   int64  // bytes; a Limit of 0 is no bound
+	Kept          int64  // of Used, what caches hold
 	TooMuch, Busy uint64 // draws refused since the process began: those that can never fit, and those that others left no room for
 }
 
@@ -51,7 +52,11 @@ type Stats struct {
 func (b *Budget) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return Stats{b.limit, b.used, b.refused[0], b.refused[1]}
+	s := Stats{Limit: b.limit, Used: b.used, TooMuch: b.refused[0], Busy: b.refused[1]}
+	for _, a := range b.caches {
+		s.Kept += a.held
+	}
+	return s
 }
 
 // Account is what one question holds of a budget. It is safe for concurrent use. The nil Account has no bound.

@@ -72,7 +72,7 @@ func TestCachesGiveWay(t *testing.T) {
 		}
 	}
 	a := b.Open("")
-	if err := a.Draw(350 * mb); err != nil || cache.Held() != 300*mb {
+	if err := a.Draw(350 * mb); err != nil || cache.Held() != 300*mb || b.Stats().Kept != 300*mb {
 		t.Errorf("%v, %d MB are kept", err, cache.Held()/mb)
 	}
 	if err := cache.Draw(100 * mb); !errors.Is(err, allocation.ErrBusy) || cache.Held() != 300*mb {

@@ -29,9 +29,11 @@ func TestMemoryBudget(t *testing.T) {
 		{"1GB", 1 << 30, 10 << 30, false, true}, // GOMEMLIMIT was set
 	} {
 		t.Run(tt.flag, func(t *testing.T) {
+			was := int64(math.MaxInt64)
 			if tt.limited {
-				defer debug.SetMemoryLimit(debug.SetMemoryLimit(tt.gomem))
+				was = tt.gomem
 			}
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(was))
 			before := debug.SetMemoryLimit(-1)
 			f := &costFlags{}
 			app := kingpin.New("test", "").Terminate(nil)

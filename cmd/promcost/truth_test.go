@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -27,7 +28,8 @@ func TestMain(m *testing.M) {
 		go keepFloor(context.Background())
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
-	_ = os.Setenv("COLUMNS", "100") // kingpin wraps help at the terminal's width
+	_ = os.Setenv("COLUMNS", "100")         // kingpin wraps help at the terminal's width
+	debug.SetMemoryLimit(math.MaxInt64 - 1) // as GOMEMLIMIT would: programs that run within the tests leave it
 	code := m.Run()
 	if threeDays != "" {
 		_ = os.RemoveAll(threeDays) // it is among what is temporary

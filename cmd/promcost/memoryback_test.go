@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/promquery/promtest/soak"
+)
+
+// mixedQuestions are questions of all kinds, small ones and such as can never fit.
+var mixedQuestions = []string{
+	"/model/allocation?window=6h&aggregate=namespace",
+	"/model/allocation?window=6h&step=1h&accumulate=true",
+	"/model/allocation?window=6h&format=parquet",
+	"/model/allocation/compute?window=6h",
+	"/model/allocation/compute?window=6h&step=2s",
+	"/model/allocation/compute?window=1970-01-01T00:00:00Z,2026-03-02T06:00:00Z",
+	"/model/allocation/compute?window=1970-01-01T00:00:00Z,2026-03-02T06:00:00Z&step=60h",
+	"/model/allocation/compute?window=6h&step=20m&jmespath=length(data)",
+	"/model/allocation/summary/topline?window=6h",
+	"/model/allocation/trends?window=3h&aggregate=namespace&names=shop",
+	"/model/assets?window=6h&format=csv",
+	"/v2/allocation?window=6h&step=1h",
+	"/allocation/compute?window=nonsense",
+	"/api/v1/query?query=promcost_container_hourly_cost",
+	"/api/v1/query_range?query=promcost_container_hourly_cost&start=1772409600&end=1772431200&step=2",
+	"/api/v1/query?query=sum(",
+	"/api/v1/series?match[]=promcost_pod_hourly_cost",
+	"/api/v1/label/pod/values?match[]=promcost_pod_cost_total",
+	"/federate?match[]=promcost_namespace_hourly_cost",
+	"/metrics",
+}
+
+// TestMemoryComesBack asks a thousand questions, many of whom leave before their answer is there. In the end, the budget holds what
+// answers take that are kept in memory, and nothing else.
+func TestMemoryComesBack(t *testing.T) {
+	t.Parallel()
+	blocks, _ := writeTruth(t, "--demo.end=2026-03-02T06:20:00Z", "--demo.duration=8h", "--demo.nodes=4", "--demo.pods=40", "--demo.scrape-interval=1m")
+	base := spawn(t, "serve", "--source=blocks", "--tsdb.path="+blocks, "--storage.path="+t.TempDir(), "--query.max-memory=24MB")
+	eventually(t, "it does not get ready", func() bool { code, _ := get(t, base+"/-/ready"); return code == http.StatusOK })
+	var questions sync.WaitGroup
+	for worker := range 8 {
+		questions.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(worker)))
+			for range soak.Of(12, 125) {
+				patience := time.Minute
+				if r.IntN(3) == 0 {
+					patience = time.Duration(r.Int64N(int64(200 * time.Millisecond)))
+				}
+				if problem := leaveAfter(t.Context(), base+mixedQuestions[r.IntN(len(mixedQuestions))], patience); problem != "" {
+					t.Error(problem)
+				}
+			}
+		})
+	}
+	questions.Wait()
+	eventually(t, "memory does not come back", func() bool {
+		used, kept := metric(t, base, "promcost_memory_used_bytes"), metric(t, base, "promcost_memory_kept_bytes")
+		return used != "" && used == kept
+	})
+	if n := metric(t, base, `promcost_memory_refused_total\{reason="too_much"\}`); n == "" || n == "0" {
+		t.Errorf("nothing was too much: %q", n)
+	}
+}
+
+// leaveAfter asks for a URL, leaves if that takes too long, and says what is wrong with an answer.
+func leaveAfter(ctx context.Context, url string, patience time.Duration) (problem string) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err.Error()
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusBadRequest:
+	case http.StatusUnprocessableEntity, http.StatusServiceUnavailable:
+		if !bytes.Contains(body, []byte("raise --query.max-memory")) && ctx.Err() == nil {
+			return fmt.Sprintf("%s: %d does not say what to do: %.300s", url, resp.StatusCode, body)
+		}
+	default:
+		return fmt.Sprintf("%s: %d %.300s", url, resp.StatusCode, body)
+	}
+	return ""
+}
