@@ -205,9 +205,9 @@ func oddSamples(t *testing.T, source string) *troubled {
 		x.daemon = runDaemon(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir)
 		return x
 	}
-	if source == sourceQuery { // whose answers are on a grid, and leave histograms out in silence
+	if source == sourceQuery { // whose answers are on a grid
 		sound := runDaemon(t, "serve", "--storage.path=", "--source=query", "--prometheus.url="+promtest.Start(t, blocks, promtest.Config{}))
-		x.want, x.told = right(t, sound.url+troubledQuestion), ""
+		x.want = right(t, sound.url+troubledQuestion)
 	}
 	x.daemon = runDaemon(t, "serve", "--storage.path=", "--source="+source, "--prometheus.url="+promtest.Start(t, dir, promtest.Config{}))
 	return x

@@ -18,6 +18,8 @@ type answer struct {
 	points []point
 	strs   map[string]string // label names and values seen: their strings are made once
 	size   int               // bytes of strs
+	// histograms says that a series had native histograms, which are passed over.
+	histograms bool
 }
 
 type point struct {
@@ -121,6 +123,9 @@ func (a *answer) series() {
 			})
 		case "values":
 			a.s.array(a.point)
+		case "histograms":
+			a.histograms = true
+			a.s.skip(0)
 		default:
 			a.s.skip(0)
 		}

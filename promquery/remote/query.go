@@ -104,6 +104,7 @@ var errTooMany = errors.New("more samples than --query.max-samples allows")
 // readPiece asks for one piece, yields its series and counts the samples of the answer.
 func (q *querier) readPiece(ctx context.Context, p piece) (samples int64, err error) {
 	var warnings []string
+	histograms := false
 	err = q.run.src.send(ctx, q.request(p), func(resp *http.Response, body io.Reader) (bool, error) {
 		samples = 0
 		a := answer{s: newScanner(body), most: q.most(p)}
@@ -116,7 +117,7 @@ func (q *querier) readPiece(ctx context.Context, p piece) (samples int64, err er
 			}
 			return nil
 		})
-		warnings = ws
+		warnings, histograms = ws, a.histograms
 		if errors.Is(err, errNotJSON) {
 			return false, notAPI(resp)
 		}
@@ -124,6 +125,9 @@ func (q *querier) readPiece(ctx context.Context, p piece) (samples int64, err er
 	}, q.sent)
 	for _, w := range warnings {
 		q.run.warn(q.first(), fmt.Sprintf("%v: the server warns: %s", q.group, w))
+	}
+	if histograms {
+		q.run.warn(q.first(), fmt.Sprintf("%v: native histograms are left out: cost is computed from float samples; record it as such", q.group))
 	}
 	return samples, err
 }

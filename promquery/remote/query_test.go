@@ -182,7 +182,7 @@ func TestAnswers(t *testing.T) {
 		{"values before labels", `{"status":"success","data":{"result":[{"values":[[0.01,"1"]],"metric":{"pod":"b"}}]}}`, map[string][]string{"0:b": {"10=1"}}, "", ""},
 		{"escapes", `{"status":"success","data":{"result":[{"metric":{"p\u006fd":"\"\\\/\b\f\n\r\t\u00fc\ud83d\ude00"},"values":[[0.01,"1"]]}]}}`, map[string][]string{"0:\"\\/\b\f\n\r\tü😀": {"10=1"}}, "", ""},
 		{"odd numbers", `{"status":"success","data":{"result":[{"metric":{"pod":"a"},"values":[[1e-2,"+Inf"],[0.02,"-Inf"],[0.03,"NaN"],[0.04,"-0"],[1,"-12.5e3"],[2.0004,"0.1234567890123456789"],[3,"9007199254740993"]]}]}}`, map[string][]string{"0:a": {"10=+Inf", "20=-Inf", "30=NaN", "40=-0", "1000=-12500", "2000=0.12345678901234568", "3000=9.007199254740992e+15"}}, "", ""},
-		{"histograms", `{"status":"success","data":{"result":[{"metric":{"pod":"a"},"histograms":[[0.01,{"count":"1","buckets":[[0,"1","2","3"]]}]]}]}}`, map[string][]string{}, "", ""},
+		{"histograms", `{"status":"success","data":{"result":[{"metric":{"pod":"a"},"histograms":[[0.01,{"count":"1","buckets":[[0,"1","2","3"]]}]]}]}}`, map[string][]string{}, "metric m: native histograms are left out: cost is computed from float samples; record it as such", ""},
 		{"warnings", `{"status":"success","data":{"result":[` + one + `]},"warnings":["store down"]}`, a, "metric m: the server warns: store down", ""},
 		{"partial", `{"status":"success","isPartial":true,"data":{"result":[` + one + `]}}`, a, "metric m: the server warns: the answer is partial", ""},
 		{"no result", `{"status":"success","data":null}`, map[string][]string{}, "", ""},
