@@ -130,8 +130,9 @@ func (c *connections) bounded(next http.Handler) http.Handler {
 func (c *connections) answer(conn net.Conn, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.changes++
 	if of := c.open[conn]; of != nil {
-		of.answering += n
+		of.answering, of.waits = of.answering+n, c.changes
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // lookup is a question for words.
@@ -124,17 +126,24 @@ func (a *api) serveSeries(r *http.Request) (apiResult, *apiError) {
 	}
 	defer func() { _ = q.Close() }() // it was only read from
 	set := selectAny(r.Context(), q, hints, selectors)
-	found := []labels.Labels{}
+	text, n := []byte{'['}, 0
 	var notes annotations.Annotations
 	for set.Next() && r.Context().Err() == nil {
-		if limit > 0 && len(found) == limit {
+		if limit > 0 && n == limit {
 			notes = notes.Add(errTruncated)
 			break
 		}
-		found = append(found, set.At().Labels())
+		if n++; n > 1 {
+			text = append(text, ',')
+		}
+		before := len(text)
+		text = appendLabels(text, set.At().Labels())
+		if err := memory.Of(r.Context()).Draw(2 * int64(len(text)-before)); err != nil { // with the room that it grows into
+			return apiResult{}, failed(fmt.Errorf("write %d series: %w", n, err))
+		}
 	}
 	if err := errors.Join(set.Err(), r.Context().Err()); err != nil {
 		return apiResult{}, failed(err)
 	}
-	return apiResult{data: found, notes: notes.Merge(set.Warnings())}, nil
+	return apiResult{raw: append(text, ']'), notes: notes.Merge(set.Warnings())}, nil
 }

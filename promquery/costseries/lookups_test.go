@@ -122,3 +122,12 @@ func TestUpstreamIsAskedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestSeriesDrawTheirAnswer draws the text of an answer before it is sent.
+func TestSeriesDrawTheirAnswer(t *testing.T) {
+	for limit, want := range map[int64]int{1 << 20: http.StatusOK, 1 << 10: http.StatusUnprocessableEntity} {
+		base := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{Memory: memory.New(limit)})
+		r := ask(t, http.MethodGet, base, "/api/v1/series", "match[]="+url.QueryEscape(`{__name__=~".+"}`))
+		checkRefusal(t, memory.Text(limit), r, want, "--query.max-memory")
+	}
+}
