@@ -69,7 +69,7 @@ func metric(t *testing.T, base, name string) string {
 
 const faultyWindow = "window=2026-03-02T00:00:00Z,2026-03-02T03:00:00Z&step=1h&aggregate=namespace&shareTenancyCosts=false&accumulate=true"
 
-// TestCannotKeep has promcost serve where the disk is full, or its directory may not be written to: what it computes is
+// TestCannotKeep has promcost serve where the disk is full, or a folder cannot be made: what it computes is
 // answered all the same, what it cannot keep is told, and nothing half written is left. Once there is room, it keeps it.
 func TestCannotKeep(t *testing.T) {
 	samples, _ := writeTruth(t, "--demo.end=2026-03-02T03:20:00Z", "--demo.duration=5h", "--demo.nodes=4", "--demo.pods=40")
@@ -84,16 +84,14 @@ func TestCannotKeep(t *testing.T) {
 			spoil: func(*testing.T, string) {}, mend: func(*testing.T, string) {},
 		},
 		{
-			name: "read-only directory",
+			name: "folder that cannot be made", // a directory that cannot be written to at all is refused at the start
 			spoil: func(t *testing.T, dir string) {
 				t.Helper()
-				mustWrite(t, filepath.Join(dir, "tmp")) // for who may write everywhere
-				mustMode(t, dir, 0o555)
+				mustWrite(t, filepath.Join(dir, "allocations_hourly"))
 			},
 			mend: func(t *testing.T, dir string) {
 				t.Helper()
-				mustMode(t, dir, 0o755)
-				if err := os.Remove(filepath.Join(dir, "tmp")); err != nil {
+				if err := os.Remove(filepath.Join(dir, "allocations_hourly")); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -129,13 +127,6 @@ func TestCannotKeep(t *testing.T) {
 func mustWrite(t *testing.T, name string) {
 	t.Helper()
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func mustMode(t *testing.T, name string, mode fs.FileMode) {
-	t.Helper()
-	if err := os.Chmod(name, mode); err != nil {
 		t.Fatal(err)
 	}
 }
