@@ -355,7 +355,7 @@ func TestLateFields(t *testing.T) {
 
 // TestOnlyMerges sets each option by itself: a new one has to be told apart here, too.
 func TestOnlyMerges(t *testing.T) {
-	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "ShareSplit", "ShareTenancy", "SharedBreakdown", "Reconcile", "Accumulate", "Zone", "AggregatedMetadata", "SingleMaxima"}
+	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "ShareSplit", "ShareTenancy", "SharedBreakdown", "Reconcile", "Accumulate", "Zone", "AggregatedMetadata", "SingleMaxima", "Stopped"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[allocation.Options]()) {
 		var o allocation.Options
 		switch v := reflect.ValueOf(&o).Elem().FieldByIndex(field.Index); v.Kind() {

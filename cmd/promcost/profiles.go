@@ -11,13 +11,13 @@ import (
 // maxProfileSeconds is how long a profile may be taken.
 const maxProfileSeconds = 300
 
-// profiles serves what /debug/pprof/ has of the process, one profile over time at a time.
+// profiles serves what /debug/pprof/ has of the process, one profile at a time.
 type profiles struct{ taking sync.Mutex }
 
 // routes are the handlers by path.
 func (p *profiles) routes() map[string]http.Handler {
 	return map[string]http.Handler{
-		"/debug/pprof/": bounded(pprof.Index), "/debug/pprof/cmdline": bounded(pprof.Cmdline), "/debug/pprof/symbol": bounded(pprof.Symbol),
+		"/debug/pprof/": bounded(p.alone(pprof.Index)), "/debug/pprof/cmdline": bounded(pprof.Cmdline), "/debug/pprof/symbol": bounded(pprof.Symbol),
 		"/debug/pprof/profile": bounded(p.alone(pprof.Profile)), "/debug/pprof/trace": bounded(p.alone(pprof.Trace)),
 	}
 }
@@ -35,7 +35,8 @@ func bounded(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// alone refuses a profile while another one is taken: the runtime takes one at a time.
+// alone refuses a profile while another one is taken: the runtime takes one of the processor at a time, and each of the heap takes
+// tens of megabytes.
 func (p *profiles) alone(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !p.taking.TryLock() {
