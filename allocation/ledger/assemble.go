@@ -106,7 +106,7 @@ func (l *Ledger) newAssembly(q allocation.Query, p *plan) *assembly {
 // run makes the sets, oldest first.
 func (a *assembly) run(ctx context.Context) ([]*allocation.Set, error) {
 	a.bytes = a.estimate()
-	release, err := a.ledger.acquireRead(ctx)
+	release, err := a.ledger.acquireRead(ctx, a.query.Window.Duration())
 	if err != nil {
 		return nil, err
 	}
@@ -425,12 +425,10 @@ func (l *Ledger) read(ctx context.Context, kept []Kept, only *allocation.Project
 	return nil, func() {}, fmt.Errorf("%w: %w", errHistory, err)
 }
 
-// acquireRead takes one of the places of those who read the history.
-func (l *Ledger) acquireRead(ctx context.Context) (release func(), err error) {
-	select {
-	case l.readers <- struct{}{}:
-		return func() { <-l.readers }, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait to read the history: %w", ctx.Err())
+// acquireRead takes one of the places of those who read the history, of so much time.
+func (l *Ledger) acquireRead(ctx context.Context, d time.Duration) (leave func(), err error) {
+	if leave, err = l.readers.take(ctx, isSmall(ctx, d)); err != nil {
+		return nil, fmt.Errorf("wait to read the history: %w", err)
 	}
+	return leave, nil
 }

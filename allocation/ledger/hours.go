@@ -301,7 +301,7 @@ func (r *hourReader) read(ctx context.Context, kept []Kept) (sets []*allocation.
 	if len(kept) == 0 {
 		return nil, func() {}, nil
 	}
-	leave, err := r.ledger.acquireRead(ctx)
+	leave, err := r.ledger.acquireRead(ctx, time.Duration(len(kept))*time.Hour)
 	if err != nil {
 		return nil, nil, err
 	}

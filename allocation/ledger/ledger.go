@@ -39,7 +39,7 @@ const (
 
 // Options limit a Ledger and set its loop. Zero fields take the defaults.
 type Options struct {
-	// MaxConcurrency bounds the computations that run at once.
+	// MaxConcurrency bounds the computations that run at once. One more runs where it is of an hour at most.
 	MaxConcurrency int
 	// MaxQueue bounds the computations that wait for one that runs; those beyond are refused with allocation.ErrBusy.
 	MaxQueue int
@@ -109,8 +109,8 @@ type Ledger struct {
 	history  History // nil for none
 	logger   log.Logger
 	opts     Options
-	slots    chan struct{} // holds one element per running computation
-	readers  chan struct{} // and per answer that is made of the history
+	slots    places // of computations
+	readers  places // of answers that are made of the history
 
 	mu      sync.Mutex
 	flights map[flightKey]*flight
@@ -153,7 +153,7 @@ type Stats struct {
 func New(computer Computer, logger log.Logger, o Options) *Ledger {
 	o = o.withDefaults()
 	l := &Ledger{
-		computer: computer, logger: logger, opts: o, slots: make(chan struct{}, o.MaxConcurrency), readers: make(chan struct{}, 2*o.MaxConcurrency),
+		computer: computer, logger: logger, opts: o, slots: newPlaces(o.MaxConcurrency), readers: newPlaces(2 * o.MaxConcurrency),
 		flights: map[flightKey]*flight{}, filling: map[int64]*hourFlight{}, barren: map[int64]barren{}, again: map[int64]again{},
 		damaged: map[setKey]bool{}, refreshed: make(chan struct{}, 1),
 	}
@@ -209,7 +209,7 @@ func (l *Ledger) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.Running, s.Waiting = len(l.slots), l.waiting
+	s.Running, s.Waiting = l.slots.running(), l.waiting
 	return s
 }
 
@@ -332,10 +332,11 @@ func (l *Ledger) fly(ctx context.Context, key flightKey, f *flight, q allocation
 
 // queued computes q once there is a slot for it.
 func (l *Ledger) queued(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
-	if err := l.acquire(ctx); err != nil {
+	leave, err := l.acquire(ctx, isSmall(ctx, q.Window.Duration()))
+	if err != nil {
 		return nil, err
 	}
-	defer func() { <-l.slots }()
+	defer leave()
 	start := time.Now()
 	sets, err := l.guarded(ctx, q)
 	took := time.Since(start)
@@ -351,33 +352,31 @@ func (l *Ledger) queued(ctx context.Context, q allocation.Query) ([]*allocation.
 	return sets, nil
 }
 
-// acquire takes a slot, waiting in the queue if all are taken.
-func (l *Ledger) acquire(ctx context.Context) error {
-	select {
-	case l.slots <- struct{}{}:
-		return nil
-	default:
+// acquire takes a place, waiting in the queue if all are taken. Small questions find twice as long a queue: a queue full of large
+// ones does not turn them away.
+func (l *Ledger) acquire(ctx context.Context, small bool) (leave func(), err error) {
+	if leave, ok := l.slots.try(small); ok {
+		return leave, nil
+	}
+	most := l.opts.MaxQueue
+	if small {
+		most *= 2
 	}
 	l.mu.Lock()
-	full := l.waiting >= l.opts.MaxQueue
+	full := l.waiting >= most
 	if !full {
 		l.waiting++
 	}
 	l.mu.Unlock()
 	if full {
-		return fmt.Errorf("%w: %d run and %d wait already: try again later", allocation.ErrBusy, l.opts.MaxConcurrency, l.opts.MaxQueue)
+		return nil, fmt.Errorf("%w: %d run and %d wait already: try again later", allocation.ErrBusy, l.opts.MaxConcurrency, most)
 	}
 	defer func() {
 		l.mu.Lock()
 		l.waiting--
 		l.mu.Unlock()
 	}()
-	select {
-	case l.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return l.slots.take(ctx, small)
 }
 
 // guarded computes q. A panic becomes an error, for it would end the process: nobody else is on this goroutine's stack.

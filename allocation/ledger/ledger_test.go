@@ -166,7 +166,7 @@ func TestConcurrencyAndQueue(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 5 {
 			wg.Go(func() {
-				if _, err := collect(t.Context(), l, query(i)); err != nil {
+				if _, err := collect(t.Context(), l, large(i)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -175,13 +175,52 @@ func TestConcurrencyAndQueue(t *testing.T) {
 		if s := l.Stats(); s.Running != 2 || s.Waiting != 3 {
 			t.Errorf("stats %+v", s)
 		}
-		if _, err := collect(t.Context(), l, query(9)); !errors.Is(err, allocation.ErrBusy) || !strings.Contains(err.Error(), "try again") {
+		if _, err := collect(t.Context(), l, large(9)); !errors.Is(err, allocation.ErrBusy) || !strings.Contains(err.Error(), "try again") {
 			t.Errorf("beyond the queue: %v", err)
 		}
 		wg.Wait()
 		if most.Load() != 2 {
 			t.Errorf("%d ran at once, want 2", most.Load())
 		}
+	})
+}
+
+// large is a query of two hours, and is not small.
+func large(i int) allocation.Query {
+	q := query(i)
+	q.Window.End = q.Window.End.Add(time.Hour)
+	return q
+}
+
+// TestSmallQuestionsHaveAPlace holds that questions about an hour are answered while larger ones take all places and the queue.
+func TestSmallQuestionsHaveAPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		l := ledger.New(computer(func(_ context.Context, q allocation.Query) ([]*allocation.Set, error) {
+			if q.Window.Duration() > time.Hour {
+				<-end
+			}
+			return empty(q)
+		}), log.NewNopLogger(), ledger.Options{MaxConcurrency: 2, MaxQueue: 1})
+		var wg sync.WaitGroup
+		for i := range 3 {
+			wg.Go(func() {
+				if _, err := collect(t.Context(), l, large(i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		for i := range 3 {
+			if _, err := collect(t.Context(), l, query(i)); err != nil {
+				t.Errorf("a small question: %v", err)
+			}
+		}
+		if s := l.Stats(); s.Running != 2 || s.Waiting != 1 || s.Computations != 3 {
+			t.Errorf("stats %+v", s)
+		}
+		close(end)
+		wg.Wait()
 	})
 }
 

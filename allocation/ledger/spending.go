@@ -274,7 +274,7 @@ func (l *Ledger) knownCosts(m *allocation.Metering, kept []keptOf) [][]float64 {
 
 // readBudgets reads what counts for each budget in each of kept sets.
 func (l *Ledger) readBudgets(ctx context.Context, m *allocation.Metering, kept []Kept) ([][]float64, error) {
-	release, err := l.acquireRead(ctx)
+	release, err := l.acquireRead(ctx, time.Duration(len(kept))*time.Hour)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (s *stream) give(set *allocation.Set) {
 
 // run makes the sets of a plan and gives them, oldest first.
 func (s *stream) run(ctx context.Context, a *assembly) error {
-	release, err := a.ledger.acquireRead(ctx)
+	release, err := a.ledger.acquireRead(ctx, a.query.Window.Duration())
 	if err != nil {
 		return err
 	}

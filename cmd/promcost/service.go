@@ -58,7 +58,7 @@ func addCostFlags(g flagGroup) *costFlags {
 		PlaceHolder("ID").StringVar(&f.clusterID)
 	g.Flag("cluster.label", "Label of the series that names their cluster.").Default("cluster").StringVar(&f.clusterLabel)
 	durationOf(g, "compute.timeout", "Longest that one computation may take.", &f.timeout, time.Millisecond).Default("5m")
-	countOf(g, "compute.max-concurrency", "Most computations at a time; others wait.", &f.concurrency, 1).
+	countOf(g, "compute.max-concurrency", "Most computations at a time; others wait. One more is for windows of up to an hour.", &f.concurrency, 1).
 		Default(strconv.Itoa(ledger.DefaultMaxConcurrency))
 	countOf(g, "compute.max-samples", "Most samples that one computation may read; 0 for any number.", &f.maxSamples, 0).Default("0")
 	addMemoryFlag(g, f)
