@@ -271,8 +271,12 @@ func greet(ctx context.Context, svc *service, base string, io streams) error {
 	if err != nil {
 		return err
 	}
+	answer, err := readReply(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
 	var b bytes.Buffer
-	if err := printTables(streams{out: &b, err: io.err}, body, 0, svc.settings().currency); err != nil {
+	if err := printTables(streams{out: &b, err: io.err}, answer, 0, svc.settings().currency, answer.spans(time.Now())); err != nil {
 		return err
 	}
 	fmt.Fprintf(&b, `

@@ -18,7 +18,6 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
 )
 
@@ -89,7 +88,34 @@ func queryAllocation(ctx context.Context, f *queryFlags, io streams, logs *logFl
 		_, err = io.out.Write(append(bytes.TrimRight(body, "\n"), '\n'))
 		return err
 	}
-	return printTables(io, body, f.limit, currencyOf(ctx, client, base))
+	answer, err := readReply(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	spans := answer.spans(now)
+	if f.filter != "" && slices.ContainsFunc(spans, func(s span) bool { return s.part }) {
+		if spans, err = f.unfiltered(ctx, client, base, now); err != nil {
+			return err
+		}
+	}
+	return printTables(io, answer, f.limit, currencyOf(ctx, client, base), spans)
+}
+
+// unfiltered are the spans of the data where the filter is left out: what it selects may have run for a part of them only.
+func (f *queryFlags) unfiltered(ctx context.Context, client *http.Client, base string, now time.Time) ([]span, error) {
+	v := f.parameters()
+	v.Del("filter")
+	v.Set("aggregate", "cluster")
+	body, _, err := ask(ctx, client, base, v)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := readReply(bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	return answer.spans(now), nil
 }
 
 // currencyOf is the currency of a server's costs, USD where it does not say.
@@ -118,12 +144,9 @@ func currencyOf(ctx context.Context, client *http.Client, base string) string {
 // monthHours are the hours of a month, as prices count them.
 const monthHours = 730
 
-// monthly is what costs of a window are multiplied by for those of a month at the mean rate up to now; 0 where the window is not there yet.
-func monthly(w allocation.Window, now time.Time) float64 {
-	if w.End.After(now) {
-		w.End = now
-	}
-	if hours := w.Duration().Hours(); hours > 0 {
+// monthly is what costs of a time are multiplied by for those of a month at the mean rate; 0 where there is no time.
+func monthly(of time.Duration) float64 {
+	if hours := of.Hours(); hours > 0 {
 		return monthHours / hours
 	}
 	return 0
@@ -193,12 +216,9 @@ func headerWarnings(h http.Header) []string {
 	return out
 }
 
-// printTables writes the answer's sets as tables to standard output, with what they cost a month, and its warnings to standard error.
-func printTables(io streams, body []byte, limit int, currency string) error {
-	answer, err := readReply(bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
+// printTables writes the answer's sets as tables to standard output, with what they cost a month at the rate of their spans, and
+// its warnings to standard error.
+func printTables(io streams, answer *reply, limit int, currency string, spans []span) error {
 	for _, w := range answer.Warnings {
 		if err := warn(io.err, w); err != nil {
 			return err
@@ -222,7 +242,11 @@ func printTables(io streams, body []byte, limit int, currency string) error {
 			continue
 		}
 		fmt.Fprintf(io.out, "%s to %s%s, costs in %s, monthly ones of 730 hours at that rate\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout), sampled, currency)
-		if err := encode.Table(io.out, set, encode.TableOptions{Limit: limit, Monthly: monthly(set.Window, time.Now())}); err != nil {
+		rate := 0.0
+		if i < len(spans) {
+			rate = monthly(spans[i].length)
+		}
+		if err := encode.Table(io.out, set, encode.TableOptions{Limit: limit, Monthly: rate}); err != nil {
 			return err
 		}
 	}

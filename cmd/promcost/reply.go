@@ -87,6 +87,41 @@ func (a *reply) sets() ([]*allocation.Set, error) {
 	return allocation.Apply(sets, allocation.Options{Aggregate: byName})
 }
 
+// span is the time up to now that rows of a set tell of, from the first start to the last end.
+type span struct {
+	length time.Duration
+	part   bool // of the set's window
+}
+
+// spans are those of the answer's sets.
+func (a *reply) spans(now time.Time) []span {
+	out := make([]span, len(a.Data))
+	for i, data := range a.Data {
+		var from, to time.Time
+		var window allocation.Window
+		for _, line := range data {
+			if line == nil {
+				continue
+			}
+			window = allocation.Window{Start: line.Window.Start, End: line.Window.End}
+			if from.IsZero() || line.Start.Before(from) {
+				from = line.Start
+			}
+			if line.End.After(to) {
+				to = line.End
+			}
+		}
+		if window.End.After(now) {
+			window.End = now
+		}
+		if to.After(now) {
+			to = now
+		}
+		out[i] = span{to.Sub(from), from.After(window.Start) || to.Before(window.End)}
+	}
+	return out
+}
+
 // row is the line as a row of a set, where averages are kept as sums.
 func (l *costLine) row(name string) *allocation.Row {
 	hours := l.Minutes / 60

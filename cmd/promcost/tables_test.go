@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/promcost/promcost/allocation"
 )
 
 // TestTablesNameTheCurrency asks servers that name a currency, or none, as old ones do.
@@ -41,21 +40,53 @@ func TestTablesNameTheCurrency(t *testing.T) {
 	}
 }
 
-// TestMonthly checks what windows are scaled by, of which the running one counts up to now.
+// TestMonthly checks that the rate of a month is that of the time that has data, whatever the window and the filter.
 func TestMonthly(t *testing.T) {
-	now := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
+	now := time.Now().Truncate(time.Hour)
 	for _, tt := range []struct {
-		name     string
-		from, to time.Duration // from now
-		want     float64
+		name       string
+		window     [2]time.Duration // from now, as the other times
+		rows, data [2]time.Duration // of the row that the filter selects, and of all rows
+		filter     string
+		want       string // the monthly cost of 2
 	}{
-		{"an hour", -2 * time.Hour, -time.Hour, 730},
-		{"a month", -730 * time.Hour, 0, 1},
-		{"today", -6 * time.Hour, 18 * time.Hour, 730. / 6},
-		{"tomorrow", 18 * time.Hour, 42 * time.Hour, 0},
+		{name: "an hour", window: [2]time.Duration{-2 * time.Hour, -time.Hour}, data: [2]time.Duration{-2 * time.Hour, -time.Hour}, want: " 1460.00 "},
+		{name: "a month", window: [2]time.Duration{-730 * time.Hour, 0}, data: [2]time.Duration{-730 * time.Hour, 0}, want: " 2.00 "},
+		{name: "data since the middle", window: [2]time.Duration{-730 * time.Hour, 0}, data: [2]time.Duration{-365 * time.Hour, 0}, want: " 4.00 "},
+		{name: "data up to the middle", window: [2]time.Duration{-730 * time.Hour, 0}, data: [2]time.Duration{-730 * time.Hour, -365 * time.Hour}, want: " 4.00 "},
+		{name: "a short job by itself", filter: `pod:"job"`, window: [2]time.Duration{-730 * time.Hour, 0}, rows: [2]time.Duration{-2 * time.Hour, -time.Hour}, data: [2]time.Duration{-365 * time.Hour, 0}, want: " 4.00 "},
 	} {
-		if got := monthly(allocation.Window{Start: now.Add(tt.from), End: now.Add(tt.to)}, now); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				line := tt.data
+				if r.FormValue("filter") != "" {
+					line = tt.rows
+				}
+				at := func(d time.Duration) string { return now.Add(d).UTC().Format(time.RFC3339) }
+				fmt.Fprintf(w, `{"code":200,"data":[{"web":{"name":"web","window":{"start":%q,"end":%q},"start":%q,"end":%q,"minutes":60,"cpuCost":2}}]}`,
+					at(tt.window[0]), at(tt.window[1]), at(line[0]), at(line[1]))
+			}))
+			defer server.Close()
+			var stdout, stderr bytes.Buffer
+			if code := run(t.Context(), []string{"query", "allocation", "--server=" + server.URL, "--window=1d", "--filter=" + tt.filter}, &stdout, &stderr); code != exitOK {
+				t.Fatalf("exit %d: %s", code, stderr.String())
+			}
+			if !strings.Contains(stdout.String(), tt.want) {
+				t.Errorf("no %q in %s", tt.want, stdout.String())
+			}
+		})
+	}
+}
+
+// TestMonthlyOfTheRunningDay checks that time after now does not count.
+func TestMonthlyOfTheRunningDay(t *testing.T) {
+	now := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
+	answer, err := readReply(strings.NewReader(`{"data":[{"web":{"window":{"start":"2026-03-01T00:00:00Z","end":"2026-03-02T00:00:00Z"},"start":"2026-03-01T00:00:00Z","end":"2026-03-02T00:00:00Z"}},{}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []span{{length: 6 * time.Hour}, {}}
+	if got := answer.spans(now); !slices.Equal(got, want) || monthly(got[0].length) != 730./6 || monthly(got[1].length) != 0 {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
