@@ -3,6 +3,7 @@ package costapi_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -33,6 +34,8 @@ type fake struct {
 	wait  bool // for the end of the request
 	// noData is a time after which there is no data; the zero time means there always is.
 	noData time.Time
+	// kept is the only time that it has anything of: it computes nothing. The zero window means that it computes all.
+	kept allocation.Window
 	// reading is what it says of every computation.
 	reading *allocation.Reading
 	most    int // sets it answers with, 0 for any number; of more it has no data
@@ -51,6 +54,10 @@ func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 		}
 		if f.err != nil {
 			yield(nil, f.err)
+			return
+		}
+		if f.kept != (allocation.Window{}) && (!q.Window.End.After(f.kept.Start) || !q.Window.Start.Before(f.kept.End)) {
+			yield(nil, fmt.Errorf("%w: %w: ask another", allocation.ErrNoData, allocation.ErrNotComputed))
 			return
 		}
 		windows, err := q.Windows()

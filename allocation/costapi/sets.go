@@ -1,6 +1,8 @@
 package costapi
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -96,34 +98,69 @@ func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, 
 }
 
 // eachSet calls f with the sets of windows, oldest first, as they come. They may be of several dictionaries. Windows of which
-// the source has nothing are empty sets, with a warning.
+// the source has nothing are empty sets, with a warning. So are those that are left to others to compute, unless there is
+// nothing else.
 func (a *api) eachSet(q *request, windows []allocation.Window, f func(*allocation.Set) error) error {
 	var gaps []gap
+	var refused error
+	var held []allocation.Window // before it is known whether there is something
+	found := false
+	put := func(s *allocation.Set) error {
+		if err := eachEmpty(held, f); err != nil {
+			return err
+		}
+		held, found = nil, true
+		return f(s)
+	}
 	for _, p := range parts(windows, q.query, q.now) {
-		err := a.load(q, p, f)
-		if allocation.HasNothing(err) {
+		if p.empty && !found {
+			held = append(held, p.windows...)
+			continue
+		}
+		err := a.load(q, p, put)
+		switch {
+		case allocation.HasNothing(err):
 			gaps = addGap(gaps, p.windows, err)
-			err = eachEmpty(p.windows, f)
+			err = eachEmpty(p.windows, put)
+		case errors.Is(err, allocation.ErrNotComputed) && !errors.Is(err, allocation.ErrUpstream):
+			gaps, refused = addGap(gaps, p.windows, err), cmp.Or(refused, err)
+			held, err = append(held, p.windows...), nil
+			if found {
+				err = eachEmpty(held, f)
+				held = nil
+			}
 		}
 		if err != nil {
 			return err
 		}
 	}
-	for _, g := range gaps {
-		q.warn("%v from %s to %s: %s", allocation.ErrNoData, g.window.Start.Format(time.RFC3339), g.window.End.Format(time.RFC3339), g.reason)
+	if !found && refused != nil {
+		return refused
 	}
-	return nil
+	for _, g := range gaps {
+		q.warn("%s", g.text())
+	}
+	return eachEmpty(held, f)
 }
 
 // gap is a time of which the source has nothing, and why that may be.
 type gap struct {
-	window allocation.Window
-	reason string
+	window  allocation.Window
+	reason  string
+	unknown bool // it is left to others to compute
+}
+
+// text is the gap as a warning.
+func (g *gap) text() string {
+	if g.unknown {
+		return allocation.HoleWarning(g.window, g.reason)
+	}
+	return fmt.Sprintf("%v from %s to %s: %s", allocation.ErrNoData, g.window.Start.Format(time.RFC3339), g.window.End.Format(time.RFC3339), g.reason)
 }
 
 // addGap adds adjacent windows of which err says that there is nothing; what follows a gap of the same reason is a part of it.
 func addGap(gaps []gap, windows []allocation.Window, err error) []gap {
-	g := gap{allocation.Window{Start: windows[0].Start, End: windows[len(windows)-1].End}, err.Error()}
+	g := gap{allocation.Window{Start: windows[0].Start, End: windows[len(windows)-1].End}, err.Error(), errors.Is(err, allocation.ErrNotComputed)}
 	if _, reason, ok := strings.Cut(g.reason, allocation.ErrNoData.Error()+": "); ok {
 		g.reason = reason
 	}

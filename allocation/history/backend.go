@@ -9,6 +9,7 @@ import (
 type Object struct {
 	Name     string    // with slashes, relative to the root
 	Modified time.Time // zero unless it was asked for
+	Bytes    int64     // likewise; -1 where the backend does not tell it
 }
 
 // Reader reads files. Errors of what is not there are fs.ErrNotExist.
@@ -16,7 +17,7 @@ type Reader interface {
 	// Get is the content of a file.
 	Get(ctx context.Context, name string) ([]byte, error)
 	// List calls f for the files in the folder dir and all below it, sorted by name; a folder that is not there has none. times
-	// asks for when they were written.
+	// asks for when they were written, and how long they are.
 	List(ctx context.Context, dir string, times bool, f func(Object) error) error
 }
 

@@ -90,7 +90,7 @@ func (b *Bucket) List(ctx context.Context, dir string, times bool, f func(Object
 		list = list[:0]
 		return b.bucket.IterWithAttributes(ctx, dir, func(a objstore.IterObjectAttributes) error {
 			modified, _ := a.LastModified()
-			list = append(list, Object{Name: a.Name, Modified: modified})
+			list = append(list, Object{Name: a.Name, Modified: modified, Bytes: -1})
 			return nil
 		}, options...)
 	})
@@ -100,7 +100,7 @@ func (b *Bucket) List(ctx context.Context, dir string, times bool, f func(Object
 	slices.SortFunc(list, func(a, b Object) int { return cmp.Compare(a.Name, b.Name) })
 	for _, o := range list {
 		if times && !told {
-			if o.Modified, err = b.modified(ctx, o.Name); errors.Is(err, fs.ErrNotExist) {
+			if o.Modified, o.Bytes, err = b.attributes(ctx, o.Name); errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			if err != nil {
@@ -114,13 +114,13 @@ func (b *Bucket) List(ctx context.Context, dir string, times bool, f func(Object
 	return nil
 }
 
-func (b *Bucket) modified(ctx context.Context, name string) (t time.Time, err error) {
+func (b *Bucket) attributes(ctx context.Context, name string) (modified time.Time, bytes int64, err error) {
 	err = b.retry(ctx, "read attributes", name, func(ctx context.Context) error {
 		a, err := b.bucket.Attributes(ctx, name)
-		t = a.LastModified
+		modified, bytes = a.LastModified, a.Size
 		return err
 	})
-	return t, err
+	return modified, bytes, err
 }
 
 // Put uploads an object, which stores show once it is whole. Between looking for one of that name and writing it another

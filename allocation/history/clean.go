@@ -254,41 +254,6 @@ func (s *Store) DeleteDamaged(ctx context.Context, c *CorruptError) error {
 	return s.Delete(ctx, &Stored{Period: c.Period, Window: c.Window, slot: v.slot})
 }
 
-// VerifyFiles reads all files of a set and compares their lengths and checksums with the manifests, which is cheaper than
-// Verify. What differs or is missing is a CorruptError that names the file.
-func (s *Store) VerifyFiles(ctx context.Context, set *Stored) error {
-	for _, m := range set.parts {
-		for i := range m.Files {
-			f := &m.Files[i]
-			data, err := s.backend.Get(ctx, f.Name)
-			if err == nil {
-				err = f.check(data)
-			} else if !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("verify %s: %w", set.describe(), err)
-			}
-			if err != nil {
-				return &CorruptError{Name: f.Name, Period: set.Period, Window: set.Window, Err: err}
-			}
-		}
-	}
-	return nil
-}
-
-// Verify reads all files of a set and checks what they say: their checksums, their footers, the laws of Set.Check, which hold
-// for whole sets only, and its stats. What is wrong is a CorruptError that names the file, or the set where the laws are broken.
-func (s *Store) Verify(ctx context.Context, set *Stored) error {
-	sets, err := s.Read(ctx, []Stored{*set}, nil)
-	if err != nil {
-		return err
-	}
-	if len(set.Lacks) == 0 {
-		if err := sets[0].Check(); err != nil {
-			return &CorruptError{Name: set.parts[0].version.manifest(), Period: set.Period, Window: set.Window, Err: err}
-		}
-	}
-	return s.verifyStats(ctx, set)
-}
-
 // Strays are the files of the store that nothing reads: those that are no manifest, and that no manifest and no temporary
 // file accounts for, by name. Writers that died leave some, which Clean removes; others were put there by somebody.
 func (s *Store) Strays(ctx context.Context) ([]string, error) {

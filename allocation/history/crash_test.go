@@ -197,7 +197,7 @@ func checkWhole(t *testing.T, dir string, told map[string]bool) {
 		sets := list(t, s, p, allocation.Window{})
 		for i := range sets {
 			there["stored "+p.String()+" "+strconv.Itoa(sets[i].Window.Start.Hour())] = true
-			if err := s.Verify(t.Context(), &sets[i]); err != nil {
+			if _, err := s.Verify(t.Context(), &sets[i]); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -87,7 +87,7 @@ func findDamage(t *testing.T, dir, name string) {
 	found := l.Corrupt
 	for i := range l.Sets {
 		var corrupt *history.CorruptError
-		if err := s.Verify(t.Context(), &l.Sets[i]); errors.As(err, &corrupt) {
+		if _, err := s.Verify(t.Context(), &l.Sets[i]); errors.As(err, &corrupt) {
 			found = append(found, corrupt)
 		} else if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestMissingFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var corrupt *history.CorruptError
-	if err := s.Verify(t.Context(), &stored); !errors.As(err, &corrupt) || !strings.Contains(err.Error(), stored.Files()[0]) {
+	if _, err := s.Verify(t.Context(), &stored); !errors.As(err, &corrupt) || !strings.Contains(err.Error(), stored.Files()[0]) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -299,7 +299,7 @@ func TestBucketFaults(t *testing.T) {
 		t.Fatalf("%d sets", len(sets))
 	}
 	for i := range sets {
-		if err := s.Verify(t.Context(), &sets[i]); err != nil {
+		if _, err := s.Verify(t.Context(), &sets[i]); err != nil {
 			t.Error(err)
 		}
 	}

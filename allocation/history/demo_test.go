@@ -47,7 +47,7 @@ func TestDemoCluster(t *testing.T) {
 	}
 	sets := list(t, s, history.Hourly, allocation.Window{})
 	for i := range sets {
-		if err := s.Verify(t.Context(), &sets[i]); err != nil {
+		if _, err := s.Verify(t.Context(), &sets[i]); err != nil {
 			t.Error(err)
 		}
 	}

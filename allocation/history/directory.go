@@ -60,7 +60,7 @@ func (d *Directory) List(ctx context.Context, dir string, times bool, f func(Obj
 			if err != nil {
 				return err
 			}
-			o.Modified = info.ModTime()
+			o.Modified, o.Bytes = info.ModTime(), info.Size()
 		}
 		return f(o)
 	})

@@ -42,7 +42,7 @@ func TestManyFiles(t *testing.T) {
 			}
 		}
 		for i := range sets {
-			if err := s.Verify(t.Context(), &sets[i]); err != nil {
+			if _, err := s.Verify(t.Context(), &sets[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -159,7 +159,7 @@ func TestLateListing(t *testing.T) {
 			}
 			var hours []int
 			for _, set := range list(t, s, history.Hourly, allocation.Window{}) {
-				if err := s.Verify(t.Context(), &set); err != nil {
+				if _, err := s.Verify(t.Context(), &set); err != nil {
 					t.Error(err)
 				}
 				hours = append(hours, set.Window.Start.Hour())

@@ -91,6 +91,9 @@ func decodeManifest(data []byte, v version) (*manifest, error) {
 	if err := m.checkName(); err != nil {
 		return nil, err
 	}
+	if err := m.checkContent(); err != nil {
+		return nil, err
+	}
 	return m, nil
 }
 
@@ -122,6 +125,53 @@ func (m *manifest) checkName() error {
 		}
 	}
 	return nil
+}
+
+// checkContent refuses a window that is not a whole hour or day, a file of another cluster than its folder's, and one that
+// is named twice.
+func (m *manifest) checkContent() error {
+	if !m.version.period.whole(m.window(), m.Zone) {
+		return fmt.Errorf("its window is %s to %s, which is no %s set of the time zone %q", m.Start.Format(time.RFC3339), m.End.Format(time.RFC3339), m.Period, m.Zone)
+	}
+	seen := map[string]bool{}
+	for i := range m.Files {
+		f := &m.Files[i]
+		if f.Name != m.version.data(f.Kind, f.Cluster) {
+			return fmt.Errorf("it names %s as a file of the cluster %q", f.Name, f.Cluster)
+		}
+		if seen[f.Name] {
+			return fmt.Errorf("it names %s twice", f.Name)
+		}
+		seen[f.Name] = true
+	}
+	return nil
+}
+
+// whole reports whether a window is an hour, or a day of the zone. Days of a zone that this system does not know have 22 to 26
+// hours, and a counted set has any length.
+func (p Period) whole(w allocation.Window, zone string) bool {
+	if p != Daily {
+		return p == Counted || w.Duration() == time.Hour
+	}
+	z := zoneOf(zone)
+	if z == nil {
+		return w.Duration() >= 22*time.Hour && w.Duration() <= 26*time.Hour
+	}
+	day := allocation.Day.Round(allocation.Window{Start: w.Start, End: w.Start.Add(1)}, z)
+	return day.Start.Equal(w.Start) && day.End.Equal(w.End)
+}
+
+// zoneOf is a time zone by its IANA name or its offset, nil where it is not known.
+func zoneOf(name string) *time.Location {
+	if t, err := time.Parse("Z07:00", name); err == nil {
+		_, offset := t.Zone()
+		return time.FixedZone(name, offset)
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "" || name == "Local" {
+		return nil
+	}
+	return zone
 }
 
 // holds reports whether a set that starts at t belongs into the slot. Days begin at midnight of a zone between UTC-12 and

@@ -69,7 +69,7 @@ func TestMisplaced(t *testing.T) {
 					t.Errorf("%d whole and %d partial %s sets, want %d and none", len(l.Sets), len(l.Partial), p, want)
 				}
 				for i := range l.Sets {
-					if err := s.Verify(t.Context(), &l.Sets[i]); err != nil {
+					if _, err := s.Verify(t.Context(), &l.Sets[i]); err != nil {
 						t.Error(err)
 					}
 				}
@@ -113,7 +113,7 @@ func TestRenamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = history.New(open(t, dir), history.Options{})
-	if err := s.Verify(t.Context(), &stored); err != nil {
+	if _, err := s.Verify(t.Context(), &stored); err != nil {
 		t.Error(err)
 	}
 }
@@ -137,7 +137,7 @@ func TestOtherFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			copyFile(t, dir, tt.from, to)
-			err := history.New(open(t, dir), history.Options{}).Verify(t.Context(), &stored)
+			_, err := history.New(open(t, dir), history.Options{}).Verify(t.Context(), &stored)
 			if corrupt, ok := errors.AsType[*history.CorruptError](err); !ok || corrupt.Name != to {
 				t.Errorf("verify says %v, want damage of %s", err, to)
 			}
@@ -201,7 +201,7 @@ func TestStats(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tt.damage(string(data))), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			err = s.Verify(t.Context(), &stored)
+			_, err = s.Verify(t.Context(), &stored)
 			corrupt, damaged := errors.AsType[*history.CorruptError](err)
 			if damaged != (tt.want != "") || damaged && (corrupt.Name != name || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "remove it")) {
 				t.Errorf("verify says %v, want %q", err, tt.want)

@@ -50,8 +50,8 @@ func (m *manifest) checkStats(data []byte) error {
 	return nil
 }
 
-// verifyStats checks the stats of a set's parts. That a part has none is no error.
-func (s *Store) verifyStats(ctx context.Context, set *Stored) error {
+// verifyStats checks the stats of a set's parts, and says how many there are. That a part has none is no error.
+func (s *Store) verifyStats(ctx context.Context, set *Stored) (files int, err error) {
 	for _, m := range set.parts {
 		name := m.version.stats()
 		data, err := s.backend.Get(ctx, name)
@@ -59,11 +59,12 @@ func (s *Store) verifyStats(ctx context.Context, set *Stored) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("verify %s: %w", set.describe(), err)
+			return 0, fmt.Errorf("verify %s: %w", set.describe(), err)
 		}
 		if err := m.checkStats(data); err != nil {
-			return &CorruptError{Name: name, Period: set.Period, Window: set.Window, Err: statsError{err}}
+			return 0, &CorruptError{Name: name, Period: set.Period, Window: set.Window, Err: statsError{err}}
 		}
+		files++
 	}
-	return nil
+	return files, nil
 }

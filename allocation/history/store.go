@@ -99,7 +99,16 @@ func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listi
 			continue
 		}
 		mended[best.slot] = best
-		if asked(best.Window) {
+		if !asked(best.Window) {
+			continue
+		}
+		lost, err := s.lost(ctx, &best)
+		switch {
+		case err != nil:
+			return nil, err
+		case lost:
+			out.Corrupt = append(out.Corrupt, &CorruptError{Name: best.parts[0].version.manifest(), Period: p, Window: best.Window, Err: errLost})
+		default:
 			out.Sets = append(out.Sets, best)
 		}
 	}
@@ -116,6 +125,21 @@ func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listi
 		slices.SortStableFunc(sets, func(a, b Stored) int { return a.Window.Start.Compare(b.Window.Start) })
 	}
 	return out, nil
+}
+
+// errLost is what is wrong with a day that names no files, where its hours have some.
+var errLost = errors.New("it names no files, but hours of the day have some")
+
+// lost reports whether a day has no files although its hours have some.
+func (s *Store) lost(ctx context.Context, of *Stored) (bool, error) {
+	if of.Period != Daily || len(of.Clusters) > 0 {
+		return false, nil
+	}
+	hours, err := s.List(ctx, Hourly, of.Window)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(hours.Sets, func(h Stored) bool { return len(h.Clusters) > 0 && !h.Window.Start.Before(of.Window.Start) }), nil
 }
 
 // found are manifests.

@@ -146,7 +146,7 @@ func TestWriteAndRead(t *testing.T) {
 			t.Errorf("-computed +stored\n%s", diff)
 		}
 		for i := range sets {
-			if err := s.Verify(t.Context(), &sets[i]); err != nil {
+			if _, err := s.Verify(t.Context(), &sets[i]); err != nil {
 				t.Error(err)
 			}
 			if !slices.Equal(sets[i].Clusters, []string{"", "arn:aws:eks:eu-west-1:1:cluster/a b", "c2"}) || sets[i].Zone != "UTC" || sets[i].Resolution != time.Minute {
@@ -268,7 +268,7 @@ func TestParts(t *testing.T) {
 		if err != nil || len(half.Sets) != 0 || len(half.Partial) != 1 || half.Partial[0].Parts != 2 || !cmp.Equal(half.Partial[0].Lacks, []history.Part{{Index: 1, Of: 2}}) {
 			t.Fatalf("half a set: %+v, %v", half, err)
 		}
-		if err := s.Verify(t.Context(), &half.Partial[0]); err != nil {
+		if _, err := s.Verify(t.Context(), &half.Partial[0]); err != nil {
 			t.Error(err)
 		}
 		write(t, s, shards[0], history.WriteOptions{Part: history.Part{Index: 1, Of: 2}, Complete: true})

@@ -54,11 +54,15 @@ func (s *Store) Write(ctx context.Context, set *allocation.Set, o WriteOptions) 
 		return fail(err)
 	}
 	if have != nil && !o.Replace {
-		_, err := s.backend.Get(ctx, have.version.manifest()) // an object store may still list what was deleted
+		there := newStored([]*manifest{have})
+		lost, err := s.lost(ctx, &there)
 		if err == nil {
-			return newStored([]*manifest{have}), nil
+			_, err = s.backend.Get(ctx, have.version.manifest()) // an object store may still list what was deleted
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if err == nil && !lost {
+			return there, nil
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fail(err)
 		}
 	}

@@ -122,6 +122,11 @@ func defineHistoryList(clause *kingpin.CmdClause, io streams, logs *logFlags) ex
 		} else if err == nil {
 			err = printSets(io, sets)
 		}
+		if err == nil {
+			var changed []*history.CorruptError
+			changed, err = store.CheckSizes(ctx, sets)
+			damaged = append(damaged, changed...)
+		}
 		if lacks := lackingParts(sets); err == nil && lacks != "" {
 			err = writeLine(io.err, lacks)
 		}

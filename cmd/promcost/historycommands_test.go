@@ -75,7 +75,7 @@ func TestHistory(t *testing.T) {
 		}
 	})
 	t.Run("verify", func(t *testing.T) {
-		if out := mustRun(t, "history", "verify", at); !strings.Contains(out, "37 sets in 111 files") {
+		if out := mustRun(t, "history", "verify", at); !strings.Contains(out, "37 sets in 147 files") {
 			t.Errorf("it says\n%s", out)
 		}
 	})
@@ -88,7 +88,7 @@ func TestHistory(t *testing.T) {
 		if out := mustRun(t, append(rm, "--yes")...); !strings.Contains(out, "6 sets removed") {
 			t.Errorf("it says\n%s", out)
 		}
-		if out := mustRun(t, "history", "verify", at); !strings.Contains(out, "31 sets in 93 files") {
+		if out := mustRun(t, "history", "verify", at); !strings.Contains(out, "31 sets in 123 files") {
 			t.Errorf("it says\n%s", out)
 		}
 	})

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,5 +84,37 @@ func TestStrayFiles(t *testing.T) {
 	var out, stderr bytes.Buffer
 	if code := run(t.Context(), []string{"history", "verify", "--storage.path=" + dir}, &out, &stderr); code != exitOK || !strings.Contains(stderr.String(), "1 files belong to no set") || !strings.Contains(stderr.String(), "copy.parquet") {
 		t.Errorf("exit %d, %s", code, &stderr)
+	}
+}
+
+// TestListDamagedData has ls tell of data files that are missing, or have another length than their manifests say.
+func TestListDamagedData(t *testing.T) {
+	t.Parallel()
+	dir := writeHistory(t)
+	names, err := filepath.Glob(filepath.Join(dir, "allocations_hourly", "*", "date=2026-01-30", "hour=0[23]", "*"))
+	if err != nil || len(names) != 2 {
+		t.Fatal(names, err)
+	}
+	if err := errors.Join(os.Remove(names[0]), os.Truncate(names[1], 0)); err != nil {
+		t.Fatal(err)
+	}
+	var out, stderr bytes.Buffer
+	code := run(t.Context(), []string{"history", "ls", "--storage.path=" + dir}, &out, &stderr)
+	if code != exitError || !strings.Contains(stderr.String(), "it is missing") || !strings.Contains(stderr.String(), "it has 0 bytes") {
+		t.Errorf("exit %d, %s", code, &stderr)
+	}
+}
+
+// TestVerifyCounts has verify count every file that it reads, those with what was read for a set included.
+func TestVerifyCounts(t *testing.T) {
+	t.Parallel()
+	dir := writeHistory(t)
+	stats, err := filepath.Glob(filepath.Join(dir, "sets_*", "*", "*.stats.json"))
+	if err != nil || len(stats) == 0 {
+		t.Fatal(stats, err)
+	}
+	files := len(historyFiles(t, dir)) + len(stats)
+	if out := mustRun(t, "history", "verify", "--storage.path="+dir); !strings.Contains(out, fmt.Sprintf(" sets in %d files of ", files)) {
+		t.Errorf("there are %d files, it says\n%s", files, out)
 	}
 }

@@ -51,7 +51,7 @@ func TestOlderRules(t *testing.T) {
 	verify := func() string { return mustRun(t, "history", "verify", "--storage.path="+dir) }
 	before := verify()
 	for _, want := range []string{
-		"37 sets in 111 files",
+		"37 sets in 141 files",
 		"1 daily sets were computed by older rules (version 1, the current one is 2): promcost backfill --recompute --from=2026-01-30T00:00:00Z --to=2026-01-31T00:00:00Z computes them again",
 		"6 hourly sets were computed by older rules (version 1, the current one is 2): promcost backfill --recompute --from=2026-01-30T04:00:00Z --to=2026-01-30T10:00:00Z computes them again",
 	} {

@@ -64,7 +64,7 @@ func (f *historyFlags) verify(ctx context.Context, store *history.Store, io stre
 	}
 	files, bytes := 0, int64(0)
 	for i := range sets {
-		err := store.Verify(ctx, &sets[i])
+		read, err := store.Verify(ctx, &sets[i])
 		if corrupt, ok := errors.AsType[*history.CorruptError](err); ok {
 			damaged = append(damaged, corrupt)
 			continue
@@ -72,7 +72,7 @@ func (f *historyFlags) verify(ctx context.Context, store *history.Store, io stre
 		if err != nil {
 			return fmt.Errorf("verify history: %w", err)
 		}
-		files, bytes = files+len(sets[i].Files()), bytes+sets[i].Bytes
+		files, bytes = files+read, bytes+sets[i].Bytes
 	}
 	if err := tellDamage(io, damaged); err != nil {
 		return err

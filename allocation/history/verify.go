@@ -1,0 +1,79 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// CheckSizes compares the lengths of the files of sets with their manifests, which is cheaper than to read them: what is
+// missing, or has another length. Of an object store that does not tell lengths in listings it only finds what is missing.
+func (s *Store) CheckSizes(ctx context.Context, sets []Stored) (damaged []*CorruptError, err error) {
+	bytes, listed := map[string]int64{}, map[string]bool{}
+	for i := range sets {
+		for _, m := range sets[i].parts {
+			for k := range m.Files {
+				f := &m.Files[k]
+				if dir := dataFolder(f.Kind, m.version.period); !listed[dir] {
+					listed[dir] = true
+					if err := s.backend.List(ctx, dir, true, func(o Object) error { bytes[o.Name] = o.Bytes; return nil }); err != nil {
+						return nil, err
+					}
+				}
+				if err := f.checkSize(bytes); err != nil {
+					damaged = append(damaged, &CorruptError{Name: f.Name, Period: m.version.period, Window: m.window(), Err: err})
+				}
+			}
+		}
+	}
+	return damaged, nil
+}
+
+// checkSize compares the length of a file with those that are listed by name.
+func (f *file) checkSize(listed map[string]int64) error {
+	switch bytes, ok := listed[f.Name]; {
+	case !ok:
+		return errors.New("it is missing")
+	case bytes != f.Bytes && bytes >= 0:
+		return fmt.Errorf("it has %d bytes, its manifest says %d", bytes, f.Bytes)
+	}
+	return nil
+}
+
+// VerifyFiles reads all files of a set and compares their lengths and checksums with the manifests, which is cheaper than
+// Verify. What differs or is missing is a CorruptError that names the file.
+func (s *Store) VerifyFiles(ctx context.Context, set *Stored) error {
+	for _, m := range set.parts {
+		for i := range m.Files {
+			f := &m.Files[i]
+			data, err := s.backend.Get(ctx, f.Name)
+			if err == nil {
+				err = f.check(data)
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("verify %s: %w", set.describe(), err)
+			}
+			if err != nil {
+				return &CorruptError{Name: f.Name, Period: set.Period, Window: set.Window, Err: err}
+			}
+		}
+	}
+	return nil
+}
+
+// Verify reads all files of a set and checks what they say: their checksums, their footers, the laws of Set.Check, which hold
+// for whole sets only, and its stats. It returns how many files it has read. What is wrong is a CorruptError that names the file, or
+// the set where the laws are broken.
+func (s *Store) Verify(ctx context.Context, set *Stored) (files int, err error) {
+	sets, err := s.Read(ctx, []Stored{*set}, nil)
+	if err != nil {
+		return 0, err
+	}
+	if len(set.Lacks) == 0 {
+		if err := sets[0].Check(); err != nil {
+			return 0, &CorruptError{Name: set.parts[0].version.manifest(), Period: set.Period, Window: set.Window, Err: err}
+		}
+	}
+	stats, err := s.verifyStats(ctx, set)
+	return len(set.Files()) + stats, err
+}
