@@ -72,7 +72,7 @@ func (b *Builder) Beyond() []Span {
 			out = append(out, Span{b.loadedFrom, b.sampling.Align(loaded - 1)})
 		}
 	}
-	if b.silentAt(b.end(), func(gap timeline.Interval) bool { return gap.To >= b.sampling.End }) || b.devicesUnseen(b.end(), b.sampling.End) {
+	if b.silentAt(b.end()+1, func(gap timeline.Interval) bool { return gap.To >= b.sampling.End }) || b.devicesUnseen(b.end(), b.sampling.End) {
 		most := min(b.evidence.most, b.evidence.after/max(b.sampling.Step, 1)*max(b.sampling.Step, 1))
 		b.evidence.lacking = b.evidence.lacking || b.evidence.closed && most < b.evidence.most
 		if loaded := b.sampling.End; b.last < len(b.windows) && b.end()+most > loaded {
@@ -184,9 +184,8 @@ func (b *Builder) openHoles(c *container) (before, after bool) {
 		run, ok := c.runs.Find(at)
 		return ok && run.From < from && run.To >= to
 	}
-	seen := func(from, to int64) bool {
-		free := c.covered[RAM].uncovered(from, to)
-		return len(free) != 1 || free[0] != timeline.Interval{From: from, To: to}
+	seen := func(from, to int64) bool { // not held
+		return slices.ContainsFunc(c.covered[RAM], func(f fragment) bool { return !f.soft && f.from < to && f.to > from })
 	}
 	before = open(b.start(), b.sampling.Start, b.start()) && !seen(b.sampling.Start, b.start())
 	after = open(b.end(), b.end(), b.sampling.End) && !seen(b.end(), b.sampling.End)

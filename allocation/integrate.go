@@ -211,7 +211,8 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 	if !known || from >= first.To || s.p.First() <= l.b.loadStart()+l.b.sampling.Lookback {
 		return cells[1:]
 	}
-	if cell := l.b.sampling.Cell(); running && run.From > l.b.sampling.Start && max(from-run.From, run.From-from) <= cell &&
+	seen := l.b.sampling.Start - 2*l.b.sampling.Step // what begins later was seen to begin: on the grid, two steps more are read
+	if cell := l.b.sampling.Cell(); running && run.From > seen && max(from-run.From, run.From-from) <= cell &&
 		(len(c.started) > 0 || !l.b.sampling.Exact()) {
 		// The run begins where the grid, or the start time, says: what was used belongs into it. One that begins with a
 		// sample began before: what was used by the next sample, a moment later, is no measure of what is used on.

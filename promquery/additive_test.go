@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -182,10 +183,12 @@ func partsAddUp(t *testing.T, src promquery.Source, q allocation.Query, leftOut 
 // What is not held over outages: shares, as slack says; and over those of all of Prometheus that are longer than an hour, so that no part
 // knows of both sides, what is estimated there of the first scrape after it, and depends on what was read: traffic, the usage of GPUs
 // and of volumes, and idle, for a node's life begins half a scrape after the runs on it. Running time, requests, usage and costs of CPU
-// and memory, volumes and load balancers are held.
+// and memory, volumes and load balancers are held. On a grid, traffic is not held of a pod that starts before a part in which its
+// kubelet is first seen.
 var (
-	overOutages     = regexp.MustCompile(shares + "$")
-	overLongOutages = regexp.MustCompile("^network|^(internet|region|zone)$|^gpuU|idle$|^used byte hours$|" + shares + "$")
+	overOutages      = regexp.MustCompile(shares + "$")
+	overUnseenStarts = regexp.MustCompile("^network|" + shares + "$")
+	overLongOutages  = regexp.MustCompile("^network|^(internet|region|zone)$|^gpuU|idle$|^used byte hours$|" + shares + "$")
 )
 
 // TestPartsAddUpOverOutages holds the same where targets, or all of Prometheus, are down around the border between two parts: for
@@ -220,5 +223,52 @@ func TestPartsAddUpOverOutages(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s/%s %s", d, q.Step, allocation.ResolutionText(q.Resolution)), func(t *testing.T) { partsAddUp(t, db, q, leftOut) })
 		}
+	}
+}
+
+// TestPartsAddUpAtOutages holds the same where an outage begins or ends just at the border between two parts, and where only what lies
+// beyond a part tells what ran on or started in it.
+func TestPartsAddUpAtOutages(t *testing.T) {
+	at := func(h, m, s int) time.Time { return time.Date(2026, 3, 2, h, m, s, 0, time.UTC) }
+	hours := allocation.Window{Start: at(13, 0, 0), End: at(17, 0, 0)}
+	for _, x := range []struct {
+		name    string
+		seed    int64
+		scrape  time.Duration
+		down    down
+		q       allocation.Query
+		leftOut *regexp.Regexp
+	}{
+		{
+			"kubelets are down when the window starts", 5, 30 * time.Second,
+			down{from: at(13, 37, 5), to: at(13, 55, 57), job: "kubelet", marked: true},
+			allocation.Query{Window: allocation.Window{Start: at(13, 49, 18), End: at(16, 37, 5)}, Step: 40 * time.Minute},
+			overOutages,
+		},
+		{
+			"the last scrape is that of a border", 5, time.Minute,
+			down{from: at(14, 59, 39), to: at(15, 37, 48)},
+			allocation.Query{Window: hours, Step: time.Hour, Resolution: time.Minute},
+			overOutages,
+		},
+		{
+			"a container starts just before a border", 2, 30 * time.Second,
+			down{from: at(14, 26, 51), to: at(15, 2, 24), job: "kubelet"},
+			allocation.Query{Window: hours, Step: time.Hour, Resolution: 5 * time.Minute},
+			overUnseenStarts,
+		},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c, err := democluster.New(democluster.Config{End: at(18, 0, 0), Duration: 6 * time.Hour, Nodes: 4, Pods: 60, Seed: x.seed, ScrapeInterval: x.scrape})
+			if err != nil {
+				t.Fatal(err)
+			}
+			intact, broken := t.TempDir(), t.TempDir()
+			if err := c.WriteBlocks(t.Context(), intact, c.Start(), c.End(), func(int, int) {}); err != nil {
+				t.Fatal(err)
+			}
+			promtest.WriteBlocks(t, broken, 2*time.Hour, interrupted(seriesOf(t, intact), x.down)...)
+			partsAddUp(t, openBlocks(t, broken), x.q, x.leftOut)
+		})
 	}
 }

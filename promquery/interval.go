@@ -1,6 +1,7 @@
 package promquery
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -34,26 +35,40 @@ var containerProbes = []probe{
 	{metric: "container_memory_working_set_bytes", matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, cadvisor: true},
 }
 
-// findScrapeInterval finds the median scrape interval, the longer one of kube-state-metrics and cAdvisor, at the end of the
-// window, else at its beginning or middle, else, for a window within an outage, in the hour before it, else takes the default.
+// findScrapeInterval finds the scrape interval, the longer one of kube-state-metrics and cAdvisor. Each is looked for at the end
+// of the window, else at its beginning or middle, else, for a window within an outage, in the hour before it. Where neither is
+// found the default is taken.
 func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Window) error {
-	c.scrape = DefaultScrapeInterval
 	middle := w.Start.Add(w.Duration() / 2)
+	var kubeState, cadvisor time.Duration
 	for _, end := range []time.Time{w.End, w.Start.Add(probeLength), middle, w.Start, w.Start.Add(-probeLength), w.Start.Add(-2 * probeLength)} {
-		kubeState, cadvisor, err := c.intervals(ctx, end, probeLength, nodeProbes)
-		if err == nil && len(cadvisor) == 0 {
-			_, cadvisor, err = c.intervals(ctx, end, containerProbe, containerProbes)
+		ofKubeState, ofCadvisor, err := c.intervals(ctx, end, probeLength, nodeProbes)
+		if err == nil && len(ofCadvisor) == 0 && cadvisor == 0 {
+			_, ofCadvisor, err = c.intervals(ctx, end, containerProbe, containerProbes)
 		}
 		if err != nil {
 			return err
 		}
-		// cAdvisor's own times jitter: its interval is one of whole seconds.
-		if d := max(median(kubeState), median(cadvisor).Round(time.Second)); d > 0 {
-			c.scrape = d
-			return nil
+		kubeState, cadvisor = cmp.Or(kubeState, configured(median(ofKubeState))), cmp.Or(cadvisor, configured(median(ofCadvisor)))
+		if kubeState > 0 && cadvisor > 0 {
+			break
 		}
 	}
+	c.scrape = cmp.Or(max(kubeState, cadvisor), DefaultScrapeInterval)
 	return nil
+}
+
+// configured is the interval that was configured where one is measured. Times jitter, cAdvisor's by up to a second, but intervals
+// are round: a multiple of 5 s where that is within a twentieth, else one of whole seconds. So all windows find the same one.
+func configured(measured time.Duration) time.Duration {
+	round := measured.Round(5 * time.Second)
+	switch {
+	case (round-measured).Abs()*20 <= measured:
+		return round
+	case measured < time.Second:
+		return measured
+	}
+	return measured.Round(time.Second)
 }
 
 // intervals are how far apart the samples of each series of the probes are, in milliseconds, of those that show it.

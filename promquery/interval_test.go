@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -38,6 +39,33 @@ func TestScrapeInterval(t *testing.T) {
 			s := compute(t, openBlocks(t, dir), allocation.Query{Window: lastHour(end)})[0]
 			if got := s.Reading.ScrapeInterval; got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestScrapeIntervalOfParts: an outage leaves parts of a window with few samples, whose times jitter, or with none of the kubelets.
+// All find the same interval, and a resolution as long as that is never made longer.
+func TestScrapeIntervalOfParts(t *testing.T) {
+	at := func(h, m, s int) time.Time { return time.Date(2026, 3, 2, h, m, s, 0, time.UTC) }
+	c, err := democluster.New(democluster.Config{End: at(18, 0, 0), Duration: 6 * time.Hour, Nodes: 4, Pods: 60, Seed: 5, ScrapeInterval: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	intact := t.TempDir()
+	if err := c.WriteBlocks(t.Context(), intact, c.Start(), c.End(), func(int, int) {}); err != nil {
+		t.Fatal(err)
+	}
+	original := seriesOf(t, intact)
+	for _, d := range []down{{from: at(14, 59, 39), to: at(15, 37, 48)}, {from: at(14, 37, 5), to: at(14, 55, 57), job: "kubelet", marked: true}} {
+		t.Run(d.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			promtest.WriteBlocks(t, dir, 2*time.Hour, interrupted(original, d)...)
+			w := allocation.Window{Start: at(14, 31, 0), End: at(15, 51, 0)}
+			for _, s := range compute(t, openBlocks(t, dir), allocation.Query{Window: w, Step: 10 * time.Minute, Alone: true, Resolution: time.Minute, After: time.Hour}) {
+				if s.ScrapeInterval != time.Minute || s.Resolution != time.Minute {
+					t.Errorf("%s: scrape interval %s, resolution %s", s.Window, s.ScrapeInterval, s.Resolution)
+				}
 			}
 		})
 	}
