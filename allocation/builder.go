@@ -84,6 +84,7 @@ type Builder struct {
 	severalClusters bool
 	discovered      []string // containers known by their usage alone
 	unseenInit      []*container
+	blindInits      bool // was asked for
 	orphans         map[outsideKey][NumResources]float64
 	again           Span // whose usage is being added once more
 	// What pods and containers share once they are resolved: nothing.
@@ -284,8 +285,10 @@ func (b *Builder) samplingOf(s *seen) timeline.Sampling {
 }
 
 func (b *Builder) addRunning(s *seen) error {
+	if b.ofOthers(s) {
+		return nil
+	}
 	c := b.container(s)
-	c.init = c.init || s.Init
 	if s.key[5] != none {
 		c.pod.hint = s.key[5]
 	}
@@ -294,6 +297,9 @@ func (b *Builder) addRunning(s *seen) error {
 }
 
 func (b *Builder) addStarted(s *seen) error {
+	if !b.sampling.Exact() && b.ofOthers(s) { // else it is asked for of all init containers
+		return nil
+	}
 	c, steps := b.container(s), b.samplingOf(s).Reports(s.p)
 	if s.Rank == 0 {
 		c.started = timeline.Max(c.started, steps)

@@ -19,6 +19,9 @@ func (b *Builder) findAbsence() {
 	}
 	seen := map[Symbol]sights{}
 	for c := range b.every() {
+		if c.isBlindInit() {
+			continue // what stands in for its signal may not have been read of others
+		}
 		s := seen[c.cluster]
 		for rank, steps := range c.running {
 			s.containers = appendIntervals(s.containers, b.sampling.Holding(steps))

@@ -137,6 +137,7 @@ func (b *Builder) container(s *seen) *container {
 		c = newContainer(key, p)
 		p.containers = append(p.containers, c)
 	}
+	c.init = c.init || s.Init
 	return c
 }
 

@@ -36,7 +36,7 @@ func (b *Builder) addPodPending(s *seen) error {
 
 // waiting is when a container was placed and had not started yet, where that is charged.
 func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Intervals) timeline.Intervals {
-	if b.chargeFrom != FromScheduled || c.init && !b.besideOthers(c) || !c.pod.scheduled.known() {
+	if b.chargeFrom != FromScheduled || b.comesBefore(c) || !c.pod.scheduled.known() {
 		return nil
 	}
 	from := c.node.notBefore(int64(c.pod.scheduled.value * 1000))
@@ -80,11 +80,30 @@ func (b *Builder) firstStart(p *timeline.Presence, seen int64) int64 {
 	return first
 }
 
+// comesBefore reports whether c ran before the containers of its pod: an init container that is no sidecar, or one that cAdvisor
+// alone knows, which does not say what it is, and that was gone when another one was still seen. How its pod ended says nothing of it.
+func (b *Builder) comesBefore(c *container) bool {
+	if b.besideOthers(c) {
+		return false
+	}
+	if c.init || c.hasStatus() {
+		return c.init
+	}
+	mine, lasts, seen := lastSight(c.running.best())
+	return seen && slices.ContainsFunc(c.pod.containers, func(x *container) bool {
+		other, _, _ := lastSight(x.running.best())
+		return other >= mine+max(lasts, b.sampling.Cell())
+	})
+}
+
 // besideOthers reports whether c was seen to run at a time that a container of its pod ran which is no init container. What
 // was seen may have ended up to a scrape before it was seen to, and its pod's others have started since.
 func (b *Builder) besideOthers(c *container) bool {
 	least := b.sampling.Cell()
-	if b.sampling.Exact() {
+	switch {
+	case !c.hasStatus():
+		least = max(least, b.sampling.Unmarked().Lookback) + 1 // another scrape shows the others
+	case b.sampling.Exact():
 		least = 1 // one scrape shows both
 	}
 	mine := sights(c.running.best())

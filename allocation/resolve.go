@@ -312,9 +312,8 @@ func (b *Builder) presence(c *container) timeline.Presence {
 		c.running[runningByInfo] = timeline.Within(c.running[runningByInfo], c.pod.active)
 	}
 	p := timeline.Presence{Seen: c.running.best(), Started: c.started, Born: c.pod.born, Ended: c.ended, Deleted: c.pod.deleted, Unseen: !c.init}
-	sequential := c.init && !b.besideOthers(c)
 	switch {
-	case sequential:
+	case b.comesBefore(c):
 		p.Until = c.pod.mainStart()
 	case len(c.pod.completed) > 0:
 		p.Completed, p.Together = c.pod.completed, c.together(p.Seen)

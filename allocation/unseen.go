@@ -25,10 +25,28 @@ func (c *container) ran() bool {
 	return slices.ContainsFunc(c.running, func(s timeline.Steps) bool { return len(sights(s)) > 0 })
 }
 
+// hasStatus reports whether the best running signal tells of a container.
+func (c *container) hasStatus() bool { return len(c.running) > 0 && len(c.running[0]) > 0 }
+
 // InitContainers are the names of the init containers that ran, whose starts only cAdvisor knows. On a grid they do not
 // matter.
 func (b *Builder) InitContainers() []string {
-	return b.namesWhere(func(c *container) (Symbol, bool) { return c.container, c.init && c.ran() })
+	return b.namesWhere(func(c *container) (Symbol, bool) { return c.container, b.sampling.Exact() && c.init && c.ran() })
+}
+
+// BlindInits are the names of the init containers, native sidecars among them, that the best running signal never tells of:
+// its alternatives should be read as well, and count for them alone from now on.
+func (b *Builder) BlindInits() []string {
+	b.blindInits = true
+	return b.namesWhere(func(c *container) (Symbol, bool) { return c.container, c.isBlindInit() })
+}
+
+// isBlindInit reports whether c is an init container that the best running signal never tells of. A nil one is not.
+func (c *container) isBlindInit() bool { return c != nil && c.init && !c.hasStatus() }
+
+// ofOthers reports whether s is an alternative that was read for BlindInits, but tells of another container of such a name.
+func (b *Builder) ofOthers(s *seen) bool {
+	return b.blindInits && s.Rank > 0 && !b.pods[s.pod()].container(s.key[4]).isBlindInit()
 }
 
 // UnseenPods are the names of pods that completed, with containers that no scrape saw running and of which no start is known:
@@ -36,15 +54,12 @@ func (b *Builder) InitContainers() []string {
 func (b *Builder) UnseenPods() []string {
 	return b.namesWhere(func(c *container) (Symbol, bool) {
 		completed := len(c.pod.completed.Positive()) > 0
-		return c.name, !c.init && completed && len(c.started) == 0 && len(c.created) == 0 && !c.ran()
+		return c.name, b.sampling.Exact() && !c.init && completed && len(c.started) == 0 && len(c.created) == 0 && !c.ran()
 	})
 }
 
-// namesWhere are the names of some containers or their pods, sorted, in exact mode.
+// namesWhere are the names of some containers or their pods, sorted.
 func (b *Builder) namesWhere(of func(c *container) (Symbol, bool)) []string {
-	if !b.sampling.Exact() {
-		return nil
-	}
 	found := map[string]bool{}
 	for c := range b.every() {
 		if name, ok := of(c); ok {
