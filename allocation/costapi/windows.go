@@ -121,7 +121,7 @@ func (q *request) named() bool { return !strings.ContainsAny(q.window, "01234567
 
 // storedWindows are the windows of the sets that are kept of a window: days of the time zone, or hours where it is a
 // duration under 24h, is summed by hours or has a step of one. All are whole but the last, which ends with the window,
-// and the first of a window between two instants, which begins there.
+// and the first of a window between two instants, which begins there. What is to come is left out, but not between instants.
 func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocation.Window, error) {
 	period := allocation.Day
 	if relative && w.Duration() < 24*time.Hour {
@@ -158,6 +158,9 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 	list, err := cutWindow(whole, period, q.api.cfg.Zone)
 	if err != nil {
 		return nil, err
+	}
+	if !relative && !q.named() {
+		return list, nil // to their end, though it is to come
 	}
 	kept := slices.IndexFunc(list, func(w allocation.Window) bool { return !w.Start.Before(q.now) })
 	if kept < 0 {
