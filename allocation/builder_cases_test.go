@@ -112,7 +112,12 @@ func TestBuilderCases(t *testing.T) {
 		{
 			name: "the data end before the window", running: map[string]float64{}, node: 8,
 			change:  map[string]*timeline.Points{"running": minutes(1, -40, -20), "started": minutes(at(-50), -40, -20)},
-			warning: "no sample of kube_pod_container_status_running in the window, the newest is of about 2026-03-02T09:39:00Z: did its data end",
+			warning: "no sample of kube_pod_container_status_running from 2026-03-02T10:00:00Z to 2026-03-02T12:00:00Z, the newest is of about 2026-03-02T09:39:00Z: did its data end",
+		},
+		{
+			name: "the data begin after the window", running: map[string]float64{}, node: 8,
+			change:  map[string]*timeline.Points{"running": minutes(1, 130, 170), "started": minutes(at(129), 130, 170)},
+			warning: "from 2026-03-02T10:00:00Z to 2026-03-02T12:00:00Z: has it no data of that time",
 		},
 		{
 			name: "price change", running: map[string]float64{"main": 120}, cost: 1 + 3, node: 4 + 12,

@@ -196,7 +196,11 @@ func (b *Builder) warnSilence(cluster Symbol, gap timeline.Interval) {
 	}
 	switch {
 	case gap.From <= b.start() && gap.To >= b.end():
-		b.warn("cluster %s: no sample of %s in the window%s: %s", cluster.Value(), metric, b.lastSeen(cluster), cause("did its data end, or is kube-state-metrics down?"))
+		newest, question := b.lastSeen(cluster), "did its data end, or is kube-state-metrics down?"
+		if newest == "" {
+			question = "has it no data of that time, or was kube-state-metrics down?"
+		}
+		b.warn("cluster %s: no sample of %s %s%s: %s", cluster.Value(), metric, clock(timeline.Interval{From: b.start(), To: b.end()}), newest, cause(question))
 	case gap.From <= b.sampling.Start:
 		b.warn("cluster %s: no sample of %s before %s: %s Earlier time is charged only as far as an outage of an hour, or cAdvisor, explains it", cluster.Value(), metric, instant(gap.To), cause("do its data begin there?"))
 	case gap.To >= b.sampling.End:

@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"cmp"
+	pathpkg "path"
 	"strings"
 )
 
@@ -41,7 +42,18 @@ func NearestPath(path string, paths []string) string {
 			best = p
 		}
 	}
-	return cmp.Or(Nearest(path, paths), best)
+	return cmp.Or(Nearest(path, paths), best, longer(strings.TrimSuffix(path, pathpkg.Ext(path)), paths))
+}
+
+// longer is the shortest of paths of which beginning is at least half, "" where there is none.
+func longer(beginning string, paths []string) string {
+	best := ""
+	for _, p := range paths {
+		if len(beginning) > 1 && strings.HasPrefix(p, beginning) && len(p) <= 2*len(beginning) && (best == "" || len(p) < len(best)) {
+			best = p
+		}
+	}
+	return best
 }
 
 // slips is how many letters must be added, removed, changed or swapped with their neighbor to make b of a, or more than

@@ -28,12 +28,16 @@ func TestNearestToNothing(t *testing.T) {
 }
 
 func TestNearestPath(t *testing.T) {
-	paths := []string{"/", "/allocation", "/model/allocation", "/model/allocation/compute", "/metrics"}
+	paths := []string{"/", "/openapi.json", "/v2/allocation", "/allocation", "/model/allocation", "/model/allocation/compute", "/metrics"}
 	for path, want := range map[string]string{
 		"/model/allocatoin":                  "/model/allocation",
 		"/proxy/model/allocation/compute":    "/model/allocation/compute",
 		"/proxy/model/allocation":            "/model/allocation",
 		"/compute":                           "/model/allocation/compute",
+		"/openapi":                           "/openapi.json",
+		"/openapi.yaml":                      "/openapi.json",
+		"/v2/alloc":                          "/v2/allocation",
+		"/model":                             "",
 		"/METRICS":                           "/metrics",
 		"/":                                  "",
 		"/nothing":                           "",

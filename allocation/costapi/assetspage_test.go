@@ -94,7 +94,7 @@ func TestOpenCostAssetsFilters(t *testing.T) {
 func TestOpenCostAssetsIgnores(t *testing.T) {
 	want := slices.Sorted(maps.Keys(assetsPage(t, "window=1d")))
 	for _, query := range []string{
-		"aggregate=nonsense", "aggregate=label:x,type", "accumulate=weeknow", "accumulate=true", "step=never", "step=1d", "step=10000h", "includeIdle=perhaps", "aggregate=",
+		"aggregate=nonsense", "aggregate=type&aggregate=cluster", "aggregate=label:x,type", "accumulate=weeknow", "accumulate=true", "step=never", "step=1d", "step=10000h", "includeIdle=perhaps", "aggregate=",
 	} {
 		var body struct {
 			Data     map[string]json.RawMessage

@@ -19,6 +19,9 @@ func (q *request) finish(given func(name string) bool) error {
 			return err
 		}
 	}
+	if q.route.endpoint == assetMaps && given("aggregate") { // any values, as in OpenCost
+		q.warn("parameter aggregate has no effect on %s, as in OpenCost: ask /model/assets for merged assets", q.route.path)
+	}
 	q.finishLabels()
 	if err := q.finishWindow(given); err != nil {
 		return err

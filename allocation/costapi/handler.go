@@ -205,6 +205,23 @@ var planned = map[string]string{
 	"/model/allocation/compute/topline": "ask /model/allocation/summary/topline",
 	"/model/allocation/summary/compute": "ask /model/allocation/summary",
 	"/allocation/summary/topline":       "ask /model/allocation/summary/topline",
+	"/cloudCost":                        "ask /model/assets for what clusters are made of",
+	"/model/cloudCost":                  "ask /model/assets for what clusters are made of",
+	"/customCost":                       "ask /model/allocation for what runs in clusters",
+	"/model/customCost":                 "ask /model/allocation for what runs in clusters",
+	"/mcp":                              "ask /model/allocation",
+	"/ui":                               "/ links the pages, and /dashboards/ has dashboards for Grafana",
+}
+
+// inPlaceOf is what to ask instead of a planned path or one below it, "" for others.
+func inPlaceOf(path string) string {
+	for path != "" {
+		if instead, ok := planned[path]; ok {
+			return instead
+		}
+		path = path[:max(0, strings.LastIndexByte(path, '/'))]
+	}
+	return ""
 }
 
 // Paths are the paths that the handler answers, sorted.
@@ -297,14 +314,14 @@ func (a *api) serve(out *answer, r *http.Request) error {
 // Knows reports whether the handler has more to say of a path than that it is unknown.
 func Knows(path string) bool {
 	path = strings.TrimSuffix(path, "/")
-	return planned[path] != "" || slices.ContainsFunc(routes(), func(r route) bool { return r.path == path })
+	return inPlaceOf(path) != "" || slices.ContainsFunc(routes(), func(r route) bool { return r.path == path })
 }
 
 // notFound is the error of a path that is not there.
 func notFound(path string) error {
 	path = strings.TrimSuffix(path, "/")
-	if instead, ok := planned[path]; ok {
-		return &statusError{http.StatusNotFound, fmt.Sprintf("path %s is not there yet in this version: %s", path, instead)}
+	if instead := inPlaceOf(path); instead != "" {
+		return &statusError{http.StatusNotFound, fmt.Sprintf("path %.200q is not there yet in this version: %s", path, instead)}
 	}
 	hint := "use one of " + strings.Join(Paths(), ", ")
 	if near := allocation.NearestPath(path, Paths()); near != "" {

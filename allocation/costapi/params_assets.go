@@ -11,7 +11,7 @@ import (
 func assetParams() []param {
 	list := []param{
 		{"aggregate", nil, "fields", defaults{}, assets | assetToplines, "What assets are merged by: a comma list of " + strings.Join(allocation.AssetDimensions(), ", ") + "; empty is each by itself. Properties of the configuration are of allocations only.", parseAssetAggregate},
-		{"aggregate", nil, "text", defaults{}, assetMaps, "Has no effect, as in OpenCost: each asset is a row. /model/assets merges them.", warnAssetAggregate},
+		{"aggregate", nil, "text", defaults{}, assetMaps, "Has no effect, as in OpenCost: each asset is a row. /model/assets merges them.", nil},
 		{"filter", nil, "filter", defaults{}, listed, `Which assets, in the v2 language: assetType:"node","disk"+cluster:"one". type is another name of assetType.`, parseAssetFilter},
 		{"disableAdjustments", nil, "boolean", all("false"), served | assetToplines, "Leave out what bills add. Without bills this changes nothing.", setBool(func(q *request) *bool { return &q.assets.WithoutAdjustments })},
 		{"format", nil, "json|csv|parquet|arrow", all("json"), served, "csv implies accumulate. Parquet and Arrow (an IPC stream) have a row an asset of each set, with its window.", setWord(func(q *request) *string { return &q.format }, "json", "csv", "parquet", "arrow")},

@@ -53,12 +53,6 @@ func parseAssetAggregate(q *request, value string) (err error) {
 	return q.ofAllocations(err, value)
 }
 
-// warnAssetAggregate accepts any value, as OpenCost does.
-func warnAssetAggregate(q *request, _ string) error {
-	q.warn("parameter aggregate has no effect on %s, as in OpenCost: ask /model/assets for merged assets", q.route.path)
-	return nil
-}
-
 // ofAllocations adds to an error that text names a property of the configuration, where only allocations have it.
 func (q *request) ofAllocations(err error, text string) error {
 	if err == nil {

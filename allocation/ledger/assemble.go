@@ -187,7 +187,8 @@ func (a *assembly) computeRun(ctx context.Context, i int, out []*allocation.Set)
 	case errors.Is(err, allocation.ErrNoData):
 		a.missing(err)
 		for k := range n {
-			out[i+k] = warned(allocation.NewSet(a.plan.windows[i+k], allocation.NewDict()), err.Error())
+			w := a.plan.windows[i+k]
+			out[i+k] = warned(allocation.NewSet(w, allocation.NewDict()), a.ledger.describeHole(&hole{w, err}))
 		}
 		return n, nil
 	case err != nil:

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/version"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // executor carries out a subcommand whose flags have been parsed.
@@ -112,6 +115,15 @@ func defineVersion(_ *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	return func(context.Context) error {
 		return writeLine(io.out, versionText())
 	}
+}
+
+// counted is a sentence on n things, by a template as that of allocation.Notice, with what else there is to say.
+func counted(n int, template allocation.Notice, more ...any) string {
+	texts := make([]string, len(more))
+	for i, x := range more {
+		texts[i] = fmt.Sprint(x)
+	}
+	return template.Text(n, nil, texts...)
 }
 
 // writeLine writes text and a line feed.

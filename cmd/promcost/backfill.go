@@ -203,10 +203,10 @@ func (b *backfilling) run(ctx context.Context) error {
 	}
 	replaced := ""
 	if b.flags.again {
-		replaced = fmt.Sprintf(" of which %d were computed again and replaced and %d stay as they were, for the source has less of them now,", p.Replaced, p.Left)
+		replaced = counted(p.Replaced, " of which {n} {was|were} computed again and replaced and {}, for the source has less of them now,", counted(p.Left, "{n} {stays as it was|stay as they were}"))
 	}
-	_, err = fmt.Fprintf(b.io.out, "%s\n%d hours computed and kept, %d were there,%s %d without data in the source; %s\n",
-		b.describe(), p.Written, sound, replaced, p.Empty, b.status())
+	_, err = fmt.Fprintf(b.io.out, "%s\n%s, %s,%s %d without data in the source; %s\n",
+		b.describe(), counted(p.Written, "{n} {hour|hours} computed and kept"), counted(sound, "{n} {was|were} there"), replaced, p.Empty, b.status())
 	return err
 }
 
@@ -323,7 +323,7 @@ func (b *backfilling) pace(p ledger.Progress, all int) string {
 
 // paceLine says how fast hours are done, and how long the others will take at that.
 func paceLine(done, all int, elapsed time.Duration) string {
-	line := fmt.Sprintf("%d of %d hours", done, all)
+	line := counted(all, "{} of {n} {hour|hours}", done)
 	if done == 0 || elapsed <= 0 {
 		return line
 	}

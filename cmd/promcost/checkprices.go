@@ -126,12 +126,12 @@ func printPrices(set *allocation.Set, io streams) error {
 // missingPrices says what has built-in prices, nodes by their names, and what to do about it.
 func missingPrices(names []string, of int, more []string) string {
 	if len(names) == 0 && len(more) == 0 {
-		return fmt.Sprintf("\n%d nodes, all of them priced by metrics or rules.\n", of)
+		return counted(of, "\n{n} {node,|nodes, all} priced by metrics or rules.\n")
 	}
 	var b strings.Builder
 	b.WriteByte('\n')
 	if len(names) > 0 {
-		fmt.Fprintf(&b, "%d of %d nodes have a built-in price, for neither a metric nor a rule gives one: %s.\n", len(names), of, strings.Join(names, ", "))
+		b.WriteString(counted(len(names), "{n} of {} {has|have} a built-in price, for neither a metric nor a rule gives one: {}.\n", counted(of, "{n} {node|nodes}"), strings.Join(names, ", ")))
 	}
 	if len(more) > 0 {
 		fmt.Fprintf(&b, "Built-in prices are those of %s.\n", strings.Join(more, ", "))

@@ -172,9 +172,8 @@ func writeDemo(ctx context.Context, c *democluster.Cluster, dir string, io strea
 	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil { //nolint:gosec // as public as the blocks beside it
 		return fmt.Errorf("write the demo's costs: %w", err)
 	}
-	_, err = fmt.Fprintf(io.out, "%d blocks from %s to %s are in %s, their exact costs in %s\n", total,
-		c.Start().Format(time.RFC3339), c.End().Format(time.RFC3339), dir, file)
-	return err
+	return writeLine(io.out, counted(total, "{n} {block|blocks} from {} to {} {is|are} in {}, {its|their} exact costs in {}",
+		c.Start().Format(time.RFC3339), c.End().Format(time.RFC3339), dir, file))
 }
 
 // runDemo serves the cluster from an embedded TSDB, which fills up and grows meanwhile.
@@ -212,7 +211,7 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 
 // blocksWritten is the progress of a demo, for a bar.
 func blocksWritten(done, all int) (n, of int, text string) {
-	return done, all, fmt.Sprintf("%d of %d blocks written", done, all)
+	return done, all, counted(all, "{} of {n} {block|blocks} written", done)
 }
 
 // drawDemo draws a bar until all of the demo's history is in.

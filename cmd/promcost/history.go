@@ -142,7 +142,7 @@ func tellDamage(io streams, damaged []*history.CorruptError) error {
 		}
 	}
 	if len(damaged) > 0 {
-		return fmt.Errorf("%d files of the history are damaged: serve and backfill compute sets again whose time the source still has", len(damaged))
+		return errors.New(counted(len(damaged), "{n} {file|files} of the history {is|are} damaged: serve and backfill compute sets again whose time the source still has"))
 	}
 	return nil
 }
@@ -205,8 +205,7 @@ func printSets(io streams, sets []history.Stored) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(io.out, "%d sets, %d bytes\n", len(sets), bytes)
-	return err
+	return writeLine(io.out, counted(len(sets), "{n} {set|sets}, {} bytes", bytes))
 }
 
 // listedSet is a set as JSON shows it.
@@ -270,7 +269,7 @@ func (f *historyFlags) remove(ctx context.Context, store *history.Store, io stre
 	}
 	damaged = slices.DeleteFunc(damaged, func(d *history.CorruptError) bool { return !within(d.Window, w) })
 	if !yes {
-		return writeLine(io.out, fmt.Sprintf("%d sets would be removed%s: give --yes to do it", len(sets), andDamaged(len(damaged))))
+		return writeLine(io.out, counted(len(sets), "{n} {set|sets} would be removed{}: give --yes to do it", andDamaged(len(damaged))))
 	}
 	for i := range sets {
 		if err := store.Delete(ctx, &sets[i]); err != nil {
@@ -279,10 +278,10 @@ func (f *historyFlags) remove(ctx context.Context, store *history.Store, io stre
 	}
 	for _, d := range damaged {
 		if err := store.DeleteDamaged(ctx, d); err != nil {
-			return fmt.Errorf("remove from history (%d sets are gone): %w", len(sets), err)
+			return fmt.Errorf("remove from history (%s gone): %w", counted(len(sets), "{n} {set is|sets are}"), err)
 		}
 	}
-	return writeLine(io.out, fmt.Sprintf("%d sets removed%s", len(sets), andDamaged(len(damaged))))
+	return writeLine(io.out, counted(len(sets), "{n} {set|sets} removed{}", andDamaged(len(damaged))))
 }
 
 // andDamaged counts damaged manifests in a sentence, "" for none.
@@ -290,5 +289,5 @@ func andDamaged(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and %d damaged manifests", n)
+	return counted(n, ", and {n} damaged {manifest|manifests}")
 }

@@ -82,7 +82,7 @@ func TestStrayFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"history", "verify", "--storage.path=" + dir}, &out, &stderr); code != exitOK || !strings.Contains(stderr.String(), "1 files belong to no set") || !strings.Contains(stderr.String(), "copy.parquet") {
+	if code := run(t.Context(), []string{"history", "verify", "--storage.path=" + dir}, &out, &stderr); code != exitOK || !strings.Contains(stderr.String(), "1 file belongs to no set, and promcost does not read it") || !strings.Contains(stderr.String(), "copy.parquet") {
 		t.Errorf("exit %d, %s", code, &stderr)
 	}
 }

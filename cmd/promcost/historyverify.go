@@ -85,7 +85,7 @@ func (f *historyFlags) verify(ctx context.Context, store *history.Store, io stre
 	if err := tellStrays(ctx, store, io); err != nil {
 		return err
 	}
-	lines := append([]string{fmt.Sprintf("%d sets in %d files of %d bytes are sound", len(sets), files, bytes)}, olderRules(sets)...)
+	lines := append([]string{counted(len(sets), "{n} {set|sets} in {} of {} bytes {is|are} sound", counted(files, "{n} {file|files}"), bytes)}, olderRules(sets)...)
 	return writeLine(io.out, strings.Join(lines, "\n"))
 }
 
@@ -102,8 +102,8 @@ func tellStrays(ctx context.Context, store *history.Store, io streams) error {
 	if len(strays) > maxStrays {
 		more = ", …"
 	}
-	return writeLine(io.err, fmt.Sprintf("warning: %d files belong to no set, and promcost does not read them, but others do that read all Parquet files: %s%s; remove them unless they are new: a promcost may be writing",
-		len(strays), strings.Join(strays[:min(len(strays), maxStrays)], ", "), more))
+	return writeLine(io.err, counted(len(strays), "warning: {n} {file belongs|files belong} to no set, and promcost does not read {it|them}, but others do that read all Parquet files: {}{}; remove {it unless it is|them unless they are} new: a promcost may be writing",
+		strings.Join(strays[:min(len(strays), maxStrays)], ", "), more))
 }
 
 // olderRules says which hours and days were computed by older rules than the current ones, a line for each stretch of them. Hours as
@@ -116,7 +116,7 @@ func olderRules(sets []history.Stored) (lines []string) {
 			n++
 		}
 		if first.Rules < allocation.RulesVersion && first.Period != history.Counted {
-			lines = append(lines, fmt.Sprintf("%d %s sets were computed by older rules (version %d, the current one is %d): %s", n, first.Period, first.Rules, allocation.RulesVersion,
+			lines = append(lines, counted(n, "{n} {} {set was|sets were} computed by older rules (version {}, the current one is {}): {}", first.Period, first.Rules, allocation.RulesVersion,
 				recomputing(allocation.Window{Start: first.Window.Start, End: end})))
 		}
 		sets = sets[n:]
@@ -137,7 +137,7 @@ func (f *verifyFlags) verifyPrices(ctx context.Context, store *history.Store, io
 	}
 	hours, err := f.unpriced(ctx, svc, store)
 	if err == nil && len(hours) > 0 {
-		err = fmt.Errorf("%d hours have prices of the sheet or defaults although the source has prices", len(hours))
+		err = errors.New(counted(len(hours), "{n} {hour has|hours have} prices of the sheet or defaults although the source has prices"))
 		for len(hours) > 0 {
 			first, n := hours[0], 1
 			for n < len(hours) && hours[n].window.Start.Equal(hours[n-1].window.End) && hours[n].what == first.what {

@@ -44,7 +44,15 @@ func (v *serverValue) String() string { return redacted(v.url) }
 // what may be secret.
 func (f *serverFlag) check() error {
 	if !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@") {
-		if u, err := url.Parse("http://" + f.url); err == nil && u.Hostname() != "" {
+		scheme, rest, _ := strings.Cut(f.url, ":/")
+		if u, err := url.Parse(scheme + "://" + rest); err == nil && (scheme == "http" || scheme == "https") && u.Hostname() != "" {
+			return usageErrorf("parse --%s: %q has one slash: write --%[1]s=%[3]s", f.name, scheme+":/"+u.Host+u.Path, redacted(u.String()))
+		}
+		u, err := url.Parse("http://" + strings.TrimLeft(f.url, "/"))
+		if err != nil {
+			return usageErrorf("parse --%s: it has no scheme, and %w: write --%[1]s=http://HOST:PORT, or https://…", f.name, withoutURL(err))
+		}
+		if u.Hostname() != "" {
 			return usageErrorf("parse --%s: %q has no scheme: write --%[1]s=%[3]s, or https://…", f.name, u.Host+u.Path, redacted(u.String()))
 		}
 	}

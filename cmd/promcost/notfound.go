@@ -17,7 +17,7 @@ import (
 func (f *webFlags) ownPaths() []string {
 	paths := []string{"/", "/-/healthy", "/-/ready", reloadPath, "/dashboards/", faviconPath, "/metrics"}
 	if f.pprof {
-		paths = append(paths, "/debug/pprof/")
+		paths = append(paths, profilesPath)
 	}
 	return paths
 }
@@ -42,6 +42,10 @@ func (f *webFlags) missing() http.Handler {
 
 // notFound answers that a path is not among the known ones, which are below a prefix.
 func notFound(w http.ResponseWriter, r *http.Request, prefix string, known []string) {
+	if strings.HasPrefix(r.URL.Path+"/", profilesPath) && !slices.Contains(known, profilesPath) {
+		failPage(w, r, http.StatusNotFound, fmt.Sprintf("path %.200q is switched off: start promcost with --web.enable-pprof", prefix+r.URL.Path), "")
+		return
+	}
 	message := fmt.Sprintf("unknown path %.200q: %s/ links the pages, %[2]s/openapi.json has the paths of the API", prefix+r.URL.Path, prefix)
 	link := prefix + "/"
 	if near := allocation.NearestPath(strings.TrimSuffix(r.URL.Path, "/"), known); near != "" {

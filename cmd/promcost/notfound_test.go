@@ -6,6 +6,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/go-kit/log"
+
+	"github.com/promcost/promcost/allocation/costapi"
 )
 
 func TestUnknownPaths(t *testing.T) {
@@ -13,7 +17,7 @@ func TestUnknownPaths(t *testing.T) {
 	if err := f.validate(); err != nil {
 		t.Fatal(err)
 	}
-	h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: text("dashboards"), missing: f.missing()})
+	h, err := f.handler(pages{metrics: text("metrics"), api: costapi.New(nil, log.NewNopLogger(), costapi.Config{}), promql: text("promql"), dashboards: text("dashboards"), missing: f.missing()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +37,15 @@ func TestUnknownPaths(t *testing.T) {
 		{"GET", "/-/readyz", 404, "did you mean /-/ready?"},
 		{"GET", "/-/reloads", 404, "did you mean /-/reload?"},
 		{"GET", "/dashboard", 404, "did you mean /dashboards/?"},
-		{"GET", "/openapi.yaml", 404, "/ links the pages, /openapi.json has the paths of the API"},
+		{"GET", "/openapi.yaml", 404, "did you mean /openapi.json?"},
 		{"GET", "/cost/nothing/like/it", 404, "/cost/ links the pages, /cost/openapi.json has the paths"},
 		{"GET", "/" + strings.Repeat("x", 5000), 404, "xxx"},
+		{"GET", "/v2/alloc", 404, "did you mean /v2/allocation?"},
+		{"GET", "/cloudCost/view/table", 404, "not there yet in this version"},
+		{"GET", "/customCost/total", 404, "not there yet in this version"},
+		{"GET", "/model/cloudCost", 404, "not there yet in this version"},
+		{"GET", "/mcp", 404, "not there yet in this version"},
+		{"GET", "/ui/", 404, "not there yet in this version"},
 		{"POST", "/metrics", 405, "method POST is not allowed on path /metrics: use GET"},
 		{"DELETE", "/cost/-/ready", 405, "method DELETE is not allowed on path /cost/-/ready: use GET"},
 	} {

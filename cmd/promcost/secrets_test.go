@@ -41,6 +41,10 @@ func TestPasswordsOnTheCommandLine(t *testing.T) {
 			{"fragment", "http://127.0.0.1:1/#sesame", "http_config"},
 			{"no URL", "http://ann:sesame@127.0.0.1:port/", "give a URL"},
 			{"no HTTP", "ftp://ann:sesame@127.0.0.1/?token=sesame", "not an HTTP URL"},
+			{"a slash is missing", "http:/127.0.0.1:9090", "has one slash: write --"},
+			{"a slash is missing, rightly written", "http:/127.0.0.1:9090", "=http://127.0.0.1:9090"},
+			{"no scheme, but slashes", "//127.0.0.1:9090", "has no scheme: write --"},
+			{"no scheme, and a port that is none", "localhost:90x", "has no scheme, and invalid port"},
 			{"no scheme", "ann:sesame@127.0.0.1", "not an HTTP URL"},
 		} {
 			t.Run(command+"/"+flag+"/"+tt.name, func(t *testing.T) {

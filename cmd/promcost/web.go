@@ -238,8 +238,9 @@ func (p *pages) serveReady(w http.ResponseWriter, _ *http.Request) {
 
 // Paths that are named in several places.
 const (
-	reloadPath  = "/-/reload"
-	faviconPath = "/favicon.ico"
+	reloadPath   = "/-/reload"
+	faviconPath  = "/favicon.ico"
+	profilesPath = "/debug/pprof/"
 )
 
 //go:embed favicon.ico

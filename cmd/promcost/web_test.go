@@ -94,7 +94,7 @@ func TestPages(t *testing.T) {
 		{"landing page says that it is ready", nil, nil, "/", 200, "<p>promcost is ready.</p>"},
 		{"landing page says why it is not", nil, errors.New("<nothing> yet"), "/", 200, "<p>promcost is not ready: &lt;nothing&gt; yet</p>"},
 		{"landing page says what the history lacks", nil, nil, "/?behind", 200, "<p>promcost is ready, but behind: 3 closed hours are not in the history yet</p>"},
-		{"profiles are off", nil, nil, "/debug/pprof/", 404, "unknown path"},
+		{"profiles are off", nil, nil, "/debug/pprof/", 404, "--web.enable-pprof"},
 		{"profiles", []string{"--web.enable-pprof"}, nil, "/debug/pprof/", 200, "Types of profiles available"},
 		{"a profile without end", []string{"--web.enable-pprof"}, nil, "/debug/pprof/profile?seconds=1e9", 400, `parameter seconds="1e9": give a number above 0, at most 300`},
 		{"a trace of no time", []string{"--web.enable-pprof"}, nil, "/debug/pprof/trace?seconds=NaN", 400, "parameter seconds"},
