@@ -52,7 +52,7 @@ func TestOlderRules(t *testing.T) {
 	before := verify()
 	for _, want := range []string{
 		"37 sets in 141 files",
-		"1 daily sets were computed by older rules (version 1, the current one is 2): promcost backfill --recompute --from=2026-01-30T00:00:00Z --to=2026-01-31T00:00:00Z computes them again",
+		"1 daily set was computed by older rules (version 1, the current one is 2): promcost backfill --recompute --from=2026-01-30T00:00:00Z --to=2026-01-31T00:00:00Z computes them again",
 		"6 hourly sets were computed by older rules (version 1, the current one is 2): promcost backfill --recompute --from=2026-01-30T04:00:00Z --to=2026-01-30T10:00:00Z computes them again",
 	} {
 		if !strings.Contains(before, want) {
