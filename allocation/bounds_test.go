@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // TestBoundsOfRunningTime checks the shortest and the longest true running time that the data allow, in minutes, and the error
@@ -122,6 +123,49 @@ func TestBoundsAtOutages(t *testing.T) {
 		"same":  {120, 120, 120}, // it has not
 		"ended": {45.5, 30, 61},  // halfway, or at any time of it
 		"began": {59.5, 59, 90},  // half a scrape before, or at any time of it
+	}
+	got := map[string]bounds{}
+	for row := range set.Len() {
+		minutes := func(c allocation.Column) float64 { return set.Value(c, row) / 60 }
+		got[set.Text(allocation.Pod, row)] = bounds{minutes(allocation.RunningSeconds), minutes(allocation.LeastSeconds), minutes(allocation.MostSeconds)}
+	}
+	if d := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-3)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestGridBoundsAtOutages checks on a grid what an outage from minute 31 to 60, in which Prometheus was down, hides: what ran on is
+// bridged, and an edge adds all of it, although another container's staleness marker comes after it.
+func TestGridBoundsAtOutages(t *testing.T) {
+	seen := func(pod string, parts ...*timeline.Points) given {
+		return given{signal: allocation.ContainerRunning, key: "c/ns/" + pod + "/u-" + pod + "/main/", points: join(parts...)}
+	}
+	unmarked := func(v float64, from, to int) *timeline.Points { // as minutes, but nothing tells that they end
+		out := &timeline.Points{}
+		for at := from; at < to; at++ {
+			out.Append(plainStart.Add(time.Duration(at)*time.Minute).UnixMilli(), v)
+		}
+		return out
+	}
+	signals := caseSignals()
+	delete(signals, "running")
+	delete(signals, "started")
+	for name, v := range map[string]float64{"node": 1, "pod": 1, "capacity": 4} {
+		signals[name] = join(unmarked(v, -4, 31), unmarked(v, 61, 126))
+	}
+	late := unmarked(0, -4, 31)
+	late.Append(plainStart.Add(61*time.Minute).UnixMilli(), stale)
+	set := buildCase(t, false, nil, signals, nil,
+		seen("ran", unmarked(1, -4, 31), unmarked(1, 61, 126)),
+		seen("over", late),
+		seen("ended", unmarked(1, -4, 31)),
+		seen("began", unmarked(1, 61, 126)),
+	)
+	type bounds struct{ Counted, Least, Most float64 }
+	want := map[string]bounds{
+		"ran":   {120, 89, 120}, // it may have ended and started again; that it ran on after the window is not known
+		"ended": {31, 29, 61},   // what is seen last may be two scrapes old
+		"began": {60, 57, 92},   // so may what is seen last before the outage, of targets that are a scrape apart
 	}
 	got := map[string]bounds{}
 	for row := range set.Len() {

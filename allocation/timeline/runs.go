@@ -196,9 +196,14 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 		}
 		return out
 	}
+	// On a grid the point before the first sight is the end of the outage, and what it saw last is up to two scrapes old.
+	late, old := x.first, x.first
+	if !s.Exact() {
+		late, old = late+2*s.Step, 3*old
+	}
 	switch gap, down := before(w.Down, sight); {
-	case down && sight-gap.To < x.first && !s.dataless(gap):
-		scrape = min(scrape, gap.From-x.first)
+	case down && sight-gap.To < late && !s.dataless(gap):
+		scrape = min(scrape, gap.From-old)
 	case x.since != Unborn && sight-x.since <= s.Lookback:
 		scrape = min(sight, x.since)
 		if !s.Exact() {
@@ -249,7 +254,7 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 		}
 	} else if !s.Exact() {
 		out.Earliest -= 2 * x.last // a sample that no marker follows is seen for two scrapes
-		out.Latest = s.unseenFrom(x, limit, s.Step, w)
+		out.Latest = max(s.unseenFrom(x, limit, s.Step, w), s.hiddenUntil(x, limit, w))
 		return out
 	} else {
 		s.halfway(x, limit, w, &out)
@@ -286,6 +291,16 @@ func (s Sampling) halfway(x *sighting, limit int64, w *Watch, end *Edge) {
 	if end.Latest-x.To > maxLead {
 		end.At = x.To + x.last/2 // that is more than an outage: time without data
 	}
+	end.Latest = max(end.Latest, s.hiddenUntil(x, limit, w))
+}
+
+// hiddenUntil is until when an outage may have hidden an object that something else showed last in it: that may have gone down
+// later.
+func (s Sampling) hiddenUntil(x *sighting, limit int64, w *Watch) int64 {
+	if gap, ok := w.Down.Find(x.To); ok && gap.To-gap.From <= maxLead {
+		return min(limit, s.firstOf(gap.To))
+	}
+	return x.To
 }
 
 // deleted is the earliest time at which an object that started then was to be gone, as was reported while it was there.

@@ -133,7 +133,7 @@ type grid struct {
 	Sampling
 	sampled bool
 	tail    int64 // how long a sample is seen that nothing follows, not even a staleness marker
-	gap     int64 // how long one is seen that a sample, but no staleness marker, follows
+	gap     int64 // how long one is seen that a sample follows, or a staleness marker: one that comes later is not of the next scrape
 	at      int64 // a grid point at or before all samples to come
 }
 
@@ -182,10 +182,9 @@ func (g *grid) hits(x *piece) (first, held, last int64) {
 	}
 	// A sample at t is seen by instants in [t, t+lookback), until the next sample.
 	until := min(x.next, x.last+g.Lookback, g.End+1)
-	switch {
-	case x.next == math.MaxInt64:
+	if x.next == math.MaxInt64 {
 		until = min(until, x.last+g.tail)
-	case !x.marked:
+	} else {
 		until = min(until, x.last+g.gap)
 	}
 	if until <= first {

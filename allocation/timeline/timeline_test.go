@@ -156,7 +156,7 @@ func TestGapsWithoutMarkers(t *testing.T) {
 		{"a marker", concat(line(1, 1, 10, minute), every(30, 40, 1)), steps(0, 9, 1, 29, 40, 1)},
 		{"none: two scrape intervals", concat(every(1, 10, 1), every(30, 40, 1)), steps(0, 10, 1, 29, 40, 1)},
 		{"none, for less than the lookback", concat(every(1, 10, 1), every(13, 20, 1)), steps(0, 10, 1, 12, 20, 1)},
-		{"a marker late", concat(every(1, 10, 1), line(1, 13, 13, minute), every(30, 40, 1)), steps(0, 12, 1, 29, 40, 1)},
+		{"a marker that is not of the next scrape", concat(every(1, 10, 1), line(1, 13, 13, minute), every(30, 40, 1)), steps(0, 10, 1, 29, 40, 1)},
 		{"a scrape missed", concat(every(1, 10, 1), every(11, 20, 1)), steps(0, 20, 1)},
 		{"scraped more rarely than others", every(2, 40, 2), steps(1, 41, 1)},
 		{"hardly seen", concat(every(1, 2, 1), every(6, 8, 1)), steps(0, 2, 1, 5, 8, 1)},
