@@ -8,7 +8,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// HoleWarning is the warning of a set that nothing could be had of the time w, and why.
+// HoleWarning warns that a set lacks the costs of the time w, and says why.
 func HoleWarning(w Window, why string) string {
 	return "no costs " + clock(timeline.Interval{From: w.Start.UnixMilli(), To: w.End.UnixMilli()}) + ": " + why
 }

@@ -319,7 +319,7 @@ func addSets(w allocation.Window, sum *allocation.Set, sets []*allocation.Set) (
 	return allocation.Merge(w, sets)
 }
 
-// pieces reads or computes pieces. What cannot be had of them is a hole as long as there is something else. release gives back
+// pieces reads or computes pieces. Those that fail are holes, as long as another succeeds. release gives back
 // the memory of those that were read.
 func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocation.Set, holes []hole, release func(), err error) {
 	var kept []Kept

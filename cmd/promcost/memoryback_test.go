@@ -38,7 +38,7 @@ var mixedQuestions = []string{
 	"/metrics",
 }
 
-// TestMemoryComesBack asks a thousand questions, many of whom leave before their answer is there. In the end, the budget holds what
+// TestMemoryComesBack asks a thousand questions. Many clients leave before they are answered. In the end, the budget holds what
 // answers take that are kept in memory, and nothing else.
 func TestMemoryComesBack(t *testing.T) {
 	t.Parallel()
