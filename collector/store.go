@@ -36,8 +36,8 @@ func NewStore(reg prometheus.Registerer, state func() StoreState) error {
 		sets:      desc("promcost_store_sets", "Sets that the history has, by their length: hour or day.", "length"),
 		bytes:     desc("promcost_store_bytes", "Bytes of the files of these sets."),
 		written:   desc("promcost_store_last_write_timestamp_seconds", "When a set was last written, in Unix seconds; 0 before the first time."),
-		missing:   desc("promcost_store_missing_sets", "Closed hours that the history lacks and that are still to be computed."),
-		uncounted: desc("promcost_counters_missing_sets", "Closed hours of the month that the counters of costs lack: the source had nothing of them, or the history does not have them yet. Where there are no counters they are all."),
+		missing:   desc("promcost_store_missing_sets", "Closed hours that the history lacks and that are still to be computed, without those before the first data."),
+		uncounted: desc("promcost_counters_missing_sets", "Closed hours of the month that the counters of costs lack: the source had nothing of them, or the history does not have them yet. Hours before the first data are none. Where there are no counters they are all."),
 		lag:       desc("promcost_history_lag_seconds", "For how long the last closed hour has been due, in seconds; 0 where it is there."),
 		failing:   desc("promcost_store_failing", "Whether the history could not be read or written the last time: 1 or 0."),
 	}

@@ -209,3 +209,18 @@ func capacity(name string, r allocation.Resource, resource Matcher, v1 string) I
 		Missing:      "no node assets and no idle cost", Remedy: ksm, Need: Required,
 	}
 }
+
+// Evident are the metrics of which there are some wherever anything can be computed, sorted.
+func Evident() (metrics []string) {
+	for i := range Inputs {
+		in := &Inputs[i]
+		if in.Need != Required && in.Signal != allocation.ContainerUse {
+			continue
+		}
+		for _, a := range in.Alternatives {
+			metrics = append(metrics, a.Metric)
+		}
+	}
+	slices.Sort(metrics)
+	return slices.Compact(metrics)
+}

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -70,5 +71,54 @@ func TestReadyOfASourceThatFails(t *testing.T) {
 		if err := r.Ready(); err != nil {
 			t.Errorf("%s: once it answers: %v", name, err)
 		}
+	}
+}
+
+// since is a model that fails for time before from.
+type since struct {
+	*model
+	from time.Time
+}
+
+func (s since) Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
+	if q.Window.Start.Before(s.from) {
+		return nil, errRefused
+	}
+	return s.model.Compute(ctx, q)
+}
+
+// TestBeginning begins beside a source that says when its data begin: the hours before are not missing, nor lacking in counters, even
+// before the source was asked for them. Where it cannot say they are.
+func TestBeginning(t *testing.T) {
+	for name, tc := range map[string]struct {
+		begin   string // "" where the source cannot say
+		missing int    // while the hours before the last one cannot be computed
+	}{
+		"it says when":                       {"2026-03-10T05:00", 2},
+		"it says when, within an hour":       {"2026-03-10T04:20", 3},
+		"it has data since before the month": {"2026-02-01T00:00", 9*24 + 7},
+		"it has none but of the last hour":   {"2026-03-10T07:00", 0},
+		"it cannot say":                      {"", 9*24 + 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			last := at(t, "2026-03-10T07:00")
+			r := live(t, "2026-03-10T08:30", ledger.Options{
+				Backfill: -1,
+				Begin: func(_ context.Context, w allocation.Window) (time.Time, error) {
+					if tc.begin == "" {
+						return time.Time{}, errRefused
+					}
+					return at(t, tc.begin), nil
+				},
+			}, func(r *rig) {
+				r.Ledger = ledger.NewKeeping(since{r.model, last}, r.keeper, log.NewNopLogger(), r.opts)
+			})
+			if s := r.Store(); s.Missing != tc.missing || s.Uncounted != tc.missing+1 {
+				t.Errorf("%d hours are missing, want %d, counters lack %d, want one more", s.Missing, tc.missing, s.Uncounted)
+			}
+			if err := r.Behind(); (err != nil) != (tc.missing > 0) {
+				t.Errorf("behind: %v", err)
+			}
+		})
 	}
 }

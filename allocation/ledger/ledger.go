@@ -68,6 +68,8 @@ type Options struct {
 	ReadOnly bool
 	// Settled says whether the source has all of its history yet: until then, nothing is kept. The default is that it has.
 	Settled func() bool
+	// Begin is when the data of the source begin within w: it has nothing of the time before. The default is that this is not known.
+	Begin func(ctx context.Context, w allocation.Window) (time.Time, error)
 	// Now is the clock that says which hour is closed. The default is time.Now.
 	Now func() time.Time
 	// Sleep is how Run waits: for so long, unless ctx ends before, which it reports as false. The default takes that time.
@@ -96,6 +98,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}
+	}
+	if o.Begin == nil {
+		o.Begin = func(_ context.Context, w allocation.Window) (time.Time, error) { return w.Start, nil }
 	}
 	if o.Settled == nil {
 		o.Settled = func() bool { return true }
@@ -128,6 +133,7 @@ type Ledger struct {
 	budgets   budgetCache
 	spending  *allocation.Spending // how budgets stand; nil before it is known
 	store     storeState
+	begin     time.Time // of the data of the source, as far as that is known: it has nothing of the time before
 	outage    outage
 	// generation counts the calls of Refresh: computations that began before are not joined after.
 	generation uint64

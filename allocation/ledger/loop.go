@@ -45,7 +45,7 @@ func (l *Ledger) Refresh() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.generation++
-	l.outage = outage{} // it may be another source
+	l.outage, l.begin = outage{}, time.Time{} // it may be another source
 	select {
 	case l.refreshed <- struct{}{}:
 	default: // Run has not begun to answer the last one

@@ -41,6 +41,9 @@ func (l *Ledger) horizon() allocation.Window {
 // tend does one thing that the history lacks, the newest first: it counts, computes missing hours, computes incomplete ones
 // again, rolls a day up, tidies. It reports whether there may be more to do.
 func (l *Ledger) tend(ctx context.Context) (more bool, err error) {
+	if err := l.learnFirst(ctx); err != nil {
+		return false, err
+	}
 	if err := l.count(ctx); err != nil {
 		return false, err
 	}
@@ -76,7 +79,10 @@ func (l *Ledger) catchUp(ctx context.Context, w allocation.Window) (more bool, e
 	if err != nil {
 		return false, fmt.Errorf("catch up: %w", err)
 	}
-	first := l.firstData(w, missing)
+	first, err := l.oldestKept(ctx, w)
+	if err != nil {
+		return false, fmt.Errorf("catch up: %w", err)
+	}
 	due := missing[:0]
 	l.mu.Lock()
 	l.store.missing = 0
@@ -86,7 +92,7 @@ func (l *Ledger) catchUp(ctx context.Context, w allocation.Window) (more bool, e
 			continue
 		}
 		due = append(due, h)
-		if !asked || !h.Start.Before(first) { // before the first data, nothing is missed
+		if !l.early(h, first) {
 			l.store.missing++
 		}
 	}
@@ -112,22 +118,6 @@ func (l *Ledger) catchUp(ctx context.Context, w allocation.Window) (more bool, e
 		return false, fmt.Errorf("catch up: %w", err)
 	}
 	return true, nil
-}
-
-// firstData is when the first data began that are known of: missing are the closed hours within w that are not kept.
-func (l *Ledger) firstData(w allocation.Window, missing []allocation.Window) time.Time {
-	l.mu.Lock()
-	first := l.store.oldest
-	l.mu.Unlock()
-	if !first.IsZero() && first.Before(w.Start) {
-		return first
-	}
-	for i, h := range l.ClosedHours(w) {
-		if i >= len(missing) || !missing[i].Start.Equal(h.Start) {
-			return h.Start
-		}
-	}
-	return w.End
 }
 
 // writeError is what the last writing failed in.
@@ -227,6 +217,17 @@ func (l *Ledger) tidy(ctx context.Context) error {
 			return fmt.Errorf("tidy the history: %w", err)
 		}
 	}
+	if err := l.measure(ctx); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.store.tidied = now
+	return nil
+}
+
+// measure finds how much is kept.
+func (l *Ledger) measure(ctx context.Context) error {
 	var sets [2]int
 	bytes, oldest, newest := int64(0), time.Time{}, time.Time{}
 	for kind := range sets {
@@ -247,7 +248,7 @@ func (l *Ledger) tidy(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.store.hours, l.store.days, l.store.bytes, l.store.oldest, l.store.newest, l.store.tidied = sets[Hours], sets[Days], bytes, oldest, newest, now
+	l.store.hours, l.store.days, l.store.bytes, l.store.oldest, l.store.newest, l.store.measured = sets[Hours], sets[Days], bytes, oldest, newest, true
 	return nil
 }
 
@@ -256,6 +257,7 @@ type storeState struct {
 	err, writeErr error // of the last reading and writing
 	lastWrite     time.Time
 	tidied        time.Time // when it was tidied and measured
+	measured      bool
 	hours, days   int
 	bytes         int64
 	oldest        time.Time // when the first set began that was there then
@@ -270,8 +272,8 @@ type StoreStats struct {
 	LastWrite   time.Time
 	// Missing are the closed hours that the loop has yet to compute, without those before the first data.
 	Missing int
-	// Uncounted are the closed hours of the month that are not in Accrued: the source had nothing of them, or they are not
-	// kept. Where there is no Accrued yet they are all.
+	// Uncounted are the closed hours of the month, without those before the first data, that are not in Accrued: the source had nothing of
+	// them, or they are not kept. Where there is no Accrued yet they are all.
 	Uncounted int
 	// Lag is for how long the last closed hour should have been there, 0 where it is, and where nothing is known of any hour.
 	Lag time.Duration

@@ -20,14 +20,24 @@ type uncounted struct {
 }
 
 // noteUncounted finds the hours up to end that a, or what is shown of it, does not have: those that were counted as
-// nothing, for the source had nothing of them, and those that it has not come to.
+// nothing, for the source had nothing of them, and those that it has not come to. Time before the first data is none.
 func (l *Ledger) noteUncounted(ctx context.Context, a *allocation.Accrued, end time.Time) error {
 	shown := l.Accrued()
 	now := uncounted{month: a.Window.Start, shown: shown != nil && shown.Window.Start.Equal(a.Window.Start)}
-	add := func(from, to time.Time) {
-		hours := l.ClosedHours(allocation.Window{Start: from, End: to})
-		if now.hours += len(hours); now.first.IsZero() && len(hours) > 0 {
-			now.first = hours[0].Start
+	first, err := l.oldestKept(ctx, allocation.Window{Start: a.Window.Start, End: end})
+	if err != nil {
+		return fmt.Errorf("find the hours that counters lack: %w", err)
+	}
+	add := func(from, to time.Time, empty bool) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, h := range l.ClosedHours(allocation.Window{Start: from, End: to}) {
+			if empty && h.Start.Before(first) || l.early(h, first) {
+				continue
+			}
+			if now.hours++; now.hours == 1 {
+				now.first = h.Start
+			}
 		}
 	}
 	reached := a.Window.Start
@@ -40,12 +50,12 @@ func (l *Ledger) noteUncounted(ctx context.Context, a *allocation.Accrued, end t
 			}
 			for i := range counted {
 				if k := &counted[i]; k.Rows == 0 && k.Bytes == 0 { // hours that had something have files
-					add(k.Window.Start, k.Window.End)
+					add(k.Window.Start, k.Window.End, true)
 				}
 			}
 		}
 	}
-	add(reached, end)
+	add(reached, end, false)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now.told = l.uncounted.told

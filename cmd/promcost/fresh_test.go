@@ -2,8 +2,10 @@ package main
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -24,6 +26,28 @@ func TestFreshInstallation(t *testing.T) {
 	}
 	p.end(t)
 	if log := p.err.String(); strings.Contains(log, "level=error") || strings.Contains(log, "level=warn") {
+		t.Errorf("warnings and errors are logged: %s", log)
+	}
+}
+
+// TestInstallationBesideData begins beside a Prometheus that has the data of three hours: those alone are missing, from the first
+// moment on, and nothing is lacking in counters, nor is there a warning, though the month began before.
+func TestInstallationBesideData(t *testing.T) {
+	t.Parallel()
+	now := time.Now().UTC().Truncate(time.Second)
+	samples, _ := writeTruth(t, "--demo.end="+now.Format(time.RFC3339), "--demo.duration=3h", "--demo.nodes=4", "--demo.pods=40")
+	p := start(t, "serve", "--prometheus.url="+promtest.Start(t, samples, promtest.Config{}), "--storage.path="+t.TempDir(), "--web.listen-address=127.0.0.1:0")
+	base := p.url(t)
+	eventually(t, "the history is not filled", func() bool {
+		missing, err := strconv.Atoi(metric(t, base, "promcost_store_missing_sets"))
+		if err == nil && missing > 4 {
+			t.Fatalf("%d hours are missing: those before the first data are counted", missing)
+		}
+		_, body := get(t, base+"/metrics")
+		return err == nil && missing == 0 && strings.Contains(body, "promcost_namespace_cost_total{") && metric(t, base, "promcost_counters_missing_sets") == "0"
+	})
+	p.end(t)
+	if log := p.err.String(); strings.Contains(log, "level=error") || strings.Contains(log, "counters of this month") {
 		t.Errorf("warnings and errors are logged: %s", log)
 	}
 }

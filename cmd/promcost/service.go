@@ -155,7 +155,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.where = keeping.where
 	s.ledger = keeping.ledger(s.computer, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
-		Memory: budget, Metering: s.metering, Resolution: allocation.AutoResolution,
+		Memory: budget, Metering: s.metering, Resolution: allocation.AutoResolution, Begin: src.begin,
 		Changed: func() {
 			s.tellLabels()
 			if changed := s.changed.Load(); changed != nil {

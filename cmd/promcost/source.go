@@ -14,6 +14,7 @@ import (
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/remote"
@@ -306,4 +307,19 @@ func sourceName(ctx context.Context, src promquery.Source) string {
 		return "remote"
 	}
 	return "tsdb"
+}
+
+// begin is when the data begin within w, as far as the source can tell: nothing is there before. Blocks tell of the
+// Prometheus that they are of, too.
+func (o *opened) begin(ctx context.Context, w allocation.Window) (time.Time, error) {
+	if o.blocks != nil {
+		oldest, newest, err := o.blocks.Bounds()
+		if err != nil || newest > 0 || o.remote == nil {
+			return time.UnixMilli(oldest), err
+		}
+	}
+	if o.remote == nil {
+		return w.Start, nil
+	}
+	return o.remote.Begin(ctx, promquery.Evident(), w.Start, w.End)
 }

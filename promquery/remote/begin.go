@@ -1,0 +1,57 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Begin returns when the data of metrics begin within [from, to), down to whole hours after from: nothing is there before. It is
+// to where nothing is there at all. The server is asked for one series, a few times at most, which reads no samples. Servers that
+// know the times of series only roughly may answer an earlier time, never a later one.
+func (s *Source) Begin(ctx context.Context, metrics []string, from, to time.Time) (time.Time, error) {
+	// Nothing is there before empty, something before full. Most servers have had data for long: the first hour is asked for first.
+	empty, full := from, to
+	for next := from.Add(time.Hour); empty.Before(full); next = empty.Add((full.Sub(empty) / 2).Truncate(time.Hour)) {
+		if !next.After(empty) {
+			next = empty.Add(time.Hour)
+		}
+		if next.After(to) {
+			next = to
+		}
+		some, err := s.hasSeries(ctx, metrics, empty, next)
+		switch {
+		case err != nil:
+			return time.Time{}, err
+		case !some:
+			empty = next
+		case next.Sub(empty) <= time.Hour:
+			return empty, nil
+		default:
+			full = next
+		}
+	}
+	return empty, nil
+}
+
+// hasSeries reports whether there are samples of any of the metrics in [from, to).
+func (s *Source) hasSeries(ctx context.Context, metrics []string, from, to time.Time) (bool, error) {
+	params := url.Values{
+		"match[]": {fmt.Sprintf("{__name__=~%q}", strings.Join(metrics, "|"))},
+		"start":   {seconds(from.UnixMilli())}, "end": {seconds(to.UnixMilli() - 1)}, "limit": {"1"},
+	}
+	maps.Copy(params, s.cfg.Params)
+	var series []json.RawMessage
+	data, err := s.ask(ctx, get("/api/v1/series", params), uncounted)
+	if err == nil {
+		err = json.Unmarshal(data, &series)
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask for the first data: %w", err)
+	}
+	return len(series) > 0, nil
+}
