@@ -8,36 +8,29 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-const (
-	// foundMemory is what a series of the selector being read takes that was looked up in blocks.
-	foundMemory = 200
-	// checkEvery is how many series are gathered between two looks at the memory, at least; a look takes as long as there
-	// are containers, so there is one each time there are a quarter more series.
-	checkEvery = 1000
-)
+// checkEvery is how many series are gathered between two looks at the memory, at least; a look takes as long as there
+// are containers, so there is one each time there are a quarter more series.
+const checkEvery = 1000
 
 // gathering watches what a computation holds while it gathers.
 type gathering struct {
 	on     bool
 	series int64
 	next   int64 // when to look again
-	most   int64 // series of one selector
 }
 
 // watched are lanes that fail once what the builder holds is too much; they give to one lane.
-func (c *computation) watched(b *allocation.Builder, lanes Lanes, selectors int) Lanes {
+func (c *computation) watched(b *allocation.Builder, lanes Lanes) Lanes {
 	g := &c.gathering
 	if !g.on {
 		return lanes
 	}
-	of := make([]int64, selectors)
 	give := lanes.Yield
 	lanes.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
 		if err := give(lane, i, key, p); err != nil {
 			return err
 		}
-		of[i]++
-		g.series, g.most = g.series+1, max(g.most, of[i])
+		g.series++
 		if g.series < g.next {
 			return nil
 		}
@@ -52,7 +45,7 @@ const remedy = "ask for a longer step, accumulate or a shorter window"
 
 // checkMemory draws what the computation needs by now.
 func (c *computation) checkMemory(b *allocation.Builder) error {
-	return c.hold(b.Memory() + foundMemory*c.gathering.most)
+	return c.hold(b.Memory())
 }
 
 // hold changes what the computation has drawn to so many bytes. Less is always granted.

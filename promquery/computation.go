@@ -378,7 +378,7 @@ func (c *computation) read(ctx context.Context, b *allocation.Builder, name stri
 		defer func() { c.member.plan = nil }()
 	}
 	lanes := into(b, plans, stages[0] == levels || stages[0] == counters)
-	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, lanes, len(plans[0].sels)))
+	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, lanes))
 	dropped := int64(0)
 	for i, n := range notes {
 		c.found.add(n)

@@ -29,7 +29,7 @@ var packages = map[string][]string{
 	"promquery":                    {"allocation", "allocation/memory", "allocation/timeline"},
 	"promquery/chunks":             {"promquery", "allocation/timeline"},
 	"promquery/remote":             {"promquery", "promquery/chunks", "allocation/timeline"},
-	"promquery/blocks":             {"promquery", "promquery/chunks"},
+	"promquery/blocks":             {"promquery", "promquery/chunks", "allocation/memory"},
 	"promquery/costseries":         {"allocation", "allocation/memory"},
 	"promquery/selfseries":         {},
 	"promquery/democluster":        {"promquery", "promquery/chunks", "allocation", "allocation/timeline"},

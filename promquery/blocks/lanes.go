@@ -26,14 +26,15 @@ const (
 func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	free, ready, read := make(chan *found, ahead), make(chan *found), make(chan struct{}, 1)
+	held := newReadMemory(ctx)
 	for range ahead {
-		free <- &found{}
+		free <- &found{drawn: drawn{of: held}}
 	}
 	var broken error // of the goroutine; read once ready is closed
 	go func() {
 		defer close(ready)
 		defer recovered(&broken)
-		f := newFinder(s.blocks, lanes.N)
+		f := newFinder(s.blocks, lanes.N, held)
 		for i := range sels {
 			select {
 			case out := <-free:
@@ -41,14 +42,17 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 					return
 				}
 				many := len(out.parts) > mostAhead
+				if many {
+					f.leave() // what it knows of so many is not worth its memory meanwhile
+					f = nil
+				}
 				ready <- out
 				if many {
-					f = nil // what it knows of so many is not worth its memory meanwhile
 					select {
 					case <-read:
 					case <-ctx.Done():
 					}
-					f = newFinder(s.blocks, lanes.N)
+					f = newFinder(s.blocks, lanes.N, held)
 				}
 			case <-ctx.Done():
 				broken = ctx.Err()
@@ -61,6 +65,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 		for range ready {
 			// The goroutine reads files that are let go of after this: it has to have ended.
 		}
+		held.release()
 	}()
 	r := newReader(s, lanes)
 	for f := range ready {
@@ -68,7 +73,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 			return r.stats, err
 		}
 		if len(f.parts) > mostAhead {
-			*f = found{} // the next may be few
+			f.drop() // the next may be few
 			read <- struct{}{}
 		}
 		free <- f

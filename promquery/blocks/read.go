@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -58,6 +59,8 @@ type finder struct {
 	symbols *symbols
 	groups  map[identity]int32
 	scans   []scan // one a goroutine
+	drawn   drawn
+	refused error // why there is no memory for more
 
 	*found // being filled
 }
@@ -71,6 +74,8 @@ type found struct {
 	keys  []uint32
 	texts []promquery.Symbol // of symbols
 	errs  []error            // why the rest of a block's series cannot be read, by block
+
+	drawn, symbols drawn // symbols is of the texts where no finder has them
 }
 
 // series is a series of the selector: its first and last part, and where its key is.
@@ -87,8 +92,11 @@ type part struct {
 }
 
 // newFinder returns a finder that looks into so many blocks at a time.
-func newFinder(blocks []*block, goroutines int) *finder {
-	f := &finder{symbols: newSymbols(), groups: map[identity]int32{}, scans: make([]scan, max(1, min(goroutines, len(blocks))))}
+func newFinder(blocks []*block, goroutines int, of *readMemory) *finder {
+	f := &finder{symbols: newSymbols(), groups: map[identity]int32{}, scans: make([]scan, max(1, min(goroutines, len(blocks)))), drawn: drawn{of: of}}
+	for i := range f.scans {
+		f.scans[i].drawn.of = of
+	}
 	for _, b := range blocks {
 		n := len(b.files.index.symbols)
 		f.views = append(f.views, &view{block: b, files: b.files, global: make([]uint32, n)})
@@ -103,7 +111,7 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, out *
 		return err
 	}
 	clear(f.groups)
-	*out = found{i: i, sel: sel, heads: out.heads[:0], parts: out.parts[:0], keys: out.keys[:0], errs: make([]error, len(f.views))}
+	*out = found{i: i, sel: sel, heads: out.heads[:0], parts: out.parts[:0], keys: out.keys[:0], errs: make([]error, len(f.views)), drawn: out.drawn}
 	f.found = out
 	var of []int // the blocks that can have samples
 	for k, v := range f.views {
@@ -123,8 +131,9 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, out *
 		f.scans[0].run(f.views[of[0]], sel, matchers)
 		wait.Wait()
 		for j, k := range of[:n] {
-			if err := f.join(int32(k), &f.scans[j]); err != nil {
-				out.errs[k] = err
+			out.errs[k] = f.join(int32(k), &f.scans[j])
+			if err := cmp.Or(f.scans[j].refused, f.refused); err != nil {
+				return err
 			}
 		}
 		of = of[n:]
@@ -140,6 +149,8 @@ type scan struct {
 	matchers []match
 	sums     sums
 	err      error // why the series after the entries cannot be read
+	drawn    drawn
+	refused  error // why there is no memory for more entries
 }
 
 // entry is a series of one block.
@@ -153,6 +164,9 @@ type entry struct {
 func (s *scan) run(v *view, sel *promquery.Selector, matchers []match) {
 	s.entries, s.local, s.matchers = s.entries[:0], s.local[:0], append(s.matchers[:0], matchers...)
 	s.err = s.collect(v, sel)
+	if s.refused == nil {
+		s.refused = s.draw()
+	}
 }
 
 func (s *scan) collect(v *view, sel *promquery.Selector) (err error) {
@@ -177,6 +191,11 @@ func (s *scan) collect(v *view, sel *promquery.Selector) (err error) {
 		}
 		if err != nil {
 			return err
+		}
+		if len(s.entries)%drawEvery == 0 {
+			if s.refused = s.draw(); s.refused != nil {
+				return nil
+			}
 		}
 	}
 	return nil
@@ -242,7 +261,13 @@ func (f *finder) join(k int32, s *scan) error {
 			return err
 		}
 		from = e.localEnd
+		if i%drawEvery == 0 {
+			if f.refused = f.draw(); f.refused != nil {
+				return nil
+			}
+		}
 	}
+	f.refused = f.draw()
 	return s.err
 }
 

@@ -16,6 +16,7 @@ import (
 type symbols struct {
 	ids   map[string]uint32
 	texts []promquery.Symbol // by id; 0 is ""
+	bytes int64              // that they take
 }
 
 func newSymbols() *symbols {
@@ -29,6 +30,7 @@ func (s *symbols) id(text []byte) uint32 {
 		symbol := unique.Make(string(text))
 		id = uint32(len(s.texts))
 		s.texts, s.ids[symbol.Value()] = append(s.texts, symbol), id
+		s.bytes += symbolBytes + int64(len(text))
 	}
 	return id
 }

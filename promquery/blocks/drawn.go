@@ -1,0 +1,87 @@
+package blocks
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/promcost/promcost/allocation/memory"
+)
+
+// Bytes that a look-up takes: each of a slice or a map, with the room that it grows into.
+const (
+	entryBytes  = 32
+	numberBytes = 4 // of a symbol
+	partBytes   = 16
+	seriesBytes = 16
+	groupBytes  = 40
+	symbolBytes = 200 // of an interned string and its place in maps, beside its text
+)
+
+// drawEvery is how many series are looked up between two draws of memory.
+const drawEvery = 1 << 10
+
+// readMemory is the memory that one read has drawn from the account of its question.
+type readMemory struct {
+	account *memory.Account
+	total   atomic.Int64
+}
+
+func newReadMemory(ctx context.Context) *readMemory { return &readMemory{account: memory.Of(ctx)} }
+
+// release gives all of it back.
+func (m *readMemory) release() { m.account.Return(m.total.Swap(0)) }
+
+// drawn is what one part of a read holds of its memory. The zero value has no bound.
+type drawn struct {
+	of   *readMemory
+	held int64
+}
+
+// to draws or gives back memory until the part holds so many bytes.
+func (d *drawn) to(bytes int64) error {
+	more := bytes - d.held
+	if d.of == nil || more == 0 {
+		return nil
+	}
+	if more < 0 {
+		d.of.account.Return(-more)
+	} else if err := d.of.account.Draw(more); err != nil {
+		return err
+	}
+	d.of.total.Add(more)
+	d.held = bytes
+	return nil
+}
+
+// draw draws what the scan holds.
+func (s *scan) draw() error {
+	return s.drawn.to(int64(cap(s.entries))*entryBytes + int64(cap(s.local))*numberBytes)
+}
+
+// draw draws what the finder holds, and the series that it has found so far.
+func (f *finder) draw() error {
+	bytes := f.symbols.bytes + int64(len(f.groups))*groupBytes
+	for _, v := range f.views {
+		bytes += int64(len(v.global)) * numberBytes
+	}
+	if err := f.drawn.to(bytes); err != nil {
+		return err
+	}
+	return f.found.drawn.to(int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*numberBytes)
+}
+
+// leave gives back what the finder holds but for the symbols, which the series that it has found keep.
+func (f *finder) leave() {
+	for i := range f.scans {
+		_ = f.scans[i].drawn.to(0)
+	}
+	_ = f.drawn.to(f.symbols.bytes)
+	f.found.symbols = f.drawn
+}
+
+// drop gives back what the series hold, and forgets them.
+func (f *found) drop() {
+	_ = f.drawn.to(0)
+	_ = f.symbols.to(0)
+	*f = found{drawn: f.drawn}
+}

@@ -1,0 +1,67 @@
+package blocks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// TestLookupDrawsMemory looks up series with less and with more memory than they take: a read draws it before it yields a series,
+// gives all of it back, and is refused where there is too little.
+func TestLookupDrawsMemory(t *testing.T) {
+	t.Parallel()
+	var series []promtest.Series
+	for i := range 3_000 {
+		for _, metric := range []string{"few", "many"} {
+			if metric == "many" || i < 10 {
+				series = append(series, promtest.Series{Labels: []string{"__name__", metric, "pod", fmt.Sprintf("pod-%d", i), "uid", fmt.Sprintf("uid-%d", i)}, Samples: []promtest.Sample{{T: 0, V: 1}}})
+			}
+		}
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+	db := open(t, dir)
+	few, many := promquery.Selector{Metric: "few", Keep: []string{"pod", "uid"}, End: 1}, promquery.Selector{Metric: "many", Keep: []string{"pod", "uid"}, End: 1}
+	for _, tt := range []struct {
+		name   string
+		sels   []promquery.Selector
+		budget int64
+		least  int64 // that is drawn while series are yielded
+		err    error
+	}{
+		{name: "few", sels: []promquery.Selector{few}, budget: 4 << 20, least: 1 << 10},
+		{name: "many", sels: []promquery.Selector{many}, budget: 4 << 20, least: 6_000 * 200},
+		{name: "both", sels: []promquery.Selector{few, many}, budget: 4 << 20, least: 1 << 10},
+		{name: "too many", sels: []promquery.Selector{many}, budget: 1 << 20, err: allocation.ErrTooMuch},
+		{name: "too many after few", sels: []promquery.Selector{few, many}, budget: 1 << 20, least: 1 << 10, err: allocation.ErrTooMuch},
+		{name: "no bound", sels: []promquery.Selector{many}},
+	} {
+		for _, lanes := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%s, %d lanes", tt.name, lanes), func(t *testing.T) {
+				budget := memory.New(tt.budget)
+				account := budget.Open("ask for less")
+				ctx := memory.With(context.Background(), account)
+				_, err := db.SelectLanes(ctx, tt.sels, promquery.Lanes{N: lanes, Yield: func(int, int, []promquery.Symbol, *timeline.Points) error {
+					if held := account.Held(); held < tt.least {
+						t.Errorf("%d bytes are drawn, want %d", held, tt.least)
+					}
+					return nil
+				}})
+				if !errors.Is(err, tt.err) {
+					t.Errorf("error %v, want %v", err, tt.err)
+				}
+				if held := account.Held(); held != 0 {
+					t.Errorf("%d bytes are not given back", held)
+				}
+			})
+		}
+	}
+}
