@@ -191,7 +191,8 @@ func (b *Builder) addNodeTime(s *seen) error {
 	if !b.sampling.Exact() {
 		first = b.sampling.Align(first-1) + b.sampling.Cell()
 	}
-	m.first.add(first, mode, counterAt(s.p, first), first < m.first.at)
+	value, _ := b.sampling.SeenAt(s.p, first)
+	m.first.add(first, mode, value, first < m.first.at)
 	m.last.add(last, mode, v, last > m.last.at)
 	return nil
 }

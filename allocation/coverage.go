@@ -13,8 +13,9 @@ type fragment struct {
 	rate     float64 // amount used per second at its end; of a soft fragment, all along
 	series   uint64  // seen.series
 	counter  float64 // value of the counter at the end of what its series covers
+	until    int64   // how long its last sample is seen if no other comes
 	// soft says that nothing was seen within it: the increase of a counter over a hole, or a value held at the end of a
-	// series. It yields to what another series saw.
+	// series. It yields to what another series saw, and to a shorter hole.
 	soft bool
 }
 
@@ -49,12 +50,13 @@ func (c *coverage) add(f fragment) {
 	*c = slices.Insert(*c, i, f)
 }
 
-// yield takes the soft parts of (from, to] out and returns them.
-func (c *coverage) yield(from, to int64) []fragment {
+// yield takes the soft parts of (from, to] out and returns them. To what is soft itself only those fragments yield that end later: of two
+// samples after a hole, the earlier one tells what was used in it, whichever comes first.
+func (c *coverage) yield(from, to int64, soft bool) []fragment {
 	var out []fragment
 	for i := 0; i < len(*c); i++ {
 		f := (*c)[i]
-		if !f.soft || f.to <= from || f.from >= to {
+		if !f.soft || f.to <= from || f.from >= to || soft && f.to <= to {
 			continue
 		}
 		part, before, after := f, f, f

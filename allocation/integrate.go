@@ -112,7 +112,7 @@ func (l *Lane) measure(c *container, s *seen) {
 		i += n
 	}
 	if n := len(cells); n > 0 && s.Signal == ContainerUse {
-		l.b.markEnd(covered, s.series, cells[n-1].To, counterAt(s.p, cells[n-1].To))
+		l.b.markEnd(covered, s, cells[n-1].To)
 	}
 }
 
@@ -153,11 +153,9 @@ func (l *Lane) cover(c *container, covered *coverage, s *seen, cells []timeline.
 		return
 	}
 	f.rate = last.Amount * 1000 / float64(last.To-last.From)
-	if !soft {
-		for _, x := range covered.yield(f.from, f.to) {
-			held := timeline.Cell{From: x.from, To: x.to, Amount: x.rate * float64(x.to-x.from) / 1000}
-			l.integrate(c, s.Resource, []timeline.Cell{held}, x.from, x.to, -1)
-		}
+	for _, x := range covered.yield(f.from, f.to, soft) {
+		held := timeline.Cell{From: x.from, To: x.to, Amount: x.rate * float64(x.to-x.from) / 1000}
+		l.integrate(c, s.Resource, []timeline.Cell{held}, x.from, x.to, -1)
 	}
 	for _, free := range covered.uncovered(f.from, f.to) {
 		l.integrate(c, s.Resource, cells, free.From, free.To, 1)
@@ -168,10 +166,11 @@ func (l *Lane) cover(c *container, covered *coverage, s *seen, cells []timeline.
 }
 
 // markEnd notes a counter's value at the end of what its series covers, so that a later stretch of it goes on from there.
-func (b *Builder) markEnd(covered *coverage, series uint64, end int64, value float64) {
+func (b *Builder) markEnd(covered *coverage, s *seen, end int64) {
+	value, until := b.samplingOf(s).SeenAt(s.p, end)
 	for i := range *covered {
-		if f := &(*covered)[i]; f.series == series && f.to <= end {
-			f.counter = value
+		if f := &(*covered)[i]; f.series == s.series && f.to <= end {
+			f.counter, f.until = value, until
 		}
 	}
 }
@@ -198,11 +197,7 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 		if !l.b.goesOn(c, s, f.to, first.To) {
 			break
 		}
-		if first.Amount >= f.counter {
-			first.Amount -= f.counter
-		}
-		first.From, first.Held = f.to, first.To-f.to > l.b.sampling.Lookback
-		return cells
+		return l.b.samplingOf(s).GoOn(cells, s.p, f.to, f.until, f.counter)
 	}
 	from, known := c.startBefore(s.p.First())
 	if !known && c.alone && running && c.canUse(first.Amount, run.From, first.To) {

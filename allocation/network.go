@@ -41,6 +41,7 @@ type flow struct {
 	counted timeline.Intervals
 	to      int64   // end of what was counted
 	value   float64 // of the counter then
+	until   int64   // how long its last sample is seen if no other comes
 	rate    float64 // bytes a millisecond before it
 }
 
@@ -155,7 +156,8 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	for i, x := range cells {
 		if i > 0 && l.b.unknown(&x) {
 			pods[0].ended = append(pods[0].ended, flowEnd{key.kind, x.From, rateOf(cells[:i])})
-			cells[i] = beginAgain(pods, x, counterAt(s.p, x.To))
+			value, _ := l.b.samplingOf(s).SeenAt(s.p, x.To)
+			cells[i] = beginAgain(pods, x, value)
 		}
 	}
 	cells = l.b.known(cells)
@@ -163,7 +165,8 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	cells = l.b.joinCells(pods, f, &price, cells)
 	eachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
 	if last.To > f.to {
-		f.to, f.value, f.rate = last.To, counterAt(s.p, last.To), rate
+		f.to, f.rate = last.To, rate
+		f.value, f.until = l.b.samplingOf(s).SeenAt(s.p, last.To)
 	}
 }
 
@@ -180,11 +183,7 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 		if first.To <= f.to {
 			return f, cells[1:]
 		}
-		if first.From = f.to; first.Amount >= f.value {
-			first.Amount -= f.value
-		}
-		first.Held = first.To-first.From > b.sampling.Lookback
-		return f, cells
+		return f, b.samplingOf(s).GoOn(cells, s.p, f.to, f.until, f.value)
 	}
 	if n := len(p.flows); n == cap(p.flows) {
 		p.flows = append(make([]flow, 0, n+flowsMore), p.flows...) // there are many pods: no doubling
@@ -253,23 +252,6 @@ func lastStart(pods []*pod, t int64) (start podStart, known bool) {
 		}
 	}
 	return start, known
-}
-
-// counterAt is the last usable value at or before t.
-func counterAt(p *timeline.Points, t int64) (value float64) {
-	if p.Last() <= t {
-		value, _ = p.LastUsable()
-		return value
-	}
-	for at, v := range p.All() {
-		if at > t {
-			break
-		}
-		if v-v == 0 {
-			value = v
-		}
-	}
-	return value
 }
 
 // moveCell adds bytes to the running time of pods that they were moved in; what was moved while none of their containers was

@@ -23,7 +23,8 @@ func (b *Builder) apart(c *container, s *seen, cells []timeline.Cell) []timeline
 				continue
 			}
 			if at, ok := c.startedWithin(cell.From, cell.To); ok {
-				cell.From, cell.Amount = min(at, cell.To-1), counterAt(s.p, cell.To)
+				cell.From = min(at, cell.To-1)
+				cell.Amount, _ = b.samplingOf(s).SeenAt(s.p, cell.To)
 			}
 		}
 		kept = append(kept, cell)

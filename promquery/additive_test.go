@@ -252,6 +252,12 @@ func TestPartsAddUpAtOutages(t *testing.T) {
 			overOutages,
 		},
 		{
+			"counters are read in two stretches", 5, time.Minute,
+			down{from: at(16, 19, 20), to: at(16, 29, 40), job: "kubelet"},
+			allocation.Query{Window: allocation.Window{Start: at(16, 1, 0), End: at(16, 31, 0)}, Step: 10 * time.Minute, Resolution: time.Minute},
+			overOutages,
+		},
+		{
 			"a container starts just before a border", 2, 30 * time.Second,
 			down{from: at(14, 26, 51), to: at(15, 2, 24), job: "kubelet"},
 			allocation.Query{Window: hours, Step: time.Hour, Resolution: 5 * time.Minute},

@@ -34,9 +34,10 @@ func (s Sampling) Unmarked() Sampling {
 	return s
 }
 
-// LoadStart is the time of the oldest sample that can matter: one lookback before the grid point before what is wanted.
+// LoadStart is the time of the oldest sample that can matter: one lookback before the grid point before what is wanted. It comes just
+// after a point of the grid, so that what is read before it reaches to that.
 func (s Sampling) LoadStart() int64 {
-	return s.Start + s.Margin - s.Lookback - max(s.Step, s.Interval) + 1
+	return s.Align(s.Start+s.Margin-s.Lookback-max(s.Step, s.Interval)) + 1
 }
 
 // Align is the last point of the grid at or before t; in exact mode t itself.
