@@ -101,6 +101,8 @@ func hostileQueries() []hostileValue {
 		one("calls", nested("abs(", "vector(1)", ")", 20_000)),
 		one("chain", strings.Repeat("1+", 100_000)+"1"),
 		one("powers", strings.Repeat("2^", 50_000)+"2"),
+		one("selectors", strings.Repeat(cost+" or ", 1_000)+cost),
+		one("different selectors", numbered(`count({__name__=~"promcost_.+",pod!="%d"})`, " + ", 1_000)),
 		one("10^4 or", strings.Repeat("vector(1) or ", 10_000)+"vector(1)"),
 		one("sum of sums", nested("sum(", "vector(1)", ")", 20_000)),
 		one("label_replace", `label_replace(vector(1), "a", "`+text+`", "", "")`),

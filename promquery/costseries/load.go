@@ -29,6 +29,7 @@ type loader struct {
 	looked  int     // series that were emitted, where they are not read
 	used    int64   // bytes that the series take
 	drawn   int64   // bytes of memory drawn for them
+	refused error   // why no series are made any more
 	builder labels.ScratchBuilder
 	told    notes
 	// spendings tells how budgets stood; nil before it is wanted.
@@ -36,7 +37,7 @@ type loader struct {
 }
 
 func (q *querier) loader(selected []*selection) *loader {
-	return &loader{querier: q, selected: selected, only: projection(selected)}
+	return &loader{querier: q, selected: selected, only: projection(selected), used: int64(len(selected)) * selectionBytes}
 }
 
 // prepare says what hours have their samples from mint to maxt; of counters, also those before since their month began.
@@ -84,9 +85,14 @@ func (l *loader) gauges(ctx context.Context, set *allocation.Set, err error) err
 func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int32, v float64)) error {
 	var spending *allocation.Totals
 	for _, s := range l.selected {
+		take := func(n int, values []string, v float64) {
+			if i := l.numbered(ctx, s, n, values); i != unselected {
+				emit(i, v)
+			}
+		}
 		emitLabels := func(values []string, v float64) {
 			if s.matches(values) {
-				emit(l.numbered(s, s.number(values), values), v)
+				take(s.number(values), values, v)
 			}
 		}
 		switch {
@@ -103,14 +109,10 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 			}
 			s.of.Emit(spending, func(_ int, values []string, v float64) { emitLabels(values, v) })
 		default:
-			s.reader.Read(set, func(n int, v float64) {
-				if n == len(s.numbers) {
-					l.numbered(s, n, s.reader.Labels(n))
-				}
-				if i := s.numbers[n]; i != unselected {
-					emit(i, v)
-				}
-			})
+			s.reader.Read(set, func(n int, v float64) { take(n, s.reader.Labels(n), v) })
+		}
+		if l.refused != nil {
+			return l.refused
 		}
 	}
 	return nil
@@ -127,23 +129,36 @@ func (l *loader) spending(ctx context.Context, at time.Time) (s *allocation.Spen
 	return l.spendings(ctx, at)
 }
 
-// seriesBytes is about what a series takes besides its values.
-const seriesBytes = 400
+// What is drawn for a selection, and for a series besides its samples, which holds its labels several times.
+const (
+	selectionBytes = 5000
+	seriesBytes    = 600
+	labelTimes     = 3
+	drawnAtOnce    = 64 << 10
+)
 
 // unselected is the number of a series that is read, but not selected.
 const unselected int32 = -1
 
-// numbered is the series of a number of a selection, which are given one after the other.
-func (l *loader) numbered(s *selection, n int, values []string) int32 {
-	if n == len(s.numbers) && len(s.any) > 1 && !s.matches(values) {
+// numbered is the series of a number of a selection, which are given one after the other. It makes none for which there is no memory.
+func (l *loader) numbered(ctx context.Context, s *selection, n int, values []string) int32 {
+	if n < len(s.numbers) {
+		return s.numbers[n]
+	}
+	if l.refused != nil {
+		return unselected
+	}
+	if len(s.any) > 1 && !s.matches(values) {
 		s.numbers = append(s.numbers, unselected)
+		return unselected
 	}
-	if n == len(s.numbers) {
-		s.numbers = append(s.numbers, int32(len(l.series)))
-		l.series = append(l.series, &series{labels: s.identity(&l.builder, values), clock: &l.clock})
-		l.used += seriesBytes
+	i := int32(len(l.series))
+	of := s.identity(&l.builder, values)
+	s.numbers, l.series = append(s.numbers, i), append(l.series, &series{labels: of, clock: &l.clock})
+	if l.used += seriesBytes + labelTimes*int64(of.ByteSize()); l.used-l.drawn > drawnAtOnce {
+		l.refused = l.draw(ctx, l.used)
 	}
-	return s.numbers[n]
+	return i
 }
 
 // put adds a sample to a series at the last time that there is by now.
@@ -171,10 +186,14 @@ func (l *loader) end() {
 
 // bound draws what the series take by now, and what their samples of the hours to come will take.
 func (l *loader) bound(ctx context.Context) error {
-	want := l.used + int64(len(l.live)*max(0, l.hours-len(l.clock)))*8
-	if err := memory.Of(ctx).Draw(want - l.drawn); err != nil {
+	return l.draw(ctx, l.used+int64(len(l.live)*max(0, l.hours-len(l.clock)))*8)
+}
+
+// draw draws so many bytes in all.
+func (l *loader) draw(ctx context.Context, bytes int64) error {
+	if err := memory.Of(ctx).Draw(bytes - l.drawn); err != nil {
 		return fmt.Errorf("load %d series of up to %d hours: %w", len(l.series), l.hours, err)
 	}
-	l.drawn = want
+	l.drawn = bytes
 	return nil
 }

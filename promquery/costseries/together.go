@@ -76,15 +76,18 @@ func (q *querier) loadAll(ctx context.Context, sets []*seriesSet) error {
 	return nil
 }
 
-// pointBytes is what the engine takes for a series at a step: as an argument, and as a result.
-const pointBytes = 2 * SampleBytes
+// What the engine takes for a series, and for it at a step: as an argument, and as a result.
+const (
+	evaluatedBytes = 200
+	pointBytes     = 2 * SampleBytes
+)
 
 // bound draws what the engine is going to make of the series.
 func (s *seriesSet) bound(ctx context.Context) error {
 	if s.bare {
 		return nil
 	}
-	if err := memory.Of(ctx).Draw(int64(len(s.list)) * s.steps * pointBytes); err != nil {
+	if err := memory.Of(ctx).Draw(int64(len(s.list)) * (evaluatedBytes + s.steps*pointBytes)); err != nil {
 		return fmt.Errorf("evaluate %d series at %d steps: %w", len(s.list), s.steps, err)
 	}
 	return nil
