@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/jmespath"
+	"github.com/promcost/promcost/allocation/places"
 )
 
 // DefaultEvaluationTimeout is how long the expression of a request may take, unless Config says otherwise.
@@ -23,24 +24,23 @@ const builtBytes = 3
 // evaluations bounds what the expressions of all requests take together: memory by how many are evaluated at a time, and
 // time by a deadline of each.
 type evaluations struct {
-	slots   chan struct{}
+	slots   places.Places
 	timeout time.Duration
 }
 
 func newEvaluations(timeout time.Duration) *evaluations {
 	const most = 4                                      // each may take several times jmespath.MaxOutput
 	slots := min(max(1, runtime.GOMAXPROCS(0)/2), most) // the other processors are for those who ask without expressions
-	return &evaluations{make(chan struct{}, slots), cmp.Or(max(timeout, 0), DefaultEvaluationTimeout)}
+	return &evaluations{places.New(slots), cmp.Or(max(timeout, 0), DefaultEvaluationTimeout)}
 }
 
 // do evaluates the request's expression over the answer body once there is room for it, as long as the request lasts.
 func (e *evaluations) do(q *request, body []byte) ([]byte, error) {
-	select {
-	case e.slots <- struct{}{}:
-	case <-q.ctx.Done():
-		return nil, fmt.Errorf("%w: evaluate jmespath: %d are being evaluated already: %w", allocation.ErrBusy, cap(e.slots), q.ctx.Err())
+	leave, err := e.slots.Take(q.ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: evaluate jmespath: %d are being evaluated already: %w", allocation.ErrBusy, e.slots.Taken(), err)
 	}
-	defer func() { <-e.slots }()
+	defer leave()
 	ctx, cancel := context.WithTimeoutCause(q.ctx, e.timeout, fmt.Errorf("evaluation takes longer than %s: select less before", e.timeout))
 	defer cancel()
 	return q.evaluate(ctx, body)

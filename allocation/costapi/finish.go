@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/places"
 )
 
 // finish checks and places what depends on several parameters. given says which of them the request has.
@@ -136,6 +137,9 @@ func (q *request) finishLabels() {
 
 // within lets the request, its filters included, end with ctx. What they may do is bounded for all of its sets together.
 func (q *request) within(ctx context.Context) {
+	if n := len(q.windows); n > 0 {
+		ctx = places.About(ctx, q.windows[n-1].End.Sub(q.windows[0].Start))
+	}
 	q.ctx, q.steps = ctx, filter.NewSteps(ctx, q.api.cfg.MaxFilterSteps)
 	q.options.Stopped = ctx.Err
 	bounded := func(f allocation.Filter) allocation.Filter {

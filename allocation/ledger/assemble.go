@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/places"
 )
 
 // maxDamaged bounds how many damaged sets one query may come upon.
@@ -428,7 +429,7 @@ func (l *Ledger) read(ctx context.Context, kept []Kept, only *allocation.Project
 
 // acquireRead takes one of the places of those who read the history, of so much time.
 func (l *Ledger) acquireRead(ctx context.Context, d time.Duration) (leave func(), err error) {
-	if leave, err = l.readers.take(ctx, isSmall(ctx, d)); err != nil {
+	if leave, err = l.readers.Take(places.About(ctx, d)); err != nil {
 		return nil, fmt.Errorf("wait to read the history: %w", err)
 	}
 	return leave, nil

@@ -21,6 +21,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/places"
 )
 
 // Computer computes the sets of a query, oldest first. An answer is shared by all who ask for it and must not be changed.
@@ -114,8 +115,8 @@ type Ledger struct {
 	history  History // nil for none
 	logger   log.Logger
 	opts     Options
-	slots    places // of computations
-	readers  places // of answers that are made of the history
+	slots    places.Places // of computations
+	readers  places.Places // of answers that are made of the history
 
 	mu      sync.Mutex
 	flights map[flightKey]*flight
@@ -159,7 +160,7 @@ type Stats struct {
 func New(computer Computer, logger log.Logger, o Options) *Ledger {
 	o = o.withDefaults()
 	l := &Ledger{
-		computer: computer, logger: logger, opts: o, slots: newPlaces(o.MaxConcurrency), readers: newPlaces(2 * o.MaxConcurrency),
+		computer: computer, logger: logger, opts: o, slots: places.New(o.MaxConcurrency), readers: places.New(2 * o.MaxConcurrency),
 		flights: map[flightKey]*flight{}, filling: map[int64]*hourFlight{}, barren: map[int64]barren{}, again: map[int64]again{},
 		damaged: map[setKey]bool{}, refreshed: make(chan struct{}, 1),
 	}
@@ -185,7 +186,7 @@ func NewKeeping(computer Computer, h History, logger log.Logger, o Options) *Led
 // the deadline of the computation (context.DeadlineExceeded).
 func (l *Ledger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
 	return func(yield func(*allocation.Set, error) bool) {
-		ctx, _, done := l.opts.Memory.Within(ctx, remedy)
+		ctx, _, done := l.opts.Memory.Within(places.About(ctx, q.Window.Duration()), remedy)
 		defer done()
 		if q.Stream && q.Stored && l.keeps() {
 			if err := l.stream(ctx, q, func(s *allocation.Set) bool { return yield(s, nil) }); err != nil {
@@ -215,7 +216,7 @@ func (l *Ledger) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.Running, s.Waiting = l.slots.running(), l.waiting
+	s.Running, s.Waiting = l.slots.Taken(), l.waiting
 	return s
 }
 
@@ -338,7 +339,8 @@ func (l *Ledger) fly(ctx context.Context, key flightKey, f *flight, q allocation
 
 // queued computes q once there is a slot for it.
 func (l *Ledger) queued(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
-	leave, err := l.acquire(ctx, isSmall(ctx, q.Window.Duration()))
+	ctx = places.About(ctx, q.Window.Duration())
+	leave, err := l.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -360,12 +362,12 @@ func (l *Ledger) queued(ctx context.Context, q allocation.Query) ([]*allocation.
 
 // acquire takes a place, waiting in the queue if all are taken. Small questions find twice as long a queue: a queue full of large
 // ones does not turn them away.
-func (l *Ledger) acquire(ctx context.Context, small bool) (leave func(), err error) {
-	if leave, ok := l.slots.try(small); ok {
+func (l *Ledger) acquire(ctx context.Context) (leave func(), err error) {
+	if leave, ok := l.slots.Try(ctx); ok {
 		return leave, nil
 	}
 	most := l.opts.MaxQueue
-	if small {
+	if places.IsSmall(ctx) {
 		most *= 2
 	}
 	l.mu.Lock()
@@ -382,7 +384,7 @@ func (l *Ledger) acquire(ctx context.Context, small bool) (leave func(), err err
 		l.waiting--
 		l.mu.Unlock()
 	}()
-	return l.slots.take(ctx, small)
+	return l.slots.Take(ctx)
 }
 
 // guarded computes q. A panic becomes an error, for it would end the process: nobody else is on this goroutine's stack.

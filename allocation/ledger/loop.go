@@ -9,6 +9,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/places"
 )
 
 // Delays of Run before it tries something again that failed, and the longest that it sleeps: clocks may be set.
@@ -58,7 +59,7 @@ func (l *Ledger) Refresh() {
 // (Options.Backfill), rolls days up, counts, and tidies. A failure keeps the hour before and is tried again after 30
 // seconds, then ever less often, at least every 10 minutes. It returns nil.
 func (l *Ledger) Run(ctx context.Context) error {
-	ctx = withLoop(ctx)
+	ctx = places.Background(ctx)
 	var done time.Time // the end of the hour computed last
 	var latest, tending chore
 	l.lastKept(ctx)

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -85,10 +88,17 @@ func attack(t *testing.T, requests []hostileRequest, args ...string) {
 	client := behave(t, p.url)
 	classes := sendAll(t, p.url, requests)
 	waits := client()
+	ran, waited := processorTime(t, p.Process.Pid)
 	http.DefaultClient.CloseIdleConnections()
 	after := vitalSigns(t, p.url)
-	t.Logf("%d requests: %s; peak of RssAnon %d MB, at most %d are allowed; the well-behaved client asked %d times and waited %s (p50), %s (p99); goroutines %.0f, then %.0f; descriptors %.0f, then %.0f",
-		len(requests), classes, peak()>>20, mostAnonymous>>20, len(waits), quantile(waits, 0.5), quantile(waits, 0.99), before[0], after[0], before[1], after[1])
+	t.Logf("%d requests: %s; peak of RssAnon %d MB, at most %d are allowed; goroutines %.0f, then %.0f; descriptors %.0f, then %.0f",
+		len(requests), classes, peak()>>20, mostAnonymous>>20, before[0], after[0], before[1], after[1])
+	var all []time.Duration
+	for _, path := range slices.Sorted(maps.Keys(waits)) {
+		t.Logf("the well-behaved client: %s", waitText(path, waits[path]))
+		all = append(all, waits[path]...)
+	}
+	t.Logf("the well-behaved client: %s; the threads of promcost ran for %s, and were ready for %s without a processor", waitText("all", all), ran, waited)
 	eventually(t, "goroutines or descriptors are left behind", func() bool {
 		now := vitalSigns(t, p.url)
 		return now[0] <= before[0]+spareSigns && now[1] <= before[1]+spareSigns
@@ -99,8 +109,8 @@ func attack(t *testing.T, requests []hostileRequest, args ...string) {
 	if peak() > mostAnonymous {
 		t.Errorf("RssAnon was %d MB, at most %d are allowed", peak()>>20, mostAnonymous>>20)
 	}
-	if wait := quantile(waits, 0.99); wait > longestWait {
-		t.Errorf("the well-behaved client waited %s (p99), at most %s are allowed", wait, longestWait)
+	if wait := quantile(all, 0.99); wait > longestWait {
+		t.Errorf("the well-behaved client waited %s (p99), at most %s are allowed where others leave promcost the processors", wait, longestWait)
 	}
 }
 
@@ -159,12 +169,12 @@ func smallQuestions(n int) []string {
 	}
 }
 
-// behave asks small questions, one after the other, until what it returns is called, which returns how long each took. All
+// behave asks small questions, one after the other, until what it returns is called, which returns how long each took, by path. All
 // are to be answered.
-func behave(t *testing.T, base string) (end func() []time.Duration) {
+func behave(t *testing.T, base string) (end func() map[string][]time.Duration) {
 	t.Helper()
 	stop, done := make(chan struct{}), make(chan struct{})
-	var waits []time.Duration
+	waits := map[string][]time.Duration{}
 	go func() {
 		defer close(done)
 		for n := 0; ; n++ {
@@ -182,13 +192,14 @@ func behave(t *testing.T, base string) (end func() []time.Duration) {
 				}
 				body, err := io.ReadAll(resp.Body)
 				_ = resp.Body.Close()
-				if waits = append(waits, time.Since(begun)); err != nil || resp.StatusCode != http.StatusOK {
+				path, _, _ := strings.Cut(question, "?")
+				if waits[path] = append(waits[path], time.Since(begun)); err != nil || resp.StatusCode != http.StatusOK {
 					t.Errorf("a well-behaved client is not answered: %s: %s %v %.300s", question, resp.Status, err, body)
 				}
 			}
 		}
 	}()
-	return func() []time.Duration {
+	return func() map[string][]time.Duration {
 		close(stop)
 		<-done
 		return waits
@@ -202,6 +213,31 @@ func quantile(list []time.Duration, q float64) time.Duration {
 	}
 	slices.Sort(list)
 	return list[min(int(q*float64(len(list))), len(list)-1)]
+}
+
+// waitText tells how long requests took.
+func waitText(of string, waits []time.Duration) string {
+	return fmt.Sprintf("%s: asked %d times, waited %s (p50), %s (p99), %s (longest)", of, len(waits), quantile(waits, 0.5), quantile(waits, 0.99), quantile(waits, 1))
+}
+
+// processorTime is how long the threads of a process have run, and how long they were ready to run while others had the processors. It
+// tells a slow promcost from a busy machine.
+func processorTime(t *testing.T, pid int) (ran, waited time.Duration) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		var times [2]time.Duration
+		if text, err := os.ReadFile(name); err == nil { // else the thread has ended
+			if _, err := fmt.Sscan(string(text), &times[0], &times[1]); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		ran, waited = ran+times[0], waited+times[1]
+	}
+	return ran.Round(time.Millisecond), waited.Round(time.Millisecond)
 }
 
 // sendAll sends the requests, some at a time, checks the answers, and returns how many there were of each class of status.

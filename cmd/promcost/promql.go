@@ -37,7 +37,7 @@ func addPromQLFlags(g flagGroup) *promqlFlags {
 		Default(costseries.DefaultTimeout.String())
 	countOf(g, "promql.max-samples", "Most samples that one PromQL query may hold in memory, most steps that its subqueries may take, and most samples that one answer of remote read may have where it is not streamed.", &f.maxSamples, 1).
 		Default(strconv.Itoa(costseries.DefaultMaxSamples))
-	countOf(g, "promql.max-concurrency", "Most PromQL queries, remote reads and federations at a time; others wait.", &f.maxConcurrency, 1).
+	countOf(g, "promql.max-concurrency", "Most PromQL queries, remote reads and federations at a time; others wait. One more is for a query about up to an hour.", &f.maxConcurrency, 1).
 		Default(strconv.Itoa(costseries.DefaultMaxConcurrency))
 	return f
 }

@@ -83,7 +83,7 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only) or blocks (TSDB blocks on disk), or none to serve a history that others fill. auto takes blocks and, for what is not in them, the Prometheus, where both are given.", &f.kind,
 		sourceAuto, sourceRemoteRead, sourceQuery, sourceBlocks, sourceNone)
 	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
-	countOf(g, "query.max-concurrency", "Most requests that Prometheus is sent at a time.", &f.maxConcurrency, 1).Default("2").
+	countOf(g, "query.max-concurrency", "Most requests that Prometheus is sent at a time. One more is for questions about up to an hour.", &f.maxConcurrency, 1).Default("2").
 		IsSetByUser(&f.concurrencyGiven)
 	countOf(g, "query.max-samples", "Most samples of one answer of the query API, which Prometheus holds in memory; what exceeds them is asked for in parts.", &f.maxSamples, 1).
 		Default(strconv.Itoa(remote.DefaultMaxSamples)).IsSetByUser(&f.samplesGiven)

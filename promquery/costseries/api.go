@@ -18,6 +18,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/places"
 )
 
 // Defaults of APIOptions, and limits of requests.
@@ -33,8 +34,8 @@ type APIOptions struct {
 	Lookback time.Duration
 	// Timeout bounds a request, the wait for its turn included. The engine has one of its own. The default is DefaultTimeout.
 	Timeout time.Duration
-	// MaxConcurrency bounds the requests for series that are answered at a time; others wait. The default is
-	// DefaultMaxConcurrency.
+	// MaxConcurrency bounds the requests for series that are answered at a time, but one more that is a small question; others wait. The
+	// default is DefaultMaxConcurrency.
 	MaxConcurrency int
 	// MaxSamples bounds the steps of the subqueries of an expression, and the samples of an answer of /api/v1/read that is not
 	// streamed. The default is DefaultMaxSamples.
@@ -103,7 +104,7 @@ type api struct {
 	engine promql.QueryEngine
 	o      APIOptions
 	parser parser.Parser
-	turns  chan struct{} // one for each request that may be answered
+	turns  places.Places // of requests for series that are answered
 }
 
 // prefix is where Prometheus has its API.
@@ -114,11 +115,12 @@ const ReadPath = "/api/v1/read"
 
 // apiRoute is a path and what answers it.
 type apiRoute struct {
-	path  string
-	costs bool // it reads series: it waits for its turn, and ends in time
-	post  bool // it takes a form, too
-	serve func(*api, *http.Request) (apiResult, *apiError)
-	plain func(*api, http.ResponseWriter, *http.Request) // in place of serve: it answers itself
+	path    string
+	costs   bool // it reads series: it waits for its turn, and ends in time
+	instant bool // it is about one instant
+	post    bool // it takes a form, too
+	serve   func(*api, *http.Request) (apiResult, *apiError)
+	plain   func(*api, http.ResponseWriter, *http.Request) // in place of serve: it answers itself
 }
 
 // apiRoutes are the paths of the API, sorted.
@@ -132,7 +134,7 @@ func apiRoutes() []apiRoute {
 		{path: "/api/v1/labels", costs: true, post: true, serve: (*api).serveLabels},
 		{path: "/api/v1/metadata", costs: true, serve: (*api).serveMetadata},
 		{path: "/api/v1/parse_query", post: true, serve: (*api).serveParse},
-		{path: "/api/v1/query", costs: true, post: true, serve: (*api).serveQuery},
+		{path: "/api/v1/query", costs: true, instant: true, post: true, serve: (*api).serveQuery},
 		{path: "/api/v1/query_exemplars", post: true, serve: (*api).serveExemplars},
 		{path: "/api/v1/query_range", costs: true, post: true, serve: (*api).serveQueryRange},
 		{path: ReadPath, costs: true, plain: (*api).serveRead},
@@ -145,7 +147,7 @@ func apiRoutes() []apiRoute {
 		{path: "/api/v1/status/runtimeinfo", serve: (*api).serveRuntimeInfo},
 		{path: "/api/v1/targets", serve: (*api).serveTargets},
 		{path: "/api/v1/targets/metadata", serve: (*api).serveTargetMetadata},
-		{path: "/federate", costs: true, plain: (*api).serveFederate},
+		{path: "/federate", costs: true, instant: true, plain: (*api).serveFederate},
 	}
 }
 
@@ -162,7 +164,7 @@ func Paths() []string {
 // other path is an error in Prometheus' form.
 func NewAPI(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o APIOptions) http.Handler {
 	a := &api{own: own, all: own, engine: engine, o: o.withDefaults(), parser: newParser()}
-	a.turns = make(chan struct{}, a.o.MaxConcurrency)
+	a.turns = places.New(a.o.MaxConcurrency)
 	if a.o.Upstream != nil {
 		a.all = a.o.Upstream.join(own, a.o.Lookback)
 	}
@@ -201,15 +203,14 @@ func (a *api) handler(rt apiRoute) http.Handler {
 			return
 		}
 		if rt.costs {
-			ctx, cancel := context.WithTimeout(r.Context(), a.o.Timeout)
+			ctx, cancel := context.WithTimeout(places.About(r.Context(), a.about(rt, r)), a.o.Timeout)
 			defer cancel()
-			select {
-			case a.turns <- struct{}{}:
-				defer func() { <-a.turns }()
-			case <-ctx.Done():
+			leave, err := a.turns.Take(ctx)
+			if err != nil {
 				answerError(w, http.StatusServiceUnavailable, "timeout", fmt.Errorf("%d requests are being answered, as many as may be at a time: ask again later", a.o.MaxConcurrency))
 				return
 			}
+			defer leave()
 			ctx, _, release := a.o.Memory.Within(ctx, remedy)
 			defer release()
 			r = r.WithContext(withLookback(ctx, r.FormValue("lookback_delta")))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -113,7 +114,7 @@ func TestAPIBounds(t *testing.T) {
 }
 
 // TestAPITurns lets as many requests run at a time as may; others wait, and are refused in the end with what to do. What
-// reads nothing is answered all the same. A turn that is free is given to who waits.
+// reads nothing is answered all the same, and so is a small question. A turn that is free is given to who waits.
 func TestAPITurns(t *testing.T) {
 	t.Parallel()
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -123,16 +124,28 @@ func TestAPITurns(t *testing.T) {
 	}}
 	base := serve(t, slow, costseries.APIOptions{MaxConcurrency: 1, Timeout: 2 * time.Second})
 	first := make(chan reply)
-	go func() { first <- ask(t, http.MethodGet, base, "/api/v1/query", "query=x") }()
+	go func() { first <- ask(t, http.MethodGet, base, "/api/v1/query", "query=max_over_time(x[2h])") }()
 	<-begun
-	for _, q := range []question{{"/api/v1/query", "query=1"}, {"/api/v1/labels", ""}, {"/federate", "match[]=x"}} {
+	for _, q := range []question{
+		{"/api/v1/query", "query=" + url.QueryEscape("max_over_time(vector(1)[1h:1m] offset 1h) + max_over_time(max_over_time(vector(1)[30m:1m])[31m:1m])")},
+		{"/api/v1/query_range", "query=1&start=0&end=3601&step=1m"},
+		{"/api/v1/labels", ""},
+	} {
 		r := ask(t, http.MethodGet, base, q.path, q.query)
 		if r.Code != http.StatusServiceUnavailable || !strings.Contains(fmt.Sprint(r.Body), "as many as may be at a time: ask again later") {
 			t.Errorf("%s while there is no turn: %+v", q.path, r)
 		}
 	}
-	if r := ask(t, http.MethodGet, base, "/api/v1/format_query", "query=1"); r.Code != http.StatusOK {
-		t.Errorf("what reads nothing: %+v", r)
+	for name, q := range map[string]question{
+		"what reads nothing":             {"/api/v1/format_query", "query=1"},
+		"an instant":                     {"/api/v1/query", "query=1"},
+		"a range":                        {"/api/v1/query_range", "query=1&start=0&end=1800&step=1m"},
+		"an hour before an instant":      {"/api/v1/query", "query=" + url.QueryEscape("max_over_time(vector(1)[1h:1m]) + max_over_time(vector(1)[1h:1m])")},
+		"half an hour before each of it": {"/api/v1/query_range", "query=" + url.QueryEscape("max_over_time(vector(1)[30m:1m])") + "&start=0&end=1800&step=1m"},
+	} {
+		if r := ask(t, http.MethodGet, base, q.path, q.query); r.Code != http.StatusOK {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 	close(release)
 	if r := <-first; r.Code != http.StatusServiceUnavailable && r.Code != http.StatusUnprocessableEntity {

@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/promcost/promcost/allocation/places"
 )
 
 // Defaults of UpstreamConfig.
@@ -44,7 +46,7 @@ type UpstreamConfig struct {
 	Lookback time.Duration
 	// Timeout bounds a request. The default is DefaultTimeout.
 	Timeout time.Duration
-	// MaxConcurrency bounds the requests that run at a time. The default is 2.
+	// MaxConcurrency bounds the requests that run at a time, but one more of a small question. The default is 2.
 	MaxConcurrency int
 	// MaxBytes bounds an answer. The default is DefaultUpstreamBytes.
 	MaxBytes int64
@@ -55,7 +57,7 @@ type UpstreamConfig struct {
 type Upstream struct {
 	cfg   UpstreamConfig
 	base  *url.URL
-	slots chan struct{} // one for each request that may run
+	slots places.Places // of requests that run
 
 	mu        sync.Mutex
 	down      error // why it could not be found out what the server is
@@ -75,7 +77,7 @@ func NewUpstream(cfg UpstreamConfig) *Upstream {
 	base := *cfg.URL
 	base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), ""
 	base.RawQuery, base.Fragment = "", ""
-	return &Upstream{cfg: cfg, base: &base, slots: make(chan struct{}, cfg.MaxConcurrency)}
+	return &Upstream{cfg: cfg, base: &base, slots: places.New(cfg.MaxConcurrency)}
 }
 
 // join is cost series and the upstream's together. Lookback is the engine's.

@@ -316,12 +316,11 @@ func (l *bodyLimit) Read(p []byte) (int, error) {
 func (u *Upstream) send(ctx context.Context, method, path string, body []byte, header map[string]string, handle func(http.Header, io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
 	defer cancel()
-	select {
-	case u.slots <- struct{}{}:
-		defer func() { <-u.slots }()
-	case <-ctx.Done():
-		return ctx.Err()
+	leave, err := u.slots.Take(ctx)
+	if err != nil {
+		return err
 	}
+	defer leave()
 	req, err := http.NewRequestWithContext(ctx, method, u.base.String()+prefix+path, bytes.NewReader(body))
 	if err != nil {
 		return err

@@ -128,28 +128,26 @@ func (s *Source) send(ctx context.Context, req request, handle func(resp *http.R
 	}
 }
 
-// enter waits until one more request may run, and returns what ends that. All but one of several may be of the background.
+// enter waits until one more request may run, and returns what ends that. All but one of several may be of the
+// background.
 func (s *Source) enter(ctx context.Context) (leave func(), err error) {
-	queues := []chan struct{}{s.slots}
-	if promquery.IsBackground(ctx) && cap(s.background) > 0 {
-		queues = []chan struct{}{s.background, s.slots}
+	if !promquery.IsBackground(ctx) || cap(s.background) == 0 {
+		return s.slots.Take(ctx)
 	}
-	entered := 0
-	leave = func() {
-		for _, q := range queues[:entered] {
-			<-q
-		}
+	select {
+	case s.background <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	for _, q := range queues {
-		select {
-		case q <- struct{}{}:
-			entered++
-		case <-ctx.Done():
-			leave()
-			return nil, ctx.Err()
-		}
+	slot, err := s.slots.Take(ctx)
+	if err != nil {
+		<-s.background
+		return nil, err
 	}
-	return leave, nil
+	return func() {
+		slot()
+		<-s.background
+	}, nil
 }
 
 // triesOf is how often the request is sent at most if that fails with err.

@@ -36,6 +36,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/promcost/promcost/allocation/places"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
@@ -68,7 +69,7 @@ type Config struct {
 	// Mode is how to read; empty is ModeAuto.
 	Mode Mode
 	// MaxConcurrency bounds the requests that run at a time, over all Selects; 0 is DefaultMaxConcurrency. One of several is kept
-	// for Selects that are not of promquery.Background.
+	// for Selects that are not of promquery.Background, and one more for those of small questions.
 	MaxConcurrency int
 	// Timeout bounds the wait for an answer to begin and, from there on, for each KiB of it; 0 is DefaultTimeout. What the
 	// caller does with the samples meanwhile does not count, and a long answer that keeps coming may take as long as the
@@ -96,7 +97,7 @@ type Config struct {
 type Source struct {
 	cfg   Config
 	base  *url.URL
-	slots chan struct{} // one for each request that may run
+	slots places.Places // of requests that run
 	// background has one for each of them that may be of promquery.Background: one less, but none where there is only one.
 	background chan struct{}
 
@@ -134,7 +135,7 @@ func New(cfg Config) (*Source, error) {
 	orDefault(&cfg.Timeout, DefaultTimeout)
 	orDefault(&cfg.Backoff, DefaultBackoff)
 	orDefault(&cfg.MaxSamples, DefaultMaxSamples)
-	return &Source{cfg: cfg, base: base, slots: make(chan struct{}, cfg.MaxConcurrency), background: make(chan struct{}, cfg.MaxConcurrency-1)}, nil
+	return &Source{cfg: cfg, base: base, slots: places.New(cfg.MaxConcurrency), background: make(chan struct{}, cfg.MaxConcurrency-1)}, nil
 }
 
 // orDefault sets what is not positive to d.

@@ -1,0 +1,62 @@
+package remote_test
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation/places"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/remote"
+)
+
+// TestTurns sees to it that what nobody waits for leaves a request to those who do, and what is large leaves one to small questions.
+func TestTurns(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first  func(context.Context) context.Context
+		most   int64 // requests of the first at a time
+		second func(context.Context) context.Context
+	}{
+		"background": {promquery.Background, 1, func(ctx context.Context) context.Context { return ctx }},
+		"large": {
+			func(ctx context.Context) context.Context { return places.About(ctx, 24*time.Hour) }, 2,
+			func(ctx context.Context) context.Context { return places.About(ctx, time.Hour) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake()
+			asked, release := make(chan struct{}, 10), make(chan struct{})
+			var held atomic.Int64
+			whole := frames()
+			f.handle("/api/v1/read", probed(func(w http.ResponseWriter, r *http.Request) {
+				if held.Add(1) <= tt.most {
+					asked <- struct{}{}
+					<-release
+				}
+				whole(w, r)
+			}))
+			src := f.source(t, remote.Config{MaxConcurrency: 2})
+			done := make(chan error)
+			go func() {
+				_, err := src.Select(tt.first(t.Context()), []promquery.Selector{selector, selector, selector}, nil)
+				done <- err
+			}()
+			for range tt.most {
+				<-asked
+			}
+			time.Sleep(10 * time.Millisecond) // for a further request, were there one
+			if n := held.Load(); n != tt.most {
+				t.Errorf("%d requests were sent at a time, want %d", n, tt.most)
+			}
+			if _, err := src.Select(tt.second(t.Context()), []promquery.Selector{selector, selector}, nil); err != nil {
+				t.Error(err)
+			}
+			close(release)
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
