@@ -35,7 +35,7 @@ TAGS      = disable_grpc_modules
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
 .PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools record record-clients \
-	fuzz bench bench-compare generate clean tools FORCE
+	fuzz bench bench-compare compare generate clean tools FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -114,6 +114,9 @@ bench: ## run the benchmarks that match BENCH, BENCHCOUNT (1) times each
 
 bench-compare: bin/benchstat ## compare the benchmarks of the working tree with those of BASE (HEAD), BENCHCOUNT (6) times each
 	GO='$(GO)' BENCH='$(BENCH)' BENCHCOUNT='$(BENCHCOUNT)' .ci/bench-compare '$(BASE)'
+
+compare: $(TEST_TOOLS) ## compare the answers of the working tree with those of BASE (HEAD), a commit or a binary; COMPARE has flags, such as -compare.tolerance=1e-12
+	GO='$(GO)' TAGS='$(TAGS)' LDFLAGS='$(LDFLAGS)' .ci/compare '$(BASE)' $(COMPARE)
 
 tools: bin/prometheus bin/promtool bin/victoria-metrics bin/golangci-lint bin/benchstat ## build all tools into bin/
 

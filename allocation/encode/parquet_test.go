@@ -121,17 +121,31 @@ type plainRow struct {
 	Single     bool
 	Start, End time.Time
 	Properties map[string]any
-	Values     []float64
+	Values     map[string]float64 // by the name of the column
 	Volumes    []string
 	Balancers  []string
 }
 
+// plainSet is a set with its ids resolved.
+type plainSet struct {
+	Window     allocation.Window
+	Resolution time.Duration
+	Warnings   []string
+	Rows       []plainRow
+	Nodes      []allocation.Node
+	Disks      []allocation.Disk
+	Balancers  []allocation.LoadBalancer
+	Networks   []allocation.Network
+	Management []allocation.Management
+	Residuals  []allocation.Residual
+}
+
 // plain is all that a set has, for comparison.
-func plain(s *allocation.Set) any {
+func plain(s *allocation.Set) plainSet {
 	list := make([]plainRow, s.Len())
 	d := s.Dict()
 	for row := range list {
-		r := plainRow{Special: s.Special(row), Single: s.Single(row), Start: s.Start(row), End: s.End(row), Properties: map[string]any{}}
+		r := plainRow{Special: s.Special(row), Single: s.Single(row), Start: s.Start(row), End: s.End(row), Properties: map[string]any{}, Values: map[string]float64{}}
 		for p := range allocation.NumProperties {
 			id := s.IDs(p)[row]
 			switch {
@@ -152,7 +166,7 @@ func plain(s *allocation.Set) any {
 			}
 		}
 		for c := range allocation.NumColumns {
-			r.Values = append(r.Values, s.Value(c, row))
+			r.Values[c.String()] = s.Value(c, row)
 		}
 		for _, v := range s.Volumes(row) {
 			r.Volumes = append(r.Volumes, fmt.Sprint(d.Text(v.Key), d.Text(v.ProviderID), v.ByteHours, v.Cost, v.Adjustment))
@@ -162,7 +176,7 @@ func plain(s *allocation.Set) any {
 		}
 		list[row] = r
 	}
-	return []any{s.Window, s.Resolution, s.Warnings, list, s.Nodes, s.Disks, s.Balancers, s.Networks, s.Management, s.Residuals}
+	return plainSet{s.Window, s.Resolution, s.Warnings, list, s.Nodes, s.Disks, s.Balancers, s.Networks, s.Management, s.Residuals}
 }
 
 // files are the rows and the assets of a set.

@@ -5,76 +5,18 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime/metrics"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
-
-// TestParquetOldFiles reads the files that version 1 of the schema was introduced with, for good: -update writes them
-// only where there are none.
-func TestParquetOldFiles(t *testing.T) {
-	s := randomSet(rand.New(rand.NewPCG(42, 1)), 20)
-	rows, assets := files(t, s)
-	var data [2][]byte
-	for i, name := range [...]string{"allocations.v1.parquet", "assets.v1.parquet"} {
-		path := filepath.Join("testdata", name)
-		if _, err := os.Stat(path); err != nil && *update {
-			if err := os.WriteFile(path, [][]byte{rows, assets}[i], 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var err error
-		if data[i], err = os.ReadFile(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := readBack(nil, data[:]...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	running, least, most := s.Column(allocation.RunningSeconds), s.Column(allocation.LeastSeconds), s.Column(allocation.MostSeconds)
-	for row := range s.Len() { // files of then do not say of what usage is not known: it is where nothing is used
-		least[row], most[row] = meanBounds(running[row], least[row], most[row])
-		for r := range allocation.NumResources {
-			seconds, request := s.Column(allocation.UnknownSeconds.Of(r)), s.Column(allocation.UnknownRequestHours.Of(r))
-			seconds[row], request[row] = 0, 0
-			if requested := s.Value(allocation.RequestHours.Of(r), row); s.Value(allocation.UsageHours.Of(r), row) == 0 {
-				request[row] = requested
-				if r != allocation.GPU || requested != 0 {
-					seconds[row] = s.Value(allocation.RunningSeconds, row)
-				}
-			}
-		}
-	}
-	if diff := cmp.Diff(plain(s), plain(got), cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-}
-
-// meanBounds are the least and the most true running time by what files of then have in their place: running time, times the
-// lower and the upper bound of what is counted of the true one.
-func meanBounds(running, lower, upper float64) (least, most float64) {
-	most = running
-	if upper > 0 {
-		least = running * running / upper
-	}
-	if lower > 0 {
-		most = running * running / lower
-	}
-	return least, most
-}
 
 // TestFieldsHaveNames has the columns of every table under a name of their own, by which others ask for them.
 func TestFieldsHaveNames(t *testing.T) {

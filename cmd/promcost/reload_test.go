@@ -23,7 +23,13 @@ type daemon struct {
 // runDaemon starts promcost as a process and waits until it listens.
 func runDaemon(t *testing.T, args ...string) *daemon {
 	t.Helper()
-	p := &daemon{Cmd: exec.CommandContext(t.Context(), os.Args[0], append(args, "--web.listen-address=127.0.0.1:0")...)}
+	return startDaemon(t, os.Args[0], args...)
+}
+
+// startDaemon is runDaemon of another program.
+func startDaemon(t *testing.T, program string, args ...string) *daemon {
+	t.Helper()
+	p := &daemon{Cmd: exec.CommandContext(t.Context(), program, append(args, "--web.listen-address=127.0.0.1:0")...)}
 	p.Env, p.Stderr = append(os.Environ(), asProgram+"=1"), &p.err
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
