@@ -3,6 +3,7 @@ package allocation
 import (
 	"cmp"
 	pathpkg "path"
+	"slices"
 	"strings"
 )
 
@@ -34,8 +35,14 @@ func Nearest(name string, names []string) string {
 }
 
 // NearestPath is the one of paths that path may stand for: one that is a slip away, or that has a prefix more or less, such as
-// that of a proxy; "" where none is near.
+// that of a proxy; "" where none is near. Parts of paths in braces stand for those of path.
 func NearestPath(path string, paths []string) string {
+	if i := slices.IndexFunc(paths, func(p string) bool { return strings.Contains(p, "/{") }); i >= 0 {
+		paths = slices.Clone(paths)
+		for ; i < len(paths); i++ {
+			paths[i] = fillPath(paths[i], path)
+		}
+	}
 	best := ""
 	for _, p := range paths {
 		if len(p) > len(best) && (strings.HasSuffix(path, p) || strings.HasSuffix(p, path)) && min(len(p), len(path)) > 1 {
@@ -43,6 +50,17 @@ func NearestPath(path string, paths []string) string {
 		}
 	}
 	return cmp.Or(Nearest(path, paths), best, longer(strings.TrimSuffix(path, pathpkg.Ext(path)), paths))
+}
+
+// fillPath is a path with the parts of another one in place of those in braces.
+func fillPath(pattern, path string) string {
+	parts, own := strings.Split(pattern, "/"), strings.Split(path, "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, "{") && i < len(own) && own[i] != "" {
+			parts[i] = own[i]
+		}
+	}
+	return strings.Join(parts, "/")
 }
 
 // longer is the shortest of paths of which beginning is at least half, "" where there is none.

@@ -28,7 +28,7 @@ func TestNearestToNothing(t *testing.T) {
 }
 
 func TestNearestPath(t *testing.T) {
-	paths := []string{"/", "/openapi.json", "/v2/allocation", "/allocation", "/model/allocation", "/model/allocation/compute", "/metrics"}
+	paths := []string{"/", "/openapi.json", "/v2/allocation", "/allocation", "/model/allocation", "/model/allocation/compute", "/metrics", "/api/v1/label/{name}/values"}
 	for path, want := range map[string]string{
 		"/model/allocatoin":                  "/model/allocation",
 		"/proxy/model/allocation/compute":    "/model/allocation/compute",
@@ -39,6 +39,10 @@ func TestNearestPath(t *testing.T) {
 		"/v2/alloc":                          "/v2/allocation",
 		"/model":                             "",
 		"/METRICS":                           "/metrics",
+		"/api/v1/label/team/value":           "/api/v1/label/team/values",
+		"/api/v1/lable/team/values":          "/api/v1/label/team/values",
+		"/api/v1/label/team":                 "/api/v1/label/team/values",
+		"/api/v1/label/a{b}/vals":            "/api/v1/label/a{b}/values",
 		"/":                                  "",
 		"/nothing":                           "",
 		"/model/allocation/compute/by/month": "",

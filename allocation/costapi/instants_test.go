@@ -56,8 +56,8 @@ func windowsOf(t *testing.T, data json.RawMessage, layout string, zone *time.Loc
 }
 
 // TestStoredInstants holds what becomes of explicit instants on each of the stored paths: sets stay days, the first and the last
-// are cut at the instants where these are hours of the zone, else at the hours around them, with a warning. Durations end when they
-// say.
+// are cut at the instants where these are hours of the zone, else at the hours around them, with a warning. Durations with an
+// offset keep their length and end at an hour, too.
 func TestStoredInstants(t *testing.T) {
 	kolkata, err := time.LoadLocation("Asia/Kolkata") // +05:30
 	if err != nil {
@@ -90,8 +90,11 @@ func TestStoredInstants(t *testing.T) {
 		{"hours of another zone", "2026-11-18T10:00:00Z,2026-11-19T10:00:00Z", kolkata, "18T15:00-19T00:00 19T00:00-19T16:00", "18T15:00-19T16:00", true},
 		{"hours of the zone", "2026-11-18T10:30:00Z,2026-11-19T10:30:00Z", kolkata, "18T16:00-19T00:00 19T00:00-19T16:00", "18T16:00-19T16:00", false},
 		{"dates", "2026-11-18,2026-11-19", kolkata, "18T00:00-19T00:00", "18T00:00-19T00:00", false},
-		{"a duration that ended", "24h offset 36h", time.UTC, "18T00:00-19T00:00 19T00:00-19T16:13", "18T00:00-19T16:13", false},
-		{"hours that ended", "3h offset 36h", time.UTC, "19T13:00-19T14:00 19T14:00-19T15:00 19T15:00-19T16:00 19T16:00-19T16:13", "19T13:00-19T16:13", false},
+		{"a duration that ended", "24h offset 36h", time.UTC, "18T16:00-19T00:00 19T00:00-19T16:00", "18T16:00-19T16:00", true},
+		{"a duration that ended this hour", "24h offset 1m", time.UTC, "20T04:00-21T00:00 21T00:00-21T04:00", "20T04:00-21T04:00", true},
+		{"hours that ended", "3h offset 36h", time.UTC, "19T13:00-19T14:00 19T14:00-19T15:00 19T15:00-19T16:00", "19T13:00-19T16:00", true},
+		{"hours and a half that ended", "90m offset 36h", time.UTC, "19T14:00-19T15:00 19T15:00-19T16:00", "19T14:00-19T16:00", true},
+		{"a duration that ended, on another clock", "24h offset 36h", kolkata, "18T21:00-19T00:00 19T00:00-19T21:00", "18T21:00-19T21:00", true},
 	} {
 		for _, p := range paths {
 			t.Run(tc.name+p.path+p.params, func(t *testing.T) {

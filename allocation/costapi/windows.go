@@ -116,12 +116,16 @@ func (q *request) wholeDays(w allocation.Window) bool {
 	return q.named() || allocation.Day.Round(w, q.api.cfg.Zone) == w
 }
 
+// moved reports whether the window is a duration with an offset.
+func (q *request) moved() bool { return strings.Contains(q.window, " offset ") }
+
 // named reports whether the window is named by a word.
 func (q *request) named() bool { return !strings.ContainsAny(q.window, "0123456789") }
 
 // storedWindows are the windows of the sets that are kept of a window: days of the time zone, or hours where it is a
 // duration under 24h, is summed by hours or has a step of one. All are whole but the last, which ends with the window,
 // and the first of a window between two instants, which begins there. What is to come is left out, but not between instants.
+// A duration with an offset is one between instants, which keeps its length.
 func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocation.Window, error) {
 	period := allocation.Day
 	if relative && w.Duration() < 24*time.Hour {
@@ -145,10 +149,14 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 	if q.options.Accumulate == allocation.Hour {
 		period = allocation.Hour
 	}
-	whole := period.Round(w, q.api.cfg.Zone)
+	whole, instants := period.Round(w, q.api.cfg.Zone), !relative && !q.named() || q.moved()
 	switch {
-	case !relative && !q.named():
-		if whole = allocation.Hour.Round(w, q.api.cfg.Zone); whole != w {
+	case instants:
+		asked := w
+		if relative {
+			w = w.Align(time.Hour)
+		}
+		if whole = allocation.Hour.Round(w, q.api.cfg.Zone); whole != asked {
 			q.warn("stored sets begin and end at hours of the clock: the answer is of %s to %s; /model/allocation/compute and /assets answer for any instants",
 				whole.Start.Format(time.RFC3339), whole.End.Format(time.RFC3339))
 		}
@@ -159,7 +167,7 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 	if err != nil {
 		return nil, err
 	}
-	if !relative && !q.named() {
+	if instants {
 		return list, nil // to their end, though it is to come
 	}
 	kept := slices.IndexFunc(list, func(w allocation.Window) bool { return !w.Start.Before(q.now) })

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -53,7 +54,7 @@ var subcommands = []struct {
 // newApp is the command line and what carries out its subcommands, by their full names.
 func newApp(io streams) (*kingpin.Application, map[string]executor) {
 	kingpin.EnableFileExpansion = false // an argument may begin with @, as expressions of JMESPath do
-	kingpin.ManPageTemplate = manTemplate
+	kingpin.ManPageTemplate, kingpin.BashCompletionTemplate = manTemplate, bashTemplate
 	app := kingpin.New("promcost", "What Kubernetes workloads cost, from the metrics that a Prometheus already has.")
 	app.HelpFlag.Short('h').Help("Show what the command does and its flags.")
 	app.Version(versionText())
@@ -63,7 +64,20 @@ func newApp(io streams) (*kingpin.Application, map[string]executor) {
 	if s, ok := io.err.(*screen); ok {
 		s.logs = logs
 	}
-	return app, defineAll(app, io, logs)
+	executors := defineAll(app, io, logs)
+	if _, err := app.ParseContext(nil); err == nil { // it makes the help command
+		app.HelpCommand.GetArg("command").HintAction(func() []string { return commandWords(app) })
+	}
+	return app, executors
+}
+
+// commandWords are the words of commands, for shells that complete what follows help.
+func commandWords(app *kingpin.Application) (words []string) {
+	for _, c := range app.Model().FlattenedCommands() {
+		words = append(words, strings.Fields(c.FullCommand)...)
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
 }
 
 // parse reads the command line. It returns nil where that was all there is to do: help and version, which it prints.
@@ -77,6 +91,9 @@ func parse(args []string, stdout, stderr io.Writer) (executor, error) {
 		app.UsageWriter(io.Discard).ErrorWriter(io.Discard)
 	})
 
+	if len(args) > 1 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help") // kingpin's help does not tell of slips
+	}
 	name, err := app.Parse(args)
 	if errors.Is(err, kingpin.ErrCommandNotSpecified) && ends == 1 {
 		_, _ = usage.WriteTo(stderr)

@@ -64,7 +64,7 @@ func oneOf(g flagGroup, name, help string, target *string, words ...string) *kin
 		}
 		*target = text
 		return nil
-	}).Default(words[0])
+	}).Default(words[0]).HintOptions(words...)
 }
 
 // durationOf adds a flag that takes a duration of at least least.

@@ -26,9 +26,10 @@ func statusFlags(t *testing.T, base string) map[string]string {
 // TestStatusFlags holds that all flags are told as a real Prometheus tells its own, without secrets.
 func TestStatusFlags(t *testing.T) {
 	t.Setenv("PROMCOST_PROMETHEUS_URL", "http://me:hunter2@127.0.0.1:1")
+	t.Setenv("PROMCOST_PROMETHEUS_QUERY_PARAM", "token=hunter3,hunter4\ndedup=hunter5")
 	given := []string{"--web.cors.origin=https?://a", "--log.level=debug", "--query.timeout=90s", "--query.max-concurrency=7"}
 	theirs := statusFlags(t, promtest.Start(t, "", promtest.Config{Flags: given[:1]}))
-	base := spawn(t, append([]string{"serve", "--storage.path=", "--prometheus.query-param=token=hunter3,hunter4", "--prometheus.query-param=dedup=hunter5"}, given...)...)
+	base := spawn(t, append([]string{"serve", "--storage.path="}, given...)...)
 	ours := statusFlags(t, base)
 	for name, want := range map[string]string{
 		"web.cors.origin": theirs["web.cors.origin"], "log.level": "debug", "query.timeout": "90s", "query.max-concurrency": "7", "log.format": theirs["log.format"],

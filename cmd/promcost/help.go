@@ -83,7 +83,7 @@ const manTemplate = `{{define "Flags" -}}
 {{end -}}
 {{end -}}
 
-.TH PROMCOST 1 "" "promcost {{Version|Roff}}" "User Commands"
+.TH PROMCOST 1 "{{Date|Roff}}" "promcost {{Version|Roff}}" "User Commands"
 .SH NAME
 promcost \- what Kubernetes workloads cost
 .SH SYNOPSIS
@@ -103,13 +103,31 @@ promcost \- what Kubernetes workloads cost
 {{end -}}
 `
 
-// roff escapes text for a man page, in ASCII.
+// bashTemplate is kingpin's, but offers a word once, and values of flags after an = as well: bash takes that for a word of its own.
+const bashTemplate = `
+_{{.App.Name}}_bash_autocomplete() {
+    local cur word words=()
+    COMPREPLY=()
+    cur="${COMP_WORDS[COMP_CWORD]}"
+    for word in "${COMP_WORDS[@]:1:$COMP_CWORD}"; do
+        [[ $word == = ]] || words+=("$word")
+    done
+    [[ $cur == = ]] && cur="" && words+=("")
+    COMPREPLY=( $(compgen -W "$( ${COMP_WORDS[0]} --completion-bash "${words[@]}" | sort -u )" -- "$cur") )
+    return 0
+}
+complete -F _{{.App.Name}}_bash_autocomplete -o default {{.App.Name}}
+
+`
+
+// roff escapes text for a man page, in ASCII, without the backquotes of Markdown.
 func roff(text string) string {
 	var b strings.Builder
 	for i, r := range text {
 		switch {
 		case r == '\\':
 			b.WriteString(`\e`)
+		case r == '`':
 		case r == '-':
 			b.WriteString(`\-`)
 		case (r == '.' || r == '\'') && (i == 0 || text[i-1] == '\n'): // else it were a request
@@ -125,5 +143,5 @@ func roff(text string) string {
 
 // usageFuncs are what templates call.
 func usageFuncs(version string) template.FuncMap {
-	return template.FuncMap{"GroupFlags": groupFlags, "Roff": roff, "Version": func() string { return version }}
+	return template.FuncMap{"GroupFlags": groupFlags, "Roff": roff, "Date": sourceDate, "Version": func() string { return version }}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -44,21 +43,16 @@ func defineHistoryExport(clause *kingpin.CmdClause, io streams, logs *logFlags) 
 }
 
 // export writes the sets, one of them in memory at a time.
-func (f *exportFlags) export(ctx context.Context, store *history.Store, io streams) error {
-	sets, err := f.sets(ctx, store, io)
+func (f *exportFlags) export(ctx context.Context, store *history.Store, to streams) error {
+	sets, err := f.sets(ctx, store, to)
 	if err != nil {
 		return err
 	}
 	if f.output == "" {
-		return f.write(ctx, store, sets, io.out)
+		return f.write(ctx, store, sets, to.out)
 	}
-	file, err := os.Create(f.output)
-	if err != nil {
-		return fmt.Errorf("write --output: %w: give a file in a directory that can be written to", err)
-	}
-	err = errors.Join(f.write(ctx, store, sets, file), file.Close())
-	if err != nil {
-		return errors.Join(fmt.Errorf("write --output=%s: %w", f.output, err), os.Remove(f.output))
+	if err := writeFile(f.output, func(w io.Writer) error { return f.write(ctx, store, sets, w) }); err != nil {
+		return fmt.Errorf("write --output=%s: %w", f.output, err)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func defineJPQuery(clause *kingpin.CmdClause, io streams, _ *logFlags) executor 
 	clause.Flag("compact", "Print results on one line.").Short('c').BoolVar(&f.compact)
 	clause.Flag("unquoted", "Print results that are strings as they are.").Short('u').BoolVar(&f.unquoted)
 	clause.Arg("expr", "Expressions to evaluate; one from standard input where there is an input file.").
-		HintOptions("function", "parse", "query"). // for shells that complete the word after jp
+		HintOptions(jpCommands...). // for shells that complete the word after jp
 		StringsVar(&f.expressions)
 	return func(ctx context.Context) error { return queryJP(ctx, f, io) }
 }
@@ -74,6 +74,10 @@ func queryJP(ctx context.Context, f *jpFlags, io streams) error {
 		if list, err = typed(io); err != nil {
 			return err
 		}
+	}
+	slip := f.slip()
+	if slip != "" && f.input == "" && isTerminal(io.in) {
+		return usageErrorf("jp has no command %q%s To evaluate it as an expression, give --input=FILE", f.expressions[0], slip)
 	}
 	compiled := make([]*jmespath.Expression, len(list))
 	for i, text := range list {
@@ -95,13 +99,26 @@ func queryJP(ctx context.Context, f *jpFlags, io streams) error {
 	for _, e := range compiled {
 		result, err := e.Search(ctx, data, jmespath.Options{Resolve: net.DefaultResolver.LookupHost})
 		if err != nil {
-			return fmt.Errorf("evaluate %s: %w", e, err)
+			return fmt.Errorf("evaluate %s: %w%s", e, err, slip)
 		}
 		if err := f.print(io.out, e.String(), result); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// jpCommands are the commands of jp.
+var jpCommands = []string{"function", "parse", "query"}
+
+// slip is a hint where the only expression may be a command of jp with a slip, "" elsewhere.
+func (f *jpFlags) slip() string {
+	if len(f.expressions) == 1 && len(f.files) == 0 {
+		if near := allocation.Nearest(f.expressions[0], jpCommands); near != "" {
+			return ": did you mean promcost jp " + near + "?"
+		}
+	}
+	return ""
 }
 
 // prompt tells a person at a terminal that input is waited for.

@@ -105,3 +105,32 @@ func TestJPAtATerminal(t *testing.T) {
 		t.Errorf("standard error: %q", got)
 	}
 }
+
+// TestJPCommandsMistyped holds that a command of jp with a slip, which is an expression too, is told of where nothing else is given.
+func TestJPCommandsMistyped(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ expression, hint string }{
+		"function":      {"functon", "did you mean promcost jp function?"},
+		"query":         {"qury", "did you mean promcost jp query?"},
+		"parse":         {"prase", "did you mean promcost jp parse?"},
+		"no expression": {"spec", ""},
+		"of many":       {"functon.name", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out, stderr bytes.Buffer
+			err := queryJP(t.Context(), &jpFlags{expressions: []string{tt.expression}}, streams{in: strings.NewReader(`{"a": 1}`), out: &out, err: &stderr})
+			if got := fmt.Sprint(err); err == nil || strings.Contains(got, "did you mean") != (tt.hint != "") || !strings.Contains(got, tt.hint) {
+				t.Errorf("%v, want %q", err, tt.hint)
+			}
+			if tt.hint == "" {
+				return
+			}
+			tty, written := openTerminal(t)
+			defer written()
+			if err := queryJP(t.Context(), &jpFlags{expressions: []string{tt.expression}}, streams{in: tty, out: &out, err: &stderr}); err == nil || !strings.Contains(err.Error(), tt.hint) || stderr.Len() > 0 {
+				t.Errorf("on a terminal: %v, %s", err, stderr.String())
+			}
+		})
+	}
+}

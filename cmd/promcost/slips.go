@@ -24,13 +24,14 @@ func explain(app *kingpin.Application, args []string, err error) error {
 	}
 	token := context.Peek()
 	unknown := strings.HasPrefix(err.Error(), "unknown")
+	flag, valueless := strings.CutPrefix(err.Error(), "expected argument for flag '")
 	switch {
+	case valueless:
+		err = fmt.Errorf("flag %s has no value: give %[1]s=VALUE", strings.TrimSuffix(flag, "'"))
 	case token.Type == kingpin.TokenLong && unknown:
 		err = fmt.Errorf("unknown flag --%s%s", token.Value, meant("--", strings.TrimPrefix(token.Value, "no-"), flags))
 	case token.Type == kingpin.TokenShort && unknown:
 		err = fmt.Errorf("unknown flag -%s", token.Value)
-	case token.IsFlag():
-		err = fmt.Errorf("flag %s has no value: give %[1]s=VALUE", token)
 	case token.Type == kingpin.TokenArg && len(commands) > 0:
 		err = fmt.Errorf("unknown command %q%s", token.Value, meant("promcost ", token.Value, commands))
 	case token.Type == kingpin.TokenArg:
@@ -77,7 +78,7 @@ func slipsOf(app *kingpin.Application, context *kingpin.ParseContext) (commands,
 const maxMeant = 5
 
 // meant suggests those of the names that word may stand for: the nearest, else those of which it begins
-// the whole, the last part or the first word. It is "" where there are none, or too many.
+// the whole, the last part or the first word, else all of a few. It is "" where there are too many.
 func meant(prefix, word string, names []string) string {
 	var near []string
 	whole := func(name string) string { return name }
@@ -90,7 +91,8 @@ func meant(prefix, word string, names []string) string {
 		}
 		best := allocation.Nearest(word, parts)
 		for i, name := range names {
-			if (parts[i] == best || len(word) > 1 && strings.HasPrefix(parts[i], word)) && !slices.Contains(near, name) {
+			short := len(parts[i]) == 2 && len(word) == 3 && strings.HasPrefix(word, parts[i]) // near nothing, for Nearest
+			if (parts[i] == best || short || len(word) > 1 && strings.HasPrefix(parts[i], word)) && !slices.Contains(near, name) {
 				near = append(near, name)
 			}
 		}
@@ -98,7 +100,10 @@ func meant(prefix, word string, names []string) string {
 			break
 		}
 	}
-	if len(near) == 0 || len(near) > maxMeant {
+	switch {
+	case len(near) == 0 && len(names) <= maxMeant:
+		return ": give " + oneOfList(prefix, names)
+	case len(near) == 0, len(near) > maxMeant:
 		return ""
 	}
 	return ": did you mean " + oneOfList(prefix, near) + "?"

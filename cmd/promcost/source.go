@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,12 @@ const (
 // prometheusURL is the flag that names the Prometheus.
 const prometheusURL = "prometheus.url"
 
+// queryParams is the environment variable that may stand in for --prometheus.query-param.
+const queryParams = "PROMCOST_PROMETHEUS_QUERY_PARAM"
+
+// credential are names of parameters that look like those of credentials.
+var credential = regexp.MustCompile(`(?i)token|secret|passw|credential|api_?key|access_?key|^auth`)
+
 // asServer leaves to the server what it does.
 const asServer = "server"
 
@@ -50,6 +57,8 @@ type sourceFlags struct {
 	maxConcurrency int
 	maxSamples     int64
 	timeout        time.Duration
+
+	paramsGiven bool // on the command line, where every user of the machine can read them
 
 	concurrencyGiven, samplesGiven, timeoutGiven bool // rather than the defaults
 }
@@ -74,8 +83,8 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 		f.exclude = append(f.exclude, m)
 		return err
 	}).PlaceHolder("MATCHER")
-	g.Flag("prometheus.query-param", "Parameter to send with every query, such as max_source_resolution=5m for Thanos. Repeatable.").
-		PlaceHolder("NAME=VALUE").StringsVar(&f.params)
+	g.Flag("prometheus.query-param", "Parameter to send with every query, such as max_source_resolution=5m for Thanos. Every user of the machine can read it: credentials belong in the file of --prometheus.http-config, as http_headers, else in the environment variable, a parameter a line. Repeatable.").
+		PlaceHolder("NAME=VALUE").Envar(queryParams).IsSetByUser(&f.paramsGiven).StringsVar(&f.params)
 	oneOf(g, "prometheus.dedup", "Whether Thanos merges the series of replicas: true, false, or as it is set up itself.", &f.dedup, asServer, "true", "false")
 	oneOf(g, "prometheus.partial-response", "Whether Thanos answers without the stores that fail, and says so, or fails: true, false, or as it is set up itself.", &f.partial, asServer, "true", "false")
 	durationOf(g, "prometheus.lookback", "How long an instant sees a sample, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 leaves it to the server.", &f.lookback, 0).
@@ -131,7 +140,9 @@ func (f *sourceFlags) checkParams() error {
 		name, _, ok := strings.Cut(param, "=")
 		switch {
 		case !ok || name == "":
-			return usageErrorf("parse --prometheus.query-param=%q: give NAME=VALUE such as dedup=false", param)
+			return usageErrorf("parse --prometheus.query-param: one has no name or no value: give NAME=VALUE such as dedup=false")
+		case f.paramsGiven && credential.MatchString(name):
+			return usageErrorf("--prometheus.query-param=%s looks like a credential, which every user of this machine can read on the command line: give it as http_headers in the file of --prometheus.http-config, or set the environment variable %s", name, queryParams)
 		case slices.Contains([]string{"query", "time", "start", "end", "step", "match[]"}, name):
 			return usageErrorf("--prometheus.query-param=%s cannot be sent: promcost asks by %s itself", param, name)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/prometheus/common/version"
 )
@@ -49,6 +50,21 @@ func versionText() string {
 		}
 	}
 	return b.String()
+}
+
+// sourceDate is the day of the build, else that of its commit, as 2006-01-02; "" where neither is known.
+func sourceDate() string {
+	if day, err := time.Parse("20060102", version.BuildDate[:min(len(version.BuildDate), 8)]); err == nil {
+		return day.Format(time.DateOnly)
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if day, err := time.Parse(time.RFC3339, s.Value); s.Key == "vcs.time" && err == nil {
+				return day.UTC().Format(time.DateOnly)
+			}
+		}
+	}
+	return ""
 }
 
 // isKnown reports whether a stamp says something.

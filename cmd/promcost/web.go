@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/mdlayher/vsock"
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/exporter-toolkit/web"
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
@@ -61,7 +62,7 @@ func (f *webFlags) validate() error {
 	if err := web.Validate(*f.toolkit.WebConfigFile); err != nil {
 		return fmt.Errorf("read --web.config.file %s: %w", *f.toolkit.WebConfigFile, err)
 	}
-	if f.ownListeners() {
+	if !*f.toolkit.WebSystemdSocket {
 		for _, address := range *f.toolkit.WebListenAddresses {
 			if err := checkAddress(address); err != nil {
 				return usageErrorf("parse --web.listen-address=%q: %w: give HOST:PORT such as :9003, 127.0.0.1:9003 or [::1]:9003", address, err)
@@ -77,8 +78,30 @@ func (f *webFlags) validate() error {
 	return nil
 }
 
+// vsockScheme begins addresses of VM sockets, as exporter-toolkit has them.
+const vsockScheme = "vsock://"
+
+// vsockPort is the port of the address of a VM socket; ok is false for other addresses.
+func vsockPort(address string) (port uint32, ok bool, err error) {
+	text, ok := strings.CutPrefix(address, vsockScheme)
+	if !ok {
+		return 0, false, nil
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(text, ":"), 10, 32)
+	if err != nil || !strings.HasPrefix(text, ":") {
+		err = fmt.Errorf("%q is no colon and port of a VM socket such as vsock://:9003", text)
+	}
+	return uint32(n), true, err
+}
+
 // checkAddress says what is wrong with an address to listen on.
 func checkAddress(address string) error {
+	if _, ok, err := vsockPort(address); ok {
+		return err
+	}
+	if strings.Contains(address, "://") {
+		return errors.New("it is a URL, not an address")
+	}
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		if whole, ok := errors.AsType[*net.AddrError](err); ok {
@@ -92,30 +115,36 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// ownListeners reports whether listen can open the listeners itself, rather than exporter-toolkit.
-func (f *webFlags) ownListeners() bool {
-	for _, address := range *f.toolkit.WebListenAddresses {
-		if strings.HasPrefix(address, "vsock://") {
-			return false
-		}
-	}
-	return !*f.toolkit.WebSystemdSocket
-}
-
 // listen opens all addresses, or none. It is nil where exporter-toolkit has to open them.
 func (f *webFlags) listen() ([]net.Listener, error) {
-	if !f.ownListeners() {
+	if *f.toolkit.WebSystemdSocket {
 		return nil, nil
 	}
 	var listeners []net.Listener
 	for _, address := range *f.toolkit.WebListenAddresses {
-		l, err := net.Listen("tcp", address) //nolint:noctx // nothing to cancel: listening does not wait
+		l, err := listenOn(address)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%w: give a free address with --web.listen-address=HOST:PORT", err), closeAll(listeners))
 		}
 		listeners = append(listeners, l)
 	}
 	return listeners, nil
+}
+
+// listenOn opens an address that checkAddress takes.
+func listenOn(address string) (net.Listener, error) {
+	port, ok, err := vsockPort(address)
+	if !ok {
+		return net.Listen("tcp", address) //nolint:noctx // nothing to cancel: listening does not wait
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := vsock.Listen(port, nil)
+	if err != nil {
+		return nil, fmt.Errorf("listen on VM socket %s: %w", address, err)
+	}
+	return l, nil
 }
 
 func closeAll(listeners []net.Listener) error {
@@ -172,7 +201,7 @@ type pages struct {
 func (f *webFlags) handler(p pages) (http.Handler, error) {
 	beside, err := f.routes("", p)
 	if err != nil || f.prefix == "" {
-		return beside, err
+		return clean(beside), err
 	}
 	below, err := f.routes(f.prefix, p)
 	if err != nil {
@@ -181,7 +210,7 @@ func (f *webFlags) handler(p pages) (http.Handler, error) {
 	both := http.NewServeMux()
 	both.Handle("/", beside)
 	both.Handle(f.prefix+"/", below)
-	return both, nil
+	return clean(both), nil
 }
 
 // routes are the pages below a prefix. It is part of every pattern, so that what the mux redirects stays below it.

@@ -78,12 +78,7 @@ func (a *api) federated(r *http.Request, selectors [][]*labels.Matcher) (list []
 		return nil, nil, fmt.Errorf("open cost series: %w", err)
 	}
 	defer func() { _ = q.Close() }() // it was only read from
-	hints := &storage.SelectHints{Start: since, End: now}
-	sets := make([]storage.SeriesSet, 0, len(selectors))
-	for _, matchers := range selectors {
-		sets = append(sets, q.Select(r.Context(), true, hints, matchers...))
-	}
-	set := storage.NewMergeSeriesSet(sets, 0, storage.ChainedSeriesMerge)
+	set := selectAny(r.Context(), q, &storage.SelectHints{Start: since, End: now}, selectors)
 	var it chunkenc.Iterator
 	for set.Next() {
 		it = set.At().Iterator(it)

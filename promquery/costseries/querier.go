@@ -67,11 +67,12 @@ func (q *querier) selectAny(ctx context.Context, sorted bool, hints *storage.Sel
 
 // anySelector is a storage.Querier that selects by several selectors at once.
 type anySelector interface {
-	// SelectAny selects the series that any of the selectors matches, each once and sorted. hints.Func is seriesFunc.
+	// SelectAny selects the series that any of the selectors matches, each once and sorted. Those of an upstream have no samples:
+	// where there may be one, hints.Func is seriesFunc.
 	SelectAny(ctx context.Context, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet
 }
 
-// selectAny selects the series without samples that any of the selectors matches, at once where the querier can.
+// selectAny selects the series that any of the selectors matches, at once where the querier can.
 func selectAny(ctx context.Context, q storage.Querier, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet {
 	if q, ok := q.(anySelector); ok && len(selectors) > 1 {
 		return q.SelectAny(ctx, hints, selectors)

@@ -55,6 +55,26 @@ func TestSelectorsShareReading(t *testing.T) {
 	}
 }
 
+// The selectors of /federate, too, read the hours once, and a series that several select is there once.
+func TestFederateReadsOnce(t *testing.T) {
+	h := someHours(8)
+	base := serve(t, newQueryable(h, costseries.Options{}), costseries.APIOptions{Lookback: costseries.DefaultLookback, Now: func() time.Time { return noon.Add(6 * time.Hour) }})
+	ask(t, "GET", base, "/federate", "match[]=promcost_node_hourly_cost")
+	want := h.read
+	if h.read = nil; len(want) == 0 {
+		t.Fatal("one selector reads nothing")
+	}
+	r := ask(t, "GET", base, "/federate", "match[]=promcost_node_hourly_cost&match[]=promcost_node_hourly_cost{node!=%22%22}&match[]={__name__=~%22promcost_node_hourly_.*%22}")
+	if diff := cmp.Diff(want, h.read); diff != "" {
+		t.Errorf("three selectors read (-one +three):\n%s", diff)
+	}
+	lines := strings.Split(strings.TrimSpace(r.Body.(string)), "\n")
+	slices.Sort(lines)
+	if len(lines) < 2 || len(slices.Compact(slices.Clone(lines))) != len(lines) {
+		t.Errorf("lines: %q", lines)
+	}
+}
+
 // Whatever is read together, each selector gets what it gets alone, warnings and all.
 func TestSharedReadingChangesNothing(t *testing.T) {
 	engine := costseries.NewEngine(costseries.EngineOptions{})

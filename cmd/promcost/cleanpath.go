@@ -1,0 +1,26 @@
+package main
+
+import (
+	"net/http"
+	"path"
+	"strings"
+)
+
+// clean redirects a path with empty or relative parts to the one without. A mux does so too, but escapes what is escaped.
+func clean(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given := r.URL.EscapedPath()
+		to := path.Clean("/" + given)
+		if strings.HasSuffix(given, "/") && to != "/" {
+			to += "/"
+		}
+		if to == given {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if r.URL.RawQuery != "" {
+			to += "?" + r.URL.RawQuery
+		}
+		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+	})
+}
