@@ -213,10 +213,14 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 		// sample began before: what was used by the next sample, a moment later, is no measure of what is used on.
 		from = run.From
 	}
-	if f := covered.before(first.To - 1); f != nil && !f.soft {
-		from = max(from, f.to) // the container before this one ended only now
+	most := max(l.b.sampling.Lookback, l.b.sampling.Cell())
+	if f := covered.before(first.To - 1); f != nil && !f.soft && f.to > from {
+		if first.To-f.to > most {
+			return cells[1:] // the start that is known is that of the container before this one
+		}
+		from = f.to // that ended only now
 	}
-	first.From, first.Held = from, first.To-from > max(l.b.sampling.Lookback, l.b.sampling.Cell())
+	first.From, first.Held = from, first.To-from > most
 	return l.b.succeed(covered, s, cells)
 }
 

@@ -1,7 +1,9 @@
 package allocation
 
 import (
+	"cmp"
 	"hash/maphash"
+	"math"
 	"slices"
 	"sort"
 	"time"
@@ -157,7 +159,7 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 		if i > 0 && l.b.unknown(&x) {
 			pods[0].ended = append(pods[0].ended, flowEnd{key.kind, x.From, rateOf(cells[:i])})
 			value, _ := l.b.samplingOf(s).SeenAt(s.p, x.To)
-			cells[i] = beginAgain(pods, x, value)
+			cells[i] = l.b.beginAgain(pods, x, value)
 		}
 	}
 	cells = l.b.known(cells)
@@ -190,17 +192,17 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 	}
 	p.flows = append(p.flows, flow{key: key})
 	f := &p.flows[len(p.flows)-1]
-	start, known := lastStart(pods, first.To)
+	start, known := b.lastStart(pods, first.To)
 	if !known || s.p.First() <= b.sampling.LoadStart()+b.sampling.Lookback {
 		return f, cells[1:]
 	}
 	first.From = start.at
-	if at := start.seen; at > b.sampling.Start && at-start.ran > b.sampling.Lookback {
+	if at := start.seen; at > b.sampling.Start && at-start.at > b.sampling.Lookback {
 		// It ran for long before anything was seen of it, and moved most of this then.
 		if first.To <= at {
 			return f, cells[1:]
 		}
-		first.From, first.Amount = at, first.Amount*float64(first.To-at)/float64(first.To-start.ran)
+		first.From, first.Amount = at, first.Amount*float64(first.To-at)/float64(first.To-start.at)
 	}
 	first.Held = first.To-first.From > b.sampling.Lookback
 	return f, cells
@@ -208,8 +210,8 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 
 // beginAgain is the cell of a counter after a gap that no window looks over: what was moved since the pod was seen again, as fast as on
 // average since it started, as for the first cell of a counter. It stays as it is where that is not known.
-func beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
-	start, known := lastStart(pods, x.To)
+func (b *Builder) beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
+	start, known := b.lastStart(pods, x.To)
 	if !known {
 		return x
 	}
@@ -217,7 +219,7 @@ func beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
 		before := x.From // when the pod was last known to run before the gap
 		for i := range p.shifts {
 			if at := p.shifts[i].from; at < x.To && before >= x.From && at-before > Evidence.Milliseconds() {
-				return timeline.Cell{From: at, To: x.To, Amount: value * float64(x.To-at) / float64(x.To-start.ran)}
+				return timeline.Cell{From: at, To: x.To, Amount: value * float64(x.To-at) / float64(x.To-start.at)}
 			}
 			before = p.shifts[i].to
 		}
@@ -225,37 +227,48 @@ func beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
 	return x
 }
 
-// podStart is when a pod started, when the first of its containers did that is known of, and when it was first seen to run.
-type podStart struct{ at, ran, seen int64 }
+// podStart is when a pod started, and when it was first seen to run.
+type podStart struct{ at, seen int64 }
 
-// lastStart is the last start of one of the pods before t, and whether there is one.
-func lastStart(pods []*pod, t int64) (start podStart, known bool) {
+// lastStart is the last start of one of the pods before t, and whether one is known.
+func (b *Builder) lastStart(pods []*pod, t int64) (start podStart, known bool) {
 	for _, p := range pods {
 		if len(p.shifts) == 0 {
 			continue
 		}
-		x, restarted := podStart{p.shifts[0].from, p.shifts[0].from, p.shifts[0].from}, p.restarted
-		if p.started.known() {
-			x.at = min(x.at, int64(p.started.value*1000))
-		}
-		for _, c := range p.containers {
-			if len(c.started) > 0 { // else it ran from the pod's start on, about
-				x.ran = min(x.ran, int64(c.started[0].V*1000))
-			}
-			restarted = restarted || differs(c.started)
-		}
-		if restarted {
-			x.ran = x.at
-		}
-		if x.at < t && (!known || x.at > start.at) {
-			start, known = x, true
+		if at, ok := b.startBefore(p, t); ok && (!known || at > start.at) {
+			start, known = podStart{at, p.shifts[0].from}, true
 		}
 	}
 	return start, known
 }
 
-// moveCell adds bytes to the running time of pods that they were moved in; what was moved while none of their containers was
-// seen belongs to the nearest time that one was.
+// startBefore is when a pod started before t: its first container, as was reported, unless that has started again; else the pod, as was
+// reported; else when it was first seen to run. It does not depend on when the window begins.
+func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
+	at, again, begins := math.MaxInt64, p.restarted, true
+	for _, c := range p.containers {
+		for i, x := range c.started {
+			if v := int64(x.V * 1000); i == 0 {
+				at = min(at, v)
+			} else if x.From < t {
+				again = again || x.V != c.started[0].V
+			}
+		}
+		begins = begins && (len(c.runs) == 0 || !b.beginsWithSignals(&c.runs[0]))
+	}
+	switch {
+	case at < t && !again:
+	case p.started.known():
+		at = int64(p.started.value * 1000)
+	case begins:
+		at = p.shifts[0].from
+	}
+	return at, at < t
+}
+
+// moveCell adds bytes to the running time of pods that they were moved in, as fast at any time; what was moved while none of their
+// containers was seen belongs to the nearest time that one was.
 func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.Cell) {
 	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
 	if from >= to || x.Amount <= 0 {
@@ -263,7 +276,7 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.
 	}
 	bytes, cost := x.Amount, 0.0
 	if from != x.From || to != x.To {
-		bytes *= b.partOf(pods, from, to, &x)
+		bytes *= float64(to-from) / float64(x.To-x.From)
 	}
 	if kind >= egressZone {
 		cost = bytes / RAM.PerPriceUnit() * t.mean(from, to)
@@ -278,29 +291,6 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.
 	var m moved
 	m.bytes[kind], m.cost[kind] = bytes, cost
 	spread(pods, from, to, &m)
-}
-
-// partOf is the part of what pods moved in a cell that belongs to (from, to]: by the time that they ran, as far as that is known,
-// and by all time before and after what signals were read of.
-func (b *Builder) partOf(pods []*pod, from, to int64, x *timeline.Cell) float64 {
-	ran := func(from, to int64) (sum int64) {
-		for _, p := range pods {
-			var runs timeline.Intervals
-			for _, c := range p.containers {
-				runs = append(runs, c.runs.Clip(from, min(to, b.sampling.End))...)
-				if len(c.runs) > 0 && b.beginsWithSignals(&c.runs[0]) {
-					start, _ := c.startBefore(c.runs[0].From + b.sampling.Cell())
-					runs = append(runs, timeline.Intervals{{From: max(x.From, start), To: c.runs[0].From}}.Clip(from, to)...)
-				}
-			}
-			sum += timeline.Union(runs).Length()
-		}
-		return sum
-	}
-	if all := ran(x.From, x.To); all > 0 {
-		return float64(ran(from, to)) / float64(all+max(0, x.To-b.sampling.End))
-	}
-	return float64(to-from) / float64(x.To-x.From)
 }
 
 // shiftOver is the shift that (from, to] lies in, nil if none does alone. It looks near the one found last.
@@ -319,50 +309,34 @@ func (p *pod) shiftOver(from, to int64) *shift {
 	return nil
 }
 
-// spread adds m to the shifts of pods in (from, to], in proportion to their time, else to the nearest one.
+// spread adds m to the shifts of pods that are nearest at each time in (from, to], the later one of two.
 func spread(pods []*pod, from, to int64, m *moved) {
 	if *m == (moved{}) {
 		return
 	}
-	total := int64(0)
-	for _, p := range pods {
-		p.eachWithin(from, to, func(_ *shift, part int64) { total += part })
-	}
-	if total == 0 {
-		if x := nearestShift(pods, from, to); x != nil {
-			x.moved.add(m, 1)
-		}
-		return
-	}
-	for _, p := range pods {
-		p.eachWithin(from, to, func(x *shift, part int64) { x.moved.add(m, float64(part)/float64(total)) })
-	}
-}
-
-// eachWithin calls f with every shift that reaches into (from, to], and how far.
-func (p *pod) eachWithin(from, to int64, f func(x *shift, part int64)) {
-	i := sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
-	for ; i < len(p.shifts) && p.shifts[i].from < to; i++ {
-		x := &p.shifts[i]
-		f(x, min(x.to, to)-max(x.from, from))
-	}
-}
-
-// nearestShift is the shift of pods that is nearest to (from, to], which none reaches into, the later one of two; nil if there
-// is none.
-func nearestShift(pods []*pod, from, to int64) *shift {
-	var best *shift
-	least := int64(0)
+	var near []*shift
 	for _, p := range pods {
 		i := sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
-		for k := max(0, i-1); k <= i && k < len(p.shifts); k++ {
-			x := &p.shifts[k]
-			if d := max(x.from-to, from-x.to); best == nil || d < least || d == least && x.from > best.from {
-				best, least = x, d
+		for k := max(0, i-1); k < len(p.shifts); k++ {
+			near = append(near, &p.shifts[k])
+			if p.shifts[k].from >= to {
+				break
 			}
 		}
 	}
-	return best
+	slices.SortFunc(near, func(x, y *shift) int { return cmp.Compare(x.from, y.from) })
+	at := from
+	for i, x := range near {
+		until := to
+		if i+1 < len(near) {
+			next := near[i+1]
+			until = min(to, next.from-max(0, next.from-x.to)/2)
+		}
+		if at < until {
+			x.moved.add(m, float64(until-at)/float64(to-from))
+			at = until
+		}
+	}
 }
 
 // trafficColumns are where what a pod moved goes.

@@ -183,12 +183,10 @@ func partsAddUp(t *testing.T, src promquery.Source, q allocation.Query, leftOut 
 // What is not held over outages: shares, as slack says; and over those of all of Prometheus that are longer than an hour, so that no part
 // knows of both sides, what is estimated there of the first scrape after it, and depends on what was read: traffic, the usage of GPUs
 // and of volumes, and idle, for a node's life begins half a scrape after the runs on it. Running time, requests, usage and costs of CPU
-// and memory, volumes and load balancers are held. On a grid, traffic is not held of a pod that starts before a part in which its
-// kubelet is first seen.
+// and memory, volumes and load balancers are held.
 var (
-	overOutages      = regexp.MustCompile(shares + "$")
-	overUnseenStarts = regexp.MustCompile("^network|" + shares + "$")
-	overLongOutages  = regexp.MustCompile("^network|^(internet|region|zone)$|^gpuU|idle$|^used byte hours$|" + shares + "$")
+	overOutages     = regexp.MustCompile(shares + "$")
+	overLongOutages = regexp.MustCompile("^network|^(internet|region|zone)$|^gpuU|idle$|^used byte hours$|" + shares + "$")
 )
 
 // TestPartsAddUpOverOutages holds the same where targets, or all of Prometheus, are down around the border between two parts: for
@@ -261,7 +259,19 @@ func TestPartsAddUpAtOutages(t *testing.T) {
 			"a container starts just before a border", 2, 30 * time.Second,
 			down{from: at(14, 26, 51), to: at(15, 2, 24), job: "kubelet"},
 			allocation.Query{Window: hours, Step: time.Hour, Resolution: 5 * time.Minute},
-			overUnseenStarts,
+			overOutages,
+		},
+		{
+			"pods start while kubelets are down", 5, 30 * time.Second,
+			down{from: at(13, 37, 5), to: at(14, 5, 57), job: "kubelet", marked: true},
+			allocation.Query{Window: hours, Step: time.Hour},
+			overOutages,
+		},
+		{
+			"containers start again while kubelets are down", 5, time.Minute,
+			down{from: at(14, 31, 39), to: at(15, 1, 20), job: "kubelet"},
+			allocation.Query{Window: allocation.Window{Start: at(14, 0, 0), End: at(15, 20, 0)}, Step: 40 * time.Minute},
+			overOutages,
 		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
