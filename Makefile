@@ -60,7 +60,7 @@ SOAKED = $(sort $(dir $(shell grep -rl '/promtest/soak"$$' --include='*_test.go'
 soak: $(TEST_TOOLS) ## run all that `test` runs a sample of, tests of time and memory, which want a quiet machine, and fuzz: an hour. Then faults, for SOAKTIME (1h)
 	$(GO) test -timeout 3h -p 1 $(SOAKED) -soak
 	GO='$(GO)' FUZZTIME='$(FUZZTIME)' .ci/fuzz
-	$(GO) test -race -timeout 0 -v -run '^TestFaults$$' ./cmd/promcost -soak -soak.duration='$(SOAKTIME)'
+	$(GO) test -race -timeout 0 -v -run '^Test(Faults|ClockSetBackHTTP)$$' ./cmd/promcost -soak -soak.duration='$(SOAKTIME)'
 
 race: $(TEST_TOOLS) ## run all tests with the race detector
 	$(GO) test -race -timeout 90m ./...

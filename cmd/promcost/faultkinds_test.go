@@ -108,6 +108,12 @@ func copyBlocks(t *testing.T, blocks string) (dir string, names []string) {
 	if err := os.CopyFS(dir, os.DirFS(blocks)); err != nil {
 		t.Fatal(err)
 	}
+	return dir, blocksIn(t, dir)
+}
+
+// blocksIn are the directories of the blocks in one.
+func blocksIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*", "meta.json"))
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
@@ -115,7 +121,23 @@ func copyBlocks(t *testing.T, blocks string) (dir string, names []string) {
 	for i := range names {
 		names[i] = filepath.Dir(names[i])
 	}
-	return dir, names
+	return names
+}
+
+// compact makes one block of several and returns its name; the several stay.
+func compact(t *testing.T, dir string, names []string) (made string) {
+	t.Helper()
+	c, err := tsdb.NewLeveledCompactor(t.Context(), nil, promslog.NewNopLogger(), []int64{(24 * time.Hour).Milliseconds()}, nil, nil)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	ids, err := c.Compact(dir, names, nil)
+	if err != nil || len(ids) != 1 {
+		t.Errorf("compact: %v, %v", ids, err)
+		return ""
+	}
+	return ids[0].String()
 }
 
 // damagedBlocks flips bytes of chunks, indices and metadata, one after the other, and puts them right again.
@@ -159,14 +181,8 @@ func compactedBlocks(t *testing.T) *troubled {
 	kept, _ := copyBlocks(t, blocks)
 	x := &troubled{question: troubledQuestion, want: want, daemon: runDaemon(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir)}
 	x.disturb = func(int) {
-		c, err := tsdb.NewLeveledCompactor(t.Context(), nil, promslog.NewNopLogger(), []int64{(24 * time.Hour).Milliseconds()}, nil, nil)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		made, err := c.Compact(dir, names, nil)
-		if err != nil || len(made) != 1 {
-			t.Errorf("compact: %v, %v", made, err)
+		made := compact(t, dir, names)
+		if made == "" {
 			return
 		}
 		for _, name := range names {
@@ -185,7 +201,7 @@ func compactedBlocks(t *testing.T) *troubled {
 				t.Error(err)
 			}
 		}
-		if err := os.RemoveAll(filepath.Join(dir, made[0].String())); err != nil {
+		if err := os.RemoveAll(filepath.Join(dir, made)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -263,37 +279,6 @@ func repeatBlock(t *testing.T, from, dir, name string) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// manySeries serves a million series, or some: containers of one node, of which few have a cost.
-func manySeries(t *testing.T) *troubled {
-	t.Helper()
-	dir := t.TempDir()
-	first := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC).UnixMilli()
-	at := []promtest.Sample{{T: first, V: 1}, {T: first + 60_000, V: 1}, {T: first + 120_000, V: 1}}
-	series := []promtest.Series{
-		{Labels: []string{"__name__", "kube_node_info", "node", "n"}, Samples: at},
-		{Labels: []string{"__name__", "kube_node_status_capacity", "node", "n", "resource", "cpu", "unit", "core"}, Samples: at},
-	}
-	pods := soak.Of(3_000, 333_333)
-	for i := range pods {
-		pod := []string{"namespace", "ns-" + strconv.Itoa(i%100), "pod", "pod-" + strconv.Itoa(i), "uid", "uid-" + strconv.Itoa(i)}
-		named := func(name string, more ...string) promtest.Series {
-			return promtest.Series{Labels: append(append([]string{"__name__", name}, pod...), more...), Samples: at}
-		}
-		series = append(
-			series, named("kube_pod_container_status_running", "container", "app"), named("kube_pod_info", "node", "n"),
-			named("kube_pod_container_resource_requests", "container", "app", "node", "n", "resource", "cpu", "unit", "core"),
-		)
-	}
-	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
-	x := &troubled{question: "/model/allocation/compute?aggregate=namespace&accumulate=true&resolution=1m&window=2026-03-02T00:00:00Z,2026-03-02T00:03:00Z"}
-	x.daemon = runDaemon(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir, "--query.max-memory=8GB")
-	x.want = right(t, x.url+x.question)
-	if n := len(x.want.Data[0]); n < 100 {
-		t.Errorf("%d namespaces", n)
-	}
-	return x
 }
 
 // dyingPrometheus reads a Prometheus whose connections break after some bytes.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,8 +25,10 @@ type troubled struct {
 	disturb func(round int)
 	mend    func()
 	// after checks what is left, nil for nothing.
-	after func()
-	told  string // a warning that answers have, "" where they may have any
+	after  func()
+	told   string // a warning that answers have, "" where they may have any
+	calm   bool   // every question of a round is answered
+	budget int64  // of --query.max-memory in bytes, 0 where it is not given
 }
 
 // fault is something that promcost has to live with.
@@ -48,7 +48,11 @@ var faults = []fault{
 	{name: "odd samples in blocks", begin: func(t *testing.T) *troubled { return oddSamples(t, sourceBlocks) }},
 	{name: "odd samples by remote read", begin: func(t *testing.T) *troubled { return oddSamples(t, sourceRemoteRead) }},
 	{name: "odd samples by the query API", begin: func(t *testing.T) *troubled { return oddSamples(t, sourceQuery) }},
-	{name: "many series", begin: manySeries},
+	{name: "many series in a scrape", begin: func(t *testing.T) *troubled { return manySeries(t, sourceBlocks, 128<<20, oneScrape) }},
+	{name: "many series in a scrape, by remote read", begin: func(t *testing.T) *troubled { return manySeries(t, sourceRemoteRead, 128<<20, oneScrape) }},
+	{name: "many series of short-lived pods", begin: func(t *testing.T) *troubled { return manySeries(t, sourceBlocks, 128<<20, shortPods) }},
+	{name: "many series of no use", begin: func(t *testing.T) *troubled { return manySeries(t, sourceBlocks, 32<<20, foreignSeries) }},
+	{name: "10,000 files", begin: manyFiles},
 	{name: "Prometheus dies in mid-stream", begin: dyingPrometheus},
 }
 
@@ -67,10 +71,11 @@ func TestFaults(t *testing.T) {
 			}
 			x := f.begin(t)
 			before := x.takes(t)
+			peak := watchMemory(t, x.Process.Pid)
 			var a asked
 			until := time.Now().Add(soak.Duration() / time.Duration(len(faults)))
 			rounds := 0
-			for rounds < soak.Of(2, 20) || time.Now().Before(until) {
+			for rounds < soak.Of(2, 10) || time.Now().Before(until) {
 				x.round(t, rounds, &a)
 				rounds++
 				if t.Failed() {
@@ -96,8 +101,11 @@ func TestFaults(t *testing.T) {
 			if after.goroutines > before.goroutines+50 || after.descriptors > before.descriptors+50 {
 				t.Errorf("goroutines and descriptors before %+v, after %+v", before, after)
 			}
+			if most := mostMemory(x.budget); soak.On() && x.budget > 0 && peak() > most {
+				t.Errorf("RssAnon was %d MB, at most %d are allowed", peak()>>20, most>>20)
+			}
 			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\t%d MB\t%d → %d\t%d → %d\t\n", f.name, rounds, len(a.took), a.errors, a.quantile(0.5), a.quantile(0.99),
-				after.peak>>20, before.goroutines, after.goroutines, before.descriptors, after.descriptors)
+				peak()>>20, before.goroutines, after.goroutines, before.descriptors, after.descriptors)
 		})
 	}
 	if err := w.Flush(); err != nil {
@@ -148,8 +156,13 @@ func (x *troubled) round(t *testing.T, n int, a *asked) {
 	}
 	for range clients {
 		group.Go(func() {
-			_, query, _ := strings.Cut(x.question, "?")
-			for _, path := range []string{x.question, "/metrics", "/-/healthy", x.question + "&format=csv", "/assets?" + query} {
+			path, query, _ := strings.Cut(x.question, "?")
+			assets := "/assets?" // which are computed
+			if path == "/model/allocation" {
+				assets = "/model/assets?" // which are kept
+				query = strings.Replace(query, "aggregate=namespace&", "", 1)
+			}
+			for _, path := range []string{x.question, "/metrics", "/-/healthy", x.question + "&format=csv", assets + query} {
 				r := x.ask(t, path)
 				a.note(r)
 				x.check(t, path, r)
@@ -183,7 +196,7 @@ func (x *troubled) check(t *testing.T, path string, r replied) {
 			t.Errorf("%s is wrong and has no warning: %s", path, diff)
 		}
 	case r.code == http.StatusOK:
-	case r.code < http.StatusBadGateway || r.code > http.StatusGatewayTimeout || strings.HasPrefix(path, "/-/") || path == "/metrics" || len(r.body) < 20:
+	case x.calm, r.code < http.StatusBadGateway || r.code > http.StatusGatewayTimeout || strings.HasPrefix(path, "/-/") || path == "/metrics" || len(r.body) < 20:
 		t.Errorf("%s: %d %.500s", path, r.code, r.body)
 	}
 }
@@ -221,7 +234,7 @@ func (x *troubled) differs(body string) (how string, warned bool) {
 }
 
 // taken is what a process takes.
-type taken struct{ goroutines, descriptors, peak int }
+type taken struct{ goroutines, descriptors int }
 
 // right asks a promcost without trouble.
 func right(t *testing.T, url string) (want rightAnswer) {
@@ -233,20 +246,11 @@ func right(t *testing.T, url string) (want rightAnswer) {
 	return want
 }
 
-// peakMemory is the line of /proc/PID/status with the most memory that was resident.
-var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
-
-// takes reads what the process takes: peak is 0 where there is no /proc.
+// takes reads what the process takes.
 func (x *troubled) takes(t *testing.T) (r taken) {
 	t.Helper()
 	for name, to := range map[string]*int{"go_goroutines": &r.goroutines, "process_open_fds": &r.descriptors} {
 		*to, _ = strconv.Atoi(metric(t, x.url, name))
-	}
-	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", x.Process.Pid)); err == nil {
-		if found := peakMemory.FindSubmatch(status); found != nil {
-			kb, _ := strconv.Atoi(string(found[1]))
-			r.peak = kb << 10
-		}
 	}
 	return r
 }

@@ -14,7 +14,7 @@ const (
 	partBytes   = 16
 	seriesBytes = 16
 	groupBytes  = 40
-	symbolBytes = 200 // of an interned string and its place in maps, beside its text
+	symbolBytes = 256 // of an interned string and its place in maps, beside its text
 )
 
 // drawEvery is how many series are looked up between two draws of memory.
