@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -15,14 +16,20 @@ import (
 const (
 	maxConnections = 512     // the default of --web.max-connections, as Prometheus has it
 	maxBodyBytes   = 1 << 20 // that handlers read of a body
+
+	// bodyShare is the part of the memory budget that bodies may take that have not come in whole, and leastBodies what it is at least.
+	bodyShare   = 32
+	leastBodies = 4 << 20
 )
 
 // connections bounds what clients hold that send nothing, or too much at once. Where more than most connections are open, that one is
 // closed which has waited longest for its client: idle, or in the middle of a request. At most half as many requests are answered at
-// a time, so there is always one that waits; health checks and metrics are answered besides. So a new client is always heard.
+// a time, so there is always one that waits; health checks and metrics are answered besides. A request counts once its body has come.
+// So a new client is always heard.
 type connections struct {
 	most   int
 	memory *memory.Budget // that bodies are drawn from
+	bodies *memory.Budget // and while they come
 
 	mu       sync.Mutex
 	open     map[net.Conn]*connection
@@ -37,7 +44,11 @@ type connection struct {
 }
 
 func newConnections(most int, budget *memory.Budget) *connections {
-	return &connections{most: most, memory: budget, open: map[net.Conn]*connection{}}
+	bodies := budget.Limit() / bodyShare
+	if bodies > 0 {
+		bodies = max(bodies, leastBodies)
+	}
+	return &connections{most: most, memory: budget, bodies: memory.New(bodies), open: map[net.Conn]*connection{}}
 }
 
 type connectionKey struct{}
@@ -94,6 +105,12 @@ func (c *connections) longest() (conn net.Conn) {
 // bounded answers requests while they are not too many.
 func (c *connections) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		release, err := c.receive(r)
+		defer release()
+		if err != nil {
+			plain(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
 		if !c.begin(r.URL.Path) {
 			w.Header().Set("Retry-After", "1")
 			plain(w, http.StatusServiceUnavailable, fmt.Sprintf("promcost answers %d requests at a time, and so many are being answered: ask again later, or raise --web.max-connections", c.most/2))
@@ -101,29 +118,44 @@ func (c *connections) bounded(next http.Handler) http.Handler {
 		}
 		defer c.end()
 		conn, _ := r.Context().Value(connectionKey{}).(net.Conn)
-		heard := sync.OnceFunc(func() { c.answer(conn, 1) })
-		defer func() {
-			heard() // whether its body was read or not
-			c.answer(conn, -1)
-		}()
-		if r.ContentLength == 0 {
-			heard()
-			next.ServeHTTP(w, r)
-			return
-		}
-		size := int64(maxBodyBytes)
-		if r.ContentLength > 0 {
-			size = min(size, r.ContentLength)
-		}
-		release, err := c.memory.Take(r.Context(), "send fewer or shorter parameters", 2*size) // as text, and parsed
-		if err != nil {
-			plain(w, http.StatusServiceUnavailable, "read the body: "+err.Error())
-			return
-		}
-		defer release()
-		r.Body = &heardBody{r.Body, heard}
+		c.answer(conn, 1)
+		defer c.answer(conn, -1)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// receive reads of the body of a request what handlers may read, while its connection waits for its client. The error of reading
+// it is for the handler. release gives back the memory that the body takes as text, and parsed.
+func (c *connections) receive(r *http.Request) (release func(), err error) {
+	if r.ContentLength == 0 {
+		return func() {}, nil
+	}
+	of, coming := c.memory.Open("send fewer or shorter parameters"), c.bodies.Open("")
+	defer coming.Close()
+	var text []byte
+	for len(text) <= maxBodyBytes && err == nil {
+		if len(text) == cap(text) {
+			grow := max(len(text), 4<<10)
+			if err := of.Draw(2 * int64(grow)); err != nil {
+				return of.Close, fmt.Errorf("read the body: %w", err)
+			}
+			if coming.Draw(int64(grow)) != nil {
+				return of.Close, fmt.Errorf("read the body: bodies that come slowly take %s of memory now: send it again later", memory.Text(c.bodies.Limit()))
+			}
+			text = append(make([]byte, 0, len(text)+grow), text...)
+		}
+		var n int
+		n, err = r.Body.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+	}
+	r.Body = &received{io.MultiReader(bytes.NewReader(text), r.Body), r.Body} // which repeats its error
+	return of.Close, nil
+}
+
+// received is a body that has come, as far as handlers read it.
+type received struct {
+	io.Reader
+	io.Closer
 }
 
 // answer counts requests that a connection waits for the answers of.
@@ -153,18 +185,4 @@ func (c *connections) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.requests--
-}
-
-// heardBody tells when a body has been read to its end.
-type heardBody struct {
-	io.ReadCloser
-	heard func()
-}
-
-// Read implements io.Reader.
-func (b *heardBody) Read(p []byte) (n int, err error) {
-	if n, err = b.ReadCloser.Read(p); err != nil {
-		b.heard()
-	}
-	return n, err
 }

@@ -151,3 +151,33 @@ func TestBodiesDrawMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowBodiesTakeNothing answers requests while more bodies come slowly than requests may be answered, and gives them no more
+// memory than they have sent.
+func TestSlowBodiesTakeNothing(t *testing.T) {
+	for name, tt := range map[string]struct{ header, body string }{
+		"slow bodies":  {"Content-Length: 1000000", "a"},
+		"slow chunks":  {"Transfer-Encoding: chunked", "1\r\na\r\n"},
+		"large bodies": {"Content-Length: 1000000", strings.Repeat("a", 900_000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, _, _ := serveFew(t, memory.New(8<<20))
+			for range 4 {
+				conn := dial(t, address, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"+tt.header+"\r\n\r\n")
+				if line, err := bufio.NewReader(conn).ReadString('\n'); !strings.Contains(line, "100 Continue") { // it is being read
+					t.Fatal(line, err)
+				}
+				_, _ = io.WriteString(conn, tt.body) // it may be refused by now
+			}
+			resp, err := http.Post("http://"+address+"/", "text/plain", strings.NewReader(strings.Repeat("x", 1000)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if err != nil || resp.StatusCode != http.StatusOK || string(body) != "1000 <nil>\n" {
+				t.Errorf("%s %s %v", resp.Status, body, err)
+			}
+		})
+	}
+}

@@ -79,7 +79,25 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	if len(found.list) == 0 {
 		return q.Querier.Select(ctx, sorted, hints, matchers...)
 	}
-	return storage.NewMergeSeriesSet([]storage.SeriesSet{q.Querier.Select(ctx, true, hints, matchers...), found}, limitOf(hints), storage.ChainedSeriesMerge)
+	others := q.Querier.Select(ctx, true, hints, matchers...)
+	return &lazySet{SeriesSet: storage.EmptySeriesSet(), merge: func() storage.SeriesSet {
+		return storage.NewMergeSeriesSet([]storage.SeriesSet{others, found}, limitOf(hints), storage.ChainedSeriesMerge)
+	}}
+}
+
+// lazySet is a storage.SeriesSet that is merged when it is first looked at, for merging looks at its parts: the others read
+// together what a query selects before it looks at anything.
+type lazySet struct {
+	storage.SeriesSet
+	merge func() storage.SeriesSet // nil once it was looked at
+}
+
+// Next implements storage.SeriesSet.
+func (s *lazySet) Next() bool {
+	if s.merge != nil {
+		s.SeriesSet, s.merge = s.merge(), nil
+	}
+	return s.SeriesSet.Next()
 }
 
 // SelectAny selects the series that any of the selectors matches, each once and sorted.

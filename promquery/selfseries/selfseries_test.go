@@ -219,6 +219,55 @@ func TestSelectAny(t *testing.T) {
 	}
 }
 
+// noting is a storage that notes when it is asked to select, and when it is first looked at.
+type noting struct {
+	storage.SampleAndChunkQueryable
+	notes *[]string
+}
+
+func (n noting) Querier(int64, int64) (storage.Querier, error) {
+	return &notingQuerier{storage.NoopQuerier(), n}, nil
+}
+
+type notingQuerier struct {
+	storage.Querier
+	noting
+}
+
+func (q *notingQuerier) Select(context.Context, bool, *storage.SelectHints, ...*labels.Matcher) storage.SeriesSet {
+	*q.notes = append(*q.notes, "select")
+	return &notingSet{storage.EmptySeriesSet(), q.noting}
+}
+
+type notingSet struct {
+	storage.SeriesSet
+	noting
+}
+
+func (s *notingSet) Next() bool {
+	*s.notes = append(*s.notes, "look")
+	return false
+}
+
+// TestSelectsBeforeItLooks has the storage beside know all selects of a query before it is looked at any: it reads for them together.
+func TestSelectsBeforeItLooks(t *testing.T) {
+	w, _ := watch(t)
+	w.requests.WithLabelValues("200").Add(1)
+	w.scrape(t, 0)
+	var notes []string
+	q, err := w.Beside(noting{notes: &notes}, nil).Querier(0, 2000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchRegexp, "__name__", ".+")), q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchEqual, "code", "200"))
+	if !one.Next() || !other.Next() {
+		t.Error("the ring has nothing")
+	}
+	if diff := cmp.Diff([]string{"select", "select", "look", "look"}, notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // anySelector is what a querier of the ring is, beside storage.Querier.
 type anySelector interface {
 	SelectAny(ctx context.Context, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet
