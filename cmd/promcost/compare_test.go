@@ -34,6 +34,7 @@ const (
 	mostListed      = 40 // requests that differ
 	mostOfOne       = 5  // differences of one request that are listed
 	leastWithRows   = 0.7
+	toldEach        = 500 // requests
 	compareAtOnce   = 3
 	compareZone     = "Europe/Berlin"
 )
@@ -189,7 +190,12 @@ func (c *comparison) ask(t *testing.T, requests []comparedRequest) {
 					t.Errorf("%s: %v", curl, err)
 					continue
 				}
-				c.count(r, status, rows)
+				if n := c.count(r, status, rows); n%toldEach == 0 {
+					t.Logf("%d of %d requests are compared", n, len(requests))
+				}
+				if status == http.StatusInternalServerError {
+					t.Errorf("%s: it is a bug to answer with %d", curl, status)
+				}
 				c.note(list, curl)
 			}
 		})
@@ -234,8 +240,8 @@ func (r *comparedRequest) send(base string, end time.Time) (*comparedAnswer, err
 	return &comparedAnswer{resp.StatusCode, resp.Header, body}, err
 }
 
-// count counts an answer of the first program.
-func (c *comparison) count(r *comparedRequest, status int, rows bool) {
+// count counts an answer of the first program, and returns how many there were.
+func (c *comparison) count(r *comparedRequest, status int, rows bool) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent++
@@ -248,6 +254,7 @@ func (c *comparison) count(r *comparedRequest, status int, rows bool) {
 	for _, name := range r.used {
 		c.used[name] = true
 	}
+	return c.sent
 }
 
 // note notes the differences of a request.
