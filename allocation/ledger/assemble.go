@@ -98,6 +98,7 @@ type assembly struct {
 	bytes   int64 // that whole kept sets are estimated to take
 	merged  int64 // bytes drawn for the window being made
 	explain explainer
+	begin   *time.Time // of the data of the source, nil before it is wanted
 }
 
 func (l *Ledger) newAssembly(q allocation.Query, p *plan) *assembly {
@@ -359,6 +360,9 @@ func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocati
 
 // computed computes a piece: a closed hour together with those that follow.
 func (a *assembly) computed(ctx context.Context, x piece) (*allocation.Set, error) {
+	if a.early(ctx, x.window) {
+		return nil, errNothing
+	}
 	if !x.hour {
 		sets, err := a.ledger.compute(ctx, a.query.Over([]allocation.Window{x.window}))
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// beginTimeout bounds the question when the data of the source begin: the loop does without the answer.
+// beginTimeout bounds the question when the data of the source begin: all do without the answer.
 const beginTimeout = 30 * time.Second
 
 // learnFirst finds out, where that is not known yet, what the first data are that the history and the source have.
@@ -24,9 +24,7 @@ func (l *Ledger) learnFirst(ctx context.Context) error {
 	if known || l.opts.ReadOnly {
 		return nil
 	}
-	ask, cancel := context.WithTimeout(ctx, beginTimeout)
-	defer cancel()
-	begin, err := l.opts.Begin(ask, l.horizon())
+	begin, err := l.askBegin(ctx, l.horizon())
 	if err != nil {
 		return nil //nolint:nilerr // what the source fails in is told of by those who cannot do without; it is asked again
 	}
@@ -59,4 +57,37 @@ func (l *Ledger) oldestKept(ctx context.Context, w allocation.Window) (time.Time
 func (l *Ledger) early(h allocation.Window, firstKept time.Time) bool {
 	_, asked := l.barren[h.Start.Unix()]
 	return h.Start.Before(firstKept) && (asked || !h.End.After(l.begin))
+}
+
+// longLack is how many pieces of a query are to be computed at least for the source to be asked when its data begin: it takes as
+// long as some of them.
+const longLack = 31 * 24
+
+// early reports whether w is before the data of the source, which are asked for once, where much is to be computed: decades without
+// data need not be computed hour by hour.
+func (a *assembly) early(ctx context.Context, w allocation.Window) bool {
+	if a.begin == nil {
+		a.begin = &time.Time{}
+		lacking := 0
+		for _, pieces := range a.plan.pieces {
+			for _, x := range pieces {
+				if x.kept == nil {
+					lacking++
+				}
+			}
+		}
+		if lacking >= longLack && !a.ledger.opts.ReadOnly {
+			if begin, err := a.ledger.askBegin(ctx, a.query.Window); err == nil {
+				a.begin = &begin
+			}
+		}
+	}
+	return !w.End.After(*a.begin)
+}
+
+// askBegin asks the source when its data begin within w.
+func (l *Ledger) askBegin(ctx context.Context, w allocation.Window) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, beginTimeout)
+	defer cancel()
+	return l.opts.Begin(ctx, w)
 }

@@ -226,7 +226,8 @@ type opened struct {
 	blocks  *blocks.DB     // nil where none are read
 	remote  *remote.Source // nil where none is
 	exclude []promquery.Matcher
-	kind    string // --source
+	kind    string    // --source
+	since   time.Time // when the data begin, where it is neither blocks nor remote and that is known
 }
 
 // Close closes what is open.
@@ -320,17 +321,31 @@ func sourceName(ctx context.Context, src promquery.Source) string {
 	return "tsdb"
 }
 
-// begin is when the data begin within w, as far as the source can tell: nothing is there before. Blocks tell of the
-// Prometheus that they are of, too.
-func (o *opened) begin(ctx context.Context, w allocation.Window) (time.Time, error) {
-	if o.blocks != nil {
-		oldest, newest, err := o.blocks.Bounds()
-		if err != nil || newest > 0 || o.remote == nil {
-			return time.UnixMilli(oldest), err
+// begin is when the data begin within w, as far as the source can tell: nothing is there before. Where blocks are damaged, it
+// cannot. A server may have more than the blocks beside it.
+func (o *opened) begin(ctx context.Context, w allocation.Window) (begin time.Time, err error) {
+	begin = w.End
+	if o.remote != nil {
+		if begin, err = o.remote.Begin(ctx, promquery.Evident(), w.Start, w.End); err != nil {
+			return time.Time{}, err
 		}
 	}
-	if o.remote == nil {
+	if o.blocks == nil {
+		if o.remote == nil {
+			begin = o.since
+		}
+		return begin, nil
+	}
+	cover, err := o.blocks.Cover()
+	oldest, newest, boundsErr := o.blocks.Bounds()
+	if err = errors.Join(err, boundsErr); err != nil {
+		return time.Time{}, err
+	}
+	if slices.ContainsFunc(cover.Lacks, func(l promquery.Lack) bool { return l.Damaged }) {
 		return w.Start, nil
 	}
-	return o.remote.Begin(ctx, promquery.Evident(), w.Start, w.End)
+	if first := time.UnixMilli(oldest); newest > 0 && first.Before(begin) {
+		begin = first
+	}
+	return begin, nil
 }

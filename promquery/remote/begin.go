@@ -12,7 +12,7 @@ import (
 
 // Begin returns when the data of metrics begin within [from, to), down to whole hours after from: nothing is there before. It is
 // to where nothing is there at all. The server is asked for one series, a few times at most, which reads no samples. Servers that
-// know the times of series only roughly may answer an earlier time, never a later one.
+// know the times of series only roughly may answer an earlier time, never a later one; a partial answer is an error.
 func (s *Source) Begin(ctx context.Context, metrics []string, from, to time.Time) (time.Time, error) {
 	// Nothing is there before empty, something before full. Most servers have had data for long: the first hour is asked for first.
 	empty, full := from, to
@@ -46,9 +46,12 @@ func (s *Source) hasSeries(ctx context.Context, metrics []string, from, to time.
 	}
 	maps.Copy(params, s.cfg.Params)
 	var series []json.RawMessage
-	data, err := s.ask(ctx, get("/api/v1/series", params), uncounted)
+	answer, err := s.askWhole(ctx, get("/api/v1/series", params), uncounted)
 	if err == nil {
-		err = json.Unmarshal(data, &series)
+		err = json.Unmarshal(answer.Data, &series)
+	}
+	if err == nil && len(series) == 0 && len(answer.Warnings) > 0 {
+		err = fmt.Errorf("the answer may be partial: %s", strings.Join(answer.Warnings, "; "))
 	}
 	if err != nil {
 		return false, fmt.Errorf("ask for the first data: %w", err)

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -43,15 +44,27 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestBeginOfAServerThatCannotTell has a server without an API of series.
+// TestBeginOfAServerThatCannotTell has servers that do not know all series.
 func TestBeginOfAServerThatCannotTell(t *testing.T) {
-	down := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(down.Close)
-	src, err := remote.New(remote.Config{URL: down.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if at, err := src.Begin(t.Context(), []string{"kube_node_info"}, fixed.Add(-time.Hour), fixed); err == nil {
-		t.Errorf("it begins at %v", at)
+	for name, h := range map[string]http.HandlerFunc{
+		"no such path": http.NotFound,
+		"part of it": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"status":"success","data":[],"warnings":["a store is down"]}`)
+		},
+		"something else": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"status":"success","data":{}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(h)
+			t.Cleanup(server.Close)
+			src, err := remote.New(remote.Config{URL: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at, err := src.Begin(t.Context(), []string{"kube_node_info"}, fixed.Add(-time.Hour), fixed); err == nil {
+				t.Errorf("it begins at %v", at)
+			}
+		})
 	}
 }

@@ -136,15 +136,21 @@ func (s *Source) probe(ctx context.Context) (*server, error) {
 
 // envelope is what surrounds every answer of the API.
 type envelope struct {
-	Status string          `json:"status"`
-	Error  string          `json:"error"`
-	Data   json.RawMessage `json:"data"`
+	Status   string          `json:"status"`
+	Error    string          `json:"error"`
+	Data     json.RawMessage `json:"data"`
+	Warnings []string        `json:"warnings"`
 }
 
 // ask sends a small request and returns the data of its answer.
 func (s *Source) ask(ctx context.Context, req request, sent func(promquery.Request)) (json.RawMessage, error) {
-	var answer envelope
-	err := s.send(ctx, req, func(resp *http.Response, body io.Reader) (bool, error) {
+	answer, err := s.askWhole(ctx, req, sent)
+	return answer.Data, err
+}
+
+// askWhole is ask with what surrounds the data.
+func (s *Source) askWhole(ctx context.Context, req request, sent func(promquery.Request)) (answer envelope, err error) {
+	err = s.send(ctx, req, func(resp *http.Response, body io.Reader) (bool, error) {
 		text, err := io.ReadAll(io.LimitReader(body, maxProbe))
 		if err != nil {
 			return false, streamError{err}
@@ -158,7 +164,7 @@ func (s *Source) ask(ctx context.Context, req request, sent func(promquery.Reque
 		}
 		return false, nil
 	}, sent)
-	return answer.Data, err
+	return answer, err
 }
 
 // uncounted is for requests that are part of no Select.
