@@ -51,10 +51,14 @@ var subcommands = []struct {
 	{"version", "Print the version.", defineVersion},
 }
 
-// newApp is the command line and what carries out its subcommands, by their full names.
-func newApp(io streams) (*kingpin.Application, map[string]executor) {
+// setKingpin sets what the library has once for a process.
+func setKingpin() {
 	kingpin.EnableFileExpansion = false // an argument may begin with @, as expressions of JMESPath do
 	kingpin.ManPageTemplate, kingpin.BashCompletionTemplate = manTemplate, bashTemplate
+}
+
+// newApp is the command line and what carries out its subcommands, by their full names.
+func newApp(io streams) (*kingpin.Application, map[string]executor) {
 	app := kingpin.New("promcost", "What Kubernetes workloads cost, from the metrics that a Prometheus already has.")
 	app.HelpFlag.Short('h').Help("Show what the command does and its flags.")
 	app.Version(versionText())

@@ -23,6 +23,7 @@ import (
 const asProgram = "PROMCOST_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	setKingpin()
 	if os.Getenv(asProgram) != "" {
 		limitFiles()
 		go keepFloor(context.Background())
