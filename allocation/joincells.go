@@ -48,10 +48,10 @@ func (b *Builder) sameUntil(p *pod, t *tariff, x *timeline.Cell) int64 {
 	return until
 }
 
-// rateOf is how fast a counter rose at last, per millisecond.
-func rateOf(cells []timeline.Cell) float64 {
-	if n := len(cells); n > 0 && cells[n-1].From < cells[n-1].To {
-		return cells[n-1].Amount / float64(cells[n-1].To-cells[n-1].From)
+// rateOf is how fast a counter rose in a cell, per millisecond.
+func rateOf(x *timeline.Cell) float64 {
+	if x.From < x.To {
+		return x.Amount / float64(x.To-x.From)
 	}
 	return 0
 }

@@ -155,19 +155,22 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	if key.kind >= egressZone {
 		price = l.b.egressTariff(pods[0].cluster, key.kind)
 	}
+	end := flowEnd{key.kind, f.to, f.rate}
 	for i, x := range cells {
-		if i > 0 && l.b.unknown(&x) {
-			pods[0].ended = append(pods[0].ended, flowEnd{key.kind, x.From, rateOf(cells[:i])})
+		switch {
+		case l.b.unknown(&x) && end.rate > 0:
+			pods[0].ended = append(pods[0].ended, end)
 			value, _ := l.b.samplingOf(s).SeenAt(s.p, x.To)
 			cells[i] = l.b.beginAgain(pods, x, value)
+		case x.Amount > 0 || !x.Held:
+			end.to, end.rate = x.To, rateOf(&x)
 		}
 	}
 	cells = l.b.known(cells)
-	rate := rateOf(cells)
 	cells = l.b.joinCells(pods, f, &price, cells)
 	eachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
 	if last.To > f.to {
-		f.to, f.rate = last.To, rate
+		f.to, f.rate = last.To, end.rate
 		f.value, f.until = l.b.samplingOf(s).SeenAt(s.p, last.To)
 	}
 }
