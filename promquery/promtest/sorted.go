@@ -46,12 +46,16 @@ func WriteSorted(t testing.TB, dir string, start time.Time, length time.Duration
 	for _, symbol := range slices.Sorted(maps.Keys(symbols)) {
 		must(entries.AddSymbol(symbol))
 	}
+	var chunk *chunkenc.XORChunk
+	var encoded *Sample // the first of chunk: series that share their samples share it
 	for s := range series {
-		chunk := chunkenc.NewXORChunk()
-		samples, err := chunk.Appender()
-		must(err)
-		for _, p := range s.Samples {
-			samples.Append(0, p.T, p.V)
+		if encoded != &s.Samples[0] {
+			encoded, chunk = &s.Samples[0], chunkenc.NewXORChunk()
+			samples, err := chunk.Appender()
+			must(err)
+			for _, p := range s.Samples {
+				samples.Append(0, p.T, p.V)
+			}
 		}
 		list := []chunks.Meta{{Chunk: chunk, MinTime: s.Samples[0].T, MaxTime: s.Samples[len(s.Samples)-1].T}}
 		must(contents.WriteChunks(list...))
