@@ -89,6 +89,27 @@ func TestBoundsOfRunningTime(t *testing.T) {
 	}
 }
 
+// TestBoundsOfOneContainer checks that a container that may have started before its window is not said to have run for longer than that.
+func TestBoundsOfOneContainer(t *testing.T) {
+	late := &timeline.Points{} // scraped every minute, 40 seconds after the full one
+	for at := range 126 {
+		late.Append(plainStart.Add(time.Duration(at)*time.Minute+40*time.Second).UnixMilli(), 1)
+	}
+	set := buildGiven(t, allocation.Query{After: 5 * time.Minute}, []given{{signal: allocation.ContainerRunning, key: "c/ns/q/uid-q/main/", points: late}})[0]
+	for row := range set.Len() {
+		if set.Text(allocation.Pod, row) != "q" {
+			continue
+		}
+		lower, upper, ok := set.ErrorBounds(row)
+		if counted := set.Value(allocation.RunningSeconds, row); !ok || lower != math.Floor(counted/7200*1000)/1000 || upper < 1 {
+			t.Errorf("%.0f s are counted, bounds are %v and %v", counted, lower, upper)
+		}
+		if most := set.Value(allocation.MostSeconds, row); most <= 7200 {
+			t.Errorf("%.0f s are possible, want more than the window has: sets add up", most)
+		}
+	}
+}
+
 // TestBoundsAtOutages checks that an edge in an outage adds all of it, and that what is bridged adds nothing where the same start
 // is reported on both sides of it.
 func TestBoundsAtOutages(t *testing.T) {

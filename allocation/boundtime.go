@@ -34,7 +34,7 @@ func (b *Builder) boundRun(c *container, found *timeline.Runs, k int) {
 	}
 	first, last := b.setAt(from+1), b.setAt(to)
 	if from == to { // not charged, but it may have run: the nearest row says so
-		first = slices.MinFunc(c.rows, func(x, y rowRef) int { return cmp.Compare(distance(x.set, last), distance(y.set, last)) }).set
+		first = nearest(c.rows, last)
 		last = first
 	}
 	for _, part := range found.Least(k) {
@@ -47,7 +47,20 @@ func (b *Builder) boundRun(c *container, found *timeline.Runs, k int) {
 	if to == end || to == b.end() {
 		most.To = min(most.To, to)
 	}
+	if int(first) >= b.last || int(last) < b.first { // counted in a margin alone: what of it may lie within the window is the nearest row's there
+		asked := slices.DeleteFunc(slices.Clone(c.rows), func(x rowRef) bool { return int(x.set) < b.first || int(x.set) >= b.last })
+		if len(asked) == 0 {
+			return
+		}
+		first = nearest(asked, first)
+		last, most = first, timeline.Interval{From: max(most.From, b.start()), To: min(most.To, b.end())}
+	}
 	b.addBound(c, MostSeconds, first, last, most.From, most.To)
+}
+
+// nearest is the set of rows that is nearest to another set.
+func nearest(rows []rowRef, set int32) int32 {
+	return slices.MinFunc(rows, func(x, y rowRef) int { return cmp.Compare(distance(x.set, set), distance(y.set, set)) }).set
 }
 
 // distance is how far two sets are apart.

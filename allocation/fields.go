@@ -280,6 +280,9 @@ func (s *Set) ErrorBounds(row int) (lower, upper float64, ok bool) {
 	if running <= 0 {
 		return 0, math.NaN(), false
 	}
+	if s.merged[row] != several { // what a set keeps reaches beyond it, so that sets add up; one container does not run for longer than its window
+		most = min(most, s.Window.Duration().Seconds())
+	}
 	const slack = 1e-9 // of sums in another order
 	lower, upper = -1, math.NaN()
 	if least > s.Resolution.Seconds() || least >= most*(1-slack) && most > 0 {

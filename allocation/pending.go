@@ -101,7 +101,7 @@ func (b *Builder) comesBefore(c *container) bool {
 func (b *Builder) besideOthers(c *container) bool {
 	least := b.sampling.Cell()
 	switch {
-	case !c.hasStatus():
+	case !c.hasStatus() || len(sights(c.running[0])) == 0:
 		least = max(least, b.sampling.Unmarked().Lookback) + 1 // another scrape shows the others
 	case b.sampling.Exact():
 		least = 1 // one scrape shows both

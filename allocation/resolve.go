@@ -308,10 +308,17 @@ func (c *container) addSegment(seg *segment) {
 
 // presence is what is known of when c ran. An init container ends long before its pod, but native sidecars end with it.
 func (b *Builder) presence(c *container) timeline.Presence {
+	p := timeline.Presence{Started: c.started, Born: c.pod.born, Ended: c.ended, Deleted: c.pod.deleted, Unseen: !c.init, OneSeries: c.alone}
 	if len(c.running) > runningByInfo {
-		c.running[runningByInfo] = timeline.Within(c.running[runningByInfo], c.pod.active)
+		info := timeline.Within(c.running[runningByInfo], c.pod.active)
+		c.running[runningByInfo] = info
+		shown := appendIntervals(appendIntervals(nil, c.running[:runningByInfo].best()), c.started.Positive())
+		p.Supposed = timeline.Union(appendIntervals(nil, info)).Without(timeline.Union(shown))
 	}
-	p := timeline.Presence{Seen: c.running.best(), Started: c.started, Born: c.pod.born, Ended: c.ended, Deleted: c.pod.deleted, Unseen: !c.init}
+	p.Seen = c.running.best()
+	if c.uid != none || len(p.Born) > 0 { // else pods of one name are not told apart, and each counts its own
+		p.Restarts = c.restarts
+	}
 	switch {
 	case b.comesBefore(c):
 		p.Until = c.pod.mainStart()

@@ -62,12 +62,7 @@ func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
 // hasRestarted reports whether a container has started more than once within the window, as far as is known: then it may have a usage
 // series for each start.
 func (c *container) hasRestarted() bool {
-	return len(c.runs) > 1 || differs(c.started) || differs(c.restarts)
-}
-
-// differs reports whether steps have more than one value.
-func differs(steps timeline.Steps) bool {
-	return slices.ContainsFunc(steps, func(x timeline.Step) bool { return x.V != steps[0].V })
+	return len(c.runs) > 1 || c.started.Varies() || c.restarts.Varies()
 }
 
 // measureInOrder measures a series at once, or, where the container restarted, once all of its series are there: what a series is

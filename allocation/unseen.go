@@ -52,11 +52,24 @@ func (b *Builder) ofOthers(s *seen) bool {
 // UnseenPods are the names of pods that completed, with containers that no scrape saw running and of which no start is known:
 // what signals PodFinal and ContainerRestarts say of them decides whether they ran. On a grid they do not matter.
 func (b *Builder) UnseenPods() []string {
+	return b.namesWhere(func(c *container) (Symbol, bool) { return c.name, b.completedUnseen(c) })
+}
+
+func (b *Builder) completedUnseen(c *container) bool {
+	completed := len(c.pod.completed.Positive()) > 0
+	return b.sampling.Exact() && !c.init && completed && !c.hasStart() && !c.ran()
+}
+
+// UnknownStarts are the names of pods with containers of which no start is known, and that ran or are among UnseenPods: signal
+// ContainerRestarts says whether they ran through what no scrape shows.
+func (b *Builder) UnknownStarts() []string {
 	return b.namesWhere(func(c *container) (Symbol, bool) {
-		completed := len(c.pod.completed.Positive()) > 0
-		return c.name, b.sampling.Exact() && !c.init && completed && len(c.started) == 0 && len(c.created) == 0 && !c.ran()
+		return c.name, c.ran() && !c.hasStart() || b.completedUnseen(c)
 	})
 }
+
+// hasStart reports whether a start of c is known.
+func (c *container) hasStart() bool { return len(c.started) > 0 || len(c.created) > 0 }
 
 // namesWhere are the names of some containers or their pods, sorted.
 func (b *Builder) namesWhere(of func(c *container) (Symbol, bool)) []string {

@@ -271,7 +271,7 @@ const (
 // stepOf is the place of a question in the order in which they are asked.
 func stepOf(name string) int {
 	return slices.Index([]string{
-		askInterval, inputOwn, askJobs, stageNames[always], askBeyond, stageNames[lazily], stageNames[starts], stageNames[unseen], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
+		askInterval, inputOwn, askJobs, stageNames[always], askBeyond, stageNames[lazily], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
 		askCountersBefore, stageNames[counters], askCountersAfter, askAgain,
 	}, name)
 }

@@ -277,6 +277,9 @@ func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 	if err := c.named(ctx, b, unseen, "pod", b.UnseenPods()); err != nil {
 		return err
 	}
+	if err := c.named(ctx, b, restarts, "pod", b.UnknownStarts()); err != nil {
+		return err
+	}
 	last, whole := b.Borders()
 	sels := append(within(b, last), within(b, whole)...)
 	for i := range last {

@@ -96,13 +96,16 @@ func TestEvidenceOfRuns(t *testing.T) {
 func TestLazyInputs(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
-	promtest.WriteBlocks(t, dir, 2*time.Hour, promtest.Series{
-		Labels:  []string{"__name__", "kube_pod_container_status_running", "namespace", "shop", "pod", "web-0", "container", "app"},
-		Samples: promtest.Regular(start.UnixMilli(), start.Add(time.Hour).UnixMilli(), 30_000, func(int64) float64 { return 1 }),
-	})
+	series := func(metric string, v float64) promtest.Series {
+		return promtest.Series{
+			Labels:  []string{"__name__", metric, "namespace", "shop", "pod", "web-0", "container", "app"},
+			Samples: promtest.Regular(start.UnixMilli(), start.Add(time.Hour).UnixMilli(), 30_000, func(int64) float64 { return v }),
+		}
+	}
+	promtest.WriteBlocks(t, dir, 2*time.Hour, series("kube_pod_container_status_running", 1), series("kube_pod_container_state_started", float64(start.Unix())))
 	src := &listening{Source: openBlocks(t, dir)}
 	compute(t, src, allocation.Query{Window: allocation.Window{Start: start, End: start.Add(time.Hour)}})
-	for _, input := range []string{"init started", "restarts", "pod ended"} {
+	for _, input := range []string{"init started", "restarts", "init restarts", "pod ended"} {
 		if slices.Contains(src.inputs, input) {
 			t.Errorf("%s was asked for", input)
 		}

@@ -140,7 +140,8 @@ var workloads = []Input{
 	{Name: "pod started", Signal: allocation.PodStarted, Alternatives: []Alternative{metric("kube_pod_start_time")}, Missing: "starts are as late as the first scrape", Remedy: ksm},
 	{Name: "pod completed", Signal: allocation.PodCompleted, Alternatives: []Alternative{metric("kube_pod_completion_time")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
 	{Name: "pod ended", Signal: allocation.PodFinal, Lazy: lazyUnseen, Alternatives: []Alternative{metric("kube_pod_status_phase", matching("phase", "Succeeded|Failed"))}, Missing: "containers that no scrape saw running are free where their own start is not known", Remedy: ksm, Need: Occasional},
-	{Name: "restarts", Signal: allocation.ContainerRestarts, Lazy: lazyUnseen, Alternatives: []Alternative{metric("kube_pod_container_status_restarts_total")}, Missing: "containers that no scrape saw running are free where their own start is not known", Remedy: ksm, Need: Occasional},
+	{Name: "restarts", Signal: allocation.ContainerRestarts, Lazy: lazyRestarts, Alternatives: []Alternative{metric("kube_pod_container_status_restarts_total")}, Missing: "containers that no scrape saw running are free where their own start is not known, and error bounds of the others are wide", Remedy: ksm, Need: Occasional},
+	{Name: "init restarts", Signal: allocation.ContainerRestarts, Init: true, Lazy: lazyRestarts, Alternatives: []Alternative{metric("kube_pod_init_container_status_restarts_total")}, Missing: "error bounds of init containers and native sidecars are wide on a grid", Remedy: ksm, Need: Occasional},
 	{Name: "pod deleted", Signal: allocation.PodDeleted, Alternatives: []Alternative{metric("kube_pod_deletion_timestamp")}, Missing: "nothing, mostly: it only caps ends", Remedy: ksm, Need: Occasional},
 	{Name: "pod owner", Signal: allocation.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "controllers are unallocated", Remedy: ksm},
 	{Name: "replicaset owner", Signal: allocation.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional},
@@ -186,6 +187,8 @@ const (
 	lazyOnly   = -1 // only where the running signal is missing
 	lazyStarts = -2 // only of init containers
 	lazyUnseen = -3 // only of pods that completed, with containers that no scrape saw running and of which no start is known
+	// lazyRestarts is of those, and of pods with containers that ran and of which no start is known.
+	lazyRestarts = -4
 )
 
 // request is a request or limit of a resource, by the names of kube-state-metrics 2 and 1.

@@ -82,7 +82,7 @@ func (c *computation) intervals(ctx context.Context, end time.Time, length time.
 	}
 	_, err = c.ask(ctx, askInterval, sels, OneLane(func(i int, _ []Symbol, p *timeline.Points) error {
 		switch d := p.Interval(); {
-		case d <= 0:
+		case d <= 0 || d > timeline.Lookback: // that is an outage
 		case probes[i].cadvisor:
 			cadvisor = append(cadvisor, d)
 		default:

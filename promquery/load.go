@@ -30,11 +30,12 @@ const (
 	starts                // when init containers started
 	disks                 // how full nodes' own disks are
 	unseen                // what became of pods that no scrape saw running
+	restarts              // how often containers were restarted whose starts are not known
 	numStages
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", starts: "starts of init containers", unseen: "pods that no scrape saw running"}
+var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers"}
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
@@ -90,6 +91,8 @@ func (in *Input) stageOf(rank int) stage {
 		return starts
 	case in.Lazy == lazyUnseen:
 		return unseen
+	case in.Lazy == lazyRestarts:
+		return restarts
 	case in.Lazy == lazyOnly || in.Lazy > 0 && rank >= in.Lazy:
 		return lazily
 	}

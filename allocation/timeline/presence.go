@@ -30,6 +30,12 @@ type Presence struct {
 	Completed Steps
 	// Together says that several parts ended between the same two scrapes: Completed is the last one of their ends.
 	Together bool
+	// Restarts are how often it had been restarted, as was reported at each time.
+	Restarts Steps
+	// Supposed is when nothing shows that it runs but that it is there: it may have stopped and waited.
+	Supposed Intervals
+	// OneSeries says that all of Seen is one series that a restart would have ended.
+	OneSeries bool
 	// Deleted are the times at which the object was to be gone.
 	Deleted Steps
 	// Until is when the object had ended at the latest, 0 where that is not known.

@@ -41,7 +41,7 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 				continue
 			}
 			old := x
-			old.To, old.until = max(x.From+1, c.at-x.last, min(c.shown, c.at-1)), c.at
+			old.To, old.until = max(x.From+1, s.lastShown(p, c.at-x.last), min(c.shown, c.at-1)), c.at
 			out = append(out, old)
 			x.From, x.since, x.born = c.at, Unborn, c.born
 			if !c.born {
@@ -56,39 +56,31 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 // hidden adds what an object that was restarted may have run besides: a termination is that of the latest run alone, and what
 // ran between two samples, or two points of the grid, is not seen. None of it is charged.
 func (s Sampling) hidden(p *Presence, runs *Runs) {
-	var doubts Intervals
-	if s.Exact() {
-		for i := range p.Ended {
-			at, ok := p.Ended[i].millis()
-			if !ok {
-				continue
-			}
-			k, _ := slices.BinarySearchFunc(runs.All, at, func(r Run, at int64) int { return cmp.Compare(r.End.At, at-second) })
-			if k == len(runs.All) || runs.All[k].Start.At >= at {
-				runs.All = slices.Insert(runs.All, k, Run{Edge{at, p.stopped(at, s.Interval), at}, Edge{at, at, at + second}})
-			} else if len(p.Started) == 0 && runs.All[k].End.At > at+second {
-				doubts = append(doubts, Interval{at - s.Interval, at + s.Interval})
-			}
+	n := len(runs.All)
+	if !s.Exact() {
+		if n == 0 || n == 1 && !p.restarted() {
+			return
 		}
-	} else if n := len(runs.All); n > 0 {
 		for k := range runs.All[1:] {
 			runs.All[k].End.Latest = max(runs.All[k].End.Latest, runs.All[k+1].Start.Earliest)
 		}
 		first, last := &runs.All[0].Start, &runs.All[n-1].End
 		first.Earliest = min(first.Earliest, p.Seen[0].From-s.Interval)
 		last.Latest = max(last.Latest, p.Seen[len(p.Seen)-1].To+s.Step)
-		for _, x := range runs.All {
-			if len(p.Started) == 0 {
-				doubts = append(doubts, Interval{x.Start.Earliest, x.End.Latest})
-			}
+		return
+	}
+	for i := range p.Ended {
+		at, ok := p.Ended[i].millis()
+		if !ok {
+			continue
 		}
-		for _, c := range p.Started.changes(false) {
-			if c.shown != Unborn && c.shown-s.Interval < c.at {
-				doubts = append(doubts, Interval{c.shown - s.Interval, c.at})
-			}
+		k, _ := slices.BinarySearchFunc(runs.All, at, func(r Run, at int64) int { return cmp.Compare(r.End.At, at-second) })
+		if k == len(runs.All) || runs.All[k].Start.At >= at {
+			runs.All = slices.Insert(runs.All, k, Run{Edge{at, p.stopped(at, s.Interval), at}, Edge{at, at, at + second}})
+		} else if len(p.Started) == 0 && runs.All[k].End.At > at+second {
+			runs.Doubtful = append(runs.Doubtful, Interval{at - s.Interval, at + s.Interval})
 		}
 	}
-	runs.Doubtful = Union(append(doubts, runs.Doubtful...))
 }
 
 // stopped is the last time before at when the object is known not to have run, scrapes being apart so far.

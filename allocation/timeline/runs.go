@@ -42,9 +42,8 @@ func (s Sampling) Runs(p *Presence, w *Watch) Runs {
 	if s.Exact() && (p.Unseen || p.Once) {
 		out.All = s.unseen(p, out.All, w)
 	}
-	if len(p.Ended) > 0 {
-		s.hidden(p, &out)
-	}
+	s.hidden(p, &out)
+	out.Doubtful = s.doubts(p, &out)
 	return out
 }
 
@@ -186,7 +185,7 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 	}
 	if x.started > 0 {
 		out := Reported(max(x.started, born))
-		if gap, ok := before(w.Absent, sight); ok && s.dataless(gap) && (k > 0 || s.Exact()) && x.started < min(gap.To, sight)-2*s.Cell() {
+		if gap, ok := before(w.Absent, x.From+1); ok && s.dataless(gap) && (k > 0 || s.Exact()) && x.started < min(gap.To, sight)-2*s.Cell() {
 			// There is no data before, and it did not start just then: it ran when the scrape before would have been.
 			at := max(x.started, min(gap.To, sight)-x.first)
 			out = Edge{at, at, at}
@@ -201,7 +200,7 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 	if !s.Exact() {
 		late, old = late+2*s.Step, 3*old
 	}
-	switch gap, down := before(w.Down, sight); {
+	switch gap, down := before(w.Down, x.From+1); {
 	case down && sight-gap.To < late && !s.dataless(gap):
 		scrape = min(scrape, gap.From-old)
 	case x.since != Unborn && sight-x.since <= s.Lookback:
@@ -242,11 +241,12 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 		until += second
 	}
 	// What was seen just after it had ended is as old as the status that the kubelet last sent.
-	out := Edge{At: x.To, Earliest: x.To}
-	if at, shared, ok := p.endBetween(x.To, max(start, x.To-x.last-second), until); ok {
+	seen := s.lastShown(p, x.To)
+	out := Edge{At: x.To, Earliest: seen}
+	if at, shared, ok := p.endBetween(seen, max(start, seen-x.last-second), until); ok {
 		out = Reported(at)
 		if shared {
-			out.Earliest = min(at, x.To)
+			out.Earliest = min(at, seen-s.age())
 		}
 		if !s.Exact() {
 			out.At = x.To
@@ -269,7 +269,7 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 // later than limit.
 func (s Sampling) unseenFrom(x *sighting, limit, apart int64, w *Watch) int64 {
 	for _, gap := range w.Down {
-		if gap.To > x.To+apart && gap.From <= x.To+2*max(apart, x.last) && gap.From > x.To-x.last {
+		if s.firstOf(gap.To) > x.To+apart && gap.From <= x.To+2*max(apart, x.last) && gap.From > x.To-x.last {
 			return min(limit, s.firstOf(gap.To))
 		}
 	}

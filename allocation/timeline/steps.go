@@ -76,6 +76,11 @@ func (s Steps) Changes(dst []int64) []int64 {
 	return dst
 }
 
+// Varies reports whether steps have more than one value.
+func (s Steps) Varies() bool {
+	return slices.ContainsFunc(s, func(x Step) bool { return x.V != s[0].V })
+}
+
 // NotNegative is s without the steps of values below 0.
 func (s Steps) NotNegative() Steps {
 	if !slices.ContainsFunc(s, func(x Step) bool { return x.V < 0 }) {
@@ -208,6 +213,14 @@ func (s Intervals) Clip(from, to int64) Intervals {
 		if a, b := max(x.From, from), min(x.To, to); a < b {
 			out = append(out, Interval{a, b})
 		}
+	}
+	return out
+}
+
+// Without is what of s others leave uncovered.
+func (s Intervals) Without(other Intervals) (out Intervals) {
+	for _, x := range s {
+		out = append(out, Complement(other, x.From, x.To)...)
 	}
 	return out
 }
