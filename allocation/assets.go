@@ -32,7 +32,7 @@ func (n *node) eachStretch(r Resource, from, to int64, more []int64, f func(from
 	for _, life := range n.life.Clip(from, to) {
 		at := life.From
 		for _, next := range append(within(edges, life), life.To) {
-			f(at, next, max(0, n.amount[r].Held(next)), n.priceAt(r, next))
+			f(at, next, max(0, n.amount[r].Value(next)), n.priceAt(r, next))
 			at = next
 		}
 	}
@@ -146,16 +146,16 @@ func (b *Builder) nodeAsset(n *node, set int) (Node, bool) {
 	if len(life) == 0 {
 		return Node{}, false
 	}
-	asset := n.asset(to)
-	asset.Start = time.UnixMilli(life[0].From).UTC()
-	asset.End = time.UnixMilli(life[len(life)-1].To).UTC()
+	start, end := lifeBounds(life)
+	asset := n.asset(end)
+	asset.Start, asset.End = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC()
 	asset.RunningSeconds = float64(life.Length()) / 1000
-	b.breakDown(n, &asset, set)
-	asset.Discount = n.discountAt(to)
+	b.breakDown(n, &asset, set, end)
+	asset.Discount = n.discountAt(end)
 	var list [NumResources]float64 // what CPU and RAM cost before the discount
 	varies := false
 	for r := range NumResources {
-		asset.PriceSource[r] = n.priceSource(r, to)
+		asset.PriceSource[r] = n.priceSource(r, end)
 		n.eachStretch(r, from, to, nil, func(from, to int64, amount, price float64) {
 			asset.Hours[r] += amount * hours(from, to)
 			cost := amount * hours(from, to) * price / r.PerPriceUnit()

@@ -56,7 +56,7 @@ func buildRated(t *testing.T, q allocation.Query, rates allocation.Rates, list [
 			f.add(s.series, s.key, p)
 		}
 	}
-	use := []allocation.Signal{allocation.PodTransmitted, allocation.PodReceived, allocation.PodEgress, allocation.NodeDiskUsed, allocation.ContainerLevel, allocation.ContainerUse}
+	use := []allocation.Signal{allocation.PodTransmitted, allocation.PodReceived, allocation.PodEgress, allocation.NodeDiskUsed, allocation.ClaimUsed, allocation.ContainerLevel, allocation.ContainerUse}
 	give := func(after bool) {
 		for _, x := range list {
 			if slices.Contains(use, x.signal) == after {

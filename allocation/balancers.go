@@ -101,15 +101,16 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 	var unpriced []string
 	for _, key := range each(b, slices.All(sortedObjects(b.balancers))) {
 		x := b.balancers[key]
-		seen := timeline.Overlay(x.seen, x.ingress)
-		if len(seen) == 0 {
-			seen = presence(x.price.others) // all that is known of it
+		seen, priced := timeline.Overlay(x.seen, x.ingress), presence(x.price.others)
+		if len(seen) > 0 { // its price tells less exactly when it is there
+			priced = timeline.Within(priced, timeline.Mask(b.absentIn(x.cluster).nodes.Down))
 		}
+		seen = timeline.Overlay(seen, priced)
 		life := b.lifeOf(x.cluster, seen)
 		item := b.item(ItemLoadBalancer, x.cluster)
 		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.serviceLabels[key].value
 		price := b.tariff("kubecost_load_balancer_cost", x.price.best(), item)
-		if len(b.asked(life)) > 0 && price.isDefault() && !b.isBad(pricedThing{cluster: x.cluster, things: balancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {
+		if len(b.asked(life)) > 0 && price.isDefault(b.asked(life)) && !b.isBad(pricedThing{cluster: x.cluster, things: balancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {
 			unpriced = append(unpriced, b.placed(x.cluster, x.namespace.Value()+"/"+x.name.Value()))
 		}
 		b.eachSet(life, func(set int, part timeline.Intervals) {

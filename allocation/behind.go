@@ -33,7 +33,7 @@ func (b *Builder) memberships(p *pod) []membership {
 		if !ok {
 			p.behind = slices.Insert(p.behind, i, membership{service: x.value})
 		}
-		p.behind[i].when = timeline.Union(append(p.behind[i].when, sights.hold(x.Interval, watched, near)))
+		p.behind[i].when = timeline.Union(append(p.behind[i].when, sights.hold(x.Interval, watched, near, b.evidence.most)))
 	}
 	return p.behind
 }
@@ -44,12 +44,13 @@ func (b *Builder) nearSights() int64 {
 	return min(timeline.Lookback, max(2*b.sampling.Cell(), ending))
 }
 
-// hold is how long what was seen holds: also before and after, as far as nothing else was seen, and nobody watched for longer than near.
-func (d dated[T]) hold(x timeline.Interval, watched timeline.Intervals, near int64) timeline.Interval {
-	before, after := int64(timeline.Unborn), int64(timeline.Forever)
+// hold is how long what was seen holds: also before and after, for most at most, as far as nothing else was seen, and nobody watched
+// for longer than near.
+func (d dated[T]) hold(x timeline.Interval, watched timeline.Intervals, near, most int64) timeline.Interval {
+	before, after := x.From-most, x.To+most
 	for _, o := range d {
 		if o.To <= x.From {
-			before = x.From // what was seen before holds until x
+			before = max(before, min(o.To+most, x.From)) // what was seen before holds until then
 		}
 		if o.From >= x.To {
 			after = min(after, o.From)

@@ -96,9 +96,14 @@ var servicesOfCases = []struct {
 		map[string]string{"uid-x": "a"},
 	},
 	{
-		"nothing tells of services any more", concat(ran("uid-x", "ip", 1, 121), behind("a", 1, 45)),
+		"nothing tells of services any more", concat(ran("uid-x", "ip", 1, 121), behind("a", 1, 70)),
 		[2]map[string]string{{"uid-x": "a"}, {"uid-x": "a"}},
 		map[string]string{"uid-x": "a"},
+	},
+	{
+		"nothing tells of services any more, for longer than any hour can see", concat(ran("uid-x", "ip", 1, 121), behind("a", 1, 45)),
+		[2]map[string]string{{"uid-x": "a"}, {"uid-x": ""}},
+		map[string]string{"uid-x": ""},
 	},
 	{
 		"selectors: it gets another label", concat(ran("uid-x", "ip", 1, 121), labeled("one", 1, 80), labeled("two", 80, 121), selecting("a", "one", 1, 121), selecting("b", "two", 1, 121)),

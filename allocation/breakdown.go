@@ -331,16 +331,15 @@ func (m *machine) ram(set int) Breakdown {
 	return Breakdown{Idle: available - other, Other: other, User: total - available}.over(total)
 }
 
-// breakDown fills in what a node's capacity was used for, and what of it pods may not have.
-func (b *Builder) breakDown(n *node, asset *Node, set int) {
+// breakDown fills in what a node's capacity was used for, and what of it pods may not have at t.
+func (b *Builder) breakDown(n *node, asset *Node, set int, t int64) {
 	if n.machine != nil {
 		joined := n.joined(n.firstSeen(), b.start())
 		asset.CPUBreakdown, asset.RAMBreakdown = b.cpuOf(n.machine, set, joined), n.machine.ram(set)
 	}
-	to := b.borders[set+1]
 	for r, allocatable := range n.allocatable {
-		if capacity := n.amount[r].Held(to); capacity > 0 && len(allocatable) > 0 {
-			asset.Overhead[r] = min(1, max(0, 1-allocatable.Held(to)/capacity))
+		if capacity := n.amount[r].Value(t); capacity > 0 && len(allocatable) > 0 {
+			asset.Overhead[r] = min(1, max(0, 1-allocatable.Value(t)/capacity))
 		}
 	}
 }

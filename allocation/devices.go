@@ -136,8 +136,8 @@ func (c *container) inheritDevices(from *devices, take func(timeline.Steps) time
 	}
 }
 
-// resolveDevices makes the requests of devices one request, and their use one series, which is integrated as any usage.
-func (c *container) resolveDevices(s timeline.Sampling, n *node, dict *Dict) {
+// resolveDevices makes the requests of devices one request, and their use one, which is integrated as any usage.
+func (c *container) resolveDevices(n *node, dict *Dict) {
 	if c.devices == nil {
 		return
 	}
@@ -158,20 +158,21 @@ func (c *container) resolveDevices(s timeline.Sampling, n *node, dict *Dict) {
 		sum = timeline.Sum(sum, scaled(c.devices.used[name].best(), worth))
 	}
 	c.gpu = dict.AddMap(c.devices.described(names, n).pairs())
-	if len(sum) > 0 {
-		c.deviceUse = s.Unstep(sum)
+	for _, x := range sum {
+		c.deviceUse = append(c.deviceUse, timeline.Cell{From: x.From, To: x.To, Amount: x.V * float64(x.To-x.From) / 1000})
 	}
 	c.devices = nil
 }
 
-// measureDevices adds the use of devices as usage series, in every phase of it.
+// measureDevices integrates the use of devices, in every phase of it.
 func (b *Builder) measureDevices() {
 	for _, c := range each(b, slices.All(b.order)) {
-		if c.deviceUse == nil {
+		if len(c.segments) == 0 || len(c.deviceUse) == 0 {
 			continue
 		}
-		s := &seen{Series: Series{Signal: ContainerLevel, Resource: GPU}, p: c.deviceUse}
-		s.key = []Symbol{c.cluster, c.namespace, c.name, c.uid, c.container, none, none}
-		b.lane().measure(c, s)
+		s := &seen{Series: Series{Signal: ContainerLevel, Resource: GPU}}
+		l := b.lane()
+		l.cells = l.beginLevels(c, append(l.cells[:0], c.deviceUse...))
+		l.coverAll(c, b.coverage(c, GPU), s, l.cells, len(l.cells))
 	}
 }

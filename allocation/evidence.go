@@ -19,6 +19,8 @@ type evidence struct {
 	closed  bool  // it should be: the window is a set of Query.Alone
 	// usageUntil is until when usage is added, where that is later than Sampling says.
 	usageUntil int64
+	// pricesUntil is until when prices are added, where that is later than Sampling says.
+	pricesUntil int64
 }
 
 // addMargins puts a margin before and after the window. What happens in a margin is found out as if it had been asked for, and
@@ -84,6 +86,46 @@ func (b *Builder) Beyond() []Span {
 	return out
 }
 
+// Unpriced is what is to be read of prices besides, once what Beyond says was added: where no metric prices the nodes of a cluster at an
+// end of the window, as far beyond it as prices are held.
+func (b *Builder) Unpriced() []Span {
+	priced, some := map[Symbol]timeline.Steps{}, false
+	for n := range b.everyNode() {
+		for r := range NumResources {
+			priced[n.cluster] = timeline.Max(priced[n.cluster], presence(n.priced[r].best()))
+		}
+		some = some || len(priced[n.cluster]) > 0
+	}
+	unpriced := func(t int64) bool {
+		for _, steps := range priced {
+			if _, known := steps.At(t); !known {
+				return true
+			}
+		}
+		return len(priced) == 0
+	}
+	var out []Span
+	if from := b.start() - b.evidence.most - (b.sampling.Start + b.sampling.Margin - b.loadedFrom); unpriced(b.start()) && from < b.loadedFrom {
+		out = append(out, Span{from, b.sampling.Align(b.loadedFrom - 1)})
+	}
+	if unpriced(b.end() + 1) {
+		step := max(b.sampling.Step, 1)
+		b.evidence.lacking = b.evidence.lacking || some && b.evidence.closed && b.evidence.after < b.evidence.most
+		if to := b.end() + min(b.evidence.most, b.evidence.after/step*step); to > b.sampling.End {
+			out = append(out, Span{b.sampling.End + 1, to})
+			b.evidence.pricesUntil = to
+		}
+	}
+	return out
+}
+
+// pricesSampling is how the points of prices are sampled.
+func (b *Builder) pricesSampling() timeline.Sampling {
+	sampling := b.sampling
+	sampling.End = max(sampling.End, b.evidence.pricesUntil)
+	return sampling
+}
+
 // silentAt reports whether a cluster, or any, was not seen at t, in an absence that is open: it may go on beyond what was read.
 // Where either its containers or its nodes are never seen, only the others tell: that metric may not be there at all.
 func (b *Builder) silentAt(t int64, open func(timeline.Interval) bool) bool {
@@ -129,6 +171,9 @@ func (b *Builder) warnLacking() {
 		b.warn("samples are missing around %s, the end of this set, and those of the hour after it are not there yet: what ran or was used on is not known. The set is incomplete, and is computed again once they are", instant(b.end()))
 	}
 }
+
+// reach fills the gaps of what signals say as far as every window that may want to know can see: Evidence.
+func (b *Builder) reach(s timeline.Steps) timeline.Steps { return s.Reach(b.evidence.most) }
 
 // unknown reports whether a cell is an increase over a gap longer than Evidence: a window within it could not tell.
 func (b *Builder) unknown(x *timeline.Cell) bool {

@@ -103,6 +103,14 @@ func (l *Lane) measure(c *container, s *seen) {
 	if s.p.Sampled() {
 		tail = l.b.heldTail(cells)
 	}
+	l.coverAll(c, covered, s, cells, tail)
+	if n := len(cells); n > 0 && s.Signal == ContainerUse {
+		l.b.markEnd(covered, s, cells[n-1].To)
+	}
+}
+
+// coverAll charges cells as far as they are not covered yet. From tail on they are soft.
+func (l *Lane) coverAll(c *container, covered *coverage, s *seen, cells []timeline.Cell, tail int) {
 	for i := 0; i < len(cells); {
 		n, soft := 1, i >= tail || cells[i].Held
 		for !soft && i+n < tail && cells[i+n].From == cells[i+n-1].To && !cells[i+n].Held {
@@ -110,9 +118,6 @@ func (l *Lane) measure(c *container, s *seen) {
 		}
 		l.cover(c, covered, s, cells[i:i+n], soft)
 		i += n
-	}
-	if n := len(cells); n > 0 && s.Signal == ContainerUse {
-		l.b.markEnd(covered, s, cells[n-1].To)
 	}
 }
 
@@ -233,6 +238,9 @@ func (l *Lane) beginLevels(c *container, cells []timeline.Cell) []timeline.Cell 
 			continue
 		}
 		run, running := c.runs.Find(first.To)
+		if !running || run.From >= first.From { // one value may last for longer than a run
+			run, running = c.runs.Find(first.From + 1)
+		}
 		if running && run.From < first.From && first.From-run.From <= timeline.Lookback {
 			rate := first.Amount / float64(first.To-first.From)
 			cells = slices.Insert(cells, i, timeline.Cell{From: run.From, To: first.From, Amount: rate * float64(first.From-run.From), Held: true})
@@ -245,7 +253,7 @@ func (l *Lane) beginLevels(c *container, cells []timeline.Cell) []timeline.Cell 
 
 // canUse reports whether the container's node has enough CPU for so much to be used in (from, to].
 func (c *container) canUse(coreSeconds float64, from, to int64) bool {
-	return c.node != nil && coreSeconds <= c.node.amount[CPU].Held(to)*float64(to-from)/1000
+	return c.node != nil && coreSeconds <= c.node.amount[CPU].Value(to)*float64(to-from)/1000
 }
 
 // succeed makes room for the first cell of a container that started again: where the one before it was still seen at the

@@ -36,6 +36,8 @@ func (b *Builder) LaneOf(series Series, key []Symbol, n int) int {
 		return b.laneOfPod(&s, n)
 	case series.Signal == NodeDiskUsed:
 		return laneOfNode(b.nodesAt(&s), n)
+	case series.Signal == ClaimUsed:
+		return 0 // there are few
 	}
 	if c := b.pods[s.pod()].container(key[4]); c != nil {
 		return laneOn(c.node, n)
@@ -103,6 +105,8 @@ func (l *Lane) Add(series Series, key []Symbol, p *timeline.Points) (err error) 
 	switch series.Signal {
 	case NodeDiskUsed:
 		return l.addNodeDiskUsed(&l.at)
+	case ClaimUsed:
+		return l.addClaimUsed(&l.at)
 	case PodTransmitted:
 		return l.addTransmitted(&l.at)
 	case PodReceived:

@@ -73,7 +73,7 @@ func (b *Builder) chargeManagement() {
 				b.sets[set].Management = append(b.sets[set].Management, asset)
 			}
 		})
-		if costs && price.isDefault() {
+		if costs && price.isDefault(b.asked(lives[cluster])) {
 			unpriced = append(unpriced, cluster.Value())
 		}
 	}
@@ -112,7 +112,7 @@ func sumByName(m map[Symbol]*ranked, worth func(Symbol) float64) timeline.Steps 
 func (b *Builder) chargeLocalDisks() {
 	var unpriced []string
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
-		capacity := sumByName(n.disks, func(Symbol) float64 { return 1 })
+		capacity := b.reach(sumByName(n.disks, func(Symbol) float64 { return 1 }))
 		if len(capacity) == 0 {
 			continue
 		}
@@ -120,7 +120,7 @@ func (b *Builder) chargeLocalDisks() {
 		price := b.tariff("", nil, Item{
 			Kind: ItemStorage, Cluster: a.Cluster, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
 		})
-		if len(b.asked(n.life)) > 0 && price.isDefault() {
+		if len(b.asked(n.life)) > 0 && price.isDefault(b.asked(n.life)) {
 			unpriced = append(unpriced, b.placed(n.cluster, a.Name))
 		}
 		cuts := sortedEdges(price.edges(capacity.Edges(nil)))
@@ -134,7 +134,7 @@ func (b *Builder) chargeLocalDisks() {
 			for _, part := range life {
 				at := part.From
 				for _, next := range append(within(cuts, part), part.To) {
-					byteHours := max(0, capacity.Held(next)) * hours(at, next)
+					byteHours := max(0, capacity.Value(next)) * hours(at, next)
 					d.ByteHours += byteHours
 					d.Cost += byteHours / RAM.PerPriceUnit() * price.at(next)
 					at = next

@@ -402,7 +402,7 @@ func (b *Builder) warnDefaultEgress() {
 				if cost == 0 {
 					continue
 				}
-				if t := b.egressTariff(Sym(n.Cluster), trafficKind(kind)); t.isDefault() {
+				if t := b.egressTariff(Sym(n.Cluster), trafficKind(kind)); t.isDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
 					unpriced = append(unpriced, n.Cluster)
 				}
 			}

@@ -91,7 +91,7 @@ func (b *Builder) addNodePrice(s *seen) error {
 
 func (b *Builder) addNodeSpot(s *seen) error {
 	n := b.nodeOf(s)
-	n.spot = timeline.Max(n.spot, b.sampling.Steps(s.p))
+	n.spot = timeline.Max(n.spot, b.pricesSampling().Steps(s.p))
 	return nil
 }
 
@@ -135,8 +135,8 @@ var spotLabels = []spotLabel{
 
 // isSpot says whether the node can be taken away at t: its metric, else the labels of the providers.
 func (n *node) isSpot(t int64) bool {
-	if len(n.spot) > 0 {
-		return n.spot.Held(t) != 0
+	if v, known := n.spot.At(t); known {
+		return v != 0
 	}
 	return n.spotByLabel
 }
@@ -204,9 +204,9 @@ func (b *Builder) resolveNodes() {
 		n.labelMap = b.dict.textMap(n.labels.at(timeline.Forever))
 		n.spotByLabel = labeledSpot(n.labelMap)
 		for r := range NumResources {
-			n.amount[r], n.price[r] = n.capacity[r].best(), n.priced[r].best()
+			n.amount[r], n.price[r] = n.capacity[r].best(), b.reach(n.priced[r].best())
 			if len(n.capacity[r]) > capacityByAllocatable {
-				n.allocatable[r] = n.capacity[r][capacityByAllocatable]
+				n.allocatable[r] = b.reach(n.capacity[r][capacityByAllocatable])
 			}
 		}
 		if len(n.devices) > 0 {
@@ -216,6 +216,10 @@ func (b *Builder) resolveNodes() {
 		if len(seen) == 0 {
 			seen = presence(n.amount[CPU])
 		}
+		for r := range NumResources {
+			n.amount[r] = b.reach(n.amount[r])
+		}
+		n.spot = b.reach(n.spot)
 		seen = timeline.Overlay(seen, n.steps(sights[n.nodeKey]))
 		runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen), Started: n.created}, &b.absentIn(n.cluster).nodes)
 		n.life, n.bridged = runs.Intervals().Clip(b.sampling.Start, b.sampling.End), runs.Bridged
@@ -260,7 +264,7 @@ func (b *Builder) rateNode(n *node) {
 			rates := n.rateAt(t)
 			return r != GPU && rates.Default || r == GPU && rates.Sources[GPU] == BuiltInPrices
 		})
-		unpriced = unpriced || byDefault && len(n.price[r]) == 0 && len(n.amount[r]) > 0 && !b.isBad(n.pricedThing(r))
+		unpriced = unpriced || byDefault && !n.price[r].Cover(b.asked(n.life)) && len(n.amount[r]) > 0 && !b.isBad(n.pricedThing(r))
 	}
 	if unpriced && len(b.asked(n.life)) > 0 {
 		b.unpriced = append(b.unpriced, b.placed(n.cluster, a.Name))
@@ -270,10 +274,10 @@ func (b *Builder) rateNode(n *node) {
 // rateAt is the sheet's rates at t: prices change, and a node may become spot, or cease to be.
 func (n *node) rateAt(t int64) *NodeRates { return n.rates.at(t, n.isSpot(t)) }
 
-// priceAt is the price of a resource at t per price unit and hour. The nearest known price holds where there is none.
+// priceAt is the price of a resource at t per price unit and hour: what a metric says, else the sheet.
 func (n *node) priceAt(r Resource, t int64) float64 {
-	if len(n.price[r]) > 0 {
-		return n.price[r].Held(t)
+	if price, known := n.price[r].At(t); known {
+		return price
 	}
 	return n.rateAt(t).Price[r]
 }
@@ -281,23 +285,22 @@ func (n *node) priceAt(r Resource, t int64) float64 {
 // discountAt is what the sheet takes off the list prices of CPU and RAM at t, which is of no account where a metric prices
 // either: the asset has one discount for both.
 func (n *node) discountAt(t int64) float64 {
-	if len(n.price[CPU]) > 0 || len(n.price[RAM]) > 0 {
-		return 0
+	for _, r := range [...]Resource{CPU, RAM} {
+		if _, known := n.price[r].At(t); known {
+			return 0
+		}
 	}
 	return n.rateAt(t).Discount
 }
 
 // priceEdges appends the instants at which the price of a resource changes.
 func (n *node) priceEdges(r Resource, dst []int64) []int64 {
-	if len(n.price[r]) > 0 {
-		return n.price[r].Changes(dst)
-	}
-	return append(n.spot.Edges(dst), n.rates.changes...)
+	return append(n.spot.Edges(n.price[r].Edges(dst)), n.rates.changes...)
 }
 
 // priceSource names where the price of a resource comes from at t.
 func (n *node) priceSource(r Resource, t int64) string {
-	if len(n.price[r]) > 0 {
+	if _, known := n.price[r].At(t); known {
 		return "node_" + r.String() + "_hourly_cost"
 	}
 	rates := n.rateAt(t)

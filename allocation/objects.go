@@ -90,7 +90,7 @@ type container struct {
 	runs      timeline.Intervals
 	segments  []segment
 	covered   [NumResources]coverage
-	deviceUse *timeline.Points        // nil without
+	deviceUse []timeline.Cell         // of all its devices
 	again     *[NumResources]coverage // covered once more, while overcommitment is taken off
 	rows      []rowRef                // of the sets it runs in
 }

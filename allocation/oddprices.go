@@ -73,7 +73,7 @@ const (
 
 // pricesOf are the prices in s that can be computed with; those that are left out are noted, to be warned of.
 func (b *Builder) pricesOf(s *seen, t pricedThing) timeline.Steps {
-	steps := b.sampling.Steps(s.p)
+	steps := b.pricesSampling().Steps(s.p)
 	kept := steps.NotNegative()
 	if len(kept) < len(steps) {
 		b.badPrices[badPrice{negative, t}] = true

@@ -26,7 +26,7 @@ func (b *Builder) Resolve() error {
 	}
 	if err := b.run(
 		b.adopt, b.splitStays, b.takeHints, b.countClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findSites, b.findMachines,
-		b.sortContainers, b.reserveRows, b.resolveContainers, b.layLoads,
+		b.sortContainers, b.reserveRows, b.resolveContainers, b.layLoads, b.resolveVolumes,
 	); err != nil {
 		return err
 	}
@@ -234,15 +234,17 @@ func (b *Builder) resolveContainer(c *container) {
 		return
 	}
 	if c.node != nil {
-		c.node.reach(inside[0].From)
+		for _, run := range inside {
+			c.node.reach(run.From)
+		}
 	}
 	b.bridged.add(c.name.Value(), b.asked(found.Bridged))
 	n := c.node
-	c.resolveDevices(b.sampling, n, b.dict)
+	c.resolveDevices(n, b.dict)
 	var request, limit [NumResources]timeline.Steps
 	edges := append(b.edges[:0], b.borders...)
 	for r := range NumResources {
-		request[r], limit[r] = c.request[r].best(), c.limit[r].best()
+		request[r], limit[r] = b.reach(c.request[r].best()), b.reach(c.limit[r].best())
 		edges = limit[r].Edges(request[r].Edges(edges))
 		b.noteRequest(c, r, request[r], limit[r], b.asked(inside))
 	}
@@ -264,7 +266,7 @@ func (b *Builder) resolveContainer(c *container) {
 			ref := b.row(c, from, to)
 			seg := segment{from: from, to: to, ref: ref}
 			for r := range NumResources {
-				seg.request[r] = max(0, request[r].Held(to))
+				seg.request[r] = max(0, request[r].Value(to))
 				if n != nil {
 					seg.price[r], seg.inside[r] = n.priceAt(r, to), n.has(r, to)
 				} else {
@@ -272,7 +274,7 @@ func (b *Builder) resolveContainer(c *container) {
 				}
 				values := &b.sets[ref.set].values
 				values[RequestHours.Of(r)][ref.row] += seg.request[r] * hours(from, to)
-				values[LimitHours.Of(r)][ref.row] += max(0, limit[r].Held(to)) * hours(from, to)
+				values[LimitHours.Of(r)][ref.row] += max(0, limit[r].Value(to)) * hours(from, to)
 			}
 			c.addSegment(&seg)
 			from = to
@@ -382,7 +384,8 @@ func (n *node) edges(dst []int64) []int64 {
 // has reports whether the node is there at t and its capacity of the resource is known.
 func (n *node) has(r Resource, t int64) bool {
 	_, alive := n.life.Find(t)
-	return alive && len(n.amount[r]) > 0
+	_, known := n.amount[r].At(t)
+	return alive && known
 }
 
 // row is the row of c in the set that (from, to] lies in, made where it is new, and counts that time as running.

@@ -85,7 +85,7 @@ func (b *Builder) Sharded() bool { return !b.shard.whole() }
 // Foreign reports whether a series of usage or traffic is of another shard's nodes alone: it need not be added. It may be
 // asked once the builder is resolved.
 func (b *Builder) Foreign(series Series, key []Symbol) bool {
-	if b.shard.whole() || len(key) < len(series.Signal.Key()) {
+	if b.shard.whole() || len(key) < len(series.Signal.Key()) || series.Signal == ClaimUsed {
 		return false
 	}
 	s := seen{key: key}

@@ -118,12 +118,12 @@ func sortedObjects[V any](m map[objectKey]V) []objectKey {
 }
 
 // lifeOf is when something of a cluster was there, by when it was seen: gaps are bridged as those of nodes. Where nothing of
-// its kind is seen any more when the window ends, it is taken to be there as long as nodes are.
+// its kind is seen any more when the window ends, and may yet be in time to bridge that, it is taken to be there as long as nodes are.
 func (b *Builder) lifeOf(cluster Symbol, seen timeline.Steps) timeline.Intervals {
 	seen = presence(seen)
 	watch := &b.absentIn(cluster).nodes
 	for _, gap := range watch.Absent {
-		if n := len(seen); n > 0 && gap.To >= b.sampling.End && seen[n-1].To >= gap.From && seen[n-1].To < gap.To {
+		if n := len(seen); n > 0 && gap.To >= b.sampling.End && seen[n-1].To >= max(gap.From, gap.To-b.evidence.most) && seen[n-1].To < gap.To {
 			if last := b.lastOfNodes(cluster); last > seen[n-1].To {
 				seen = append(seen, timeline.Step{From: seen[n-1].To, To: last, V: 1})
 			}

@@ -148,7 +148,9 @@ func (s Signal) isUsage() bool { return s == ContainerUse || s == ContainerLevel
 func (s Signal) isTraffic() bool { return s == PodTransmitted || s == PodReceived || s == PodEgress }
 
 // isLate reports whether the signal comes after Resolve: its series are integrated as they come, and not kept.
-func (s Signal) isLate() bool { return s.isUsage() || s.isTraffic() || s == NodeDiskUsed }
+func (s Signal) isLate() bool {
+	return s.isUsage() || s.isTraffic() || s == NodeDiskUsed || s == ClaimUsed
+}
 
 // tellsSeries reports whether the last element of the signal's key does nothing but tell series of one key apart.
 func (s Signal) tellsSeries() bool { return s.isUsage() || s == PodTransmitted || s == PodReceived }
@@ -209,7 +211,7 @@ var signals = [numSignals]struct {
 	VolumePrice:              {"volume price", []string{"cluster", "persistentvolume"}, "", (*Builder).addVolumePrice},
 	VolumeClaim:              {"volume claim", append(slices.Clip(claimLabels), "persistentvolume"), "", (*Builder).addVolumeClaim},
 	ClaimCapacity:            {"claim capacity", claimLabels, "", (*Builder).addClaimCapacity},
-	ClaimUsed:                {"claim usage", claimLabels, "", (*Builder).addClaimUsed},
+	ClaimUsed:                {"claim usage", claimLabels, "", byLane((*Lane).addClaimUsed)},
 	Balancer:                 {"load balancer", serviceLabels, "", (*Builder).addBalancer},
 	BalancerIngress:          {"load balancer address", append(slices.Clip(serviceLabels), "ip", "hostname"), "", (*Builder).addBalancerIngress},
 	ServiceLabels:            {"service labels", serviceLabels, "label_", (*Builder).addServiceLabels},

@@ -12,17 +12,13 @@ type tariff struct {
 	metric  string
 	steps   timeline.Steps // of the metric
 	changes []int64        // of the sheet's price, ascending, Unix milliseconds
-	rates   []Rate         // one more than changes; none where the metric prices it
-	cuts    []int64        // when the price changes, ascending
+	rates   []Rate         // one more than changes
+	cuts    []int64        // when the price may change, ascending
 }
 
 // tariff is the price of an item: what steps of a metric say, else the sheet wherever its price may change in the window.
 func (b *Builder) tariff(metric string, steps timeline.Steps, i Item) tariff {
-	t := tariff{metric: metric, steps: steps}
-	if len(steps) > 0 {
-		t.cuts = sortedEdges(steps.Changes(nil))
-		return t
-	}
+	t := tariff{metric: metric, steps: b.reach(steps)}
 	start, end := time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()
 	t.rates = []Rate{b.rates.Item(i, start)}
 	for _, change := range b.rates.Changes(start, end) {
@@ -30,7 +26,7 @@ func (b *Builder) tariff(metric string, steps timeline.Steps, i Item) tariff {
 			t.changes, t.rates = append(t.changes, change.UnixMilli()), append(t.rates, next)
 		}
 	}
-	t.cuts = t.changes
+	t.cuts = sortedEdges(t.steps.Edges(slices.Clone(t.changes)))
 	return t
 }
 
@@ -40,26 +36,28 @@ func (t *tariff) rate(at int64) *Rate {
 	return &t.rates[i]
 }
 
-// at is the price at t. The nearest that the metric says holds where it says none.
+// at is the price at t.
 func (t *tariff) at(at int64) float64 {
-	if len(t.steps) > 0 {
-		return t.steps.Held(at)
+	if price, known := t.steps.At(at); known {
+		return price
 	}
 	return t.rate(at).Price
 }
 
 // source names where the price comes from at t.
 func (t *tariff) source(at int64) string {
-	if len(t.steps) > 0 {
+	if _, known := t.steps.At(at); known {
 		return t.metric
 	}
 	return t.rate(at).Source
 }
 
-// isDefault reports whether nothing but a default prices it.
-func (t *tariff) isDefault() bool { return len(t.steps) == 0 && t.rates[len(t.rates)-1].Default }
+// isDefault reports whether nothing but a default prices some of a life.
+func (t *tariff) isDefault(life timeline.Intervals) bool {
+	return t.rates[len(t.rates)-1].Default && !t.steps.Cover(life)
+}
 
-// edges appends the instants at which the price changes.
+// edges appends the instants at which the price may change.
 func (t *tariff) edges(dst []int64) []int64 { return append(dst, t.cuts...) }
 
 // each calls f for the stretches of (from, to] with one price each.

@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -8,13 +9,35 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// ownership is when a claim was bound to a volume: a binding holds until the next one is seen, the first one also before.
+// ownership is when a claim was bound to a volume.
 type ownership struct {
 	claim *claim
 	when  timeline.Intervals
 }
 
-// owners are the claims of every volume, by namespace and name.
+// resolveVolumes finds the claims of every volume, by namespace and name, and when and how large it was.
+func (b *Builder) resolveVolumes() {
+	for key, owners := range b.claimOwners() {
+		b.storage.volume(key.cluster, key.name).owners = owners // it may be known by its claim alone
+	}
+	for _, v := range each(b, maps.All(b.storage.volumes)) {
+		seen := timeline.Overlay(v.seen, presence(v.capacity))
+		v.capacity = b.reach(v.capacity)
+		for _, o := range v.owners {
+			seen = timeline.Overlay(seen, timeline.Within(presence(o.claim.capacity), o.claim.bound[v.name]))
+			v.capacity = timeline.Overlay(v.capacity, timeline.Within(b.reach(o.claim.capacity), timeline.Mask(o.when)))
+		}
+		v.life = b.lifeOf(v.cluster, seen)
+		for _, o := range v.owners {
+			for _, when := range o.when {
+				o.claim.life = append(o.claim.life, v.life.Clip(when.From, when.To)...)
+			}
+			o.claim.life = timeline.Union(o.claim.life)
+		}
+	}
+}
+
+// claimOwners are the claims that volumes were bound to, by namespace and name.
 func (b *Builder) claimOwners() map[nodeKey][]ownership {
 	out := map[nodeKey][]ownership{}
 	for _, key := range each(b, slices.All(sortedObjects(b.storage.claims))) {
@@ -28,14 +51,7 @@ func (b *Builder) claimOwners() map[nodeKey][]ownership {
 			}
 			all = timeline.Max(all, numbered)
 		}
-		for i, x := range all {
-			from, to := x.From, b.sampling.End
-			if i == 0 {
-				from = b.sampling.Start
-			}
-			if i+1 < len(all) {
-				to = all[i+1].From
-			}
+		for _, x := range b.reach(all) {
 			of := nodeKey{c.cluster, names[int(x.V)]}
 			n := len(out[of])
 			if n == 0 || out[of][n-1].claim != c {
@@ -43,7 +59,7 @@ func (b *Builder) claimOwners() map[nodeKey][]ownership {
 				n++
 			}
 			o := &out[of][n-1]
-			o.when = append(o.when, timeline.Intervals{{From: from, To: to}}.Clip(b.sampling.Start, b.sampling.End)...)
+			o.when = append(o.when, timeline.Intervals{{From: x.From, To: x.To}}.Clip(b.sampling.Start, b.sampling.End)...)
 		}
 	}
 	return out
@@ -71,27 +87,23 @@ func (b *Builder) findMounts(pods []*pod) {
 // while they run; what nobody mounts goes to rows of its own.
 func (b *Builder) chargeVolumes(pods []*pod) {
 	b.findMounts(pods)
-	owners := b.claimOwners()
-	for key := range owners {
-		b.storage.volume(key.cluster, key.name) // known by its claim alone
-	}
 	var empty, unpriced, unseen []string
 	for _, key := range each(b, slices.All(sortedNodeKeys(b.storage.volumes))) {
 		v := b.storage.volumes[key]
-		x := b.newMounted(v, owners[v.nodeKey])
-		if len(x.life) == 0 {
-			for _, o := range x.owners {
-				if len(x.capacity) == 0 && len(v.seen) == 0 && len(o.when) > 0 {
+		x := b.newMounted(v)
+		if len(v.life) == 0 {
+			for _, o := range v.owners {
+				if len(v.capacity) == 0 && len(v.seen) == 0 && len(o.when) > 0 {
 					unseen = append(unseen, b.placed(o.claim.cluster, o.claim.namespace.Value()+"/"+o.claim.name.Value()))
 				}
 			}
 			continue
 		}
 		switch {
-		case len(b.asked(x.life)) == 0: // it lives in a margin alone
-		case len(x.capacity) == 0:
+		case len(b.asked(v.life)) == 0: // it lives in a margin alone
+		case len(v.capacity) == 0:
 			empty = append(empty, b.placed(v.cluster, v.name.Value()))
-		case x.price.isDefault() && !b.isBad(pricedThing{cluster: v.cluster, things: volumesPriced, name: v.name.Value()}):
+		case x.price.isDefault(b.asked(v.life)) && !b.isBad(pricedThing{cluster: v.cluster, things: volumesPriced, name: v.name.Value()}):
 			unpriced = append(unpriced, b.placed(v.cluster, v.name.Value()))
 		}
 		x.charge()
@@ -104,35 +116,26 @@ func (b *Builder) chargeVolumes(pods []*pod) {
 // mounted is one volume on its way to the rows of those who mount it: amounts of divided are byte-hours.
 type mounted struct {
 	divided
-	b        *Builder
-	v        *volume
-	owners   []ownership
-	capacity timeline.Steps
-	price    tariff
-	life     timeline.Intervals
+	b     *Builder
+	v     *volume
+	price tariff
 }
 
-// newMounted lays out when the volume was there, and integrates its cost.
-func (b *Builder) newMounted(v *volume, owners []ownership) *mounted {
-	x := &mounted{b: b, v: v, owners: owners, capacity: v.capacity}
-	for _, o := range owners {
-		x.capacity = timeline.Overlay(x.capacity, o.claim.capacity)
-	}
-	seen := timeline.Overlay(v.seen, presence(x.capacity))
-	x.life = b.lifeOf(v.cluster, seen)
-	x.price = b.tariff("pv_hourly_cost", v.price.best(), b.volumeItem(v, owners))
-	edges := append(x.price.edges(x.capacity.Edges(x.life.Edges(nil))), b.borders...)
-	for _, o := range owners {
+// newMounted lays out when the volume was mounted, and integrates its cost.
+func (b *Builder) newMounted(v *volume) *mounted {
+	x := &mounted{b: b, v: v, price: b.tariff("pv_hourly_cost", v.price.best(), b.volumeItem(v, v.owners))}
+	edges := append(x.price.edges(v.capacity.Edges(v.life.Edges(nil))), b.borders...)
+	for _, o := range v.owners {
 		edges = o.when.Edges(edges)
 	}
 	x.eachMount(func(_ *pod, _ *shift, from, to int64) { edges = append(edges, from, to) })
 	x.divided = newDivided(edges)
 	x.eachMount(func(_ *pod, _ *shift, from, to int64) { x.use(from, to) })
 	x.integrate(func(from, to int64) (cost, byteHours float64) {
-		if _, alive := x.life.Find(to); !alive {
+		if _, alive := x.v.life.Find(to); !alive {
 			return 0, 0
 		}
-		byteHours = max(0, x.capacity.Held(to)) * hours(from, to)
+		byteHours = max(0, x.v.capacity.Value(to)) * hours(from, to)
 		return byteHours / RAM.PerPriceUnit() * x.price.at(to), byteHours
 	})
 	return x
@@ -140,7 +143,7 @@ func (b *Builder) newMounted(v *volume, owners []ownership) *mounted {
 
 // eachMount calls f for every part of a pod's running time in which it mounts the volume.
 func (x *mounted) eachMount(f func(p *pod, s *shift, from, to int64)) {
-	for _, o := range x.owners {
+	for _, o := range x.v.owners {
 		for _, p := range o.claim.pods {
 			all := p.running()
 			for _, when := range o.when {
@@ -184,7 +187,7 @@ func (x *mounted) charge() {
 func (x *mounted) leftOver(share VolumeShare) {
 	for i := 1; i < len(x.edges); i++ {
 		from, to := x.edges[i-1], x.edges[i]
-		if _, alive := x.life.Find(to); !alive || x.users[i-1] > 0 {
+		if _, alive := x.v.life.Find(to); !alive || x.users[i-1] > 0 {
 			continue
 		}
 		share.Cost, share.ByteHours = x.cost[i]-x.cost[i-1], x.amount[i]-x.amount[i-1]
@@ -201,7 +204,7 @@ func (x *mounted) namespaceAt(t int64) Symbol {
 }
 
 func (x *mounted) claimAt(t int64) *claim {
-	for _, o := range x.owners {
+	for _, o := range x.v.owners {
 		if _, ok := o.when.Find(t); ok {
 			return o.claim
 		}
@@ -211,7 +214,7 @@ func (x *mounted) claimAt(t int64) *claim {
 
 // assets adds the volume to the disks of the sets that it lives in.
 func (x *mounted) assets() {
-	x.b.eachSet(x.life, func(set int, part timeline.Intervals) {
+	x.b.eachSet(x.v.life, func(set int, part timeline.Intervals) {
 		end := part[len(part)-1].To
 		i, j := x.edge(x.b.borders[set]), x.edge(x.b.borders[set+1])
 		d := Disk{
@@ -231,7 +234,7 @@ func (x *mounted) assets() {
 // used is how much of the volume was used in a set, NaN where nobody says.
 func (x *mounted) used(set int) (byteHours, most float64) {
 	var parts []*filled
-	for _, o := range x.owners {
+	for _, o := range x.v.owners {
 		if len(o.when.Clip(x.b.borders[set], x.b.borders[set+1])) > 0 {
 			parts = append(parts, &o.claim.used)
 		}

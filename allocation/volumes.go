@@ -10,7 +10,9 @@ import (
 type volume struct {
 	nodeKey  // of its cluster and name
 	seen     timeline.Steps
-	capacity timeline.Steps
+	capacity timeline.Steps // that of its claims included, once resolved
+	owners   []ownership    // once resolved
+	life     timeline.Intervals
 	price    toldPrices
 	class    latest[Symbol]
 	handle   latest[Symbol]
@@ -23,6 +25,7 @@ type claim struct {
 	objectKey
 	bound    map[Symbol]timeline.Steps // when it was bound to which volume
 	capacity timeline.Steps            // as kubelets say
+	life     timeline.Intervals        // of the volumes that it was bound to, while it was
 	used     filled
 	pods     []*pod // that mount it
 }
@@ -115,10 +118,12 @@ func (b *Builder) addClaimCapacity(s *seen) error {
 	return nil
 }
 
-// addClaimUsed integrates how much of a volume is used. Kubelets of several nodes may tell of one claim.
-func (b *Builder) addClaimUsed(s *seen) error {
-	b.cells = b.sampling.Gauge(b.cells[:0], s.p)
-	b.addUse(&b.storage.claim(s.object()).used, b.cells, timeline.Intervals{{From: b.sampling.Start, To: b.sampling.End}})
+// addClaimUsed integrates how much of a volume is used while it is there. Kubelets of several nodes may tell of one claim.
+func (l *Lane) addClaimUsed(s *seen) error {
+	l.cells = l.b.sampling.Gauge(l.cells[:0], s.p)
+	if c := l.b.storage.claims[s.object()]; c != nil {
+		l.b.addUse(&c.used, l.cells, c.life)
+	}
 	return nil
 }
 

@@ -180,17 +180,15 @@ func partsAddUp(t *testing.T, src promquery.Source, q allocation.Query, leftOut 
 	compareFigures(t, figuresOf(compute(t, src, q)), figuresOf(apart), leftOut)
 }
 
-// What is not held over outages: shares, as slack says; and over those of all of Prometheus that are longer than an hour, so that no part
-// knows of both sides, what is estimated there of the first scrape after it, and depends on what was read: traffic, the usage of GPUs
-// and of volumes, and idle, for a node's life begins half a scrape after the runs on it. Running time, requests, usage and costs of CPU
-// and memory, volumes and load balancers are held.
+// What is not held over outages: shares, as slack says; and traffic over those of all of Prometheus that are longer than an hour, so that
+// no part knows of both sides.
 var (
 	overOutages     = regexp.MustCompile(shares + "$")
-	overLongOutages = regexp.MustCompile("^network|^(internet|region|zone)$|^gpuU|idle$|^used byte hours$|" + shares + "$")
+	overLongOutages = regexp.MustCompile("^network|^(internet|region|zone)$|" + shares + "$")
 )
 
 // TestPartsAddUpOverOutages holds the same where targets, or all of Prometheus, are down around the border between two parts: for
-// so long that what is known of both sides is bridged; of kubelets and of all of Prometheus also for longer.
+// so long that what is known of both sides is bridged, and for longer.
 func TestPartsAddUpOverOutages(t *testing.T) {
 	c, dir := demoDir(t)
 	original := seriesOf(t, dir)
@@ -203,6 +201,8 @@ func TestPartsAddUpOverOutages(t *testing.T) {
 		{from: minutes(-40), to: minutes(15), job: "kube-state-metrics"},
 		{from: minutes(-30), to: minutes(20), job: "kubelet", marked: true},
 		{from: minutes(-70), to: minutes(75), job: "kubelet", marked: true},
+		{from: minutes(-30), to: minutes(47), job: "kube-state-metrics", marked: true},
+		{from: minutes(-100), to: minutes(85), job: "opencost", marked: true},
 		{from: minutes(-90), to: minutes(75)},
 		{from: minutes(-61), to: minutes(3)},
 		{from: minutes(-45), to: minutes(40)},

@@ -260,6 +260,7 @@ const (
 	askInterval = "scrape interval"
 	askJobs     = "targets of promcost's jobs"
 	askBeyond   = "inputs beyond the window"
+	askPrices   = "prices beyond the window"
 	askAgain    = "usage of overcommitted time"
 
 	askLevelsBefore   = "levels of usage before the window"
@@ -271,7 +272,7 @@ const (
 // stepOf is the place of a question in the order in which they are asked.
 func stepOf(name string) int {
 	return slices.Index([]string{
-		askInterval, inputOwn, askJobs, stageNames[always], askBeyond, stageNames[lazily], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
+		askInterval, inputOwn, askJobs, stageNames[always], askBeyond, askPrices, stageNames[lazily], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
 		askCountersBefore, stageNames[counters], askCountersAfter, askAgain,
 	}, name)
 }

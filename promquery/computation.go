@@ -246,20 +246,25 @@ const (
 func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
-	s, first := b.Sampling(), []stage{always} // what is read beyond changes the sampling
+	s, first := b.Sampling(), []stage{always, priced} // what is read beyond changes the sampling
 	if b.ChargeFrom() == allocation.FromScheduled {
 		first = append(first, waiting)
 	}
 	if err := c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, first...); err != nil {
 		return err
 	}
+	inWindow := c.series
 	if beyond := b.Beyond(); len(beyond) > 0 {
-		inWindow := c.series
 		if err := c.spans(ctx, b, askBeyond, beyond, first...); err != nil {
 			return err
 		}
-		c.series = inWindow
 	}
+	if unpriced := b.Unpriced(); len(unpriced) > 0 {
+		if err := c.spans(ctx, b, askPrices, unpriced, priced); err != nil {
+			return err
+		}
+	}
+	c.series = inWindow
 	for _, span := range b.Blind() {
 		if err := c.stage(ctx, b, stageNames[lazily], span.Start, span.End, lazily); err != nil {
 			return err

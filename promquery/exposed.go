@@ -51,7 +51,7 @@ func (c *Config) exposed(ctx context.Context, w allocation.Window) func() (expos
 
 // add notes the prices of a set, with their labels as the inputs read them.
 func (e exposedPrices) add(clusters Clusters, x *allocation.Exposure) {
-	p := newPlan(clusters, newFindings(nil), []Selector{{}}, always)
+	p := newPlan(clusters, newFindings(nil), []Selector{{}}, always, priced)
 	p.own = &ownTargets{}
 	for _, subject := range allocation.Subjects() {
 		for _, f := range subject.Families() {

@@ -27,15 +27,16 @@ const (
 	moving                // counters of pods' bytes
 	borders               // counters of nodes, of which only what they were at the borders of sets matters
 	waiting               // when pods waited for their containers
+	priced                // what things cost, and which nodes are spot
 	starts                // when init containers started
-	disks                 // how full nodes' own disks are
+	disks                 // how full volumes and nodes' own disks are
 	unseen                // what became of pods that no scrape saw running
 	restarts              // how often containers were restarted whose starts are not known
 	numStages
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers"}
+var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers"}
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
@@ -81,10 +82,12 @@ func (in *Input) stageOf(rank int) stage {
 		return counters
 	case in.Signal == allocation.PodTransmitted, in.Signal == allocation.PodReceived, in.Signal == allocation.PodEgress:
 		return moving
-	case in.Signal == allocation.NodeDiskUsed:
+	case in.Signal == allocation.NodeDiskUsed, in.Signal == allocation.ClaimUsed:
 		return disks
 	case in.Signal == allocation.NodeTime:
 		return borders
+	case in.Alternatives[rank].Price:
+		return priced
 	case in.Signal == allocation.PodScheduled, in.Signal == allocation.PodPending:
 		return waiting
 	case in.Lazy == lazyStarts:

@@ -155,7 +155,8 @@ func (s Sampling) bridges(p *Presence, gap Interval, absent Intervals) (bridged,
 // an object started may have been down then, even until the object had ended. It is not before the last sight of the span
 // before, unless there are no data between them: a window that begins there does not know of that one.
 func (s Sampling) findStart(p *Presence, spans []sighting, k int, w *Watch) {
-	x, least, until := &spans[k], int64(1), int64(Forever)
+	x, least := &spans[k], int64(1)
+	until := s.firstOf(x.From) + maxLead // what is reported later than an outage lasts says nothing: a window around x.From could not tell
 	if x.started > 0 {
 		return
 	}
@@ -166,7 +167,7 @@ func (s Sampling) findStart(p *Presence, spans []sighting, k int, w *Watch) {
 		}
 	}
 	if k+1 < len(spans) {
-		until = spans[k+1].From
+		until = min(until, spans[k+1].From)
 	}
 	x.started, _ = p.startBetween(x.From+1, until, least, s.firstOf(x.From)+second)
 }

@@ -46,32 +46,30 @@ func (s Steps) At(t int64) (float64, bool) {
 	return 0, false
 }
 
-// Held is the value at t with gaps filled: by the value before, and before the first by the first. It is 0 for no steps.
-func (s Steps) Held(t int64) float64 {
-	if len(s) == 0 {
-		return 0
+// Value is the value at t, 0 where there is none.
+func (s Steps) Value(t int64) float64 {
+	v, _ := s.At(t)
+	return v
+}
+
+// Reach fills the gaps of s, and what is before and after it, as far as most from what is known: by the value before, else by the
+// value after. So what holds at an instant depends only on what is known within most of it.
+func (s Steps) Reach(most int64) Steps {
+	var out Steps
+	for i, x := range s {
+		to := x.To + most
+		if i+1 < len(s) {
+			to = min(to, s[i+1].From)
+		}
+		out = out.add(x.From-most, to, x.V)
 	}
-	i := s.index(t)
-	if i < len(s) && (s[i].From < t || i == 0) {
-		return s[i].V
-	}
-	return s[i-1].V
+	return out
 }
 
 // Edges appends the instants at which s changes to dst.
 func (s Steps) Edges(dst []int64) []int64 {
 	for _, x := range s {
 		dst = append(dst, x.From, x.To)
-	}
-	return dst
-}
-
-// Changes appends the instants at which Held changes to dst: where a step begins whose value is not that of the one before.
-func (s Steps) Changes(dst []int64) []int64 {
-	for i := 1; i < len(s); i++ {
-		if s[i].V != s[i-1].V {
-			dst = append(dst, s[i].From)
-		}
 	}
 	return dst
 }
@@ -174,11 +172,35 @@ func Sum(a, b Steps) Steps {
 	return combine(a, b, func(va, vb float64, _, _ bool) (float64, bool) { return va + vb, true })
 }
 
+// Cover reports whether s has a value at every instant of life.
+func (s Steps) Cover(life Intervals) bool {
+	var known Intervals
+	for _, x := range s {
+		known = append(known, Interval{x.From, x.To})
+	}
+	known = Union(known)
+	for _, x := range life {
+		if known.Clip(x.From, x.To).Length() < x.To-x.From {
+			return false
+		}
+	}
+	return true
+}
+
 // Interval is the stretch (From, To] of time.
 type Interval struct{ From, To int64 }
 
 // Intervals are sorted and disjoint.
 type Intervals []Interval
+
+// Mask is 1 within s.
+func Mask(s Intervals) Steps {
+	out := make(Steps, 0, len(s))
+	for _, x := range s {
+		out = append(out, Step{x.From, x.To, 1})
+	}
+	return out
+}
 
 // Length is the time covered.
 func (s Intervals) Length() int64 {
@@ -266,18 +288,4 @@ func Within(s, mask Steps) Steps {
 	return combine(s, mask, func(v, m float64, inS, inMask bool) (float64, bool) {
 		return v, inS && inMask && m != 0
 	})
-}
-
-// Unstep is the samples of a gauge that Gauge makes the steps of again: one at the end of each cell.
-func (s Sampling) Unstep(steps Steps) *Points {
-	p := &Points{}
-	width := max(s.Cell(), 1)
-	for _, x := range steps {
-		n := (x.To - x.From - 1) / width // after the first
-		p.AppendRun(x.To-n*width, width, int(n)+1, x.V)
-	}
-	if !s.Exact() {
-		p.MarkSampled()
-	}
-	return p
 }

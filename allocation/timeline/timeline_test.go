@@ -216,6 +216,10 @@ func TestStepsArithmetic(t *testing.T) {
 		{"overlay by nothing", timeline.Overlay(a, nil), a},
 		{"max", timeline.Max(a, b), steps(0, 5, 1, 5, 20, 3, 20, 30, 5)},
 		{"max of later ones", timeline.Max(steps(0, 5, 1), steps(5, 9, 1)), steps(0, 9, 1)},
+		{"reach over gaps that are not too long", steps(0, 5, 1, 8, 10, 1, 20, 30, 5).Reach(5 * minute), steps(-5, 15, 1, 15, 35, 5)},
+		{"reach into gaps that are too long", steps(0, 5, 1, 20, 30, 5).Reach(5 * minute), steps(-5, 10, 1, 15, 35, 5)},
+		{"reach over a gap that ends late", steps(0, 5, 1, 13, 30, 5).Reach(5 * minute), steps(-5, 10, 1, 10, 35, 5)},
+		{"mask", timeline.Mask(timeline.Intervals{{From: 1 * minute, To: 2 * minute}, {From: 4 * minute, To: 5 * minute}}), steps(1, 2, 1, 4, 5, 1)},
 		{"within", timeline.Within(a, steps(5, 15, 1, 15, 25, 0)), steps(5, 10, 1)},
 	} {
 		if d := cmp.Diff(tt.want, tt.got); d != "" {
@@ -223,18 +227,22 @@ func TestStepsArithmetic(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		at   float64
-		v    float64
-		ok   bool
-		held float64
-	}{{-1, 0, false, 1}, {0, 0, false, 1}, {0.5, 1, true, 1}, {10, 1, true, 1}, {15, 0, false, 1}, {20.5, 5, true, 5}, {31, 0, false, 5}} {
+		at float64
+		v  float64
+		ok bool
+	}{{-1, 0, false}, {0, 0, false}, {0.5, 1, true}, {10, 1, true}, {15, 0, false}, {20.5, 5, true}, {31, 0, false}} {
 		v, ok := a.At(int64(tt.at * minute))
-		if held := a.Held(int64(tt.at * minute)); v != tt.v || ok != tt.ok || held != tt.held {
-			t.Errorf("at %v: %v %v, held %v; want %v %v, held %v", tt.at, v, ok, held, tt.v, tt.ok, tt.held)
+		if value := a.Value(int64(tt.at * minute)); v != tt.v || ok != tt.ok || value != tt.v {
+			t.Errorf("at %v: %v %v, value %v; want %v %v", tt.at, v, ok, value, tt.v, tt.ok)
 		}
 	}
-	if d := cmp.Diff([]int64{7, 20 * minute, 30 * minute}, steps(0, 5, 1, 8, 10, 1, 20, 30, 5, 30, 40, 6).Changes([]int64{7})); d != "" {
-		t.Errorf("changes: %s", d)
+	for _, tt := range []struct {
+		from, to int64
+		want     bool
+	}{{1, 1, true}, {1, 10, true}, {21, 29, true}, {9, 11, false}, {1, 21, false}, {30, 31, false}} {
+		if got := a.Cover(timeline.Intervals{{From: tt.from * minute, To: tt.to * minute}}); got != tt.want {
+			t.Errorf("cover %d to %d: %t", tt.from, tt.to, got)
+		}
 	}
 }
 
@@ -289,31 +297,5 @@ func TestCut(t *testing.T) {
 	p.Cut(2)
 	if p.Len() != 2 || p.Last() != 2 {
 		t.Errorf("%d samples up to %d, want 2 up to 2", p.Len(), p.Last())
-	}
-}
-
-// TestUnstep checks that the samples made of steps give the steps' amounts again.
-func TestUnstep(t *testing.T) {
-	steps := timeline.Steps{{From: 0, To: 120_000, V: 2}, {From: 120_000, To: 150_000, V: 3}, {From: 900_000, To: 1_020_000, V: 1}}
-	for _, tt := range []struct {
-		name string
-		step int64
-		want float64 // amount × seconds
-	}{
-		{"exact", 0, 240 + 90 + 120},
-		{"grid", 30_000, 240 + 90 + 120},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := timeline.Sampling{Start: 0, End: 1_200_000, Step: tt.step, Lookback: 5 * 60_000, Interval: 30_000}
-			sum := 0.0
-			for _, c := range s.Gauge(nil, s.Unstep(steps)) {
-				if !c.Held {
-					sum += c.Amount
-				}
-			}
-			if sum != tt.want {
-				t.Errorf("got %v, want %v", sum, tt.want)
-			}
-		})
 	}
 }
