@@ -84,9 +84,11 @@ type Builder struct {
 	severalClusters bool
 	discovered      []string // containers known by their usage alone
 	unseenInit      []*container
-	blindInits      bool // was asked for
-	orphans         map[outsideKey][NumResources]float64
-	again           Span // whose usage is being added once more
+	blind           map[objectKey]bool // pods on a node none of whose containers has a status
+	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil takes all.
+	takesAlternative func(*seen) bool
+	orphans          map[outsideKey][NumResources]float64
+	again            Span // whose usage is being added once more
 	// What pods and containers share once they are resolved: nothing.
 	forgottenPod podSigns
 	forgotten    containerSigns
@@ -297,7 +299,7 @@ func (b *Builder) addRunning(s *seen) error {
 }
 
 func (b *Builder) addStarted(s *seen) error {
-	if !b.sampling.Exact() && b.ofOthers(s) { // else it is asked for of all init containers
+	if b.ofOthers(s) {
 		return nil
 	}
 	c, steps := b.container(s), b.samplingOf(s).Reports(s.p)

@@ -75,20 +75,22 @@ func (b *Builder) silences(cluster Symbol) timeline.Intervals {
 	return out
 }
 
-// Blind is the stretches of time, if any, for which the alternatives of the running signal should be read as well: when
-// no container of a cluster was seen running, or all of the window where a pod on a node never was.
+// Blind is the stretches of time, if any, for which the alternatives of the running signal should be read as well: those at
+// which no container of a cluster was seen running. They then count for containers that have a status at another time, and for all
+// where none has one at all. What else they tell of is known by its usage alone.
 func (b *Builder) Blind() []Span {
-	all := []Span{{b.sampling.LoadStart(), b.sampling.End}}
-	seen := map[objectKey]bool{}
+	told := map[objectKey]bool{}
 	for c := range b.every() {
-		seen[c.objectKey] = seen[c.objectKey] || len(c.running) > 0
+		told[c.objectKey] = told[c.objectKey] || len(c.running) > 0
 	}
-	if len(seen) == 0 {
-		return all
+	if len(told) == 0 {
+		return []Span{{b.sampling.LoadStart(), b.sampling.End}}
 	}
+	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, (*container).hasStatus) }
+	b.blind = map[objectKey]bool{}
 	for _, p := range each(b, maps.All(b.pods)) {
-		if p.node.known() && !seen[p.objectKey] {
-			return all
+		if p.node.known() && !told[p.objectKey] {
+			b.blind[p.objectKey] = true
 		}
 	}
 	b.findAbsence()
@@ -102,6 +104,17 @@ func (b *Builder) Blind() []Span {
 		out = append(out, Span{b.sampling.Align(gap.From), min(b.sampling.Align(gap.To+b.sampling.Cell()), b.sampling.End)})
 	}
 	return out
+}
+
+// BlindPods are the names of the pods on a node none of whose containers has a status: the alternatives of the running signal
+// should be read as well, and count for them alone from now on.
+func (b *Builder) BlindPods() []string {
+	b.takesAlternative = func(s *seen) bool { return b.blind[s.object()] }
+	names := map[string]bool{}
+	for p := range b.blind {
+		names[p.name.Value()] = true
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 func appendIntervals(dst timeline.Intervals, steps timeline.Steps) timeline.Intervals {

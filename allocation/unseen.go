@@ -28,25 +28,35 @@ func (c *container) ran() bool {
 // hasStatus reports whether the best running signal tells of a container.
 func (c *container) hasStatus() bool { return len(c.running) > 0 && len(c.running[0]) > 0 }
 
-// InitContainers are the names of the init containers that ran, whose starts only cAdvisor knows. On a grid they do not
-// matter.
+// InitContainers are the names of the init containers that ran, whose starts only cAdvisor knows: those should be read, and count
+// for init containers alone from now on. On a grid they do not matter.
 func (b *Builder) InitContainers() []string {
+	isInit := func(c *container) bool { return c.init }
+	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, isInit) }
 	return b.namesWhere(func(c *container) (Symbol, bool) { return c.container, b.sampling.Exact() && c.init && c.ran() })
 }
 
 // BlindInits are the names of the init containers, native sidecars among them, that the best running signal never tells of:
 // its alternatives should be read as well, and count for them alone from now on.
 func (b *Builder) BlindInits() []string {
-	b.blindInits = true
+	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, (*container).isBlindInit) }
 	return b.namesWhere(func(c *container) (Symbol, bool) { return c.container, c.isBlindInit() })
 }
 
-// isBlindInit reports whether c is an init container that the best running signal never tells of. A nil one is not.
-func (c *container) isBlindInit() bool { return c != nil && c.init && !c.hasStatus() }
+// isBlindInit reports whether c is an init container that the best running signal never tells of.
+func (c *container) isBlindInit() bool { return c.init && !c.hasStatus() }
 
-// ofOthers reports whether s is an alternative that was read for BlindInits, but tells of another container of such a name.
+// ofOthers reports whether s is an alternative that tells of a container that alternatives were not read for.
 func (b *Builder) ofOthers(s *seen) bool {
-	return b.blindInits && s.Rank > 0 && !b.pods[s.pod()].container(s.key[4]).isBlindInit()
+	return s.Rank > 0 && b.takesAlternative != nil && !b.takesAlternative(s)
+}
+
+// tellsOf reports whether s may tell of a container of some kind: of its pod, or where the UID of either is not known, of its name.
+func (b *Builder) tellsOf(s *seen, kind func(*container) bool) bool {
+	return slices.ContainsFunc(b.podNames[s.object()], func(p *pod) bool {
+		c := p.container(s.key[4])
+		return c != nil && kind(c) && (p.uid == s.pod().uid || p.uid == none || s.pod().uid == none)
+	})
 }
 
 // UnseenPods are the names of pods that completed, with containers that no scrape saw running and of which no start is known:

@@ -273,6 +273,9 @@ func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 	if c.series == 0 {
 		return c.nothing()
 	}
+	if err := c.named(ctx, b, lazily, "pod", b.BlindPods()); err != nil {
+		return err
+	}
 	if err := c.named(ctx, b, lazily, "container", b.BlindInits()); err != nil {
 		return err
 	}
