@@ -77,14 +77,14 @@ func slipsOf(app *kingpin.Application, context *kingpin.ParseContext) (commands,
 // maxMeant is how many names are suggested.
 const maxMeant = 5
 
-// meant suggests those of the names that word may stand for: the nearest, else those of which it begins
-// the whole, the last part or the first word, else all of a few. It is "" where there are too many.
+// meant suggests those of the names that word may stand for: those whose whole, else first word,
+// else last part it is near to or begins, else all of a few. It is "" where there are too many.
 func meant(prefix, word string, names []string) string {
 	var near []string
 	whole := func(name string) string { return name }
 	last := func(name string) string { return name[strings.LastIndexAny(name, ". ")+1:] }
 	first := func(name string) string { return strings.Fields(name)[0] }
-	for _, part := range [...]func(name string) string{whole, last, first} {
+	for _, part := range [...]func(name string) string{whole, first, last} {
 		parts := make([]string, len(names))
 		for i, name := range names {
 			parts[i] = part(name)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
@@ -15,6 +16,9 @@ import (
 
 // ErrHistogram says that a chunk holds native histograms, which no input of a cost computation is.
 var ErrHistogram = errors.New("chunk holds native histograms")
+
+// ErrOrder says that a sample is not later than the one before it.
+var ErrOrder = errors.New("times do not ascend")
 
 // stretch is how many samples of a series are handed over at a time: it bounds memory, whatever the window.
 const stretch = 1 << 17
@@ -63,10 +67,13 @@ type Encoded struct {
 	Padded bool
 }
 
-// Each decodes the chunks of a series, in order of MinTime, into p and calls yield with p for each stretch of at most
-// some 100,000 samples that lie in [mint, maxt]. Chunks that overlap are merged; of two samples at one time the earlier
+// Each decodes the chunks of a series into p and calls yield with p for each stretch of at most some 100,000 samples that
+// lie in [mint, maxt]. It sorts the chunks by MinTime. Chunks that overlap are merged; of two samples at one time the earlier
 // chunk's wins. A chunk that cannot be decoded is handed to skip and left out. An error of yield ends Each.
 func (d *Decoder) Each(p *timeline.Points, list []Encoded, mint, maxt int64, skip func(error), yield func() error) error {
+	if byStart := func(a, b Encoded) int { return cmp.Compare(a.MinTime, b.MinTime) }; !slices.IsSortedFunc(list, byStart) {
+		slices.SortStableFunc(list, byStart)
+	}
 	for len(list) > 0 {
 		p.Reset()
 		for len(list) > 0 && p.Len() < stretch {
@@ -174,12 +181,16 @@ func (d *Decoder) appendPlain(p *timeline.Points, enc chunkenc.Encoding, data []
 
 // appendSamples appends the float samples of it that lie in [mint, maxt].
 func appendSamples(p *timeline.Points, it chunkenc.Iterator, mint, maxt int64) error {
+	last := int64(math.MinInt64)
 	for typ := it.Next(); typ != chunkenc.ValNone; typ = it.Next() {
 		if typ != chunkenc.ValFloat {
 			continue
 		}
 		t, v := it.At()
-		if t > maxt {
+		if t <= last {
+			return ErrOrder
+		}
+		if last = t; t > maxt {
 			break
 		}
 		if t >= mint {

@@ -24,7 +24,6 @@ const (
 // The causes of a chunk that cannot be decoded.
 var (
 	errTruncated = errors.New("data ends inside a sample")
-	errOrder     = errors.New("times do not ascend")
 	errRange     = errors.New("time out of range")
 	errWindow    = errors.New("more than 64 significant bits")
 )
@@ -58,7 +57,7 @@ func readHead(data []byte) (xorHead, error) {
 	case k <= 0:
 		return h, errTruncated
 	case int64(d) <= 0:
-		return h, errOrder
+		return h, ErrOrder
 	case d > maxDelta:
 		return h, errRange
 	}
@@ -257,7 +256,7 @@ func (c *cursor) level(ts []int64) (widest int64, err error) {
 			return 0, errRange
 		}
 		if narrowest, widest = min(narrowest, delta), max(widest, delta); narrowest <= 0 {
-			return 0, errOrder
+			return 0, ErrOrder
 		}
 		t += delta
 		ts[i] = t
@@ -265,7 +264,7 @@ func (c *cursor) level(ts []int64) (widest int64, err error) {
 	}
 	switch {
 	case narrowest <= 0:
-		return 0, errOrder
+		return 0, ErrOrder
 	case widest > maxDelta:
 		return 0, errRange
 	}
@@ -338,7 +337,7 @@ func (c *cursor) rest(v uint64, ts []int64, vs []float64) error {
 // errDistance is what is wrong with the distance of two samples.
 func errDistance(delta int64) error {
 	if delta <= 0 {
-		return errOrder
+		return ErrOrder
 	}
 	return errRange
 }

@@ -141,6 +141,16 @@ func frame(t testing.TB, query int64, lset string, chunks ...prompb.Chunk) []byt
 // chunk is a chunk of samples at the times first, first+10, … with values 1, 2, ….
 func chunk(t testing.TB, enc chunkenc.Encoding, first int64, n int) prompb.Chunk {
 	t.Helper()
+	times := make([]int64, n)
+	for i := range times {
+		times[i] = first + int64(i)*10
+	}
+	return chunkAt(t, enc, times...)
+}
+
+// chunkAt is a chunk of samples at these times, with values 1, 2, ….
+func chunkAt(t testing.TB, enc chunkenc.Encoding, times ...int64) prompb.Chunk {
+	t.Helper()
 	c, err := chunkenc.NewEmptyChunk(enc)
 	if err != nil {
 		t.Fatal(err)
@@ -149,10 +159,10 @@ func chunk(t testing.TB, enc chunkenc.Encoding, first int64, n int) prompb.Chunk
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range n {
-		app.Append(0, first+int64(i)*10, float64(i+1))
+	for i, at := range times {
+		app.Append(0, at, float64(i+1))
 	}
-	return prompb.Chunk{MinTimeMs: first, MaxTimeMs: first + int64(n-1)*10, Type: prompb.Chunk_Encoding(enc), Data: c.Bytes()}
+	return prompb.Chunk{MinTimeMs: slices.Min(times), MaxTimeMs: slices.Max(times), Type: prompb.Chunk_Encoding(enc), Data: c.Bytes()}
 }
 
 // selector asks for everything of metric m.

@@ -50,7 +50,7 @@ func TestGarbage(t *testing.T) {
 }
 
 // TestOddSeries reads series that no server should give: times in no order, twice the same, values that are no numbers,
-// the same series twice.
+// the same series twice. What has a time is counted, once; what is left out comes with a warning.
 func TestOddSeries(t *testing.T) {
 	values := chunkenc.NewXORChunk()
 	app, err := values.Appender()
@@ -61,20 +61,25 @@ func TestOddSeries(t *testing.T) {
 		app.Append(0, int64(i)*10, v)
 	}
 	odd := prompb.Chunk{Type: prompb.Chunk_XOR, MaxTimeMs: 50, Data: values.Bytes()}
-	backward := []prompb.Chunk{chunk(t, chunkenc.EncXOR, 100, 2), chunk(t, chunkenc.EncXOR, 0, 2)}
-	one := chunk(t, chunkenc.EncXOR, 0, 1)
+	one, early, middle, late := chunk(t, chunkenc.EncXOR, 0, 1), chunk(t, chunkenc.EncXOR, 0, 2), chunk(t, chunkenc.EncXOR, 100, 2), chunk(t, chunkenc.EncXOR, 200, 2)
+	mixed := []string{"0=1", "10=2", "100=1", "110=2", "200=1", "210=2"}
 	for _, tc := range []struct {
 		name   string
 		mode   remote.Mode
 		answer http.HandlerFunc
 		want   map[string][]string
+		warned string
 	}{
-		{"values in frames", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", odd)), map[string][]string{"0:a": {"0=1", "10=NaN", "20=+Inf", "30=-Inf", "40=NaN", "50=2"}}},
-		{"order in frames", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", backward...)), map[string][]string{"0:a": {"0=1", "10=2", "100=1", "110=2"}}},
-		{"twice in frames", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", one), frame(t, 0, "pod=b", one), frame(t, 0, "pod=a", one)), map[string][]string{"0:a": {"0=1", "0=1"}, "0:b": {"0=1"}}},
-		{"values in JSON", remote.ModeQuery, matrix(`{"metric":{"pod":"a"},"values":[[0.01,"NaN"],[0.02,"+Inf"],[0.03,"-Inf"],[0.04,"2"]]}`), map[string][]string{"0:a": {"10=NaN", "20=+Inf", "30=-Inf", "40=2"}}},
-		{"order in JSON", remote.ModeQuery, matrix(`{"metric":{"pod":"a"},"values":[[0.02,"1"],[0.01,"2"],[0.02,"3"],[0.03,"4"]]}`), map[string][]string{"0:a": {"20=1", "30=4"}}},
-		{"twice in JSON", remote.ModeQuery, matrix(`{"metric":{"pod":"a"},"values":[[0.01,"1"]]},{"metric":{"pod":"a"},"values":[[0.01,"1"]]}`), map[string][]string{"0:a": {"10=1"}}},
+		{"values in frames", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", odd)), map[string][]string{"0:a": {"0=1", "10=NaN", "20=+Inf", "30=-Inf", "40=NaN", "50=2"}}, ""},
+		{"order in a frame", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", middle, late, early)), map[string][]string{"0:a": mixed}, ""},
+		{"order of frames", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", middle), frame(t, 0, "pod=a", early, late)), map[string][]string{"0:a": {"100=1", "110=2", "200=1", "210=2"}}, "times do not ascend"},
+		{"order in a chunk", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", early, chunkAt(t, chunkenc.EncXOR, 110, 100, 120), late)), map[string][]string{"0:a": {"0=1", "10=2", "200=1", "210=2"}}, "times do not ascend"},
+		{"order in a chunk of XOR2", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", early, chunkAt(t, chunkenc.EncXOR2, 110, 100, 120), late)), map[string][]string{"0:a": {"0=1", "10=2", "200=1", "210=2"}}, "times do not ascend"},
+		{"a chunk twice", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", early, early, late)), map[string][]string{"0:a": {"0=1", "10=2", "200=1", "210=2"}}, ""},
+		{"twice in frames", remote.ModeRemoteRead, frames(frame(t, 0, "pod=a", one), frame(t, 0, "pod=b", one), frame(t, 0, "pod=a", one)), map[string][]string{"0:a": {"0=1", "0=1"}, "0:b": {"0=1"}}, ""},
+		{"values in JSON", remote.ModeQuery, matrix(`{"metric":{"pod":"a"},"values":[[0.01,"NaN"],[0.02,"+Inf"],[0.03,"-Inf"],[0.04,"2"]]}`), map[string][]string{"0:a": {"10=NaN", "20=+Inf", "30=-Inf", "40=2"}}, ""},
+		{"order in JSON", remote.ModeQuery, matrix(`{"metric":{"pod":"a"},"values":[[0.02,"1"],[0.01,"2"],[0.02,"3"],[0.03,"4"]]}`), map[string][]string{"0:a": {"10=2", "20=1", "30=4"}}, ""},
+		{"twice in JSON", remote.ModeQuery, matrix(`{"metric":{"pod":"a"},"values":[[0.01,"1"]]},{"metric":{"pod":"a"},"values":[[0.01,"1"]]}`), map[string][]string{"0:a": {"10=1"}}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake()
@@ -82,9 +87,12 @@ func TestOddSeries(t *testing.T) {
 			f.handle(rangePath, tc.answer)
 			sel := selector
 			sel.End, sel.Step = 100_000, 10
-			got, _, err := collect(t, f.source(t, remote.Config{Mode: tc.mode}), sel)
+			got, stats, err := collect(t, f.source(t, remote.Config{Mode: tc.mode}), sel)
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("series (-want +got):\n%s%v", diff, err)
+			}
+			if warnings := fmt.Sprint(stats.Warnings); (len(stats.Warnings) > 0) != (tc.warned != "") || !strings.Contains(warnings, tc.warned) {
+				t.Errorf("warnings %s, want %q", warnings, tc.warned)
 			}
 		})
 	}

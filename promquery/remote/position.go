@@ -3,6 +3,9 @@ package remote
 import (
 	"bytes"
 	"hash/maphash"
+	"slices"
+
+	"github.com/promcost/promcost/promquery/chunks"
 )
 
 // position is how far a stream of remote read was read, so that a stream which broke off, because the server restarted for
@@ -78,4 +81,10 @@ func (p *position) series(labels []byte) bool {
 	}
 	p.done = append(p.done, h)
 	return true
+}
+
+// before reports whether one of the chunks ends before what was handed on of the series, although this stream was not asked for
+// again.
+func (p *position) before(list []chunks.Encoded) bool {
+	return p.started && p.past == nil && slices.ContainsFunc(list, func(c chunks.Encoded) bool { return c.MaxTime < p.time })
 }

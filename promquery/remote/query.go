@@ -163,6 +163,9 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 		start = max(start, until+1)
 	}
 	points = slices.DeleteFunc(points, func(s point) bool { return s.t < start || p.end < s.t })
+	if byTime := func(a, b point) int { return cmp.Compare(a.t, b.t) }; !slices.IsSortedFunc(points, byTime) {
+		slices.SortStableFunc(points, byTime) // of two at one time the first one counts
+	}
 	if len(points) == 0 {
 		return nil
 	}

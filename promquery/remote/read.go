@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"unsafe"
@@ -186,6 +187,9 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 		mint = max(mint, rd.at.time+1)
 	}
 	i := rd.index[query]
+	if rd.at.before(rd.list) {
+		rd.skipped[i].Add(fmt.Errorf("it lies before those of the series that came earlier: %w", chunks.ErrOrder))
+	}
 	return rd.dec.Each(&rd.p, rd.list, mint, sel.End, rd.skipped[i].Add, func() error {
 		first := !rd.at.started && !rd.later
 		if end := rd.run.sels[i].End; sel.End < end && rd.p.Last() > sel.End-timeline.Lookback {
