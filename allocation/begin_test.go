@@ -8,6 +8,37 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
+// TestTrafficOfInitContainers builds a pod that runs an init container for three minutes, then another container, and whose counter is
+// first seen after both began: each container bears what was sent while it ran.
+func TestTrafficOfInitContainers(t *testing.T) {
+	at := func(minute int) float64 { return float64(plainStart.Add(time.Duration(minute) * time.Minute).Unix()) }
+	const rate = 1e6 // bytes a minute
+	var values []float64
+	for minute := 21; minute <= 121; minute++ {
+		values = append(values, float64(minute-17)*rate)
+	}
+	for _, resolution := range []time.Duration{0, time.Minute} {
+		t.Run(allocation.ResolutionText(resolution), func(t *testing.T) {
+			s := buildGiven(t, allocation.Query{Resolution: resolution}, []given{
+				{signal: allocation.NodeInfo, key: "c/n/aws:///z/i-1", points: minutes(1, 1, 121)},
+				{signal: allocation.NodeCapacity, key: "c/n", points: minutes(4, 1, 121)},
+				{signal: allocation.PodInfo, key: "c/ns/q/uid-q/n/ip/Job/j", points: minutes(1, 17, 121)},
+				{signal: allocation.ContainerRunning, key: "c/ns/q/uid-q/prepare/", init: true, points: join(minutes(1, 18, 21), minutes(0, 21, 121))},
+				{signal: allocation.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 21, 121)},
+				{signal: allocation.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(at(20), 21, 121)},
+				{signal: allocation.PodTransmitted, key: "c/ns/q/uid-q/eth0/", points: sampled(plainStart.Add(21*time.Minute), time.Minute, values...)},
+			})[0]
+			got := map[string]float64{}
+			for row := range s.Len() {
+				got[s.Text(allocation.Container, row)] = s.Value(allocation.NetworkTransferBytes, row) / rate
+			}
+			if got["prepare"] < 2.5 || got["prepare"] > 3.5 || got["main"] < 99 || got["main"] > 101 {
+				t.Errorf("sent %v MB, want about 3 by prepare and 100 by main", got)
+			}
+		})
+	}
+}
+
 // TestWhereDataBegin builds a window in which nothing is seen before minute 30. What a pod sent before is nobody's, whether its
 // counter is seen before or after it; a node on which a container started just before lives since then.
 func TestWhereDataBegin(t *testing.T) {

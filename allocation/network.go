@@ -246,8 +246,8 @@ func (b *Builder) lastStart(pods []*pod, t int64) (start podStart, known bool) {
 	return start, known
 }
 
-// startBefore is when a pod started before t: its first container, as was reported, unless that has started again; else the pod, as was
-// reported; else when it was first seen to run. It does not depend on when the window begins.
+// startBefore is when a pod started before t: its first container, as was reported or, of an init container, seen just before t, unless
+// that has started again; else the pod, as was reported; else when it was first seen to run. It does not depend on when the window begins.
 func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 	at, again, begins := math.MaxInt64, p.restarted, true
 	for _, c := range p.containers {
@@ -258,7 +258,14 @@ func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 				again = again || x.V != c.started[0].V
 			}
 		}
-		begins = begins && (len(c.runs) == 0 || !b.beginsWithSignals(&c.runs[0]))
+		if len(c.runs) == 0 {
+			continue
+		}
+		seen := !b.beginsWithSignals(&c.runs[0])
+		begins = begins && seen
+		if c.init && seen && t-c.runs[0].From <= b.sampling.Lookback {
+			at = min(at, c.runs[0].From)
+		}
 	}
 	switch {
 	case at < t && !again:
