@@ -157,12 +157,15 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	}
 	end := flowEnd{key.kind, f.to, f.rate}
 	for i, x := range cells {
-		switch {
-		case l.b.unknown(&x) && end.rate > 0:
-			pods[0].ended = append(pods[0].ended, end)
+		if l.b.unknown(&x) {
+			if end.rate > 0 {
+				pods[0].ended = append(pods[0].ended, end)
+			}
 			value, _ := l.b.samplingOf(s).SeenAt(s.p, x.To)
-			cells[i] = l.b.beginAgain(pods, x, value)
-		case x.Amount > 0 || !x.Held:
+			x, end.rate = l.b.beginAgain(pods, x, value), 0
+			cells[i] = x
+		}
+		if !l.b.unknown(&x) && (x.Amount > 0 || !x.Held) {
 			end.to, end.rate = x.To, rateOf(&x)
 		}
 	}
@@ -199,38 +202,40 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 	if !known || s.p.First() <= b.sampling.LoadStart()+b.sampling.Lookback {
 		return f, cells[1:]
 	}
-	first.From = start.at
-	if at := start.seen; at > b.sampling.Start && at-start.at > b.sampling.Lookback {
-		// It ran for long before anything was seen of it, and moved most of this then.
-		if first.To <= at {
-			return f, cells[1:]
-		}
-		first.From, first.Amount = at, first.Amount*float64(first.To-at)/float64(first.To-start.at)
+	if start.seen <= b.sampling.Start {
+		start.seen = start.at
 	}
-	first.Held = first.To-first.From > b.sampling.Lookback
+	x, ok := b.movedSince(start, first.To, first.Amount)
+	if !ok || b.unknown(&x) {
+		return f, cells[1:]
+	}
+	*first = x
 	return f, cells
 }
 
-// beginAgain is the cell of a counter after a gap that no window looks over: what was moved since the pod was seen again, as fast as on
-// average since it started, as for the first cell of a counter. It stays as it is where that is not known.
-func (b *Builder) beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
-	start, known := b.lastStart(pods, x.To)
-	if !known {
-		return x
+// movedSince is the cell in which pods moved what a counter says at t, which is the first sample after their start, or none. A pod that
+// ran for long before anything was seen of it moved most of this then.
+func (b *Builder) movedSince(start podStart, t int64, value float64) (x timeline.Cell, ok bool) {
+	x = timeline.Cell{From: start.at, To: t, Amount: value}
+	if at := start.seen; at-start.at > b.sampling.Lookback {
+		x.From, x.Amount = at, value*float64(t-at)/float64(t-start.at)
 	}
-	for _, p := range pods {
-		before := x.From // when the pod was last known to run before the gap
-		for i := range p.shifts {
-			if at := p.shifts[i].from; at < x.To && before >= x.From && at-before > Evidence.Milliseconds() {
-				return timeline.Cell{From: at, To: x.To, Amount: value * float64(x.To-at) / float64(x.To-start.at)}
-			}
-			before = p.shifts[i].to
+	x.Held = x.To-x.From > b.sampling.Lookback
+	return x, x.From < x.To
+}
+
+// beginAgain is the cell of a counter after a gap that no window looks over: what was moved since the pod was seen again, as for the first
+// cell of a counter. It stays as it is where that is not known.
+func (b *Builder) beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
+	if start, known := b.lastStart(pods, x.To); known && start.seen > max(x.From, b.sampling.Start) {
+		if again, ok := b.movedSince(start, x.To, value); ok {
+			return again
 		}
 	}
 	return x
 }
 
-// podStart is when a pod started, and when it was first seen to run.
+// podStart is when a pod started, and since when it was seen to run, but for gaps that a window may look over.
 type podStart struct{ at, seen int64 }
 
 // lastStart is the last start of one of the pods before t, and whether one is known.
@@ -240,10 +245,21 @@ func (b *Builder) lastStart(pods []*pod, t int64) (start podStart, known bool) {
 			continue
 		}
 		if at, ok := b.startBefore(p, t); ok && (!known || at > start.at) {
-			start, known = podStart{at, p.shifts[0].from}, true
+			start, known = podStart{at, p.seenSince(t)}, true
 		}
 	}
 	return start, known
+}
+
+// seenSince is since when a pod was seen to run at t, or first afterwards, but for gaps that a window may look over.
+func (p *pod) seenSince(t int64) int64 {
+	from := p.shifts[0].from
+	for i := 1; i < len(p.shifts) && p.shifts[i].from < t; i++ {
+		if p.shifts[i].from-p.shifts[i-1].to > Evidence.Milliseconds() {
+			from = p.shifts[i].from
+		}
+	}
+	return from
 }
 
 // startBefore is when a pod started before t: its first container, as was reported or, of an init container, seen just before t, unless
@@ -254,7 +270,7 @@ func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 		for i, x := range c.started {
 			if v := int64(x.V * 1000); i == 0 {
 				at = min(at, v)
-			} else if x.From < t {
+			} else if v < t {
 				again = again || x.V != c.started[0].V
 			}
 		}

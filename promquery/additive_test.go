@@ -180,12 +180,8 @@ func partsAddUp(t *testing.T, src promquery.Source, q allocation.Query, leftOut 
 	compareFigures(t, figuresOf(compute(t, src, q)), figuresOf(apart), leftOut)
 }
 
-// What is not held over outages: shares, as slack says; and traffic over those of all of Prometheus that are longer than an hour, so that
-// no part knows of both sides.
-var (
-	overOutages     = regexp.MustCompile(shares + "$")
-	overLongOutages = regexp.MustCompile("^network|^(internet|region|zone)$|" + shares + "$")
-)
+// overOutages is what is not held over outages: shares, as slack says.
+var overOutages = regexp.MustCompile(shares + "$")
 
 // TestPartsAddUpOverOutages holds the same where targets, or all of Prometheus, are down around the border between two parts: for
 // so long that what is known of both sides is bridged, and for longer.
@@ -209,17 +205,14 @@ func TestPartsAddUpOverOutages(t *testing.T) {
 	} {
 		broken := t.TempDir()
 		promtest.WriteBlocks(t, broken, 2*time.Hour, interrupted(original, d)...)
-		db, leftOut := openBlocks(t, broken), overOutages
-		if d.job == "" && d.to.Sub(d.from) > allocation.Evidence {
-			leftOut = overLongOutages
-		}
+		db := openBlocks(t, broken)
 		for _, q := range []allocation.Query{
 			{Window: allocation.Window{Start: minutes(-120), End: minutes(120)}, Step: time.Hour},
 			{Window: allocation.Window{Start: minutes(-120).Add(17 * time.Second), End: minutes(118)}, Step: 37*time.Minute + 13*time.Second},
 			{Window: allocation.Window{Start: minutes(-120), End: minutes(120)}, Step: time.Hour, Resolution: 2 * time.Minute},
 			{Window: allocation.Window{Start: minutes(-120), End: minutes(120)}, Step: time.Hour, Resolution: 10 * time.Minute},
 		} {
-			t.Run(fmt.Sprintf("%s/%s %s", d, q.Step, allocation.ResolutionText(q.Resolution)), func(t *testing.T) { partsAddUp(t, db, q, leftOut) })
+			t.Run(fmt.Sprintf("%s/%s %s", d, q.Step, allocation.ResolutionText(q.Resolution)), func(t *testing.T) { partsAddUp(t, db, q, overOutages) })
 		}
 	}
 }
