@@ -59,7 +59,7 @@ func resourceFields(r Resource, names [5]string, unit, hours string) []Field {
 		average(names[2], unit, "Average "+unit+" requested while running.", RequestHours.Of(r)),
 		usage(r, names[3], unit),
 		average(names[4], unit, "Average limit in "+unit+" while running.", LimitHours.Of(r)),
-		sum(names[1], hours, "Cumulative "+hours+" allocated.", Hours.Of(r)),
+		whole(sum(names[1], hours, "Cumulative "+hours+" allocated.", Hours.Of(r))),
 		sum(name+"Cost", "currency", "Cumulative cost of the "+hours+" allocated.", Cost.Of(r)),
 		sum(name+"CostAdjustment", "currency", "What reconciliation with the bill adds to "+name+"Cost.", Adjustment.Of(r)),
 		sum(name+"CostIdle", "currency", "The part of "+name+"Cost that shared idle put there.", CostIdle.Of(r)),
@@ -148,6 +148,19 @@ func totalCosts(s *Set, rows []int, dst []float64) {
 		}
 	}
 	s.sums(money, rows, dst)
+}
+
+// whole is a field without what rounding takes from whole numbers, or adds to them.
+func whole(f Field) Field {
+	value, values := f.Value, f.values
+	f.Value = func(s *Set, row int) float64 { return Whole(value(s, row)) }
+	f.values = func(s *Set, rows []int, dst []float64) {
+		values(s, rows, dst)
+		for i := range rows {
+			dst[i] = Whole(dst[i])
+		}
+	}
+	return f
 }
 
 // average is a field that divides a column of amount × hours by the hours of the row.

@@ -246,3 +246,34 @@ func TestWholeAverages(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeHours checks that what is constant and whole has whole hours in whole hours, in however many parts they were added up.
+func TestWholeHours(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for _, f := range []struct {
+		name   string
+		column allocation.Column
+	}{
+		{"gpuHours", allocation.Hours.Of(allocation.GPU)},
+		{"cpuCoreHours", allocation.Hours.Of(allocation.CPU)},
+		{"ramByteHours", allocation.Hours.Of(allocation.RAM)},
+	} {
+		for range 300 {
+			amount, hours, sum := float64(1+random.IntN(8)), 1+random.IntN(24), 0.0
+			for left := hours * 3_600_000; left > 0; {
+				milliseconds := min(left, 1+random.IntN(400_000))
+				left -= milliseconds
+				sum += amount * float64(milliseconds) / 3.6e6
+			}
+			s := allocation.NewSet(allocation.Window{Start: testStart, End: testStart.Add(24 * time.Hour)}, allocation.NewDict())
+			r := allocation.Row{Start: testStart, End: testStart.Add(time.Duration(hours) * time.Hour)}
+			r.Values[f.column] = sum
+			s.Append(&r)
+			many, shown := make([]float64, 1), field(t, f.name)
+			shown.Values(s, []int{0}, many)
+			if got, want := [...]float64{shown.Value(s, 0), many[0]}, amount*float64(hours); got != [...]float64{want, want} {
+				t.Fatalf("%s of %v over %d h: %v", f.name, amount, hours, got)
+			}
+		}
+	}
+}
