@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +140,7 @@ func replay(t *testing.T, base string, r clientRequest) {
 		t.Errorf("nobody says what a client reads of %s", r.Path)
 	default:
 		check(t, body)
+		checkAsked(t, r, body)
 	}
 }
 
@@ -253,11 +256,35 @@ func checkAssets(t *testing.T, sets ...map[string]clientAsset) {
 	}
 }
 
-// checkSuggestions wants a list of strings, or one in a field data.
+// checkSuggestions wants a list of strings.
 func checkSuggestions(t *testing.T, body []byte) {
 	data := dataOf[struct{ Data []string }](t, body)
 	if data.Data == nil {
 		t.Errorf("no list: %s", body)
+	}
+}
+
+// checkAsked wants what a request asks for by its parameters: assets of the type of its filter, and suggestions of each field that the demo has.
+func checkAsked(t *testing.T, r clientRequest, body []byte) {
+	t.Helper()
+	query, err := url.ParseQuery(r.Query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case strings.HasSuffix(r.Path, "/autocomplete"):
+		list := dataOf[struct{ Data []string }](t, body).Data
+		if field, search := query.Get("field"), query.Get("search"); search == "" && field != "account" {
+			checkSome(t, list)
+		} else if i := slices.IndexFunc(list, func(s string) bool { return !strings.Contains(s, search) }); i >= 0 {
+			t.Errorf("%s is suggested for %s", list[i], search)
+		}
+	case r.Path == "/assets" && strings.HasPrefix(query.Get("filter"), "type:"):
+		for key, a := range dataOf[map[string]clientAsset](t, body) {
+			if a.Type == nil || query.Get("filter") != fmt.Sprintf("type:%q", *a.Type) {
+				t.Errorf("%s is not filtered out: %+v", key, a)
+			}
+		}
 	}
 }
 
@@ -276,16 +303,54 @@ func checkRefusal(t *testing.T, body []byte) {
 	}
 }
 
-// checkSamples wants a result of one of the types that Grafana knows, and something in it.
+// checkSamples wants a result of one of the types that Grafana knows, and samples of it as Grafana reads them.
 func checkSamples(t *testing.T, body []byte) {
+	type series struct {
+		Metric map[string]string
+		Value  clientSample
+		Values []clientSample
+	}
 	data := dataOf[struct {
 		ResultType string
-		Result     []any
+		Result     json.RawMessage
 	}](t, body)
-	if !slices.Contains([]string{"vector", "matrix", "scalar", "string"}, data.ResultType) {
+	var list []series
+	switch data.ResultType {
+	case "scalar", "string":
+		list = []series{{Metric: map[string]string{}}}
+		decode(t, data.Result, &list[0].Value)
+	case "vector", "matrix":
+		decode(t, data.Result, &list)
+	default:
 		t.Errorf("result type %q", data.ResultType)
 	}
-	checkSome(t, data.Result)
+	checkSome(t, list)
+	for _, s := range list {
+		if s.Metric == nil || (len(s.Values) > 0) != (data.ResultType == "matrix") || (s.Value.time > 0) == (data.ResultType == "matrix") {
+			t.Errorf("no %s: %+v", data.ResultType, s)
+		}
+	}
+}
+
+// clientSample is a time in seconds and a number as text.
+type clientSample struct{ time, value float64 }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *clientSample) UnmarshalJSON(text []byte) error {
+	var value string
+	if err := json.Unmarshal(text, &[2]any{&s.time, &value}); err != nil {
+		return err
+	}
+	var err error
+	s.value, err = strconv.ParseFloat(value, 64)
+	return err
+}
+
+func decode(t *testing.T, text []byte, to any) {
+	t.Helper()
+	if err := json.Unmarshal(text, to); err != nil {
+		t.Errorf("%v: %.400s", err, text)
+	}
 }
 
 func checkMetadata(t *testing.T, body []byte) {

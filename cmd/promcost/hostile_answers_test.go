@@ -124,11 +124,8 @@ var prometheusWords = []string{
 
 // problem says what is wrong with an answer, nil where nothing is.
 func (a *hostileAnswer) problem(r *hostileRequest) error {
-	if redirected := a.status/100 == 3; r.wire != "" && (redirected || len(a.body) == 0 || a.header.Get("Date") == "") && a.status != http.StatusInternalServerError {
-		return nil // to the path without its dots, or of Go's server
-	}
-	if a.status == http.StatusRequestHeaderFieldsTooLarge {
-		return nil // likewise
+	if a.ofGo(r) {
+		return nil
 	}
 	var errs []error
 	if a.header.Get("X-Content-Type-Options") != "nosniff" {
@@ -150,6 +147,19 @@ func (a *hostileAnswer) problem(r *hostileRequest) error {
 		errs = append(errs, a.unhelpful(r))
 	}
 	return errors.Join(errs...)
+}
+
+// ofGo reports whether Go's server, or its mux, has answered before any handler of promcost could: what is no HTTP request that it
+// understands (400, and 431 for long headers), an expectation, a coding or a version of HTTP that it does not know (417, 501, 505), and
+// the way to a path without its dots (3xx), which clients follow by themselves.
+func (a *hostileAnswer) ofGo(r *hostileRequest) bool {
+	switch a.status {
+	case http.StatusRequestHeaderFieldsTooLarge:
+		return true
+	case http.StatusBadRequest, http.StatusExpectationFailed, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return r.wire != "" && (a.header.Get("Date") == "" || len(a.body) == 0)
+	}
+	return r.wire != "" && a.status/100 == 3
 }
 
 const jsonKind = "application/json"
