@@ -202,6 +202,7 @@ func TestPartsAddUpOverOutages(t *testing.T) {
 		{from: minutes(-90), to: minutes(75)},
 		{from: minutes(-61), to: minutes(3)},
 		{from: minutes(-45), to: minutes(40)},
+		{from: minutes(4), to: minutes(70)}, // in which a container starts again
 	} {
 		broken := t.TempDir()
 		promtest.WriteBlocks(t, broken, 2*time.Hour, interrupted(original, d)...)

@@ -226,12 +226,13 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 
 // endOf is where the k-th span ends.
 func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Watch) Edge {
-	x, limit := &spans[k], spans[k].until
+	x, limit, told := &spans[k], spans[k].until, int64(0)
 	if k+1 < len(spans) {
 		next := &spans[k+1]
 		limit = min(limit, s.firstOf(next.From))
-		if next.started > x.To {
-			limit = min(limit, next.started)
+		if next.started > x.To && next.started < limit {
+			told = s.firstOf(next.From)
+			limit = next.started
 		}
 	}
 	if p.Until > x.To {
@@ -258,7 +259,7 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 		out.Latest = max(s.unseenFrom(x, limit, s.Step, w), s.hiddenUntil(x, limit, w))
 		return out
 	} else {
-		s.halfway(x, limit, w, &out)
+		s.halfway(x, limit, told, w, &out)
 	}
 	if gone, ok := p.deleted(start, limit); ok && gone > start {
 		out.At, out.Earliest = min(out.At, gone), min(out.Earliest, gone)
@@ -282,14 +283,15 @@ func (s Sampling) unseenFrom(x *sighting, limit, apart int64, w *Watch) int64 {
 
 // halfway makes the end of a span of which none is reported: between the last sight and the next scrape. One that the newest
 // scrape shows is open, unless that is longer ago than an outage lasts: a window that knows of a later scrape decides the same.
-func (s Sampling) halfway(x *sighting, limit int64, w *Watch, end *Edge) {
+// told is when it was first seen again where limit is the start that was told then, else 0.
+func (s Sampling) halfway(x *sighting, limit, told int64, w *Watch, end *Edge) {
 	if limit == Forever && w.Newest-x.To < x.last-x.last/20 && s.End-x.To <= maxLead {
 		end.At, end.Latest = max(x.To, min(s.End, x.To+s.Lookback)), max(x.To, s.End)
 		return
 	}
 	end.Latest = s.unseenFrom(x, limit, x.last, w)
 	end.At = x.To + (end.Latest-x.To)/2
-	if end.Latest-x.To > maxLead {
+	if max(end.Latest, told)-x.To > maxLead {
 		end.At = x.To + x.last/2 // that is more than an outage: time without data
 	}
 	end.Latest = max(end.Latest, s.hiddenUntil(x, limit, w))
