@@ -66,7 +66,7 @@ func (l *Ledger) fill(ctx, work context.Context, hours []allocation.Window) ([]*
 	return l.flyAll(ctx, work, flights, runs)
 }
 
-// fillAsked is fill for a query, after whose end what was begun goes on. Nothing is begun where the source fails: with the
+// fillAsked is fill for a query, after whose end what was begun goes on, until Close. Nothing is begun where the source fails: with the
 // error failed, if that is one, or as it did just now.
 func (l *Ledger) fillAsked(ctx context.Context, hours []allocation.Window, failed error) ([]*hourFlight, error) {
 	if failed == nil {
@@ -79,7 +79,13 @@ func (l *Ledger) fillAsked(ctx context.Context, hours []allocation.Window, faile
 // flyAll computes runs and waits for flights.
 func (l *Ledger) flyAll(ctx, work context.Context, flights []*hourFlight, runs []hourRun) ([]*hourFlight, error) {
 	for _, run := range runs {
-		go l.fillRun(work, run)
+		go func() {
+			defer l.working.Done()
+			work, done := context.WithCancel(work)
+			defer done()
+			defer context.AfterFunc(l.closing, done)()
+			l.fillRun(work, run)
+		}()
 	}
 	for _, f := range flights {
 		select {
@@ -102,6 +108,9 @@ type hourRun struct {
 func (l *Ledger) takeOff(hours []allocation.Window, failed error) (flights []*hourFlight, runs []hourRun) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if failed == nil {
+		failed = l.closing.Err()
+	}
 	for _, h := range hours {
 		key := h.Start.Unix()
 		f := l.filling[key]
@@ -125,6 +134,7 @@ func (l *Ledger) takeOff(hours []allocation.Window, failed error) (flights []*ho
 		}
 		flights = append(flights, f)
 	}
+	l.working.Add(len(runs))
 	return flights, runs
 }
 

@@ -140,6 +140,10 @@ type Ledger struct {
 	generation uint64
 	refreshed  chan struct{} // holds an element while Run has a Refresh to answer
 	cache      cache
+
+	closing context.Context // until Close
+	end     context.CancelFunc
+	working sync.WaitGroup // computations, and hours that are kept, though nobody waits for them
 }
 
 // remedy says how a question of a Ledger becomes smaller.
@@ -165,7 +169,18 @@ func New(computer Computer, logger log.Logger, o Options) *Ledger {
 		damaged: map[setKey]bool{}, refreshed: make(chan struct{}, 1),
 	}
 	l.cache.account = o.Memory.OpenCache(l.evict)
+	l.closing, l.end = context.WithCancel(context.Background())
 	return l
+}
+
+// Close ends what is still computed, for questions that were given up too, and waits until nothing reads the source or writes to the
+// history for them. What is to be computed after it is an error. It returns nil.
+func (l *Ledger) Close() error {
+	l.mu.Lock()
+	l.end() // nothing begins from here on
+	l.mu.Unlock()
+	l.working.Wait()
+	return nil
 }
 
 // NewKeeping returns a ledger over computer that keeps closed hours and days in a history.
@@ -262,12 +277,19 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	l.mu.Lock()
 	key.generation = l.generation
 	f, ok := l.flights[key]
+	if err := l.closing.Err(); err != nil {
+		l.mu.Unlock()
+		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
+	}
 	if !ok {
 		var run context.Context
 		f = &flight{done: make(chan struct{}), account: l.opts.Memory.Open(remedy)}
 		run, f.cancel = context.WithTimeout(memory.With(context.WithoutCancel(ctx), f.account), l.opts.Timeout)
 		l.flights[key] = f
-		go l.fly(run, key, f, q)
+		l.working.Go(func() {
+			defer context.AfterFunc(l.closing, f.cancel)()
+			l.fly(run, key, f, q)
+		})
 	}
 	f.waiters++
 	l.mu.Unlock()

@@ -290,3 +290,45 @@ func TestDamageIsComputedAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestClose gives up a question whose hours go on, and closes the ledger: it waits for them, and nothing begins after it.
+func TestClose(t *testing.T) {
+	r := newRig(t, "2026-03-05T12:30", ledger.Options{})
+	began, ended := make(chan struct{}, 1), make(chan struct{})
+	r.model.slow = func(ctx context.Context) {
+		began <- struct{}{}
+		<-ctx.Done()
+		close(ended)
+	}
+	q := allocation.Query{Window: between(t, "2026-03-04T00:00", "2026-03-04T01:00"), Stored: true}
+	ctx, leave := context.WithCancel(t.Context())
+	asked := make(chan error)
+	go func() {
+		_, err := collect(ctx, r.Ledger, q)
+		asked <- err
+	}()
+	<-began
+	leave()
+	if err := <-asked; !errors.Is(err, context.Canceled) {
+		t.Errorf("a question that was given up: %v", err)
+	}
+	select {
+	case <-ended:
+		t.Error("the hour ended with the question")
+	default:
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	default:
+		t.Error("closed while an hour was computed")
+	}
+	if _, err := collect(t.Context(), r.Ledger, q); !errors.Is(err, context.Canceled) {
+		t.Errorf("asked after Close: %v", err)
+	}
+	if n := len(r.model.asked()); n != 1 {
+		t.Errorf("%d computations, want 1", n)
+	}
+}

@@ -167,6 +167,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	if keeping.closer != nil {
 		s.closers = append(s.closers, keeping.closer)
 	}
+	s.closers = append(s.closers, s.ledger)
 	if keeping.store != nil {
 		if err := collector.NewStore(s.registry, s.storeState); err != nil {
 			return nil, errors.Join(err, keeping.closer.Close())
