@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 const (
@@ -181,7 +181,7 @@ func (a *hostileAnswer) unhelpful(r *hostileRequest) error {
 			return fmt.Errorf("its form is not that of the path: %.300s", a.body)
 		}
 		message = answer.Message + answer.Error
-	} else if r.path != costseries.ReadPath && strings.HasPrefix(r.path, "/api/") {
+	} else if r.path != promapi.ReadPath && strings.HasPrefix(r.path, "/api/") {
 		return fmt.Errorf("its form is not that of the path: %.300s", a.body)
 	}
 	named := a.status != http.StatusBadRequest || strings.Contains(message, r.parameter) ||

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 
 	"github.com/promcost/promcost/allocation/costapi"
-	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // hostileEnd is the end of the data that hostile requests are about, and hostileStart its beginning.
@@ -93,7 +93,7 @@ func hostilePaths(t *testing.T) map[string][]hostileParameter {
 			}
 		}
 	}
-	for _, path := range costseries.Paths() {
+	for _, path := range promapi.Paths() {
 		parameters, ok := promqlParameters[path]
 		if !ok {
 			t.Fatalf("%s has no row in promqlParameters", path)

@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/encode"
-	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // ownPaths are the pages that are neither the API's nor Prometheus'. All but reload are only read.
@@ -25,7 +25,7 @@ func (f *webFlags) ownPaths() []string {
 // missing answers that a path is not there, and which one may have been meant.
 func (f *webFlags) missing() http.Handler {
 	own := f.ownPaths()
-	known := slices.Concat(costapi.Paths(), costseries.Paths(), own)
+	known := slices.Concat(costapi.Paths(), promapi.Paths(), own)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		prefix := ""
 		if f.prefix != "" && strings.HasPrefix(r.RequestURI, f.prefix+"/") {

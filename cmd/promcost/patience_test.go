@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation/costapi"
-	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // A client that asks for much and reads nothing holds the place of a query only for so long; compressed answers, too.
@@ -105,6 +105,6 @@ func TestReadersThatAreNotSlow(t *testing.T) {
 func TestStreamsThroughPatience(t *testing.T) {
 	var w http.ResponseWriter = &patientWriter{}
 	if _, ok := w.(http.Flusher); !ok {
-		t.Errorf("%s needs a Flusher", costseries.ReadPath)
+		t.Errorf("%s needs a Flusher", promapi.ReadPath)
 	}
 }

@@ -19,8 +19,10 @@ import (
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 	"github.com/promcost/promcost/promquery/remote"
 	"github.com/promcost/promcost/promquery/selfseries"
+	"github.com/promcost/promcost/promquery/upstream"
 )
 
 // promqlFlags say how PromQL over costs is answered.
@@ -34,11 +36,11 @@ type promqlFlags struct {
 func addPromQLFlags(g flagGroup) *promqlFlags {
 	f := &promqlFlags{}
 	durationOf(g, "promql.timeout", "Longest that a PromQL query, or a remote read, may take.", &f.timeout, time.Millisecond).
-		Default(costseries.DefaultTimeout.String())
+		Default(promapi.DefaultTimeout.String())
 	countOf(g, "promql.max-samples", "Most samples that one PromQL query may hold in memory, most steps that its subqueries may take, and most samples that one answer of remote read may have where it is not streamed.", &f.maxSamples, 1).
-		Default(strconv.Itoa(costseries.DefaultMaxSamples))
+		Default(strconv.Itoa(promapi.DefaultMaxSamples))
 	countOf(g, "promql.max-concurrency", "Most PromQL queries, remote reads and federations at a time; others wait. One more is for a query about up to an hour.", &f.maxConcurrency, 1).
-		Default(strconv.Itoa(costseries.DefaultMaxConcurrency))
+		Default(strconv.Itoa(promapi.DefaultMaxConcurrency))
 	return f
 }
 
@@ -57,7 +59,7 @@ func (f *promqlFlags) validate(source *sourceFlags) error {
 }
 
 // upstream is the server whose series PromQL may name besides; nil where it may not.
-func (f *promqlFlags) upstream(source *sourceFlags, src *remote.Source, owned []string) (*costseries.Upstream, error) {
+func (f *promqlFlags) upstream(source *sourceFlags, src *remote.Source, owned []string) (*upstream.Server, error) {
 	if !f.passthrough {
 		return nil, nil
 	}
@@ -65,7 +67,7 @@ func (f *promqlFlags) upstream(source *sourceFlags, src *remote.Source, owned []
 	if err != nil {
 		return nil, err
 	}
-	return costseries.NewUpstream(costseries.UpstreamConfig{
+	return upstream.New(upstream.Config{
 		URL: base, Client: client, Params: source.queryParams(), Owned: owned, External: src.ExternalLabels,
 		Streams: func(ctx context.Context) (bool, error) {
 			mode, err := src.Mode(ctx)
@@ -90,9 +92,9 @@ func (s *server) promql(own prometheus.Gatherer) (http.Handler, error) {
 	if err := api.renew(s.settings()); err != nil {
 		return nil, err
 	}
-	for _, path := range costseries.Paths() {
+	for _, path := range promapi.Paths() {
 		var h http.Handler = api
-		if path != costseries.ReadPath { // which is packed already, and streamed
+		if path != promapi.ReadPath { // which is packed already, and streamed
 			h = costapi.Compressed(api)
 		}
 		mux.Handle(path, s.health.Instrument(path, h))
@@ -156,27 +158,27 @@ func (a *promqlAPI) handlerUnder(current *settings) (http.Handler, error) {
 		Bounds: timeline.ServedBounds, Now: a.clock,
 	})
 	var owned []string
-	var metadata []costseries.Metadata
+	var metadata []upstream.Metadata
 	for _, family := range series.Families() {
 		owned = append(owned, family.Name)
 		kind := "gauge"
 		if family.Counter {
 			kind = "counter"
 		}
-		metadata = append(metadata, costseries.Metadata{Name: family.Name, Type: kind, Help: family.Help})
+		metadata = append(metadata, upstream.Metadata{Name: family.Name, Type: kind, Help: family.Help})
 	}
-	upstream, err := f.upstream(a.source, a.computer.source.remote, owned)
+	others, err := f.upstream(a.source, a.computer.source.remote, owned)
 	if err != nil {
 		return nil, err
 	}
 	samples := f.maxSamples
 	if most := a.memory.Most(); most > 0 { // what an expression makes of no series is not drawn from the memory
-		samples = min(samples, int(most/costseries.SampleBytes/2))
+		samples = min(samples, int(most/costseries.PointBytes))
 	}
-	engine := costseries.NewEngine(costseries.EngineOptions{Timeout: f.timeout, MaxSamples: samples})
-	return costseries.NewAPI(a.self.Beside(series, owned), engine, costseries.APIOptions{
+	engine := promapi.NewEngine(promapi.EngineOptions{Timeout: f.timeout, MaxSamples: samples})
+	return promapi.New(a.self.Beside(series, owned), engine, promapi.Options{
 		Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxSamples: samples, Memory: a.memory, Metadata: metadata,
-		Config: a.configText, Flags: a.given, Started: a.started, Retention: "as long as the history is kept", Upstream: upstream, Logger: a.logs.kit, Now: a.now,
+		Config: a.configText, Flags: a.given, Started: a.started, Retention: "as long as the history is kept", Upstream: others, Logger: a.logs.kit, Now: a.now,
 	}), nil
 }
 

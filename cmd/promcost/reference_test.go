@@ -14,7 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/promquery"
-	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // TestReference holds REFERENCE.md to the tables that it is made from: flags, parameters, metrics in and out.
@@ -200,9 +200,9 @@ func referParameters(b *strings.Builder) {
 
 func referPromQL(b *strings.Builder) {
 	b.WriteString("\n## PromQL\n\nCost series, for any past time, by Prometheus' own HTTP API, engine and JSON: give the URL of promcost where that of a Prometheus is asked for. " +
-		"Parameters are those of https://prometheus.io/docs/prometheus/latest/querying/api/. A sample is of one hour, so an instant looks back for " + costseries.DefaultLookback.String() +
+		"Parameters are those of https://prometheus.io/docs/prometheus/latest/querying/api/. A sample is of one hour, so an instant looks back for " + promapi.DefaultLookback.String() +
 		", and a subquery without a step takes one of an hour.\n\n")
-	for _, path := range costseries.Paths() {
+	for _, path := range promapi.Paths() {
 		fmt.Fprintf(b, "- `%s`\n", path)
 	}
 }

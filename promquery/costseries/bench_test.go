@@ -17,6 +17,7 @@ import (
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // What is measured.
@@ -103,7 +104,7 @@ func benchLedger(b *testing.B, days int, m *allocation.Metering) (l *ledger.Ledg
 // BenchmarkQuery asks for 30 days of 10,000 containers, an hour a step, of the history.
 func BenchmarkQuery(b *testing.B) {
 	l, start, end := benchLedger(b, benchDays, allocation.DefaultMetering())
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	q := costseries.New(l, costseries.Options{Grace: grace, Now: func() time.Time { return end.Add(time.Hour) }})
 	for _, expr := range []string{
 		`sum by (namespace) (promcost_container_hourly_cost)`,

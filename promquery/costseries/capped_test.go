@@ -17,6 +17,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // lastSet is a collector's source of one set.
@@ -113,7 +114,7 @@ func scrapedCosts(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 // askedCosts are the costs that PromQL tells of, by series.
 func askedCosts(t *testing.T, q *costseries.Queryable, at time.Time) map[string]float64 {
 	t.Helper()
-	r := resultOf(t, costseries.NewEngine(costseries.EngineOptions{}), q, `{__name__=~".+_cost(_total)?"}`, at, at, 0)
+	r := resultOf(t, promapi.NewEngine(promapi.EngineOptions{}), q, `{__name__=~".+_cost(_total)?"}`, at, at, 0)
 	vector, err := r.Vector()
 	if err != nil {
 		t.Fatal(err)

@@ -14,9 +14,6 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// seriesFunc is what hints say where the labels of series are wanted, but no samples.
-const seriesFunc = "series"
-
 // Which series there are is found out from the latest hours of a range: so many, a day at a time, until so many series were
 // looked at.
 const (

@@ -16,6 +16,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // matchersOf are those of a selector, none for "".
@@ -173,7 +174,7 @@ func TestFamilies(t *testing.T) {
 func TestBudgets(t *testing.T) {
 	h := someHours(20)
 	h.budget = &allocation.Budget{Name: "all", Amount: 100, Period: allocation.BudgetMonth}
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	r := resultOf(t, engine, newQueryable(h, costseries.Options{}), `sum by (budget) (promcost_budget_spent) / sum by (budget) (promcost_budget_limit{period="month"})`, noon.Add(3*time.Hour+grace), noon.Add(4*time.Hour+grace), time.Hour)
 	if diff := cmp.Diff([]string{`{budget="all"} 1773155400:0.03 1773159000:0.04`}, lines(r, nearly)); r.Err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", r.Err, diff)

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +13,8 @@ import (
 
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
+	"github.com/promcost/promcost/promquery/promapi/apitest"
 )
 
 // lookups are the paths that take many selectors.
@@ -24,7 +24,7 @@ var lookups = [...]string{"/api/v1/series", "/api/v1/labels", "/api/v1/label/nam
 func lookUp(t *testing.T, base, path string, selectors ...string) (items []string) {
 	t.Helper()
 	query := url.Values{"match[]": selectors, "start": {noon.Format(time.RFC3339)}, "end": {noon.Add(20 * time.Hour).Format(time.RFC3339)}}.Encode()
-	r := askLong(t, base, path, query)
+	r := apitest.AskLong(t, base, path, query)
 	body, _ := r.Body.(map[string]any)
 	list, ok := body["data"].([]any)
 	if !ok || r.Code != http.StatusOK {
@@ -60,7 +60,7 @@ func TestSelectorsAreLoadedTogether(t *testing.T) {
 	} {
 		for _, path := range lookups {
 			h := someHours(30)
-			base := serve(t, newQueryable(h, costseries.Options{}), costseries.APIOptions{})
+			base := apitest.Serve(t, newQueryable(h, costseries.Options{}), promapi.Options{})
 			var want []string
 			for _, s := range selectors[:min(len(selectors), 6)] {
 				want = append(want, lookUp(t, base, path, s)...)
@@ -84,50 +84,8 @@ func TestSelectorsAreLoadedTogether(t *testing.T) {
 // TestSelectorsShareMemory holds series once that many selectors match.
 func TestSelectorsShareMemory(t *testing.T) {
 	h := someHours(30)
-	base := serve(t, newQueryable(h, costseries.Options{}), costseries.APIOptions{Memory: memory.New(1 << 20)})
+	base := apitest.Serve(t, newQueryable(h, costseries.Options{}), promapi.Options{Memory: memory.New(1 << 20)})
 	for _, path := range lookups {
 		lookUp(t, base, path, many(800)...)
-	}
-}
-
-// TestTooManySelectors refuses more than may be.
-func TestTooManySelectors(t *testing.T) {
-	base := serve(t, newQueryable(someHours(3), costseries.Options{}), costseries.APIOptions{})
-	for _, path := range append(lookups[:], "/federate", "/api/v1/rules") {
-		r := askLong(t, base, path, url.Values{"match[]": many(1001)}.Encode())
-		checkRefusal(t, path, r, http.StatusBadRequest, "match[] is given 1001 times, at most 1000")
-	}
-}
-
-// TestUpstreamIsAskedOnce asks the upstream for all selectors in one request.
-func TestUpstreamIsAskedOnce(t *testing.T) {
-	asked := make(chan []string, 10)
-	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = r.ParseForm()
-		asked <- r.Form["match[]"]
-		fmt.Fprint(w, `{"status":"success","data":[{"__name__":"up","job":"a"}]}`)
-	}))
-	t.Cleanup(up.Close)
-	ours := serve(t, newQueryable(someHours(3), costseries.Options{}), costseries.APIOptions{Upstream: upstreamOf(t, up.URL, true, nil)})
-	for path, want := range map[string]string{lookups[0]: `{"__name__":"up","job":"a"}`, lookups[1]: `"job"`, lookups[3]: `"up"`} {
-		got := lookUp(t, ours, path, "up", `{job="a"}`, "promcost_namespace_cost_total", "kube_pod_info")
-		if !slices.Contains(got, want) {
-			t.Errorf("%s: %v, want %s", path, got, want)
-		}
-		if n := len(asked); n != 1 {
-			t.Fatalf("%s: %d requests", path, n)
-		}
-		if list := <-asked; len(list) != 3 || strings.Contains(list[0]+list[2], "promcost_namespace_cost_total") {
-			t.Errorf("%s: match[]=%q", path, list)
-		}
-	}
-}
-
-// TestSeriesDrawTheirAnswer draws the text of an answer before it is sent.
-func TestSeriesDrawTheirAnswer(t *testing.T) {
-	for limit, want := range map[int64]int{1 << 20: http.StatusOK, 1 << 10: http.StatusUnprocessableEntity} {
-		base := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{Memory: memory.New(limit)})
-		r := ask(t, http.MethodGet, base, "/api/v1/series", "match[]="+url.QueryEscape(`{__name__=~".+"}`))
-		checkRefusal(t, memory.Text(limit), r, want, "--query.max-memory")
 	}
 }

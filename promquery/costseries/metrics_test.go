@@ -25,6 +25,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -152,7 +153,7 @@ func compareScrapes(t *testing.T, name, from string, resolution time.Duration) {
 	}
 	bucket, c := objstore.NewInMemBucket(), ledgertest.NewClock(start)
 	source := &cluster{from: start.Add(-30 * time.Hour), orders: rand.New(rand.NewPCG(1, 1)), barren: func(w allocation.Window) bool { return w.Start.Unix()/3600%13 == 4 }}
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	metering := everything(budgets(t)...)
 	at, instants := start, 0
 	for _, life := range []time.Duration{7 * time.Hour, 4 * time.Hour, 30 * time.Hour} {

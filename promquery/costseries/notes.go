@@ -53,14 +53,14 @@ func (n *notes) budgets(w allocation.Window, s *allocation.Spending) {
 	}
 }
 
-// lackingError is a warning of costs that cannot be had.
-type lackingError struct {
+// MissingError is a warning that costs of some hours cannot be had.
+type MissingError struct {
 	of, why  string
 	counting bool
 }
 
 // Error implements error.
-func (e *lackingError) Error() string {
+func (e *MissingError) Error() string {
 	then := ""
 	if e.counting {
 		then = ", and counters from then on until the month ends"
@@ -69,7 +69,7 @@ func (e *lackingError) Error() string {
 }
 
 // Unwrap makes it a warning of the engine's.
-func (*lackingError) Unwrap() error { return annotations.PromQLWarning }
+func (*MissingError) Unwrap() error { return annotations.PromQLWarning }
 
 // join adds an hour to stretches.
 func join(list []stretch, w allocation.Window, why string) []stretch {
@@ -90,7 +90,7 @@ func (n *notes) annotations() annotations.Annotations {
 	all := annotations.New()
 	for i := range n.lacking {
 		s := &n.lacking[i]
-		all.Add(&lackingError{s.String(), s.why, n.counting})
+		all.Add(&MissingError{s.String(), s.why, n.counting})
 	}
 	for i := range n.incomplete {
 		all.Add(fmt.Errorf("%w: costs of %s are of incomplete data of the source", annotations.PromQLWarning, &n.incomplete[i]))

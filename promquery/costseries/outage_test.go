@@ -14,6 +14,8 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
+	"github.com/promcost/promcost/promquery/promapi/apitest"
 )
 
 // monthHours are hours around the end of a month, of which the first cannot be had: how many were looked at is counted.
@@ -37,9 +39,9 @@ func monthHours(n int) (h *hours, looked *int) {
 // A counter that has ended is not read for until the next month.
 func TestEndedCountersAreNotRead(t *testing.T) {
 	h, looked := monthHours(16)
-	base := serve(t, newQueryable(h, costseries.Options{}), costseries.APIOptions{Lookback: costseries.DefaultLookback})
+	base := apitest.Serve(t, newQueryable(h, costseries.Options{}), promapi.Options{Lookback: promapi.DefaultLookback})
 	times := fmt.Sprintf("&start=%d&end=%d&step=3600", h.sets[0].Window.End.Add(grace).Unix(), h.sets[15].Window.End.Add(grace).Unix())
-	r := ask(t, http.MethodGet, base, "/api/v1/query_range", "query=sum(promcost_namespace_cost_total)"+times)
+	r := apitest.Ask(t, http.MethodGet, base, "/api/v1/query_range", "query=sum(promcost_namespace_cost_total)"+times)
 	text := fmt.Sprint(r.Body)
 	if r.Code != http.StatusOK || !strings.Contains(text, "2026-03-31T14:00:00Z to 2026-03-31T15:00:00Z are missing, and counters from then on until the month ends: upstream failure: refused") {
 		t.Errorf("%+v", r)
@@ -59,17 +61,17 @@ func TestLateCosts(t *testing.T) {
 	h, _ := monthHours(16)
 	h.fatal = fmt.Errorf("read hours: %w (the source failed last in refused)", context.DeadlineExceeded)
 	now := h.sets[9].Window.End.Add(grace)
-	base := serve(t, newQueryable(h, costseries.Options{}), costseries.APIOptions{Lookback: costseries.DefaultLookback, Now: func() time.Time { return now }})
+	base := apitest.Serve(t, newQueryable(h, costseries.Options{}), promapi.Options{Lookback: promapi.DefaultLookback, Now: func() time.Time { return now }})
 	at := fmt.Sprintf("&time=%d&start=%[1]d&end=%[1]d&step=1", now.Unix())
 	for _, path := range []string{"/api/v1/query?query=promcost_node_hourly_cost", "/api/v1/query_range?query=promcost_namespace_cost_total", "/api/v1/series?match[]=promcost_node_hourly_cost", "/api/v1/label/node/values?match[]=promcost_node_hourly_cost"} {
 		path, query, _ := strings.Cut(path, "?")
-		r := ask(t, http.MethodGet, base, path, query+at)
+		r := apitest.Ask(t, http.MethodGet, base, path, query+at)
 		body, _ := r.Body.(map[string]any)
 		if text := fmt.Sprint(body["error"]); r.Code != http.StatusServiceUnavailable || body["errorType"] != "timeout" || !strings.Contains(text, "refused") || !strings.Contains(text, "--promql.timeout") {
 			t.Errorf("%s: %+v", path, r)
 		}
 	}
-	if r := ask(t, http.MethodGet, base, "/federate", "match[]=promcost_node_hourly_cost"); r.Code != http.StatusServiceUnavailable || !strings.Contains(fmt.Sprint(r.Body), "--promql.timeout") {
+	if r := apitest.Ask(t, http.MethodGet, base, "/federate", "match[]=promcost_node_hourly_cost"); r.Code != http.StatusServiceUnavailable || !strings.Contains(fmt.Sprint(r.Body), "--promql.timeout") {
 		t.Errorf("/federate: %+v", r)
 	}
 }
@@ -80,11 +82,11 @@ func TestFederateWithoutCosts(t *testing.T) {
 	h, _ := monthHours(6)
 	now := h.sets[3].Window.End.Add(grace)
 	var logged bytes.Buffer
-	base := serve(t, newQueryable(h, costseries.Options{}), costseries.APIOptions{
-		Lookback: costseries.DefaultLookback, Now: func() time.Time { return now }, Logger: log.NewLogfmtLogger(&logged),
+	base := apitest.Serve(t, newQueryable(h, costseries.Options{}), promapi.Options{
+		Lookback: promapi.DefaultLookback, Now: func() time.Time { return now }, Logger: log.NewLogfmtLogger(&logged),
 	})
 	match := "match[]=promcost_namespace_hourly_cost"
-	if r := ask(t, http.MethodGet, base, "/federate", match); r.Code != http.StatusOK || !strings.Contains(fmt.Sprint(r.Body), `namespace="a"`) {
+	if r := apitest.Ask(t, http.MethodGet, base, "/federate", match); r.Code != http.StatusOK || !strings.Contains(fmt.Sprint(r.Body), `namespace="a"`) {
 		t.Errorf("some costs: %+v", r)
 	}
 	if text := logged.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "are missing: upstream failure: refused") {
@@ -93,11 +95,11 @@ func TestFederateWithoutCosts(t *testing.T) {
 	for _, s := range h.sets {
 		h.lacking[s.Window.Start] = fmt.Errorf("%w: refused", allocation.ErrUpstream)
 	}
-	if r := ask(t, http.MethodGet, base, "/federate", match); r.Code != http.StatusServiceUnavailable || !strings.Contains(fmt.Sprint(r.Body), "are missing: upstream failure: refused") {
+	if r := apitest.Ask(t, http.MethodGet, base, "/federate", match); r.Code != http.StatusServiceUnavailable || !strings.Contains(fmt.Sprint(r.Body), "are missing: upstream failure: refused") {
 		t.Errorf("no costs: %+v", r)
 	}
 	clear(h.lacking)
-	if r := ask(t, http.MethodGet, base, "/federate", "match[]=promcost_nothing"); r.Code != http.StatusOK || r.Body != "" {
+	if r := apitest.Ask(t, http.MethodGet, base, "/federate", "match[]=promcost_nothing"); r.Code != http.StatusOK || r.Body != "" {
 		t.Errorf("no such series: %+v", r)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/dashboards"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // benchBudget is what the board of budgets shows.
@@ -41,7 +42,7 @@ type boardQueries struct {
 func BenchmarkPanels(b *testing.B) {
 	m := benchBudget(b)
 	l, start, end := benchLedger(b, benchDays, m)
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	q := costseries.New(l, costseries.Options{
 		Grace: grace, Subjects: m.Table(), Now: func() time.Time { return end.Add(time.Hour) },
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery/internal/anyselect"
 )
 
 // querier is a storage.Querier of one query.
@@ -41,7 +42,7 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	return q.selectAny(ctx, sorted, hints, matchers)
 }
 
-// SelectAny implements anySelector.
+// SelectAny implements anyselect.Querier.
 func (q *querier) SelectAny(ctx context.Context, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet {
 	return q.selectAny(ctx, true, hints, selectors...)
 }
@@ -51,7 +52,7 @@ func (q *querier) selectAny(ctx context.Context, sorted bool, hints *storage.Sel
 	s := &seriesSet{at: -1, steps: 1, mint: q.mint, maxt: q.maxt, sorted: sorted, selected: q.selections(ctx, hints, selectors...)}
 	if hints != nil {
 		s.mint, s.maxt, s.limit = max(q.mint, hints.Start), min(q.maxt, hints.End), hints.Limit
-		s.bare = hints.Func == seriesFunc
+		s.bare = hints.Func == anyselect.LabelsOnly
 		if hints.Step > 0 {
 			s.steps = (hints.End-hints.Start)/hints.Step + 1
 		}
@@ -63,33 +64,6 @@ func (q *querier) selectAny(ctx context.Context, sorted bool, hints *storage.Sel
 		q.waiting = append(q.waiting, s)
 	}
 	return s
-}
-
-// anySelector is a storage.Querier that selects by several selectors at once.
-type anySelector interface {
-	// SelectAny selects the series that any of the selectors matches, each once and sorted. Those of an upstream have no samples:
-	// where there may be one, hints.Func is seriesFunc.
-	SelectAny(ctx context.Context, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet
-}
-
-// selectAny selects the series that any of the selectors matches, at once where the querier can.
-func selectAny(ctx context.Context, q storage.Querier, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet {
-	if q, ok := q.(anySelector); ok && len(selectors) > 1 {
-		return q.SelectAny(ctx, hints, selectors)
-	}
-	var sets []storage.SeriesSet
-	for _, matchers := range selectors {
-		sets = append(sets, q.Select(ctx, true, hints, matchers...))
-	}
-	return storage.NewMergeSeriesSet(sets, 0, storage.ChainedSeriesMerge)
-}
-
-// hintedLimit is the limit of hints, 0 for none.
-func hintedLimit(hints *storage.SelectHints) int {
-	if hints == nil {
-		return 0
-	}
-	return hints.Limit
 }
 
 // Close implements storage.LabelQuerier: there is nothing to release.

@@ -18,6 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // noon is when the hours of these tests begin.
@@ -55,7 +56,7 @@ func (q *spyQuerier) Select(ctx context.Context, sorted bool, h *storage.SelectH
 
 // What the engine hints at is what sums are made early by: nothing but an aggregation that is right above a selector says By.
 func TestHintsAreWhatSumsAreMadeEarlyBy(t *testing.T) {
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	const m = "promcost_namespace_hourly_cost"
 	for _, tc := range []struct {
 		expr string
@@ -95,7 +96,7 @@ func TestHintsAreWhatSumsAreMadeEarlyBy(t *testing.T) {
 
 // Only the hours of a range are read, and only columns that are needed; counters are added up from their month on.
 func TestOnlyWhatIsNeededIsRead(t *testing.T) {
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	for _, tc := range []struct {
 		expr string
 		want []string
@@ -119,7 +120,7 @@ func TestOnlyWhatIsNeededIsRead(t *testing.T) {
 }
 
 func TestNotes(t *testing.T) {
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	for _, tc := range []struct {
 		name     string
 		prepare  func(h *hours)
@@ -220,7 +221,7 @@ func TestCountersEndWhereAnHourCannotBeHad(t *testing.T) {
 	h := randomHours(rand.New(rand.NewPCG(1, 2)), start, 12)
 	clear(h.lacking)
 	h.lacking[start.Add(2*time.Hour)] = allocation.ErrUpstream
-	engine := costseries.NewEngine(costseries.EngineOptions{Lookback: time.Hour})
+	engine := promapi.NewEngine(promapi.EngineOptions{Lookback: time.Hour})
 	r := resultOf(t, engine, newQueryable(h, costseries.Options{}), "count(promcost_node_cost_total) > bool 0", start.Add(grace), start.Add(12*time.Hour), time.Hour)
 	var at []string
 	matrix, err := r.Matrix()
@@ -236,7 +237,7 @@ func TestCountersEndWhereAnHourCannotBeHad(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	h := someHours(48)
 	q := newQueryable(h, costseries.Options{})
 	budget := memory.New(25_000)
@@ -271,7 +272,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	h := someHours(48)
 	ctx, cancel := context.WithCancel(t.Context())
 	read := 0

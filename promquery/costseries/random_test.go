@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // What is answered is what a Prometheus would that had scraped each hour, sums made early or not.
 func TestAnswersAreThoseOfAPrometheusThatScraped(t *testing.T) {
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		start := time.Date(2026, 2, 27, 12, 0, 0, 0, time.UTC)

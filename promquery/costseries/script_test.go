@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // scriptHours are those that the script tells of.
@@ -60,7 +61,7 @@ func TestScripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		engine := costseries.NewEngine(costseries.EngineOptions{})
+		engine := promapi.NewEngine(promapi.EngineOptions{})
 		promqltest.RunTestWithStorage(t, string(script), engine, func(t testing.TB) storage.Storage {
 			o := costseries.Options{Now: func() time.Time { return time.Unix(0, 0).AddDate(1, 0, 0) }}
 			return &scriptStorage{teststorage.New(t), newQueryable(scriptHours(), o)}

@@ -76,18 +76,18 @@ func (q *querier) loadAll(ctx context.Context, sets []*seriesSet) error {
 	return nil
 }
 
-// What the engine takes for a series, and for it at a step: as an argument, and as a result.
-const (
-	evaluatedBytes = 200
-	pointBytes     = 2 * SampleBytes
-)
+// PointBytes is what the engine takes in memory for a series at a step: a sample as an argument, and one as a result.
+const PointBytes = 2 * 16
+
+// evaluatedBytes is what the engine takes for a series besides.
+const evaluatedBytes = 200
 
 // bound draws what the engine is going to make of the series.
 func (s *seriesSet) bound(ctx context.Context) error {
 	if s.bare {
 		return nil
 	}
-	if err := memory.Of(ctx).Draw(int64(len(s.list)) * (evaluatedBytes + s.steps*pointBytes)); err != nil {
+	if err := memory.Of(ctx).Draw(int64(len(s.list)) * (evaluatedBytes + s.steps*PointBytes)); err != nil {
 		return fmt.Errorf("evaluate %d series at %d steps: %w", len(s.list), s.steps, err)
 	}
 	return nil

@@ -13,12 +13,14 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
+	"github.com/promcost/promcost/promquery/promapi/apitest"
 )
 
 // Selectors of one query that need the same hours read them once, with the columns that any of them needs; where reading
 // more for one than it needs takes longer than to read twice, they do not.
 func TestSelectorsShareReading(t *testing.T) {
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	for _, tc := range []struct {
 		name, expr string
 		want       []string
@@ -58,13 +60,13 @@ func TestSelectorsShareReading(t *testing.T) {
 // The selectors of /federate, too, read the hours once, and a series that several select is there once.
 func TestFederateReadsOnce(t *testing.T) {
 	h := someHours(8)
-	base := serve(t, newQueryable(h, costseries.Options{}), costseries.APIOptions{Lookback: costseries.DefaultLookback, Now: func() time.Time { return noon.Add(6 * time.Hour) }})
-	ask(t, "GET", base, "/federate", "match[]=promcost_node_hourly_cost")
+	base := apitest.Serve(t, newQueryable(h, costseries.Options{}), promapi.Options{Lookback: promapi.DefaultLookback, Now: func() time.Time { return noon.Add(6 * time.Hour) }})
+	apitest.Ask(t, "GET", base, "/federate", "match[]=promcost_node_hourly_cost")
 	want := h.read
 	if h.read = nil; len(want) == 0 {
 		t.Fatal("one selector reads nothing")
 	}
-	r := ask(t, "GET", base, "/federate", "match[]=promcost_node_hourly_cost&match[]=promcost_node_hourly_cost{node!=%22%22}&match[]={__name__=~%22promcost_node_hourly_.*%22}")
+	r := apitest.Ask(t, "GET", base, "/federate", "match[]=promcost_node_hourly_cost&match[]=promcost_node_hourly_cost{node!=%22%22}&match[]={__name__=~%22promcost_node_hourly_.*%22}")
 	if diff := cmp.Diff(want, h.read); diff != "" {
 		t.Errorf("three selectors read (-one +three):\n%s", diff)
 	}
@@ -77,7 +79,7 @@ func TestFederateReadsOnce(t *testing.T) {
 
 // Whatever is read together, each selector gets what it gets alone, warnings and all.
 func TestSharedReadingChangesNothing(t *testing.T) {
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	parts := []string{
 		`sum by (namespace) (promcost_namespace_hourly_cost)`, `promcost_namespace_hourly_cost offset 5h`, `sum by (pod) (promcost_pod_cost_total)`,
 		`avg_over_time(promcost_node_hourly_cost[7h])`, `promcost_container_efficiency_ratio{resource="cpu"}`, `{__name__=~"promcost_idle_.*"} offset 2h`,
@@ -122,7 +124,7 @@ func TestSharedReadingChangesNothing(t *testing.T) {
 
 // What fails fails every selector that it was read for.
 func TestSharedReadingFails(t *testing.T) {
-	engine := costseries.NewEngine(costseries.EngineOptions{})
+	engine := promapi.NewEngine(promapi.EngineOptions{})
 	h := someHours(8)
 	h.fatal = errors.New("disk is gone")
 	r := resultOf(t, engine, newQueryable(h, costseries.Options{}), `promcost_node_hourly_cost or promcost_idle_hourly_cost`, noon.Add(6*time.Hour), noon.Add(6*time.Hour), 0)

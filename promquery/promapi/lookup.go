@@ -1,4 +1,4 @@
-package costseries
+package promapi
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/promquery/internal/anyselect"
 )
 
 // lookup is a question for words.
@@ -33,7 +34,7 @@ func (k *lookup) many(ctx context.Context, q storage.Querier, hints *storage.Sel
 			selectors[i] = append(slices.Clone(matchers), labels.MustNewMatcher(labels.MatchNotEqual, k.label, ""))
 		}
 	}
-	set := selectAny(ctx, q, hints, selectors)
+	set := anyselect.Select(ctx, q, hints, selectors)
 	found := map[string]bool{}
 	for set.Next() {
 		k.visit(set.At().Labels(), func(word string) { found[word] = true })
@@ -64,7 +65,7 @@ func (a *api) names(r *http.Request, k lookup) (apiResult, *apiError) {
 	case 1:
 		words, notes, err = k.one(q, &storage.LabelHints{Limit: oneMore(limit)}, selectors[0])
 	default:
-		words, notes, err = k.many(r.Context(), q, &storage.SelectHints{Start: start.UnixMilli(), End: end.UnixMilli(), Func: seriesFunc}, selectors)
+		words, notes, err = k.many(r.Context(), q, &storage.SelectHints{Start: start.UnixMilli(), End: end.UnixMilli(), Func: anyselect.LabelsOnly}, selectors)
 	}
 	if err != nil {
 		return apiResult{}, failed(err)
@@ -119,13 +120,13 @@ func (a *api) serveSeries(r *http.Request) (apiResult, *apiError) {
 	if err != nil {
 		return apiResult{}, badParam("match[]", err)
 	}
-	hints := &storage.SelectHints{Start: start.UnixMilli(), End: end.UnixMilli(), Func: seriesFunc, Limit: oneMore(limit)}
+	hints := &storage.SelectHints{Start: start.UnixMilli(), End: end.UnixMilli(), Func: anyselect.LabelsOnly, Limit: oneMore(limit)}
 	q, err := a.all.Querier(hints.Start, hints.End)
 	if err != nil {
 		return apiResult{}, failed(err)
 	}
 	defer func() { _ = q.Close() }() // it was only read from
-	set := selectAny(r.Context(), q, hints, selectors)
+	set := anyselect.Select(r.Context(), q, hints, selectors)
 	text, n := []byte{'['}, 0
 	var notes annotations.Annotations
 	for set.Next() && r.Context().Err() == nil {

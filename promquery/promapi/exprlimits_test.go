@@ -1,4 +1,4 @@
-package costseries_test
+package promapi_test
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 
 	"github.com/promcost/promcost/allocation/memory"
-	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
+	"github.com/promcost/promcost/promquery/promapi/apitest"
 )
 
 // nested is inner between n opening and n closing texts.
@@ -25,7 +26,7 @@ func growing(n int, inner string) string {
 
 // TestHostileExpressions refuses expressions that would take a process down, and evaluates those that are just small enough.
 func TestHostileExpressions(t *testing.T) {
-	base := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{MaxSamples: 1_000_000})
+	base := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{MaxSamples: 1_000_000})
 	const odd = `odd{kind="small"}`
 	for name, tt := range map[string]struct {
 		expr string
@@ -70,13 +71,13 @@ func TestHostileExpressions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for path, query := range map[string]string{
-				"/api/v1/query":       fmt.Sprintf("time=%d&", epoch+3600),
-				"/api/v1/query_range": fmt.Sprintf("start=%d&end=%d&step=1&", epoch+3600, epoch+3601),
+				"/api/v1/query":       fmt.Sprintf("time=%d&", apitest.Epoch+3600),
+				"/api/v1/query_range": fmt.Sprintf("start=%d&end=%d&step=1&", apitest.Epoch+3600, apitest.Epoch+3601),
 			} {
 				if path == "/api/v1/query_range" && strings.HasSuffix(name, "just") && tt.code == 200 {
 					continue // two steps are more than one
 				}
-				r := ask(t, http.MethodPost, base, path, query+"query="+url.QueryEscape(tt.expr))
+				r := apitest.Ask(t, http.MethodPost, base, path, query+"query="+url.QueryEscape(tt.expr))
 				checkRefusal(t, path, r, tt.code, tt.want)
 			}
 			code := tt.code
@@ -84,14 +85,14 @@ func TestHostileExpressions(t *testing.T) {
 				code = http.StatusOK // what it makes matters only where it is evaluated
 			}
 			for _, path := range []string{"/api/v1/parse_query", "/api/v1/query_exemplars"} {
-				if r := ask(t, http.MethodPost, base, path, "start=1&end=2&query="+url.QueryEscape(tt.expr)); r.Code != http.StatusNoContent {
+				if r := apitest.Ask(t, http.MethodPost, base, path, "start=1&end=2&query="+url.QueryEscape(tt.expr)); r.Code != http.StatusNoContent {
 					checkRefusal(t, path, r, code, tt.want)
 					if !strings.Contains(fmt.Sprint(r.Body), "parse error") { // which says where
 						checkRefusal(t, path, r, code, `"query"`)
 					}
 				}
 			}
-			if r := ask(t, http.MethodPost, base, "/api/v1/format_query", "query="+url.QueryEscape(tt.expr)); r.Code != http.StatusUnprocessableEntity {
+			if r := apitest.Ask(t, http.MethodPost, base, "/api/v1/format_query", "query="+url.QueryEscape(tt.expr)); r.Code != http.StatusUnprocessableEntity {
 				checkRefusal(t, "/api/v1/format_query", r, code, tt.want)
 			}
 		})
@@ -99,7 +100,7 @@ func TestHostileExpressions(t *testing.T) {
 }
 
 // checkRefusal checks the status of an answer and, where it is an error, that its text is short and has what is wanted.
-func checkRefusal(t *testing.T, path string, r reply, code int, want string) {
+func checkRefusal(t *testing.T, path string, r apitest.Reply, code int, want string) {
 	t.Helper()
 	text := fmt.Sprint(r.Body)
 	if r.Code != code || code != http.StatusOK && (!strings.Contains(text, want) || len(text) > 3000) {
@@ -109,7 +110,7 @@ func checkRefusal(t *testing.T, path string, r reply, code int, want string) {
 
 // TestFormatBounds refuses to format what would take too long, which is far less than what can be evaluated.
 func TestFormatBounds(t *testing.T) {
-	base := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{})
+	base := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{})
 	for name, tt := range map[string]struct {
 		expr string
 		code int
@@ -119,14 +120,14 @@ func TestFormatBounds(t *testing.T) {
 		"chain":       {"1" + strings.Repeat("+1", 300), 200},
 		"long chain":  {"1" + strings.Repeat("+1", 4000), 422},
 	} {
-		r := ask(t, http.MethodPost, base, "/api/v1/format_query", "query="+url.QueryEscape(tt.expr))
+		r := apitest.Ask(t, http.MethodPost, base, "/api/v1/format_query", "query="+url.QueryEscape(tt.expr))
 		checkRefusal(t, name, r, tt.code, "format")
 	}
 }
 
 // TestHostileSelectors refuses selectors that would take a process down.
 func TestHostileSelectors(t *testing.T) {
-	base := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{})
+	base := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{})
 	paths := []string{"/api/v1/series", "/api/v1/labels", "/api/v1/label/kind/values", "/federate", "/api/v1/rules"}
 	for name, tt := range map[string]struct {
 		selectors []string
@@ -143,7 +144,7 @@ func TestHostileSelectors(t *testing.T) {
 			if tt.code == http.StatusOK && path == "/federate" {
 				continue
 			}
-			r := askLong(t, base, path, url.Values{"match[]": tt.selectors}.Encode())
+			r := apitest.AskLong(t, base, path, url.Values{"match[]": tt.selectors}.Encode())
 			checkRefusal(t, name+": "+path, r, tt.code, tt.want)
 			if tt.code != http.StatusOK {
 				checkRefusal(t, name+": "+path, r, tt.code, "match[]")
@@ -171,19 +172,9 @@ func repeating(n int) (list []string) {
 	return list
 }
 
-// askLong asks by GET where a path takes no form.
-func askLong(t *testing.T, base, path, query string) reply {
-	t.Helper()
-	method := http.MethodGet
-	if path == "/api/v1/series" || path == "/api/v1/labels" {
-		method = http.MethodPost
-	}
-	return ask(t, method, base, path, query)
-}
-
 // TestHostileNumbers refuses times, durations and limits that are no such thing, or that an engine would divide by.
 func TestHostileNumbers(t *testing.T) {
-	base := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{})
+	base := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{})
 	const ranged = "/api/v1/query_range?query=odd&"
 	for _, tt := range []struct {
 		target string
@@ -223,14 +214,14 @@ func TestHostileNumbers(t *testing.T) {
 		{"/api/v1/metadata?limit=NaN", "limit"},
 	} {
 		path, query, _ := strings.Cut(tt.target, "?")
-		checkRefusal(t, tt.target, ask(t, http.MethodGet, base, path, query), http.StatusBadRequest, tt.want)
+		checkRefusal(t, tt.target, apitest.Ask(t, http.MethodGet, base, path, query), http.StatusBadRequest, tt.want)
 	}
 }
 
 // TestExpressionsDrawMemory draws what the engine makes of an expression, before it is made.
 func TestExpressionsDrawMemory(t *testing.T) {
 	const mb = 1 << 20
-	base := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{Memory: memory.New(mb)})
+	base := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{Memory: memory.New(mb)})
 	long := strings.Repeat("x", 50_000)
 	for name, tt := range map[string]struct {
 		expr string
@@ -241,7 +232,7 @@ func TestExpressionsDrawMemory(t *testing.T) {
 		"steps":       {"max_over_time(vector(1)[1h:1s])", 200},
 		"many steps":  {"max_over_time(vector(1)[1h:100ms])", 422},
 	} {
-		r := ask(t, http.MethodPost, base, "/api/v1/query", fmt.Sprintf("time=%d&query=%s", epoch+3600, url.QueryEscape(tt.expr)))
+		r := apitest.Ask(t, http.MethodPost, base, "/api/v1/query", fmt.Sprintf("time=%d&query=%s", apitest.Epoch+3600, url.QueryEscape(tt.expr)))
 		if r.Code != tt.code || tt.code != http.StatusOK && !strings.Contains(fmt.Sprint(r.Body), "--query.max-memory") {
 			t.Errorf("%s: %d %.300s, want %d", name, r.Code, fmt.Sprint(r.Body), tt.code)
 		}
@@ -250,7 +241,7 @@ func TestExpressionsDrawMemory(t *testing.T) {
 
 // TestLongInputIsNotEchoed answers briefly, whatever long input an error or a warning quotes.
 func TestLongInputIsNotEchoed(t *testing.T) {
-	base := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{})
+	base := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{})
 	long := strings.Repeat("x", 60_000)
 	for _, tt := range []struct{ path, query string }{
 		{"/api/v1/" + long, ""},
@@ -270,7 +261,7 @@ func TestLongInputIsNotEchoed(t *testing.T) {
 		{"/api/v1/rules", "type=" + long},
 		{"/federate", "match[]=" + long + "("},
 	} {
-		r := ask(t, http.MethodGet, base, tt.path, tt.query)
+		r := apitest.Ask(t, http.MethodGet, base, tt.path, tt.query)
 		if text := fmt.Sprint(r.Body); len(text) > 3000 || r.Code == http.StatusOK && !strings.Contains(tt.query, "stats=") {
 			t.Errorf("%.40s?%.40s: %d, %d bytes: %.100s", tt.path, tt.query, r.Code, len(text), text)
 		}

@@ -1,4 +1,4 @@
-package costseries_test
+package promapi_test
 
 import (
 	"bytes"
@@ -18,7 +18,8 @@ import (
 	"github.com/prometheus/prometheus/storage/remote"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
+	"github.com/promcost/promcost/promquery/promapi/apitest"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -35,8 +36,8 @@ func readRequest(t testing.TB, kind prompb.ReadRequest_ResponseType, queries ...
 // readQuery asks for series of a name; grouped, as if they were to be summed.
 func readQuery(name string, kind prompb.LabelMatcher_Type) *prompb.Query {
 	return &prompb.Query{
-		StartTimestampMs: epoch * 1000, EndTimestampMs: (epoch + 7200) * 1000, Matchers: []*prompb.LabelMatcher{{Type: kind, Name: "__name__", Value: name}},
-		Hints: &prompb.ReadHints{Func: "sum", Grouping: []string{"cluster"}, By: true, StartMs: epoch * 1000, EndMs: (epoch + 7200) * 1000},
+		StartTimestampMs: apitest.Epoch * 1000, EndTimestampMs: (apitest.Epoch + 7200) * 1000, Matchers: []*prompb.LabelMatcher{{Type: kind, Name: "__name__", Value: name}},
+		Hints: &prompb.ReadHints{Func: "sum", Grouping: []string{"cluster"}, By: true, StartMs: apitest.Epoch * 1000, EndMs: (apitest.Epoch + 7200) * 1000},
 	}
 }
 
@@ -56,8 +57,8 @@ func post(t testing.TB, base string, body []byte) (code int, kind string, answer
 
 // TestRead compares answers to remote read, sampled and streamed, with those of a real Prometheus.
 func TestRead(t *testing.T) {
-	dir := litter(t, epoch)
-	ours, theirs := serve(t, openTSDB(t, dir), costseries.APIOptions{}), promtest.Start(t, dir, promtest.Config{})
+	dir := apitest.Blocks(t)
+	ours, theirs := apitest.Serve(t, apitest.Open(t, dir), promapi.Options{}), promtest.Start(t, dir, promtest.Config{})
 	for _, kind := range []prompb.ReadRequest_ResponseType{prompb.ReadRequest_SAMPLES, prompb.ReadRequest_STREAMED_XOR_CHUNKS} {
 		body := readRequest(t, kind, readQuery("odd", prompb.LabelMatcher_EQ), readQuery("promcost_.*", prompb.LabelMatcher_RE), readQuery("nope", prompb.LabelMatcher_EQ))
 		code, typ, got := post(t, ours, body)
@@ -118,7 +119,7 @@ func readBack(t *testing.T, kind prompb.ReadRequest_ResponseType, answer []byte)
 
 // TestBadReads refuses what is no request, or asks for too much, without taking more than a request may.
 func TestBadReads(t *testing.T) {
-	ours := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{MaxSamples: 100})
+	ours := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{MaxSamples: 100})
 	many := make([]*prompb.Query, 1001)
 	for i := range many {
 		many[i] = &prompb.Query{}
@@ -145,7 +146,7 @@ func TestBadReads(t *testing.T) {
 			t.Errorf("%s: %d %q, want %d %q", name, code, answer, tt.code, tt.want)
 		}
 	}
-	if r := ask(t, http.MethodGet, ours, "/api/v1/read", ""); r.Code != http.StatusMethodNotAllowed {
+	if r := apitest.Ask(t, http.MethodGet, ours, "/api/v1/read", ""); r.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %+v", r)
 	}
 }
@@ -157,7 +158,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte{})
 	f.Add(binary.AppendUvarint(nil, 1<<31))
-	handler := costseries.NewAPI(openTSDB(f, litter(f, epoch)), costseries.NewEngine(costseries.EngineOptions{}), costseries.APIOptions{Timeout: 10 * time.Second})
+	handler := promapi.New(apitest.Open(f, apitest.Blocks(f)), promapi.NewEngine(promapi.EngineOptions{}), promapi.Options{Timeout: 10 * time.Second})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequest(http.MethodPost, "/api/v1/read", bytes.NewReader(body))
 		r.Header.Set("Content-Type", "application/x-protobuf")

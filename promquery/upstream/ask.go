@@ -1,4 +1,4 @@
-package costseries
+package upstream
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type said struct {
 }
 
 // ask asks a path of the API and decodes the data of the answer. What may be long is a form in the body; some paths take none.
-func (u *Upstream) ask(ctx context.Context, path string, params url.Values, data any) (s said, err error) {
+func (u *Server) ask(ctx context.Context, path string, params url.Values, data any) (s said, err error) {
 	params = maps.Clone(params)
 	for name, values := range u.cfg.Params {
 		params[name] = append(slices.Clone(values), params[name]...)
@@ -59,7 +59,7 @@ func (u *Upstream) ask(ctx context.Context, path string, params url.Values, data
 }
 
 // lookup are the parameters of a question for names, or for series, that any of the selectors matches.
-func (u *Upstream) lookup(mint, maxt int64, limit int, selectors ...[]*labels.Matcher) url.Values {
+func (u *Server) lookup(mint, maxt int64, limit int, selectors ...[]*labels.Matcher) url.Values {
 	params := url.Values{"start": {secondsText(max(mint, 0))}, "end": {secondsText(min(maxt, maxSeconds*1000))}}
 	if limit > 0 {
 		params.Set("limit", strconv.Itoa(limit))
@@ -76,7 +76,7 @@ func (u *Upstream) lookup(mint, maxt int64, limit int, selectors ...[]*labels.Ma
 const maxSeconds = 1 << 35
 
 // words are names that a path of the API lists. A failure is a warning.
-func (u *Upstream) words(ctx context.Context, path string, mint, maxt int64, limit int, matchers []*labels.Matcher) (words []string, notes []error) {
+func (u *Server) words(ctx context.Context, path string, mint, maxt int64, limit int, matchers []*labels.Matcher) (words []string, notes []error) {
 	ctx, cancel := u.within(ctx)
 	defer cancel()
 	answer, err := u.ask(ctx, path, u.lookup(mint, maxt, limit, matchers), &words)
@@ -89,9 +89,17 @@ func (u *Upstream) words(ctx context.Context, path string, mint, maxt int64, lim
 	return words, notes
 }
 
-// metadata adds to found what the server knows of metrics that are not cost, and returns warnings. Limit is how many may be
+// Metadata describes a metric as Prometheus' API does.
+type Metadata struct {
+	Name string `json:"-"`
+	Type string `json:"type"` // gauge or counter
+	Help string `json:"help"`
+	Unit string `json:"unit"`
+}
+
+// Metadata adds to found what the server knows of metrics that are not cost, and returns warnings. Limit is how many may be
 // found, -1 for any number.
-func (u *Upstream) metadata(ctx context.Context, metric string, limit int, found map[string][]Metadata) []string {
+func (u *Server) Metadata(ctx context.Context, metric string, limit int, found map[string][]Metadata) []string {
 	params := url.Values{}
 	if metric != "" {
 		params.Set("metric", metric)

@@ -1,4 +1,4 @@
-package costseries
+package promapi
 
 import (
 	"errors"
@@ -142,7 +142,10 @@ func (a *api) selectors(r *http.Request) ([][]*labels.Matcher, error) {
 	}
 	sets, err := a.parser.ParseMetricSelectors(texts)
 	return distinct(sets, func(set []*labels.Matcher) string {
-		list := matcherTexts(set)
+		var list []string
+		for _, m := range set {
+			list = append(list, m.String())
+		}
 		slices.Sort(list)
 		return strings.Join(list, ",")
 	}), err

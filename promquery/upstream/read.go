@@ -1,4 +1,4 @@
-package costseries
+package upstream
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ type wanted struct {
 
 // read reads series, sorted. A failure of the server is a warning; what is too much for this side, or the end of the query, an
 // error.
-func (u *Upstream) read(ctx context.Context, sel wanted) ([]*upstreamSeries, annotations.Annotations, error) {
+func (u *Server) read(ctx context.Context, sel wanted) ([]*series, annotations.Annotations, error) {
 	var notes annotations.Annotations
 	inner, cancel := u.within(ctx)
 	defer cancel()
@@ -45,17 +45,16 @@ func (u *Upstream) read(ctx context.Context, sel wanted) ([]*upstreamSeries, ann
 	for _, w := range warnings {
 		notes = notes.Add(errors.New("upstream: " + w))
 	}
-	var own *tooMuchError
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil, notes, ctx.Err()
-	case errors.As(err, &own), errors.Is(err, allocation.ErrTooMuch), errors.Is(err, allocation.ErrBusy):
+	case errors.Is(err, allocation.ErrTooMuch), errors.Is(err, allocation.ErrBusy):
 		return nil, notes, err
 	default:
 		return nil, notes.Add(u.failed(err)), nil
 	}
-	slices.SortStableFunc(list, func(x, y *upstreamSeries) int { return labels.Compare(x.labels, y.labels) })
+	slices.SortStableFunc(list, func(x, y *series) int { return labels.Compare(x.labels, y.labels) })
 	list = joinFrames(list)
 	for _, s := range list {
 		if err := s.lapse(sel.lookback); err != nil {
@@ -66,7 +65,7 @@ func (u *Upstream) read(ctx context.Context, sel wanted) ([]*upstreamSeries, ann
 }
 
 // within is the time for the upstream: half of what a query has left at most, the other is for costs.
-func (u *Upstream) within(ctx context.Context) (context.Context, context.CancelFunc) {
+func (u *Server) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	left := u.cfg.Timeout
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(end)/2)
@@ -82,7 +81,7 @@ const (
 )
 
 // detect finds out how the server is read, and its external labels.
-func (u *Upstream) detect(ctx context.Context) (streams bool, external map[string]string, err error) {
+func (u *Server) detect(ctx context.Context) (streams bool, external map[string]string, err error) {
 	u.mu.Lock()
 	err = u.down
 	if time.Now().After(u.downUntil) {
@@ -106,12 +105,12 @@ func (u *Upstream) detect(ctx context.Context) (streams bool, external map[strin
 }
 
 // failed is the warning of an error.
-func (u *Upstream) failed(err error) error {
+func (u *Server) failed(err error) error {
 	return fmt.Errorf("read from %s, which is left out of the answer: %w: mend that, or leave out --promql.passthrough", u.base.Redacted(), err)
 }
 
 // joinFrames joins series of the same labels, which follow each other: a long series comes in several frames.
-func joinFrames(list []*upstreamSeries) []*upstreamSeries {
+func joinFrames(list []*series) []*series {
 	out := list[:0]
 	for _, s := range list {
 		if n := len(out); n > 0 && labels.Equal(out[n-1].labels, s.labels) {
@@ -124,7 +123,7 @@ func joinFrames(list []*upstreamSeries) []*upstreamSeries {
 }
 
 // fetch asks for series in the way that the server knows.
-func (u *Upstream) fetch(ctx context.Context, sel wanted) ([]*upstreamSeries, []string, error) {
+func (u *Server) fetch(ctx context.Context, sel wanted) ([]*series, []string, error) {
 	if sel.maxt < sel.mint {
 		return nil, nil, nil
 	}
@@ -148,7 +147,7 @@ func (u *Upstream) fetch(ctx context.Context, sel wanted) ([]*upstreamSeries, []
 }
 
 // readChunks reads by remote read. External labels are taken off.
-func (u *Upstream) readChunks(ctx context.Context, sel wanted, external map[string]string) ([]*upstreamSeries, error) {
+func (u *Server) readChunks(ctx context.Context, sel wanted, external map[string]string) ([]*series, error) {
 	query, err := remote.ToQuery(sel.mint, sel.maxt, sel.matchers, nil)
 	if err != nil {
 		return nil, err
@@ -158,9 +157,9 @@ func (u *Upstream) readChunks(ctx context.Context, sel wanted, external map[stri
 	if err != nil {
 		return nil, err
 	}
-	var list []*upstreamSeries
+	var list []*series
 	err = u.send(ctx, http.MethodPost, "/read", snappy.Encode(nil, text), map[string]string{
-		"Content-Type": readType, "Content-Encoding": "snappy", "X-Prometheus-Remote-Read-Version": "0.1.0",
+		"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy", "X-Prometheus-Remote-Read-Version": "0.1.0",
 	}, func(_ http.Header, body io.Reader) error {
 		frames := remote.NewChunkedReader(body, uint64(u.cfg.MaxBytes), nil)
 		for {
@@ -183,7 +182,7 @@ func (u *Upstream) readChunks(ctx context.Context, sel wanted, external map[stri
 }
 
 // chunked is a series of a frame.
-func chunked(s *prompb.ChunkedSeries, external map[string]string) (*upstreamSeries, error) {
+func chunked(s *prompb.ChunkedSeries, external map[string]string) (*series, error) {
 	b := labels.NewScratchBuilder(len(s.Labels))
 	for _, l := range s.Labels {
 		if v, ok := external[l.Name]; !ok || v != l.Value {
@@ -191,7 +190,7 @@ func chunked(s *prompb.ChunkedSeries, external map[string]string) (*upstreamSeri
 		}
 	}
 	b.Sort()
-	out := &upstreamSeries{labels: b.Labels()}
+	out := &series{labels: b.Labels()}
 	for _, c := range s.Chunks {
 		if len(c.Data) < 3 {
 			return nil, fmt.Errorf("a chunk of %s has %d bytes", out.labels, len(c.Data))
@@ -209,24 +208,24 @@ func chunked(s *prompb.ChunkedSeries, external map[string]string) (*upstreamSeri
 }
 
 // bareSeries are series without samples.
-func (u *Upstream) bareSeries(ctx context.Context, sel wanted) ([]*upstreamSeries, []string, error) {
+func (u *Server) bareSeries(ctx context.Context, sel wanted) ([]*series, []string, error) {
 	var found []labels.Labels
 	said, err := u.ask(ctx, "/series", u.lookup(sel.mint, sel.maxt, sel.limit, sel.bare...), &found)
-	list := make([]*upstreamSeries, len(found))
+	list := make([]*series, len(found))
 	for i, l := range found {
-		list[i] = &upstreamSeries{labels: l}
+		list[i] = &series{labels: l}
 	}
 	return list, said.warnings, err
 }
 
-// upstreamPoint is a sample in an answer of the query API: [seconds, "value"].
-type upstreamPoint struct {
+// point is a sample in an answer of the query API: [seconds, "value"].
+type point struct {
 	t int64
 	v float64
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (p *upstreamPoint) UnmarshalJSON(text []byte) error {
+func (p *point) UnmarshalJSON(text []byte) error {
 	seconds, quoted, ok := bytes.Cut(bytes.Trim(text, "[] \n"), []byte(","))
 	if !ok {
 		return fmt.Errorf("%s is no sample", text)
@@ -241,7 +240,7 @@ func (p *upstreamPoint) UnmarshalJSON(text []byte) error {
 }
 
 // querySamples asks the query API for the raw samples of a range.
-func (u *Upstream) querySamples(ctx context.Context, sel wanted) ([]*upstreamSeries, []string, error) {
+func (u *Server) querySamples(ctx context.Context, sel wanted) ([]*series, []string, error) {
 	params := url.Values{
 		"query":   {fmt.Sprintf("%s[%dms]", selectorText(sel.matchers), sel.maxt-sel.mint+1)},
 		"time":    {secondsText(sel.maxt)},
@@ -249,17 +248,17 @@ func (u *Upstream) querySamples(ctx context.Context, sel wanted) ([]*upstreamSer
 	}
 	var data struct {
 		Result []struct {
-			Metric labels.Labels   `json:"metric"`
-			Values []upstreamPoint `json:"values"`
+			Metric labels.Labels `json:"metric"`
+			Values []point       `json:"values"`
 		} `json:"result"`
 	}
 	said, err := u.ask(ctx, "/query", params, &data)
 	if err != nil {
 		return nil, said.warnings, err
 	}
-	list := make([]*upstreamSeries, 0, len(data.Result))
+	list := make([]*series, 0, len(data.Result))
 	for _, s := range data.Result {
-		points := slices.DeleteFunc(s.Values, func(p upstreamPoint) bool { return p.t < sel.mint || p.t > sel.maxt })
+		points := slices.DeleteFunc(s.Values, func(p point) bool { return p.t < sel.mint || p.t > sel.maxt })
 		for i := range points {
 			if said.victoria && math.IsNaN(points[i].v) {
 				points[i].v = stale // it has no other NaN
@@ -269,7 +268,7 @@ func (u *Upstream) querySamples(ctx context.Context, sel wanted) ([]*upstreamSer
 		if err != nil {
 			return nil, said.warnings, err
 		}
-		list = append(list, &upstreamSeries{labels: s.Metric, chunks: chunks})
+		list = append(list, &series{labels: s.Metric, chunks: chunks})
 	}
 	return list, said.warnings, nil
 }
@@ -302,7 +301,7 @@ type bodyLimit struct {
 // Read implements io.Reader.
 func (l *bodyLimit) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, &tooMuchError{"bytes of an answer of the upstream", int(l.most), "ask for fewer of its series, or a shorter range"}
+		return 0, fmt.Errorf("%w: an answer of the upstream is longer than %d bytes: ask for fewer of its series, or a shorter range", allocation.ErrTooMuch, l.most)
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
 	l.left -= int64(n)
@@ -313,7 +312,7 @@ func (l *bodyLimit) Read(p []byte) (int, error) {
 }
 
 // send asks a path of the API and has handle read a good answer, or one that says in JSON what is wrong.
-func (u *Upstream) send(ctx context.Context, method, path string, body []byte, header map[string]string, handle func(http.Header, io.Reader) error) error {
+func (u *Server) send(ctx context.Context, method, path string, body []byte, header map[string]string, handle func(http.Header, io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
 	defer cancel()
 	leave, err := u.slots.Take(ctx)
@@ -321,7 +320,7 @@ func (u *Upstream) send(ctx context.Context, method, path string, body []byte, h
 		return err
 	}
 	defer leave()
-	req, err := http.NewRequestWithContext(ctx, method, u.base.String()+prefix+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, u.base.String()+"/api/v1"+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package costseries_test
+package promapi_test
 
 import (
 	"encoding/json"
@@ -16,18 +16,20 @@ import (
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
-	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
+	"github.com/promcost/promcost/promquery/promapi/apitest"
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/upstream"
 )
 
 // TestPromtool has promtool ask, and compares what it prints with what it prints of a real Prometheus.
 func TestPromtool(t *testing.T) {
-	promtool, dir := promtest.Promtool(t), litter(t, epoch)
-	ours, theirs := serve(t, openTSDB(t, dir), costseries.APIOptions{}), promtest.Start(t, dir, promtest.Config{})
-	start, end := fmt.Sprintf("--start=%d", epoch), fmt.Sprintf("--end=%d", epoch+7200)
+	promtool, dir := promtest.Promtool(t), apitest.Blocks(t)
+	ours, theirs := apitest.Serve(t, apitest.Open(t, dir), promapi.Options{}), promtest.Start(t, dir, promtest.Config{})
+	start, end := fmt.Sprintf("--start=%d", apitest.Epoch), fmt.Sprintf("--end=%d", apitest.Epoch+7200)
 	for _, args := range [][]string{
-		{"instant", fmt.Sprintf("--time=%d", epoch+7200), "URL", "promcost_namespace_hourly_cost"},
-		{"instant", "-o", "json", fmt.Sprintf("--time=%d", epoch+7200), "URL", "sum by (namespace) (promcost_namespace_hourly_cost)"},
+		{"instant", fmt.Sprintf("--time=%d", apitest.Epoch+7200), "URL", "promcost_namespace_hourly_cost"},
+		{"instant", "-o", "json", fmt.Sprintf("--time=%d", apitest.Epoch+7200), "URL", "sum by (namespace) (promcost_namespace_hourly_cost)"},
 		{"instant", "URL", "sum("},
 		{"range", start, end, "--step=10m", "URL", "odd"},
 		{"range", start, end, "--step=100ms", "URL", "odd"},
@@ -62,11 +64,11 @@ func clientOf(t *testing.T, base string) v1.API {
 
 // TestClientGolang makes every call of client_golang's API that reads, of promcost and of Prometheus.
 func TestClientGolang(t *testing.T) {
-	dir := litter(t, epoch)
-	meta := []costseries.Metadata{{Name: "promcost_namespace_hourly_cost", Type: "gauge", Help: "Cost."}}
-	ours := clientOf(t, serve(t, openTSDB(t, dir), costseries.APIOptions{Metadata: meta}))
+	dir := apitest.Blocks(t)
+	meta := []upstream.Metadata{{Name: "promcost_namespace_hourly_cost", Type: "gauge", Help: "Cost."}}
+	ours := clientOf(t, apitest.Serve(t, apitest.Open(t, dir), promapi.Options{Metadata: meta}))
 	theirs := clientOf(t, promtest.Start(t, dir, promtest.Config{}))
-	start, end := time.Unix(epoch, 0), time.Unix(epoch+7200, 0)
+	start, end := time.Unix(apitest.Epoch, 0), time.Unix(apitest.Epoch+7200, 0)
 	for name, call := range map[string]func(v1.API) []any{
 		"query": func(c v1.API) []any {
 			return list(c.Query(t.Context(), "odd", end, v1.WithTimeout(time.Minute), v1.WithLimit(3), v1.WithLookbackDelta(time.Hour)))
@@ -134,12 +136,12 @@ func eventually(t *testing.T, complaint string, cond func() bool) {
 // TestPrometheusReads has a real Prometheus read costs by remote read, and compares its answers with those of promcost. One
 // with external labels must be told that they are not those of what it reads, as for any Prometheus.
 func TestPrometheusReads(t *testing.T) {
-	ours := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{})
+	ours := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{})
 	yaml := "remote_read: [{url: " + ours + "/api/v1/read, read_recent: true, filter_external_labels: false}]\n"
 	theirs := promtest.Start(t, "", promtest.Config{YAML: yaml, External: map[string]string{"from": "reader"}})
 	for _, expr := range []string{"promcost_namespace_hourly_cost", "sum by (namespace) (promcost_namespace_hourly_cost)", "rate(promcost_namespace_cost_total[30m])", "gap", `{kind=~"n.*"}`, "nope"} {
-		q := fmt.Sprintf("query=%s&start=%d&end=%d&step=300", url.QueryEscape(expr), epoch, epoch+3*3600)
-		got, want := ask(t, http.MethodGet, theirs, "/api/v1/query_range", q), ask(t, http.MethodGet, ours, "/api/v1/query_range", q)
+		q := fmt.Sprintf("query=%s&start=%d&end=%d&step=300", url.QueryEscape(expr), apitest.Epoch, apitest.Epoch+3*3600)
+		got, want := apitest.Ask(t, http.MethodGet, theirs, "/api/v1/query_range", q), apitest.Ask(t, http.MethodGet, ours, "/api/v1/query_range", q)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-promcost +Prometheus that reads from it):\n%s", expr, diff)
 		}
@@ -148,8 +150,8 @@ func TestPrometheusReads(t *testing.T) {
 
 // TestPrometheusFederates has a real Prometheus scrape /federate, and ask for what it got.
 func TestPrometheusFederates(t *testing.T) {
-	now := time.Unix(epoch+2*3600+90, 0)
-	ours := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{Now: func() time.Time { return now }})
+	now := time.Unix(apitest.Epoch+2*3600+90, 0)
+	ours := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{Now: func() time.Time { return now }})
 	yaml := `scrape_configs:
   - job_name: costs
     scrape_interval: 1s
@@ -169,7 +171,7 @@ func TestPrometheusFederates(t *testing.T) {
 				}
 			}
 		}
-		r := ask(t, http.MethodGet, base, "/api/v1/query", "query="+url.QueryEscape(`{__name__=~"promcost_.*|odd",kind=~"nan|"}`)+at)
+		r := apitest.Ask(t, http.MethodGet, base, "/api/v1/query", "query="+url.QueryEscape(`{__name__=~"promcost_.*|odd",kind=~"nan|"}`)+at)
 		text, err := json.Marshal(r.Body)
 		if err == nil {
 			err = json.Unmarshal(text, &data)
@@ -193,20 +195,20 @@ func TestPrometheusFederates(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-promcost +Prometheus that federates):\n%s", diff)
 	}
-	if r := ask(t, http.MethodGet, ours, "/federate", "match[]=odd{"); r.Code != http.StatusBadRequest {
+	if r := apitest.Ask(t, http.MethodGet, ours, "/federate", "match[]=odd{"); r.Code != http.StatusBadRequest {
 		t.Errorf("bad selector: %+v", r)
 	}
-	if r := ask(t, http.MethodGet, ours, "/federate", ""); r.Code != http.StatusOK || r.Body != "" {
+	if r := apitest.Ask(t, http.MethodGet, ours, "/federate", ""); r.Code != http.StatusOK || r.Body != "" {
 		t.Errorf("no selector: %+v", r)
 	}
 }
 
 // TestGrafana replays what Grafana asks a data source: its health check, its query builder, its variables.
 func TestGrafana(t *testing.T) {
-	ours := serve(t, openTSDB(t, litter(t, epoch)), costseries.APIOptions{
-		Now: func() time.Time { return time.Unix(epoch+3600, 0) }, Metadata: []costseries.Metadata{{Name: "promcost_namespace_hourly_cost", Type: "gauge", Help: "Cost."}},
+	ours := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{
+		Now: func() time.Time { return time.Unix(apitest.Epoch+3600, 0) }, Metadata: []upstream.Metadata{{Name: "promcost_namespace_hourly_cost", Type: "gauge", Help: "Cost."}},
 	})
-	window := fmt.Sprintf("start=%d&end=%d", epoch, epoch+3600)
+	window := fmt.Sprintf("start=%d&end=%d", apitest.Epoch, apitest.Epoch+3600)
 	for _, step := range []struct {
 		method, path, query string
 		code                int
@@ -223,9 +225,9 @@ func TestGrafana(t *testing.T) {
 		{"GET", "/api/v1/series", window + "&match[]=promcost_namespace_cost_total", 200, []any{map[string]any{"__name__": "promcost_namespace_cost_total", "cluster": "prod", "namespace": "web", "resource": "cpu"}}},
 		{"POST", "/api/v1/query_range", window + "&step=15&query=sum(promcost_namespace_cost_total)", 200, nil},
 		{"GET", "/api/v1/query_exemplars", window + "&query=promcost_namespace_cost_total", 200, []any{}},
-		{"POST", "/api/v1/query", "query=sum(promcost_namespace_cost_total)", 200, map[string]any{"resultType": "vector", "result": []any{map[string]any{"metric": map[string]any{}, "value": []any{epoch + 3600.0, "3600"}}}}},
+		{"POST", "/api/v1/query", "query=sum(promcost_namespace_cost_total)", 200, map[string]any{"resultType": "vector", "result": []any{map[string]any{"metric": map[string]any{}, "value": []any{apitest.Epoch + 3600.0, "3600"}}}}},
 	} {
-		r := ask(t, step.method, ours, step.path, step.query)
+		r := apitest.Ask(t, step.method, ours, step.path, step.query)
 		body, _ := r.Body.(map[string]any)
 		if r.Code != step.code || body == nil {
 			t.Errorf("%s %s?%s: %+v", step.method, step.path, step.query, r)

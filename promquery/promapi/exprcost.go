@@ -1,4 +1,4 @@
-package costseries
+package promapi
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/promquery/costseries"
 )
 
 // span is the instants at which an expression is evaluated.
@@ -39,7 +40,7 @@ func checkExpr(ctx context.Context, expr parser.Expr, at span, maxSamples int) (
 		return nil, fmt.Errorf("%w: too many samples: subqueries take about %.0f steps, at most %d are allowed: give them a shorter range or a longer step, or raise --promql.max-samples and --query.max-memory",
 			allocation.ErrTooMuch, n, maxSamples)
 	}
-	if err := memory.Of(ctx).Draw(int64(steps.kept) * pointBytes); err != nil {
+	if err := memory.Of(ctx).Draw(int64(steps.kept) * costseries.PointBytes); err != nil {
 		return nil, fmt.Errorf("evaluate subqueries at %.0f steps: %w", steps.kept, err)
 	}
 	m := &made{}

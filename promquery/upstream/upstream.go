@@ -1,4 +1,6 @@
-package costseries
+// Package upstream joins the series of another Prometheus, or of a server with its API, to those of a storage.Queryable, so that
+// one expression may name both.
+package upstream
 
 import (
 	"cmp"
@@ -18,16 +20,18 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/promcost/promcost/allocation/places"
+	"github.com/promcost/promcost/promquery/internal/anyselect"
 )
 
-// Defaults of UpstreamConfig.
+// Defaults of Config.
 const (
-	DefaultUpstreamLookback = 5 * time.Minute
-	DefaultUpstreamBytes    = 256 << 20
+	DefaultLookback = 5 * time.Minute
+	DefaultTimeout  = 2 * time.Minute
+	DefaultMaxBytes = 256 << 20
 )
 
-// UpstreamConfig says which server has the series that are not cost. URL, Owned, External and Streams are required.
-type UpstreamConfig struct {
+// Config says which server has the series that are not cost. URL, Owned, External and Streams are required.
+type Config struct {
 	// URL is what stands before /api/v1.
 	URL *url.URL
 	// Client sends the requests, with whatever credentials it has. The default is http.DefaultClient.
@@ -42,20 +46,20 @@ type UpstreamConfig struct {
 	// Streams says whether the server streams remote read; one that does not is asked by the query API.
 	Streams func(ctx context.Context) (bool, error)
 	// Lookback is how long an instant sees a sample of the server's. That of the engine is made for hours. The default is
-	// DefaultUpstreamLookback.
+	// DefaultLookback.
 	Lookback time.Duration
 	// Timeout bounds a request. The default is DefaultTimeout.
 	Timeout time.Duration
 	// MaxConcurrency bounds the requests that run at a time, but one more of a small question. The default is 2.
 	MaxConcurrency int
-	// MaxBytes bounds an answer. The default is DefaultUpstreamBytes.
+	// MaxBytes bounds an answer. The default is DefaultMaxBytes.
 	MaxBytes int64
 }
 
-// Upstream is a server whose series queries may name beside those of cost. It is best effort: where it fails, that is a
+// Server is a server whose series queries may name beside those of cost. It is best effort: where it fails, that is a
 // warning, and cost series answer alone. It is safe for concurrent use.
-type Upstream struct {
-	cfg   UpstreamConfig
+type Server struct {
+	cfg   Config
 	base  *url.URL
 	slots places.Places // of requests that run
 
@@ -64,31 +68,31 @@ type Upstream struct {
 	downUntil time.Time
 }
 
-// NewUpstream returns the server as cfg says. It sends nothing yet.
-func NewUpstream(cfg UpstreamConfig) *Upstream {
+// New returns the server as cfg says. It sends nothing yet.
+func New(cfg Config) *Server {
 	if cfg.Client == nil {
 		cfg.Client = http.DefaultClient
 	}
-	cfg.Lookback = cmp.Or(cfg.Lookback, DefaultUpstreamLookback)
+	cfg.Lookback = cmp.Or(cfg.Lookback, DefaultLookback)
 	cfg.Timeout = cmp.Or(cfg.Timeout, DefaultTimeout)
 	cfg.MaxConcurrency = cmp.Or(cfg.MaxConcurrency, 2)
-	cfg.MaxBytes = cmp.Or(cfg.MaxBytes, DefaultUpstreamBytes)
+	cfg.MaxBytes = cmp.Or(cfg.MaxBytes, DefaultMaxBytes)
 	cfg.Owned = slices.Sorted(slices.Values(cfg.Owned))
 	base := *cfg.URL
 	base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), ""
 	base.RawQuery, base.Fragment = "", ""
-	return &Upstream{cfg: cfg, base: &base, slots: places.New(cfg.MaxConcurrency)}
+	return &Server{cfg: cfg, base: &base, slots: places.New(cfg.MaxConcurrency)}
 }
 
-// join is cost series and the upstream's together. Lookback is the engine's.
-func (u *Upstream) join(own storage.SampleAndChunkQueryable, lookback time.Duration) storage.SampleAndChunkQueryable {
+// Join is cost series and the upstream's together. Lookback is the engine's.
+func (u *Server) Join(own storage.SampleAndChunkQueryable, lookback time.Duration) storage.SampleAndChunkQueryable {
 	return &joined{SampleAndChunkQueryable: own, upstream: u, lookback: lookback}
 }
 
 // joined is cost series and another server's. Chunks are of cost series alone.
 type joined struct {
 	storage.SampleAndChunkQueryable
-	upstream *Upstream
+	upstream *Server
 	lookback time.Duration // of the engine
 }
 
@@ -110,7 +114,7 @@ type joinedQuerier struct {
 }
 
 // sides says who may have series that match. What the upstream is asked for has theirs, which leave out what is ours.
-func (u *Upstream) sides(matchers []*labels.Matcher) (ours bool, theirs []*labels.Matcher) {
+func (u *Server) sides(matchers []*labels.Matcher) (ours bool, theirs []*labels.Matcher) {
 	var names []*labels.Matcher
 	for _, m := range matchers {
 		if m.Name == model.MetricNameLabel {
@@ -146,7 +150,15 @@ func (q *joinedQuerier) Select(ctx context.Context, sorted bool, hints *storage.
 	return storage.NewMergeSeriesSet([]storage.SeriesSet{q.own.Select(ctx, true, hints, matchers...), other}, hintedLimit(hints), storage.ChainedSeriesMerge)
 }
 
-// SelectAny implements anySelector.
+// hintedLimit is the limit of hints, 0 for none.
+func hintedLimit(hints *storage.SelectHints) int {
+	if hints == nil {
+		return 0
+	}
+	return hints.Limit
+}
+
+// SelectAny implements anyselect.Querier.
 func (q *joinedQuerier) SelectAny(ctx context.Context, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet {
 	var own, other [][]*labels.Matcher
 	for _, matchers := range selectors {
@@ -163,7 +175,7 @@ func (q *joinedQuerier) SelectAny(ctx context.Context, hints *storage.SelectHint
 		sets = append(sets, q.theirs(ctx, hints, other...)) // it begins to read
 	}
 	if len(own) > 0 {
-		sets = append(sets, selectAny(ctx, q.own, hints, own))
+		sets = append(sets, anyselect.Select(ctx, q.own, hints, own))
 	}
 	return storage.NewMergeSeriesSet(sets, hintedLimit(hints), storage.ChainedSeriesMerge)
 }
@@ -179,13 +191,13 @@ func (q *joinedQuerier) theirs(ctx context.Context, hints *storage.SelectHints, 
 	}
 	if hints != nil {
 		sel.mint, sel.maxt, sel.limit = hints.Start, hints.End, hints.Limit
-		if hints.Func == seriesFunc {
+		if hints.Func == anyselect.LabelsOnly {
 			sel.bare = selectors
 		} else if hints.Range == 0 {
 			sel.mint += max(0, engines-sel.lookback).Milliseconds() // read as far back as an instant looks
 		}
 	}
-	set := &upstreamSet{ready: make(chan struct{})}
+	set := &seriesSet{ready: make(chan struct{})}
 	go func() {
 		defer close(set.ready)
 		defer func() {
@@ -264,12 +276,8 @@ func (q *joinedQuerier) Close() error {
 // lookbackKey is the context's key of the lookback that a request asks for.
 type lookbackKey struct{}
 
-// withLookback notes what a request says for lookback_delta. What is malformed is for the engine to refuse.
-func withLookback(ctx context.Context, text string) context.Context {
-	d, err := parseDuration(text)
-	if err != nil || d <= 0 {
-		return ctx
-	}
+// WithLookback is a context of queries that look back for d, whatever the engine and the server do otherwise.
+func WithLookback(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, lookbackKey{}, d)
 }
 

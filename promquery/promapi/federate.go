@@ -1,4 +1,4 @@
-package costseries
+package promapi
 
 import (
 	"errors"
@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/internal/anyselect"
 )
 
 // serveFederate answers /federate: the cost series that match[] selects as they are now, in the formats of /metrics. Unlike
@@ -78,7 +80,7 @@ func (a *api) federated(r *http.Request, selectors [][]*labels.Matcher) (list []
 		return nil, nil, fmt.Errorf("open cost series: %w", err)
 	}
 	defer func() { _ = q.Close() }() // it was only read from
-	set := selectAny(r.Context(), q, &storage.SelectHints{Start: since, End: now}, selectors)
+	set := anyselect.Select(r.Context(), q, &storage.SelectHints{Start: since, End: now}, selectors)
 	var it chunkenc.Iterator
 	for set.Next() {
 		it = set.At().Iterator(it)
@@ -102,7 +104,7 @@ func (a *api) federated(r *http.Request, selectors [][]*labels.Matcher) (list []
 	}
 	slices.SortStableFunc(list, func(x, y federated) int { return strings.Compare(x.name, y.name) })
 	for _, err := range set.Warnings() {
-		if _, ok := errors.AsType[*lackingError](err); ok {
+		if _, ok := errors.AsType[*costseries.MissingError](err); ok {
 			lacking = append(lacking, err.Error())
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
+	"github.com/promcost/promcost/promquery/promapi/apitest"
 )
 
 // bomb is an hour in which every container has a name of its own, and a long one.
@@ -36,7 +38,7 @@ func TestAPIOfCosts(t *testing.T) {
 	h := someHours(8)
 	h.sets[6] = bomb(rand.New(rand.NewPCG(1, 2)), h.sets[6].Window, 5000)
 	h.lacking[noon.Add(time.Hour)] = errors.New("the source has not loaded all of its history yet: ask again later")
-	base := serve(t, newQueryable(h, costseries.Options{}), costseries.APIOptions{Memory: memory.New(1 << 20), Lookback: costseries.DefaultLookback})
+	base := apitest.Serve(t, newQueryable(h, costseries.Options{}), promapi.Options{Memory: memory.New(1 << 20), Lookback: promapi.DefaultLookback})
 	span := func(from, to time.Duration) string {
 		return fmt.Sprintf("&start=%d&end=%d&step=3600", noon.Add(from).Unix(), noon.Add(to).Unix())
 	}
@@ -75,7 +77,7 @@ func TestAPIOfCosts(t *testing.T) {
 			if method == http.MethodPost && strings.Contains(tt.path, "/label/") {
 				continue
 			}
-			r := ask(t, method, base, tt.path, query+"="+url.QueryEscape(text)+tt.times)
+			r := apitest.Ask(t, method, base, tt.path, query+"="+url.QueryEscape(text)+tt.times)
 			packed, err := json.Marshal(r.Body)
 			if err != nil {
 				t.Fatal(err)
@@ -123,7 +125,7 @@ func (w waiting) SpendingsIn(ctx context.Context, _ allocation.Window) (func(con
 func TestGivenUpRequests(t *testing.T) {
 	sets := waiting{make(chan struct{}), make(chan struct{})}
 	q := costseries.New(sets, costseries.Options{Grace: grace, Now: func() time.Time { return noon.Add(48 * time.Hour) }})
-	base := serve(t, q, costseries.APIOptions{MaxConcurrency: 1, Lookback: costseries.DefaultLookback, Now: func() time.Time { return noon }})
+	base := apitest.Serve(t, q, promapi.Options{MaxConcurrency: 1, Lookback: promapi.DefaultLookback, Now: func() time.Time { return noon }})
 	at := fmt.Sprintf("&time=%d&start=%[1]d&end=%[1]d&step=1", noon.Unix())
 	for _, path := range []string{
 		"/api/v1/query?query=promcost_node_hourly_cost" + at, "/api/v1/query?query=promcost_node_cost_total" + at, "/api/v1/query_range?query=promcost_node_hourly_cost" + at,
@@ -146,7 +148,7 @@ func TestGivenUpRequests(t *testing.T) {
 		cancel()
 		<-answered
 		<-sets.ended // it is read for no more
-		if r := ask(t, http.MethodGet, base, "/api/v1/query", "query=1"); r.Code != http.StatusOK {
+		if r := apitest.Ask(t, http.MethodGet, base, "/api/v1/query", "query=1"); r.Code != http.StatusOK {
 			t.Errorf("after %s: %+v", path, r)
 		}
 	}

@@ -1,4 +1,4 @@
-package costseries
+package promapi
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package costseries
+package promapi
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/storage/remote"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery/internal/anyselect"
 )
 
 // Bounds of remote read.
@@ -54,7 +55,6 @@ func (a *api) serveRead(w http.ResponseWriter, r *http.Request) {
 
 // statusOf is the status of an error outside of Prometheus' JSON.
 func statusOf(err error) int {
-	var own *tooMuchError
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -63,7 +63,7 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	case errors.Is(err, allocation.ErrBusy), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
-	case errors.As(err, &own), errors.Is(err, allocation.ErrTooMuch):
+	case errors.Is(err, allocation.ErrTooMuch):
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusInternalServerError
@@ -140,8 +140,8 @@ func readHints(q *prompb.Query) *storage.SelectHints {
 	hints := &storage.SelectHints{Start: q.StartTimestampMs, End: q.EndTimestampMs}
 	if h := q.Hints; h != nil {
 		hints.Step, hints.Range = h.StepMs, h.RangeMs
-		if h.Func == seriesFunc {
-			hints.Func = seriesFunc
+		if h.Func == anyselect.LabelsOnly {
+			hints.Func = anyselect.LabelsOnly
 		}
 	}
 	return hints
@@ -181,7 +181,7 @@ func (a *api) samples(r *http.Request, query readQuery, most int) (*prompb.Query
 	defer func() { _ = q.Close() }() // it was only read from
 	result, _, err := remote.ToQueryResult(q.Select(r.Context(), false, query.hints, query.matchers...), most)
 	if _, ok := errors.AsType[remote.HTTPError](err); ok {
-		return nil, &tooMuchError{"the samples of the answer", a.o.MaxSamples, "ask for streamed chunks, fewer series or a shorter range"}
+		return nil, fmt.Errorf("%w: the answer would have more than %d samples: ask for streamed chunks, fewer series or a shorter range", allocation.ErrTooMuch, a.o.MaxSamples)
 	}
 	return result, err
 }

@@ -1,4 +1,4 @@
-package costseries
+package promapi
 
 import (
 	"cmp"
@@ -15,9 +15,6 @@ const (
 	DefaultTimeout    = 2 * time.Minute
 	DefaultMaxSamples = 50_000_000
 )
-
-// SampleBytes is what a sample of a query takes in memory.
-const SampleBytes = 16
 
 // EngineOptions are what of the engine is configured. Zero fields take the defaults.
 type EngineOptions struct {

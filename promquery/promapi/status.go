@@ -1,4 +1,4 @@
-package costseries
+package promapi
 
 import (
 	"errors"
@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/features"
+
+	"github.com/promcost/promcost/promquery/upstream"
 )
 
 // speaks is the version of Prometheus whose API this is: Grafana and others choose by it what they ask.
@@ -108,15 +110,15 @@ func (a *api) serveMetadata(r *http.Request) (apiResult, *apiError) {
 		return apiResult{}, badData(err)
 	}
 	metric := r.FormValue("metric")
-	found := map[string][]Metadata{}
+	found := map[string][]upstream.Metadata{}
 	for _, m := range a.o.Metadata {
 		if (metric == "" || metric == m.Name) && (limit < 0 || len(found) < limit) {
-			found[m.Name] = []Metadata{m}
+			found[m.Name] = []upstream.Metadata{m}
 		}
 	}
 	var notes annotations.Annotations
 	if a.o.Upstream != nil && (limit < 0 || len(found) < limit) {
-		for _, w := range a.o.Upstream.metadata(r.Context(), metric, limit, found) {
+		for _, w := range a.o.Upstream.Metadata(r.Context(), metric, limit, found) {
 			notes = notes.Add(errors.New(w))
 		}
 	}
@@ -134,16 +136,4 @@ func limitOf(r *http.Request, name string) (int, error) {
 		return 0, errors.New(name + " must be a number")
 	}
 	return max(limit, -1), nil
-}
-
-// tooMuchError is an answer that would be larger than it may: the request is to blame, and may ask for less.
-type tooMuchError struct {
-	what   string
-	most   int
-	remedy string
-}
-
-// Error implements error.
-func (e *tooMuchError) Error() string {
-	return fmt.Sprintf("%s would exceed %d: %s", e.what, e.most, e.remedy)
 }

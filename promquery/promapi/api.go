@@ -1,4 +1,7 @@
-package costseries
+// Package promapi is Prometheus' HTTP API over any storage.Queryable: its queries, look-ups, federation and remote read, as
+// Grafana, promtool and other Prometheus servers ask for them. It says what Prometheus says, to the last byte, and bounds what a
+// request may take.
+package promapi
 
 import (
 	"cmp"
@@ -19,16 +22,17 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/places"
+	"github.com/promcost/promcost/promquery/upstream"
 )
 
-// Defaults of APIOptions, and limits of requests.
+// Defaults of Options, and limits of requests.
 const (
 	DefaultMaxConcurrency = 20
 	maxForm               = 1 << 20 // bytes of the parameters in a body
 )
 
-// APIOptions set up the HTTP API. Zero fields take the defaults.
-type APIOptions struct {
+// Options set up the HTTP API. Zero fields take the defaults.
+type Options struct {
 	// Lookback is that of the engine: how far back /federate looks, and what a query need not read of the upstream. The
 	// default is DefaultLookback.
 	Lookback time.Duration
@@ -44,7 +48,7 @@ type APIOptions struct {
 	// no bound.
 	Memory *memory.Budget
 	// Metadata is what /api/v1/metadata tells of the cost series, by name. The default is nothing.
-	Metadata []Metadata
+	Metadata []upstream.Metadata
 	// Config is what /api/v1/status/config shows, as YAML without secrets. The default is nothing.
 	Config func() string
 	// Flags are what /api/v1/status/flags shows: the command line's, without secrets. The default is none.
@@ -56,22 +60,14 @@ type APIOptions struct {
 	// Reloaded says when the configuration was last read, and whether that succeeded. The default is Started, and that it did.
 	Reloaded func() (at time.Time, ok bool)
 	// Upstream has the other series that queries may name. Nil joins none.
-	Upstream *Upstream
+	Upstream *upstream.Server
 	// Logger is told of costs that /federate leaves out, for its answer has no place for that. The default is nobody.
 	Logger log.Logger
 	// Now is the clock of queries that name no time, and of /federate. The default is time.Now.
 	Now func() time.Time
 }
 
-// Metadata describes a metric as Prometheus' API does.
-type Metadata struct {
-	Name string `json:"-"`
-	Type string `json:"type"` // gauge or counter
-	Help string `json:"help"`
-	Unit string `json:"unit"`
-}
-
-func (o APIOptions) withDefaults() APIOptions {
+func (o Options) withDefaults() Options {
 	o.Lookback = cmp.Or(o.Lookback, DefaultLookback)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.MaxConcurrency = cmp.Or(o.MaxConcurrency, DefaultMaxConcurrency)
@@ -102,13 +98,10 @@ type api struct {
 	own    storage.SampleAndChunkQueryable
 	all    storage.Queryable // own, and the upstream's
 	engine promql.QueryEngine
-	o      APIOptions
+	o      Options
 	parser parser.Parser
 	turns  places.Places // of requests for series that are answered
 }
-
-// prefix is where Prometheus has its API.
-const prefix = "/api/v1"
 
 // ReadPath answers remote read, in an encoding of its own.
 const ReadPath = "/api/v1/read"
@@ -160,13 +153,13 @@ func Paths() []string {
 	return paths
 }
 
-// NewAPI returns Prometheus' HTTP API over cost series, evaluated by engine, and what o.Upstream has. It answers Paths; any
+// New returns Prometheus' HTTP API over cost series, evaluated by engine, and what o.Upstream has. It answers Paths; any
 // other path is an error in Prometheus' form.
-func NewAPI(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o APIOptions) http.Handler {
+func New(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o Options) http.Handler {
 	a := &api{own: own, all: own, engine: engine, o: o.withDefaults(), parser: newParser()}
 	a.turns = places.New(a.o.MaxConcurrency)
 	if a.o.Upstream != nil {
-		a.all = a.o.Upstream.join(own, a.o.Lookback)
+		a.all = a.o.Upstream.Join(own, a.o.Lookback)
 	}
 	mux := http.NewServeMux()
 	for _, r := range apiRoutes() {
@@ -213,7 +206,10 @@ func (a *api) handler(rt apiRoute) http.Handler {
 			defer leave()
 			ctx, _, release := a.o.Memory.Within(ctx, remedy)
 			defer release()
-			r = r.WithContext(withLookback(ctx, r.FormValue("lookback_delta")))
+			if d, err := parseDuration(r.FormValue("lookback_delta")); err == nil && d > 0 { // the engine refuses others
+				ctx = upstream.WithLookback(ctx, d)
+			}
+			r = r.WithContext(ctx)
 		}
 		if rt.plain != nil {
 			rt.plain(a, w, r)

@@ -1,7 +1,8 @@
-package costseries
+package upstream
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -12,10 +13,13 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// upstreamSet is what is being read of the upstream.
-type upstreamSet struct {
+// stale is a stale marker.
+var stale = math.Float64frombits(value.StaleNaN)
+
+// seriesSet is what is being read of the upstream.
+type seriesSet struct {
 	ready    chan struct{} // closed once the rest is there
-	list     []*upstreamSeries
+	list     []*series
 	warnings annotations.Annotations
 	err      error
 
@@ -23,38 +27,38 @@ type upstreamSet struct {
 }
 
 // Next implements storage.SeriesSet.
-func (s *upstreamSet) Next() bool {
+func (s *seriesSet) Next() bool {
 	<-s.ready
 	s.next++
 	return s.next <= len(s.list)
 }
 
 // At implements storage.SeriesSet.
-func (s *upstreamSet) At() storage.Series { return s.list[s.next-1] }
+func (s *seriesSet) At() storage.Series { return s.list[s.next-1] }
 
 // Err implements storage.SeriesSet.
-func (s *upstreamSet) Err() error {
+func (s *seriesSet) Err() error {
 	<-s.ready
 	return s.err
 }
 
 // Warnings implements storage.SeriesSet.
-func (s *upstreamSet) Warnings() annotations.Annotations {
+func (s *seriesSet) Warnings() annotations.Annotations {
 	<-s.ready
 	return s.warnings
 }
 
-// upstreamSeries is a series of the upstream's, its samples packed as they came.
-type upstreamSeries struct {
+// series is a series of the upstream's, its samples packed as they came.
+type series struct {
 	labels labels.Labels
 	chunks []chunkenc.Chunk
 }
 
 // Labels implements storage.Series.
-func (s *upstreamSeries) Labels() labels.Labels { return s.labels }
+func (s *series) Labels() labels.Labels { return s.labels }
 
 // Iterator implements storage.Series.
-func (s *upstreamSeries) Iterator(chunkenc.Iterator) chunkenc.Iterator {
+func (s *series) Iterator(chunkenc.Iterator) chunkenc.Iterator {
 	if len(s.chunks) == 0 {
 		return chunkenc.NewNopIterator()
 	}
@@ -68,15 +72,15 @@ func (s *upstreamSeries) Iterator(chunkenc.Iterator) chunkenc.Iterator {
 // lapse ends the series where the lookback of their server does: it adds a stale marker wherever the next sample is further
 // away. So an engine that looks back longer sees what the server's own sees. It reads all samples: what cannot be read is an
 // error.
-func (s *upstreamSeries) lapse(lookback time.Duration) error {
+func (s *series) lapse(lookback time.Duration) error {
 	after := lookback.Milliseconds()
-	var markers []upstreamPoint
+	var markers []point
 	last, lives := int64(0), false
 	it := s.Iterator(nil)
 	for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {
 		t := it.AtT()
 		if lives && t-last > after {
-			markers = append(markers, upstreamPoint{last + after, stale})
+			markers = append(markers, point{last + after, stale})
 		}
 		last, lives = t, true
 		if kind == chunkenc.ValFloat {
@@ -88,7 +92,7 @@ func (s *upstreamSeries) lapse(lookback time.Duration) error {
 		return fmt.Errorf("decode samples of %s: %w", s.labels, err)
 	}
 	if lives {
-		markers = append(markers, upstreamPoint{last + after, stale})
+		markers = append(markers, point{last + after, stale})
 	}
 	packed, err := packPoints(markers)
 	s.chunks = append(s.chunks, packed...)
@@ -99,7 +103,7 @@ func (s *upstreamSeries) lapse(lookback time.Duration) error {
 const maxChunk = 1000
 
 // packPoints makes chunks of samples in ascending time.
-func packPoints(points []upstreamPoint) ([]chunkenc.Chunk, error) {
+func packPoints(points []point) ([]chunkenc.Chunk, error) {
 	var list []chunkenc.Chunk
 	for part := range slices.Chunk(points, maxChunk) {
 		c := chunkenc.NewXORChunk()

@@ -1,4 +1,4 @@
-package costseries_test
+package upstream_test
 
 import (
 	"context"
@@ -16,8 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation/memory"
-	"github.com/promcost/promcost/promquery/costseries"
+	"github.com/promcost/promcost/promquery/promapi"
+	"github.com/promcost/promcost/promquery/promapi/apitest"
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/upstream"
 )
 
 // owned are the names of cost series in these tests.
@@ -29,13 +31,13 @@ func always[T any](v T) func(context.Context) (T, error) {
 }
 
 // upstreamOf is the upstream at a URL.
-func upstreamOf(t testing.TB, base string, streams bool, external map[string]string) *costseries.Upstream {
+func upstreamOf(t testing.TB, base string, streams bool, external map[string]string) *upstream.Server {
 	t.Helper()
 	u, err := url.Parse(base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return costseries.NewUpstream(costseries.UpstreamConfig{
+	return upstream.New(upstream.Config{
 		URL: u, Owned: owned, Streams: always(streams), Timeout: 10 * time.Second, MaxBytes: 1 << 20,
 		External: func(context.Context) (map[string]string, error) {
 			return maps.Clone(external), nil // it is the caller's
@@ -47,7 +49,7 @@ func upstreamOf(t testing.TB, base string, streams bool, external map[string]str
 // and of costs alone.
 func clusterBlocks(t testing.TB) (costs, cluster, both string) {
 	t.Helper()
-	first, last := int64(epoch*1000), int64(epoch+3*3600)*1000
+	first, last := int64(apitest.Epoch*1000), int64(apitest.Epoch+3*3600)*1000
 	series := func(f func(t int64) float64, labels ...string) promtest.Series {
 		return promtest.Series{Labels: labels, Samples: promtest.Regular(first, last, 60_000, f)}
 	}
@@ -94,7 +96,7 @@ func TestJoin(t *testing.T) {
 	want := promtest.Start(t, both, promtest.Config{})
 	for _, tt := range []struct {
 		name    string
-		up      *costseries.Upstream
+		up      *upstream.Server
 		markers bool // of staleness are there
 	}{
 		{"remote read", upstreamOf(t, prometheus, true, external), true},
@@ -102,7 +104,7 @@ func TestJoin(t *testing.T) {
 		{"VictoriaMetrics", upstreamOf(t, promtest.StartVictoria(t, cluster, true), false, nil), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ours := serve(t, openTSDB(t, costs), costseries.APIOptions{Upstream: tt.up, Lookback: 130 * time.Minute})
+			ours := apitest.Serve(t, apitest.Open(t, costs), promapi.Options{Upstream: tt.up, Lookback: 130 * time.Minute})
 			for _, expr := range joins {
 				if !tt.markers && !strings.Contains(expr, "over_time(kube") {
 					expr = strings.ReplaceAll(expr, "kube_pod_info", `kube_pod_info{pod!="c"}`)
@@ -112,14 +114,14 @@ func TestJoin(t *testing.T) {
 					expr = strings.ReplaceAll(expr, `sum({`, `sum({pod!="c",`)
 					expr = strings.ReplaceAll(expr, `}{cluster=""}`, `,cluster=""}`)
 				}
-				q := fmt.Sprintf("query=%s&start=%d&end=%d&step=97", url.QueryEscape(expr), epoch+600, epoch+3*3600-600)
-				got, want := ask(t, http.MethodPost, ours, "/api/v1/query_range", q), ask(t, http.MethodPost, want, "/api/v1/query_range", q)
-				if diff := cmp.Diff(want.without("infos"), got.without("infos")); diff != "" {
+				q := fmt.Sprintf("query=%s&start=%d&end=%d&step=97", url.QueryEscape(expr), apitest.Epoch+600, apitest.Epoch+3*3600-600)
+				got, want := apitest.Ask(t, http.MethodPost, ours, "/api/v1/query_range", q), apitest.Ask(t, http.MethodPost, want, "/api/v1/query_range", q)
+				if diff := cmp.Diff(want.Without("infos"), got.Without("infos")); diff != "" {
 					t.Errorf("%s (-Prometheus with both +joined):\n%s", expr, diff)
 				}
 			}
-			q := fmt.Sprintf("query=%s&time=%d&lookback_delta=1h", url.QueryEscape(`kube_pod_info{pod="d"}`), epoch+4000)
-			got, want := ask(t, http.MethodGet, ours, "/api/v1/query", q), ask(t, http.MethodGet, want, "/api/v1/query", q)
+			q := fmt.Sprintf("query=%s&time=%d&lookback_delta=1h", url.QueryEscape(`kube_pod_info{pod="d"}`), apitest.Epoch+4000)
+			got, want := apitest.Ask(t, http.MethodGet, ours, "/api/v1/query", q), apitest.Ask(t, http.MethodGet, want, "/api/v1/query", q)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("with a lookback of its own (-Prometheus with both +joined):\n%s", diff)
 			}
@@ -131,10 +133,10 @@ func TestJoin(t *testing.T) {
 func TestJoinedNames(t *testing.T) {
 	costs, cluster, both := clusterBlocks(t)
 	external := map[string]string{"cluster": "prod", "replica": "a"}
-	ours := serve(t, openTSDB(t, costs), costseries.APIOptions{Upstream: upstreamOf(t, promtest.Start(t, cluster, promtest.Config{External: external}), true, external)})
+	ours := apitest.Serve(t, apitest.Open(t, costs), promapi.Options{Upstream: upstreamOf(t, promtest.Start(t, cluster, promtest.Config{External: external}), true, external)})
 	theirs := promtest.Start(t, both, promtest.Config{})
-	window := fmt.Sprintf("start=%d&end=%d", epoch, epoch+3*3600)
-	for _, q := range []question{
+	window := fmt.Sprintf("start=%d&end=%d", apitest.Epoch, apitest.Epoch+3*3600)
+	for _, q := range []struct{ path, query string }{
 		{"/api/v1/labels", "match[]=kube_pod_info"},
 		{"/api/v1/labels", "match[]=promcost_namespace_hourly_cost"},
 		{"/api/v1/labels", "match[]={__name__=~%22.%2B%22}"},
@@ -149,7 +151,7 @@ func TestJoinedNames(t *testing.T) {
 		{"/api/v1/series", "match[]=kube_pod_info&match[]=promcost_namespace_hourly_cost"},
 		{"/api/v1/series", "match[]=nope"},
 	} {
-		got, want := ask(t, http.MethodGet, ours, q.path, window+"&"+q.query), ask(t, http.MethodGet, theirs, q.path, window+"&"+q.query)
+		got, want := apitest.Ask(t, http.MethodGet, ours, q.path, window+"&"+q.query), apitest.Ask(t, http.MethodGet, theirs, q.path, window+"&"+q.query)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s?%s (-Prometheus with both +joined):\n%s", q.path, q.query, diff)
 		}
@@ -167,14 +169,14 @@ func TestJoinedMetadata(t *testing.T) {
 	}))
 	t.Cleanup(up.Close)
 	costs, _, _ := clusterBlocks(t)
-	ours := serve(t, openTSDB(t, costs), costseries.APIOptions{
-		Upstream: upstreamOf(t, up.URL+"/sub/", true, nil), Metadata: []costseries.Metadata{{Name: owned[0], Type: "counter", Help: "Cost."}},
+	ours := apitest.Serve(t, apitest.Open(t, costs), promapi.Options{
+		Upstream: upstreamOf(t, up.URL+"/sub/", true, nil), Metadata: []upstream.Metadata{{Name: owned[0], Type: "counter", Help: "Cost."}},
 	})
 	for query, want := range map[string]string{
 		"":        `{"promcost_namespace_cost_total":[{"help":"Cost.","type":"counter","unit":""}],"up":[{"help":"Up.","type":"gauge","unit":""}]}`,
 		"limit=1": `{"promcost_namespace_cost_total":[{"help":"Cost.","type":"counter","unit":""}]}`,
 	} {
-		body, _ := ask(t, http.MethodGet, ours, "/api/v1/metadata", query).Body.(map[string]any)
+		body, _ := apitest.Ask(t, http.MethodGet, ours, "/api/v1/metadata", query).Body.(map[string]any)
 		if got, err := json.Marshal(body["data"]); err != nil || string(got) != want {
 			t.Errorf("metadata?%s: %s, want %s", query, got, want)
 		}
@@ -184,7 +186,7 @@ func TestJoinedMetadata(t *testing.T) {
 // TestUpstreamFails has an upstream fail in many ways: cost series answer, and a warning says why nothing else does.
 func TestUpstreamFails(t *testing.T) {
 	costs, _, _ := clusterBlocks(t)
-	db := openTSDB(t, costs)
+	db := apitest.Open(t, costs)
 	for name, handler := range map[string]http.HandlerFunc{
 		"500": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "boom", http.StatusInternalServerError) },
 		"503 JSON": func(w http.ResponseWriter, _ *http.Request) {
@@ -208,24 +210,24 @@ func TestUpstreamFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, streams := range []bool{true, false} {
-				ours := serve(t, db, costseries.APIOptions{Upstream: costseries.NewUpstream(costseries.UpstreamConfig{
+				ours := apitest.Serve(t, db, promapi.Options{Upstream: upstream.New(upstream.Config{
 					URL: base, Owned: owned, Streams: always(streams), External: always(map[string]string{}), Timeout: 200 * time.Millisecond,
 				})})
-				at := fmt.Sprintf("&time=%d&start=%d&end=%d", epoch+3600, epoch, epoch+3600)
-				for _, q := range []question{
+				at := fmt.Sprintf("&time=%d&start=%d&end=%d", apitest.Epoch+3600, apitest.Epoch, apitest.Epoch+3600)
+				for _, q := range []struct{ path, query string }{
 					{"/api/v1/query", "query=" + url.QueryEscape("promcost_namespace_hourly_cost or kube_pod_info")},
 					{"/api/v1/query", "query=" + url.QueryEscape(`{__name__=~".+"}`)},
 					{"/api/v1/series", "match[]={__name__=~%22.%2B%22}"},
 					{"/api/v1/labels", ""},
 					{"/api/v1/label/namespace/values", ""},
 				} {
-					r := ask(t, http.MethodGet, ours, q.path, q.query+at)
+					r := apitest.Ask(t, http.MethodGet, ours, q.path, q.query+at)
 					text, _ := json.Marshal(r.Body)
 					if r.Code != http.StatusOK || !strings.Contains(string(text), "which is left out of the answer") || !strings.Contains(string(text), "namespace") && !strings.Contains(string(text), `"web"`) || strings.Contains(string(text), "s3cret") {
 						t.Errorf("%s?%s: %d %.1000s", q.path, q.query, r.Code, text)
 					}
 				}
-				r := ask(t, http.MethodGet, ours, "/api/v1/query", "query=promcost_namespace_hourly_cost"+at)
+				r := apitest.Ask(t, http.MethodGet, ours, "/api/v1/query", "query=promcost_namespace_hourly_cost"+at)
 				if body, _ := r.Body.(map[string]any); r.Code != http.StatusOK || body["warnings"] != nil {
 					t.Errorf("of costs alone: %+v", r)
 				}
@@ -244,9 +246,9 @@ func TestUpstreamIsTooMuch(t *testing.T) {
 	}))
 	t.Cleanup(up.Close)
 	for want, limit := range map[string]int64{"ask for fewer of its series": 0, "--query.max-memory": 1 << 20} {
-		ours := serve(t, openTSDB(t, costs), costseries.APIOptions{Upstream: upstreamOf(t, up.URL, false, nil), Memory: memory.New(limit)})
-		for _, q := range []question{{"/api/v1/query", "query=up&"}, {"/api/v1/series", "match[]=up&match[]=x&"}} {
-			r := ask(t, http.MethodGet, ours, q.path, fmt.Sprintf("%stime=%d", q.query, epoch))
+		ours := apitest.Serve(t, apitest.Open(t, costs), promapi.Options{Upstream: upstreamOf(t, up.URL, false, nil), Memory: memory.New(limit)})
+		for _, q := range []struct{ path, query string }{{"/api/v1/query", "query=up&"}, {"/api/v1/series", "match[]=up&match[]=x&"}} {
+			r := apitest.Ask(t, http.MethodGet, ours, q.path, fmt.Sprintf("%stime=%d", q.query, apitest.Epoch))
 			if body, _ := r.Body.(map[string]any); r.Code != http.StatusUnprocessableEntity || !strings.Contains(fmt.Sprint(body["error"]), want) {
 				t.Errorf("%s: %+v, want %s", q.path, r, want)
 			}
@@ -265,7 +267,7 @@ func TestUpstreamIsLeft(t *testing.T) {
 		close(ended)
 	}))
 	t.Cleanup(up.Close)
-	ours := serve(t, openTSDB(t, costs), costseries.APIOptions{Upstream: upstreamOf(t, up.URL, false, nil)})
+	ours := apitest.Serve(t, apitest.Open(t, costs), promapi.Options{Upstream: upstreamOf(t, up.URL, false, nil)})
 	ctx, cancel := context.WithCancel(t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, ours+"/api/v1/query?query=up", nil)
 	if err != nil {
@@ -280,4 +282,30 @@ func TestUpstreamIsLeft(t *testing.T) {
 		t.Error("it answers")
 	}
 	<-ended // it is asked no more
+}
+
+// TestUpstreamIsAskedOnce asks the upstream for all selectors in one request.
+func TestUpstreamIsAskedOnce(t *testing.T) {
+	asked := make(chan []string, 10)
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		asked <- r.Form["match[]"]
+		fmt.Fprint(w, `{"status":"success","data":[{"__name__":"up","job":"a"}]}`)
+	}))
+	t.Cleanup(up.Close)
+	costs, _, _ := clusterBlocks(t)
+	ours := apitest.Serve(t, apitest.Open(t, costs), promapi.Options{Upstream: upstreamOf(t, up.URL, true, nil)})
+	query := url.Values{"match[]": {"up", `{job="a"}`, "promcost_namespace_cost_total", "kube_pod_info"}}.Encode()
+	for path, want := range map[string]string{"/api/v1/series": `{"__name__":"up","job":"a"}`, "/api/v1/labels": `"job"`, "/api/v1/label/__name__/values": `"up"`} {
+		body, _ := apitest.Ask(t, http.MethodGet, ours, path, query).Body.(map[string]any)
+		if text, err := json.Marshal(body["data"]); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %s, want %s", path, text, want)
+		}
+		if n := len(asked); n != 1 {
+			t.Fatalf("%s: %d requests", path, n)
+		}
+		if list := <-asked; len(list) != 3 || strings.Contains(list[0]+list[2], "promcost_namespace_cost_total") {
+			t.Errorf("%s: match[]=%q", path, list)
+		}
+	}
 }
