@@ -22,6 +22,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/places"
+	"github.com/promcost/promcost/internal/singleflight"
 )
 
 // Computer computes the sets of a query, oldest first. An answer is shared by all who ask for it and must not be changed.
@@ -118,8 +119,9 @@ type Ledger struct {
 	slots    places.Places // of computations
 	readers  places.Places // of answers that are made of the history
 
+	flights singleflight.Group[flightKey, computed]
+
 	mu      sync.Mutex
-	flights map[flightKey]*flight
 	waiting int // computations in the queue
 	stats   Stats
 	hour    hour
@@ -143,7 +145,7 @@ type Ledger struct {
 
 	closing context.Context // until Close
 	end     context.CancelFunc
-	working sync.WaitGroup // computations, and hours that are kept, though nobody waits for them
+	working sync.WaitGroup // hours that are computed and kept, though nobody may wait for them
 }
 
 // remedy says how a question of a Ledger becomes smaller.
@@ -165,7 +167,7 @@ func New(computer Computer, logger log.Logger, o Options) *Ledger {
 	o = o.withDefaults()
 	l := &Ledger{
 		computer: computer, logger: logger, opts: o, slots: places.New(o.MaxConcurrency), readers: places.New(2 * o.MaxConcurrency),
-		flights: map[flightKey]*flight{}, filling: map[int64]*hourFlight{}, barren: map[int64]barren{}, again: map[int64]again{},
+		flights: singleflight.Group[flightKey, computed]{Release: computed.release}, filling: map[int64]*hourFlight{}, barren: map[int64]barren{}, again: map[int64]again{},
 		damaged: map[setKey]bool{}, refreshed: make(chan struct{}, 1),
 	}
 	l.cache.account = o.Memory.OpenCache(l.evict)
@@ -180,6 +182,7 @@ func (l *Ledger) Close() error {
 	l.end() // nothing begins from here on
 	l.mu.Unlock()
 	l.working.Wait()
+	l.flights.Close()
 	return nil
 }
 
@@ -255,71 +258,35 @@ func bordersKey(borders []time.Time) string {
 	return string(key)
 }
 
-// flight is a computation and those who wait for it.
-type flight struct {
-	cancel  context.CancelFunc
-	account *memory.Account
-	waiters int           // guarded by the ledger's mu, as is landed; the last one to leave cancels, and closes account
-	landed  bool          // nobody joins it any more
-	done    chan struct{} // closed when sets, bytes and err are set
+// computed is the result of a computation, whose memory account holds until nobody uses it any more.
+type computed struct {
 	sets    []*allocation.Set
 	bytes   int64 // that sets take
-	err     error
+	account *memory.Account
 }
 
-// compute joins the flight of q, or starts it, and waits for its end or that of ctx.
+// release gives back the memory.
+func (c computed) release() { c.account.Close() }
+
+// compute computes q. Equal queries share one computation while it runs.
 func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
 	q.After = l.after(&q)
-	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), bordersKey(q.Borders), q.Step, q.Resolution, q.ExactBelow, q.Alone, q.After, 0}
 	l.mu.Lock()
-	key.generation = l.generation
-	f, ok := l.flights[key]
-	if err := l.closing.Err(); err != nil {
-		l.mu.Unlock()
+	generation := l.generation
+	l.mu.Unlock()
+	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), bordersKey(q.Borders), q.Step, q.Resolution, q.ExactBelow, q.Alone, q.After, generation}
+	answer, leave, err := l.flights.Do(ctx, key, func(ctx context.Context) (computed, error) { return l.fly(ctx, q) })
+	defer leave()
+	if err != nil {
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
-	if !ok {
-		var run context.Context
-		f = &flight{done: make(chan struct{}), account: l.opts.Memory.Open(remedy)}
-		run, f.cancel = context.WithTimeout(memory.With(context.WithoutCancel(ctx), f.account), l.opts.Timeout)
-		l.flights[key] = f
-		l.working.Go(func() {
-			defer context.AfterFunc(l.closing, f.cancel)()
-			l.fly(run, key, f, q)
-		})
-	}
-	f.waiters++
-	l.mu.Unlock()
-
-	defer l.leave(key, f)
-	select {
-	case <-f.done:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("compute %s: %w", describe(q), ctx.Err())
-	}
-	if f.err != nil {
-		return nil, f.err
-	}
-	if err := memory.Of(ctx).Draw(f.bytes); err != nil {
+	if err := memory.Of(ctx).Draw(answer.bytes); err != nil {
 		return nil, fmt.Errorf("answer %s: %w", describe(q), err)
 	}
-	return f.sets, nil
-}
-
-// leave lets go of a flight. The last one to do so ends it.
-func (l *Ledger) leave(key flightKey, f *flight) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if f.waiters--; f.waiters > 0 {
-		return
-	}
-	f.cancel()
-	if l.land(key, f); f.landed {
-		f.account.Close()
-	}
+	return answer.sets, nil
 }
 
 // after is for how long after the sets of a query there are signals by now, as far as they are of use: in whole minutes, so that
@@ -328,16 +295,11 @@ func (l *Ledger) after(q *allocation.Query) time.Duration {
 	return min(max(l.opts.Now().Sub(q.Window.End).Truncate(time.Minute), 0), allocation.Evidence)
 }
 
-// land lets the next query start a flight of its own. mu is held.
-func (l *Ledger) land(key flightKey, f *flight) {
-	if l.flights[key] == f {
-		delete(l.flights, key)
-	}
-}
-
-// fly runs the computation of f.
-func (l *Ledger) fly(ctx context.Context, key flightKey, f *flight, q allocation.Query) {
-	defer f.cancel()
+// fly runs a computation within the deadline, with an account of its own.
+func (l *Ledger) fly(ctx context.Context, q allocation.Query) (computed, error) {
+	account := l.opts.Memory.Open(remedy)
+	ctx, cancel := context.WithTimeout(memory.With(ctx, account), l.opts.Timeout)
+	defer cancel()
 	sets, err := l.queued(ctx, q)
 	if err == nil || ctx.Err() == nil { // what was given up tells nothing of the source
 		l.sawSource(err)
@@ -346,17 +308,7 @@ func (l *Ledger) fly(ctx context.Context, key flightKey, f *flight, q allocation
 		// What failed because of the deadline is the deadline's failure, not that of the source.
 		err = fmt.Errorf("%w: it took longer than %s (%v)", context.DeadlineExceeded, l.opts.Timeout, err) //nolint:errorlint // the cause is not to be told apart
 	}
-	if err != nil {
-		err = fmt.Errorf("compute %s: %w", describe(q), err)
-	}
-	f.sets, f.bytes, f.err = sets, allocation.SetsBytes(sets), err
-	l.mu.Lock()
-	l.land(key, f)
-	if f.landed = true; f.waiters == 0 { // what was given up holds memory until it has ended
-		f.account.Close()
-	}
-	l.mu.Unlock()
-	close(f.done)
+	return computed{sets, allocation.SetsBytes(sets), account}, err
 }
 
 // queued computes q once there is a slot for it.

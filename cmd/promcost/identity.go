@@ -4,26 +4,19 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"github.com/promcost/promcost/internal/singleflight"
 )
 
-// identity is an id that is asked for when it is first needed. Who needs it while it is being asked for waits for that answer,
-// also where it is a failure: what takes several tries, and seconds, is not done again for each of them. It is safe for
-// concurrent use.
+// identity is an id that is asked for when it is first needed. Callers that need it at the same time share one question, also
+// where that fails: what takes several tries, and seconds, is not done again for each of them. It is safe for concurrent use.
 type identity struct {
+	// ask returns the id, or with an error the id to use instead. Neither is empty.
 	ask func(ctx context.Context) (string, error)
 
+	asking singleflight.Group[struct{}, string]
 	mu     sync.Mutex
-	id     string   // empty as long as it is not known
-	asking *inquiry // nil while nobody asks
-}
-
-// inquiry is one time that the id is asked for.
-type inquiry struct {
-	cancel  context.CancelFunc
-	waiters int           // guarded by the identity's mu; the last one to leave cancels
-	done    chan struct{} // closed when id and err are set
-	id      string
-	err     error
+	id     string // empty as long as it is not known
 }
 
 // known is the id, empty as long as it is not known.
@@ -33,51 +26,29 @@ func (x *identity) known() string {
 	return x.id
 }
 
-// get is the id. Where asking for it fails, what is to be taken for it comes with the error, and it is asked for again when it
-// is needed again.
+// get returns the id. If asking for it fails, it returns the id to use instead with the error, and the next call asks again.
 func (x *identity) get(ctx context.Context) (string, error) {
-	x.mu.Lock()
-	if x.id != "" {
-		defer x.mu.Unlock()
-		return x.id, nil
+	if id := x.known(); id != "" {
+		return id, nil
 	}
-	q := x.asking
-	if q == nil {
-		q = &inquiry{done: make(chan struct{})}
-		var run context.Context
-		run, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
-		x.asking = q
-		go x.inquire(run, q)
+	id, leave, err := x.asking.Do(ctx, struct{}{}, x.inquire)
+	leave()
+	if id == "" {
+		return "", fmt.Errorf("wait for the cluster's id: %w", err)
 	}
-	q.waiters++
-	x.mu.Unlock()
-	select {
-	case <-q.done:
-		return q.id, q.err
-	case <-ctx.Done():
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if q.waiters--; q.waiters == 0 {
-		q.cancel()
-		if x.asking == q {
-			x.asking = nil
-		}
-	}
-	return "", fmt.Errorf("wait for the cluster's id: %w", ctx.Err())
+	return id, err
 }
 
-// inquire asks.
-func (x *identity) inquire(ctx context.Context, q *inquiry) {
-	defer q.cancel()
-	q.id, q.err = x.ask(ctx)
-	x.mu.Lock()
-	if x.asking == q {
-		x.asking = nil
+// inquire asks for the id, unless a question that has just ended found it.
+func (x *identity) inquire(ctx context.Context) (string, error) {
+	if id := x.known(); id != "" {
+		return id, nil
 	}
-	if q.err == nil {
-		x.id = q.id
+	id, err := x.ask(ctx)
+	if err == nil {
+		x.mu.Lock()
+		x.id = id
+		x.mu.Unlock()
 	}
-	x.mu.Unlock()
-	close(q.done)
+	return id, err
 }

@@ -42,64 +42,35 @@ func (s *server) putSymbols(x *chunks.Symbols) {
 	}
 }
 
-// detection is an attempt to find out what the server is that those who need to know wait for together.
-type detection struct {
-	cancel  context.CancelFunc
-	waiting int           // guarded by Source.mu; it is given up when nobody waits any more
-	done    chan struct{} // closed when what follows is known
-	server  *server
-	err     error
+// known is what was found out about the server, nil if that is not known, or known no longer.
+func (s *Source) known() *server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server == nil || s.server.broken.over() {
+		return nil
+	}
+	return s.server
 }
 
 // detect finds out what the server is and can. A failure is not remembered, so the next use asks again.
 func (s *Source) detect(ctx context.Context) (*server, error) {
-	s.mu.Lock()
-	if s.server != nil && !s.server.broken.over() {
-		defer s.mu.Unlock()
-		return s.server, nil
+	if srv := s.known(); srv != nil {
+		return srv, nil
 	}
-	d := s.detection
-	if d == nil {
-		// It outlives the caller who began it, for as long as others wait.
-		inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		d = &detection{cancel: cancel, done: make(chan struct{})}
-		s.detection = d
-		go s.inquire(inner, d)
-	}
-	d.waiting++
-	s.mu.Unlock()
-	select {
-	case <-d.done:
-		return d.server, d.err
-	case <-ctx.Done():
-		s.leave(d)
-		return nil, ctx.Err()
-	}
-}
-
-// inquire carries out a detection.
-func (s *Source) inquire(ctx context.Context, d *detection) {
-	defer d.cancel()
-	d.server, d.err = s.probe(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.detection == d {
-		s.detection, s.server = nil, d.server
-	}
-	close(d.done)
-}
-
-// leave waits for a detection no longer. The last one ends it; who comes then begins another.
-func (s *Source) leave(d *detection) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if d.waiting--; d.waiting > 0 {
-		return
-	}
-	d.cancel()
-	if s.detection == d {
-		s.detection = nil
-	}
+	srv, leave, err := s.detections.Do(ctx, struct{}{}, func(ctx context.Context) (*server, error) {
+		if srv := s.known(); srv != nil {
+			return srv, nil
+		}
+		srv, err := s.probe(ctx)
+		if ctx.Err() == nil {
+			s.mu.Lock()
+			s.server = srv
+			s.mu.Unlock()
+		}
+		return srv, err
+	})
+	leave()
+	return srv, err
 }
 
 // probe asks the server what it is and can.

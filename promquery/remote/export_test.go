@@ -18,12 +18,5 @@ func ParseSeries(msg []byte) (key []promquery.Symbol, list []chunks.Encoded, lab
 	return rd.keys.Key(), rd.list, labelsEnd, err
 }
 
-// Waiting is how many wait for what the server is found out to be.
-func Waiting(s *Source) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.detection == nil {
-		return 0
-	}
-	return s.detection.waiting
-}
+// Waiting is how many callers wait for what the server is found out to be.
+func Waiting(s *Source) int { return s.detections.Waiting(struct{}{}) }

@@ -38,6 +38,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/places"
 	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/internal/singleflight"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
 )
@@ -101,9 +102,9 @@ type Source struct {
 	// background has one for each of them that may be of promquery.Background: one less, but none where there is only one.
 	background chan struct{}
 
-	mu        sync.Mutex // never held while the server is asked
-	server    *server    // nil until found out
-	detection *detection // nil unless it is being found out
+	detections singleflight.Group[struct{}, *server]
+	mu         sync.Mutex // never held while the server is asked
+	server     *server    // nil until found out
 }
 
 // New returns a Source for the server at cfg.URL. It sends nothing yet.
