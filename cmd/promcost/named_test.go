@@ -25,7 +25,7 @@ var (
 	flagName    = regexp.MustCompile(`--(?:no-)?([a-z][a-z0-9.-]*[a-z0-9])`)
 	commandName = regexp.MustCompile("[\"`]promcost ([a-z]+(?: [a-z]+)?)")
 	flagRow     = regexp.MustCompile("(?m)^\\| `--(?:\\[no-\\])?([a-z0-9.-]+)`")
-	commandRow  = regexp.MustCompile("(?m)^### promcost ([a-z ]+)$")
+	commandRow  = regexp.MustCompile("(?m)^\\| `promcost ([a-z ]+)`")
 )
 
 // TestNamedCommandsAndFlags: every command and flag that a text of the program names is there. What there is stands in

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +22,6 @@ import (
 // TestReference holds REFERENCE.md to the tables that it is made from: flags, parameters, metrics in and out.
 func TestReference(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Reference\n\nMade by `make generate` from the program's own tables.\n")
 	referFlags(&b)
 	referConfig(&b)
 	referSheet(&b)
@@ -30,19 +31,20 @@ func TestReference(t *testing.T) {
 	referPromQL(&b)
 	referFamilies(&b)
 	referInputs(&b)
+	text := "# Reference\n\n`make generate` makes this page from the program's own tables.\n\n" + contents(b.String()) + b.String()
 
 	file := filepath.Join("..", "..", "REFERENCE.md")
 	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	text, err := os.ReadFile(file)
+	got, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(text) != b.String() {
+	if string(got) != text {
 		t.Error("REFERENCE.md is out of date: run `make generate`")
 	}
 }
@@ -100,32 +102,117 @@ func code(text string) string {
 	return "`" + text + "`"
 }
 
-func referFlags(b *strings.Builder) {
-	app, _ := newApp(streams{out: io.Discard, err: io.Discard})
-	model := app.Model()
-	b.WriteString("\n## Commands and flags\n\nOf all commands:\n")
-	table(b, "flag", "default", "what")
-	flagLines(b, model.Flags)
-	for _, c := range model.FlattenedCommands() {
-		if c.Name == "help" || len(c.Flags) == 0 {
-			continue
+// contents lists the sections of a page, each with a link.
+func contents(page string) string {
+	var b strings.Builder
+	for line := range strings.Lines(page) {
+		if title, ok := strings.CutPrefix(strings.TrimSpace(line), "## "); ok {
+			fmt.Fprintf(&b, "- [%s](#%s)\n", title, strings.ReplaceAll(strings.ToLower(title), " ", "-"))
 		}
-		fmt.Fprintf(b, "\n### promcost %s\n\n%s\n", c.FullCommand, c.Help)
-		table(b, "flag", "default", "what")
-		flagLines(b, c.Flags)
+	}
+	return b.String()
+}
+
+// setting is a flag or a parameter of one place: a command, or a path.
+type setting struct{ name, values, def, help string }
+
+// settingsTable writes one table of all settings. A row names the places that have it, with their defaults where these differ.
+func settingsTable(b *strings.Builder, columns []string, places []string, of func(place string) []setting) {
+	type row struct{ name, values, help string }
+	var rows []row
+	defaults := map[row][]string{} // in the order of in
+	in := map[row][]string{}
+	for _, place := range places {
+		for _, s := range of(place) {
+			r := row{s.name, s.values, s.help}
+			if in[r] == nil {
+				rows = append(rows, r)
+			}
+			in[r], defaults[r] = append(in[r], place), append(defaults[r], s.def)
+		}
+	}
+	table(b, columns...)
+	for _, r := range rows {
+		where := strings.Join(in[r], ", ")
+		if others := without(places, in[r]); len(others) == 0 {
+			where = "all"
+		} else if len(others) < min(len(in[r]), 4) {
+			where = "all but " + strings.Join(others, ", ")
+		}
+		cells := []string{code(r.name), r.values, defaultsOf(in[r], defaults[r]), where, r.help}
+		if r.values == "" {
+			cells = slices.Delete(cells, 1, 2)
+		}
+		line(b, cells...)
 	}
 }
 
-func flagLines(b *strings.Builder, flags []*kingpin.FlagModel) {
+// without returns the places that are not in some.
+func without(places, some []string) (out []string) {
+	for _, place := range places {
+		if !slices.Contains(some, place) {
+			out = append(out, place)
+		}
+	}
+	return out
+}
+
+// defaultsOf is one default where all places have the same, else each with its places.
+func defaultsOf(places, defaults []string) string {
+	var distinct []string
+	in := map[string][]string{}
+	for i, d := range defaults {
+		if in[d] == nil {
+			distinct = append(distinct, d)
+		}
+		in[d] = append(in[d], places[i])
+	}
+	if len(distinct) == 1 {
+		return code(distinct[0])
+	}
+	for i, d := range distinct {
+		distinct[i] = fmt.Sprintf("%s (%s)", cmp.Or(code(d), "none"), strings.Join(in[d], ", "))
+	}
+	return strings.Join(distinct, "; ")
+}
+
+func referFlags(b *strings.Builder) {
+	app, _ := newApp(streams{out: io.Discard, err: io.Discard})
+	model := app.Model()
+	b.WriteString("\n## Commands\n\n`promcost help COMMAND` shows the flags of a command, by groups.\n")
+	table(b, "command", "what")
+	var commands []string
+	flags := map[string][]setting{}
+	for _, c := range model.FlattenedCommands() {
+		if c.Name == "help" {
+			continue
+		}
+		line(b, code("promcost "+c.FullCommand), c.Help)
+		if len(c.Flags) > 0 {
+			commands = append(commands, c.FullCommand)
+			flags[c.FullCommand] = flagsOf(c.Flags)
+		}
+	}
+	b.WriteString("\n## Flags\n\nOf all commands:\n")
+	table(b, "flag", "default", "what")
+	for _, f := range flagsOf(model.Flags) {
+		line(b, code(f.name), code(f.def), f.help)
+	}
+	b.WriteString("\nOf some:\n")
+	settingsTable(b, []string{"flag", "default", "commands", "what"}, commands, func(command string) []setting { return flags[command] })
+}
+
+func flagsOf(flags []*kingpin.FlagModel) (out []setting) {
 	for _, f := range flags {
 		name := "--" + f.Name
 		if f.IsBoolFlag() && f.Name != "help" && f.Name != "version" {
 			name = "--[no-]" + f.Name
 		}
 		if !f.Hidden && f.Name != "web.systemd-socket" { // which Linux alone has
-			line(b, code(name), code(strings.Join(f.Default, " ")), f.Help)
+			out = append(out, setting{name: name, def: strings.Join(f.Default, " "), help: f.Help})
 		}
 	}
+	return out
 }
 
 func referConfig(b *strings.Builder) {
@@ -162,40 +249,40 @@ func referSheet(b *strings.Builder) {
 }
 
 func referParameters(b *strings.Builder) {
-	b.WriteString("\n## HTTP parameters\n\nThe paths below `/model` are Kubecost's, the others OpenCost's. An empty value means not given.\n")
-	var paths []string // that take the same parameters, in the order of the first
-	same := map[string][]string{}
+	b.WriteString("\n## HTTP parameters\n\nThe paths below `/model` are Kubecost's, the others OpenCost's. An empty value means not given. " +
+		"The table of parameters names paths by these letters:\n")
+	table(b, "letter", "paths", "taken, for clients send them, and without effect")
+	var letters []string
+	same := map[string]string{} // letters of paths that take the same parameters
+	paths := map[string][]string{}
 	for _, path := range costapi.Paths() {
-		parameters := costapi.Parameters(path)
-		if len(parameters) == 0 {
+		parameters := fmt.Sprint(costapi.Parameters(path))
+		if len(costapi.Parameters(path)) == 0 {
 			continue
 		}
-		key := fmt.Sprint(parameters)
-		if same[key] == nil {
-			paths = append(paths, path)
+		if same[parameters] == "" {
+			same[parameters] = string(rune('A' + len(letters)))
+			letters = append(letters, same[parameters])
 		}
-		same[key] = append(same[key], path)
+		paths[same[parameters]] = append(paths[same[parameters]], path)
 	}
-	for _, path := range paths {
-		parameters := costapi.Parameters(path)
-		fmt.Fprintf(b, "\n### %s\n", strings.Join(same[fmt.Sprint(parameters)], ", "))
-		table(b, "parameter", "values", "default", "what")
+	for _, letter := range letters {
 		var ignored []string
-		for _, p := range parameters {
+		for _, p := range costapi.Parameters(paths[letter][0]) {
 			if p.Ignored {
 				ignored = append(ignored, code(p.Name))
-				continue
 			}
-			names := make([]string, 0, 1+len(p.Aliases))
-			for _, name := range append([]string{p.Name}, p.Aliases...) {
-				names = append(names, code(name))
-			}
-			line(b, strings.Join(names, ", "), p.Type, code(p.Default), p.Help)
 		}
-		if len(ignored) > 0 {
-			fmt.Fprintf(b, "\nTaken, for clients send them, and without effect: %s.\n", strings.Join(ignored, ", "))
-		}
+		line(b, letter, code(strings.Join(paths[letter], "`, `")), strings.Join(ignored, ", "))
 	}
+	settingsTable(b, []string{"parameter", "values", "default", "paths", "what"}, letters, func(letter string) (out []setting) {
+		for _, p := range costapi.Parameters(paths[letter][0]) {
+			if !p.Ignored {
+				out = append(out, setting{strings.Join(append([]string{p.Name}, p.Aliases...), "`, `"), p.Type, p.Default, p.Help})
+			}
+		}
+		return out
+	})
 }
 
 func referPromQL(b *strings.Builder) {
