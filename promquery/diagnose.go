@@ -70,7 +70,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 	}
 	d := &allocation.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(c.cfg.Sheet), Warnings: got.Told()}
 	if len(d.Clusters) == 0 {
-		return nil, errNothing
+		return nil, c.nothing()
 	}
 	for i := range d.Clusters {
 		d.Clusters[i].Problems = problems[allocation.Sym(d.Clusters[i].Cluster)]

@@ -3,6 +3,7 @@ package promquery_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -210,6 +211,13 @@ func TestDiagnoseClusters(t *testing.T) {
 	}
 }
 
+// partial is a source that has nothing, and says that it does not know all.
+type partial struct{}
+
+func (partial) Select(context.Context, []promquery.Selector, promquery.Yield) (promquery.Stats, error) {
+	return promquery.Stats{Warnings: []string{"a store is down"}}, nil
+}
+
 func TestDiagnoseErrors(t *testing.T) {
 	_, db := demoBlocks(t)
 	w := allocation.Window{Start: time.Unix(0, 0), End: time.Unix(7200, 0)}
@@ -218,6 +226,9 @@ func TestDiagnoseErrors(t *testing.T) {
 	}
 	if _, err := promquery.NewEngine(failing{errors.New("connection refused")}, config).Diagnose(t.Context(), w); !errors.Is(err, allocation.ErrUpstream) {
 		t.Errorf("no answer: %v", err)
+	}
+	if _, err := promquery.NewEngine(partial{}, config).Diagnose(t.Context(), w); !errors.Is(err, allocation.ErrUpstream) || !strings.Contains(fmt.Sprint(err), "a store is down") {
+		t.Errorf("an answer that is not whole: %v", err)
 	}
 }
 

@@ -47,7 +47,7 @@ func statusOf(err error) (int, string) {
 	case errors.Is(err, allocation.ErrBusy):
 		return http.StatusServiceUnavailable, err.Error()
 	case errors.Is(err, context.DeadlineExceeded):
-		return http.StatusServiceUnavailable, err.Error() + ": ask for a shorter window or a longer resolution, or raise the timeout"
+		return http.StatusServiceUnavailable, strings.ReplaceAll(err.Error(), context.DeadlineExceeded.Error(), "it takes too long") + ": ask for a shorter window or a longer resolution, or raise --compute.timeout"
 	}
 	return http.StatusInternalServerError, err.Error()
 }

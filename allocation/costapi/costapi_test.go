@@ -280,7 +280,7 @@ func TestFailures(t *testing.T) {
 		{"too much", fake{err: fmt.Errorf("%w: ask for less", allocation.ErrTooMuch)}, costapi.Config{}, 422, []string{"too much: ask for less"}},
 		{"upstream", fake{err: fmt.Errorf("%w: dial: %w", allocation.ErrUpstream, context.DeadlineExceeded)}, costapi.Config{}, 502, []string{"upstream failure: dial"}},
 		{"busy", fake{err: fmt.Errorf("%w: try again later", allocation.ErrBusy)}, costapi.Config{}, 503, []string{"try again later"}},
-		{"too slow", fake{wait: true}, costapi.Config{Timeout: time.Millisecond}, 503, []string{"deadline", "shorter window"}},
+		{"too slow", fake{wait: true}, costapi.Config{Timeout: time.Millisecond}, 503, []string{"takes too long", "shorter window"}},
 		{"other", fake{err: errors.New("odd")}, costapi.Config{}, 500, []string{"odd"}},
 		{"panic", fake{panic: "oops"}, costapi.Config{}, 500, []string{"internal error: oops"}},
 		{"too many rows", fake{}, costapi.Config{MaxRows: 2}, 422, []string{"3 allocations, at most 2", "aggregate"}},

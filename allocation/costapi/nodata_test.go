@@ -1,6 +1,7 @@
 package costapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -36,6 +37,12 @@ var emptyAnswers = []struct{ path, params, data string }{
 	{"/assets", "window=2026-11-18,2026-11-20&aggregate=assetType&accumulate=true", `{}`},
 	{"/assets/autocomplete", "window=2026-11-18,2026-11-20&field=name", `{"data":[]}`},
 	{"/v2/allocation", "window=2026-11-18,2026-11-20&step=1d", `[{},{}]`},
+	{"/model/diagnose", "window=2026-11-18,2026-11-20", `"complete":false,"sources":[],"clusters":[]`},
+}
+
+// nothingHandler is a handler over a source that answers everything with an error.
+func nothingHandler(err error) http.Handler {
+	return newHandler(&fake{err: err}, costapi.Config{Diagnose: func(context.Context, allocation.Window) (*allocation.Diagnosis, error) { return nil, err }})
 }
 
 // TestNoData holds that a window of which the source has nothing is empty sets and a warning on each path, in JSON and in the
@@ -47,7 +54,7 @@ func TestNoData(t *testing.T) {
 		t.Run(tc.path+"?"+tc.params, func(t *testing.T) {
 			asked[tc.path] = true
 			params := strings.Split(strings.ReplaceAll(tc.params, "%22", `"`), "&")
-			w := get(newHandler(&fake{err: nothing}, costapi.Config{}), tc.path, params...)
+			w := get(nothingHandler(nothing), tc.path, params...)
 			var answer storedAnswer
 			if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK {
 				t.Fatalf("%v: status %d: %.300s", err, w.Code, w.Body)
@@ -70,25 +77,25 @@ func TestNoData(t *testing.T) {
 			for name, unknown := range map[string]error{
 				"a source that fails": fmt.Errorf("%w: connection refused", allocation.ErrUpstream), "a partial answer": fmt.Errorf("%w: %w: store is down", allocation.ErrNoData, allocation.ErrUpstream),
 			} {
-				if w := get(newHandler(&fake{err: unknown}, costapi.Config{}), tc.path, params...); w.Code != http.StatusBadGateway {
+				if w := get(nothingHandler(unknown), tc.path, params...); w.Code != http.StatusBadGateway {
 					t.Errorf("%s is status %d: %.200s", name, w.Code, w.Body)
 				}
 			}
-			if w := get(newHandler(&fake{err: fmt.Errorf("%w: %w", allocation.ErrNoData, allocation.ErrNotComputed)}, costapi.Config{}), tc.path, params...); w.Code != http.StatusUnprocessableEntity {
+			if w := get(nothingHandler(fmt.Errorf("%w: %w", allocation.ErrNoData, allocation.ErrNotComputed)), tc.path, params...); w.Code != http.StatusUnprocessableEntity {
 				t.Errorf("what is not computed is status %d: %.200s", w.Code, w.Body)
 			}
 		})
 	}
 	for _, path := range costapi.Paths() {
 		for _, p := range costapi.Parameters(path) {
-			if p.Name == "window" && !asked[path] && path != "/model/diagnose" {
+			if p.Name == "window" && !asked[path] {
 				t.Errorf("%s is not tried", path)
 			}
 		}
 	}
 	for _, path := range []string{"/model/allocation", "/model/assets", "/assets"} {
 		for _, format := range []string{"csv", "parquet", "arrow"} {
-			if w := get(newHandler(&fake{err: nothing}, costapi.Config{}), path, "window=yesterday", "format="+format); w.Code != http.StatusOK || !strings.Contains(strings.Join(w.Header().Values("Warning"), " "), "no such series") {
+			if w := get(nothingHandler(nothing), path, "window=yesterday", "format="+format); w.Code != http.StatusOK || !strings.Contains(strings.Join(w.Header().Values("Warning"), " "), "no such series") {
 				t.Errorf("%s as %s: status %d, warnings %q", path, format, w.Code, w.Header().Values("Warning"))
 			}
 		}

@@ -161,7 +161,11 @@ func (a *api) serveDiagnosis(w http.ResponseWriter, q *request) error {
 		window.End = q.now
 	}
 	d, err := a.cfg.Diagnose(q.ctx, window)
-	if err != nil {
+	switch {
+	case allocation.HasNothing(err):
+		q.warn("%s", addGap(nil, []allocation.Window{window}, err)[0].text())
+		d = &allocation.Diagnosis{Window: window}
+	case err != nil:
 		return err
 	}
 	w.Header().Set("Content-Type", jsonType)

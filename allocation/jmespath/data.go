@@ -2,8 +2,10 @@ package jmespath
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 )
@@ -90,7 +92,12 @@ func parseJSON(c *call) (any, error) {
 		return nil, err
 	}
 	var v any
-	if err := json.Unmarshal([]byte(c.text(0)), &v); err != nil {
+	err := json.Unmarshal([]byte(c.text(0)), &v)
+	var number *json.UnmarshalTypeError // any value takes every other type
+	switch {
+	case errors.As(err, &number):
+		return nil, c.fail(0, "want JSON whose numbers are below 1.8e308")
+	case err != nil:
 		return nil, c.fail(0, "want JSON: %w", err)
 	}
 	return v, nil
@@ -106,7 +113,7 @@ func parseYAML(c *call) (any, error) {
 	}
 	var v any
 	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-		return nil, c.fail(0, "want YAML: %w", err)
+		return nil, c.fail(0, "want YAML: %s", strings.TrimPrefix(err.Error(), "error converting YAML to JSON: yaml: "))
 	}
 	return v, c.measure(v, 0) // aliases may have made it larger than its text
 }

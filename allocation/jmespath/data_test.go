@@ -35,6 +35,7 @@ func dataCases() []functionCase {
 		{"object_from_lists(`[null]`, list)", "", "function object_from_lists: argument 1 is an array: element 0 is null: want a string"},
 		{"parse_json('[\"1001\",\"1002\"]')[*].to_number(@)", `[1001, 1002]`, ""},
 		{"parse_json('{\"a\": [1, 2, {\"b\": null}]}').a[2]", `{"b": null}`, ""},
+		{"parse_json('1e999')", "", `function parse_json: argument 1 is "1e999": want JSON whose numbers are below 1.8e308`},
 		{"parse_json('{')", "", `function parse_json: argument 1 is "{": want JSON`},
 		{"parse_yaml('" + yaml + "').species.isGoodBoi", `false`, ""},
 		{"parse_yaml('" + yaml + "').species.snacks", `["chimken", "fries"]`, ""},

@@ -44,7 +44,7 @@ func (c *call) time(i int) (time.Time, error) { return c.timeIn(time.RFC3339, i)
 func (c *call) timeIn(layout string, i int) (time.Time, error) {
 	t, err := time.Parse(layout, c.text(i))
 	if err != nil {
-		return t, c.fail(i, "want a time such as %s: %w", layout, err)
+		return t, c.fail(i, "want a time such as %s", layout)
 	}
 	return t, nil
 }
@@ -69,7 +69,7 @@ func (c *call) timeAndDuration() (time.Time, time.Duration, error) {
 	}
 	d, err := time.ParseDuration(c.text(1))
 	if err != nil {
-		return t, 0, c.fail(1, "want a duration such as 1h30m: %w", err)
+		return t, 0, c.fail(1, "want a duration such as 1h30m, at most 292 years")
 	}
 	return t, d, nil
 }
@@ -103,7 +103,7 @@ func timeParse(c *call) (any, error) {
 	if _, err := strconv.ParseInt(layout, 10, 64); err == nil {
 		seconds, err := strconv.ParseInt(c.text(1), 10, 64)
 		if err != nil {
-			return nil, c.fail(1, "want Unix seconds: %w", err)
+			return nil, c.fail(1, "want Unix seconds such as 1767225600")
 		}
 		return time.Unix(seconds, 0).UTC().Format(time.RFC3339), nil
 	}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,10 +118,19 @@ func (a *hostileAnswer) class() string {
 	return fmt.Sprintf("%dxx", a.status/100)
 }
 
-// prometheusWords are of errors that Prometheus' API has so, without the name of a parameter.
+// prometheusWords are of errors that Prometheus' API and engine word so, without the name of a parameter.
 var prometheusWords = []string{
 	"parse error: ", "error parsing lookback delta duration: ", "exceeded maximum resolution of 11,000 points per timeseries", "end timestamp must not be before start timestamp",
+	"strconv.Atoi: parsing ", "Parameter value is NaN", "invalid regular expression in label_replace", "vector cannot contain metrics with the same labelset",
 }
+
+var (
+	quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+	// goWords are how Go's packages speak of errors to programmers.
+	goWords = regexp.MustCompile(`(^|: )(strconv|json|http|mime|multipart|snappy|gzip|proto|yaml|context|runtime|reflect|net|time|url)(: |\.[A-Z])|unexpected EOF|context (canceled|deadline exceeded)|invalid syntax|parsing time|%!`)
+	// helps matches errors that name a place in what was sent, a flag, or what to do.
+	helps = regexp.MustCompile(`column \d+|\b\d+:\d+: |--[a-z]|\b(use|give|ask|send|make|name|raise|write|swap|want|wait|start|let|put|format|split|select|encode|see|must|did you mean|links|lists|add|allowed|cannot parse)\b`)
+)
 
 // problem says what is wrong with an answer, nil where nothing is.
 func (a *hostileAnswer) problem(r *hostileRequest) error {
@@ -184,15 +194,20 @@ func (a *hostileAnswer) unhelpful(r *hostileRequest) error {
 	} else if r.path != promapi.ReadPath && strings.HasPrefix(r.path, "/api/") {
 		return fmt.Errorf("its form is not that of the path: %.300s", a.body)
 	}
-	named := a.status != http.StatusBadRequest || strings.Contains(message, r.parameter) ||
-		slices.ContainsFunc(prometheusWords, func(words string) bool { return strings.Contains(message, words) })
+	asPrometheus := slices.ContainsFunc(prometheusWords, func(words string) bool { return strings.Contains(message, words) })
+	own := quoted.ReplaceAllString(message, `""`) // without what it repeats of the request
 	switch {
 	case strings.TrimSpace(message) == "":
 		return fmt.Errorf("%d says nothing", a.status)
 	case len(message) > longestMessage:
 		return fmt.Errorf("%d says %d bytes: %.300s …", a.status, len(message), message)
-	case !named:
+	case asPrometheus:
+	case a.status == http.StatusBadRequest && !strings.Contains(message, r.parameter):
 		return fmt.Errorf("400 does not name the parameter: %.300s", message)
+	case goWords.MatchString(own):
+		return fmt.Errorf("%d speaks of %q, which is Go's: %.300s", a.status, goWords.FindString(own), message)
+	case !helps.MatchString(message):
+		return fmt.Errorf("%d names neither a place nor a remedy: %.300s", a.status, message)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (f *webFlags) reloadHandler(reload func() error) http.Handler {
 			return
 		}
 		if !f.reloads {
-			plain(w, http.StatusForbidden, "Lifecycle API is not enabled.")
+			plain(w, http.StatusForbidden, "Lifecycle API is not enabled. Start promcost with --web.enable-lifecycle, or send it a SIGHUP.")
 			return
 		}
 		if err := reload(); err != nil {

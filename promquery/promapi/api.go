@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-kit/log"
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
@@ -175,8 +176,34 @@ func New(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o Optio
 	return mux
 }
 
-// newParser is the parser of selectors.
-func newParser() parser.Parser { return parser.NewParser(parser.Options{}) }
+// newParser is the parser of expressions and selectors.
+func newParser() parser.Parser { return plainParser{parser.NewParser(parser.Options{})} }
+
+// plainParser is Prometheus' parser, whose errors name no flag that promcost does not have.
+type plainParser struct{ parser.Parser }
+
+// ParseExpr implements parser.Parser.
+func (p plainParser) ParseExpr(text string) (parser.Expr, error) {
+	expr, err := p.Parser.ParseExpr(text)
+	return expr, withoutFlag(err)
+}
+
+// ParseMetricSelectors implements parser.Parser.
+func (p plainParser) ParseMetricSelectors(texts []string) ([][]*labels.Matcher, error) {
+	sets, err := p.Parser.ParseMetricSelectors(texts)
+	return sets, withoutFlag(err)
+}
+
+// withoutFlag is an error of the parser that does not name Prometheus' flag for experimental functions.
+func withoutFlag(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text, ok := strings.CutSuffix(err.Error(), " and must be enabled with --enable-feature=promql-experimental-functions"); ok {
+		return errors.New(text + ", and promcost does not evaluate it: use another function")
+	}
+	return err
+}
 
 // remedy says how a question becomes smaller.
 const remedy = "select fewer by labels, ask for a shorter range or a longer step, or sum them by fewer labels in the innermost expression"

@@ -212,6 +212,7 @@ func TestHostileNumbers(t *testing.T) {
 		{"/api/v1/label/kind/values?start=1e300", "start"},
 		{"/api/v1/query_exemplars?query=odd&start=NaN", "start"},
 		{"/api/v1/metadata?limit=NaN", "limit"},
+		{"/api/v1/query?query=limitk(1,odd)", "limitk() is experimental, and promcost does not evaluate it: use another function"},
 	} {
 		path, query, _ := strings.Cut(tt.target, "?")
 		checkRefusal(t, tt.target, apitest.Ask(t, http.MethodGet, base, path, query), http.StatusBadRequest, tt.want)

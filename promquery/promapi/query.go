@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
@@ -36,7 +37,7 @@ func failed(err error) *apiError {
 	case errors.As(err, &canceled), errors.Is(err, context.Canceled):
 		return &apiError{statusClosed, "canceled", err}
 	case errors.As(err, &late):
-		return &apiError{http.StatusServiceUnavailable, "timeout", err}
+		return &apiError{http.StatusServiceUnavailable, "timeout", fmt.Errorf("%w: %s", err, lateRemedy)}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &apiError{http.StatusServiceUnavailable, "timeout", tooLate(err)}
 	case errors.Is(err, allocation.ErrBusy):
@@ -45,9 +46,12 @@ func failed(err error) *apiError {
 	return &apiError{http.StatusUnprocessableEntity, "execution", err}
 }
 
+// lateRemedy says what to do about an answer that takes too long.
+const lateRemedy = "ask for a shorter range, or raise --promql.timeout, and the parameter timeout where there is one"
+
 // tooLate says what to do about costs that were not read in time.
 func tooLate(err error) error {
-	return fmt.Errorf("%w: ask for a shorter range, or raise --promql.timeout, and the parameter timeout where there is one", err)
+	return errors.New(strings.ReplaceAll(err.Error(), context.DeadlineExceeded.Error(), "it takes too long") + ": " + lateRemedy)
 }
 
 // serveQuery answers /api/v1/query.

@@ -31,6 +31,12 @@ const readType = "application/x-protobuf"
 // errRead marks a request that is none.
 var errRead = errors.New("it is no remote-read request")
 
+// errLarge marks a request that is longer than is read.
+var errLarge = errors.New("it is longer")
+
+// errNotRead is an error of a body that is not compressed, or is damaged.
+var errNotRead = fmt.Errorf("unpack remote-read request: %w: send a Prometheus ReadRequest that is compressed by snappy, in its block format", errRead)
+
 // serveRead answers /api/v1/read with cost series, streamed where the client takes that.
 func (a *api) serveRead(w http.ResponseWriter, r *http.Request) {
 	if !checkMethod(w, r, http.MethodPost) {
@@ -55,9 +61,8 @@ func (a *api) serveRead(w http.ResponseWriter, r *http.Request) {
 
 // statusOf is the status of an error outside of Prometheus' JSON.
 func statusOf(err error) int {
-	var tooLarge *http.MaxBytesError
 	switch {
-	case errors.As(err, &tooLarge):
+	case errors.Is(err, errLarge):
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, errRead):
 		return http.StatusBadRequest
@@ -94,23 +99,27 @@ type readRequest struct {
 // decodeRead reads a request. Nothing is unpacked that claims to be longer than a request may be.
 func decodeRead(body io.Reader) (*readRequest, error) {
 	packed, err := io.ReadAll(body)
-	if err != nil {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, fmt.Errorf("read remote-read request: %w than %d bytes: ask for fewer or shorter queries at once", errLarge, tooLarge.Limit)
+	case err != nil:
 		return nil, fmt.Errorf("read remote-read request: %w", err)
 	}
 	size, err := snappy.DecodedLen(packed)
 	if err != nil {
-		return nil, fmt.Errorf("unpack remote-read request: %w: %w", errRead, err)
+		return nil, errNotRead
 	}
 	if size > maxReadBody {
 		return nil, fmt.Errorf("unpack remote-read request: %w: it is of %d bytes, at most %d are read: ask for fewer or shorter queries at once", errRead, size, maxReadBody)
 	}
 	text, err := snappy.Decode(nil, packed)
 	if err != nil {
-		return nil, fmt.Errorf("unpack remote-read request: %w: %w", errRead, err)
+		return nil, errNotRead
 	}
 	req := &readRequest{ReadRequest: &prompb.ReadRequest{}}
 	if err := req.Unmarshal(text); err != nil {
-		return nil, fmt.Errorf("parse remote-read request: %w: %w", errRead, err)
+		return nil, errNotRead
 	}
 	if len(req.Queries) > maxReadQueries {
 		return nil, fmt.Errorf("parse remote-read request: %w: it has %d queries, at most %d are answered: send several requests", errRead, len(req.Queries), maxReadQueries)

@@ -133,7 +133,7 @@ func TestBadReads(t *testing.T) {
 		"garbage":          {[]byte("garbage"), 400, "no remote-read request"},
 		"no message":       {snappy.Encode(nil, []byte("garbage")), 400, "no remote-read request"},
 		"forged length":    {binary.AppendUvarint(nil, 1<<31), 400, "at most 1048576"},
-		"long":             {make([]byte, 2<<20), 413, "too large"},
+		"long":             {make([]byte, 2<<20), 413, "longer than 1048576 bytes: ask for"},
 		"long unpacked":    {snappy.Encode(nil, make([]byte, 2<<20)), 400, "at most 1048576"},
 		"bad regexp":       {readRequest(t, prompb.ReadRequest_SAMPLES, readQuery("(", prompb.LabelMatcher_RE)), 400, "missing closing )"},
 		"unknown matcher":  {readRequest(t, prompb.ReadRequest_SAMPLES, readQuery("x", 77)), 400, "matcher type"},
