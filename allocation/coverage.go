@@ -19,7 +19,7 @@ type fragment struct {
 	soft bool
 }
 
-// coverage is the fragments of one container and resource: sorted, without overlap.
+// coverage is the fragments of one container and resource: sorted, without overlap. Those without a length cover nothing.
 type coverage []fragment
 
 // uncovered are the parts of (from, to] that nothing covers.
@@ -27,7 +27,7 @@ func (c coverage) uncovered(from, to int64) timeline.Intervals {
 	var out timeline.Intervals
 	for i := range c {
 		f := &c[i]
-		if f.to <= from {
+		if f.to <= from || f.from == f.to {
 			continue
 		}
 		if f.from >= to {
@@ -88,7 +88,7 @@ func (c coverage) at(t int64) *fragment {
 // before is the last fragment that ends at or before t, nil if none does.
 func (c coverage) before(t int64) *fragment {
 	for i := len(c) - 1; i >= 0; i-- {
-		if c[i].to <= t {
+		if c[i].to <= t && c[i].from < c[i].to {
 			return &c[i]
 		}
 	}

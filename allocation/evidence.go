@@ -17,6 +17,8 @@ type evidence struct {
 	most    int64 // how long a margin may be: Evidence, in whole steps of the grid
 	lacking bool  // what is needed of the time after the window is not there yet
 	closed  bool  // it should be: the window is a set of Query.Alone
+	// usageFrom is from when on usage of some pods is added, where that is earlier than Sampling says, else 0.
+	usageFrom int64
 	// usageUntil is until when usage is added, where that is later than Sampling says.
 	usageUntil int64
 	// pricesUntil is until when prices are added, where that is later than Sampling says.
@@ -180,9 +182,20 @@ func (b *Builder) unknown(x *timeline.Cell) bool {
 	return x.Held && x.To-x.From > max(b.evidence.most, b.sampling.Step)
 }
 
-// known are cells without those that are unknown. They are changed in place.
+// known are cells without those that are unknown, and without the time before these for which the sample before was seen again: what was
+// used then is part of what is not known. They are changed in place.
 func (b *Builder) known(cells []timeline.Cell) []timeline.Cell {
-	return slices.DeleteFunc(cells, func(x timeline.Cell) bool { return b.unknown(&x) })
+	out := cells[:0]
+	for _, x := range cells {
+		if !b.unknown(&x) {
+			out = append(out, x)
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].Held && out[n-1].Amount == 0 && out[n-1].To == x.From {
+			out = out[:n-1]
+		}
+	}
+	return out
 }
 
 // Unseen is where usage of pods is wanted beyond what Sampling says: they ran through an end of the window, and nothing was seen
@@ -207,6 +220,7 @@ func (b *Builder) Unseen() (x Unseen) {
 		if before && margins[0].From < margins[0].To {
 			from := b.sampling.LoadStart()
 			x.Before = Span{from - (margins[0].To - margins[0].From), b.sampling.Align(from - 1)}
+			b.evidence.usageFrom = x.Before.Start
 		}
 		if after {
 			b.evidence.lacking = b.evidence.lacking || b.evidence.closed && b.evidence.after < b.evidence.most
@@ -223,10 +237,17 @@ func (b *Builder) Unseen() (x Unseen) {
 }
 
 // openHoles reports whether a container ran through the start and the end of the window, from before to after the margins there,
-// without any usage seen of it in them.
+// without any usage seen of it in them. Where no container of its cluster was seen at the far end of a margin, it may have run there.
 func (b *Builder) openHoles(c *container) (before, after bool) {
+	absent := b.absentIn(c.cluster).containers.Absent
 	open := func(at, from, to int64) bool {
 		run, ok := c.runs.Find(at)
+		if gap, silent := absent.Find(from + 1); silent && gap.To >= run.From {
+			run.From = min(run.From, gap.From)
+		}
+		if gap, silent := absent.Find(to); silent && gap.From <= run.To {
+			run.To = max(run.To, gap.To)
+		}
 		return ok && run.From < from && run.To >= to
 	}
 	seen := func(from, to int64) bool { // not held

@@ -96,7 +96,10 @@ func (l *Lane) measure(c *container, s *seen) {
 	} else {
 		l.cells = l.b.samplingOf(s).Gauge(l.cells[:0], s.p)
 	}
-	covered := l.b.coverage(c, s.Resource)
+	covered, end := l.b.coverage(c, s.Resource), int64(0)
+	if n := len(l.cells); n > 0 {
+		end = l.cells[n-1].To
+	}
 	l.cells = l.withoutLeaps(c, s, l.b.known(l.begin(c, *covered, s, l.cells)))
 	cells := l.cells
 	tail := len(cells)
@@ -104,8 +107,8 @@ func (l *Lane) measure(c *container, s *seen) {
 		tail = l.b.heldTail(cells)
 	}
 	l.coverAll(c, covered, s, cells, tail)
-	if n := len(cells); n > 0 && s.Signal == ContainerUse {
-		l.b.markEnd(covered, s, cells[n-1].To)
+	if end > 0 && s.Signal == ContainerUse {
+		l.b.markEnd(covered, s, end)
 	}
 }
 
@@ -170,14 +173,17 @@ func (l *Lane) cover(c *container, covered *coverage, s *seen, cells []timeline.
 	}
 }
 
-// markEnd notes a counter's value at the end of what its series covers, so that a later stretch of it goes on from there.
+// markEnd notes a counter's value at the end of its cells, so that a later stretch of it goes on from there: by a fragment without
+// a length where what came before it is not known or is covered by another series.
 func (b *Builder) markEnd(covered *coverage, s *seen, end int64) {
 	value, until := b.samplingOf(s).SeenAt(s.p, end)
 	for i := range *covered {
-		if f := &(*covered)[i]; f.series == s.series && f.to <= end {
+		if f := &(*covered)[i]; f.series == s.series && f.to == end {
 			f.counter, f.until = value, until
+			return
 		}
 	}
+	covered.add(fragment{from: end, to: end, series: s.series, counter: value, until: until})
 }
 
 // begin gives the first cell its beginning, or leaves it out. A counter's goes on from an earlier stretch of the same series; else it began
@@ -208,17 +214,17 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 	if !known && c.alone && running && c.canUse(first.Amount, run.From, first.To) {
 		from, known = run.From, true
 	}
-	if !known || from >= first.To || s.p.First() <= l.b.loadStart()+l.b.sampling.Lookback {
+	if !known || from >= first.To || !l.b.bornSeen(s) {
 		return cells[1:]
 	}
+	most := max(l.b.sampling.Lookback, l.b.sampling.Cell())
 	seen := l.b.sampling.Start - 2*l.b.sampling.Step // what begins later was seen to begin: on the grid, two steps more are read
 	if cell := l.b.sampling.Cell(); running && run.From > seen && max(from-run.From, run.From-from) <= cell &&
-		(len(c.started) > 0 || !l.b.sampling.Exact()) {
+		(!l.b.sampling.Exact() && first.To-from <= most || l.b.sampling.Exact() && len(c.started) > 0) {
 		// The run begins where the grid, or the start time, says: what was used belongs into it. One that begins with a
 		// sample began before: what was used by the next sample, a moment later, is no measure of what is used on.
 		from = run.From
 	}
-	most := max(l.b.sampling.Lookback, l.b.sampling.Cell())
 	if f := covered.before(first.To - 1); f != nil && !f.soft && f.to > from {
 		if first.To-f.to > most {
 			return cells[1:] // the start that is known is that of the container before this one
@@ -226,7 +232,12 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 		from = f.to // that ended only now
 	}
 	first.From, first.Held = from, first.To-from > most
-	return l.b.succeed(covered, s, cells)
+	cells = l.b.succeed(covered, s, cells)
+	if at := l.b.sampling.Align(from); cells[0].Held && cells[0].From == from && at < from {
+		// A window after the start cannot tell where the grid has the run begin: nothing was used before the start itself.
+		return slices.Insert(cells, 0, timeline.Cell{From: at, To: from, Held: true})
+	}
+	return cells
 }
 
 // beginLevels has the cells of a gauge reach back to the start of the container's run where that is less than a lookback away: at first,

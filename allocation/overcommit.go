@@ -226,10 +226,15 @@ func (b *Builder) correct(n *node, seg *segment, r Resource, charges []charge, s
 	n.over.at(int(seg.ref.set))[r] += cost
 }
 
-// loadStart is the time of the oldest sample that was asked for in this phase.
-func (b *Builder) loadStart() int64 {
+// bornSeen reports whether a series began within what was asked for in this phase: its first sample comes later than one would that
+// was there before.
+func (b *Builder) bornSeen(s *seen) bool {
+	first, from := s.p.First(), b.sampling.LoadStart()
 	if b.phase == correcting {
-		return b.sampling.LoadStart() + b.again.Start - b.sampling.Start
+		from += b.again.Start - b.sampling.Start
 	}
-	return b.sampling.LoadStart()
+	if before := b.evidence.usageFrom; before > 0 && first < from {
+		from = before
+	}
+	return first > from+b.sampling.Lookback
 }

@@ -273,6 +273,30 @@ func TestPartsAddUpAtOutages(t *testing.T) {
 			allocation.Query{Window: allocation.Window{Start: at(14, 0, 0), End: at(15, 20, 0)}, Step: 40 * time.Minute},
 			overOutages,
 		},
+		{
+			"on a grid, a window ends just after the last sample", 5, time.Minute,
+			down{from: at(13, 29, 22), to: at(14, 41, 40), job: "kubelet", marked: false},
+			allocation.Query{Window: allocation.Window{Start: at(13, 15, 0), End: at(13, 45, 0)}, Step: 12 * time.Minute, Resolution: time.Minute},
+			overOutages,
+		},
+		{
+			"on a grid, a container is first measured long after its start", 4, time.Minute,
+			down{from: at(14, 31, 39), to: at(15, 1, 20), job: "kubelet"},
+			allocation.Query{Window: hours, Step: 15 * time.Minute, Resolution: 5 * time.Minute},
+			overOutages,
+		},
+		{
+			"no point of the grid sees the last scrape before a long outage", 3, 15 * time.Second,
+			down{from: at(13, 54, 38), to: at(15, 16, 58)},
+			allocation.Query{Window: hours, Step: time.Hour, Resolution: 5 * time.Minute},
+			overOutages,
+		},
+		{
+			"kubelets are down at the end of a window, kube-state-metrics just after it", 1, time.Minute,
+			down{from: at(16, 43, 50), to: at(17, 38, 54), job: "kubelet", marked: true},
+			allocation.Query{Window: allocation.Window{Start: at(16, 26, 8), End: at(17, 2, 8)}, Step: 18 * time.Minute, Resolution: time.Minute},
+			overOutages,
+		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c, err := democluster.New(democluster.Config{End: at(18, 0, 0), Duration: 6 * time.Hour, Nodes: 4, Pods: 60, Seed: x.seed, ScrapeInterval: x.scrape})
