@@ -52,7 +52,7 @@ func backfill(ctx context.Context, f *backfillFlags, io streams, logs *logFlags)
 	if err != nil {
 		return err
 	}
-	w, err := f.window(svc.computer.source.clock(f.grace)(), svc.settings().zone)
+	w, err := f.window(svc.computer.source.clock(f.grace)(), svc.settings().Zone)
 	if err == nil {
 		b := &backfilling{service: svc, store: store, flags: f, window: w, io: io, begun: time.Now()}
 		if f.dryRun {
@@ -253,7 +253,7 @@ func (b *backfilling) fill(ctx context.Context, progress func(ledger.Progress)) 
 			}
 		})
 	}
-	zone := b.settings().zone
+	zone := b.settings().Zone
 	for from := b.window.Start; from.Before(b.window.End) && ctx.Err() == nil; {
 		until := allocation.Day.Round(allocation.Window{Start: from, End: from.Add(1)}, zone).End
 		if until.After(b.window.End) {

@@ -44,7 +44,7 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	if err != nil {
 		return fmt.Errorf("check source from %s to %s: %w", w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339), err)
 	}
-	if err := f.print(d, svc.settings().zone, io); err != nil {
+	if err := f.print(d, svc.settings().Zone, io); err != nil {
 		return err
 	}
 	for i := range d.Clusters {
@@ -62,7 +62,7 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 // parseWindow is the window that the flags name, as far as the source can have it.
 func (f *checkFlags) parseWindow(svc *service) (allocation.Window, error) {
 	now := svc.computer.source.clock(0)()
-	w, _, err := allocation.ParseWindow(f.window, now, svc.settings().zone, allocation.ExactWindows)
+	w, _, err := allocation.ParseWindow(f.window, now, svc.settings().Zone, allocation.ExactWindows)
 	if err != nil {
 		return w, usageErrorf("parse --window: %w", err)
 	}

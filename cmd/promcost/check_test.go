@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/promtest/soak"
@@ -181,7 +182,7 @@ func TestClientThatLeaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	svc, err := newService(&opened{Source: src}, &costFlags{zone: time.UTC, timeout: time.Hour, concurrency: 1}, l, serviceOptions{now: time.Now, ledgerNow: time.Now})
+	svc, err := newService(&opened{Source: src}, &costFlags{Flags: config.Flags{Zone: time.UTC}, timeout: time.Hour, concurrency: 1}, l, serviceOptions{now: time.Now, ledgerNow: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

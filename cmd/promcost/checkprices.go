@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // defineCheckPrices is the subcommand that reads prices, and says what prices each thing of a source.
@@ -24,16 +25,16 @@ func defineCheckPrices(clause *kingpin.CmdClause, io streams, logs *logFlags) ex
 
 // checkPrices prints what the prices are and, where a source is given, what of it is priced by what.
 func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags) error {
-	s, err := f.cost.settings()
+	s, err := config.Read(f.cost.Flags)
 	if err != nil {
 		return err
 	}
-	for _, w := range s.warnings(time.Now()) {
+	for _, w := range s.Warnings(time.Now()) {
 		if err := warn(io.err, w); err != nil {
 			return err
 		}
 	}
-	if err := writeLine(io.out, "prices: "+s.priceSummary()+", in "+s.currency); err != nil {
+	if err := writeLine(io.out, "prices: "+s.ExplainPrices()+", in "+s.Currency); err != nil {
 		return err
 	}
 	if f.source.prometheus.url == "" && f.source.tsdbPath == "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // seenClusters are the clusters of the last computation.
@@ -83,41 +84,41 @@ func (s *seenClusters) unseen(ids []string) []string {
 	return out
 }
 
-// joined is what the config says of a cluster, else what was seen of it.
-func (s *settings) joined(c costapi.ClusterInfo) costapi.ClusterInfo {
-	said := s.clusters[c.ID]
-	c.Name, c.Provider, c.Region = said.name, cmp.Or(said.provider, c.Provider), cmp.Or(said.region, c.Region)
+// configured is what the config says of a cluster, else what was seen of it.
+func configured(s *config.Settings, c costapi.ClusterInfo) costapi.ClusterInfo {
+	said := s.Clusters[c.ID]
+	c.Name, c.Provider, c.Region = said.Name, cmp.Or(said.Provider, c.Provider), cmp.Or(said.Region, c.Region)
 	return c
 }
 
 // allClusters are the clusters that were seen and those of the config.
-func (s *settings) allClusters(seen []costapi.ClusterInfo) []costapi.ClusterInfo {
-	out := make([]costapi.ClusterInfo, 0, len(seen)+len(s.clusters))
+func allClusters(s *config.Settings, seen []costapi.ClusterInfo) []costapi.ClusterInfo {
+	out := make([]costapi.ClusterInfo, 0, len(seen)+len(s.Clusters))
 	for _, c := range seen {
-		out = append(out, s.joined(c))
+		out = append(out, configured(s, c))
 	}
-	for _, id := range sortedKeys(s.clusters) {
+	for _, id := range sortedKeys(s.Clusters) {
 		if !slices.ContainsFunc(seen, func(c costapi.ClusterInfo) bool { return c.ID == id }) {
-			out = append(out, s.joined(costapi.ClusterInfo{ID: id}))
+			out = append(out, configured(s, costapi.ClusterInfo{ID: id}))
 		}
 	}
 	return out
 }
 
-// cluster is the one that stands for all: that of series without a cluster of their own, unless all that were seen have one.
-func (s *settings) cluster(id string, seen []costapi.ClusterInfo) costapi.ClusterInfo {
+// mainCluster is the one that stands for all: that of series without a cluster of their own, unless all that were seen have one.
+func mainCluster(s *config.Settings, id string, seen []costapi.ClusterInfo) costapi.ClusterInfo {
 	own := costapi.ClusterInfo{ID: id}
 	if i := slices.IndexFunc(seen, func(c costapi.ClusterInfo) bool { return c.ID == id }); i >= 0 {
 		own = seen[i]
 	} else if len(seen) > 0 {
 		own = seen[0]
 	}
-	return s.joined(own)
+	return configured(s, own)
 }
 
 // missClusters logs, once each, the clusters of the config that nothing was seen of.
 func (s *service) missClusters() {
-	ids := s.computer.seen.unseen(sortedKeys(s.settings().clusters))
+	ids := s.computer.seen.unseen(sortedKeys(s.settings().Clusters))
 	if len(ids) > 0 {
 		level.Warn(s.logs.kit).Log("msg", "Nothing was seen of clusters that the config file names: are their ids those of the series?",
 			"clusters", strings.Join(ids, ","), "label", s.flags.clusterLabel)

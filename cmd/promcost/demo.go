@@ -18,6 +18,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/promquery/chunks"
 	"github.com/promcost/promcost/promquery/democluster"
 )
@@ -93,18 +94,18 @@ func (f *demoFlags) cluster(zone *time.Location) (c *democluster.Cluster, live b
 func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	demo, cost, serve := addDemoFlags(clause), addCostFlags(clause), addServeFlags(clause, demoPreset)
 	return func(ctx context.Context) error {
-		s, err := cost.settings()
+		s, err := config.Read(cost.Flags)
 		if err != nil {
 			return err
 		}
-		c, live, err := demo.cluster(s.zone)
+		c, live, err := demo.cluster(s.Zone)
 		if err != nil {
 			return err
 		}
 		if demo.write != "" {
 			return writeDemo(ctx, c, demo.write, io)
 		}
-		cost.budgets = demoBudgetsOf(c, s.zone)
+		cost.Budgets = demoBudgetsOf(c, s.Zone)
 		l, err := newLoggers(io.err, logs)
 		if err != nil {
 			return err
@@ -275,7 +276,7 @@ func greet(ctx context.Context, svc *service, base string, io streams) error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := printTables(streams{out: &b, err: io.err}, answer, 0, svc.settings().currency, answer.spans(time.Now())); err != nil {
+	if err := printTables(streams{out: &b, err: io.err}, answer, 0, svc.settings().Currency, answer.spans(time.Now())); err != nil {
 		return err
 	}
 	fmt.Fprintf(&b, `

@@ -66,12 +66,12 @@ func TestDemoBudgets(t *testing.T) {
 	}
 	cost := costOfTeams(c.Truth(c.Start(), end))
 	for i, b := range demoBudgetsOf(c, time.UTC) {
-		period := allocation.BudgetPeriod(b.period).At(end, time.UTC)
-		spent := cost[b.name]
+		period := allocation.BudgetPeriod(b.Period).At(end, time.UTC)
+		spent := cost[b.Name]
 		expected := spent + spent/end.Sub(c.Start()).Hours()*period.End.Sub(end).Hours()
 		low, high := [...]float64{1.5 * expected, 1.1 * spent, 0.3 * spent}[i], [...]float64{3 * expected, 0.9 * expected, 0.8 * spent}[i]
-		if b.amount < low || b.amount > high {
-			t.Errorf("%s: %v, want it between %v and %v: %v is spent, and %v expected", b.name, b.amount, low, high, spent, expected)
+		if b.Amount < low || b.Amount > high {
+			t.Errorf("%s: %v, want it between %v and %v: %v is spent, and %v expected", b.Name, b.Amount, low, high, spent, expected)
 		}
 	}
 }
@@ -93,8 +93,8 @@ func TestDemoBudgetsHaveAnAmount(t *testing.T) {
 				t.Errorf("%d budgets", len(budgets))
 			}
 			for _, b := range budgets {
-				if b.amount <= 0 || allocation.BudgetPeriod(b.period).At(at, time.UTC).Duration() < 24*time.Hour {
-					t.Errorf("%s: %v for the %s", b.name, b.amount, b.period)
+				if b.Amount <= 0 || allocation.BudgetPeriod(b.Period).At(at, time.UTC).Duration() < 24*time.Hour {
+					t.Errorf("%s: %v for the %s", b.Name, b.Amount, b.Period)
 				}
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/promquery/democluster"
 )
 
@@ -21,13 +22,13 @@ var demoBudgets = []struct {
 }
 
 // demoBudgetsOf sizes the demo's budgets by what the last day of its history costs, so that they are of any cluster that is made up.
-func demoBudgetsOf(c *democluster.Cluster, zone *time.Location) []budget {
+func demoBudgetsOf(c *democluster.Cluster, zone *time.Location) []config.Budget {
 	day := allocation.Window{Start: c.End().Add(-24 * time.Hour), End: c.End()}
 	if c.Start().After(day.Start) {
 		day.Start = c.Start()
 	}
 	perHour := costOfTeams(c.Truth(day.Start, day.End))
-	var budgets []budget
+	var budgets []config.Budget
 	for _, b := range demoBudgets {
 		period := allocation.BudgetPeriod(b.period).At(c.End(), zone)
 		known := period.Start
@@ -38,7 +39,7 @@ func demoBudgetsOf(c *democluster.Cluster, zone *time.Location) []budget {
 		spent := hourly * c.End().Sub(known).Hours()
 		expected := spent + hourly*period.End.Sub(c.End()).Hours()
 		if amount := rounded(b.amount(spent, expected)); amount > 0 {
-			budgets = append(budgets, budget{name: b.team, filter: fmt.Sprintf("label[team]:%q", b.team), amount: amount, period: b.period})
+			budgets = append(budgets, config.Budget{Name: b.team, Filter: fmt.Sprintf("label[team]:%q", b.team), Amount: amount, Period: b.period})
 		}
 	}
 	return budgets

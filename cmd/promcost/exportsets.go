@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // cover is sets of which no two overlap, oldest first: a history whose time zone was changed has sets of either, and their
@@ -53,7 +54,7 @@ func zonesOf(sets []history.Stored) (zones []*time.Location) {
 			continue
 		}
 		names = append(names, s.Zone)
-		if z, err := parseZone(s.Zone); err == nil { // else it is one that this system does not know: its sets fit where they fit
+		if z, err := config.ParseZone(s.Zone); err == nil { // else it is one that this system does not know: its sets fit where they fit
 			zones = append(zones, z)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // filterFlags say what is selected of a saved answer.
@@ -59,12 +60,9 @@ func (f *filterFlags) parse() (*filter.Filter, error) {
 	if !f.given && f.fieldSelector == "" && f.labelSelector == "" {
 		return nil, usageErrorf(`no filter given: give one such as 'namespace:"web"', or --field-selector or --label-selector`)
 	}
-	c := &config{}
-	if f.config != "" {
-		var err error
-		if c, err = readConfig(f.config); err != nil {
-			return nil, err
-		}
+	c, err := config.ReadFile(f.config)
+	if err != nil {
+		return nil, err
 	}
 	parse, wrap, resource := filter.Parse, filter.New, filter.Allocations
 	if f.api == assetAPI {
@@ -72,14 +70,14 @@ func (f *filterFlags) parse() (*filter.Filter, error) {
 	}
 	var all filter.And
 	if f.given {
-		parsed, err := parse(f.expr, c.vocabulary()...)
+		parsed, err := parse(f.expr, c.Vocabulary()...)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, parsed.Expr())
 	}
 	if f.fieldSelector != "" {
-		e, err := c.selectableFields().Parse(resource, f.fieldSelector)
+		e, err := c.Selectable.Parse(resource, f.fieldSelector)
 		if err != nil {
 			return nil, fmt.Errorf("parse --field-selector=%s: %w", f.fieldSelector, err)
 		}
@@ -93,9 +91,9 @@ func (f *filterFlags) parse() (*filter.Filter, error) {
 		all = append(all, e)
 	}
 	if len(all) == 1 {
-		return wrap(all[0], c.vocabulary()...), nil
+		return wrap(all[0], c.Vocabulary()...), nil
 	}
-	return wrap(all, c.vocabulary()...), nil
+	return wrap(all, c.Vocabulary()...), nil
 }
 
 // print writes what the filter selects of the answer, a name a line. An answer that cannot be read to its end gives nothing.

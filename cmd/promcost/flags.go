@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // flagGroup is what flags are added to: the program or a subcommand.
@@ -139,22 +140,7 @@ func sizeOf(g flagGroup, name, help string, target *int64) *kingpin.FlagClause {
 // zoneOf adds a flag that takes a time zone: a name such as Europe/Berlin, or an offset such as +05:30.
 func zoneOf(g flagGroup, name, help string, target **time.Location) *kingpin.FlagClause {
 	return addFlag(g, name, help, func(text string) (err error) {
-		*target, err = parseZone(text)
+		*target, err = config.ParseZone(text)
 		return err
 	}).Default("UTC")
-}
-
-// parseZone reads a time zone: a name such as Europe/Berlin, or an offset such as +05:30.
-func parseZone(text string) (*time.Location, error) {
-	if t, err := time.Parse("Z07:00", text); err == nil && text != "Z" {
-		if _, offset := t.Zone(); offset != 0 {
-			return time.FixedZone(text, offset), nil
-		}
-		return t.Location(), nil
-	}
-	zone, err := time.LoadLocation(text)
-	if err != nil || text == "" || text == "Local" {
-		return nil, errors.New("no such time zone: give an IANA name such as Europe/Berlin, or an offset such as +05:30")
-	}
-	return zone, nil
 }

@@ -30,7 +30,7 @@ func defineHistoryVerify(clause *kingpin.CmdClause, io streams, logs *logFlags) 
 	f := &verifyFlags{historyFlags: addSetFlags(clause, allPeriods, "hourly", "daily", "counted"), source: addSourceFlags(clause), cost: addCostFlags(clause)}
 	addPricedFlag(clause, &f.priced)
 	return func(ctx context.Context) error {
-		f.zone = f.cost.zone
+		f.zone = f.cost.Zone
 		priced := f.source.prometheus.url != "" || f.source.tsdbPath != ""
 		if priced {
 			if err := f.source.validate(f.cost); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // tellLabels logs what is wrong with the labels that metrics export, once for each configuration that is in use when an hour
@@ -25,12 +26,12 @@ func (s *service) tellLabels() {
 }
 
 // tellLost logs which properties that metrics export are gone: their names stand for labels now.
-func (s *service) tellLost(before, next *settings) {
+func (s *service) tellLost(before, next *config.Settings) {
 	named := func(list []*allocation.Derived, name string) bool {
 		return slices.ContainsFunc(list, func(d *allocation.Derived) bool { return strings.EqualFold(d.Name(), name) })
 	}
 	for _, name := range s.metering().LabelNames() {
-		if named(before.derived, name) && !named(next.derived, name) {
+		if named(before.Derived, name) && !named(next.Derived, name) {
 			level.Warn(s.logs.kit).Log("msg", "A property of --collector.label.names is no longer in the configuration: the label or the alias of that name takes its place", "property", name)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/promapi"
 	"github.com/promcost/promcost/promquery/remote"
@@ -114,7 +115,7 @@ type promqlAPI struct {
 	self    *selfseries.Ring // promcost's own metrics; nil where they are the upstream's
 
 	mu      sync.Mutex
-	under   *settings // that handler was made under
+	under   *config.Settings // that handler was made under
 	handler http.Handler
 }
 
@@ -130,7 +131,7 @@ func (a *promqlAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // renew makes the handler anew where the settings are others. One that cannot be made leaves that of before.
-func (a *promqlAPI) renew(current *settings) error {
+func (a *promqlAPI) renew(current *config.Settings) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.under == current {
@@ -147,14 +148,14 @@ func (a *promqlAPI) renew(current *settings) error {
 }
 
 // handlerUnder makes the handler under settings.
-func (a *promqlAPI) handlerUnder(current *settings) (http.Handler, error) {
+func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error) {
 	f := a.flags.promql
 	subjects := slices.DeleteFunc(a.metering().Table(), func(subject allocation.Subject) bool {
 		collector := subject.Collector()
 		return strings.HasPrefix(collector, compatible) && !*a.flags.enabled[collector]
 	})
 	series := costseries.New(a.ledger, costseries.Options{
-		Grace: a.flags.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.currency },
+		Grace: a.flags.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.Currency },
 		Bounds: timeline.ServedBounds, Now: a.clock,
 	})
 	var owned []string
@@ -189,13 +190,13 @@ const compatible = "opencost"
 // configText is the settings in use without secrets, as YAML.
 func (s *service) configText() string {
 	current := s.settings()
-	budgets := make([]string, len(current.budgets))
-	for i, b := range current.budgets {
-		budgets[i] = b.name
+	budgets := make([]string, len(current.Budgets))
+	for i, b := range current.Budgets {
+		budgets[i] = b.Name
 	}
 	text, err := yaml.Marshal(map[string]any{
-		"timeZone": current.zone.String(), "currency": current.currency, "prices": current.rates.Name(), "budgets": budgets,
-		"clusters": slices.Sorted(maps.Keys(current.clusters)), "history": s.where,
+		"timeZone": current.Zone.String(), "currency": current.Currency, "prices": current.Rates.Name(), "budgets": budgets,
+		"clusters": slices.Sorted(maps.Keys(current.Clusters)), "history": s.where,
 	})
 	if err != nil {
 		return fmt.Sprintf("# %v\n", err)

@@ -28,14 +28,14 @@ func referFilters(b *strings.Builder) {
 	}
 	s := filter.NewSelectable()
 	table(b, "of", "fields of `filter`", "fields of `fieldSelector`")
-	for _, r := range resources() {
+	for _, r := range []filter.Resource{filter.Allocations, filter.Assets} {
 		line(b, r.String(), codes(filter.FieldNames(r)), codes(s.Fields(r)))
 	}
 	b.WriteString("\n`label` and `annotation` are maps, and with a key, `label[app]`, texts; `services` is a list. department, environment, owner, product and team are the text of " +
 		"the labels that the configuration maps them to, else of the annotations. What the configuration names under `properties` is a text of allocations, too, and takes the place of an alias of that name; it is missing in what it cannot be computed of. `fieldSelector` and `labelSelector` are Kubernetes' own; they hold beside `filter`, and `__unallocated__` is what is missing in them, too. " +
 		"`spec.service` is the first in order; an asset's `metadata.name` is its name, and it has no namespace. `selectableFields` of the configuration adds fields:\n")
 	table(b, "of", "paths")
-	for _, r := range resources() {
+	for _, r := range []filter.Resource{filter.Allocations, filter.Assets} {
 		line(b, r.String(), codes(filter.Declarable(r)))
 	}
 }

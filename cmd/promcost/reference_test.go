@@ -15,6 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promapi"
 )
@@ -221,16 +222,8 @@ func referConfig(b *strings.Builder) {
 		"an error is logged, shown by `promcost_config_last_reload_successful`, and leaves everything as it was. What is computed from then on uses it; the costs on `/metrics` do from the next closed hour on. `promcost check config` checks a file. " +
 		"Passwords and tokens have no place in it.\n")
 	table(b, "key", "value", "what")
-	configLines(b, "", configKeys(""))
-	configLines(b, "sharing.", sharingKeys())
-	configLines(b, "clusters.ID.", clusterKeys())
-	configLines(b, "budgets[].", budgetKeys())
-	configLines(b, "selectableFields[].", selectableKeys())
-}
-
-func configLines[T any](b *strings.Builder, prefix string, rows []configKey[T]) {
-	for _, row := range rows {
-		line(b, code(prefix+row.name), row.value, row.help)
+	for _, k := range config.Keys() {
+		line(b, code(k.Name), k.Value, k.Help)
 	}
 }
 

@@ -15,12 +15,13 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
 )
 
 // live is what requests are answered by: the settings in use, and the API under them.
 type live struct {
-	settings *settings
+	settings *config.Settings
 	api      http.Handler
 	metering *allocation.Metering
 	told     sync.Once // what is wrong with labels of metrics
@@ -38,13 +39,13 @@ func (s *service) serveAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 // settings are those in use.
-func (s *service) settings() *settings { return s.current.Load().settings }
+func (s *service) settings() *config.Settings { return s.current.Load().settings }
 
 // metering is that under the settings in use.
 func (s *service) metering() *allocation.Metering { return s.current.Load().metering }
 
 // use makes what begins from now on be done under other settings, or nothing where they cannot be used.
-func (s *service) use(next *settings) error {
+func (s *service) use(next *config.Settings) error {
 	metering := allocation.DefaultMetering()
 	if s.meter != nil {
 		var err error
@@ -52,14 +53,14 @@ func (s *service) use(next *settings) error {
 			return err
 		}
 	}
-	s.computer.price(next.pricer(), next.sheetName())
-	s.health.SetCurrency(next.currency)
+	s.computer.price(next.Pricer(), next.SheetName())
+	s.health.SetCurrency(next.Currency)
 	s.current.Store(&live{settings: next, api: newAPI(s, next, metering), metering: metering})
-	for _, w := range next.priceWarnings(time.Now()) {
+	for _, w := range next.PriceWarnings(time.Now()) {
 		level.Warn(s.logs.kit).Log("msg", "Odd price", "warning", w)
 	}
-	if len(next.overridden) > 0 {
-		level.Info(s.logs.kit).Log("msg", "Flags win over the config file", "keys", strings.Join(next.overridden, ","))
+	if len(next.Overridden) > 0 {
+		level.Info(s.logs.kit).Log("msg", "Flags win over the config file", "keys", strings.Join(next.Overridden, ","))
 	}
 	return nil
 }
@@ -68,8 +69,8 @@ func (s *service) use(next *settings) error {
 func (s *service) Reload() error {
 	s.reload.mu.Lock()
 	defer s.reload.mu.Unlock()
-	var before *settings
-	next, err := s.flags.settings()
+	var before *config.Settings
+	next, err := config.Read(s.flags.Flags)
 	if err == nil {
 		before = s.settings()
 		err = s.use(next)
@@ -80,12 +81,12 @@ func (s *service) Reload() error {
 		return fmt.Errorf("reload: %w; the configuration stays as it was", err)
 	}
 	s.ledger.Refresh()
-	level.Info(s.logs.kit).Log("msg", "Reloaded the configuration", "config.file", s.flags.configFile, "prices", next.rates.Name(), "rules", next.rates.Rules())
+	level.Info(s.logs.kit).Log("msg", "Reloaded the configuration", "config.file", s.flags.ConfigFile, "prices", next.Rates.Name(), "rules", next.Rates.Rules())
 	s.tellLost(before, next)
 	s.tellLabels()
-	if before.zone.String() != next.zone.String() {
+	if before.Zone.String() != next.Zone.String() {
 		level.Warn(s.logs.kit).Log("msg", "The time zone of answers has changed; hours of /metrics keep beginning on the clock of the old one until a restart",
-			"old", before.zone, "new", next.zone)
+			"old", before.Zone, "new", next.Zone)
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (f *webFlags) reloadHandler(reload func() error) http.Handler {
 // priceSources are where prices come from: the sheet, and the metrics that priced nodes in the last closed hour.
 func (s *service) priceSources() []collector.PriceSource {
 	current := s.settings()
-	sheet := collector.PriceSource{Kind: "sheet", Name: current.rates.Name(), Currency: current.currency, AsOf: current.ratesFrom}
+	sheet := collector.PriceSource{Kind: "sheet", Name: current.Rates.Name(), Currency: current.Currency, AsOf: current.RatesFrom}
 	if sheet.AsOf.IsZero() {
 		sheet.Kind = "built-in"
 	}
@@ -141,7 +142,7 @@ func (s *service) priceSources() []collector.PriceSource {
 	for r := range allocation.NumResources {
 		metric := "node_" + r.String() + "_hourly_cost"
 		if slices.ContainsFunc(set.Nodes, func(n allocation.Node) bool { return n.PriceSource[r] == metric }) {
-			sources = append(sources, collector.PriceSource{Kind: "metric", Name: metric, Currency: current.currency, AsOf: set.Window.End})
+			sources = append(sources, collector.PriceSource{Kind: "metric", Name: metric, Currency: current.Currency, AsOf: set.Window.End})
 		}
 	}
 	return sources

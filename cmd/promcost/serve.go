@@ -23,6 +23,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery"
 )
@@ -74,16 +75,16 @@ func (f *serveFlags) collectors() []string {
 }
 
 // meter is what metrics are of under settings.
-func (f *serveFlags) meter(s *settings) (*allocation.Metering, error) {
+func (f *serveFlags) meter(s *config.Settings) (*allocation.Metering, error) {
 	if *f.enabled["label"] && len(f.labels) == 0 {
 		return nil, usageErrorf("--collector.label has no label to export: name some with --collector.label.names=team,app")
 	}
-	budgets, err := s.budgetsOf()
+	budgets, err := s.MeteredBudgets()
 	if err != nil {
 		return nil, err
 	}
 	m, err := allocation.NewMetering(allocation.MeteringOptions{
-		Enabled: f.collectors(), MaxSeries: f.maxSeries, LabelNames: f.labels, Known: s.labelNames, Mapping: s.labels, Derived: s.derived, Budgets: budgets,
+		Enabled: f.collectors(), MaxSeries: f.maxSeries, LabelNames: f.labels, Known: s.LabelNames, Mapping: s.Labels, Derived: s.Derived, Budgets: budgets,
 	})
 	if err != nil {
 		return nil, &usageError{cause: err}
@@ -227,7 +228,7 @@ func (s *server) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	boards := dashboardsHandler(func() string { return s.settings().currency })
+	boards := dashboardsHandler(func() string { return s.settings().Currency })
 	return s.flags.web.handler(pages{
 		metrics: s.health.Instrument("/metrics", metrics), api: s.api, promql: promql, dashboards: s.health.Instrument("/dashboards/", boards),
 		missing: s.health.Instrument("other", s.flags.web.missing()), ready: s.ready, behind: s.ledger.Behind, reload: s.Reload,

@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery"
 )
@@ -29,10 +30,7 @@ const defaultCluster = "cluster-one"
 
 // costFlags say what costs are and on whose clock.
 type costFlags struct {
-	configFile   string
-	pricingFile  string
-	zone         *time.Location
-	zoneGiven    bool
+	config.Flags
 	clusterID    string
 	clusterLabel string
 	timeout      time.Duration
@@ -41,7 +39,6 @@ type costFlags struct {
 	maxMemory    int64 // bytes; 0 for any, autoSize for what the machine has
 	chargeFrom   string
 	check        bool
-	budgets      []budget // where the config file has none
 }
 
 const (
@@ -52,8 +49,8 @@ const (
 func addCostFlags(g flagGroup) *costFlags {
 	f := &costFlags{}
 	addConfigFlags(g, f)
-	zoneOf(g, "timezone", "Time zone on whose clock days and hours begin: an IANA name or an offset. It wins over timeZone of the config file.", &f.zone).
-		IsSetByUser(&f.zoneGiven)
+	zoneOf(g, "timezone", "Time zone on whose clock days and hours begin: an IANA name or an offset. It wins over timeZone of the config file.", &f.Zone).
+		IsSetByUser(&f.ZoneGiven)
 	g.Flag("cluster.id", "Id of the cluster, where series do not carry one; else the source's external label, else "+defaultCluster+".").
 		PlaceHolder("ID").StringVar(&f.clusterID)
 	g.Flag("cluster.label", "Label of the series that names their cluster.").Default("cluster").StringVar(&f.clusterLabel)
@@ -71,9 +68,9 @@ func addCostFlags(g flagGroup) *costFlags {
 // addConfigFlags adds the flags that name files.
 func addConfigFlags(g flagGroup, f *costFlags) {
 	g.Flag("config.file", "YAML file with prices, label mapping, sharing defaults, clusters, time zone, currency and budgets. Flags that are given win over it.").
-		PlaceHolder("FILE").StringVar(&f.configFile)
+		PlaceHolder("FILE").StringVar(&f.ConfigFile)
 	g.Flag("pricing.file", "YAML or CSV file with prices of nodes, volumes, load balancers, control planes and traffic that have no price metrics. It wins over prices of the config file.").
-		PlaceHolder("FILE").StringVar(&f.pricingFile)
+		PlaceHolder("FILE").StringVar(&f.PricingFile)
 }
 
 // clusterLabels are the labels that may name a series' cluster, the configured one first.
@@ -93,7 +90,7 @@ type service struct {
 	api      http.Handler
 	closers  []io.Closer
 	where    string // the history is kept
-	meter    func(*settings) (*allocation.Metering, error)
+	meter    func(*config.Settings) (*allocation.Metering, error)
 	changed  atomic.Pointer[func()] // told when metrics change; nil for nobody
 
 	logs    loggers
@@ -109,16 +106,16 @@ type serviceOptions struct {
 	now       func() time.Time // the clock of the API
 	ledgerNow func() time.Time // the clock that says which hour is closed
 	grace     time.Duration
-	slow      log.Logger                                    // told of slow computations; nil is where everything else is logged
-	keep      func() (keeping, error)                       // opens the history; nil keeps none
-	priced    bool                                          // prices are among what is exposed
-	meter     func(*settings) (*allocation.Metering, error) // makes what metrics are of; nil is the default
-	shard     allocation.Shard                              // what is computed of it; the zero value is everything
+	slow      log.Logger                                           // told of slow computations; nil is where everything else is logged
+	keep      func() (keeping, error)                              // opens the history; nil keeps none
+	priced    bool                                                 // prices are among what is exposed
+	meter     func(*config.Settings) (*allocation.Metering, error) // makes what metrics are of; nil is the default
+	shard     allocation.Shard                                     // what is computed of it; the zero value is everything
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
 func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*service, error) {
-	current, err := f.settings()
+	current, err := config.Read(f.Flags)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +126,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	}
 	budget, restore := f.budget(cmp.Or(o.slow, logs.kit))
 	s := &service{flags: f, memory: budget, logs: logs, now: o.now, clock: o.ledgerNow, meter: o.meter, registry: prometheus.NewRegistry(), closers: []io.Closer{src, closerFunc(restore)}}
-	if s.health, err = collector.NewHealth(s.registry, current.currency); err != nil {
+	if s.health, err = collector.NewHealth(s.registry, current.Currency); err != nil {
 		return nil, err
 	}
 	if s.reload.metrics, err = collector.NewReloads(s.registry); err != nil {
@@ -154,7 +151,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	}
 	s.where = keeping.where
 	s.ledger = keeping.ledger(s.computer, logs.kit, ledger.Options{
-		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.zone, Now: o.ledgerNow,
+		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.Zone, Now: o.ledgerNow,
 		Memory: budget, Metering: s.metering, Resolution: allocation.AutoResolution, Begin: src.begin,
 		Changed: func() {
 			s.tellLabels()

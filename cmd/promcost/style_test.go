@@ -22,7 +22,6 @@ const (
 var longPackages = map[string]string{
 	"allocation":        "what builds sets, meters them and lists assets is to leave it",
 	"allocation/encode": "Parquet is to leave it",
-	"cmd/promcost":      "the config file is to leave it",
 }
 
 // wideStructs are the structs that may have more fields than the limit, with the reason. Flags and options, rows of

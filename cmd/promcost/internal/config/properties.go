@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"context"
@@ -16,34 +16,34 @@ import (
 )
 
 // readProperties reads the properties that are derived from others.
-func readProperties(c *config, n *yaml.Node) error {
-	c.properties = map[string]string{}
+func (f *File) readProperties(n *yaml.Node) error {
+	f.Properties = map[string]string{}
 	err := eachKey(n, "properties", func(name, n *yaml.Node) error {
 		what := "properties." + name.Value
 		text, err := textOf(n, what)
 		if err != nil {
 			return err
 		}
-		d, err := derive(name.Value, text, &c.labels)
+		d, err := derive(name.Value, text, &f.Labels)
 		if err != nil {
 			return atLine(name, "%s: %w", what, err)
 		}
-		for known := range c.properties {
+		for known := range f.Properties {
 			if strings.EqualFold(known, name.Value) {
 				return atLine(name, "%s differs from %s in case only: give it another name", what, known)
 			}
 		}
-		c.properties[name.Value] = text
-		c.derived = append(c.derived, d)
+		f.Properties[name.Value] = text
+		f.Derived = append(f.Derived, d)
 		return nil
 	})
-	slices.SortFunc(c.derived, func(a, b *allocation.Derived) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortFunc(f.Derived, func(a, b *allocation.Derived) int { return strings.Compare(a.Name(), b.Name()) })
 	return err
 }
 
-// needsOf are the properties that an expression reads, and the aliases among them.
+// needsOf returns the properties that an expression reads, and the aliases of labels among its keys.
 func needsOf(e *jmespath.Expression) (needs []allocation.Property, aliases []string, err error) {
-	known := sortedKeys(allocation.DefaultLabelMapping())
+	known := slices.Sorted(maps.Keys(allocation.DefaultLabelMapping()))
 	keys, all := e.Keys()
 	for _, key := range keys {
 		if slices.Contains(known, key) {
@@ -68,10 +68,11 @@ func needsOf(e *jmespath.Expression) (needs []allocation.Property, aliases []str
 	return needs, aliases, nil
 }
 
-// propertySteps bounds the evaluation of a property for one workload: there may be as many as there are rows.
+// propertySteps bounds the steps that evaluate a property of one row: there may be many rows.
 const propertySteps = 100_000
 
-// derive makes a property of an expression. Aliases stand for what labels say once the config is read; nil is the default.
+// derive compiles an expression to a property. Aliases stand for what labels says once the whole file is read; nil is the API's
+// own mapping.
 func derive(name, text string, labels *allocation.LabelMapping) (*allocation.Derived, error) {
 	e, err := jmespath.Compile(text)
 	if err != nil {
@@ -89,7 +90,7 @@ func derive(name, text string, labels *allocation.LabelMapping) (*allocation.Der
 		return memberOf(object, known.Name(key))
 	}}
 	return allocation.NewDerived(name, needs, func(properties map[string]any) (string, error) {
-		// What cannot be evaluated is missing, as a label is: rows differ in what they have.
+		// An expression that cannot be evaluated for a row is missing there, as a label may be.
 		v, err := e.Search(context.Background(), withAliases(properties, aliases, *labels, known), options)
 		if _, missing := errors.AsType[*jmespath.UnknownKeyError](err); missing {
 			return "", &allocation.MissingError{Cause: err}
@@ -101,7 +102,7 @@ func derive(name, text string, labels *allocation.LabelMapping) (*allocation.Der
 	})
 }
 
-// textOfProperty is a result as the text of a property, "" for null.
+// textOfProperty is a result of an expression as the text of a property, "" for null.
 func textOfProperty(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:
@@ -118,7 +119,7 @@ func textOfProperty(v any) (string, error) {
 	return "", errors.New("the result is a map: select one member")
 }
 
-// memberOf finds a label or an annotation as filters do.
+// memberOf finds a label or an annotation by the name that filters would find it by.
 func memberOf(object map[string]any, name allocation.LabelName) (value any, ok bool) {
 	texts := make(map[string]string, len(object))
 	for key, value := range object {
@@ -130,8 +131,8 @@ func memberOf(object map[string]any, name allocation.LabelName) (value any, ok b
 	return text, ok
 }
 
-// withAliases are properties with aliases among them: the label, else the annotation that each stands for, joined by
-// slashes where it stands for several.
+// withAliases adds aliases to properties. An alias is the label that it stands for, or else the annotation; the values are
+// joined by slashes where it stands for several.
 func withAliases(properties map[string]any, aliases []string, mapping allocation.LabelMapping, known allocation.LabelNames) map[string]any {
 	if len(aliases) == 0 {
 		return properties

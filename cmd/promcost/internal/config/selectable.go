@@ -1,8 +1,7 @@
-package main
+package config
 
 import (
 	"fmt"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -16,8 +15,8 @@ type selectableField struct {
 }
 
 // selectableKeys are the keys of an element of selectableFields.
-func selectableKeys() []configKey[selectableField] {
-	return []configKey[selectableField]{
+func selectableKeys() []key[selectableField] {
+	return []key[selectableField]{
 		{"jsonPath", "path", "Path of a string, a boolean or an integer, such as .spec.providerID; names behind dots, no metadata.", func(s *selectableField, n *yaml.Node) (err error) {
 			s.path, err = textOf(n, "jsonPath")
 			return err
@@ -38,15 +37,14 @@ func selectableKeys() []configKey[selectableField] {
 	}
 }
 
-// resources are those that selectors select.
+// resources are what field selectors select.
 func resources() []filter.Resource { return []filter.Resource{filter.Allocations, filter.Assets} }
 
-// readSelectable reads the fields that field selectors may name besides those that they may name anyway.
-func readSelectable(c *config, n *yaml.Node) error {
+// readSelectable adds fields to those that field selectors may name anyway.
+func (f *File) readSelectable(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode {
 		return atLine(n, "selectableFields is no list: begin each field with \"- jsonPath: \"")
 	}
-	c.selectable = filter.NewSelectable()
 	for i, item := range n.Content {
 		item, what := follow(item), fmt.Sprintf("selectableFields[%d]", i)
 		field := selectableField{resources: resources()}
@@ -56,28 +54,9 @@ func readSelectable(c *config, n *yaml.Node) error {
 		if field.path == "" {
 			return atLine(item, "%s lacks a jsonPath: give one such as .spec.providerID", what)
 		}
-		if err := c.selectable.Add(field.path, field.resources...); err != nil {
+		if err := f.Selectable.Add(field.path, field.resources...); err != nil {
 			return atLine(item, "%s: %w", what, err)
 		}
 	}
 	return nil
-}
-
-// selectableFields are the fields that field selectors may name.
-func (c *config) selectableFields() *filter.Selectable {
-	if c.selectable == nil {
-		return filter.NewSelectable()
-	}
-	return c.selectable
-}
-
-// selectableSummary says what may be selected by besides what always may, a line a resource.
-func selectableSummary(s *filter.Selectable) []string {
-	var lines []string
-	for _, r := range resources() {
-		if declared := s.Fields(r)[len(filter.NewSelectable().Fields(r)):]; len(declared) > 0 {
-			lines = append(lines, "selectable fields of "+r.String()+": "+strings.Join(declared, ", "))
-		}
-	}
-	return lines
 }

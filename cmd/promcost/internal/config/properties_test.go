@@ -1,4 +1,4 @@
-package main
+package config_test
 
 import (
 	"strings"
@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // propertySet is a set of one row with labels and services.
@@ -19,9 +21,20 @@ func propertySet(labels map[string]string) *allocation.Set {
 	return s
 }
 
+// derive is the property x of an expression, where two aliases are mapped.
+func derive(expr string) (*allocation.Derived, error) {
+	text, err := yaml.Marshal(map[string]any{"properties": map[string]string{"x": expr}, "labelMapping": map[string][]string{"team": {"squad-name"}, "owner": {"owner", "who"}}})
+	if err != nil {
+		return nil, err
+	}
+	f, err := config.Parse("config.yaml", text)
+	if err != nil {
+		return nil, err
+	}
+	return f.Derived[0], nil
+}
+
 func TestConfiguredProperties(t *testing.T) {
-	mapping := allocation.DefaultLabelMapping()
-	mapping["team"], mapping["owner"] = []string{"squad-name"}, []string{"owner", "who"}
 	for _, tt := range []struct {
 		expr   string
 		labels map[string]string
@@ -53,7 +66,7 @@ func TestConfiguredProperties(t *testing.T) {
 		{"to_number(labels.size) > `5`", map[string]string{"size": "7"}, "true"},
 		{"divide(labels.size, '0')", map[string]string{"size": "7"}, ""},
 	} {
-		d, err := derive("x", tt.expr, &mapping)
+		d, err := derive(tt.expr)
 		if err != nil {
 			t.Error(tt.expr, err)
 			continue
@@ -71,7 +84,7 @@ func TestProblemsOfProperties(t *testing.T) {
 		"labels.team": `Unknown key "team" in path`, "labels.team || ''": "", "labels.x": "", "labels.nothing && 'x'": "",
 		"join('', [labels.x, labels.x]) | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | [@,@,@,@,@,@,@,@,@,@] | to_string(@)": "steps",
 	} {
-		d, err := derive("x", expr, new(allocation.LabelMapping))
+		d, err := derive(expr)
 		if err != nil {
 			t.Error(expr, err)
 			continue
@@ -84,19 +97,19 @@ func TestProblemsOfProperties(t *testing.T) {
 }
 
 func TestConfigOfProperties(t *testing.T) {
-	c, err := parseConfig("config.yaml", []byte("properties:\n  unit: namespace\n  team: \"labels.team || labels.owner || 'unowned'\"\n"))
+	c, err := config.Parse("config.yaml", []byte("properties:\n  unit: namespace\n  team: \"labels.team || labels.owner || 'unowned'\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	aliases, err := parseConfig("config.yaml", []byte("properties:\n  unit: team\nlabelMapping: {team: squad}"))
+	aliases, err := config.Parse("config.yaml", []byte("properties:\n  unit: team\nlabelMapping: {team: squad}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := aliases.derived[0].Text(propertySet(map[string]string{"squad": "a", "team": "b"}), 0); got != "a" {
+	if got := aliases.Derived[0].Text(propertySet(map[string]string{"squad": "a", "team": "b"}), 0); got != "a" {
 		t.Errorf("an alias that is mapped later: %q", got)
 	}
 	var names []string
-	for _, d := range c.derived {
+	for _, d := range c.Derived {
 		names = append(names, d.Name())
 	}
 	if diff := cmp.Diff([]string{"team", "unit"}, names); diff != "" {
@@ -113,7 +126,7 @@ func TestConfigOfProperties(t *testing.T) {
 		{"properties:\n  a: namespace\n  A: namespace", "differs from a in case only"},
 		{"properties:\n  team: {a: b}", "properties.team is no text"},
 	} {
-		_, err := parseConfig("config.yaml", []byte(tt.text))
+		_, err := config.Parse("config.yaml", []byte(tt.text))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "config.yaml") {
 			t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
 		}
@@ -122,13 +135,13 @@ func TestConfigOfProperties(t *testing.T) {
 
 // TestProblemOfSomeServices prefers what is wrong with an expression to what some rows lack.
 func TestProblemOfSomeServices(t *testing.T) {
-	d, err := derive("d", "services", new(allocation.LabelMapping))
+	d, err := derive("services")
 	if err != nil {
 		t.Fatal(err)
 	}
 	without := allocation.NewSet(allocation.Window{Start: time.Unix(0, 0), End: time.Unix(3600, 0)}, allocation.NewDict())
 	without.Append(&allocation.Row{Start: without.Window.Start, End: without.Window.End})
-	const want = "property d is missing everywhere: the result is a list: select one element, such as [0], or join them"
+	const want = "property x is missing everywhere: the result is a list: select one element, such as [0], or join them"
 	if got := d.Problem([]*allocation.Set{without, propertySet(nil)}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -138,8 +151,10 @@ func TestProblemOfSomeServices(t *testing.T) {
 func TestBudgetsKnowConfiguredLabels(t *testing.T) {
 	set := propertySet(map[string]string{"team_conflict1": "big", "team_conflict2": "small"})
 	for filter, want := range map[string]bool{`label[team]:"small"`: true, `label[Team]:"small"`: false, `label[Team]:"big"`: true} {
-		s := &settings{zone: time.UTC, labelNames: allocation.NewLabelNames("Team", "team"), budgets: []budget{{name: "b", filter: filter, amount: 1, period: "day"}}}
-		budgets, err := s.budgetsOf()
+		s := &config.Settings{Zone: time.UTC, File: config.File{
+			LabelNames: allocation.NewLabelNames("Team", "team"), Budgets: []config.Budget{{Name: "b", Filter: filter, Amount: 1, Period: "day"}},
+		}}
+		budgets, err := s.MeteredBudgets()
 		if err != nil {
 			t.Fatal(err)
 		}

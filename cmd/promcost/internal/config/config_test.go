@@ -1,4 +1,4 @@
-package main
+package config_test
 
 import (
 	"math"
@@ -12,31 +12,44 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
-// configs are the types of the config that hold unexported fields.
-var configs = cmp.AllowUnexported(sharing{}, clusterConfig{}, budget{})
+// example is a config file with everything in it.
+var example = filepath.Join("..", "..", "testdata", "config.yaml")
 
-func TestConfig(t *testing.T) {
-	c, err := readConfig(filepath.Join("testdata", "config.yaml"))
+// writeFiles writes files into a new directory and returns it.
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestRead(t *testing.T) {
+	s, err := config.Read(config.Flags{ConfigFile: example, Zone: time.UTC})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rates := c.prices.Node(allocation.NodeAttributes{InstanceType: "m5.large"}, time.Now())
-	if math.Abs(rates.Price[allocation.CPU]-.036) > 1e-12 || rates.Source != "testdata/config.yaml:9" || c.prices.Currency() != "EUR" {
-		t.Errorf("prices: %+v in %s", rates, c.prices.Currency())
+	rates := s.Rates.Node(allocation.NodeAttributes{InstanceType: "m5.large"}, time.Now())
+	if math.Abs(rates.Price[allocation.CPU]-.036) > 1e-12 || rates.Source != example+":9" || s.Rates.Currency() != "EUR" {
+		t.Errorf("prices: %+v in %s", rates, s.Rates.Currency())
 	}
 	wantLabels := allocation.LabelMapping{
 		"department": {"department"}, "environment": {"stage"}, "owner": {"owner"}, "product": {"app"}, "team": {"squad", "team"},
 	}
 	for _, diff := range []string{
-		cmp.Diff(wantLabels, c.labels),
-		cmp.Diff(sharing{"kube-system,monitoring", "app:ingress", "100.5", "even", "true", "false"}, c.sharing, configs),
-		cmp.Diff(map[string]clusterConfig{"cluster-one": {"Production", "aws", "eu-central-1"}, "lab": {}}, c.clusters, configs),
-		cmp.Diff([]string{"spec.providerID", "spec.team"}, c.selectable.Fields(filter.Allocations)[10:]),
-		cmp.Diff(filter.NewSelectable().Fields(filter.Assets), c.selectable.Fields(filter.Assets)),
-		cmp.Diff([]budget{{"shop", `namespace:"shop"`, 1000, "month"}, {"all", "", 20.5, "day"}}, c.budgets, configs),
-		cmp.Diff([]string{"Europe/Berlin", "EUR"}, []string{c.timeZone, c.currency}),
+		cmp.Diff(wantLabels, s.Labels),
+		cmp.Diff(config.Sharing{Namespaces: "kube-system,monitoring", Labels: "app:ingress", Cost: "100.5", Split: "even", Idle: "true", TenancyCosts: "false"}, s.Sharing),
+		cmp.Diff(map[string]config.Cluster{"cluster-one": {Name: "Production", Provider: "aws", Region: "eu-central-1"}, "lab": {}}, s.Clusters),
+		cmp.Diff([]string{"spec.providerID", "spec.team"}, s.Selectable.Fields(filter.Allocations)[10:]),
+		cmp.Diff(filter.NewSelectable().Fields(filter.Assets), s.Selectable.Fields(filter.Assets)),
+		cmp.Diff([]config.Budget{{Name: "shop", Filter: `namespace:"shop"`, Amount: 1000, Period: "month"}, {Name: "all", Amount: 20.5, Period: "day"}}, s.Budgets),
+		cmp.Diff([]string{"Europe/Berlin", "EUR"}, []string{s.Zone.String(), s.Currency}),
 	} {
 		if diff != "" {
 			t.Error(diff)
@@ -44,7 +57,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-func TestConfigErrors(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"bad.yaml": "defaults:\n  cpu: 1\n"})
 	for _, tt := range []struct {
 		name, text string
@@ -96,7 +109,7 @@ func TestConfigErrors(t *testing.T) {
 		{"budgets of one name", "budgets:\n- {name: a, amount: 1, period: day}\n- {name: a, amount: 2, period: day}", []string{"line 3", "budgets[1]", `"a"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := parseConfig(filepath.Join(dir, "config.yaml"), []byte(tt.text))
+			_, err := config.Parse(filepath.Join(dir, "config.yaml"), []byte(tt.text))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -109,7 +122,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-func TestSettings(t *testing.T) {
+func TestReadWithFlags(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"config.yaml": "prices: {file: prices.csv}\ntimeZone: Asia/Kolkata\n", "prices.csv": "cpuPerCoreHour,currency\n1,CHF\n",
 		"other.yaml": "asOf: 2026-01-02\ndefaults: {cpuPerCoreHour: 2}\n", "empty.yaml": "# nothing\n",
@@ -150,8 +163,7 @@ func TestSettings(t *testing.T) {
 				}
 				return filepath.Join(dir, name)
 			}
-			f := &costFlags{configFile: in(tt.config), pricingFile: in(tt.pricing), zone: time.UTC, zoneGiven: tt.zoneGiven}
-			s, err := f.settings()
+			s, err := config.Read(config.Flags{ConfigFile: in(tt.config), PricingFile: in(tt.pricing), Zone: time.UTC, ZoneGiven: tt.zoneGiven})
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("got %v, want %s", err, tt.err)
@@ -161,9 +173,9 @@ func TestSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cpu := s.rates.Node(allocation.NodeAttributes{}, time.Now()).Price[allocation.CPU]
-			if cpu != tt.cpu || s.currency != tt.currency || s.zone.String() != tt.zone || !s.ratesFrom.Equal(tt.from) || strings.Join(s.overridden, ",") != tt.overridden {
-				t.Errorf("cpu %v, %s, %s, from %s, flags win over %v; want %+v", cpu, s.currency, s.zone, s.ratesFrom, s.overridden, tt)
+			cpu := s.Rates.Node(allocation.NodeAttributes{}, time.Now()).Price[allocation.CPU]
+			if cpu != tt.cpu || s.Currency != tt.currency || s.Zone.String() != tt.zone || !s.RatesFrom.Equal(tt.from) || strings.Join(s.Overridden, ",") != tt.overridden {
+				t.Errorf("cpu %v, %s, %s, from %s, flags win over %v; want %+v", cpu, s.Currency, s.Zone, s.RatesFrom, s.Overridden, tt)
 			}
 		})
 	}
@@ -171,7 +183,7 @@ func TestSettings(t *testing.T) {
 
 // TestClustersHaveAPlace prices what does not know its provider and region by those of its cluster.
 func TestClustersHaveAPlace(t *testing.T) {
-	c, err := parseConfig("config.yaml", []byte(`
+	dir := writeFiles(t, map[string]string{"config.yaml": `
 prices:
   nodes:
   - {provider: aws, region: eu, cpuPerCoreHour: 1}
@@ -179,11 +191,12 @@ prices:
   storage:
   - {region: eu, storagePerGiBHour: 3}
 clusters: {prod: {provider: aws, region: eu}}
-`))
+`})
+	s, err := config.Read(config.Flags{ConfigFile: filepath.Join(dir, "config.yaml"), Zone: time.UTC})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rates := (&settings{rates: c.prices, clusters: c.clusters}).pricer()
+	rates := s.Pricer()
 	now := time.Now()
 	for _, tt := range []struct {
 		name      string
@@ -201,8 +214,8 @@ clusters: {prod: {provider: aws, region: eu}}
 	}
 }
 
-func FuzzParseConfig(f *testing.F) {
-	text, err := os.ReadFile(filepath.Join("testdata", "config.yaml"))
+func FuzzParse(f *testing.F) {
+	text, err := os.ReadFile(example)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -212,12 +225,12 @@ func FuzzParseConfig(f *testing.F) {
 		if strings.Contains(text, "file") {
 			return // no file is to be read
 		}
-		c, err := parseConfig("config.yaml", []byte(text))
+		c, err := config.Parse("config.yaml", []byte(text))
 		if err != nil {
 			return
 		}
-		for _, b := range c.budgets {
-			if b.name == "" || !(b.amount > 0) || b.period == "" {
+		for _, b := range c.Budgets {
+			if b.Name == "" || !(b.Amount > 0) || b.Period == "" {
 				t.Errorf("budget %+v", b)
 			}
 		}

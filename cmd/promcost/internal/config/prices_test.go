@@ -1,4 +1,4 @@
-package main
+package config_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // TestPriceWarnings checks what is said of prices as a whole: their age, and currencies that are not converted.
@@ -30,7 +31,7 @@ func TestPriceWarnings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := (&settings{rates: rates, currency: tt.currency}).warnings(now)
+			got := (&config.Settings{Rates: rates, Currency: tt.currency}).Warnings(now)
 			if len(got) != len(tt.want) {
 				t.Fatalf("got %q, want %d", got, len(tt.want))
 			}

@@ -1,0 +1,115 @@
+// Package config reads promcost's config file, checks it, and explains what it amounts to together with the flags that win
+// over it.
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/pricing"
+)
+
+// Flags are what the command line says beside the config file, or in place of it.
+type Flags struct {
+	ConfigFile  string         // --config.file, "" for none
+	PricingFile string         // --pricing.file, "" for none: it wins over the file's prices
+	Zone        *time.Location // --timezone
+	ZoneGiven   bool           // --timezone is given, and wins over the file's time zone
+	Budgets     []Budget       // used where the config file has none
+}
+
+// Settings are what the flags and the config file say together: a flag that is given wins. Settings do not change. When the
+// file is read again, new ones replace them.
+type Settings struct {
+	File
+	Rates *pricing.Sheet
+	// RatesFrom is when the prices were looked up, or else when their file was written; zero for built-in prices.
+	RatesFrom time.Time
+	Zone      *time.Location
+	Currency  string
+	// Overridden are the keys of the config file that flags win over.
+	Overridden []string
+}
+
+// Read reads the config file and the prices, and checks all of it.
+func Read(f Flags) (*Settings, error) {
+	file, err := ReadFile(f.ConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	s := &Settings{File: *file, Zone: f.Zone}
+	if len(s.Budgets) == 0 {
+		s.Budgets = f.Budgets
+	}
+	if err := s.setPrices(f); err != nil {
+		return nil, err
+	}
+	switch {
+	case file.zone != nil && f.ZoneGiven:
+		s.Overridden = append(s.Overridden, "timeZone")
+	case file.zone != nil:
+		s.Zone = file.zone
+	}
+	if sheet := s.Rates.Currency(); file.currency != "" && sheet != "" && file.currency != sheet {
+		return nil, fmt.Errorf("read --config.file: currency is %s, but the prices of %s are in %s: nothing is converted, give prices in the currency of the answers",
+			file.currency, s.Rates.Name(), sheet)
+	}
+	s.Currency = cmp.Or(file.currency, s.Rates.Currency(), allocation.Dollar)
+	return s, nil
+}
+
+// setPrices takes the prices of --pricing.file, else those of the config file, else the built-in ones.
+func (s *Settings) setPrices(f Flags) (err error) {
+	file := ""
+	switch {
+	case f.PricingFile != "":
+		if file = f.PricingFile; s.prices != nil {
+			s.Overridden = append(s.Overridden, "prices")
+		}
+		if s.Rates, err = readSheet(file); err != nil {
+			return err
+		}
+	case s.prices != nil:
+		s.Rates, file = s.prices, cmp.Or(s.pricesFile, f.ConfigFile)
+	default:
+		s.Rates = pricing.Default()
+	}
+	if s.RatesFrom = s.Rates.AsOf(); s.RatesFrom.IsZero() && file != "" {
+		if info, err := os.Stat(file); err == nil {
+			s.RatesFrom = info.ModTime()
+		}
+	}
+	return nil
+}
+
+// readSheet reads a file of prices.
+func readSheet(file string) (*pricing.Sheet, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read --pricing.file: %w: give a readable YAML or CSV file, or leave the flag out for the defaults", err)
+	}
+	sheet, err := pricing.Parse(file, text)
+	if err != nil {
+		return nil, fmt.Errorf("read --pricing.file: %w", err)
+	}
+	return sheet, nil
+}
+
+// ParseZone reads a time zone: a name such as Europe/Berlin, or an offset such as +05:30.
+func ParseZone(text string) (*time.Location, error) {
+	if t, err := time.Parse("Z07:00", text); err == nil && text != "Z" {
+		if _, offset := t.Zone(); offset != 0 {
+			return time.FixedZone(text, offset), nil
+		}
+		return t.Location(), nil
+	}
+	zone, err := time.LoadLocation(text)
+	if err != nil || text == "" || text == "Local" {
+		return nil, errors.New("no such time zone: give an IANA name such as Europe/Berlin, or an offset such as +05:30")
+	}
+	return zone, nil
+}
