@@ -1,13 +1,12 @@
-// Package costseries presents what things cost as series: the families of allocation's table over the closed hours of a
-// ledger, as a storage.Queryable for Prometheus' own engine.
+// Package costseries presents cost as a storage.Queryable: the families of metrics over the closed hours of a ledger, for
+// Prometheus' own engine.
 //
-// A gauge has a sample for each closed hour, at the time from which /metrics shows it: the hour's end and the grace period.
-// Where a series has none in an hour that follows one in which it had, it has a stale marker then. A counter has samples at
-// the same times, with what had accrued in the month by then. So the value of a series at an instant is what a scrape at
-// that instant got, for any past time, from before promcost ran too.
+// A gauge has a sample for each closed hour, at the time from which /metrics shows that hour: its end plus the grace period.
+// Where a series ends, a stale marker follows. A counter has samples at the same times, with what had accrued in the month by
+// then. So a series has at any past time the value that a scrape got then, also for times before promcost ran.
 //
-// Hours are read one after the other, and only those that a query is about, with the columns that its families need. Sums by
-// labels that the engine is about to make are made while reading.
+// Hours are read one after the other. Only the hours and the columns that a query needs are read. Where the engine is about to
+// sum series by labels, they are summed while they are read.
 package costseries
 
 import (
@@ -21,34 +20,34 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Sets gives the closed hours within a window, oldest first, of which only says what is needed. An hour that cannot be had
-// is an error beside an empty set of its window, which wraps allocation.ErrNoData where there is nothing of it; an error
-// beside no set ends them.
+// Sets gives the closed hours within a window, oldest first, with what only names. For an hour that cannot be read it gives an
+// empty set of the hour's window and an error, which wraps allocation.ErrNoData where there is no data. An error without a set
+// is the last.
 type Sets interface {
-	// Hours are as they are known by now: what gauges show.
+	// Hours are the hours as they are known by now. Gauges show them.
 	Hours(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
-	// Counted are as they were counted first: what counters add.
+	// Counted are the hours as they were first counted. Counters add them up.
 	Counted(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
-	// SpendingsIn tells how budgets stood at instants within w, nil where there are none; allocation.ErrNoData where that is
-	// not known of any.
+	// SpendingsIn returns a function that gives the state of the budgets at instants within w, nil where there are no budgets.
+	// The error wraps allocation.ErrNoData where no state is known in all of w.
 	SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error)
 }
 
 // Options say what a Queryable serves. The zero value serves all subjects in UTC.
 type Options struct {
-	// Grace is how long after its end an hour is shown.
+	// Grace is the time from the end of an hour until it is shown.
 	Grace time.Duration
-	// Zone is the time zone on whose clock months begin. The default is UTC.
+	// Zone is the time zone in which months begin. The default is UTC.
 	Zone *time.Location
-	// Subjects are those that are served, whatever is switched on for /metrics and however many series they have; nil is all
-	// of the table. That of labels has to be of a Metering that names some.
+	// Subjects are served whatever is switched on for /metrics, and however many series they have. Nil means all of the table.
+	// The subject of labels must come from a Metering that names some.
 	Subjects []allocation.Subject
 	// Currency names the money of every cost. Nil leaves promcost_currency_info out.
 	Currency func() string
-	// Bounds are the error bounds of a running time d that is counted at a resolution, 0 with every sample of a scrape interval.
-	// Nil leaves them out.
+	// Bounds are the error bounds of a running time d that is counted on a grid of that resolution, or with every sample of a
+	// scrape interval where the resolution is 0. Nil leaves them out.
 	Bounds func(d, resolution, scrape time.Duration) (lower, upper float64)
-	// Now is the clock, beyond which there is nothing. The default is time.Now.
+	// Now is the clock. There is no cost after it. The default is time.Now.
 	Now func() time.Time
 }
 

@@ -8,24 +8,23 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// family is a metric: one of allocation's table, or of a set itself.
+// family is a metric: one of the table of families, or one about a set as a whole.
 type family struct {
 	name, help string
 	counter    bool
 	labels     []string
-	subject    *allocation.Subject // nil for those of a set itself
-	of         *allocation.Family
-	// sums says that series may be summed before the engine does.
-	sums bool
-	set  func(q *Queryable, set *allocation.Set, emit emitter) // of those of a set itself
-	// budget says that it is of budgets, which take more than a set.
-	budget bool
+	subject    *allocation.Subject // nil where the metric is about a set as a whole
+	row        *allocation.Family  // of the table
+	summable   bool                // series may be summed before the engine sums them
+	budget     bool                // it is about budgets, which need more than one set
+	// set emits a metric about a set as a whole.
+	set func(q *Queryable, set *allocation.Set, emit emitter)
 }
 
-// emitter takes a series of a family by the values of its labels, which are valid during the call only.
+// emitter takes the values of the labels of a series, which are valid only during the call, and its value.
 type emitter func(labels []string, value float64)
 
-// setFamilies are the metrics of a set itself, as /metrics has them.
+// setFamilies are the metrics about a set as a whole, as /metrics has them.
 var setFamilies = []family{
 	{
 		name: "promcost_currency_info", help: "The currency of every cost, as a label of the value 1.", labels: []string{"currency"},
@@ -54,13 +53,13 @@ var setFamilies = []family{
 	},
 }
 
-// boundDurations are the running times whose error bounds are told.
+// boundDurations are the running times whose error bounds are served.
 var boundDurations = [...]struct {
 	label    string
 	duration time.Duration
 }{{"5m", 5 * time.Minute}, {"1h", time.Hour}, {"1d", 24 * time.Hour}}
 
-// emitBounds emits the bounds of how the set was computed.
+// emitBounds emits the error bounds of a set, which follow from how it was sampled.
 func emitBounds(q *Queryable, set *allocation.Set, emit emitter) {
 	if q.opts.Bounds == nil || set.Resolution <= 0 && set.ScrapeInterval <= 0 {
 		return
@@ -75,15 +74,15 @@ func emitBounds(q *Queryable, set *allocation.Set, emit emitter) {
 // budgetSubject is the subject of budgets.
 const budgetSubject = "budget"
 
-// makeFamilies is the table of what is served.
+// makeFamilies lists what is served, by name.
 func (q *Queryable) makeFamilies() []family {
 	all := slices.Clone(setFamilies)
 	for i := range q.opts.Subjects {
 		s := &q.opts.Subjects[i]
 		for _, f := range s.Families() {
 			all = append(all, family{
-				name: f.Name, help: f.Help, counter: f.Type == allocation.CounterFamily, labels: f.Labels, subject: s, of: &f,
-				sums: f.Adds() && s.Name != budgetSubject, budget: s.Name == budgetSubject,
+				name: f.Name, help: f.Help, counter: f.Type == allocation.CounterFamily, labels: f.Labels, subject: s, row: &f,
+				summable: f.Adds() && s.Name != budgetSubject, budget: s.Name == budgetSubject,
 			})
 		}
 	}
@@ -91,7 +90,7 @@ func (q *Queryable) makeFamilies() []family {
 	return all
 }
 
-// projection is what selections need of sets.
+// projection is what selections need to have read.
 func projection(selected []*selection) *allocation.Projection {
 	all := &allocation.Projection{WithoutAssets: true}
 	for _, s := range selected {

@@ -14,28 +14,28 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Which series there are is found out from the latest hours of a range: so many, a day at a time, until so many series were
-// looked at.
+// Look-ups of labels read the latest hours of a range, a day at a time: at most so many days, and no further day once so many
+// series were found.
 const (
 	maxLabelDays   = 7
 	maxLabelSeries = 1_000_000
 )
 
-// recent are the series that there were in the latest hours of a range, without samples. Counters are there since what they
-// count was in a month first.
+// recent are the series of the latest hours of a range, without samples. A counter has a series from the first hour of the month
+// that had something to count.
 func (q *querier) recent(ctx context.Context, mint, maxt int64, selected []*selection) (list []*series, notes annotations.Annotations, err error) {
 	w := q.window(mint, maxt)
 	for _, pass := range q.passes(selected) {
 		l := q.loader(pass.selected)
-		l.told.window = l.asked(mint, maxt)
-		from := w
+		l.warn.window = l.asked(mint, maxt)
+		needed := w
 		if pass.counting && w.Start.Before(w.End) {
-			from.Start = l.firstOfMonth(w)
+			needed.Start = l.firstOfMonth(w)
 		}
-		if err := l.recent(ctx, from, pass.counting); err != nil {
+		if err := l.recent(ctx, needed, pass.counting); err != nil {
 			return nil, nil, err
 		}
-		list, notes = append(list, l.series...), notes.Merge(l.told.annotations())
+		list, notes = append(list, l.series...), notes.Merge(l.warn.annotations())
 	}
 	return list, notes, nil
 }
@@ -46,32 +46,32 @@ func (l *loader) recent(ctx context.Context, w allocation.Window, counting bool)
 	if counting {
 		hours = l.sets.Counted
 	}
-	for day := 0; day < maxLabelDays && l.looked < maxLabelSeries && w.Start.Before(w.End); day++ {
+	for day := 0; day < maxLabelDays && l.found < maxLabelSeries && w.Start.Before(w.End); day++ {
 		part := allocation.Window{Start: w.End.Add(-24 * time.Hour), End: w.End}
 		if part.Start.Before(w.Start) {
 			part.Start = w.Start
 		}
-		l.window, l.hour = part, l.look
+		l.window, l.hour = part, l.find
 		if err := (&reading{window: part, only: l.only, loaders: []*loader{l}, hours: hours}).run(ctx); err != nil {
 			return err
 		}
 		if part.Start.Equal(w.Start) {
 			return nil
 		}
-		w.End = part.Start.Add(time.Hour - time.Millisecond) // of the last hour that begins before the part
+		w.End = part.Start.Add(time.Hour - time.Millisecond) // an hour that begins before the part is not read yet
 	}
 	return nil
 }
 
-// look finds the series of an hour.
-func (l *loader) look(ctx context.Context, set *allocation.Set, err error) error {
+// find finds the series of an hour.
+func (l *loader) find(ctx context.Context, set *allocation.Set, err error) error {
 	if err != nil {
-		return nil //nolint:nilerr // it is told of
+		return nil //nolint:nilerr // the warnings have it
 	}
-	if err := l.emit(ctx, set, func(int32, float64) { l.looked++ }); err != nil {
+	if err := l.emit(ctx, set, func(int32, float64) { l.found++ }); err != nil {
 		return err
 	}
-	return l.bound(ctx)
+	return l.drawAhead(ctx)
 }
 
 // LabelValues implements storage.LabelQuerier.
@@ -87,7 +87,7 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 		return name != model.MetricNameLabel && !slices.Contains(s.labels, name)
 	})
 	found := map[string]bool{}
-	notes, err := q.labelSets(ctx, selected, func(l labels.Labels) {
+	notes, err := q.visitRecent(ctx, selected, func(l labels.Labels) {
 		if v := l.Get(name); v != "" {
 			found[v] = true
 		}
@@ -107,14 +107,14 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, mat
 		}
 		return limited(slices.Sorted(maps.Keys(found)), hints), nil, nil
 	}
-	notes, err := q.labelSets(ctx, q.selections(ctx, nil, matchers), func(l labels.Labels) {
+	notes, err := q.visitRecent(ctx, q.selections(ctx, nil, matchers), func(l labels.Labels) {
 		l.Range(func(l labels.Label) { found[l.Name] = true })
 	})
 	return limited(slices.Sorted(maps.Keys(found)), hints), notes, err
 }
 
-// labelSets visits the labels of the recent series of selections.
-func (q *querier) labelSets(ctx context.Context, selected []*selection, visit func(labels.Labels)) (annotations.Annotations, error) {
+// visitRecent visits the labels of the recent series of selections.
+func (q *querier) visitRecent(ctx context.Context, selected []*selection, visit func(labels.Labels)) (annotations.Annotations, error) {
 	if len(selected) == 0 {
 		return nil, nil
 	}
@@ -125,7 +125,7 @@ func (q *querier) labelSets(ctx context.Context, selected []*selection, visit fu
 	return notes, err
 }
 
-// limited are so many values as hints ask for.
+// limited are as many values as the hints ask for.
 func limited(list []string, hints *storage.LabelHints) []string {
 	if hints != nil && hints.Limit > 0 && len(list) > hints.Limit {
 		return list[:hints.Limit]

@@ -15,20 +15,20 @@ import (
 	"github.com/promcost/promcost/promquery/internal/anyselect"
 )
 
-// querier is a storage.Querier of one query.
+// querier is the storage.Querier of one query.
 type querier struct {
 	*Queryable
 	mint, maxt int64 // Unix milliseconds, both within
 
 	mu      sync.Mutex
-	waiting []*seriesSet // selects that nobody has looked at yet
+	waiting []*seriesSet // that nobody has looked at yet
 }
 
 func (q *Queryable) querier(mint, maxt int64) *querier {
 	return &querier{Queryable: q, mint: mint, maxt: maxt}
 }
 
-// chunkQuerier is a storage.ChunkQuerier of one query.
+// chunkQuerier is the storage.ChunkQuerier of one query.
 type chunkQuerier struct{ *querier }
 
 // Select implements storage.ChunkQuerier.
@@ -36,8 +36,7 @@ func (q *chunkQuerier) Select(ctx context.Context, sortSeries bool, hints *stora
 	return storage.NewSeriesSetToChunkSet(q.querier.Select(ctx, sortSeries, hints, matchers...))
 }
 
-// Select implements storage.Querier. The hours are read when the first series is asked for, of this select or of another one
-// of the query.
+// Select implements storage.Querier. Hours are read when the first series of any set of the query is asked for.
 func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 	return q.selectAny(ctx, sorted, hints, matchers)
 }
@@ -52,7 +51,7 @@ func (q *querier) selectAny(ctx context.Context, sorted bool, hints *storage.Sel
 	s := &seriesSet{at: -1, steps: 1, mint: q.mint, maxt: q.maxt, sorted: sorted, selected: q.selections(ctx, hints, selectors...)}
 	if hints != nil {
 		s.mint, s.maxt, s.limit = max(q.mint, hints.Start), min(q.maxt, hints.End), hints.Limit
-		s.bare = hints.Func == anyselect.LabelsOnly
+		s.labelsOnly = hints.Func == anyselect.LabelsOnly
 		if hints.Step > 0 {
 			s.steps = (hints.End-hints.Start)/hints.Step + 1
 		}
@@ -69,20 +68,20 @@ func (q *querier) selectAny(ctx context.Context, sorted bool, hints *storage.Sel
 // Close implements storage.LabelQuerier: there is nothing to release.
 func (q *querier) Close() error { return nil }
 
-// seriesSet is a storage.SeriesSet that is loaded when it, or another one of the query, is first looked at.
+// seriesSet is a storage.SeriesSet that is loaded when it, or another one of the same query, is first looked at.
 type seriesSet struct {
 	mint, maxt int64
 	selected   []*selection
-	bare       bool // without samples
+	labelsOnly bool // no samples are wanted
 	sorted     bool
 	limit      int
-	steps      int64  // at which the engine evaluates it
-	load       func() // nil once it was looked at
+	steps      int64  // how many times the engine evaluates it
+	load       func() // nil once it was called
 
 	loaded bool // guarded by the querier's mu
 	list   []*series
 	at     int
-	notes  annotations.Annotations
+	warn   annotations.Annotations
 	err    error
 }
 
@@ -106,30 +105,29 @@ func (s *seriesSet) At() storage.Series { return s.list[s.at] }
 func (s *seriesSet) Err() error { return s.err }
 
 // Warnings implements storage.SeriesSet.
-func (s *seriesSet) Warnings() annotations.Annotations { return s.notes }
+func (s *seriesSet) Warnings() annotations.Annotations { return s.warn }
 
-// pass is what is made of the same hours: gauges or counters.
+// pass is a part of the selections that is made from the same hours: gauges, or counters.
 type pass struct {
 	selected []*selection
 	counting bool
 }
 
-// passes are those that selections need.
+// passes are the passes that selections need.
 func (q *querier) passes(selected []*selection) (list []pass) {
 	for _, counting := range [...]bool{false, true} {
-		of := slices.DeleteFunc(slices.Clone(selected), func(s *selection) bool { return s.counter != counting })
-		if len(of) > 0 {
-			list = append(list, pass{of, counting})
+		part := slices.DeleteFunc(slices.Clone(selected), func(s *selection) bool { return s.counter != counting })
+		if len(part) > 0 {
+			list = append(list, pass{part, counting})
 		}
 	}
 	return list
 }
 
-// maxHours bounds the hours that one select may be about.
+// maxHours bounds the hours that one selection may need.
 const maxHours = allocation.MaxSets
 
-// window is what hours have their samples from mint to maxt: those that end as much earlier as they are shown later. It is
-// empty where there are none.
+// window holds the hours whose samples are between mint and maxt, but not after now. It is empty where there are none.
 func (q *Queryable) window(mint, maxt int64) allocation.Window {
 	from, until := time.UnixMilli(max(mint, 0)), time.UnixMilli(max(min(maxt, q.opts.Now().UnixMilli()), 0))
 	if until.Before(from) {
@@ -138,7 +136,7 @@ func (q *Queryable) window(mint, maxt int64) allocation.Window {
 	return q.samplesIn(from, until)
 }
 
-// asked is the window that is told of where it has nothing: as it was asked for where all of it is in the future.
+// asked is the window that a warning names where there are no costs. Where all of it is in the future, it is as it was asked for.
 func (q *Queryable) asked(mint, maxt int64) allocation.Window {
 	if w := q.window(mint, maxt); w.Start.Before(w.End) {
 		return w
@@ -146,12 +144,12 @@ func (q *Queryable) asked(mint, maxt int64) allocation.Window {
 	return q.samplesIn(time.UnixMilli(mint), time.UnixMilli(maxt))
 }
 
-// samplesIn is what hours have their samples between two instants, whatever the clock says.
+// samplesIn holds the hours whose samples are between two instants: samples come the grace period after the end of their hour.
 func (q *Queryable) samplesIn(from, until time.Time) allocation.Window {
 	return allocation.Window{Start: from.Add(-q.opts.Grace - time.Hour), End: until.Add(-q.opts.Grace)}
 }
 
-// checkHours refuses windows of more hours than one select may be about.
+// checkHours refuses windows of more hours than one selection may need.
 func checkHours(w allocation.Window) error {
 	if n := w.Duration() / time.Hour; n > maxHours {
 		return fmt.Errorf("%w: select costs of %d hours, at most %d are read at once: ask for a shorter range", allocation.ErrTooMuch, n, maxHours)
@@ -159,7 +157,7 @@ func checkHours(w allocation.Window) error {
 	return nil
 }
 
-// month is when the month of t began.
+// month is the beginning of the month of t.
 func (q *Queryable) month(t time.Time) time.Time {
 	return allocation.Month.Round(allocation.Window{Start: t, End: t.Add(time.Millisecond)}, q.opts.Zone).Start
 }

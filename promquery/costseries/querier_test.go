@@ -119,7 +119,7 @@ func TestOnlyWhatIsNeededIsRead(t *testing.T) {
 	}
 }
 
-func TestNotes(t *testing.T) {
+func TestWarnings(t *testing.T) {
 	engine := promapi.NewEngine(promapi.EngineOptions{})
 	for _, tc := range []struct {
 		name     string

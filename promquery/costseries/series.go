@@ -14,18 +14,18 @@ import (
 // stale is a stale marker.
 var stale = math.Float64frombits(value.StaleNaN)
 
-// series is a storage.Series: values at adjacent times of a clock that all of a select share, or at times of its own where
-// there is a gap between them.
+// series is a storage.Series. Its values are at consecutive times of a clock that all series of a loader share, or at times of
+// its own once it has a gap.
 type series struct {
 	labels labels.Labels
 	clock  *[]int64 // Unix milliseconds
-	first  int      // the time of values[0], without times
-	last   int      // the time of the last value
+	first  int      // index of the time of values[0] in the clock, where times is nil
+	last   int      // index of the time of the last value
 	times  []int64
 	values []float64
 }
 
-// put sets the value at a time of the clock, which must not be before the last. A value that is there is added to.
+// put adds v to the value at a time of the clock, which must not be before the last one.
 func (s *series) put(now int, v float64) {
 	switch n := len(s.values); {
 	case n == 0:
@@ -42,7 +42,7 @@ func (s *series) put(now int, v float64) {
 	s.last, s.values = now, append(s.values, v)
 }
 
-// grow makes room for further samples, as many as there are but no more than most, and returns the bytes that it takes.
+// grow makes room for as many samples again, but no more than most, and returns how many bytes that takes.
 func (s *series) grow(most int) int {
 	n := min(max(len(s.values), 16), max(most, 1))
 	s.values = append(make([]float64, 0, len(s.values)+n), s.values...)
@@ -64,7 +64,7 @@ func (s *series) Iterator(chunkenc.Iterator) chunkenc.Iterator {
 	return storage.NewListSeriesIterator(&samples{times: times, values: s.values})
 }
 
-// samples are storage.Samples that are made one at a time, for one iterator.
+// samples are storage.Samples that are made one at a time, for a single iterator.
 type samples struct {
 	times  []int64
 	values []float64

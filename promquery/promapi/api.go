@@ -1,6 +1,6 @@
-// Package promapi is Prometheus' HTTP API over any storage.Queryable: its queries, look-ups, federation and remote read, as
-// Grafana, promtool and other Prometheus servers ask for them. It says what Prometheus says, to the last byte, and bounds what a
-// request may take.
+// Package promapi serves Prometheus' HTTP API over a storage.Queryable: queries, look-ups, federation and remote read, for Grafana,
+// promtool and other Prometheus servers. Answers and errors are those of Prometheus, to the last byte. What a request may take is
+// bounded.
 package promapi
 
 import (
@@ -34,21 +34,21 @@ const (
 
 // Options set up the HTTP API. Zero fields take the defaults.
 type Options struct {
-	// Lookback is that of the engine: how far back /federate looks, and what a query need not read of the upstream. The
-	// default is DefaultLookback.
+	// Lookback is that of the engine, and how far back /federate looks. The default is DefaultLookback.
 	Lookback time.Duration
-	// Timeout bounds a request, the wait for its turn included. The engine has one of its own. The default is DefaultTimeout.
+	// Timeout bounds a request, including the wait for its turn. The engine has a timeout of its own. The default is
+	// DefaultTimeout.
 	Timeout time.Duration
-	// MaxConcurrency bounds the requests for series that are answered at a time, but one more that is a small question; others wait. The
-	// default is DefaultMaxConcurrency.
+	// MaxConcurrency bounds the requests for series that are answered at a time; others wait. One more may be answered where it is
+	// a small question. The default is DefaultMaxConcurrency.
 	MaxConcurrency int
 	// MaxSamples bounds the steps of the subqueries of an expression, and the samples of an answer of /api/v1/read that is not
 	// streamed. The default is DefaultMaxSamples.
 	MaxSamples int
-	// Memory is what requests draw from, each by one account, which is in the context that series are selected with. The default has
-	// no bound.
+	// Memory is what requests draw from. Each has an account, which is in the context that series are selected with. The default
+	// has no bound.
 	Memory *memory.Budget
-	// Metadata is what /api/v1/metadata tells of the cost series, by name. The default is nothing.
+	// Metadata describes the cost series for /api/v1/metadata, sorted by name. The default is nothing.
 	Metadata []upstream.Metadata
 	// Config is what /api/v1/status/config shows, as YAML without secrets. The default is nothing.
 	Config func() string
@@ -60,9 +60,9 @@ type Options struct {
 	Retention string
 	// Reloaded says when the configuration was last read, and whether that succeeded. The default is Started, and that it did.
 	Reloaded func() (at time.Time, ok bool)
-	// Upstream has the other series that queries may name. Nil joins none.
+	// Upstream has further series that queries may name. Nil is none.
 	Upstream *upstream.Server
-	// Logger is told of costs that /federate leaves out, for its answer has no place for that. The default is nobody.
+	// Logger gets a warning where /federate leaves costs out, as its answer has no place for one. The default logs nothing.
 	Logger log.Logger
 	// Now is the clock of queries that name no time, and of /federate. The default is time.Now.
 	Now func() time.Time
@@ -94,32 +94,32 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// api is what all requests share. It does not change.
+// api is what all requests share. It never changes.
 type api struct {
 	own    storage.SampleAndChunkQueryable
 	all    storage.Queryable // own, and the upstream's
 	engine promql.QueryEngine
 	o      Options
 	parser parser.Parser
-	turns  places.Places // of requests for series that are answered
+	turns  places.Places // of the requests for series
 }
 
 // ReadPath answers remote read, in an encoding of its own.
 const ReadPath = "/api/v1/read"
 
-// apiRoute is a path and what answers it.
-type apiRoute struct {
+// route is a path and its handler.
+type route struct {
 	path    string
-	costs   bool // it reads series: it waits for its turn, and ends in time
+	costs   bool // it reads series: requests wait for their turn and have a timeout
 	instant bool // it is about one instant
-	post    bool // it takes a form, too
-	serve   func(*api, *http.Request) (apiResult, *apiError)
-	plain   func(*api, http.ResponseWriter, *http.Request) // in place of serve: it answers itself
+	post    bool // it also takes a form
+	serve   func(*api, *http.Request) (result, *apiError)
+	plain   func(*api, http.ResponseWriter, *http.Request) // in place of serve, where the answer is not in Prometheus' JSON
 }
 
-// apiRoutes are the paths of the API, sorted.
-func apiRoutes() []apiRoute {
-	return []apiRoute{
+// routes are the routes of the API, sorted by path.
+func routes() []route {
+	return []route{
 		{path: "/api/v1/alertmanagers", serve: always(map[string]any{"activeAlertmanagers": []string{}, "droppedAlertmanagers": []string{}})},
 		{path: "/api/v1/alerts", serve: always(none("alerts"))},
 		{path: "/api/v1/features", serve: (*api).serveFeatures},
@@ -137,7 +137,7 @@ func apiRoutes() []apiRoute {
 		{path: "/api/v1/series", costs: true, post: true, serve: (*api).serveSeries},
 		{path: "/api/v1/status/buildinfo", serve: (*api).serveBuildInfo},
 		{path: "/api/v1/status/config", serve: (*api).serveConfig},
-		{path: "/api/v1/status/flags", serve: func(a *api, _ *http.Request) (apiResult, *apiError) { return apiResult{data: a.o.Flags}, nil }},
+		{path: "/api/v1/status/flags", serve: func(a *api, _ *http.Request) (result, *apiError) { return result{data: a.o.Flags}, nil }},
 		{path: "/api/v1/status/runtimeinfo", serve: (*api).serveRuntimeInfo},
 		{path: "/api/v1/targets", serve: (*api).serveTargets},
 		{path: "/api/v1/targets/metadata", serve: (*api).serveTargetMetadata},
@@ -148,14 +148,14 @@ func apiRoutes() []apiRoute {
 // Paths are the paths that the API answers, as patterns of http.ServeMux.
 func Paths() []string {
 	var paths []string
-	for _, r := range apiRoutes() {
+	for _, r := range routes() {
 		paths = append(paths, r.path)
 	}
 	return paths
 }
 
-// New returns Prometheus' HTTP API over cost series, evaluated by engine, and what o.Upstream has. It answers Paths; any
-// other path is an error in Prometheus' form.
+// New returns the API over cost series and those of o.Upstream. The engine evaluates queries. Paths other than Paths are answered
+// with an error in Prometheus' form.
 func New(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o Options) http.Handler {
 	a := &api{own: own, all: own, engine: engine, o: o.withDefaults(), parser: newParser()}
 	a.turns = places.New(a.o.MaxConcurrency)
@@ -163,7 +163,7 @@ func New(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o Optio
 		a.all = a.o.Upstream.Join(own, a.o.Lookback)
 	}
 	mux := http.NewServeMux()
-	for _, r := range apiRoutes() {
+	for _, r := range routes() {
 		mux.Handle(r.path, a.handler(r))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -205,11 +205,11 @@ func withoutFlag(err error) error {
 	return err
 }
 
-// remedy says how a question becomes smaller.
+// remedy says how a question takes less memory.
 const remedy = "select fewer by labels, ask for a shorter range or a longer step, or sum them by fewer labels in the innermost expression"
 
 // handler answers a route.
-func (a *api) handler(rt apiRoute) http.Handler {
+func (a *api) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		methods := []string{http.MethodGet, http.MethodHead}
 		if rt.post {
@@ -247,13 +247,13 @@ func (a *api) handler(rt apiRoute) http.Handler {
 	})
 }
 
-// boundForm is the request, its parameters read and not too many. It answers others.
+// boundForm reads the parameters of a request. Where they are too long it answers with an error and returns false.
 func boundForm(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	if r.Header.Get("Content-Type") == readType {
-		return r, true // no form: what reads it bounds it
+		return r, true // no form: whoever reads it bounds it
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	// As with Prometheus, what is malformed of the parameters is as if it were not there.
+	// As with Prometheus, malformed parameters are ignored.
 	err := errors.Join(r.ParseForm(), r.ParseMultipartForm(maxForm))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		answerError(w, http.StatusRequestEntityTooLarge, "bad_data", fmt.Errorf("the parameters in the body are longer than %d bytes: send fewer or shorter ones", maxForm))
@@ -262,8 +262,8 @@ func boundForm(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	return r, true
 }
 
-// apiAnswer is the form of all answers.
-type apiAnswer struct {
+// envelope is the form of all JSON answers.
+type envelope struct {
 	Status    string   `json:"status"`
 	Data      any      `json:"data,omitempty"`
 	ErrorType string   `json:"errorType,omitempty"`
@@ -274,10 +274,10 @@ type apiAnswer struct {
 
 // answerError answers with an error.
 func answerError(w http.ResponseWriter, code int, kind string, err error) {
-	writeAnswer(w, code, apiAnswer{Status: "error", ErrorType: kind, Error: allocation.Brief(err.Error())})
+	writeAnswer(w, code, envelope{Status: "error", ErrorType: kind, Error: allocation.Brief(err.Error())})
 }
 
-func writeAnswer(w http.ResponseWriter, code int, a apiAnswer) {
+func writeAnswer(w http.ResponseWriter, code int, a envelope) {
 	text, err := json.Marshal(a)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -288,7 +288,7 @@ func writeAnswer(w http.ResponseWriter, code int, a apiAnswer) {
 	_, _ = w.Write(text) // a client that has gone needs no answer
 }
 
-// checkMethod answers requests of another method.
+// checkMethod answers requests with a method that is not allowed, and returns false for them.
 func checkMethod(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 	if slices.Contains(methods, r.Method) {
 		return true

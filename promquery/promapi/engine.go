@@ -9,28 +9,28 @@ import (
 	"github.com/prometheus/prometheus/util/features"
 )
 
-// Defaults of EngineOptions. Cost is one sample an hour: with the lookback, a late or missing one hides nothing.
+// Defaults of EngineOptions. Cost has a sample an hour: the lookback bridges one that is late or missing.
 const (
 	DefaultLookback   = 2*time.Hour + 10*time.Minute
 	DefaultTimeout    = 2 * time.Minute
 	DefaultMaxSamples = 50_000_000
 )
 
-// EngineOptions are what of the engine is configured. Zero fields take the defaults.
+// EngineOptions configure the engine. Zero fields take the defaults.
 type EngineOptions struct {
-	// Lookback is how old the last sample of a series may be for it to have a value.
+	// Lookback is how long a sample is the value of its series.
 	Lookback time.Duration
 	// Timeout bounds a query.
 	Timeout time.Duration
 	// MaxSamples bounds the samples that a query may have in memory.
 	MaxSamples int
-	// Registerer is where the engine's own metrics go; nil is nowhere.
+	// Registerer gets the engine's own metrics; nil drops them.
 	Registerer prometheus.Registerer
-	// Features is told what the engine can do; nil is nobody.
+	// Features collects what the engine can do; nil drops that.
 	Features features.Collector
 }
 
-// subqueryInterval is the step of a subquery that names none: an hour, for there is nothing in between.
+// subqueryInterval is the default step of subqueries: there is nothing between two hours.
 const subqueryInterval = time.Hour
 
 // NewEngine returns Prometheus' engine as Prometheus 3 sets it up, but for the lookback and the step of subqueries.

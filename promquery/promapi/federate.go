@@ -22,9 +22,9 @@ import (
 	"github.com/promcost/promcost/promquery/internal/anyselect"
 )
 
-// serveFederate answers /federate: the cost series that match[] selects as they are now, in the formats of /metrics. Unlike
-// Prometheus it sends no timestamps: cost is one sample an hour, which with its own time would be older than what a
-// Prometheus looks back for, and mostly older than what it takes in.
+// serveFederate answers /federate with the present values of the cost series that match[] selects, in the formats of /metrics.
+// Unlike Prometheus it sends no timestamps. Cost has a sample an hour: with its own time it would be older than the lookback of a
+// Prometheus, and often too old for it to take.
 func (a *api) serveFederate(w http.ResponseWriter, r *http.Request) {
 	if !checkMethod(w, r, http.MethodGet, http.MethodHead) {
 		return
@@ -34,17 +34,17 @@ func (a *api) serveFederate(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, allocation.Brief(err.Error()), http.StatusBadRequest)
 		return
 	}
-	series, lacking, err := a.federated(r, selectors)
+	series, missing, err := a.federated(r, selectors)
 	if err != nil {
 		plainError(w, err)
 		return
 	}
-	if len(lacking) > 0 && len(series) == 0 { // a scrape that fails is seen, one that gets nothing is not
-		http.Error(w, allocation.Brief(lacking[0]), http.StatusServiceUnavailable)
+	if len(missing) > 0 && len(series) == 0 { // a failed scrape is noticed, an empty one is not
+		http.Error(w, allocation.Brief(missing[0]), http.StatusServiceUnavailable)
 		return
 	}
-	for _, text := range lacking {
-		level.Warn(a.o.Logger).Log("msg", "/federate answers without costs that cannot be had", "err", text)
+	for _, text := range missing {
+		level.Warn(a.o.Logger).Log("msg", "/federate answers without costs that cannot be read", "err", text)
 	}
 	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeProtoDelim), expfmt.NewFormat(expfmt.TypeProtoText),
 		expfmt.NewFormat(expfmt.TypeProtoCompact), expfmt.NewFormat(expfmt.TypeTextPlain))
@@ -57,29 +57,29 @@ func (a *api) serveFederate(w http.ResponseWriter, r *http.Request) {
 			end = len(series)
 		}
 		if err := enc.Encode(untyped(name, series[:end])); err != nil {
-			panic(http.ErrAbortHandler) // the client must not take what it has for all of it
+			panic(http.ErrAbortHandler) // the client must not take a part for the whole
 		}
 		series = series[end:]
 	}
 }
 
-// federated is a series and its value now.
+// federated is a series and its present value.
 type federated struct {
 	name   string
 	labels labels.Labels
 	value  float64
 }
 
-// federated are the series that any of the selectors matches and that have a value now, by name and then by labels; and what
-// is to be told of costs that cannot be had.
-func (a *api) federated(r *http.Request, selectors [][]*labels.Matcher) (list []federated, lacking []string, err error) {
+// federated returns the series that any of the selectors matches and that have a value now, by name and then by labels, and
+// warnings about costs that are missing.
+func (a *api) federated(r *http.Request, selectors [][]*labels.Matcher) (list []federated, missing []string, err error) {
 	now := a.o.Now().UnixMilli()
 	since := now - a.o.Lookback.Milliseconds() + 1
 	q, err := a.own.Querier(since, now)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open cost series: %w", err)
 	}
-	defer func() { _ = q.Close() }() // it was only read from
+	defer func() { _ = q.Close() }() // nothing was written
 	set := anyselect.Select(r.Context(), q, &storage.SelectHints{Start: since, End: now}, selectors)
 	var it chunkenc.Iterator
 	for set.Next() {
@@ -105,15 +105,15 @@ func (a *api) federated(r *http.Request, selectors [][]*labels.Matcher) (list []
 	slices.SortStableFunc(list, func(x, y federated) int { return strings.Compare(x.name, y.name) })
 	for _, err := range set.Warnings() {
 		if _, ok := errors.AsType[*costseries.MissingError](err); ok {
-			lacking = append(lacking, err.Error())
+			missing = append(missing, err.Error())
 		}
 	}
-	slices.Sort(lacking)
-	return list, lacking, nil
+	slices.Sort(missing)
+	return list, missing, nil
 }
 
-// untyped is a metric in the form of the exposition formats. As from Prometheus, it has an empty label instance: the one of
-// the target that is scraped would be false.
+// untyped is a metric as the exposition formats have it. Like Prometheus, it sets an empty label instance: otherwise a scrape would
+// set its target's.
 func untyped(name string, series []federated) *dto.MetricFamily {
 	f := &dto.MetricFamily{Name: new(name), Type: dto.MetricType_UNTYPED.Enum()}
 	for _, s := range series {

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// appendResult appends a value as Prometheus writes the data of a query, to the last byte. Values are written here, for there
-// may be millions; encoding/json would write them otherwise, too.
+// appendResult appends the data of a query's answer as Prometheus writes it, to the last byte. There may be millions of values, and
+// encoding/json would write them slower and differently.
 func appendResult(b []byte, v parser.Value) ([]byte, error) {
 	b = append(append(append(b, `{"resultType":"`...), v.Type()...), `","result":`...)
 	var err error
@@ -70,7 +70,7 @@ func appendSample(b []byte, s promql.Sample) (_ []byte, err error) {
 	return append(b, '}'), err
 }
 
-// appendHistogram appends what only the upstream can have.
+// appendHistogram appends a histogram, which only an upstream can have.
 func appendHistogram(b []byte, p promql.HPoint) ([]byte, error) {
 	text, err := json.Marshal(p)
 	return append(b, text...), err
@@ -113,7 +113,7 @@ func appendLabels(b []byte, l labels.Labels) []byte {
 	return append(b, '}')
 }
 
-// appendString appends a string, of which HTML is not escaped.
+// appendString appends a string. Unlike encoding/json it does not escape HTML.
 func appendString(b []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")

@@ -18,16 +18,16 @@ import (
 	"github.com/promcost/promcost/promquery/internal/anyselect"
 )
 
-// lookup is a question for words.
+// lookup is a question for names: of labels, or values of a label.
 type lookup struct {
-	// one are the words of a querier for one selector, or for none.
+	// one asks a querier for the names that one selector gives, or none.
 	one func(q storage.Querier, hints *storage.LabelHints, matchers []*labels.Matcher) ([]string, annotations.Annotations, error)
-	// label is a label that has to be there, "" for none; and visit finds the words in the labels of a series.
+	// label is a label that a series must have, "" for none. Visit finds the names in the labels of a series.
 	label string
 	visit func(l labels.Labels, found func(string))
 }
 
-// many are the words for several selectors.
+// many asks for the names that several selectors give.
 func (k *lookup) many(ctx context.Context, q storage.Querier, hints *storage.SelectHints, selectors [][]*labels.Matcher) ([]string, annotations.Annotations, error) {
 	if k.label != "" {
 		for i, matchers := range selectors {
@@ -42,21 +42,21 @@ func (k *lookup) many(ctx context.Context, q storage.Querier, hints *storage.Sel
 	return slices.Collect(maps.Keys(found)), set.Warnings(), set.Err()
 }
 
-// names gives the words for selectors, all together and sorted, as many as the request wants.
-func (a *api) names(r *http.Request, k lookup) (apiResult, *apiError) {
+// names answers with the names that any of the selectors gives, sorted, as many as the request wants.
+func (a *api) names(r *http.Request, k lookup) (result, *apiError) {
 	limit, start, end, bad := lookupParams(r)
 	if bad != nil {
-		return apiResult{}, bad
+		return result{}, bad
 	}
 	selectors, err := a.matcherSets(r)
 	if err != nil {
-		return apiResult{}, badData(err)
+		return result{}, badData(err)
 	}
 	q, err := a.all.Querier(start.UnixMilli(), end.UnixMilli())
 	if err != nil {
-		return apiResult{}, failed(err)
+		return result{}, failed(err)
 	}
-	defer func() { _ = q.Close() }() // it was only read from
+	defer func() { _ = q.Close() }() // nothing was written
 	var words []string
 	var notes annotations.Annotations
 	switch len(selectors) {
@@ -68,19 +68,19 @@ func (a *api) names(r *http.Request, k lookup) (apiResult, *apiError) {
 		words, notes, err = k.many(r.Context(), q, &storage.SelectHints{Start: start.UnixMilli(), End: end.UnixMilli(), Func: anyselect.LabelsOnly}, selectors)
 	}
 	if err != nil {
-		return apiResult{}, failed(err)
+		return result{}, failed(err)
 	}
-	words = append([]string{}, words...) // an empty list is no null
+	words = append([]string{}, words...) // else an empty list would be null in JSON
 	slices.Sort(words)
 	words = slices.Compact(words)
 	if limit > 0 && len(words) > limit {
 		words, notes = words[:limit], notes.Add(errTruncated)
 	}
-	return apiResult{data: words, notes: notes}, nil
+	return result{data: words, notes: notes}, nil
 }
 
 // serveLabels answers /api/v1/labels.
-func (a *api) serveLabels(r *http.Request) (apiResult, *apiError) {
+func (a *api) serveLabels(r *http.Request) (result, *apiError) {
 	return a.names(r, lookup{
 		one: func(q storage.Querier, hints *storage.LabelHints, matchers []*labels.Matcher) ([]string, annotations.Annotations, error) {
 			return q.LabelNames(r.Context(), hints, matchers...)
@@ -90,13 +90,13 @@ func (a *api) serveLabels(r *http.Request) (apiResult, *apiError) {
 }
 
 // serveLabelValues answers /api/v1/label/{name}/values.
-func (a *api) serveLabelValues(r *http.Request) (apiResult, *apiError) {
+func (a *api) serveLabelValues(r *http.Request) (result, *apiError) {
 	name := r.PathValue("name")
 	if strings.HasPrefix(name, "U__") {
 		name = model.UnescapeName(name, model.ValueEncodingEscaping)
 	}
 	if !model.UTF8Validation.IsValidLabelName(name) {
-		return apiResult{}, badData(fmt.Errorf("invalid label name: %q", name))
+		return result{}, badData(fmt.Errorf("invalid label name: %q", name))
 	}
 	return a.names(r, lookup{
 		one: func(q storage.Querier, hints *storage.LabelHints, matchers []*labels.Matcher) ([]string, annotations.Annotations, error) {
@@ -108,24 +108,24 @@ func (a *api) serveLabelValues(r *http.Request) (apiResult, *apiError) {
 }
 
 // serveSeries answers /api/v1/series.
-func (a *api) serveSeries(r *http.Request) (apiResult, *apiError) {
+func (a *api) serveSeries(r *http.Request) (result, *apiError) {
 	if len(r.Form["match[]"]) == 0 {
-		return apiResult{}, badData(errors.New("no match[] parameter provided"))
+		return result{}, badData(errors.New("no match[] parameter provided"))
 	}
 	limit, start, end, bad := lookupParams(r)
 	if bad != nil {
-		return apiResult{}, bad
+		return result{}, bad
 	}
 	selectors, err := a.matcherSets(r)
 	if err != nil {
-		return apiResult{}, badParam("match[]", err)
+		return result{}, badParam("match[]", err)
 	}
 	hints := &storage.SelectHints{Start: start.UnixMilli(), End: end.UnixMilli(), Func: anyselect.LabelsOnly, Limit: oneMore(limit)}
 	q, err := a.all.Querier(hints.Start, hints.End)
 	if err != nil {
-		return apiResult{}, failed(err)
+		return result{}, failed(err)
 	}
-	defer func() { _ = q.Close() }() // it was only read from
+	defer func() { _ = q.Close() }() // nothing was written
 	set := anyselect.Select(r.Context(), q, hints, selectors)
 	text, n := []byte{'['}, 0
 	var notes annotations.Annotations
@@ -139,12 +139,12 @@ func (a *api) serveSeries(r *http.Request) (apiResult, *apiError) {
 		}
 		before := len(text)
 		text = appendLabels(text, set.At().Labels())
-		if err := memory.Of(r.Context()).Draw(2 * int64(len(text)-before)); err != nil { // with the room that it grows into
-			return apiResult{}, failed(fmt.Errorf("write %d series: %w", n, err))
+		if err := memory.Of(r.Context()).Draw(2 * int64(len(text)-before)); err != nil { // twice: the slice grows by doubling
+			return result{}, failed(fmt.Errorf("write %d series: %w", n, err))
 		}
 	}
 	if err := errors.Join(set.Err(), r.Context().Err()); err != nil {
-		return apiResult{}, failed(err)
+		return result{}, failed(err)
 	}
-	return apiResult{raw: append(text, ']'), notes: notes.Merge(set.Warnings())}, nil
+	return result{raw: append(text, ']'), notes: notes.Merge(set.Warnings())}, nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// The errors of parameters are Prometheus' own, word for word: clients show them, and some look for them.
+// Errors of parameters are those of Prometheus, word for word. Clients show them, and some search for them.
 
 // badParam is an error of a parameter.
 func badParam(name string, err error) *apiError {
@@ -24,15 +24,15 @@ func badParam(name string, err error) *apiError {
 
 func badData(err error) *apiError { return &apiError{http.StatusBadRequest, "bad_data", err} }
 
-// earliest and latest are the bounds of ranges that name none, as Prometheus has them.
+// earliest and latest are the default bounds of ranges, as Prometheus has them.
 func earliest() time.Time { return time.Unix(math.MinInt64/1000+62135596801, 0).UTC() }
 
 func latest() time.Time { return time.Unix(math.MaxInt64/1000-62135596801, 999999999).UTC() }
 
-// errTiny is the error of durations that are shorter than what samples can be apart.
+// errTiny is the error of a duration that is shorter than the distance of two samples can be.
 var errTiny = errors.New("it is shorter than a millisecond: give a longer one")
 
-// timeParam is a time in a request, or what holds where there is none.
+// timeParam is a time in a request, or otherwise where there is none.
 func timeParam(r *http.Request, name string, otherwise time.Time) (time.Time, *apiError) {
 	text := r.FormValue(name)
 	if text == "" {
@@ -45,7 +45,7 @@ func timeParam(r *http.Request, name string, otherwise time.Time) (time.Time, *a
 	return t, nil
 }
 
-// rangeParams are the bounds of a question for names.
+// rangeParams are the start and the end of a look-up.
 func rangeParams(r *http.Request) (start, end time.Time, err *apiError) {
 	if start, err = timeParam(r, "start", earliest()); err != nil {
 		return start, end, err
@@ -54,7 +54,7 @@ func rangeParams(r *http.Request) (start, end time.Time, err *apiError) {
 	return start, end, err
 }
 
-// lookupParams are how much a look-up of names or series may give, 0 for any number, and of which time.
+// lookupParams are the limit of a look-up, 0 for none, and its start and end.
 func lookupParams(r *http.Request) (limit int, start, end time.Time, err *apiError) {
 	if limit, err = limitParam(r); err == nil {
 		start, end, err = rangeParams(r)
@@ -75,7 +75,7 @@ func parseTime(text string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return t, nil
 	}
-	for _, t := range [...]time.Time{earliest(), latest()} { // whose years the parser does not take
+	for _, t := range [...]time.Time{earliest(), latest()} { // their years are out of the parser's range
 		if text == t.Format(time.RFC3339Nano) {
 			return t, nil
 		}
@@ -101,7 +101,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("cannot parse %q to a valid duration", text)
 }
 
-// limitParam is how much is wanted, 0 for everything.
+// limitParam is the parameter limit, 0 for none.
 func limitParam(r *http.Request) (int, *apiError) {
 	text := r.FormValue("limit")
 	if text == "" {
@@ -117,7 +117,7 @@ func limitParam(r *http.Request) (int, *apiError) {
 	return limit, nil
 }
 
-// oneMore is a limit by which it shows that there is more.
+// oneMore is a limit with which one can see whether there is more.
 func oneMore(limit int) int {
 	if limit > 0 && limit < math.MaxInt {
 		return limit + 1
@@ -125,10 +125,10 @@ func oneMore(limit int) int {
 	return limit
 }
 
-// maxSelectors are the most that a request may have, equal ones counted once.
+// maxSelectors is how many different selectors a request may have.
 const maxSelectors = 1000
 
-// selectors are those of match[], each once, unless they are too many or too large.
+// selectors parses match[], without duplicates. It refuses too many selectors, and too large ones.
 func (a *api) selectors(r *http.Request) ([][]*labels.Matcher, error) {
 	texts := distinct(r.Form["match[]"], func(text string) string { return text })
 	if len(texts) > maxSelectors {
@@ -151,7 +151,7 @@ func (a *api) selectors(r *http.Request) ([][]*labels.Matcher, error) {
 	}), err
 }
 
-// distinct are those of a list whose keys differ from all before.
+// distinct returns the elements of a list whose keys differ from all before.
 func distinct[T any](list []T, key func(T) string) (kept []T) {
 	seen := map[string]bool{}
 	for _, v := range list {
@@ -162,7 +162,7 @@ func distinct[T any](list []T, key func(T) string) (kept []T) {
 	return kept
 }
 
-// matcherSets are the selectors of match[]. Each must say something.
+// matcherSets parses match[]. Each selector needs a matcher that does not match the empty text.
 func (a *api) matcherSets(r *http.Request) ([][]*labels.Matcher, error) {
 	sets, err := a.selectors(r)
 	if err != nil {
@@ -176,7 +176,7 @@ func (a *api) matcherSets(r *http.Request) ([][]*labels.Matcher, error) {
 	return sets, nil
 }
 
-// queryOptions are what a request says of its evaluation.
+// queryOptions are the options of a request for the engine.
 func queryOptions(r *http.Request) (promql.QueryOpts, *apiError) {
 	var lookback time.Duration
 	if text := r.FormValue("lookback_delta"); text != "" {

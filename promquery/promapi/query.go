@@ -26,10 +26,10 @@ type apiError struct {
 	err  error
 }
 
-// statusClosed is nginx' status for a client that has gone, which Prometheus uses.
+// statusClosed is the status that nginx and Prometheus log for a client that has gone.
 const statusClosed = 499
 
-// failed is an error of an evaluation.
+// failed gives an error of an evaluation its status.
 func failed(err error) *apiError {
 	var canceled promql.ErrQueryCanceled
 	var late promql.ErrQueryTimeout
@@ -46,48 +46,48 @@ func failed(err error) *apiError {
 	return &apiError{http.StatusUnprocessableEntity, "execution", err}
 }
 
-// lateRemedy says what to do about an answer that takes too long.
+// lateRemedy says how a question takes less time.
 const lateRemedy = "ask for a shorter range, or raise --promql.timeout, and the parameter timeout where there is one"
 
-// tooLate says what to do about costs that were not read in time.
+// tooLate adds the remedy to the error of a question that took too long.
 func tooLate(err error) error {
 	return errors.New(strings.ReplaceAll(err.Error(), context.DeadlineExceeded.Error(), "it takes too long") + ": " + lateRemedy)
 }
 
 // serveQuery answers /api/v1/query.
-func (a *api) serveQuery(r *http.Request) (apiResult, *apiError) {
+func (a *api) serveQuery(r *http.Request) (result, *apiError) {
 	limit, bad := limitParam(r)
 	if bad != nil {
-		return apiResult{}, bad
+		return result{}, bad
 	}
 	at, bad := timeParam(r, "time", a.o.Now())
 	if bad != nil {
-		return apiResult{}, bad
+		return result{}, bad
 	}
 	return a.evaluate(r, limit, span{at, at, time.Millisecond}, func(ctx context.Context, q storage.Queryable, opts promql.QueryOpts) (promql.Query, error) {
 		return a.engine.NewInstantQuery(ctx, q, opts, r.FormValue("query"), at)
 	})
 }
 
-// maxPoints are the most that Prometheus gives of a series.
+// maxPoints is how many points Prometheus gives of a series at most.
 const maxPoints = 11000
 
 // serveQueryRange answers /api/v1/query_range.
-func (a *api) serveQueryRange(r *http.Request) (apiResult, *apiError) {
+func (a *api) serveQueryRange(r *http.Request) (result, *apiError) {
 	limit, bad := limitParam(r)
 	if bad != nil {
-		return apiResult{}, bad
+		return result{}, bad
 	}
 	start, err := parseTime(r.FormValue("start"))
 	if err != nil {
-		return apiResult{}, badParam("start", err)
+		return result{}, badParam("start", err)
 	}
 	end, err := parseTime(r.FormValue("end"))
 	if err == nil && end.Before(start) {
 		err = errors.New("end timestamp must not be before start time")
 	}
 	if err != nil {
-		return apiResult{}, badParam("end", err)
+		return result{}, badParam("end", err)
 	}
 	step, err := parseDuration(r.FormValue("step"))
 	if err == nil && step <= 0 {
@@ -97,11 +97,11 @@ func (a *api) serveQueryRange(r *http.Request) (apiResult, *apiError) {
 		err = errTiny
 	}
 	if err != nil {
-		return apiResult{}, badParam("step", err)
+		return result{}, badParam("step", err)
 	}
 	at := span{start, end, step}
 	if at.points() > maxPoints+1 {
-		return apiResult{}, badData(errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"))
+		return result{}, badData(errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"))
 	}
 	return a.evaluate(r, limit, at, func(ctx context.Context, q storage.Queryable, opts promql.QueryOpts) (promql.Query, error) {
 		return a.engine.NewRangeQuery(ctx, q, opts, r.FormValue("query"), start, end, step)
@@ -117,8 +117,8 @@ func (a *api) parse(r *http.Request) (parser.Expr, error) {
 	return a.parser.ParseExpr(text)
 }
 
-// evaluate carries out the query that prepare makes, unless it takes too much.
-func (a *api) evaluate(r *http.Request, limit int, at span, prepare func(context.Context, storage.Queryable, promql.QueryOpts) (promql.Query, error)) (apiResult, *apiError) {
+// evaluate runs the query that prepare makes. It refuses expressions that take too much.
+func (a *api) evaluate(r *http.Request, limit int, at span, prepare func(context.Context, storage.Queryable, promql.QueryOpts) (promql.Query, error)) (result, *apiError) {
 	ctx := r.Context()
 	if text := r.FormValue("timeout"); text != "" {
 		timeout, err := parseDuration(text)
@@ -126,7 +126,7 @@ func (a *api) evaluate(r *http.Request, limit int, at span, prepare func(context
 			err = errTiny
 		}
 		if err != nil {
-			return apiResult{}, badParam("timeout", err)
+			return result{}, badParam("timeout", err)
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -134,27 +134,27 @@ func (a *api) evaluate(r *http.Request, limit int, at span, prepare func(context
 	}
 	opts, bad := queryOptions(r)
 	if bad != nil {
-		return apiResult{}, bad
+		return result{}, bad
 	}
 	expr, err := a.parse(r)
 	if err != nil {
-		return apiResult{}, badParam("query", err)
+		return result{}, badParam("query", err)
 	}
 	made, err := checkExpr(ctx, expr, at, a.o.MaxSamples)
 	if errors.Is(err, allocation.ErrTooMuch) || errors.Is(err, allocation.ErrBusy) {
-		return apiResult{}, failed(err)
+		return result{}, failed(err)
 	}
 	if err != nil {
-		return apiResult{}, badParam("query", err)
+		return result{}, badParam("query", err)
 	}
-	query, err := prepare(ctx, bounded{a.all, made}, opts)
+	query, err := prepare(ctx, boundedQueryable{a.all, made}, opts)
 	if err != nil {
-		return apiResult{}, badParam("query", err)
+		return result{}, badParam("query", err)
 	}
 	defer query.Close()
 	res := query.Exec(ctx)
 	if res.Err != nil {
-		return apiResult{}, failed(res.Err)
+		return result{}, failed(res.Err)
 	}
 	notes := res.Warnings
 	if limit > 0 && shorten(res, limit) {
@@ -165,7 +165,7 @@ func (a *api) evaluate(r *http.Request, limit int, at span, prepare func(context
 		notes = notes.Add(fmt.Errorf("value %q for parameter \"stats\" is deprecated and will be rejected in the next major release, use \"true\" or \"all\"", wanted))
 	}
 	if err := memory.Of(ctx).Draw(answerBytes(res.Value)); err != nil {
-		return apiResult{}, failed(err)
+		return result{}, failed(err)
 	}
 	data, err := appendResult(nil, res.Value)
 	if err == nil && wanted != "" {
@@ -174,29 +174,29 @@ func (a *api) evaluate(r *http.Request, limit int, at span, prepare func(context
 		data = append(append(append(data[:len(data)-1], `,"stats":`...), text...), '}')
 	}
 	if err != nil {
-		return apiResult{}, &apiError{http.StatusInternalServerError, "internal", err}
+		return result{}, &apiError{http.StatusInternalServerError, "internal", err}
 	}
-	return apiResult{raw: data, notes: notes, query: r.FormValue("query")}, nil
+	return result{raw: data, notes: notes, query: r.FormValue("query")}, nil
 }
 
-// sampleBytes and labelsBytes are about what a sample and the labels of a series take in an answer.
+// Estimates of the bytes that a sample and the labels of a series take in an answer.
 const (
-	sampleBytes = 40
-	labelsBytes = 400
+	answerSampleBytes = 40
+	answerLabelsBytes = 400
 )
 
-// answerBytes is about what the text of a result takes.
+// answerBytes estimates the bytes of the text of a result.
 func answerBytes(v parser.Value) int64 {
 	switch v := v.(type) {
 	case promql.Matrix:
-		return int64(v.TotalSamples())*sampleBytes + int64(len(v))*labelsBytes
+		return int64(v.TotalSamples())*answerSampleBytes + int64(len(v))*answerLabelsBytes
 	case promql.Vector:
-		return int64(len(v)) * (sampleBytes + labelsBytes)
+		return int64(len(v)) * (answerSampleBytes + answerLabelsBytes)
 	}
-	return sampleBytes
+	return answerSampleBytes
 }
 
-// errTruncated is told of answers that are not whole.
+// errTruncated is the warning that an answer was cut off.
 var errTruncated = errors.New("results truncated due to limit")
 
 // shorten cuts a result to limit series and reports whether there were more.
@@ -216,62 +216,62 @@ func shorten(res *promql.Result, limit int) bool {
 	return false
 }
 
-// serveExemplars answers /api/v1/query_exemplars: costs have none.
-func (a *api) serveExemplars(r *http.Request) (apiResult, *apiError) {
+// serveExemplars answers /api/v1/query_exemplars: cost series have no exemplars.
+func (a *api) serveExemplars(r *http.Request) (result, *apiError) {
 	start, end, bad := rangeParams(r)
 	if bad != nil {
-		return apiResult{}, bad
+		return result{}, bad
 	}
 	if end.Before(start) {
-		return apiResult{}, badData(errors.New("end timestamp must not be before start timestamp"))
+		return result{}, badData(errors.New("end timestamp must not be before start timestamp"))
 	}
 	if err := checkText(r.FormValue("query")); err != nil {
-		return apiResult{}, badParam("query", err)
+		return result{}, badParam("query", err)
 	}
 	expr, err := a.parser.ParseExpr(r.FormValue("query"))
 	if err != nil {
-		return apiResult{}, badData(err) // as Prometheus
+		return result{}, badData(err) // as Prometheus
 	}
 	if len(parser.ExtractSelectors(expr)) == 0 {
-		return apiResult{}, nil
+		return result{}, nil
 	}
-	return apiResult{data: []struct{}{}}, nil
+	return result{data: []struct{}{}}, nil
 }
 
 // serveFormat answers /api/v1/format_query.
-func (a *api) serveFormat(r *http.Request) (apiResult, *apiError) {
+func (a *api) serveFormat(r *http.Request) (result, *apiError) {
 	expr, err := a.parse(r)
 	if err != nil {
-		return apiResult{}, badParam("query", err)
+		return result{}, badParam("query", err)
 	}
 	if prettyWork(expr).pretty > maxPretty {
-		return apiResult{}, failed(errors.New("format the expression: it has too many terms within each other: format its parts"))
+		return result{}, failed(errors.New("format the expression: it has too many terms within each other: format its parts"))
 	}
-	return apiResult{data: expr.Pretty(0)}, nil
+	return result{data: expr.Pretty(0)}, nil
 }
 
 // serveParse answers /api/v1/parse_query.
-func (a *api) serveParse(r *http.Request) (apiResult, *apiError) {
+func (a *api) serveParse(r *http.Request) (result, *apiError) {
 	expr, err := a.parse(r)
 	if err != nil {
-		return apiResult{}, badParam("query", err)
+		return result{}, badParam("query", err)
 	}
-	return apiResult{data: treeOf(expr)}, nil
+	return result{data: treeOf(expr)}, nil
 }
 
-// apiResult is what is answered where nothing failed; the zero value is no content.
-type apiResult struct {
+// result is an answer that is no error. The zero value is one without content.
+type result struct {
 	data  any
 	raw   []byte // JSON in place of data
 	notes annotations.Annotations
-	query string // that notes name places of
+	query string // the expression: notes name places in it
 }
 
-// maxNotes bounds the warnings of an answer, and the infos.
+// maxNotes bounds the warnings of an answer, and its infos.
 const maxNotes = 10
 
 // answerResult answers in Prometheus' form.
-func answerResult(w http.ResponseWriter, res apiResult, bad *apiError) {
+func answerResult(w http.ResponseWriter, res result, bad *apiError) {
 	if bad != nil {
 		answerError(w, bad.code, bad.kind, bad.err)
 		return
@@ -287,17 +287,17 @@ func answerResult(w http.ResponseWriter, res apiResult, bad *apiError) {
 		}
 	}
 	if res.raw == nil {
-		writeAnswer(w, http.StatusOK, apiAnswer{Status: "success", Data: res.data, Warnings: warnings, Infos: infos})
+		writeAnswer(w, http.StatusOK, envelope{Status: "success", Data: res.data, Warnings: warnings, Infos: infos})
 		return
 	}
-	tail, err := json.Marshal(apiAnswer{Status: "success", Warnings: warnings, Infos: infos})
+	tail, err := json.Marshal(envelope{Status: "success", Warnings: warnings, Infos: infos})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	const head = `{"status":"success"`
 	w.Header().Set("Content-Type", "application/json")
-	// A client that has gone needs no answer.
+	// Errors are ignored: a client that has gone needs no answer.
 	for _, part := range [...][]byte{[]byte(head + `,"data":`), res.raw, tail[len(head):]} {
 		_, _ = w.Write(part)
 	}

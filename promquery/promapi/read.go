@@ -18,7 +18,7 @@ import (
 	"github.com/promcost/promcost/promquery/internal/anyselect"
 )
 
-// Bounds of remote read.
+// Limits of remote read.
 const (
 	maxReadBody    = 1 << 20 // bytes of a request, packed or not
 	maxReadQueries = 1000    // of a request
@@ -28,16 +28,16 @@ const (
 // readType is the content type of remote-read requests, and of answers that are not streamed.
 const readType = "application/x-protobuf"
 
-// errRead marks a request that is none.
+// errRead says that a request is malformed.
 var errRead = errors.New("it is no remote-read request")
 
-// errLarge marks a request that is longer than is read.
+// errLarge says that a request is too long.
 var errLarge = errors.New("it is longer")
 
 // errNotRead is an error of a body that is not compressed, or is damaged.
 var errNotRead = fmt.Errorf("unpack remote-read request: %w: send a Prometheus ReadRequest that is compressed by snappy, in its block format", errRead)
 
-// serveRead answers /api/v1/read with cost series, streamed where the client takes that.
+// serveRead answers /api/v1/read with cost series. They are streamed where the client accepts that.
 func (a *api) serveRead(w http.ResponseWriter, r *http.Request) {
 	if !checkMethod(w, r, http.MethodPost) {
 		return
@@ -96,7 +96,7 @@ type readRequest struct {
 	queries []readQuery
 }
 
-// decodeRead reads a request. Nothing is unpacked that claims to be longer than a request may be.
+// decodeRead reads a request. It unpacks nothing that claims to be longer than a request may be.
 func decodeRead(body io.Reader) (*readRequest, error) {
 	packed, err := io.ReadAll(body)
 	var tooLarge *http.MaxBytesError
@@ -143,8 +143,7 @@ func decodeRead(body io.Reader) (*readRequest, error) {
 	return req, nil
 }
 
-// readHints are what a client says it is about to do: but for what it sums by, since it asked for the series themselves and
-// may join others to them.
+// readHints are the hints of a client, without those about sums: it asked for the series themselves, and may join others to them.
 func readHints(q *prompb.Query) *storage.SelectHints {
 	hints := &storage.SelectHints{Start: q.StartTimestampMs, End: q.EndTimestampMs}
 	if h := q.Hints; h != nil {
@@ -181,13 +180,13 @@ func (a *api) sampleRead(w http.ResponseWriter, r *http.Request, req *readReques
 	_, _ = w.Write(snappy.Encode(nil, text)) // a client that has gone needs no answer
 }
 
-// samples is what there is of a query, most samples at most.
+// samples reads the series of a query, with at most so many samples.
 func (a *api) samples(r *http.Request, query readQuery, most int) (*prompb.QueryResult, error) {
 	q, err := a.own.Querier(query.mint, query.maxt)
 	if err != nil {
 		return nil, fmt.Errorf("open cost series: %w", err)
 	}
-	defer func() { _ = q.Close() }() // it was only read from
+	defer func() { _ = q.Close() }() // nothing was written
 	result, _, err := remote.ToQueryResult(q.Select(r.Context(), false, query.hints, query.matchers...), most)
 	if _, ok := errors.AsType[remote.HTTPError](err); ok {
 		return nil, fmt.Errorf("%w: the answer would have more than %d samples: ask for streamed chunks, fewer series or a shorter range", allocation.ErrTooMuch, a.o.MaxSamples)
@@ -209,7 +208,7 @@ func (a *api) streamRead(w http.ResponseWriter, r *http.Request, req *readReques
 	for i, query := range req.queries {
 		if err := a.stream(r, frames, i, query, pool); err != nil {
 			if out.yes {
-				panic(http.ErrAbortHandler) // the client must not take what it has for all of it
+				panic(http.ErrAbortHandler) // the client must not take a part for the whole
 			}
 			plainError(w, err)
 			return
@@ -218,18 +217,18 @@ func (a *api) streamRead(w http.ResponseWriter, r *http.Request, req *readReques
 	frames.Close()
 }
 
-// stream writes what there is of the i-th query.
+// stream writes the series of the i-th query.
 func (a *api) stream(r *http.Request, frames *remote.ChunkedWriter, i int, query readQuery, pool *sync.Pool) error {
 	q, err := a.own.ChunkQuerier(query.mint, query.maxt)
 	if err != nil {
 		return fmt.Errorf("open cost series: %w", err)
 	}
-	defer func() { _ = q.Close() }() // it was only read from
+	defer func() { _ = q.Close() }() // nothing was written
 	_, err = remote.StreamChunkedReadResponses(frames, int64(i), q.Select(r.Context(), true, query.hints, query.matchers...), nil, maxFrame, pool)
 	return err
 }
 
-// begun knows whether something was written.
+// begun is a writer that knows whether something was written.
 type begun struct {
 	io.Writer
 	yes bool

@@ -10,15 +10,15 @@ import (
 	"github.com/promcost/promcost/allocation/places"
 )
 
-// smallText is how many bytes the expressions of a small question may have.
+// smallText is how many bytes the expressions and selectors of a small question may have.
 const smallText = 4 << 10
 
-// forever is longer than any small question.
+// forever is longer than the time of any small question.
 const forever = time.Duration(math.MaxInt64)
 
-// about is how much time a request of a route is about: from its first instant to its last, and as far as its expression looks back from
-// each. It is forever where that cannot be told.
-func (a *api) about(rt apiRoute, r *http.Request) time.Duration {
+// about is the length of time that a request reads: from its first instant to its last, plus how far its expression looks back. It
+// is forever where that cannot be known.
+func (a *api) about(rt route, r *http.Request) time.Duration {
 	length := 0
 	for _, name := range [...]string{"query", "match[]"} {
 		for _, text := range r.Form[name] {
@@ -46,7 +46,7 @@ func (a *api) about(rt apiRoute, r *http.Request) time.Duration {
 	return time.Duration(asked)
 }
 
-// lookBack is how far ranges and subqueries of an expression reach, in nanoseconds.
+// lookBack is how far the ranges and subqueries of an expression look back, in nanoseconds.
 func lookBack(node parser.Node) (farthest float64) {
 	for child := range parser.ChildrenIter(node) {
 		farthest = max(farthest, lookBack(child))

@@ -18,25 +18,25 @@ import (
 	"github.com/promcost/promcost/promquery/upstream"
 )
 
-// speaks is the version of Prometheus whose API this is: Grafana and others choose by it what they ask.
-const speaks = "3.15.0"
+// apiVersion is the version of Prometheus whose API this is. Grafana and others choose by it what they ask.
+const apiVersion = "3.15.0"
 
 // serveBuildInfo answers /api/v1/status/buildinfo.
-func (*api) serveBuildInfo(*http.Request) (apiResult, *apiError) {
-	return apiResult{data: map[string]string{
-		"version": speaks, "revision": version.Revision, "branch": version.Branch, "buildUser": version.BuildUser, "buildDate": version.BuildDate,
+func (*api) serveBuildInfo(*http.Request) (result, *apiError) {
+	return result{data: map[string]string{
+		"version": apiVersion, "revision": version.Revision, "branch": version.Branch, "buildUser": version.BuildUser, "buildDate": version.BuildDate,
 		"goVersion": version.GoVersion,
 	}}, nil
 }
 
 // serveRuntimeInfo answers /api/v1/status/runtimeinfo.
-func (a *api) serveRuntimeInfo(*http.Request) (apiResult, *apiError) {
+func (a *api) serveRuntimeInfo(*http.Request) (result, *apiError) {
 	at, ok := a.o.Reloaded()
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	return apiResult{data: map[string]any{
+	return result{data: map[string]any{
 		"startTime": a.o.Started.UTC(), "CWD": "", "hostname": host, "serverTime": time.Now().UTC(), "reloadConfigSuccess": ok, "lastConfigTime": at.UTC(),
 		"corruptionCount": 0, "goroutineCount": runtime.NumGoroutine(), "GOMAXPROCS": runtime.GOMAXPROCS(0), "GOMEMLIMIT": debug.SetMemoryLimit(-1),
 		"GOGC": "", "GODEBUG": "", "storageRetention": a.o.Retention,
@@ -44,12 +44,12 @@ func (a *api) serveRuntimeInfo(*http.Request) (apiResult, *apiError) {
 }
 
 // serveConfig answers /api/v1/status/config.
-func (a *api) serveConfig(*http.Request) (apiResult, *apiError) {
-	return apiResult{data: map[string]string{"yaml": a.o.Config()}}, nil
+func (a *api) serveConfig(*http.Request) (result, *apiError) {
+	return result{data: map[string]string{"yaml": a.o.Config()}}, nil
 }
 
-// serveFeatures answers /api/v1/features: what the engine can do, and of the API what Prometheus names.
-func (a *api) serveFeatures(*http.Request) (apiResult, *apiError) {
+// serveFeatures answers /api/v1/features with what the engine and the API can do, in Prometheus' names.
+func (a *api) serveFeatures(*http.Request) (result, *apiError) {
 	r := features.NewRegistry()
 	NewEngine(EngineOptions{Features: r})
 	r.Enable(features.Prometheus, "server_mode")
@@ -61,53 +61,53 @@ func (a *api) serveFeatures(*http.Request) (apiResult, *apiError) {
 		r.Disable(features.API, name)
 	}
 	r.Set(features.API, "lifecycle", a.o.Flags["web.enable-lifecycle"] == "true")
-	return apiResult{data: r.Get()}, nil
+	return result{data: r.Get()}, nil
 }
 
-// always answers the same.
-func always(data any) func(*api, *http.Request) (apiResult, *apiError) {
-	return func(*api, *http.Request) (apiResult, *apiError) { return apiResult{data: data}, nil }
+// always returns a handler with a fixed answer.
+func always(data any) func(*api, *http.Request) (result, *apiError) {
+	return func(*api, *http.Request) (result, *apiError) { return result{data: data}, nil }
 }
 
-// none is a list of what promcost has nothing of.
+// none is an empty list of that name.
 func none(name string) map[string]any { return map[string]any{name: []string{}} }
 
 // serveRules answers /api/v1/rules: there are none, of any kind.
-func (a *api) serveRules(r *http.Request) (apiResult, *apiError) {
+func (a *api) serveRules(r *http.Request) (result, *apiError) {
 	if _, err := a.matcherSets(r); err != nil {
-		return apiResult{}, badData(err)
+		return result{}, badData(err)
 	}
 	if kind := strings.ToLower(r.FormValue("type")); kind != "" && kind != "alert" && kind != "record" {
-		return apiResult{}, badParam("type", fmt.Errorf("not supported value %q", kind))
+		return result{}, badParam("type", fmt.Errorf("not supported value %q", kind))
 	}
-	return apiResult{data: none("groups")}, nil
+	return result{data: none("groups")}, nil
 }
 
 // serveTargets answers /api/v1/targets: there are none, in any state.
-func (*api) serveTargets(r *http.Request) (apiResult, *apiError) {
+func (*api) serveTargets(r *http.Request) (result, *apiError) {
 	data := map[string]any{"activeTargets": []string{}, "droppedTargets": []string{}, "droppedTargetCounts": map[string]int{}}
 	if strings.ToLower(r.FormValue("state")) == "active" {
 		data["droppedTargetCounts"] = nil
 	}
-	return apiResult{data: data}, nil
+	return result{data: data}, nil
 }
 
 // serveTargetMetadata answers /api/v1/targets/metadata: there are no targets.
-func (a *api) serveTargetMetadata(r *http.Request) (apiResult, *apiError) {
+func (a *api) serveTargetMetadata(r *http.Request) (result, *apiError) {
 	if _, err := limitOf(r, "limit"); err != nil {
-		return apiResult{}, badData(err)
+		return result{}, badData(err)
 	}
-	return apiResult{data: []string{}}, nil
+	return result{data: []string{}}, nil
 }
 
-// serveMetadata answers /api/v1/metadata: of cost series, then of what the upstream has besides.
-func (a *api) serveMetadata(r *http.Request) (apiResult, *apiError) {
+// serveMetadata answers /api/v1/metadata with the cost series, then the other series of the upstream.
+func (a *api) serveMetadata(r *http.Request) (result, *apiError) {
 	limit, err := limitOf(r, "limit")
 	if err == nil {
-		_, err = limitOf(r, "limit_per_metric") // of a metric there is one
+		_, err = limitOf(r, "limit_per_metric") // each metric has one description
 	}
 	if err != nil {
-		return apiResult{}, badData(err)
+		return result{}, badData(err)
 	}
 	metric := r.FormValue("metric")
 	found := map[string][]upstream.Metadata{}
@@ -122,10 +122,10 @@ func (a *api) serveMetadata(r *http.Request) (apiResult, *apiError) {
 			notes = notes.Add(errors.New(w))
 		}
 	}
-	return apiResult{data: found, notes: notes}, nil
+	return result{data: found, notes: notes}, nil
 }
 
-// limitOf is a limit in a request, -1 where there is none. As with Prometheus, one below 0 is none.
+// limitOf is a limit in a request, -1 for none. As with Prometheus, a negative limit is none.
 func limitOf(r *http.Request, name string) (int, error) {
 	text := r.FormValue(name)
 	if text == "" {

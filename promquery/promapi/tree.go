@@ -52,7 +52,7 @@ func treeOf(node parser.Expr) any {
 	return nil
 }
 
-// vectorTree is a selector of instants.
+// vectorTree is an instant selector.
 func vectorTree(n *parser.VectorSelector) tree {
 	return tree{
 		"type": "vectorSelector", "name": n.Name, "offset": n.OriginalOffset.Milliseconds(), "offsetExpr": durationTree(n.OriginalOffsetExpr),
@@ -60,7 +60,7 @@ func vectorTree(n *parser.VectorSelector) tree {
 	}
 }
 
-// matrixTree is a selector of ranges.
+// matrixTree is a range selector.
 func matrixTree(n *parser.MatrixSelector) any {
 	vector, ok := n.VectorSelector.(*parser.VectorSelector)
 	if !ok {
@@ -71,7 +71,7 @@ func matrixTree(n *parser.MatrixSelector) any {
 	return t
 }
 
-// matchingOf says how the sides of an operator go together.
+// matchingOf says how an operator matches the series of its sides.
 func matchingOf(m *parser.VectorMatching) any {
 	if m == nil {
 		return nil
@@ -82,7 +82,7 @@ func matchingOf(m *parser.VectorMatching) any {
 	}
 }
 
-// durationTree is a duration that is computed.
+// durationTree is an expression for a duration.
 func durationTree(node parser.Expr) any {
 	switch n := node.(type) {
 	case *parser.DurationExpr:

@@ -16,17 +16,18 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// metadataPath tells of metrics what they are.
+// metadataPath describes metrics.
 const metadataPath = "/metadata"
 
-// said is what an answer says beside its data.
-type said struct {
+// answerInfo is what an answer says beside its data.
+type answerInfo struct {
 	warnings []string // the server's
-	victoria bool     // it is a VictoriaMetrics
+	victoria bool     // the server is a VictoriaMetrics
 }
 
-// ask asks a path of the API and decodes the data of the answer. What may be long is a form in the body; some paths take none.
-func (u *Server) ask(ctx context.Context, path string, params url.Values, data any) (s said, err error) {
+// ask asks a path of the API and decodes the data of the answer. The parameters are a form in the body, as they may be long, but
+// for paths that take no form.
+func (u *Server) ask(ctx context.Context, path string, params url.Values, data any) (info answerInfo, err error) {
 	params = maps.Clone(params)
 	for name, values := range u.cfg.Params {
 		params[name] = append(slices.Clone(values), params[name]...)
@@ -52,13 +53,13 @@ func (u *Server) ask(ctx context.Context, path string, params url.Values, data a
 		if answer.Status != "success" {
 			return errors.New(answer.Error)
 		}
-		s = said{answer.Warnings, strings.HasPrefix(header.Get("Content-Type"), "application/stream+json")}
+		info = answerInfo{answer.Warnings, strings.HasPrefix(header.Get("Content-Type"), "application/stream+json")}
 		return json.Unmarshal(answer.Data, data)
 	})
-	return s, err
+	return info, err
 }
 
-// lookup are the parameters of a question for names, or for series, that any of the selectors matches.
+// lookup are the parameters of a look-up of names or of series that any of the selectors matches.
 func (u *Server) lookup(mint, maxt int64, limit int, selectors ...[]*labels.Matcher) url.Values {
 	params := url.Values{"start": {secondsText(max(mint, 0))}, "end": {secondsText(min(maxt, maxSeconds*1000))}}
 	if limit > 0 {
@@ -72,21 +73,21 @@ func (u *Server) lookup(mint, maxt int64, limit int, selectors ...[]*labels.Matc
 	return params
 }
 
-// maxSeconds is later than any sample, and early enough for any server.
+// maxSeconds is a time after any sample that every server takes.
 const maxSeconds = 1 << 35
 
-// words are names that a path of the API lists. A failure is a warning.
-func (u *Server) words(ctx context.Context, path string, mint, maxt int64, limit int, matchers []*labels.Matcher) (words []string, notes []error) {
+// words are the names that a path of the API lists. A failure is among the warnings.
+func (u *Server) words(ctx context.Context, path string, mint, maxt int64, limit int, matchers []*labels.Matcher) (words []string, warnings []error) {
 	ctx, cancel := u.within(ctx)
 	defer cancel()
 	answer, err := u.ask(ctx, path, u.lookup(mint, maxt, limit, matchers), &words)
 	for _, w := range answer.warnings {
-		notes = append(notes, errors.New("upstream: "+w))
+		warnings = append(warnings, errors.New("upstream: "+w))
 	}
 	if err != nil {
-		notes = append(notes, u.failed(err))
+		warnings = append(warnings, u.failed(err))
 	}
-	return words, notes
+	return words, warnings
 }
 
 // Metadata describes a metric as Prometheus' API does.
@@ -97,8 +98,8 @@ type Metadata struct {
 	Unit string `json:"unit"`
 }
 
-// Metadata adds to found what the server knows of metrics that are not cost, and returns warnings. Limit is how many may be
-// found, -1 for any number.
+// Metadata adds the server's descriptions of other metrics to found, and returns warnings. At most limit metrics may be in found;
+// -1 is no limit.
 func (u *Server) Metadata(ctx context.Context, metric string, limit int, found map[string][]Metadata) []string {
 	params := url.Values{}
 	if metric != "" {

@@ -26,18 +26,18 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 )
 
-// wanted is what is read of the upstream.
-type wanted struct {
+// selection is what is read from the server.
+type selection struct {
 	mint, maxt int64 // milliseconds, both included
 	lookback   time.Duration
 	limit      int // of series, 0 for none
 	matchers   []*labels.Matcher
-	bare       [][]*labels.Matcher // in place of matchers: any of these, and no samples are wanted
+	labelsOnly [][]*labels.Matcher // in place of matchers where no samples are wanted: series that any of these match
 }
 
-// read reads series, sorted. A failure of the server is a warning; what is too much for this side, or the end of the query, an
-// error.
-func (u *Server) read(ctx context.Context, sel wanted) ([]*series, annotations.Annotations, error) {
+// read reads series, sorted by labels. If the server fails, that is a warning. If the answer is too large, or the query ends, that
+// is an error.
+func (u *Server) read(ctx context.Context, sel selection) ([]*series, annotations.Annotations, error) {
 	var notes annotations.Annotations
 	inner, cancel := u.within(ctx)
 	defer cancel()
@@ -57,14 +57,14 @@ func (u *Server) read(ctx context.Context, sel wanted) ([]*series, annotations.A
 	slices.SortStableFunc(list, func(x, y *series) int { return labels.Compare(x.labels, y.labels) })
 	list = joinFrames(list)
 	for _, s := range list {
-		if err := s.lapse(sel.lookback); err != nil {
+		if err := s.expire(sel.lookback); err != nil {
 			return nil, notes.Add(u.failed(err)), nil
 		}
 	}
 	return list, notes, nil
 }
 
-// within is the time for the upstream: half of what a query has left at most, the other is for costs.
+// within limits the time for the server: at most half of what the query has left, so that the other half is for costs.
 func (u *Server) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	left := u.cfg.Timeout
 	if end, ok := ctx.Deadline(); ok {
@@ -73,14 +73,14 @@ func (u *Server) within(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, left)
 }
 
-// Finding out what the server is may take so long, and is not tried again for so long where it failed: many queries at once
-// need not all wait for a server that is down.
+// detect may take maxDetection. Once it has failed it is not tried again for downFor, so that many queries at once do not all wait
+// for a server that is down.
 const (
 	maxDetection = 5 * time.Second
 	downFor      = 10 * time.Second
 )
 
-// detect finds out how the server is read, and its external labels.
+// detect finds out whether the server streams remote read, and its external labels.
 func (u *Server) detect(ctx context.Context) (streams bool, external map[string]string, err error) {
 	u.mu.Lock()
 	err = u.down
@@ -104,12 +104,12 @@ func (u *Server) detect(ctx context.Context) (streams bool, external map[string]
 	return streams, external, err
 }
 
-// failed is the warning of an error.
+// failed is the warning that the server failed.
 func (u *Server) failed(err error) error {
 	return fmt.Errorf("read from %s, which is left out of the answer: %w: mend that, or leave out --promql.passthrough", u.base.Redacted(), err)
 }
 
-// joinFrames joins series of the same labels, which follow each other: a long series comes in several frames.
+// joinFrames joins adjacent series of the same labels: a long series comes in several frames.
 func joinFrames(list []*series) []*series {
 	out := list[:0]
 	for _, s := range list {
@@ -122,13 +122,13 @@ func joinFrames(list []*series) []*series {
 	return out
 }
 
-// fetch asks for series in the way that the server knows.
-func (u *Server) fetch(ctx context.Context, sel wanted) ([]*series, []string, error) {
+// fetch asks for series in a way that the server knows.
+func (u *Server) fetch(ctx context.Context, sel selection) ([]*series, []string, error) {
 	if sel.maxt < sel.mint {
 		return nil, nil, nil
 	}
-	if sel.bare != nil {
-		return u.bareSeries(ctx, sel)
+	if sel.labelsOnly != nil {
+		return u.readLabels(ctx, sel)
 	}
 	streams, external, err := u.detect(ctx)
 	if err != nil {
@@ -139,15 +139,15 @@ func (u *Server) fetch(ctx context.Context, sel wanted) ([]*series, []string, er
 	}
 	for _, m := range sel.matchers {
 		if m.Matches(external[m.Name]) {
-			delete(external, m.Name) // it is asked for
+			delete(external, m.Name) // the query names it
 		}
 	}
 	list, err := u.readChunks(ctx, sel, external)
 	return list, nil, err
 }
 
-// readChunks reads by remote read. External labels are taken off.
-func (u *Server) readChunks(ctx context.Context, sel wanted, external map[string]string) ([]*series, error) {
+// readChunks reads by streamed remote read, and takes external labels off.
+func (u *Server) readChunks(ctx context.Context, sel selection, external map[string]string) ([]*series, error) {
 	query, err := remote.ToQuery(sel.mint, sel.maxt, sel.matchers, nil)
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (u *Server) readChunks(ctx context.Context, sel wanted, external map[string
 	return list, err
 }
 
-// chunked is a series of a frame.
+// chunked is a series of a frame, without external labels.
 func chunked(s *prompb.ChunkedSeries, external map[string]string) (*series, error) {
 	b := labels.NewScratchBuilder(len(s.Labels))
 	for _, l := range s.Labels {
@@ -207,15 +207,15 @@ func chunked(s *prompb.ChunkedSeries, external map[string]string) (*series, erro
 	return out, nil
 }
 
-// bareSeries are series without samples.
-func (u *Server) bareSeries(ctx context.Context, sel wanted) ([]*series, []string, error) {
+// readLabels reads series without samples.
+func (u *Server) readLabels(ctx context.Context, sel selection) ([]*series, []string, error) {
 	var found []labels.Labels
-	said, err := u.ask(ctx, "/series", u.lookup(sel.mint, sel.maxt, sel.limit, sel.bare...), &found)
+	info, err := u.ask(ctx, "/series", u.lookup(sel.mint, sel.maxt, sel.limit, sel.labelsOnly...), &found)
 	list := make([]*series, len(found))
 	for i, l := range found {
 		list[i] = &series{labels: l}
 	}
-	return list, said.warnings, err
+	return list, info.warnings, err
 }
 
 // point is a sample in an answer of the query API: [seconds, "value"].
@@ -239,12 +239,12 @@ func (p *point) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// querySamples asks the query API for the raw samples of a range.
-func (u *Server) querySamples(ctx context.Context, sel wanted) ([]*series, []string, error) {
+// querySamples asks the query API for the samples of a range as they are stored.
+func (u *Server) querySamples(ctx context.Context, sel selection) ([]*series, []string, error) {
 	params := url.Values{
 		"query":   {fmt.Sprintf("%s[%dms]", selectorText(sel.matchers), sel.maxt-sel.mint+1)},
 		"time":    {secondsText(sel.maxt)},
-		"nocache": {"1"}, // VictoriaMetrics moves times else
+		"nocache": {"1"}, // else VictoriaMetrics moves times
 	}
 	var data struct {
 		Result []struct {
@@ -252,45 +252,40 @@ func (u *Server) querySamples(ctx context.Context, sel wanted) ([]*series, []str
 			Values []point       `json:"values"`
 		} `json:"result"`
 	}
-	said, err := u.ask(ctx, "/query", params, &data)
+	info, err := u.ask(ctx, "/query", params, &data)
 	if err != nil {
-		return nil, said.warnings, err
+		return nil, info.warnings, err
 	}
 	list := make([]*series, 0, len(data.Result))
 	for _, s := range data.Result {
 		points := slices.DeleteFunc(s.Values, func(p point) bool { return p.t < sel.mint || p.t > sel.maxt })
 		for i := range points {
-			if said.victoria && math.IsNaN(points[i].v) {
+			if info.victoria && math.IsNaN(points[i].v) {
 				points[i].v = stale // it has no other NaN
 			}
 		}
 		chunks, err := packPoints(points)
 		if err != nil {
-			return nil, said.warnings, err
+			return nil, info.warnings, err
 		}
 		list = append(list, &series{labels: s.Metric, chunks: chunks})
 	}
-	return list, said.warnings, nil
+	return list, info.warnings, nil
 }
 
-// selectorText is matchers as PromQL writes them.
+// selectorText writes matchers as a selector in PromQL.
 func selectorText(matchers []*labels.Matcher) string {
-	return "{" + strings.Join(matcherTexts(matchers), ",") + "}"
-}
-
-// matcherTexts are matchers as PromQL writes them.
-func matcherTexts(matchers []*labels.Matcher) []string {
 	list := make([]string, len(matchers))
 	for i, m := range matchers {
 		list[i] = m.String()
 	}
-	return list
+	return "{" + strings.Join(list, ",") + "}"
 }
 
-// secondsText is a time in milliseconds as the API takes it.
+// secondsText writes a time in milliseconds as the API takes it.
 func secondsText(t int64) string { return strconv.FormatFloat(float64(t)/1000, 'f', -1, 64) }
 
-// bodyLimit reads up to most bytes, beyond which it fails. It draws what it reads, for that is kept in one form or another.
+// bodyLimit reads at most so many bytes, and fails beyond. It draws memory for what it reads, as that is kept in some form.
 type bodyLimit struct {
 	r      io.Reader
 	left   int64
@@ -311,7 +306,7 @@ func (l *bodyLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// send asks a path of the API and has handle read a good answer, or one that says in JSON what is wrong.
+// send asks a path of the API. Handle reads a good answer, or one that says in JSON what is wrong.
 func (u *Server) send(ctx context.Context, method, path string, body []byte, header map[string]string, handle func(http.Header, io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
 	defer cancel()
@@ -332,7 +327,7 @@ func (u *Server) send(ctx context.Context, method, path string, body []byte, hea
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // whatever there was to read has been, or failed
+	defer func() { _ = resp.Body.Close() }() // its error adds nothing to that of reading
 	if resp.StatusCode/100 != http.StatusOK/100 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage)) // the status says enough
 		return fmt.Errorf("%s: %s", resp.Status, strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"))

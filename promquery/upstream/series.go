@@ -16,9 +16,9 @@ import (
 // stale is a stale marker.
 var stale = math.Float64frombits(value.StaleNaN)
 
-// seriesSet is what is being read of the upstream.
+// seriesSet is a storage.SeriesSet that is read in the background. Its methods wait until it is there.
 type seriesSet struct {
-	ready    chan struct{} // closed once the rest is there
+	ready    chan struct{} // closed once the fields below are set
 	list     []*series
 	warnings annotations.Annotations
 	err      error
@@ -48,7 +48,7 @@ func (s *seriesSet) Warnings() annotations.Annotations {
 	return s.warnings
 }
 
-// series is a series of the upstream's, its samples packed as they came.
+// series is a series of the server. Its samples are packed as they came.
 type series struct {
 	labels labels.Labels
 	chunks []chunkenc.Chunk
@@ -69,10 +69,9 @@ func (s *series) Iterator(chunkenc.Iterator) chunkenc.Iterator {
 	return storage.ChainSampleIteratorFromIterators(nil, its)
 }
 
-// lapse ends the series where the lookback of their server does: it adds a stale marker wherever the next sample is further
-// away. So an engine that looks back longer sees what the server's own sees. It reads all samples: what cannot be read is an
-// error.
-func (s *series) lapse(lookback time.Duration) error {
+// expire adds a stale marker wherever the next sample is further away than lookback. So an engine with a longer lookback sees what
+// the server's own engine sees. It reads all samples, and fails where they cannot be read.
+func (s *series) expire(lookback time.Duration) error {
 	after := lookback.Milliseconds()
 	var markers []point
 	last, lives := int64(0), false
@@ -102,7 +101,7 @@ func (s *series) lapse(lookback time.Duration) error {
 // maxChunk is how many samples of the query API are packed into a chunk.
 const maxChunk = 1000
 
-// packPoints makes chunks of samples in ascending time.
+// packPoints packs samples, which are in ascending time, into chunks.
 func packPoints(points []point) ([]chunkenc.Chunk, error) {
 	var list []chunkenc.Chunk
 	for part := range slices.Chunk(points, maxChunk) {

@@ -14,8 +14,8 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 )
 
-// load makes the series of a select and of all others of the query that nobody has looked at yet: the engine selects
-// everything before it looks at anything. So what needs the same hours shares one reading of them.
+// load makes the series of a set, and of all other sets of the query that nobody has looked at yet. The engine selects everything
+// before it looks at anything, so selections that need the same hours can share one reading of them.
 func (q *querier) load(ctx context.Context, s *seriesSet) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -27,19 +27,19 @@ func (q *querier) load(ctx context.Context, s *seriesSet) {
 	err := q.loadAll(ctx, sets)
 	for _, other := range sets {
 		if other.loaded = true; err != nil {
-			other.list, other.notes, other.err = nil, nil, err
+			other.list, other.warn, other.err = nil, nil, err
 		}
 	}
 }
 
-// loadAll makes the series of selects.
+// loadAll makes the series of sets.
 func (q *querier) loadAll(ctx context.Context, sets []*seriesSet) error {
 	made := make([][]*loader, len(sets))
-	var of [2][]*loader // gauges and counters
+	var loaders [2][]*loader // of gauges and of counters
 	for i, s := range sets {
-		if s.bare {
+		if s.labelsOnly {
 			var err error
-			if s.list, s.notes, err = q.recent(ctx, s.mint, s.maxt, s.selected); err != nil {
+			if s.list, s.warn, err = q.recent(ctx, s.mint, s.maxt, s.selected); err != nil {
 				return err
 			}
 			continue
@@ -54,11 +54,11 @@ func (q *querier) loadAll(ctx context.Context, sets []*seriesSet) error {
 			if pass.counting {
 				kind = 1
 			}
-			of[kind] = append(of[kind], l)
+			loaders[kind] = append(loaders[kind], l)
 		}
 	}
 	for kind, hours := range [...]hoursFunc{q.sets.Hours, q.sets.Counted} {
-		for _, r := range readings(of[kind], hours) {
+		for _, r := range readings(loaders[kind], hours) {
 			if err := r.run(ctx); err != nil {
 				return err
 			}
@@ -66,10 +66,10 @@ func (q *querier) loadAll(ctx context.Context, sets []*seriesSet) error {
 	}
 	for i, s := range sets {
 		for _, l := range made[i] {
-			s.list, s.notes = append(s.list, l.series...), s.notes.Merge(l.told.annotations())
+			s.list, s.warn = append(s.list, l.series...), s.warn.Merge(l.warn.annotations())
 		}
-		s.finish()
-		if err := s.bound(ctx); err != nil {
+		s.arrange()
+		if err := s.draw(ctx); err != nil {
 			return err
 		}
 	}
@@ -79,12 +79,12 @@ func (q *querier) loadAll(ctx context.Context, sets []*seriesSet) error {
 // PointBytes is what the engine takes in memory for a series at a step: a sample as an argument, and one as a result.
 const PointBytes = 2 * 16
 
-// evaluatedBytes is what the engine takes for a series besides.
+// evaluatedBytes is what the engine takes in memory for a series besides.
 const evaluatedBytes = 200
 
-// bound draws what the engine is going to make of the series.
-func (s *seriesSet) bound(ctx context.Context) error {
-	if s.bare {
+// draw draws the memory that the engine is going to take for the series.
+func (s *seriesSet) draw(ctx context.Context) error {
+	if s.labelsOnly {
 		return nil
 	}
 	if err := memory.Of(ctx).Draw(int64(len(s.list)) * (evaluatedBytes + s.steps*PointBytes)); err != nil {
@@ -93,8 +93,8 @@ func (s *seriesSet) bound(ctx context.Context) error {
 	return nil
 }
 
-// finish orders and cuts the series as they were asked for.
-func (s *seriesSet) finish() {
+// arrange sorts and limits the series as they were asked for.
+func (s *seriesSet) arrange() {
 	if s.sorted {
 		slices.SortFunc(s.list, func(a, b *series) int { return labels.Compare(a.labels, b.labels) })
 	}
@@ -106,7 +106,7 @@ func (s *seriesSet) finish() {
 // hoursFunc is Sets.Hours or Sets.Counted.
 type hoursFunc func(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
 
-// reading is one reading of hours for loaders.
+// reading is one pass over hours that feeds one or more loaders.
 type reading struct {
 	window  allocation.Window
 	only    *allocation.Projection
@@ -114,7 +114,7 @@ type reading struct {
 	hours   hoursFunc
 }
 
-// readings read what loaders need: at once where that is no more than to read it for each.
+// readings are the passes that loaders need. Loaders share one where that reads no more than a pass for each.
 func readings(loaders []*loader, hours hoursFunc) (list []*reading) {
 	loaders = slices.DeleteFunc(loaders, func(l *loader) bool { return l.hour == nil })
 	slices.SortStableFunc(loaders, func(a, b *loader) int {
@@ -122,7 +122,7 @@ func readings(loaders []*loader, hours hoursFunc) (list []*reading) {
 	})
 	for _, l := range loaders {
 		own := &reading{window: l.window, only: l.only, loaders: []*loader{l}, hours: hours}
-		if i := slices.IndexFunc(list, own.joins); i >= 0 {
+		if i := slices.IndexFunc(list, own.cheaperWith); i >= 0 {
 			list[i] = list[i].with(own)
 			continue
 		}
@@ -131,7 +131,7 @@ func readings(loaders []*loader, hours hoursFunc) (list []*reading) {
 	return list
 }
 
-// with is both readings as one.
+// with is one reading in place of two.
 func (r *reading) with(other *reading) *reading {
 	w := r.window
 	if other.window.Start.Before(w.Start) {
@@ -144,12 +144,12 @@ func (r *reading) with(other *reading) *reading {
 	return &reading{window: w, only: r.only.Union(other.only), loaders: loaders, hours: r.hours}
 }
 
-// joins reports whether one reading takes no more than both do.
-func (r *reading) joins(other *reading) bool {
+// cheaperWith reports whether one reading takes no longer than two.
+func (r *reading) cheaperWith(other *reading) bool {
 	return r.with(other).weight() <= r.weight()+other.weight()
 }
 
-// assetColumns is how many columns of rows take as long to read as assets do.
+// assetColumns is how many columns of rows take as long to read as the assets.
 const assetColumns = 10
 
 // weight is about how long a reading takes.
@@ -161,19 +161,19 @@ func (r *reading) weight() float64 {
 	return r.window.Duration().Hours() * float64(columns)
 }
 
-// run gives loaders the hours that each needs, and notes for them those that cannot be had.
+// run gives each loader the hours that it needs, and adds those that cannot be read to its warnings.
 func (r *reading) run(ctx context.Context) (err error) {
 	for w := r.window; w.Start.Before(w.End); {
-		if w.Start, err = r.part(ctx, w); err != nil {
+		if w.Start, err = r.feed(ctx, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// part gives loaders the hours within w up to those that none of them needs, and says from when on they need some: the end
-// of w for never.
-func (r *reading) part(ctx context.Context, w allocation.Window) (next time.Time, err error) {
+// feed gives the loaders hours within w until none of them needs the next one. It returns from when on some loader needs hours
+// again, or the end of w.
+func (r *reading) feed(ctx context.Context, w allocation.Window) (next time.Time, err error) {
 	for set, err := range r.hours(ctx, w, r.only) {
 		if set == nil {
 			return next, fmt.Errorf("read costs: %w", err)
@@ -182,10 +182,10 @@ func (r *reading) part(ctx context.Context, w allocation.Window) (next time.Time
 			return next, r.ended(err)
 		}
 		for _, l := range r.loaders {
-			if set.Window.Start.Before(l.window.Start) || set.Window.End.After(l.window.End) || set.Window.Start.Before(l.again) {
+			if set.Window.Start.Before(l.window.Start) || set.Window.End.After(l.window.End) || set.Window.Start.Before(l.resume) {
 				continue
 			}
-			l.told.hour(set, err)
+			l.warn.hour(set, err)
 			if err := l.hour(ctx, set, err); err != nil {
 				return next, err
 			}
@@ -200,13 +200,13 @@ func (r *reading) part(ctx context.Context, w allocation.Window) (next time.Time
 	return w.End, nil
 }
 
-// needed is from when on, not before t, some loader needs hours: the end for never.
+// needed is the first time from t on at which some loader needs hours, or the end of the window.
 func (r *reading) needed(t time.Time) time.Time {
 	next := r.window.End
 	for _, l := range r.loaders {
 		from := t
-		if l.again.After(t) {
-			from = l.again
+		if l.resume.After(t) {
+			from = l.resume
 		}
 		if from.Before(l.window.End) && from.Before(next) {
 			next = from
@@ -215,11 +215,11 @@ func (r *reading) needed(t time.Time) time.Time {
 	return next
 }
 
-// ended is the error of a reading that its context ended, with the first of what could not be had, which took its time.
+// ended is the error of a reading whose context has ended. It names the first hours that could not be read: they took the time.
 func (r *reading) ended(err error) error {
 	for _, l := range r.loaders {
-		if len(l.told.lacking) > 0 {
-			s := &l.told.lacking[0]
+		if len(l.warn.missing) > 0 {
+			s := &l.warn.missing[0]
 			return fmt.Errorf("read costs: %w (costs of %s are missing: %s)", err, s, s.why)
 		}
 	}

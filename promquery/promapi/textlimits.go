@@ -8,8 +8,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Limits of the text of an expression, or of all selectors of a request. The parser takes more time and memory than it is
-// worth for what is beyond.
+// Limits of the text of an expression, or of all selectors of a request. Beyond them the parser takes too much time and memory.
 const (
 	maxText      = 64 << 10 // bytes of an expression, or of a selector
 	maxNesting   = 500      // brackets within each other
@@ -18,7 +17,7 @@ const (
 	maxClasses   = 100    // Unicode classes, such as \pL, of all regular expressions together
 )
 
-// textCheck checks texts before they are parsed, and counts what they may have together.
+// textCheck checks texts before they are parsed. It counts over all texts that it checks.
 type textCheck struct {
 	operators, steps, classes int
 }
@@ -26,7 +25,7 @@ type textCheck struct {
 // checkText checks the text of an expression.
 func checkText(text string) error { return new(textCheck).text(text) }
 
-// text checks an expression, or a selector. What is no expression is for the parser to refuse.
+// text checks an expression or a selector. The parser refuses what is malformed.
 func (c *textCheck) text(text string) error {
 	if len(text) > maxText {
 		return fmt.Errorf("it is %d bytes long, at most %d are read: make it shorter, or split it", len(text), maxText)
@@ -62,9 +61,9 @@ func (c *textCheck) text(text string) error {
 	}
 }
 
-// regexp checks a regular expression before it is compiled. One that is malformed is for others to refuse.
+// regexp checks a regular expression before it is compiled. Whoever compiles it refuses one that is malformed.
 func (c *textCheck) regexp(text string) error {
-	// Tables of Unicode classes take memory for each time that they are named, even while they are parsed.
+	// Each mention of a Unicode class takes memory for its table, even while it is parsed.
 	if c.classes += strings.Count(text, `\p`) + strings.Count(text, `\P`); c.classes > maxClasses {
 		return fmt.Errorf("its regular expressions have more than %d Unicode classes such as \\pL: use fewer, or ranges such as [a-z]", maxClasses)
 	}
@@ -78,8 +77,8 @@ func (c *textCheck) regexp(text string) error {
 	return nil
 }
 
-// regexpSteps is about how many instructions a regular expression takes that is repeated so many times. Text that is not
-// repeated counts once, whatever its length: names that are listed are compared, not stepped through.
+// regexpSteps estimates the instructions of a regular expression that is repeated so many times. Text that is not repeated counts
+// as one, whatever its length: names in a list are compared as a whole.
 func regexpSteps(re *syntax.Regexp, times int) int {
 	steps := times
 	switch {

@@ -12,27 +12,27 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 )
 
-// loader makes the series of selections, hour by hour.
+// loader makes the series of selections of one kind, gauges or counters, hour by hour.
 type loader struct {
 	*querier
 	selected []*selection
 	only     *allocation.Projection
 	window   allocation.Window // of the hours that are needed, empty for none
-	// hour takes an hour, or why it cannot be had.
+	// hour takes an hour, or the error that it could not be read with.
 	hour    func(context.Context, *allocation.Set, error) error
-	again   time.Time // hours before are not needed any more
+	resume  time.Time // hours before are not needed
 	series  []*series
 	clock   []int64
-	hours   int     // at most, from the next on
-	live    []int32 // series that have a sample at the last time
-	touched []int32 // and those that have one by now
-	looked  int     // series that were emitted, where they are not read
+	hours   int     // at most, in all
+	live    []int32 // series that have a sample at the last time of the clock
+	touched []int32 // series that have a sample at the time that is being added
+	found   int     // values that were emitted while only labels are wanted
 	used    int64   // bytes that the series take
 	drawn   int64   // bytes of memory drawn for them
-	refused error   // why no series are made any more
+	refused error   // set once there is no memory for further series
 	builder labels.ScratchBuilder
-	told    notes
-	// spendings tells how budgets stood; nil before it is wanted.
+	warn    warnings
+	// spendings gives the state of the budgets; nil before the first use.
 	spendings func(context.Context, time.Time) (*allocation.Spending, error)
 }
 
@@ -40,9 +40,9 @@ func (q *querier) loader(selected []*selection) *loader {
 	return &loader{querier: q, selected: selected, only: projection(selected), used: int64(len(selected)) * selectionBytes}
 }
 
-// prepare says what hours have their samples from mint to maxt; of counters, also those before since their month began.
+// prepare chooses the hours whose samples are between mint and maxt. Counters need all hours since their month began.
 func (l *loader) prepare(mint, maxt int64, counting bool) error {
-	l.window, l.told.window = l.querier.window(mint, maxt), l.asked(mint, maxt)
+	l.window, l.warn.window = l.querier.window(mint, maxt), l.asked(mint, maxt)
 	if !l.window.Start.Before(l.window.End) {
 		return nil
 	}
@@ -52,18 +52,18 @@ func (l *loader) prepare(mint, maxt int64, counting bool) error {
 	l.hours = int(l.window.Duration()/time.Hour) + 1
 	l.hour = l.gauges
 	if counting {
-		l.window.Start, l.told.counting = l.firstOfMonth(l.window), true
+		l.window.Start, l.warn.counting = l.firstOfMonth(l.window), true
 		l.hour = (&counter{loader: l, since: mint}).hour
 	}
 	return nil
 }
 
-// firstOfMonth is when the month began of the first hour of a window.
+// firstOfMonth is the beginning of the month of the first hour of a window.
 func (l *loader) firstOfMonth(w allocation.Window) time.Time {
 	return l.month(w.Start.Add(time.Hour - time.Millisecond))
 }
 
-// shown is when an hour is shown, in Unix milliseconds.
+// shown is the time at which an hour is shown, in Unix milliseconds.
 func (l *loader) shown(set *allocation.Set) int64 {
 	return set.Window.End.Add(l.opts.Grace).UnixMilli()
 }
@@ -71,22 +71,23 @@ func (l *loader) shown(set *allocation.Set) int64 {
 // gauges adds the samples of an hour, and ends the series that have none in it.
 func (l *loader) gauges(ctx context.Context, set *allocation.Set, err error) error {
 	if err != nil {
-		return nil //nolint:nilerr // it is told of, and the series go on after it
+		return nil //nolint:nilerr // the warnings have it, and the series go on after it
 	}
 	l.clock = append(l.clock, l.shown(set))
 	if err := l.emit(ctx, set, l.put); err != nil {
 		return err
 	}
-	l.end()
-	return l.bound(ctx)
+	l.markEnds()
+	return l.drawAhead(ctx)
 }
 
-// emit emits what the selections have of a set: the series and a value, which is a part of it where series are summed.
+// emit calls emit for the series of the selections in a set, with a value. Where series are summed, it is called for each part
+// of a sum.
 func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int32, v float64)) error {
 	var spending *allocation.Totals
 	for _, s := range l.selected {
 		take := func(n int, values []string, v float64) {
-			if i := l.numbered(ctx, s, n, values); i != unselected {
+			if i := l.seriesOf(ctx, s, n, values); i != unselected {
 				emit(i, v)
 			}
 		}
@@ -104,10 +105,10 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 				if err != nil && !errors.Is(err, allocation.ErrNoData) {
 					return fmt.Errorf("read costs: %w", err)
 				}
-				l.told.budgets(set.Window, at)
+				l.warn.budgets(set.Window, at)
 				spending = at.Totals()
 			}
-			s.of.Emit(spending, func(_ int, values []string, v float64) { emitLabels(values, v) })
+			s.row.Emit(spending, func(_ int, values []string, v float64) { emitLabels(values, v) })
 		default:
 			s.reader.Read(set, func(n int, v float64) { take(n, s.reader.Labels(n), v) })
 		}
@@ -118,7 +119,7 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 	return nil
 }
 
-// spending is how the budgets stood at an instant of the query's.
+// spending is the state of the budgets at an instant of the query.
 func (l *loader) spending(ctx context.Context, at time.Time) (s *allocation.Spending, err error) {
 	if l.spendings == nil {
 		w := l.querier.window(l.mint, l.maxt)
@@ -129,7 +130,7 @@ func (l *loader) spending(ctx context.Context, at time.Time) (s *allocation.Spen
 	return l.spendings(ctx, at)
 }
 
-// What is drawn for a selection, and for a series besides its samples, which holds its labels several times.
+// Bytes that are drawn for a selection, and for a series besides its samples. A series holds its labels several times.
 const (
 	selectionBytes = 5000
 	seriesBytes    = 600
@@ -140,28 +141,29 @@ const (
 // unselected is the number of a series that is read, but not selected.
 const unselected int32 = -1
 
-// numbered is the series of a number of a selection, which are given one after the other. It makes none for which there is no memory.
-func (l *loader) numbered(ctx context.Context, s *selection, n int, values []string) int32 {
-	if n < len(s.numbers) {
-		return s.numbers[n]
+// seriesOf is the series that has a number within a selection, or unselected. Numbers come in ascending order, and the first use
+// of one makes the series, if there is memory for it.
+func (l *loader) seriesOf(ctx context.Context, s *selection, n int, values []string) int32 {
+	if n < len(s.series) {
+		return s.series[n]
 	}
 	if l.refused != nil {
 		return unselected
 	}
-	if len(s.any) > 1 && !s.matches(values) {
-		s.numbers = append(s.numbers, unselected)
+	if len(s.selectors) > 1 && !s.matches(values) {
+		s.series = append(s.series, unselected)
 		return unselected
 	}
 	i := int32(len(l.series))
-	of := s.identity(&l.builder, values)
-	s.numbers, l.series = append(s.numbers, i), append(l.series, &series{labels: of, clock: &l.clock})
-	if l.used += seriesBytes + labelTimes*int64(of.ByteSize()); l.used-l.drawn > drawnAtOnce {
+	own := s.labelSet(&l.builder, values)
+	s.series, l.series = append(s.series, i), append(l.series, &series{labels: own, clock: &l.clock})
+	if l.used += seriesBytes + labelTimes*int64(own.ByteSize()); l.used-l.drawn > drawnAtOnce {
 		l.refused = l.draw(ctx, l.used)
 	}
 	return i
 }
 
-// put adds a sample to a series at the last time that there is by now.
+// put adds a sample to a series at the last time of the clock.
 func (l *loader) put(i int32, v float64) {
 	s, now := l.series[i], len(l.clock)-1
 	if len(s.values) == 0 || s.last != now {
@@ -173,8 +175,8 @@ func (l *loader) put(i int32, v float64) {
 	s.put(now, v)
 }
 
-// end puts stale markers where series had a sample before and have none now.
-func (l *loader) end() {
+// markEnds puts stale markers where series had a sample at the time before and have none now.
+func (l *loader) markEnds() {
 	now := len(l.clock) - 1
 	for _, i := range l.live {
 		if s := l.series[i]; s.last != now {
@@ -184,12 +186,12 @@ func (l *loader) end() {
 	l.live, l.touched = l.touched, l.live[:0]
 }
 
-// bound draws what the series take by now, and what their samples of the hours to come will take.
-func (l *loader) bound(ctx context.Context) error {
+// drawAhead draws what the series take by now, and what their samples of the hours to come will take.
+func (l *loader) drawAhead(ctx context.Context) error {
 	return l.draw(ctx, l.used+int64(len(l.live)*max(0, l.hours-len(l.clock)))*8)
 }
 
-// draw draws so many bytes in all.
+// draw brings what is drawn to so many bytes.
 func (l *loader) draw(ctx context.Context, bytes int64) error {
 	if err := memory.Of(ctx).Draw(bytes - l.drawn); err != nil {
 		return fmt.Errorf("load %d series of up to %d hours: %w", len(l.series), l.hours, err)

@@ -18,19 +18,19 @@ import (
 	"github.com/promcost/promcost/promquery/costseries"
 )
 
-// span is the instants at which an expression is evaluated.
+// span is the range of instants at which an expression is evaluated.
 type span struct {
 	start, end time.Time
 	step       time.Duration
 }
 
-// points are how many they are, and length is from the first to the last, in milliseconds.
+// points is the number of instants, and length the time from the first to the last in milliseconds.
 func (s span) points() float64 { return math.Floor(s.length()/float64(s.step.Milliseconds())) + 1 }
 func (s span) length() float64 { return float64(s.end.UnixMilli()) - float64(s.start.UnixMilli()) }
 
-// checkExpr checks what the evaluation of an expression takes, draws what the engine makes for it of no series, and returns
-// what its labels may become. Subqueries may take maxSamples steps.
-func checkExpr(ctx context.Context, expr parser.Expr, at span, maxSamples int) (*made, error) {
+// checkExpr refuses expressions that take too much to evaluate: subqueries may take maxSamples steps. It draws the memory that the
+// engine takes for subqueries whatever series there are, and returns how long labels may become.
+func checkExpr(ctx context.Context, expr parser.Expr, at span, maxSamples int) (*madeLabels, error) {
 	expr, err := promql.PreprocessExpr(expr, at.start, at.end, at.step)
 	if err != nil {
 		return nil, err
@@ -43,21 +43,21 @@ func checkExpr(ctx context.Context, expr parser.Expr, at span, maxSamples int) (
 	if err := memory.Of(ctx).Draw(int64(steps.kept) * costseries.PointBytes); err != nil {
 		return nil, fmt.Errorf("evaluate subqueries at %.0f steps: %w", steps.kept, err)
 	}
-	m := &made{}
+	m := &madeLabels{}
 	if _, err := m.visit(expr); err != nil {
 		return nil, err
 	}
 	return m, m.check(0)
 }
 
-// steps are those of subqueries.
+// steps counts the steps of subqueries.
 type steps struct {
-	kept   float64 // that the engine makes room for
-	looked float64 // that functions look at, in all their ranges
+	kept   float64 // that the engine takes memory for
+	looked float64 // that functions look at, over all their ranges
 }
 
-// stepsOf are the steps of the subqueries of a node that is evaluated so many times over a length of time in milliseconds. A
-// range of series within a subquery counts as one with a step of an hour, for cost has a sample an hour.
+// stepsOf counts the steps of the subqueries below a node that is evaluated so many times over a length of time in milliseconds. A
+// range selector within a subquery counts as a subquery with a step of an hour, as cost has a sample an hour.
 func stepsOf(node parser.Node, length, times float64, within bool) (sum steps) {
 	switch n := node.(type) {
 	case *parser.StepInvariantExpr:
@@ -75,13 +75,13 @@ func stepsOf(node parser.Node, length, times float64, within bool) (sum steps) {
 		sum.kept, within = times, true
 	}
 	for child := range parser.ChildrenIter(node) {
-		of := stepsOf(child, length, times, within)
-		sum.kept, sum.looked = sum.kept+of.kept, sum.looked+of.looked
+		below := stepsOf(child, length, times, within)
+		sum.kept, sum.looked = sum.kept+below.kept, sum.looked+below.looked
 	}
 	return sum
 }
 
-// width is how long the value of a label may be: so many bytes, and so many times that of the longest value that is stored.
+// width bounds the length of a label's value: so many bytes, plus so many times the length of the longest stored value.
 type width struct{ bytes, stored float64 }
 
 func (w width) add(v width, times float64) width {
@@ -90,15 +90,15 @@ func (w width) add(v width, times float64) width {
 
 func (w width) max(v width) width { return width{max(w.bytes, v.bytes), max(w.stored, v.stored)} }
 
-// of is the width where no value that is stored is longer than so many bytes.
-func (w width) of(longest int) float64 {
+// in is the bound in bytes where the longest stored value has so many bytes.
+func (w width) in(longest int) float64 {
 	if w.stored == 0 {
 		return w.bytes
 	}
 	return w.bytes + w.stored*float64(longest)
 }
 
-// widths are those of labels that an expression makes. Others are as they are stored.
+// widths are the bounds of the labels that an expression makes. Other labels are as they are stored.
 type widths map[string]width
 
 func (w widths) of(label string) width {
@@ -108,24 +108,24 @@ func (w widths) of(label string) width {
 	return width{stored: 1}
 }
 
-// widen notes that a label may have another value.
+// widen raises the bound of a label.
 func (w widths) widen(label string, to width) { w[label] = w.of(label).max(to) }
 
-// made is how long labels may become that an expression makes.
-type made struct {
-	text     textCheck // of regular expressions
-	widest   width     // of a label
-	together width     // of all labels of a series, and of those that it had on the way
+// madeLabels bounds the labels that an expression makes.
+type madeLabels struct {
+	text   textCheck // of the regular expressions that make them
+	widest width     // bounds each
+	total  width     // bounds all that are made for a series, intermediate ones included
 }
 
-// Limits of labels that an expression makes.
+// Lengths of labels that an expression makes.
 const (
-	maxMade      = 64 << 10 // bytes of a value
-	countedBytes = 400      // of a number as count_values writes it, at most
+	maxMade      = 64 << 10 // bytes of a value, at most
+	countedBytes = 400      // bytes of a number that count_values writes, at most
 )
 
-// visit returns the widths of the labels that a node makes.
-func (m *made) visit(node parser.Node) (w widths, err error) {
+// visit returns the bounds of the labels that a node makes.
+func (m *madeLabels) visit(node parser.Node) (w widths, err error) {
 	for child := range parser.ChildrenIter(node) {
 		more, err := m.visit(child)
 		if err != nil {
@@ -153,8 +153,8 @@ func (m *made) visit(node parser.Node) (w widths, err error) {
 	return w, nil
 }
 
-// call adds what a call makes.
-func (m *made) call(n *parser.Call, w widths) error {
+// call adds the labels that a function call makes.
+func (m *madeLabels) call(n *parser.Call, w widths) error {
 	switch n.Func.Name {
 	case "label_replace":
 		text := literal(n.Args[2])
@@ -171,13 +171,13 @@ func (m *made) call(n *parser.Call, w widths) error {
 	return nil
 }
 
-// make notes that a label is made.
-func (m *made) make(w widths, label string, to width) {
+// make adds a label.
+func (m *madeLabels) make(w widths, label string, to width) {
 	w.widen(label, to)
-	m.widest, m.together = m.widest.max(to), m.together.add(to, 1)
+	m.widest, m.total = m.widest.max(to), m.total.add(to, 1)
 }
 
-// literal is the text of a string in an expression.
+// literal is the text of a string literal.
 func literal(node parser.Expr) string {
 	switch n := node.(type) {
 	case *parser.StringLiteral:
@@ -190,29 +190,29 @@ func literal(node parser.Expr) string {
 	return ""
 }
 
-// check refuses labels that may become too long where the longest stored value is of so many bytes.
-func (m *made) check(longest int) error {
-	if n := m.widest.of(longest); n > maxMade {
+// check refuses labels that may become too long where the longest stored value has so many bytes.
+func (m *madeLabels) check(longest int) error {
+	if n := m.widest.in(longest); n > maxMade {
 		return fmt.Errorf("%w: a label that the expression makes may be %.0f bytes long, for the longest stored value has %d; at most %d are allowed: let label_replace and label_join repeat less", allocation.ErrTooMuch, n, longest, maxMade)
 	}
 	return nil
 }
 
-// bounded is series whose labels an expression makes others of.
-type bounded struct {
+// boundedQueryable bounds the labels that an expression makes from those of its series.
+type boundedQueryable struct {
 	storage.Queryable
-	made *made
+	made *madeLabels
 }
 
 // Querier implements storage.Queryable.
-func (b bounded) Querier(mint, maxt int64) (storage.Querier, error) {
+func (b boundedQueryable) Querier(mint, maxt int64) (storage.Querier, error) {
 	q, err := b.Queryable.Querier(mint, maxt)
 	return boundedQuerier{q, b.made}, err
 }
 
 type boundedQuerier struct {
 	storage.Querier
-	made *made
+	made *madeLabels
 }
 
 // Select implements storage.Querier.
@@ -220,10 +220,10 @@ func (q boundedQuerier) Select(ctx context.Context, sorted bool, hints *storage.
 	return &boundedSet{SeriesSet: q.Querier.Select(ctx, sorted, hints, matchers...), made: q.made, memory: memory.Of(ctx)}
 }
 
-// boundedSet ends with an error at a series whose labels would become too long, or take too much together with those before.
+// boundedSet ends with an error at a series whose labels would become too long, or for which there is no memory.
 type boundedSet struct {
 	storage.SeriesSet
-	made   *made
+	made   *madeLabels
 	memory *memory.Account
 	err    error
 }
@@ -236,7 +236,7 @@ func (s *boundedSet) Next() bool {
 	longest := 0
 	s.At().Labels().Range(func(l labels.Label) { longest = max(longest, len(l.Value)) })
 	if s.err = s.made.check(longest); s.err == nil {
-		s.err = s.memory.Draw(int64(s.made.together.of(longest)))
+		s.err = s.memory.Draw(int64(s.made.total.in(longest)))
 	}
 	return s.err == nil
 }
@@ -244,22 +244,22 @@ func (s *boundedSet) Next() bool {
 // Err implements storage.SeriesSet.
 func (s *boundedSet) Err() error { return cmp.Or(s.err, s.SeriesSet.Err()) }
 
-// work is about how many bytes are copied to write a node.
+// work estimates how many bytes are copied to format a node.
 type work struct {
-	text   float64 // of it, on one line
-	plain  float64 // on one line: each node writes all that is below it
-	pretty float64 // on several: each node tries one line first
+	text   float64 // the length on one line
+	plain  float64 // to write it on one line: each node copies what is below it
+	pretty float64 // to write it on several lines: each node tries one line first
 }
 
-// maxPretty is what takes about half a second.
+// maxPretty bounds the work of formatting. It takes about half a second.
 const maxPretty = 4e8
 
-// prettyWork is how much work it is to format an expression.
+// prettyWork estimates the work of formatting an expression.
 func prettyWork(node parser.Node) (w work) {
 	w.text = 10
 	for child := range parser.ChildrenIter(node) {
-		of := prettyWork(child)
-		w = work{w.text + of.text, w.plain + of.plain, w.pretty + of.pretty}
+		below := prettyWork(child)
+		w = work{w.text + below.text, w.plain + below.plain, w.pretty + below.pretty}
 	}
 	if w.text == 10 {
 		at := node.PositionRange()
