@@ -74,7 +74,7 @@ type Collector struct {
 	accrued  func() *allocation.Accrued
 	spending func() *allocation.Spending
 	subjects []subject
-	set      []*prometheus.Desc // of the set itself, in the order of setFamilies
+	set      []setFamily // about the set as a whole
 	dropped  *prometheus.Desc
 	bounds   func(d, resolution, scrape time.Duration) (lower, upper float64)
 	logger   log.Logger
@@ -96,6 +96,12 @@ type subject struct {
 // family is a family of the table and its descriptor.
 type family struct {
 	allocation.Family
+	desc *prometheus.Desc
+}
+
+// setFamily is a gauge about the set as a whole and its descriptor.
+type setFamily struct {
+	allocation.SetFamily
 	desc *prometheus.Desc
 }
 
@@ -129,8 +135,8 @@ func New(latest LatestSet, cfg Config) *Collector {
 		}
 		c.subjects = append(c.subjects, e)
 	}
-	for _, f := range setFamilies {
-		c.set = append(c.set, prometheus.NewDesc(f.name, f.help, f.labels, nil))
+	for _, f := range allocation.SetFamilies() {
+		c.set = append(c.set, setFamily{f, prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)})
 	}
 	c.current.Store(&snapshot{counts: c.droppedMetrics()})
 	return c
@@ -154,8 +160,8 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 			ch <- f.desc
 		}
 	}
-	for _, desc := range c.set {
-		ch <- desc
+	for _, f := range c.set {
+		ch <- f.desc
 	}
 	ch <- c.dropped
 }

@@ -13,51 +13,6 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// setFamilies are the metrics of the latest set itself.
-var setFamilies = []struct {
-	name, help string
-	labels     []string
-	emit       func(c *Collector, set *allocation.Set, emit func(labels []string, value float64))
-}{
-	{
-		name: "promcost_last_complete_set_timestamp_seconds",
-		help: "End of the last closed hour whose costs are exported, in Unix seconds.",
-		emit: func(_ *Collector, set *allocation.Set, emit func([]string, float64)) {
-			emit(nil, float64(set.Window.End.UnixMilli())/1e3)
-		},
-	},
-	{
-		name: "promcost_resolution_seconds",
-		help: "Distance of the grid that the exported costs were sampled on; 0 if every sample was used.",
-		emit: func(_ *Collector, set *allocation.Set, emit func([]string, float64)) {
-			emit(nil, set.Resolution.Seconds())
-		},
-	},
-	{
-		name: "promcost_error_bound_ratio", labels: []string{"running", "bound"},
-		help: "Bounds of the running time counted in the exported costs, on their grid or with every sample, as a ratio of the true one, for what ran so long and nothing reports the start and end of; a lower bound of -1 says that it may be missed.",
-		emit: emitBounds,
-	},
-}
-
-// boundDurations are the running times whose error bounds are exported.
-var boundDurations = []struct {
-	label    string
-	duration time.Duration
-}{{"5m", 5 * time.Minute}, {"1h", time.Hour}, {"1d", 24 * time.Hour}}
-
-// emitBounds emits the bounds of how the set was computed.
-func emitBounds(c *Collector, set *allocation.Set, emit func([]string, float64)) {
-	if c.bounds == nil || set.Resolution <= 0 && set.ScrapeInterval <= 0 {
-		return
-	}
-	for _, running := range boundDurations {
-		lower, upper := c.bounds(running.duration, set.Resolution, set.ScrapeInterval)
-		emit([]string{running.label, "lower"}, lower)
-		emit([]string{running.label, "upper"}, upper)
-	}
-}
-
 // snapshot is a set as it is served.
 type snapshot struct {
 	set      *allocation.Set
@@ -111,9 +66,9 @@ func (c *Collector) render(of *snapshot) {
 			c.counted[s.Name] = dropped
 		}
 	}
-	for i, f := range setFamilies {
-		f.emit(c, of.set, func(labels []string, value float64) {
-			b.append(c.set[i], b.labels(f.labels, labels, sortedByName(f.labels)), allocation.GaugeFamily, value)
+	for _, f := range c.set {
+		f.Emit(of.set, c.bounds, func(labels []string, value float64) {
+			b.append(f.desc, b.labels(f.Labels, labels, sortedByName(f.Labels)), allocation.GaugeFamily, value)
 		})
 	}
 	of.metrics, of.counts = b.metrics, c.droppedMetrics()

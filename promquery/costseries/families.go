@@ -3,7 +3,6 @@ package costseries
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/promcost/promcost/allocation"
 )
@@ -18,56 +17,21 @@ type family struct {
 	summable   bool                // series may be summed before the engine sums them
 	budget     bool                // it is about budgets, which need more than one set
 	// set emits a metric about a set as a whole.
-	set func(q *Queryable, set *allocation.Set, emit emitter)
+	set func(set *allocation.Set, emit emitter)
 }
 
 // emitter takes the values of the labels of a series, which are valid only during the call, and its value.
-type emitter func(labels []string, value float64)
+type emitter = func(labels []string, value float64)
 
-// setFamilies are the metrics about a set as a whole, as /metrics has them.
-var setFamilies = []family{
-	{
+// currencyInfo is the metric of the currency.
+func (q *Queryable) currencyInfo() family {
+	return family{
 		name: "promcost_currency_info", help: "The currency of every cost, as a label of the value 1.", labels: []string{"currency"},
-		set: func(q *Queryable, _ *allocation.Set, emit emitter) {
+		set: func(_ *allocation.Set, emit emitter) {
 			if q.opts.Currency != nil {
 				emit([]string{q.opts.Currency()}, 1)
 			}
 		},
-	},
-	{
-		name: "promcost_last_complete_set_timestamp_seconds",
-		help: "End of the last closed hour whose costs are exported, in Unix seconds.",
-		set: func(_ *Queryable, set *allocation.Set, emit emitter) {
-			emit(nil, float64(set.Window.End.UnixMilli())/1e3)
-		},
-	},
-	{
-		name: "promcost_resolution_seconds",
-		help: "Distance of the grid that the exported costs were sampled on; 0 if every sample was used.",
-		set:  func(_ *Queryable, set *allocation.Set, emit emitter) { emit(nil, set.Resolution.Seconds()) },
-	},
-	{
-		name: "promcost_error_bound_ratio", labels: []string{"running", "bound"},
-		help: "Bounds of the running time counted in the exported costs, on their grid or with every sample, as a ratio of the true one, for what ran so long and nothing reports the start and end of; a lower bound of -1 says that it may be missed.",
-		set:  emitBounds,
-	},
-}
-
-// boundDurations are the running times whose error bounds are served.
-var boundDurations = [...]struct {
-	label    string
-	duration time.Duration
-}{{"5m", 5 * time.Minute}, {"1h", time.Hour}, {"1d", 24 * time.Hour}}
-
-// emitBounds emits the error bounds of a set, which follow from how it was sampled.
-func emitBounds(q *Queryable, set *allocation.Set, emit emitter) {
-	if q.opts.Bounds == nil || set.Resolution <= 0 && set.ScrapeInterval <= 0 {
-		return
-	}
-	for _, running := range boundDurations {
-		lower, upper := q.opts.Bounds(running.duration, set.Resolution, set.ScrapeInterval)
-		emit([]string{running.label, "lower"}, lower)
-		emit([]string{running.label, "upper"}, upper)
 	}
 }
 
@@ -76,7 +40,11 @@ const budgetSubject = "budget"
 
 // makeFamilies lists what is served, by name.
 func (q *Queryable) makeFamilies() []family {
-	all := slices.Clone(setFamilies)
+	all := []family{q.currencyInfo()}
+	for _, f := range allocation.SetFamilies() {
+		emit := func(set *allocation.Set, emit emitter) { f.Emit(set, q.opts.Bounds, emit) }
+		all = append(all, family{name: f.Name, help: f.Help, labels: f.Labels, set: emit})
+	}
 	for i := range q.opts.Subjects {
 		s := &q.opts.Subjects[i]
 		for _, f := range s.Families() {

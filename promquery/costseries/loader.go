@@ -98,7 +98,7 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 		}
 		switch {
 		case s.set != nil:
-			s.set(l.Queryable, set, emitLabels)
+			s.set(set, emitLabels)
 		case s.budget:
 			if spending == nil {
 				at, err := l.spending(ctx, time.UnixMilli(l.shown(set)))
