@@ -71,7 +71,8 @@ func buildRated(t *testing.T, q allocation.Query, rates allocation.Rates, list [
 		t.Fatal(err)
 	}
 	give(true)
-	b.Unseen()
+	b.UnseenBefore()
+	b.UnseenAfter()
 	if again, err := b.Settle(); err != nil || again != nil {
 		t.Fatalf("settle: %v, %v", again, err)
 	}

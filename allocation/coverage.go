@@ -94,3 +94,13 @@ func (c coverage) before(t int64) *fragment {
 	}
 	return nil
 }
+
+// rise says of a series' first cell that what it has was used since a container started, which is near where the cell begins: so
+// fast it is taken to be used on.
+func (c coverage) rise(s *seen, first timeline.Cell, since int64) {
+	for i := range c {
+		if f := &c[i]; f.series == s.series && f.to == first.To && since < f.to {
+			f.rate = first.Amount * 1000 / float64(f.to-since)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -201,59 +202,96 @@ func (b *Builder) known(cells []timeline.Cell) []timeline.Cell {
 // Unseen is where usage of pods is wanted beyond what Sampling says: they ran through an end of the window, and nothing was seen
 // of what they used there for as long as was looked.
 type Unseen struct {
-	Before, After Span     // empty where nothing is wanted
-	Pods          []string // by name, ascending
+	Span          // empty where nothing is wanted
+	Pods []string // by name, ascending
 }
 
-// Unseen says so, once levels of usage were added: counters come from the same targets.
-func (b *Builder) Unseen() (x Unseen) {
+// UnseenBefore says so of the start of the window, once levels of usage were added: counters come from the same targets.
+func (b *Builder) UnseenBefore() (x Unseen) {
 	b.measureRestarted()
-	margins := timeline.Intervals{{From: b.start() - b.evidence.most, To: b.sampling.Start}, {From: b.sampling.End, To: b.end() + min(b.evidence.most, b.evidence.after)}}
-	// Where nothing was seen for as long as a gap may last, or nobody measures usage, what comes after the window tells nothing of it.
-	seen := b.sampling.End-b.sampling.Start <= b.evidence.most
-	for _, c := range each(b, slices.All(b.order)) {
-		if c.node != nil && b.foreign(c.node) {
-			continue // its usage was not added
-		}
-		before, after := b.openHoles(c)
-		after = after && b.last < len(b.windows) && (seen || len(c.covered[RAM]) > 0)
-		if before && margins[0].From < margins[0].To {
-			from := b.sampling.LoadStart()
-			x.Before = Span{from - (margins[0].To - margins[0].From), b.sampling.Align(from - 1)}
-			b.evidence.usageFrom = x.Before.Start
-		}
-		if after {
-			b.evidence.lacking = b.evidence.lacking || b.evidence.closed && b.evidence.after < b.evidence.most
-			x.After = Span{margins[1].From + 1, b.sampling.Align(margins[1].To)}
-			b.evidence.usageUntil = x.After.End
-		}
-		if before || after {
+	most := b.start() - b.evidence.most
+	if b.sampling.Start <= most {
+		return x
+	}
+	for c := range b.unforeign() {
+		// One sample before the window does not tell how fast a counter rises.
+		seen := c.seenFor(b.sampling.Start, b.start()) > 0 && c.seenFor(b.sampling.LoadStart(), b.start()) > b.sampling.Cell()
+		if !seen && b.runsOver(c, b.start(), b.sampling.Start, b.start()) {
 			x.Pods = append(x.Pods, c.name.Value())
 		}
 	}
+	if len(x.Pods) > 0 {
+		from := b.sampling.LoadStart()
+		x.Span = Span{from - (b.sampling.Start - most), b.sampling.Align(from - 1)}
+		b.evidence.usageFrom = x.Start
+	}
+	return x.sorted()
+}
+
+// UnseenAfter says so of the end of the window, once levels before it were added too.
+func (b *Builder) UnseenAfter() (x Unseen) {
+	b.measureRestarted()
+	if b.last == len(b.windows) {
+		return x
+	}
+	measured := map[Symbol]bool{} // clusters whose usage is seen at some time
+	for c := range b.unforeign() {
+		measured[c.cluster] = measured[c.cluster] || len(c.covered[RAM]) > 0
+	}
+	short := b.sampling.End-b.sampling.Start <= b.evidence.most
+	for c := range b.unforeign() {
+		// Where nothing was seen for as long as a gap may last, or nobody measures usage, what comes after the window tells nothing of it.
+		run, _ := c.runs.Find(b.end())
+		tells := len(c.covered[RAM]) > 0 || short || measured[c.cluster] && b.sampling.End-run.From < b.evidence.most
+		if tells && c.seenFor(b.end(), b.sampling.End) == 0 && b.runsOver(c, b.end(), b.end(), b.sampling.End) {
+			x.Pods = append(x.Pods, c.name.Value())
+		}
+	}
+	if len(x.Pods) > 0 {
+		b.evidence.lacking = b.evidence.lacking || b.evidence.closed && b.evidence.after < b.evidence.most
+		x.Span = Span{b.sampling.End + 1, b.sampling.Align(b.end() + min(b.evidence.most, b.evidence.after))}
+		b.evidence.usageUntil = x.End
+	}
+	return x.sorted()
+}
+
+func (x Unseen) sorted() Unseen {
 	slices.Sort(x.Pods)
 	x.Pods = slices.Compact(x.Pods)
 	return x
 }
 
-// openHoles reports whether a container ran through the start and the end of the window, from before to after the margins there,
-// without any usage seen of it in them. Where no container of its cluster was seen at the far end of a margin, it may have run there.
-func (b *Builder) openHoles(c *container) (before, after bool) {
+// unforeign yields the containers whose usage is added.
+func (b *Builder) unforeign() iter.Seq[*container] {
+	return func(yield func(*container) bool) {
+		for _, c := range each(b, slices.All(b.order)) {
+			if (c.node == nil || !b.foreign(c.node)) && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// seenFor is for how long usage of a container was seen, not held, within (from, to].
+func (c *container) seenFor(from, to int64) (length int64) {
+	for _, f := range c.covered[RAM] {
+		if !f.soft {
+			length += max(0, min(f.to, to)-max(f.from, from))
+		}
+	}
+	return length
+}
+
+// runsOver reports whether a container runs at an end of the window, from before from to to. Where no container of its cluster was seen
+// at the far end of a margin, it may have run there.
+func (b *Builder) runsOver(c *container, at, from, to int64) bool {
 	absent := b.absentIn(c.cluster).containers.Absent
-	open := func(at, from, to int64) bool {
-		run, ok := c.runs.Find(at)
-		if gap, silent := absent.Find(from + 1); silent && gap.To >= run.From {
-			run.From = min(run.From, gap.From)
-		}
-		if gap, silent := absent.Find(to); silent && gap.From <= run.To {
-			run.To = max(run.To, gap.To)
-		}
-		return ok && run.From < from && run.To >= to
+	run, ok := c.runs.Find(at)
+	if gap, silent := absent.Find(from + 1); silent && gap.To >= run.From {
+		run.From = min(run.From, gap.From)
 	}
-	seen := func(from, to int64) bool { // not held
-		return slices.ContainsFunc(c.covered[RAM], func(f fragment) bool { return !f.soft && f.from < to && f.to > from })
+	if gap, silent := absent.Find(to); silent && gap.From <= run.To {
+		run.To = max(run.To, gap.To)
 	}
-	before = open(b.start(), b.sampling.Start, b.start()) && !seen(b.sampling.Start, b.start())
-	after = open(b.end(), b.end(), b.sampling.End) && !seen(b.end(), b.sampling.End)
-	return before, after
+	return ok && run.From < from && run.To >= to
 }

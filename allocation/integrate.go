@@ -107,6 +107,9 @@ func (l *Lane) measure(c *container, s *seen) {
 		tail = l.b.heldTail(cells)
 	}
 	l.coverAll(c, covered, s, cells, tail)
+	if len(cells) > 0 && l.since != 0 {
+		covered.rise(s, cells[0], l.since)
+	}
 	if end > 0 && s.Signal == ContainerUse {
 		l.b.markEnd(covered, s, end)
 	}
@@ -189,6 +192,7 @@ func (b *Builder) markEnd(covered *coverage, s *seen, end int64) {
 // begin gives the first cell its beginning, or leaves it out. A counter's goes on from an earlier stretch of the same series; else it began
 // at 0 when the container did, if that is known and the series was not there before.
 func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
+	l.since = 0
 	if len(cells) == 0 {
 		return cells
 	}
@@ -223,16 +227,19 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 		(!l.b.sampling.Exact() && first.To-from <= most || l.b.sampling.Exact() && len(c.started) > 0) {
 		// The run begins where the grid, or the start time, says: what was used belongs into it. One that begins with a
 		// sample began before: what was used by the next sample, a moment later, is no measure of what is used on.
-		from = run.From
+		l.since, from = from, run.From
 	}
 	if f := covered.before(first.To - 1); f != nil && !f.soft && f.to > from {
 		if first.To-f.to > most {
 			return cells[1:] // the start that is known is that of the container before this one
 		}
-		from = f.to // that ended only now
+		l.since, from = 0, f.to // that ended only now
 	}
 	first.From, first.Held = from, first.To-from > most
 	cells = l.b.succeed(covered, s, cells)
+	if cells[0].From != from {
+		l.since = 0
+	}
 	if at := l.b.sampling.Align(from); cells[0].Held && cells[0].From == from && at < from {
 		// A window after the start cannot tell where the grid has the run begin: nothing was used before the start itself.
 		return slices.Insert(cells, 0, timeline.Cell{From: at, To: from, Held: true})

@@ -8,6 +8,7 @@ type Lane struct {
 	b         *Builder
 	at        seen            // the series at hand
 	cells     []timeline.Cell // of it
+	since     int64           // when its container started, where its first cell begins near that but elsewhere; else 0
 	charged   []charge        // scratch of integrate
 	unmatched int             // usage series of containers that never ran
 	leaps     []leap          // of containers whose counters rose by more than can be

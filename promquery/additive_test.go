@@ -297,6 +297,30 @@ func TestPartsAddUpAtOutages(t *testing.T) {
 			allocation.Query{Window: allocation.Window{Start: at(16, 26, 8), End: at(17, 2, 8)}, Step: 18 * time.Minute, Resolution: time.Minute},
 			overOutages,
 		},
+		{
+			"on a grid, a marker follows the last sample before a long outage", 5, time.Minute,
+			down{from: at(13, 29, 22), to: at(14, 41, 40), job: "kubelet", marked: true},
+			allocation.Query{Window: hours, Step: time.Hour, Resolution: time.Minute},
+			overOutages,
+		},
+		{
+			"on a grid, a container is seen once before a long outage", 5, time.Minute,
+			down{from: at(13, 29, 22), to: at(14, 41, 40), job: "kubelet", marked: true},
+			allocation.Query{Window: hours, Step: time.Hour, Resolution: 5 * time.Minute},
+			overOutages,
+		},
+		{
+			"on a grid, a container starts in a long outage, and is measured after the hour", 5, time.Minute,
+			down{from: at(13, 44, 24), to: at(15, 39, 31), job: "kubelet", marked: true},
+			allocation.Query{Window: hours, Step: time.Hour, Resolution: time.Minute},
+			overOutages,
+		},
+		{
+			"on a grid, an hour begins with the first sample after an outage", 4, time.Minute,
+			down{from: at(14, 1, 12), to: at(14, 58, 23), job: "kubelet", marked: true},
+			allocation.Query{Window: hours, Step: time.Hour, Resolution: 5 * time.Minute},
+			overOutages,
+		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c, err := democluster.New(democluster.Config{End: at(18, 0, 0), Duration: 6 * time.Hour, Nodes: 4, Pods: 60, Seed: x.seed, ScrapeInterval: x.scrape})

@@ -13,32 +13,30 @@ func (c *computation) usage(ctx context.Context, b *allocation.Builder) error {
 	if err := c.spans(ctx, b, stageNames[levels], []allocation.Span{window}, levels, disks); err != nil {
 		return err
 	}
-	unseen := b.Unseen()
-	for _, x := range []struct {
-		name   string
-		span   allocation.Span
-		stages []stage
-		some   bool // of some pods
-	}{
-		{askLevelsBefore, unseen.Before, []stage{levels}, true},
-		{askLevelsAfter, unseen.After, []stage{levels}, true},
-		{askCountersBefore, unseen.Before, []stage{counters, moving}, true},
-		{stageNames[counters], window, []stage{counters, moving}, false},
-		{askCountersAfter, unseen.After, []stage{counters, moving}, true},
-	} {
-		if x.span.Start >= x.span.End {
-			continue
-		}
-		all := func() {}
-		if x.some {
-			all = c.onlyNames("pod", unseen.Pods)
-		}
-		err := c.spans(ctx, b, x.name, []allocation.Span{x.span}, x.stages...)
-		if all(); err != nil {
-			return err
-		}
+	before := b.UnseenBefore()
+	if err := c.unseen(ctx, b, askLevelsBefore, &before, levels); err != nil {
+		return err
 	}
-	return nil
+	after := b.UnseenAfter()
+	if err := c.unseen(ctx, b, askLevelsAfter, &after, levels); err != nil {
+		return err
+	}
+	if err := c.unseen(ctx, b, askCountersBefore, &before, counters, moving); err != nil {
+		return err
+	}
+	if err := c.spans(ctx, b, stageNames[counters], []allocation.Span{window}, counters, moving); err != nil {
+		return err
+	}
+	return c.unseen(ctx, b, askCountersAfter, &after, counters, moving)
+}
+
+// unseen gives the builder usage of some pods beyond the window, where there is any to read.
+func (c *computation) unseen(ctx context.Context, b *allocation.Builder, name string, x *allocation.Unseen, stages ...stage) error {
+	if x.Start >= x.End {
+		return nil
+	}
+	defer c.onlyNames("pod", x.Pods)()
+	return c.spans(ctx, b, name, []allocation.Span{x.Span}, stages...)
 }
 
 // readAgain gives the builder once more the usage that exceeded what nodes have.

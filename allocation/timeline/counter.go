@@ -3,12 +3,13 @@ package timeline
 import "slices"
 
 // Counter appends the increases between the samples of a counter to dst, reset-aware and never extrapolated. The first
-// cell is the counter's value at its first sample, From Unborn. An increase over a gap is one cell.
+// cell is the counter's value at its first sample, From Unborn. An increase over a gap is one cell, but for the time before it in which
+// the grid sees the sample before again: nothing was used in that. Nor does anything tell of that time after the last sample.
 func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
 	if s.Exact() {
 		return s.exactCounter(dst, p)
 	}
-	prevT, prevC, caught, g := int64(Unborn), 0.0, false, s.newGrid(p, s.Step, s.Lookback)
+	prevT, again, prevC, caught, g := int64(Unborn), int64(Unborn), 0.0, false, s.newGrid(p, s.Step, s.Lookback)
 	for x := range s.pieces(p, s.dense(), s.sight(p)) {
 		if !usable(x.v) {
 			continue
@@ -17,15 +18,15 @@ func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
 		if first > last {
 			continue
 		}
-		caught = caught || prevT != Unborn && first-prevT > max(s.Lookback, s.Step)
-		dst = append(dst, Cell{prevT, first, increase(prevC, x.v), caught})
+		if again > prevT {
+			dst = append(dst, Cell{From: prevT, To: again, Held: true})
+		}
+		caught = caught || prevT != Unborn && first-again > max(s.Lookback, s.Step)
+		dst = append(dst, Cell{again, first, increase(prevC, x.v), caught})
 		if held > first {
 			dst = append(dst, Cell{From: first, To: held})
 		}
-		if last > held {
-			dst = append(dst, Cell{From: held, To: last, Held: true})
-		}
-		prevT, prevC, caught = last, x.v, last > held
+		prevT, again, prevC, caught = held, last, x.v, last > held
 	}
 	return dst
 }
