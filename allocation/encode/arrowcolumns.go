@@ -87,14 +87,14 @@ func arrowProperty(p allocation.Property) arrowColumn[arrowRow] {
 	case p.IsMap():
 		return arrowMap(propertyFields[p], func(r arrowRow, yield func(key, value string)) {
 			d := r.set.Dict()
-			for _, pair := range d.Map(r.set.IDs(p)[r.row]) {
+			for _, pair := range r.set.Pairs(p, r.row) {
 				yield(d.Text(pair.Key), d.Text(pair.Value))
 			}
 		})
 	case p.IsList():
 		return arrowList(propertyFields[p], func(r arrowRow, yield func(text string)) {
 			d := r.set.Dict()
-			for _, id := range d.List(r.set.IDs(p)[r.row]) {
+			for _, id := range r.set.List(p, r.row) {
 				yield(d.Text(id))
 			}
 		})

@@ -92,13 +92,15 @@ func BenchmarkAmounts(b *testing.B) {
 		}
 		b.Run(bc.name, func(b *testing.B) {
 			data, _ := files(b, s)
-			late, err := readBack(&encode.Projection{LateColumns: []allocation.Column{allocation.PVCost}}, data)
+			file, err := encode.OpenParquet(data)
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				_ = late.Column(allocation.PVCost)
+				if _, err := file.Decode(&encode.Projection{Columns: []allocation.Column{allocation.PVCost}}); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

@@ -107,6 +107,9 @@ func Parquet(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
 	var columns []column
 	switch f.Kind {
 	case ParquetAllocations:
+		if err := s.Require(allocation.Everything()); err != nil {
+			return 0, fmt.Errorf("write Parquet: %w", err)
+		}
 		columns, rows = allocationColumns(s), s.Len()
 	case ParquetAssets:
 		list := assetRows(s)

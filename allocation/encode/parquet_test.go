@@ -2,7 +2,9 @@ package encode_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -147,7 +149,7 @@ func plain(s *allocation.Set) plainSet {
 	for row := range list {
 		r := plainRow{Special: s.Special(row), Single: s.Single(row), Start: s.Start(row), End: s.End(row), Properties: map[string]any{}, Values: map[string]float64{}}
 		for p := range allocation.NumProperties {
-			id := s.IDs(p)[row]
+			id := idsOf(s, p)[row]
 			switch {
 			case p.IsMap():
 				m := map[string]string{}
@@ -253,7 +255,7 @@ func TestParquetManyPages(t *testing.T) {
 	}
 	for c := range allocation.NumColumns {
 		same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-		if !slices.EqualFunc(s.Column(c), got.Column(c), same) {
+		if !slices.EqualFunc(column(s, c), column(got, c), same) {
 			t.Fatalf("%s differs", c)
 		}
 	}
@@ -278,16 +280,45 @@ func TestParquetProjection(t *testing.T) {
 		if got.Text(allocation.Namespace, row) != s.Text(allocation.Namespace, row) || got.Value(cost, row) != s.Value(cost, row) {
 			t.Errorf("row %d: what was asked for differs", row)
 		}
-		if got.Text(allocation.Pod, row) != "" || got.Value(allocation.PVCost, row) != 0 || len(got.Volumes(row)) != 0 || got.Start(row) != s.Start(row) {
-			t.Errorf("row %d has what was not asked for, or not its times", row)
+		if got.Start(row) != s.Start(row) {
+			t.Errorf("row %d has not its times", row)
+		}
+	}
+	for name, look := range map[string]func() error{
+		"column":         func() error { _, err := got.Column(allocation.PVCost); return err },
+		"property":       func() error { _, err := got.IDs(allocation.Pod); return err },
+		"columns":        func() error { return got.Require(allocation.OfRows(nil, cost, allocation.PVCost)) },
+		"properties":     func() error { return got.Require(allocation.OfRows([]allocation.Property{allocation.Labels})) },
+		"volumes":        func() error { return got.Require(&allocation.Projection{Volumes: true}) },
+		"load balancers": func() error { return got.Require(&allocation.Projection{Balancers: true}) },
+		"everything":     func() error { return got.Require(nil) },
+		"check":          got.Check,
+		"a format":       func() error { return encode.CSV(io.Discard, got, encode.Options{}) },
+		"a file":         func() error { return encode.NewParquetStream(io.Discard).Rows(got) },
+	} {
+		if err := look(); !errors.Is(err, allocation.ErrUnread) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, look := range map[string]func(){
+		"text": func() { got.Text(allocation.Pod, 0) }, "value": func() { got.Value(allocation.PVCost, 0) }, "list": func() { got.List(allocation.Services, 0) },
+		"map": func() { got.Pairs(allocation.Labels, 0) }, "volumes": func() { got.Volumes(0) }, "load balancers": func() { got.LoadBalancerShares(0) },
+	} {
+		if !panics(look) {
+			t.Errorf("%s of a row was not read, and is there", name)
 		}
 	}
 }
 
-// TestParquetRefuses checks what is no file that can be read back.
-// TestParquetLateZeros knows of columns that are 0 in all rows without decoding them for those who ask, whatever was read before
-// them in the same memory.
-func TestParquetLateZeros(t *testing.T) {
+// panics reports whether f does.
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
+}
+
+// TestParquetZeros knows of columns that are 0 in all rows, whatever was read before them in the same memory.
+func TestParquetZeros(t *testing.T) {
 	s := allocation.NewSet(parquetWindow, allocation.NewDict())
 	for range 3000 {
 		r := allocation.Row{Start: parquetWindow.Start, End: parquetWindow.End}
@@ -297,7 +328,7 @@ func TestParquetLateZeros(t *testing.T) {
 	rows, _ := files(t, s)
 	p, readers := &encode.Projection{}, &encode.ParquetReaders{}
 	for c := range allocation.NumColumns {
-		p.LateColumns = append(p.LateColumns, c)
+		p.Columns = append(p.Columns, c)
 	}
 	for range 2 {
 		f, err := readers.Open(rows, nil)
@@ -323,6 +354,7 @@ func TestParquetLateZeros(t *testing.T) {
 	}
 }
 
+// TestParquetRefuses checks what is no file that can be read back.
 func TestParquetRefuses(t *testing.T) {
 	s := randomSet(rand.New(rand.NewPCG(3, 1)), 5)
 	rows, _ := files(t, s)
@@ -349,4 +381,22 @@ func TestParquetRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// column are the values of a column that was read.
+func column(s *allocation.Set, c allocation.Column) []float64 {
+	values, err := s.Column(c)
+	if err != nil {
+		panic(err)
+	}
+	return values
+}
+
+// idsOf are the ids of a property that was read.
+func idsOf(s *allocation.Set, p allocation.Property) []allocation.ID {
+	ids, err := s.IDs(p)
+	if err != nil {
+		panic(err)
+	}
+	return ids
 }

@@ -87,7 +87,7 @@ func lately() *encode.Projection {
 		}
 	}
 	for c := range allocation.NumColumns {
-		p.LateColumns = append(p.LateColumns, c)
+		p.Columns = append(p.Columns, c)
 	}
 	return p
 }

@@ -57,6 +57,7 @@ func (f *ParquetFile) Decode(p *Projection) (d *Decoded, err error) {
 
 func (f *ParquetFile) decode(p *Projection) (*Decoded, error) {
 	d := &Decoded{rows: f.Rows}
+	d.frame.Read = p
 	if f.Footer.Kind == ParquetAssets {
 		return d, d.readAssets(f, p)
 	}
@@ -248,14 +249,12 @@ func (d *Decoded) readValues(f *ParquetFile, p *Projection) error {
 	for c := range allocation.NumColumns {
 		var err error
 		_, has := f.layout.byPath[c.Field()]
-		switch want := wantsColumn(p, c); {
-		case want == unwanted:
+		switch {
+		case p != nil && !slices.Contains(p.Columns, c):
 		case !has:
 			d.frame.Values[c], err = f.stoodIn(c)
-		case want == wantedNow:
+		default:
 			d.frame.Values[c], err = f.numbers(c.Field(), false) // columns of zeros share their memory
-		case want == wantedLate:
-			d.frame.LateValues[c], err = f.lateNumbers(c)
 		}
 		if err != nil {
 			return err

@@ -24,7 +24,8 @@ func TestParquetKeptColumns(t *testing.T) {
 			late.Late = append(late.Late, p)
 		}
 	}
-	late.Properties = []allocation.Property{allocation.Pod}
+	late.Properties = []allocation.Property{allocation.Pod, allocation.GPUDevices}
+	late.Volumes, late.Balancers, late.Columns = true, true, allocation.Everything().Columns
 	keys, err := allocation.ParseKeys("pod", allocation.LabelMapping{})
 	if err != nil {
 		t.Fatal(err)

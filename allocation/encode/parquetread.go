@@ -30,23 +30,15 @@ const (
 	wantedLate // where it is needed
 )
 
-// wants is how x is to be read.
-func wants[T comparable](p *Projection, x T, eager, lately func(*Projection) []T) wanted {
+// wantsProperty is how a property is read.
+func wantsProperty(p *Projection, x allocation.Property) wanted {
 	switch {
-	case p == nil, slices.Contains(eager(p), x):
+	case p == nil, slices.Contains(p.Properties, x):
 		return wantedNow
-	case slices.Contains(lately(p), x):
+	case slices.Contains(p.Late, x):
 		return wantedLate
 	}
 	return unwanted
-}
-
-func wantsProperty(p *Projection, x allocation.Property) wanted {
-	return wants(p, x, func(p *Projection) []allocation.Property { return p.Properties }, func(p *Projection) []allocation.Property { return p.Late })
-}
-
-func wantsColumn(p *Projection, c allocation.Column) wanted {
-	return wants(p, c, func(p *Projection) []allocation.Column { return p.Columns }, func(p *Projection) []allocation.Column { return p.LateColumns })
 }
 
 // ParquetReaders open files, and keep the memory that reading one takes for others. Their zero value is ready for use. They

@@ -55,9 +55,7 @@ func allocationColumns(s *allocation.Set) []column {
 		timeColumn(startField, n, func(row int) int64 { return s.Start(row).UnixMilli() }),
 		timeColumn(endField, n, func(row int) int64 { return s.End(row).UnixMilli() }))
 	for c := range allocation.NumColumns {
-		values := s.Column(c)
-		value := func(row int) float64 { return values[row] }
-		cols = append(cols, numberColumn(c.Field(), n, value))
+		cols = append(cols, numberColumn(c.Field(), n, func(row int) float64 { return s.Value(c, row) }))
 	}
 	return append(cols,
 		structsColumn(volumesField, n, s.Volumes, volumeMembers(s.Dict())),
@@ -66,19 +64,19 @@ func allocationColumns(s *allocation.Set) []column {
 
 // propertyColumns are the columns of a property.
 func propertyColumns(s *allocation.Set, p allocation.Property) []column {
-	ids, d := s.IDs(p), s.Dict()
+	d := s.Dict()
 	switch {
 	case p.IsMap():
-		return []column{mapColumn(propertyFields[p], s.Len(), func(row int) int { return len(d.Map(ids[row])) }, func(row, i int) (string, string) {
-			pair := d.Map(ids[row])[i]
+		return []column{mapColumn(propertyFields[p], s.Len(), func(row int) int { return len(s.Pairs(p, row)) }, func(row, i int) (string, string) {
+			pair := s.Pairs(p, row)[i]
 			return d.Text(pair.Key), d.Text(pair.Value)
 		})}
 	case p.IsList():
-		return []column{listColumn(propertyFields[p], s.Len(), func(row int) int { return len(d.List(ids[row])) }, func(row, i int) string { return d.Text(d.List(ids[row])[i]) })}
+		return []column{listColumn(propertyFields[p], s.Len(), func(row int) int { return len(s.List(p, row)) }, func(row, i int) string { return d.Text(s.List(p, row)[i]) })}
 	case p == allocation.PodUID:
-		return uuidColumns(propertyFields[p], otherUIDs, s.Len(), func(row int) string { return d.Text(ids[row]) })
+		return uuidColumns(propertyFields[p], otherUIDs, s.Len(), func(row int) string { return s.Text(p, row) })
 	}
-	return []column{textColumn(propertyFields[p], s.Len(), func(row int) string { return d.Text(ids[row]) })}
+	return []column{textColumn(propertyFields[p], s.Len(), func(row int) string { return s.Text(p, row) })}
 }
 
 func volumeMembers(d *allocation.Dict) []member[allocation.VolumeShare] {

@@ -30,6 +30,9 @@ func NewParquetStream(w io.Writer) *ParquetStream { return &ParquetStream{w: w} 
 
 // Rows writes the rows of a set. All sets of a file must be made by the same passes.
 func (p *ParquetStream) Rows(s *allocation.Set) error {
+	if err := s.Require(allocation.Everything()); err != nil {
+		return fmt.Errorf("write Parquet: %w", err)
+	}
 	return p.group(string(ParquetAllocations), allocationColumns(s))
 }
 

@@ -170,7 +170,7 @@ func TestReadersDuringCompaction(t *testing.T) {
 	readers := soak.Of(100, 1000)
 	dir, cost := t.TempDir(), allocation.Cost.Of(allocation.CPU)
 	sum := func(set *allocation.Set) (sum float64) {
-		for _, v := range set.Column(cost) {
+		for _, v := range column(set, cost) {
 			sum += v
 		}
 		return sum

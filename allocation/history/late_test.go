@@ -45,7 +45,7 @@ func TestLate(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.options.Aggregate = keys
-			p := &encode.Projection{Properties: append(tc.eager, allocation.Cluster, allocation.NodeName, allocation.GPUDevices), LateColumns: allColumns(), Volumes: true, Balancers: true}
+			p := &encode.Projection{Properties: append(tc.eager, allocation.Cluster, allocation.NodeName, allocation.GPUDevices), Columns: allColumns(), Volumes: true, Balancers: true}
 			for x := range allocation.NumProperties {
 				if !slices.Contains(p.Properties, x) {
 					p.Late = append(p.Late, x)

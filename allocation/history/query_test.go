@@ -38,6 +38,10 @@ func queries() []query {
 // inNamespace selects the rows of a namespace.
 type inNamespace string
 
+func (inNamespace) Needs() *allocation.Projection {
+	return allocation.OfRows([]allocation.Property{allocation.Namespace})
+}
+
 func (n inNamespace) Bind(s *allocation.Set) (func(row int) bool, error) {
 	return func(row int) bool { return s.Text(allocation.Namespace, row) == string(n) }, nil
 }

@@ -115,7 +115,7 @@ type decodedSet struct {
 // decode reads the files of a set; where it is gone, those of what is in its place.
 func (s *Store) decode(ctx context.Context, stored Stored, p *encode.Projection) decodedSet {
 	if stored.Parts > 1 || s.opts.Part.Of > 1 {
-		p = withKey(p)
+		p = p.WithInstance() // parts are merged
 	}
 	for try := 0; ; try++ {
 		parts, sound, err := s.decodeParts(ctx, &stored, p)
@@ -167,17 +167,6 @@ func (s *Store) lookUp(ctx context.Context, was *Stored) (Stored, bool, error) {
 	return Stored{}, false, nil
 }
 
-// withKey adds to a projection what tells rows apart: parts are merged by it.
-func withKey(p *encode.Projection) *encode.Projection {
-	if p == nil {
-		return nil
-	}
-	all := *p
-	all.Columns, all.Late, all.LateColumns = slices.Concat(p.Columns, p.LateColumns), nil, nil
-	all.Properties = append(slices.Concat(p.Properties, p.Late), allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container)
-	return &all
-}
-
 func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *encode.Projection) (parts [][]*encode.Decoded, sound []func() error, err error) {
 	parts = make([][]*encode.Decoded, len(stored.parts))
 	for i, m := range stored.parts {
@@ -191,7 +180,7 @@ func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *encode.Proje
 				return nil, nil, err
 			}
 			parts[i] = append(parts[i], d)
-			if check != nil && p != nil && len(p.Late)+len(p.LateColumns) > 0 {
+			if check != nil && p != nil && len(p.Late) > 0 {
 				sound = append(sound, check)
 			}
 		}

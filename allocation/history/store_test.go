@@ -336,11 +336,11 @@ func copyRow(to, s *allocation.Set, row int) {
 	for p := range r.Text {
 		r.Text[p] = s.Text(allocation.Property(p), row)
 	}
-	for _, id := range d.List(s.IDs(allocation.Services)[row]) {
+	for _, id := range s.List(allocation.Services, row) {
 		r.Services = append(r.Services, d.Text(id))
 	}
 	for p, m := range map[allocation.Property]map[string]string{allocation.Labels: r.Labels, allocation.NamespaceLabels: r.NSLabels} {
-		for _, pair := range d.Map(s.IDs(p)[row]) {
+		for _, pair := range s.Pairs(p, row) {
 			m[d.Text(pair.Key)] = d.Text(pair.Value)
 		}
 	}
@@ -411,4 +411,13 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// column are the values of a column that was read.
+func column(s *allocation.Set, c allocation.Column) []float64 {
+	values, err := s.Column(c)
+	if err != nil {
+		panic(err)
+	}
+	return values
 }

@@ -25,7 +25,8 @@ import (
 type kept struct {
 	rich
 	everything bool
-	projected  int // queries that needed less
+	forgets    func(*allocation.Projection) // what is left out although it is needed
+	projected  int                          // queries that needed less
 	files      map[allocation.Window][2][]byte
 }
 
@@ -34,7 +35,11 @@ func (k *kept) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 		var only *encode.Projection
 		if p := q.Only; p != nil && !k.everything {
 			k.projected++
-			only = p
+			if only = p; k.forgets != nil {
+				less := *p
+				only = &less
+				k.forgets(only)
+			}
 		}
 		dict := allocation.NewDict()
 		for s, err := range k.rich.Sets(ctx, q) {
@@ -213,5 +218,54 @@ func TestNeededOfDerived(t *testing.T) {
 	}
 	if diff := cmp.Diff(bodies[1], bodies[0]); diff != "" {
 		t.Errorf("of what is needed and of everything (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnread asks a ledger that leaves out what is needed: each answer is an error, and none is made of zeros.
+func TestUnread(t *testing.T) {
+	files := map[allocation.Window][2][]byte{}
+	column := func(c allocation.Column) func(*allocation.Projection) {
+		return func(p *allocation.Projection) {
+			p.Columns = slices.DeleteFunc(slices.Clone(p.Columns), func(x allocation.Column) bool { return x == c })
+		}
+	}
+	property := func(x allocation.Property) func(*allocation.Projection) {
+		without := func(list []allocation.Property) []allocation.Property {
+			return slices.DeleteFunc(slices.Clone(list), func(y allocation.Property) bool { return x == y })
+		}
+		return func(p *allocation.Projection) { p.Properties, p.Late = without(p.Properties), without(p.Late) }
+	}
+	cpu, running := allocation.Cost.Of(allocation.CPU), allocation.RunningSeconds
+	for _, tc := range []struct {
+		query   string
+		forgets func(*allocation.Projection)
+	}{
+		{"aggregate=namespace", column(cpu)},
+		{"aggregate=namespace&fields=cpuCost", column(cpu)},
+		{"aggregate=namespace&fields=minutes", column(running)},
+		{"aggregate=namespace&fields=cpuCost&sortBy=cpuCoreUsageAverage", column(allocation.UsageHours.Of(allocation.CPU))},
+		{"aggregate=namespace&fields=errorBounds", column(allocation.LeastSeconds)},
+		{"aggregate=namespace&fields=rawAllocationOnly", column(allocation.UsageMax.Of(allocation.RAM))},
+		{"aggregate=namespace&format=csv", column(allocation.UsageHours.Of(allocation.RAM))},
+		{"aggregate=namespace&format=csv&csvColumns=full", property(allocation.ProviderID)},
+		{"aggregate=namespace&format=arrow", column(allocation.PVByteHours)},
+		{"aggregate=namespace&format=parquet", property(allocation.Services)},
+		{"aggregate=pod", property(allocation.Pod)},
+		{"aggregate=cluster&filter=pod!:\"x\"", property(allocation.Pod)},
+		{"aggregate=all&filter=team:\"x\"", property(allocation.Labels)},
+		{"aggregate=all&fields=pvs", func(p *allocation.Projection) { p.Volumes = false }},
+		{"aggregate=all&fields=lbAllocations", func(p *allocation.Projection) { p.Balancers = false }},
+		{"aggregate=all&fields=gpuAllocation", property(allocation.GPUDevices)},
+		{"aggregate=all&fields=properties", property(allocation.NamespaceLabels)},
+	} {
+		t.Run(tc.query, func(t *testing.T) {
+			query := append(strings.Split(tc.query, "&"), "window=3d")
+			if w := get(keptHandler(&kept{files: files}), "/model/allocation", query...); w.Code != http.StatusOK {
+				t.Fatalf("status %d: %.300s", w.Code, w.Body)
+			}
+			if w := get(keptHandler(&kept{files: files, forgets: tc.forgets}), "/model/allocation", query...); w.Code != http.StatusInternalServerError {
+				t.Errorf("status %d: %.300s", w.Code, w.Body)
+			}
+		})
 	}
 }
