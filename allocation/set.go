@@ -35,6 +35,15 @@ var properties = [NumProperties]string{
 	"services", "labels", "annotations", "namespaceLabels", "namespaceAnnotations", "gpuDevices",
 }
 
+// propertyFields are the names that stored files use.
+var propertyFields = [NumProperties]string{
+	"cluster", "node", "namespace", "pod", "pod_uid", "container", "controller_kind", "controller", "provider_id",
+	"services", "labels", "annotations", "namespace_labels", "namespace_annotations", "gpu_devices",
+}
+
+// Field is the property's name in stored files: cluster, controller_kind.
+func (p Property) Field() string { return propertyFields[p] }
+
 // String is the property's name in the API.
 func (p Property) String() string { return properties[p] }
 
@@ -55,7 +64,16 @@ const (
 	Unallocated         // __unallocated__: load balancers without endpoints, and what a cluster costs in which nobody ran
 	External            // __external__: costs outside of clusters that carry the properties of allocations
 	Shared              // __shared__: shared cost that nobody is left to take
+	NumSpecials
 )
+
+// specials are the names of kinds of allocation in stored files.
+var specials = [NumSpecials]string{
+	Workload: "workload", Idle: "idle", Unmounted: "unmounted", Unallocated: "unallocated", External: "external", Shared: "shared",
+}
+
+// Field is the kind's name in stored files: workload, idle.
+func (s Special) Field() string { return specials[s] }
 
 // Names that mark special rows and missing properties; they never stand for anything else.
 const (

@@ -17,7 +17,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
-	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -32,7 +32,7 @@ type kept struct {
 
 func (k *kept) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
 	return func(yield func(*allocation.Set, error) bool) {
-		var only *encode.Projection
+		var only *allocation.Projection
 		if p := q.Only; p != nil && !k.everything {
 			k.projected++
 			if only = p; k.forgets != nil {
@@ -57,16 +57,16 @@ func (k *kept) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 }
 
 // read is what is read of the files of a set, which has other nodes than those before and after it.
-func (k *kept) read(s *allocation.Set, dict *allocation.Dict, only *encode.Projection) (*allocation.Set, error) {
+func (k *kept) read(s *allocation.Set, dict *allocation.Dict, only *allocation.Projection) (*allocation.Set, error) {
 	files, ok := k.files[s.Window]
 	if !ok {
 		part, err := s.OfShard(allocation.Shard{Index: 1, Of: 1 + s.Window.Start.YearDay()%2})
 		if err != nil {
 			return nil, err
 		}
-		for i, kind := range [...]encode.ParquetKind{encode.ParquetAllocations, encode.ParquetAssets} {
+		for i, kind := range [...]parquet.Kind{parquet.Allocations, parquet.Assets} {
 			var b bytes.Buffer
-			if _, err := encode.Parquet(&b, part, encode.Footer{Kind: kind, Zone: "UTC", Complete: true, Part: 1, Parts: 1}); err != nil {
+			if _, err := parquet.Write(&b, part, parquet.Footer{Kind: kind, Zone: "UTC", Complete: true, Part: 1, Parts: 1}); err != nil {
 				return nil, err
 			}
 			files[i] = b.Bytes()
@@ -79,7 +79,7 @@ func (k *kept) read(s *allocation.Set, dict *allocation.Dict, only *encode.Proje
 		if i == 1 && only != nil && only.WithoutAssets {
 			break
 		}
-		f, err := encode.OpenParquet(data)
+		f, err := parquet.Open(data)
 		if err != nil {
 			return nil, err
 		}

@@ -107,7 +107,7 @@ func ArrowAssets(w io.Writer, sets []*allocation.AssetSet, o Options) error {
 	s := newArrowStream(w, arrowAssetColumns())
 	var err error
 	for _, set := range sets {
-		for _, a := range o.assets(set) {
+		for _, a := range o.PageOf(set) {
 			if err == nil {
 				err = s.add(arrowAsset{set, a})
 			}

@@ -17,7 +17,6 @@ import (
 	"github.com/thanos-io/objstore"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
@@ -194,7 +193,7 @@ func TestReadersDuringCompaction(t *testing.T) {
 					t.Errorf("list %+v, %v", l, err)
 					return
 				}
-				got, err := mine.Read(t.Context(), l.Sets, &encode.Projection{Columns: []allocation.Column{cost}})
+				got, err := mine.Read(t.Context(), l.Sets, &allocation.Projection{Columns: []allocation.Column{cost}})
 				if err != nil {
 					t.Error(err)
 					return

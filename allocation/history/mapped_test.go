@@ -10,13 +10,12 @@ import (
 	"testing"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
 )
 
 // late is a projection of what is decoded when it is needed.
-func late() *encode.Projection {
-	return &encode.Projection{
+func late() *allocation.Projection {
+	return &allocation.Projection{
 		Properties: []allocation.Property{allocation.Namespace}, Late: []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Pod, allocation.PodUID, allocation.Container, allocation.Labels},
 		Columns: allColumns(),
 	}
@@ -32,7 +31,7 @@ func TestMappedWhileNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := func(p *encode.Projection, between func()) string {
+	sum := func(p *allocation.Projection, between func()) string {
 		s := history.New(open(t, dir), history.Options{})
 		sets, err := s.Read(t.Context(), list(t, s, history.Hourly, allocation.Window{}), p)
 		if err != nil {

@@ -282,7 +282,7 @@ func TestParts(t *testing.T) {
 		if diff := cmp.Diff(answers(t, canonical(t, whole)), answers(t, read(t, s, sets...)...)); diff != "" {
 			t.Errorf("-whole +parts\n%s", diff)
 		}
-		narrow := &encode.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: []allocation.Column{allocation.Cost.Of(allocation.CPU)}}
+		narrow := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: []allocation.Column{allocation.Cost.Of(allocation.CPU)}}
 		if got, err := s.Read(t.Context(), sets, narrow); err != nil || got[0].Len() != whole.Len() {
 			t.Errorf("few columns: %v", err)
 		}

@@ -1,4 +1,4 @@
-package encode_test
+package parquet_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // onAssets gives random rows places on the assets of a random set, so that there is something for passes to divide.
@@ -36,14 +36,14 @@ func onAssets(rng *rand.Rand, n int) *allocation.Set {
 }
 
 // readAssets is the set that files of rows and of assets are of, which are read by projections of their own.
-func readAssets(t *testing.T, dict *allocation.Dict, rows, assets []byte, p *encode.Projection) *allocation.Set {
+func readAssets(t *testing.T, dict *allocation.Dict, rows, assets []byte, p *allocation.Projection) *allocation.Set {
 	t.Helper()
 	s := allocation.NewSet(parquetWindow, dict)
 	for _, of := range [...]struct {
 		data []byte
-		only *encode.Projection
+		only *allocation.Projection
 	}{{rows, nil}, {assets, p}} {
-		f, err := encode.OpenParquet(of.data)
+		f, err := parquet.Open(of.data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestFewOfAssets(t *testing.T) {
 		for range 1 + rng.IntN(2) {
 			rows, assets := files(t, onAssets(rng, 20))
 			sets[0] = append(sets[0], readAssets(t, whole, rows, assets, nil))
-			sets[1] = append(sets[1], readAssets(t, few, rows, assets, &encode.Projection{FewOfAssets: true}))
+			sets[1] = append(sets[1], readAssets(t, few, rows, assets, &allocation.Projection{FewOfAssets: true}))
 		}
 		var got [2]plainSet
 		for i, list := range sets {

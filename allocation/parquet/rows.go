@@ -1,25 +1,10 @@
-package encode
+package parquet
 
 import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/promcost/promcost/allocation"
 )
-
-// kinds are the kinds of rows as they are stored, by allocation.Special.
-var kinds = [...]string{
-	allocation.Workload: "workload", allocation.Idle: "idle", allocation.Unmounted: "unmounted", allocation.Unallocated: "unallocated",
-	allocation.External: "external", allocation.Shared: "shared",
-}
-
-// propertyFields are the columns of properties.
-var propertyFields = [allocation.NumProperties]string{
-	allocation.Cluster: "cluster", allocation.NodeName: "node", allocation.Namespace: "namespace", allocation.Pod: "pod",
-	allocation.PodUID: "pod_uid", allocation.Container: "container", allocation.ControllerKind: "controller_kind",
-	allocation.Controller: "controller", allocation.ProviderID: "provider_id", allocation.Services: "services", allocation.Labels: "labels",
-	allocation.Annotations: "annotations", allocation.NamespaceLabels: "namespace_labels", allocation.NamespaceAnnotations: "namespace_annotations",
-	allocation.GPUDevices: "gpu_devices",
-}
 
 // unnamedField is what early files call the column of GPUs.
 const unnamedField = ""
@@ -47,7 +32,7 @@ func allocationColumns(s *allocation.Set) []column {
 	cols = append(cols,
 		timeColumn(windowStart, n, func(int) int64 { return s.Window.Start.UnixMilli() }),
 		timeColumn(windowEnd, n, func(int) int64 { return s.Window.End.UnixMilli() }),
-		textColumn(kindField, n, func(row int) string { return kinds[s.Special(row)] }))
+		textColumn(kindField, n, func(row int) string { return s.Special(row).Field() }))
 	for p := range allocation.NumProperties {
 		cols = append(cols, propertyColumns(s, p)...)
 	}
@@ -67,16 +52,16 @@ func propertyColumns(s *allocation.Set, p allocation.Property) []column {
 	d := s.Dict()
 	switch {
 	case p.IsMap():
-		return []column{mapColumn(propertyFields[p], s.Len(), func(row int) int { return len(s.Pairs(p, row)) }, func(row, i int) (string, string) {
+		return []column{mapColumn(p.Field(), s.Len(), func(row int) int { return len(s.Pairs(p, row)) }, func(row, i int) (string, string) {
 			pair := s.Pairs(p, row)[i]
 			return d.Text(pair.Key), d.Text(pair.Value)
 		})}
 	case p.IsList():
-		return []column{listColumn(propertyFields[p], s.Len(), func(row int) int { return len(s.List(p, row)) }, func(row, i int) string { return d.Text(s.List(p, row)[i]) })}
+		return []column{listColumn(p.Field(), s.Len(), func(row int) int { return len(s.List(p, row)) }, func(row, i int) string { return d.Text(s.List(p, row)[i]) })}
 	case p == allocation.PodUID:
-		return uuidColumns(propertyFields[p], otherUIDs, s.Len(), func(row int) string { return s.Text(p, row) })
+		return uuidColumns(p.Field(), otherUIDs, s.Len(), func(row int) string { return s.Text(p, row) })
 	}
-	return []column{textColumn(propertyFields[p], s.Len(), func(row int) string { return s.Text(p, row) })}
+	return []column{textColumn(p.Field(), s.Len(), func(row int) string { return s.Text(p, row) })}
 }
 
 func volumeMembers(d *allocation.Dict) []member[allocation.VolumeShare] {

@@ -1,4 +1,4 @@
-package encode
+package parquet
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ func (c *leafColumn) names() (from stored, pages []byte) {
 
 // keep is the column as it was decoded before, or now, if it is the same for the second time; nil where it is not, and is to be
 // read where it is needed only.
-func (c *leafColumn) keep(r *parquetReader) (*leaf, error) {
+func (c *leafColumn) keep(r *reader) (*leaf, error) {
 	from, pages := c.names()
 	if pages == nil {
 		return nil, nil

@@ -1,4 +1,4 @@
-package encode
+package parquet
 
 import (
 	"bytes"
@@ -90,7 +90,7 @@ type leafColumn struct {
 }
 
 // column finds a leaf column. A file of an older version may lack it: then ok is false.
-func (f *ParquetFile) column(kind parquet.Kind, path ...string) (c leafColumn, ok bool, err error) {
+func (f *File) column(kind parquet.Kind, path ...string) (c leafColumn, ok bool, err error) {
 	name := path[0]
 	if len(path) > 1 {
 		name = strings.Join(path, ".")
@@ -134,7 +134,7 @@ func (c *leafColumn) plainPages() []byte {
 }
 
 // isNaught reports whether a column of amounts says at once that it has nothing but zeros, as most have, which are stored alike.
-func (f *ParquetFile) isNaught(c *leafColumn) bool {
+func (f *File) isNaught(c *leafColumn) bool {
 	pages, every := c.plainPages(), c.at.repetition+c.at.definition == 0
 	if every && len(f.naught) > 0 && bytes.Equal(pages, f.naught) {
 		return true
@@ -150,7 +150,7 @@ func (f *ParquetFile) isNaught(c *leafColumn) bool {
 }
 
 // leaf reads a leaf. A file of an older version may lack it: then ok is false.
-func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool, err error) {
+func (f *File) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool, err error) {
 	c, ok, err := f.column(kind, path...)
 	if err != nil || !ok {
 		return nil, false, err
@@ -160,7 +160,7 @@ func (f *ParquetFile) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool,
 }
 
 // whole reads all of the column, or has it of a file before.
-func (c *leafColumn) whole(f *ParquetFile) (*leaf, error) {
+func (c *leafColumn) whole(f *File) (*leaf, error) {
 	if kept, err := c.keep(f.reader); kept != nil || err != nil {
 		return kept, err
 	}
@@ -180,7 +180,7 @@ func (s rowSpan) of(before int64, n int) (from, to int) {
 
 // read reads those rows of the column into a leaf: of amounts that all have; of strings that all have, those before the last,
 // for they may be given by what they have in common with the ones before; of others, all.
-func (c *leafColumn) read(r *parquetReader, b *budget, l *leaf, rows rowSpan) error {
+func (c *leafColumn) read(r *reader, b *budget, l *leaf, rows rowSpan) error {
 	before := int64(0)
 	for k := range c.at.chunks {
 		part := chunk{to: l, reader: r, budget: b, at: &c.at.chunks[k], kind: c.at.kind, repeated: c.at.repetition > 0, optional: c.at.definition > 0, rows: rows, before: before}

@@ -1,4 +1,4 @@
-package encode
+package parquet
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// ParquetVersion is that of the schema of Parquet files: files of a newer one are refused, those of older ones are read.
-const ParquetVersion = 1
+// Version is that of the schema of Parquet files: files of a newer one are refused, those of older ones are read.
+const Version = 1
 
 // footerKey is the key of a Footer in the metadata of a file.
 const footerKey = "promcost"
@@ -22,7 +22,7 @@ const footerKey = "promcost"
 // Footer is what a Parquet file says of itself. All of it follows from the set that it was made of and its window, so
 // that one set gives the same bytes wherever and whenever it is written.
 type Footer struct {
-	Kind       ParquetKind
+	Kind       Kind
 	Window     allocation.Window
 	Zone       string        // the time zone that the window was cut on, as it is configured
 	Resolution time.Duration // 0 in exact mode
@@ -33,33 +33,33 @@ type Footer struct {
 	Warnings   []string // of the set
 }
 
-// ParquetKind is what the rows of a file are.
-type ParquetKind string
+// Kind is what the rows of a file are.
+type Kind string
 
 // The kinds of files.
 const (
-	ParquetAllocations ParquetKind = "allocations"
-	ParquetAssets      ParquetKind = "assets"
+	Allocations Kind = "allocations"
+	Assets      Kind = "assets"
 )
 
 // footerJSON is a Footer as it is stored.
 type footerJSON struct {
-	Version           int         `json:"version"`
-	Kind              ParquetKind `json:"kind"`
-	Start             string      `json:"start"` // RFC 3339, UTC
-	End               string      `json:"end"`
-	Zone              string      `json:"zone"`
-	ResolutionSeconds float64     `json:"resolutionSeconds"`
-	Rules             int         `json:"rules"` // 0 in files of before there were versions
-	Complete          bool        `json:"complete"`
-	Part              int         `json:"part"`
-	Parts             int         `json:"parts"`
-	Warnings          []string    `json:"warnings,omitempty"`
+	Version           int      `json:"version"`
+	Kind              Kind     `json:"kind"`
+	Start             string   `json:"start"` // RFC 3339, UTC
+	End               string   `json:"end"`
+	Zone              string   `json:"zone"`
+	ResolutionSeconds float64  `json:"resolutionSeconds"`
+	Rules             int      `json:"rules"` // 0 in files of before there were versions
+	Complete          bool     `json:"complete"`
+	Part              int      `json:"part"`
+	Parts             int      `json:"parts"`
+	Warnings          []string `json:"warnings,omitempty"`
 }
 
 func (f *Footer) encode() (string, error) {
 	b, err := json.Marshal(footerJSON{
-		Version: ParquetVersion, Kind: f.Kind, Start: f.Window.Start.UTC().Format(time.RFC3339Nano), End: f.Window.End.UTC().Format(time.RFC3339Nano),
+		Version: Version, Kind: f.Kind, Start: f.Window.Start.UTC().Format(time.RFC3339Nano), End: f.Window.End.UTC().Format(time.RFC3339Nano),
 		Zone: f.Zone, ResolutionSeconds: f.Resolution.Seconds(), Rules: f.Rules, Complete: f.Complete, Part: f.Part, Parts: f.Parts, Warnings: f.Warnings,
 	})
 	return string(b), err
@@ -74,11 +74,11 @@ func decodeFooter(text string) (*Footer, error) {
 		return nil, fmt.Errorf("decode footer: %w", err)
 	}
 	switch {
-	case j.Version > ParquetVersion:
-		return nil, fmt.Errorf("%w: its schema has version %d, at most %d is known: upgrade this promcost", ErrNewerVersion, j.Version, ParquetVersion)
+	case j.Version > Version:
+		return nil, fmt.Errorf("%w: its schema has version %d, at most %d is known: upgrade this promcost", ErrNewerVersion, j.Version, Version)
 	case j.Version < 1:
 		return nil, fmt.Errorf("decode footer: version %d is not one", j.Version)
-	case j.Kind != ParquetAllocations && j.Kind != ParquetAssets:
+	case j.Kind != Allocations && j.Kind != Assets:
 		return nil, fmt.Errorf("decode footer: kind %q is not known", j.Kind)
 	}
 	start, err := time.Parse(time.RFC3339Nano, j.Start)
@@ -95,23 +95,23 @@ func decodeFooter(text string) (*Footer, error) {
 	}, nil
 }
 
-// Parquet writes what f.Kind says of a set: the rows, in the order of the set, or the assets. Rules of f is that of the
+// Write writes what f.Kind says of a set: the rows, in the order of the set, or the assets. Rules of f is that of the
 // set, and so are Window, Resolution and Warnings where they are zero. Columns are named after what they hold, with units; the same set
 // and footer give the same bytes. A set that passes made gets a column name before the others, and cannot be read back.
 // rows is how many were written.
-func Parquet(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
+func Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
 	f.Rules = s.Rules
 	if f.Window == (allocation.Window{}) {
 		f.Window, f.Resolution, f.Warnings = s.Window, s.Resolution, s.Warnings
 	}
 	var columns []column
 	switch f.Kind {
-	case ParquetAllocations:
+	case Allocations:
 		if err := s.Require(allocation.Everything()); err != nil {
 			return 0, fmt.Errorf("write Parquet: %w", err)
 		}
 		columns, rows = allocationColumns(s), s.Len()
-	case ParquetAssets:
+	case Assets:
 		list := assetRows(s)
 		columns, rows = assetColumns(s.Window, list), len(list)
 	default:
@@ -152,7 +152,7 @@ func writeColumns(w io.Writer, name, footer string, columns []column) error {
 }
 
 // writeLeaves writes the values of all columns.
-func writeLeaves(out parquetOutput, columns []column) error {
+func writeLeaves(out output, columns []column) error {
 	writers := out.ColumnWriters()
 	leaf := 0
 	for i := range columns {

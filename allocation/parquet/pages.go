@@ -1,4 +1,4 @@
-package encode
+package parquet
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ var errShort = errors.New("it has too few values")
 // what is read may say anything: no more is taken for it than its size limits allow.
 type chunk struct {
 	to       *leaf
-	reader   *parquetReader
+	reader   *reader
 	at       *chunkLayout
 	kind     parquet.Kind
 	repeated bool

@@ -1,4 +1,4 @@
-package encode_test
+package parquet_test
 
 import (
 	"fmt"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestParquetOldFiles reads files that an early promcost wrote with version 1 of the schema. They are never written again, and what
@@ -27,7 +29,13 @@ func TestParquetOldFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "v1.txt", []byte(strings.Join(nonZero("", reflect.ValueOf(plain(got))), "\n")+"\n"))
+	want, err := os.ReadFile(filepath.Join("testdata", "v1.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), strings.Join(nonZero("", reflect.ValueOf(plain(got))), "\n")+"\n"); diff != "" {
+		t.Errorf("v1.txt (-want +got):\n%s", diff)
+	}
 }
 
 // nonZero are the values within v that are not zero, a line each, by their paths.

@@ -1,4 +1,4 @@
-package encode_test
+package parquet_test
 
 import (
 	"math"

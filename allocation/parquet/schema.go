@@ -1,4 +1,4 @@
-package encode
+package parquet
 
 import (
 	"bytes"
@@ -125,7 +125,7 @@ func (s *schema) children(elements []schemaElement, levels leafLayout, prefix st
 		}
 		e, of := &elements[0], levels
 		if prefix == "" && e.name == unnamedField {
-			e.name = propertyFields[allocation.GPUDevices]
+			e.name = allocation.GPUDevices.Field()
 		}
 		switch e.repetition {
 		case optionalElement:

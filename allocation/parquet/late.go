@@ -1,4 +1,4 @@
-package encode
+package parquet
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 // lateColumn is a column that is read whenever it is needed.
 type lateColumn struct {
 	leafColumn
-	readers *ParquetReaders
+	readers *Readers
 }
 
 // fewBytes is the size of a column, compressed, that is looked at at once: it may well have nothing in any row.
@@ -31,7 +31,7 @@ func (c *leafColumn) few() bool {
 }
 
 // again reads the column into a leaf of the reader, or has it of a file before. It takes a budget of its own.
-func (c *leafColumn) again(r *parquetReader, l *leaf) (*leaf, error) {
+func (c *leafColumn) again(r *reader, l *leaf) (*leaf, error) {
 	if kept, err := c.keep(r); kept != nil || err != nil {
 		return kept, err
 	}
@@ -40,8 +40,8 @@ func (c *leafColumn) again(r *parquetReader, l *leaf) (*leaf, error) {
 }
 
 // late is a property to be read where it is needed; nil where no row has it.
-func (f *ParquetFile) late(p allocation.Property) (allocation.Late, error) {
-	name := propertyFields[p]
+func (f *File) late(p allocation.Property) (allocation.Late, error) {
+	name := p.Field()
 	switch {
 	case p.IsMap():
 		return f.lateRuns(mapIDs, []string{name, "key_value", "key"}, []string{name, "key_value", "value"})
@@ -80,7 +80,7 @@ type lateTexts struct {
 }
 
 // leaf is what the column has, one a row, of at least the rows before one.
-func (t *lateTexts) leaf(r *parquetReader, to int) (*leaf, error) {
+func (t *lateTexts) leaf(r *reader, to int) (*leaf, error) {
 	if t.whole != nil {
 		return t.whole, nil
 	}
@@ -108,7 +108,7 @@ func asked(group []int32, differ []bool) int {
 
 // Merge implements allocation.Late.
 func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
-	return t.column.readers.with(t.column.owner, func(r *parquetReader) error {
+	return t.column.readers.with(t.column.owner, func(r *reader) error {
 		group := group[:asked(group, differ)]
 		l, err := t.leaf(r, len(group))
 		if err != nil {
@@ -140,7 +140,7 @@ func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []boo
 
 // Last implements allocation.Late.
 func (t *lateTexts) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
-	return t.column.readers.with(t.column.owner, func(r *parquetReader) error {
+	return t.column.readers.with(t.column.owner, func(r *reader) error {
 		l, err := t.leaf(r, len(group))
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func within(ends []int32, row int) (from, to int32) {
 // lateRuns are lists or maps that have no ids yet: each row is a run of elements, which all columns have.
 type lateRuns struct {
 	columns []leafColumn
-	readers *ParquetReaders
+	readers *Readers
 	add     func(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID
 }
 
@@ -197,7 +197,7 @@ func mapIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
 }
 
 // lateRuns finds the columns of lists or maps; nil where no row has any.
-func (f *ParquetFile) lateRuns(add func([]*leaf, *allocation.Dict, int32, int32) allocation.ID, paths ...[]string) (allocation.Late, error) {
+func (f *File) lateRuns(add func([]*leaf, *allocation.Dict, int32, int32) allocation.ID, paths ...[]string) (allocation.Late, error) {
 	runs := &lateRuns{readers: f.readers, add: add}
 	for i, path := range paths {
 		c, ok, err := f.column(parquet.ByteArray, path...)
@@ -216,7 +216,7 @@ func (f *ParquetFile) lateRuns(add func([]*leaf, *allocation.Dict, int32, int32)
 }
 
 // isEmpty reports whether a repeated column is there, and known to have nothing in any row.
-func (f *ParquetFile) isEmpty(path ...string) (bool, error) {
+func (f *File) isEmpty(path ...string) (bool, error) {
 	c, ok, err := f.column(parquet.ByteArray, path...)
 	if err != nil || !ok || !c.few() {
 		return false, err
@@ -235,7 +235,7 @@ func (f *ParquetFile) isEmpty(path ...string) (bool, error) {
 }
 
 // read reads the columns, and where the elements of each row end.
-func (l *lateRuns) read(r *parquetReader) (leaves []*leaf, ends []int32, err error) {
+func (l *lateRuns) read(r *reader) (leaves []*leaf, ends []int32, err error) {
 	for i := range l.columns {
 		leaf, err := l.columns[i].again(r, &r.leaves[i])
 		if err != nil {
@@ -258,7 +258,7 @@ func (l *lateRuns) read(r *parquetReader) (leaves []*leaf, ends []int32, err err
 
 // Merge implements allocation.Late. Keys of maps are sorted, as they were written.
 func (l *lateRuns) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
-	return l.readers.with(l.columns[0].owner, func(r *parquetReader) error {
+	return l.readers.with(l.columns[0].owner, func(r *reader) error {
 		leaves, ends, err := l.read(r)
 		if err != nil {
 			return err
@@ -280,7 +280,7 @@ func (l *lateRuns) Merge(d *allocation.Dict, group, first []int32, differ []bool
 
 // Last implements allocation.Late.
 func (l *lateRuns) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
-	return l.readers.with(l.columns[0].owner, func(r *parquetReader) error {
+	return l.readers.with(l.columns[0].owner, func(r *reader) error {
 		leaves, ends, err := l.read(r)
 		if err != nil {
 			return err
@@ -326,7 +326,7 @@ func (l *lateRuns) finder(leaves []*leaf, ends []int32, d *allocation.Dict) func
 type lateUUIDs struct{ lateColumn }
 
 // lateUIDs reads the ids of pods as UUIDs where all are; else as texts.
-func (f *ParquetFile) lateUIDs() (allocation.Late, error) {
+func (f *File) lateUIDs() (allocation.Late, error) {
 	others, ok, err := f.column(parquet.ByteArray, otherUIDs)
 	if err != nil {
 		return nil, err
@@ -344,7 +344,7 @@ func (f *ParquetFile) lateUIDs() (allocation.Late, error) {
 			return &lateTexts{lateColumn{readers: f.readers}, texts}, nil
 		}
 	}
-	c, ok, err := f.column(parquet.FixedLenByteArray, propertyFields[allocation.PodUID])
+	c, ok, err := f.column(parquet.FixedLenByteArray, allocation.PodUID.Field())
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -353,7 +353,7 @@ func (f *ParquetFile) lateUIDs() (allocation.Late, error) {
 
 // read reads the ids of those that have one, and where the id of each row ends in them: where that of the one before it does
 // for those that have none.
-func (u *lateUUIDs) read(r *parquetReader) (fixed []byte, ends []int32, err error) {
+func (u *lateUUIDs) read(r *reader) (fixed []byte, ends []int32, err error) {
 	l, err := u.again(r, &r.leaves[0])
 	if err == nil {
 		err = u.of(len(l.definition))
@@ -375,7 +375,7 @@ func (u *lateUUIDs) read(r *parquetReader) (fixed []byte, ends []int32, err erro
 
 // Merge implements allocation.Late.
 func (u *lateUUIDs) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
-	return u.readers.with(u.owner, func(r *parquetReader) error {
+	return u.readers.with(u.owner, func(r *reader) error {
 		fixed, ends, err := u.read(r)
 		if err != nil {
 			return err
@@ -398,7 +398,7 @@ func (u *lateUUIDs) Merge(d *allocation.Dict, group, first []int32, differ []boo
 
 // Last implements allocation.Late.
 func (u *lateUUIDs) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
-	return u.readers.with(u.owner, func(r *parquetReader) error {
+	return u.readers.with(u.owner, func(r *reader) error {
 		fixed, ends, err := u.read(r)
 		if err != nil {
 			return err

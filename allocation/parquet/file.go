@@ -1,4 +1,4 @@
-package encode
+package parquet
 
 import (
 	"fmt"
@@ -18,9 +18,6 @@ const (
 	maxFileBytes = 1 << 31 // bytes of a file's columns, uncompressed
 )
 
-// Projection says which columns of rows are read; what is left out is missing or zero in the set. nil is all of them.
-type Projection = allocation.Projection
-
 // wanted is how something is read.
 type wanted uint8
 
@@ -31,7 +28,7 @@ const (
 )
 
 // wantsProperty is how a property is read.
-func wantsProperty(p *Projection, x allocation.Property) wanted {
+func wantsProperty(p *allocation.Projection, x allocation.Property) wanted {
 	switch {
 	case p == nil, slices.Contains(p.Properties, x):
 		return wantedNow
@@ -41,16 +38,16 @@ func wantsProperty(p *Projection, x allocation.Property) wanted {
 	return unwanted
 }
 
-// ParquetReaders open files, and keep the memory that reading one takes for others. Their zero value is ready for use. They
+// Readers open files, and keep the memory that reading one takes for others. Their zero value is ready for use. They
 // are safe for concurrent use.
-type ParquetReaders struct {
-	idle    sync.Pool // of *parquetReader
+type Readers struct {
+	idle    sync.Pool // of *reader
 	kept    keptColumns
 	schemas knownSchemas
 }
 
-// parquetReader is the memory that reading takes. It is used by one goroutine at a time.
-type parquetReader struct {
+// reader is the memory that reading takes. It is used by one goroutine at a time.
+type reader struct {
 	zstd    *zstd.Decoder
 	indices []int32
 	bytes   []byte // indices of no more
@@ -64,12 +61,12 @@ type parquetReader struct {
 
 // with calls f with a reader that nobody else uses, to read data of owner. A panic of it, as damaged data may cause, or a fault,
 // is an error.
-func (rs *ParquetReaders) with(owner any, f func(r *parquetReader) error) (err error) {
+func (rs *Readers) with(owner any, f func(r *reader) error) (err error) {
 	defer runtime.KeepAlive(owner)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(owner != nil))
-	r, ok := rs.idle.Get().(*parquetReader)
+	r, ok := rs.idle.Get().(*reader)
 	if !ok {
-		r = &parquetReader{kept: &rs.kept}
+		r = &reader{kept: &rs.kept}
 		r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes), zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
 			return fmt.Errorf("read Parquet file: %w", err)
@@ -84,26 +81,26 @@ func (rs *ParquetReaders) with(owner any, f func(r *parquetReader) error) (err e
 	return f(r)
 }
 
-// ParquetFile is a file of rows or assets. What is read of it late is of its data, which must not change.
-type ParquetFile struct {
+// File is a file of rows or assets. What is read of it late is of its data, which must not change.
+type File struct {
 	Footer  *Footer
 	Rows    int
 	data    []byte
 	owner   any
 	layout  *layout
-	readers *ParquetReaders
-	reader  *parquetReader // while the file is decoded
+	readers *Readers
+	reader  *reader // while the file is decoded
 	budget  budget
 	naught  []byte // the pages of a column of amounts that are all 0, as soon as one is known
 }
 
-// OpenParquet opens a file with readers of its own.
-func OpenParquet(data []byte) (*ParquetFile, error) { return (&ParquetReaders{}).Open(data, nil) }
+// Open opens a file with readers of its own.
+func Open(data []byte) (*File, error) { return (&Readers{}).Open(data, nil) }
 
 // Open reads the footer of a file that Parquet wrote. The data must not change while the file is in use. It may be that of a
 // mapped file, which is there as long as its owner is reachable; it is nil of other data. What is no such file is an error,
 // ErrNewerVersion where it is of a newer version.
-func (rs *ParquetReaders) Open(data []byte, owner any) (f *ParquetFile, err error) {
+func (rs *Readers) Open(data []byte, owner any) (f *File, err error) {
 	defer runtime.KeepAlive(owner)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(owner != nil))
 	defer func() { err = guard(recover(), err) }()
@@ -118,7 +115,7 @@ func (rs *ParquetReaders) Open(data []byte, owner any) (f *ParquetFile, err erro
 	if err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
-	f = &ParquetFile{Footer: footer, Rows: int(layout.rows), data: data, owner: owner, layout: layout, readers: rs, budget: newBudget(len(data))}
+	f = &File{Footer: footer, Rows: int(layout.rows), data: data, owner: owner, layout: layout, readers: rs, budget: newBudget(len(data))}
 	if err := f.limit(); err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}
@@ -126,7 +123,7 @@ func (rs *ParquetReaders) Open(data []byte, owner any) (f *ParquetFile, err erro
 }
 
 // limit refuses what is too large to be true.
-func (f *ParquetFile) limit() error {
+func (f *File) limit() error {
 	if n := f.layout.rows; n < 0 || n > maxFileRows {
 		return fmt.Errorf("it says to have %d rows, at most %d are read", n, maxFileRows)
 	}

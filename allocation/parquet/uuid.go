@@ -1,4 +1,4 @@
-package encode
+package parquet
 
 import (
 	"fmt"
@@ -77,26 +77,26 @@ func uuidColumns(name, other string, n int, text func(row int) string) []column 
 const repeatedUUIDs = 0.75
 
 // uuids reads the ids of pods that are UUIDs; nil where the file has no ids.
-func (f *ParquetFile) uuids() (*leaf, error) {
-	l, ok, err := f.leaf(parquet.FixedLenByteArray, propertyFields[allocation.PodUID])
+func (f *File) uuids() (*leaf, error) {
+	l, ok, err := f.leaf(parquet.FixedLenByteArray, allocation.PodUID.Field())
 	if err != nil || !ok {
 		return nil, err
 	}
 	if len(l.definition) != f.Rows || len(l.fixed)%uuidBytes != 0 {
-		return nil, fmt.Errorf("column %s: it has %d values of %d rows", propertyFields[allocation.PodUID], len(l.definition), f.Rows)
+		return nil, fmt.Errorf("column %s: it has %d values of %d rows", allocation.PodUID.Field(), len(l.definition), f.Rows)
 	}
 	return l, nil
 }
 
 // uids reads the ids of pods: those that are UUIDs, and others.
-func (f *ParquetFile) uids() (*leaf, error) {
+func (f *File) uids() (*leaf, error) {
 	l, err := f.uuids()
 	if err != nil || l == nil {
 		return nil, err
 	}
 	ids, err := l.texts(len(l.fixed)/uuidBytes, func(dst []byte, i int) []byte { return appendUUID(dst, l.fixed[uuidBytes*i:uuidBytes*(i+1)]) })
 	if err != nil {
-		return nil, fmt.Errorf("column %s: %w", propertyFields[allocation.PodUID], err)
+		return nil, fmt.Errorf("column %s: %w", allocation.PodUID.Field(), err)
 	}
 	others, ok, err := f.leaf(parquet.ByteArray, otherUIDs)
 	if err != nil || !ok || len(others.idx) == 0 {

@@ -1,4 +1,4 @@
-package encode_test
+package parquet_test
 
 import (
 	"bytes"
@@ -11,10 +11,11 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/parquet-go/parquet-go"
+	parquetgo "github.com/parquet-go/parquet-go"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -36,7 +37,7 @@ func TestFieldsHaveNames(t *testing.T) {
 		names["Arrow"] = append(names["Arrow"], f.Name)
 	}
 	for table, data := range map[string][]byte{"rows": rows, "assets": assets} {
-		f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+		f, err := parquetgo.OpenFile(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,8 +80,8 @@ func readDamaged(t *testing.T, data []byte) {
 }
 
 // lately reads as much as possible where it is needed.
-func lately() *encode.Projection {
-	p := &encode.Projection{Properties: []allocation.Property{allocation.Namespace, allocation.GPUDevices}, Volumes: true, Balancers: true}
+func lately() *allocation.Projection {
+	p := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace, allocation.GPUDevices}, Volumes: true, Balancers: true}
 	for x := range allocation.GPUDevices {
 		if x != allocation.Namespace {
 			p.Late = append(p.Late, x)
@@ -136,8 +137,8 @@ func TestParquetDamaged(t *testing.T) {
 func TestParquetKnownSchemas(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 6))
 	rows, assets := files(t, randomSet(rng, 8))
-	readers := &encode.ParquetReaders{}
-	said := func(readers *encode.ParquetReaders, data []byte) string {
+	readers := &parquet.Readers{}
+	said := func(readers *parquet.Readers, data []byte) string {
 		f, err := readers.Open(data, nil)
 		if err != nil {
 			return err.Error()
@@ -158,7 +159,7 @@ func TestParquetKnownSchemas(t *testing.T) {
 		if i > 1 {
 			data[len(data)-8-footer+rng.IntN(footer)] ^= 1 << rng.IntN(8)
 		}
-		if got, want := said(readers, data), said(&encode.ParquetReaders{}, data); got != want {
+		if got, want := said(readers, data), said(&parquet.Readers{}, data); got != want {
 			t.Fatalf("file %d:\n%.300s\nwant\n%.300s", i, got, want)
 		}
 	}

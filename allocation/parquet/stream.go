@@ -1,4 +1,4 @@
-package encode
+package parquet
 
 import (
 	"cmp"
@@ -11,33 +11,33 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// ParquetStream writes what follows each other into one Parquet file, a row group each, so that one of them is in memory
+// Stream writes what follows each other into one Parquet file, a row group each, so that one of them is in memory
 // at a time. It has the columns of Parquet, but no footer: it is for other tools, and is not read back.
-type ParquetStream struct {
+type Stream struct {
 	w   io.Writer
-	out parquetOutput // nil until the first
+	out output // nil until the first
 }
 
-// parquetOutput is a file that is being written.
-type parquetOutput interface {
+// output is a file that is being written.
+type output interface {
 	ColumnWriters() []*parquet.ColumnWriter
 	Flush() error
 	Close() error
 }
 
-// NewParquetStream begins a file. Nothing is written yet.
-func NewParquetStream(w io.Writer) *ParquetStream { return &ParquetStream{w: w} }
+// NewStream begins a file. Nothing is written yet.
+func NewStream(w io.Writer) *Stream { return &Stream{w: w} }
 
 // Rows writes the rows of a set. All sets of a file must be made by the same passes.
-func (p *ParquetStream) Rows(s *allocation.Set) error {
+func (p *Stream) Rows(s *allocation.Set) error {
 	if err := s.Require(allocation.Everything()); err != nil {
 		return fmt.Errorf("write Parquet: %w", err)
 	}
-	return p.group(string(ParquetAllocations), allocationColumns(s))
+	return p.group(string(Allocations), allocationColumns(s))
 }
 
 // group writes a row group. The first one says what the columns are.
-func (p *ParquetStream) group(name string, columns []column) error {
+func (p *Stream) group(name string, columns []column) error {
 	if p.out == nil {
 		root := group{Group: parquet.Group{}}
 		for i := range columns {
@@ -57,7 +57,7 @@ func (p *ParquetStream) group(name string, columns []column) error {
 }
 
 // Close ends the file. One without anything has the columns of rows.
-func (p *ParquetStream) Close() error {
+func (p *Stream) Close() error {
 	if p.out == nil {
 		if err := p.Rows(allocation.NewSet(allocation.Window{}, allocation.NewDict())); err != nil {
 			return err
@@ -69,9 +69,8 @@ func (p *ParquetStream) Close() error {
 	return nil
 }
 
-// AssetList writes a set of assets as ArrowAssets has them.
-func (p *ParquetStream) AssetList(set *allocation.AssetSet, o Options) error {
-	list := o.assets(set)
+// Assets writes assets of a set, a row each, with the columns of Arrow streams.
+func (p *Stream) Assets(set *allocation.AssetSet, list []*allocation.Asset) error {
 	n := len(list)
 	text := func(name string, of func(*allocation.Asset) string) column {
 		return textColumn(name, n, func(row int) string { return of(list[row]) })
@@ -82,7 +81,7 @@ func (p *ParquetStream) AssetList(set *allocation.AssetSet, o Options) error {
 	number := func(name string, of func(*allocation.Asset) float64) column {
 		return numberColumn(name, n, func(row int) float64 { return of(list[row]) })
 	}
-	return p.group(string(ParquetAssets), []column{
+	return p.group(string(Assets), []column{
 		text(nameField, func(a *allocation.Asset) string { return cmp.Or(a.Title, a.Name) }),
 		at(windowStart, func(*allocation.Asset) time.Time { return set.Window.Start }),
 		at(windowEnd, func(*allocation.Asset) time.Time { return set.Window.End }),

@@ -1,4 +1,4 @@
-package encode_test
+package parquet_test
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
 )
 
 // amounts are values of columns by how they are stored: as one, as indices of few bits and of bytes, by themselves, and as
@@ -68,7 +67,7 @@ func TestParquetAmounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]*encode.Projection{"everything": nil, "columns": {Columns: columns, Properties: []allocation.Property{allocation.Pod}}} {
+	for name, p := range map[string]*allocation.Projection{"everything": nil, "columns": {Columns: columns, Properties: []allocation.Property{allocation.Pod}}} {
 		got, err := readBack(p, data)
 		if err != nil {
 			t.Fatal(err)

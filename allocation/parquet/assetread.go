@@ -1,4 +1,4 @@
-package encode
+package parquet
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ var passedAssets = [...]string{
 
 // assetReader reads assets. Columns are read one after the other, and each row of them then becomes an asset.
 type assetReader struct {
-	file    *ParquetFile
+	file    *File
 	few     bool
 	all     assetRow                   // what all rows have
 	rows    map[string]int             // by type
@@ -27,7 +27,7 @@ type assetReader struct {
 }
 
 // readAssets reads the columns of assets that p wants.
-func (d *Decoded) readAssets(f *ParquetFile, p *Projection) error {
+func (d *Decoded) readAssets(f *File, p *allocation.Projection) error {
 	a := &assetReader{file: f, few: p != nil && p.FewOfAssets, rows: map[string]int{}}
 	d.assets = allocation.NewSet(f.Footer.Window, nil)
 	for _, read := range [...]func() error{a.texts, a.bools, a.numbers, a.times, a.labels, func() error { return a.addTo(d.assets) }} {

@@ -1,4 +1,4 @@
-package encode_test
+package parquet_test
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -185,8 +186,8 @@ func plain(s *allocation.Set) plainSet {
 func files(t testing.TB, s *allocation.Set) (rows, assets []byte) {
 	t.Helper()
 	var out [2]bytes.Buffer
-	for i, kind := range [...]encode.ParquetKind{encode.ParquetAllocations, encode.ParquetAssets} {
-		if _, err := encode.Parquet(&out[i], s, encode.Footer{Kind: kind, Zone: "UTC", Complete: true, Part: 1, Parts: 1}); err != nil {
+	for i, kind := range [...]parquet.Kind{parquet.Allocations, parquet.Assets} {
+		if _, err := parquet.Write(&out[i], s, parquet.Footer{Kind: kind, Zone: "UTC", Complete: true, Part: 1, Parts: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,10 +195,10 @@ func files(t testing.TB, s *allocation.Set) (rows, assets []byte) {
 }
 
 // readBack is the set that files are of.
-func readBack(p *encode.Projection, list ...[]byte) (*allocation.Set, error) {
+func readBack(p *allocation.Projection, list ...[]byte) (*allocation.Set, error) {
 	var s *allocation.Set
 	for _, data := range list {
-		f, err := encode.OpenParquet(data)
+		f, err := parquet.Open(data)
 		if err != nil {
 			return nil, err
 		}
@@ -272,7 +273,7 @@ func TestParquetProjection(t *testing.T) {
 	s := randomSet(rand.New(rand.NewPCG(3, 1)), 50)
 	rows, _ := files(t, s)
 	cost := allocation.Cost.Of(allocation.CPU)
-	got, err := readBack(&encode.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: []allocation.Column{cost}}, rows)
+	got, err := readBack(&allocation.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: []allocation.Column{cost}}, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +295,7 @@ func TestParquetProjection(t *testing.T) {
 		"everything":     func() error { return got.Require(nil) },
 		"check":          got.Check,
 		"a format":       func() error { return encode.CSV(io.Discard, got, encode.Options{}) },
-		"a file":         func() error { return encode.NewParquetStream(io.Discard).Rows(got) },
+		"a file":         func() error { return parquet.NewStream(io.Discard).Rows(got) },
 	} {
 		if err := look(); !errors.Is(err, allocation.ErrUnread) {
 			t.Errorf("%s: %v", name, err)
@@ -326,7 +327,7 @@ func TestParquetZeros(t *testing.T) {
 		s.Append(&r)
 	}
 	rows, _ := files(t, s)
-	p, readers := &encode.Projection{}, &encode.ParquetReaders{}
+	p, readers := &allocation.Projection{}, &parquet.Readers{}
 	for c := range allocation.NumColumns {
 		p.Columns = append(p.Columns, c)
 	}

@@ -1,4 +1,4 @@
-package encode_test
+package parquet_test
 
 import (
 	"math/rand/v2"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // TestParquetKeptColumns reads files one after the other with the same readers: what columns say that are stored as in the file
@@ -18,7 +18,7 @@ func TestParquetKeptColumns(t *testing.T) {
 	sets := [...]*allocation.Set{randomSet(rand.New(rand.NewPCG(5, 1)), 300), randomSet(rand.New(rand.NewPCG(5, 2)), 300)}
 	var rows [len(sets)][]byte
 	var want, merged [len(sets)]any
-	late := &encode.Projection{}
+	late := &allocation.Projection{}
 	for p := range allocation.NumProperties {
 		if p != allocation.Pod && p != allocation.GPUDevices {
 			late.Late = append(late.Late, p)
@@ -38,7 +38,7 @@ func TestParquetKeptColumns(t *testing.T) {
 		}
 		return plain(out[0])
 	}
-	read := func(readers *encode.ParquetReaders, i int, p *encode.Projection, d *allocation.Dict) *allocation.Set {
+	read := func(readers *parquet.Readers, i int, p *allocation.Projection, d *allocation.Dict) *allocation.Set {
 		t.Helper()
 		f, err := readers.Open(rows[i], nil)
 		if err != nil {
@@ -56,10 +56,10 @@ func TestParquetKeptColumns(t *testing.T) {
 	}
 	for i, s := range sets {
 		rows[i], _ = files(t, s)
-		want[i] = plain(read(&encode.ParquetReaders{}, i, nil, allocation.NewDict()))
-		merged[i] = pods(read(&encode.ParquetReaders{}, i, late, allocation.NewDict()))
+		want[i] = plain(read(&parquet.Readers{}, i, nil, allocation.NewDict()))
+		merged[i] = pods(read(&parquet.Readers{}, i, late, allocation.NewDict()))
 	}
-	readers, dict := &encode.ParquetReaders{}, allocation.NewDict()
+	readers, dict := &parquet.Readers{}, allocation.NewDict()
 	for at, i := range [...]int{0, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0} {
 		if at%4 == 3 {
 			dict = allocation.NewDict()

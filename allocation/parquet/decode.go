@@ -1,4 +1,4 @@
-package encode
+package parquet
 
 import (
 	"bytes"
@@ -45,8 +45,8 @@ type structLeaf struct {
 }
 
 // Decode reads the columns of a file that p wants. Damaged data is an error that names the column.
-func (f *ParquetFile) Decode(p *Projection) (d *Decoded, err error) {
-	err = f.readers.with(f.owner, func(r *parquetReader) error {
+func (f *File) Decode(p *allocation.Projection) (d *Decoded, err error) {
+	err = f.readers.with(f.owner, func(r *reader) error {
 		f.reader = r
 		d, err = f.decode(p)
 		f.reader = nil
@@ -55,13 +55,13 @@ func (f *ParquetFile) Decode(p *Projection) (d *Decoded, err error) {
 	return d, err
 }
 
-func (f *ParquetFile) decode(p *Projection) (*Decoded, error) {
+func (f *File) decode(p *allocation.Projection) (*Decoded, error) {
 	d := &Decoded{rows: f.Rows}
 	d.frame.Read = p
-	if f.Footer.Kind == ParquetAssets {
+	if f.Footer.Kind == Assets {
 		return d, d.readAssets(f, p)
 	}
-	for _, read := range [...]func(*ParquetFile, *Projection) error{d.readKinds, d.readProperties, d.readValues, d.readShares} {
+	for _, read := range [...]func(*File, *allocation.Projection) error{d.readKinds, d.readProperties, d.readValues, d.readShares} {
 		if err := read(f, p); err != nil {
 			return nil, fmt.Errorf("read Parquet file: %w", err)
 		}
@@ -70,7 +70,7 @@ func (f *ParquetFile) decode(p *Projection) (*Decoded, error) {
 }
 
 // text reads a column of strings; nil where the file has none, or all are known to be empty.
-func (f *ParquetFile) text(name string) (*leaf, error) {
+func (f *File) text(name string) (*leaf, error) {
 	c, ok, err := f.column(parquet.ByteArray, name)
 	if err != nil || !ok {
 		return nil, err
@@ -86,7 +86,7 @@ func (f *ParquetFile) text(name string) (*leaf, error) {
 }
 
 // numbers reads a column of amounts; nil where the file has none, or where all are 0.
-func (f *ParquetFile) numbers(name string, maybe bool) ([]float64, error) {
+func (f *File) numbers(name string, maybe bool) ([]float64, error) {
 	column, ok, err := f.column(parquet.Double, name)
 	if err != nil || !ok || f.isNaught(&column) {
 		return nil, err
@@ -112,7 +112,7 @@ func (f *ParquetFile) numbers(name string, maybe bool) ([]float64, error) {
 }
 
 // times reads a column of instants, which every file has.
-func (f *ParquetFile) times(name string) ([]int64, error) {
+func (f *File) times(name string) ([]int64, error) {
 	c, ok, err := f.column(parquet.Int64, name)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (f *ParquetFile) times(name string) ([]int64, error) {
 }
 
 // readKinds reads what every row has.
-func (d *Decoded) readKinds(f *ParquetFile, _ *Projection) (err error) {
+func (d *Decoded) readKinds(f *File, _ *allocation.Projection) (err error) {
 	if _, aggregated := f.layout.byPath[nameField]; aggregated {
 		return errors.New("its rows were aggregated: they cannot be read back")
 	}
@@ -181,14 +181,15 @@ func (d *Decoded) readKinds(f *ParquetFile, _ *Projection) (err error) {
 
 // kindOf is the kind of rows that has a name.
 func kindOf(name []byte) (allocation.Special, error) {
-	k := slices.Index(kinds[:], string(name))
-	if k < 0 {
-		return 0, fmt.Errorf("column %s: %q is not known", kindField, name)
+	for kind := range allocation.NumSpecials {
+		if kind.Field() == string(name) {
+			return kind, nil
+		}
 	}
-	return allocation.Special(k), nil
+	return 0, fmt.Errorf("column %s: %q is not known", kindField, name)
 }
 
-func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
+func (d *Decoded) readProperties(f *File, p *allocation.Projection) (err error) {
 	for x := range allocation.NumProperties {
 		want := wantsProperty(p, x)
 		switch {
@@ -196,13 +197,13 @@ func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
 		case want == wantedLate:
 			d.frame.Late[x], err = f.late(x)
 		case x.IsMap():
-			d.maps[x], err = f.mapOf(propertyFields[x])
+			d.maps[x], err = f.mapOf(x.Field())
 		case x.IsList():
-			d.list, err = f.listOf(propertyFields[x])
+			d.list, err = f.listOf(x.Field())
 		case x == allocation.PodUID:
 			d.texts[x], err = f.uids()
 		default:
-			d.texts[x], err = f.text(propertyFields[x])
+			d.texts[x], err = f.text(x.Field())
 		}
 		if err != nil {
 			return err
@@ -211,7 +212,7 @@ func (d *Decoded) readProperties(f *ParquetFile, p *Projection) (err error) {
 	return nil
 }
 
-func (f *ParquetFile) listOf(name string) (*listLeaf, error) {
+func (f *File) listOf(name string) (*listLeaf, error) {
 	if none, err := f.isEmpty(name, "list", "element"); err != nil || none {
 		return nil, err
 	}
@@ -226,7 +227,7 @@ func (f *ParquetFile) listOf(name string) (*listLeaf, error) {
 	return &listLeaf{l, ends}, nil
 }
 
-func (f *ParquetFile) mapOf(name string) (*mapLeaf, error) {
+func (f *File) mapOf(name string) (*mapLeaf, error) {
 	if none, err := f.isEmpty(name, "key_value", "key"); err != nil || none {
 		return nil, err
 	}
@@ -245,7 +246,7 @@ func (f *ParquetFile) mapOf(name string) (*mapLeaf, error) {
 	return &mapLeaf{keys, values, ends}, nil
 }
 
-func (d *Decoded) readValues(f *ParquetFile, p *Projection) error {
+func (d *Decoded) readValues(f *File, p *allocation.Projection) error {
 	for c := range allocation.NumColumns {
 		var err error
 		_, has := f.layout.byPath[c.Field()]
@@ -263,7 +264,7 @@ func (d *Decoded) readValues(f *ParquetFile, p *Projection) error {
 	return nil
 }
 
-func (d *Decoded) readShares(f *ParquetFile, p *Projection) (err error) {
+func (d *Decoded) readShares(f *File, p *allocation.Projection) (err error) {
 	if p == nil || p.Volumes {
 		if d.volumes, err = f.structs(volumesField, []string{"key", "provider_id"}, []string{"byte_hours", "cost", "cost_adjustment"}, nil); err != nil {
 			return err
@@ -276,7 +277,7 @@ func (d *Decoded) readShares(f *ParquetFile, p *Projection) (err error) {
 }
 
 // structs reads a list of structs; nil where the file has none, or no row has any.
-func (f *ParquetFile) structs(name string, texts, numbers, bools []string) (*structLeaf, error) {
+func (f *File) structs(name string, texts, numbers, bools []string) (*structLeaf, error) {
 	if none, err := f.isEmpty(name, "list", "element", texts[0]); err != nil || none {
 		return nil, err
 	}

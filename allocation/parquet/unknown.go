@@ -1,10 +1,10 @@
-package encode
+package parquet
 
 import "github.com/promcost/promcost/allocation"
 
 // stoodIn is a column that files have not had from the beginning, for one without it; nil is all zeros. Of what was used, files
 // once did not say whether it was known: it is taken for known where there is some. Bounds they had as factors.
-func (f *ParquetFile) stoodIn(c allocation.Column) ([]float64, error) {
+func (f *File) stoodIn(c allocation.Column) ([]float64, error) {
 	switch c {
 	case allocation.LeastSeconds:
 		return f.unscaled("upper_seconds", true, 0)
@@ -27,7 +27,7 @@ func (f *ParquetFile) stoodIn(c allocation.Column) ([]float64, error) {
 }
 
 // unused is a column of the rows that used nothing of a resource and have something of another column, 0 of the others.
-func (f *ParquetFile) unused(r allocation.Resource, c, where allocation.Column) ([]float64, error) {
+func (f *File) unused(r allocation.Resource, c, where allocation.Column) ([]float64, error) {
 	var columns [3][]float64
 	for i, x := range [...]allocation.Column{allocation.UsageHours.Of(r), c, where} {
 		values, err := f.numbers(x.Field(), false)
@@ -50,7 +50,7 @@ func (f *ParquetFile) unused(r allocation.Resource, c, where allocation.Column) 
 // unscaled is the least or the most true running time by the column of early files in its place: running time, times a bound of
 // what is counted of the true one. Of rows that were summed that gives the mean of their bounds. Where the bound is not known
 // or not above 0, it is a part of what was counted.
-func (f *ParquetFile) unscaled(name string, maybe bool, part float64) ([]float64, error) {
+func (f *File) unscaled(name string, maybe bool, part float64) ([]float64, error) {
 	counted, err := f.numbers(allocation.RunningSeconds.Field(), false)
 	if err != nil || counted == nil {
 		return nil, err
