@@ -72,7 +72,7 @@ func contents(s *allocation.Set) []string {
 		list = append(list, fmt.Sprint(s.Name(row), s.Special(row), s.Single(row), s.Start(row), s.End(row), s.Minutes(row), s.TotalCost(row)))
 		add := func(of ...any) { list[len(list)-1] += " " + fmt.Sprint(of...) }
 		for p := range allocation.NumProperties {
-			switch id := s.IDs(p)[row]; {
+			switch id := idsOf(s, p)[row]; {
 			case p.IsMap():
 				for _, pair := range d.Map(id) {
 					add(p, d.Text(pair.Key), d.Text(pair.Value))

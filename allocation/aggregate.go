@@ -7,7 +7,12 @@ func aggregate(w *work, o *Options) {
 	mask := w.mask(all)
 	w.identify(o, mask)
 	groups := &w.scratch.groups
-	groups.begin(mask, w.set.Len(), w.bindKeys(o), len(o.Aggregate) > 0)
+	keys, err := w.bindKeys(o)
+	if err != nil {
+		w.err = err
+		return
+	}
+	groups.begin(mask, w.set.Len(), keys, len(o.Aggregate) > 0)
 	if len(w.pools) > 0 {
 		w.bears, w.forgone = bearing(w.results(groups.group(w.set.Len()), len(groups.list)), o.ShareSplit)
 		if all && w.keep != nil {
@@ -28,7 +33,6 @@ func aggregate(w *work, o *Options) {
 		parts = append(parts, part{set: w.idle, group: idle})
 	}
 	dst := w.set.like()
-	w.scratch.singles = o.SingleMaxima
 	dst.mergeWith(w.scratch, parts, groups.text(), o.AggregatedMetadata)
 	w.err = w.scratch.err
 	w.rows, w.group = w.set, group
@@ -36,16 +40,16 @@ func aggregate(w *work, o *Options) {
 }
 
 // bindKeys binds the keys that rows are merged by.
-func (w *work) bindKeys(o *Options) []boundKey {
-	keys := o.Aggregate
-	if len(keys) == 0 {
-		keys = unaggregated()
-	}
+func (w *work) bindKeys(o *Options) ([]boundKey, error) {
+	keys := o.keys()
 	bound := make([]boundKey, len(keys))
 	for i, k := range keys {
-		bound[i] = k.bind(w.set, o.LabelValue)
+		var err error
+		if bound[i], err = k.bind(w.set, o.LabelValue); err != nil {
+			return nil, err
+		}
 	}
-	return bound
+	return bound, nil
 }
 
 // mask is the rows to be merged, nil where all are: those that stay, or all but those that are shared.
@@ -78,10 +82,9 @@ func (w *work) results(group []int32, n int) []result {
 	return results
 }
 
-// noteDropped notes what goes with the rows that the filter took away. Sets that are not decoded yet are not checked against
-// their assets, which most are read without.
+// noteDropped notes what goes with the rows that the filter took away, for Check, which is for sets that were read in whole.
 func (w *work) noteDropped() {
-	if w.keep == nil || w.set.hasLateValues() {
+	if w.keep == nil || w.set.unread != (unread{}) {
 		return
 	}
 	var rows []int32

@@ -161,12 +161,12 @@ func TestJoin(t *testing.T) {
 		d := s.Dict()
 		v, lb := s.Volumes(0)[0], s.LoadBalancerShares(0)[0]
 		got := []string{
-			s.Text(allocation.Namespace, 0), d.Text(d.List(s.IDs(allocation.Services)[0])[0]), d.Text(v.Key), d.Text(v.ProviderID), d.Text(lb.Key), d.Text(lb.Service), d.Text(lb.IP),
+			s.Text(allocation.Namespace, 0), d.Text(s.List(allocation.Services, 0)[0]), d.Text(v.Key), d.Text(v.ProviderID), d.Text(lb.Key), d.Text(lb.Service), d.Text(lb.IP),
 		}
 		if diff := cmp.Diff([]string{"ns", "b", "key", "vol", "lb", "s", "ip"}, got); diff != "" {
 			t.Errorf("set %d: %s", i, diff)
 		}
-		if d != joined[0].Dict() || len(d.Map(s.IDs(allocation.Labels)[0])) != 2 {
+		if d != joined[0].Dict() || len(s.Pairs(allocation.Labels, 0)) != 2 {
 			t.Errorf("set %d has a dictionary of its own, or lost labels", i)
 		}
 		if given[i].Text(allocation.Namespace, 0) != "ns" || i > 0 && given[i].Dict() == given[0].Dict() {

@@ -139,7 +139,7 @@ func servicesOf(s *allocation.Set) map[string]string {
 	for row := range s.Len() {
 		if s.Text(allocation.Pod, row) == "x" {
 			var names []string
-			for _, id := range s.Dict().List(s.IDs(allocation.Services)[row]) {
+			for _, id := range s.List(allocation.Services, row) {
 				names = append(names, s.Dict().Text(id))
 			}
 			out[s.Text(allocation.PodUID, row)] = strings.Join(names, " ")

@@ -39,6 +39,8 @@ func benchSet(n int) *allocation.Set {
 // halfFilter selects every other row.
 type halfFilter struct{}
 
+func (halfFilter) Needs() *allocation.Projection { return allocation.OfRows(nil) }
+
 func (halfFilter) Bind(*allocation.Set) (func(int) bool, error) {
 	return func(row int) bool { return row&1 == 0 }, nil
 }
@@ -129,7 +131,7 @@ func benchFrame(rng *rand.Rand, dict *allocation.Dict, start time.Time) *allocat
 		for i := range values {
 			values[i] = rng.Float64()
 		}
-		f.LateValues[c] = lateValues{values: values}
+		f.Values[c] = values
 	}
 	return f
 }
@@ -188,8 +190,12 @@ func BenchmarkAccumulation(b *testing.B) {
 // benchFilter selects rows that lie side by side.
 type benchFilter struct{}
 
+func (benchFilter) Needs() *allocation.Projection {
+	return allocation.OfRows([]allocation.Property{allocation.Controller})
+}
+
 func (benchFilter) Bind(s *allocation.Set) (func(int) bool, error) {
 	want, _ := s.Dict().Find("app-77")
-	ids := s.IDs(allocation.Controller)
+	ids := idsOf(s, allocation.Controller)
 	return func(row int) bool { return ids[row] == want }, nil
 }

@@ -75,47 +75,12 @@ func (b *Budget) Costs(sets []*Set) ([]float64, error) {
 	return costs, nil
 }
 
-// needing is a Filter that knows what it looks at.
-type needing interface {
-	// Needs are the properties that decide which rows are selected, and whether that is all that does.
-	Needs() (properties []Property, known bool)
-}
-
 // Projection is what Costs need of sets, nil for all of them.
 func (b *Budget) Projection() *Projection {
-	o := &b.Options
-	if o.Reconcile || o.External {
+	if b.Options.Reconcile || b.Options.External {
 		return nil
 	}
-	p := &Projection{Properties: []Property{Cluster, NodeName}, Columns: []Column{RunningSeconds}, Balancers: o.ShareLoadBalancers}
-	for c := range NumColumns {
-		if c.Money() {
-			p.Columns = append(p.Columns, c)
-		}
-	}
-	filters := make([]Filter, 0, 1+len(o.Share))
-	if o.Filter != nil {
-		filters = append(filters, o.Filter)
-	}
-	for _, share := range o.Share {
-		filters = append(filters, share.Filter)
-	}
-	for _, f := range filters {
-		n, ok := f.(needing)
-		if !ok {
-			return nil
-		}
-		properties, known := n.Needs()
-		if !known {
-			return nil
-		}
-		p.Properties = append(p.Properties, properties...)
-	}
-	for _, k := range o.Aggregate {
-		p.Properties = append(p.Properties, k.needs()...)
-	}
-	p.WithoutAssets = !o.Idle && o.ShareIdle == NoSplit && !o.ShareTenancy
-	return p.Union(&Projection{WithoutAssets: true})
+	return b.Options.Needs().Now()
 }
 
 // BudgetState is how a budget stands at the end of a closed hour.

@@ -33,7 +33,7 @@ func TestNamespaceMadeAgain(t *testing.T) {
 				if s.Text(allocation.Namespace, row) == "other" {
 					pod := s.Text(allocation.Pod, row)
 					for _, p := range []allocation.Property{allocation.Labels, allocation.NamespaceLabels} {
-						for _, pair := range s.Dict().Map(s.IDs(p)[row]) {
+						for _, pair := range s.Pairs(p, row) {
 							teams[pod+" "+p.String()] += s.Dict().Text(pair.Value) + " "
 						}
 					}
@@ -65,7 +65,7 @@ func TestPodLabeledAnew(t *testing.T) {
 		s := sets[i]
 		for row := range s.Len() {
 			for _, p := range []allocation.Property{allocation.Labels, allocation.Annotations} {
-				pairs := s.Dict().Map(s.IDs(p)[row])
+				pairs := s.Pairs(p, row)
 				if s.Text(allocation.Pod, row) == "anew" && (len(pairs) != 1 || s.Dict().Text(pairs[0].Value) != want) {
 					t.Errorf("hour %d: %s are %v, want %s", i, p, pairs, want)
 				}

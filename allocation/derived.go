@@ -87,7 +87,7 @@ func checkDerivedName(name string) error {
 func (d *Derived) Name() string { return d.name }
 
 // Needs are the properties that it is computed from.
-func (d *Derived) Needs() []Property { return slices.Clone(d.needs) }
+func (d *Derived) Needs() *Projection { return OfRows(slices.Clone(d.needs)) }
 
 // Of is the property of what has these properties, as Derivation describes them.
 func (d *Derived) Of(properties map[string]any) string { return d.derive(properties).text }
@@ -211,10 +211,13 @@ func (d *Derived) columns(s *Set) [][]ID {
 }
 
 // Bind computes the property of all rows, and returns what gives it of one. It is asked once for each distinct combination
-// of what it is computed from.
-func (d *Derived) Bind(s *Set) func(row int) string {
+// of what it is computed from; ErrUnread where that was not read.
+func (d *Derived) Bind(s *Set) (func(row int) string, error) {
+	if err := s.Require(d.Needs()); err != nil {
+		return nil, err
+	}
 	ids, texts := d.column(s)
-	return func(row int) string { return texts[ids[row]] }
+	return func(row int) string { return texts[ids[row]] }, nil
 }
 
 // column is the property of all rows, as ids of their own: 0 is none.

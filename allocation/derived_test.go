@@ -72,7 +72,10 @@ func TestDerived(t *testing.T) {
 	if diff := cmp.Diff(want, sortedTexts(asked)); diff != "" {
 		t.Errorf("asked once a combination, whatever the requests (-want +got):\n%s", diff)
 	}
-	bound := d.Bind(set)
+	bound, err := d.Bind(set)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for row := range set.Len() {
 		if bound(row) != d.Text(set, row) {
 			t.Errorf("row %d: %q, alone %q", row, bound(row), d.Text(set, row))
@@ -90,7 +93,11 @@ func TestDerivedByManyAtATime(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {
-			bound := d.Bind(labeledSet(map[string]string{"team": "x"}, nil, map[string]string{"owner": "y"}))
+			bound, err := d.Bind(labeledSet(map[string]string{"team": "x"}, nil, map[string]string{"owner": "y"}))
+			if err != nil {
+				t.Error(err)
+				return
+			}
 			if got := bound(0) + bound(1) + bound(2); got != "xy" {
 				t.Error(got)
 			}
@@ -118,8 +125,8 @@ func TestDerivedNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bound := d.Bind(labeledSet(nil, nil)); bound(1) != "all of them" {
-		t.Error(bound(1))
+	if bound, err := d.Bind(labeledSet(nil, nil)); err != nil || bound(1) != "all of them" {
+		t.Error(err)
 	}
 	if _, err := allocation.ParseKeys("units", nil, d); err == nil || !strings.Contains(err.Error(), `did you mean "unit"?`) {
 		t.Error(err)

@@ -258,7 +258,7 @@ func (s *Subject) Projection(families ...Family) *Projection {
 	p := &Projection{Properties: slices.Clone(s.by), Volumes: s.volumes}
 	for _, name := range s.names {
 		for i := range name.keys {
-			p.Properties = append(p.Properties, name.keys[i].needs()...)
+			p.Properties = append(p.Properties, name.keys[i].Needs().Properties...)
 		}
 	}
 	slices.Sort(p.Properties)
@@ -398,20 +398,4 @@ func parseLabelNames(o *MeteringOptions) ([]labelName, error) {
 		out[i].keys = KeysAmong(out[i].keys, known)
 	}
 	return out, nil
-}
-
-// needs are the properties that a key is found in.
-func (k *Key) needs() []Property {
-	switch k.kind {
-	case keyController, keyWorkload:
-		return []Property{ControllerKind, Controller}
-	case keyAlias:
-		return []Property{Labels, Annotations}
-	case keyDerived:
-		return k.derived.needs
-	case keyAll:
-		return nil
-	case keyProperty, keyService, keyLabel, keyAnnotation:
-	}
-	return []Property{k.property}
 }

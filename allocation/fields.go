@@ -11,13 +11,18 @@ type Field struct {
 	Value func(s *Set, row int) float64
 	// made are the columns that it is 0 without; none where that takes more than columns to tell.
 	made []Column
+	// needs is what it is made of besides made.
+	needs *Projection
 	// values is what Values does, where that is faster column by column.
 	values func(s *Set, rows []int, dst []float64)
 	// Nullable says that the field is not known of all rows: it tells what was used.
 	Nullable bool
 }
 
-// Values fills dst with the field of rows, as Value does.
+// Needs is what the field is made of.
+func (f *Field) Needs() *Projection { return Union(f.needs, OfRows(nil, f.made...)) }
+
+// Values fills dst with the field of rows, as Value does. It panics where something that the field Needs was not read.
 func (f *Field) Values(s *Set, rows []int, dst []float64) {
 	if f.values != nil {
 		f.values(s, rows, dst)
@@ -28,7 +33,7 @@ func (f *Field) Values(s *Set, rows []int, dst []float64) {
 	}
 }
 
-// Zero reports whether the field is known to be 0 in all rows of a set. It is not of columns that are not decoded yet.
+// Zero reports whether the field is known to be 0 in all rows of a set.
 func (f *Field) Zero(s *Set) bool {
 	for _, c := range f.made {
 		if !s.isZero(c) {
@@ -41,7 +46,7 @@ func (f *Field) Zero(s *Set) bool {
 // Fields are the derived, served numbers of an allocation, in the order they are documented and sent. Averages are over
 // the row's Minutes and 0 where those are 0.
 func Fields() []Field {
-	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*Set).Minutes, nil, nil, false}}
+	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*Set).Minutes, nil, minutesNeeds(), nil, false}}
 	fields = append(fields, resourceFields(CPU, [...]string{"cpuCores", "cpuCoreHours", "cpuCoreRequestAverage", "cpuCoreUsageAverage", "cpuCoreLimitAverage"}, "cores", "core-hours")...)
 	fields = append(fields, resourceFields(GPU, [...]string{"gpuCount", "gpuHours", "gpuRequestAverage", "gpuUsageAverage", "gpuLimitAverage"}, "devices", "device-hours")...)
 	fields = append(fields, networkFields()...)
@@ -64,7 +69,7 @@ func resourceFields(r Resource, names [5]string, unit, hours string) []Field {
 		sum(name+"CostAdjustment", "currency", "What reconciliation with the bill adds to "+name+"Cost.", Adjustment.Of(r)),
 		sum(name+"CostIdle", "currency", "The part of "+name+"Cost that shared idle put there.", CostIdle.Of(r)),
 		nullable(name+"Efficiency", "ratio", "What was used of what was requested; may exceed 1. null where nothing is known of usage.",
-			func(s *Set, row int) float64 { return s.Efficiency(r, row) }),
+			efficiencyNeeds(r), func(s *Set, row int) float64 { return s.Efficiency(r, row) }),
 	}
 	if r == GPU { // has no limit other than its request
 		fields = append(fields[:3], fields[4:]...)
@@ -99,14 +104,14 @@ func totalFields() []Field {
 	return []Field{
 		sum("sharedCost", "currency", "Cumulative cost of shared resources.", SharedCost),
 		sum("externalCost", "currency", "Cumulative cost of external resources.", ExternalCost),
-		{"totalCost", "currency", "All costs and adjustments.", func(s *Set, row int) float64 { return finite(s.TotalCost(row)) }, nil, totalCosts, false},
-		nullable("totalEfficiency", "ratio", "Mean of cpuEfficiency and ramEfficiency, as far as they are known, weighted by their costs.", (*Set).TotalEfficiency),
+		{"totalCost", "currency", "All costs and adjustments.", func(s *Set, row int) float64 { return finite(s.TotalCost(row)) }, nil, OfRows(nil, moneyColumns()...), totalCosts, false},
+		nullable("totalEfficiency", "ratio", "Mean of cpuEfficiency and ramEfficiency, as far as they are known, weighted by their costs.", Union(efficiencyNeeds(CPU), efficiencyNeeds(RAM)), (*Set).TotalEfficiency),
 	}
 }
 
 // sum is a field that adds up columns.
 func sum(name, unit, help string, columns ...Column) Field {
-	f := Field{name, unit, help, nil, columns, func(s *Set, rows []int, dst []float64) { s.sums(columns, rows, dst) }, false}
+	f := Field{name, unit, help, nil, columns, OfRows(nil), func(s *Set, rows []int, dst []float64) { s.sums(columns, rows, dst) }, false}
 	if len(columns) == 1 {
 		c := columns[0]
 		f.Value = func(s *Set, row int) float64 { return finite(s.Value(c, row)) }
@@ -129,7 +134,7 @@ func (s *Set) sums(columns []Column, rows []int, dst []float64) {
 		if s.allZero(c) {
 			continue
 		}
-		column := s.Column(c)
+		column := s.values[c]
 		for i, row := range rows {
 			dst[i] += column[row]
 		}
@@ -141,13 +146,7 @@ func (s *Set) sums(columns []Column, rows []int, dst []float64) {
 
 // totalCosts are the total costs of rows.
 func totalCosts(s *Set, rows []int, dst []float64) {
-	money := make([]Column, 0, NumColumns)
-	for c := range NumColumns {
-		if c.Money() {
-			money = append(money, c)
-		}
-	}
-	s.sums(money, rows, dst)
+	s.sums(moneyColumns(), rows, dst)
 }
 
 // whole is a field without what rounding takes from whole numbers, or adds to them.
@@ -167,22 +166,41 @@ func whole(f Field) Field {
 func average(name, unit, help string, c Column) Field {
 	value := func(s *Set, row int) float64 { return averageOver(s.Value(c, row), s.Minutes(row)) }
 	values := func(s *Set, rows []int, dst []float64) {
-		column := s.Column(c)
+		column := s.values[c]
 		for i, row := range rows {
 			dst[i] = averageOver(column[row], s.Minutes(row))
 		}
 	}
-	return Field{name, unit, help, value, []Column{c}, values, false}
+	return Field{name, unit, help, value, []Column{c}, minutesNeeds(), values, false}
 }
 
 // nullable is a field that tells what was used.
-func nullable(name, unit, help string, value func(s *Set, row int) float64) Field {
-	return Field{name, unit, help, value, nil, nil, true}
+func nullable(name, unit, help string, needs *Projection, value func(s *Set, row int) float64) Field {
+	return Field{name, unit, help, value, nil, needs, nil, true}
+}
+
+// minutesNeeds is what Minutes are made of: a row of several containers has others than one of a single one, which the properties
+// tell that tell containers apart.
+func minutesNeeds() *Projection { return OfRows(instance[:], RunningSeconds) }
+
+// UsageNeeds is what tells whether usage of a resource is known, and how much it is.
+func UsageNeeds(r Resource) *Projection {
+	return OfRows(nil, UsageHours.Of(r), RequestHours.Of(r), UnknownRequestHours.Of(r), UnknownSeconds.Of(r), RunningSeconds)
+}
+
+// efficiencyNeeds is what the efficiency of a resource is made of, and what it is weighted by.
+func efficiencyNeeds(r Resource) *Projection {
+	return Union(UsageNeeds(r), OfRows(nil, Cost.Of(r), Adjustment.Of(r)))
+}
+
+// ErrorBoundsNeeds is what ErrorBounds are made of.
+func ErrorBoundsNeeds() *Projection {
+	return OfRows(instance[:], RunningSeconds, LeastSeconds, MostSeconds)
 }
 
 // usage is the field of the average use of a resource.
 func usage(r Resource, name, unit string) Field {
-	return nullable(name, unit, "Average "+unit+" used while running and known. null where nothing is known of usage.", func(s *Set, row int) float64 {
+	return nullable(name, unit, "Average "+unit+" used while running and known. null where nothing is known of usage.", Union(minutesNeeds(), UsageNeeds(r)), func(s *Set, row int) float64 {
 		if !s.UsageKnown(r, row) {
 			return math.NaN()
 		}

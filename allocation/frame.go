@@ -18,13 +18,12 @@ type Frame struct {
 	VolumeEnds   []int32
 	Balancers    []LoadBalancerShare
 	BalancerEnds []int32
+	// Read is what was read of the rows, nil for everything: slices of the rest are nil.
+	Read *Projection
 	// Late are properties that are given ids where they are needed, in place of IDs. They are for sets that go through Apply by
 	// options that do not look at them but to merge rows, or to name those that a filter leaves: what else looks at IDs finds
 	// them missing.
 	Late [NumProperties]Late
-	// LateValues are columns that are decoded where they are needed, in place of Values. Apply decodes them once where it merges
-	// rows and has nothing else to do with them; who asks a set for one decodes all of it each time.
-	LateValues [NumColumns]LateValues
 }
 
 // Built reports whether the set is as a Builder yields it, not one that passes made.
@@ -41,9 +40,8 @@ func (s *Set) AppendFrame(f *Frame) error {
 		return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
 	}
 	had := len(s.special)
-	if err := s.settle(&scratch{}, everyColumn); err != nil {
-		return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
-	}
+	u := f.Read.unread()
+	s.unread.add(&u)
 	s.special = append(s.special, f.Special...)
 	s.merged = append(s.merged, make([]merged, n)...) // oneRow
 	s.start, s.end = join(s.start, f.Start), join(s.end, f.End)
@@ -51,6 +49,10 @@ func (s *Set) AppendFrame(f *Frame) error {
 		s.noID, s.zero = s.dict.blank(n)
 	}
 	for p := range s.ids {
+		if s.unread.properties[p] {
+			s.ids[p] = nil
+			continue
+		}
 		if had > 0 && f.Late[p] != nil {
 			ids, err := (&scratch{}).allLate(f.Late[p], s.dict, n, nil)
 			if err != nil {
@@ -65,15 +67,9 @@ func (s *Set) AppendFrame(f *Frame) error {
 		s.ids[p] = joinOrZero(s.ids[p], f.IDs[p], had, n)
 	}
 	for c := range s.values {
-		if late := f.LateValues[c]; late != nil {
-			if had == 0 {
-				s.values[c], s.lateValues[c] = nil, late
-				continue
-			}
-			f.Values[c] = make([]float64, n)
-			if err := late.Values(f.Values[c], 0); err != nil {
-				return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
-			}
+		if s.unread.columns[c] {
+			s.values[c] = nil
+			continue
 		}
 		if had == 0 && f.Values[c] == nil {
 			s.values[c] = s.zero[:n:n]
@@ -90,9 +86,9 @@ func (s *Set) AppendFrame(f *Frame) error {
 // to be missing in all rows: nothing has to be summed or compared then.
 func (s *Set) allZero(c Column) bool { return same(s.values[c], s.zero) }
 
-// isZero is allZero of a column that is looked at, which is not done if it is not decoded yet.
+// isZero is allZero of a column that is looked at.
 func (s *Set) isZero(c Column) bool {
-	return s.allZero(c) || s.lateValues[c] == nil && !slices.ContainsFunc(s.values[c], notZero)
+	return s.allZero(c) || !slices.ContainsFunc(s.values[c], notZero)
 }
 
 func (s *Set) noIDs(p Property) bool { return same(s.ids[p], s.noID) }

@@ -2,17 +2,13 @@ package allocation
 
 import "sync"
 
-// propertySet is a set of the properties that are one string: a bit each, and one for known.
+// propertySet is a set of the properties that are one string: a bit each.
 type propertySet uint16
-
-// known stands among the properties for that a set of the period has the result.
-const known = Services
 
 func (s propertySet) has(p Property) bool { return s>>p&1 != 0 }
 
 // gone are the properties that results of an accumulation lack for good, by result: one that several containers of a set do not
-// have in common, the sum of the period does not have either. They need not be looked for in its other sets. Nor does a result that
-// several sets have stay Single. It is safe for concurrent use; nil knows nothing, and learns nothing.
+// have in common, the sum of the period does not have either. They need not be looked for in its other sets. It is safe for concurrent use; nil knows nothing, and learns nothing.
 type gone struct {
 	options *Options
 	mu      sync.Mutex
@@ -45,10 +41,9 @@ func (l *gone) of(w Window, names []string) []propertySet {
 	return list
 }
 
-// learn notes what the results of a set lack, of whom was was known, and that it has them, unless they are many: to look them up is
-// dearer than what it is good for. Namespaces and clusters that differ are looked for each time: metadata of a namespace stay where
+// learn notes what the results of a set lack, of whom was was known. Namespaces and clusters that differ are looked for each time: metadata of a namespace stay where
 // they agree.
-func (l *gone) learn(s *Set, was []propertySet, many bool) {
+func (l *gone) learn(s *Set, was []propertySet) {
 	if l == nil {
 		return
 	}
@@ -56,12 +51,9 @@ func (l *gone) learn(s *Set, was []propertySet, many bool) {
 	defer l.mu.Unlock()
 	var of map[string]propertySet
 	for g, name := range s.names {
-		lacks := propertySet(1 << known)
-		if many {
-			lacks = 0
-		}
+		lacks := propertySet(0)
 		for p := range Services {
-			if s.merged[g] == several && s.ids[p][g] == 0 && p != Cluster && p != Namespace {
+			if s.merged[g] == several && !s.unread.properties[p] && s.ids[p][g] == 0 && p != Cluster && p != Namespace {
 				lacks |= 1 << p
 			}
 		}

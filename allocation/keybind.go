@@ -15,8 +15,11 @@ type boundKey struct {
 	raw    bool     // as it is, not a cluster's id
 }
 
-// bind prepares k for the rows of s.
-func (k Key) bind(s *Set, labelValue bool) boundKey {
+// bind prepares k for the rows of s: ErrUnread where what it needs was not read.
+func (k Key) bind(s *Set, labelValue bool) (boundKey, error) {
+	if err := s.Require(k.Needs()); err != nil {
+		return boundKey{}, err
+	}
 	b := boundKey{dict: s.dict, kind: k.kind, raw: k.property != Cluster}
 	switch k.kind {
 	case keyProperty:
@@ -44,6 +47,15 @@ func (k Key) bind(s *Set, labelValue bool) boundKey {
 		b.cols = [][]ID{nil}
 		b.cols[0], b.texts = k.derived.column(s)
 	case keyAll:
+	}
+	return b, nil
+}
+
+// mustBind is bind for labels' values, of a set that has what the key needs.
+func (k Key) mustBind(s *Set) boundKey {
+	b, err := k.bind(s, true)
+	if err != nil {
+		panic(err)
 	}
 	return b
 }

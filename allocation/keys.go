@@ -94,20 +94,20 @@ func (k Key) String() string {
 	return k.field
 }
 
-// Properties are those that the key is made of.
-func (k Key) Properties() []Property {
+// Needs are the properties that the key is made of.
+func (k Key) Needs() *Projection {
 	switch k.kind {
 	case keyAll:
-		return nil
+		return OfRows(nil)
 	case keyController, keyWorkload:
-		return []Property{ControllerKind, Controller}
+		return OfRows([]Property{ControllerKind, Controller})
 	case keyAlias:
-		return []Property{Labels, Annotations}
+		return OfRows([]Property{Labels, Annotations})
 	case keyDerived:
 		return k.derived.Needs()
 	case keyProperty, keyService, keyLabel, keyAnnotation:
 	}
-	return []Property{k.property}
+	return OfRows([]Property{k.property})
 }
 
 // unaggregated are the keys of a set that is not aggregated: cluster/node/namespace/pod/container.

@@ -24,6 +24,18 @@ func (u *LabelUse) what() string {
 	return "label"
 }
 
+// Needs is where it is looked for.
+func (u *LabelUse) Needs() *Projection {
+	p := OfRows(nil)
+	if u.Label {
+		p.Properties = append(p.Properties, Labels)
+	}
+	if u.Annotation {
+		p.Properties = append(p.Properties, Annotations)
+	}
+	return p
+}
+
 // LabelUses are the labels and annotations that keys ask for.
 func LabelUses(keys []Key) []LabelUse {
 	var uses []LabelUse
@@ -50,7 +62,7 @@ func NewLabelSearch(use LabelUse, known LabelNames) *LabelSearch {
 	return &LabelSearch{use: use, name: known.Name(use.Text)}
 }
 
-// Add looks at the workloads of a further set.
+// Add looks at the workloads of a further set. It panics where what the use Needs was not read.
 func (l *LabelSearch) Add(s *Set) {
 	if l.found && !s.dict.collides {
 		return
@@ -67,9 +79,13 @@ func (l *LabelSearch) Add(s *Set) {
 
 // look looks at a property of the workloads of a set.
 func (l *LabelSearch) look(s *Set, p Property) {
+	ids, err := s.IDs(p)
+	if err != nil {
+		panic(err)
+	}
 	_, _, maps := s.dict.Sizes()
 	finder, rows := s.labelKeys(p).Finder(l.name), make([]int, maps)
-	for row, id := range s.ids[p] {
+	for row, id := range ids {
 		if s.special[row] == Workload {
 			l.workloads = true
 			rows[id]++

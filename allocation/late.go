@@ -2,7 +2,6 @@ package allocation
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -13,12 +12,6 @@ type Late interface {
 	Merge(d *Dict, group, first []int32, differ []bool, ids []ID) error
 	// Last gives each group the id of the last of its rows that has one; groups without any are left alone.
 	Last(d *Dict, group []int32, ids []ID) error
-}
-
-// LateValues are the values of a column of rows that are not decoded yet. It is safe for concurrent use.
-type LateValues interface {
-	// Values fills dst with those of the rows from one on, an element a row.
-	Values(dst []float64, from int) error
 }
 
 // allLate are the ids of n rows, of those alone that keep has unless it is nil.
@@ -52,7 +45,7 @@ func (m *scratch) allLate(late Late, d *Dict, n int, keep []bool) ([]ID, error) 
 // identify gives the properties that the keys of o look at ids, of the rows alone that are to be merged.
 func (w *work) identify(o *Options, mask []bool) {
 	for _, k := range o.Aggregate {
-		for _, p := range k.Properties() {
+		for _, p := range k.Needs().Properties {
 			w.identifyBy(p, mask)
 		}
 	}
@@ -86,52 +79,8 @@ func (s *Set) hasLate() bool {
 	return slices.ContainsFunc(s.late[:], func(l Late) bool { return l != nil })
 }
 
-// hasLateValues reports whether there are columns that are not decoded yet.
-func (s *Set) hasLateValues() bool {
-	return slices.ContainsFunc(s.lateValues[:], func(l LateValues) bool { return l != nil })
-}
-
-// decode fills dst with a column that is not decoded yet, from a row on: with NaN where it cannot be, so that nobody takes it
-// for zeros.
-func (s *Set) decode(c Column, dst []float64, from int) error {
-	err := s.lateValues[c].Values(dst, from)
-	if err == nil {
-		return nil
-	}
-	for i := range dst {
-		dst[i] = math.NaN()
-	}
-	return fmt.Errorf("decode %s of set of %s: %w", c, s.span(), err)
-}
-
-// settle decodes the columns of a set that are wanted and that nobody else has, in memory of m. Those that cannot be are NaN.
-func (s *Set) settle(m *scratch, want func(Column) bool) (err error) {
-	for c, late := range s.lateValues {
-		if late == nil || !want(Column(c)) {
-			continue
-		}
-		m.columns[c] = slices.Grow(m.columns[c][:0], s.Len())[:s.Len()]
-		if failed := s.decode(Column(c), m.columns[c], 0); err == nil {
-			err = failed
-		}
-		s.values[c], s.lateValues[c] = m.columns[c], nil
-	}
-	return err
-}
-
-// settled is a set that has the columns that are wanted, which is s if it has all, else one that uses memory of m.
-func (s *Set) settled(m *scratch, want func(Column) bool) (*Set, error) {
-	if !s.hasLateValues() {
-		return s, nil
-	}
-	own := *s
-	return &own, own.settle(m, want)
-}
-
-func everyColumn(Column) bool { return true }
-
-// OnlyMerges reports whether the passes of o do little with amounts but to merge those of rows: then most columns are needed
-// once, each by itself, and are best given as Frame.LateValues. Reconcile looks at more only in sets that have adjustments.
+// OnlyMerges reports whether the passes of o do little with rows but to merge them: then most properties are needed of results
+// alone. Reconcile looks at more only in sets that have adjustments.
 func (o *Options) OnlyMerges() bool {
 	return o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareLoadBalancers && !o.External && !o.Proportions && !o.Check
 }
@@ -148,27 +97,10 @@ func (s *Set) isAdjusted() bool {
 	return some
 }
 
-// looksAt says which columns passes of o look at before rows of s are merged.
-func (o *Options) looksAt(s *Set) func(Column) bool {
-	if !o.OnlyMerges() || o.Reconcile && s.isAdjusted() {
-		return everyColumn
-	}
-	// To share what clusters cost besides their nodes, which is by running time, and for idle, of which the rows that a filter
-	// leaves keep their part.
-	shares, parts := o.ShareTenancy && s.hasTenancies(), o.Idle && o.Filter != nil
-	return func(c Column) bool {
-		const measures = Column(numMeasures)
-		ofNodes := c < Column(NumResources)*measures && (Measure(c%measures) == Cost || Measure(c%measures) == Adjustment)
-		return ofNodes && parts || (c == SharedCost || c == RunningSeconds) && shares
-	}
-}
-
 // scratch is memory for what is decoded while rows are merged, the first error of that, and what need not be. It is used by one
 // goroutine at a time, for set after set.
 type scratch struct {
 	groups  grouping
-	lanes   [lanes][]float64
-	columns [NumColumns][]float64 // of the set that goes through the passes
 	differ  [NumProperties][]bool // groups of rows that do not have the same
 	seen    []bool
 	own     []ID
@@ -176,8 +108,6 @@ type scratch struct {
 	group   []int32 // of allLate, with first
 	first   []int32
 	weights []float64
-	members []int32
-	singles bool  // Options.SingleMaxima
 	gone    *gone // nil where sets are not summed later
 	err     error
 }
@@ -196,16 +126,6 @@ func (m *scratch) flags(n int) *[NumProperties][]bool {
 		clear(m.differ[p])
 	}
 	return &m.differ
-}
-
-// lane is the column c of n rows of a set from one on, in the memory of the k-th lane if it has to be decoded.
-func (m *scratch) lane(k int, s *Set, c Column, from, n int) []float64 {
-	if s.lateValues[c] == nil {
-		return s.values[c][from : from+n]
-	}
-	m.lanes[k] = slices.Grow(m.lanes[k][:0], n)[:n]
-	m.note(s.decode(c, m.lanes[k], from))
-	return m.lanes[k]
 }
 
 // mergeLate is mergeIDs of the rows that have no ids yet. What is left of the part are those that passes added.

@@ -106,7 +106,7 @@ func TestLongWindow(t *testing.T) {
 			t.Errorf("%s: %d bytes are drawn and %d allocated in place of %d and %d", resolution, moreDrawn, moreAllocated, drawn, allocated)
 		}
 		for _, col := range []allocation.Column{allocation.Cost.Of(allocation.CPU), allocation.Cost.Of(allocation.RAM), allocation.RunningSeconds, allocation.PVCost} {
-			if diff := cmp.Diff(want.Column(col), got.Column(col)); diff != "" {
+			if diff := cmp.Diff(column(want, col), column(got, col)); diff != "" {
 				t.Errorf("%s: %s -4h +50y:\n%s", resolution, col, diff)
 			}
 		}

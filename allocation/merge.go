@@ -38,9 +38,10 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 	if n == 0 {
 		s.names = []string{} // it is not as it was built
 	}
+	s.unread = unreadOf(parts)
 	m.find(parts, n)
 	gone := m.gone.of(s.Window, names)
-	s.mergeValues(m, parts, n, gone)
+	s.mergeValues(parts, n)
 	s.mergeTimes(parts, n)
 	differ := m.flags(n)
 	for g, of := range gone {
@@ -49,23 +50,26 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 		}
 	}
 	ids := make([]ID, int(GPUDevices)*(n+1))
+	merge := func(p Property) {
+		if !s.unread.properties[p] {
+			mergeIDs(m, s.dict, parts, p, ids[:n+1], differ[p])
+			s.ids[p], ids = ids[:n:n], ids[n+1:]
+		}
+	}
 	for p := range Services {
-		s.ids[p], ids = ids[:n+1], ids[n+1:]
-		mergeIDs(m, s.dict, parts, p, s.ids[p], differ[p])
+		merge(p)
 	}
 	s.mergeKinds(parts, n, differ)
 	for p := Services; p < GPUDevices; p++ { // mergeMetadata settles those of several containers
 		for g, made := range s.merged {
 			differ[p][g] = made == several
 		}
-		s.ids[p], ids = ids[:n+1], ids[n+1:]
-		mergeIDs(m, s.dict, parts, p, s.ids[p], differ[p])
+		merge(p)
 	}
-	for p := range GPUDevices {
-		s.ids[p] = s.ids[p][:n:n]
+	m.gone.learn(s, gone)
+	if !s.unread.properties[GPUDevices] {
+		s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
 	}
-	m.gone.learn(s, gone, n > parts[0].set.Len()/manyResults)
-	s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
 	s.mergeMetadata(m, parts, n, differ, metadata)
 	s.mergeAllShares(parts, n)
 }
@@ -73,15 +77,16 @@ func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool)
 // lanes is how many columns are summed at once: their sums do not wait for each other.
 const lanes = 4
 
-// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at, and shares its memory. gone
-// is what is known of the groups, nil for nothing.
-func (s *Set) mergeValues(m *scratch, parts []part, n int, gone []propertySet) {
-	used := usedColumns(parts)
+// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at, and shares its memory.
+func (s *Set) mergeValues(parts []part, n int) {
+	used := s.usedColumns(parts)
 	slab := make([]float64, (len(used)+1)*(n+1))
 	s.zero = slab[:n:n]
 	touch(slab[n:])
 	for c := range s.values {
-		s.values[c] = s.zero
+		if !s.unread.columns[c] {
+			s.values[c] = s.zero
+		}
 	}
 	for _, c := range used {
 		// One more for the dropped rows saves a branch a value.
@@ -95,9 +100,8 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int, gone []propertySet) {
 		for _, c := range used {
 			switch {
 			case p.set.allZero(c):
-			case columns[c].max && m.singles && p.set.lateValues[c] != nil && !m.hasSingle(&p, n, gone):
 			case columns[c].max:
-				maxInto(s.values[c], m.lane(0, p.set, c, skip, len(p.group)), &p)
+				maxInto(s.values[c], p.set.values[c][skip:], &p)
 			default:
 				sums = append(sums, c)
 			}
@@ -106,12 +110,12 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int, gone []propertySet) {
 		for ; len(rest) >= lanes; rest = rest[lanes:] {
 			var to, from [lanes][]float64
 			for k, c := range rest[:lanes] {
-				to[k], from[k] = s.values[c], m.lane(k, p.set, c, skip, len(p.group))
+				to[k], from[k] = s.values[c], p.set.values[c][skip:]
 			}
 			addLanes(&to, &from, &p)
 		}
 		for _, c := range rest {
-			addInto(s.values[c], m.lane(0, p.set, c, skip, len(p.group)), &p)
+			addInto(s.values[c], p.set.values[c][skip:], &p)
 		}
 	}
 	for _, c := range used {
@@ -119,30 +123,10 @@ func (s *Set) mergeValues(m *scratch, parts []part, n int, gone []propertySet) {
 	}
 }
 
-// manyResults is the part of a set's rows that more than make many results.
-const manyResults = 8
-
-// hasSingle reports whether one of n groups has one row of a part, and none of other sets for all that is known.
-func (m *scratch) hasSingle(p *part, n int, gone []propertySet) bool {
-	m.members = slices.Grow(m.members[:0], n+1)[:n+1]
-	clear(m.members)
-	from := int32(0)
-	for _, to := range p.runs {
-		m.members[p.group[from]] += to - from
-		from = to
-	}
-	for g, members := range m.members[:n] {
-		if members == 1 && (gone == nil || !gone[g].has(known)) {
-			return true
-		}
-	}
-	return false
-}
-
-// usedColumns are the columns that are not known to be 0 in all rows of the parts.
-func usedColumns(parts []part) (used []Column) {
+// usedColumns are the columns that were read and are not known to be 0 in all rows of the parts.
+func (s *Set) usedColumns(parts []part) (used []Column) {
 	for c := range NumColumns {
-		if slices.ContainsFunc(parts, func(p part) bool { return !p.set.isZero(c) }) {
+		if !s.unread.columns[c] && slices.ContainsFunc(parts, func(p part) bool { return !p.set.isZero(c) }) {
 			used = append(used, c)
 		}
 	}
@@ -267,7 +251,9 @@ func (s *Set) mergeMetadata(m *scratch, parts []part, n int, differ *[NumPropert
 	if keep {
 		workload := func(set *Set, row int) bool { return set.special[row] < Unmounted }
 		for k, p := range commonProperties {
-			common[k], _ = commonPairs(s.dict, parts, p, n, workload)
+			if !s.unread.properties[p] {
+				common[k], _ = commonPairs(s.dict, parts, p, n, workload)
+			}
 		}
 	}
 	apart := differ[Namespace] // or in their cluster
@@ -276,15 +262,22 @@ func (s *Set) mergeMetadata(m *scratch, parts []part, n int, differ *[NumPropert
 	}
 	var newest [len(newestProperties)][]ID
 	for k, p := range newestProperties {
-		newest[k] = anyIDs(m, s.dict, parts, p, n, apart)
+		if !s.unread.properties[p] {
+			newest[k] = anyIDs(m, s.dict, parts, p, n, apart)
+		}
 	}
 	s.lost.common, s.lost.newest = common, newest
 	for g := range n {
 		if s.merged[g] != several {
 			continue
 		}
-		s.ids[Services][g] = 0
+		if !s.unread.properties[Services] {
+			s.ids[Services][g] = 0
+		}
 		for k, p := range commonProperties {
+			if s.unread.properties[p] {
+				continue
+			}
 			s.ids[p][g] = 0
 			if keep {
 				if apart[g] {
@@ -294,6 +287,9 @@ func (s *Set) mergeMetadata(m *scratch, parts []part, n int, differ *[NumPropert
 			}
 		}
 		for k, p := range newestProperties {
+			if s.unread.properties[p] {
+				continue
+			}
 			if apart[g] {
 				newest[k][g] = 0
 			}

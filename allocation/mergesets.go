@@ -140,12 +140,15 @@ func (s *Set) mergeRows(sets []*Set, rows []sourceRow) error {
 	for i, of := range sets {
 		parts[i] = part{set: of, group: groups[i]}
 	}
+	s.unread = unreadOf(parts)
 	m := scratch{}
 	m.find(parts, n)
-	s.mergeValues(&m, parts, n, nil)
+	s.mergeValues(parts, n)
 	s.mergeTimes(parts, n)
 	for p := range s.ids {
-		s.ids[p] = newestIDs(parts, Property(p), n)
+		if !s.unread.properties[p] {
+			s.ids[p] = newestIDs(parts, Property(p), n)
+		}
 	}
 	s.mergeAllShares(parts, n)
 	return m.err
@@ -221,12 +224,15 @@ func (s *Set) pick(want func(row int) bool) (*Set, error) {
 		}
 	}
 	parts := []part{{set: s, group: group}}
+	dst.unread = s.unread
 	m := scratch{}
 	m.find(parts, int(n))
-	dst.mergeValues(&m, parts, int(n), nil)
+	dst.mergeValues(parts, int(n))
 	dst.mergeTimes(parts, int(n))
 	for p := range dst.ids {
-		dst.ids[p] = newestIDs(parts, Property(p), int(n)+1)[:n:n]
+		if !dst.unread.properties[p] {
+			dst.ids[p] = newestIDs(parts, Property(p), int(n)+1)[:n:n]
+		}
 	}
 	dst.mergeAllShares(parts, int(n))
 	return dst, m.err

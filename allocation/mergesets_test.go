@@ -101,7 +101,7 @@ func TestMergeOfClusters(t *testing.T) {
 			t.Errorf("seed %d: -whole +parts\n%s", seed, diff)
 		}
 		for c := range allocation.NumColumns {
-			if diff := cmp.Diff(want.Column(c), got.Column(c), cmpopts.EquateNaNs()); diff != "" {
+			if diff := cmp.Diff(column(want, c), column(got, c), cmpopts.EquateNaNs()); diff != "" {
 				t.Errorf("seed %d: %s -whole +parts\n%s", seed, c, diff)
 			}
 		}
@@ -128,7 +128,7 @@ func TestMergeNewestWord(t *testing.T) {
 	if err != nil || got.Len() != 1 {
 		t.Fatalf("%d rows, %v", got.Len(), err)
 	}
-	pairs := got.Dict().Map(got.IDs(allocation.Labels)[0])
+	pairs := got.Pairs(allocation.Labels, 0)
 	if team := got.Dict().Text(pairs[0].Value); team != "b" || got.Text(allocation.Controller, 0) != "api" {
 		t.Errorf("team %s, controller %s", team, got.Text(allocation.Controller, 0))
 	}

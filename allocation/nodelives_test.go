@@ -82,14 +82,14 @@ func TestNodeMadeAgain(t *testing.T) {
 					if _, err := fmt.Sscanf(s.Text(allocation.Pod, row), "pod-%d", &i); err != nil {
 						continue
 					}
-					hours := s.Column(allocation.RunningSeconds)[row] / 3600
-					if got, want := s.Column(allocation.Cost.Of(allocation.CPU))[row], hours*[]float64{1, 3}[i]; math.Abs(got-want) > 1e-9 {
+					hours := column(s, allocation.RunningSeconds)[row] / 3600
+					if got, want := column(s, allocation.Cost.Of(allocation.CPU))[row], hours*[]float64{1, 3}[i]; math.Abs(got-want) > 1e-9 {
 						t.Errorf("pod %d costs %v, want %v", i, got, want)
 					}
 					if got := s.Text(allocation.ProviderID, row); got != x.providerID[i] {
 						t.Errorf("pod %d ran on %s", i, got)
 					}
-					if pairs := s.Dict().Map(s.IDs(allocation.Labels)[row]); len(pairs) != 1 || s.Dict().Text(pairs[0].Value) != fmt.Sprintf("pool-%d", i) {
+					if pairs := s.Pairs(allocation.Labels, row); len(pairs) != 1 || s.Dict().Text(pairs[0].Value) != fmt.Sprintf("pool-%d", i) {
 						t.Errorf("pod %d has labels %v", i, pairs)
 					}
 				}

@@ -55,8 +55,6 @@ type Options struct {
 	AggregatedMetadata bool
 	// Proportions tells what part of each asset's cost a row is, as Set.Proportions.
 	Proportions bool
-	// SingleMaxima lets UsageMax be 0 in results that are not Single, where it means nothing: then few sets have to decode it.
-	SingleMaxima bool
 	// Stopped, where not nil, is asked before each set whether to stop: why is the error of Apply.
 	Stopped func() error
 	// Check verifies the laws of SEMANTICS §5 on the sets given and after every pass. What is broken is an error.

@@ -10,6 +10,8 @@ type Filter interface {
 	// Bind prepares the filter for the rows of s and returns a function that reports whether it selects a row. An error is
 	// that of Apply, too.
 	Bind(s *Set) (func(row int) bool, error)
+	// Needs is what Bind looks at.
+	Needs() *Projection
 }
 
 // Apply runs the passes that o asks for, in the order of SEMANTICS §6: reconcile, idle, take out what is shared, filter,
@@ -72,10 +74,6 @@ var passes = [...]struct {
 
 // applyTo runs the passes on one set.
 func applyTo(s *Set, m *scratch, dict *Dict, o *Options) (*Set, error) {
-	s, err := s.settled(m, o.looksAt(s))
-	if err != nil {
-		return nil, err
-	}
 	if err := check(s, "build", o); err != nil {
 		return nil, err
 	}
@@ -170,9 +168,6 @@ func (w *work) grow() {
 	}
 	w.grown = true
 	s := w.set
-	if err := s.settle(w.scratch, everyColumn); w.err == nil {
-		w.err = err
-	}
 	s.special, s.merged = slices.Clip(s.special), slices.Clip(s.merged)
 	s.start, s.end = slices.Clip(s.start), slices.Clip(s.end)
 	for p := range s.ids {
@@ -191,9 +186,10 @@ func (w *work) addUnallocated(cluster ID, start, end int64, c Column, cost float
 	w.grow()
 	row := w.set.grow(Unallocated, start, end)
 	unallocated, _ := w.dict.Find(UnallocatedName)
-	w.set.ids[Cluster][row] = cluster
-	for _, p := range [...]Property{Namespace, Pod, Container} {
-		w.set.ids[p][row] = unallocated
+	for p, id := range map[Property]ID{Cluster: cluster, Namespace: unallocated, Pod: unallocated, Container: unallocated} {
+		if !w.set.unread.properties[p] {
+			w.set.ids[p][row] = id
+		}
 	}
 	w.set.values[c][row] = cost
 	if w.taken != nil {

@@ -61,7 +61,7 @@ func orEmpty(s, empty string) string {
 
 func list(s *allocation.Set, row int) string {
 	texts := []string{}
-	for _, id := range s.Dict().List(s.IDs(allocation.Services)[row]) {
+	for _, id := range s.List(allocation.Services, row) {
 		texts = append(texts, s.Dict().Text(id))
 	}
 	return fmt.Sprint(texts)
@@ -69,7 +69,7 @@ func list(s *allocation.Set, row int) string {
 
 func pairs(s *allocation.Set, p allocation.Property, row int) string {
 	texts := map[string]string{}
-	for _, pair := range s.Dict().Map(s.IDs(p)[row]) {
+	for _, pair := range s.Pairs(p, row) {
 		texts[s.Dict().Text(pair.Key)] = s.Dict().Text(pair.Value)
 	}
 	return fmt.Sprint(texts)
@@ -319,4 +319,22 @@ func TestAccumulateAssets(t *testing.T) {
 	if got.Resolution != time.Minute {
 		t.Errorf("resolution is %s", got.Resolution)
 	}
+}
+
+// column are the values of a column that was read.
+func column(s *allocation.Set, c allocation.Column) []float64 {
+	values, err := s.Column(c)
+	if err != nil {
+		panic(err)
+	}
+	return values
+}
+
+// idsOf are the ids of a property that was read.
+func idsOf(s *allocation.Set, p allocation.Property) []allocation.ID {
+	ids, err := s.IDs(p)
+	if err != nil {
+		panic(err)
+	}
+	return ids
 }

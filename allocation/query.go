@@ -2,7 +2,6 @@ package allocation
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -49,29 +48,15 @@ type Query struct {
 	Only *Projection
 }
 
-// Projection says which columns of rows are needed. What is left out is missing or zero in the set, if it was not at hand.
-type Projection struct {
-	Properties []Property
-	Late       []Property // as Frame.Late has them: they are told of merged rows, but not looked at
-	Columns    []Column
-	// LateColumns are further ones, as Frame.LateValues has them: rows are merged by options that do nothing else with them.
-	LateColumns []Column
-	Volumes     bool // what rows have of volumes
-	Balancers   bool // and of load balancers
-	// WithoutAssets says that assets are not needed, which read almost as long as the rows of a set do.
-	WithoutAssets bool
-	// FewOfAssets says that assets are needed for the passes of Apply alone, by options without Proportions: those do not look
-	// at what assets are labeled, where they are, or what their prices are.
-	FewOfAssets bool
-}
-
 // RowBytes is about how many bytes a row takes in memory with all its columns.
 const RowBytes = 512
 
-// setBytes and assetBytes are about how many bytes a set without rows takes in memory, and an asset of it.
+// setBytes and assetBytes are about how many bytes a set without rows takes in memory, and an asset of it. filledColumns is
+// how many columns of a stored set have values other than zero, as a rule: the others share their memory.
 const (
-	setBytes   = 6 << 10
-	assetBytes = 1 << 10
+	setBytes      = 6 << 10
+	assetBytes    = 1 << 10
+	filledColumns = 28
 )
 
 // SetBytes is about how many bytes a set of p takes in memory, of all columns for nil, that is kept in files of so many
@@ -80,8 +65,8 @@ func (p *Projection) SetBytes(rows, assets int, files int64) int64 {
 	if p == nil {
 		return setBytes + int64(rows)*RowBytes + int64(assets)*assetBytes
 	}
-	bytes := setBytes + int64(rows)*int64(56+8*len(p.Columns)+4*len(p.Properties))
-	if len(p.Late)+len(p.LateColumns) > 0 {
+	bytes := setBytes + int64(rows)*int64(56+8*min(len(p.Columns), filledColumns)+4*len(p.Properties))
+	if len(p.Late) > 0 {
 		bytes += files
 	}
 	if !p.WithoutAssets {
@@ -108,39 +93,7 @@ func (p *Projection) MergedBytes() int64 {
 	if p == nil {
 		return RowBytes
 	}
-	return int64(64 + 8*(len(p.Columns)+len(p.LateColumns)) + 4*len(p.Properties) + 16*len(p.Late))
-}
-
-// Union is what p or other need, nil where either needs everything.
-func (p *Projection) Union(other *Projection) *Projection {
-	if p == nil || other == nil {
-		return nil
-	}
-	all := &Projection{
-		Properties: slices.Concat(p.Properties, other.Properties), Late: slices.Concat(p.Late, other.Late), Columns: slices.Concat(p.Columns, other.Columns),
-		LateColumns: slices.Concat(p.LateColumns, other.LateColumns), Volumes: p.Volumes || other.Volumes, Balancers: p.Balancers || other.Balancers, WithoutAssets: p.WithoutAssets && other.WithoutAssets,
-		FewOfAssets: (p.WithoutAssets || p.FewOfAssets) && (other.WithoutAssets || other.FewOfAssets),
-	}
-	slices.Sort(all.Properties)
-	slices.Sort(all.Late)
-	slices.Sort(all.Columns)
-	slices.Sort(all.LateColumns)
-	all.Properties, all.Late, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Late), slices.Compact(all.Columns)
-	all.LateColumns = slices.Compact(all.LateColumns)
-	all.Late = slices.DeleteFunc(all.Late, func(x Property) bool { return slices.Contains(all.Properties, x) })
-	all.LateColumns = slices.DeleteFunc(all.LateColumns, func(c Column) bool { return slices.Contains(all.Columns, c) })
-	return all
-}
-
-// WithInstance also has what tells rows apart, so that sets of it can be merged.
-func (p *Projection) WithInstance() *Projection {
-	if p == nil {
-		return nil
-	}
-	all := *p
-	all.Properties, all.Late = slices.Concat(p.Properties, p.Late, instance[:], []Property{NodeName}), nil
-	all.Columns, all.LateColumns = slices.Concat(p.Columns, p.LateColumns), nil
-	return &all
+	return int64(64 + 8*len(p.Columns) + 4*len(p.Properties) + 16*len(p.Late))
 }
 
 // Over is the query for sets of these windows, which follow each other.

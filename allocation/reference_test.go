@@ -37,6 +37,10 @@ type plainFilter struct {
 	not      bool
 }
 
+func (f plainFilter) Needs() *allocation.Projection {
+	return allocation.OfRows([]allocation.Property{f.property})
+}
+
 func (f plainFilter) Bind(s *allocation.Set) (func(row int) bool, error) {
 	return func(row int) bool { return (s.Text(f.property, row) == f.value) != f.not }, nil
 }

@@ -35,6 +35,15 @@ var properties = [NumProperties]string{
 	"services", "labels", "annotations", "namespaceLabels", "namespaceAnnotations", "gpuDevices",
 }
 
+// propertyFields are the names that stored files use.
+var propertyFields = [NumProperties]string{
+	"cluster", "node", "namespace", "pod", "pod_uid", "container", "controller_kind", "controller", "provider_id",
+	"services", "labels", "annotations", "namespace_labels", "namespace_annotations", "gpu_devices",
+}
+
+// Field is the property's name in stored files: cluster, controller_kind.
+func (p Property) Field() string { return propertyFields[p] }
+
 // String is the property's name in the API.
 func (p Property) String() string { return properties[p] }
 
@@ -55,7 +64,16 @@ const (
 	Unallocated         // __unallocated__: load balancers without endpoints, and what a cluster costs in which nobody ran
 	External            // __external__: costs outside of clusters that carry the properties of allocations
 	Shared              // __shared__: shared cost that nobody is left to take
+	NumSpecials
 )
+
+// specials are the names of kinds of allocation in stored files.
+var specials = [NumSpecials]string{
+	Workload: "workload", Idle: "idle", Unmounted: "unmounted", Unallocated: "unallocated", External: "external", Shared: "shared",
+}
+
+// Field is the kind's name in stored files: workload, idle.
+func (s Special) Field() string { return specials[s] }
 
 // Names that mark special rows and missing properties; they never stand for anything else.
 const (
@@ -101,26 +119,25 @@ type Set struct {
 	// lacks nothing.
 	Apart bool
 
-	dict    *Dict
-	names   []string // of aggregated rows; nil before aggregation
-	special []Special
-	merged  []merged
-	ids     [NumProperties][]ID
-	start   []int64 // Unix milliseconds
-	end     []int64
-	values  [NumColumns][]float64
-	zero    []float64 // the column of all that are 0 in every row of a frame, if there are any
-	noID    []ID      // and the property of all that are missing; as long as the frame was
-	late    [NumProperties]Late
-	// lateValues are columns that are not in values, which has nil for them.
-	lateValues [NumColumns]LateValues
-	volumes    shares[VolumeShare]
-	balancers  shares[LoadBalancerShare]
-	parts      shares[SharedPart]
-	portions   shares[portion]       // what Proportions are told from
-	assets     map[portionKey]*asset // that portions are of
-	books      *books                // what passes did with money; nil in a set as it was built
-	lost       lost                  // what of merged rows is not in ids
+	dict      *Dict
+	names     []string // of aggregated rows; nil before aggregation
+	special   []Special
+	merged    []merged
+	ids       [NumProperties][]ID
+	start     []int64 // Unix milliseconds
+	end       []int64
+	values    [NumColumns][]float64
+	zero      []float64 // the column of all that are 0 in every row of a frame, if there are any
+	noID      []ID      // and the property of all that are missing; as long as the frame was
+	late      [NumProperties]Late
+	unread    unread // has nil in ids and values
+	volumes   shares[VolumeShare]
+	balancers shares[LoadBalancerShare]
+	parts     shares[SharedPart]
+	portions  shares[portion]       // what Proportions are told from
+	assets    map[portionKey]*asset // that portions are of
+	books     *books                // what passes did with money; nil in a set as it was built
+	lost      lost                  // what of merged rows is not in ids
 }
 
 // NewSet returns an empty set over dict.
@@ -172,10 +189,14 @@ func (s *Set) grow(kind Special, start, end int64) int {
 	s.special, s.merged = append(s.special, kind), append(s.merged, oneRow)
 	s.start, s.end = append(s.start, start), append(s.end, end)
 	for p := range s.ids {
-		s.ids[p] = append(s.ids[p], 0)
+		if !s.unread.properties[p] {
+			s.ids[p] = append(s.ids[p], 0)
+		}
 	}
 	for c := range s.values {
-		s.values[c] = append(s.values[c], 0)
+		if !s.unread.columns[c] {
+			s.values[c] = append(s.values[c], 0)
+		}
 	}
 	return len(s.special) - 1
 }
@@ -207,30 +228,33 @@ func (s *Set) Dict() *Dict { return s.dict }
 // Len is the number of rows.
 func (s *Set) Len() int { return len(s.special) }
 
-// IDs are the ids of a property, one a row. The slice must not be changed.
-func (s *Set) IDs(p Property) []ID { return s.ids[p] }
+// IDs are the ids of a property, one a row; ErrUnread where it was not read. The slice must not be changed.
+func (s *Set) IDs(p Property) ([]ID, error) {
+	if s.unread.properties[p] || s.late[p] != nil {
+		return nil, s.notRead(p)
+	}
+	return s.ids[p], nil
+}
 
-// Text is the value of a string property of a row, "" where it is missing.
+// Text is the value of a string property of a row, "" where it is missing. It panics where the property was not read.
 func (s *Set) Text(p Property, row int) string { return s.dict.Text(s.ids[p][row]) }
 
-// Column is the values of a column, one a row. The slice must not be changed. They are NaN where a column cannot be decoded,
-// which Apply says why: see Frame.LateValues.
-func (s *Set) Column(c Column) []float64 {
-	if s.lateValues[c] == nil {
-		return s.values[c]
+// List is the ids of the texts of a list property of a row, none where it is missing. It panics where the property was not read.
+func (s *Set) List(p Property, row int) []ID { return s.dict.List(s.ids[p][row]) }
+
+// Pairs is a map property of a row, none where it is missing. It panics where the property was not read.
+func (s *Set) Pairs(p Property, row int) []Pair { return s.dict.Map(s.ids[p][row]) }
+
+// Column is the values of a column, one a row; ErrUnread where it was not read. The slice must not be changed.
+func (s *Set) Column(c Column) ([]float64, error) {
+	if s.unread.columns[c] {
+		return nil, s.notRead(c)
 	}
-	values := make([]float64, s.Len())
-	_ = s.decode(c, values, 0)
-	return values
+	return s.values[c], nil
 }
 
-// Value is a column's value in a row.
-func (s *Set) Value(c Column, row int) float64 {
-	if s.lateValues[c] != nil {
-		return s.Column(c)[row]
-	}
-	return s.values[c][row]
-}
+// Value is a column's value in a row. It panics where the column was not read.
+func (s *Set) Value(c Column, row int) float64 { return s.values[c][row] }
 
 // Special is what kind of allocation a row is.
 func (s *Set) Special(row int) Special { return s.special[row] }

@@ -106,8 +106,11 @@ func fillPools(w *work, _ *Options) {
 	w.noteIdle(rows)
 }
 
-// noteIdle notes the idle in rows that go.
+// noteIdle notes the idle in rows that go, for Check, which is for sets that were read in whole.
 func (w *work) noteIdle(rows []int32) {
+	if w.set.unread != (unread{}) {
+		return
+	}
 	for r := range NumResources {
 		for _, row := range rows {
 			w.books.idle[r] += w.set.values[CostIdle.Of(r)][row]

@@ -203,11 +203,21 @@ func addPart(to, from *SharedPart) { (*money)(&to.Cost).add((*money)(&from.Cost)
 
 // Volumes are what a row has of persistent volumes, by key: PVByteHours and PVCost are their sums. The slice must not be
 // changed.
-func (s *Set) Volumes(row int) []VolumeShare { return s.volumes.of(row) }
+func (s *Set) Volumes(row int) []VolumeShare {
+	if s.unread.volumes {
+		panic(s.notRead("volumes"))
+	}
+	return s.volumes.of(row)
+}
 
 // LoadBalancerShares are what a row has of load balancers, by key: LoadBalancerCost is their sum. The slice must not be
 // changed.
-func (s *Set) LoadBalancerShares(row int) []LoadBalancerShare { return s.balancers.of(row) }
+func (s *Set) LoadBalancerShares(row int) []LoadBalancerShare {
+	if s.unread.balancers {
+		panic(s.notRead("load balancers"))
+	}
+	return s.balancers.of(row)
+}
 
 // SharedParts are what SharedCost of a row is made of, by name, where that was asked for. The slice must not be changed.
 func (s *Set) SharedParts(row int) []SharedPart { return s.parts.of(row) }

@@ -18,7 +18,7 @@ func labelTotals(subject *Subject, s *Set) []subjectTotal {
 	for _, name := range subject.names {
 		cols, keys := [][]ID{s.ids[Cluster]}, make([]boundKey, len(name.keys))
 		for i, k := range name.keys {
-			keys[i] = k.bind(s, true)
+			keys[i] = k.mustBind(s)
 			cols = append(cols, keys[i].cols...)
 		}
 		var text []byte
@@ -120,7 +120,7 @@ func (t *subjectTotal) hasNonZero() {
 // presentResources are the resources that allocations of the set have series of. CPU and RAM always are; another one only
 // where some allocation of the set has it, as a zero would claim that it was looked for.
 func presentResources(s *Set) resourceSet {
-	nonZero := func(c Column) bool { return slices.ContainsFunc(s.Column(c), func(v float64) bool { return v != 0 }) }
+	nonZero := func(c Column) bool { return slices.ContainsFunc(s.values[c], func(v float64) bool { return v != 0 }) }
 	has := always
 	for r := range familyResources {
 		if slices.ContainsFunc(familyResources[r].cost, nonZero) {

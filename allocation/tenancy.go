@@ -1,9 +1,6 @@
 package allocation
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // tenancy is what a cluster or a node costs besides CPU, memory and devices, on its way to the rows there.
 type tenancy struct {
@@ -47,11 +44,6 @@ func addTenancy(w *work, o *Options) {
 			w.addUnallocated(t.place.cluster, t.start, t.end, SharedCost, t.cost)
 		}
 	}
-}
-
-// hasTenancies reports whether there is anything that clusters cost besides their nodes.
-func (s *Set) hasTenancies() bool {
-	return len(s.Management) > 0 || slices.ContainsFunc(s.Disks, func(d Disk) bool { return d.Local })
 }
 
 // tenancies are the management fees and local disks of the set, with their adjustments where those are asked for.

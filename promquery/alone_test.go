@@ -250,7 +250,7 @@ func TestAloneIsWhole(t *testing.T) {
 }
 
 func sumOf(s *allocation.Set, col allocation.Column) (sum float64) {
-	for _, v := range s.Column(col) {
+	for _, v := range column(s, col) {
 		sum += v
 	}
 	return sum
@@ -286,4 +286,13 @@ func TestAloneOfServers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// column are the values of a column that was read.
+func column(s *allocation.Set, c allocation.Column) []float64 {
+	values, err := s.Column(c)
+	if err != nil {
+		panic(err)
+	}
+	return values
 }

@@ -214,7 +214,7 @@ func TestEngineProperties(t *testing.T) {
 
 func texts(s *allocation.Set, row int) []string {
 	out := []string{}
-	for _, id := range s.Dict().List(s.IDs(allocation.Services)[row]) {
+	for _, id := range s.List(allocation.Services, row) {
 		out = append(out, s.Dict().Text(id))
 	}
 	return out
@@ -222,7 +222,7 @@ func texts(s *allocation.Set, row int) []string {
 
 func asMap(s *allocation.Set, p allocation.Property, row int) map[string]string {
 	out := map[string]string{}
-	for _, pair := range s.Dict().Map(s.IDs(p)[row]) {
+	for _, pair := range s.Pairs(p, row) {
 		out[s.Dict().Text(pair.Key)] = s.Dict().Text(pair.Value)
 	}
 	return out

@@ -72,6 +72,8 @@ func TestLabelsOfKubeStateMetrics(t *testing.T) {
 // workloads is a filter that selects all of them.
 type workloads struct{}
 
+func (workloads) Needs() *allocation.Projection { return allocation.OfRows(nil) }
+
 func (workloads) Bind(s *allocation.Set) (func(row int) bool, error) {
 	return func(row int) bool { return s.Special(row) == allocation.Workload }, nil
 }
@@ -90,7 +92,7 @@ func TestServicesOfKubeStateMetrics(t *testing.T) {
 			want := map[string][]string{"shop/db-headless": {"db-0"}, "shop/web": {"web", "web", "web", "web"}} // two containers each
 			got, cost := map[string][]string{}, map[string]float64{}
 			for row := range set.Len() {
-				for _, id := range set.Dict().List(set.IDs(allocation.Services)[row]) {
+				for _, id := range set.List(allocation.Services, row) {
 					service := set.Text(allocation.Namespace, row) + "/" + set.Dict().Text(id)
 					pod := set.Text(allocation.Pod, row)
 					if set.Text(allocation.Controller, row) == "web" {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
@@ -61,8 +61,8 @@ func TestShards(t *testing.T) {
 func stored(t *testing.T, s *allocation.Set) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	for _, kind := range []encode.ParquetKind{encode.ParquetAllocations, encode.ParquetAssets} {
-		if _, err := encode.Parquet(&b, s, encode.Footer{Kind: kind, Window: s.Window}); err != nil {
+	for _, kind := range []parquet.Kind{parquet.Allocations, parquet.Assets} {
+		if _, err := parquet.Write(&b, s, parquet.Footer{Kind: kind, Window: s.Window}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,7 +84,7 @@ func compareShards(t *testing.T, whole *allocation.Set, parts []*allocation.Set)
 	}
 	var rows [2]bytes.Buffer
 	for i, s := range []*allocation.Set{whole, sum} {
-		if _, err := encode.Parquet(&rows[i], s, encode.Footer{Kind: encode.ParquetAllocations, Window: s.Window}); err != nil {
+		if _, err := parquet.Write(&rows[i], s, parquet.Footer{Kind: parquet.Allocations, Window: s.Window}); err != nil {
 			t.Fatal(err)
 		}
 	}

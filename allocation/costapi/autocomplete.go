@@ -13,11 +13,11 @@ import (
 
 // completion is a field whose values can be asked for.
 type completion struct {
-	name  string                // one that ends in a colon takes the name of a label
-	label string                // that name
-	alias string                // another name for it
-	needs []allocation.Property // of rows, none where they are not known
-	run   bool                  // of what runs alone: what nobody mounts has no pod
+	name  string                 // one that ends in a colon takes the name of a label
+	label string                 // that name
+	alias string                 // another name for it
+	needs *allocation.Projection // what rows looks at
+	run   bool                   // of what runs alone: what nobody mounts has no pod
 	// rows and assets add the values of a set's rows or of its assets.
 	rows   func(c *completion, s *allocation.Set, row int, add func(string))
 	assets func(c *completion, a *allocation.Asset, add func(string))
@@ -25,30 +25,37 @@ type completion struct {
 
 // completionFields are the fields of allocations.
 func completionFields() []completion {
-	text := func(p allocation.Property) func(*completion, *allocation.Set, int, func(string)) {
-		return func(_ *completion, s *allocation.Set, row int, add func(string)) { add(s.Text(p, row)) }
+	text := func(name string, p allocation.Property) completion {
+		return ofProperty(name, p, func(_ *completion, s *allocation.Set, row int, add func(string)) { add(s.Text(p, row)) })
 	}
+	pod, container := text("pod", allocation.Pod), text("container", allocation.Container)
+	pod.run, container.run = true, true
 	return []completion{
-		{name: "account", rows: func(*completion, *allocation.Set, int, func(string)) {}}, // is not known
-		{name: "cluster", rows: text(allocation.Cluster)},
-		{name: "namespace", rows: text(allocation.Namespace)},
-		{name: "node", rows: text(allocation.NodeName)},
-		{name: "controllerKind", rows: text(allocation.ControllerKind)},
-		{name: "controllerName", rows: text(allocation.Controller)},
-		{name: "pod", rows: text(allocation.Pod), run: true},
-		{name: "container", rows: text(allocation.Container), run: true},
-		{name: "service", rows: addServices},
-		{name: "label", rows: addKeys(allocation.Labels)},
-		{name: "namespaceLabel", rows: addKeys(allocation.NamespaceLabels)},
-		{name: "annotation", rows: addKeys(allocation.Annotations)},
-		{name: "label:", rows: addValues(allocation.Labels)},
-		{name: "namespaceLabel:", rows: addValues(allocation.NamespaceLabels)},
-		{name: "annotation:", rows: addValues(allocation.Annotations)},
+		{name: "account", needs: allocation.OfRows(nil), rows: func(*completion, *allocation.Set, int, func(string)) {}}, // is not known
+		text("cluster", allocation.Cluster),
+		text("namespace", allocation.Namespace),
+		text("node", allocation.NodeName),
+		text("controllerKind", allocation.ControllerKind),
+		text("controllerName", allocation.Controller),
+		pod,
+		container,
+		ofProperty("service", allocation.Services, addServices),
+		ofProperty("label", allocation.Labels, addKeys(allocation.Labels)),
+		ofProperty("namespaceLabel", allocation.NamespaceLabels, addKeys(allocation.NamespaceLabels)),
+		ofProperty("annotation", allocation.Annotations, addKeys(allocation.Annotations)),
+		ofProperty("label:", allocation.Labels, addValues(allocation.Labels)),
+		ofProperty("namespaceLabel:", allocation.NamespaceLabels, addValues(allocation.NamespaceLabels)),
+		ofProperty("annotation:", allocation.Annotations, addValues(allocation.Annotations)),
 	}
 }
 
+// ofProperty is a field that is made of a property.
+func ofProperty(name string, p allocation.Property, rows func(c *completion, s *allocation.Set, row int, add func(string))) completion {
+	return completion{name: name, needs: allocation.OfRows([]allocation.Property{p}), rows: rows}
+}
+
 func addServices(_ *completion, s *allocation.Set, row int, add func(string)) {
-	for _, id := range s.Dict().List(s.IDs(allocation.Services)[row]) {
+	for _, id := range s.List(allocation.Services, row) {
 		add(s.Dict().Text(id))
 	}
 }
@@ -56,7 +63,7 @@ func addServices(_ *completion, s *allocation.Set, row int, add func(string)) {
 // addKeys adds the names of labels or annotations.
 func addKeys(p allocation.Property) func(*completion, *allocation.Set, int, func(string)) {
 	return func(_ *completion, s *allocation.Set, row int, add func(string)) {
-		for _, pair := range s.Dict().Map(s.IDs(p)[row]) {
+		for _, pair := range s.Pairs(p, row) {
 			add(s.Dict().Text(pair.Key))
 		}
 	}
@@ -66,7 +73,7 @@ func addKeys(p allocation.Property) func(*completion, *allocation.Set, int, func
 func addValues(p allocation.Property) func(*completion, *allocation.Set, int, func(string)) {
 	return func(c *completion, s *allocation.Set, row int, add func(string)) {
 		name := allocation.NewLabelName(c.label)
-		for _, pair := range s.Dict().Map(s.IDs(p)[row]) {
+		for _, pair := range s.Pairs(p, row) {
 			if name.Spells(s.Dict().Text(pair.Key)) {
 				add(s.Dict().Text(pair.Value))
 			}
@@ -151,7 +158,7 @@ func (q *request) derived() []completion {
 		return nil
 	}
 	for _, d := range q.api.cfg.Derived {
-		fields = append(fields, completion{name: d.Name(), rows: func(_ *completion, s *allocation.Set, row int, add func(string)) { add(d.Text(s, row)) }})
+		fields = append(fields, completion{name: d.Name(), needs: d.Needs(), rows: func(_ *completion, s *allocation.Set, row int, add func(string)) { add(d.Text(s, row)) }})
 	}
 	return fields
 }
@@ -163,7 +170,8 @@ func (q *request) aliases() []completion {
 		return nil
 	}
 	for _, alias := range slices.Sorted(maps.Keys(q.api.cfg.Labels)) {
-		fields = append(fields, completion{name: alias, rows: func(_ *completion, s *allocation.Set, row int, add func(string)) {
+		needs := allocation.OfRows([]allocation.Property{allocation.Labels, allocation.Annotations})
+		fields = append(fields, completion{name: alias, needs: needs, rows: func(_ *completion, s *allocation.Set, row int, add func(string)) {
 			for _, label := range q.api.cfg.Labels[alias] {
 				before := false
 				for _, p := range [...]allocation.Property{allocation.Labels, allocation.Annotations} {

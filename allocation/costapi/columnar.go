@@ -5,6 +5,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // columnarTypes are the media types of the formats that are columns of binary data.
@@ -38,7 +39,7 @@ func writeColumnarSets(w http.ResponseWriter, format string, sets []*allocation.
 	if format == "arrow" {
 		return encode.Arrow(w, sets, o)
 	}
-	p := encode.NewParquetStream(w)
+	p := parquet.NewStream(w)
 	for _, s := range sets {
 		if err := p.Rows(s); err != nil {
 			return err
@@ -52,9 +53,9 @@ func writeColumnarAssets(w http.ResponseWriter, format string, sets []*allocatio
 	if format == "arrow" {
 		return encode.ArrowAssets(w, sets, o)
 	}
-	p := encode.NewParquetStream(w)
+	p := parquet.NewStream(w)
 	for _, s := range sets {
-		if err := p.AssetList(s, o); err != nil {
+		if err := p.Assets(s, o.PageOf(s)); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func (q *request) finish(given func(name string) bool) error {
 	if err := q.finishWindow(given); err != nil {
 		return err
 	}
-	q.query.Only = q.needed()
+	q.query.Only = q.needs()
 	return nil
 }
 
@@ -38,7 +38,6 @@ func (q *request) finishFormat() error {
 	if columnar(q.format) {
 		return q.finishColumnar()
 	}
-	q.options.SingleMaxima = true // the other formats tell no others
 	if q.format != "csv" {
 		return nil
 	}

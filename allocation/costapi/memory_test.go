@@ -24,7 +24,7 @@ func TestMemoryOfSums(t *testing.T) {
 		"days":                  {4 << 20, []string{"step=1h", "accumulate=day"}, http.StatusUnprocessableEntity},
 		"summed":                {8 << 20, []string{"step=1h", "accumulate=true"}, http.StatusOK},
 		"summed, of too little": {1 << 20 / 5, []string{"step=1h", "accumulate=true"}, http.StatusUnprocessableEntity},
-		"aggregated":            {1 << 20, []string{"step=1h", "accumulate=false", "aggregate=namespace"}, http.StatusOK},
+		"aggregated":            {4 << 20, []string{"step=1h", "accumulate=false", "aggregate=namespace"}, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := costapi.New(newCrowd(), log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }, Memory: memory.New(tc.memory)})

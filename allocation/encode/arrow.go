@@ -87,6 +87,9 @@ type arrowRow struct {
 // Arrow writes sets as an Arrow IPC stream, a row each, in the order of the options' page: with name, the columns of Parquet but for
 // what rows have of volumes and load balancers, and the numbers of JSON that are derived of them.
 func Arrow(w io.Writer, sets []*allocation.Set, o Options) error {
+	if err := o.require(ColumnsFormat, sets...); err != nil {
+		return err
+	}
 	s := newArrowStream(w, arrowRowColumns(&o))
 	var err error
 	for _, set := range sets {
@@ -104,7 +107,7 @@ func ArrowAssets(w io.Writer, sets []*allocation.AssetSet, o Options) error {
 	s := newArrowStream(w, arrowAssetColumns())
 	var err error
 	for _, set := range sets {
-		for _, a := range o.assets(set) {
+		for _, a := range o.PageOf(set) {
 			if err == nil {
 				err = s.add(arrowAsset{set, a})
 			}

@@ -11,6 +11,16 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
+// The columns of rows that are neither properties nor amounts, as stored files name them.
+const (
+	nameField   = "name"
+	kindField   = "kind"
+	startField  = "start"
+	endField    = "end"
+	windowStart = "window_start"
+	windowEnd   = "window_end"
+)
+
 // arrowText is a column of strings.
 func arrowText[T any](name string, text func(T) string) arrowColumn[T] {
 	return arrowColumn[T]{arrow.Field{Name: name, Type: arrow.BinaryTypes.String}, func(b array.Builder, row T) {
@@ -64,7 +74,7 @@ func arrowRowColumns(o *Options) []arrowColumn[arrowRow] {
 		arrowText(nameField, func(r arrowRow) string { return r.name }),
 		arrowTime(windowStart, func(r arrowRow) time.Time { return r.set.Window.Start }),
 		arrowTime(windowEnd, func(r arrowRow) time.Time { return r.set.Window.End }),
-		arrowText(kindField, func(r arrowRow) string { return kinds[r.set.Special(r.row)] }),
+		arrowText(kindField, func(r arrowRow) string { return r.set.Special(r.row).Field() }),
 	}
 	for p := range allocation.NumProperties {
 		cols = append(cols, arrowProperty(p))
@@ -85,21 +95,21 @@ func arrowRowColumns(o *Options) []arrowColumn[arrowRow] {
 func arrowProperty(p allocation.Property) arrowColumn[arrowRow] {
 	switch {
 	case p.IsMap():
-		return arrowMap(propertyFields[p], func(r arrowRow, yield func(key, value string)) {
+		return arrowMap(p.Field(), func(r arrowRow, yield func(key, value string)) {
 			d := r.set.Dict()
-			for _, pair := range d.Map(r.set.IDs(p)[r.row]) {
+			for _, pair := range r.set.Pairs(p, r.row) {
 				yield(d.Text(pair.Key), d.Text(pair.Value))
 			}
 		})
 	case p.IsList():
-		return arrowList(propertyFields[p], func(r arrowRow, yield func(text string)) {
+		return arrowList(p.Field(), func(r arrowRow, yield func(text string)) {
 			d := r.set.Dict()
-			for _, id := range d.List(r.set.IDs(p)[r.row]) {
+			for _, id := range r.set.List(p, r.row) {
 				yield(d.Text(id))
 			}
 		})
 	}
-	return arrowText(propertyFields[p], func(r arrowRow) string { return r.set.Text(p, r.row) })
+	return arrowText(p.Field(), func(r arrowRow) string { return r.set.Text(p, r.row) })
 }
 
 // arrowAsset is an asset of a set.

@@ -58,7 +58,7 @@ func (o *Options) AssetWarnings(sets []*allocation.AssetSet) []string {
 // writeAssets appends the map of a set's assets, by key.
 func writeAssets(s *stream, set *allocation.AssetSet, o *Options) {
 	window := appendWindow(nil, set.Window, o.location())
-	list := o.assets(set)
+	list := o.PageOf(set)
 	s.b = append(s.b, '{')
 	s.each(len(list), func(b []byte, from, to int) []byte {
 		for i, a := range list[from:to] {
@@ -248,7 +248,7 @@ func appendLabels(b []byte, labels map[string]string) []byte {
 func AssetsCSV(w io.Writer, set *allocation.AssetSet, o Options) error {
 	c := csv.NewWriter(w)
 	err := c.Write([]string{"Type", "Name", "Cluster", "Provider", "ProviderID", "Category", "Start", "End", "Minutes", "Adjustment", "TotalCost"})
-	list := o.assets(set)
+	list := o.PageOf(set)
 	if o.Page.IsZero() {
 		slices.SortStableFunc(list, func(a, b *allocation.Asset) int {
 			return cmp.Or(cmp.Compare(b.TotalCost(), a.TotalCost()), strings.Compare(a.Name, b.Name))

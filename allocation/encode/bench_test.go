@@ -3,7 +3,6 @@ package encode_test
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"strconv"
 	"testing"
 	"time"
@@ -68,38 +67,5 @@ func BenchmarkEncode(b *testing.B) {
 				b.SetBytes(c.n)
 			})
 		}
-	}
-}
-
-// BenchmarkAmounts decodes a column of 10,000 rows by how it is stored.
-func BenchmarkAmounts(b *testing.B) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	for _, bc := range []struct {
-		name  string
-		value func(row int) float64
-	}{
-		{"one", func(int) float64 { return 3600 }},
-		{"eight", func(row int) float64 { return float64(row / 10 % 8) }},
-		{"many", func(int) float64 { return float64(rng.IntN(1000)) }},
-		{"distinct", func(int) float64 { return rng.Float64() }},
-		{"whole", func(int) float64 { return float64(rng.IntN(1 << 36)) }},
-	} {
-		s := allocation.NewSet(parquetWindow, allocation.NewDict())
-		for row := range 10_000 {
-			r := allocation.Row{Start: parquetWindow.Start, End: parquetWindow.End}
-			r.Values[allocation.PVCost] = bc.value(row)
-			s.Append(&r)
-		}
-		b.Run(bc.name, func(b *testing.B) {
-			data, _ := files(b, s)
-			late, err := readBack(&encode.Projection{LateColumns: []allocation.Column{allocation.PVCost}}, data)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = late.Column(allocation.PVCost)
-			}
-		})
 	}
 }

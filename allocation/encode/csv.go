@@ -21,6 +21,9 @@ const csvNumbers = 10
 // CSV writes a set under Kubecost's header: costs including adjustments, with three decimals. Idle comes first, then the
 // rows by cost, the dearest before the others, unless the options' page has another order.
 func CSV(w io.Writer, set *allocation.Set, o Options) error {
+	if err := o.require(CSVFormat, set); err != nil {
+		return err
+	}
 	s := newStream(w)
 	s.b = append(s.b, csvHeader+"\n"...)
 	rate := o.rate(set.Window)
@@ -51,29 +54,31 @@ func appendThousandths(b []byte, v float64) []byte {
 
 // fullColumns are the columns of text before the numbers of FullCSV.
 var fullColumns = []struct {
-	name string
-	text func(set *allocation.Set, row int) string
+	name     string
+	property allocation.Property
+	text     func(string) string
 }{
-	{"cluster", textOf(allocation.Cluster)},
-	{"node", textOf(allocation.NodeName)},
-	{"namespace", textOf(allocation.Namespace)},
-	{"controllerKind", textOf(allocation.ControllerKind)},
-	{"controller", textOf(allocation.Controller)},
-	{"pod", textOf(allocation.Pod)},
-	{"container", textOf(allocation.Container)},
-	{"providerID", func(set *allocation.Set, row int) string {
-		_, id := allocation.ParseProviderID(set.Text(allocation.ProviderID, row))
+	{"cluster", allocation.Cluster, asIs},
+	{"node", allocation.NodeName, asIs},
+	{"namespace", allocation.Namespace, asIs},
+	{"controllerKind", allocation.ControllerKind, asIs},
+	{"controller", allocation.Controller, asIs},
+	{"pod", allocation.Pod, asIs},
+	{"container", allocation.Container, asIs},
+	{"providerID", allocation.ProviderID, func(text string) string {
+		_, id := allocation.ParseProviderID(text)
 		return id
 	}},
 }
 
-func textOf(p allocation.Property) func(*allocation.Set, int) string {
-	return func(set *allocation.Set, row int) string { return set.Text(p, row) }
-}
+func asIs(text string) string { return text }
 
 // FullCSV writes a set with a column for its name, each property that is one text, its times, and each number that JSON
 // has, in full precision. The order is that of CSV.
 func FullCSV(w io.Writer, set *allocation.Set, o Options) error {
+	if err := o.require(FullCSVFormat, set); err != nil {
+		return err
+	}
 	if err := FullCSVHeader(w); err != nil {
 		return err
 	}
@@ -97,13 +102,16 @@ func FullCSVHeader(w io.Writer) error {
 
 // FullCSVRows writes the rows of a set as FullCSV does, without the header: sets can follow each other.
 func FullCSVRows(w io.Writer, set *allocation.Set, o Options) error {
+	if err := o.require(FullCSVFormat, set); err != nil {
+		return err
+	}
 	s := newStream(w)
 	fields := allocation.Fields()
 	rate := o.rate(set.Window)
 	for _, r := range o.linesOf(set) {
 		s.b = appendCell(s.b, r.name)
 		for _, c := range fullColumns {
-			s.b = appendCell(append(s.b, ','), c.text(set, r.row))
+			s.b = appendCell(append(s.b, ','), c.text(set.Text(c.property, r.row)))
 		}
 		for _, t := range [...]time.Time{set.Window.Start.In(o.location()), set.Window.End.In(o.location()), set.Start(r.row), set.End(r.row)} {
 			s.b = t.AppendFormat(append(s.b, ','), time.RFC3339)

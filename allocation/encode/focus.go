@@ -173,7 +173,7 @@ func (c *charge) describe() string {
 func (c *charge) tags() string {
 	d := c.set.Dict()
 	b := []byte{'{'}
-	for i, pair := range d.Map(c.set.IDs(allocation.Labels)[c.row]) {
+	for i, pair := range c.set.Pairs(allocation.Labels, c.row) {
 		if i > 0 {
 			b = append(b, ',')
 		}

@@ -67,7 +67,7 @@ var focusColumns = []focusColumn{
 	{"x_CostComponent", "", func(c *charge) string { return c.what }},
 	{"x_ErrorLower", "", func(c *charge) string { return c.lower }},
 	{"x_ErrorUpper", "", func(c *charge) string { return c.upper }},
-	{"x_Kind", "", func(c *charge) string { return kinds[c.set.Special(c.row)] }},
+	{"x_Kind", "", func(c *charge) string { return c.set.Special(c.row).Field() }},
 	{"x_Namespace", "", charged(allocation.Namespace)},
 	{"x_Node", "", charged(allocation.NodeName)},
 	{"x_Pod", "", charged(allocation.Pod)},

@@ -15,6 +15,9 @@ import (
 // Allocations writes the sets as Kubecost and OpenCost send them: an envelope whose data are the sets in order, each a
 // map from name to allocation. No sets at all are one empty set, for clients read the first without looking.
 func Allocations(w io.Writer, sets []*allocation.Set, o Options) error {
+	if err := o.require(AllocationsFormat, sets...); err != nil {
+		return err
+	}
 	s := newStream(w)
 	s.b = append(s.b, `{"code":200,"status":"success","data":[`...)
 	if len(sets) == 0 {
@@ -25,7 +28,9 @@ func Allocations(w io.Writer, sets []*allocation.Set, o Options) error {
 		if i > 0 {
 			s.b = append(s.b, ',')
 		}
-		e.encode(s, set)
+		if err := e.encode(s, set); err != nil {
+			return err
+		}
 	}
 	s.b = o.end(append(s.b, ']'), sets)
 	return s.close()
@@ -87,14 +92,17 @@ type encoder struct {
 	properties []property
 	order      []namedRow // of the set before
 	blocks     *sync.Pool // of *block
+	tells      struct{ pvs, lbs, gpu, maxima, bounds bool }
 	// gpuRequest and gpuUsage are fields that gpuAllocation has, too.
 	gpuRequest, gpuUsage func(*allocation.Set, int) float64
 }
 
 func newEncoder(o *Options) *encoder {
 	e := &encoder{options: o, location: o.location(), blocks: newBlocks()}
+	e.tells.pvs, e.tells.lbs, e.tells.gpu = o.tells("pvs"), o.tells("lbAllocations"), o.tells("gpuAllocation")
+	e.tells.maxima, e.tells.bounds = o.tells("rawAllocationOnly"), o.tells("errorBounds")
 	for _, f := range allocation.Fields() {
-		if o.Fields == nil || slices.Contains(o.Fields, f.Name) {
+		if o.tells(f.Name) {
 			e.numbers = append(e.numbers, newNumeric(o, f))
 		}
 		switch f.Name {
@@ -105,10 +113,11 @@ func newEncoder(o *Options) *encoder {
 		}
 	}
 	for p := range allocation.NumProperties {
+		if !isServed(p) || !o.tells("properties") {
+			continue
+		}
 		name := p.String()
 		switch p {
-		case allocation.PodUID, allocation.GPUDevices: // not served, and served as gpuAllocation
-			continue
 		case allocation.Services, allocation.Labels, allocation.Annotations:
 			if o.SingularProperties {
 				name = strings.TrimSuffix(name, "s")
@@ -134,7 +143,7 @@ type setEncoder struct {
 }
 
 // encode appends the map of a set's allocations, by name.
-func (e *encoder) encode(s *stream, set *allocation.Set) {
+func (e *encoder) encode(s *stream, set *allocation.Set) error {
 	e.order = byNameLike(e.order, set)
 	of := &setEncoder{
 		encoder: e, set: set, rows: e.options.paged(e.order, set),
@@ -142,11 +151,16 @@ func (e *encoder) encode(s *stream, set *allocation.Set) {
 	}
 	of.numbers, of.rest = ofSet(e.numbers, set)
 	for _, p := range e.properties {
-		of.ids = append(of.ids, set.IDs(p.property))
+		ids, err := set.IDs(p.property)
+		if err != nil {
+			return err
+		}
+		of.ids = append(of.ids, ids)
 	}
 	s.b = append(s.b, '{')
 	s.each(len(of.rows), of.append)
 	s.b = append(s.b, '}')
+	return nil
 }
 
 // append appends the rows from one to before another, with their names.
@@ -218,7 +232,8 @@ func appendWindow(b []byte, w allocation.Window, in *time.Location) []byte {
 	return append(b, '}')
 }
 
-// allocation appends the members of a row after its name; it is the i-th of a block.
+// allocation appends the members of a row after its name, as far as they are written and more than times; it is the i-th of a
+// block.
 func (e *setEncoder) allocation(b []byte, row int, k *block, i int) []byte {
 	set := e.set
 	b = e.appendProperties(append(b, `,"properties":{`...), k, row)
@@ -226,12 +241,22 @@ func (e *setEncoder) allocation(b []byte, row int, k *block, i int) []byte {
 	b = k.start.append(append(b, `,"start":`...), set.Start(row))
 	b = k.end.append(append(b, `,"end":`...), set.End(row))
 	b = k.append(b, i)
-	b = e.appendVolumes(append(b, `,"pvs":`...), set, row)
-	b = e.appendBalancers(append(b, `,"lbAllocations":`...), set, row)
-	b = e.appendGPU(append(b, `,"gpuAllocation":`...), set, row)
+	if e.tells.pvs {
+		b = e.appendVolumes(append(b, `,"pvs":`...), set, row)
+	}
+	if e.tells.lbs {
+		b = e.appendBalancers(append(b, `,"lbAllocations":`...), set, row)
+	}
+	if e.tells.gpu {
+		b = e.appendGPU(append(b, `,"gpuAllocation":`...), set, row)
+	}
 	b = appendProportions(e.appendShared(b, set, row), set, row)
-	b = e.options.appendMaxima(append(b, `,"rawAllocationOnly":`...), set, row)
-	b = k.appendBounds(append(b, `,"errorBounds":`...), set, row)
+	if e.tells.maxima {
+		b = e.options.appendMaxima(append(b, `,"rawAllocationOnly":`...), set, row)
+	}
+	if e.tells.bounds {
+		b = k.appendBounds(append(b, `,"errorBounds":`...), set, row)
+	}
 	return append(b, '}')
 }
 

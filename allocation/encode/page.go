@@ -85,8 +85,8 @@ func (o *Options) paged(list []namedRow, set *allocation.Set) []namedRow {
 	return cut(&o.Page, list, value, func(r namedRow) string { return r.name })
 }
 
-// assets are those of a set on the page, in its order.
-func (o *Options) assets(set *allocation.AssetSet) []*allocation.Asset {
+// PageOf are the assets of a set on the page, in its order.
+func (o *Options) PageOf(set *allocation.AssetSet) []*allocation.Asset {
 	list := make([]*allocation.Asset, len(set.Assets))
 	for i := range list {
 		list[i] = &set.Assets[i]

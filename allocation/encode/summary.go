@@ -93,6 +93,9 @@ func (s *summarizer) append(b []byte, from, to int) []byte {
 // Summary writes the costs of sets as Kubecost and OpenCost sum them up: an object with the step between the sets in
 // nanoseconds, the window of all of them, and the sets. Costs contain their adjustments.
 func Summary(w io.Writer, sets []*allocation.Set, step time.Duration, o Options) error {
+	if err := o.require(SummaryFormat, sets...); err != nil {
+		return err
+	}
 	s := newStream(w)
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"step":`...), step.Nanoseconds(), 10)
 	s.b = appendWindow(append(s.b, `,"window":`...), span(sets), o.location())
@@ -122,6 +125,9 @@ func span(sets []*allocation.Set) allocation.Window {
 
 // Topline writes the total of a set as Kubecost sends it, and of how many rows it is the total.
 func Topline(w io.Writer, set *allocation.Set, o Options) error {
+	if err := o.require(SummaryFormat, set); err != nil {
+		return err
+	}
 	s := newStream(w)
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"numResults":`...), int64(set.Len()), 10)
 	s.b = append(s.b, `,"combined":{"allocations":{`...)

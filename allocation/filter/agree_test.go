@@ -174,14 +174,14 @@ func TestLabelSelectorSpellings(t *testing.T) {
 // TestDerivedFields asks for a field that is computed once a row, and only where a filter names it.
 func TestDerivedFields(t *testing.T) {
 	asked := 0
-	constant := func(text string) func(*allocation.Set) func(int) string {
-		return func(*allocation.Set) func(int) string { return func(int) string { return text } }
+	constant := func(text string) func(*allocation.Set) (func(int) string, error) {
+		return func(*allocation.Set) (func(int) string, error) { return func(int) string { return text }, nil }
 	}
-	of := filter.WithFields(filter.Derived{Name: "cost-center.v2", Bind: func(s *allocation.Set) func(int) string {
+	of := filter.WithFields(filter.Derived{Name: "cost-center.v2", Bind: func(s *allocation.Set) (func(int) string, error) {
 		return func(row int) string {
 			asked++
 			return strings.ToUpper(s.Text(allocation.Namespace, row))
-		}
+		}, nil
 	}}, filter.Derived{Name: "namespace", Bind: constant("the language's own wins")}, filter.Derived{Name: "team", Bind: constant("over the alias")})
 	s := namedSet()
 	for _, tc := range []struct {

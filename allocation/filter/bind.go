@@ -46,6 +46,9 @@ func (f *Filter) bind(steps *Steps, s *allocation.Set) (func(row int) bool, erro
 	tests := growTree(&plan, b.test)
 	b.fold(&tests)
 	p := compile(&tests, b.final)
+	if b.err != nil {
+		return nil, fmt.Errorf("bind filter: %w", b.err)
+	}
 	const together = 16 // branches of a row that are about a step
 	if !steps.take(len(p.branches) * s.Len() / together) {
 		return nil, fmt.Errorf("bind filter to %d allocations: %w", s.Len(), steps.Err())
@@ -108,6 +111,7 @@ type binder struct {
 	columns    [allocation.NumProperties]*column // nil where not collected yet
 	keys       [allocation.NumProperties]*allocation.LabelKeys
 	computed   map[Field]*column
+	err        error // of a column that was not read
 
 	steps *Steps // once there are no more, tests mean nothing
 }
@@ -256,7 +260,12 @@ func (b *binder) compute(spec *fieldSpec) *column {
 		return col
 	}
 	col := &column{ids: make([]allocation.ID, b.set.Len())}
-	known, of := map[string]allocation.ID{}, spec.bind(b.set)
+	known := map[string]allocation.ID{}
+	of, err := spec.bind(b.set)
+	if err != nil {
+		b.err = err
+		return &column{ids: col.ids, size: 1, texts: []string{""}}
+	}
 	b.steps.take(b.set.Len())
 	for row := range col.ids {
 		text := of(row)
@@ -363,7 +372,12 @@ func (b *binder) column(p allocation.Property) *column {
 		return b.columns[p]
 	}
 	strs, lists, maps := b.dict.Sizes()
-	col := &column{ids: b.set.IDs(p), size: strs}
+	ids, err := b.set.IDs(p)
+	if err != nil {
+		b.err = err
+		ids = make([]allocation.ID, b.set.Len())
+	}
+	col := &column{ids: ids, size: strs}
 	switch {
 	case p.IsList():
 		col.size = lists

@@ -83,8 +83,9 @@ type fieldSpec struct {
 	// property is where allocations have it: ids that compare as they are, or as the text that of makes of them.
 	property allocation.Property
 	of       func(d *allocation.Dict, id allocation.ID) string
-	// bind gives the texts of a set's allocations, in place of a property.
-	bind func(s *allocation.Set) func(row int) string
+	// bind gives the texts of a set's allocations, in place of a property. It looks at needs.
+	bind  func(s *allocation.Set) (func(row int) string, error)
+	needs []allocation.Property
 	// asset is the text of an asset.
 	asset func(a *allocation.Asset) string
 	// saved is the text of an object of a saved answer.
@@ -109,7 +110,7 @@ var allocationFields = []fieldSpec{
 	{name: Product, kind: aliasField},
 	{name: Team, kind: aliasField},
 
-	{name: objectName, hidden: true, bind: func(s *allocation.Set) func(int) string { return s.Name }, saved: func(o *saved) string { return o.key }},
+	{name: objectName, hidden: true, bind: nameOf, needs: nameNeeds, saved: func(o *saved) string { return o.key }},
 	{name: objectNamespace, hidden: true, property: allocation.Namespace, saved: func(o *saved) string { return o.Properties.Namespace }},
 	{name: ProviderID, hidden: true, property: allocation.ProviderID, of: shortProviderID, saved: func(o *saved) string { return o.Properties.ProviderID }},
 	{name: firstService, hidden: true, property: allocation.Services, of: firstOfList, saved: func(o *saved) string { return first(o.services()) }},
@@ -161,10 +162,18 @@ var lowerTypes = func() (names [allocation.NumAssetTypes]string) {
 	return names
 }()
 
+// nameNeeds are the properties that rows are named by before they are aggregated.
+var nameNeeds = []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.Container}
+
+// nameOf is the name of rows.
+func nameOf(s *allocation.Set) (func(int) string, error) {
+	return s.Name, s.Require(allocation.OfRows(nameNeeds))
+}
+
 // timeOf is a time of rows as answers have it.
-func timeOf(at func(s *allocation.Set, row int) time.Time) func(*allocation.Set) func(int) string {
-	return func(s *allocation.Set) func(int) string {
-		return func(row int) string { return at(s, row).Format(time.RFC3339) }
+func timeOf(at func(s *allocation.Set, row int) time.Time) func(*allocation.Set) (func(int) string, error) {
+	return func(s *allocation.Set) (func(int) string, error) {
+		return func(row int) string { return at(s, row).Format(time.RFC3339) }, nil
 	}
 }
 
@@ -235,8 +244,9 @@ type Derived struct {
 	// field of the language wins over it.
 	Name string
 	// Bind returns what gives the text of a row, "" where it is missing: it is asked once a row when a filter that names the
-	// field is bound to a set, and not at all by others.
-	Bind func(s *allocation.Set) func(row int) string
+	// field is bound to a set, and not at all by others. It looks at Needs.
+	Bind  func(s *allocation.Set) (func(row int) string, error)
+	Needs []allocation.Property
 	// Of is the text of an allocation of a saved answer, by its properties as JSON has them. Without it it is missing there.
 	Of func(properties map[string]any) string
 }
@@ -245,7 +255,7 @@ type Derived struct {
 func WithDerived(list ...*allocation.Derived) Option {
 	fields := make([]Derived, len(list))
 	for i, d := range list {
-		fields[i] = Derived{d.Name(), d.Bind, d.Of}
+		fields[i] = Derived{d.Name(), d.Bind, d.Needs().Properties, d.Of}
 	}
 	return WithFields(fields...)
 }
@@ -292,7 +302,7 @@ func (v *vocabulary) find(name Field) *fieldSpec {
 	if !v.assets {
 		for _, d := range v.derived {
 			if d.Name == string(name) {
-				spec := &fieldSpec{name: name, bind: d.Bind}
+				spec := &fieldSpec{name: name, bind: d.Bind, needs: d.Needs}
 				if d.Of != nil {
 					spec.saved = func(o *saved) string { return d.Of(o.properties()) }
 				}
@@ -331,7 +341,8 @@ func (v *vocabulary) spec(name Field) *fieldSpec {
 	if spec := v.find(name); spec != nil {
 		return spec
 	}
-	return &fieldSpec{name: name, bind: func(*allocation.Set) func(int) string { return func(int) string { return "" } }}
+	nothing := func(int) string { return "" }
+	return &fieldSpec{name: name, bind: func(*allocation.Set) (func(int) string, error) { return nothing, nil }}
 }
 
 // example is a comparison as filters write it.

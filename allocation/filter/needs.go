@@ -2,33 +2,32 @@ package filter
 
 import "github.com/promcost/promcost/allocation"
 
-// fieldNeeds are the properties that fields of allocations are made of. What the others are made of depends on more than
-// their names.
-var fieldNeeds = map[Field][]allocation.Property{
-	Cluster: {allocation.Cluster}, Node: {allocation.NodeName}, Namespace: {allocation.Namespace}, Pod: {allocation.Pod}, Container: {allocation.Container},
-	ControllerName: {allocation.Controller}, ControllerKind: {allocation.ControllerKind}, Services: {allocation.Services},
-	Label: {allocation.Labels}, Annotation: {allocation.Annotations},
+// Needs is what Bind looks at.
+func (f *Filter) Needs() *allocation.Projection {
+	v := f.of(false)
+	return allocation.OfRows(v.needs(f.root))
 }
 
-// Needs are the properties that decide whether e holds for an allocation, with repetitions, and whether they are known: else
-// all of them may.
-func Needs(e Expr) (properties []allocation.Property, known bool) {
+// Needs implements allocation.Filter.
+func (w within) Needs() *allocation.Projection { return w.filter.Needs() }
+
+// needs are the properties that decide whether e holds for an allocation, with repetitions.
+func (v *vocabulary) needs(e Expr) (properties []allocation.Property) {
 	switch e := e.(type) {
 	case *LabelSelector:
-		return []allocation.Property{allocation.Labels}, true
+		return []allocation.Property{allocation.Labels}
 	case *Comparison:
-		properties, known = fieldNeeds[e.Field]
-		return properties, known
+		switch spec := v.spec(e.Field); {
+		case spec.bind != nil:
+			return spec.needs
+		case spec.kind == aliasField:
+			return []allocation.Property{allocation.Labels, allocation.Annotations}
+		default:
+			return []allocation.Property{spec.property}
+		}
 	}
 	for _, part := range partsOf(e) {
-		more, ok := Needs(part)
-		if !ok {
-			return nil, false
-		}
-		properties = append(properties, more...)
+		properties = append(properties, v.needs(part)...)
 	}
-	return properties, true
+	return properties
 }
-
-// Needs are Needs of the filter's condition.
-func (f *Filter) Needs() (properties []allocation.Property, known bool) { return Needs(f.root) }

@@ -78,8 +78,8 @@ func options() []filter.Option {
 	}
 	return []filter.Option{filter.WithLabels(mapping), filter.WithFields(filter.Derived{
 		Name: "derived",
-		Bind: func(s *allocation.Set) func(int) string {
-			return func(row int) string { return s.Text(allocation.Pod, row) + s.Text(allocation.Container, row) }
+		Bind: func(s *allocation.Set) (func(int) string, error) {
+			return func(row int) string { return s.Text(allocation.Pod, row) + s.Text(allocation.Container, row) }, nil
 		},
 	})}
 }

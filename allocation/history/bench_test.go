@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/parquet-go/parquet-go"
+	parquetgo "github.com/parquet-go/parquet-go"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
 )
 
@@ -71,7 +70,7 @@ func columnSizes(b *testing.B, dir string, files []string) string {
 		if err != nil {
 			b.Fatal(err)
 		}
-		f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+		f, err := parquetgo.OpenFile(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -121,11 +120,11 @@ func benchmarkRead(b *testing.B, period history.Period, windows []allocation.Win
 	namespace := []allocation.Property{allocation.Cluster, allocation.Namespace}
 	for _, bc := range []struct {
 		name string
-		p    *encode.Projection
+		p    *allocation.Projection
 	}{
-		{"namespace-cost", &encode.Projection{Properties: namespace, Columns: money}},
-		{"namespace-cost-rows", &encode.Projection{Properties: namespace, Columns: money, WithoutAssets: true}},
-		{"namespace-all", &encode.Projection{Properties: namespace, Columns: allColumns(), Volumes: true, Balancers: true}},
+		{"namespace-cost", &allocation.Projection{Properties: namespace, Columns: money}},
+		{"namespace-cost-rows", &allocation.Projection{Properties: namespace, Columns: money, WithoutAssets: true}},
+		{"namespace-all", &allocation.Projection{Properties: namespace, Columns: allColumns(), Volumes: true, Balancers: true}},
 		{"everything", nil},
 	} {
 		b.Run(bc.name, func(b *testing.B) {

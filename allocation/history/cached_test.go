@@ -57,7 +57,7 @@ func heap() int64 {
 
 // TestKeptAnswers compares what answers take that are kept in memory, which are more than fit, with what they may.
 func TestKeptAnswers(t *testing.T) {
-	late := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace}, LateColumns: allColumns(), Volumes: true, Balancers: true}
+	late := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: allColumns(), Volumes: true, Balancers: true}
 	for p := range allocation.NumProperties {
 		if p != allocation.Namespace {
 			late.Late = append(late.Late, p)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // Cleaned counts what Clean has removed.
@@ -136,7 +136,7 @@ func (s *Stored) supersedes(v version) bool {
 
 // cleanOrphans removes files that belong to no manifest.
 func (s *Store) cleanOrphans(ctx context.Context, p Period, before time.Time, written map[version]time.Time, done *Cleaned) error {
-	for _, kind := range [...]encode.ParquetKind{encode.ParquetAllocations, encode.ParquetAssets} {
+	for _, kind := range [...]parquet.Kind{parquet.Allocations, parquet.Assets} {
 		var old []string
 		err := s.backend.List(ctx, dataFolder(kind, p), true, func(o Object) error {
 			if v, ok := s.names.dataVersion(p, o.Name); ok && o.Modified.Before(before) {

@@ -17,7 +17,6 @@ import (
 	"github.com/thanos-io/objstore"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
@@ -170,7 +169,7 @@ func TestReadersDuringCompaction(t *testing.T) {
 	readers := soak.Of(100, 1000)
 	dir, cost := t.TempDir(), allocation.Cost.Of(allocation.CPU)
 	sum := func(set *allocation.Set) (sum float64) {
-		for _, v := range set.Column(cost) {
+		for _, v := range column(set, cost) {
 			sum += v
 		}
 		return sum
@@ -194,7 +193,7 @@ func TestReadersDuringCompaction(t *testing.T) {
 					t.Errorf("list %+v, %v", l, err)
 					return
 				}
-				got, err := mine.Read(t.Context(), l.Sets, &encode.Projection{Columns: []allocation.Column{cost}})
+				got, err := mine.Read(t.Context(), l.Sets, &allocation.Projection{Columns: []allocation.Column{cost}})
 				if err != nil {
 					t.Error(err)
 					return

@@ -55,9 +55,9 @@ func TestDuckDBE2E(t *testing.T) {
 			}
 		}
 		for c := range want {
-			for row, v := range set.Column(allocation.Column(c)) {
+			for row, v := range column(set, allocation.Column(c)) {
 				want[c] += v
-				if team := set.Dict().Map(set.IDs(allocation.Labels)[row]); c == int(allocation.Cost.Of(allocation.CPU)) && len(team) > 0 {
+				if team := set.Pairs(allocation.Labels, row); c == int(allocation.Cost.Of(allocation.CPU)) && len(team) > 0 {
 					labeled += v
 				}
 			}

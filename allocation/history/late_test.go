@@ -45,14 +45,14 @@ func TestLate(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.options.Aggregate = keys
-			p := &encode.Projection{Properties: append(tc.eager, allocation.Cluster, allocation.NodeName, allocation.GPUDevices), LateColumns: allColumns(), Volumes: true, Balancers: true}
+			p := &allocation.Projection{Properties: append(tc.eager, allocation.Cluster, allocation.NodeName, allocation.GPUDevices), Columns: allColumns(), Volumes: true, Balancers: true}
 			for x := range allocation.NumProperties {
 				if !slices.Contains(p.Properties, x) {
 					p.Late = append(p.Late, x)
 				}
 			}
 			var texts [2]bytes.Buffer
-			for i, p := range []*encode.Projection{nil, p} {
+			for i, p := range []*allocation.Projection{nil, p} {
 				sets, err := s.Read(t.Context(), stored, p)
 				if err != nil {
 					t.Fatal(err)

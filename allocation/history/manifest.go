@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // manifestFormat is the version of manifests: of a newer one they are refused.
@@ -37,12 +37,12 @@ type manifest struct {
 
 // file is a file of a set.
 type file struct {
-	Name    string             `json:"name"`
-	Kind    encode.ParquetKind `json:"kind"`
-	Cluster string             `json:"cluster"`
-	Rows    int                `json:"rows"`
-	Bytes   int64              `json:"bytes"`
-	CRC32C  string             `json:"crc32c"`
+	Name    string       `json:"name"`
+	Kind    parquet.Kind `json:"kind"`
+	Cluster string       `json:"cluster"`
+	Rows    int          `json:"rows"`
+	Bytes   int64        `json:"bytes"`
+	CRC32C  string       `json:"crc32c"`
 }
 
 func (m *manifest) window() allocation.Window { return allocation.Window{Start: m.Start, End: m.End} }
@@ -83,7 +83,7 @@ func decodeManifest(data []byte, v version) (*manifest, error) {
 		return nil, err
 	}
 	if m.Version > manifestFormat {
-		return nil, fmt.Errorf("%w: its format is %d, at most %d is known: upgrade this promcost", encode.ErrNewerVersion, m.Version, manifestFormat)
+		return nil, fmt.Errorf("%w: its format is %d, at most %d is known: upgrade this promcost", parquet.ErrNewerVersion, m.Version, manifestFormat)
 	}
 	if !m.Start.Before(m.End) {
 		return nil, fmt.Errorf("it is of the time from %s to %s", m.Start, m.End)
@@ -248,7 +248,7 @@ func newStored(parts []*manifest) Stored {
 			f := &m.Files[i]
 			s.Bytes += f.Bytes
 			s.Clusters = append(s.Clusters, f.Cluster)
-			if f.Kind == encode.ParquetAllocations {
+			if f.Kind == parquet.Allocations {
 				s.Rows += f.Rows
 			} else {
 				s.Assets += f.Rows

@@ -10,15 +10,14 @@ import (
 	"testing"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
 )
 
 // late is a projection of what is decoded when it is needed.
-func late() *encode.Projection {
-	return &encode.Projection{
+func late() *allocation.Projection {
+	return &allocation.Projection{
 		Properties: []allocation.Property{allocation.Namespace}, Late: []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Pod, allocation.PodUID, allocation.Container, allocation.Labels},
-		LateColumns: allColumns(),
+		Columns: allColumns(),
 	}
 }
 
@@ -32,7 +31,7 @@ func TestMappedWhileNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := func(p *encode.Projection, between func()) string {
+	sum := func(p *allocation.Projection, between func()) string {
 		s := history.New(open(t, dir), history.Options{})
 		sets, err := s.Read(t.Context(), list(t, s, history.Hourly, allocation.Window{}), p)
 		if err != nil {
@@ -47,14 +46,14 @@ func TestMappedWhileNeeded(t *testing.T) {
 		var b strings.Builder
 		for row := range out[0].Len() {
 			fmt.Fprint(&b, out[0].Name(row), out[0].Text(allocation.NodeName, row), out[0].Text(allocation.PodUID, row), out[0].TotalCost(row), out[0].Value(allocation.NetworkTransferBytes, row))
-			for _, label := range out[0].Dict().Map(out[0].IDs(allocation.Labels)[row]) {
+			for _, label := range out[0].Pairs(allocation.Labels, row) {
 				fmt.Fprint(&b, out[0].Dict().Text(label.Key), out[0].Dict().Text(label.Value))
 			}
 		}
 		return b.String()
 	}
 	all := late()
-	all.Properties, all.Late, all.Columns, all.LateColumns = append(all.Properties, all.Late...), nil, all.LateColumns, nil
+	all.Properties, all.Late = append(all.Properties, all.Late...), nil
 	want := sum(all, func() {})
 	got := sum(late(), func() {
 		for range 3 { // what cleans up runs after it

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // Period is the length of sets: hours and days are kept apart. So are hours as counters count them, where that is not as
@@ -89,11 +89,11 @@ func (v version) manifest() string {
 func (v version) stats() string { return strings.TrimSuffix(v.manifest(), ".json") + ".stats.json" }
 
 // data is the name of the file of a kind for a cluster.
-func (v version) data(kind encode.ParquetKind, cluster string) string {
+func (v version) data(kind parquet.Kind, cluster string) string {
 	return dataFolder(kind, v.period) + "/cluster=" + escapeCluster(cluster) + "/" + v.name + "/" + v.base() + ".parquet"
 }
 
-func dataFolder(kind encode.ParquetKind, p Period) string { return string(kind) + "_" + p.String() }
+func dataFolder(kind parquet.Kind, p Period) string { return string(kind) + "_" + p.String() }
 
 // maxClusterName is how long the name of a folder may become; file systems allow 255 bytes.
 const maxClusterName = 200

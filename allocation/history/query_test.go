@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
 )
 
@@ -38,6 +37,10 @@ func queries() []query {
 // inNamespace selects the rows of a namespace.
 type inNamespace string
 
+func (inNamespace) Needs() *allocation.Projection {
+	return allocation.OfRows([]allocation.Property{allocation.Namespace})
+}
+
 func (n inNamespace) Bind(s *allocation.Set) (func(row int) bool, error) {
 	return func(row int) bool { return s.Text(allocation.Namespace, row) == string(n) }, nil
 }
@@ -54,7 +57,7 @@ func ask(b *testing.B, s *history.Store, p history.Period, q query) {
 		o.Filter = inNamespace(q.only)
 	}
 	stored := list(b, s, p, allocation.Window{})
-	projection := &encode.Projection{Properties: append([]allocation.Property{allocation.Cluster}, q.properties...), Columns: allColumns(), Volumes: true, Balancers: true}
+	projection := &allocation.Projection{Properties: append([]allocation.Property{allocation.Cluster}, q.properties...), Columns: allColumns(), Volumes: true, Balancers: true}
 	for len(stored) > 0 {
 		n := min(24, len(stored))
 		sets, err := s.Read(b.Context(), stored[:n], projection)

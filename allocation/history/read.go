@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // manifest is the manifest of a version, read once.
@@ -28,7 +28,7 @@ func (s *Store) manifest(ctx context.Context, v version) (*manifest, error) {
 		return nil, err
 	}
 	if m, err = decodeManifest(data, v); err != nil {
-		if errors.Is(err, encode.ErrNewerVersion) {
+		if errors.Is(err, parquet.ErrNewerVersion) {
 			return nil, fmt.Errorf("read history %s: %w", name, err)
 		}
 		return nil, &CorruptError{Name: name, Period: v.period, Window: v.within(), Err: err}
@@ -69,7 +69,7 @@ const maxGone = 100
 
 // Read reads sets that List has told of, over one Dict, in the order given. p says which columns are read, nil all. A set
 // that was superseded meanwhile is read as it is now. Damage is a CorruptError; a set that is gone is fs.ErrNotExist.
-func (s *Store) Read(ctx context.Context, sets []Stored, p *encode.Projection) ([]*allocation.Set, error) {
+func (s *Store) Read(ctx context.Context, sets []Stored, p *allocation.Projection) ([]*allocation.Set, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// Files are decoded ahead, some sets at a time; what they hold is interned in order.
@@ -107,15 +107,15 @@ func (s *Store) Read(ctx context.Context, sets []Stored, p *encode.Projection) (
 // decodedSet is what was read of a set.
 type decodedSet struct {
 	stored Stored
-	parts  [][]*encode.Decoded
+	parts  [][]*parquet.Decoded
 	sound  []func() error // of files that are mapped, of which something is decoded later
 	err    error
 }
 
 // decode reads the files of a set; where it is gone, those of what is in its place.
-func (s *Store) decode(ctx context.Context, stored Stored, p *encode.Projection) decodedSet {
+func (s *Store) decode(ctx context.Context, stored Stored, p *allocation.Projection) decodedSet {
 	if stored.Parts > 1 || s.opts.Part.Of > 1 {
-		p = withKey(p)
+		p = p.WithInstance() // parts are merged
 	}
 	for try := 0; ; try++ {
 		parts, sound, err := s.decodeParts(ctx, &stored, p)
@@ -167,23 +167,12 @@ func (s *Store) lookUp(ctx context.Context, was *Stored) (Stored, bool, error) {
 	return Stored{}, false, nil
 }
 
-// withKey adds to a projection what tells rows apart: parts are merged by it.
-func withKey(p *encode.Projection) *encode.Projection {
-	if p == nil {
-		return nil
-	}
-	all := *p
-	all.Columns, all.Late, all.LateColumns = slices.Concat(p.Columns, p.LateColumns), nil, nil
-	all.Properties = append(slices.Concat(p.Properties, p.Late), allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container)
-	return &all
-}
-
-func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *encode.Projection) (parts [][]*encode.Decoded, sound []func() error, err error) {
-	parts = make([][]*encode.Decoded, len(stored.parts))
+func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *allocation.Projection) (parts [][]*parquet.Decoded, sound []func() error, err error) {
+	parts = make([][]*parquet.Decoded, len(stored.parts))
 	for i, m := range stored.parts {
 		for k := range m.Files {
-			if p != nil && p.WithoutAssets && m.Files[k].Kind == encode.ParquetAssets {
-				parts[i] = append(parts[i], &encode.Decoded{})
+			if p != nil && p.WithoutAssets && m.Files[k].Kind == parquet.Assets {
+				parts[i] = append(parts[i], &parquet.Decoded{})
 				continue
 			}
 			d, check, err := s.decodeFile(ctx, m, &m.Files[k], p)
@@ -191,7 +180,7 @@ func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *encode.Proje
 				return nil, nil, err
 			}
 			parts[i] = append(parts[i], d)
-			if check != nil && p != nil && len(p.Late)+len(p.LateColumns) > 0 {
+			if check != nil && p != nil && len(p.Late) > 0 {
 				sound = append(sound, check)
 			}
 		}
@@ -221,13 +210,13 @@ func (f *file) checkMapped(data []byte, owner any) (err error) {
 }
 
 // decodeFile reads a file. sound says whether it is still what was read, if it is mapped.
-func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *encode.Projection) (d *encode.Decoded, sound func() error, err error) {
+func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *allocation.Projection) (d *parquet.Decoded, sound func() error, err error) {
 	data, owner, err := s.content(ctx, f.Name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s set of %s: %w", m.version.period, m.Start.Format(time.RFC3339), err)
 	}
 	corrupt := func(err error) error {
-		if errors.Is(err, encode.ErrNewerVersion) {
+		if errors.Is(err, parquet.ErrNewerVersion) {
 			return fmt.Errorf("read history %s: %w", f.Name, err)
 		}
 		return &CorruptError{Name: f.Name, Period: m.version.period, Window: m.window(), Err: err}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // TestRules checks that sets keep the version of the rules that they were computed by, in manifests and in the footers of files. What
@@ -52,7 +52,7 @@ func TestRules(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				f, err := encode.OpenParquet(data)
+				f, err := parquet.Open(data)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // Options of a Store. Zero fields take the defaults.
@@ -32,7 +32,7 @@ type Store struct {
 	backend Backend
 	opts    Options
 	names   names
-	readers encode.ParquetReaders
+	readers parquet.Readers
 
 	mu        sync.Mutex
 	manifests map[string]*manifest // by name, those that were read

@@ -282,7 +282,7 @@ func TestParts(t *testing.T) {
 		if diff := cmp.Diff(answers(t, canonical(t, whole)), answers(t, read(t, s, sets...)...)); diff != "" {
 			t.Errorf("-whole +parts\n%s", diff)
 		}
-		narrow := &encode.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: []allocation.Column{allocation.Cost.Of(allocation.CPU)}}
+		narrow := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: []allocation.Column{allocation.Cost.Of(allocation.CPU)}}
 		if got, err := s.Read(t.Context(), sets, narrow); err != nil || got[0].Len() != whole.Len() {
 			t.Errorf("few columns: %v", err)
 		}
@@ -336,11 +336,11 @@ func copyRow(to, s *allocation.Set, row int) {
 	for p := range r.Text {
 		r.Text[p] = s.Text(allocation.Property(p), row)
 	}
-	for _, id := range d.List(s.IDs(allocation.Services)[row]) {
+	for _, id := range s.List(allocation.Services, row) {
 		r.Services = append(r.Services, d.Text(id))
 	}
 	for p, m := range map[allocation.Property]map[string]string{allocation.Labels: r.Labels, allocation.NamespaceLabels: r.NSLabels} {
-		for _, pair := range d.Map(s.IDs(p)[row]) {
+		for _, pair := range s.Pairs(p, row) {
 			m[d.Text(pair.Key)] = d.Text(pair.Value)
 		}
 	}
@@ -411,4 +411,13 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// column are the values of a column that was read.
+func column(s *allocation.Set, c allocation.Column) []float64 {
+	values, err := s.Column(c)
+	if err != nil {
+		panic(err)
+	}
+	return values
 }

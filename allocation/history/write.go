@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // WriteOptions say how a set is stored.
@@ -140,9 +140,9 @@ func encodeSet(set *allocation.Set, v version, o WriteOptions) ([]blob, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, kind := range [...]encode.ParquetKind{encode.ParquetAllocations, encode.ParquetAssets} {
+		for _, kind := range [...]parquet.Kind{parquet.Allocations, parquet.Assets} {
 			var b bytes.Buffer
-			rows, err := encode.Parquet(&b, of, encode.Footer{
+			rows, err := parquet.Write(&b, of, parquet.Footer{
 				Kind: kind, Window: set.Window, Resolution: set.Resolution, Warnings: set.Warnings, Zone: o.Zone.String(), Complete: o.Complete,
 				Part: v.Index, Parts: v.Of,
 			})

@@ -38,7 +38,7 @@ type cached struct {
 func cacheKey(q *allocation.Query) string {
 	key := fmt.Sprint(q.Window.Start.UnixNano(), " ", q.Window.End.UnixNano(), " ", q.Step, " ", q.Stored, " ", q.Resolution, " ", q.Stream)
 	if q.Only != nil {
-		key += fmt.Sprintf("%d %d %d %d %v %v %v %v", q.Only.Properties, q.Only.Late, q.Only.Columns, q.Only.LateColumns, q.Only.Volumes, q.Only.Balancers, q.Only.WithoutAssets, q.Only.FewOfAssets)
+		key += fmt.Sprint(" ", *q.Only)
 	}
 	return key
 }

@@ -25,12 +25,13 @@ type seenClusters struct {
 func (s *seenClusters) learn(sets []*allocation.Set) {
 	byID := map[string]costapi.ClusterInfo{}
 	for _, set := range sets {
-		last := allocation.ID(0) // of no text
-		for _, id := range set.IDs(allocation.Cluster) {
+		last := ""
+		for row := range set.Len() {
+			id := set.Text(allocation.Cluster, row)
 			if id != last { // rows of a cluster mostly follow each other
-				c := byID[set.Dict().Text(id)]
-				c.ID = set.Dict().Text(id)
-				byID[c.ID] = c
+				c := byID[id]
+				c.ID = id
+				byID[id] = c
 			}
 			last = id
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // autoPeriod takes days, and hours where there is no day.
@@ -125,7 +126,7 @@ func (f *exportFlags) write(ctx context.Context, store *history.Store, sets []hi
 func (f *exportFlags) encoder(w io.Writer) (put func(*allocation.Set) error, end func() error, err error) {
 	switch f.format {
 	case "parquet":
-		p := encode.NewParquetStream(w)
+		p := parquet.NewStream(w)
 		return p.Rows, p.Close, nil
 	case "focus":
 		out, err := encode.NewFOCUS(w, f.version, f.currency)

@@ -12,7 +12,6 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 )
@@ -199,7 +198,7 @@ func (f *verifyFlags) unpriced(ctx context.Context, svc *service, store *history
 		for n < min(hoursAtOnce, len(list)) && list[n].Window.Start.Equal(list[n-1].Window.End) {
 			n++
 		}
-		sets, err := store.Read(ctx, list[:n], &encode.Projection{})
+		sets, err := store.Read(ctx, list[:n], &allocation.Projection{})
 		if err != nil {
 			return nil, err
 		}

@@ -89,7 +89,7 @@ func sameHours(t *testing.T, want, got []*allocation.Set, opts ...cmp.Option) {
 	for i := range want {
 		at := want[i].Window.Start.UTC().Format(time.RFC3339)
 		for col := range allocation.NumColumns {
-			if diff := cmp.Diff(want[i].Column(col), got[i].Column(col), opts...); diff != "" {
+			if diff := cmp.Diff(column(want[i], col), column(got[i], col), opts...); diff != "" {
 				t.Errorf("the hour of %s: %s (-want +got):\n%s", at, col, diff)
 			}
 		}
@@ -195,4 +195,13 @@ func TestOwnPrices(t *testing.T) {
 			}
 		})
 	}
+}
+
+// column are the values of a column that was read.
+func column(s *allocation.Set, c allocation.Column) []float64 {
+	values, err := s.Column(c)
+	if err != nil {
+		panic(err)
+	}
+	return values
 }

@@ -1,0 +1,70 @@
+package costapi
+
+import (
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+)
+
+// needs is what is read of stored sets for the answer, nil for everything: what the passes, the filters, the format, the page and
+// the warnings declare. Checks look at everything, what is computed has everything, and so do the bills of ACK.
+func (q *request) needs() *allocation.Projection {
+	switch {
+	case q.api.cfg.Check, !q.query.Stored, q.route.endpoint == ackAllocations:
+		return nil
+	case q.route.endpoint&listed != 0: // assets, and no rows
+		return &allocation.Projection{}
+	case q.route.endpoint == completions:
+		return allocation.Union(append(q.searchNeeds(), q.complete.needs)...)
+	}
+	o := encode.Options{Fields: q.fields, Page: q.page}
+	answer := o.Needs(q.rowFormat())
+	if q.showsResults() {
+		answer = answer.OfResults()
+	}
+	needs := allocation.Union(append(q.searchNeeds(), answer, q.options.Needs())...)
+	if !q.showsResults() {
+		return needs.Now()
+	}
+	return needs
+}
+
+// showsResults reports whether rows are merged, set by set, before the answer looks at what they are merged to.
+func (q *request) showsResults() bool {
+	return q.route.endpoint&(allocations|summaries|toplines) != 0 && q.streams() && len(q.options.Aggregate) > 0 && !q.options.AggregatedMetadata
+}
+
+// rowFormat is how the rows of the answer are written.
+func (q *request) rowFormat() encode.Format {
+	switch {
+	case q.route.endpoint&(summaries|toplines) != 0:
+		return encode.SummaryFormat
+	case q.route.endpoint == trends:
+		return encode.TrendsFormat
+	case columnar(q.format):
+		return encode.ColumnsFormat
+	case q.format == "csv" && q.fullCSV:
+		return encode.FullCSVFormat
+	case q.format == "csv":
+		return encode.CSVFormat
+	}
+	return encode.AllocationsFormat
+}
+
+// searchNeeds is what is looked at of all rows as they were built: by the filter, and by warnings of what it and the keys name.
+func (q *request) searchNeeds() (list []*allocation.Projection) {
+	if q.options.Filter != nil {
+		list = append(list, q.options.Filter.Needs())
+	}
+	for _, e := range q.entries {
+		list = append(list, e.filter.Needs())
+	}
+	for _, d := range q.api.cfg.Derived {
+		if q.derives(d) {
+			list = append(list, d.Needs())
+		}
+	}
+	for i := range q.labels {
+		list = append(list, q.labels[i].Needs())
+	}
+	return list
+}

@@ -1,0 +1,148 @@
+package allocation_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery/promtest/soak"
+)
+
+// TestProjectionUnion holds that a union has all that either needs, and looks at what either looks at.
+func TestProjectionUnion(t *testing.T) {
+	a := &allocation.Projection{
+		Properties: []allocation.Property{allocation.Cluster, allocation.Pod}, Late: []allocation.Property{allocation.Labels, allocation.NodeName},
+		Columns: []allocation.Column{allocation.PVCost}, WithoutAssets: true,
+	}
+	b := &allocation.Projection{
+		Properties: []allocation.Property{allocation.Cluster, allocation.NodeName}, Late: []allocation.Property{allocation.Pod, allocation.Labels, allocation.Services},
+		Columns: []allocation.Column{allocation.RunningSeconds, allocation.PVCost}, Volumes: true,
+	}
+	want := &allocation.Projection{
+		Properties: []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Pod}, Late: []allocation.Property{allocation.Services, allocation.Labels},
+		Columns: []allocation.Column{allocation.RunningSeconds, allocation.PVCost}, Volumes: true,
+	}
+	for name, got := range map[string]*allocation.Projection{"one way": a.Union(b), "the other way": b.Union(a)} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if a.Union(nil) != nil || (*allocation.Projection)(nil).Union(a) != nil {
+		t.Error("everything and something is not everything")
+	}
+}
+
+// readOnly is what a projection reads of a frame.
+func readOnly(f allocation.Frame, p *allocation.Projection) allocation.Frame {
+	f.Read = p
+	for x := range f.IDs {
+		if !slices.Contains(p.Properties, allocation.Property(x)) {
+			f.IDs[x] = nil
+		}
+	}
+	for c := range f.Values {
+		if !slices.Contains(p.Columns, allocation.Column(c)) {
+			f.Values[c] = nil
+		}
+	}
+	return f
+}
+
+// unchecked applies options to sets of random amounts, which do not add up.
+func unchecked(t *testing.T, o allocation.Options, sets ...*allocation.Set) []*allocation.Set {
+	t.Helper()
+	out, err := allocation.Apply(sets, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestFieldNeeds holds that fields are made of nothing but what they need, before and after rows are merged, and that a set is known
+// to lack it.
+func TestFieldNeeds(t *testing.T) {
+	for seed := range uint64(5) {
+		r, dict := rand.New(rand.NewPCG(seed, 4)), allocation.NewDict()
+		frame := randomFrame(r, dict, 1+r.IntN(40))
+		whole, o := frameSet(t, dict, frame), allocation.Options{Aggregate: keys(t, "namespace")}
+		merged := unchecked(t, o, whole)[0]
+		for _, f := range allocation.Fields() {
+			needs := f.Needs()
+			narrow := frameSet(t, dict, readOnly(frame, needs))
+			narrowMerged := unchecked(t, o, frameSet(t, dict, readOnly(frame, needs.Union(o.Needs()))))[0]
+			for _, of := range [][2]*allocation.Set{{whole, narrow}, {merged, narrowMerged}} {
+				if err := of[1].Require(needs); err != nil {
+					t.Fatal(err)
+				}
+				for row := range of[0].Len() {
+					if want, got := f.Value(of[0], row), f.Value(of[1], row); !equal(want, got) {
+						t.Errorf("seed %d: %s of row %d is %g, want %g", seed, f.Name, row, got, want)
+					}
+				}
+			}
+			for i := range needs.Columns {
+				less := *needs
+				less.Columns = slices.Delete(slices.Clone(needs.Columns), i, i+1)
+				if err := frameSet(t, dict, readOnly(frame, &less)).Require(needs); !errors.Is(err, allocation.ErrUnread) {
+					t.Errorf("%s without %s: %v", f.Name, needs.Columns[i], err)
+				}
+			}
+		}
+	}
+}
+
+// TestErrorBoundsNeeds holds the same of error bounds.
+func TestErrorBoundsNeeds(t *testing.T) {
+	r, dict := rand.New(rand.NewPCG(1, 4)), allocation.NewDict()
+	frame := randomFrame(r, dict, 40)
+	whole, narrow := frameSet(t, dict, frame), frameSet(t, dict, readOnly(frame, allocation.ErrorBoundsNeeds()))
+	for row := range whole.Len() {
+		lower, upper, ok := whole.ErrorBounds(row)
+		gotLower, gotUpper, gotOK := narrow.ErrorBounds(row)
+		if !equal(lower, gotLower) || !equal(upper, gotUpper) || ok != gotOK {
+			t.Errorf("row %d: %g to %g, want %g to %g", row, gotLower, gotUpper, lower, upper)
+		}
+	}
+}
+
+// TestOptionsNeeds applies random options to sets of which only their needs were read: no pass looks at anything else, and costs are
+// the same to the last bit.
+func TestOptionsNeeds(t *testing.T) {
+	for seed := range soak.Of[uint64](150, 1000) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		dict := allocation.NewDict()
+		frame, o := randomFrame(r, dict, 1+r.IntN(120)), randomOptions(t, r)
+		adjustment := []float64{0, 0, 0, 5}[r.IntN(4)]
+		var costs [2][]any
+		for i, f := range []allocation.Frame{frame, readOnly(frame, o.Needs().Now())} {
+			s := idleNodes(frameSet(t, dict, f), adjustment)
+			for _, s := range unchecked(t, o, s, s) {
+				for row := range s.Len() {
+					costs[i] = append(costs[i], s.Name(row), s.Special(row), s.Start(row), s.End(row), s.TotalCost(row))
+					for _, part := range s.SharedParts(row) {
+						costs[i] = append(costs[i], s.Dict().Text(part.Name), part.Cost)
+					}
+				}
+			}
+		}
+		if diff := cmp.Diff(costs[0], costs[1]); diff != "" {
+			t.Fatalf("seed %d: %+v: -whole +needs\n%s", seed, o, diff)
+		}
+	}
+}
+
+// TestUnreadKey names rows by what was not read of them.
+func TestUnreadKey(t *testing.T) {
+	dict := allocation.NewDict()
+	frame := randomFrame(rand.New(rand.NewPCG(1, 4)), dict, 9)
+	for _, key := range []string{"pod", "label:a", "controller", "team", "service"} {
+		s := frameSet(t, dict, readOnly(frame, allocation.OfRows([]allocation.Property{allocation.Namespace})))
+		if _, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Aggregate: keys(t, key)}); !errors.Is(err, allocation.ErrUnread) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package parquet_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/parquet"
+)
+
+// onAssets gives random rows places on the assets of a random set, so that there is something for passes to divide.
+func onAssets(rng *rand.Rand, n int) *allocation.Set {
+	s := randomSet(rng, 0)
+	for i := range n {
+		r := randomRow(rng, s.Dict(), i)
+		r.Text[allocation.Cluster], r.Text[allocation.NodeName] = "c1", fmt.Sprint("n", rng.IntN(5))
+		for k := range r.Volumes {
+			r.Volumes[k].Key = s.Dict().Add(allocation.VolumeKey("c1", fmt.Sprint("pv", 4*k)))
+		}
+		for k := range r.LoadBalancers {
+			r.LoadBalancers[k].Key = s.Dict().Add(allocation.LoadBalancerKey("c1", "web", fmt.Sprint("s", k)))
+		}
+		for c, v := range r.Values {
+			if r.Values[c] = math.Abs(v); math.IsNaN(v) {
+				r.Values[c] = 0
+			}
+		}
+		s.Append(r)
+	}
+	return s
+}
+
+// readAssets is the set that files of rows and of assets are of, which are read by projections of their own.
+func readAssets(t *testing.T, dict *allocation.Dict, rows, assets []byte, p *allocation.Projection) *allocation.Set {
+	t.Helper()
+	s := allocation.NewSet(parquetWindow, dict)
+	for _, of := range [...]struct {
+		data []byte
+		only *allocation.Projection
+	}{{rows, nil}, {assets, p}} {
+		f, err := parquet.Open(of.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := f.Decode(of.only)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.AppendTo(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// TestFewOfAssets verifies that passes make the same rows of sets that have only what they look at of assets, also of parts
+// that were merged.
+func TestFewOfAssets(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		flip := func() bool { return rng.IntN(2) == 0 }
+		keys, err := allocation.ParseKeys([]string{"namespace", "node", "pod"}[rng.IntN(3)], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := allocation.Options{
+			Aggregate: keys, Idle: flip(), IdleByNode: flip(), SplitIdle: flip(), ShareTenancy: flip(), Reconcile: flip(), External: flip(),
+			ShareIdle: allocation.Split(rng.IntN(3)), ShareLoadBalancers: flip(), SharedBreakdown: flip(),
+		}
+		whole, few := allocation.NewDict(), allocation.NewDict()
+		var sets [2][]*allocation.Set
+		for range 1 + rng.IntN(2) {
+			rows, assets := files(t, onAssets(rng, 20))
+			sets[0] = append(sets[0], readAssets(t, whole, rows, assets, nil))
+			sets[1] = append(sets[1], readAssets(t, few, rows, assets, &allocation.Projection{FewOfAssets: true}))
+		}
+		var got [2]plainSet
+		for i, list := range sets {
+			merged, err := allocation.Merge(parquetWindow, list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := allocation.Apply([]*allocation.Set{merged}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := plain(out[0])
+			got[i] = plainSet{Window: all.Window, Resolution: all.Resolution, Warnings: all.Warnings, Rows: all.Rows}
+		}
+		if diff := cmp.Diff(got[0], got[1], cmpopts.EquateNaNs()); diff != "" {
+			t.Fatalf("seed %d, %+v: -whole +few\n%s", seed, o, diff)
+		}
+	}
+}

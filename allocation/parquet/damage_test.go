@@ -1,0 +1,209 @@
+package parquet_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	parquetgo "github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/parquet"
+	"github.com/promcost/promcost/promquery/promtest/soak"
+)
+
+// TestFieldsHaveNames has the columns of every table under a name of their own, by which others ask for them.
+func TestFieldsHaveNames(t *testing.T) {
+	s := randomSet(rand.New(rand.NewPCG(1, 1)), 1)
+	rows, assets := files(t, s)
+	var stream bytes.Buffer
+	if err := encode.Arrow(&stream, []*allocation.Set{s}, encode.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	in, err := ipc.NewReader(&stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Release()
+	names := map[string][]string{}
+	for _, f := range in.Schema().Fields() {
+		names["Arrow"] = append(names["Arrow"], f.Name)
+	}
+	for table, data := range map[string][]byte{"rows": rows, "assets": assets} {
+		f, err := parquetgo.OpenFile(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range f.Root().Columns() {
+			names[table] = append(names[table], c.Name())
+		}
+	}
+	for table, list := range names {
+		slices.Sort(list)
+		if len(list) == 0 || list[0] == "" || len(slices.Compact(slices.Clone(list))) != len(list) {
+			t.Errorf("columns of %s are %q", table, list)
+		}
+	}
+}
+
+// maxDamaged is how much may be allocated in all to read a file of at most maxFuzzed bytes, whatever it says.
+const (
+	maxDamaged = 256 << 20
+	maxFuzzed  = 32 << 10
+)
+
+// readDamaged reads a file that may say anything: it is an error or a set, and takes little memory. What is read of it where
+// it is needed is an error or the same.
+func readDamaged(t *testing.T, data []byte) {
+	t.Helper()
+	before := allocated()
+	s, err := readBack(nil, data)
+	answer, answerErr := byNamespace(t, s, err)
+	late, lateErr := readBack(lately(), data)
+	lateAnswer, lateErr := byNamespace(t, late, lateErr)
+	if n := allocated() - before; n > maxDamaged {
+		t.Errorf("%d bytes were allocated for a file of %d", n, len(data))
+	}
+	if err == nil {
+		_, _ = files(t, s) // what is read can be written
+	}
+	if answerErr == nil && (lateErr != nil || answer != lateAnswer) {
+		t.Errorf("what is read late differs: %v\n%s\n%s", lateErr, answer, lateAnswer)
+	}
+}
+
+// lately reads as much as possible where it is needed.
+func lately() *allocation.Projection {
+	p := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace, allocation.GPUDevices}, Volumes: true, Balancers: true}
+	for x := range allocation.GPUDevices {
+		if x != allocation.Namespace {
+			p.Late = append(p.Late, x)
+		}
+	}
+	for c := range allocation.NumColumns {
+		p.Columns = append(p.Columns, c)
+	}
+	return p
+}
+
+// byNamespace is an answer of a set that was read.
+func byNamespace(t *testing.T, s *allocation.Set, err error) (string, error) {
+	t.Helper()
+	if err != nil || s.Len() == 0 {
+		return "", err
+	}
+	keys, err := allocation.ParseKeys("namespace", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Aggregate: keys})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint(plain(out[0])), nil
+}
+
+// allocated is the memory that was ever allocated, in bytes.
+func allocated() uint64 {
+	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64()
+}
+
+// TestParquetDamaged reads files with flipped bytes, of which only some are found by the checksums of pages.
+func TestParquetDamaged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	rows, assets := files(t, randomSet(rng, 8))
+	for _, whole := range [][]byte{rows, assets} {
+		for range soak.Of(300, 1500) {
+			data := bytes.Clone(whole)
+			for range 1 + rng.IntN(3) {
+				data[rng.IntN(len(data))] = byte(rng.IntN(256))
+			}
+			readDamaged(t, data)
+		}
+	}
+}
+
+// TestParquetKnownSchemas reads files whose footers are damaged with readers that know the schemas of sound ones: they say of
+// them what others do.
+func TestParquetKnownSchemas(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 6))
+	rows, assets := files(t, randomSet(rng, 8))
+	readers := &parquet.Readers{}
+	said := func(readers *parquet.Readers, data []byte) string {
+		f, err := readers.Open(data, nil)
+		if err != nil {
+			return err.Error()
+		}
+		d, err := f.Decode(nil)
+		if err != nil {
+			return err.Error()
+		}
+		s := allocation.NewSet(f.Footer.Window, allocation.NewDict())
+		if err := d.AppendTo(s); err != nil {
+			return err.Error()
+		}
+		return fmt.Sprint(plain(s))
+	}
+	for i := range 600 {
+		data := bytes.Clone([...][]byte{rows, assets}[i%2])
+		footer := int(binary.LittleEndian.Uint32(data[len(data)-8:]))
+		if i > 1 {
+			data[len(data)-8-footer+rng.IntN(footer)] ^= 1 << rng.IntN(8)
+		}
+		if got, want := said(readers, data), said(&parquet.Readers{}, data); got != want {
+			t.Fatalf("file %d:\n%.300s\nwant\n%.300s", i, got, want)
+		}
+	}
+}
+
+// TestParquetHostile reads what says to be large.
+func TestParquetHostile(t *testing.T) {
+	rows, _ := files(t, randomSet(rand.New(rand.NewPCG(1, 5)), 8))
+	footer := func(thrift ...byte) []byte {
+		data := append([]byte("PAR1"), thrift...)
+		return append(binary.LittleEndian.AppendUint32(data, uint32(len(thrift))), "PAR1"...)
+	}
+	for name, tc := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"footer":   {append(binary.LittleEndian.AppendUint32(bytes.Clone(rows[:len(rows)-8]), 0xf0000000), "PAR1"...), "its footer says to have 4026531840 bytes"},
+		"schema":   {footer(0x15, 0x02, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00), "a list says to have 2147483647 elements"},
+		"names":    {footer(0x15, 0x02, 0x19, 0xf8, 0x20, 0x01), "a list says to have 32 elements"},
+		"text":     {footer(0x18, 0xff, 0xff, 0xff, 0xff, 0x07), "footer: it is damaged"},
+		"nested":   {footer(bytes.Repeat([]byte{0x1c}, 1000)...), "footer: it is damaged"},
+		"no magic": {rows[1:], "it does not begin and end with PAR1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := allocated()
+			_, err := readBack(nil, tc.data)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+			if n := allocated() - before; n > 16<<20 {
+				t.Errorf("%d bytes were allocated", n)
+			}
+		})
+	}
+}
+
+func FuzzParquet(f *testing.F) {
+	rows, assets := files(f, randomSet(rand.New(rand.NewPCG(1, 5)), 3))
+	f.Add(rows)
+	f.Add(assets)
+	f.Add([]byte("PAR1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) <= maxFuzzed {
+			readDamaged(t, data)
+		}
+	})
+}

@@ -1,0 +1,155 @@
+package parquet
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Limits of what is read, well above all that is written: a file that says more is damaged.
+const (
+	maxFileRows  = 1 << 20 // rows of a file: those of a cluster
+	maxFileBytes = 1 << 31 // bytes of a file's columns, uncompressed
+)
+
+// wanted is how something is read.
+type wanted uint8
+
+const (
+	unwanted wanted = iota
+	wantedNow
+	wantedLate // where it is needed
+)
+
+// wantsProperty is how a property is read.
+func wantsProperty(p *allocation.Projection, x allocation.Property) wanted {
+	switch {
+	case p == nil, slices.Contains(p.Properties, x):
+		return wantedNow
+	case slices.Contains(p.Late, x):
+		return wantedLate
+	}
+	return unwanted
+}
+
+// Readers open files, and keep the memory that reading one takes for others. Their zero value is ready for use. They
+// are safe for concurrent use.
+type Readers struct {
+	idle    sync.Pool // of *reader
+	kept    keptColumns
+	schemas knownSchemas
+}
+
+// reader is the memory that reading takes. It is used by one goroutine at a time.
+type reader struct {
+	zstd    *zstd.Decoder
+	indices []int32
+	bytes   []byte // indices of no more
+	deltas  [2][]int64
+	numbers []float64 // a dictionary
+	pages   [2][]byte // of a dictionary and of values, uncompressed
+	leaves  [2]leaf   // of what is read where it is needed
+	ends    []int32
+	kept    *keptColumns
+}
+
+// with calls f with a reader that nobody else uses, to read data of owner. A panic of it, as damaged data may cause, or a fault,
+// is an error.
+func (rs *Readers) with(owner any, f func(r *reader) error) (err error) {
+	defer runtime.KeepAlive(owner)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(owner != nil))
+	r, ok := rs.idle.Get().(*reader)
+	if !ok {
+		r = &reader{kept: &rs.kept}
+		r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes), zstd.WithDecodeAllCapLimit(true))
+		if err != nil {
+			return fmt.Errorf("read Parquet file: %w", err)
+		}
+	}
+	defer func() {
+		panicked := recover()
+		if err = guard(panicked, err); panicked == nil {
+			rs.idle.Put(r)
+		}
+	}()
+	return f(r)
+}
+
+// File is a file of rows or assets. What is read of it late is of its data, which must not change.
+type File struct {
+	Footer  *Footer
+	Rows    int
+	data    []byte
+	owner   any
+	layout  *layout
+	readers *Readers
+	reader  *reader // while the file is decoded
+	budget  budget
+	naught  []byte // the pages of a column of amounts that are all 0, as soon as one is known
+}
+
+// Open opens a file with readers of its own.
+func Open(data []byte) (*File, error) { return (&Readers{}).Open(data, nil) }
+
+// Open reads the footer of a file that Parquet wrote. The data must not change while the file is in use. It may be that of a
+// mapped file, which is there as long as its owner is reachable; it is nil of other data. What is no such file is an error,
+// ErrNewerVersion where it is of a newer version.
+func (rs *Readers) Open(data []byte, owner any) (f *File, err error) {
+	defer runtime.KeepAlive(owner)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(owner != nil))
+	defer func() { err = guard(recover(), err) }()
+	layout, err := readLayout(data, &rs.schemas)
+	if err != nil {
+		return nil, fmt.Errorf("open Parquet file: %w", err)
+	}
+	if !layout.marked {
+		return nil, fmt.Errorf("open Parquet file: its footer has no %q: promcost has not written it", footerKey)
+	}
+	footer, err := decodeFooter(layout.footer)
+	if err != nil {
+		return nil, fmt.Errorf("open Parquet file: %w", err)
+	}
+	f = &File{Footer: footer, Rows: int(layout.rows), data: data, owner: owner, layout: layout, readers: rs, budget: newBudget(len(data))}
+	if err := f.limit(); err != nil {
+		return nil, fmt.Errorf("open Parquet file: %w", err)
+	}
+	return f, nil
+}
+
+// limit refuses what is too large to be true.
+func (f *File) limit() error {
+	if n := f.layout.rows; n < 0 || n > maxFileRows {
+		return fmt.Errorf("it says to have %d rows, at most %d are read", n, maxFileRows)
+	}
+	rows, size := int64(0), int64(0)
+	for _, group := range f.layout.groups {
+		for i := range group {
+			n := group[i].uncompressed
+			if n < 0 || size+n > maxFileBytes {
+				return fmt.Errorf("its columns say to have more than %d bytes", int64(maxFileBytes))
+			}
+			size += n
+		}
+		if len(group) > 0 {
+			rows += group[0].rows
+		}
+	}
+	if rows != f.layout.rows {
+		return fmt.Errorf("it says to have %d rows, its groups %d", f.layout.rows, rows)
+	}
+	return nil
+}
+
+// guard turns a panic of the decoder, as damaged data may cause, into an error.
+func guard(panicked any, err error) error {
+	if panicked != nil {
+		return fmt.Errorf("read Parquet file: it is damaged: %v", panicked)
+	}
+	return err
+}

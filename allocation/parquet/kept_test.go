@@ -1,0 +1,75 @@
+package parquet_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/parquet"
+)
+
+// TestParquetKeptColumns reads files one after the other with the same readers: what columns say that are stored as in the file
+// before, and what those say that are not any more, is what other readers find. Ids of maps are those of the Dict they are
+// added to.
+func TestParquetKeptColumns(t *testing.T) {
+	sets := [...]*allocation.Set{randomSet(rand.New(rand.NewPCG(5, 1)), 300), randomSet(rand.New(rand.NewPCG(5, 2)), 300)}
+	var rows [len(sets)][]byte
+	var want, merged [len(sets)]any
+	late := &allocation.Projection{}
+	for p := range allocation.NumProperties {
+		if p != allocation.Pod && p != allocation.GPUDevices {
+			late.Late = append(late.Late, p)
+		}
+	}
+	late.Properties = []allocation.Property{allocation.Pod, allocation.GPUDevices}
+	late.Volumes, late.Balancers, late.Columns = true, true, allocation.Everything().Columns
+	keys, err := allocation.ParseKeys("pod", allocation.LabelMapping{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := func(s *allocation.Set) any {
+		t.Helper()
+		out, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Aggregate: keys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plain(out[0])
+	}
+	read := func(readers *parquet.Readers, i int, p *allocation.Projection, d *allocation.Dict) *allocation.Set {
+		t.Helper()
+		f, err := readers.Open(rows[i], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, err := f.Decode(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := allocation.NewSet(f.Footer.Window, d)
+		if err := decoded.AppendTo(s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for i, s := range sets {
+		rows[i], _ = files(t, s)
+		want[i] = plain(read(&parquet.Readers{}, i, nil, allocation.NewDict()))
+		merged[i] = pods(read(&parquet.Readers{}, i, late, allocation.NewDict()))
+	}
+	readers, dict := &parquet.Readers{}, allocation.NewDict()
+	for at, i := range [...]int{0, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0} {
+		if at%4 == 3 {
+			dict = allocation.NewDict()
+			dict.Add("something else")
+		}
+		if d := cmp.Diff(want[i], plain(read(readers, i, nil, dict)), cmpopts.EquateNaNs()); d != "" {
+			t.Fatalf("reading %d, of set %d (-want +got):\n%s", at, i, d)
+		}
+		if d := cmp.Diff(merged[i], pods(read(readers, i, late, dict)), cmpopts.EquateNaNs()); d != "" {
+			t.Fatalf("reading %d, of pods of set %d (-want +got):\n%s", at, i, d)
+		}
+	}
+}

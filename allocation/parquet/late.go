@@ -1,0 +1,418 @@
+package parquet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// lateColumn is a column that is read whenever it is needed.
+type lateColumn struct {
+	leafColumn
+	readers *Readers
+}
+
+// fewBytes is the size of a column, compressed, that is looked at at once: it may well have nothing in any row.
+const fewBytes = 128
+
+// few reports whether the column is that small, and its dictionary does not say that some rows have something.
+func (c *leafColumn) few() bool {
+	bytes := int64(0)
+	for i := range c.at.chunks {
+		bytes += c.at.chunks[i].compressed
+	}
+	page, _, _ := readPageLayout(c.pages())
+	return bytes < fewBytes && (!page.dictionary || page.values <= 1 && c.at.repetition == 0 || page.values == 0)
+}
+
+// again reads the column into a leaf of the reader, or has it of a file before. It takes a budget of its own.
+func (c *leafColumn) again(r *reader, l *leaf) (*leaf, error) {
+	if kept, err := c.keep(r); kept != nil || err != nil {
+		return kept, err
+	}
+	b := newBudget(len(c.data))
+	return l, c.read(r, &b, l.reset(), everyRow)
+}
+
+// late is a property to be read where it is needed; nil where no row has it.
+func (f *File) late(p allocation.Property) (allocation.Late, error) {
+	name := p.Field()
+	switch {
+	case p.IsMap():
+		return f.lateRuns(mapIDs, []string{name, "key_value", "key"}, []string{name, "key_value", "value"})
+	case p.IsList():
+		return f.lateRuns(listIDs, []string{name, "list", "element"})
+	case p == allocation.PodUID:
+		return f.lateUIDs()
+	}
+	c, ok, err := f.column(parquet.ByteArray, name)
+	if err != nil || !ok {
+		return nil, err
+	}
+	t := &lateTexts{column: lateColumn{c, f.readers}}
+	if u, same := c.uniform(); same {
+		if len(u.value) == 0 {
+			return nil, nil
+		}
+		return lateSame(bytes.Clone(u.value)), nil
+	}
+	if c.few() {
+		l, err := t.leaf(f.reader, 0) // which is its dictionary
+		if err == nil && len(l.table.data) == 0 {
+			l, err = t.leaf(f.reader, f.Rows)
+		}
+		if err != nil || len(l.table.data) == 0 {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// lateTexts are strings that have no ids yet.
+type lateTexts struct {
+	column lateColumn
+	whole  *leaf // in place of the column
+}
+
+// leaf is what the column has, one a row, of at least the rows before one.
+func (t *lateTexts) leaf(r *reader, to int) (*leaf, error) {
+	if t.whole != nil {
+		return t.whole, nil
+	}
+	if kept, err := t.column.keep(r); err != nil {
+		return nil, err
+	} else if kept != nil {
+		return kept, t.column.of(len(kept.idx))
+	}
+	l, b := &r.leaves[0], newBudget(len(t.column.data))
+	err := t.column.read(r, &b, l.reset(), rowSpan{0, to})
+	if err == nil && len(l.idx) != min(to, t.column.rows) {
+		err = t.column.of(len(l.idx))
+	}
+	return l, err
+}
+
+// asked is where the rows end of whose groups it is not known that they differ.
+func asked(group []int32, differ []bool) int {
+	to := len(group)
+	for to > 0 && differ[group[to-1]] {
+		to--
+	}
+	return to
+}
+
+// Merge implements allocation.Late.
+func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+	return t.column.readers.with(t.column.owner, func(r *reader) error {
+		group := group[:asked(group, differ)]
+		l, err := t.leaf(r, len(group))
+		if err != nil {
+			return err
+		}
+		if len(l.table.ends) == 1 {
+			group = nil // all have the same
+		}
+		for i, g := range group {
+			if differ[g] {
+				continue
+			}
+			if x, y := l.idx[first[g]], l.idx[i]; x != y {
+				differ[g] = !l.same(x, y)
+			}
+		}
+		id := func(i int32) allocation.ID { return d.AddBytes(l.text(int(i))) }
+		if len(first) > len(l.table.ends) {
+			id = l.ids(d)
+		}
+		for g, row := range first {
+			if row >= 0 && !differ[g] {
+				ids[g] = id(row)
+			}
+		}
+		return nil
+	})
+}
+
+// Last implements allocation.Late.
+func (t *lateTexts) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
+	return t.column.readers.with(t.column.owner, func(r *reader) error {
+		l, err := t.leaf(r, len(group))
+		if err != nil {
+			return err
+		}
+		lastOf(group, ids, func(row int) allocation.ID { return d.AddBytes(l.text(row)) })
+		return nil
+	})
+}
+
+// lastOf gives each group the last id of its rows that is not missing.
+func lastOf(group []int32, ids []allocation.ID, id func(row int) allocation.ID) {
+	found := make([]bool, len(ids))
+	for row, g := range slices.Backward(group) {
+		if !found[g] {
+			if id := id(row); id != 0 {
+				ids[g], found[g] = id, true
+			}
+		}
+	}
+}
+
+// same reports whether two values of a table are the same: it may have a string more than once.
+func (l *leaf) same(x, y int32) bool { return bytes.Equal(l.table.at(x), l.table.at(y)) }
+
+// within are the elements of a row.
+func within(ends []int32, row int) (from, to int32) {
+	if row > 0 {
+		from = ends[row-1]
+	}
+	return from, ends[row]
+}
+
+// lateRuns are lists or maps that have no ids yet: each row is a run of elements, which all columns have.
+type lateRuns struct {
+	columns []leafColumn
+	readers *Readers
+	add     func(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID
+}
+
+func listIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
+	return leaves[0].add(d, from, to)
+}
+
+func mapIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
+	m := mapLeaf{keys: leaves[0], values: leaves[1]}
+	if !m.keys.ascend(from, to) { // promcost has not written them so
+		return m.add(d, from, to)
+	}
+	pairs := make([]allocation.Pair, 0, to-from)
+	for i := int(from); i < int(to); i++ {
+		pairs = append(pairs, allocation.Pair{Key: d.AddBytes(m.keys.text(i)), Value: d.AddBytes(m.values.text(i))})
+	}
+	return d.AddPairs(pairs)
+}
+
+// lateRuns finds the columns of lists or maps; nil where no row has any.
+func (f *File) lateRuns(add func([]*leaf, *allocation.Dict, int32, int32) allocation.ID, paths ...[]string) (allocation.Late, error) {
+	runs := &lateRuns{readers: f.readers, add: add}
+	for i, path := range paths {
+		c, ok, err := f.column(parquet.ByteArray, path...)
+		if err == nil && !ok && i > 0 {
+			err = fmt.Errorf("column %s: its keys and values do not match", path[0])
+		}
+		if err != nil || !ok {
+			return nil, err
+		}
+		runs.columns = append(runs.columns, c)
+	}
+	if none, err := f.isEmpty(paths[0]...); err != nil || none {
+		return nil, err
+	}
+	return runs, nil
+}
+
+// isEmpty reports whether a repeated column is there, and known to have nothing in any row.
+func (f *File) isEmpty(path ...string) (bool, error) {
+	c, ok, err := f.column(parquet.ByteArray, path...)
+	if err != nil || !ok || !c.few() {
+		return false, err
+	}
+	if u, same := c.uniform(); same {
+		return u.none, nil
+	}
+	l, err := c.again(f.reader, &f.reader.leaves[0])
+	if err != nil || len(l.idx) > 0 {
+		return false, err
+	}
+	if n := f.Rows; len(l.definition) != n || len(l.repetition) != n || bytes.Count(l.repetition, []byte{0}) != n || bytes.Count(l.definition, []byte{0}) != n {
+		return false, fmt.Errorf("column %s: it has no values, and its levels say others than none of %d rows", c.name, n)
+	}
+	return true, nil
+}
+
+// read reads the columns, and where the elements of each row end.
+func (l *lateRuns) read(r *reader) (leaves []*leaf, ends []int32, err error) {
+	for i := range l.columns {
+		leaf, err := l.columns[i].again(r, &r.leaves[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		leaves = append(leaves, leaf)
+	}
+	at := &l.columns[0]
+	if ends, err = leaves[0].ends(r.ends, at.rows, len(leaves[0].idx)); err != nil {
+		return nil, nil, fmt.Errorf("column %s: %w", at.name, err)
+	}
+	if leaves[0].runs == nil {
+		r.ends = ends
+	}
+	if len(leaves[len(leaves)-1].idx) != len(leaves[0].idx) {
+		return nil, nil, fmt.Errorf("column %s: its keys and values do not match", at.name)
+	}
+	return leaves, ends, nil
+}
+
+// Merge implements allocation.Late. Keys of maps are sorted, as they were written.
+func (l *lateRuns) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+	return l.readers.with(l.columns[0].owner, func(r *reader) error {
+		leaves, ends, err := l.read(r)
+		if err != nil {
+			return err
+		}
+		for i, g := range group {
+			if !differ[g] {
+				differ[g] = !sameRuns(leaves, ends, int(first[g]), i)
+			}
+		}
+		id := l.finder(leaves, ends, d)
+		for g, row := range first {
+			if row >= 0 && !differ[g] {
+				ids[g] = id(int(row))
+			}
+		}
+		return nil
+	})
+}
+
+// Last implements allocation.Late.
+func (l *lateRuns) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
+	return l.readers.with(l.columns[0].owner, func(r *reader) error {
+		leaves, ends, err := l.read(r)
+		if err != nil {
+			return err
+		}
+		lastOf(group, ids, l.finder(leaves, ends, d))
+		return nil
+	})
+}
+
+// sameRuns reports whether two rows have the same elements.
+func sameRuns(leaves []*leaf, ends []int32, a, b int) bool {
+	from, to := within(ends, a)
+	other, end := within(ends, b)
+	if to-from != end-other {
+		return false
+	}
+	for _, l := range leaves {
+		for i := range to - from {
+			if x, y := l.idx[from+i], l.idx[other+i]; x != y && !l.same(x, y) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// finder finds the ids of what rows have. Rows that are asked for one after the other often have the same.
+func (l *lateRuns) finder(leaves []*leaf, ends []int32, d *allocation.Dict) func(row int) allocation.ID {
+	was, last := -1, allocation.ID(0)
+	return func(row int) allocation.ID {
+		from, to := within(ends, row)
+		switch {
+		case from == to:
+			return 0
+		case was < 0 || !sameRuns(leaves, ends, was, row):
+			was, last = row, l.add(leaves, d, from, to)
+		}
+		return last
+	}
+}
+
+// lateUUIDs are ids of pods that are not even texts yet.
+type lateUUIDs struct{ lateColumn }
+
+// lateUIDs reads the ids of pods as UUIDs where all are; else as texts.
+func (f *File) lateUIDs() (allocation.Late, error) {
+	others, ok, err := f.column(parquet.ByteArray, otherUIDs)
+	if err != nil {
+		return nil, err
+	}
+	if u, same := others.uniform(); ok && (!same || !u.none) {
+		l, err := others.again(f.reader, &f.reader.leaves[0])
+		if err != nil {
+			return nil, err
+		}
+		if len(l.idx) > 0 {
+			texts, err := f.uids()
+			if err != nil || texts == nil {
+				return nil, err
+			}
+			return &lateTexts{lateColumn{readers: f.readers}, texts}, nil
+		}
+	}
+	c, ok, err := f.column(parquet.FixedLenByteArray, allocation.PodUID.Field())
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &lateUUIDs{lateColumn{c, f.readers}}, nil
+}
+
+// read reads the ids of those that have one, and where the id of each row ends in them: where that of the one before it does
+// for those that have none.
+func (u *lateUUIDs) read(r *reader) (fixed []byte, ends []int32, err error) {
+	l, err := u.again(r, &r.leaves[0])
+	if err == nil {
+		err = u.of(len(l.definition))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	end := int32(0)
+	r.ends = r.ends[:0]
+	for _, level := range l.definition {
+		end += uuidBytes * int32(level)
+		r.ends = append(r.ends, end)
+	}
+	if int(end) != len(l.fixed) {
+		return nil, nil, fmt.Errorf("column %s: %w", u.name, errors.New("it has not as many values as its levels say"))
+	}
+	return l.fixed, r.ends, nil
+}
+
+// Merge implements allocation.Late.
+func (u *lateUUIDs) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+	return u.readers.with(u.owner, func(r *reader) error {
+		fixed, ends, err := u.read(r)
+		if err != nil {
+			return err
+		}
+		for i, g := range group {
+			if !differ[g] {
+				from, to := within(ends, int(first[g]))
+				other, end := within(ends, i)
+				differ[g] = !bytes.Equal(fixed[from:to], fixed[other:end])
+			}
+		}
+		for g, row := range first {
+			if row >= 0 && !differ[g] {
+				ids[g] = uuidID(d, fixed, ends, int(row))
+			}
+		}
+		return nil
+	})
+}
+
+// Last implements allocation.Late.
+func (u *lateUUIDs) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
+	return u.readers.with(u.owner, func(r *reader) error {
+		fixed, ends, err := u.read(r)
+		if err != nil {
+			return err
+		}
+		lastOf(group, ids, func(row int) allocation.ID { return uuidID(d, fixed, ends, row) })
+		return nil
+	})
+}
+
+// uuidID is the id of what a row has.
+func uuidID(d *allocation.Dict, fixed []byte, ends []int32, row int) allocation.ID {
+	from, to := within(ends, row)
+	if from == to {
+		return 0
+	}
+	return d.AddBytes(appendUUID(make([]byte, 0, 36), fixed[from:to]))
+}

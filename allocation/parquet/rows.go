@@ -1,0 +1,91 @@
+package parquet
+
+import (
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// unnamedField is what early files call the column of GPUs.
+const unnamedField = ""
+
+// The columns of rows that are neither properties nor amounts.
+const (
+	nameField      = "name" // of sets that passes made
+	kindField      = "kind"
+	otherUIDs      = "pod_uid_other" // of pods whose id is not a UUID
+	startField     = "start"
+	endField       = "end"
+	windowStart    = "window_start"
+	windowEnd      = "window_end"
+	volumesField   = "volumes"
+	balancersField = "load_balancers"
+)
+
+// allocationColumns are the columns of a set's rows.
+func allocationColumns(s *allocation.Set) []column {
+	n := s.Len()
+	var cols []column
+	if !s.Built() {
+		cols = append(cols, textColumn(nameField, n, s.Name))
+	}
+	cols = append(cols,
+		timeColumn(windowStart, n, func(int) int64 { return s.Window.Start.UnixMilli() }),
+		timeColumn(windowEnd, n, func(int) int64 { return s.Window.End.UnixMilli() }),
+		textColumn(kindField, n, func(row int) string { return s.Special(row).Field() }))
+	for p := range allocation.NumProperties {
+		cols = append(cols, propertyColumns(s, p)...)
+	}
+	cols = append(cols,
+		timeColumn(startField, n, func(row int) int64 { return s.Start(row).UnixMilli() }),
+		timeColumn(endField, n, func(row int) int64 { return s.End(row).UnixMilli() }))
+	for c := range allocation.NumColumns {
+		cols = append(cols, numberColumn(c.Field(), n, func(row int) float64 { return s.Value(c, row) }))
+	}
+	return append(cols,
+		structsColumn(volumesField, n, s.Volumes, volumeMembers(s.Dict())),
+		structsColumn(balancersField, n, s.LoadBalancerShares, balancerMembers(s.Dict())))
+}
+
+// propertyColumns are the columns of a property.
+func propertyColumns(s *allocation.Set, p allocation.Property) []column {
+	d := s.Dict()
+	switch {
+	case p.IsMap():
+		return []column{mapColumn(p.Field(), s.Len(), func(row int) int { return len(s.Pairs(p, row)) }, func(row, i int) (string, string) {
+			pair := s.Pairs(p, row)[i]
+			return d.Text(pair.Key), d.Text(pair.Value)
+		})}
+	case p.IsList():
+		return []column{listColumn(p.Field(), s.Len(), func(row int) int { return len(s.List(p, row)) }, func(row, i int) string { return d.Text(s.List(p, row)[i]) })}
+	case p == allocation.PodUID:
+		return uuidColumns(p.Field(), otherUIDs, s.Len(), func(row int) string { return s.Text(p, row) })
+	}
+	return []column{textColumn(p.Field(), s.Len(), func(row int) string { return s.Text(p, row) })}
+}
+
+func volumeMembers(d *allocation.Dict) []member[allocation.VolumeShare] {
+	type share = allocation.VolumeShare
+	text := func(id allocation.ID) parquet.Value { return parquet.ByteArrayValue([]byte(d.Text(id))) }
+	return []member[share]{
+		{"key", textNode(), func(v *share) parquet.Value { return text(v.Key) }},
+		{"provider_id", textNode(), func(v *share) parquet.Value { return text(v.ProviderID) }},
+		{"byte_hours", plainNumber(), func(v *share) parquet.Value { return parquet.DoubleValue(v.ByteHours) }},
+		{"cost", plainNumber(), func(v *share) parquet.Value { return parquet.DoubleValue(v.Cost) }},
+		{"cost_adjustment", plainNumber(), func(v *share) parquet.Value { return parquet.DoubleValue(v.Adjustment) }},
+	}
+}
+
+func balancerMembers(d *allocation.Dict) []member[allocation.LoadBalancerShare] {
+	type share = allocation.LoadBalancerShare
+	text := func(id allocation.ID) parquet.Value { return parquet.ByteArrayValue([]byte(d.Text(id))) }
+	return []member[share]{
+		{"key", textNode(), func(l *share) parquet.Value { return text(l.Key) }},
+		{"service", textNode(), func(l *share) parquet.Value { return text(l.Service) }},
+		{"ip", textNode(), func(l *share) parquet.Value { return text(l.IP) }},
+		{"private", parquet.Leaf(parquet.BooleanType), func(l *share) parquet.Value { return parquet.BooleanValue(l.Private) }},
+		{"hours", plainNumber(), func(l *share) parquet.Value { return parquet.DoubleValue(l.Hours) }},
+		{"cost", plainNumber(), func(l *share) parquet.Value { return parquet.DoubleValue(l.Cost) }},
+		{"cost_adjustment", plainNumber(), func(l *share) parquet.Value { return parquet.DoubleValue(l.Adjustment) }},
+	}
+}

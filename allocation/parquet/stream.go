@@ -1,0 +1,100 @@
+package parquet
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Stream writes what follows each other into one Parquet file, a row group each, so that one of them is in memory
+// at a time. It has the columns of Parquet, but no footer: it is for other tools, and is not read back.
+type Stream struct {
+	w   io.Writer
+	out output // nil until the first
+}
+
+// output is a file that is being written.
+type output interface {
+	ColumnWriters() []*parquet.ColumnWriter
+	Flush() error
+	Close() error
+}
+
+// NewStream begins a file. Nothing is written yet.
+func NewStream(w io.Writer) *Stream { return &Stream{w: w} }
+
+// Rows writes the rows of a set. All sets of a file must be made by the same passes.
+func (p *Stream) Rows(s *allocation.Set) error {
+	if err := s.Require(allocation.Everything()); err != nil {
+		return fmt.Errorf("write Parquet: %w", err)
+	}
+	return p.group(string(Allocations), allocationColumns(s))
+}
+
+// group writes a row group. The first one says what the columns are.
+func (p *Stream) group(name string, columns []column) error {
+	if p.out == nil {
+		root := group{Group: parquet.Group{}}
+		for i := range columns {
+			root.add(columns[i].name, columns[i].node)
+		}
+		p.out = parquet.NewWriter(p.w, parquet.NewSchema(name, &root), parquet.CreatedBy("promcost", "1", "parquet"),
+			parquet.Compression(&parquet.Zstd), parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(false))
+	}
+	err := writeLeaves(p.out, columns)
+	if err == nil {
+		err = p.out.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("write Parquet %s: %w", name, err)
+	}
+	return nil
+}
+
+// Close ends the file. One without anything has the columns of rows.
+func (p *Stream) Close() error {
+	if p.out == nil {
+		if err := p.Rows(allocation.NewSet(allocation.Window{}, allocation.NewDict())); err != nil {
+			return err
+		}
+	}
+	if err := p.out.Close(); err != nil {
+		return fmt.Errorf("write Parquet: %w", err)
+	}
+	return nil
+}
+
+// Assets writes assets of a set, a row each, with the columns of Arrow streams.
+func (p *Stream) Assets(set *allocation.AssetSet, list []*allocation.Asset) error {
+	n := len(list)
+	text := func(name string, of func(*allocation.Asset) string) column {
+		return textColumn(name, n, func(row int) string { return of(list[row]) })
+	}
+	at := func(name string, of func(*allocation.Asset) time.Time) column {
+		return timeColumn(name, n, func(row int) int64 { return of(list[row]).UnixMilli() })
+	}
+	number := func(name string, of func(*allocation.Asset) float64) column {
+		return numberColumn(name, n, func(row int) float64 { return of(list[row]) })
+	}
+	return p.group(string(Assets), []column{
+		text(nameField, func(a *allocation.Asset) string { return cmp.Or(a.Title, a.Name) }),
+		at(windowStart, func(*allocation.Asset) time.Time { return set.Window.Start }),
+		at(windowEnd, func(*allocation.Asset) time.Time { return set.Window.End }),
+		text("type", func(a *allocation.Asset) string { return a.Type.String() }),
+		text("cluster", func(a *allocation.Asset) string { return a.Cluster }),
+		text("provider", func(a *allocation.Asset) string { return a.Provider }),
+		text("provider_id", func(a *allocation.Asset) string { return a.ProviderID }),
+		text("category", func(a *allocation.Asset) string { return a.Category }),
+		text("region", func(a *allocation.Asset) string { return a.Region }),
+		at(startField, func(a *allocation.Asset) time.Time { return a.Start }),
+		at(endField, func(a *allocation.Asset) time.Time { return a.End }),
+		number("minutes", (*allocation.Asset).Minutes),
+		number("adjustment", func(a *allocation.Asset) float64 { return a.Adjustment }),
+		number("total_cost", (*allocation.Asset).TotalCost),
+	})
+}

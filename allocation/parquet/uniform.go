@@ -1,0 +1,129 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// uniform is what all rows of a column have: one value, as it is stored, of a string without its length; or none at all.
+type uniform struct {
+	value []byte
+	none  bool
+}
+
+func (u uniform) bits() uint64 { return binary.LittleEndian.Uint64(u.value) }
+
+// uniform tells what all rows of a column have where its pages say it at once, as those of most columns do: it takes a hundredth
+// of decoding them. What is not stored just as it is written is to be decoded, which says what is wrong with it.
+func (c *leafColumn) uniform() (u uniform, ok bool) {
+	dictionary, table, pages := plainPage(c.plainPages())
+	if dictionary.kind != int64(format.DictionaryPage) || !dictionary.dictionary || dictionary.values > 1 {
+		return u, false
+	}
+	values, some := int64(0), false
+	for len(pages) > 0 {
+		var page pageLayout
+		var body []byte
+		page, body, pages = plainPage(pages)
+		if page.kind != int64(format.DataPage) || !page.data || page.values <= 0 || page.values > int64(c.rows)-values || page.encoding != int64(format.RLEDictionary) {
+			return u, false
+		}
+		none, same := c.same(body, int(page.values))
+		if !same || values > 0 && none == some {
+			return u, false
+		}
+		values, some = values+page.values, !none
+	}
+	if values == 0 || values != int64(c.rows) {
+		return u, false
+	}
+	if !some {
+		return uniform{none: true}, true
+	}
+	if dictionary.values == 1 {
+		u.value, ok = onlyValue(table, c.at.kind)
+	}
+	return u, ok
+}
+
+// same reports whether all n rows of a page have the first value of the dictionary, or none of them any.
+func (c *leafColumn) same(body []byte, n int) (none, ok bool) {
+	var level byte
+	if c.at.repetition > 0 {
+		if level, body, ok = sameLevels(body, n); !ok || level > 0 {
+			return false, false
+		}
+	}
+	if c.at.definition > 0 {
+		if level, body, ok = sameLevels(body, n); !ok || level == 0 {
+			return ok, ok
+		}
+	}
+	if c.at.repetition > 0 || len(body) == 0 {
+		return false, false
+	}
+	v, ok := constantHybrid(body[1:], int(body[0]), n)
+	return false, ok && v == 0
+}
+
+// plainPage is the first of pages that are not compressed, what it holds, and what comes after it. It is empty where there is
+// none, or one with a checksum.
+func plainPage(pages []byte) (page pageLayout, body, rest []byte) {
+	page, rest, err := readPageLayout(pages)
+	size := page.compressed
+	if err != nil || size < 0 || size > int64(len(rest)) || size != page.uncompressed || page.crc != 0 {
+		return pageLayout{}, nil, nil
+	}
+	return page, rest[:size:size], rest[size:]
+}
+
+// sameLevels is the one level of n values, if they have but one, and what comes after the levels.
+func sameLevels(body []byte, n int) (level byte, rest []byte, ok bool) {
+	bits, rest, err := levels(body)
+	if err != nil {
+		return 0, nil, false
+	}
+	header, k := binary.Uvarint(bits)
+	if k <= 0 || k == len(bits) || header&1 != 0 || header>>1 < uint64(n) || header>>1 > math.MaxInt32 {
+		return 0, nil, false
+	}
+	return bits[k] & 1, rest, true
+}
+
+// onlyValue is the value of a dictionary of one.
+func onlyValue(table []byte, kind parquet.Kind) ([]byte, bool) {
+	switch {
+	case kind == parquet.ByteArray && len(table) >= 4:
+		size := binary.LittleEndian.Uint32(table)
+		return table[4:], int64(size) == int64(len(table)-4)
+	case kind == parquet.Double || kind == parquet.Int64:
+		return table, len(table) == 8
+	}
+	return nil, false
+}
+
+// lateSame are strings that all rows have the same of.
+type lateSame []byte
+
+// Merge implements allocation.Late.
+func (t lateSame) Merge(d *allocation.Dict, _, first []int32, differ []bool, ids []allocation.ID) error {
+	id := d.AddBytes(t)
+	for g, row := range first {
+		if row >= 0 && !differ[g] {
+			ids[g] = id
+		}
+	}
+	return nil
+}
+
+// Last implements allocation.Late.
+func (t lateSame) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
+	id := d.AddBytes(t)
+	lastOf(group, ids, func(int) allocation.ID { return id })
+	return nil
+}
