@@ -110,7 +110,7 @@ func (l *Lane) measure(c *container, s *seen) {
 	if len(cells) > 0 && l.since != 0 {
 		covered.rise(s, cells[0], l.since)
 	}
-	if end > 0 && s.Signal == ContainerUse {
+	if s.Signal == ContainerUse {
 		l.b.markEnd(covered, s, end)
 	}
 }
@@ -177,8 +177,17 @@ func (l *Lane) cover(c *container, covered *coverage, s *seen, cells []timeline.
 }
 
 // markEnd notes a counter's value at the end of its cells, so that a later stretch of it goes on from there: by a fragment without
-// a length where what came before it is not known or is covered by another series.
+// a length where what came before it is not known or is covered by another series. Where it has none, end is 0: the points are a
+// marker, with which what an earlier stretch saw ends.
 func (b *Builder) markEnd(covered *coverage, s *seen, end int64) {
+	if end == 0 {
+		for i := range *covered {
+			if f := &(*covered)[i]; f.series == s.series {
+				f.until = min(f.until, s.p.First())
+			}
+		}
+		return
+	}
 	value, until := b.samplingOf(s).SeenAt(s.p, end)
 	for i := range *covered {
 		if f := &(*covered)[i]; f.series == s.series && f.to == end {

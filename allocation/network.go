@@ -147,6 +147,11 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	}
 	l.cells = l.b.samplingOf(s).Counter(l.cells[:0], s.p)
 	if len(l.cells) == 0 {
+		for i := range pods[0].flows {
+			if f := &pods[0].flows[i]; f.key == key {
+				f.until = min(f.until, s.p.First()) // a marker
+			}
+		}
 		return
 	}
 	last := l.cells[len(l.cells)-1]

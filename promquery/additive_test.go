@@ -321,6 +321,12 @@ func TestPartsAddUpAtOutages(t *testing.T) {
 			allocation.Query{Window: hours, Step: time.Hour, Resolution: 5 * time.Minute},
 			overOutages,
 		},
+		{
+			"on a grid, a window is read from just before the marker of an outage", 5, time.Minute,
+			down{from: at(14, 1, 12), to: at(14, 58, 23), job: "kubelet", marked: true},
+			allocation.Query{Window: allocation.Window{Start: at(14, 6, 13), End: at(14, 18, 13)}, Step: 2 * time.Minute, Resolution: time.Minute},
+			overOutages,
+		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c, err := democluster.New(democluster.Config{End: at(18, 0, 0), Duration: 6 * time.Hour, Nodes: 4, Pods: 60, Seed: x.seed, ScrapeInterval: x.scrape})
