@@ -28,7 +28,7 @@ const troubledQuestion = "/model/allocation/compute?" + faultyWindow
 // troubledDemo writes a demo's blocks, and says what a promcost that keeps its history in storage answers to a question.
 func troubledDemo(t *testing.T, storage, question string) (blocks string, want rightAnswer) {
 	t.Helper()
-	blocks, _ = writeTruth(t, "--demo.end=2026-03-02T03:20:00Z", "--demo.duration=5h", "--demo.nodes=4", "--demo.pods=40")
+	blocks, _ = writeTruth(t, "--demo.end=2026-03-02T03:20:00Z", "--demo.duration=5h", "--demo.nodes=4", "--demo.pods=40", "--demo.scrape-interval="+soak.Of("2m", "30s"))
 	sound := runDaemon(t, "serve", "--storage.path="+storage, "--source=blocks", "--tsdb.path="+blocks)
 	want = right(t, sound.url+question)
 	if err := sound.Process.Kill(); err != nil {

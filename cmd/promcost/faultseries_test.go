@@ -16,7 +16,7 @@ import (
 )
 
 // manyPods are so many that what is read of them are 10^6 series, or some.
-func manyPods() int { return soak.Of(3_000, 333_334) }
+func manyPods() int { return soak.Of(1_200, 333_334) }
 
 // manyDay is a day after those of troubledDemo.
 func manyDay() time.Time { return time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC) }
@@ -83,7 +83,7 @@ func foreignSeries(t *testing.T, dir string) {
 	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	samples := promtest.Regular(start.UnixMilli(), start.Add(119*time.Minute).UnixMilli(), 60_000, func(int64) float64 { return 1 })
 	promtest.WriteSorted(t, dir, start, 2*time.Hour, func(yield func(promtest.Series) bool) {
-		for i := range soak.Of(10_000, 1_000_000) {
+		for i := range soak.Of(3_000, 1_000_000) {
 			if !yield(promtest.Series{Labels: []string{"__name__", "http_request_duration_seconds_bucket", "instance", fmt.Sprintf("pod-%05d", i/100), "le", fmt.Sprintf("%02d", i%100)}, Samples: samples}) {
 				return
 			}

@@ -41,7 +41,7 @@ func TestHostileRequests(t *testing.T) {
 		t.Parallel()
 	}
 	dir := filepath.Join(t.TempDir(), "demo")
-	mustRun(t, "demo", "--write="+dir, "--demo.end="+hostileEnd, "--demo.nodes=4", "--demo.pods=40", "--demo.duration=8h")
+	mustRun(t, "demo", "--write="+dir, "--demo.end="+hostileEnd, "--demo.nodes=4", "--demo.pods=40", "--demo.duration=8h", "--demo.scrape-interval="+soak.Of("2m", "30s"))
 	all := hostileRequests(t)
 	if len(all) < leastRequests {
 		t.Errorf("the table has %d requests, want %d", len(all), leastRequests)

@@ -3,6 +3,8 @@ package blocks_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
+	"github.com/promcost/promcost/promquery/chunks"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -207,6 +210,42 @@ func TestOneDamagedChunk(t *testing.T) {
 	}
 	if len(stats.Told()) != 1 || !strings.Contains(stats.Told()[0], "missing of these metrics: m; ") {
 		t.Errorf("got warnings %q", stats.Told())
+	}
+}
+
+// laterChunk moves all samples of a file's first chunk to a later time, which its index does not know of.
+func laterChunk(t *testing.T, by time.Duration) func([]byte) []byte {
+	return func(d []byte) []byte {
+		t.Helper()
+		const header = 8 // bytes of the file
+		size, n := binary.Uvarint(d[header:])
+		chunk := d[header+n : header+n+1+int(size)] // its encoding and its data, which begins with the count of its samples
+		at, length := binary.Varint(chunk[3:])
+		if binary.PutVarint(chunk[3:], at+by.Milliseconds()) != length {
+			t.Fatal("the time has another length")
+		}
+		binary.BigEndian.PutUint32(d[header+n+len(chunk):], crc32.Checksum(chunk, crc32.MakeTable(crc32.Castagnoli)))
+		return d
+	}
+}
+
+// TestChunkOfAnotherTime holds that a chunk is left out with a warning whose first sample is not when the index says, by either reader.
+func TestChunkOfAnotherTime(t *testing.T) {
+	dir := t.TempDir()
+	dirs := promtest.WriteBlocks(t, dir, 2*time.Hour, pods(4, 0, 2)...)
+	damage(t, filepath.Join(dirs[0], "chunks/000001"), laterChunk(t, time.Minute))
+	db := open(t, dir)
+	for name, read := range map[string]func(context.Context, []promquery.Selector, chunks.Yield) (promquery.Stats, error){"own": db.Select, "Prometheus'": db.SelectPlain} {
+		t.Run(name, func(t *testing.T) {
+			seen := 0
+			stats, err := read(t.Context(), []promquery.Selector{all}, func(int, []promquery.Symbol, *timeline.Points) error {
+				seen++
+				return nil
+			})
+			if told := strings.Join(stats.Told(), "\n"); err != nil || seen != 3 || !strings.Contains(told, "block "+filepath.Base(dirs[0])) || !strings.Contains(told, "the index says") {
+				t.Errorf("%d series, %v, %q; want those of 3 whole chunks, and a warning that names the block", seen, err, told)
+			}
+		})
 	}
 }
 

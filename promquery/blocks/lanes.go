@@ -219,6 +219,9 @@ func (l *lane) readSeries(s *series) error {
 				return
 			}
 			c, err := files.segments.chunk(m.ref)
+			if err == nil {
+				err = chunks.CheckStart(c.Encoding, c.Data, m.mint)
+			}
 			if err != nil {
 				if d.reach(m.mint, m.maxt); !bad {
 					d.add(err)

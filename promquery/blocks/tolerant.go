@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	own "github.com/promcost/promcost/promquery/chunks"
 )
 
 // tolerant is the querier of one block that answers what can be read of it and turns the rest into warnings.
@@ -117,11 +119,13 @@ func (it *tolerantIterator) Next() (ok bool) {
 		it.set.add(err)
 	}()
 	defer recovered(&err)
-	if it.Iterator.Next() {
-		return true
+	if !it.Iterator.Next() {
+		err = it.Iterator.Err()
+		return false
 	}
-	err = it.Iterator.Err()
-	return false
+	c := it.At()
+	err = own.CheckStart(c.Chunk.Encoding(), c.Chunk.Bytes(), c.MinTime)
+	return err == nil
 }
 
 // Err implements chunks.Iterator.

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"time"
+
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -36,6 +39,22 @@ type xorHead struct {
 	delta int64  // second time - first time; 0 where n == 1
 	rest  int    // offset of the bit stream that follows
 }
+
+// CheckStart returns an error where the first sample of an XOR chunk is not at the time that an index says: samples would be left
+// out, or taken in another order. Chunks of other encodings are not looked into.
+func CheckStart(enc chunkenc.Encoding, data []byte, said int64) error {
+	if enc != chunkenc.EncXOR || len(data) <= headerSize {
+		return nil
+	}
+	at, n := binary.Varint(data[headerSize:])
+	if n > 0 && at != said {
+		return fmt.Errorf("a chunk begins at %s, the index says at %s", timeText(at), timeText(said))
+	}
+	return nil
+}
+
+// timeText is a time in Unix milliseconds as text.
+func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
 
 // readHead parses the start of a chunk of n ≥ 1 samples.
 func readHead(data []byte) (xorHead, error) {
