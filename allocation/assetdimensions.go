@@ -113,7 +113,7 @@ func parseAssetDimension(item string, mapping LabelMapping) ([]AssetDimension, e
 		if name = strings.TrimSpace(name); name == "" {
 			return nil, fmt.Errorf("%q lacks a name: write label:app", item)
 		}
-		return []AssetDimension{{labels: labelNames(name), prefix: Sanitize(name) + "=", lack: undefinedName}}, nil
+		return []AssetDimension{{labels: LabelAliases(name), prefix: Sanitize(name) + "=", lack: undefinedName}}, nil
 	}
 	labels := mapping[field]
 	if len(labels) == 0 {
@@ -121,7 +121,7 @@ func parseAssetDimension(item string, mapping LabelMapping) ([]AssetDimension, e
 	}
 	keys := make([]AssetDimension, len(labels))
 	for i, label := range labels {
-		keys[i] = AssetDimension{labels: labelNames("kubernetes_label_"+Sanitize(label), label), lack: UnallocatedName}
+		keys[i] = AssetDimension{labels: LabelAliases("kubernetes_label_"+Sanitize(label), label), lack: UnallocatedName}
 	}
 	return keys, nil
 }
@@ -154,7 +154,7 @@ func (k *AssetDimension) value(a *Asset) string {
 	if k.get != nil {
 		return cmp.Or(k.get(a), k.lack)
 	}
-	if v := firstLabel(a.Labels, k.labels); v != "" {
+	if v := FirstLabel(a.Labels, k.labels); v != "" {
 		return k.prefix + v
 	}
 	return k.lack

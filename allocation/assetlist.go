@@ -191,9 +191,6 @@ func (s *Set) nodeRegions() map[AssetKey]string {
 	return out
 }
 
-// LabeledRegion is the region that labels name, "" where they do not.
-func LabeledRegion(labels map[string]string) string { return firstLabel(labels, regionLabels) }
-
 // newAsset is an asset without times and cost.
 func newAsset(t AssetType, cluster, title, id string, providers map[string]nodeProvider) Asset {
 	traits := assetTypes[t]

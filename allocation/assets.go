@@ -130,7 +130,7 @@ func (b *Builder) allocatedByNode() []perSet[resourceCosts] {
 		}
 		for _, ref := range c.rows {
 			for r := range NumResources {
-				cost := &b.sets[ref.set].values[Cost.Of(r)][ref.row]
+				cost := &b.rows[ref.set].Column(Cost.Of(r))[ref.row]
 				*cost = max(0, *cost) // what was taken off may leave less than 0, by rounding alone
 				sums[n.index].at(int(ref.set))[r] += *cost
 			}

@@ -170,7 +170,7 @@ func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *ta
 		share.Hours = hours(part.From, part.To)
 		share.Cost = (d.costEach[d.edge(part.To)] - d.costEach[d.edge(part.From)]) / float64(s.n)
 		for _, row := range p.rowsOf(s) {
-			b.balancerShares[s.set] = append(b.balancerShares[s.set], rowShare[LoadBalancerShare]{row, share})
+			b.rows[s.set].AddBalancer(row, share)
 		}
 	})
 	for i := 1; i < len(d.edges); i++ {

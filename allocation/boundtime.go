@@ -81,7 +81,7 @@ func (b *Builder) addBound(c *container, column Column, first, last int32, from,
 			hi = min(hi, b.borders[ref.set+1])
 		}
 		if lo < hi {
-			b.sets[ref.set].values[column][ref.row] += float64(hi-lo) / 1000
+			b.rows[ref.set].Column(column)[ref.row] += float64(hi-lo) / 1000
 		}
 	}
 }

@@ -305,11 +305,11 @@ func (b *Builder) cpuOf(m *machine, set int, joined bool) (out Breakdown) {
 		*part += d
 		total += d
 	}
-	return out.over(total)
+	return fractions(out, total)
 }
 
-// over divides by a total, 0 of which is unknown.
-func (b Breakdown) over(total float64) Breakdown {
+// fractions are the parts of a total; unknown where that is 0.
+func fractions(b Breakdown, total float64) Breakdown {
 	if total <= 0 {
 		return Breakdown{}
 	}
@@ -328,7 +328,7 @@ func (m *machine) ram(set int) Breakdown {
 	buffers, _ := m.memory[memoryBuffers].of(set)
 	cached, _ := m.memory[memoryCached].of(set)
 	other := min(buffers+cached, available)
-	return Breakdown{Idle: available - other, Other: other, User: total - available}.over(total)
+	return fractions(Breakdown{Idle: available - other, Other: other, User: total - available}, total)
 }
 
 // breakDown fills in what a node's capacity was used for, and what of it pods may not have at t.

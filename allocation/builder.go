@@ -44,6 +44,7 @@ type Builder struct {
 	shard      Shard
 	dict       *Dict
 	sets       []*Set
+	rows       []*Rows // of the sets
 	pods       map[podKey]*pod
 	podNames   map[objectKey][]*pod
 	namespaces map[objectKey]*namespace
@@ -93,9 +94,7 @@ type Builder struct {
 	forgottenPod podSigns
 	forgotten    containerSigns
 
-	left           map[leftKey]*left
-	volumeShares   [][]rowShare[VolumeShare] // by set
-	balancerShares [][]rowShare[LoadBalancerShare]
+	left map[leftKey]*left
 }
 
 type phase uint8
@@ -175,7 +174,7 @@ func NewBuilder(q Query, scrape time.Duration, rates Rates) (*Builder, error) {
 		b.borders = append(b.borders, w.End.UnixMilli())
 		set := NewSet(w, b.dict)
 		set.Resolution, set.ScrapeInterval = q.Resolution, max(scrape.Round(time.Second), time.Second)
-		b.sets = append(b.sets, set)
+		b.sets, b.rows = append(b.sets, set), append(b.rows, NewRows(set))
 	}
 	return b, nil
 }
@@ -370,7 +369,7 @@ func (b *Builder) Sets() ([]*Set, error) {
 	if err := b.run(b.warnLeaps, b.warnLacking, b.reconcileNodes, b.chargeAssets, b.warnOddPrices); err != nil {
 		return nil, err
 	}
-	warnings := sortWarnings(slices.Clone(b.warnings))
+	warnings := slices.Compact(slices.Sorted(slices.Values(b.warnings)))
 	sets := slices.Clone(b.sets[b.first:b.last])
 	for i, s := range sets {
 		var err error

@@ -98,7 +98,7 @@ func (b *Builder) addDeviceUse(s *seen) error {
 		d.used[device] = &ranked{}
 	}
 	d.used[device].add(s.Rank, steps.NotNegative())
-	d.names[device] = d.names[device].or(GPUDevice{Device: s.key[9].Value(), Model: s.key[10].Value(), UUID: s.key[8].Value()})
+	d.names[device] = d.names[device].Or(GPUDevice{Device: s.key[9].Value(), Model: s.key[10].Value(), UUID: s.key[8].Value()})
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (c *container) inheritDevices(from *devices, take func(timeline.Steps) time
 		for rank, s := range *alternatives {
 			d.used[device].add(rank, take(s))
 		}
-		d.names[device] = d.names[device].or(from.names[device])
+		d.names[device] = d.names[device].Or(from.names[device])
 	}
 }
 
@@ -157,7 +157,7 @@ func (c *container) resolveDevices(n *node, dict *Dict) {
 		}
 		sum = timeline.Sum(sum, scaled(c.devices.used[name].best(), worth))
 	}
-	c.gpu = dict.AddMap(c.devices.described(names, n).pairs())
+	c.gpu = dict.AddMap(c.devices.described(names, n).Map())
 	for _, x := range sum {
 		c.deviceUse = append(c.deviceUse, timeline.Cell{From: x.From, To: x.To, Amount: x.V * float64(x.To-x.From) / 1000})
 	}
@@ -175,4 +175,29 @@ func (b *Builder) measureDevices() {
 		l.cells = l.beginLevels(c, append(l.cells[:0], c.deviceUse...))
 		l.coverAll(c, b.coverage(c, GPU), s, l.cells, len(l.cells))
 	}
+}
+
+// described is what is known of the devices named, in that order: what their exporter says, else the model that the labels of
+// their node n have. n is nil where it is not known.
+func (d *devices) described(names []deviceKey, n *node) GPUDevice {
+	var device, model, uuid []string
+	add := func(to *[]string, text string) {
+		if text != "" && !slices.Contains(*to, text) {
+			*to = append(*to, text)
+		}
+	}
+	for _, name := range names {
+		g := d.names[name]
+		add(&device, g.Device)
+		add(&model, g.Model)
+		add(&uuid, g.UUID)
+	}
+	g := GPUDevice{Device: strings.Join(device, ","), Model: strings.Join(model, ","), UUID: strings.Join(uuid, ",")}
+	if n != nil && g.Model == "" {
+		g.Model = n.label(gpuLabels)
+	}
+	for resource := range d.requests {
+		g.Shared = g.Shared || sharesDevice(resource.Value(), n)
+	}
+	return g
 }

@@ -165,17 +165,8 @@ func (d *Dict) union(a, b []Pair) []Pair {
 	return append(append(out, a...), b...)
 }
 
-// addTail interns a map given as names and values in turn, sorted by name.
-func (d *Dict) addTail(tail []Symbol) ID {
-	pairs := make([]Pair, 0, len(tail)/2)
-	for i := 0; i+1 < len(tail); i += 2 {
-		pairs = append(pairs, Pair{d.Add(tail[i].Value()), d.Add(tail[i+1].Value())})
-	}
-	return d.pairs.intern(pairs)
-}
-
-// textMap is the texts of the map id; nil for none.
-func (d *Dict) textMap(id ID) map[string]string {
+// TextMap is the texts of the map id; nil for none.
+func (d *Dict) TextMap(id ID) map[string]string {
 	pairs := d.pairs.rows[id]
 	if len(pairs) == 0 {
 		return nil
@@ -209,4 +200,12 @@ func (d *Dict) Lookup(id, key ID) (ID, bool) {
 // Sizes are the numbers of distinct strings, lists and maps: every ID is below its kind's number.
 func (d *Dict) Sizes() (strs, lists, maps int) {
 	return len(d.strs), len(d.lists.rows), len(d.pairs.rows)
+}
+
+// internedMemory is about how many bytes a string, list or map of a Dict takes besides its content: it is in a slice and a map.
+const internedMemory = 96
+
+// Memory is about how many bytes the dictionary takes.
+func (d *Dict) Memory() int64 {
+	return int64(len(d.strs)+len(d.lists.rows)+len(d.pairs.rows))*internedMemory + d.bytes + d.lists.bytes + d.pairs.bytes
 }

@@ -1,10 +1,8 @@
 package allocation
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -258,20 +256,3 @@ func (c *container) spread(s timeline.Sampling) timeline.Intervals {
 	}
 	return out
 }
-
-// clock writes an interval for people, in UTC.
-func clock(x timeline.Interval) string {
-	return fmt.Sprintf("from %s to %s", instant(x.From), instant(x.To))
-}
-
-// clocks writes when something was, for people, in UTC.
-func clocks(when timeline.Intervals) string {
-	var list []string
-	for _, x := range timeline.Union(when) {
-		list = append(list, clock(x))
-	}
-	return some(list)
-}
-
-// instant writes a time for people, in UTC.
-func instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05Z") }

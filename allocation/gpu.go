@@ -1,9 +1,6 @@
 package allocation
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // GPUDevice is what is known of the GPUs that a container has; "" is not known. Of several, what differs is a comma list in
 // the order of their devices.
@@ -72,8 +69,8 @@ func haveDifferentGPUs(sets []*Set) bool {
 	return false
 }
 
-// pairs is the map that GPUDevices is.
-func (g GPUDevice) pairs() map[string]string {
+// Map is g as GPUDevices has it, without what is not known.
+func (g GPUDevice) Map() map[string]string {
 	m := map[string]string{gpuDeviceKey: g.Device, gpuModelKey: g.Model, gpuUUIDKey: g.UUID}
 	if g.Shared {
 		m[gpuSharedKey] = gpuShared
@@ -86,8 +83,8 @@ func (g GPUDevice) pairs() map[string]string {
 	return m
 }
 
-// or is g, with what it does not know from o.
-func (g GPUDevice) or(o GPUDevice) GPUDevice {
+// Or is g, completed by what o knows.
+func (g GPUDevice) Or(o GPUDevice) GPUDevice {
 	for _, x := range [...]struct {
 		to   *string
 		from string
@@ -95,31 +92,6 @@ func (g GPUDevice) or(o GPUDevice) GPUDevice {
 		if *x.to == "" {
 			*x.to = x.from
 		}
-	}
-	return g
-}
-
-// described is what is known of the devices named, in that order: what their exporter says, else the model that the labels of
-// their node n have. n is nil where it is not known.
-func (d *devices) described(names []deviceKey, n *node) GPUDevice {
-	var device, model, uuid []string
-	add := func(to *[]string, text string) {
-		if text != "" && !slices.Contains(*to, text) {
-			*to = append(*to, text)
-		}
-	}
-	for _, name := range names {
-		g := d.names[name]
-		add(&device, g.Device)
-		add(&model, g.Model)
-		add(&uuid, g.UUID)
-	}
-	g := GPUDevice{Device: strings.Join(device, ","), Model: strings.Join(model, ","), UUID: strings.Join(uuid, ",")}
-	if n != nil && g.Model == "" {
-		g.Model = n.label(gpuLabels)
-	}
-	for resource := range d.requests {
-		g.Shared = g.Shared || sharesDevice(resource.Value(), n)
 	}
 	return g
 }

@@ -372,14 +372,18 @@ func (l *Lane) charge(c *container, seg *segment, r Resource, charges []charge, 
 			most = x.amount / dt
 		}
 	}
-	values, row := &l.b.sets[seg.ref.set].values, seg.ref.row
-	add := func(column Column, v float64) { values[column][row] = max(0, values[column][row]+sign*v) } // below 0 by rounding alone
+	rows, row := l.b.rows[seg.ref.set], seg.ref.row
+	add := func(column Column, v float64) { // below 0 by rounding alone
+		values := rows.Column(column)
+		values[row] = max(0, values[row]+sign*v)
+	}
 	cost := allocated / 3600 * seg.price[r] / r.PerPriceUnit()
 	add(Hours.Of(r), allocated/3600)
 	add(UsageHours.Of(r), used/3600)
 	add(Cost.Of(r), cost)
 	if sign > 0 {
-		values[UsageMax.Of(r)][row] = max(values[UsageMax.Of(r)][row], most*1000)
+		usage := rows.Column(UsageMax.Of(r))
+		usage[row] = max(usage[row], most*1000)
 	}
 	if !seg.inside[r] && cost != 0 {
 		l.b.outside(n, c.cluster, seg.ref.set, r, sign*cost)
@@ -430,14 +434,14 @@ func (b *Builder) noteUnknown(c *container, seg *segment, r Resource, free timel
 	if b.phase != measuring || r == GPU && seg.request[GPU] == 0 {
 		return
 	}
-	values, row := &b.sets[seg.ref.set].values, seg.ref.row
+	rows, row := b.rows[seg.ref.set], seg.ref.row
 	spans := c.runs.Clip(free.From, free.To)
 	if len(c.covered[r]) == 0 {
 		spans = timeline.Intervals{free}
 	}
 	for _, x := range spans {
-		values[UnknownSeconds.Of(r)][row] += float64(x.To-x.From) / 1000
-		values[UnknownRequestHours.Of(r)][row] += seg.request[r] * hours(x.From, x.To)
+		rows.Column(UnknownSeconds.Of(r))[row] += float64(x.To-x.From) / 1000
+		rows.Column(UnknownRequestHours.Of(r))[row] += seg.request[r] * hours(x.From, x.To)
 	}
 }
 

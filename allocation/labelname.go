@@ -25,8 +25,8 @@ func NewLabelName(text string) LabelName {
 	return LabelName{text: text, sanitized: Sanitize(text), snake: snakeCase(text), names: 1}
 }
 
-// labelNames are the names that texts spell.
-func labelNames(texts ...string) []LabelName {
+// LabelAliases are the names that one label has had, the present one first: FirstLabel finds its value.
+func LabelAliases(texts ...string) []LabelName {
 	names := make([]LabelName, len(texts))
 	for i, text := range texts {
 		names[i] = NewLabelName(text)
@@ -222,8 +222,8 @@ func FindLabel[V comparable](n *LabelName, labels map[string]V) (value V, ok boo
 	return value, ok
 }
 
-// firstLabel is the first value that labels have of names, "" where they have none.
-func firstLabel(labels map[string]string, names []LabelName) string {
+// FirstLabel is the first value that labels have of names, "" where they have none.
+func FirstLabel(labels map[string]string, names []LabelName) string {
 	for i := range names {
 		if v, _ := FindLabel(&names[i], labels); v != "" {
 			return v
@@ -231,3 +231,9 @@ func firstLabel(labels map[string]string, names []LabelName) string {
 	}
 	return ""
 }
+
+// RegionLabels are the names of the label that says in which region a node or a volume is, the present one first.
+var RegionLabels = LabelAliases("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+
+// LabeledRegion is the region that labels name, "" where they do not.
+func LabeledRegion(labels map[string]string) string { return FirstLabel(labels, RegionLabels) }

@@ -35,8 +35,7 @@ func (b *Builder) leftOver(key leftKey, from, to int64) *left {
 // addVolume adds a share; those of one volume follow each other and are summed.
 func (x *left) addVolume(s *VolumeShare) {
 	if n := len(x.volumes); n > 0 && x.volumes[n-1].Key == s.Key {
-		x.volumes[n-1].Cost += s.Cost
-		x.volumes[n-1].ByteHours += s.ByteHours
+		x.volumes[n-1].Add(s)
 		return
 	}
 	x.volumes = append(x.volumes, *s)
@@ -45,7 +44,7 @@ func (x *left) addVolume(s *VolumeShare) {
 // addBalancer adds a share; those of one balancer follow each other and are summed.
 func (x *left) addBalancer(s *LoadBalancerShare) {
 	if n := len(x.balancers); n > 0 && x.balancers[n-1].Key == s.Key {
-		addBalancer(&x.balancers[n-1], s)
+		x.balancers[n-1].Add(s)
 		return
 	}
 	x.balancers = append(x.balancers, *s)
@@ -61,19 +60,19 @@ func (b *Builder) makeLeftOvers() {
 		return cmp.Or(cmp.Compare(x.set, y.set), cmp.Compare(x.kind, y.kind), compareSymbols(x.cluster, y.cluster), compareSymbols(x.namespace, y.namespace))
 	})
 	for _, key := range keys {
-		x, s := b.left[key], b.sets[key.set]
-		row := int32(s.grow(key.kind, x.from, x.to))
+		x, rows := b.left[key], b.rows[key.set]
+		row := int32(rows.Add(key.kind, x.from, x.to))
 		for p, text := range key.names() {
-			s.ids[p][row] = b.dict.Add(text)
+			rows.IDs(Property(p))[row] = b.dict.Add(text)
 		}
 		if key.namespace != none {
-			s.ids[NamespaceLabels][row], s.ids[NamespaceAnnotations][row] = b.namespaces[objectKey{key.cluster, key.namespace, none}].at(x.to)
+			rows.IDs(NamespaceLabels)[row], rows.IDs(NamespaceAnnotations)[row] = b.namespaces[objectKey{key.cluster, key.namespace, none}].at(x.to)
 		}
 		for _, v := range x.volumes {
-			b.volumeShares[key.set] = append(b.volumeShares[key.set], rowShare[VolumeShare]{row, v})
+			rows.AddVolume(row, v)
 		}
 		for _, v := range x.balancers {
-			b.balancerShares[key.set] = append(b.balancerShares[key.set], rowShare[LoadBalancerShare]{row, v})
+			rows.AddBalancer(row, v)
 		}
 	}
 }
@@ -94,27 +93,8 @@ func (k *leftKey) names() (names [Services]string) {
 	return names
 }
 
-// packShares gives every set the shares of its rows, and the rows the sums of theirs.
-func (b *Builder) packShares() {
-	for i, s := range each(b, slices.All(b.sets)) {
-		s.volumes = mergeRowShares(b.volumeShares[i], b.dict.orderVolumes, addVolume)
-		s.balancers = mergeRowShares(b.balancerShares[i], b.dict.orderBalancers, addBalancer)
-		for row := range s.special {
-			for _, v := range s.Volumes(row) {
-				s.values[PVByteHours][row] += v.ByteHours
-				s.values[PVCost][row] += v.Cost
-			}
-			for _, v := range s.LoadBalancerShares(row) {
-				s.values[LoadBalancerCost][row] += v.Cost
-			}
-		}
-	}
-}
-
 // chargeAssets charges what is not a node, once all rows are known.
 func (b *Builder) chargeAssets() {
-	b.volumeShares = make([][]rowShare[VolumeShare], len(b.sets))
-	b.balancerShares = make([][]rowShare[LoadBalancerShare], len(b.sets))
 	pods := b.sortedPods()
 	b.chargeVolumes(pods)
 	b.chargeLocalDisks()
@@ -122,21 +102,20 @@ func (b *Builder) chargeAssets() {
 	b.chargeTraffic(pods)
 	b.chargeManagement()
 	b.makeLeftOvers()
-	b.packShares()
-	for _, s := range each(b, slices.All(b.sets)) {
-		s.sortAssets()
+	for _, rows := range each(b, slices.All(b.rows)) {
+		sortDisks(rows.Set().Disks)
 	}
 }
 
-// sortAssets puts disks into their order: by cluster, kind and name.
-func (s *Set) sortAssets() {
+// sortDisks puts disks into their order: by cluster, kind and name.
+func sortDisks(disks []Disk) {
 	kind := func(d *Disk) int {
 		if d.Local {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(s.Disks, func(x, y Disk) int {
+	slices.SortStableFunc(disks, func(x, y Disk) int {
 		return cmp.Or(cmp.Compare(x.Cluster, y.Cluster), cmp.Compare(kind(&x), kind(&y)), cmp.Compare(x.Name, y.Name))
 	})
 }

@@ -15,8 +15,6 @@ const (
 	containerMemory = 2 << 10
 	podMemory       = 2 << 10
 	objectMemory    = 1 << 10
-	// internedMemory is that of a string, list or map of a dictionary besides its content: it is in a slice and a map.
-	internedMemory = 96
 )
 
 // rowMemory is what a container's part in one set takes, in bytes: the row in its columns, which grow by up to a quarter
@@ -27,7 +25,7 @@ const rowMemory = (int64(NumColumns)*8+int64(NumProperties)*int64(unsafe.Sizeof(
 // Memory estimates the bytes that the process needs for the sets and what they are made from, from what was added so far. It
 // is to be asked before Resolve, which lays out the rows.
 func (b *Builder) Memory() int64 {
-	n := b.dict.memory() + int64(len(b.sets))*setBytes
+	n := b.dict.Memory() + int64(len(b.sets))*setBytes
 	for c := range b.every() {
 		n += containerMemory + b.rowsOf(c)*rowMemory + stepMemory(c.started, c.created, c.ended, c.restarts)
 		n += rankedMemory(c.running)
@@ -67,9 +65,9 @@ func (b *Builder) reserveRows() {
 		more[last]--
 	}
 	n := 0
-	for i, s := range each(b, slices.All(b.sets)) {
+	for i, rows := range each(b, slices.All(b.rows)) {
 		n += more[i]
-		s.reserve(n)
+		rows.Reserve(n)
 	}
 }
 
@@ -105,9 +103,4 @@ func stepMemory(of ...timeline.Steps) int64 {
 
 func rankedMemory(r ranked) int64 {
 	return int64(cap(r))*int64(unsafe.Sizeof(timeline.Steps{})) + stepMemory(r...)
-}
-
-// memory is what the dictionary takes.
-func (d *Dict) memory() int64 {
-	return int64(len(d.strs)+len(d.lists.rows)+len(d.pairs.rows))*internedMemory + d.bytes + d.lists.bytes + d.pairs.bytes
 }

@@ -256,7 +256,7 @@ func (s *Set) mergeMetadata(m *scratch, parts []part, n int, differ *[NumPropert
 			}
 		}
 	}
-	apart := differ[Namespace] // or in their cluster
+	apart := differ[Namespace] // Or in their cluster
 	for g, d := range differ[Cluster] {
 		apart[g] = apart[g] || d
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"time"
+	"strings"
 
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -391,21 +391,22 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 	for _, p := range each(b, slices.All(pods)) {
 		for i := range p.shifts {
 			x := &p.shifts[i]
-			values := &b.sets[x.set].values
+			rows := b.rows[x.set]
 			for _, row := range p.rowsOf(x) {
 				for k, to := range trafficColumns {
 					if to.bytes < NumColumns {
-						values[to.bytes][row] += x.moved.bytes[k] / float64(x.n)
+						rows.Column(to.bytes)[row] += x.moved.bytes[k] / float64(x.n)
 					}
 					if to.cost < NumColumns {
-						values[to.cost][row] += x.moved.cost[k] / float64(x.n)
+						rows.Column(to.cost)[row] += x.moved.cost[k] / float64(x.n)
 					}
 				}
 			}
 		}
 	}
-	for _, s := range each(b, slices.All(b.sets[b.first:b.last])) {
-		s.addNetworks()
+	for i := range each(b, slices.All(b.sets[b.first:b.last])) {
+		s := b.sets[b.first+i]
+		s.Networks = b.networks(b.rows[b.first+i])
 		b.priceNetworks(s)
 	}
 	b.warnDefaultEgress()
@@ -443,31 +444,34 @@ func (b *Builder) warnDefaultEgress() {
 	b.count(unpricedTraffic, unpriced, b.inDollars())
 }
 
-// addNetworks makes an asset of what the traffic of each cluster costs. One that moved bytes has an asset though nothing says
-// what they cost, for a bill may.
-func (s *Set) addNetworks() {
+// networks are an asset for what the traffic of each cluster costs. One that moved bytes has an asset though nothing says what they
+// cost, for a bill may.
+func (b *Builder) networks(rows *Rows) []Network {
 	of := map[ID]*Network{}
-	for row, cluster := range s.ids[Cluster] {
-		zone, region, internet := s.values[NetworkCrossZoneCost][row], s.values[NetworkCrossRegionCost][row], s.values[NetworkInternetCost][row]
-		if zone+region+internet+s.values[NetworkTransferBytes][row]+s.values[NetworkReceiveBytes][row] == 0 {
+	sent, received := rows.Column(NetworkTransferBytes), rows.Column(NetworkReceiveBytes)
+	for row, cluster := range rows.IDs(Cluster) {
+		zone, region, internet := rows.Column(NetworkCrossZoneCost)[row], rows.Column(NetworkCrossRegionCost)[row], rows.Column(NetworkInternetCost)[row]
+		if zone+region+internet+sent[row]+received[row] == 0 {
 			continue
 		}
-		start, end := time.UnixMilli(s.start[row]).UTC(), time.UnixMilli(s.end[row]).UTC()
+		ran := rows.Window(row)
 		n, ok := of[cluster]
 		if !ok {
-			n = &Network{Cluster: s.dict.Text(cluster), Start: start, End: end}
+			n = &Network{Cluster: b.dict.Text(cluster), Start: ran.Start, End: ran.End}
 			of[cluster] = n
 		}
-		if start.Before(n.Start) {
-			n.Start = start
+		if ran.Start.Before(n.Start) {
+			n.Start = ran.Start
 		}
-		if end.After(n.End) {
-			n.End = end
+		if ran.End.After(n.End) {
+			n.End = ran.End
 		}
 		n.CrossZone, n.CrossRegion, n.Internet = n.CrossZone+zone, n.CrossRegion+region, n.Internet+internet
 	}
+	var list []Network
 	for _, n := range of {
-		s.Networks = append(s.Networks, *n)
+		list = append(list, *n)
 	}
-	slices.SortFunc(s.Networks, func(x, y Network) int { return compareSymbols(Sym(x.Cluster), Sym(y.Cluster)) })
+	slices.SortFunc(list, func(x, y Network) int { return strings.Compare(x.Cluster, y.Cluster) })
+	return list
 }

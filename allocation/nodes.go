@@ -67,7 +67,7 @@ func (b *Builder) addNode(s *seen) error {
 }
 
 func (b *Builder) addNodeLabels(s *seen) error {
-	b.nodeOf(s).labels.add(b.dict.addTail(s.tail), b.sampling.Steps(s.p))
+	b.nodeOf(s).labels.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
@@ -104,18 +104,17 @@ func (n *node) pricedThing(r Resource) pricedThing {
 const capacityByAllocatable = 2
 
 // label is the first of the names that the node has a label of.
-func (n *node) label(names []LabelName) string { return firstLabel(n.labelMap, names) }
+func (n *node) label(names []LabelName) string { return FirstLabel(n.labelMap, names) }
 
 // Labels of nodes, the current name before the deprecated one.
 var (
-	instanceTypeLabels = labelNames("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
-	regionLabels       = labelNames("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
-	zoneLabels         = labelNames("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
-	archLabels         = labelNames("kubernetes.io/arch", "beta.kubernetes.io/arch")
-	poolLabels         = labelNames("cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool", "agentpool", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
-	gpuLabels          = labelNames("nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name", "amd.com/gpu.product-name")
-	gpuReplicaLabels   = labelNames("nvidia.com/gpu.replicas")
-	gpuProductLabels   = labelNames("nvidia.com/gpu.product")
+	instanceTypeLabels = LabelAliases("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+	zoneLabels         = LabelAliases("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+	archLabels         = LabelAliases("kubernetes.io/arch", "beta.kubernetes.io/arch")
+	poolLabels         = LabelAliases("cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool", "agentpool", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
+	gpuLabels          = LabelAliases("nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name", "amd.com/gpu.product-name")
+	gpuReplicaLabels   = LabelAliases("nvidia.com/gpu.replicas")
+	gpuProductLabels   = LabelAliases("nvidia.com/gpu.product")
 )
 
 // spotLabel is a label of nodes that can be taken away, its value there, whatever its case, and whose nodes have it; ""
@@ -156,7 +155,7 @@ func (n *node) asset(t int64) Node {
 		Cluster: n.cluster.Value(), Name: n.name.Value(),
 		ProviderID:   cmp.Or(symbolText(n.providerID.at(timeline.Forever)), from.providerID),
 		InstanceType: cmp.Or(n.label(instanceTypeLabels), from.instanceType),
-		Region:       cmp.Or(n.label(regionLabels), from.region),
+		Region:       cmp.Or(n.label(RegionLabels), from.region),
 		Zone:         n.label(zoneLabels), Pool: n.label(poolLabels),
 		Arch: cmp.Or(n.label(archLabels), from.arch),
 		Spot: n.isSpot(t), Labels: n.labelMap,
@@ -201,7 +200,7 @@ func (b *Builder) resolveNodes() {
 		n.index = i
 		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
 		b.dict.Add(n.name.Value())
-		n.labelMap = b.dict.textMap(n.labels.at(timeline.Forever))
+		n.labelMap = b.dict.TextMap(n.labels.at(timeline.Forever))
 		n.spotByLabel = labeledSpot(n.labelMap)
 		for r := range NumResources {
 			n.amount[r], n.price[r] = n.capacity[r].best(), b.reach(n.priced[r].best())

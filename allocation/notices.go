@@ -1,11 +1,15 @@
 package allocation
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // Notice is a kind of warning that counts things, as a template: {n} is how many things there are, {names} some of them, {a|b}
@@ -203,3 +207,34 @@ func parseNotice(text string) (x *notice, ok bool) {
 	}
 	return nil, false
 }
+
+// mostNames is how many names of a list are told.
+const mostNames = 3
+
+// some lists the first names of a long list.
+func some(names []string) string {
+	if len(names) <= mostNames {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:mostNames], ", ") + andMore
+}
+
+// andMore is the end of a list that has more.
+const andMore = ", …"
+
+// clock writes an interval for people, in UTC.
+func clock(x timeline.Interval) string {
+	return fmt.Sprintf("from %s to %s", instant(x.From), instant(x.To))
+}
+
+// clocks writes when something was, for people, in UTC.
+func clocks(when timeline.Intervals) string {
+	var list []string
+	for _, x := range timeline.Union(when) {
+		list = append(list, clock(x))
+	}
+	return some(list)
+}
+
+// instant writes a time for people, in UTC.
+func instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05Z") }

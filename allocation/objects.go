@@ -261,12 +261,12 @@ func (s *seen) tailMap() map[string]string {
 }
 
 func (b *Builder) addPodLabels(s *seen) error {
-	b.podOf(s.pod()).labels.add(b.dict.addTail(s.tail), b.sampling.Steps(s.p))
+	b.podOf(s.pod()).labels.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
 func (b *Builder) addPodAnnotations(s *seen) error {
-	b.podOf(s.pod()).annotations.add(b.dict.addTail(s.tail), b.sampling.Steps(s.p))
+	b.podOf(s.pod()).annotations.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
@@ -281,12 +281,12 @@ func (b *Builder) namespaceOf(s *seen) *namespace {
 }
 
 func (b *Builder) addNamespaceLabels(s *seen) error {
-	b.namespaceOf(s).labels.add(b.dict.addTail(s.tail), b.sampling.Steps(s.p))
+	b.namespaceOf(s).labels.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
 func (b *Builder) addNamespaceAnnotations(s *seen) error {
-	b.namespaceOf(s).annotations.add(b.dict.addTail(s.tail), b.sampling.Steps(s.p))
+	b.namespaceOf(s).annotations.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 

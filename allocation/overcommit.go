@@ -222,7 +222,7 @@ func (b *Builder) correct(n *node, seg *segment, r Resource, charges []charge, s
 		})
 	}
 	cost := sign * off / 3600 * seg.price[r] / r.PerPriceUnit()
-	b.sets[seg.ref.set].values[Cost.Of(r)][seg.ref.row] -= cost
+	b.rows[seg.ref.set].Column(Cost.Of(r))[seg.ref.row] -= cost
 	n.over.at(int(seg.ref.set))[r] += cost
 }
 

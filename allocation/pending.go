@@ -6,18 +6,6 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// ChargeFrom says from when on a container's request is charged.
-type ChargeFrom uint8
-
-const (
-	// FromRunning charges while a container runs.
-	FromRunning ChargeFrom = iota
-	// FromScheduled charges also what a pod was placed for and waits: from when it was scheduled to when its container
-	// first starts, or while the pod is pending. Init containers wait for nothing that is reserved for them alone, but native
-	// sidecars do.
-	FromScheduled
-)
-
 // ChargeFrom is what the query asks for: signals about pods that wait are only of use where it is FromScheduled.
 func (b *Builder) ChargeFrom() ChargeFrom { return b.chargeFrom }
 

@@ -82,7 +82,7 @@ func SetsBytes(sets []*Set) (bytes int64) {
 		bytes += (*Projection)(nil).SetBytes(s.Len(), s.assetCount(), 0)
 		if !dicts[s.dict] {
 			dicts[s.dict] = true
-			bytes += s.dict.memory()
+			bytes += s.dict.Memory()
 		}
 	}
 	return bytes

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -93,20 +92,6 @@ func (b *Builder) forget(c *container) {
 	c.containerSigns = &b.forgotten
 	c.segments = slices.Clip(c.segments)
 }
-
-// mostNames is how many names of a list are told.
-const mostNames = 3
-
-// some lists the first names of a long list.
-func some(names []string) string {
-	if len(names) <= mostNames {
-		return strings.Join(names, ", ")
-	}
-	return strings.Join(names[:mostNames], ", ") + andMore
-}
-
-// andMore is the end of a list that has more.
-const andMore = ", …"
 
 func compareContainers(x, y *container) int {
 	for _, pair := range [...][2]Symbol{
@@ -272,16 +257,16 @@ func (b *Builder) resolveContainer(c *container) {
 				} else {
 					seg.price[r] = unknown.at(to, false).Price[r]
 				}
-				values := &b.sets[ref.set].values
-				values[RequestHours.Of(r)][ref.row] += seg.request[r] * hours(from, to)
-				values[LimitHours.Of(r)][ref.row] += max(0, limit[r].Value(to)) * hours(from, to)
+				rows := b.rows[ref.set]
+				rows.Column(RequestHours.Of(r))[ref.row] += seg.request[r] * hours(from, to)
+				rows.Column(LimitHours.Of(r))[ref.row] += max(0, limit[r].Value(to)) * hours(from, to)
 			}
 			c.addSegment(&seg)
 			from = to
 		}
 	}
 	for _, ref := range c.rows {
-		b.describe(c, b.sets[ref.set], int(ref.row))
+		b.describe(c, b.rows[ref.set], ref.row)
 	}
 	b.bound(c, &found, waits)
 }
@@ -392,21 +377,21 @@ func (n *node) has(r Resource, t int64) bool {
 func (b *Builder) row(c *container, from, to int64) rowRef {
 	i, _ := slices.BinarySearch(b.borders, to)
 	set := int32(i - 1)
-	s := b.sets[set]
+	rows := b.rows[set]
 	if n := len(c.rows); n == 0 || c.rows[n-1].set != set {
-		row := s.grow(Workload, from, to)
+		row := rows.Add(Workload, from, to)
 		c.rows = append(c.rows, rowRef{set, int32(row)})
 	}
 	ref := c.rows[len(c.rows)-1]
 	seconds := float64(to-from) / 1000
-	s.end[ref.row] = to
-	s.values[RunningSeconds][ref.row] += seconds
+	rows.Ends()[ref.row] = to
+	rows.Column(RunningSeconds)[ref.row] += seconds
 	return ref
 }
 
 // describe fills a row's properties, once its running time is known: what changes is what it was at the end of that.
-func (b *Builder) describe(c *container, s *Set, row int) {
-	p := c.pod
+func (b *Builder) describe(c *container, rows *Rows, row int32) {
+	p, end := c.pod, rows.Ends()[row]
 	kind, name := b.controller(p)
 	text := [Services]string{
 		Cluster: p.cluster.Value(), Namespace: p.namespace.Value(), Pod: p.name.Value(), PodUID: p.uid.Value(),
@@ -419,14 +404,14 @@ func (b *Builder) describe(c *container, s *Set, row int) {
 		text[ProviderID] = c.node.asset(b.sampling.End).ProviderID
 	}
 	for prop, v := range text {
-		s.ids[prop][row] = b.dict.Add(v)
+		rows.IDs(Property(prop))[row] = b.dict.Add(v)
 	}
-	labels, annotations := b.namespaces[objectKey{p.cluster, p.namespace, none}].at(s.end[row])
-	s.ids[Services][row] = b.dict.AddList(b.servicesAt(p, s.end[row]))
-	s.ids[Labels][row] = b.labelsOf(c, s.end[row], labels, p.labels.at(s.end[row]))
-	s.ids[Annotations][row] = b.dict.Overlay(annotations, p.annotations.at(s.end[row]))
-	s.ids[NamespaceLabels][row], s.ids[NamespaceAnnotations][row] = labels, annotations
-	s.ids[GPUDevices][row] = c.gpu
+	labels, annotations := b.namespaces[objectKey{p.cluster, p.namespace, none}].at(end)
+	rows.IDs(Services)[row] = b.dict.AddList(b.servicesAt(p, end))
+	rows.IDs(Labels)[row] = b.labelsOf(c, end, labels, p.labels.at(end))
+	rows.IDs(Annotations)[row] = b.dict.Overlay(annotations, p.annotations.at(end))
+	rows.IDs(NamespaceLabels)[row], rows.IDs(NamespaceAnnotations)[row] = labels, annotations
+	rows.IDs(GPUDevices)[row] = c.gpu
 }
 
 // labelsOf are a pod's labels over those of its namespace over those that its node had at t.

@@ -83,7 +83,7 @@ func (b *Builder) addServiceAddress(s *seen) error {
 
 func (b *Builder) addServiceSelector(s *seen) error {
 	steps := b.serviceSteps(s)
-	addDated(b.services.selectors, s.object(), b.dict.addTail(s.tail), steps)
+	addDated(b.services.selectors, s.object(), addTail(b.dict, s.tail), steps)
 	hear(b.services.toldSelectors, s.key[0], steps)
 	return nil
 }
@@ -173,7 +173,7 @@ func (v *services) selectedBy(p *pod, dict *Dict) (sights dated[Symbol]) {
 func (v *services) matching(pods labeledIn, all []selector, dict *Dict) []int {
 	found, ok := v.selected[pods]
 	if !ok {
-		labels := dict.textMap(pods.labels)
+		labels := dict.TextMap(pods.labels)
 		for i := range all {
 			if all[i].matches(labels) {
 				found = append(found, i)
@@ -203,7 +203,7 @@ func (v *services) selectorsIn(namespace objectKey, dict *Dict) []selector {
 			}
 			key := objectKey{service.cluster, service.namespace, none}
 			for _, x := range v.selectors[service] {
-				if labels := dict.textMap(x.value); len(labels) > 0 { // else it selects nothing
+				if labels := dict.TextMap(x.value); len(labels) > 0 { // else it selects nothing
 					v.selecting[key] = append(v.selecting[key], selector{x.Interval, service.name, selectedLabels(labels)})
 				}
 			}

@@ -167,7 +167,7 @@ func (s *Set) Append(r *Row) int {
 	}
 	s.ids[Services][i] = s.dict.AddList(r.Services)
 	for p, m := range map[Property]map[string]string{
-		Labels: r.Labels, Annotations: r.Annotations, NamespaceLabels: r.NSLabels, NamespaceAnnotations: r.NSAnnotations, GPUDevices: r.GPU.pairs(),
+		Labels: r.Labels, Annotations: r.Annotations, NamespaceLabels: r.NSLabels, NamespaceAnnotations: r.NSAnnotations, GPUDevices: r.GPU.Map(),
 	} {
 		s.ids[p][i] = s.dict.AddMap(m)
 	}

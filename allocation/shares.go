@@ -159,8 +159,8 @@ func mergeShares[T any](parts []part, n int, from func(*Set) *shares[T], compare
 // mergeAllShares merges what rows have of volumes, load balancers, shared costs and assets.
 func (s *Set) mergeAllShares(parts []part, n int) {
 	d := s.dict
-	s.volumes = mergeShares(parts, n, func(s *Set) *shares[VolumeShare] { return &s.volumes }, d.orderVolumes, addVolume)
-	s.balancers = mergeShares(parts, n, func(s *Set) *shares[LoadBalancerShare] { return &s.balancers }, d.orderBalancers, addBalancer)
+	s.volumes = mergeShares(parts, n, func(s *Set) *shares[VolumeShare] { return &s.volumes }, d.orderVolumes, (*VolumeShare).Add)
+	s.balancers = mergeShares(parts, n, func(s *Set) *shares[LoadBalancerShare] { return &s.balancers }, d.orderBalancers, (*LoadBalancerShare).Add)
 	s.parts = mergeShares(parts, n, func(s *Set) *shares[SharedPart] { return &s.parts }, d.orderParts, addPart)
 	s.portions = mergeShares(parts, n, func(s *Set) *shares[portion] { return &s.portions }, d.orderPortions, addPortion)
 }
@@ -175,25 +175,26 @@ func (d *Dict) order(a, b ID) int {
 
 func (d *Dict) orderVolumes(a, b *VolumeShare) int { return d.order(a.Key, b.Key) }
 
-func addVolume(to, from *VolumeShare) {
-	to.ByteHours += from.ByteHours
-	to.Cost += from.Cost
-	to.Adjustment += from.Adjustment
-	if from.ProviderID != 0 {
-		to.ProviderID = from.ProviderID
+// Add adds another share of the same volume.
+func (s *VolumeShare) Add(o *VolumeShare) {
+	s.ByteHours += o.ByteHours
+	s.Cost += o.Cost
+	s.Adjustment += o.Adjustment
+	if o.ProviderID != 0 {
+		s.ProviderID = o.ProviderID
 	}
 }
 
 func (d *Dict) orderBalancers(a, b *LoadBalancerShare) int { return d.order(a.Key, b.Key) }
 
-// addBalancer adds what both have; which address it has is the later's word.
-func addBalancer(to, from *LoadBalancerShare) {
-	to.Hours += from.Hours
-	to.Cost += from.Cost
-	to.Adjustment += from.Adjustment
-	to.Private = from.Private
-	if from.IP != 0 {
-		to.IP = from.IP
+// Add adds another share of the same load balancer, whose address is the later one.
+func (s *LoadBalancerShare) Add(o *LoadBalancerShare) {
+	s.Hours += o.Hours
+	s.Cost += o.Cost
+	s.Adjustment += o.Adjustment
+	s.Private = o.Private
+	if o.IP != 0 {
+		s.IP = o.IP
 	}
 }
 

@@ -70,8 +70,8 @@ func (b *Builder) volumeItem(v *volume, owners []ownership) Item {
 	}
 	region, zone := placeOfHandle(symText(v.handle))
 	labels := v.labels.value
-	region = cmp.Or(firstLabel(labels, regionLabels), region)
-	zone = cmp.Or(firstLabel(labels, zoneLabels), zone)
+	region = cmp.Or(LabeledRegion(labels), region)
+	zone = cmp.Or(FirstLabel(labels, zoneLabels), zone)
 	if region != "" && region != i.Region {
 		i.Region, i.Zone = region, ""
 	}

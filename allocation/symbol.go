@@ -8,3 +8,12 @@ type Symbol = unique.Handle[string]
 
 // Sym interns s.
 func Sym(s string) Symbol { return unique.Make(s) }
+
+// addTail interns a map given as names and values in turn, sorted by name.
+func addTail(d *Dict, tail []Symbol) ID {
+	pairs := make([]Pair, 0, len(tail)/2)
+	for i := 0; i+1 < len(tail); i += 2 {
+		pairs = append(pairs, Pair{Key: d.Add(tail[i].Value()), Value: d.Add(tail[i+1].Value())})
+	}
+	return d.AddPairs(pairs)
+}

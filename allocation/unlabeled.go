@@ -42,14 +42,14 @@ func UnlabeledWarning(rates Rates, known NodeAttributes, at time.Time) string {
 		names  []LabelName
 	}{
 		{needs.InstanceType, instanceTypeLabels[:1]},
-		{needs.Region, regionLabels[:1]},
+		{needs.Region, RegionLabels[:1]},
 		{needs.Zone, zoneLabels[:1]},
 		{needs.GPUModel, gpuLabels},
 		{needs.Spot, spotNames(known.Provider)},
 	} {
 		if x.needed {
 			for _, name := range x.names {
-				labels = append(labels, name.text)
+				labels = append(labels, name.String())
 			}
 		}
 	}

@@ -164,22 +164,26 @@ func (x *mounted) charge() {
 	provider := b.dict.Add(id)
 	x.assets()
 	index := map[rowRef]int{}
+	var refs []rowRef
+	var shares []VolumeShare
 	x.eachMount(func(p *pod, s *shift, from, to int64) {
 		i, j, n := x.edge(from), x.edge(to), float64(s.n)
 		for _, row := range p.rowsOf(s) {
 			ref := rowRef{s.set, row}
-			list := &b.volumeShares[s.set]
 			at, ok := index[ref]
 			if !ok {
-				at = len(*list)
+				at = len(refs)
 				index[ref] = at
-				*list = append(*list, rowShare[VolumeShare]{row, VolumeShare{Key: key, ProviderID: provider}})
+				refs, shares = append(refs, ref), append(shares, VolumeShare{Key: key, ProviderID: provider})
 			}
-			share := &(*list)[at].share
+			share := &shares[at]
 			share.Cost += (x.costEach[j] - x.costEach[i]) / n
 			share.ByteHours += (x.amountEach[j] - x.amountEach[i]) / n
 		}
 	})
+	for i, ref := range refs {
+		b.rows[ref.set].AddVolume(ref.row, shares[i])
+	}
 	x.leftOver(VolumeShare{Key: key, ProviderID: provider})
 }
 
