@@ -51,7 +51,7 @@ func (c *computation) checkMemory(b *allocation.Builder) error {
 // hold changes what the computation has drawn to so many bytes. Less is always granted.
 func (c *computation) hold(bytes int64) error {
 	more := bytes - c.held
-	if more > 0 && c.member != nil && IsBackground(c.member.ctx) {
+	if more > 0 && c.window != nil && IsBackground(c.window.ctx) {
 		if most := c.account.Most() / backgroundShare; most > 0 && c.account.Held()+more > most {
 			return fmt.Errorf("%w: hours that nobody waits for may take %s of memory together", allocation.ErrBusy, memory.Text(most))
 		}

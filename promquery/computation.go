@@ -24,8 +24,8 @@ type computation struct {
 	parts []*part // what src asks
 	lanes int     // in which usage is integrated
 	uids  []uids  // by lane, and of what several lanes have to do with
-	// member is what asks for it with others; nil where it is alone.
-	member *member
+	// window is its place in a batch; nil where it is not computed in one.
+	window *batchWindow
 
 	exported bool  // usage series name their pods by exported_pod
 	only     names // of what is read; all where it is empty
@@ -93,7 +93,7 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 		err = f(c)
 		ended = true
 		j, ok := c.src.(*joined)
-		if !ok || n == attempts || ctx.Err() != nil || err != nil && !errors.Is(err, errAnew) && !errors.Is(err, allocation.ErrNoData) {
+		if !ok || n == attempts || ctx.Err() != nil || err != nil && !errors.Is(err, errRestart) && !errors.Is(err, allocation.ErrNoData) {
 			return c, err
 		}
 		again, jerr := j.again(n == attempts-1)
@@ -111,8 +111,8 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 // ask is a Select of a stage: it is noted, and ends where it exceeds the bound on samples.
 func (c *computation) ask(ctx context.Context, stage string, sels []Selector, lanes Lanes) (Stats, error) {
 	began, before := time.Now(), c.stats.Samples
-	if c.member != nil {
-		c.member.step, c.member.name = stepOf(stage), stage
+	if c.window != nil {
+		c.window.step, c.window.name = stepOf(stage), stage
 	}
 	var read atomic.Int64
 	meters := make([]meter, lanes.N+1)
@@ -174,7 +174,7 @@ func (c *computation) settle(f func() error) error {
 
 func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*allocation.Set, err error) {
 	if j, ok := c.src.(*joined); ok {
-		j.without(ctx, q.Window)
+		j.allowOldOnly(ctx, q.Window)
 		defer func() {
 			if cause := j.cause(); errors.Is(err, allocation.ErrNoData) && cause != nil {
 				err = cause // blocks have nothing either
@@ -350,12 +350,12 @@ func (c *computation) stage(ctx context.Context, b *allocation.Builder, name str
 	return c.spans(ctx, b, name, []allocation.Span{{Start: start, End: end}}, stages...)
 }
 
-// spans gives the builder what some stages ask for of several stretches of time.
+// spans gives the builder what some stages ask for for several spans of time.
 func (c *computation) spans(ctx context.Context, b *allocation.Builder, name string, spans []allocation.Span, stages ...stage) error {
 	return c.read(ctx, b, name, within(b, spans), stages...)
 }
 
-// within are the times and the grid of stretches of time.
+// within are selectors for spans of time, on the grid of the builder.
 func within(b *allocation.Builder, spans []allocation.Span) []Selector {
 	sels := make([]Selector, len(spans))
 	for i, span := range spans {
@@ -380,13 +380,13 @@ func (c *computation) read(ctx context.Context, b *allocation.Builder, name stri
 		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
-	if c.member != nil {
-		c.member.plan = func(found *findings) *plan {
+	if c.window != nil {
+		c.window.plan = func(found *findings) *plan {
 			p := newPlan(c.cfg.Clusters, found, sels, stages...)
 			p.own = &c.own
 			return p
 		}
-		defer func() { c.member.plan = nil }()
+		defer func() { c.window.plan = nil }()
 	}
 	lanes := into(b, plans, stages[0] == levels || stages[0] == counters)
 	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, lanes))
@@ -426,7 +426,7 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 		if series.Signal != allocation.Nothing {
 			found := plan.readers[i].found.add(key[0], p)
 			if !plan.readers[i].bare(key) {
-				plan.times.sight(found, p)
+				plan.times.note(found, p)
 			}
 		} else if !p.Continued() {
 			plan.dropped++

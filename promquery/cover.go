@@ -8,35 +8,35 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Cover is what a source has of time, Unix milliseconds.
+// Cover says which times a source has samples of, in Unix milliseconds.
 type Cover struct {
-	// Lacks are the stretches before Until of which samples may be missing, in any order.
+	// Lacks are the times before Until of which samples may be missing, in any order.
 	Lacks []Lack
-	Until int64 // what is from here on is not in the source
-	// Rest reads what is outside of Lacks and is silent about what is wrong within; nil is the source itself.
+	Until int64 // the source has nothing from here on
+	// Rest reads outside of Lacks, and does not warn about what is wrong within them. Nil is the source itself.
 	Rest Source
 }
 
-// Lack is a stretch of time, Unix milliseconds and half-open, of which a source may not have all samples.
+// Lack is a half-open range of time in Unix milliseconds of which a source may not have all samples.
 type Lack struct {
 	From, To int64
-	// Damaged says that the source tells, in its warnings, what it is that it cannot read there. Else it just has nothing.
+	// Damaged says that the source cannot read something there, and that its warnings say what. Otherwise it has nothing there.
 	Damaged bool
 }
 
-// Ever is the beginning of a Lack that has none.
+// Ever is the beginning of a Lack that has no beginning.
 const Ever = math.MinInt64 / 2
 
 const (
-	// leastCover is how long a stretch between two lacks is at least that is read by itself, in milliseconds.
+	// leastCover is how long the time between two lacks has to be for them to stay two, in milliseconds.
 	leastCover = int64(3_600_000)
-	// mostLacks is how many lacks are read by themselves: each is asked for in requests of its own.
+	// mostLacks bounds the lacks, as each takes requests of its own.
 	mostLacks = 8
 )
 
-// apart are lacks in order, cut at until, those that are close to each other joined, and the closest ones where there are many.
-// One that is no longer than a lookback is none, unless something is known to be wrong there.
-func apart(lacks []Lack, until int64) []Lack {
+// tidyLacks sorts lacks, cuts them at until, and joins those that are close to each other, and the closest ones while there are too
+// many. One that is no longer than a lookback is dropped, unless something is known to be damaged there.
+func tidyLacks(lacks []Lack, until int64) []Lack {
 	lacks = slices.Clone(lacks)
 	slices.SortFunc(lacks, func(a, b Lack) int { return cmp.Compare(a.From, b.From) })
 	var out []Lack
@@ -64,7 +64,7 @@ func apart(lacks []Lack, until int64) []Lack {
 	return out
 }
 
-// with is a lack of l and of o, which is later, and of what is between.
+// with is one lack from l to o, which is later.
 func (l Lack) with(o Lack) Lack {
 	return Lack{From: l.From, To: max(l.To, o.To), Damaged: l.Damaged || o.Damaged}
 }

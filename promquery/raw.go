@@ -53,6 +53,6 @@ func (j *joined) Raw(ctx context.Context, start, end int64) bool {
 }
 
 // Raw implements Sampler.
-func (m *member) Raw(ctx context.Context, start, end int64) bool {
-	return givesRaw(ctx, m.lead.src, start, end)
+func (w *batchWindow) Raw(ctx context.Context, start, end int64) bool {
+	return givesRaw(ctx, w.lead.src, start, end)
 }

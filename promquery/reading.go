@@ -64,7 +64,7 @@ func (t *tally) look(cluster Symbol, p *timeline.Points, in *frame) {
 			c.intervals = append(c.intervals, d)
 		}
 	}
-	in.sight(c, p)
+	in.note(c, p)
 }
 
 // median is the middle one of distances in milliseconds, to a tenth of a second, for timestamps jitter; 0 of none.

@@ -8,21 +8,21 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// mostAlone is how many sets are computed side by side, each by itself: as many take memory at a time, and what is before the
-// first of them is read twice.
-const mostAlone = 8
+// maxBatch is how many windows are computed in a batch. More take more memory at a time; with fewer, what lies before the first
+// window of each batch is read more often.
+const maxBatch = 8
 
-// computeAlone computes the sets of q each by itself, some side by side: what they ask for is asked of the source once, and
-// each gets of it what it would have been given alone.
+// computeAlone computes each set of q by itself, in batches. What the windows of a batch ask for is read once, and each gets from
+// it what it would get without the others.
 func (e *Engine) computeAlone(ctx context.Context, q allocation.Query, windows []allocation.Window) (sets []*allocation.Set, err error) {
 	var noData error
 	for len(windows) > 0 {
-		n := min(mostAlone, len(windows))
-		got, err := e.sideBySide(ctx, q, windows[:n])
+		n := min(maxBatch, len(windows))
+		results, err := e.computeWindows(ctx, q, windows[:n])
 		if err != nil {
 			return nil, err
 		}
-		for i, x := range got {
+		for i, x := range results {
 			if x.err != nil {
 				x.set = allocation.NewSet(windows[i], allocation.NewDict())
 				if noData == nil || !allocation.HasNothing(x.err) {
@@ -42,15 +42,15 @@ func (e *Engine) computeAlone(ctx context.Context, q allocation.Query, windows [
 	return sets, nil
 }
 
-// alone is the set of a window, or that there are no data for it.
-type alone struct {
+// windowResult is the set of a window, or the error that there is no data for it.
+type windowResult struct {
 	set *allocation.Set
 	err error
 }
 
-// sideBySide computes the sets of windows. Where that takes too much, or the source says that something is missing, which may
-// be of some of them only, it is one half after the other.
-func (e *Engine) sideBySide(ctx context.Context, q allocation.Query, windows []allocation.Window) ([]alone, error) {
+// computeWindows computes the sets of windows in one batch. Where that takes too much, or the source says that something is
+// missing, which may concern only some windows, it computes one half after the other.
+func (e *Engine) computeWindows(ctx context.Context, q allocation.Query, windows []allocation.Window) ([]windowResult, error) {
 	n := len(windows)
 	q.Step = 0
 	if n == 1 {
@@ -59,42 +59,42 @@ func (e *Engine) sideBySide(ctx context.Context, q allocation.Query, windows []a
 		sets, err := e.Compute(ctx, q)
 		switch {
 		case errors.Is(err, allocation.ErrNoData):
-			return []alone{{err: err}}, nil
+			return []windowResult{{err: err}}, nil
 		case err != nil:
 			return nil, err
 		}
-		return []alone{{set: sets[0]}}, nil
+		return []windowResult{{set: sets[0]}}, nil
 	}
-	out, err := e.together(ctx, q, windows)
+	out, err := e.computeBatch(ctx, q, windows)
 	switch {
 	case errors.Is(err, allocation.ErrTooMuch), errors.Is(err, allocation.ErrBusy), err == nil && out == nil:
 	default:
 		return out, err
 	}
-	first, err := e.sideBySide(ctx, q, windows[:n/2])
+	first, err := e.computeWindows(ctx, q, windows[:n/2])
 	if err != nil {
 		return nil, err
 	}
-	second, err := e.sideBySide(ctx, q, windows[n/2:])
+	second, err := e.computeWindows(ctx, q, windows[n/2:])
 	return append(first, second...), err
 }
 
-// together computes the sets of windows with one reading of the source, none where something is missing of that.
-func (e *Engine) together(ctx context.Context, q allocation.Query, windows []allocation.Window) (out []alone, err error) {
+// computeBatch computes the sets of windows from one reading of the source. It returns none where something is missing in that.
+func (e *Engine) computeBatch(ctx context.Context, q allocation.Query, windows []allocation.Window) (out []windowResult, err error) {
 	whole := q
 	whole.Window = allocation.Window{Start: windows[0].Start, End: windows[len(windows)-1].End}
 	_, err = e.observed(ctx, whole, func(lead *computation) (sets []*allocation.Set, err error) {
 		if j, ok := lead.src.(*joined); ok {
-			j.without(ctx, whole.Window)
+			j.allowOldOnly(ctx, whole.Window)
 		}
-		c := newChorus(ctx, lead, len(windows))
-		defer c.cancel()
+		b := newBatch(ctx, lead, len(windows))
+		defer b.cancel()
 		for i, w := range windows {
 			own := q
 			own.Window, own.After = w, min(allocation.Evidence, q.After+q.Window.End.Sub(w.End))
-			go c.sing(i, own)
+			go b.run(i, own)
 		}
-		out, err = c.conduct()
+		out, err = b.answer()
 		for _, x := range out {
 			if x.set != nil {
 				sets = append(sets, x.set)

@@ -13,16 +13,16 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Beginner is what a Source may implement that has to decide something once a computation: all of the computation's
-// Selects go to the source that Begin returns.
+// Beginner is implemented by a Source that decides something once per computation. All Selects of the computation go to the source
+// that Begin returns.
 type Beginner interface {
 	Begin(ctx context.Context) (Source, error)
 }
 
-// Join is a source of old's samples and, where old has none, of recent's: TSDB blocks and the server that writes them, whose
-// newest hours are in no block yet, and which may have what a block that is gone or damaged held. cover says what old has;
-// it is asked once a computation, and again where something turns out to be damaged. Both sources must give their series
-// the same labels. What neither has is told by old's warnings.
+// Join returns a source of the samples of old and, where old has none, of recent. Old are TSDB blocks and recent is the server that
+// writes them: it has the newest hours, which are in no block yet, and perhaps those of a block that is gone or damaged. Cover
+// says what old has. It is called once per computation, and again where old turns out to be damaged. Both sources must give their
+// series the same labels. Warnings of old say what neither has.
 func Join(old, recent Source, cover func() (Cover, error)) Source {
 	return &join{old, recent, cover}
 }
@@ -41,7 +41,7 @@ func (j *join) Select(ctx context.Context, sels []Selector, yield Yield) (Stats,
 	return src.Select(ctx, sels, yield)
 }
 
-// Begin implements Beginner: it fixes which source is asked for what.
+// Begin implements Beginner. It decides which source is asked for which time.
 func (j *join) Begin(context.Context) (Source, error) {
 	cover, err := j.cover()
 	if err != nil {
@@ -57,27 +57,27 @@ func (j *join) Begin(context.Context) (Source, error) {
 	return out, nil
 }
 
-// joined is the source of one computation: two sources and which is asked for what.
+// joined is the source of one computation: two sources, and the times that each is asked for.
 type joined struct {
 	join        *join
 	cut         int64 // from here on recent is asked
 	old, recent part
-	rest        Source  // old outside of the lacks
+	rest        Source  // reads old outside of the lacks
 	lacks       []*lack // before cut, ascending
 
-	end  int64 // of the window that may be answered without recent, if need be; 0 where none may
-	read bool  // recent answered
-	down error // why it is not asked any more
+	end  int64 // of the window, if it may be answered without recent; 0 if not
+	read bool  // recent has answered
+	down error // why recent is not asked any more
 
-	damaged bool // old met damage outside of the lacks
-	anew    bool // a lack was given up: what was read is of no use
+	damaged bool // old is damaged outside of the lacks
+	restart bool // a lack was given up, so the computation has to start again
 }
 
-// divide takes over what the old source has. What was given up stays so.
+// divide takes the lacks of the old source. Those that were given up stay given up.
 func (j *joined) divide(cover Cover) {
 	before := j.lacks
 	j.lacks = nil
-	for _, l := range apart(cover.Lacks, j.cut) {
+	for _, l := range tidyLacks(cover.Lacks, j.cut) {
 		k := &lack{Lack: l}
 		for _, b := range before {
 			if b.givenUp && b.From < l.To && l.From < b.To {
@@ -89,17 +89,17 @@ func (j *joined) divide(cover Cover) {
 	j.rest = cmp.Or(cover.Rest, j.join.old)
 }
 
-// without lets a window be answered by blocks alone, with a warning, should the recent source be down. Of one that blocks
-// have nothing of, that would be no answer; and what nobody waits for can be had later, whole.
-func (j *joined) without(ctx context.Context, w allocation.Window) {
+// allowOldOnly lets blocks alone answer a window, with a warning, if the recent source is down. It does not where blocks have nothing
+// of the window, nor where nobody waits for the answer: it can be computed later, with all samples.
+func (j *joined) allowOldOnly(ctx context.Context, w allocation.Window) {
 	if w.Start.UnixMilli() < j.cut && !IsBackground(ctx) {
 		j.end = w.End.UnixMilli()
 	}
 }
 
-// overlap is for how long before the cut the recent source is read too, on a grid of step: so long that it sees the last
-// point of the grid at which the old one saw a series that goes on. What both give is counted once by who integrates it,
-// and nothing is lost between the last sample of the one and the first of the other.
+// overlap is how long before the cut the recent source is read as well, on a grid of step: it must see the last point of the grid at
+// which the old source saw a series that goes on. So nothing is lost between the last sample of one and the first of the other.
+// Integration counts once what both give.
 func overlap(step int64) int64 { return 2*timeline.Lookback + step }
 
 // Select implements Source.
@@ -107,12 +107,12 @@ func (j *joined) Select(ctx context.Context, sels []Selector, yield Yield) (Stat
 	return j.SelectLanes(ctx, sels, OneLane(yield))
 }
 
-// SelectLanes implements Parallel. A series of both comes in stretches, in the order of time; those that can go on are marked
-// as continued.
+// SelectLanes implements Parallel. A series of both sources comes in segments, in the order of time. Segments that may go on are
+// marked as continued.
 func (j *joined) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) (Stats, error) {
 	var stats Stats
-	for _, x := range j.stretches() {
-		got, err := j.selectStretch(ctx, x, sels, lanes)
+	for _, x := range j.segments() {
+		got, err := j.selectSegment(ctx, x, sels, lanes)
 		stats.Add(got)
 		if err != nil {
 			return stats, err
@@ -123,9 +123,9 @@ func (j *joined) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) 
 	return stats, err
 }
 
-// selectRecent asks the recent source for what is after the cut.
+// selectRecent asks the recent source for the time after the cut.
 func (j *joined) selectRecent(ctx context.Context, sels []Selector, lanes Lanes) (stats Stats, err error) {
-	present, of := (stretch{from: j.cut, to: math.MaxInt64}).selectors(sels, true)
+	present, of := (segment{from: j.cut, to: math.MaxInt64}).selectors(sels, true)
 	switch {
 	case len(present) == 0:
 		return stats, nil
@@ -146,7 +146,7 @@ func (j *joined) selectRecent(ctx context.Context, sels []Selector, lanes Lanes)
 	switch none := gave.Load() == 0 && ctx.Err() == nil; {
 	case err == nil:
 	case none && j.end > 0 && !j.read:
-		j.down = err // it is not to be waited for again, nor to answer half of the questions
+		j.down = err // do not wait for it again, nor let it answer only some of the questions
 		j.lose(&stats)
 	case none && withinReach(present, j.cut):
 		stats.Warnings = append(stats.Warnings, fmt.Sprintf("the newest samples are missing, from %s on: %v; what is in blocks is all of the answer", instant(j.cut), err))
@@ -156,7 +156,7 @@ func (j *joined) selectRecent(ctx context.Context, sels []Selector, lanes Lanes)
 	return stats, nil
 }
 
-// lose notes what of the window is missing because the recent source is down, which is nothing where it ends at the cut.
+// lose notes the part of the window that is missing because the recent source is down: none where the window ends before the cut.
 func (j *joined) lose(stats *Stats) {
 	if j.end <= j.cut {
 		return
@@ -167,7 +167,7 @@ func (j *joined) lose(stats *Stats) {
 	})
 }
 
-// withinReach reports whether all that selectors ask for from the cut on is what an instant before it sees.
+// withinReach reports whether selectors ask for no more after the cut than a lookback.
 func withinReach(sels []Selector, cut int64) bool {
 	return !slices.ContainsFunc(sels, func(s Selector) bool { return s.End > cut+timeline.Lookback })
 }

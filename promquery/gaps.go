@@ -12,9 +12,9 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// What is shorter than leastHole between samples is no hole: each instant of it, or all but the last, still sees a sample. An input
-// that some pods of any cluster have may be without samples for steadyHole, and one that not all have for shortHole, unless
-// series of it show that they are missing: those that had samples before the hole and have some after it.
+// A time without samples that is shorter than leastHole is no hole: each instant of it, or all but the last, still sees a sample. An
+// input that pods of any cluster have may be without samples for steadyHole, and one that only some clusters have for shortHole,
+// unless a series that has samples before and after the hole shows that they are missing.
 const (
 	leastHole  = int64(6 * time.Minute / time.Millisecond)
 	steadyHole = int64(15 * time.Minute / time.Millisecond)
@@ -23,20 +23,20 @@ const (
 	missedScrapes = 5
 )
 
-// frame is a window in which metrics have samples or not. The nil frame has none.
+// frame is the window in which holes are looked for. The nil frame has none.
 type frame struct {
 	start, end int64
-	hole       int64 // what is shorter between two samples is none
+	hole       int64 // the shortest hole
 }
 
-// newFrame is the frame of a window whose samples are expected so far apart. On a grid, one point without is the least that
-// can be told.
+// newFrame is the frame of a window with that scrape interval. On a grid, the shortest hole that can be seen is one point without a
+// sample.
 func newFrame(w allocation.Window, step int64, scrape time.Duration) *frame {
 	return &frame{start: w.Start.UnixMilli(), end: w.End.UnixMilli(), hole: max(leastHole, 2*step, missedScrapes*scrape.Milliseconds())}
 }
 
-// add returns s with a stretch of time added, both ends inclusive. Stretches of s are disjoint and ascending; those that are
-// no hole apart become one, so there are few, in whatever order they come.
+// add adds an interval to s, both ends inclusive. The intervals of s are disjoint and ascending. Those with no hole between them
+// become one, so there are few, in whatever order they come.
 func (f *frame) add(s timeline.Intervals, from, to int64) timeline.Intervals {
 	if from, to = max(from, f.start), min(to, f.end); from > to {
 		return s
@@ -53,7 +53,7 @@ func (f *frame) add(s timeline.Intervals, from, to int64) timeline.Intervals {
 	return slices.Replace(s, i, k, timeline.Interval{From: from, To: to})
 }
 
-// join returns s with the stretches of o added.
+// join adds the intervals of o to s.
 func (f *frame) join(s, o timeline.Intervals) timeline.Intervals {
 	for _, x := range o {
 		s = f.add(s, x.From, x.To)
@@ -61,7 +61,7 @@ func (f *frame) join(s, o timeline.Intervals) timeline.Intervals {
 	return s
 }
 
-// without are the holes that o has within s.
+// without returns the holes that o has within s.
 func (f *frame) without(s, o timeline.Intervals) timeline.Intervals {
 	var out timeline.Intervals
 	for _, x := range s {
@@ -74,8 +74,8 @@ func (f *frame) without(s, o timeline.Intervals) timeline.Intervals {
 	return out
 }
 
-// sight notes when a series had samples. One that is scraped less often than others has longer holes.
-func (f *frame) sight(c *clusterTally, p *timeline.Points) {
+// note notes when a series had samples. One that is scraped less often needs longer holes.
+func (f *frame) note(c *clusterTally, p *timeline.Points) {
 	var buf [4]timeline.Interval
 	holes := p.Holes(buf[:0], f.hole)
 	if len(holes) > 0 {
@@ -92,7 +92,7 @@ func (f *frame) sight(c *clusterTally, p *timeline.Points) {
 	c.seen = f.add(c.seen, from, p.Last())
 }
 
-// seen is when any of the tallies that take has samples of a cluster, and within which holes series of theirs resumed.
+// seen is when a cluster has samples of any of the inputs that take chooses, and the holes after which some series went on.
 func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (seen, resumed timeline.Intervals) {
 	for i, tallies := range f.inputs {
 		for rank := range tallies {
@@ -110,7 +110,7 @@ func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (se
 	return seen, resumed
 }
 
-// pods is when pods of a cluster are known to have run: as their best signal says, else as any says.
+// pods is when pods of a cluster are known to have run, by the best signal that there is.
 func (f *findings) pods(cluster Symbol) timeline.Intervals {
 	for _, take := range []func(in *Input, rank int) bool{
 		func(in *Input, rank int) bool {
@@ -126,17 +126,17 @@ func (f *findings) pods(cluster Symbol) timeline.Intervals {
 	return nil
 }
 
-// ofInput is when an input of a cluster had samples. One whose metric is there for another input is there as well: that no
-// container has a limit of CPU is no lack of limits.
+// ofInput is when an input of a cluster had samples. It also counts samples of its metric for another input: if no container has a
+// CPU limit, limits are not missing.
 func (f *findings) ofInput(in *Input, cluster Symbol) (seen, resumed timeline.Intervals) {
 	return f.seen(cluster, func(other *Input, rank int) bool {
 		return other.Name == in.Name || rank == 0 && other.Alternatives[0].Metric == in.Alternatives[0].Metric
 	})
 }
 
-// lacks says, cluster by cluster, which inputs that were asked for had no samples while pods ran, in all the window or for
-// hours of it, and what that costs. Occasional inputs may rightly have none: they lack where the same series had samples
-// before and after, or where others tell that they should be there. What was lost of the source is not said to be down.
+// lacks says for each cluster which inputs had no samples while pods ran, in the whole window or for hours of it, and what that costs.
+// An occasional input may rightly have none. It is missing where the same series has samples before and after, or where another
+// input shows that it should be there. Where a part of the source could not be read, that is the reason given.
 func (f *findings) lacks(lost []Loss) []string {
 	if f.frame == nil {
 		return nil
@@ -147,15 +147,15 @@ func (f *findings) lacks(lost []Loss) []string {
 		if pods == nil {
 			continue
 		}
-		var never, holes said
+		var never, holes gaps
 		for i := range Inputs {
 			if in := &Inputs[i]; f.asked(i) {
 				if text := f.lacksAll(in, cluster); text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
-					never.add(saying{"in the window", f.blame(in, lost, window, "\"promcost check source\" says what mends it"), in.About}, text)
+					never.add(gap{"in the window", f.blame(in, lost, window, "\"promcost check source\" says what mends it"), in.About}, text)
 				}
 				if when := f.lacksFor(in, cluster, pods); len(when) > 0 {
-					holes.add(saying{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.lack(in.Missing))
+					holes.add(gap{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.lack(in.Missing))
 				}
 			}
 		}
@@ -170,32 +170,33 @@ func (f *findings) lacks(lost []Loss) []string {
 	return out
 }
 
-// saying is when inputs had no samples, and why.
-type saying struct {
+// gap is when inputs had no samples, and why.
+type gap struct {
 	when, why string
 	about     allocation.Topic
 }
 
-// said are inputs by what there is to be said of them, in the order in which that came up.
-type said []struct {
-	saying
+// gaps are inputs by their gap, in the order in which the gaps were found.
+type gaps []struct {
+	gap
 	texts []string
 }
 
-func (s *said) add(x saying, text string) {
+func (s *gaps) add(x gap, text string) {
 	for i := range *s {
-		if (*s)[i].saying == x {
+		if (*s)[i].gap == x {
 			(*s)[i].texts = append((*s)[i].texts, text)
 			return
 		}
 	}
 	*s = append(*s, struct {
-		saying
+		gap
 		texts []string
 	}{x, []string{text}})
 }
 
-// blame says why an input had no samples at some times: what was lost, where that is all of it, else otherwise.
+// blame says why an input had no samples at some times: a part of the source that could not be read, if that explains all of them,
+// or else the given text.
 func (f *findings) blame(in *Input, lost []Loss, when []timeline.Interval, otherwise string) string {
 	var of []string
 	for _, hole := range when {
@@ -212,7 +213,7 @@ func (f *findings) blame(in *Input, lost []Loss, when []timeline.Interval, other
 	return strings.Join(of, " and ") + " cannot be read"
 }
 
-// lack names what is lacking and what that costs.
+// lack names an input that is missing, and what that costs.
 func (in *Input) lack(cost string) string {
 	return fmt.Sprintf("%s (%s: %s)", in.Alternatives[0].Metric, in.Name, cost)
 }
@@ -222,7 +223,7 @@ func (f *findings) asked(i int) bool {
 	return slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.asked })
 }
 
-// clusters are all that anything was found of, by name.
+// clusters are those that anything was found of, by name.
 func (f *findings) clusters() []Symbol {
 	var out []Symbol
 	for _, tallies := range f.inputs {
@@ -238,8 +239,8 @@ func (f *findings) clusters() []Symbol {
 	return out
 }
 
-// lacksAll says what it costs that an input had no sample in all of the window. Prices are not meant: a sheet may be what
-// is wanted, and what it does not price is told where it is priced.
+// lacksAll says what it costs that an input had no sample in the whole window, "" if it had some or need not have any. Prices are left
+// out: a price sheet may take their place, and other warnings say what has no price.
 func (f *findings) lacksAll(in *Input, cluster Symbol) string {
 	seen, _ := f.ofInput(in, cluster)
 	if seen != nil {
@@ -249,22 +250,22 @@ func (f *findings) lacksAll(in *Input, cluster Symbol) string {
 		}
 		return ""
 	}
-	if in.Need == Occasional && !f.told(in, cluster) || in.Signal == allocation.NodePrice {
+	if in.Need == Occasional && !f.expected(in, cluster) || in.Signal == allocation.NodePrice {
 		return ""
 	}
 	return in.lack(in.Missing)
 }
 
-// told reports whether another input of the cluster tells that an occasional one should be there.
-func (f *findings) told(in *Input, cluster Symbol) bool {
+// expected reports whether another input of the cluster shows that an occasional one should be there.
+func (f *findings) expected(in *Input, cluster Symbol) bool {
 	seen, _ := f.seen(cluster, func(other *Input, _ int) bool { return slices.Contains(in.With, other.Name) })
 	return seen != nil
 }
 
-// mostHoles is how many holes of an input are named.
+// mostHoles is how many holes of an input a warning names.
 const mostHoles = 10
 
-// lacksFor are the times, while pods ran, at which an input had no sample. One that never had any lacks for none.
+// lacksFor are the times at which pods ran and an input had no sample; none if it never had any.
 func (f *findings) lacksFor(in *Input, cluster Symbol, pods timeline.Intervals) (when []timeline.Interval) {
 	seen, resumed := f.ofInput(in, cluster)
 	if seen == nil {
@@ -293,9 +294,9 @@ func worded(holes []timeline.Interval) string {
 
 // longest is how long an input may be without samples while pods run, in milliseconds.
 func (in *Input) longest() int64 {
-	ofSomePods := []allocation.Signal{allocation.ContainerRequest, allocation.ContainerUse, allocation.ContainerLevel}
+	ofPods := []allocation.Signal{allocation.ContainerRequest, allocation.ContainerUse, allocation.ContainerLevel}
 	switch {
-	case in.Need == Required, in.Need == Optional && slices.Contains(ofSomePods, in.Signal):
+	case in.Need == Required, in.Need == Optional && slices.Contains(ofPods, in.Signal):
 		return steadyHole
 	case in.Need == Optional:
 		return shortHole

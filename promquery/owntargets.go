@@ -12,14 +12,14 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// buildInfo is what every promcost exposes, and nothing else does.
+// buildInfo is a metric that every promcost exposes, and nothing else does.
 const buildInfo = "promcost_build_info"
 
 // target is what a series was scraped from.
 type target struct{ job, instance Symbol }
 
-// targetLabels name the target of a series. Those of a target that another Prometheus scraped have exported_ before them where that
-// one is scraped without honor_labels.
+// targetLabels name the target of a series. Where a Prometheus is scraped without honor_labels, labels of the targets that it scraped
+// have the prefix exported_.
 var targetLabels = [...]string{"job", "instance", "exported_job", "exported_instance"}
 
 // targetOf is the target by the values of targetLabels. exported_instance alone is the label of a target's own series.
@@ -36,20 +36,20 @@ type origin uint8
 const (
 	fromOthers origin = iota // as far as is known
 	fromPromcost
-	fromEither // it is a price, and may be promcost's
+	fromEither // a price that may come from a promcost
 )
 
-// ownTargets are the promcosts that the source has series of. What they expose is made of prices, and never an input.
+// ownTargets are the promcosts that the source has series of. What they expose follows from prices, so it is never an input.
 type ownTargets struct {
-	clusters map[target][]Symbol // that name themselves on the series of a target; none where they do not
-	jobs     map[Symbol]bool     // all of whose targets are promcosts
-	shared   map[Symbol]bool     // that have promcosts among their targets
-	doubt    bool                // there are prices of promcost, of which nothing but a known target tells them apart
+	clusters map[target][]Symbol // the clusters that the series of a target name; none where they name none
+	jobs     map[Symbol]bool     // jobs all of whose targets are promcosts
+	shared   map[Symbol]bool     // jobs with a promcost among their targets
+	doubt    bool                // only a known target tells prices that a promcost exposes from others
 	exposed  func() (exposedPrices, error)
 }
 
-// origin says where a series comes from. Clusters that are named must be the same. With honor_labels the instance of a series may be
-// its node's and says nothing of the target: then the job decides, if it has no other targets.
+// origin says where a series comes from. Clusters, where they are named, must be the same. With honor_labels the label instance may be
+// that of a node instead of the target: then the job decides, if all its targets are promcosts.
 func (o *ownTargets) origin(cluster Symbol, at target, price bool) origin {
 	unknown := fromOthers
 	if price && o.doubt {
@@ -99,7 +99,7 @@ func (c *computation) findOwn(ctx context.Context, w allocation.Window) error {
 	return nil
 }
 
-// findOwnJobs finds the jobs that have targets, all of them promcosts.
+// findOwnJobs finds the jobs all of whose targets are promcosts.
 func (c *computation) findOwnJobs(ctx context.Context, sel Selector) error {
 	var jobs []string
 	for at := range c.own.clusters {
@@ -130,7 +130,7 @@ func (c *computation) findOwnJobs(ctx context.Context, sel Selector) error {
 	return err
 }
 
-// warnOwn says which series were left out, and what was done where that is not known.
+// warnOwn warns of series that were left out, and of prices that may come from this promcost.
 func (c *computation) warnOwn(b *allocation.Builder) {
 	if c.dropped > 0 {
 		b.Warn(allocation.OwnPrices.Text(int(c.dropped), nil))

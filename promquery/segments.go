@@ -15,41 +15,41 @@ import (
 type lack struct {
 	Lack
 	asked   bool
-	gave    atomic.Bool // the recent source had samples of it
-	givenUp bool        // the recent source does not fill it: what the old one has is all
-	failure error       // why, where it failed
+	gave    atomic.Bool // the recent source gave samples
+	givenUp bool        // the recent source does not fill it, so the old source is asked
+	failure error       // of the recent source, nil if it just has no samples
 }
 
-// errAnew ends a computation that is to begin anew, for one of its sources is to be asked for something else.
-var errAnew = errors.New("a lack of samples was not filled")
+// errRestart ends a computation that has to start again, because a source has to be asked for something else.
+var errRestart = errors.New("a lack of samples was not filled")
 
-// stretch is a part of time, half-open, of which one source is asked.
-type stretch struct {
+// segment is a half-open range of time that one source is asked for.
+type segment struct {
 	from, to int64
-	fill     *lack   // that the recent source is asked to fill; nil where the old one is asked
-	givenUp  []*lack // those of which the old source has all that there is
+	fill     *lack   // that the recent source is asked to fill; nil where the old source is asked
+	givenUp  []*lack // within it, that the recent source does not fill
 }
 
-// stretches are what is before the cut.
-func (j *joined) stretches() []stretch {
-	x := stretch{from: Ever}
-	var out []stretch
+// segments divides the time before the cut.
+func (j *joined) segments() []segment {
+	x := segment{from: Ever}
+	var out []segment
 	for _, l := range j.lacks {
 		if l.givenUp {
 			x.givenUp = append(x.givenUp, l)
 			continue
 		}
 		x.to = l.From
-		out = append(out, x, stretch{from: l.From, to: l.To, fill: l})
-		x = stretch{from: l.To}
+		out = append(out, x, segment{from: l.From, to: l.To, fill: l})
+		x = segment{from: l.To}
 	}
 	x.to = j.cut
 	return append(out, x)
 }
 
-// selectors are the selectors cut to a stretch, and their places. Where the stretch reaches over, so do they: beyond both
-// its ends, the later one on their grid.
-func (x stretch) selectors(sels []Selector, over bool) (cut []Selector, of []int) {
+// selectors cuts selectors to the segment, and returns the index of each. Over says that they reach beyond both ends of it by an
+// overlap; the later end is on their grid.
+func (x segment) selectors(sels []Selector, over bool) (cut []Selector, of []int) {
 	for i, s := range sels {
 		if s.Start >= x.to || s.End < x.from {
 			continue
@@ -72,8 +72,8 @@ func (x stretch) selectors(sels []Selector, over bool) (cut []Selector, of []int
 	return cut, of
 }
 
-// selectStretch asks for a stretch of time before the cut.
-func (j *joined) selectStretch(ctx context.Context, x stretch, sels []Selector, lanes Lanes) (stats Stats, err error) {
+// selectSegment asks for a segment before the cut.
+func (j *joined) selectSegment(ctx context.Context, x segment, sels []Selector, lanes Lanes) (stats Stats, err error) {
 	cut, of := x.selectors(sels, x.fill != nil)
 	if len(cut) == 0 {
 		return stats, nil
@@ -82,7 +82,7 @@ func (j *joined) selectStretch(ctx context.Context, x stretch, sels []Selector, 
 	into := lanes.renumbered(of)
 	give := into.Yield
 	into.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
-		// An instant after the end sees a sample of before that: what follows it is the next stretch's to say.
+		// An instant after the end still sees a sample from before. The next segment says how the series goes on.
 		if end := cut[i].End; sels[of[i]].End > end && p.Last() > end-timeline.Lookback {
 			p.MarkContinued()
 		}
@@ -118,8 +118,8 @@ func (j *joined) selectStretch(ctx context.Context, x stretch, sels []Selector, 
 	if err == nil || x.fill == nil || refused.Load() || ctx.Err() != nil || !x.fill.Damaged && IsBackground(ctx) {
 		return stats, err
 	}
-	x.fill.givenUp, x.fill.failure, j.anew = true, err, true
-	if unreachable(err) { // it need not be waited for again
+	x.fill.givenUp, x.fill.failure, j.restart = true, err, true
+	if unreachable(err) { // do not wait for it again
 		for _, l := range j.lacks {
 			if !l.givenUp && (l.Damaged || !IsBackground(ctx)) {
 				l.givenUp, l.failure = true, err
@@ -129,10 +129,10 @@ func (j *joined) selectStretch(ctx context.Context, x stretch, sels []Selector, 
 			j.down = err
 		}
 	}
-	return stats, fmt.Errorf("%w: %w", errAnew, err)
+	return stats, fmt.Errorf("%w: %w", errRestart, err)
 }
 
-// loss is that what blocks lack is missing.
+// loss says that samples which blocks lack are missing.
 func (l *lack) loss() Loss {
 	since := "up"
 	if l.From > Ever {
@@ -161,14 +161,14 @@ func anyWithin(p *timeline.Points, from, to int64) bool {
 	return false
 }
 
-// again reports whether the computation is to begin anew: the recent source does not fill a lack, or the old one turned out
-// to be damaged somewhere else. last says that there is no other time: then what the old source has is all.
+// again reports whether the computation has to start again: the recent source did not fill a lack, or the old one is damaged in
+// further places. Last says that it will be the last time, so all lacks are given up.
 func (j *joined) again(last bool) (bool, error) {
-	anew := j.anew
-	j.anew = false
+	restart := j.restart
+	j.restart = false
 	for _, l := range j.lacks {
 		if l.Damaged && l.asked && !l.givenUp && !l.gave.Load() {
-			l.givenUp, anew = true, true
+			l.givenUp, restart = true, true
 		}
 	}
 	if j.damaged {
@@ -179,9 +179,9 @@ func (j *joined) again(last bool) (bool, error) {
 		}
 		before := j.lacks
 		j.divide(cover)
-		anew = anew || !sameLacks(before, j.lacks)
+		restart = restart || !sameLacks(before, j.lacks)
 	}
-	if anew {
+	if restart {
 		for _, l := range j.lacks {
 			l.asked = false
 			l.gave.Store(false)
@@ -192,7 +192,7 @@ func (j *joined) again(last bool) (bool, error) {
 			j.down = nil
 		}
 	}
-	return anew, nil
+	return restart, nil
 }
 
 // unreachable reports whether a source failed because nothing answers where it should be.
@@ -201,7 +201,7 @@ func unreachable(err error) bool {
 	return ok
 }
 
-// cause is why the recent source was not to be had where it was asked, nil where it was.
+// cause is why the recent source did not answer, nil if it did.
 func (j *joined) cause() error {
 	for _, l := range j.lacks {
 		if l.failure != nil {
