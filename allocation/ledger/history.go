@@ -79,12 +79,12 @@ type Tidier interface {
 
 // Explainer is a History that tells why a set of a time is not there.
 type Explainer interface {
-	// Spoiled is what there is of sets of a kind that overlap w and are not in List, for they are not whole, by start.
-	Spoiled(ctx context.Context, k Kind, w allocation.Window) ([]Spoiled, error)
+	// Unusable are the sets of a kind that overlap w and are not in List, for they are not whole, by start.
+	Unusable(ctx context.Context, k Kind, w allocation.Window) ([]Unusable, error)
 }
 
-// Spoiled is a set that is not whole.
-type Spoiled struct {
+// Unusable is a set that is there, but not whole.
+type Unusable struct {
 	Window allocation.Window
 	Why    string // in words, such as "shard 2/2 of it is not there"
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -48,7 +47,7 @@ type hourBatch struct {
 
 func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *allocation.Projection, counted bool) iter.Seq2[*allocation.Set, error] {
 	return func(yield func(*allocation.Set, error) bool) {
-		ctx, _, done := l.opts.Memory.Within(ctx, remedy)
+		ctx, done := l.WithAccount(ctx)
 		defer done()
 		work, cancel := context.WithCancel(ctx)
 		ahead := make(chan hourBatch, 1)
@@ -107,7 +106,7 @@ type hourReader struct {
 	failed  error // what the source failed in, after which it is not asked any more
 	explain explainer
 	// shelves are what may stand for an hour, the first that has it: empty where the ledger keeps nothing.
-	shelves []*shelf
+	shelves []*Listing
 }
 
 // run sends the hours within w.
@@ -115,7 +114,7 @@ func (r *hourReader) run(ctx context.Context, w allocation.Window, out chan<- ho
 	if err := r.list(ctx, w); err != nil {
 		return err
 	}
-	for hours := r.ledger.ClosedHours(w); len(hours) > 0; {
+	for hours := r.ledger.clock.ClosedHours(w); len(hours) > 0; {
 		n, batch := r.next(hours)
 		batch.loading = !r.ledger.opts.Settled()
 		if err := r.fetch(ctx, hours[:n], batch); err != nil {
@@ -125,40 +124,16 @@ func (r *hourReader) run(ctx context.Context, w allocation.Window, out chan<- ho
 		case out <- *batch:
 		case <-ctx.Done():
 			batch.release()
-			return r.ledger.ended(ctx)
+			return r.ledger.outage.ended(ctx)
 		}
 		hours = hours[n:]
 	}
 	return nil
 }
 
-// Closed is the part of w that closed hours of the zone's clock fill; where there are none, it is empty and begins at w's
-// start.
-func (l *Ledger) Closed(w allocation.Window) allocation.Window {
-	hours := l.ClosedHours(w)
-	if len(hours) == 0 {
-		return allocation.Window{Start: w.Start, End: w.Start}
-	}
-	return allocation.Window{Start: hours[0].Start, End: hours[len(hours)-1].End}
-}
-
-// ClosedHours are the hours of the zone's clock within w that are closed. Where clocks are set by half an hour, what is
-// left of one is none.
-func (l *Ledger) ClosedHours(w allocation.Window) (hours []allocation.Window) {
-	if closed := l.floor(l.opts.Now().Add(-l.opts.Grace)); w.End.After(closed) {
-		w.End = closed
-	}
-	for h := l.hourAt(w.Start); !h.End.After(w.End); h = l.hourAt(h.End) {
-		if h.Duration() == time.Hour && !h.Start.Before(w.Start) {
-			hours = append(hours, h)
-		}
-	}
-	return hours
-}
-
 // list finds what is kept within w.
 func (r *hourReader) list(ctx context.Context, w allocation.Window) error {
-	if !r.ledger.keeps() || !w.Start.Before(w.End) {
+	if !r.ledger.Keeps() || !w.Start.Before(w.End) {
 		return nil
 	}
 	order := []Kind{Hours}
@@ -167,10 +142,10 @@ func (r *hourReader) list(ctx context.Context, w allocation.Window) error {
 	}
 	r.shelves = nil
 	for _, kind := range order {
-		s, err := r.ledger.usable(ctx, kind, w, &allocation.Query{Stored: true})
+		s, err := r.ledger.archive.List(ctx, kind, w)
 		if err != nil {
 			if ctx.Err() == nil { // else whoever asked waits no longer: the history may be well
-				r.ledger.sawHistory(err)
+				r.ledger.archive.NoteRead(err)
 			}
 			return fmt.Errorf("%w: list the hours of the history: %w", allocation.ErrUpstream, err)
 		}
@@ -183,28 +158,14 @@ func (r *hourReader) list(ctx context.Context, w allocation.Window) error {
 // for none.
 func (r *hourReader) stands(h allocation.Window) (kept *Kept, empty bool) {
 	for i, s := range r.shelves {
-		if k := s.at(h.Start, h); k != nil && k.Window.Duration() == time.Hour {
+		if k := s.At(h.Start, h); k != nil && k.Window.Duration() == time.Hour {
 			return k, false
 		}
-		if r.counted && i == 0 && s.covers(h) {
+		if r.counted && i == 0 && s.Covers(h) {
 			return nil, true
 		}
 	}
 	return nil, false
-}
-
-// covers reports whether h lies in a longer set.
-func (s *shelf) covers(h allocation.Window) bool {
-	i, found := slices.BinarySearchFunc(s.sets, h.Start, func(k Kept, t time.Time) int { return k.Window.Start.Compare(t) })
-	if !found {
-		i--
-	}
-	for ; i >= 0 && i < len(s.sets) && !s.sets[i].Window.Start.After(h.Start); i++ {
-		if k := &s.sets[i]; !k.Window.End.Before(h.End) && k.Window.Duration() > time.Hour {
-			return true
-		}
-	}
-	return false
 }
 
 // next is how many of hours are had at once, and the batch for them, with what needs no reading in it.
@@ -220,8 +181,8 @@ func (r *hourReader) next(hours []allocation.Window) (n int, batch *hourBatch) {
 		return 2
 	}
 	first := kind(hours[0])
-	most := [...]int{batchHours, batchHours, maxFill}[first]
-	for n = 1; n < min(len(hours), most) && kind(hours[n]) == first && (first < 2 || r.ledger.joins(hours[:n], hours[n])); {
+	most := [...]int{batchHours, batchHours, maxRun}[first]
+	for n = 1; n < min(len(hours), most) && kind(hours[n]) == first && (first < 2 || r.ledger.clock.joins(hours[:n], hours[n])); {
 		n++
 	}
 	return n, &hourBatch{sets: make([]*allocation.Set, n), errs: make([]error, n), release: func() {}}
@@ -236,12 +197,12 @@ func (r *hourReader) fetch(ctx context.Context, hours []allocation.Window, batch
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return r.ledger.ended(ctx)
+			return r.ledger.outage.ended(ctx)
 		case errors.Is(err, allocation.ErrTooMuch), errors.Is(err, allocation.ErrBusy): // there is no memory for it
 			return err
 		case try >= maxDamaged:
 		case errors.As(err, &damaged):
-			r.ledger.noteDamage(damaged)
+			r.ledger.archive.Distrust(damaged)
 			if err = r.list(ctx, allocation.Window{Start: hours[0].Start, End: hours[len(hours)-1].End}); err == nil {
 				continue
 			}
@@ -301,12 +262,12 @@ func (r *hourReader) read(ctx context.Context, kept []Kept) (sets []*allocation.
 	if len(kept) == 0 {
 		return nil, func() {}, nil
 	}
-	leave, err := r.ledger.acquireRead(ctx, time.Duration(len(kept))*time.Hour)
+	leave, err := r.ledger.archive.Enter(ctx, time.Duration(len(kept))*time.Hour)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer leave()
-	return r.ledger.read(ctx, kept, r.only)
+	return r.ledger.archive.Read(ctx, kept, r.only)
 }
 
 // compute computes the hours of a batch that are missing.
@@ -315,23 +276,23 @@ func (r *hourReader) compute(ctx context.Context, hours []allocation.Window, mis
 	for i, m := range missing {
 		run[i] = hours[m]
 	}
-	if !r.ledger.keeps() {
-		for i, f := range r.ledger.computeHours(ctx, run, r.failed) {
-			r.note(f.err)
-			if batch.sets[missing[i]], batch.errs[missing[i]] = f.set, nil; f.err != nil {
-				batch.fail(missing[i], run[i], f.err)
+	if !r.ledger.Keeps() {
+		for i, x := range r.ledger.computeUnkept(ctx, run, r.failed) {
+			r.note(x.Err)
+			if batch.sets[missing[i]], batch.errs[missing[i]] = x.Set, nil; x.Err != nil {
+				batch.fail(missing[i], run[i], x.Err)
 			}
 		}
 		return ctx.Err()
 	}
-	flights, err := r.ledger.fillAsked(ctx, run, r.failed)
+	results, err := r.ledger.fillAsked(ctx, run, r.failed)
 	if err != nil {
 		return err
 	}
-	sets := r.ledger.asKept(ctx, run, flights, r.only)
-	for i, f := range flights {
-		r.note(f.err)
-		err := f.err
+	sets := r.ledger.asKept(ctx, run, results, r.only)
+	for i, x := range results {
+		r.note(x.Err)
+		err := x.Err
 		if errors.Is(err, allocation.ErrNoData) {
 			if why := r.explain.why(ctx, run[i]); why != "" { // it is there: that is not to be taken for nothing
 				err = fmt.Errorf("the history is only read here, and %s", why)
@@ -353,23 +314,23 @@ func (r *hourReader) note(err error) {
 
 // asKept are the sets of hours that were computed just now, as the history has them: rows in its order, so that sums over
 // them are the same to the last bit whenever they are made. What it does not have is as it was computed.
-func (l *Ledger) asKept(ctx context.Context, hours []allocation.Window, flights []*hourFlight, only *allocation.Projection) []*allocation.Set {
-	sets := make([]*allocation.Set, len(flights))
-	for i, f := range flights {
-		sets[i] = f.set
+func (l *Ledger) asKept(ctx context.Context, hours []allocation.Window, results []HourResult, only *allocation.Projection) []*allocation.Set {
+	sets := make([]*allocation.Set, len(results))
+	for i, r := range results {
+		sets[i] = r.Set
 	}
-	shelf, err := l.usable(ctx, Hours, allocation.Window{Start: hours[0].Start, End: hours[len(hours)-1].End}, &allocation.Query{Stored: true})
+	listing, err := l.archive.List(ctx, Hours, allocation.Window{Start: hours[0].Start, End: hours[len(hours)-1].End})
 	if err != nil {
 		return sets // what fails in the history is told of by those who cannot do without
 	}
 	var kept []Kept
 	var at []int
 	for i, h := range hours {
-		if k := shelf.at(h.Start, h); sets[i] != nil && k != nil && k.Window.End.Equal(h.End) {
+		if k := listing.Of(h); sets[i] != nil && k != nil {
 			kept, at = append(kept, *k), append(at, i)
 		}
 	}
-	read, _, err := l.read(ctx, kept, only)
+	read, _, err := l.archive.Read(ctx, kept, only)
 	if err != nil {
 		return sets
 	}
@@ -381,89 +342,57 @@ func (l *Ledger) asKept(ctx context.Context, hours []allocation.Window, flights 
 	return sets
 }
 
-// computedHour is an hour that was computed, but is not kept.
-type computedHour struct {
-	set *allocation.Set
-	err error
-}
-
-// computeHours computes adjacent hours where nothing is kept. The answers are remembered for a while, as those of the
-// history are: rules and dashboards ask for the last hours again and again. Others are not computed where the source fails: with
-// the error failed, if that is one, or as it did just now.
-func (l *Ledger) computeHours(ctx context.Context, hours []allocation.Window, failed error) []computedHour {
-	out := make([]computedHour, len(hours))
+// computeUnkept computes hours where nothing is kept. The results are cached, as answers of the history are: rules and dashboards ask
+// for the last hours again and again. Nothing else is computed if the source has failed: with the error failed, if that is not nil, or
+// just now.
+func (l *Ledger) computeUnkept(ctx context.Context, hours []allocation.Window, failed error) []HourResult {
+	results := make([]HourResult, len(hours))
 	for i, h := range hours {
-		out[i].set = l.remembered(h)
+		results[i].Set = l.cachedHour(h)
 	}
 	if failed == nil {
-		failed = l.down()
+		failed = l.outage.down()
 	}
 	for i := 0; i < len(hours); {
 		n := 0
-		for i+n < len(hours) && out[i+n].set == nil && (n == 0 || hours[i+n].Start.Equal(hours[i+n-1].End)) {
+		for i+n < len(hours) && results[i+n].Set == nil && (n == 0 || hours[i+n].Start.Equal(hours[i+n-1].End)) {
 			n++
 		}
 		switch {
 		case n > 0 && failed != nil:
 			for k := range n {
-				out[i+k].err = failed
+				results[i+k].Err = failed
 			}
 		case n > 0:
-			l.computeRun(ctx, hours[i:i+n], out[i:i+n])
+			copy(results[i:], l.ComputeHours(ctx, hours[i:i+n]))
+			l.cacheHours(results[i : i+n])
 		}
 		i += max(n, 1)
 	}
-	return out
+	return results
 }
 
-// computeRun computes adjacent hours; if that takes too much, one half after the other.
-func (l *Ledger) computeRun(ctx context.Context, hours []allocation.Window, out []computedHour) {
-	n := len(hours)
-	sets, err := l.compute(ctx, allocation.Query{
-		Window: allocation.Window{Start: hours[0].Start, End: hours[n-1].End}, Step: time.Hour, Resolution: l.opts.Resolution, Alone: true,
-	})
-	if errors.Is(err, allocation.ErrTooMuch) && n > 1 {
-		l.computeRun(ctx, hours[:n/2], out[:n/2])
-		l.computeRun(ctx, hours[n/2:], out[n/2:])
-		return
-	}
-	if err == nil && len(sets) != n {
-		err = fmt.Errorf("internal error: %d sets of %d hours: report it", len(sets), n)
-	}
-	for i := range out {
-		switch {
-		case err != nil:
-			out[i].err = err
-		case sets[i].Empty() && !sets[i].Apart:
-			out[i].err = nothingOf(sets[i])
-		default:
-			out[i].set = sets[i]
-			l.remember(sets[i])
-		}
-	}
-}
-
-// hourKey is what a remembered hour is found by. mu is held.
+// hourKey identifies a cached hour.
 func (l *Ledger) hourKey(h allocation.Window) string {
-	return fmt.Sprint("hour ", h.Start.Unix(), " ", l.generation)
+	return fmt.Sprint("hour ", h.Start.Unix(), " ", l.generation.Load())
 }
 
-// remembered is an hour that was computed before, nil for none.
-func (l *Ledger) remembered(h allocation.Window) *allocation.Set {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if s := l.hour.set; s != nil && s.Window.Start.Equal(h.Start) && s.Window.End.Equal(h.End) {
+// cachedHour is an hour that was computed before, nil for none.
+func (l *Ledger) cachedHour(h allocation.Window) *allocation.Set {
+	if s := l.latest.Load(); s != nil && s.Window.Start.Equal(h.Start) && s.Window.End.Equal(h.End) {
 		return s
 	}
-	if sets := l.cache.get(l.hourKey(h), nil, l.opts.Now()); len(sets) == 1 {
+	if sets := l.cache.get(l.hourKey(h), nil); len(sets) == 1 {
 		return sets[0]
 	}
 	return nil
 }
 
-// remember keeps an hour in memory for a while.
-func (l *Ledger) remember(s *allocation.Set) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cache.put(cached{query: l.hourKey(s.Window), sets: []*allocation.Set{s}, bytes: int64(s.Len()+len(s.Nodes)) * allocation.RowBytes, asked: l.opts.Now()}, l.cacheBytes())
+// cacheHours keeps hours in memory for a while.
+func (l *Ledger) cacheHours(results []HourResult) {
+	for _, r := range results {
+		if s := r.Set; s != nil {
+			l.cache.put(cached{query: l.hourKey(s.Window), sets: []*allocation.Set{s}, bytes: int64(s.Len()+len(s.Nodes)) * allocation.RowBytes})
+		}
+	}
 }
