@@ -124,7 +124,7 @@ func (a *answer) carryOut(ctx context.Context, m *assembly) error {
 	return nil
 }
 
-// give collects a set, or yields it, once there is one with data.
+// give collects a set, or yields it once a set of the stream has data.
 func (a *answer) give(set *allocation.Set) {
 	a.made++
 	if a.yield == nil {

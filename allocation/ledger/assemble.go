@@ -16,7 +16,7 @@ type assembly struct {
 	ledger  *Ledger
 	query   allocation.Query
 	plan    *plan
-	filled  map[int64]HourResult // by start, those that were not used yet
+	filled  map[int64]HourResult // hours computed together with others that are yet to be used, by start
 	found   bool                 // there was something of some window
 	noData  error
 	merged  int64 // bytes drawn for the window being made
@@ -28,7 +28,7 @@ func (l *Ledger) newAssembly(q allocation.Query, p *plan) *assembly {
 	return &assembly{ledger: l, query: q, plan: p, filled: map[int64]HourResult{}, explain: explainer{ledger: l, window: q.Window}}
 }
 
-// make makes the i-th set, and those that follow it as far as they are computed at once. Those that are whole are next.
+// make makes the i-th set, and those after it that are computed together with it. Sets that are kept as a whole come from next.
 func (a *assembly) make(ctx context.Context, i int, whole []bool, next func() (*allocation.Set, error)) ([]*allocation.Set, error) {
 	if whole[i] {
 		set, err := next()
@@ -42,7 +42,7 @@ func (a *assembly) make(ctx context.Context, i int, whole []bool, next func() (*
 	return []*allocation.Set{set}, err
 }
 
-// estimate is about what the windows that are one kept set each take.
+// estimate is about how many bytes the windows take that are one kept set each.
 func (a *assembly) estimate() (bytes int64) {
 	for _, pieces := range a.plan.pieces {
 		if len(pieces) == 1 && pieces[0].Kept != nil {
@@ -52,8 +52,8 @@ func (a *assembly) estimate() (bytes int64) {
 	return bytes
 }
 
-// uncovered is how many windows from the i-th on have nothing that is kept, if they are computed in one query: hours of stored
-// queries are not.
+// uncovered is how many windows from the i-th on have nothing kept, and so are computed in one query. It is 0 for stored queries, whose
+// hours are computed and kept one by one.
 func (a *assembly) uncovered(i int) (n int) {
 	if a.query.Stored {
 		return 0
@@ -87,7 +87,8 @@ func (a *assembly) computeRun(ctx context.Context, windows []allocation.Window) 
 	return sets, nil
 }
 
-// missing notes that something has no data. That it may have some is the error where nothing is found.
+// missing notes the error of a piece without data. If nothing is found at all, it is the error of the answer: first one that leaves
+// open whether there are data.
 func (a *assembly) missing(err error) {
 	if a.noData == nil || allocation.HasNothing(a.noData) && !allocation.HasNothing(err) {
 		a.noData = err
@@ -97,7 +98,7 @@ func (a *assembly) missing(err error) {
 // mergeAtOnce is how many sets are merged at a time: so much of them is in memory.
 const mergeAtOnce = 8
 
-// hold draws what the window being made takes, in place of what it drew before; nil gives that back.
+// hold draws the memory of the window being made, in place of what it drew before; nil gives that back.
 func (a *assembly) hold(ctx context.Context, sum *allocation.Set) error {
 	bytes := int64(0)
 	if sum != nil {
@@ -150,25 +151,25 @@ func (a *assembly) window(ctx context.Context, i int) (*allocation.Set, error) {
 	return sum, nil
 }
 
-// hole is a part of a window that cannot be had.
+// hole is a part of a window without a result.
 type hole struct {
 	window allocation.Window
 	err    error
 }
 
-// like reports whether two holes are told of as one.
+// like reports whether two holes have one warning if they are adjacent.
 func (h *hole) like(o *hole) bool {
 	x, _ := errors.AsType[*unusableError](h.err)
 	y, _ := errors.AsType[*unusableError](o.err)
 	return errors.Is(h.err, allocation.ErrNoData) == errors.Is(o.err, allocation.ErrNoData) && (x == nil) == (y == nil) && (x == nil || x.why == y.why)
 }
 
-// describeHole says what is missing. Why the source has nothing is said the same however it was asked: days are kept with it.
+// describeHole is the warning of a hole. It gives one reason for all ways in which the source has nothing, for days are kept with it.
 func (l *Ledger) describeHole(h *hole) string {
 	err := h.err
-	spoiled, _ := errors.AsType[*unusableError](err)
+	unusable, _ := errors.AsType[*unusableError](err)
 	switch {
-	case spoiled != nil, !errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrUpstream):
+	case unusable != nil, !errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrUpstream):
 	case l.opts.ReadOnly:
 		err = errNotKept
 	default:
@@ -180,7 +181,7 @@ func (l *Ledger) describeHole(h *hole) string {
 // errNothing is the error of an hour that the source has nothing of.
 var errNothing = fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
 
-// nothingOf is the error of an hour that is empty: that of a source whose answers were not whole is not known to be.
+// nothingOf is the error of an empty hour. If the source's answers were not whole, the hour may have data all the same.
 func nothingOf(set *allocation.Set) error {
 	if !set.Incomplete {
 		return errNothing
@@ -205,8 +206,7 @@ func addSets(w allocation.Window, sum *allocation.Set, sets []*allocation.Set) (
 	return allocation.Merge(w, sets)
 }
 
-// pieces reads or computes pieces. Those that fail are holes, as long as another succeeds. release gives back
-// the memory of those that were read.
+// pieces reads or computes pieces. Those that fail are holes. release gives back the memory of those that were read.
 func (a *assembly) pieces(ctx context.Context, pieces []Piece) (sets []*allocation.Set, holes []hole, release func(), err error) {
 	var kept []Kept
 	for _, x := range pieces {

@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// unusableError is the error of a time whose set is in the history, but not whole, where nothing is computed.
+// unusableError is the error of a time whose set is in the history, but cannot be used, where nothing is computed.
 type unusableError struct{ why string }
 
 // Error says what is wrong with the set.
@@ -18,12 +18,12 @@ func (e *unusableError) Error() string {
 	return fmt.Sprintf("%v: the history is only read here, and %s", allocation.ErrNoData, e.why)
 }
 
-// Unwrap makes it an allocation.ErrNoData that says nothing of what there is.
+// Unwrap makes it an allocation.ErrNoData that leaves open whether there are data.
 func (e *unusableError) Unwrap() []error {
 	return []error{allocation.ErrNoData, allocation.ErrNotComputed}
 }
 
-// explainer says of times within a window why they cannot be had, where nothing is computed.
+// explainer says why the history has nothing of times within a window, where nothing is computed.
 type explainer struct {
 	ledger *Ledger
 	window allocation.Window
@@ -31,7 +31,7 @@ type explainer struct {
 	unusable []Unusable
 }
 
-// why is what is wrong with the set of a time, "" where nothing is, or there is none, or where it is computed.
+// why is what is wrong with the set of a time, "" if nothing is, if there is no set, or if sets are computed here.
 func (x *explainer) why(ctx context.Context, w allocation.Window) string {
 	if !x.ledger.opts.ReadOnly || !x.ledger.Keeps() {
 		return ""

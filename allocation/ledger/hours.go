@@ -11,36 +11,38 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Hours yields the closed hours of the zone's clock that lie within w, oldest first and one set each: those that are kept as
-// they are, of which only says what is needed, the others computed at Options.Resolution and kept. Some are read ahead while
-// one is looked at; few are in memory at a time.
+// Hours yields the closed hours of the zone's clock that lie within w, oldest first and one set each. Kept hours are read, with
+// the columns that only asks for; the others are computed at Options.Resolution and kept. Some hours are read ahead while the caller
+// looks at one; few are in memory at a time.
 //
-// An hour that cannot be had is an error beside an empty set of its window, allocation.ErrNoData where the source has nothing
-// of it (but not where there is a set in a history that is only read which is not whole), and those that follow are given all the same; but once the source has failed (allocation.ErrUpstream) it is asked for
-// no more of them, nor by other readings for a while. What a source gives that has not loaded all of its history yet is
-// Incomplete. An error without a set ends it: that of ctx, or of a history that
-// cannot be listed (allocation.ErrUpstream). The sets must not be changed.
+// An hour without a result is an error beside an empty set of its window, and the hours after it follow all the same. The error is
+// allocation.ErrNoData where the source has nothing of the hour, but not where a history that is only read has a set that is not
+// whole. Once the source has failed (allocation.ErrUpstream), it is not asked for further hours, nor by other readings for a while.
+// The hours of a source that has not loaded all of its history yet are Incomplete.
+//
+// An error without a set is the last one: that of ctx, or of a history that cannot be listed (allocation.ErrUpstream). The sets must
+// not be changed.
 func (l *Ledger) Hours(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error] {
 	return l.eachHour(ctx, w, only, false)
 }
 
 // Counted is Hours with each hour as counters have counted it: as it was when it was counted first, and empty where the
-// source had nothing then. Sums over them since a month began are those of Accrued, to the last bit.
+// source had nothing then. The sums of these hours since a month began equal the counters of a recorder to the last bit.
 func (l *Ledger) Counted(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error] {
 	return l.eachHour(ctx, w, only, true)
 }
 
-// errUnsettled is why an hour cannot be had that may have data once the source has all of its history.
+// errUnsettled is the error of an hour that may have data once the source has loaded all of its history.
 var errUnsettled = fmt.Errorf("%w: the source has not loaded all of its history yet: ask again later", allocation.ErrUpstream)
 
 // batchHours is how many kept hours are read at once, over one dictionary.
 const batchHours = 12
 
-// hourBatch is some hours as they are yielded; both are nil where there is but a fatal error.
+// hourBatch is some hours, with a set and an error each, or a fatal error.
 type hourBatch struct {
 	sets    []*allocation.Set
 	errs    []error
-	loading bool // the source had not loaded all of its history when they were asked for
+	loading bool // the source had not loaded all of its history when it was asked
 	fatal   error
 	release func() // gives back the memory of the sets
 }
@@ -81,7 +83,7 @@ func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *alloca
 	}
 }
 
-// note says of hours that a source was asked for which was still loading what may be missing of them.
+// note marks the hours of a source that was still loading: they may lack data.
 func (b *hourBatch) note() {
 	if !b.loading {
 		return
@@ -103,10 +105,10 @@ type hourReader struct {
 	ledger  *Ledger
 	only    *allocation.Projection
 	counted bool
-	failed  error // what the source failed in, after which it is not asked any more
+	failed  error // of the source, which is not asked any more after it
 	explain explainer
-	// shelves are what may stand for an hour, the first that has it: empty where the ledger keeps nothing.
-	shelves []*Listing
+	// listings have the kept hours. The first listing that has an hour counts. There are none where the ledger keeps nothing.
+	listings []*Listing
 }
 
 // run sends the hours within w.
@@ -140,24 +142,23 @@ func (r *hourReader) list(ctx context.Context, w allocation.Window) error {
 	if r.counted {
 		order = []Kind{Counted, Hours}
 	}
-	r.shelves = nil
+	r.listings = nil
 	for _, kind := range order {
 		s, err := r.ledger.archive.List(ctx, kind, w)
 		if err != nil {
-			if ctx.Err() == nil { // else whoever asked waits no longer: the history may be well
+			if ctx.Err() == nil { // else the caller has left: the history may work
 				r.ledger.archive.NoteRead(err)
 			}
 			return fmt.Errorf("%w: list the hours of the history: %w", allocation.ErrUpstream, err)
 		}
-		r.shelves = append(r.shelves, s)
+		r.listings = append(r.listings, s)
 	}
 	return nil
 }
 
-// stands is the set that stands for an hour: kept, or empty, where it lies in a stretch of which nothing was counted; nil
-// for none.
-func (r *hourReader) stands(h allocation.Window) (kept *Kept, empty bool) {
-	for i, s := range r.shelves {
+// find returns the kept set of an hour, nil if there is none. empty reports whether the hour lies in time of which nothing was counted.
+func (r *hourReader) find(h allocation.Window) (kept *Kept, empty bool) {
+	for i, s := range r.listings {
 		if k := s.At(h.Start, h); k != nil && k.Window.Duration() == time.Hour {
 			return k, false
 		}
@@ -168,10 +169,10 @@ func (r *hourReader) stands(h allocation.Window) (kept *Kept, empty bool) {
 	return nil, false
 }
 
-// next is how many of hours are had at once, and the batch for them, with what needs no reading in it.
+// next is how many of hours are read or computed at once, and an empty batch for them.
 func (r *hourReader) next(hours []allocation.Window) (n int, batch *hourBatch) {
 	kind := func(h allocation.Window) int {
-		kept, empty := r.stands(h)
+		kept, empty := r.find(h)
 		switch {
 		case kept != nil:
 			return 0
@@ -188,7 +189,7 @@ func (r *hourReader) next(hours []allocation.Window) (n int, batch *hourBatch) {
 	return n, &hourBatch{sets: make([]*allocation.Set, n), errs: make([]error, n), release: func() {}}
 }
 
-// fetch fills a batch. What is damaged or has gone meanwhile is looked for again, and computed if it is not there.
+// fetch fills a batch. It lists the history again where a set turns out to be damaged or was removed meanwhile, and computes that hour.
 func (r *hourReader) fetch(ctx context.Context, hours []allocation.Window, batch *hourBatch) error {
 	for try := 0; ; try++ {
 		err := r.fetchOnce(ctx, hours, batch)
@@ -220,17 +221,17 @@ func (r *hourReader) fetch(ctx context.Context, hours []allocation.Window, batch
 	}
 }
 
-// fail makes an hour of a batch one that cannot be had.
+// fail makes err the result of an hour of the batch.
 func (b *hourBatch) fail(i int, h allocation.Window, err error) {
 	b.sets[i], b.errs[i] = allocation.NewSet(h, allocation.NewDict()), err
 }
 
-// fetchOnce fills a batch as the shelves have it by now.
+// fetchOnce fills a batch, by the listings as they are.
 func (r *hourReader) fetchOnce(ctx context.Context, hours []allocation.Window, batch *hourBatch) error {
 	var kept []Kept
 	var at, missing []int
 	for i, h := range hours {
-		switch k, empty := r.stands(h); {
+		switch k, empty := r.find(h); {
 		case k != nil:
 			kept, at = append(kept, *k), append(at, i)
 		case empty:
@@ -257,7 +258,7 @@ func (r *hourReader) fetchOnce(ctx context.Context, hours []allocation.Window, b
 	return r.compute(ctx, hours, missing, batch)
 }
 
-// read reads kept hours, when those who read already leave room.
+// read reads kept hours, once there is a place among those who read.
 func (r *hourReader) read(ctx context.Context, kept []Kept) (sets []*allocation.Set, release func(), err error) {
 	if len(kept) == 0 {
 		return nil, func() {}, nil
@@ -294,7 +295,7 @@ func (r *hourReader) compute(ctx context.Context, hours []allocation.Window, mis
 		r.note(x.Err)
 		err := x.Err
 		if errors.Is(err, allocation.ErrNoData) {
-			if why := r.explain.why(ctx, run[i]); why != "" { // it is there: that is not to be taken for nothing
+			if why := r.explain.why(ctx, run[i]); why != "" { // there is something of the hour
 				err = fmt.Errorf("the history is only read here, and %s", why)
 			}
 		}
@@ -305,15 +306,15 @@ func (r *hourReader) compute(ctx context.Context, hours []allocation.Window, mis
 	return ctx.Err()
 }
 
-// note makes that the source is not asked for further hours once it has failed.
+// note keeps the first failure of the source.
 func (r *hourReader) note(err error) {
 	if r.failed == nil && errors.Is(err, allocation.ErrUpstream) {
 		r.failed = err
 	}
 }
 
-// asKept are the sets of hours that were computed just now, as the history has them: rows in its order, so that sums over
-// them are the same to the last bit whenever they are made. What it does not have is as it was computed.
+// asKept returns hours that were computed just now as the history has them: with rows in its order, so that sums over them are the
+// same to the last bit whenever they are made. An hour that it does not have stays as it was computed.
 func (l *Ledger) asKept(ctx context.Context, hours []allocation.Window, results []HourResult, only *allocation.Projection) []*allocation.Set {
 	sets := make([]*allocation.Set, len(results))
 	for i, r := range results {
@@ -321,7 +322,7 @@ func (l *Ledger) asKept(ctx context.Context, hours []allocation.Window, results 
 	}
 	listing, err := l.archive.List(ctx, Hours, allocation.Window{Start: hours[0].Start, End: hours[len(hours)-1].End})
 	if err != nil {
-		return sets // what fails in the history is told of by those who cannot do without
+		return sets // those who need the history report its failure
 	}
 	var kept []Kept
 	var at []int

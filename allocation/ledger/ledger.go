@@ -106,7 +106,7 @@ type Ledger struct {
 	stats   Stats
 }
 
-// remedy says how a question of a Ledger becomes smaller.
+// remedy tells users how a question takes less memory.
 const remedy = "use a shorter window, a longer step, accumulate or aggregate"
 
 // Stats count what a Ledger has done.
@@ -177,11 +177,13 @@ func (l *Ledger) WithAccount(ctx context.Context) (own context.Context, done fun
 	return own, done
 }
 
-// Sets yields the sets of q, oldest first, or one error. Stored queries are answered from closed days, else closed hours,
-// of the history; hours that are missing are computed at Options.Resolution and kept. Others take from the history what is
-// exact or of their resolution and lies wholly within, if that saves much. What is missing and cannot be had is a warning of
-// its set, as long as there is something else. Sets that are read may be of other dictionaries than those computed. Kept sets
-// of a Stream are read some ahead of those that were yielded, however many they are.
+// Sets yields the sets of q, oldest first, or an error. Stored queries are answered from closed days of the history, else closed
+// hours; missing hours are computed at Options.Resolution and kept. Other queries use kept sets that lie wholly within and are exact or
+// of their resolution, if that saves much. Time without a result is a warning of its set, as long as there are other data. Sets that
+// are read may have other dictionaries than those computed.
+//
+// The sets of a Stream are yielded as they are made, a few read ahead, however many there are. Others are collected first, so that an
+// error comes alone.
 //
 // Queries that are equal while one of them is computed share that computation: it goes on as long as one of them waits for
 // it. The sets must not be changed. Errors are those of the Computer, allocation.ErrBusy, ErrTooMuch, and that of ctx or of

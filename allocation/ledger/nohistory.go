@@ -11,9 +11,8 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 )
 
-// withoutHistory gives the sets that were not yielded yet where the history fails, a stream some at a time: as they were when they were
-// last asked for, else computed. Sets without data are an answer together with others only. Errors name the whole window that was asked
-// for.
+// withoutHistory gives the sets that were not yielded before the history failed: from the cache if it has them, else computed, those of
+// a stream some at a time. A stream whose sets all have no data is an error. Errors name the whole window that was asked for.
 func (a *answer) withoutHistory(ctx context.Context, cause error) error {
 	l, windows := a.ledger, a.windows
 	q := a.query
@@ -83,12 +82,12 @@ func (a *answer) computeInstead(ctx context.Context, q allocation.Query, cause e
 	return l.replaced(sets, stored, cause), done, nil
 }
 
-// replaced are sets that were computed where the history fails, with that as a warning. Those that nothing was found of are
-// holes, as they are with the history, if they are to be like those of it.
-func (l *Ledger) replaced(sets []*allocation.Set, alike bool, cause error) []*allocation.Set {
+// replaced adds the failure of the history as a warning to sets that were computed instead. Empty sets of stored queries become holes,
+// as they are with the history.
+func (l *Ledger) replaced(sets []*allocation.Set, stored bool, cause error) []*allocation.Set {
 	sets = allWarned(sets, fmt.Sprintf("the history fails, so this was computed without it: %v", cause))
 	for i, set := range sets {
-		if alike && set.Empty() && !set.Apart {
+		if stored && set.Empty() && !set.Apart {
 			sets[i] = warned(set, l.describeHole(&hole{set.Window, errNothing}))
 			sets[i].Incomplete = true // warned has made it a copy
 		}
@@ -96,7 +95,7 @@ func (l *Ledger) replaced(sets []*allocation.Set, alike bool, cause error) []*al
 	return sets
 }
 
-// lastKnown is what the history, which fails, had of q when it was last asked, nil where that is not known.
+// lastKnown is what the failing history had of q when it was last asked, nil if that is not cached.
 func (l *Ledger) lastKnown(q allocation.Query, cause error) []*allocation.Set {
 	sets := l.cache.get(cacheKey(&q), nil)
 	if windows, err := q.Windows(); err != nil || len(sets) != len(windows) {

@@ -4,9 +4,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// olderRules says which of the windows is the first one with something kept that older rules computed. warning tells of it where the
-// answer also has what the current rules computed, so that its parts may differ, and where it has error bounds that the older rules kept
-// as means; else it is "".
+// olderRules finds the first window with a kept set that older rules computed. warning is not "" where parts of the answer may
+// differ because the current rules computed others, and where error bounds are means because the older rules kept them so.
 func (p *plan) olderRules() (window int, warning string) {
 	var mix allocation.RulesMix
 	for i, pieces := range p.pieces {

@@ -15,7 +15,7 @@ type Piece struct {
 	Hour bool
 }
 
-// plan is of what the sets of windows are made.
+// plan says what the sets of windows are made of.
 type plan struct {
 	windows []allocation.Window
 	pieces  [][]Piece // of each window, oldest first, without holes
@@ -43,8 +43,7 @@ func (l *Ledger) plan(ctx context.Context, q *allocation.Query, windows []alloca
 	return p, nil
 }
 
-// pieces cuts a window into kept days, else kept hours, else what is to be computed; in stored sets at every hour of the
-// zone's clock.
+// pieces cuts a window into kept days, else kept hours, else time to be computed, with atHours at every hour of the zone's clock.
 func (l *Ledger) pieces(w allocation.Window, days, hours *Listing, atHours bool) (pieces []Piece) {
 	closed := l.clock.ClosedUntil()
 	for from := w.Start; from.Before(w.End); {
@@ -76,10 +75,10 @@ func (l *Ledger) DayPieces(day allocation.Window, hours *Listing) []Piece {
 	return l.pieces(day, &Listing{}, hours, true)
 }
 
-// maxRuns is how many stretches of a window are computed each by itself; if there are more, all of it is computed at once.
+// maxRuns is how many parts of a window are computed each by itself; if there are more, all of it is computed at once.
 const maxRuns = 4
 
-// pays reports whether what is kept saves half of the computing.
+// pays reports whether the kept sets save half of the computing.
 func (p *plan) pays() bool {
 	runs, kept, all := 0, time.Duration(0), time.Duration(0)
 	last := true

@@ -14,8 +14,8 @@ const (
 	streamShare  = 16
 )
 
-// readAhead reads the windows that are one kept set each, ahead of those that are made, and says which these are; next is the next one
-// of them. Sets that are read at once are over one dictionary: all sets of an answer that is collected. stop ends the reading.
+// readAhead begins to read the windows that are one kept set each, which whole marks. next returns them one after the other. Sets that
+// are read at once have one dictionary: all sets of a collected answer. stop ends the reading.
 func (a *assembly) readAhead(ctx context.Context) (whole []bool, next func() (*allocation.Set, error), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	whole = make([]bool, len(a.plan.windows))

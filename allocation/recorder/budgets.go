@@ -24,23 +24,18 @@ type budgets struct {
 }
 
 // Spending is how the budgets stood when the last closed hour was counted; nil where there are none, or nothing is known.
-func (r *Recorder) Spending() *allocation.Spending {
-	r.budgets.mu.Lock()
-	defer r.budgets.mu.Unlock()
-	return r.budgets.spending
+func (b *budgets) Spending() *allocation.Spending {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.spending
 }
 
 // SpendingAt is how the budgets stood at t, nil where there are none: at the end of the last hour that was closed by then,
 // grace period included, and is kept. Closed days are taken as they are kept, the day that was not over by its hours. What idle
 // and shared costs add is of each day as a whole. A budget of whose period nothing is kept is not in it; nor is one, as long as
 // hours of its period have yet to be computed: what they cost is not known, rather than nothing.
-func (r *Recorder) SpendingAt(ctx context.Context, t time.Time) (*allocation.Spending, error) {
-	return r.budgets.spendingAt(ctx, t)
-}
-
-// spendingAt is Recorder.SpendingAt.
-func (b *budgets) spendingAt(ctx context.Context, t time.Time) (*allocation.Spending, error) {
-	at, err := b.spendingsIn(ctx, allocation.Window{Start: t, End: t})
+func (b *budgets) SpendingAt(ctx context.Context, t time.Time) (*allocation.Spending, error) {
+	at, err := b.SpendingsIn(ctx, allocation.Window{Start: t, End: t})
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +43,7 @@ func (b *budgets) spendingAt(ctx context.Context, t time.Time) (*allocation.Spen
 }
 
 // SpendingsIn is SpendingAt for many instants within w: what is kept is listed once for all of them.
-func (r *Recorder) SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error) {
-	return r.budgets.spendingsIn(ctx, w)
-}
-
-// spendingsIn is Recorder.SpendingsIn.
-func (b *budgets) spendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error) {
+func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error) {
 	metering := b.opts.Metering()
 	if len(metering.Budgets()) == 0 {
 		return func(context.Context, time.Time) (*allocation.Spending, error) { return nil, nil }, nil
@@ -222,7 +212,7 @@ func (b *budgets) current() bool {
 
 // update finds how the budgets stand, if an hour has closed since, or the history has changed.
 func (b *budgets) update(ctx context.Context) error {
-	now, err := b.spendingAt(ctx, b.clock.Now())
+	now, err := b.SpendingAt(ctx, b.clock.Now())
 	if err != nil {
 		return err
 	}

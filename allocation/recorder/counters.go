@@ -30,10 +30,7 @@ type counters struct {
 // Accrued are the costs of the month up to the last closed hour that could be counted: what counters show. It is nil until
 // all closed hours of the month are kept, but for those that the source has nothing of. It never falls within a month:
 // hours are counted in order, each as it was when it was counted first, which the history keeps where they change.
-func (r *Recorder) Accrued() *allocation.Accrued { return r.counters.accrued() }
-
-// accrued are the costs of the month that are shown.
-func (c *counters) accrued() *allocation.Accrued {
+func (c *counters) Accrued() *allocation.Accrued {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.shown
@@ -42,12 +39,12 @@ func (c *counters) accrued() *allocation.Accrued {
 // AccruedAt are the costs of the month up to t, as counters showed them then. The month is that in
 // which the last hour began that was closed by then, grace period included: so the last hour of a month is shown, too, in the
 // first one of the next. Where an hour is not kept, it ends before it.
-func (r *Recorder) AccruedAt(ctx context.Context, t time.Time) (*allocation.Accrued, error) {
-	if r.archive == nil {
+func (c *counters) AccruedAt(ctx context.Context, t time.Time) (*allocation.Accrued, error) {
+	if c.archive == nil {
 		return nil, fmt.Errorf("%w: there is no history to count costs in", allocation.ErrNoData)
 	}
-	end := r.clock.ClosedAt(t)
-	a, err := r.counters.countReadable(ctx, allocation.NewAccrued(r.monthOf(end), r.opts.Metering()), end, false)
+	end := c.clock.ClosedAt(t)
+	a, err := c.countReadable(ctx, allocation.NewAccrued(c.monthOf(end), c.opts.Metering()), end, false)
 	if err != nil {
 		return nil, fmt.Errorf("count the costs of the month: %w", err)
 	}

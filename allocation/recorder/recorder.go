@@ -51,10 +51,10 @@ func (o Options) withDefaults() Options {
 // Recorder keeps the history of a ledger, and what metrics show of it. It is safe for concurrent use.
 type Recorder struct {
 	*records
-	counters *counters
-	budgets  *budgets
-	upkeep   *upkeep
-	latest   latest
+	*counters
+	*budgets
+	upkeep *upkeep
+	latest latest
 	// incomplete are the kept hours that are computed again, by start. Only the loop uses it.
 	incomplete map[int64]retry
 	refreshed  chan struct{} // holds an element while Run has a Refresh to answer

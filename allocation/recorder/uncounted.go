@@ -30,7 +30,7 @@ func (c *counters) uncountedHours() int {
 // noteUncounted finds the hours up to end that a, or what is shown of it, does not have: those that were counted as
 // nothing, for the source had nothing of them, and those that it has not come to. Time before the first data is none.
 func (c *counters) noteUncounted(ctx context.Context, a *allocation.Accrued, end time.Time) error {
-	shown := c.accrued()
+	shown := c.Accrued()
 	now := uncounted{month: a.Window.Start, shown: shown != nil && shown.Window.Start.Equal(a.Window.Start)}
 	first, err := c.oldestKept(ctx, allocation.Window{Start: a.Window.Start, End: end})
 	if err != nil {
