@@ -202,8 +202,8 @@ func (s *spender) within(w allocation.Window) (list []keptOf) {
 	return list
 }
 
-// current reports whether it is known how the budgets stand at the end of the last closed hour.
-func (b *budgets) current() bool {
+// budgetsKnown reports whether it is known how the budgets stand at the end of the last closed hour.
+func (b *budgets) budgetsKnown() bool {
 	end := b.clock.LastHour().End
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,13 +21,13 @@ func (r *Recorder) maintain(ctx context.Context) (more bool, err error) {
 	if err := r.counters.update(ctx, r.latestEnd()); err != nil {
 		return false, err
 	}
-	if r.readOnly || r.Spending() != nil && !r.budgets.current() {
+	if r.readOnly || r.Spending() != nil && !r.budgetsKnown() {
 		if err := r.budgets.update(ctx); err != nil {
 			return false, err
 		}
 	}
 	if r.readOnly {
-		r.counters.warnUncounted(true)
+		r.warnUncounted(true)
 		return false, r.upkeep.tidy(ctx)
 	}
 	r.archive.NoteRead(nil)
@@ -41,7 +41,7 @@ func (r *Recorder) maintain(ctx context.Context) (more bool, err error) {
 	if err := r.budgets.update(ctx); err != nil { // of what was computed meanwhile
 		return false, err
 	}
-	r.counters.warnUncounted(!r.latestEnd().IsZero())
+	r.warnUncounted(!r.latestEnd().IsZero())
 	return false, r.upkeep.tidy(ctx)
 }
 
@@ -102,7 +102,7 @@ func (r *Recorder) dueHours(ctx context.Context, w allocation.Window) (due []all
 // updateWholeBudgets finds how the budgets stand, unless that is known for the last closed hour: once no hour is missing any more, so
 // that what is not there yet is not taken for nothing.
 func (r *Recorder) updateWholeBudgets(ctx context.Context, _ allocation.Window) (more bool, err error) {
-	if r.budgets.current() {
+	if r.budgetsKnown() {
 		return false, nil
 	}
 	return false, r.budgets.update(ctx)

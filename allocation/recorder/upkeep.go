@@ -73,7 +73,7 @@ type StoreStats struct {
 // Store tells of the history.
 func (r *Recorder) Store() StoreStats {
 	size := r.measured()
-	s := StoreStats{Hours: size.hours, Days: size.days, Bytes: size.bytes, Uncounted: r.counters.uncountedHours()}
+	s := StoreStats{Hours: size.hours, Days: size.days, Bytes: size.bytes, Uncounted: r.uncountedHours()}
 	if r.archive != nil {
 		health := r.archive.Health()
 		s.LastWrite, s.Err = health.LastWrite, errors.Join(health.ReadErr, health.WriteErr)
