@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/democluster"
@@ -140,10 +141,10 @@ func setsOf(t *testing.T, db *blocks.DB, q allocation.Query, stored bool, now ti
 		}
 		return sets
 	}
-	l := keeping(t, db, t.TempDir(), ledger.Options{Now: func() time.Time { return now }})
+	l := keeping(t, db, t.TempDir(), ledgertest.Options{Ledger: ledger.Options{Now: func() time.Time { return now }}})
 	keptHours(t, l, q.Window)
 	before := l.Stats().Computations
-	set := only(t, l, q)
+	set := only(t, l.Ledger, q)
 	if n := l.Stats().Computations - before; n > 2 {
 		t.Errorf("%d computations, although all but the ends of the window is kept", n)
 	}

@@ -16,17 +16,17 @@ import (
 )
 
 // keeping is a ledger that keeps the hours of a source in a directory.
-func keeping(t *testing.T, src promquery.Source, dir string, o ledger.Options) *ledger.Ledger {
+func keeping(t *testing.T, src promquery.Source, dir string, o ledgertest.Options) ledgertest.Recorded {
 	t.Helper()
 	backend, err := history.OpenDirectory(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ledger.NewKeeping(promquery.NewEngine(src, config), ledgertest.History{Store: history.New(backend, history.Options{})}, log.NewNopLogger(), o)
+	return ledgertest.New(promquery.NewEngine(src, config), ledgertest.History{Store: history.New(backend, history.Options{})}, log.NewNopLogger(), o)
 }
 
 // keptHours fills the history of a ledger with the hours of a window, and reads them back.
-func keptHours(t *testing.T, l *ledger.Ledger, w allocation.Window) []*allocation.Set {
+func keptHours(t *testing.T, l ledgertest.Recorded, w allocation.Window) []*allocation.Set {
 	t.Helper()
 	if err := l.Fill(t.Context(), w, 2, nil); err != nil {
 		t.Fatal(err)
@@ -67,11 +67,11 @@ func TestHistoryKeepsAllTraffic(t *testing.T) {
 				return bytes, seconds
 			}
 			now := func() time.Time { return window.End.Add(2 * time.Hour) }
-			l := keeping(t, src, t.TempDir(), ledger.Options{Now: now, Grace: 10 * time.Minute})
+			l := keeping(t, src, t.TempDir(), ledgertest.Options{Ledger: ledger.Options{Now: now, Grace: 10 * time.Minute}})
 			for what, sets := range map[string][]*allocation.Set{
 				"computed":    compute(t, src, allocation.Query{Window: window, After: time.Hour}),
 				"hours kept":  keptHours(t, l, window),
-				"from stored": {only(t, l, allocation.Query{Window: window})},
+				"from stored": {only(t, l.Ledger, allocation.Query{Window: window})},
 			} {
 				bytes, seconds := figure(sets)
 				if !near(bytes, sent, 1e-9) || !near(seconds, 300, 1e-9) {

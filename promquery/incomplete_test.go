@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 	"github.com/promcost/promcost/promquery/remote"
@@ -49,7 +50,7 @@ func (g *growing) receive(t *testing.T, until time.Time) {
 }
 
 // living runs the loop of a ledger, and waits until it has nothing to do.
-func living(t *testing.T, l *ledger.Ledger, clock *ledgertest.Clock) (stop func()) {
+func living(t *testing.T, l ledgertest.Recorded, clock *ledgertest.Clock) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -86,7 +87,7 @@ func TestIncompleteHours(t *testing.T) {
 				t.Fatal(err)
 			}
 			files, clock := t.TempDir(), ledgertest.NewClock(after(12))
-			opts := ledger.Options{Now: clock.Now, Sleep: clock.Sleep, Grace: 10 * time.Minute, Backfill: -1}
+			opts := ledgertest.Options{Ledger: ledger.Options{Now: clock.Now, Grace: 10 * time.Minute}, Recorder: recorder.Options{Sleep: clock.Sleep, Backfill: -1}}
 			server.receive(t, after(12))
 			l := keeping(t, src, files, opts)
 			stop := living(t, l, clock)
@@ -155,7 +156,7 @@ func hourOf(t *testing.T, hours iter.Seq2[*allocation.Set, error]) (hour *alloca
 }
 
 // countedHours are the hours of the month up to an instant as they were counted.
-func countedHours(t *testing.T, l *ledger.Ledger, until time.Time) (hours []*allocation.Set) {
+func countedHours(t *testing.T, l ledgertest.Recorded, until time.Time) (hours []*allocation.Set) {
 	t.Helper()
 	for s, err := range l.Counted(t.Context(), allocation.Window{Start: l.Accrued().Window.Start, End: until}, nil) {
 		if err != nil && !errors.Is(err, allocation.ErrNoData) {

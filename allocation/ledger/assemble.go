@@ -4,206 +4,91 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-kit/log/level"
-
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
-	"github.com/promcost/promcost/allocation/places"
 )
-
-// maxDamaged bounds how many damaged sets one query may come upon.
-const maxDamaged = 100
-
-// answer gives the sets of q, oldest first: of what is kept, and of what is computed.
-func (l *Ledger) answer(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
-	if !l.keeps() {
-		q.Stored, q.Only = false, nil
-		return l.compute(ctx, q)
-	}
-	windows, err := q.Windows()
-	if err != nil {
-		return nil, err
-	}
-	if q.Stored {
-		q.Resolution, q.ExactBelow = l.opts.Resolution, false
-	}
-	for try := 0; ; try++ {
-		p, err := l.plan(ctx, &q, windows)
-		if err != nil {
-			return l.without(ctx, q, err)
-		}
-		if p == nil {
-			return l.compute(ctx, q)
-		}
-		a := l.newAssembly(q, p)
-		sets, err := a.run(ctx)
-		var damaged *DamagedError
-		switch {
-		case err == nil:
-			l.sawHistory(nil)
-			return sets, nil
-		case ctx.Err() != nil || try >= maxDamaged:
-			return nil, fmt.Errorf("answer %s: %w", describe(q), err)
-		case errors.As(err, &damaged):
-			l.noteDamage(damaged)
-		case errors.Is(err, fs.ErrNotExist): // somebody replaced or removed it meanwhile
-		case errors.Is(err, errHistory):
-			return l.without(ctx, q, err)
-		default:
-			return nil, err
-		}
-	}
-}
-
-// keeps reports whether the ledger keeps history by now.
-func (l *Ledger) keeps() bool { return l.history != nil && l.opts.Settled() }
-
-// Distrust takes a set for missing that was found to be damaged, until it is computed and written again.
-func (l *Ledger) Distrust(d *DamagedError) { l.noteDamage(d) }
-
-// noteDamage makes that the set is taken for missing until it is written again.
-func (l *Ledger) noteDamage(d *DamagedError) {
-	msg := "History is damaged and will be computed again"
-	if l.opts.ReadOnly {
-		msg = "History is damaged and taken for missing, for it is only read here"
-	}
-	level.Error(l.logger).Log("msg", msg, "kind", d.Kind, "start", d.Window.Start.UTC().Format(time.RFC3339), "err", d.Err)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.damaged[setKey{d.Kind, d.Window.Start.Unix(), d.Window.End.Unix()}] = true
-}
-
-// warned is a set with a further warning.
-func warned(s *allocation.Set, text string) *allocation.Set {
-	own := *s
-	own.Warnings = append(slices.Clone(s.Warnings), text)
-	slices.Sort(own.Warnings)
-	own.Warnings = slices.Compact(own.Warnings)
-	return &own
-}
 
 // assembly makes the sets of a plan.
 type assembly struct {
 	ledger  *Ledger
 	query   allocation.Query
 	plan    *plan
-	filled  map[int64]*hourFlight // by start, those that were not used yet
-	found   bool                  // there was something of some window
+	filled  map[int64]HourResult // hours computed together with others that are yet to be used, by start
+	found   bool                 // there was something of some window
 	noData  error
-	bytes   int64 // that whole kept sets are estimated to take
 	merged  int64 // bytes drawn for the window being made
 	explain explainer
 	begin   *time.Time // of the data of the source, nil before it is wanted
 }
 
 func (l *Ledger) newAssembly(q allocation.Query, p *plan) *assembly {
-	return &assembly{ledger: l, query: q, plan: p, filled: map[int64]*hourFlight{}, explain: explainer{ledger: l, window: q.Window}}
+	return &assembly{ledger: l, query: q, plan: p, filled: map[int64]HourResult{}, explain: explainer{ledger: l, window: q.Window}}
 }
 
-// run makes the sets, oldest first.
-func (a *assembly) run(ctx context.Context) ([]*allocation.Set, error) {
-	a.bytes = a.estimate()
-	release, err := a.ledger.acquireRead(ctx, a.query.Window.Duration())
-	if err != nil {
-		return nil, err
+// make makes the i-th set, and those after it that are computed together with it. Sets that are kept as a whole come from next.
+func (a *assembly) make(ctx context.Context, i int, whole []bool, next func() (*allocation.Set, error)) ([]*allocation.Set, error) {
+	if whole[i] {
+		set, err := next()
+		a.found = a.found || err == nil
+		return []*allocation.Set{set}, err
 	}
-	defer release()
-	out := make([]*allocation.Set, len(a.plan.windows))
-	if err := a.whole(ctx, out); err != nil {
-		return nil, err
+	if n := a.uncovered(i); n > 0 {
+		return a.computeRun(ctx, a.plan.windows[i:i+n])
 	}
-	for i := 0; i < len(out); {
-		if out[i] != nil {
-			i++
-			continue
-		}
-		n, err := a.computeRun(ctx, i, out)
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			if out[i], err = a.window(ctx, i); err != nil {
-				return nil, err
-			}
-			n = 1
-		}
-		i += n
-	}
-	if !a.found && a.noData != nil {
-		return nil, a.noData
-	}
-	if i, warning := a.plan.olderRules(); warning != "" {
-		out[i] = warned(out[i], warning)
-	}
-	return out, nil
+	set, err := a.window(ctx, i)
+	return []*allocation.Set{set}, err
 }
 
-// estimate is about what the windows that are one kept set each take.
+// estimate is about how many bytes the windows take that are one kept set each.
 func (a *assembly) estimate() (bytes int64) {
 	for _, pieces := range a.plan.pieces {
-		if len(pieces) == 1 && pieces[0].kept != nil {
-			bytes += pieces[0].kept.bytes(a.query.Only)
+		if len(pieces) == 1 && pieces[0].Kept != nil {
+			bytes += pieces[0].Kept.bytes(a.query.Only)
 		}
 	}
 	return bytes
 }
 
-// whole reads all windows that are one kept set each, over one dictionary.
-func (a *assembly) whole(ctx context.Context, out []*allocation.Set) error {
-	var kept []Kept
-	var at []int
-	for i, pieces := range a.plan.pieces {
-		if len(pieces) == 1 && pieces[0].kept != nil {
-			kept, at = append(kept, *pieces[0].kept), append(at, i)
-		}
-	}
-	sets, err := a.ledger.readCached(ctx, &a.query, kept, a.bytes)
-	if err != nil {
-		return err
-	}
-	for i, s := range sets {
-		out[at[i]], a.found = s, true
-	}
-	return nil
-}
-
-// computeRun computes, in sets that are not kept, the windows from the i-th on of which nothing is kept, in one query, and
-// says how many they were.
-func (a *assembly) computeRun(ctx context.Context, i int, out []*allocation.Set) (n int, err error) {
+// uncovered is how many windows from the i-th on have nothing kept, and so are computed in one query. It is 0 for stored queries, whose
+// hours are computed and kept one by one.
+func (a *assembly) uncovered(i int) (n int) {
 	if a.query.Stored {
-		return 0, nil
+		return 0
 	}
-	for i+n < len(out) && out[i+n] == nil && len(a.plan.pieces[i+n]) == 1 {
+	for _, pieces := range a.plan.pieces[i:] {
+		if len(pieces) != 1 || pieces[0].Kept != nil {
+			break
+		}
 		n++
 	}
-	if n == 0 {
-		return 0, nil
-	}
-	sets, err := a.ledger.compute(ctx, a.query.Over(a.plan.windows[i:i+n]))
+	return n
+}
+
+// computeRun computes the sets of adjacent windows in one query.
+func (a *assembly) computeRun(ctx context.Context, windows []allocation.Window) ([]*allocation.Set, error) {
+	sets, err := a.ledger.compute(ctx, a.query.Over(windows))
 	switch {
 	case errors.Is(err, allocation.ErrNoData):
 		a.missing(err)
-		for k := range n {
-			w := a.plan.windows[i+k]
-			out[i+k] = warned(allocation.NewSet(w, allocation.NewDict()), a.ledger.describeHole(&hole{w, err}))
+		sets = make([]*allocation.Set, len(windows))
+		for i, w := range windows {
+			sets[i] = warned(allocation.NewSet(w, allocation.NewDict()), a.ledger.describeHole(&hole{w, err}))
 		}
-		return n, nil
+		return sets, nil
 	case err != nil:
-		return 0, err
-	case len(sets) != n:
-		return 0, fmt.Errorf("internal error: %d sets of %d windows: report it", len(sets), n)
+		return nil, err
+	case len(sets) != len(windows):
+		return nil, fmt.Errorf("internal error: %d sets of %d windows: report it", len(sets), len(windows))
 	}
-	copy(out[i:], sets)
 	a.found = true
-	return n, nil
+	return sets, nil
 }
 
-// missing notes that something has no data. That it may have some is the error where nothing is found.
+// missing notes the error of a piece without data. If nothing is found at all, it is the error of the answer: first one that leaves
+// open whether there are data.
 func (a *assembly) missing(err error) {
 	if a.noData == nil || allocation.HasNothing(a.noData) && !allocation.HasNothing(err) {
 		a.noData = err
@@ -213,7 +98,7 @@ func (a *assembly) missing(err error) {
 // mergeAtOnce is how many sets are merged at a time: so much of them is in memory.
 const mergeAtOnce = 8
 
-// hold draws what the window being made takes, in place of what it drew before; nil gives that back.
+// hold draws the memory of the window being made, in place of what it drew before; nil gives that back.
 func (a *assembly) hold(ctx context.Context, sum *allocation.Set) error {
 	bytes := int64(0)
 	if sum != nil {
@@ -266,25 +151,25 @@ func (a *assembly) window(ctx context.Context, i int) (*allocation.Set, error) {
 	return sum, nil
 }
 
-// hole is a part of a window that cannot be had.
+// hole is a part of a window without a result.
 type hole struct {
 	window allocation.Window
 	err    error
 }
 
-// like reports whether two holes are told of as one.
+// like reports whether two holes have one warning if they are adjacent.
 func (h *hole) like(o *hole) bool {
-	x, _ := errors.AsType[*spoiledError](h.err)
-	y, _ := errors.AsType[*spoiledError](o.err)
+	x, _ := errors.AsType[*unusableError](h.err)
+	y, _ := errors.AsType[*unusableError](o.err)
 	return errors.Is(h.err, allocation.ErrNoData) == errors.Is(o.err, allocation.ErrNoData) && (x == nil) == (y == nil) && (x == nil || x.why == y.why)
 }
 
-// describeHole says what is missing. Why the source has nothing is said the same however it was asked: days are kept with it.
+// describeHole is the warning of a hole. It gives one reason for all ways in which the source has nothing, for days are kept with it.
 func (l *Ledger) describeHole(h *hole) string {
 	err := h.err
-	spoiled, _ := errors.AsType[*spoiledError](err)
+	unusable, _ := errors.AsType[*unusableError](err)
 	switch {
-	case spoiled != nil, !errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrUpstream):
+	case unusable != nil, !errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrUpstream):
 	case l.opts.ReadOnly:
 		err = errNotKept
 	default:
@@ -296,7 +181,7 @@ func (l *Ledger) describeHole(h *hole) string {
 // errNothing is the error of an hour that the source has nothing of.
 var errNothing = fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
 
-// nothingOf is the error of an hour that is empty: that of a source whose answers were not whole is not known to be.
+// nothingOf is the error of an empty hour. If the source's answers were not whole, the hour may have data all the same.
 func nothingOf(set *allocation.Set) error {
 	if !set.Incomplete {
 		return errNothing
@@ -321,22 +206,21 @@ func addSets(w allocation.Window, sum *allocation.Set, sets []*allocation.Set) (
 	return allocation.Merge(w, sets)
 }
 
-// pieces reads or computes pieces. Those that fail are holes, as long as another succeeds. release gives back
-// the memory of those that were read.
-func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocation.Set, holes []hole, release func(), err error) {
+// pieces reads or computes pieces. Those that fail are holes. release gives back the memory of those that were read.
+func (a *assembly) pieces(ctx context.Context, pieces []Piece) (sets []*allocation.Set, holes []hole, release func(), err error) {
 	var kept []Kept
 	for _, x := range pieces {
-		if x.kept != nil {
-			kept = append(kept, *x.kept)
+		if x.Kept != nil {
+			kept = append(kept, *x.Kept)
 		}
 	}
-	read, release, err := a.ledger.read(ctx, kept, a.query.Only.WithInstance())
+	read, release, err := a.ledger.archive.Read(ctx, kept, a.query.Only.WithInstance())
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	a.found = a.found || len(read) > 0
 	for _, x := range pieces {
-		if x.kept != nil {
+		if x.Kept != nil {
 			sets, read = append(sets, read[0]), read[1:]
 			continue
 		}
@@ -345,11 +229,11 @@ func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocati
 		case err == nil:
 			sets, a.found = append(sets, s), true
 		case errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrUpstream) && ctx.Err() == nil:
-			if why := a.explain.why(ctx, x.window); why != "" {
-				err = &spoiledError{why}
+			if why := a.explain.why(ctx, x.Window); why != "" {
+				err = &unusableError{why}
 			}
 			a.missing(err)
-			holes = append(holes, hole{x.window, err})
+			holes = append(holes, hole{x.Window, err})
 		default:
 			release()
 			return nil, nil, nil, err
@@ -359,35 +243,35 @@ func (a *assembly) pieces(ctx context.Context, pieces []piece) (sets []*allocati
 }
 
 // computed computes a piece: a closed hour together with those that follow.
-func (a *assembly) computed(ctx context.Context, x piece) (*allocation.Set, error) {
-	if a.early(ctx, x.window) {
+func (a *assembly) computed(ctx context.Context, x Piece) (*allocation.Set, error) {
+	if a.early(ctx, x.Window) {
 		return nil, errNothing
 	}
-	if !x.hour {
-		sets, err := a.ledger.compute(ctx, a.query.Over([]allocation.Window{x.window}))
+	if !x.Hour {
+		sets, err := a.ledger.compute(ctx, a.query.Over([]allocation.Window{x.Window}))
 		if err != nil {
 			return nil, err
 		}
 		return sets[0], nil
 	}
-	key := x.window.Start.Unix()
-	if a.filled[key] == nil {
-		hours := a.hoursFrom(x.window.Start)
-		flights, err := a.ledger.fillAsked(ctx, hours, nil)
+	key := x.Window.Start.Unix()
+	if _, ok := a.filled[key]; !ok {
+		hours := a.hoursFrom(x.Window.Start)
+		results, err := a.ledger.fillAsked(ctx, hours, nil)
 		if err != nil {
 			return nil, err
 		}
-		for i, f := range flights {
-			if err := memory.Of(ctx).Draw(f.bytes()); err != nil {
+		for i, r := range results {
+			if err := memory.Of(ctx).Draw(r.bytes()); err != nil {
 				return nil, err
 			}
-			a.filled[hours[i].Start.Unix()] = f
+			a.filled[hours[i].Start.Unix()] = r
 		}
 	}
-	f := a.filled[key]
+	r := a.filled[key]
 	delete(a.filled, key)
-	memory.Of(ctx).Return(f.bytes())
-	return f.set, f.err
+	memory.Of(ctx).Return(r.bytes())
+	return r.Set, r.Err
 }
 
 // hoursFrom are the hours to be computed from t on, as many as are computed at once.
@@ -395,46 +279,55 @@ func (a *assembly) hoursFrom(t time.Time) (hours []allocation.Window) {
 	for _, pieces := range a.plan.pieces {
 		for _, x := range pieces {
 			switch {
-			case x.window.Start.Before(t):
-			case !x.hour || len(hours) > 0 && !a.ledger.joins(hours, x.window):
+			case x.Window.Start.Before(t):
+			case !x.Hour || len(hours) > 0 && !a.ledger.clock.joins(hours, x.Window):
 				return hours
 			default:
-				hours = append(hours, x.window)
+				hours = append(hours, x.Window)
 			}
 		}
 	}
 	return hours
 }
 
-// read reads kept sets, whose memory it draws before. release gives that back once they are of no more use; it is never nil.
-func (l *Ledger) read(ctx context.Context, kept []Kept, only *allocation.Projection) (sets []*allocation.Set, release func(), err error) {
-	if len(kept) == 0 {
-		return nil, func() {}, nil
-	}
-	release, err = l.opts.Memory.Take(ctx, remedy, bytesOf(kept, only))
-	if err != nil {
-		rows := 0
-		for i := range kept {
-			rows += kept[i].Rows
-		}
-		return nil, release, fmt.Errorf("read %d allocations of %d hours or days: %w", rows, len(kept), err)
-	}
-	sets, err = l.history.Read(ctx, kept, only)
-	if err == nil {
-		return sets, release, nil
-	}
-	release()
-	var damaged *DamagedError
-	if errors.As(err, &damaged) || errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
-		return nil, func() {}, err
-	}
-	return nil, func() {}, fmt.Errorf("%w: %w", errHistory, err)
+// MergeDay merges the pieces of a day, in which what cannot be had is a warning.
+func (l *Ledger) MergeDay(ctx context.Context, day allocation.Window, pieces []Piece) (*allocation.Set, error) {
+	q := allocation.Query{Window: day, Stored: true, Resolution: l.opts.Resolution}
+	return l.newAssembly(q, &plan{[]allocation.Window{day}, [][]Piece{pieces}}).window(ctx, 0)
 }
 
-// acquireRead takes one of the places of those who read the history, of so much time.
-func (l *Ledger) acquireRead(ctx context.Context, d time.Duration) (leave func(), err error) {
-	if leave, err = l.readers.Take(places.About(ctx, d)); err != nil {
-		return nil, fmt.Errorf("wait to read the history: %w", err)
+// beginTimeout bounds the question when the data of the source begin: all do without the answer.
+const beginTimeout = 30 * time.Second
+
+// manyMissing is how many pieces of a query are to be computed at least for the source to be asked when its data begin: the question
+// takes as long as some of them.
+const manyMissing = 31 * 24
+
+// early reports whether w is before the data of the source. The source is asked for their begin once, if much is to be computed:
+// decades without data need not be computed hour by hour.
+func (a *assembly) early(ctx context.Context, w allocation.Window) bool {
+	if a.begin == nil {
+		a.begin = &time.Time{}
+		missing := 0
+		for _, pieces := range a.plan.pieces {
+			for _, x := range pieces {
+				if x.Kept == nil {
+					missing++
+				}
+			}
+		}
+		if missing >= manyMissing && !a.ledger.opts.ReadOnly {
+			if begin, err := a.ledger.Begin(ctx, a.query.Window); err == nil {
+				a.begin = &begin
+			}
+		}
 	}
-	return leave, nil
+	return !w.End.After(*a.begin)
+}
+
+// Begin asks the source when its data begin within w.
+func (l *Ledger) Begin(ctx context.Context, w allocation.Window) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, beginTimeout)
+	defer cancel()
+	return l.opts.Begin(ctx, w)
 }

@@ -1,11 +1,9 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,88 +11,90 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 )
 
-// maxFill is how many hours are computed at once: those of a day of the zone, so that each sample of it is read once, and
-// what a computation warns of is of that day.
-const maxFill = 25
+// retryDelays are for how long the source is not asked again for an hour that it had nothing of, each time.
+var retryDelays = [...]time.Duration{10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
 
-// joins reports whether an hour is computed at once with those before it.
-func (l *Ledger) joins(before []allocation.Window, h allocation.Window) bool {
-	n := len(before)
-	return n > 0 && n < maxFill && before[n-1].End.Equal(h.Start) && !l.startsDay(h.Start)
-}
+// maxEmpty bounds how many such hours are remembered.
+const maxEmpty = 100_000
 
-// startsDay reports whether a day of the zone begins at t.
-func (l *Ledger) startsDay(t time.Time) bool {
-	return allocation.Day.Round(allocation.Window{Start: t, End: t.Add(1)}, l.opts.Zone).Start.Equal(t)
-}
-
-// writeTimeout bounds the writing of one set.
-const writeTimeout = 5 * time.Minute
-
-// hourFlight is the computation of a closed hour that was not kept, and those who wait for it.
-type hourFlight struct {
-	done chan struct{} // closed when set and err are set
-	set  *allocation.Set
-	err  error // wraps allocation.ErrNoData where the source has nothing of the hour
+// HourResult is a closed hour that was computed.
+type HourResult struct {
+	Set *allocation.Set // nil with an error
+	Err error           // wraps allocation.ErrNoData where the source has nothing of the hour
 }
 
 // bytes is what the set takes in memory.
-func (f *hourFlight) bytes() int64 {
-	if f.set == nil {
+func (r *HourResult) bytes() int64 {
+	if r.Set == nil {
 		return 0
 	}
-	return allocation.SetsBytes([]*allocation.Set{f.set})
+	return allocation.SetsBytes([]*allocation.Set{r.Set})
 }
 
-// barren is an hour that the source had nothing of.
-type barren struct {
+// filler computes closed hours that are not kept, and keeps them. Those who want an hour that is being computed wait for it. It is
+// safe for concurrent use.
+type filler struct {
+	ledger *Ledger
+
+	mu      sync.Mutex
+	running map[int64]*hourFlight // hours that are being computed, by start
+	empty   map[int64]emptyHour   // hours that the source had nothing of, by start
+
+	closing context.Context // until close
+	end     context.CancelFunc
+	working sync.WaitGroup // runs, though nobody may wait for them any more
+}
+
+// hourFlight is the computation of an hour.
+type hourFlight struct {
+	done   chan struct{} // closed when result is set
+	result HourResult
+}
+
+// emptyHour is an hour that the source had nothing of.
+type emptyHour struct {
 	tries int
-	until time.Time // before, it is not asked again
+	until time.Time // before then the source is not asked again
 	err   error
 }
 
-// barrenDelays are for how long the source is not asked again for an hour that it had nothing of.
-var barrenDelays = [...]time.Duration{10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
-
-// maxBarren bounds what is remembered of such hours.
-const maxBarren = 100_000
-
-// fill computes hours that are not kept, and keeps them. Hours that somebody computes already are waited for. Flights end
-// with work's context, not with ctx, which bounds only the waiting.
-func (l *Ledger) fill(ctx, work context.Context, hours []allocation.Window) ([]*hourFlight, error) {
-	flights, runs := l.takeOff(hours, nil)
-	return l.flyAll(ctx, work, flights, runs)
+func newFiller(l *Ledger) *filler {
+	f := &filler{ledger: l, running: map[int64]*hourFlight{}, empty: map[int64]emptyHour{}}
+	f.closing, f.end = context.WithCancel(context.Background())
+	return f
 }
 
-// fillAsked is fill for a query, after whose end what was begun goes on, until Close. Nothing is begun where the source fails: with the
-// error failed, if that is one, or as it did just now.
-func (l *Ledger) fillAsked(ctx context.Context, hours []allocation.Window, failed error) ([]*hourFlight, error) {
-	if failed == nil {
-		failed = l.down()
-	}
-	flights, runs := l.takeOff(hours, failed)
-	return l.flyAll(ctx, context.WithoutCancel(ctx), flights, runs)
+// close ends what is being computed, and waits for it. Nothing begins after it.
+func (f *filler) close() {
+	f.mu.Lock()
+	f.end()
+	f.mu.Unlock()
+	f.working.Wait()
 }
 
-// flyAll computes runs and waits for flights.
-func (l *Ledger) flyAll(ctx, work context.Context, flights []*hourFlight, runs []hourRun) ([]*hourFlight, error) {
+// fill computes hours and waits for them as long as ctx lasts. What it begins ends with work. If the source has failed, nothing is
+// begun, and hours that nobody computes have that error instead.
+func (f *filler) fill(ctx, work context.Context, hours []allocation.Window, failed error) ([]HourResult, error) {
+	flights, runs := f.takeOff(hours, failed)
 	for _, run := range runs {
 		go func() {
-			defer l.working.Done()
+			defer f.working.Done()
 			work, done := context.WithCancel(work)
 			defer done()
-			defer context.AfterFunc(l.closing, done)()
-			l.fillRun(work, run)
+			defer context.AfterFunc(f.closing, done)()
+			f.compute(work, run)
 		}()
 	}
-	for _, f := range flights {
+	results := make([]HourResult, len(flights))
+	for i, x := range flights {
 		select {
-		case <-f.done:
+		case <-x.done:
+			results[i] = x.result
 		case <-ctx.Done():
 			return nil, fmt.Errorf("compute hours: %w", ctx.Err())
 		}
 	}
-	return flights, nil
+	return results, nil
 }
 
 // hourRun are adjacent hours to be computed, and their flights.
@@ -103,272 +103,176 @@ type hourRun struct {
 	flights []*hourFlight
 }
 
-// takeOff joins the flights of hours, and starts those that are none yet, in runs of adjacent ones; where the source has
-// failed they have that error instead.
-func (l *Ledger) takeOff(hours []allocation.Window, failed error) (flights []*hourFlight, runs []hourRun) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// takeOff joins the flights of hours, and makes those that are missing, in runs that are to be computed.
+func (f *filler) takeOff(hours []allocation.Window, failed error) (flights []*hourFlight, runs []hourRun) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if failed == nil {
-		failed = l.closing.Err()
+		failed = f.closing.Err()
 	}
 	for _, h := range hours {
 		key := h.Start.Unix()
-		f := l.filling[key]
-		if b, ok := l.barren[key]; f == nil && ok && l.opts.Now().Before(b.until) {
-			f = &hourFlight{done: make(chan struct{}), err: b.err}
-			close(f.done)
+		x := f.running[key]
+		if e, ok := f.empty[key]; x == nil && ok && f.ledger.opts.Now().Before(e.until) {
+			x = landed(e.err)
 		}
-		if f == nil && failed != nil {
-			f = &hourFlight{done: make(chan struct{}), err: failed}
-			close(f.done)
+		if x == nil && failed != nil {
+			x = landed(failed)
 		}
-		if f == nil {
-			f = &hourFlight{done: make(chan struct{})}
-			l.filling[key] = f
+		if x == nil {
+			x = &hourFlight{done: make(chan struct{})}
+			f.running[key] = x
 			last := len(runs) - 1
-			if last < 0 || !l.joins(runs[last].hours, h) {
+			if last < 0 || !f.ledger.clock.joins(runs[last].hours, h) {
 				runs = append(runs, hourRun{})
 				last++
 			}
-			runs[last].hours, runs[last].flights = append(runs[last].hours, h), append(runs[last].flights, f)
+			runs[last].hours, runs[last].flights = append(runs[last].hours, h), append(runs[last].flights, x)
 		}
-		flights = append(flights, f)
+		flights = append(flights, x)
 	}
-	l.working.Add(len(runs))
+	f.working.Add(len(runs))
 	return flights, runs
 }
 
-// fillRun computes a run; if that takes too much, one half after the other.
-func (l *Ledger) fillRun(ctx context.Context, run hourRun) {
-	n := len(run.hours)
+// landed is a flight that ended in an error.
+func landed(err error) *hourFlight {
+	x := &hourFlight{done: make(chan struct{}), result: HourResult{Err: err}}
+	close(x.done)
+	return x
+}
+
+// compute computes a run and keeps its hours; if that takes too much, one half after the other.
+func (f *filler) compute(ctx context.Context, run hourRun) {
+	l, n := f.ledger, len(run.hours)
 	account := l.opts.Memory.Open(remedy) // those who wait may leave
 	ctx = memory.With(ctx, account)
-	sets, err := l.compute(ctx, allocation.Query{
-		Window: allocation.Window{Start: run.hours[0].Start, End: run.hours[n-1].End}, Step: time.Hour, Resolution: l.opts.Resolution, Alone: true,
-	})
+	sets, err := l.computeRun(ctx, run.hours)
 	if errors.Is(err, allocation.ErrTooMuch) && n > 1 {
 		account.Close()
-		l.fillRun(ctx, hourRun{run.hours[:n/2], run.flights[:n/2]})
-		l.fillRun(ctx, hourRun{run.hours[n/2:], run.flights[n/2:]})
+		f.compute(ctx, hourRun{run.hours[:n/2], run.flights[:n/2]})
+		f.compute(ctx, hourRun{run.hours[n/2:], run.flights[n/2:]})
 		return
 	}
-	if err == nil && len(sets) != n {
-		err = fmt.Errorf("internal error: %d sets of %d hours: report it", len(sets), n)
-	}
-	for i, f := range run.flights {
-		if f.err = err; err == nil {
-			f.set, f.err = l.keepHour(ctx, sets[i])
+	for i, x := range run.flights {
+		if x.result.Err = err; err == nil {
+			x.result = resultOf(sets[i])
+		}
+		if set := x.result.Set; set != nil {
+			_ = l.archive.keepHour(ctx, set) // a failure is logged there, and the loop tries again: the hour is an answer all the same
 		}
 	}
 	account.Close() // before those who wait go on, and draw for themselves
-	for i, f := range run.flights {
-		l.landHour(run.hours[i], f)
+	for i, x := range run.flights {
+		f.land(run.hours[i], x)
 	}
 }
 
-// landHour ends the flight of an hour.
-func (l *Ledger) landHour(h allocation.Window, f *hourFlight) {
-	key := h.Start.Unix()
-	l.mu.Lock()
-	delete(l.filling, key)
-	if errors.Is(f.err, allocation.ErrNoData) {
-		if len(l.barren) >= maxBarren {
-			clear(l.barren)
-		}
-		b := l.barren[key]
-		delay := barrenDelays[min(b.tries, len(barrenDelays)-1)]
-		l.barren[key] = barren{b.tries + 1, l.opts.Now().Add(delay), f.err}
-	} else {
-		delete(l.barren, key)
-	}
-	l.mu.Unlock()
-	close(f.done)
-}
-
-// keepHour keeps an hour that was computed. That it cannot is logged, and the hour is an answer all the same.
-func (l *Ledger) keepHour(ctx context.Context, set *allocation.Set) (*allocation.Set, error) {
+// resultOf is the result of an hour that was computed. An empty hour is an error.
+func resultOf(set *allocation.Set) HourResult {
 	if set.Empty() && !set.Apart {
-		return nil, nothingOf(set)
+		return HourResult{Err: nothingOf(set)}
 	}
-	key := setKey{Hours, set.Window.Start.Unix(), set.Window.End.Unix()}
-	l.mu.Lock()
-	replace := l.damaged[key]
-	l.mu.Unlock()
-	var err error
-	if replace {
-		if err = l.settle(ctx, set.Window); err != nil {
-			l.wrote(err)
+	return HourResult{Set: set}
+}
+
+// land ends the flight of an hour.
+func (f *filler) land(h allocation.Window, x *hourFlight) {
+	key := h.Start.Unix()
+	f.mu.Lock()
+	delete(f.running, key)
+	if errors.Is(x.result.Err, allocation.ErrNoData) {
+		if len(f.empty) >= maxEmpty {
+			clear(f.empty)
 		}
+		e := f.empty[key]
+		delay := retryDelays[min(e.tries, len(retryDelays)-1)]
+		f.empty[key] = emptyHour{e.tries + 1, f.ledger.opts.Now().Add(delay), x.result.Err}
+	} else {
+		delete(f.empty, key)
 	}
-	if err == nil {
-		err = l.write(ctx, set, Keep{Kind: Hours, Complete: !set.Incomplete})
-	}
-	if err != nil {
-		return set, nil //nolint:nilerr // write has told of it, and the loop tries again
-	}
-	return set, nil
+	f.mu.Unlock()
+	close(x.done)
 }
 
-// write keeps a set, in the place of one that cannot be read.
-func (l *Ledger) write(ctx context.Context, set *allocation.Set, k Keep) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	l.mu.Lock()
-	k.Zone, k.Replace = l.opts.Zone, k.Replace || l.damaged[setKey{k.Kind, set.Window.Start.Unix(), set.Window.End.Unix()}]
-	l.mu.Unlock()
-	err := l.history.Write(ctx, set, k)
-	if err == nil {
-		l.mu.Lock()
-		delete(l.damaged, setKey{k.Kind, set.Window.Start.Unix(), set.Window.End.Unix()})
-		l.store.lastWrite = l.opts.Now()
-		l.mu.Unlock()
-	}
-	l.wrote(err)
-	return err
-}
-
-// wrote notes whether writing worked.
-func (l *Ledger) wrote(err error) {
-	l.turned(&l.store.writeErr, err, "Writing to the history fails, it is tried again", "Writing to the history works again")
-}
-
-// Progress says how far Fill or Recompute is.
-type Progress struct {
-	Hours    int // that are asked for
-	Kept     int // that were kept before
-	Written  int // that were computed and are kept now
-	Empty    int // that the source has nothing of
-	Replaced int // kept ones that were computed again
-	Left     int // kept ones that stay as they were, for the source has less of them now
-}
-
-// Done is how many hours were seen to.
-func (p Progress) Done() int { return p.Written + p.Empty + p.Replaced + p.Left }
-
-// Missing are the closed hours of the zone's clock within w that are not kept, oldest first.
-func (l *Ledger) Missing(ctx context.Context, w allocation.Window) ([]allocation.Window, error) {
-	missing, _, err := l.missing(ctx, w)
-	return missing, err
-}
-
-// missing are the closed hours within w that are not kept, and how many there are in all.
-func (l *Ledger) missing(ctx context.Context, w allocation.Window) (missing []allocation.Window, all int, err error) {
-	kept, err := l.usable(ctx, Hours, w, &allocation.Query{Stored: true})
-	if err != nil {
-		return nil, 0, err
-	}
-	closed := l.ClosedHours(w)
-	return slices.DeleteFunc(slices.Clone(closed), func(h allocation.Window) bool { return kept.has(h) }), len(closed), nil
-}
-
-// hourAt is the hour of the zone's clock that begins at t, or the next that does; where clocks are set by half an hour,
-// what is left of one.
-func (l *Ledger) hourAt(t time.Time) allocation.Window {
-	from := l.floor(t)
-	if from.Before(t) && !l.floor(t.Add(-time.Second)).Equal(from) {
-		from = t // clocks were set at t
-	}
-	if from.Before(t) {
-		from = from.Add(time.Hour)
-	}
-	return allocation.Window{Start: from, End: l.floor(from).Add(time.Hour)}
-}
-
-// Fill computes the closed hours within w that are not kept, so many runs of up to a day at a time, oldest first, keeps
-// them, rolls the days up, and mends what is damaged. progress, if not nil, is told after each run, by one goroutine at a time. What is kept when
-// ctx ends or an error occurs stays, so that another call goes on from there; hours that the source has nothing of are no
-// error. An hour that cannot be kept is one.
-func (l *Ledger) Fill(ctx context.Context, w allocation.Window, parallel int, progress func(Progress)) error {
-	missing, all, err := l.missing(ctx, w)
-	if err != nil {
-		return fmt.Errorf("fill history: %w", err)
-	}
-	f := &filling{ledger: l, done: Progress{Hours: all, Kept: all - len(missing)}, progress: progress}
-	runs := l.splitRuns(missing)
-	work, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan []allocation.Window)
-	var wg sync.WaitGroup
-	for range min(max(parallel, 1), max(len(runs), 1)) {
-		wg.Go(func() {
-			for run := range next {
-				if err := f.run(work, run); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for _, run := range runs {
-		select {
-		case next <- run:
-		case <-work.Done():
-		}
-	}
-	close(next)
-	wg.Wait()
-	if work.Err() != nil {
-		return fmt.Errorf("fill history: %w", context.Cause(work))
-	}
-	for _, do := range [...]func(context.Context, allocation.Window) (bool, error){l.rollDay, l.mendCounted} {
-		for more := true; more; {
-			if more, err = do(ctx, w); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// filling is one call of Fill.
-type filling struct {
-	ledger   *Ledger
-	progress func(Progress)
-
-	mu   sync.Mutex
-	done Progress
-}
-
-// run fills one run.
-func (f *filling) run(ctx context.Context, hours []allocation.Window) error {
-	ctx, _, done := f.ledger.opts.Memory.Within(ctx, remedy)
-	defer done()
-	flights, err := f.ledger.fill(ctx, ctx, hours)
-	if err != nil {
-		return err
-	}
+// forget makes the source be asked again for an hour that it had nothing of.
+func (f *filler) forget(h allocation.Window) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var failed error
-	for _, flight := range flights {
-		switch {
-		case flight.err == nil:
-			f.done.Written++
-		case errors.Is(flight.err, allocation.ErrNoData):
-			f.done.Empty++
-		default:
-			failed = cmp.Or(failed, flight.err)
-		}
-	}
-	if f.progress != nil {
-		f.progress(f.done)
-	}
-	if failed == nil {
-		f.ledger.mu.Lock()
-		failed = f.ledger.store.writeErr
-		f.ledger.mu.Unlock()
-	}
-	return failed
+	delete(f.empty, h.Start.Unix())
 }
 
-// splitRuns cuts hours into runs of adjacent ones that are computed at once.
-func (l *Ledger) splitRuns(hours []allocation.Window) (runs [][]allocation.Window) {
-	for _, h := range hours {
-		last := len(runs) - 1
-		if last < 0 || !l.joins(runs[last], h) {
-			runs = append(runs, nil)
-			last++
-		}
-		runs[last] = append(runs[last], h)
+// Empty reports whether the source had nothing of a closed hour when it was last asked, and until when it is not asked again.
+func (l *Ledger) Empty(h allocation.Window) (until time.Time, ok bool) {
+	l.filler.mu.Lock()
+	defer l.filler.mu.Unlock()
+	e, ok := l.filler.empty[h.Start.Unix()]
+	return e.until, ok
+}
+
+// FillHours computes closed hours that are not kept, and keeps them. Hours that are being computed already are waited for. What it
+// begins ends with ctx, whose error it returns. An hour that cannot be kept is a result all the same: Archive.Health has the error.
+func (l *Ledger) FillHours(ctx context.Context, hours []allocation.Window) ([]HourResult, error) {
+	return l.filler.fill(ctx, ctx, hours, nil)
+}
+
+// fillAsked is FillHours for a question. What it begins goes on when the question is given up, until Close. Nothing is begun if the
+// source has failed: with the error failed, if that is not nil, or just now.
+func (l *Ledger) fillAsked(ctx context.Context, hours []allocation.Window, failed error) ([]HourResult, error) {
+	if failed == nil {
+		failed = l.outage.down()
 	}
-	return runs
+	return l.filler.fill(ctx, context.WithoutCancel(ctx), hours, failed)
+}
+
+// FillHour computes a closed hour and keeps it, also if the source had nothing of it a moment ago. It returns the hour as the
+// history has it.
+func (l *Ledger) FillHour(ctx context.Context, h allocation.Window) (*allocation.Set, error) {
+	l.filler.forget(h) // samples may have come since
+	hours := []allocation.Window{h}
+	results, err := l.FillHours(ctx, hours)
+	if err != nil {
+		return nil, err
+	}
+	return l.asKept(ctx, hours, results, nil)[0], results[0].Err
+}
+
+// ComputeHours computes adjacent closed hours and keeps none of them. If that takes too much, it computes one half after the other.
+func (l *Ledger) ComputeHours(ctx context.Context, hours []allocation.Window) []HourResult {
+	n := len(hours)
+	sets, err := l.computeRun(ctx, hours)
+	if errors.Is(err, allocation.ErrTooMuch) && n > 1 {
+		return append(l.ComputeHours(ctx, hours[:n/2]), l.ComputeHours(ctx, hours[n/2:])...)
+	}
+	results := make([]HourResult, n)
+	for i := range results {
+		if results[i].Err = err; err == nil {
+			results[i] = resultOf(sets[i])
+		}
+	}
+	return results
+}
+
+// computeRun computes adjacent hours at once.
+func (l *Ledger) computeRun(ctx context.Context, hours []allocation.Window) ([]*allocation.Set, error) {
+	n := len(hours)
+	sets, err := l.compute(ctx, allocation.Query{
+		Window: allocation.Window{Start: hours[0].Start, End: hours[n-1].End}, Step: time.Hour, Resolution: l.opts.Resolution, Alone: true,
+	})
+	if err == nil && len(sets) != n {
+		err = fmt.Errorf("internal error: %d sets of %d hours: report it", len(sets), n)
+	}
+	return sets, err
+}
+
+// ComputeHour computes the set of w, at most an hour, and does not keep it.
+func (l *Ledger) ComputeHour(ctx context.Context, w allocation.Window) (*allocation.Set, error) {
+	sets, err := l.compute(ctx, allocation.Query{Window: w, Resolution: l.opts.Resolution, Alone: true})
+	if err == nil && len(sets) != 1 {
+		err = fmt.Errorf("compute hour: got %d sets, want 1", len(sets))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sets[0], nil
 }

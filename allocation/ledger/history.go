@@ -15,8 +15,8 @@ type Kind uint8
 const (
 	Hours Kind = iota
 	Days
-	// Counted are hours as counters have counted them, where that is not what Hours has by now: an hour that was computed
-	// again later, and stretches without data, of any length, which later data must not be counted in.
+	// Counted are hours as counters have counted them, where that is not what Hours has by now: hours that were computed again
+	// later, and times without data, of any length, in which data that come later must not be counted.
 	Counted
 )
 
@@ -62,12 +62,12 @@ type Keep struct {
 
 // History keeps sets as they were computed. It is safe for concurrent use.
 type History interface {
-	// List is the sets of a kind that overlap w, oldest first, those that are damaged left out; all for the zero window.
+	// List returns the sets of a kind that overlap w, oldest first, without damaged ones; all sets for the zero window.
 	List(ctx context.Context, k Kind, w allocation.Window) ([]Kept, error)
-	// Read reads sets of List over one Dict, in the order given, rows in one order. only says which columns are needed, nil
-	// all. A damaged set is a DamagedError, one that has gone fs.ErrNotExist.
+	// Read reads sets of List over one Dict, in the order given, with their rows in one order. only says which columns are needed;
+	// nil reads all. The error is a DamagedError for a damaged set, and fs.ErrNotExist for one that was removed.
 	Read(ctx context.Context, sets []Kept, only *allocation.Projection) ([]*allocation.Set, error)
-	// Write keeps a set, which is there to stay once it returns.
+	// Write keeps a set. The set is durable once Write returns.
 	Write(ctx context.Context, set *allocation.Set, keep Keep) error
 }
 
@@ -79,12 +79,12 @@ type Tidier interface {
 
 // Explainer is a History that tells why a set of a time is not there.
 type Explainer interface {
-	// Spoiled is what there is of sets of a kind that overlap w and are not in List, for they are not whole, by start.
-	Spoiled(ctx context.Context, k Kind, w allocation.Window) ([]Spoiled, error)
+	// Unusable are the sets of a kind that overlap w and are not in List, for they are not whole, by start.
+	Unusable(ctx context.Context, k Kind, w allocation.Window) ([]Unusable, error)
 }
 
-// Spoiled is a set that is not whole.
-type Spoiled struct {
+// Unusable is a set that is there, but not whole.
+type Unusable struct {
 	Window allocation.Window
 	Why    string // in words, such as "shard 2/2 of it is not there"
 }

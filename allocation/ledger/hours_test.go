@@ -15,6 +15,8 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/recorder"
 )
 
 // hoursOf are hours as they are yielded, and their sets.
@@ -40,33 +42,33 @@ func hoursOf(t *testing.T, hours iter.Seq2[*allocation.Set, error]) (list []stri
 // clockHours are hours from a start on.
 func clockHours(t *testing.T, from string, n int) (list []string) {
 	for i := range n {
-		list = append(list, at(t, from).Add(time.Duration(i)*time.Hour).UTC().Format("02T15:04"))
+		list = append(list, ledgertest.At(t, from).Add(time.Duration(i)*time.Hour).UTC().Format("02T15:04"))
 	}
 	return list
 }
 
 func TestHours(t *testing.T) {
-	r := newRig(t, "2026-03-05T12:30", ledger.Options{Resolution: time.Minute})
-	if err := r.Fill(t.Context(), between(t, "2026-03-03T04:00", "2026-03-04T05:00"), 1, nil); err != nil {
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{Ledger: ledger.Options{Resolution: time.Minute}})
+	if err := r.Fill(t.Context(), ledgertest.Between(t, "2026-03-03T04:00", "2026-03-04T05:00"), 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.model.asked()
+	r.Model.Asked()
 	// From the middle of an hour to that of one which is not closed.
-	w := between(t, "2026-03-02T22:30", "2026-03-05T12:29")
+	w := ledgertest.Between(t, "2026-03-02T22:30", "2026-03-05T12:29")
 	list, sets := hoursOf(t, r.Hours(t.Context(), w, nil))
 	if diff := cmp.Diff(clockHours(t, "2026-03-02T23:00", 61), list); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for _, s := range sets {
-		same(t, s.Window.Start.String(), sums(t, s), sums(t, r.exactly(s.Window)))
+		ledgertest.Same(t, s.Window.Start.String(), ledgertest.Sums(t, s), ledgertest.Sums(t, r.Exactly(s.Window)))
 	}
 	if diff := cmp.Diff([]string{
 		"02T23:00 03T00:00 1h0m0s", "03T00:00 03T04:00 1h0m0s", "04T05:00 05T00:00 1h0m0s", "05T00:00 05T12:00 1h0m0s",
-	}, r.model.asked()); diff != "" {
+	}, r.Model.Asked()); diff != "" {
 		t.Errorf("computed (-want +got):\n%s", diff)
 	}
 	_, again := hoursOf(t, r.Hours(t.Context(), w, nil))
-	if asked := r.model.asked(); len(asked) > 0 {
+	if asked := r.Model.Asked(); len(asked) > 0 {
 		t.Errorf("computed again: %v", asked)
 	}
 	for i := range sets {
@@ -91,10 +93,10 @@ func rowsOf(s *allocation.Set) (list []string) {
 }
 
 func TestHoursThatCannotBeHad(t *testing.T) {
-	r := newRig(t, "2026-03-05T12:30", ledger.Options{})
-	r.model.from = at(t, "2026-03-05T02:00")
-	r.model.without = func(w allocation.Window) bool { return w.Start.Hour() == 5 }
-	w := between(t, "2026-03-04T23:00", "2026-03-05T08:00")
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
+	r.Model.From = ledgertest.At(t, "2026-03-05T02:00")
+	r.Model.Without = func(w allocation.Window) bool { return w.Start.Hour() == 5 }
+	w := ledgertest.Between(t, "2026-03-04T23:00", "2026-03-05T08:00")
 	list, _ := hoursOf(t, r.Hours(t.Context(), w, nil))
 	for i, text := range list {
 		if strings.Contains(text, "no data") {
@@ -104,8 +106,8 @@ func TestHoursThatCannotBeHad(t *testing.T) {
 	if diff := cmp.Diff([]string{"04T23", "05T00", "05T01", "05T02:00", "05T03:00", "05T04:00", "05T05", "05T06:00", "05T07:00"}, list); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	r.model.err = fmt.Errorf("%w: refused", allocation.ErrUpstream)
-	list, _ = hoursOf(t, r.Hours(t.Context(), between(t, "2026-03-05T06:00", "2026-03-05T10:00"), nil))
+	r.Model.Err = fmt.Errorf("%w: refused", allocation.ErrUpstream)
+	list, _ = hoursOf(t, r.Hours(t.Context(), ledgertest.Between(t, "2026-03-05T06:00", "2026-03-05T10:00"), nil))
 	for i, text := range list {
 		list[i], _, _ = strings.Cut(text, " compute")
 	}
@@ -115,21 +117,21 @@ func TestHoursThatCannotBeHad(t *testing.T) {
 }
 
 func TestHoursOfDamagedAndBrokenHistories(t *testing.T) {
-	r := newRig(t, "2026-03-05T12:30", ledger.Options{})
-	w := between(t, "2026-03-04T00:00", "2026-03-05T00:00")
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
+	w := ledgertest.Between(t, "2026-03-04T00:00", "2026-03-05T00:00")
 	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.damage(t, "allocations_hourly")
-	r.restart(t)
+	r.Damage(t, "allocations_hourly")
+	r.Restart(t)
 	list, sets := hoursOf(t, r.Hours(t.Context(), w, nil))
 	if diff := cmp.Diff(clockHours(t, "2026-03-04T00:00", 24), list); diff != "" {
 		t.Errorf("damaged (-want +got):\n%s", diff)
 	}
-	same(t, "damaged", sums(t, sets...), sums(t, r.exactly(w)))
+	ledgertest.Same(t, "damaged", ledgertest.Sums(t, sets...), ledgertest.Sums(t, r.Exactly(w)))
 	broken := errors.New("the disk is gone")
 	for _, what := range []string{"read", "list"} {
-		r.keeper.fail = func(of string) error {
+		r.History.Fail = func(of string) error {
 			if of == what {
 				return broken
 			}
@@ -143,25 +145,25 @@ func TestHoursOfDamagedAndBrokenHistories(t *testing.T) {
 		if len(list) != want || !strings.Contains(list[0], "the disk is gone") || strings.HasPrefix(list[0], "end: upstream failure") != (what == "list") {
 			t.Errorf("%s: %v", what, list)
 		}
-		r.keeper.mend()
+		r.History.Mend()
 	}
 }
 
 func TestHoursOfALedgerThatKeepsNothing(t *testing.T) {
-	m := &model{rate: defaultRate, tooMuch: 10 * time.Hour}
-	now := at(t, "2026-03-05T12:30")
+	m := &ledgertest.Model{Rate: ledgertest.DefaultRate, TooMuch: 10 * time.Hour}
+	now := ledgertest.At(t, "2026-03-05T12:30")
 	l := ledger.New(m, log.NewNopLogger(), ledger.Options{Now: func() time.Time { return now }})
-	w := between(t, "2026-03-04T20:00", "2026-03-05T13:00")
+	w := ledgertest.Between(t, "2026-03-04T20:00", "2026-03-05T13:00")
 	list, _ := hoursOf(t, l.Hours(t.Context(), w, &allocation.Projection{}))
 	if diff := cmp.Diff(clockHours(t, "2026-03-04T20:00", 16), list); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	m.asked()
+	m.Asked()
 	now = now.Add(time.Hour)
 	if list, _ = hoursOf(t, l.Counted(t.Context(), w, nil)); len(list) != 17 {
 		t.Errorf("%v", list)
 	}
-	if diff := cmp.Diff([]string{"05T12:00 05T13:00 1h0m0s"}, m.asked()); diff != "" {
+	if diff := cmp.Diff([]string{"05T12:00 05T13:00 1h0m0s"}, m.Asked()); diff != "" {
 		t.Errorf("an hour later (-want +got):\n%s", diff)
 	}
 }
@@ -170,19 +172,19 @@ func TestHoursOfALedgerThatKeepsNothing(t *testing.T) {
 func TestCountedHours(t *testing.T) {
 	hidden := map[int64]bool{}
 	for i := 5; i < 9; i++ {
-		hidden[at(t, "2026-03-01T00:00").Add(time.Duration(i)*time.Hour).Unix()] = true
+		hidden[ledgertest.At(t, "2026-03-01T00:00").Add(time.Duration(i)*time.Hour).Unix()] = true
 	}
-	r := live(t, "2026-03-01T12:30", ledger.Options{Backfill: -1}, func(r *rig) {
-		r.model.without = func(w allocation.Window) bool { return hidden[w.Start.Unix()] }
+	r := ledgertest.Live(t, "2026-03-01T12:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) {
+		r.Model.Without = func(w allocation.Window) bool { return hidden[w.Start.Unix()] }
 	})
-	r.model.mu.Lock()
+	r.Model.Lock()
 	clear(hidden)
-	r.model.mu.Unlock()
-	w := between(t, "2026-03-01T00:00", "2026-03-01T12:00")
+	r.Model.Unlock()
+	w := ledgertest.Between(t, "2026-03-01T00:00", "2026-03-01T12:00")
 	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.pass(15 * time.Minute)
+	r.Pass(15 * time.Minute)
 	want := clockHours(t, "2026-03-01T00:00", 12)
 	list, _ := hoursOf(t, r.Hours(t.Context(), w, nil))
 	if diff := cmp.Diff(want, list); diff != "" {
@@ -199,7 +201,7 @@ func TestCountedHours(t *testing.T) {
 	for _, s := range sets {
 		sum = sum.Add(s)
 	}
-	if diff := cmp.Diff(counted(r.Accrued()), counted(sum)); diff != "" {
+	if diff := cmp.Diff(ledgertest.CountersText(r.Accrued()), ledgertest.CountersText(sum)); diff != "" {
 		t.Errorf("counters (-want +got):\n%s", diff)
 	}
 }
@@ -213,8 +215,8 @@ func TestHoursOfZones(t *testing.T) {
 		{"Europe/Berlin", "2026-03-31T12:00", "2026-03-28T23:00", "2026-03-29T22:00", "2026-03-28T23:00", 23},
 		{"Europe/Berlin", "2026-10-27T12:00", "2026-10-24T22:00", "2026-10-25T23:00", "2026-10-24T22:00", 25},
 	} {
-		r := newRig(t, tc.now, ledger.Options{Zone: zone(t, tc.zone)})
-		list, _ := hoursOf(t, r.Hours(t.Context(), between(t, tc.from, tc.to), nil))
+		r := ledgertest.NewRig(t, tc.now, ledgertest.Options{Ledger: ledger.Options{Zone: ledgertest.Zone(t, tc.zone)}})
+		list, _ := hoursOf(t, r.Hours(t.Context(), ledgertest.Between(t, tc.from, tc.to), nil))
 		if diff := cmp.Diff(clockHours(t, tc.first, tc.n), list); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", tc.zone, tc.from, diff)
 		}
@@ -222,8 +224,8 @@ func TestHoursOfZones(t *testing.T) {
 }
 
 func TestHoursAreCancelled(t *testing.T) {
-	r := newRig(t, "2026-03-05T12:30", ledger.Options{})
-	w := between(t, "2026-03-01T00:00", "2026-03-05T00:00")
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
+	w := ledgertest.Between(t, "2026-03-01T00:00", "2026-03-05T00:00")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	list, n := []string(nil), 0
@@ -245,13 +247,13 @@ func TestHoursAreCancelled(t *testing.T) {
 
 // TestHoursOfNobody verifies that a question which ends while the history is listed does not make the history fail.
 func TestHoursOfNobody(t *testing.T) {
-	r := newRig(t, "2026-03-05T12:30", ledger.Options{Resolution: time.Minute})
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{Ledger: ledger.Options{Resolution: time.Minute}})
 	ctx, cancel := context.WithCancel(t.Context())
-	r.keeper.fail = func(string) error {
+	r.History.Fail = func(string) error {
 		cancel()
 		return ctx.Err()
 	}
-	if list, _ := hoursOf(t, r.Hours(ctx, between(t, "2026-03-05T02:00", "2026-03-05T04:00"), nil)); len(list) != 1 || !strings.Contains(list[0], "context canceled") {
+	if list, _ := hoursOf(t, r.Hours(ctx, ledgertest.Between(t, "2026-03-05T02:00", "2026-03-05T04:00"), nil)); len(list) != 1 || !strings.Contains(list[0], "context canceled") {
 		t.Errorf("got %q", list)
 	}
 	if err := r.Store().Err; err != nil {

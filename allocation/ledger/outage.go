@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -13,44 +14,56 @@ import (
 // seconds, for it is tried several times: the panels of a dashboard need not wait for it one after the other.
 const downFor = 15 * time.Second
 
-// outage is the last failure of the source; the zero value is none since it answered last.
+// outage is the last failure of the source; the zero value is none since it answered last. It is safe for concurrent use.
 type outage struct {
+	now func() time.Time
+
+	mu   sync.Mutex
 	err  error
 	at   time.Time // by the ledger's clock
 	wall time.Time // by the process' clock, for that of blocks may stand still
 }
 
-// sawSource notes how a computation ended. The source's failure is over once it answers, if only that it has nothing.
-func (l *Ledger) sawSource(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// note notes how a computation ended. A failure of the source is over once it answers, also if it has nothing.
+func (o *outage) note(err error) {
 	switch {
 	case err == nil, errors.Is(err, allocation.ErrNoData):
-		l.outage = outage{}
+		o.set(nil)
 	case errors.Is(err, allocation.ErrUpstream):
-		l.outage = outage{err, l.opts.Now(), time.Now()}
+		o.set(err)
 	}
 }
 
+// set makes err the last failure; nil is none.
+func (o *outage) set(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.err, o.at, o.wall = err, o.now(), time.Now()
+}
+
+// last is the last failure, nil if the source has answered since.
+func (o *outage) last() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
 // down is why nothing is computed for queries of closed hours now, nil if it is.
-func (l *Ledger) down() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	o := &l.outage
+func (o *outage) down() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.err == nil || time.Since(o.wall) >= downFor {
 		return nil
 	}
-	if age := l.opts.Now().Sub(o.at); age < 0 || age >= downFor {
+	if age := o.now().Sub(o.at); age < 0 || age >= downFor {
 		return nil
 	}
 	return fmt.Errorf("%w (it is asked again %s after that)", o.err, downFor)
 }
 
-// ended is the error of a reading of hours that ctx ended, with what the source failed in, which may be why it took so long.
-func (l *Ledger) ended(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.outage.err; err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+// ended is the error of a reading of hours that ctx ended, with the last failure, which may be why it took so long.
+func (o *outage) ended(ctx context.Context) error {
+	if err := o.last(); err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("read hours: %w (the source failed last in %v)", ctx.Err(), err) //nolint:errorlint // the cause is not to be told apart
 	}
 	return fmt.Errorf("read hours: %w", ctx.Err())

@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -16,10 +15,8 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 )
-
-// errRefused is what a source fails in that is down.
-var errRefused = fmt.Errorf("%w: connection refused", allocation.ErrUpstream)
 
 // lacking counts the hours that cannot be had, all of which have to say why.
 func lacking(t *testing.T, list []string) (n int) {
@@ -37,18 +34,18 @@ func lacking(t *testing.T, list []string) (n int) {
 
 // A source that is down is asked once of a reading, and not again for a while by others. What is kept is given all the same.
 func TestHoursWhileTheSourceIsDown(t *testing.T) {
-	r := newRig(t, "2026-03-05T12:30", ledger.Options{})
-	if err := r.Fill(t.Context(), between(t, "2026-03-03T00:00", "2026-03-03T06:00"), 1, nil); err != nil {
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
+	if err := r.Fill(t.Context(), ledgertest.Between(t, "2026-03-03T00:00", "2026-03-03T06:00"), 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.model.asked()
-	r.model.err = errRefused
-	w := between(t, "2026-03-01T00:00", "2026-03-05T12:00")
+	r.Model.Asked()
+	r.Model.Err = ledgertest.ErrRefused
+	w := ledgertest.Between(t, "2026-03-01T00:00", "2026-03-05T12:00")
 	list, _ := hoursOf(t, r.Hours(t.Context(), w, nil))
 	if n := lacking(t, list); len(list) != 108 || n != 102 {
 		t.Errorf("%d hours, of which %d are lacking: %v", len(list), n, list)
 	}
-	if diff := cmp.Diff([]string{"01T00:00 02T00:00 1h0m0s"}, r.model.asked()); diff != "" {
+	if diff := cmp.Diff([]string{"01T00:00 02T00:00 1h0m0s"}, r.Model.Asked()); diff != "" {
 		t.Errorf("asked for (-want +got):\n%s", diff)
 	}
 	var wg sync.WaitGroup
@@ -62,14 +59,14 @@ func TestHoursWhileTheSourceIsDown(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if sets, err := collect(t.Context(), r.Ledger, allocation.Query{Window: w, Step: 24 * time.Hour, Stored: true}); err != nil || len(sets) != 5 || sets[2].Empty() || !strings.Contains(strings.Join(sets[2].Warnings, " "), "connection refused") {
+	if sets, err := ledgertest.Collect(t.Context(), r.Ledger, allocation.Query{Window: w, Step: 24 * time.Hour, Stored: true}); err != nil || len(sets) != 5 || sets[2].Empty() || !strings.Contains(strings.Join(sets[2].Warnings, " "), "connection refused") {
 		t.Errorf("sets: %v, %v", sets, err)
 	}
-	if asked := r.model.asked(); len(asked) > 0 {
+	if asked := r.Model.Asked(); len(asked) > 0 {
 		t.Errorf("asked again for %v", asked)
 	}
-	r.set(at(t, "2026-03-05T12:30").Add(20 * time.Second))
-	r.model.err = nil
+	r.SetTime(ledgertest.At(t, "2026-03-05T12:30").Add(20 * time.Second))
+	r.Model.Err = nil
 	if list, _ = hoursOf(t, r.Hours(t.Context(), w, nil)); lacking(t, list) != 0 || len(list) != 108 {
 		t.Errorf("once it is up: %v", list)
 	}
@@ -79,20 +76,20 @@ func first(list []string, _ []*allocation.Set) []string { return list }
 
 // Where nothing is kept it is the same; and any answer of the source ends it.
 func TestOutageOfALedgerThatKeepsNothing(t *testing.T) {
-	m := &model{rate: defaultRate, tooMuch: 10 * time.Hour, err: errRefused}
-	now := at(t, "2026-03-05T12:30")
+	m := &ledgertest.Model{Rate: ledgertest.DefaultRate, TooMuch: 10 * time.Hour, Err: ledgertest.ErrRefused}
+	now := ledgertest.At(t, "2026-03-05T12:30")
 	l := ledger.New(m, log.NewNopLogger(), ledger.Options{Now: func() time.Time { return now }})
-	w := between(t, "2026-03-03T00:00", "2026-03-05T12:00")
+	w := ledgertest.Between(t, "2026-03-03T00:00", "2026-03-05T12:00")
 	for range 3 {
 		if list, _ := hoursOf(t, l.Hours(t.Context(), w, nil)); lacking(t, list) != 60 {
 			t.Errorf("%v", list)
 		}
 	}
-	if asked := m.asked(); len(asked) != 1 {
+	if asked := m.Asked(); len(asked) != 1 {
 		t.Errorf("asked for %v", asked)
 	}
-	m.err = nil
-	if _, err := collect(t.Context(), l, allocation.Query{Window: between(t, "2026-03-05T12:00", "2026-03-05T12:20")}); err != nil {
+	m.Err = nil
+	if _, err := ledgertest.Collect(t.Context(), l, allocation.Query{Window: ledgertest.Between(t, "2026-03-05T12:00", "2026-03-05T12:20")}); err != nil {
 		t.Fatal(err)
 	}
 	if list, _ := hoursOf(t, l.Hours(t.Context(), w, nil)); lacking(t, list) != 0 {
@@ -104,13 +101,13 @@ func TestOutageOfALedgerThatKeepsNothing(t *testing.T) {
 // runs out of time says what the source failed in.
 func TestOutageByAClockThatStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &model{rate: defaultRate, err: errRefused}
-		now := at(t, "2026-03-05T12:30")
+		m := &ledgertest.Model{Rate: ledgertest.DefaultRate, Err: ledgertest.ErrRefused}
+		now := ledgertest.At(t, "2026-03-05T12:30")
 		l := ledger.New(m, log.NewNopLogger(), ledger.Options{Now: func() time.Time { return now }})
-		w := between(t, "2026-03-05T00:00", "2026-03-05T12:00")
+		w := ledgertest.Between(t, "2026-03-05T00:00", "2026-03-05T12:00")
 		hoursOf(t, l.Hours(t.Context(), w, nil))
 		time.Sleep(16 * time.Second)
-		m.slow = func(ctx context.Context) {
+		m.Slow = func(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Minute):
@@ -125,50 +122,8 @@ func TestOutageByAClockThatStandsStill(t *testing.T) {
 		if !errors.Is(last, context.DeadlineExceeded) || !strings.Contains(last.Error(), "connection refused") {
 			t.Errorf("late: %v", last)
 		}
-		if n := len(m.asked()); n != 2 {
+		if n := len(m.Asked()); n != 2 {
 			t.Errorf("asked %d times, want 2", n)
 		}
 	})
-}
-
-// After a restart while the source is down the newest hour that is kept is shown, as if there had been no restart, and it is
-// said why it is none newer.
-func TestRestartWhileTheSourceIsDown(t *testing.T) {
-	r := live(t, "2026-03-05T12:30", ledger.Options{Backfill: -1}, func(*rig) {})
-	before, _, _ := r.Latest()
-	for _, tc := range []struct {
-		name, now string
-		want      string // the hour that is shown
-	}{
-		{"some hours later", "2026-03-05T15:30", "05T11:00"},
-		{"long after", "2026-03-07T15:30", "none"},
-	} {
-		r.again(t)
-		r.set(at(t, tc.now))
-		r.model.err = errRefused
-		r.run(t)
-		got := "none"
-		set, _, err := r.Latest()
-		if set != nil {
-			got = set.Window.Start.UTC().Format("02T15:04")
-			same(t, tc.name, sums(t, set), sums(t, before))
-		}
-		if got != tc.want || !errors.Is(err, allocation.ErrUpstream) {
-			t.Errorf("%s: %s, %v, want %s", tc.name, got, err, tc.want)
-		}
-		why := r.Behind()
-		if tc.want == "none" {
-			why = r.Ready()
-		} else if err := r.Ready(); err != nil {
-			t.Errorf("%s: not ready: %v", tc.name, err)
-		}
-		if why == nil || !strings.Contains(why.Error(), "connection refused") {
-			t.Errorf("%s: it says %v", tc.name, why)
-		}
-	}
-	r.model.err = nil
-	r.pass(time.Hour)
-	if set, _, err := r.Latest(); err != nil || set.Window.Start.Before(at(t, "2026-03-07T14:00")) || r.Ready() != nil {
-		t.Errorf("once it is up: %v, %v, %v", set, err, r.Ready())
-	}
 }

@@ -13,54 +13,55 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 	"github.com/promcost/promcost/allocation/memory"
 )
 
 // TestStream asks for hours that would take too much memory together.
 func TestStream(t *testing.T) {
-	r := newRig(t, "2026-03-05T12:30", ledger.Options{Memory: memory.New(400_000)})
-	w := between(t, "2026-03-03T00:00", "2026-03-04T12:00")
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{Ledger: ledger.Options{Memory: memory.New(400_000)}})
+	w := ledgertest.Between(t, "2026-03-03T00:00", "2026-03-04T12:00")
 	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := sums(t, r.exactly(w))
+	want := ledgertest.Sums(t, r.Exactly(w))
 	q := allocation.Query{Window: w, Step: time.Hour, Stored: true}
-	if _, err := collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrTooMuch) {
+	if _, err := ledgertest.Collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrTooMuch) {
 		t.Errorf("all at once: %v", err)
 	}
 	q.Stream = true
-	r.model.asked()
-	same(t, "as they come", sums(t, r.ask(t, q)...), want)
-	if asked := r.model.asked(); len(asked) > 0 {
+	r.Model.Asked()
+	ledgertest.Same(t, "as they come", ledgertest.Sums(t, r.Ask(t, q)...), want)
+	if asked := r.Model.Asked(); len(asked) > 0 {
 		t.Errorf("%v were computed", asked)
 	}
 	for range 2 { // once it was damaged, and once it was gone
-		if r.damage(t, "sets_hourly/cluster=a")+r.damage(t, "allocations_hourly") == 0 {
+		if r.Damage(t, "sets_hourly/cluster=a")+r.Damage(t, "allocations_hourly") == 0 {
 			t.Fatal("nothing was damaged")
 		}
-		r.restart(t)
-		same(t, "damaged", sums(t, r.ask(t, q)...), want)
+		r.Restart(t)
+		ledgertest.Same(t, "damaged", ledgertest.Sums(t, r.Ask(t, q)...), want)
 	}
 	read := 0
-	r.keeper.fail = func(what string) error {
+	r.History.Fail = func(what string) error {
 		if read++; what == "read" && read%4 == 0 {
 			return fs.ErrNotExist // somebody replaced it
 		}
 		return nil
 	}
-	same(t, "replaced meanwhile", sums(t, r.ask(t, q)...), want)
+	ledgertest.Same(t, "replaced meanwhile", ledgertest.Sums(t, r.Ask(t, q)...), want)
 }
 
 // TestStreamIsReadAsItIsTaken counts how many sets are read of which the first alone is taken.
 func TestStreamIsReadAsItIsTaken(t *testing.T) {
-	r := newRig(t, "2026-03-05T12:30", ledger.Options{Memory: memory.New(400_000)})
-	w := between(t, "2026-03-03T00:00", "2026-03-05T00:00")
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{Ledger: ledger.Options{Memory: memory.New(400_000)}})
+	w := ledgertest.Between(t, "2026-03-03T00:00", "2026-03-05T00:00")
 	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.restart(t)
+	r.Restart(t)
 	reads := 0
-	r.keeper.fail = func(what string) error {
+	r.History.Fail = func(what string) error {
 		if what == "read" {
 			reads++
 		}
@@ -72,8 +73,8 @@ func TestStreamIsReadAsItIsTaken(t *testing.T) {
 		}
 		break
 	}
-	r.keeper.mu.Lock()
-	defer r.keeper.mu.Unlock()
+	r.History.Lock()
+	defer r.History.Unlock()
 	if reads == 0 || reads > 3 {
 		t.Errorf("%d of the 6 or more readings were made for the first set", reads)
 	}
@@ -82,30 +83,30 @@ func TestStreamIsReadAsItIsTaken(t *testing.T) {
 // TestKeptAnswerOfChangedFiles asks again for what is kept in memory, and once more when its files are no longer what they were.
 func TestKeptAnswerOfChangedFiles(t *testing.T) {
 	for _, stream := range []bool{true, false} {
-		r := newRig(t, "2026-03-05T12:30", ledger.Options{})
-		w := between(t, "2026-03-03T00:00", "2026-03-05T00:00")
+		r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
+		w := ledgertest.Between(t, "2026-03-03T00:00", "2026-03-05T00:00")
 		if err := r.Fill(t.Context(), w, 1, nil); err != nil {
 			t.Fatal(err)
 		}
-		r.restart(t)
+		r.Restart(t)
 		var changed error
 		reads := 0
-		r.keeper.sound = func() error { return changed }
-		r.keeper.fail = func(what string) error {
+		r.History.Sound = func() error { return changed }
+		r.History.Fail = func(what string) error {
 			if what == "read" {
 				reads++
 			}
 			return nil
 		}
 		q := allocation.Query{Window: w, Step: time.Hour, Stored: true, Stream: stream}
-		want := sums(t, r.ask(t, q)...)
+		want := ledgertest.Sums(t, r.Ask(t, q)...)
 		first := reads
-		same(t, "again", sums(t, r.ask(t, q)...), want)
+		ledgertest.Same(t, "again", ledgertest.Sums(t, r.Ask(t, q)...), want)
 		if reads != first || first == 0 {
 			t.Errorf("stream=%v: %d readings for the first time, %d when it is asked again", stream, first, reads-first)
 		}
 		changed = errors.New("somebody cut a file")
-		same(t, "changed", sums(t, r.ask(t, q)...), want)
+		ledgertest.Same(t, "changed", ledgertest.Sums(t, r.Ask(t, q)...), want)
 		if reads != 2*first {
 			t.Errorf("stream=%v: %d readings where files have changed, want %d", stream, reads-first, first)
 		}
@@ -127,20 +128,20 @@ func TestStreamOfFailingHistory(t *testing.T) {
 		"the source has none": {2, false, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, "2026-03-05T12:30", ledger.Options{Memory: memory.New(400_000)})
+			r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{Ledger: ledger.Options{Memory: memory.New(400_000)}})
 			if tc.from != "" {
-				r.model.from = at(t, tc.from)
+				r.Model.From = ledgertest.At(t, tc.from)
 			}
-			w := between(t, "2026-03-03T00:00", "2026-03-04T12:00")
+			w := ledgertest.Between(t, "2026-03-03T00:00", "2026-03-04T12:00")
 			if err := r.Fill(t.Context(), w, 1, nil); err != nil {
 				t.Fatal(err)
 			}
-			r.opts.ReadOnly = tc.readOnly
-			r.restart(t)
+			r.Opts.Ledger.ReadOnly = tc.readOnly
+			r.Restart(t)
 			q := allocation.Query{Window: w, Step: time.Hour, Stored: true, Stream: true}
-			want := r.ask(t, q)
+			want := r.Ask(t, q)
 			reads := 0
-			r.keeper.fail = func(what string) error {
+			r.History.Fail = func(what string) error {
 				if what == "read" {
 					reads++
 				}
@@ -148,21 +149,21 @@ func TestStreamOfFailingHistory(t *testing.T) {
 					return nil
 				}
 				if tc.nothing {
-					r.model.mu.Lock()
-					defer r.model.mu.Unlock()
-					r.model.err = allocation.ErrNoData
+					r.Model.Lock()
+					defer r.Model.Unlock()
+					r.Model.Err = allocation.ErrNoData
 				}
 				return errors.New("the disk is gone")
 			}
 			if tc.readOnly {
-				if sets, err := collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrUpstream) {
+				if sets, err := ledgertest.Collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrUpstream) {
 					t.Errorf("%d sets, %v", len(sets), err)
 				}
 				return
 			}
-			r.model.asked()
-			sets := r.ask(t, q)
-			for _, asked := range r.model.queries {
+			r.Model.Asked()
+			sets := r.Ask(t, q)
+			for _, asked := range r.Model.Queries {
 				if n := asked.Window.Duration(); n > 8*time.Hour {
 					t.Errorf("%s were computed at once, all of which is in memory then", n)
 				}
@@ -181,17 +182,17 @@ func TestStreamOfFailingHistory(t *testing.T) {
 				}
 				sets, want = sets[:warned], want[:warned]
 			}
-			same(t, "in place of the history", sums(t, sets...), sums(t, want...))
+			ledgertest.Same(t, "in place of the history", ledgertest.Sums(t, sets...), ledgertest.Sums(t, want...))
 		})
 	}
 }
 
 // TestStreamOfNothing is an error, not sets of nothing.
 func TestStreamOfNothing(t *testing.T) {
-	r := newRig(t, "2026-03-05T12:30", ledger.Options{})
-	r.model.err = allocation.ErrNoData
-	q := allocation.Query{Window: between(t, "2026-03-03T00:00", "2026-03-04T00:00"), Step: time.Hour, Stored: true, Stream: true}
-	if sets, err := collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrNoData) || len(sets) > 0 {
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
+	r.Model.Err = allocation.ErrNoData
+	q := allocation.Query{Window: ledgertest.Between(t, "2026-03-03T00:00", "2026-03-04T00:00"), Step: time.Hour, Stored: true, Stream: true}
+	if sets, err := ledgertest.Collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrNoData) || len(sets) > 0 {
 		t.Errorf("%d sets, %v", len(sets), err)
 	}
 }
@@ -200,17 +201,17 @@ func TestStreamOfNothing(t *testing.T) {
 // without it the same is told of as missing, also where the hours that are computed at once have something.
 func TestStreamHolesWithoutHistory(t *testing.T) {
 	for name, w := range map[string]allocation.Window{
-		"some hours of the first that are computed":   between(t, "2026-03-03T20:00", "2026-03-04T10:00"),
-		"all of the first and some of those after it": between(t, "2026-03-03T10:00", "2026-03-04T10:00"),
+		"some hours of the first that are computed":   ledgertest.Between(t, "2026-03-03T20:00", "2026-03-04T10:00"),
+		"all of the first and some of those after it": ledgertest.Between(t, "2026-03-03T10:00", "2026-03-04T10:00"),
 	} {
 		for _, stream := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, stream=%v", name, stream), func(t *testing.T) {
-				r := newRig(t, "2026-03-05T12:30", ledger.Options{})
-				r.model.from = at(t, "2026-03-04T00:30")
+				r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
+				r.Model.From = ledgertest.At(t, "2026-03-04T00:30")
 				q := allocation.Query{Window: w, Step: time.Hour, Stored: true, Stream: stream}
 				missing := func() []string {
 					var all []string
-					for _, s := range r.ask(t, q) {
+					for _, s := range r.Ask(t, q) {
 						if s.Empty() != s.Incomplete {
 							t.Errorf("%v: empty %v, incomplete %v", s.Window, s.Empty(), s.Incomplete)
 						}
@@ -222,8 +223,8 @@ func TestStreamHolesWithoutHistory(t *testing.T) {
 				if len(want) != 1 || !strings.Contains(want[0], " to 2026-03-04T00:00:00Z: ") {
 					t.Fatalf("with the history: %q", want)
 				}
-				r.restart(t)
-				r.keeper.fail = func(string) error { return errors.New("the disk is gone") }
+				r.Restart(t)
+				r.History.Fail = func(string) error { return errors.New("the disk is gone") }
 				if diff := cmp.Diff(want, missing()); diff != "" {
 					t.Errorf("-with the history +without\n%s", diff)
 				}
@@ -245,11 +246,11 @@ func TestStreamErrorsWithoutHistory(t *testing.T) {
 		{"a reader", true, nil, allocation.ErrUpstream},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newRig(t, "2026-03-05T12:30", ledger.Options{ReadOnly: tc.readOnly})
-			r.model.err = tc.source
-			r.keeper.fail = func(string) error { return errors.New("the disk is gone") }
-			q := allocation.Query{Window: between(t, "2026-03-01T00:00", "2026-03-03T00:00"), Step: time.Hour, Stored: true, Stream: true}
-			sets, err := collect(t.Context(), r.Ledger, q)
+			r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{Ledger: ledger.Options{ReadOnly: tc.readOnly}})
+			r.Model.Err = tc.source
+			r.History.Fail = func(string) error { return errors.New("the disk is gone") }
+			q := allocation.Query{Window: ledgertest.Between(t, "2026-03-01T00:00", "2026-03-03T00:00"), Step: time.Hour, Stored: true, Stream: true}
+			sets, err := ledgertest.Collect(t.Context(), r.Ledger, q)
 			if len(sets) > 0 || !errors.Is(err, tc.want) {
 				t.Fatalf("%d sets, %v", len(sets), err)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/recorder"
 )
 
 // backfillFlags say which hours to compute, and where to keep them.
@@ -143,7 +144,7 @@ type backfilling struct {
 	begun  time.Time
 
 	mu   sync.Mutex
-	done ledger.Progress
+	done recorder.Progress
 }
 
 // distrust reads the files of the sets that are there, so that those are computed again that are damaged. It counts the hours
@@ -160,7 +161,7 @@ func (b *backfilling) distrust(ctx context.Context) (sound int, err error) {
 			corrupt, damaged := errors.AsType[*history.CorruptError](err)
 			switch {
 			case damaged:
-				b.ledger.Distrust(&ledger.DamagedError{Kind: kind, Window: s.Window, Err: corrupt})
+				b.ledger.Archive().Distrust(&ledger.DamagedError{Kind: kind, Window: s.Window, Err: corrupt})
 			case err != nil:
 				return 0, fmt.Errorf("look into the history: %w", err)
 			case kind == ledger.Hours && within(s.Window, b.window):
@@ -169,7 +170,7 @@ func (b *backfilling) distrust(ctx context.Context) (sound int, err error) {
 		}
 		for _, c := range there.Corrupt {
 			if kind == ledger.Counted { // others are missing as they are
-				b.ledger.Distrust(&ledger.DamagedError{Kind: kind, Window: c.Window, Err: c})
+				b.ledger.Archive().Distrust(&ledger.DamagedError{Kind: kind, Window: c.Window, Err: c})
 			}
 		}
 	}
@@ -191,7 +192,7 @@ func (b *backfilling) run(ctx context.Context) error {
 		p := b.progress()
 		return p.Done(), len(hours), b.pace(p, len(hours))
 	})
-	err = b.fill(ctx, func(p ledger.Progress) {
+	err = b.fill(ctx, func(p recorder.Progress) {
 		if !watched {
 			level.Info(b.logs.kit).Log("msg", "Backfilling", "progress", b.pace(p, len(hours)))
 		}
@@ -213,9 +214,9 @@ func (b *backfilling) run(ctx context.Context) error {
 // hours are those that are to be computed.
 func (b *backfilling) hours(ctx context.Context) ([]allocation.Window, error) {
 	if b.flags.again {
-		return b.ledger.ClosedHours(b.window), nil
+		return b.ledger.Clock().ClosedHours(b.window), nil
 	}
-	missing, err := b.ledger.Missing(ctx, b.window)
+	missing, err := b.recorder.Missing(ctx, b.window)
 	if err != nil {
 		return nil, fmt.Errorf("look into the history: %w", err)
 	}
@@ -223,11 +224,11 @@ func (b *backfilling) hours(ctx context.Context) ([]allocation.Window, error) {
 }
 
 // ended is the error of a run that did not come to its end.
-func (b *backfilling) ended(ctx context.Context, err error, hours int, p ledger.Progress) error {
+func (b *backfilling) ended(ctx context.Context, err error, hours int, p recorder.Progress) error {
 	done := fmt.Sprintf("%d of %d hours are computed again: run it again for those that are not", p.Replaced, hours)
 	if !b.flags.again {
 		written := p.Written
-		if left, err := b.ledger.Missing(context.WithoutCancel(ctx), b.window); err == nil { // also of what did not end
+		if left, err := b.recorder.Missing(context.WithoutCancel(ctx), b.window); err == nil { // also of what did not end
 			written = hours - len(left)
 		}
 		done = fmt.Sprintf("%d of %d missing hours are kept: run it again to go on from there", written, hours)
@@ -239,7 +240,7 @@ func (b *backfilling) ended(ctx context.Context, err error, hours int, p ledger.
 }
 
 // fill fills the days of the window, some at a time, oldest first; progress is told after each. The first error ends it.
-func (b *backfilling) fill(ctx context.Context, progress func(ledger.Progress)) error {
+func (b *backfilling) fill(ctx context.Context, progress func(recorder.Progress)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
@@ -271,18 +272,18 @@ func (b *backfilling) fill(ctx context.Context, progress func(ledger.Progress)) 
 }
 
 // fillDay fills a day, and computes again what is there if that is asked for.
-func (b *backfilling) fillDay(ctx context.Context, day allocation.Window, progress func(ledger.Progress)) error {
-	var again, filled ledger.Progress
+func (b *backfilling) fillDay(ctx context.Context, day allocation.Window, progress func(recorder.Progress)) error {
+	var again, filled recorder.Progress
 	if b.flags.again {
-		if err := b.ledger.Recompute(ctx, day, func(p ledger.Progress) { b.add(p, &again, progress) }); err != nil {
+		if err := b.recorder.Recompute(ctx, day, func(p recorder.Progress) { b.add(p, &again, progress) }); err != nil {
 			return err
 		}
 	}
-	return b.ledger.Fill(ctx, day, 1, func(p ledger.Progress) { b.add(p, &filled, progress) })
+	return b.recorder.Fill(ctx, day, 1, func(p recorder.Progress) { b.add(p, &filled, progress) })
 }
 
 // add adds to what is done what a day has got on since last.
-func (b *backfilling) add(p ledger.Progress, last *ledger.Progress, told func(ledger.Progress)) {
+func (b *backfilling) add(p recorder.Progress, last *recorder.Progress, told func(recorder.Progress)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.done.Written += p.Written - last.Written
@@ -296,7 +297,7 @@ func (b *backfilling) add(p ledger.Progress, last *ledger.Progress, told func(le
 // describe is the window in words, and what of it is left out.
 func (b *backfilling) describe() string {
 	lines := []string{windowText(b.window)}
-	closed := b.ledger.Closed(b.window)
+	closed := b.ledger.Clock().Closed(b.window)
 	for _, w := range [...]allocation.Window{{Start: b.window.Start, End: closed.Start}, {Start: closed.End, End: b.window.End}} {
 		if w.Start.Before(w.End) {
 			lines = append(lines, fmt.Sprintf("left out: %s: only whole hours are kept that ended at least %s ago", windowText(w), b.flags.grace))
@@ -310,14 +311,14 @@ func windowText(w allocation.Window) string {
 	return w.Start.Format(time.RFC3339) + " to " + w.End.Format(time.RFC3339)
 }
 
-func (b *backfilling) progress() ledger.Progress {
+func (b *backfilling) progress() recorder.Progress {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.done
 }
 
 // pace says how much of all is done, how fast that goes and when it will end.
-func (b *backfilling) pace(p ledger.Progress, all int) string {
+func (b *backfilling) pace(p recorder.Progress, all int) string {
 	return paceLine(p.Done(), all, time.Since(b.begun)) + ", " + b.status()
 }
 

@@ -28,8 +28,8 @@ import (
 
 var recordClients = flag.Bool("record", false, "write the sessions below testdata/clients again, from real clients")
 
-// recorder passes requests on to promcost and keeps each once.
-type recorder struct {
+// sessionRecorder passes requests on to promcost and keeps each once.
+type sessionRecorder struct {
 	proxy *httputil.ReverseProxy
 	mu    sync.Mutex
 	all   []clientRequest
@@ -38,7 +38,7 @@ type recorder struct {
 // unrecorded are headers that differ between machines, and of browsers tell nothing that an answer depends on.
 var unrecorded = []string{"Connection", "User-Agent", "Referer", "Sec-", "X-Forwarded-", "Content-Length", "Cookie"}
 
-func (rec *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (rec *sessionRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -82,7 +82,7 @@ func record(t *testing.T, file string, s session, use func(t *testing.T, to http
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := &recorder{proxy: httputil.NewSingleHostReverseProxy(target)}
+	rec := &sessionRecorder{proxy: httputil.NewSingleHostReverseProxy(target)}
 	use(t, rec)
 	slices.SortStableFunc(rec.all, func(a, b clientRequest) int { return strings.Compare(a.String(), b.String()) })
 	s.Requests = rec.all

@@ -35,14 +35,14 @@ func serveByClock(t *testing.T, blocks, dir string, clock func() time.Time) (url
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := (&server{service: svc, source: source, flags: flags, logs: l, ready: svc.ledger.Ready}).handler()
+	handler, err := (&server{service: svc, source: source, flags: flags, logs: l, ready: svc.recorder.Ready}).handler()
 	if err != nil {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(handler)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- svc.ledger.Run(ctx) }()
+	go func() { ended <- svc.recorder.Run(ctx) }()
 	return web.URL, func() {
 		cancel()
 		web.Close()

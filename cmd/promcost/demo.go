@@ -201,7 +201,7 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 	}
 	s.closers = append(s.closers, db)
 	s.actors = []actor{db.Run, func(ctx context.Context) error { return drawDemo(ctx, db, io) }}
-	s.ready = func() error { return errors.Join(s.ledger.Ready(), demoReady(db.Progress())) }
+	s.ready = func() error { return errors.Join(s.recorder.Ready(), demoReady(db.Progress())) }
 	s.started = func(url string) {
 		if err := greet(ctx, s.service, url, io); err != nil && ctx.Err() == nil {
 			level.Error(s.logs.kit).Log("msg", "Showing the first costs failed", "err", err)

@@ -52,8 +52,8 @@ func (k *keeper) Read(ctx context.Context, kept []ledger.Kept, only *allocation.
 	return sets, err
 }
 
-// Spoiled implements ledger.Explainer.
-func (k *keeper) Spoiled(ctx context.Context, kind ledger.Kind, w allocation.Window) (list []ledger.Spoiled, err error) {
+// Unusable implements ledger.Explainer.
+func (k *keeper) Unusable(ctx context.Context, kind ledger.Kind, w allocation.Window) (list []ledger.Unusable, err error) {
 	listing, err := k.store.List(ctx, historyPeriods[kind], w)
 	if err != nil {
 		return nil, err
@@ -64,12 +64,12 @@ func (k *keeper) Spoiled(ctx context.Context, kind ledger.Kind, w allocation.Win
 		if len(s.Lacks) > 1 {
 			verb = "are"
 		}
-		list = append(list, ledger.Spoiled{Window: s.Window, Why: fmt.Sprintf("shard %s of it %s not there", strings.Join(lacksOf(s), " and "), verb)})
+		list = append(list, ledger.Unusable{Window: s.Window, Why: fmt.Sprintf("shard %s of it %s not there", strings.Join(lacksOf(s), " and "), verb)})
 	}
 	for _, c := range listing.Corrupt {
-		list = append(list, ledger.Spoiled{Window: c.Window, Why: ledger.Damaged})
+		list = append(list, ledger.Unusable{Window: c.Window, Why: ledger.Damaged})
 	}
-	slices.SortStableFunc(list, func(a, b ledger.Spoiled) int { return a.Window.Start.Compare(b.Window.Start) })
+	slices.SortStableFunc(list, func(a, b ledger.Unusable) int { return a.Window.Start.Compare(b.Window.Start) })
 	return list, nil
 }
 

@@ -13,7 +13,7 @@ import (
 // tellLabels logs what is wrong with the labels that metrics export, once for each configuration that is in use when an hour
 // is there to see it in.
 func (s *service) tellLabels() {
-	set, _, _ := s.ledger.Latest()
+	set, _, _ := s.recorder.Latest()
 	if set == nil || set.Len() == 0 {
 		return
 	}

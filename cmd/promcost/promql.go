@@ -17,6 +17,8 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/promquery/costseries"
@@ -147,6 +149,12 @@ func (a *promqlAPI) renew(current *config.Settings) error {
 	return err
 }
 
+// recorded is the hours of a ledger and the spending that its recorder knows.
+type recorded struct {
+	*ledger.Ledger
+	*recorder.Recorder
+}
+
 // handlerUnder makes the handler under settings.
 func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error) {
 	f := a.flags.promql
@@ -154,7 +162,7 @@ func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error)
 		collector := subject.Collector()
 		return strings.HasPrefix(collector, compatible) && !*a.flags.enabled[collector]
 	})
-	series := costseries.New(a.ledger, costseries.Options{
+	series := costseries.New(recorded{a.ledger, a.recorder}, costseries.Options{
 		Grace: a.flags.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.Currency },
 		Bounds: timeline.ServedBounds, Now: a.clock,
 	})

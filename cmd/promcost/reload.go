@@ -80,7 +80,7 @@ func (s *service) Reload() error {
 		level.Error(s.logs.kit).Log("msg", "Reloading the configuration failed: it stays as it was", "err", err)
 		return fmt.Errorf("reload: %w; the configuration stays as it was", err)
 	}
-	s.ledger.Refresh()
+	s.recorder.Refresh()
 	level.Info(s.logs.kit).Log("msg", "Reloaded the configuration", "config.file", s.flags.ConfigFile, "prices", next.Rates.Name(), "rules", next.Rates.Rules())
 	s.tellLost(before, next)
 	s.tellLabels()
@@ -135,7 +135,7 @@ func (s *service) priceSources() []collector.PriceSource {
 		sheet.Kind = "built-in"
 	}
 	sources := []collector.PriceSource{sheet}
-	set, _, _ := s.ledger.Latest()
+	set, _, _ := s.recorder.Latest()
 	if set == nil {
 		return sources
 	}

@@ -124,7 +124,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 		if err != nil {
 			return errors.Join(err, svc.Close())
 		}
-		s := &server{service: svc, source: source, flags: serve, listeners: listeners, given: givenFlags(clause, logs), logs: l, ready: svc.ledger.Ready}
+		s := &server{service: svc, source: source, flags: serve, listeners: listeners, given: givenFlags(clause, logs), logs: l, ready: svc.recorder.Ready}
 		return errors.Join(s.run(ctx), svc.Close())
 	}
 }
@@ -157,7 +157,7 @@ func (s *server) run(ctx context.Context) error {
 	s.addHTTP(&group, newServer(handler, newConnections(s.flags.web.most, s.memory)))
 	hangups, stop := s.hangups()
 	defer stop()
-	hours := func(ctx context.Context) error { return s.ledger.Run(promquery.Background(ctx)) }
+	hours := func(ctx context.Context) error { return s.recorder.Run(promquery.Background(ctx)) }
 	for _, a := range append([]actor{hours, hangups}, s.actors...) {
 		actorCtx, cancel := context.WithCancel(ctx)
 		group.Add(func() error { return untilDone(actorCtx, a) }, func(error) { cancel() })
@@ -212,7 +212,7 @@ func (s *server) addHTTP(group *oklogrun.Group, srv *http.Server) {
 
 // handler makes the pages. It registers the metrics, so it can be called once.
 func (s *server) handler() (http.Handler, error) {
-	c := collector.New(s.ledger, collector.Config{Metering: s.metering, Bounds: timeline.ServedBounds, Accrued: s.ledger.Accrued, Spending: s.ledger.Spending, Logger: s.logs.kit})
+	c := collector.New(s.recorder, collector.Config{Metering: s.metering, Bounds: timeline.ServedBounds, Accrued: s.recorder.Accrued, Spending: s.recorder.Spending, Logger: s.logs.kit})
 	update := c.Update
 	s.changed.Store(&update)
 	exposed, dropped := prometheus.NewRegistry(), prometheus.NewRegistry() // costs and what promcost says of itself; what it says of costs left out
@@ -231,7 +231,7 @@ func (s *server) handler() (http.Handler, error) {
 	boards := dashboardsHandler(func() string { return s.settings().Currency })
 	return s.flags.web.handler(pages{
 		metrics: s.health.Instrument("/metrics", metrics), api: s.api, promql: promql, dashboards: s.health.Instrument("/dashboards/", boards),
-		missing: s.health.Instrument("other", s.flags.web.missing()), ready: s.ready, behind: s.ledger.Behind, reload: s.Reload,
+		missing: s.health.Instrument("other", s.flags.web.missing()), ready: s.ready, behind: s.recorder.Behind, reload: s.Reload,
 	})
 }
 

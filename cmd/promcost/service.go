@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery"
@@ -87,6 +88,7 @@ type service struct {
 	registry *prometheus.Registry
 	health   *collector.Health
 	ledger   *ledger.Ledger
+	recorder *recorder.Recorder
 	api      http.Handler
 	closers  []io.Closer
 	where    string // the history is kept
@@ -150,17 +152,11 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		}
 	}
 	s.where = keeping.where
-	s.ledger = keeping.ledger(s.computer, logs.kit, ledger.Options{
+	s.ledger, s.recorder = keeping.open(s.computer, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.Zone, Now: o.ledgerNow,
-		Memory: budget, Metering: s.metering, Resolution: allocation.AutoResolution, Begin: src.begin,
-		Changed: func() {
-			s.tellLabels()
-			if changed := s.changed.Load(); changed != nil {
-				(*changed)()
-			}
-		},
-	})
-	s.computer.exposed = s.ledger.Exposed
+		Memory: budget, Resolution: allocation.AutoResolution, Begin: src.begin,
+	}, recorder.Options{Metering: s.metering, Changed: s.tellChanged})
+	s.computer.exposed = s.recorder.Exposed
 	if keeping.closer != nil {
 		s.closers = append(s.closers, keeping.closer)
 	}
@@ -172,6 +168,14 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	}
 	s.api = http.HandlerFunc(s.serveAPI)
 	return s, s.use(current)
+}
+
+// tellChanged tells of metrics that have changed.
+func (s *service) tellChanged() {
+	s.tellLabels()
+	if changed := s.changed.Load(); changed != nil {
+		(*changed)()
+	}
 }
 
 // status says how much has been read.

@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/collector"
 )
 
@@ -31,7 +32,7 @@ func addStorageFlags(clause *kingpin.CmdClause) *storageFlags {
 	f := addStoragePlaceFlags(clause)
 	durationOf(clause, "storage.retention", "How long hours and days are kept; 0 for ever.", &f.retention, 0).Default("0s")
 	durationOf(clause, "history.backfill", "How far back closed hours that the history lacks are computed, newest first; at least to the beginning of the month, which counters need, and not beyond --storage.retention.", &f.backfill, 0).
-		Default(ledger.DefaultBackfill.String())
+		Default(recorder.DefaultBackfill.String())
 	return f
 }
 
@@ -108,18 +109,21 @@ type keeping struct {
 	settled  func() bool // whether the source has all of its history; nil if it always has
 }
 
-// ledger is a ledger that keeps it.
-func (k *keeping) ledger(c ledger.Computer, logger log.Logger, o ledger.Options) *ledger.Ledger {
+// open is a ledger that keeps the history, and the recorder that completes it.
+func (k *keeping) open(c ledger.Computer, logger log.Logger, o ledger.Options, r recorder.Options) (*ledger.Ledger, *recorder.Recorder) {
 	if k.store == nil {
-		return ledger.New(c, logger, o)
+		l := ledger.New(c, logger, o)
+		return l, recorder.New(l, logger, r)
 	}
-	o.Backfill, o.Retention, o.ReadOnly, o.Settled = orNone(k.flags.backfill), k.flags.retention, k.readOnly, k.settled
-	return ledger.NewKeeping(c, &keeper{k.store, history.Part(k.flags.shard)}, logger, o)
+	o.ReadOnly, o.Settled = k.readOnly, k.settled
+	r.Backfill, r.Retention = orNone(k.flags.backfill), k.flags.retention
+	l := ledger.NewKeeping(c, &keeper{k.store, history.Part(k.flags.shard)}, logger, o)
+	return l, recorder.New(l, logger, r)
 }
 
 // storeState is what metrics tell of the history.
 func (s *service) storeState() collector.StoreState {
-	of := s.ledger.Store()
+	of := s.recorder.Store()
 	return collector.StoreState{
 		Hours: of.Hours, Days: of.Days, Bytes: of.Bytes, LastWrite: of.LastWrite, Missing: of.Missing, Uncounted: of.Uncounted, Lag: of.Lag, Failing: of.Err != nil,
 	}

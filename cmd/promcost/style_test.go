@@ -30,7 +30,6 @@ var wideStructs = map[string]string{
 	"allocation.Set":                       "is to be split into its header and its columns",
 	"allocation.node":                      "is to be split with Builder",
 	"allocation/costapi.request":           "is to be split by what its parameters ask for",
-	"allocation/ledger.Ledger":             "is to be split into what answers and what records",
 	"allocation/parquet.assetRow":          "a shape on the wire: the columns of a Parquet file",
 	"promquery/democluster.ContainerTruth": "rows of a table: what the demo knows of a container",
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/promapi"
 )
@@ -69,7 +70,7 @@ func containersSet(rng *rand.Rand, w allocation.Window, n int) *allocation.Set {
 }
 
 // benchLedger has so many days of hours, counted by m.
-func benchLedger(b *testing.B, days int, m *allocation.Metering) (l *ledger.Ledger, start, end time.Time) {
+func benchLedger(b *testing.B, days int, m *allocation.Metering) (l ledgertest.Recorded, start, end time.Time) {
 	b.Helper()
 	backend, err := history.OpenDirectory(b.TempDir())
 	if err != nil {
@@ -98,7 +99,9 @@ func benchLedger(b *testing.B, days int, m *allocation.Metering) (l *ledger.Ledg
 		}
 	}
 	now := func() time.Time { return end.Add(time.Hour) }
-	return ledger.NewKeeping(nothing{}, s, log.NewNopLogger(), ledger.Options{Now: now, Grace: grace, ReadOnly: true, Metering: func() *allocation.Metering { return m }}), start, end
+	return ledgertest.New(nothing{}, s, log.NewNopLogger(), ledgertest.Options{
+		Ledger: ledger.Options{Now: now, Grace: grace, ReadOnly: true}, Recorder: recorder.Options{Metering: func() *allocation.Metering { return m }},
+	}), start, end
 }
 
 // BenchmarkQuery asks for 30 days of 10,000 containers, an hour a step, of the history.

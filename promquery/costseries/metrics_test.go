@@ -22,6 +22,7 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery/costseries"
@@ -158,8 +159,9 @@ func compareScrapes(t *testing.T, name, from string, resolution time.Duration) {
 	at, instants := start, 0
 	for _, life := range []time.Duration{7 * time.Hour, 4 * time.Hour, 30 * time.Hour} {
 		s := ledgertest.History{Store: history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{Now: c.Now})}
-		l := ledger.NewKeeping(source, s, log.NewNopLogger(), ledger.Options{
-			Grace: grace, Zone: zone, Now: c.Now, Sleep: c.Sleep, Resolution: resolution, Metering: func() *allocation.Metering { return metering },
+		l := ledgertest.New(source, s, log.NewNopLogger(), ledgertest.Options{
+			Ledger:   ledger.Options{Grace: grace, Zone: zone, Now: c.Now, Resolution: resolution},
+			Recorder: recorder.Options{Sleep: c.Sleep, Metering: func() *allocation.Metering { return metering }},
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

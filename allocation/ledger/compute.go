@@ -1,0 +1,152 @@
+package ledger
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/places"
+)
+
+// flightKey is a query as far as it tells computations apart.
+type flightKey struct {
+	start, end       int64 // Unix nanoseconds
+	borders          string
+	step, resolution time.Duration
+	exactBelow       bool
+	alone            bool
+	after            time.Duration
+	generation       uint64
+}
+
+// bordersKey tells borders of sets apart.
+func bordersKey(borders []time.Time) string {
+	var key []byte
+	for _, t := range borders {
+		key = binary.BigEndian.AppendUint64(key, uint64(t.UnixNano()))
+	}
+	return string(key)
+}
+
+// computed is the result of a computation, whose memory account holds until nobody uses it any more.
+type computed struct {
+	sets    []*allocation.Set
+	bytes   int64 // that sets take
+	account *memory.Account
+}
+
+// release gives back the memory.
+func (c computed) release() { c.account.Close() }
+
+// compute computes q. Equal queries share one computation while it runs.
+func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
+	}
+	q.After = l.after(&q)
+	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), bordersKey(q.Borders), q.Step, q.Resolution, q.ExactBelow, q.Alone, q.After, l.generation.Load()}
+	answer, leave, err := l.flights.Do(ctx, key, func(ctx context.Context) (computed, error) { return l.fly(ctx, q) })
+	defer leave()
+	if err != nil {
+		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
+	}
+	if err := memory.Of(ctx).Draw(answer.bytes); err != nil {
+		return nil, fmt.Errorf("answer %s: %w", describe(q), err)
+	}
+	return answer.sets, nil
+}
+
+// after is for how long after the sets of a query there are signals by now, as far as they are of use: in whole minutes, so that
+// who asks at the same time shares a computation.
+func (l *Ledger) after(q *allocation.Query) time.Duration {
+	return min(max(l.opts.Now().Sub(q.Window.End).Truncate(time.Minute), 0), allocation.Evidence)
+}
+
+// fly runs a computation within the deadline, with an account of its own.
+func (l *Ledger) fly(ctx context.Context, q allocation.Query) (computed, error) {
+	account := l.opts.Memory.Open(remedy)
+	ctx, cancel := context.WithTimeout(memory.With(ctx, account), l.opts.Timeout)
+	defer cancel()
+	sets, err := l.queued(ctx, q)
+	if err == nil || ctx.Err() == nil { // what was given up tells nothing of the source
+		l.outage.note(err)
+	}
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		// What failed because of the deadline is the deadline's failure, not that of the source.
+		err = fmt.Errorf("%w: it took longer than %s (%v)", context.DeadlineExceeded, l.opts.Timeout, err) //nolint:errorlint // the cause is not to be told apart
+	}
+	return computed{sets, allocation.SetsBytes(sets), account}, err
+}
+
+// queued computes q once there is a slot for it.
+func (l *Ledger) queued(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
+	ctx = places.About(ctx, q.Window.Duration())
+	leave, err := l.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	start := time.Now()
+	sets, err := l.guarded(ctx, q)
+	took := time.Since(start)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stats.Computations++
+	l.stats.Duration += took
+	if err != nil {
+		l.stats.Errors++
+		return nil, err
+	}
+	l.stats.LastDuration, l.stats.LastSuccess = took, l.opts.Now()
+	return sets, nil
+}
+
+// acquire takes a place, waiting in the queue if all are taken. Small questions find twice as long a queue: a queue full of large
+// ones does not turn them away.
+func (l *Ledger) acquire(ctx context.Context) (leave func(), err error) {
+	if leave, ok := l.slots.Try(ctx); ok {
+		return leave, nil
+	}
+	most := l.opts.MaxQueue
+	if places.IsSmall(ctx) {
+		most *= 2
+	}
+	l.mu.Lock()
+	full := l.waiting >= most
+	if !full {
+		l.waiting++
+	}
+	l.mu.Unlock()
+	if full {
+		return nil, fmt.Errorf("%w: %d run and %d wait already: try again later", allocation.ErrBusy, l.opts.MaxConcurrency, most)
+	}
+	defer func() {
+		l.mu.Lock()
+		l.waiting--
+		l.mu.Unlock()
+	}()
+	return l.slots.Take(ctx)
+}
+
+// guarded computes q. A panic becomes an error, for it would end the process: nobody else is on this goroutine's stack.
+func (l *Ledger) guarded(ctx context.Context, q allocation.Query) (sets []*allocation.Set, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			level.Error(l.logger).Log("msg", "computation panicked", "query", describe(q), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			sets, err = nil, fmt.Errorf("internal error: %v: report it with the log of this time", r)
+		}
+	}()
+	return l.computer.Compute(ctx, q)
+}
+
+// describe names a query in errors and logs.
+func describe(q allocation.Query) string {
+	return q.Window.Start.Format(time.RFC3339) + " to " + q.Window.End.Format(time.RFC3339)
+}

@@ -1,0 +1,110 @@
+package recorder
+
+import (
+	"context"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// costsAtOnce is how many sets are read at once.
+const costsAtOnce = 12
+
+// keptOf is a kept set and its kind.
+type keptOf struct {
+	kind ledger.Kind
+	*ledger.Kept
+}
+
+// key identifies the set as it is.
+func (k *keptOf) key() keptKey {
+	return keptKey{k.kind, k.Window.Start.Unix(), k.Window.End.Unix(), k.Generation}
+}
+
+// keptKey is a kept set as it is.
+type keptKey struct {
+	kind       ledger.Kind
+	start, end int64
+	generation int
+}
+
+// budgetCosts is what sets cost that were asked for.
+type budgetCosts struct {
+	metering *allocation.Metering
+	known    map[keptKey][]float64
+}
+
+// maxBudgetCosts bounds the sets whose costs are remembered: two years of days, and more hours than are asked for at once.
+const maxBudgetCosts = 4096
+
+// budgetCosts is what counts for each budget in each of kept sets. Those that nobody asked for yet are read some at a time.
+func (b *budgets) budgetCosts(ctx context.Context, m *allocation.Metering, kept []keptOf) (costs [][]float64, err error) {
+	costs = b.knownCosts(m, kept)
+	var batch []int
+	for i := range kept {
+		if costs[i] == nil {
+			batch = append(batch, i)
+		}
+		last := i+1 == len(kept) || kept[i+1].kind != kept[i].kind
+		if len(batch) < costsAtOnce && !last || len(batch) == 0 {
+			continue
+		}
+		sets := make([]ledger.Kept, len(batch))
+		for j, at := range batch {
+			sets[j] = *kept[at].Kept
+		}
+		read, err := b.readBudgets(ctx, m, sets)
+		if err != nil {
+			return nil, err
+		}
+		b.mu.Lock()
+		for j, at := range batch {
+			if costs[at] = read[j]; b.costs.metering == m {
+				b.costs.known[kept[at].key()] = read[j]
+			}
+		}
+		b.mu.Unlock()
+		batch = batch[:0]
+	}
+	return costs, nil
+}
+
+// knownCosts are the costs of those of kept sets whose costs are known.
+func (b *budgets) knownCosts(m *allocation.Metering, kept []keptOf) [][]float64 {
+	costs := make([][]float64, len(kept))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.costs.metering != m || len(b.costs.known) >= maxBudgetCosts {
+		b.costs = budgetCosts{metering: m, known: map[keptKey][]float64{}}
+	}
+	for i := range kept {
+		costs[i] = b.costs.known[kept[i].key()]
+	}
+	return costs
+}
+
+// readBudgets reads what counts for each budget in each of kept sets.
+func (b *budgets) readBudgets(ctx context.Context, m *allocation.Metering, kept []ledger.Kept) ([][]float64, error) {
+	release, err := b.archive.Enter(ctx, time.Duration(len(kept))*time.Hour)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	sets, free, err := b.archive.Read(ctx, kept, m.BudgetProjection())
+	defer free()
+	if err != nil {
+		return nil, b.archive.NoteDamage(err)
+	}
+	costs := make([][]float64, len(kept))
+	for i := range m.Budgets() {
+		of, err := m.Budgets()[i].Costs(sets)
+		if err != nil {
+			return nil, err
+		}
+		for j, cost := range of {
+			costs[j] = append(costs[j], cost)
+		}
+	}
+	return costs, nil
+}

@@ -1,0 +1,230 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// aWeek is what forecasts look back on.
+const aWeek = 7 * 24 * time.Hour
+
+// budgets tells what budgets have spent.
+type budgets struct {
+	*records
+
+	mu       sync.Mutex
+	costs    budgetCosts
+	spending *allocation.Spending // as it was found last; nil before
+}
+
+// Spending is how the budgets stood when the last closed hour was counted; nil where there are none, or nothing is known.
+func (b *budgets) Spending() *allocation.Spending {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.spending
+}
+
+// SpendingAt is how the budgets stood at t, nil where there are none: at the end of the last hour that was closed by then,
+// grace period included, and is kept. Closed days are taken as they are kept, the day that was not over by its hours. What idle
+// and shared costs add is of each day as a whole. A budget of whose period nothing is kept is not in it; nor is one, as long as
+// hours of its period have yet to be computed: what they cost is not known, rather than nothing.
+func (b *budgets) SpendingAt(ctx context.Context, t time.Time) (*allocation.Spending, error) {
+	at, err := b.SpendingsIn(ctx, allocation.Window{Start: t, End: t})
+	if err != nil {
+		return nil, err
+	}
+	return at(ctx, t)
+}
+
+// SpendingsIn is SpendingAt for many instants within w: what is kept is listed once for all of them.
+func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error) {
+	metering := b.opts.Metering()
+	if len(metering.Budgets()) == 0 {
+		return func(context.Context, time.Time) (*allocation.Spending, error) { return nil, nil }, nil
+	}
+	if b.archive == nil {
+		return nil, fmt.Errorf("%w: there is no history to tell spending from", allocation.ErrNoData)
+	}
+	first := b.clock.ClosedAt(w.Start).Add(-latestPast) // that an hour may end which stands for w.Start
+	listed := allocation.Window{Start: first.Add(-aWeek), End: w.End}
+	for i := range metering.Budgets() {
+		if begin := metering.Budgets()[i].Period.At(first, b.clock.Zone).Start; begin.Before(listed.Start) {
+			listed.Start = begin
+		}
+	}
+	s := &spender{budgets: b, metering: metering}
+	if s.days, err = b.archive.List(ctx, ledger.Days, listed); err != nil {
+		return nil, fmt.Errorf("find the days of budgets: %w", err)
+	}
+	if s.hours, err = b.archive.List(ctx, ledger.Hours, listed); err != nil {
+		return nil, fmt.Errorf("find the hours of budgets: %w", err)
+	}
+	s.awaited = s.await(listed)
+	return s.at, nil
+}
+
+// await finds the hours within w that the loop has yet to compute, those that the source was found to have nothing of left
+// out.
+func (s *spender) await(w allocation.Window) (list []allocation.Window) {
+	if s.readOnly {
+		return nil // whoever writes knows of them
+	}
+	if from := s.horizon().Start; from.After(w.Start) {
+		w.Start = from
+	}
+	for _, h := range s.clock.ClosedHours(w) {
+		if !s.hours.Has(h) && !s.days.Covers(h) && !s.isEmpty(h) {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// awaits reports whether hours within w have yet to be computed.
+func (s *spender) awaits(w allocation.Window) bool {
+	i, _ := slices.BinarySearchFunc(s.awaited, w.Start, func(h allocation.Window, t time.Time) int { return h.Start.Compare(t) })
+	return i < len(s.awaited) && s.awaited[i].Start.Before(w.End)
+}
+
+// spender tells how budgets stand from what was found to be kept.
+type spender struct {
+	*budgets
+	metering    *allocation.Metering
+	days, hours *ledger.Listing
+	awaited     []allocation.Window // hours that have yet to be computed, by start
+}
+
+// at is how the budgets stood at t.
+func (s *spender) at(ctx context.Context, t time.Time) (*allocation.Spending, error) {
+	end := s.clock.ClosedAt(t)
+	if last := s.lastHour(end); !last.IsZero() {
+		end = last
+	}
+	budgets := s.metering.Budgets()
+	spending := &allocation.Spending{End: end, States: make([]allocation.BudgetState, 0, len(budgets))}
+	for i := range budgets {
+		if period := budgets[i].Period.At(end, s.clock.Zone); s.awaits(allocation.Window{Start: period.Start, End: end}) {
+			spending.Unknown = append(spending.Unknown, budgets[i].Name)
+			continue
+		}
+		state, known, err := s.spend(ctx, i, end)
+		if err != nil {
+			return nil, fmt.Errorf("spending of budget %q: %w", budgets[i].Name, err)
+		}
+		if known {
+			spending.States = append(spending.States, state)
+			for _, k := range s.within(state.Window) {
+				spending.Rules.Add(k.Window, k.Rules)
+			}
+		}
+	}
+	return spending, nil
+}
+
+// lastHour is the end of the last hour that is kept and ends by then, not long before; zero where there is none.
+func (s *spender) lastHour(end time.Time) time.Time {
+	if k := s.hours.Last(end.Add(-latestPast), end); k != nil {
+		return k.Window.End.In(s.clock.Zone)
+	}
+	return time.Time{}
+}
+
+// spend is how the i-th budget stands at the end of a closed hour, which is not known where nothing of its period is kept.
+func (s *spender) spend(ctx context.Context, i int, end time.Time) (state allocation.BudgetState, some bool, err error) {
+	b := &s.metering.Budgets()[i]
+	period := b.Period.At(end, s.clock.Zone)
+	spent, known, err := s.costOf(ctx, i, allocation.Window{Start: period.Start, End: end})
+	if err != nil || known == 0 {
+		return allocation.BudgetState{}, false, err
+	}
+	state = allocation.BudgetState{Budget: b, Window: allocation.Window{Start: period.Start, End: end}, Spent: spent, Forecast: -1}
+	if s.awaits(allocation.Window{Start: end.Add(-aWeek), End: end}) {
+		return state, true, nil
+	}
+	rest := period.End.Sub(end)
+	week, part, err := s.lastWeek(ctx, i, end, rest%aWeek)
+	if err != nil {
+		return allocation.BudgetState{}, false, err
+	}
+	state.Forecast = allocation.Forecast(spent, known, rest, week, part)
+	return state, true, nil
+}
+
+// lastWeek is what a budget cost in the week before end and in the beginning of it that is so long; negative where
+// the whole week is not known.
+func (s *spender) lastWeek(ctx context.Context, i int, end time.Time, length time.Duration) (week, part float64, err error) {
+	from := end.Add(-aWeek)
+	part, some, err := s.costOf(ctx, i, allocation.Window{Start: from, End: from.Add(length)})
+	if err != nil {
+		return 0, 0, err
+	}
+	rest, others, err := s.costOf(ctx, i, allocation.Window{Start: from.Add(length), End: end})
+	if err != nil || some+others < aWeek {
+		return -1, -1, err
+	}
+	return part + rest, part, nil
+}
+
+// costOf is what counts for a budget in what is kept of w, and for how long something is: of whole days, else of hours.
+func (s *spender) costOf(ctx context.Context, budget int, w allocation.Window) (cost float64, known time.Duration, err error) {
+	kept := s.within(w)
+	costs, err := s.budgetCosts(ctx, s.metering, kept)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := range kept {
+		cost, known = cost+costs[i][budget], known+kept[i].Window.Duration()
+	}
+	return cost, known, nil
+}
+
+// within is what is kept of w: whole days, else hours.
+func (s *spender) within(w allocation.Window) (list []keptOf) {
+	for at := w.Start; at.Before(w.End); {
+		rest := allocation.Window{Start: at, End: w.End}
+		kind, k := ledger.Days, s.days.At(at, rest)
+		if k == nil || !k.Window.End.Equal(s.clock.Day(at).End) {
+			kind, k = ledger.Hours, s.hours.At(at, rest)
+		}
+		if k == nil || !k.Window.End.After(at) {
+			at = s.clock.HourFrom(at).End
+			continue
+		}
+		list = append(list, keptOf{kind, k})
+		at = k.Window.End
+	}
+	return list
+}
+
+// budgetsKnown reports whether it is known how the budgets stand at the end of the last closed hour.
+func (b *budgets) budgetsKnown() bool {
+	end := b.clock.LastHour().End
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.spending != nil && b.spending.End.Equal(end)
+}
+
+// update finds how the budgets stand, if an hour has closed since, or the history has changed.
+func (b *budgets) update(ctx context.Context) error {
+	now, err := b.SpendingAt(ctx, b.clock.Now())
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	was := b.spending
+	changed := (was == nil) != (now == nil) || was != nil && (!was.End.Equal(now.End) || !slices.Equal(was.States, now.States))
+	if changed {
+		b.spending = now
+	}
+	b.mu.Unlock()
+	if changed {
+		b.opts.Changed()
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// exposedFor is for how long an hour is exposed at the most, from when the grace period after it is over: until the next one is, and that is computed and
+// scraped.
+const exposedFor = time.Hour + 15*time.Minute
+
+// Exposed says which hours this promcost exposed on /metrics within w, as far as that is known: those that are kept, as they were
+// counted first, and where none are kept, the latest one. Of their rows they have nothing.
+func (r *Recorder) Exposed(ctx context.Context, w allocation.Window) ([]allocation.Exposure, error) {
+	ctx, done := r.ledger.WithAccount(ctx)
+	defer done()
+	sets, err := r.firstKept(ctx, allocation.Window{Start: w.Start.Add(-r.clock.Grace - exposedFor - time.Hour), End: w.End})
+	if err != nil {
+		return nil, err
+	}
+	var out []allocation.Exposure
+	for _, s := range sets {
+		from := s.Window.End.Add(r.clock.Grace)
+		if x := (allocation.Exposure{Set: s, From: from, To: from.Add(exposedFor)}); x.From.Before(w.End) && x.To.After(w.Start) {
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
+// firstKept are the assets of the hours within w that are kept, as counters have counted them where they were computed again; where
+// nothing is kept, the latest hour.
+func (r *Recorder) firstKept(ctx context.Context, w allocation.Window) ([]*allocation.Set, error) {
+	if !r.ledger.Keeps() {
+		if last, _, _ := r.Latest(); last != nil {
+			return []*allocation.Set{last}, nil
+		}
+		return nil, nil
+	}
+	var listings [2]*ledger.Listing
+	for i, kind := range [...]ledger.Kind{ledger.Counted, ledger.Hours} {
+		s, err := r.archive.List(ctx, kind, w)
+		if err != nil {
+			return nil, fmt.Errorf("list the hours of the history: %w", err)
+		}
+		listings[i] = s
+	}
+	var kept []ledger.Kept
+	for _, h := range r.clock.ClosedHours(w) {
+		for _, s := range listings {
+			if k := s.At(h.Start, h); k != nil && k.Window.Duration() == h.Duration() {
+				kept = append(kept, *k)
+				break
+			}
+		}
+	}
+	sets, _, err := r.archive.Read(ctx, kept, &allocation.Projection{}) // assets alone: little, held as long as the question is
+	return sets, err
+}

@@ -1,0 +1,122 @@
+package recorder_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/recorder"
+)
+
+// TestFresh begins beside a source that has data since some minutes ago: questions can be answered, and the time before its first
+// data is neither missing nor an error.
+func TestFresh(t *testing.T) {
+	logged := &bytes.Buffer{}
+	r := ledgertest.Live(t, "2026-03-10T08:30", ledgertest.Options{Recorder: recorder.Options{Backfill: 3 * 24 * time.Hour}}, func(r *ledgertest.Rig) {
+		r.Model.From = ledgertest.At(t, "2026-03-10T08:10")
+		r.Log = logged
+		r.Restart(t)
+	})
+	check := func(when string) {
+		t.Helper()
+		if err := r.Ready(); err != nil {
+			t.Errorf("%s: not ready: %v", when, err)
+		}
+		if s := r.Store(); s.Missing != 0 || r.Behind() != nil {
+			t.Errorf("%s: %+v, behind: %v", when, s, r.Behind())
+		}
+		if strings.Contains(logged.String(), "level=error") {
+			t.Errorf("%s: errors are logged: %s", when, logged)
+		}
+	}
+	check("before there is a closed hour")
+	if !strings.Contains(logged.String(), "no data of the last closed hour yet") {
+		t.Errorf("nothing says what is waited for: %s", logged)
+	}
+	for range 12 {
+		r.Pass(time.Hour)
+		check("after some hours")
+	}
+	if set, _, err := r.Latest(); err != nil || set.Len() == 0 || len(r.Kept(t, ledger.Hours)) < 12 {
+		t.Errorf("latest %v, %v", set, err)
+	}
+	r.Model.Without = nothingFrom(ledgertest.At(t, "2026-03-10T22:00"))
+	r.Pass(5 * time.Hour)
+	if !strings.Contains(logged.String(), "level=error") || r.Behind() == nil || r.Ready() != nil {
+		t.Errorf("where data end: ready %v, behind %v: %s", r.Ready(), r.Behind(), logged)
+	}
+}
+
+// nothingFrom is hours without data from t on.
+func nothingFrom(t time.Time) func(allocation.Window) bool {
+	return func(w allocation.Window) bool { return !w.Start.Before(t) }
+}
+
+// TestReadyOfASourceThatFails holds that a source which does not answer, or not in whole, is told of as the reason.
+func TestReadyOfASourceThatFails(t *testing.T) {
+	for name, err := range map[string]error{
+		"it refuses": ledgertest.ErrRefused, "it answers in part": fmt.Errorf("%w: %w: connection refused by a store", allocation.ErrNoData, allocation.ErrUpstream),
+	} {
+		r := ledgertest.Live(t, "2026-03-10T08:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) { r.Model.Err = err })
+		if why := r.Ready(); why == nil || !strings.Contains(why.Error(), "connection refused") {
+			t.Errorf("%s: ready says %v", name, why)
+		}
+		r.Model.Err = nil
+		r.Pass(20 * time.Minute)
+		if err := r.Ready(); err != nil {
+			t.Errorf("%s: once it answers: %v", name, err)
+		}
+	}
+}
+
+// since is a model that fails for time before from.
+type since struct {
+	*ledgertest.Model
+	from time.Time
+}
+
+func (s since) Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
+	if q.Window.Start.Before(s.from) {
+		return nil, ledgertest.ErrRefused
+	}
+	return s.Model.Compute(ctx, q)
+}
+
+// TestBeginning begins beside a source that says when its data begin: the hours before are not missing, nor lacking in counters, even
+// before the source was asked for them. Where it cannot say they are.
+func TestBeginning(t *testing.T) {
+	for name, tc := range map[string]struct {
+		begin   string // "" where the source cannot say
+		missing int    // while the hours before the last one cannot be computed
+	}{
+		"it says when":                       {"2026-03-10T05:00", 2},
+		"it says when, within an hour":       {"2026-03-10T04:20", 3},
+		"it has data since before the month": {"2026-02-01T00:00", 9*24 + 7},
+		"it has none but of the last hour":   {"2026-03-10T07:00", 0},
+		"it cannot say":                      {"", 9*24 + 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			last := ledgertest.At(t, "2026-03-10T07:00")
+			r := ledgertest.Live(t, "2026-03-10T08:30", ledgertest.Options{Ledger: ledger.Options{Begin: func(_ context.Context, w allocation.Window) (time.Time, error) {
+				if tc.begin == "" {
+					return time.Time{}, ledgertest.ErrRefused
+				}
+				return ledgertest.At(t, tc.begin), nil
+			}}, Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) {
+				r.Recorded = r.Open(since{r.Model, last}, r.History)
+			})
+			if s := r.Store(); s.Missing != tc.missing || s.Uncounted != tc.missing+1 {
+				t.Errorf("%d hours are missing, want %d, counters lack %d, want one more", s.Missing, tc.missing, s.Uncounted)
+			}
+			if err := r.Behind(); (err != nil) != (tc.missing > 0) {
+				t.Errorf("behind: %v", err)
+			}
+		})
+	}
+}

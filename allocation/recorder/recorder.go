@@ -1,0 +1,84 @@
+// Package recorder keeps a ledger's history complete, whether anybody asks or not: its loop computes each closed hour once, newest
+// first, so that metrics come first and the past after them. It rolls hours up to days, computes incomplete hours again, counts the
+// costs of the month, and tells how budgets stand.
+package recorder
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/go-kit/log"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// DefaultBackfill is the default of Options.Backfill.
+const DefaultBackfill = 7 * 24 * time.Hour
+
+// Options are those of a Recorder. Zero fields take the defaults.
+type Options struct {
+	// Backfill is how far back Run computes closed hours that the history lacks. It always goes back to the beginning of the
+	// month. Below 0 it goes no further.
+	Backfill time.Duration
+	// Retention is how long sets are kept; 0 is for ever.
+	Retention time.Duration
+	// Metering says what counters there are. It is asked for each count; where it gives another one, the month is counted
+	// anew. The default is allocation.DefaultMetering.
+	Metering func() *allocation.Metering
+	// Changed is told by Run when Latest or Accrued give something new. The default is nobody.
+	Changed func()
+	// Sleep is how Run waits: for so long, unless ctx ends before, which it reports as false. The default takes that time.
+	Sleep func(ctx context.Context, d time.Duration) bool
+}
+
+func (o Options) withDefaults() Options {
+	o.Backfill = max(cmp.Or(o.Backfill, DefaultBackfill), 0)
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+	if o.Metering == nil {
+		metering := allocation.DefaultMetering()
+		o.Metering = func() *allocation.Metering { return metering }
+	}
+	if o.Changed == nil {
+		o.Changed = func() {}
+	}
+	return o
+}
+
+// Recorder keeps the history of a ledger, and what metrics show of it. It is safe for concurrent use.
+type Recorder struct {
+	*records
+	*counters
+	*budgets
+	upkeep *upkeep
+	latest latest
+	// incomplete are the kept hours that are computed again, by start. Only the loop uses it.
+	incomplete map[int64]retry
+	refreshed  chan struct{} // holds an element while Run has a Refresh to answer
+}
+
+// New returns a recorder of what l keeps. What goes wrong in the background is logged to logger.
+func New(l *ledger.Ledger, logger log.Logger, o Options) *Recorder {
+	opts := l.Options()
+	r := &records{
+		ledger: l, archive: l.Archive(), clock: l.Clock(), logger: logger, opts: o.withDefaults(), readOnly: opts.ReadOnly, settled: opts.Settled,
+	}
+	return &Recorder{
+		records: r, counters: &counters{records: r}, budgets: &budgets{records: r}, upkeep: &upkeep{records: r},
+		incomplete: map[int64]retry{}, refreshed: make(chan struct{}, 1),
+	}
+}
+
+// Refresh says that the ledger's Computer answers otherwise from now on, such as by other prices: the ledger is refreshed, and Run
+// computes its hour again, in the background.
+func (r *Recorder) Refresh() {
+	r.ledger.Refresh()
+	r.forgetBegin()
+	select {
+	case r.refreshed <- struct{}{}:
+	default: // Run has not begun to answer the last one
+	}
+}

@@ -1,0 +1,171 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-kit/log"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// records is what the parts of a Recorder have in common: the history, and what is known of how far back it goes.
+type records struct {
+	ledger   *ledger.Ledger
+	archive  *ledger.Archive // nil where nothing is kept
+	clock    ledger.Clock
+	logger   log.Logger
+	opts     Options
+	readOnly bool
+	settled  func() bool // see ledger.Options
+
+	mu    sync.Mutex
+	begin time.Time // of the data of the source, zero while that is not known: it has nothing of the time before
+	size  size
+}
+
+// size is how much is kept, as it was when it was last measured.
+type size struct {
+	measured    bool
+	hours, days int // sets
+	bytes       int64
+	oldest      time.Time // when the first set began
+	newest      time.Time // when the last hour ended
+}
+
+// measure finds how much is kept.
+func (r *records) measure(ctx context.Context) error {
+	now := size{measured: true}
+	for _, kind := range [...]ledger.Kind{ledger.Hours, ledger.Days} {
+		list, err := r.archive.All(ctx, kind, allocation.Window{})
+		if err != nil {
+			return fmt.Errorf("measure the history: %w", err)
+		}
+		if kind == ledger.Hours {
+			now.hours = len(list)
+		} else {
+			now.days = len(list)
+		}
+		for i := range list {
+			now.bytes += list[i].Bytes
+			if start := list[i].Window.Start; now.oldest.IsZero() || start.Before(now.oldest) {
+				now.oldest = start
+			}
+			if end := list[i].Window.End; kind == ledger.Hours && end.After(now.newest) {
+				now.newest = end
+			}
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.size = now
+	return nil
+}
+
+// measured is how much was kept when it was last measured.
+func (r *records) measured() size {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.size
+}
+
+// learnBegin finds out, where that is not known yet, when the first data begin that the history and the source have.
+func (r *records) learnBegin(ctx context.Context) error {
+	r.mu.Lock()
+	measured, known := r.size.measured, !r.begin.IsZero()
+	r.mu.Unlock()
+	if !measured {
+		if err := r.measure(ctx); err != nil {
+			return err
+		}
+	}
+	if known || r.readOnly {
+		return nil
+	}
+	begin, err := r.ledger.Begin(ctx, r.horizon())
+	if err != nil {
+		return nil //nolint:nilerr // what the source fails in is told of by those who cannot do without; it is asked again
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begin = begin
+	return nil
+}
+
+// forgetBegin makes the source be asked again when its data begin.
+func (r *records) forgetBegin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begin = time.Time{}
+}
+
+// oldestKept is when the first set begins that is kept, the end of w where there is none within w or before.
+func (r *records) oldestKept(ctx context.Context, w allocation.Window) (time.Time, error) {
+	if first := r.measured().oldest; !first.IsZero() && first.Before(w.Start) {
+		return first, nil
+	}
+	kept, err := r.archive.List(ctx, ledger.Hours, w)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("find the first hour: %w", err)
+	}
+	if len(kept.Sets) > 0 {
+		return kept.Sets[0].Window.Start, nil
+	}
+	return w.End, nil
+}
+
+// isEmpty reports whether the source had nothing of a closed hour when it was last asked.
+func (r *records) isEmpty(h allocation.Window) bool {
+	_, empty := r.ledger.Empty(h)
+	return empty
+}
+
+// early reports whether an hour is before the first data: before what is kept, and the source has nothing of it, by what it says of
+// its begin or when it was asked for the hour.
+func (r *records) early(h allocation.Window, firstKept time.Time) bool {
+	if !h.Start.Before(firstKept) {
+		return false
+	}
+	r.mu.Lock()
+	begin := r.begin
+	r.mu.Unlock()
+	return !h.End.After(begin) || r.isEmpty(h)
+}
+
+// monthOf is when the month began of the hour that ends at end.
+func (r *records) monthOf(end time.Time) time.Time {
+	return allocation.Month.Round(allocation.Window{Start: end.Add(-time.Second), End: end}, r.clock.Zone).Start
+}
+
+// horizon is how far back closed hours are computed by the loop: Options.Backfill, and at least to the beginning of the month, which
+// counters need; but not beyond what is kept.
+func (r *records) horizon() allocation.Window {
+	now := r.clock.Now()
+	end := r.clock.ClosedAt(now)
+	from := r.monthOf(end)
+	if t := now.Add(-r.opts.Backfill); t.Before(from) {
+		from = r.clock.Day(t).Start
+	}
+	if t := now.Add(-r.opts.Retention); r.opts.Retention > 0 && t.After(from) {
+		from = r.clock.HourFrom(t).Start
+	}
+	return allocation.Window{Start: from, End: end}
+}
+
+// missingHours are the closed hours within w that are not kept, oldest first, and how many closed hours there are in all.
+func (r *records) missingHours(ctx context.Context, w allocation.Window) (missing []allocation.Window, all int, err error) {
+	kept, err := r.archive.List(ctx, ledger.Hours, w)
+	if err != nil {
+		return nil, 0, err
+	}
+	closed := r.clock.ClosedHours(w)
+	for _, h := range closed {
+		if !kept.Has(h) {
+			missing = append(missing, h)
+		}
+	}
+	return missing, len(closed), nil
+}

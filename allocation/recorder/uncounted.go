@@ -1,0 +1,92 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/ledger"
+)
+
+// uncounted are the closed hours of a month that counters lack.
+type uncounted struct {
+	month time.Time // when it began
+	hours int
+	first time.Time // when the first of them began
+	shown bool      // there are counters of the other hours
+	told  time.Time // the month that was warned of
+}
+
+// uncountedHours is how many hours of the month the counters lack.
+func (c *counters) uncountedHours() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.uncounted.hours
+}
+
+// noteUncounted finds the hours up to end that a, or what is shown of it, does not have: those that were counted as
+// nothing, for the source had nothing of them, and those that it has not come to. Time before the first data is none.
+func (c *counters) noteUncounted(ctx context.Context, a *allocation.Accrued, end time.Time) error {
+	shown := c.Accrued()
+	now := uncounted{month: a.Window.Start, shown: shown != nil && shown.Window.Start.Equal(a.Window.Start)}
+	first, err := c.oldestKept(ctx, allocation.Window{Start: a.Window.Start, End: end})
+	if err != nil {
+		return fmt.Errorf("find the hours that counters lack: %w", err)
+	}
+	add := func(from, to time.Time, empty bool) {
+		for _, h := range c.clock.ClosedHours(allocation.Window{Start: from, End: to}) {
+			if empty && h.Start.Before(first) || c.early(h, first) {
+				continue
+			}
+			if now.hours++; now.hours == 1 {
+				now.first = h.Start
+			}
+		}
+	}
+	reached := a.Window.Start
+	if now.shown {
+		reached = a.Window.End
+		if a.Window.Start.Before(reached) {
+			counted, err := c.archive.All(ctx, ledger.Counted, allocation.Window{Start: a.Window.Start, End: reached})
+			if err != nil {
+				return fmt.Errorf("find the hours that counters lack: %w", err)
+			}
+			for i := range counted {
+				if k := &counted[i]; k.Rows == 0 && k.Bytes == 0 { // hours that had something have files
+					add(k.Window.Start, k.Window.End, true)
+				}
+			}
+		}
+	}
+	add(reached, end, false)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now.told = c.uncounted.told
+	c.uncounted = now
+	return nil
+}
+
+// warnUncounted warns of the hours that counters lack, once a month: when all is computed that can be, and data have begun.
+func (c *counters) warnUncounted(begun bool) {
+	c.mu.Lock()
+	u := c.uncounted
+	tell := u.hours > 0 && !u.told.Equal(u.month) && begun
+	if tell {
+		c.uncounted.told = u.month
+	}
+	c.mu.Unlock()
+	if !tell {
+		return
+	}
+	msg := "The counters of this month lack hours that the source has nothing of: their increases are right, their values are less than the month's costs"
+	switch {
+	case c.readOnly && u.shown:
+		msg = "The counters of this month lack hours that the history does not have: their increases are right, their values are less than the month's costs"
+	case !u.shown:
+		msg = "There are no counters of this month, for the history lacks hours of it: have a promcost serve that has a source keep this history"
+	}
+	level.Warn(c.logger).Log("msg", msg, "month", u.month.Format("2006-01"), "hours", u.hours, "first", u.first.UTC().Format(time.RFC3339))
+}
