@@ -268,6 +268,12 @@ func TestPartsAddUpAtOutages(t *testing.T) {
 			overOutages,
 		},
 		{
+			"a container starts again while kubelets are down for more than an hour", 5, time.Minute,
+			down{from: at(14, 20, 25), to: at(15, 45, 58), job: "kubelet", marked: true},
+			allocation.Query{Window: allocation.Window{Start: at(14, 0, 0), End: at(15, 44, 0)}, Step: 26 * time.Minute},
+			overOutages,
+		},
+		{
 			"containers start again while kubelets are down", 5, time.Minute,
 			down{from: at(14, 31, 39), to: at(15, 1, 20), job: "kubelet"},
 			allocation.Query{Window: allocation.Window{Start: at(14, 0, 0), End: at(15, 20, 0)}, Step: 40 * time.Minute},
