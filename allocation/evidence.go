@@ -18,8 +18,6 @@ type evidence struct {
 	most    int64 // how long a margin may be: Evidence, in whole steps of the grid
 	lacking bool  // what is needed of the time after the window is not there yet
 	closed  bool  // it should be: the window is a set of Query.Alone
-	// usageFrom is from when on usage of some pods is added, where that is earlier than Sampling says, else 0.
-	usageFrom int64
 	// usageUntil is until when usage is added, where that is later than Sampling says.
 	usageUntil int64
 	// pricesUntil is until when prices are added, where that is later than Sampling says.
@@ -213,17 +211,15 @@ func (b *Builder) UnseenBefore() (x Unseen) {
 	if b.sampling.Start <= most {
 		return x
 	}
+	from := b.sampling.LoadStart()
+	span := Span{from - (b.sampling.Start - most), b.sampling.Align(from - 1)}
 	for c := range b.unforeign() {
 		// One sample before the window does not tell how fast a counter rises.
 		seen := c.seenFor(b.sampling.Start, b.start()) > 0 && c.seenFor(b.sampling.LoadStart(), b.start()) > b.sampling.Cell()
 		if !seen && b.runsOver(c, b.start(), b.sampling.Start, b.start()) {
 			x.Pods = append(x.Pods, c.name.Value())
+			x.Span, c.pod.usageFrom = span, span.Start
 		}
-	}
-	if len(x.Pods) > 0 {
-		from := b.sampling.LoadStart()
-		x.Span = Span{from - (b.sampling.Start - most), b.sampling.Align(from - 1)}
-		b.evidence.usageFrom = x.Start
 	}
 	return x.sorted()
 }

@@ -227,7 +227,7 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 	if !known && c.alone && running && c.canUse(first.Amount, run.From, first.To) {
 		from, known = run.From, true
 	}
-	if !known || from >= first.To || !l.b.bornSeen(s) {
+	if !known || from >= first.To || !l.b.isFirst(c.pod, s, from) {
 		return cells[1:]
 	}
 	most := max(l.b.sampling.Lookback, l.b.sampling.Cell())
