@@ -292,6 +292,12 @@ func TestPartsAddUpAtOutages(t *testing.T) {
 			overOutages,
 		},
 		{
+			"a container starts again while kube-state-metrics is down for more than an hour", 3, time.Minute,
+			down{from: at(13, 27, 13), to: at(14, 30, 50), job: "kube-state-metrics"},
+			allocation.Query{Window: allocation.Window{Start: at(12, 56, 22), End: at(14, 34, 4)}, Step: 32*time.Minute + 34*time.Second},
+			overOutages,
+		},
+		{
 			"an outage ends just before a border", 2, 15 * time.Second,
 			down{from: at(13, 29, 33), to: at(13, 59, 49)},
 			allocation.Query{Window: allocation.Window{Start: at(13, 0, 0), End: at(15, 0, 0)}, Step: time.Hour},
