@@ -67,7 +67,8 @@ func (b *Builder) asked(s timeline.Intervals) timeline.Intervals { return s.Clip
 func (b *Builder) Beyond() []Span {
 	b.findAbsence()
 	var out []Span
-	if b.silentAt(b.start(), func(gap timeline.Interval) bool { return gap.From <= b.loadedFrom }) || b.devicesUnseen(b.sampling.Start, b.start()) {
+	before := max(b.sampling.Start, b.start()-b.sampling.Cell()) + 1 // signals that stand in for others are read until a cell after a silence
+	if b.silentAt(before, func(gap timeline.Interval) bool { return gap.From <= b.loadedFrom }) || b.devicesUnseen(b.sampling.Start, b.start()) {
 		if loaded := b.loadedFrom; b.start()-b.evidence.most < b.sampling.Start {
 			b.sampling.Start, b.sampling.Margin = b.start()-b.evidence.most, 0
 			b.borders[0] = b.sampling.Start
