@@ -18,8 +18,6 @@ type evidence struct {
 	most    int64 // how long a margin may be: Evidence, in whole steps of the grid
 	lacking bool  // what is needed of the time after the window is not there yet
 	closed  bool  // it should be: the window is a set of Query.Alone
-	// usageFrom is from when on usage of some pods is added, where that is earlier than Sampling says, else 0.
-	usageFrom int64
 	// usageUntil is until when usage is added, where that is later than Sampling says.
 	usageUntil int64
 	// pricesUntil is until when prices are added, where that is later than Sampling says.
@@ -69,7 +67,8 @@ func (b *Builder) asked(s timeline.Intervals) timeline.Intervals { return s.Clip
 func (b *Builder) Beyond() []Span {
 	b.findAbsence()
 	var out []Span
-	if b.silentAt(b.start(), func(gap timeline.Interval) bool { return gap.From <= b.loadedFrom }) || b.devicesUnseen(b.sampling.Start, b.start()) {
+	before := max(b.sampling.Start, b.start()-b.sampling.Cell()) + 1 // signals that stand in for others are read until a cell after a silence
+	if b.silentAt(before, func(gap timeline.Interval) bool { return gap.From <= b.loadedFrom }) || b.devicesUnseen(b.sampling.Start, b.start()) {
 		if loaded := b.loadedFrom; b.start()-b.evidence.most < b.sampling.Start {
 			b.sampling.Start, b.sampling.Margin = b.start()-b.evidence.most, 0
 			b.borders[0] = b.sampling.Start
@@ -213,17 +212,15 @@ func (b *Builder) UnseenBefore() (x Unseen) {
 	if b.sampling.Start <= most {
 		return x
 	}
+	from := b.sampling.LoadStart()
+	span := Span{from - (b.sampling.Start - most), b.sampling.Align(from - 1)}
 	for c := range b.unforeign() {
 		// One sample before the window does not tell how fast a counter rises.
 		seen := c.seenFor(b.sampling.Start, b.start()) > 0 && c.seenFor(b.sampling.LoadStart(), b.start()) > b.sampling.Cell()
 		if !seen && b.runsOver(c, b.start(), b.sampling.Start, b.start()) {
 			x.Pods = append(x.Pods, c.name.Value())
+			x.Span, c.pod.usageFrom = span, span.Start
 		}
-	}
-	if len(x.Pods) > 0 {
-		from := b.sampling.LoadStart()
-		x.Span = Span{from - (b.sampling.Start - most), b.sampling.Align(from - 1)}
-		b.evidence.usageFrom = x.Start
 	}
 	return x.sorted()
 }

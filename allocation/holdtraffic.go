@@ -31,6 +31,9 @@ func (b *Builder) holdFlow(p *pod, f *flowEnd) {
 	lookback := b.sampling.Unmarked().Lookback
 	for _, q := range b.podNames[p.objectKey] {
 		to := min(q.runsUntil(max(f.to, b.sampling.Start), math.MaxInt64), f.to+Evidence.Milliseconds())
+		for _, c := range q.containers {
+			to = min(to, c.nextStart(f.to))
+		}
 		if !q.usageSeen(math.MinInt64, f.to) || q.usageSeen(f.to+lookback, to) {
 			to = min(to, f.to+lookback)
 		}

@@ -227,7 +227,7 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 	if !known && c.alone && running && c.canUse(first.Amount, run.From, first.To) {
 		from, known = run.From, true
 	}
-	if !known || from >= first.To || !l.b.bornSeen(s) {
+	if !known || from >= first.To || !l.b.isFirst(c.pod, s, from) {
 		return cells[1:]
 	}
 	most := max(l.b.sampling.Lookback, l.b.sampling.Cell())
@@ -450,8 +450,8 @@ func (b *Builder) beginsWithSignals(run *timeline.Interval) bool {
 	return run.From <= b.sampling.LoadStart()+b.sampling.Cell()
 }
 
-// heldRate is the usage last known before t within the same run, per second, and until when it is taken to go on; until t or
-// before where there is none.
+// heldRate is the usage last known before t within the same run, per second, and until when it is taken to go on: at most until the
+// container is reported to have started again. It is until t or before where there is none.
 func (b *Builder) heldRate(c *container, r Resource, t int64) (rate float64, until int64) {
 	run, ok := c.runs.Find(t + 1)
 	if b.beginsWithSignals(&run) {
@@ -461,5 +461,5 @@ func (b *Builder) heldRate(c *container, r Resource, t int64) (rate float64, unt
 	if !ok || f == nil || f.to <= run.From {
 		return 0, t
 	}
-	return f.rate, f.to + Evidence.Milliseconds()
+	return f.rate, min(f.to+Evidence.Milliseconds(), c.nextStart(f.to))
 }

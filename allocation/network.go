@@ -204,7 +204,7 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 	p.flows = append(p.flows, flow{key: key})
 	f := &p.flows[len(p.flows)-1]
 	start, known := b.lastStart(pods, first.To)
-	if !known || !b.bornSeen(s) {
+	if !known || !b.isFirst(p, s, start.at) {
 		if first.To-s.p.First() > b.evidence.most { // no point of the grid sees what came before a gap
 			first.From, first.Held = s.p.First(), true
 			return f, cells

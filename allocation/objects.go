@@ -51,6 +51,7 @@ type pod struct {
 	lastShift int32 // that bytes were found to be moved in
 	flows     []flow
 	ended     []flowEnd
+	usageFrom int64 // time of the oldest usage asked for of it, where that is more than of others; else 0
 
 	*podSigns
 }

@@ -226,15 +226,19 @@ func (b *Builder) correct(n *node, seg *segment, r Resource, charges []charge, s
 	n.over.at(int(seg.ref.set))[r] += cost
 }
 
-// bornSeen reports whether a series began within what was asked for in this phase: its first sample comes later than one would that
-// was there before.
-func (b *Builder) bornSeen(s *seen) bool {
-	first, from := s.p.First(), b.sampling.LoadStart()
-	if b.phase == correcting {
-		from += b.again.Start - b.sampling.Start
+// isFirst reports whether the first sample that was read of a counter of a pod is its first one. The counter began at some time.
+func (b *Builder) isFirst(p *pod, s *seen, began int64) bool {
+	from := b.usageFrom(p)
+	return began >= from || s.p.First() > from+b.sampling.Lookback
+}
+
+// usageFrom is the time of the oldest usage of a pod that was asked for in this phase.
+func (b *Builder) usageFrom(p *pod) int64 {
+	switch {
+	case b.phase == correcting:
+		return b.sampling.LoadStart() + b.again.Start - b.sampling.Start
+	case p.usageFrom != 0:
+		return p.usageFrom
 	}
-	if before := b.evidence.usageFrom; before > 0 && first < from {
-		from = before
-	}
-	return first > from+b.sampling.Lookback
+	return b.sampling.LoadStart()
 }

@@ -59,6 +59,17 @@ func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
 	return at, at > from && at <= to
 }
 
+// nextStart is the first reported start of the container after t, timeline.Forever where there is none.
+func (c *container) nextStart(t int64) int64 {
+	next := int64(timeline.Forever)
+	for _, x := range c.started {
+		if at := int64(x.V * 1000); at > t {
+			next = min(next, at)
+		}
+	}
+	return next
+}
+
 // hasRestarted reports whether a container has started more than once within the window, as far as is known: then it may have a usage
 // series for each start.
 func (c *container) hasRestarted() bool {

@@ -268,6 +268,42 @@ func TestPartsAddUpAtOutages(t *testing.T) {
 			overOutages,
 		},
 		{
+			"a container starts again while kubelets are down for more than an hour", 5, time.Minute,
+			down{from: at(14, 20, 25), to: at(15, 45, 58), job: "kubelet", marked: true},
+			allocation.Query{Window: allocation.Window{Start: at(14, 0, 0), End: at(15, 44, 0)}, Step: 26 * time.Minute},
+			overOutages,
+		},
+		{
+			"kubelets are down for more than an hour, just after a container was seen first", 5, time.Minute,
+			down{from: at(13, 24, 25), to: at(14, 49, 58), job: "kubelet", marked: true},
+			allocation.Query{Window: allocation.Window{Start: at(13, 4, 0), End: at(14, 48, 0)}, Step: 26 * time.Minute},
+			overOutages,
+		},
+		{
+			"a container starts while kubelets are down for more than an hour", 1, time.Minute,
+			down{from: at(13, 40, 25), to: at(15, 5, 58), job: "kubelet", marked: true},
+			allocation.Query{Window: hours, Step: time.Hour},
+			overOutages,
+		},
+		{
+			"kube-state-metrics goes down just after a container started", 3, 30 * time.Second,
+			down{from: at(13, 25, 56), to: at(14, 1, 0), job: "kube-state-metrics"},
+			allocation.Query{Window: allocation.Window{Start: at(13, 3, 57), End: at(13, 55, 9)}, Step: 25*time.Minute + 36*time.Second},
+			overOutages,
+		},
+		{
+			"a container starts again while kube-state-metrics is down for more than an hour", 3, time.Minute,
+			down{from: at(13, 27, 13), to: at(14, 30, 50), job: "kube-state-metrics"},
+			allocation.Query{Window: allocation.Window{Start: at(12, 56, 22), End: at(14, 34, 4)}, Step: 32*time.Minute + 34*time.Second},
+			overOutages,
+		},
+		{
+			"an outage ends just before a border", 2, 15 * time.Second,
+			down{from: at(13, 29, 33), to: at(13, 59, 49)},
+			allocation.Query{Window: allocation.Window{Start: at(13, 0, 0), End: at(15, 0, 0)}, Step: time.Hour},
+			overOutages,
+		},
+		{
 			"containers start again while kubelets are down", 5, time.Minute,
 			down{from: at(14, 31, 39), to: at(15, 1, 20), job: "kubelet"},
 			allocation.Query{Window: allocation.Window{Start: at(14, 0, 0), End: at(15, 20, 0)}, Step: 40 * time.Minute},

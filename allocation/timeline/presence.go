@@ -111,14 +111,14 @@ func (r *Runs) Most(k int) Interval {
 // millis is a reported time in milliseconds, and whether there is one.
 func (x *Step) millis() (int64, bool) { return int64(x.V * 1000), x.V > 0 }
 
-// startBetween is the first start reported from one time on and before another that lies in [least, most].
-func (p *Presence) startBetween(from, until, least, most int64) (int64, bool) {
+// startBetween is the first start reported from one time on and before another that lies in [least, most], and from when on it was reported.
+func (p *Presence) startBetween(from, until, least, most int64) (at, told int64, ok bool) {
 	for i := p.Started.index(from); i < len(p.Started) && p.Started[i].From < until; i++ {
 		if at, ok := p.Started[i].millis(); ok && at >= least && at <= most {
-			return at, true
+			return at, p.Started[i].From, true
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
 
 // endBetween is the first reported end in [least, most] of what was seen last at a time, Unborn where no sample shows it. Of what the
@@ -143,15 +143,16 @@ func (p *Presence) endBetween(last, least, most int64) (at int64, shared, ok boo
 	return at, shared, ok
 }
 
-// around are the values that are reported last before a gap and first after it.
+// around are the values that are reported last before a gap and first after it, no further from its other end than an outage lasts: a
+// window around that could not tell.
 func (s Steps) around(gap Interval) (before, after float64, ok bool) {
 	i := s.index(gap.From + 1) // the first that ends after the gap begins
 	if i < len(s) && s[i].From < gap.From {
 		before = s[i].V
-	} else if i > 0 {
+	} else if i > 0 && gap.To-s[i-1].To <= maxLead {
 		before = s[i-1].V
 	}
-	if j := s.index(gap.To + 1); j < len(s) {
+	if j := s.index(gap.To + 1); j < len(s) && s[j].From-gap.From <= maxLead {
 		after = s[j].V
 	}
 	return before, after, before > 0 && after > 0

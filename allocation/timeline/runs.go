@@ -17,6 +17,7 @@ type sighting struct {
 	first, last  int64 // how long the first and the last sight last
 	since, until int64 // when it was last known not to run before, and first after; Unborn and Forever where it is not
 	started      int64 // when it was reported to have started, 0 where it was not
+	told         int64 // from when on that was reported
 	born         bool  // begins with another object of its name
 }
 
@@ -103,7 +104,7 @@ func (s Sampling) firstOf(from int64) int64 {
 
 // lead is from when an object first seen at the beginning of first ran, where all signals were absent just before.
 func (s Sampling) lead(p *Presence, first Interval, absent Intervals) (int64, bool) {
-	started, ok := p.startBetween(first.From+1, first.To, 1, first.From)
+	started, _, ok := p.startBetween(first.From+1, first.To, 1, first.From)
 	gap, down := before(absent, first.From)
 	if !ok || !down || started >= min(first.From, gap.To) || s.dataless(gap) {
 		return 0, false
@@ -169,7 +170,7 @@ func (s Sampling) findStart(p *Presence, spans []sighting, k int, w *Watch) {
 	if k+1 < len(spans) {
 		until = min(until, spans[k+1].From)
 	}
-	x.started, _ = p.startBetween(x.From+1, until, least, s.firstOf(x.From)+second)
+	x.started, x.told, _ = p.startBetween(x.From+1, until, least, s.firstOf(x.From)+second)
 }
 
 // startOf is where the k-th span starts.
@@ -226,12 +227,11 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 
 // endOf is where the k-th span ends.
 func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Watch) Edge {
-	x, limit, told := &spans[k], spans[k].until, int64(0)
+	x, limit := &spans[k], spans[k].until
 	if k+1 < len(spans) {
 		next := &spans[k+1]
 		limit = min(limit, s.firstOf(next.From))
-		if next.started > x.To && next.started < limit {
-			told = s.firstOf(next.From)
+		if next.started > x.To && next.started < limit && next.told-x.To <= maxLead { // a window around x.To could not tell of a later report
 			limit = next.started
 		}
 	}
@@ -259,7 +259,7 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 		out.Latest = max(s.unseenFrom(x, limit, s.Step, w), s.hiddenUntil(x, limit, w))
 		return out
 	} else {
-		s.halfway(x, limit, told, w, &out)
+		s.halfway(x, limit, w, &out)
 	}
 	if gone, ok := p.deleted(start, limit); ok && gone > start {
 		out.At, out.Earliest = min(out.At, gone), min(out.Earliest, gone)
@@ -283,15 +283,14 @@ func (s Sampling) unseenFrom(x *sighting, limit, apart int64, w *Watch) int64 {
 
 // halfway makes the end of a span of which none is reported: between the last sight and the next scrape. One that the newest
 // scrape shows is open, unless that is longer ago than an outage lasts: a window that knows of a later scrape decides the same.
-// told is when it was first seen again where limit is the start that was told then, else 0.
-func (s Sampling) halfway(x *sighting, limit, told int64, w *Watch, end *Edge) {
+func (s Sampling) halfway(x *sighting, limit int64, w *Watch, end *Edge) {
 	if limit == Forever && w.Newest-x.To < x.last-x.last/20 && s.End-x.To <= maxLead {
 		end.At, end.Latest = max(x.To, min(s.End, x.To+s.Lookback)), max(x.To, s.End)
 		return
 	}
 	end.Latest = s.unseenFrom(x, limit, x.last, w)
 	end.At = x.To + (end.Latest-x.To)/2
-	if max(end.Latest, told)-x.To > maxLead {
+	if end.Latest-x.To > maxLead {
 		end.At = x.To + x.last/2 // that is more than an outage: time without data
 	}
 	end.Latest = max(end.Latest, s.hiddenUntil(x, limit, w))
