@@ -2,7 +2,6 @@ package allocation
 
 import (
 	"slices"
-	"sync"
 )
 
 // Accumulation is the last pass of Apply for sets that come one after the other, so that not all of them are in memory: it
@@ -19,32 +18,7 @@ type Accumulation struct {
 	summed  int    // rows of that sum
 	pending int    // and of what is not in it yet
 	gone    *gone  // nil where sets stay apart
-	spare   spareScratch
-}
-
-// spareScratch is memory of passes that nobody uses now. It is safe for concurrent use.
-type spareScratch struct {
-	mu   sync.Mutex
-	list []*scratch
-}
-
-// take is some of it; new if there is none.
-func (s *spareScratch) take() *scratch {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.list) == 0 {
-		return &scratch{}
-	}
-	m := s.list[len(s.list)-1]
-	s.list = s.list[:len(s.list)-1]
-	return m
-}
-
-// give has it used again.
-func (s *spareScratch) give(m *scratch) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list = append(s.list, m)
+	pool    workspaces
 }
 
 // NewAccumulation returns one of the period of o, which may be NoPeriod. Proportions and Check of o are not for it. hold is
@@ -63,8 +37,8 @@ func NewAccumulation(o Options, hold int) *Accumulation {
 func (a *Accumulation) Apply(sets []*Set) ([]*Set, error) {
 	o := a.options
 	o.Accumulate = NoPeriod
-	m := a.spare.take()
-	defer a.spare.give(m)
+	m := a.pool.take()
+	defer a.pool.give(m)
 	m.groups.reset()
 	m.gone, m.err = a.gone, nil
 	if a.alone(sets) {

@@ -5,8 +5,8 @@ func aggregate(w *work, o *Options) {
 	// To split evenly, results have to be counted that a filter takes away.
 	all := len(w.pools) > 0 && o.ShareSplit == Even
 	mask := w.mask(all)
-	w.identify(o, mask)
-	groups := &w.scratch.groups
+	w.identifyKeys(o, mask)
+	groups := &w.workspace.groups
 	keys, err := w.bindKeys(o)
 	if err != nil {
 		w.err = err
@@ -33,8 +33,8 @@ func aggregate(w *work, o *Options) {
 		parts = append(parts, part{set: w.idle, group: idle})
 	}
 	dst := w.set.like()
-	dst.mergeWith(w.scratch, parts, groups.text(), o.AggregatedMetadata)
-	w.err = w.scratch.err
+	dst.mergeWith(w.workspace, parts, groups.text(), o.AggregatedMetadata)
+	w.err = w.workspace.err
 	w.rows, w.group = w.set, group
 	w.set, w.idle = dst, nil
 }

@@ -121,7 +121,7 @@ func benchFrame(rng *rand.Rand, dict *allocation.Dict, start time.Time) *allocat
 		}
 	}
 	for _, p := range []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container, allocation.ProviderID, allocation.Labels, allocation.NamespaceLabels} {
-		f.Late[p], f.IDs[p] = lateIDs{ids: f.IDs[p]}, nil
+		f.Deferred[p], f.IDs[p] = deferredIDs{ids: f.IDs[p]}, nil
 	}
 	for c := range allocation.NumColumns {
 		if c%3 > 0 {

@@ -20,10 +20,9 @@ type Frame struct {
 	BalancerEnds []int32
 	// Read is what was read of the rows, nil for everything: slices of the rest are nil.
 	Read *Projection
-	// Late are properties that are given ids where they are needed, in place of IDs. They are for sets that go through Apply by
-	// options that do not look at them but to merge rows, or to name those that a filter leaves: what else looks at IDs finds
-	// them missing.
-	Late [NumProperties]Late
+	// Deferred are properties without ids, in place of IDs. They are for sets that go through Apply by options that only merge
+	// rows, or name those that a filter leaves. To look at them before is ErrUnread.
+	Deferred [NumProperties]Deferred
 }
 
 // Built reports whether the set is as a Builder yields it, not one that passes made.
@@ -53,15 +52,15 @@ func (s *Set) AppendFrame(f *Frame) error {
 			s.ids[p] = nil
 			continue
 		}
-		if had > 0 && f.Late[p] != nil {
-			ids, err := (&scratch{}).allLate(f.Late[p], s.dict, n, nil)
+		if had > 0 && f.Deferred[p] != nil {
+			ids, err := (&workspace{}).identify(f.Deferred[p], s.dict, n, nil)
 			if err != nil {
 				return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
 			}
 			f.IDs[p] = ids
 		}
 		if had == 0 && f.IDs[p] == nil {
-			s.ids[p], s.late[p] = s.noID[:n:n], f.Late[p]
+			s.ids[p], s.deferred[p] = s.noID[:n:n], f.Deferred[p]
 			continue
 		}
 		s.ids[p] = joinOrZero(s.ids[p], f.IDs[p], had, n)

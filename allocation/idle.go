@@ -81,9 +81,9 @@ type idleKey struct{ cluster, node ID }
 
 // findPlaces finds the idle row of each row.
 func (w *work) findPlaces(rows map[idleKey]int, o *Options) {
-	w.identifyBy(Cluster, nil)
+	w.identify(Cluster, nil)
 	if o.IdleByNode {
-		w.identifyBy(NodeName, nil)
+		w.identify(NodeName, nil)
 	}
 	w.place = make([]int32, w.set.Len())
 	last, at := idleKey{^ID(0), 0}, int32(nowhere)
@@ -148,7 +148,7 @@ func (w *work) idleParts(split Split) []idlePart {
 // idleWeights are what idle of a resource is given to the rows by: what they cost of it, or 1. They may be used until there are
 // others.
 func (w *work) idleWeights(split Split, r Resource) []float64 {
-	m := w.scratch
+	m := w.workspace
 	m.weights = slices.Grow(m.weights[:0], w.built)[:w.built]
 	weights := m.weights
 	cost, adjustment := w.set.values[Cost.Of(r)], w.set.values[Adjustment.Of(r)]

@@ -28,11 +28,11 @@ type part struct {
 // merge fills the empty set s with a row for each name, merged from the rows of the parts in their order. metadata keeps
 // the labels and annotations that all have in common.
 func (s *Set) merge(parts []part, names []string, metadata bool) {
-	s.mergeWith(&scratch{}, parts, names, metadata)
+	s.mergeWith(&workspace{}, parts, names, metadata)
 }
 
 // mergeWith is merge of sets that may not be decoded yet: what cannot be is an error of m.
-func (s *Set) mergeWith(m *scratch, parts []part, names []string, metadata bool) {
+func (s *Set) mergeWith(m *workspace, parts []part, names []string, metadata bool) {
 	n := len(names)
 	s.names = names
 	if n == 0 {
@@ -157,7 +157,7 @@ func (s *Set) mergeTimes(parts []part, n int) {
 
 // mergeIDs fills ids with those of a property that all members of a group have, 0 where they differ, and notes where they do. Those
 // of groups that differ already are not looked at.
-func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, ids []ID, differ []bool) {
+func mergeIDs(m *workspace, dict *Dict, parts []part, p Property, ids []ID, differ []bool) {
 	m.seen = slices.Grow(m.seen[:0], len(ids))[:len(ids)]
 	seen := m.seen
 	clear(seen)
@@ -166,8 +166,8 @@ func mergeIDs(m *scratch, dict *Dict, parts []part, p Property, ids []ID, differ
 		switch {
 		case !slices.Contains(differ, false):
 			continue
-		case part.set.late[p] != nil:
-			part = part.mergeLate(m, dict, p, ids, differ, seen)
+		case part.set.deferred[p] != nil:
+			part = part.commonDeferred(m, dict, p, ids, differ, seen)
 		case part.set.noIDs(p):
 			for g, row := range part.first {
 				if row >= 0 {
@@ -246,7 +246,7 @@ var (
 )
 
 // mergeMetadata settles the properties that do not simply stay where they agree, for rows of several containers.
-func (s *Set) mergeMetadata(m *scratch, parts []part, n int, differ *[NumProperties][]bool, keep bool) {
+func (s *Set) mergeMetadata(m *workspace, parts []part, n int, differ *[NumProperties][]bool, keep bool) {
 	var common [len(commonProperties)][]ID
 	if keep {
 		workload := func(set *Set, row int) bool { return set.special[row] < Unmounted }
@@ -322,13 +322,13 @@ func (s *Set) known(p Property) []ID {
 
 // anyIDs is the last id of a property that any member of a group has: what a namespace is labeled may change, and the
 // later set is right. Nobody asks for those of groups that are apart.
-func anyIDs(m *scratch, dict *Dict, parts []part, p Property, n int, apart []bool) []ID {
+func anyIDs(m *workspace, dict *Dict, parts []part, p Property, n int, apart []bool) []ID {
 	ids := make([]ID, n+1)
 	for _, part := range parts {
 		rows := 0
-		if part.set.late[p] != nil {
+		if part.set.deferred[p] != nil {
 			if rows = len(part.set.noID); part.asks(apart) {
-				part.lastLate(m, dict, p, ids)
+				part.latestDeferred(m, dict, p, ids)
 			}
 		} else if part.set.noIDs(p) {
 			continue

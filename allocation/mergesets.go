@@ -141,7 +141,7 @@ func (s *Set) mergeRows(sets []*Set, rows []sourceRow) error {
 		parts[i] = part{set: of, group: groups[i]}
 	}
 	s.unread = unreadOf(parts)
-	m := scratch{}
+	m := workspace{}
 	m.find(parts, n)
 	s.mergeValues(parts, n)
 	s.mergeTimes(parts, n)
@@ -225,7 +225,7 @@ func (s *Set) pick(want func(row int) bool) (*Set, error) {
 	}
 	parts := []part{{set: s, group: group}}
 	dst.unread = s.unread
-	m := scratch{}
+	m := workspace{}
 	m.find(parts, int(n))
 	dst.mergeValues(parts, int(n))
 	dst.mergeTimes(parts, int(n))

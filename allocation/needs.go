@@ -13,7 +13,7 @@ var ErrUnread = errors.New("BUG: it was not read, but is needed")
 // nil is everything. What was not read has no values: to ask for it is ErrUnread or a panic, never zeros.
 type Projection struct {
 	Properties []Property
-	Late       []Property // as Frame.Late has them: they are told of merged rows, but not looked at
+	Deferred   []Property // of merged rows, and of those that a filter leaves: see Deferred
 	Columns    []Column
 	Volumes    bool // what rows have of volumes
 	Balancers  bool // and of load balancers
@@ -37,16 +37,16 @@ func Union(list ...*Projection) *Projection {
 		if p == nil {
 			return nil
 		}
-		all.Properties, all.Late, all.Columns = append(all.Properties, p.Properties...), append(all.Late, p.Late...), append(all.Columns, p.Columns...)
+		all.Properties, all.Deferred, all.Columns = append(all.Properties, p.Properties...), append(all.Deferred, p.Deferred...), append(all.Columns, p.Columns...)
 		all.Volumes, all.Balancers = all.Volumes || p.Volumes, all.Balancers || p.Balancers
 		all.WithoutAssets, few = all.WithoutAssets && p.WithoutAssets, few && (p.WithoutAssets || p.FewOfAssets)
 	}
 	all.FewOfAssets = few && !all.WithoutAssets
 	slices.Sort(all.Properties)
-	slices.Sort(all.Late)
+	slices.Sort(all.Deferred)
 	slices.Sort(all.Columns)
-	all.Properties, all.Late, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Late), slices.Compact(all.Columns)
-	all.Late = slices.DeleteFunc(all.Late, func(x Property) bool { return slices.Contains(all.Properties, x) })
+	all.Properties, all.Deferred, all.Columns = slices.Compact(all.Properties), slices.Compact(all.Deferred), slices.Compact(all.Columns)
+	all.Deferred = slices.DeleteFunc(all.Deferred, func(x Property) bool { return slices.Contains(all.Properties, x) })
 	return all
 }
 
@@ -65,32 +65,38 @@ func Everything() *Projection {
 	return p
 }
 
-// OfResults is p where rows are merged before anybody looks at them: properties are late. What rows have in common of GPUs is
+// OfResults is p where rows are merged before anybody looks at them: properties are deferred. What rows have in common of GPUs is
 // found out by looking at all of them.
 func (p *Projection) OfResults() *Projection {
 	if p == nil {
 		return nil
 	}
 	of := *p
-	of.Properties, of.Late = nil, slices.Clone(p.Late)
+	of.Properties, of.Deferred = nil, slices.Clone(p.Deferred)
 	for _, x := range p.Properties {
 		if x == GPUDevices {
 			of.Properties = []Property{x}
 		} else {
-			of.Late = append(of.Late, x)
+			of.Deferred = append(of.Deferred, x)
 		}
 	}
 	return &of
 }
 
-// Now is p with nothing late.
+// Now is p with nothing deferred.
 func (p *Projection) Now() *Projection {
 	if p == nil {
 		return nil
 	}
 	of := *p
-	of.Properties, of.Late = slices.Concat(p.Properties, p.Late), nil
+	of.Properties, of.Deferred = slices.Concat(p.Properties, p.Deferred), nil
 	return &of
+}
+
+// OnlyMerges reports whether the passes of o do little with rows but to merge them: then most properties are needed of results
+// alone. Reconcile looks at more only in sets that have adjustments.
+func (o *Options) OnlyMerges() bool {
+	return o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareLoadBalancers && !o.External && !o.Proportions && !o.Check
 }
 
 // keys are what the rows are merged by.
@@ -101,7 +107,7 @@ func (o *Options) keys() []Key {
 	return o.Aggregate
 }
 
-// Needs is what the passes of o look at. Where they only merge rows, the properties that those are named by are late if a filter
+// Needs is what the passes of o look at. Where they only merge rows, the properties that those are named by are deferred if a filter
 // drops some, as are clusters and nodes.
 func (o *Options) Needs() *Projection {
 	p := &Projection{
@@ -147,7 +153,7 @@ func moneyColumns() (money []Column) {
 	return money
 }
 
-// WithInstance is p with what tells rows apart, so that sets can be merged, and nothing late.
+// WithInstance is p with what tells rows apart, so that sets can be merged, and nothing deferred.
 func (p *Projection) WithInstance() *Projection {
 	return Union(p.Now(), OfRows(append(instance[:len(instance):len(instance)], NodeName)))
 }
@@ -165,7 +171,7 @@ func (p *Projection) unread() (u unread) {
 		return u
 	}
 	for x := range NumProperties {
-		u.properties[x] = !slices.Contains(p.Properties, x) && !slices.Contains(p.Late, x)
+		u.properties[x] = !slices.Contains(p.Properties, x) && !slices.Contains(p.Deferred, x)
 	}
 	for c := range NumColumns {
 		u.columns[c] = !slices.Contains(p.Columns, c)
@@ -193,7 +199,7 @@ func unreadOf(parts []part) (u unread) {
 	return u
 }
 
-// Require is ErrUnread where something that p needs of rows was not read of s, or is late. Who looks at rows one by one asks it once.
+// Require is ErrUnread where something that p needs of rows was not read of s, or is deferred. Who looks at rows one by one asks it once.
 func (s *Set) Require(p *Projection) error {
 	if p == nil {
 		p = Everything()

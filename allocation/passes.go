@@ -24,10 +24,10 @@ type Filter interface {
 // and the same container in several sets keeps everything that did not change, and its running minutes add; a row that
 // nothing was merged into keeps all it has.
 func Apply(sets []*Set, o Options) ([]*Set, error) {
-	return apply(sets, &scratch{}, &o)
+	return apply(sets, &workspace{}, &o)
 }
 
-func apply(sets []*Set, m *scratch, o *Options) ([]*Set, error) {
+func apply(sets []*Set, m *workspace, o *Options) ([]*Set, error) {
 	dict, err := passDict(sets, o)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ var passes = [...]struct {
 }
 
 // applyTo runs the passes on one set.
-func applyTo(s *Set, m *scratch, dict *Dict, o *Options) (*Set, error) {
+func applyTo(s *Set, m *workspace, dict *Dict, o *Options) (*Set, error) {
 	if err := check(s, "build", o); err != nil {
 		return nil, err
 	}
@@ -135,9 +135,9 @@ type work struct {
 	rows  *Set    // before they were aggregated
 	group []int32 // of each row, its result
 
-	scratch *scratch
-	books   books
-	err     error // of a filter, or of what cannot be decoded; the set means nothing then
+	workspace *workspace
+	books     books
+	err       error // of a filter, or of what cannot be decoded; the set means nothing then
 }
 
 // notTaken marks rows that are not shared, nowhere those without idle.
@@ -146,10 +146,10 @@ const (
 	nowhere  = -1
 )
 
-func newWork(s *Set, m *scratch, dict *Dict) *work {
+func newWork(s *Set, m *workspace, dict *Dict) *work {
 	own := *s
 	own.dict = dict
-	return &work{set: &own, dict: dict, built: s.Len(), scratch: m}
+	return &work{set: &own, dict: dict, built: s.Len(), workspace: m}
 }
 
 // own returns a column of the set to be written to.
@@ -215,7 +215,7 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 			missing = append(missing, text)
 		}
 	}
-	clone := o.AggregatedMetadata || slices.ContainsFunc(sets, (*Set).hasLate) || haveDifferentGPUs(sets)
+	clone := o.AggregatedMetadata || slices.ContainsFunc(sets, (*Set).hasDeferred) || haveDifferentGPUs(sets)
 	for _, s := range sets {
 		if s.names != nil {
 			return nil, fmt.Errorf("apply passes: set of %s has been through them: give sets as they were built", s.span())
@@ -236,6 +236,18 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 		dict.Add(text)
 	}
 	return dict, nil
+}
+
+// isAdjusted reports whether bills have corrected what an asset costs: Options.Reconcile does nothing with others.
+func (s *Set) isAdjusted() bool {
+	for i := range s.Nodes {
+		if s.Nodes[i].Adjustment != [NumResources]float64{} {
+			return true
+		}
+	}
+	some := false
+	s.eachAdjustedName(func(string) { some = true })
+	return some
 }
 
 // eachAssetName calls f with the names of the assets that the passes need ids of: of what rows may be added for.

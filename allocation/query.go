@@ -60,13 +60,13 @@ const (
 )
 
 // SetBytes is about how many bytes a set of p takes in memory, of all columns for nil, that is kept in files of so many
-// bytes: those that something is late of are held as long as the set is.
+// bytes: those that something is deferred of are held as long as the set is.
 func (p *Projection) SetBytes(rows, assets int, files int64) int64 {
 	if p == nil {
 		return setBytes + int64(rows)*RowBytes + int64(assets)*assetBytes
 	}
 	bytes := setBytes + int64(rows)*int64(56+8*min(len(p.Columns), filledColumns)+4*len(p.Properties))
-	if len(p.Late) > 0 {
+	if len(p.Deferred) > 0 {
 		bytes += files
 	}
 	if !p.WithoutAssets {
@@ -93,7 +93,7 @@ func (p *Projection) MergedBytes() int64 {
 	if p == nil {
 		return RowBytes
 	}
-	return int64(64 + 8*len(p.Columns) + 4*len(p.Properties) + 16*len(p.Late))
+	return int64(64 + 8*len(p.Columns) + 4*len(p.Properties) + 16*len(p.Deferred))
 }
 
 // Over is the query for sets of these windows, which follow each other.

@@ -112,7 +112,7 @@ type Set struct {
 	Reading    *Reading             // of the computation that the set is of; nil where none is known
 	// Incomplete says that the source knew of samples that it did not give; Warnings say which.
 	Incomplete bool
-	// Sound are functions that fail where what is decoded late is no longer what was read: files that lie where others may change
+	// Sound are functions that fail where what is Deferred is no longer what was read: files that lie where others may change
 	// them. Who keeps a set asks them before it is used again.
 	Sound []func() error
 	// Apart says that there was something of the window which is not here: it is another shard's. A set without anything then
@@ -128,8 +128,8 @@ type Set struct {
 	end       []int64
 	values    [NumColumns][]float64
 	zero      []float64 // the column of all that are 0 in every row of a frame, if there are any
-	noID      []ID      // and the property of all that are missing; as long as the frame was
-	late      [NumProperties]Late
+	noID      []ID      // and the property of all that are missing or deferred; as long as the frame was
+	deferred  [NumProperties]Deferred
 	unread    unread // has nil in ids and values
 	volumes   shares[VolumeShare]
 	balancers shares[LoadBalancerShare]
@@ -230,7 +230,7 @@ func (s *Set) Len() int { return len(s.special) }
 
 // IDs are the ids of a property, one a row; ErrUnread where it was not read. The slice must not be changed.
 func (s *Set) IDs(p Property) ([]ID, error) {
-	if s.unread.properties[p] || s.late[p] != nil {
+	if s.unread.properties[p] || s.deferred[p] != nil {
 		return nil, s.notRead(p)
 	}
 	return s.ids[p], nil

@@ -41,7 +41,7 @@ func (p part) after(row int) part {
 }
 
 // find finds the runs of rows of one group, and the first rows of n groups.
-func (m *scratch) find(parts []part, n int) {
+func (m *workspace) find(parts []part, n int) {
 	m.runs = m.runs[:0]
 	for i := range parts {
 		p := &parts[i]

@@ -233,7 +233,7 @@ func TestUnread(t *testing.T) {
 		without := func(list []allocation.Property) []allocation.Property {
 			return slices.DeleteFunc(slices.Clone(list), func(y allocation.Property) bool { return x == y })
 		}
-		return func(p *allocation.Projection) { p.Properties, p.Late = without(p.Properties), without(p.Late) }
+		return func(p *allocation.Projection) { p.Properties, p.Deferred = without(p.Properties), without(p.Deferred) }
 	}
 	cpu, running := allocation.Cost.Of(allocation.CPU), allocation.RunningSeconds
 	for _, tc := range []struct {

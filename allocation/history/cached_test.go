@@ -57,13 +57,13 @@ func heap() int64 {
 
 // TestKeptAnswers compares what answers take that are kept in memory, which are more than fit, with what they may.
 func TestKeptAnswers(t *testing.T) {
-	late := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: allColumns(), Volumes: true, Balancers: true}
+	deferred := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: allColumns(), Volumes: true, Balancers: true}
 	for p := range allocation.NumProperties {
 		if p != allocation.Namespace {
-			late.Late = append(late.Late, p)
+			deferred.Deferred = append(deferred.Deferred, p)
 		}
 	}
-	bare := *late
+	bare := *deferred
 	bare.WithoutAssets = true
 	few := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: []allocation.Column{allocation.Cost.Of(allocation.CPU), allocation.Cost.Of(allocation.RAM)}}
 	for _, size := range []struct {
@@ -83,7 +83,7 @@ func TestKeptAnswers(t *testing.T) {
 		for _, tc := range []struct {
 			name string
 			only *allocation.Projection
-		}{{"late", late}, {"late without assets", &bare}, {"few columns", few}, {"everything", nil}} {
+		}{{"deferred", deferred}, {"deferred without assets", &bare}, {"few columns", few}, {"everything", nil}} {
 			t.Run(size.name+", "+tc.name, func(t *testing.T) {
 				now := all[size.hours-1].End
 				l := ledger.NewKeeping(answering{s}, answering{s}, log.NewNopLogger(), ledger.Options{ReadOnly: true, Memory: memory.New(8 * size.cap), Now: func() time.Time { return now }})

@@ -13,10 +13,10 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 )
 
-// late is a projection of what is decoded when it is needed.
-func late() *allocation.Projection {
+// deferred is a projection of what is decoded when it is needed.
+func deferred() *allocation.Projection {
 	return &allocation.Projection{
-		Properties: []allocation.Property{allocation.Namespace}, Late: []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Pod, allocation.PodUID, allocation.Container, allocation.Labels},
+		Properties: []allocation.Property{allocation.Namespace}, Deferred: []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Pod, allocation.PodUID, allocation.Container, allocation.Labels},
 		Columns: allColumns(),
 	}
 }
@@ -52,10 +52,10 @@ func TestMappedWhileNeeded(t *testing.T) {
 		}
 		return b.String()
 	}
-	all := late()
-	all.Properties, all.Late = append(all.Properties, all.Late...), nil
+	all := deferred()
+	all.Properties, all.Deferred = append(all.Properties, all.Deferred...), nil
 	want := sum(all, func() {})
-	got := sum(late(), func() {
+	got := sum(deferred(), func() {
 		for range 3 { // what cleans up runs after it
 			runtime.GC()
 		}
@@ -65,12 +65,12 @@ func TestMappedWhileNeeded(t *testing.T) {
 	}
 }
 
-// TestMappedFileIsCut cuts a file that was read, before what is decoded late of it is asked for: that is an error.
+// TestMappedFileIsCut cuts a file that was read, before what is decoded deferred of it is asked for: that is an error.
 func TestMappedFileIsCut(t *testing.T) {
 	s, dir := directory(t, history.Options{})
 	write(t, s, soundSet(1, hour(0), 2000, "c1"), history.WriteOptions{Complete: true})
 	stored := list(t, s, history.Hourly, allocation.Window{})
-	sets, err := s.Read(t.Context(), stored, late())
+	sets, err := s.Read(t.Context(), stored, deferred())
 	if err != nil {
 		t.Fatal(err)
 	}

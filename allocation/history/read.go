@@ -180,7 +180,7 @@ func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *allocation.P
 				return nil, nil, err
 			}
 			parts[i] = append(parts[i], d)
-			if check != nil && p != nil && len(p.Late) > 0 {
+			if check != nil && p != nil && len(p.Deferred) > 0 {
 				sound = append(sound, check)
 			}
 		}

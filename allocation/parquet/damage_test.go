@@ -66,25 +66,25 @@ func readDamaged(t *testing.T, data []byte) {
 	before := allocated()
 	s, err := readBack(nil, data)
 	answer, answerErr := byNamespace(t, s, err)
-	late, lateErr := readBack(lately(), data)
-	lateAnswer, lateErr := byNamespace(t, late, lateErr)
+	deferred, deferredErr := readBack(deferring(), data)
+	deferredAnswer, deferredErr := byNamespace(t, deferred, deferredErr)
 	if n := allocated() - before; n > maxDamaged {
 		t.Errorf("%d bytes were allocated for a file of %d", n, len(data))
 	}
 	if err == nil {
 		_, _ = files(t, s) // what is read can be written
 	}
-	if answerErr == nil && (lateErr != nil || answer != lateAnswer) {
-		t.Errorf("what is read late differs: %v\n%s\n%s", lateErr, answer, lateAnswer)
+	if answerErr == nil && (deferredErr != nil || answer != deferredAnswer) {
+		t.Errorf("what is read deferred differs: %v\n%s\n%s", deferredErr, answer, deferredAnswer)
 	}
 }
 
-// lately reads as much as possible where it is needed.
-func lately() *allocation.Projection {
+// deferring reads as much as possible where it is needed.
+func deferring() *allocation.Projection {
 	p := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace, allocation.GPUDevices}, Volumes: true, Balancers: true}
 	for x := range allocation.GPUDevices {
 		if x != allocation.Namespace {
-			p.Late = append(p.Late, x)
+			p.Deferred = append(p.Deferred, x)
 		}
 	}
 	for c := range allocation.NumColumns {

@@ -194,8 +194,8 @@ func (d *Decoded) readProperties(f *File, p *allocation.Projection) (err error) 
 		want := wantsProperty(p, x)
 		switch {
 		case want == unwanted:
-		case want == wantedLate:
-			d.frame.Late[x], err = f.late(x)
+		case want == wantedDeferred:
+			d.frame.Deferred[x], err = f.deferred(x)
 		case x.IsMap():
 			d.maps[x], err = f.mapOf(x.Field())
 		case x.IsList():

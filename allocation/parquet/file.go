@@ -24,7 +24,7 @@ type wanted uint8
 const (
 	unwanted wanted = iota
 	wantedNow
-	wantedLate // where it is needed
+	wantedDeferred // where it is needed
 )
 
 // wantsProperty is how a property is read.
@@ -32,8 +32,8 @@ func wantsProperty(p *allocation.Projection, x allocation.Property) wanted {
 	switch {
 	case p == nil, slices.Contains(p.Properties, x):
 		return wantedNow
-	case slices.Contains(p.Late, x):
-		return wantedLate
+	case slices.Contains(p.Deferred, x):
+		return wantedDeferred
 	}
 	return unwanted
 }
@@ -81,7 +81,7 @@ func (rs *Readers) with(owner any, f func(r *reader) error) (err error) {
 	return f(r)
 }
 
-// File is a file of rows or assets. What is read of it late is of its data, which must not change.
+// File is a file of rows or assets. What is Deferred is read of its data later: it must not change.
 type File struct {
 	Footer  *Footer
 	Rows    int

@@ -18,14 +18,14 @@ func TestParquetKeptColumns(t *testing.T) {
 	sets := [...]*allocation.Set{randomSet(rand.New(rand.NewPCG(5, 1)), 300), randomSet(rand.New(rand.NewPCG(5, 2)), 300)}
 	var rows [len(sets)][]byte
 	var want, merged [len(sets)]any
-	late := &allocation.Projection{}
+	deferred := &allocation.Projection{}
 	for p := range allocation.NumProperties {
 		if p != allocation.Pod && p != allocation.GPUDevices {
-			late.Late = append(late.Late, p)
+			deferred.Deferred = append(deferred.Deferred, p)
 		}
 	}
-	late.Properties = []allocation.Property{allocation.Pod, allocation.GPUDevices}
-	late.Volumes, late.Balancers, late.Columns = true, true, allocation.Everything().Columns
+	deferred.Properties = []allocation.Property{allocation.Pod, allocation.GPUDevices}
+	deferred.Volumes, deferred.Balancers, deferred.Columns = true, true, allocation.Everything().Columns
 	keys, err := allocation.ParseKeys("pod", allocation.LabelMapping{})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestParquetKeptColumns(t *testing.T) {
 	for i, s := range sets {
 		rows[i], _ = files(t, s)
 		want[i] = plain(read(&parquet.Readers{}, i, nil, allocation.NewDict()))
-		merged[i] = pods(read(&parquet.Readers{}, i, late, allocation.NewDict()))
+		merged[i] = pods(read(&parquet.Readers{}, i, deferred, allocation.NewDict()))
 	}
 	readers, dict := &parquet.Readers{}, allocation.NewDict()
 	for at, i := range [...]int{0, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0} {
@@ -68,7 +68,7 @@ func TestParquetKeptColumns(t *testing.T) {
 		if d := cmp.Diff(want[i], plain(read(readers, i, nil, dict)), cmpopts.EquateNaNs()); d != "" {
 			t.Fatalf("reading %d, of set %d (-want +got):\n%s", at, i, d)
 		}
-		if d := cmp.Diff(merged[i], pods(read(readers, i, late, dict)), cmpopts.EquateNaNs()); d != "" {
+		if d := cmp.Diff(merged[i], pods(read(readers, i, deferred, dict)), cmpopts.EquateNaNs()); d != "" {
 			t.Fatalf("reading %d, of pods of set %d (-want +got):\n%s", at, i, d)
 		}
 	}

@@ -107,11 +107,11 @@ func onlyValue(table []byte, kind parquet.Kind) ([]byte, bool) {
 	return nil, false
 }
 
-// lateSame are strings that all rows have the same of.
-type lateSame []byte
+// deferredConstant are strings that all rows have the same of.
+type deferredConstant []byte
 
-// Merge implements allocation.Late.
-func (t lateSame) Merge(d *allocation.Dict, _, first []int32, differ []bool, ids []allocation.ID) error {
+// Common implements allocation.Deferred.
+func (t deferredConstant) Common(d *allocation.Dict, _, first []int32, differ []bool, ids []allocation.ID) error {
 	id := d.AddBytes(t)
 	for g, row := range first {
 		if row >= 0 && !differ[g] {
@@ -121,8 +121,8 @@ func (t lateSame) Merge(d *allocation.Dict, _, first []int32, differ []bool, ids
 	return nil
 }
 
-// Last implements allocation.Late.
-func (t lateSame) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
+// Latest implements allocation.Deferred.
+func (t deferredConstant) Latest(d *allocation.Dict, group []int32, ids []allocation.ID) error {
 	id := d.AddBytes(t)
 	lastOf(group, ids, func(int) allocation.ID { return id })
 	return nil

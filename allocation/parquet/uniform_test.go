@@ -53,10 +53,10 @@ func TestParquetUniformColumns(t *testing.T) {
 					}
 				}
 			}
-			late, err := readBack(lately(), file)
-			answer, err := byNamespace(t, late, err)
+			deferred, err := readBack(deferring(), file)
+			answer, err := byNamespace(t, deferred, err)
 			if want, wantErr := byNamespace(t, got, nil); err != nil || wantErr != nil || answer != want {
-				t.Errorf("what is read late differs: %v %v\n%.200s\n%.200s", err, wantErr, answer, want)
+				t.Errorf("what is read deferred differs: %v %v\n%.200s\n%.200s", err, wantErr, answer, want)
 			}
 		})
 	}

@@ -41,7 +41,7 @@ func (f spanFilter) Bind(*allocation.Set) (func(int) bool, error) {
 	return func(row int) bool { return f.from <= row && row < f.to }, nil
 }
 
-// TestParquetAmounts decodes columns that are stored in all ways, at once and late, wholly and of some rows alone.
+// TestParquetAmounts decodes columns that are stored in all ways, at once, wholly and of some rows alone.
 func TestParquetAmounts(t *testing.T) {
 	const rows = 4099
 	rng := rand.New(rand.NewPCG(7, 1))

@@ -11,8 +11,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// lateColumn is a column that is read whenever it is needed.
-type lateColumn struct {
+// deferredColumn is a column that is read whenever it is needed.
+type deferredColumn struct {
 	leafColumn
 	readers *Readers
 }
@@ -39,27 +39,27 @@ func (c *leafColumn) again(r *reader, l *leaf) (*leaf, error) {
 	return l, c.read(r, &b, l.reset(), everyRow)
 }
 
-// late is a property to be read where it is needed; nil where no row has it.
-func (f *File) late(p allocation.Property) (allocation.Late, error) {
+// deferred is a property that is read where it is needed; nil where no row has it.
+func (f *File) deferred(p allocation.Property) (allocation.Deferred, error) {
 	name := p.Field()
 	switch {
 	case p.IsMap():
-		return f.lateRuns(mapIDs, []string{name, "key_value", "key"}, []string{name, "key_value", "value"})
+		return f.deferredLists(mapIDs, []string{name, "key_value", "key"}, []string{name, "key_value", "value"})
 	case p.IsList():
-		return f.lateRuns(listIDs, []string{name, "list", "element"})
+		return f.deferredLists(listIDs, []string{name, "list", "element"})
 	case p == allocation.PodUID:
-		return f.lateUIDs()
+		return f.deferredUIDs()
 	}
 	c, ok, err := f.column(parquet.ByteArray, name)
 	if err != nil || !ok {
 		return nil, err
 	}
-	t := &lateTexts{column: lateColumn{c, f.readers}}
+	t := &deferredTexts{column: deferredColumn{c, f.readers}}
 	if u, same := c.uniform(); same {
 		if len(u.value) == 0 {
 			return nil, nil
 		}
-		return lateSame(bytes.Clone(u.value)), nil
+		return deferredConstant(bytes.Clone(u.value)), nil
 	}
 	if c.few() {
 		l, err := t.leaf(f.reader, 0) // which is its dictionary
@@ -73,14 +73,14 @@ func (f *File) late(p allocation.Property) (allocation.Late, error) {
 	return t, nil
 }
 
-// lateTexts are strings that have no ids yet.
-type lateTexts struct {
-	column lateColumn
+// deferredTexts are strings that have no ids yet.
+type deferredTexts struct {
+	column deferredColumn
 	whole  *leaf // in place of the column
 }
 
 // leaf is what the column has, one a row, of at least the rows before one.
-func (t *lateTexts) leaf(r *reader, to int) (*leaf, error) {
+func (t *deferredTexts) leaf(r *reader, to int) (*leaf, error) {
 	if t.whole != nil {
 		return t.whole, nil
 	}
@@ -106,8 +106,8 @@ func asked(group []int32, differ []bool) int {
 	return to
 }
 
-// Merge implements allocation.Late.
-func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+// Common implements allocation.Deferred.
+func (t *deferredTexts) Common(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
 	return t.column.readers.with(t.column.owner, func(r *reader) error {
 		group := group[:asked(group, differ)]
 		l, err := t.leaf(r, len(group))
@@ -138,8 +138,8 @@ func (t *lateTexts) Merge(d *allocation.Dict, group, first []int32, differ []boo
 	})
 }
 
-// Last implements allocation.Late.
-func (t *lateTexts) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
+// Latest implements allocation.Deferred.
+func (t *deferredTexts) Latest(d *allocation.Dict, group []int32, ids []allocation.ID) error {
 	return t.column.readers.with(t.column.owner, func(r *reader) error {
 		l, err := t.leaf(r, len(group))
 		if err != nil {
@@ -173,8 +173,8 @@ func within(ends []int32, row int) (from, to int32) {
 	return from, ends[row]
 }
 
-// lateRuns are lists or maps that have no ids yet: each row is a run of elements, which all columns have.
-type lateRuns struct {
+// deferredLists are lists or maps that have no ids yet: each row is a run of elements, which all columns have.
+type deferredLists struct {
 	columns []leafColumn
 	readers *Readers
 	add     func(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID
@@ -196,9 +196,9 @@ func mapIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
 	return d.AddPairs(pairs)
 }
 
-// lateRuns finds the columns of lists or maps; nil where no row has any.
-func (f *File) lateRuns(add func([]*leaf, *allocation.Dict, int32, int32) allocation.ID, paths ...[]string) (allocation.Late, error) {
-	runs := &lateRuns{readers: f.readers, add: add}
+// deferredLists finds the columns of lists or maps; nil where no row has any.
+func (f *File) deferredLists(add func([]*leaf, *allocation.Dict, int32, int32) allocation.ID, paths ...[]string) (allocation.Deferred, error) {
+	runs := &deferredLists{readers: f.readers, add: add}
 	for i, path := range paths {
 		c, ok, err := f.column(parquet.ByteArray, path...)
 		if err == nil && !ok && i > 0 {
@@ -235,7 +235,7 @@ func (f *File) isEmpty(path ...string) (bool, error) {
 }
 
 // read reads the columns, and where the elements of each row end.
-func (l *lateRuns) read(r *reader) (leaves []*leaf, ends []int32, err error) {
+func (l *deferredLists) read(r *reader) (leaves []*leaf, ends []int32, err error) {
 	for i := range l.columns {
 		leaf, err := l.columns[i].again(r, &r.leaves[i])
 		if err != nil {
@@ -256,8 +256,8 @@ func (l *lateRuns) read(r *reader) (leaves []*leaf, ends []int32, err error) {
 	return leaves, ends, nil
 }
 
-// Merge implements allocation.Late. Keys of maps are sorted, as they were written.
-func (l *lateRuns) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+// Common implements allocation.Deferred. Keys of maps are sorted, as they were written.
+func (l *deferredLists) Common(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
 	return l.readers.with(l.columns[0].owner, func(r *reader) error {
 		leaves, ends, err := l.read(r)
 		if err != nil {
@@ -278,8 +278,8 @@ func (l *lateRuns) Merge(d *allocation.Dict, group, first []int32, differ []bool
 	})
 }
 
-// Last implements allocation.Late.
-func (l *lateRuns) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
+// Latest implements allocation.Deferred.
+func (l *deferredLists) Latest(d *allocation.Dict, group []int32, ids []allocation.ID) error {
 	return l.readers.with(l.columns[0].owner, func(r *reader) error {
 		leaves, ends, err := l.read(r)
 		if err != nil {
@@ -308,7 +308,7 @@ func sameRuns(leaves []*leaf, ends []int32, a, b int) bool {
 }
 
 // finder finds the ids of what rows have. Rows that are asked for one after the other often have the same.
-func (l *lateRuns) finder(leaves []*leaf, ends []int32, d *allocation.Dict) func(row int) allocation.ID {
+func (l *deferredLists) finder(leaves []*leaf, ends []int32, d *allocation.Dict) func(row int) allocation.ID {
 	was, last := -1, allocation.ID(0)
 	return func(row int) allocation.ID {
 		from, to := within(ends, row)
@@ -322,11 +322,11 @@ func (l *lateRuns) finder(leaves []*leaf, ends []int32, d *allocation.Dict) func
 	}
 }
 
-// lateUUIDs are ids of pods that are not even texts yet.
-type lateUUIDs struct{ lateColumn }
+// deferredUUIDs are ids of pods that are not even texts yet.
+type deferredUUIDs struct{ deferredColumn }
 
-// lateUIDs reads the ids of pods as UUIDs where all are; else as texts.
-func (f *File) lateUIDs() (allocation.Late, error) {
+// deferredUIDs reads the ids of pods as UUIDs where all are; else as texts.
+func (f *File) deferredUIDs() (allocation.Deferred, error) {
 	others, ok, err := f.column(parquet.ByteArray, otherUIDs)
 	if err != nil {
 		return nil, err
@@ -341,19 +341,19 @@ func (f *File) lateUIDs() (allocation.Late, error) {
 			if err != nil || texts == nil {
 				return nil, err
 			}
-			return &lateTexts{lateColumn{readers: f.readers}, texts}, nil
+			return &deferredTexts{deferredColumn{readers: f.readers}, texts}, nil
 		}
 	}
 	c, ok, err := f.column(parquet.FixedLenByteArray, allocation.PodUID.Field())
 	if err != nil || !ok {
 		return nil, err
 	}
-	return &lateUUIDs{lateColumn{c, f.readers}}, nil
+	return &deferredUUIDs{deferredColumn{c, f.readers}}, nil
 }
 
 // read reads the ids of those that have one, and where the id of each row ends in them: where that of the one before it does
 // for those that have none.
-func (u *lateUUIDs) read(r *reader) (fixed []byte, ends []int32, err error) {
+func (u *deferredUUIDs) read(r *reader) (fixed []byte, ends []int32, err error) {
 	l, err := u.again(r, &r.leaves[0])
 	if err == nil {
 		err = u.of(len(l.definition))
@@ -373,8 +373,8 @@ func (u *lateUUIDs) read(r *reader) (fixed []byte, ends []int32, err error) {
 	return l.fixed, r.ends, nil
 }
 
-// Merge implements allocation.Late.
-func (u *lateUUIDs) Merge(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+// Common implements allocation.Deferred.
+func (u *deferredUUIDs) Common(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
 	return u.readers.with(u.owner, func(r *reader) error {
 		fixed, ends, err := u.read(r)
 		if err != nil {
@@ -396,8 +396,8 @@ func (u *lateUUIDs) Merge(d *allocation.Dict, group, first []int32, differ []boo
 	})
 }
 
-// Last implements allocation.Late.
-func (u *lateUUIDs) Last(d *allocation.Dict, group []int32, ids []allocation.ID) error {
+// Latest implements allocation.Deferred.
+func (u *deferredUUIDs) Latest(d *allocation.Dict, group []int32, ids []allocation.ID) error {
 	return u.readers.with(u.owner, func(r *reader) error {
 		fixed, ends, err := u.read(r)
 		if err != nil {

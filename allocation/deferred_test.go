@@ -15,13 +15,13 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// lateIDs are ids that are given where they are needed.
-type lateIDs struct {
+// deferredIDs are ids that are given where they are needed.
+type deferredIDs struct {
 	ids []allocation.ID
 	err error
 }
 
-func (l lateIDs) Merge(_ *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+func (l deferredIDs) Common(_ *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
 	for row, g := range group {
 		if !differ[g] {
 			differ[g] = l.ids[row] != l.ids[first[g]]
@@ -35,7 +35,7 @@ func (l lateIDs) Merge(_ *allocation.Dict, group, first []int32, differ []bool, 
 	return l.err
 }
 
-func (l lateIDs) Last(_ *allocation.Dict, group []int32, ids []allocation.ID) error {
+func (l deferredIDs) Latest(_ *allocation.Dict, group []int32, ids []allocation.ID) error {
 	for row, g := range group {
 		if l.ids[row] != 0 {
 			ids[g] = l.ids[row]
@@ -157,15 +157,15 @@ func randomOptions(t *testing.T, r *rand.Rand) allocation.Options {
 	return o
 }
 
-// TestLate applies random options to sets whose properties get ids where they are needed, and to those that have them: whatever
+// TestDeferred applies random options to sets whose properties get ids where they are needed, and to those that have them: whatever
 // the passes look at, the answers are the same to the last bit.
-func TestLate(t *testing.T) {
+func TestDeferred(t *testing.T) {
 	merges, filtered := 0, 0
 	for seed := range soak.Of[uint64](150, 300) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		dict := allocation.NewDict()
 		whole := randomFrame(r, dict, 1+r.IntN(120))
-		late := whole
+		deferred := whole
 		o := randomOptions(t, r)
 		if o.OnlyMerges() && !o.AggregatedMetadata && len(o.Aggregate) > 0 {
 			merges++
@@ -175,14 +175,14 @@ func TestLate(t *testing.T) {
 				list = append(list, allocation.Pod, allocation.ControllerKind, allocation.Controller, allocation.Labels)
 			}
 			for _, p := range list {
-				if late.IDs[p] != nil {
-					late.Late[p], late.IDs[p] = lateIDs{ids: late.IDs[p]}, nil
+				if deferred.IDs[p] != nil {
+					deferred.Deferred[p], deferred.IDs[p] = deferredIDs{ids: deferred.IDs[p]}, nil
 				}
 			}
 		}
-		frames := [][]allocation.Frame{{whole, whole}, {late, late}}
+		frames := [][]allocation.Frame{{whole, whole}, {deferred, deferred}}
 		if r.IntN(3) > 0 {
-			frames = [][]allocation.Frame{{whole}, {late}}
+			frames = [][]allocation.Frame{{whole}, {deferred}}
 		}
 		adjustment := []float64{0, 0, 0, 5}[r.IntN(4)]
 		want, got := idleNodes(frameSet(t, dict, frames[0]...), adjustment), idleNodes(frameSet(t, dict, frames[1]...), adjustment)
@@ -197,7 +197,7 @@ func TestLate(t *testing.T) {
 			}
 			for i := range before {
 				if diff := cmp.Diff(bits(before[i]), bits(after[i])); diff != "" {
-					t.Fatalf("seed %d: %+v: -whole +late\n%s", seed, o, diff)
+					t.Fatalf("seed %d: %+v: -whole +deferred\n%s", seed, o, diff)
 				}
 			}
 		}
@@ -207,13 +207,13 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestLateErrors tells of properties that cannot be decoded.
-func TestLateErrors(t *testing.T) {
+// TestDeferredErrors tells of properties that cannot be decoded.
+func TestDeferredErrors(t *testing.T) {
 	dict := allocation.NewDict()
 	whole := randomFrame(rand.New(rand.NewPCG(1, 3)), dict, 30)
 	broken := errors.New("it is broken")
 	ids := whole
-	ids.IDs[allocation.PodUID], ids.Late[allocation.PodUID] = nil, lateIDs{ids: make([]allocation.ID, 30), err: broken}
+	ids.IDs[allocation.PodUID], ids.Deferred[allocation.PodUID] = nil, deferredIDs{ids: make([]allocation.ID, 30), err: broken}
 	out, err := allocation.Apply([]*allocation.Set{frameSet(t, dict, ids)}, allocation.Options{Aggregate: keys(t, "namespace")})
 	if !errors.Is(err, broken) || out != nil {
 		t.Errorf("got %v and error %v", out, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 )
 
-// TestLate compares answers of sets whose properties get ids where they are needed with those of sets that have them all.
-func TestLate(t *testing.T) {
+// TestDeferred compares answers of sets whose properties get ids where they are needed with those of sets that have them all.
+func TestDeferred(t *testing.T) {
 	s, _ := directory(t, history.Options{})
 	for i, w := range hours(3) {
 		set := soundSet(uint64(i), w, 300, "c1", "c2")
@@ -48,7 +48,7 @@ func TestLate(t *testing.T) {
 			p := &allocation.Projection{Properties: append(tc.eager, allocation.Cluster, allocation.NodeName, allocation.GPUDevices), Columns: allColumns(), Volumes: true, Balancers: true}
 			for x := range allocation.NumProperties {
 				if !slices.Contains(p.Properties, x) {
-					p.Late = append(p.Late, x)
+					p.Deferred = append(p.Deferred, x)
 				}
 			}
 			var texts [2]bytes.Buffer
@@ -66,7 +66,7 @@ func TestLate(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(texts[0].String(), texts[1].String()); diff != "" || texts[0].Len() < 1000 {
-				t.Errorf("with all ids, and late (-all +late):\n%s", diff)
+				t.Errorf("with all ids, and deferred (-all +deferred):\n%s", diff)
 			}
 		})
 	}
