@@ -15,7 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation/places"
 )
 
-// flightKey is a query as far as it tells computations apart.
+// flightKey identifies a computation.
 type flightKey struct {
 	start, end       int64 // Unix nanoseconds
 	borders          string
@@ -26,7 +26,7 @@ type flightKey struct {
 	generation       uint64
 }
 
-// bordersKey tells borders of sets apart.
+// bordersKey identifies borders of sets.
 func bordersKey(borders []time.Time) string {
 	var key []byte
 	for _, t := range borders {
@@ -52,7 +52,7 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	}
 	q.After = l.after(&q)
 	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), bordersKey(q.Borders), q.Step, q.Resolution, q.ExactBelow, q.Alone, q.After, l.generation.Load()}
-	answer, leave, err := l.flights.Do(ctx, key, func(ctx context.Context) (computed, error) { return l.fly(ctx, q) })
+	answer, leave, err := l.flights.Do(ctx, key, func(ctx context.Context) (computed, error) { return l.computeWithin(ctx, q) })
 	defer leave()
 	if err != nil {
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
@@ -63,19 +63,19 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	return answer.sets, nil
 }
 
-// after is for how long after the sets of a query there are signals by now, as far as they are of use: in whole minutes, so that
-// who asks at the same time shares a computation.
+// after is how long ago the sets of a query ended, as far as later signals can matter: in whole minutes, so that queries at the same
+// time share a computation.
 func (l *Ledger) after(q *allocation.Query) time.Duration {
 	return min(max(l.opts.Now().Sub(q.Window.End).Truncate(time.Minute), 0), allocation.Evidence)
 }
 
-// fly runs a computation within the deadline, with an account of its own.
-func (l *Ledger) fly(ctx context.Context, q allocation.Query) (computed, error) {
+// computeWithin computes q within the deadline, with an account of its own.
+func (l *Ledger) computeWithin(ctx context.Context, q allocation.Query) (computed, error) {
 	account := l.opts.Memory.Open(remedy)
 	ctx, cancel := context.WithTimeout(memory.With(ctx, account), l.opts.Timeout)
 	defer cancel()
 	sets, err := l.queued(ctx, q)
-	if err == nil || ctx.Err() == nil { // what was given up tells nothing of the source
+	if err == nil || ctx.Err() == nil { // a computation that was given up says nothing about the source
 		l.outage.note(err)
 	}
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -20,18 +20,18 @@ import (
 // explaining is a history that tells why sets are not there.
 type explaining struct {
 	*ledgertest.Faulty
-	spoiled []ledger.Unusable
+	unusable []ledger.Unusable
 }
 
 func (e *explaining) Unusable(_ context.Context, k ledger.Kind, _ allocation.Window) ([]ledger.Unusable, error) {
 	if k != ledger.Hours {
 		return nil, errors.New("the disk is gone")
 	}
-	return e.spoiled, nil
+	return e.unusable, nil
 }
 
-// TestReadersTellWhatIsSpoiled has a reader of a history that lacks an hour, a shard of two, and has a damaged one.
-func TestReadersTellWhatIsSpoiled(t *testing.T) {
+// TestReadersTellWhatIsUnusable has a reader of a history that lacks an hour, a shard of two, and has a damaged one.
+func TestReadersTellWhatIsUnusable(t *testing.T) {
 	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
 	for _, w := range []allocation.Window{ledgertest.Between(t, "2026-03-04T00:00", "2026-03-04T02:00"), ledgertest.Between(t, "2026-03-04T05:00", "2026-03-04T06:00")} {
 		if err := r.Fill(t.Context(), w, 1, nil); err != nil {

@@ -72,10 +72,10 @@ func (f *filler) close() {
 	f.working.Wait()
 }
 
-// fill computes hours and waits for them as long as ctx lasts. What it begins ends with work. If the source has failed, nothing is
-// begun, and hours that nobody computes have that error instead.
+// fill computes hours and waits for them as long as ctx lasts. What it begins ends with the context work. If failed is not nil, it
+// begins nothing, and hours that nobody computes have that error.
 func (f *filler) fill(ctx, work context.Context, hours []allocation.Window, failed error) ([]HourResult, error) {
-	flights, runs := f.takeOff(hours, failed)
+	flights, runs := f.join(hours, failed)
 	for _, run := range runs {
 		go func() {
 			defer f.working.Done()
@@ -103,8 +103,8 @@ type hourRun struct {
 	flights []*hourFlight
 }
 
-// takeOff joins the flights of hours, and makes those that are missing, in runs that are to be computed.
-func (f *filler) takeOff(hours []allocation.Window, failed error) (flights []*hourFlight, runs []hourRun) {
+// join returns the flights of hours. It makes those that are missing, in runs that the caller computes.
+func (f *filler) join(hours []allocation.Window, failed error) (flights []*hourFlight, runs []hourRun) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if failed == nil {
@@ -114,10 +114,10 @@ func (f *filler) takeOff(hours []allocation.Window, failed error) (flights []*ho
 		key := h.Start.Unix()
 		x := f.running[key]
 		if e, ok := f.empty[key]; x == nil && ok && f.ledger.opts.Now().Before(e.until) {
-			x = landed(e.err)
+			x = finished(e.err)
 		}
 		if x == nil && failed != nil {
-			x = landed(failed)
+			x = finished(failed)
 		}
 		if x == nil {
 			x = &hourFlight{done: make(chan struct{})}
@@ -135,8 +135,8 @@ func (f *filler) takeOff(hours []allocation.Window, failed error) (flights []*ho
 	return flights, runs
 }
 
-// landed is a flight that ended in an error.
-func landed(err error) *hourFlight {
+// finished is a flight that ended in an error.
+func finished(err error) *hourFlight {
 	x := &hourFlight{done: make(chan struct{}), result: HourResult{Err: err}}
 	close(x.done)
 	return x
@@ -164,7 +164,7 @@ func (f *filler) compute(ctx context.Context, run hourRun) {
 	}
 	account.Close() // before those who wait go on, and draw for themselves
 	for i, x := range run.flights {
-		f.land(run.hours[i], x)
+		f.finish(run.hours[i], x)
 	}
 }
 
@@ -176,8 +176,8 @@ func resultOf(set *allocation.Set) HourResult {
 	return HourResult{Set: set}
 }
 
-// land ends the flight of an hour.
-func (f *filler) land(h allocation.Window, x *hourFlight) {
+// finish ends the flight of an hour.
+func (f *filler) finish(h allocation.Window, x *hourFlight) {
 	key := h.Start.Unix()
 	f.mu.Lock()
 	delete(f.running, key)
@@ -225,7 +225,7 @@ func (l *Ledger) fillAsked(ctx context.Context, hours []allocation.Window, faile
 	return l.filler.fill(ctx, context.WithoutCancel(ctx), hours, failed)
 }
 
-// FillHour computes a closed hour and keeps it, also if the source had nothing of it a moment ago. It returns the hour as the
+// FillHour computes a closed hour and keeps it, even if the source had nothing of it a moment ago. It returns the hour as the
 // history has it.
 func (l *Ledger) FillHour(ctx context.Context, h allocation.Window) (*allocation.Set, error) {
 	l.filler.forget(h) // samples may have come since

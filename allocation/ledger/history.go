@@ -8,7 +8,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Kind is what a History keeps apart.
+// Kind is a kind of sets of a History.
 type Kind uint8
 
 // The kinds.

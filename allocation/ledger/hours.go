@@ -32,8 +32,8 @@ func (l *Ledger) Counted(ctx context.Context, w allocation.Window, only *allocat
 	return l.eachHour(ctx, w, only, true)
 }
 
-// errUnsettled is the error of an hour that may have data once the source has loaded all of its history.
-var errUnsettled = fmt.Errorf("%w: the source has not loaded all of its history yet: ask again later", allocation.ErrUpstream)
+// errLoading is the error of an hour that may have data once the source has loaded all of its history.
+var errLoading = fmt.Errorf("%w: the source has not loaded all of its history yet: ask again later", allocation.ErrUpstream)
 
 // batchHours is how many kept hours are read at once, over one dictionary.
 const batchHours = 12
@@ -91,7 +91,7 @@ func (b *hourBatch) note() {
 	for i, set := range b.sets {
 		switch {
 		case errors.Is(b.errs[i], allocation.ErrNoData):
-			b.errs[i] = errUnsettled
+			b.errs[i] = errLoading
 		case b.errs[i] == nil:
 			own := *set // others may have it, too
 			own.Incomplete = true
@@ -118,7 +118,7 @@ func (r *hourReader) run(ctx context.Context, w allocation.Window, out chan<- ho
 	}
 	for hours := r.ledger.clock.ClosedHours(w); len(hours) > 0; {
 		n, batch := r.next(hours)
-		batch.loading = !r.ledger.opts.Settled()
+		batch.loading = !r.ledger.opts.Loaded()
 		if err := r.fetch(ctx, hours[:n], batch); err != nil {
 			return err
 		}

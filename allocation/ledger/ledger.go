@@ -53,8 +53,8 @@ type Options struct {
 	Memory *memory.Budget
 	// ReadOnly leaves the history to others: nothing is computed for it or removed from it.
 	ReadOnly bool
-	// Settled says whether the source has all of its history yet: until then, nothing is kept. The default is that it has.
-	Settled func() bool
+	// Loaded says whether the source has loaded all of its history: until then, nothing is kept. The default is that it has.
+	Loaded func() bool
 	// Begin is when the data of the source begin within w: it has nothing of the time before. The default is that this is not known.
 	Begin func(ctx context.Context, w allocation.Window) (time.Time, error)
 	// Now is the clock that says which hour is closed. The default is time.Now.
@@ -76,8 +76,8 @@ func (o Options) withDefaults() Options {
 	if o.Begin == nil {
 		o.Begin = func(_ context.Context, w allocation.Window) (time.Time, error) { return w.Start, nil }
 	}
-	if o.Settled == nil {
-		o.Settled = func() bool { return true }
+	if o.Loaded == nil {
+		o.Loaded = func() bool { return true }
 	}
 	return o
 }
@@ -156,7 +156,7 @@ func (l *Ledger) Clock() Clock { return l.clock }
 func (l *Ledger) Archive() *Archive { return l.archive }
 
 // Keeps reports whether the ledger keeps history by now.
-func (l *Ledger) Keeps() bool { return l.archive != nil && l.opts.Settled() }
+func (l *Ledger) Keeps() bool { return l.archive != nil && l.opts.Loaded() }
 
 // Refresh says that the Computer answers otherwise from now on, such as by other prices: a question does not share a computation
 // that began before.
@@ -192,10 +192,10 @@ func (l *Ledger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*alloca
 	return func(yield func(*allocation.Set, error) bool) {
 		ctx, done := l.WithAccount(places.About(ctx, q.Window.Duration()))
 		defer done()
-		settled := l.opts.Settled()
+		loaded := l.opts.Loaded()
 		err := l.answer(ctx, q, func(s *allocation.Set) bool { return yield(s, nil) })
-		if !settled && allocation.HasNothing(err) {
-			err = fmt.Errorf("answer %s: %w", describe(q), errUnsettled)
+		if !loaded && allocation.HasNothing(err) {
+			err = fmt.Errorf("answer %s: %w", describe(q), errLoading)
 		}
 		if err != nil {
 			yield(nil, err)

@@ -43,7 +43,7 @@ func TestNothingOrUnknown(t *testing.T) {
 	}{
 		{"nothing", func(*ledgertest.Model) {}, ledgertest.Options{}, true},
 		{"the source fails", func(m *ledgertest.Model) { m.Err = ledgertest.ErrRefused }, ledgertest.Options{}, false},
-		{"the source still loads", func(*ledgertest.Model) {}, ledgertest.Options{Ledger: ledger.Options{Settled: func() bool { return false }}}, false},
+		{"the source still loads", func(*ledgertest.Model) {}, ledgertest.Options{Ledger: ledger.Options{Loaded: func() bool { return false }}}, false},
 	} {
 		for _, stream := range []bool{false, true} {
 			t.Run(tc.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func
 	if b.archive == nil {
 		return nil, fmt.Errorf("%w: there is no history to tell spending from", allocation.ErrNoData)
 	}
-	first := b.clock.ClosedAt(w.Start).Add(-latestPast) // that an hour may end which stands for w.Start
+	first := b.clock.ClosedAt(w.Start).Add(-latestPast) // the last hour that ended by w.Start may have ended then
 	listed := allocation.Window{Start: first.Add(-aWeek), End: w.End}
 	for i := range metering.Budgets() {
 		if begin := metering.Budgets()[i].Period.At(first, b.clock.Zone).Start; begin.Before(listed.Start) {
@@ -69,11 +69,10 @@ func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func
 	return s.at, nil
 }
 
-// await finds the hours within w that the loop has yet to compute, those that the source was found to have nothing of left
-// out.
+// await finds the hours within w that the loop has yet to compute, without those that the source has nothing of.
 func (s *spender) await(w allocation.Window) (list []allocation.Window) {
 	if s.readOnly {
-		return nil // whoever writes knows of them
+		return nil // the recorder that writes the history knows of them
 	}
 	if from := s.horizon().Start; from.After(w.Start) {
 		w.Start = from

@@ -64,7 +64,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 			next = upkeep.at
 		}
 		now = r.clock.Now()
-		pause := max(min(next.Sub(now), maxSleep), time.Second) // at least a second, for clocks that run apart
+		pause := max(min(next.Sub(now), maxSleep), time.Second) // at least a second, for clocks that differ
 		again, ok := r.rest(ctx, pause)
 		if !ok {
 			return nil
@@ -111,7 +111,7 @@ func (r *Recorder) maintainFor(ctx context.Context, t *task, urgent func() bool)
 	if r.archive == nil || r.clock.Now().Before(t.at) {
 		return
 	}
-	if !r.settled() {
+	if !r.loaded() {
 		t.at = time.Time{} // the loop looks again soon, by a clock that stands still too
 		return
 	}

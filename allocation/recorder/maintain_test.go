@@ -237,14 +237,14 @@ func TestClockSetBack(t *testing.T) {
 
 // A clock that stands still, as a demo's that has ended, keeps no history from being filled once the source has all of its own.
 func TestHistoryIsFilledThoughTheClockStandsStill(t *testing.T) {
-	settled, sleeps := false, 0
-	r := ledgertest.NewRig(t, "2026-03-03T05:30", ledgertest.Options{Ledger: ledger.Options{Settled: func() bool { return settled }}, Recorder: recorder.Options{Backfill: 4 * time.Hour}})
+	loaded, sleeps := false, 0
+	r := ledgertest.NewRig(t, "2026-03-03T05:30", ledgertest.Options{Ledger: ledger.Options{Loaded: func() bool { return loaded }}, Recorder: recorder.Options{Backfill: 4 * time.Hour}})
 	ctx, cancel := context.WithCancel(t.Context())
 	r.Opts.Recorder.Sleep = func(context.Context, time.Duration) bool {
 		if sleeps++; sleeps > 3 {
 			cancel()
 		}
-		settled = true
+		loaded = true
 		return true
 	}
 	r.Restart(t)

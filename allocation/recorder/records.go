@@ -20,7 +20,7 @@ type records struct {
 	logger   log.Logger
 	opts     Options
 	readOnly bool
-	settled  func() bool // see ledger.Options
+	loaded   func() bool // see ledger.Options
 
 	mu    sync.Mutex
 	begin time.Time // of the data of the source, zero while that is not known: it has nothing of the time before

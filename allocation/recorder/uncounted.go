@@ -27,8 +27,8 @@ func (c *counters) uncountedHours() int {
 	return c.uncounted.hours
 }
 
-// noteUncounted finds the hours up to end that a, or what is shown of it, does not have: those that were counted as
-// nothing, for the source had nothing of them, and those that it has not come to. Time before the first data is none.
+// noteUncounted finds the hours up to end that the counters lack: those that were counted as empty, because the source had nothing of
+// them, and those that are not counted yet. Time before the first data does not count.
 func (c *counters) noteUncounted(ctx context.Context, a *allocation.Accrued, end time.Time) error {
 	shown := c.Accrued()
 	now := uncounted{month: a.Window.Start, shown: shown != nil && shown.Window.Start.Equal(a.Window.Start)}

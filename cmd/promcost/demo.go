@@ -235,7 +235,7 @@ func drawDemo(ctx context.Context, db *democluster.DB, io streams) error {
 }
 
 // demoKeeping keeps the history of the demo in a temporary directory, from when all of its samples are in.
-func demoKeeping(duration time.Duration, settled func() bool) (keeping, error) {
+func demoKeeping(duration time.Duration, loaded func() bool) (keeping, error) {
 	dir, closer, err := temporaryDir()
 	if err != nil {
 		return keeping{}, err
@@ -246,7 +246,7 @@ func demoKeeping(duration time.Duration, settled func() bool) (keeping, error) {
 	}
 	return keeping{
 		store: history.New(directory, history.Options{}), where: dir, closer: closer,
-		flags: storageFlags{backfill: duration}, settled: settled,
+		flags: storageFlags{backfill: duration}, loaded: loaded,
 	}, nil
 }
 

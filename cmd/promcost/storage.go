@@ -106,7 +106,7 @@ type keeping struct {
 	closer   io.Closer // of what it is kept in; nil where it needs none
 	flags    storageFlags
 	readOnly bool
-	settled  func() bool // whether the source has all of its history; nil if it always has
+	loaded   func() bool // whether the source has loaded all of its history; nil if it always has
 }
 
 // open is a ledger that keeps the history, and the recorder that completes it.
@@ -115,7 +115,7 @@ func (k *keeping) open(c ledger.Computer, logger log.Logger, o ledger.Options, r
 		l := ledger.New(c, logger, o)
 		return l, recorder.New(l, logger, r)
 	}
-	o.ReadOnly, o.Settled = k.readOnly, k.settled
+	o.ReadOnly, o.Loaded = k.readOnly, k.loaded
 	r.Backfill, r.Retention = orNone(k.flags.backfill), k.flags.retention
 	l := ledger.NewKeeping(c, &keeper{k.store, history.Part(k.flags.shard)}, logger, o)
 	return l, recorder.New(l, logger, r)
