@@ -35,7 +35,7 @@ TAGS      = disable_grpc_modules
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
 .PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools record record-clients \
-	fuzz bench bench-compare compare generate pictures clean tools FORCE
+	fuzz bench bench-compare compare cover generate pictures clean tools FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -104,6 +104,9 @@ vet:
 
 generate: ## rewrite REFERENCE.md, which is made from the tables, and the JSON of dashboards, which is made from dashboards/grafana
 	$(GO) generate ./...
+
+cover: $(TEST_TOOLS) ## print which part of each package's statements the tests run; fail below 80 %
+	GO='$(GO)' .ci/cover
 
 pictures: build ## draw README's picture of the demo again
 	.ci/pictures

@@ -35,7 +35,6 @@ func main() {
 		time.Sleep(time.Second)
 		stop()
 	})
-	go keepFloor(ctx)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

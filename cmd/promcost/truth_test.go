@@ -26,7 +26,6 @@ func TestMain(m *testing.M) {
 	setKingpin()
 	if os.Getenv(asProgram) != "" {
 		limitFiles()
-		go keepFloor(context.Background())
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
 	_ = os.Setenv("COLUMNS", "100")         // kingpin wraps help at the terminal's width
