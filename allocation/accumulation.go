@@ -1,9 +1,5 @@
 package allocation
 
-import (
-	"slices"
-)
-
 // Accumulation is the last pass of Apply for sets that come one after the other, so that not all of them are in memory: it
 // sums those of a period as they come. Its sets are those that Apply would make of all at once, to the last bit, over one
 // Dict of their own and without assets. It is used by one goroutine at a time.
@@ -17,43 +13,25 @@ type Accumulation struct {
 	open    []*Set // of the period that sets come of; the first is a sum if there is one
 	summed  int    // rows of that sum
 	pending int    // and of what is not in it yet
-	gone    *gone  // nil where sets stay apart
 	pool    workspaces
 }
 
 // NewAccumulation returns one of the period of o, which may be NoPeriod. Proportions and Check of o are not for it. hold is
 // how many rows of a period it holds before it sums them; it holds as many as the sum has in any case.
 func NewAccumulation(o Options, hold int) *Accumulation {
-	a := &Accumulation{options: o, hold: hold, dict: NewDict()}
-	if o.Accumulate != NoPeriod {
-		a.gone = &gone{options: &a.options, periods: map[int64]map[string]propertySet{}}
-	}
-	return a
+	return &Accumulation{options: o, hold: hold, dict: NewDict()}
 }
 
 // Apply is the function Apply of sets that are to be added, all of them, when they have come: it leaves accumulating to Add.
-// Properties that their sums will not have, whatever they have, are not looked for. Goroutines may use it side by side, and
-// while another one adds.
+// Goroutines may use it side by side, and while another one adds.
 func (a *Accumulation) Apply(sets []*Set) ([]*Set, error) {
 	o := a.options
 	o.Accumulate = NoPeriod
 	m := a.pool.take()
 	defer a.pool.give(m)
 	m.groups.reset()
-	m.gone, m.err = a.gone, nil
-	if a.alone(sets) {
-		m.gone = nil
-	}
+	m.err = nil
 	return apply(sets, m, &o)
-}
-
-// alone reports whether none of the sets is summed with others: each is of a whole period.
-func (a *Accumulation) alone(sets []*Set) bool {
-	p, zone := a.options.Accumulate, a.options.Zone
-	return p != NoPeriod && p != All && !slices.ContainsFunc(sets, func(s *Set) bool {
-		first := p.floor(s.Window.Start, zone)
-		return !first.Equal(s.Window.Start) || s.Window.End.Before(p.next(first))
-	})
 }
 
 // Add takes over a set that Apply made without accumulating, which may be of any Dict: nobody may look at it any more. Those after
@@ -104,7 +82,6 @@ func (a *Accumulation) close() {
 		a.fold()
 	}
 	sum := a.open[0]
-	a.gone.forget(sum.Window)
 	sum.Window = a.options.Accumulate.Round(sum.Window, a.options.Zone)
 	a.open, a.summed, a.pending = nil, 0, 0
 	a.finish(sum)

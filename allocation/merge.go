@@ -40,15 +40,9 @@ func (s *Set) mergeWith(m *workspace, parts []part, names []string, metadata boo
 	}
 	s.unread = unreadOf(parts)
 	m.find(parts, n)
-	gone := m.gone.of(s.Window, names)
 	s.mergeValues(parts, n)
 	s.mergeTimes(parts, n)
 	differ := m.flags(n)
-	for g, of := range gone {
-		for p := range Services {
-			differ[p][g] = of.has(p)
-		}
-	}
 	ids := make([]ID, int(GPUDevices)*(n+1))
 	merge := func(p Property) {
 		if !s.unread.properties[p] {
@@ -66,7 +60,6 @@ func (s *Set) mergeWith(m *workspace, parts []part, names []string, metadata boo
 		}
 		merge(p)
 	}
-	m.gone.learn(s, gone)
 	if !s.unread.properties[GPUDevices] {
 		s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
 	}

@@ -15,7 +15,6 @@ type workspace struct {
 	group   []int32 // of identify, with first
 	first   []int32
 	weights []float64
-	gone    *gone // nil where sets are not summed later
 	err     error
 }
 

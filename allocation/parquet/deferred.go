@@ -32,8 +32,8 @@ func (c *leafColumn) few() bool {
 
 // again reads the column into a leaf of the reader, or has it of a file before. It takes a budget of its own.
 func (c *leafColumn) again(r *reader, l *leaf) (*leaf, error) {
-	if kept, err := c.keep(r); kept != nil || err != nil {
-		return kept, err
+	if cached, err := c.cached(r); cached != nil || err != nil {
+		return cached, err
 	}
 	b := newBudget(len(c.data))
 	return l, c.read(r, &b, l.reset(), everyRow)
@@ -84,10 +84,10 @@ func (t *deferredTexts) leaf(r *reader, to int) (*leaf, error) {
 	if t.whole != nil {
 		return t.whole, nil
 	}
-	if kept, err := t.column.keep(r); err != nil {
+	if cached, err := t.column.cached(r); err != nil {
 		return nil, err
-	} else if kept != nil {
-		return kept, t.column.of(len(kept.idx))
+	} else if cached != nil {
+		return cached, t.column.of(len(cached.idx))
 	}
 	l, b := &r.leaves[0], newBudget(len(t.column.data))
 	err := t.column.read(r, &b, l.reset(), rowSpan{0, to})

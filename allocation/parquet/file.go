@@ -42,7 +42,7 @@ func wantsProperty(p *allocation.Projection, x allocation.Property) wanted {
 // are safe for concurrent use.
 type Readers struct {
 	idle    sync.Pool // of *reader
-	kept    keptColumns
+	cache   columnCache
 	schemas knownSchemas
 }
 
@@ -56,7 +56,7 @@ type reader struct {
 	pages   [2][]byte // of a dictionary and of values, uncompressed
 	leaves  [2]leaf   // of what is read where it is needed
 	ends    []int32
-	kept    *keptColumns
+	cache   *columnCache
 }
 
 // with calls f with a reader that nobody else uses, to read data of owner. A panic of it, as damaged data may cause, or a fault,
@@ -66,7 +66,7 @@ func (rs *Readers) with(owner any, f func(r *reader) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(owner != nil))
 	r, ok := rs.idle.Get().(*reader)
 	if !ok {
-		r = &reader{kept: &rs.kept}
+		r = &reader{cache: &rs.cache}
 		r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes), zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
 			return fmt.Errorf("read Parquet file: %w", err)

@@ -25,8 +25,8 @@ type leaf struct {
 	ints                   []int64
 	bools                  []bool
 	fixed                  []byte                        // UUIDs, one after the other
-	runs                   []int32                       // where the elements of each row end, of what is kept
-	interned               *atomic.Pointer[internedMaps] // of the values of maps; nil of what is not kept
+	runs                   []int32                       // where the elements of each row end, of cached columns
+	interned               *atomic.Pointer[internedMaps] // of the values of maps; nil of others
 }
 
 // texts are strings, one after the other.
@@ -161,8 +161,8 @@ func (f *File) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool, err er
 
 // whole reads all of the column, or has it of a file before.
 func (c *leafColumn) whole(f *File) (*leaf, error) {
-	if kept, err := c.keep(f.reader); kept != nil || err != nil {
-		return kept, err
+	if cached, err := c.cached(f.reader); cached != nil || err != nil {
+		return cached, err
 	}
 	l := &leaf{}
 	return l, c.read(f.reader, &f.budget, l, everyRow)
@@ -282,7 +282,7 @@ func (l *leaf) texts(values int, value func(dst []byte, i int) []byte) (*leaf, e
 }
 
 // ends are where the elements of each of n rows end in the values of a repeated leaf. They may lie in the memory given, or
-// in that of a leaf that is kept, so nobody may change them.
+// in that of a cached leaf, so nobody may change them.
 func (l *leaf) ends(ends []int32, n, values int) ([]int32, error) {
 	if len(l.runs) == n && n > 0 && int(l.runs[n-1]) == values {
 		return l.runs, nil

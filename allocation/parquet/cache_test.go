@@ -11,10 +11,10 @@ import (
 	"github.com/promcost/promcost/allocation/parquet"
 )
 
-// TestParquetKeptColumns reads files one after the other with the same readers: what columns say that are stored as in the file
+// TestColumnCache reads files one after the other with the same readers: what columns say that are stored as in the file
 // before, and what those say that are not any more, is what other readers find. Ids of maps are those of the Dict they are
 // added to.
-func TestParquetKeptColumns(t *testing.T) {
+func TestColumnCache(t *testing.T) {
 	sets := [...]*allocation.Set{randomSet(rand.New(rand.NewPCG(5, 1)), 300), randomSet(rand.New(rand.NewPCG(5, 2)), 300)}
 	var rows [len(sets)][]byte
 	var want, merged [len(sets)]any
