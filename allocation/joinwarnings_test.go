@@ -12,14 +12,15 @@ import (
 
 // TestJoinWarnings joins warnings of several sets.
 func TestJoinWarnings(t *testing.T) {
+	start := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 	at := func(hour int) string {
-		return testStart.Add(time.Duration(hour) * time.Hour).UTC().Format(time.RFC3339)
+		return start.Add(time.Duration(hour) * time.Hour).UTC().Format(time.RFC3339)
 	}
 	lacks := func(they, have, names string) string {
 		return they + " a price: " + have + " neither kubecost_load_balancer_cost nor a rule of the price sheet; the default price was used (" + names + "). Give prices with --pricing.file"
 	}
 	hole := func(from, to int, why string) string {
-		return allocation.HoleWarning(allocation.Window{Start: testStart.Add(time.Duration(from) * time.Hour), End: testStart.Add(time.Duration(to) * time.Hour)}, why)
+		return allocation.HoleWarning(allocation.Window{Start: start.Add(time.Duration(from) * time.Hour), End: start.Add(time.Duration(to) * time.Hour)}, why)
 	}
 	for name, tc := range map[string]struct{ in, want []string }{
 		"none":          {nil, nil},

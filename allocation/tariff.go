@@ -82,3 +82,19 @@ func sortedEdges(edges []int64) []int64 {
 	slices.Sort(edges)
 	return slices.Compact(edges)
 }
+
+// currency is what the answers are in.
+func (b *Builder) currency() string {
+	if d, ok := b.rates.(Denominated); ok && d.Currency() != "" {
+		return d.Currency()
+	}
+	return Dollar
+}
+
+// inDollars says of built-in prices that they are in another currency than the answers, if they are.
+func (b *Builder) inDollars() string {
+	if c := b.currency(); c != Dollar {
+		return ", which are in " + Dollar + ", not converted to " + c
+	}
+	return ""
+}

@@ -9,25 +9,8 @@ import (
 	"time"
 )
 
-// NodeNeeds are what rules of a price sheet ask of nodes.
-type NodeNeeds struct {
-	InstanceType, Region, Zone, GPUModel, Spot bool
-	Labels                                     []string // in Kubernetes
-}
-
-// Ruled are Rates whose rules ask for what labels of nodes say.
-type Ruled interface {
-	// NodeNeeds is what rules that hold at an instant ask for and known lacks. The provider and the cluster of known choose
-	// the rules, where they are known; its other attributes are those that some node of the cluster has, and its labels those
-	// of all its nodes.
-	NodeNeeds(known NodeAttributes, at time.Time) NodeNeeds
-}
-
 // allNodesLabel is a label that kubelets give every node: where it is exported, so are all others.
 var allNodesLabel = NewLabelName("kubernetes.io/hostname")
-
-// rulesNeed is a part of warnings about rules that match no node.
-const rulesNeed = "rules of the price sheet need"
 
 // UnlabeledWarning says which labels of nodes rules need of which known has none, "" where they need no others.
 func UnlabeledWarning(rates Rates, known NodeAttributes, at time.Time) string {

@@ -1,0 +1,53 @@
+package allocation
+
+import "strings"
+
+// oddity is what is wrong with a price that a metric gives.
+type oddity uint8
+
+const (
+	negative oddity = iota
+	notFinite
+	disputed // several series differ
+	free
+	dear
+	cheap
+	numOddities
+)
+
+// Parts of warnings about prices that are odd, or of nothing known.
+const (
+	byMetrics   = "prices by metrics"
+	noKnownNode = "ran on no known node"
+	rulesNeed   = "rules of the price sheet need" // of rules that match no node
+)
+
+// IsAboutOddPrices reports whether a warning of a Set says that prices of metrics are odd or left out, that pods have the prices of no
+// node, or that rules of the price sheet cannot match.
+func IsAboutOddPrices(warning string) bool {
+	return strings.Contains(warning, byMetrics) || strings.Contains(warning, noKnownNode) || strings.Contains(warning, rulesNeed)
+}
+
+// The things that metrics price, as Notices name them.
+const (
+	nodesPriced      = "{node|nodes}"
+	volumesPriced    = "{volume|volumes}"
+	balancersPriced  = "{load balancer|load balancers}"
+	managementPriced = "{cluster's|clusters'} management"
+	trafficPriced    = "{cluster's|clusters'} network traffic"
+)
+
+// notice is the kind of warnings about prices of things that are odd in that way.
+func (k oddity) notice(things string) Notice {
+	const leftOut = " are left out ({names}): mend what exports them; what then has no price has that of the price sheet, or defaults{}"
+	whose := "{}{n} " + things
+	return Notice([...]string{
+		negative:  "negative " + byMetrics + " of " + whose + leftOut,
+		notFinite: byMetrics + " of " + whose + " that are NaN or infinite" + leftOut,
+		disputed: byMetrics + " of " + whose + " differ between series of {} at the same time ({names}): the highest counts. " +
+			"If one of them is what a promcost exposes (--collector.opencost), let Prometheus keep job and instance of it and of promcost_build_info, or name it with --prometheus.exclude; else scrape one exporter of it",
+		free:  byMetrics + " are 0 for " + whose + " ({names}): what they price costs nothing; mend what exports them, or leave them out and give prices with --pricing.file",
+		dear:  byMetrics + " of " + whose + " are up to {} times what is usual ({names}): are they by the {}?",
+		cheap: byMetrics + " of " + whose + " are down to {} times what is usual ({names}): are they by the {}?",
+	}[k])
+}
