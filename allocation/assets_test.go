@@ -421,7 +421,7 @@ func TestAssets(t *testing.T) {
 	equalText(t, "cpu", n.CPUBreakdown, allocation.Breakdown{Idle: 0.7, User: 0.15, System: 0.1, Other: 0.05})
 	equalText(t, "ram", n.RAMBreakdown, allocation.Breakdown{Idle: 0.4, User: 0.4, Other: 0.2})
 	equalText(t, "overhead", n.Overhead, [allocation.NumResources]float64{0.25})
-	row := slices.IndexFunc(column(s, allocation.PVCost), func(v float64) bool { return v > 0 })
+	row := slices.IndexFunc(columnOf(s, allocation.PVCost), func(v float64) bool { return v > 0 })
 	share := s.Volumes(row)[0]
 	if got := s.Dict().Text(share.Key) + " " + s.Dict().Text(share.ProviderID); got != "cluster=c:name=v vol-v" || share.ByteHours != s.Value(allocation.PVByteHours, row) {
 		t.Errorf("share %s: %+v", got, share)

@@ -1,6 +1,7 @@
 package allocation_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -48,7 +49,11 @@ func TestLabels(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, s := range buildGiven(t, allocation.Query{Resolution: time.Minute, Step: time.Hour}, tt.series) {
-				if got := pairs(s, allocation.Labels, 0); got != tt.want {
+				labels := map[string]string{}
+				for _, pair := range s.Pairs(allocation.Labels, 0) {
+					labels[s.Dict().Text(pair.Key)] = s.Dict().Text(pair.Value)
+				}
+				if got := fmt.Sprint(labels); got != tt.want {
 					t.Errorf("labels %q, want %q", got, tt.want)
 				}
 			}

@@ -82,8 +82,8 @@ func TestNodeMadeAgain(t *testing.T) {
 					if _, err := fmt.Sscanf(s.Text(allocation.Pod, row), "pod-%d", &i); err != nil {
 						continue
 					}
-					hours := column(s, allocation.RunningSeconds)[row] / 3600
-					if got, want := column(s, allocation.Cost.Of(allocation.CPU))[row], hours*[]float64{1, 3}[i]; math.Abs(got-want) > 1e-9 {
+					hours := s.Value(allocation.RunningSeconds, row) / 3600
+					if got, want := s.Value(allocation.Cost.Of(allocation.CPU), row), hours*[]float64{1, 3}[i]; math.Abs(got-want) > 1e-9 {
 						t.Errorf("pod %d costs %v, want %v", i, got, want)
 					}
 					if got := s.Text(allocation.ProviderID, row); got != x.providerID[i] {
