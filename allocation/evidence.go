@@ -8,10 +8,6 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Evidence is for how long before and after a window signals are looked at at most: as far as that where a gap or an outage
-// touches an end of it (SEMANTICS §2). A longer gap is never taken for running time, for a window within it could not tell.
-const Evidence = time.Hour
-
 // evidence is how far beyond the window signals are looked at.
 type evidence struct {
 	after   int64 // for how long after the window there are signals, in milliseconds

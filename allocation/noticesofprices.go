@@ -5,13 +5,14 @@ import "strings"
 // oddity is what is wrong with a price that a metric gives.
 type oddity uint8
 
+// What can be wrong with a price.
 const (
-	negative oddity = iota
-	notFinite
-	disputed // several series differ
-	free
-	dear
-	cheap
+	negative  oddity = iota // it is below 0
+	notFinite               // it is NaN or infinite
+	disputed                // several series differ
+	free                    // it is 0
+	dear                    // it is so high that it may be of another unit
+	cheap                   // it is so low that it may be of another unit
 	numOddities
 )
 

@@ -141,3 +141,7 @@ func (q Query) Windows() ([]Window, error) {
 	}
 	return windows, nil
 }
+
+// Evidence is for how long before and after a window signals are looked at at most: as far as that where a gap or an outage
+// touches an end of it (SEMANTICS §2). A longer gap is never taken for running time, for a window within it could not tell.
+const Evidence = time.Hour
