@@ -79,7 +79,7 @@ func sumSets(sets []*Set, o *Options) *Set {
 		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
 		dst.books.add(s.books)
 	}
-	dst.Warnings = sortWarnings(slices.Clone(dst.Warnings))
+	dst.Warnings = SortWarnings(slices.Clone(dst.Warnings))
 	dst.sumAssets(sets)
 	dst.merge(parts, names.list, o.AggregatedMetadata)
 	if o.Proportions {

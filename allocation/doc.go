@@ -1,7 +1,6 @@
-// Package allocation computes what Kubernetes workloads cost.
+// Package allocation is the vocabulary of what Kubernetes workloads cost, and the passes that make answers of it.
 //
-// A Builder takes the signals of a cluster (who ran when and where, what was requested and used, what nodes have and
-// cost) and integrates amount × price over time. It yields a Set per window: allocations in columns and the assets they ran on.
-// Passes over sets (idle, filter, aggregate, accumulate) make the answers. The definitions are those of SEMANTICS §1 to §6;
-// Set.Check holds the laws of §5.
+// A Set is the allocations of one window, in columns, and the assets they ran on; package build makes sets from the signals of
+// clusters. Passes over sets (idle, share, filter, aggregate, accumulate, reconcile) make the answers. SEMANTICS.md defines the
+// numbers; Set.Check holds the laws of its section 5.
 package allocation

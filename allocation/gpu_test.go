@@ -9,7 +9,7 @@ import (
 
 // TestMergedGPUs checks that a merged row has of GPUs what all that have some have in common.
 func TestMergedGPUs(t *testing.T) {
-	w := allocation.Window{Start: plainStart, End: plainStart.Add(time.Hour)}
+	w := allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}
 	set := allocation.NewSet(w, allocation.NewDict())
 	for _, x := range []struct {
 		namespace, pod, container string

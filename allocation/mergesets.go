@@ -35,7 +35,7 @@ func Merge(w Window, sets []*Set) (*Set, error) {
 		dst.Incomplete = dst.Incomplete || s.Incomplete
 		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
 	}
-	dst.Warnings = sortWarnings(slices.Clone(dst.Warnings))
+	dst.Warnings = SortWarnings(slices.Clone(dst.Warnings))
 	dst.sumAssets(sets)
 	return dst, dst.mergeRows(sets, orderRows(sets))
 }

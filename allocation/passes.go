@@ -92,7 +92,7 @@ func applyTo(s *Set, m *workspace, dict *Dict, o *Options) (*Set, error) {
 	books := w.books // the set must not keep what it was made of in memory
 	w.set.books = &books
 	if o.SplitIdle && o.ShareIdle != NoSplit {
-		w.set.Warnings = sortWarnings(append(slices.Clone(w.set.Warnings), "splitIdle has nothing to split where shareIdle shares idle: leave out one of them"))
+		w.set.Warnings = SortWarnings(append(slices.Clone(w.set.Warnings), "splitIdle has nothing to split where shareIdle shares idle: leave out one of them"))
 	}
 	return w.set, check(w.set, "passes", o)
 }

@@ -51,11 +51,11 @@ type Query struct {
 // RowBytes is about how many bytes a row takes in memory with all its columns.
 const RowBytes = 512
 
-// setBytes and assetBytes are about how many bytes a set without rows takes in memory, and an asset of it. filledColumns is
+// SetBytes and assetBytes are about how many bytes a set without rows takes in memory, and an asset of it. filledColumns is
 // how many columns of a stored set have values other than zero, as a rule: the others share their memory.
 const (
-	setBytes      = 6 << 10
-	assetBytes    = 1 << 10
+	SetBytes      = 6 << 10
+	AssetBytes    = 1 << 10
 	filledColumns = 28
 )
 
@@ -63,14 +63,14 @@ const (
 // bytes: those that something is deferred of are held as long as the set is.
 func (p *Projection) SetBytes(rows, assets int, files int64) int64 {
 	if p == nil {
-		return setBytes + int64(rows)*RowBytes + int64(assets)*assetBytes
+		return SetBytes + int64(rows)*RowBytes + int64(assets)*AssetBytes
 	}
-	bytes := setBytes + int64(rows)*int64(56+8*min(len(p.Columns), filledColumns)+4*len(p.Properties))
+	bytes := SetBytes + int64(rows)*int64(56+8*min(len(p.Columns), filledColumns)+4*len(p.Properties))
 	if len(p.Deferred) > 0 {
 		bytes += files
 	}
 	if !p.WithoutAssets {
-		bytes += int64(assets) * assetBytes
+		bytes += int64(assets) * AssetBytes
 	}
 	return bytes
 }
@@ -141,3 +141,7 @@ func (q Query) Windows() ([]Window, error) {
 	}
 	return windows, nil
 }
+
+// Evidence is for how long before and after a window signals are looked at at most: as far as that where a gap or an outage
+// touches an end of it (SEMANTICS §2). A longer gap is never taken for running time, for a window within it could not tell.
+const Evidence = time.Hour

@@ -88,3 +88,17 @@ type CustomPrices struct {
 	LoadBalancer float64               // per hour
 	Egress       float64               // per GiB to other zones, other regions and the internet alike
 }
+
+// NodeNeeds are what rules of a price sheet ask of nodes.
+type NodeNeeds struct {
+	InstanceType, Region, Zone, GPUModel, Spot bool
+	Labels                                     []string // in Kubernetes
+}
+
+// Ruled are Rates whose rules ask for what labels of nodes say.
+type Ruled interface {
+	// NodeNeeds is what rules that hold at an instant ask for and known lacks. The provider and the cluster of known choose
+	// the rules, where they are known; its other attributes are those that some node of the cluster has, and its labels those
+	// of all its nodes.
+	NodeNeeds(known NodeAttributes, at time.Time) NodeNeeds
+}

@@ -110,17 +110,3 @@ func TestReconcileNothing(t *testing.T) {
 		t.Errorf("(-without +with):\n%s", diff)
 	}
 }
-
-// TestNetworkWithoutPrices reconciles the traffic of a cluster of which nothing but a bill says what it costs.
-func TestNetworkWithoutPrices(t *testing.T) {
-	s := buildGiven(t, allocation.Query{Resolution: time.Minute}, []given{{signal: allocation.PodTransmitted, key: "c/ns/p/uid/eth0/", points: counted(gib, 1, 121)}})[0]
-	if len(s.Networks) != 1 || s.Networks[0].TotalCost() != 0 {
-		t.Fatalf("networks %+v, want one that costs nothing", s.Networks)
-	}
-	billed, err := s.Reconcile(allocation.Adjustments{Networks: map[string]float64{"c": 3}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := apply(t, []*allocation.Set{billed}, allocation.Options{Reconcile: true})[0]
-	compareRows(t, []*allocation.Set{got}, map[string]float64{"p/main": 3}, 1e-9, allocation.NetworkCostAdjustment)
-}

@@ -338,8 +338,8 @@ type Node struct {
 // TotalCost is the cost of the node.
 func (n *Node) TotalCost() float64 { return n.Cost[CPU] + n.Cost[RAM] + n.Cost[GPU] }
 
-// sortWarnings puts warnings into their one order and drops repeats.
-func sortWarnings(w []string) []string {
+// SortWarnings puts warnings into their one order and drops repeats.
+func SortWarnings(w []string) []string {
 	slices.Sort(w)
 	return slices.Compact(w)
 }

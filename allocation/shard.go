@@ -10,12 +10,12 @@ import (
 // clusters cost by themselves are one shard's by the same hash. All shards together have everything once.
 type Shard struct{ Index, Of int }
 
-// whole reports whether the shard is everything.
-func (h Shard) whole() bool { return h.Of <= 1 }
+// Whole reports whether the shard is everything.
+func (h Shard) Whole() bool { return h.Of <= 1 }
 
 // Has reports whether what has that name in a cluster is the shard's: a node, or what is on none where the name is empty.
 func (h Shard) Has(cluster, name string) bool {
-	if h.whole() {
+	if h.Whole() {
 		return true
 	}
 	sum := fnv.New32a()
@@ -26,7 +26,7 @@ func (h Shard) Has(cluster, name string) bool {
 // OfShard is the part of a set as a Builder or Merge yields it that is a shard's. Warnings are those of the whole set. It
 // may share memory with s. What cannot be decoded is an error.
 func (s *Set) OfShard(h Shard) (*Set, error) {
-	if h.whole() {
+	if h.Whole() {
 		return s, nil
 	}
 	own := map[[2]ID]bool{}

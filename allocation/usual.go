@@ -52,19 +52,3 @@ type Denominated interface {
 	// Currency is an ISO code; "" is as good as USD.
 	Currency() string
 }
-
-// currency is what the answers are in.
-func (b *Builder) currency() string {
-	if d, ok := b.rates.(Denominated); ok && d.Currency() != "" {
-		return d.Currency()
-	}
-	return Dollar
-}
-
-// inDollars says of built-in prices that they are in another currency than the answers, if they are.
-func (b *Builder) inDollars() string {
-	if c := b.currency(); c != Dollar {
-		return ", which are in " + Dollar + ", not converted to " + c
-	}
-	return ""
-}

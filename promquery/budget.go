@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -20,7 +21,7 @@ type gathering struct {
 }
 
 // watched are lanes that fail once what the builder holds is too much; they give to one lane.
-func (c *computation) watched(b *allocation.Builder, lanes Lanes) Lanes {
+func (c *computation) watched(b *build.Builder, lanes Lanes) Lanes {
 	g := &c.gathering
 	if !g.on {
 		return lanes
@@ -44,7 +45,7 @@ func (c *computation) watched(b *allocation.Builder, lanes Lanes) Lanes {
 const remedy = "ask for a longer step, accumulate or a shorter window"
 
 // checkMemory draws what the computation needs by now.
-func (c *computation) checkMemory(b *allocation.Builder) error {
+func (c *computation) checkMemory(b *build.Builder) error {
 	return c.hold(b.Memory())
 }
 

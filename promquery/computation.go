@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -220,7 +221,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 }
 
 // newBuilder is the builder of q, which ends with ctx, once there is memory for its sets.
-func (c *computation) newBuilder(ctx context.Context, q allocation.Query) (*allocation.Builder, error) {
+func (c *computation) newBuilder(ctx context.Context, q allocation.Query) (*build.Builder, error) {
 	windows, err := q.Windows()
 	if err != nil {
 		return nil, err
@@ -228,11 +229,11 @@ func (c *computation) newBuilder(ctx context.Context, q allocation.Query) (*allo
 	if err := c.hold(int64(len(windows)) * (*allocation.Projection)(nil).SetBytes(0, 0, 0)); err != nil {
 		return nil, err
 	}
-	b, err := allocation.NewBuilder(q, c.scrape, c.cfg.Rates)
+	b, err := build.NewBuilder(q, c.scrape, c.cfg.Rates)
 	if err != nil {
 		return nil, err
 	}
-	b.SetLimits(allocation.Limits{Stopped: ctx.Err, Draw: func(bytes int64) error { return c.hold(c.held + bytes) }})
+	b.SetLimits(build.Limits{Stopped: ctx.Err, Draw: func(bytes int64) error { return c.hold(c.held + bytes) }})
 	return b, nil
 }
 
@@ -243,7 +244,7 @@ const (
 )
 
 // gather reads everything but usage.
-func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
+func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
 	s, first := b.Sampling(), []stage{always, priced} // what is read beyond changes the sampling
@@ -297,7 +298,7 @@ func (c *computation) gather(ctx context.Context, b *allocation.Builder) error {
 }
 
 // load reads what the builder needs and settles it. Nothing found at all is allocation.ErrNoData.
-func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
+func (c *computation) load(ctx context.Context, b *build.Builder) error {
 	if err := c.gather(ctx, b); err != nil {
 		return err
 	}
@@ -306,7 +307,7 @@ func (c *computation) load(ctx context.Context, b *allocation.Builder) error {
 	}
 	for i := range c.stats.Losses {
 		if l := &c.stats.Losses[i]; l.has(Inputs[0].Alternatives[0].Metric, l.From, l.To, 0) {
-			b.Lose(allocation.Span{Start: l.From, End: l.To})
+			b.Lose(build.Span{Start: l.From, End: l.To})
 		}
 	}
 	if err := c.settle(b.Resolve); err != nil {
@@ -337,7 +338,7 @@ func (c *computation) onlyNames(element string, list []string) (all func()) {
 }
 
 // named gives the builder what a stage asks for of some pods or containers, nothing where there are none.
-func (c *computation) named(ctx context.Context, b *allocation.Builder, st stage, element string, list []string) error {
+func (c *computation) named(ctx context.Context, b *build.Builder, st stage, element string, list []string) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -346,17 +347,17 @@ func (c *computation) named(ctx context.Context, b *allocation.Builder, st stage
 }
 
 // stage gives the builder what some stages ask for.
-func (c *computation) stage(ctx context.Context, b *allocation.Builder, name string, start, end int64, stages ...stage) error {
-	return c.spans(ctx, b, name, []allocation.Span{{Start: start, End: end}}, stages...)
+func (c *computation) stage(ctx context.Context, b *build.Builder, name string, start, end int64, stages ...stage) error {
+	return c.spans(ctx, b, name, []build.Span{{Start: start, End: end}}, stages...)
 }
 
 // spans gives the builder what some stages ask for for several spans of time.
-func (c *computation) spans(ctx context.Context, b *allocation.Builder, name string, spans []allocation.Span, stages ...stage) error {
+func (c *computation) spans(ctx context.Context, b *build.Builder, name string, spans []build.Span, stages ...stage) error {
 	return c.read(ctx, b, name, within(b, spans), stages...)
 }
 
 // within are selectors for spans of time, on the grid of the builder.
-func within(b *allocation.Builder, spans []allocation.Span) []Selector {
+func within(b *build.Builder, spans []build.Span) []Selector {
 	sels := make([]Selector, len(spans))
 	for i, span := range spans {
 		sels[i] = Selector{Start: span.Start, End: span.End, Step: b.Sampling().Step}
@@ -365,7 +366,7 @@ func within(b *allocation.Builder, spans []allocation.Span) []Selector {
 }
 
 // read gives the builder what some stages ask for, at the times and on the grids of sels.
-func (c *computation) read(ctx context.Context, b *allocation.Builder, name string, sels []Selector, stages ...stage) error {
+func (c *computation) read(ctx context.Context, b *build.Builder, name string, sels []Selector, stages ...stage) error {
 	plans := make([]*plan, c.lanes+1) // one more for what several lanes have to do with
 	notes := make([]*findings, c.lanes+1)
 	for len(c.uids) < len(plans) {
@@ -410,7 +411,7 @@ func (c *computation) read(ctx context.Context, b *allocation.Builder, name stri
 
 // into are lanes that read keys by the plans, one a lane and one more, and give the series to the builder: usage to its
 // lanes, else all by the first.
-func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
+func into(b *build.Builder, plans []*plan, usage bool) Lanes {
 	n := len(plans) - 1
 	sharded := usage && b.Sharded()
 	skip := func(lane, i int, key []Symbol) bool {
@@ -420,10 +421,10 @@ func into(b *allocation.Builder, plans []*plan, usage bool) Lanes {
 		series, key := plans[lane].read(i, key)
 		return b.Foreign(series, key)
 	}
-	take := func(lane, i int, key []Symbol, p *timeline.Points) (allocation.Series, []Symbol, error) {
+	take := func(lane, i int, key []Symbol, p *timeline.Points) (build.Series, []Symbol, error) {
 		plan := plans[lane]
 		series, key, err := plan.readPoints(i, key, p)
-		if series.Signal != allocation.Nothing {
+		if series.Signal != build.Nothing {
 			found := plan.readers[i].found.add(key[0], p)
 			if !plan.readers[i].bare(key) {
 				plan.times.note(found, p)
@@ -477,7 +478,7 @@ func (c *computation) nothing() error {
 }
 
 // settled settles the builder.
-func (c *computation) settled(b *allocation.Builder) (again []allocation.Excess, err error) {
+func (c *computation) settled(b *build.Builder) (again []build.Excess, err error) {
 	err = c.settle(func() error {
 		again, err = b.Settle()
 		return err

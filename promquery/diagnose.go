@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -55,7 +56,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 	p.own = &c.own
 	got, err := c.ask(ctx, "all inputs", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key, err := p.readPoints(i, key, points)
-		if err != nil || series.Signal == allocation.Nothing || p.readers[i].bare(key) {
+		if err != nil || series.Signal == build.Nothing || p.readers[i].bare(key) {
 			return err // promcost's own, or nothing in it
 		}
 		p.readers[i].found.look(key[0], points, c.found.frame)
@@ -73,7 +74,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 		return nil, c.nothing()
 	}
 	for i := range d.Clusters {
-		d.Clusters[i].Problems = problems[allocation.Sym(d.Clusters[i].Cluster)]
+		d.Clusters[i].Problems = problems[build.Sym(d.Clusters[i].Cluster)]
 		if oldest := d.Clusters[i].Oldest; d.Oldest.IsZero() || oldest.Before(d.Oldest) {
 			d.Oldest = oldest
 		}
@@ -93,7 +94,7 @@ func (c *computation) unlabeled(d *allocation.ClusterDiagnosis, at time.Time) st
 	if has("node labels") || has("node cpu price") && has("node memory price") {
 		return ""
 	}
-	return allocation.UnlabeledWarning(c.cfg.Rates, allocation.NodeAttributes{Cluster: d.Cluster, Spot: has("node spot")}, at)
+	return build.UnlabeledWarning(c.cfg.Rates, allocation.NodeAttributes{Cluster: d.Cluster, Spot: has("node spot")}, at)
 }
 
 // diagnose is what was found of each input, by cluster, where sheet names the price sheet that is given. A cluster that is known

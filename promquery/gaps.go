@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -114,10 +116,10 @@ func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (se
 func (f *findings) pods(cluster Symbol) timeline.Intervals {
 	for _, take := range []func(in *Input, rank int) bool{
 		func(in *Input, rank int) bool {
-			return in.Signal == allocation.ContainerRunning && !in.Init && rank == 0
+			return in.Signal == build.ContainerRunning && !in.Init && rank == 0
 		},
-		func(in *Input, _ int) bool { return in.Signal == allocation.ContainerRunning && !in.Init },
-		func(in *Input, _ int) bool { return in.Signal == allocation.PodInfo },
+		func(in *Input, _ int) bool { return in.Signal == build.ContainerRunning && !in.Init },
+		func(in *Input, _ int) bool { return in.Signal == build.PodInfo },
 	} {
 		if seen, _ := f.seen(cluster, take); seen != nil {
 			return seen
@@ -173,7 +175,7 @@ func (f *findings) lacks(lost []Loss) []string {
 // gap is when inputs had no samples, and why.
 type gap struct {
 	when, why string
-	about     allocation.Topic
+	about     notices.Topic
 }
 
 // gaps are inputs by their gap, in the order in which the gaps were found.
@@ -250,7 +252,7 @@ func (f *findings) lacksAll(in *Input, cluster Symbol) string {
 		}
 		return ""
 	}
-	if in.Need == Occasional && !f.expected(in, cluster) || in.Signal == allocation.NodePrice {
+	if in.Need == Occasional && !f.expected(in, cluster) || in.Signal == build.NodePrice {
 		return ""
 	}
 	return in.lack(in.Missing)
@@ -294,7 +296,7 @@ func worded(holes []timeline.Interval) string {
 
 // longest is how long an input may be without samples while pods run, in milliseconds.
 func (in *Input) longest() int64 {
-	ofPods := []allocation.Signal{allocation.ContainerRequest, allocation.ContainerUse, allocation.ContainerLevel}
+	ofPods := []build.Signal{build.ContainerRequest, build.ContainerUse, build.ContainerLevel}
 	switch {
 	case in.Need == Required, in.Need == Optional && slices.Contains(ofPods, in.Signal):
 		return steadyHole

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
@@ -56,7 +57,7 @@ func (m mixed) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes
 			return key
 		}
 		key = slices.Clone(key)
-		key[at] = allocation.Sym("")
+		key[at] = build.Sym("")
 		return key
 	}
 	given := lanes

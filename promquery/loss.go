@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // Loss is samples of a part of a source that could not be read.
@@ -76,10 +76,10 @@ func (s *Stats) Told() []string {
 func SkippedChunks(metric string, histograms, malformed int, first error) []string {
 	var out []string
 	if histograms > 0 {
-		out = append(out, allocation.HistogramChunks.Text(histograms, nil, metric))
+		out = append(out, notices.HistogramChunks.Text(histograms, nil, metric))
 	}
 	if malformed > 0 {
-		out = append(out, allocation.MalformedChunks.Text(malformed, nil, metric, first.Error()))
+		out = append(out, notices.MalformedChunks.Text(malformed, nil, metric, first.Error()))
 	}
 	return out
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -131,9 +133,9 @@ func (c *computation) findOwnJobs(ctx context.Context, sel Selector) error {
 }
 
 // warnOwn warns of series that were left out, and of prices that may come from this promcost.
-func (c *computation) warnOwn(b *allocation.Builder) {
+func (c *computation) warnOwn(b *build.Builder) {
 	if c.dropped > 0 {
-		b.Warn(allocation.OwnPrices.Text(int(c.dropped), nil))
+		b.Warn(notices.OwnPrices.Text(int(c.dropped), nil))
 	}
 	if !c.doubted {
 		return

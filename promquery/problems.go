@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -87,7 +88,7 @@ func (c *computation) censusOf(found map[Symbol]*census, labels []Symbol) *censu
 			break
 		}
 	}
-	key := allocation.Sym(cluster)
+	key := build.Sym(cluster)
 	if found[key] == nil {
 		found[key] = &census{kubeState: map[target]scraped{}, promcosts: map[target]scraped{}, down: map[target]scraped{}, collisions: map[string]map[string]bool{}}
 	}

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
 )
 
 // usage gives the builder what containers used and pods moved, each series in the order of time.
-func (c *computation) usage(ctx context.Context, b *allocation.Builder) error {
+func (c *computation) usage(ctx context.Context, b *build.Builder) error {
 	s := b.Sampling()
-	window := allocation.Span{Start: s.LoadStart(), End: s.End}
-	if err := c.spans(ctx, b, stageNames[levels], []allocation.Span{window}, levels, disks); err != nil {
+	window := build.Span{Start: s.LoadStart(), End: s.End}
+	if err := c.spans(ctx, b, stageNames[levels], []build.Span{window}, levels, disks); err != nil {
 		return err
 	}
 	before := b.UnseenBefore()
@@ -24,23 +25,23 @@ func (c *computation) usage(ctx context.Context, b *allocation.Builder) error {
 	if err := c.unseen(ctx, b, askCountersBefore, &before, counters, moving); err != nil {
 		return err
 	}
-	if err := c.spans(ctx, b, stageNames[counters], []allocation.Span{window}, counters, moving); err != nil {
+	if err := c.spans(ctx, b, stageNames[counters], []build.Span{window}, counters, moving); err != nil {
 		return err
 	}
 	return c.unseen(ctx, b, askCountersAfter, &after, counters, moving)
 }
 
 // unseen gives the builder usage of some pods beyond the window, where there is any to read.
-func (c *computation) unseen(ctx context.Context, b *allocation.Builder, name string, x *allocation.Unseen, stages ...stage) error {
+func (c *computation) unseen(ctx context.Context, b *build.Builder, name string, x *build.Unseen, stages ...stage) error {
 	if x.Start >= x.End {
 		return nil
 	}
 	defer c.onlyNames("pod", x.Pods)()
-	return c.spans(ctx, b, name, []allocation.Span{x.Span}, stages...)
+	return c.spans(ctx, b, name, []build.Span{x.Span}, stages...)
 }
 
 // readAgain gives the builder once more the usage that exceeded what nodes have.
-func (c *computation) readAgain(ctx context.Context, b *allocation.Builder, x *allocation.Excess) error {
+func (c *computation) readAgain(ctx context.Context, b *build.Builder, x *build.Excess) error {
 	s, end := b.Sampling(), x.End
 	if s.Exact() {
 		end = min(s.End, end+s.Lookback)

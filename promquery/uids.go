@@ -3,7 +3,7 @@ package promquery
 import (
 	"strings"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
 )
 
 // uidLength is the length of a UID in text.
@@ -27,7 +27,7 @@ func (u uids) of(path Symbol) Symbol {
 	}
 	sym, ok := u[string(uid[:])]
 	if !ok {
-		sym = allocation.Sym(string(uid[:]))
+		sym = build.Sym(string(uid[:]))
 		u[sym.Value()] = sym
 	}
 	return sym

@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // completion is a field whose values can be asked for.
@@ -204,7 +205,7 @@ func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
 			}
 		}
 		for _, w := range s.Warnings { // what costs are made of is of no account to values
-			if t := allocation.TopicOf(w); t != "" && q.concerns(t) && !slices.Contains(q.warnings, w) {
+			if t := notices.TopicOf(w); t != "" && q.concerns(t) && !slices.Contains(q.warnings, w) {
 				q.warnings = append(q.warnings, w)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // aliases stand for labels, or else annotations.
@@ -15,7 +15,7 @@ var aliases = []string{"department", "environment", "owner", "product", "team"}
 // looks like one of them only warns too much.
 func (q *request) concern(values url.Values, configured map[string]string) {
 	if q.route.endpoint&listed != 0 {
-		q.topics = []allocation.Topic{allocation.AboutNodeLabels}
+		q.topics = []notices.Topic{notices.AboutNodeLabels}
 		return
 	}
 	rows := q.route.endpoint == allocations && len(q.options.Aggregate) == 0 && q.format != "csv"
@@ -35,15 +35,15 @@ func (q *request) concern(values url.Values, configured map[string]string) {
 	}
 	byAlias := mentions(aliases...)
 	if metadata || byAlias || mentions("label") {
-		q.topics = append(q.topics, allocation.AboutLabels, allocation.AboutNodeLabels)
+		q.topics = append(q.topics, notices.AboutLabels, notices.AboutNodeLabels)
 	}
 	if metadata || byAlias || mentions("annotation") {
-		q.topics = append(q.topics, allocation.AboutAnnotations)
+		q.topics = append(q.topics, notices.AboutAnnotations)
 	}
 	if rows || mentions("service") {
-		q.topics = append(q.topics, allocation.AboutServices)
+		q.topics = append(q.topics, notices.AboutServices)
 	}
 }
 
 // concerns reports whether a warning about t concerns the answer.
-func (q *request) concerns(t allocation.Topic) bool { return t == "" || slices.Contains(q.topics, t) }
+func (q *request) concerns(t notices.Topic) bool { return t == "" || slices.Contains(q.topics, t) }

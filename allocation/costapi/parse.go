@@ -16,6 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/jmespath"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // request is what a request asks for.
@@ -66,7 +67,7 @@ type request struct {
 	step        setStep               // of the calendar, in place of the query's
 	windows     []allocation.Window   // of the sets, oldest first
 	now         time.Time             // of the request
-	topics      []allocation.Topic    // whose warnings concern the answer
+	topics      []notices.Topic       // whose warnings concern the answer
 }
 
 // v1Value is a filter of the first language and its value.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // part is a stretch of the windows that are asked for: sets that one query of the ledger gives.
@@ -153,7 +154,7 @@ type gap struct {
 // text is the gap as a warning.
 func (g *gap) text() string {
 	if g.unknown {
-		return allocation.HoleWarning(g.window, g.reason)
+		return notices.HoleWarning(g.window, g.reason)
 	}
 	return fmt.Sprintf("%v from %s to %s: %s", allocation.ErrNoData, g.window.Start.Format(time.RFC3339), g.window.End.Format(time.RFC3339), g.reason)
 }

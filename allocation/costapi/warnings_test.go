@@ -18,6 +18,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // warningLedger is a fake whose sets have warnings of a kind, each of another thing and another time.
@@ -32,7 +33,7 @@ func (f *warningLedger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[
 				verb := "volumes cost nothing, for their"
 				s.Warnings = []string{
 					fmt.Sprintf("1 %s capacity is not known (v%d): is kube_persistentvolume_capacity_bytes of kube-state-metrics there?", verb, n),
-					allocation.HoleWarning(s.Window, "it is gone"),
+					notices.HoleWarning(s.Window, "it is gone"),
 				}
 			}
 			if !yield(s, err) {

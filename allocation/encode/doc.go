@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // Options say how JSON is written. The zero value is UTC and the plural names of properties.
@@ -40,7 +41,7 @@ type Options struct {
 	// UnknownIsZero writes usage that is not known as 0, for clients of OpenCost, which do not take null.
 	UnknownIsZero bool
 	// Concerns says which topics' warnings are sent; nil is all.
-	Concerns func(allocation.Topic) bool
+	Concerns func(notices.Topic) bool
 }
 
 func (o *Options) location() *time.Location {
@@ -70,9 +71,9 @@ func (o *Options) AllWarnings(sets []*allocation.Set) []string {
 // sorted are those of the warnings that concern the answer, those of a kind joined. It may change all.
 func (o *Options) sorted(all []string) []string {
 	if o.Concerns != nil {
-		all = slices.DeleteFunc(all, func(w string) bool { return !o.Concerns(allocation.TopicOf(w)) })
+		all = slices.DeleteFunc(all, func(w string) bool { return !o.Concerns(notices.TopicOf(w)) })
 	}
-	return allocation.JoinWarnings(all)
+	return notices.JoinWarnings(all)
 }
 
 // rate is what the costs of a set are multiplied by.

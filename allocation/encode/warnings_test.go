@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // TestMissingSetsAreOneWarning has seventy hours one after the other that nothing could be had of.
@@ -16,7 +17,7 @@ func TestMissingSetsAreOneWarning(t *testing.T) {
 	var sets []*allocation.Set
 	for i := range 70 {
 		s := allocation.NewSet(allocation.Window{Start: start.Add(time.Duration(i) * time.Hour), End: start.Add(time.Duration(i+1) * time.Hour)}, allocation.NewDict())
-		s.Warnings = []string{allocation.HoleWarning(s.Window, "it is gone")}
+		s.Warnings = []string{notices.HoleWarning(s.Window, "it is gone")}
 		sets = append(sets, s)
 	}
 	o := encode.Options{Warnings: []string{"the first"}}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // assembly makes the sets of a plan.
@@ -175,7 +176,7 @@ func (l *Ledger) describeHole(h *hole) string {
 	default:
 		err = errNothing
 	}
-	return allocation.HoleWarning(h.window, err.Error())
+	return notices.HoleWarning(h.window, err.Error())
 }
 
 // errNothing is the error of an hour that the source has nothing of.

@@ -15,6 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // explaining is a history that tells why sets are not there.
@@ -67,7 +68,7 @@ func TestReadersTellWhatIsUnusable(t *testing.T) {
 			"no costs from 2026-03-04T04:00:00Z to 2026-03-04T05:00:00Z: no data: the history has nothing of that time, and is only read here",
 			"no costs from 2026-03-04T05:00:00Z to 2026-03-04T06:00:00Z: no data: the history is only read here, and its files are damaged",
 		}
-		if diff := cmp.Diff(want, allocation.JoinWarnings(got)); diff != "" {
+		if diff := cmp.Diff(want, notices.JoinWarnings(got)); diff != "" {
 			t.Errorf("streamed %v: warnings (-want +got):\n%s", stream, diff)
 		}
 	}

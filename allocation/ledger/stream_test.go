@@ -15,6 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // TestStream asks for hours that would take too much memory together.
@@ -217,7 +218,7 @@ func TestStreamHolesWithoutHistory(t *testing.T) {
 						}
 						all = append(all, s.Warnings...)
 					}
-					return slices.DeleteFunc(allocation.JoinWarnings(all), func(text string) bool { return !strings.Contains(text, "no costs from ") })
+					return slices.DeleteFunc(notices.JoinWarnings(all), func(text string) bool { return !strings.Contains(text, "no costs from ") })
 				}
 				want := missing()
 				if len(want) != 1 || !strings.Contains(want[0], " to 2026-03-04T00:00:00Z: ") {

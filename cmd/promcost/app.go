@@ -13,7 +13,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/version"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // executor carries out a subcommand whose flags have been parsed.
@@ -138,8 +138,8 @@ func defineVersion(_ *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	}
 }
 
-// counted is a sentence on n things, by a template as that of allocation.Notice, with what else there is to say.
-func counted(n int, template allocation.Notice, more ...any) string {
+// counted is a sentence on n things, by a template as that of notices.Notice, with what else there is to say.
+func counted(n int, template notices.Notice, more ...any) string {
 	texts := make([]string, len(more))
 	for i, x := range more {
 		texts[i] = fmt.Sprint(x)

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
@@ -45,7 +46,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		return err
 	}
 	for _, w := range set.Warnings {
-		if !allocation.IsAboutOddPrices(w) {
+		if !notices.IsAboutOddPrices(w) {
 			continue // the tables say what has prices that nobody gave
 		}
 		if err := warn(io.err, w); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // keptOnce fills a history from the blocks of writeDays, next to them.
@@ -199,7 +200,7 @@ func TestExportWarns(t *testing.T) {
 		all = append(all, s.Warnings...)
 	}
 	many := len(all)
-	want := allocation.JoinWarnings(all)
+	want := notices.JoinWarnings(all)
 	if len(want) == 0 || len(want) == many {
 		t.Fatalf("%d of %d warnings are left: the history has none to join", len(want), many)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/parquet"
 )
 
@@ -95,7 +96,7 @@ func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams
 	if lacks := chosen.lacks(sets); lacks != "" {
 		warnings = append(warnings, lacks)
 	}
-	for _, text := range allocation.JoinWarnings(warnings) {
+	for _, text := range notices.JoinWarnings(warnings) {
 		if err := warn(io.err, text); err != nil {
 			return nil, err
 		}

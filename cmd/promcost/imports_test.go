@@ -28,7 +28,7 @@ var packages = map[string][]string{
 	"cmd/promcost/internal/manifests": {"allocation"},
 	"cmd/promcost-apiserver":          {"allocation/kubeapi", "allocation", "allocation/filter", "allocation/encode"},
 	"collector":                       {"allocation", "allocation/memory", "allocation/metering"},
-	"promquery":                       {"allocation", "allocation/build", "allocation/memory", "allocation/timeline"},
+	"promquery":                       {"allocation", "allocation/build", "allocation/memory", "allocation/notices", "allocation/timeline"},
 	"promquery/chunks":                {"promquery", "allocation/timeline"},
 	"promquery/remote":                {"promquery", "promquery/chunks", "allocation/places", "allocation/timeline", "internal/singleflight"},
 	"promquery/blocks":                {"promquery", "promquery/chunks", "allocation/memory"},
@@ -42,7 +42,8 @@ var packages = map[string][]string{
 	"promquery/promtest":              {}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":         {}, // gives tests the flag -soak
 	"allocation":                      {"allocation/timeline"},
-	"allocation/build":                {"allocation", "allocation/timeline"},
+	"allocation/build":                {"allocation", "allocation/notices", "allocation/timeline"},
+	"allocation/notices":              {"allocation", "allocation/timeline"},
 	"allocation/metering":             {"allocation"},
 	"allocation/assets":               {"allocation"},
 	"allocation/memory":               {"allocation"},
@@ -53,13 +54,13 @@ var packages = map[string][]string{
 	"allocation/jmespath":             {"allocation/caret"},
 	"allocation/pricing":              {"allocation"},
 	"allocation/billing":              {"allocation"},
-	"allocation/encode":               {"allocation", "allocation/assets"},
+	"allocation/encode":               {"allocation", "allocation/assets", "allocation/notices"},
 	"allocation/parquet":              {"allocation", "allocation/assets"},
 	"allocation/history":              {"allocation", "allocation/parquet"},
-	"allocation/ledger":               {"allocation", "allocation/memory", "allocation/places", "internal/singleflight"},
+	"allocation/ledger":               {"allocation", "allocation/memory", "allocation/notices", "allocation/places", "internal/singleflight"},
 	"allocation/recorder":             {"allocation", "allocation/ledger", "allocation/metering", "allocation/places"},
 	"allocation/ledger/ledgertest":    {"allocation", "allocation/history", "allocation/ledger", "allocation/recorder"},
-	"allocation/costapi":              {"allocation", "allocation/assets", "allocation/encode", "allocation/filter", "allocation/jmespath", "allocation/memory", "allocation/metering", "allocation/parquet", "allocation/places"},
+	"allocation/costapi":              {"allocation", "allocation/assets", "allocation/encode", "allocation/filter", "allocation/jmespath", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/places"},
 	"allocation/kubeapi":              {"allocation", "allocation/assets", "allocation/encode", "allocation/filter", "allocation/metering", "allocation/parquet"},
 	"internal/singleflight":           {},
 	"dashboards":                      {},
@@ -72,7 +73,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 // quiet are the packages that return errors and warnings and leave logging to their callers.
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
-	"allocation/assets", "allocation/build", "allocation/metering", "allocation/parquet",
+	"allocation/assets", "allocation/build", "allocation/metering", "allocation/notices", "allocation/parquet",
 }
 
 // outside are the laws for modules of others: who alone may import what, and why. An only that ends in "/" stands for

@@ -20,15 +20,16 @@ const (
 
 // longPackages are the packages that may have more lines than the limit, tests not counted, with the reason.
 var longPackages = map[string]string{
-	"allocation": "what builds sets, meters them and lists assets is to leave it",
+	"allocation":       "what meters sets and lists assets is to leave it",
+	"allocation/build": "the names of signals are to leave it",
 }
 
 // wideStructs are the structs that may have more fields than the limit, with the reason. Flags and options, rows of
 // tables and shapes on the wire are listed here too: they do no work.
 var wideStructs = map[string]string{
-	"allocation.Builder":                   "is to be split by what it resolves",
+	"allocation/build.Builder":             "is to be split by what it resolves",
 	"allocation.Set":                       "is to be split into its header and its columns",
-	"allocation.node":                      "is to be split with Builder",
+	"allocation/build.node":                "is to be split with Builder",
 	"allocation/costapi.request":           "is to be split by what its parameters ask for",
 	"allocation/parquet.assetRow":          "a shape on the wire: the columns of a Parquet file",
 	"promquery/democluster.ContainerTruth": "rows of a table: what the demo knows of a container",

@@ -1,0 +1,185 @@
+package build
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// balancer is the load balancer of one service.
+type balancer struct {
+	objectKey
+	seen    timeline.Steps // of a service of that type
+	ingress timeline.Steps
+	price   toldPrices
+	address latest[Symbol] // of the ingress: IP address, else host name
+}
+
+func (b *Builder) balancerOf(s *seen) *balancer {
+	key := s.object()
+	x, ok := b.balancers[key]
+	if !ok {
+		x = &balancer{objectKey: key}
+		b.balancers[key] = x
+	}
+	return x
+}
+
+func (b *Builder) addBalancer(s *seen) error {
+	x := b.balancerOf(s)
+	x.seen = timeline.Max(x.seen, presence(b.sampling.Steps(s.p)))
+	return nil
+}
+
+func (b *Builder) addBalancerIngress(s *seen) error {
+	x := b.balancerOf(s)
+	x.ingress = timeline.Max(x.ingress, presence(b.sampling.Steps(s.p)))
+	x.locate(s.p.Last(), s.key[3:5])
+	return nil
+}
+
+// locate takes the first address that is one. Of several at one time the smallest text stays.
+func (x *balancer) locate(at int64, addresses []Symbol) {
+	for _, a := range addresses {
+		if a == none {
+			continue
+		}
+		if old := x.address; !old.known() || at > old.at || at == old.at && a.Value() < old.value.Value() {
+			x.address.set(a, at)
+		}
+		return
+	}
+}
+
+func (b *Builder) addBalancerPrice(s *seen) error {
+	x := b.balancerOf(s)
+	b.addPrices(&x.price, s, pricedThing{cluster: s.key[0], things: notices.BalancersPriced, name: s.key[1].Value() + "/" + s.key[2].Value()})
+	if !x.address.known() {
+		x.locate(s.p.Last(), s.key[3:4])
+	}
+	return nil
+}
+
+func (b *Builder) addServiceLabels(s *seen) error {
+	labels := b.serviceLabels[s.object()]
+	labels.set(s.tailMap(), s.p.Last())
+	b.serviceLabels[s.object()] = labels
+	return nil
+}
+
+// isPrivate reports whether an address is not to be reached from the internet, as far as it shows: private networks, and
+// host names of internal load balancers of AWS.
+func isPrivate(address string) bool {
+	if ip, err := netip.ParseAddr(address); err == nil {
+		return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast()
+	}
+	return strings.HasPrefix(address, "internal-")
+}
+
+// member is a pod behind a service, and when it is.
+type member struct {
+	*pod
+	when timeline.Intervals
+}
+
+// chargeBalancers makes the assets of load balancers, and divides what they cost among the pods behind their services. What no
+// pod is behind goes to rows of its own.
+func (b *Builder) chargeBalancers(pods []*pod) {
+	if len(b.balancers) == 0 {
+		return
+	}
+	behind := map[objectKey][]member{}
+	for _, p := range each(b, slices.All(pods)) {
+		for _, x := range b.memberships(p) {
+			key := objectKey{p.cluster, p.namespace, x.service}
+			behind[key] = append(behind[key], member{p, x.when})
+		}
+	}
+	var unpriced []string
+	for _, key := range each(b, slices.All(sortedObjects(b.balancers))) {
+		x := b.balancers[key]
+		seen, priced := timeline.Overlay(x.seen, x.ingress), presence(x.price.others)
+		if len(seen) > 0 { // its price tells less exactly when it is there
+			priced = timeline.Within(priced, timeline.Mask(b.absentIn(x.cluster).nodes.Down))
+		}
+		seen = timeline.Overlay(seen, priced)
+		life := b.lifeOf(x.cluster, seen)
+		item := b.item(allocation.ItemLoadBalancer, x.cluster)
+		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.serviceLabels[key].value
+		price := b.tariff("kubecost_load_balancer_cost", x.price.best(), item)
+		if len(b.asked(life)) > 0 && price.isDefault(b.asked(life)) && !b.isBad(pricedThing{cluster: x.cluster, things: notices.BalancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {
+			unpriced = append(unpriced, b.placed(x.cluster, x.namespace.Value()+"/"+x.name.Value()))
+		}
+		b.eachSet(life, func(set int, part timeline.Intervals) {
+			b.sets[set].Balancers = append(b.sets[set].Balancers, x.asset(part, &price))
+		})
+		b.chargeBalancer(x, life, &price, behind[key])
+	}
+	b.count(notices.UnpricedBalancers, unpriced, b.inDollars())
+}
+
+// asset is the load balancer over its life in a set.
+func (x *balancer) asset(life timeline.Intervals, price *tariff) allocation.LoadBalancer {
+	from, to := lifeBounds(life)
+	address := symText(x.address)
+	asset := allocation.LoadBalancer{
+		Cluster: x.cluster.Value(), Namespace: x.namespace.Value(), Service: x.name.Value(),
+		IP: address, Private: isPrivate(address), PriceSource: price.source(to),
+		Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
+		Hours: float64(life.Length()) / 3.6e6,
+	}
+	for _, part := range life {
+		price.each(part.From, part.To, func(from, to int64, price float64) { asset.Cost += price * hours(from, to) })
+	}
+	return asset
+}
+
+// chargeBalancer divides what a load balancer costs, at each instant of its life evenly among the pods behind its service that
+// run then, and a pod's part among its containers.
+func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *tariff, members []member) {
+	eachShift := func(f func(p *pod, s *shift, part timeline.Interval)) {
+		for _, m := range each(b, slices.All(members)) {
+			for i := range m.running() {
+				s := &m.shifts[i]
+				for _, alive := range life.Clip(s.from, s.to) {
+					for _, part := range m.when.Clip(alive.From, alive.To) {
+						f(m.pod, s, part)
+					}
+				}
+			}
+		}
+	}
+	edges := append(price.edges(life.Edges(nil)), b.borders...)
+	eachShift(func(_ *pod, _ *shift, part timeline.Interval) { edges = append(edges, part.From, part.To) })
+	d := newDivided(edges)
+	eachShift(func(_ *pod, _ *shift, part timeline.Interval) { d.use(part.From, part.To) })
+	d.integrate(func(from, to int64) (cost, amount float64) {
+		if _, alive := life.Find(to); !alive {
+			return 0, 0
+		}
+		return price.at(to) * hours(from, to), hours(from, to)
+	})
+	share := allocation.LoadBalancerShare{
+		Key:     b.dict.Add(allocation.LoadBalancerKey(x.cluster.Value(), x.namespace.Value(), x.name.Value())),
+		Service: b.dict.Add(x.namespace.Value() + "/" + x.name.Value()), IP: b.dict.Add(symText(x.address)), Private: isPrivate(symText(x.address)),
+	}
+	eachShift(func(p *pod, s *shift, part timeline.Interval) {
+		share.Hours = hours(part.From, part.To)
+		share.Cost = (d.costEach[d.edge(part.To)] - d.costEach[d.edge(part.From)]) / float64(s.n)
+		for _, row := range p.rowsOf(s) {
+			b.rows[s.set].AddBalancer(row, share)
+		}
+	})
+	for i := 1; i < len(d.edges); i++ {
+		from, to := d.edges[i-1], d.edges[i]
+		if share.Hours = d.amount[i] - d.amount[i-1]; d.users[i-1] == 0 && share.Hours > 0 {
+			share.Cost = d.cost[i] - d.cost[i-1]
+			b.leftOver(leftKey{b.setAt(to), allocation.Unallocated, x.cluster, x.namespace}, from, to).addBalancer(&share)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package build
+
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// membership is when a pod is behind a service.
+type membership struct {
+	service Symbol
+	when    timeline.Intervals
+}
+
+// memberships are the services that a pod is behind, by name. They are found while it is resolved.
+func (b *Builder) memberships(p *pod) []membership {
+	if p.behind != nil {
+		return p.behind
+	}
+	near := b.nearSights()
+	own := timeline.Interval{From: timeline.Unborn, To: timeline.Forever}
+	if n := len(p.seen); n > 0 {
+		own = timeline.Interval{From: p.seen[0].From - near, To: p.seen[n-1].To + near}
+	}
+	sights, told := b.services.of(p, own, b.dict)
+	p.behind = []membership{}
+	if len(sights) == 0 {
+		return p.behind
+	}
+	watched := intersection(told, p.seen)
+	for _, x := range sights {
+		i, ok := slices.BinarySearchFunc(p.behind, x.value, func(m membership, service Symbol) int { return compareSymbols(m.service, service) })
+		if !ok {
+			p.behind = slices.Insert(p.behind, i, membership{service: x.value})
+		}
+		p.behind[i].when = timeline.Union(append(p.behind[i].when, sights.hold(x.Interval, watched, near, b.evidence.most)))
+	}
+	return p.behind
+}
+
+// nearSights is how far apart sights of one moment are: scrapes of several targets, and what goes while a pod ends.
+func (b *Builder) nearSights() int64 {
+	const ending = 60_000
+	return min(timeline.Lookback, max(2*b.sampling.Cell(), ending))
+}
+
+// hold is how long what was seen holds: also before and after, for most at most, as far as nothing else was seen, and nobody watched
+// for longer than near.
+func (d dated[T]) hold(x timeline.Interval, watched timeline.Intervals, near, most int64) timeline.Interval {
+	before, after := x.From-most, x.To+most
+	for _, o := range d {
+		if o.To <= x.From {
+			before = max(before, min(o.To+most, x.From)) // what was seen before holds until then
+		}
+		if o.From >= x.To {
+			after = min(after, o.From)
+		}
+	}
+	if watched.Clip(before, x.From).Length() <= near {
+		x.From = before
+	}
+	if watched.Clip(x.To, after).Length() <= near {
+		x.To = after
+	}
+	return x
+}
+
+// intersection is when both are.
+func intersection(all timeline.Intervals, seen timeline.Steps) (out timeline.Intervals) {
+	for _, x := range seen {
+		out = append(out, all.Clip(x.From, x.To)...)
+	}
+	return out
+}
+
+// servicesAt are the names of the services that a pod is behind at t, sorted.
+func (b *Builder) servicesAt(p *pod, t int64) (names []string) {
+	for _, x := range b.memberships(p) {
+		if _, ok := x.when.Find(t); ok {
+			names = append(names, x.service.Value())
+		}
+	}
+	return names
+}

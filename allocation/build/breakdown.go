@@ -1,0 +1,346 @@
+package build
+
+import (
+	"cmp"
+	"math"
+	"net"
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// machine is what an exporter on a node says of what it does.
+type machine struct {
+	times       []map[Symbol]float64 // CPU seconds by mode, since the node started, at each border of a set; nil where unknown
+	first, last reading              // those that were read first and last between the borders
+	memory      [numMemory]levelSum
+}
+
+// reading is CPU seconds by mode at an instant.
+type reading struct {
+	at    int64
+	times map[Symbol]float64 // nil where there is none
+}
+
+// add takes the seconds of one core; a better instant replaces another one.
+func (x *reading) add(at int64, mode Symbol, seconds float64, better bool) {
+	if x.times == nil || better {
+		*x = reading{at, map[Symbol]float64{}}
+	}
+	if x.at == at {
+		x.times[mode] += seconds
+	}
+}
+
+// memoryKind is a figure about a node's memory.
+type memoryKind uint8
+
+const (
+	memoryTotal memoryKind = iota
+	memoryAvailable
+	memoryBuffers
+	memoryCached
+	numMemory
+)
+
+// levelSum is a gauge over each set: its integral and the seconds that it is known of.
+type levelSum []struct{ sum, seconds float64 }
+
+func (a levelSum) of(set int) (float64, bool) {
+	if a == nil || a[set].seconds == 0 {
+		return 0, false
+	}
+	return a[set].sum / a[set].seconds, true
+}
+
+func (b *Builder) machineOf(s *seen) *machine {
+	key := nodeKey{s.key[0], s.key[1]}
+	m, ok := b.machines[key]
+	if !ok {
+		m = &machine{times: make([]map[Symbol]float64, len(b.borders))}
+		b.machines[key] = m
+	}
+	return m
+}
+
+// mostBorders is how many instants between the ends of the window nodes' counters are read at.
+const mostBorders = 26
+
+// reads reports whether nodes' counters are read at a border: at all of them, or only at the first and last where they are many.
+func (b *Builder) reads(border int) bool {
+	return border == b.first || border == b.last || b.last-b.first < mostBorders && border > b.first && border < b.last
+}
+
+// Borders are the times at which counters of nodes are wanted: a lookback before each border of a set, or before the first and
+// last one where they are many, and what lies between the borders where nodes join or leave. Of those in last, only the last
+// value is wanted, of the others all.
+func (b *Builder) Borders() (last, whole []Span) {
+	for border := b.first; border <= b.last; border++ {
+		if !b.reads(border) {
+			continue
+		}
+		at := b.borders[border]
+		if x := (Span{at - b.sampling.Lookback + 1, at}); b.leavesIn(x) {
+			whole = append(whole, x) // at its end there is nothing more of a node
+		} else {
+			last = append(last, x)
+		}
+	}
+	between := b.firstSights()
+	if ends := timeline.Union(b.lastSights()); len(ends) <= mostBorders {
+		between = append(between, ends...)
+	}
+	for _, x := range timeline.Union(between) {
+		whole = append(whole, Span{x.From, x.To})
+	}
+	return last, whole
+}
+
+// leavesIn reports whether a node is seen last within x.
+func (b *Builder) leavesIn(x Span) bool {
+	for n := range b.everyNode() {
+		if seen := n.lastSeen(); x.Start <= seen && seen < x.End {
+			return true
+		}
+	}
+	return false
+}
+
+// lastSeen is when the node is seen last, 0 where it is not.
+func (n *node) lastSeen() (last int64) {
+	for _, steps := range [...]timeline.Steps{n.seen, n.capacity[allocation.CPU].best()} {
+		if len(steps) > 0 {
+			last = max(last, steps[len(steps)-1].To)
+		}
+	}
+	return last
+}
+
+// firstSights are the spans, apart from those before the borders of sets, in which nodes are seen first that were there
+// before the window.
+func (b *Builder) firstSights() (all timeline.Intervals) {
+	borders, lookback := b.borders[b.first:b.last+1], b.sampling.Lookback
+	start := borders[0]
+	for n := range b.everyNode() {
+		seen := n.firstSeen()
+		if seen <= start-lookback || n.joined(seen, start) {
+			continue
+		}
+		next, _ := slices.BinarySearch(borders, max(seen, start+1))
+		if next == len(borders) {
+			continue
+		}
+		x := timeline.Interval{From: max(seen, start+1), To: min(seen+lookback, borders[next]-lookback)}
+		if x.From < x.To {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// lastSights are the lookbacks before nodes are seen last, apart from those before the borders that are read.
+func (b *Builder) lastSights() (all timeline.Intervals) {
+	for n := range b.everyNode() {
+		seen := n.lastSeen()
+		set := int(b.setAt(seen))
+		if set < b.first || set >= b.last || b.reads(set+1) && seen > b.borders[set+1]-b.sampling.Lookback {
+			continue
+		}
+		all = append(all, timeline.Interval{From: max(seen-b.sampling.Lookback, b.borders[set]) + 1, To: seen})
+	}
+	return all
+}
+
+// firstSeen is when the node is seen first, the largest time there is where it is not.
+func (n *node) firstSeen() int64 {
+	first := int64(math.MaxInt64)
+	for _, steps := range [...]timeline.Steps{n.seen, n.capacity[allocation.CPU].best()} {
+		if len(steps) > 0 {
+			first = min(first, steps[0].From)
+		}
+	}
+	return first
+}
+
+// joined reports whether a node that is seen first at seen was not there before start: by when it was created, else because
+// it was not seen.
+func (n *node) joined(seen, start int64) bool {
+	if len(n.created) == 0 {
+		return seen > start
+	}
+	return n.created[0].V*1000 > float64(start)
+}
+
+// addNodeTime takes the CPU time of one mode and core: at the border that follows the samples, else at the first and last of
+// them.
+func (b *Builder) addNodeTime(s *seen) error {
+	v, ok := s.p.LastUsable()
+	border := int(b.setAt(s.p.Last()) + 1)
+	if !ok || border < b.first || border > b.last {
+		return nil
+	}
+	m, mode, last := b.machineOf(s), s.key[2], s.p.Last()
+	if b.reads(border) && last > b.borders[border]-b.sampling.Lookback {
+		if m.times[border] == nil {
+			m.times[border] = map[Symbol]float64{}
+		}
+		m.times[border][mode] += v
+		return nil
+	}
+	first := s.p.First()
+	if !b.sampling.Exact() {
+		first = b.sampling.Align(first-1) + b.sampling.Cell()
+	}
+	value, _ := b.sampling.SeenAt(s.p, first)
+	m.first.add(first, mode, value, first < m.first.at)
+	m.last.add(last, mode, v, last > m.last.at)
+	return nil
+}
+
+func (b *Builder) addMemoryTotal(s *seen) error     { return b.addNodeMemory(s, memoryTotal) }
+func (b *Builder) addMemoryAvailable(s *seen) error { return b.addNodeMemory(s, memoryAvailable) }
+func (b *Builder) addMemoryBuffers(s *seen) error   { return b.addNodeMemory(s, memoryBuffers) }
+func (b *Builder) addMemoryCached(s *seen) error    { return b.addNodeMemory(s, memoryCached) }
+
+func (b *Builder) addNodeMemory(s *seen, kind memoryKind) error {
+	m := b.machineOf(s)
+	if m.memory[kind] == nil {
+		m.memory[kind] = make(levelSum, len(b.sets))
+	}
+	b.cells = b.sampling.Gauge(b.cells[:0], s.p)
+	for _, x := range b.cells {
+		b.eachPart(x, func(set int32, part timeline.Cell) {
+			at := &m.memory[kind][set]
+			at.sum += part.Amount
+			at.seconds += float64(part.To-part.From) / 1000
+		})
+	}
+	return nil
+}
+
+func (b *Builder) addNodeAddress(s *seen) error {
+	if s.key[2] != none {
+		b.addresses[nodeKey{s.key[0], s.key[2]}] = s.key[1]
+	}
+	return nil
+}
+
+// findMachines gives the machines to the nodes they are: by name, else by the address they are scraped at.
+func (b *Builder) findMachines() {
+	for key, m := range b.machines {
+		for _, n := range b.nodes[key] {
+			n.machine = m
+		}
+	}
+	for _, key := range each(b, slices.All(sortedNodeKeys(b.machines))) {
+		m := b.machines[key]
+		if b.nodes[key] != nil {
+			continue
+		}
+		host, _, err := net.SplitHostPort(key.name.Value())
+		if err != nil {
+			host = key.name.Value()
+		}
+		name := Sym(host)
+		if at, ok := b.addresses[nodeKey{key.cluster, name}]; ok {
+			name = at
+		}
+		for _, n := range b.nodes[nodeKey{key.cluster, name}] {
+			if n.machine == nil {
+				n.machine = m
+			}
+		}
+	}
+}
+
+// sortedNodeKeys are the keys of m by cluster and name.
+func sortedNodeKeys[V any](m map[nodeKey]V) []nodeKey {
+	keys := make([]nodeKey, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(x, y nodeKey) int {
+		return cmp.Or(compareSymbols(x.cluster, y.cluster), compareSymbols(x.name, y.name))
+	})
+	return keys
+}
+
+// cpuModes are what the modes of node_exporter are counted as; all others are other.
+var cpuModes = map[string]func(*allocation.Breakdown) *float64{
+	"idle":    func(b *allocation.Breakdown) *float64 { return &b.Idle },
+	"user":    func(b *allocation.Breakdown) *float64 { return &b.User },
+	"nice":    func(b *allocation.Breakdown) *float64 { return &b.User },
+	"system":  func(b *allocation.Breakdown) *float64 { return &b.System },
+	"irq":     func(b *allocation.Breakdown) *float64 { return &b.System },
+	"softirq": func(b *allocation.Breakdown) *float64 { return &b.System },
+}
+
+// cpuOf is what CPU time was used for in a set, as fractions; unknown where the time before the first samples is. A node
+// that joined has counted from nothing, and one that left counts until it was read last. Of the margins nothing is known.
+func (b *Builder) cpuOf(m *machine, set int, joined bool) (out allocation.Breakdown) {
+	from, to := m.times[set], m.times[set+1]
+	if to == nil && int(b.setAt(m.last.at)) == set {
+		to = m.last.times
+	}
+	if from == nil || to == nil { // of all sets
+		if from, to = m.times[b.first], m.times[b.last]; to == nil {
+			to = m.last.times
+		}
+	}
+	if from == nil && !joined {
+		if from = m.first.times; from == nil {
+			return allocation.Breakdown{}
+		}
+	}
+	total := 0.0
+	for _, mode := range sortedSymbols(to) {
+		d := to[mode] - from[mode]
+		if d < 0 {
+			d = to[mode] // the node started again
+		}
+		part := &out.Other
+		if f := cpuModes[mode.Value()]; f != nil {
+			part = f(&out)
+		}
+		*part += d
+		total += d
+	}
+	return fractions(out, total)
+}
+
+// fractions are the parts of a total; unknown where that is 0.
+func fractions(b allocation.Breakdown, total float64) allocation.Breakdown {
+	if total <= 0 {
+		return allocation.Breakdown{}
+	}
+	return allocation.Breakdown{Idle: b.Idle / total, Other: b.Other / total, System: b.System / total, User: b.User / total}
+}
+
+// ram is what memory was used for in a set, as fractions: what processes have is the users', buffers and caches that can be
+// given back are other.
+func (m *machine) ram(set int) allocation.Breakdown {
+	total, known := m.memory[memoryTotal].of(set)
+	available, there := m.memory[memoryAvailable].of(set)
+	if !known || !there {
+		return allocation.Breakdown{}
+	}
+	available = min(available, total)
+	buffers, _ := m.memory[memoryBuffers].of(set)
+	cached, _ := m.memory[memoryCached].of(set)
+	other := min(buffers+cached, available)
+	return fractions(allocation.Breakdown{Idle: available - other, Other: other, User: total - available}, total)
+}
+
+// breakDown fills in what a node's capacity was used for, and what of it pods may not have at t.
+func (b *Builder) breakDown(n *node, asset *allocation.Node, set int, t int64) {
+	if n.machine != nil {
+		joined := n.joined(n.firstSeen(), b.start())
+		asset.CPUBreakdown, asset.RAMBreakdown = b.cpuOf(n.machine, set, joined), n.machine.ram(set)
+	}
+	for r, allocatable := range n.allocatable {
+		if capacity := n.amount[r].Value(t); capacity > 0 && len(allocatable) > 0 {
+			asset.Overhead[r] = min(1, max(0, 1-allocatable.Value(t)/capacity))
+		}
+	}
+}

@@ -1,0 +1,384 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// Series says what the points given to a Builder are.
+type Series struct {
+	Signal   Signal
+	Resource allocation.Resource // of requests, limits, usage, capacities and prices
+	Rank     int                 // 0 is the best alternative of the input; a later one counts only where no better one has data
+	Init     bool                // of an init container: it does not start with its pod
+	Unmarked bool                // gets no staleness markers
+	Repeats  bool                // is a price that promcost exposed, which repeats what others told: it counts only where they tell none
+	Scale    float64             // what values of ContainerDevice are multiplied by; 0 is 1
+}
+
+// Builder integrates the signals of clusters into sets, one for each window of a query, in three phases:
+//
+//  1. Add everything but usage, then Resolve: who ran when, under which request, at which price.
+//  2. Add usage, series by series in any order; each is integrated as it comes and not kept. Several goroutines may do so,
+//     each by a Lane. Then Settle.
+//  3. Where Settle says that nodes were allocated beyond their capacity, add the usage of that time once more and
+//     Settle again; then Sets.
+//
+// Memory follows containers and changes, not samples. Apart from its lanes a Builder is used by one goroutine at a time.
+type Builder struct {
+	windows  []allocation.Window // of the sets, those of the margins among them
+	first    int                 // of the sets that were asked for: those before it are the margin before the window
+	last     int                 // the one after the last that was asked for
+	borders  []int64             // of the sets, ascending: one more than windows
+	evidence evidence
+	sampling timeline.Sampling
+	rates    allocation.Rates
+	limits   Limits
+	stopped  error // why the builder is to stop
+
+	chargeFrom allocation.ChargeFrom
+	shard      allocation.Shard
+	dict       *allocation.Dict
+	sets       []*allocation.Set
+	rows       []*allocation.Rows // of the sets
+	pods       map[podKey]*pod
+	podNames   map[objectKey][]*pod
+	namespaces map[objectKey]*namespace
+	nodes      map[nodeKey][]*node // those of each name in the order of time; one each until Resolve
+	owners     map[ownerKey]owner
+	services   services
+	storage    storage
+	balancers  map[objectKey]*balancer
+	// serviceLabels are kept apart: that a service has labels does not mean that it has a load balancer.
+	serviceLabels map[objectKey]latest[map[string]string]
+	egress        map[Symbol]*egressPrice // by cluster
+	management    map[Symbol]*management  // by cluster
+	sites         map[Symbol]site         // of clusters
+	machines      map[nodeKey]*machine
+	addresses     map[nodeKey]Symbol            // nodes by IP address
+	absent        map[Symbol]*absence           // by cluster
+	silent        map[Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
+	loadedFrom    int64                         // time of the oldest signals asked for
+	lost          timeline.Intervals            // when the source could not give what it has of running containers
+	bridged       gaps                          // of containers
+	holes         gaps                          // in usage
+	unrequested   map[Symbol]unrequested        // by cluster
+	badRequests   []string                      // containers some of whose requests cannot be computed with
+
+	at       seen            // the series at hand
+	cells    []timeline.Cell // scratch of those who integrate it
+	edges    []int64         // scratch of resolveContainer
+	order    []*container    // of rows: sorted once resolved
+	phase    phase
+	lanes    []*Lane
+	warnings []string
+	unpriced []string // nodes that got default prices
+	strays   []string // pods on no known node
+	// strayDefault reports that some of them have built-in prices.
+	strayDefault bool
+	badPrices    map[badPrice]bool
+	// severalClusters makes warnings name the cluster of what they name.
+	severalClusters bool
+	discovered      []string // containers known by their usage alone
+	unseenInit      []*container
+	blind           map[objectKey]bool // pods on a node none of whose containers has a status
+	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil takes all.
+	takesAlternative func(*seen) bool
+	orphans          map[outsideKey][allocation.NumResources]float64
+	again            Span // whose usage is being added once more
+	// What pods and containers share once they are resolved: nothing.
+	forgottenPod podSigns
+	forgotten    containerSigns
+
+	left map[leftKey]*left
+}
+
+type phase uint8
+
+const (
+	gathering  phase = iota // everything but usage
+	measuring               // usage
+	correcting              // usage once more, of overcommitted time
+	settled
+)
+
+// absence is when nothing at all was seen of a cluster's containers and of its nodes.
+type absence struct{ containers, nodes timeline.Watch }
+
+// absentIn is when nothing at all was seen of a cluster; never where the cluster is not known.
+func (b *Builder) absentIn(cluster Symbol) *absence {
+	if a := b.absent[cluster]; a != nil {
+		return a
+	}
+	return &absence{}
+}
+
+type (
+	// objectKey names a namespaced object, or a namespace where name is "".
+	objectKey struct{ cluster, namespace, name Symbol }
+	podKey    struct {
+		objectKey
+		uid Symbol
+		nth int // tells pods without a UID apart that were on different nodes, from 1 on; else 0
+	}
+	containerKey struct {
+		podKey
+		container Symbol
+	}
+	nodeKey  struct{ cluster, name Symbol }
+	ownerKey struct {
+		kind Symbol // replicaset or job
+		objectKey
+	}
+)
+
+var none = Sym("")
+
+// NewBuilder returns a builder for the sets of q. scrape is the scrape interval: it bounds how fine the grid can be (a
+// resolution below it is raised to it, with a warning) and is how long a last sample lasts in exact mode.
+func NewBuilder(q allocation.Query, scrape time.Duration, rates allocation.Rates) (*Builder, error) {
+	windows, err := q.Windows()
+	if err != nil {
+		return nil, err
+	}
+	if q.Window.Duration() <= 0 || scrape <= 0 || q.Resolution < 0 {
+		return nil, fmt.Errorf("window %s, scrape interval %s, resolution %s: must all be positive", q.Window.Duration(), scrape, q.Resolution)
+	}
+	b := &Builder{
+		windows: windows, rates: rates, dict: allocation.NewDict(),
+		pods: map[podKey]*pod{}, podNames: map[objectKey][]*pod{},
+		namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey][]*node{},
+		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]*absence{},
+		orphans: map[outsideKey][allocation.NumResources]float64{}, badPrices: map[badPrice]bool{}, silent: map[Symbol]timeline.Intervals{},
+		chargeFrom: q.ChargeFrom, shard: q.Shard, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
+		management: map[Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]Symbol{},
+		left: map[leftKey]*left{}, serviceLabels: map[objectKey]latest[map[string]string]{}, forgottenPod: podSigns{hint: none},
+		unrequested: map[Symbol]unrequested{},
+	}
+	if q.Resolution > 0 && q.Resolution < scrape {
+		b.warn("resolution %s is finer than the scrape interval: %s was used", allocation.ResolutionText(q.Resolution), allocation.ResolutionText(scrape))
+		q.Resolution = scrape
+	}
+	b.sampling = timeline.Sampling{
+		Start: q.Window.Start.UnixMilli(), End: q.Window.End.UnixMilli(), Step: q.Resolution.Milliseconds(),
+		Lookback: timeline.Lookback, Interval: scrape.Milliseconds(),
+	}
+	b.addMargins(&q)
+	b.loadedFrom = b.sampling.LoadStart()
+	b.borders = append(b.borders, b.sampling.Start)
+	for _, w := range b.windows {
+		b.borders = append(b.borders, w.End.UnixMilli())
+		set := allocation.NewSet(w, b.dict)
+		set.Resolution, set.ScrapeInterval = q.Resolution, max(scrape.Round(time.Second), time.Second)
+		b.sets, b.rows = append(b.sets, set), append(b.rows, allocation.NewRows(set))
+	}
+	return b, nil
+}
+
+// Sampling says which samples the builder needs: from Sampling().LoadStart() to End, on a grid of Step.
+func (b *Builder) Sampling() timeline.Sampling { return b.sampling }
+
+// warn adds a warning to every set's.
+func (b *Builder) warn(format string, args ...any) {
+	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
+}
+
+// count warns of things by their names, of which there may be none, or some repeatedly.
+func (b *Builder) count(kind notices.Notice, names []string, more ...string) {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	if len(names) > 0 {
+		b.Warn(kind.Text(len(names), names, more...))
+	}
+}
+
+// Warn adds a warning, such as a source's, to every set's.
+func (b *Builder) Warn(text string) { b.warnings = append(b.warnings, text) }
+
+// seen is one series on its way into the builder.
+type seen struct {
+	Series
+	key  []Symbol
+	tail []Symbol // names and values after the signal's own key elements
+	p    *timeline.Points
+	// series tells those of one key apart, where the last element of the key, which is long in texts, is for that: cgroup paths
+	// and the like. It is a timeline.SeriesID.
+	series uint64
+}
+
+func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
+func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
+
+// Add takes the points of a series. key is as Signal.Key describes it; neither key nor p is kept. Usage and traffic are
+// refused before Resolve, everything else after it.
+func (b *Builder) Add(series Series, key []Symbol, p *timeline.Points) error {
+	s, err := b.look(series, key, p)
+	if err != nil {
+		return err
+	}
+	b.at = s
+	return signals[series.Signal].add(b, &b.at)
+}
+
+// look checks a series that is to be added.
+func (b *Builder) look(series Series, key []Symbol, p *timeline.Points) (seen, error) {
+	n := len(series.Signal.Key())
+	if len(key) < n {
+		return seen{}, fmt.Errorf("add %s: key of %d elements, want %d", series.Signal, len(key), n)
+	}
+	if !b.takes(series.Signal) {
+		return seen{}, fmt.Errorf("add %s: out of order", series.Signal)
+	}
+	out := seen{Series: series, key: key[:n], tail: key[n:], p: p}
+	if series.Signal.tellsSeries() {
+		if out.series = p.Series(); out.series == 0 {
+			out.series = timeline.SeriesID(key[n-1].Value())
+		}
+	}
+	return out, nil
+}
+
+// takes reports whether a signal may come now.
+func (b *Builder) takes(s Signal) bool {
+	switch b.phase {
+	case gathering:
+		return !s.isLate()
+	case measuring:
+		return s.isLate()
+	case correcting:
+		return s.isUsage()
+	default:
+		return false
+	}
+}
+
+// ranked holds the alternatives of one input for one subject, best first.
+type ranked []timeline.Steps
+
+// add merges steps into an alternative: duplicates count once, by their maximum.
+func (r *ranked) add(rank int, steps timeline.Steps) {
+	for len(*r) <= rank {
+		*r = append(*r, nil)
+	}
+	(*r)[rank] = timeline.Max((*r)[rank], steps)
+}
+
+// best is the first alternative that has data, at each time.
+func (r ranked) best() timeline.Steps {
+	var out timeline.Steps
+	for _, steps := range r {
+		out = timeline.Overlay(out, steps)
+	}
+	return out
+}
+
+// samplingOf is how the points of a series are sampled.
+func (b *Builder) samplingOf(s *seen) timeline.Sampling {
+	sampling := b.sampling
+	sampling.End = max(sampling.End, b.evidence.usageUntil)
+	if s.Unmarked {
+		return sampling.Unmarked()
+	}
+	return sampling
+}
+
+func (b *Builder) addRunning(s *seen) error {
+	if b.ofOthers(s) {
+		return nil
+	}
+	c := b.container(s)
+	if s.key[5] != none {
+		c.pod.hint = s.key[5]
+	}
+	c.running.add(s.Rank, b.samplingOf(s).Sights(s.p))
+	return nil
+}
+
+func (b *Builder) addStarted(s *seen) error {
+	if b.ofOthers(s) {
+		return nil
+	}
+	c, steps := b.container(s), b.samplingOf(s).Reports(s.p)
+	if s.Rank == 0 {
+		c.started = timeline.Max(c.started, steps)
+	} else {
+		c.created = timeline.Max(c.created, steps)
+	}
+	return nil
+}
+
+func (b *Builder) addTerminated(s *seen) error {
+	c := b.container(s)
+	c.ended = timeline.Max(c.ended, b.sampling.Reports(s.p))
+	return nil
+}
+
+func (b *Builder) addRequest(s *seen) error {
+	b.container(s).request[s.Resource].add(s.Rank, b.requestsOf(s))
+	return nil
+}
+
+func (b *Builder) addLimit(s *seen) error {
+	b.container(s).limit[s.Resource].add(s.Rank, b.sampling.Steps(s.p))
+	return nil
+}
+
+// Span is a stretch of time, Unix milliseconds.
+type Span struct{ Start, End int64 }
+
+// Settle ends a phase of usage: time that no usage series covers holds the last known usage, else the request alone is
+// charged. again is where nodes were allocated beyond their capacity, if anywhere: the usage that makes up each has to be
+// added once more, after Revisit, so that what exceeds is taken off those who burst in that instant; then Settle again.
+func (b *Builder) Settle() (again []Excess, err error) {
+	if b.phase != measuring && b.phase != correcting {
+		return nil, errors.New("settle usage: out of order")
+	}
+	if err := b.run(b.measureRestarted, b.measureDevices, b.holdUsage); err != nil || b.phase == correcting {
+		b.phase = settled
+		return nil, err
+	}
+	b.count(notices.UnseenUsage, b.holes.names, notices.Clocks(b.holes.when))
+	if again, b.phase = b.findOvercommit(), settled; len(again) > 0 {
+		b.phase = correcting
+	}
+	return again, b.stopped
+}
+
+// Revisit begins a span whose usage is added once more.
+func (b *Builder) Revisit(s Span) {
+	b.measureRestarted()
+	b.again = s
+}
+
+// Sets are the finished sets, oldest first.
+func (b *Builder) Sets() ([]*allocation.Set, error) {
+	if b.phase != settled {
+		return nil, errors.New("make sets: usage is not settled")
+	}
+	b.count(notices.KnownByUsage, b.discovered)
+	unmatched := 0
+	for _, l := range b.lanes {
+		unmatched += l.unmatched
+	}
+	if unmatched > 0 {
+		b.Warn(notices.UnmatchedUsage.Text(unmatched, nil))
+	}
+	if err := b.run(b.warnLeaps, b.warnLacking, b.reconcileNodes, b.chargeAssets, b.warnOddPrices); err != nil {
+		return nil, err
+	}
+	warnings := slices.Compact(slices.Sorted(slices.Values(b.warnings)))
+	sets := slices.Clone(b.sets[b.first:b.last])
+	for i, s := range sets {
+		var err error
+		if sets[i], err = s.OfShard(b.shard); err != nil {
+			return nil, err
+		}
+		sets[i].Warnings, sets[i].Incomplete = warnings, b.evidence.lacking
+	}
+	return sets, nil
+}

@@ -1,0 +1,73 @@
+package build
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
+)
+
+const (
+	// leastStarts is how many pods of a CronJob tell that it is in step with the grid.
+	leastStarts = 3
+	// stepSpread is the part of a cell within which their starts then lie.
+	stepSpread = 10
+	// cronMinute is how finely schedules say when to start, in milliseconds.
+	cronMinute = 60_000
+)
+
+// warnInStep warns of CronJobs whose pods all start at the same time of the grid's cells: they are not sampled at random, so what
+// is counted too much or too little of one is so of all. Cells of whole minutes are in step with every schedule.
+func (b *Builder) warnInStep() {
+	if b.sampling.Exact() {
+		return
+	}
+	cell := b.sampling.Step
+	if cell%cronMinute == 0 {
+		cell = cronMinute
+	}
+	starts := map[string][]int64{} // by CronJob: how long before a point of the grid, or the same second of another minute
+	for _, p := range each(b, maps.All(b.pods)) {
+		kind, name := b.controller(p)
+		at := p.firstStart()
+		if kind != "cronjob" || at <= b.sampling.Start || at > b.sampling.End {
+			continue
+		}
+		name = b.placed(p.cluster, p.namespace.Value()+"/"+name)
+		starts[name] = append(starts[name], (b.sampling.End-at)%cell)
+	}
+	var names []string
+	for name, phases := range starts {
+		if len(phases) >= leastStarts && spreadOf(phases, cell) <= cell/stepSpread {
+			names = append(names, name)
+		}
+	}
+	b.count(notices.InStepCronJobs, names, allocation.ResolutionText(b.sets[0].Resolution))
+}
+
+// firstStart is when the first container of a pod started, else when the pod did, Unix milliseconds; 0 where neither is known.
+func (p *pod) firstStart() int64 {
+	first := 0.0
+	for _, c := range p.containers {
+		for _, x := range c.started {
+			if x.V > 0 && (first == 0 || x.V < first) {
+				first = x.V
+			}
+		}
+	}
+	if first == 0 && p.started.known() {
+		first = p.started.value
+	}
+	return int64(first * 1000)
+}
+
+// spreadOf is the length of the shortest arc of a circle of length around that holds all phases.
+func spreadOf(phases []int64, around int64) int64 {
+	slices.Sort(phases)
+	widest := phases[0] + around - phases[len(phases)-1]
+	for i := 1; i < len(phases); i++ {
+		widest = max(widest, phases[i]-phases[i-1])
+	}
+	return around - widest
+}

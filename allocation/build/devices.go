@@ -1,0 +1,204 @@
+package build
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// devices are what a container is allotted of devices, and uses of each. Nodes price whole ones, so everything is counted in
+// those: a MIG slice and a share of a GPU are the part of one that deviceWorth says.
+type devices struct {
+	requests map[Symbol]*ranked // by resource name
+	used     map[deviceKey]*ranked
+	names    map[deviceKey]allocation.GPUDevice
+}
+
+// deviceKey names a device, or a slice of one, and its profile, such as 1g.5gb.
+type deviceKey struct{ device, slice, profile Symbol }
+
+// deviceWorth is how much of a whole device one of a resource is: of nvidia_com_mig_3g_20gb three sevenths, as the compute
+// slices of its profile, but quarters of an A30; of a GPU that several share in turns, what its node's labels say.
+func deviceWorth(resource string, node *node) float64 {
+	if _, profile, ok := strings.Cut(resource, "mig_"); ok {
+		return profileWorth(profile)
+	}
+	if node != nil && sharesDevice(resource, node) {
+		if n, err := strconv.Atoi(node.label(gpuReplicaLabels)); err == nil && n > 1 {
+			return 1 / float64(n)
+		}
+	}
+	return 1
+}
+
+// sharesDevice says whether containers use a GPU of that resource in turns: by its name, else by the labels of the node, which
+// is nil where it is not known. A MIG slice is its container's alone unless its name says otherwise.
+func sharesDevice(resource string, node *node) bool {
+	return strings.Contains(resource, "shared") || node != nil && !strings.Contains(resource, "mig_") && strings.HasSuffix(node.label(gpuProductLabels), "-SHARED")
+}
+
+// profileWorth is the part of a GPU that a MIG profile such as 1g_5gb is.
+func profileWorth(profile string) float64 {
+	const slices, slicesOfA30 = 7, 4
+	slice, memory, ok := strings.Cut(strings.ReplaceAll(profile, ".", "_"), "g_")
+	n, err := strconv.Atoi(slice)
+	if !ok || err != nil || n < 1 || n > slices {
+		return 1
+	}
+	switch {
+	case n == 1 && memory == "6gb", n == 2 && memory == "12gb", n == 4 && memory == "24gb":
+		return float64(n) / slicesOfA30
+	}
+	return float64(n) / slices
+}
+
+// devicesOf are those of c, made where they are new.
+func (c *container) devicesOf() *devices {
+	if c.devices == nil {
+		c.devices = &devices{requests: map[Symbol]*ranked{}, used: map[deviceKey]*ranked{}, names: map[deviceKey]allocation.GPUDevice{}}
+	}
+	return c.devices
+}
+
+func (b *Builder) addDeviceRequest(s *seen) error {
+	d := b.container(s).devicesOf()
+	if d.requests[s.key[5]] == nil {
+		d.requests[s.key[5]] = &ranked{}
+	}
+	d.requests[s.key[5]].add(s.Rank, b.requestsOf(s))
+	return nil
+}
+
+func (b *Builder) addDeviceCapacity(s *seen) error {
+	n := b.nodeOf(s)
+	if n.devices == nil {
+		n.devices = map[Symbol]*ranked{}
+	}
+	if n.devices[s.key[2]] == nil {
+		n.devices[s.key[2]] = &ranked{}
+	}
+	n.devices[s.key[2]].add(s.Rank, b.sampling.Steps(s.p))
+	return nil
+}
+
+// addDeviceUse takes how much of one device a container uses. Exporters of one device count once, devices add up.
+func (b *Builder) addDeviceUse(s *seen) error {
+	if s.key[4] == none || strings.Contains(s.key[4].Value(), "dcgm-exporter") {
+		return nil // a device that no container has, by the labels of who exports it
+	}
+	steps := b.sampling.Steps(s.p)
+	if s.Scale > 0 {
+		steps = scaled(steps, s.Scale)
+	}
+	d, device := b.container(s).devicesOf(), deviceKey{s.key[5], s.key[6], s.key[7]}
+	if d.used[device] == nil {
+		d.used[device] = &ranked{}
+	}
+	d.used[device].add(s.Rank, steps.NotNegative())
+	d.names[device] = d.names[device].Or(allocation.GPUDevice{Device: s.key[9].Value(), Model: s.key[10].Value(), UUID: s.key[8].Value()})
+	return nil
+}
+
+// scaled is s times factor.
+func scaled(s timeline.Steps, factor float64) timeline.Steps {
+	out := slices.Clone(s)
+	for i := range out {
+		out[i].V *= factor
+	}
+	return out
+}
+
+// inheritDevices adds from's devices, as far as take takes them.
+func (c *container) inheritDevices(from *devices, take func(timeline.Steps) timeline.Steps) {
+	if from == nil {
+		return
+	}
+	d := c.devicesOf()
+	for name, alternatives := range from.requests {
+		if d.requests[name] == nil {
+			d.requests[name] = &ranked{}
+		}
+		for rank, s := range *alternatives {
+			d.requests[name].add(rank, take(s))
+		}
+	}
+	for device, alternatives := range from.used {
+		if d.used[device] == nil {
+			d.used[device] = &ranked{}
+		}
+		for rank, s := range *alternatives {
+			d.used[device].add(rank, take(s))
+		}
+		d.names[device] = d.names[device].Or(from.names[device])
+	}
+}
+
+// resolveDevices makes the requests of devices one request, and their use one, which is integrated as any usage.
+func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
+	if c.devices == nil {
+		return
+	}
+	c.request[allocation.GPU].add(0, sumByName(c.devices.requests, func(name Symbol) float64 { return deviceWorth(name.Value(), n) }))
+	names := make([]deviceKey, 0, len(c.devices.used))
+	for name := range c.devices.used {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(x, y deviceKey) int {
+		return cmp.Or(compareSymbols(x.device, y.device), compareSymbols(x.slice, y.slice), compareSymbols(x.profile, y.profile))
+	})
+	var sum timeline.Steps
+	for _, name := range names {
+		worth := 1.0
+		if name.slice != none {
+			worth = profileWorth(name.profile.Value())
+		}
+		sum = timeline.Sum(sum, scaled(c.devices.used[name].best(), worth))
+	}
+	c.gpu = dict.AddMap(c.devices.described(names, n).Map())
+	for _, x := range sum {
+		c.deviceUse = append(c.deviceUse, timeline.Cell{From: x.From, To: x.To, Amount: x.V * float64(x.To-x.From) / 1000})
+	}
+	c.devices = nil
+}
+
+// measureDevices integrates the use of devices, in every phase of it.
+func (b *Builder) measureDevices() {
+	for _, c := range each(b, slices.All(b.order)) {
+		if len(c.segments) == 0 || len(c.deviceUse) == 0 {
+			continue
+		}
+		s := &seen{Series: Series{Signal: ContainerLevel, Resource: allocation.GPU}}
+		l := b.lane()
+		l.cells = l.beginLevels(c, append(l.cells[:0], c.deviceUse...))
+		l.coverAll(c, b.coverage(c, allocation.GPU), s, l.cells, len(l.cells))
+	}
+}
+
+// described is what is known of the devices named, in that order: what their exporter says, else the model that the labels of
+// their node n have. n is nil where it is not known.
+func (d *devices) described(names []deviceKey, n *node) allocation.GPUDevice {
+	var device, model, uuid []string
+	add := func(to *[]string, text string) {
+		if text != "" && !slices.Contains(*to, text) {
+			*to = append(*to, text)
+		}
+	}
+	for _, name := range names {
+		g := d.names[name]
+		add(&device, g.Device)
+		add(&model, g.Model)
+		add(&uuid, g.UUID)
+	}
+	g := allocation.GPUDevice{Device: strings.Join(device, ","), Model: strings.Join(model, ","), UUID: strings.Join(uuid, ",")}
+	if n != nil && g.Model == "" {
+		g.Model = n.label(gpuLabels)
+	}
+	for resource := range d.requests {
+		g.Shared = g.Shared || sharesDevice(resource.Value(), n)
+	}
+	return g
+}

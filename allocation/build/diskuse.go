@@ -1,0 +1,96 @@
+package build
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// filled is how full a volume or a file system is, set by set. Samples are integrated as they come and not kept.
+type filled struct {
+	counted timeline.Intervals
+	of      perSet[setUse]
+}
+
+// setUse is what is used within one set.
+type setUse struct {
+	byteSeconds float64
+	seconds     float64 // in which that was seen
+	most        float64 // bytes
+}
+
+// addUse integrates the cells of a gauge within a life. Several targets may tell of one thing: each time counts once.
+func (b *Builder) addUse(used *filled, cells []timeline.Cell, life timeline.Intervals) {
+	eachFresh(&used.counted, cells, func(x timeline.Cell) {
+		for _, alive := range life {
+			part := x
+			part.From, part.To = max(x.From, alive.From), min(x.To, alive.To)
+			if part.From >= part.To {
+				continue
+			}
+			part.Amount *= float64(part.To-part.From) / float64(x.To-x.From)
+			b.eachPart(part, func(set int32, part timeline.Cell) {
+				seconds := float64(part.To-part.From) / 1000
+				at := used.of.at(int(set))
+				at.byteSeconds += part.Amount
+				at.seconds += seconds
+				at.most = max(at.most, math.Round(part.Amount/seconds)) // bytes are whole
+			})
+		}
+	})
+}
+
+// usedIn is how much is used in a set of what has several parts, and the most of one part at a time; NaN where that is not known of any.
+func usedIn(set int, parts []*filled) (byteHours, most float64) {
+	byteHours, most = math.NaN(), math.NaN()
+	for _, x := range parts {
+		use := x.of.get(set)
+		if use.seconds == 0 {
+			continue
+		}
+		if byteHours != byteHours {
+			byteHours, most = 0, 0
+		}
+		byteHours += use.byteSeconds / 3600
+		most = max(most, use.most)
+	}
+	return byteHours, most
+}
+
+// addNodeDiskUsed integrates how full a file system on a node's own disk is, while the node lives. Nodes that had the name one after the
+// other have each their own.
+func (l *Lane) addNodeDiskUsed(s *seen) error {
+	l.cells = l.b.sampling.Gauge(l.cells[:0], s.p)
+	for _, n := range l.b.nodesAt(s) {
+		if n.disksUsed == nil {
+			n.disksUsed = map[Symbol]*filled{}
+		}
+		used := n.disksUsed[s.key[2]]
+		if used == nil {
+			used = &filled{}
+			n.disksUsed[s.key[2]] = used
+		}
+		l.b.addUse(used, l.cells, n.life)
+	}
+	return nil
+}
+
+// nodesAt are the nodes of the name that a series of a node's disk is from.
+func (b *Builder) nodesAt(s *seen) []*node {
+	return b.nodes[nodeKey{s.key[0], b.nodeAt(s.key[0], s.key[1])}]
+}
+
+// diskUsed is how much of the node's disk was used in a set, all its file systems together, and the most of one of them at a time.
+func (n *node) diskUsed(set int) (byteHours, most float64) {
+	var parts []*filled
+	for _, device := range sortedSymbols(n.disksUsed) {
+		parts = append(parts, n.disksUsed[device])
+	}
+	return usedIn(set, parts)
+}
+
+// diskMemory is what a node's file systems take: how full each of them is has a place for every set.
+func (b *Builder) diskMemory(n *node) int64 {
+	return int64(len(n.disks)) * (objectMemory + int64(len(b.sets))*int64(unsafe.Sizeof(setUse{})))
+}

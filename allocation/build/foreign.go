@@ -1,0 +1,42 @@
+package build
+
+import "slices"
+
+// foreign reports whether a node is another shard's.
+func (b *Builder) foreign(n *node) bool { return !b.shard.Has(n.cluster.Value(), n.name.Value()) }
+
+// Sharded reports whether the builder makes a share of the sets only.
+func (b *Builder) Sharded() bool { return !b.shard.Whole() }
+
+// Foreign reports whether a series of usage or traffic is of another shard's nodes alone: it need not be added. It may be
+// asked once the builder is resolved.
+func (b *Builder) Foreign(series Series, key []Symbol) bool {
+	if b.shard.Whole() || len(key) < len(series.Signal.Key()) || series.Signal == ClaimUsed {
+		return false
+	}
+	s := seen{key: key}
+	if series.Signal == NodeDiskUsed {
+		nodes := b.nodesAt(&s)
+		return len(nodes) > 0 && b.foreign(nodes[0])
+	}
+	var of []*container
+	if series.Signal.isTraffic() {
+		pods := b.podNames[s.object()]
+		if p, ok := b.pods[s.pod()]; ok {
+			pods = []*pod{p}
+		}
+		for _, p := range pods {
+			of = append(of, p.containers...)
+		}
+	} else if c := b.pods[s.pod()].container(key[4]); c != nil {
+		of = []*container{c}
+	} else {
+		of = slices.Collect(b.named(s.object(), key[4]))
+	}
+	for _, c := range of {
+		if c.node == nil || !b.foreign(c.node) {
+			return false
+		}
+	}
+	return len(of) > 0
+}

@@ -1,0 +1,260 @@
+package build
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// findAbsence finds, by cluster, when nothing at all was seen of containers and of nodes.
+func (b *Builder) findAbsence() {
+	clear(b.absent)
+	type sights struct {
+		containers, nodes timeline.Intervals
+		best              timeline.Intervals // of containers by their best signal, and of pods
+		newest            int64              // of a container
+	}
+	seen := map[Symbol]sights{}
+	for c := range b.every() {
+		if c.isBlindInit() {
+			continue // what stands in for its signal may not have been read of others
+		}
+		s := seen[c.cluster]
+		for rank, steps := range c.running {
+			s.containers = appendIntervals(s.containers, b.sampling.Holding(steps))
+			if rank == 0 {
+				s.best = appendIntervals(s.best, b.sampling.Holding(steps))
+			}
+			if n := len(steps); n > 0 {
+				s.newest = max(s.newest, steps[n-1].To)
+			}
+		}
+		seen[c.cluster] = s
+	}
+	for _, p := range each(b, maps.All(b.pods)) {
+		if s, ok := seen[p.cluster]; ok {
+			s.best = appendIntervals(s.best, p.seen)
+			seen[p.cluster] = s
+		}
+	}
+	for n := range b.everyNode() {
+		s := seen[n.cluster]
+		s.nodes = appendIntervals(appendIntervals(s.nodes, n.seen), n.capacity[allocation.CPU].best())
+		seen[n.cluster] = s
+	}
+	from, to := b.loadedFrom, b.sampling.End
+	for cluster, s := range seen {
+		a := &absence{}
+		containers, nodes, best := timeline.Union(s.containers), timeline.Union(s.nodes), timeline.Union(s.best)
+		newest := func(of timeline.Intervals) int64 {
+			if len(of) == 0 {
+				return 0
+			}
+			return b.sampling.LastSight(of[len(of)-1].To)
+		}
+		a.nodes.Newest = newest(nodes)
+		a.containers.Newest = max(s.newest, newest(nodes), newest(best)) // one target shows all
+		a.containers.Absent, a.nodes.Absent = timeline.Complement(containers, from, to), timeline.Complement(nodes, from, to)
+		a.containers.Down = timeline.Complement(timeline.Union(slices.Concat(best, nodes)), from, to)
+		a.nodes.Down = a.containers.Down
+		b.absent[cluster] = a
+	}
+}
+
+// silences are the times, within the window and longer than a lookback, at which no container of a cluster was seen.
+func (b *Builder) silences(cluster Symbol) timeline.Intervals {
+	var out timeline.Intervals
+	for _, gap := range b.absentIn(cluster).containers.Absent.Clip(b.sampling.Start, b.sampling.End) {
+		if gap.To-gap.From > b.sampling.Lookback {
+			out = append(out, gap)
+		}
+	}
+	return out
+}
+
+// Blind is the stretches of time, if any, for which the alternatives of the running signal should be read as well: those at
+// which no container of a cluster was seen running. They then count for containers that have a status at another time, and for all
+// where none has one at all. What else they tell of is known by its usage alone.
+func (b *Builder) Blind() []Span {
+	told := map[objectKey]bool{}
+	for c := range b.every() {
+		told[c.objectKey] = told[c.objectKey] || len(c.running) > 0
+	}
+	if len(told) == 0 {
+		return []Span{{b.sampling.LoadStart(), b.sampling.End}}
+	}
+	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, (*container).hasStatus) }
+	b.blind = map[objectKey]bool{}
+	for _, p := range each(b, maps.All(b.pods)) {
+		if p.node.known() && !told[p.objectKey] {
+			b.blind[p.objectKey] = true
+		}
+	}
+	b.findAbsence()
+	var gaps timeline.Intervals
+	for _, cluster := range sortedSymbols(b.absent) {
+		b.silent[cluster] = b.silences(cluster)
+		gaps = append(gaps, b.silent[cluster]...)
+	}
+	var out []Span
+	for _, gap := range timeline.Union(gaps) {
+		out = append(out, Span{b.sampling.Align(gap.From), min(b.sampling.Align(gap.To+b.sampling.Cell()), b.sampling.End)})
+	}
+	return out
+}
+
+// BlindPods are the names of the pods on a node none of whose containers has a status: the alternatives of the running signal
+// should be read as well, and count for them alone from now on.
+func (b *Builder) BlindPods() []string {
+	b.takesAlternative = func(s *seen) bool { return b.blind[s.object()] }
+	names := map[string]bool{}
+	for p := range b.blind {
+		names[p.name.Value()] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func appendIntervals(dst timeline.Intervals, steps timeline.Steps) timeline.Intervals {
+	for _, x := range steps {
+		dst = append(dst, timeline.Interval{From: x.From, To: x.To})
+	}
+	return dst
+}
+
+// nodeSights are the times at which nodes were seen through their containers alone, because no node of the cluster was seen
+// itself.
+func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
+	sights := map[nodeKey]timeline.Intervals{}
+	for c := range b.every() {
+		down := b.absentIn(c.cluster).nodes.Absent
+		if len(down) == 0 || !c.pod.node.known() {
+			continue
+		}
+		key := nodeKey{c.cluster, c.pod.node.value}
+		for _, gap := range down {
+			for _, steps := range c.running {
+				sights[key] = append(sights[key], appendIntervals(nil, b.sampling.Holding(steps)).Clip(gap.From, gap.To)...)
+			}
+		}
+	}
+	out := map[nodeKey]timeline.Steps{}
+	for key, all := range sights {
+		for _, x := range timeline.Union(all) {
+			out[key] = append(out[key], timeline.Step{From: x.From, To: x.To, V: 1})
+		}
+	}
+	return out
+}
+
+// gaps collects when several objects of a kind were not seen.
+type gaps struct {
+	names []string
+	when  timeline.Intervals
+}
+
+// add notes the gaps of one object.
+func (g *gaps) add(name string, when timeline.Intervals) {
+	if len(when) > 0 {
+		g.names, g.when = append(g.names, name), append(g.when, when...)
+	}
+}
+
+// warnGaps says what was bridged, with its hours.
+func (b *Builder) warnGaps() {
+	var outages timeline.Intervals
+	for _, cluster := range sortedSymbols(b.absent) {
+		for _, gap := range b.silent[cluster] {
+			if b.concerns(gap) {
+				b.warnSilence(cluster, gap)
+			}
+		}
+		outages = append(outages, b.silent[cluster]...)
+	}
+	outages = timeline.Union(outages)
+	var nodes gaps
+	for _, n := range each(b, slices.All(b.sortedNodes())) {
+		nodes.add(b.placed(n.cluster, n.name.Value()), outside(b.asked(n.bridged), outages))
+	}
+	b.count(notices.UnseenNodes, nodes.names, notices.Clocks(nodes.when))
+	b.bridged.when = outside(b.bridged.when, outages)
+	if len(b.bridged.when) > 0 {
+		b.count(notices.UnseenContainers, b.bridged.names, notices.Clocks(b.bridged.when))
+	}
+}
+
+// concerns reports whether a silence is one of the window: most of it lies there, or both of its ends are known.
+func (b *Builder) concerns(gap timeline.Interval) bool {
+	within := b.asked(timeline.Intervals{gap})
+	return within.Length() > b.sampling.Lookback || len(within) > 0 && gap.From > b.sampling.Start && gap.To < b.sampling.End
+}
+
+// Lose says of a time that the source could not give what it has of running containers: that is not said to be down then.
+func (b *Builder) Lose(span Span) {
+	b.lost = timeline.Union(append(b.lost, timeline.Interval{From: span.Start, To: span.End}))
+}
+
+// warnSilence says when no container of a cluster was seen.
+func (b *Builder) warnSilence(cluster Symbol, gap timeline.Interval) {
+	const metric = "kube_pod_container_status_running"
+	slack := b.sampling.Cell() + timeline.Lookback // around the samples that are not seen
+	lost := slices.ContainsFunc(b.lost, func(x timeline.Interval) bool { return x.From-slack <= gap.From && gap.To <= x.To+slack })
+	cause := func(question string) string {
+		if lost {
+			return "it could not be read, as another warning says."
+		}
+		return question
+	}
+	switch {
+	case gap.From <= b.start() && gap.To >= b.end():
+		newest, question := b.lastSeen(cluster), "did its data end, or is kube-state-metrics down?"
+		if newest == "" {
+			question = "has it no data of that time, or was kube-state-metrics down?"
+		}
+		b.warn("cluster %s: no sample of %s %s%s: %s", cluster.Value(), metric, notices.Clock(timeline.Interval{From: b.start(), To: b.end()}), newest, cause(question))
+	case gap.From <= b.sampling.Start:
+		b.warn("cluster %s: no sample of %s before %s: %s Earlier time is charged only as far as an outage of an hour, or cAdvisor, explains it", cluster.Value(), metric, notices.Instant(gap.To), cause("do its data begin there?"))
+	case gap.To >= b.sampling.End:
+		b.warn("cluster %s: no sample of %s after %s: %s", cluster.Value(), metric, notices.Instant(gap.From), cause("is kube-state-metrics down?"))
+	default:
+		b.warn("cluster %s: no sample of %s %s: %s What ran before and after is taken to have run on", cluster.Value(), metric, notices.Clock(gap), cause("was kube-state-metrics down?"))
+	}
+}
+
+// lastSeen says when containers of a cluster were seen last before the window, "" where that is not known.
+func (b *Builder) lastSeen(cluster Symbol) string {
+	gap, ok := b.absentIn(cluster).containers.Absent.Find(b.start())
+	if !ok || gap.From <= b.loadedFrom {
+		return ""
+	}
+	return ", the newest is of about " + notices.Instant(gap.From)
+}
+
+// outside is what of s lies outside of mask.
+func outside(s, mask timeline.Intervals) timeline.Intervals {
+	var out timeline.Intervals
+	for _, x := range s {
+		for _, free := range timeline.Complement(mask, x.From, x.To) {
+			if free.To-free.From > timeline.Lookback {
+				out = append(out, x)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// spread is when a container ran and its usage was not seen for more than a lookback, but counted.
+func (c *container) spread(s timeline.Sampling) timeline.Intervals {
+	var out timeline.Intervals
+	for r := range allocation.NumResources {
+		for _, f := range c.covered[r] {
+			if f.soft && f.to-f.from > timeline.Lookback {
+				out = append(out, c.runs.Clip(max(f.from, s.Start), min(f.to, s.End))...)
+			}
+		}
+	}
+	return out
+}

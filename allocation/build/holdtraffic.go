@@ -1,0 +1,75 @@
+package build
+
+import (
+	"math"
+	"sort"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// flowEnd is when a flow was last seen before a gap that nothing is known of, and its rate then, in bytes a millisecond.
+type flowEnd struct {
+	kind trafficKind
+	to   int64
+	rate float64
+}
+
+// holdTraffic counts what was moved since the last sample: as fast as before it, to the end of what ran then or of the
+// window. Where every sample is used, that is for no longer than a sample is seen; where nothing was seen of the pod from then
+// on, because its kubelet was not, for as long as its usage is held.
+func (b *Builder) holdTraffic(p *pod) {
+	for i := range p.flows {
+		f := &p.flows[i]
+		b.holdFlow(p, &flowEnd{f.key.kind, f.to, f.rate})
+	}
+	for i := range p.ended {
+		b.holdFlow(p, &p.ended[i])
+	}
+}
+
+func (b *Builder) holdFlow(p *pod, f *flowEnd) {
+	lookback := b.sampling.Unmarked().Lookback
+	for _, q := range b.podNames[p.objectKey] {
+		to := min(q.runsUntil(max(f.to, b.sampling.Start), math.MaxInt64), f.to+allocation.Evidence.Milliseconds())
+		for _, c := range q.containers {
+			to = min(to, c.nextStart(f.to))
+		}
+		if !q.usageSeen(math.MinInt64, f.to) || q.usageSeen(f.to+lookback, to) {
+			to = min(to, f.to+lookback)
+		}
+		if to <= f.to || f.rate <= 0 || !b.sampling.Exact() && to <= f.to+lookback {
+			continue
+		}
+		t := b.egressTariff(q.cluster, f.kind)
+		b.moveCell([]*pod{q}, f.kind, &t, timeline.Cell{From: f.to, To: to, Amount: f.rate * float64(to-f.to)})
+		break
+	}
+}
+
+// usageSeen reports whether usage of a container of p was seen, not held, within (from, to], or there is no such time.
+func (p *pod) usageSeen(from, to int64) bool {
+	if from >= to {
+		return true
+	}
+	for _, c := range p.containers {
+		for _, covered := range c.covered {
+			for _, f := range covered {
+				if !f.soft && f.from < to && f.to > from {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// runsUntil is until when p, which runs at t, runs on without a pause, at most until most; t where it does not run.
+func (p *pod) runsUntil(t, most int64) int64 {
+	all := p.running()
+	k := sort.Search(len(all), func(k int) bool { return all[k].to > t })
+	for ; k < len(all) && all[k].from <= t && t < most; k++ {
+		t = min(all[k].to, most)
+	}
+	return t
+}

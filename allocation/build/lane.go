@@ -1,0 +1,120 @@
+package build
+
+import "github.com/promcost/promcost/allocation/timeline"
+
+// Lane takes usage and traffic of some of a Builder's nodes: a node's containers and disks are one lane's, so that lanes share nothing
+// they write to, and sums come out the same however the goroutines run. A Lane is used by one goroutine at a time.
+type Lane struct {
+	b         *Builder
+	at        seen            // the series at hand
+	cells     []timeline.Cell // of it
+	since     int64           // when its container started, where its first cell begins near that but elsewhere; else 0
+	charged   []charge        // scratch of integrate
+	unmatched int             // usage series of containers that never ran
+	leaps     []leap          // of containers whose counters rose by more than can be
+}
+
+// Lanes are n lanes for usage and traffic, the same ones each time.
+func (b *Builder) Lanes(n int) []*Lane {
+	for len(b.lanes) < n {
+		b.lanes = append(b.lanes, &Lane{b: b})
+	}
+	return b.lanes[:n]
+}
+
+// lane is the one that the builder itself uses.
+func (b *Builder) lane() *Lane { return b.Lanes(1)[0] }
+
+// LaneOf is the index, among n lanes, of the one that a series of usage or traffic belongs to. It is n for a series that containers
+// of several nodes have to do with, or one that is yet to be made: it may go to any lane, but while no other is used. That it comes
+// after all others does not depend on n, for sums depend on the order.
+func (b *Builder) LaneOf(series Series, key []Symbol, n int) int {
+	s := seen{key: key}
+	switch {
+	case len(key) < len(series.Signal.Key()):
+		return 0 // Add will refuse it
+	case series.Signal.isTraffic():
+		return b.laneOfPod(&s, n)
+	case series.Signal == NodeDiskUsed:
+		return laneOfNode(b.nodesAt(&s), n)
+	case series.Signal == ClaimUsed:
+		return 0 // there are few
+	}
+	if c := b.pods[s.pod()].container(key[4]); c != nil {
+		return laneOn(c.node, n)
+	}
+	var on *node
+	found := false
+	for c := range b.instances(&s) {
+		if found && c.node != on {
+			return n
+		}
+		on, found = c.node, true
+	}
+	if !found {
+		return n
+	}
+	return laneOn(on, n)
+}
+
+// laneOfNode is the lane of a series that is of all nodes of a name.
+func laneOfNode(named []*node, n int) int {
+	if len(named) == 0 {
+		return 0
+	}
+	return laneOn(named[0], n)
+}
+
+// laneOfPod is the lane of a series that is of a pod as a whole.
+func (b *Builder) laneOfPod(s *seen, n int) int {
+	if p, ok := b.pods[s.pod()]; ok {
+		return laneOn(p.on(), n)
+	}
+	pods := b.podNames[s.object()]
+	if len(pods) == 0 {
+		return 0
+	}
+	for _, p := range pods[1:] {
+		if p.on() != pods[0].on() {
+			return n
+		}
+	}
+	return laneOn(pods[0].on(), n)
+}
+
+// on is the node of the pod's containers, nil where it is not known.
+func (p *pod) on() *node {
+	if len(p.containers) == 0 {
+		return nil
+	}
+	return p.containers[0].node
+}
+
+// laneOn is the index, among n lanes, of the one that usage on a node belongs to.
+func laneOn(on *node, n int) int {
+	if on == nil {
+		return 0 // what is summed without a node is summed by one lane
+	}
+	return on.index % n
+}
+
+// Add takes the points of a series of usage or traffic, as Builder.Add does.
+func (l *Lane) Add(series Series, key []Symbol, p *timeline.Points) (err error) {
+	if l.at, err = l.b.look(series, key, p); err != nil {
+		return err
+	}
+	switch series.Signal {
+	case NodeDiskUsed:
+		return l.addNodeDiskUsed(&l.at)
+	case ClaimUsed:
+		return l.addClaimUsed(&l.at)
+	case PodTransmitted:
+		return l.addTransmitted(&l.at)
+	case PodReceived:
+		return l.addReceived(&l.at)
+	case PodEgress:
+		return l.addEgress(&l.at)
+	default:
+		return l.addUsage(&l.at)
+	}
+}

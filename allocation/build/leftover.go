@@ -1,0 +1,125 @@
+package build
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// leftKey says whose row it is that takes what no pod does.
+type leftKey struct {
+	set                int32
+	kind               allocation.Special // Unmounted or Unallocated
+	cluster, namespace Symbol             // namespace is none for what belongs to none
+}
+
+// left is a row to be made of cost that no pod takes.
+type left struct {
+	from, to  int64
+	volumes   []allocation.VolumeShare
+	balancers []allocation.LoadBalancerShare
+}
+
+// leftOver is the row of the key, which (from, to] belongs to.
+func (b *Builder) leftOver(key leftKey, from, to int64) *left {
+	x, ok := b.left[key]
+	if !ok {
+		x = &left{from: from, to: to}
+		b.left[key] = x
+	}
+	x.from, x.to = min(x.from, from), max(x.to, to)
+	return x
+}
+
+// addVolume adds a share; those of one volume follow each other and are summed.
+func (x *left) addVolume(s *allocation.VolumeShare) {
+	if n := len(x.volumes); n > 0 && x.volumes[n-1].Key == s.Key {
+		x.volumes[n-1].Add(s)
+		return
+	}
+	x.volumes = append(x.volumes, *s)
+}
+
+// addBalancer adds a share; those of one balancer follow each other and are summed.
+func (x *left) addBalancer(s *allocation.LoadBalancerShare) {
+	if n := len(x.balancers); n > 0 && x.balancers[n-1].Key == s.Key {
+		x.balancers[n-1].Add(s)
+		return
+	}
+	x.balancers = append(x.balancers, *s)
+}
+
+// makeLeftOvers makes the rows of what no pod takes, by cluster and namespace.
+func (b *Builder) makeLeftOvers() {
+	keys := make([]leftKey, 0, len(b.left))
+	for key := range b.left {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(x, y leftKey) int {
+		return cmp.Or(cmp.Compare(x.set, y.set), cmp.Compare(x.kind, y.kind), compareSymbols(x.cluster, y.cluster), compareSymbols(x.namespace, y.namespace))
+	})
+	for _, key := range keys {
+		x, rows := b.left[key], b.rows[key.set]
+		row := int32(rows.Add(key.kind, x.from, x.to))
+		for p, text := range key.names() {
+			rows.IDs(allocation.Property(p))[row] = b.dict.Add(text)
+		}
+		if key.namespace != none {
+			rows.IDs(allocation.NamespaceLabels)[row], rows.IDs(allocation.NamespaceAnnotations)[row] = b.namespaces[objectKey{key.cluster, key.namespace, none}].at(x.to)
+		}
+		for _, v := range x.volumes {
+			rows.AddVolume(row, v)
+		}
+		for _, v := range x.balancers {
+			rows.AddBalancer(row, v)
+		}
+	}
+}
+
+// names are the properties of the row.
+func (k *leftKey) names() (names [allocation.Services]string) {
+	name := allocation.UnmountedName
+	if k.kind == allocation.Unallocated {
+		name = allocation.UnallocatedName
+	}
+	names[allocation.Cluster], names[allocation.Namespace], names[allocation.Pod], names[allocation.Container] = k.cluster.Value(), k.namespace.Value(), name, name
+	switch {
+	case k.namespace == none:
+		names[allocation.Namespace] = name
+	case k.kind == allocation.Unmounted:
+		names[allocation.Pod] = k.namespace.Value() + "-unmounted-pvcs"
+	}
+	return names
+}
+
+// chargeAssets charges what is not a node, once all rows are known.
+func (b *Builder) chargeAssets() {
+	pods := b.sortedPods()
+	b.chargeVolumes(pods)
+	b.chargeLocalDisks()
+	b.chargeBalancers(pods)
+	b.chargeTraffic(pods)
+	b.chargeManagement()
+	b.makeLeftOvers()
+	for _, rows := range each(b, slices.All(b.rows)) {
+		sortDisks(rows.Set().Disks)
+	}
+}
+
+// sortDisks puts disks into their order: by cluster, kind and name.
+func sortDisks(disks []allocation.Disk) {
+	kind := func(d *allocation.Disk) int {
+		if d.Local {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(disks, func(x, y allocation.Disk) int {
+		return cmp.Or(cmp.Compare(x.Cluster, y.Cluster), cmp.Compare(kind(&x), kind(&y)), cmp.Compare(x.Name, y.Name))
+	})
+}
+
+// lifeBounds are the first and last instant of a life that is not empty.
+func lifeBounds(life timeline.Intervals) (from, to int64) { return life[0].From, life[len(life)-1].To }

@@ -1,0 +1,152 @@
+package build
+
+import (
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// management is what is known of what a cluster's control plane costs.
+type management struct {
+	price       toldPrices
+	provisioner latest[Symbol]
+}
+
+func (b *Builder) addManagementPrice(s *seen) error {
+	m, ok := b.management[s.key[0]]
+	if !ok {
+		m = &management{}
+		b.management[s.key[0]] = m
+	}
+	b.addPrices(&m.price, s, pricedThing{cluster: s.key[0], things: notices.ManagementPriced, name: s.key[0].Value()})
+	if s.key[1] != none {
+		m.provisioner.set(s.key[1], s.p.Last())
+	}
+	return nil
+}
+
+// clusterLives are when each cluster was there: while any of its nodes was, or a container ran.
+func (b *Builder) clusterLives() map[Symbol]timeline.Intervals {
+	all := map[Symbol]timeline.Intervals{}
+	for _, n := range each(b, slices.All(b.sortedNodes())) {
+		all[n.cluster] = append(all[n.cluster], n.life...)
+	}
+	for _, c := range each(b, slices.All(b.order)) {
+		for i := range c.segments {
+			all[c.cluster] = append(all[c.cluster], timeline.Interval{From: c.segments[i].from, To: c.segments[i].to})
+		}
+	}
+	for cluster, life := range all {
+		all[cluster] = timeline.Union(life)
+	}
+	return all
+}
+
+// chargeManagement makes the assets of clusters whose management costs anything.
+func (b *Builder) chargeManagement() {
+	lives := b.clusterLives()
+	for cluster, m := range b.management {
+		if len(lives[cluster]) == 0 {
+			lives[cluster] = b.lifeOf(cluster, m.price.others)
+		}
+	}
+	var unpriced []string
+	for _, cluster := range sortedSymbols(lives) {
+		m := b.management[cluster]
+		if m == nil {
+			m = &management{}
+		}
+		price := b.tariff("kubecost_cluster_management_cost", m.price.best(), b.item(allocation.ItemManagement, cluster))
+		costs := false
+		b.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
+			from, to := lifeBounds(life)
+			asset := allocation.Management{
+				Cluster: cluster.Value(), Provisioner: symText(m.provisioner), PriceSource: price.source(to),
+				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
+			}
+			for _, part := range life {
+				price.each(part.From, part.To, func(from, to int64, price float64) { asset.Cost += price * hours(from, to) })
+			}
+			if asset.Cost > 0 {
+				costs = costs || set >= b.first && set < b.last
+				b.sets[set].Management = append(b.sets[set].Management, asset)
+			}
+		})
+		if costs && price.isDefault(b.asked(lives[cluster])) {
+			unpriced = append(unpriced, cluster.Value())
+		}
+	}
+	b.count(notices.UnpricedPlanes, unpriced, b.inDollars())
+}
+
+// addNodeDisk takes the size of a node's disk; where a node has several file systems on it they are summed.
+func (b *Builder) addNodeDisk(s *seen) error {
+	n := b.nodeOf(s)
+	if n.disks == nil {
+		n.disks = map[Symbol]*ranked{}
+	}
+	if n.disks[s.key[2]] == nil {
+		n.disks[s.key[2]] = &ranked{}
+	}
+	n.disks[s.key[2]].add(s.Rank, b.sampling.Steps(s.p))
+	return nil
+}
+
+// sumByName is the sum of what is known under each name, times what one of that name is worth; an alternative counts only
+// where no better one has data under any name.
+func sumByName(m map[Symbol]*ranked, worth func(Symbol) float64) timeline.Steps {
+	var out ranked
+	for _, name := range sortedSymbols(m) {
+		for rank, steps := range *m[name] {
+			for len(out) <= rank {
+				out = append(out, nil)
+			}
+			out[rank] = timeline.Sum(out[rank], scaled(steps, worth(name)))
+		}
+	}
+	return out.best()
+}
+
+// chargeLocalDisks makes the disk assets of nodes. They are not in allocations.
+func (b *Builder) chargeLocalDisks() {
+	var unpriced []string
+	for _, n := range each(b, slices.All(b.sortedNodes())) {
+		capacity := b.reach(sumByName(n.disks, func(Symbol) float64 { return 1 }))
+		if len(capacity) == 0 {
+			continue
+		}
+		a := n.asset(b.sampling.End)
+		price := b.tariff("", nil, allocation.Item{
+			Kind: allocation.ItemStorage, Cluster: a.Cluster, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
+		})
+		if len(b.asked(n.life)) > 0 && price.isDefault(b.asked(n.life)) {
+			unpriced = append(unpriced, b.placed(n.cluster, a.Name))
+		}
+		cuts := sortedEdges(price.edges(capacity.Edges(nil)))
+		b.eachSet(n.life, func(set int, life timeline.Intervals) {
+			from, to := lifeBounds(life)
+			d := allocation.Disk{
+				Cluster: a.Cluster, Name: a.Name, ProviderID: a.ProviderID, Local: true, StorageClass: allocation.LocalStorage, Labels: a.Labels, PriceSource: price.source(to),
+				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
+			}
+			d.UsedByteHours, d.UsedMax = n.diskUsed(set)
+			for _, part := range life {
+				at := part.From
+				for _, next := range append(within(cuts, part), part.To) {
+					byteHours := max(0, capacity.Value(next)) * hours(at, next)
+					d.ByteHours += byteHours
+					d.Cost += byteHours / allocation.RAM.PerPriceUnit() * price.at(next)
+					at = next
+				}
+			}
+			b.sets[set].Disks = append(b.sets[set].Disks, d)
+		})
+	}
+	// Few have a price of them, and no metric is one: what is right in dollars is worth no warning.
+	if note := b.inDollars(); note != "" {
+		b.count(notices.UnpricedDisks, unpriced, note)
+	}
+}

@@ -1,0 +1,479 @@
+package build
+
+import (
+	"cmp"
+	"hash/maphash"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// trafficKind is what bytes of a pod are counted as.
+type trafficKind uint8
+
+const (
+	transmitted trafficKind = iota
+	received
+	egressZone // to other zones, and so on: what costs
+	egressRegion
+	egressInternet
+	numTraffic
+)
+
+// moved is what a pod moved in some time: bytes, and what those cost that do.
+type moved struct {
+	bytes [numTraffic]float64
+	cost  [numTraffic]float64
+}
+
+func (m *moved) add(o *moved, share float64) {
+	for k := range m.bytes {
+		m.bytes[k] += o.bytes[k] * share
+		m.cost[k] += o.cost[k] * share
+	}
+}
+
+// flow is one counter of a pod's bytes. Another series of the same flow is either a later stretch of it, or a replica's
+// view: each time counts once.
+type flow struct {
+	key     flowKey
+	counted timeline.Intervals
+	to      int64   // end of what was counted
+	value   float64 // of the counter then
+	until   int64   // how long its last sample is seen if no other comes
+	rate    float64 // bytes a millisecond before it
+}
+
+// flowsMore is for how many more flows of a pod room is made at a time.
+const flowsMore = 3
+
+// flowKey tells the counters of a pod apart.
+type flowKey struct {
+	labels uint64 // a hash of those that are neither the pod's nor its namespace's
+	kind   trafficKind
+}
+
+// seed makes the hashes of labels.
+var seed = maphash.MakeSeed()
+
+// egressPrice is the metrics of what a GiB costs, by cluster and kind.
+type egressPrice [numTraffic]toldPrices
+
+func (b *Builder) addZonePrice(s *seen) error     { return b.addEgressPrice(s, egressZone) }
+func (b *Builder) addRegionPrice(s *seen) error   { return b.addEgressPrice(s, egressRegion) }
+func (b *Builder) addInternetPrice(s *seen) error { return b.addEgressPrice(s, egressInternet) }
+
+func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
+	prices, ok := b.egress[s.key[0]]
+	if !ok {
+		prices = &egressPrice{}
+		b.egress[s.key[0]] = prices
+	}
+	b.addPrices(&prices[kind], s, pricedThing{cluster: s.key[0], things: notices.TrafficPriced, name: s.key[0].Value()})
+	return nil
+}
+
+// egressTariff is what a GiB of a kind costs in a cluster.
+func (b *Builder) egressTariff(cluster Symbol, kind trafficKind) tariff {
+	priced := egressPrices[kind]
+	var steps timeline.Steps
+	if prices := b.egress[cluster]; prices != nil {
+		steps = prices[kind].best()
+	}
+	return b.tariff(priced.metric, steps, b.item(priced.kind, cluster))
+}
+
+// egressPrices are the metric and the item of each kind of traffic that costs.
+var egressPrices = [numTraffic]struct {
+	metric string
+	kind   allocation.ItemKind
+}{
+	egressZone:     {"kubecost_network_zone_egress_cost", allocation.ItemEgressZone},
+	egressRegion:   {"kubecost_network_region_egress_cost", allocation.ItemEgressRegion},
+	egressInternet: {"kubecost_network_internet_egress_cost", allocation.ItemEgressInternet},
+}
+
+func (l *Lane) addTransmitted(s *seen) error { return l.addTraffic(s, transmitted) }
+func (l *Lane) addReceived(s *seen) error    { return l.addTraffic(s, received) }
+
+// addEgress takes bytes that a pod sent to somewhere. What stays in its zone is free.
+func (l *Lane) addEgress(s *seen) error {
+	internet, zone, region := s.key[4].Value(), s.key[5].Value(), s.key[6].Value()
+	switch {
+	case internet == "true":
+		return l.addTraffic(s, egressInternet)
+	case region == "false":
+		return l.addTraffic(s, egressRegion)
+	case zone == "false":
+		return l.addTraffic(s, egressZone)
+	}
+	return nil
+}
+
+// addTraffic integrates a counter of a pod's bytes: the pod of the UID in its key, else those of its name, each for the
+// time it ran.
+func (l *Lane) addTraffic(s *seen, kind trafficKind) error {
+	var labels maphash.Hash
+	labels.SetSeed(seed)
+	rest := s.key[len(podLabels):]
+	if s.Signal.tellsSeries() {
+		rest = rest[:len(rest)-1]
+		maphash.WriteComparable(&labels, s.series)
+	}
+	for _, label := range rest {
+		_, _ = labels.WriteString(label.Value()) // never fails; a symbol that nothing holds may be another one later
+		_ = labels.WriteByte(0xff)
+	}
+	key := flowKey{labels.Sum64(), kind}
+	if p, ok := l.b.pods[s.pod()]; ok {
+		l.move([]*pod{p}, key, s)
+	} else {
+		l.move(l.b.podNames[s.object()], key, s)
+	}
+	return nil
+}
+
+// move adds what a counter of pods of one name shows, which run one after the other.
+func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
+	ran := false
+	for _, p := range pods {
+		ran = len(p.running()) > 0 || ran
+	}
+	if !ran {
+		return
+	}
+	l.cells = l.b.samplingOf(s).Counter(l.cells[:0], s.p)
+	if len(l.cells) == 0 {
+		for i := range pods[0].flows {
+			if f := &pods[0].flows[i]; f.key == key {
+				f.until = min(f.until, s.p.First()) // a marker
+			}
+		}
+		return
+	}
+	last := l.cells[len(l.cells)-1]
+	f, cells := l.b.flowOf(pods, key, s, l.cells)
+	var price tariff
+	if key.kind >= egressZone {
+		price = l.b.egressTariff(pods[0].cluster, key.kind)
+	}
+	end := flowEnd{key.kind, f.to, f.rate}
+	for i, x := range cells {
+		if l.b.unknown(&x) {
+			if end.rate > 0 {
+				pods[0].ended = append(pods[0].ended, end)
+			}
+			value, _ := l.b.samplingOf(s).SeenAt(s.p, x.To)
+			x, end.rate = l.b.beginAgain(pods, x, value), 0
+			cells[i] = x
+		}
+		if !l.b.unknown(&x) && (x.Amount > 0 || !x.Held) {
+			end.to, end.rate = x.To, rateOf(&x)
+		}
+	}
+	cells = l.b.known(cells)
+	cells = l.b.joinCells(pods, f, &price, cells)
+	eachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
+	if last.To > f.to {
+		f.to, f.rate = last.To, end.rate
+		f.value, f.until = l.b.samplingOf(s).SeenAt(s.p, last.To)
+	}
+}
+
+// flowOf is the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the
+// start of the pod, if the counter was not there before; else the first cell is left out. The first of several pods keeps
+// the flow.
+func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell) (*flow, []timeline.Cell) {
+	first, p := &cells[0], pods[0]
+	for i := range p.flows {
+		f := &p.flows[i]
+		if f.key != key {
+			continue
+		}
+		if first.To <= f.to {
+			return f, cells[1:]
+		}
+		return f, b.samplingOf(s).GoOn(cells, s.p, f.to, f.until, f.value)
+	}
+	if n := len(p.flows); n == cap(p.flows) {
+		p.flows = append(make([]flow, 0, n+flowsMore), p.flows...) // there are many pods: no doubling
+	}
+	p.flows = append(p.flows, flow{key: key})
+	f := &p.flows[len(p.flows)-1]
+	start, known := b.lastStart(pods, first.To)
+	if !known || !b.isFirst(p, s, start.at) {
+		if first.To-s.p.First() > b.evidence.most { // no point of the grid sees what came before a gap
+			first.From, first.Held = s.p.First(), true
+			return f, cells
+		}
+		return f, cells[1:]
+	}
+	if start.seen <= b.sampling.Start {
+		start.seen = start.at
+	}
+	x, ok := b.movedSince(start, first.To, first.Amount)
+	if !ok || b.unknown(&x) {
+		return f, cells[1:]
+	}
+	*first = x
+	return f, cells
+}
+
+// movedSince is the cell in which pods moved what a counter says at t, which is the first sample after their start, or none. A pod that
+// ran for long before anything was seen of it moved most of this then.
+func (b *Builder) movedSince(start podStart, t int64, value float64) (x timeline.Cell, ok bool) {
+	x = timeline.Cell{From: start.at, To: t, Amount: value}
+	if at := start.seen; at-start.at > b.sampling.Lookback {
+		x.From, x.Amount = at, value*float64(t-at)/float64(t-start.at)
+	}
+	x.Held = x.To-x.From > b.sampling.Lookback
+	return x, x.From < x.To
+}
+
+// beginAgain is the cell of a counter after a gap that no window looks over: what was moved since the pod was seen again, as for the first
+// cell of a counter. It stays as it is where that is not known.
+func (b *Builder) beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
+	if start, known := b.lastStart(pods, x.To); known && start.seen > max(x.From, b.sampling.Start) {
+		if again, ok := b.movedSince(start, x.To, value); ok {
+			return again
+		}
+	}
+	return x
+}
+
+// podStart is when a pod started, and since when it was seen to run, but for gaps that a window may look over.
+type podStart struct{ at, seen int64 }
+
+// lastStart is the last start of one of the pods before t, and whether one is known.
+func (b *Builder) lastStart(pods []*pod, t int64) (start podStart, known bool) {
+	for _, p := range pods {
+		if len(p.shifts) == 0 {
+			continue
+		}
+		if at, ok := b.startBefore(p, t); ok && (!known || at > start.at) {
+			start, known = podStart{at, p.seenSince(t)}, true
+		}
+	}
+	return start, known
+}
+
+// seenSince is since when a pod was seen to run at t, or first afterwards, but for gaps that a window may look over.
+func (p *pod) seenSince(t int64) int64 {
+	from := p.shifts[0].from
+	for i := 1; i < len(p.shifts) && p.shifts[i].from < t; i++ {
+		if p.shifts[i].from-p.shifts[i-1].to > allocation.Evidence.Milliseconds() {
+			from = p.shifts[i].from
+		}
+	}
+	return from
+}
+
+// startBefore is when a pod started before t: its first container, as was reported or, of an init container, seen just before t, unless
+// that has started again; else the pod, as was reported; else when it was first seen to run. It does not depend on when the window begins.
+func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
+	at, again, begins := math.MaxInt64, p.restarted, true
+	for _, c := range p.containers {
+		for i, x := range c.started {
+			if v := int64(x.V * 1000); i == 0 {
+				at = min(at, v)
+			} else if v < t {
+				again = again || x.V != c.started[0].V
+			}
+		}
+		if len(c.runs) == 0 {
+			continue
+		}
+		seen := !b.beginsWithSignals(&c.runs[0])
+		begins = begins && seen
+		if c.init && seen && t-c.runs[0].From <= b.sampling.Lookback {
+			at = min(at, c.runs[0].From)
+		}
+	}
+	switch {
+	case at < t && !again:
+	case p.started.known():
+		at = int64(p.started.value * 1000)
+	case begins:
+		at = p.shifts[0].from
+	}
+	return at, at < t
+}
+
+// moveCell adds bytes to the running time of pods that they were moved in, as fast at any time; what was moved while none of their
+// containers was seen belongs to the nearest time that one was.
+func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.Cell) {
+	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
+	if from >= to || x.Amount <= 0 {
+		return
+	}
+	bytes, cost := x.Amount, 0.0
+	if from != x.From || to != x.To {
+		bytes *= float64(to-from) / float64(x.To-x.From)
+	}
+	if kind >= egressZone {
+		cost = bytes / allocation.RAM.PerPriceUnit() * t.mean(from, to)
+	}
+	if len(pods) == 1 {
+		if at := pods[0].shiftOver(from, to); at != nil { // mostly
+			at.moved.bytes[kind] += bytes
+			at.moved.cost[kind] += cost
+			return
+		}
+	}
+	var m moved
+	m.bytes[kind], m.cost[kind] = bytes, cost
+	spread(pods, from, to, &m)
+}
+
+// shiftOver is the shift that (from, to] lies in, nil if none does alone. It looks near the one found last.
+func (p *pod) shiftOver(from, to int64) *shift {
+	at := int(p.lastShift)
+	if at >= len(p.shifts) || p.shifts[at].to <= from || p.shifts[at].from > from {
+		at = sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
+		p.lastShift = int32(at)
+	}
+	if at == len(p.shifts) {
+		return nil
+	}
+	if x := &p.shifts[at]; x.from <= from && to <= x.to {
+		return x
+	}
+	return nil
+}
+
+// spread adds m to the shifts of pods that are nearest at each time in (from, to], the later one of two.
+func spread(pods []*pod, from, to int64, m *moved) {
+	if *m == (moved{}) {
+		return
+	}
+	var near []*shift
+	for _, p := range pods {
+		i := sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
+		for k := max(0, i-1); k < len(p.shifts); k++ {
+			near = append(near, &p.shifts[k])
+			if p.shifts[k].from >= to {
+				break
+			}
+		}
+	}
+	slices.SortFunc(near, func(x, y *shift) int { return cmp.Compare(x.from, y.from) })
+	at := from
+	for i, x := range near {
+		until := to
+		if i+1 < len(near) {
+			next := near[i+1]
+			until = min(to, next.from-max(0, next.from-x.to)/2)
+		}
+		if at < until {
+			x.moved.add(m, float64(until-at)/float64(to-from))
+			at = until
+		}
+	}
+}
+
+// trafficColumns are where what a pod moved goes.
+var trafficColumns = [numTraffic]struct{ bytes, cost allocation.Column }{
+	transmitted:    {allocation.NetworkTransferBytes, allocation.NumColumns},
+	received:       {allocation.NetworkReceiveBytes, allocation.NumColumns},
+	egressZone:     {allocation.NetworkEgressBytes, allocation.NetworkCrossZoneCost},
+	egressRegion:   {allocation.NetworkEgressBytes, allocation.NetworkCrossRegionCost},
+	egressInternet: {allocation.NetworkEgressBytes, allocation.NetworkInternetCost},
+}
+
+// chargeTraffic divides what each pod moved among its containers, and makes the network assets.
+func (b *Builder) chargeTraffic(pods []*pod) {
+	for _, p := range each(b, slices.All(pods)) {
+		b.holdTraffic(p) // which may be another pod's of the name: of all, before any is charged
+	}
+	for _, p := range each(b, slices.All(pods)) {
+		for i := range p.shifts {
+			x := &p.shifts[i]
+			rows := b.rows[x.set]
+			for _, row := range p.rowsOf(x) {
+				for k, to := range trafficColumns {
+					if to.bytes < allocation.NumColumns {
+						rows.Column(to.bytes)[row] += x.moved.bytes[k] / float64(x.n)
+					}
+					if to.cost < allocation.NumColumns {
+						rows.Column(to.cost)[row] += x.moved.cost[k] / float64(x.n)
+					}
+				}
+			}
+		}
+	}
+	for i := range each(b, slices.All(b.sets[b.first:b.last])) {
+		s := b.sets[b.first+i]
+		s.Networks = b.networks(b.rows[b.first+i])
+		b.priceNetworks(s)
+	}
+	b.warnDefaultEgress()
+}
+
+// priceNetworks says by what prices the traffic of clusters is charged.
+func (b *Builder) priceNetworks(s *allocation.Set) {
+	for i := range s.Networks {
+		n := &s.Networks[i]
+		for k, cost := range [...]float64{n.CrossZone, n.CrossRegion, n.Internet} {
+			if cost != 0 {
+				t := b.egressTariff(Sym(n.Cluster), egressZone+trafficKind(k))
+				n.Price[k], n.PriceSource[k] = t.at(n.End.UnixMilli()), t.source(n.End.UnixMilli())
+			}
+		}
+	}
+}
+
+// warnDefaultEgress names the clusters some of whose traffic costs what nobody gave as its price.
+func (b *Builder) warnDefaultEgress() {
+	var unpriced []string
+	for _, s := range each(b, slices.All(b.sets[b.first:b.last])) {
+		for i := range s.Networks {
+			n := &s.Networks[i]
+			for kind, cost := range [numTraffic]float64{egressZone: n.CrossZone, egressRegion: n.CrossRegion, egressInternet: n.Internet} {
+				if cost == 0 {
+					continue
+				}
+				if t := b.egressTariff(Sym(n.Cluster), trafficKind(kind)); t.isDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
+					unpriced = append(unpriced, n.Cluster)
+				}
+			}
+		}
+	}
+	b.count(notices.UnpricedTraffic, unpriced, b.inDollars())
+}
+
+// networks are an asset for what the traffic of each cluster costs. One that moved bytes has an asset though nothing says what they
+// cost, for a bill may.
+func (b *Builder) networks(rows *allocation.Rows) []allocation.Network {
+	of := map[allocation.ID]*allocation.Network{}
+	sent, received := rows.Column(allocation.NetworkTransferBytes), rows.Column(allocation.NetworkReceiveBytes)
+	for row, cluster := range rows.IDs(allocation.Cluster) {
+		zone, region, internet := rows.Column(allocation.NetworkCrossZoneCost)[row], rows.Column(allocation.NetworkCrossRegionCost)[row], rows.Column(allocation.NetworkInternetCost)[row]
+		if zone+region+internet+sent[row]+received[row] == 0 {
+			continue
+		}
+		ran := rows.Window(row)
+		n, ok := of[cluster]
+		if !ok {
+			n = &allocation.Network{Cluster: b.dict.Text(cluster), Start: ran.Start, End: ran.End}
+			of[cluster] = n
+		}
+		if ran.Start.Before(n.Start) {
+			n.Start = ran.Start
+		}
+		if ran.End.After(n.End) {
+			n.End = ran.End
+		}
+		n.CrossZone, n.CrossRegion, n.Internet = n.CrossZone+zone, n.CrossRegion+region, n.Internet+internet
+	}
+	var list []allocation.Network
+	for _, n := range of {
+		list = append(list, *n)
+	}
+	slices.SortFunc(list, func(x, y allocation.Network) int { return strings.Compare(x.Cluster, y.Cluster) })
+	return list
+}

@@ -1,0 +1,187 @@
+package build
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// lifespan is the time (from, until] in which what is told under a node's name is of one node, which was not there before earliest.
+// The zero value is all time.
+type lifespan struct{ from, until, earliest int64 }
+
+// nodeIdentity is what is told of which node has a name: a provider id or a creation time in Unix seconds, from an instant to the last
+// time that it was seen.
+type nodeIdentity struct {
+	timeline.Interval
+	providerID Symbol
+	created    float64
+}
+
+// splitNodes makes a node of each provider id and creation time that were told one after the other under one name: a node that is
+// made again is another node.
+func (b *Builder) splitNodes() {
+	for key, nodes := range each(b, maps.All(b.nodes)) {
+		if spans := nodes[0].lifespans(); len(spans) > 1 {
+			b.nodes[key] = nodes[0].split(spans)
+		}
+	}
+}
+
+// lifespans are those of the nodes of a name. A provider id that is seen long after another one came is of two nodes that have
+// one name at the same time, which cannot be told apart.
+func (n *node) lifespans() []lifespan {
+	spans := []lifespan{{timeline.Unborn, timeline.Forever, timeline.Unborn}}
+	was := nodeIdentity{providerID: none}
+	for _, x := range n.identities() {
+		anew := was.created > 0 && x.created > was.created ||
+			x.providerID != none && was.providerID != none && x.providerID != was.providerID && was.To <= x.From+timeline.Lookback
+		if anew {
+			if last := &spans[len(spans)-1]; last.from < x.From {
+				last.until = x.From
+				spans = append(spans, lifespan{x.From, timeline.Forever, min(was.To, x.From)})
+			}
+			was.created = 0
+			if x.providerID != none || was.To <= x.From {
+				was.providerID = none
+			}
+		}
+		if x.providerID != none && (was.providerID == none || x.providerID == was.providerID) {
+			was.providerID, was.To = x.providerID, max(was.To, x.To)
+		}
+		was.created = max(was.created, x.created)
+	}
+	return spans
+}
+
+// identities are all that are told, in the order of time.
+func (n *node) identities() []nodeIdentity {
+	var out []nodeIdentity
+	for _, x := range n.providerID {
+		out = append(out, nodeIdentity{Interval: x.Interval, providerID: x.value})
+	}
+	for _, x := range n.created {
+		out = append(out, nodeIdentity{timeline.Interval{From: x.From, To: x.To}, none, x.V})
+	}
+	slices.SortStableFunc(out, func(x, y nodeIdentity) int {
+		return cmp.Or(cmp.Compare(x.From, y.From), compareSymbols(x.providerID, y.providerID), cmp.Compare(x.created, y.created))
+	})
+	return out
+}
+
+// split is the nodes that n is, each with what is told within its lifespan.
+func (n *node) split(spans []lifespan) []*node {
+	nodes := make([]*node, len(spans))
+	for i, x := range spans {
+		part := &node{
+			nodeKey: n.nodeKey, lifespan: x, seen: x.clip(n.seen), created: x.steps(n.created), spot: x.steps(n.spot),
+			providerID: n.providerID.within(x.from, x.until), priceLabels: n.priceLabels.within(x.from, x.until), labels: n.labels.within(x.from, x.until),
+			devices: x.byName(n.devices), disks: x.byName(n.disks),
+		}
+		for r := range allocation.NumResources {
+			part.capacity[r] = x.ranked(n.capacity[r])
+			part.priced[r] = toldPrices{others: x.steps(n.priced[r].others), repeats: x.steps(n.priced[r].repeats)}
+		}
+		nodes[i] = part
+	}
+	return nodes
+}
+
+// steps are the values of s that are told of the node: of what was told before and holds on, only what no other value follows soon.
+func (x lifespan) steps(s timeline.Steps) timeline.Steps {
+	out := x.clip(s)
+	if i := slices.IndexFunc(s, func(step timeline.Step) bool { return step.To > x.from }); len(out) > 1 && s[i].From < x.from && out[1].From <= x.from+timeline.Lookback {
+		return out[1:]
+	}
+	return out
+}
+
+// clip is the part of s within the lifespan.
+func (x lifespan) clip(s timeline.Steps) timeline.Steps {
+	if x == (lifespan{}) {
+		return s
+	}
+	return timeline.Within(s, timeline.Steps{{From: x.from, To: x.until, V: 1}})
+}
+
+func (x lifespan) ranked(r ranked) ranked {
+	out := make(ranked, len(r))
+	for rank, s := range r {
+		out[rank] = x.steps(s)
+	}
+	return out
+}
+
+func (x lifespan) byName(m map[Symbol]*ranked) map[Symbol]*ranked {
+	out := make(map[Symbol]*ranked, len(m))
+	for name, r := range m {
+		if of := x.ranked(*r); slices.ContainsFunc(of, func(s timeline.Steps) bool { return len(s) > 0 }) {
+			out[name] = &of
+		}
+	}
+	return out
+}
+
+// createdAt is when the node was created, in Unix milliseconds, 0 where that is not known.
+func (n *node) createdAt() int64 {
+	if len(n.created) == 0 {
+		return 0
+	}
+	return int64(n.created[0].V * 1000)
+}
+
+// bornAt is from when on the node can have run anything.
+func (n *node) bornAt() int64 { return cmp.Or(n.createdAt(), n.earliest) }
+
+// endLives lets nodes end before the next one of their name begins.
+func (b *Builder) endLives() {
+	for _, nodes := range each(b, maps.All(b.nodes)) {
+		for i := 1; i < len(nodes); i++ {
+			was, n := nodes[i-1], nodes[i]
+			if len(n.life) > 0 {
+				was.life = was.life.Clip(timeline.Unborn, n.life[0].From)
+			}
+			if k := len(was.life); k > 0 {
+				n.after = was.life[k-1].To
+			}
+		}
+	}
+}
+
+// nodeRunning is the node that a container ran on: of those of its pod's node's name, the last that was there when the pod started,
+// else when the container did.
+func (b *Builder) nodeRunning(c *container, runs *timeline.Runs) *node {
+	nodes := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
+	if len(nodes) == 0 {
+		return nil
+	}
+	started := int64(timeline.Unborn)
+	if c.pod.started.known() && c.pod.started.value > 0 {
+		started = int64(c.pod.started.value * 1000)
+	} else if len(runs.All) > 0 {
+		started = runs.All[0].Start.Latest
+	}
+	for _, n := range slices.Backward(nodes) {
+		if n.bornAt() <= started {
+			return n
+		}
+	}
+	return nodes[0]
+}
+
+// everyNode yields all nodes, in no order.
+func (b *Builder) everyNode() iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		for _, nodes := range each(b, maps.All(b.nodes)) {
+			for _, n := range nodes {
+				if !yield(n) {
+					return
+				}
+			}
+		}
+	}
+}

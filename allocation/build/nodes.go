@@ -1,0 +1,323 @@
+package build
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// node is one node; until Resolve, all nodes of one name.
+type node struct {
+	nodeKey
+	index       int            // among the builder's nodes, sorted
+	seen        timeline.Steps // kube_node_info
+	providerID  dated[Symbol]
+	priceLabels dated[nodePriceLabels]
+	labels      dated[allocation.ID] // maps of the builder's Dict
+	labelMap    map[string]string    // the last of labels, once resolved
+	spotByLabel bool                 // labelMap says that it can be taken away
+	created     timeline.Steps
+	spot        timeline.Steps
+	capacity    [allocation.NumResources]ranked
+	priced      [allocation.NumResources]toldPrices
+	devices     map[Symbol]*ranked // capacity by the resource names of devices
+	disks       map[Symbol]*ranked // size of the file systems on the node's own disk, by device
+	disksUsed   map[Symbol]*filled // how full they are
+
+	lifespan
+	after int64 // when the node before it under its name ended; 0 for none
+
+	life        timeline.Intervals
+	bridged     timeline.Intervals                      // parts of life in which it was not seen
+	amount      [allocation.NumResources]timeline.Steps // capacity, alternatives resolved
+	price       [allocation.NumResources]timeline.Steps // per price unit and hour, alternatives resolved; rate where it is empty
+	rates       rateSteps                               // where there is no price of its own
+	load        [allocation.NumResources]*load          // nil where the node has nothing of the resource
+	allocatable [allocation.NumResources]timeline.Steps // of amount, where both are known
+	machine     *machine                                // nil without an exporter of its own
+	outside     perSet[resourceCosts]                   // cost allocated outside of life
+	over        perSet[resourceCosts]                   // cost taken off because the node was overcommitted
+}
+
+// resourceCosts are costs by resource.
+type resourceCosts [allocation.NumResources]float64
+
+// nodePriceLabels are what OpenCost's price metrics know of a node.
+type nodePriceLabels struct{ instanceType, region, arch, providerID string }
+
+func (b *Builder) nodeOf(s *seen) *node {
+	key := nodeKey{s.key[0], s.key[1]}
+	if b.nodes[key] == nil {
+		b.nodes[key] = []*node{{nodeKey: key}}
+	}
+	return b.nodes[key][0]
+}
+
+func (b *Builder) addNode(s *seen) error {
+	n := b.nodeOf(s)
+	sights := b.sampling.Sights(s.p)
+	n.seen = timeline.Max(n.seen, b.sampling.Holding(sights))
+	if s.key[2] != none {
+		n.providerID.add(s.key[2], sights)
+	}
+	return nil
+}
+
+func (b *Builder) addNodeLabels(s *seen) error {
+	b.nodeOf(s).labels.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addNodeCreated(s *seen) error {
+	n := b.nodeOf(s)
+	n.created = timeline.Max(n.created, b.sampling.Reports(s.p))
+	return nil
+}
+
+func (b *Builder) addNodeCapacity(s *seen) error {
+	b.nodeOf(s).capacity[s.Resource].add(s.Rank, b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addNodePrice(s *seen) error {
+	n := b.nodeOf(s)
+	prices := b.addPrices(&n.priced[s.Resource], s, n.pricedThing(s.Resource))
+	n.priceLabels.add(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, prices)
+	return nil
+}
+
+func (b *Builder) addNodeSpot(s *seen) error {
+	n := b.nodeOf(s)
+	n.spot = timeline.Max(n.spot, b.pricesSampling().Steps(s.p))
+	return nil
+}
+
+// pricedThing is a resource of the node as what metrics price.
+func (n *node) pricedThing(r allocation.Resource) pricedThing {
+	return pricedThing{cluster: n.cluster, of: strings.ToUpper(r.String()), things: notices.NodesPriced, name: n.name.Value()}
+}
+
+// capacityByAllocatable is the rank of a capacity that is what of it pods may have.
+const capacityByAllocatable = 2
+
+// label is the first of the names that the node has a label of.
+func (n *node) label(names []allocation.LabelName) string {
+	return allocation.FirstLabel(n.labelMap, names)
+}
+
+// Labels of nodes, the current name before the deprecated one.
+var (
+	instanceTypeLabels = allocation.LabelAliases("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+	zoneLabels         = allocation.LabelAliases("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+	archLabels         = allocation.LabelAliases("kubernetes.io/arch", "beta.kubernetes.io/arch")
+	poolLabels         = allocation.LabelAliases("cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool", "agentpool", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
+	gpuLabels          = allocation.LabelAliases("nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name", "amd.com/gpu.product-name")
+	gpuReplicaLabels   = allocation.LabelAliases("nvidia.com/gpu.replicas")
+	gpuProductLabels   = allocation.LabelAliases("nvidia.com/gpu.product")
+)
+
+// spotLabel is a label of nodes that can be taken away, its value there, whatever its case, and whose nodes have it; ""
+// where several providers' may.
+type spotLabel struct {
+	name            allocation.LabelName
+	value, provider string
+}
+
+var spotLabels = []spotLabel{
+	{allocation.NewLabelName("karpenter.sh/capacity-type"), "spot", ""},
+	{allocation.NewLabelName("eks.amazonaws.com/capacityType"), "spot", "aws"},
+	{allocation.NewLabelName("cloud.google.com/gke-spot"), "true", "gcp"},
+	{allocation.NewLabelName("cloud.google.com/gke-preemptible"), "true", "gcp"},
+	{allocation.NewLabelName("kubernetes.azure.com/scalesetpriority"), "spot", "azure"},
+}
+
+// isSpot says whether the node can be taken away at t: its metric, else the labels of the providers.
+func (n *node) isSpot(t int64) bool {
+	if v, known := n.spot.At(t); known {
+		return v != 0
+	}
+	return n.spotByLabel
+}
+
+// labeledSpot reports whether labels of a node say that it can be taken away.
+func labeledSpot(labels map[string]string) bool {
+	return slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
+		value, _ := allocation.FindLabel(&spot.name, labels)
+		return strings.EqualFold(value, spot.value)
+	})
+}
+
+// asset is what is known of the node at t, without amounts.
+func (n *node) asset(t int64) allocation.Node {
+	from := n.priceLabels.at(timeline.Forever)
+	asset := allocation.Node{
+		Cluster: n.cluster.Value(), Name: n.name.Value(),
+		ProviderID:   cmp.Or(symbolText(n.providerID.at(timeline.Forever)), from.providerID),
+		InstanceType: cmp.Or(n.label(instanceTypeLabels), from.instanceType),
+		Region:       cmp.Or(n.label(allocation.RegionLabels), from.region),
+		Zone:         n.label(zoneLabels), Pool: n.label(poolLabels),
+		Arch: cmp.Or(n.label(archLabels), from.arch),
+		Spot: n.isSpot(t), Labels: n.labelMap,
+	}
+	if at := n.createdAt(); at > 0 {
+		asset.Created = time.UnixMilli(at).UTC()
+	}
+	return asset
+}
+
+// symbolText is the text of a symbol, which may be the zero one.
+func symbolText(s Symbol) string {
+	if s == (Symbol{}) {
+		return ""
+	}
+	return s.Value()
+}
+
+func symText(l latest[Symbol]) string {
+	if !l.known() {
+		return ""
+	}
+	return l.value.Value()
+}
+
+// provider is the cloud that a provider id names, in the spelling of price sheets: aws, gcp, azure.
+func provider(providerID string) string {
+	name, _, ok := strings.Cut(providerID, "://")
+	switch {
+	case !ok:
+		return ""
+	case name == "gce":
+		return "gcp"
+	}
+	return name
+}
+
+// resolveNodes finds when each node lived, what it had and what that cost.
+func (b *Builder) resolveNodes() {
+	sights := b.nodeSights()
+	for i, n := range each(b, slices.All(b.sortedNodes())) {
+		n.index = i
+		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
+		b.dict.Add(n.name.Value())
+		n.labelMap = b.dict.TextMap(n.labels.at(timeline.Forever))
+		n.spotByLabel = labeledSpot(n.labelMap)
+		for r := range allocation.NumResources {
+			n.amount[r], n.price[r] = n.capacity[r].best(), b.reach(n.priced[r].best())
+			if len(n.capacity[r]) > capacityByAllocatable {
+				n.allocatable[r] = b.reach(n.capacity[r][capacityByAllocatable])
+			}
+		}
+		if len(n.devices) > 0 {
+			n.amount[allocation.GPU] = sumByName(n.devices, func(name Symbol) float64 { return deviceWorth(name.Value(), n) })
+		}
+		seen := n.seen
+		if len(seen) == 0 {
+			seen = presence(n.amount[allocation.CPU])
+		}
+		for r := range allocation.NumResources {
+			n.amount[r] = b.reach(n.amount[r])
+		}
+		n.spot = b.reach(n.spot)
+		seen = timeline.Overlay(seen, n.steps(sights[n.nodeKey]))
+		runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen), Started: n.created}, &b.absentIn(n.cluster).nodes)
+		n.life, n.bridged = runs.Intervals().Clip(b.sampling.Start, b.sampling.End), runs.Bridged
+		b.rateNode(n)
+	}
+	b.endLives()
+}
+
+// reach lets a node that is seen first shortly after a container on it started live from then on: it was there, unless it is
+// younger.
+func (n *node) reach(started int64) {
+	i, _ := slices.BinarySearchFunc(n.life, started, func(x timeline.Interval, at int64) int { return cmp.Compare(x.From, at+1) })
+	if i == len(n.life) || n.life[i].From-started > timeline.Lookback {
+		return
+	}
+	if n.bornAt() <= started {
+		n.life[i].From = max(started, n.after)
+	}
+}
+
+// presence is 1 where s has any value.
+func presence(s timeline.Steps) timeline.Steps {
+	out := make(timeline.Steps, 0, len(s))
+	for _, x := range s {
+		out = append(out, timeline.Step{From: x.From, To: x.To, V: 1})
+	}
+	return out
+}
+
+// rateNode takes the sheet's prices for resources that no metric prices. The warning names only nodes that the sheet knows
+// nothing of, and that no prices are left out of, so that a default is never a silent one.
+func (b *Builder) rateNode(n *node) {
+	a := n.asset(b.sampling.End)
+	n.rates = b.rateSteps(allocation.NodeAttributes{
+		Cluster: a.Cluster, Name: a.Name, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
+		InstanceType: a.InstanceType, GPUModel: n.label(gpuLabels), Labels: a.Labels,
+	})
+	unpriced := false
+	times := append(slices.Clone(n.rates.changes), b.sampling.End)
+	for r := range allocation.NumResources {
+		byDefault := slices.ContainsFunc(times, func(t int64) bool {
+			rates := n.rateAt(t)
+			return r != allocation.GPU && rates.Default || r == allocation.GPU && rates.Sources[allocation.GPU] == allocation.BuiltInPrices
+		})
+		unpriced = unpriced || byDefault && !n.price[r].Cover(b.asked(n.life)) && len(n.amount[r]) > 0 && !b.isBad(n.pricedThing(r))
+	}
+	if unpriced && len(b.asked(n.life)) > 0 {
+		b.unpriced = append(b.unpriced, b.placed(n.cluster, a.Name))
+	}
+}
+
+// rateAt is the sheet's rates at t: prices change, and a node may become spot, or cease to be.
+func (n *node) rateAt(t int64) *allocation.NodeRates { return n.rates.at(t, n.isSpot(t)) }
+
+// priceAt is the price of a resource at t per price unit and hour: what a metric says, else the sheet.
+func (n *node) priceAt(r allocation.Resource, t int64) float64 {
+	if price, known := n.price[r].At(t); known {
+		return price
+	}
+	return n.rateAt(t).Price[r]
+}
+
+// discountAt is what the sheet takes off the list prices of CPU and RAM at t, which is of no account where a metric prices
+// either: the asset has one discount for both.
+func (n *node) discountAt(t int64) float64 {
+	for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} {
+		if _, known := n.price[r].At(t); known {
+			return 0
+		}
+	}
+	return n.rateAt(t).Discount
+}
+
+// priceEdges appends the instants at which the price of a resource changes.
+func (n *node) priceEdges(r allocation.Resource, dst []int64) []int64 {
+	return append(n.spot.Edges(n.price[r].Edges(dst)), n.rates.changes...)
+}
+
+// priceSource names where the price of a resource comes from at t.
+func (n *node) priceSource(r allocation.Resource, t int64) string {
+	if _, known := n.price[r].At(t); known {
+		return "node_" + r.String() + "_hourly_cost"
+	}
+	rates := n.rateAt(t)
+	return cmp.Or(rates.Sources[r], rates.Source)
+}
+
+// sortedNodes are the nodes by cluster and name, those of one name in the order of time.
+func (b *Builder) sortedNodes() []*node {
+	nodes := make([]*node, 0, len(b.nodes))
+	for n := range b.everyNode() {
+		nodes = append(nodes, n)
+	}
+	slices.SortStableFunc(nodes, func(x, y *node) int {
+		return cmp.Or(cmp.Compare(x.cluster.Value(), y.cluster.Value()), cmp.Compare(x.name.Value(), y.name.Value()))
+	})
+	return nodes
+}

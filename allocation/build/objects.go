@@ -1,0 +1,318 @@
+package build
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// latest is a value of which the last reported wins.
+type latest[T any] struct {
+	value T
+	at    int64 // 0 where it is not known
+}
+
+func (l *latest[T]) known() bool { return l.at != 0 }
+
+func (l *latest[T]) set(v T, at int64) {
+	if !l.known() || at >= l.at {
+		l.value, l.at = v, cmp.Or(at, 1)
+	}
+}
+
+// owner is a kind, lower case, and a name; a zero owner is none.
+type owner struct{ kind, name Symbol }
+
+// pod is one pod by UID.
+type pod struct {
+	podKey
+	node        latest[Symbol]
+	address     latest[Symbol]
+	createdBy   latest[owner]
+	owner       latest[owner]
+	started     latest[float64] // Unix seconds
+	labels      dated[allocation.ID]
+	annotations dated[allocation.ID]
+	containers  []*container
+	mounts      []Symbol         // claims of its namespace
+	behind      []membership     // nil until it is resolved
+	labelsOf    [3]allocation.ID // of its node, of its namespace, and its own
+	allLabels   allocation.ID    // of all three, once labeled
+	labeled     bool
+	controlled  bool // owner is the managing controller
+	restarted   bool // a container of it ran before the first start that is known of
+
+	shifts    []shift
+	shiftRows []int32
+	shiftsOf  int32 // how many segments shifts were made of
+	lastShift int32 // that bytes were found to be moved in
+	flows     []flow
+	ended     []flowEnd
+	usageFrom int64 // time of the oldest usage asked for of it, where that is more than of others; else 0
+
+	*podSigns
+}
+
+// podSigns are what is gathered of when and where a pod ran, until that is resolved.
+type podSigns struct {
+	hint      Symbol // the node by the kubelet that saw it; none where that is not known
+	stays     []stay // of a pod without a UID
+	seen      timeline.Steps
+	active    timeline.Steps // not 0 while the pod's phase is Running
+	scheduled latest[float64]
+	pending   timeline.Steps // not 0 while the pod's phase is Pending
+	born      timeline.Steps // when it started, as was reported at each time, in Unix seconds
+	completed timeline.Steps // the last end of those of its containers that are terminated then
+	deleted   timeline.Steps // when its grace period is over
+	final     timeline.Steps // not 0 while the pod's phase is Succeeded or Failed
+}
+
+func newPod(key podKey) *pod { return &pod{podKey: key, podSigns: &podSigns{hint: none}} }
+
+// container is one container of one pod, restarts in place included.
+type container struct {
+	containerKey
+	pod   *pod
+	node  *node // nil where it is not known; set once resolved
+	init  bool
+	alone bool // nothing but its usage is known
+	// restarted says that it started more than once within the window; set once resolved.
+	restarted bool
+	// unmeasured is the usage of a container that restarted, until measureRestarted.
+	unmeasured []seen
+	started    timeline.Steps
+	devices    *devices      // nil without
+	gpu        allocation.ID // GPUDevices of its rows, once resolved
+	*containerSigns
+
+	runs      timeline.Intervals
+	segments  []segment
+	covered   [allocation.NumResources]coverage
+	deviceUse []timeline.Cell                    // of all its devices
+	again     *[allocation.NumResources]coverage // covered once more, while overcommitment is taken off
+	rows      []rowRef                           // of the sets it runs in
+}
+
+// containerSigns are what is gathered of a container until its segments are made of it.
+type containerSigns struct {
+	running ranked
+	created timeline.Steps // by cAdvisor: stands in for started where that of container and pod is not known
+	ended   timeline.Steps // when it ended last, as was reported at each time, in Unix seconds
+	// restarts is how often it was restarted, as was reported at each time.
+	restarts timeline.Steps
+	request  [allocation.NumResources]ranked
+	limit    [allocation.NumResources]ranked
+}
+
+func newContainer(key containerKey, p *pod) *container {
+	return &container{containerKey: key, pod: p, containerSigns: &containerSigns{}}
+}
+
+// rowRef is a row of a set.
+type rowRef struct{ set, row int32 }
+
+// namespace holds maps of the builder's Dict.
+type namespace struct{ labels, annotations dated[allocation.ID] }
+
+// at are a namespace's labels and annotations at t; a nil one has none.
+func (n *namespace) at(t int64) (labels, annotations allocation.ID) {
+	if n == nil {
+		return 0, 0
+	}
+	return n.labels.at(t), n.annotations.at(t)
+}
+
+// runningByInfo is the rank of the running signal that is kube_pod_container_info: it counts while the pod's phase is
+// Running.
+const runningByInfo = 2
+
+// container returns the container that s speaks of, making it and its pod where they are new.
+func (b *Builder) container(s *seen) *container {
+	key := containerKey{s.pod(), s.key[4]}
+	p := b.podOf(key.podKey)
+	c := p.container(key.container)
+	if c == nil {
+		c = newContainer(key, p)
+		p.containers = append(p.containers, c)
+	}
+	c.init = c.init || s.Init
+	return c
+}
+
+// container is the one of a name, nil where there is none: pods have few. A nil pod has none.
+func (p *pod) container(name Symbol) *container {
+	if p == nil {
+		return nil
+	}
+	for _, c := range p.containers {
+		if c.container == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// every yields all containers, in no order.
+func (b *Builder) every() iter.Seq[*container] {
+	return func(yield func(*container) bool) {
+		for _, p := range each(b, maps.All(b.pods)) {
+			for _, c := range p.containers {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// named yields the containers of a name in the pods of a name.
+func (b *Builder) named(pods objectKey, name Symbol) iter.Seq[*container] {
+	return func(yield func(*container) bool) {
+		for _, p := range b.podNames[pods] {
+			if c := p.container(name); c != nil && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+func (b *Builder) podOf(key podKey) *pod {
+	p, ok := b.pods[key]
+	if !ok {
+		p = newPod(key)
+		b.pods[key] = p
+		b.podNames[key.objectKey] = append(b.podNames[key.objectKey], p)
+	}
+	return p
+}
+
+func (b *Builder) addPod(s *seen) error {
+	p, at := b.podOf(s.pod()), s.p.Last()
+	seen := b.sampling.Holding(b.sampling.Sights(s.p))
+	p.seen = timeline.Max(p.seen, seen)
+	p.addStay(s.key[4], s.key[5], seen)
+	if s.key[4] != none {
+		p.node.set(s.key[4], at)
+	}
+	if s.key[5] != none {
+		p.address.set(s.key[5], at)
+	}
+	p.createdBy.set(makeOwner(s.key[6], s.key[7]), at)
+	return nil
+}
+
+// makeOwner is the owner of that kind and name; none where there is none, or a node (static pods).
+func makeOwner(kind, name Symbol) owner {
+	switch k := strings.ToLower(kind.Value()); k {
+	case "", "<none>", "node":
+		return owner{}
+	default:
+		return owner{Sym(k), name}
+	}
+}
+
+func (b *Builder) addPodPhase(s *seen) error {
+	p := b.podOf(s.pod())
+	p.active = timeline.Max(p.active, b.sampling.Sights(s.p))
+	return nil
+}
+
+func (b *Builder) addPodStarted(s *seen) error {
+	p := b.podOf(s.pod())
+	if v, ok := s.p.LastUsable(); ok {
+		p.started.set(v, s.p.Last())
+	}
+	p.born = timeline.Max(p.born, b.sampling.Reports(s.p))
+	return nil
+}
+
+func (b *Builder) addPodCompleted(s *seen) error {
+	p := b.podOf(s.pod())
+	p.completed = timeline.Max(p.completed, b.sampling.Reports(s.p))
+	return nil
+}
+
+func (b *Builder) addPodDeleted(s *seen) error {
+	p := b.podOf(s.pod())
+	p.deleted = timeline.Max(p.deleted, b.sampling.Reports(s.p))
+	return nil
+}
+
+func (b *Builder) addPodOwner(s *seen) error {
+	p := b.podOf(s.pod())
+	controls := s.key[6].Value() == "true"
+	if p.controlled && !controls {
+		return nil
+	}
+	p.controlled = p.controlled || controls
+	p.owner.set(makeOwner(s.key[4], s.key[5]), s.p.Last())
+	return nil
+}
+
+// tailMap is the names and values of the key's tail.
+func (s *seen) tailMap() map[string]string {
+	m := make(map[string]string, len(s.tail)/2)
+	for i := 0; i+1 < len(s.tail); i += 2 {
+		m[s.tail[i].Value()] = s.tail[i+1].Value()
+	}
+	return m
+}
+
+func (b *Builder) addPodLabels(s *seen) error {
+	b.podOf(s.pod()).labels.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addPodAnnotations(s *seen) error {
+	b.podOf(s.pod()).annotations.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) namespaceOf(s *seen) *namespace {
+	key := objectKey{s.key[0], s.key[1], none}
+	n, ok := b.namespaces[key]
+	if !ok {
+		n = &namespace{}
+		b.namespaces[key] = n
+	}
+	return n
+}
+
+func (b *Builder) addNamespaceLabels(s *seen) error {
+	b.namespaceOf(s).labels.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addNamespaceAnnotations(s *seen) error {
+	b.namespaceOf(s).annotations.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addReplicaSetOwner(s *seen) error { return b.addOwner("replicaset", s) }
+func (b *Builder) addJobOwner(s *seen) error        { return b.addOwner("job", s) }
+
+func (b *Builder) addOwner(kind string, s *seen) error {
+	if o := makeOwner(s.key[3], s.key[4]); o != (owner{}) {
+		b.owners[ownerKey{Sym(kind), s.object()}] = o
+	}
+	return nil
+}
+
+// controller follows a pod's chain of owners: pod → replicaset → deployment or rollout, pod → job → cronjob.
+func (b *Builder) controller(p *pod) (kind, name string) {
+	o := p.owner.value
+	if o == (owner{}) {
+		o = p.createdBy.value
+	}
+	if up, ok := b.owners[ownerKey{o.kind, objectKey{p.cluster, p.namespace, o.name}}]; ok {
+		o = up
+	}
+	if o == (owner{}) {
+		return "", ""
+	}
+	return o.kind.Value(), o.name.Value()
+}

@@ -1,0 +1,228 @@
+package build
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// oddKey says what is wrong with whose prices.
+type oddKey struct {
+	oddity notices.Oddity
+	of     string // what of things has the price, such as CPU and RAM; "" is the things themselves
+	things string // such as nodesPriced
+	unit   string // that the price is to be for: hour
+}
+
+// oddPrices are names of things whose prices by metrics are odd, and how many times the usual price the oddest is.
+type oddPrices struct {
+	names []string
+	times float64
+}
+
+// badPrice is a thing by the metric that gives it prices which cannot be computed with, or of which several series differ.
+type badPrice struct {
+	oddity notices.Oddity
+	thing  pricedThing
+}
+
+// pricedThing is what a metric gives a price of.
+type pricedThing struct {
+	cluster Symbol
+	of      string
+	things  string
+	name    string
+}
+
+// pricesOf are the prices in s that can be computed with; those that are left out are noted, to be warned of.
+func (b *Builder) pricesOf(s *seen, t pricedThing) timeline.Steps {
+	steps := b.pricesSampling().Steps(s.p)
+	kept := steps.NotNegative()
+	if len(kept) < len(steps) {
+		b.badPrices[badPrice{notices.Negative, t}] = true
+	}
+	if s.p.AnyNotFinite() {
+		b.badPrices[badPrice{notices.NotFinite, t}] = true
+	}
+	return kept
+}
+
+// isBad reports whether a metric gives a thing prices that were left out.
+func (b *Builder) isBad(t pricedThing) bool {
+	return b.badPrices[badPrice{notices.Negative, t}] || b.badPrices[badPrice{notices.NotFinite, t}]
+}
+
+// placed is the name of something of a cluster, with the cluster's where there are several.
+func (b *Builder) placed(cluster Symbol, name string) string {
+	if b.severalClusters {
+		return cluster.Value() + "/" + name
+	}
+	return name
+}
+
+// oddSteps are what is odd about prices that a metric gives, where each unit usually costs so much; times is how many times
+// the usual price the oddest is.
+func (b *Builder) oddSteps(steps timeline.Steps, usual float64) (odd [notices.NumOddities]bool, times [notices.NumOddities]float64) {
+	for _, x := range steps {
+		if x.To <= b.start() || x.From >= b.end() {
+			continue
+		}
+		part := x.V / usual
+		switch {
+		case x.V == 0:
+			odd[notices.Free] = true
+		case part > allocation.UnusuallyDear:
+			odd[notices.Dear], times[notices.Dear] = true, max(times[notices.Dear], part)
+		case part < allocation.UnusuallyCheap && (!odd[notices.Cheap] || part < times[notices.Cheap]):
+			odd[notices.Cheap], times[notices.Cheap] = true, part
+		}
+	}
+	return odd, times
+}
+
+// warnOddPrices says which prices that metrics give are none, or are likely to be of another unit.
+func (b *Builder) warnOddPrices() {
+	found := map[oddKey]*oddPrices{}
+	note := func(key oddKey, name string, times float64) {
+		at := found[key]
+		if at == nil {
+			at = &oddPrices{times: times}
+			found[key] = at
+		}
+		at.names = append(at.names, name)
+		if key.oddity == notices.Dear && times > at.times || key.oddity == notices.Cheap && times < at.times {
+			at.times = times
+		}
+	}
+	for bad := range b.badPrices {
+		t := bad.thing
+		note(oddKey{bad.oddity, t.of, t.things, ""}, b.placed(t.cluster, t.name), 0)
+	}
+	b.oddNodes(note)
+	b.oddItems(note)
+	for key, at := range found {
+		slices.Sort(at.names)
+		at.names = slices.Compact(at.names)
+		b.warnings = append(b.warnings, key.text(at, b.inDollars()))
+	}
+}
+
+// oddNodes notes nodes by what is odd of the prices of their resources.
+func (b *Builder) oddNodes(note func(oddKey, string, float64)) {
+	currency := b.currency()
+	for _, n := range each(b, slices.All(b.sortedNodes())) {
+		if len(n.life) == 0 {
+			continue
+		}
+		var of [notices.NumOddities][]string
+		var most [notices.NumOddities]float64
+		for r := range allocation.NumResources {
+			if len(n.amount[r]) == 0 {
+				continue // what a node does not have may well have no price
+			}
+			odd, times := b.oddSteps(n.price[r], allocation.UsualNodePrice(r, currency))
+			for k := range notices.NumOddities {
+				if odd[k] {
+					of[k], most[k] = append(of[k], strings.ToUpper(r.String())), max(most[k], times[k])
+				}
+			}
+		}
+		for k := range notices.NumOddities {
+			if len(of[k]) > 0 {
+				note(oddKey{k, strings.Join(of[k], " and "), notices.NodesPriced, "hour"}, b.placed(n.cluster, n.name.Value()), most[k])
+			}
+		}
+	}
+}
+
+// oddItems notes all else by what is odd of its prices. Management and traffic that cost nothing are not odd: providers give
+// them away.
+func (b *Builder) oddItems(note func(oddKey, string, float64)) {
+	item := func(kind allocation.ItemKind, steps timeline.Steps, things, unit, name string, mayBeFree bool) {
+		odd, times := b.oddSteps(steps, allocation.UsualItemPrice(kind, b.currency()))
+		for k := range notices.NumOddities {
+			if odd[k] && (k != notices.Free || !mayBeFree) {
+				note(oddKey{k, "", things, unit}, name, times[k])
+			}
+		}
+	}
+	for _, v := range b.storage.volumes {
+		item(allocation.ItemStorage, v.price.best(), notices.VolumesPriced, "hour", b.placed(v.cluster, v.name.Value()), false)
+	}
+	for key, x := range b.balancers {
+		item(allocation.ItemLoadBalancer, x.price.best(), notices.BalancersPriced, "hour", b.placed(key.cluster, key.namespace.Value()+"/"+key.name.Value()), false)
+	}
+	for cluster, m := range b.management {
+		item(allocation.ItemManagement, m.price.best(), notices.ManagementPriced, "hour", cluster.Value(), true)
+	}
+	for cluster, e := range b.egress {
+		for kind := egressZone; kind < numTraffic; kind++ {
+			item(egressPrices[kind].kind, e[kind].best(), notices.TrafficPriced, "GiB", cluster.Value(), true)
+		}
+	}
+}
+
+// countClusters says whether there are several.
+func (b *Builder) countClusters() {
+	seen := map[Symbol]bool{}
+	for key := range b.nodes {
+		seen[key.cluster] = true
+	}
+	for key := range b.pods {
+		seen[key.cluster] = true
+	}
+	b.severalClusters = len(seen) > 1
+}
+
+// text is the warning; inDollars is what there is to say of built-in prices.
+func (k *oddKey) text(at *oddPrices, inDollars string) string {
+	of := ""
+	if k.of != "" {
+		of = k.of + " of "
+	}
+	more := []string{of}
+	switch k.oddity {
+	case notices.Negative, notices.NotFinite:
+		more = append(more, inDollars)
+	case notices.Disputed:
+		more = append(more, k.metric())
+	case notices.Dear:
+		unit := k.unit
+		if unit == "hour" {
+			unit = "hour, not by the month"
+		}
+		more = append(more, timesText(at.times), unit)
+	case notices.Cheap:
+		more = append(more, timesText(at.times), cmp.Or(k.unit, "hour"))
+	case notices.Free, notices.NumOddities:
+	}
+	return k.oddity.Notice(k.things).Text(len(at.names), at.names, more...)
+}
+
+// metric is what gives the prices.
+func (k *oddKey) metric() string {
+	switch k.things {
+	case notices.NodesPriced:
+		return "node_" + strings.ToLower(k.of) + "_hourly_cost"
+	case notices.VolumesPriced:
+		return "pv_hourly_cost"
+	case notices.BalancersPriced:
+		return "kubecost_load_balancer_cost"
+	case notices.ManagementPriced:
+		return "kubecost_cluster_management_cost"
+	}
+	return "kubecost_network_*_egress_cost"
+}
+
+// timesText is a number for people, in three digits.
+func timesText(v float64) string {
+	if v >= 100 && v < 1e6 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}

@@ -1,0 +1,133 @@
+package build_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
+)
+
+// TestTrafficOfOutages checks what is charged of a pod's traffic of 1 GiB a minute that was not seen all the time.
+func TestTrafficOfOutages(t *testing.T) {
+	const egress, usage = "c/ns/q/uid-q/true/false/false//i", "c/ns/q/uid-q/main//"
+	start := float64(plainStart.Add(-600 * time.Minute).Unix())
+	late := []given{
+		{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 61, 121)},
+		{signal: build.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 61, 121)},
+		{signal: build.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(start, 61, 121)},
+	}
+	moved := func(from, to int) given {
+		return given{signal: build.PodEgress, key: egress, points: counted(gib, from, to)}
+	}
+	used := func(from, to int) given {
+		return given{signal: build.ContainerLevel, key: usage, points: minutes(0.1, from, to)}
+	}
+	since := make([]float64, 60)
+	for i := range since {
+		since[i] = gib * float64(600+61+i)
+	}
+	history := given{signal: build.PodEgress, key: egress, points: sampled(plainStart.Add(61*time.Minute), time.Minute, since...)}
+	for _, tt := range []struct {
+		name   string
+		series []given
+		gib    float64
+	}{
+		{"before the first samples", concat(late, []given{history}), 60},
+		{"the kubelet is gone", concat(other(1, 121), []given{used(1, 61), moved(1, 61)}), 120},
+		{"the counter is gone", concat(other(1, 121), []given{used(1, 121), moved(1, 61)}), 60},
+		{"the counter is gone and nothing tells usage", concat(other(1, 121), []given{moved(1, 61)}), 60},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sets := buildGiven(t, allocation.Query{Resolution: time.Minute}, tt.series)
+			compareRows(t, sets, map[string]float64{"q/main": tt.gib * 0.12}, 1e-9, allocation.NetworkInternetCost)
+		})
+	}
+}
+
+// TestBreakdownOfOldNodes checks that a node's CPU time before its first samples is not taken for the window's.
+func TestBreakdownOfOldNodes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		from int // minute of the first samples
+		want allocation.Breakdown
+	}{
+		"seen first within the window": {61, allocation.Breakdown{Idle: 0.6, User: 0.4}},
+		"not seen but at its end":      {119, allocation.Breakdown{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var series []given
+			for mode, seconds := range map[string][2]float64{"idle": {10_100, 10_160}, "user": {2_100, 2_140}} {
+				if tt.from < 119 {
+					series = append(series, given{signal: build.NodeTime, key: "c/n/" + mode, points: minutes(seconds[0], tt.from, tt.from+1)})
+				}
+				series = append(series, given{signal: build.NodeTime, key: "c/n/" + mode, points: minutes(seconds[1], 119, 120)})
+			}
+			s := buildGiven(t, allocation.Query{Resolution: time.Minute}, series)[0]
+			equalText(t, "cpu", s.Nodes[0].CPUBreakdown, tt.want)
+		})
+	}
+}
+
+// TestBreakdownOfNodesThatEnd checks what the CPU of a node was used for that ends within a set: what was counted until it was
+// seen last.
+func TestBreakdownOfNodesThatEnd(t *testing.T) {
+	const ends = 91 // minute after the node's last samples
+	for name, tt := range map[string]struct {
+		from int // minute of the first samples
+		step time.Duration
+		want []allocation.Breakdown // by set
+	}{
+		"there before the window":      {-10, 0, []allocation.Breakdown{{Idle: 0.6, User: 0.4}}},
+		"joined in the window":         {21, 0, []allocation.Breakdown{{Idle: 0.6, User: 0.4}}},
+		"ended in the second of two":   {-10, time.Hour, []allocation.Breakdown{{Idle: 0.6, User: 0.4}, {Idle: 0.6, User: 0.4}}},
+		"joined in the first of two":   {21, time.Hour, []allocation.Breakdown{{Idle: 0.6, User: 0.4}, {Idle: 0.6, User: 0.4}}},
+		"many sets, read at both ends": {-10, 4 * time.Minute, slices.Repeat([]allocation.Breakdown{{Idle: 0.6, User: 0.4}}, 23)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, resolution := range []time.Duration{0, time.Minute} {
+				q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Step: tt.step, Resolution: resolution}
+				b, err := build.NewBuilder(q, time.Minute, flat{cpu: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				f := feed{t: t, b: b}
+				created := float64(plainStart.Add(time.Duration(tt.from-1) * time.Minute).Unix())
+				f.add(build.Series{Signal: build.NodeInfo}, "c/n/id", minutes(1, tt.from, ends))
+				f.add(build.Series{Signal: build.NodeCreated}, "c/n", minutes(created, tt.from, ends))
+				f.add(build.Series{Signal: build.NodeCapacity}, "c/n", minutes(4, tt.from, ends))
+				f.add(build.Series{Signal: build.NodeInfo}, "c/m/id-m", minutes(1, -10, 121)) // it goes on
+				last, whole := b.Borders()
+				for _, span := range append(last, whole...) {
+					f.only = &span
+					for mode, rate := range map[string]float64{"idle": 36, "user": 24} {
+						f.add(build.Series{Signal: build.NodeTime}, "c/n/"+mode, counted(rate, tt.from, ends))
+						f.add(build.Series{Signal: build.NodeTime}, "c/m/"+mode, counted(60-rate, -10, 121))
+					}
+				}
+				if err := b.Resolve(); err != nil {
+					t.Fatal(err)
+				}
+				if again, err := b.Settle(); err != nil || again != nil {
+					t.Fatalf("settle: %v, %v", again, err)
+				}
+				sets, err := b.Sets()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []allocation.Breakdown
+				for _, s := range sets {
+					for _, n := range s.Nodes {
+						if n.Name == "n" {
+							got = append(got, n.CPUBreakdown)
+						}
+						if want := (allocation.Breakdown{Idle: 0.4, User: 0.6}); n.Name == "m" {
+							equalText(t, "node that goes on", n.CPUBreakdown, want)
+						}
+					}
+				}
+				equalText(t, allocation.ResolutionText(resolution), got, tt.want)
+			}
+		})
+	}
+}

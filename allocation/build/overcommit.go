@@ -1,0 +1,245 @@
+package build
+
+import (
+	"math"
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// overcommitSlack is how far beyond capacity a sum may be by rounding alone.
+const overcommitSlack = 1e-9
+
+// load is what a node's containers used of one resource above their requests, cell by cell of the node's life, in amount ×
+// seconds. After Builder.findOvercommit it holds the factors by which requests and bursts are charged instead, and nothing
+// where all are 1.
+type load struct {
+	origin, width    int64
+	requests, bursts []float64
+	scaled           timeline.Intervals // where factors are not 1
+}
+
+// newLoad covers a life, which is not empty. Cells lie where they do in a load of the whole window.
+func newLoad(s timeline.Sampling, life timeline.Intervals) *load {
+	width := max(s.Cell(), 1)
+	end := s.End
+	if s.Exact() { // wherever the window lies, it has the same cells
+		end = (end + width - 1) / width * width
+	}
+	from, to := lifeBounds(life)
+	after, before := (end-to)/width, (end-from+width-1)/width // cells from the first and the last one of the life to the end
+	return &load{origin: end - before*width, width: width, bursts: make([]float64, before-after)}
+}
+
+// loadBytes is what a load takes for each of its cells: bursts, requests, and the capacity they are compared with.
+const loadBytes = 3 * 8
+
+// layLoads makes the loads of all nodes.
+func (b *Builder) layLoads() {
+	for _, n := range each(b, slices.All(b.sortedNodes())) {
+		b.layLoad(n)
+	}
+}
+
+// layLoad makes the loads of a node, once there is memory for them and for its assets. A life that has become longer gets longer
+// ones.
+func (b *Builder) layLoad(n *node) {
+	if len(n.life) == 0 {
+		return
+	}
+	from, to := lifeBounds(n.life)
+	cells := (to-from)/max(b.sampling.Cell(), 1) + 2
+	for r := range allocation.NumResources {
+		if len(n.amount[r]) == 0 || n.load[r] != nil && n.load[r].origin <= from {
+			continue
+		}
+		if b.draw(cells * loadBytes); b.stopped != nil {
+			return
+		}
+		was := n.load[r]
+		n.load[r] = newLoad(b.sampling, n.life)
+		if was != nil {
+			copy(n.load[r].bursts[(was.origin-n.load[r].origin)/was.width:], was.bursts)
+		}
+	}
+}
+
+// each calls f with every cell that (from, to] touches and the share of that stretch lying in it.
+func (l *load) each(from, to int64, f func(cell int, share float64)) {
+	whole := float64(to - from)
+	for i := (from - l.origin) / l.width; from < to; i++ {
+		end := min(to, l.origin+(i+1)*l.width)
+		f(int(i), float64(end-from)/whole)
+		from = end
+	}
+}
+
+// burst adds amount, used above the request over (from, to].
+func (l *load) burst(from, to int64, amount float64) {
+	i := (from - l.origin) / l.width
+	if to <= l.origin+(i+1)*l.width {
+		l.bursts[i] += amount
+		return
+	}
+	l.each(from, to, func(cell int, share float64) { l.bursts[cell] += amount * share })
+}
+
+// addRequests adds the requests of a container's running time to those of its node, cell by cell.
+func (l *load) addRequests(c *container, r allocation.Resource, requests []float64) {
+	for i := range c.segments {
+		seg := &c.segments[i]
+		if amount := seg.request[r] * float64(seg.to-seg.from) / 1000; amount > 0 && seg.inside[r] {
+			l.each(seg.from, seg.to, func(cell int, share float64) { requests[cell] += amount * share })
+		}
+	}
+}
+
+// findOvercommit turns loads into factors: where the allocations on a node exceed its capacity in a cell, what is used
+// above requests is scaled down first, then everything (SEMANTICS §5). It returns whose usage of when that takes.
+func (b *Builder) findOvercommit() []Excess {
+	var cells timeline.Intervals
+	nodes := b.sortedNodes()
+	on := make([][]*container, len(nodes))
+	for _, c := range each(b, slices.All(b.order)) {
+		if c.node != nil {
+			on[c.node.index] = append(on[c.node.index], c)
+		}
+	}
+	for i, n := range each(b, slices.All(nodes)) {
+		for r, l := range n.load {
+			if l != nil {
+				l.scale(n.capacityCells(allocation.Resource(r), l), on[i], allocation.Resource(r))
+				cells = append(cells, b.asked(l.scaled)...)
+			}
+		}
+	}
+	var out []Excess
+	for _, span := range each(b, slices.All(gather(cells))) {
+		out = append(out, b.excess(span))
+	}
+	return out
+}
+
+// scale finds the factors of a load, given what the node has in each cell and its containers.
+func (l *load) scale(capacity []float64, containers []*container, r allocation.Resource) {
+	l.requests = make([]float64, len(l.bursts))
+	for _, c := range containers {
+		l.addRequests(c, r, l.requests)
+	}
+	for i := range capacity {
+		requests, bursts := l.requests[i], l.bursts[i]
+		l.requests[i], l.bursts[i] = 1, 1
+		if requests+bursts <= capacity[i]*(1+overcommitSlack) {
+			continue
+		}
+		l.requests[i] = min(1, capacity[i]/math.Max(requests, capacity[i]))
+		l.bursts[i] = 0
+		if bursts > 0 {
+			l.bursts[i] = max(0, capacity[i]-requests) / bursts
+		}
+		from := l.origin + int64(i)*l.width
+		l.scaled = append(l.scaled, timeline.Interval{From: from, To: from + l.width})
+	}
+	if l.scaled = timeline.Union(l.scaled); len(l.scaled) == 0 {
+		l.requests, l.bursts = nil, nil
+	}
+}
+
+// Excess is a stretch of time in which nodes were allocated more than they have: the usage of which resources, and of which
+// pods by name, ascending, makes that up.
+type Excess struct {
+	Span
+	Resources [allocation.NumResources]bool
+	Pods      []string
+}
+
+func (b *Builder) excess(span Span) Excess {
+	x := Excess{Span: span}
+	over := map[*node]bool{}
+	for n := range b.everyNode() {
+		for r, l := range n.load {
+			if l != nil && len(l.scaled.Clip(span.Start, span.End)) > 0 {
+				over[n], x.Resources[r] = true, true
+			}
+		}
+	}
+	for _, c := range each(b, slices.All(b.order)) {
+		if over[c.node] && len(c.runs.Clip(span.Start, span.End)) > 0 {
+			x.Pods = append(x.Pods, c.name.Value())
+		}
+	}
+	slices.Sort(x.Pods)
+	x.Pods = slices.Compact(x.Pods)
+	return x
+}
+
+// What is read again is read in few pieces: chunks span about two hours, and each piece asks for all usage series.
+const (
+	gatherWithin int64 = 2 * 60 * 60 * 1000
+	mostSpans          = 8
+)
+
+// gather joins cells that are near each other into few spans.
+func gather(cells timeline.Intervals) []Span {
+	for within := gatherWithin; ; within *= 2 {
+		padded := make(timeline.Intervals, 0, len(cells))
+		for _, c := range cells {
+			padded = append(padded, timeline.Interval{From: c.From, To: c.To + within})
+		}
+		joined := timeline.Union(padded)
+		if len(joined) > mostSpans {
+			continue
+		}
+		var spans []Span
+		for _, x := range joined {
+			spans = append(spans, Span{x.From, x.To - within})
+		}
+		return spans
+	}
+}
+
+// capacityCells is what the node had of a resource in each cell of its load, in amount × seconds.
+func (n *node) capacityCells(r allocation.Resource, l *load) []float64 {
+	out := make([]float64, len(l.bursts))
+	n.eachStretch(r, l.origin, l.origin+int64(len(out))*l.width, nil, func(from, to int64, amount, _ float64) {
+		total := amount * float64(to-from) / 1000
+		l.each(from, to, func(cell int, share float64) { out[cell] += total * share })
+	})
+	return out
+}
+
+// correct takes off a row's cost what its container was allocated beyond its node's capacity.
+func (b *Builder) correct(n *node, seg *segment, r allocation.Resource, charges []charge, sign float64) {
+	if n == nil || !seg.inside[r] || n.load[r] == nil || len(n.load[r].scaled) == 0 {
+		return
+	}
+	l, off := n.load[r], 0.0
+	for _, x := range charges {
+		base := seg.request[r] * float64(x.to-x.from) / 1000
+		burst := max(0, x.amount-base)
+		l.each(x.from, x.to, func(cell int, share float64) {
+			off += share * (base*(1-l.requests[cell]) + burst*(1-l.bursts[cell]*l.requests[cell]))
+		})
+	}
+	cost := sign * off / 3600 * seg.price[r] / r.PerPriceUnit()
+	b.rows[seg.ref.set].Column(allocation.Cost.Of(r))[seg.ref.row] -= cost
+	n.over.at(int(seg.ref.set))[r] += cost
+}
+
+// isFirst reports whether the first sample that was read of a counter of a pod is its first one. The counter began at some time.
+func (b *Builder) isFirst(p *pod, s *seen, began int64) bool {
+	from := b.usageFrom(p)
+	return began >= from || s.p.First() > from+b.sampling.Lookback
+}
+
+// usageFrom is the time of the oldest usage of a pod that was asked for in this phase.
+func (b *Builder) usageFrom(p *pod) int64 {
+	switch {
+	case b.phase == correcting:
+		return b.sampling.LoadStart() + b.again.Start - b.sampling.Start
+	case p.usageFrom != 0:
+		return p.usageFrom
+	}
+	return b.sampling.LoadStart()
+}

@@ -1,0 +1,42 @@
+package build
+
+import (
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// rateSteps are the sheet's prices of a node over the window.
+type rateSteps struct {
+	changes []int64                   // when they change, ascending, Unix milliseconds
+	rates   [][2]allocation.NodeRates // on demand and spot: one more than changes
+}
+
+// rateSteps asks the sheet for a node's prices wherever they may change within the window.
+func (b *Builder) rateSteps(n allocation.NodeAttributes) rateSteps {
+	at := func(t int64) (rates [2]allocation.NodeRates) {
+		for i, spot := range [...]bool{false, true} {
+			n.Spot = spot
+			rates[i] = b.rates.Node(n, time.UnixMilli(t).UTC())
+		}
+		return rates
+	}
+	s := rateSteps{rates: [][2]allocation.NodeRates{at(b.sampling.Start)}}
+	for _, change := range b.rates.Changes(time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()) {
+		t := change.UnixMilli()
+		if next := at(t); next != s.rates[len(s.rates)-1] {
+			s.changes, s.rates = append(s.changes, t), append(s.rates, next)
+		}
+	}
+	return s
+}
+
+// at are the prices of the stretch that ends at t: at the instant of a change they are the old ones.
+func (s *rateSteps) at(t int64, spot bool) *allocation.NodeRates {
+	i, _ := slices.BinarySearch(s.changes, t)
+	if spot {
+		return &s.rates[i][1]
+	}
+	return &s.rates[i][0]
+}

@@ -1,0 +1,429 @@
+package build
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// segment is a stretch of a container's running time within which nothing but usage changes, and the row it counts for.
+type segment struct {
+	from, to       int64
+	ref            rowRef
+	request, price [allocation.NumResources]float64
+	inside         [allocation.NumResources]bool // the node is there and has the resource
+}
+
+// Resolve ends the gathering of everything but usage: it finds when nodes and containers ran, lays out the rows of the
+// sets and cuts running time into segments.
+func (b *Builder) Resolve() error {
+	if b.phase != gathering {
+		return errors.New("resolve: out of order")
+	}
+	if err := b.run(
+		b.adopt, b.splitStays, b.takeHints, b.countClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findSites, b.findMachines,
+		b.sortContainers, b.reserveRows, b.resolveContainers, b.layLoads, b.resolveVolumes,
+	); err != nil {
+		return err
+	}
+	b.warnGaps()
+	b.warnUnseenInit()
+	b.warnStrays()
+	b.warnUnrequested()
+	b.warnBadRequests()
+	b.warnInStep()
+	b.count(notices.UnpricedNodes, b.unpriced, b.inDollars())
+	b.phase = measuring
+	return b.stopped
+}
+
+// takeHints takes the node of pods whose node is not known from the addresses they were scraped at.
+func (b *Builder) takeHints() {
+	for _, p := range each(b, maps.All(b.pods)) {
+		if !p.node.known() && p.hint != none {
+			if name := b.nodeAt(p.cluster, p.hint); name != none {
+				p.node.set(name, 0)
+			}
+		}
+	}
+}
+
+func (b *Builder) sortContainers() { b.order = slices.SortedFunc(b.every(), compareContainers) }
+
+// resolveContainers finds when containers ran, and forgets what that was made of.
+func (b *Builder) resolveContainers() {
+	for _, c := range each(b, slices.All(b.order)) {
+		b.resolveContainer(c)
+		b.noteUnseenInit(c)
+		b.forget(c)
+	}
+	for _, p := range each(b, maps.All(b.pods)) {
+		p.podSigns = &b.forgottenPod
+	}
+}
+
+// stray notes a container of a pod on no known node, which has the given prices.
+func (b *Builder) stray(c *container, rates *rateSteps) {
+	name := b.placed(c.cluster, c.namespace.Value()+"/"+c.pod.name.Value())
+	if n := len(b.strays); n == 0 || b.strays[n-1] != name { // containers come by pods
+		b.strays = append(b.strays, name)
+	}
+	b.strayDefault = b.strayDefault || slices.ContainsFunc(rates.rates, func(r [2]allocation.NodeRates) bool { return r[0].Default })
+}
+
+// warnStrays names the pods of which it is not known what they ran on.
+func (b *Builder) warnStrays() {
+	prices := "what the price sheet says of any node"
+	if b.strayDefault {
+		prices = "defaults" + b.inDollars()
+	}
+	b.count(notices.StrayPods, b.strays, prices)
+}
+
+// forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
+func (b *Builder) forget(c *container) {
+	if len(c.ended) > 0 && len(c.started) > 0 && c.ended[0].V <= c.started[0].V {
+		c.pod.restarted = true
+	}
+	c.restarted = c.hasRestarted()
+	c.containerSigns = &b.forgotten
+	c.segments = slices.Clip(c.segments)
+}
+
+func compareContainers(x, y *container) int {
+	for _, pair := range [...][2]Symbol{
+		{x.cluster, y.cluster},
+		{x.namespace, y.namespace},
+		{x.name, y.name},
+		{x.uid, y.uid},
+		{x.container, y.container},
+	} {
+		if pair[0] != pair[1] {
+			return cmp.Compare(pair[0].Value(), pair[1].Value())
+		}
+	}
+	return cmp.Compare(x.nth, y.nth)
+}
+
+// adopt gives what is known of pods without a UID (metrics of old kube-state-metrics) to the pods of that name that have
+// one, each for the time it was there.
+func (b *Builder) adopt() {
+	for name, pods := range each(b, maps.All(b.podNames)) {
+		i := slices.IndexFunc(pods, func(p *pod) bool { return p.uid == none })
+		if i < 0 || len(pods) == 1 {
+			continue
+		}
+		nameless := pods[i]
+		pods = slices.Delete(pods, i, i+1)
+		b.podNames[name] = pods
+		for _, p := range pods {
+			p.inherit(nameless)
+			for _, from := range nameless.containers {
+				to := p.container(from.container)
+				if to == nil {
+					to = newContainer(containerKey{p.podKey, from.container}, p)
+					p.containers = append(p.containers, to)
+				}
+				to.inherit(from, p.seen, len(pods) > 1)
+			}
+		}
+		delete(b.pods, nameless.podKey)
+	}
+}
+
+// inherit takes over what p does not know itself.
+func (p *pod) inherit(from *pod) {
+	if !p.owner.known() {
+		p.owner = from.owner
+	}
+	if !p.scheduled.known() {
+		p.scheduled = from.scheduled
+	}
+	if len(p.pending) == 0 {
+		p.pending = from.pending
+	}
+	if len(p.mounts) == 0 {
+		p.mounts = from.mounts
+	}
+	if len(p.labels) == 0 {
+		p.labels = from.labels
+	}
+	if len(p.annotations) == 0 {
+		p.annotations = from.annotations
+	}
+	if !p.node.known() {
+		p.node = from.node
+	}
+}
+
+// inherit adds from's signals, where several pods share them only those of the time that seen covers.
+func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
+	take := func(s timeline.Steps) timeline.Steps {
+		if clip {
+			return timeline.Within(s, seen)
+		}
+		return s
+	}
+	c.init = c.init || from.init
+	for rank, s := range from.running {
+		c.running.add(rank, take(s))
+	}
+	for r := range allocation.NumResources {
+		for rank, s := range from.request[r] {
+			c.request[r].add(rank, take(s))
+		}
+		for rank, s := range from.limit[r] {
+			c.limit[r].add(rank, take(s))
+		}
+	}
+	c.inheritDevices(from.devices, take)
+	c.started = timeline.Max(c.started, take(from.started))
+	c.created = timeline.Max(c.created, take(from.created))
+	c.ended = timeline.Max(c.ended, take(from.ended))
+	c.restarts = timeline.Max(c.restarts, take(from.restarts))
+}
+
+func sortedSymbols[V any](m map[Symbol]V) []Symbol {
+	keys := make([]Symbol, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(x, y Symbol) int { return cmp.Compare(x.Value(), y.Value()) })
+	return keys
+}
+
+// findRuns finds when a container ran, on which node, and when it waited, and what of both lies within the window and its margins.
+func (b *Builder) findRuns(c *container) (found timeline.Runs, waits, inside timeline.Intervals) {
+	if len(c.started) == 0 {
+		c.started = c.created.Positive() // cAdvisor gives 0 or less where it does not know
+	}
+	presence := b.presence(c)
+	found = b.sampling.Runs(&presence, &b.absentIn(c.cluster).containers)
+	runs := found.Intervals()
+	c.node = b.nodeRunning(c, &found)
+	waits = b.waiting(c, &presence, runs)
+	inside = timeline.Union(slices.Concat(waits, runs)).Clip(b.sampling.Start, b.sampling.End)
+	if len(inside) > 0 {
+		c.runs = runs
+	}
+	return found, waits, inside
+}
+
+// resolveContainer cuts the time that is charged for a container into segments.
+func (b *Builder) resolveContainer(c *container) {
+	found, waits, inside := b.findRuns(c)
+	if len(inside) == 0 {
+		return
+	}
+	if c.node != nil {
+		for _, run := range inside {
+			c.node.reach(run.From)
+		}
+	}
+	b.bridged.add(c.name.Value(), b.asked(found.Bridged))
+	n := c.node
+	c.resolveDevices(n, b.dict)
+	var request, limit [allocation.NumResources]timeline.Steps
+	edges := append(b.edges[:0], b.borders...)
+	for r := range allocation.NumResources {
+		request[r], limit[r] = b.reach(c.request[r].best()), b.reach(c.limit[r].best())
+		edges = limit[r].Edges(request[r].Edges(edges))
+		b.noteRequest(c, r, request[r], limit[r], b.asked(inside))
+	}
+	var unknown rateSteps // prices where the node is not known
+	if n != nil {
+		edges = n.edges(edges)
+	} else {
+		unknown = b.rateSteps(allocation.NodeAttributes{Cluster: c.cluster.Value()})
+		if len(b.asked(inside)) > 0 {
+			b.stray(c, &unknown)
+		}
+		edges = append(edges, unknown.changes...)
+	}
+	b.edges = edges
+	edges = sortedEdges(edges)
+	for _, run := range inside {
+		from := run.From
+		for _, to := range append(within(edges, run), run.To) {
+			ref := b.row(c, from, to)
+			seg := segment{from: from, to: to, ref: ref}
+			for r := range allocation.NumResources {
+				seg.request[r] = max(0, request[r].Value(to))
+				if n != nil {
+					seg.price[r], seg.inside[r] = n.priceAt(r, to), n.has(r, to)
+				} else {
+					seg.price[r] = unknown.at(to, false).Price[r]
+				}
+				rows := b.rows[ref.set]
+				rows.Column(allocation.RequestHours.Of(r))[ref.row] += seg.request[r] * hours(from, to)
+				rows.Column(allocation.LimitHours.Of(r))[ref.row] += max(0, limit[r].Value(to)) * hours(from, to)
+			}
+			c.addSegment(&seg)
+			from = to
+		}
+	}
+	for _, ref := range c.rows {
+		b.describe(c, b.rows[ref.set], ref.row)
+	}
+	b.bound(c, &found, waits)
+}
+
+// within are the edges strictly inside run; the slice shares memory with edges and must not be appended to in place.
+func within(edges []int64, run timeline.Interval) []int64 {
+	i, _ := slices.BinarySearch(edges, run.From+1)
+	j, _ := slices.BinarySearch(edges, run.To)
+	return slices.Clone(edges[i:j])
+}
+
+// hours is the length of (from, to] in hours.
+func hours(from, to int64) float64 { return float64(to-from) / 3.6e6 }
+
+// addSegment appends seg, joined with the one before where nothing changed between them.
+func (c *container) addSegment(seg *segment) {
+	if n := len(c.segments); n > 0 {
+		last := &c.segments[n-1]
+		if last.to == seg.from && last.ref == seg.ref && last.request == seg.request && last.price == seg.price && last.inside == seg.inside {
+			last.to = seg.to
+			return
+		}
+	}
+	c.segments = append(c.segments, *seg)
+}
+
+// presence is what is known of when c ran. An init container ends long before its pod, but native sidecars end with it.
+func (b *Builder) presence(c *container) timeline.Presence {
+	p := timeline.Presence{Started: c.started, Born: c.pod.born, Ended: c.ended, Deleted: c.pod.deleted, Unseen: !c.init, OneSeries: c.alone}
+	if len(c.running) > runningByInfo {
+		info := timeline.Within(c.running[runningByInfo], c.pod.active)
+		c.running[runningByInfo] = info
+		shown := appendIntervals(appendIntervals(nil, c.running[:runningByInfo].best()), c.started.Positive())
+		p.Supposed = timeline.Union(appendIntervals(nil, info)).Without(timeline.Union(shown))
+	}
+	p.Seen = c.running.best()
+	if c.uid != none || len(p.Born) > 0 { // else pods of one name are not told apart, and each counts its own
+		p.Restarts = c.restarts
+	}
+	switch {
+	case b.comesBefore(c):
+		p.Until = c.pod.mainStart()
+	case len(c.pod.completed) > 0:
+		p.Completed, p.Together = c.pod.completed, c.together(p.Seen)
+	}
+	p.Once = !c.init && len(c.started) == 0 && c.ranOnce()
+	return p
+}
+
+// mainStart is the first reported start of a container that init containers come before, 0 where there is none.
+func (p *pod) mainStart() int64 {
+	first := 0.0
+	for _, x := range p.containers {
+		for _, s := range x.started {
+			if !x.init && s.V > 0 && (first == 0 || s.V < first) {
+				first = s.V
+			}
+		}
+	}
+	return int64(first * 1000)
+}
+
+// together reports whether another container of the pod, and no init container, was seen last when c was, or c never was.
+func (c *container) together(mine timeline.Steps) bool {
+	last, lasts, seen := lastSight(mine)
+	return slices.ContainsFunc(c.pod.containers, func(x *container) bool {
+		if x == c || x.init {
+			return false
+		}
+		other, _, _ := lastSight(x.running.best())
+		return !seen || last-other < lasts && other-last < lasts
+	})
+}
+
+// lastSight is when sights show last that something ran, how long that lasts, and whether they do.
+func lastSight(sights timeline.Steps) (at, lasts int64, ok bool) {
+	for _, x := range slices.Backward(sights) {
+		if x.V != 0 {
+			return x.To, int64(x.V), true
+		}
+	}
+	return 0, 0, false
+}
+
+// ranOnce reports whether a container of a pod that is over was never restarted.
+func (c *container) ranOnce() bool {
+	over := slices.ContainsFunc(c.pod.final, func(x timeline.Step) bool { return x.V != 0 })
+	return over && len(c.restarts) > 0 && !slices.ContainsFunc(c.restarts, func(x timeline.Step) bool { return x.V != 0 })
+}
+
+// edges appends the instants at which the node's life, capacity or price changes.
+func (n *node) edges(dst []int64) []int64 {
+	dst = n.life.Edges(dst)
+	for r := range allocation.NumResources {
+		dst = n.priceEdges(r, n.amount[r].Edges(dst))
+	}
+	return dst
+}
+
+// has reports whether the node is there at t and its capacity of the resource is known.
+func (n *node) has(r allocation.Resource, t int64) bool {
+	_, alive := n.life.Find(t)
+	_, known := n.amount[r].At(t)
+	return alive && known
+}
+
+// row is the row of c in the set that (from, to] lies in, made where it is new, and counts that time as running.
+func (b *Builder) row(c *container, from, to int64) rowRef {
+	i, _ := slices.BinarySearch(b.borders, to)
+	set := int32(i - 1)
+	rows := b.rows[set]
+	if n := len(c.rows); n == 0 || c.rows[n-1].set != set {
+		row := rows.Add(allocation.Workload, from, to)
+		c.rows = append(c.rows, rowRef{set, int32(row)})
+	}
+	ref := c.rows[len(c.rows)-1]
+	seconds := float64(to-from) / 1000
+	rows.Ends()[ref.row] = to
+	rows.Column(allocation.RunningSeconds)[ref.row] += seconds
+	return ref
+}
+
+// describe fills a row's properties, once its running time is known: what changes is what it was at the end of that.
+func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
+	p, end := c.pod, rows.Ends()[row]
+	kind, name := b.controller(p)
+	text := [allocation.Services]string{
+		allocation.Cluster: p.cluster.Value(), allocation.Namespace: p.namespace.Value(), allocation.Pod: p.name.Value(), allocation.PodUID: p.uid.Value(),
+		allocation.Container: c.container.Value(), allocation.ControllerKind: kind, allocation.Controller: name,
+	}
+	if p.node.known() {
+		text[allocation.NodeName] = p.node.value.Value()
+	}
+	if c.node != nil {
+		text[allocation.ProviderID] = c.node.asset(b.sampling.End).ProviderID
+	}
+	for prop, v := range text {
+		rows.IDs(allocation.Property(prop))[row] = b.dict.Add(v)
+	}
+	labels, annotations := b.namespaces[objectKey{p.cluster, p.namespace, none}].at(end)
+	rows.IDs(allocation.Services)[row] = b.dict.AddList(b.servicesAt(p, end))
+	rows.IDs(allocation.Labels)[row] = b.labelsOf(c, end, labels, p.labels.at(end))
+	rows.IDs(allocation.Annotations)[row] = b.dict.Overlay(annotations, p.annotations.at(end))
+	rows.IDs(allocation.NamespaceLabels)[row], rows.IDs(allocation.NamespaceAnnotations)[row] = labels, annotations
+	rows.IDs(allocation.GPUDevices)[row] = c.gpu
+}
+
+// labelsOf are a pod's labels over those of its namespace over those that its node had at t.
+func (b *Builder) labelsOf(c *container, t int64, in, own allocation.ID) allocation.ID {
+	of := [3]allocation.ID{0, in, own}
+	if c.node != nil {
+		of[0] = c.node.labels.at(t)
+	}
+	if p := c.pod; !p.labeled || p.labelsOf != of {
+		p.allLabels, p.labelsOf, p.labeled = b.dict.Overlay(of[:]...), of, true
+	}
+	return c.pod.allLabels
+}

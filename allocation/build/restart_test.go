@@ -1,0 +1,73 @@
+package build_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
+)
+
+// TestOrderOfSeries checks that what a container costs that restarts does not depend on the order in which its series come: they have
+// an id for each start, and sources give them in the order of neither.
+func TestOrderOfSeries(t *testing.T) {
+	unix := func(minute float64) float64 { return float64(plainStart.Unix()) + minute*60 }
+	const key = "c/ns/q/uid-q/main"
+	signals := []given{
+		{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 10, 60)},
+		{signal: build.ContainerRequest, key: key, points: minutes(0.5, 10, 60)},
+		{signal: build.ContainerRunning, key: key + "/", points: minutes(1, 10, 60)},
+		{signal: build.ContainerStarted, key: key, points: series(10, slices.Concat(
+			slices.Repeat([]float64{unix(9.2)}, 20), slices.Repeat([]float64{unix(29.5)}, 30))...)}, // no scrape told the start of b
+	}
+	usage := []given{
+		{signal: build.ContainerUse, key: key + "//a", points: counted(40, 10, 19)},
+		{signal: build.ContainerUse, key: key + "//b", points: sampled(plainStart.Add(20*time.Minute+7*time.Second), time.Minute, 31)},
+		{signal: build.ContainerUse, key: key + "//c", points: counted(70, 30, 60)},
+		{signal: build.ContainerLevel, resource: allocation.RAM, key: key + "//a", points: minutes(gib/3, 10, 19)},
+		{signal: build.ContainerLevel, resource: allocation.RAM, key: key + "//c", points: minutes(gib/7, 30, 60)},
+	}
+	columns := func(order []int) map[string][]float64 {
+		list := slices.Clone(signals)
+		for _, i := range order {
+			list = append(list, usage[i])
+		}
+		set := buildGiven(t, allocation.Query{}, list)[0]
+		out := map[string][]float64{}
+		for row := range set.Len() {
+			for c := range allocation.NumColumns {
+				name := set.Text(allocation.PodUID, row)
+				out[name] = append(out[name], set.Value(c, row))
+			}
+		}
+		return out
+	}
+	want := columns([]int{0, 1, 2, 3, 4})
+	if used := want["uid-q"][allocation.UsageHours.Of(allocation.CPU)]; used <= 0 {
+		t.Fatalf("it used %v core-hours", used)
+	}
+	for _, order := range [][]int{{2, 1, 0, 4, 3}, {1, 0, 2, 3, 4}, {4, 2, 0, 3, 1}} {
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			if d := cmp.Diff(want, columns(order)); d != "" {
+				t.Errorf("columns (-in the order of time +in this one):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestUsageThatNobodyMeasures checks that an hour is complete whose containers' usage nobody measures: nothing that comes later can
+// tell of it.
+func TestUsageThatNobodyMeasures(t *testing.T) {
+	set := buildGiven(t, allocation.Query{Alone: true, After: 10 * time.Minute}, []given{
+		{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 0, 131)},
+		{signal: build.ContainerRequest, key: "c/ns/q/uid-q/main", points: minutes(0.5, 0, 131)},
+		{signal: build.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 0, 131)},
+	})[0]
+	if set.Incomplete {
+		t.Error("the set is incomplete")
+	}
+}

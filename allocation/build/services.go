@@ -1,0 +1,241 @@
+package build
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// services joins the ways by which a pod is known to be behind a service.
+type services struct {
+	known     map[objectKey]bool
+	slices    map[objectKey]Symbol               // slice → service
+	endpoints map[objectKey]dated[Symbol]        // pod → slices of its namespace
+	addresses map[objectKey]dated[Symbol]        // namespace and IP → services
+	selectors map[objectKey]dated[allocation.ID] // service → labels that it selects pods by
+	selecting map[objectKey][]selector           // namespace → selectors of services without endpoints; nil until it is needed
+	selected  map[labeledIn][]int                // which of them select what
+	// told is when anything was seen of a cluster's services and endpoints, toldSelectors when any selector was.
+	told, toldSelectors map[Symbol]timeline.Intervals
+}
+
+// selector selects the pods of a service, while it is seen.
+type selector struct {
+	timeline.Interval
+	service Symbol
+	labels  []selectedLabel
+}
+
+// selectedLabel is a label that pods have to have.
+type selectedLabel struct {
+	name  allocation.LabelName
+	value string
+}
+
+// labeledIn are the pods of a namespace that have the same labels, a map of the builder's Dict.
+type labeledIn struct {
+	namespace objectKey
+	labels    allocation.ID
+}
+
+func newServices() services {
+	return services{
+		known: map[objectKey]bool{}, slices: map[objectKey]Symbol{},
+		endpoints: map[objectKey]dated[Symbol]{}, addresses: map[objectKey]dated[Symbol]{},
+		selectors: map[objectKey]dated[allocation.ID]{}, selected: map[labeledIn][]int{},
+		told: map[Symbol]timeline.Intervals{}, toldSelectors: map[Symbol]timeline.Intervals{},
+	}
+}
+
+func (b *Builder) addService(s *seen) error {
+	b.services.known[s.object()] = true
+	hear(b.services.told, s.key[0], b.serviceSteps(s))
+	return nil
+}
+
+func (b *Builder) addSliceService(s *seen) error {
+	if s.key[3] != none {
+		b.services.slices[s.object()] = s.key[3]
+	}
+	hear(b.services.told, s.key[0], b.serviceSteps(s))
+	return nil
+}
+
+func (b *Builder) addSliceEndpoint(s *seen) error {
+	namespace := s.key[3]
+	if namespace == none {
+		namespace = s.key[1]
+	}
+	steps := b.serviceSteps(s)
+	addDated(b.services.endpoints, objectKey{s.key[0], namespace, s.key[4]}, s.key[2], steps)
+	hear(b.services.told, s.key[0], steps)
+	return nil
+}
+
+func (b *Builder) addServiceAddress(s *seen) error {
+	steps := b.serviceSteps(s)
+	addDated(b.services.addresses, objectKey{s.key[0], s.key[1], s.key[3]}, s.key[2], steps)
+	hear(b.services.told, s.key[0], steps)
+	return nil
+}
+
+func (b *Builder) addServiceSelector(s *seen) error {
+	steps := b.serviceSteps(s)
+	addDated(b.services.selectors, s.object(), addTail(b.dict, s.tail), steps)
+	hear(b.services.toldSelectors, s.key[0], steps)
+	return nil
+}
+
+// serviceSteps is when something of a service was there. As a service does, it begins and ends halfway between two scrapes.
+func (b *Builder) serviceSteps(s *seen) timeline.Steps {
+	steps := b.sampling.Steps(s.p)
+	if b.sampling.Exact() {
+		for i := range steps {
+			steps[i].From -= b.sampling.Interval / 2
+			steps[i].To -= b.sampling.Interval / 2
+		}
+	}
+	return steps
+}
+
+// addDated notes when a value was seen of what has a key.
+func addDated[T comparable](m map[objectKey]dated[T], key objectKey, value T, seen timeline.Steps) {
+	values := m[key]
+	values.add(value, seen)
+	m[key] = values
+}
+
+// hear notes when something was seen of a cluster's services.
+func hear(told map[Symbol]timeline.Intervals, cluster Symbol, seen timeline.Steps) {
+	all := told[cluster]
+	for _, x := range seen {
+		if at, ok := all.Find(x.To); !ok || x.From < at.From {
+			all = timeline.Union(append(all, timeline.Interval{From: x.From, To: x.To}))
+		}
+	}
+	told[cluster] = all
+}
+
+// of is when a pod was seen behind which service: by EndpointSlice, else by address, else by the selectors of services that neither is
+// known of. within is the pod's own time: what has its name or its address at other times is another pod. told is when such
+// things were seen of the cluster at all.
+func (v *services) of(p *pod, within timeline.Interval, dict *allocation.Dict) (sights dated[Symbol], told timeline.Intervals) {
+	for _, x := range v.endpoints[p.objectKey] {
+		if service, ok := v.ofSlice(objectKey{p.cluster, p.namespace, x.value}); ok {
+			x.value = service
+			sights = append(sights, x)
+		}
+	}
+	if sights = sights.within(within.From, within.To); len(sights) == 0 && p.address.known() {
+		sights = v.addresses[objectKey{p.cluster, p.namespace, p.address.value}].within(within.From, within.To)
+	}
+	if len(sights) > 0 {
+		return sights, v.told[p.cluster]
+	}
+	return v.selectedBy(p, dict), v.toldSelectors[p.cluster]
+}
+
+// ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's and a part of its own.
+func (v *services) ofSlice(slice objectKey) (Symbol, bool) {
+	if service, ok := v.slices[slice]; ok {
+		return service, true
+	}
+	text := slice.name.Value()
+	i := strings.LastIndexByte(text, '-')
+	if i <= 0 {
+		return none, false
+	}
+	service := Sym(text[:i])
+	return service, v.known[objectKey{slice.cluster, slice.namespace, service}]
+}
+
+// selectedBy is when services select a pod by its labels.
+func (v *services) selectedBy(p *pod, dict *allocation.Dict) (sights dated[Symbol]) {
+	if len(v.selectors) == 0 {
+		return nil
+	}
+	namespace := objectKey{p.cluster, p.namespace, none}
+	all := v.selectorsIn(namespace, dict)
+	for _, x := range p.labels {
+		for _, i := range v.matching(labeledIn{namespace, x.value}, all, dict) {
+			from, to := max(x.From, all[i].From), min(x.To, all[i].To)
+			if from < to {
+				sights = append(sights, datedValue[Symbol]{timeline.Interval{From: from, To: to}, all[i].service})
+			}
+		}
+	}
+	return sights
+}
+
+// matching are those of the selectors that select pods with some labels.
+func (v *services) matching(pods labeledIn, all []selector, dict *allocation.Dict) []int {
+	found, ok := v.selected[pods]
+	if !ok {
+		labels := dict.TextMap(pods.labels)
+		for i := range all {
+			if all[i].matches(labels) {
+				found = append(found, i)
+			}
+		}
+		v.selected[pods] = found
+	}
+	return found
+}
+
+// matches reports whether a pod with labels is selected.
+func (s *selector) matches(labels map[string]string) bool {
+	return !slices.ContainsFunc(s.labels, func(l selectedLabel) bool {
+		value, ok := allocation.FindLabel(&l.name, labels)
+		return !ok || value != l.value
+	})
+}
+
+// selectorsIn are the selectors of the services in a namespace of which no endpoint is known.
+func (v *services) selectorsIn(namespace objectKey, dict *allocation.Dict) []selector {
+	if v.selecting == nil {
+		v.selecting = map[objectKey][]selector{}
+		told := v.withEndpoints()
+		for _, service := range sortedObjects(v.selectors) {
+			if told[service] {
+				continue
+			}
+			key := objectKey{service.cluster, service.namespace, none}
+			for _, x := range v.selectors[service] {
+				if labels := dict.TextMap(x.value); len(labels) > 0 { // else it selects nothing
+					v.selecting[key] = append(v.selecting[key], selector{x.Interval, service.name, selectedLabels(labels)})
+				}
+			}
+		}
+	}
+	return v.selecting[namespace]
+}
+
+// selectedLabels are the labels of a selector, in no order.
+func selectedLabels(labels map[string]string) (out []selectedLabel) {
+	names := allocation.NewLabelNames(slices.Collect(maps.Keys(labels))...)
+	for name, value := range labels {
+		out = append(out, selectedLabel{names.Name(name), value})
+	}
+	return out
+}
+
+// withEndpoints are the services that pods are known to be behind.
+func (v *services) withEndpoints() map[objectKey]bool {
+	told := map[objectKey]bool{}
+	for pod, list := range v.endpoints {
+		for _, x := range list {
+			if service, ok := v.ofSlice(objectKey{pod.cluster, pod.namespace, x.value}); ok {
+				told[objectKey{pod.cluster, pod.namespace, service}] = true
+			}
+		}
+	}
+	for ip, list := range v.addresses {
+		for _, x := range list {
+			told[objectKey{ip.cluster, ip.namespace, x.value}] = true
+		}
+	}
+	return told
+}

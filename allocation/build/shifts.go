@@ -1,0 +1,163 @@
+package build
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// shift is a part of a pod's running time within one set in which the same of its containers run.
+type shift struct {
+	from, to int64
+	set      int32
+	first, n int32 // the rows of its containers, in pod.shiftRows
+	moved    moved
+}
+
+// running are the shifts of a pod's running time, ascending: what a pod costs as a whole is divided among the rows of
+// each evenly. It is to be asked once all its containers are resolved; what was moved stays when another one is found.
+func (p *pod) running() []shift {
+	n := int32(0)
+	for _, c := range p.containers {
+		n += int32(len(c.segments))
+	}
+	if p.shiftsOf == n {
+		return p.shifts
+	}
+	before := p.shifts
+	p.shiftsOf = n
+	p.shifts, p.shiftRows = layShifts(p.containers)
+	for i := range before {
+		spread([]*pod{p}, before[i].from, before[i].to, &before[i].moved)
+	}
+	return p.shifts
+}
+
+func layShifts(containers []*container) ([]shift, []int32) {
+	var edges []int64
+	eachSegment := func(f func(*segment)) {
+		for _, c := range containers {
+			for i := range c.segments {
+				f(&c.segments[i])
+			}
+		}
+	}
+	eachSegment(func(s *segment) { edges = append(edges, s.from, s.to) })
+	edges = sortedEdges(edges)
+	if len(edges) == 0 {
+		return nil, nil
+	}
+	pieces := make([]shift, len(edges)-1)
+	eachPiece := func(f func(*shift, *segment)) {
+		eachSegment(func(s *segment) {
+			i, _ := slices.BinarySearch(edges, s.from)
+			for ; edges[i] < s.to; i++ {
+				f(&pieces[i], s)
+			}
+		})
+	}
+	total := int32(0)
+	eachPiece(func(x *shift, s *segment) {
+		x.set = s.ref.set
+		x.n++
+		total++
+	})
+	at := int32(0)
+	for i := range pieces {
+		pieces[i].from, pieces[i].to = edges[i], edges[i+1]
+		pieces[i].first = at
+		at, pieces[i].n = at+pieces[i].n, 0
+	}
+	rows := make([]int32, total)
+	eachPiece(func(x *shift, s *segment) {
+		rows[x.first+x.n] = s.ref.row
+		x.n++
+	})
+	return slices.DeleteFunc(pieces, func(x shift) bool { return x.n == 0 }), rows
+}
+
+// rowsOf are the rows of the containers that run in x.
+func (p *pod) rowsOf(x *shift) []int32 { return p.shiftRows[x.first : x.first+x.n] }
+
+// sortedPods are the pods that have containers that ran, by cluster, namespace, name and UID.
+func (b *Builder) sortedPods() []*pod {
+	pods := make([]*pod, 0, len(b.pods))
+	for _, c := range each(b, slices.All(b.order)) {
+		if len(c.segments) > 0 {
+			pods = append(pods, c.pod)
+		}
+	}
+	slices.SortFunc(pods, comparePods)
+	return slices.Compact(pods)
+}
+
+func comparePods(x, y *pod) int {
+	return cmp.Or(compareObjects(x.objectKey, y.objectKey), compareSymbols(x.uid, y.uid))
+}
+
+func compareObjects(x, y objectKey) int {
+	return cmp.Or(compareSymbols(x.cluster, y.cluster), compareSymbols(x.namespace, y.namespace), compareSymbols(x.name, y.name))
+}
+
+func compareSymbols(x, y Symbol) int {
+	if x == y {
+		return 0
+	}
+	return cmp.Compare(x.Value(), y.Value())
+}
+
+// sortedObjects are the keys of m by cluster, namespace and name.
+func sortedObjects[V any](m map[objectKey]V) []objectKey {
+	keys := make([]objectKey, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, compareObjects)
+	return keys
+}
+
+// lifeOf is when something of a cluster was there, by when it was seen: gaps are bridged as those of nodes. Where nothing of
+// its kind is seen any more when the window ends, and may yet be in time to bridge that, it is taken to be there as long as nodes are.
+func (b *Builder) lifeOf(cluster Symbol, seen timeline.Steps) timeline.Intervals {
+	seen = presence(seen)
+	watch := &b.absentIn(cluster).nodes
+	for _, gap := range watch.Absent {
+		if n := len(seen); n > 0 && gap.To >= b.sampling.End && seen[n-1].To >= max(gap.From, gap.To-b.evidence.most) && seen[n-1].To < gap.To {
+			if last := b.lastOfNodes(cluster); last > seen[n-1].To {
+				seen = append(seen, timeline.Step{From: seen[n-1].To, To: last, V: 1})
+			}
+		}
+	}
+	runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen)}, watch)
+	return runs.Intervals().Clip(b.sampling.Start, b.sampling.End)
+}
+
+// lastOfNodes is until when the last node of a cluster was there.
+func (b *Builder) lastOfNodes(cluster Symbol) (last int64) {
+	for n := range b.everyNode() {
+		if n.cluster == cluster && len(n.life) > 0 {
+			last = max(last, n.life[len(n.life)-1].To)
+		}
+	}
+	return last
+}
+
+// eachSet calls f for every set that a life reaches into, with its part of that, once there is memory for what has it: an asset.
+func (b *Builder) eachSet(life timeline.Intervals, f func(set int, part timeline.Intervals)) {
+	for i := range each(b, slices.All(b.sets)) {
+		if part := life.Clip(b.borders[i], b.borders[i+1]); len(part) > 0 {
+			if b.draw(allocation.AssetBytes); b.stopped != nil {
+				return
+			}
+			f(i, part)
+		}
+	}
+}
+
+// setAt is the set that the time just before to belongs to.
+func (b *Builder) setAt(to int64) int32 {
+	i, _ := slices.BinarySearch(b.borders, to)
+	return int32(i - 1)
+}

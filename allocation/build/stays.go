@@ -1,0 +1,132 @@
+package build
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// stay is a node that a pod without a UID was on, the address it had there, and when it was seen.
+type stay struct {
+	node, address Symbol
+	seen          timeline.Steps
+}
+
+// sojourn is the time (From, To] that a pod without a UID spent on one node.
+type sojourn struct {
+	timeline.Interval
+	*stay
+	left int64 // when it was last seen on the node before
+}
+
+// addStay notes where a pod without a UID was seen. Those of one name are one pod until Resolve, which splits them by node:
+// one that is made again on another node is another pod.
+func (p *pod) addStay(node, address Symbol, seen timeline.Steps) {
+	if p.uid != none || node == none {
+		return
+	}
+	for i := range p.stays {
+		if x := &p.stays[i]; x.node == node {
+			x.seen = timeline.Max(x.seen, seen)
+			x.address = address
+			return
+		}
+	}
+	p.stays = append(p.stays, stay{node, address, slices.Clone(seen)})
+}
+
+// sojourns are the pod's nodes in the order of time. Where it was seen on two at once, it is where it came to last.
+func (p *pod) sojourns() []sojourn {
+	var seen []sojourn
+	for i := range p.stays {
+		for _, x := range p.stays[i].seen {
+			seen = append(seen, sojourn{Interval: timeline.Interval{From: x.From, To: x.To}, stay: &p.stays[i]})
+		}
+	}
+	slices.SortFunc(seen, func(x, y sojourn) int {
+		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.node.Value(), y.node.Value()))
+	})
+	var out []sojourn
+	left := int64(timeline.Unborn)
+	for _, x := range seen {
+		until := x.To
+		if n := len(out); n == 0 || out[n-1].stay != x.stay {
+			x.left, x.To = min(left, x.From), timeline.Forever
+			if n == 0 {
+				x.From = timeline.Unborn
+			} else {
+				out[n-1].To = x.From
+			}
+			out = append(out, x)
+		}
+		left = min(until, out[len(out)-1].To)
+	}
+	return out
+}
+
+// splitStays makes a pod of each sojourn of time that a pod without a UID spent on one node. The pods of a name are then
+// sorted: nothing may depend on the order in which a source gave them.
+func (b *Builder) splitStays() {
+	for name, pods := range each(b, maps.All(b.podNames)) {
+		var out []*pod
+		for _, p := range pods {
+			out = append(out, b.split(p)...)
+		}
+		slices.SortFunc(out, func(x, y *pod) int {
+			return cmp.Or(cmp.Compare(x.uid.Value(), y.uid.Value()), cmp.Compare(x.nth, y.nth))
+		})
+		b.podNames[name] = out
+	}
+}
+
+// split is the pods that p is by its nodes, p itself where it was on one.
+func (b *Builder) split(p *pod) []*pod {
+	sojourns := p.sojourns()
+	if len(sojourns) < 2 {
+		return []*pod{p}
+	}
+	out := make([]*pod, 0, len(sojourns))
+	for i, x := range sojourns {
+		part := p.during(x, i+1)
+		b.pods[part.podKey] = part
+		out = append(out, part)
+		mask := timeline.Steps{{From: x.From, To: x.To, V: 1}}
+		if b.sampling.Exact() && x.To != timeline.Forever { // it was seen here last a scrape before it was seen elsewhere
+			mask[0].To = max(x.From+1, b.sampling.LastSight(x.To+1))
+		}
+		for _, from := range p.containers {
+			c := newContainer(containerKey{part.podKey, from.container}, part)
+			c.inherit(from, mask, true)
+			part.containers = append(part.containers, c)
+		}
+	}
+	delete(b.pods, p.podKey)
+	return out
+}
+
+// during is the n-th pod that p is by its nodes: what is known of p, as far as it is of that sojourn of time.
+func (p *pod) during(x sojourn, n int) *pod {
+	part, signs := *p, *p.podSigns
+	part.podSigns = &signs
+	part.nth, part.stays, part.containers = n, nil, nil
+	part.node, part.address = latest[Symbol]{}, latest[Symbol]{}
+	part.node.set(x.node, 0)
+	if x.address != none {
+		part.address.set(x.address, 0)
+	}
+	part.seen = timeline.Within(x.seen, timeline.Steps{{From: x.From, To: x.To, V: 1}})
+	part.started = part.started.unless(func(v float64) bool { at := int64(v * 1000); return at < x.left-timeline.Lookback || at > x.To })
+	mask := timeline.Steps{{From: x.From, To: x.To, V: 1}}
+	part.born, part.completed, part.deleted = timeline.Within(p.born, mask), timeline.Within(p.completed, mask), timeline.Within(p.deleted, mask)
+	return &part
+}
+
+// unless is l, unknown where its value is wrong.
+func (l latest[T]) unless(wrong func(T) bool) latest[T] {
+	if l.known() && wrong(l.value) {
+		return latest[T]{}
+	}
+	return l
+}

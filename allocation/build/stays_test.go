@@ -1,0 +1,123 @@
+package build_test
+
+import (
+	"maps"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// TestPodsWithoutUID checks that a pod which is made again under its name on another node costs what the nodes cost at the
+// time, where metrics have no uid (kube-state-metrics 1.x).
+func TestPodsWithoutUID(t *testing.T) {
+	type stay struct {
+		node     string
+		from, to int // minutes in which it is seen there
+	}
+	for _, tt := range []struct {
+		name  string
+		stays []stay
+		want  map[string]float64 // minutes by node
+	}{
+		{"one node", []stay{{"n1", 1, 121}}, map[string]float64{"n1": 120}},
+		{"the same node again", []stay{{"n1", -4, 60}, {"n1", 61, 121}}, map[string]float64{"n1": 120}},
+		{"another node", []stay{{"n1", 1, 31}, {"n2", 31, 121}}, map[string]float64{"n1": 30, "n2": 90}},
+		{"another node before the window", []stay{{"n1", -4, -1}, {"n2", 0, 121}}, map[string]float64{"n2": 120}},
+		{"there and back", []stay{{"n1", 1, 31}, {"n2", 31, 61}, {"n1", 61, 121}}, map[string]float64{"n1": 90, "n2": 30}},
+		{"seen on both for a while", []stay{{"n1", 1, 35}, {"n2", 31, 121}}, map[string]float64{"n1": 30, "n2": 90}},
+		{"not seen between", []stay{{"n1", 1, 31}, {"n2", 34, 121}}, map[string]float64{"n1": 33, "n2": 87}},
+	} {
+		for _, resolution := range []time.Duration{time.Minute, 0} {
+			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {
+				q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: resolution}
+				b, err := build.NewBuilder(q, time.Minute, flat{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				f := feed{t: t, b: b}
+				prices := map[string]float64{"n1": 1, "n2": 3}
+				for node, price := range prices {
+					f.add(build.Series{Signal: build.NodeInfo}, "c/"+node+"/id", minutes(1, -4, 121))
+					f.add(build.Series{Signal: build.NodeCapacity}, "c/"+node, minutes(4, -4, 121))
+					f.add(build.Series{Signal: build.NodePrice}, "c/"+node+"/////", minutes(price, -4, 121))
+				}
+				first := tt.stays[0].from
+				var started []*timeline.Points
+				for i, s := range tt.stays {
+					f.add(build.Series{Signal: build.PodInfo}, "c/ns/p//"+s.node+"///", minutes(1, s.from, s.to))
+					until := s.to
+					if i+1 < len(tt.stays) {
+						until = tt.stays[i+1].from - 1
+					}
+					started = append(started, minutes(float64(plainStart.Add(time.Duration(s.from-1)*time.Minute).Unix()), s.from, until))
+				}
+				f.add(build.Series{Signal: build.PodStarted}, "c/ns/p/", join(started...))
+				f.add(build.Series{Signal: build.ContainerRunning}, "c/ns/p//main/", minutes(1, first, 121))
+				f.add(build.Series{Signal: build.ContainerRequest}, "c/ns/p//main", minutes(1, first, 121))
+				set := finish(t, f, "c/ns/p//main//x")
+				got, want, cost := map[string]float64{}, 0.0, 0.0
+				for row := range set.Len() {
+					got[set.Text(allocation.NodeName, row)] += set.Value(allocation.RunningSeconds, row) / 60
+					cost += set.Value(allocation.Cost.Of(allocation.CPU), row)
+				}
+				for node, minutes := range tt.want {
+					want += 2 * minutes / 60 * prices[node]
+				}
+				halfScrape := 0.5
+				if resolution > 0 {
+					halfScrape = 0
+				}
+				if diff := cmp.Diff(tt.want, got, cmpopts.EquateApprox(0, halfScrape+1e-9)); diff != "" {
+					t.Errorf("minutes by node (-want +got):\n%s", diff)
+				}
+				if math.Abs(cost-want) > 0.02*want {
+					t.Errorf("cost %v, want %v", cost, want)
+				}
+			})
+		}
+	}
+}
+
+// finish gives a counter of two cores used all the time, and builds the set.
+func finish(t *testing.T, f feed, key string) *allocation.Set {
+	t.Helper()
+	if err := f.b.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	p := &timeline.Points{}
+	for minute := -4; minute <= 120; minute++ {
+		p.Append(plainStart.Add(time.Duration(minute)*time.Minute).UnixMilli(), float64(minute+4)*120)
+	}
+	f.add(build.Series{Signal: build.ContainerUse, Unmarked: true}, key, p)
+	if again, err := f.b.Settle(); err != nil || len(again) > 0 {
+		t.Fatalf("settle: %v, %v", again, err)
+	}
+	sets, err := f.b.Sets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sets[0].Check(); err != nil {
+		t.Error(err)
+	}
+	return sets[0]
+}
+
+// TestInitContainersWithoutUID checks that an init container stays one when its pod's UID is found: it does not start with
+// its pod.
+func TestInitContainersWithoutUID(t *testing.T) {
+	signals := caseSignals()
+	maps.Copy(signals, map[string]*timeline.Points{"nameless init": minutes(1, 10, 15), "pod started": minutes(float64(plainStart.Unix()), 1, 121)})
+	set := buildCase(t, true, nil, signals, nil)
+	for row := range set.Len() {
+		if minutes := set.Value(allocation.RunningSeconds, row) / 60; set.Text(allocation.Container, row) == "prepare" && math.Abs(minutes-5) > 0.01 {
+			t.Errorf("it ran for %v minutes, want 5", minutes)
+		}
+	}
+}

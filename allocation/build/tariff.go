@@ -1,0 +1,101 @@
+package build
+
+import (
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// tariff is the price of one thing over time: what a metric says, else the sheet.
+type tariff struct {
+	metric  string
+	steps   timeline.Steps    // of the metric
+	changes []int64           // of the sheet's price, ascending, Unix milliseconds
+	rates   []allocation.Rate // one more than changes
+	cuts    []int64           // when the price may change, ascending
+}
+
+// tariff is the price of an item: what steps of a metric say, else the sheet wherever its price may change in the window.
+func (b *Builder) tariff(metric string, steps timeline.Steps, i allocation.Item) tariff {
+	t := tariff{metric: metric, steps: b.reach(steps)}
+	start, end := time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()
+	t.rates = []allocation.Rate{b.rates.Item(i, start)}
+	for _, change := range b.rates.Changes(start, end) {
+		if next := b.rates.Item(i, change); next != t.rates[len(t.rates)-1] {
+			t.changes, t.rates = append(t.changes, change.UnixMilli()), append(t.rates, next)
+		}
+	}
+	t.cuts = sortedEdges(t.steps.Edges(slices.Clone(t.changes)))
+	return t
+}
+
+// rate is the sheet's price of the stretch that ends at t: at the instant of a change it is the old one.
+func (t *tariff) rate(at int64) *allocation.Rate {
+	i, _ := slices.BinarySearch(t.changes, at)
+	return &t.rates[i]
+}
+
+// at is the price at t.
+func (t *tariff) at(at int64) float64 {
+	if price, known := t.steps.At(at); known {
+		return price
+	}
+	return t.rate(at).Price
+}
+
+// source names where the price comes from at t.
+func (t *tariff) source(at int64) string {
+	if _, known := t.steps.At(at); known {
+		return t.metric
+	}
+	return t.rate(at).Source
+}
+
+// isDefault reports whether nothing but a default prices some of a life.
+func (t *tariff) isDefault(life timeline.Intervals) bool {
+	return t.rates[len(t.rates)-1].Default && !t.steps.Cover(life)
+}
+
+// edges appends the instants at which the price may change.
+func (t *tariff) edges(dst []int64) []int64 { return append(dst, t.cuts...) }
+
+// each calls f for the stretches of (from, to] with one price each.
+func (t *tariff) each(from, to int64, f func(from, to int64, price float64)) {
+	i, _ := slices.BinarySearch(t.cuts, from+1)
+	for ; i < len(t.cuts) && t.cuts[i] < to; i++ {
+		f(from, t.cuts[i], t.at(t.cuts[i]))
+		from = t.cuts[i]
+	}
+	f(from, to, t.at(to))
+}
+
+// mean is the average price over (from, to].
+func (t *tariff) mean(from, to int64) float64 {
+	sum := 0.0
+	t.each(from, to, func(a, b int64, price float64) { sum += price * float64(b-a) })
+	return sum / float64(to-from)
+}
+
+// sortedEdges sorts instants and drops repeats.
+func sortedEdges(edges []int64) []int64 {
+	slices.Sort(edges)
+	return slices.Compact(edges)
+}
+
+// currency is what the answers are in.
+func (b *Builder) currency() string {
+	if d, ok := b.rates.(allocation.Denominated); ok && d.Currency() != "" {
+		return d.Currency()
+	}
+	return allocation.Dollar
+}
+
+// inDollars says of built-in prices that they are in another currency than the answers, if they are.
+func (b *Builder) inDollars() string {
+	if c := b.currency(); c != allocation.Dollar {
+		return ", which are in " + allocation.Dollar + ", not converted to " + c
+	}
+	return ""
+}

@@ -1,0 +1,110 @@
+package build
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
+)
+
+// allNodesLabel is a label that kubelets give every node: where it is exported, so are all others.
+var allNodesLabel = allocation.NewLabelName("kubernetes.io/hostname")
+
+// UnlabeledWarning says which labels of nodes rules need of which known has none, "" where they need no others.
+func UnlabeledWarning(rates allocation.Rates, known allocation.NodeAttributes, at time.Time) string {
+	ruled, ok := rates.(allocation.Ruled)
+	if !ok {
+		return ""
+	}
+	needs := ruled.NodeNeeds(known, at)
+	labels := slices.Clone(needs.Labels)
+	for _, x := range [...]struct {
+		needed bool
+		names  []allocation.LabelName
+	}{
+		{needs.InstanceType, instanceTypeLabels[:1]},
+		{needs.Region, allocation.RegionLabels[:1]},
+		{needs.Zone, zoneLabels[:1]},
+		{needs.GPUModel, gpuLabels},
+		{needs.Spot, spotNames(known.Provider)},
+	} {
+		if x.needed {
+			for _, name := range x.names {
+				labels = append(labels, name.String())
+			}
+		}
+	}
+	if len(labels) == 0 {
+		return ""
+	}
+	slices.Sort(labels)
+	list := strings.Join(slices.Compact(labels), ",")
+	return fmt.Sprintf("cluster %s: %s labels of nodes that kube-state-metrics does not export, so these rules match no node, and others or the defaults price it: run kube-state-metrics with --metric-labels-allowlist=nodes=[%s]",
+		cmp.Or(known.Cluster, "without a name"), notices.RulesNeed, list)
+}
+
+// spotNames are the labels by which nodes of a provider are known to be spot, those of all where it is not known.
+func spotNames(provider string) []allocation.LabelName {
+	var names []allocation.LabelName
+	for _, spot := range spotLabels {
+		if provider == "" || spot.provider == "" || spot.provider == provider {
+			names = append(names, spot.name)
+		}
+	}
+	return names
+}
+
+// warnUnlabeled warns of rules that cannot match the nodes of a cluster because labels are not exported: none at all, or not
+// all of them and some node is priced by no rule.
+func (b *Builder) warnUnlabeled() {
+	type group struct {
+		known   allocation.NodeAttributes
+		unruled bool
+	}
+	groups := map[[2]string]*group{}
+	var order [][2]string
+	for _, n := range each(b, slices.All(b.sortedNodes())) {
+		if len(n.life) == 0 || !n.lacksPrice(allocation.CPU) && !n.lacksPrice(allocation.RAM) {
+			continue
+		}
+		a := n.asset(b.sampling.End)
+		key := [2]string{a.Cluster, provider(a.ProviderID)}
+		g := groups[key]
+		if g == nil {
+			g = &group{known: allocation.NodeAttributes{Cluster: key[0], Provider: key[1], Labels: map[string]string{}}}
+			groups[key], order = g, append(order, key)
+		}
+		k := &g.known
+		k.Region, k.Zone, k.InstanceType = cmp.Or(k.Region, a.Region), cmp.Or(k.Zone, a.Zone), cmp.Or(k.InstanceType, a.InstanceType)
+		k.GPUModel, k.Spot = cmp.Or(k.GPUModel, n.label(gpuLabels)), k.Spot || n.tellsSpot()
+		maps.Copy(k.Labels, a.Labels)
+		g.unruled = g.unruled || !n.rateAt(b.sampling.End).Ruled
+	}
+	for _, key := range order {
+		g := groups[key]
+		if _, all := allocation.FindLabel(&allNodesLabel, g.known.Labels); all || len(g.known.Labels) > 0 && !g.unruled {
+			continue
+		}
+		if text := UnlabeledWarning(b.rates, g.known, time.UnixMilli(b.sampling.End).UTC()); text != "" {
+			b.Warn(text)
+		}
+	}
+}
+
+// lacksPrice reports whether no metric prices a resource that the node has.
+func (n *node) lacksPrice(r allocation.Resource) bool {
+	return len(n.amount[r]) > 0 && len(n.price[r]) == 0
+}
+
+// tellsSpot reports whether the node says of itself whether it is spot.
+func (n *node) tellsSpot() bool {
+	return len(n.spot) > 0 || slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
+		_, ok := allocation.FindLabel(&spot.name, n.labelMap)
+		return ok
+	})
+}

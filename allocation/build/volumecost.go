@@ -1,0 +1,249 @@
+package build
+
+import (
+	"maps"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// ownership is when a claim was bound to a volume.
+type ownership struct {
+	claim *claim
+	when  timeline.Intervals
+}
+
+// resolveVolumes finds the claims of every volume, by namespace and name, and when and how large it was.
+func (b *Builder) resolveVolumes() {
+	for key, owners := range b.claimOwners() {
+		b.storage.volume(key.cluster, key.name).owners = owners // it may be known by its claim alone
+	}
+	for _, v := range each(b, maps.All(b.storage.volumes)) {
+		seen := timeline.Overlay(v.seen, presence(v.capacity))
+		v.capacity = b.reach(v.capacity)
+		for _, o := range v.owners {
+			seen = timeline.Overlay(seen, timeline.Within(presence(o.claim.capacity), o.claim.bound[v.name]))
+			v.capacity = timeline.Overlay(v.capacity, timeline.Within(b.reach(o.claim.capacity), timeline.Mask(o.when)))
+		}
+		v.life = b.lifeOf(v.cluster, seen)
+		for _, o := range v.owners {
+			for _, when := range o.when {
+				o.claim.life = append(o.claim.life, v.life.Clip(when.From, when.To)...)
+			}
+			o.claim.life = timeline.Union(o.claim.life)
+		}
+	}
+}
+
+// claimOwners are the claims that volumes were bound to, by namespace and name.
+func (b *Builder) claimOwners() map[nodeKey][]ownership {
+	out := map[nodeKey][]ownership{}
+	for _, key := range each(b, slices.All(sortedObjects(b.storage.claims))) {
+		c := b.storage.claims[key]
+		names := sortedSymbols(c.bound)
+		var all timeline.Steps
+		for i, name := range names {
+			numbered := slices.Clone(c.bound[name])
+			for k := range numbered {
+				numbered[k].V = float64(i)
+			}
+			all = timeline.Max(all, numbered)
+		}
+		for _, x := range b.reach(all) {
+			of := nodeKey{c.cluster, names[int(x.V)]}
+			n := len(out[of])
+			if n == 0 || out[of][n-1].claim != c {
+				out[of] = append(out[of], ownership{claim: c})
+				n++
+			}
+			o := &out[of][n-1]
+			o.when = append(o.when, timeline.Intervals{{From: x.From, To: x.To}}.Clip(b.sampling.Start, b.sampling.End)...)
+		}
+	}
+	return out
+}
+
+// findMounts tells the claims which pods mount them, and warns of claims that pods mount and no volume is known of.
+func (b *Builder) findMounts(pods []*pod) {
+	var lost []string
+	for _, p := range each(b, slices.All(pods)) {
+		for _, name := range p.mounts {
+			key := objectKey{p.cluster, p.namespace, name}
+			c, ok := b.storage.claims[key]
+			if ok {
+				c.pods = append(c.pods, p)
+			}
+			if !ok || len(c.bound) == 0 {
+				lost = append(lost, b.placed(p.cluster, p.namespace.Value()+"/"+name.Value()))
+			}
+		}
+	}
+	b.count(notices.LostClaims, lost)
+}
+
+// chargeVolumes makes the disk assets of persistent volumes, and divides what they cost among the pods that mount them
+// while they run; what nobody mounts goes to rows of its own.
+func (b *Builder) chargeVolumes(pods []*pod) {
+	b.findMounts(pods)
+	var empty, unpriced, unseen []string
+	for _, key := range each(b, slices.All(sortedNodeKeys(b.storage.volumes))) {
+		v := b.storage.volumes[key]
+		x := b.newMounted(v)
+		if len(v.life) == 0 {
+			for _, o := range v.owners {
+				if len(v.capacity) == 0 && len(v.seen) == 0 && len(o.when) > 0 {
+					unseen = append(unseen, b.placed(o.claim.cluster, o.claim.namespace.Value()+"/"+o.claim.name.Value()))
+				}
+			}
+			continue
+		}
+		switch {
+		case len(b.asked(v.life)) == 0: // it lives in a margin alone
+		case len(v.capacity) == 0:
+			empty = append(empty, b.placed(v.cluster, v.name.Value()))
+		case x.price.isDefault(b.asked(v.life)) && !b.isBad(pricedThing{cluster: v.cluster, things: notices.VolumesPriced, name: v.name.Value()}):
+			unpriced = append(unpriced, b.placed(v.cluster, v.name.Value()))
+		}
+		x.charge()
+	}
+	b.count(notices.UnboundClaims, unseen)
+	b.count(notices.EmptyVolumes, empty)
+	b.count(notices.UnpricedVolumes, unpriced, b.inDollars())
+}
+
+// mounted is one volume on its way to the rows of those who mount it: amounts of divided are byte-hours.
+type mounted struct {
+	divided
+	b     *Builder
+	v     *volume
+	price tariff
+}
+
+// newMounted lays out when the volume was mounted, and integrates its cost.
+func (b *Builder) newMounted(v *volume) *mounted {
+	x := &mounted{b: b, v: v, price: b.tariff("pv_hourly_cost", v.price.best(), b.volumeItem(v, v.owners))}
+	edges := append(x.price.edges(v.capacity.Edges(v.life.Edges(nil))), b.borders...)
+	for _, o := range v.owners {
+		edges = o.when.Edges(edges)
+	}
+	x.eachMount(func(_ *pod, _ *shift, from, to int64) { edges = append(edges, from, to) })
+	x.divided = newDivided(edges)
+	x.eachMount(func(_ *pod, _ *shift, from, to int64) { x.use(from, to) })
+	x.integrate(func(from, to int64) (cost, byteHours float64) {
+		if _, alive := x.v.life.Find(to); !alive {
+			return 0, 0
+		}
+		byteHours = max(0, x.v.capacity.Value(to)) * hours(from, to)
+		return byteHours / allocation.RAM.PerPriceUnit() * x.price.at(to), byteHours
+	})
+	return x
+}
+
+// eachMount calls f for every part of a pod's running time in which it mounts the volume.
+func (x *mounted) eachMount(f func(p *pod, s *shift, from, to int64)) {
+	for _, o := range x.v.owners {
+		for _, p := range o.claim.pods {
+			all := p.running()
+			for _, when := range o.when {
+				i := sort.Search(len(all), func(i int) bool { return all[i].to > when.From })
+				for ; i < len(all) && all[i].from < when.To; i++ {
+					f(p, &all[i], max(all[i].from, when.From), min(all[i].to, when.To))
+				}
+			}
+		}
+	}
+}
+
+// charge makes the assets and the shares.
+func (x *mounted) charge() {
+	b := x.b
+	key := b.dict.Add(allocation.VolumeKey(x.v.cluster.Value(), x.v.name.Value()))
+	_, id := allocation.ParseProviderID(symText(x.v.handle))
+	provider := b.dict.Add(id)
+	x.assets()
+	index := map[rowRef]int{}
+	var refs []rowRef
+	var shares []allocation.VolumeShare
+	x.eachMount(func(p *pod, s *shift, from, to int64) {
+		i, j, n := x.edge(from), x.edge(to), float64(s.n)
+		for _, row := range p.rowsOf(s) {
+			ref := rowRef{s.set, row}
+			at, ok := index[ref]
+			if !ok {
+				at = len(refs)
+				index[ref] = at
+				refs, shares = append(refs, ref), append(shares, allocation.VolumeShare{Key: key, ProviderID: provider})
+			}
+			share := &shares[at]
+			share.Cost += (x.costEach[j] - x.costEach[i]) / n
+			share.ByteHours += (x.amountEach[j] - x.amountEach[i]) / n
+		}
+	})
+	for i, ref := range refs {
+		b.rows[ref.set].AddVolume(ref.row, shares[i])
+	}
+	x.leftOver(allocation.VolumeShare{Key: key, ProviderID: provider})
+}
+
+// leftOver gives what nobody mounts to the row of the claim's namespace, or of the cluster where there is no claim.
+func (x *mounted) leftOver(share allocation.VolumeShare) {
+	for i := 1; i < len(x.edges); i++ {
+		from, to := x.edges[i-1], x.edges[i]
+		if _, alive := x.v.life.Find(to); !alive || x.users[i-1] > 0 {
+			continue
+		}
+		share.Cost, share.ByteHours = x.cost[i]-x.cost[i-1], x.amount[i]-x.amount[i-1]
+		x.b.leftOver(leftKey{x.b.setAt(to), allocation.Unmounted, x.v.cluster, x.namespaceAt(to)}, from, to).addVolume(&share)
+	}
+}
+
+// namespaceAt is that of the claim which the volume is bound to at t; none without.
+func (x *mounted) namespaceAt(t int64) Symbol {
+	if c := x.claimAt(t); c != nil {
+		return c.namespace
+	}
+	return none
+}
+
+func (x *mounted) claimAt(t int64) *claim {
+	for _, o := range x.v.owners {
+		if _, ok := o.when.Find(t); ok {
+			return o.claim
+		}
+	}
+	return nil
+}
+
+// assets adds the volume to the disks of the sets that it lives in.
+func (x *mounted) assets() {
+	x.b.eachSet(x.v.life, func(set int, part timeline.Intervals) {
+		end := part[len(part)-1].To
+		i, j := x.edge(x.b.borders[set]), x.edge(x.b.borders[set+1])
+		d := allocation.Disk{
+			Cluster: x.v.cluster.Value(), Name: x.v.name.Value(), ProviderID: symText(x.v.handle),
+			StorageClass: symText(x.v.class), PriceSource: x.price.source(end),
+			Start: time.UnixMilli(part[0].From).UTC(), End: time.UnixMilli(end).UTC(),
+			ByteHours: x.amount[j] - x.amount[i], Cost: x.cost[j] - x.cost[i],
+		}
+		if c := x.claimAt(end); c != nil {
+			d.ClaimNamespace, d.ClaimName = c.namespace.Value(), c.name.Value()
+		}
+		d.UsedByteHours, d.UsedMax = x.used(set)
+		x.b.sets[set].Disks = append(x.b.sets[set].Disks, d)
+	})
+}
+
+// used is how much of the volume was used in a set, NaN where nobody says.
+func (x *mounted) used(set int) (byteHours, most float64) {
+	var parts []*filled
+	for _, o := range x.v.owners {
+		if len(o.when.Clip(x.b.borders[set], x.b.borders[set+1])) > 0 {
+			parts = append(parts, &o.claim.used)
+		}
+	}
+	return usedIn(set, parts)
+}

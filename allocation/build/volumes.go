@@ -1,0 +1,184 @@
+package build
+
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// volume is one persistent volume.
+type volume struct {
+	nodeKey  // of its cluster and name
+	seen     timeline.Steps
+	capacity timeline.Steps // that of its claims included, once resolved
+	owners   []ownership    // once resolved
+	life     timeline.Intervals
+	price    toldPrices
+	class    latest[Symbol]
+	handle   latest[Symbol]
+	driver   latest[Symbol]
+	labels   latest[map[string]string]
+}
+
+// claim is one claim, by namespace and name.
+type claim struct {
+	objectKey
+	bound    map[Symbol]timeline.Steps // when it was bound to which volume
+	capacity timeline.Steps            // as kubelets say
+	life     timeline.Intervals        // of the volumes that it was bound to, while it was
+	used     filled
+	pods     []*pod // that mount it
+}
+
+// storage is the volumes and claims of a builder.
+type storage struct {
+	volumes map[nodeKey]*volume
+	claims  map[objectKey]*claim
+}
+
+func newStorage() storage {
+	return storage{volumes: map[nodeKey]*volume{}, claims: map[objectKey]*claim{}}
+}
+
+func (v *storage) volume(cluster, name Symbol) *volume {
+	key := nodeKey{cluster, name}
+	x, ok := v.volumes[key]
+	if !ok {
+		x = &volume{nodeKey: key}
+		v.volumes[key] = x
+	}
+	return x
+}
+
+func (v *storage) claim(key objectKey) *claim {
+	x, ok := v.claims[key]
+	if !ok {
+		x = &claim{objectKey: key, bound: map[Symbol]timeline.Steps{}}
+		v.claims[key] = x
+	}
+	return x
+}
+
+func (b *Builder) addVolume(s *seen) error {
+	v, at := b.storage.volume(s.key[0], s.key[1]), s.p.Last()
+	v.seen = timeline.Max(v.seen, presence(b.sampling.Steps(s.p)))
+	if s.key[2] != none {
+		v.class.set(s.key[2], at)
+	}
+	handle, driver := s.key[3], s.key[4]
+	for i, plugin := range inTreePlugins {
+		if id := s.key[5+i]; handle == none && id != none {
+			handle, driver = id, plugin
+		}
+	}
+	if handle != none && (s.Rank == 0 || !v.handle.known()) {
+		v.handle.set(handle, at)
+	}
+	if driver != none {
+		v.driver.set(driver, at)
+	}
+	return nil
+}
+
+// inTreePlugins are what stood for drivers before CSI, in the order of the key of VolumeInfo.
+var inTreePlugins = [...]Symbol{Sym("kubernetes.io/aws-ebs"), Sym("kubernetes.io/gce-pd"), Sym("kubernetes.io/azure-disk")}
+
+func (b *Builder) addVolumeLabels(s *seen) error {
+	b.storage.volume(s.key[0], s.key[1]).labels.set(s.tailMap(), s.p.Last())
+	return nil
+}
+
+func (b *Builder) addVolumeCapacity(s *seen) error {
+	v := b.storage.volume(s.key[0], s.key[1])
+	v.capacity = timeline.Max(v.capacity, b.sampling.Steps(s.p))
+	return nil
+}
+
+func (b *Builder) addVolumePrice(s *seen) error {
+	v := b.storage.volume(s.key[0], s.key[1])
+	b.addPrices(&v.price, s, pricedThing{cluster: s.key[0], things: notices.VolumesPriced, name: s.key[1].Value()})
+	return nil
+}
+
+func (b *Builder) addVolumeClaim(s *seen) error {
+	if s.key[2] != none && s.key[3] != none {
+		b.storage.claim(s.object()).bind(s.key[3], presence(b.sampling.Steps(s.p)))
+	}
+	return nil
+}
+
+// bind notes when the claim was seen to be bound to a volume.
+func (c *claim) bind(volume Symbol, when timeline.Steps) {
+	c.bound[volume] = timeline.Max(c.bound[volume], when)
+}
+
+func (b *Builder) addClaimCapacity(s *seen) error {
+	c := b.storage.claim(s.object())
+	c.capacity = timeline.Max(c.capacity, b.sampling.Steps(s.p))
+	return nil
+}
+
+// addClaimUsed integrates how much of a volume is used while it is there. Kubelets of several nodes may tell of one claim.
+func (l *Lane) addClaimUsed(s *seen) error {
+	l.cells = l.b.sampling.Gauge(l.cells[:0], s.p)
+	if c := l.b.storage.claims[s.object()]; c != nil {
+		l.b.addUse(&c.used, l.cells, c.life)
+	}
+	return nil
+}
+
+// eachFresh calls f for the parts of ascending cells that are not counted yet, and counts them.
+func eachFresh(counted *timeline.Intervals, cells []timeline.Cell, f func(timeline.Cell)) {
+	var fresh timeline.Intervals
+	for _, x := range cells {
+		if x.From >= x.To {
+			continue
+		}
+		n := len(fresh)
+		if n > 0 && fresh[n-1].To == x.From {
+			fresh[n-1].To = x.To
+		} else {
+			fresh = append(fresh, timeline.Interval{From: x.From, To: x.To})
+		}
+		if k := len(*counted); k == 0 || (*counted)[k-1].To <= x.From {
+			f(x) // mostly
+			continue
+		}
+		for _, free := range timeline.Complement(*counted, x.From, x.To) {
+			part := x
+			part.From, part.To = free.From, free.To
+			part.Amount *= float64(free.To-free.From) / float64(x.To-x.From)
+			f(part)
+		}
+	}
+	*counted = timeline.Union(append(fresh, *counted...))
+}
+
+// eachPart calls f for the parts of a cell that lie in each set.
+func (b *Builder) eachPart(x timeline.Cell, f func(set int32, part timeline.Cell)) {
+	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
+	for from < to {
+		set := b.setAt(from + 1)
+		next := min(to, b.borders[set+1])
+		part := x
+		part.From, part.To = from, next
+		part.Amount *= float64(next-from) / float64(x.To-x.From)
+		f(set, part)
+		from = next
+	}
+}
+
+func (b *Builder) addPodMount(s *seen) error {
+	p := b.podOf(s.pod())
+	if s.key[4] == none {
+		return nil
+	}
+	if !slices.Contains(p.mounts, s.key[4]) {
+		p.mounts = append(p.mounts, s.key[4])
+	}
+	if s.key[5] != none {
+		b.storage.claim(objectKey{s.key[0], s.key[1], s.key[4]}).bind(s.key[5], presence(b.sampling.Steps(s.p)))
+	}
+	return nil
+}

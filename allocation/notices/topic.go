@@ -1,0 +1,27 @@
+package notices
+
+import "strings"
+
+// Topic is what a warning is about that concerns only those who ask for it. The warnings of a Set without one concern everybody.
+type Topic string
+
+// The topics of warnings. Clusters may well export none of them.
+const (
+	AboutLabels      Topic = "labels" // of pods and namespaces
+	AboutAnnotations Topic = "annotations"
+	AboutServices    Topic = "services"
+	AboutNodeLabels  Topic = "labels of nodes"
+)
+
+// Warning is text as a warning about t.
+func (t Topic) Warning(text string) string { return "about " + string(t) + ": " + text }
+
+// TopicOf is the topic of a warning, "" where it concerns everybody.
+func TopicOf(warning string) Topic {
+	for _, t := range [...]Topic{AboutLabels, AboutAnnotations, AboutServices, AboutNodeLabels} {
+		if strings.HasPrefix(warning, t.Warning("")) {
+			return t
+		}
+	}
+	return ""
+}
