@@ -51,9 +51,9 @@ func buildRated(t *testing.T, q allocation.Query, rates allocation.Rates, list [
 		t.Fatal(err)
 	}
 	f := feed{t: t, b: b}
-	signals := caseSignals()
+	inputs := caseSignals()
 	for _, s := range caseSeries {
-		if p := signals[s.name]; p != nil {
+		if p := inputs[s.name]; p != nil {
 			f.add(s.series, s.key, p)
 		}
 	}

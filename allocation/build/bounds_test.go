@@ -126,13 +126,13 @@ func TestBoundsAtOutages(t *testing.T) {
 		}
 		return x
 	}
-	signals := caseSignals()
-	delete(signals, "running")
-	delete(signals, "started")
+	inputs := caseSignals()
+	delete(inputs, "running")
+	delete(inputs, "started")
 	for name, v := range map[string]float64{"node": 1, "pod": 1, "capacity": 4} {
-		signals[name] = join(minutes(v, -4, 31), minutes(v, 61, 126))
+		inputs[name] = join(minutes(v, -4, 31), minutes(v, 61, 126))
 	}
-	set := buildCase(t, true, nil, signals, nil, []given{
+	set := buildCase(t, true, nil, inputs, nil, []given{
 		seen("c/ns/p/uid/main/", [2]int{-4, 31}, [2]int{61, 126}), // all of the kind is absent for half an hour
 		seen("c/ns/same/u1/main/", [2]int{-4, 31}, [2]int{61, 126}),
 		{signal: build.ContainerStarted, key: "c/ns/same/u1/main", points: join(minutes(unix, -4, 31), minutes(unix, 61, 126))},
@@ -169,15 +169,15 @@ func TestGridBoundsAtOutages(t *testing.T) {
 		}
 		return out
 	}
-	signals := caseSignals()
-	delete(signals, "running")
-	delete(signals, "started")
+	inputs := caseSignals()
+	delete(inputs, "running")
+	delete(inputs, "started")
 	for name, v := range map[string]float64{"node": 1, "pod": 1, "capacity": 4} {
-		signals[name] = join(unmarked(v, -4, 31), unmarked(v, 61, 126))
+		inputs[name] = join(unmarked(v, -4, 31), unmarked(v, 61, 126))
 	}
 	late := unmarked(0, -4, 31)
 	late.Append(plainStart.Add(61*time.Minute).UnixMilli(), stale)
-	set := buildCase(t, false, nil, signals, nil,
+	set := buildCase(t, false, nil, inputs, nil,
 		seen("ran", unmarked(1, -4, 31), unmarked(1, 61, 126)),
 		seen("over", late),
 		seen("ended", unmarked(1, -4, 31)),

@@ -11,17 +11,6 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Series says what the points given to a Builder are.
-type Series struct {
-	Signal   Signal
-	Resource allocation.Resource // of requests, limits, usage, capacities and prices
-	Rank     int                 // 0 is the best alternative of the input; a later one counts only where no better one has data
-	Init     bool                // of an init container: it does not start with its pod
-	Unmarked bool                // gets no staleness markers
-	Repeats  bool                // is a price that promcost exposed, which repeats what others told: it counts only where they tell none
-	Scale    float64             // what values of ContainerDevice are multiplied by; 0 is 1
-}
-
 // Builder integrates the signals of clusters into sets, one for each window of a query, in three phases:
 //
 //  1. Add everything but usage, then Resolve: who ran when, under which request, at which price.
@@ -222,7 +211,7 @@ func (b *Builder) Add(series Series, key []Symbol, p *timeline.Points) error {
 		return err
 	}
 	b.at = s
-	return signals[series.Signal].add(b, &b.at)
+	return adders[series.Signal](b, &b.at)
 }
 
 // look checks a series that is to be added.

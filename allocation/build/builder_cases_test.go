@@ -204,9 +204,9 @@ func TestBuilderCases(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			signals := caseSignals()
-			maps.Copy(signals, tt.change)
-			set := buildCase(t, tt.exact, tt.rates, signals, tt.usage)
+			inputs := caseSignals()
+			maps.Copy(inputs, tt.change)
+			set := buildCase(t, tt.exact, tt.rates, inputs, tt.usage)
 			running, cost := map[string]float64{}, 0.0
 			for row := range set.Len() {
 				running[set.Text(allocation.Container, row)] += set.Value(allocation.RunningSeconds, row) / 60
@@ -253,7 +253,7 @@ func join(parts ...*timeline.Points) *timeline.Points {
 }
 
 // buildCase builds the set of a case as the engine does, with further series of its own.
-func buildCase(t *testing.T, exact bool, rates allocation.Rates, signals, usage map[string]*timeline.Points, more ...given) *allocation.Set {
+func buildCase(t *testing.T, exact bool, rates allocation.Rates, inputs, usage map[string]*timeline.Points, more ...given) *allocation.Set {
 	t.Helper()
 	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
 	if exact {
@@ -268,7 +268,7 @@ func buildCase(t *testing.T, exact bool, rates allocation.Rates, signals, usage 
 	}
 	f := feed{t: t, b: b}
 	for _, s := range caseSeries {
-		if p := signals[s.name]; p != nil {
+		if p := inputs[s.name]; p != nil {
 			f.add(s.series, s.key, p)
 		}
 	}

@@ -120,7 +120,7 @@ func (l *Lane) addEgress(s *seen) error {
 func (l *Lane) addTraffic(s *seen, kind trafficKind) error {
 	var labels maphash.Hash
 	labels.SetSeed(seed)
-	rest := s.key[len(podLabels):]
+	rest := s.key[PodKey:]
 	if s.Signal.tellsSeries() {
 		rest = rest[:len(rest)-1]
 		maphash.WriteComparable(&labels, s.series)

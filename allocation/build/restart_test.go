@@ -17,7 +17,7 @@ import (
 func TestOrderOfSeries(t *testing.T) {
 	unix := func(minute float64) float64 { return float64(plainStart.Unix()) + minute*60 }
 	const key = "c/ns/q/uid-q/main"
-	signals := []given{
+	inputs := []given{
 		{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 10, 60)},
 		{signal: build.ContainerRequest, key: key, points: minutes(0.5, 10, 60)},
 		{signal: build.ContainerRunning, key: key + "/", points: minutes(1, 10, 60)},
@@ -32,7 +32,7 @@ func TestOrderOfSeries(t *testing.T) {
 		{signal: build.ContainerLevel, resource: allocation.RAM, key: key + "//c", points: minutes(gib/7, 30, 60)},
 	}
 	columns := func(order []int) map[string][]float64 {
-		list := slices.Clone(signals)
+		list := slices.Clone(inputs)
 		for _, i := range order {
 			list = append(list, usage[i])
 		}

@@ -1,6 +1,11 @@
 package build
 
-import "slices"
+import (
+	"slices"
+	"unique"
+
+	"github.com/promcost/promcost/allocation"
+)
 
 // Signal is what a series says about a cluster. The table of inputs maps metrics to signals.
 type Signal uint8
@@ -155,78 +160,77 @@ func (s Signal) isLate() bool {
 // tellsSeries reports whether the last element of the signal's key does nothing but tell series of one key apart.
 func (s Signal) tellsSeries() bool { return s.isUsage() || s == PodTransmitted || s == PodReceived }
 
-// signals say how each signal is keyed and taken. tail marks signals whose key goes on with alternating names and values.
+// signals say how each signal is called and keyed. tail marks signals whose key goes on with alternating names and values.
 var signals = [numSignals]struct {
 	name string
 	key  []string
 	tail string // prefix of the names in the tail that are kept, e.g. label_
-	add  func(b *Builder, s *seen) error
 }{
-	Nothing:                  {"nothing", nil, "", func(*Builder, *seen) error { return nil }},
-	ContainerRunning:         {"container running", runningLabels, "", (*Builder).addRunning},
-	ContainerStarted:         {"container started", containerLabels, "", (*Builder).addStarted},
-	ContainerTerminated:      {"container terminated", containerLabels, "", (*Builder).addTerminated},
-	ContainerRequest:         {"request", containerLabels, "", (*Builder).addRequest},
-	ContainerLimit:           {"limit", containerLabels, "", (*Builder).addLimit},
-	ContainerUse:             {"usage", usageLabels, "", byLane((*Lane).addUsage)},
-	ContainerLevel:           {"usage", usageLabels, "", byLane((*Lane).addUsage)},
-	PodInfo:                  {"pod", append(slices.Clip(podLabels), "node", "pod_ip", "created_by_kind", "created_by_name"), "", (*Builder).addPod},
-	PodPhaseRunning:          {"pod phase", podLabels, "", (*Builder).addPodPhase},
-	PodStarted:               {"pod started", podLabels, "", (*Builder).addPodStarted},
-	PodCompleted:             {"pod completed", podLabels, "", (*Builder).addPodCompleted},
-	PodDeleted:               {"pod deleted", podLabels, "", (*Builder).addPodDeleted},
-	PodOwner:                 {"pod owner", append(slices.Clip(podLabels), "owner_kind", "owner_name", "owner_is_controller"), "", (*Builder).addPodOwner},
-	PodLabels:                {"pod labels", podLabels, "label_", (*Builder).addPodLabels},
-	PodAnnotations:           {"pod annotations", podLabels, "annotation_", (*Builder).addPodAnnotations},
-	ReplicaSetOwner:          {"replicaset owner", []string{"cluster", "namespace", "replicaset", "owner_kind", "owner_name"}, "", (*Builder).addReplicaSetOwner},
-	JobOwner:                 {"job owner", []string{"cluster", "namespace", "job_name", "owner_kind", "owner_name"}, "", (*Builder).addJobOwner},
-	NamespaceLabelsInfo:      {"namespace labels", []string{"cluster", "namespace"}, "label_", (*Builder).addNamespaceLabels},
-	NamespaceAnnotationsInfo: {"namespace annotations", []string{"cluster", "namespace"}, "annotation_", (*Builder).addNamespaceAnnotations},
-	ServiceInfo:              {"service", []string{"cluster", "namespace", "service"}, "", (*Builder).addService},
-	SliceService:             {"endpointslice", []string{"cluster", "namespace", "endpointslice", "label_kubernetes_io_service_name"}, "", (*Builder).addSliceService},
-	SliceEndpoint:            {"endpoints of services", []string{"cluster", "namespace", "endpointslice", "targetref_namespace", "targetref_name"}, "", (*Builder).addSliceEndpoint},
-	ServiceAddress:           {"addresses of services", []string{"cluster", "namespace", "endpoint", "ip"}, "", (*Builder).addServiceAddress},
-	ServiceSelector:          {"selectors of services", serviceLabels, "label_", (*Builder).addServiceSelector},
-	NodeInfo:                 {"node", []string{"cluster", "node", "provider_id"}, "", (*Builder).addNode},
-	NodeLabels:               {"node labels", []string{"cluster", "node"}, "label_", (*Builder).addNodeLabels},
-	NodeCreated:              {"node created", []string{"cluster", "node"}, "", (*Builder).addNodeCreated},
-	NodeCapacity:             {"node capacity", []string{"cluster", "node"}, "", (*Builder).addNodeCapacity},
-	NodePrice:                {"node price", []string{"cluster", "node", "instance_type", "region", "arch", "provider_id"}, "", (*Builder).addNodePrice},
-	NodeSpot:                 {"node spot", []string{"cluster", "node"}, "", (*Builder).addNodeSpot},
-	DeviceRequest:            {"device request", append(slices.Clip(containerLabels), "resource"), "", (*Builder).addDeviceRequest},
-	DeviceUse:                {"device usage", append(slices.Clip(containerLabels), "device", "slice", "profile", "UUID", "gpu_device", "modelName"), "", (*Builder).addDeviceUse},
-	DeviceCapacity:           {"node devices", []string{"cluster", "node", "resource"}, "", (*Builder).addDeviceCapacity},
-	PodScheduled:             {"pod scheduled", podLabels, "", (*Builder).addPodScheduled},
-	PodPending:               {"pod pending", podLabels, "", (*Builder).addPodPending},
-	PodMount:                 {"pod volumes", append(slices.Clip(podLabels), "persistentvolumeclaim", "persistentvolume"), "", (*Builder).addPodMount},
-	PodTransmitted:           {"bytes sent", append(slices.Clip(podLabels), "interface", "series"), "", byLane((*Lane).addTransmitted)},
-	PodReceived:              {"bytes received", append(slices.Clip(podLabels), "interface", "series"), "", byLane((*Lane).addReceived)},
-	PodEgress:                {"network egress", append(slices.Clip(podLabels), "internet", "same_zone", "same_region", "service", "instance"), "", byLane((*Lane).addEgress)},
-	ZoneEgressPrice:          {"price of egress to zones", []string{"cluster"}, "", (*Builder).addZonePrice},
-	RegionEgressPrice:        {"price of egress to regions", []string{"cluster"}, "", (*Builder).addRegionPrice},
-	InternetEgressPrice:      {"price of egress to the internet", []string{"cluster"}, "", (*Builder).addInternetPrice},
-	VolumeInfo:               {"volume", []string{"cluster", "persistentvolume", "storageclass", "csi_volume_handle", "csi_driver", "ebs_volume_id", "gce_persistent_disk_name", "azure_disk_name"}, "", (*Builder).addVolume},
-	VolumeLabels:             {"volume labels", []string{"cluster", "persistentvolume"}, "label_", (*Builder).addVolumeLabels},
-	VolumeCapacity:           {"volume capacity", []string{"cluster", "persistentvolume"}, "", (*Builder).addVolumeCapacity},
-	VolumePrice:              {"volume price", []string{"cluster", "persistentvolume"}, "", (*Builder).addVolumePrice},
-	VolumeClaim:              {"volume claim", append(slices.Clip(claimLabels), "persistentvolume"), "", (*Builder).addVolumeClaim},
-	ClaimCapacity:            {"claim capacity", claimLabels, "", (*Builder).addClaimCapacity},
-	ClaimUsed:                {"claim usage", claimLabels, "", byLane((*Lane).addClaimUsed)},
-	Balancer:                 {"load balancer", serviceLabels, "", (*Builder).addBalancer},
-	BalancerIngress:          {"load balancer address", append(slices.Clip(serviceLabels), "ip", "hostname"), "", (*Builder).addBalancerIngress},
-	ServiceLabels:            {"service labels", serviceLabels, "label_", (*Builder).addServiceLabels},
-	BalancerPrice:            {"load balancer price", append(slices.Clip(serviceLabels), "ingress_ip"), "", (*Builder).addBalancerPrice},
-	ManagementPrice:          {"cluster management price", []string{"cluster", "provisioner_name"}, "", (*Builder).addManagementPrice},
-	NodeAddress:              {"node address", []string{"cluster", "node", "internal_ip"}, "", (*Builder).addNodeAddress},
-	NodeDisk:                 {"node disk", []string{"cluster", "node", "device"}, "", (*Builder).addNodeDisk},
-	NodeTime:                 {"node cpu time", []string{"cluster", "node", "mode"}, "", (*Builder).addNodeTime},
-	NodeMemoryTotal:          {"node memory", []string{"cluster", "node"}, "", (*Builder).addMemoryTotal},
-	NodeMemoryAvailable:      {"node memory available", []string{"cluster", "node"}, "", (*Builder).addMemoryAvailable},
-	NodeMemoryBuffers:        {"node memory buffers", []string{"cluster", "node"}, "", (*Builder).addMemoryBuffers},
-	NodeMemoryCached:         {"node memory cached", []string{"cluster", "node"}, "", (*Builder).addMemoryCached},
-	PodFinal:                 {"pod ended", podLabels, "", (*Builder).addPodFinal},
-	ContainerRestarts:        {"restarts", containerLabels, "", (*Builder).addRestarts},
-	NodeDiskUsed:             {"node disk usage", []string{"cluster", "node", "device"}, "", byLane((*Lane).addNodeDiskUsed)},
+	Nothing:                  {"nothing", nil, ""},
+	ContainerRunning:         {"container running", runningLabels, ""},
+	ContainerStarted:         {"container started", containerLabels, ""},
+	ContainerTerminated:      {"container terminated", containerLabels, ""},
+	ContainerRequest:         {"request", containerLabels, ""},
+	ContainerLimit:           {"limit", containerLabels, ""},
+	ContainerUse:             {"usage", usageLabels, ""},
+	ContainerLevel:           {"usage", usageLabels, ""},
+	PodInfo:                  {"pod", append(slices.Clip(podLabels), "node", "pod_ip", "created_by_kind", "created_by_name"), ""},
+	PodPhaseRunning:          {"pod phase", podLabels, ""},
+	PodStarted:               {"pod started", podLabels, ""},
+	PodCompleted:             {"pod completed", podLabels, ""},
+	PodDeleted:               {"pod deleted", podLabels, ""},
+	PodOwner:                 {"pod owner", append(slices.Clip(podLabels), "owner_kind", "owner_name", "owner_is_controller"), ""},
+	PodLabels:                {"pod labels", podLabels, "label_"},
+	PodAnnotations:           {"pod annotations", podLabels, "annotation_"},
+	ReplicaSetOwner:          {"replicaset owner", []string{"cluster", "namespace", "replicaset", "owner_kind", "owner_name"}, ""},
+	JobOwner:                 {"job owner", []string{"cluster", "namespace", "job_name", "owner_kind", "owner_name"}, ""},
+	NamespaceLabelsInfo:      {"namespace labels", []string{"cluster", "namespace"}, "label_"},
+	NamespaceAnnotationsInfo: {"namespace annotations", []string{"cluster", "namespace"}, "annotation_"},
+	ServiceInfo:              {"service", []string{"cluster", "namespace", "service"}, ""},
+	SliceService:             {"endpointslice", []string{"cluster", "namespace", "endpointslice", "label_kubernetes_io_service_name"}, ""},
+	SliceEndpoint:            {"endpoints of services", []string{"cluster", "namespace", "endpointslice", "targetref_namespace", "targetref_name"}, ""},
+	ServiceAddress:           {"addresses of services", []string{"cluster", "namespace", "endpoint", "ip"}, ""},
+	ServiceSelector:          {"selectors of services", serviceLabels, "label_"},
+	NodeInfo:                 {"node", []string{"cluster", "node", "provider_id"}, ""},
+	NodeLabels:               {"node labels", []string{"cluster", "node"}, "label_"},
+	NodeCreated:              {"node created", []string{"cluster", "node"}, ""},
+	NodeCapacity:             {"node capacity", []string{"cluster", "node"}, ""},
+	NodePrice:                {"node price", []string{"cluster", "node", "instance_type", "region", "arch", "provider_id"}, ""},
+	NodeSpot:                 {"node spot", []string{"cluster", "node"}, ""},
+	DeviceRequest:            {"device request", append(slices.Clip(containerLabels), "resource"), ""},
+	DeviceUse:                {"device usage", append(slices.Clip(containerLabels), "device", "slice", "profile", "UUID", "gpu_device", "modelName"), ""},
+	DeviceCapacity:           {"node devices", []string{"cluster", "node", "resource"}, ""},
+	PodScheduled:             {"pod scheduled", podLabels, ""},
+	PodPending:               {"pod pending", podLabels, ""},
+	PodMount:                 {"pod volumes", append(slices.Clip(podLabels), "persistentvolumeclaim", "persistentvolume"), ""},
+	PodTransmitted:           {"bytes sent", append(slices.Clip(podLabels), "interface", "series"), ""},
+	PodReceived:              {"bytes received", append(slices.Clip(podLabels), "interface", "series"), ""},
+	PodEgress:                {"network egress", append(slices.Clip(podLabels), "internet", "same_zone", "same_region", "service", "instance"), ""},
+	ZoneEgressPrice:          {"price of egress to zones", []string{"cluster"}, ""},
+	RegionEgressPrice:        {"price of egress to regions", []string{"cluster"}, ""},
+	InternetEgressPrice:      {"price of egress to the internet", []string{"cluster"}, ""},
+	VolumeInfo:               {"volume", []string{"cluster", "persistentvolume", "storageclass", "csi_volume_handle", "csi_driver", "ebs_volume_id", "gce_persistent_disk_name", "azure_disk_name"}, ""},
+	VolumeLabels:             {"volume labels", []string{"cluster", "persistentvolume"}, "label_"},
+	VolumeCapacity:           {"volume capacity", []string{"cluster", "persistentvolume"}, ""},
+	VolumePrice:              {"volume price", []string{"cluster", "persistentvolume"}, ""},
+	VolumeClaim:              {"volume claim", append(slices.Clip(claimLabels), "persistentvolume"), ""},
+	ClaimCapacity:            {"claim capacity", claimLabels, ""},
+	ClaimUsed:                {"claim usage", claimLabels, ""},
+	Balancer:                 {"load balancer", serviceLabels, ""},
+	BalancerIngress:          {"load balancer address", append(slices.Clip(serviceLabels), "ip", "hostname"), ""},
+	ServiceLabels:            {"service labels", serviceLabels, "label_"},
+	BalancerPrice:            {"load balancer price", append(slices.Clip(serviceLabels), "ingress_ip"), ""},
+	ManagementPrice:          {"cluster management price", []string{"cluster", "provisioner_name"}, ""},
+	NodeAddress:              {"node address", []string{"cluster", "node", "internal_ip"}, ""},
+	NodeDisk:                 {"node disk", []string{"cluster", "node", "device"}, ""},
+	NodeTime:                 {"node cpu time", []string{"cluster", "node", "mode"}, ""},
+	NodeMemoryTotal:          {"node memory", []string{"cluster", "node"}, ""},
+	NodeMemoryAvailable:      {"node memory available", []string{"cluster", "node"}, ""},
+	NodeMemoryBuffers:        {"node memory buffers", []string{"cluster", "node"}, ""},
+	NodeMemoryCached:         {"node memory cached", []string{"cluster", "node"}, ""},
+	PodFinal:                 {"pod ended", podLabels, ""},
+	ContainerRestarts:        {"restarts", containerLabels, ""},
+	NodeDiskUsed:             {"node disk usage", []string{"cluster", "node", "device"}, ""},
 }
 
 var (
@@ -238,13 +242,8 @@ var (
 	usageLabels     = []string{"cluster", "namespace", "pod", "uid", "container", "kubelet_node", "series"}
 )
 
-// byLane is how a Builder takes what its lanes take.
-func byLane(add func(*Lane, *seen) error) func(*Builder, *seen) error {
-	return func(b *Builder, s *seen) error {
-		l := b.lane()
-		return add(l, s)
-	}
-}
+// PodKey is how many elements name a pod: keys of series about pods begin with them.
+const PodKey = 4
 
 // String names the signal in warnings and errors.
 func (s Signal) String() string { return signals[s].name }
@@ -255,3 +254,21 @@ func (s Signal) Key() []string { return signals[s].key }
 // Tail is not empty where the key goes on with names and values in turn: those whose names begin with it are kept,
 // without it.
 func (s Signal) Tail() string { return signals[s].tail }
+
+// Series says what the points given to a Builder are.
+type Series struct {
+	Signal   Signal
+	Resource allocation.Resource // of requests, limits, usage, capacities and prices
+	Rank     int                 // 0 is the best alternative of the input; a later one counts only where no better one has data
+	Init     bool                // of an init container: it does not start with its pod
+	Unmarked bool                // gets no staleness markers
+	Repeats  bool                // is a price that promcost exposed, which repeats what others told: it counts only where they tell none
+	Scale    float64             // what values of ContainerDevice are multiplied by; 0 is 1
+}
+
+// Symbol is an interned string: comparing two compares their strings at the price of comparing pointers, so keys made
+// of label values need no hashing of text. A source makes each symbol once.
+type Symbol = unique.Handle[string]
+
+// Sym interns s.
+func Sym(s string) Symbol { return unique.Make(s) }

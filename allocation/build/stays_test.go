@@ -112,9 +112,9 @@ func finish(t *testing.T, f feed, key string) *allocation.Set {
 // TestInitContainersWithoutUID checks that an init container stays one when its pod's UID is found: it does not start with
 // its pod.
 func TestInitContainersWithoutUID(t *testing.T) {
-	signals := caseSignals()
-	maps.Copy(signals, map[string]*timeline.Points{"nameless init": minutes(1, 10, 15), "pod started": minutes(float64(plainStart.Unix()), 1, 121)})
-	set := buildCase(t, true, nil, signals, nil)
+	inputs := caseSignals()
+	maps.Copy(inputs, map[string]*timeline.Points{"nameless init": minutes(1, 10, 15), "pod started": minutes(float64(plainStart.Unix()), 1, 121)})
+	set := buildCase(t, true, nil, inputs, nil)
 	for row := range set.Len() {
 		if minutes := set.Value(allocation.RunningSeconds, row) / 60; set.Text(allocation.Container, row) == "prepare" && math.Abs(minutes-5) > 0.01 {
 			t.Errorf("it ran for %v minutes, want 5", minutes)
