@@ -1,4 +1,4 @@
-package build
+package signals
 
 import (
 	"slices"
@@ -143,25 +143,25 @@ const (
 	ContainerRestarts
 	// NodeDiskUsed is how many bytes of a file system on a node's own disk are used.
 	NodeDiskUsed
-	numSignals
+	NumSignals
 )
 
-// isUsage reports whether the signal is usage of containers, which comes after Resolve and may come once more.
-func (s Signal) isUsage() bool { return s == ContainerUse || s == ContainerLevel }
+// IsUsage reports whether the signal is usage of containers, which comes after Resolve and may come once more.
+func (s Signal) IsUsage() bool { return s == ContainerUse || s == ContainerLevel }
 
-// isTraffic reports whether the signal counts bytes of pods, which comes after Resolve.
-func (s Signal) isTraffic() bool { return s == PodTransmitted || s == PodReceived || s == PodEgress }
+// IsTraffic reports whether the signal counts bytes of pods, which comes after Resolve.
+func (s Signal) IsTraffic() bool { return s == PodTransmitted || s == PodReceived || s == PodEgress }
 
-// isLate reports whether the signal comes after Resolve: its series are integrated as they come, and not kept.
-func (s Signal) isLate() bool {
-	return s.isUsage() || s.isTraffic() || s == NodeDiskUsed || s == ClaimUsed
+// IsLate reports whether the signal comes after Resolve: its series are integrated as they come, and not kept.
+func (s Signal) IsLate() bool {
+	return s.IsUsage() || s.IsTraffic() || s == NodeDiskUsed || s == ClaimUsed
 }
 
-// tellsSeries reports whether the last element of the signal's key does nothing but tell series of one key apart.
-func (s Signal) tellsSeries() bool { return s.isUsage() || s == PodTransmitted || s == PodReceived }
+// TellsSeries reports whether the last element of the signal's key does nothing but tell series of one key apart.
+func (s Signal) TellsSeries() bool { return s.IsUsage() || s == PodTransmitted || s == PodReceived }
 
 // signals say how each signal is called and keyed. tail marks signals whose key goes on with alternating names and values.
-var signals = [numSignals]struct {
+var signals = [NumSignals]struct {
 	name string
 	key  []string
 	tail string // prefix of the names in the tail that are kept, e.g. label_
