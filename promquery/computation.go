@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -421,10 +422,10 @@ func into(b *build.Builder, plans []*plan, usage bool) Lanes {
 		series, key := plans[lane].read(i, key)
 		return b.Foreign(series, key)
 	}
-	take := func(lane, i int, key []Symbol, p *timeline.Points) (build.Series, []Symbol, error) {
+	take := func(lane, i int, key []Symbol, p *timeline.Points) (signals.Series, []Symbol, error) {
 		plan := plans[lane]
 		series, key, err := plan.readPoints(i, key, p)
-		if series.Signal != build.Nothing {
+		if series.Signal != signals.Nothing {
 			found := plan.readers[i].found.add(key[0], p)
 			if !plan.readers[i].bare(key) {
 				plan.times.note(found, p)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -56,7 +57,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 	p.own = &c.own
 	got, err := c.ask(ctx, "all inputs", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key, err := p.readPoints(i, key, points)
-		if err != nil || series.Signal == build.Nothing || p.readers[i].bare(key) {
+		if err != nil || series.Signal == signals.Nothing || p.readers[i].bare(key) {
 			return err // promcost's own, or nothing in it
 		}
 		p.readers[i].found.look(key[0], points, c.found.frame)
@@ -74,7 +75,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 		return nil, c.nothing()
 	}
 	for i := range d.Clusters {
-		d.Clusters[i].Problems = problems[build.Sym(d.Clusters[i].Cluster)]
+		d.Clusters[i].Problems = problems[signals.Sym(d.Clusters[i].Cluster)]
 		if oldest := d.Clusters[i].Oldest; d.Oldest.IsZero() || oldest.Before(d.Oldest) {
 			d.Oldest = oldest
 		}

@@ -16,8 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
@@ -396,7 +397,7 @@ func TestCgroupUID(t *testing.T) {
 		{"", ""},
 		{"/kubepods/pod" + uid[:30], ""},
 	} {
-		if got := promquery.CgroupUID(build.Sym(tt.path)).Value(); got != tt.want {
+		if got := promquery.CgroupUID(signals.Sym(tt.path)).Value(); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.path, got, tt.want)
 		}
 	}
@@ -406,7 +407,7 @@ func FuzzCgroupUID(f *testing.F) {
 	f.Add("/kubepods/pod0f2d3c1a-b111-4c22-8d33-000000000001/abc")
 	f.Add("podpodpod")
 	f.Fuzz(func(t *testing.T, path string) {
-		uid := promquery.CgroupUID(build.Sym(path)).Value()
+		uid := promquery.CgroupUID(signals.Sym(path)).Value()
 		if uid != "" && (len(uid) != 36 || !strings.Contains(strings.ReplaceAll(path, "_", "-"), "pod"+uid)) {
 			t.Errorf("%q: got %q", path, uid)
 		}

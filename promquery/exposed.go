@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -76,7 +77,7 @@ func (exposedPrices) each(p *plan, i int, subject *allocation.Subject, f *alloca
 		for k, name := range p.sels[i].Keep {
 			labels[k] = none
 			if at := slices.Index(f.Labels, name); at >= 0 {
-				labels[k] = build.Sym(values[at])
+				labels[k] = signals.Sym(values[at])
 			}
 		}
 		_, key := p.read(i, labels)
@@ -88,7 +89,7 @@ func (exposedPrices) each(p *plan, i int, subject *allocation.Subject, f *alloca
 func pricedBy(s *allocation.Set, r *reader, metric string) *allocation.Set {
 	own := *s
 	own.Nodes = only(s.Nodes, func(n *allocation.Node) bool {
-		return r.series.Signal == build.NodeSpot || slices.Contains(n.PriceSource[:], metric)
+		return r.series.Signal == signals.NodeSpot || slices.Contains(n.PriceSource[:], metric)
 	})
 	own.Disks = only(s.Disks, func(d *allocation.Disk) bool { return d.PriceSource == metric })
 	own.Balancers = only(s.Balancers, func(b *allocation.LoadBalancer) bool { return b.PriceSource == metric })

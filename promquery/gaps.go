@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -116,10 +117,10 @@ func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (se
 func (f *findings) pods(cluster Symbol) timeline.Intervals {
 	for _, take := range []func(in *Input, rank int) bool{
 		func(in *Input, rank int) bool {
-			return in.Signal == build.ContainerRunning && !in.Init && rank == 0
+			return in.Signal == signals.ContainerRunning && !in.Init && rank == 0
 		},
-		func(in *Input, _ int) bool { return in.Signal == build.ContainerRunning && !in.Init },
-		func(in *Input, _ int) bool { return in.Signal == build.PodInfo },
+		func(in *Input, _ int) bool { return in.Signal == signals.ContainerRunning && !in.Init },
+		func(in *Input, _ int) bool { return in.Signal == signals.PodInfo },
 	} {
 		if seen, _ := f.seen(cluster, take); seen != nil {
 			return seen
@@ -252,7 +253,7 @@ func (f *findings) lacksAll(in *Input, cluster Symbol) string {
 		}
 		return ""
 	}
-	if in.Need == Occasional && !f.expected(in, cluster) || in.Signal == build.NodePrice {
+	if in.Need == Occasional && !f.expected(in, cluster) || in.Signal == signals.NodePrice {
 		return ""
 	}
 	return in.lack(in.Missing)
@@ -296,7 +297,7 @@ func worded(holes []timeline.Interval) string {
 
 // longest is how long an input may be without samples while pods run, in milliseconds.
 func (in *Input) longest() int64 {
-	ofPods := []build.Signal{build.ContainerRequest, build.ContainerUse, build.ContainerLevel}
+	ofPods := []signals.Signal{signals.ContainerRequest, signals.ContainerUse, signals.ContainerLevel}
 	switch {
 	case in.Need == Required, in.Need == Optional && slices.Contains(ofPods, in.Signal):
 		return steadyHole

@@ -8,8 +8,9 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // Alternative is one way to get an input: a metric and the labels of it that matter.
@@ -35,7 +36,7 @@ type Alternative struct {
 // that has data for a subject at a time wins.
 type Input struct {
 	Name         string
-	Signal       build.Signal
+	Signal       signals.Signal
 	Resource     allocation.Resource
 	Alternatives []Alternative
 	// Lazy is how many alternatives are always asked for; those after them only where containers are known that no
@@ -117,7 +118,7 @@ var Inputs = slices.Concat(workloads, volumes, traffic, balancers, machines)
 // workloads are the inputs about what runs where, and what nodes have and cost.
 var workloads = []Input{
 	{
-		Name: "running", Signal: build.ContainerRunning, Lazy: 1,
+		Name: "running", Signal: signals.ContainerRunning, Lazy: 1,
 		Alternatives: []Alternative{
 			metric("kube_pod_container_status_running"),
 			{Metric: "container_memory_working_set_bytes", Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, Labels: map[string][]string{"kubelet_node": kubeletNode}, CgroupUID: true},
@@ -125,63 +126,63 @@ var workloads = []Input{
 		},
 		Missing: "nothing is known to run: no allocations", Remedy: ksm, Need: Required,
 	},
-	{Name: "init running", Signal: build.ContainerRunning, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars count only where cAdvisor sees them", Remedy: ksm, Need: Occasional, With: []string{"init cpu request", "init memory request"}},
+	{Name: "init running", Signal: signals.ContainerRunning, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars count only where cAdvisor sees them", Remedy: ksm, Need: Occasional, With: []string{"init cpu request", "init memory request"}},
 	{
-		Name: "sidecar running", Signal: build.ContainerRunning, Init: true, Lazy: lazyOnly, Rank: 2,
+		Name: "sidecar running", Signal: signals.ContainerRunning, Init: true, Lazy: lazyOnly, Rank: 2,
 		Alternatives: []Alternative{metric("kube_pod_init_container_info", equal("restart_policy", "Always"))},
 		Missing:      "native sidecars are free where nothing else says that they run", Remedy: ksm, Need: Occasional,
 	},
-	{Name: "started", Signal: build.ContainerStarted, Lazy: 1, Alternatives: append([]Alternative{metric("kube_pod_container_state_started")}, cadvisor("container_start_time_seconds")...), Missing: "starts are as late as the first scrape", Remedy: ksm},
-	{Name: "init started", Signal: build.ContainerStarted, Lazy: lazyStarts, Rank: 1, Alternatives: cadvisor("container_start_time_seconds"), Missing: "init containers and native sidecars begin half a scrape before they are first seen", Remedy: kubelet, Need: Occasional},
-	{Name: "terminated", Signal: build.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
-	{Name: "pod", Signal: build.PodInfo, Alternatives: []Alternative{metric("kube_pod_info")}, Missing: "pods have no node, so no price of their own", Remedy: ksm, Need: Required},
+	{Name: "started", Signal: signals.ContainerStarted, Lazy: 1, Alternatives: append([]Alternative{metric("kube_pod_container_state_started")}, cadvisor("container_start_time_seconds")...), Missing: "starts are as late as the first scrape", Remedy: ksm},
+	{Name: "init started", Signal: signals.ContainerStarted, Lazy: lazyStarts, Rank: 1, Alternatives: cadvisor("container_start_time_seconds"), Missing: "init containers and native sidecars begin half a scrape before they are first seen", Remedy: kubelet, Need: Occasional},
+	{Name: "terminated", Signal: signals.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
+	{Name: "pod", Signal: signals.PodInfo, Alternatives: []Alternative{metric("kube_pod_info")}, Missing: "pods have no node, so no price of their own", Remedy: ksm, Need: Required},
 	{
-		Name: "pod phase", Signal: build.PodPhaseRunning, Lazy: lazyOnly, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Running"))},
+		Name: "pod phase", Signal: signals.PodPhaseRunning, Lazy: lazyOnly, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Running"))},
 		Missing: "kube_pod_container_info cannot stand in for the running signal", Remedy: ksm, Need: Occasional,
 	},
-	{Name: "pod started", Signal: build.PodStarted, Alternatives: []Alternative{metric("kube_pod_start_time")}, Missing: "starts are as late as the first scrape", Remedy: ksm},
-	{Name: "pod completed", Signal: build.PodCompleted, Alternatives: []Alternative{metric("kube_pod_completion_time")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
-	{Name: "pod ended", Signal: build.PodFinal, Lazy: lazyUnseen, Alternatives: []Alternative{metric("kube_pod_status_phase", matching("phase", "Succeeded|Failed"))}, Missing: "containers that no scrape saw running are free where their own start is not known", Remedy: ksm, Need: Occasional},
-	{Name: "restarts", Signal: build.ContainerRestarts, Lazy: lazyRestarts, Alternatives: []Alternative{metric("kube_pod_container_status_restarts_total")}, Missing: "containers that no scrape saw running are free where their own start is not known, and error bounds of the others are wide", Remedy: ksm, Need: Occasional},
-	{Name: "init restarts", Signal: build.ContainerRestarts, Init: true, Lazy: lazyRestarts, Alternatives: []Alternative{metric("kube_pod_init_container_status_restarts_total")}, Missing: "error bounds of init containers and native sidecars are wide on a grid", Remedy: ksm, Need: Occasional},
-	{Name: "pod deleted", Signal: build.PodDeleted, Alternatives: []Alternative{metric("kube_pod_deletion_timestamp")}, Missing: "nothing, mostly: it only caps ends", Remedy: ksm, Need: Occasional},
-	{Name: "pod owner", Signal: build.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "controllers are unallocated", Remedy: ksm},
-	{Name: "replicaset owner", Signal: build.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional},
-	{Name: "job owner", Signal: build.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm, Need: Occasional},
-	request("cpu request", build.ContainerRequest, allocation.CPU, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_cpu_cores", "cpu"),
-	request("memory request", build.ContainerRequest, allocation.RAM, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_memory_bytes", "memory"),
-	request("cpu limit", build.ContainerLimit, allocation.CPU, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_cpu_cores", "cpu"),
-	request("memory limit", build.ContainerLimit, allocation.RAM, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_memory_bytes", "memory"),
-	{Name: "gpu request", Signal: build.DeviceRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm, Need: Occasional},
-	{Name: "init cpu request", Init: true, Signal: build.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: []string{"init cpu limit"}},
-	{Name: "init memory request", Init: true, Signal: build.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: []string{"init memory limit"}},
-	{Name: "init cpu limit", Init: true, Signal: build.ContainerLimit, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "cpu"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
-	{Name: "init memory limit", Init: true, Signal: build.ContainerLimit, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "memory"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
-	{Name: "pod labels", About: notices.AboutLabels, Signal: build.PodLabels, Alternatives: []Alternative{metric("kube_pod_labels")}, Missing: "no cost by label", Remedy: "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"},
-	{Name: "pod annotations", About: notices.AboutAnnotations, Signal: build.PodAnnotations, Alternatives: []Alternative{metric("kube_pod_annotations")}, Missing: "no cost by annotation", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=pods=[*]"},
-	{Name: "namespace labels", About: notices.AboutLabels, Signal: build.NamespaceLabelsInfo, Alternatives: []Alternative{own("kube_namespace_labels")}, Missing: "no cost by the labels of namespaces", Remedy: "run kube-state-metrics with --metric-labels-allowlist=namespaces=[*]"},
-	{Name: "namespace annotations", About: notices.AboutAnnotations, Signal: build.NamespaceAnnotationsInfo, Alternatives: []Alternative{metric("kube_namespace_annotations")}, Missing: "no cost by the annotations of namespaces", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=namespaces=[*]"},
-	{Name: "service", About: notices.AboutServices, Signal: build.ServiceInfo, Alternatives: []Alternative{metric("kube_service_info")}, Missing: "services of endpoint slices without labels are unallocated", Remedy: ksm},
-	{Name: "endpoint slice", About: notices.AboutServices, Signal: build.SliceService, Alternatives: []Alternative{metric("kube_endpointslice_labels")}, Missing: "the service of a slice is guessed from its name", Remedy: "run kube-state-metrics with --resources=…,endpointslices --metric-labels-allowlist=endpointslices=[kubernetes.io/service-name]"},
-	{Name: "endpoints", About: notices.AboutServices, Signal: build.SliceEndpoint, Alternatives: []Alternative{metric("kube_endpointslice_endpoints", equal("targetref_kind", "Pod"))}, Missing: "pods have only the services that endpoint addresses or selectors tell of", Remedy: "run kube-state-metrics with --resources=…,endpointslices"},
-	{Name: "endpoint addresses", Signal: build.ServiceAddress, Alternatives: []Alternative{metric("kube_endpoint_address")}, Missing: "pods without endpoint slices have no services", Remedy: "run kube-state-metrics with --resources=…,endpoints", Need: Occasional},
-	{Name: "service selectors", Signal: build.ServiceSelector, Alternatives: []Alternative{metric("service_selector_labels")}, Missing: "services without endpoints have no pods", Remedy: "run OpenCost, which exports them, and kube-state-metrics with --metric-labels-allowlist=pods=[*]", Need: Occasional},
-	{Name: "node", Signal: build.NodeInfo, Alternatives: []Alternative{metric("kube_node_info")}, Missing: "nodes live while their capacity is known, without provider ids", Remedy: ksm},
-	{Name: "node labels", About: notices.AboutNodeLabels, Signal: build.NodeLabels, Alternatives: []Alternative{metric("kube_node_labels")}, Missing: "nodes have no region, zone and pool", Remedy: "run kube-state-metrics with --metric-labels-allowlist=nodes=[*]"},
-	{Name: "node created", Signal: build.NodeCreated, Alternatives: []Alternative{metric("kube_node_created")}, Missing: "nodes begin with their first scrape", Remedy: ksm},
+	{Name: "pod started", Signal: signals.PodStarted, Alternatives: []Alternative{metric("kube_pod_start_time")}, Missing: "starts are as late as the first scrape", Remedy: ksm},
+	{Name: "pod completed", Signal: signals.PodCompleted, Alternatives: []Alternative{metric("kube_pod_completion_time")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
+	{Name: "pod ended", Signal: signals.PodFinal, Lazy: lazyUnseen, Alternatives: []Alternative{metric("kube_pod_status_phase", matching("phase", "Succeeded|Failed"))}, Missing: "containers that no scrape saw running are free where their own start is not known", Remedy: ksm, Need: Occasional},
+	{Name: "restarts", Signal: signals.ContainerRestarts, Lazy: lazyRestarts, Alternatives: []Alternative{metric("kube_pod_container_status_restarts_total")}, Missing: "containers that no scrape saw running are free where their own start is not known, and error bounds of the others are wide", Remedy: ksm, Need: Occasional},
+	{Name: "init restarts", Signal: signals.ContainerRestarts, Init: true, Lazy: lazyRestarts, Alternatives: []Alternative{metric("kube_pod_init_container_status_restarts_total")}, Missing: "error bounds of init containers and native sidecars are wide on a grid", Remedy: ksm, Need: Occasional},
+	{Name: "pod deleted", Signal: signals.PodDeleted, Alternatives: []Alternative{metric("kube_pod_deletion_timestamp")}, Missing: "nothing, mostly: it only caps ends", Remedy: ksm, Need: Occasional},
+	{Name: "pod owner", Signal: signals.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "controllers are unallocated", Remedy: ksm},
+	{Name: "replicaset owner", Signal: signals.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional},
+	{Name: "job owner", Signal: signals.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm, Need: Occasional},
+	request("cpu request", signals.ContainerRequest, allocation.CPU, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_cpu_cores", "cpu"),
+	request("memory request", signals.ContainerRequest, allocation.RAM, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_memory_bytes", "memory"),
+	request("cpu limit", signals.ContainerLimit, allocation.CPU, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_cpu_cores", "cpu"),
+	request("memory limit", signals.ContainerLimit, allocation.RAM, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_memory_bytes", "memory"),
+	{Name: "gpu request", Signal: signals.DeviceRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm, Need: Occasional},
+	{Name: "init cpu request", Init: true, Signal: signals.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: []string{"init cpu limit"}},
+	{Name: "init memory request", Init: true, Signal: signals.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: []string{"init memory limit"}},
+	{Name: "init cpu limit", Init: true, Signal: signals.ContainerLimit, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "cpu"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
+	{Name: "init memory limit", Init: true, Signal: signals.ContainerLimit, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "memory"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
+	{Name: "pod labels", About: notices.AboutLabels, Signal: signals.PodLabels, Alternatives: []Alternative{metric("kube_pod_labels")}, Missing: "no cost by label", Remedy: "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"},
+	{Name: "pod annotations", About: notices.AboutAnnotations, Signal: signals.PodAnnotations, Alternatives: []Alternative{metric("kube_pod_annotations")}, Missing: "no cost by annotation", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=pods=[*]"},
+	{Name: "namespace labels", About: notices.AboutLabels, Signal: signals.NamespaceLabelsInfo, Alternatives: []Alternative{own("kube_namespace_labels")}, Missing: "no cost by the labels of namespaces", Remedy: "run kube-state-metrics with --metric-labels-allowlist=namespaces=[*]"},
+	{Name: "namespace annotations", About: notices.AboutAnnotations, Signal: signals.NamespaceAnnotationsInfo, Alternatives: []Alternative{metric("kube_namespace_annotations")}, Missing: "no cost by the annotations of namespaces", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=namespaces=[*]"},
+	{Name: "service", About: notices.AboutServices, Signal: signals.ServiceInfo, Alternatives: []Alternative{metric("kube_service_info")}, Missing: "services of endpoint slices without labels are unallocated", Remedy: ksm},
+	{Name: "endpoint slice", About: notices.AboutServices, Signal: signals.SliceService, Alternatives: []Alternative{metric("kube_endpointslice_labels")}, Missing: "the service of a slice is guessed from its name", Remedy: "run kube-state-metrics with --resources=…,endpointslices --metric-labels-allowlist=endpointslices=[kubernetes.io/service-name]"},
+	{Name: "endpoints", About: notices.AboutServices, Signal: signals.SliceEndpoint, Alternatives: []Alternative{metric("kube_endpointslice_endpoints", equal("targetref_kind", "Pod"))}, Missing: "pods have only the services that endpoint addresses or selectors tell of", Remedy: "run kube-state-metrics with --resources=…,endpointslices"},
+	{Name: "endpoint addresses", Signal: signals.ServiceAddress, Alternatives: []Alternative{metric("kube_endpoint_address")}, Missing: "pods without endpoint slices have no services", Remedy: "run kube-state-metrics with --resources=…,endpoints", Need: Occasional},
+	{Name: "service selectors", Signal: signals.ServiceSelector, Alternatives: []Alternative{metric("service_selector_labels")}, Missing: "services without endpoints have no pods", Remedy: "run OpenCost, which exports them, and kube-state-metrics with --metric-labels-allowlist=pods=[*]", Need: Occasional},
+	{Name: "node", Signal: signals.NodeInfo, Alternatives: []Alternative{metric("kube_node_info")}, Missing: "nodes live while their capacity is known, without provider ids", Remedy: ksm},
+	{Name: "node labels", About: notices.AboutNodeLabels, Signal: signals.NodeLabels, Alternatives: []Alternative{metric("kube_node_labels")}, Missing: "nodes have no region, zone and pool", Remedy: "run kube-state-metrics with --metric-labels-allowlist=nodes=[*]"},
+	{Name: "node created", Signal: signals.NodeCreated, Alternatives: []Alternative{metric("kube_node_created")}, Missing: "nodes begin with their first scrape", Remedy: ksm},
 	capacity("node cpu", allocation.CPU, equal("resource", "cpu"), "kube_node_status_capacity_cpu_cores"),
 	capacity("node memory", allocation.RAM, equal("resource", "memory"), "kube_node_status_capacity_memory_bytes"),
 	{
-		Name: "node gpu", Signal: build.DeviceCapacity, Resource: allocation.GPU,
+		Name: "node gpu", Signal: signals.DeviceCapacity, Resource: allocation.GPU,
 		Alternatives: []Alternative{own("kube_node_status_capacity", matching("resource", gpus)), metric("kube_node_status_allocatable", matching("resource", gpus))},
 		Missing:      "GPUs cost nothing", Remedy: ksm, Need: Occasional,
 	},
-	{Name: "node cpu price", Signal: build.NodePrice, Resource: allocation.CPU, Alternatives: opencost("node_cpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_cpu_hourly_cost"},
-	{Name: "node memory price", Signal: build.NodePrice, Resource: allocation.RAM, Alternatives: opencost("node_ram_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_ram_hourly_cost"},
-	{Name: "node gpu price", Signal: build.NodePrice, Resource: allocation.GPU, Alternatives: opencost("node_gpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_gpu_hourly_cost", Need: Occasional},
-	{Name: "node spot", Signal: build.NodeSpot, Alternatives: opencost("kubecost_node_is_spot"), Missing: "spot nodes are known by their labels only", Remedy: "let kube-state-metrics export the node labels of your provider", Need: Occasional},
-	{Name: "cpu usage", Signal: build.ContainerUse, Resource: allocation.CPU, Alternatives: cadvisor("container_cpu_usage_seconds_total"), Missing: "cpu costs what is requested, whatever is used", Remedy: kubelet},
-	{Name: "memory usage", Signal: build.ContainerLevel, Resource: allocation.RAM, Alternatives: cadvisor("container_memory_working_set_bytes"), Missing: "memory costs what is requested, whatever is used", Remedy: kubelet},
+	{Name: "node cpu price", Signal: signals.NodePrice, Resource: allocation.CPU, Alternatives: opencost("node_cpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_cpu_hourly_cost"},
+	{Name: "node memory price", Signal: signals.NodePrice, Resource: allocation.RAM, Alternatives: opencost("node_ram_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_ram_hourly_cost"},
+	{Name: "node gpu price", Signal: signals.NodePrice, Resource: allocation.GPU, Alternatives: opencost("node_gpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_gpu_hourly_cost", Need: Occasional},
+	{Name: "node spot", Signal: signals.NodeSpot, Alternatives: opencost("kubecost_node_is_spot"), Missing: "spot nodes are known by their labels only", Remedy: "let kube-state-metrics export the node labels of your provider", Need: Occasional},
+	{Name: "cpu usage", Signal: signals.ContainerUse, Resource: allocation.CPU, Alternatives: cadvisor("container_cpu_usage_seconds_total"), Missing: "cpu costs what is requested, whatever is used", Remedy: kubelet},
+	{Name: "memory usage", Signal: signals.ContainerLevel, Resource: allocation.RAM, Alternatives: cadvisor("container_memory_working_set_bytes"), Missing: "memory costs what is requested, whatever is used", Remedy: kubelet},
 }
 
 // Values of Lazy that mark inputs none of whose alternatives is always asked for.
@@ -194,9 +195,9 @@ const (
 )
 
 // request is a request or limit of a resource, by the names of kube-state-metrics 2 and 1.
-func request(name string, signal build.Signal, r allocation.Resource, v2, v1, resource string) Input {
+func request(name string, signal signals.Signal, r allocation.Resource, v2, v1, resource string) Input {
 	missing := "containers cost what they use"
-	if signal == build.ContainerLimit {
+	if signal == signals.ContainerLimit {
 		missing = "containers show no limits"
 	}
 	return Input{
@@ -209,7 +210,7 @@ func request(name string, signal build.Signal, r allocation.Resource, v2, v1, re
 // capacity is what nodes have of a resource, by the names of kube-state-metrics 2 and 1, else what of it is allocatable.
 func capacity(name string, r allocation.Resource, resource Matcher, v1 string) Input {
 	return Input{
-		Name: name, Signal: build.NodeCapacity, Resource: r,
+		Name: name, Signal: signals.NodeCapacity, Resource: r,
 		Alternatives: []Alternative{own("kube_node_status_capacity", resource), metric(v1), metric("kube_node_status_allocatable", resource)},
 		Missing:      "no node assets and no idle cost", Remedy: ksm, Need: Required,
 	}
@@ -219,7 +220,7 @@ func capacity(name string, r allocation.Resource, resource Matcher, v1 string) I
 func Evident() (metrics []string) {
 	for i := range Inputs {
 		in := &Inputs[i]
-		if in.Need != Required && in.Signal != build.ContainerUse {
+		if in.Need != Required && in.Signal != signals.ContainerUse {
 			continue
 		}
 		for _, a := range in.Alternatives {

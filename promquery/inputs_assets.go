@@ -2,7 +2,8 @@ package promquery
 
 import (
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 const (
@@ -18,34 +19,34 @@ var byNode = map[string][]string{"node": {"node", "kubernetes_node", "nodename",
 // volumes are the inputs about persistent volumes and the nodes' own disks.
 var volumes = []Input{
 	{
-		Name: "volume", Signal: build.VolumeInfo,
+		Name: "volume", Signal: signals.VolumeInfo,
 		Alternatives: []Alternative{metric("kube_persistentvolume_info"), {Metric: "kubecost_pv_info", Labels: map[string][]string{"csi_volume_handle": {"provider_id"}}}},
 		Missing:      "volumes have no storage class and no provider id", Remedy: ksm, Need: Occasional,
 	},
-	{Name: "volume labels", Signal: build.VolumeLabels, Alternatives: []Alternative{metric("kube_persistentvolume_labels")}, Missing: "rules of the price sheet cannot tell volumes by their labels, and their region is that of their cluster", Remedy: "run kube-state-metrics with --metric-labels-allowlist=persistentvolumes=[*]", Need: Occasional},
-	{Name: "volume capacity", Signal: build.VolumeCapacity, Alternatives: []Alternative{own("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional},
+	{Name: "volume labels", Signal: signals.VolumeLabels, Alternatives: []Alternative{metric("kube_persistentvolume_labels")}, Missing: "rules of the price sheet cannot tell volumes by their labels, and their region is that of their cluster", Remedy: "run kube-state-metrics with --metric-labels-allowlist=persistentvolumes=[*]", Need: Occasional},
+	{Name: "volume capacity", Signal: signals.VolumeCapacity, Alternatives: []Alternative{own("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional},
 	{
-		Name: "volume claim", Signal: build.VolumeClaim,
+		Name: "volume claim", Signal: signals.VolumeClaim,
 		Alternatives: []Alternative{
 			{Metric: "kube_persistentvolumeclaim_info", Labels: map[string][]string{"persistentvolume": {"volumename"}}, Own: true},
 			{Metric: "kube_persistentvolume_claim_ref", Labels: map[string][]string{"namespace": {"claim_namespace"}, "persistentvolumeclaim": {"name"}}},
 		},
 		Missing: "what volumes cost is unmounted: nothing says whose they are", Remedy: ksm, Need: Occasional,
 	},
-	{Name: "claim capacity", Signal: build.ClaimCapacity, Alternatives: []Alternative{metric("kubelet_volume_stats_capacity_bytes")}, Missing: "nothing, where kube-state-metrics tells the volumes' size", Remedy: stats, Need: Occasional},
-	{Name: "claim usage", Signal: build.ClaimUsed, Alternatives: []Alternative{metric("kubelet_volume_stats_used_bytes")}, Missing: "nothing says how full volumes are", Remedy: stats, Need: Occasional},
+	{Name: "claim capacity", Signal: signals.ClaimCapacity, Alternatives: []Alternative{metric("kubelet_volume_stats_capacity_bytes")}, Missing: "nothing, where kube-state-metrics tells the volumes' size", Remedy: stats, Need: Occasional},
+	{Name: "claim usage", Signal: signals.ClaimUsed, Alternatives: []Alternative{metric("kubelet_volume_stats_used_bytes")}, Missing: "nothing says how full volumes are", Remedy: stats, Need: Occasional},
 	{
-		Name: "pod volumes", Signal: build.PodMount,
+		Name: "pod volumes", Signal: signals.PodMount,
 		Alternatives: []Alternative{metric("kube_pod_spec_volumes_persistentvolumeclaims_info"), own("pod_pvc_allocation")},
 		Missing:      "all volumes are unmounted", Remedy: ksm, Need: Occasional,
 	},
 	{
-		Name: "volume price", Signal: build.VolumePrice,
+		Name: "volume price", Signal: signals.VolumePrice,
 		Alternatives: []Alternative{{Metric: "pv_hourly_cost", Labels: map[string][]string{"persistentvolume": {"persistentvolume", "volumename"}}, Own: true, Price: true}},
 		Missing:      "prices are the sheet's", Remedy: prices + ", or scrape an exporter of pv_hourly_cost", Need: Occasional,
 	},
 	{
-		Name: "node disk", Signal: build.NodeDisk,
+		Name: "node disk", Signal: signals.NodeDisk,
 		Alternatives: []Alternative{
 			diskOf("container_fs_limit_bytes"),
 			metric("kube_node_status_capacity", equal("resource", "ephemeral_storage")),
@@ -53,7 +54,7 @@ var volumes = []Input{
 		Missing: "the nodes' own disks are no assets", Remedy: kubelet,
 	},
 	{
-		Name: "node disk usage", Signal: build.NodeDiskUsed, Alternatives: []Alternative{diskOf("container_fs_usage_bytes")},
+		Name: "node disk usage", Signal: signals.NodeDiskUsed, Alternatives: []Alternative{diskOf("container_fs_usage_bytes")},
 		Missing: "nothing says how full the nodes' own disks are", Remedy: kubelet + ", and keep the series of the root cgroup, id=\"/\"", Need: Occasional,
 	},
 }
@@ -74,21 +75,21 @@ func podBytes(name string) []Alternative {
 
 // traffic are the inputs about what pods send and receive.
 var traffic = []Input{
-	{Name: "bytes sent", Signal: build.PodTransmitted, Alternatives: podBytes("container_network_transmit_bytes_total"), Missing: "nothing says how much pods send", Remedy: kubelet},
-	{Name: "bytes received", Signal: build.PodReceived, Alternatives: podBytes("container_network_receive_bytes_total"), Missing: "nothing says how much pods receive", Remedy: kubelet},
+	{Name: "bytes sent", Signal: signals.PodTransmitted, Alternatives: podBytes("container_network_transmit_bytes_total"), Missing: "nothing says how much pods send", Remedy: kubelet},
+	{Name: "bytes received", Signal: signals.PodReceived, Alternatives: podBytes("container_network_receive_bytes_total"), Missing: "nothing says how much pods receive", Remedy: kubelet},
 	{
-		Name: "network egress", Signal: build.PodEgress,
+		Name: "network egress", Signal: signals.PodEgress,
 		Alternatives: []Alternative{{Metric: "kubecost_pod_network_egress_bytes_total", Labels: map[string][]string{"pod": {"pod_name"}}}},
 		Missing:      "network traffic costs nothing: nothing says where it goes", Remedy: egress, Need: Occasional,
 		With: []string{"zone egress price", "region egress price", "internet egress price"},
 	},
-	egressPrice("zone", build.ZoneEgressPrice),
-	egressPrice("region", build.RegionEgressPrice),
-	egressPrice("internet", build.InternetEgressPrice),
+	egressPrice("zone", signals.ZoneEgressPrice),
+	egressPrice("region", signals.RegionEgressPrice),
+	egressPrice("internet", signals.InternetEgressPrice),
 }
 
 // egressPrice is the price of a GiB sent to somewhere.
-func egressPrice(to string, signal build.Signal) Input {
+func egressPrice(to string, signal signals.Signal) Input {
 	name := "kubecost_network_" + to + "_egress_cost"
 	return Input{
 		Name: to + " egress price", Signal: signal, Alternatives: []Alternative{{Metric: name, Own: true, Price: true}},
@@ -102,38 +103,38 @@ var service = map[string][]string{"service": {"service_name"}}
 
 // balancers are the inputs about load balancers and clusters as wholes.
 var balancers = []Input{
-	{Name: "load balancer", Signal: build.Balancer, Alternatives: []Alternative{metric("kube_service_spec_type", equal("type", "LoadBalancer"))}, Missing: "load balancers are free, but for those that something else tells of", Remedy: ksm, Need: Occasional},
-	{Name: "load balancer address", Signal: build.BalancerIngress, Alternatives: []Alternative{metric("kube_service_status_load_balancer_ingress")}, Missing: "load balancers have no address", Remedy: ksm, Need: Occasional},
-	{Name: "service labels", Signal: build.ServiceLabels, Alternatives: []Alternative{metric("kube_service_labels")}, Missing: "rules of the price sheet cannot tell load balancers by labels", Remedy: "run kube-state-metrics with --metric-labels-allowlist=services=[*]", Need: Occasional},
-	{Name: "load balancer price", Signal: build.BalancerPrice, Alternatives: []Alternative{{Metric: "kubecost_load_balancer_cost", Labels: service, Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_load_balancer_cost", Need: Occasional},
-	{Name: "cluster management price", Signal: build.ManagementPrice, Alternatives: []Alternative{{Metric: "kubecost_cluster_management_cost", Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_cluster_management_cost", Need: Occasional},
-	{Name: "pod scheduled", Signal: build.PodScheduled, Alternatives: []Alternative{metric("kube_pod_status_scheduled_time")}, Missing: "with --charge-from=scheduled, pods are charged from when they run", Remedy: ksm, Need: Occasional},
-	{Name: "pod pending", Signal: build.PodPending, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Pending"))}, Missing: "with --charge-from=scheduled, pods that never run are free", Remedy: ksm, Need: Occasional},
+	{Name: "load balancer", Signal: signals.Balancer, Alternatives: []Alternative{metric("kube_service_spec_type", equal("type", "LoadBalancer"))}, Missing: "load balancers are free, but for those that something else tells of", Remedy: ksm, Need: Occasional},
+	{Name: "load balancer address", Signal: signals.BalancerIngress, Alternatives: []Alternative{metric("kube_service_status_load_balancer_ingress")}, Missing: "load balancers have no address", Remedy: ksm, Need: Occasional},
+	{Name: "service labels", Signal: signals.ServiceLabels, Alternatives: []Alternative{metric("kube_service_labels")}, Missing: "rules of the price sheet cannot tell load balancers by labels", Remedy: "run kube-state-metrics with --metric-labels-allowlist=services=[*]", Need: Occasional},
+	{Name: "load balancer price", Signal: signals.BalancerPrice, Alternatives: []Alternative{{Metric: "kubecost_load_balancer_cost", Labels: service, Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_load_balancer_cost", Need: Occasional},
+	{Name: "cluster management price", Signal: signals.ManagementPrice, Alternatives: []Alternative{{Metric: "kubecost_cluster_management_cost", Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_cluster_management_cost", Need: Occasional},
+	{Name: "pod scheduled", Signal: signals.PodScheduled, Alternatives: []Alternative{metric("kube_pod_status_scheduled_time")}, Missing: "with --charge-from=scheduled, pods are charged from when they run", Remedy: ksm, Need: Occasional},
+	{Name: "pod pending", Signal: signals.PodPending, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Pending"))}, Missing: "with --charge-from=scheduled, pods that never run are free", Remedy: ksm, Need: Occasional},
 }
 
 // machines are the inputs about what devices and nodes do.
 var machines = []Input{
 	{
-		Name: "gpu usage", Signal: build.DeviceUse, Resource: allocation.GPU,
+		Name: "gpu usage", Signal: signals.DeviceUse, Resource: allocation.GPU,
 		Alternatives: []Alternative{
 			{Metric: "DCGM_FI_PROF_GR_ENGINE_ACTIVE", Labels: device},
 			{Metric: "DCGM_FI_DEV_GPU_UTIL", Labels: device, Scale: 0.01},
 		},
 		Missing: "nothing says how much of their GPUs containers use", Remedy: "run the DCGM exporter with pod attribution and let this Prometheus scrape it", Need: Occasional,
 	},
-	{Name: "node address", Signal: build.NodeAddress, Alternatives: []Alternative{metric("kube_node_info")}, Missing: "exporters on nodes are told apart by their node label alone", Remedy: ksm},
-	{Name: "node cpu time", Signal: build.NodeTime, Alternatives: []Alternative{{Metric: "node_cpu_seconds_total", Labels: byNode}}, Missing: "nothing says what nodes' cores do", Remedy: exporter, Need: Occasional},
-	nodeMemory("node total memory", build.NodeMemoryTotal, "node_memory_MemTotal_bytes"),
-	nodeMemory("node available memory", build.NodeMemoryAvailable, "node_memory_MemAvailable_bytes"),
-	nodeMemory("node buffers", build.NodeMemoryBuffers, "node_memory_Buffers_bytes"),
-	nodeMemory("node caches", build.NodeMemoryCached, "node_memory_Cached_bytes"),
+	{Name: "node address", Signal: signals.NodeAddress, Alternatives: []Alternative{metric("kube_node_info")}, Missing: "exporters on nodes are told apart by their node label alone", Remedy: ksm},
+	{Name: "node cpu time", Signal: signals.NodeTime, Alternatives: []Alternative{{Metric: "node_cpu_seconds_total", Labels: byNode}}, Missing: "nothing says what nodes' cores do", Remedy: exporter, Need: Occasional},
+	nodeMemory("node total memory", signals.NodeMemoryTotal, "node_memory_MemTotal_bytes"),
+	nodeMemory("node available memory", signals.NodeMemoryAvailable, "node_memory_MemAvailable_bytes"),
+	nodeMemory("node buffers", signals.NodeMemoryBuffers, "node_memory_Buffers_bytes"),
+	nodeMemory("node caches", signals.NodeMemoryCached, "node_memory_Cached_bytes"),
 }
 
 // device reads devices from the labels of the DCGM exporter: a GPU, and the slice of it under MIG.
 var device = map[string][]string{"device": {"UUID", "gpu"}, "slice": {"GPU_I_ID"}, "profile": {"GPU_I_PROFILE"}, "gpu_device": {"device"}}
 
 // nodeMemory is a figure of node_exporter about a node's memory.
-func nodeMemory(name string, signal build.Signal, metric string) Input {
+func nodeMemory(name string, signal signals.Signal, metric string) Input {
 	return Input{
 		Name: name, Signal: signal, Alternatives: []Alternative{{Metric: metric, Labels: byNode}},
 		Missing: "nothing says what nodes' memory is used for", Remedy: exporter, Need: Occasional,

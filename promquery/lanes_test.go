@@ -17,8 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
@@ -57,7 +58,7 @@ func (m mixed) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes
 			return key
 		}
 		key = slices.Clone(key)
-		key[at] = build.Sym("")
+		key[at] = signals.Sym("")
 		return key
 	}
 	given := lanes

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -40,7 +40,7 @@ var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand 
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
-	series    build.Series
+	series    signals.Series
 	elements  [][]int                // for each key element, where it may be in the source's key
 	price     bool                   // of metrics that are prices
 	own       bool                   // of metrics that promcost exposes, too
@@ -68,7 +68,7 @@ type plan struct {
 	doubted  bool  // there was such a series
 }
 
-var none = build.Sym("")
+var none = signals.Sym("")
 
 // objects are the key elements that a scrape without honor_labels renames to exported_….
 var objects = []string{"namespace", "pod", "container", "node", "uid", "service"}
@@ -76,19 +76,19 @@ var objects = []string{"namespace", "pod", "container", "node", "uid", "service"
 // stageOf is the stage that an alternative of an input belongs to.
 func (in *Input) stageOf(rank int) stage {
 	switch {
-	case in.Signal == build.ContainerLevel:
+	case in.Signal == signals.ContainerLevel:
 		return levels
-	case in.Signal == build.ContainerUse:
+	case in.Signal == signals.ContainerUse:
 		return counters
-	case in.Signal == build.PodTransmitted, in.Signal == build.PodReceived, in.Signal == build.PodEgress:
+	case in.Signal == signals.PodTransmitted, in.Signal == signals.PodReceived, in.Signal == signals.PodEgress:
 		return moving
-	case in.Signal == build.NodeDiskUsed, in.Signal == build.ClaimUsed:
+	case in.Signal == signals.NodeDiskUsed, in.Signal == signals.ClaimUsed:
 		return disks
-	case in.Signal == build.NodeTime:
+	case in.Signal == signals.NodeTime:
 		return borders
 	case in.Alternatives[rank].Price:
 		return priced
-	case in.Signal == build.PodScheduled, in.Signal == build.PodPending:
+	case in.Signal == signals.PodScheduled, in.Signal == signals.PodPending:
 		return waiting
 	case in.Lazy == lazyStarts:
 		return starts
@@ -126,7 +126,7 @@ func (in *Input) atOnce(rank int) int {
 
 // newPlan makes the question of some stages, for the times and on the grids of sels. What is found is noted in found.
 func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stage) *plan {
-	p := &plan{cluster: build.Sym(clusters.Default), times: found.frame, uids: uids{}}
+	p := &plan{cluster: signals.Sym(clusters.Default), times: found.frame, uids: uids{}}
 	for i := range Inputs {
 		in := &Inputs[i]
 		for rank := range in.Alternatives {
@@ -147,7 +147,7 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 	alt := &in.Alternatives[rank]
 	sel.Metric, sel.Matchers, sel.AtOnce, sel.Input = alt.Metric, alt.Matchers, in.atOnce(rank), in.Name
 	r := reader{
-		series: build.Series{Signal: in.Signal, Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
+		series: signals.Series{Signal: in.Signal, Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
 		uid:    -1, pod: slices.Index(in.Signal.Key(), "pod"), tail: in.Signal.Tail(), key: make([]Symbol, len(in.Signal.Key())),
 	}
 	var keep []string
@@ -233,7 +233,7 @@ func (p *plan) lookBack(lookback int64) {
 }
 
 // read makes the builder's key of a source's key. A series of a promcost says Nothing.
-func (p *plan) read(i int, key []Symbol) (build.Series, []Symbol) {
+func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 	r := &p.readers[i]
 	labels := key
 	if r.tail != "" {
@@ -259,7 +259,7 @@ func (p *plan) read(i int, key []Symbol) (build.Series, []Symbol) {
 		}
 		switch p.own.origin(out[0], targetOf(at), r.price) {
 		case fromPromcost:
-			series.Signal = build.Nothing
+			series.Signal = signals.Nothing
 		case fromEither:
 			p.unsure = true
 		case fromOthers:
@@ -274,7 +274,7 @@ func (p *plan) read(i int, key []Symbol) (build.Series, []Symbol) {
 	if r.tail != "" {
 		for k := 0; k+1 < len(key); k += 2 {
 			if name, ok := strings.CutPrefix(key[k].Value(), r.tail); ok {
-				out = append(out, build.Sym(name), key[k+1])
+				out = append(out, signals.Sym(name), key[k+1])
 			}
 		}
 		r.key = out[:len(r.elements)]
@@ -283,7 +283,7 @@ func (p *plan) read(i int, key []Symbol) (build.Series, []Symbol) {
 }
 
 // readPoints is read of a series whose samples are known: a price that may be promcost's is one if it is what promcost exposed.
-func (p *plan) readPoints(i int, key []Symbol, points *timeline.Points) (build.Series, []Symbol, error) {
+func (p *plan) readPoints(i int, key []Symbol, points *timeline.Points) (signals.Series, []Symbol, error) {
 	series, key := p.read(i, key)
 	if !p.unsure {
 		return series, key, nil
@@ -296,7 +296,7 @@ func (p *plan) readPoints(i int, key []Symbol, points *timeline.Points) (build.S
 	if own, repeats := exposed.verdict(p.sels[i].Metric, key, points); repeats {
 		series.Repeats = true
 	} else if own {
-		series.Signal = build.Nothing
+		series.Signal = signals.Nothing
 	}
 	return series, key, nil
 }
@@ -304,7 +304,7 @@ func (p *plan) readPoints(i int, key []Symbol, points *timeline.Points) (build.S
 // note counts what a source gives, of inputs.
 func (p *plan) note(i int, key []Symbol, points *timeline.Points) error {
 	series, key, err := p.readPoints(i, key, points)
-	if err == nil && series.Signal != build.Nothing {
+	if err == nil && series.Signal != signals.Nothing {
 		p.readers[i].found.add(key[0], points)
 	}
 	return err

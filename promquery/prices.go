@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -16,7 +17,7 @@ type Prices struct {
 }
 
 // pricedThings say how many elements of a price's key name the thing; of others it is the cluster.
-var pricedThings = map[build.Signal]int{build.NodePrice: 2, build.VolumePrice: 2, build.BalancerPrice: 3}
+var pricedThings = map[signals.Signal]int{signals.NodePrice: 2, signals.VolumePrice: 2, signals.BalancerPrice: 3}
 
 // Prices says what the source prices in each of the windows, which follow each other. What this promcost exposed, or repeats that, does
 // not count. It fails as Compute does.
@@ -37,10 +38,10 @@ func (c *computation) findPrices(ctx context.Context, of []Prices) error {
 	sel := Selector{Start: w.Start.UnixMilli() + 1, End: w.End.UnixMilli(), Step: timeline.Lookback}
 	p := newPlan(c.cfg.Clusters, newFindings(nil), []Selector{sel}, priced)
 	p.own = &c.own
-	p.only(func(r *reader) bool { return r.price && r.series.Signal != build.NodeSpot })
+	p.only(func(r *reader) bool { return r.price && r.series.Signal != signals.NodeSpot })
 	_, err := c.ask(ctx, "prices", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key, err := p.readPoints(i, key, points)
-		if err != nil || series.Signal == build.Nothing || series.Repeats {
+		if err != nil || series.Signal == signals.Nothing || series.Repeats {
 			return err
 		}
 		name := exposedKey(p.sels[i].Metric, key[:max(1, pricedThings[series.Signal])])
@@ -73,7 +74,7 @@ func (p *Prices) Missed(s *allocation.Set) map[string]int {
 	check := func(source, metric string, names ...string) {
 		key := []Symbol{}
 		for _, name := range names {
-			key = append(key, build.Sym(name))
+			key = append(key, signals.Sym(name))
 		}
 		if source != "" && source != metric && p.priced[exposedKey(metric, key)] {
 			missed[metric]++

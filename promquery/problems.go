@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -88,7 +89,7 @@ func (c *computation) censusOf(found map[Symbol]*census, labels []Symbol) *censu
 			break
 		}
 	}
-	key := build.Sym(cluster)
+	key := signals.Sym(cluster)
 	if found[key] == nil {
 		found[key] = &census{kubeState: map[target]scraped{}, promcosts: map[target]scraped{}, down: map[target]scraped{}, collisions: map[string]map[string]bool{}}
 	}

@@ -3,13 +3,13 @@ package promquery
 import (
 	"context"
 
-	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // Symbol is an interned label value: two are equal exactly if their strings are. The zero Symbol is not a value; a label
 // that a series lacks is the symbol of "".
-type Symbol = build.Symbol
+type Symbol = signals.Symbol
 
 // MatchType is how a Matcher compares.
 type MatchType uint8

@@ -3,7 +3,7 @@ package promquery
 import (
 	"strings"
 
-	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // uidLength is the length of a UID in text.
@@ -27,7 +27,7 @@ func (u uids) of(path Symbol) Symbol {
 	}
 	sym, ok := u[string(uid[:])]
 	if !ok {
-		sym = build.Sym(string(uid[:]))
+		sym = signals.Sym(string(uid[:]))
 		u[sym.Value()] = sym
 	}
 	return sym

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // outsideKey says where cost was allocated that no node asset stands against.
 type outsideKey struct {
-	cluster Symbol
+	cluster signals.Symbol
 	set     int32
 }
 
 // outside counts cost allocated outside of every known node's life.
-func (b *Builder) outside(n *node, cluster Symbol, set int32, r allocation.Resource, cost float64) {
+func (b *Builder) outside(n *node, cluster signals.Symbol, set int32, r allocation.Resource, cost float64) {
 	if n != nil {
 		n.outside.at(int(set))[r] += cost
 		return
@@ -45,8 +46,8 @@ func (b *Builder) reconcileNodes() {
 	allocated := b.allocatedByNode()
 	for i := b.first; i < b.last; i++ {
 		s := b.sets[i]
-		residuals := map[Symbol]*[allocation.NumResources]allocation.Residual{}
-		of := func(cluster Symbol, r allocation.Resource) *allocation.Residual {
+		residuals := map[signals.Symbol]*[allocation.NumResources]allocation.Residual{}
+		of := func(cluster signals.Symbol, r allocation.Resource) *allocation.Residual {
 			if residuals[cluster] == nil {
 				residuals[cluster] = &[allocation.NumResources]allocation.Residual{}
 			}
@@ -100,7 +101,7 @@ func (b *Builder) warnOvercommit(n *node, set int, cost float64) {
 const residualSlack = 1e-9
 
 // reportResiduals lists what does not add up in a set, with a warning.
-func (b *Builder) reportResiduals(s *allocation.Set, residuals map[Symbol]*[allocation.NumResources]allocation.Residual) {
+func (b *Builder) reportResiduals(s *allocation.Set, residuals map[signals.Symbol]*[allocation.NumResources]allocation.Residual) {
 	for _, cluster := range sortedSymbols(residuals) {
 		for r := range allocation.NumResources {
 			x := residuals[cluster][r]

@@ -11,12 +11,13 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // given is one series.
 type given struct {
-	signal build.Signal
+	signal signals.Signal
 	key    string
 	points *timeline.Points
 	rank   int
@@ -51,17 +52,17 @@ func buildRated(t *testing.T, q allocation.Query, rates allocation.Rates, list [
 		t.Fatal(err)
 	}
 	f := feed{t: t, b: b}
-	signals := caseSignals()
+	inputs := caseSignals()
 	for _, s := range caseSeries {
-		if p := signals[s.name]; p != nil {
+		if p := inputs[s.name]; p != nil {
 			f.add(s.series, s.key, p)
 		}
 	}
-	use := []build.Signal{build.PodTransmitted, build.PodReceived, build.PodEgress, build.NodeDiskUsed, build.ClaimUsed, build.ContainerLevel, build.ContainerUse}
+	use := []signals.Signal{signals.PodTransmitted, signals.PodReceived, signals.PodEgress, signals.NodeDiskUsed, signals.ClaimUsed, signals.ContainerLevel, signals.ContainerUse}
 	give := func(after bool) {
 		for _, x := range list {
 			if slices.Contains(use, x.signal) == after {
-				f.add(build.Series{Signal: x.signal, Resource: x.resource, Rank: x.rank, Scale: x.scale, Init: x.init}, x.key, x.points)
+				f.add(signals.Series{Signal: x.signal, Resource: x.resource, Rank: x.rank, Scale: x.scale, Init: x.init}, x.key, x.points)
 			}
 		}
 	}
@@ -135,9 +136,9 @@ func conserved(s *allocation.Set) error {
 func other(from, to int) []given {
 	at := float64(plainStart.Add(time.Duration(from-1) * time.Minute).Unix())
 	return []given{
-		{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, from, to)},
-		{signal: build.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, from, to)},
-		{signal: build.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(at, from, to)},
+		{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, from, to)},
+		{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, from, to)},
+		{signal: signals.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(at, from, to)},
 	}
 }
 
@@ -145,56 +146,56 @@ func other(from, to int) []given {
 func side(from, to int) []given {
 	at := float64(plainStart.Add(time.Duration(from-1) * time.Minute).Unix())
 	return []given{
-		{signal: build.ContainerRunning, key: "c/ns/p/uid/side/", points: minutes(1, from, to)},
-		{signal: build.ContainerStarted, key: "c/ns/p/uid/side", points: minutes(at, from, to)},
+		{signal: signals.ContainerRunning, key: "c/ns/p/uid/side/", points: minutes(1, from, to)},
+		{signal: signals.ContainerStarted, key: "c/ns/p/uid/side", points: minutes(at, from, to)},
 	}
 }
 
 // disk is a volume of 100 GiB at 1 an hour in minutes [from, to), and its claim.
 func disk(name, claim string, from, to int) []given {
 	out := []given{
-		{signal: build.VolumeCapacity, key: "c/" + name, points: minutes(100*gib, from, to)},
-		{signal: build.VolumeInfo, key: "c/" + name + "/fast/vol-" + name + "////", points: minutes(1, from, to)},
-		{signal: build.VolumePrice, key: "c/" + name, points: minutes(0.01, from, to)},
+		{signal: signals.VolumeCapacity, key: "c/" + name, points: minutes(100*gib, from, to)},
+		{signal: signals.VolumeInfo, key: "c/" + name + "/fast/vol-" + name + "////", points: minutes(1, from, to)},
+		{signal: signals.VolumePrice, key: "c/" + name, points: minutes(0.01, from, to)},
 	}
 	if claim != "" {
-		out = append(out, given{signal: build.VolumeClaim, key: "c/ns/" + claim + "/" + name, points: minutes(1, from, to)})
+		out = append(out, given{signal: signals.VolumeClaim, key: "c/ns/" + claim + "/" + name, points: minutes(1, from, to)})
 	}
 	return out
 }
 
 // mounts says that a pod mounts a claim.
 func mounts(pod, uid, claim string) []given {
-	return []given{{signal: build.PodMount, key: "c/ns/" + pod + "/" + uid + "/" + claim + "/", points: minutes(1, 1, 121)}}
+	return []given{{signal: signals.PodMount, key: "c/ns/" + pod + "/" + uid + "/" + claim + "/", points: minutes(1, 1, 121)}}
 }
 
 // balancer is a service with a load balancer of 0.5 an hour in minutes [from, to), and the pods behind it.
 func balancer(from, to int, pods ...string) []given {
 	out := []given{
-		{signal: build.Balancer, key: "c/ns/web", points: minutes(1, from, to)},
-		{signal: build.BalancerIngress, key: "c/ns/web/203.0.113.9/", points: minutes(1, from, to)},
-		{signal: build.BalancerPrice, key: "c/ns/web/203.0.113.9", points: minutes(0.5, from, to)},
-		{signal: build.SliceService, key: "c/ns/web-x/web", points: minutes(1, 1, 121)},
+		{signal: signals.Balancer, key: "c/ns/web", points: minutes(1, from, to)},
+		{signal: signals.BalancerIngress, key: "c/ns/web/203.0.113.9/", points: minutes(1, from, to)},
+		{signal: signals.BalancerPrice, key: "c/ns/web/203.0.113.9", points: minutes(0.5, from, to)},
+		{signal: signals.SliceService, key: "c/ns/web-x/web", points: minutes(1, 1, 121)},
 	}
 	for _, pod := range pods {
-		out = append(out, given{signal: build.SliceEndpoint, key: "c/ns/web-x//" + pod, points: minutes(1, 1, 121)})
+		out = append(out, given{signal: signals.SliceEndpoint, key: "c/ns/web-x//" + pod, points: minutes(1, 1, 121)})
 	}
 	return out
 }
 
 // bySliceName is a load balancer whose pods are in a slice without labels, beside a service.
 func bySliceName(service string) []given {
-	return append(slices.DeleteFunc(balancer(1, 121, "p"), func(g given) bool { return g.signal == build.SliceService }),
-		given{signal: build.ServiceInfo, key: "c/ns/" + service, points: minutes(1, 1, 121)})
+	return append(slices.DeleteFunc(balancer(1, 121, "p"), func(g given) bool { return g.signal == signals.SliceService }),
+		given{signal: signals.ServiceInfo, key: "c/ns/" + service, points: minutes(1, 1, 121)})
 }
 
 // selects is a load balancer of whose service nothing is known but its selector, and the labels of two pods, "" for none.
 func selects(selector, p, q string) []given {
-	list := slices.DeleteFunc(balancer(1, 121), func(g given) bool { return g.signal == build.SliceService })
+	list := slices.DeleteFunc(balancer(1, 121), func(g given) bool { return g.signal == signals.SliceService })
 	for _, x := range []struct {
-		signal      build.Signal
+		signal      signals.Signal
 		key, labels string
-	}{{build.ServiceSelector, "c/ns/web", selector}, {build.PodLabels, "c/ns/p/uid", p}, {build.PodLabels, "c/ns/q/uid-q", q}} {
+	}{{signals.ServiceSelector, "c/ns/web", selector}, {signals.PodLabels, "c/ns/p/uid", p}, {signals.PodLabels, "c/ns/q/uid-q", q}} {
 		list = append(list, given{signal: x.signal, key: strings.TrimSuffix(x.key+"/"+x.labels, "/"), points: minutes(1, 1, 121)})
 	}
 	return list
@@ -243,21 +244,21 @@ func TestAssetCosts(t *testing.T) {
 		},
 		{
 			name: "kubelets alone know the size, nobody the price", series: concat([]given{
-				{signal: build.ClaimCapacity, key: "c/ns/data", points: minutes(100*gib, 1, 121)},
-				{signal: build.VolumeClaim, key: "c/ns/data/v", points: minutes(1, 1, 121)},
+				{signal: signals.ClaimCapacity, key: "c/ns/data", points: minutes(100*gib, 1, 121)},
+				{signal: signals.VolumeClaim, key: "c/ns/data/v", points: minutes(1, 1, 121)},
 			}, mounts("p", "uid", "data")),
 			pv: map[string]float64{"p/main": onlyStorage}, warning: "1 volume lacks a price",
 		},
 		{
-			name: "a volume of no known size", series: concat([]given{{signal: build.VolumeInfo, key: "c/v/fast/vol-v////", points: minutes(1, 1, 121)}}),
+			name: "a volume of no known size", series: concat([]given{{signal: signals.VolumeInfo, key: "c/v/fast/vol-v////", points: minutes(1, 1, 121)}}),
 			pv: map[string]float64{"__unmounted__/__unmounted__": 0}, warning: "1 volume costs nothing, for its capacity is not known (v)",
 		},
 		{
-			name: "negative prices are none", series: concat(disk("v", "data", 1, 121), mounts("p", "uid", "data"), []given{{signal: build.VolumePrice, key: "c/v", points: minutes(-7, 1, 121)}}),
+			name: "negative prices are none", series: concat(disk("v", "data", 1, 121), mounts("p", "uid", "data"), []given{{signal: signals.VolumePrice, key: "c/v", points: minutes(-7, 1, 121)}}),
 			pv: map[string]float64{"p/main": 2}, warning: "negative prices by metrics of 1 volume are left out (v)",
 		},
 		{
-			name: "OpenCost says what a pod mounts", series: concat(disk("v", "", 1, 121), []given{{signal: build.PodMount, key: "c/ns/p//data/v", points: minutes(1, 1, 121), rank: 1}}),
+			name: "OpenCost says what a pod mounts", series: concat(disk("v", "", 1, 121), []given{{signal: signals.PodMount, key: "c/ns/p//data/v", points: minutes(1, 1, 121), rank: 1}}),
 			pv: map[string]float64{"p/main": 2},
 		},
 		{name: "a load balancer", series: balancer(1, 121, "p"), lb: map[string]float64{"p/main": 1}},
@@ -276,40 +277,40 @@ func TestAssetCosts(t *testing.T) {
 			lb: map[string]float64{"q/main": 1},
 		},
 		{
-			name: "a load balancer at the default price", series: []given{{signal: build.Balancer, key: "c/ns/web", points: minutes(1, 1, 121)}},
+			name: "a load balancer at the default price", series: []given{{signal: signals.Balancer, key: "c/ns/web", points: minutes(1, 1, 121)}},
 			lb: map[string]float64{"__unallocated__/__unallocated__": 0.05}, warning: "1 load balancer lacks a price",
 		},
 		{
-			name: "traffic", series: []given{{signal: build.PodEgress, key: sentInternet, points: counted(gib, 1, 121)}},
+			name: "traffic", series: []given{{signal: signals.PodEgress, key: sentInternet, points: counted(gib, 1, 121)}},
 			network: map[string]float64{"p/main": 0.12 * 120}, warning: "network traffic of 1 cluster lacks a price",
 		},
 		{
 			name: "where traffic goes", series: []given{
-				{signal: build.PodEgress, key: "c/ns/q//false/false/true//i", points: counted(gib, 61, 121)},
-				{signal: build.PodEgress, key: "c/ns/p//false/false/false//i", points: counted(gib, 1, 121)},
-				{signal: build.PodEgress, key: "c/ns/p//false/true/true//i", points: counted(gib, 1, 121)},
+				{signal: signals.PodEgress, key: "c/ns/q//false/false/true//i", points: counted(gib, 61, 121)},
+				{signal: signals.PodEgress, key: "c/ns/p//false/false/false//i", points: counted(gib, 1, 121)},
+				{signal: signals.PodEgress, key: "c/ns/p//false/true/true//i", points: counted(gib, 1, 121)},
 			},
 			network: map[string]float64{"p/main": 0.01 * 120},
 		},
 		{
 			name: "a price of traffic that changes", series: []given{
-				{signal: build.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
-				{signal: build.InternetEgressPrice, key: "c", points: join(minutes(1, 1, 60), minutes(2, 61, 121))},
+				{signal: signals.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
+				{signal: signals.InternetEgressPrice, key: "c", points: join(minutes(1, 1, 60), minutes(2, 61, 121))},
 			},
 			network: map[string]float64{"p/main": 60 + 2*60},
 		},
 		{
 			name: "a pod that is born sends from 0", series: concat(other(61, 121), side(91, 121), []given{
-				{signal: build.PodEgress, key: "c/ns/q//true/false/false//i", points: counted(gib, 61, 121)},
-				{signal: build.InternetEgressPrice, key: "c", points: minutes(1, 1, 121)},
+				{signal: signals.PodEgress, key: "c/ns/q//true/false/false//i", points: counted(gib, 61, 121)},
+				{signal: signals.InternetEgressPrice, key: "c", points: minutes(1, 1, 121)},
 			}),
 			network: map[string]float64{"q/main": 60},
 		},
 		{
 			name: "replicas of a scrape count once", series: []given{
-				{signal: build.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
-				{signal: build.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
-				{signal: build.InternetEgressPrice, key: "c", points: minutes(1, 1, 121)},
+				{signal: signals.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
+				{signal: signals.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
+				{signal: signals.InternetEgressPrice, key: "c", points: minutes(1, 1, 121)},
 			},
 			network: map[string]float64{"p/main": 120},
 		},
@@ -335,10 +336,10 @@ func TestAssetCosts(t *testing.T) {
 // TestEgressBytes counts the bytes that egress is priced for, wherever they go: not those that stay in their zone.
 func TestEgressBytes(t *testing.T) {
 	sets := buildGiven(t, allocation.Query{Resolution: time.Minute}, concat(side(1, 121), []given{
-		{signal: build.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
-		{signal: build.PodEgress, key: "c/ns/p//false/false/false//i", points: counted(gib, 1, 121)},
-		{signal: build.PodEgress, key: "c/ns/p//false/false/true//i", points: counted(2*gib, 1, 121)},
-		{signal: build.PodEgress, key: "c/ns/p//false/true/true//i", points: counted(gib, 1, 121)},
+		{signal: signals.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
+		{signal: signals.PodEgress, key: "c/ns/p//false/false/false//i", points: counted(gib, 1, 121)},
+		{signal: signals.PodEgress, key: "c/ns/p//false/false/true//i", points: counted(2*gib, 1, 121)},
+		{signal: signals.PodEgress, key: "c/ns/p//false/true/true//i", points: counted(gib, 1, 121)},
 	}))
 	compareRows(t, sets, map[string]float64{"p/main": 240 * gib, "p/side": 240 * gib}, 1e-9, allocation.NetworkEgressBytes)
 }
@@ -376,25 +377,25 @@ func checkWarning(t *testing.T, s *allocation.Set, text string) {
 // TestAssets checks all that is known of one asset of each kind.
 func TestAssets(t *testing.T) {
 	series := concat(disk("v", "data", 1, 121), mounts("p", "uid", "data"), balancer(1, 61, "p"), []given{
-		{signal: build.ClaimUsed, key: "c/ns/data", points: join(minutes(40*gib, 1, 60), minutes(60*gib, 61, 121))},
-		{signal: build.ManagementPrice, key: "c/EKS", points: minutes(0.1, 1, 121)},
-		{signal: build.NodeDisk, key: "c/n/sda1", points: minutes(30*gib, 1, 121)},
-		{signal: build.NodeDisk, key: "c/n/sda2", points: minutes(20*gib, 1, 121)},
-		{signal: build.NodeDisk, key: "c/n/", points: minutes(70*gib, 1, 121), rank: 1},
-		{signal: build.NodeDiskUsed, key: "c/n/sda1", points: join(minutes(6*gib, 1, 60), minutes(8*gib, 61, 121))},
-		{signal: build.NodeDiskUsed, key: "c/n/sda2", points: minutes(3*gib, 1, 121)},
-		{signal: build.NodeCapacity, key: "c/n", points: minutes(3, 1, 121), rank: 2},
-		{signal: build.NodeAddress, key: "c/n/10.0.0.1", points: minutes(1, 1, 121)},
-		{signal: build.NodeMemoryTotal, key: "c/10.0.0.1:9100", points: minutes(100, 1, 121)},
-		{signal: build.NodeMemoryAvailable, key: "c/10.0.0.1:9100", points: minutes(60, 1, 121)},
-		{signal: build.NodeMemoryBuffers, key: "c/10.0.0.1:9100", points: minutes(5, 1, 121)},
-		{signal: build.NodeMemoryCached, key: "c/10.0.0.1:9100", points: minutes(15, 1, 121)},
+		{signal: signals.ClaimUsed, key: "c/ns/data", points: join(minutes(40*gib, 1, 60), minutes(60*gib, 61, 121))},
+		{signal: signals.ManagementPrice, key: "c/EKS", points: minutes(0.1, 1, 121)},
+		{signal: signals.NodeDisk, key: "c/n/sda1", points: minutes(30*gib, 1, 121)},
+		{signal: signals.NodeDisk, key: "c/n/sda2", points: minutes(20*gib, 1, 121)},
+		{signal: signals.NodeDisk, key: "c/n/", points: minutes(70*gib, 1, 121), rank: 1},
+		{signal: signals.NodeDiskUsed, key: "c/n/sda1", points: join(minutes(6*gib, 1, 60), minutes(8*gib, 61, 121))},
+		{signal: signals.NodeDiskUsed, key: "c/n/sda2", points: minutes(3*gib, 1, 121)},
+		{signal: signals.NodeCapacity, key: "c/n", points: minutes(3, 1, 121), rank: 2},
+		{signal: signals.NodeAddress, key: "c/n/10.0.0.1", points: minutes(1, 1, 121)},
+		{signal: signals.NodeMemoryTotal, key: "c/10.0.0.1:9100", points: minutes(100, 1, 121)},
+		{signal: signals.NodeMemoryAvailable, key: "c/10.0.0.1:9100", points: minutes(60, 1, 121)},
+		{signal: signals.NodeMemoryBuffers, key: "c/10.0.0.1:9100", points: minutes(5, 1, 121)},
+		{signal: signals.NodeMemoryCached, key: "c/10.0.0.1:9100", points: minutes(15, 1, 121)},
 	})
 	for mode, seconds := range map[string][2]float64{"idle": {100, 170}, "user": {30, 45}, "system": {5, 15}, "iowait": {1, 6}} {
 		series = append(
 			series,
-			given{signal: build.NodeTime, key: "c/10.0.0.1:9100/" + mode, points: minutes(seconds[0], -1, 0)},
-			given{signal: build.NodeTime, key: "c/10.0.0.1:9100/" + mode, points: minutes(seconds[1], 119, 120)},
+			given{signal: signals.NodeTime, key: "c/10.0.0.1:9100/" + mode, points: minutes(seconds[0], -1, 0)},
+			given{signal: signals.NodeTime, key: "c/10.0.0.1:9100/" + mode, points: minutes(seconds[1], 119, 120)},
 		)
 	}
 	s := buildGiven(t, allocation.Query{Resolution: time.Minute}, series)[0]
@@ -447,8 +448,8 @@ func TestPrivateBalancers(t *testing.T) {
 		"203.0.113.9": false, "10.1.2.3": true, "192.168.0.1": true, "fd00::1": true, "lb.example.com": false, "internal-a.eu.elb.example.com": true,
 	} {
 		s := buildGiven(t, allocation.Query{Resolution: time.Minute}, []given{
-			{signal: build.Balancer, key: "c/ns/web", points: minutes(1, 1, 121)},
-			{signal: build.BalancerIngress, key: "c/ns/web//" + address, points: minutes(1, 1, 121)},
+			{signal: signals.Balancer, key: "c/ns/web", points: minutes(1, 1, 121)},
+			{signal: signals.BalancerIngress, key: "c/ns/web//" + address, points: minutes(1, 1, 121)},
 		})[0]
 		if b := s.Balancers[0]; b.IP != address || b.Private != private {
 			t.Errorf("%+v, want private %t", b, private)

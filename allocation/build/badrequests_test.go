@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -32,10 +33,10 @@ func TestBadRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const key = "c/ns/odd/uid-odd/main"
 			s := buildGiven(t, allocation.Query{}, []given{
-				{signal: build.PodInfo, key: "c/ns/odd/uid-odd/n/ip9/Job/j", points: minutes(1, 1, 121)},
-				{signal: build.ContainerRunning, key: key + "/", points: minutes(1, 1, 121)},
-				{signal: build.ContainerStarted, key: key, points: minutes(float64(plainStart.Unix()), 1, 121)},
-				{signal: build.ContainerRequest, key: key, points: tt.points},
+				{signal: signals.PodInfo, key: "c/ns/odd/uid-odd/n/ip9/Job/j", points: minutes(1, 1, 121)},
+				{signal: signals.ContainerRunning, key: key + "/", points: minutes(1, 1, 121)},
+				{signal: signals.ContainerStarted, key: key, points: minutes(float64(plainStart.Unix()), 1, 121)},
+				{signal: signals.ContainerRequest, key: key, points: tt.points},
 			})[0]
 			for row := range s.Len() {
 				// What was requested last is held.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -17,7 +18,7 @@ type balancer struct {
 	seen    timeline.Steps // of a service of that type
 	ingress timeline.Steps
 	price   toldPrices
-	address latest[Symbol] // of the ingress: IP address, else host name
+	address latest[signals.Symbol] // of the ingress: IP address, else host name
 }
 
 func (b *Builder) balancerOf(s *seen) *balancer {
@@ -44,7 +45,7 @@ func (b *Builder) addBalancerIngress(s *seen) error {
 }
 
 // locate takes the first address that is one. Of several at one time the smallest text stays.
-func (x *balancer) locate(at int64, addresses []Symbol) {
+func (x *balancer) locate(at int64, addresses []signals.Symbol) {
 	for _, a := range addresses {
 		if a == none {
 			continue

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -21,13 +22,13 @@ func TestTrafficOfInitContainers(t *testing.T) {
 	for _, resolution := range []time.Duration{0, time.Minute} {
 		t.Run(allocation.ResolutionText(resolution), func(t *testing.T) {
 			s := buildGiven(t, allocation.Query{Resolution: resolution}, []given{
-				{signal: build.NodeInfo, key: "c/n/aws:///z/i-1", points: minutes(1, 1, 121)},
-				{signal: build.NodeCapacity, key: "c/n", points: minutes(4, 1, 121)},
-				{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip/Job/j", points: minutes(1, 17, 121)},
-				{signal: build.ContainerRunning, key: "c/ns/q/uid-q/prepare/", init: true, points: join(minutes(1, 18, 21), minutes(0, 21, 121))},
-				{signal: build.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 21, 121)},
-				{signal: build.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(at(20), 21, 121)},
-				{signal: build.PodTransmitted, key: "c/ns/q/uid-q/eth0/", points: sampled(plainStart.Add(21*time.Minute), time.Minute, values...)},
+				{signal: signals.NodeInfo, key: "c/n/aws:///z/i-1", points: minutes(1, 1, 121)},
+				{signal: signals.NodeCapacity, key: "c/n", points: minutes(4, 1, 121)},
+				{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip/Job/j", points: minutes(1, 17, 121)},
+				{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/prepare/", init: true, points: join(minutes(1, 18, 21), minutes(0, 21, 121))},
+				{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 21, 121)},
+				{signal: signals.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(at(20), 21, 121)},
+				{signal: signals.PodTransmitted, key: "c/ns/q/uid-q/eth0/", points: sampled(plainStart.Add(21*time.Minute), time.Minute, values...)},
 			})[0]
 			got := map[string]float64{}
 			for row := range s.Len() {
@@ -54,17 +55,17 @@ func TestWhereDataBegin(t *testing.T) {
 	}
 	pod := func(started, counter int, more ...given) []given {
 		return concat([]given{
-			{signal: build.NodeInfo, key: "c/late/aws:///z/i-2", points: minutes(1, 31, 121)},
-			{signal: build.NodeCapacity, key: "c/late", points: minutes(4, 31, 121)},
-			{signal: build.PodInfo, key: "c/ns/q/uid-q/late/ip/Job/j", points: minutes(1, 31, 121)},
-			{signal: build.PodStarted, key: "c/ns/q/uid-q", points: minutes(at(-600), 31, 121)},
-			{signal: build.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 31, 121)},
-			{signal: build.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(at(started), 31, 121)},
-			{signal: build.ContainerRequest, key: "c/ns/q/uid-q/main", points: minutes(1, 31, 121)},
-			{signal: build.PodTransmitted, key: "c/ns/q/uid-q/eth0/", points: sent(counter)},
+			{signal: signals.NodeInfo, key: "c/late/aws:///z/i-2", points: minutes(1, 31, 121)},
+			{signal: signals.NodeCapacity, key: "c/late", points: minutes(4, 31, 121)},
+			{signal: signals.PodInfo, key: "c/ns/q/uid-q/late/ip/Job/j", points: minutes(1, 31, 121)},
+			{signal: signals.PodStarted, key: "c/ns/q/uid-q", points: minutes(at(-600), 31, 121)},
+			{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 31, 121)},
+			{signal: signals.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(at(started), 31, 121)},
+			{signal: signals.ContainerRequest, key: "c/ns/q/uid-q/main", points: minutes(1, 31, 121)},
+			{signal: signals.PodTransmitted, key: "c/ns/q/uid-q/eth0/", points: sent(counter)},
 		}, more)
 	}
-	ended := given{signal: build.ContainerTerminated, key: "c/ns/q/uid-q/main", points: minutes(at(28), 31, 121)}
+	ended := given{signal: signals.ContainerTerminated, key: "c/ns/q/uid-q/main", points: minutes(at(28), 31, 121)}
 	for _, tt := range []struct {
 		name        string
 		series      []given

@@ -3,12 +3,13 @@ package build
 import (
 	"slices"
 
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // membership is when a pod is behind a service.
 type membership struct {
-	service Symbol
+	service signals.Symbol
 	when    timeline.Intervals
 }
 
@@ -29,7 +30,7 @@ func (b *Builder) memberships(p *pod) []membership {
 	}
 	watched := intersection(told, p.seen)
 	for _, x := range sights {
-		i, ok := slices.BinarySearchFunc(p.behind, x.value, func(m membership, service Symbol) int { return compareSymbols(m.service, service) })
+		i, ok := slices.BinarySearchFunc(p.behind, x.value, func(m membership, service signals.Symbol) int { return compareSymbols(m.service, service) })
 		if !ok {
 			p.behind = slices.Insert(p.behind, i, membership{service: x.value})
 		}

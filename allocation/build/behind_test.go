@@ -10,35 +10,36 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // ran is a pod x of one UID in minutes [from, to).
 func ran(uid, ip string, from, to int) []given {
 	return []given{
-		{signal: build.PodInfo, key: "c/ns/x/" + uid + "/n/" + ip + "/Job/j", points: minutes(1, from, to)},
-		{signal: build.ContainerRunning, key: "c/ns/x/" + uid + "/main/", points: minutes(1, from, to)},
+		{signal: signals.PodInfo, key: "c/ns/x/" + uid + "/n/" + ip + "/Job/j", points: minutes(1, from, to)},
+		{signal: signals.ContainerRunning, key: "c/ns/x/" + uid + "/main/", points: minutes(1, from, to)},
 	}
 }
 
 // seen is a signal in minutes [from, to).
-func seen(signal build.Signal, key string, from, to int) []given {
+func seen(signal signals.Signal, key string, from, to int) []given {
 	return []given{{signal: signal, key: key, points: minutes(1, from, to)}}
 }
 
 // behind says that pod x is in the slice of a service in minutes [from, to).
 func behind(service string, from, to int) []given {
-	return concat(seen(build.SliceService, "c/ns/"+service+"-x/"+service, from, to), seen(build.SliceEndpoint, "c/ns/"+service+"-x//x", from, to))
+	return concat(seen(signals.SliceService, "c/ns/"+service+"-x/"+service, from, to), seen(signals.SliceEndpoint, "c/ns/"+service+"-x//x", from, to))
 }
 
 // labeled says that pod x of uid has a label app in minutes [from, to).
 func labeled(app string, from, to int) []given {
-	return seen(build.PodLabels, "c/ns/x/uid-x/app/"+app, from, to)
+	return seen(signals.PodLabels, "c/ns/x/uid-x/app/"+app, from, to)
 }
 
 // selecting says that a service selects pods by a label app in minutes [from, to).
 func selecting(service, app string, from, to int) []given {
-	return seen(build.ServiceSelector, "c/ns/"+service+"/app/"+app, from, to)
+	return seen(signals.ServiceSelector, "c/ns/"+service+"/app/"+app, from, to)
 }
 
 // servicesOfCases are the services of rows of pod x in two hours, each by itself and both together: by the UID of the pod.
@@ -59,30 +60,30 @@ var servicesOfCases = []struct {
 		map[string]string{"uid-x": "b"},
 	},
 	{
-		"it leaves its service", concat(ran("uid-x", "ip", 1, 121), behind("a", 1, 80), seen(build.ServiceInfo, "c/ns/a", 1, 121)),
+		"it leaves its service", concat(ran("uid-x", "ip", 1, 121), behind("a", 1, 80), seen(signals.ServiceInfo, "c/ns/a", 1, 121)),
 		[2]map[string]string{{"uid-x": "a"}, {"uid-x": ""}},
 		map[string]string{"uid-x": ""},
 	},
 	{
-		"its service is made later", concat(ran("uid-x", "ip", 1, 121), behind("a", 80, 121), seen(build.ServiceInfo, "c/ns/b", 1, 121)),
+		"its service is made later", concat(ran("uid-x", "ip", 1, 121), behind("a", 80, 121), seen(signals.ServiceInfo, "c/ns/b", 1, 121)),
 		[2]map[string]string{{"uid-x": ""}, {"uid-x": "a"}},
 		map[string]string{"uid-x": "a"},
 	},
 	{
-		"a service is made after it, in front of a pod of its name", concat(ran("uid-1", "ip1", 1, 50), ran("uid-2", "ip2", 65, 121), behind("a", 80, 121), seen(build.ServiceInfo, "c/ns/b", 1, 121)),
+		"a service is made after it, in front of a pod of its name", concat(ran("uid-1", "ip1", 1, 50), ran("uid-2", "ip2", 65, 121), behind("a", 80, 121), seen(signals.ServiceInfo, "c/ns/b", 1, 121)),
 		[2]map[string]string{{"uid-1": ""}, {"uid-2": "a"}},
 		map[string]string{"uid-1": "", "uid-2": "a"},
 	},
 	{
 		"another pod gets its address", concat(
 			ran("uid-1", "ip", 1, 50), ran("uid-2", "ip", 65, 121),
-			seen(build.ServiceAddress, "c/ns/old/ip", 1, 50), seen(build.ServiceAddress, "c/ns/new/ip", 65, 121),
+			seen(signals.ServiceAddress, "c/ns/old/ip", 1, 50), seen(signals.ServiceAddress, "c/ns/new/ip", 65, 121),
 		),
 		[2]map[string]string{{"uid-1": "old"}, {"uid-2": "new"}},
 		map[string]string{"uid-1": "old", "uid-2": "new"},
 	},
 	{
-		"it is taken off its service while it ends", concat(ran("uid-x", "ip", 1, 50), seen(build.ServiceAddress, "c/ns/a/ip", 1, 49), seen(build.ServiceInfo, "c/ns/a", 1, 121)),
+		"it is taken off its service while it ends", concat(ran("uid-x", "ip", 1, 50), seen(signals.ServiceAddress, "c/ns/a/ip", 1, 49), seen(signals.ServiceInfo, "c/ns/a", 1, 121)),
 		[2]map[string]string{{"uid-x": "a"}, {}},
 		map[string]string{"uid-x": "a"},
 	},
@@ -117,7 +118,7 @@ var servicesOfCases = []struct {
 		map[string]string{"uid-x": "b"},
 	},
 	{
-		"selectors: a service is made later", concat(ran("uid-x", "ip", 1, 50), ran("uid-2", "ip", 65, 121), labeled("one", 1, 50), seen(build.PodLabels, "c/ns/x/uid-2/app/one", 65, 121),
+		"selectors: a service is made later", concat(ran("uid-x", "ip", 1, 50), ran("uid-2", "ip", 65, 121), labeled("one", 1, 50), seen(signals.PodLabels, "c/ns/x/uid-2/app/one", 65, 121),
 			selecting("a", "one", 80, 121), selecting("b", "two", 1, 121)),
 		[2]map[string]string{{"uid-x": ""}, {"uid-2": "a"}},
 		map[string]string{"uid-x": "", "uid-2": "a"},
@@ -172,8 +173,8 @@ func TestServicesOfTheirTime(t *testing.T) {
 func TestBalancersOfTheirTime(t *testing.T) {
 	series := concat(ran("uid-x", "ip", 1, 121), behind("a", 1, 81), behind("b", 81, 121))
 	for _, service := range []string{"a", "b"} {
-		series = append(series, seen(build.Balancer, "c/ns/"+service, 1, 121)...)
-		series = append(series, given{signal: build.BalancerPrice, key: "c/ns/" + service + "/", points: minutes(0.6, 1, 121)})
+		series = append(series, seen(signals.Balancer, "c/ns/"+service, 1, 121)...)
+		series = append(series, given{signal: signals.BalancerPrice, key: "c/ns/" + service + "/", points: minutes(0.6, 1, 121)})
 	}
 	// On the grid the minute before it is seen anew is of the new service, in exact mode half of it, and all begins half a minute late.
 	grid := map[string]float64{"x a": 80, "x b": 40, "__unallocated__ a": 40, "__unallocated__ b": 80}

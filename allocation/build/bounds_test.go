@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -19,16 +20,16 @@ import (
 func TestBoundsOfRunningTime(t *testing.T) {
 	unix := func(minute float64) float64 { return float64(plainStart.Unix()) + minute*60 }
 	running := func(from, to int) given {
-		return given{signal: build.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, from, to)}
+		return given{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, from, to)}
 	}
 	started := func(minute float64, from, to int) given {
-		return given{signal: build.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(unix(minute), from, to)}
+		return given{signal: signals.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(unix(minute), from, to)}
 	}
 	ended := func(minute float64, from, to int) given {
-		return given{signal: build.PodCompleted, key: "c/ns/q/uid-q", points: minutes(unix(minute), from, to)}
+		return given{signal: signals.PodCompleted, key: "c/ns/q/uid-q", points: minutes(unix(minute), from, to)}
 	}
 	gone := func(minute float64) given { // of the pod's info: shows nothing of its containers
-		return given{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 31, int(minute))}
+		return given{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 31, int(minute))}
 	}
 	const second = 1. / 60
 	type bounds struct{ Counted, Least, Most, Lower, Upper float64 }
@@ -96,7 +97,7 @@ func TestBoundsOfOneContainer(t *testing.T) {
 	for at := range 126 {
 		late.Append(plainStart.Add(time.Duration(at)*time.Minute+40*time.Second).UnixMilli(), 1)
 	}
-	set := buildGiven(t, allocation.Query{After: 5 * time.Minute}, []given{{signal: build.ContainerRunning, key: "c/ns/q/uid-q/main/", points: late}})[0]
+	set := buildGiven(t, allocation.Query{After: 5 * time.Minute}, []given{{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: late}})[0]
 	for row := range set.Len() {
 		if set.Text(allocation.Pod, row) != "q" {
 			continue
@@ -116,7 +117,7 @@ func TestBoundsOfOneContainer(t *testing.T) {
 func TestBoundsAtOutages(t *testing.T) {
 	unix := float64(plainStart.Add(-time.Hour).Unix())
 	seen := func(key string, parts ...[2]int) given {
-		x := given{signal: build.ContainerRunning, key: key}
+		x := given{signal: signals.ContainerRunning, key: key}
 		for _, p := range parts {
 			if x.points == nil {
 				x.points = minutes(1, p[0], p[1])
@@ -126,16 +127,16 @@ func TestBoundsAtOutages(t *testing.T) {
 		}
 		return x
 	}
-	signals := caseSignals()
-	delete(signals, "running")
-	delete(signals, "started")
+	inputs := caseSignals()
+	delete(inputs, "running")
+	delete(inputs, "started")
 	for name, v := range map[string]float64{"node": 1, "pod": 1, "capacity": 4} {
-		signals[name] = join(minutes(v, -4, 31), minutes(v, 61, 126))
+		inputs[name] = join(minutes(v, -4, 31), minutes(v, 61, 126))
 	}
-	set := buildCase(t, true, nil, signals, nil, []given{
+	set := buildCase(t, true, nil, inputs, nil, []given{
 		seen("c/ns/p/uid/main/", [2]int{-4, 31}, [2]int{61, 126}), // all of the kind is absent for half an hour
 		seen("c/ns/same/u1/main/", [2]int{-4, 31}, [2]int{61, 126}),
-		{signal: build.ContainerStarted, key: "c/ns/same/u1/main", points: join(minutes(unix, -4, 31), minutes(unix, 61, 126))},
+		{signal: signals.ContainerStarted, key: "c/ns/same/u1/main", points: join(minutes(unix, -4, 31), minutes(unix, 61, 126))},
 		seen("c/ns/ended/u2/main/", [2]int{-4, 31}),
 		seen("c/ns/began/u3/main/", [2]int{61, 126}),
 	}...)
@@ -160,7 +161,7 @@ func TestBoundsAtOutages(t *testing.T) {
 // bridged, and an edge adds all of it, although another container's staleness marker comes after it.
 func TestGridBoundsAtOutages(t *testing.T) {
 	seen := func(pod string, parts ...*timeline.Points) given {
-		return given{signal: build.ContainerRunning, key: "c/ns/" + pod + "/u-" + pod + "/main/", points: join(parts...)}
+		return given{signal: signals.ContainerRunning, key: "c/ns/" + pod + "/u-" + pod + "/main/", points: join(parts...)}
 	}
 	unmarked := func(v float64, from, to int) *timeline.Points { // as minutes, but nothing tells that they end
 		out := &timeline.Points{}
@@ -169,15 +170,15 @@ func TestGridBoundsAtOutages(t *testing.T) {
 		}
 		return out
 	}
-	signals := caseSignals()
-	delete(signals, "running")
-	delete(signals, "started")
+	inputs := caseSignals()
+	delete(inputs, "running")
+	delete(inputs, "started")
 	for name, v := range map[string]float64{"node": 1, "pod": 1, "capacity": 4} {
-		signals[name] = join(unmarked(v, -4, 31), unmarked(v, 61, 126))
+		inputs[name] = join(unmarked(v, -4, 31), unmarked(v, 61, 126))
 	}
 	late := unmarked(0, -4, 31)
 	late.Append(plainStart.Add(61*time.Minute).UnixMilli(), stale)
-	set := buildCase(t, false, nil, signals, nil,
+	set := buildCase(t, false, nil, inputs, nil,
 		seen("ran", unmarked(1, -4, 31), unmarked(1, 61, 126)),
 		seen("over", late),
 		seen("ended", unmarked(1, -4, 31)),
@@ -202,10 +203,10 @@ func TestGridBoundsAtOutages(t *testing.T) {
 // TestBoundsOfSets checks that the least and the most running time add over sets, beyond the sets in which a run is counted, too.
 func TestBoundsOfSets(t *testing.T) {
 	list := []given{
-		{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 41, 60)},
-		{signal: build.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 41, 60)}, // ends between 59 and 60: counted until 59.5
-		{signal: build.PodInfo, key: "c/ns/r/uid-r/n/ip3/Job/j", points: minutes(1, 61, 80)},
-		{signal: build.ContainerRunning, key: "c/ns/r/uid-r/main/", points: minutes(1, 61, 80)}, // begins between 60 and 61
+		{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 41, 60)},
+		{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 41, 60)}, // ends between 59 and 60: counted until 59.5
+		{signal: signals.PodInfo, key: "c/ns/r/uid-r/n/ip3/Job/j", points: minutes(1, 61, 80)},
+		{signal: signals.ContainerRunning, key: "c/ns/r/uid-r/main/", points: minutes(1, 61, 80)}, // begins between 60 and 61
 	}
 	for name, resolution := range map[string]time.Duration{"grid": 5 * time.Minute, "exact": 0} {
 		t.Run(name, func(t *testing.T) {

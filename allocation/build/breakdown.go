@@ -7,26 +7,27 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // machine is what an exporter on a node says of what it does.
 type machine struct {
-	times       []map[Symbol]float64 // CPU seconds by mode, since the node started, at each border of a set; nil where unknown
-	first, last reading              // those that were read first and last between the borders
+	times       []map[signals.Symbol]float64 // CPU seconds by mode, since the node started, at each border of a set; nil where unknown
+	first, last reading                      // those that were read first and last between the borders
 	memory      [numMemory]levelSum
 }
 
 // reading is CPU seconds by mode at an instant.
 type reading struct {
 	at    int64
-	times map[Symbol]float64 // nil where there is none
+	times map[signals.Symbol]float64 // nil where there is none
 }
 
 // add takes the seconds of one core; a better instant replaces another one.
-func (x *reading) add(at int64, mode Symbol, seconds float64, better bool) {
+func (x *reading) add(at int64, mode signals.Symbol, seconds float64, better bool) {
 	if x.times == nil || better {
-		*x = reading{at, map[Symbol]float64{}}
+		*x = reading{at, map[signals.Symbol]float64{}}
 	}
 	if x.at == at {
 		x.times[mode] += seconds
@@ -58,7 +59,7 @@ func (b *Builder) machineOf(s *seen) *machine {
 	key := nodeKey{s.key[0], s.key[1]}
 	m, ok := b.machines[key]
 	if !ok {
-		m = &machine{times: make([]map[Symbol]float64, len(b.borders))}
+		m = &machine{times: make([]map[signals.Symbol]float64, len(b.borders))}
 		b.machines[key] = m
 	}
 	return m
@@ -183,7 +184,7 @@ func (b *Builder) addNodeTime(s *seen) error {
 	m, mode, last := b.machineOf(s), s.key[2], s.p.Last()
 	if b.reads(border) && last > b.borders[border]-b.sampling.Lookback {
 		if m.times[border] == nil {
-			m.times[border] = map[Symbol]float64{}
+			m.times[border] = map[signals.Symbol]float64{}
 		}
 		m.times[border][mode] += v
 		return nil
@@ -242,7 +243,7 @@ func (b *Builder) findMachines() {
 		if err != nil {
 			host = key.name.Value()
 		}
-		name := Sym(host)
+		name := signals.Sym(host)
 		if at, ok := b.addresses[nodeKey{key.cluster, name}]; ok {
 			name = at
 		}

@@ -8,19 +8,9 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
-
-// Series says what the points given to a Builder are.
-type Series struct {
-	Signal   Signal
-	Resource allocation.Resource // of requests, limits, usage, capacities and prices
-	Rank     int                 // 0 is the best alternative of the input; a later one counts only where no better one has data
-	Init     bool                // of an init container: it does not start with its pod
-	Unmarked bool                // gets no staleness markers
-	Repeats  bool                // is a price that promcost exposed, which repeats what others told: it counts only where they tell none
-	Scale    float64             // what values of ContainerDevice are multiplied by; 0 is 1
-}
 
 // Builder integrates the signals of clusters into sets, one for each window of a query, in three phases:
 //
@@ -57,19 +47,19 @@ type Builder struct {
 	balancers  map[objectKey]*balancer
 	// serviceLabels are kept apart: that a service has labels does not mean that it has a load balancer.
 	serviceLabels map[objectKey]latest[map[string]string]
-	egress        map[Symbol]*egressPrice // by cluster
-	management    map[Symbol]*management  // by cluster
-	sites         map[Symbol]site         // of clusters
+	egress        map[signals.Symbol]*egressPrice // by cluster
+	management    map[signals.Symbol]*management  // by cluster
+	sites         map[signals.Symbol]site         // of clusters
 	machines      map[nodeKey]*machine
-	addresses     map[nodeKey]Symbol            // nodes by IP address
-	absent        map[Symbol]*absence           // by cluster
-	silent        map[Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
-	loadedFrom    int64                         // time of the oldest signals asked for
-	lost          timeline.Intervals            // when the source could not give what it has of running containers
-	bridged       gaps                          // of containers
-	holes         gaps                          // in usage
-	unrequested   map[Symbol]unrequested        // by cluster
-	badRequests   []string                      // containers some of whose requests cannot be computed with
+	addresses     map[nodeKey]signals.Symbol            // nodes by IP address
+	absent        map[signals.Symbol]*absence           // by cluster
+	silent        map[signals.Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
+	loadedFrom    int64                                 // time of the oldest signals asked for
+	lost          timeline.Intervals                    // when the source could not give what it has of running containers
+	bridged       gaps                                  // of containers
+	holes         gaps                                  // in usage
+	unrequested   map[signals.Symbol]unrequested        // by cluster
+	badRequests   []string                              // containers some of whose requests cannot be computed with
 
 	at       seen            // the series at hand
 	cells    []timeline.Cell // scratch of those who integrate it
@@ -112,7 +102,7 @@ const (
 type absence struct{ containers, nodes timeline.Watch }
 
 // absentIn is when nothing at all was seen of a cluster; never where the cluster is not known.
-func (b *Builder) absentIn(cluster Symbol) *absence {
+func (b *Builder) absentIn(cluster signals.Symbol) *absence {
 	if a := b.absent[cluster]; a != nil {
 		return a
 	}
@@ -121,24 +111,24 @@ func (b *Builder) absentIn(cluster Symbol) *absence {
 
 type (
 	// objectKey names a namespaced object, or a namespace where name is "".
-	objectKey struct{ cluster, namespace, name Symbol }
+	objectKey struct{ cluster, namespace, name signals.Symbol }
 	podKey    struct {
 		objectKey
-		uid Symbol
+		uid signals.Symbol
 		nth int // tells pods without a UID apart that were on different nodes, from 1 on; else 0
 	}
 	containerKey struct {
 		podKey
-		container Symbol
+		container signals.Symbol
 	}
-	nodeKey  struct{ cluster, name Symbol }
+	nodeKey  struct{ cluster, name signals.Symbol }
 	ownerKey struct {
-		kind Symbol // replicaset or job
+		kind signals.Symbol // replicaset or job
 		objectKey
 	}
 )
 
-var none = Sym("")
+var none = signals.Sym("")
 
 // NewBuilder returns a builder for the sets of q. scrape is the scrape interval: it bounds how fine the grid can be (a
 // resolution below it is raised to it, with a warning) and is how long a last sample lasts in exact mode.
@@ -154,12 +144,12 @@ func NewBuilder(q allocation.Query, scrape time.Duration, rates allocation.Rates
 		windows: windows, rates: rates, dict: allocation.NewDict(),
 		pods: map[podKey]*pod{}, podNames: map[objectKey][]*pod{},
 		namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey][]*node{},
-		owners: map[ownerKey]owner{}, services: newServices(), absent: map[Symbol]*absence{},
-		orphans: map[outsideKey][allocation.NumResources]float64{}, badPrices: map[badPrice]bool{}, silent: map[Symbol]timeline.Intervals{},
-		chargeFrom: q.ChargeFrom, shard: q.Shard, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[Symbol]*egressPrice{},
-		management: map[Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]Symbol{},
+		owners: map[ownerKey]owner{}, services: newServices(), absent: map[signals.Symbol]*absence{},
+		orphans: map[outsideKey][allocation.NumResources]float64{}, badPrices: map[badPrice]bool{}, silent: map[signals.Symbol]timeline.Intervals{},
+		chargeFrom: q.ChargeFrom, shard: q.Shard, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[signals.Symbol]*egressPrice{},
+		management: map[signals.Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]signals.Symbol{},
 		left: map[leftKey]*left{}, serviceLabels: map[objectKey]latest[map[string]string]{}, forgottenPod: podSigns{hint: none},
-		unrequested: map[Symbol]unrequested{},
+		unrequested: map[signals.Symbol]unrequested{},
 	}
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", allocation.ResolutionText(q.Resolution), allocation.ResolutionText(scrape))
@@ -202,9 +192,9 @@ func (b *Builder) Warn(text string) { b.warnings = append(b.warnings, text) }
 
 // seen is one series on its way into the builder.
 type seen struct {
-	Series
-	key  []Symbol
-	tail []Symbol // names and values after the signal's own key elements
+	signals.Series
+	key  []signals.Symbol
+	tail []signals.Symbol // names and values after the signal's own key elements
 	p    *timeline.Points
 	// series tells those of one key apart, where the last element of the key, which is long in texts, is for that: cgroup paths
 	// and the like. It is a timeline.SeriesID.
@@ -216,17 +206,17 @@ func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
 
 // Add takes the points of a series. key is as Signal.Key describes it; neither key nor p is kept. Usage and traffic are
 // refused before Resolve, everything else after it.
-func (b *Builder) Add(series Series, key []Symbol, p *timeline.Points) error {
+func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) error {
 	s, err := b.look(series, key, p)
 	if err != nil {
 		return err
 	}
 	b.at = s
-	return signals[series.Signal].add(b, &b.at)
+	return adders[series.Signal](b, &b.at)
 }
 
 // look checks a series that is to be added.
-func (b *Builder) look(series Series, key []Symbol, p *timeline.Points) (seen, error) {
+func (b *Builder) look(series signals.Series, key []signals.Symbol, p *timeline.Points) (seen, error) {
 	n := len(series.Signal.Key())
 	if len(key) < n {
 		return seen{}, fmt.Errorf("add %s: key of %d elements, want %d", series.Signal, len(key), n)
@@ -235,7 +225,7 @@ func (b *Builder) look(series Series, key []Symbol, p *timeline.Points) (seen, e
 		return seen{}, fmt.Errorf("add %s: out of order", series.Signal)
 	}
 	out := seen{Series: series, key: key[:n], tail: key[n:], p: p}
-	if series.Signal.tellsSeries() {
+	if series.Signal.TellsSeries() {
 		if out.series = p.Series(); out.series == 0 {
 			out.series = timeline.SeriesID(key[n-1].Value())
 		}
@@ -244,14 +234,14 @@ func (b *Builder) look(series Series, key []Symbol, p *timeline.Points) (seen, e
 }
 
 // takes reports whether a signal may come now.
-func (b *Builder) takes(s Signal) bool {
+func (b *Builder) takes(s signals.Signal) bool {
 	switch b.phase {
 	case gathering:
-		return !s.isLate()
+		return !s.IsLate()
 	case measuring:
-		return s.isLate()
+		return s.IsLate()
 	case correcting:
-		return s.isUsage()
+		return s.IsUsage()
 	default:
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -49,24 +50,24 @@ func caseSignals() map[string]*timeline.Points {
 // caseSeries says what the signals of a case are.
 var caseSeries = []struct {
 	name, key string
-	series    build.Series
+	series    signals.Series
 }{
-	{"node", "c/n/id", build.Series{Signal: build.NodeInfo}},
-	{"created", "c/n", build.Series{Signal: build.NodeCreated}},
-	{"capacity", "c/n", build.Series{Signal: build.NodeCapacity}},
-	{"price", "c/n/t/r/a/id", build.Series{Signal: build.NodePrice}},
-	{"spot", "c/n", build.Series{Signal: build.NodeSpot}},
-	{"pod", "c/ns/p/uid/n/ip/Job/j", build.Series{Signal: build.PodInfo}},
-	{"running", "c/ns/p/uid/main/", build.Series{Signal: build.ContainerRunning}},
-	{"stand-in", "c/ns/p/uid/main/n", build.Series{Signal: build.ContainerRunning, Rank: 1}},
-	{"init", "c/ns/p/uid/prepare/", build.Series{Signal: build.ContainerRunning, Init: true}},
-	{"nameless init", "c/ns/p//prepare/", build.Series{Signal: build.ContainerRunning, Init: true}},
-	{"started", "c/ns/p/uid/main", build.Series{Signal: build.ContainerStarted}},
-	{"container created", "c/ns/p/uid/main", build.Series{Signal: build.ContainerStarted, Rank: 1, Unmarked: true}},
-	{"pod started", "c/ns/p/uid", build.Series{Signal: build.PodStarted}},
-	{"completed", "c/ns/p/uid", build.Series{Signal: build.PodCompleted}},
-	{"deleted", "c/ns/p/uid", build.Series{Signal: build.PodDeleted}},
-	{"request", "c/ns/p/uid/main", build.Series{Signal: build.ContainerRequest}},
+	{"node", "c/n/id", signals.Series{Signal: signals.NodeInfo}},
+	{"created", "c/n", signals.Series{Signal: signals.NodeCreated}},
+	{"capacity", "c/n", signals.Series{Signal: signals.NodeCapacity}},
+	{"price", "c/n/t/r/a/id", signals.Series{Signal: signals.NodePrice}},
+	{"spot", "c/n", signals.Series{Signal: signals.NodeSpot}},
+	{"pod", "c/ns/p/uid/n/ip/Job/j", signals.Series{Signal: signals.PodInfo}},
+	{"running", "c/ns/p/uid/main/", signals.Series{Signal: signals.ContainerRunning}},
+	{"stand-in", "c/ns/p/uid/main/n", signals.Series{Signal: signals.ContainerRunning, Rank: 1}},
+	{"init", "c/ns/p/uid/prepare/", signals.Series{Signal: signals.ContainerRunning, Init: true}},
+	{"nameless init", "c/ns/p//prepare/", signals.Series{Signal: signals.ContainerRunning, Init: true}},
+	{"started", "c/ns/p/uid/main", signals.Series{Signal: signals.ContainerStarted}},
+	{"container created", "c/ns/p/uid/main", signals.Series{Signal: signals.ContainerStarted, Rank: 1, Unmarked: true}},
+	{"pod started", "c/ns/p/uid", signals.Series{Signal: signals.PodStarted}},
+	{"completed", "c/ns/p/uid", signals.Series{Signal: signals.PodCompleted}},
+	{"deleted", "c/ns/p/uid", signals.Series{Signal: signals.PodDeleted}},
+	{"request", "c/ns/p/uid/main", signals.Series{Signal: signals.ContainerRequest}},
 }
 
 // TestBuilderCases checks single rules of SEMANTICS by what a two-hour window costs. Costs are in core-hours at a price of
@@ -204,9 +205,9 @@ func TestBuilderCases(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			signals := caseSignals()
-			maps.Copy(signals, tt.change)
-			set := buildCase(t, tt.exact, tt.rates, signals, tt.usage)
+			inputs := caseSignals()
+			maps.Copy(inputs, tt.change)
+			set := buildCase(t, tt.exact, tt.rates, inputs, tt.usage)
 			running, cost := map[string]float64{}, 0.0
 			for row := range set.Len() {
 				running[set.Text(allocation.Container, row)] += set.Value(allocation.RunningSeconds, row) / 60
@@ -253,7 +254,7 @@ func join(parts ...*timeline.Points) *timeline.Points {
 }
 
 // buildCase builds the set of a case as the engine does, with further series of its own.
-func buildCase(t *testing.T, exact bool, rates allocation.Rates, signals, usage map[string]*timeline.Points, more ...given) *allocation.Set {
+func buildCase(t *testing.T, exact bool, rates allocation.Rates, inputs, usage map[string]*timeline.Points, more ...given) *allocation.Set {
 	t.Helper()
 	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
 	if exact {
@@ -268,12 +269,12 @@ func buildCase(t *testing.T, exact bool, rates allocation.Rates, signals, usage 
 	}
 	f := feed{t: t, b: b}
 	for _, s := range caseSeries {
-		if p := signals[s.name]; p != nil {
+		if p := inputs[s.name]; p != nil {
 			f.add(s.series, s.key, p)
 		}
 	}
 	for _, x := range more {
-		f.add(build.Series{Signal: x.signal}, x.key, x.points)
+		f.add(signals.Series{Signal: x.signal}, x.key, x.points)
 	}
 	b.Beyond()
 	b.Blind()
@@ -281,7 +282,7 @@ func buildCase(t *testing.T, exact bool, rates allocation.Rates, signals, usage 
 		t.Fatal(err)
 	}
 	for key, p := range usage {
-		f.add(build.Series{Signal: build.ContainerLevel, Resource: allocation.RAM}, key, p)
+		f.add(signals.Series{Signal: signals.ContainerLevel, Resource: allocation.RAM}, key, p)
 	}
 	if again, err := b.Settle(); err != nil || again != nil {
 		t.Fatalf("settle: %v, %v", again, err)

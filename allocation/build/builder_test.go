@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -37,15 +38,15 @@ type feed struct {
 }
 
 // add gives the points of one series; key is the signal's key, joined with slashes, or with bars where it has any.
-func (f feed) add(s build.Series, key string, p *timeline.Points) {
+func (f feed) add(s signals.Series, key string, p *timeline.Points) {
 	f.t.Helper()
-	var syms []build.Symbol
+	var syms []signals.Symbol
 	separator := "/"
 	if strings.Contains(key, "|") {
 		separator = "|"
 	}
 	for x := range strings.SplitSeq(key, separator) {
-		syms = append(syms, build.Sym(x))
+		syms = append(syms, signals.Sym(x))
 	}
 	if f.only != nil {
 		whole := p
@@ -205,26 +206,26 @@ func (c *plainCluster) compute(t *testing.T, q allocation.Query, limits build.Li
 	at := func(cell int) time.Time { return plainStart.Add(time.Duration(cell+1) * time.Minute) }
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		f.add(build.Series{Signal: build.NodeInfo}, "c/"+n.name+"/aws:///z/i-"+n.name, sampled(at(n.from), time.Minute, repeat(1, n.to-n.from)...))
+		f.add(signals.Series{Signal: signals.NodeInfo}, "c/"+n.name+"/aws:///z/i-"+n.name, sampled(at(n.from), time.Minute, repeat(1, n.to-n.from)...))
 		for r := range n.capacity {
 			res := allocation.Resource(r)
-			f.add(build.Series{Signal: build.NodeCapacity, Resource: res}, "c/"+n.name, sampled(at(n.from), time.Minute, n.capacity[r]...))
-			f.add(build.Series{Signal: build.NodePrice, Resource: res}, "c/"+n.name+"/m5/eu/amd64/i-"+n.name, sampled(at(n.from), time.Minute, n.price[r]...))
+			f.add(signals.Series{Signal: signals.NodeCapacity, Resource: res}, "c/"+n.name, sampled(at(n.from), time.Minute, n.capacity[r]...))
+			f.add(signals.Series{Signal: signals.NodePrice, Resource: res}, "c/"+n.name+"/m5/eu/amd64/i-"+n.name, sampled(at(n.from), time.Minute, n.price[r]...))
 		}
 	}
 	for i := range c.containers {
 		x := &c.containers[i]
 		key := "c/ns/" + x.pod + "/uid-" + x.pod
 		life := x.to - x.from
-		f.add(build.Series{Signal: build.PodInfo}, key+"/"+c.nodes[x.node].name+"/10.0.0.1/ReplicaSet/rs", sampled(at(x.from), time.Minute, repeat(1, life)...))
-		f.add(build.Series{Signal: build.ContainerRunning}, key+"/main/", sampled(at(x.from), time.Minute, repeat(1, life)...))
+		f.add(signals.Series{Signal: signals.PodInfo}, key+"/"+c.nodes[x.node].name+"/10.0.0.1/ReplicaSet/rs", sampled(at(x.from), time.Minute, repeat(1, life)...))
+		f.add(signals.Series{Signal: signals.ContainerRunning}, key+"/main/", sampled(at(x.from), time.Minute, repeat(1, life)...))
 		starts := repeat(float64(at(x.from-1).Unix()), life)
 		if x.shown == shownRestart { // reported a minute late
 			copy(starts[x.cut+1:], repeat(float64(at(x.from+x.cut-1).Unix()), life))
 		}
-		f.add(build.Series{Signal: build.ContainerStarted}, key+"/main", sampled(at(x.from), time.Minute, starts...))
+		f.add(signals.Series{Signal: signals.ContainerStarted}, key+"/main", sampled(at(x.from), time.Minute, starts...))
 		for r := range x.request {
-			f.add(build.Series{Signal: build.ContainerRequest, Resource: allocation.Resource(r)}, key+"/main", sampled(at(x.from), time.Minute, x.request[r]...))
+			f.add(signals.Series{Signal: signals.ContainerRequest, Resource: allocation.Resource(r)}, key+"/main", sampled(at(x.from), time.Minute, x.request[r]...))
 		}
 	}
 	c.feedAssets(f, at)
@@ -275,8 +276,8 @@ func (c *plainCluster) feedUsage(f feed, at func(int) time.Time) {
 			if x.shown == shownRestart && to < x.usedCells {
 				cpu, ram = unmarked(cpu), unmarked(ram)
 			}
-			f.add(build.Series{Signal: build.ContainerUse, Resource: allocation.CPU}, key+id, cpu)
-			f.add(build.Series{Signal: build.ContainerLevel, Resource: allocation.RAM}, key+id, ram)
+			f.add(signals.Series{Signal: signals.ContainerUse, Resource: allocation.CPU}, key+id, cpu)
+			f.add(signals.Series{Signal: signals.ContainerLevel, Resource: allocation.RAM}, key+id, ram)
 		}
 		nowhere := func(int) bool { return false }
 		parts := []func(){func() { give("a", 0, x.usedCells, nowhere) }}

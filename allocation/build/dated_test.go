@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // TestNamespaceMadeAgain checks that a namespace which is deleted and made again with other labels does not rename the pods that
 // ran before.
 func TestNamespaceMadeAgain(t *testing.T) {
 	series := []given{
-		{signal: build.NamespaceLabelsInfo, key: "c/other/team/red", points: minutes(1, 1, 50)},
-		{signal: build.NamespaceLabelsInfo, key: "c/other/team/blue", points: minutes(1, 55, 121)},
-		{signal: build.NamespaceAnnotationsInfo, key: "c/other/owner/ann", points: minutes(1, 1, 50)},
+		{signal: signals.NamespaceLabelsInfo, key: "c/other/team/red", points: minutes(1, 1, 50)},
+		{signal: signals.NamespaceLabelsInfo, key: "c/other/team/blue", points: minutes(1, 55, 121)},
+		{signal: signals.NamespaceAnnotationsInfo, key: "c/other/owner/ann", points: minutes(1, 1, 50)},
 	}
 	for _, x := range []struct {
 		pod      string
@@ -23,8 +24,8 @@ func TestNamespaceMadeAgain(t *testing.T) {
 		key := "c/other/" + x.pod + "/uid-" + x.pod
 		series = append(
 			series,
-			given{signal: build.PodInfo, key: key + "/n/ip-" + x.pod + "/Job/j", points: minutes(1, x.from, x.to)},
-			given{signal: build.ContainerRunning, key: key + "/main/", points: minutes(1, x.from, x.to)},
+			given{signal: signals.PodInfo, key: key + "/n/ip-" + x.pod + "/Job/j", points: minutes(1, x.from, x.to)},
+			given{signal: signals.ContainerRunning, key: key + "/main/", points: minutes(1, x.from, x.to)},
 		)
 	}
 	for _, q := range []allocation.Query{{}, {Resolution: time.Minute}, {Step: 30 * time.Minute}} {
@@ -55,12 +56,12 @@ func TestNamespaceMadeAgain(t *testing.T) {
 // TestPodLabeledAnew checks that each hour keeps the labels and annotations that a pod had at its end.
 func TestPodLabeledAnew(t *testing.T) {
 	sets := buildGiven(t, allocation.Query{Step: time.Hour}, []given{
-		{signal: build.PodInfo, key: "c/ns/anew/uid-anew/n/ip9/Job/j", points: minutes(1, 1, 121)},
-		{signal: build.ContainerRunning, key: "c/ns/anew/uid-anew/main/", points: minutes(1, 1, 121)},
-		{signal: build.PodLabels, key: "c/ns/anew/uid-anew/stage/green", points: minutes(1, 1, 80)},
-		{signal: build.PodLabels, key: "c/ns/anew/uid-anew/stage/live", points: minutes(1, 80, 121)},
-		{signal: build.PodAnnotations, key: "c/ns/anew/uid-anew/stage/green", points: minutes(1, 1, 80)},
-		{signal: build.PodAnnotations, key: "c/ns/anew/uid-anew/stage/live", points: minutes(1, 80, 121)},
+		{signal: signals.PodInfo, key: "c/ns/anew/uid-anew/n/ip9/Job/j", points: minutes(1, 1, 121)},
+		{signal: signals.ContainerRunning, key: "c/ns/anew/uid-anew/main/", points: minutes(1, 1, 121)},
+		{signal: signals.PodLabels, key: "c/ns/anew/uid-anew/stage/green", points: minutes(1, 1, 80)},
+		{signal: signals.PodLabels, key: "c/ns/anew/uid-anew/stage/live", points: minutes(1, 80, 121)},
+		{signal: signals.PodAnnotations, key: "c/ns/anew/uid-anew/stage/green", points: minutes(1, 1, 80)},
+		{signal: signals.PodAnnotations, key: "c/ns/anew/uid-anew/stage/live", points: minutes(1, 80, 121)},
 	})
 	for i, want := range []string{"green", "live"} {
 		s := sets[i]

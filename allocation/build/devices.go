@@ -7,19 +7,20 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // devices are what a container is allotted of devices, and uses of each. Nodes price whole ones, so everything is counted in
 // those: a MIG slice and a share of a GPU are the part of one that deviceWorth says.
 type devices struct {
-	requests map[Symbol]*ranked // by resource name
+	requests map[signals.Symbol]*ranked // by resource name
 	used     map[deviceKey]*ranked
 	names    map[deviceKey]allocation.GPUDevice
 }
 
 // deviceKey names a device, or a slice of one, and its profile, such as 1g.5gb.
-type deviceKey struct{ device, slice, profile Symbol }
+type deviceKey struct{ device, slice, profile signals.Symbol }
 
 // deviceWorth is how much of a whole device one of a resource is: of nvidia_com_mig_3g_20gb three sevenths, as the compute
 // slices of its profile, but quarters of an A30; of a GPU that several share in turns, what its node's labels say.
@@ -59,7 +60,7 @@ func profileWorth(profile string) float64 {
 // devicesOf are those of c, made where they are new.
 func (c *container) devicesOf() *devices {
 	if c.devices == nil {
-		c.devices = &devices{requests: map[Symbol]*ranked{}, used: map[deviceKey]*ranked{}, names: map[deviceKey]allocation.GPUDevice{}}
+		c.devices = &devices{requests: map[signals.Symbol]*ranked{}, used: map[deviceKey]*ranked{}, names: map[deviceKey]allocation.GPUDevice{}}
 	}
 	return c.devices
 }
@@ -76,7 +77,7 @@ func (b *Builder) addDeviceRequest(s *seen) error {
 func (b *Builder) addDeviceCapacity(s *seen) error {
 	n := b.nodeOf(s)
 	if n.devices == nil {
-		n.devices = map[Symbol]*ranked{}
+		n.devices = map[signals.Symbol]*ranked{}
 	}
 	if n.devices[s.key[2]] == nil {
 		n.devices[s.key[2]] = &ranked{}
@@ -142,7 +143,7 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 	if c.devices == nil {
 		return
 	}
-	c.request[allocation.GPU].add(0, sumByName(c.devices.requests, func(name Symbol) float64 { return deviceWorth(name.Value(), n) }))
+	c.request[allocation.GPU].add(0, sumByName(c.devices.requests, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) }))
 	names := make([]deviceKey, 0, len(c.devices.used))
 	for name := range c.devices.used {
 		names = append(names, name)
@@ -171,7 +172,7 @@ func (b *Builder) measureDevices() {
 		if len(c.segments) == 0 || len(c.deviceUse) == 0 {
 			continue
 		}
-		s := &seen{Series: Series{Signal: ContainerLevel, Resource: allocation.GPU}}
+		s := &seen{Series: signals.Series{Signal: signals.ContainerLevel, Resource: allocation.GPU}}
 		l := b.lane()
 		l.cells = l.beginLevels(c, append(l.cells[:0], c.deviceUse...))
 		l.coverAll(c, b.coverage(c, allocation.GPU), s, l.cells, len(l.cells))

@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // TestDevices checks the hours and the cost of devices on a node that prices one at 1 an hour.
 func TestDevices(t *testing.T) {
-	labels := given{signal: build.NodeLabels, key: "c/n/nvidia_com_gpu_replicas/4/nvidia_com_gpu_product/A100-SHARED", points: minutes(1, 1, 121)}
+	labels := given{signal: signals.NodeLabels, key: "c/n/nvidia_com_gpu_replicas/4/nvidia_com_gpu_product/A100-SHARED", points: minutes(1, 1, 121)}
 	use := func(device, slice, profile string, v float64, rank int) given {
-		return given{signal: build.DeviceUse, key: "c/ns/p//main/" + device + "/" + slice + "/" + profile + "/GPU-" + device + "/nvidia-" + device + "/A100", points: minutes(v, 1, 121), rank: rank}
+		return given{signal: signals.DeviceUse, key: "c/ns/p//main/" + device + "/" + slice + "/" + profile + "/GPU-" + device + "/nvidia-" + device + "/A100", points: minutes(v, 1, 121), rank: rank}
 	}
 	percent := use("a", "", "", 80, 1)
 	percent.scale = 0.01
@@ -40,13 +41,13 @@ func TestDevices(t *testing.T) {
 		{"MIG of an A30", "nvidia_com_mig_2g_12gb", 2, 1, nil, 2, 1, 0, 1, allocation.GPUDevice{}},
 		{"shared by name", "nvidia_com_gpu_shared", 4, 1, []given{labels}, 2, 0.5, 0, 0.5, allocation.GPUDevice{Model: "A100-SHARED", Shared: true}},
 		{"shared under the name of whole ones", "nvidia_com_gpu", 4, 1, []given{labels}, 2, 0.5, 0, 0.5, allocation.GPUDevice{Model: "A100-SHARED", Shared: true}},
-		{"the exporter's own", "nvidia_com_gpu", 1, 1, []given{{signal: build.DeviceUse, key: "c/ns/p//nvidia-dcgm-exporter/a/////", points: minutes(1, 1, 121)}}, 2, 2, 0, 2, allocation.GPUDevice{}},
+		{"the exporter's own", "nvidia_com_gpu", 1, 1, []given{{signal: signals.DeviceUse, key: "c/ns/p//nvidia-dcgm-exporter/a/////", points: minutes(1, 1, 121)}}, 2, 2, 0, 2, allocation.GPUDevice{}},
 	} {
 		for _, resolution := range []time.Duration{time.Minute, 0} {
 			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {
 				series := concat(tt.series, []given{
-					{signal: build.DeviceCapacity, key: "c/n/" + tt.resource, points: minutes(tt.capacity, 1, 121)},
-					{signal: build.DeviceRequest, key: "c/ns/p/uid/main/" + tt.resource, points: minutes(tt.asks, 1, 121)},
+					{signal: signals.DeviceCapacity, key: "c/n/" + tt.resource, points: minutes(tt.capacity, 1, 121)},
+					{signal: signals.DeviceRequest, key: "c/ns/p/uid/main/" + tt.resource, points: minutes(tt.asks, 1, 121)},
 				})
 				s := buildGiven(t, allocation.Query{Resolution: resolution}, series)[0]
 				if got := s.GPU(0); got != tt.gpu {
@@ -79,31 +80,31 @@ func TestChargeFrom(t *testing.T) {
 	pod := func(name string, scheduled int, running *timeline.Points) []given {
 		id := "c/ns/" + name + "/uid-" + name
 		return []given{
-			{signal: build.PodInfo, key: id + "/n/ip/Job/j", points: minutes(1, max(1, scheduled), 121)},
-			{signal: build.PodScheduled, key: id, points: minutes(at(scheduled), max(1, scheduled), 121)},
-			{signal: build.ContainerRequest, key: id + "/main", points: minutes(0.5, max(1, scheduled), 121)},
-			{signal: build.ContainerRunning, key: id + "/main/", points: running},
+			{signal: signals.PodInfo, key: id + "/n/ip/Job/j", points: minutes(1, max(1, scheduled), 121)},
+			{signal: signals.PodScheduled, key: id, points: minutes(at(scheduled), max(1, scheduled), 121)},
+			{signal: signals.ContainerRequest, key: id + "/main", points: minutes(0.5, max(1, scheduled), 121)},
+			{signal: signals.ContainerRunning, key: id + "/main/", points: running},
 		}
 	}
 	onM := func(name string, info, running int) []given {
 		id := "c/ns/" + name + "/uid-" + name
 		return []given{
-			{signal: build.PodInfo, key: id + "/m/ip/Job/j", points: minutes(1, info, 121)},
-			{signal: build.PodScheduled, key: id, points: minutes(at(-600), info, 121)},
-			{signal: build.ContainerRequest, key: id + "/main", points: minutes(0.5, info, 121)},
-			{signal: build.ContainerRunning, key: id + "/main/", points: minutes(1, running, 121)},
+			{signal: signals.PodInfo, key: id + "/m/ip/Job/j", points: minutes(1, info, 121)},
+			{signal: signals.PodScheduled, key: id, points: minutes(at(-600), info, 121)},
+			{signal: signals.ContainerRequest, key: id + "/main", points: minutes(0.5, info, 121)},
+			{signal: signals.ContainerRunning, key: id + "/main/", points: minutes(1, running, 121)},
 		}
 	}
 	series := concat(
 		onM("u", 61, 61), onM("v", 61, 91), []given{
-			{signal: build.NodeInfo, key: "c/m/id-m", points: minutes(1, 61, 121)},
-			{signal: build.NodeCapacity, key: "c/m", points: minutes(4, 61, 121)},
-			{signal: build.NodePrice, key: "c/m/t/r/a/id-m", points: minutes(1, 61, 121)},
+			{signal: signals.NodeInfo, key: "c/m/id-m", points: minutes(1, 61, 121)},
+			{signal: signals.NodeCapacity, key: "c/m", points: minutes(4, 61, 121)},
+			{signal: signals.NodePrice, key: "c/m/t/r/a/id-m", points: minutes(1, 61, 121)},
 		},
 		pod("q", 30, join(minutes(0, 31, 60), minutes(1, 61, 121))),
-		pod("r", 90, minutes(0, 91, 121)), []given{{signal: build.PodPending, key: "c/ns/r/uid-r", points: minutes(1, 91, 121)}},
+		pod("r", 90, minutes(0, 91, 121)), []given{{signal: signals.PodPending, key: "c/ns/r/uid-r", points: minutes(1, 91, 121)}},
 		pod("z", -600, join(minutes(0, 1, 60), minutes(1, 61, 121))),
-		[]given{{signal: build.ContainerTerminated, key: "c/ns/z/uid-z/main", points: minutes(at(-20), 1, 121)}},
+		[]given{{signal: signals.ContainerTerminated, key: "c/ns/z/uid-z/main", points: minutes(at(-20), 1, 121)}},
 	)
 	for _, tt := range []struct {
 		name string
@@ -145,16 +146,16 @@ func TestChargeFrom(t *testing.T) {
 // TestSidecars checks that a native sidecar is charged like a container, also where nothing but its info says that it runs.
 func TestSidecars(t *testing.T) {
 	id := "c/ns/p/uid/proxy"
-	request := given{signal: build.ContainerRequest, key: id, points: minutes(0.5, 1, 121)}
+	request := given{signal: signals.ContainerRequest, key: id, points: minutes(0.5, 1, 121)}
 	for _, tt := range []struct {
 		name   string
 		series []given
 	}{
-		{"status", []given{request, {signal: build.ContainerRunning, key: id + "/", points: minutes(1, 1, 121)}}},
+		{"status", []given{request, {signal: signals.ContainerRunning, key: id + "/", points: minutes(1, 1, 121)}}},
 		{"info", []given{
 			request,
-			{signal: build.ContainerRunning, key: id + "/", points: minutes(1, 1, 121), rank: 2},
-			{signal: build.PodPhaseRunning, key: "c/ns/p/uid", points: minutes(1, 1, 121)},
+			{signal: signals.ContainerRunning, key: id + "/", points: minutes(1, 1, 121), rank: 2},
+			{signal: signals.PodPhaseRunning, key: "c/ns/p/uid", points: minutes(1, 1, 121)},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -168,16 +169,16 @@ func TestSidecars(t *testing.T) {
 // TestAssetsOfNobody gives assets of clusters in which nothing else is known.
 func TestAssetsOfNobody(t *testing.T) {
 	series := []given{
-		{signal: build.VolumeCapacity, key: "d/v", points: minutes(gib, 1, 121)},
-		{signal: build.Balancer, key: "d/ns/web", points: minutes(1, 1, 121)},
-		{signal: build.BalancerPrice, key: "e/ns/web/1.2.3.4", points: minutes(1, 1, 121)},
-		{signal: build.ManagementPrice, key: "d/", points: minutes(1, 1, 121)},
-		{signal: build.NodeDisk, key: "d/gone/", points: minutes(1, 1, 121)},
-		{signal: build.PodEgress, key: "d/ns/p//true/false/false//i", points: counted(gib, 1, 121)},
-		{signal: build.VolumeClaim, key: "d/ns/none/", points: minutes(1, 1, 121)},
-		{signal: build.PodMount, key: "d/ns/p///", points: minutes(1, 1, 121)},
-		{signal: build.ClaimUsed, key: "d/ns/lost", points: minutes(1, 1, 121)},
-		{signal: build.NodeTime, key: "d/gone/idle", points: minutes(1, 1, 121)},
+		{signal: signals.VolumeCapacity, key: "d/v", points: minutes(gib, 1, 121)},
+		{signal: signals.Balancer, key: "d/ns/web", points: minutes(1, 1, 121)},
+		{signal: signals.BalancerPrice, key: "e/ns/web/1.2.3.4", points: minutes(1, 1, 121)},
+		{signal: signals.ManagementPrice, key: "d/", points: minutes(1, 1, 121)},
+		{signal: signals.NodeDisk, key: "d/gone/", points: minutes(1, 1, 121)},
+		{signal: signals.PodEgress, key: "d/ns/p//true/false/false//i", points: counted(gib, 1, 121)},
+		{signal: signals.VolumeClaim, key: "d/ns/none/", points: minutes(1, 1, 121)},
+		{signal: signals.PodMount, key: "d/ns/p///", points: minutes(1, 1, 121)},
+		{signal: signals.ClaimUsed, key: "d/ns/lost", points: minutes(1, 1, 121)},
+		{signal: signals.NodeTime, key: "d/gone/idle", points: minutes(1, 1, 121)},
 	}
 	s := buildGiven(t, allocation.Query{Resolution: time.Minute}, series)[0]
 	var names []string

@@ -33,9 +33,9 @@ func TestNodeDiscount(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			signals := caseSignals()
-			signals["price"] = tt.change["price"]
-			s := buildCase(t, false, sheet, signals, nil)
+			inputs := caseSignals()
+			inputs["price"] = tt.change["price"]
+			s := buildCase(t, false, sheet, inputs, nil)
 			n := s.Nodes[0]
 			if math.Abs(n.Cost[allocation.CPU]-tt.cost) > 1e-9 || math.Abs(n.Discount-tt.discount) > 1e-9 {
 				t.Errorf("cost %v, discount %v, want %v and %v", n.Cost[allocation.CPU], n.Discount, tt.cost, tt.discount)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -64,7 +65,7 @@ func (l *Lane) addNodeDiskUsed(s *seen) error {
 	l.cells = l.b.sampling.Gauge(l.cells[:0], s.p)
 	for _, n := range l.b.nodesAt(s) {
 		if n.disksUsed == nil {
-			n.disksUsed = map[Symbol]*filled{}
+			n.disksUsed = map[signals.Symbol]*filled{}
 		}
 		used := n.disksUsed[s.key[2]]
 		if used == nil {

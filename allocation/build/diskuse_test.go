@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
@@ -35,7 +36,7 @@ func diskUses(s *allocation.Set, node string) (all []diskUse) {
 // TestUseOfLocalDisks checks how full the disks of nodes are, in one set of two hours and in its hours.
 func TestUseOfLocalDisks(t *testing.T) {
 	used := func(key string, points *timeline.Points) given {
-		return given{signal: build.NodeDiskUsed, key: key, points: points}
+		return given{signal: signals.NodeDiskUsed, key: key, points: points}
 	}
 	grows := sampled(plainStart.Add(time.Minute), time.Minute, slices.Concat(repeat(2*gib, 60), repeat(4*gib, 60))...)
 	unknown := diskUse{-1, -1}
@@ -52,13 +53,13 @@ func TestUseOfLocalDisks(t *testing.T) {
 		{"it is told for an hour", []given{used("c/n/sda1", minutes(2*gib, 1, 61))}, diskUse{2, 2}, diskUse{2, 2}, unknown},
 		{"it is told beyond the window", []given{used("c/n/sda1", minutes(gib, -60, 200))}, diskUse{2, 1}, diskUse{1, 1}, diskUse{1, 1}},
 		{"its node is named by its address", []given{
-			{signal: build.NodeAddress, key: "c/n/10.0.0.1", points: minutes(1, 1, 121)}, used("c/10.0.0.1:10250/sda1", grows),
+			{signal: signals.NodeAddress, key: "c/n/10.0.0.1", points: minutes(1, 1, 121)}, used("c/10.0.0.1:10250/sda1", grows),
 		}, diskUse{6, 4}, diskUse{2, 2}, diskUse{4, 4}},
 		{"of an unknown node", []given{used("c/x/sda1", grows)}, unknown, unknown, unknown},
 	} {
 		for _, resolution := range []time.Duration{0, time.Minute} {
 			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {
-				series := append([]given{{signal: build.NodeDisk, key: "c/n/sda1", points: minutes(10*gib, 1, 121)}}, tt.series...)
+				series := append([]given{{signal: signals.NodeDisk, key: "c/n/sda1", points: minutes(10*gib, 1, 121)}}, tt.series...)
 				var got []diskUse
 				for _, step := range []time.Duration{0, time.Hour} {
 					for _, s := range buildGiven(t, allocation.Query{Resolution: resolution, Step: step}, series) {
@@ -79,8 +80,8 @@ func TestUseOfReplacedDisks(t *testing.T) {
 	for _, x := range replacedNodes {
 		series := append(
 			x.series(),
-			given{signal: build.NodeDisk, key: "c/m/sda1", points: minutes(10*gib, -5, 121)},
-			given{signal: build.NodeDiskUsed, key: "c/m/sda1", points: join(minutes(9*gib, -5, 52), minutes(gib, 53, 121))},
+			given{signal: signals.NodeDisk, key: "c/m/sda1", points: minutes(10*gib, -5, 121)},
+			given{signal: signals.NodeDiskUsed, key: "c/m/sda1", points: join(minutes(9*gib, -5, 52), minutes(gib, 53, 121))},
 		)
 		got := diskUses(buildGiven(t, allocation.Query{}, series)[0], "m")
 		if len(got) != 2 || got[0].most != 9 || got[1].most != 1 || math.Abs(got[0].used-9*52/60.) > 0.2 || math.Abs(got[1].used-68/60.) > 0.05 {
@@ -105,8 +106,8 @@ func TestMemoryOfDisks(t *testing.T) {
 			grows.Append(plainStart.Add(24*time.Hour/time.Duration(samples)*time.Duration(i+1)).UnixMilli(), float64(i))
 		}
 		for i := range nodes {
-			f.add(build.Series{Signal: build.NodeInfo}, fmt.Sprintf("c/n%d/id", i), day)
-			f.add(build.Series{Signal: build.NodeDisk}, fmt.Sprintf("c/n%d/sda1", i), day)
+			f.add(signals.Series{Signal: signals.NodeInfo}, fmt.Sprintf("c/n%d/id", i), day)
+			f.add(signals.Series{Signal: signals.NodeDisk}, fmt.Sprintf("c/n%d/sda1", i), day)
 		}
 		estimated = b.Memory()
 		if err := b.Resolve(); err != nil {
@@ -114,7 +115,7 @@ func TestMemoryOfDisks(t *testing.T) {
 		}
 		before := heap()
 		for i := range nodes {
-			f.add(build.Series{Signal: build.NodeDiskUsed}, fmt.Sprintf("c/n%d/sda1", i), &grows)
+			f.add(signals.Series{Signal: signals.NodeDiskUsed}, fmt.Sprintf("c/n%d/sda1", i), &grows)
 		}
 		held = heap() - before
 		runtime.KeepAlive(b)
@@ -144,8 +145,8 @@ func heap() int64 {
 func TestUseIsWholeBytes(t *testing.T) {
 	for _, bytes := range []float64{22449086057, 3915202560, 7, 1e15 + 1} {
 		series := []given{
-			{signal: build.NodeDisk, key: "c/n/sda1", points: minutes(2e15, 1, 121)},
-			{signal: build.NodeDiskUsed, key: "c/n/sda1", points: sampled(plainStart.Add(time.Minute), 37*time.Second+3*time.Millisecond, 1, 2, 3, bytes-1, bytes)},
+			{signal: signals.NodeDisk, key: "c/n/sda1", points: minutes(2e15, 1, 121)},
+			{signal: signals.NodeDiskUsed, key: "c/n/sda1", points: sampled(plainStart.Add(time.Minute), 37*time.Second+3*time.Millisecond, 1, 2, 3, bytes-1, bytes)},
 		}
 		if got := buildGiven(t, allocation.Query{}, series)[0].Disks[0].UsedMax; got != bytes {
 			t.Errorf("%v bytes, want %v", got, bytes)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -89,7 +90,7 @@ func (b *Builder) Beyond() []Span {
 // Unpriced is what is to be read of prices besides, once what Beyond says was added: where no metric prices the nodes of a cluster at an
 // end of the window, as far beyond it as prices are held.
 func (b *Builder) Unpriced() []Span {
-	priced, some := map[Symbol]timeline.Steps{}, false
+	priced, some := map[signals.Symbol]timeline.Steps{}, false
 	for n := range b.everyNode() {
 		for r := range allocation.NumResources {
 			priced[n.cluster] = timeline.Max(priced[n.cluster], presence(n.priced[r].best()))
@@ -229,7 +230,7 @@ func (b *Builder) UnseenAfter() (x Unseen) {
 	if b.last == len(b.windows) {
 		return x
 	}
-	measured := map[Symbol]bool{} // clusters whose usage is seen at some time
+	measured := map[signals.Symbol]bool{} // clusters whose usage is seen at some time
 	for c := range b.unforeign() {
 		measured[c.cluster] = measured[c.cluster] || len(c.covered[allocation.RAM]) > 0
 	}

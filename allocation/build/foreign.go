@@ -1,6 +1,10 @@
 package build
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation/signals"
+)
 
 // foreign reports whether a node is another shard's.
 func (b *Builder) foreign(n *node) bool { return !b.shard.Has(n.cluster.Value(), n.name.Value()) }
@@ -10,17 +14,17 @@ func (b *Builder) Sharded() bool { return !b.shard.Whole() }
 
 // Foreign reports whether a series of usage or traffic is of another shard's nodes alone: it need not be added. It may be
 // asked once the builder is resolved.
-func (b *Builder) Foreign(series Series, key []Symbol) bool {
-	if b.shard.Whole() || len(key) < len(series.Signal.Key()) || series.Signal == ClaimUsed {
+func (b *Builder) Foreign(series signals.Series, key []signals.Symbol) bool {
+	if b.shard.Whole() || len(key) < len(series.Signal.Key()) || series.Signal == signals.ClaimUsed {
 		return false
 	}
 	s := seen{key: key}
-	if series.Signal == NodeDiskUsed {
+	if series.Signal == signals.NodeDiskUsed {
 		nodes := b.nodesAt(&s)
 		return len(nodes) > 0 && b.foreign(nodes[0])
 	}
 	var of []*container
-	if series.Signal.isTraffic() {
+	if series.Signal.IsTraffic() {
 		pods := b.podNames[s.object()]
 		if p, ok := b.pods[s.pod()]; ok {
 			pods = []*pod{p}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -17,7 +18,7 @@ func (b *Builder) findAbsence() {
 		best              timeline.Intervals // of containers by their best signal, and of pods
 		newest            int64              // of a container
 	}
-	seen := map[Symbol]sights{}
+	seen := map[signals.Symbol]sights{}
 	for c := range b.every() {
 		if c.isBlindInit() {
 			continue // what stands in for its signal may not have been read of others
@@ -65,7 +66,7 @@ func (b *Builder) findAbsence() {
 }
 
 // silences are the times, within the window and longer than a lookback, at which no container of a cluster was seen.
-func (b *Builder) silences(cluster Symbol) timeline.Intervals {
+func (b *Builder) silences(cluster signals.Symbol) timeline.Intervals {
 	var out timeline.Intervals
 	for _, gap := range b.absentIn(cluster).containers.Absent.Clip(b.sampling.Start, b.sampling.End) {
 		if gap.To-gap.From > b.sampling.Lookback {
@@ -197,7 +198,7 @@ func (b *Builder) Lose(span Span) {
 }
 
 // warnSilence says when no container of a cluster was seen.
-func (b *Builder) warnSilence(cluster Symbol, gap timeline.Interval) {
+func (b *Builder) warnSilence(cluster signals.Symbol, gap timeline.Interval) {
 	const metric = "kube_pod_container_status_running"
 	slack := b.sampling.Cell() + timeline.Lookback // around the samples that are not seen
 	lost := slices.ContainsFunc(b.lost, func(x timeline.Interval) bool { return x.From-slack <= gap.From && gap.To <= x.To+slack })
@@ -224,7 +225,7 @@ func (b *Builder) warnSilence(cluster Symbol, gap timeline.Interval) {
 }
 
 // lastSeen says when containers of a cluster were seen last before the window, "" where that is not known.
-func (b *Builder) lastSeen(cluster Symbol) string {
+func (b *Builder) lastSeen(cluster signals.Symbol) string {
 	gap, ok := b.absentIn(cluster).containers.Absent.Find(b.start())
 	if !ok || gap.From <= b.loadedFrom {
 		return ""

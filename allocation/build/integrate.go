@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -32,7 +33,7 @@ func (l *Lane) addUsage(s *seen) error {
 	}
 	switch {
 	case ran || l.b.phase != measuring || s.p.Last() <= l.b.sampling.Start:
-	case !known && s.Signal == ContainerLevel:
+	case !known && s.Signal == signals.ContainerLevel:
 		l.measure(l.b.discover(s), s)
 	default:
 		l.unmatched++
@@ -92,7 +93,7 @@ func (l *Lane) measure(c *container, s *seen) {
 	if len(c.segments) == 0 {
 		return
 	}
-	if s.Signal == ContainerUse {
+	if s.Signal == signals.ContainerUse {
 		l.cells = l.b.apart(c, s, l.b.samplingOf(s).Counter(l.cells[:0], s.p))
 	} else {
 		l.cells = l.b.samplingOf(s).Gauge(l.cells[:0], s.p)
@@ -111,7 +112,7 @@ func (l *Lane) measure(c *container, s *seen) {
 	if len(cells) > 0 && l.since != 0 {
 		covered.rise(s, cells[0], l.since)
 	}
-	if s.Signal == ContainerUse {
+	if s.Signal == signals.ContainerUse {
 		l.b.markEnd(covered, s, end)
 	}
 }
@@ -206,7 +207,7 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 	if len(cells) == 0 {
 		return cells
 	}
-	if s.Signal == ContainerLevel {
+	if s.Signal == signals.ContainerLevel {
 		return l.beginLevels(c, cells)
 	}
 	first := &cells[0]

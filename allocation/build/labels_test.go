@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // TestLabels checks whose labels an allocation has: its node's, overwritten by its namespace's, overwritten by its pod's.
 func TestLabels(t *testing.T) {
-	labels := func(signal build.Signal, key string) given {
+	labels := func(signal signals.Signal, key string) given {
 		return given{signal: signal, key: key, points: minutes(1, 1, 121)}
 	}
-	node := labels(build.NodeLabels, "c/n/a/node/b/node/c/node")
-	namespace := labels(build.NamespaceLabelsInfo, "c/ns/b/namespace/c/namespace/d/namespace")
-	pod := labels(build.PodLabels, "c/ns/p/uid/c/pod/e/pod")
+	node := labels(signals.NodeLabels, "c/n/a/node/b/node/c/node")
+	namespace := labels(signals.NamespaceLabelsInfo, "c/ns/b/namespace/c/namespace/d/namespace")
+	pod := labels(signals.PodLabels, "c/ns/p/uid/c/pod/e/pod")
 	for _, tt := range []struct {
 		name   string
 		series []given
@@ -30,23 +31,23 @@ func TestLabels(t *testing.T) {
 		{"all", []given{node, namespace, pod}, "map[a:node b:namespace c:pod d:namespace e:pod]"},
 		{
 			"colliding names of the namespace, replaced by one of the pod",
-			[]given{labels(build.NamespaceLabelsInfo, "c/ns/a/x/team_conflict1/A/team_conflict2/a"), labels(build.PodLabels, "c/ns/p/uid/team/pod")},
+			[]given{labels(signals.NamespaceLabelsInfo, "c/ns/a/x/team_conflict1/A/team_conflict2/a"), labels(signals.PodLabels, "c/ns/p/uid/team/pod")},
 			"map[a:x team:pod]",
 		},
 		{
 			"a name of the namespace, replaced by colliding ones of the pod",
-			[]given{labels(build.NamespaceLabelsInfo, "c/ns/a/x/team/namespace"), labels(build.PodLabels, "c/ns/p/uid/team_conflict1/A/team_conflict2/a")},
+			[]given{labels(signals.NamespaceLabelsInfo, "c/ns/a/x/team/namespace"), labels(signals.PodLabels, "c/ns/p/uid/team_conflict1/A/team_conflict2/a")},
 			"map[a:x team_conflict1:A team_conflict2:a]",
 		},
 		{
 			"three colliding names of the namespace, replaced by two of the pod",
 			[]given{
-				labels(build.NamespaceLabelsInfo, "c/ns/team_conflict1/A/team_conflict2/a/team_conflict3/b"),
-				labels(build.PodLabels, "c/ns/p/uid/team_conflict1/C/team_conflict2/c"),
+				labels(signals.NamespaceLabelsInfo, "c/ns/team_conflict1/A/team_conflict2/a/team_conflict3/b"),
+				labels(signals.PodLabels, "c/ns/p/uid/team_conflict1/C/team_conflict2/c"),
 			},
 			"map[team_conflict1:C team_conflict2:c]",
 		},
-		{"another node's are not", []given{labels(build.NodeLabels, "c/other/a/other")}, "map[]"},
+		{"another node's are not", []given{labels(signals.NodeLabels, "c/other/a/other")}, "map[]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, s := range buildGiven(t, allocation.Query{Resolution: time.Minute, Step: time.Hour}, tt.series) {
@@ -81,7 +82,7 @@ func TestSpotByLabel(t *testing.T) {
 		{"capacity_type|SPOT", false},
 	} {
 		t.Run(tt.label, func(t *testing.T) {
-			list := []given{{signal: build.NodeLabels, key: "c|n|" + tt.label, points: minutes(1, 1, 121)}}
+			list := []given{{signal: signals.NodeLabels, key: "c|n|" + tt.label, points: minutes(1, 1, 121)}}
 			for _, s := range buildGiven(t, allocation.Query{Resolution: time.Minute}, list) {
 				if got := s.Nodes[0].Spot; got != tt.spot {
 					t.Errorf("spot %v, want %v", got, tt.spot)

@@ -1,6 +1,9 @@
 package build
 
-import "github.com/promcost/promcost/allocation/timeline"
+import (
+	"github.com/promcost/promcost/allocation/signals"
+	"github.com/promcost/promcost/allocation/timeline"
+)
 
 // Lane takes usage and traffic of some of a Builder's nodes: a node's containers and disks are one lane's, so that lanes share nothing
 // they write to, and sums come out the same however the goroutines run. A Lane is used by one goroutine at a time.
@@ -28,16 +31,16 @@ func (b *Builder) lane() *Lane { return b.Lanes(1)[0] }
 // LaneOf is the index, among n lanes, of the one that a series of usage or traffic belongs to. It is n for a series that containers
 // of several nodes have to do with, or one that is yet to be made: it may go to any lane, but while no other is used. That it comes
 // after all others does not depend on n, for sums depend on the order.
-func (b *Builder) LaneOf(series Series, key []Symbol, n int) int {
+func (b *Builder) LaneOf(series signals.Series, key []signals.Symbol, n int) int {
 	s := seen{key: key}
 	switch {
 	case len(key) < len(series.Signal.Key()):
 		return 0 // Add will refuse it
-	case series.Signal.isTraffic():
+	case series.Signal.IsTraffic():
 		return b.laneOfPod(&s, n)
-	case series.Signal == NodeDiskUsed:
+	case series.Signal == signals.NodeDiskUsed:
 		return laneOfNode(b.nodesAt(&s), n)
-	case series.Signal == ClaimUsed:
+	case series.Signal == signals.ClaimUsed:
 		return 0 // there are few
 	}
 	if c := b.pods[s.pod()].container(key[4]); c != nil {
@@ -99,20 +102,20 @@ func laneOn(on *node, n int) int {
 }
 
 // Add takes the points of a series of usage or traffic, as Builder.Add does.
-func (l *Lane) Add(series Series, key []Symbol, p *timeline.Points) (err error) {
+func (l *Lane) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) (err error) {
 	if l.at, err = l.b.look(series, key, p); err != nil {
 		return err
 	}
 	switch series.Signal {
-	case NodeDiskUsed:
+	case signals.NodeDiskUsed:
 		return l.addNodeDiskUsed(&l.at)
-	case ClaimUsed:
+	case signals.ClaimUsed:
 		return l.addClaimUsed(&l.at)
-	case PodTransmitted:
+	case signals.PodTransmitted:
 		return l.addTransmitted(&l.at)
-	case PodReceived:
+	case signals.PodReceived:
 		return l.addReceived(&l.at)
-	case PodEgress:
+	case signals.PodEgress:
 		return l.addEgress(&l.at)
 	default:
 		return l.addUsage(&l.at)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -16,7 +17,7 @@ const maxLeap = 10
 // withoutLeaps are the cells of a counter of CPU without those whose increase is more than its node could have given: the
 // counter is wrong there, and what was used is not known. They are changed in place.
 func (l *Lane) withoutLeaps(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
-	if s.Signal != ContainerUse || c.node == nil {
+	if s.Signal != signals.ContainerUse || c.node == nil {
 		return cells
 	}
 	capacity := 0.0 // the most that the node had

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -35,7 +36,7 @@ func TestCounterLeaps(t *testing.T) {
 				}
 				points.Append(plainStart.Add(time.Duration(minute)*time.Minute).UnixMilli(), v)
 			}
-			s := buildGiven(t, allocation.Query{Resolution: resolution}, []given{{signal: build.ContainerUse, key: "c/ns/p/uid/main//", points: points}})[0]
+			s := buildGiven(t, allocation.Query{Resolution: resolution}, []given{{signal: signals.ContainerUse, key: "c/ns/p/uid/main//", points: points}})[0]
 			slack := 0.02 // the minute that is left out
 			if resolution > time.Minute {
 				slack = 0.1

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -12,7 +13,7 @@ import (
 type leftKey struct {
 	set                int32
 	kind               allocation.Special // Unmounted or Unallocated
-	cluster, namespace Symbol             // namespace is none for what belongs to none
+	cluster, namespace signals.Symbol     // namespace is none for what belongs to none
 }
 
 // left is a row to be made of cost that no pod takes.

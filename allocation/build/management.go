@@ -6,13 +6,14 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // management is what is known of what a cluster's control plane costs.
 type management struct {
 	price       toldPrices
-	provisioner latest[Symbol]
+	provisioner latest[signals.Symbol]
 }
 
 func (b *Builder) addManagementPrice(s *seen) error {
@@ -29,8 +30,8 @@ func (b *Builder) addManagementPrice(s *seen) error {
 }
 
 // clusterLives are when each cluster was there: while any of its nodes was, or a container ran.
-func (b *Builder) clusterLives() map[Symbol]timeline.Intervals {
-	all := map[Symbol]timeline.Intervals{}
+func (b *Builder) clusterLives() map[signals.Symbol]timeline.Intervals {
+	all := map[signals.Symbol]timeline.Intervals{}
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
 		all[n.cluster] = append(all[n.cluster], n.life...)
 	}
@@ -86,7 +87,7 @@ func (b *Builder) chargeManagement() {
 func (b *Builder) addNodeDisk(s *seen) error {
 	n := b.nodeOf(s)
 	if n.disks == nil {
-		n.disks = map[Symbol]*ranked{}
+		n.disks = map[signals.Symbol]*ranked{}
 	}
 	if n.disks[s.key[2]] == nil {
 		n.disks[s.key[2]] = &ranked{}
@@ -97,7 +98,7 @@ func (b *Builder) addNodeDisk(s *seen) error {
 
 // sumByName is the sum of what is known under each name, times what one of that name is worth; an alternative counts only
 // where no better one has data under any name.
-func sumByName(m map[Symbol]*ranked, worth func(Symbol) float64) timeline.Steps {
+func sumByName(m map[signals.Symbol]*ranked, worth func(signals.Symbol) float64) timeline.Steps {
 	var out ranked
 	for _, name := range sortedSymbols(m) {
 		for rank, steps := range *m[name] {
@@ -114,7 +115,7 @@ func sumByName(m map[Symbol]*ranked, worth func(Symbol) float64) timeline.Steps 
 func (b *Builder) chargeLocalDisks() {
 	var unpriced []string
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
-		capacity := b.reach(sumByName(n.disks, func(Symbol) float64 { return 1 }))
+		capacity := b.reach(sumByName(n.disks, func(signals.Symbol) float64 { return 1 }))
 		if len(capacity) == 0 {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -25,8 +26,8 @@ func TestMemory(t *testing.T) {
 		var p timeline.Points
 		p.AppendRun(q.Window.Start.Add(from+time.Minute).UnixMilli(), 60_000, int((to-from)/time.Minute), 1)
 		for i := range containers {
-			key := []build.Symbol{build.Sym("c"), build.Sym("n"), build.Sym("p"), build.Sym("u"), build.Sym(string(rune('a' + i))), build.Sym("")}
-			if err := b.Add(build.Series{Signal: build.ContainerRunning}, key, &p); err != nil {
+			key := []signals.Symbol{signals.Sym("c"), signals.Sym("n"), signals.Sym("p"), signals.Sym("u"), signals.Sym(string(rune('a' + i))), signals.Sym("")}
+			if err := b.Add(signals.Series{Signal: signals.ContainerRunning}, key, &p); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -79,7 +80,7 @@ func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
 }
 
 // egressTariff is what a GiB of a kind costs in a cluster.
-func (b *Builder) egressTariff(cluster Symbol, kind trafficKind) tariff {
+func (b *Builder) egressTariff(cluster signals.Symbol, kind trafficKind) tariff {
 	priced := egressPrices[kind]
 	var steps timeline.Steps
 	if prices := b.egress[cluster]; prices != nil {
@@ -120,8 +121,8 @@ func (l *Lane) addEgress(s *seen) error {
 func (l *Lane) addTraffic(s *seen, kind trafficKind) error {
 	var labels maphash.Hash
 	labels.SetSeed(seed)
-	rest := s.key[len(podLabels):]
-	if s.Signal.tellsSeries() {
+	rest := s.key[signals.PodKey:]
+	if s.Signal.TellsSeries() {
 		rest = rest[:len(rest)-1]
 		maphash.WriteComparable(&labels, s.series)
 	}
@@ -420,7 +421,7 @@ func (b *Builder) priceNetworks(s *allocation.Set) {
 		n := &s.Networks[i]
 		for k, cost := range [...]float64{n.CrossZone, n.CrossRegion, n.Internet} {
 			if cost != 0 {
-				t := b.egressTariff(Sym(n.Cluster), egressZone+trafficKind(k))
+				t := b.egressTariff(signals.Sym(n.Cluster), egressZone+trafficKind(k))
 				n.Price[k], n.PriceSource[k] = t.at(n.End.UnixMilli()), t.source(n.End.UnixMilli())
 			}
 		}
@@ -437,7 +438,7 @@ func (b *Builder) warnDefaultEgress() {
 				if cost == 0 {
 					continue
 				}
-				if t := b.egressTariff(Sym(n.Cluster), trafficKind(kind)); t.isDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
+				if t := b.egressTariff(signals.Sym(n.Cluster), trafficKind(kind)); t.isDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
 					unpriced = append(unpriced, n.Cluster)
 				}
 			}

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // TestNetworkWithoutPrices reconciles the traffic of a cluster of which nothing but a bill says what it costs.
 func TestNetworkWithoutPrices(t *testing.T) {
-	s := buildGiven(t, allocation.Query{Resolution: time.Minute}, []given{{signal: build.PodTransmitted, key: "c/ns/p/uid/eth0/", points: counted(gib, 1, 121)}})[0]
+	s := buildGiven(t, allocation.Query{Resolution: time.Minute}, []given{{signal: signals.PodTransmitted, key: "c/ns/p/uid/eth0/", points: counted(gib, 1, 121)}})[0]
 	if len(s.Networks) != 1 || s.Networks[0].TotalCost() != 0 {
 		t.Fatalf("networks %+v, want one that costs nothing", s.Networks)
 	}

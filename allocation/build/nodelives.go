@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -18,7 +19,7 @@ type lifespan struct{ from, until, earliest int64 }
 // time that it was seen.
 type nodeIdentity struct {
 	timeline.Interval
-	providerID Symbol
+	providerID signals.Symbol
 	created    float64
 }
 
@@ -116,8 +117,8 @@ func (x lifespan) ranked(r ranked) ranked {
 	return out
 }
 
-func (x lifespan) byName(m map[Symbol]*ranked) map[Symbol]*ranked {
-	out := make(map[Symbol]*ranked, len(m))
+func (x lifespan) byName(m map[signals.Symbol]*ranked) map[signals.Symbol]*ranked {
+	out := make(map[signals.Symbol]*ranked, len(m))
 	for name, r := range m {
 		if of := x.ranked(*r); slices.ContainsFunc(of, func(s timeline.Steps) bool { return len(s) > 0 }) {
 			out[name] = &of

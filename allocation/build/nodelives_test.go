@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // replacedNode is a node m of 2 cores at 1 an hour that is made again after 52 minutes, with 8 cores at 3, and a pod of a core on
@@ -33,20 +34,20 @@ var replacedNodes = []replacedNode{
 func (x *replacedNode) series() []given {
 	var list []given
 	for i, told := range [][2]int{{-5, 52}, {53, 121}} {
-		add := func(signal build.Signal, key string, v float64) {
+		add := func(signal signals.Signal, key string, v float64) {
 			list = append(list, given{signal: signal, key: key, points: minutes(v, told[0], told[1])})
 		}
-		add(build.NodeInfo, "c|m|"+x.providerID[i], 1)
+		add(signals.NodeInfo, "c|m|"+x.providerID[i], 1)
 		if x.created[i] != 0 {
-			add(build.NodeCreated, "c/m", float64(plainStart.Add(time.Duration(x.created[i])*time.Minute).Unix()))
+			add(signals.NodeCreated, "c/m", float64(plainStart.Add(time.Duration(x.created[i])*time.Minute).Unix()))
 		}
-		add(build.NodeCapacity, "c/m", []float64{2, 8}[i])
-		add(build.NodePrice, fmt.Sprintf("c/m/type-%d///", i), []float64{1, 3}[i])
-		add(build.NodeLabels, fmt.Sprintf("c/m/agentpool/pool-%d", i), 1)
+		add(signals.NodeCapacity, "c/m", []float64{2, 8}[i])
+		add(signals.NodePrice, fmt.Sprintf("c/m/type-%d///", i), []float64{1, 3}[i])
+		add(signals.NodeLabels, fmt.Sprintf("c/m/agentpool/pool-%d", i), 1)
 		pod := fmt.Sprintf("c/ns/pod-%d/uid-%d", i, i)
-		add(build.PodInfo, pod+fmt.Sprintf("/m/ip-%d/Job/j", i), 1)
-		add(build.ContainerRunning, pod+"/main/", 1)
-		add(build.ContainerRequest, pod+"/main", 1)
+		add(signals.PodInfo, pod+fmt.Sprintf("/m/ip-%d/Job/j", i), 1)
+		add(signals.ContainerRunning, pod+"/main/", 1)
+		add(signals.ContainerRequest, pod+"/main", 1)
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -16,7 +17,7 @@ type node struct {
 	nodeKey
 	index       int            // among the builder's nodes, sorted
 	seen        timeline.Steps // kube_node_info
-	providerID  dated[Symbol]
+	providerID  dated[signals.Symbol]
 	priceLabels dated[nodePriceLabels]
 	labels      dated[allocation.ID] // maps of the builder's Dict
 	labelMap    map[string]string    // the last of labels, once resolved
@@ -25,9 +26,9 @@ type node struct {
 	spot        timeline.Steps
 	capacity    [allocation.NumResources]ranked
 	priced      [allocation.NumResources]toldPrices
-	devices     map[Symbol]*ranked // capacity by the resource names of devices
-	disks       map[Symbol]*ranked // size of the file systems on the node's own disk, by device
-	disksUsed   map[Symbol]*filled // how full they are
+	devices     map[signals.Symbol]*ranked // capacity by the resource names of devices
+	disks       map[signals.Symbol]*ranked // size of the file systems on the node's own disk, by device
+	disksUsed   map[signals.Symbol]*filled // how full they are
 
 	lifespan
 	after int64 // when the node before it under its name ended; 0 for none
@@ -171,14 +172,14 @@ func (n *node) asset(t int64) allocation.Node {
 }
 
 // symbolText is the text of a symbol, which may be the zero one.
-func symbolText(s Symbol) string {
-	if s == (Symbol{}) {
+func symbolText(s signals.Symbol) string {
+	if s == (signals.Symbol{}) {
 		return ""
 	}
 	return s.Value()
 }
 
-func symText(l latest[Symbol]) string {
+func symText(l latest[signals.Symbol]) string {
 	if !l.known() {
 		return ""
 	}
@@ -213,7 +214,7 @@ func (b *Builder) resolveNodes() {
 			}
 		}
 		if len(n.devices) > 0 {
-			n.amount[allocation.GPU] = sumByName(n.devices, func(name Symbol) float64 { return deviceWorth(name.Value(), n) })
+			n.amount[allocation.GPU] = sumByName(n.devices, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) })
 		}
 		seen := n.seen
 		if len(seen) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -25,20 +26,20 @@ func (l *latest[T]) set(v T, at int64) {
 }
 
 // owner is a kind, lower case, and a name; a zero owner is none.
-type owner struct{ kind, name Symbol }
+type owner struct{ kind, name signals.Symbol }
 
 // pod is one pod by UID.
 type pod struct {
 	podKey
-	node        latest[Symbol]
-	address     latest[Symbol]
+	node        latest[signals.Symbol]
+	address     latest[signals.Symbol]
 	createdBy   latest[owner]
 	owner       latest[owner]
 	started     latest[float64] // Unix seconds
 	labels      dated[allocation.ID]
 	annotations dated[allocation.ID]
 	containers  []*container
-	mounts      []Symbol         // claims of its namespace
+	mounts      []signals.Symbol // claims of its namespace
 	behind      []membership     // nil until it is resolved
 	labelsOf    [3]allocation.ID // of its node, of its namespace, and its own
 	allLabels   allocation.ID    // of all three, once labeled
@@ -59,8 +60,8 @@ type pod struct {
 
 // podSigns are what is gathered of when and where a pod ran, until that is resolved.
 type podSigns struct {
-	hint      Symbol // the node by the kubelet that saw it; none where that is not known
-	stays     []stay // of a pod without a UID
+	hint      signals.Symbol // the node by the kubelet that saw it; none where that is not known
+	stays     []stay         // of a pod without a UID
 	seen      timeline.Steps
 	active    timeline.Steps // not 0 while the pod's phase is Running
 	scheduled latest[float64]
@@ -144,7 +145,7 @@ func (b *Builder) container(s *seen) *container {
 }
 
 // container is the one of a name, nil where there is none: pods have few. A nil pod has none.
-func (p *pod) container(name Symbol) *container {
+func (p *pod) container(name signals.Symbol) *container {
 	if p == nil {
 		return nil
 	}
@@ -170,7 +171,7 @@ func (b *Builder) every() iter.Seq[*container] {
 }
 
 // named yields the containers of a name in the pods of a name.
-func (b *Builder) named(pods objectKey, name Symbol) iter.Seq[*container] {
+func (b *Builder) named(pods objectKey, name signals.Symbol) iter.Seq[*container] {
 	return func(yield func(*container) bool) {
 		for _, p := range b.podNames[pods] {
 			if c := p.container(name); c != nil && !yield(c) {
@@ -206,12 +207,12 @@ func (b *Builder) addPod(s *seen) error {
 }
 
 // makeOwner is the owner of that kind and name; none where there is none, or a node (static pods).
-func makeOwner(kind, name Symbol) owner {
+func makeOwner(kind, name signals.Symbol) owner {
 	switch k := strings.ToLower(kind.Value()); k {
 	case "", "<none>", "node":
 		return owner{}
 	default:
-		return owner{Sym(k), name}
+		return owner{signals.Sym(k), name}
 	}
 }
 
@@ -297,7 +298,7 @@ func (b *Builder) addJobOwner(s *seen) error        { return b.addOwner("job", s
 
 func (b *Builder) addOwner(kind string, s *seen) error {
 	if o := makeOwner(s.key[3], s.key[4]); o != (owner{}) {
-		b.owners[ownerKey{Sym(kind), s.object()}] = o
+		b.owners[ownerKey{signals.Sym(kind), s.object()}] = o
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -33,7 +34,7 @@ type badPrice struct {
 
 // pricedThing is what a metric gives a price of.
 type pricedThing struct {
-	cluster Symbol
+	cluster signals.Symbol
 	of      string
 	things  string
 	name    string
@@ -58,7 +59,7 @@ func (b *Builder) isBad(t pricedThing) bool {
 }
 
 // placed is the name of something of a cluster, with the cluster's where there are several.
-func (b *Builder) placed(cluster Symbol, name string) string {
+func (b *Builder) placed(cluster signals.Symbol, name string) string {
 	if b.severalClusters {
 		return cluster.Value() + "/" + name
 	}
@@ -169,7 +170,7 @@ func (b *Builder) oddItems(note func(oddKey, string, float64)) {
 
 // countClusters says whether there are several.
 func (b *Builder) countClusters() {
-	seen := map[Symbol]bool{}
+	seen := map[signals.Symbol]bool{}
 	for key := range b.nodes {
 		seen[key.cluster] = true
 	}

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -21,11 +22,11 @@ func (francs) Currency() string { return "CHF" }
 // nodeOf are the signals of another node of 4 cores, at a price of its own for each core-hour.
 func nodeOf(cluster, name string, price *timeline.Points) []given {
 	out := []given{
-		{signal: build.NodeInfo, key: cluster + "/" + name + "/id-" + name, points: minutes(1, 1, 121)},
-		{signal: build.NodeCapacity, key: cluster + "/" + name, points: minutes(4, 1, 121)},
+		{signal: signals.NodeInfo, key: cluster + "/" + name + "/id-" + name, points: minutes(1, 1, 121)},
+		{signal: signals.NodeCapacity, key: cluster + "/" + name, points: minutes(4, 1, 121)},
 	}
 	if price != nil {
-		out = append(out, given{signal: build.NodePrice, key: cluster + "/" + name + "/t/r/a/id", points: price})
+		out = append(out, given{signal: signals.NodePrice, key: cluster + "/" + name + "/t/r/a/id", points: price})
 	}
 	return out
 }
@@ -33,8 +34,8 @@ func nodeOf(cluster, name string, price *timeline.Points) []given {
 // podOf are the signals of a pod that runs on a node.
 func podOf(name, node string) []given {
 	return []given{
-		{signal: build.PodInfo, key: "c/ns/" + name + "/u-" + name + "/" + node + "/ip/Job/j", points: minutes(1, 1, 121)},
-		{signal: build.ContainerRunning, key: "c/ns/" + name + "/u-" + name + "/main/", points: minutes(1, 1, 121)},
+		{signal: signals.PodInfo, key: "c/ns/" + name + "/u-" + name + "/" + node + "/ip/Job/j", points: minutes(1, 1, 121)},
+		{signal: signals.ContainerRunning, key: "c/ns/" + name + "/u-" + name + "/main/", points: minutes(1, 1, 121)},
 	}
 }
 
@@ -69,7 +70,7 @@ func TestPriceWarnings(t *testing.T) {
 			want: []string{"that are NaN or infinite are left out (m)"},
 		},
 		{
-			name: "a volume", series: concat(disk("v", "", 1, 121)[:2], []given{{signal: build.VolumePrice, key: "c/v", points: minutes(0.04, 1, 121)}}),
+			name: "a volume", series: concat(disk("v", "", 1, 121)[:2], []given{{signal: signals.VolumePrice, key: "c/v", points: minutes(0.04, 1, 121)}}),
 			want: []string{"prices by metrics of 1 volume are up to 800 times what is usual (v): are they by the hour, not by the month?"},
 		},
 		{
@@ -79,26 +80,26 @@ func TestPriceWarnings(t *testing.T) {
 		{name: "a price that changes as its exporter is replaced", series: concat(nodeOf("c", "m", minutes(0.03, 1, 60)), nodeOf("c", "m", minutes(0.02, 56, 121))), not: "differ"},
 		{name: "equal series", series: concat(nodeOf("c", "m", minutes(0.03, 1, 121)), nodeOf("c", "m", minutes(0.03, 7, 121))), not: "differ"},
 		{
-			name: "a free volume", series: concat(disk("v", "", 1, 121)[:2], []given{{signal: build.VolumePrice, key: "c/v", points: minutes(0, 1, 121)}}),
+			name: "a free volume", series: concat(disk("v", "", 1, 121)[:2], []given{{signal: signals.VolumePrice, key: "c/v", points: minutes(0, 1, 121)}}),
 			want: []string{"prices by metrics are 0 for 1 volume (v)"},
 		},
 		{
-			name: "a load balancer", series: []given{{signal: build.BalancerPrice, key: "c/ns/web/203.0.113.9", points: minutes(18, 1, 121)}},
+			name: "a load balancer", series: []given{{signal: signals.BalancerPrice, key: "c/ns/web/203.0.113.9", points: minutes(18, 1, 121)}},
 			want: []string{"prices by metrics of 1 load balancer are up to 720 times what is usual (ns/web)"},
 		},
 		{
-			name: "management", series: []given{{signal: build.ManagementPrice, key: "c/EKS", points: minutes(73, 1, 121)}},
+			name: "management", series: []given{{signal: signals.ManagementPrice, key: "c/EKS", points: minutes(73, 1, 121)}},
 			want: []string{"prices by metrics of 1 cluster's management are up to 730 times what is usual (c)"},
 		},
-		{name: "free management", series: []given{{signal: build.ManagementPrice, key: "c/AKS", points: minutes(0, 1, 121)}}, not: "management"},
+		{name: "free management", series: []given{{signal: signals.ManagementPrice, key: "c/AKS", points: minutes(0, 1, 121)}}, not: "management"},
 		{
-			name: "traffic", series: []given{{signal: build.InternetEgressPrice, key: "c", points: minutes(90, 1, 121)}},
+			name: "traffic", series: []given{{signal: signals.InternetEgressPrice, key: "c", points: minutes(90, 1, 121)}},
 			want: []string{"prices by metrics of 1 cluster's network traffic are up to 900 times what is usual (c): are they by the GiB?"},
 		},
 		{
 			name: "defaults in another currency", rates: francs{pricing.Default()},
 			series: concat(nodeOf("c", "m", nil), disk("v", "", 1, 121)[:2], []given{
-				{signal: build.Balancer, key: "c/ns/web", points: minutes(1, 1, 121)}, {signal: build.NodeDisk, key: "c/n/sda1", points: minutes(gib, 1, 121)},
+				{signal: signals.Balancer, key: "c/ns/web", points: minutes(1, 1, 121)}, {signal: signals.NodeDisk, key: "c/n/sda1", points: minutes(gib, 1, 121)},
 			}),
 			want: []string{
 				"1 node lacks a price: some of its resources have neither a node_*_hourly_cost series nor a rule of the price sheet; default prices were used (m), which are in USD, not converted to CHF.",
@@ -111,7 +112,7 @@ func TestPriceWarnings(t *testing.T) {
 			want: []string{"2 pods ran on no known node (ns/a, ns/b): priced by defaults;"},
 		},
 		{
-			name: "a claim that is bound to nothing known", series: []given{{signal: build.VolumeClaim, key: "c/ns/data/gone", points: minutes(1, 1, 121)}},
+			name: "a claim that is bound to nothing known", series: []given{{signal: signals.VolumeClaim, key: "c/ns/data/gone", points: minutes(1, 1, 121)}},
 			want: []string{"1 claim costs nothing: nothing is known of the volume that it is bound to (ns/data)"},
 		},
 		{

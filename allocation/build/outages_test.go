@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // TestTrafficOfOutages checks what is charged of a pod's traffic of 1 GiB a minute that was not seen all the time.
@@ -14,21 +15,21 @@ func TestTrafficOfOutages(t *testing.T) {
 	const egress, usage = "c/ns/q/uid-q/true/false/false//i", "c/ns/q/uid-q/main//"
 	start := float64(plainStart.Add(-600 * time.Minute).Unix())
 	late := []given{
-		{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 61, 121)},
-		{signal: build.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 61, 121)},
-		{signal: build.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(start, 61, 121)},
+		{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 61, 121)},
+		{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 61, 121)},
+		{signal: signals.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(start, 61, 121)},
 	}
 	moved := func(from, to int) given {
-		return given{signal: build.PodEgress, key: egress, points: counted(gib, from, to)}
+		return given{signal: signals.PodEgress, key: egress, points: counted(gib, from, to)}
 	}
 	used := func(from, to int) given {
-		return given{signal: build.ContainerLevel, key: usage, points: minutes(0.1, from, to)}
+		return given{signal: signals.ContainerLevel, key: usage, points: minutes(0.1, from, to)}
 	}
 	since := make([]float64, 60)
 	for i := range since {
 		since[i] = gib * float64(600+61+i)
 	}
-	history := given{signal: build.PodEgress, key: egress, points: sampled(plainStart.Add(61*time.Minute), time.Minute, since...)}
+	history := given{signal: signals.PodEgress, key: egress, points: sampled(plainStart.Add(61*time.Minute), time.Minute, since...)}
 	for _, tt := range []struct {
 		name   string
 		series []given
@@ -59,9 +60,9 @@ func TestBreakdownOfOldNodes(t *testing.T) {
 			var series []given
 			for mode, seconds := range map[string][2]float64{"idle": {10_100, 10_160}, "user": {2_100, 2_140}} {
 				if tt.from < 119 {
-					series = append(series, given{signal: build.NodeTime, key: "c/n/" + mode, points: minutes(seconds[0], tt.from, tt.from+1)})
+					series = append(series, given{signal: signals.NodeTime, key: "c/n/" + mode, points: minutes(seconds[0], tt.from, tt.from+1)})
 				}
-				series = append(series, given{signal: build.NodeTime, key: "c/n/" + mode, points: minutes(seconds[1], 119, 120)})
+				series = append(series, given{signal: signals.NodeTime, key: "c/n/" + mode, points: minutes(seconds[1], 119, 120)})
 			}
 			s := buildGiven(t, allocation.Query{Resolution: time.Minute}, series)[0]
 			equalText(t, "cpu", s.Nodes[0].CPUBreakdown, tt.want)
@@ -93,16 +94,16 @@ func TestBreakdownOfNodesThatEnd(t *testing.T) {
 				}
 				f := feed{t: t, b: b}
 				created := float64(plainStart.Add(time.Duration(tt.from-1) * time.Minute).Unix())
-				f.add(build.Series{Signal: build.NodeInfo}, "c/n/id", minutes(1, tt.from, ends))
-				f.add(build.Series{Signal: build.NodeCreated}, "c/n", minutes(created, tt.from, ends))
-				f.add(build.Series{Signal: build.NodeCapacity}, "c/n", minutes(4, tt.from, ends))
-				f.add(build.Series{Signal: build.NodeInfo}, "c/m/id-m", minutes(1, -10, 121)) // it goes on
+				f.add(signals.Series{Signal: signals.NodeInfo}, "c/n/id", minutes(1, tt.from, ends))
+				f.add(signals.Series{Signal: signals.NodeCreated}, "c/n", minutes(created, tt.from, ends))
+				f.add(signals.Series{Signal: signals.NodeCapacity}, "c/n", minutes(4, tt.from, ends))
+				f.add(signals.Series{Signal: signals.NodeInfo}, "c/m/id-m", minutes(1, -10, 121)) // it goes on
 				last, whole := b.Borders()
 				for _, span := range append(last, whole...) {
 					f.only = &span
 					for mode, rate := range map[string]float64{"idle": 36, "user": 24} {
-						f.add(build.Series{Signal: build.NodeTime}, "c/n/"+mode, counted(rate, tt.from, ends))
-						f.add(build.Series{Signal: build.NodeTime}, "c/m/"+mode, counted(60-rate, -10, 121))
+						f.add(signals.Series{Signal: signals.NodeTime}, "c/n/"+mode, counted(rate, tt.from, ends))
+						f.add(signals.Series{Signal: signals.NodeTime}, "c/m/"+mode, counted(60-rate, -10, 121))
 					}
 				}
 				if err := b.Resolve(); err != nil {

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // plainVolume is a volume in cells [from, to), and the pods that mount its claim.
@@ -104,8 +105,8 @@ func (c *plainCluster) randomTurn(rng *rand.Rand, x *plainContainer) [2]int {
 
 // feedAssets gives everything but traffic.
 func (c *plainCluster) feedAssets(f feed, at func(int) time.Time) {
-	give := func(signal build.Signal, key string, from int, values []float64) {
-		f.add(build.Series{Signal: signal}, key, sampled(at(from), time.Minute, values...))
+	give := func(signal signals.Signal, key string, from int, values []float64) {
+		f.add(signals.Series{Signal: signal}, key, sampled(at(from), time.Minute, values...))
 	}
 	for i := range c.volumes {
 		v := &c.volumes[i]
@@ -114,35 +115,35 @@ func (c *plainCluster) feedAssets(f feed, at func(int) time.Time) {
 		for k := range bytes {
 			bytes[k] *= gib
 		}
-		give(build.VolumeCapacity, "c/"+name, v.from, bytes)
-		give(build.VolumePrice, "c/"+name, v.from, v.price)
+		give(signals.VolumeCapacity, "c/"+name, v.from, bytes)
+		give(signals.VolumePrice, "c/"+name, v.from, v.price)
 		if v.claimed {
-			give(build.VolumeClaim, "c/ns/claim-"+name+"/"+name, v.from, repeat(1, v.to-v.from))
+			give(signals.VolumeClaim, "c/ns/claim-"+name+"/"+name, v.from, repeat(1, v.to-v.from))
 		}
 		for _, p := range v.pods {
 			x := &c.containers[p]
-			give(build.PodMount, "c/ns/"+x.pod+"/uid-"+x.pod+"/claim-"+name+"/", x.from, repeat(1, x.to-x.from))
+			give(signals.PodMount, "c/ns/"+x.pod+"/uid-"+x.pod+"/claim-"+name+"/", x.from, repeat(1, x.to-x.from))
 		}
 	}
 	for i := range c.balancers {
 		l := &c.balancers[i]
 		name := fmt.Sprintf("lb%d", i)
-		give(build.Balancer, "c/ns/"+name, l.from, repeat(1, l.to-l.from))
-		give(build.BalancerPrice, "c/ns/"+name+"/", l.from, l.price)
-		give(build.SliceService, "c/ns/"+name+"-x/"+name, 0, repeat(1, c.cells))
+		give(signals.Balancer, "c/ns/"+name, l.from, repeat(1, l.to-l.from))
+		give(signals.BalancerPrice, "c/ns/"+name+"/", l.from, l.price)
+		give(signals.SliceService, "c/ns/"+name+"-x/"+name, 0, repeat(1, c.cells))
 		for k, p := range l.pods {
 			turn := l.behind[k]
-			give(build.SliceEndpoint, "c/ns/"+name+"-x//"+c.containers[p].pod, turn[0], repeat(1, turn[1]-turn[0]))
+			give(signals.SliceEndpoint, "c/ns/"+name+"-x//"+c.containers[p].pod, turn[0], repeat(1, turn[1]-turn[0]))
 		}
 	}
 	for i, side := range c.sides {
 		if x := &c.containers[i]; side[0] < side[1] {
 			key := "c/ns/" + x.pod + "/uid-" + x.pod + "/side"
-			give(build.ContainerRunning, key+"/", x.from+side[0], repeat(1, side[1]-side[0]))
-			give(build.ContainerStarted, key, x.from+side[0], repeat(float64(at(x.from+side[0]-1).Unix()), side[1]-side[0]))
+			give(signals.ContainerRunning, key+"/", x.from+side[0], repeat(1, side[1]-side[0]))
+			give(signals.ContainerStarted, key, x.from+side[0], repeat(float64(at(x.from+side[0]-1).Unix()), side[1]-side[0]))
 		}
 	}
-	give(build.InternetEgressPrice, "c", 0, c.egressPrice())
+	give(signals.InternetEgressPrice, "c", 0, c.egressPrice())
 }
 
 // egressPrice is that of a GiB by cell: it rises once.
@@ -162,7 +163,7 @@ func (c *plainCluster) feedTraffic(f feed, at func(int) time.Time) {
 			sum += v * gib
 			counter[k] = sum
 		}
-		f.add(build.Series{Signal: build.PodEgress}, "c/ns/"+x.pod+"//true/false/false//i", sampled(at(x.from), time.Minute, counter...))
+		f.add(signals.Series{Signal: signals.PodEgress}, "c/ns/"+x.pod+"//true/false/false//i", sampled(at(x.from), time.Minute, counter...))
 	}
 }
 

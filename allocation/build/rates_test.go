@@ -69,13 +69,13 @@ nodes:
 				if err != nil {
 					t.Fatal(err)
 				}
-				signals := caseSignals()
-				delete(signals, "price")
-				maps.Copy(signals, tt.change)
+				inputs := caseSignals()
+				delete(inputs, "price")
+				maps.Copy(inputs, tt.change)
 				if first := map[bool]int{false: 61, true: 60}[exact]; tt.spot { // a sample is the end of its cell, or the start of what it says
-					signals["spot"] = join(minutes(0, 0, first-1), minutes(1, first, 121))
+					inputs["spot"] = join(minutes(0, 0, first-1), minutes(1, first, 121))
 				}
-				set := buildCase(t, exact, s, signals, nil)
+				set := buildCase(t, exact, s, inputs, nil)
 				pod, node := 0.0, 0.0
 				for row := range set.Len() {
 					if set.Special(row) == allocation.Workload {

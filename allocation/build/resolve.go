@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -96,7 +97,7 @@ func (b *Builder) forget(c *container) {
 }
 
 func compareContainers(x, y *container) int {
-	for _, pair := range [...][2]Symbol{
+	for _, pair := range [...][2]signals.Symbol{
 		{x.cluster, y.cluster},
 		{x.namespace, y.namespace},
 		{x.name, y.name},
@@ -188,12 +189,12 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 	c.restarts = timeline.Max(c.restarts, take(from.restarts))
 }
 
-func sortedSymbols[V any](m map[Symbol]V) []Symbol {
-	keys := make([]Symbol, 0, len(m))
+func sortedSymbols[V any](m map[signals.Symbol]V) []signals.Symbol {
+	keys := make([]signals.Symbol, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, func(x, y Symbol) int { return cmp.Compare(x.Value(), y.Value()) })
+	slices.SortFunc(keys, func(x, y signals.Symbol) int { return cmp.Compare(x.Value(), y.Value()) })
 	return keys
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -13,7 +14,7 @@ import (
 // container that was not there before the hole began with its start; of one that is not there after it, it is nothing. cells
 // is changed in place.
 func (b *Builder) apart(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
-	if s.series != 0 || s.Signal != ContainerUse {
+	if s.series != 0 || s.Signal != signals.ContainerUse {
 		return cells
 	}
 	kept := cells[:0]

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // TestOrderOfSeries checks that what a container costs that restarts does not depend on the order in which its series come: they have
@@ -17,22 +18,22 @@ import (
 func TestOrderOfSeries(t *testing.T) {
 	unix := func(minute float64) float64 { return float64(plainStart.Unix()) + minute*60 }
 	const key = "c/ns/q/uid-q/main"
-	signals := []given{
-		{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 10, 60)},
-		{signal: build.ContainerRequest, key: key, points: minutes(0.5, 10, 60)},
-		{signal: build.ContainerRunning, key: key + "/", points: minutes(1, 10, 60)},
-		{signal: build.ContainerStarted, key: key, points: series(10, slices.Concat(
+	inputs := []given{
+		{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 10, 60)},
+		{signal: signals.ContainerRequest, key: key, points: minutes(0.5, 10, 60)},
+		{signal: signals.ContainerRunning, key: key + "/", points: minutes(1, 10, 60)},
+		{signal: signals.ContainerStarted, key: key, points: series(10, slices.Concat(
 			slices.Repeat([]float64{unix(9.2)}, 20), slices.Repeat([]float64{unix(29.5)}, 30))...)}, // no scrape told the start of b
 	}
 	usage := []given{
-		{signal: build.ContainerUse, key: key + "//a", points: counted(40, 10, 19)},
-		{signal: build.ContainerUse, key: key + "//b", points: sampled(plainStart.Add(20*time.Minute+7*time.Second), time.Minute, 31)},
-		{signal: build.ContainerUse, key: key + "//c", points: counted(70, 30, 60)},
-		{signal: build.ContainerLevel, resource: allocation.RAM, key: key + "//a", points: minutes(gib/3, 10, 19)},
-		{signal: build.ContainerLevel, resource: allocation.RAM, key: key + "//c", points: minutes(gib/7, 30, 60)},
+		{signal: signals.ContainerUse, key: key + "//a", points: counted(40, 10, 19)},
+		{signal: signals.ContainerUse, key: key + "//b", points: sampled(plainStart.Add(20*time.Minute+7*time.Second), time.Minute, 31)},
+		{signal: signals.ContainerUse, key: key + "//c", points: counted(70, 30, 60)},
+		{signal: signals.ContainerLevel, resource: allocation.RAM, key: key + "//a", points: minutes(gib/3, 10, 19)},
+		{signal: signals.ContainerLevel, resource: allocation.RAM, key: key + "//c", points: minutes(gib/7, 30, 60)},
 	}
 	columns := func(order []int) map[string][]float64 {
-		list := slices.Clone(signals)
+		list := slices.Clone(inputs)
 		for _, i := range order {
 			list = append(list, usage[i])
 		}
@@ -63,9 +64,9 @@ func TestOrderOfSeries(t *testing.T) {
 // tell of it.
 func TestUsageThatNobodyMeasures(t *testing.T) {
 	set := buildGiven(t, allocation.Query{Alone: true, After: 10 * time.Minute}, []given{
-		{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 0, 131)},
-		{signal: build.ContainerRequest, key: "c/ns/q/uid-q/main", points: minutes(0.5, 0, 131)},
-		{signal: build.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 0, 131)},
+		{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 0, 131)},
+		{signal: signals.ContainerRequest, key: "c/ns/q/uid-q/main", points: minutes(0.5, 0, 131)},
+		{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 0, 131)},
 	})[0]
 	if set.Incomplete {
 		t.Error("the set is incomplete")

@@ -6,26 +6,27 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // services joins the ways by which a pod is known to be behind a service.
 type services struct {
 	known     map[objectKey]bool
-	slices    map[objectKey]Symbol               // slice → service
-	endpoints map[objectKey]dated[Symbol]        // pod → slices of its namespace
-	addresses map[objectKey]dated[Symbol]        // namespace and IP → services
-	selectors map[objectKey]dated[allocation.ID] // service → labels that it selects pods by
-	selecting map[objectKey][]selector           // namespace → selectors of services without endpoints; nil until it is needed
-	selected  map[labeledIn][]int                // which of them select what
+	slices    map[objectKey]signals.Symbol        // slice → service
+	endpoints map[objectKey]dated[signals.Symbol] // pod → slices of its namespace
+	addresses map[objectKey]dated[signals.Symbol] // namespace and IP → services
+	selectors map[objectKey]dated[allocation.ID]  // service → labels that it selects pods by
+	selecting map[objectKey][]selector            // namespace → selectors of services without endpoints; nil until it is needed
+	selected  map[labeledIn][]int                 // which of them select what
 	// told is when anything was seen of a cluster's services and endpoints, toldSelectors when any selector was.
-	told, toldSelectors map[Symbol]timeline.Intervals
+	told, toldSelectors map[signals.Symbol]timeline.Intervals
 }
 
 // selector selects the pods of a service, while it is seen.
 type selector struct {
 	timeline.Interval
-	service Symbol
+	service signals.Symbol
 	labels  []selectedLabel
 }
 
@@ -43,10 +44,10 @@ type labeledIn struct {
 
 func newServices() services {
 	return services{
-		known: map[objectKey]bool{}, slices: map[objectKey]Symbol{},
-		endpoints: map[objectKey]dated[Symbol]{}, addresses: map[objectKey]dated[Symbol]{},
+		known: map[objectKey]bool{}, slices: map[objectKey]signals.Symbol{},
+		endpoints: map[objectKey]dated[signals.Symbol]{}, addresses: map[objectKey]dated[signals.Symbol]{},
 		selectors: map[objectKey]dated[allocation.ID]{}, selected: map[labeledIn][]int{},
-		told: map[Symbol]timeline.Intervals{}, toldSelectors: map[Symbol]timeline.Intervals{},
+		told: map[signals.Symbol]timeline.Intervals{}, toldSelectors: map[signals.Symbol]timeline.Intervals{},
 	}
 }
 
@@ -109,7 +110,7 @@ func addDated[T comparable](m map[objectKey]dated[T], key objectKey, value T, se
 }
 
 // hear notes when something was seen of a cluster's services.
-func hear(told map[Symbol]timeline.Intervals, cluster Symbol, seen timeline.Steps) {
+func hear(told map[signals.Symbol]timeline.Intervals, cluster signals.Symbol, seen timeline.Steps) {
 	all := told[cluster]
 	for _, x := range seen {
 		if at, ok := all.Find(x.To); !ok || x.From < at.From {
@@ -122,7 +123,7 @@ func hear(told map[Symbol]timeline.Intervals, cluster Symbol, seen timeline.Step
 // of is when a pod was seen behind which service: by EndpointSlice, else by address, else by the selectors of services that neither is
 // known of. within is the pod's own time: what has its name or its address at other times is another pod. told is when such
 // things were seen of the cluster at all.
-func (v *services) of(p *pod, within timeline.Interval, dict *allocation.Dict) (sights dated[Symbol], told timeline.Intervals) {
+func (v *services) of(p *pod, within timeline.Interval, dict *allocation.Dict) (sights dated[signals.Symbol], told timeline.Intervals) {
 	for _, x := range v.endpoints[p.objectKey] {
 		if service, ok := v.ofSlice(objectKey{p.cluster, p.namespace, x.value}); ok {
 			x.value = service
@@ -139,7 +140,7 @@ func (v *services) of(p *pod, within timeline.Interval, dict *allocation.Dict) (
 }
 
 // ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's and a part of its own.
-func (v *services) ofSlice(slice objectKey) (Symbol, bool) {
+func (v *services) ofSlice(slice objectKey) (signals.Symbol, bool) {
 	if service, ok := v.slices[slice]; ok {
 		return service, true
 	}
@@ -148,12 +149,12 @@ func (v *services) ofSlice(slice objectKey) (Symbol, bool) {
 	if i <= 0 {
 		return none, false
 	}
-	service := Sym(text[:i])
+	service := signals.Sym(text[:i])
 	return service, v.known[objectKey{slice.cluster, slice.namespace, service}]
 }
 
 // selectedBy is when services select a pod by its labels.
-func (v *services) selectedBy(p *pod, dict *allocation.Dict) (sights dated[Symbol]) {
+func (v *services) selectedBy(p *pod, dict *allocation.Dict) (sights dated[signals.Symbol]) {
 	if len(v.selectors) == 0 {
 		return nil
 	}
@@ -163,7 +164,7 @@ func (v *services) selectedBy(p *pod, dict *allocation.Dict) (sights dated[Symbo
 		for _, i := range v.matching(labeledIn{namespace, x.value}, all, dict) {
 			from, to := max(x.From, all[i].From), min(x.To, all[i].To)
 			if from < to {
-				sights = append(sights, datedValue[Symbol]{timeline.Interval{From: from, To: to}, all[i].service})
+				sights = append(sights, datedValue[signals.Symbol]{timeline.Interval{From: from, To: to}, all[i].service})
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -101,7 +102,7 @@ func compareObjects(x, y objectKey) int {
 	return cmp.Or(compareSymbols(x.cluster, y.cluster), compareSymbols(x.namespace, y.namespace), compareSymbols(x.name, y.name))
 }
 
-func compareSymbols(x, y Symbol) int {
+func compareSymbols(x, y signals.Symbol) int {
 	if x == y {
 		return 0
 	}
@@ -120,7 +121,7 @@ func sortedObjects[V any](m map[objectKey]V) []objectKey {
 
 // lifeOf is when something of a cluster was there, by when it was seen: gaps are bridged as those of nodes. Where nothing of
 // its kind is seen any more when the window ends, and may yet be in time to bridge that, it is taken to be there as long as nodes are.
-func (b *Builder) lifeOf(cluster Symbol, seen timeline.Steps) timeline.Intervals {
+func (b *Builder) lifeOf(cluster signals.Symbol, seen timeline.Steps) timeline.Intervals {
 	seen = presence(seen)
 	watch := &b.absentIn(cluster).nodes
 	for _, gap := range watch.Absent {
@@ -135,7 +136,7 @@ func (b *Builder) lifeOf(cluster Symbol, seen timeline.Steps) timeline.Intervals
 }
 
 // lastOfNodes is until when the last node of a cluster was there.
-func (b *Builder) lastOfNodes(cluster Symbol) (last int64) {
+func (b *Builder) lastOfNodes(cluster signals.Symbol) (last int64) {
 	for n := range b.everyNode() {
 		if n.cluster == cluster && len(n.life) > 0 {
 			last = max(last, n.life[len(n.life)-1].To)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // site is where something is, as price sheets name it. What is empty is not known.
@@ -14,7 +15,7 @@ type site struct{ provider, region, zone string }
 // of several, and in a zone only where all of them are in it.
 func (b *Builder) findSites() {
 	type votes struct{ provider, region, zone map[string]int }
-	of := map[Symbol]*votes{}
+	of := map[signals.Symbol]*votes{}
 	for n := range b.everyNode() {
 		if len(n.life) == 0 {
 			continue
@@ -29,7 +30,7 @@ func (b *Builder) findSites() {
 		v.region[a.Region]++
 		v.zone[a.Zone]++
 	}
-	b.sites = make(map[Symbol]site, len(of))
+	b.sites = make(map[signals.Symbol]site, len(of))
 	for cluster, v := range of {
 		p := site{provider: mostNamed(v.provider), region: mostNamed(v.region)}
 		if len(v.zone) == 1 {
@@ -50,7 +51,7 @@ func mostNamed(votes map[string]int) (most string) {
 }
 
 // item is an item of a cluster, priced by where the cluster is.
-func (b *Builder) item(kind allocation.ItemKind, cluster Symbol) allocation.Item {
+func (b *Builder) item(kind allocation.ItemKind, cluster signals.Symbol) allocation.Item {
 	p := b.sites[cluster]
 	return allocation.Item{Kind: kind, Cluster: cluster.Value(), Provider: p.provider, Region: p.region, Zone: p.zone}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // asked are rates that note the items they are asked for. The builders of a test ask one at a time.
@@ -27,17 +28,17 @@ func (a asked) Item(i allocation.Item, at time.Time) allocation.Rate {
 func TestItems(t *testing.T) {
 	node := func(name, id, region, zone string) []given {
 		return []given{
-			{signal: build.NodeInfo, key: "c|" + name + "|" + id, points: minutes(1, 1, 121)},
-			{signal: build.NodeLabels, key: "c|" + name + "|topology_kubernetes_io_region|" + region + "|topology_kubernetes_io_zone|" + zone, points: minutes(1, 1, 121)},
+			{signal: signals.NodeInfo, key: "c|" + name + "|" + id, points: minutes(1, 1, 121)},
+			{signal: signals.NodeLabels, key: "c|" + name + "|topology_kubernetes_io_region|" + region + "|topology_kubernetes_io_zone|" + zone, points: minutes(1, 1, 121)},
 		}
 	}
 	const aws = "aws:///eu-1a/i-1"
 	nodes := concat(node("n", aws, "eu-1", "eu-1a"), node("n2", aws, "eu-1", "eu-1b"), node("n3", "gce://p/z/i", "us-1", "us-1a"))
 	volume := func(handle, driver string, more ...given) []given {
 		return concat([]given{
-			{signal: build.VolumeInfo, key: "c|v|fast|" + handle + "|" + driver + "|||", points: minutes(1, 1, 121)},
-			{signal: build.VolumeClaim, key: "c|a|data|v", points: minutes(1, 61, 121)},
-			{signal: build.VolumeClaim, key: "c|z|old|v", points: minutes(1, 1, 61)},
+			{signal: signals.VolumeInfo, key: "c|v|fast|" + handle + "|" + driver + "|||", points: minutes(1, 1, 121)},
+			{signal: signals.VolumeClaim, key: "c|a|data|v", points: minutes(1, 61, 121)},
+			{signal: signals.VolumeClaim, key: "c|z|old|v", points: minutes(1, 1, 61)},
 		}, more)
 	}
 	inTree := func(ebs, gce, azure string) []given {
@@ -45,7 +46,7 @@ func TestItems(t *testing.T) {
 		list[0].key = "c|v|fast|||" + ebs + "|" + gce + "|" + azure
 		return list
 	}
-	labels := given{signal: build.VolumeLabels, key: "c|v|tier|gold|topology_kubernetes_io_region|eu-2|topology_kubernetes_io_zone|eu-2c", points: minutes(1, 1, 121)}
+	labels := given{signal: signals.VolumeLabels, key: "c|v|tier|gold|topology_kubernetes_io_region|eu-2|topology_kubernetes_io_zone|eu-2c", points: minutes(1, 1, 121)}
 	gold := map[string]string{"tier": "gold", "topology_kubernetes_io_region": "eu-2", "topology_kubernetes_io_zone": "eu-2c"}
 	base := allocation.Item{Kind: allocation.ItemStorage, Cluster: "c", Namespace: "a", Name: "v", StorageClass: "fast"}
 	at := func(i allocation.Item, provider, region, zone string, labels map[string]string) allocation.Item {
@@ -54,9 +55,9 @@ func TestItems(t *testing.T) {
 	}
 	web := allocation.Item{Kind: allocation.ItemLoadBalancer, Cluster: "c", Namespace: "ns", Name: "web"}
 	service := []given{
-		{signal: build.Balancer, key: "c|ns|web", points: minutes(1, 1, 121)},
-		{signal: build.ServiceLabels, key: "c|ns|web|team|x", points: minutes(1, 1, 121)},
-		{signal: build.ServiceLabels, key: "c|ns|inner|team|y", points: minutes(1, 1, 121)},
+		{signal: signals.Balancer, key: "c|ns|web", points: minutes(1, 1, 121)},
+		{signal: signals.ServiceLabels, key: "c|ns|web|team|x", points: minutes(1, 1, 121)},
+		{signal: signals.ServiceLabels, key: "c|ns|inner|team|y", points: minutes(1, 1, 121)},
 	}
 	for _, tt := range []struct {
 		name   string
@@ -76,7 +77,7 @@ func TestItems(t *testing.T) {
 		{"load balancer", concat(nodes, service), at(web, "aws", "eu-1", "", map[string]string{"team": "x"})},
 		{"management", nodes, at(allocation.Item{Kind: allocation.ItemManagement, Cluster: "c"}, "aws", "eu-1", "", nil)},
 		{
-			"traffic", concat(nodes, []given{{signal: build.PodEgress, key: "c|ns|p|uid|true|false|false||i", points: counted(gib, 1, 121)}}),
+			"traffic", concat(nodes, []given{{signal: signals.PodEgress, key: "c|ns|p|uid|true|false|false||i", points: counted(gib, 1, 121)}}),
 			at(allocation.Item{Kind: allocation.ItemEgressInternet, Cluster: "c"}, "aws", "eu-1", "", nil),
 		},
 	} {
@@ -105,10 +106,10 @@ func (dearDefaults) Item(i allocation.Item, _ time.Time) allocation.Rate {
 
 // TestDefaultsWarn checks that default prices of control planes and of traffic are used with a warning, where they are used.
 func TestDefaultsWarn(t *testing.T) {
-	sent := []given{{signal: build.PodEgress, key: sentInternet, points: counted(gib, 1, 121)}}
+	sent := []given{{signal: signals.PodEgress, key: sentInternet, points: counted(gib, 1, 121)}}
 	priced := []given{
-		{signal: build.InternetEgressPrice, key: "c", points: minutes(1, 1, 121)},
-		{signal: build.ManagementPrice, key: "c/EKS", points: minutes(0.1, 1, 121)},
+		{signal: signals.InternetEgressPrice, key: "c", points: minutes(1, 1, 121)},
+		{signal: signals.ManagementPrice, key: "c/EKS", points: minutes(0.1, 1, 121)},
 	}
 	const management, traffic = "management of 1 cluster lacks a price", "network traffic of 1 cluster lacks a price"
 	for _, tt := range []struct {

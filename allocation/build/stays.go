@@ -5,12 +5,13 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // stay is a node that a pod without a UID was on, the address it had there, and when it was seen.
 type stay struct {
-	node, address Symbol
+	node, address signals.Symbol
 	seen          timeline.Steps
 }
 
@@ -23,7 +24,7 @@ type sojourn struct {
 
 // addStay notes where a pod without a UID was seen. Those of one name are one pod until Resolve, which splits them by node:
 // one that is made again on another node is another pod.
-func (p *pod) addStay(node, address Symbol, seen timeline.Steps) {
+func (p *pod) addStay(node, address signals.Symbol, seen timeline.Steps) {
 	if p.uid != none || node == none {
 		return
 	}
@@ -111,7 +112,7 @@ func (p *pod) during(x sojourn, n int) *pod {
 	part, signs := *p, *p.podSigns
 	part.podSigns = &signs
 	part.nth, part.stays, part.containers = n, nil, nil
-	part.node, part.address = latest[Symbol]{}, latest[Symbol]{}
+	part.node, part.address = latest[signals.Symbol]{}, latest[signals.Symbol]{}
 	part.node.set(x.node, 0)
 	if x.address != none {
 		part.address.set(x.address, 0)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -44,23 +45,23 @@ func TestPodsWithoutUID(t *testing.T) {
 				f := feed{t: t, b: b}
 				prices := map[string]float64{"n1": 1, "n2": 3}
 				for node, price := range prices {
-					f.add(build.Series{Signal: build.NodeInfo}, "c/"+node+"/id", minutes(1, -4, 121))
-					f.add(build.Series{Signal: build.NodeCapacity}, "c/"+node, minutes(4, -4, 121))
-					f.add(build.Series{Signal: build.NodePrice}, "c/"+node+"/////", minutes(price, -4, 121))
+					f.add(signals.Series{Signal: signals.NodeInfo}, "c/"+node+"/id", minutes(1, -4, 121))
+					f.add(signals.Series{Signal: signals.NodeCapacity}, "c/"+node, minutes(4, -4, 121))
+					f.add(signals.Series{Signal: signals.NodePrice}, "c/"+node+"/////", minutes(price, -4, 121))
 				}
 				first := tt.stays[0].from
 				var started []*timeline.Points
 				for i, s := range tt.stays {
-					f.add(build.Series{Signal: build.PodInfo}, "c/ns/p//"+s.node+"///", minutes(1, s.from, s.to))
+					f.add(signals.Series{Signal: signals.PodInfo}, "c/ns/p//"+s.node+"///", minutes(1, s.from, s.to))
 					until := s.to
 					if i+1 < len(tt.stays) {
 						until = tt.stays[i+1].from - 1
 					}
 					started = append(started, minutes(float64(plainStart.Add(time.Duration(s.from-1)*time.Minute).Unix()), s.from, until))
 				}
-				f.add(build.Series{Signal: build.PodStarted}, "c/ns/p/", join(started...))
-				f.add(build.Series{Signal: build.ContainerRunning}, "c/ns/p//main/", minutes(1, first, 121))
-				f.add(build.Series{Signal: build.ContainerRequest}, "c/ns/p//main", minutes(1, first, 121))
+				f.add(signals.Series{Signal: signals.PodStarted}, "c/ns/p/", join(started...))
+				f.add(signals.Series{Signal: signals.ContainerRunning}, "c/ns/p//main/", minutes(1, first, 121))
+				f.add(signals.Series{Signal: signals.ContainerRequest}, "c/ns/p//main", minutes(1, first, 121))
 				set := finish(t, f, "c/ns/p//main//x")
 				got, want, cost := map[string]float64{}, 0.0, 0.0
 				for row := range set.Len() {
@@ -95,7 +96,7 @@ func finish(t *testing.T, f feed, key string) *allocation.Set {
 	for minute := -4; minute <= 120; minute++ {
 		p.Append(plainStart.Add(time.Duration(minute)*time.Minute).UnixMilli(), float64(minute+4)*120)
 	}
-	f.add(build.Series{Signal: build.ContainerUse, Unmarked: true}, key, p)
+	f.add(signals.Series{Signal: signals.ContainerUse, Unmarked: true}, key, p)
 	if again, err := f.b.Settle(); err != nil || len(again) > 0 {
 		t.Fatalf("settle: %v, %v", again, err)
 	}
@@ -112,9 +113,9 @@ func finish(t *testing.T, f feed, key string) *allocation.Set {
 // TestInitContainersWithoutUID checks that an init container stays one when its pod's UID is found: it does not start with
 // its pod.
 func TestInitContainersWithoutUID(t *testing.T) {
-	signals := caseSignals()
-	maps.Copy(signals, map[string]*timeline.Points{"nameless init": minutes(1, 10, 15), "pod started": minutes(float64(plainStart.Unix()), 1, 121)})
-	set := buildCase(t, true, nil, signals, nil)
+	inputs := caseSignals()
+	maps.Copy(inputs, map[string]*timeline.Points{"nameless init": minutes(1, 10, 15), "pod started": minutes(float64(plainStart.Unix()), 1, 121)})
+	set := buildCase(t, true, nil, inputs, nil)
 	for row := range set.Len() {
 		if minutes := set.Value(allocation.RunningSeconds, row) / 60; set.Text(allocation.Container, row) == "prepare" && math.Abs(minutes-5) > 0.01 {
 			t.Errorf("it ran for %v minutes, want 5", minutes)

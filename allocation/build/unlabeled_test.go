@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/signals"
 )
 
 // TestWarnsOfUnlabeledNodes checks when the rules of a price sheet are told to need labels that are not exported. The memory of
 // the case's node is priced by the sheet.
 func TestWarnsOfUnlabeledNodes(t *testing.T) {
-	memory := given{signal: build.NodeCapacity, key: "c/n", points: minutes(gib, 1, 121), resource: allocation.RAM}
-	price := given{signal: build.NodePrice, key: "c/n/m5.large/r/a/id", points: minutes(0.01, 1, 121), resource: allocation.RAM}
+	memory := given{signal: signals.NodeCapacity, key: "c/n", points: minutes(gib, 1, 121), resource: allocation.RAM}
+	price := given{signal: signals.NodePrice, key: "c/n/m5.large/r/a/id", points: minutes(0.01, 1, 121), resource: allocation.RAM}
 	labels := func(key string) given {
-		return given{signal: build.NodeLabels, key: "c|n" + key, points: minutes(1, 1, 121)}
+		return given{signal: signals.NodeLabels, key: "c|n" + key, points: minutes(1, 1, 121)}
 	}
 	for _, tt := range []struct {
 		name, sheet string
@@ -35,7 +36,7 @@ func TestWarnsOfUnlabeledNodes(t *testing.T) {
 		{"some labels are exported, and a rule matches", "nodes: [{labels: {pool: x}, ramPerGiBHour: 2}, {labels: {tier: z}, ramPerGiBHour: 1}]", []given{memory, labels("|tier|z")}, ""},
 		{"a label of nodes that are not spot", "nodes: [{spot: true, ramPerGiBHour: 1}]", []given{memory, labels("|karpenter_sh_capacity_type|on-demand")}, ""},
 		{"nothing says which nodes are spot", "nodes: [{spot: true, ramPerGiBHour: 1}]", []given{memory}, "cloud.google.com/gke-preemptible,cloud.google.com/gke-spot,eks.amazonaws.com/capacityType,karpenter.sh/capacity-type,kubernetes.azure.com/scalesetpriority"},
-		{"a metric says which nodes are spot", "nodes: [{spot: true, ramPerGiBHour: 1}]", []given{memory, {signal: build.NodeSpot, key: "c/n", points: minutes(0, 1, 121)}}, ""},
+		{"a metric says which nodes are spot", "nodes: [{spot: true, ramPerGiBHour: 1}]", []given{memory, {signal: signals.NodeSpot, key: "c/n", points: minutes(0, 1, 121)}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sheet, err := pricing.Parse("p.yaml", []byte(tt.sheet))

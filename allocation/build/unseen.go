@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -34,14 +35,14 @@ func (c *container) hasStatus() bool { return len(c.running) > 0 && len(c.runnin
 func (b *Builder) InitContainers() []string {
 	isInit := func(c *container) bool { return c.init }
 	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, isInit) }
-	return b.namesWhere(func(c *container) (Symbol, bool) { return c.container, b.sampling.Exact() && c.init && c.ran() })
+	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, b.sampling.Exact() && c.init && c.ran() })
 }
 
 // BlindInits are the names of the init containers, native sidecars among them, that the best running signal never tells of:
 // its alternatives should be read as well, and count for them alone from now on.
 func (b *Builder) BlindInits() []string {
 	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, (*container).isBlindInit) }
-	return b.namesWhere(func(c *container) (Symbol, bool) { return c.container, c.isBlindInit() })
+	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, c.isBlindInit() })
 }
 
 // isBlindInit reports whether c is an init container that the best running signal never tells of.
@@ -63,7 +64,7 @@ func (b *Builder) tellsOf(s *seen, kind func(*container) bool) bool {
 // UnseenPods are the names of pods that completed, with containers that no scrape saw running and of which no start is known:
 // what signals PodFinal and ContainerRestarts say of them decides whether they ran. On a grid they do not matter.
 func (b *Builder) UnseenPods() []string {
-	return b.namesWhere(func(c *container) (Symbol, bool) { return c.name, b.completedUnseen(c) })
+	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.name, b.completedUnseen(c) })
 }
 
 func (b *Builder) completedUnseen(c *container) bool {
@@ -74,7 +75,7 @@ func (b *Builder) completedUnseen(c *container) bool {
 // UnknownStarts are the names of pods with containers of which no start is known, and that ran or are among UnseenPods: signal
 // ContainerRestarts says whether they ran through what no scrape shows.
 func (b *Builder) UnknownStarts() []string {
-	return b.namesWhere(func(c *container) (Symbol, bool) {
+	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
 		return c.name, c.ran() && !c.hasStart() || b.completedUnseen(c)
 	})
 }
@@ -83,7 +84,7 @@ func (b *Builder) UnknownStarts() []string {
 func (c *container) hasStart() bool { return len(c.started) > 0 || len(c.created) > 0 }
 
 // namesWhere are the names of some containers or their pods, sorted.
-func (b *Builder) namesWhere(of func(c *container) (Symbol, bool)) []string {
+func (b *Builder) namesWhere(of func(c *container) (signals.Symbol, bool)) []string {
 	found := map[string]bool{}
 	for c := range b.every() {
 		if name, ok := of(c); ok {
@@ -95,7 +96,7 @@ func (b *Builder) namesWhere(of func(c *container) (Symbol, bool)) []string {
 
 // nodeAt is the name of the node that a kubelet's series come from: name is that, the address it is scraped at, or either with
 // a port. It is none where only an address is known, and that of no node.
-func (b *Builder) nodeAt(cluster, name Symbol) Symbol {
+func (b *Builder) nodeAt(cluster, name signals.Symbol) signals.Symbol {
 	if name == none || b.nodes[nodeKey{cluster, name}] != nil {
 		return name
 	}
@@ -103,7 +104,7 @@ func (b *Builder) nodeAt(cluster, name Symbol) Symbol {
 	if err != nil {
 		host = name.Value()
 	}
-	at := Sym(host)
+	at := signals.Sym(host)
 	if node, ok := b.addresses[nodeKey{cluster, at}]; ok {
 		return node
 	}

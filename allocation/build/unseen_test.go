@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
+
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -20,18 +21,18 @@ import (
 // Scrapes are a minute apart; another pod of the case runs all the time.
 func TestEvidence(t *testing.T) {
 	unix := func(minute float64) float64 { return float64(plainStart.Unix()) + minute*60 }
-	pod := func(signal build.Signal, v float64, from, to int) given {
+	pod := func(signal signals.Signal, v float64, from, to int) given {
 		return given{signal: signal, key: "c/ns/q/uid-q", points: minutes(v, from, to)}
 	}
-	of := func(signal build.Signal, container string, v float64, from, to int) given {
+	of := func(signal signals.Signal, container string, v float64, from, to int) given {
 		key := "c/ns/q/uid-q/" + container
-		if signal == build.ContainerRunning {
+		if signal == signals.ContainerRunning {
 			key += "/"
 		}
 		return given{signal: signal, key: key, points: minutes(v, from, to)}
 	}
 	initOf := func(v float64, from, to int) given {
-		x := of(build.ContainerRunning, "prepare", v, from, to)
+		x := of(signals.ContainerRunning, "prepare", v, from, to)
 		x.init = true
 		return x
 	}
@@ -40,10 +41,10 @@ func TestEvidence(t *testing.T) {
 		return x
 	}
 	job := []given{
-		{signal: build.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 31, 41)},
-		of(build.ContainerRequest, "main", 1, 31, 41),
+		{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 31, 41)},
+		of(signals.ContainerRequest, "main", 1, 31, 41),
 	}
-	unseen := concat(job, []given{of(build.ContainerRunning, "main", 0, 31, 41)})
+	unseen := concat(job, []given{of(signals.ContainerRunning, "main", 0, 31, 41)})
 	for _, tt := range []struct {
 		name    string
 		series  []given
@@ -53,69 +54,69 @@ func TestEvidence(t *testing.T) {
 	}{
 		{
 			name:   "no scrape saw it running: charged from its start to its completion",
-			series: concat(unseen, []given{of(build.ContainerStarted, "main", unix(30.2), 31, 41), pod(build.PodCompleted, unix(30.7), 31, 41)}),
+			series: concat(unseen, []given{of(signals.ContainerStarted, "main", unix(30.2), 31, 41), pod(signals.PodCompleted, unix(30.7), 31, 41)}),
 			want:   map[string]float64{"main": 0.5}, cost: 0.5,
 		},
 		{
 			name:   "or to its termination",
-			series: concat(unseen, []given{of(build.ContainerStarted, "main", unix(30.2), 31, 41), of(build.ContainerTerminated, "main", unix(30.7), 31, 41)}),
+			series: concat(unseen, []given{of(signals.ContainerStarted, "main", unix(30.2), 31, 41), of(signals.ContainerTerminated, "main", unix(30.7), 31, 41)}),
 			want:   map[string]float64{"main": 0.5}, cost: 0.5,
 		},
 		{
 			name: "and usage where there is any",
 			series: concat(unseen, []given{
-				of(build.ContainerStarted, "main", unix(30), 31, 41), pod(build.PodCompleted, unix(30.5), 31, 41),
-				{signal: build.ContainerUse, key: "c/ns/q/uid-q/main//x", points: sampled(plainStart.Add(30*time.Minute+15*time.Second), time.Minute, 45)}, // 3 cores
+				of(signals.ContainerStarted, "main", unix(30), 31, 41), pod(signals.PodCompleted, unix(30.5), 31, 41),
+				{signal: signals.ContainerUse, key: "c/ns/q/uid-q/main//x", points: sampled(plainStart.Add(30*time.Minute+15*time.Second), time.Minute, 45)}, // 3 cores
 			}),
 			want: map[string]float64{"main": 0.5}, cost: 1.5,
 		},
 		{
-			name: "no end is told: it may not have run", series: concat(unseen, []given{of(build.ContainerStarted, "main", unix(30.2), 31, 41)}),
+			name: "no end is told: it may not have run", series: concat(unseen, []given{of(signals.ContainerStarted, "main", unix(30.2), 31, 41)}),
 		},
 		{
 			name: "the pod's start alone, not restarted and Succeeded",
 			series: concat(unseen, []given{
-				pod(build.PodStarted, unix(30.2), 31, 41), pod(build.PodCompleted, unix(30.7), 31, 41),
-				of(build.ContainerRestarts, "main", 0, 31, 41), pod(build.PodFinal, 1, 31, 41),
+				pod(signals.PodStarted, unix(30.2), 31, 41), pod(signals.PodCompleted, unix(30.7), 31, 41),
+				of(signals.ContainerRestarts, "main", 0, 31, 41), pod(signals.PodFinal, 1, 31, 41),
 			}),
 			want: map[string]float64{"main": 0.5}, cost: 0.5,
 		},
 		{
 			name: "the pod's start alone, restarted",
 			series: concat(unseen, []given{
-				pod(build.PodStarted, unix(30.2), 31, 41), pod(build.PodCompleted, unix(30.7), 31, 41),
-				of(build.ContainerRestarts, "main", 2, 31, 41), pod(build.PodFinal, 1, 31, 41),
+				pod(signals.PodStarted, unix(30.2), 31, 41), pod(signals.PodCompleted, unix(30.7), 31, 41),
+				of(signals.ContainerRestarts, "main", 2, 31, 41), pod(signals.PodFinal, 1, 31, 41),
 			}),
 		},
 		{
 			name: "the pod's start alone, its phase is another",
 			series: concat(unseen, []given{
-				pod(build.PodStarted, unix(30.2), 31, 41), pod(build.PodCompleted, unix(30.7), 31, 41),
-				of(build.ContainerRestarts, "main", 0, 31, 41), pod(build.PodFinal, 0, 31, 41),
+				pod(signals.PodStarted, unix(30.2), 31, 41), pod(signals.PodCompleted, unix(30.7), 31, 41),
+				of(signals.ContainerRestarts, "main", 0, 31, 41), pod(signals.PodFinal, 0, 31, 41),
 			}),
 		},
 		{
 			name:   "times of 0 and below are unknown",
-			series: concat(unseen, []given{of(build.ContainerStarted, "main", -62135596800, 31, 41), pod(build.PodCompleted, unix(30.7), 31, 41)}),
+			series: concat(unseen, []given{of(signals.ContainerStarted, "main", -62135596800, 31, 41), pod(signals.PodCompleted, unix(30.7), 31, 41)}),
 		},
 		{
 			name:   "evicted before any container started",
-			series: concat(job, []given{pod(build.PodStarted, unix(30.2), 31, 41), pod(build.PodFinal, 1, 31, 41)}),
+			series: concat(job, []given{pod(signals.PodStarted, unix(30.2), 31, 41), pod(signals.PodFinal, 1, 31, 41)}),
 		},
 		{
 			name: "an init container that no scrape saw costs nothing, and is counted",
 			series: concat(job, []given{
-				initOf(0, 31, 41), of(build.ContainerRequest, "prepare", 1, 31, 41), pod(build.PodStarted, unix(30.1), 31, 41),
-				of(build.ContainerRunning, "main", 1, 31, 41), of(build.ContainerStarted, "main", unix(30.5), 31, 41),
+				initOf(0, 31, 41), of(signals.ContainerRequest, "prepare", 1, 31, 41), pod(signals.PodStarted, unix(30.1), 31, 41),
+				of(signals.ContainerRunning, "main", 1, 31, 41), of(signals.ContainerStarted, "main", unix(30.5), 31, 41),
 			}),
 			want: map[string]float64{"main": 10}, cost: 10, warning: "1 init container was not seen running by any scrape (ns/q/prepare)",
 		},
 		{
 			name: "completion is that of the containers that are terminated then",
 			series: concat(job, []given{
-				of(build.ContainerRunning, "main", 1, 31, 34), of(build.ContainerStarted, "main", unix(30.5), 31, 41),
-				of(build.ContainerRunning, "proxy", 1, 31, 37), of(build.ContainerStarted, "proxy", unix(30.5), 31, 41),
-				{signal: build.PodCompleted, key: "c/ns/q/uid-q", points: join(minutes(unix(33.3), 34, 37), minutes(unix(36.6), 37, 41))},
+				of(signals.ContainerRunning, "main", 1, 31, 34), of(signals.ContainerStarted, "main", unix(30.5), 31, 41),
+				of(signals.ContainerRunning, "proxy", 1, 31, 37), of(signals.ContainerStarted, "proxy", unix(30.5), 31, 41),
+				{signal: signals.PodCompleted, key: "c/ns/q/uid-q", points: join(minutes(unix(33.3), 34, 37), minutes(unix(36.6), 37, 41))},
 			}),
 			want: map[string]float64{"main": 2.8, "proxy": 6.1}, cost: 2.8,
 		},
@@ -123,36 +124,36 @@ func TestEvidence(t *testing.T) {
 			name: "a native sidecar starts when cAdvisor says",
 			series: concat(job, []given{
 				initOf(1, 31, 41),
-				{signal: build.ContainerStarted, rank: 1, key: "c/ns/q/uid-q/prepare", points: minutes(unix(30.1), 31, 41)},
-				of(build.ContainerRunning, "main", 1, 31, 41), of(build.ContainerStarted, "main", unix(30.5), 31, 41),
+				{signal: signals.ContainerStarted, rank: 1, key: "c/ns/q/uid-q/prepare", points: minutes(unix(30.1), 31, 41)},
+				of(signals.ContainerRunning, "main", 1, 31, 41), of(signals.ContainerStarted, "main", unix(30.5), 31, 41),
 			}),
 			want: map[string]float64{"main": 10, "prepare": 10.4}, cost: 10,
 		},
 		{
 			name: "back-off is not charged where starts are dropped",
 			series: concat(job, []given{
-				{signal: build.ContainerRunning, key: "c/ns/q/uid-q/main/", points: series(31, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0)},
-				pod(build.PodStarted, unix(30), 31, 41),
-				{signal: build.ContainerTerminated, key: "c/ns/q/uid-q/main", points: join(minutes(unix(32.4), 33, 37), minutes(unix(36.2), 37, 41))},
+				{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: series(31, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0)},
+				pod(signals.PodStarted, unix(30), 31, 41),
+				{signal: signals.ContainerTerminated, key: "c/ns/q/uid-q/main", points: join(minutes(unix(32.4), 33, 37), minutes(unix(36.2), 37, 41))},
 			}),
 			want: map[string]float64{"main": 32.4 - 30.5 + 36.2 - 35.5}, cost: 32.4 - 30.5 + 36.2 - 35.5,
 		},
 		{
 			name: "made again under its name, on its node, and metrics have no uid",
 			series: []given{
-				{signal: build.PodInfo, key: "c/ns/q//n/ip2/StatefulSet/q", points: minutes(1, 31, 61)},
-				nameless(of(build.ContainerRunning, "main", 1, 31, 61)), nameless(of(build.ContainerRequest, "main", 1, 31, 61)),
-				{signal: build.ContainerStarted, key: "c/ns/q//main", points: join(minutes(unix(30.5), 31, 41), minutes(unix(40.7), 41, 61))},
-				{signal: build.PodStarted, key: "c/ns/q/", points: join(minutes(unix(30.3), 31, 41), minutes(unix(40.5), 41, 61))},
-				{signal: build.PodDeleted, key: "c/ns/q/", points: minutes(unix(40.9), 40, 41)},
+				{signal: signals.PodInfo, key: "c/ns/q//n/ip2/StatefulSet/q", points: minutes(1, 31, 61)},
+				nameless(of(signals.ContainerRunning, "main", 1, 31, 61)), nameless(of(signals.ContainerRequest, "main", 1, 31, 61)),
+				{signal: signals.ContainerStarted, key: "c/ns/q//main", points: join(minutes(unix(30.5), 31, 41), minutes(unix(40.7), 41, 61))},
+				{signal: signals.PodStarted, key: "c/ns/q/", points: join(minutes(unix(30.3), 31, 41), minutes(unix(40.5), 41, 61))},
+				{signal: signals.PodDeleted, key: "c/ns/q/", points: minutes(unix(40.9), 40, 41)},
 			},
 			want: map[string]float64{"main": 60.5 - 30.5 - 0.35}, cost: 60.5 - 30.5 - 0.35, // half of the time between the last scrape and the start is nobody's
 		},
 		{
 			name: "known by usage alone: one sample counts for a scrape interval",
 			series: []given{
-				{signal: build.ContainerLevel, resource: allocation.RAM, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(plainStart.Add(33*time.Minute), time.Minute, gib)},
-				{signal: build.ContainerUse, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(plainStart.Add(33*time.Minute), time.Minute, 30)},
+				{signal: signals.ContainerLevel, resource: allocation.RAM, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(plainStart.Add(33*time.Minute), time.Minute, gib)},
+				{signal: signals.ContainerUse, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(plainStart.Add(33*time.Minute), time.Minute, 30)},
 			},
 			want: map[string]float64{"sh": 1}, cost: 0.5 + 0.5, warning: "1 container is known by its usage alone",
 		},
@@ -192,8 +193,8 @@ func TestNodeOfKubelet(t *testing.T) {
 	for at, want := range map[string]string{"n": "n", "n:10250": "n", "10.0.0.7": "n", "10.0.0.7:10250": "n", "10.0.0.8:10250": "", "other": "other"} {
 		t.Run(at, func(t *testing.T) {
 			set := buildGiven(t, allocation.Query{}, []given{
-				{signal: build.NodeAddress, key: "c/n/10.0.0.7", points: minutes(1, 1, 121)},
-				{signal: build.ContainerLevel, resource: allocation.RAM, key: "c/ns/debug/uid-d/sh/" + at + "/x", points: minutes(gib, 33, 40)},
+				{signal: signals.NodeAddress, key: "c/n/10.0.0.7", points: minutes(1, 1, 121)},
+				{signal: signals.ContainerLevel, resource: allocation.RAM, key: "c/ns/debug/uid-d/sh/" + at + "/x", points: minutes(gib, 33, 40)},
 			})[0]
 			nodes := map[string]string{}
 			for row := range set.Len() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -115,12 +116,12 @@ func usageOf(t *testing.T, series map[string]*timeline.Points, running, started 
 		t.Fatal(err)
 	}
 	f := feed{t: t, b: b}
-	f.add(build.Series{Signal: build.ContainerRunning}, "c/ns/p/uid/main/", running)
-	f.add(build.Series{Signal: build.ContainerStarted}, "c/ns/p/uid/main", started)
+	f.add(signals.Series{Signal: signals.ContainerRunning}, "c/ns/p/uid/main/", running)
+	f.add(signals.Series{Signal: signals.ContainerStarted}, "c/ns/p/uid/main", started)
 	if err := b.Resolve(); err != nil {
 		t.Fatal(err)
 	}
-	use := build.Series{Signal: build.ContainerUse, Unmarked: true}
+	use := signals.Series{Signal: signals.ContainerUse, Unmarked: true}
 	for _, id := range []string{"", "-", "a", "b", "z"} {
 		if p := series[id]; p != nil {
 			id = strings.Trim(id, "-")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -202,7 +203,7 @@ func (x *mounted) leftOver(share allocation.VolumeShare) {
 }
 
 // namespaceAt is that of the claim which the volume is bound to at t; none without.
-func (x *mounted) namespaceAt(t int64) Symbol {
+func (x *mounted) namespaceAt(t int64) signals.Symbol {
 	if c := x.claimAt(t); c != nil {
 		return c.namespace
 	}

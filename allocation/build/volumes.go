@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -15,18 +16,18 @@ type volume struct {
 	owners   []ownership    // once resolved
 	life     timeline.Intervals
 	price    toldPrices
-	class    latest[Symbol]
-	handle   latest[Symbol]
-	driver   latest[Symbol]
+	class    latest[signals.Symbol]
+	handle   latest[signals.Symbol]
+	driver   latest[signals.Symbol]
 	labels   latest[map[string]string]
 }
 
 // claim is one claim, by namespace and name.
 type claim struct {
 	objectKey
-	bound    map[Symbol]timeline.Steps // when it was bound to which volume
-	capacity timeline.Steps            // as kubelets say
-	life     timeline.Intervals        // of the volumes that it was bound to, while it was
+	bound    map[signals.Symbol]timeline.Steps // when it was bound to which volume
+	capacity timeline.Steps                    // as kubelets say
+	life     timeline.Intervals                // of the volumes that it was bound to, while it was
 	used     filled
 	pods     []*pod // that mount it
 }
@@ -41,7 +42,7 @@ func newStorage() storage {
 	return storage{volumes: map[nodeKey]*volume{}, claims: map[objectKey]*claim{}}
 }
 
-func (v *storage) volume(cluster, name Symbol) *volume {
+func (v *storage) volume(cluster, name signals.Symbol) *volume {
 	key := nodeKey{cluster, name}
 	x, ok := v.volumes[key]
 	if !ok {
@@ -54,7 +55,7 @@ func (v *storage) volume(cluster, name Symbol) *volume {
 func (v *storage) claim(key objectKey) *claim {
 	x, ok := v.claims[key]
 	if !ok {
-		x = &claim{objectKey: key, bound: map[Symbol]timeline.Steps{}}
+		x = &claim{objectKey: key, bound: map[signals.Symbol]timeline.Steps{}}
 		v.claims[key] = x
 	}
 	return x
@@ -82,7 +83,7 @@ func (b *Builder) addVolume(s *seen) error {
 }
 
 // inTreePlugins are what stood for drivers before CSI, in the order of the key of VolumeInfo.
-var inTreePlugins = [...]Symbol{Sym("kubernetes.io/aws-ebs"), Sym("kubernetes.io/gce-pd"), Sym("kubernetes.io/azure-disk")}
+var inTreePlugins = [...]signals.Symbol{signals.Sym("kubernetes.io/aws-ebs"), signals.Sym("kubernetes.io/gce-pd"), signals.Sym("kubernetes.io/azure-disk")}
 
 func (b *Builder) addVolumeLabels(s *seen) error {
 	b.storage.volume(s.key[0], s.key[1]).labels.set(s.tailMap(), s.p.Last())
@@ -109,7 +110,7 @@ func (b *Builder) addVolumeClaim(s *seen) error {
 }
 
 // bind notes when the claim was seen to be bound to a volume.
-func (c *claim) bind(volume Symbol, when timeline.Steps) {
+func (c *claim) bind(volume signals.Symbol, when timeline.Steps) {
 	c.bound[volume] = timeline.Max(c.bound[volume], when)
 }
 

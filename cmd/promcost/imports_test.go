@@ -28,7 +28,7 @@ var packages = map[string][]string{
 	"cmd/promcost/internal/manifests": {"allocation"},
 	"cmd/promcost-apiserver":          {"allocation/kubeapi", "allocation", "allocation/filter", "allocation/encode"},
 	"collector":                       {"allocation", "allocation/memory", "allocation/metering"},
-	"promquery":                       {"allocation", "allocation/build", "allocation/memory", "allocation/notices", "allocation/timeline"},
+	"promquery":                       {"allocation", "allocation/build", "allocation/memory", "allocation/notices", "allocation/signals", "allocation/timeline"},
 	"promquery/chunks":                {"promquery", "allocation/timeline"},
 	"promquery/remote":                {"promquery", "promquery/chunks", "allocation/places", "allocation/timeline", "internal/singleflight"},
 	"promquery/blocks":                {"promquery", "promquery/chunks", "allocation/memory"},
@@ -38,11 +38,12 @@ var packages = map[string][]string{
 	"promquery/promapi/apitest":       {"promquery/promapi", "promquery/promtest"}, // serves the API over blocks for tests
 	"promquery/upstream":              {"allocation", "allocation/memory", "allocation/places", "promquery/internal/anyselect"},
 	"promquery/selfseries":            {},
-	"promquery/democluster":           {"promquery", "promquery/chunks", "allocation", "allocation/build", "allocation/timeline"},
+	"promquery/democluster":           {"promquery", "promquery/chunks", "allocation", "allocation/build", "allocation/signals", "allocation/timeline"},
 	"promquery/promtest":              {}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":         {}, // gives tests the flag -soak
 	"allocation":                      {"allocation/timeline"},
-	"allocation/build":                {"allocation", "allocation/notices", "allocation/timeline"},
+	"allocation/build":                {"allocation", "allocation/notices", "allocation/signals", "allocation/timeline"},
+	"allocation/signals":              {"allocation"},
 	"allocation/notices":              {"allocation", "allocation/timeline"},
 	"allocation/metering":             {"allocation"},
 	"allocation/assets":               {"allocation"},
@@ -73,7 +74,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 // quiet are the packages that return errors and warnings and leave logging to their callers.
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
-	"allocation/assets", "allocation/build", "allocation/metering", "allocation/notices", "allocation/parquet",
+	"allocation/assets", "allocation/build", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/signals",
 }
 
 // outside are the laws for modules of others: who alone may import what, and why. An only that ends in "/" stands for

@@ -1,0 +1,92 @@
+package build
+
+import (
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
+)
+
+// adders are what takes the series of each signal.
+var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
+	signals.Nothing:                  func(*Builder, *seen) error { return nil },
+	signals.ContainerRunning:         (*Builder).addRunning,
+	signals.ContainerStarted:         (*Builder).addStarted,
+	signals.ContainerTerminated:      (*Builder).addTerminated,
+	signals.ContainerRequest:         (*Builder).addRequest,
+	signals.ContainerLimit:           (*Builder).addLimit,
+	signals.ContainerUse:             byLane((*Lane).addUsage),
+	signals.ContainerLevel:           byLane((*Lane).addUsage),
+	signals.PodInfo:                  (*Builder).addPod,
+	signals.PodPhaseRunning:          (*Builder).addPodPhase,
+	signals.PodStarted:               (*Builder).addPodStarted,
+	signals.PodCompleted:             (*Builder).addPodCompleted,
+	signals.PodDeleted:               (*Builder).addPodDeleted,
+	signals.PodOwner:                 (*Builder).addPodOwner,
+	signals.PodLabels:                (*Builder).addPodLabels,
+	signals.PodAnnotations:           (*Builder).addPodAnnotations,
+	signals.ReplicaSetOwner:          (*Builder).addReplicaSetOwner,
+	signals.JobOwner:                 (*Builder).addJobOwner,
+	signals.NamespaceLabelsInfo:      (*Builder).addNamespaceLabels,
+	signals.NamespaceAnnotationsInfo: (*Builder).addNamespaceAnnotations,
+	signals.ServiceInfo:              (*Builder).addService,
+	signals.SliceService:             (*Builder).addSliceService,
+	signals.SliceEndpoint:            (*Builder).addSliceEndpoint,
+	signals.ServiceAddress:           (*Builder).addServiceAddress,
+	signals.ServiceSelector:          (*Builder).addServiceSelector,
+	signals.NodeInfo:                 (*Builder).addNode,
+	signals.NodeLabels:               (*Builder).addNodeLabels,
+	signals.NodeCreated:              (*Builder).addNodeCreated,
+	signals.NodeCapacity:             (*Builder).addNodeCapacity,
+	signals.NodePrice:                (*Builder).addNodePrice,
+	signals.NodeSpot:                 (*Builder).addNodeSpot,
+	signals.DeviceRequest:            (*Builder).addDeviceRequest,
+	signals.DeviceUse:                (*Builder).addDeviceUse,
+	signals.DeviceCapacity:           (*Builder).addDeviceCapacity,
+	signals.PodScheduled:             (*Builder).addPodScheduled,
+	signals.PodPending:               (*Builder).addPodPending,
+	signals.PodMount:                 (*Builder).addPodMount,
+	signals.PodTransmitted:           byLane((*Lane).addTransmitted),
+	signals.PodReceived:              byLane((*Lane).addReceived),
+	signals.PodEgress:                byLane((*Lane).addEgress),
+	signals.ZoneEgressPrice:          (*Builder).addZonePrice,
+	signals.RegionEgressPrice:        (*Builder).addRegionPrice,
+	signals.InternetEgressPrice:      (*Builder).addInternetPrice,
+	signals.VolumeInfo:               (*Builder).addVolume,
+	signals.VolumeLabels:             (*Builder).addVolumeLabels,
+	signals.VolumeCapacity:           (*Builder).addVolumeCapacity,
+	signals.VolumePrice:              (*Builder).addVolumePrice,
+	signals.VolumeClaim:              (*Builder).addVolumeClaim,
+	signals.ClaimCapacity:            (*Builder).addClaimCapacity,
+	signals.ClaimUsed:                byLane((*Lane).addClaimUsed),
+	signals.Balancer:                 (*Builder).addBalancer,
+	signals.BalancerIngress:          (*Builder).addBalancerIngress,
+	signals.ServiceLabels:            (*Builder).addServiceLabels,
+	signals.BalancerPrice:            (*Builder).addBalancerPrice,
+	signals.ManagementPrice:          (*Builder).addManagementPrice,
+	signals.NodeAddress:              (*Builder).addNodeAddress,
+	signals.NodeDisk:                 (*Builder).addNodeDisk,
+	signals.NodeTime:                 (*Builder).addNodeTime,
+	signals.NodeMemoryTotal:          (*Builder).addMemoryTotal,
+	signals.NodeMemoryAvailable:      (*Builder).addMemoryAvailable,
+	signals.NodeMemoryBuffers:        (*Builder).addMemoryBuffers,
+	signals.NodeMemoryCached:         (*Builder).addMemoryCached,
+	signals.PodFinal:                 (*Builder).addPodFinal,
+	signals.ContainerRestarts:        (*Builder).addRestarts,
+	signals.NodeDiskUsed:             byLane((*Lane).addNodeDiskUsed),
+}
+
+// byLane is how a Builder takes what its lanes take.
+func byLane(add func(*Lane, *seen) error) func(*Builder, *seen) error {
+	return func(b *Builder, s *seen) error {
+		l := b.lane()
+		return add(l, s)
+	}
+}
+
+// addTail interns a map given as names and values in turn, sorted by name.
+func addTail(d *allocation.Dict, tail []signals.Symbol) allocation.ID {
+	pairs := make([]allocation.Pair, 0, len(tail)/2)
+	for i := 0; i+1 < len(tail); i += 2 {
+		pairs = append(pairs, allocation.Pair{Key: d.Add(tail[i].Value()), Value: d.Add(tail[i+1].Value())})
+	}
+	return d.AddPairs(pairs)
+}
