@@ -26,6 +26,7 @@ var (
 	flagName    = regexp.MustCompile(`--(?:no-)?([a-z][a-z0-9.-]*[a-z0-9])`)
 	commandName = regexp.MustCompile("[\"`]promcost ([a-z]+(?: [a-z]+)?)")
 	flagRow     = regexp.MustCompile("(?m)^\\| `--(?:\\[no-\\])?([a-z0-9.-]+)`")
+	fileName    = regexp.MustCompile("[`( ]((?:allocation|cmd|collector|dashboards|promquery)(?:/[A-Za-z0-9_.-]*[A-Za-z0-9_])+)")
 	commandRow  = regexp.MustCompile("(?m)^\\| `promcost ([a-z ]+)`")
 )
 
@@ -78,4 +79,29 @@ func firsts(re *regexp.Regexp, text string) (out []string) {
 		out = append(out, m[1])
 	}
 	return out
+}
+
+// TestNamedFiles: every file and directory of the tree that a page names is there.
+func TestNamedFiles(t *testing.T) {
+	root := filepath.Join("..", "..")
+	pages, err := filepath.Glob(filepath.Join(root, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range firsts(fileName, string(text)) {
+			named++
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
+				t.Errorf("%s names %s, which is not there", filepath.Base(page), name)
+			}
+		}
+	}
+	if named < 30 {
+		t.Errorf("only %d names were found", named)
+	}
 }
