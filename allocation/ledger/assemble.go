@@ -20,6 +20,7 @@ type assembly struct {
 	filled  map[int64]HourResult // hours computed together with others that are yet to be used, by start
 	found   bool                 // there was something of some window
 	noData  error
+	failed  error // of the source, which is not asked any more after it
 	merged  int64 // bytes drawn for the window being made
 	explain explainer
 	begin   *time.Time // of the data of the source, nil before it is wanted
@@ -230,6 +231,9 @@ func (a *assembly) pieces(ctx context.Context, pieces []Piece) (sets []*allocati
 		case err == nil:
 			sets, a.found = append(sets, s), true
 		case errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrUpstream) && ctx.Err() == nil:
+			if a.failed == nil && isOutage(err) {
+				a.failed = err
+			}
 			if why := a.explain.why(ctx, x.Window); why != "" {
 				err = &unusableError{why}
 			}
@@ -243,10 +247,13 @@ func (a *assembly) pieces(ctx context.Context, pieces []Piece) (sets []*allocati
 	return sets, holes, release, nil
 }
 
-// computed computes a piece: a closed hour together with those that follow.
+// computed computes a piece: a closed hour together with those that follow. Once the source has failed, it is not asked any more.
 func (a *assembly) computed(ctx context.Context, x Piece) (*allocation.Set, error) {
 	if a.early(ctx, x.Window) {
 		return nil, errNothing
+	}
+	if !x.Hour && a.failed != nil {
+		return nil, a.failed
 	}
 	if !x.Hour {
 		sets, err := a.ledger.compute(ctx, a.query.Over([]allocation.Window{x.Window}))
@@ -258,7 +265,7 @@ func (a *assembly) computed(ctx context.Context, x Piece) (*allocation.Set, erro
 	key := x.Window.Start.Unix()
 	if _, ok := a.filled[key]; !ok {
 		hours := a.hoursFrom(x.Window.Start)
-		results, err := a.ledger.fillAsked(ctx, hours, nil)
+		results, err := a.ledger.fillAsked(ctx, hours, a.failed)
 		if err != nil {
 			return nil, err
 		}

@@ -17,8 +17,8 @@ import (
 //
 // An hour without a result is an error beside an empty set of its window, and the hours after it follow all the same. The error is
 // allocation.ErrNoData where the source has nothing of the hour, but not where a history that is only read has a set that is not
-// whole. Once the source has failed (allocation.ErrUpstream), it is not asked for further hours, nor by other readings for a while.
-// The hours of a source that has not loaded all of its history yet are Incomplete.
+// whole. Once the source has failed (allocation.ErrUpstream without ErrNoData), it is not asked for further hours, nor by other readings
+// for a while. The hours of a source that has not loaded all of its history yet are Incomplete.
 //
 // An error without a set is the last one: that of ctx, or of a history that cannot be listed (allocation.ErrUpstream). The sets must
 // not be changed.
@@ -308,7 +308,7 @@ func (r *hourReader) compute(ctx context.Context, hours []allocation.Window, mis
 
 // note keeps the first failure of the source.
 func (r *hourReader) note(err error) {
-	if r.failed == nil && errors.Is(err, allocation.ErrUpstream) {
+	if r.failed == nil && isOutage(err) {
 		r.failed = err
 	}
 }

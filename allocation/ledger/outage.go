@@ -24,12 +24,18 @@ type outage struct {
 	wall time.Time // by the process' clock, for that of blocks may stand still
 }
 
+// isOutage reports whether an error says that the source fails: it need not be asked for more. A source that cannot read a part of its
+// own, and has nothing for that reason (allocation.ErrNoData), may answer for any other time.
+func isOutage(err error) bool {
+	return errors.Is(err, allocation.ErrUpstream) && !errors.Is(err, allocation.ErrNoData)
+}
+
 // note notes how a computation ended. A failure of the source is over once it answers, also if it has nothing.
 func (o *outage) note(err error) {
 	switch {
 	case err == nil, errors.Is(err, allocation.ErrNoData):
 		o.set(nil)
-	case errors.Is(err, allocation.ErrUpstream):
+	case isOutage(err):
 		o.set(err)
 	}
 }

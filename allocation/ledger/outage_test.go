@@ -74,6 +74,60 @@ func TestHoursWhileTheSourceIsDown(t *testing.T) {
 
 func first(list []string, _ []*allocation.Set) []string { return list }
 
+// TestQuestionsWhileTheSourceIsDown asks for days of which some hours are kept. Once the source has failed, a question asks it for no
+// further hours, nor for the running one, however long it takes to read what is kept.
+func TestQuestionsWhileTheSourceIsDown(t *testing.T) {
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
+	var midnights []time.Time
+	for day := range 4 {
+		noon := ledgertest.At(t, "2026-03-01T12:00").AddDate(0, 0, day)
+		midnights = append(midnights, noon.Add(12*time.Hour))
+		if err := r.Fill(t.Context(), allocation.Window{Start: noon, End: noon.Add(time.Hour)}, 1, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Model.Asked()
+	r.Model.Err = ledgertest.ErrRefused
+	now := ledgertest.At(t, "2026-03-05T12:30")
+	r.History.FailWith(func(string) error {
+		now = now.Add(time.Minute)
+		r.SetTime(now)
+		return nil
+	})
+	sets := r.Ask(t, allocation.Query{Window: ledgertest.Between(t, "2026-03-01T00:00", "2026-03-05T12:30"), Borders: midnights, Stored: true})
+	if diff := cmp.Diff([]string{"01T00:00 01T12:00 1h0m0s"}, r.Model.Asked()); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+	for i, s := range sets {
+		if !strings.Contains(strings.Join(s.Warnings, " "), "connection refused") || !s.Incomplete || s.Empty() != (i == 4) {
+			t.Errorf("day %d: empty is %v, incomplete is %v, warnings %q", i+1, s.Empty(), s.Incomplete, s.Warnings)
+		}
+	}
+}
+
+// TestDamageIsNoOutage has a source that cannot read most of a day of its own. It is asked for the days after it all the same.
+func TestDamageIsNoOutage(t *testing.T) {
+	damaged := ledgertest.Between(t, "2026-03-02T06:00", "2026-03-03T00:00")
+	inIt := func(w allocation.Window) bool { return damaged.Start.Before(w.End) && w.Start.Before(damaged.End) }
+	w := ledgertest.Between(t, "2026-03-01T00:00", "2026-03-05T00:00")
+	newRig := func() *ledgertest.Rig {
+		r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
+		r.Model.Without, r.Model.Incomplete = inIt, inIt
+		return r
+	}
+	for i, s := range newRig().Ask(t, allocation.Query{Window: w, Step: 24 * time.Hour, Stored: true}) {
+		if s.Empty() || s.Incomplete != (i == 1) {
+			t.Errorf("day %d: empty is %v, incomplete is %v, warnings %q", i+1, s.Empty(), s.Incomplete, s.Warnings)
+		}
+	}
+	r := newRig()
+	for s, err := range r.Hours(t.Context(), w, nil) {
+		if (err != nil) != inIt(s.Window) {
+			t.Errorf("hour %s: %v", s.Window.Start, err)
+		}
+	}
+}
+
 // Where nothing is kept it is the same; and any answer of the source ends it.
 func TestOutageOfALedgerThatKeepsNothing(t *testing.T) {
 	m := &ledgertest.Model{Rate: ledgertest.DefaultRate, TooMuch: 10 * time.Hour, Err: ledgertest.ErrRefused}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -18,6 +19,8 @@ type answer struct {
 	points []point
 	strs   map[string]string // label names and values seen: their strings are made once
 	size   int               // bytes of strs
+	// result says that there was a list of series, be it empty.
+	result bool
 	// histograms says that a series had native histograms, which are passed over.
 	histograms bool
 }
@@ -26,6 +29,9 @@ type point struct {
 	t int64
 	v float64
 }
+
+// errNoResult is an answer that says success and lacks what was asked for. Sending the request again does not help.
+var errNoResult = errors.New("it says success, but has no result; look at what answers there, and at proxies between")
 
 // maxPoint is longer than any point that a server writes.
 const maxPoint = 512
@@ -79,6 +85,8 @@ func (a *answer) read(series func(labels []label, points []point) error) (warnin
 		return warnings, a.s.err
 	case status != "success":
 		return warnings, fmt.Errorf("status %q: %s", status, message)
+	case !a.result:
+		return warnings, errNoResult
 	}
 	return warnings, nil
 }
@@ -89,9 +97,14 @@ func (a *answer) data(series func([]label, []point) error, stop *error) {
 		switch string(key) {
 		case "resultType":
 			if kind := string(a.s.str()); a.s.err == nil && kind != "matrix" {
-				a.s.fail("a result of type matrix, not " + strconv.Quote(kind))
+				a.s.err = fmt.Errorf("it has a result of type %q; want a matrix", shown(kind)) // the same if it is asked for again
 			}
 		case "result":
+			if a.s.peek() != '[' {
+				a.s.skip(0)
+				return
+			}
+			a.result = true
 			a.s.array(func() {
 				a.labels, a.points = a.labels[:0], a.points[:0]
 				a.series()

@@ -50,6 +50,9 @@ func (s *Source) hasSeries(ctx context.Context, metrics []string, from, to time.
 	if err == nil {
 		err = json.Unmarshal(answer.Data, &series)
 	}
+	if err == nil && series == nil {
+		err = errNoResult
+	}
 	if err == nil && len(series) == 0 && len(answer.Warnings) > 0 {
 		err = fmt.Errorf("the answer may be partial: %s", strings.Join(answer.Warnings, "; "))
 	}

@@ -54,6 +54,9 @@ func TestBeginOfAServerThatCannotTell(t *testing.T) {
 		"something else": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"status":"success","data":{}}`)
 		},
+		"no list": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"status":"success","data":null}`)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(h)

@@ -158,7 +158,13 @@ func (e *foreignError) Error() string { return "got " + e.what }
 // probeAPI makes sure that the server speaks Prometheus' API.
 func (s *Source) probeAPI(ctx context.Context) error {
 	const path = "/api/v1/query"
-	_, err := s.ask(ctx, get(path, url.Values{"query": {"1"}}), uncounted)
+	data, err := s.ask(ctx, get(path, url.Values{"query": {"1"}}), uncounted)
+	var answer struct {
+		Result json.RawMessage `json:"result"`
+	}
+	if err == nil && (json.Unmarshal(data, &answer) != nil || answer.Result == nil || string(answer.Result) == "null") {
+		err = &foreignError{"JSON without a result"}
+	}
 	if foreign, ok := errors.AsType[*foreignError](err); ok {
 		return fmt.Errorf("read from %s: not a Prometheus API: got %s from %s; give the URL that stands before /api/v1 with --prometheus.url", s.base.Redacted(), foreign.what, path)
 	}

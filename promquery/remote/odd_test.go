@@ -49,6 +49,44 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
+// TestSuccessWithoutData answers requests with something that looks like a success. No repetition can mend that, so each is sent once.
+func TestSuccessWithoutData(t *testing.T) {
+	null, vector := text(jsonType, `{"status":"success","data":null}`), text(jsonType, `{"status":"success","data":{"resultType":"vector","result":[]}}`)
+	sel := selector
+	sel.End, sel.Step = 100_000, 1000
+	for _, tc := range []struct {
+		name   string
+		answer http.HandlerFunc
+		always bool
+		want   int // requests for data
+		err    string
+	}{
+		{"always", null, true, 0, "not a Prometheus API: got JSON without a result"},
+		{"for samples", null, false, 1, "/api/v1/query_range: it says success, but has no result"},
+		{"of another type", vector, true, 1, `/api/v1/query_range: it has a result of type "vector"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newFake()
+			f.handle(rangePath, tc.answer)
+			if tc.always {
+				f.handle("/api/v1/query", tc.answer)
+				f.handle("/api/v1/status/config", tc.answer)
+				f.handle("/api/v1/read", tc.answer)
+			}
+			_, _, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), sel)
+			if err == nil || !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("got %v, want an error with %q", err, tc.err)
+			}
+			if n := f.count(rangePath); n != tc.want {
+				t.Errorf("asked for samples %d times, want %d", n, tc.want)
+			}
+			if n := f.count("/api/v1/query"); n != 1 {
+				t.Errorf("asked what it is %d times, want 1", n)
+			}
+		})
+	}
+}
+
 // TestOddSeries reads series that no server should give: times in no order, twice the same, values that are no numbers,
 // the same series twice. What has a time is counted, once; what is left out comes with a warning.
 func TestOddSeries(t *testing.T) {
@@ -182,7 +220,7 @@ func TestBounded(t *testing.T) {
 		})
 	}
 	f := newFake()
-	f.handle(rangePath, text(jsonType, `{"status":"success","data":null,"warnings":[`+strings.Repeat(`"w",`, 1000)+`"w"]}`))
+	f.handle(rangePath, text(jsonType, `{"status":"success","data":{"result":[]},"warnings":[`+strings.Repeat(`"w",`, 1000)+`"w"]}`))
 	if _, stats, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), promquery.Selector{Metric: "m", End: 1, Step: 1}); err != nil || len(stats.Warnings) != 1 {
 		t.Errorf("got %d warnings and %v", len(stats.Warnings), err)
 	}
