@@ -45,27 +45,6 @@ func (b *Builder) nearSights() int64 {
 	return min(timeline.Lookback, max(2*b.sampling.Cell(), ending))
 }
 
-// hold is how long what was seen holds: also before and after, for most at most, as far as nothing else was seen, and nobody watched
-// for longer than near.
-func (d dated[T]) hold(x timeline.Interval, watched timeline.Intervals, near, most int64) timeline.Interval {
-	before, after := x.From-most, x.To+most
-	for _, o := range d {
-		if o.To <= x.From {
-			before = max(before, min(o.To+most, x.From)) // what was seen before holds until then
-		}
-		if o.From >= x.To {
-			after = min(after, o.From)
-		}
-	}
-	if watched.Clip(before, x.From).Length() <= near {
-		x.From = before
-	}
-	if watched.Clip(x.To, after).Length() <= near {
-		x.To = after
-	}
-	return x
-}
-
 // intersection is when both are.
 func intersection(all timeline.Intervals, seen timeline.Steps) (out timeline.Intervals) {
 	for _, x := range seen {

@@ -11,7 +11,7 @@ import (
 type fragment struct {
 	from, to int64
 	rate     float64 // amount used per second at its end; of a soft fragment, all along
-	series   uint64  // seen.series
+	series   uint64  // whose it is, a SeriesID
 	counter  float64 // value of the counter at the end of what its series covers
 	until    int64   // how long its last sample is seen if no other comes
 	// soft says that nothing was seen within it: the increase of a counter over a hole, or a value held at the end of a
@@ -97,9 +97,9 @@ func (c coverage) before(t int64) *fragment {
 
 // rise says of a series' first cell that what it has was used since a container started, which is near where the cell begins: so
 // fast it is taken to be used on.
-func (c coverage) rise(s *seen, first timeline.Cell, since int64) {
+func (c coverage) rise(series uint64, first timeline.Cell, since int64) {
 	for i := range c {
-		if f := &c[i]; f.series == s.series && f.to == first.To && since < f.to {
+		if f := &c[i]; f.series == series && f.to == first.To && since < f.to {
 			f.rate = first.Amount * 1000 / float64(f.to-since)
 		}
 	}

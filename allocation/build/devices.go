@@ -104,15 +104,6 @@ func (b *Builder) addDeviceUse(s *seen) error {
 	return nil
 }
 
-// scaled is s times factor.
-func scaled(s timeline.Steps, factor float64) timeline.Steps {
-	out := slices.Clone(s)
-	for i := range out {
-		out[i].V *= factor
-	}
-	return out
-}
-
 // inheritDevices adds from's devices, as far as take takes them.
 func (c *container) inheritDevices(from *devices, take func(timeline.Steps) timeline.Steps) {
 	if from == nil {

@@ -27,6 +27,7 @@ func (d *divided) use(from, to int64) {
 	d.users[d.edge(to)]--
 }
 
+// edge is the index of an edge.
 func (d *divided) edge(at int64) int {
 	i, _ := slices.BinarySearch(d.edges, at)
 	return i

@@ -110,7 +110,7 @@ func (l *Lane) measure(c *container, s *seen) {
 	}
 	l.coverAll(c, covered, s, cells, tail)
 	if len(cells) > 0 && l.since != 0 {
-		covered.rise(s, cells[0], l.since)
+		covered.rise(s.series, cells[0], l.since)
 	}
 	if s.Signal == signals.ContainerUse {
 		l.b.markEnd(covered, s, end)

@@ -93,15 +93,6 @@ func (b *Builder) setsOf(c *container) (first, last int) {
 	return first, max(first+1, min(begun(to), len(b.windows)))
 }
 
-// stepMemory is what step functions take.
-func stepMemory(of ...timeline.Steps) int64 {
-	n := 0
-	for _, s := range of {
-		n += cap(s)
-	}
-	return int64(n) * int64(unsafe.Sizeof(timeline.Step{}))
-}
-
 func rankedMemory(r ranked) int64 {
 	return int64(cap(r))*int64(unsafe.Sizeof(timeline.Steps{})) + stepMemory(r...)
 }

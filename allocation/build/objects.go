@@ -1,7 +1,6 @@
 package build
 
 import (
-	"cmp"
 	"iter"
 	"maps"
 	"strings"
@@ -10,20 +9,6 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
-
-// latest is a value of which the last reported wins.
-type latest[T any] struct {
-	value T
-	at    int64 // 0 where it is not known
-}
-
-func (l *latest[T]) known() bool { return l.at != 0 }
-
-func (l *latest[T]) set(v T, at int64) {
-	if !l.known() || at >= l.at {
-		l.value, l.at = v, cmp.Or(at, 1)
-	}
-}
 
 // owner is a kind, lower case, and a name; a zero owner is none.
 type owner struct{ kind, name signals.Symbol }

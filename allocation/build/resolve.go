@@ -274,13 +274,6 @@ func (b *Builder) resolveContainer(c *container) {
 	b.bound(c, &found, waits)
 }
 
-// within are the edges strictly inside run; the slice shares memory with edges and must not be appended to in place.
-func within(edges []int64, run timeline.Interval) []int64 {
-	i, _ := slices.BinarySearch(edges, run.From+1)
-	j, _ := slices.BinarySearch(edges, run.To)
-	return slices.Clone(edges[i:j])
-}
-
 // hours is the length of (from, to] in hours.
 func hours(from, to int64) float64 { return float64(to-from) / 3.6e6 }
 
@@ -342,16 +335,6 @@ func (c *container) together(mine timeline.Steps) bool {
 		other, _, _ := lastSight(x.running.best())
 		return !seen || last-other < lasts && other-last < lasts
 	})
-}
-
-// lastSight is when sights show last that something ran, how long that lasts, and whether they do.
-func lastSight(sights timeline.Steps) (at, lasts int64, ok bool) {
-	for _, x := range slices.Backward(sights) {
-		if x.V != 0 {
-			return x.To, int64(x.V), true
-		}
-	}
-	return 0, 0, false
 }
 
 // ranOnce reports whether a container of a pod that is over was never restarted.

@@ -123,11 +123,3 @@ func (p *pod) during(x sojourn, n int) *pod {
 	part.born, part.completed, part.deleted = timeline.Within(p.born, mask), timeline.Within(p.completed, mask), timeline.Within(p.deleted, mask)
 	return &part
 }
-
-// unless is l, unknown where its value is wrong.
-func (l latest[T]) unless(wrong func(T) bool) latest[T] {
-	if l.known() && wrong(l.value) {
-		return latest[T]{}
-	}
-	return l
-}

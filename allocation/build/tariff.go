@@ -78,12 +78,6 @@ func (t *tariff) mean(from, to int64) float64 {
 	return sum / float64(to-from)
 }
 
-// sortedEdges sorts instants and drops repeats.
-func sortedEdges(edges []int64) []int64 {
-	slices.Sort(edges)
-	return slices.Compact(edges)
-}
-
 // currency is what the answers are in.
 func (b *Builder) currency() string {
 	if d, ok := b.rates.(allocation.Denominated); ok && d.Currency() != "" {
