@@ -149,7 +149,7 @@ func totalCosts(s *Set, rows []int, dst []float64) {
 	s.sums(moneyColumns(), rows, dst)
 }
 
-// Whole is a field without what rounding takes from whole numbers, or adds to them.
+// whole is a field without what rounding takes from whole numbers, or adds to them.
 func whole(f Field) Field {
 	value, values := f.Value, f.values
 	f.Value = func(s *Set, row int) float64 { return Whole(value(s, row)) }
@@ -220,7 +220,7 @@ func averageOver(sum, minutes float64) float64 {
 	return Whole(finite(sum / (minutes / 60)))
 }
 
-// Whole is v, or the whole number that it differs from by rounding alone: a device that was there all the time is one device.
+// whole is v, or the whole number that it differs from by rounding alone: a device that was there all the time is one device.
 func Whole(v float64) float64 {
 	const slack = 1e-12
 	if whole := math.Round(v); math.Abs(v-whole) <= slack*math.Abs(whole) {
