@@ -220,7 +220,7 @@ func averageOver(sum, minutes float64) float64 {
 	return Whole(finite(sum / (minutes / 60)))
 }
 
-// whole is v, or the whole number that it differs from by rounding alone: a device that was there all the time is one device.
+// Whole is v, or the whole number that it differs from by rounding alone: a device that was there all the time is one device.
 func Whole(v float64) float64 {
 	const slack = 1e-12
 	if whole := math.Round(v); math.Abs(v-whole) <= slack*math.Abs(whole) {

@@ -30,11 +30,11 @@ func (b *Builder) memberships(p *pod) []membership {
 	}
 	watched := intersection(told, p.seen)
 	for _, x := range sights {
-		i, ok := slices.BinarySearchFunc(p.behind, x.value, func(m membership, service signals.Symbol) int { return compareSymbols(m.service, service) })
+		i, ok := slices.BinarySearchFunc(p.behind, x.Value, func(m membership, service signals.Symbol) int { return compareSymbols(m.service, service) })
 		if !ok {
-			p.behind = slices.Insert(p.behind, i, membership{service: x.value})
+			p.behind = slices.Insert(p.behind, i, membership{service: x.Value})
 		}
-		p.behind[i].when = timeline.Union(append(p.behind[i].when, sights.hold(x.Interval, watched, near, b.evidence.most)))
+		p.behind[i].when = timeline.Union(append(p.behind[i].when, sights.Hold(x.Interval, watched, near, b.evidence.most)))
 	}
 	return p.behind
 }

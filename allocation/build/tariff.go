@@ -27,7 +27,7 @@ func (b *Builder) tariff(metric string, steps timeline.Steps, i allocation.Item)
 			t.changes, t.rates = append(t.changes, change.UnixMilli()), append(t.rates, next)
 		}
 	}
-	t.cuts = sortedEdges(t.steps.Edges(slices.Clone(t.changes)))
+	t.cuts = timeline.SortedEdges(t.steps.Edges(slices.Clone(t.changes)))
 	return t
 }
 
