@@ -149,7 +149,7 @@ func totalCosts(s *Set, rows []int, dst []float64) {
 	s.sums(moneyColumns(), rows, dst)
 }
 
-// Whole is a field without what rounding takes from whole numbers, or adds to them.
+// whole is a field without what rounding takes from whole numbers, or adds to them.
 func whole(f Field) Field {
 	value, values := f.Value, f.values
 	f.Value = func(s *Set, row int) float64 { return Whole(value(s, row)) }

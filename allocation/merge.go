@@ -249,7 +249,7 @@ func (s *Set) mergeMetadata(m *workspace, parts []part, n int, differ *[NumPrope
 			}
 		}
 	}
-	apart := differ[Namespace] // Or in their cluster
+	apart := differ[Namespace] // or in their cluster
 	for g, d := range differ[Cluster] {
 		apart[g] = apart[g] || d
 	}

@@ -51,7 +51,7 @@ type Query struct {
 // RowBytes is about how many bytes a row takes in memory with all its columns.
 const RowBytes = 512
 
-// SetBytes and assetBytes are about how many bytes a set without rows takes in memory, and an asset of it. filledColumns is
+// SetBytes and AssetBytes are about how many bytes a set without rows takes in memory, and an asset of it. filledColumns is
 // how many columns of a stored set have values other than zero, as a rule: the others share their memory.
 const (
 	SetBytes      = 6 << 10

@@ -40,7 +40,7 @@ type SourceReading struct {
 // InputUse is what was taken of a source for one input. A request that asks for several counts for the one that it brought
 // the most bytes of, with its retry or failure; its bytes and its time are shared by them.
 type InputUse struct {
-	Input      string // Or what else was asked for
+	Input      string // or what else was asked for
 	Requests   int64
 	Retries    int64
 	Errors     int64

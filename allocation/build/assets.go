@@ -6,6 +6,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/signals"
+	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // outsideKey says where cost was allocated that no node asset stands against.
@@ -34,7 +35,7 @@ func (n *node) eachStretch(r allocation.Resource, from, to int64, more []int64, 
 	edges = slices.Compact(edges)
 	for _, life := range n.life.Clip(from, to) {
 		at := life.From
-		for _, next := range append(within(edges, life), life.To) {
+		for _, next := range append(timeline.EdgesInside(edges, life), life.To) {
 			f(at, next, max(0, n.amount[r].Value(next)), n.priceAt(r, next))
 			at = next
 		}

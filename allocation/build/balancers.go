@@ -18,7 +18,7 @@ type balancer struct {
 	seen    timeline.Steps // of a service of that type
 	ingress timeline.Steps
 	price   toldPrices
-	address latest[signals.Symbol] // of the ingress: IP address, else host name
+	address timeline.Latest[signals.Symbol] // of the ingress: IP address, else host name
 }
 
 func (b *Builder) balancerOf(s *seen) *balancer {
@@ -50,8 +50,8 @@ func (x *balancer) locate(at int64, addresses []signals.Symbol) {
 		if a == none {
 			continue
 		}
-		if old := x.address; !old.known() || at > old.at || at == old.at && a.Value() < old.value.Value() {
-			x.address.set(a, at)
+		if old := x.address; !old.Known() || at > old.At || at == old.At && a.Value() < old.Value.Value() {
+			x.address.Set(a, at)
 		}
 		return
 	}
@@ -60,7 +60,7 @@ func (x *balancer) locate(at int64, addresses []signals.Symbol) {
 func (b *Builder) addBalancerPrice(s *seen) error {
 	x := b.balancerOf(s)
 	b.addPrices(&x.price, s, pricedThing{cluster: s.key[0], things: notices.BalancersPriced, name: s.key[1].Value() + "/" + s.key[2].Value()})
-	if !x.address.known() {
+	if !x.address.Known() {
 		x.locate(s.p.Last(), s.key[3:4])
 	}
 	return nil
@@ -68,7 +68,7 @@ func (b *Builder) addBalancerPrice(s *seen) error {
 
 func (b *Builder) addServiceLabels(s *seen) error {
 	labels := b.serviceLabels[s.object()]
-	labels.set(s.tailMap(), s.p.Last())
+	labels.Set(s.tailMap(), s.p.Last())
 	b.serviceLabels[s.object()] = labels
 	return nil
 }
@@ -111,7 +111,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		seen = timeline.Overlay(seen, priced)
 		life := b.lifeOf(x.cluster, seen)
 		item := b.item(allocation.ItemLoadBalancer, x.cluster)
-		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.serviceLabels[key].value
+		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.serviceLabels[key].Value
 		price := b.tariff("kubecost_load_balancer_cost", x.price.best(), item)
 		if len(b.asked(life)) > 0 && price.isDefault(b.asked(life)) && !b.isBad(pricedThing{cluster: x.cluster, things: notices.BalancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {
 			unpriced = append(unpriced, b.placed(x.cluster, x.namespace.Value()+"/"+x.name.Value()))
@@ -157,9 +157,9 @@ func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *ta
 	}
 	edges := append(price.edges(life.Edges(nil)), b.borders...)
 	eachShift(func(_ *pod, _ *shift, part timeline.Interval) { edges = append(edges, part.From, part.To) })
-	d := newDivided(edges)
-	eachShift(func(_ *pod, _ *shift, part timeline.Interval) { d.use(part.From, part.To) })
-	d.integrate(func(from, to int64) (cost, amount float64) {
+	d := timeline.NewDivided(edges)
+	eachShift(func(_ *pod, _ *shift, part timeline.Interval) { d.Use(part.From, part.To) })
+	d.Integrate(func(from, to int64) (cost, amount float64) {
 		if _, alive := life.Find(to); !alive {
 			return 0, 0
 		}
@@ -171,15 +171,15 @@ func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *ta
 	}
 	eachShift(func(p *pod, s *shift, part timeline.Interval) {
 		share.Hours = hours(part.From, part.To)
-		share.Cost = (d.costEach[d.edge(part.To)] - d.costEach[d.edge(part.From)]) / float64(s.n)
+		share.Cost = (d.CostEach[d.Edge(part.To)] - d.CostEach[d.Edge(part.From)]) / float64(s.n)
 		for _, row := range p.rowsOf(s) {
 			b.rows[s.set].AddBalancer(row, share)
 		}
 	})
-	for i := 1; i < len(d.edges); i++ {
-		from, to := d.edges[i-1], d.edges[i]
-		if share.Hours = d.amount[i] - d.amount[i-1]; d.users[i-1] == 0 && share.Hours > 0 {
-			share.Cost = d.cost[i] - d.cost[i-1]
+	for i := 1; i < len(d.Edges); i++ {
+		from, to := d.Edges[i-1], d.Edges[i]
+		if share.Hours = d.Amount[i] - d.Amount[i-1]; d.Users[i-1] == 0 && share.Hours > 0 {
+			share.Cost = d.Cost[i] - d.Cost[i-1]
 			b.leftOver(leftKey{b.setAt(to), allocation.Unallocated, x.cluster, x.namespace}, from, to).addBalancer(&share)
 		}
 	}

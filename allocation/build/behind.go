@@ -30,11 +30,11 @@ func (b *Builder) memberships(p *pod) []membership {
 	}
 	watched := intersection(told, p.seen)
 	for _, x := range sights {
-		i, ok := slices.BinarySearchFunc(p.behind, x.value, func(m membership, service signals.Symbol) int { return compareSymbols(m.service, service) })
+		i, ok := slices.BinarySearchFunc(p.behind, x.Value, func(m membership, service signals.Symbol) int { return compareSymbols(m.service, service) })
 		if !ok {
-			p.behind = slices.Insert(p.behind, i, membership{service: x.value})
+			p.behind = slices.Insert(p.behind, i, membership{service: x.Value})
 		}
-		p.behind[i].when = timeline.Union(append(p.behind[i].when, sights.hold(x.Interval, watched, near, b.evidence.most)))
+		p.behind[i].when = timeline.Union(append(p.behind[i].when, sights.Hold(x.Interval, watched, near, b.evidence.most)))
 	}
 	return p.behind
 }
@@ -43,27 +43,6 @@ func (b *Builder) memberships(p *pod) []membership {
 func (b *Builder) nearSights() int64 {
 	const ending = 60_000
 	return min(timeline.Lookback, max(2*b.sampling.Cell(), ending))
-}
-
-// hold is how long what was seen holds: also before and after, for most at most, as far as nothing else was seen, and nobody watched
-// for longer than near.
-func (d dated[T]) hold(x timeline.Interval, watched timeline.Intervals, near, most int64) timeline.Interval {
-	before, after := x.From-most, x.To+most
-	for _, o := range d {
-		if o.To <= x.From {
-			before = max(before, min(o.To+most, x.From)) // what was seen before holds until then
-		}
-		if o.From >= x.To {
-			after = min(after, o.From)
-		}
-	}
-	if watched.Clip(before, x.From).Length() <= near {
-		x.From = before
-	}
-	if watched.Clip(x.To, after).Length() <= near {
-		x.To = after
-	}
-	return x
 }
 
 // intersection is when both are.

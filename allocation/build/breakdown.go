@@ -110,7 +110,7 @@ func (b *Builder) leavesIn(x Span) bool {
 
 // lastSeen is when the node is seen last, 0 where it is not.
 func (n *node) lastSeen() (last int64) {
-	for _, steps := range [...]timeline.Steps{n.seen, n.capacity[allocation.CPU].best()} {
+	for _, steps := range [...]timeline.Steps{n.seen, n.capacity[allocation.CPU].Best()} {
 		if len(steps) > 0 {
 			last = max(last, steps[len(steps)-1].To)
 		}
@@ -156,7 +156,7 @@ func (b *Builder) lastSights() (all timeline.Intervals) {
 // firstSeen is when the node is seen first, the largest time there is where it is not.
 func (n *node) firstSeen() int64 {
 	first := int64(math.MaxInt64)
-	for _, steps := range [...]timeline.Steps{n.seen, n.capacity[allocation.CPU].best()} {
+	for _, steps := range [...]timeline.Steps{n.seen, n.capacity[allocation.CPU].Best()} {
 		if len(steps) > 0 {
 			first = min(first, steps[0].From)
 		}

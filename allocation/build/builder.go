@@ -46,7 +46,7 @@ type Builder struct {
 	storage    storage
 	balancers  map[objectKey]*balancer
 	// serviceLabels are kept apart: that a service has labels does not mean that it has a load balancer.
-	serviceLabels map[objectKey]latest[map[string]string]
+	serviceLabels map[objectKey]timeline.Latest[map[string]string]
 	egress        map[signals.Symbol]*egressPrice // by cluster
 	management    map[signals.Symbol]*management  // by cluster
 	sites         map[signals.Symbol]site         // of clusters
@@ -148,7 +148,7 @@ func NewBuilder(q allocation.Query, scrape time.Duration, rates allocation.Rates
 		orphans: map[outsideKey][allocation.NumResources]float64{}, badPrices: map[badPrice]bool{}, silent: map[signals.Symbol]timeline.Intervals{},
 		chargeFrom: q.ChargeFrom, shard: q.Shard, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[signals.Symbol]*egressPrice{},
 		management: map[signals.Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]signals.Symbol{},
-		left: map[leftKey]*left{}, serviceLabels: map[objectKey]latest[map[string]string]{}, forgottenPod: podSigns{hint: none},
+		left: map[leftKey]*left{}, serviceLabels: map[objectKey]timeline.Latest[map[string]string]{}, forgottenPod: podSigns{hint: none},
 		unrequested: map[signals.Symbol]unrequested{},
 	}
 	if q.Resolution > 0 && q.Resolution < scrape {
@@ -247,26 +247,6 @@ func (b *Builder) takes(s signals.Signal) bool {
 	}
 }
 
-// ranked holds the alternatives of one input for one subject, best first.
-type ranked []timeline.Steps
-
-// add merges steps into an alternative: duplicates count once, by their maximum.
-func (r *ranked) add(rank int, steps timeline.Steps) {
-	for len(*r) <= rank {
-		*r = append(*r, nil)
-	}
-	(*r)[rank] = timeline.Max((*r)[rank], steps)
-}
-
-// best is the first alternative that has data, at each time.
-func (r ranked) best() timeline.Steps {
-	var out timeline.Steps
-	for _, steps := range r {
-		out = timeline.Overlay(out, steps)
-	}
-	return out
-}
-
 // samplingOf is how the points of a series are sampled.
 func (b *Builder) samplingOf(s *seen) timeline.Sampling {
 	sampling := b.sampling
@@ -285,7 +265,7 @@ func (b *Builder) addRunning(s *seen) error {
 	if s.key[5] != none {
 		c.pod.hint = s.key[5]
 	}
-	c.running.add(s.Rank, b.samplingOf(s).Sights(s.p))
+	c.running.Add(s.Rank, b.samplingOf(s).Sights(s.p))
 	return nil
 }
 
@@ -309,12 +289,12 @@ func (b *Builder) addTerminated(s *seen) error {
 }
 
 func (b *Builder) addRequest(s *seen) error {
-	b.container(s).request[s.Resource].add(s.Rank, b.requestsOf(s))
+	b.container(s).request[s.Resource].Add(s.Rank, b.requestsOf(s))
 	return nil
 }
 
 func (b *Builder) addLimit(s *seen) error {
-	b.container(s).limit[s.Resource].add(s.Rank, b.sampling.Steps(s.p))
+	b.container(s).limit[s.Resource].Add(s.Rank, b.sampling.Steps(s.p))
 	return nil
 }
 

@@ -56,8 +56,8 @@ func (p *pod) firstStart() int64 {
 			}
 		}
 	}
-	if first == 0 && p.started.known() {
-		first = p.started.value
+	if first == 0 && p.started.Known() {
+		first = p.started.Value
 	}
 	return int64(first * 1000)
 }

@@ -14,8 +14,8 @@ import (
 // devices are what a container is allotted of devices, and uses of each. Nodes price whole ones, so everything is counted in
 // those: a MIG slice and a share of a GPU are the part of one that deviceWorth says.
 type devices struct {
-	requests map[signals.Symbol]*ranked // by resource name
-	used     map[deviceKey]*ranked
+	requests map[signals.Symbol]*timeline.Ranked // by resource name
+	used     map[deviceKey]*timeline.Ranked
 	names    map[deviceKey]allocation.GPUDevice
 }
 
@@ -60,7 +60,7 @@ func profileWorth(profile string) float64 {
 // devicesOf are those of c, made where they are new.
 func (c *container) devicesOf() *devices {
 	if c.devices == nil {
-		c.devices = &devices{requests: map[signals.Symbol]*ranked{}, used: map[deviceKey]*ranked{}, names: map[deviceKey]allocation.GPUDevice{}}
+		c.devices = &devices{requests: map[signals.Symbol]*timeline.Ranked{}, used: map[deviceKey]*timeline.Ranked{}, names: map[deviceKey]allocation.GPUDevice{}}
 	}
 	return c.devices
 }
@@ -68,21 +68,21 @@ func (c *container) devicesOf() *devices {
 func (b *Builder) addDeviceRequest(s *seen) error {
 	d := b.container(s).devicesOf()
 	if d.requests[s.key[5]] == nil {
-		d.requests[s.key[5]] = &ranked{}
+		d.requests[s.key[5]] = &timeline.Ranked{}
 	}
-	d.requests[s.key[5]].add(s.Rank, b.requestsOf(s))
+	d.requests[s.key[5]].Add(s.Rank, b.requestsOf(s))
 	return nil
 }
 
 func (b *Builder) addDeviceCapacity(s *seen) error {
 	n := b.nodeOf(s)
 	if n.devices == nil {
-		n.devices = map[signals.Symbol]*ranked{}
+		n.devices = map[signals.Symbol]*timeline.Ranked{}
 	}
 	if n.devices[s.key[2]] == nil {
-		n.devices[s.key[2]] = &ranked{}
+		n.devices[s.key[2]] = &timeline.Ranked{}
 	}
-	n.devices[s.key[2]].add(s.Rank, b.sampling.Steps(s.p))
+	n.devices[s.key[2]].Add(s.Rank, b.sampling.Steps(s.p))
 	return nil
 }
 
@@ -93,24 +93,15 @@ func (b *Builder) addDeviceUse(s *seen) error {
 	}
 	steps := b.sampling.Steps(s.p)
 	if s.Scale > 0 {
-		steps = scaled(steps, s.Scale)
+		steps = timeline.Scaled(steps, s.Scale)
 	}
 	d, device := b.container(s).devicesOf(), deviceKey{s.key[5], s.key[6], s.key[7]}
 	if d.used[device] == nil {
-		d.used[device] = &ranked{}
+		d.used[device] = &timeline.Ranked{}
 	}
-	d.used[device].add(s.Rank, steps.NotNegative())
+	d.used[device].Add(s.Rank, steps.NotNegative())
 	d.names[device] = d.names[device].Or(allocation.GPUDevice{Device: s.key[9].Value(), Model: s.key[10].Value(), UUID: s.key[8].Value()})
 	return nil
-}
-
-// scaled is s times factor.
-func scaled(s timeline.Steps, factor float64) timeline.Steps {
-	out := slices.Clone(s)
-	for i := range out {
-		out[i].V *= factor
-	}
-	return out
 }
 
 // inheritDevices adds from's devices, as far as take takes them.
@@ -121,18 +112,18 @@ func (c *container) inheritDevices(from *devices, take func(timeline.Steps) time
 	d := c.devicesOf()
 	for name, alternatives := range from.requests {
 		if d.requests[name] == nil {
-			d.requests[name] = &ranked{}
+			d.requests[name] = &timeline.Ranked{}
 		}
 		for rank, s := range *alternatives {
-			d.requests[name].add(rank, take(s))
+			d.requests[name].Add(rank, take(s))
 		}
 	}
 	for device, alternatives := range from.used {
 		if d.used[device] == nil {
-			d.used[device] = &ranked{}
+			d.used[device] = &timeline.Ranked{}
 		}
 		for rank, s := range *alternatives {
-			d.used[device].add(rank, take(s))
+			d.used[device].Add(rank, take(s))
 		}
 		d.names[device] = d.names[device].Or(from.names[device])
 	}
@@ -143,7 +134,7 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 	if c.devices == nil {
 		return
 	}
-	c.request[allocation.GPU].add(0, sumByName(c.devices.requests, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) }))
+	c.request[allocation.GPU].Add(0, sumByName(c.devices.requests, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) }))
 	names := make([]deviceKey, 0, len(c.devices.used))
 	for name := range c.devices.used {
 		names = append(names, name)
@@ -157,7 +148,7 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 		if name.slice != none {
 			worth = profileWorth(name.profile.Value())
 		}
-		sum = timeline.Sum(sum, scaled(c.devices.used[name].best(), worth))
+		sum = timeline.Sum(sum, timeline.Scaled(c.devices.used[name].Best(), worth))
 	}
 	c.gpu = dict.AddMap(c.devices.described(names, n).Map())
 	for _, x := range sum {

@@ -155,11 +155,11 @@ func (b *Builder) devicesUnseen(from, to int64) bool {
 		}
 		seen := false
 		for _, used := range c.devices.used {
-			for _, x := range used.best() {
+			for _, x := range used.Best() {
 				seen = seen || x.From < to && x.To > from
 			}
 		}
-		if !seen && sights(c.running.best()).Clip(from, to).Length() == to-from {
+		if !seen && sights(c.running.Best()).Clip(from, to).Length() == to-from {
 			return true
 		}
 	}
@@ -271,8 +271,8 @@ func (b *Builder) unforeign() iter.Seq[*container] {
 // seenFor is for how long usage of a container was seen, not held, within (from, to].
 func (c *container) seenFor(from, to int64) (length int64) {
 	for _, f := range c.covered[allocation.RAM] {
-		if !f.soft {
-			length += max(0, min(f.to, to)-max(f.from, from))
+		if !f.Soft {
+			length += max(0, min(f.To, to)-max(f.From, from))
 		}
 	}
 	return length

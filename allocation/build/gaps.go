@@ -43,7 +43,7 @@ func (b *Builder) findAbsence() {
 	}
 	for n := range b.everyNode() {
 		s := seen[n.cluster]
-		s.nodes = appendIntervals(appendIntervals(s.nodes, n.seen), n.capacity[allocation.CPU].best())
+		s.nodes = appendIntervals(appendIntervals(s.nodes, n.seen), n.capacity[allocation.CPU].Best())
 		seen[n.cluster] = s
 	}
 	from, to := b.loadedFrom, b.sampling.End
@@ -90,7 +90,7 @@ func (b *Builder) Blind() []Span {
 	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, (*container).hasStatus) }
 	b.blind = map[objectKey]bool{}
 	for _, p := range each(b, maps.All(b.pods)) {
-		if p.node.known() && !told[p.objectKey] {
+		if p.node.Known() && !told[p.objectKey] {
 			b.blind[p.objectKey] = true
 		}
 	}
@@ -131,10 +131,10 @@ func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 	sights := map[nodeKey]timeline.Intervals{}
 	for c := range b.every() {
 		down := b.absentIn(c.cluster).nodes.Absent
-		if len(down) == 0 || !c.pod.node.known() {
+		if len(down) == 0 || !c.pod.node.Known() {
 			continue
 		}
-		key := nodeKey{c.cluster, c.pod.node.value}
+		key := nodeKey{c.cluster, c.pod.node.Value}
 		for _, gap := range down {
 			for _, steps := range c.running {
 				sights[key] = append(sights[key], appendIntervals(nil, b.sampling.Holding(steps)).Clip(gap.From, gap.To)...)
@@ -252,8 +252,8 @@ func (c *container) spread(s timeline.Sampling) timeline.Intervals {
 	var out timeline.Intervals
 	for r := range allocation.NumResources {
 		for _, f := range c.covered[r] {
-			if f.soft && f.to-f.from > timeline.Lookback {
-				out = append(out, c.runs.Clip(max(f.from, s.Start), min(f.to, s.End))...)
+			if f.Soft && f.To-f.From > timeline.Lookback {
+				out = append(out, c.runs.Clip(max(f.From, s.Start), min(f.To, s.End))...)
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func (p *pod) usageSeen(from, to int64) bool {
 	for _, c := range p.containers {
 		for _, covered := range c.covered {
 			for _, f := range covered {
-				if !f.soft && f.from < to && f.to > from {
+				if !f.Soft && f.From < to && f.To > from {
 					return true
 				}
 			}

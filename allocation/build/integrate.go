@@ -72,10 +72,10 @@ func (b *Builder) discover(s *seen) *container {
 	}
 	c := newContainer(key, b.podOf(key.podKey))
 	c.init, c.alone = true, true
-	if at := b.nodeAt(s.key[0], s.key[5]); at != none && !c.pod.node.known() {
-		c.pod.node.set(at, 0)
+	if at := b.nodeAt(s.key[0], s.key[5]); at != none && !c.pod.node.Known() {
+		c.pod.node.Set(at, 0)
 	}
-	c.running.add(runningByLevel, b.samplingOf(s).Sights(s.p))
+	c.running.Add(runningByLevel, b.samplingOf(s).Sights(s.p))
 	c.pod.containers = append(c.pod.containers, c)
 	b.resolveContainer(c)
 	if c.node != nil {
@@ -110,7 +110,7 @@ func (l *Lane) measure(c *container, s *seen) {
 	}
 	l.coverAll(c, covered, s, cells, tail)
 	if len(cells) > 0 && l.since != 0 {
-		covered.rise(s, cells[0], l.since)
+		covered.Rise(s.series, cells[0], l.since)
 	}
 	if s.Signal == signals.ContainerUse {
 		l.b.markEnd(covered, s, end)
@@ -118,7 +118,7 @@ func (l *Lane) measure(c *container, s *seen) {
 }
 
 // coverAll charges cells as far as they are not covered yet. From tail on they are soft.
-func (l *Lane) coverAll(c *container, covered *coverage, s *seen, cells []timeline.Cell, tail int) {
+func (l *Lane) coverAll(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, tail int) {
 	for i := 0; i < len(cells); {
 		n, soft := 1, i >= tail || cells[i].Held
 		for !soft && i+n < tail && cells[i+n].From == cells[i+n-1].To && !cells[i+n].Held {
@@ -130,12 +130,12 @@ func (l *Lane) coverAll(c *container, covered *coverage, s *seen, cells []timeli
 }
 
 // coverage is what usage series cover of a container's time in this phase.
-func (b *Builder) coverage(c *container, r allocation.Resource) *coverage {
+func (b *Builder) coverage(c *container, r allocation.Resource) *timeline.Coverage {
 	if b.phase != correcting {
 		return &c.covered[r]
 	}
 	if c.again == nil {
-		c.again = &[allocation.NumResources]coverage{}
+		c.again = &[allocation.NumResources]timeline.Coverage{}
 	}
 	return &c.again[r]
 }
@@ -159,50 +159,50 @@ func (b *Builder) heldTail(cells []timeline.Cell) int {
 }
 
 // cover charges cells that follow each other, as far as they are not covered yet.
-func (l *Lane) cover(c *container, covered *coverage, s *seen, cells []timeline.Cell, soft bool) {
+func (l *Lane) cover(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, soft bool) {
 	first, last := cells[0], cells[len(cells)-1]
-	f := fragment{from: first.From, to: last.To, series: s.series, soft: soft}
-	if f.from >= f.to {
+	f := timeline.Fragment{From: first.From, To: last.To, Series: s.series, Soft: soft}
+	if f.From >= f.To {
 		return
 	}
-	f.rate = last.Amount * 1000 / float64(last.To-last.From)
-	for _, x := range covered.yield(f.from, f.to, soft) {
-		held := timeline.Cell{From: x.from, To: x.to, Amount: x.rate * float64(x.to-x.from) / 1000}
-		l.integrate(c, s.Resource, []timeline.Cell{held}, x.from, x.to, -1)
+	f.Rate = last.Amount * 1000 / float64(last.To-last.From)
+	for _, x := range covered.Yield(f.From, f.To, soft) {
+		held := timeline.Cell{From: x.From, To: x.To, Amount: x.Rate * float64(x.To-x.From) / 1000}
+		l.integrate(c, s.Resource, []timeline.Cell{held}, x.From, x.To, -1)
 	}
-	for _, free := range covered.uncovered(f.from, f.to) {
+	for _, free := range covered.Uncovered(f.From, f.To) {
 		l.integrate(c, s.Resource, cells, free.From, free.To, 1)
 		part := f
-		part.from, part.to = free.From, free.To
-		covered.add(part)
+		part.From, part.To = free.From, free.To
+		covered.Add(part)
 	}
 }
 
 // markEnd notes a counter's value at the end of its cells, so that a later stretch of it goes on from there: by a fragment without
 // a length where what came before it is not known or is covered by another series. Where it has none, end is 0: the points are a
 // marker, with which what an earlier stretch saw ends.
-func (b *Builder) markEnd(covered *coverage, s *seen, end int64) {
+func (b *Builder) markEnd(covered *timeline.Coverage, s *seen, end int64) {
 	if end == 0 {
 		for i := range *covered {
-			if f := &(*covered)[i]; f.series == s.series {
-				f.until = min(f.until, s.p.First())
+			if f := &(*covered)[i]; f.Series == s.series {
+				f.Until = min(f.Until, s.p.First())
 			}
 		}
 		return
 	}
 	value, until := b.samplingOf(s).SeenAt(s.p, end)
 	for i := range *covered {
-		if f := &(*covered)[i]; f.series == s.series && f.to == end {
-			f.counter, f.until = value, until
+		if f := &(*covered)[i]; f.Series == s.series && f.To == end {
+			f.Counter, f.Until = value, until
 			return
 		}
 	}
-	covered.add(fragment{from: end, to: end, series: s.series, counter: value, until: until})
+	covered.Add(timeline.Fragment{From: end, To: end, Series: s.series, Counter: value, Until: until})
 }
 
 // begin gives the first cell its beginning, or leaves it out. A counter's goes on from an earlier stretch of the same series; else it began
 // at 0 when the container did, if that is known and the series was not there before.
-func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (l *Lane) begin(c *container, covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
 	l.since = 0
 	if len(cells) == 0 {
 		return cells
@@ -214,16 +214,16 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 	run, running := c.runs.Find(first.To)
 	for i := len(covered) - 1; i >= 0; i-- {
 		f := &covered[i]
-		if f.series != s.series || f.from > first.To || f.soft && first.To <= f.to {
+		if f.Series != s.series || f.From > first.To || f.Soft && first.To <= f.To {
 			continue
 		}
-		if first.To <= f.to {
+		if first.To <= f.To {
 			return cells[1:] // an earlier stretch reaches into this one: what came before is charged
 		}
-		if !l.b.goesOn(c, s, f.to, first.To) {
+		if !l.b.goesOn(c, s, f.To, first.To) {
 			break
 		}
-		return l.b.samplingOf(s).GoOn(cells, s.p, f.to, f.until, f.counter)
+		return l.b.samplingOf(s).GoOn(cells, s.p, f.To, f.Until, f.Counter)
 	}
 	from, known := c.startBefore(s.p.First())
 	if !known && c.alone && running && c.canUse(first.Amount, run.From, first.To) {
@@ -240,11 +240,11 @@ func (l *Lane) begin(c *container, covered coverage, s *seen, cells []timeline.C
 		// sample began before: what was used by the next sample, a moment later, is no measure of what is used on.
 		l.since, from = from, run.From
 	}
-	if f := covered.before(first.To - 1); f != nil && !f.soft && f.to > from {
-		if first.To-f.to > most {
+	if f := covered.Before(first.To - 1); f != nil && !f.Soft && f.To > from {
+		if first.To-f.To > most {
 			return cells[1:] // the start that is known is that of the container before this one
 		}
-		l.since, from = 0, f.to // that ended only now
+		l.since, from = 0, f.To // that ended only now
 	}
 	first.From, first.Held = from, first.To-from > most
 	cells = l.b.succeed(covered, s, cells)
@@ -287,17 +287,17 @@ func (c *container) canUse(coreSeconds float64, from, to int64) bool {
 
 // succeed makes room for the first cell of a container that started again: where the one before it was still seen at the
 // same point of the grid, the cell's time is covered, and what was used in it counts in the cell after.
-func (b *Builder) succeed(covered coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (b *Builder) succeed(covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
 	first := &cells[0]
-	f := covered.at(first.To)
-	if f == nil || f.soft || f.series == s.series || f.from >= first.From || f.to-first.To > b.sampling.Cell() {
+	f := covered.CoveringAt(first.To)
+	if f == nil || f.Soft || f.Series == s.series || f.From >= first.From || f.To-first.To > b.sampling.Cell() {
 		return cells
 	}
-	if len(cells) > 1 && cells[1].To > f.to {
+	if len(cells) > 1 && cells[1].To > f.To {
 		cells[1].Amount += first.Amount
 		return cells[1:]
 	}
-	first.From, first.To = f.to, f.to+b.sampling.Cell()
+	first.From, first.To = f.To, f.To+b.sampling.Cell()
 	return cells
 }
 
@@ -309,8 +309,8 @@ func (c *container) startBefore(t int64) (at int64, known bool) {
 			at, known = v, true
 		}
 	}
-	if !known && c.pod.started.known() {
-		return int64(c.pod.started.value * 1000), true
+	if !known && c.pod.started.Known() {
+		return int64(c.pod.started.Value * 1000), true
 	}
 	return at, known
 }
@@ -401,7 +401,7 @@ func (b *Builder) holdUsage() {
 		for r := range allocation.NumResources {
 			for i := range c.segments {
 				seg := &c.segments[i]
-				for _, free := range c.covered[r].uncovered(seg.from, seg.to) {
+				for _, free := range c.covered[r].Uncovered(seg.from, seg.to) {
 					if l.hold(c, seg, r, free) && free.To-free.From > timeline.Lookback {
 						holes = append(holes, free)
 					}
@@ -459,9 +459,9 @@ func (b *Builder) heldRate(c *container, r allocation.Resource, t int64) (rate f
 	if b.beginsWithSignals(&run) {
 		run.From = timeline.Unborn
 	}
-	f := c.covered[r].before(t)
-	if !ok || f == nil || f.to <= run.From {
+	f := c.covered[r].Before(t)
+	if !ok || f == nil || f.To <= run.From {
 		return 0, t
 	}
-	return f.rate, min(f.to+allocation.Evidence.Milliseconds(), c.nextStart(f.to))
+	return f.Rate, min(f.To+allocation.Evidence.Milliseconds(), c.nextStart(f.To))
 }

@@ -13,7 +13,7 @@ import (
 // management is what is known of what a cluster's control plane costs.
 type management struct {
 	price       toldPrices
-	provisioner latest[signals.Symbol]
+	provisioner timeline.Latest[signals.Symbol]
 }
 
 func (b *Builder) addManagementPrice(s *seen) error {
@@ -24,7 +24,7 @@ func (b *Builder) addManagementPrice(s *seen) error {
 	}
 	b.addPrices(&m.price, s, pricedThing{cluster: s.key[0], things: notices.ManagementPriced, name: s.key[0].Value()})
 	if s.key[1] != none {
-		m.provisioner.set(s.key[1], s.p.Last())
+		m.provisioner.Set(s.key[1], s.p.Last())
 	}
 	return nil
 }
@@ -87,28 +87,28 @@ func (b *Builder) chargeManagement() {
 func (b *Builder) addNodeDisk(s *seen) error {
 	n := b.nodeOf(s)
 	if n.disks == nil {
-		n.disks = map[signals.Symbol]*ranked{}
+		n.disks = map[signals.Symbol]*timeline.Ranked{}
 	}
 	if n.disks[s.key[2]] == nil {
-		n.disks[s.key[2]] = &ranked{}
+		n.disks[s.key[2]] = &timeline.Ranked{}
 	}
-	n.disks[s.key[2]].add(s.Rank, b.sampling.Steps(s.p))
+	n.disks[s.key[2]].Add(s.Rank, b.sampling.Steps(s.p))
 	return nil
 }
 
 // sumByName is the sum of what is known under each name, times what one of that name is worth; an alternative counts only
 // where no better one has data under any name.
-func sumByName(m map[signals.Symbol]*ranked, worth func(signals.Symbol) float64) timeline.Steps {
-	var out ranked
+func sumByName(m map[signals.Symbol]*timeline.Ranked, worth func(signals.Symbol) float64) timeline.Steps {
+	var out timeline.Ranked
 	for _, name := range sortedSymbols(m) {
 		for rank, steps := range *m[name] {
 			for len(out) <= rank {
 				out = append(out, nil)
 			}
-			out[rank] = timeline.Sum(out[rank], scaled(steps, worth(name)))
+			out[rank] = timeline.Sum(out[rank], timeline.Scaled(steps, worth(name)))
 		}
 	}
-	return out.best()
+	return out.Best()
 }
 
 // chargeLocalDisks makes the disk assets of nodes. They are not in allocations.
@@ -126,7 +126,7 @@ func (b *Builder) chargeLocalDisks() {
 		if len(b.asked(n.life)) > 0 && price.isDefault(b.asked(n.life)) {
 			unpriced = append(unpriced, b.placed(n.cluster, a.Name))
 		}
-		cuts := sortedEdges(price.edges(capacity.Edges(nil)))
+		cuts := timeline.SortedEdges(price.edges(capacity.Edges(nil)))
 		b.eachSet(n.life, func(set int, life timeline.Intervals) {
 			from, to := lifeBounds(life)
 			d := allocation.Disk{
@@ -136,7 +136,7 @@ func (b *Builder) chargeLocalDisks() {
 			d.UsedByteHours, d.UsedMax = n.diskUsed(set)
 			for _, part := range life {
 				at := part.From
-				for _, next := range append(within(cuts, part), part.To) {
+				for _, next := range append(timeline.EdgesInside(cuts, part), part.To) {
 					byteHours := max(0, capacity.Value(next)) * hours(at, next)
 					d.ByteHours += byteHours
 					d.Cost += byteHours / allocation.RAM.PerPriceUnit() * price.at(next)

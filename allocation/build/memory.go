@@ -28,16 +28,16 @@ const rowMemory = (int64(allocation.NumColumns)*8+int64(allocation.NumProperties
 func (b *Builder) Memory() int64 {
 	n := b.dict.Memory() + int64(len(b.sets))*allocation.SetBytes
 	for c := range b.every() {
-		n += containerMemory + b.rowsOf(c)*rowMemory + stepMemory(c.started, c.created, c.ended, c.restarts)
+		n += containerMemory + b.rowsOf(c)*rowMemory + timeline.StepBytes(c.started, c.created, c.ended, c.restarts)
 		n += rankedMemory(c.running)
 		for r := range allocation.NumResources {
 			n += rankedMemory(c.request[r]) + rankedMemory(c.limit[r])
 		}
 	}
 	for _, p := range each(b, maps.All(b.pods)) {
-		n += podMemory + stepMemory(p.seen, p.active, p.pending, p.born, p.completed, p.deleted, p.final)
+		n += podMemory + timeline.StepBytes(p.seen, p.active, p.pending, p.born, p.completed, p.deleted, p.final)
 		for i := range p.stays {
-			n += objectMemory + stepMemory(p.stays[i].seen)
+			n += objectMemory + timeline.StepBytes(p.stays[i].seen)
 		}
 	}
 	for node := range b.everyNode() {
@@ -93,15 +93,6 @@ func (b *Builder) setsOf(c *container) (first, last int) {
 	return first, max(first+1, min(begun(to), len(b.windows)))
 }
 
-// stepMemory is what step functions take.
-func stepMemory(of ...timeline.Steps) int64 {
-	n := 0
-	for _, s := range of {
-		n += cap(s)
-	}
-	return int64(n) * int64(unsafe.Sizeof(timeline.Step{}))
-}
-
-func rankedMemory(r ranked) int64 {
-	return int64(cap(r))*int64(unsafe.Sizeof(timeline.Steps{})) + stepMemory(r...)
+func rankedMemory(r timeline.Ranked) int64 {
+	return int64(cap(r))*int64(unsafe.Sizeof(timeline.Steps{})) + timeline.StepBytes(r...)
 }

@@ -297,8 +297,8 @@ func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 	}
 	switch {
 	case at < t && !again:
-	case p.started.known():
-		at = int64(p.started.value * 1000)
+	case p.started.Known():
+		at = int64(p.started.Value * 1000)
 	case begins:
 		at = p.shifts[0].from
 	}

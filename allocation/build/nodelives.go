@@ -63,7 +63,7 @@ func (n *node) lifespans() []lifespan {
 func (n *node) identities() []nodeIdentity {
 	var out []nodeIdentity
 	for _, x := range n.providerID {
-		out = append(out, nodeIdentity{Interval: x.Interval, providerID: x.value})
+		out = append(out, nodeIdentity{Interval: x.Interval, providerID: x.Value})
 	}
 	for _, x := range n.created {
 		out = append(out, nodeIdentity{timeline.Interval{From: x.From, To: x.To}, none, x.V})
@@ -80,7 +80,7 @@ func (n *node) split(spans []lifespan) []*node {
 	for i, x := range spans {
 		part := &node{
 			nodeKey: n.nodeKey, lifespan: x, seen: x.clip(n.seen), created: x.steps(n.created), spot: x.steps(n.spot),
-			providerID: n.providerID.within(x.from, x.until), priceLabels: n.priceLabels.within(x.from, x.until), labels: n.labels.within(x.from, x.until),
+			providerID: n.providerID.Within(x.from, x.until), priceLabels: n.priceLabels.Within(x.from, x.until), labels: n.labels.Within(x.from, x.until),
 			devices: x.byName(n.devices), disks: x.byName(n.disks),
 		}
 		for r := range allocation.NumResources {
@@ -109,16 +109,16 @@ func (x lifespan) clip(s timeline.Steps) timeline.Steps {
 	return timeline.Within(s, timeline.Steps{{From: x.from, To: x.until, V: 1}})
 }
 
-func (x lifespan) ranked(r ranked) ranked {
-	out := make(ranked, len(r))
+func (x lifespan) ranked(r timeline.Ranked) timeline.Ranked {
+	out := make(timeline.Ranked, len(r))
 	for rank, s := range r {
 		out[rank] = x.steps(s)
 	}
 	return out
 }
 
-func (x lifespan) byName(m map[signals.Symbol]*ranked) map[signals.Symbol]*ranked {
-	out := make(map[signals.Symbol]*ranked, len(m))
+func (x lifespan) byName(m map[signals.Symbol]*timeline.Ranked) map[signals.Symbol]*timeline.Ranked {
+	out := make(map[signals.Symbol]*timeline.Ranked, len(m))
 	for name, r := range m {
 		if of := x.ranked(*r); slices.ContainsFunc(of, func(s timeline.Steps) bool { return len(s) > 0 }) {
 			out[name] = &of
@@ -156,13 +156,13 @@ func (b *Builder) endLives() {
 // nodeRunning is the node that a container ran on: of those of its pod's node's name, the last that was there when the pod started,
 // else when the container did.
 func (b *Builder) nodeRunning(c *container, runs *timeline.Runs) *node {
-	nodes := b.nodes[nodeKey{c.cluster, c.pod.node.value}]
+	nodes := b.nodes[nodeKey{c.cluster, c.pod.node.Value}]
 	if len(nodes) == 0 {
 		return nil
 	}
 	started := int64(timeline.Unborn)
-	if c.pod.started.known() && c.pod.started.value > 0 {
-		started = int64(c.pod.started.value * 1000)
+	if c.pod.started.Known() && c.pod.started.Value > 0 {
+		started = int64(c.pod.started.Value * 1000)
 	} else if len(runs.All) > 0 {
 		started = runs.All[0].Start.Latest
 	}

@@ -17,18 +17,18 @@ type node struct {
 	nodeKey
 	index       int            // among the builder's nodes, sorted
 	seen        timeline.Steps // kube_node_info
-	providerID  dated[signals.Symbol]
-	priceLabels dated[nodePriceLabels]
-	labels      dated[allocation.ID] // maps of the builder's Dict
-	labelMap    map[string]string    // the last of labels, once resolved
-	spotByLabel bool                 // labelMap says that it can be taken away
+	providerID  timeline.Dated[signals.Symbol]
+	priceLabels timeline.Dated[nodePriceLabels]
+	labels      timeline.Dated[allocation.ID] // maps of the builder's Dict
+	labelMap    map[string]string             // the last of labels, once resolved
+	spotByLabel bool                          // labelMap says that it can be taken away
 	created     timeline.Steps
 	spot        timeline.Steps
-	capacity    [allocation.NumResources]ranked
+	capacity    [allocation.NumResources]timeline.Ranked
 	priced      [allocation.NumResources]toldPrices
-	devices     map[signals.Symbol]*ranked // capacity by the resource names of devices
-	disks       map[signals.Symbol]*ranked // size of the file systems on the node's own disk, by device
-	disksUsed   map[signals.Symbol]*filled // how full they are
+	devices     map[signals.Symbol]*timeline.Ranked // capacity by the resource names of devices
+	disks       map[signals.Symbol]*timeline.Ranked // size of the file systems on the node's own disk, by device
+	disksUsed   map[signals.Symbol]*filled          // how full they are
 
 	lifespan
 	after int64 // when the node before it under its name ended; 0 for none
@@ -64,13 +64,13 @@ func (b *Builder) addNode(s *seen) error {
 	sights := b.sampling.Sights(s.p)
 	n.seen = timeline.Max(n.seen, b.sampling.Holding(sights))
 	if s.key[2] != none {
-		n.providerID.add(s.key[2], sights)
+		n.providerID.Add(s.key[2], sights)
 	}
 	return nil
 }
 
 func (b *Builder) addNodeLabels(s *seen) error {
-	b.nodeOf(s).labels.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.nodeOf(s).labels.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
@@ -81,14 +81,14 @@ func (b *Builder) addNodeCreated(s *seen) error {
 }
 
 func (b *Builder) addNodeCapacity(s *seen) error {
-	b.nodeOf(s).capacity[s.Resource].add(s.Rank, b.sampling.Steps(s.p))
+	b.nodeOf(s).capacity[s.Resource].Add(s.Rank, b.sampling.Steps(s.p))
 	return nil
 }
 
 func (b *Builder) addNodePrice(s *seen) error {
 	n := b.nodeOf(s)
 	prices := b.addPrices(&n.priced[s.Resource], s, n.pricedThing(s.Resource))
-	n.priceLabels.add(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, prices)
+	n.priceLabels.Add(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, prices)
 	return nil
 }
 
@@ -155,10 +155,10 @@ func labeledSpot(labels map[string]string) bool {
 
 // asset is what is known of the node at t, without amounts.
 func (n *node) asset(t int64) allocation.Node {
-	from := n.priceLabels.at(timeline.Forever)
+	from := n.priceLabels.At(timeline.Forever)
 	asset := allocation.Node{
 		Cluster: n.cluster.Value(), Name: n.name.Value(),
-		ProviderID:   cmp.Or(symbolText(n.providerID.at(timeline.Forever)), from.providerID),
+		ProviderID:   cmp.Or(symbolText(n.providerID.At(timeline.Forever)), from.providerID),
 		InstanceType: cmp.Or(n.label(instanceTypeLabels), from.instanceType),
 		Region:       cmp.Or(n.label(allocation.RegionLabels), from.region),
 		Zone:         n.label(zoneLabels), Pool: n.label(poolLabels),
@@ -179,11 +179,11 @@ func symbolText(s signals.Symbol) string {
 	return s.Value()
 }
 
-func symText(l latest[signals.Symbol]) string {
-	if !l.known() {
+func symText(l timeline.Latest[signals.Symbol]) string {
+	if !l.Known() {
 		return ""
 	}
-	return l.value.Value()
+	return l.Value.Value()
 }
 
 // provider is the cloud that a provider id names, in the spelling of price sheets: aws, gcp, azure.
@@ -205,10 +205,10 @@ func (b *Builder) resolveNodes() {
 		n.index = i
 		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
 		b.dict.Add(n.name.Value())
-		n.labelMap = b.dict.TextMap(n.labels.at(timeline.Forever))
+		n.labelMap = b.dict.TextMap(n.labels.At(timeline.Forever))
 		n.spotByLabel = labeledSpot(n.labelMap)
 		for r := range allocation.NumResources {
-			n.amount[r], n.price[r] = n.capacity[r].best(), b.reach(n.priced[r].best())
+			n.amount[r], n.price[r] = n.capacity[r].Best(), b.reach(n.priced[r].best())
 			if len(n.capacity[r]) > capacityByAllocatable {
 				n.allocatable[r] = b.reach(n.capacity[r][capacityByAllocatable])
 			}

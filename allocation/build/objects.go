@@ -1,7 +1,6 @@
 package build
 
 import (
-	"cmp"
 	"iter"
 	"maps"
 	"strings"
@@ -11,33 +10,19 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// latest is a value of which the last reported wins.
-type latest[T any] struct {
-	value T
-	at    int64 // 0 where it is not known
-}
-
-func (l *latest[T]) known() bool { return l.at != 0 }
-
-func (l *latest[T]) set(v T, at int64) {
-	if !l.known() || at >= l.at {
-		l.value, l.at = v, cmp.Or(at, 1)
-	}
-}
-
 // owner is a kind, lower case, and a name; a zero owner is none.
 type owner struct{ kind, name signals.Symbol }
 
 // pod is one pod by UID.
 type pod struct {
 	podKey
-	node        latest[signals.Symbol]
-	address     latest[signals.Symbol]
-	createdBy   latest[owner]
-	owner       latest[owner]
-	started     latest[float64] // Unix seconds
-	labels      dated[allocation.ID]
-	annotations dated[allocation.ID]
+	node        timeline.Latest[signals.Symbol]
+	address     timeline.Latest[signals.Symbol]
+	createdBy   timeline.Latest[owner]
+	owner       timeline.Latest[owner]
+	started     timeline.Latest[float64] // Unix seconds
+	labels      timeline.Dated[allocation.ID]
+	annotations timeline.Dated[allocation.ID]
 	containers  []*container
 	mounts      []signals.Symbol // claims of its namespace
 	behind      []membership     // nil until it is resolved
@@ -64,7 +49,7 @@ type podSigns struct {
 	stays     []stay         // of a pod without a UID
 	seen      timeline.Steps
 	active    timeline.Steps // not 0 while the pod's phase is Running
-	scheduled latest[float64]
+	scheduled timeline.Latest[float64]
 	pending   timeline.Steps // not 0 while the pod's phase is Pending
 	born      timeline.Steps // when it started, as was reported at each time, in Unix seconds
 	completed timeline.Steps // the last end of those of its containers that are terminated then
@@ -92,21 +77,21 @@ type container struct {
 
 	runs      timeline.Intervals
 	segments  []segment
-	covered   [allocation.NumResources]coverage
-	deviceUse []timeline.Cell                    // of all its devices
-	again     *[allocation.NumResources]coverage // covered once more, while overcommitment is taken off
-	rows      []rowRef                           // of the sets it runs in
+	covered   [allocation.NumResources]timeline.Coverage
+	deviceUse []timeline.Cell                             // of all its devices
+	again     *[allocation.NumResources]timeline.Coverage // covered once more, while overcommitment is taken off
+	rows      []rowRef                                    // of the sets it runs in
 }
 
 // containerSigns are what is gathered of a container until its segments are made of it.
 type containerSigns struct {
-	running ranked
+	running timeline.Ranked
 	created timeline.Steps // by cAdvisor: stands in for started where that of container and pod is not known
 	ended   timeline.Steps // when it ended last, as was reported at each time, in Unix seconds
 	// restarts is how often it was restarted, as was reported at each time.
 	restarts timeline.Steps
-	request  [allocation.NumResources]ranked
-	limit    [allocation.NumResources]ranked
+	request  [allocation.NumResources]timeline.Ranked
+	limit    [allocation.NumResources]timeline.Ranked
 }
 
 func newContainer(key containerKey, p *pod) *container {
@@ -117,14 +102,14 @@ func newContainer(key containerKey, p *pod) *container {
 type rowRef struct{ set, row int32 }
 
 // namespace holds maps of the builder's Dict.
-type namespace struct{ labels, annotations dated[allocation.ID] }
+type namespace struct{ labels, annotations timeline.Dated[allocation.ID] }
 
 // at are a namespace's labels and annotations at t; a nil one has none.
 func (n *namespace) at(t int64) (labels, annotations allocation.ID) {
 	if n == nil {
 		return 0, 0
 	}
-	return n.labels.at(t), n.annotations.at(t)
+	return n.labels.At(t), n.annotations.At(t)
 }
 
 // runningByInfo is the rank of the running signal that is kube_pod_container_info: it counts while the pod's phase is
@@ -197,12 +182,12 @@ func (b *Builder) addPod(s *seen) error {
 	p.seen = timeline.Max(p.seen, seen)
 	p.addStay(s.key[4], s.key[5], seen)
 	if s.key[4] != none {
-		p.node.set(s.key[4], at)
+		p.node.Set(s.key[4], at)
 	}
 	if s.key[5] != none {
-		p.address.set(s.key[5], at)
+		p.address.Set(s.key[5], at)
 	}
-	p.createdBy.set(makeOwner(s.key[6], s.key[7]), at)
+	p.createdBy.Set(makeOwner(s.key[6], s.key[7]), at)
 	return nil
 }
 
@@ -225,7 +210,7 @@ func (b *Builder) addPodPhase(s *seen) error {
 func (b *Builder) addPodStarted(s *seen) error {
 	p := b.podOf(s.pod())
 	if v, ok := s.p.LastUsable(); ok {
-		p.started.set(v, s.p.Last())
+		p.started.Set(v, s.p.Last())
 	}
 	p.born = timeline.Max(p.born, b.sampling.Reports(s.p))
 	return nil
@@ -250,7 +235,7 @@ func (b *Builder) addPodOwner(s *seen) error {
 		return nil
 	}
 	p.controlled = p.controlled || controls
-	p.owner.set(makeOwner(s.key[4], s.key[5]), s.p.Last())
+	p.owner.Set(makeOwner(s.key[4], s.key[5]), s.p.Last())
 	return nil
 }
 
@@ -264,12 +249,12 @@ func (s *seen) tailMap() map[string]string {
 }
 
 func (b *Builder) addPodLabels(s *seen) error {
-	b.podOf(s.pod()).labels.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.podOf(s.pod()).labels.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
 func (b *Builder) addPodAnnotations(s *seen) error {
-	b.podOf(s.pod()).annotations.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.podOf(s.pod()).annotations.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
@@ -284,12 +269,12 @@ func (b *Builder) namespaceOf(s *seen) *namespace {
 }
 
 func (b *Builder) addNamespaceLabels(s *seen) error {
-	b.namespaceOf(s).labels.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.namespaceOf(s).labels.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
 func (b *Builder) addNamespaceAnnotations(s *seen) error {
-	b.namespaceOf(s).annotations.add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.namespaceOf(s).annotations.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
@@ -305,9 +290,9 @@ func (b *Builder) addOwner(kind string, s *seen) error {
 
 // controller follows a pod's chain of owners: pod → replicaset → deployment or rollout, pod → job → cronjob.
 func (b *Builder) controller(p *pod) (kind, name string) {
-	o := p.owner.value
+	o := p.owner.Value
 	if o == (owner{}) {
-		o = p.createdBy.value
+		o = p.createdBy.Value
 	}
 	if up, ok := b.owners[ownerKey{o.kind, objectKey{p.cluster, p.namespace, o.name}}]; ok {
 		o = up

@@ -12,7 +12,7 @@ func (b *Builder) ChargeFrom() allocation.ChargeFrom { return b.chargeFrom }
 
 func (b *Builder) addPodScheduled(s *seen) error {
 	if v, ok := s.p.LastUsable(); ok {
-		b.podOf(s.pod()).scheduled.set(v, s.p.Last())
+		b.podOf(s.pod()).scheduled.Set(v, s.p.Last())
 	}
 	return nil
 }
@@ -25,10 +25,10 @@ func (b *Builder) addPodPending(s *seen) error {
 
 // waiting is when a container was placed and had not started yet, where that is charged.
 func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Intervals) timeline.Intervals {
-	if b.chargeFrom != allocation.FromScheduled || b.comesBefore(c) || !c.pod.scheduled.known() {
+	if b.chargeFrom != allocation.FromScheduled || b.comesBefore(c) || !c.pod.scheduled.Known() {
 		return nil
 	}
-	from := c.node.notBefore(int64(c.pod.scheduled.value * 1000))
+	from := c.node.notBefore(int64(c.pod.scheduled.Value * 1000))
 	if !b.sampling.Exact() {
 		from = b.sampling.Align(from)
 	}
@@ -78,9 +78,9 @@ func (b *Builder) comesBefore(c *container) bool {
 	if c.init || c.hasStatus() {
 		return c.init
 	}
-	mine, lasts, seen := lastSight(c.running.best())
+	mine, lasts, seen := timeline.LastSight(c.running.Best())
 	return seen && slices.ContainsFunc(c.pod.containers, func(x *container) bool {
-		other, _, _ := lastSight(x.running.best())
+		other, _, _ := timeline.LastSight(x.running.Best())
 		return other >= mine+max(lasts, b.sampling.Cell())
 	})
 }
@@ -95,12 +95,12 @@ func (b *Builder) besideOthers(c *container) bool {
 	case b.sampling.Exact():
 		least = 1 // one scrape shows both
 	}
-	mine := sights(c.running.best())
+	mine := sights(c.running.Best())
 	for _, x := range c.pod.containers {
 		if x.init {
 			continue
 		}
-		for _, other := range slices.Concat(x.runs, sights(x.running.best())) { // runs once it is resolved
+		for _, other := range slices.Concat(x.runs, sights(x.running.Best())) { // runs once it is resolved
 			if mine.Clip(other.From, other.To).Length() >= least {
 				return true
 			}

@@ -46,9 +46,9 @@ func (b *Builder) Resolve() error {
 // takeHints takes the node of pods whose node is not known from the addresses they were scraped at.
 func (b *Builder) takeHints() {
 	for _, p := range each(b, maps.All(b.pods)) {
-		if !p.node.known() && p.hint != none {
+		if !p.node.Known() && p.hint != none {
 			if name := b.nodeAt(p.cluster, p.hint); name != none {
-				p.node.set(name, 0)
+				p.node.Set(name, 0)
 			}
 		}
 	}
@@ -139,10 +139,10 @@ func (b *Builder) adopt() {
 
 // inherit takes over what p does not know itself.
 func (p *pod) inherit(from *pod) {
-	if !p.owner.known() {
+	if !p.owner.Known() {
 		p.owner = from.owner
 	}
-	if !p.scheduled.known() {
+	if !p.scheduled.Known() {
 		p.scheduled = from.scheduled
 	}
 	if len(p.pending) == 0 {
@@ -157,7 +157,7 @@ func (p *pod) inherit(from *pod) {
 	if len(p.annotations) == 0 {
 		p.annotations = from.annotations
 	}
-	if !p.node.known() {
+	if !p.node.Known() {
 		p.node = from.node
 	}
 }
@@ -172,14 +172,14 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 	}
 	c.init = c.init || from.init
 	for rank, s := range from.running {
-		c.running.add(rank, take(s))
+		c.running.Add(rank, take(s))
 	}
 	for r := range allocation.NumResources {
 		for rank, s := range from.request[r] {
-			c.request[r].add(rank, take(s))
+			c.request[r].Add(rank, take(s))
 		}
 		for rank, s := range from.limit[r] {
-			c.limit[r].add(rank, take(s))
+			c.limit[r].Add(rank, take(s))
 		}
 	}
 	c.inheritDevices(from.devices, take)
@@ -232,7 +232,7 @@ func (b *Builder) resolveContainer(c *container) {
 	var request, limit [allocation.NumResources]timeline.Steps
 	edges := append(b.edges[:0], b.borders...)
 	for r := range allocation.NumResources {
-		request[r], limit[r] = b.reach(c.request[r].best()), b.reach(c.limit[r].best())
+		request[r], limit[r] = b.reach(c.request[r].Best()), b.reach(c.limit[r].Best())
 		edges = limit[r].Edges(request[r].Edges(edges))
 		b.noteRequest(c, r, request[r], limit[r], b.asked(inside))
 	}
@@ -247,10 +247,10 @@ func (b *Builder) resolveContainer(c *container) {
 		edges = append(edges, unknown.changes...)
 	}
 	b.edges = edges
-	edges = sortedEdges(edges)
+	edges = timeline.SortedEdges(edges)
 	for _, run := range inside {
 		from := run.From
-		for _, to := range append(within(edges, run), run.To) {
+		for _, to := range append(timeline.EdgesInside(edges, run), run.To) {
 			ref := b.row(c, from, to)
 			seg := segment{from: from, to: to, ref: ref}
 			for r := range allocation.NumResources {
@@ -274,13 +274,6 @@ func (b *Builder) resolveContainer(c *container) {
 	b.bound(c, &found, waits)
 }
 
-// within are the edges strictly inside run; the slice shares memory with edges and must not be appended to in place.
-func within(edges []int64, run timeline.Interval) []int64 {
-	i, _ := slices.BinarySearch(edges, run.From+1)
-	j, _ := slices.BinarySearch(edges, run.To)
-	return slices.Clone(edges[i:j])
-}
-
 // hours is the length of (from, to] in hours.
 func hours(from, to int64) float64 { return float64(to-from) / 3.6e6 }
 
@@ -302,10 +295,10 @@ func (b *Builder) presence(c *container) timeline.Presence {
 	if len(c.running) > runningByInfo {
 		info := timeline.Within(c.running[runningByInfo], c.pod.active)
 		c.running[runningByInfo] = info
-		shown := appendIntervals(appendIntervals(nil, c.running[:runningByInfo].best()), c.started.Positive())
+		shown := appendIntervals(appendIntervals(nil, c.running[:runningByInfo].Best()), c.started.Positive())
 		p.Supposed = timeline.Union(appendIntervals(nil, info)).Without(timeline.Union(shown))
 	}
-	p.Seen = c.running.best()
+	p.Seen = c.running.Best()
 	if c.uid != none || len(p.Born) > 0 { // else pods of one name are not told apart, and each counts its own
 		p.Restarts = c.restarts
 	}
@@ -334,24 +327,14 @@ func (p *pod) mainStart() int64 {
 
 // together reports whether another container of the pod, and no init container, was seen last when c was, or c never was.
 func (c *container) together(mine timeline.Steps) bool {
-	last, lasts, seen := lastSight(mine)
+	last, lasts, seen := timeline.LastSight(mine)
 	return slices.ContainsFunc(c.pod.containers, func(x *container) bool {
 		if x == c || x.init {
 			return false
 		}
-		other, _, _ := lastSight(x.running.best())
+		other, _, _ := timeline.LastSight(x.running.Best())
 		return !seen || last-other < lasts && other-last < lasts
 	})
-}
-
-// lastSight is when sights show last that something ran, how long that lasts, and whether they do.
-func lastSight(sights timeline.Steps) (at, lasts int64, ok bool) {
-	for _, x := range slices.Backward(sights) {
-		if x.V != 0 {
-			return x.To, int64(x.V), true
-		}
-	}
-	return 0, 0, false
 }
 
 // ranOnce reports whether a container of a pod that is over was never restarted.
@@ -400,8 +383,8 @@ func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 		allocation.Cluster: p.cluster.Value(), allocation.Namespace: p.namespace.Value(), allocation.Pod: p.name.Value(), allocation.PodUID: p.uid.Value(),
 		allocation.Container: c.container.Value(), allocation.ControllerKind: kind, allocation.Controller: name,
 	}
-	if p.node.known() {
-		text[allocation.NodeName] = p.node.value.Value()
+	if p.node.Known() {
+		text[allocation.NodeName] = p.node.Value.Value()
 	}
 	if c.node != nil {
 		text[allocation.ProviderID] = c.node.asset(b.sampling.End).ProviderID
@@ -411,8 +394,8 @@ func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 	}
 	labels, annotations := b.namespaces[objectKey{p.cluster, p.namespace, none}].at(end)
 	rows.IDs(allocation.Services)[row] = b.dict.AddList(b.servicesAt(p, end))
-	rows.IDs(allocation.Labels)[row] = b.labelsOf(c, end, labels, p.labels.at(end))
-	rows.IDs(allocation.Annotations)[row] = b.dict.Overlay(annotations, p.annotations.at(end))
+	rows.IDs(allocation.Labels)[row] = b.labelsOf(c, end, labels, p.labels.At(end))
+	rows.IDs(allocation.Annotations)[row] = b.dict.Overlay(annotations, p.annotations.At(end))
 	rows.IDs(allocation.NamespaceLabels)[row], rows.IDs(allocation.NamespaceAnnotations)[row] = labels, annotations
 	rows.IDs(allocation.GPUDevices)[row] = c.gpu
 }
@@ -421,7 +404,7 @@ func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 func (b *Builder) labelsOf(c *container, t int64, in, own allocation.ID) allocation.ID {
 	of := [3]allocation.ID{0, in, own}
 	if c.node != nil {
-		of[0] = c.node.labels.at(t)
+		of[0] = c.node.labels.At(t)
 	}
 	if p := c.pod; !p.labeled || p.labelsOf != of {
 		p.allLabels, p.labelsOf, p.labeled = b.dict.Overlay(of[:]...), of, true

@@ -13,12 +13,12 @@ import (
 // services joins the ways by which a pod is known to be behind a service.
 type services struct {
 	known     map[objectKey]bool
-	slices    map[objectKey]signals.Symbol        // slice → service
-	endpoints map[objectKey]dated[signals.Symbol] // pod → slices of its namespace
-	addresses map[objectKey]dated[signals.Symbol] // namespace and IP → services
-	selectors map[objectKey]dated[allocation.ID]  // service → labels that it selects pods by
-	selecting map[objectKey][]selector            // namespace → selectors of services without endpoints; nil until it is needed
-	selected  map[labeledIn][]int                 // which of them select what
+	slices    map[objectKey]signals.Symbol                 // slice → service
+	endpoints map[objectKey]timeline.Dated[signals.Symbol] // pod → slices of its namespace
+	addresses map[objectKey]timeline.Dated[signals.Symbol] // namespace and IP → services
+	selectors map[objectKey]timeline.Dated[allocation.ID]  // service → labels that it selects pods by
+	selecting map[objectKey][]selector                     // namespace → selectors of services without endpoints; nil until it is needed
+	selected  map[labeledIn][]int                          // which of them select what
 	// told is when anything was seen of a cluster's services and endpoints, toldSelectors when any selector was.
 	told, toldSelectors map[signals.Symbol]timeline.Intervals
 }
@@ -45,8 +45,8 @@ type labeledIn struct {
 func newServices() services {
 	return services{
 		known: map[objectKey]bool{}, slices: map[objectKey]signals.Symbol{},
-		endpoints: map[objectKey]dated[signals.Symbol]{}, addresses: map[objectKey]dated[signals.Symbol]{},
-		selectors: map[objectKey]dated[allocation.ID]{}, selected: map[labeledIn][]int{},
+		endpoints: map[objectKey]timeline.Dated[signals.Symbol]{}, addresses: map[objectKey]timeline.Dated[signals.Symbol]{},
+		selectors: map[objectKey]timeline.Dated[allocation.ID]{}, selected: map[labeledIn][]int{},
 		told: map[signals.Symbol]timeline.Intervals{}, toldSelectors: map[signals.Symbol]timeline.Intervals{},
 	}
 }
@@ -103,9 +103,9 @@ func (b *Builder) serviceSteps(s *seen) timeline.Steps {
 }
 
 // addDated notes when a value was seen of what has a key.
-func addDated[T comparable](m map[objectKey]dated[T], key objectKey, value T, seen timeline.Steps) {
+func addDated[T comparable](m map[objectKey]timeline.Dated[T], key objectKey, value T, seen timeline.Steps) {
 	values := m[key]
-	values.add(value, seen)
+	values.Add(value, seen)
 	m[key] = values
 }
 
@@ -123,15 +123,15 @@ func hear(told map[signals.Symbol]timeline.Intervals, cluster signals.Symbol, se
 // of is when a pod was seen behind which service: by EndpointSlice, else by address, else by the selectors of services that neither is
 // known of. within is the pod's own time: what has its name or its address at other times is another pod. told is when such
 // things were seen of the cluster at all.
-func (v *services) of(p *pod, within timeline.Interval, dict *allocation.Dict) (sights dated[signals.Symbol], told timeline.Intervals) {
+func (v *services) of(p *pod, within timeline.Interval, dict *allocation.Dict) (sights timeline.Dated[signals.Symbol], told timeline.Intervals) {
 	for _, x := range v.endpoints[p.objectKey] {
-		if service, ok := v.ofSlice(objectKey{p.cluster, p.namespace, x.value}); ok {
-			x.value = service
+		if service, ok := v.ofSlice(objectKey{p.cluster, p.namespace, x.Value}); ok {
+			x.Value = service
 			sights = append(sights, x)
 		}
 	}
-	if sights = sights.within(within.From, within.To); len(sights) == 0 && p.address.known() {
-		sights = v.addresses[objectKey{p.cluster, p.namespace, p.address.value}].within(within.From, within.To)
+	if sights = sights.Within(within.From, within.To); len(sights) == 0 && p.address.Known() {
+		sights = v.addresses[objectKey{p.cluster, p.namespace, p.address.Value}].Within(within.From, within.To)
 	}
 	if len(sights) > 0 {
 		return sights, v.told[p.cluster]
@@ -154,17 +154,17 @@ func (v *services) ofSlice(slice objectKey) (signals.Symbol, bool) {
 }
 
 // selectedBy is when services select a pod by its labels.
-func (v *services) selectedBy(p *pod, dict *allocation.Dict) (sights dated[signals.Symbol]) {
+func (v *services) selectedBy(p *pod, dict *allocation.Dict) (sights timeline.Dated[signals.Symbol]) {
 	if len(v.selectors) == 0 {
 		return nil
 	}
 	namespace := objectKey{p.cluster, p.namespace, none}
 	all := v.selectorsIn(namespace, dict)
 	for _, x := range p.labels {
-		for _, i := range v.matching(labeledIn{namespace, x.value}, all, dict) {
+		for _, i := range v.matching(labeledIn{namespace, x.Value}, all, dict) {
 			from, to := max(x.From, all[i].From), min(x.To, all[i].To)
 			if from < to {
-				sights = append(sights, datedValue[signals.Symbol]{timeline.Interval{From: from, To: to}, all[i].service})
+				sights = append(sights, timeline.DatedValue[signals.Symbol]{Interval: timeline.Interval{From: from, To: to}, Value: all[i].service})
 			}
 		}
 	}
@@ -205,7 +205,7 @@ func (v *services) selectorsIn(namespace objectKey, dict *allocation.Dict) []sel
 			}
 			key := objectKey{service.cluster, service.namespace, none}
 			for _, x := range v.selectors[service] {
-				if labels := dict.TextMap(x.value); len(labels) > 0 { // else it selects nothing
+				if labels := dict.TextMap(x.Value); len(labels) > 0 { // else it selects nothing
 					v.selecting[key] = append(v.selecting[key], selector{x.Interval, service.name, selectedLabels(labels)})
 				}
 			}
@@ -228,14 +228,14 @@ func (v *services) withEndpoints() map[objectKey]bool {
 	told := map[objectKey]bool{}
 	for pod, list := range v.endpoints {
 		for _, x := range list {
-			if service, ok := v.ofSlice(objectKey{pod.cluster, pod.namespace, x.value}); ok {
+			if service, ok := v.ofSlice(objectKey{pod.cluster, pod.namespace, x.Value}); ok {
 				told[objectKey{pod.cluster, pod.namespace, service}] = true
 			}
 		}
 	}
 	for ip, list := range v.addresses {
 		for _, x := range list {
-			told[objectKey{ip.cluster, ip.namespace, x.value}] = true
+			told[objectKey{ip.cluster, ip.namespace, x.Value}] = true
 		}
 	}
 	return told

@@ -46,7 +46,7 @@ func layShifts(containers []*container) ([]shift, []int32) {
 		}
 	}
 	eachSegment(func(s *segment) { edges = append(edges, s.from, s.to) })
-	edges = sortedEdges(edges)
+	edges = timeline.SortedEdges(edges)
 	if len(edges) == 0 {
 		return nil, nil
 	}

@@ -72,7 +72,7 @@ func (b *Builder) volumeItem(v *volume, owners []ownership) allocation.Item {
 		i.Provider, i.Region, i.Zone = p, "", "" // the cluster's are another provider's
 	}
 	region, zone := placeOfHandle(symText(v.handle))
-	labels := v.labels.value
+	labels := v.labels.Value
 	region = cmp.Or(allocation.LabeledRegion(labels), region)
 	zone = cmp.Or(allocation.FirstLabel(labels, zoneLabels), zone)
 	if region != "" && region != i.Region {

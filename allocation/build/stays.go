@@ -112,22 +112,14 @@ func (p *pod) during(x sojourn, n int) *pod {
 	part, signs := *p, *p.podSigns
 	part.podSigns = &signs
 	part.nth, part.stays, part.containers = n, nil, nil
-	part.node, part.address = latest[signals.Symbol]{}, latest[signals.Symbol]{}
-	part.node.set(x.node, 0)
+	part.node, part.address = timeline.Latest[signals.Symbol]{}, timeline.Latest[signals.Symbol]{}
+	part.node.Set(x.node, 0)
 	if x.address != none {
-		part.address.set(x.address, 0)
+		part.address.Set(x.address, 0)
 	}
 	part.seen = timeline.Within(x.seen, timeline.Steps{{From: x.From, To: x.To, V: 1}})
-	part.started = part.started.unless(func(v float64) bool { at := int64(v * 1000); return at < x.left-timeline.Lookback || at > x.To })
+	part.started = part.started.Unless(func(v float64) bool { at := int64(v * 1000); return at < x.left-timeline.Lookback || at > x.To })
 	mask := timeline.Steps{{From: x.From, To: x.To, V: 1}}
 	part.born, part.completed, part.deleted = timeline.Within(p.born, mask), timeline.Within(p.completed, mask), timeline.Within(p.deleted, mask)
 	return &part
-}
-
-// unless is l, unknown where its value is wrong.
-func (l latest[T]) unless(wrong func(T) bool) latest[T] {
-	if l.known() && wrong(l.value) {
-		return latest[T]{}
-	}
-	return l
 }

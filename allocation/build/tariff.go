@@ -27,7 +27,7 @@ func (b *Builder) tariff(metric string, steps timeline.Steps, i allocation.Item)
 			t.changes, t.rates = append(t.changes, change.UnixMilli()), append(t.rates, next)
 		}
 	}
-	t.cuts = sortedEdges(t.steps.Edges(slices.Clone(t.changes)))
+	t.cuts = timeline.SortedEdges(t.steps.Edges(slices.Clone(t.changes)))
 	return t
 }
 
@@ -76,12 +76,6 @@ func (t *tariff) mean(from, to int64) float64 {
 	sum := 0.0
 	t.each(from, to, func(a, b int64, price float64) { sum += price * float64(b-a) })
 	return sum / float64(to-from)
-}
-
-// sortedEdges sorts instants and drops repeats.
-func sortedEdges(edges []int64) []int64 {
-	slices.Sort(edges)
-	return slices.Compact(edges)
 }
 
 // currency is what the answers are in.

@@ -117,7 +117,7 @@ func (b *Builder) nodeAt(cluster, name signals.Symbol) signals.Symbol {
 // noteUnseenInit notes an init container that no scrape saw running, of a pod that started within the window.
 func (b *Builder) noteUnseenInit(c *container) {
 	started := c.pod.started
-	if c.init && len(c.running) > 0 && !c.ran() && started.known() && int64(started.value*1000) >= b.sampling.Start {
+	if c.init && len(c.running) > 0 && !c.ran() && started.Known() && int64(started.Value*1000) >= b.sampling.Start {
 		b.unseenInit = append(b.unseenInit, c)
 	}
 }

@@ -118,7 +118,7 @@ func (b *Builder) chargeVolumes(pods []*pod) {
 
 // mounted is one volume on its way to the rows of those who mount it: amounts of divided are byte-hours.
 type mounted struct {
-	divided
+	timeline.Divided
 	b     *Builder
 	v     *volume
 	price tariff
@@ -132,9 +132,9 @@ func (b *Builder) newMounted(v *volume) *mounted {
 		edges = o.when.Edges(edges)
 	}
 	x.eachMount(func(_ *pod, _ *shift, from, to int64) { edges = append(edges, from, to) })
-	x.divided = newDivided(edges)
-	x.eachMount(func(_ *pod, _ *shift, from, to int64) { x.use(from, to) })
-	x.integrate(func(from, to int64) (cost, byteHours float64) {
+	x.Divided = timeline.NewDivided(edges)
+	x.eachMount(func(_ *pod, _ *shift, from, to int64) { x.Use(from, to) })
+	x.Integrate(func(from, to int64) (cost, byteHours float64) {
 		if _, alive := x.v.life.Find(to); !alive {
 			return 0, 0
 		}
@@ -170,7 +170,7 @@ func (x *mounted) charge() {
 	var refs []rowRef
 	var shares []allocation.VolumeShare
 	x.eachMount(func(p *pod, s *shift, from, to int64) {
-		i, j, n := x.edge(from), x.edge(to), float64(s.n)
+		i, j, n := x.Edge(from), x.Edge(to), float64(s.n)
 		for _, row := range p.rowsOf(s) {
 			ref := rowRef{s.set, row}
 			at, ok := index[ref]
@@ -180,8 +180,8 @@ func (x *mounted) charge() {
 				refs, shares = append(refs, ref), append(shares, allocation.VolumeShare{Key: key, ProviderID: provider})
 			}
 			share := &shares[at]
-			share.Cost += (x.costEach[j] - x.costEach[i]) / n
-			share.ByteHours += (x.amountEach[j] - x.amountEach[i]) / n
+			share.Cost += (x.CostEach[j] - x.CostEach[i]) / n
+			share.ByteHours += (x.AmountEach[j] - x.AmountEach[i]) / n
 		}
 	})
 	for i, ref := range refs {
@@ -192,12 +192,12 @@ func (x *mounted) charge() {
 
 // leftOver gives what nobody mounts to the row of the claim's namespace, or of the cluster where there is no claim.
 func (x *mounted) leftOver(share allocation.VolumeShare) {
-	for i := 1; i < len(x.edges); i++ {
-		from, to := x.edges[i-1], x.edges[i]
-		if _, alive := x.v.life.Find(to); !alive || x.users[i-1] > 0 {
+	for i := 1; i < len(x.Edges); i++ {
+		from, to := x.Edges[i-1], x.Edges[i]
+		if _, alive := x.v.life.Find(to); !alive || x.Users[i-1] > 0 {
 			continue
 		}
-		share.Cost, share.ByteHours = x.cost[i]-x.cost[i-1], x.amount[i]-x.amount[i-1]
+		share.Cost, share.ByteHours = x.Cost[i]-x.Cost[i-1], x.Amount[i]-x.Amount[i-1]
 		x.b.leftOver(leftKey{x.b.setAt(to), allocation.Unmounted, x.v.cluster, x.namespaceAt(to)}, from, to).addVolume(&share)
 	}
 }
@@ -223,12 +223,12 @@ func (x *mounted) claimAt(t int64) *claim {
 func (x *mounted) assets() {
 	x.b.eachSet(x.v.life, func(set int, part timeline.Intervals) {
 		end := part[len(part)-1].To
-		i, j := x.edge(x.b.borders[set]), x.edge(x.b.borders[set+1])
+		i, j := x.Edge(x.b.borders[set]), x.Edge(x.b.borders[set+1])
 		d := allocation.Disk{
 			Cluster: x.v.cluster.Value(), Name: x.v.name.Value(), ProviderID: symText(x.v.handle),
 			StorageClass: symText(x.v.class), PriceSource: x.price.source(end),
 			Start: time.UnixMilli(part[0].From).UTC(), End: time.UnixMilli(end).UTC(),
-			ByteHours: x.amount[j] - x.amount[i], Cost: x.cost[j] - x.cost[i],
+			ByteHours: x.Amount[j] - x.Amount[i], Cost: x.Cost[j] - x.Cost[i],
 		}
 		if c := x.claimAt(end); c != nil {
 			d.ClaimNamespace, d.ClaimName = c.namespace.Value(), c.name.Value()

@@ -16,10 +16,10 @@ type volume struct {
 	owners   []ownership    // once resolved
 	life     timeline.Intervals
 	price    toldPrices
-	class    latest[signals.Symbol]
-	handle   latest[signals.Symbol]
-	driver   latest[signals.Symbol]
-	labels   latest[map[string]string]
+	class    timeline.Latest[signals.Symbol]
+	handle   timeline.Latest[signals.Symbol]
+	driver   timeline.Latest[signals.Symbol]
+	labels   timeline.Latest[map[string]string]
 }
 
 // claim is one claim, by namespace and name.
@@ -65,7 +65,7 @@ func (b *Builder) addVolume(s *seen) error {
 	v, at := b.storage.volume(s.key[0], s.key[1]), s.p.Last()
 	v.seen = timeline.Max(v.seen, presence(b.sampling.Steps(s.p)))
 	if s.key[2] != none {
-		v.class.set(s.key[2], at)
+		v.class.Set(s.key[2], at)
 	}
 	handle, driver := s.key[3], s.key[4]
 	for i, plugin := range inTreePlugins {
@@ -73,11 +73,11 @@ func (b *Builder) addVolume(s *seen) error {
 			handle, driver = id, plugin
 		}
 	}
-	if handle != none && (s.Rank == 0 || !v.handle.known()) {
-		v.handle.set(handle, at)
+	if handle != none && (s.Rank == 0 || !v.handle.Known()) {
+		v.handle.Set(handle, at)
 	}
 	if driver != none {
-		v.driver.set(driver, at)
+		v.driver.Set(driver, at)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (b *Builder) addVolume(s *seen) error {
 var inTreePlugins = [...]signals.Symbol{signals.Sym("kubernetes.io/aws-ebs"), signals.Sym("kubernetes.io/gce-pd"), signals.Sym("kubernetes.io/azure-disk")}
 
 func (b *Builder) addVolumeLabels(s *seen) error {
-	b.storage.volume(s.key[0], s.key[1]).labels.set(s.tailMap(), s.p.Last())
+	b.storage.volume(s.key[0], s.key[1]).labels.Set(s.tailMap(), s.p.Last())
 	return nil
 }
 

@@ -1,0 +1,22 @@
+package signals_test
+
+import (
+	"testing"
+
+	"github.com/promcost/promcost/allocation/signals"
+)
+
+// TestSignals checks that every signal has a name, is keyed by its cluster first, and is known to come before or after Resolve.
+func TestSignals(t *testing.T) {
+	for s := signals.Nothing + 1; s < signals.NumSignals; s++ {
+		if s.String() == "" || len(s.Key()) == 0 || s.Key()[0] != "cluster" {
+			t.Errorf("signal %d is called %q and keyed by %q, want a name and a key that begins with the cluster", s, s, s.Key())
+		}
+		if s.IsUsage() && s.IsTraffic() || (s.IsUsage() || s.IsTraffic()) && !s.IsLate() {
+			t.Errorf("%s: usage %v, traffic %v, late %v", s, s.IsUsage(), s.IsTraffic(), s.IsLate())
+		}
+		if key := s.Key(); s.TellsSeries() != (key[len(key)-1] == "series") {
+			t.Errorf("%s: keyed by %q, but tells series of one key apart: %v", s, key, s.TellsSeries())
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Fragment is a stretch (from, to] of a container's time that the usage of one series covers.
+type Fragment struct {
+	From, To int64
+	Rate     float64 // amount used per second at its end; of a soft fragment, all along
+	Series   uint64  // whose it is, a SeriesID
+	Counter  float64 // value of the counter at the end of what its series covers
+	Until    int64   // how long its last sample is seen if no other comes
+	// soft says that nothing was seen within it: the increase of a counter over a hole, or a value held at the end of a
+	// series. It yields to what another series saw, and to a shorter hole.
+	Soft bool
+}
+
+// Coverage is the fragments of one container and resource: sorted, without overlap. Those without a length cover nothing.
+type Coverage []Fragment
+
+// Uncovered are the parts of (from, to] that nothing covers.
+func (c Coverage) Uncovered(from, to int64) Intervals {
+	var out Intervals
+	for i := range c {
+		f := &c[i]
+		if f.To <= from || f.From == f.To {
+			continue
+		}
+		if f.From >= to {
+			break
+		}
+		if f.From > from {
+			out = append(out, Interval{From: from, To: f.From})
+		}
+		from = max(from, f.To)
+	}
+	if from < to {
+		out = append(out, Interval{From: from, To: to})
+	}
+	return out
+}
+
+// Add puts a fragment, which overlaps no other, into its place.
+func (c *Coverage) Add(f Fragment) {
+	i, _ := slices.BinarySearchFunc(*c, f.From, func(x Fragment, from int64) int { return cmp.Compare(x.From, from) })
+	*c = slices.Insert(*c, i, f)
+}
+
+// Yield takes the soft parts of (from, to] out and returns them. To what is soft itself only those fragments yield that end later: of two
+// samples after a hole, the earlier one tells what was used in it, whichever comes first.
+func (c *Coverage) Yield(from, to int64, soft bool) []Fragment {
+	var out []Fragment
+	for i := 0; i < len(*c); i++ {
+		f := (*c)[i]
+		if !f.Soft || f.To <= from || f.From >= to || soft && f.To <= to {
+			continue
+		}
+		part, before, after := f, f, f
+		part.From, part.To = max(f.From, from), min(f.To, to)
+		before.To, after.From = part.From, part.To
+		out = append(out, part)
+		var rest []Fragment
+		for _, x := range []Fragment{before, after} {
+			if x.From < x.To {
+				rest = append(rest, x)
+			}
+		}
+		*c = slices.Replace(*c, i, i+1, rest...)
+		i += len(rest) - 1
+	}
+	return out
+}
+
+// CoveringAt is the fragment that covers t, nil if none does.
+func (c Coverage) CoveringAt(t int64) *Fragment {
+	for i := len(c) - 1; i >= 0; i-- {
+		if c[i].From < t && t <= c[i].To {
+			return &c[i]
+		}
+	}
+	return nil
+}
+
+// Before is the last fragment that ends at or before t, nil if none does.
+func (c Coverage) Before(t int64) *Fragment {
+	for i := len(c) - 1; i >= 0; i-- {
+		if c[i].To <= t && c[i].From < c[i].To {
+			return &c[i]
+		}
+	}
+	return nil
+}
+
+// Rise says of a series' first cell that what it has was used since a container started, which is near where the cell begins: so
+// fast it is taken to be used on.
+func (c Coverage) Rise(series uint64, first Cell, since int64) {
+	for i := range c {
+		if f := &c[i]; f.Series == series && f.To == first.To && since < f.To {
+			f.Rate = first.Amount * 1000 / float64(f.To-since)
+		}
+	}
+}

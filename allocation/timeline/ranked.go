@@ -1,0 +1,21 @@
+package timeline
+
+// Ranked holds the alternatives of one input for one subject, best first.
+type Ranked []Steps
+
+// Add merges steps into an alternative: duplicates count once, by their maximum.
+func (r *Ranked) Add(rank int, steps Steps) {
+	for len(*r) <= rank {
+		*r = append(*r, nil)
+	}
+	(*r)[rank] = Max((*r)[rank], steps)
+}
+
+// Best is the first alternative that has data, at each time.
+func (r Ranked) Best() Steps {
+	var out Steps
+	for _, steps := range r {
+		out = Overlay(out, steps)
+	}
+	return out
+}
