@@ -84,8 +84,8 @@ func (p *pod) rowsOf(x *shift) []int32 { return p.shiftRows[x.first : x.first+x.
 
 // sortedPods are the pods that have containers that ran, by cluster, namespace, name and UID.
 func (b *Builder) sortedPods() []*pod {
-	pods := make([]*pod, 0, len(b.pods))
-	for _, c := range each(b, slices.All(b.order)) {
+	pods := make([]*pod, 0, len(b.pods.byKey))
+	for _, c := range each(b, slices.All(b.pods.order)) {
 		if len(c.segments) > 0 {
 			pods = append(pods, c.pod)
 		}
