@@ -33,13 +33,13 @@ func (b *Builder) balancerOf(s *seen) *balancer {
 
 func (b *Builder) addBalancer(s *seen) error {
 	x := b.balancerOf(s)
-	x.seen = timeline.Max(x.seen, presence(b.sampling.Steps(s.p)))
+	x.seen = timeline.Max(x.seen, timeline.Ones(b.sampling.Steps(s.p)))
 	return nil
 }
 
 func (b *Builder) addBalancerIngress(s *seen) error {
 	x := b.balancerOf(s)
-	x.ingress = timeline.Max(x.ingress, presence(b.sampling.Steps(s.p)))
+	x.ingress = timeline.Max(x.ingress, timeline.Ones(b.sampling.Steps(s.p)))
 	x.locate(s.p.Last(), s.key[3:5])
 	return nil
 }
@@ -104,7 +104,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 	var unpriced []string
 	for _, key := range each(b, slices.All(sortedObjects(b.services.balancers))) {
 		x := b.services.balancers[key]
-		seen, priced := timeline.Overlay(x.seen, x.ingress), presence(x.price.others)
+		seen, priced := timeline.Overlay(x.seen, x.ingress), timeline.Ones(x.price.others)
 		if len(seen) > 0 { // its price tells less exactly when it is there
 			priced = timeline.Within(priced, timeline.Mask(b.absentIn(x.cluster).nodes.Down))
 		}

@@ -28,7 +28,7 @@ func (b *Builder) memberships(p *pod) []membership {
 	if len(sights) == 0 {
 		return p.behind
 	}
-	watched := intersection(told, p.seen)
+	watched := timeline.Intersection(told, p.seen)
 	for _, x := range sights {
 		i, ok := slices.BinarySearchFunc(p.behind, x.Value, func(m membership, service signals.Symbol) int { return compareSymbols(m.service, service) })
 		if !ok {

@@ -25,9 +25,9 @@ func (b *Builder) findAbsence() {
 		}
 		s := seen[c.cluster]
 		for rank, steps := range c.running {
-			s.containers = appendIntervals(s.containers, b.sampling.Holding(steps))
+			s.containers = timeline.AppendIntervals(s.containers, b.sampling.Holding(steps))
 			if rank == 0 {
-				s.best = appendIntervals(s.best, b.sampling.Holding(steps))
+				s.best = timeline.AppendIntervals(s.best, b.sampling.Holding(steps))
 			}
 			if n := len(steps); n > 0 {
 				s.newest = max(s.newest, steps[n-1].To)
@@ -37,13 +37,13 @@ func (b *Builder) findAbsence() {
 	}
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		if s, ok := seen[p.cluster]; ok {
-			s.best = appendIntervals(s.best, p.seen)
+			s.best = timeline.AppendIntervals(s.best, p.seen)
 			seen[p.cluster] = s
 		}
 	}
 	for n := range b.everyNode() {
 		s := seen[n.cluster]
-		s.nodes = appendIntervals(appendIntervals(s.nodes, n.seen), n.capacity[allocation.CPU].Best())
+		s.nodes = timeline.AppendIntervals(timeline.AppendIntervals(s.nodes, n.seen), n.capacity[allocation.CPU].Best())
 		seen[n.cluster] = s
 	}
 	from, to := b.loadedFrom, b.sampling.End
@@ -130,7 +130,7 @@ func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 		key := nodeKey{c.cluster, c.pod.node.Value}
 		for _, gap := range down {
 			for _, steps := range c.running {
-				sights[key] = append(sights[key], appendIntervals(nil, b.sampling.Holding(steps)).Clip(gap.From, gap.To)...)
+				sights[key] = append(sights[key], timeline.AppendIntervals(nil, b.sampling.Holding(steps)).Clip(gap.From, gap.To)...)
 			}
 		}
 	}
@@ -170,10 +170,10 @@ func (b *Builder) warnGaps() {
 	outages = timeline.Union(outages)
 	var nodes gaps
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
-		nodes.add(b.placed(n.cluster, n.name.Value()), outside(b.asked(n.bridged), outages))
+		nodes.add(b.placed(n.cluster, n.name.Value()), timeline.Outside(b.asked(n.bridged), outages))
 	}
 	b.count(notices.UnseenNodes, nodes.names, notices.Clocks(nodes.when))
-	b.outages.bridged.when = outside(b.outages.bridged.when, outages)
+	b.outages.bridged.when = timeline.Outside(b.outages.bridged.when, outages)
 	if len(b.outages.bridged.when) > 0 {
 		b.count(notices.UnseenContainers, b.outages.bridged.names, notices.Clocks(b.outages.bridged.when))
 	}

@@ -409,7 +409,7 @@ func (b *Builder) holdUsage() {
 			}
 		}
 		if b.phase == measuring {
-			b.outages.holes.add(c.name.Value(), outside(append(holes, c.spread(b.sampling)...), b.outages.silent[c.cluster]))
+			b.outages.holes.add(c.name.Value(), timeline.Outside(append(holes, c.spread(b.sampling)...), b.outages.silent[c.cluster]))
 		}
 	}
 }

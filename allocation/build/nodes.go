@@ -218,7 +218,7 @@ func (b *Builder) resolveNodes() {
 		}
 		seen := n.seen
 		if len(seen) == 0 {
-			seen = presence(n.amount[allocation.CPU])
+			seen = timeline.Ones(n.amount[allocation.CPU])
 		}
 		for r := range allocation.NumResources {
 			n.amount[r] = b.reach(n.amount[r])

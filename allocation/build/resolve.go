@@ -295,8 +295,8 @@ func (b *Builder) presence(c *container) timeline.Presence {
 	if len(c.running) > runningByInfo {
 		info := timeline.Within(c.running[runningByInfo], c.pod.active)
 		c.running[runningByInfo] = info
-		shown := appendIntervals(appendIntervals(nil, c.running[:runningByInfo].Best()), c.started.Positive())
-		p.Supposed = timeline.Union(appendIntervals(nil, info)).Without(timeline.Union(shown))
+		shown := timeline.AppendIntervals(timeline.AppendIntervals(nil, c.running[:runningByInfo].Best()), c.started.Positive())
+		p.Supposed = timeline.Union(timeline.AppendIntervals(nil, info)).Without(timeline.Union(shown))
 	}
 	p.Seen = c.running.Best()
 	if c.uid != none || len(p.Born) > 0 { // else pods of one name are not told apart, and each counts its own
