@@ -22,9 +22,9 @@ func (b *Builder) outside(n *node, cluster signals.Symbol, set int32, r allocati
 		return
 	}
 	key := outsideKey{cluster, set}
-	sums := b.orphans[key]
+	sums := b.nodes.orphans[key]
 	sums[r] += cost
-	b.orphans[key] = sums
+	b.nodes.orphans[key] = sums
 }
 
 // eachStretch calls f for every stretch of the node's life in (from, to] within which capacity and price of a resource
@@ -79,7 +79,7 @@ func (b *Builder) reconcileNodes() {
 			}
 			b.warnOvercommit(n, i, asset.TotalCost())
 		}
-		for key, sums := range b.orphans {
+		for key, sums := range b.nodes.orphans {
 			for r := range allocation.NumResources {
 				if key.set == int32(i) && b.shard.Has(key.cluster.Value(), "") {
 					of(key.cluster, r).Cost += sums[r]
@@ -127,7 +127,7 @@ func (b *Builder) reportResiduals(s *allocation.Set, residuals map[signals.Symbo
 // allocatedByNode sums the cost of each node's containers, by the node's index and by set.
 func (b *Builder) allocatedByNode() []perSet[resourceCosts] {
 	sums := make([]perSet[resourceCosts], len(b.sortedNodes()))
-	for _, c := range each(b, slices.All(b.order)) {
+	for _, c := range each(b, slices.All(b.pods.order)) {
 		n := c.node
 		if n == nil {
 			continue

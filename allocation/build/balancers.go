@@ -23,23 +23,23 @@ type balancer struct {
 
 func (b *Builder) balancerOf(s *seen) *balancer {
 	key := s.object()
-	x, ok := b.balancers[key]
+	x, ok := b.services.balancers[key]
 	if !ok {
 		x = &balancer{objectKey: key}
-		b.balancers[key] = x
+		b.services.balancers[key] = x
 	}
 	return x
 }
 
 func (b *Builder) addBalancer(s *seen) error {
 	x := b.balancerOf(s)
-	x.seen = timeline.Max(x.seen, presence(b.sampling.Steps(s.p)))
+	x.seen = timeline.Max(x.seen, timeline.Ones(b.sampling.Steps(s.p)))
 	return nil
 }
 
 func (b *Builder) addBalancerIngress(s *seen) error {
 	x := b.balancerOf(s)
-	x.ingress = timeline.Max(x.ingress, presence(b.sampling.Steps(s.p)))
+	x.ingress = timeline.Max(x.ingress, timeline.Ones(b.sampling.Steps(s.p)))
 	x.locate(s.p.Last(), s.key[3:5])
 	return nil
 }
@@ -67,9 +67,9 @@ func (b *Builder) addBalancerPrice(s *seen) error {
 }
 
 func (b *Builder) addServiceLabels(s *seen) error {
-	labels := b.serviceLabels[s.object()]
+	labels := b.services.labels[s.object()]
 	labels.Set(s.tailMap(), s.p.Last())
-	b.serviceLabels[s.object()] = labels
+	b.services.labels[s.object()] = labels
 	return nil
 }
 
@@ -91,7 +91,7 @@ type member struct {
 // chargeBalancers makes the assets of load balancers, and divides what they cost among the pods behind their services. What no
 // pod is behind goes to rows of its own.
 func (b *Builder) chargeBalancers(pods []*pod) {
-	if len(b.balancers) == 0 {
+	if len(b.services.balancers) == 0 {
 		return
 	}
 	behind := map[objectKey][]member{}
@@ -102,16 +102,16 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		}
 	}
 	var unpriced []string
-	for _, key := range each(b, slices.All(sortedObjects(b.balancers))) {
-		x := b.balancers[key]
-		seen, priced := timeline.Overlay(x.seen, x.ingress), presence(x.price.others)
+	for _, key := range each(b, slices.All(sortedObjects(b.services.balancers))) {
+		x := b.services.balancers[key]
+		seen, priced := timeline.Overlay(x.seen, x.ingress), timeline.Ones(x.price.others)
 		if len(seen) > 0 { // its price tells less exactly when it is there
 			priced = timeline.Within(priced, timeline.Mask(b.absentIn(x.cluster).nodes.Down))
 		}
 		seen = timeline.Overlay(seen, priced)
 		life := b.lifeOf(x.cluster, seen)
 		item := b.item(allocation.ItemLoadBalancer, x.cluster)
-		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.serviceLabels[key].Value
+		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.services.labels[key].Value
 		price := b.tariff("kubecost_load_balancer_cost", x.price.best(), item)
 		if len(b.asked(life)) > 0 && price.isDefault(b.asked(life)) && !b.isBad(pricedThing{cluster: x.cluster, things: notices.BalancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {
 			unpriced = append(unpriced, b.placed(x.cluster, x.namespace.Value()+"/"+x.name.Value()))

@@ -23,12 +23,12 @@ func (b *Builder) memberships(p *pod) []membership {
 	if n := len(p.seen); n > 0 {
 		own = timeline.Interval{From: p.seen[0].From - near, To: p.seen[n-1].To + near}
 	}
-	sights, told := b.services.of(p, own, b.dict)
+	sights, told := b.services.behind.of(p, own, b.dict)
 	p.behind = []membership{}
 	if len(sights) == 0 {
 		return p.behind
 	}
-	watched := intersection(told, p.seen)
+	watched := timeline.Intersection(told, p.seen)
 	for _, x := range sights {
 		i, ok := slices.BinarySearchFunc(p.behind, x.Value, func(m membership, service signals.Symbol) int { return compareSymbols(m.service, service) })
 		if !ok {
@@ -43,14 +43,6 @@ func (b *Builder) memberships(p *pod) []membership {
 func (b *Builder) nearSights() int64 {
 	const ending = 60_000
 	return min(timeline.Lookback, max(2*b.sampling.Cell(), ending))
-}
-
-// intersection is when both are.
-func intersection(all timeline.Intervals, seen timeline.Steps) (out timeline.Intervals) {
-	for _, x := range seen {
-		out = append(out, all.Clip(x.From, x.To)...)
-	}
-	return out
 }
 
 // servicesAt are the names of the services that a pod is behind at t, sorted.

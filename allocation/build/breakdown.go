@@ -57,10 +57,10 @@ func (a levelSum) of(set int) (float64, bool) {
 
 func (b *Builder) machineOf(s *seen) *machine {
 	key := nodeKey{s.key[0], s.key[1]}
-	m, ok := b.machines[key]
+	m, ok := b.nodes.machines[key]
 	if !ok {
 		m = &machine{times: make([]map[signals.Symbol]float64, len(b.borders))}
-		b.machines[key] = m
+		b.nodes.machines[key] = m
 	}
 	return m
 }
@@ -222,21 +222,21 @@ func (b *Builder) addNodeMemory(s *seen, kind memoryKind) error {
 
 func (b *Builder) addNodeAddress(s *seen) error {
 	if s.key[2] != none {
-		b.addresses[nodeKey{s.key[0], s.key[2]}] = s.key[1]
+		b.nodes.addresses[nodeKey{s.key[0], s.key[2]}] = s.key[1]
 	}
 	return nil
 }
 
 // findMachines gives the machines to the nodes they are: by name, else by the address they are scraped at.
 func (b *Builder) findMachines() {
-	for key, m := range b.machines {
-		for _, n := range b.nodes[key] {
+	for key, m := range b.nodes.machines {
+		for _, n := range b.nodes.byName[key] {
 			n.machine = m
 		}
 	}
-	for _, key := range each(b, slices.All(sortedNodeKeys(b.machines))) {
-		m := b.machines[key]
-		if b.nodes[key] != nil {
+	for _, key := range each(b, slices.All(sortedNodeKeys(b.nodes.machines))) {
+		m := b.nodes.machines[key]
+		if b.nodes.byName[key] != nil {
 			continue
 		}
 		host, _, err := net.SplitHostPort(key.name.Value())
@@ -244,10 +244,10 @@ func (b *Builder) findMachines() {
 			host = key.name.Value()
 		}
 		name := signals.Sym(host)
-		if at, ok := b.addresses[nodeKey{key.cluster, name}]; ok {
+		if at, ok := b.nodes.addresses[nodeKey{key.cluster, name}]; ok {
 			name = at
 		}
-		for _, n := range b.nodes[nodeKey{key.cluster, name}] {
+		for _, n := range b.nodes.byName[nodeKey{key.cluster, name}] {
 			if n.machine == nil {
 				n.machine = m
 			}

@@ -22,71 +22,32 @@ import (
 //
 // Memory follows containers and changes, not samples. Apart from its lanes a Builder is used by one goroutine at a time.
 type Builder struct {
-	windows  []allocation.Window // of the sets, those of the margins among them
-	first    int                 // of the sets that were asked for: those before it are the margin before the window
-	last     int                 // the one after the last that was asked for
-	borders  []int64             // of the sets, ascending: one more than windows
-	evidence evidence
-	sampling timeline.Sampling
-	rates    allocation.Rates
-	limits   Limits
-	stopped  error // why the builder is to stop
-
+	frame
 	chargeFrom allocation.ChargeFrom
 	shard      allocation.Shard
-	dict       *allocation.Dict
-	sets       []*allocation.Set
-	rows       []*allocation.Rows // of the sets
-	pods       map[podKey]*pod
-	podNames   map[objectKey][]*pod
-	namespaces map[objectKey]*namespace
-	nodes      map[nodeKey][]*node // those of each name in the order of time; one each until Resolve
-	owners     map[ownerKey]owner
-	services   services
-	storage    storage
-	balancers  map[objectKey]*balancer
-	// serviceLabels are kept apart: that a service has labels does not mean that it has a load balancer.
-	serviceLabels map[objectKey]timeline.Latest[map[string]string]
-	egress        map[signals.Symbol]*egressPrice // by cluster
-	management    map[signals.Symbol]*management  // by cluster
-	sites         map[signals.Symbol]site         // of clusters
-	machines      map[nodeKey]*machine
-	addresses     map[nodeKey]signals.Symbol            // nodes by IP address
-	absent        map[signals.Symbol]*absence           // by cluster
-	silent        map[signals.Symbol]timeline.Intervals // when none of a cluster's containers gave the best running signal
-	loadedFrom    int64                                 // time of the oldest signals asked for
-	lost          timeline.Intervals                    // when the source could not give what it has of running containers
-	bridged       gaps                                  // of containers
-	holes         gaps                                  // in usage
-	unrequested   map[signals.Symbol]unrequested        // by cluster
-	badRequests   []string                              // containers some of whose requests cannot be computed with
+	limits     Limits
+	stopped    error // why the builder is to stop
 
-	at       seen            // the series at hand
-	cells    []timeline.Cell // scratch of those who integrate it
-	edges    []int64         // scratch of resolveContainer
-	order    []*container    // of rows: sorted once resolved
-	phase    phase
-	lanes    []*Lane
-	warnings []string
-	unpriced []string // nodes that got default prices
-	strays   []string // pods on no known node
-	// strayDefault reports that some of them have built-in prices.
-	strayDefault bool
-	badPrices    map[badPrice]bool
-	// severalClusters makes warnings name the cluster of what they name.
-	severalClusters bool
-	discovered      []string // containers known by their usage alone
-	unseenInit      []*container
-	blind           map[objectKey]bool // pods on a node none of whose containers has a status
+	dict     *allocation.Dict
+	sets     []*allocation.Set
+	rows     []*allocation.Rows // of the sets
+	pods     podTable
+	nodes    nodeTable
+	services serviceTable
+	storage  storage
+	prices   priceTable
+	outages  outages
+	report   report
+	left     map[leftKey]*left
+
+	at    seen            // the series at hand
+	cells []timeline.Cell // scratch of those who integrate it
+	edges []int64         // scratch of resolveContainer
+	phase phase
+	lanes []*Lane
 	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil takes all.
 	takesAlternative func(*seen) bool
-	orphans          map[outsideKey][allocation.NumResources]float64
 	again            Span // whose usage is being added once more
-	// What pods and containers share once they are resolved: nothing.
-	forgottenPod podSigns
-	forgotten    containerSigns
-
-	left map[leftKey]*left
 }
 
 type phase uint8
@@ -103,7 +64,7 @@ type absence struct{ containers, nodes timeline.Watch }
 
 // absentIn is when nothing at all was seen of a cluster; never where the cluster is not known.
 func (b *Builder) absentIn(cluster signals.Symbol) *absence {
-	if a := b.absent[cluster]; a != nil {
+	if a := b.outages.absent[cluster]; a != nil {
 		return a
 	}
 	return &absence{}
@@ -140,17 +101,8 @@ func NewBuilder(q allocation.Query, scrape time.Duration, rates allocation.Rates
 	if q.Window.Duration() <= 0 || scrape <= 0 || q.Resolution < 0 {
 		return nil, fmt.Errorf("window %s, scrape interval %s, resolution %s: must all be positive", q.Window.Duration(), scrape, q.Resolution)
 	}
-	b := &Builder{
-		windows: windows, rates: rates, dict: allocation.NewDict(),
-		pods: map[podKey]*pod{}, podNames: map[objectKey][]*pod{},
-		namespaces: map[objectKey]*namespace{}, nodes: map[nodeKey][]*node{},
-		owners: map[ownerKey]owner{}, services: newServices(), absent: map[signals.Symbol]*absence{},
-		orphans: map[outsideKey][allocation.NumResources]float64{}, badPrices: map[badPrice]bool{}, silent: map[signals.Symbol]timeline.Intervals{},
-		chargeFrom: q.ChargeFrom, shard: q.Shard, storage: newStorage(), balancers: map[objectKey]*balancer{}, egress: map[signals.Symbol]*egressPrice{},
-		management: map[signals.Symbol]*management{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]signals.Symbol{},
-		left: map[leftKey]*left{}, serviceLabels: map[objectKey]timeline.Latest[map[string]string]{}, forgottenPod: podSigns{hint: none},
-		unrequested: map[signals.Symbol]unrequested{},
-	}
+	b := newParts(rates)
+	b.windows, b.chargeFrom, b.shard = windows, q.ChargeFrom, q.Shard
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", allocation.ResolutionText(q.Resolution), allocation.ResolutionText(scrape))
 		q.Resolution = scrape
@@ -176,7 +128,7 @@ func (b *Builder) Sampling() timeline.Sampling { return b.sampling }
 
 // warn adds a warning to every set's.
 func (b *Builder) warn(format string, args ...any) {
-	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
+	b.report.warnings = append(b.report.warnings, fmt.Sprintf(format, args...))
 }
 
 // count warns of things by their names, of which there may be none, or some repeatedly.
@@ -188,7 +140,7 @@ func (b *Builder) count(kind notices.Notice, names []string, more ...string) {
 }
 
 // Warn adds a warning, such as a source's, to every set's.
-func (b *Builder) Warn(text string) { b.warnings = append(b.warnings, text) }
+func (b *Builder) Warn(text string) { b.report.warnings = append(b.report.warnings, text) }
 
 // seen is one series on its way into the builder.
 type seen struct {
@@ -312,7 +264,7 @@ func (b *Builder) Settle() (again []Excess, err error) {
 		b.phase = settled
 		return nil, err
 	}
-	b.count(notices.UnseenUsage, b.holes.names, notices.Clocks(b.holes.when))
+	b.count(notices.UnseenUsage, b.outages.holes.names, notices.Clocks(b.outages.holes.when))
 	if again, b.phase = b.findOvercommit(), settled; len(again) > 0 {
 		b.phase = correcting
 	}
@@ -330,7 +282,7 @@ func (b *Builder) Sets() ([]*allocation.Set, error) {
 	if b.phase != settled {
 		return nil, errors.New("make sets: usage is not settled")
 	}
-	b.count(notices.KnownByUsage, b.discovered)
+	b.count(notices.KnownByUsage, b.report.discovered)
 	unmatched := 0
 	for _, l := range b.lanes {
 		unmatched += l.unmatched
@@ -341,7 +293,7 @@ func (b *Builder) Sets() ([]*allocation.Set, error) {
 	if err := b.run(b.warnLeaps, b.warnLacking, b.reconcileNodes, b.chargeAssets, b.warnOddPrices); err != nil {
 		return nil, err
 	}
-	warnings := slices.Compact(slices.Sorted(slices.Values(b.warnings)))
+	warnings := slices.Compact(slices.Sorted(slices.Values(b.report.warnings)))
 	sets := slices.Clone(b.sets[b.first:b.last])
 	for i, s := range sets {
 		var err error

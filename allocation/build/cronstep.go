@@ -28,7 +28,7 @@ func (b *Builder) warnInStep() {
 		cell = cronMinute
 	}
 	starts := map[string][]int64{} // by CronJob: how long before a point of the grid, or the same second of another minute
-	for _, p := range each(b, maps.All(b.pods)) {
+	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		kind, name := b.controller(p)
 		at := p.firstStart()
 		if kind != "cronjob" || at <= b.sampling.Start || at > b.sampling.End {

@@ -159,7 +159,7 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 
 // measureDevices integrates the use of devices, in every phase of it.
 func (b *Builder) measureDevices() {
-	for _, c := range each(b, slices.All(b.order)) {
+	for _, c := range each(b, slices.All(b.pods.order)) {
 		if len(c.segments) == 0 || len(c.deviceUse) == 0 {
 			continue
 		}

@@ -79,7 +79,7 @@ func (l *Lane) addNodeDiskUsed(s *seen) error {
 
 // nodesAt are the nodes of the name that a series of a node's disk is from.
 func (b *Builder) nodesAt(s *seen) []*node {
-	return b.nodes[nodeKey{s.key[0], b.nodeAt(s.key[0], s.key[1])}]
+	return b.nodes.byName[nodeKey{s.key[0], b.nodeAt(s.key[0], s.key[1])}]
 }
 
 // diskUsed is how much of the node's disk was used in a set, all its file systems together, and the most of one of them at a time.

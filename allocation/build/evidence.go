@@ -93,7 +93,7 @@ func (b *Builder) Unpriced() []Span {
 	priced, some := map[signals.Symbol]timeline.Steps{}, false
 	for n := range b.everyNode() {
 		for r := range allocation.NumResources {
-			priced[n.cluster] = timeline.Max(priced[n.cluster], presence(n.priced[r].best()))
+			priced[n.cluster] = timeline.Max(priced[n.cluster], timeline.Ones(n.priced[r].best()))
 		}
 		some = some || len(priced[n.cluster]) > 0
 	}
@@ -133,7 +133,7 @@ func (b *Builder) silentAt(t int64, open func(timeline.Interval) bool) bool {
 	never := func(gaps timeline.Intervals) bool {
 		return gaps.Length() >= b.sampling.End-b.loadedFrom
 	}
-	for _, a := range b.absent {
+	for _, a := range b.outages.absent {
 		if never(a.containers.Absent) && never(a.nodes.Absent) {
 			return true
 		}
@@ -143,7 +143,7 @@ func (b *Builder) silentAt(t int64, open func(timeline.Interval) bool) bool {
 			}
 		}
 	}
-	return len(b.absent) == 0
+	return len(b.outages.absent) == 0
 }
 
 // devicesUnseen reports whether a container ran through a margin in which nothing was seen of what it used of its devices, though
@@ -260,7 +260,7 @@ func (x Unseen) sorted() Unseen {
 // unforeign yields the containers whose usage is added.
 func (b *Builder) unforeign() iter.Seq[*container] {
 	return func(yield func(*container) bool) {
-		for _, c := range each(b, slices.All(b.order)) {
+		for _, c := range each(b, slices.All(b.pods.order)) {
 			if (c.node == nil || !b.foreign(c.node)) && !yield(c) {
 				return
 			}

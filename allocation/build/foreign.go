@@ -25,14 +25,14 @@ func (b *Builder) Foreign(series signals.Series, key []signals.Symbol) bool {
 	}
 	var of []*container
 	if series.Signal.IsTraffic() {
-		pods := b.podNames[s.object()]
-		if p, ok := b.pods[s.pod()]; ok {
+		pods := b.pods.byName[s.object()]
+		if p, ok := b.pods.byKey[s.pod()]; ok {
 			pods = []*pod{p}
 		}
 		for _, p := range pods {
 			of = append(of, p.containers...)
 		}
-	} else if c := b.pods[s.pod()].container(key[4]); c != nil {
+	} else if c := b.pods.byKey[s.pod()].container(key[4]); c != nil {
 		of = []*container{c}
 	} else {
 		of = slices.Collect(b.named(s.object(), key[4]))

@@ -12,7 +12,7 @@ import (
 
 // findAbsence finds, by cluster, when nothing at all was seen of containers and of nodes.
 func (b *Builder) findAbsence() {
-	clear(b.absent)
+	clear(b.outages.absent)
 	type sights struct {
 		containers, nodes timeline.Intervals
 		best              timeline.Intervals // of containers by their best signal, and of pods
@@ -25,9 +25,9 @@ func (b *Builder) findAbsence() {
 		}
 		s := seen[c.cluster]
 		for rank, steps := range c.running {
-			s.containers = appendIntervals(s.containers, b.sampling.Holding(steps))
+			s.containers = timeline.AppendIntervals(s.containers, b.sampling.Holding(steps))
 			if rank == 0 {
-				s.best = appendIntervals(s.best, b.sampling.Holding(steps))
+				s.best = timeline.AppendIntervals(s.best, b.sampling.Holding(steps))
 			}
 			if n := len(steps); n > 0 {
 				s.newest = max(s.newest, steps[n-1].To)
@@ -35,15 +35,15 @@ func (b *Builder) findAbsence() {
 		}
 		seen[c.cluster] = s
 	}
-	for _, p := range each(b, maps.All(b.pods)) {
+	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		if s, ok := seen[p.cluster]; ok {
-			s.best = appendIntervals(s.best, p.seen)
+			s.best = timeline.AppendIntervals(s.best, p.seen)
 			seen[p.cluster] = s
 		}
 	}
 	for n := range b.everyNode() {
 		s := seen[n.cluster]
-		s.nodes = appendIntervals(appendIntervals(s.nodes, n.seen), n.capacity[allocation.CPU].Best())
+		s.nodes = timeline.AppendIntervals(timeline.AppendIntervals(s.nodes, n.seen), n.capacity[allocation.CPU].Best())
 		seen[n.cluster] = s
 	}
 	from, to := b.loadedFrom, b.sampling.End
@@ -61,7 +61,7 @@ func (b *Builder) findAbsence() {
 		a.containers.Absent, a.nodes.Absent = timeline.Complement(containers, from, to), timeline.Complement(nodes, from, to)
 		a.containers.Down = timeline.Complement(timeline.Union(slices.Concat(best, nodes)), from, to)
 		a.nodes.Down = a.containers.Down
-		b.absent[cluster] = a
+		b.outages.absent[cluster] = a
 	}
 }
 
@@ -88,17 +88,17 @@ func (b *Builder) Blind() []Span {
 		return []Span{{b.sampling.LoadStart(), b.sampling.End}}
 	}
 	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, (*container).hasStatus) }
-	b.blind = map[objectKey]bool{}
-	for _, p := range each(b, maps.All(b.pods)) {
+	b.outages.blind = map[objectKey]bool{}
+	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		if p.node.Known() && !told[p.objectKey] {
-			b.blind[p.objectKey] = true
+			b.outages.blind[p.objectKey] = true
 		}
 	}
 	b.findAbsence()
 	var gaps timeline.Intervals
-	for _, cluster := range sortedSymbols(b.absent) {
-		b.silent[cluster] = b.silences(cluster)
-		gaps = append(gaps, b.silent[cluster]...)
+	for _, cluster := range sortedSymbols(b.outages.absent) {
+		b.outages.silent[cluster] = b.silences(cluster)
+		gaps = append(gaps, b.outages.silent[cluster]...)
 	}
 	var out []Span
 	for _, gap := range timeline.Union(gaps) {
@@ -110,19 +110,12 @@ func (b *Builder) Blind() []Span {
 // BlindPods are the names of the pods on a node none of whose containers has a status: the alternatives of the running signal
 // should be read as well, and count for them alone from now on.
 func (b *Builder) BlindPods() []string {
-	b.takesAlternative = func(s *seen) bool { return b.blind[s.object()] }
+	b.takesAlternative = func(s *seen) bool { return b.outages.blind[s.object()] }
 	names := map[string]bool{}
-	for p := range b.blind {
+	for p := range b.outages.blind {
 		names[p.name.Value()] = true
 	}
 	return slices.Sorted(maps.Keys(names))
-}
-
-func appendIntervals(dst timeline.Intervals, steps timeline.Steps) timeline.Intervals {
-	for _, x := range steps {
-		dst = append(dst, timeline.Interval{From: x.From, To: x.To})
-	}
-	return dst
 }
 
 // nodeSights are the times at which nodes were seen through their containers alone, because no node of the cluster was seen
@@ -137,7 +130,7 @@ func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 		key := nodeKey{c.cluster, c.pod.node.Value}
 		for _, gap := range down {
 			for _, steps := range c.running {
-				sights[key] = append(sights[key], appendIntervals(nil, b.sampling.Holding(steps)).Clip(gap.From, gap.To)...)
+				sights[key] = append(sights[key], timeline.AppendIntervals(nil, b.sampling.Holding(steps)).Clip(gap.From, gap.To)...)
 			}
 		}
 	}
@@ -166,23 +159,23 @@ func (g *gaps) add(name string, when timeline.Intervals) {
 // warnGaps says what was bridged, with its hours.
 func (b *Builder) warnGaps() {
 	var outages timeline.Intervals
-	for _, cluster := range sortedSymbols(b.absent) {
-		for _, gap := range b.silent[cluster] {
+	for _, cluster := range sortedSymbols(b.outages.absent) {
+		for _, gap := range b.outages.silent[cluster] {
 			if b.concerns(gap) {
 				b.warnSilence(cluster, gap)
 			}
 		}
-		outages = append(outages, b.silent[cluster]...)
+		outages = append(outages, b.outages.silent[cluster]...)
 	}
 	outages = timeline.Union(outages)
 	var nodes gaps
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
-		nodes.add(b.placed(n.cluster, n.name.Value()), outside(b.asked(n.bridged), outages))
+		nodes.add(b.placed(n.cluster, n.name.Value()), timeline.Outside(b.asked(n.bridged), outages))
 	}
 	b.count(notices.UnseenNodes, nodes.names, notices.Clocks(nodes.when))
-	b.bridged.when = outside(b.bridged.when, outages)
-	if len(b.bridged.when) > 0 {
-		b.count(notices.UnseenContainers, b.bridged.names, notices.Clocks(b.bridged.when))
+	b.outages.bridged.when = timeline.Outside(b.outages.bridged.when, outages)
+	if len(b.outages.bridged.when) > 0 {
+		b.count(notices.UnseenContainers, b.outages.bridged.names, notices.Clocks(b.outages.bridged.when))
 	}
 }
 
@@ -194,14 +187,14 @@ func (b *Builder) concerns(gap timeline.Interval) bool {
 
 // Lose says of a time that the source could not give what it has of running containers: that is not said to be down then.
 func (b *Builder) Lose(span Span) {
-	b.lost = timeline.Union(append(b.lost, timeline.Interval{From: span.Start, To: span.End}))
+	b.outages.lost = timeline.Union(append(b.outages.lost, timeline.Interval{From: span.Start, To: span.End}))
 }
 
 // warnSilence says when no container of a cluster was seen.
 func (b *Builder) warnSilence(cluster signals.Symbol, gap timeline.Interval) {
 	const metric = "kube_pod_container_status_running"
 	slack := b.sampling.Cell() + timeline.Lookback // around the samples that are not seen
-	lost := slices.ContainsFunc(b.lost, func(x timeline.Interval) bool { return x.From-slack <= gap.From && gap.To <= x.To+slack })
+	lost := slices.ContainsFunc(b.outages.lost, func(x timeline.Interval) bool { return x.From-slack <= gap.From && gap.To <= x.To+slack })
 	cause := func(question string) string {
 		if lost {
 			return "it could not be read, as another warning says."
@@ -231,20 +224,6 @@ func (b *Builder) lastSeen(cluster signals.Symbol) string {
 		return ""
 	}
 	return ", the newest is of about " + notices.Instant(gap.From)
-}
-
-// outside is what of s lies outside of mask.
-func outside(s, mask timeline.Intervals) timeline.Intervals {
-	var out timeline.Intervals
-	for _, x := range s {
-		for _, free := range timeline.Complement(mask, x.From, x.To) {
-			if free.To-free.From > timeline.Lookback {
-				out = append(out, x)
-				break
-			}
-		}
-	}
-	return out
 }
 
 // spread is when a container ran and its usage was not seen for more than a lookback, but counted.

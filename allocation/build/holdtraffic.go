@@ -30,7 +30,7 @@ func (b *Builder) holdTraffic(p *pod) {
 
 func (b *Builder) holdFlow(p *pod, f *flowEnd) {
 	lookback := b.sampling.Unmarked().Lookback
-	for _, q := range b.podNames[p.objectKey] {
+	for _, q := range b.pods.byName[p.objectKey] {
 		to := min(q.runsUntil(max(f.to, b.sampling.Start), math.MaxInt64), f.to+allocation.Evidence.Milliseconds())
 		for _, c := range q.containers {
 			to = min(to, c.nextStart(f.to))

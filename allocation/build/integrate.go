@@ -19,7 +19,7 @@ type charge struct {
 // addUsage integrates a usage series against the segments of the container it belongs to: the one of the UID in its key,
 // else those of that name, each for the time it ran.
 func (l *Lane) addUsage(s *seen) error {
-	if c := l.b.pods[s.pod()].container(s.key[4]); c != nil {
+	if c := l.b.pods.byKey[s.pod()].container(s.key[4]); c != nil {
 		l.measureInOrder(c, s)
 		return nil
 	}
@@ -67,7 +67,7 @@ const runningByLevel = 1
 // discover makes a container of which nothing but its usage is known, such as an ephemeral one: it runs where that is seen.
 func (b *Builder) discover(s *seen) *container {
 	key := containerKey{s.pod(), s.key[4]}
-	if pods := b.podNames[key.objectKey]; key.uid == none && len(pods) > 0 {
+	if pods := b.pods.byName[key.objectKey]; key.uid == none && len(pods) > 0 {
 		key.podKey = pods[len(pods)-1].podKey
 	}
 	c := newContainer(key, b.podOf(key.podKey))
@@ -82,8 +82,8 @@ func (b *Builder) discover(s *seen) *container {
 		b.layLoad(c.node) // which may have become older
 	}
 	b.forget(c)
-	b.order = append(b.order, c)
-	b.discovered = append(b.discovered, c.name.Value()+"/"+c.container.Value())
+	b.pods.order = append(b.pods.order, c)
+	b.report.discovered = append(b.report.discovered, c.name.Value()+"/"+c.container.Value())
 	return c
 }
 
@@ -396,7 +396,7 @@ func (l *Lane) charge(c *container, seg *segment, r allocation.Resource, charges
 // before the first the request alone is charged.
 func (b *Builder) holdUsage() {
 	l := b.lane()
-	for _, c := range each(b, slices.All(b.order)) {
+	for _, c := range each(b, slices.All(b.pods.order)) {
 		var holes timeline.Intervals
 		for r := range allocation.NumResources {
 			for i := range c.segments {
@@ -409,7 +409,7 @@ func (b *Builder) holdUsage() {
 			}
 		}
 		if b.phase == measuring {
-			b.holes.add(c.name.Value(), outside(append(holes, c.spread(b.sampling)...), b.silent[c.cluster]))
+			b.outages.holes.add(c.name.Value(), timeline.Outside(append(holes, c.spread(b.sampling)...), b.outages.silent[c.cluster]))
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (b *Builder) LaneOf(series signals.Series, key []signals.Symbol, n int) int
 	case series.Signal == signals.ClaimUsed:
 		return 0 // there are few
 	}
-	if c := b.pods[s.pod()].container(key[4]); c != nil {
+	if c := b.pods.byKey[s.pod()].container(key[4]); c != nil {
 		return laneOn(c.node, n)
 	}
 	var on *node
@@ -70,10 +70,10 @@ func laneOfNode(named []*node, n int) int {
 
 // laneOfPod is the lane of a series that is of a pod as a whole.
 func (b *Builder) laneOfPod(s *seen, n int) int {
-	if p, ok := b.pods[s.pod()]; ok {
+	if p, ok := b.pods.byKey[s.pod()]; ok {
 		return laneOn(p.on(), n)
 	}
-	pods := b.podNames[s.object()]
+	pods := b.pods.byName[s.object()]
 	if len(pods) == 0 {
 		return 0
 	}

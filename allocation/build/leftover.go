@@ -68,7 +68,7 @@ func (b *Builder) makeLeftOvers() {
 			rows.IDs(allocation.Property(p))[row] = b.dict.Add(text)
 		}
 		if key.namespace != none {
-			rows.IDs(allocation.NamespaceLabels)[row], rows.IDs(allocation.NamespaceAnnotations)[row] = b.namespaces[objectKey{key.cluster, key.namespace, none}].at(x.to)
+			rows.IDs(allocation.NamespaceLabels)[row], rows.IDs(allocation.NamespaceAnnotations)[row] = b.pods.namespaces[objectKey{key.cluster, key.namespace, none}].at(x.to)
 		}
 		for _, v := range x.volumes {
 			rows.AddVolume(row, v)

@@ -17,10 +17,10 @@ type management struct {
 }
 
 func (b *Builder) addManagementPrice(s *seen) error {
-	m, ok := b.management[s.key[0]]
+	m, ok := b.prices.management[s.key[0]]
 	if !ok {
 		m = &management{}
-		b.management[s.key[0]] = m
+		b.prices.management[s.key[0]] = m
 	}
 	b.addPrices(&m.price, s, pricedThing{cluster: s.key[0], things: notices.ManagementPriced, name: s.key[0].Value()})
 	if s.key[1] != none {
@@ -35,7 +35,7 @@ func (b *Builder) clusterLives() map[signals.Symbol]timeline.Intervals {
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
 		all[n.cluster] = append(all[n.cluster], n.life...)
 	}
-	for _, c := range each(b, slices.All(b.order)) {
+	for _, c := range each(b, slices.All(b.pods.order)) {
 		for i := range c.segments {
 			all[c.cluster] = append(all[c.cluster], timeline.Interval{From: c.segments[i].from, To: c.segments[i].to})
 		}
@@ -49,14 +49,14 @@ func (b *Builder) clusterLives() map[signals.Symbol]timeline.Intervals {
 // chargeManagement makes the assets of clusters whose management costs anything.
 func (b *Builder) chargeManagement() {
 	lives := b.clusterLives()
-	for cluster, m := range b.management {
+	for cluster, m := range b.prices.management {
 		if len(lives[cluster]) == 0 {
 			lives[cluster] = b.lifeOf(cluster, m.price.others)
 		}
 	}
 	var unpriced []string
 	for _, cluster := range sortedSymbols(lives) {
-		m := b.management[cluster]
+		m := b.prices.management[cluster]
 		if m == nil {
 			m = &management{}
 		}

@@ -34,7 +34,7 @@ func (b *Builder) Memory() int64 {
 			n += rankedMemory(c.request[r]) + rankedMemory(c.limit[r])
 		}
 	}
-	for _, p := range each(b, maps.All(b.pods)) {
+	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		n += podMemory + timeline.StepBytes(p.seen, p.active, p.pending, p.born, p.completed, p.deleted, p.final)
 		for i := range p.stays {
 			n += objectMemory + timeline.StepBytes(p.stays[i].seen)
@@ -43,7 +43,7 @@ func (b *Builder) Memory() int64 {
 	for node := range b.everyNode() {
 		n += b.diskMemory(node)
 	}
-	others := len(b.nodes) + len(b.namespaces) + len(b.owners) + len(b.balancers) + len(b.serviceLabels) + len(b.machines) + len(b.addresses)
+	others := len(b.nodes.byName) + len(b.pods.namespaces) + len(b.pods.owners) + len(b.services.balancers) + len(b.services.labels) + len(b.nodes.machines) + len(b.nodes.addresses)
 	return withGarbage(n + int64(others)*objectMemory)
 }
 
@@ -60,7 +60,7 @@ func (b *Builder) rowsOf(c *container) int64 {
 // reserveRows makes room for the rows of all containers in the sets that they are seen in.
 func (b *Builder) reserveRows() {
 	more := make([]int, len(b.sets)+1) // than in the set before
-	for _, c := range each(b, slices.All(b.order)) {
+	for _, c := range each(b, slices.All(b.pods.order)) {
 		first, last := b.setsOf(c)
 		more[first]++
 		more[last]--

@@ -70,10 +70,10 @@ func (b *Builder) addRegionPrice(s *seen) error   { return b.addEgressPrice(s, e
 func (b *Builder) addInternetPrice(s *seen) error { return b.addEgressPrice(s, egressInternet) }
 
 func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
-	prices, ok := b.egress[s.key[0]]
+	prices, ok := b.prices.egress[s.key[0]]
 	if !ok {
 		prices = &egressPrice{}
-		b.egress[s.key[0]] = prices
+		b.prices.egress[s.key[0]] = prices
 	}
 	b.addPrices(&prices[kind], s, pricedThing{cluster: s.key[0], things: notices.TrafficPriced, name: s.key[0].Value()})
 	return nil
@@ -83,7 +83,7 @@ func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
 func (b *Builder) egressTariff(cluster signals.Symbol, kind trafficKind) tariff {
 	priced := egressPrices[kind]
 	var steps timeline.Steps
-	if prices := b.egress[cluster]; prices != nil {
+	if prices := b.prices.egress[cluster]; prices != nil {
 		steps = prices[kind].best()
 	}
 	return b.tariff(priced.metric, steps, b.item(priced.kind, cluster))
@@ -131,10 +131,10 @@ func (l *Lane) addTraffic(s *seen, kind trafficKind) error {
 		_ = labels.WriteByte(0xff)
 	}
 	key := flowKey{labels.Sum64(), kind}
-	if p, ok := l.b.pods[s.pod()]; ok {
+	if p, ok := l.b.pods.byKey[s.pod()]; ok {
 		l.move([]*pod{p}, key, s)
 	} else {
-		l.move(l.b.podNames[s.object()], key, s)
+		l.move(l.b.pods.byName[s.object()], key, s)
 	}
 	return nil
 }

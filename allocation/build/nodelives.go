@@ -26,9 +26,9 @@ type nodeIdentity struct {
 // splitNodes makes a node of each provider id and creation time that were told one after the other under one name: a node that is
 // made again is another node.
 func (b *Builder) splitNodes() {
-	for key, nodes := range each(b, maps.All(b.nodes)) {
+	for key, nodes := range each(b, maps.All(b.nodes.byName)) {
 		if spans := nodes[0].lifespans(); len(spans) > 1 {
-			b.nodes[key] = nodes[0].split(spans)
+			b.nodes.byName[key] = nodes[0].split(spans)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (n *node) bornAt() int64 { return cmp.Or(n.createdAt(), n.earliest) }
 
 // endLives lets nodes end before the next one of their name begins.
 func (b *Builder) endLives() {
-	for _, nodes := range each(b, maps.All(b.nodes)) {
+	for _, nodes := range each(b, maps.All(b.nodes.byName)) {
 		for i := 1; i < len(nodes); i++ {
 			was, n := nodes[i-1], nodes[i]
 			if len(n.life) > 0 {
@@ -156,7 +156,7 @@ func (b *Builder) endLives() {
 // nodeRunning is the node that a container ran on: of those of its pod's node's name, the last that was there when the pod started,
 // else when the container did.
 func (b *Builder) nodeRunning(c *container, runs *timeline.Runs) *node {
-	nodes := b.nodes[nodeKey{c.cluster, c.pod.node.Value}]
+	nodes := b.nodes.byName[nodeKey{c.cluster, c.pod.node.Value}]
 	if len(nodes) == 0 {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (b *Builder) nodeRunning(c *container, runs *timeline.Runs) *node {
 // everyNode yields all nodes, in no order.
 func (b *Builder) everyNode() iter.Seq[*node] {
 	return func(yield func(*node) bool) {
-		for _, nodes := range each(b, maps.All(b.nodes)) {
+		for _, nodes := range each(b, maps.All(b.nodes.byName)) {
 			for _, n := range nodes {
 				if !yield(n) {
 					return

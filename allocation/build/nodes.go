@@ -53,10 +53,10 @@ type nodePriceLabels struct{ instanceType, region, arch, providerID string }
 
 func (b *Builder) nodeOf(s *seen) *node {
 	key := nodeKey{s.key[0], s.key[1]}
-	if b.nodes[key] == nil {
-		b.nodes[key] = []*node{{nodeKey: key}}
+	if b.nodes.byName[key] == nil {
+		b.nodes.byName[key] = []*node{{nodeKey: key}}
 	}
-	return b.nodes[key][0]
+	return b.nodes.byName[key][0]
 }
 
 func (b *Builder) addNode(s *seen) error {
@@ -218,7 +218,7 @@ func (b *Builder) resolveNodes() {
 		}
 		seen := n.seen
 		if len(seen) == 0 {
-			seen = presence(n.amount[allocation.CPU])
+			seen = timeline.Ones(n.amount[allocation.CPU])
 		}
 		for r := range allocation.NumResources {
 			n.amount[r] = b.reach(n.amount[r])
@@ -244,15 +244,6 @@ func (n *node) reach(started int64) {
 	}
 }
 
-// presence is 1 where s has any value.
-func presence(s timeline.Steps) timeline.Steps {
-	out := make(timeline.Steps, 0, len(s))
-	for _, x := range s {
-		out = append(out, timeline.Step{From: x.From, To: x.To, V: 1})
-	}
-	return out
-}
-
 // rateNode takes the sheet's prices for resources that no metric prices. The warning names only nodes that the sheet knows
 // nothing of, and that no prices are left out of, so that a default is never a silent one.
 func (b *Builder) rateNode(n *node) {
@@ -271,7 +262,7 @@ func (b *Builder) rateNode(n *node) {
 		unpriced = unpriced || byDefault && !n.price[r].Cover(b.asked(n.life)) && len(n.amount[r]) > 0 && !b.isBad(n.pricedThing(r))
 	}
 	if unpriced && len(b.asked(n.life)) > 0 {
-		b.unpriced = append(b.unpriced, b.placed(n.cluster, a.Name))
+		b.prices.lacking = append(b.prices.lacking, b.placed(n.cluster, a.Name))
 	}
 }
 
@@ -313,7 +304,7 @@ func (n *node) priceSource(r allocation.Resource, t int64) string {
 
 // sortedNodes are the nodes by cluster and name, those of one name in the order of time.
 func (b *Builder) sortedNodes() []*node {
-	nodes := make([]*node, 0, len(b.nodes))
+	nodes := make([]*node, 0, len(b.nodes.byName))
 	for n := range b.everyNode() {
 		nodes = append(nodes, n)
 	}

@@ -145,7 +145,7 @@ func (p *pod) container(name signals.Symbol) *container {
 // every yields all containers, in no order.
 func (b *Builder) every() iter.Seq[*container] {
 	return func(yield func(*container) bool) {
-		for _, p := range each(b, maps.All(b.pods)) {
+		for _, p := range each(b, maps.All(b.pods.byKey)) {
 			for _, c := range p.containers {
 				if !yield(c) {
 					return
@@ -158,7 +158,7 @@ func (b *Builder) every() iter.Seq[*container] {
 // named yields the containers of a name in the pods of a name.
 func (b *Builder) named(pods objectKey, name signals.Symbol) iter.Seq[*container] {
 	return func(yield func(*container) bool) {
-		for _, p := range b.podNames[pods] {
+		for _, p := range b.pods.byName[pods] {
 			if c := p.container(name); c != nil && !yield(c) {
 				return
 			}
@@ -167,11 +167,11 @@ func (b *Builder) named(pods objectKey, name signals.Symbol) iter.Seq[*container
 }
 
 func (b *Builder) podOf(key podKey) *pod {
-	p, ok := b.pods[key]
+	p, ok := b.pods.byKey[key]
 	if !ok {
 		p = newPod(key)
-		b.pods[key] = p
-		b.podNames[key.objectKey] = append(b.podNames[key.objectKey], p)
+		b.pods.byKey[key] = p
+		b.pods.byName[key.objectKey] = append(b.pods.byName[key.objectKey], p)
 	}
 	return p
 }
@@ -260,10 +260,10 @@ func (b *Builder) addPodAnnotations(s *seen) error {
 
 func (b *Builder) namespaceOf(s *seen) *namespace {
 	key := objectKey{s.key[0], s.key[1], none}
-	n, ok := b.namespaces[key]
+	n, ok := b.pods.namespaces[key]
 	if !ok {
 		n = &namespace{}
-		b.namespaces[key] = n
+		b.pods.namespaces[key] = n
 	}
 	return n
 }
@@ -283,7 +283,7 @@ func (b *Builder) addJobOwner(s *seen) error        { return b.addOwner("job", s
 
 func (b *Builder) addOwner(kind string, s *seen) error {
 	if o := makeOwner(s.key[3], s.key[4]); o != (owner{}) {
-		b.owners[ownerKey{signals.Sym(kind), s.object()}] = o
+		b.pods.owners[ownerKey{signals.Sym(kind), s.object()}] = o
 	}
 	return nil
 }
@@ -294,7 +294,7 @@ func (b *Builder) controller(p *pod) (kind, name string) {
 	if o == (owner{}) {
 		o = p.createdBy.Value
 	}
-	if up, ok := b.owners[ownerKey{o.kind, objectKey{p.cluster, p.namespace, o.name}}]; ok {
+	if up, ok := b.pods.owners[ownerKey{o.kind, objectKey{p.cluster, p.namespace, o.name}}]; ok {
 		o = up
 	}
 	if o == (owner{}) {

@@ -45,22 +45,22 @@ func (b *Builder) pricesOf(s *seen, t pricedThing) timeline.Steps {
 	steps := b.pricesSampling().Steps(s.p)
 	kept := steps.NotNegative()
 	if len(kept) < len(steps) {
-		b.badPrices[badPrice{notices.Negative, t}] = true
+		b.prices.bad[badPrice{notices.Negative, t}] = true
 	}
 	if s.p.AnyNotFinite() {
-		b.badPrices[badPrice{notices.NotFinite, t}] = true
+		b.prices.bad[badPrice{notices.NotFinite, t}] = true
 	}
 	return kept
 }
 
 // isBad reports whether a metric gives a thing prices that were left out.
 func (b *Builder) isBad(t pricedThing) bool {
-	return b.badPrices[badPrice{notices.Negative, t}] || b.badPrices[badPrice{notices.NotFinite, t}]
+	return b.prices.bad[badPrice{notices.Negative, t}] || b.prices.bad[badPrice{notices.NotFinite, t}]
 }
 
 // placed is the name of something of a cluster, with the cluster's where there are several.
 func (b *Builder) placed(cluster signals.Symbol, name string) string {
-	if b.severalClusters {
+	if b.report.severalClusters {
 		return cluster.Value() + "/" + name
 	}
 	return name
@@ -100,7 +100,7 @@ func (b *Builder) warnOddPrices() {
 			at.times = times
 		}
 	}
-	for bad := range b.badPrices {
+	for bad := range b.prices.bad {
 		t := bad.thing
 		note(oddKey{bad.oddity, t.of, t.things, ""}, b.placed(t.cluster, t.name), 0)
 	}
@@ -109,7 +109,7 @@ func (b *Builder) warnOddPrices() {
 	for key, at := range found {
 		slices.Sort(at.names)
 		at.names = slices.Compact(at.names)
-		b.warnings = append(b.warnings, key.text(at, b.inDollars()))
+		b.report.warnings = append(b.report.warnings, key.text(at, b.inDollars()))
 	}
 }
 
@@ -155,13 +155,13 @@ func (b *Builder) oddItems(note func(oddKey, string, float64)) {
 	for _, v := range b.storage.volumes {
 		item(allocation.ItemStorage, v.price.best(), notices.VolumesPriced, "hour", b.placed(v.cluster, v.name.Value()), false)
 	}
-	for key, x := range b.balancers {
+	for key, x := range b.services.balancers {
 		item(allocation.ItemLoadBalancer, x.price.best(), notices.BalancersPriced, "hour", b.placed(key.cluster, key.namespace.Value()+"/"+key.name.Value()), false)
 	}
-	for cluster, m := range b.management {
+	for cluster, m := range b.prices.management {
 		item(allocation.ItemManagement, m.price.best(), notices.ManagementPriced, "hour", cluster.Value(), true)
 	}
-	for cluster, e := range b.egress {
+	for cluster, e := range b.prices.egress {
 		for kind := egressZone; kind < numTraffic; kind++ {
 			item(egressPrices[kind].kind, e[kind].best(), notices.TrafficPriced, "GiB", cluster.Value(), true)
 		}
@@ -171,13 +171,13 @@ func (b *Builder) oddItems(note func(oddKey, string, float64)) {
 // countClusters says whether there are several.
 func (b *Builder) countClusters() {
 	seen := map[signals.Symbol]bool{}
-	for key := range b.nodes {
+	for key := range b.nodes.byName {
 		seen[key.cluster] = true
 	}
-	for key := range b.pods {
+	for key := range b.pods.byKey {
 		seen[key.cluster] = true
 	}
-	b.severalClusters = len(seen) > 1
+	b.report.severalClusters = len(seen) > 1
 }
 
 // text is the warning; inDollars is what there is to say of built-in prices.

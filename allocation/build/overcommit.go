@@ -101,7 +101,7 @@ func (b *Builder) findOvercommit() []Excess {
 	var cells timeline.Intervals
 	nodes := b.sortedNodes()
 	on := make([][]*container, len(nodes))
-	for _, c := range each(b, slices.All(b.order)) {
+	for _, c := range each(b, slices.All(b.pods.order)) {
 		if c.node != nil {
 			on[c.node.index] = append(on[c.node.index], c)
 		}
@@ -164,7 +164,7 @@ func (b *Builder) excess(span Span) Excess {
 			}
 		}
 	}
-	for _, c := range each(b, slices.All(b.order)) {
+	for _, c := range each(b, slices.All(b.pods.order)) {
 		if over[c.node] && len(c.runs.Clip(span.Start, span.End)) > 0 {
 			x.Pods = append(x.Pods, c.name.Value())
 		}

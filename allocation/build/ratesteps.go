@@ -18,12 +18,12 @@ func (b *Builder) rateSteps(n allocation.NodeAttributes) rateSteps {
 	at := func(t int64) (rates [2]allocation.NodeRates) {
 		for i, spot := range [...]bool{false, true} {
 			n.Spot = spot
-			rates[i] = b.rates.Node(n, time.UnixMilli(t).UTC())
+			rates[i] = b.prices.rates.Node(n, time.UnixMilli(t).UTC())
 		}
 		return rates
 	}
 	s := rateSteps{rates: [][2]allocation.NodeRates{at(b.sampling.Start)}}
-	for _, change := range b.rates.Changes(time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()) {
+	for _, change := range b.prices.rates.Changes(time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()) {
 		t := change.UnixMilli()
 		if next := at(t); next != s.rates[len(s.rates)-1] {
 			s.changes, s.rates = append(s.changes, t), append(s.rates, next)

@@ -38,14 +38,14 @@ func (b *Builder) Resolve() error {
 	b.warnUnrequested()
 	b.warnBadRequests()
 	b.warnInStep()
-	b.count(notices.UnpricedNodes, b.unpriced, b.inDollars())
+	b.count(notices.UnpricedNodes, b.prices.lacking, b.inDollars())
 	b.phase = measuring
 	return b.stopped
 }
 
 // takeHints takes the node of pods whose node is not known from the addresses they were scraped at.
 func (b *Builder) takeHints() {
-	for _, p := range each(b, maps.All(b.pods)) {
+	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		if !p.node.Known() && p.hint != none {
 			if name := b.nodeAt(p.cluster, p.hint); name != none {
 				p.node.Set(name, 0)
@@ -54,36 +54,36 @@ func (b *Builder) takeHints() {
 	}
 }
 
-func (b *Builder) sortContainers() { b.order = slices.SortedFunc(b.every(), compareContainers) }
+func (b *Builder) sortContainers() { b.pods.order = slices.SortedFunc(b.every(), compareContainers) }
 
 // resolveContainers finds when containers ran, and forgets what that was made of.
 func (b *Builder) resolveContainers() {
-	for _, c := range each(b, slices.All(b.order)) {
+	for _, c := range each(b, slices.All(b.pods.order)) {
 		b.resolveContainer(c)
 		b.noteUnseenInit(c)
 		b.forget(c)
 	}
-	for _, p := range each(b, maps.All(b.pods)) {
-		p.podSigns = &b.forgottenPod
+	for _, p := range each(b, maps.All(b.pods.byKey)) {
+		p.podSigns = &b.pods.forgottenPod
 	}
 }
 
 // stray notes a container of a pod on no known node, which has the given prices.
 func (b *Builder) stray(c *container, rates *rateSteps) {
 	name := b.placed(c.cluster, c.namespace.Value()+"/"+c.pod.name.Value())
-	if n := len(b.strays); n == 0 || b.strays[n-1] != name { // containers come by pods
-		b.strays = append(b.strays, name)
+	if n := len(b.report.strays); n == 0 || b.report.strays[n-1] != name { // containers come by pods
+		b.report.strays = append(b.report.strays, name)
 	}
-	b.strayDefault = b.strayDefault || slices.ContainsFunc(rates.rates, func(r [2]allocation.NodeRates) bool { return r[0].Default })
+	b.report.strayDefault = b.report.strayDefault || slices.ContainsFunc(rates.rates, func(r [2]allocation.NodeRates) bool { return r[0].Default })
 }
 
 // warnStrays names the pods of which it is not known what they ran on.
 func (b *Builder) warnStrays() {
 	prices := "what the price sheet says of any node"
-	if b.strayDefault {
+	if b.report.strayDefault {
 		prices = "defaults" + b.inDollars()
 	}
-	b.count(notices.StrayPods, b.strays, prices)
+	b.count(notices.StrayPods, b.report.strays, prices)
 }
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
@@ -92,7 +92,7 @@ func (b *Builder) forget(c *container) {
 		c.pod.restarted = true
 	}
 	c.restarted = c.hasRestarted()
-	c.containerSigns = &b.forgotten
+	c.containerSigns = &b.pods.forgotten
 	c.segments = slices.Clip(c.segments)
 }
 
@@ -114,14 +114,14 @@ func compareContainers(x, y *container) int {
 // adopt gives what is known of pods without a UID (metrics of old kube-state-metrics) to the pods of that name that have
 // one, each for the time it was there.
 func (b *Builder) adopt() {
-	for name, pods := range each(b, maps.All(b.podNames)) {
+	for name, pods := range each(b, maps.All(b.pods.byName)) {
 		i := slices.IndexFunc(pods, func(p *pod) bool { return p.uid == none })
 		if i < 0 || len(pods) == 1 {
 			continue
 		}
 		nameless := pods[i]
 		pods = slices.Delete(pods, i, i+1)
-		b.podNames[name] = pods
+		b.pods.byName[name] = pods
 		for _, p := range pods {
 			p.inherit(nameless)
 			for _, from := range nameless.containers {
@@ -133,7 +133,7 @@ func (b *Builder) adopt() {
 				to.inherit(from, p.seen, len(pods) > 1)
 			}
 		}
-		delete(b.pods, nameless.podKey)
+		delete(b.pods.byKey, nameless.podKey)
 	}
 }
 
@@ -226,7 +226,7 @@ func (b *Builder) resolveContainer(c *container) {
 			c.node.reach(run.From)
 		}
 	}
-	b.bridged.add(c.name.Value(), b.asked(found.Bridged))
+	b.outages.bridged.add(c.name.Value(), b.asked(found.Bridged))
 	n := c.node
 	c.resolveDevices(n, b.dict)
 	var request, limit [allocation.NumResources]timeline.Steps
@@ -295,8 +295,8 @@ func (b *Builder) presence(c *container) timeline.Presence {
 	if len(c.running) > runningByInfo {
 		info := timeline.Within(c.running[runningByInfo], c.pod.active)
 		c.running[runningByInfo] = info
-		shown := appendIntervals(appendIntervals(nil, c.running[:runningByInfo].Best()), c.started.Positive())
-		p.Supposed = timeline.Union(appendIntervals(nil, info)).Without(timeline.Union(shown))
+		shown := timeline.AppendIntervals(timeline.AppendIntervals(nil, c.running[:runningByInfo].Best()), c.started.Positive())
+		p.Supposed = timeline.Union(timeline.AppendIntervals(nil, info)).Without(timeline.Union(shown))
 	}
 	p.Seen = c.running.Best()
 	if c.uid != none || len(p.Born) > 0 { // else pods of one name are not told apart, and each counts its own
@@ -392,7 +392,7 @@ func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 	for prop, v := range text {
 		rows.IDs(allocation.Property(prop))[row] = b.dict.Add(v)
 	}
-	labels, annotations := b.namespaces[objectKey{p.cluster, p.namespace, none}].at(end)
+	labels, annotations := b.pods.namespaces[objectKey{p.cluster, p.namespace, none}].at(end)
 	rows.IDs(allocation.Services)[row] = b.dict.AddList(b.servicesAt(p, end))
 	rows.IDs(allocation.Labels)[row] = b.labelsOf(c, end, labels, p.labels.At(end))
 	rows.IDs(allocation.Annotations)[row] = b.dict.Overlay(annotations, p.annotations.At(end))

@@ -92,7 +92,7 @@ func (l *Lane) measureInOrder(c *container, s *seen) {
 // measureRestarted measures what measureInOrder has held back, in the order of time.
 func (b *Builder) measureRestarted() {
 	l := b.lane()
-	for _, c := range each(b, slices.All(b.order)) {
+	for _, c := range each(b, slices.All(b.pods.order)) {
 		slices.SortStableFunc(c.unmeasured, func(x, y seen) int {
 			return cmp.Or(cmp.Compare(x.Signal, y.Signal), cmp.Compare(x.p.First(), y.p.First()), cmp.Compare(x.p.Last(), y.p.Last()))
 		})

@@ -52,16 +52,16 @@ func newServices() services {
 }
 
 func (b *Builder) addService(s *seen) error {
-	b.services.known[s.object()] = true
-	hear(b.services.told, s.key[0], b.serviceSteps(s))
+	b.services.behind.known[s.object()] = true
+	hear(b.services.behind.told, s.key[0], b.serviceSteps(s))
 	return nil
 }
 
 func (b *Builder) addSliceService(s *seen) error {
 	if s.key[3] != none {
-		b.services.slices[s.object()] = s.key[3]
+		b.services.behind.slices[s.object()] = s.key[3]
 	}
-	hear(b.services.told, s.key[0], b.serviceSteps(s))
+	hear(b.services.behind.told, s.key[0], b.serviceSteps(s))
 	return nil
 }
 
@@ -71,22 +71,22 @@ func (b *Builder) addSliceEndpoint(s *seen) error {
 		namespace = s.key[1]
 	}
 	steps := b.serviceSteps(s)
-	addDated(b.services.endpoints, objectKey{s.key[0], namespace, s.key[4]}, s.key[2], steps)
-	hear(b.services.told, s.key[0], steps)
+	addDated(b.services.behind.endpoints, objectKey{s.key[0], namespace, s.key[4]}, s.key[2], steps)
+	hear(b.services.behind.told, s.key[0], steps)
 	return nil
 }
 
 func (b *Builder) addServiceAddress(s *seen) error {
 	steps := b.serviceSteps(s)
-	addDated(b.services.addresses, objectKey{s.key[0], s.key[1], s.key[3]}, s.key[2], steps)
-	hear(b.services.told, s.key[0], steps)
+	addDated(b.services.behind.addresses, objectKey{s.key[0], s.key[1], s.key[3]}, s.key[2], steps)
+	hear(b.services.behind.told, s.key[0], steps)
 	return nil
 }
 
 func (b *Builder) addServiceSelector(s *seen) error {
 	steps := b.serviceSteps(s)
-	addDated(b.services.selectors, s.object(), addTail(b.dict, s.tail), steps)
-	hear(b.services.toldSelectors, s.key[0], steps)
+	addDated(b.services.behind.selectors, s.object(), addTail(b.dict, s.tail), steps)
+	hear(b.services.behind.toldSelectors, s.key[0], steps)
 	return nil
 }
 

@@ -84,8 +84,8 @@ func (p *pod) rowsOf(x *shift) []int32 { return p.shiftRows[x.first : x.first+x.
 
 // sortedPods are the pods that have containers that ran, by cluster, namespace, name and UID.
 func (b *Builder) sortedPods() []*pod {
-	pods := make([]*pod, 0, len(b.pods))
-	for _, c := range each(b, slices.All(b.order)) {
+	pods := make([]*pod, 0, len(b.pods.byKey))
+	for _, c := range each(b, slices.All(b.pods.order)) {
 		if len(c.segments) > 0 {
 			pods = append(pods, c.pod)
 		}
@@ -122,7 +122,7 @@ func sortedObjects[V any](m map[objectKey]V) []objectKey {
 // lifeOf is when something of a cluster was there, by when it was seen: gaps are bridged as those of nodes. Where nothing of
 // its kind is seen any more when the window ends, and may yet be in time to bridge that, it is taken to be there as long as nodes are.
 func (b *Builder) lifeOf(cluster signals.Symbol, seen timeline.Steps) timeline.Intervals {
-	seen = presence(seen)
+	seen = timeline.Ones(seen)
 	watch := &b.absentIn(cluster).nodes
 	for _, gap := range watch.Absent {
 		if n := len(seen); n > 0 && gap.To >= b.sampling.End && seen[n-1].To >= max(gap.From, gap.To-b.evidence.most) && seen[n-1].To < gap.To {

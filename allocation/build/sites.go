@@ -30,13 +30,13 @@ func (b *Builder) findSites() {
 		v.region[a.Region]++
 		v.zone[a.Zone]++
 	}
-	b.sites = make(map[signals.Symbol]site, len(of))
+	b.prices.sites = make(map[signals.Symbol]site, len(of))
 	for cluster, v := range of {
 		p := site{provider: mostNamed(v.provider), region: mostNamed(v.region)}
 		if len(v.zone) == 1 {
 			p.zone = mostNamed(v.zone)
 		}
-		b.sites[cluster] = p
+		b.prices.sites[cluster] = p
 	}
 }
 
@@ -52,7 +52,7 @@ func mostNamed(votes map[string]int) (most string) {
 
 // item is an item of a cluster, priced by where the cluster is.
 func (b *Builder) item(kind allocation.ItemKind, cluster signals.Symbol) allocation.Item {
-	p := b.sites[cluster]
+	p := b.prices.sites[cluster]
 	return allocation.Item{Kind: kind, Cluster: cluster.Value(), Provider: p.provider, Region: p.region, Zone: p.zone}
 }
 

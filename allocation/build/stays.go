@@ -70,7 +70,7 @@ func (p *pod) sojourns() []sojourn {
 // splitStays makes a pod of each sojourn of time that a pod without a UID spent on one node. The pods of a name are then
 // sorted: nothing may depend on the order in which a source gave them.
 func (b *Builder) splitStays() {
-	for name, pods := range each(b, maps.All(b.podNames)) {
+	for name, pods := range each(b, maps.All(b.pods.byName)) {
 		var out []*pod
 		for _, p := range pods {
 			out = append(out, b.split(p)...)
@@ -78,7 +78,7 @@ func (b *Builder) splitStays() {
 		slices.SortFunc(out, func(x, y *pod) int {
 			return cmp.Or(cmp.Compare(x.uid.Value(), y.uid.Value()), cmp.Compare(x.nth, y.nth))
 		})
-		b.podNames[name] = out
+		b.pods.byName[name] = out
 	}
 }
 
@@ -91,7 +91,7 @@ func (b *Builder) split(p *pod) []*pod {
 	out := make([]*pod, 0, len(sojourns))
 	for i, x := range sojourns {
 		part := p.during(x, i+1)
-		b.pods[part.podKey] = part
+		b.pods.byKey[part.podKey] = part
 		out = append(out, part)
 		mask := timeline.Steps{{From: x.From, To: x.To, V: 1}}
 		if b.sampling.Exact() && x.To != timeline.Forever { // it was seen here last a scrape before it was seen elsewhere
@@ -103,7 +103,7 @@ func (b *Builder) split(p *pod) []*pod {
 			part.containers = append(part.containers, c)
 		}
 	}
-	delete(b.pods, p.podKey)
+	delete(b.pods.byKey, p.podKey)
 	return out
 }
 

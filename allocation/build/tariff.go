@@ -21,9 +21,9 @@ type tariff struct {
 func (b *Builder) tariff(metric string, steps timeline.Steps, i allocation.Item) tariff {
 	t := tariff{metric: metric, steps: b.reach(steps)}
 	start, end := time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()
-	t.rates = []allocation.Rate{b.rates.Item(i, start)}
-	for _, change := range b.rates.Changes(start, end) {
-		if next := b.rates.Item(i, change); next != t.rates[len(t.rates)-1] {
+	t.rates = []allocation.Rate{b.prices.rates.Item(i, start)}
+	for _, change := range b.prices.rates.Changes(start, end) {
+		if next := b.prices.rates.Item(i, change); next != t.rates[len(t.rates)-1] {
 			t.changes, t.rates = append(t.changes, change.UnixMilli()), append(t.rates, next)
 		}
 	}
@@ -80,7 +80,7 @@ func (t *tariff) mean(from, to int64) float64 {
 
 // currency is what the answers are in.
 func (b *Builder) currency() string {
-	if d, ok := b.rates.(allocation.Denominated); ok && d.Currency() != "" {
+	if d, ok := b.prices.rates.(allocation.Denominated); ok && d.Currency() != "" {
 		return d.Currency()
 	}
 	return allocation.Dollar

@@ -19,7 +19,7 @@ func (b *Builder) addPrices(p *toldPrices, s *seen, t pricedThing) timeline.Step
 		to = &p.repeats
 	}
 	if timeline.Disputed(*to, steps) > 2*timeline.Lookback {
-		b.badPrices[badPrice{notices.Disputed, t}] = true
+		b.prices.bad[badPrice{notices.Disputed, t}] = true
 	}
 	*to = timeline.Max(*to, steps)
 	return steps

@@ -90,7 +90,7 @@ func (b *Builder) warnUnlabeled() {
 		if _, all := allocation.FindLabel(&allNodesLabel, g.known.Labels); all || len(g.known.Labels) > 0 && !g.unruled {
 			continue
 		}
-		if text := UnlabeledWarning(b.rates, g.known, time.UnixMilli(b.sampling.End).UTC()); text != "" {
+		if text := UnlabeledWarning(b.prices.rates, g.known, time.UnixMilli(b.sampling.End).UTC()); text != "" {
 			b.Warn(text)
 		}
 	}

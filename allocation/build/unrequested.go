@@ -18,19 +18,19 @@ func (b *Builder) noteRequest(c *container, r allocation.Resource, request, limi
 	if r != allocation.CPU && r != allocation.RAM || len(request) == 0 && len(limit) == 0 || len(ran) == 0 {
 		return
 	}
-	u := b.unrequested[c.cluster]
+	u := b.report.unrequested[c.cluster]
 	if len(request) > 0 {
 		u.some = u.some || !c.init // whose requests are metrics of their own
 	} else {
 		u.add(b.placed(c.cluster, c.namespace.Value()+"/"+c.name.Value()+"/"+c.container.Value()), ran)
 	}
-	b.unrequested[c.cluster] = u
+	b.report.unrequested[c.cluster] = u
 }
 
 // warnUnrequested says of which containers requests are lacking, and when they ran.
 func (b *Builder) warnUnrequested() {
-	for _, cluster := range sortedSymbols(b.unrequested) {
-		u := b.unrequested[cluster]
+	for _, cluster := range sortedSymbols(b.report.unrequested) {
+		u := b.report.unrequested[cluster]
 		if len(u.names) == 0 || !u.some {
 			continue
 		}
@@ -43,12 +43,12 @@ func (b *Builder) requestsOf(s *seen) timeline.Steps {
 	steps := b.sampling.Steps(s.p)
 	kept := steps.NotNegative()
 	if len(kept) < len(steps) || s.p.AnyNotFinite() {
-		b.badRequests = append(b.badRequests, s.key[1].Value()+"/"+s.key[2].Value()+"/"+s.key[4].Value())
+		b.report.badRequests = append(b.report.badRequests, s.key[1].Value()+"/"+s.key[2].Value()+"/"+s.key[4].Value())
 	}
 	return kept
 }
 
 // warnBadRequests says whose requests were left out.
 func (b *Builder) warnBadRequests() {
-	b.count(notices.BadRequests, b.badRequests)
+	b.count(notices.BadRequests, b.report.badRequests)
 }

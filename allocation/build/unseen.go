@@ -55,7 +55,7 @@ func (b *Builder) ofOthers(s *seen) bool {
 
 // tellsOf reports whether s may tell of a container of some kind: of its pod, or where the UID of either is not known, of its name.
 func (b *Builder) tellsOf(s *seen, kind func(*container) bool) bool {
-	return slices.ContainsFunc(b.podNames[s.object()], func(p *pod) bool {
+	return slices.ContainsFunc(b.pods.byName[s.object()], func(p *pod) bool {
 		c := p.container(s.key[4])
 		return c != nil && kind(c) && (p.uid == s.pod().uid || p.uid == none || s.pod().uid == none)
 	})
@@ -97,7 +97,7 @@ func (b *Builder) namesWhere(of func(c *container) (signals.Symbol, bool)) []str
 // nodeAt is the name of the node that a kubelet's series come from: name is that, the address it is scraped at, or either with
 // a port. It is none where only an address is known, and that of no node.
 func (b *Builder) nodeAt(cluster, name signals.Symbol) signals.Symbol {
-	if name == none || b.nodes[nodeKey{cluster, name}] != nil {
+	if name == none || b.nodes.byName[nodeKey{cluster, name}] != nil {
 		return name
 	}
 	host, _, err := net.SplitHostPort(name.Value())
@@ -105,10 +105,10 @@ func (b *Builder) nodeAt(cluster, name signals.Symbol) signals.Symbol {
 		host = name.Value()
 	}
 	at := signals.Sym(host)
-	if node, ok := b.addresses[nodeKey{cluster, at}]; ok {
+	if node, ok := b.nodes.addresses[nodeKey{cluster, at}]; ok {
 		return node
 	}
-	if b.nodes[nodeKey{cluster, at}] == nil && (err == nil || net.ParseIP(host) != nil) {
+	if b.nodes.byName[nodeKey{cluster, at}] == nil && (err == nil || net.ParseIP(host) != nil) {
 		return none
 	}
 	return at
@@ -118,18 +118,18 @@ func (b *Builder) nodeAt(cluster, name signals.Symbol) signals.Symbol {
 func (b *Builder) noteUnseenInit(c *container) {
 	started := c.pod.started
 	if c.init && len(c.running) > 0 && !c.ran() && started.Known() && int64(started.Value*1000) >= b.sampling.Start {
-		b.unseenInit = append(b.unseenInit, c)
+		b.pods.unseenInit = append(b.pods.unseenInit, c)
 	}
 }
 
 // warnUnseenInit counts the init containers that cost nothing because no scrape saw them, though their pods ran.
 func (b *Builder) warnUnseenInit() {
 	var names []string
-	for _, c := range b.unseenInit {
+	for _, c := range b.pods.unseenInit {
 		if slices.ContainsFunc(c.pod.containers, func(x *container) bool { return len(x.segments) > 0 }) {
 			names = append(names, b.placed(c.cluster, c.namespace.Value()+"/"+c.name.Value()+"/"+c.container.Value()))
 		}
 	}
 	b.count(notices.UnseenInits, names)
-	b.unseenInit = nil
+	b.pods.unseenInit = nil
 }

@@ -24,10 +24,10 @@ func (b *Builder) resolveVolumes() {
 		b.storage.volume(key.cluster, key.name).owners = owners // it may be known by its claim alone
 	}
 	for _, v := range each(b, maps.All(b.storage.volumes)) {
-		seen := timeline.Overlay(v.seen, presence(v.capacity))
+		seen := timeline.Overlay(v.seen, timeline.Ones(v.capacity))
 		v.capacity = b.reach(v.capacity)
 		for _, o := range v.owners {
-			seen = timeline.Overlay(seen, timeline.Within(presence(o.claim.capacity), o.claim.bound[v.name]))
+			seen = timeline.Overlay(seen, timeline.Within(timeline.Ones(o.claim.capacity), o.claim.bound[v.name]))
 			v.capacity = timeline.Overlay(v.capacity, timeline.Within(b.reach(o.claim.capacity), timeline.Mask(o.when)))
 		}
 		v.life = b.lifeOf(v.cluster, seen)

@@ -63,7 +63,7 @@ func (v *storage) claim(key objectKey) *claim {
 
 func (b *Builder) addVolume(s *seen) error {
 	v, at := b.storage.volume(s.key[0], s.key[1]), s.p.Last()
-	v.seen = timeline.Max(v.seen, presence(b.sampling.Steps(s.p)))
+	v.seen = timeline.Max(v.seen, timeline.Ones(b.sampling.Steps(s.p)))
 	if s.key[2] != none {
 		v.class.Set(s.key[2], at)
 	}
@@ -104,7 +104,7 @@ func (b *Builder) addVolumePrice(s *seen) error {
 
 func (b *Builder) addVolumeClaim(s *seen) error {
 	if s.key[2] != none && s.key[3] != none {
-		b.storage.claim(s.object()).bind(s.key[3], presence(b.sampling.Steps(s.p)))
+		b.storage.claim(s.object()).bind(s.key[3], timeline.Ones(b.sampling.Steps(s.p)))
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (b *Builder) addPodMount(s *seen) error {
 		p.mounts = append(p.mounts, s.key[4])
 	}
 	if s.key[5] != none {
-		b.storage.claim(objectKey{s.key[0], s.key[1], s.key[4]}).bind(s.key[5], presence(b.sampling.Steps(s.p)))
+		b.storage.claim(objectKey{s.key[0], s.key[1], s.key[4]}).bind(s.key[5], timeline.Ones(b.sampling.Steps(s.p)))
 	}
 	return nil
 }
