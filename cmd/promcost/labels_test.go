@@ -4,8 +4,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kingpin/v2"
 )
 
 // TestProblemsOfLabels reads in the log of a process what is wrong with the labels that it exports, once for each configuration.
@@ -37,5 +40,33 @@ func TestProblemsOfLabels(t *testing.T) {
 		if got := strings.Count(log, text); got != times {
 			t.Errorf("%q is there %d times, want %d; log:\n%s", text, got, times, log)
 		}
+	}
+}
+
+// TestLabelCollector switches the collector of labels on by naming some, unless it is switched off.
+func TestLabelCollector(t *testing.T) {
+	for _, test := range []struct {
+		name, preset string
+		args         []string
+		want         bool
+	}{
+		{"nothing given", "", nil, false},
+		{"names", "", []string{"--collector.label.names=team"}, true},
+		{"names and the switch", "", []string{"--collector.label", "--collector.label.names=team"}, true},
+		{"names, switched off", "", []string{"--no-collector.label", "--collector.label.names=team"}, false},
+		{"default names", "team", nil, true},
+		{"default names, switched off", "team", []string{"--no-collector.label"}, false},
+		{"default names replaced", "team", []string{"--collector.label.names=app"}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			app := kingpin.New("promcost", "")
+			flags := addServeFlags(app.Command("serve", ""), servePreset{address: ":0", labels: test.preset})
+			if _, err := app.Parse(append([]string{"serve"}, test.args...)); err != nil {
+				t.Fatal(err)
+			}
+			if on := flags.collectors(); slices.Contains(on, "label") != test.want {
+				t.Errorf("collectors %v: label is among them: %t, want %t", on, !test.want, test.want)
+			}
+		})
 	}
 }

@@ -36,6 +36,9 @@ type serveFlags struct {
 	maxSeries int
 	labels    []string         // that the collector of that name exports
 	enabled   map[string]*bool // by collector
+
+	// Whether the user gave --collector.label.names, and --collector.label or --no-collector.label.
+	namesGiven, labelGiven bool
 }
 
 // servePreset are defaults that the commands do not share.
@@ -50,24 +53,32 @@ func addServeFlags(clause *kingpin.CmdClause, preset servePreset) *serveFlags {
 		Default(ledger.DefaultGrace.String())
 	countOf(clause, "collector.max-series", "Most series that a collector exports; the cheapest of more are summed into __other__, so that sums by cluster, label and resource stay. PromQL over costs has all of them.", &f.maxSeries, allocation.MinMaxSeries).
 		Default(strconv.Itoa(allocation.DefaultMaxSeries))
-	names := addFlag(clause, "collector.label.names", "Labels whose values --collector.label exports the cost of, separated by commas: names as Kubernetes or as Prometheus has them, aliases such as team, and properties of the config file.", func(text string) error {
+	names := addFlag(clause, "collector.label.names", "Labels whose values --collector.label exports the cost of, separated by commas: names as Kubernetes or as Prometheus has them, aliases such as team, and properties of the config file. Names switch it on.", func(text string) error {
 		f.labels = strings.Split(text, ",")
 		return nil
 	}).PlaceHolder("NAME,…")
+	names.IsSetByUser(&f.namesGiven)
 	if preset.labels != "" {
 		names.Default(preset.labels)
 	}
 	for _, s := range collector.Switches() {
-		f.enabled[s.Name] = clause.Flag("collector."+s.Name, s.Help).Default(strconv.FormatBool(s.Default || s.Name == "label" && preset.labels != "")).Bool()
+		on := clause.Flag("collector."+s.Name, s.Help).Default(strconv.FormatBool(s.Default || s.Name == labelCollector && preset.labels != ""))
+		if s.Name == labelCollector {
+			on.IsSetByUser(&f.labelGiven)
+		}
+		f.enabled[s.Name] = on.Bool()
 	}
 	return f
 }
 
-// collectors are the names of those that are switched on.
+// labelCollector is the collector that labels are named for.
+const labelCollector = "label"
+
+// collectors are the names of those that are switched on: that of labels by their names, too.
 func (f *serveFlags) collectors() []string {
 	on := []string{}
 	for _, name := range collector.Names() {
-		if *f.enabled[name] {
+		if *f.enabled[name] || name == labelCollector && f.namesGiven && !f.labelGiven {
 			on = append(on, name)
 		}
 	}
@@ -76,7 +87,7 @@ func (f *serveFlags) collectors() []string {
 
 // meter is what metrics are of under settings.
 func (f *serveFlags) meter(s *config.Settings) (*allocation.Metering, error) {
-	if *f.enabled["label"] && len(f.labels) == 0 {
+	if *f.enabled[labelCollector] && len(f.labels) == 0 {
 		return nil, usageErrorf("--collector.label has no label to export: name some with --collector.label.names=team,app")
 	}
 	budgets, err := s.MeteredBudgets()
