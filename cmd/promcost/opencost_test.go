@@ -146,8 +146,8 @@ func (w *watched) testOpenCost(t *testing.T) {
 	}
 }
 
-// testBudgets compares what is spent with what the API says of the same hours, which are kept: of everything, idle included,
-// and of one namespace. What is computed anew does not see that an outage at its end is over, as hours that are kept do.
+// testBudgets compares what is spent with what the API says of the same days and hours, which are kept: of everything, idle
+// included, and of one namespace. What is shared is shared within a day, or an hour of the day that is not over.
 func (w *watched) testBudgets(t *testing.T) {
 	at := w.query(t, "max(promcost_last_complete_set_timestamp_seconds)")
 	if len(at) != 1 {
@@ -165,17 +165,26 @@ func (w *watched) testBudgets(t *testing.T) {
 		eventually(t, tt.budget+": what is spent is not what the API says", func() bool {
 			w.now = time.Now()
 			got := w.query(t, fmt.Sprintf(`promcost_budget_spent{budget=%q, period=%q}`, tt.budget, tt.period))
-			start := tt.period.At(end, time.UTC).Start
-			_, body := get(t, fmt.Sprintf("%s/model/allocation?window=%d,%d&step=1h&aggregate=all&accumulate=true&%s", w.promcost, start.Unix(), end.Unix(), tt.parameters))
-			var answer struct{ Data []map[string]costs }
-			if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Data) != 1 {
-				t.Fatalf("%v: %.300s", err, body)
-			}
-			want := sumOfCosts(summed(answer.Data[0], func(*costs) string { return "" }, totalOf))
+			start, day := tt.period.At(end, time.UTC).Start, end.Truncate(24*time.Hour)
+			want := w.kept(t, start, day, "1d&"+tt.parameters) + w.kept(t, day, end, "1h&"+tt.parameters)
 			t.Logf("%s: %v, the API says %v", tt.budget, got, want)
 			return len(got) == 1 && want > 0 && math.Abs(float64(got[0].Value.Value)-want) < 1e-9*want
 		})
 	}
+}
+
+// kept is what the API says that kept sets of a window cost, which may be empty. The parameters begin with the step.
+func (w *watched) kept(t *testing.T, start, end time.Time, parameters string) float64 {
+	t.Helper()
+	if !start.Before(end) {
+		return 0
+	}
+	_, body := get(t, fmt.Sprintf("%s/model/allocation?window=%d,%d&aggregate=all&accumulate=true&step=%s", w.promcost, start.Unix(), end.Unix(), parameters))
+	var answer struct{ Data []map[string]costs }
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Data) != 1 {
+		t.Fatalf("%v: %.300s", err, body)
+	}
+	return sumOfCosts(summed(answer.Data[0], func(*costs) string { return "" }, totalOf))
 }
 
 // testAlert waits until the alert of a budget fires that is spent, and no other's.
