@@ -55,7 +55,7 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 
 // hidden adds what an object that was restarted may have run besides: a termination is that of the latest run alone, and what
 // ran between two samples, or two points of the grid, is not seen. None of it is charged.
-func (s Sampling) hidden(p *Presence, runs *Runs) {
+func (s Sampling) hidden(p *Presence, runs *Runs, w *Watch) {
 	n := len(runs.All)
 	if !s.Exact() {
 		if n == 0 || n == 1 && !p.restarted() {
@@ -76,16 +76,20 @@ func (s Sampling) hidden(p *Presence, runs *Runs) {
 		}
 		k, _ := slices.BinarySearchFunc(runs.All, at, func(r Run, at int64) int { return cmp.Compare(r.End.At, at-second) })
 		if k == len(runs.All) || runs.All[k].Start.At >= at {
-			runs.All = slices.Insert(runs.All, k, Run{Edge{at, p.stopped(at, s.Interval), at}, Edge{at, at, at + second}})
+			runs.All = slices.Insert(runs.All, k, Run{Edge{at, p.stopped(at, s.Interval, w.Down), at}, Edge{at, at, at + second}})
 		} else if len(p.Started) == 0 && runs.All[k].End.At > at+second {
 			runs.Doubtful = append(runs.Doubtful, Interval{at - s.Interval, at + s.Interval})
 		}
 	}
 }
 
-// stopped is the last time before at when the object is known not to have run, scrapes being apart so far.
-func (p *Presence) stopped(at, apart int64) int64 {
+// stopped is the last time before at when the object is known not to have run, scrapes being apart so far. In an outage
+// nothing is known: what ended in one may have run since it began.
+func (p *Presence) stopped(at, apart int64, down Intervals) int64 {
 	last := at - maxGap
+	if gap, ok := before(down, at); ok {
+		last = min(last, max(gap.From-apart, at-maxLead))
+	}
 	if v, ok := p.Born.At(at); ok && v > 0 {
 		last = int64(v * 1000)
 	}

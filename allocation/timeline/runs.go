@@ -43,7 +43,7 @@ func (s Sampling) Runs(p *Presence, w *Watch) Runs {
 	if s.Exact() && (p.Unseen || p.Once) {
 		out.All = s.unseen(p, out.All, w)
 	}
-	s.hidden(p, &out)
+	s.hidden(p, &out, w)
 	out.Doubtful = s.doubts(p, &out)
 	return out
 }

@@ -172,3 +172,36 @@ func TestGridRuns(t *testing.T) {
 		})
 	}
 }
+
+// TestMostOfHiddenRuns checks how long, in minutes, a run can have been that no scrape saw and of which only the end is told. A run
+// before it is seen from 1 to 20.
+func TestMostOfHiddenRuns(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		seen timeline.Steps
+		down timeline.Intervals
+		want float64
+	}{
+		{"between two scrapes", sights(1, 20, 1, 20.5, 47.9, 0, 48.1, 60, 0), nil, 0.1},
+		{"within an outage", sights(1, 20, 1, 20.5, 30, 0, 50, 60, 0), intervals(30, 50), 18},
+		{"within an outage, and not running any more when that ended", sights(1, 20, 1, 20.5, 30, 0, 50, 60, 0), intervals(30, 48), 18},
+		{"within an outage, and running again when that ended", sights(1, 20, 1, 20.5, 30, 0, 50, 60, 1), intervals(30, 50), 18},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const end = 48 * minute
+			p := timeline.Presence{Seen: tt.seen, Ended: reports(20.5, 30, 20.1, 50, 60, 48)}
+			runs := sampling(true).Runs(&p, &timeline.Watch{Down: tt.down, Newest: 60 * minute})
+			for k := range runs.All {
+				if runs.All[k].End.At != end {
+					continue
+				}
+				most := runs.Most(k)
+				if got := float64(end-most.From) / minute; got < tt.want-0.001 || got > tt.want+0.6 { // a scrape earlier, at most
+					t.Errorf("%.2f minutes before the end, want %.2f", got, tt.want)
+				}
+				return
+			}
+			t.Errorf("no run ends at minute 48: %v", runs.All)
+		})
+	}
+}
