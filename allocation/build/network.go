@@ -50,9 +50,6 @@ type flow struct {
 	rate    float64 // bytes a millisecond before it
 }
 
-// flowsMore is for how many more flows of a pod room is made at a time.
-const flowsMore = 3
-
 // flowKey tells the counters of a pod apart.
 type flowKey struct {
 	labels uint64 // a hash of those that are neither the pod's nor its namespace's
@@ -202,7 +199,7 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 		return f, b.samplingOf(s).GoOn(cells, s.p, f.to, f.until, f.value)
 	}
 	if n := len(p.flows); n == cap(p.flows) {
-		p.flows = append(make([]flow, 0, n+flowsMore), p.flows...) // there are many pods: no doubling
+		p.flows = append(make([]flow, 0, n+3), p.flows...) // there are many pods: no doubling
 	}
 	p.flows = append(p.flows, flow{key: key})
 	f := &p.flows[len(p.flows)-1]
@@ -328,7 +325,24 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.
 	}
 	var m moved
 	m.bytes[kind], m.cost[kind] = bytes, cost
-	spread(pods, from, to, &m)
+	spread(b.shiftsNear(pods, from, to), from, to, &m)
+}
+
+// shiftsNear are the shifts of pods that what was moved in (from, to] may belong to: those in it, with their neighbors. Where none is, they
+// are so near that each window which sees one also sees a nearer one on the other side; on a grid the next cell's, else the last one's.
+func (b *Builder) shiftsNear(pods []*pod, from, to int64) []*shift {
+	near := nearestShifts(pods, from, to)
+	if slices.ContainsFunc(near, func(x *shift) bool { return x.from < to && x.to > from }) {
+		return near
+	}
+	reach := max(0, max(timeline.Lookback, 2*b.sampling.Interval)/2-b.sampling.Interval)
+	if !b.sampling.Exact() {
+		reach = 0
+		if i := slices.IndexFunc(near, func(x *shift) bool { return x.from == to }); i >= 0 {
+			near = near[i : i+1]
+		}
+	}
+	return slices.DeleteFunc(near, func(x *shift) bool { return max(x.from-to, from-x.to) > reach })
 }
 
 // shiftOver is the shift that (from, to] lies in, nil if none does alone. It looks near the one found last.
@@ -347,22 +361,20 @@ func (p *pod) shiftOver(from, to int64) *shift {
 	return nil
 }
 
-// spread adds m to the shifts of pods that are nearest at each time in (from, to], the later one of two.
-func spread(pods []*pod, from, to int64, m *moved) {
-	if *m == (moved{}) {
-		return
-	}
-	var near []*shift
+// nearestShifts are the shifts of pods that are nearest to some time in (from, to], ascending.
+func nearestShifts(pods []*pod, from, to int64) (near []*shift) {
 	for _, p := range pods {
 		i := sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
-		for k := max(0, i-1); k < len(p.shifts); k++ {
+		for k := max(0, i-1); k < len(p.shifts) && (k <= i || p.shifts[k-1].from < to); k++ {
 			near = append(near, &p.shifts[k])
-			if p.shifts[k].from >= to {
-				break
-			}
 		}
 	}
 	slices.SortFunc(near, func(x, y *shift) int { return cmp.Compare(x.from, y.from) })
+	return near
+}
+
+// spread adds m to the shifts that are nearest at each time in (from, to], the later one of two.
+func spread(near []*shift, from, to int64, m *moved) {
 	at := from
 	for i, x := range near {
 		until := to

@@ -31,7 +31,9 @@ func (p *pod) running() []shift {
 	p.shiftsOf = n
 	p.shifts, p.shiftRows = layShifts(p.containers)
 	for i := range before {
-		spread([]*pod{p}, before[i].from, before[i].to, &before[i].moved)
+		if x := &before[i]; x.moved != (moved{}) {
+			spread(nearestShifts([]*pod{p}, x.from, x.to), x.from, x.to, &x.moved)
+		}
 	}
 	return p.shifts
 }
