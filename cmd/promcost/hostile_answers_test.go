@@ -118,10 +118,11 @@ func (a *hostileAnswer) class() string {
 	return fmt.Sprintf("%dxx", a.status/100)
 }
 
-// prometheusWords are of errors that Prometheus' API and engine word so, without the name of a parameter.
+// prometheusWords are of errors that the API and the engine of Prometheus word so: they stay as they are for clients that know them.
 var prometheusWords = []string{
 	"parse error: ", "error parsing lookback delta duration: ", "exceeded maximum resolution of 11,000 points per timeseries", "end timestamp must not be before start timestamp",
-	"strconv.Atoi: parsing ", "Parameter value is NaN", "invalid regular expression in label_replace", "vector cannot contain metrics with the same labelset",
+	"strconv.Atoi: parsing ", "no match[] parameter provided", `invalid parameter "type": not supported value`,
+	"Parameter value is NaN", "invalid regular expression in label_replace", "vector cannot contain metrics with the same labelset",
 }
 
 var (
@@ -129,7 +130,7 @@ var (
 	// goWords are how Go's packages speak of errors to programmers.
 	goWords = regexp.MustCompile(`(^|: )(strconv|json|http|mime|multipart|snappy|gzip|proto|yaml|context|runtime|reflect|net|time|url)(: |\.[A-Z])|unexpected EOF|context (canceled|deadline exceeded)|invalid syntax|parsing time|%!`)
 	// helps matches errors that name a place in what was sent, a flag, or what to do.
-	helps = regexp.MustCompile(`column \d+|\b\d+:\d+: |--[a-z]|\b(use|give|ask|send|make|name|raise|write|swap|want|wait|start|let|put|format|split|select|encode|see|must|did you mean|links|lists|add|allowed|cannot parse)\b`)
+	helps = regexp.MustCompile(`(?i)column \d+|\b\d+:\d+: |--[a-z]|\b(use|give|ask|send|make|name|raise|write|swap|want|wait|start|let|put|format|split|select|encode|see|must|did you mean|links|lists|add|allowed|try|cannot parse)\b`)
 )
 
 // problem says what is wrong with an answer, nil where nothing is.
