@@ -88,7 +88,7 @@ func TestReadersTellWhatIsUnusable(t *testing.T) {
 		"05:00 false the history is only read here, and its files are damaged",
 	}
 	if diff := cmp.Diff(want, hours); diff != "" || !strings.HasPrefix(want[2], "04:00 true") {
-		t.Errorf("hours that cannot be had (-want +got):\n%s", diff)
+		t.Errorf("hours that failed (-want +got):\n%s", diff)
 	}
 	if !strings.Contains(told.String(), "only read here") || strings.Contains(told.String(), "will be computed again") {
 		t.Errorf("log:\n%s", &told)

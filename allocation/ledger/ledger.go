@@ -18,7 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/places"
-	"github.com/promcost/promcost/internal/singleflight"
+	"github.com/promcost/promcost/allocation/singleflight"
 )
 
 // Computer computes the sets of a query, oldest first. An answer is shared by all who ask for it and must not be changed.

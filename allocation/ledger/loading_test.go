@@ -29,7 +29,7 @@ func TestHoursOfASourceThatLoads(t *testing.T) {
 			}
 		}
 		if had != 2 || lacking != 3 {
-			t.Errorf("loaded %v: %d hours and %d that cannot be had, want 2 and 3", loaded, had, lacking)
+			t.Errorf("loaded %v: %d hours and %d that failed, want 2 and 3", loaded, had, lacking)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 )
 
-// lacking counts the hours that cannot be had, all of which have to say why.
+// lacking counts the hours that failed, all of which have to say why.
 func lacking(t *testing.T, list []string) (n int) {
 	t.Helper()
 	for _, text := range list {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/promcost/promcost/internal/singleflight"
+	"github.com/promcost/promcost/allocation/singleflight"
 )
 
 // identity is an id that is asked for when it is first needed. Callers that need it at the same time share one question, also

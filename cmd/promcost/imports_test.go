@@ -30,7 +30,7 @@ var packages = map[string][]string{
 	"collector":                       {"allocation", "allocation/memory", "allocation/metering"},
 	"promquery":                       {"allocation", "allocation/build", "allocation/memory", "allocation/notices", "allocation/signals", "allocation/timeline"},
 	"promquery/chunks":                {"promquery", "allocation/timeline"},
-	"promquery/remote":                {"promquery", "promquery/chunks", "allocation/places", "allocation/timeline", "internal/singleflight"},
+	"promquery/remote":                {"promquery", "promquery/chunks", "allocation/places", "allocation/timeline", "allocation/singleflight"},
 	"promquery/blocks":                {"promquery", "promquery/chunks", "allocation/memory"},
 	"promquery/costseries":            {"allocation", "allocation/memory", "allocation/metering", "promquery/internal/anyselect"},
 	"promquery/internal/anyselect":    {},
@@ -58,12 +58,12 @@ var packages = map[string][]string{
 	"allocation/encode":               {"allocation", "allocation/assets", "allocation/notices"},
 	"allocation/parquet":              {"allocation", "allocation/assets"},
 	"allocation/history":              {"allocation", "allocation/parquet"},
-	"allocation/ledger":               {"allocation", "allocation/memory", "allocation/notices", "allocation/places", "internal/singleflight"},
+	"allocation/ledger":               {"allocation", "allocation/memory", "allocation/notices", "allocation/places", "allocation/singleflight"},
 	"allocation/recorder":             {"allocation", "allocation/ledger", "allocation/metering", "allocation/places"},
 	"allocation/ledger/ledgertest":    {"allocation", "allocation/history", "allocation/ledger", "allocation/recorder"},
 	"allocation/costapi":              {"allocation", "allocation/assets", "allocation/encode", "allocation/filter", "allocation/jmespath", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/places"},
 	"allocation/kubeapi":              {"allocation", "allocation/assets", "allocation/encode", "allocation/filter", "allocation/metering", "allocation/parquet"},
-	"internal/singleflight":           {},
+	"allocation/singleflight":         {},
 	"dashboards":                      {},
 	"dashboards/grafana":              {}, // makes what dashboards embeds, and is imported by tests only
 }
@@ -175,7 +175,11 @@ func mayImport(allowed []string, dep string) bool {
 }
 
 func TestPackageTable(t *testing.T) {
+	top := []string{"allocation", "cmd", "collector", "dashboards", "promquery"}
 	for _, f := range parseModule(t) {
+		if folder, _, _ := strings.Cut(f.dir, "/"); !slices.Contains(top, folder) {
+			t.Errorf("%s: the folders at the top are %q, and no others", f.name, top)
+		}
 		if _, ok := packages[f.dir]; !ok {
 			t.Errorf("%s: package %s is not in the package table", f.name, f.dir)
 		}

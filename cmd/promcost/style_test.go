@@ -183,31 +183,38 @@ func TestPackagesAreShort(t *testing.T) {
 	}
 }
 
-func TestStructsAreNarrow(t *testing.T) {
-	seen := map[string]bool{}
-	for _, f := range parseModule(t) {
-		if f.test {
+// eachType calls f with every type that the module declares outside of tests, and its name after the package's.
+func eachType(t *testing.T, f func(file *goFile, spec *ast.TypeSpec, name string)) {
+	t.Helper()
+	for _, file := range parseModule(t) {
+		if file.test {
 			continue
 		}
-		for _, decl := range f.ast.Decls {
+		for _, decl := range file.ast.Decls {
 			d, ok := decl.(*ast.GenDecl)
 			if !ok || d.Tok != token.TYPE {
 				continue
 			}
 			for _, spec := range d.Specs {
 				s := spec.(*ast.TypeSpec)
-				typ, ok := s.Type.(*ast.StructType)
-				if !ok || fields(typ) <= maxStructFields {
-					continue
-				}
-				if name := f.dir + "." + s.Name.Name; wideStructs[name] == "" {
-					t.Errorf("%s: %s has %d fields, at most %d are allowed", f.at(s), name, fields(typ), maxStructFields)
-				} else {
-					seen[name] = true
-				}
+				f(file, s, file.dir+"."+s.Name.Name)
 			}
 		}
 	}
+}
+
+func TestStructsAreNarrow(t *testing.T) {
+	seen := map[string]bool{}
+	eachType(t, func(f *goFile, s *ast.TypeSpec, name string) {
+		typ, ok := s.Type.(*ast.StructType)
+		switch {
+		case !ok || fields(typ) <= maxStructFields:
+		case wideStructs[name] == "":
+			t.Errorf("%s: %s has %d fields, at most %d are allowed", f.at(s), name, fields(typ), maxStructFields)
+		default:
+			seen[name] = true
+		}
+	})
 	for _, name := range slices.Sorted(maps.Keys(wideStructs)) {
 		if !seen[name] {
 			t.Errorf("%s is not wide any more: take it off the list", name)
@@ -235,24 +242,12 @@ func TestNoInitFunctions(t *testing.T) {
 }
 
 func TestInterfacesAreSmall(t *testing.T) {
-	for _, f := range parseModule(t) {
-		if f.test {
-			continue
+	eachType(t, func(f *goFile, s *ast.TypeSpec, name string) {
+		i, ok := s.Type.(*ast.InterfaceType)
+		if ok && i.Methods.NumFields() > maxInterfaceMethod && wideInterfaces[name] == "" {
+			t.Errorf("%s: %s has %d methods, at most %d are allowed", f.at(s), name, i.Methods.NumFields(), maxInterfaceMethod)
 		}
-		for _, decl := range f.ast.Decls {
-			d, ok := decl.(*ast.GenDecl)
-			if !ok || d.Tok != token.TYPE {
-				continue
-			}
-			for _, spec := range d.Specs {
-				s := spec.(*ast.TypeSpec)
-				i, ok := s.Type.(*ast.InterfaceType)
-				if name := f.dir + "." + s.Name.Name; ok && i.Methods.NumFields() > maxInterfaceMethod && wideInterfaces[name] == "" {
-					t.Errorf("%s: %s has %d methods, at most %d are allowed", f.at(s), name, i.Methods.NumFields(), maxInterfaceMethod)
-				}
-			}
-		}
-	}
+	})
 }
 
 func TestEnvironmentIsReadByFlagsOnly(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/promcost/promcost/promquery/promapi/apitest"
 )
 
-// monthHours are hours around the end of a month, of which the first cannot be had: how many were looked at is counted.
+// monthHours are hours around the end of a month, of which the first fails: how many were looked at is counted.
 func monthHours(n int) (h *hours, looked *int) {
 	start := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 	h, looked = &hours{lacking: map[time.Time]error{}}, new(int)
@@ -76,7 +76,7 @@ func TestLateCosts(t *testing.T) {
 	}
 }
 
-// A federation that gets nothing because costs cannot be had fails, for a scrape that gets nothing looks well. What it lacks
+// A federation that gets nothing because costs cannot be computed fails, for a scrape that gets nothing looks well. What it lacks
 // beside others is logged.
 func TestFederateWithoutCosts(t *testing.T) {
 	h, _ := monthHours(6)

@@ -133,12 +133,12 @@ func TestWarnings(t *testing.T) {
 	}{
 		{name: "all is there", expr: "sum(promcost_node_hourly_cost)", to: 5 * time.Hour, from: 2 * time.Hour, series: 1},
 		{
-			name: "an hour cannot be had", expr: "sum(promcost_node_hourly_cost)", from: 2 * time.Hour, to: 5 * time.Hour, series: 1,
+			name: "an hour fails", expr: "sum(promcost_node_hourly_cost)", from: 2 * time.Hour, to: 5 * time.Hour, series: 1,
 			prepare:  func(h *hours) { h.lacking[noon.Add(2*time.Hour)] = fmt.Errorf("%w: refused", allocation.ErrUpstream) },
 			warnings: []string{"PromQL warning: costs of 2026-03-10T14:00:00Z to 2026-03-10T15:00:00Z are missing: upstream failure: refused"},
 		},
 		{
-			name: "two that cannot be had for one reason", expr: "sum(promcost_node_hourly_cost)", from: 2 * time.Hour, to: 5 * time.Hour, series: 1,
+			name: "two that fail for one reason", expr: "sum(promcost_node_hourly_cost)", from: 2 * time.Hour, to: 5 * time.Hour, series: 1,
 			prepare: func(h *hours) {
 				h.lacking[noon.Add(2*time.Hour)], h.lacking[noon.Add(time.Hour)] = allocation.ErrUpstream, allocation.ErrUpstream
 			},
@@ -215,7 +215,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Counters end where an hour cannot be had, and begin anew with the next month: they are never too low.
+// Counters end where an hour fails, and begin anew with the next month: they are never too low.
 func TestCountersEndWhereAnHourCannotBeHad(t *testing.T) {
 	start := time.Date(2026, 3, 31, 18, 0, 0, 0, time.UTC)
 	h := randomHours(rand.New(rand.NewPCG(1, 2)), start, 12)

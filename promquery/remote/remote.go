@@ -37,8 +37,8 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation/places"
+	"github.com/promcost/promcost/allocation/singleflight"
 	"github.com/promcost/promcost/allocation/timeline"
-	"github.com/promcost/promcost/internal/singleflight"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
 )

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/promcost/promcost/internal/singleflight"
+	"github.com/promcost/promcost/allocation/singleflight"
 )
 
 // TestDo has callers come one second apart to a computation that takes five. Each waits for as long as its row says.
