@@ -30,7 +30,7 @@ func (b *Builder) addMargins(q *allocation.Query) {
 	step := max(s.Step, 1)
 	e := &b.evidence
 	e.after, e.most, e.closed = q.After.Milliseconds(), allocation.Evidence.Milliseconds()/step*step, q.Alone
-	margin := (max(timeline.Lookback, 2*s.Interval, 2*s.Step) + step - 1) / step * step // a grid bridges over a cell
+	margin := (max(timeline.Lookback, 2*s.Interval, 2*s.Step) + step - 1) / step * step // two cells on a grid, which bridges gaps of one
 	before := min(margin, e.most)
 	after := min(margin, e.after/step*step, e.most)
 	e.lacking = e.closed && after < min(margin, e.most)

@@ -328,8 +328,8 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.
 	spread(b.shiftsNear(pods, from, to), from, to, &m)
 }
 
-// shiftsNear are the shifts of pods that what was moved in (from, to] may belong to: those in it, with their neighbors. Where none is, they
-// are so near that each window which sees one also sees a nearer one on the other side; on a grid the next cell's, else the last one's.
+// shiftsNear are the shifts that bytes moved in (from, to] are charged to: those within it, and their neighbors. Where there are none, only close
+// ones count, so that every window that sees one sees all of them. On a grid that is the shift that begins at to, else the one that ended at from.
 func (b *Builder) shiftsNear(pods []*pod, from, to int64) []*shift {
 	near := nearestShifts(pods, from, to)
 	if slices.ContainsFunc(near, func(x *shift) bool { return x.from < to && x.to > from }) {
