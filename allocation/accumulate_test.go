@@ -113,7 +113,7 @@ func TestAccumulateOtherAssets(t *testing.T) {
 	}
 	got := apply(t, sets, allocation.Options{Accumulate: allocation.All})[0]
 	from, to := testStart, testStart.Add(2*time.Hour)
-	want := &allocation.Set{
+	want := allocation.Header{
 		Disks: []allocation.Disk{
 			{Cluster: "c1", Name: "a", Start: from, End: to, ByteHours: 8, UsedByteHours: 4, UsedMax: 3, Adjustment: 2},
 			{Cluster: "c1", Name: "b", Start: from, End: to, ByteHours: 16, UsedByteHours: 5, UsedMax: 5},

@@ -22,7 +22,7 @@ func Merge(w Window, sets []*Set) (*Set, error) {
 			return nil, fmt.Errorf("merge sets: passes have made that of %s", s.span())
 		}
 		if s.Window.Start.Before(w.Start) || s.Window.End.After(w.End) {
-			return nil, fmt.Errorf("merge sets: %s is not within %s", s.span(), (&Set{Window: w}).span())
+			return nil, fmt.Errorf("merge sets: %s is not within %s", s.span(), NewSet(w, nil).span())
 		}
 	}
 	sets = Join(sets)

@@ -90,13 +90,13 @@ type Window struct{ Start, End time.Time }
 // Duration is End − Start.
 func (w Window) Duration() time.Duration { return w.End.Sub(w.Start) }
 
-// Set is the allocations of one window and the assets they ran on. Values lie in columns, properties as ids of a Dict.
-// Values are sums, averages are derived, so sets add. A Set is not changed once made: passes return new ones.
-type Set struct {
+// Header is what a set says as a whole: its time, what it was made from, and its assets. Passes hand it on to the sets that they
+// return.
+type Header struct {
 	Window     Window        // as asked, or its part for one step; never clipped at now
 	Resolution time.Duration // of the grid; 0 in exact mode
-	// ScrapeInterval is what the source's samples are apart, in whole seconds: what bounds the error in exact mode. 0 where it
-	// is not known.
+	// ScrapeInterval is the distance of the source's samples, in whole seconds. It bounds the error in exact mode. 0 means
+	// unknown.
 	ScrapeInterval time.Duration
 	// Rules is the version of the rules that the set was computed by, of a sum the oldest one: see RulesVersion.
 	Rules      int
@@ -107,11 +107,17 @@ type Set struct {
 	Networks   []Network            // a cluster
 	Management []Management         // a cluster
 	Cloud      []CloudCost          // what only bills know
-	External   []ExternalAllocation // of bills; rows of what Apply makes, where it is asked for them
+	External   []ExternalAllocation // of bills; Apply makes rows of them where it is asked to
 	Residuals  []Residual           // what does not add up, by cluster and resource; empty where everything does
-	Reading    *Reading             // of the computation that the set is of; nil where none is known
-	// Incomplete says that the source knew of samples that it did not give; Warnings say which.
+	Reading    *Reading             // of the computation that made the set; nil where none is known
+	// Incomplete means that the source had samples that it did not give. Warnings name them.
 	Incomplete bool
+}
+
+// Set is the allocations of one window and the assets they ran on. Values lie in columns, properties as ids of a Dict.
+// Values are sums, averages are derived, so sets add. A Set is not changed once made: passes return new ones.
+type Set struct {
+	Header
 	// Sound are functions that fail where what is Deferred is no longer what was read: files that lie where others may change
 	// them. Who keeps a set asks them before it is used again.
 	Sound []func() error
@@ -141,7 +147,9 @@ type Set struct {
 }
 
 // NewSet returns an empty set over dict.
-func NewSet(w Window, dict *Dict) *Set { return &Set{Window: w, Rules: RulesVersion, dict: dict} }
+func NewSet(w Window, dict *Dict) *Set {
+	return &Set{Header: Header{Window: w, Rules: RulesVersion}, dict: dict}
+}
 
 // Row is an allocation to be appended to a set. Zero fields are missing properties and zero amounts.
 type Row struct {
@@ -213,14 +221,8 @@ func (s *Set) reserve(n int) {
 	}
 }
 
-// like returns an empty set with s's window, resolution, warnings and assets.
-func (s *Set) like() *Set {
-	return &Set{
-		Window: s.Window, Resolution: s.Resolution, ScrapeInterval: s.ScrapeInterval, Rules: s.Rules, Warnings: s.Warnings, Nodes: s.Nodes, Residuals: s.Residuals,
-		Disks: s.Disks, Balancers: s.Balancers, Networks: s.Networks, Management: s.Management, Cloud: s.Cloud,
-		External: s.External, Reading: s.Reading, Incomplete: s.Incomplete, dict: s.dict,
-	}
-}
+// like returns an empty set with s's header and dictionary.
+func (s *Set) like() *Set { return &Set{Header: s.Header, dict: s.dict} }
 
 // Dict is the dictionary that the set's ids belong to.
 func (s *Set) Dict() *Dict { return s.dict }
