@@ -65,7 +65,7 @@ func ParseAssetDimensions(aggregate string, mapping LabelMapping) ([]AssetDimens
 	if mapping == nil {
 		mapping = DefaultLabelMapping()
 	}
-	items, err := aggregateFields(aggregate)
+	items, err := AggregateFields(aggregate)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func ParseAssetDimensions(aggregate string, mapping LabelMapping) ([]AssetDimens
 		}
 		for _, key := range got {
 			for _, label := range key.labels {
-				texts = append(texts, label.text)
+				texts = append(texts, label.String())
 			}
 		}
 		keys = append(keys, got...)
@@ -86,7 +86,7 @@ func ParseAssetDimensions(aggregate string, mapping LabelMapping) ([]AssetDimens
 	known := NewLabelNames(texts...)
 	for _, key := range keys {
 		for i, label := range key.labels {
-			key.labels[i] = known.Name(label.text)
+			key.labels[i] = known.Name(label.String())
 		}
 	}
 	return keys, nil
@@ -135,19 +135,19 @@ func MissingAssetLabels(keys []AssetDimension, sets []*Set) (names []string) {
 			if k.prefix == "" || found { // is no label, or an alias, of which assets have their own
 				break
 			}
-			list := s.listAll()
+			list := listAll(s)
 			assets += len(list)
-			found = slices.ContainsFunc(list, func(a Asset) bool { return k.value(&a) != k.lack })
+			found = slices.ContainsFunc(list, func(a listed) bool { return k.value(&a.Asset) != k.lack })
 		}
 		if assets > 0 && !found {
-			names = append(names, k.labels[0].text)
+			names = append(names, k.labels[0].String())
 		}
 	}
 	return names
 }
 
 // clusterInName is the asset's cluster as it stands in names.
-func clusterInName(a *Asset) string { return string(appendCluster(nil, a.Cluster)) }
+func clusterInName(a *Asset) string { return ClusterInName(a.Cluster) }
 
 // value is the key's part of an asset's name.
 func (k *AssetDimension) value(a *Asset) string {
@@ -161,14 +161,15 @@ func (k *AssetDimension) value(a *Asset) string {
 }
 
 // assetName is the key of an asset in an answer.
-func assetName(a *Asset, keys []AssetDimension) string {
+func assetName(of *listed, keys []AssetDimension) string {
+	a := &of.Asset
 	var parts []string
 	if len(keys) == 0 {
 		parts = []string{a.Provider, a.Account, a.Project, a.Category, clusterInName(a), a.Type.String(), a.Service, a.ProviderID, a.Title}
 		for i, part := range parts {
 			parts[i] = cmp.Or(part, undefinedName)
 		}
-		parts[len(parts)-1] += a.since
+		parts[len(parts)-1] += of.since
 	}
 	for i := range keys {
 		parts = append(parts, keys[i].value(a))

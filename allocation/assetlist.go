@@ -3,70 +3,11 @@ package allocation
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 )
-
-// AssetType is what an asset is.
-type AssetType uint8
-
-// The types of assets.
-const (
-	NodeAsset AssetType = iota
-	DiskAsset
-	LoadBalancerAsset
-	NetworkAsset
-	ManagementAsset
-	CloudAsset // what only bills know
-	MixedAsset // what assets of different types were merged into
-	NumAssetTypes
-)
-
-// assetTypes are the name of each type in the API, and the category and service of its assets.
-var assetTypes = [NumAssetTypes]struct{ name, category, service string }{
-	NodeAsset:         {"Node", "Compute", "Kubernetes"},
-	DiskAsset:         {"Disk", "Storage", "Kubernetes"},
-	LoadBalancerAsset: {"LoadBalancer", "Network", "Kubernetes"},
-	NetworkAsset:      {"Network", "Network", "Kubernetes"},
-	ManagementAsset:   {"ClusterManagement", "Management", "Kubernetes"},
-	CloudAsset:        {"Cloud", "", ""}, // have their own
-	MixedAsset:        {},
-}
-
-// String is the type's name in the API; that of a mixed one is empty.
-func (t AssetType) String() string { return assetTypes[t].name }
-
-// Asset is an asset of any type as the API serves it, or several that were merged. Properties are empty where they are
-// missing, or where those merged disagree.
-type Asset struct {
-	Type AssetType
-	Name string // of a merged one: its key
-	// since tells nodes apart that have one name and one provider id: @ and when Kubernetes created it.
-	since string
-
-	Category, Service, Provider, Account, Project, Cluster, ProviderID string
-	// Title is the property name: that of the node, the volume, namespace/service of a load balancer, …
-	Title      string
-	Region     string            // of nodes, of the disks in them, and of volumes that are labeled with it
-	Labels     map[string]string // those that all merged have in common
-	Start, End time.Time
-	Cost       float64 // after discounts, without the adjustment
-	Adjustment float64
-	Credit     float64 // of Cloud, negative
-	// Preemptible is 1 for spot nodes, 0 for others, between them for merged ones, by cost.
-	Preemptible float64
-	// Node, Disk and Balancer are the details of an asset of that type, nil for others. They must not be changed.
-	Node     *Node
-	Disk     *Disk
-	Balancer *LoadBalancer
-}
-
-// TotalCost is the cost with its adjustment and credit.
-func (a *Asset) TotalCost() float64 { return a.Cost + a.Adjustment + a.Credit }
-
-// Minutes are those from start to end.
-func (a *Asset) Minutes() float64 { return a.End.Sub(a.Start).Minutes() }
 
 // AssetSet is the assets of a window.
 type AssetSet struct {
@@ -95,37 +36,47 @@ type AssetOptions struct {
 	WithoutAdjustments bool
 }
 
-// ListAssets are the assets of a set. The set is not changed.
-func (s *Set) ListAssets(o AssetOptions) *AssetSet {
-	all := s.listAll()
+// ListAssets lists the assets of a set. It does not change the set.
+func ListAssets(s *Set, o AssetOptions) *AssetSet {
+	all := listAll(s)
 	out := all[:0]
 	for i := range all {
 		if o.WithoutAdjustments {
 			all[i].Adjustment = 0
 		}
-		if o.Filter == nil || o.Filter(&all[i]) {
+		if o.Filter == nil || o.Filter(&all[i].Asset) {
 			out = append(out, all[i])
 		}
 	}
 	return &AssetSet{Window: s.Window, Warnings: s.Warnings, Assets: mergeAssets(out, o.Aggregate)}
 }
 
-// listAll are the assets of the set in the order of its fields.
-func (s *Set) listAll() []Asset {
-	providers, regions := s.clusterProviders(), s.nodeRegions()
-	list := make([]Asset, 0, s.assetCount())
-	same := map[identity]int{}
+// listed is an asset on its way into a list.
+type listed struct {
+	Asset
+	// since tells nodes apart that have one name and one provider id: @ and when Kubernetes created it.
+	since string
+}
+
+// nodeName is what tells nodes apart, but for those of one name that came one after the other.
+type nodeName struct{ cluster, name, providerID string }
+
+// listAll lists all assets of the set, in the order of its fields.
+func listAll(s *Set) []listed {
+	providers, regions := clusterProviders(s), nodeRegions(s)
+	list := make([]listed, 0, len(s.Nodes)+len(s.Disks)+len(s.Balancers)+len(s.Networks)+len(s.Management)+len(s.Cloud))
+	add := func(a Asset) { list = append(list, listed{Asset: a}) }
+	same := map[nodeName]int{}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		same[identity{n.Cluster, n.Name, n.ProviderID}]++
+		same[nodeName{n.Cluster, n.Name, n.ProviderID}]++
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		a := nodeAsset(n)
-		if same[identity{n.Cluster, n.Name, n.ProviderID}] > 1 && !n.Created.IsZero() {
-			a.since = "@" + timeText(n.Created)
+		add(nodeAsset(n))
+		if same[nodeName{n.Cluster, n.Name, n.ProviderID}] > 1 && !n.Created.IsZero() {
+			list[len(list)-1].since = "@" + n.Created.UTC().Format(time.RFC3339)
 		}
-		list = append(list, a)
 	}
 	for i := range s.Disks {
 		d := &s.Disks[i]
@@ -135,29 +86,29 @@ func (s *Set) listAll() []Asset {
 			a.Region = regions[AssetKey{Cluster: d.Cluster, Name: d.Name}]
 		}
 		a.Region = cmp.Or(a.Region, LabeledRegion(d.Labels))
-		list = append(list, a)
+		add(a)
 	}
 	for i := range s.Balancers {
 		b := &s.Balancers[i]
 		a := newAsset(LoadBalancerAsset, b.Cluster, b.Namespace+"/"+b.Service, cmp.Or(b.ProviderID, b.IP), providers)
 		a.Start, a.End, a.Cost, a.Adjustment, a.Balancer = b.Start, b.End, b.Cost, b.Adjustment, b
-		list = append(list, a)
+		add(a)
 	}
 	for i := range s.Networks {
 		n := &s.Networks[i]
 		a := newAsset(NetworkAsset, n.Cluster, "network", "", providers)
 		a.Start, a.End, a.Cost, a.Adjustment = n.Start, n.End, n.TotalCost(), n.Adjustment
-		list = append(list, a)
+		add(a)
 	}
 	for i := range s.Management {
 		m := &s.Management[i]
 		a := newAsset(ManagementAsset, m.Cluster, cmp.Or(m.Provisioner, "management"), "", providers)
 		a.Start, a.End, a.Cost, a.Adjustment = m.Start, m.End, m.Cost, m.Adjustment
-		list = append(list, a)
+		add(a)
 	}
 	for i := range s.Cloud {
 		c := &s.Cloud[i]
-		list = append(list, Asset{
+		add(Asset{
 			Type: CloudAsset, Title: c.Name, Category: c.Category, Service: c.Service, Provider: c.Provider, Account: c.Account,
 			Project: c.Project, Cluster: c.Cluster, ProviderID: c.ProviderID, Labels: c.Labels, Start: c.Start, End: c.End,
 			Cost: c.Cost, Adjustment: c.Adjustment, Credit: c.Credit,
@@ -170,7 +121,7 @@ func (s *Set) listAll() []Asset {
 type nodeProvider struct{ name, project string }
 
 // clusterProviders are the providers of the clusters' nodes: what has no provider of its own has theirs.
-func (s *Set) clusterProviders() map[string]nodeProvider {
+func clusterProviders(s *Set) map[string]nodeProvider {
 	out := map[string]nodeProvider{}
 	for i := range s.Nodes {
 		n := nodeAsset(&s.Nodes[i])
@@ -182,7 +133,7 @@ func (s *Set) clusterProviders() map[string]nodeProvider {
 }
 
 // nodeRegions are the regions of the nodes.
-func (s *Set) nodeRegions() map[AssetKey]string {
+func nodeRegions(s *Set) map[AssetKey]string {
 	out := make(map[AssetKey]string, len(s.Nodes))
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -191,9 +142,18 @@ func (s *Set) nodeRegions() map[AssetKey]string {
 	return out
 }
 
+// kinds are the category and service of the assets of each type; those of the cloud have their own.
+var kinds = [NumAssetTypes]struct{ category, service string }{
+	NodeAsset:         {"Compute", "Kubernetes"},
+	DiskAsset:         {"Storage", "Kubernetes"},
+	LoadBalancerAsset: {"Network", "Kubernetes"},
+	NetworkAsset:      {"Network", "Kubernetes"},
+	ManagementAsset:   {"Management", "Kubernetes"},
+}
+
 // newAsset is an asset without times and cost.
 func newAsset(t AssetType, cluster, title, id string, providers map[string]nodeProvider) Asset {
-	traits := assetTypes[t]
+	traits := kinds[t]
 	a := Asset{Type: t, Category: traits.category, Service: traits.service, Cluster: cluster, Title: title}
 	a.Provider, a.ProviderID = ParseProviderID(id)
 	if a.Provider == "" {
@@ -218,32 +178,14 @@ func nodeAsset(n *Node) Asset {
 	return a
 }
 
-// ParseProviderID reads the provider of a node from the id that Kubernetes has for it, and the id that the provider's bill
-// and tools have: AWS, GCP or Azure. Where the form is unknown, the provider is empty and the id as given.
-func ParseProviderID(full string) (provider, id string) {
-	scheme, rest, ok := strings.Cut(full, "://")
-	if !ok {
-		return "", full
-	}
-	switch scheme {
-	case "aws", "gce":
-		// aws:///zone/instance and gce://project/zone/instance
-		provider = map[string]string{"aws": "AWS", "gce": "GCP"}[scheme]
-		return provider, rest[strings.LastIndexByte(rest, '/')+1:]
-	case "azure":
-		return "Azure", full
-	}
-	return "", full
-}
-
 // mergeAssets are the assets by name, those of one name merged in the order given.
-func mergeAssets(list []Asset, keys []AssetDimension) []Asset {
+func mergeAssets(list []listed, keys []AssetDimension) []Asset {
 	index := map[string]int{}
 	var out []Asset
 	var single []bool
 	for i := range list {
-		a := list[i]
-		a.Name = assetName(&a, keys)
+		a := list[i].Asset
+		a.Name = assetName(&list[i], keys)
 		at, ok := index[a.Name]
 		if !ok {
 			index[a.Name] = len(out)
@@ -251,17 +193,17 @@ func mergeAssets(list []Asset, keys []AssetDimension) []Asset {
 			continue
 		}
 		if single[at] {
-			out[at].own()
+			own(&out[at])
 			single[at] = false
 		}
-		out[at].merge(&a)
+		merge(&out[at], &a)
 	}
 	slices.SortFunc(out, func(a, b Asset) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
 // own gives the asset details that it may change.
-func (a *Asset) own() {
+func own(a *Asset) {
 	a.Labels = maps.Clone(a.Labels)
 	if a.Node != nil {
 		n := *a.Node
@@ -278,7 +220,7 @@ func (a *Asset) own() {
 }
 
 // merge adds b to a, which owns its details.
-func (a *Asset) merge(b *Asset) {
+func merge(a, b *Asset) {
 	if a.Type != b.Type {
 		a.Type, a.Node, a.Disk, a.Balancer = MixedAsset, nil, nil, nil
 	}
@@ -304,18 +246,50 @@ func (a *Asset) merge(b *Asset) {
 	} else {
 		a.Preemptible = (a.Preemptible + b.Preemptible) / 2
 	}
-	a.Start, a.End = earlier(a.Start, b.Start), later(a.End, b.End)
+	if b.Start.Before(a.Start) {
+		a.Start = b.Start
+	}
+	if b.End.After(a.End) {
+		a.End = b.End
+	}
 	a.Cost += b.Cost
 	a.Adjustment += b.Adjustment
 	a.Credit += b.Credit
 	switch {
 	case a.Node != nil:
-		a.Node.mergeNode(b.Node)
+		mergeNode(a.Node, b.Node)
 	case a.Disk != nil:
-		a.Disk.mergeDisk(b.Disk)
+		mergeDisk(a.Disk, b.Disk)
 	case a.Balancer != nil:
-		a.Balancer.mergeBalancer(b.Balancer)
+		mergeBalancer(a.Balancer, b.Balancer)
 	}
+}
+
+// mergeNode adds what another node has and costs to n, of which only that stays which both agree on.
+func mergeNode(n, o *Node) {
+	n.Add(o)
+	agree(&n.InstanceType, o.InstanceType)
+	agree(&n.Pool, o.Pool)
+}
+
+// mergeDisk adds what another disk has and costs to d. How full several are is not known where one of them is not, and the largest use
+// of several means nothing.
+func mergeDisk(d, o *Disk) {
+	used := d.UsedByteHours + o.UsedByteHours
+	d.Add(o)
+	d.UsedByteHours, d.UsedMax = used, math.NaN()
+	agree(&d.StorageClass, o.StorageClass)
+	agree(&d.Name, o.Name)
+	agree(&d.ClaimName, o.ClaimName)
+	agree(&d.ClaimNamespace, o.ClaimNamespace)
+	d.Local = d.Local && o.Local
+}
+
+// mergeBalancer adds what another load balancer costs to l.
+func mergeBalancer(l, o *LoadBalancer) {
+	l.Add(o)
+	l.Private = l.Private && o.Private
+	agree(&l.IP, o.IP)
 }
 
 // agree empties a property where another value of it differs.
@@ -323,23 +297,4 @@ func agree(into *string, from string) {
 	if *into != from {
 		*into = ""
 	}
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-// assetCount is how many assets the set has.
-func (s *Set) assetCount() int {
-	return len(s.Nodes) + len(s.Disks) + len(s.Balancers) + len(s.Networks) + len(s.Management) + len(s.Cloud)
 }

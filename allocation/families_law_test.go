@@ -45,7 +45,7 @@ func TestFamiliesCostWhatAssetsCost(t *testing.T) {
 			}
 			all, counted := 0.0, 0.0
 			for _, set := range sets {
-				list := set.ListAssets(allocation.AssetOptions{WithoutAdjustments: true, Filter: func(a *allocation.Asset) bool { return a.Type == kind }})
+				list := allocation.ListAssets(set, allocation.AssetOptions{WithoutAdjustments: true, Filter: func(a *allocation.Asset) bool { return a.Type == kind }})
 				want, _ := list.TotalCost()
 				got := 0.0
 				for _, name := range assetSubjects[kind] {

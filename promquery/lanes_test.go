@@ -119,11 +119,11 @@ func TestParallel(t *testing.T) {
 						t.Fatalf("got %d sets, want several with allocations", len(sets))
 					}
 					var got bytes.Buffer
-					var assets []*allocation.AssetSet
+					var lists []*allocation.AssetSet
 					for _, s := range sets {
-						assets = append(assets, s.ListAssets(allocation.AssetOptions{}))
+						lists = append(lists, allocation.ListAssets(s, allocation.AssetOptions{}))
 					}
-					if err := errors.Join(encode.Allocations(&got, sets, encode.Options{}), encode.Assets(&got, assets, encode.Options{})); err != nil {
+					if err := errors.Join(encode.Allocations(&got, sets, encode.Options{}), encode.Assets(&got, lists, encode.Options{})); err != nil {
 						t.Fatal(err)
 					}
 					if want == nil {

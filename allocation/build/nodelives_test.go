@@ -119,7 +119,7 @@ func TestNodeMadeAgainOverHours(t *testing.T) {
 			}
 			for _, s := range []*allocation.Set{whole, sum} {
 				var keys []string
-				for _, a := range s.ListAssets(allocation.AssetOptions{}).Assets {
+				for _, a := range allocation.ListAssets(s, allocation.AssetOptions{}).Assets {
 					if a.Title == "m" {
 						keys = append(keys, a.Name)
 					}

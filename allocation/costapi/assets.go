@@ -61,7 +61,7 @@ func (a *api) assetSets(q *request) ([]*allocation.AssetSet, error) {
 	}
 	out := make([]*allocation.AssetSet, len(sets))
 	for i, s := range sets {
-		out[i] = s.ListAssets(q.assets)
+		out[i] = allocation.ListAssets(s, q.assets)
 		if err := q.steps.Err(); err != nil {
 			return nil, fmt.Errorf("filter assets: %w", err)
 		}

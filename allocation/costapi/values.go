@@ -257,7 +257,7 @@ func parseFields(q *request, value string) error {
 	switch q.route.endpoint {
 	case summaries, toplines:
 		known = encode.SummaryMembers()
-	case assets, assetMaps:
+	case assetLists, assetMaps:
 		known = encode.AssetMembers()
 	case ackAllocations:
 		known = encode.ACKMembers()

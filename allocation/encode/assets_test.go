@@ -37,7 +37,7 @@ func TestAssetKeys(t *testing.T) {
 			s := allocation.NewSet(allocation.Window{Start: start, End: start.Add(time.Hour)}, allocation.NewDict())
 			s.Nodes = []allocation.Node{{Cluster: "c1", Name: "n", ProviderID: tc.id, Start: start, End: start.Add(time.Hour)}}
 			var b bytes.Buffer
-			if err := encode.AssetMap(&b, s.ListAssets(allocation.AssetOptions{}), encode.Options{}); err != nil {
+			if err := encode.AssetMap(&b, allocation.ListAssets(s, allocation.AssetOptions{}), encode.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			var body struct {

@@ -94,7 +94,7 @@ func passes(t testing.TB, aggregate string, o allocation.Options, hours int) []*
 func assetSets(sets ...*allocation.Set) []*allocation.AssetSet {
 	var out []*allocation.AssetSet
 	for _, s := range sets {
-		out = append(out, s.ListAssets(allocation.AssetOptions{}))
+		out = append(out, allocation.ListAssets(s, allocation.AssetOptions{}))
 	}
 	return out
 }

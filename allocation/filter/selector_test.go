@@ -253,7 +253,7 @@ func TestSelectableAssets(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, a := range set.ListAssets(allocation.AssetOptions{Filter: filter.NewAssets(e).BindAssets()}).Assets {
+		for _, a := range allocation.ListAssets(set, allocation.AssetOptions{Filter: filter.NewAssets(e).BindAssets()}).Assets {
 			got = append(got, a.Type.String()+" "+a.Title)
 		}
 		slices.Sort(got)

@@ -187,7 +187,7 @@ func assetList() []allocation.Asset {
 	}
 	s.Disks = []allocation.Disk{{Cluster: "c1", Name: "data", ProviderID: "vol-1"}}
 	s.Balancers = []allocation.LoadBalancer{{Cluster: "c1", Namespace: "web", Service: "front", IP: "10.0.0.1"}}
-	return s.ListAssets(allocation.AssetOptions{}).Assets
+	return allocation.ListAssets(s, allocation.AssetOptions{}).Assets
 }
 
 func TestAssetFilters(t *testing.T) {
@@ -280,7 +280,7 @@ func TestAssetRegions(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, a := range s.ListAssets(allocation.AssetOptions{Filter: filter.NewAssets(f).BindAssets()}).Assets {
+		for _, a := range allocation.ListAssets(s, allocation.AssetOptions{Filter: filter.NewAssets(f).BindAssets()}).Assets {
 			got = append(got, a.Type.String()+" "+a.Cluster+" "+a.Title)
 		}
 		slices.Sort(got)

@@ -110,7 +110,7 @@ func answers(t testing.TB, sets ...*allocation.Set) string {
 		}
 	}
 	for _, s := range sets {
-		if err := encode.AssetMap(&b, s.ListAssets(allocation.AssetOptions{}), encode.Options{}); err != nil {
+		if err := encode.AssetMap(&b, allocation.ListAssets(s, allocation.AssetOptions{}), encode.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
