@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 )
@@ -49,7 +50,7 @@ func parseAggregate(q *request, value string) (err error) {
 }
 
 func parseAssetAggregate(q *request, value string) (err error) {
-	q.assets.Aggregate, err = allocation.ParseAssetDimensions(value, q.api.cfg.Labels)
+	q.assets.Aggregate, err = assets.ParseDimensions(value, q.api.cfg.Labels)
 	return q.ofAllocations(err, value)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -62,7 +63,7 @@ func TestDuckDBE2E(t *testing.T) {
 				}
 			}
 		}
-		cost, _ := allocation.ListAssets(set, allocation.AssetOptions{}).TotalCost()
+		cost, _ := assets.List(set, assets.Options{}).TotalCost()
 		assetCosts += cost
 	}
 	from := fmt.Sprintf(" FROM read_parquet('%s/%%s_hourly/**/*.parquet', hive_partitioning = true)", dir)

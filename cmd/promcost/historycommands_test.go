@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/notices"
 )
@@ -135,7 +136,7 @@ func testExport(t *testing.T, dir string) {
 		for row := range s.Len() {
 			allocations += s.TotalCost(row)
 		}
-		cost, _ := allocation.ListAssets(s, allocation.AssetOptions{}).TotalCost()
+		cost, _ := assets.List(s, assets.Options{}).TotalCost()
 		assetCosts += cost
 	}
 	for _, tt := range []struct {

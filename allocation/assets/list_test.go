@@ -1,4 +1,4 @@
-package allocation_test
+package assets_test
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 )
 
 // assetSet has two nodes, disks, a load balancer, a network, a management fee and a line of a bill.
@@ -39,7 +40,7 @@ func assetSet(from time.Time, dict *allocation.Dict) *allocation.Set {
 
 func TestListAssets(t *testing.T) {
 	s := assetSet(time.Unix(0, 0).UTC(), allocation.NewDict())
-	list := allocation.ListAssets(s, allocation.AssetOptions{})
+	list := assets.List(s, assets.Options{})
 	var got []string
 	for _, a := range list.Assets {
 		got = append(got, a.Name)
@@ -60,7 +61,7 @@ func TestListAssets(t *testing.T) {
 	if cost, adjustment := list.TotalCost(); cost != 2-0.5+6+2+2+3+0.75+2 || adjustment != -0.25 {
 		t.Errorf("cost %v, adjustment %v", cost, adjustment)
 	}
-	without := allocation.ListAssets(s, allocation.AssetOptions{WithoutAdjustments: true, Filter: func(a *allocation.Asset) bool { return a.Type == allocation.NodeAsset }})
+	without := assets.List(s, assets.Options{WithoutAdjustments: true, Filter: func(a *allocation.Asset) bool { return a.Type == allocation.NodeAsset }})
 	if cost, adjustment := without.TotalCost(); cost != 8 || adjustment != 0 || len(without.Assets) != 2 {
 		t.Errorf("%d nodes, cost %v, adjustment %v", len(without.Assets), cost, adjustment)
 	}
@@ -99,17 +100,17 @@ func TestMergeAssets(t *testing.T) {
 
 func merged(t *testing.T, s *allocation.Set, aggregate string) map[string]allocation.Asset {
 	t.Helper()
-	keys, err := allocation.ParseAssetDimensions(aggregate, nil)
+	keys, err := assets.ParseDimensions(aggregate, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]allocation.Asset{}
 	total := 0.0
-	for _, a := range allocation.ListAssets(s, allocation.AssetOptions{Aggregate: keys}).Assets {
+	for _, a := range assets.List(s, assets.Options{Aggregate: keys}).Assets {
 		out[a.Name] = a
 		total += a.TotalCost()
 	}
-	if want, _ := allocation.ListAssets(s, allocation.AssetOptions{}).TotalCost(); math.Abs(total-want) > 1e-9 {
+	if want, _ := assets.List(s, assets.Options{}).TotalCost(); math.Abs(total-want) > 1e-9 {
 		t.Errorf("by %s all cost %v, want %v", aggregate, total, want)
 	}
 	return out
@@ -120,17 +121,17 @@ func TestParseAssetDimensions(t *testing.T) {
 		"typ": `did you mean "type"?`, "label:": "label:app", "type,": "unknown field", "namespace": "use one of account",
 		strings.Repeat("type,", 100) + "type": "it has 101 fields, at most 100 are allowed",
 	} {
-		if _, err := allocation.ParseAssetDimensions(text, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := assets.ParseDimensions(text, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
-	if _, err := allocation.ParseAssetDimensions("team", allocation.LabelMapping{}); err == nil {
+	if _, err := assets.ParseDimensions("team", allocation.LabelMapping{}); err == nil {
 		t.Error("an alias of nothing is taken")
 	}
-	if keys, err := allocation.ParseAssetDimensions(" ", nil); keys != nil || err != nil {
+	if keys, err := assets.ParseDimensions(" ", nil); keys != nil || err != nil {
 		t.Errorf("got %v, %v", keys, err)
 	}
-	if keys, err := allocation.ParseAssetDimensions("Type, providerID, owner,label:a", nil); len(keys) != 4 || err != nil {
+	if keys, err := assets.ParseDimensions("Type, providerID, owner,label:a", nil); len(keys) != 4 || err != nil {
 		t.Errorf("got %v, %v", keys, err)
 	}
 }
