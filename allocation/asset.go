@@ -1,6 +1,9 @@
 package allocation
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // LocalStorage is the storage class of the disks of nodes, as OpenCost names it.
 const LocalStorage = "__local__"
@@ -61,3 +64,77 @@ type Management struct {
 
 // Breakdown is what a node's CPU time or memory was used for, as fractions of 1. The zero value is unknown.
 type Breakdown struct{ Idle, Other, System, User float64 }
+
+// AssetType is what an asset is.
+type AssetType uint8
+
+// The types of assets.
+const (
+	NodeAsset AssetType = iota
+	DiskAsset
+	LoadBalancerAsset
+	NetworkAsset
+	ManagementAsset
+	CloudAsset // what only bills know
+	MixedAsset // what assets of different types were merged into
+	NumAssetTypes
+)
+
+// assetTypes are the names of the types in the API.
+var assetTypes = [NumAssetTypes]string{
+	NodeAsset:         "Node",
+	DiskAsset:         "Disk",
+	LoadBalancerAsset: "LoadBalancer",
+	NetworkAsset:      "Network",
+	ManagementAsset:   "ClusterManagement",
+	CloudAsset:        "Cloud",
+}
+
+// String is the type's name in the API; that of a mixed one is empty.
+func (t AssetType) String() string { return assetTypes[t] }
+
+// Asset is an asset of any type as the API serves it, or several that were merged. Properties are empty where they are
+// missing, or where those merged disagree.
+type Asset struct {
+	Type                                                               AssetType
+	Name                                                               string // of a merged one: its key
+	Category, Service, Provider, Account, Project, Cluster, ProviderID string
+	// Title is the property name: that of the node, the volume, namespace/service of a load balancer, …
+	Title      string
+	Region     string            // of nodes, of the disks in them, and of volumes that are labeled with it
+	Labels     map[string]string // those that all merged have in common
+	Start, End time.Time
+	Cost       float64 // after discounts, without the adjustment
+	Adjustment float64
+	Credit     float64 // of Cloud, negative
+	// Preemptible is 1 for spot nodes, 0 for others, between them for merged ones, by cost.
+	Preemptible float64
+	// Node, Disk and Balancer are the details of an asset of that type, nil for others. They must not be changed.
+	Node     *Node
+	Disk     *Disk
+	Balancer *LoadBalancer
+}
+
+// TotalCost is the cost with its adjustment and credit.
+func (a *Asset) TotalCost() float64 { return a.Cost + a.Adjustment + a.Credit }
+
+// Minutes are those from start to end.
+func (a *Asset) Minutes() float64 { return a.End.Sub(a.Start).Minutes() }
+
+// ParseProviderID reads the provider of a node from the id that Kubernetes has for it, and the id that the provider's bill
+// and tools have: AWS, GCP or Azure. Where the form is unknown, the provider is empty and the id as given.
+func ParseProviderID(full string) (provider, id string) {
+	scheme, rest, ok := strings.Cut(full, "://")
+	if !ok {
+		return "", full
+	}
+	switch scheme {
+	case "aws", "gce":
+		// aws:///zone/instance and gce://project/zone/instance
+		provider = map[string]string{"aws": "AWS", "gce": "GCP"}[scheme]
+		return provider, rest[strings.LastIndexByte(rest, '/')+1:]
+	case "azure":
+		return "Azure", full
+	}
+	return "", full
+}

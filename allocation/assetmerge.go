@@ -1,14 +1,5 @@
 package allocation
 
-import "math"
-
-// mergeNode adds what another node has and costs to n, of which only that stays which both agree on.
-func (n *Node) mergeNode(o *Node) {
-	addNodes(n, o)
-	agree(&n.InstanceType, o.InstanceType)
-	agree(&n.Pool, o.Pool)
-}
-
 // ListCost is the cost of a resource before discounts; 0 where they leave nothing of it.
 func (n *Node) ListCost(r Resource) float64 {
 	switch {
@@ -32,24 +23,4 @@ func (n *Node) addDiscount(o *Node) {
 		n.Listed[r] = n.ListCost(r) + o.ListCost(r)
 	}
 	n.Discount = mean(n.Discount, list[0], o.Discount, list[1])
-}
-
-// mergeDisk adds what another disk has and costs to d. How full several are is not known where one of them is not, and the largest use
-// of several means nothing.
-func (d *Disk) mergeDisk(o *Disk) {
-	used := d.UsedByteHours + o.UsedByteHours
-	addDisks(d, o)
-	d.UsedByteHours, d.UsedMax = used, math.NaN()
-	agree(&d.StorageClass, o.StorageClass)
-	agree(&d.Name, o.Name)
-	agree(&d.ClaimName, o.ClaimName)
-	agree(&d.ClaimNamespace, o.ClaimNamespace)
-	d.Local = d.Local && o.Local
-}
-
-// mergeBalancer adds what another load balancer costs to l.
-func (l *LoadBalancer) mergeBalancer(o *LoadBalancer) {
-	addLoadBalancers(l, o)
-	l.Private = l.Private && o.Private
-	agree(&l.IP, o.IP)
 }

@@ -10,9 +10,9 @@ import (
 // sumAssets gives s the assets of the sets, those that are the same in several added up. What is no amount, such as what a
 // node is called and where it stands, is the newest set's word.
 func (s *Set) sumAssets(sets []*Set) {
-	s.Nodes = sumAlike(sets, datedNodes(sets), (*Node).identity, addNodes)
-	s.Disks = sumAlike(sets, func(s *Set) []Disk { return s.Disks }, (*Disk).identity, addDisks)
-	s.Balancers = sumAlike(sets, func(s *Set) []LoadBalancer { return s.Balancers }, (*LoadBalancer).identity, addLoadBalancers)
+	s.Nodes = sumAlike(sets, datedNodes(sets), (*Node).identity, (*Node).Add)
+	s.Disks = sumAlike(sets, func(s *Set) []Disk { return s.Disks }, (*Disk).identity, (*Disk).Add)
+	s.Balancers = sumAlike(sets, func(s *Set) []LoadBalancer { return s.Balancers }, (*LoadBalancer).identity, (*LoadBalancer).Add)
 	s.Networks = sumAlike(sets, func(s *Set) []Network { return s.Networks }, func(n *Network) identity { return identity{n.Cluster} }, addNetworks)
 	s.Management = sumAlike(sets, func(s *Set) []Management { return s.Management }, func(m *Management) identity { return identity{m.Cluster} }, addManagement)
 	s.Cloud = sumAlike(sets, func(s *Set) []CloudCost { return s.Cloud }, (*CloudCost).identity, addCloudCosts)
@@ -118,7 +118,8 @@ func extend(start, end *time.Time, fromStart, fromEnd time.Time) {
 	}
 }
 
-func addNodes(n, was *Node) {
+// Add adds to n what another node, or the same one before, had and cost. What is no amount stays that of n.
+func (n *Node) Add(was *Node) {
 	n.addDiscount(was)
 	n.CPUBreakdown = n.CPUBreakdown.mean(n.Hours[CPU], was.CPUBreakdown, was.Hours[CPU])
 	n.RAMBreakdown = n.RAMBreakdown.mean(n.Hours[RAM], was.RAMBreakdown, was.Hours[RAM])
@@ -155,8 +156,9 @@ func (b Breakdown) mean(weight float64, was Breakdown, weightWas float64) Breakd
 	}
 }
 
-// addDisks adds up a disk over time. How full it was counts where that is known: hours then add up to the window that they make.
-func addDisks(d, was *Disk) {
+// Add adds to d what it was before. How full it was counts where that is known: hours then add up to the window that they
+// make.
+func (d *Disk) Add(was *Disk) {
 	d.ByteHours += was.ByteHours
 	switch {
 	case math.IsNaN(d.UsedByteHours):
@@ -170,7 +172,8 @@ func addDisks(d, was *Disk) {
 	extend(&d.Start, &d.End, was.Start, was.End)
 }
 
-func addLoadBalancers(l, was *LoadBalancer) {
+// Add adds to l what another load balancer, or the same one before, cost.
+func (l *LoadBalancer) Add(was *LoadBalancer) {
 	l.Hours += was.Hours
 	l.Cost += was.Cost
 	l.Adjustment += was.Adjustment
@@ -216,4 +219,11 @@ func sumResiduals(sets []*Set) []Residual {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Resource, b.Resource))
 	})
 	return sum
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 )
 
 // assetSubjects are the subjects whose families together cost what the assets of a type cost.
@@ -45,7 +46,7 @@ func TestFamiliesCostWhatAssetsCost(t *testing.T) {
 			}
 			all, counted := 0.0, 0.0
 			for _, set := range sets {
-				list := set.ListAssets(allocation.AssetOptions{WithoutAdjustments: true, Filter: func(a *allocation.Asset) bool { return a.Type == kind }})
+				list := assets.List(set, assets.Options{WithoutAdjustments: true, Filter: func(a *allocation.Asset) bool { return a.Type == kind }})
 				want, _ := list.TotalCost()
 				got := 0.0
 				for _, name := range assetSubjects[kind] {

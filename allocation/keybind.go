@@ -86,8 +86,11 @@ func (b *boundKey) appendName(dst []byte, row int, fill bool) []byte {
 	return append(append(dst, b.prefix...), b.dict.Text(id)...)
 }
 
-// appendCluster appends the id of a cluster as it stands in names: clients count the parts between slashes, and an id
-// such as an ARN must not add to them.
+// ClusterInName is the id of a cluster as it stands in names: clients count the parts between slashes, and an id such as an ARN
+// must not add to them.
+func ClusterInName(id string) string { return string(appendCluster(nil, id)) }
+
+// appendCluster appends ClusterInName to dst.
 func appendCluster(dst []byte, id string) []byte {
 	at := len(dst)
 	dst = append(dst, id...)

@@ -122,8 +122,8 @@ func unaggregated() []Key {
 // MaxAggregateFields is the most fields that an aggregation may name.
 const MaxAggregateFields = 100
 
-// aggregateFields are the fields of a comma-separated list, of which there may be MaxAggregateFields.
-func aggregateFields(aggregate string) ([]string, error) {
+// AggregateFields are the fields of a comma-separated list, of which there may be MaxAggregateFields.
+func AggregateFields(aggregate string) ([]string, error) {
 	if n := strings.Count(aggregate, ",") + 1; n > MaxAggregateFields {
 		return nil, fmt.Errorf("parse aggregate: it has %d fields, at most %d are allowed: name fewer", n, MaxAggregateFields)
 	}
@@ -146,7 +146,7 @@ func ParseKeys(aggregate string, mapping LabelMapping, derived ...*Derived) ([]K
 	if mapping == nil {
 		mapping = DefaultLabelMapping()
 	}
-	items, err := aggregateFields(aggregate)
+	items, err := AggregateFields(aggregate)
 	if err != nil {
 		return nil, err
 	}

@@ -88,6 +88,11 @@ func SetsBytes(sets []*Set) (bytes int64) {
 	return bytes
 }
 
+// assetCount is how many assets the set has.
+func (s *Set) assetCount() int {
+	return len(s.Nodes) + len(s.Disks) + len(s.Balancers) + len(s.Networks) + len(s.Management) + len(s.Cloud)
+}
+
 // MergedBytes is about how many bytes a row takes that rows of p were merged into: it has all that they have.
 func (p *Projection) MergedBytes() int64 {
 	if p == nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -119,11 +120,11 @@ func TestParallel(t *testing.T) {
 						t.Fatalf("got %d sets, want several with allocations", len(sets))
 					}
 					var got bytes.Buffer
-					var assets []*allocation.AssetSet
+					var lists []*assets.Set
 					for _, s := range sets {
-						assets = append(assets, s.ListAssets(allocation.AssetOptions{}))
+						lists = append(lists, assets.List(s, assets.Options{}))
 					}
-					if err := errors.Join(encode.Allocations(&got, sets, encode.Options{}), encode.Assets(&got, assets, encode.Options{})); err != nil {
+					if err := errors.Join(encode.Allocations(&got, sets, encode.Options{}), encode.Assets(&got, lists, encode.Options{})); err != nil {
 						t.Fatal(err)
 					}
 					if want == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/signals"
 )
 
@@ -119,7 +120,7 @@ func TestNodeMadeAgainOverHours(t *testing.T) {
 			}
 			for _, s := range []*allocation.Set{whole, sum} {
 				var keys []string
-				for _, a := range s.ListAssets(allocation.AssetOptions{}).Assets {
+				for _, a := range assets.List(s, assets.Options{}).Assets {
 					if a.Title == "m" {
 						keys = append(keys, a.Name)
 					}

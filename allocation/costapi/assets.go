@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 )
 
@@ -45,7 +46,7 @@ func (a *api) serveAssetTopline(w http.ResponseWriter, q *request) error {
 }
 
 // assetSets are the assets that a request asks for.
-func (a *api) assetSets(q *request) ([]*allocation.AssetSet, error) {
+func (a *api) assetSets(q *request) ([]*assets.Set, error) {
 	sets, err := a.sets(q, q.windows)
 	if err != nil {
 		return nil, err
@@ -56,12 +57,12 @@ func (a *api) assetSets(q *request) ([]*allocation.AssetSet, error) {
 			return nil, err
 		}
 	}
-	for _, name := range allocation.MissingAssetLabels(q.assets.Aggregate, sets) {
+	for _, name := range assets.MissingLabels(q.assets.Aggregate, sets) {
 		q.warn("label %s: no asset of the window has one of that name: it is misspelled, or kube-state-metrics does not export it (see its --metric-labels-allowlist=nodes=[%s])", name, name)
 	}
-	out := make([]*allocation.AssetSet, len(sets))
+	out := make([]*assets.Set, len(sets))
 	for i, s := range sets {
-		out[i] = s.ListAssets(q.assets)
+		out[i] = assets.List(s, q.assets)
 		if err := q.steps.Err(); err != nil {
 			return nil, fmt.Errorf("filter assets: %w", err)
 		}

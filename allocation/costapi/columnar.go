@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/parquet"
 )
@@ -49,7 +50,7 @@ func writeColumnarSets(w http.ResponseWriter, format string, sets []*allocation.
 }
 
 // writeColumnarAssets answers with assets.
-func writeColumnarAssets(w http.ResponseWriter, format string, sets []*allocation.AssetSet, o encode.Options) error {
+func writeColumnarAssets(w http.ResponseWriter, format string, sets []*assets.Set, o encode.Options) error {
 	if format == "arrow" {
 		return encode.ArrowAssets(w, sets, o)
 	}

@@ -144,7 +144,7 @@ const (
 	toplines
 	trends
 	completions
-	assets
+	assetLists
 	assetMaps // OpenCost's: one map of the assets as they are
 	assetToplines
 	assetCompletions
@@ -178,7 +178,7 @@ func routes() []route {
 		{"/model/allocation/trends", kubecost, trends, false, true, (*api).serveTrends},
 		{"/model/allocation/autocomplete", kubecost, completions, false, true, (*api).serveCompletion},
 		{"/allocation/autocomplete", openCost, completions, false, false, (*api).serveCompletion},
-		{"/model/assets", kubecost, assets, true, true, (*api).serveAssets},
+		{"/model/assets", kubecost, assetLists, true, true, (*api).serveAssets},
 		{"/assets", openCost, assetMaps, false, false, (*api).serveAssets},
 		{"/model/assets/topline", kubecost, assetToplines, true, true, (*api).serveAssetTopline},
 		{"/model/assets/autocomplete", kubecost, assetCompletions, false, true, (*api).serveAssetCompletion},

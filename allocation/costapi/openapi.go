@@ -102,7 +102,7 @@ func answerSchema(e endpoint) object {
 	switch e {
 	case allocations:
 		data = object{"type": "array", "items": named("Allocation")}
-	case assets:
+	case assetLists:
 		data = object{"type": "array", "items": named("Asset")}
 	case assetMaps:
 		data = named("Asset")

@@ -60,10 +60,10 @@ func params() []param {
 const (
 	results  = allocations | summaries | toplines | trends // what runs the passes, but ACK's own
 	selected = results | completions                       // what filters allocations
-	served   = assets | assetMaps                          // what answers with assets
+	served   = assetLists | assetMaps                      // what answers with assets
 	listed   = served | assetToplines | assetCompletions   // what filters assets
 	computed = selected | listed | ackAllocations          // what asks the ledger
-	stepped  = allocations | summaries | assets | ackAllocations
+	stepped  = allocations | summaries | assetLists | ackAllocations
 )
 
 // timeParams say what time is computed, how finely, and as how many sets.
@@ -77,7 +77,7 @@ func timeParams() []param {
 		{"minDuration", nil, "duration", all("10m"), computed, "How long a container has to run for maxError to hold for it.", parseMinDuration},
 		{"step", nil, "duration|hour|day|week|month|quarter", defaults{}, stepped, "Length of a set: a duration, cut backward from the window's end, or a word, cut where hours, days, weeks (from Sunday), months or quarters of the time zone begin; without it the window is one set. 1d is 24 hours, but on /v2/allocation a day of the time zone, as 1w is 7 of them. Stored sets, those of paths below /model without compute, are days (hours in a duration under 24h): there it is 1h or 1d.", parseStep},
 		{"accumulate", nil, "boolean|hour|day|week|month|quarter|all|none", all("false"), allocations | summaries, "Sum all sets into one, or those of each hour, day, week (from Sunday), month or quarter of the time zone. Without a step, the window is cut there.", parseAccumulate},
-		{"accumulate", nil, "boolean|hour|day|week|month|quarter|all|none", all("false"), assets, "Sum all sets into one, or those of each hour, day, week (from Sunday), month or quarter of the time zone.", parseAccumulate},
+		{"accumulate", nil, "boolean|hour|day|week|month|quarter|all|none", all("false"), assetLists, "Sum all sets into one, or those of each hour, day, week (from Sunday), month or quarter of the time zone.", parseAccumulate},
 		{"accumulateBy", nil, "hour|day|week|month|quarter|all|none", defaults{}, allocations | summaries, "The same as accumulate, and wins over it.", parseAccumulateBy},
 	}
 }

@@ -3,14 +3,14 @@ package costapi
 import (
 	"strings"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/filter"
 )
 
 // assetParams say which assets, and as what.
 func assetParams() []param {
 	list := []param{
-		{"aggregate", nil, "fields", defaults{}, assets | assetToplines, "What assets are merged by: a comma list of " + strings.Join(allocation.AssetDimensions(), ", ") + "; empty is each by itself. Properties of the configuration are of allocations only.", parseAssetAggregate},
+		{"aggregate", nil, "fields", defaults{}, assetLists | assetToplines, "What assets are merged by: a comma list of " + strings.Join(assets.Dimensions(), ", ") + "; empty is each by itself. Properties of the configuration are of allocations only.", parseAssetAggregate},
 		{"aggregate", nil, "text", defaults{}, assetMaps, "Has no effect, as in OpenCost: each asset is a row. /model/assets merges them.", nil},
 		{"filter", nil, "filter", defaults{}, listed, `Which assets, in the v2 language: assetType:"node","disk"+cluster:"one". type is another name of assetType.`, parseAssetFilter},
 		{"disableAdjustments", nil, "boolean", all("false"), served | assetToplines, "Leave out what bills add. Without bills this changes nothing.", setBool(func(q *request) *bool { return &q.assets.WithoutAdjustments })},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/jmespath"
@@ -33,7 +34,7 @@ type request struct {
 	warnings []string
 	memory   *memory.Account // that it draws from
 	options  allocation.Options
-	assets   allocation.AssetOptions
+	assets   assets.Options
 	page     encode.Page
 	fields   []string             // members that are kept, nil for all
 	jmespath *jmespath.Expression // over the data, nil for them as they are

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 )
@@ -49,7 +50,7 @@ func parseAggregate(q *request, value string) (err error) {
 }
 
 func parseAssetAggregate(q *request, value string) (err error) {
-	q.assets.Aggregate, err = allocation.ParseAssetDimensions(value, q.api.cfg.Labels)
+	q.assets.Aggregate, err = assets.ParseDimensions(value, q.api.cfg.Labels)
 	return q.ofAllocations(err, value)
 }
 
@@ -257,7 +258,7 @@ func parseFields(q *request, value string) error {
 	switch q.route.endpoint {
 	case summaries, toplines:
 		known = encode.SummaryMembers()
-	case assets, assetMaps:
+	case assetLists, assetMaps:
 		known = encode.AssetMembers()
 	case ackAllocations:
 		known = encode.ACKMembers()

@@ -35,7 +35,7 @@ func (q *request) finishWindow(given func(name string) bool) error {
 	switch {
 	case q.route.stored:
 		q.windows, err = q.storedWindows(w, relative)
-	case q.route.endpoint&(stepped&^assets) == 0:
+	case q.route.endpoint&(stepped&^assetLists) == 0:
 		q.windows = []allocation.Window{w}
 	default:
 		q.windows, err = q.steppedWindows()
@@ -141,7 +141,7 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 		return nil, errors.New("stored sets are of hours or days: use hour or day, and accumulate to sum days by longer periods")
 	default:
 		instead := "use 1h or 1d"
-		if q.route.endpoint != assets {
+		if q.route.endpoint != assetLists {
 			instead += ", or ask /model/allocation/compute"
 		}
 		return nil, fmt.Errorf("step %s is not that of stored sets: %s", q.query.Step, instead)

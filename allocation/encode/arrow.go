@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 )
 
 // ArrowBatchRows are the rows of a record batch: so many are in memory besides the sets.
@@ -103,7 +104,7 @@ func Arrow(w io.Writer, sets []*allocation.Set, o Options) error {
 }
 
 // ArrowAssets writes sets of assets as an Arrow IPC stream, a row each, with the columns of AssetsCSV and their window.
-func ArrowAssets(w io.Writer, sets []*allocation.AssetSet, o Options) error {
+func ArrowAssets(w io.Writer, sets []*assets.Set, o Options) error {
 	s := newArrowStream(w, arrowAssetColumns())
 	var err error
 	for _, set := range sets {

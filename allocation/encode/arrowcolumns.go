@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 )
 
 // The columns of rows that are neither properties nor amounts, as stored files name them.
@@ -114,7 +115,7 @@ func arrowProperty(p allocation.Property) arrowColumn[arrowRow] {
 
 // arrowAsset is an asset of a set.
 type arrowAsset struct {
-	set *allocation.AssetSet
+	set *assets.Set
 	*allocation.Asset
 }
 

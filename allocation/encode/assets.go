@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 )
 
 // Assets writes sets of assets as Kubecost sends them: an array of maps, one a set. No sets are one empty map.
-func Assets(w io.Writer, sets []*allocation.AssetSet, o Options) error {
+func Assets(w io.Writer, sets []*assets.Set, o Options) error {
 	s := newStream(w)
 	s.b = append(s.b, `{"code":200,"status":"success","data":[`...)
 	if len(sets) == 0 {
@@ -33,21 +34,21 @@ func Assets(w io.Writer, sets []*allocation.AssetSet, o Options) error {
 }
 
 // AssetMap writes one set of assets as OpenCost sends it: one map.
-func AssetMap(w io.Writer, set *allocation.AssetSet, o Options) error {
+func AssetMap(w io.Writer, set *assets.Set, o Options) error {
 	s := newStream(w)
 	s.b = append(s.b, `{"code":200,"status":"success","data":`...)
 	writeAssets(s, set, &o)
-	s.b = o.endAssets(s.b, []*allocation.AssetSet{set})
+	s.b = o.endAssets(s.b, []*assets.Set{set})
 	return s.close()
 }
 
 // endAssets ends the envelope of an answer made of sets of assets.
-func (o *Options) endAssets(b []byte, sets []*allocation.AssetSet) []byte {
+func (o *Options) endAssets(b []byte, sets []*assets.Set) []byte {
 	return o.finish(b, o.AssetWarnings(sets))
 }
 
 // AssetWarnings are those of the options and of the sets, sorted, each once.
-func (o *Options) AssetWarnings(sets []*allocation.AssetSet) []string {
+func (o *Options) AssetWarnings(sets []*assets.Set) []string {
 	all := slices.Clone(o.Warnings)
 	for _, s := range sets {
 		all = append(all, s.Warnings...)
@@ -56,7 +57,7 @@ func (o *Options) AssetWarnings(sets []*allocation.AssetSet) []string {
 }
 
 // writeAssets appends the map of a set's assets, by key.
-func writeAssets(s *stream, set *allocation.AssetSet, o *Options) {
+func writeAssets(s *stream, set *assets.Set, o *Options) {
 	window := appendWindow(nil, set.Window, o.location())
 	list := o.PageOf(set)
 	s.b = append(s.b, '{')
@@ -245,7 +246,7 @@ func appendLabels(b []byte, labels map[string]string) []byte {
 // AssetsCSV writes a set of assets, the dearest first.
 //
 //	Type,Name,Cluster,Provider,ProviderID,Category,Start,End,Minutes,Adjustment,TotalCost
-func AssetsCSV(w io.Writer, set *allocation.AssetSet, o Options) error {
+func AssetsCSV(w io.Writer, set *assets.Set, o Options) error {
 	c := csv.NewWriter(w)
 	err := c.Write([]string{"Type", "Name", "Cluster", "Provider", "ProviderID", "Category", "Start", "End", "Minutes", "Adjustment", "TotalCost"})
 	list := o.PageOf(set)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 )
 
@@ -37,7 +38,7 @@ func TestAssetKeys(t *testing.T) {
 			s := allocation.NewSet(allocation.Window{Start: start, End: start.Add(time.Hour)}, allocation.NewDict())
 			s.Nodes = []allocation.Node{{Cluster: "c1", Name: "n", ProviderID: tc.id, Start: start, End: start.Add(time.Hour)}}
 			var b bytes.Buffer
-			if err := encode.AssetMap(&b, s.ListAssets(allocation.AssetOptions{}), encode.Options{}); err != nil {
+			if err := encode.AssetMap(&b, assets.List(s, assets.Options{}), encode.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			var body struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 )
 
@@ -91,10 +92,10 @@ func passes(t testing.TB, aggregate string, o allocation.Options, hours int) []*
 }
 
 // assetSets are all assets of the sets.
-func assetSets(sets ...*allocation.Set) []*allocation.AssetSet {
-	var out []*allocation.AssetSet
+func assetSets(sets ...*allocation.Set) []*assets.Set {
+	var out []*assets.Set
 	for _, s := range sets {
-		out = append(out, s.ListAssets(allocation.AssetOptions{}))
+		out = append(out, assets.List(s, assets.Options{}))
 	}
 	return out
 }

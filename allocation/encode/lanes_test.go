@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 )
 
@@ -68,8 +69,8 @@ func TestPanicOfARow(t *testing.T) {
 			t.Errorf("panic %q does not say what went wrong where", p)
 		}
 	}()
-	set := &allocation.AssetSet{Assets: make([]allocation.Asset, 1000)}
+	set := &assets.Set{Assets: make([]allocation.Asset, 1000)}
 	set.Assets[500].Type = 200
-	_ = encode.Assets(io.Discard, []*allocation.AssetSet{set}, encode.Options{})
+	_ = encode.Assets(io.Discard, []*assets.Set{set}, encode.Options{})
 	t.Error("it did not panic")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 )
 
 // Page is the part of each set that is written, and its order. The zero value is all of it, by name.
@@ -86,7 +87,7 @@ func (o *Options) paged(list []namedRow, set *allocation.Set) []namedRow {
 }
 
 // PageOf are the assets of a set on the page, in its order.
-func (o *Options) PageOf(set *allocation.AssetSet) []*allocation.Asset {
+func (o *Options) PageOf(set *assets.Set) []*allocation.Asset {
 	list := make([]*allocation.Asset, len(set.Assets))
 	for i := range list {
 		list[i] = &set.Assets[i]

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 )
 
 // summaryFields are the numbers of a summary, in the order they are sent, and the adjustments that they contain.
@@ -141,13 +142,13 @@ func Topline(w io.Writer, set *allocation.Set, o Options) error {
 }
 
 // AssetTopline writes the total of sets of assets as Kubecost sends it.
-func AssetTopline(w io.Writer, set *allocation.AssetSet, o Options) error {
+func AssetTopline(w io.Writer, set *assets.Set, o Options) error {
 	s := newStream(w)
 	cost, adjustment := set.TotalCost()
 	s.b = appendNumber(append(s.b, `{"code":200,"status":"success","data":{"totalCost":`...), cost)
 	s.b = appendNumber(append(s.b, `,"adjustment":`...), adjustment)
 	s.b = strconv.AppendInt(append(s.b, `,"numResults":`...), int64(len(set.Assets)), 10)
-	s.b = o.endAssets(append(s.b, '}'), []*allocation.AssetSet{set})
+	s.b = o.endAssets(append(s.b, '}'), []*assets.Set{set})
 	return s.close()
 }
 

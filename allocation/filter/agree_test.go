@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 )
@@ -254,7 +255,7 @@ var assetTexts = []assetText{
 func TestAssetsAgainstPlainEvaluator(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
-		set := &allocation.AssetSet{Assets: make([]allocation.Asset, 20)}
+		set := &assets.Set{Assets: make([]allocation.Asset, 20)}
 		for i := range set.Assets {
 			a := &set.Assets[i]
 			a.Type, a.Name, a.Labels = allocation.CloudAsset, strconv.Itoa(i), randomMap(rnd)
@@ -285,7 +286,7 @@ func TestAssetsAgainstPlainEvaluator(t *testing.T) {
 			}
 		}
 		var body bytes.Buffer
-		if err := encode.Assets(&body, []*allocation.AssetSet{set}, encode.Options{}); err != nil {
+		if err := encode.Assets(&body, []*assets.Set{set}, encode.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := parsed.Saved(&body)

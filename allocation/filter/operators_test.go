@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 )
@@ -248,7 +249,7 @@ func assetLabel(key string) func(*allocation.Asset, string) {
 // TestAssetOperators selects by every operator on every field of assets, as they are and in a saved answer.
 func TestAssetOperators(t *testing.T) {
 	for _, subject := range assetSubjects {
-		set := &allocation.AssetSet{}
+		set := &assets.Set{}
 		for i, value := range subjects {
 			a := allocation.Asset{Type: allocation.CloudAsset, Name: value, Start: time.Unix(0, 0), End: time.Unix(int64(i), 0)}
 			if value != "" {
@@ -257,7 +258,7 @@ func TestAssetOperators(t *testing.T) {
 			set.Assets = append(set.Assets, a)
 		}
 		var body bytes.Buffer
-		if err := encode.Assets(&body, []*allocation.AssetSet{set}, encode.Options{}); err != nil {
+		if err := encode.Assets(&body, []*assets.Set{set}, encode.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range meanings {

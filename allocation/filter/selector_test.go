@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/filter"
 )
 
@@ -253,7 +254,7 @@ func TestSelectableAssets(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, a := range set.ListAssets(allocation.AssetOptions{Filter: filter.NewAssets(e).BindAssets()}).Assets {
+		for _, a := range assets.List(set, assets.Options{Filter: filter.NewAssets(e).BindAssets()}).Assets {
 			got = append(got, a.Type.String()+" "+a.Title)
 		}
 		slices.Sort(got)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/filter"
 )
 
@@ -187,7 +188,7 @@ func assetList() []allocation.Asset {
 	}
 	s.Disks = []allocation.Disk{{Cluster: "c1", Name: "data", ProviderID: "vol-1"}}
 	s.Balancers = []allocation.LoadBalancer{{Cluster: "c1", Namespace: "web", Service: "front", IP: "10.0.0.1"}}
-	return s.ListAssets(allocation.AssetOptions{}).Assets
+	return assets.List(s, assets.Options{}).Assets
 }
 
 func TestAssetFilters(t *testing.T) {
@@ -280,7 +281,7 @@ func TestAssetRegions(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, a := range s.ListAssets(allocation.AssetOptions{Filter: filter.NewAssets(f).BindAssets()}).Assets {
+		for _, a := range assets.List(s, assets.Options{Filter: filter.NewAssets(f).BindAssets()}).Assets {
 			got = append(got, a.Type.String()+" "+a.Cluster+" "+a.Title)
 		}
 		slices.Sort(got)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -43,7 +44,7 @@ func TestDuckDBE2E(t *testing.T) {
 	s, dir := directory(t, history.Options{})
 	clusters := []string{"arn:aws:eks:eu-west-1:1:cluster/a b", "42", ""}
 	want := [allocation.NumColumns]float64{}
-	rows, assets, labeled := 0, 0.0, 0.0
+	rows, assetCosts, labeled := 0, 0.0, 0.0
 	uids := map[string]bool{}
 	for i := range 3 {
 		set := soundSet(1, hour(i), 600, clusters...)
@@ -62,8 +63,8 @@ func TestDuckDBE2E(t *testing.T) {
 				}
 			}
 		}
-		cost, _ := set.ListAssets(allocation.AssetOptions{}).TotalCost()
-		assets += cost
+		cost, _ := assets.List(set, assets.Options{}).TotalCost()
+		assetCosts += cost
 	}
 	from := fmt.Sprintf(" FROM read_parquet('%s/%%s_hourly/**/*.parquet', hive_partitioning = true)", dir)
 	var sums []string
@@ -82,7 +83,7 @@ func TestDuckDBE2E(t *testing.T) {
 		"SELECT count(DISTINCT cluster)::DOUBLE AS x" + fmt.Sprintf(from, "allocations"):                                                     2,
 		"SELECT sum(cpu_cost) AS x" + fmt.Sprintf(from, "allocations") + " WHERE labels['team'] IS NOT NULL":                                 labeled,
 		"SELECT sum(v.cost) AS x FROM (SELECT unnest(volumes) AS v" + fmt.Sprintf(from, "allocations") + ")":                                 wantPV(want),
-		"SELECT sum(cost) AS x" + fmt.Sprintf(from, "assets"):                                                                                assets,
+		"SELECT sum(cost) AS x" + fmt.Sprintf(from, "assets"):                                                                                assetCosts,
 		"SELECT count(DISTINCT window_start)::DOUBLE AS x" + fmt.Sprintf(from, "allocations") + " WHERE date = '2026-03-02' AND hour < '02'": 2,
 	} {
 		if v, _ := duckDB(t, query)["x"].(float64); math.Abs(v-want) > 1e-9*want {

@@ -17,6 +17,7 @@ import (
 	"github.com/thanos-io/objstore"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
 )
@@ -110,7 +111,7 @@ func answers(t testing.TB, sets ...*allocation.Set) string {
 		}
 	}
 	for _, s := range sets {
-		if err := encode.AssetMap(&b, s.ListAssets(allocation.AssetOptions{}), encode.Options{}); err != nil {
+		if err := encode.AssetMap(&b, assets.List(s, assets.Options{}), encode.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

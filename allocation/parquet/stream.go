@@ -9,6 +9,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 )
 
 // Stream writes what follows each other into one Parquet file, a row group each, so that one of them is in memory
@@ -70,7 +71,7 @@ func (p *Stream) Close() error {
 }
 
 // Assets writes assets of a set, a row each, with the columns of Arrow streams.
-func (p *Stream) Assets(set *allocation.AssetSet, list []*allocation.Asset) error {
+func (p *Stream) Assets(set *assets.Set, list []*allocation.Asset) error {
 	n := len(list)
 	text := func(name string, of func(*allocation.Asset) string) column {
 		return textColumn(name, n, func(row int) string { return of(list[row]) })

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 )
 
@@ -165,7 +166,7 @@ func (g *compareGenerator) aggregate(path string) string {
 	case "bills":
 		return g.pick("namespace", "controller", "controllerKind", "pod")
 	case "asset topline", "assets", "asset map":
-		return strings.ReplaceAll(g.some(2, allocation.AssetDimensions()...), "<name>", g.pick("team", "kubernetes_io_arch"))
+		return strings.ReplaceAll(g.some(2, assets.Dimensions()...), "<name>", g.pick("team", "kubernetes_io_arch"))
 	}
 	names := append(allocation.KeyNames(), "namespace", "namespace", "controller", "label:<name>", "cost-center")
 	return strings.ReplaceAll(g.some(3, names...), "<name>", g.pick("team", "example_com_owner"))

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/notices"
 )
@@ -129,14 +130,14 @@ func testExport(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, allocations, assets := 0, 0.0, 0.0
+	rows, allocations, assetCosts := 0, 0.0, 0.0
 	for _, s := range sets {
 		rows += s.Len()
 		for row := range s.Len() {
 			allocations += s.TotalCost(row)
 		}
-		cost, _ := s.ListAssets(allocation.AssetOptions{}).TotalCost()
-		assets += cost
+		cost, _ := assets.List(s, assets.Options{}).TotalCost()
+		assetCosts += cost
 	}
 	for _, tt := range []struct {
 		name, args, column string
@@ -144,8 +145,8 @@ func testExport(t *testing.T, dir string) {
 	}{
 		{"csv of hours", "--period=hourly", "totalCost", allocations},
 		{"csv of days, else hours", "", "totalCost", allocations},
-		{"FOCUS 1.2", "-f focus --period=hourly", "EffectiveCost", assets},
-		{"FOCUS 1.3 of days, else hours", "-f focus --focus-version=1.3", "BilledCost", assets},
+		{"FOCUS 1.2", "-f focus --period=hourly", "EffectiveCost", assetCosts},
+		{"FOCUS 1.3 of days, else hours", "-f focus --focus-version=1.3", "BilledCost", assetCosts},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out := mustRun(t, append([]string{"history", "export", "--storage.path=" + dir}, strings.Fields(tt.args)...)...)

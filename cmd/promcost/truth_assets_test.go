@@ -9,7 +9,7 @@ import (
 )
 
 // assets asks for those of a window, by type and name; the disks of nodes are told apart as Local.
-func assets(t *testing.T, base string, start, end time.Time, query string) rows {
+func listedAssets(t *testing.T, base string, start, end time.Time, query string) rows {
 	t.Helper()
 	var reply struct{ Data map[string]map[string]any }
 	askFor(t, base+"/assets", start, end, query, &reply)

@@ -28,7 +28,7 @@ func TestTruthScheduled(t *testing.T) {
 	after, _ := allocations(t, scheduled, truth.Start, truth.End, unshared+"exact")
 	for resolution := range truthGrids() {
 		got, _ := allocations(t, scheduled, truth.Start, truth.End, unshared+resolution)
-		checkConserved(t, got, assets(t, scheduled, truth.Start, truth.End, unshared+resolution))
+		checkConserved(t, got, listedAssets(t, scheduled, truth.Start, truth.End, unshared+resolution))
 	}
 	compared := 0
 	for name, a := range after {

@@ -123,7 +123,7 @@ func TestTruth(t *testing.T) {
 		exact, query := resolution == "exact", unshared+resolution
 		want, wantAssets := trueAllocations(truth, apart), trueAssets(truth)
 		first, _ := allocations(t, bases["remote read"], truth.Start, truth.End, query)
-		firstAssets := assets(t, bases["remote read"], truth.Start, truth.End, query)
+		firstAssets := listedAssets(t, bases["remote read"], truth.Start, truth.End, query)
 		t.Run("remote read/"+resolution, func(t *testing.T) {
 			compareAllocations(t, first, want, exact)
 			compareBounds(t, first, want, exact)
@@ -134,7 +134,7 @@ func TestTruth(t *testing.T) {
 		for _, other := range []string{"query API", "blocks"} {
 			t.Run(other+"/"+resolution, func(t *testing.T) {
 				got, _ := allocations(t, bases[other], truth.Start, truth.End, query)
-				gotAssets := assets(t, bases[other], truth.Start, truth.End, query)
+				gotAssets := listedAssets(t, bases[other], truth.Start, truth.End, query)
 				compareAllocations(t, got, want, exact)
 				compareBounds(t, got, want, exact)
 				compareAssets(t, gotAssets, wantAssets, exact)
@@ -163,7 +163,7 @@ func TestTruthSeeds(t *testing.T) {
 			t.Run(seed+"/"+resolution, func(t *testing.T) {
 				query := unshared + resolution
 				got, _ := allocations(t, base, truth.Start, truth.End, query)
-				gotAssets := assets(t, base, truth.Start, truth.End, query)
+				gotAssets := listedAssets(t, base, truth.Start, truth.End, query)
 				compareAllocations(t, got, trueAllocations(truth, apart), resolution == "exact")
 				compareBounds(t, got, trueAllocations(truth, apart), resolution == "exact")
 				compareAssets(t, gotAssets, trueAssets(truth), resolution == "exact")
@@ -190,7 +190,7 @@ func checkEdges(t *testing.T, base string, whole rows, truth *democluster.Truth,
 		{outage.Add(6 * time.Minute), outage.Add(30 * time.Minute)},
 	} {
 		got, warnings := allocations(t, base, w[0], w[1], query)
-		checkConserved(t, got, assets(t, base, w[0], w[1], query))
+		checkConserved(t, got, listedAssets(t, base, w[0], w[1], query))
 		if len(warnings) == 0 {
 			t.Errorf("no warning about %v", w)
 		}

@@ -1,4 +1,4 @@
-package allocation_test
+package assets_test
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
 )
 
 // assetSet has two nodes, disks, a load balancer, a network, a management fee and a line of a bill.
@@ -39,7 +40,7 @@ func assetSet(from time.Time, dict *allocation.Dict) *allocation.Set {
 
 func TestListAssets(t *testing.T) {
 	s := assetSet(time.Unix(0, 0).UTC(), allocation.NewDict())
-	list := s.ListAssets(allocation.AssetOptions{})
+	list := assets.List(s, assets.Options{})
 	var got []string
 	for _, a := range list.Assets {
 		got = append(got, a.Name)
@@ -60,7 +61,7 @@ func TestListAssets(t *testing.T) {
 	if cost, adjustment := list.TotalCost(); cost != 2-0.5+6+2+2+3+0.75+2 || adjustment != -0.25 {
 		t.Errorf("cost %v, adjustment %v", cost, adjustment)
 	}
-	without := s.ListAssets(allocation.AssetOptions{WithoutAdjustments: true, Filter: func(a *allocation.Asset) bool { return a.Type == allocation.NodeAsset }})
+	without := assets.List(s, assets.Options{WithoutAdjustments: true, Filter: func(a *allocation.Asset) bool { return a.Type == allocation.NodeAsset }})
 	if cost, adjustment := without.TotalCost(); cost != 8 || adjustment != 0 || len(without.Assets) != 2 {
 		t.Errorf("%d nodes, cost %v, adjustment %v", len(without.Assets), cost, adjustment)
 	}
@@ -99,17 +100,17 @@ func TestMergeAssets(t *testing.T) {
 
 func merged(t *testing.T, s *allocation.Set, aggregate string) map[string]allocation.Asset {
 	t.Helper()
-	keys, err := allocation.ParseAssetDimensions(aggregate, nil)
+	keys, err := assets.ParseDimensions(aggregate, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]allocation.Asset{}
 	total := 0.0
-	for _, a := range s.ListAssets(allocation.AssetOptions{Aggregate: keys}).Assets {
+	for _, a := range assets.List(s, assets.Options{Aggregate: keys}).Assets {
 		out[a.Name] = a
 		total += a.TotalCost()
 	}
-	if want, _ := s.ListAssets(allocation.AssetOptions{}).TotalCost(); math.Abs(total-want) > 1e-9 {
+	if want, _ := assets.List(s, assets.Options{}).TotalCost(); math.Abs(total-want) > 1e-9 {
 		t.Errorf("by %s all cost %v, want %v", aggregate, total, want)
 	}
 	return out
@@ -120,70 +121,17 @@ func TestParseAssetDimensions(t *testing.T) {
 		"typ": `did you mean "type"?`, "label:": "label:app", "type,": "unknown field", "namespace": "use one of account",
 		strings.Repeat("type,", 100) + "type": "it has 101 fields, at most 100 are allowed",
 	} {
-		if _, err := allocation.ParseAssetDimensions(text, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := assets.ParseDimensions(text, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
-	if _, err := allocation.ParseAssetDimensions("team", allocation.LabelMapping{}); err == nil {
+	if _, err := assets.ParseDimensions("team", allocation.LabelMapping{}); err == nil {
 		t.Error("an alias of nothing is taken")
 	}
-	if keys, err := allocation.ParseAssetDimensions(" ", nil); keys != nil || err != nil {
+	if keys, err := assets.ParseDimensions(" ", nil); keys != nil || err != nil {
 		t.Errorf("got %v, %v", keys, err)
 	}
-	if keys, err := allocation.ParseAssetDimensions("Type, providerID, owner,label:a", nil); len(keys) != 4 || err != nil {
+	if keys, err := assets.ParseDimensions("Type, providerID, owner,label:a", nil); len(keys) != 4 || err != nil {
 		t.Errorf("got %v, %v", keys, err)
-	}
-}
-
-// TestJoin brings sets of two dictionaries together: what they are stays, and the passes take them.
-func TestJoin(t *testing.T) {
-	at := time.Unix(7200, 0).UTC()
-	build := func(i int) *allocation.Set {
-		dict := allocation.NewDict()
-		for range i {
-			dict.Add("x" + strings.Repeat("y", i)) // so that ids differ
-		}
-		from := at.Add(time.Duration(i) * time.Hour)
-		s := allocation.NewSet(allocation.Window{Start: from, End: from.Add(time.Hour)}, dict)
-		r := allocation.Row{
-			Start: from, End: from.Add(time.Hour), Services: []string{"b", "a"}, Labels: map[string]string{"k": "v", "i": strings.Repeat("i", i)},
-			Volumes:       []allocation.VolumeShare{{Key: dict.Add("key"), ProviderID: dict.Add("vol"), Cost: 1}},
-			LoadBalancers: []allocation.LoadBalancerShare{{Key: dict.Add("lb"), Service: dict.Add("s"), IP: dict.Add("ip"), Cost: 2}},
-		}
-		r.Text[allocation.Namespace] = "ns"
-		r.Values[allocation.PVCost], r.Values[allocation.LoadBalancerCost], r.Values[allocation.RunningSeconds] = 1, 2, 3600
-		s.Append(&r)
-		return s
-	}
-	given := []*allocation.Set{build(0), build(1), build(2)}
-	joined := allocation.Join(given)
-	for i, s := range joined {
-		d := s.Dict()
-		v, lb := s.Volumes(0)[0], s.LoadBalancerShares(0)[0]
-		got := []string{
-			s.Text(allocation.Namespace, 0), d.Text(s.List(allocation.Services, 0)[0]), d.Text(v.Key), d.Text(v.ProviderID), d.Text(lb.Key), d.Text(lb.Service), d.Text(lb.IP),
-		}
-		if diff := cmp.Diff([]string{"ns", "b", "key", "vol", "lb", "s", "ip"}, got); diff != "" {
-			t.Errorf("set %d: %s", i, diff)
-		}
-		if d != joined[0].Dict() || len(s.Pairs(allocation.Labels, 0)) != 2 {
-			t.Errorf("set %d has a dictionary of its own, or lost labels", i)
-		}
-		if given[i].Text(allocation.Namespace, 0) != "ns" || i > 0 && given[i].Dict() == given[0].Dict() {
-			t.Errorf("set %d was changed", i)
-		}
-	}
-	out, err := allocation.Apply(joined, allocation.Options{Accumulate: allocation.All})
-	if err != nil || len(out) != 1 || out[0].Len() != 1 || out[0].TotalCost(0) != 9 {
-		t.Errorf("the sum is %v, %v", out, err)
-	}
-	if same := allocation.Join(joined); same[1] != joined[1] {
-		t.Error("sets of one dictionary are copied")
-	}
-	if allocation.Join(nil) != nil {
-		t.Error("something was made of nothing")
-	}
-	if bare := allocation.WithoutRows([]*allocation.Set{assetSet(at, allocation.NewDict())}); bare[0].Len() != 0 || len(bare[0].Nodes) != 2 {
-		t.Errorf("without rows there are %d rows, %d nodes", bare[0].Len(), len(bare[0].Nodes))
 	}
 }
