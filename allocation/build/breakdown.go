@@ -110,7 +110,7 @@ func (b *Builder) leavesIn(x Span) bool {
 
 // lastSeen is when the node is seen last, 0 where it is not.
 func (n *node) lastSeen() (last int64) {
-	for _, steps := range [...]timeline.Steps{n.seen, n.capacity[allocation.CPU].Best()} {
+	for _, steps := range [...]timeline.Steps{n.reported.seen, n.reported.capacity[allocation.CPU].Best()} {
 		if len(steps) > 0 {
 			last = max(last, steps[len(steps)-1].To)
 		}
@@ -156,7 +156,7 @@ func (b *Builder) lastSights() (all timeline.Intervals) {
 // firstSeen is when the node is seen first, the largest time there is where it is not.
 func (n *node) firstSeen() int64 {
 	first := int64(math.MaxInt64)
-	for _, steps := range [...]timeline.Steps{n.seen, n.capacity[allocation.CPU].Best()} {
+	for _, steps := range [...]timeline.Steps{n.reported.seen, n.reported.capacity[allocation.CPU].Best()} {
 		if len(steps) > 0 {
 			first = min(first, steps[0].From)
 		}
@@ -167,10 +167,10 @@ func (n *node) firstSeen() int64 {
 // joined reports whether a node that is seen first at seen was not there before start: by when it was created, else because
 // it was not seen.
 func (n *node) joined(seen, start int64) bool {
-	if len(n.created) == 0 {
+	if len(n.reported.created) == 0 {
 		return seen > start
 	}
-	return n.created[0].V*1000 > float64(start)
+	return n.reported.created[0].V*1000 > float64(start)
 }
 
 // addNodeTime takes the CPU time of one mode and core: at the border that follows the samples, else at the first and last of

@@ -14,8 +14,8 @@ import (
 // devices are what a container is allotted of devices, and uses of each. Nodes price whole ones, so everything is counted in
 // those: a MIG slice and a share of a GPU are the part of one that deviceWorth says.
 type devices struct {
-	requests map[signals.Symbol]*timeline.Ranked // by resource name
-	used     map[deviceKey]*timeline.Ranked
+	requests timeline.RankedBy[signals.Symbol] // by resource name
+	used     timeline.RankedBy[deviceKey]
 	names    map[deviceKey]allocation.GPUDevice
 }
 
@@ -60,29 +60,18 @@ func profileWorth(profile string) float64 {
 // devicesOf are those of c, made where they are new.
 func (c *container) devicesOf() *devices {
 	if c.devices == nil {
-		c.devices = &devices{requests: map[signals.Symbol]*timeline.Ranked{}, used: map[deviceKey]*timeline.Ranked{}, names: map[deviceKey]allocation.GPUDevice{}}
+		c.devices = &devices{requests: timeline.RankedBy[signals.Symbol]{}, used: timeline.RankedBy[deviceKey]{}, names: map[deviceKey]allocation.GPUDevice{}}
 	}
 	return c.devices
 }
 
 func (b *Builder) addDeviceRequest(s *seen) error {
-	d := b.container(s).devicesOf()
-	if d.requests[s.key[5]] == nil {
-		d.requests[s.key[5]] = &timeline.Ranked{}
-	}
-	d.requests[s.key[5]].Add(s.Rank, b.requestsOf(s))
+	b.container(s).devicesOf().requests.Add(s.key[5], s.Rank, b.requestsOf(s))
 	return nil
 }
 
 func (b *Builder) addDeviceCapacity(s *seen) error {
-	n := b.nodeOf(s)
-	if n.devices == nil {
-		n.devices = map[signals.Symbol]*timeline.Ranked{}
-	}
-	if n.devices[s.key[2]] == nil {
-		n.devices[s.key[2]] = &timeline.Ranked{}
-	}
-	n.devices[s.key[2]].Add(s.Rank, b.sampling.Steps(s.p))
+	b.nodeOf(s).reported.devices.Add(s.key[2], s.Rank, b.sampling.Steps(s.p))
 	return nil
 }
 
@@ -96,10 +85,7 @@ func (b *Builder) addDeviceUse(s *seen) error {
 		steps = timeline.Scaled(steps, s.Scale)
 	}
 	d, device := b.container(s).devicesOf(), deviceKey{s.key[5], s.key[6], s.key[7]}
-	if d.used[device] == nil {
-		d.used[device] = &timeline.Ranked{}
-	}
-	d.used[device].Add(s.Rank, steps.NotNegative())
+	d.used.Add(device, s.Rank, steps.NotNegative())
 	d.names[device] = d.names[device].Or(allocation.GPUDevice{Device: s.key[9].Value(), Model: s.key[10].Value(), UUID: s.key[8].Value()})
 	return nil
 }
@@ -111,19 +97,13 @@ func (c *container) inheritDevices(from *devices, take func(timeline.Steps) time
 	}
 	d := c.devicesOf()
 	for name, alternatives := range from.requests {
-		if d.requests[name] == nil {
-			d.requests[name] = &timeline.Ranked{}
-		}
-		for rank, s := range *alternatives {
-			d.requests[name].Add(rank, take(s))
+		for rank, s := range alternatives {
+			d.requests.Add(name, rank, take(s))
 		}
 	}
 	for device, alternatives := range from.used {
-		if d.used[device] == nil {
-			d.used[device] = &timeline.Ranked{}
-		}
-		for rank, s := range *alternatives {
-			d.used[device].Add(rank, take(s))
+		for rank, s := range alternatives {
+			d.used.Add(device, rank, take(s))
 		}
 		d.names[device] = d.names[device].Or(from.names[device])
 	}

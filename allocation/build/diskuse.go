@@ -93,5 +93,5 @@ func (n *node) diskUsed(set int) (byteHours, most float64) {
 
 // diskMemory is what a node's file systems take: how full each of them is has a place for every set.
 func (b *Builder) diskMemory(n *node) int64 {
-	return int64(len(n.disks)) * (objectMemory + int64(len(b.sets))*int64(unsafe.Sizeof(setUse{})))
+	return int64(len(n.reported.disks)) * (objectMemory + int64(len(b.sets))*int64(unsafe.Sizeof(setUse{})))
 }

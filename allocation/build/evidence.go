@@ -93,7 +93,7 @@ func (b *Builder) Unpriced() []Span {
 	priced, some := map[signals.Symbol]timeline.Steps{}, false
 	for n := range b.everyNode() {
 		for r := range allocation.NumResources {
-			priced[n.cluster] = timeline.Max(priced[n.cluster], timeline.Ones(n.priced[r].best()))
+			priced[n.cluster] = timeline.Max(priced[n.cluster], timeline.Ones(n.reported.priced[r].best()))
 		}
 		some = some || len(priced[n.cluster]) > 0
 	}

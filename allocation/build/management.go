@@ -85,23 +85,16 @@ func (b *Builder) chargeManagement() {
 
 // addNodeDisk takes the size of a node's disk; where a node has several file systems on it they are summed.
 func (b *Builder) addNodeDisk(s *seen) error {
-	n := b.nodeOf(s)
-	if n.disks == nil {
-		n.disks = map[signals.Symbol]*timeline.Ranked{}
-	}
-	if n.disks[s.key[2]] == nil {
-		n.disks[s.key[2]] = &timeline.Ranked{}
-	}
-	n.disks[s.key[2]].Add(s.Rank, b.sampling.Steps(s.p))
+	b.nodeOf(s).reported.disks.Add(s.key[2], s.Rank, b.sampling.Steps(s.p))
 	return nil
 }
 
 // sumByName is the sum of what is known under each name, times what one of that name is worth; an alternative counts only
 // where no better one has data under any name.
-func sumByName(m map[signals.Symbol]*timeline.Ranked, worth func(signals.Symbol) float64) timeline.Steps {
+func sumByName(m timeline.RankedBy[signals.Symbol], worth func(signals.Symbol) float64) timeline.Steps {
 	var out timeline.Ranked
 	for _, name := range sortedSymbols(m) {
-		for rank, steps := range *m[name] {
+		for rank, steps := range m[name] {
 			for len(out) <= rank {
 				out = append(out, nil)
 			}
@@ -115,7 +108,7 @@ func sumByName(m map[signals.Symbol]*timeline.Ranked, worth func(signals.Symbol)
 func (b *Builder) chargeLocalDisks() {
 	var unpriced []string
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
-		capacity := b.reach(sumByName(n.disks, func(signals.Symbol) float64 { return 1 }))
+		capacity := b.reach(sumByName(n.reported.disks, func(signals.Symbol) float64 { return 1 }))
 		if len(capacity) == 0 {
 			continue
 		}

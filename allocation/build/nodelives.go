@@ -62,10 +62,10 @@ func (n *node) lifespans() []lifespan {
 // identities are all that are told, in the order of time.
 func (n *node) identities() []nodeIdentity {
 	var out []nodeIdentity
-	for _, x := range n.providerID {
+	for _, x := range n.reported.providerID {
 		out = append(out, nodeIdentity{Interval: x.Interval, providerID: x.Value})
 	}
-	for _, x := range n.created {
+	for _, x := range n.reported.created {
 		out = append(out, nodeIdentity{timeline.Interval{From: x.From, To: x.To}, none, x.V})
 	}
 	slices.SortStableFunc(out, func(x, y nodeIdentity) int {
@@ -74,22 +74,27 @@ func (n *node) identities() []nodeIdentity {
 	return out
 }
 
-// split is the nodes that n is, each with what is told within its lifespan.
+// split is the nodes that n is, each with what is reported within its lifespan.
 func (n *node) split(spans []lifespan) []*node {
 	nodes := make([]*node, len(spans))
 	for i, x := range spans {
-		part := &node{
-			nodeKey: n.nodeKey, lifespan: x, seen: x.clip(n.seen), created: x.steps(n.created), spot: x.steps(n.spot),
-			providerID: n.providerID.Within(x.from, x.until), priceLabels: n.priceLabels.Within(x.from, x.until), labels: n.labels.Within(x.from, x.until),
-			devices: x.byName(n.devices), disks: x.byName(n.disks),
-		}
-		for r := range allocation.NumResources {
-			part.capacity[r] = x.ranked(n.capacity[r])
-			part.priced[r] = toldPrices{others: x.steps(n.priced[r].others), repeats: x.steps(n.priced[r].repeats)}
-		}
-		nodes[i] = part
+		nodes[i] = &node{nodeKey: n.nodeKey, lifespan: x, reported: n.reported.within(x)}
 	}
 	return nodes
+}
+
+// within is what is reported within a lifespan.
+func (r *nodeReports) within(x lifespan) nodeReports {
+	out := nodeReports{
+		seen: x.clip(r.seen), created: x.steps(r.created), spot: x.steps(r.spot),
+		providerID: r.providerID.Within(x.from, x.until), priceLabels: r.priceLabels.Within(x.from, x.until), labels: r.labels.Within(x.from, x.until),
+		devices: x.byName(r.devices), disks: x.byName(r.disks),
+	}
+	for resource := range allocation.NumResources {
+		out.capacity[resource] = x.ranked(r.capacity[resource])
+		out.priced[resource] = toldPrices{others: x.steps(r.priced[resource].others), repeats: x.steps(r.priced[resource].repeats)}
+	}
+	return out
 }
 
 // steps are the values of s that are told of the node: of what was told before and holds on, only what no other value follows soon.
@@ -117,11 +122,11 @@ func (x lifespan) ranked(r timeline.Ranked) timeline.Ranked {
 	return out
 }
 
-func (x lifespan) byName(m map[signals.Symbol]*timeline.Ranked) map[signals.Symbol]*timeline.Ranked {
-	out := make(map[signals.Symbol]*timeline.Ranked, len(m))
+func (x lifespan) byName(m timeline.RankedBy[signals.Symbol]) timeline.RankedBy[signals.Symbol] {
+	out := make(timeline.RankedBy[signals.Symbol], len(m))
 	for name, r := range m {
-		if of := x.ranked(*r); slices.ContainsFunc(of, func(s timeline.Steps) bool { return len(s) > 0 }) {
-			out[name] = &of
+		if of := x.ranked(r); slices.ContainsFunc(of, func(s timeline.Steps) bool { return len(s) > 0 }) {
+			out[name] = of
 		}
 	}
 	return out
@@ -129,10 +134,10 @@ func (x lifespan) byName(m map[signals.Symbol]*timeline.Ranked) map[signals.Symb
 
 // createdAt is when the node was created, in Unix milliseconds, 0 where that is not known.
 func (n *node) createdAt() int64 {
-	if len(n.created) == 0 {
+	if len(n.reported.created) == 0 {
 		return 0
 	}
-	return int64(n.created[0].V * 1000)
+	return int64(n.reported.created[0].V * 1000)
 }
 
 // bornAt is from when on the node can have run anything.

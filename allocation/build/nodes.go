@@ -15,24 +15,14 @@ import (
 // node is one node; until Resolve, all nodes of one name.
 type node struct {
 	nodeKey
-	index       int            // among the builder's nodes, sorted
-	seen        timeline.Steps // kube_node_info
-	providerID  timeline.Dated[signals.Symbol]
-	priceLabels timeline.Dated[nodePriceLabels]
-	labels      timeline.Dated[allocation.ID] // maps of the builder's Dict
-	labelMap    map[string]string             // the last of labels, once resolved
-	spotByLabel bool                          // labelMap says that it can be taken away
-	created     timeline.Steps
-	spot        timeline.Steps
-	capacity    [allocation.NumResources]timeline.Ranked
-	priced      [allocation.NumResources]toldPrices
-	devices     map[signals.Symbol]*timeline.Ranked // capacity by the resource names of devices
-	disks       map[signals.Symbol]*timeline.Ranked // size of the file systems on the node's own disk, by device
-	disksUsed   map[signals.Symbol]*filled          // how full they are
+	index    int // among the builder's nodes, sorted
+	reported nodeReports
 
 	lifespan
 	after int64 // when the node before it under its name ended; 0 for none
 
+	labelMap    map[string]string // the last reported labels
+	spotByLabel bool              // labelMap says that it can be taken away
 	life        timeline.Intervals
 	bridged     timeline.Intervals                      // parts of life in which it was not seen
 	amount      [allocation.NumResources]timeline.Steps // capacity, alternatives resolved
@@ -41,8 +31,23 @@ type node struct {
 	load        [allocation.NumResources]*load          // nil where the node has nothing of the resource
 	allocatable [allocation.NumResources]timeline.Steps // of amount, where both are known
 	machine     *machine                                // nil without an exporter of its own
+	disksUsed   map[signals.Symbol]*filled              // how full reported disks are while the node lives
 	outside     perSet[resourceCosts]                   // cost allocated outside of life
 	over        perSet[resourceCosts]                   // cost taken off because the node was overcommitted
+}
+
+// nodeReports are what series say of a node.
+type nodeReports struct {
+	seen        timeline.Steps // kube_node_info
+	providerID  timeline.Dated[signals.Symbol]
+	priceLabels timeline.Dated[nodePriceLabels]
+	labels      timeline.Dated[allocation.ID] // maps of the builder's Dict
+	created     timeline.Steps
+	spot        timeline.Steps
+	capacity    [allocation.NumResources]timeline.Ranked
+	priced      [allocation.NumResources]toldPrices
+	devices     timeline.RankedBy[signals.Symbol] // capacity by the resource names of devices
+	disks       timeline.RankedBy[signals.Symbol] // size of the file systems on the node's own disk, by device
 }
 
 // resourceCosts are costs by resource.
@@ -54,7 +59,7 @@ type nodePriceLabels struct{ instanceType, region, arch, providerID string }
 func (b *Builder) nodeOf(s *seen) *node {
 	key := nodeKey{s.key[0], s.key[1]}
 	if b.nodes.byName[key] == nil {
-		b.nodes.byName[key] = []*node{{nodeKey: key}}
+		b.nodes.byName[key] = []*node{{nodeKey: key, reported: nodeReports{devices: timeline.RankedBy[signals.Symbol]{}, disks: timeline.RankedBy[signals.Symbol]{}}}}
 	}
 	return b.nodes.byName[key][0]
 }
@@ -62,39 +67,39 @@ func (b *Builder) nodeOf(s *seen) *node {
 func (b *Builder) addNode(s *seen) error {
 	n := b.nodeOf(s)
 	sights := b.sampling.Sights(s.p)
-	n.seen = timeline.Max(n.seen, b.sampling.Holding(sights))
+	n.reported.seen = timeline.Max(n.reported.seen, b.sampling.Holding(sights))
 	if s.key[2] != none {
-		n.providerID.Add(s.key[2], sights)
+		n.reported.providerID.Add(s.key[2], sights)
 	}
 	return nil
 }
 
 func (b *Builder) addNodeLabels(s *seen) error {
-	b.nodeOf(s).labels.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.nodeOf(s).reported.labels.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
 func (b *Builder) addNodeCreated(s *seen) error {
 	n := b.nodeOf(s)
-	n.created = timeline.Max(n.created, b.sampling.Reports(s.p))
+	n.reported.created = timeline.Max(n.reported.created, b.sampling.Reports(s.p))
 	return nil
 }
 
 func (b *Builder) addNodeCapacity(s *seen) error {
-	b.nodeOf(s).capacity[s.Resource].Add(s.Rank, b.sampling.Steps(s.p))
+	b.nodeOf(s).reported.capacity[s.Resource].Add(s.Rank, b.sampling.Steps(s.p))
 	return nil
 }
 
 func (b *Builder) addNodePrice(s *seen) error {
 	n := b.nodeOf(s)
-	prices := b.addPrices(&n.priced[s.Resource], s, n.pricedThing(s.Resource))
-	n.priceLabels.Add(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, prices)
+	prices := b.addPrices(&n.reported.priced[s.Resource], s, n.pricedThing(s.Resource))
+	n.reported.priceLabels.Add(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, prices)
 	return nil
 }
 
 func (b *Builder) addNodeSpot(s *seen) error {
 	n := b.nodeOf(s)
-	n.spot = timeline.Max(n.spot, b.pricesSampling().Steps(s.p))
+	n.reported.spot = timeline.Max(n.reported.spot, b.pricesSampling().Steps(s.p))
 	return nil
 }
 
@@ -139,7 +144,7 @@ var spotLabels = []spotLabel{
 
 // isSpot says whether the node can be taken away at t: its metric, else the labels of the providers.
 func (n *node) isSpot(t int64) bool {
-	if v, known := n.spot.At(t); known {
+	if v, known := n.reported.spot.At(t); known {
 		return v != 0
 	}
 	return n.spotByLabel
@@ -155,10 +160,10 @@ func labeledSpot(labels map[string]string) bool {
 
 // asset is what is known of the node at t, without amounts.
 func (n *node) asset(t int64) allocation.Node {
-	from := n.priceLabels.At(timeline.Forever)
+	from := n.reported.priceLabels.At(timeline.Forever)
 	asset := allocation.Node{
 		Cluster: n.cluster.Value(), Name: n.name.Value(),
-		ProviderID:   cmp.Or(symbolText(n.providerID.At(timeline.Forever)), from.providerID),
+		ProviderID:   cmp.Or(symbolText(n.reported.providerID.At(timeline.Forever)), from.providerID),
 		InstanceType: cmp.Or(n.label(instanceTypeLabels), from.instanceType),
 		Region:       cmp.Or(n.label(allocation.RegionLabels), from.region),
 		Zone:         n.label(zoneLabels), Pool: n.label(poolLabels),
@@ -205,27 +210,27 @@ func (b *Builder) resolveNodes() {
 		n.index = i
 		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
 		b.dict.Add(n.name.Value())
-		n.labelMap = b.dict.TextMap(n.labels.At(timeline.Forever))
+		n.labelMap = b.dict.TextMap(n.reported.labels.At(timeline.Forever))
 		n.spotByLabel = labeledSpot(n.labelMap)
 		for r := range allocation.NumResources {
-			n.amount[r], n.price[r] = n.capacity[r].Best(), b.reach(n.priced[r].best())
-			if len(n.capacity[r]) > capacityByAllocatable {
-				n.allocatable[r] = b.reach(n.capacity[r][capacityByAllocatable])
+			n.amount[r], n.price[r] = n.reported.capacity[r].Best(), b.reach(n.reported.priced[r].best())
+			if len(n.reported.capacity[r]) > capacityByAllocatable {
+				n.allocatable[r] = b.reach(n.reported.capacity[r][capacityByAllocatable])
 			}
 		}
-		if len(n.devices) > 0 {
-			n.amount[allocation.GPU] = sumByName(n.devices, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) })
+		if len(n.reported.devices) > 0 {
+			n.amount[allocation.GPU] = sumByName(n.reported.devices, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) })
 		}
-		seen := n.seen
+		seen := n.reported.seen
 		if len(seen) == 0 {
 			seen = timeline.Ones(n.amount[allocation.CPU])
 		}
 		for r := range allocation.NumResources {
 			n.amount[r] = b.reach(n.amount[r])
 		}
-		n.spot = b.reach(n.spot)
+		n.reported.spot = b.reach(n.reported.spot)
 		seen = timeline.Overlay(seen, n.steps(sights[n.nodeKey]))
-		runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen), Started: n.created}, &b.absentIn(n.cluster).nodes)
+		runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen), Started: n.reported.created}, &b.absentIn(n.cluster).nodes)
 		n.life, n.bridged = runs.Intervals().Clip(b.sampling.Start, b.sampling.End), runs.Bridged
 		b.rateNode(n)
 	}
@@ -290,7 +295,7 @@ func (n *node) discountAt(t int64) float64 {
 
 // priceEdges appends the instants at which the price of a resource changes.
 func (n *node) priceEdges(r allocation.Resource, dst []int64) []int64 {
-	return append(n.spot.Edges(n.price[r].Edges(dst)), n.rates.changes...)
+	return append(n.reported.spot.Edges(n.price[r].Edges(dst)), n.rates.changes...)
 }
 
 // priceSource names where the price of a resource comes from at t.

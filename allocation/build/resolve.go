@@ -404,7 +404,7 @@ func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 func (b *Builder) labelsOf(c *container, t int64, in, own allocation.ID) allocation.ID {
 	of := [3]allocation.ID{0, in, own}
 	if c.node != nil {
-		of[0] = c.node.labels.At(t)
+		of[0] = c.node.reported.labels.At(t)
 	}
 	if p := c.pod; !p.labeled || p.labelsOf != of {
 		p.allLabels, p.labelsOf, p.labeled = b.dict.Overlay(of[:]...), of, true

@@ -103,7 +103,7 @@ func (n *node) lacksPrice(r allocation.Resource) bool {
 
 // tellsSpot reports whether the node says of itself whether it is spot.
 func (n *node) tellsSpot() bool {
-	return len(n.spot) > 0 || slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
+	return len(n.reported.spot) > 0 || slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
 		_, ok := allocation.FindLabel(&spot.name, n.labelMap)
 		return ok
 	})

@@ -10,7 +10,7 @@ import (
 // serveACK answers as ACK's cost API: what a row costs is its part of the cluster's whole bill, idle and what clusters cost
 // besides nodes included.
 func (a *api) serveACK(w http.ResponseWriter, q *request) error {
-	sets, err := a.sets(q, q.windows)
+	sets, err := a.sets(q, q.timing.windows)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 			OneCluster: len(bills[i].clusters) <= 1,
 		}
 	}
-	if q.format == "csv" {
+	if q.output.format == "csv" {
 		o := a.encoding(q)
 		q.startFile(w, o.AllWarnings(rows))
 		return encode.ACKCSV(w, list, o)

@@ -11,7 +11,7 @@ import (
 
 // serveAssets answers with assets. Kubecost's are a map a set, OpenCost's one map of the whole window.
 func (a *api) serveAssets(w http.ResponseWriter, q *request) error {
-	if q.family == openCost {
+	if q.route.family == openCost {
 		q.options.Accumulate = allocation.NoPeriod // is one set as it stands
 	}
 	sets, err := a.assetSets(q)
@@ -19,16 +19,16 @@ func (a *api) serveAssets(w http.ResponseWriter, q *request) error {
 		return err
 	}
 	o := a.encoding(q)
-	if q.format == "csv" {
+	if q.output.format == "csv" {
 		q.startFile(w, o.AssetWarnings(sets))
 		return encode.AssetsCSV(w, sets[0], o)
 	}
-	if columnar(q.format) {
+	if columnar(q.output.format) {
 		q.startFile(w, o.AssetWarnings(sets))
-		return writeColumnarAssets(w, q.format, sets, o)
+		return writeColumnarAssets(w, q.output.format, sets, o)
 	}
 	w.Header().Set("Content-Type", jsonType)
-	if q.family == openCost {
+	if q.route.family == openCost {
 		return encode.AssetMap(w, sets[0], o)
 	}
 	return encode.Assets(w, sets, o)
@@ -47,7 +47,7 @@ func (a *api) serveAssetTopline(w http.ResponseWriter, q *request) error {
 
 // assetSets are the assets that a request asks for.
 func (a *api) assetSets(q *request) ([]*assets.Set, error) {
-	sets, err := a.sets(q, q.windows)
+	sets, err := a.sets(q, q.timing.windows)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (a *api) assetSets(q *request) ([]*assets.Set, error) {
 	out := make([]*assets.Set, len(sets))
 	for i, s := range sets {
 		out[i] = assets.List(s, q.assets)
-		if err := q.steps.Err(); err != nil {
+		if err := q.selection.steps.Err(); err != nil {
 			return nil, fmt.Errorf("filter assets: %w", err)
 		}
 	}

@@ -145,7 +145,7 @@ func parseField(fields []completion) func(*request, string) error {
 			if f.label = strings.TrimSpace(label); named && f.label == "" {
 				return errors.New("it lacks the name of a label: write label:app")
 			}
-			q.complete = &f
+			q.search.field = &f
 			return nil
 		}
 		return unknownName("field", value, known)
@@ -192,7 +192,7 @@ func (q *request) aliases() []completion {
 // serveCompletion answers with the values of a field of the allocations of a window, volumes that nobody mounts among them:
 // what filters can ask for.
 func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
-	sets, err := a.sets(q, q.windows)
+	sets, err := a.sets(q, q.timing.windows)
 	if err != nil {
 		return err
 	}
@@ -210,9 +210,9 @@ func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
 			}
 		}
 		for row := range s.Len() {
-			if q.complete.has(s.Special(row)) && selects(row) {
+			if q.search.field.has(s.Special(row)) && selects(row) {
 				found = true
-				q.complete.rows(q.complete, s, row, values.add)
+				q.search.field.rows(q.search.field, s, row, values.add)
 			}
 		}
 	}
@@ -231,7 +231,7 @@ func (a *api) serveAssetCompletion(w http.ResponseWriter, q *request) error {
 	values := q.values()
 	for _, s := range sets {
 		for i := range s.Assets {
-			q.complete.assets(q.complete, &s.Assets[i], values.add)
+			q.search.field.assets(q.search.field, &s.Assets[i], values.add)
 		}
 	}
 	return a.writeValues(w, q, values)
@@ -246,9 +246,9 @@ type valueSet struct {
 }
 
 func (q *request) values() *valueSet {
-	v := &valueSet{search: strings.ToLower(q.search), seen: map[string]bool{}}
-	if slices.Contains([]string{"label", "namespaceLabel", "annotation"}, q.complete.name) {
-		name := allocation.NewLabelName(q.search)
+	v := &valueSet{search: strings.ToLower(q.search.text), seen: map[string]bool{}}
+	if slices.Contains([]string{"label", "namespaceLabel", "annotation"}, q.search.field.name) {
+		name := allocation.NewLabelName(q.search.text)
 		v.name = &name
 	}
 	return v
@@ -269,5 +269,5 @@ func (v *valueSet) add(text string) {
 func (a *api) writeValues(w http.ResponseWriter, q *request, values *valueSet) error {
 	slices.Sort(values.list)
 	w.Header().Set("Content-Type", jsonType)
-	return encode.Values(w, values.list[:min(q.most, len(values.list))], a.encoding(q))
+	return encode.Values(w, values.list[:min(q.search.most, len(values.list))], a.encoding(q))
 }

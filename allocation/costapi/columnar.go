@@ -21,15 +21,15 @@ func columnar(format string) bool { return columnarTypes[format] != "" }
 // finishColumnar checks what goes with such a format.
 func (q *request) finishColumnar() error {
 	switch {
-	case q.explain:
-		return badRequest("parameter explain: %s has no place for it: use format=json", q.format)
-	case len(q.fields) > 0:
-		return badRequest("parameter fields: %s has columns of its own: use format=json", q.format)
-	case q.jmespath != nil:
-		return badRequest("parameter jmespath: %s has no data to evaluate over: use format=json", q.format)
-	case q.rate != 0:
-		return badRequest("parameter costMetric: %s has the costs of the window: use format=json", q.format)
-	case q.format == "parquet" && !q.page.IsZero() && q.route.endpoint == allocations:
+	case q.output.explain:
+		return badRequest("parameter explain: %s has no place for it: use format=json", q.output.format)
+	case len(q.output.fields) > 0:
+		return badRequest("parameter fields: %s has columns of its own: use format=json", q.output.format)
+	case q.output.jmespath != nil:
+		return badRequest("parameter jmespath: %s has no data to evaluate over: use format=json", q.output.format)
+	case q.output.rate != 0:
+		return badRequest("parameter costMetric: %s has the costs of the window: use format=json", q.output.format)
+	case q.output.format == "parquet" && !q.output.page.IsZero() && q.route.endpoint == allocations:
 		return badRequest("parameters offset, limit, sortBy: Parquet has all rows: leave them out, or use format=arrow")
 	}
 	return nil

@@ -15,10 +15,10 @@ var aliases = []string{"department", "environment", "owner", "product", "team"}
 // looks like one of them only warns too much.
 func (q *request) concern(values url.Values, configured map[string]string) {
 	if q.route.endpoint&listed != 0 {
-		q.topics = []notices.Topic{notices.AboutNodeLabels}
+		q.output.topics = []notices.Topic{notices.AboutNodeLabels}
 		return
 	}
-	rows := q.route.endpoint == allocations && len(q.options.Aggregate) == 0 && q.format != "csv"
+	rows := q.route.endpoint == allocations && len(q.options.Aggregate) == 0 && q.output.format != "csv"
 	metadata := rows || q.options.AggregatedMetadata
 	var b strings.Builder
 	for name, list := range values {
@@ -35,15 +35,17 @@ func (q *request) concern(values url.Values, configured map[string]string) {
 	}
 	byAlias := mentions(aliases...)
 	if metadata || byAlias || mentions("label") {
-		q.topics = append(q.topics, notices.AboutLabels, notices.AboutNodeLabels)
+		q.output.topics = append(q.output.topics, notices.AboutLabels, notices.AboutNodeLabels)
 	}
 	if metadata || byAlias || mentions("annotation") {
-		q.topics = append(q.topics, notices.AboutAnnotations)
+		q.output.topics = append(q.output.topics, notices.AboutAnnotations)
 	}
 	if rows || mentions("service") {
-		q.topics = append(q.topics, notices.AboutServices)
+		q.output.topics = append(q.output.topics, notices.AboutServices)
 	}
 }
 
 // concerns reports whether a warning about t concerns the answer.
-func (q *request) concerns(t notices.Topic) bool { return t == "" || slices.Contains(q.topics, t) }
+func (q *request) concerns(t notices.Topic) bool {
+	return t == "" || slices.Contains(q.output.topics, t)
+}

@@ -83,7 +83,7 @@ func (q *request) evaluateNext(ctx context.Context, values *json.Decoder, b *byt
 	if err := values.Decode(&data); err != nil {
 		return fmt.Errorf("evaluate jmespath: read answer: %w", err)
 	}
-	result, err := q.jmespath.Search(ctx, data, jmespath.Options{
+	result, err := q.output.jmespath.Search(ctx, data, jmespath.Options{
 		Now:  func() time.Time { return q.now },
 		Draw: func(bytes int64) error { return q.memory.Draw(builtBytes * bytes) },
 	})
@@ -96,7 +96,7 @@ func (q *request) evaluateNext(ctx context.Context, values *json.Decoder, b *byt
 		case ctx.Err() != nil:
 			err = context.Cause(ctx)
 		}
-		return badRequest("parameter jmespath=%s: %v", shorten(q.jmespath.String()), err)
+		return badRequest("parameter jmespath=%s: %v", shorten(q.output.jmespath.String()), err)
 	}
 	encoder := json.NewEncoder(b)
 	encoder.SetEscapeHTML(false)

@@ -12,7 +12,7 @@ import (
 
 // finish checks and places what depends on several parameters. given says which of them the request has.
 func (q *request) finish(given func(name string) bool) error {
-	if q.window == "" {
+	if q.timing.window == "" {
 		return badRequest("parameter window is missing: give one such as window=1d, window=today or window=2026-01-01T00:00:00Z,2026-01-02T00:00:00Z")
 	}
 	for _, check := range [...]func() error{q.finishFormat, q.finishIdle, q.finishFilters, q.finishSearch} {
@@ -27,7 +27,7 @@ func (q *request) finish(given func(name string) bool) error {
 	if err := q.finishWindow(given); err != nil {
 		return err
 	}
-	q.query.Only = q.needs()
+	q.timing.query.Only = q.needs()
 	return nil
 }
 
@@ -35,18 +35,18 @@ func (q *request) finish(given func(name string) bool) error {
 func (q *request) finishFormat() error {
 	q.options.Check = q.api.cfg.Check
 	q.options.Zone = q.api.cfg.Zone
-	if columnar(q.format) {
+	if columnar(q.output.format) {
 		return q.finishColumnar()
 	}
-	if q.format != "csv" {
+	if q.output.format != "csv" {
 		return nil
 	}
 	switch {
-	case q.explain:
+	case q.output.explain:
 		return badRequest("parameter explain: CSV has no place for it: use format=json")
-	case len(q.fields) > 0:
+	case len(q.output.fields) > 0:
 		return badRequest("parameter fields: CSV has columns of its own: use format=json, or csvColumns=full")
-	case q.jmespath != nil:
+	case q.output.jmespath != nil:
 		return badRequest("parameter jmespath: CSV has no data to evaluate over: use format=json")
 	case q.options.Accumulate > allocation.All:
 		q.warn("CSV is of one set: accumulate is all")
@@ -67,7 +67,7 @@ func (q *request) finishIdle() error {
 	if q.options.Proportions && !q.options.Idle {
 		return badRequest("parameter includeProportionalAssetResourceCosts: it needs idle, for assets cost that, too: give includeIdle=true")
 	}
-	if q.family == openCost && !q.options.Idle {
+	if q.route.family == openCost && !q.options.Idle {
 		q.options.ShareIdle = allocation.NoSplit
 	}
 	return nil
@@ -76,13 +76,13 @@ func (q *request) finishIdle() error {
 // finishFilters makes one filter of all: that of the second language, else those of the first, which have no effect beside
 // it, and the selectors.
 func (q *request) finishFilters() error {
-	if len(q.filters) > 0 {
-		for _, v := range q.v1 {
+	if len(q.selection.filters) > 0 {
+		for _, v := range q.selection.v1 {
 			q.warn("parameter %s has no effect beside filter", v.name)
 		}
-		q.v1 = nil
+		q.selection.v1 = nil
 	}
-	for _, v := range q.v1 {
+	for _, v := range q.selection.v1 {
 		var e filter.Expr
 		var err error
 		if q.route.endpoint&listed != 0 {
@@ -93,62 +93,62 @@ func (q *request) finishFilters() error {
 		if err != nil {
 			return badRequest("parameter %s=%s: %v", v.name, shorten(v.value), err)
 		}
-		q.filters = append(q.filters, e)
+		q.selection.filters = append(q.selection.filters, e)
 	}
 	if q.route.endpoint&listed == 0 {
 		q.noteV1()
 	}
-	if err := q.finishSelectors(); err != nil || len(q.filters) == 0 {
+	if err := q.finishSelectors(); err != nil || len(q.selection.filters) == 0 {
 		return err
 	}
 	if q.route.endpoint&listed != 0 {
-		q.assetFilter = filter.NewAssets(q.filters, q.api.vocabulary...)
+		q.selection.assetFilter = filter.NewAssets(q.selection.filters, q.api.vocabulary...)
 	} else {
-		q.options.Filter = filter.New(q.filters, q.api.vocabulary...)
+		q.options.Filter = filter.New(q.selection.filters, q.api.vocabulary...)
 	}
 	return nil
 }
 
 // finishLabels collects the labels that the request asks for, and tells its keys of all of them.
 func (q *request) finishLabels() {
-	q.labels = allocation.LabelUses(q.options.Aggregate)
+	q.selection.labels = allocation.LabelUses(q.options.Aggregate)
 	filters := []allocation.Filter{q.options.Filter}
 	for _, share := range q.options.Share {
 		filters = append(filters, share.Filter)
 	}
 	for _, f := range filters {
 		if f, ok := f.(*filter.Filter); ok {
-			q.labels = append(q.labels, f.Labels()...)
+			q.selection.labels = append(q.selection.labels, f.Labels()...)
 		}
 	}
 	var texts []string
 	seen := map[allocation.LabelUse]bool{}
-	q.labels = slices.DeleteFunc(q.labels, func(use allocation.LabelUse) bool {
+	q.selection.labels = slices.DeleteFunc(q.selection.labels, func(use allocation.LabelUse) bool {
 		as := use
 		as.Aggregated = false // those that are come first
 		again := seen[as]
 		seen[as], texts = true, append(texts, use.Text)
 		return again
 	})
-	q.labelNames = q.api.cfg.LabelNames.And(texts...)
-	q.options.Aggregate = allocation.KeysAmong(q.options.Aggregate, q.labelNames)
+	q.selection.labelNames = q.api.cfg.LabelNames.And(texts...)
+	q.options.Aggregate = allocation.KeysAmong(q.options.Aggregate, q.selection.labelNames)
 }
 
 // within lets the request, its filters included, end with ctx. What they may do is bounded for all of its sets together.
 func (q *request) within(ctx context.Context) {
-	if n := len(q.windows); n > 0 {
-		ctx = places.About(ctx, q.windows[n-1].End.Sub(q.windows[0].Start))
+	if n := len(q.timing.windows); n > 0 {
+		ctx = places.About(ctx, q.timing.windows[n-1].End.Sub(q.timing.windows[0].Start))
 	}
-	q.ctx, q.steps = ctx, filter.NewSteps(ctx, q.api.cfg.MaxFilterSteps)
+	q.ctx, q.selection.steps = ctx, filter.NewSteps(ctx, q.api.cfg.MaxFilterSteps)
 	q.options.Stopped = ctx.Err
 	bounded := func(f allocation.Filter) allocation.Filter {
 		if f, ok := f.(*filter.Filter); ok {
-			return f.Among(q.labelNames).Within(q.steps)
+			return f.Among(q.selection.labelNames).Within(q.selection.steps)
 		}
 		return f
 	}
-	if q.assetFilter != nil {
-		q.assets.Filter = q.assetFilter.BindAssetsWithin(q.steps)
+	if q.selection.assetFilter != nil {
+		q.assets.Filter = q.selection.assetFilter.BindAssetsWithin(q.selection.steps)
 	}
 	q.options.Filter = bounded(q.options.Filter)
 	for i := range q.options.Share {
@@ -162,21 +162,21 @@ func (q *request) finishSelectors() error {
 	if q.route.endpoint&listed != 0 {
 		resource = filter.Assets
 	}
-	if q.fieldSelector != "" {
-		e, err := q.api.cfg.Selectable.Parse(resource, q.fieldSelector)
+	if q.selection.fieldSelector != "" {
+		e, err := q.api.cfg.Selectable.Parse(resource, q.selection.fieldSelector)
 		if err != nil {
-			return badRequest("parameter fieldSelector=%s: %v", shorten(q.fieldSelector), err)
+			return badRequest("parameter fieldSelector=%s: %v", shorten(q.selection.fieldSelector), err)
 		}
-		q.selects = append(q.selects, newEntry("fieldSelector", q.fieldSelector, filter.New(e, q.api.vocabulary...)))
-		q.filters = append(q.filters, e)
+		q.selection.selects = append(q.selection.selects, newEntry("fieldSelector", q.selection.fieldSelector, filter.New(e, q.api.vocabulary...)))
+		q.selection.filters = append(q.selection.filters, e)
 	}
-	if q.labelSelector != "" {
-		e, err := filter.ParseLabelSelector(q.labelSelector)
+	if q.selection.labelSelector != "" {
+		e, err := filter.ParseLabelSelector(q.selection.labelSelector)
 		if err != nil {
-			return badRequest("parameter labelSelector=%s: %v", shorten(q.labelSelector), err)
+			return badRequest("parameter labelSelector=%s: %v", shorten(q.selection.labelSelector), err)
 		}
-		q.selects = append(q.selects, newEntry("labelSelector", q.labelSelector, filter.New(e, q.api.vocabulary...)))
-		q.filters = append(q.filters, e)
+		q.selection.selects = append(q.selection.selects, newEntry("labelSelector", q.selection.labelSelector, filter.New(e, q.api.vocabulary...)))
+		q.selection.filters = append(q.selection.filters, e)
 	}
 	return nil
 }
@@ -184,9 +184,9 @@ func (q *request) finishSelectors() error {
 // finishSearch checks what single endpoints require.
 func (q *request) finishSearch() error {
 	switch {
-	case q.route.endpoint == trends && len(q.names) == 0:
+	case q.route.endpoint == trends && len(q.output.names) == 0:
 		return badRequest("parameter names is missing: name the results whose trends are asked for, such as names=web,batch with aggregate=namespace")
-	case q.route.endpoint&(completions|assetCompletions) != 0 && q.complete == nil:
+	case q.route.endpoint&(completions|assetCompletions) != 0 && q.search.field == nil:
 		return badRequest("parameter field is missing: give one such as field=namespace")
 	}
 	return nil

@@ -18,13 +18,13 @@ const evaluatedBytes = 8
 
 // parseJMESPath compiles the expression that answers are replaced by.
 func parseJMESPath(q *request, value string) (err error) {
-	q.jmespath, err = jmespath.Compile(value)
+	q.output.jmespath, err = jmespath.Compile(value)
 	return err
 }
 
 // answer writes the answer of the request's path, its data replaced by what the request's expression is over them.
 func (a *api) answer(out http.ResponseWriter, q *request) error {
-	if q.jmespath == nil {
+	if q.output.jmespath == nil {
 		return q.route.serve(a, out, q)
 	}
 	held := &heldAnswer{header: out.Header(), memory: q.memory}

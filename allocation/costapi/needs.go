@@ -9,14 +9,14 @@ import (
 // the warnings declare. Checks look at everything, what is computed has everything, and so do the bills of ACK.
 func (q *request) needs() *allocation.Projection {
 	switch {
-	case q.api.cfg.Check, !q.query.Stored, q.route.endpoint == ackAllocations:
+	case q.api.cfg.Check, !q.timing.query.Stored, q.route.endpoint == ackAllocations:
 		return nil
 	case q.route.endpoint&listed != 0: // assets, and no rows
 		return &allocation.Projection{}
 	case q.route.endpoint == completions:
-		return allocation.Union(append(q.searchNeeds(), q.complete.needs)...)
+		return allocation.Union(append(q.searchNeeds(), q.search.field.needs)...)
 	}
-	o := encode.Options{Fields: q.fields, Page: q.page}
+	o := encode.Options{Fields: q.output.fields, Page: q.output.page}
 	answer := o.Needs(q.rowFormat())
 	if q.showsResults() {
 		answer = answer.OfResults()
@@ -40,11 +40,11 @@ func (q *request) rowFormat() encode.Format {
 		return encode.SummaryFormat
 	case q.route.endpoint == trends:
 		return encode.TrendsFormat
-	case columnar(q.format):
+	case columnar(q.output.format):
 		return encode.ColumnsFormat
-	case q.format == "csv" && q.fullCSV:
+	case q.output.format == "csv" && q.output.fullCSV:
 		return encode.FullCSVFormat
-	case q.format == "csv":
+	case q.output.format == "csv":
 		return encode.CSVFormat
 	}
 	return encode.AllocationsFormat
@@ -55,7 +55,7 @@ func (q *request) searchNeeds() (list []*allocation.Projection) {
 	if q.options.Filter != nil {
 		list = append(list, q.options.Filter.Needs())
 	}
-	for _, e := range q.entries {
+	for _, e := range q.selection.entries {
 		list = append(list, e.filter.Needs())
 	}
 	for _, d := range q.api.cfg.Derived {
@@ -63,8 +63,8 @@ func (q *request) searchNeeds() (list []*allocation.Projection) {
 			list = append(list, d.Needs())
 		}
 	}
-	for i := range q.labels {
-		list = append(list, q.labels[i].Needs())
+	for i := range q.selection.labels {
+		list = append(list, q.selection.labels[i].Needs())
 	}
 	return list
 }

@@ -70,8 +70,8 @@ const (
 func timeParams() []param {
 	hour := defaults{kubecost: "1h"}
 	return []param{
-		{"window", nil, "window", defaults{}, computed, "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.window })},
-		{"window", nil, "window", hour, diagnosis, "What time to look at.", setText(func(q *request) *string { return &q.window })},
+		{"window", nil, "window", defaults{}, computed, "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.timing.window })},
+		{"window", nil, "window", hour, diagnosis, "What time to look at.", setText(func(q *request) *string { return &q.timing.window })},
 		{"resolution", nil, "auto|exact|duration", all("auto"), computed, "How finely to sample: exact uses every sample, a duration is the distance of a grid, anchored at the window's end, on which running and requests are sampled. auto is exact where TSDB blocks or streamed remote read serve the whole window, else a grid of 1m or the scrape interval, whichever is longer. The answer names what was used.", parseResolution},
 		{"maxError", nil, "number", defaults{}, computed, "In place of resolution: how far the running time of a container may be off, such as 0.05. The resolution is then the longest divisor of an hour that keeps to it, and exact where that is below the scrape interval.", parseMaxError},
 		{"minDuration", nil, "duration", all("10m"), computed, "How long a container has to run for maxError to hold for it.", parseMinDuration},
@@ -97,8 +97,8 @@ func filterParams() []param {
 func selectorParams() []param {
 	const and = " Both hold besides filter and v1 filters, before anything is merged."
 	return []param{
-		{"fieldSelector", nil, "field selector", defaults{}, selected | listed | ackAllocations, "Which objects, by their fields: spec.node=n1,metadata.namespace!=kube-system. /openapi.json lists the fields; the configuration may declare more." + and, setText(func(q *request) *string { return &q.fieldSelector })},
-		{"labelSelector", nil, "label selector", defaults{}, selected | listed | ackAllocations, "Which objects, by their labels: app=web,tier in (a,b),!canary; keys raw or as Prometheus writes them." + and, setText(func(q *request) *string { return &q.labelSelector })},
+		{"fieldSelector", nil, "field selector", defaults{}, selected | listed | ackAllocations, "Which objects, by their fields: spec.node=n1,metadata.namespace!=kube-system. /openapi.json lists the fields; the configuration may declare more." + and, setText(func(q *request) *string { return &q.selection.fieldSelector })},
+		{"labelSelector", nil, "label selector", defaults{}, selected | listed | ackAllocations, "Which objects, by their labels: app=web,tier in (a,b),!canary; keys raw or as Prometheus writes them." + and, setText(func(q *request) *string { return &q.selection.labelSelector })},
 	}
 }
 
@@ -108,10 +108,10 @@ func otherParams() []param {
 		{"names", nil, "list", defaults{}, trends, "Comma list of the results whose trends are asked for (required).", parseNames},
 		{"field", nil, "field", defaults{}, completions, "What values are asked for (required): " + fieldNames(completionFields()) + ", or label:<name>, namespaceLabel:<name> for the values of a label, an alias such as team, or a derived property of the configuration; in any case.", parseField(completionFields())},
 		{"field", nil, "field", defaults{}, assetCompletions, "What values are asked for (required): " + fieldNames(assetCompletionFields()) + ", or label:<name> for the values of a label; in any case.", parseField(assetCompletionFields())},
-		{"search", nil, "text", defaults{}, completions | assetCompletions, "Only values that contain this, in any case.", setText(func(q *request) *string { return &q.search })},
+		{"search", nil, "text", defaults{}, completions | assetCompletions, "Only values that contain this, in any case.", setText(func(q *request) *string { return &q.search.text })},
 		{"limit", nil, "number", all("100"), completions | assetCompletions, "Most values given, at most 1000.", parseValueLimit},
 		{"aggregate", nil, "namespace|controller|controllerKind|pod", defaults{ackFamily: "pod"}, ackAllocations, "What rows are merged by; ACK has no other fields, and properties of the configuration are for the other paths.", parseACKAggregate},
-		{"format", nil, "json|csv", all("json"), ackAllocations, "Format of the answer. CSV has the rows of all sets.", setWord(func(q *request) *string { return &q.format }, "json", "csv")},
+		{"format", nil, "json|csv", all("json"), ackAllocations, "Format of the answer. CSV has the rows of all sets.", setWord(func(q *request) *string { return &q.output.format }, "json", "csv")},
 	}
 }
 

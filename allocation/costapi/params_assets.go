@@ -14,7 +14,7 @@ func assetParams() []param {
 		{"aggregate", nil, "text", defaults{}, assetMaps, "Has no effect, as in OpenCost: each asset is a row. /model/assets merges them.", nil},
 		{"filter", nil, "filter", defaults{}, listed, `Which assets, in the v2 language: assetType:"node","disk"+cluster:"one". type is another name of assetType.`, parseAssetFilter},
 		{"disableAdjustments", nil, "boolean", all("false"), served | assetToplines, "Leave out what bills add. Without bills this changes nothing.", setBool(func(q *request) *bool { return &q.assets.WithoutAdjustments })},
-		{"format", nil, "json|csv|parquet|arrow", all("json"), served, "csv implies accumulate. Parquet and Arrow (an IPC stream) have a row an asset of each set, with its window.", setWord(func(q *request) *string { return &q.format }, "json", "csv", "parquet", "arrow")},
+		{"format", nil, "json|csv|parquet|arrow", all("json"), served, "csv implies accumulate. Parquet and Arrow (an IPC stream) have a row an asset of each set, with its window.", setWord(func(q *request) *string { return &q.output.format }, "json", "csv", "parquet", "arrow")},
 	}
 	for _, f := range filter.V1AssetFilters() {
 		list = append(list, param{f.Name, nil, "list", defaults{}, listed, "Comma list of " + f.What + ", of which one has to match; a * at the end of one stands for any rest. Without effect beside filter.", addV1(f.Name)})

@@ -49,18 +49,18 @@ func answerParams() []param {
 	word := func(field func(*request) *string, words ...string) func(*request, string) error {
 		return setWord(field, words...)
 	}
-	format := func(q *request) *string { return &q.format }
+	format := func(q *request) *string { return &q.output.format }
 	return []param{
 		{"format", nil, "json|csv|parquet|arrow", all("json"), allocations, "csv implies accumulate. Parquet and Arrow (an IPC stream) have a row an allocation of each set, with its window; offset, limit and sortBy are for the others, and for Arrow.", word(format, "json", "csv", "parquet", "arrow")},
 		{"format", nil, "json", all("json"), summaries | toplines | trends | completions | assetToplines | assetCompletions, "Format of the answer.", word(format, "json")},
 		{"csvColumns", nil, "standard|full", all("standard"), allocations, "Kubecost's columns of CSV, or all that there are.", setFullCSV},
-		{"offset", nil, "number", all("0"), paged, "Rows of each set left out, the dearest first.", parseCount(func(q *request) *int { return &q.page.Offset })},
-		{"limit", nil, "number", all("0"), paged, "Most rows of each set, the dearest first; 0 for all.", parseCount(func(q *request) *int { return &q.page.Limit })},
+		{"offset", nil, "number", all("0"), paged, "Rows of each set left out, the dearest first.", parseCount(func(q *request) *int { return &q.output.page.Offset })},
+		{"limit", nil, "number", all("0"), paged, "Most rows of each set, the dearest first; 0 for all.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
 		{"sortBy", nil, "field", defaults{}, paged, "The number, or name, that rows are ordered by; totalCost where offset or limit is given, else they are in the order of names.", parseSortBy},
 		{"sortByOrder", nil, "desc|asc", defaults{}, paged, "The largest first or last; without it the largest numbers, and names from a to z.", parseSortOrder},
 		{"fields", nil, "list", defaults{}, allocations | summaries | toplines | served | ackAllocations, "Comma list of the members of each row that are kept, such as name,totalCost; all without it.", parseFields},
 		{"jmespath", nil, "expression", defaults{}, computed | diagnosis | facts, "An expression of JMESPath, in Kyverno's dialect, over data, whose result takes its place: [0].*.[name,totalCost] or length(@[0]). fields applies before it, and CSV has no data to evaluate over.", parseJMESPath},
 		{"costMetric", []string{"costUnit"}, "cumulative|hourly|daily|weekly|monthly|yearly", all("cumulative"), allocations | summaries | toplines, "Costs of the window, or of an hour, 24, 168, 730 or 8760 hours at the window's mean rate up to now.", parseCostMetric},
-		{"explain", nil, "boolean", all("false"), computed &^ (completions | assetCompletions), "Say in the answer, as explain, what was read for it: sources, requests, samples, timings, and which metric served which input of which cluster.", setBool(func(q *request) *bool { return &q.explain })},
+		{"explain", nil, "boolean", all("false"), computed &^ (completions | assetCompletions), "Say in the answer, as explain, what was read for it: sources, requests, samples, timings, and which metric served which input of which cluster.", setBool(func(q *request) *bool { return &q.output.explain })},
 	}
 }

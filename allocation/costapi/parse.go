@@ -20,34 +20,40 @@ import (
 	"github.com/promcost/promcost/allocation/notices"
 )
 
-// request is what a request asks for.
+// request is what a request asks for, and what is known of its answer so far.
 type request struct {
-	ctx      context.Context
-	api      *api
-	route    route
-	family   family
-	window   string
-	format   string
-	fullCSV  bool
-	singular bool
-	explain  bool
-	warnings []string
-	memory   *memory.Account // that it draws from
-	options  allocation.Options
-	assets   assets.Options
-	page     encode.Page
-	fields   []string             // members that are kept, nil for all
-	jmespath *jmespath.Expression // over the data, nil for them as they are
-	rate     float64              // hours that costs are of, 0 for those of the window
-	names    []string             // of trends
-	// complete, search and most are of a search for values.
-	complete *completion
-	search   string
-	most     int
-	v1       []v1Value  // filters of the first language that were given
-	entries  []entry    // of lists that select rows
-	selects  []entry    // the filter of the second language and the selectors, which say what is in the answer
-	filters  filter.And // the filter of the second language, and then all that have to hold
+	ctx        context.Context
+	api        *api
+	route      route
+	now        time.Time       // of the request
+	memory     *memory.Account // that it draws from
+	timing     timing
+	selection  selection
+	options    allocation.Options // of the passes
+	assets     assets.Options
+	search     search
+	output     output
+	provenance provenance
+	warnings   []string
+}
+
+// timing is what time a request asks for, and as which sets.
+type timing struct {
+	window  string              // as given
+	query   allocation.Query    // the window as asked: parts of it may be in the future
+	step    setStep             // of the calendar, in place of the query's
+	windows []allocation.Window // of the sets, oldest first
+	// maxError and minDuration choose the resolution where maxError is above 0.
+	maxError    float64
+	minDuration time.Duration
+}
+
+// selection is which rows a request asks for.
+type selection struct {
+	v1      []v1Value  // filters of the first language that were given
+	entries []entry    // of lists that select rows
+	selects []entry    // the filter of the second language and the selectors, which say what is in the answer
+	filters filter.And // the filter of the second language, and then all that have to hold
 	// assetFilter is that of assets, nil for all; steps are what the filters may do.
 	assetFilter *filter.Filter
 	steps       *filter.Steps
@@ -58,17 +64,46 @@ type request struct {
 	// fieldSelector and labelSelector are Kubernetes' ones, as given.
 	fieldSelector string
 	labelSelector string
-	// maxError and minDuration choose the resolution where maxError is above 0.
-	maxError    float64
-	minDuration time.Duration
-	readings    []*allocation.Reading // of the computations of the answer
-	used        time.Duration         // the longest resolution of its sets
-	loaded      bool                  // there are sets
-	query       allocation.Query      // the window as asked: parts of it may be in the future
-	step        setStep               // of the calendar, in place of the query's
-	windows     []allocation.Window   // of the sets, oldest first
-	now         time.Time             // of the request
-	topics      []notices.Topic       // whose warnings concern the answer
+}
+
+// output is how the answer looks.
+type output struct {
+	format   string
+	fullCSV  bool
+	singular bool
+	explain  bool
+	page     encode.Page
+	fields   []string             // members that the answer keeps, nil for all
+	jmespath *jmespath.Expression // evaluated over the data; nil leaves them as they are
+	rate     float64              // hours that costs are of, 0 for those of the window
+	names    []string             // of trends
+	topics   []notices.Topic      // whose warnings concern the answer
+}
+
+// search is a search for the values of a field.
+type search struct {
+	field *completion
+	text  string
+	most  int // values
+}
+
+// provenance is how the sets of the answer were computed.
+type provenance struct {
+	readings   []*allocation.Reading // each once
+	resolution time.Duration         // the longest of all sets
+	known      bool                  // there are sets
+}
+
+// add notes how a set was computed.
+func (p *provenance) add(s *allocation.Set) {
+	resolution := s.Resolution
+	if s.Reading != nil {
+		resolution = s.Reading.Resolution
+		if !slices.Contains(p.readings, s.Reading) {
+			p.readings = append(p.readings, s.Reading)
+		}
+	}
+	p.resolution, p.known = max(p.resolution, resolution), true
 }
 
 // v1Value is a filter of the first language and its value.
@@ -76,7 +111,7 @@ type v1Value struct{ name, value string }
 
 // parse reads the parameters of a request: every one that is given, then what belongs together.
 func (a *api) parse(rt route, values url.Values) (*request, error) {
-	q := &request{api: a, route: rt, family: rt.family, now: a.cfg.Now()}
+	q := &request{api: a, route: rt, now: a.cfg.Now()}
 	q.options.LabelValue = rt.family == openCost
 	var known []param
 	for _, p := range params() {
@@ -165,14 +200,14 @@ func (q *request) checkNames(rt route, known []param, values url.Values) error {
 // would count each container for all of it or not at all.
 func (q *request) chooseResolution(given func(name string) bool, window time.Duration) error {
 	switch {
-	case q.maxError > 0 && given("resolution"):
+	case q.timing.maxError > 0 && given("resolution"):
 		return badRequest("parameter maxError: it chooses the resolution: leave it or resolution out")
-	case q.maxError > 0:
-		q.query.Resolution = resolutionFor(q.maxError, q.minDuration, window)
-		q.query.ExactBelow = q.query.Resolution > 0
-	case q.query.Resolution > window:
+	case q.timing.maxError > 0:
+		q.timing.query.Resolution = resolutionFor(q.timing.maxError, q.timing.minDuration, window)
+		q.timing.query.ExactBelow = q.timing.query.Resolution > 0
+	case q.timing.query.Resolution > window:
 		return badRequest("parameter resolution=%s: it is longer than the window of %s: give a longer window, or a resolution of at most that, or auto or exact",
-			allocation.ResolutionText(q.query.Resolution), allocation.ResolutionText(window))
+			allocation.ResolutionText(q.timing.query.Resolution), allocation.ResolutionText(window))
 	case given("minDuration"):
 		q.warnings = append(q.warnings, "parameter minDuration has no effect without maxError")
 	}
@@ -244,10 +279,10 @@ func parseBool(value string) (bool, error) {
 func parseResolution(q *request, value string) error {
 	switch value {
 	case "auto":
-		q.query.Resolution = allocation.AutoResolution
+		q.timing.query.Resolution = allocation.AutoResolution
 		return nil
 	case "exact":
-		q.query.Resolution = 0
+		q.timing.query.Resolution = 0
 		return nil
 	}
 	d, err := allocation.ParseDuration(value)
@@ -257,7 +292,7 @@ func parseResolution(q *request, value string) error {
 	if d < time.Second || d%time.Second != 0 {
 		return errors.New("must be whole seconds, at least 1s: give one such as 1m, exact for every sample, or auto")
 	}
-	q.query.Resolution = d
+	q.timing.query.Resolution = d
 	return nil
 }
 
@@ -266,7 +301,7 @@ func parseMaxError(q *request, value string) error {
 	if err != nil || !(v > 0 && v <= 1) {
 		return errors.New("must be a fraction above 0, at most 1: give one such as 0.05 for 5 %")
 	}
-	q.maxError = v
+	q.timing.maxError = v
 	return nil
 }
 
@@ -278,6 +313,6 @@ func parseMinDuration(q *request, value string) error {
 	if d < time.Second {
 		return errors.New("must be at least 1s: give one such as 10m")
 	}
-	q.minDuration = d
+	q.timing.minDuration = d
 	return nil
 }

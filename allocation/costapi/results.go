@@ -16,9 +16,9 @@ func (a *api) results(q *request) ([]*allocation.Set, error) {
 	if !q.streams() {
 		return a.wholeResults(q)
 	}
-	q.query.Stream = true
+	q.timing.query.Stream = true
 	l := &line{api: a, request: q, seen: q.sightings(), problems: a.problems(q), sum: allocation.NewAccumulation(q.options, a.hold(q))}
-	err := a.eachSet(q, q.windows, l.add)
+	err := a.eachSet(q, q.timing.windows, l.add)
 	if err == nil {
 		err = l.end()
 	}
@@ -35,12 +35,12 @@ func (a *api) results(q *request) ([]*allocation.Set, error) {
 // streams reports whether sets of the request may go through the passes some at a time. What is computed is over one
 // dictionary, which passes may have to copy.
 func (q *request) streams() bool {
-	return q.query.Stored && len(q.windows) > 1 && !q.options.Proportions && !q.options.Check
+	return q.timing.query.Stored && len(q.timing.windows) > 1 && !q.options.Proportions && !q.options.Check
 }
 
 // wholeResults are results of sets that are all in memory.
 func (a *api) wholeResults(q *request) ([]*allocation.Set, error) {
-	sets, err := a.sets(q, q.windows)
+	sets, err := a.sets(q, q.timing.windows)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ const (
 // hold is how many rows of a period are held for a request before they are summed.
 func (a *api) hold(q *request) int {
 	if most := a.cfg.Memory.Limit(); most > 0 {
-		return int(min(heldRows, most/heldShare/q.query.Only.MergedBytes()))
+		return int(min(heldRows, most/heldShare/q.timing.query.Only.MergedBytes()))
 	}
 	return heldRows
 }
@@ -180,11 +180,11 @@ func (l *line) end() error {
 }
 
 // bytes is about what a set takes that goes through the passes, and what they make of it.
-func (l *line) bytes(s *allocation.Set) int64 { return 2 * l.query.Only.SetBytes(s.Len(), 0, 0) }
+func (l *line) bytes(s *allocation.Set) int64 { return 2 * l.timing.query.Only.SetBytes(s.Len(), 0, 0) }
 
 // checkHeld draws what the sums take by now.
 func (l *line) checkHeld() error {
-	bytes := int64(l.sum.Held()) * l.query.Only.MergedBytes()
+	bytes := int64(l.sum.Held()) * l.timing.query.Only.MergedBytes()
 	more := bytes - l.held
 	if err := l.memory.Draw(more); err != nil {
 		return fmt.Errorf("sum %d allocations or more: %w", l.sum.Held(), err)
@@ -212,7 +212,7 @@ func (q *request) checkRows(sets []*allocation.Set) error {
 	if err := q.api.checkCount(rows); err != nil {
 		return err
 	}
-	if columnar(q.format) { // a set at a time
+	if columnar(q.output.format) { // a set at a time
 		return q.memory.Draw(int64(most) * allocation.RowBytes)
 	}
 	return q.memory.Draw(min(int64(rows)*encodingBytes, mostEncoding))

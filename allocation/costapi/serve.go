@@ -26,16 +26,16 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 	if err := q.checkRows(sets); err != nil {
 		return err
 	}
-	if q.format == "csv" {
+	if q.output.format == "csv" {
 		q.startFile(w, o.AllWarnings(sets))
-		if q.fullCSV {
+		if q.output.fullCSV {
 			return encode.FullCSV(w, sets[0], o)
 		}
 		return encode.CSV(w, sets[0], o)
 	}
-	if columnar(q.format) {
+	if columnar(q.output.format) {
 		q.startFile(w, o.AllWarnings(sets))
-		return writeColumnarSets(w, q.format, sets, o)
+		return writeColumnarSets(w, q.output.format, sets, o)
 	}
 	w.Header().Set("Content-Type", jsonType)
 	return encode.Allocations(w, sets, o)
@@ -44,7 +44,7 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 // startFile sets the header of an answer that is a file, which itself has no place for warnings.
 func (q *request) startFile(w http.ResponseWriter, warnings []string) {
 	header := w.Header()
-	header.Set("Content-Type", cmp.Or(columnarTypes[q.format], csvType))
+	header.Set("Content-Type", cmp.Or(columnarTypes[q.output.format], csvType))
 	header.Set("Content-Disposition", `attachment; filename="`+q.fileName()+`"`)
 	for _, text := range warnings {
 		header.Add("Warning", "199 promcost "+strconv.Quote(text))
@@ -63,8 +63,8 @@ func (q *request) fileName() string {
 			return r
 		}
 		return '_'
-	}, q.window)
-	extension := q.format
+	}, q.timing.window)
+	extension := q.output.format
 	if extension == "arrow" {
 		extension = "arrows" // as Arrow calls its streams
 	}
@@ -103,7 +103,7 @@ func (a *api) serveTopline(w http.ResponseWriter, q *request) error {
 // serveTrends answers with how costs changed against the window before. A window that has not ended is compared with as
 // much of the one before.
 func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
-	current := q.windows[0]
+	current := q.timing.windows[0]
 	length := current.Duration()
 	before := allocation.Window{Start: current.Start.Add(-length), End: current.Start}
 	if current.End.After(q.now) {
@@ -128,8 +128,8 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 		}
 		sets = append(sets, got...)
 	}
-	list := make([]encode.Trend, len(q.names))
-	for i, name := range q.names {
+	list := make([]encode.Trend, len(q.output.names))
+	for i, name := range q.output.names {
 		list[i] = encode.Trend{Name: name, Previous: costs[0][name], Current: costs[1][name]}
 	}
 	slices.SortFunc(list, func(a, b encode.Trend) int { return strings.Compare(a.Name, b.Name) })
@@ -140,23 +140,23 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 // encoding is how sets are written, with what is to be said of how they were computed.
 func (a *api) encoding(q *request) encode.Options {
 	o := encode.Options{
-		Location: a.cfg.Zone, SingularProperties: q.singular, Warnings: q.warnings, Page: q.page, Fields: q.fields, Concerns: q.concerns,
-		RateHours: q.rate, Now: q.now.Truncate(time.Second), UnknownIsZero: q.route.family == openCost,
+		Location: a.cfg.Zone, SingularProperties: q.output.singular, Warnings: q.warnings, Page: q.output.page, Fields: q.output.fields, Concerns: q.concerns,
+		RateHours: q.output.rate, Now: q.now.Truncate(time.Second), UnknownIsZero: q.route.family == openCost,
 	}
-	resolution := q.query.Resolution
-	if q.loaded {
-		resolution = q.used
+	resolution := q.timing.query.Resolution
+	if q.provenance.known {
+		resolution = q.provenance.resolution
 	}
 	o.Resolution = allocation.ResolutionText(resolution)
-	if q.explain {
-		o.Explain = append([]*allocation.Reading{}, q.readings...)
+	if q.output.explain {
+		o.Explain = append([]*allocation.Reading{}, q.provenance.readings...)
 	}
 	return o
 }
 
 // serveDiagnosis answers with what there is of each input.
 func (a *api) serveDiagnosis(w http.ResponseWriter, q *request) error {
-	window := q.query.Window
+	window := q.timing.query.Window
 	if window.End.After(q.now) {
 		window.End = q.now
 	}

@@ -113,7 +113,7 @@ func (a *api) eachSet(q *request, windows []allocation.Window, f func(*allocatio
 		held, found = nil, true
 		return f(s)
 	}
-	for _, p := range parts(windows, q.query, q.now) {
+	for _, p := range parts(windows, q.timing.query, q.now) {
 		if p.empty && !found {
 			held = append(held, p.windows...)
 			continue
@@ -196,8 +196,8 @@ func (a *api) problems(q *request) (list []problem) {
 			list = append(list, d.Problems())
 		}
 	}
-	for _, use := range q.labels[:min(len(q.labels), maxEntries)] {
-		list = append(list, allocation.NewLabelSearch(use, q.labelNames))
+	for _, use := range q.selection.labels[:min(len(q.selection.labels), maxEntries)] {
+		list = append(list, allocation.NewLabelSearch(use, q.selection.labelNames))
 	}
 	return list
 }
@@ -213,19 +213,10 @@ func (q *request) warnProblems(problems []problem) {
 
 // derives reports whether the answer depends on a derived property.
 func (q *request) derives(d *allocation.Derived) bool {
-	if filter.Uses(q.filters, filter.Field(d.Name())) || q.complete != nil && q.complete.name == d.Name() {
+	if filter.Uses(q.selection.filters, filter.Field(d.Name())) || q.search.field != nil && q.search.field.name == d.Name() {
 		return true
 	}
 	return slices.ContainsFunc(q.options.Aggregate, func(k allocation.Key) bool { return k.String() == d.Name() })
-}
-
-// use notes how finely a set was computed.
-func (q *request) use(s *allocation.Set) {
-	resolution := s.Resolution
-	if s.Reading != nil {
-		resolution = s.Reading.Resolution
-	}
-	q.used, q.loaded = max(q.used, resolution), true
 }
 
 // apply runs the passes, once there is memory for what they make.
@@ -256,10 +247,7 @@ func (a *api) load(q *request, p part, f func(*allocation.Set) error) error {
 		if err != nil {
 			return err
 		}
-		if s.Reading != nil && !slices.Contains(q.readings, s.Reading) {
-			q.readings = append(q.readings, s.Reading)
-		}
-		q.use(s)
+		q.provenance.add(s)
 		if n < len(p.windows) {
 			asked := *s
 			asked.Window = p.windows[n]

@@ -19,13 +19,13 @@ func newEntry(parameter, text string, f *filter.Filter) entry { return entry{par
 
 // noteV1 notes the entries of the filters of the first language, each by itself. They were parsed before.
 func (q *request) noteV1() {
-	for _, v := range q.v1 {
+	for _, v := range q.selection.v1 {
 		for text := range strings.SplitSeq(v.value, ",") {
 			if text = strings.TrimSpace(text); text == "" {
 				continue
 			}
 			if e, err := filter.V1(v.name, text, q.api.vocabulary...); err == nil {
-				q.entries = append(q.entries, newEntry(v.name, text, filter.New(e, q.api.vocabulary...)))
+				q.selection.entries = append(q.selection.entries, newEntry(v.name, text, filter.New(e, q.api.vocabulary...)))
 			}
 		}
 	}
@@ -51,7 +51,7 @@ type missed struct {
 func (q *request) missed(list []entry) missed {
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].filter = list[i].filter.Among(q.labelNames)
+		list[i].filter = list[i].filter.Among(q.selection.labelNames)
 	}
 	return missed{list, make([]bool, len(list)), filter.NewSteps(q.ctx, q.api.cfg.MaxFilterSteps)}
 }
@@ -65,9 +65,9 @@ func (m *missed) look(s *allocation.Set) {
 
 // sightings are those of no set yet.
 func (q *request) sightings() *sightings {
-	s := &sightings{selects: q.missed(q.selects)}
-	if len(q.entries) <= maxEntries {
-		s.entries = q.missed(q.entries)
+	s := &sightings{selects: q.missed(q.selection.selects)}
+	if len(q.selection.entries) <= maxEntries {
+		s.entries = q.missed(q.selection.entries)
 	}
 	return s
 }
@@ -103,10 +103,10 @@ func (q *request) warnUnmatched(s *sightings) {
 
 // warnEmpty is warnNothing for an answer that is made of sets that are at hand.
 func (q *request) warnEmpty(sets, answer []*allocation.Set) {
-	if len(q.selects) == 0 || tells(answer) {
+	if len(q.selection.selects) == 0 || tells(answer) {
 		return
 	}
-	seen := &sightings{selects: q.missed(q.selects)}
+	seen := &sightings{selects: q.missed(q.selection.selects)}
 	for _, s := range sets {
 		seen.look(s)
 	}
@@ -128,7 +128,7 @@ func tells(answer []*allocation.Set) bool {
 // warnNothing says which filter or selector leaves nothing of the window's sets for an answer that has nothing but what was
 // left over, or that they do so together.
 func (q *request) warnNothing(s *sightings, answer []*allocation.Set) {
-	if len(q.selects) == 0 || !s.some || tells(answer) {
+	if len(q.selection.selects) == 0 || !s.some || tells(answer) {
 		return
 	}
 	told := false
@@ -138,7 +138,7 @@ func (q *request) warnNothing(s *sightings, answer []*allocation.Set) {
 			q.warn("parameter %s: nothing of the window matches %s", e.parameter, shorten(e.text))
 		}
 	}
-	if !told && len(q.selects) > 1 {
+	if !told && len(q.selection.selects) > 1 {
 		q.warn("nothing of the window matches all of the filter and the selectors, each of which matches something")
 	}
 }

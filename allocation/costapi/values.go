@@ -89,8 +89,8 @@ func parseFilter(q *request, value string) error {
 	if err != nil {
 		return err
 	}
-	q.selects = append(q.selects, newEntry("filter", value, f))
-	q.filters = append(q.filters, f.Expr())
+	q.selection.selects = append(q.selection.selects, newEntry("filter", value, f))
+	q.selection.filters = append(q.selection.filters, f.Expr())
 	return nil
 }
 
@@ -99,7 +99,7 @@ func parseAssetFilter(q *request, value string) error {
 	if err != nil {
 		return q.ofAllocations(err, value)
 	}
-	q.filters = append(q.filters, f.Expr())
+	q.selection.filters = append(q.selection.filters, f.Expr())
 	return nil
 }
 
@@ -111,7 +111,7 @@ func addV1(name string) func(*request, string) error {
 				return err
 			}
 		}
-		q.v1 = append(q.v1, v1Value{name, value})
+		q.selection.v1 = append(q.selection.v1, v1Value{name, value})
 		return nil
 	}
 }
@@ -126,7 +126,7 @@ func addShares(parameter string) func(*request, string) error {
 		for _, s := range list {
 			f := filter.New(s.Expr)
 			q.options.Share = append(q.options.Share, allocation.Share{Name: s.Name, Filter: f})
-			q.entries = append(q.entries, newEntry(parameter, s.Text, f))
+			q.selection.entries = append(q.selection.entries, newEntry(parameter, s.Text, f))
 		}
 		return nil
 	}
@@ -138,7 +138,7 @@ func parseShare(q *request, value string) error {
 		return err
 	}
 	q.options.Share = append(q.options.Share, allocation.Share{Name: "share", Filter: f})
-	q.entries = append(q.entries, newEntry("share", value, f))
+	q.selection.entries = append(q.selection.entries, newEntry("share", value, f))
 	return nil
 }
 
@@ -184,12 +184,12 @@ func parseLabelNames(q *request, value string) error {
 }
 
 func parsePropertyNames(q *request, value string) error {
-	q.singular = value == "singular"
+	q.output.singular = value == "singular"
 	return oneOf(value, "plural", "singular")
 }
 
 func setFullCSV(q *request, value string) error {
-	q.fullCSV = value == "full"
+	q.output.fullCSV = value == "full"
 	return oneOf(value, "standard", "full")
 }
 
@@ -210,7 +210,7 @@ func parseValueLimit(q *request, value string) error {
 	if err != nil || n < 1 || n > 1000 {
 		return errors.New("must be a whole number from 1 to 1000")
 	}
-	q.most = n
+	q.search.most = n
 	return nil
 }
 
@@ -229,8 +229,8 @@ func parseSortBy(q *request, value string) error {
 	}
 	for _, name := range known {
 		if strings.EqualFold(name, value) {
-			q.page.By = name
-			q.page.Ascending = name == "name"
+			q.output.page.By = name
+			q.output.page.Ascending = name == "name"
 			return nil
 		}
 	}
@@ -249,7 +249,7 @@ func unknownName(what, name string, known []string) error {
 // parseSortOrder comes after sortBy.
 func parseSortOrder(q *request, value string) error {
 	value = strings.ToLower(value)
-	q.page.Ascending = value == "asc"
+	q.output.page.Ascending = value == "asc"
 	return oneOf(value, "desc", "asc")
 }
 
@@ -271,8 +271,8 @@ func parseFields(q *request, value string) error {
 		if !slices.Contains(known, name) {
 			return unknownName("field", name, known)
 		}
-		if !slices.Contains(q.fields, name) {
-			q.fields = append(q.fields, name)
+		if !slices.Contains(q.output.fields, name) {
+			q.output.fields = append(q.output.fields, name)
 		}
 	}
 	return nil
@@ -295,7 +295,7 @@ func parseCostMetric(q *request, value string) error {
 	var words []string
 	for _, r := range rates {
 		if r.word == value {
-			q.rate = r.hours
+			q.output.rate = r.hours
 			return nil
 		}
 		words = append(words, r.word)
@@ -311,8 +311,8 @@ func parseNames(q *request, value string) error {
 		return fmt.Errorf("it names %d results, at most %d are allowed: ask for fewer at a time", n, maxNames)
 	}
 	for name := range strings.SplitSeq(value, ",") {
-		if name = strings.TrimSpace(name); name != "" && !slices.Contains(q.names, name) {
-			q.names = append(q.names, name)
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(q.output.names, name) {
+			q.output.names = append(q.output.names, name)
 		}
 	}
 	return nil

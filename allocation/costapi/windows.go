@@ -14,31 +14,31 @@ import (
 // finishWindow places the window and cuts it into those of the sets.
 func (q *request) finishWindow(given func(name string) bool) error {
 	style := allocation.ExactWindows
-	if q.family == openCost {
+	if q.route.family == openCost {
 		style = allocation.RoundedWindows
 	}
-	w, relative, err := allocation.ParseWindow(q.window, q.now, q.api.cfg.Zone, style)
+	w, relative, err := allocation.ParseWindow(q.timing.window, q.now, q.api.cfg.Zone, style)
 	if err != nil {
 		return badRequest("parameter window: %v", err)
 	}
 	if q.route.endpoint == ackAllocations && w.Duration() < 24*time.Hour && !q.wholeDays(w) {
-		return badRequest("parameter window: %s is %s long, bills are of whole days: give 24h or more", shorten(q.window), w.Duration())
+		return badRequest("parameter window: %s is %s long, bills are of whole days: give 24h or more", shorten(q.timing.window), w.Duration())
 	}
 	if err := q.chooseResolution(given, w.Duration()); err != nil {
 		return err
 	}
-	q.query.Stored = q.route.kept && q.query.Resolution == allocation.AutoResolution
+	q.timing.query.Stored = q.route.kept && q.timing.query.Resolution == allocation.AutoResolution
 	if relative {
-		w = w.Align(q.query.Resolution)
+		w = w.Align(q.timing.query.Resolution)
 	}
-	q.query.Window = w
+	q.timing.query.Window = w
 	switch {
 	case q.route.stored:
-		q.windows, err = q.storedWindows(w, relative)
+		q.timing.windows, err = q.storedWindows(w, relative)
 	case q.route.endpoint&(stepped&^assetLists) == 0:
-		q.windows = []allocation.Window{w}
+		q.timing.windows = []allocation.Window{w}
 	default:
-		q.windows, err = q.steppedWindows()
+		q.timing.windows, err = q.steppedWindows()
 	}
 	if err != nil {
 		return badRequest("parameter step: %v", err)
@@ -60,7 +60,7 @@ var dayStep = regexp.MustCompile(`^[0-9]+[dw]$`)
 
 func parseStep(q *request, value string) error {
 	if slices.Contains(stepWords, value) {
-		q.step.period = periods[value]
+		q.timing.step.period = periods[value]
 		return nil
 	}
 	d, err := allocation.ParseDuration(value)
@@ -70,25 +70,25 @@ func parseStep(q *request, value string) error {
 	if d < time.Second || d%time.Second != 0 {
 		return errors.New("must be whole seconds, at least 1s: give one such as 1h or 1d, or none for one set")
 	}
-	if q.family == ackFamily && dayStep.MatchString(value) {
-		q.step.days = int(d / (24 * time.Hour)) // a bill is of days as people have them
+	if q.route.family == ackFamily && dayStep.MatchString(value) {
+		q.timing.step.days = int(d / (24 * time.Hour)) // a bill is of days as people have them
 		return nil
 	}
-	q.query.Step = d
+	q.timing.query.Step = d
 	return nil
 }
 
 // steppedWindows are the windows of sets that are computed: of a step each, and cut where the periods begin that they are
 // summed by, so that no set is of two.
 func (q *request) steppedWindows() (list []allocation.Window, err error) {
-	w, zone := q.query.Window, q.api.cfg.Zone
+	w, zone := q.timing.query.Window, q.api.cfg.Zone
 	switch {
-	case q.step.period != allocation.NoPeriod:
-		list, err = cutWindow(w, q.step.period, zone)
-	case q.step.days > 0:
-		list, err = cutDays(w, q.step.days, zone)
+	case q.timing.step.period != allocation.NoPeriod:
+		list, err = cutWindow(w, q.timing.step.period, zone)
+	case q.timing.step.days > 0:
+		list, err = cutDays(w, q.timing.step.days, zone)
 	default:
-		list, err = q.query.Windows()
+		list, err = q.timing.query.Windows()
 	}
 	if err != nil || q.options.Accumulate <= allocation.All {
 		return list, err
@@ -113,14 +113,14 @@ func cutDays(w allocation.Window, days int, zone *time.Location) ([]allocation.W
 // wholeDays reports whether a window is of calendar days: named by a word, or from midnight to midnight. Where clocks
 // change, one of them has 23 hours.
 func (q *request) wholeDays(w allocation.Window) bool {
-	return q.named() || allocation.Day.Round(w, q.api.cfg.Zone) == w
+	return q.timing.named() || allocation.Day.Round(w, q.api.cfg.Zone) == w
 }
 
 // moved reports whether the window is a duration with an offset.
-func (q *request) moved() bool { return strings.Contains(q.window, " offset ") }
+func (t *timing) moved() bool { return strings.Contains(t.window, " offset ") }
 
 // named reports whether the window is named by a word.
-func (q *request) named() bool { return !strings.ContainsAny(q.window, "0123456789") }
+func (t *timing) named() bool { return !strings.ContainsAny(t.window, "0123456789") }
 
 // storedWindows are the windows of the sets that are kept of a window: days of the time zone, or hours where it is a
 // duration under 24h, is summed by hours or has a step of one. All are whole but the last, which ends with the window,
@@ -132,24 +132,24 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 		period = allocation.Hour
 	}
 	switch {
-	case q.query.Step == 0 && q.step.period == allocation.NoPeriod:
-	case q.query.Step == time.Hour, q.step.period == allocation.Hour:
+	case q.timing.query.Step == 0 && q.timing.step.period == allocation.NoPeriod:
+	case q.timing.query.Step == time.Hour, q.timing.step.period == allocation.Hour:
 		period = allocation.Hour
-	case q.query.Step == 24*time.Hour, q.step.period == allocation.Day:
+	case q.timing.query.Step == 24*time.Hour, q.timing.step.period == allocation.Day:
 		period = allocation.Day
-	case q.step.period != allocation.NoPeriod:
+	case q.timing.step.period != allocation.NoPeriod:
 		return nil, errors.New("stored sets are of hours or days: use hour or day, and accumulate to sum days by longer periods")
 	default:
 		instead := "use 1h or 1d"
 		if q.route.endpoint != assetLists {
 			instead += ", or ask /model/allocation/compute"
 		}
-		return nil, fmt.Errorf("step %s is not that of stored sets: %s", q.query.Step, instead)
+		return nil, fmt.Errorf("step %s is not that of stored sets: %s", q.timing.query.Step, instead)
 	}
 	if q.options.Accumulate == allocation.Hour {
 		period = allocation.Hour
 	}
-	whole, instants := period.Round(w, q.api.cfg.Zone), !relative && !q.named() || q.moved()
+	whole, instants := period.Round(w, q.api.cfg.Zone), !relative && !q.timing.named() || q.timing.moved()
 	switch {
 	case instants:
 		asked := w

@@ -19,3 +19,13 @@ func (r Ranked) Best() Steps {
 	}
 	return out
 }
+
+// RankedBy are the alternatives of several things.
+type RankedBy[K comparable] map[K]Ranked
+
+// Add merges steps into an alternative of one thing.
+func (m RankedBy[K]) Add(of K, rank int, steps Steps) {
+	r := m[of]
+	r.Add(rank, steps)
+	m[of] = r
+}

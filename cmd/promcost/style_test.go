@@ -26,8 +26,6 @@ var longPackages = map[string]string{
 // wideStructs are the structs that may have more fields than the limit, with the reason. Flags and options, rows of
 // tables and shapes on the wire are listed here too: they do no work.
 var wideStructs = map[string]string{
-	"allocation/build.node":                "is to be split with Builder",
-	"allocation/costapi.request":           "is to be split by what its parameters ask for",
 	"allocation/parquet.assetRow":          "a shape on the wire: the columns of a Parquet file",
 	"promquery/democluster.ContainerTruth": "rows of a table: what the demo knows of a container",
 }
