@@ -187,8 +187,8 @@ func (d *Dict) List(id ID) []ID { return d.lists.rows[id] }
 // Map is the entries of the map id, sorted by key. The slice must not be changed.
 func (d *Dict) Map(id ID) []Pair { return d.pairs.rows[id] }
 
-// Lookup is the value of key in the map id, and whether it has it.
-func (d *Dict) Lookup(id, key ID) (ID, bool) {
+// lookup is the value of key in the map id, and whether it has it.
+func (d *Dict) lookup(id, key ID) (ID, bool) {
 	for _, p := range d.pairs.rows[id] {
 		if p.Key == key {
 			return p.Value, true

@@ -69,7 +69,7 @@ func resourceFields(r Resource, names [5]string, unit, hours string) []Field {
 		sum(name+"CostAdjustment", "currency", "What reconciliation with the bill adds to "+name+"Cost.", Adjustment.Of(r)),
 		sum(name+"CostIdle", "currency", "The part of "+name+"Cost that shared idle put there.", CostIdle.Of(r)),
 		nullable(name+"Efficiency", "ratio", "What was used of what was requested; may exceed 1. null where nothing is known of usage.",
-			efficiencyNeeds(r), func(s *Set, row int) float64 { return s.Efficiency(r, row) }),
+			efficiencyNeeds(r), func(s *Set, row int) float64 { return s.efficiency(r, row) }),
 	}
 	if r == GPU { // has no limit other than its request
 		fields = append(fields[:3], fields[4:]...)
@@ -257,9 +257,9 @@ func (s *Set) UsageKnown(r Resource, row int) bool {
 	return measured(s.Value(RunningSeconds, row), s.Value(UnknownSeconds.Of(r), row)) > 0
 }
 
-// Efficiency is usage over request of a resource in a row, over the time in which its usage is known; NaN where it never is.
+// efficiency is usage over request of a resource in a row, over the time in which its usage is known; NaN where it never is.
 // Without a request it is 1 where something was used and cost something, else 0.
-func (s *Set) Efficiency(r Resource, row int) float64 {
+func (s *Set) efficiency(r Resource, row int) float64 {
 	request, usage := measured(s.Value(RequestHours.Of(r), row), s.Value(UnknownRequestHours.Of(r), row)), s.Value(UsageHours.Of(r), row)
 	switch {
 	case !s.UsageKnown(r, row):
@@ -277,7 +277,7 @@ func (s *Set) Efficiency(r Resource, row int) float64 {
 func (s *Set) TotalEfficiency(row int) float64 {
 	used, cost, known := 0.0, 0.0, false
 	for _, r := range [...]Resource{CPU, RAM} {
-		if e := s.Efficiency(r, row); !math.IsNaN(e) {
+		if e := s.efficiency(r, row); !math.IsNaN(e) {
 			known = true
 			used += e * s.adjusted(r, row)
 			cost += s.adjusted(r, row)

@@ -119,13 +119,13 @@ func unaggregated() []Key {
 	return keys
 }
 
-// MaxAggregateFields is the most fields that an aggregation may name.
-const MaxAggregateFields = 100
+// maxAggregateFields is the most fields that an aggregation may name.
+const maxAggregateFields = 100
 
-// AggregateFields are the fields of a comma-separated list, of which there may be MaxAggregateFields.
+// AggregateFields are the fields of a comma-separated list, of which there may be maxAggregateFields.
 func AggregateFields(aggregate string) ([]string, error) {
-	if n := strings.Count(aggregate, ",") + 1; n > MaxAggregateFields {
-		return nil, fmt.Errorf("parse aggregate: it has %d fields, at most %d are allowed: name fewer", n, MaxAggregateFields)
+	if n := strings.Count(aggregate, ",") + 1; n > maxAggregateFields {
+		return nil, fmt.Errorf("parse aggregate: it has %d fields, at most %d are allowed: name fewer", n, maxAggregateFields)
 	}
 	fields := strings.Split(aggregate, ",")
 	for i := range fields {

@@ -85,7 +85,7 @@ func (f *LabelFinder) Find(m ID) (value ID, ok bool) {
 func (f *LabelFinder) find(m ID) (value ID, ok, clash bool) {
 	f.here = f.here[:0]
 	for _, key := range f.keys {
-		if value, ok := f.dict.Lookup(m, key.value); ok {
+		if value, ok := f.dict.lookup(m, key.value); ok {
 			if key.spelling > conflictSpelling && len(f.here) == 0 && key.spelling != unknownSpelling {
 				return value, true, false // no other key has this spelling
 			}

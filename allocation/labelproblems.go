@@ -111,11 +111,11 @@ func (l *LabelSearch) look(s *Set, p Property) {
 	}
 }
 
-// Missing reports that no workload has the label, although there are workloads.
-func (l *LabelSearch) Missing() bool { return l.workloads && !l.found }
+// missing reports that no workload has the label, although there are workloads.
+func (l *LabelSearch) missing() bool { return l.workloads && !l.found }
 
-// Clash says which names of labels collide, "" where none do.
-func (l *LabelSearch) Clash() string {
+// clash says which names of labels collide, "" where none do.
+func (l *LabelSearch) clash() string {
 	if l.clashes == 0 {
 		return ""
 	}
@@ -133,11 +133,11 @@ func (l *LabelSearch) Clash() string {
 
 // String says what is wrong, "" where nothing is.
 func (l *LabelSearch) String() string {
-	if l.Missing() {
+	if l.missing() {
 		return fmt.Sprintf("%s %s: no allocation of the window has one of that name: it is misspelled, or kube-state-metrics does not export it (see its %s)",
 			l.use.what(), l.use.Text, l.use.allowlist())
 	}
-	return l.Clash()
+	return l.clash()
 }
 
 // allowlist names the flags of kube-state-metrics that let it export what it is.
@@ -192,8 +192,8 @@ func (m *Metering) LabelProblems(s *Set) []string {
 		for _, k := range name.keys {
 			search := &LabelSearch{use: LabelUses([]Key{k})[0], name: k.label}
 			search.Add(s)
-			missing = missing && search.Missing()
-			if text := search.Clash(); text != "" {
+			missing = missing && search.missing()
+			if text := search.clash(); text != "" {
 				problems = append(problems, text)
 			}
 		}

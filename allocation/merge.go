@@ -367,7 +367,7 @@ func commonPairs(dict *Dict, parts []part, p Property, n int, counts func(set *S
 func (d *Dict) intersect(a, b ID) ID {
 	var both []Pair
 	for _, p := range d.Map(a) {
-		if v, ok := d.Lookup(b, p.Key); ok && v == p.Value {
+		if v, ok := d.lookup(b, p.Key); ok && v == p.Value {
 			both = append(both, p)
 		}
 	}

@@ -19,9 +19,9 @@ import (
 const (
 	RulesVersion = 2
 	OldestRules  = 1
-	// RulesOfBounds are the first that keep bounds as sums. Those before kept them as parts of what was counted: of rows that were
+	// rulesOfBounds are the first that keep bounds as sums. Those before kept them as parts of what was counted: of rows that were
 	// summed only their mean is known.
-	RulesOfBounds = 2
+	rulesOfBounds = 2
 )
 
 // RulesMix notes by which rules the sets of an answer were computed.
@@ -60,8 +60,8 @@ func (m *RulesMix) Join(o *RulesMix) {
 // Mixed reports whether there are sets both of older and of the current rules.
 func (m *RulesMix) Mixed() bool { return m.Current && !m.Older.Start.IsZero() }
 
-// KeepMeans reports whether there are sets whose error bounds are kept as means: see RulesOfBounds.
-func (m *RulesMix) KeepMeans() bool { return !m.Older.Start.IsZero() && m.Version < RulesOfBounds }
+// KeepMeans reports whether there are sets whose error bounds are kept as means: see rulesOfBounds.
+func (m *RulesMix) KeepMeans() bool { return !m.Older.Start.IsZero() && m.Version < rulesOfBounds }
 
 // Warning says what older rules computed, what follows of it, and how to compute it again.
 func (m *RulesMix) Warning(follows string) string {

@@ -148,7 +148,7 @@ func (q *request) within(ctx context.Context) {
 		return f
 	}
 	if q.selection.assetFilter != nil {
-		q.assets.Filter = q.selection.assetFilter.BindAssetsWithin(q.selection.steps)
+		q.assets.Filter = q.selection.assetFilter.BindAssets(q.selection.steps)
 	}
 	q.options.Filter = bounded(q.options.Filter)
 	for i := range q.options.Share {

@@ -79,7 +79,7 @@ func (k *kept) read(s *allocation.Set, dict *allocation.Dict, only *allocation.P
 		if i == 1 && only != nil && only.WithoutAssets {
 			break
 		}
-		f, err := parquet.Open(data)
+		f, err := new(parquet.Readers).Open(data, nil)
 		if err != nil {
 			return nil, err
 		}

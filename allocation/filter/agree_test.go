@@ -111,7 +111,7 @@ func TestLabelSelectors(t *testing.T) {
 			t.Fatal(err)
 		}
 		match := bound(filter.New(e), makeSet(plain))
-		asset := filter.NewAssets(e).BindAssets()
+		asset := filter.NewAssets(e).BindAssets(nil)
 		for i, r := range plain {
 			want := selector.Matches(labels.Set(r.labels))
 			if got := match(i); got != want {
@@ -163,7 +163,7 @@ func TestLabelSelectorSpellings(t *testing.T) {
 				continue
 			}
 			got := []bool{
-				bound(filter.New(e), makeSet([]row{{labels: tc.labels}}))(0), filter.NewAssets(e).BindAssets()(&allocation.Asset{Labels: tc.labels}),
+				bound(filter.New(e), makeSet([]row{{labels: tc.labels}}))(0), filter.NewAssets(e).BindAssets(nil)(&allocation.Asset{Labels: tc.labels}),
 			}
 			if diff := cmp.Diff([]bool{tc.want, tc.want}, got); diff != "" {
 				t.Errorf("%s (%T) on %v: %s", tc.selector, e, tc.labels, diff)
@@ -281,7 +281,7 @@ func TestAssetsAgainstPlainEvaluator(t *testing.T) {
 			if holds {
 				want = append(want, a.Name)
 			}
-			if got := parsed.BindAssets()(a); got != holds {
+			if got := parsed.BindAssets(nil)(a); got != holds {
 				t.Fatalf("seed %d: %s on %+v: got %v", seed, parsed, a, got)
 			}
 		}

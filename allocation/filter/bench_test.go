@@ -104,7 +104,7 @@ func BenchmarkAssets(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	match := f.BindAssets()
+	match := f.BindAssets(nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range list {

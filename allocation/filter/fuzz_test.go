@@ -56,7 +56,7 @@ func FuzzParse(f *testing.F) {
 					t.Fatalf("%q and %q differ on row %d", text, again, i)
 				}
 			}
-			match2, matchAgain2 := parsed.BindAssets(), again.BindAssets()
+			match2, matchAgain2 := parsed.BindAssets(nil), again.BindAssets(nil)
 			for i := range assets {
 				if match2(&assets[i]) != matchAgain2(&assets[i]) {
 					t.Fatalf("%q and %q differ on asset %d", text, again, i)
@@ -168,7 +168,7 @@ func FuzzSelectors(f *testing.F) {
 		if e, err := filter.ParseLabelSelector(text); err == nil {
 			all = append(all, e)
 		}
-		match, matchAsset := bound(filter.New(all), s), filter.NewAssets(all).BindAssets()
+		match, matchAsset := bound(filter.New(all), s), filter.NewAssets(all).BindAssets(nil)
 		for i := range s.Len() {
 			match(i)
 		}
@@ -194,7 +194,7 @@ func FuzzV1(f *testing.F) {
 		}
 		for _, v := range filter.V1AssetFilters() {
 			if e, err := filter.V1Assets(v.Name, list); err == nil {
-				filter.NewAssets(e).BindAssets()(&assets[0])
+				filter.NewAssets(e).BindAssets(nil)(&assets[0])
 			}
 		}
 	})

@@ -106,12 +106,12 @@ func (m *matcher) matchKeys(pairs map[string]string) bool {
 }
 
 // BindAssets compiles the filter for assets: fields that only allocations have are missing there. The function it returns is safe
-// for concurrent use.
-func (f *Filter) BindAssets() func(a *allocation.Asset) bool { return f.BindAssetsWithin(unlimited()) }
-
-// BindAssetsWithin is BindAssets for the filter of a request: once there are no more steps, the function selects nothing, and
-// what it selected means nothing. Steps.Err is to be asked then.
-func (f *Filter) BindAssetsWithin(steps *Steps) func(a *allocation.Asset) bool {
+// for concurrent use. Once there are no more steps, it selects nothing, and what it selected means nothing: ask Steps.Err. Nil
+// steps never end.
+func (f *Filter) BindAssets(steps *Steps) func(a *allocation.Asset) bool {
+	if steps == nil {
+		steps = unlimited()
+	}
 	return objects(f.root, f.of(true), accessor[*allocation.Asset]{
 		text: func(spec *fieldSpec) func(*allocation.Asset) string { return spec.asset },
 		list: func(*fieldSpec) func(*allocation.Asset) []string {

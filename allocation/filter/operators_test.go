@@ -269,7 +269,7 @@ func TestAssetOperators(t *testing.T) {
 					t.Fatal(err)
 				}
 				var got []string
-				match := f.BindAssets()
+				match := f.BindAssets(nil)
 				for i := range set.Assets {
 					if match(&set.Assets[i]) {
 						got = append(got, set.Assets[i].Name)
@@ -304,7 +304,7 @@ func TestAssetTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		match := f.BindAssets()
+		match := f.BindAssets(nil)
 		for _, a := range assetList() {
 			if match(&a) {
 				got = append(got, a.Title)

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// MaxSaved is the longest answer that Saved reads, in bytes.
-	MaxSaved = 1 << 30
+	// maxSaved is the longest answer that Saved reads, in bytes.
+	maxSaved = 1 << 30
 	// maxObject bounds what is read for one allocation or asset, in bytes.
 	maxObject = 16 << 20
 )
@@ -27,7 +27,7 @@ const (
 // of what its costs belong to.
 func (f *Filter) Saved(r io.Reader) ([]string, error) {
 	s := savedReader{
-		in:    &boundedReader{in: bufio.NewReader(r), total: MaxSaved},
+		in:    &boundedReader{in: bufio.NewReader(r), total: maxSaved},
 		match: objects(f.root, f.vocabulary, savedAccessor(f.assets), unlimited()), seen: map[string]bool{}, assets: f.assets,
 	}
 	s.in.next()
@@ -403,7 +403,7 @@ func (b *boundedReader) next() { b.object = maxObject }
 func (b *boundedReader) Read(p []byte) (int, error) {
 	switch {
 	case b.total <= 0:
-		return 0, fmt.Errorf("it is longer than %d bytes: split it, or filter in the request", int64(MaxSaved))
+		return 0, fmt.Errorf("it is longer than %d bytes: split it, or filter in the request", int64(maxSaved))
 	case b.object <= 0:
 		return 0, fmt.Errorf("one value in it is longer than %d bytes: it is no answer of the API", int64(maxObject))
 	}

@@ -254,7 +254,7 @@ func TestSelectableAssets(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, a := range assets.List(set, assets.Options{Filter: filter.NewAssets(e).BindAssets()}).Assets {
+		for _, a := range assets.List(set, assets.Options{Filter: filter.NewAssets(e).BindAssets(nil)}).Assets {
 			got = append(got, a.Type.String()+" "+a.Title)
 		}
 		slices.Sort(got)

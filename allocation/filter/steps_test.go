@@ -61,7 +61,7 @@ func TestStepsOfAssets(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := filter.NewSteps(t.Context(), 0)
-	match, selected := f.BindAssetsWithin(steps), 0
+	match, selected := f.BindAssets(steps), 0
 	for range 10_000 {
 		if match(&a) {
 			selected++
@@ -76,7 +76,7 @@ func TestStepsOfAssets(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	steps = filter.NewSteps(ctx, 0)
-	match = filter.NewAssets(labels).BindAssetsWithin(steps)
+	match = filter.NewAssets(labels).BindAssets(steps)
 	if !match(&allocation.Asset{}) || steps.Err() != nil {
 		t.Errorf("an asset is not selected, %v", steps.Err())
 	}

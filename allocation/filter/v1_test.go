@@ -119,7 +119,7 @@ func TestUnallocatedAliases(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got, gotAssets []int
-		match, matchAsset := bound(f, s), of.BindAssets()
+		match, matchAsset := bound(f, s), of.BindAssets(nil)
 		for row := range list {
 			if match(row) {
 				got = append(got, row)
@@ -238,7 +238,7 @@ func TestAssetFilters(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			match := f.BindAssets()
+			match := f.BindAssets(nil)
 			for _, a := range assetList() {
 				if match(&a) {
 					got = append(got, a.Title)
@@ -281,7 +281,7 @@ func TestAssetRegions(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, a := range assets.List(s, assets.Options{Filter: filter.NewAssets(f).BindAssets()}).Assets {
+		for _, a := range assets.List(s, assets.Options{Filter: filter.NewAssets(f).BindAssets(nil)}).Assets {
 			got = append(got, a.Type.String()+" "+a.Cluster+" "+a.Title)
 		}
 		slices.Sort(got)

@@ -52,7 +52,7 @@ func TestRules(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				f, err := parquet.Open(data)
+				f, err := new(parquet.Readers).Open(data, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -43,7 +43,7 @@ func readAssets(t *testing.T, dict *allocation.Dict, rows, assets []byte, p *all
 		data []byte
 		only *allocation.Projection
 	}{{rows, nil}, {assets, p}} {
-		f, err := parquet.Open(of.data)
+		f, err := new(parquet.Readers).Open(of.data, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func BenchmarkAmounts(b *testing.B) {
 		}
 		b.Run(bc.name, func(b *testing.B) {
 			data, _ := files(b, s)
-			file, err := parquet.Open(data)
+			file, err := new(parquet.Readers).Open(data, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

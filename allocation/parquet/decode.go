@@ -248,16 +248,11 @@ func (f *File) mapOf(name string) (*mapLeaf, error) {
 
 func (d *Decoded) readValues(f *File, p *allocation.Projection) error {
 	for c := range allocation.NumColumns {
-		var err error
-		_, has := f.layout.byPath[c.Field()]
-		switch {
-		case p != nil && !slices.Contains(p.Columns, c):
-		case !has:
-			d.frame.Values[c], err = f.stoodIn(c)
-		default:
-			d.frame.Values[c], err = f.numbers(c.Field(), false) // columns of zeros share their memory
+		if p != nil && !slices.Contains(p.Columns, c) {
+			continue
 		}
-		if err != nil {
+		var err error
+		if d.frame.Values[c], err = f.values(c); err != nil {
 			return err
 		}
 	}

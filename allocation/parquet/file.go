@@ -94,9 +94,6 @@ type File struct {
 	naught  []byte // the pages of a column of amounts that are all 0, as soon as one is known
 }
 
-// Open opens a file with readers of its own.
-func Open(data []byte) (*File, error) { return (&Readers{}).Open(data, nil) }
-
 // Open reads the footer of a file that Parquet wrote. The data must not change while the file is in use. It may be that of a
 // mapped file, which is there as long as its owner is reachable; it is nil of other data. What is no such file is an error,
 // ErrNewerVersion where it is of a newer version.

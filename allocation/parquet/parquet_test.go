@@ -198,7 +198,7 @@ func files(t testing.TB, s *allocation.Set) (rows, assets []byte) {
 func readBack(p *allocation.Projection, list ...[]byte) (*allocation.Set, error) {
 	var s *allocation.Set
 	for _, data := range list {
-		f, err := parquet.Open(data)
+		f, err := new(parquet.Readers).Open(data, nil)
 		if err != nil {
 			return nil, err
 		}

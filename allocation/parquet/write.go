@@ -13,8 +13,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Version is that of the schema of Parquet files: files of a newer one are refused, those of older ones are read.
-const Version = 1
+// version is that of the schema of Parquet files: files of a newer one are refused, those of older ones are read.
+const version = 1
 
 // footerKey is the key of a Footer in the metadata of a file.
 const footerKey = "promcost"
@@ -59,7 +59,7 @@ type footerJSON struct {
 
 func (f *Footer) encode() (string, error) {
 	b, err := json.Marshal(footerJSON{
-		Version: Version, Kind: f.Kind, Start: f.Window.Start.UTC().Format(time.RFC3339Nano), End: f.Window.End.UTC().Format(time.RFC3339Nano),
+		Version: version, Kind: f.Kind, Start: f.Window.Start.UTC().Format(time.RFC3339Nano), End: f.Window.End.UTC().Format(time.RFC3339Nano),
 		Zone: f.Zone, ResolutionSeconds: f.Resolution.Seconds(), Rules: f.Rules, Complete: f.Complete, Part: f.Part, Parts: f.Parts, Warnings: f.Warnings,
 	})
 	return string(b), err
@@ -74,8 +74,8 @@ func decodeFooter(text string) (*Footer, error) {
 		return nil, fmt.Errorf("decode footer: %w", err)
 	}
 	switch {
-	case j.Version > Version:
-		return nil, fmt.Errorf("%w: its schema has version %d, at most %d is known: upgrade this promcost", ErrNewerVersion, j.Version, Version)
+	case j.Version > version:
+		return nil, fmt.Errorf("%w: its schema has version %d, at most %d is known: upgrade this promcost", ErrNewerVersion, j.Version, version)
 	case j.Version < 1:
 		return nil, fmt.Errorf("decode footer: version %d is not one", j.Version)
 	case j.Kind != Allocations && j.Kind != Assets:

@@ -44,8 +44,8 @@ func boards() []board {
 	return []board{overview(), namespaces(), nodes(), storage(), rightSizing(), budgets(), itself()}
 }
 
-// Tag is what all dashboards are tagged with, and found by where they link to each other.
-const Tag = "promcost"
+// tag is what all dashboards are tagged with, and found by where they link to each other.
+const tag = "promcost"
 
 // File is a dashboard as JSON, ready to be imported, and its name without a directory.
 type File struct {
@@ -74,9 +74,9 @@ func Files() ([]File, error) {
 const width = 24
 
 func (b *board) build() (dashboard.Dashboard, error) {
-	links := dashboard.NewDashboardLinkBuilder("promcost").Type(dashboard.DashboardLinkTypeDashboards).Tags([]string{Tag}).
+	links := dashboard.NewDashboardLinkBuilder("promcost").Type(dashboard.DashboardLinkTypeDashboards).Tags([]string{tag}).
 		IncludeVars(true).KeepTime(true).AsDropdown(false)
-	d := dashboard.NewDashboardBuilder(b.title).Uid(b.uid).Description(b.help).Tags([]string{Tag}).
+	d := dashboard.NewDashboardBuilder(b.title).Uid(b.uid).Description(b.help).Tags([]string{tag}).
 		Time("now-"+b.from, "now").Timezone("browser").Refresh("5m").Tooltip(dashboard.DashboardCursorSyncCrosshair).Link(links).
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus"))
 	for _, v := range b.variables {

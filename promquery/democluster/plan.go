@@ -150,9 +150,6 @@ func newCluster(cfg Config, scale float64) *Cluster {
 	return c
 }
 
-// Config returns the configuration with its defaults filled in.
-func (c *Cluster) Config() Config { return c.cfg }
-
 // Start returns the time of the first scrapes.
 func (c *Cluster) Start() time.Time { return time.UnixMilli(c.start).UTC() }
 

@@ -2,26 +2,36 @@ package parquet
 
 import "github.com/promcost/promcost/allocation"
 
-// stoodIn is a column that files have not had from the beginning, for one without it; nil is all zeros. Of what was used, files
-// once did not say whether it was known: it is taken for known where there is some. Bounds they had as factors.
-func (f *File) stoodIn(c allocation.Column) ([]float64, error) {
-	switch c {
-	case allocation.LeastSeconds:
-		return f.unscaled("upper_seconds", true, 0)
-	case allocation.MostSeconds:
-		return f.unscaled("lower_seconds", false, 1)
-	default:
+// older is the table of the columns that files had not from the beginning: how each is read from a file without it. A column that is
+// not in the table is 0 in such files, so a new one needs no row.
+var older = olderColumns()
+
+func olderColumns() map[allocation.Column]func(*File) ([]float64, error) {
+	// Before version 2 of the rules, files had the bounds of running time as factors.
+	table := map[allocation.Column]func(*File) ([]float64, error){
+		allocation.LeastSeconds: func(f *File) ([]float64, error) { return f.unscaled("upper_seconds", true, 0) },
+		allocation.MostSeconds:  func(f *File) ([]float64, error) { return f.unscaled("lower_seconds", false, 1) },
 	}
+	// And they did not say whether usage is known: it is where there is some. Of GPUs only the time in which some are requested counts.
 	for r := range allocation.NumResources {
-		seconds, request := allocation.UnknownSeconds.Of(r), allocation.RequestHours.Of(r)
-		switch {
-		case c == allocation.UnknownRequestHours.Of(r):
-			return f.unused(r, request, request)
-		case c == seconds && r == allocation.GPU: // of which only the time counts that requests some
-			return f.unused(r, allocation.RunningSeconds, request)
-		case c == seconds:
-			return f.unused(r, allocation.RunningSeconds, allocation.RunningSeconds)
+		running, request := allocation.RunningSeconds, allocation.RequestHours.Of(r)
+		where := running
+		if r == allocation.GPU {
+			where = request
 		}
+		table[allocation.UnknownSeconds.Of(r)] = func(f *File) ([]float64, error) { return f.unused(r, running, where) }
+		table[allocation.UnknownRequestHours.Of(r)] = func(f *File) ([]float64, error) { return f.unused(r, request, request) }
+	}
+	return table
+}
+
+// values reads a column of rows, by the table where the file does not have it; nil is all zeros.
+func (f *File) values(c allocation.Column) ([]float64, error) {
+	if _, ok := f.layout.byPath[c.Field()]; ok {
+		return f.numbers(c.Field(), false)
+	}
+	if read := older[c]; read != nil {
+		return read(f)
 	}
 	return nil, nil
 }
