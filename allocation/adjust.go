@@ -240,6 +240,9 @@ func (w *work) adjustNetworks() {
 }
 
 // networkCost is what the traffic of a row costs at list price.
-func (s *Set) networkCost(row int) float64 {
-	return s.values[NetworkCrossZoneCost][row] + s.values[NetworkCrossRegionCost][row] + s.values[NetworkInternetCost][row]
+func (s *Set) networkCost(row int) (sum float64) {
+	for _, c := range SharedNetwork.ListColumns() {
+		sum += s.values[c][row]
+	}
+	return sum
 }

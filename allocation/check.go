@@ -101,7 +101,7 @@ func (s *Set) checkRows(c *checker) {
 	for col := range NumColumns {
 		// What is passed on contains adjustments, and a bill may give money back.
 		billed := s.books != nil && (col == SharedCost || col == ExternalCost)
-		signed := billed || s.isAdjustment(col)
+		signed := billed || columns[col].adjusts // bills may be lower than list prices
 		for row, v := range s.values[col] {
 			if finite := v-v == 0; finite && (signed || v >= 0) {
 				continue
@@ -128,16 +128,6 @@ func (s *Set) checkRows(c *checker) {
 			return
 		}
 	}
-}
-
-// isAdjustment reports whether a column may be negative because bills may be lower than list prices.
-func (s *Set) isAdjustment(c Column) bool {
-	for r := range NumResources {
-		if c == Adjustment.Of(r) {
-			return true
-		}
-	}
-	return c == PVCostAdjustment || c == NetworkCostAdjustment || c == LoadBalancerCostAdjustment
 }
 
 // checkBounds verifies the running time of a row: it is at most the window's for a container, and what is certain of it is not

@@ -78,10 +78,12 @@ const (
 
 // columnTraits say how a column behaves; the zero value is a plain sum that is not money.
 type columnTraits struct {
-	name  string // in errors
-	field string // in stored files: with its unit
-	money bool   // counts towards totalCost (the CostIdle columns do not: they are part of Cost)
-	max   bool   // rows merge by maximum, not by sum
+	name    string     // in errors
+	field   string     // in stored files: with its unit
+	money   bool       // counts towards totalCost (the CostIdle columns do not: they are part of Cost)
+	kind    SharedKind // of money: what it is for
+	adjusts bool       // of money: what reconciliation adds to list prices
+	max     bool       // rows merge by maximum, not by sum
 }
 
 var columns = makeColumns()
@@ -91,13 +93,14 @@ func makeColumns() (c [NumColumns]columnTraits) {
 		Hours: {name: "Hours", field: "_*_hours"}, RequestHours: {name: "RequestHours", field: "_request_*_hours"},
 		UsageHours: {name: "UsageHours", field: "_usage_*_hours"}, LimitHours: {name: "LimitHours", field: "_limit_*_hours"},
 		UsageMax: {name: "UsageMax", field: "_usage_max_*s", max: true}, Cost: {name: "Cost", field: "_cost", money: true},
-		Adjustment: {name: "CostAdjustment", field: "_cost_adjustment", money: true}, CostIdle: {name: "CostIdle", field: "_cost_idle"},
+		Adjustment: {name: "CostAdjustment", field: "_cost_adjustment", money: true, adjusts: true}, CostIdle: {name: "CostIdle", field: "_cost_idle"},
 		UnknownSeconds:      {name: "UnknownSeconds", field: "_usage_unknown_seconds"},
 		UnknownRequestHours: {name: "UnknownRequestHours", field: "_usage_unknown_request_*_hours"},
 	}
 	for r := range NumResources {
 		for m, traits := range measures {
 			traits.name = r.String() + traits.name
+			traits.kind = nodeKinds[r]
 			traits.field = r.String() + strings.Replace(traits.field, "*", resources[r].unit, 1)
 			c[Measure(m).Of(r)] = traits
 		}
@@ -107,19 +110,19 @@ func makeColumns() (c [NumColumns]columnTraits) {
 		LeastSeconds:               {name: "leastSeconds", field: "least_seconds"},
 		MostSeconds:                {name: "mostSeconds", field: "most_seconds"},
 		PVByteHours:                {name: "pvByteHours", field: "pv_byte_hours"},
-		PVCost:                     {name: "pvCost", field: "pv_cost", money: true},
-		PVCostAdjustment:           {name: "pvCostAdjustment", field: "pv_cost_adjustment", money: true},
+		PVCost:                     {name: "pvCost", field: "pv_cost", money: true, kind: SharedPV},
+		PVCostAdjustment:           {name: "pvCostAdjustment", field: "pv_cost_adjustment", money: true, kind: SharedPV, adjusts: true},
 		NetworkTransferBytes:       {name: "networkTransferBytes", field: "network_transfer_bytes"},
 		NetworkReceiveBytes:        {name: "networkReceiveBytes", field: "network_receive_bytes"},
 		NetworkEgressBytes:         {name: "networkEgressBytes", field: "network_egress_bytes"},
-		NetworkCrossZoneCost:       {name: "networkCrossZoneCost", field: "network_cross_zone_cost", money: true},
-		NetworkCrossRegionCost:     {name: "networkCrossRegionCost", field: "network_cross_region_cost", money: true},
-		NetworkInternetCost:        {name: "networkInternetCost", field: "network_internet_cost", money: true},
-		NetworkCostAdjustment:      {name: "networkCostAdjustment", field: "network_cost_adjustment", money: true},
-		LoadBalancerCost:           {name: "loadBalancerCost", field: "load_balancer_cost", money: true},
-		LoadBalancerCostAdjustment: {name: "loadBalancerCostAdjustment", field: "load_balancer_cost_adjustment", money: true},
-		SharedCost:                 {name: "sharedCost", field: "shared_cost", money: true},
-		ExternalCost:               {name: "externalCost", field: "external_cost", money: true},
+		NetworkCrossZoneCost:       {name: "networkCrossZoneCost", field: "network_cross_zone_cost", money: true, kind: SharedNetwork},
+		NetworkCrossRegionCost:     {name: "networkCrossRegionCost", field: "network_cross_region_cost", money: true, kind: SharedNetwork},
+		NetworkInternetCost:        {name: "networkInternetCost", field: "network_internet_cost", money: true, kind: SharedNetwork},
+		NetworkCostAdjustment:      {name: "networkCostAdjustment", field: "network_cost_adjustment", money: true, kind: SharedNetwork, adjusts: true},
+		LoadBalancerCost:           {name: "loadBalancerCost", field: "load_balancer_cost", money: true, kind: SharedLoadBalancer},
+		LoadBalancerCostAdjustment: {name: "loadBalancerCostAdjustment", field: "load_balancer_cost_adjustment", money: true, kind: SharedLoadBalancer, adjusts: true},
+		SharedCost:                 {name: "sharedCost", field: "shared_cost", money: true, kind: SharedOverhead},
+		ExternalCost:               {name: "externalCost", field: "external_cost", money: true, kind: SharedExternal},
 	} {
 		c[col] = traits
 	}

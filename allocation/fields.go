@@ -81,7 +81,7 @@ func networkFields() []Field {
 	return []Field{
 		sum("networkTransferBytes", "bytes", "Bytes sent.", NetworkTransferBytes),
 		sum("networkReceiveBytes", "bytes", "Bytes received.", NetworkReceiveBytes),
-		sum("networkCost", "currency", "Cumulative cost of network usage: that between zones, between regions and to the internet.", NetworkCrossZoneCost, NetworkCrossRegionCost, NetworkInternetCost),
+		sum("networkCost", "currency", "Cumulative cost of network usage: that between zones, between regions and to the internet.", SharedNetwork.ListColumns()...),
 		sum("networkCrossZoneCost", "currency", "Cumulative cost of traffic to other zones.", NetworkCrossZoneCost),
 		sum("networkCrossRegionCost", "currency", "Cumulative cost of traffic to other regions.", NetworkCrossRegionCost),
 		sum("networkInternetCost", "currency", "Cumulative cost of traffic to the internet.", NetworkInternetCost),

@@ -19,17 +19,28 @@ func (m *money) total() (sum float64) {
 	return sum
 }
 
-// sharedKinds are the columns of a row that each kind of shared cost is taken from: all that are money.
-var sharedKinds = [NumSharedKinds][]Column{
-	SharedCPU:          {Cost.Of(CPU), Adjustment.Of(CPU)},
-	SharedGPU:          {Cost.Of(GPU), Adjustment.Of(GPU)},
-	SharedRAM:          {Cost.Of(RAM), Adjustment.Of(RAM)},
-	SharedPV:           {PVCost, PVCostAdjustment},
-	SharedNetwork:      {NetworkCrossZoneCost, NetworkCrossRegionCost, NetworkInternetCost, NetworkCostAdjustment},
-	SharedLoadBalancer: {LoadBalancerCost, LoadBalancerCostAdjustment},
-	SharedExternal:     {ExternalCost},
-	SharedOverhead:     {SharedCost},
+// sharedKinds are the columns of a row that each kind of shared cost is taken from, and listKinds those of them that are at list
+// prices: all that are money.
+var sharedKinds, listKinds = makeKinds()
+
+func makeKinds() (all, list [NumSharedKinds][]Column) {
+	for c, traits := range columns {
+		if !traits.money {
+			continue
+		}
+		all[traits.kind] = append(all[traits.kind], Column(c))
+		if !traits.adjusts {
+			list[traits.kind] = append(list[traits.kind], Column(c))
+		}
+	}
+	return all, list
 }
+
+// Columns are the columns of a row whose sum is its cost of the kind. They must not be changed.
+func (k SharedKind) Columns() []Column { return sharedKinds[k] }
+
+// ListColumns are those of Columns at list prices: without what reconciliation adds.
+func (k SharedKind) ListColumns() []Column { return listKinds[k] }
 
 // nodeKinds are the kinds of what nodes sell.
 var nodeKinds = [NumResources]SharedKind{CPU: SharedCPU, RAM: SharedRAM, GPU: SharedGPU}

@@ -16,7 +16,7 @@ import (
 const csvHeader = "Name,CPU,GPU,RAM,PV,Network,LoadBalancer,External,Shared,Efficiency,Total"
 
 // csvNumbers is how many numbers are in a line under csvHeader.
-const csvNumbers = 10
+const csvNumbers = int(allocation.NumSharedKinds) + 2
 
 // CSV writes a set under Kubecost's header: costs including adjustments, with three decimals. Idle comes first, then the
 // rows by cost, the dearest before the others, unless the options' page has another order.
@@ -183,23 +183,13 @@ func byCost(set *allocation.Set) []namedRow {
 	return rows
 }
 
-// costsOf is the numbers of a row in the order of csvHeader.
-func costsOf(set *allocation.Set, row int) [csvNumbers]float64 {
-	sum := func(columns ...allocation.Column) (total float64) {
-		for _, c := range columns {
-			total += set.Value(c, row)
+// costsOf is the numbers of a row in the order of csvHeader, whose costs come in the order of their kinds.
+func costsOf(set *allocation.Set, row int) (numbers [csvNumbers]float64) {
+	for kind := range allocation.NumSharedKinds {
+		for _, c := range kind.Columns() {
+			numbers[kind] += set.Value(c, row)
 		}
-		return total
 	}
-	resource := func(r allocation.Resource) float64 {
-		return sum(allocation.Cost.Of(r), allocation.Adjustment.Of(r))
-	}
-	return [...]float64{
-		resource(allocation.CPU), resource(allocation.GPU), resource(allocation.RAM),
-		sum(allocation.PVCost, allocation.PVCostAdjustment),
-		sum(allocation.NetworkCrossZoneCost, allocation.NetworkCrossRegionCost, allocation.NetworkInternetCost, allocation.NetworkCostAdjustment),
-		sum(allocation.LoadBalancerCost, allocation.LoadBalancerCostAdjustment),
-		sum(allocation.ExternalCost), sum(allocation.SharedCost),
-		set.TotalEfficiency(row), set.TotalCost(row),
-	}
+	numbers[csvNumbers-2], numbers[csvNumbers-1] = set.TotalEfficiency(row), set.TotalCost(row)
+	return numbers
 }

@@ -99,6 +99,10 @@ func (c *charge) value(columns ...allocation.Column) (sum float64) {
 	return sum
 }
 
+// listPrice is a cost of the row at list prices, billed with what reconciliation adds.
+func (c *charge) listPrice(kind allocation.SharedKind) float64 { return c.value(kind.ListColumns()...) }
+func (c *charge) billed(kind allocation.SharedKind) float64    { return c.value(kind.Columns()...) }
+
 // focusUnits are what resources are counted in.
 var focusUnits = [allocation.NumResources]string{allocation.CPU: "vCPU-Hours", allocation.RAM: "GiB-Hours", allocation.GPU: "GPU-Hours"}
 
@@ -124,7 +128,7 @@ func (c *charge) each(yield func()) {
 		list := c.value(allocation.Cost.Of(r))
 		put(r.String(), "Compute", "Node", node, nodeID, c.value(allocation.Hours.Of(r))/r.PerPriceUnit(), focusUnits[r], list, list+c.value(allocation.Adjustment.Of(r)))
 	}
-	pv, pvAll := c.value(allocation.PVCost), c.value(allocation.PVCost, allocation.PVCostAdjustment)
+	pv, pvAll := c.listPrice(allocation.SharedPV), c.billed(allocation.SharedPV)
 	hours := c.value(allocation.PVByteHours)
 	d := c.set.Dict()
 	for _, v := range c.set.Volumes(c.row) {
@@ -134,21 +138,19 @@ func (c *charge) each(yield func()) {
 	if len(c.set.Volumes(c.row)) == 0 {
 		put("volume", "Storage", "Volume", "", "", hours/gib, "GiB-Hours", pv, pvAll)
 	}
-	network := c.value(allocation.NetworkCrossZoneCost, allocation.NetworkCrossRegionCost, allocation.NetworkInternetCost)
-	put("network", "Networking", "Network", node, nodeID, c.value(allocation.NetworkEgressBytes)/gib, "GiB", network, network+c.value(allocation.NetworkCostAdjustment))
+	put("network", "Networking", "Network", node, nodeID, c.value(allocation.NetworkEgressBytes)/gib, "GiB", c.listPrice(allocation.SharedNetwork), c.billed(allocation.SharedNetwork))
 	balancers := c.set.LoadBalancerShares(c.row)
 	for _, b := range balancers {
 		put("load balancer", "Networking", "LoadBalancer", d.Text(b.Service), d.Text(b.IP), b.Hours, "Hours", b.Cost, b.Cost+b.Adjustment)
 	}
 	if len(balancers) == 0 {
-		list := c.value(allocation.LoadBalancerCost)
-		put("load balancer", "Networking", "LoadBalancer", "", "", 0, "Hours", list, list+c.value(allocation.LoadBalancerCostAdjustment))
+		put("load balancer", "Networking", "LoadBalancer", "", "", 0, "Hours", c.listPrice(allocation.SharedLoadBalancer), c.billed(allocation.SharedLoadBalancer))
 	}
 	for _, other := range [...]struct {
-		what   string
-		column allocation.Column
-	}{{"shared", allocation.SharedCost}, {"external", allocation.ExternalCost}} {
-		put(other.what, "Other", "", "", "", c.set.Window.Duration().Hours(), "Hours", c.value(other.column), c.value(other.column))
+		what string
+		kind allocation.SharedKind
+	}{{"shared", allocation.SharedOverhead}, {"external", allocation.SharedExternal}} {
+		put(other.what, "Other", "", "", "", c.set.Window.Duration().Hours(), "Hours", c.listPrice(other.kind), c.billed(other.kind))
 	}
 }
 
