@@ -170,7 +170,11 @@ func (s Sampling) findStart(p *Presence, spans []sighting, k int, w *Watch) {
 	if k+1 < len(spans) {
 		until = min(until, spans[k+1].From)
 	}
-	x.started, x.told, _ = p.startBetween(x.From+1, until, least, s.firstOf(x.From)+second)
+	var ok bool
+	sight := s.firstOf(x.From)
+	if x.started, x.told, ok = p.startBetween(x.From+1, until, least, sight+second); !ok {
+		x.started, x.told = p.startBefore(x.From, sight-x.first, least)
+	}
 }
 
 // startOf is where the k-th span starts.

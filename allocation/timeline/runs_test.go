@@ -48,6 +48,10 @@ func TestExactRuns(t *testing.T) {
 		{name: "never", p: presence{Seen: sights(0, 60, 0)}},
 		{name: "a run starts at its reported start", p: presence{Seen: sights(10.5, 60, 1), Started: reports(10.5, 60, 10.25)}, want: intervals(10.25, 65)},
 		{name: "the start is told after an outage", p: presence{Seen: sights(10.5, 60, 1), Started: reports(15, 60, 10.25)}, want: intervals(10.25, 65)},
+		{name: "the start is told by another target, just before the first sample", p: presence{Seen: sights(10.5, 10.5, 1, 11, 60, 0), Started: reports(10.4, 10.4, 10.1)}, want: intervals(10.1, 10.75)},
+		{name: "the one that is told last before the first sample", p: presence{Seen: sights(10.5, 10.5, 1, 11, 60, 0), Started: reports(10.1, 10.1, 10.05, 10.4, 10.4, 10.3)}, want: intervals(10.3, 10.75)},
+		{name: "not what is told earlier than a scrape before the first sample", p: presence{Seen: sights(10.5, 10.5, 1, 11, 60, 0), Started: reports(9.9, 9.9, 9.5)}, want: intervals(10.25, 10.75)},
+		{name: "nor the start of the run before", p: presence{Seen: sights(9, 9.5, 1, 10, 10, 0, 10.5, 10.5, 1, 11, 60, 0), Started: reports(9.1, 10.1, 8.9)}, want: intervals(8.9, 9.75, 10.25, 10.75)},
 		{name: "start and end are told after the end", p: presence{Seen: sights(10.5, 12, 1, 40, 50, 0), Started: reports(40, 50, 10.25), Ended: reports(40, 50, 12.25)}, want: intervals(10.25, 12.25)},
 		{
 			name: "never before the end of the run before", p: presence{Seen: sights(5, 8, 1, 8.5, 10, 0, 10.5, 12, 1, 12.5, 50, 0), Started: reports(40, 50, 4.8)},
