@@ -186,7 +186,9 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 		scrape -= s.Step
 	}
 	born := int64(0)
-	if v, ok := p.Born.At(sight); ok && v > 0 && int64(v*1000) <= sight {
+	if v, ok := p.Born.At(sight); x.born {
+		born = x.From
+	} else if ok && v > 0 && int64(v*1000) <= sight {
 		born = int64(v * 1000)
 	}
 	if x.started > 0 {

@@ -79,6 +79,8 @@ func TestExactRuns(t *testing.T) {
 		{name: "a deletion only caps the end", p: presence{Seen: sights(10, 20, 1), Deleted: reports(19, 20, 19.5)}, want: intervals(9.75, 19.5)},
 		{name: "and not that of another object of the name", p: presence{Seen: sights(10, 20, 1, 20.5, 60, 1), Started: reports(10, 20, 9.9, 20.5, 60, 20.25), Deleted: reports(19, 20, 20.5)}, want: intervals(9.9, 20.125, 20.25, 65)},
 		{name: "which its pod's start tells alone", p: presence{Seen: sights(10, 20, 1, 20.5, 60, 1), Born: reports(10, 20, 9, 20.5, 60, 20.2), Deleted: reports(19, 20, 20.5)}, want: intervals(9.75, 20.25, 20.25, 65)},
+		{name: "though something told when the old one started, for a while", p: presence{Seen: sights(10, 60, 1), Started: reports(10, 11, 9.5), Born: reports(10, 20, 9, 20.5, 60, 20.2), Deleted: reports(19, 20, 20.1)}, want: intervals(9.5, 20.1, 20.2, 65)},
+		{name: "and the new pod starts when the old one was to be gone", p: presence{Seen: sights(10, 60, 1), Born: reports(10, 20, 9, 20.5, 60, 20.1), Deleted: reports(19, 20, 20.1)}, want: intervals(9.75, 20.05, 20.1, 65)},
 		{name: "what the newest scrape shows is open, for a lookback", p: presence{Seen: sights(10, 60, 1)}, want: intervals(9.75, 65)},
 		{name: "up to the end of the window", p: presence{Seen: sights(10, 119.5, 1)}, newest: 119.5, want: intervals(9.75, 120)},
 		{name: "what a newer scrape does not show is not", p: presence{Seen: sights(10, 119, 1)}, newest: 119.5, want: intervals(9.75, 119.25)},
