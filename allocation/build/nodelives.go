@@ -159,7 +159,7 @@ func (b *Builder) endLives() {
 }
 
 // nodeRunning is the node that a container ran on: of those of its pod's node's name, the last that was there when the pod started,
-// else when the container did.
+// else when the container did, or that it ran on long after: what is told of one node may be seen until the next one is.
 func (b *Builder) nodeRunning(c *container, runs *timeline.Runs) *node {
 	nodes := b.nodes.byName[nodeKey{c.cluster, c.pod.node.Value}]
 	if len(nodes) == 0 {
@@ -171,8 +171,12 @@ func (b *Builder) nodeRunning(c *container, runs *timeline.Runs) *node {
 	} else if len(runs.All) > 0 {
 		started = runs.All[0].Start.Latest
 	}
+	ended := int64(timeline.Unborn)
+	if k := len(runs.All); k > 0 {
+		ended = runs.All[k-1].End.At
+	}
 	for _, n := range slices.Backward(nodes) {
-		if n.bornAt() <= started {
+		if n.bornAt() <= started || len(n.life) > 0 && n.life[0].From+timeline.Lookback < ended {
 			return n
 		}
 	}

@@ -76,7 +76,9 @@ func (b *Builder) completedUnseen(c *container) bool {
 // ContainerRestarts says whether they ran through what no scrape shows.
 func (b *Builder) UnknownStarts() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
-		return c.name, c.ran() && !c.hasStart() || b.completedUnseen(c)
+		// Of others, cAdvisor's starts may have been read for a part of the window.
+		known := len(c.started) > 0 || c.init && len(c.created) > 0
+		return c.name, c.ran() && !known || b.completedUnseen(c)
 	})
 }
 

@@ -121,6 +121,17 @@ func (p *Presence) startBetween(from, until, least, most int64) (at, told int64,
 	return 0, 0, false
 }
 
+// startBefore is the start from least on that was reported last before one time and after another, and from when on it was reported: 0
+// where there is none. Another target may report the start of what it never shows again.
+func (p *Presence) startBefore(until, after, least int64) (at, told int64) {
+	for i := p.Started.index(until+1) - 1; i >= 0 && p.Started[i].To > after; i-- {
+		if at, ok := p.Started[i].millis(); ok && at >= least {
+			return at, p.Started[i].From
+		}
+	}
+	return 0, 0
+}
+
 // endBetween is the first reported end in [least, most] of what was seen last at a time, Unborn where no sample shows it. Of what the
 // object is a part of, only what was reported since then says anything about it, and what was reported later than an outage lasts, after
 // the last sight or the end, says nothing: a window around them could not tell; shared says that it may be the end of another run or part.

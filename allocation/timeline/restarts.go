@@ -26,9 +26,14 @@ func (s Steps) changes(born bool) (dst []restart) {
 // restarts divides spans where a start is reported within them, of the object or of another one of its name.
 func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 	starts := p.Started.changes(false)
-	if len(starts) == 0 {
-		starts = p.Born.changes(true)
-		starts = starts[min(1, len(starts)):] // the first one is of what was there before
+	told := int64(Unborn) // until when starts of its own were reported
+	if n := len(p.Started); n > 0 {
+		told = p.Started[n-1].To
+	}
+	for i, c := range p.Born.changes(true) {
+		if i > 0 && told < c.shown { // the first one is of what was there before
+			starts = append(starts, c)
+		}
 	}
 	if len(starts) == 0 {
 		return spans

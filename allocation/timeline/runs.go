@@ -170,7 +170,11 @@ func (s Sampling) findStart(p *Presence, spans []sighting, k int, w *Watch) {
 	if k+1 < len(spans) {
 		until = min(until, spans[k+1].From)
 	}
-	x.started, x.told, _ = p.startBetween(x.From+1, until, least, s.firstOf(x.From)+second)
+	var ok bool
+	sight := s.firstOf(x.From)
+	if x.started, x.told, ok = p.startBetween(x.From+1, until, least, sight+second); !ok {
+		x.started, x.told = p.startBefore(x.From, sight-x.first, least)
+	}
 }
 
 // startOf is where the k-th span starts.
@@ -182,7 +186,9 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 		scrape -= s.Step
 	}
 	born := int64(0)
-	if v, ok := p.Born.At(sight); ok && v > 0 && int64(v*1000) <= sight {
+	if v, ok := p.Born.At(sight); x.born {
+		born = x.From
+	} else if ok && v > 0 && int64(v*1000) <= sight {
 		born = int64(v * 1000)
 	}
 	if x.started > 0 {
