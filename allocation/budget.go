@@ -43,7 +43,7 @@ func (p BudgetPeriod) At(t time.Time, zone *time.Location) Window {
 		return Quarter.Round(instant, zone)
 	case BudgetYear:
 		year := instant.Start.In(zone).Year()
-		return Window{Start: startOfDay(year, time.January, 1, zone), End: startOfDay(year+1, time.January, 1, zone)}
+		return Window{Start: StartOfDay(year, time.January, 1, zone), End: StartOfDay(year+1, time.January, 1, zone)}
 	case BudgetMonth:
 	}
 	return Month.Round(instant, zone)

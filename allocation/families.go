@@ -2,7 +2,6 @@ package allocation
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -355,7 +354,7 @@ func efficiencyRatio(t *subjectTotal, r familyResource, _ float64) (float64, boo
 	if r >= familyResource(NumResources) || !t.has.holds(r) {
 		return 0, false
 	}
-	request, usage := measured(t.asked[r], t.unknown[r]), t.used[r]
+	request, usage := Measured(t.asked[r], t.unknown[r]), t.used[r]
 	switch {
 	case request > 0:
 		return usage / request, true
@@ -364,38 +363,4 @@ func efficiencyRatio(t *subjectTotal, r familyResource, _ float64) (float64, boo
 	default:
 		return 0, usage > 0
 	}
-}
-
-// labelName is a label that the subject label describes, and what gives its values.
-type labelName struct {
-	name string
-	keys []Key
-}
-
-// parseLabelNames reads the names of labels: of a derived property or an alias, else of a label.
-func parseLabelNames(o *MeteringOptions) ([]labelName, error) {
-	var out []labelName
-	known := o.Known
-	for _, name := range o.LabelNames {
-		name = strings.TrimSpace(name)
-		if slices.ContainsFunc(out, func(o labelName) bool { return o.name == name }) {
-			return nil, fmt.Errorf("label %q is there twice: name it once", name)
-		}
-		field := "label:" + name
-		if slices.ContainsFunc(o.Derived, func(d *Derived) bool { return strings.EqualFold(d.name, name) }) || DefaultLabelMapping()[strings.ToLower(name)] != nil {
-			field = name
-		}
-		if name == "" || strings.Contains(name, ",") {
-			return nil, fmt.Errorf("label %q: give the name of one label, such as team", name)
-		}
-		keys, err := ParseKeys(field, o.Mapping, o.Derived...)
-		if err != nil {
-			return nil, fmt.Errorf("label %q: %w", name, err)
-		}
-		out, known = append(out, labelName{name, keys}), known.And(labelTexts(keys)...)
-	}
-	for i := range out {
-		out[i].keys = KeysAmong(out[i].keys, known)
-	}
-	return out, nil
 }

@@ -256,3 +256,20 @@ func TestFamilyTableIsComplete(t *testing.T) {
 		}
 	}
 }
+
+// TestResourcesOfFamilies: no value of the label resource is one that no hour can have.
+func TestResourcesOfFamilies(t *testing.T) {
+	set := newFamilySet()
+	row := familyRow("c", "a", "", "", nil)
+	for c := range allocation.NumColumns {
+		row.Values[c] = 1
+	}
+	set.Append(row)
+	s := subjectNamed(t, "namespace")
+	var got []string
+	f := familiesOf(s, allocation.CounterFamily)[0]
+	f.Emit(s.Totals(set), func(_ int, labels []string, _ float64) { got = append(got, labels[len(labels)-1]) })
+	if want := []string{"cpu", "ram", "gpu", "pv", "network", "load_balancer"}; !slices.Equal(got, want) {
+		t.Errorf("resources are %q, want %q", got, want)
+	}
+}

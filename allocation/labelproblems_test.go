@@ -17,7 +17,12 @@ func TestLabelProblems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := labeledSet(map[string]string{"app_kubernetes_io_name": "cart", "squad": "a"}, nil)
+	set := newFamilySet()
+	for _, labels := range []map[string]string{{"app_kubernetes_io_name": "cart", "squad": "a"}, nil} {
+		row := familyRow("c", "a", "", "", nil)
+		row.Labels = labels
+		set.Append(row)
+	}
 	for _, tt := range []struct {
 		name  string
 		names []string
@@ -38,7 +43,7 @@ func TestLabelProblems(t *testing.T) {
 			},
 		},
 		{"switched off", []string{"sqad"}, []string{}, set, nil},
-		{"nothing to have labels", []string{"sqad"}, []string{"label"}, labeledSet(), nil},
+		{"nothing to have labels", []string{"sqad"}, []string{"label"}, newFamilySet(), nil},
 	} {
 		m, err := allocation.NewMetering(allocation.MeteringOptions{
 			Enabled: tt.on, LabelNames: tt.names, Derived: []*allocation.Derived{bad}, Mapping: allocation.LabelMapping{"team": {"squad"}, "owner": {"owner"}},

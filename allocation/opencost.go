@@ -154,7 +154,7 @@ func openNodeTotals(_ *Subject, s *Set) []subjectTotal {
 
 // openContainerTotals have hours of what was allocated in place of costs.
 func openContainerTotals(subject *Subject, s *Set) []subjectTotal {
-	return subject.sum(s, subject.columns(s), [][]Column{{Hours.Of(CPU)}, {Hours.Of(RAM)}, {Hours.Of(GPU)}}, func(row int) []string {
+	return subject.sum(s, [][]Column{{Hours.Of(CPU)}, {Hours.Of(RAM)}, {Hours.Of(GPU)}}, func(row int) []string {
 		text := func(p Property) string { return validLabel(s.Text(p, row)) }
 		return []string{
 			cmp.Or(text(Cluster), UnallocatedName), text(NodeName), text(NodeName), text(Namespace), text(Pod), text(PodUID), text(Container),
@@ -189,8 +189,8 @@ func openClaimTotals(_ *Subject, s *Set) []subjectTotal {
 		if s.Special(row) != Workload {
 			continue
 		}
-		for _, share := range s.volumes.of(row) {
-			d := disks[s.dict.Text(share.Key)]
+		for _, share := range s.Volumes(row) {
+			d := disks[s.Dict().Text(share.Key)]
 			if d == nil {
 				continue
 			}
@@ -277,5 +277,5 @@ func kubeClaimTotals(_ *Subject, s *Set) []subjectTotal {
 }
 
 func kubeNamespaceTotals(subject *Subject, s *Set) []subjectTotal {
-	return subject.sum(s, subject.columns(s), nil, func(row int) []string { return assetLabels(s.Text(Cluster, row), s.Text(Namespace, row)) })
+	return subject.sum(s, nil, func(row int) []string { return assetLabels(s.Text(Cluster, row), s.Text(Namespace, row)) })
 }

@@ -94,7 +94,7 @@ func (r *rowReader) projection() *Projection {
 
 // read emits the series of a set.
 func (r *rowReader) read(set *Set, emit func(series int, value float64)) {
-	r.use(set.dict)
+	r.use(set.Dict())
 	has := presentResources(set)
 	if r.subject.sparse {
 		has = always
@@ -129,23 +129,20 @@ func (r *rowReader) use(d *Dict) {
 func (r *rowReader) assign(set *Set) {
 	r.stamp++
 	r.of, r.seen = slices.Grow(r.of[:0], set.Len())[:set.Len()], r.seen[:0]
-	columns := make([][]ID, len(r.grouping))
-	for i, l := range r.grouping {
-		columns[i] = set.ids[r.subject.by[l]]
-	}
+	columns, deciding := r.columns(set, r.grouping), r.columns(set, r.deciding)
 	var last rowKey
 	group := int32(-1)
 	for row := range r.of {
-		if set.special[row] == Idle || len(r.deciding) > 0 && !r.keepsRow(set, row) {
+		if set.Special(row) == Idle || len(r.deciding) > 0 && !r.keepsRow(set, row, deciding) {
 			r.of[row] = -1
 			continue
 		}
-		same := group >= 0 && last.kind == set.special[row]
+		same := group >= 0 && last.kind == set.Special(row)
 		for i, ids := range columns {
 			same = same && last.ids[i] == ids[row]
 		}
 		if !same {
-			last.kind = set.special[row]
+			last.kind = set.Special(row)
 			for i, ids := range columns {
 				last.ids[i] = ids[row]
 			}
@@ -159,12 +156,23 @@ func (r *rowReader) assign(set *Set) {
 	}
 }
 
+// columns are the ids of the properties of labels.
+func (r *rowReader) columns(set *Set, labels []int) [][]ID {
+	columns := make([][]ID, len(labels))
+	for i, l := range labels {
+		var err error
+		if columns[i], err = set.IDs(r.subject.by[l]); err != nil {
+			panic(err)
+		}
+	}
+	return columns
+}
+
 // keepsRow reports whether a row is read.
-func (r *rowReader) keepsRow(set *Set, row int) bool {
+func (r *rowReader) keepsRow(set *Set, row int, deciding [][]ID) bool {
 	for i, l := range r.deciding {
-		p := r.subject.by[l]
-		id := set.ids[p][row]
-		if id == 0 && set.special[row] == Unmounted {
+		p, id := r.subject.by[l], deciding[i][row]
+		if id == 0 && set.Special(row) == Unmounted {
 			if !r.keep[l](propertyLabel(set, row, p)) {
 				return false
 			}
@@ -241,7 +249,7 @@ func (r *rowReader) sum(set *Set) {
 		if r.wanted.holds(familyResource(i)) {
 			r.cost[i] = zeros(r.cost[i], int(rest)+1)
 			for _, c := range familyResources[i].cost {
-				addTo(r.cost[i], r.of, set.values[c])
+				addTo(r.cost[i], r.of, values(set, c))
 			}
 		}
 	}
@@ -252,7 +260,7 @@ func (r *rowReader) sum(set *Set) {
 				m  Measure
 			}{{&r.used[i], UsageHours}, {&r.asked[i], RequestHours}, {&r.unknown[i], UnknownRequestHours}} {
 				*sum.of = zeros(*sum.of, int(rest)+1)
-				addTo(*sum.of, r.of, set.values[sum.m.Of(i)])
+				addTo(*sum.of, r.of, values(set, sum.m.Of(i)))
 			}
 		}
 	}

@@ -9,57 +9,60 @@ import (
 // propertyTotals sums the allocations of a set by the subject's properties. Idle rows are not theirs: idle is a subject of
 // its own.
 func propertyTotals(subject *Subject, s *Set) []subjectTotal {
-	return subject.group(s, subject.columns(s), func(row int) []string { return propertyLabels(s, row, subject.by) })
+	groups := groupBy(s, isAllocated, subject.by, nil)
+	return subject.sumAll(s, groups, func(g int) []string { return propertyLabels(s, int(groups.First[g]), subject.by) })
 }
 
 // labelTotals sums the allocations of a set by the values of each label.
 func labelTotals(subject *Subject, s *Set) []subjectTotal {
 	var rows []subjectTotal
 	for _, name := range subject.names {
-		cols, keys := [][]ID{s.ids[Cluster]}, make([]boundKey, len(name.keys))
-		for i, k := range name.keys {
-			keys[i] = k.mustBind(s)
-			cols = append(cols, keys[i].cols...)
-		}
-		var text []byte
-		rows = append(rows, subject.group(s, cols, func(row int) []string {
-			text = text[:0]
-			for i := range keys {
-				if i > 0 {
-					text = append(text, '/')
-				}
-				text = keys[i].appendName(text, row, true)
-			}
-			return []string{validLabel(cmp.Or(s.Text(Cluster, row), UnallocatedName)), validLabel(name.name), validLabel(string(text))}
+		groups := groupBy(s, isAllocated, []Property{Cluster}, name.keys)
+		rows = append(rows, subject.sumAll(s, groups, func(g int) []string {
+			cluster := cmp.Or(s.Text(Cluster, int(groups.First[g])), UnallocatedName)
+			return []string{validLabel(cluster), validLabel(name.name), validLabel(groups.Name(g))}
 		})...)
 	}
 	return rows
 }
 
-// columns are the ids that tell rows apart.
-func (s *Subject) columns(set *Set) [][]ID {
-	cols := make([][]ID, len(s.by))
-	for i, p := range s.by {
-		cols[i] = set.ids[p]
+// groupBy groups rows of a set of which all was read that the subject's Projection names.
+func groupBy(s *Set, keep func(Special) bool, by []Property, keys []Key) *Groups {
+	groups, err := GroupBy(s, keep, by, keys)
+	if err != nil {
+		panic(err)
 	}
-	return cols
+	return groups
 }
 
-// sum sums columns of a set's workloads by columns of ids.
-func (s *Subject) sum(set *Set, cols [][]ID, values [][]Column, labels func(row int) []string) []subjectTotal {
-	group, first := groupRows(set.workloads(), set.Len(), cols)
-	rows := make([]subjectTotal, len(first)+1) // the last is of what is not kept
-	for g, row := range first {
+func isWorkload(kind Special) bool { return kind == Workload }
+
+func isAllocated(kind Special) bool { return kind != Idle }
+
+// values are those of a column, none where it was not read: families that need it are not asked for then.
+func values(s *Set, c Column) []float64 {
+	all, err := s.Column(c)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+// sum sums columns of a set's workloads by the subject's properties.
+func (s *Subject) sum(set *Set, columns [][]Column, labels func(row int) []string) []subjectTotal {
+	groups := groupBy(set, isWorkload, s.by, nil)
+	rows := make([]subjectTotal, len(groups.First)+1) // the last is of what is not kept
+	for g, row := range groups.First {
 		rows[g].labels = labels(int(row))
 	}
-	for i, columns := range values {
-		for _, c := range columns {
-			for row, v := range set.values[c] {
-				rows[group[row]].cost[i] += v
+	for i, list := range columns {
+		for _, c := range list {
+			for row, v := range values(set, c) {
+				rows[groups.Of[row]].cost[i] += v
 			}
 		}
 	}
-	rows = rows[:len(first)]
+	rows = rows[:len(groups.First)]
 	for g := range rows {
 		rows[g].has = always
 		rows[g].hasNonZero()
@@ -67,41 +70,35 @@ func (s *Subject) sum(set *Set, cols [][]ID, values [][]Column, labels func(row 
 	return rows
 }
 
-// group sums the costs, usage and requests of a set's allocations by columns of ids.
-func (s *Subject) group(set *Set, cols [][]ID, labels func(row int) []string) []subjectTotal {
-	kinds, keep := make([]ID, set.Len()), make([]bool, set.Len())
-	for row, kind := range set.special {
-		kinds[row], keep[row] = ID(kind), kind != Idle
-	}
-	group, first := groupRows(keep, set.Len(), append(cols, kinds))
-	rows := make([]subjectTotal, len(first), len(first)+1)
+// sumAll sums the costs, usage and requests of a set's allocations by groups.
+func (s *Subject) sumAll(set *Set, groups *Groups, labels func(group int) []string) []subjectTotal {
+	rows := make([]subjectTotal, len(groups.First)+1) // the last is of what is not kept
 	has := presentResources(set)
 	if s.sparse {
 		has = always
 	}
-	for g, row := range first {
-		rows[g] = subjectTotal{labels: labels(int(row)), has: has}
+	for g := range groups.First {
+		rows[g] = subjectTotal{labels: labels(g), has: has}
 	}
-	rows = rows[:len(first)+1] // the last is of what is not kept
 	for r := range familyResources {
 		for _, c := range familyResources[r].cost {
-			for row, v := range set.values[c] {
-				rows[group[row]].cost[r] += v
+			for row, v := range values(set, c) {
+				rows[groups.Of[row]].cost[r] += v
 			}
 		}
 	}
 	for r := range NumResources {
-		for row, v := range set.values[UsageHours.Of(r)] {
-			rows[group[row]].used[r] += v
+		for row, v := range values(set, UsageHours.Of(r)) {
+			rows[groups.Of[row]].used[r] += v
 		}
-		for row, v := range set.values[RequestHours.Of(r)] {
-			rows[group[row]].asked[r] += v
+		for row, v := range values(set, RequestHours.Of(r)) {
+			rows[groups.Of[row]].asked[r] += v
 		}
-		for row, v := range set.values[UnknownRequestHours.Of(r)] {
-			rows[group[row]].unknown[r] += v
+		for row, v := range values(set, UnknownRequestHours.Of(r)) {
+			rows[groups.Of[row]].unknown[r] += v
 		}
 	}
-	rows = rows[:len(first)]
+	rows = rows[:len(groups.First)]
 	for g := range rows {
 		rows[g].hasNonZero()
 	}
@@ -120,7 +117,7 @@ func (t *subjectTotal) hasNonZero() {
 // presentResources are the resources that allocations of the set have series of. CPU and RAM always are; another one only
 // where some allocation of the set has it, as a zero would claim that it was looked for.
 func presentResources(s *Set) resourceSet {
-	nonZero := func(c Column) bool { return slices.ContainsFunc(s.values[c], func(v float64) bool { return v != 0 }) }
+	nonZero := func(c Column) bool { return slices.ContainsFunc(values(s, c), func(v float64) bool { return v != 0 }) }
 	has := always
 	for r := range familyResources {
 		if slices.ContainsFunc(familyResources[r].cost, nonZero) {

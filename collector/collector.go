@@ -111,8 +111,8 @@ func New(latest LatestSet, cfg Config) *Collector {
 		cfg.Logger = log.NewNopLogger()
 	}
 	if cfg.Metering == nil {
-		metering := allocation.DefaultMetering()
-		cfg.Metering = func() *allocation.Metering { return metering }
+		fallback := allocation.DefaultMetering()
+		cfg.Metering = func() *allocation.Metering { return fallback }
 	}
 	c := &Collector{
 		latest: latest, metering: cfg.Metering, accrued: cfg.Accrued, spending: cfg.Spending, bounds: cfg.Bounds, logger: cfg.Logger,
@@ -143,10 +143,10 @@ func New(latest LatestSet, cfg Config) *Collector {
 }
 
 // uncounted gives what metering gives without counters, one for each.
-func uncounted(metering func() *allocation.Metering) func() *allocation.Metering {
+func uncounted(meter func() *allocation.Metering) func() *allocation.Metering {
 	var was, is *allocation.Metering
 	return func() *allocation.Metering {
-		if m := metering(); m != was {
+		if m := meter(); m != was {
 			was, is = m, m.Uncounted()
 		}
 		return is

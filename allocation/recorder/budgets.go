@@ -44,8 +44,8 @@ func (b *budgets) SpendingAt(ctx context.Context, t time.Time) (*allocation.Spen
 
 // SpendingsIn is SpendingAt for many instants within w: what is kept is listed once for all of them.
 func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error) {
-	metering := b.opts.Metering()
-	if len(metering.Budgets()) == 0 {
+	meter := b.opts.Metering()
+	if len(meter.Budgets()) == 0 {
 		return func(context.Context, time.Time) (*allocation.Spending, error) { return nil, nil }, nil
 	}
 	if b.archive == nil {
@@ -53,12 +53,12 @@ func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func
 	}
 	first := b.clock.ClosedAt(w.Start).Add(-latestPast) // the last hour that ended by w.Start may have ended then
 	listed := allocation.Window{Start: first.Add(-aWeek), End: w.End}
-	for i := range metering.Budgets() {
-		if begin := metering.Budgets()[i].Period.At(first, b.clock.Zone).Start; begin.Before(listed.Start) {
+	for i := range meter.Budgets() {
+		if begin := meter.Budgets()[i].Period.At(first, b.clock.Zone).Start; begin.Before(listed.Start) {
 			listed.Start = begin
 		}
 	}
-	s := &spender{budgets: b, metering: metering}
+	s := &spender{budgets: b, metering: meter}
 	if s.days, err = b.archive.List(ctx, ledger.Days, listed); err != nil {
 		return nil, fmt.Errorf("find the days of budgets: %w", err)
 	}

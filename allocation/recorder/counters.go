@@ -58,15 +58,15 @@ func (c *counters) update(ctx context.Context, latestEnd time.Time) error {
 	c.mu.Lock()
 	a := c.counting
 	c.mu.Unlock()
-	metering := c.opts.Metering()
-	if a != nil && a.Metering() != metering {
+	meter := c.opts.Metering()
+	if a != nil && a.Metering() != meter {
 		a = nil
 	}
 	if a != nil && month.Before(a.Window.Start) {
 		return nil // the clock was set back
 	}
 	if a == nil || !a.Window.Start.Equal(month) {
-		a = allocation.NewAccrued(month, metering)
+		a = allocation.NewAccrued(month, meter)
 	}
 	a, err := c.countReadable(ctx, a, end, !c.readOnly)
 	if err != nil {

@@ -39,8 +39,8 @@ func (o Options) withDefaults() Options {
 		o.Sleep = sleep
 	}
 	if o.Metering == nil {
-		metering := allocation.DefaultMetering()
-		o.Metering = func() *allocation.Metering { return metering }
+		fallback := allocation.DefaultMetering()
+		o.Metering = func() *allocation.Metering { return fallback }
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}

@@ -46,16 +46,16 @@ func (s *service) metering() *allocation.Metering { return s.current.Load().mete
 
 // use makes what begins from now on be done under other settings, or nothing where they cannot be used.
 func (s *service) use(next *config.Settings) error {
-	metering := allocation.DefaultMetering()
+	meter := allocation.DefaultMetering()
 	if s.meter != nil {
 		var err error
-		if metering, err = s.meter(next); err != nil {
+		if meter, err = s.meter(next); err != nil {
 			return err
 		}
 	}
 	s.computer.price(next.Pricer(), next.SheetName())
 	s.health.SetCurrency(next.Currency)
-	s.current.Store(&live{settings: next, api: newAPI(s, next, metering), metering: metering})
+	s.current.Store(&live{settings: next, api: newAPI(s, next, meter), metering: meter})
 	for _, w := range next.PriceWarnings(time.Now()) {
 		level.Warn(s.logs.kit).Log("msg", "Odd price", "warning", w)
 	}

@@ -141,14 +141,14 @@ func (p page) add(name string, names, of []string, v float64) {
 
 // pages are what /metrics showed once each hour was shown: the naive model. An hour without data changes counters only.
 func pages(h *hours, zone *time.Location) (list []page) {
-	metering := everything()
-	accrued, broken, last := allocation.NewAccrued(time.Time{}, metering), false, newPage()
+	meter := everything()
+	accrued, broken, last := allocation.NewAccrued(time.Time{}, meter), false, newPage()
 	for _, s := range h.sets {
 		start := s.Window.Start.UTC()
 		err := h.lacking[start]
 		month := allocation.Month.Round(allocation.Window{Start: start, End: s.Window.End}, zone).Start
 		if !accrued.Window.Start.Equal(month) {
-			accrued, broken = allocation.NewAccrued(month, metering), false
+			accrued, broken = allocation.NewAccrued(month, meter), false
 		}
 		switch c := h.counted[start]; {
 		case errors.Is(err, allocation.ErrNoData):
@@ -168,7 +168,7 @@ func pages(h *hours, zone *time.Location) (list []page) {
 				}
 			}
 		}
-		for _, subject := range metering.Subjects() {
+		for _, subject := range meter.Subjects() {
 			for _, f := range subject.Families() {
 				emit := func(_ int, l []string, v float64) { p.add(f.Name, f.Labels, l, v) }
 				switch {
