@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // assetSubjects are the subjects whose families together cost what the assets of a type cost.
@@ -19,10 +20,10 @@ var assetSubjects = map[allocation.AssetType][]string{
 }
 
 // familySum is the sum of the series of a subject's first family of a type.
-func familySum(t *testing.T, s *allocation.Subject, kind allocation.FamilyType, totals *allocation.Totals) (sum float64) {
+func familySum(t *testing.T, s *metering.Subject, kind metering.Type, totals *metering.Totals) (sum float64) {
 	t.Helper()
 	families := s.Families()
-	f := families[slices.IndexFunc(families, func(f allocation.Family) bool { return f.Type == kind })]
+	f := families[slices.IndexFunc(families, func(f metering.Family) bool { return f.Type == kind })]
 	if n := f.Emit(totals, func(_ int, _ []string, v float64) { sum += v }); n > 0 {
 		t.Errorf("%s: %d values are not finite", f.Name, n)
 	}
@@ -36,11 +37,11 @@ func TestFamiliesCostWhatAssetsCost(t *testing.T) {
 	for i := range sets {
 		sets[i].Window.End = sets[i].Window.Start.Add(2 * sets[i].Window.Duration()) // not 1, so that dividing by it shows
 	}
-	subjects := map[string]*allocation.Subject{}
-	for _, s := range allocation.Subjects() {
+	subjects := map[string]*metering.Subject{}
+	for _, s := range metering.Subjects() {
 		subjects[s.Name] = &s
 	}
-	accrued := allocation.NewAccrued(sets[0].Window.Start, nil).Add(sets...)
+	accrued := metering.NewAccrued(sets[0].Window.Start, nil).Add(sets...)
 	for kind := range allocation.NumAssetTypes {
 		if kind == allocation.CloudAsset || kind == allocation.MixedAsset {
 			continue
@@ -56,7 +57,7 @@ func TestFamiliesCostWhatAssetsCost(t *testing.T) {
 				got := 0.0
 				for _, name := range assetSubjects[kind] {
 					s := subjects[name]
-					got += familySum(t, s, allocation.GaugeFamily, s.Totals(set)) * set.Window.Duration().Hours()
+					got += familySum(t, s, metering.Gauge, s.Totals(set)) * set.Window.Duration().Hours()
 				}
 				if !near(got, want) || want == 0 {
 					t.Errorf("%s: the families cost %v, the assets %v", set.Window.Start, got, want)
@@ -65,7 +66,7 @@ func TestFamiliesCostWhatAssetsCost(t *testing.T) {
 			}
 			for _, name := range assetSubjects[kind] {
 				s := subjects[name]
-				counted += familySum(t, s, allocation.CounterFamily, accrued.Totals(s))
+				counted += familySum(t, s, metering.Counter, accrued.Totals(s))
 			}
 			if !near(counted, all) {
 				t.Errorf("the counters say %v, the assets cost %v", counted, all)

@@ -7,11 +7,12 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // newAPI is the HTTP API over the service's ledger under the given settings, its requests counted by path.
-func newAPI(s *service, current *config.Settings, meter *allocation.Metering) http.Handler {
+func newAPI(s *service, current *config.Settings, meter *metering.Metering) http.Handler {
 	defaults := map[string]string{}
 	for _, p := range current.Sharing.Parameters() {
 		defaults[p[0]] = p[1]

@@ -15,6 +15,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
 )
@@ -23,7 +24,7 @@ import (
 type live struct {
 	settings *config.Settings
 	api      http.Handler
-	metering *allocation.Metering
+	metering *metering.Metering
 	told     sync.Once // what is wrong with labels of metrics
 }
 
@@ -42,11 +43,11 @@ func (s *service) serveAPI(w http.ResponseWriter, r *http.Request) {
 func (s *service) settings() *config.Settings { return s.current.Load().settings }
 
 // metering is that under the settings in use.
-func (s *service) metering() *allocation.Metering { return s.current.Load().metering }
+func (s *service) metering() *metering.Metering { return s.current.Load().metering }
 
 // use makes what begins from now on be done under other settings, or nothing where they cannot be used.
 func (s *service) use(next *config.Settings) error {
-	meter := allocation.DefaultMetering()
+	meter := metering.Default()
 	if s.meter != nil {
 		var err error
 		if meter, err = s.meter(next); err != nil {

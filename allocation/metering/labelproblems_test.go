@@ -1,4 +1,4 @@
-package allocation_test
+package metering_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // TestLabelProblems says which labels that are to be exported nothing has, and what is wrong with properties among them.
@@ -45,7 +46,7 @@ func TestLabelProblems(t *testing.T) {
 		{"switched off", []string{"sqad"}, []string{}, set, nil},
 		{"nothing to have labels", []string{"sqad"}, []string{"label"}, newFamilySet(), nil},
 	} {
-		m, err := allocation.NewMetering(allocation.MeteringOptions{
+		m, err := metering.New(metering.Options{
 			Enabled: tt.on, LabelNames: tt.names, Derived: []*allocation.Derived{bad}, Mapping: allocation.LabelMapping{"team": {"squad"}, "owner": {"owner"}},
 		})
 		if err != nil {

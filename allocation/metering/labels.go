@@ -1,19 +1,21 @@
-package allocation
+package metering
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // labelName is a label that the subject label describes, and what gives its values.
 type labelName struct {
 	name string
-	keys []Key
+	keys []allocation.Key
 }
 
 // parseLabelNames reads the names of labels: of a derived property or an alias, else of a label.
-func parseLabelNames(o *MeteringOptions) ([]labelName, error) {
+func parseLabelNames(o *Options) ([]labelName, error) {
 	var out []labelName
 	known := o.Known
 	for _, name := range o.LabelNames {
@@ -22,28 +24,28 @@ func parseLabelNames(o *MeteringOptions) ([]labelName, error) {
 			return nil, fmt.Errorf("label %q is there twice: name it once", name)
 		}
 		field := "label:" + name
-		if slices.ContainsFunc(o.Derived, func(d *Derived) bool { return strings.EqualFold(d.Name(), name) }) || DefaultLabelMapping()[strings.ToLower(name)] != nil {
+		if slices.ContainsFunc(o.Derived, func(d *allocation.Derived) bool { return strings.EqualFold(d.Name(), name) }) || allocation.DefaultLabelMapping()[strings.ToLower(name)] != nil {
 			field = name
 		}
 		if name == "" || strings.Contains(name, ",") {
 			return nil, fmt.Errorf("label %q: give the name of one label, such as team", name)
 		}
-		keys, err := ParseKeys(field, o.Mapping, o.Derived...)
+		keys, err := allocation.ParseKeys(field, o.Mapping, o.Derived...)
 		if err != nil {
 			return nil, fmt.Errorf("label %q: %w", name, err)
 		}
 		out, known = append(out, labelName{name, keys}), known.And(textsOf(keys)...)
 	}
 	for i := range out {
-		out[i].keys = KeysAmong(out[i].keys, known)
+		out[i].keys = allocation.KeysAmong(out[i].keys, known)
 	}
 	return out, nil
 }
 
 // textsOf are the names of labels and annotations that keys ask for.
-func textsOf(keys []Key) []string {
+func textsOf(keys []allocation.Key) []string {
 	var texts []string
-	for _, use := range LabelUses(keys) {
+	for _, use := range allocation.LabelUses(keys) {
 		texts = append(texts, use.Text)
 	}
 	return texts
@@ -72,7 +74,7 @@ func (m *Metering) LabelTexts() []string {
 // LabelProblems says of each label that the subject label is about why workloads of a set lack it: a derived property whose
 // expression fails, as Derived.Problem has it, a name that no workload has a label of, and one that collides with others.
 // The order is that of LabelNames, and there are none where the subject is switched off or the set has no workloads.
-func (m *Metering) LabelProblems(s *Set) []string {
+func (m *Metering) LabelProblems(s *allocation.Set) []string {
 	i := m.index("label")
 	if i < 0 || !hasWorkloads(s) {
 		return nil
@@ -80,7 +82,7 @@ func (m *Metering) LabelProblems(s *Set) []string {
 	var problems []string
 	for _, name := range m.subjects[i].names {
 		if d := name.keys[0].Derived(); d != nil {
-			if text := d.Problem([]*Set{s}); text != "" {
+			if text := d.Problem([]*allocation.Set{s}); text != "" {
 				problems = append(problems, text)
 			}
 			continue
@@ -102,9 +104,9 @@ func (m *Metering) LabelProblems(s *Set) []string {
 }
 
 // hasWorkloads reports whether a row of the set is a workload.
-func hasWorkloads(s *Set) bool {
+func hasWorkloads(s *allocation.Set) bool {
 	for row := range s.Len() {
-		if s.Special(row) == Workload {
+		if s.Special(row) == allocation.Workload {
 			return true
 		}
 	}
