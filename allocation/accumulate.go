@@ -110,7 +110,7 @@ func (p Period) floor(t time.Time, zone *time.Location) time.Time {
 		month, date = (month-1)/3*3+1, 1
 	case Day, NoPeriod, All:
 	}
-	return startOfDay(year, month, date, zone)
+	return StartOfDay(year, month, date, zone)
 }
 
 // next is the start of the period after the one that starts at t, in t's zone.
@@ -130,12 +130,12 @@ func (p Period) next(t time.Time) time.Time {
 	case NoPeriod, All:
 		return t
 	}
-	return startOfDay(year, month, date, t.Location())
+	return StartOfDay(year, month, date, t.Location())
 }
 
-// startOfDay is the first instant of a day. Where clocks are set at midnight, there is none, and the day begins at one; or
+// StartOfDay is the first instant of a day. Where clocks are set at midnight, there is none, and the day begins at one; or
 // there are two, of which it is the first.
-func startOfDay(year int, month time.Month, date int, zone *time.Location) time.Time {
+func StartOfDay(year int, month time.Month, date int, zone *time.Location) time.Time {
 	t := time.Date(year, month, date, 0, 0, 0, 0, zone)
 	from, to := t.ZoneBounds()
 	if t.Day() != time.Date(year, month, date, 12, 0, 0, 0, zone).Day() {

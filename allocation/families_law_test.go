@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // assetSubjects are the subjects whose families together cost what the assets of a type cost.
@@ -19,9 +20,10 @@ var assetSubjects = map[allocation.AssetType][]string{
 }
 
 // familySum is the sum of the series of a subject's first family of a type.
-func familySum(t *testing.T, s *allocation.Subject, kind allocation.FamilyType, totals *allocation.Totals) (sum float64) {
+func familySum(t *testing.T, s *metering.Subject, kind metering.Type, totals *metering.Totals) (sum float64) {
 	t.Helper()
-	f := familiesOf(s, kind)[0]
+	families := s.Families()
+	f := families[slices.IndexFunc(families, func(f metering.Family) bool { return f.Type == kind })]
 	if n := f.Emit(totals, func(_ int, _ []string, v float64) { sum += v }); n > 0 {
 		t.Errorf("%s: %d values are not finite", f.Name, n)
 	}
@@ -33,9 +35,13 @@ func familySum(t *testing.T, s *allocation.Subject, kind allocation.FamilyType, 
 func TestFamiliesCostWhatAssetsCost(t *testing.T) {
 	sets := setsOf(randomModels(rand.New(rand.NewPCG(16, 14)), 6, 40))
 	for i := range sets {
-		sets[i].Window.End = sets[i].Window.Start.Add(familyHours * sets[i].Window.Duration()) // not 1, so that dividing by it shows
+		sets[i].Window.End = sets[i].Window.Start.Add(2 * sets[i].Window.Duration()) // not 1, so that dividing by it shows
 	}
-	accrued := allocation.NewAccrued(sets[0].Window.Start, nil).Add(sets...)
+	subjects := map[string]*metering.Subject{}
+	for _, s := range metering.Subjects() {
+		subjects[s.Name] = &s
+	}
+	accrued := metering.NewAccrued(sets[0].Window.Start, nil).Add(sets...)
 	for kind := range allocation.NumAssetTypes {
 		if kind == allocation.CloudAsset || kind == allocation.MixedAsset {
 			continue
@@ -50,8 +56,8 @@ func TestFamiliesCostWhatAssetsCost(t *testing.T) {
 				want, _ := list.TotalCost()
 				got := 0.0
 				for _, name := range assetSubjects[kind] {
-					s := subjectNamed(t, name)
-					got += familySum(t, s, allocation.GaugeFamily, s.Totals(set)) * set.Window.Duration().Hours()
+					s := subjects[name]
+					got += familySum(t, s, metering.Gauge, s.Totals(set)) * set.Window.Duration().Hours()
 				}
 				if !near(got, want) || want == 0 {
 					t.Errorf("%s: the families cost %v, the assets %v", set.Window.Start, got, want)
@@ -59,29 +65,12 @@ func TestFamiliesCostWhatAssetsCost(t *testing.T) {
 				all += want
 			}
 			for _, name := range assetSubjects[kind] {
-				s := subjectNamed(t, name)
-				counted += familySum(t, s, allocation.CounterFamily, accrued.Totals(s))
+				s := subjects[name]
+				counted += familySum(t, s, metering.Counter, accrued.Totals(s))
 			}
 			if !near(counted, all) {
 				t.Errorf("the counters say %v, the assets cost %v", counted, all)
 			}
 		})
-	}
-}
-
-// TestResourcesOfFamilies: no value of the label resource is one that no hour can have.
-func TestResourcesOfFamilies(t *testing.T) {
-	set := newFamilySet()
-	row := familyRow("c", "a", "", "", nil)
-	for c := range allocation.NumColumns {
-		row.Values[c] = 1
-	}
-	set.Append(row)
-	s := subjectNamed(t, "namespace")
-	var got []string
-	f := familiesOf(s, allocation.CounterFamily)[0]
-	f.Emit(s.Totals(set), func(_ int, labels []string, _ float64) { got = append(got, labels[len(labels)-1]) })
-	if want := []string{"cpu", "ram", "gpu", "pv", "network", "load_balancer"}; !slices.Equal(got, want) {
-		t.Errorf("resources are %q, want %q", got, want)
 	}
 }

@@ -205,7 +205,7 @@ func usage(r Resource, name, unit string) Field {
 			return math.NaN()
 		}
 		average, running := averageOver(s.Value(UsageHours.Of(r), row), s.Minutes(row)), s.Value(RunningSeconds, row)
-		if known := measured(running, s.Value(UnknownSeconds.Of(r), row)); known > 0 {
+		if known := Measured(running, s.Value(UnknownSeconds.Of(r), row)); known > 0 {
 			return finite(average * running / known)
 		}
 		return average
@@ -237,8 +237,8 @@ func finite(v float64) float64 {
 	return v
 }
 
-// measured is what is left of a sum without the part of which usage is not known. What rounding leaves is nothing.
-func measured(sum, unknown float64) float64 {
+// Measured is what is left of a sum without the part of which usage is not known. What rounding leaves is nothing.
+func Measured(sum, unknown float64) float64 {
 	if left := sum - unknown; left > tolerance*sum {
 		return left
 	}
@@ -252,15 +252,15 @@ func (s *Set) UsageKnown(r Resource, row int) bool {
 		return true
 	}
 	if request := s.Value(RequestHours.Of(r), row); request > 0 {
-		return measured(request, s.Value(UnknownRequestHours.Of(r), row)) > 0
+		return Measured(request, s.Value(UnknownRequestHours.Of(r), row)) > 0
 	}
-	return measured(s.Value(RunningSeconds, row), s.Value(UnknownSeconds.Of(r), row)) > 0
+	return Measured(s.Value(RunningSeconds, row), s.Value(UnknownSeconds.Of(r), row)) > 0
 }
 
 // efficiency is usage over request of a resource in a row, over the time in which its usage is known; NaN where it never is.
 // Without a request it is 1 where something was used and cost something, else 0.
 func (s *Set) efficiency(r Resource, row int) float64 {
-	request, usage := measured(s.Value(RequestHours.Of(r), row), s.Value(UnknownRequestHours.Of(r), row)), s.Value(UsageHours.Of(r), row)
+	request, usage := Measured(s.Value(RequestHours.Of(r), row), s.Value(UnknownRequestHours.Of(r), row)), s.Value(UsageHours.Of(r), row)
 	switch {
 	case !s.UsageKnown(r, row):
 		return math.NaN()

@@ -51,15 +51,6 @@ func (k Key) bind(s *Set, labelValue bool) (boundKey, error) {
 	return b, nil
 }
 
-// mustBind is bind for labels' values, of a set that has what the key needs.
-func (k Key) mustBind(s *Set) boundKey {
-	b, err := k.bind(s, true)
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
-
 // appendName appends the key's part of a row's name to dst. fill names what is missing.
 func (b *boundKey) appendName(dst []byte, row int, fill bool) []byte {
 	if b.kind == keyAll {

@@ -94,6 +94,9 @@ func (k Key) String() string {
 	return k.field
 }
 
+// Derived is the property that the key is of, nil where it is of none that is computed.
+func (k Key) Derived() *Derived { return k.derived }
+
 // Needs are the properties that the key is made of.
 func (k Key) Needs() *Projection {
 	switch k.kind {

@@ -62,6 +62,11 @@ func NewLabelSearch(use LabelUse, known LabelNames) *LabelSearch {
 	return &LabelSearch{use: use, name: known.Name(use.Text)}
 }
 
+// Search looks for the label or annotation that a key of that kind, or an alias, asks for.
+func (k Key) Search() *LabelSearch {
+	return &LabelSearch{use: LabelUses([]Key{k})[0], name: k.label}
+}
+
 // Add looks at the workloads of a further set. It panics where what the use Needs was not read.
 func (l *LabelSearch) Add(s *Set) {
 	if l.found && !s.dict.collides {
@@ -111,11 +116,11 @@ func (l *LabelSearch) look(s *Set, p Property) {
 	}
 }
 
-// missing reports that no workload has the label, although there are workloads.
-func (l *LabelSearch) missing() bool { return l.workloads && !l.found }
+// Missing reports that no workload has the label, although there are workloads.
+func (l *LabelSearch) Missing() bool { return l.workloads && !l.found }
 
-// clash says which names of labels collide, "" where none do.
-func (l *LabelSearch) clash() string {
+// Clash says which names of labels collide, "" where none do.
+func (l *LabelSearch) Clash() string {
 	if l.clashes == 0 {
 		return ""
 	}
@@ -133,11 +138,11 @@ func (l *LabelSearch) clash() string {
 
 // String says what is wrong, "" where nothing is.
 func (l *LabelSearch) String() string {
-	if l.missing() {
+	if l.Missing() {
 		return fmt.Sprintf("%s %s: no allocation of the window has one of that name: it is misspelled, or kube-state-metrics does not export it (see its %s)",
 			l.use.what(), l.use.Text, l.use.allowlist())
 	}
-	return l.clash()
+	return l.Clash()
 }
 
 // allowlist names the flags of kube-state-metrics that let it export what it is.
@@ -150,56 +155,4 @@ func (u *LabelUse) allowlist() string {
 		flags = append(flags, "--metric-annotations-allowlist=pods=["+u.Text+"]")
 	}
 	return strings.Join(flags, " or ")
-}
-
-// LabelNames are the names that the subject label is about, none where it is switched off.
-func (m *Metering) LabelNames() []string {
-	var names []string
-	if i := m.index("label"); i >= 0 {
-		for _, name := range m.subjects[i].names {
-			names = append(names, name.name)
-		}
-	}
-	return names
-}
-
-// LabelTexts are the names of labels and annotations that the subject label looks for.
-func (m *Metering) LabelTexts() []string {
-	var texts []string
-	for _, name := range m.names {
-		texts = append(texts, labelTexts(name.keys)...)
-	}
-	return texts
-}
-
-// LabelProblems says of each label that the subject label is about why workloads of a set lack it: a derived property whose
-// expression fails, as Derived.Problem has it, a name that no workload has a label of, and one that collides with others.
-// The order is that of LabelNames, and there are none where the subject is switched off or the set has no workloads.
-func (m *Metering) LabelProblems(s *Set) []string {
-	i := m.index("label")
-	if i < 0 || !slices.Contains(s.special, Workload) {
-		return nil
-	}
-	var problems []string
-	for _, name := range m.subjects[i].names {
-		if d := name.keys[0].derived; d != nil {
-			if text := d.Problem([]*Set{s}); text != "" {
-				problems = append(problems, text)
-			}
-			continue
-		}
-		missing := true
-		for _, k := range name.keys {
-			search := &LabelSearch{use: LabelUses([]Key{k})[0], name: k.label}
-			search.Add(s)
-			missing = missing && search.missing()
-			if text := search.clash(); text != "" {
-				problems = append(problems, text)
-			}
-		}
-		if missing {
-			problems = append(problems, fmt.Sprintf("label %s: no workload has a label of that name, and it is no property of the configuration", name.name))
-		}
-	}
-	return problems
 }

@@ -108,7 +108,7 @@ func readWindow(text string, now time.Time, style WindowStyle) (Window, bool, er
 // instants of a week or month have a window, too.
 func calendarWindow(word string, now time.Time) (w Window, ok bool) {
 	midnight := func(year int, month time.Month, day int) time.Time {
-		return startOfDay(year, month, day, now.Location())
+		return StartOfDay(year, month, day, now.Location())
 	}
 	y, m, d := now.Date()
 	until := now.Add(time.Second - 1).Truncate(time.Second)
@@ -192,7 +192,7 @@ func (w Window) Align(r time.Duration) Window {
 		step = time.Minute
 	}
 	year, month, day := w.End.Date()
-	back := w.End.Sub(startOfDay(year, month, day, w.End.Location())) % step
+	back := w.End.Sub(StartOfDay(year, month, day, w.End.Location())) % step
 	return Window{Start: w.Start.Add(-back), End: w.End.Add(-back)}
 }
 

@@ -20,14 +20,15 @@ import (
 	"github.com/prometheus/prometheus/model/textparse"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/collector"
 )
 
 // everything is a metering of all collectors.
-func everything(t testing.TB) *allocation.Metering {
+func everything(t testing.TB) *metering.Metering {
 	t.Helper()
-	m, err := allocation.NewMetering(allocation.MeteringOptions{Enabled: collector.Names(), LabelNames: []string{"app", "team"}})
+	m, err := metering.New(metering.Options{Enabled: collector.Names(), LabelNames: []string{"app", "team"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +67,11 @@ func fullSet() *allocation.Set {
 func serveEverything(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	m, set := everything(t), fullSet()
-	accrued := allocation.NewAccrued(set.Window.Start, m).Add(set)
-	budget := allocation.Budget{Name: "all", Amount: 10, Period: allocation.BudgetMonth}
-	spending := &allocation.Spending{End: end, States: []allocation.BudgetState{{Budget: &budget, Spent: 1, Forecast: 2}}}
+	accrued := metering.NewAccrued(set.Window.Start, m).Add(set)
+	budget := metering.Budget{Name: "all", Amount: 10, Period: metering.BudgetMonth}
+	spending := &metering.Spending{End: end, States: []metering.BudgetState{{Budget: &budget, Spent: 1, Forecast: 2}}}
 	reg, _ := serve(t, set, collector.Config{
-		Metering: accrued.Metering, Bounds: timeline.ServedBounds, Accrued: func() *allocation.Accrued { return accrued }, Spending: func() *allocation.Spending { return spending },
+		Metering: accrued.Metering, Bounds: timeline.ServedBounds, Accrued: func() *metering.Accrued { return accrued }, Spending: func() *metering.Spending { return spending },
 	})
 	observed(t, reg)
 	return reg
@@ -212,8 +213,8 @@ func BenchmarkScrapeContainers(b *testing.B) {
 		set.Append(row)
 	}
 	cfg := metered(b, "container", 50_000)
-	accrued := allocation.NewAccrued(set.Window.Start, cfg.Metering()).Add(set)
-	cfg.Accrued = func() *allocation.Accrued { return accrued }
+	accrued := metering.NewAccrued(set.Window.Start, cfg.Metering()).Add(set)
+	cfg.Accrued = func() *metering.Accrued { return accrued }
 	reg := prometheus.NewRegistry()
 	register(b, reg, set, cfg)
 	n := 0

@@ -16,6 +16,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // LatestSet gives the unaggregated set of the last closed hour and when it was computed. The set is nil before the first
@@ -34,7 +35,7 @@ type Switch struct {
 // Switches are all subjects that can be switched, in the order of the reference documentation.
 func Switches() []Switch {
 	var switches []Switch
-	for _, s := range allocation.Subjects() {
+	for _, s := range metering.Subjects() {
 		if !s.Always && s.Help != "" {
 			switches = append(switches, Switch{Name: s.Collector(), Help: "Export " + s.Help + ".", Default: s.Default})
 		}
@@ -55,14 +56,14 @@ func Names() []string {
 type Config struct {
 	// Metering says which subjects are served, and how many series each may have. It may give another one later, of the same
 	// subjects; nil is the default one.
-	Metering func() *allocation.Metering
+	Metering func() *metering.Metering
 	// Bounds are the error bounds of a running time d that is counted at a resolution, 0 with every sample of a scrape interval.
 	// Nil leaves them out.
 	Bounds func(d, resolution, scrape time.Duration) (lower, upper float64)
 	// Accrued are the costs of the month, which counters show; nil as long as they are not known. Nil leaves counters out.
-	Accrued func() *allocation.Accrued
+	Accrued func() *metering.Accrued
 	// Spending is how budgets stand; nil where there are none, or as long as that is not known. Nil leaves budgets out.
-	Spending func() *allocation.Spending
+	Spending func() *metering.Spending
 	// Logger is told once a subject that its series are capped. Nil is no logger.
 	Logger log.Logger
 }
@@ -70,9 +71,9 @@ type Config struct {
 // Collector is a prometheus.Collector of the latest set. It is safe for concurrent use.
 type Collector struct {
 	latest   LatestSet
-	metering func() *allocation.Metering
-	accrued  func() *allocation.Accrued
-	spending func() *allocation.Spending
+	metering func() *metering.Metering
+	accrued  func() *metering.Accrued
+	spending func() *metering.Spending
 	subjects []subject
 	set      []setFamily // about the set as a whole
 	dropped  *prometheus.Desc
@@ -95,13 +96,13 @@ type subject struct {
 
 // family is a family of the table and its descriptor.
 type family struct {
-	allocation.Family
+	metering.Family
 	desc *prometheus.Desc
 }
 
 // setFamily is a gauge about the set as a whole and its descriptor.
 type setFamily struct {
-	allocation.SetFamily
+	metering.SetFamily
 	desc *prometheus.Desc
 }
 
@@ -111,8 +112,8 @@ func New(latest LatestSet, cfg Config) *Collector {
 		cfg.Logger = log.NewNopLogger()
 	}
 	if cfg.Metering == nil {
-		metering := allocation.DefaultMetering()
-		cfg.Metering = func() *allocation.Metering { return metering }
+		fallback := metering.Default()
+		cfg.Metering = func() *metering.Metering { return fallback }
 	}
 	c := &Collector{
 		latest: latest, metering: cfg.Metering, accrued: cfg.Accrued, spending: cfg.Spending, bounds: cfg.Bounds, logger: cfg.Logger,
@@ -122,11 +123,11 @@ func New(latest LatestSet, cfg Config) *Collector {
 		warned: map[string]bool{}, total: map[string]int{}, counted: map[string]int{},
 	}
 	if c.accrued == nil {
-		c.accrued = func() *allocation.Accrued { return nil }
+		c.accrued = func() *metering.Accrued { return nil }
 		c.metering = uncounted(cfg.Metering)
 	}
 	if c.spending == nil {
-		c.spending = func() *allocation.Spending { return nil }
+		c.spending = func() *metering.Spending { return nil }
 	}
 	for _, s := range c.metering().Subjects() {
 		e := subject{name: s.Name, collector: s.Collector()}
@@ -135,7 +136,7 @@ func New(latest LatestSet, cfg Config) *Collector {
 		}
 		c.subjects = append(c.subjects, e)
 	}
-	for _, f := range allocation.SetFamilies() {
+	for _, f := range metering.SetFamilies() {
 		c.set = append(c.set, setFamily{f, prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)})
 	}
 	c.current.Store(&snapshot{counts: c.droppedMetrics()})
@@ -143,10 +144,10 @@ func New(latest LatestSet, cfg Config) *Collector {
 }
 
 // uncounted gives what metering gives without counters, one for each.
-func uncounted(metering func() *allocation.Metering) func() *allocation.Metering {
-	var was, is *allocation.Metering
-	return func() *allocation.Metering {
-		if m := metering(); m != was {
+func uncounted(meter func() *metering.Metering) func() *metering.Metering {
+	var was, is *metering.Metering
+	return func() *metering.Metering {
+		if m := meter(); m != was {
 			was, is = m, m.Uncounted()
 		}
 		return is

@@ -25,6 +25,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/collector"
 )
@@ -109,11 +110,11 @@ func register(t testing.TB, reg *prometheus.Registry, set *allocation.Set, cfg c
 // metered serves one subject, besides those that always are, of so many series; 0 is the default.
 func metered(t testing.TB, name string, most int) collector.Config {
 	t.Helper()
-	m, err := allocation.NewMetering(allocation.MeteringOptions{Enabled: []string{name}, MaxSeries: most})
+	m, err := metering.New(metering.Options{Enabled: []string{name}, MaxSeries: most})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return collector.Config{Metering: func() *allocation.Metering { return m }}
+	return collector.Config{Metering: func() *metering.Metering { return m }}
 }
 
 // render is the page that a scrape of the registry gets.
@@ -264,7 +265,7 @@ func TestCap(t *testing.T) {
 	}{
 		{name: "within the limit, with room for others", clusters: 1, namespaces: 72, wantKept: 72},
 		{name: "others stay in their cluster", clusters: 3, namespaces: 40, wantOtherClusters: []string{"c0", "c1", "c2"}, wantKept: 68, wantDropped: 52 * 4},
-		{name: "more clusters than half the limit holds", clusters: 40, namespaces: 3, wantOtherClusters: []string{allocation.OtherName, "c0", "c1", "c10", "c11", "c12", "c13", "c14", "c15", "c16", "c17", "c18", "c19", "c2", "c20", "c21", "c22"}, wantKept: 36, wantDropped: 84 * 4},
+		{name: "more clusters than half the limit holds", clusters: 40, namespaces: 3, wantOtherClusters: []string{metering.OtherName, "c0", "c1", "c10", "c11", "c12", "c13", "c14", "c15", "c16", "c17", "c18", "c19", "c2", "c20", "c21", "c22"}, wantKept: 36, wantDropped: 84 * 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			set, sum := newSet(), 0.0
@@ -284,7 +285,7 @@ func TestCap(t *testing.T) {
 				exported += m.GetGauge().GetValue()
 				switch {
 				case label(m, "resource") != "cpu":
-				case label(m, "namespace") == allocation.OtherName:
+				case label(m, "namespace") == metering.OtherName:
 					others = append(others, label(m, "cluster"))
 				default:
 					kept++
@@ -335,8 +336,8 @@ func TestCapCountsEachSetOnceAndWarnsOnce(t *testing.T) {
 // TestDropsOfTheMonthAreCounted shows an hour before the month is known, whose subjects have more series than the hour's.
 func TestDropsOfTheMonthAreCounted(t *testing.T) {
 	cfg := metered(t, "namespace", 100)
-	var accrued *allocation.Accrued
-	cfg.Accrued = func() *allocation.Accrued { return accrued }
+	var accrued *metering.Accrued
+	cfg.Accrued = func() *metering.Accrued { return accrued }
 	latest := &latest{}
 	c := collector.New(latest, cfg)
 	reg := prometheus.NewRegistry()
@@ -346,7 +347,7 @@ func TestDropsOfTheMonthAreCounted(t *testing.T) {
 	if n := dropped(families(t, reg), "namespace"); n != 0 {
 		t.Errorf("%g series dropped of five namespaces", n)
 	}
-	month := allocation.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), cfg.Metering()).Add(monthHour(0, 90), few)
+	month := metering.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), cfg.Metering()).Add(monthHour(0, 90), few)
 	accrued = month
 	first := dropped(families(t, reg), "namespace")
 	if first <= 0 {

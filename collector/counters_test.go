@@ -10,6 +10,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/collector"
 )
 
@@ -55,9 +56,9 @@ func TestCountersOfTheMonth(t *testing.T) {
 	for _, namespaces := range []int{5, 300} { // of 300, most are folded
 		t.Run(strconv.Itoa(namespaces), func(t *testing.T) {
 			latest := &latest{}
-			accrued := allocation.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), metered(t, "namespace", 400).Metering())
-			var shown *allocation.Accrued
-			c := collector.New(latest, collector.Config{Metering: accrued.Metering, Accrued: func() *allocation.Accrued { return shown }})
+			accrued := metering.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), metered(t, "namespace", 400).Metering())
+			var shown *metering.Accrued
+			c := collector.New(latest, collector.Config{Metering: accrued.Metering, Accrued: func() *metering.Accrued { return shown }})
 			reg := prometheus.NewRegistry()
 			reg.MustRegister(c)
 			latest.set.Store(monthHour(0, namespaces))
@@ -81,7 +82,7 @@ func TestCountersOfTheMonth(t *testing.T) {
 						t.Fatalf("created %v", v.GetCreatedTimestamp())
 					}
 				}
-				for _, s := range allocation.Subjects()[:1] {
+				for _, s := range metering.Subjects()[:1] {
 					for k := range accrued.Totals(&s).Len() {
 						want += accrued.Totals(&s).Cost(k)
 					}
@@ -91,7 +92,7 @@ func TestCountersOfTheMonth(t *testing.T) {
 				}
 				before = now
 			}
-			if folded := before[allocation.OtherName] != nil; folded != (namespaces == 300) || len(before) > 200 {
+			if folded := before[metering.OtherName] != nil; folded != (namespaces == 300) || len(before) > 200 {
 				t.Errorf("%d counters, folded %v", len(before), folded)
 			}
 		})

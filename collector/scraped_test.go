@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -70,9 +71,9 @@ func TestRealPrometheusScrapes(t *testing.T) {
 			month := time.Now().Add(-30 * time.Minute) // longer ago, and a head that is new does not take it
 			set := madeSet()
 			set.Window = allocation.Window{Start: month, End: month.Add(time.Minute)}
-			accrued := allocation.NewAccrued(month, nil).Add(set)
+			accrued := metering.NewAccrued(month, nil).Add(set)
 			reg := prometheus.NewPedanticRegistry()
-			register(t, reg, set, collector.Config{Accrued: func() *allocation.Accrued { return accrued }})
+			register(t, reg, set, collector.Config{Accrued: func() *metering.Accrued { return accrued }})
 			page := promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true, EnableOpenMetricsTextCreatedSamples: tt.lines})
 			var scrapes atomic.Int64
 			var format atomic.Value

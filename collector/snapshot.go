@@ -11,14 +11,15 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // snapshot is a set as it is served.
 type snapshot struct {
 	set      *allocation.Set
-	accrued  *allocation.Accrued  // nil where there is none
-	spending *allocation.Spending // nil where there is none
-	metering *allocation.Metering
+	accrued  *metering.Accrued  // nil where there is none
+	spending *metering.Spending // nil where there is none
+	metering *metering.Metering
 	metrics  []metric // of costs
 	counts   []metric // of what was dropped
 }
@@ -28,7 +29,7 @@ func (c *Collector) render(of *snapshot) {
 	b := builder{pairs: map[pair]*dto.LabelPair{}}
 	places := of.accrued // say who has a place
 	if places == nil {
-		places = allocation.NewAccrued(of.set.Window.Start, of.metering)
+		places = metering.NewAccrued(of.set.Window.Start, of.metering)
 	}
 	subjects := places.Metering().Subjects()
 	if of.set != c.current.Load().set {
@@ -49,13 +50,13 @@ func (c *Collector) render(of *snapshot) {
 		}
 		if dropped > 0 && !c.warned[s.Collector()] {
 			c.warned[s.Collector()] = true
-			level.Warn(c.logger).Log("msg", "collector has more series than --collector.max-series, the smallest are summed into "+allocation.OtherName,
+			level.Warn(c.logger).Log("msg", "collector has more series than --collector.max-series, the smallest are summed into "+metering.OtherName,
 				"collector", s.Collector(), "max_series", places.Metering().MaxSeries(), "dropped", dropped)
 		}
 		for k := range c.subjects[served].families {
 			f := &c.subjects[served].families[k]
 			switch {
-			case f.Type == allocation.GaugeFamily:
+			case f.Type == metering.Gauge:
 				dropped += b.add(f, totals)
 			case of.accrued != nil:
 				dropped += b.add(f, of.accrued.Totals(s))
@@ -68,7 +69,7 @@ func (c *Collector) render(of *snapshot) {
 	}
 	for _, f := range c.set {
 		f.Emit(of.set, c.bounds, func(labels []string, value float64) {
-			b.append(f.desc, b.labels(f.Labels, labels, sortedByName(f.Labels)), allocation.GaugeFamily, value)
+			b.append(f.desc, b.labels(f.Labels, labels, sortedByName(f.Labels)), metering.Gauge, value)
 		})
 	}
 	of.metrics, of.counts = b.metrics, c.droppedMetrics()
@@ -79,7 +80,7 @@ func (c *Collector) droppedMetrics() []metric {
 	b := builder{pairs: map[pair]*dto.LabelPair{}}
 	for i, s := range c.subjects {
 		if i == 0 || c.subjects[i-1].collector != s.collector {
-			b.append(c.dropped, b.labels([]string{"collector"}, []string{s.collector}, []int{0}), allocation.CounterFamily, float64(c.total[s.collector]))
+			b.append(c.dropped, b.labels([]string{"collector"}, []string{s.collector}, []int{0}), metering.Counter, float64(c.total[s.collector]))
 		}
 	}
 	return b.metrics
@@ -97,11 +98,11 @@ type builder struct {
 
 // add appends all series of a family and returns how many were left out because they are not finite. They come in the order
 // that the registry sorts them in: sorting what is sorted takes half the time off every scrape.
-func (b *builder) add(f *family, totals *allocation.Totals) (notFinite int) {
+func (b *builder) add(f *family, totals *metering.Totals) (notFinite int) {
 	order, first := sortedByName(f.Labels), len(b.metrics)
 	notFinite = f.Emit(totals, func(i int, labels []string, value float64) {
 		b.append(f.desc, b.labels(f.Labels, labels, order), f.Type, value)
-		if f.Type == allocation.CounterFamily {
+		if f.Type == metering.Counter {
 			b.metrics[len(b.metrics)-1].counter.CreatedTimestamp = b.time(totals.Created(i))
 		}
 	})
@@ -122,12 +123,12 @@ func compareLabels(a, b metric) int {
 	return slices.CompareFunc(a.labels, b.labels, func(a, b *dto.LabelPair) int { return strings.Compare(*a.Value, *b.Value) })
 }
 
-func (b *builder) append(desc *prometheus.Desc, labels []*dto.LabelPair, kind allocation.FamilyType, value float64) {
+func (b *builder) append(desc *prometheus.Desc, labels []*dto.LabelPair, kind metering.Type, value float64) {
 	m := metric{desc: desc, labels: labels}
 	switch kind {
-	case allocation.GaugeFamily:
+	case metering.Gauge:
 		m.gauge = &dto.Gauge{Value: &value}
-	case allocation.CounterFamily:
+	case metering.Counter:
 		m.counter = &dto.Counter{Value: &value}
 	}
 	b.metrics = append(b.metrics, m)

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // targetLabels are those that a scrape adds to every series.
@@ -27,7 +28,7 @@ func (h oneHour) Latest() (*allocation.Set, time.Time, error) { return h.set, h.
 func served(t *testing.T) map[string][]string {
 	t.Helper()
 	metrics := map[string][]string{}
-	for _, s := range allocation.Subjects() {
+	for _, s := range metering.Subjects() {
 		for _, f := range s.Families() {
 			metrics[f.Name] = f.Labels
 		}

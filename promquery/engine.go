@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // DefaultScrapeInterval is assumed where the source shows too few samples to tell.
@@ -23,7 +24,7 @@ type Config struct {
 	// exposed, unless Exclude says which are its own.
 	Priced bool
 	// Exposed tells what this promcost exposed in a window; nil where that is not known.
-	Exposed func(ctx context.Context, w allocation.Window) ([]allocation.Exposure, error)
+	Exposed func(ctx context.Context, w allocation.Window) ([]metering.Exposure, error)
 	// Sheet names the price sheet that is given, in what Diagnose says; "" is none.
 	Sheet string
 	// MaxSamples bounds the samples that one computation may read; 0 is no bound. One that would exceed it fails with

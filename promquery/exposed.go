@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -52,10 +52,10 @@ func (c *Config) exposed(ctx context.Context, w allocation.Window) func() (expos
 }
 
 // add notes the prices of a set, with their labels as the inputs read them.
-func (e exposedPrices) add(clusters Clusters, x *allocation.Exposure) {
+func (e exposedPrices) add(clusters Clusters, x *metering.Exposure) {
 	p := newPlan(clusters, newFindings(nil), []Selector{{}}, always, priced)
 	p.own = &ownTargets{}
-	for _, subject := range allocation.Subjects() {
+	for _, subject := range metering.Subjects() {
 		for _, f := range subject.Families() {
 			i := slices.IndexFunc(p.sels, func(s Selector) bool { return s.Metric == f.Name })
 			if i < 0 || !p.readers[i].price {
@@ -71,7 +71,7 @@ func (e exposedPrices) add(clusters Clusters, x *allocation.Exposure) {
 }
 
 // each calls f with the series that promcost has of a set.
-func (exposedPrices) each(p *plan, i int, subject *allocation.Subject, f *allocation.Family, set *allocation.Set, yield func(key string, v float64)) {
+func (exposedPrices) each(p *plan, i int, subject *metering.Subject, f *metering.Family, set *allocation.Set, yield func(key string, v float64)) {
 	labels := make([]Symbol, len(p.sels[i].Keep))
 	f.Emit(subject.Totals(set), func(_ int, values []string, v float64) {
 		for k, name := range p.sels[i].Keep {

@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/promtest/soak"
@@ -116,7 +117,7 @@ func TestIncompleteHours(t *testing.T) {
 			}
 
 			compareShards(t, first, []*allocation.Set{hourOf(t, l.Counted(t.Context(), hour, nil))})
-			want := counters(allocation.NewAccrued(l.Accrued().Window.Start, nil).Add(countedHours(t, l, after(60))...))
+			want := counters(metering.NewAccrued(l.Accrued().Window.Start, nil).Add(countedHours(t, l, after(60))...))
 			for _, life := range []string{"before", "after"} {
 				if diff := cmp.Diff(want, counters(l.Accrued())); diff != "" {
 					t.Errorf("counters %s a restart (-hours as they were counted +counters):\n%s", life, diff)
@@ -168,8 +169,8 @@ func countedHours(t *testing.T, l ledgertest.Recorded, until time.Time) (hours [
 }
 
 // counters are what the counters of namespaces show.
-func counters(a *allocation.Accrued) map[string]float64 {
-	subject := allocation.Subjects()[0]
+func counters(a *metering.Accrued) map[string]float64 {
+	subject := metering.Subjects()[0]
 	totals := a.Totals(&subject)
 	out := map[string]float64{"until " + a.Window.End.Format(time.TimeOnly): 0}
 	for i := range totals.Len() {

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -138,12 +139,12 @@ func TestOwnSeries(t *testing.T) {
 }
 
 // exposed is what a promcost exposes of the node, whose price it had of a source, around the window.
-func exposed(price float64, source string) allocation.Exposure {
+func exposed(price float64, source string) metering.Exposure {
 	set := allocation.NewSet(allocation.Window{Start: ownWindow.Start.Add(-3 * time.Hour), End: ownWindow.Start.Add(-2 * time.Hour)}, allocation.NewDict())
 	node := allocation.Node{Cluster: config.Clusters.Default, Name: "n1"}
 	node.Hours[allocation.CPU], node.Cost[allocation.CPU], node.PriceSource[allocation.CPU] = 1, price, source
 	set.Nodes = []allocation.Node{node}
-	return allocation.Exposure{Set: set, From: ownWindow.Start.Add(-2 * time.Hour), To: ownWindow.End.Add(time.Hour)}
+	return metering.Exposure{Set: set, From: ownWindow.Start.Add(-2 * time.Hour), To: ownWindow.End.Add(time.Hour)}
 }
 
 // TestPricedPromcost checks which prices a promcost takes that exposes prices itself.
@@ -166,12 +167,12 @@ func TestPricedPromcost(t *testing.T) {
 	}
 	hourAgo, now := exposed(9, cpuPrice), exposed(2, cpuPrice)
 	hourAgo.To, now.From = ownWindow.Start.Add(25*time.Minute), ownWindow.Start.Add(10*time.Minute)
-	bySheet, byMetric := []allocation.Exposure{exposed(9, "sheet.yaml")}, []allocation.Exposure{exposed(9, cpuPrice)}
+	bySheet, byMetric := []metering.Exposure{exposed(9, "sheet.yaml")}, []metering.Exposure{exposed(9, cpuPrice)}
 	for _, tt := range []struct {
 		name    string
 		prices  []promtest.Series
 		exclude string
-		exposed []allocation.Exposure
+		exposed []metering.Exposure
 		want    float64
 		warns   bool
 	}{
@@ -193,8 +194,8 @@ func TestPricedPromcost(t *testing.T) {
 		{"both without targets, of a price that another told", []promtest.Series{bare, other}, "", byMetric, 2, true},
 		{"a repeated price alone", []promtest.Series{bare}, "", byMetric, 9, true},
 		{"a price of the sheet alone", []promtest.Series{bare}, "", bySheet, sheet, true},
-		{"the price of another time", []promtest.Series{bare}, "", []allocation.Exposure{exposed(8, "sheet.yaml")}, 9, true},
-		{"a price that fell as the hour before began", []promtest.Series{falls(-time.Hour, "a"), falls(11*time.Minute, "b")}, "", []allocation.Exposure{hourAgo, now}, 2, true},
+		{"the price of another time", []promtest.Series{bare}, "", []metering.Exposure{exposed(8, "sheet.yaml")}, 9, true},
+		{"a price that fell as the hour before began", []promtest.Series{falls(-time.Hour, "a"), falls(11*time.Minute, "b")}, "", []metering.Exposure{hourAgo, now}, 2, true},
 		{"other labels", []promtest.Series{scraped(9, cpuPrice, "node", "n1", "region", "elsewhere")}, "", bySheet, 9, true},
 		{"one job of both, without instances", []promtest.Series{
 			scraped(9, cpuPrice, "node", "n1", "job", "pods"), scraped(2, cpuPrice, "node", "n1", "job", "pods", "pod", "opencost-1"), buildInfo("pods"),
@@ -205,7 +206,7 @@ func TestPricedPromcost(t *testing.T) {
 			promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(tt.prices...)...)
 			cfg := config
 			cfg.Priced = true
-			cfg.Exposed = func(context.Context, allocation.Window) ([]allocation.Exposure, error) { return tt.exposed, nil }
+			cfg.Exposed = func(context.Context, allocation.Window) ([]metering.Exposure, error) { return tt.exposed, nil }
 			if tt.exclude != "" {
 				m, err := promquery.ParseMatcher(tt.exclude)
 				if err != nil {
@@ -262,7 +263,7 @@ func TestExposedPricesFail(t *testing.T) {
 	promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(opencostPrice("opencost"))...)
 	cfg := config
 	cfg.Priced = true
-	cfg.Exposed = func(context.Context, allocation.Window) ([]allocation.Exposure, error) {
+	cfg.Exposed = func(context.Context, allocation.Window) ([]metering.Exposure, error) {
 		return nil, errors.New("no history")
 	}
 	_, err := promquery.NewEngine(openBlocks(t, dir), cfg).Compute(t.Context(), allocation.Query{Window: ownWindow})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
@@ -40,8 +41,8 @@ func TestPrices(t *testing.T) {
 			promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(tt.prices...)...)
 			cfg := config
 			x := exposed(9, tt.source)
-			cfg.Exposed = func(context.Context, allocation.Window) ([]allocation.Exposure, error) {
-				return []allocation.Exposure{x}, nil
+			cfg.Exposed = func(context.Context, allocation.Window) ([]metering.Exposure, error) {
+				return []metering.Exposure{x}, nil
 			}
 			prices, err := promquery.NewEngine(openBlocks(t, dir), cfg).Prices(t.Context(), []allocation.Window{{Start: ownWindow.Start.Add(-time.Hour), End: ownWindow.Start}, ownWindow})
 			if err != nil {
@@ -78,8 +79,8 @@ func TestPricesOfServers(t *testing.T) {
 				}
 				cfg := config
 				cfg.Priced = true
-				cfg.Exposed = func(context.Context, allocation.Window) ([]allocation.Exposure, error) {
-					return []allocation.Exposure{exposed(9, cpuPrice)}, nil
+				cfg.Exposed = func(context.Context, allocation.Window) ([]metering.Exposure, error) {
+					return []metering.Exposure{exposed(9, cpuPrice)}, nil
 				}
 				if got := price(t, server, cfg); got != 2 {
 					t.Errorf("price %v, want 2", got)

@@ -16,6 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/recorder"
 )
 
@@ -197,7 +198,7 @@ func TestCountedHours(t *testing.T) {
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Errorf("counted hours (-want +got):\n%s", diff)
 	}
-	sum := allocation.NewAccrued(w.Start, nil)
+	sum := metering.NewAccrued(w.Start, nil)
 	for _, s := range sets {
 		sum = sum.Add(s)
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // costsAtOnce is how many sets are read at once.
@@ -31,7 +31,7 @@ type keptKey struct {
 
 // budgetCosts is what sets cost that were asked for.
 type budgetCosts struct {
-	metering *allocation.Metering
+	metering *metering.Metering
 	known    map[keptKey][]float64
 }
 
@@ -39,7 +39,7 @@ type budgetCosts struct {
 const maxBudgetCosts = 4096
 
 // budgetCosts is what counts for each budget in each of kept sets. Those that nobody asked for yet are read some at a time.
-func (b *budgets) budgetCosts(ctx context.Context, m *allocation.Metering, kept []keptOf) (costs [][]float64, err error) {
+func (b *budgets) budgetCosts(ctx context.Context, m *metering.Metering, kept []keptOf) (costs [][]float64, err error) {
 	costs = b.knownCosts(m, kept)
 	var batch []int
 	for i := range kept {
@@ -71,7 +71,7 @@ func (b *budgets) budgetCosts(ctx context.Context, m *allocation.Metering, kept 
 }
 
 // knownCosts are the costs of those of kept sets whose costs are known.
-func (b *budgets) knownCosts(m *allocation.Metering, kept []keptOf) [][]float64 {
+func (b *budgets) knownCosts(m *metering.Metering, kept []keptOf) [][]float64 {
 	costs := make([][]float64, len(kept))
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,7 +85,7 @@ func (b *budgets) knownCosts(m *allocation.Metering, kept []keptOf) [][]float64 
 }
 
 // readBudgets reads what counts for each budget in each of kept sets.
-func (b *budgets) readBudgets(ctx context.Context, m *allocation.Metering, kept []ledger.Kept) ([][]float64, error) {
+func (b *budgets) readBudgets(ctx context.Context, m *metering.Metering, kept []ledger.Kept) ([][]float64, error) {
 	release, err := b.archive.Enter(ctx, time.Duration(len(kept))*time.Hour)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // aWeek is what forecasts look back on.
@@ -20,11 +21,11 @@ type budgets struct {
 
 	mu       sync.Mutex
 	costs    budgetCosts
-	spending *allocation.Spending // as it was found last; nil before
+	spending *metering.Spending // as it was found last; nil before
 }
 
 // Spending is how the budgets stood when the last closed hour was counted; nil where there are none, or nothing is known.
-func (b *budgets) Spending() *allocation.Spending {
+func (b *budgets) Spending() *metering.Spending {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.spending
@@ -34,7 +35,7 @@ func (b *budgets) Spending() *allocation.Spending {
 // grace period included, and is kept. Closed days are taken as they are kept, the day that was not over by its hours. What idle
 // and shared costs add is of each day as a whole. A budget of whose period nothing is kept is not in it; nor is one, as long as
 // hours of its period have yet to be computed: what they cost is not known, rather than nothing.
-func (b *budgets) SpendingAt(ctx context.Context, t time.Time) (*allocation.Spending, error) {
+func (b *budgets) SpendingAt(ctx context.Context, t time.Time) (*metering.Spending, error) {
 	at, err := b.SpendingsIn(ctx, allocation.Window{Start: t, End: t})
 	if err != nil {
 		return nil, err
@@ -43,22 +44,22 @@ func (b *budgets) SpendingAt(ctx context.Context, t time.Time) (*allocation.Spen
 }
 
 // SpendingsIn is SpendingAt for many instants within w: what is kept is listed once for all of them.
-func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error) {
-	metering := b.opts.Metering()
-	if len(metering.Budgets()) == 0 {
-		return func(context.Context, time.Time) (*allocation.Spending, error) { return nil, nil }, nil
+func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*metering.Spending, error), err error) {
+	meter := b.opts.Metering()
+	if len(meter.Budgets()) == 0 {
+		return func(context.Context, time.Time) (*metering.Spending, error) { return nil, nil }, nil
 	}
 	if b.archive == nil {
 		return nil, fmt.Errorf("%w: there is no history to tell spending from", allocation.ErrNoData)
 	}
 	first := b.clock.ClosedAt(w.Start).Add(-latestPast) // the last hour that ended by w.Start may have ended then
 	listed := allocation.Window{Start: first.Add(-aWeek), End: w.End}
-	for i := range metering.Budgets() {
-		if begin := metering.Budgets()[i].Period.At(first, b.clock.Zone).Start; begin.Before(listed.Start) {
+	for i := range meter.Budgets() {
+		if begin := meter.Budgets()[i].Period.At(first, b.clock.Zone).Start; begin.Before(listed.Start) {
 			listed.Start = begin
 		}
 	}
-	s := &spender{budgets: b, metering: metering}
+	s := &spender{budgets: b, metering: meter}
 	if s.days, err = b.archive.List(ctx, ledger.Days, listed); err != nil {
 		return nil, fmt.Errorf("find the days of budgets: %w", err)
 	}
@@ -94,19 +95,19 @@ func (s *spender) awaits(w allocation.Window) bool {
 // spender tells how budgets stand from what was found to be kept.
 type spender struct {
 	*budgets
-	metering    *allocation.Metering
+	metering    *metering.Metering
 	days, hours *ledger.Listing
 	awaited     []allocation.Window // hours that have yet to be computed, by start
 }
 
 // at is how the budgets stood at t.
-func (s *spender) at(ctx context.Context, t time.Time) (*allocation.Spending, error) {
+func (s *spender) at(ctx context.Context, t time.Time) (*metering.Spending, error) {
 	end := s.clock.ClosedAt(t)
 	if last := s.lastHour(end); !last.IsZero() {
 		end = last
 	}
 	budgets := s.metering.Budgets()
-	spending := &allocation.Spending{End: end, States: make([]allocation.BudgetState, 0, len(budgets))}
+	spending := &metering.Spending{End: end, States: make([]metering.BudgetState, 0, len(budgets))}
 	for i := range budgets {
 		if period := budgets[i].Period.At(end, s.clock.Zone); s.awaits(allocation.Window{Start: period.Start, End: end}) {
 			spending.Unknown = append(spending.Unknown, budgets[i].Name)
@@ -135,23 +136,23 @@ func (s *spender) lastHour(end time.Time) time.Time {
 }
 
 // spend is how the i-th budget stands at the end of a closed hour, which is not known where nothing of its period is kept.
-func (s *spender) spend(ctx context.Context, i int, end time.Time) (state allocation.BudgetState, some bool, err error) {
+func (s *spender) spend(ctx context.Context, i int, end time.Time) (state metering.BudgetState, some bool, err error) {
 	b := &s.metering.Budgets()[i]
 	period := b.Period.At(end, s.clock.Zone)
 	spent, known, err := s.costOf(ctx, i, allocation.Window{Start: period.Start, End: end})
 	if err != nil || known == 0 {
-		return allocation.BudgetState{}, false, err
+		return metering.BudgetState{}, false, err
 	}
-	state = allocation.BudgetState{Budget: b, Window: allocation.Window{Start: period.Start, End: end}, Spent: spent, Forecast: -1}
+	state = metering.BudgetState{Budget: b, Window: allocation.Window{Start: period.Start, End: end}, Spent: spent, Forecast: -1}
 	if s.awaits(allocation.Window{Start: end.Add(-aWeek), End: end}) {
 		return state, true, nil
 	}
 	rest := period.End.Sub(end)
 	week, part, err := s.lastWeek(ctx, i, end, rest%aWeek)
 	if err != nil {
-		return allocation.BudgetState{}, false, err
+		return metering.BudgetState{}, false, err
 	}
-	state.Forecast = allocation.Forecast(spent, known, rest, week, part)
+	state.Forecast = metering.Forecast(spent, known, rest, week, part)
 	return state, true, nil
 }
 

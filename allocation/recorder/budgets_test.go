@@ -14,11 +14,12 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/recorder"
 )
 
 // budgeting is a metering of budgets: of everything in a month, and of a namespace in a week, a day and a year.
-func budgeting(t *testing.T) *allocation.Metering {
+func budgeting(t *testing.T) *metering.Metering {
 	t.Helper()
 	everything, err := allocation.ParseKeys("all", nil)
 	if err != nil {
@@ -28,11 +29,11 @@ func budgeting(t *testing.T) *allocation.Metering {
 	if err != nil {
 		t.Fatal(err)
 	}
-	budgets := []allocation.Budget{{Name: "all", Amount: 1000, Period: allocation.BudgetMonth, Options: allocation.Options{Aggregate: everything, Idle: true}}}
-	for _, p := range []allocation.BudgetPeriod{allocation.BudgetWeek, allocation.BudgetDay, allocation.BudgetYear} {
-		budgets = append(budgets, allocation.Budget{Name: string(p), Amount: 10, Period: p, Options: allocation.Options{Aggregate: everything, Filter: one}})
+	budgets := []metering.Budget{{Name: "all", Amount: 1000, Period: metering.BudgetMonth, Options: allocation.Options{Aggregate: everything, Idle: true}}}
+	for _, p := range []metering.BudgetPeriod{metering.BudgetWeek, metering.BudgetDay, metering.BudgetYear} {
+		budgets = append(budgets, metering.Budget{Name: string(p), Amount: 10, Period: p, Options: allocation.Options{Aggregate: everything, Filter: one}})
 	}
-	m, err := allocation.NewMetering(allocation.MeteringOptions{Budgets: budgets})
+	m, err := metering.New(metering.Options{Budgets: budgets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func budgeting(t *testing.T) *allocation.Metering {
 }
 
 // costOf is what the model says of a budget.
-func costOf(t *testing.T, r *ledgertest.Rig, b *allocation.Budget, from, to time.Time) float64 {
+func costOf(t *testing.T, r *ledgertest.Rig, b *metering.Budget, from, to time.Time) float64 {
 	t.Helper()
 	cost, err := b.Cost(r.Exactly(allocation.Window{Start: from, End: to}))
 	if err != nil {
@@ -54,7 +55,7 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), mat
 func TestSpending(t *testing.T) {
 	m := budgeting(t)
 	start := ledgertest.At(t, "2026-03-06T00:00")
-	r := ledgertest.Live(t, "2026-03-13T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }}}, func(r *ledgertest.Rig) { r.Model.From = start })
+	r := ledgertest.Live(t, "2026-03-13T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}, func(r *ledgertest.Rig) { r.Model.From = start })
 	for _, now := range []string{"2026-03-06T01:10", "2026-03-08T13:15", "2026-03-09T00:15", "2026-03-12T05:30", "2026-03-13T05:30"} {
 		got, err := r.SpendingAt(t.Context(), ledgertest.At(t, now))
 		if err != nil {
@@ -91,7 +92,7 @@ func TestSpending(t *testing.T) {
 // A restart, and one that only reads, tell the same.
 func TestSpendingSurvivesRestarts(t *testing.T) {
 	m := budgeting(t)
-	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }}}
+	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}
 	r := ledgertest.Live(t, "2026-03-03T05:30", o, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
 	before := r.Spending()
 	if before == nil || !before.End.Equal(ledgertest.At(t, "2026-03-03T05:00")) {
@@ -104,7 +105,7 @@ func TestSpendingSurvivesRestarts(t *testing.T) {
 			t.Error("it knows how budgets stand before it has read anything")
 		}
 		r.Start(t)
-		if diff := cmp.Diff(before, r.Spending(), cmpopts.IgnoreFields(allocation.BudgetState{}, "Budget")); diff != "" {
+		if diff := cmp.Diff(before, r.Spending(), cmpopts.IgnoreFields(metering.BudgetState{}, "Budget")); diff != "" {
 			t.Errorf("read only %v: -before +after:\n%s", readOnly, diff)
 		}
 	}
@@ -115,15 +116,15 @@ func TestSpendingSurvivesRestarts(t *testing.T) {
 }
 
 func TestSpendingFollowsTheConfig(t *testing.T) {
-	none, m := allocation.DefaultMetering(), budgeting(t)
+	none, m := metering.Default(), budgeting(t)
 	current := none
-	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *allocation.Metering { return current }}}
+	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return current }}}
 	r := ledgertest.Live(t, "2026-03-02T05:30", o, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
 	if s := r.Spending(); s != nil {
 		t.Errorf("there are no budgets, but %v", s)
 	}
 	for _, tt := range []struct {
-		metering *allocation.Metering
+		metering *metering.Metering
 		want     int
 	}{{m, 4}, {none, 0}} {
 		r.Stop()
@@ -142,7 +143,7 @@ func TestSpendingFollowsTheConfig(t *testing.T) {
 // Many instants of one listing are told what each is told alone.
 func TestSpendingsIn(t *testing.T) {
 	m := budgeting(t)
-	r := ledgertest.Live(t, "2026-03-04T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }}}, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
+	r := ledgertest.Live(t, "2026-03-04T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
 	w := allocation.Window{Start: ledgertest.At(t, "2026-03-01T00:20"), End: ledgertest.At(t, "2026-03-04T05:30")}
 	tell, err := r.SpendingsIn(t.Context(), w)
 	if err != nil {
@@ -154,7 +155,7 @@ func TestSpendingsIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := tell(t.Context(), now)
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(allocation.BudgetState{}, "Budget")); err != nil || diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(metering.BudgetState{}, "Budget")); err != nil || diff != "" {
 			t.Errorf("%s: %v (-alone +of many):\n%s", now, err, diff)
 		}
 	}
@@ -164,8 +165,8 @@ func TestSpendingsIn(t *testing.T) {
 func TestSpendingIsShownOnceWhole(t *testing.T) {
 	m := budgeting(t)
 	var r *ledgertest.Rig
-	var shown []*allocation.Spending
-	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }, Changed: func() {
+	var shown []*metering.Spending
+	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }, Changed: func() {
 		if s := r.Spending(); s != nil {
 			shown = append(shown, s)
 		}
@@ -179,7 +180,7 @@ func TestSpendingIsShownOnceWhole(t *testing.T) {
 		t.Fatal("budgets were not shown")
 	}
 	for _, s := range shown {
-		if diff := cmp.Diff(r.Spending(), s, cmpopts.IgnoreFields(allocation.BudgetState{}, "Budget"), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+		if diff := cmp.Diff(r.Spending(), s, cmpopts.IgnoreFields(metering.BudgetState{}, "Budget"), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
 			t.Errorf("-in the end +at first:\n%s", diff)
 		}
 	}
@@ -194,7 +195,7 @@ func TestSpendingIsShownOnceWhole(t *testing.T) {
 // matter, nor those that are not going to be computed.
 func TestSpendingAwaitsHours(t *testing.T) {
 	m := budgeting(t)
-	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }}}
+	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}
 	hole := ledgertest.Between(t, "2026-03-03T10:00", "2026-03-03T12:00")
 	r := ledgertest.Live(t, "2026-03-12T05:30", o, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
 	r.Stop()
@@ -270,7 +271,7 @@ func TestSpendingOfWhatIsShared(t *testing.T) {
 		return list
 	}
 	ns := []allocation.Share{{Name: "ns-2", Filter: parse(`namespace:"ns-2"`)}}
-	var budgets []allocation.Budget
+	var budgets []metering.Budget
 	for i, o := range []allocation.Options{
 		{Filter: parse(`controllerName:"app-1"+controllerKind:"deployment"`)},
 		{Filter: parse(`label[app]:"app-1" | pod:"pod-3"`), ShareIdle: allocation.Weighted},
@@ -279,13 +280,13 @@ func TestSpendingOfWhatIsShared(t *testing.T) {
 		{Aggregate: keys("label:app"), ShareSplit: allocation.Even, Share: ns, SharedCost: 730, Idle: true, IdleByNode: true},
 		{ShareSplit: allocation.Weighted, Share: []allocation.Share{{Name: "share", Filter: parse(`label[app]:"app-2"`)}}, ShareTenancy: true, ShareLoadBalancers: true},
 	} {
-		budgets = append(budgets, allocation.Budget{Name: fmt.Sprint("budget ", i), Amount: 1, Period: allocation.BudgetDay, Options: o})
+		budgets = append(budgets, metering.Budget{Name: fmt.Sprint("budget ", i), Amount: 1, Period: metering.BudgetDay, Options: o})
 	}
-	m, err := allocation.NewMetering(allocation.MeteringOptions{Budgets: budgets})
+	m, err := metering.New(metering.Options{Budgets: budgets})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := ledgertest.NewRig(t, "2026-03-02T01:30", ledgertest.Options{Ledger: ledger.Options{ReadOnly: true}, Recorder: recorder.Options{Metering: func() *allocation.Metering { return m }}})
+	r := ledgertest.NewRig(t, "2026-03-02T01:30", ledgertest.Options{Ledger: ledger.Options{ReadOnly: true}, Recorder: recorder.Options{Metering: func() *metering.Metering { return m }}})
 	w := ledgertest.Between(t, "2026-03-02T00:00", "2026-03-02T01:00")
 	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
 		t.Fatal(err)
@@ -304,7 +305,7 @@ func TestSpendingOfWhatIsShared(t *testing.T) {
 // TestSpendingTellsOlderRules has spending of hours by older rules, and later by the current ones, too.
 func TestSpendingTellsOlderRules(t *testing.T) {
 	m := budgeting(t)
-	r := ledgertest.Live(t, "2026-03-09T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }}}, func(r *ledgertest.Rig) {
+	r := ledgertest.Live(t, "2026-03-09T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}, func(r *ledgertest.Rig) {
 		r.Model.From, r.Model.Rules = ledgertest.At(t, "2026-03-09T00:00"), allocation.OldestRules
 	})
 	for _, tt := range []struct {

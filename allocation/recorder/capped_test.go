@@ -9,17 +9,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/recorder"
 )
 
 // cappedCounters are the counters of containers and when they began, to the last bit.
-func cappedCounters(a *allocation.Accrued) string {
+func cappedCounters(a *metering.Accrued) string {
 	if a == nil {
 		return "none"
 	}
-	i := slices.IndexFunc(a.Metering().Subjects(), func(s allocation.Subject) bool { return s.Name == "container" })
+	i := slices.IndexFunc(a.Metering().Subjects(), func(s metering.Subject) bool { return s.Name == "container" })
 	s := a.Metering().Subjects()[i]
 	totals := a.Totals(&s)
 	var b strings.Builder
@@ -33,11 +33,11 @@ func cappedCounters(a *allocation.Accrued) string {
 // TestMembershipSurvivesRestarts has more containers than may have series: who has one follows from what is kept, so that a
 // restart, a replica that only reads and the counters of an instant all have the same.
 func TestMembershipSurvivesRestarts(t *testing.T) {
-	m, err := allocation.NewMetering(allocation.MeteringOptions{Enabled: []string{"container", "pod"}, MaxSeries: 100})
+	m, err := metering.New(metering.Options{Enabled: []string{"container", "pod"}, MaxSeries: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *allocation.Metering { return m }}}
+	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}
 	r := ledgertest.Live(t, "2026-03-02T05:30", o, func(r *ledgertest.Rig) {
 		r.Model.Rate = func(container, hour int) float64 { // they come, go and change ranks
 			return float64((container*7+hour*3)%11) / 7
@@ -45,7 +45,7 @@ func TestMembershipSurvivesRestarts(t *testing.T) {
 		r.Model.Extra = 12
 	})
 	before := cappedCounters(r.Accrued())
-	if !strings.HasPrefix(before, "true\n") || !strings.Contains(before, allocation.OtherName) {
+	if !strings.HasPrefix(before, "true\n") || !strings.Contains(before, metering.OtherName) {
 		t.Fatalf("nothing is folded: %s", before)
 	}
 	at, err := r.AccruedAt(t.Context(), ledgertest.At(t, "2026-03-02T05:30"))

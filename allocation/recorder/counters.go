@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // maxCountedAtOnce is how many hours are read at once to be counted: those of a day.
@@ -22,15 +23,15 @@ type counters struct {
 	*records
 
 	mu        sync.Mutex
-	counting  *allocation.Accrued // as far as hours are there
-	shown     *allocation.Accrued // what is shown of it, nil until it is whole
+	counting  *metering.Accrued // as far as hours are there
+	shown     *metering.Accrued // what is shown of it, nil until it is whole
 	uncounted uncounted
 }
 
 // Accrued are the costs of the month up to the last closed hour that could be counted: what counters show. It is nil until
 // all closed hours of the month are kept, but for those that the source has nothing of. It never falls within a month:
 // hours are counted in order, each as it was when it was counted first, which the history keeps where they change.
-func (c *counters) Accrued() *allocation.Accrued {
+func (c *counters) Accrued() *metering.Accrued {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.shown
@@ -39,12 +40,12 @@ func (c *counters) Accrued() *allocation.Accrued {
 // AccruedAt are the costs of the month up to t, as counters showed them then. The month is that in
 // which the last hour began that was closed by then, grace period included: so the last hour of a month is shown, too, in the
 // first one of the next. Where an hour is not kept, it ends before it.
-func (c *counters) AccruedAt(ctx context.Context, t time.Time) (*allocation.Accrued, error) {
+func (c *counters) AccruedAt(ctx context.Context, t time.Time) (*metering.Accrued, error) {
 	if c.archive == nil {
 		return nil, fmt.Errorf("%w: there is no history to count costs in", allocation.ErrNoData)
 	}
 	end := c.clock.ClosedAt(t)
-	a, err := c.countReadable(ctx, allocation.NewAccrued(c.monthOf(end), c.opts.Metering()), end, false)
+	a, err := c.countReadable(ctx, metering.NewAccrued(c.monthOf(end), c.opts.Metering()), end, false)
 	if err != nil {
 		return nil, fmt.Errorf("count the costs of the month: %w", err)
 	}
@@ -58,15 +59,15 @@ func (c *counters) update(ctx context.Context, latestEnd time.Time) error {
 	c.mu.Lock()
 	a := c.counting
 	c.mu.Unlock()
-	metering := c.opts.Metering()
-	if a != nil && a.Metering() != metering {
+	meter := c.opts.Metering()
+	if a != nil && a.Metering() != meter {
 		a = nil
 	}
 	if a != nil && month.Before(a.Window.Start) {
 		return nil // the clock was set back
 	}
 	if a == nil || !a.Window.Start.Equal(month) {
-		a = allocation.NewAccrued(month, metering)
+		a = metering.NewAccrued(month, meter)
 	}
 	a, err := c.countReadable(ctx, a, end, !c.readOnly)
 	if err != nil {
@@ -79,7 +80,7 @@ func (c *counters) update(ctx context.Context, latestEnd time.Time) error {
 }
 
 // show notes how far has been counted, and shows it once it is whole: then it reports whether that is new.
-func (c *counters) show(a *allocation.Accrued, end, latestEnd time.Time) (changed bool) {
+func (c *counters) show(a *metering.Accrued, end, latestEnd time.Time) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counting = a
@@ -92,7 +93,7 @@ func (c *counters) show(a *allocation.Accrued, end, latestEnd time.Time) (change
 
 // countReadable is count with damaged hours left out, as hours that have yet to be computed: those that it cannot read must not keep
 // them from being computed again.
-func (c *counters) countReadable(ctx context.Context, a *allocation.Accrued, end time.Time, keepEmpty bool) (*allocation.Accrued, error) {
+func (c *counters) countReadable(ctx context.Context, a *metering.Accrued, end time.Time, keepEmpty bool) (*metering.Accrued, error) {
 	for try := 0; ; try++ {
 		sum, err := c.count(ctx, a, end, keepEmpty)
 		if _, damaged := errors.AsType[*ledger.DamagedError](err); !damaged || try >= maxDamaged {
@@ -103,7 +104,7 @@ func (c *counters) countReadable(ctx context.Context, a *allocation.Accrued, end
 
 // count adds hours to a up to end, or to the first that is neither kept nor known to be without data. With keepEmpty, time that is found
 // to be without data is kept as such, so that it stays out of the counters if data come later.
-func (c *counters) count(ctx context.Context, a *allocation.Accrued, end time.Time, keepEmpty bool) (*allocation.Accrued, error) {
+func (c *counters) count(ctx context.Context, a *metering.Accrued, end time.Time, keepEmpty bool) (*metering.Accrued, error) {
 	if !end.After(a.Window.End) {
 		return a, nil
 	}

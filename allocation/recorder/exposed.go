@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // exposedFor is for how long an hour is exposed at the most, from when the grace period after it is over: until the next one is, and that is computed and
@@ -15,17 +16,17 @@ const exposedFor = time.Hour + 15*time.Minute
 
 // Exposed says which hours this promcost exposed on /metrics within w, as far as that is known: those that are kept, as they were
 // counted first, and where none are kept, the latest one. Of their rows they have nothing.
-func (r *Recorder) Exposed(ctx context.Context, w allocation.Window) ([]allocation.Exposure, error) {
+func (r *Recorder) Exposed(ctx context.Context, w allocation.Window) ([]metering.Exposure, error) {
 	ctx, done := r.ledger.WithAccount(ctx)
 	defer done()
 	sets, err := r.firstKept(ctx, allocation.Window{Start: w.Start.Add(-r.clock.Grace - exposedFor - time.Hour), End: w.End})
 	if err != nil {
 		return nil, err
 	}
-	var out []allocation.Exposure
+	var out []metering.Exposure
 	for _, s := range sets {
 		from := s.Window.End.Add(r.clock.Grace)
-		if x := (allocation.Exposure{Set: s, From: from, To: from.Add(exposedFor)}); x.From.Before(w.End) && x.To.After(w.Start) {
+		if x := (metering.Exposure{Set: s, From: from, To: from.Add(exposedFor)}); x.From.Before(w.End) && x.To.After(w.Start) {
 			out = append(out, x)
 		}
 	}

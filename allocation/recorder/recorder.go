@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-kit/log"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // DefaultBackfill is the default of Options.Backfill.
@@ -25,8 +25,8 @@ type Options struct {
 	// Retention is how long sets are kept; 0 is for ever.
 	Retention time.Duration
 	// Metering says what counters there are. It is asked for each count; where it gives another one, the month is counted
-	// anew. The default is allocation.DefaultMetering.
-	Metering func() *allocation.Metering
+	// anew. The default is metering.DefaultMetering.
+	Metering func() *metering.Metering
 	// Changed is told by Run when Latest or Accrued give something new. The default is nobody.
 	Changed func()
 	// Sleep is how Run waits: for so long, unless ctx ends before, which it reports as false. The default takes that time.
@@ -39,8 +39,8 @@ func (o Options) withDefaults() Options {
 		o.Sleep = sleep
 	}
 	if o.Metering == nil {
-		metering := allocation.DefaultMetering()
-		o.Metering = func() *allocation.Metering { return metering }
+		fallback := metering.Default()
+		o.Metering = func() *metering.Metering { return fallback }
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // uncounted are the closed hours of a month that counters lack.
@@ -29,7 +30,7 @@ func (c *counters) uncountedHours() int {
 
 // noteUncounted finds the hours up to end that the counters lack: those that were counted as empty, because the source had nothing of
 // them, and those that are not counted yet. Time before the first data does not count.
-func (c *counters) noteUncounted(ctx context.Context, a *allocation.Accrued, end time.Time) error {
+func (c *counters) noteUncounted(ctx context.Context, a *metering.Accrued, end time.Time) error {
 	shown := c.Accrued()
 	now := uncounted{month: a.Window.Start, shown: shown != nil && shown.Window.Start.Equal(a.Window.Start)}
 	first, err := c.oldestKept(ctx, allocation.Window{Start: a.Window.Start, End: end})

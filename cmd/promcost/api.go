@@ -7,18 +7,19 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // newAPI is the HTTP API over the service's ledger under the given settings, its requests counted by path.
-func newAPI(s *service, current *config.Settings, metering *allocation.Metering) http.Handler {
+func newAPI(s *service, current *config.Settings, meter *metering.Metering) http.Handler {
 	defaults := map[string]string{}
 	for _, p := range current.Sharing.Parameters() {
 		defaults[p[0]] = p[1]
 	}
 	api := costapi.New(s.ledger, s.logs.kit, costapi.Config{
 		Zone: current.Zone, Now: s.now, Timeout: s.flags.timeout, Currency: current.Currency, Labels: current.Labels,
-		LabelNames: current.LabelNames.And(metering.LabelTexts()...),
+		LabelNames: current.LabelNames.And(meter.LabelTexts()...),
 		Cluster:    func() costapi.ClusterInfo { return mainCluster(current, s.computer.id.known(), s.computer.seen.list()) },
 		Clusters:   func() []costapi.ClusterInfo { return allClusters(current, s.computer.seen.list()) },
 		Diagnose:   s.computer.Diagnose,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/promquery/democluster"
 )
@@ -30,7 +31,7 @@ func demoBudgetsOf(c *democluster.Cluster, zone *time.Location) []config.Budget 
 	perHour := costOfTeams(c.Truth(day.Start, day.End))
 	var budgets []config.Budget
 	for _, b := range demoBudgets {
-		period := allocation.BudgetPeriod(b.period).At(c.End(), zone)
+		period := metering.BudgetPeriod(b.period).At(c.End(), zone)
 		known := period.Start
 		if c.Start().After(known) {
 			known = c.Start()

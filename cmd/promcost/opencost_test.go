@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // gibibyte is how dashboards for OpenCost divide.
@@ -156,11 +156,11 @@ func (w *watched) testBudgets(t *testing.T) {
 	end := time.Unix(int64(at[0].Value.Value), 0).UTC()
 	for _, tt := range []struct {
 		budget, parameters string
-		period             allocation.BudgetPeriod
+		period             metering.BudgetPeriod
 	}{
-		{"everything", "idle=true", allocation.BudgetMonth},
-		{"tiny", "idle=true", allocation.BudgetYear},
-		{"search", "idle=false&filter=" + url.QueryEscape(`namespace:"search"`), allocation.BudgetWeek},
+		{"everything", "idle=true", metering.BudgetMonth},
+		{"tiny", "idle=true", metering.BudgetYear},
+		{"search", "idle=false&filter=" + url.QueryEscape(`namespace:"search"`), metering.BudgetWeek},
 	} {
 		eventually(t, tt.budget+": what is spent is not what the API says", func() bool {
 			w.now = time.Now()

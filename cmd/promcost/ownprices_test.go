@@ -15,6 +15,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -41,7 +42,7 @@ func ownPrices(hours []*allocation.Set, until time.Time, more ...string) []promt
 	}
 	byKey := map[string]*promtest.Series{}
 	for _, set := range hours {
-		for _, subject := range allocation.Subjects() {
+		for _, subject := range metering.Subjects() {
 			for _, f := range subject.Families() {
 				if !prices[f.Name] {
 					continue

@@ -15,9 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
@@ -158,7 +158,7 @@ type recorded struct {
 // handlerUnder makes the handler under settings.
 func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error) {
 	f := a.flags.promql
-	subjects := slices.DeleteFunc(a.metering().Table(), func(subject allocation.Subject) bool {
+	subjects := slices.DeleteFunc(a.metering().Table(), func(subject metering.Subject) bool {
 		collector := subject.Collector()
 		return strings.HasPrefix(collector, compatible) && !*a.flags.enabled[collector]
 	})

@@ -12,8 +12,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/promquery"
@@ -290,7 +290,7 @@ func referPromQL(b *strings.Builder) {
 func referFamilies(b *strings.Builder) {
 	b.WriteString("\n## Metrics out\n\nWhat `/metrics` says of costs. promcost's own health is there too, as `promcost_computation_…`, `promcost_source_…`, `promcost_http_…`, `promcost_config_…` and `promcost_price_…`.\n")
 	table(b, "metric", "labels", "collector", "what")
-	for _, s := range allocation.Subjects() {
+	for _, s := range metering.Subjects() {
 		for _, f := range s.Families() {
 			line(b, code(f.Name), code(strings.Join(f.Labels, ",")), s.Collector(), f.Help)
 		}

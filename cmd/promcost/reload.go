@@ -15,6 +15,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
 )
@@ -23,7 +24,7 @@ import (
 type live struct {
 	settings *config.Settings
 	api      http.Handler
-	metering *allocation.Metering
+	metering *metering.Metering
 	told     sync.Once // what is wrong with labels of metrics
 }
 
@@ -42,20 +43,20 @@ func (s *service) serveAPI(w http.ResponseWriter, r *http.Request) {
 func (s *service) settings() *config.Settings { return s.current.Load().settings }
 
 // metering is that under the settings in use.
-func (s *service) metering() *allocation.Metering { return s.current.Load().metering }
+func (s *service) metering() *metering.Metering { return s.current.Load().metering }
 
 // use makes what begins from now on be done under other settings, or nothing where they cannot be used.
 func (s *service) use(next *config.Settings) error {
-	metering := allocation.DefaultMetering()
+	meter := metering.Default()
 	if s.meter != nil {
 		var err error
-		if metering, err = s.meter(next); err != nil {
+		if meter, err = s.meter(next); err != nil {
 			return err
 		}
 	}
 	s.computer.price(next.Pricer(), next.SheetName())
 	s.health.SetCurrency(next.Currency)
-	s.current.Store(&live{settings: next, api: newAPI(s, next, metering), metering: metering})
+	s.current.Store(&live{settings: next, api: newAPI(s, next, meter), metering: meter})
 	for _, w := range next.PriceWarnings(time.Now()) {
 		level.Warn(s.logs.kit).Log("msg", "Odd price", "warning", w)
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/exporter-toolkit/web"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
@@ -51,8 +51,8 @@ func addServeFlags(clause *kingpin.CmdClause, preset servePreset) *serveFlags {
 	f := &serveFlags{web: addWebFlags(clause, preset.address), promql: addPromQLFlags(clause), enabled: map[string]*bool{}}
 	durationOf(clause, "history.grace", "How long after its end an hour is computed, for samples that come late.", &f.grace, 0).
 		Default(ledger.DefaultGrace.String())
-	countOf(clause, "collector.max-series", "Most series that a collector exports; the cheapest of more are summed into __other__, so that sums by cluster, label and resource stay. PromQL over costs has all of them.", &f.maxSeries, allocation.MinMaxSeries).
-		Default(strconv.Itoa(allocation.DefaultMaxSeries))
+	countOf(clause, "collector.max-series", "Most series that a collector exports; the cheapest of more are summed into __other__, so that sums by cluster, label and resource stay. PromQL over costs has all of them.", &f.maxSeries, metering.MinMaxSeries).
+		Default(strconv.Itoa(metering.DefaultMaxSeries))
 	names := addFlag(clause, "collector.label.names", "Labels whose values --collector.label exports the cost of, separated by commas: names as Kubernetes or as Prometheus has them, aliases such as team, and properties of the config file. Names switch it on.", func(text string) error {
 		f.labels = strings.Split(text, ",")
 		return nil
@@ -86,7 +86,7 @@ func (f *serveFlags) collectors() []string {
 }
 
 // meter is what metrics are of under settings.
-func (f *serveFlags) meter(s *config.Settings) (*allocation.Metering, error) {
+func (f *serveFlags) meter(s *config.Settings) (*metering.Metering, error) {
 	if *f.enabled[labelCollector] && len(f.labels) == 0 {
 		return nil, usageErrorf("--collector.label has no label to export: name some with --collector.label.names=team,app")
 	}
@@ -94,7 +94,7 @@ func (f *serveFlags) meter(s *config.Settings) (*allocation.Metering, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := allocation.NewMetering(allocation.MeteringOptions{
+	m, err := metering.New(metering.Options{
 		Enabled: f.collectors(), MaxSeries: f.maxSeries, LabelNames: f.labels, Known: s.LabelNames, Mapping: s.Labels, Derived: s.Derived, Budgets: budgets,
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
@@ -92,7 +93,7 @@ type service struct {
 	api      http.Handler
 	closers  []io.Closer
 	where    string // the history is kept
-	meter    func(*config.Settings) (*allocation.Metering, error)
+	meter    func(*config.Settings) (*metering.Metering, error)
 	changed  atomic.Pointer[func()] // told when metrics change; nil for nobody
 
 	logs    loggers
@@ -108,11 +109,11 @@ type serviceOptions struct {
 	now       func() time.Time // the clock of the API
 	ledgerNow func() time.Time // the clock that says which hour is closed
 	grace     time.Duration
-	slow      log.Logger                                           // told of slow computations; nil is where everything else is logged
-	keep      func() (keeping, error)                              // opens the history; nil keeps none
-	priced    bool                                                 // prices are among what is exposed
-	meter     func(*config.Settings) (*allocation.Metering, error) // makes what metrics are of; nil is the default
-	shard     allocation.Shard                                     // what is computed of it; the zero value is everything
+	slow      log.Logger                                         // told of slow computations; nil is where everything else is logged
+	keep      func() (keeping, error)                            // opens the history; nil keeps none
+	priced    bool                                               // prices are among what is exposed
+	meter     func(*config.Settings) (*metering.Metering, error) // makes what metrics are of; nil is the default
+	shard     allocation.Shard                                   // what is computed of it; the zero value is everything
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -205,7 +206,7 @@ type computer struct {
 	seen     seenClusters
 	shard    allocation.Shard
 	priced   bool // prices are among what is exposed
-	exposed  func(context.Context, allocation.Window) ([]allocation.Exposure, error)
+	exposed  func(context.Context, allocation.Window) ([]metering.Exposure, error)
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
 

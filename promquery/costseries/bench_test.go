@@ -16,6 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/promapi"
@@ -70,7 +71,7 @@ func containersSet(rng *rand.Rand, w allocation.Window, n int) *allocation.Set {
 }
 
 // benchLedger has so many days of hours, counted by m.
-func benchLedger(b *testing.B, days int, m *allocation.Metering) (l ledgertest.Recorded, start, end time.Time) {
+func benchLedger(b *testing.B, days int, m *metering.Metering) (l ledgertest.Recorded, start, end time.Time) {
 	b.Helper()
 	backend, err := history.OpenDirectory(b.TempDir())
 	if err != nil {
@@ -100,13 +101,13 @@ func benchLedger(b *testing.B, days int, m *allocation.Metering) (l ledgertest.R
 	}
 	now := func() time.Time { return end.Add(time.Hour) }
 	return ledgertest.New(nothing{}, s, log.NewNopLogger(), ledgertest.Options{
-		Ledger: ledger.Options{Now: now, Grace: grace, ReadOnly: true}, Recorder: recorder.Options{Metering: func() *allocation.Metering { return m }},
+		Ledger: ledger.Options{Now: now, Grace: grace, ReadOnly: true}, Recorder: recorder.Options{Metering: func() *metering.Metering { return m }},
 	}), start, end
 }
 
 // BenchmarkQuery asks for 30 days of 10,000 containers, an hour a step, of the history.
 func BenchmarkQuery(b *testing.B) {
-	l, start, end := benchLedger(b, benchDays, allocation.DefaultMetering())
+	l, start, end := benchLedger(b, benchDays, metering.Default())
 	engine := promapi.NewEngine(promapi.EngineOptions{})
 	q := costseries.New(l, costseries.Options{Grace: grace, Now: func() time.Time { return end.Add(time.Hour) }})
 	for _, expr := range []string{

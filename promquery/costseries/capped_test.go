@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/promapi"
@@ -57,20 +58,20 @@ func crowd(rng *rand.Rand, w allocation.Window) *allocation.Set {
 // what is not told by name is in __other__. Counters grow by the same; their sums are lower by those of members that lost
 // their places.
 func TestCappedMetricsSumToTheSame(t *testing.T) {
-	o := allocation.MeteringOptions{LabelNames: []string{"app", "namespace"}, MaxSeries: 200}
-	for _, s := range allocation.Subjects() {
+	o := metering.Options{LabelNames: []string{"app", "namespace"}, MaxSeries: 200}
+	for _, s := range metering.Subjects() {
 		if !s.Always && !strings.HasPrefix(s.Collector(), "opencost") { // which drops, and has no __other__
 			o.Enabled = append(o.Enabled, s.Collector())
 		}
 	}
-	m, err := allocation.NewMetering(o)
+	m, err := metering.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rng, h := rand.New(rand.NewPCG(1, 2)), &hours{}
 	q := newQueryable(h, costseries.Options{Subjects: m.Subjects()})
 	var asked, scraped [2]map[string]float64 // by series, an hour apart
-	accrued := allocation.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), m)
+	accrued := metering.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), m)
 	for i := range 40 {
 		w := allocation.Window{Start: noon.Add(time.Duration(i) * time.Hour), End: noon.Add(time.Duration(i+1) * time.Hour)}
 		h.sets = append(h.sets, crowd(rng, w))
@@ -79,13 +80,13 @@ func TestCappedMetricsSumToTheSame(t *testing.T) {
 		}
 		now, reg := accrued, prometheus.NewRegistry()
 		reg.MustRegister(collector.New(lastSet{h.sets[i]}, collector.Config{
-			Metering: func() *allocation.Metering { return m }, Accrued: func() *allocation.Accrued { return now },
+			Metering: func() *metering.Metering { return m }, Accrued: func() *metering.Accrued { return now },
 		}))
 		scraped[i-38], asked[i-38] = scrapedCosts(t, reg), askedCosts(t, q, w.End.Add(grace))
 	}
 	folded := 0
 	for series := range scraped[1] {
-		if strings.Contains(series, allocation.OtherName) {
+		if strings.Contains(series, metering.OtherName) {
 			folded++
 		}
 	}

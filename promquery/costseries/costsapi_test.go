@@ -15,6 +15,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/promapi"
 	"github.com/promcost/promcost/promquery/promapi/apitest"
@@ -114,7 +115,7 @@ func (w waiting) Counted(ctx context.Context, in allocation.Window, only *alloca
 	return w.Hours(ctx, in, only)
 }
 
-func (w waiting) SpendingsIn(ctx context.Context, _ allocation.Window) (func(context.Context, time.Time) (*allocation.Spending, error), error) {
+func (w waiting) SpendingsIn(ctx context.Context, _ allocation.Window) (func(context.Context, time.Time) (*metering.Spending, error), error) {
 	w.begun <- struct{}{}
 	<-ctx.Done()
 	w.ended <- struct{}{}

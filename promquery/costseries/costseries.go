@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // Sets gives the closed hours within a window, oldest first, with what only names. For an hour that cannot be read it gives an
@@ -30,7 +31,7 @@ type Sets interface {
 	Counted(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
 	// SpendingsIn returns a function that gives the state of the budgets at instants within w, nil where there are no budgets.
 	// The error wraps allocation.ErrNoData where no state is known in all of w.
-	SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*allocation.Spending, error), err error)
+	SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*metering.Spending, error), err error)
 }
 
 // Options say what a Queryable serves. The zero value serves all subjects in UTC.
@@ -41,7 +42,7 @@ type Options struct {
 	Zone *time.Location
 	// Subjects are served whatever is switched on for /metrics, and however many series they have. Nil means all of the table.
 	// The subject of labels must come from a Metering that names some.
-	Subjects []allocation.Subject
+	Subjects []metering.Subject
 	// Currency names the money of every cost. Nil leaves promcost_currency_info out.
 	Currency func() string
 	// Bounds are the error bounds of a running time d that is counted on a grid of that resolution, or with every sample of a
@@ -64,7 +65,7 @@ var _ storage.SampleAndChunkQueryable = (*Queryable)(nil)
 func New(sets Sets, o Options) *Queryable {
 	o.Zone = cmp.Or(o.Zone, time.UTC)
 	if o.Subjects == nil {
-		o.Subjects = allocation.Subjects()
+		o.Subjects = metering.Subjects()
 	}
 	if o.Now == nil {
 		o.Now = time.Now

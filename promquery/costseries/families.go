@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // family is a metric: one of the table of families, or one about a set as a whole.
@@ -12,10 +13,10 @@ type family struct {
 	name, help string
 	counter    bool
 	labels     []string
-	subject    *allocation.Subject // nil where the metric is about a set as a whole
-	row        *allocation.Family  // of the table
-	summable   bool                // series may be summed before the engine sums them
-	budget     bool                // it is about budgets, which need more than one set
+	subject    *metering.Subject // nil where the metric is about a set as a whole
+	row        *metering.Family  // of the table
+	summable   bool              // series may be summed before the engine sums them
+	budget     bool              // it is about budgets, which need more than one set
 	// set emits a metric about a set as a whole.
 	set func(set *allocation.Set, emit emitter)
 }
@@ -41,7 +42,7 @@ const budgetSubject = "budget"
 // makeFamilies lists what is served, by name.
 func (q *Queryable) makeFamilies() []family {
 	all := []family{q.currencyInfo()}
-	for _, f := range allocation.SetFamilies() {
+	for _, f := range metering.SetFamilies() {
 		emit := func(set *allocation.Set, emit emitter) { f.Emit(set, q.opts.Bounds, emit) }
 		all = append(all, family{name: f.Name, help: f.Help, labels: f.Labels, set: emit})
 	}
@@ -49,7 +50,7 @@ func (q *Queryable) makeFamilies() []family {
 		s := &q.opts.Subjects[i]
 		for _, f := range s.Families() {
 			all = append(all, family{
-				name: f.Name, help: f.Help, counter: f.Type == allocation.CounterFamily, labels: f.Labels, subject: s, row: &f,
+				name: f.Name, help: f.Help, counter: f.Type == metering.Counter, labels: f.Labels, subject: s, row: &f,
 				summable: f.Adds() && s.Name != budgetSubject, budget: s.Name == budgetSubject,
 			})
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/promapi"
 )
@@ -135,7 +136,7 @@ func TestLabelsWithoutMatchers(t *testing.T) {
 // Every family is told of with its help, and series never have other labels than it says.
 func TestFamilies(t *testing.T) {
 	h := someHours(20)
-	h.budget = &allocation.Budget{Name: "all", Amount: 100, Period: allocation.BudgetMonth}
+	h.budget = &metering.Budget{Name: "all", Amount: 100, Period: metering.BudgetMonth}
 	q := newQueryable(h, costseries.Options{Currency: func() string { return "EUR" }, Bounds: func(_, _, _ time.Duration) (float64, float64) { return -0.5, 0.5 }})
 	known := map[string]costseries.Family{}
 	for _, f := range q.Families() {
@@ -173,7 +174,7 @@ func TestFamilies(t *testing.T) {
 // Budgets are as they stood at each hour.
 func TestBudgets(t *testing.T) {
 	h := someHours(20)
-	h.budget = &allocation.Budget{Name: "all", Amount: 100, Period: allocation.BudgetMonth}
+	h.budget = &metering.Budget{Name: "all", Amount: 100, Period: metering.BudgetMonth}
 	engine := promapi.NewEngine(promapi.EngineOptions{})
 	r := resultOf(t, engine, newQueryable(h, costseries.Options{}), `sum by (budget) (promcost_budget_spent) / sum by (budget) (promcost_budget_limit{period="month"})`, noon.Add(3*time.Hour+grace), noon.Add(4*time.Hour+grace), time.Hour)
 	if diff := cmp.Diff([]string{`{budget="all"} 1773155400:0.03 1773159000:0.04`}, lines(r, nearly)); r.Err != nil || diff != "" {

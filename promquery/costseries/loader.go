@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // loader makes the series of selections of one kind, gauges or counters, hour by hour.
@@ -33,7 +34,7 @@ type loader struct {
 	builder labels.ScratchBuilder
 	warn    warnings
 	// spendings gives the state of the budgets; nil before the first use.
-	spendings func(context.Context, time.Time) (*allocation.Spending, error)
+	spendings func(context.Context, time.Time) (*metering.Spending, error)
 }
 
 func (q *querier) loader(selected []*selection) *loader {
@@ -84,7 +85,7 @@ func (l *loader) gauges(ctx context.Context, set *allocation.Set, err error) err
 // emit calls emit for the series of the selections in a set, with a value. Where series are summed, it is called for each part
 // of a sum.
 func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int32, v float64)) error {
-	var spending *allocation.Totals
+	var spending *metering.Totals
 	for _, s := range l.selected {
 		take := func(n int, values []string, v float64) {
 			if i := l.seriesOf(ctx, s, n, values); i != unselected {
@@ -120,7 +121,7 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 }
 
 // spending is the state of the budgets at an instant of the query.
-func (l *loader) spending(ctx context.Context, at time.Time) (s *allocation.Spending, err error) {
+func (l *loader) spending(ctx context.Context, at time.Time) (s *metering.Spending, err error) {
 	if l.spendings == nil {
 		w := l.querier.window(l.mint, l.maxt)
 		if l.spendings, err = l.sets.SpendingsIn(ctx, allocation.Window{Start: w.Start, End: w.End.Add(l.opts.Grace)}); err != nil {

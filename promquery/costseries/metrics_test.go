@@ -22,6 +22,7 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/collector"
@@ -115,15 +116,15 @@ func exactly(values map[string]float64) (list []string) {
 }
 
 // budgets are one of everything in a month and one of some in a day.
-func budgets(t *testing.T) []allocation.Budget {
+func budgets(t *testing.T) []metering.Budget {
 	t.Helper()
 	some, err := filter.Parse(`namespace:"ns-1"`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []allocation.Budget{
-		{Name: "all", Amount: 1000, Period: allocation.BudgetMonth, Options: allocation.Options{Idle: true}},
-		{Name: "some", Amount: 10, Period: allocation.BudgetDay, Options: allocation.Options{Filter: some, ShareIdle: allocation.Weighted}},
+	return []metering.Budget{
+		{Name: "all", Amount: 1000, Period: metering.BudgetMonth, Options: allocation.Options{Idle: true}},
+		{Name: "some", Amount: 10, Period: metering.BudgetDay, Options: allocation.Options{Filter: some, ShareIdle: allocation.Weighted}},
 	}
 }
 
@@ -155,20 +156,20 @@ func compareScrapes(t *testing.T, name, from string, resolution time.Duration) {
 	bucket, c := objstore.NewInMemBucket(), ledgertest.NewClock(start)
 	source := &cluster{from: start.Add(-30 * time.Hour), orders: rand.New(rand.NewPCG(1, 1)), barren: func(w allocation.Window) bool { return w.Start.Unix()/3600%13 == 4 }}
 	engine := promapi.NewEngine(promapi.EngineOptions{})
-	metering := everything(budgets(t)...)
+	meter := everything(budgets(t)...)
 	at, instants := start, 0
 	for _, life := range []time.Duration{7 * time.Hour, 4 * time.Hour, 30 * time.Hour} {
 		s := ledgertest.History{Store: history.New(history.NewBucket(bucket, history.BucketOptions{}), history.Options{Now: c.Now})}
 		l := ledgertest.New(source, s, log.NewNopLogger(), ledgertest.Options{
 			Ledger:   ledger.Options{Grace: grace, Zone: zone, Now: c.Now, Resolution: resolution},
-			Recorder: recorder.Options{Sleep: c.Sleep, Metering: func() *allocation.Metering { return metering }},
+			Recorder: recorder.Options{Sleep: c.Sleep, Metering: func() *metering.Metering { return meter }},
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx) }()
 		reg := prometheus.NewRegistry()
-		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *allocation.Metering { return metering }, Bounds: timeline.ServedBounds, Accrued: l.Accrued, Spending: l.Spending}))
-		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: metering.Subjects(), Bounds: timeline.ServedBounds, Now: c.Now})
+		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *metering.Metering { return meter }, Bounds: timeline.ServedBounds, Accrued: l.Accrued, Spending: l.Spending}))
+		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: meter.Subjects(), Bounds: timeline.ServedBounds, Now: c.Now})
 		for until := at.Add(life); at.Before(until); at = at.Add(50 * time.Minute) {
 			c.Pass(at)
 			want := scraped(t, reg)

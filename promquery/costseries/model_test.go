@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/prometheus/util/teststorage"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/promquery/costseries"
 )
 
@@ -34,7 +35,7 @@ type hours struct {
 	counted map[time.Time]*allocation.Set // where it is not what sets has
 	read    []string                      // what was asked for
 	before  func(s *allocation.Set)       // each hour
-	budget  *allocation.Budget            // spends 1 an hour
+	budget  *metering.Budget              // spends 1 an hour
 	unknown time.Time                     // the budget is not known before
 	fatal   error                         // ends all
 }
@@ -48,16 +49,16 @@ func (h *hours) Counted(ctx context.Context, w allocation.Window, only *allocati
 }
 
 // SpendingsIn counts the hours that were shown by then.
-func (h *hours) SpendingsIn(_ context.Context, w allocation.Window) (func(context.Context, time.Time) (*allocation.Spending, error), error) {
+func (h *hours) SpendingsIn(_ context.Context, w allocation.Window) (func(context.Context, time.Time) (*metering.Spending, error), error) {
 	if h.budget == nil {
 		return nil, fmt.Errorf("%w: no budgets", allocation.ErrNoData)
 	}
-	return func(_ context.Context, t time.Time) (*allocation.Spending, error) {
+	return func(_ context.Context, t time.Time) (*metering.Spending, error) {
 		if t.Before(w.Start) || t.After(w.End) {
 			return nil, fmt.Errorf("spending at %s is not of what was asked for, %s", t, w)
 		}
 		if t.Before(h.unknown) {
-			return &allocation.Spending{End: t, Unknown: []string{h.budget.Name}}, nil
+			return &metering.Spending{End: t, Unknown: []string{h.budget.Name}}, nil
 		}
 		spent := 0.0
 		var rules allocation.RulesMix
@@ -67,7 +68,7 @@ func (h *hours) SpendingsIn(_ context.Context, w allocation.Window) (func(contex
 				rules.Add(s.Window, s.Rules)
 			}
 		}
-		return &allocation.Spending{End: t, States: []allocation.BudgetState{{Budget: h.budget, Spent: spent, Forecast: -1}}, Rules: rules}, nil
+		return &metering.Spending{End: t, States: []metering.BudgetState{{Budget: h.budget, Spent: spent, Forecast: -1}}, Rules: rules}, nil
 	}, nil
 }
 
@@ -108,14 +109,14 @@ func (h *hours) each(ctx context.Context, w allocation.Window, only *allocation.
 }
 
 // everything has all subjects.
-func everything(budgets ...allocation.Budget) *allocation.Metering {
-	o := allocation.MeteringOptions{LabelNames: []string{"app"}, Budgets: budgets}
-	for _, s := range allocation.Subjects() {
+func everything(budgets ...metering.Budget) *metering.Metering {
+	o := metering.Options{LabelNames: []string{"app"}, Budgets: budgets}
+	for _, s := range metering.Subjects() {
 		if !s.Always {
 			o.Enabled = append(o.Enabled, s.Collector())
 		}
 	}
-	m, err := allocation.NewMetering(o)
+	m, err := metering.New(o)
 	if err != nil {
 		panic(err)
 	}
@@ -141,14 +142,14 @@ func (p page) add(name string, names, of []string, v float64) {
 
 // pages are what /metrics showed once each hour was shown: the naive model. An hour without data changes counters only.
 func pages(h *hours, zone *time.Location) (list []page) {
-	metering := everything()
-	accrued, broken, last := allocation.NewAccrued(time.Time{}, metering), false, newPage()
+	meter := everything()
+	accrued, broken, last := metering.NewAccrued(time.Time{}, meter), false, newPage()
 	for _, s := range h.sets {
 		start := s.Window.Start.UTC()
 		err := h.lacking[start]
 		month := allocation.Month.Round(allocation.Window{Start: start, End: s.Window.End}, zone).Start
 		if !accrued.Window.Start.Equal(month) {
-			accrued, broken = allocation.NewAccrued(month, metering), false
+			accrued, broken = metering.NewAccrued(month, meter), false
 		}
 		switch c := h.counted[start]; {
 		case errors.Is(err, allocation.ErrNoData):
@@ -168,17 +169,17 @@ func pages(h *hours, zone *time.Location) (list []page) {
 				}
 			}
 		}
-		for _, subject := range metering.Subjects() {
+		for _, subject := range meter.Subjects() {
 			for _, f := range subject.Families() {
 				emit := func(_ int, l []string, v float64) { p.add(f.Name, f.Labels, l, v) }
 				switch {
-				case f.Type == allocation.CounterFamily && broken:
+				case f.Type == metering.Counter && broken:
 					for key, l := range last.labels {
 						if l.Get(model.MetricNameLabel) == f.Name {
 							p.labels[key] = l
 						}
 					}
-				case f.Type == allocation.CounterFamily:
+				case f.Type == metering.Counter:
 					f.Emit(accrued.Totals(&subject), emit)
 				case err == nil:
 					f.Emit(subject.Totals(s), emit)

@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/dashboards"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // benchBudget is what the board of budgets shows.
-func benchBudget(b *testing.B) *allocation.Metering {
+func benchBudget(b *testing.B) *metering.Metering {
 	b.Helper()
-	m, err := allocation.NewMetering(allocation.MeteringOptions{
-		LabelNames: []string{"app"}, Budgets: []allocation.Budget{{Name: "all", Amount: 1e6, Period: allocation.BudgetMonth}},
+	m, err := metering.New(metering.Options{
+		LabelNames: []string{"app"}, Budgets: []metering.Budget{{Name: "all", Amount: 1e6, Period: metering.BudgetMonth}},
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/promapi"
 )
@@ -166,7 +167,7 @@ func TestWarnings(t *testing.T) {
 		{
 			name: "budgets of hours of older rules", expr: "promcost_budget_spent", from: 5 * time.Hour, to: 6 * time.Hour, series: 1,
 			prepare: func(h *hours) {
-				h.budget, h.sets[1].Rules = &allocation.Budget{Name: "all", Period: allocation.BudgetMonth}, 1
+				h.budget, h.sets[1].Rules = &metering.Budget{Name: "all", Period: metering.BudgetMonth}, 1
 			},
 			warnings: []string{fmt.Sprintf("PromQL warning: hours from 2026-03-10T13:00:00Z to 2026-03-10T14:00:00Z were computed by older rules (version 1, the current one is %d), the rest by the current ones, so they may differ: "+
 				"promcost backfill --recompute --from=2026-03-10T13:00:00Z --to=2026-03-10T14:00:00Z computes them again", allocation.RulesVersion)},
@@ -174,7 +175,7 @@ func TestWarnings(t *testing.T) {
 		{
 			name: "budgets that are not known yet", expr: "promcost_budget_spent", from: 3 * time.Hour, to: 6 * time.Hour, series: 1,
 			prepare: func(h *hours) {
-				h.budget, h.unknown = &allocation.Budget{Name: "all", Period: allocation.BudgetMonth}, noon.Add(4*time.Hour+grace)
+				h.budget, h.unknown = &metering.Budget{Name: "all", Period: metering.BudgetMonth}, noon.Add(4*time.Hour+grace)
 			},
 			warnings: []string{"PromQL warning: budgets all are not told for 2026-03-10T12:00:00Z to 2026-03-10T15:00:00Z: hours of their period have yet to be computed: ask again later"},
 		},

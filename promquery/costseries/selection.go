@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // selection is what a query selects of a family.
@@ -21,9 +21,9 @@ type selection struct {
 	by     []int
 	names  []string
 	summed bool
-	reader *allocation.SeriesReader // nil for budgets, and for metrics about a set as a whole
-	series []int32                  // the loader's series by number within the selection
-	known  []string                 // values of labels by number, where there is no reader to number them
+	reader *metering.SeriesReader // nil for budgets, and for metrics about a set as a whole
+	series []int32                // the loader's series by number within the selection
+	known  []string               // values of labels by number, where there is no reader to number them
 }
 
 // labelMatcher is a matcher for a label of a family.
@@ -100,7 +100,7 @@ func (s *selection) makeReader() {
 	if s.set != nil || s.budget {
 		return
 	}
-	o := allocation.SeriesOptions{Keep: make([]func(string) bool, len(s.labels)), Summed: s.summed, By: s.by}
+	o := metering.SeriesOptions{Keep: make([]func(string) bool, len(s.labels)), Summed: s.summed, By: s.by}
 	for l := range s.labels {
 		o.Keep[l] = s.keep(l)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // warnings collects what a query is told about the hours that it read.
@@ -57,7 +58,7 @@ func (w *warnings) hour(set *allocation.Set, err error) {
 }
 
 // budgets notes the state of the budgets at the end of an hour.
-func (w *warnings) budgets(hour allocation.Window, s *allocation.Spending) {
+func (w *warnings) budgets(hour allocation.Window, s *metering.Spending) {
 	if s == nil {
 		return
 	}

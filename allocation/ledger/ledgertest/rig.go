@@ -17,6 +17,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/recorder"
 )
 
@@ -247,13 +248,13 @@ func (r *Rig) StopAndRestart(t *testing.T) {
 }
 
 // CountersText are the counters of namespaces, to the last bit, and how far they go.
-func CountersText(a *allocation.Accrued) string {
+func CountersText(a *metering.Accrued) string {
 	if a == nil {
 		return "none"
 	}
 	var b strings.Builder
 	fmt.Fprintln(&b, a.Window.Start.UTC().Format("02T15:04"), a.Window.End.UTC().Format("02T15:04"))
-	s := allocation.Subjects()[0]
+	s := metering.Subjects()[0]
 	totals := a.Totals(&s)
 	for i := range totals.Len() {
 		fmt.Fprintln(&b, totals.Labels(i)[1], totals.Cost(i))

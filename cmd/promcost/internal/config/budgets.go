@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // Budget is what something may cost in a period.
@@ -60,7 +61,7 @@ func (f *File) checkBudgets() error {
 
 // MeteredBudgets are the budgets as metrics count them. Costs are shared as the API does by default. A budget with a filter is
 // for workloads, which bear the part of idle cost that sharing gives them; one without is for everything, idle included.
-func (s *Settings) MeteredBudgets() ([]allocation.Budget, error) {
+func (s *Settings) MeteredBudgets() ([]metering.Budget, error) {
 	shared, err := s.Sharing.options()
 	if err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (s *Settings) MeteredBudgets() ([]allocation.Budget, error) {
 		return nil, err
 	}
 	shared.Aggregate, shared.Zone = everything, s.Zone
-	budgets := make([]allocation.Budget, len(s.Budgets))
+	budgets := make([]metering.Budget, len(s.Budgets))
 	for i, b := range s.Budgets {
 		o := shared
 		o.Idle = b.Filter == ""
@@ -81,7 +82,7 @@ func (s *Settings) MeteredBudgets() ([]allocation.Budget, error) {
 			}
 			o.Filter = f.Among(s.LabelNames)
 		}
-		budgets[i] = allocation.Budget{Name: b.Name, Amount: b.Amount, Period: allocation.BudgetPeriod(b.Period), Options: o}
+		budgets[i] = metering.Budget{Name: b.Name, Amount: b.Amount, Period: metering.BudgetPeriod(b.Period), Options: o}
 	}
 	return budgets, nil
 }

@@ -1,4 +1,4 @@
-package allocation_test
+package metering_test
 
 import (
 	"fmt"
@@ -13,13 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // capped is a metering of one subject that may have so many series.
-func capped(t testing.TB, subject string, most int, labels ...string) *allocation.Metering {
+func capped(t testing.TB, subject string, most int, labels ...string) *metering.Metering {
 	t.Helper()
-	m, err := allocation.NewMetering(allocation.MeteringOptions{Enabled: []string{subject}, MaxSeries: most, LabelNames: labels})
+	m, err := metering.New(metering.Options{Enabled: []string{subject}, MaxSeries: most, LabelNames: labels})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func churn(rng *rand.Rand, hours, namespaces int) []*allocation.Set {
 }
 
 // seriesOf are the values of families of one type, by labels.
-func seriesOf(s *allocation.Subject, kind allocation.FamilyType, totals *allocation.Totals) map[string]float64 {
+func seriesOf(s *metering.Subject, kind metering.Type, totals *metering.Totals) map[string]float64 {
 	series := map[string]float64{}
 	for _, f := range familiesOf(s, kind) {
 		f.Emit(totals, func(_ int, labels []string, v float64) { series[f.Name+"{"+strings.Join(labels, ",")+"}"] = v })
@@ -61,7 +62,7 @@ func seriesOf(s *allocation.Subject, kind allocation.FamilyType, totals *allocat
 }
 
 // createdOf are when counters began, by their subject's labels.
-func createdOf(totals *allocation.Totals) map[string]time.Time {
+func createdOf(totals *metering.Totals) map[string]time.Time {
 	at := map[string]time.Time{}
 	for i := range totals.Len() {
 		at[strings.Join(totals.Labels(i), ",")] = totals.Created(i)
@@ -78,7 +79,7 @@ func TestMembership(t *testing.T) {
 				t.Logf("seed %d", seed)
 				m := capped(t, subject, most)
 				s := &m.Subjects()[0]
-				l := &membershipLaws{subject: s, most: most, before: allocation.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), m)}
+				l := &membershipLaws{subject: s, most: most, before: metering.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), m)}
 				hours := churn(rand.New(rand.NewPCG(seed, 1)), 300, 120)
 				for _, hour := range hours {
 					l.add(t, hour)
@@ -86,8 +87,8 @@ func TestMembership(t *testing.T) {
 				if l.before.Capped(s) != (most < 1000) {
 					t.Errorf("capped: %v", l.before.Capped(s))
 				}
-				again := allocation.NewAccrued(l.before.Window.Start, m).Add(hours[:77]...).Add(hours[77:]...)
-				if diff := cmp.Diff(seriesOf(s, allocation.CounterFamily, l.before.Totals(s)), seriesOf(s, allocation.CounterFamily, again.Totals(s))); diff != "" {
+				again := metering.NewAccrued(l.before.Window.Start, m).Add(hours[:77]...).Add(hours[77:]...)
+				if diff := cmp.Diff(seriesOf(s, metering.Counter, l.before.Totals(s)), seriesOf(s, metering.Counter, again.Totals(s))); diff != "" {
 					t.Errorf("who counts the same hours again gets something else:\n%s", diff)
 				}
 			})
@@ -97,9 +98,9 @@ func TestMembership(t *testing.T) {
 
 // membershipLaws are held hour by hour.
 type membershipLaws struct {
-	subject *allocation.Subject
+	subject *metering.Subject
 	most    int
-	before  *allocation.Accrued
+	before  *metering.Accrued
 }
 
 func (l *membershipLaws) add(t *testing.T, hour *allocation.Set) {
@@ -108,8 +109,8 @@ func (l *membershipLaws) add(t *testing.T, hour *allocation.Set) {
 	now := l.before.Add(hour)
 	whole := s.Totals(hour)
 	gauges, _ := now.Fold(s, whole)
-	was, is := seriesOf(s, allocation.CounterFamily, l.before.Totals(s)), seriesOf(s, allocation.CounterFamily, now.Totals(s))
-	hourly := seriesOf(s, allocation.GaugeFamily, gauges)
+	was, is := seriesOf(s, metering.Counter, l.before.Totals(s)), seriesOf(s, metering.Counter, now.Totals(s))
+	hourly := seriesOf(s, metering.Gauge, gauges)
 	if n := len(is) + len(hourly); n > l.most {
 		t.Fatalf("%s: %d series, at most %d are allowed", hour.Window.Start, n, l.most)
 	}
@@ -121,7 +122,7 @@ func (l *membershipLaws) add(t *testing.T, hour *allocation.Set) {
 		if ok && !begins[labels].Equal(began[labels]) {
 			ok, old = false, 0 // it lost its place and has it again
 		}
-		if v < old || !ok && strings.Contains(name, allocation.OtherName) && begins[labels].Equal(time.Time{}) {
+		if v < old || !ok && strings.Contains(name, metering.OtherName) && begins[labels].Equal(time.Time{}) {
 			t.Fatalf("%s: %s falls from %v to %v", hour.Window.Start, name, old, v)
 		}
 		if gauge := strings.Replace(name, "_cost_total", "_hourly_cost", 1); math.Abs(v-old-hourly[gauge]) > 1e-9 {
@@ -136,7 +137,7 @@ func (l *membershipLaws) add(t *testing.T, hour *allocation.Set) {
 		t.Fatalf("%s: counters gain %v of %v", hour.Window.Start, gained, cost)
 	}
 	for name := range was {
-		if _, ok := is[name]; !ok && (!l.before.Capped(s) && !now.Capped(s) || strings.Contains(name, allocation.OtherName)) {
+		if _, ok := is[name]; !ok && (!l.before.Capped(s) && !now.Capped(s) || strings.Contains(name, metering.OtherName)) {
 			t.Fatalf("%s: %s is gone", hour.Window.Start, name)
 		}
 	}
@@ -168,13 +169,13 @@ func podHour(h int, costs map[string]float64) *allocation.Set {
 func TestPlacesAreKept(t *testing.T) {
 	m := capped(t, "pod", 100)
 	s := &m.Subjects()[0]
-	a := allocation.NewAccrued(monthStart(), m)
+	a := metering.NewAccrued(monthStart(), m)
 	many := map[string]float64{"one": 50}
 	for i := range 40 {
 		many[fmt.Sprintf("p%02d", i)] = float64(100 + i)
 	}
-	counter := func(a *allocation.Accrued, pod string) (float64, bool) {
-		v, ok := seriesOf(s, allocation.CounterFamily, a.Totals(s))["promcost_pod_cost_total{c,ns,__unallocated__,__unallocated__,__unallocated__,"+pod+",cpu}"]
+	counter := func(a *metering.Accrued, pod string) (float64, bool) {
+		v, ok := seriesOf(s, metering.Counter, a.Totals(s))["promcost_pod_cost_total{c,ns,__unallocated__,__unallocated__,__unallocated__,"+pod+",cpu}"]
 		return v, ok
 	}
 	a = a.Add(podHour(0, map[string]float64{"one": 1})) // it was there before it became full
@@ -227,7 +228,7 @@ func TestFoldMakesRatiosFromSums(t *testing.T) {
 	for i := range 100 {
 		set.Append(familyRow("c", fmt.Sprintf("n%02d", i), "", "", map[allocation.Column]float64{usage: 1, request: 4, cost: float64(100 - i)}))
 	}
-	a := allocation.NewAccrued(set.Window.Start, m).Add(set)
+	a := metering.NewAccrued(set.Window.Start, m).Add(set)
 	folded, dropped := a.Fold(s, s.Totals(set))
 	lines := familyLines(s, folded)
 	if want := "namespace_efficiency_ratio{c,__other__,cpu} 0.25"; !slices.Contains(lines, want) || dropped == 0 {
@@ -240,7 +241,7 @@ func TestCardinalityBomb(t *testing.T) {
 	hours, perHour := soak.Of(10, 50), soak.Of(6_000, 20_000)
 	m := capped(t, "label", 5000, "request_id")
 	s := &m.Subjects()[0]
-	a := allocation.NewAccrued(monthStart(), m)
+	a := metering.NewAccrued(monthStart(), m)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -254,7 +255,7 @@ func TestCardinalityBomb(t *testing.T) {
 		}
 		a = a.Add(set)
 		gauges, dropped := a.Fold(s, s.Totals(set))
-		if n := len(seriesOf(s, allocation.GaugeFamily, gauges)) + len(seriesOf(s, allocation.CounterFamily, a.Totals(s))); n > 5000 || dropped == 0 {
+		if n := len(seriesOf(s, metering.Gauge, gauges)) + len(seriesOf(s, metering.Counter, a.Totals(s))); n > 5000 || dropped == 0 {
 			t.Fatalf("hour %d: %d series, %d dropped", h, n, dropped)
 		}
 	}

@@ -1,9 +1,11 @@
-package allocation
+package metering
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // Series of a subject.
@@ -23,8 +25,8 @@ type Metering struct {
 	budgets  []Budget
 }
 
-// MeteringOptions say what a Metering is to be. The zero value is the defaults.
-type MeteringOptions struct {
+// Options say what a Metering is to be. The zero value is the defaults.
+type Options struct {
 	// Enabled are the names of the subjects to be served, besides those that always are. Nil stands for those on by default.
 	Enabled []string
 	// MaxSeries is how many series a subject may have, at least 100; 0 is DefaultMaxSeries.
@@ -33,18 +35,18 @@ type MeteringOptions struct {
 	// derived properties, as in aggregations.
 	LabelNames []string
 	// Known are further names of labels that were configured: see LabelNames.
-	Known LabelNames
+	Known allocation.LabelNames
 	// Mapping says what aliases stand for; nil is the default mapping.
-	Mapping LabelMapping
+	Mapping allocation.LabelMapping
 	// Derived are properties that are computed from others.
-	Derived []*Derived
+	Derived []*allocation.Derived
 	// Budgets are those that the subject budget is about.
 	Budgets []Budget
 }
 
-// NewMetering makes a Metering. An unknown name in Enabled, one of LabelNames that is none, and a MaxSeries below 100 are
+// New makes a Metering. An unknown name in Enabled, one of LabelNames that is none, and a MaxSeries below 100 are
 // errors.
-func NewMetering(o MeteringOptions) (*Metering, error) {
+func New(o Options) (*Metering, error) {
 	if o.MaxSeries == 0 {
 		o.MaxSeries = DefaultMaxSeries
 	}
@@ -81,8 +83,8 @@ func NewMetering(o MeteringOptions) (*Metering, error) {
 	return m, nil
 }
 
-// DefaultMetering is what the zero MeteringOptions make.
-func DefaultMetering() *Metering {
+// Default is what the zero MeteringOptions make.
+func Default() *Metering {
 	m := &Metering{max: DefaultMaxSeries}
 	for _, s := range subjects {
 		if s.Always || s.Default {
@@ -97,7 +99,7 @@ func (m *Metering) Uncounted() *Metering {
 	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, names: m.names, budgets: m.budgets}
 	for i := range u.subjects {
 		s := &u.subjects[i]
-		s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k familyKind) bool { return familyKinds[k].kind == CounterFamily })
+		s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k familyKind) bool { return familyKinds[k].kind == Counter })
 	}
 	return u
 }
@@ -120,8 +122,8 @@ func (m *Metering) Table() []Subject {
 func (m *Metering) Budgets() []Budget { return m.budgets }
 
 // BudgetProjection is what Budget.Costs of all of them needs of sets, nil for all of them.
-func (m *Metering) BudgetProjection() *Projection {
-	p := &Projection{WithoutAssets: true}
+func (m *Metering) BudgetProjection() *allocation.Projection {
+	p := &allocation.Projection{WithoutAssets: true}
 	for i := range m.budgets {
 		p = p.Union(m.budgets[i].Projection())
 	}
@@ -137,8 +139,8 @@ func (m *Metering) index(name string) int {
 }
 
 // Projection is what Accrued.Add needs of an hour: no more than what costs of its subjects are made of.
-func (m *Metering) Projection() *Projection {
-	p := &Projection{}
+func (m *Metering) Projection() *allocation.Projection {
+	p := &allocation.Projection{}
 	for i := range m.subjects {
 		s := &m.subjects[i]
 		p = p.Union(s.Projection(slices.DeleteFunc(s.Families(), func(f Family) bool { return s.counts() && f.traits.needs != nil })...))

@@ -1,6 +1,10 @@
-package allocation
+package metering
 
-import "time"
+import (
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
 
 // SetFamily is a gauge about a Set as a whole. /metrics and PromQL serve the same ones.
 type SetFamily struct {
@@ -9,7 +13,7 @@ type SetFamily struct {
 	Labels []string
 	// Emit calls emit for each series with the values of Labels. Bounds are the error bounds of a running time d that is counted
 	// on a grid of that resolution, or with every sample of a scrape interval where it is 0; nil leaves them out.
-	Emit func(s *Set, bounds func(d, resolution, scrape time.Duration) (lower, upper float64), emit func(labels []string, value float64))
+	Emit func(s *allocation.Set, bounds func(d, resolution, scrape time.Duration) (lower, upper float64), emit func(labels []string, value float64))
 }
 
 // SetFamilies are the gauges about a Set as a whole.
@@ -20,17 +24,17 @@ func SetFamilies() []SetFamily {
 		{
 			Name: "promcost_last_complete_set_timestamp_seconds",
 			Help: "End of the last closed hour whose costs are exported, in Unix seconds.",
-			Emit: func(s *Set, _ boundsFunc, emit emitter) { emit(nil, float64(s.Window.End.UnixMilli())/1e3) },
+			Emit: func(s *allocation.Set, _ boundsFunc, emit emitter) { emit(nil, float64(s.Window.End.UnixMilli())/1e3) },
 		},
 		{
 			Name: "promcost_resolution_seconds",
 			Help: "Distance of the grid that the exported costs were sampled on; 0 if every sample was used.",
-			Emit: func(s *Set, _ boundsFunc, emit emitter) { emit(nil, s.Resolution.Seconds()) },
+			Emit: func(s *allocation.Set, _ boundsFunc, emit emitter) { emit(nil, s.Resolution.Seconds()) },
 		},
 		{
 			Name: "promcost_error_bound_ratio", Labels: []string{"running", "bound"},
 			Help: "Bounds of the running time counted in the exported costs, on their grid or with every sample, as a ratio of the true one, for what ran so long and nothing reports the start and end of; a lower bound of -1 says that it may be missed.",
-			Emit: func(s *Set, bounds boundsFunc, emit emitter) {
+			Emit: func(s *allocation.Set, bounds boundsFunc, emit emitter) {
 				if bounds == nil || s.Resolution <= 0 && s.ScrapeInterval <= 0 {
 					return
 				}

@@ -1,8 +1,10 @@
-package allocation
+package metering
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // maxRowProperties is how many labels of properties a subject may have.
@@ -10,8 +12,8 @@ const maxRowProperties = 8
 
 // rowKey are the ids of what rows are summed by, and their kind, which says what stands for names that they lack.
 type rowKey struct {
-	ids  [maxRowProperties]ID
-	kind Special
+	ids  [maxRowProperties]allocation.ID
+	kind allocation.Special
 }
 
 // rowReader reads families of subjects that are made of rows. What is decided by a value is decided once for each id of a
@@ -23,7 +25,7 @@ type rowReader struct {
 	deciding []int // labels that say which rows are read
 	ratio    bool
 
-	dict   *Dict
+	dict   *allocation.Dict
 	kept   [][]decision // by deciding, id
 	single []int32      // by id, where there is one label to sum by; the group and 1
 	groups map[rowKey]int32
@@ -35,7 +37,7 @@ type rowReader struct {
 	stamp  int32
 	// Sums are by resource and group; the last one of each is of rows that are not read.
 	cost                 [numFamilyResources][]float64
-	used, asked, unknown [NumResources][]float64
+	used, asked, unknown [allocation.NumResources][]float64
 	// Groups of different ids may have the same labels, such as what has no name and what is named like that: first is the
 	// first one of them by group, byText by labels.
 	first   []int32
@@ -69,8 +71,8 @@ func newRowReader(r *SeriesReader) *rowReader {
 }
 
 // projection is what is read of rows.
-func (r *rowReader) projection() *Projection {
-	p := &Projection{WithoutAssets: true}
+func (r *rowReader) projection() *allocation.Projection {
+	p := &allocation.Projection{WithoutAssets: true}
 	for _, l := range slices.Concat(r.grouping, r.deciding) {
 		p.Properties = append(p.Properties, r.subject.by[l])
 	}
@@ -79,13 +81,13 @@ func (r *rowReader) projection() *Projection {
 			p.Columns = append(p.Columns, familyResources[i].cost...)
 		}
 	}
-	for i := range NumResources {
+	for i := range allocation.NumResources {
 		if r.ratio && r.wanted.holds(familyResource(i)) {
-			p.Columns = append(p.Columns, UsageHours.Of(i), RequestHours.Of(i), UnknownRequestHours.Of(i))
+			p.Columns = append(p.Columns, allocation.UsageHours.Of(i), allocation.RequestHours.Of(i), allocation.UnknownRequestHours.Of(i))
 		}
 	}
-	if r.wanted.holds(familyResource(GPU)) && !r.subject.sparse {
-		p.Columns = append(p.Columns, Hours.Of(GPU))
+	if r.wanted.holds(familyResource(allocation.GPU)) && !r.subject.sparse {
+		p.Columns = append(p.Columns, allocation.Hours.Of(allocation.GPU))
 	}
 	slices.Sort(p.Properties)
 	p.Properties = slices.Compact(p.Properties)
@@ -93,8 +95,8 @@ func (r *rowReader) projection() *Projection {
 }
 
 // read emits the series of a set.
-func (r *rowReader) read(set *Set, emit func(series int, value float64)) {
-	r.use(set.dict)
+func (r *rowReader) read(set *allocation.Set, emit func(series int, value float64)) {
+	r.use(set.Dict())
 	has := presentResources(set)
 	if r.subject.sparse {
 		has = always
@@ -112,7 +114,7 @@ func (r *rowReader) read(set *Set, emit func(series int, value float64)) {
 }
 
 // use forgets what was decided by the ids of another dictionary.
-func (r *rowReader) use(d *Dict) {
+func (r *rowReader) use(d *allocation.Dict) {
 	if r.dict == d {
 		return
 	}
@@ -126,26 +128,23 @@ func (r *rowReader) use(d *Dict) {
 }
 
 // assign finds the group of each row.
-func (r *rowReader) assign(set *Set) {
+func (r *rowReader) assign(set *allocation.Set) {
 	r.stamp++
 	r.of, r.seen = slices.Grow(r.of[:0], set.Len())[:set.Len()], r.seen[:0]
-	columns := make([][]ID, len(r.grouping))
-	for i, l := range r.grouping {
-		columns[i] = set.ids[r.subject.by[l]]
-	}
+	columns, deciding := r.columns(set, r.grouping), r.columns(set, r.deciding)
 	var last rowKey
 	group := int32(-1)
 	for row := range r.of {
-		if set.special[row] == Idle || len(r.deciding) > 0 && !r.keepsRow(set, row) {
+		if set.Special(row) == allocation.Idle || len(r.deciding) > 0 && !r.keepsRow(set, row, deciding) {
 			r.of[row] = -1
 			continue
 		}
-		same := group >= 0 && last.kind == set.special[row]
+		same := group >= 0 && last.kind == set.Special(row)
 		for i, ids := range columns {
 			same = same && last.ids[i] == ids[row]
 		}
 		if !same {
-			last.kind = set.special[row]
+			last.kind = set.Special(row)
 			for i, ids := range columns {
 				last.ids[i] = ids[row]
 			}
@@ -159,12 +158,23 @@ func (r *rowReader) assign(set *Set) {
 	}
 }
 
+// columns are the ids of the properties of labels.
+func (r *rowReader) columns(set *allocation.Set, labels []int) [][]allocation.ID {
+	columns := make([][]allocation.ID, len(labels))
+	for i, l := range labels {
+		var err error
+		if columns[i], err = set.IDs(r.subject.by[l]); err != nil {
+			panic(err)
+		}
+	}
+	return columns
+}
+
 // keepsRow reports whether a row is read.
-func (r *rowReader) keepsRow(set *Set, row int) bool {
+func (r *rowReader) keepsRow(set *allocation.Set, row int, deciding [][]allocation.ID) bool {
 	for i, l := range r.deciding {
-		p := r.subject.by[l]
-		id := set.ids[p][row]
-		if id == 0 && set.special[row] == Unmounted {
+		p, id := r.subject.by[l], deciding[i][row]
+		if id == 0 && set.Special(row) == allocation.Unmounted {
 			if !r.keep[l](propertyLabel(set, row, p)) {
 				return false
 			}
@@ -188,13 +198,13 @@ func (r *rowReader) keepsRow(set *Set, row int) bool {
 }
 
 // propertyLabel is the value of a label of a row.
-func propertyLabel(s *Set, row int, p Property) string {
-	return propertyLabels(s, row, []Property{p})[0]
+func propertyLabel(s *allocation.Set, row int, p allocation.Property) string {
+	return propertyLabels(s, row, []allocation.Property{p})[0]
 }
 
 // group is the group of a key, that of a row.
-func (r *rowReader) group(set *Set, row int, key rowKey) int32 {
-	one := len(r.grouping) == 1 && key.kind == Workload
+func (r *rowReader) group(set *allocation.Set, row int, key rowKey) int32 {
+	one := len(r.grouping) == 1 && key.kind == allocation.Workload
 	if one && int(key.ids[0]) < len(r.single) {
 		if g := r.single[key.ids[0]]; g > 0 {
 			return g - 1
@@ -230,7 +240,7 @@ func (r *rowReader) group(set *Set, row int, key rowKey) int32 {
 }
 
 // sum adds the rows of groups up, in the order in which Subject.Totals adds them.
-func (r *rowReader) sum(set *Set) {
+func (r *rowReader) sum(set *allocation.Set) {
 	rest := int32(len(r.stamps))
 	for row, g := range r.of {
 		if g < 0 {
@@ -241,18 +251,18 @@ func (r *rowReader) sum(set *Set) {
 		if r.wanted.holds(familyResource(i)) {
 			r.cost[i] = zeros(r.cost[i], int(rest)+1)
 			for _, c := range familyResources[i].cost {
-				addTo(r.cost[i], r.of, set.values[c])
+				addTo(r.cost[i], r.of, values(set, c))
 			}
 		}
 	}
-	for i := range NumResources {
+	for i := range allocation.NumResources {
 		if r.ratio && r.wanted.holds(familyResource(i)) {
 			for _, sum := range [...]struct {
 				of *[]float64
-				m  Measure
-			}{{&r.used[i], UsageHours}, {&r.asked[i], RequestHours}, {&r.unknown[i], UnknownRequestHours}} {
+				m  allocation.Measure
+			}{{&r.used[i], allocation.UsageHours}, {&r.asked[i], allocation.RequestHours}, {&r.unknown[i], allocation.UnknownRequestHours}} {
 				*sum.of = zeros(*sum.of, int(rest)+1)
-				addTo(*sum.of, r.of, set.values[sum.m.Of(i)])
+				addTo(*sum.of, r.of, values(set, sum.m.Of(i)))
 			}
 		}
 	}
@@ -290,7 +300,7 @@ func (r *rowReader) total(group int32, has resourceSet) (t subjectTotal) {
 			t.cost[i] = r.cost[i][group]
 		}
 	}
-	for i := range NumResources {
+	for i := range allocation.NumResources {
 		if r.ratio && r.wanted.holds(familyResource(i)) {
 			t.used[i], t.asked[i], t.unknown[i] = r.used[i][group], r.asked[i][group], r.unknown[i][group]
 		}

@@ -1,4 +1,4 @@
-package allocation_test
+package metering_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // openCostSet is two hours of a node that left and came back, one of the spot market, a volume that two containers of a pod
@@ -46,7 +47,7 @@ func openCostSet() *allocation.Set {
 func TestOpenCostFamilies(t *testing.T) {
 	set := openCostSet()
 	var got []string
-	for _, s := range allocation.Subjects() {
+	for _, s := range metering.Subjects() {
 		if !strings.HasPrefix(s.Collector(), "opencost") {
 			continue
 		}
@@ -107,7 +108,7 @@ func TestOpenCostIsCapped(t *testing.T) {
 		set.Append(row)
 	}
 	m := capped(t, "opencost", 100)
-	a := allocation.NewAccrued(set.Window.Start, m).Add(set)
+	a := metering.NewAccrued(set.Window.Start, m).Add(set)
 	for _, s := range m.Subjects() {
 		if s.Name != "opencost-container" {
 			continue

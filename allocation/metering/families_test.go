@@ -1,4 +1,4 @@
-package allocation_test
+package metering_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // familyHours is the length of the sets that families are tested over: not 1, so that dividing by it shows.
@@ -35,9 +36,9 @@ func familyRow(cluster, namespace, kind, controller string, values map[allocatio
 }
 
 // subjectNamed is the subject of a name.
-func subjectNamed(t *testing.T, name string) *allocation.Subject {
+func subjectNamed(t *testing.T, name string) *metering.Subject {
 	t.Helper()
-	for _, s := range allocation.Subjects() {
+	for _, s := range metering.Subjects() {
 		if s.Name == name {
 			return &s
 		}
@@ -47,14 +48,14 @@ func subjectNamed(t *testing.T, name string) *allocation.Subject {
 }
 
 // familiesOf are the families of a subject of one type.
-func familiesOf(s *allocation.Subject, kind allocation.FamilyType) []allocation.Family {
-	return slices.DeleteFunc(s.Families(), func(f allocation.Family) bool { return f.Type != kind })
+func familiesOf(s *metering.Subject, kind metering.Type) []metering.Family {
+	return slices.DeleteFunc(s.Families(), func(f metering.Family) bool { return f.Type != kind })
 }
 
 // familyLines are the gauges of totals, one a line, in the order emitted, without "promcost_".
-func familyLines(s *allocation.Subject, totals *allocation.Totals) []string {
+func familyLines(s *metering.Subject, totals *metering.Totals) []string {
 	var lines []string
-	for _, f := range familiesOf(s, allocation.GaugeFamily) {
+	for _, f := range familiesOf(s, metering.Gauge) {
 		f.Emit(totals, func(_ int, labels []string, value float64) {
 			lines = append(lines, fmt.Sprintf("%s{%s} %g", strings.TrimPrefix(f.Name, "promcost_"), strings.Join(labels, ","), value))
 		})
@@ -201,7 +202,7 @@ func TestFamiliesLeaveOutWhatCannotBeServed(t *testing.T) {
 		set.Append(familyRow("c", "a", "", "", map[allocation.Column]float64{allocation.Cost.Of(allocation.CPU): math.NaN()}))
 		set.Append(familyRow("c", "b", "", "", map[allocation.Column]float64{allocation.Cost.Of(allocation.RAM): math.Inf(1)}))
 		totals, notFinite := subject.Totals(set), 0
-		for _, f := range familiesOf(subject, allocation.GaugeFamily) {
+		for _, f := range familiesOf(subject, metering.Gauge) {
 			notFinite += f.Emit(totals, func(_ int, _ []string, value float64) {
 				if math.IsNaN(value) || math.IsInf(value, 0) {
 					t.Errorf("%s has the value %g", f.Name, value)
@@ -232,7 +233,7 @@ func TestFamiliesLeaveOutWhatCannotBeServed(t *testing.T) {
 
 func TestFamilyTableIsComplete(t *testing.T) {
 	names := map[string]bool{}
-	for _, s := range allocation.Subjects() {
+	for _, s := range metering.Subjects() {
 		if s.Labels[0] != "cluster" && s.Name != "budget" {
 			t.Errorf("first label of subject %s is %q, want cluster", s.Name, s.Labels[0])
 		}
@@ -250,9 +251,26 @@ func TestFamilyTableIsComplete(t *testing.T) {
 			if strings.HasPrefix(f.Name, "promcost_") == strings.HasPrefix(s.Collector(), "opencost") || !strings.HasSuffix(f.Help, ".") {
 				t.Errorf("%s: the name must begin with promcost_, the help %q be a sentence", f.Name, f.Help)
 			}
-			if counter := f.Type == allocation.CounterFamily; counter != strings.HasSuffix(f.Name, "_total") {
+			if counter := f.Type == metering.Counter; counter != strings.HasSuffix(f.Name, "_total") {
 				t.Errorf("%s: counters, and nothing else, end in _total", f.Name)
 			}
 		}
+	}
+}
+
+// TestResourcesOfFamilies: no value of the label resource is one that no hour can have.
+func TestResourcesOfFamilies(t *testing.T) {
+	set := newFamilySet()
+	row := familyRow("c", "a", "", "", nil)
+	for c := range allocation.NumColumns {
+		row.Values[c] = 1
+	}
+	set.Append(row)
+	s := subjectNamed(t, "namespace")
+	var got []string
+	f := familiesOf(s, metering.Counter)[0]
+	f.Emit(s.Totals(set), func(_ int, labels []string, _ float64) { got = append(got, labels[len(labels)-1]) })
+	if want := []string{"cpu", "ram", "gpu", "pv", "network", "load_balancer"}; !slices.Equal(got, want) {
+		t.Errorf("resources are %q, want %q", got, want)
 	}
 }

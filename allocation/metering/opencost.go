@@ -1,10 +1,12 @@
-package allocation
+package metering
 
 import (
 	"cmp"
 	"slices"
 
 	"github.com/prometheus/common/version"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // What dashboards and rules for OpenCost read: subjects of their own, switched as one. Amounts and costs are means of the
@@ -17,7 +19,7 @@ var openCostSubjects = []Subject{
 	},
 	{
 		Name: "opencost-container", collector: "opencost", plain: true, drops: true,
-		Labels: []string{"cluster", "instance", "node", "namespace", "pod", "uid", "container"}, by: []Property{Cluster, NodeName, Namespace, Pod, PodUID, Container},
+		Labels: []string{"cluster", "instance", "node", "namespace", "pod", "uid", "container"}, by: []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container},
 		kinds: []familyKind{openContainerCPUKind, openContainerRAMKind, openContainerGPUKind}, totals: openContainerTotals,
 	},
 	{
@@ -27,7 +29,7 @@ var openCostSubjects = []Subject{
 	},
 	{
 		Name: "opencost-claim", collector: "opencost", plain: true, drops: true, volumes: true,
-		Labels: []string{"cluster", "namespace", "pod", "uid", "persistentvolumeclaim", "persistentvolume"}, by: []Property{Cluster, Namespace, Pod, PodUID},
+		Labels: []string{"cluster", "namespace", "pod", "uid", "persistentvolumeclaim", "persistentvolume"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.Pod, allocation.PodUID},
 		kinds: []familyKind{openClaimKind}, totals: openClaimTotals,
 	},
 	{
@@ -65,21 +67,21 @@ var openCostSubjects = []Subject{
 	},
 	{
 		Name: "opencost-kube-namespace", collector: "opencost-kube", plain: true, drops: true,
-		Labels: []string{"cluster", "namespace"}, by: []Property{Cluster, Namespace}, kinds: []familyKind{kubeNamespaceKind}, totals: kubeNamespaceTotals,
+		Labels: []string{"cluster", "namespace"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace}, kinds: []familyKind{kubeNamespaceKind}, totals: kubeNamespaceTotals,
 	},
 }
 
 // openCostKinds are their families. Where a subjectTotal has amounts in place of costs, its totals say so.
 var openCostKinds = map[familyKind]familyTraits{
-	openCPUKind:          {name: "node_cpu_hourly_cost", help: "Price of a core for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(CPU)},
-	openRAMKind:          {name: "node_ram_hourly_cost", help: "Price of a GiB of memory for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(RAM)},
-	openGPUKind:          {name: "node_gpu_hourly_cost", help: "Price of a GPU for an hour on the node, a mean of the last closed hour.", value: priceOf(GPU)},
+	openCPUKind:          {name: "node_cpu_hourly_cost", help: "Price of a core for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(allocation.CPU)},
+	openRAMKind:          {name: "node_ram_hourly_cost", help: "Price of a GiB of memory for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(allocation.RAM)},
+	openGPUKind:          {name: "node_gpu_hourly_cost", help: "Price of a GPU for an hour on the node, a mean of the last closed hour.", value: priceOf(allocation.GPU)},
 	openTotalKind:        {name: "node_total_hourly_cost", help: "What the node cost in the last closed hour, per hour.", value: totalPerHour},
-	openCountKind:        {name: "node_gpu_count", help: "GPUs of the node, a mean of the last closed hour.", value: usedPerHour(GPU)},
+	openCountKind:        {name: "node_gpu_count", help: "GPUs of the node, a mean of the last closed hour.", value: usedPerHour(allocation.GPU)},
 	openSpotKind:         {name: "kubecost_node_is_spot", help: "Whether the node is of the spot market: 1 or 0.", value: isSpot},
-	openContainerCPUKind: {name: "container_cpu_allocation", help: "Cores allocated to the container, a mean of the last closed hour.", needs: []Measure{Hours}, value: perHour(familyResource(CPU))},
-	openContainerRAMKind: {name: "container_memory_allocation_bytes", help: "Bytes of memory allocated to the container, a mean of the last closed hour.", needs: []Measure{Hours}, value: perHour(familyResource(RAM))},
-	openContainerGPUKind: {name: "container_gpu_allocation", help: "GPUs allocated to the container, a mean of the last closed hour.", needs: []Measure{Hours}, value: perHour(familyResource(GPU))},
+	openContainerCPUKind: {name: "container_cpu_allocation", help: "Cores allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.CPU))},
+	openContainerRAMKind: {name: "container_memory_allocation_bytes", help: "Bytes of memory allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.RAM))},
+	openContainerGPUKind: {name: "container_gpu_allocation", help: "GPUs allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.GPU))},
 	openVolumeKind:       {name: "pv_hourly_cost", help: "Price of a GiB of the volume for an hour, a mean of the last closed hour.", value: volumePrice},
 	openClaimKind:        {name: "pod_pvc_allocation", help: "Bytes of the volume allocated to the pod, a mean of the last closed hour.", value: perHour(0)},
 	openBalancerKind:     {name: "kubecost_load_balancer_cost", help: "What the load balancer cost in the last closed hour, per hour.", value: perHour(0)},
@@ -108,24 +110,24 @@ func costValueOf(i familyResource) familyValue {
 }
 
 // priceOf is what a node's capacity cost by that capacity.
-func priceOf(r Resource) familyValue {
+func priceOf(r allocation.Resource) familyValue {
 	return func(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
 		return t.cost[r] / (t.used[r] / r.PerPriceUnit()), t.used[r] > 0
 	}
 }
 
 // usedPerHour is a node's capacity.
-func usedPerHour(r Resource) familyValue {
+func usedPerHour(r allocation.Resource) familyValue {
 	return func(t *subjectTotal, _ familyResource, hours float64) (float64, bool) { return t.used[r] / hours, true }
 }
 
 func totalPerHour(t *subjectTotal, _ familyResource, hours float64) (float64, bool) {
-	return (t.cost[CPU] + t.cost[RAM] + t.cost[GPU]) / hours, true
+	return (t.cost[allocation.CPU] + t.cost[allocation.RAM] + t.cost[allocation.GPU]) / hours, true
 }
 
 // isSpot is of a node whose totals have what it ran as such.
 func isSpot(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
-	if t.asked[CPU] > 0 {
+	if t.asked[allocation.CPU] > 0 {
 		return 1, true
 	}
 	return 0, true
@@ -133,36 +135,36 @@ func isSpot(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
 
 // volumePrice is what a volume's capacity cost by that capacity.
 func volumePrice(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
-	return t.cost[0] / (t.used[0] / RAM.PerPriceUnit()), t.used[0] > 0
+	return t.cost[0] / (t.used[0] / allocation.RAM.PerPriceUnit()), t.used[0] > 0
 }
 
 func one(*subjectTotal, familyResource, float64) (float64, bool) { return 1, true }
 
-func openNodeTotals(_ *Subject, s *Set) []subjectTotal {
-	rows := eachTotal(s.Nodes, func(n *Node) ([]string, resourceSet, []float64) {
+func openNodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	rows := eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
 		return assetLabels(n.Cluster, n.Name, n.Name, n.InstanceType, n.Region, n.ProviderID, n.Arch), ofNode(n), n.Cost[:]
 	})
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		copy(rows[i].used[:], n.Hours[:])
 		if n.Spot {
-			rows[i].asked[CPU] = max(n.RunningSeconds, 1)
+			rows[i].asked[allocation.CPU] = max(n.RunningSeconds, 1)
 		}
 	}
 	return rows
 }
 
 // openContainerTotals have hours of what was allocated in place of costs.
-func openContainerTotals(subject *Subject, s *Set) []subjectTotal {
-	return subject.sum(s, subject.columns(s), [][]Column{{Hours.Of(CPU)}, {Hours.Of(RAM)}, {Hours.Of(GPU)}}, func(row int) []string {
-		text := func(p Property) string { return validLabel(s.Text(p, row)) }
+func openContainerTotals(subject *Subject, s *allocation.Set) []subjectTotal {
+	return subject.sum(s, [][]allocation.Column{{allocation.Hours.Of(allocation.CPU)}, {allocation.Hours.Of(allocation.RAM)}, {allocation.Hours.Of(allocation.GPU)}}, func(row int) []string {
+		text := func(p allocation.Property) string { return validLabel(s.Text(p, row)) }
 		return []string{
-			cmp.Or(text(Cluster), UnallocatedName), text(NodeName), text(NodeName), text(Namespace), text(Pod), text(PodUID), text(Container),
+			cmp.Or(text(allocation.Cluster), allocation.UnallocatedName), text(allocation.NodeName), text(allocation.NodeName), text(allocation.Namespace), text(allocation.Pod), text(allocation.PodUID), text(allocation.Container),
 		}
 	})
 }
 
-func openVolumeTotals(_ *Subject, s *Set) []subjectTotal {
+func openVolumeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	var rows []subjectTotal
 	for i := range s.Disks {
 		d := &s.Disks[i]
@@ -177,24 +179,24 @@ func openVolumeTotals(_ *Subject, s *Set) []subjectTotal {
 }
 
 // openClaimTotals have byte-hours in place of costs.
-func openClaimTotals(_ *Subject, s *Set) []subjectTotal {
-	disks := map[string]*Disk{}
+func openClaimTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	disks := map[string]*allocation.Disk{}
 	for i := range s.Disks {
 		if d := &s.Disks[i]; !d.Local {
-			disks[VolumeKey(d.Cluster, d.Name)] = d
+			disks[allocation.VolumeKey(d.Cluster, d.Name)] = d
 		}
 	}
 	var rows []subjectTotal
 	for row := range s.Len() {
-		if s.Special(row) != Workload {
+		if s.Special(row) != allocation.Workload {
 			continue
 		}
-		for _, share := range s.volumes.of(row) {
-			d := disks[s.dict.Text(share.Key)]
+		for _, share := range s.Volumes(row) {
+			d := disks[s.Dict().Text(share.Key)]
 			if d == nil {
 				continue
 			}
-			labels := assetLabels(s.Text(Cluster, row), s.Text(Namespace, row), s.Text(Pod, row), s.Text(PodUID, row), d.ClaimName, d.Name)
+			labels := assetLabels(s.Text(allocation.Cluster, row), s.Text(allocation.Namespace, row), s.Text(allocation.Pod, row), s.Text(allocation.PodUID, row), d.ClaimName, d.Name)
 			t := subjectTotal{labels: labels, has: wholes}
 			t.cost[0] = share.ByteHours
 			rows = append(rows, t)
@@ -203,16 +205,16 @@ func openClaimTotals(_ *Subject, s *Set) []subjectTotal {
 	return rows
 }
 
-func openManagementTotals(_ *Subject, s *Set) []subjectTotal {
-	return eachTotal(s.Management, func(m *Management) ([]string, resourceSet, []float64) {
+func openManagementTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Management, func(m *allocation.Management) ([]string, resourceSet, []float64) {
 		return assetLabels(m.Cluster, m.Provisioner), wholes, []float64{m.Cost}
 	})
 }
 
 // openClusterTotals has each cluster once, by its first node that tells a provider.
-func openClusterTotals(_ *Subject, s *Set) []subjectTotal {
-	rows := eachTotal(s.Nodes, func(n *Node) ([]string, resourceSet, []float64) {
-		provider, _ := ParseProviderID(n.ProviderID)
+func openClusterTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	rows := eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
+		provider, _ := allocation.ParseProviderID(n.ProviderID)
 		return assetLabels(n.Cluster, n.Cluster, n.Cluster, provider), wholes, nil
 	})
 	slices.SortStableFunc(rows, func(a, b subjectTotal) int {
@@ -222,15 +224,15 @@ func openClusterTotals(_ *Subject, s *Set) []subjectTotal {
 }
 
 // openBuildTotals has each cluster, which dashboards list by it.
-func openBuildTotals(_ *Subject, s *Set) []subjectTotal {
-	return eachTotal(s.Nodes, func(n *Node) ([]string, resourceSet, []float64) {
+func openBuildTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
 		return assetLabels(n.Cluster, version.Version, version.GetRevision()), wholes, nil
 	})
 }
 
 // openNetworkTotals have prices in place of costs.
-func openNetworkTotals(_ *Subject, s *Set) []subjectTotal {
-	return eachTotal(s.Networks, func(n *Network) (labels []string, has resourceSet, prices []float64) {
+func openNetworkTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Networks, func(n *allocation.Network) (labels []string, has resourceSet, prices []float64) {
 		for i, source := range n.PriceSource {
 			if source != "" {
 				has |= 1 << i
@@ -241,11 +243,11 @@ func openNetworkTotals(_ *Subject, s *Set) []subjectTotal {
 }
 
 // kubeNodeTotals have hours of capacity in place of costs.
-func kubeNodeTotals(_ *Subject, s *Set) []subjectTotal {
+func kubeNodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	var rows []subjectTotal
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		for r, names := range [NumResources][2]string{CPU: {"cpu", "core"}, RAM: {"memory", "byte"}, GPU: {"nvidia_com_gpu", "integer"}} {
+		for r, names := range [allocation.NumResources][2]string{allocation.CPU: {"cpu", "core"}, allocation.RAM: {"memory", "byte"}, allocation.GPU: {"nvidia_com_gpu", "integer"}} {
 			if n.Hours[r] == 0 {
 				continue
 			}
@@ -258,8 +260,8 @@ func kubeNodeTotals(_ *Subject, s *Set) []subjectTotal {
 }
 
 // kubeVolumeTotals have byte-hours in place of costs.
-func kubeVolumeTotals(_ *Subject, s *Set) []subjectTotal {
-	return eachTotal(s.Disks, func(d *Disk) ([]string, resourceSet, []float64) {
+func kubeVolumeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Disks, func(d *allocation.Disk) ([]string, resourceSet, []float64) {
 		if d.Local {
 			return nil, 0, nil
 		}
@@ -267,8 +269,8 @@ func kubeVolumeTotals(_ *Subject, s *Set) []subjectTotal {
 	})
 }
 
-func kubeClaimTotals(_ *Subject, s *Set) []subjectTotal {
-	return eachTotal(s.Disks, func(d *Disk) ([]string, resourceSet, []float64) {
+func kubeClaimTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Disks, func(d *allocation.Disk) ([]string, resourceSet, []float64) {
 		if d.Local || d.ClaimName == "" {
 			return nil, 0, nil
 		}
@@ -276,6 +278,8 @@ func kubeClaimTotals(_ *Subject, s *Set) []subjectTotal {
 	})
 }
 
-func kubeNamespaceTotals(subject *Subject, s *Set) []subjectTotal {
-	return subject.sum(s, subject.columns(s), nil, func(row int) []string { return assetLabels(s.Text(Cluster, row), s.Text(Namespace, row)) })
+func kubeNamespaceTotals(subject *Subject, s *allocation.Set) []subjectTotal {
+	return subject.sum(s, nil, func(row int) []string {
+		return assetLabels(s.Text(allocation.Cluster, row), s.Text(allocation.Namespace, row))
+	})
 }

@@ -1,6 +1,10 @@
-package allocation
+package metering
 
-import "time"
+import (
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
 
 // Accrued are the costs of closed hours since a month began, by subject: what counters show; and which subjects have series
 // of their own where there are more than may have. It is not changed once made. Hours are added one after the other,
@@ -8,7 +12,7 @@ import "time"
 // nothing else has to be kept.
 type Accrued struct {
 	// Window is from the beginning of the month to the end of the last hour that was added.
-	Window   Window
+	Window   allocation.Window
 	metering *Metering
 	tallies  []*tally // of the metering's subjects
 }
@@ -16,9 +20,9 @@ type Accrued struct {
 // NewAccrued is what has accrued when a month begins: nothing. A nil Metering is the default one.
 func NewAccrued(month time.Time, m *Metering) *Accrued {
 	if m == nil {
-		m = DefaultMetering()
+		m = Default()
 	}
-	a := &Accrued{Window: Window{Start: month, End: month}, metering: m, tallies: make([]*tally, len(m.subjects))}
+	a := &Accrued{Window: allocation.Window{Start: month, End: month}, metering: m, tallies: make([]*tally, len(m.subjects))}
 	for i := range a.tallies {
 		a.tallies[i] = &tally{}
 	}
@@ -27,7 +31,7 @@ func NewAccrued(month time.Time, m *Metering) *Accrued {
 
 // Add is a with further hours, of which it needs no more than its Metering's Projection. An hour must not begin before
 // those that were added end.
-func (a *Accrued) Add(hours ...*Set) *Accrued {
+func (a *Accrued) Add(hours ...*allocation.Set) *Accrued {
 	sum := &Accrued{Window: a.Window, metering: a.metering, tallies: make([]*tally, len(a.tallies))}
 	for i, was := range a.tallies {
 		sum.tallies[i] = was.clone()
@@ -44,7 +48,7 @@ func (a *Accrued) Add(hours ...*Set) *Accrued {
 
 // Until is a with nothing more up to t: for hours in which nothing was.
 func (a *Accrued) Until(t time.Time) *Accrued {
-	return &Accrued{Window: Window{Start: a.Window.Start, End: t}, metering: a.metering, tallies: a.tallies}
+	return &Accrued{Window: allocation.Window{Start: a.Window.Start, End: t}, metering: a.metering, tallies: a.tallies}
 }
 
 // Metering is what it is by.

@@ -1,4 +1,4 @@
-package allocation_test
+package metering_test
 
 import (
 	"fmt"
@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // counterLines are the counters of what has accrued, one a line.
-func counterLines(a *allocation.Accrued) []string {
+func counterLines(a *metering.Accrued) []string {
 	var lines []string
-	for _, s := range allocation.Subjects() {
-		for _, f := range familiesOf(&s, allocation.CounterFamily) {
+	for _, s := range metering.Subjects() {
+		for _, f := range familiesOf(&s, metering.Counter) {
 			f.Emit(a.Totals(&s), func(_ int, labels []string, value float64) {
 				lines = append(lines, fmt.Sprintf("%s{%s} %v", strings.TrimPrefix(f.Name, "promcost_"), strings.Join(labels, ","), value))
 			})
@@ -39,7 +40,7 @@ func accruedHour(i int, costs map[string]float64) *allocation.Set {
 
 func TestAccrued(t *testing.T) {
 	month := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	a := allocation.NewAccrued(month, nil)
+	a := metering.NewAccrued(month, nil)
 	if lines := counterLines(a); len(lines) > 0 {
 		t.Errorf("nothing has accrued, but %v", lines)
 	}
@@ -62,7 +63,7 @@ func TestAccrued(t *testing.T) {
 // Whoever adds the same hours in the same order gets the same sums to the last bit.
 func TestAccruedIsReproducible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	a := allocation.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), nil)
+	a := metering.NewAccrued(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), nil)
 	b := a
 	var hours []*allocation.Set
 	for i := range 100 {

@@ -1,10 +1,11 @@
-package allocation
+package metering
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // OtherName stands in labels for all subjects that a series cap folded into one.
@@ -19,27 +20,27 @@ type Subject struct {
 	Default bool   // served unless switched off
 	Labels  []string
 
-	collector string       // that switches it, where it is not of its name
-	prefix    string       // of its families' names, after promcost_
-	of        string       // what its families are about, in their help
-	plain     bool         // its families have no label resource
-	sparse    bool         // resources that one of it does not have are no series of it, though others have them
-	kinds     []familyKind // of its families
-	by        []Property   // that tell rows apart
-	names     []labelName  // that tell rows apart, one after the other: of the subject label
-	volumes   bool         // of rows tell it apart, too
-	drops     bool         // what is too much rather than sum it
-	apart     int          // labels besides the cluster that are not summed over where there is too much
-	totals    func(*Subject, *Set) []subjectTotal
+	collector string                // that switches it, where it is not of its name
+	prefix    string                // of its families' names, after promcost_
+	of        string                // what its families are about, in their help
+	plain     bool                  // its families have no label resource
+	sparse    bool                  // resources that one of it does not have are no series of it, though others have them
+	kinds     []familyKind          // of its families
+	by        []allocation.Property // that tell rows apart
+	names     []labelName           // that tell rows apart, one after the other: of the subject label
+	volumes   bool                  // of rows tell it apart, too
+	drops     bool                  // what is too much rather than sum it
+	apart     int                   // labels besides the cluster that are not summed over where there is too much
+	totals    func(*Subject, *allocation.Set) []subjectTotal
 }
 
-// FamilyType is how the values of a family are to be read.
-type FamilyType uint8
+// Type is how the values of a family are to be read.
+type Type uint8
 
 // The types of families.
 const (
-	GaugeFamily   FamilyType = iota
-	CounterFamily            // grows until it is reset
+	Gauge   Type = iota
+	Counter      // grows until it is reset
 )
 
 // Family is a metric: the same series on /metrics and for any past time through PromQL.
@@ -47,7 +48,7 @@ type Family struct {
 	Subject string // Name of the Subject it describes
 	Name    string
 	Help    string
-	Type    FamilyType
+	Type    Type
 	Labels  []string // the subject's and, unless it is one of a whole, resource
 
 	traits *familyTraits
@@ -97,9 +98,9 @@ const (
 type familyTraits struct {
 	name  string // of the family, * being the prefix of its subject
 	help  string // * being what it is about, and # how its resources are told apart
-	kind  FamilyType
+	kind  Type
 	value familyValue
-	needs []Measure // of each resource that nodes sell, besides what costs are made of
+	needs []allocation.Measure // of each resource that nodes sell, besides what costs are made of
 }
 
 // workloadKinds are the families of what has allocations, assetKinds those of assets.
@@ -115,11 +116,11 @@ var familyKinds = withOpenCost([numFamilyKinds]familyTraits{
 		help: "List cost per hour of * in the last closed hour#, in the currency of promcost_currency_info.",
 	},
 	totalKind: {
-		name: "promcost_*_cost_total", kind: CounterFamily, value: totalCost,
+		name: "promcost_*_cost_total", kind: Counter, value: totalCost,
 		help: "List cost of * in the closed hours of this month#, in the currency of promcost_currency_info.",
 	},
 	efficiencyKind: {
-		name: "promcost_*_efficiency_ratio", value: efficiencyRatio, needs: []Measure{UsageHours, RequestHours, UnknownRequestHours},
+		name: "promcost_*_efficiency_ratio", value: efficiencyRatio, needs: []allocation.Measure{allocation.UsageHours, allocation.RequestHours, allocation.UnknownRequestHours},
 		help: "What * used of what they requested in the last closed hour#; 1 if nothing was requested and something used. There is none where nothing is known of usage.",
 	},
 	residualKind: {
@@ -128,7 +129,7 @@ var familyKinds = withOpenCost([numFamilyKinds]familyTraits{
 	},
 	overcommitKind: {
 		name: "promcost_overcommit_cost", value: func(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
-			return t.used[r%familyResource(NumResources)], t.has.holds(r)
+			return t.used[r%familyResource(allocation.NumResources)], t.has.holds(r)
 		},
 		help: "Cost not charged in the last closed hour because allocations on a node exceeded its capacity for an instant, in the currency of promcost_currency_info.",
 	},
@@ -158,29 +159,29 @@ func withOpenCost(kinds [numFamilyKinds]familyTraits) [numFamilyKinds]familyTrai
 var subjects = append([]Subject{
 	{
 		Name: "namespace", Help: "cost and efficiency of namespaces", Default: true,
-		Labels: []string{"cluster", "namespace"}, by: []Property{Cluster, Namespace},
+		Labels: []string{"cluster", "namespace"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace},
 		prefix: "namespace", of: "the namespace's workloads", kinds: workloadKinds, totals: propertyTotals,
 	},
 	{
 		Name: "controller", Help: "cost and efficiency of controllers (deployments, daemonsets, cronjobs, …)", Default: true,
-		Labels: []string{"cluster", "namespace", "controller_kind", "controller"}, by: []Property{Cluster, Namespace, ControllerKind, Controller},
+		Labels: []string{"cluster", "namespace", "controller_kind", "controller"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.ControllerKind, allocation.Controller},
 		prefix: "controller", of: "the controller's workloads", kinds: workloadKinds, totals: propertyTotals,
 	},
 	{
 		Name: "pod", Help: "cost and efficiency of pods: many series",
 		Labels: []string{"cluster", "namespace", "controller_kind", "controller", "node", "pod"},
-		by:     []Property{Cluster, Namespace, ControllerKind, Controller, NodeName, Pod},
+		by:     []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.ControllerKind, allocation.Controller, allocation.NodeName, allocation.Pod},
 		prefix: "pod", of: "the pod's containers", kinds: workloadKinds, sparse: true, totals: propertyTotals,
 	},
 	{
 		Name: "container", Help: "cost and efficiency of containers: very many series",
 		Labels: []string{"cluster", "namespace", "controller_kind", "controller", "node", "pod", "container"},
-		by:     []Property{Cluster, Namespace, ControllerKind, Controller, NodeName, Pod, Container},
+		by:     []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.ControllerKind, allocation.Controller, allocation.NodeName, allocation.Pod, allocation.Container},
 		prefix: "container", of: "the containers of that name", kinds: workloadKinds, sparse: true, totals: propertyTotals,
 	},
 	{
 		Name: "label", Help: "cost and efficiency by the values of the labels that --collector.label.names names",
-		Labels: []string{"cluster", "label", "value"}, by: []Property{Cluster},
+		Labels: []string{"cluster", "label", "value"}, by: []allocation.Property{allocation.Cluster},
 		apart: 1, prefix: "label", of: "workloads with that value of the label", kinds: workloadKinds, sparse: true, totals: labelTotals,
 	},
 	{
@@ -251,11 +252,11 @@ func (s *Subject) Families() []Family {
 
 // Projection is what the families need of the rows of a set, all of the subject where none is given: of kept sets, no more
 // has to be read. What is made of assets needs nothing.
-func (s *Subject) Projection(families ...Family) *Projection {
+func (s *Subject) Projection(families ...Family) *allocation.Projection {
 	if len(families) == 0 {
 		families = s.Families()
 	}
-	p := &Projection{Properties: slices.Clone(s.by), Volumes: s.volumes}
+	p := &allocation.Projection{Properties: slices.Clone(s.by), Volumes: s.volumes}
 	for _, name := range s.names {
 		for i := range name.keys {
 			p.Properties = append(p.Properties, name.keys[i].Needs().Properties...)
@@ -267,14 +268,14 @@ func (s *Subject) Projection(families ...Family) *Projection {
 		return p
 	}
 	if !s.plain {
-		p.Columns = append(p.Columns, Hours.Of(GPU))
+		p.Columns = append(p.Columns, allocation.Hours.Of(allocation.GPU))
 		for r := range familyResources {
 			p.Columns = append(p.Columns, familyResources[r].cost...)
 		}
 	}
 	for _, f := range families {
 		for _, m := range f.traits.needs {
-			for r := range NumResources {
+			for r := range allocation.NumResources {
 				p.Columns = append(p.Columns, m.Of(r))
 			}
 		}
@@ -319,21 +320,21 @@ type familyResource uint8
 const numFamilyResources = 6
 
 // networkResource is the resource that traffic is.
-const networkResource = familyResource(NumResources) + 1
+const networkResource = familyResource(allocation.NumResources) + 1
 
 // familyResources are the values of the label resource and the columns that each sums: list prices, as adjustments come
 // later and a gauge must not disagree with its counter. Shared and external costs are given to rows by a question, so there
 // are none of an hour.
 var familyResources = [numFamilyResources]struct {
 	name string
-	cost []Column
+	cost []allocation.Column
 }{
-	{"cpu", []Column{Cost.Of(CPU)}},
-	{"ram", []Column{Cost.Of(RAM)}},
-	{"gpu", []Column{Cost.Of(GPU)}},
-	{"pv", []Column{PVCost}},
-	{"network", []Column{NetworkCrossZoneCost, NetworkCrossRegionCost, NetworkInternetCost}},
-	{"load_balancer", []Column{LoadBalancerCost}},
+	{"cpu", []allocation.Column{allocation.Cost.Of(allocation.CPU)}},
+	{"ram", []allocation.Column{allocation.Cost.Of(allocation.RAM)}},
+	{"gpu", []allocation.Column{allocation.Cost.Of(allocation.GPU)}},
+	{"pv", []allocation.Column{allocation.PVCost}},
+	{"network", []allocation.Column{allocation.NetworkCrossZoneCost, allocation.NetworkCrossRegionCost, allocation.NetworkInternetCost}},
+	{"load_balancer", []allocation.Column{allocation.LoadBalancerCost}},
 }
 
 func hourlyCost(t *subjectTotal, r familyResource, hours float64) (float64, bool) {
@@ -352,10 +353,10 @@ func costValue(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
 // efficiencyRatio is the efficiency of SEMANTICS §4 for what is both requested and used, over requests whose usage is known.
 // Where none is, there is no efficiency, which is not the same as one of 0.
 func efficiencyRatio(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
-	if r >= familyResource(NumResources) || !t.has.holds(r) {
+	if r >= familyResource(allocation.NumResources) || !t.has.holds(r) {
 		return 0, false
 	}
-	request, usage := measured(t.asked[r], t.unknown[r]), t.used[r]
+	request, usage := allocation.Measured(t.asked[r], t.unknown[r]), t.used[r]
 	switch {
 	case request > 0:
 		return usage / request, true
@@ -364,38 +365,4 @@ func efficiencyRatio(t *subjectTotal, r familyResource, _ float64) (float64, boo
 	default:
 		return 0, usage > 0
 	}
-}
-
-// labelName is a label that the subject label describes, and what gives its values.
-type labelName struct {
-	name string
-	keys []Key
-}
-
-// parseLabelNames reads the names of labels: of a derived property or an alias, else of a label.
-func parseLabelNames(o *MeteringOptions) ([]labelName, error) {
-	var out []labelName
-	known := o.Known
-	for _, name := range o.LabelNames {
-		name = strings.TrimSpace(name)
-		if slices.ContainsFunc(out, func(o labelName) bool { return o.name == name }) {
-			return nil, fmt.Errorf("label %q is there twice: name it once", name)
-		}
-		field := "label:" + name
-		if slices.ContainsFunc(o.Derived, func(d *Derived) bool { return strings.EqualFold(d.name, name) }) || DefaultLabelMapping()[strings.ToLower(name)] != nil {
-			field = name
-		}
-		if name == "" || strings.Contains(name, ",") {
-			return nil, fmt.Errorf("label %q: give the name of one label, such as team", name)
-		}
-		keys, err := ParseKeys(field, o.Mapping, o.Derived...)
-		if err != nil {
-			return nil, fmt.Errorf("label %q: %w", name, err)
-		}
-		out, known = append(out, labelName{name, keys}), known.And(labelTexts(keys)...)
-	}
-	for i := range out {
-		out[i].keys = KeysAmong(out[i].keys, known)
-	}
-	return out, nil
 }

@@ -1,4 +1,4 @@
-package allocation_test
+package metering_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // readerSet is an hour of few names, some of which are missing and some like what stands for missing ones.
@@ -50,10 +51,10 @@ func readerSet(rng *rand.Rand, dict *allocation.Dict, infinite bool) *allocation
 // A reader gives what Emit does, to the last bit, of what is asked for; and sums of it.
 func TestSeriesReaderIsEmit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, subject := range allocation.Subjects() {
+	for _, subject := range metering.Subjects() {
 		for _, family := range subject.Families() {
 			for range 40 {
-				var o allocation.SeriesOptions
+				var o metering.SeriesOptions
 				if rng.IntN(3) > 0 {
 					o.Keep = make([]func(string) bool, len(family.Labels))
 					for l := range o.Keep {
@@ -96,7 +97,7 @@ func TestSeriesReaderIsEmit(t *testing.T) {
 }
 
 // emitted is what Emit has of a set, without what is not kept, and summed.
-func emitted(s *allocation.Subject, f *allocation.Family, set *allocation.Set, o allocation.SeriesOptions) map[string]float64 {
+func emitted(s *metering.Subject, f *metering.Family, set *allocation.Set, o metering.SeriesOptions) map[string]float64 {
 	out := map[string]float64{}
 	f.Emit(s.Totals(set), func(_ int, labels []string, v float64) {
 		for l, keep := range o.Keep {
@@ -131,9 +132,9 @@ func shown(values map[string]float64, rounded bool) (list []string) {
 // What a reader does not say it needs makes no difference.
 func TestSeriesReaderProjection(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, subject := range allocation.Subjects() {
+	for _, subject := range metering.Subjects() {
 		for _, family := range subject.Families() {
-			reader := subject.Reader(&family, allocation.SeriesOptions{})
+			reader := subject.Reader(&family, metering.SeriesOptions{})
 			p := reader.Projection()
 			if p == nil {
 				continue

@@ -1,8 +1,10 @@
-package allocation
+package metering
 
 import (
 	"fmt"
 	"time"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // Budget is what something may cost in a period.
@@ -11,7 +13,7 @@ type Budget struct {
 	Amount float64
 	Period BudgetPeriod
 	// Options say what counts: who is selected, and what of idle and shared costs they bear. Everything is one row.
-	Options Options
+	Options allocation.Options
 }
 
 // BudgetPeriod is what a budget is for.
@@ -32,26 +34,26 @@ func BudgetPeriods() []BudgetPeriod {
 }
 
 // At is the period that the instant before t is in, on the clock of the zone: an hour that ends with a period is of it.
-func (p BudgetPeriod) At(t time.Time, zone *time.Location) Window {
-	instant := Window{Start: t.Add(-time.Second), End: t}
+func (p BudgetPeriod) At(t time.Time, zone *time.Location) allocation.Window {
+	instant := allocation.Window{Start: t.Add(-time.Second), End: t}
 	switch p {
 	case BudgetDay:
-		return Day.Round(instant, zone)
+		return allocation.Day.Round(instant, zone)
 	case BudgetWeek:
-		return Week.Round(instant, zone)
+		return allocation.Week.Round(instant, zone)
 	case BudgetQuarter:
-		return Quarter.Round(instant, zone)
+		return allocation.Quarter.Round(instant, zone)
 	case BudgetYear:
 		year := instant.Start.In(zone).Year()
-		return Window{Start: startOfDay(year, time.January, 1, zone), End: startOfDay(year+1, time.January, 1, zone)}
+		return allocation.Window{Start: allocation.StartOfDay(year, time.January, 1, zone), End: allocation.StartOfDay(year+1, time.January, 1, zone)}
 	case BudgetMonth:
 	}
-	return Month.Round(instant, zone)
+	return allocation.Month.Round(instant, zone)
 }
 
 // Cost is what counts for the budget in a base set.
-func (b *Budget) Cost(set *Set) (float64, error) {
-	costs, err := b.Costs([]*Set{set})
+func (b *Budget) Cost(set *allocation.Set) (float64, error) {
+	costs, err := b.Costs([]*allocation.Set{set})
 	if err != nil {
 		return 0, err
 	}
@@ -59,10 +61,10 @@ func (b *Budget) Cost(set *Set) (float64, error) {
 }
 
 // Costs are what counts for the budget in each of base sets over one Dict, which need no more than its Projection.
-func (b *Budget) Costs(sets []*Set) ([]float64, error) {
+func (b *Budget) Costs(sets []*allocation.Set) ([]float64, error) {
 	o := b.Options
-	o.Accumulate = NoPeriod
-	sets, err := Apply(sets, o)
+	o.Accumulate = allocation.NoPeriod
+	sets, err := allocation.Apply(sets, o)
 	if err != nil {
 		return nil, fmt.Errorf("cost of budget %q: %w", b.Name, err)
 	}
@@ -76,7 +78,7 @@ func (b *Budget) Costs(sets []*Set) ([]float64, error) {
 }
 
 // Projection is what Costs need of sets, nil for all of them.
-func (b *Budget) Projection() *Projection {
+func (b *Budget) Projection() *allocation.Projection {
 	if b.Options.Reconcile || b.Options.External {
 		return nil
 	}
@@ -86,7 +88,7 @@ func (b *Budget) Projection() *Projection {
 // BudgetState is how a budget stands at the end of a closed hour.
 type BudgetState struct {
 	Budget *Budget
-	Window Window // the period so far
+	Window allocation.Window // the period so far
 	Spent  float64
 	// Forecast is what will be spent at the end of the period, negative where nothing says so.
 	Forecast float64
@@ -116,7 +118,7 @@ type Spending struct {
 	// Unknown are the names of budgets that are not in States because hours of their period have yet to be computed.
 	Unknown []string
 	// Rules are those that what is kept of the budgets' periods was computed by.
-	Rules RulesMix
+	Rules allocation.RulesMix
 }
 
 // Totals are what the families of budgets are made of.
@@ -154,4 +156,4 @@ func budgetValue(figure familyResource) familyValue {
 }
 
 // budgetTotals has none: they take more than one set.
-func budgetTotals(*Subject, *Set) []subjectTotal { return nil }
+func budgetTotals(*Subject, *allocation.Set) []subjectTotal { return nil }

@@ -1,10 +1,12 @@
-package allocation
+package metering
 
 import (
 	"cmp"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // forgetAfter is how long a subject keeps its place without costing anything, where there are more than places.
@@ -34,7 +36,7 @@ func (t *tally) clone() *tally {
 }
 
 // add adds an hour's rows, by labels.
-func (t *tally) add(s *Subject, hour []subjectTotal, w Window, most int) {
+func (t *tally) add(s *Subject, hour []subjectTotal, w allocation.Window, most int) {
 	t.meet(s, hour, most)
 	newcomers := t.addMembers(hour, w)
 	if !t.capped {
@@ -120,7 +122,7 @@ func (t *subjectTotal) accrue(o *subjectTotal) {
 }
 
 // addMembers adds what members cost in an hour and returns which rows are of others.
-func (t *tally) addMembers(hour []subjectTotal, w Window) (newcomers []int32) {
+func (t *tally) addMembers(hour []subjectTotal, w allocation.Window) (newcomers []int32) {
 	at := 0
 	for i := range hour {
 		row := &hour[i]
@@ -141,7 +143,7 @@ func (t *tally) addMembers(hour []subjectTotal, w Window) (newcomers []int32) {
 
 // choose takes places from those that cost nothing any more, and from the cheapest if there are too many, and gives free ones
 // to newcomers.
-func (t *tally) choose(s *Subject, hour []subjectTotal, newcomers []int32, w Window, most int) (admitted []int32) {
+func (t *tally) choose(s *Subject, hour []subjectTotal, newcomers []int32, w allocation.Window, most int) (admitted []int32) {
 	since := w.End.Add(-forgetAfter).Unix()
 	t.rows = slices.DeleteFunc(t.rows, func(r subjectTotal) bool { return max(r.last, r.since) <= since })
 	free := t.room(s, most) - t.weight(s)
@@ -231,7 +233,7 @@ func (o *others) place(cluster []string, labels int) int {
 }
 
 // addOthers adds an hour's rows to __other__.
-func (t *tally) addOthers(hour []subjectTotal, w Window) {
+func (t *tally) addOthers(hour []subjectTotal, w allocation.Window) {
 	for i := range hour {
 		at, ok := slices.BinarySearchFunc(t.others, hour[i], compareTotals)
 		if !ok {

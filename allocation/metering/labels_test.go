@@ -1,4 +1,4 @@
-package allocation_test
+package metering_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // TestLabelsAreResolvedAsInAggregations compares the subject label with what aggregations give, on random labels.
@@ -47,7 +48,7 @@ func TestLabelsAreResolvedAsInAggregations(t *testing.T) {
 			for row := range sums[0].Len() {
 				want[sums[0].Name(row)] = sums[0].TotalCost(row)
 			}
-			m, err := allocation.NewMetering(allocation.MeteringOptions{
+			m, err := metering.New(metering.Options{
 				Enabled: []string{"label"}, LabelNames: []string{tt.name}, Mapping: mapping, Derived: []*allocation.Derived{tier},
 			})
 			if err != nil {
@@ -94,7 +95,7 @@ func BenchmarkAccrue(b *testing.B) {
 	for _, subject := range []string{"namespace", "container"} {
 		b.Run(subject, func(b *testing.B) {
 			m := capped(b, subject, 50_000)
-			a := allocation.NewAccrued(monthStart(), m)
+			a := metering.NewAccrued(monthStart(), m)
 			hours := make([]*allocation.Set, 8)
 			for h := range hours {
 				hours[h] = newFamilySet()

@@ -1,7 +1,9 @@
-package allocation
+package metering
 
 import (
 	"math"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // SeriesOptions say what a SeriesReader reads of a family. The zero value is all of it.
@@ -61,7 +63,7 @@ func (r *SeriesReader) Labels(series int) []string { return r.labels[series] }
 
 // Read calls emit with the number of each series that the set has, in no order, and its value, as Family.Emit does; where
 // series are summed, maybe several times for one. A value or sum that is not finite is left out. Sets must be base sets.
-func (r *SeriesReader) Read(set *Set, emit func(series int, value float64)) {
+func (r *SeriesReader) Read(set *allocation.Set, emit func(series int, value float64)) {
 	switch {
 	case set.Window.Duration() <= 0:
 	case r.rows != nil:
@@ -104,7 +106,7 @@ func (r *SeriesReader) series(labels []string) int {
 }
 
 // Projection is what Read needs of sets.
-func (r *SeriesReader) Projection() *Projection {
+func (r *SeriesReader) Projection() *allocation.Projection {
 	if r.rows != nil {
 		return r.rows.projection()
 	}

@@ -1,4 +1,4 @@
-package allocation_test
+package metering_test
 
 import (
 	"slices"
@@ -7,30 +7,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 func TestNewMeteringErrors(t *testing.T) {
 	const known = "namespace, controller, pod, container, label, idle, node, volume, loadbalancer, network, attacheddisk, clustermanagement, budget, opencost, opencost-kube"
 	for _, test := range []struct {
 		name string
-		o    allocation.MeteringOptions
+		o    metering.Options
 		want string
 	}{
-		{"unknown collector", allocation.MeteringOptions{Enabled: []string{"namespace", "pods"}}, `enable collector "pods": there is none of that name, there are ` + known},
-		{"always on is no switch", allocation.MeteringOptions{Enabled: []string{"reconciliation"}}, `enable collector "reconciliation": there is none of that name, there are ` + known},
-		{"few series", allocation.MeteringOptions{MaxSeries: 99}, "read collector.max-series 99: at least 100 are needed"},
-		{"negative series", allocation.MeteringOptions{MaxSeries: -1}, "read collector.max-series -1: at least 100 are needed"},
-		{"label without a name", allocation.MeteringOptions{LabelNames: []string{"app", " "}}, `read collector.label.names: label "": give the name of one label, such as team`},
-		{"several labels in one", allocation.MeteringOptions{LabelNames: []string{"app,team"}}, `read collector.label.names: label "app,team": give the name of one label, such as team`},
-		{"label twice", allocation.MeteringOptions{LabelNames: []string{"app", " app"}}, `read collector.label.names: label "app" is there twice: name it once`},
+		{"unknown collector", metering.Options{Enabled: []string{"namespace", "pods"}}, `enable collector "pods": there is none of that name, there are ` + known},
+		{"always on is no switch", metering.Options{Enabled: []string{"reconciliation"}}, `enable collector "reconciliation": there is none of that name, there are ` + known},
+		{"few series", metering.Options{MaxSeries: 99}, "read collector.max-series 99: at least 100 are needed"},
+		{"negative series", metering.Options{MaxSeries: -1}, "read collector.max-series -1: at least 100 are needed"},
+		{"label without a name", metering.Options{LabelNames: []string{"app", " "}}, `read collector.label.names: label "": give the name of one label, such as team`},
+		{"several labels in one", metering.Options{LabelNames: []string{"app,team"}}, `read collector.label.names: label "app,team": give the name of one label, such as team`},
+		{"label twice", metering.Options{LabelNames: []string{"app", " app"}}, `read collector.label.names: label "app" is there twice: name it once`},
 		{
 			"alias of nothing",
-			allocation.MeteringOptions{LabelNames: []string{"team"}, Mapping: allocation.LabelMapping{}},
+			metering.Options{LabelNames: []string{"team"}, Mapping: allocation.LabelMapping{}},
 			`read collector.label.names: label "team": parse aggregate "team": field 1: "team" stands for no label: map it to one in the configuration`,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := allocation.NewMetering(test.o); err == nil || err.Error() != test.want {
+			if _, err := metering.New(test.o); err == nil || err.Error() != test.want {
 				t.Errorf("error is %v, want %s", err, test.want)
 			}
 		})
@@ -38,31 +39,31 @@ func TestNewMeteringErrors(t *testing.T) {
 }
 
 func TestMeteringSubjects(t *testing.T) {
-	names := func(m *allocation.Metering) (names []string) {
+	names := func(m *metering.Metering) (names []string) {
 		for _, s := range m.Subjects() {
 			names = append(names, s.Name)
 		}
 		return names
 	}
-	only, err := allocation.NewMetering(allocation.MeteringOptions{Enabled: []string{"pod"}})
+	only, err := metering.New(metering.Options{Enabled: []string{"pod"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"pod", "reconciliation"}, names(only)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	defaults, err := allocation.NewMetering(allocation.MeteringOptions{})
+	defaults, err := metering.New(metering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"namespace", "controller", "idle", "node", "volume", "loadbalancer", "network", "attacheddisk", "clustermanagement", "budget", "reconciliation"}
-	for _, m := range []*allocation.Metering{defaults, allocation.DefaultMetering()} {
+	for _, m := range []*metering.Metering{defaults, metering.Default()} {
 		if diff := cmp.Diff(want, names(m)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
 	for _, s := range defaults.Uncounted().Subjects() {
-		if slices.ContainsFunc(s.Families(), func(f allocation.Family) bool { return f.Type == allocation.CounterFamily }) {
+		if slices.ContainsFunc(s.Families(), func(f metering.Family) bool { return f.Type == metering.Counter }) {
 			t.Errorf("%s has counters, but there are none", s.Name)
 		}
 	}
@@ -80,7 +81,7 @@ func TestProjections(t *testing.T) {
 		both = append(both, allocation.UsageHours.Of(r), allocation.RequestHours.Of(r), allocation.UnknownRequestHours.Of(r))
 	}
 	slices.Sort(both)
-	labels, err := allocation.NewMetering(allocation.MeteringOptions{Enabled: []string{"label"}, LabelNames: []string{"app", "team"}})
+	labels, err := metering.New(metering.Options{Enabled: []string{"label"}, LabelNames: []string{"app", "team"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestProjections(t *testing.T) {
 		{"costs of namespaces", namespace.Projection(namespace.Families()[0]), allocation.Projection{Properties: []allocation.Property{allocation.Cluster, allocation.Namespace}, Columns: costs}},
 		{"nodes", node.Projection(), allocation.Projection{}},
 		{"labels", label.Projection(), allocation.Projection{Properties: []allocation.Property{allocation.Cluster, allocation.Labels, allocation.Annotations}, Columns: both}},
-		{"counters", allocation.DefaultMetering().Projection(), allocation.Projection{
+		{"counters", metering.Default().Projection(), allocation.Projection{
 			Properties: []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.ControllerKind, allocation.Controller}, Columns: costs,
 		}},
 	} {

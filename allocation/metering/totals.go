@@ -1,4 +1,4 @@
-package allocation
+package metering
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"time"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // resourceSet is a set of values of the label resource, a bit each.
@@ -13,8 +15,8 @@ type resourceSet uint8
 
 const (
 	allResources  resourceSet = 1<<numFamilyResources - 1
-	soldResources resourceSet = 1<<NumResources - 1 // by nodes
-	always        resourceSet = 1<<CPU | 1<<RAM
+	soldResources resourceSet = 1<<allocation.NumResources - 1 // by nodes
+	always        resourceSet = 1<<allocation.CPU | 1<<allocation.RAM
 )
 
 func (s resourceSet) holds(r familyResource) bool { return s&(1<<r) != 0 }
@@ -27,7 +29,7 @@ type subjectTotal struct {
 	has    resourceSet
 	cost   [numFamilyResources]float64
 	// used and asked are hours of usage and of requests, unknown those of requests whose usage is not known.
-	used, asked, unknown [NumResources]float64
+	used, asked, unknown [allocation.NumResources]float64
 	since                int64 // when its counter began, in Unix seconds; 0 in a set
 	last                 int64 // end of the last hour in which it cost something, in Unix seconds; 0 in a set
 }
@@ -64,7 +66,7 @@ type Totals struct {
 
 // Totals sums the set by subject. The set must be a base set: neither aggregated, filtered nor shared; its length is what
 // hourly costs are divided by.
-func (s *Subject) Totals(set *Set) *Totals {
+func (s *Subject) Totals(set *allocation.Set) *Totals {
 	hours := set.Window.Duration().Hours()
 	if hours <= 0 {
 		return &Totals{hours: 1, plain: s.plain}

@@ -1,4 +1,4 @@
-package allocation_test
+package metering_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // TestLabelProblems says which labels that are to be exported nothing has, and what is wrong with properties among them.
@@ -17,7 +18,12 @@ func TestLabelProblems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := labeledSet(map[string]string{"app_kubernetes_io_name": "cart", "squad": "a"}, nil)
+	set := newFamilySet()
+	for _, labels := range []map[string]string{{"app_kubernetes_io_name": "cart", "squad": "a"}, nil} {
+		row := familyRow("c", "a", "", "", nil)
+		row.Labels = labels
+		set.Append(row)
+	}
 	for _, tt := range []struct {
 		name  string
 		names []string
@@ -38,9 +44,9 @@ func TestLabelProblems(t *testing.T) {
 			},
 		},
 		{"switched off", []string{"sqad"}, []string{}, set, nil},
-		{"nothing to have labels", []string{"sqad"}, []string{"label"}, labeledSet(), nil},
+		{"nothing to have labels", []string{"sqad"}, []string{"label"}, newFamilySet(), nil},
 	} {
-		m, err := allocation.NewMetering(allocation.MeteringOptions{
+		m, err := metering.New(metering.Options{
 			Enabled: tt.on, LabelNames: tt.names, Derived: []*allocation.Derived{bad}, Mapping: allocation.LabelMapping{"team": {"squad"}, "owner": {"owner"}},
 		})
 		if err != nil {

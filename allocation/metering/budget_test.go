@@ -1,4 +1,4 @@
-package allocation_test
+package metering_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 func TestBudgetPeriods(t *testing.T) {
@@ -15,18 +15,18 @@ func TestBudgetPeriods(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		period allocation.BudgetPeriod
+		period metering.BudgetPeriod
 		at     string
 		zone   *time.Location
 		want   string
 	}{
-		{allocation.BudgetDay, "2026-03-29T12:00:00Z", berlin, "2026-03-28T23:00:00Z 2026-03-29T22:00:00Z"}, // 23 hours
-		{allocation.BudgetDay, "2026-03-10T00:00:00Z", time.UTC, "2026-03-09T00:00:00Z 2026-03-10T00:00:00Z"},
-		{allocation.BudgetDay, "2026-03-10T01:00:00Z", time.UTC, "2026-03-10T00:00:00Z 2026-03-11T00:00:00Z"},
-		{allocation.BudgetWeek, "2026-11-21T12:00:00Z", time.UTC, "2026-11-15T00:00:00Z 2026-11-22T00:00:00Z"},
-		{allocation.BudgetMonth, "2026-12-01T00:00:00Z", time.UTC, "2026-11-01T00:00:00Z 2026-12-01T00:00:00Z"},
-		{allocation.BudgetQuarter, "2026-11-21T12:00:00Z", time.UTC, "2026-10-01T00:00:00Z 2027-01-01T00:00:00Z"},
-		{allocation.BudgetYear, "2026-12-31T23:30:00Z", berlin, "2026-12-31T23:00:00Z 2027-12-31T23:00:00Z"},
+		{metering.BudgetDay, "2026-03-29T12:00:00Z", berlin, "2026-03-28T23:00:00Z 2026-03-29T22:00:00Z"}, // 23 hours
+		{metering.BudgetDay, "2026-03-10T00:00:00Z", time.UTC, "2026-03-09T00:00:00Z 2026-03-10T00:00:00Z"},
+		{metering.BudgetDay, "2026-03-10T01:00:00Z", time.UTC, "2026-03-10T00:00:00Z 2026-03-11T00:00:00Z"},
+		{metering.BudgetWeek, "2026-11-21T12:00:00Z", time.UTC, "2026-11-15T00:00:00Z 2026-11-22T00:00:00Z"},
+		{metering.BudgetMonth, "2026-12-01T00:00:00Z", time.UTC, "2026-11-01T00:00:00Z 2026-12-01T00:00:00Z"},
+		{metering.BudgetQuarter, "2026-11-21T12:00:00Z", time.UTC, "2026-10-01T00:00:00Z 2027-01-01T00:00:00Z"},
+		{metering.BudgetYear, "2026-12-31T23:30:00Z", berlin, "2026-12-31T23:00:00Z 2027-12-31T23:00:00Z"},
 	} {
 		at, err := time.Parse(time.RFC3339, tt.at)
 		if err != nil {
@@ -53,7 +53,7 @@ func TestForecast(t *testing.T) {
 		{"as on average", 10, 5 * time.Hour, 10 * time.Hour, -1, -1, 30},
 		{"nothing is known", 0, 0, 10 * time.Hour, -1, -1, -1},
 	} {
-		if got := allocation.Forecast(tt.spent, tt.known, tt.rest, tt.week, tt.part); got != tt.wantForecast {
+		if got := metering.Forecast(tt.spent, tt.known, tt.rest, tt.week, tt.part); got != tt.wantForecast {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.wantForecast)
 		}
 	}
@@ -61,9 +61,9 @@ func TestForecast(t *testing.T) {
 
 func TestFamiliesOfBudgets(t *testing.T) {
 	s := subjectNamed(t, "budget")
-	spending := &allocation.Spending{States: []allocation.BudgetState{
-		{Budget: &allocation.Budget{Name: "web", Period: allocation.BudgetWeek, Amount: 10}, Spent: 2, Forecast: -1},
-		{Budget: &allocation.Budget{Name: "all", Period: allocation.BudgetMonth, Amount: 100}, Spent: 30, Forecast: 90},
+	spending := &metering.Spending{States: []metering.BudgetState{
+		{Budget: &metering.Budget{Name: "web", Period: metering.BudgetWeek, Amount: 10}, Spent: 2, Forecast: -1},
+		{Budget: &metering.Budget{Name: "all", Period: metering.BudgetMonth, Amount: 100}, Spent: 30, Forecast: 90},
 	}}
 	want := []string{
 		"budget_limit{all,month} 100", "budget_limit{web,week} 10", "budget_spent{all,month} 30", "budget_spent{web,week} 2", "budget_forecast{all,month} 90",
@@ -71,7 +71,7 @@ func TestFamiliesOfBudgets(t *testing.T) {
 	if diff := cmp.Diff(want, familyLines(s, spending.Totals())); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	var none *allocation.Spending
+	var none *metering.Spending
 	if n := none.Totals().Len() + s.Totals(newFamilySet()).Len(); n != 0 {
 		t.Errorf("%d budgets of nothing", n)
 	}

@@ -1,0 +1,114 @@
+package metering
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// labelName is a label that the subject label describes, and what gives its values.
+type labelName struct {
+	name string
+	keys []allocation.Key
+}
+
+// parseLabelNames reads the names of labels: of a derived property or an alias, else of a label.
+func parseLabelNames(o *Options) ([]labelName, error) {
+	var out []labelName
+	known := o.Known
+	for _, name := range o.LabelNames {
+		name = strings.TrimSpace(name)
+		if slices.ContainsFunc(out, func(o labelName) bool { return o.name == name }) {
+			return nil, fmt.Errorf("label %q is there twice: name it once", name)
+		}
+		field := "label:" + name
+		if slices.ContainsFunc(o.Derived, func(d *allocation.Derived) bool { return strings.EqualFold(d.Name(), name) }) || allocation.DefaultLabelMapping()[strings.ToLower(name)] != nil {
+			field = name
+		}
+		if name == "" || strings.Contains(name, ",") {
+			return nil, fmt.Errorf("label %q: give the name of one label, such as team", name)
+		}
+		keys, err := allocation.ParseKeys(field, o.Mapping, o.Derived...)
+		if err != nil {
+			return nil, fmt.Errorf("label %q: %w", name, err)
+		}
+		out, known = append(out, labelName{name, keys}), known.And(textsOf(keys)...)
+	}
+	for i := range out {
+		out[i].keys = allocation.KeysAmong(out[i].keys, known)
+	}
+	return out, nil
+}
+
+// textsOf are the names of labels and annotations that keys ask for.
+func textsOf(keys []allocation.Key) []string {
+	var texts []string
+	for _, use := range allocation.LabelUses(keys) {
+		texts = append(texts, use.Text)
+	}
+	return texts
+}
+
+// LabelNames are the names that the subject label is about, none where it is switched off.
+func (m *Metering) LabelNames() []string {
+	var names []string
+	if i := m.index("label"); i >= 0 {
+		for _, name := range m.subjects[i].names {
+			names = append(names, name.name)
+		}
+	}
+	return names
+}
+
+// LabelTexts are the names of labels and annotations that the subject label looks for.
+func (m *Metering) LabelTexts() []string {
+	var texts []string
+	for _, name := range m.names {
+		texts = append(texts, textsOf(name.keys)...)
+	}
+	return texts
+}
+
+// LabelProblems says of each label that the subject label is about why workloads of a set lack it: a derived property whose
+// expression fails, as Derived.Problem has it, a name that no workload has a label of, and one that collides with others.
+// The order is that of LabelNames, and there are none where the subject is switched off or the set has no workloads.
+func (m *Metering) LabelProblems(s *allocation.Set) []string {
+	i := m.index("label")
+	if i < 0 || !hasWorkloads(s) {
+		return nil
+	}
+	var problems []string
+	for _, name := range m.subjects[i].names {
+		if d := name.keys[0].Derived(); d != nil {
+			if text := d.Problem([]*allocation.Set{s}); text != "" {
+				problems = append(problems, text)
+			}
+			continue
+		}
+		missing := true
+		for _, k := range name.keys {
+			search := k.Search()
+			search.Add(s)
+			missing = missing && search.Missing()
+			if text := search.Clash(); text != "" {
+				problems = append(problems, text)
+			}
+		}
+		if missing {
+			problems = append(problems, fmt.Sprintf("label %s: no workload has a label of that name, and it is no property of the configuration", name.name))
+		}
+	}
+	return problems
+}
+
+// hasWorkloads reports whether a row of the set is a workload.
+func hasWorkloads(s *allocation.Set) bool {
+	for row := range s.Len() {
+		if s.Special(row) == allocation.Workload {
+			return true
+		}
+	}
+	return false
+}

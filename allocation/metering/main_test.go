@@ -1,0 +1,14 @@
+package metering_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/promquery/promtest/soak"
+)
+
+func TestMain(m *testing.M) { os.Exit(soak.Main(m)) }
+
+// randomSeed is that of random cases: always the same, or with -soak another one each time.
+func randomSeed() uint64 { return soak.Of(1, uint64(time.Now().UnixNano())) }

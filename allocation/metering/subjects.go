@@ -1,0 +1,263 @@
+package metering
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// propertyTotals sums the allocations of a set by the subject's properties. Idle rows are not theirs: idle is a subject of
+// its own.
+func propertyTotals(subject *Subject, s *allocation.Set) []subjectTotal {
+	groups := groupBy(s, isAllocated, subject.by, nil)
+	return subject.sumAll(s, groups, func(g int) []string { return propertyLabels(s, int(groups.First[g]), subject.by) })
+}
+
+// labelTotals sums the allocations of a set by the values of each label.
+func labelTotals(subject *Subject, s *allocation.Set) []subjectTotal {
+	var rows []subjectTotal
+	for _, name := range subject.names {
+		groups := groupBy(s, isAllocated, []allocation.Property{allocation.Cluster}, name.keys)
+		rows = append(rows, subject.sumAll(s, groups, func(g int) []string {
+			cluster := cmp.Or(s.Text(allocation.Cluster, int(groups.First[g])), allocation.UnallocatedName)
+			return []string{validLabel(cluster), validLabel(name.name), validLabel(groups.Name(g))}
+		})...)
+	}
+	return rows
+}
+
+// groupBy groups rows of a set of which all was read that the subject's Projection names.
+func groupBy(s *allocation.Set, keep func(allocation.Special) bool, by []allocation.Property, keys []allocation.Key) *allocation.Groups {
+	groups, err := allocation.GroupBy(s, keep, by, keys)
+	if err != nil {
+		panic(err)
+	}
+	return groups
+}
+
+func isWorkload(kind allocation.Special) bool { return kind == allocation.Workload }
+
+func isAllocated(kind allocation.Special) bool { return kind != allocation.Idle }
+
+// values are those of a column, none where it was not read: families that need it are not asked for then.
+func values(s *allocation.Set, c allocation.Column) []float64 {
+	all, err := s.Column(c)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+// sum sums columns of a set's workloads by the subject's properties.
+func (s *Subject) sum(set *allocation.Set, columns [][]allocation.Column, labels func(row int) []string) []subjectTotal {
+	groups := groupBy(set, isWorkload, s.by, nil)
+	rows := make([]subjectTotal, len(groups.First)+1) // the last is of what is not kept
+	for g, row := range groups.First {
+		rows[g].labels = labels(int(row))
+	}
+	for i, list := range columns {
+		for _, c := range list {
+			for row, v := range values(set, c) {
+				rows[groups.Of[row]].cost[i] += v
+			}
+		}
+	}
+	rows = rows[:len(groups.First)]
+	for g := range rows {
+		rows[g].has = always
+		rows[g].hasNonZero()
+	}
+	return rows
+}
+
+// sumAll sums the costs, usage and requests of a set's allocations by groups.
+func (s *Subject) sumAll(set *allocation.Set, groups *allocation.Groups, labels func(group int) []string) []subjectTotal {
+	rows := make([]subjectTotal, len(groups.First)+1) // the last is of what is not kept
+	has := presentResources(set)
+	if s.sparse {
+		has = always
+	}
+	for g := range groups.First {
+		rows[g] = subjectTotal{labels: labels(g), has: has}
+	}
+	for r := range familyResources {
+		for _, c := range familyResources[r].cost {
+			for row, v := range values(set, c) {
+				rows[groups.Of[row]].cost[r] += v
+			}
+		}
+	}
+	for r := range allocation.NumResources {
+		for row, v := range values(set, allocation.UsageHours.Of(r)) {
+			rows[groups.Of[row]].used[r] += v
+		}
+		for row, v := range values(set, allocation.RequestHours.Of(r)) {
+			rows[groups.Of[row]].asked[r] += v
+		}
+		for row, v := range values(set, allocation.UnknownRequestHours.Of(r)) {
+			rows[groups.Of[row]].unknown[r] += v
+		}
+	}
+	rows = rows[:len(groups.First)]
+	for g := range rows {
+		rows[g].hasNonZero()
+	}
+	return rows
+}
+
+// hasNonZero adds the resources that cost something.
+func (t *subjectTotal) hasNonZero() {
+	for r, c := range t.cost {
+		if c != 0 {
+			t.has |= 1 << r
+		}
+	}
+}
+
+// presentResources are the resources that allocations of the set have series of. CPU and RAM always are; another one only
+// where some allocation of the set has it, as a zero would claim that it was looked for.
+func presentResources(s *allocation.Set) resourceSet {
+	nonZero := func(c allocation.Column) bool {
+		return slices.ContainsFunc(values(s, c), func(v float64) bool { return v != 0 })
+	}
+	has := always
+	for r := range familyResources {
+		if slices.ContainsFunc(familyResources[r].cost, nonZero) {
+			has |= 1 << r
+		}
+	}
+	if nonZero(allocation.Hours.Of(allocation.GPU)) {
+		has |= 1 << allocation.GPU
+	}
+	return has
+}
+
+// propertyLabels are the values of properties of a row. What a row lacks is __unallocated__, as in every answer.
+func propertyLabels(s *allocation.Set, row int, by []allocation.Property) []string {
+	labels := make([]string, len(by))
+	for i, p := range by {
+		missing := allocation.UnallocatedName
+		if p != allocation.Cluster && s.Special(row) == allocation.Unmounted {
+			missing = allocation.UnmountedName
+		}
+		labels[i] = validLabel(cmp.Or(s.Text(p, row), missing))
+	}
+	return labels
+}
+
+// validLabel replaces what is not UTF-8, which would make a whole scrape fail.
+func validLabel(v string) string { return strings.ToValidUTF8(v, "\uFFFD") }
+
+// assetLabels are the values of labels of an asset, the cluster first.
+func assetLabels(cluster string, more ...string) []string {
+	labels := append([]string{cmp.Or(cluster, allocation.UnallocatedName)}, more...)
+	for i := range labels {
+		labels[i] = validLabel(labels[i])
+	}
+	return labels
+}
+
+// ofNode is the resources that a node has: one without GPUs has no series of them.
+func ofNode(n *allocation.Node) (has resourceSet) {
+	for r := range allocation.NumResources {
+		if n.Hours[r] != 0 || n.Cost[r] != 0 {
+			has |= 1 << r
+		}
+	}
+	return has
+}
+
+// eachTotal is a total of each of list.
+func eachTotal[T any](list []T, total func(*T) (labels []string, has resourceSet, cost []float64)) []subjectTotal {
+	rows := make([]subjectTotal, 0, len(list))
+	for i := range list {
+		labels, has, cost := total(&list[i])
+		if labels == nil {
+			continue
+		}
+		rows = append(rows, subjectTotal{labels: labels, has: has})
+		copy(rows[len(rows)-1].cost[:], cost)
+	}
+	return rows
+}
+
+// wholes are the resources of what is told of as a whole.
+const wholes resourceSet = 1
+
+func idleTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
+		return assetLabels(n.Cluster, n.Name), ofNode(n), n.Idle[:]
+	})
+}
+
+func nodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
+		spot := "false"
+		if n.Spot {
+			spot = "true"
+		}
+		return assetLabels(n.Cluster, n.Name, n.InstanceType, n.Region, n.Zone, n.ProviderID, spot), ofNode(n), n.Cost[:]
+	})
+}
+
+// volumeTotals has no disks of nodes: those are attached disks.
+func volumeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Disks, func(d *allocation.Disk) ([]string, resourceSet, []float64) {
+		if d.Local {
+			return nil, 0, nil
+		}
+		return assetLabels(d.Cluster, d.Name, d.StorageClass, d.ClaimNamespace, d.ClaimName), wholes, []float64{d.Cost}
+	})
+}
+
+func balancerTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Balancers, func(b *allocation.LoadBalancer) ([]string, resourceSet, []float64) {
+		return assetLabels(b.Cluster, b.Namespace, b.Service, b.IP), wholes, []float64{b.Cost}
+	})
+}
+
+// networkTotals have a row for each kind of traffic that has a price or a cost.
+func networkTotals(_ *Subject, s *allocation.Set) (rows []subjectTotal) {
+	for i := range s.Networks {
+		n := &s.Networks[i]
+		for kind, cost := range [...]float64{n.CrossZone, n.CrossRegion, n.Internet} {
+			if cost == 0 && n.PriceSource[kind] == "" {
+				continue
+			}
+			row := subjectTotal{labels: assetLabels(n.Cluster, [...]string{"zone", "region", "internet"}[kind]), has: 1 << networkResource}
+			row.cost[networkResource] = cost
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func attachedDiskTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Disks, func(d *allocation.Disk) ([]string, resourceSet, []float64) {
+		if !d.Local {
+			return nil, 0, nil
+		}
+		return assetLabels(d.Cluster, d.Name), wholes, []float64{d.Cost}
+	})
+}
+
+func managementTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Management, func(m *allocation.Management) ([]string, resourceSet, []float64) {
+		return assetLabels(m.Cluster), wholes, []float64{m.Cost}
+	})
+}
+
+// residualTotals has every cluster that has nodes, so that what adds up says 0 rather than nothing.
+func residualTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	rows := eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
+		return assetLabels(n.Cluster), ofNode(n), nil
+	})
+	for _, residual := range s.Residuals {
+		row := subjectTotal{labels: assetLabels(residual.Cluster), has: 1 << residual.Resource}
+		row.cost[residual.Resource], row.used[residual.Resource] = residual.Cost, residual.Overcommit
+		rows = append(rows, row)
+	}
+	return rows
+}
