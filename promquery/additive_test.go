@@ -221,6 +221,7 @@ func TestPartsAddUpOverOutages(t *testing.T) {
 // TestPartsAddUpAtOutages holds the same where an outage begins or ends just at the border between two parts, and where only what lies
 // beyond a part tells what ran on or started in it.
 func TestPartsAddUpAtOutages(t *testing.T) {
+	made := demos{}
 	at := func(h, m, s int) time.Time { return time.Date(2026, 3, 2, h, m, s, 0, time.UTC) }
 	hours := allocation.Window{Start: at(13, 0, 0), End: at(17, 0, 0)}
 	for _, x := range []struct {
@@ -365,16 +366,94 @@ func TestPartsAddUpAtOutages(t *testing.T) {
 		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			c, err := democluster.New(democluster.Config{End: at(18, 0, 0), Duration: 6 * time.Hour, Nodes: 4, Pods: 60, Seed: x.seed, ScrapeInterval: x.scrape})
-			if err != nil {
-				t.Fatal(err)
-			}
-			intact, broken := t.TempDir(), t.TempDir()
-			if err := c.WriteBlocks(t.Context(), intact, c.Start(), c.End(), func(int, int) {}); err != nil {
-				t.Fatal(err)
-			}
-			promtest.WriteBlocks(t, broken, 2*time.Hour, interrupted(seriesOf(t, intact), x.down)...)
-			partsAddUp(t, openBlocks(t, broken), x.q, x.leftOut)
+			partsAddUp(t, made.interrupted(t, demoPlan{x.seed, 6 * time.Hour, x.scrape}, x.down), x.q, x.leftOut)
+		})
+	}
+}
+
+// demoPlan names a demo cluster until 18:00.
+type demoPlan struct {
+	seed             int64
+	duration, scrape time.Duration
+}
+
+// demos are the series of demo clusters, each made once.
+type demos map[demoPlan][]promtest.Series
+
+// interrupted is a demo cluster with outages.
+func (made demos) interrupted(t *testing.T, d demoPlan, outages ...down) promquery.Source {
+	t.Helper()
+	if made[d] == nil {
+		end := time.Date(2026, 3, 2, 18, 0, 0, 0, time.UTC)
+		c, err := democluster.New(democluster.Config{End: end, Duration: d.duration, Nodes: 4, Pods: 60, Seed: d.seed, ScrapeInterval: d.scrape})
+		if err != nil {
+			t.Fatal(err)
+		}
+		intact := t.TempDir()
+		if err := c.WriteBlocks(t.Context(), intact, c.Start(), c.End(), func(int, int) {}); err != nil {
+			t.Fatal(err)
+		}
+		made[d] = seriesOf(t, intact)
+	}
+	list := made[d]
+	for _, o := range outages {
+		list = interrupted(list, o)
+	}
+	broken := t.TempDir()
+	promtest.WriteBlocks(t, broken, 2*time.Hour, list...)
+	return openBlocks(t, broken)
+}
+
+// TestPartsAddUpOverLongOutages holds the same for what is decided near an outage of about an hour or more: what was moved and used
+// in it, what of that counts as running time, and prices and volumes in it.
+func TestPartsAddUpOverLongOutages(t *testing.T) {
+	made := demos{}
+	at := func(h, m, s int) time.Time { return time.Date(2026, 3, 2, h, m, s, 0, time.UTC) }
+	for _, x := range []struct {
+		name   string
+		seed   int64
+		scrape time.Duration
+		downs  []down
+		q      allocation.Query
+	}{
+		{
+			"the price of traffic changes while Prometheus is down", 1, 30 * time.Second,
+			[]down{{from: at(15, 44, 24), to: at(16, 38, 43)}},
+			allocation.Query{Window: allocation.Window{Start: at(15, 42, 40), End: at(16, 0, 40)}, Step: 6 * time.Minute, Resolution: time.Minute},
+		},
+		{
+			"several kubelets tell how full a volume is", 7, time.Minute,
+			[]down{{from: at(12, 58, 18), to: at(13, 29, 54), job: "kubelet", marked: true}},
+			allocation.Query{Window: allocation.Window{Start: at(13, 0, 0), End: at(15, 0, 0)}, Step: time.Hour},
+		},
+		{
+			"an hour lies between two samples of traffic", 1, time.Minute,
+			[]down{{from: at(11, 27, 14), to: at(12, 26, 34), job: "kubelet", marked: true}},
+			allocation.Query{Window: allocation.Window{Start: at(11, 0, 0), End: at(13, 0, 0)}, Step: time.Hour},
+		},
+		{
+			"a kubelet is down while kube-state-metrics is", 1, time.Minute,
+			[]down{{from: at(15, 43, 45), to: at(17, 27, 17), job: "kube-state-metrics"}},
+			allocation.Query{Window: allocation.Window{Start: at(15, 31, 16), End: at(16, 1, 16)}, Step: 10 * time.Minute, Resolution: time.Minute},
+		},
+		{
+			"a pod follows another of its name", 1, time.Minute,
+			[]down{{from: at(11, 9, 5), to: at(12, 27, 13), job: "kubelet"}, {from: at(15, 27, 57), to: at(17, 4, 6), job: "kube-state-metrics", marked: true}},
+			allocation.Query{Window: allocation.Window{Start: at(11, 16, 4), End: at(16, 23, 26)}, Step: time.Hour + 17*time.Minute + 16*time.Second},
+		},
+		{
+			"a container starts again while its kubelet is down", 7, time.Minute,
+			[]down{{from: at(13, 10, 11), to: at(14, 54, 34), job: "kubelet"}},
+			allocation.Query{Window: allocation.Window{Start: at(13, 41, 36), End: at(14, 53, 27)}, Step: 23*time.Minute + 57*time.Second},
+		},
+		{
+			"an init container is seen once after an outage", 7, 30 * time.Second,
+			[]down{{from: at(15, 18, 26), to: at(15, 39, 52)}},
+			allocation.Query{Window: allocation.Window{Start: at(15, 26, 19), End: at(15, 47, 19)}, Step: 7 * time.Minute, Resolution: time.Minute},
+		},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			partsAddUp(t, made.interrupted(t, demoPlan{x.seed, 8 * time.Hour, x.scrape}, x.downs...), x.q, overOutages)
 		})
 	}
 }

@@ -30,10 +30,9 @@ func (b *Builder) addMargins(q *allocation.Query) {
 	step := max(s.Step, 1)
 	e := &b.evidence
 	e.after, e.most, e.closed = q.After.Milliseconds(), allocation.Evidence.Milliseconds()/step*step, q.Alone
-	margin := (max(timeline.Lookback, 2*s.Interval, 2*s.Step) + step - 1) / step * step // two cells on a grid, which bridges gaps of one
-	before := min(margin, e.most)
-	after := min(margin, e.after/step*step, e.most)
-	e.lacking = e.closed && after < min(margin, e.most)
+	before := b.margin()
+	after := min(before, e.after/step*step)
+	e.lacking = e.closed && after < before
 	b.first, b.last = 0, len(b.windows)
 	if before > 0 {
 		b.windows = slices.Insert(b.windows, 0, allocation.Window{Start: q.Window.Start.Add(-milliseconds(before)), End: q.Window.Start})
@@ -47,6 +46,13 @@ func (b *Builder) addMargins(q *allocation.Query) {
 	if s.Exact() {
 		s.Margin = before
 	}
+}
+
+// margin is how long a margin is at least.
+func (b *Builder) margin() int64 {
+	s, step := &b.sampling, max(b.sampling.Step, 1)
+	least := max(timeline.Lookback, 2*s.Interval, 2*s.Step) // two cells on a grid, which bridges gaps of one
+	return min((least+step-1)/step*step, b.evidence.most)
 }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

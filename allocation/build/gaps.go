@@ -65,12 +65,12 @@ func (b *Builder) findAbsence() {
 	}
 }
 
-// silences are the times, within the window and longer than a lookback, at which no container of a cluster was seen.
+// silences are the times within the window at which no container of a cluster was seen for longer than a lookback.
 func (b *Builder) silences(cluster signals.Symbol) timeline.Intervals {
 	var out timeline.Intervals
-	for _, gap := range b.absentIn(cluster).containers.Absent.Clip(b.sampling.Start, b.sampling.End) {
+	for _, gap := range b.absentIn(cluster).containers.Absent {
 		if gap.To-gap.From > b.sampling.Lookback {
-			out = append(out, gap)
+			out = append(out, timeline.Intervals{gap}.Clip(b.sampling.Start, b.sampling.End)...)
 		}
 	}
 	return out

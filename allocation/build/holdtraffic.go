@@ -17,7 +17,7 @@ type flowEnd struct {
 
 // holdTraffic counts what was moved since the last sample: as fast as before it, to the end of what ran then or of the
 // window. Where every sample is used, that is for no longer than a sample is seen; where nothing was seen of the pod from then
-// on, because its kubelet was not, for as long as its usage is held.
+// on, because its kubelet was not, for as long as its usage is held, or until something is seen of that again.
 func (b *Builder) holdTraffic(p *pod) {
 	for i := range p.flows {
 		f := &p.flows[i]
@@ -29,15 +29,19 @@ func (b *Builder) holdTraffic(p *pod) {
 }
 
 func (b *Builder) holdFlow(p *pod, f *flowEnd) {
-	lookback := b.sampling.Unmarked().Lookback
+	lookback, at := b.sampling.Unmarked().Lookback, max(f.to, b.sampling.Start)
 	for _, q := range b.pods.byName[p.objectKey] {
-		to := min(q.runsUntil(max(f.to, b.sampling.Start), math.MaxInt64), f.to+allocation.Evidence.Milliseconds())
+		to := q.runsUntil(at, f.to+allocation.Evidence.Milliseconds())
+		if to <= at {
+			continue // another pod of the name
+		}
 		for _, c := range q.containers {
 			to = min(to, c.nextStart(f.to))
 		}
-		if !q.usageSeen(math.MinInt64, f.to) || q.usageSeen(f.to+lookback, to) {
+		if q.usedSince(math.MinInt64) >= f.to {
 			to = min(to, f.to+lookback)
 		}
+		to = min(to, q.usedSince(f.to+lookback))
 		if to <= f.to || f.rate <= 0 || !b.sampling.Exact() && to <= f.to+lookback {
 			continue
 		}
@@ -47,21 +51,19 @@ func (b *Builder) holdFlow(p *pod, f *flowEnd) {
 	}
 }
 
-// usageSeen reports whether usage of a container of p was seen, not held, within (from, to], or there is no such time.
-func (p *pod) usageSeen(from, to int64) bool {
-	if from >= to {
-		return true
-	}
+// usedSince is from when on usage of a container of p is seen, not held, at t at the earliest.
+func (p *pod) usedSince(t int64) int64 {
+	from := int64(timeline.Forever)
 	for _, c := range p.containers {
 		for _, covered := range c.covered {
 			for _, f := range covered {
-				if !f.Soft && f.From < to && f.To > from {
-					return true
+				if !f.Soft && f.From < f.To && f.To > t {
+					from = min(from, max(f.From, t))
 				}
 			}
 		}
 	}
-	return false
+	return from
 }
 
 // runsUntil is until when p, which runs at t, runs on without a pause, at most until most; t where it does not run.

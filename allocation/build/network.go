@@ -156,7 +156,7 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	}
 	last := l.cells[len(l.cells)-1]
 	f, cells := l.b.flowOf(pods, key, s, l.cells)
-	var price tariff
+	price := tariff{rates: make([]allocation.Rate, 1)} // free
 	if key.kind >= egressZone {
 		price = l.b.egressTariff(pods[0].cluster, key.kind)
 	}
@@ -233,10 +233,12 @@ func (b *Builder) movedSince(start podStart, t int64, value float64) (x timeline
 	return x, x.From < x.To
 }
 
-// beginAgain is the cell of a counter after a gap that no window looks over: what was moved since the pod was seen again, as for the first
-// cell of a counter. It stays as it is where that is not known.
+// beginAgain is the cell of a counter after a gap that no window looks over: what was moved since the pod was seen again after an outage,
+// as for the first cell of a counter. It stays as it is where that is not known.
 func (b *Builder) beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
-	if start, known := b.lastStart(pods, x.To); known && start.seen > max(x.From, b.sampling.Start) {
+	start, known := b.lastStart(pods, x.To)
+	gap, _ := b.absentIn(pods[0].cluster).containers.Absent.Find(start.seen - b.sampling.Interval)
+	if outage := gap.To-gap.From > b.sampling.Lookback; known && outage && start.seen > max(x.From, b.sampling.Start) {
 		if again, ok := b.movedSince(start, x.To, value); ok {
 			return again
 		}
@@ -303,46 +305,32 @@ func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 }
 
 // moveCell adds bytes to the running time of pods that they were moved in, as fast at any time; what was moved while none of their
-// containers was seen belongs to the nearest time that one was.
+// containers was seen belongs to the nearest time that one was, if that is close.
 func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.Cell) {
 	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
 	if from >= to || x.Amount <= 0 {
 		return
 	}
-	bytes, cost := x.Amount, 0.0
-	if from != x.From || to != x.To {
-		bytes *= float64(to-from) / float64(x.To-x.From)
-	}
-	if kind >= egressZone {
-		cost = bytes / allocation.RAM.PerPriceUnit() * t.mean(from, to)
-	}
+	var over *shift
 	if len(pods) == 1 {
-		if at := pods[0].shiftOver(from, to); at != nil { // mostly
-			at.moved.bytes[kind] += bytes
-			at.moved.cost[kind] += cost
+		over = pods[0].shiftOver(from, to) // mostly
+	}
+	var near []*shift
+	if over == nil {
+		near = nearestShifts(pods, from, to)
+	}
+	t.each(from, to, func(from, to int64, price float64) {
+		bytes := x.Amount * (float64(to-from) / float64(x.To-x.From))
+		cost := bytes / allocation.RAM.PerPriceUnit() * price
+		if over != nil {
+			over.moved.bytes[kind] += bytes
+			over.moved.cost[kind] += cost
 			return
 		}
-	}
-	var m moved
-	m.bytes[kind], m.cost[kind] = bytes, cost
-	spread(b.shiftsNear(pods, from, to), from, to, &m)
-}
-
-// shiftsNear are the shifts that bytes moved in (from, to] are charged to: those within it, and their neighbors. Where there are none, only close
-// ones count, so that every window that sees one sees all of them. On a grid that is the shift that begins at to, else the one that ended at from.
-func (b *Builder) shiftsNear(pods []*pod, from, to int64) []*shift {
-	near := nearestShifts(pods, from, to)
-	if slices.ContainsFunc(near, func(x *shift) bool { return x.from < to && x.to > from }) {
-		return near
-	}
-	reach := max(0, max(timeline.Lookback, 2*b.sampling.Interval)/2-b.sampling.Interval)
-	if !b.sampling.Exact() {
-		reach = 0
-		if i := slices.IndexFunc(near, func(x *shift) bool { return x.from == to }); i >= 0 {
-			near = near[i : i+1]
-		}
-	}
-	return slices.DeleteFunc(near, func(x *shift) bool { return max(x.from-to, from-x.to) > reach })
+		var m moved
+		m.bytes[kind], m.cost[kind] = bytes, cost
+		spread(near, from, to, b.closeBy(), &m)
+	})
 }
 
 // shiftOver is the shift that (from, to] lies in, nil if none does alone. It looks near the one found last.
@@ -373,16 +361,25 @@ func nearestShifts(pods []*pod, from, to int64) (near []*shift) {
 	return near
 }
 
-// spread adds m to the shifts that are nearest at each time in (from, to], the later one of two.
-func spread(near []*shift, from, to int64, m *moved) {
-	at := from
+// closeBy is how close running time must be for what was moved beside it to be charged to it: every window then sees the nearest.
+func (b *Builder) closeBy() int64 {
+	if b.sampling.Exact() {
+		return max(0, b.margin()/2-b.sampling.Interval)
+	}
+	return b.margin() / 2
+}
+
+// spread adds m to the shifts that are nearest at each time in (from, to], the later one of two, if they are within reach.
+func spread(near []*shift, from, to, reach int64, m *moved) {
+	at, ended := from, int64(timeline.Unborn)
 	for i, x := range near {
-		until := to
+		ended = max(ended, x.to)
+		until := min(to, ended+reach)
 		if i+1 < len(near) {
 			next := near[i+1]
-			until = min(to, next.from-max(0, next.from-x.to)/2)
+			until = min(until, next.from-max(0, next.from-x.to)/2)
 		}
-		if at < until {
+		if at = max(at, x.from-reach); at < until {
 			x.moved.add(m, float64(until-at)/float64(to-from))
 			at = until
 		}

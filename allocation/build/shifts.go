@@ -32,7 +32,7 @@ func (p *pod) running() []shift {
 	p.shifts, p.shiftRows = layShifts(p.containers)
 	for i := range before {
 		if x := &before[i]; x.moved != (moved{}) {
-			spread(nearestShifts([]*pod{p}, x.from, x.to), x.from, x.to, &x.moved)
+			spread(nearestShifts([]*pod{p}, x.from, x.to), x.from, x.to, timeline.Forever/2, &x.moved)
 		}
 	}
 	return p.shifts

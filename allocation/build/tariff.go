@@ -71,13 +71,6 @@ func (t *tariff) each(from, to int64, f func(from, to int64, price float64)) {
 	f(from, to, t.at(to))
 }
 
-// mean is the average price over (from, to].
-func (t *tariff) mean(from, to int64) float64 {
-	sum := 0.0
-	t.each(from, to, func(a, b int64, price float64) { sum += price * float64(b-a) })
-	return sum / float64(to-from)
-}
-
 // currency is what the answers are in.
 func (b *Builder) currency() string {
 	if d, ok := b.prices.rates.(allocation.Denominated); ok && d.Currency() != "" {

@@ -324,7 +324,8 @@ func (p *Points) shortest() int64 {
 	return least
 }
 
-// Interval is the median distance of the first samples: the scrape interval of the series. It is 0 below two samples.
+// Interval is the median distance of the first samples, the lower one of two, for a scrape may be missing: the scrape interval of the
+// series. It is 0 below two samples.
 func (p *Points) Interval() int64 {
 	var buf [intervalSamples]int64
 	d, prev := buf[:0], int64(0)
@@ -341,5 +342,5 @@ func (p *Points) Interval() int64 {
 		return 0
 	}
 	slices.Sort(d)
-	return d[len(d)/2]
+	return d[(len(d)-1)/2]
 }
