@@ -259,6 +259,7 @@ func (m *merged) yield(i int, key []Symbol, p *timeline.Points) error {
 const (
 	askInterval = "scrape interval"
 	askJobs     = "targets of promcost's jobs"
+	askDoubted  = "prices that may be promcost's"
 	askBeyond   = "inputs beyond the window"
 	askPrices   = "prices beyond the window"
 	askAgain    = "usage of overcommitted time"
@@ -272,7 +273,7 @@ const (
 // stepOf is the place of a question in the order in which all are asked.
 func stepOf(name string) int {
 	return slices.Index([]string{
-		askInterval, inputOwn, askJobs, stageNames[always], askBeyond, askPrices, stageNames[lazily], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
+		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], askBeyond, askPrices, stageNames[lazily], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
 		askCountersBefore, stageNames[counters], askCountersAfter, askAgain,
 	}, name)
 }

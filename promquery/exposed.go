@@ -2,6 +2,8 @@ package promquery
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -13,12 +15,12 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// exposedPrice is a value that promcost exposed from one time to another. told says that a metric gave promcost that price, so that
-// the series repeats another one.
+// exposedPrice is a value that promcost exposed from one time to another: from next on, that of the next hour may have taken its place.
+// told says that a metric gave promcost that price, so that the series repeats another one.
 type exposedPrice struct {
-	from, to int64
-	value    float64
-	told     bool
+	from, next, to int64
+	value          float64
+	told           bool
 }
 
 // exposedPrices are what promcost exposed, by metric and key.
@@ -41,7 +43,7 @@ func (c *Config) exposed(ctx context.Context, w allocation.Window) func() (expos
 		}
 		list, err := c.Exposed(ctx, allocation.Window{Start: w.Start.Add(-time.Hour), End: w.End.Add(time.Hour)})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("find the prices that promcost exposed: %w", err)
 		}
 		found := exposedPrices{}
 		for i := range list {
@@ -64,7 +66,7 @@ func (e exposedPrices) add(clusters Clusters, x *metering.Exposure) {
 			told := map[string]bool{}
 			e.each(p, i, &subject, &f, pricedBy(x.Set, &p.readers[i], f.Name), func(key string, _ float64) { told[key] = true })
 			e.each(p, i, &subject, &f, x.Set, func(key string, v float64) {
-				e[key] = append(e[key], exposedPrice{x.From.UnixMilli(), x.To.UnixMilli(), v, told[key]})
+				e[key] = append(e[key], exposedPrice{x.From.UnixMilli(), x.Next.UnixMilli(), x.To.UnixMilli(), v, told[key]})
 			})
 		}
 	}
@@ -108,26 +110,42 @@ func only[T any](list []T, meets func(*T) bool) (out []T) {
 	return out
 }
 
-// verdict says whether a series of prices is promcost's: whether all of its values are what promcost exposed then, as far as that is
-// known. repeats says that they are, and that promcost had them of others.
-func (e exposedPrices) verdict(metric string, key []Symbol, points *timeline.Points) (own, repeats bool) {
-	list := e[exposedKey(metric, key)]
-	for t, v := range points.All() {
+// rounding is how much a price may differ, relative to it, from what promcost exposed: an hour that was computed again from what it exposed
+// has its price but for the last digits.
+const rounding = 1e-9
+
+// verdict says whose a series of prices is.
+type verdict uint8
+
+const (
+	ofOthers   verdict = iota // as far as is known
+	ofPromcost                // all of its values are what promcost exposed then, as far as that is known
+	repeating                 // so are they, and promcost had them of others
+	perStretch                // each stretch of it is to be judged by itself
+)
+
+// verdict judges a series of prices.
+func (e exposedPrices) verdict(metric string, key []Symbol, points *timeline.Points) verdict {
+	list, v := e[exposedKey(metric, key)], ofOthers
+	for t, value := range points.All() {
 		known, equal := false, false
 		for i := range list {
 			if x := &list[i]; x.from <= t && t < x.to {
-				known = true
-				if x.value == v {
-					equal, repeats = true, repeats || x.told
+				known = known || t < x.next
+				if math.Abs(x.value-value) <= rounding*math.Abs(value) {
+					equal = true
+					if v != repeating {
+						v = ofPromcost
+					}
+					if x.told {
+						v = repeating
+					}
 				}
 			}
 		}
-		switch {
-		case timeline.IsStale(v):
-		case known && !equal:
-			return false, false
+		if known && !equal && !timeline.IsStale(value) {
+			return ofOthers
 		}
-		own = own || equal
 	}
-	return own, repeats
+	return v
 }

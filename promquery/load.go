@@ -1,7 +1,6 @@
 package promquery
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -283,20 +282,26 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 }
 
 // readPoints is read of a series whose samples are known: a price that may be promcost's is one if it is what promcost exposed.
-func (p *plan) readPoints(i int, key []Symbol, points *timeline.Points) (signals.Series, []Symbol, error) {
-	series, key := p.read(i, key)
+func (p *plan) readPoints(i int, labels []Symbol, points *timeline.Points) (signals.Series, []Symbol, error) {
+	series, key := p.read(i, labels)
 	if !p.unsure {
 		return series, key, nil
 	}
-	exposed, err := p.own.exposed()
-	if err != nil {
-		return series, key, fmt.Errorf("find the prices that promcost exposed: %w", err)
-	}
 	p.doubted = true
-	if own, repeats := exposed.verdict(p.sels[i].Metric, key, points); repeats {
+	v, ok := p.own.judged[exposedKey(p.sels[i].Metric, labels)]
+	if !ok || v == perStretch {
+		exposed, err := p.own.exposed()
+		if err != nil {
+			return series, key, err
+		}
+		v = exposed.verdict(p.sels[i].Metric, key, points)
+	}
+	switch v {
+	case repeating:
 		series.Repeats = true
-	} else if own {
+	case ofPromcost:
 		series.Signal = signals.Nothing
+	case ofOthers, perStretch:
 	}
 	return series, key, nil
 }

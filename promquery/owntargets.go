@@ -48,6 +48,7 @@ type ownTargets struct {
 	shared   map[Symbol]bool     // jobs with a promcost among their targets
 	doubt    bool                // only a known target tells prices that a promcost exposes from others
 	exposed  func() (exposedPrices, error)
+	judged   map[string]verdict // of series of prices in doubt, by exposedKey of all their labels
 }
 
 // origin says where a series comes from. Clusters, where they are named, must be the same. With honor_labels the label instance may be
@@ -73,7 +74,7 @@ func (o *ownTargets) origin(cluster Symbol, at target, price bool) origin {
 
 // findOwn finds the promcosts in a window and the hour before it.
 func (c *computation) findOwn(ctx context.Context, w allocation.Window) error {
-	c.own = ownTargets{clusters: map[target][]Symbol{}, jobs: map[Symbol]bool{}, shared: map[Symbol]bool{}, exposed: c.cfg.exposed(ctx, w)}
+	c.own = ownTargets{clusters: map[target][]Symbol{}, jobs: map[Symbol]bool{}, shared: map[Symbol]bool{}, exposed: c.cfg.exposed(ctx, w), judged: map[string]verdict{}}
 	lost := false
 	sel := Selector{
 		Metric: buildInfo, Keep: slices.Concat(targetLabels[:], c.cfg.Clusters.Labels),
@@ -95,10 +96,38 @@ func (c *computation) findOwn(ctx context.Context, w allocation.Window) error {
 	if err == nil {
 		err = c.findOwnJobs(ctx, sel)
 	}
+	if err == nil && c.own.doubt && c.cfg.Exposed != nil {
+		err = c.judge(ctx, w)
+	}
 	if err != nil {
 		return fmt.Errorf("find series of promcost: %w", err)
 	}
 	return nil
+}
+
+// judge finds whose the prices in doubt are, in a window and an hour on either side, which is as far as prices are held. What is read later
+// comes in stretches, and in one of them a price of others may happen to be what promcost exposed, or nothing be known of what it did.
+func (c *computation) judge(ctx context.Context, w allocation.Window) error {
+	sel := Selector{Start: w.Start.Add(-time.Hour).UnixMilli(), End: w.End.Add(time.Hour).UnixMilli(), Step: timeline.Lookback}
+	p := newPlan(c.cfg.Clusters, newFindings(nil), []Selector{sel}, priced)
+	p.own = &c.own
+	_, err := c.ask(ctx, askDoubted, p.sels, OneLane(func(i int, labels []Symbol, points *timeline.Points) error {
+		_, key := p.read(i, labels)
+		if !p.unsure {
+			return nil
+		}
+		exposed, err := c.own.exposed()
+		if err != nil {
+			return err
+		}
+		name, v := exposedKey(p.sels[i].Metric, labels), exposed.verdict(p.sels[i].Metric, key, points)
+		if other, ok := c.own.judged[name]; ok && other != v {
+			v = perStretch // labels that are not read tell the series apart
+		}
+		c.own.judged[name] = v
+		return nil
+	}))
+	return err
 }
 
 // findOwnJobs finds the jobs all of whose targets are promcosts.

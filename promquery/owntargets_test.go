@@ -144,7 +144,7 @@ func exposed(price float64, source string) metering.Exposure {
 	node := allocation.Node{Cluster: config.Clusters.Default, Name: "n1"}
 	node.Hours[allocation.CPU], node.Cost[allocation.CPU], node.PriceSource[allocation.CPU] = 1, price, source
 	set.Nodes = []allocation.Node{node}
-	return metering.Exposure{Set: set, From: ownWindow.Start.Add(-2 * time.Hour), To: ownWindow.End.Add(time.Hour)}
+	return metering.Exposure{Set: set, From: ownWindow.Start.Add(-2 * time.Hour), Next: ownWindow.End.Add(time.Hour), To: ownWindow.End.Add(time.Hour)}
 }
 
 // TestPricedPromcost checks which prices a promcost takes that exposes prices itself.
@@ -166,7 +166,7 @@ func TestPricedPromcost(t *testing.T) {
 		return s
 	}
 	hourAgo, now := exposed(9, cpuPrice), exposed(2, cpuPrice)
-	hourAgo.To, now.From = ownWindow.Start.Add(25*time.Minute), ownWindow.Start.Add(10*time.Minute)
+	hourAgo.Next, hourAgo.To, now.From = ownWindow.Start.Add(10*time.Minute), ownWindow.Start.Add(25*time.Minute), ownWindow.Start.Add(10*time.Minute)
 	bySheet, byMetric := []metering.Exposure{exposed(9, "sheet.yaml")}, []metering.Exposure{exposed(9, cpuPrice)}
 	for _, tt := range []struct {
 		name    string
@@ -196,6 +196,7 @@ func TestPricedPromcost(t *testing.T) {
 		{"a price of the sheet alone", []promtest.Series{bare}, "", bySheet, sheet, true},
 		{"the price of another time", []promtest.Series{bare}, "", []metering.Exposure{exposed(8, "sheet.yaml")}, 9, true},
 		{"a price that fell as the hour before began", []promtest.Series{falls(-time.Hour, "a"), falls(11*time.Minute, "b")}, "", []metering.Exposure{hourAgo, now}, 2, true},
+		{"a price that fell before the hour was kept", []promtest.Series{falls(-time.Hour, "a"), falls(11*time.Minute, "b")}, "", []metering.Exposure{hourAgo}, 2, true},
 		{"other labels", []promtest.Series{scraped(9, cpuPrice, "node", "n1", "region", "elsewhere")}, "", bySheet, 9, true},
 		{"one job of both, without instances", []promtest.Series{
 			scraped(9, cpuPrice, "node", "n1", "job", "pods"), scraped(2, cpuPrice, "node", "n1", "job", "pods", "pod", "opencost-1"), buildInfo("pods"),

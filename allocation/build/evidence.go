@@ -96,16 +96,19 @@ func (b *Builder) Beyond() []Span {
 // Unpriced is what is to be read of prices besides, once what Beyond says was added: where no metric prices the nodes of a cluster at an
 // end of the window, as far beyond it as prices are held.
 func (b *Builder) Unpriced() []Span {
-	priced, some := map[signals.Symbol]timeline.Steps{}, false
+	priced, some := map[signals.Symbol]toldPrices{}, false
 	for n := range b.everyNode() {
+		told := priced[n.cluster]
 		for r := range allocation.NumResources {
-			priced[n.cluster] = timeline.Max(priced[n.cluster], timeline.Ones(n.reported.priced[r].best()))
+			told.others = timeline.Max(told.others, timeline.Ones(n.reported.priced[r].others))
+			told.repeats = timeline.Max(told.repeats, timeline.Ones(n.reported.priced[r].repeats))
 		}
-		some = some || len(priced[n.cluster]) > 0
+		priced[n.cluster] = told
+		some = some || len(told.best()) > 0
 	}
 	unpriced := func(t int64) bool {
-		for _, steps := range priced {
-			if _, known := steps.At(t); !known {
+		for _, told := range priced {
+			if _, known := told.best().At(t); !known {
 				return true
 			}
 		}

@@ -6,8 +6,9 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Exposure says that promcost exposed the prices of a set on /metrics from one time to another, at the most.
+// Exposure says that promcost exposed the prices of a set on /metrics from one time to another, at the most: from Next on, those of the next
+// set may have taken their place.
 type Exposure struct {
-	Set      *allocation.Set
-	From, To time.Time
+	Set            *allocation.Set
+	From, Next, To time.Time
 }

@@ -26,7 +26,7 @@ func (r *Recorder) Exposed(ctx context.Context, w allocation.Window) ([]metering
 	var out []metering.Exposure
 	for _, s := range sets {
 		from := s.Window.End.Add(r.clock.Grace)
-		if x := (metering.Exposure{Set: s, From: from, To: from.Add(exposedFor)}); x.From.Before(w.End) && x.To.After(w.Start) {
+		if x := (metering.Exposure{Set: s, From: from, Next: from.Add(time.Hour), To: from.Add(exposedFor)}); x.From.Before(w.End) && x.To.After(w.Start) {
 			out = append(out, x)
 		}
 	}
