@@ -20,12 +20,12 @@ type Subject struct {
 	Default bool   // served unless switched off
 	Labels  []string
 
-	collector string                // that switches it, where it is not of its name
-	prefix    string                // of its families' names, after promcost_
-	of        string                // what its families are about, in their help
-	plain     bool                  // its families have no label resource
-	sparse    bool                  // resources that one of it does not have are no series of it, though others have them
-	kinds     []familyKind          // of its families
+	collector string // that switches it, where it is not of its name
+	prefix    string // of its families' names, after promcost_
+	of        string // what its families are about, in their help
+	plain     bool   // its families have no label resource
+	sparse    bool   // resources that one of it does not have are no series of it, though others have them
+	families  []familyTraits
 	by        []allocation.Property // that tell rows apart
 	names     []labelName           // that tell rows apart, one after the other: of the subject label
 	volumes   bool                  // of rows tell it apart, too
@@ -57,175 +57,131 @@ type Family struct {
 // familyValue is a family's value for one resource of one subject, and whether it has one. Hours is the length of the set.
 type familyValue func(t *subjectTotal, r familyResource, hours float64) (value float64, ok bool)
 
-// familyKind is what families of several subjects have in common.
-type familyKind uint8
-
-const (
-	hourlyKind familyKind = iota
-	totalKind
-	efficiencyKind
-	residualKind
-	overcommitKind
-	limitKind
-	spentKind
-	forecastKind
-	openCPUKind
-	openRAMKind
-	openGPUKind
-	openTotalKind
-	openCountKind
-	openSpotKind
-	openContainerCPUKind
-	openContainerRAMKind
-	openContainerGPUKind
-	openVolumeKind
-	openClaimKind
-	openBalancerKind
-	openManagementKind
-	openClusterKind
-	openBuildKind
-	openZoneKind
-	openRegionKind
-	openInternetKind
-	kubeCapacityKind
-	kubeVolumeKind
-	kubeClaimKind
-	kubeNamespaceKind
-	numFamilyKinds
-)
-
-// familyTraits are what a kind of family is: a new kind is a row.
+// familyTraits are a row of the tables of families, those of one subject or of several.
 type familyTraits struct {
 	name  string // of the family, * being the prefix of its subject
 	help  string // * being what it is about, and # how its resources are told apart
 	kind  Type
 	value familyValue
-	needs []allocation.Measure // of each resource that nodes sell, besides what costs are made of
+	// needs are read besides what costs are made of. A family that needs some has only the resources that nodes sell.
+	needs []allocation.Measure
 }
 
-// workloadKinds are the families of what has allocations, assetKinds those of assets.
+// The gauges are of one closed hour, the …_cost_total counters of those since the month began.
 var (
-	workloadKinds = []familyKind{hourlyKind, totalKind, efficiencyKind}
-	assetKinds    = []familyKind{hourlyKind, totalKind}
-)
-
-// familyKinds are all of them. The gauges are of one closed hour, the …_cost_total counters of those since the month began.
-var familyKinds = withOpenCost([numFamilyKinds]familyTraits{
-	hourlyKind: {
-		name: "promcost_*_hourly_cost", value: hourlyCost,
-		help: "List cost per hour of * in the last closed hour#, in the currency of promcost_currency_info.",
-	},
-	totalKind: {
-		name: "promcost_*_cost_total", kind: Counter, value: totalCost,
-		help: "List cost of * in the closed hours of this month#, in the currency of promcost_currency_info.",
-	},
-	efficiencyKind: {
+	assetFamilies = []familyTraits{
+		{
+			name: "promcost_*_hourly_cost", value: hourlyCost,
+			help: "List cost per hour of * in the last closed hour#, in the currency of promcost_currency_info.",
+		},
+		{
+			name: "promcost_*_cost_total", kind: Counter, value: totalCost,
+			help: "List cost of * in the closed hours of this month#, in the currency of promcost_currency_info.",
+		},
+	}
+	workloadFamilies = append(slices.Clip(assetFamilies), familyTraits{
 		name: "promcost_*_efficiency_ratio", value: efficiencyRatio, needs: []allocation.Measure{allocation.UsageHours, allocation.RequestHours, allocation.UnknownRequestHours},
 		help: "What * used of what they requested in the last closed hour#; 1 if nothing was requested and something used. There is none where nothing is known of usage.",
-	},
-	residualKind: {
-		name: "promcost_reconciliation_residual", value: costValue,
-		help: "Cost of allocations and idle less the cost of assets in the last closed hour, in the currency of promcost_currency_info; 0 if everything adds up.",
-	},
-	overcommitKind: {
-		name: "promcost_overcommit_cost", value: func(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
-			return t.used[r%familyResource(allocation.NumResources)], t.has.holds(r)
+	})
+	residualFamilies = []familyTraits{
+		{
+			name: "promcost_reconciliation_residual", value: costValue,
+			help: "Cost of allocations and idle less the cost of assets in the last closed hour, in the currency of promcost_currency_info; 0 if everything adds up.",
 		},
-		help: "Cost not charged in the last closed hour because allocations on a node exceeded its capacity for an instant, in the currency of promcost_currency_info.",
-	},
-	limitKind: {
-		name: "promcost_budget_limit", value: budgetValue(budgetLimit),
-		help: "What the budget of the config file allows for a period, in the currency of promcost_currency_info.",
-	},
-	spentKind: {
-		name: "promcost_budget_spent", value: budgetValue(budgetSpent),
-		help: "List cost of what the budget is for in the closed hours of its current period, in the currency of promcost_currency_info: with idle and shared costs as the config file shares them, and all idle where the budget has no filter.",
-	},
-	forecastKind: {
-		name: "promcost_budget_forecast", value: budgetValue(budgetForecast),
-		help: "What will be spent of the budget when its period ends, in the currency of promcost_currency_info, if every hour to come costs what that hour of the week did last week; or, as long as last week is not known, what those of the period did on average.",
-	},
-})
-
-// withOpenCost completes the table.
-func withOpenCost(kinds [numFamilyKinds]familyTraits) [numFamilyKinds]familyTraits {
-	for k, traits := range openCostKinds {
-		kinds[k] = traits
+		{
+			name: "promcost_overcommit_cost", value: func(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
+				return t.used[r%familyResource(allocation.NumResources)], t.has.holds(r)
+			},
+			help: "Cost not charged in the last closed hour because allocations on a node exceeded its capacity for an instant, in the currency of promcost_currency_info.",
+		},
 	}
-	return kinds
-}
+	budgetFamilies = []familyTraits{
+		{
+			name: "promcost_budget_limit", value: budgetValue(budgetLimit),
+			help: "What the budget of the config file allows for a period, in the currency of promcost_currency_info.",
+		},
+		{
+			name: "promcost_budget_spent", value: budgetValue(budgetSpent),
+			help: "List cost of what the budget is for in the closed hours of its current period, in the currency of promcost_currency_info: with idle and shared costs as the config file shares them, and all idle where the budget has no filter.",
+		},
+		{
+			name: "promcost_budget_forecast", value: budgetValue(budgetForecast),
+			help: "What will be spent of the budget when its period ends, in the currency of promcost_currency_info, if every hour to come costs what that hour of the week did last week; or, as long as last week is not known, what those of the period did on average.",
+		},
+	}
+)
 
 // subjects is the table of what metrics are about.
 var subjects = append([]Subject{
 	{
 		Name: "namespace", Help: "cost and efficiency of namespaces", Default: true,
 		Labels: []string{"cluster", "namespace"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace},
-		prefix: "namespace", of: "the namespace's workloads", kinds: workloadKinds, totals: propertyTotals,
+		prefix: "namespace", of: "the namespace's workloads", families: workloadFamilies, totals: propertyTotals,
 	},
 	{
 		Name: "controller", Help: "cost and efficiency of controllers (deployments, daemonsets, cronjobs, …)", Default: true,
 		Labels: []string{"cluster", "namespace", "controller_kind", "controller"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.ControllerKind, allocation.Controller},
-		prefix: "controller", of: "the controller's workloads", kinds: workloadKinds, totals: propertyTotals,
+		prefix: "controller", of: "the controller's workloads", families: workloadFamilies, totals: propertyTotals,
 	},
 	{
 		Name: "pod", Help: "cost and efficiency of pods: many series",
 		Labels: []string{"cluster", "namespace", "controller_kind", "controller", "node", "pod"},
 		by:     []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.ControllerKind, allocation.Controller, allocation.NodeName, allocation.Pod},
-		prefix: "pod", of: "the pod's containers", kinds: workloadKinds, sparse: true, totals: propertyTotals,
+		prefix: "pod", of: "the pod's containers", families: workloadFamilies, sparse: true, totals: propertyTotals,
 	},
 	{
 		Name: "container", Help: "cost and efficiency of containers: very many series",
 		Labels: []string{"cluster", "namespace", "controller_kind", "controller", "node", "pod", "container"},
 		by:     []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.ControllerKind, allocation.Controller, allocation.NodeName, allocation.Pod, allocation.Container},
-		prefix: "container", of: "the containers of that name", kinds: workloadKinds, sparse: true, totals: propertyTotals,
+		prefix: "container", of: "the containers of that name", families: workloadFamilies, sparse: true, totals: propertyTotals,
 	},
 	{
 		Name: "label", Help: "cost and efficiency by the values of the labels that --collector.label.names names",
 		Labels: []string{"cluster", "label", "value"}, by: []allocation.Property{allocation.Cluster},
-		apart: 1, prefix: "label", of: "workloads with that value of the label", kinds: workloadKinds, sparse: true, totals: labelTotals,
+		apart: 1, prefix: "label", of: "workloads with that value of the label", families: workloadFamilies, sparse: true, totals: labelTotals,
 	},
 	{
 		Name: "idle", Help: "cost of what nodes have and no workload was allocated", Default: true,
 		Labels: []string{"cluster", "node"},
-		prefix: "idle", of: "what the node has and no workload was allocated", kinds: assetKinds, totals: idleTotals,
+		prefix: "idle", of: "what the node has and no workload was allocated", families: assetFamilies, totals: idleTotals,
 	},
 	{
 		Name: "node", Help: "cost of nodes", Default: true,
 		Labels: []string{"cluster", "node", "instance_type", "region", "zone", "provider_id", "spot"},
-		prefix: "node", of: "the node", kinds: assetKinds, totals: nodeTotals,
+		prefix: "node", of: "the node", families: assetFamilies, totals: nodeTotals,
 	},
 	{
 		Name: "volume", Help: "cost of persistent volumes", Default: true,
 		Labels: []string{"cluster", "persistentvolume", "storageclass", "namespace", "persistentvolumeclaim"},
-		prefix: "persistentvolume", of: "the volume", kinds: assetKinds, plain: true, totals: volumeTotals,
+		prefix: "persistentvolume", of: "the volume", families: assetFamilies, plain: true, totals: volumeTotals,
 	},
 	{
 		Name: "loadbalancer", Help: "cost of load balancers", Default: true,
 		Labels: []string{"cluster", "namespace", "service", "ingress_ip"},
-		prefix: "loadbalancer", of: "the service's load balancer", kinds: assetKinds, plain: true, totals: balancerTotals,
+		prefix: "loadbalancer", of: "the service's load balancer", families: assetFamilies, plain: true, totals: balancerTotals,
 	},
 	{
 		Name: "network", Help: "cost of traffic to other zones, other regions and the internet", Default: true,
 		Labels: []string{"cluster", "traffic"},
-		prefix: "network", of: "the cluster's traffic, by where it goes", kinds: assetKinds, totals: networkTotals,
+		prefix: "network", of: "the cluster's traffic, by where it goes", families: assetFamilies, totals: networkTotals,
 	},
 	{
 		Name: "attacheddisk", Help: "cost of the disks attached to nodes", Default: true,
 		Labels: []string{"cluster", "node"},
-		prefix: "attached_disk", of: "the node's own disk", kinds: assetKinds, plain: true, totals: attachedDiskTotals,
+		prefix: "attached_disk", of: "the node's own disk", families: assetFamilies, plain: true, totals: attachedDiskTotals,
 	},
 	{
 		Name: "clustermanagement", Help: "cost of running clusters' control planes", Default: true,
 		Labels: []string{"cluster"},
-		prefix: "cluster_management", of: "running the cluster's control plane", kinds: assetKinds, plain: true, totals: managementTotals,
+		prefix: "cluster_management", of: "running the cluster's control plane", families: assetFamilies, plain: true, totals: managementTotals,
 	},
 	{
 		Name: "budget", Help: "what is spent of the budgets of the config file, and what they will come to", Default: true,
-		Labels: []string{"budget", "period"}, kinds: []familyKind{limitKind, spentKind, forecastKind}, plain: true, totals: budgetTotals,
+		Labels: []string{"budget", "period"}, families: budgetFamilies, plain: true, totals: budgetTotals,
 	},
 	{
 		Name: "reconciliation", Help: "what does not add up", Always: true,
-		Labels: []string{"cluster"}, kinds: []familyKind{residualKind, overcommitKind}, totals: residualTotals,
+		Labels: []string{"cluster"}, families: residualFamilies, totals: residualTotals,
 	},
 }, openCostSubjects...)
 
@@ -235,9 +191,9 @@ func Subjects() []Subject { return slices.Clone(subjects) }
 
 // Families are the families of the subject, in the order of the reference documentation.
 func (s *Subject) Families() []Family {
-	families := make([]Family, len(s.kinds))
-	for i, k := range s.kinds {
-		traits := &familyKinds[k]
+	families := make([]Family, len(s.families))
+	for i := range s.families {
+		traits := &s.families[i]
 		labels, by := slices.Clone(s.Labels), ""
 		if !s.plain {
 			labels, by = append(labels, "resource"), ", by resource"
@@ -292,7 +248,9 @@ func (s *Subject) Collector() string { return cmp.Or(s.collector, s.Name) }
 func (s *Subject) unsummed() int { return 1 + s.apart }
 
 // counts reports whether the subject has counters.
-func (s *Subject) counts() bool { return slices.Contains(s.kinds, totalKind) }
+func (s *Subject) counts() bool {
+	return slices.ContainsFunc(s.families, func(f familyTraits) bool { return f.kind == Counter })
+}
 
 // width is the most series that one of the subject can have.
 func (s *Subject) width() int { return s.weight(allResources) }
@@ -300,11 +258,11 @@ func (s *Subject) width() int { return s.weight(allResources) }
 // weight is the most series that one of the subject can have that has these resources.
 func (s *Subject) weight(has resourceSet) int {
 	if s.plain {
-		return len(s.kinds)
+		return len(s.families)
 	}
 	n := 0
-	for _, k := range s.kinds {
-		if k == efficiencyKind {
+	for i := range s.families {
+		if len(s.families[i].needs) > 0 {
 			n += (has & soldResources).len()
 		} else {
 			n += has.len()
@@ -329,12 +287,12 @@ var familyResources = [numFamilyResources]struct {
 	name string
 	cost []allocation.Column
 }{
-	{"cpu", []allocation.Column{allocation.Cost.Of(allocation.CPU)}},
-	{"ram", []allocation.Column{allocation.Cost.Of(allocation.RAM)}},
-	{"gpu", []allocation.Column{allocation.Cost.Of(allocation.GPU)}},
-	{"pv", []allocation.Column{allocation.PVCost}},
-	{"network", []allocation.Column{allocation.NetworkCrossZoneCost, allocation.NetworkCrossRegionCost, allocation.NetworkInternetCost}},
-	{"load_balancer", []allocation.Column{allocation.LoadBalancerCost}},
+	{"cpu", allocation.SharedCPU.ListColumns()},
+	{"ram", allocation.SharedRAM.ListColumns()},
+	{"gpu", allocation.SharedGPU.ListColumns()},
+	{"pv", allocation.SharedPV.ListColumns()},
+	{"network", allocation.SharedNetwork.ListColumns()},
+	{"load_balancer", allocation.SharedLoadBalancer.ListColumns()},
 }
 
 func hourlyCost(t *subjectTotal, r familyResource, hours float64) (float64, bool) {

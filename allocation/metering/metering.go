@@ -99,7 +99,7 @@ func (m *Metering) Uncounted() *Metering {
 	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, names: m.names, budgets: m.budgets}
 	for i := range u.subjects {
 		s := &u.subjects[i]
-		s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k familyKind) bool { return familyKinds[k].kind == Counter })
+		s.families = slices.DeleteFunc(slices.Clone(s.families), func(f familyTraits) bool { return f.kind == Counter })
 	}
 	return u
 }

@@ -11,90 +11,100 @@ import (
 
 // What dashboards and rules for OpenCost read: subjects of their own, switched as one. Amounts and costs are means of the
 // hour, so that an amount times a price is what the hour cost, but for what overcommitted nodes scale off. instance is the node, on which they join.
+// Where a subjectTotal has amounts in place of costs, its totals say so.
 var openCostSubjects = []Subject{
 	{
 		Name: "opencost-node", collector: "opencost", Help: "what dashboards and rules for OpenCost read, by the names and labels of its metrics: scrape with honor_labels", plain: true, drops: true,
 		Labels: []string{"cluster", "instance", "node", "instance_type", "region", "provider_id", "arch"},
-		kinds:  []familyKind{openCPUKind, openRAMKind, openGPUKind, openTotalKind, openCountKind, openSpotKind}, totals: openNodeTotals,
+		families: []familyTraits{
+			{name: "node_cpu_hourly_cost", help: "Price of a core for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(allocation.CPU)},
+			{name: "node_ram_hourly_cost", help: "Price of a GiB of memory for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(allocation.RAM)},
+			{name: "node_gpu_hourly_cost", help: "Price of a GPU for an hour on the node, a mean of the last closed hour.", value: priceOf(allocation.GPU)},
+			{name: "node_total_hourly_cost", help: "What the node cost in the last closed hour, per hour.", value: totalPerHour},
+			{name: "node_gpu_count", help: "GPUs of the node, a mean of the last closed hour.", value: usedPerHour(allocation.GPU)},
+			{name: "kubecost_node_is_spot", help: "Whether the node is of the spot market: 1 or 0.", value: isSpot},
+		}, totals: openNodeTotals,
 	},
 	{
 		Name: "opencost-container", collector: "opencost", plain: true, drops: true,
 		Labels: []string{"cluster", "instance", "node", "namespace", "pod", "uid", "container"}, by: []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container},
-		kinds: []familyKind{openContainerCPUKind, openContainerRAMKind, openContainerGPUKind}, totals: openContainerTotals,
+		families: []familyTraits{
+			{name: "container_cpu_allocation", help: "Cores allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.CPU))},
+			{name: "container_memory_allocation_bytes", help: "Bytes of memory allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.RAM))},
+			{name: "container_gpu_allocation", help: "GPUs allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.GPU))},
+		}, totals: openContainerTotals,
 	},
 	{
 		Name: "opencost-volume", collector: "opencost", plain: true, drops: true,
 		Labels: []string{"cluster", "volumename", "persistentvolume", "provider_id"},
-		kinds:  []familyKind{openVolumeKind}, totals: openVolumeTotals,
+		families: []familyTraits{
+			{name: "pv_hourly_cost", help: "Price of a GiB of the volume for an hour, a mean of the last closed hour.", value: volumePrice},
+		}, totals: openVolumeTotals,
 	},
 	{
 		Name: "opencost-claim", collector: "opencost", plain: true, drops: true, volumes: true,
 		Labels: []string{"cluster", "namespace", "pod", "uid", "persistentvolumeclaim", "persistentvolume"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.Pod, allocation.PodUID},
-		kinds: []familyKind{openClaimKind}, totals: openClaimTotals,
+		families: []familyTraits{
+			{name: "pod_pvc_allocation", help: "Bytes of the volume allocated to the pod, a mean of the last closed hour.", value: perHour(0)},
+		}, totals: openClaimTotals,
 	},
 	{
 		Name: "opencost-loadbalancer", collector: "opencost", plain: true, drops: true,
 		Labels: []string{"cluster", "namespace", "service_name", "ingress_ip"},
-		kinds:  []familyKind{openBalancerKind}, totals: balancerTotals,
+		families: []familyTraits{
+			{name: "kubecost_load_balancer_cost", help: "What the load balancer cost in the last closed hour, per hour.", value: perHour(0)},
+		}, totals: balancerTotals,
 	},
 	{
 		Name: "opencost-management", collector: "opencost", plain: true, drops: true,
-		Labels: []string{"cluster", "provisioner_name"}, kinds: []familyKind{openManagementKind}, totals: openManagementTotals,
+		Labels: []string{"cluster", "provisioner_name"}, families: []familyTraits{
+			{name: "kubecost_cluster_management_cost", help: "What running the cluster's control plane cost in the last closed hour, per hour.", value: perHour(0)},
+		}, totals: openManagementTotals,
 	},
 	{
 		Name: "opencost-cluster", collector: "opencost", plain: true, drops: true,
-		Labels: []string{"cluster", "id", "name", "provider"}, kinds: []familyKind{openClusterKind}, totals: openClusterTotals,
+		Labels: []string{"cluster", "id", "name", "provider"}, families: []familyTraits{
+			{name: "kubecost_cluster_info", help: "Clusters as labels of the value 1.", value: one},
+		}, totals: openClusterTotals,
 	},
 	{
 		Name: "opencost-build", collector: "opencost", plain: true, drops: true,
-		Labels: []string{"cluster", "version", "revision"}, kinds: []familyKind{openBuildKind}, totals: openBuildTotals,
+		Labels: []string{"cluster", "version", "revision"}, families: []familyTraits{
+			{name: "opencost_build_info", help: "The build of promcost, which stands in for OpenCost, as labels of the value 1.", value: one},
+		}, totals: openBuildTotals,
 	},
 	{
 		Name: "opencost-network", collector: "opencost", plain: true, drops: true,
-		Labels: []string{"cluster"}, kinds: []familyKind{openZoneKind, openRegionKind, openInternetKind}, totals: openNetworkTotals,
+		Labels: []string{"cluster"}, families: []familyTraits{
+			{name: "kubecost_network_zone_egress_cost", help: "Price of a GiB sent to another zone.", value: costValueOf(0)},
+			{name: "kubecost_network_region_egress_cost", help: "Price of a GiB sent to another region.", value: costValueOf(1)},
+			{name: "kubecost_network_internet_egress_cost", help: "Price of a GiB sent to the internet.", value: costValueOf(2)},
+		}, totals: openNetworkTotals,
 	},
 	{
 		Name: "opencost-kube-node", collector: "opencost-kube", Help: "the few series of kube-state-metrics that dashboards for OpenCost want of the same job", plain: true, drops: true,
-		Labels: []string{"cluster", "node", "resource", "unit"}, kinds: []familyKind{kubeCapacityKind}, totals: kubeNodeTotals,
+		Labels: []string{"cluster", "node", "resource", "unit"}, families: []familyTraits{
+			{name: "kube_node_status_capacity", help: "Capacity of the node, a mean of the last closed hour.", value: perHour(0)},
+		}, totals: kubeNodeTotals,
 	},
 	{
 		Name: "opencost-kube-volume", collector: "opencost-kube", plain: true, drops: true,
-		Labels: []string{"cluster", "persistentvolume"}, kinds: []familyKind{kubeVolumeKind}, totals: kubeVolumeTotals,
+		Labels: []string{"cluster", "persistentvolume"}, families: []familyTraits{
+			{name: "kube_persistentvolume_capacity_bytes", help: "Size of the volume, a mean of the last closed hour.", value: perHour(0)},
+		}, totals: kubeVolumeTotals,
 	},
 	{
 		Name: "opencost-kube-claim", collector: "opencost-kube", plain: true, drops: true,
-		Labels: []string{"cluster", "namespace", "persistentvolumeclaim", "storageclass", "volumename"}, kinds: []familyKind{kubeClaimKind}, totals: kubeClaimTotals,
+		Labels: []string{"cluster", "namespace", "persistentvolumeclaim", "storageclass", "volumename"}, families: []familyTraits{
+			{name: "kube_persistentvolumeclaim_info", help: "Claims and their volumes as labels of the value 1.", value: one},
+		}, totals: kubeClaimTotals,
 	},
 	{
 		Name: "opencost-kube-namespace", collector: "opencost-kube", plain: true, drops: true,
-		Labels: []string{"cluster", "namespace"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace}, kinds: []familyKind{kubeNamespaceKind}, totals: kubeNamespaceTotals,
+		Labels: []string{"cluster", "namespace"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace}, families: []familyTraits{
+			{name: "kube_namespace_labels", help: "Namespaces in which something ran as labels of the value 1.", value: one},
+		}, totals: kubeNamespaceTotals,
 	},
-}
-
-// openCostKinds are their families. Where a subjectTotal has amounts in place of costs, its totals say so.
-var openCostKinds = map[familyKind]familyTraits{
-	openCPUKind:          {name: "node_cpu_hourly_cost", help: "Price of a core for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(allocation.CPU)},
-	openRAMKind:          {name: "node_ram_hourly_cost", help: "Price of a GiB of memory for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(allocation.RAM)},
-	openGPUKind:          {name: "node_gpu_hourly_cost", help: "Price of a GPU for an hour on the node, a mean of the last closed hour.", value: priceOf(allocation.GPU)},
-	openTotalKind:        {name: "node_total_hourly_cost", help: "What the node cost in the last closed hour, per hour.", value: totalPerHour},
-	openCountKind:        {name: "node_gpu_count", help: "GPUs of the node, a mean of the last closed hour.", value: usedPerHour(allocation.GPU)},
-	openSpotKind:         {name: "kubecost_node_is_spot", help: "Whether the node is of the spot market: 1 or 0.", value: isSpot},
-	openContainerCPUKind: {name: "container_cpu_allocation", help: "Cores allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.CPU))},
-	openContainerRAMKind: {name: "container_memory_allocation_bytes", help: "Bytes of memory allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.RAM))},
-	openContainerGPUKind: {name: "container_gpu_allocation", help: "GPUs allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.GPU))},
-	openVolumeKind:       {name: "pv_hourly_cost", help: "Price of a GiB of the volume for an hour, a mean of the last closed hour.", value: volumePrice},
-	openClaimKind:        {name: "pod_pvc_allocation", help: "Bytes of the volume allocated to the pod, a mean of the last closed hour.", value: perHour(0)},
-	openBalancerKind:     {name: "kubecost_load_balancer_cost", help: "What the load balancer cost in the last closed hour, per hour.", value: perHour(0)},
-	openManagementKind:   {name: "kubecost_cluster_management_cost", help: "What running the cluster's control plane cost in the last closed hour, per hour.", value: perHour(0)},
-	openClusterKind:      {name: "kubecost_cluster_info", help: "Clusters as labels of the value 1.", value: one},
-	openBuildKind:        {name: "opencost_build_info", help: "The build of promcost, which stands in for OpenCost, as labels of the value 1.", value: one},
-	openZoneKind:         {name: "kubecost_network_zone_egress_cost", help: "Price of a GiB sent to another zone.", value: costValueOf(0)},
-	openRegionKind:       {name: "kubecost_network_region_egress_cost", help: "Price of a GiB sent to another region.", value: costValueOf(1)},
-	openInternetKind:     {name: "kubecost_network_internet_egress_cost", help: "Price of a GiB sent to the internet.", value: costValueOf(2)},
-	kubeCapacityKind:     {name: "kube_node_status_capacity", help: "Capacity of the node, a mean of the last closed hour.", value: perHour(0)},
-	kubeVolumeKind:       {name: "kube_persistentvolume_capacity_bytes", help: "Size of the volume, a mean of the last closed hour.", value: perHour(0)},
-	kubeClaimKind:        {name: "kube_persistentvolumeclaim_info", help: "Claims and their volumes as labels of the value 1.", value: one},
-	kubeNamespaceKind:    {name: "kube_namespace_labels", help: "Namespaces in which something ran as labels of the value 1.", value: one},
 }
 
 // perHour is an amount or cost per hour of the set.
