@@ -41,7 +41,7 @@ var windowUnits = map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d"
 
 // ParseWindow reads a window in any of its forms: calendar words and dates in zone, durations that end as style says,
 // "7d offset 1d", pairs of RFC 3339 times or dates, pairs of Unix seconds. relative reports that the window is a
-// duration whose ends move with at: such windows are to be moved by Window.Align. A window that is malformed,
+// duration whose ends move with at: such windows are to be moved by Align. A window that is malformed,
 // has no length, ends before it starts or begins after at is an error.
 func ParseWindow(text string, at time.Time, zone *time.Location, style WindowStyle) (w Window, relative bool, err error) {
 	w, relative, err = readWindow(strings.TrimSpace(text), at.In(zone), style)
@@ -186,7 +186,7 @@ func readInstant(text string, zone *time.Location) (time.Time, error) {
 // Align moves a window back until it ends at a multiple of the resolution r, or of an hour where r is longer, since midnight of
 // the day on which it ends, so that requests soon after one another have equal windows. It keeps its length. Exact mode and
 // AutoResolution count as a minute. The time zone is that of the window's end.
-func (w Window) Align(r time.Duration) Window {
+func Align(w Window, r time.Duration) Window {
 	step := min(r, time.Hour)
 	if r <= 0 {
 		step = time.Minute

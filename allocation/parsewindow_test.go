@@ -184,7 +184,7 @@ func TestAlign(t *testing.T) {
 			}
 			end = end.In(mustZone(t, tc.zone))
 			w := allocation.Window{Start: end.Add(-90 * time.Minute), End: end}
-			got := w.Align(tc.r)
+			got := allocation.Align(w, tc.r)
 			if got.End.Format(time.RFC3339) != tc.want || got.Duration() != w.Duration() {
 				t.Errorf("ends at %s, %s long; want %s", got.End.Format(time.RFC3339), got.Duration(), tc.want)
 			}
@@ -239,7 +239,7 @@ func FuzzParseWindow(f *testing.F) {
 			if !w.Start.Before(w.End) || w.Start.After(shapesNow) || w.Duration() <= 0 {
 				t.Errorf("window %v to %v", w.Start, w.End)
 			}
-			if a := w.Align(time.Minute); a.Duration() != w.Duration() || a.End.After(w.End) || w.End.Sub(a.End) >= time.Minute {
+			if a := allocation.Align(w, time.Minute); a.Duration() != w.Duration() || a.End.After(w.End) || w.End.Sub(a.End) >= time.Minute {
 				t.Errorf("aligned %v to %v", a.Start, a.End)
 			}
 		}

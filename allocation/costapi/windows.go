@@ -29,7 +29,7 @@ func (q *request) finishWindow(given func(name string) bool) error {
 	}
 	q.timing.query.Stored = q.route.kept && q.timing.query.Resolution == allocation.AutoResolution
 	if relative {
-		w = w.Align(q.timing.query.Resolution)
+		w = allocation.Align(w, q.timing.query.Resolution)
 	}
 	q.timing.query.Window = w
 	switch {
@@ -154,7 +154,7 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 	case instants:
 		asked := w
 		if relative {
-			w = w.Align(time.Hour)
+			w = allocation.Align(w, time.Hour)
 		}
 		if whole = allocation.Hour.Round(w, q.api.cfg.Zone); whole != asked {
 			q.warn("stored sets begin and end at hours of the clock: the answer is of %s to %s; /model/allocation/compute and /assets answer for any instants",
