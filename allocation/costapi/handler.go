@@ -149,7 +149,7 @@ const (
 	assetToplines
 	assetCompletions
 	ackAllocations
-	diagnosis
+	diagnoses
 	facts       // what is known of the cluster, computed from nothing
 	information // takes no parameters
 )
@@ -184,7 +184,7 @@ func routes() []route {
 		{"/model/assets/autocomplete", kubecost, assetCompletions, false, true, (*api).serveAssetCompletion},
 		{"/assets/autocomplete", openCost, assetCompletions, false, false, (*api).serveAssetCompletion},
 		{"/v2/allocation", ackFamily, ackAllocations, false, false, (*api).serveACK},
-		{"/model/diagnose", kubecost, diagnosis, false, false, (*api).serveDiagnosis},
+		{"/model/diagnose", kubecost, diagnoses, false, false, (*api).serveDiagnosis},
 		{"/model/clusterInfo", kubecost, facts, false, false, (*api).serveClusterInfo},
 		{"/clusterInfo", openCost, facts, false, false, (*api).serveClusterInfo},
 		{"/clusterInfoMap", openCost, facts, false, false, (*api).serveClusterInfoMap},

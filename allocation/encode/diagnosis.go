@@ -28,7 +28,7 @@ import (
 // is wrong with what is there. complete says that no required input is missing, in no part of the window; those parts are uncovered.
 // oldest is that of the source where it knows, else in the window. What is not known is left out.
 type (
-	diagnosis struct {
+	diagnosisJSON struct {
 		Window   window             `json:"window"`
 		Complete bool               `json:"complete"`
 		Oldest   *time.Time         `json:"oldest,omitempty"`
@@ -64,7 +64,7 @@ type (
 // Diagnosis writes a diagnosis in an envelope.
 func Diagnosis(w io.Writer, d *allocation.Diagnosis, o Options) error {
 	in := o.location()
-	out := diagnosis{
+	out := diagnosisJSON{
 		Window: window{d.Window.Start.In(in), d.Window.End.In(in)}, Complete: d.Complete(), Oldest: instant(d.Oldest, in),
 		Sources: explainSources(d.Sources, in), Clusters: []diagnosedCluster{},
 	}
