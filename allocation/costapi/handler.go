@@ -16,6 +16,8 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
+	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/memory"
 )
@@ -88,7 +90,7 @@ type Config struct {
 	// Clusters are all that are known besides, asked for once a request for them. The default knows none.
 	Clusters func() []ClusterInfo
 	// Diagnose says what there is of each input. Its errors are like those of Ledger. The default has no data.
-	Diagnose func(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error)
+	Diagnose func(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error)
 }
 
 func (c Config) withDefaults() Config {
@@ -118,7 +120,7 @@ func (c Config) withDefaults() Config {
 		c.Custom = func() (allocation.CustomPrices, bool) { return allocation.CustomPrices{}, false }
 	}
 	if c.Diagnose == nil {
-		c.Diagnose = func(context.Context, allocation.Window) (*allocation.Diagnosis, error) {
+		c.Diagnose = func(context.Context, allocation.Window) (*diagnosis.Diagnosis, error) {
 			return nil, allocation.ErrNoData
 		}
 	}
@@ -324,7 +326,7 @@ func notFound(path string) error {
 		return &statusError{http.StatusNotFound, fmt.Sprintf("path %.200q is not there yet in this version: %s", path, instead)}
 	}
 	hint := "use one of " + strings.Join(Paths(), ", ")
-	if near := allocation.NearestPath(path, Paths()); near != "" {
+	if near := caret.NearestPath(path, Paths()); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return &statusError{http.StatusNotFound, fmt.Sprintf("unknown path %.200q: %s", path, hint)}
