@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation/caret"
 )
 
 // LabelMapping says which labels the aliases department, environment, owner, product and team stand for. An alias with
@@ -245,7 +247,7 @@ func unknownKey(item, field string, derived []*Derived) error {
 	for i := range names {
 		bare[i] = strings.TrimSuffix(names[i], ":<name>")
 	}
-	if i := slices.Index(bare, Nearest(strings.TrimSuffix(field, ":"), bare)); i >= 0 {
+	if i := slices.Index(bare, caret.Nearest(strings.TrimSuffix(field, ":"), bare)); i >= 0 {
 		hint = fmt.Sprintf(" (did you mean %q?)", names[i])
 	}
 	return fmt.Errorf("unknown field %q%s: use one of %s", item, hint, strings.Join(names, ", "))

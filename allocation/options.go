@@ -85,3 +85,11 @@ const (
 	TenancyName       = "tenancy"       // ShareTenancy: management fees and attached disks
 	LoadBalancersName = "loadBalancers" // ShareLoadBalancers
 )
+
+// CustomPrices price allocations a second time, by prices that need not be those that are paid: ACK's customCost.
+type CustomPrices struct {
+	Node         [NumResources]float64 // per core-hour, GiB-hour and device-hour
+	Storage      float64               // per GiB-hour
+	LoadBalancer float64               // per hour
+	Egress       float64               // per GiB to other zones, other regions and the internet alike
+}

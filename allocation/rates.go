@@ -81,14 +81,6 @@ type Rates interface {
 	Changes(from, to time.Time) []time.Time
 }
 
-// CustomPrices price allocations a second time, by prices that need not be those that are paid: ACK's customCost.
-type CustomPrices struct {
-	Node         [NumResources]float64 // per core-hour, GiB-hour and device-hour
-	Storage      float64               // per GiB-hour
-	LoadBalancer float64               // per hour
-	Egress       float64               // per GiB to other zones, other regions and the internet alike
-}
-
 // NodeNeeds are what rules of a price sheet ask of nodes.
 type NodeNeeds struct {
 	InstanceType, Region, Zone, GPUModel, Spot bool

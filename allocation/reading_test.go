@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/windows"
 )
 
 func TestResolutionText(t *testing.T) {
@@ -28,7 +29,7 @@ func TestResolutionText(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.d, got, tt.want)
 		}
-		if back, err := allocation.ParseDuration(got); tt.d >= time.Second && tt.d%time.Second == 0 && (err != nil || back != tt.d) {
+		if back, err := windows.ParseDuration(got); tt.d >= time.Second && tt.d%time.Second == 0 && (err != nil || back != tt.d) {
 			t.Errorf("%s is read back as %s, %v", got, back, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -19,13 +20,13 @@ type bounded interface {
 // Diagnose says what the source has of each input in w, cluster by cluster: all alternatives are looked at, also those that
 // a computation asks for only where others are missing. It fails as Compute does, with allocation.ErrNoData where the source
 // has no input at all.
-func (e *Engine) Diagnose(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error) {
+func (e *Engine) Diagnose(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error) {
 	d, err := e.diagnose(ctx, w)
 	return d, blame(ctx, err)
 }
 
-func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error) {
-	var d *allocation.Diagnosis
+func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error) {
+	var d *diagnosis.Diagnosis
 	_, err := e.run(ctx, func(c *computation) (err error) {
 		d, err = c.diagnose(ctx, w)
 		return err
@@ -46,7 +47,7 @@ func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*allocation
 }
 
 // diagnose looks at all alternatives of all inputs.
-func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error) {
+func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error) {
 	if err := c.findOwn(ctx, w); err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 	if err != nil {
 		return nil, err
 	}
-	d := &allocation.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(c.cfg.Sheet), Warnings: got.Told()}
+	d := &diagnosis.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(c.cfg.Sheet), Warnings: got.Told()}
 	if len(d.Clusters) == 0 {
 		return nil, c.nothing()
 	}
@@ -88,9 +89,9 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*alloc
 
 // unlabeled is a warning about rules of the price sheet that cannot match, for nothing exports labels of nodes; "" where
 // metrics price the nodes.
-func (c *computation) unlabeled(d *allocation.ClusterDiagnosis, at time.Time) string {
+func (c *computation) unlabeled(d *diagnosis.Cluster, at time.Time) string {
 	has := func(input string) bool {
-		return slices.ContainsFunc(d.Inputs, func(in allocation.InputDiagnosis) bool { return in.Name == input && len(in.Alternatives) > 0 })
+		return slices.ContainsFunc(d.Inputs, func(in diagnosis.Input) bool { return in.Name == input && len(in.Alternatives) > 0 })
 	}
 	if has("node labels") || has("node cpu price") && has("node memory price") {
 		return ""
@@ -100,10 +101,10 @@ func (c *computation) unlabeled(d *allocation.ClusterDiagnosis, at time.Time) st
 
 // diagnose is what was found of each input, by cluster, where sheet names the price sheet that is given. A cluster that is known
 // by usage alone counts too.
-func (f *findings) diagnose(sheet string) []allocation.ClusterDiagnosis {
-	var out []allocation.ClusterDiagnosis
+func (f *findings) diagnose(sheet string) []diagnosis.Cluster {
+	var out []diagnosis.Cluster
 	for _, name := range f.clusters() {
-		d := allocation.ClusterDiagnosis{Cluster: name.Value()}
+		d := diagnosis.Cluster{Cluster: name.Value()}
 		var intervals []int64
 		for i := range f.inputs {
 			in, of := f.diagnoseInput(i, name)
@@ -148,9 +149,9 @@ func (f *findings) uncovered(cluster Symbol, scrape time.Duration) []allocation.
 }
 
 // diagnoseInput is what was found of an input in a cluster, and the scrape intervals of its series.
-func (f *findings) diagnoseInput(i int, cluster Symbol) (allocation.InputDiagnosis, []int64) {
+func (f *findings) diagnoseInput(i int, cluster Symbol) (diagnosis.Input, []int64) {
 	in := &Inputs[i]
-	d := allocation.InputDiagnosis{Name: in.Name, Required: in.Need == Required, State: allocation.InputMissing}
+	d := diagnosis.Input{Name: in.Name, Required: in.Need == Required, State: diagnosis.Missing}
 	var intervals []int64
 	for rank := range f.inputs[i] {
 		k := slices.IndexFunc(f.inputs[i][rank].clusters, func(c clusterTally) bool { return c.cluster == cluster })
@@ -158,7 +159,7 @@ func (f *findings) diagnoseInput(i int, cluster Symbol) (allocation.InputDiagnos
 			continue
 		}
 		c := &f.inputs[i][rank].clusters[k]
-		d.Alternatives = append(d.Alternatives, allocation.MetricDiagnosis{Metric: in.Alternatives[rank].Metric, Series: c.series})
+		d.Alternatives = append(d.Alternatives, diagnosis.Metric{Metric: in.Alternatives[rank].Metric, Series: c.series})
 		intervals = append(intervals, c.intervals...)
 		if at := time.UnixMilli(c.newest).UTC(); at.After(d.Newest) {
 			d.Newest = at
@@ -168,9 +169,9 @@ func (f *findings) diagnoseInput(i int, cluster Symbol) (allocation.InputDiagnos
 		}
 		switch {
 		case rank == 0:
-			d.State = allocation.InputFound
-		case d.State == allocation.InputMissing:
-			d.State = allocation.InputFallback
+			d.State = diagnosis.Found
+		case d.State == diagnosis.Missing:
+			d.State = diagnosis.Fallback
 		}
 	}
 	d.ScrapeInterval = median(intervals)

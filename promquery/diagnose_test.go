@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -29,25 +30,25 @@ func TestDiagnose(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		metrics  []string
-		states   map[string]allocation.InputState // of the others: found, but none of endpoint addresses
+		states   map[string]diagnosis.State // of the others: found, but none of endpoint addresses
 		complete bool
 	}{
 		{"everything", nil, nil, true},
-		{"labels", []string{"kube_pod_labels", "kube_node_labels"}, map[string]allocation.InputState{"pod labels": "missing", "node labels": "missing"}, true},
-		{"what stands in", []string{"kube_pod_container_status_running", "kube_node_status_capacity"}, map[string]allocation.InputState{
+		{"labels", []string{"kube_pod_labels", "kube_node_labels"}, map[string]diagnosis.State{"pod labels": "missing", "node labels": "missing"}, true},
+		{"what stands in", []string{"kube_pod_container_status_running", "kube_node_status_capacity"}, map[string]diagnosis.State{
 			"running": "fallback", "node cpu": "fallback", "node memory": "fallback", "node gpu": "fallback",
 		}, true},
-		{"what may rightly not be there", []string{"kube_pod_init_container_status_running", "node_gpu_hourly_cost"}, map[string]allocation.InputState{
+		{"what may rightly not be there", []string{"kube_pod_init_container_status_running", "node_gpu_hourly_cost"}, map[string]diagnosis.State{
 			"init running": "none", "node gpu price": "none",
 		}, true},
-		{"usage", []string{"container_cpu_usage_seconds_total", "container_memory_working_set_bytes"}, map[string]allocation.InputState{
+		{"usage", []string{"container_cpu_usage_seconds_total", "container_memory_working_set_bytes"}, map[string]diagnosis.State{
 			"cpu usage": "missing", "memory usage": "missing",
 		}, true},
-		{"pods", []string{"kube_pod_info"}, map[string]allocation.InputState{"pod": "missing"}, false},
-		{"all that runs", []string{"kube_pod_container_status_running", "container_memory_working_set_bytes", "kube_pod_container_info"}, map[string]allocation.InputState{
+		{"pods", []string{"kube_pod_info"}, map[string]diagnosis.State{"pod": "missing"}, false},
+		{"all that runs", []string{"kube_pod_container_status_running", "container_memory_working_set_bytes", "kube_pod_container_info"}, map[string]diagnosis.State{
 			"running": "missing", "memory usage": "missing",
 		}, false},
-		{"capacity", []string{"kube_node_status_capacity", "kube_node_status_allocatable"}, map[string]allocation.InputState{
+		{"capacity", []string{"kube_node_status_capacity", "kube_node_status_allocatable"}, map[string]diagnosis.State{
 			"node cpu": "missing", "node memory": "missing", "node gpu": "none",
 		}, false},
 	} {
@@ -74,20 +75,20 @@ var rare = []string{
 }
 
 // checkInput checks that an input has the state it should, and what goes with that.
-func checkInput(t *testing.T, in *allocation.InputDiagnosis, states map[string]allocation.InputState, end time.Time) {
+func checkInput(t *testing.T, in *diagnosis.Input, states map[string]diagnosis.State, end time.Time) {
 	t.Helper()
 	want, ok := states[in.Name]
 	switch {
 	case ok:
 	case in.Name == "endpoint addresses" || in.Name == "service selectors" || in.Name == "pod deleted":
-		want = allocation.InputNone
+		want = diagnosis.None
 	case slices.Contains(rare, in.Name) && len(in.Alternatives) == 0:
 		return
 	default:
-		want = allocation.InputFound
+		want = diagnosis.Found
 	}
-	there := want == allocation.InputFound || want == allocation.InputFallback
-	if in.State != want || there != (len(in.Alternatives) > 0) || (want == allocation.InputFound) == (in.Remedy != "") || (in.Remedy != "") != (in.Missing != "") {
+	there := want == diagnosis.Found || want == diagnosis.Fallback
+	if in.State != want || there != (len(in.Alternatives) > 0) || (want == diagnosis.Found) == (in.Remedy != "") || (in.Remedy != "") != (in.Missing != "") {
 		t.Errorf("%s is %s, want %s: %+v", in.Name, in.State, want, in)
 	}
 	if there && (end.Sub(in.Newest) > time.Minute || in.ScrapeInterval.Round(time.Second) != 30*time.Second) {
@@ -100,7 +101,7 @@ func TestDiagnoseSources(t *testing.T) {
 	c, dir := demoDir(t)
 	cfg := config
 	cfg.Name = func(context.Context, promquery.Source) string { return "some source" }
-	var first []allocation.ClusterDiagnosis
+	var first []diagnosis.Cluster
 	for _, source := range sources {
 		t.Run(source.name, func(t *testing.T) {
 			src := source.open(t, dir)
@@ -186,14 +187,14 @@ func TestDiagnoseClusters(t *testing.T) {
 	if len(d.Clusters) != 2 || d.Clusters[0].Cluster != "new" || d.Clusters[1].Cluster != "old" {
 		t.Fatalf("clusters %+v", d.Clusters)
 	}
-	state := func(cluster int, input string) allocation.InputState {
+	state := func(cluster int, input string) diagnosis.State {
 		in := d.Clusters[cluster].Inputs
-		return in[slices.IndexFunc(in, func(x allocation.InputDiagnosis) bool { return x.Name == input })].State
+		return in[slices.IndexFunc(in, func(x diagnosis.Input) bool { return x.Name == input })].State
 	}
 	for _, tt := range []struct {
 		cluster int
 		input   string
-		want    allocation.InputState
+		want    diagnosis.State
 	}{
 		{0, "pod labels", "found"},
 		{1, "pod labels", "missing"},

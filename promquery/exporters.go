@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/diagnosis"
 )
 
 // program is what exposes metrics of inputs.
@@ -49,21 +49,21 @@ var standIns = []struct{ input, metric, cost string }{
 }
 
 // explain says what it costs where an input is not served by its best metric, and what mends it.
-func (f *findings) explain(d *allocation.InputDiagnosis, i int, cluster Symbol, sheet string) {
+func (f *findings) explain(d *diagnosis.Input, i int, cluster Symbol, sheet string) {
 	in := &Inputs[i]
 	best := in.Alternatives[0]
-	missing, cost := d.State == allocation.InputMissing, in.Missing
+	missing, cost := d.State == diagnosis.Missing, in.Missing
 	if best.Price && sheet == "" {
 		cost = "prices are the built-in defaults"
 	}
 	switch {
 	case missing && best.Price && sheet != "":
-		d.State, d.Missing = allocation.InputSheet, "prices are those of "+sheet
+		d.State, d.Missing = diagnosis.Sheet, "prices are those of "+sheet
 	case missing && in.Need == Occasional:
-		d.State, d.Missing, d.Remedy = allocation.InputNone, cost, in.Remedy
+		d.State, d.Missing, d.Remedy = diagnosis.None, cost, in.Remedy
 	case missing:
 		d.Missing, d.Remedy = cost, f.remedy(in, cluster)
-	case d.State == allocation.InputFallback:
+	case d.State == diagnosis.Fallback:
 		for _, s := range standIns {
 			if s.input == in.Name && s.metric == d.Alternatives[0].Metric {
 				d.Missing, d.Remedy = s.cost, f.remedy(in, cluster)

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -130,7 +131,7 @@ func TestOwnSeries(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, in := range d.Clusters[0].Inputs {
-				if found := in.State == allocation.InputFound; in.Name == "node cpu price" && found != (tt.want != sheet) {
+				if found := in.State == diagnosis.Found; in.Name == "node cpu price" && found != (tt.want != sheet) {
 					t.Errorf("%s is %s", in.Name, in.State)
 				}
 			}

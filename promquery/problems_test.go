@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
 // diagnosed is what is said of a source's last hour, of its one cluster.
-func diagnosed(t *testing.T, src promquery.Source, end time.Time, sheet string) *allocation.ClusterDiagnosis {
+func diagnosed(t *testing.T, src promquery.Source, end time.Time, sheet string) *diagnosis.Cluster {
 	t.Helper()
 	cfg := config
 	cfg.Sheet = sheet
@@ -30,9 +30,9 @@ func diagnosed(t *testing.T, src promquery.Source, end time.Time, sheet string) 
 }
 
 // inputOf is the input of a name.
-func inputOf(t *testing.T, d *allocation.ClusterDiagnosis, name string) *allocation.InputDiagnosis {
+func inputOf(t *testing.T, d *diagnosis.Cluster, name string) *diagnosis.Input {
 	t.Helper()
-	i := slices.IndexFunc(d.Inputs, func(in allocation.InputDiagnosis) bool { return in.Name == name })
+	i := slices.IndexFunc(d.Inputs, func(in diagnosis.Input) bool { return in.Name == name })
 	if i < 0 {
 		t.Fatalf("no input %s", name)
 	}
@@ -46,36 +46,36 @@ func TestRemedies(t *testing.T) {
 	for _, tt := range []struct {
 		name, input     string
 		metrics, prefix []string // that the source lacks
-		state           allocation.InputState
+		state           diagnosis.State
 		remedy, missing string
 	}{
 		{
 			"a metric of kube-state-metrics", "started",
 			[]string{"kube_pod_container_state_started"},
-			nil, allocation.InputMissing,
+			nil, diagnosis.Missing,
 			"kube-state-metrics is scraped, but `kube_pod_container_state_started` is not among its metrics: an allow list or metricRelabelings drop it", "starts are as late as the first scrape",
 		},
 		{
 			"one that another stands in for", "running",
 			[]string{"kube_pod_container_status_running"},
-			nil, allocation.InputFallback,
+			nil, diagnosis.Fallback,
 			"kube-state-metrics is scraped, but `kube_pod_container_status_running` is not among its metrics: an allow list or metricRelabelings drop it", "containers run while they have usage",
 		},
 		{
 			"one that nothing stands in for", "pod owner",
 			[]string{"kube_pod_owner"},
-			nil, allocation.InputMissing,
+			nil, diagnosis.Missing,
 			"kube-state-metrics is scraped, but `kube_pod_owner` is not among its metrics: an allow list or metricRelabelings drop it", "controllers are unallocated",
 		},
 		{
 			"a metric of cAdvisor", "cpu usage",
 			[]string{"container_cpu_usage_seconds_total"},
-			nil, allocation.InputMissing,
+			nil, diagnosis.Missing,
 			"cAdvisor (/metrics/cadvisor of the kubelets) is scraped, but `container_cpu_usage_seconds_total` is not among its metrics: metricRelabelings drop it (cAdvisorMetricRelabelings in kube-prometheus-stack)", "cpu costs what is requested",
 		},
-		{"no cAdvisor", "cpu usage", nil, []string{"container_"}, allocation.InputMissing, "scrape /metrics/cadvisor of every kubelet", "cpu costs what is requested"},
-		{"no kube-state-metrics", "pod owner", nil, kubeState, allocation.InputMissing, "run kube-state-metrics and let this Prometheus scrape it", "controllers are unallocated"},
-		{"labels have a flag of their own", "pod labels", []string{"kube_pod_labels"}, nil, allocation.InputMissing, "--metric-labels-allowlist", "no cost by label"},
+		{"no cAdvisor", "cpu usage", nil, []string{"container_"}, diagnosis.Missing, "scrape /metrics/cadvisor of every kubelet", "cpu costs what is requested"},
+		{"no kube-state-metrics", "pod owner", nil, kubeState, diagnosis.Missing, "run kube-state-metrics and let this Prometheus scrape it", "controllers are unallocated"},
+		{"labels have a flag of their own", "pod labels", []string{"kube_pod_labels"}, nil, diagnosis.Missing, "--metric-labels-allowlist", "no cost by label"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := diagnosed(t, lacking{db, tt.metrics, tt.prefix}, c.End(), "")
@@ -126,10 +126,10 @@ func TestSheetOfPrices(t *testing.T) {
 	c, db := demoBlocks(t)
 	src := lacking{db, []string{"node_cpu_hourly_cost", "pv_hourly_cost"}, nil}
 	for _, name := range []string{"node cpu price", "volume price"} {
-		if in := inputOf(t, diagnosed(t, src, c.End(), "prices.yaml"), name); in.State != allocation.InputSheet || in.Missing != "prices are those of prices.yaml" || in.Remedy != "" {
+		if in := inputOf(t, diagnosed(t, src, c.End(), "prices.yaml"), name); in.State != diagnosis.Sheet || in.Missing != "prices are those of prices.yaml" || in.Remedy != "" {
 			t.Errorf("with a sheet, %s: %+v", name, in)
 		}
-		if in := inputOf(t, diagnosed(t, src, c.End(), ""), name); in.State == allocation.InputSheet || !strings.Contains(in.Remedy, "--pricing.file") {
+		if in := inputOf(t, diagnosed(t, src, c.End(), ""), name); in.State == diagnosis.Sheet || !strings.Contains(in.Remedy, "--pricing.file") {
 			t.Errorf("without a sheet, %s: %+v", name, in)
 		}
 	}
@@ -149,7 +149,7 @@ func TestDiagnosisOfRecordings(t *testing.T) {
 		}
 		var missing []string
 		for _, in := range d.Clusters[0].Inputs {
-			if in.State == allocation.InputMissing || in.State == allocation.InputFallback {
+			if in.State == diagnosis.Missing || in.State == diagnosis.Fallback {
 				missing = append(missing, in.Name)
 			}
 		}

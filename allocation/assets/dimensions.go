@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
 )
 
 // undefinedName stands for a property that an asset lacks in its name.
@@ -103,7 +104,7 @@ func parseDimension(item string, mapping allocation.LabelMapping) ([]Dimension, 
 	i := slices.IndexFunc(properties, func(f property) bool { return f.name == field })
 	if i < 0 {
 		hint := ""
-		if near := allocation.Nearest(strings.TrimSuffix(field, ":"), Dimensions()); near != "" {
+		if near := caret.Nearest(strings.TrimSuffix(field, ":"), Dimensions()); near != "" {
 			hint = fmt.Sprintf(" (did you mean %q?)", near)
 		}
 		return nil, fmt.Errorf("unknown field %q%s: use one of %s", item, hint, strings.Join(Dimensions(), ", "))

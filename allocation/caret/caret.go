@@ -1,4 +1,5 @@
-// Package caret shows where a text that somebody wrote is wrong.
+// Package caret helps whoever wrote a wrong text: Message shows where it is wrong, Nearest and NearestPath what was probably
+// meant.
 package caret
 
 import (

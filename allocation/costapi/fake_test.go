@@ -19,6 +19,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/diagnosis"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -150,19 +151,19 @@ func sampleReading(w allocation.Window) *allocation.Reading {
 }
 
 // sampleDiagnosis finds something of every kind.
-func sampleDiagnosis(_ context.Context, w allocation.Window) (*allocation.Diagnosis, error) {
-	return &allocation.Diagnosis{
+func sampleDiagnosis(_ context.Context, w allocation.Window) (*diagnosis.Diagnosis, error) {
+	return &diagnosis.Diagnosis{
 		Window: w, Sources: sampleReading(w).Sources, Oldest: w.Start.Add(-time.Hour), Warnings: []string{"a block is skipped"},
-		Clusters: []allocation.ClusterDiagnosis{{
+		Clusters: []diagnosis.Cluster{{
 			Cluster: "a", ScrapeInterval: 30 * time.Second, Oldest: w.Start.Add(10 * time.Minute), Newest: w.End.Add(-10 * time.Second),
 			Uncovered: []allocation.Window{{Start: w.Start, End: w.Start.Add(10 * time.Minute)}},
-			Inputs: []allocation.InputDiagnosis{
+			Inputs: []diagnosis.Input{
 				{
-					Name: "running", State: allocation.InputFallback, Required: true, ScrapeInterval: 30 * time.Second, Newest: w.End.Add(-10 * time.Second),
-					Alternatives: []allocation.MetricDiagnosis{{Metric: "second_metric", Series: 7}},
+					Name: "running", State: diagnosis.Fallback, Required: true, ScrapeInterval: 30 * time.Second, Newest: w.End.Add(-10 * time.Second),
+					Alternatives: []diagnosis.Metric{{Metric: "second_metric", Series: 7}},
 				},
-				{Name: "pod", State: allocation.InputMissing, Required: true, Missing: "no nodes", Remedy: "run it"},
-				{Name: "gpus", State: allocation.InputNone, Missing: "no GPUs", Remedy: "run it"},
+				{Name: "pod", State: diagnosis.Missing, Required: true, Missing: "no nodes", Remedy: "run it"},
+				{Name: "gpus", State: diagnosis.None, Missing: "no GPUs", Remedy: "run it"},
 			},
 		}},
 	}, nil

@@ -16,6 +16,8 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
+	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/memory"
 )
@@ -88,7 +90,7 @@ type Config struct {
 	// Clusters are all that are known besides, asked for once a request for them. The default knows none.
 	Clusters func() []ClusterInfo
 	// Diagnose says what there is of each input. Its errors are like those of Ledger. The default has no data.
-	Diagnose func(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error)
+	Diagnose func(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error)
 }
 
 func (c Config) withDefaults() Config {
@@ -118,7 +120,7 @@ func (c Config) withDefaults() Config {
 		c.Custom = func() (allocation.CustomPrices, bool) { return allocation.CustomPrices{}, false }
 	}
 	if c.Diagnose == nil {
-		c.Diagnose = func(context.Context, allocation.Window) (*allocation.Diagnosis, error) {
+		c.Diagnose = func(context.Context, allocation.Window) (*diagnosis.Diagnosis, error) {
 			return nil, allocation.ErrNoData
 		}
 	}
@@ -149,7 +151,7 @@ const (
 	assetToplines
 	assetCompletions
 	ackAllocations
-	diagnosis
+	diagnoses
 	facts       // what is known of the cluster, computed from nothing
 	information // takes no parameters
 )
@@ -184,7 +186,7 @@ func routes() []route {
 		{"/model/assets/autocomplete", kubecost, assetCompletions, false, true, (*api).serveAssetCompletion},
 		{"/assets/autocomplete", openCost, assetCompletions, false, false, (*api).serveAssetCompletion},
 		{"/v2/allocation", ackFamily, ackAllocations, false, false, (*api).serveACK},
-		{"/model/diagnose", kubecost, diagnosis, false, false, (*api).serveDiagnosis},
+		{"/model/diagnose", kubecost, diagnoses, false, false, (*api).serveDiagnosis},
 		{"/model/clusterInfo", kubecost, facts, false, false, (*api).serveClusterInfo},
 		{"/clusterInfo", openCost, facts, false, false, (*api).serveClusterInfo},
 		{"/clusterInfoMap", openCost, facts, false, false, (*api).serveClusterInfoMap},
@@ -324,7 +326,7 @@ func notFound(path string) error {
 		return &statusError{http.StatusNotFound, fmt.Sprintf("path %.200q is not there yet in this version: %s", path, instead)}
 	}
 	hint := "use one of " + strings.Join(Paths(), ", ")
-	if near := allocation.NearestPath(path, Paths()); near != "" {
+	if near := caret.NearestPath(path, Paths()); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return &statusError{http.StatusNotFound, fmt.Sprintf("unknown path %.200q: %s", path, hint)}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/diagnosis"
 )
 
 // envelopeOf is an answer as JSON decodes it.
@@ -158,8 +159,8 @@ func TestJMESPathIsCompressed(t *testing.T) {
 }
 
 func TestJMESPathOverTooMuch(t *testing.T) {
-	h := newHandler(&fake{}, costapi.Config{Diagnose: func(context.Context, allocation.Window) (*allocation.Diagnosis, error) {
-		return &allocation.Diagnosis{Warnings: []string{strings.Repeat("x", 33<<20)}}, nil
+	h := newHandler(&fake{}, costapi.Config{Diagnose: func(context.Context, allocation.Window) (*diagnosis.Diagnosis, error) {
+		return &diagnosis.Diagnosis{Warnings: []string{strings.Repeat("x", 33<<20)}}, nil
 	}})
 	checkError(t, get(h, "/model/diagnose", "jmespath=complete"), http.StatusUnprocessableEntity, "parameter jmespath: the answer has more than 33554432 bytes", "use fields")
 }

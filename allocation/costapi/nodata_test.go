@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/diagnosis"
 )
 
 // emptyAnswers are what each path answers where there is nothing, with two windows of sets where it has several.
@@ -42,7 +43,7 @@ var emptyAnswers = []struct{ path, params, data string }{
 
 // nothingHandler is a handler over a source that answers everything with an error.
 func nothingHandler(err error) http.Handler {
-	return newHandler(&fake{err: err}, costapi.Config{Diagnose: func(context.Context, allocation.Window) (*allocation.Diagnosis, error) { return nil, err }})
+	return newHandler(&fake{err: err}, costapi.Config{Diagnose: func(context.Context, allocation.Window) (*diagnosis.Diagnosis, error) { return nil, err }})
 }
 
 // TestNoData holds that a window of which the source has nothing is empty sets and a warning on each path, in JSON and in the

@@ -71,7 +71,7 @@ func timeParams() []param {
 	hour := defaults{kubecost: "1h"}
 	return []param{
 		{"window", nil, "window", defaults{}, computed, "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.timing.window })},
-		{"window", nil, "window", hour, diagnosis, "What time to look at.", setText(func(q *request) *string { return &q.timing.window })},
+		{"window", nil, "window", hour, diagnoses, "What time to look at.", setText(func(q *request) *string { return &q.timing.window })},
 		{"resolution", nil, "auto|exact|duration", all("auto"), computed, "How finely to sample: exact uses every sample, a duration is the distance of a grid, anchored at the window's end, on which running and requests are sampled. auto is exact where TSDB blocks or streamed remote read serve the whole window, else a grid of 1m or the scrape interval, whichever is longer. The answer names what was used.", parseResolution},
 		{"maxError", nil, "number", defaults{}, computed, "In place of resolution: how far the running time of a container may be off, such as 0.05. The resolution is then the longest divisor of an hour that keeps to it, and exact where that is below the scrape interval.", parseMaxError},
 		{"minDuration", nil, "duration", all("10m"), computed, "How long a container has to run for maxError to hold for it.", parseMinDuration},

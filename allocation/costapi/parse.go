@@ -13,11 +13,13 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
+	"github.com/promcost/promcost/allocation/caret"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/jmespath"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/windows"
 )
 
 // request is what a request asks for, and what is known of its answer so far.
@@ -183,7 +185,7 @@ func (q *request) checkNames(rt route, known []param, values url.Values) error {
 		if slices.Contains(names, name) {
 			continue
 		}
-		if near := allocation.Nearest(name, names); near != "" {
+		if near := caret.Nearest(name, names); near != "" {
 			return badRequest("unknown parameter %q: did you mean %q?", shorten(name), near)
 		}
 		if unknown++; unknown <= most {
@@ -285,7 +287,7 @@ func parseResolution(q *request, value string) error {
 		q.timing.query.Resolution = 0
 		return nil
 	}
-	d, err := allocation.ParseDuration(value)
+	d, err := windows.ParseDuration(value)
 	if err != nil {
 		return fmt.Errorf("%w; or auto, or exact", err)
 	}
@@ -306,7 +308,7 @@ func parseMaxError(q *request, value string) error {
 }
 
 func parseMinDuration(q *request, value string) error {
-	d, err := allocation.ParseDuration(value)
+	d, err := windows.ParseDuration(value)
 	if err != nil {
 		return err
 	}

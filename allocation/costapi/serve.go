@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/encode"
 )
 
@@ -164,7 +165,7 @@ func (a *api) serveDiagnosis(w http.ResponseWriter, q *request) error {
 	switch {
 	case allocation.HasNothing(err):
 		q.warn("%s", addGap(nil, []allocation.Window{window}, err)[0].text())
-		d = &allocation.Diagnosis{Window: window}
+		d = &diagnosis.Diagnosis{Window: window}
 	case err != nil:
 		return err
 	}

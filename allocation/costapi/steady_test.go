@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/allocation/windows"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
 	"github.com/promcost/promcost/promquery/promtest/soak"
@@ -183,7 +184,7 @@ func randomSteadyCase(t *testing.T, r *rand.Rand) steadyCase {
 // unevenCounters reports whether the points of a grid see the last sample of a counter at different ages, so that its increase
 // over a window is off by what is counted in a scrape interval at most.
 func (c steadyCase) unevenCounters() bool {
-	r, err := allocation.ParseDuration(cmp.Or(c.resolution, "auto"))
+	r, err := windows.ParseDuration(cmp.Or(c.resolution, "auto"))
 	return err == nil && r.Milliseconds()%steadyScrape != 0
 }
 
@@ -244,7 +245,7 @@ func checkSteady(t *testing.T, name string, c steadyCase) int {
 func checkLength(t *testing.T, name string, c steadyCase, start, end time.Time) {
 	t.Helper()
 	text, _, _ := strings.Cut(c.window, " offset")
-	length, err := allocation.ParseDuration(text)
+	length, err := windows.ParseDuration(text)
 	if c.path != "/model/allocation/compute" || err != nil {
 		return
 	}
@@ -252,7 +253,7 @@ func checkLength(t *testing.T, name string, c steadyCase, start, end time.Time) 
 		t.Errorf("%s: %s long", name, end.Sub(start))
 	}
 	step := time.Minute
-	if r, err := allocation.ParseDuration(cmp.Or(c.resolution, "auto")); err == nil {
+	if r, err := windows.ParseDuration(cmp.Or(c.resolution, "auto")); err == nil {
 		step = min(r, time.Hour)
 	}
 	year, month, day := end.In(c.zone).Date()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
+	"github.com/promcost/promcost/allocation/caret"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 )
@@ -240,7 +241,7 @@ func parseSortBy(q *request, value string) error {
 // unknownName is the error for a name that is not one of known.
 func unknownName(what, name string, known []string) error {
 	hint := ""
-	if near := allocation.Nearest(name, known); near != "" {
+	if near := caret.Nearest(name, known); near != "" {
 		hint = fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return fmt.Errorf("unknown %s %q%s: use one of %s", what, shorten(name), hint, strings.Join(known, ", "))

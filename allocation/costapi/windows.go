@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/windows"
 )
 
 // finishWindow places the window and cuts it into those of the sets.
 func (q *request) finishWindow(given func(name string) bool) error {
-	style := allocation.ExactWindows
+	style := windows.Exact
 	if q.route.family == openCost {
-		style = allocation.RoundedWindows
+		style = windows.Rounded
 	}
-	w, relative, err := allocation.ParseWindow(q.timing.window, q.now, q.api.cfg.Zone, style)
+	w, relative, err := windows.Parse(q.timing.window, q.now, q.api.cfg.Zone, style)
 	if err != nil {
 		return badRequest("parameter window: %v", err)
 	}
@@ -29,7 +30,7 @@ func (q *request) finishWindow(given func(name string) bool) error {
 	}
 	q.timing.query.Stored = q.route.kept && q.timing.query.Resolution == allocation.AutoResolution
 	if relative {
-		w = w.Align(q.timing.query.Resolution)
+		w = windows.Align(w, q.timing.query.Resolution)
 	}
 	q.timing.query.Window = w
 	switch {
@@ -63,7 +64,7 @@ func parseStep(q *request, value string) error {
 		q.timing.step.period = periods[value]
 		return nil
 	}
-	d, err := allocation.ParseDuration(value)
+	d, err := windows.ParseDuration(value)
 	if err != nil {
 		return fmt.Errorf("%w; or hour, day, week, month or quarter", err)
 	}
@@ -154,7 +155,7 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 	case instants:
 		asked := w
 		if relative {
-			w = w.Align(time.Hour)
+			w = windows.Align(w, time.Hour)
 		}
 		if whole = allocation.Hour.Round(w, q.api.cfg.Zone); whole != asked {
 			q.warn("stored sets begin and end at hours of the clock: the answer is of %s to %s; /model/allocation/compute and /assets answer for any instants",

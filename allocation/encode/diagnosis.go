@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/diagnosis"
 )
 
 // The data of a diagnosis:
@@ -28,7 +29,7 @@ import (
 // is wrong with what is there. complete says that no required input is missing, in no part of the window; those parts are uncovered.
 // oldest is that of the source where it knows, else in the window. What is not known is left out.
 type (
-	diagnosis struct {
+	diagnosisJSON struct {
 		Window   window             `json:"window"`
 		Complete bool               `json:"complete"`
 		Oldest   *time.Time         `json:"oldest,omitempty"`
@@ -45,15 +46,15 @@ type (
 		Inputs         []diagnosedInput `json:"inputs"`
 	}
 	diagnosedInput struct {
-		Name           string                `json:"name"`
-		State          allocation.InputState `json:"state"`
-		Required       bool                  `json:"required"`
-		ScrapeInterval string                `json:"scrapeInterval,omitempty"`
-		Oldest         *time.Time            `json:"oldest,omitempty"`
-		Newest         *time.Time            `json:"newest,omitempty"`
-		Alternatives   []diagnosedMetric     `json:"alternatives"`
-		Missing        string                `json:"missing,omitempty"`
-		Remedy         string                `json:"remedy,omitempty"`
+		Name           string            `json:"name"`
+		State          diagnosis.State   `json:"state"`
+		Required       bool              `json:"required"`
+		ScrapeInterval string            `json:"scrapeInterval,omitempty"`
+		Oldest         *time.Time        `json:"oldest,omitempty"`
+		Newest         *time.Time        `json:"newest,omitempty"`
+		Alternatives   []diagnosedMetric `json:"alternatives"`
+		Missing        string            `json:"missing,omitempty"`
+		Remedy         string            `json:"remedy,omitempty"`
 	}
 	diagnosedMetric struct {
 		Metric string `json:"metric"`
@@ -62,9 +63,9 @@ type (
 )
 
 // Diagnosis writes a diagnosis in an envelope.
-func Diagnosis(w io.Writer, d *allocation.Diagnosis, o Options) error {
+func Diagnosis(w io.Writer, d *diagnosis.Diagnosis, o Options) error {
 	in := o.location()
-	out := diagnosis{
+	out := diagnosisJSON{
 		Window: window{d.Window.Start.In(in), d.Window.End.In(in)}, Complete: d.Complete(), Oldest: instant(d.Oldest, in),
 		Sources: explainSources(d.Sources, in), Clusters: []diagnosedCluster{},
 	}
@@ -102,7 +103,7 @@ func interval(d time.Duration) string {
 }
 
 // DiagnosisTable writes a diagnosis for people: a table of inputs a cluster, then what to do about those that are missing.
-func DiagnosisTable(w io.Writer, d *allocation.Diagnosis, in *time.Location) error {
+func DiagnosisTable(w io.Writer, d *diagnosis.Diagnosis, in *time.Location) error {
 	const layout = "2006-01-02 15:04:05 MST"
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s to %s, read by %s", d.Window.Start.In(in).Format(layout), d.Window.End.In(in).Format(layout), sourceNames(d.Sources))
@@ -129,8 +130,8 @@ func DiagnosisTable(w io.Writer, d *allocation.Diagnosis, in *time.Location) err
 		if err := t.Flush(); err != nil {
 			return err
 		}
-		remedies(&b, c, allocation.InputMissing, "What is missing, and what mends it", "Nothing is missing.")
-		remedies(&b, c, allocation.InputFallback, "What stands in for something better, what that costs, and what mends it", "")
+		remedies(&b, c, diagnosis.Missing, "What is missing, and what mends it", "Nothing is missing.")
+		remedies(&b, c, diagnosis.Fallback, "What stands in for something better, what that costs, and what mends it", "")
 		if len(c.Problems) > 0 {
 			b.WriteString("\nWhat is wrong with what is there:\n\n")
 		}
@@ -152,10 +153,10 @@ func sourceNames(sources []allocation.SourceReading) string {
 }
 
 // diagnosisLines writes a line for each metric that serves an input. AGE is that of the newest sample at the window's end.
-func diagnosisLines(w io.Writer, in *allocation.InputDiagnosis, end time.Time) {
+func diagnosisLines(w io.Writer, in *diagnosis.Input, end time.Time) {
 	if len(in.Alternatives) == 0 {
 		served := "-"
-		if in.State == allocation.InputSheet {
+		if in.State == diagnosis.Sheet {
 			served = in.Missing
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t0\t-\t-\n", in.Name, in.State, served)
@@ -169,7 +170,7 @@ func diagnosisLines(w io.Writer, in *allocation.InputDiagnosis, end time.Time) {
 }
 
 // remedies lists what to do about the inputs of a state, one remedy once, or says that there are none.
-func remedies(b *strings.Builder, c *allocation.ClusterDiagnosis, state allocation.InputState, title, nothing string) {
+func remedies(b *strings.Builder, c *diagnosis.Cluster, state diagnosis.State, title, nothing string) {
 	var order []string
 	costs := map[string][]string{}
 	for i := range c.Inputs {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/caret"
 )
 
@@ -211,7 +210,7 @@ func (p *parser) field() (*fieldSpec, error) {
 	switch {
 	case spec == nil || spec.hidden:
 		hint, known := "", p.vocabulary.names()
-		if like := allocation.Nearest(name, known); like != "" {
+		if like := caret.Nearest(name, known); like != "" {
 			hint = fmt.Sprintf(", did you mean %q?", like)
 		}
 		return nil, p.fail(start, "unknown field %q%s: use one of %s", abridge(name), hint, strings.Join(known, ", "))

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
 )
 
 // Resource is what selectors select.
@@ -147,7 +147,7 @@ func unknownPath(path string, resources []Resource) error {
 		}
 	}
 	hint := ""
-	if like := allocation.Nearest(path, known); like != "" {
+	if like := caret.Nearest(path, known); like != "" {
 		hint = fmt.Sprintf(" (did you mean %q?)", like)
 	}
 	return fmt.Errorf("jsonPath %q leads to nothing%s: use one of %s", path, hint, strings.Join(known, ", "))
@@ -198,7 +198,7 @@ func (s *Selectable) Parse(r Resource, text string) (Expr, error) {
 func (s *Selectable) unsupported(r Resource, name string) error {
 	known := s.Fields(r)
 	hint := ""
-	if like := allocation.Nearest(name, known); like != "" {
+	if like := caret.Nearest(name, known); like != "" {
 		hint = fmt.Sprintf(" (did you mean %q?)", like)
 	}
 	if slices.ContainsFunc(leavesOf(r), func(l leaf) bool { return l.path[1:] == name && l.kind.selectable() }) {

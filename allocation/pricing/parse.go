@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
 )
 
 // Parse reads a sheet: CSV where name ends in .csv, else YAML. name is its file's name, for errors and for the sources of
@@ -166,7 +167,7 @@ func (p *parser) mapping(n *yaml.Node, what string, fields []field) error {
 
 // suggest says what to use in place of an unknown key.
 func suggest(key string, known []string) string {
-	if near := allocation.Nearest(key, known); near != "" {
+	if near := caret.Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	return "use " + strings.Join(known, ", ")

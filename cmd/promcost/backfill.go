@@ -18,6 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/recorder"
+	"github.com/promcost/promcost/allocation/windows"
 )
 
 // backfillFlags say which hours to compute, and where to keep them.
@@ -117,14 +118,14 @@ func (f *backfillFlags) window(now time.Time, zone *time.Location) (allocation.W
 	if to == "" {
 		to = now.UTC().Format(time.RFC3339)
 	}
-	_, noDuration := allocation.ParseDuration(f.from)
+	_, noDuration := windows.ParseDuration(f.from)
 	switch {
 	case noDuration != nil:
 		text = f.from + "," + to
 	case f.to != "":
 		return allocation.Window{}, usageErrorf("parse --from=%q: a duration ends now, but --to=%q is given: give both as dates such as 2026-03-01", f.from, f.to)
 	}
-	w, relative, err := allocation.ParseWindow(text, now, zone, allocation.ExactWindows)
+	w, relative, err := windows.Parse(text, now, zone, windows.Exact)
 	if err != nil {
 		return w, usageErrorf("parse --from and --to: %w", err)
 	}

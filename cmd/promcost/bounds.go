@@ -11,8 +11,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/allocation/windows"
 )
 
 // boundsFlags ask for a table of error bounds.
@@ -91,7 +91,7 @@ func parseDurations(flag, list string) ([]namedDuration, error) {
 	var durations []namedDuration
 	for text := range strings.SplitSeq(list, ",") {
 		text = strings.TrimSpace(text)
-		d, err := allocation.ParseDuration(text)
+		d, err := windows.ParseDuration(text)
 		if err != nil {
 			return nil, usageErrorf("parse %s %q: %w", flag, list, err)
 		}

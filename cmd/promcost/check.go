@@ -9,7 +9,9 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/windows"
 )
 
 // checkFlags ask what a source has of each input.
@@ -62,7 +64,7 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 // parseWindow is the window that the flags name, as far as the source can have it.
 func (f *checkFlags) parseWindow(svc *service) (allocation.Window, error) {
 	now := svc.computer.source.clock(0)()
-	w, _, err := allocation.ParseWindow(f.window, now, svc.settings().Zone, allocation.ExactWindows)
+	w, _, err := windows.Parse(f.window, now, svc.settings().Zone, windows.Exact)
 	if err != nil {
 		return w, usageErrorf("parse --window: %w", err)
 	}
@@ -73,7 +75,7 @@ func (f *checkFlags) parseWindow(svc *service) (allocation.Window, error) {
 }
 
 // print writes the diagnosis in the format that was asked for.
-func (f *checkFlags) print(d *allocation.Diagnosis, zone *time.Location, io streams) error {
+func (f *checkFlags) print(d *diagnosis.Diagnosis, zone *time.Location, io streams) error {
 	if f.output == "json" {
 		return encode.Diagnosis(io.out, d, encode.Options{Location: zone})
 	}

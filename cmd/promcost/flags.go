@@ -11,7 +11,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/windows"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
@@ -71,7 +71,7 @@ func oneOf(g flagGroup, name, help string, target *string, words ...string) *kin
 // durationOf adds a flag that takes a duration of at least least.
 func durationOf(g flagGroup, name, help string, target *time.Duration, least time.Duration) *kingpin.FlagClause {
 	return addFlag(g, name, help, func(text string) error {
-		d, err := allocation.ParseDuration(text)
+		d, err := windows.ParseDuration(text)
 		if err == nil && d < least {
 			err = fmt.Errorf("it must be at least %s", least)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/windows"
 )
 
 // allPeriods is the word for every period of a history.
@@ -72,7 +73,7 @@ func (f *historyFlags) parseWindow() (allocation.Window, error) {
 	if f.window == "" {
 		return allocation.Window{}, nil
 	}
-	w, _, err := allocation.ParseWindow(f.window, time.Now(), f.zone, allocation.ExactWindows)
+	w, _, err := windows.Parse(f.window, time.Now(), f.zone, windows.Exact)
 	if err != nil {
 		return w, usageErrorf("parse --window: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
 	"github.com/promcost/promcost/allocation/jmespath"
 )
 
@@ -114,7 +114,7 @@ var jpCommands = []string{"function", "parse", "query"}
 // slip is a hint where the only expression may be a command of jp with a slip, "" elsewhere.
 func (f *jpFlags) slip() string {
 	if len(f.expressions) == 1 && len(f.files) == 0 {
-		if near := allocation.Nearest(f.expressions[0], jpCommands); near != "" {
+		if near := caret.Nearest(f.expressions[0], jpCommands); near != "" {
 			return ": did you mean promcost jp " + near + "?"
 		}
 	}
@@ -166,7 +166,7 @@ func listFunctions(out io.Writer, names []string) error {
 	for _, name := range names {
 		if !slices.Contains(known, name) {
 			hint := ""
-			if near := allocation.Nearest(name, known); near != "" {
+			if near := caret.Nearest(name, known); near != "" {
 				hint = fmt.Sprintf(": did you mean %q?", near)
 			}
 			return fmt.Errorf("unknown function %q%s", name, hint)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/promquery/promapi"
@@ -48,7 +48,7 @@ func notFound(w http.ResponseWriter, r *http.Request, prefix string, known []str
 	}
 	message := fmt.Sprintf("unknown path %.200q: %s/ links the pages, %[2]s/openapi.json has the paths of the API", prefix+r.URL.Path, prefix)
 	link := prefix + "/"
-	if near := allocation.NearestPath(strings.TrimSuffix(r.URL.Path, "/"), known); near != "" {
+	if near := caret.NearestPath(strings.TrimSuffix(r.URL.Path, "/"), known); near != "" {
 		link = prefix + near
 		message = fmt.Sprintf("unknown path %.200q: did you mean %s?", prefix+r.URL.Path, link)
 	}

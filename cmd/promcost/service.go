@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/metering"
@@ -281,7 +282,7 @@ func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 }
 
 // Diagnose says what the source has of each input.
-func (c *computer) Diagnose(ctx context.Context, w allocation.Window) (*allocation.Diagnosis, error) {
+func (c *computer) Diagnose(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error) {
 	select {
 	case c.diagnosing <- struct{}{}:
 	case <-ctx.Done():

@@ -7,7 +7,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
 )
 
 // explain is what was wrong with a command line: of a command or a flag that is not there, it says which one may be meant.
@@ -89,7 +89,7 @@ func meant(prefix, word string, names []string) string {
 		for i, name := range names {
 			parts[i] = part(name)
 		}
-		best := allocation.Nearest(word, parts)
+		best := caret.Nearest(word, parts)
 		for i, name := range names {
 			short := len(parts[i]) == 2 && len(word) == 3 && strings.HasPrefix(word, parts[i]) // near nothing, for Nearest
 			if (parts[i] == best || short || len(word) > 1 && strings.HasPrefix(parts[i], word)) && !slices.Contains(near, name) {

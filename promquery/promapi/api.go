@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/places"
 	"github.com/promcost/promcost/promquery/upstream"
@@ -168,7 +169,7 @@ func New(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o Optio
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		hint := "use one of " + strings.Join(Paths(), ", ")
-		if near := allocation.NearestPath(strings.TrimSuffix(r.URL.Path, "/"), Paths()); near != "" {
+		if near := caret.NearestPath(strings.TrimSuffix(r.URL.Path, "/"), Paths()); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 		answerError(w, http.StatusNotFound, "not_found", fmt.Errorf("unknown path %.200q: %s", r.URL.Path, hint))

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
 )
 
 // readKeys reads the mapping n into to, key by key. Errors call the mapping what.
@@ -48,7 +48,7 @@ func eachKey(n *yaml.Node, what string, read func(key, value *yaml.Node) error) 
 
 // nearOf says which key to use in place of an unknown one.
 func nearOf(key string, known []string) string {
-	if near := allocation.Nearest(key, known); near != "" {
+	if near := caret.Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	return "use " + strings.Join(known, ", ")

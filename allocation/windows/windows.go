@@ -1,4 +1,4 @@
-package allocation
+package windows
 
 import (
 	"errors"
@@ -8,16 +8,18 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/promcost/promcost/allocation"
 )
 
-// WindowStyle is how a window that is a plain duration, such as 7d, is placed.
-type WindowStyle uint8
+// Style is how a window that is a plain duration, such as 7d, is placed.
+type Style uint8
 
 const (
-	// ExactWindows end a duration at now, as Kubecost's compute API: 1d is the last 24 hours.
-	ExactWindows WindowStyle = iota
-	// RoundedWindows end a duration at the end of the running minute, hour or UTC day, as OpenCost: 1d is today.
-	RoundedWindows
+	// Exact end a duration at now, as Kubecost's compute API: 1d is the last 24 hours.
+	Exact Style = iota
+	// Rounded end a duration at the end of the running minute, hour or UTC day, as OpenCost: 1d is today.
+	Rounded
 )
 
 const (
@@ -39,24 +41,24 @@ var (
 // windowUnits are the lengths of the units of windows. A day is 24 hours.
 var windowUnits = map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": day, "w": week}
 
-// ParseWindow reads a window in any of its forms: calendar words and dates in zone, durations that end as style says,
+// Parse reads a window in any of its forms: calendar words and dates in zone, durations that end as style says,
 // "7d offset 1d", pairs of RFC 3339 times or dates, pairs of Unix seconds. relative reports that the window is a
-// duration whose ends move with at: such windows are to be moved by Window.Align. A window that is malformed,
+// duration whose ends move with at: such windows are to be moved by Align. A window that is malformed,
 // has no length, ends before it starts or begins after at is an error.
-func ParseWindow(text string, at time.Time, zone *time.Location, style WindowStyle) (w Window, relative bool, err error) {
+func Parse(text string, at time.Time, zone *time.Location, style Style) (w allocation.Window, relative bool, err error) {
 	w, relative, err = readWindow(strings.TrimSpace(text), at.In(zone), style)
 	if err == nil {
 		err = checkWindow(w, at)
 	}
 	if err != nil {
-		return Window{}, false, fmt.Errorf("parse window %q: %w", text, err)
+		return allocation.Window{}, false, fmt.Errorf("parse window %q: %w", text, err)
 	}
 	w.Start, w.End = w.Start.In(zone), w.End.In(zone)
 	return w, relative, nil
 }
 
 // checkWindow checks what holds for windows of every form.
-func checkWindow(w Window, at time.Time) error {
+func checkWindow(w allocation.Window, at time.Time) error {
 	start, end := w.Start.Format(time.RFC3339), w.End.Format(time.RFC3339)
 	switch {
 	case w.End.Before(w.Start):
@@ -72,9 +74,9 @@ func checkWindow(w Window, at time.Time) error {
 }
 
 // readWindow tries the forms one after another.
-func readWindow(text string, now time.Time, style WindowStyle) (Window, bool, error) {
+func readWindow(text string, now time.Time, style Style) (allocation.Window, bool, error) {
 	if text == "" {
-		return Window{}, false, errors.New("it is empty: " + windowForms)
+		return allocation.Window{}, false, errors.New("it is empty: " + windowForms)
 	}
 	if w, ok := calendarWindow(text, now); ok {
 		return w, false, nil
@@ -85,71 +87,71 @@ func readWindow(text string, now time.Time, style WindowStyle) (Window, bool, er
 	if m := secondsWindow.FindStringSubmatch(text); m != nil {
 		start, err := readSeconds(m[1])
 		if err != nil {
-			return Window{}, false, err
+			return allocation.Window{}, false, err
 		}
 		end, err := readSeconds(m[2])
-		return Window{Start: start, End: end}, false, err
+		return allocation.Window{Start: start, End: end}, false, err
 	}
 	if from, to, ok := strings.Cut(text, ","); ok {
 		start, err := readInstant(strings.TrimSpace(from), now.Location())
 		if err != nil {
-			return Window{}, false, fmt.Errorf("start: %w", err)
+			return allocation.Window{}, false, fmt.Errorf("start: %w", err)
 		}
 		end, err := readInstant(strings.TrimSpace(to), now.Location())
 		if err != nil {
-			return Window{}, false, fmt.Errorf("end: %w", err)
+			return allocation.Window{}, false, fmt.Errorf("end: %w", err)
 		}
-		return Window{Start: start, End: end}, false, nil
+		return allocation.Window{Start: start, End: end}, false, nil
 	}
-	return Window{}, false, errors.New("it has none of the known forms: " + windowForms)
+	return allocation.Window{}, false, errors.New("it has none of the known forms: " + windowForms)
 }
 
 // calendarWindow is the window that a word names. What ends at now ends with the running second, so that the first
 // instants of a week or month have a window, too.
-func calendarWindow(word string, now time.Time) (w Window, ok bool) {
+func calendarWindow(word string, now time.Time) (w allocation.Window, ok bool) {
 	midnight := func(year int, month time.Month, day int) time.Time {
-		return StartOfDay(year, month, day, now.Location())
+		return allocation.StartOfDay(year, month, day, now.Location())
 	}
 	y, m, d := now.Date()
 	until := now.Add(time.Second - 1).Truncate(time.Second)
 	sunday := d - int(now.Weekday())
 	switch word {
 	case "today":
-		return Window{Start: midnight(y, m, d), End: midnight(y, m, d+1)}, true
+		return allocation.Window{Start: midnight(y, m, d), End: midnight(y, m, d+1)}, true
 	case "yesterday":
-		return Window{Start: midnight(y, m, d-1), End: midnight(y, m, d)}, true
+		return allocation.Window{Start: midnight(y, m, d-1), End: midnight(y, m, d)}, true
 	case "week":
-		return Window{Start: midnight(y, m, sunday), End: until}, true
+		return allocation.Window{Start: midnight(y, m, sunday), End: until}, true
 	case "lastweek":
-		return Window{Start: midnight(y, m, sunday-7), End: midnight(y, m, sunday)}, true
+		return allocation.Window{Start: midnight(y, m, sunday-7), End: midnight(y, m, sunday)}, true
 	case "month":
-		return Window{Start: midnight(y, m, 1), End: until}, true
+		return allocation.Window{Start: midnight(y, m, 1), End: until}, true
 	case "lastmonth":
-		return Window{Start: midnight(y, m-1, 1), End: midnight(y, m, 1)}, true
+		return allocation.Window{Start: midnight(y, m-1, 1), End: midnight(y, m, 1)}, true
 	}
-	return Window{}, false
+	return allocation.Window{}, false
 }
 
 // readDurationWindow places a duration: m is its number and unit, and those of its offset or "".
-func readDurationWindow(m []string, now time.Time, style WindowStyle) (Window, bool, error) {
+func readDurationWindow(m []string, now time.Time, style Style) (allocation.Window, bool, error) {
 	length, err := wholeDuration(m[1], m[2])
 	if err != nil {
-		return Window{}, false, err
+		return allocation.Window{}, false, err
 	}
 	if length == 0 {
-		return Window{}, false, errors.New("it has no length: give a duration above 0, such as 1d")
+		return allocation.Window{}, false, errors.New("it has no length: give a duration above 0, such as 1d")
 	}
 	if m[3] != "" {
 		offset, err := wholeDuration(m[3], m[4])
 		end := now.Truncate(time.Second).Add(-offset)
-		return Window{Start: end.Add(-length), End: end}, style == ExactWindows, err
+		return allocation.Window{Start: end.Add(-length), End: end}, style == Exact, err
 	}
 	end := now.Truncate(time.Second)
-	if style == RoundedWindows {
+	if style == Rounded {
 		unit := min(windowUnits[m[2]], day) // weeks end with the day, too
 		end = now.Truncate(unit).Add(unit)
 	}
-	return Window{Start: end.Add(-length), End: end}, style == ExactWindows, nil
+	return allocation.Window{Start: end.Add(-length), End: end}, style == Exact, nil
 }
 
 // wholeDuration is number units, at most maxWindow.
@@ -186,14 +188,14 @@ func readInstant(text string, zone *time.Location) (time.Time, error) {
 // Align moves a window back until it ends at a multiple of the resolution r, or of an hour where r is longer, since midnight of
 // the day on which it ends, so that requests soon after one another have equal windows. It keeps its length. Exact mode and
 // AutoResolution count as a minute. The time zone is that of the window's end.
-func (w Window) Align(r time.Duration) Window {
+func Align(w allocation.Window, r time.Duration) allocation.Window {
 	step := min(r, time.Hour)
 	if r <= 0 {
 		step = time.Minute
 	}
 	year, month, day := w.End.Date()
-	back := w.End.Sub(StartOfDay(year, month, day, w.End.Location())) % step
-	return Window{Start: w.Start.Add(-back), End: w.End.Add(-back)}
+	back := w.End.Sub(allocation.StartOfDay(year, month, day, w.End.Location())) % step
+	return allocation.Window{Start: w.Start.Add(-back), End: w.End.Add(-back)}
 }
 
 // durationUnits are the units of ParseDuration.

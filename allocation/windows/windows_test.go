@@ -1,4 +1,4 @@
-package allocation_test
+package windows_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/windows"
 )
 
 // shapesNow is the instant of the table in SHAPES §5, a Saturday.
@@ -21,10 +22,10 @@ func mustZone(t *testing.T, name string) *time.Location {
 }
 
 func TestParseWindow(t *testing.T) {
-	const exact, rounded = allocation.ExactWindows, allocation.RoundedWindows
+	const exact, rounded = windows.Exact, windows.Rounded
 	for _, tc := range []struct {
 		text       string
-		style      allocation.WindowStyle
+		style      windows.Style
 		start, end string
 		relative   bool
 	}{
@@ -62,7 +63,7 @@ func TestParseWindow(t *testing.T) {
 		{" 1d ", exact, "2026-11-20T04:13:46Z", "2026-11-21T04:13:46Z", true},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
-			w, relative, err := allocation.ParseWindow(tc.text, shapesNow, time.UTC, tc.style)
+			w, relative, err := windows.Parse(tc.text, shapesNow, time.UTC, tc.style)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,28 +83,28 @@ func TestParseWindow(t *testing.T) {
 func TestParseWindowZones(t *testing.T) {
 	for _, tc := range []struct {
 		name, text, at, zone string
-		style                allocation.WindowStyle
+		style                windows.Style
 		start, end           string
 	}{
-		{"words follow the zone", "today", "2026-11-21T23:30:00Z", "Europe/Berlin", allocation.ExactWindows, "2026-11-22T00:00:00+01:00", "2026-11-23T00:00:00+01:00"},
-		{"23 hours in spring", "yesterday", "2026-03-30T10:00:00Z", "Europe/Berlin", allocation.ExactWindows, "2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00"},
-		{"25 hours in autumn", "yesterday", "2026-10-26T10:00:00Z", "Europe/Berlin", allocation.ExactWindows, "2026-10-25T00:00:00+02:00", "2026-10-26T00:00:00+01:00"},
-		{"month over the change", "lastmonth", "2026-04-10T10:00:00Z", "Europe/Berlin", allocation.ExactWindows, "2026-03-01T00:00:00+01:00", "2026-04-01T00:00:00+02:00"},
-		{"lastmonth in January", "lastmonth", "2026-01-10T10:00:00Z", "UTC", allocation.ExactWindows, "2025-12-01T00:00:00Z", "2026-01-01T00:00:00Z"},
-		{"dates follow the zone", "2026-11-19,2026-11-20", "2026-11-21T00:00:00Z", "Asia/Kolkata", allocation.ExactWindows, "2026-11-19T00:00:00+05:30", "2026-11-20T00:00:00+05:30"},
-		{"days stay on UTC midnights", "1d", "2026-11-21T04:00:00Z", "Etc/GMT-2", allocation.RoundedWindows, "2026-11-21T02:00:00+02:00", "2026-11-22T02:00:00+02:00"},
-		{"hours of OpenCost's tests", "2h", "2024-05-03T08:01:04Z", "UTC", allocation.RoundedWindows, "2024-05-03T07:00:00Z", "2024-05-03T09:00:00Z"},
-		{"days of OpenCost's tests", "3d", "2024-05-03T08:01:04Z", "UTC", allocation.RoundedWindows, "2024-05-01T00:00:00Z", "2024-05-04T00:00:00Z"},
-		{"to the second", "30m", "2024-05-03T08:01:04.25Z", "UTC", allocation.ExactWindows, "2024-05-03T07:31:04Z", "2024-05-03T08:01:04Z"},
-		{"the first instants of a week", "week", "2024-05-05T00:00:00.25Z", "UTC", allocation.ExactWindows, "2024-05-05T00:00:00Z", "2024-05-05T00:00:01Z"},
-		{"at midnight today counts", "1d", "2024-05-03T00:00:00Z", "UTC", allocation.RoundedWindows, "2024-05-03T00:00:00Z", "2024-05-04T00:00:00Z"},
+		{"words follow the zone", "today", "2026-11-21T23:30:00Z", "Europe/Berlin", windows.Exact, "2026-11-22T00:00:00+01:00", "2026-11-23T00:00:00+01:00"},
+		{"23 hours in spring", "yesterday", "2026-03-30T10:00:00Z", "Europe/Berlin", windows.Exact, "2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00"},
+		{"25 hours in autumn", "yesterday", "2026-10-26T10:00:00Z", "Europe/Berlin", windows.Exact, "2026-10-25T00:00:00+02:00", "2026-10-26T00:00:00+01:00"},
+		{"month over the change", "lastmonth", "2026-04-10T10:00:00Z", "Europe/Berlin", windows.Exact, "2026-03-01T00:00:00+01:00", "2026-04-01T00:00:00+02:00"},
+		{"lastmonth in January", "lastmonth", "2026-01-10T10:00:00Z", "UTC", windows.Exact, "2025-12-01T00:00:00Z", "2026-01-01T00:00:00Z"},
+		{"dates follow the zone", "2026-11-19,2026-11-20", "2026-11-21T00:00:00Z", "Asia/Kolkata", windows.Exact, "2026-11-19T00:00:00+05:30", "2026-11-20T00:00:00+05:30"},
+		{"days stay on UTC midnights", "1d", "2026-11-21T04:00:00Z", "Etc/GMT-2", windows.Rounded, "2026-11-21T02:00:00+02:00", "2026-11-22T02:00:00+02:00"},
+		{"hours of OpenCost's tests", "2h", "2024-05-03T08:01:04Z", "UTC", windows.Rounded, "2024-05-03T07:00:00Z", "2024-05-03T09:00:00Z"},
+		{"days of OpenCost's tests", "3d", "2024-05-03T08:01:04Z", "UTC", windows.Rounded, "2024-05-01T00:00:00Z", "2024-05-04T00:00:00Z"},
+		{"to the second", "30m", "2024-05-03T08:01:04.25Z", "UTC", windows.Exact, "2024-05-03T07:31:04Z", "2024-05-03T08:01:04Z"},
+		{"the first instants of a week", "week", "2024-05-05T00:00:00.25Z", "UTC", windows.Exact, "2024-05-05T00:00:00Z", "2024-05-05T00:00:01Z"},
+		{"at midnight today counts", "1d", "2024-05-03T00:00:00Z", "UTC", windows.Rounded, "2024-05-03T00:00:00Z", "2024-05-04T00:00:00Z"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			at, err := time.Parse(time.RFC3339, tc.at)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, _, err := allocation.ParseWindow(tc.text, at, mustZone(t, tc.zone), tc.style)
+			w, _, err := windows.Parse(tc.text, at, mustZone(t, tc.zone), tc.style)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,8 +146,8 @@ func TestParseWindowErrors(t *testing.T) {
 		{"99w offset 5000w", []string{"before 1970"}},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
-			for _, style := range []allocation.WindowStyle{allocation.ExactWindows, allocation.RoundedWindows} {
-				_, _, err := allocation.ParseWindow(tc.text, shapesNow, time.UTC, style)
+			for _, style := range []windows.Style{windows.Exact, windows.Rounded} {
+				_, _, err := windows.Parse(tc.text, shapesNow, time.UTC, style)
 				if err == nil {
 					t.Fatal("no error")
 				}
@@ -184,7 +185,7 @@ func TestAlign(t *testing.T) {
 			}
 			end = end.In(mustZone(t, tc.zone))
 			w := allocation.Window{Start: end.Add(-90 * time.Minute), End: end}
-			got := w.Align(tc.r)
+			got := windows.Align(w, tc.r)
 			if got.End.Format(time.RFC3339) != tc.want || got.Duration() != w.Duration() {
 				t.Errorf("ends at %s, %s long; want %s", got.End.Format(time.RFC3339), got.Duration(), tc.want)
 			}
@@ -211,12 +212,12 @@ func TestParseDuration(t *testing.T) {
 		{"250ms", 250 * time.Millisecond},
 		{"9007199254740993ns", 9007199254740993},
 	} {
-		if got, err := allocation.ParseDuration(tc.text); err != nil || got != tc.want {
+		if got, err := windows.ParseDuration(tc.text); err != nil || got != tc.want {
 			t.Errorf("%q: got %v, %v, want %v", tc.text, got, err, tc.want)
 		}
 	}
 	for _, text := range []string{"", "-", "5", "m", "1x", "1h 30m", "1y", "+1h", "--1h", "1e3s", "999999w", "99999999999999999999999999h"} {
-		_, err := allocation.ParseDuration(text)
+		_, err := windows.ParseDuration(text)
 		if err == nil || !strings.Contains(err.Error(), "parse duration") || !strings.Contains(err.Error(), "such as") {
 			t.Errorf("%q: error %v names no input or no remedy", text, err)
 		}
@@ -231,15 +232,15 @@ func FuzzParseWindow(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, style := range []allocation.WindowStyle{allocation.ExactWindows, allocation.RoundedWindows} {
-			w, _, err := allocation.ParseWindow(text, shapesNow, time.UTC, style)
+		for _, style := range []windows.Style{windows.Exact, windows.Rounded} {
+			w, _, err := windows.Parse(text, shapesNow, time.UTC, style)
 			if err != nil {
 				continue
 			}
 			if !w.Start.Before(w.End) || w.Start.After(shapesNow) || w.Duration() <= 0 {
 				t.Errorf("window %v to %v", w.Start, w.End)
 			}
-			if a := w.Align(time.Minute); a.Duration() != w.Duration() || a.End.After(w.End) || w.End.Sub(a.End) >= time.Minute {
+			if a := windows.Align(w, time.Minute); a.Duration() != w.Duration() || a.End.After(w.End) || w.End.Sub(a.End) >= time.Minute {
 				t.Errorf("aligned %v to %v", a.Start, a.End)
 			}
 		}
@@ -251,7 +252,7 @@ func FuzzParseDuration(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := allocation.ParseDuration(text)
+		got, err := windows.ParseDuration(text)
 		if err != nil {
 			return
 		}

@@ -1,10 +1,10 @@
-package allocation_test
+package caret_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/caret"
 )
 
 func TestNearest(t *testing.T) {
@@ -13,7 +13,7 @@ func TestNearest(t *testing.T) {
 		"aggregat": "aggregate", "AGGREGATE": "aggregate", "windwo": "window", "lable": "label", "labels": "label",
 		"accumulat": "accumulate", "pods": "pod", "xyz": "", "i": "", "": "", "offset": "", "winter": "",
 	} {
-		if got := allocation.Nearest(name, names); got != want {
+		if got := caret.Nearest(name, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
 		}
 	}
@@ -22,7 +22,7 @@ func TestNearest(t *testing.T) {
 // TestNearestToNothing verifies that a name which is too long to be a slip is not looked at further.
 func TestNearestToNothing(t *testing.T) {
 	long := strings.Repeat("\xff", 100_000)
-	if n := testing.AllocsPerRun(1, func() { _ = allocation.Nearest(long, []string{"aggregate", "window"}) }); n > 0 {
+	if n := testing.AllocsPerRun(1, func() { _ = caret.Nearest(long, []string{"aggregate", "window"}) }); n > 0 {
 		t.Errorf("it allocates %v times", n)
 	}
 }
@@ -47,7 +47,7 @@ func TestNearestPath(t *testing.T) {
 		"/nothing":                           "",
 		"/model/allocation/compute/by/month": "",
 	} {
-		if got := allocation.NearestPath(path, paths); got != want {
+		if got := caret.NearestPath(path, paths); got != want {
 			t.Errorf("%s is near %q, want %q", path, got, want)
 		}
 	}

@@ -1,0 +1,72 @@
+package diagnosis
+
+import (
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// State is how an input is served.
+type State string
+
+// The states of an input.
+const (
+	Found    State = "found"    // by the best alternative
+	Fallback State = "fallback" // by a later one only
+	Sheet    State = "sheet"    // prices: by the price sheet that is given
+	None     State = "none"     // by none, which may be right: the cluster may have nothing of the kind
+	Missing  State = "missing"  // by none
+)
+
+// Diagnosis is what a source has of each input.
+type Diagnosis struct {
+	Window   allocation.Window // that was looked at
+	Sources  []allocation.SourceReading
+	Oldest   time.Time // of the source's samples, where it knows; else of those in the window
+	Clusters []Cluster // by name
+	Warnings []string  // of the source
+}
+
+// Complete reports whether every cluster has, in all of the window, what no computation can do without.
+func (d *Diagnosis) Complete() bool {
+	for i := range d.Clusters {
+		if len(d.Clusters[i].Uncovered) > 0 {
+			return false
+		}
+		for _, in := range d.Clusters[i].Inputs {
+			if in.Required && in.State == Missing {
+				return false
+			}
+		}
+	}
+	return len(d.Clusters) > 0
+}
+
+// Cluster is what a source has of a cluster.
+type Cluster struct {
+	Cluster        string
+	ScrapeInterval time.Duration       // the median over all inputs' series; 0 where no series shows one
+	Oldest, Newest time.Time           // sample of any input in the window
+	Uncovered      []allocation.Window // of the window, what has no sample of some required input that is there otherwise, ascending
+	Inputs         []Input
+	Problems       []string // what is wrong with what is there: labels that are lost, targets that are gone
+}
+
+// Input is what a source has of an input.
+type Input struct {
+	Name           string
+	State          State
+	Required       bool // without it nothing can be computed
+	Alternatives   []Metric
+	ScrapeInterval time.Duration // 0 where no series shows one
+	Oldest, Newest time.Time     // sample in the window; zero where there is none
+	// Missing and Remedy say what it costs not to have the input, or that another metric stands in for the best one, and what
+	// mends it; empty where it is there.
+	Missing, Remedy string
+}
+
+// Metric is a metric that serves an input.
+type Metric struct {
+	Metric string
+	Series int64
+}
