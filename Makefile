@@ -55,7 +55,7 @@ ifdef CI
 endif
 
 # The packages whose tests have more to run, or measure.
-SOAKED = $(sort $(dir $(shell grep -rl '/promtest/soak"$$' --include='*_test.go' .)))
+SOAKED = $(sort $(dir $(shell grep -rlE 'soak[.](On|Of|Duration)' --include='*_test.go' .)))
 
 soak: $(TEST_TOOLS) ## run all that `test` runs a sample of, tests of time and memory, which want a quiet machine, and fuzz: an hour. Then faults, for SOAKTIME (1h)
 	$(GO) test -timeout 3h -p 1 $(SOAKED) -soak

@@ -143,6 +143,7 @@ func compareFigures(t *testing.T, whole, parts figures, leftOut *regexp.Regexp) 
 // TestPartsAddUp holds the law of SEMANTICS §2: of every column that is a sum, the parts of a window that are computed each by
 // itself add up to the window, and their maximum is the window's.
 func TestPartsAddUp(t *testing.T) {
+	t.Parallel()
 	c, db := demoBlocks(t)
 	r := rand.New(rand.NewPCG(11, 1))
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
@@ -186,6 +187,7 @@ var overOutages = regexp.MustCompile(shares + "$")
 // TestPartsAddUpOverOutages holds the same where targets, or all of Prometheus, are down around the border between two parts: for
 // so long that what is known of both sides is bridged, and for longer.
 func TestPartsAddUpOverOutages(t *testing.T) {
+	t.Parallel()
 	c, dir := demoDir(t)
 	original := seriesOf(t, dir)
 	border := c.Start().Add(4 * time.Hour)
@@ -221,6 +223,7 @@ func TestPartsAddUpOverOutages(t *testing.T) {
 // TestPartsAddUpAtOutages holds the same where an outage begins or ends just at the border between two parts, and where only what lies
 // beyond a part tells what ran on or started in it.
 func TestPartsAddUpAtOutages(t *testing.T) {
+	t.Parallel()
 	made := demos{}
 	at := func(h, m, s int) time.Time { return time.Date(2026, 3, 2, h, m, s, 0, time.UTC) }
 	hours := allocation.Window{Start: at(13, 0, 0), End: at(17, 0, 0)}
@@ -389,11 +392,7 @@ func (made demos) interrupted(t *testing.T, d demoPlan, outages ...down) promque
 		if err != nil {
 			t.Fatal(err)
 		}
-		intact := t.TempDir()
-		if err := c.WriteBlocks(t.Context(), intact, c.Start(), c.End(), func(int, int) {}); err != nil {
-			t.Fatal(err)
-		}
-		made[d] = seriesOf(t, intact)
+		made[d] = seriesOfCluster(t, c)
 	}
 	list := made[d]
 	for _, o := range outages {
@@ -407,6 +406,7 @@ func (made demos) interrupted(t *testing.T, d demoPlan, outages ...down) promque
 // TestPartsAddUpOverLongOutages holds the same for what is decided near an outage of about an hour or more: what was moved and used
 // in it, what of that counts as running time, and prices and volumes in it.
 func TestPartsAddUpOverLongOutages(t *testing.T) {
+	t.Parallel()
 	made := demos{}
 	at := func(h, m, s int) time.Time { return time.Date(2026, 3, 2, h, m, s, 0, time.UTC) }
 	for _, x := range []struct {
@@ -456,4 +456,14 @@ func TestPartsAddUpOverLongOutages(t *testing.T) {
 			partsAddUp(t, made.interrupted(t, demoPlan{x.seed, 8 * time.Hour, x.scrape}, x.downs...), x.q, overOutages)
 		})
 	}
+}
+
+// seriesOfCluster are all series of a demo cluster.
+func seriesOfCluster(t *testing.T, c *democluster.Cluster) []promtest.Series {
+	t.Helper()
+	dir := t.TempDir()
+	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return seriesOf(t, dir)
 }

@@ -37,6 +37,7 @@ func hoursOf(t *testing.T, src promquery.Source, q allocation.Query) []*allocati
 
 // TestAlone holds that an hour is the same to the last bit, warnings included, whichever hours are computed with it.
 func TestAlone(t *testing.T) {
+	t.Parallel()
 	c, db := demoBlocks(t)
 	window := allocation.Window{Start: c.Start().Add(-time.Hour), End: c.Start().Add(soak.Of[time.Duration](3, 10) * time.Hour)} // the first hour is before all data
 	hours := int(window.Duration() / time.Hour)
@@ -221,6 +222,7 @@ func TestAloneFails(t *testing.T) {
 // TestAloneIsWhole compares hours that are computed alone with those of one computation of a day, in which Prometheus is
 // restarted at the end of an hour: what ran through that did so in both.
 func TestAloneIsWhole(t *testing.T) {
+	t.Parallel()
 	end := time.Date(2026, 3, 3, 4, 20, 0, 0, time.UTC)
 	c, err := democluster.New(democluster.Config{End: end, Duration: 36 * time.Hour, Nodes: 4, Pods: 40})
 	if err != nil {
@@ -258,6 +260,7 @@ func sumOf(s *allocation.Set, col allocation.Column) (sum float64) {
 
 // TestAloneOfServers is TestAlone with a running server, by both protocols, and with blocks before it.
 func TestAloneOfServers(t *testing.T) {
+	t.Parallel()
 	c, dir := demoDir(t)
 	url := promtest.Start(t, dir, promtest.Config{})
 	cut := c.End().Add(-150 * time.Minute).UnixMilli()

@@ -103,6 +103,7 @@ func outageAt(r *rand.Rand, border time.Time) down {
 // TestOutagesAtBorders compares what a window costs with what its hours do that are computed each by itself, and hours as
 // they are kept with the same hour asked for, where nothing was seen around the end of an hour.
 func TestOutagesAtBorders(t *testing.T) {
+	t.Parallel()
 	c, dir := demoDir(t)
 	original := seriesOf(t, dir)
 	for seed := range soak.Of[uint64](1, 3) {

@@ -94,6 +94,7 @@ type boundsTally struct {
 // one set, by hours that are computed each by itself, and from hours that a history kept and summed; of containers, and of their sums.
 // What has no row is counted apart, with its cause, and named; every one has a cause.
 func TestBoundsHoldTheTruth(t *testing.T) {
+	t.Parallel()
 	end := time.Date(2026, 3, 2, 18, 0, 0, 0, time.UTC)
 	seeds, duration, nodes, pods := soak.Of(1, 4), soak.Of(8*time.Hour, 48*time.Hour), soak.Of(4, 20), soak.Of(60, 400)
 	tally := &boundsTally{distinct: map[string]bool{}, missing: map[string][]string{}}

@@ -375,7 +375,7 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 	}
 	for i := range plans {
 		notes[i] = newFindings(c.found.frame)
-		plans[i] = newPlan(c.cfg.Clusters, notes[i], sels, stages...)
+		plans[i] = c.cfg.newPlan(notes[i], sels, stages...)
 		plans[i].own, plans[i].uids = &c.own, c.uids[i]
 		if c.only.re != "" {
 			plans[i].onlyNamed(c.only)
@@ -384,7 +384,7 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
 	if c.window != nil {
 		c.window.plan = func(found *findings) *plan {
-			p := newPlan(c.cfg.Clusters, found, sels, stages...)
+			p := c.cfg.newPlan(found, sels, stages...)
 			p.own = &c.own
 			return p
 		}

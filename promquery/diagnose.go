@@ -54,7 +54,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagn
 	// Raw samples show how far apart they are and how old the last one is; those of a grid do not.
 	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
 	c.found.frame = newFrame(w, 0, 0)
-	p := newPlan(c.cfg.Clusters, c.found, []Selector{sel}, always, priced, lazily, levels, counters, moving, borders, waiting, starts, unseen, restarts, disks)
+	p := c.cfg.newPlan(c.found, []Selector{sel}, always, priced, lazily, levels, counters, moving, borders, waiting, starts, unseen, restarts, disks)
 	p.own = &c.own
 	got, err := c.ask(ctx, "all inputs", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key, err := p.readPoints(i, key, points)

@@ -136,6 +136,7 @@ func TestDiagnoseSources(t *testing.T) {
 
 // TestDiagnoseUncovered looks at windows that reach beyond what a source has.
 func TestDiagnoseUncovered(t *testing.T) {
+	t.Parallel()
 	c, dir := demoDir(t)
 	hour := c.Start().Add(6 * time.Hour)
 	for _, source := range sources {

@@ -44,7 +44,8 @@ type Config struct {
 	// Observe, where not nil, is told what each computation took of the source.
 	Observe func(Observation)
 
-	excluded bool // the source that is asked leaves out what Exclude says
+	excluded bool     // the source that is asked leaves out what Exclude says
+	layouts  []layout // by Clusters
 }
 
 func (c Config) withDefaults() Config {
@@ -61,6 +62,7 @@ func (c Config) withDefaults() Config {
 	if c.Observe == nil {
 		c.Observe = func(Observation) {}
 	}
+	c.layouts = newLayouts(c.Clusters.Labels)
 	return c
 }
 

@@ -417,6 +417,7 @@ func FuzzCgroupUID(f *testing.F) {
 // TestSourcesAgree computes the same window of the demo cluster from every source: one that samples on the grid agrees
 // with those that give every sample, and those agree in exact mode too.
 func TestSourcesAgree(t *testing.T) {
+	t.Parallel()
 	c, dir := demoDir(t)
 	live, err := democluster.Open(t.Context(), filepath.Join(t.TempDir(), "live"), c, democluster.DBOptions{})
 	if err != nil {

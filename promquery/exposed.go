@@ -47,15 +47,15 @@ func (c *Config) exposed(ctx context.Context, w allocation.Window) func() (expos
 		}
 		found := exposedPrices{}
 		for i := range list {
-			found.add(c.Clusters, &list[i])
+			found.add(c, &list[i])
 		}
 		return found, nil
 	})
 }
 
 // add notes the prices of a set, with their labels as the inputs read them.
-func (e exposedPrices) add(clusters Clusters, x *metering.Exposure) {
-	p := newPlan(clusters, newFindings(nil), []Selector{{}}, always, priced)
+func (e exposedPrices) add(c *Config, x *metering.Exposure) {
+	p := c.newPlan(newFindings(nil), []Selector{{}}, always, priced)
 	p.own = &ownTargets{}
 	for _, subject := range metering.Subjects() {
 		for _, f := range subject.Families() {

@@ -84,6 +84,7 @@ func named(metric, warning string) bool {
 
 // TestNothingIsSilent takes each metric away, for hours and for good: if that changes the costs, a warning says so.
 func TestNothingIsSilent(t *testing.T) {
+	t.Parallel()
 	const most = 0.001 // of the costs
 	outages := 0
 	c, db := demoBlocks(t)

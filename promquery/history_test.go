@@ -47,6 +47,7 @@ func keptHours(t *testing.T, l ledgertest.Recorded, w allocation.Window) []*allo
 // TestHistoryKeepsAllTraffic checks the traffic of a pod that runs for five minutes and ends near the border of an hour: it sends
 // 6,469 bytes a second, 1,940,700 in all. The history once kept 1,700,706 of them.
 func TestHistoryKeepsAllTraffic(t *testing.T) {
+	t.Parallel()
 	const rate, sent = 6469.0, 1_940_700.0
 	border := time.Date(2026, 3, 2, 11, 0, 0, 0, time.UTC)
 	window := allocation.Window{Start: border.Add(-time.Hour), End: border.Add(time.Hour)}

@@ -70,6 +70,7 @@ func living(t *testing.T, l ledgertest.Recorded, clock *ledgertest.Clock) (stop 
 // samples of an hour after its end are there, it is computed once more, and costs what it costs who asks later. Counters keep what they
 // counted, also after a restart.
 func TestIncompleteHours(t *testing.T) {
+	t.Parallel()
 	c, dir := demoDir(t)
 	original := seriesOf(t, dir)
 	border := c.Start().Add(4 * time.Hour)

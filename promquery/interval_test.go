@@ -47,6 +47,7 @@ func TestScrapeInterval(t *testing.T) {
 // TestScrapeIntervalOfParts: an outage leaves parts of a window with few samples, whose times jitter, or with none of the kubelets.
 // All find the same interval, and a resolution as long as that is never made longer.
 func TestScrapeIntervalOfParts(t *testing.T) {
+	t.Parallel()
 	at := func(h, m, s int) time.Time { return time.Date(2026, 3, 2, h, m, s, 0, time.UTC) }
 	c, err := democluster.New(democluster.Config{End: at(18, 0, 0), Duration: 6 * time.Hour, Nodes: 4, Pods: 60, Seed: 5, ScrapeInterval: time.Minute})
 	if err != nil {

@@ -68,6 +68,7 @@ func joinCuts(t *testing.T, c *democluster.Cluster, w allocation.Window) map[str
 
 // TestJoin computes over blocks up to a cut and a real Prometheus from there: as over the blocks alone, wherever the cut is.
 func TestJoin(t *testing.T) {
+	t.Parallel()
 	c, dir := demoDir(t)
 	db, url := openBlocks(t, dir), promtest.Start(t, dir, promtest.Config{})
 	w := allocation.Window{Start: c.End().Add(-5 * time.Hour), End: c.End()}

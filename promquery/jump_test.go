@@ -50,6 +50,7 @@ func (j jumped) Select(ctx context.Context, sels []promquery.Selector, yield pro
 // TestClockJumps computes over a Prometheus whose clock jumped, back or ahead: costs are off by no more than what happened
 // in the time that was doubled or left out, nothing is negative or huge, and hours without a sample are told of.
 func TestClockJumps(t *testing.T) {
+	t.Parallel()
 	c, db := demoBlocks(t)
 	w := allocation.Window{Start: c.Start().Add(2 * time.Hour), End: c.Start().Add(7 * time.Hour)} // before the demo's own outages
 	at := w.Start.Add(3 * time.Hour).UnixMilli()

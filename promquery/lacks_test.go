@@ -93,6 +93,7 @@ func (h *harm) befall(t *testing.T, dir string) string {
 // TestLacksAreFilled joins blocks of which one is gone or damaged with a real Prometheus that has all: the answers are those of
 // sound blocks, and nothing is warned of; whether the damage is known already or not.
 func TestLacksAreFilled(t *testing.T) {
+	t.Parallel()
 	c, dir := demoDir(t)
 	db, url := openBlocks(t, dir), promtest.Start(t, dir, promtest.Config{})
 	cut := c.End().Add(-20 * time.Minute).UnixMilli()

@@ -123,34 +123,37 @@ func (in *Input) atOnce(rank int) int {
 	return 1
 }
 
-// newPlan makes the question of some stages, for the times and on the grids of sels. What is found is noted in found.
-func newPlan(clusters Clusters, found *findings, sels []Selector, stages ...stage) *plan {
-	p := &plan{cluster: signals.Sym(clusters.Default), times: found.frame, uids: uids{}}
+// layout is what the question of an alternative has whatever the times it is asked for.
+type layout struct {
+	input, rank int
+	stage       stage
+	sel         Selector // without times
+	reader      reader   // without a key of its own
+}
+
+// newLayouts are those of all alternatives of all inputs.
+func newLayouts(clusterLabels []string) (all []layout) {
 	for i := range Inputs {
 		in := &Inputs[i]
 		for rank := range in.Alternatives {
-			if !slices.Contains(stages, in.stageOf(rank)) {
-				continue
-			}
-			for _, sel := range sels {
-				p.add(in, rank, clusters.Labels, sel)
-				p.readers[len(p.readers)-1].found = found.tally(i, rank)
-			}
+			l := layout{input: i, rank: rank, stage: in.stageOf(rank)}
+			l.sel, l.reader = in.ask(rank, clusterLabels)
+			all = append(all, l)
 		}
 	}
-	return p
+	return all
 }
 
-// add appends an alternative's selector and reader; sel has the range.
-func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
-	alt := &in.Alternatives[rank]
-	sel.Metric, sel.Matchers, sel.AtOnce, sel.Input = alt.Metric, alt.Matchers, in.atOnce(rank), in.Name
+// ask is an alternative's selector and reader.
+func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
+	alt, elements := &in.Alternatives[rank], in.Signal.Key()
+	sel := Selector{Metric: alt.Metric, Matchers: alt.Matchers, AtOnce: in.atOnce(rank), Input: in.Name}
 	r := reader{
 		series: signals.Series{Signal: in.Signal, Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
-		uid:    -1, pod: slices.Index(in.Signal.Key(), "pod"), tail: in.Signal.Tail(), key: make([]Symbol, len(in.Signal.Key())),
+		uid:    -1, pod: slices.Index(elements, "pod"), tail: in.Signal.Tail(),
 	}
 	var keep []string
-	for i, element := range in.Signal.Key() {
+	for i, element := range elements {
 		labels := alt.Labels[element]
 		switch {
 		case element == "cluster":
@@ -186,11 +189,29 @@ func (p *plan) add(in *Input, rank int, clusterLabels []string, sel Selector) {
 		}
 	}
 	if r.tail == "" {
-		sel.Keep = keep
+		sel.Keep = slices.Clip(keep)
 	} else {
-		r.tailNames = keep
+		r.tailNames = slices.Clip(keep)
 	}
-	p.sels, p.readers = append(p.sels, sel), append(p.readers, r)
+	return sel, r
+}
+
+// newPlan makes the question of some stages, for the times and on the grids of sels. What is found is noted in found.
+func (c *Config) newPlan(found *findings, sels []Selector, stages ...stage) *plan {
+	p := &plan{cluster: signals.Sym(c.Clusters.Default), times: found.frame, uids: uids{}}
+	for i := range c.layouts {
+		l := &c.layouts[i]
+		if !slices.Contains(stages, l.stage) {
+			continue
+		}
+		for _, times := range sels {
+			sel, r := l.sel, l.reader
+			sel.Start, sel.End, sel.Step, sel.Last = times.Start, times.End, times.Step, times.Last
+			r.key, r.found = make([]Symbol, len(r.elements)), found.tally(l.input, l.rank)
+			p.sels, p.readers = append(p.sels, sel), append(p.readers, r)
+		}
+	}
+	return p
 }
 
 // names are a regular expression of the names of some pods or containers.

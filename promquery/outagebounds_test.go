@@ -139,11 +139,7 @@ func newInterruption(t *testing.T, seed int) (x interruption) {
 // source is what is left of the cluster's samples.
 func (x *interruption) source(t *testing.T) promquery.Source {
 	t.Helper()
-	intact, broken := t.TempDir(), t.TempDir()
-	if err := x.cluster.WriteBlocks(t.Context(), intact, x.cluster.Start(), x.cluster.End(), func(int, int) {}); err != nil {
-		t.Fatal(err)
-	}
-	list := seriesOf(t, intact)
+	list, broken := seriesOfCluster(t, x.cluster), t.TempDir()
 	for _, d := range x.outages {
 		list = interrupted(list, d)
 	}
@@ -154,6 +150,7 @@ func (x *interruption) source(t *testing.T) promquery.Source {
 // TestBoundsOverOutages compares the truth of demo clusters with the bounds of what is counted where outages touch the window and metrics
 // are dropped: with every sample, on grids, and by hours that are computed each by itself. What has no row is not compared.
 func TestBoundsOverOutages(t *testing.T) {
+	t.Parallel()
 	seeds := []int{
 		3,  // the first point after an outage is a cell of 10 minutes later
 		14, // the start of a crash loop changes between two points

@@ -109,7 +109,7 @@ func (c *computation) findOwn(ctx context.Context, w allocation.Window) error {
 // comes in stretches, and in one of them a price of others may happen to be what promcost exposed, or nothing be known of what it did.
 func (c *computation) judge(ctx context.Context, w allocation.Window) error {
 	sel := Selector{Start: w.Start.Add(-time.Hour).UnixMilli(), End: w.End.Add(time.Hour).UnixMilli(), Step: timeline.Lookback}
-	p := newPlan(c.cfg.Clusters, newFindings(nil), []Selector{sel}, priced)
+	p := c.cfg.newPlan(newFindings(nil), []Selector{sel}, priced)
 	p.own = &c.own
 	_, err := c.ask(ctx, askDoubted, p.sels, OneLane(func(i int, labels []Symbol, points *timeline.Points) error {
 		_, key := p.read(i, labels)

@@ -83,6 +83,7 @@ func buildInfo(job string) promtest.Series {
 
 // TestOwnSeries checks that what a promcost exposes is not read back, and what others expose is.
 func TestOwnSeries(t *testing.T) {
+	t.Parallel()
 	const sheet = 0.031611
 	dull := scraped(9, cpuPrice, "node", "n1", "job", "promcost", "instance", "promcost:9004", "exported_instance", "n1")
 	honored := scraped(9, cpuPrice, "node", "n1", "job", "promcost", "instance", "n1")
@@ -150,6 +151,7 @@ func exposed(price float64, source string) metering.Exposure {
 
 // TestPricedPromcost checks which prices a promcost takes that exposes prices itself.
 func TestPricedPromcost(t *testing.T) {
+	t.Parallel()
 	const sheet = 0.031611
 	honored := scraped(9, cpuPrice, "node", "n1", "job", "pods", "instance", "n1")
 	bare := scraped(9, cpuPrice, "node", "n1")

@@ -12,6 +12,7 @@ import (
 // TestTrafficOfPausingPods checks that what a pod moves adds up over hours where its only container pauses between runs, as in
 // back-off, and its counter rises meanwhile.
 func TestTrafficOfPausingPods(t *testing.T) {
+	t.Parallel()
 	const job = "kube-state-metrics"
 	for _, pod := range []struct{ run, pause int }{{600, 150}, {45, 300}, {90, 700}, {300, 1500}} {
 		runs := func(second int) float64 {

@@ -36,7 +36,7 @@ func (c *computation) findPrices(ctx context.Context, of []Prices) error {
 		return err
 	}
 	sel := Selector{Start: w.Start.UnixMilli() + 1, End: w.End.UnixMilli(), Step: timeline.Lookback}
-	p := newPlan(c.cfg.Clusters, newFindings(nil), []Selector{sel}, priced)
+	p := c.cfg.newPlan(newFindings(nil), []Selector{sel}, priced)
 	p.own = &c.own
 	p.only(func(r *reader) bool { return r.price && r.series.Signal != signals.NodeSpot })
 	_, err := c.ask(ctx, "prices", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {

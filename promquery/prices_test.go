@@ -58,6 +58,7 @@ func TestPrices(t *testing.T) {
 
 // TestPricesOfServers tells prices apart as a running Prometheus gives them, by both protocols.
 func TestPricesOfServers(t *testing.T) {
+	t.Parallel()
 	federated := func(v float64, metric, job string) promtest.Series {
 		return scraped(v, metric, "node", "n1", "job", "federate", "instance", "prometheus:9090", "exported_job", job, "exported_instance", job+":80")
 	}

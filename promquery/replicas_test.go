@@ -46,6 +46,7 @@ func (h replicas) Select(ctx context.Context, sels []promquery.Selector, yield p
 // TestReplicas computes what a pair of replicas has, which scrape 13 s apart and were down at different times: as much as
 // one that was never down.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	c, db := demoBlocks(t)
 	w := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End().Add(-time.Hour)}
 	at := func(hours int64) int64 { return w.Start.Add(time.Duration(hours) * time.Hour).UnixMilli() }

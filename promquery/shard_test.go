@@ -17,6 +17,7 @@ import (
 // TestShards checks that the shards of a computation, merged, are what one computes alone: rows to the last bit, assets but
 // for rounding; that none is empty, and that a shard comes out the same each time.
 func TestShards(t *testing.T) {
+	t.Parallel()
 	c, db := demoBlocks(t)
 	window := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}
 	for name, src := range map[string]promquery.Source{

@@ -71,6 +71,7 @@ func checkUses(t *testing.T, src *allocation.SourceReading) {
 
 // TestUses computes from every source, and from two joined: what was taken for each input adds up, and usage has its part.
 func TestUses(t *testing.T) {
+	t.Parallel()
 	c, dir := demoDir(t)
 	w := allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End()}
 	run := func(t *testing.T, src promquery.Source, sources int) {

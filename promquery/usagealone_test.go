@@ -20,6 +20,7 @@ func inPod(n int, s promtest.Series) promtest.Series {
 // TestUsageAlone checks that a container that is known by its usage alone runs where that is seen, whatever kube-state-metrics tells
 // of others, and that its hours add up.
 func TestUsageAlone(t *testing.T) {
+	t.Parallel()
 	const job = "kube-state-metrics"
 	usage := usageOf("debug", 1200, 4800)
 	for i := range usage {

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(soak.Main(m))
 }
 
 // children are what processes of the tests do in a directory.

@@ -182,7 +182,7 @@ func behave(t *testing.T, base string) (end func() map[string][]time.Duration) {
 				select {
 				case <-stop:
 					return
-				case <-time.After(10 * time.Millisecond):
+				case <-time.After(soak.Of(100*time.Millisecond, 10*time.Millisecond)):
 				}
 				begun := time.Now()
 				resp, err := http.Get(base + question)

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/textparse"
 
 	"github.com/promcost/promcost/promquery/promtest"
+	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // suffixes are the ends of the names of samples by the type of their family, as OpenMetrics has them.
@@ -137,16 +138,19 @@ func TestOpenMetricsStrictly(t *testing.T) {
 	}
 }
 
-// TestFederateFormats answers /federate in the formats in which a real Prometheus does, and as its parser reads them.
+// TestFederateFormats answers /federate in the formats in which a real Prometheus does, and as its parser reads them: all metrics in
+// OpenMetrics, and in the others some, or all with -soak.
 func TestFederateFormats(t *testing.T) {
 	t.Parallel()
 	blocks := writeSmallDemo(t)
 	base, prometheus := spawn(t, "serve", "--source=blocks", "--tsdb.path="+blocks, "--storage.path="), promtest.Start(t, blocks, promtest.Config{})
 	eventually(t, "it does not get ready", func() bool { code, _ := get(t, base+"/-/ready"); return code == http.StatusOK })
+	names := "" // of all metrics
 	for _, accept := range []string{
 		"application/openmetrics-text; version=1.0.0", "application/openmetrics-text;version=1.0.0;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2", "text/plain", "*/*", "",
 	} {
-		const path = "/federate?match[]=%7B__name__=~%22promcost.*%22%7D"
+		path := "/federate?match[]=%7B__name__=~%22promcost" + names + ".*%22%7D"
+		names = soak.Of("_namespace", "")
 		want, _ := fetched(t, prometheus+path, accept)
 		got, page := fetched(t, base+path, accept)
 		if got != want || !strings.Contains(page, "promcost_namespace_hourly_cost{") {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 	_ = os.Setenv("COLUMNS", "100")         // kingpin wraps help at the terminal's width
 	debug.SetMemoryLimit(math.MaxInt64 - 1) // as GOMEMLIMIT would: programs that run within the tests leave it
-	code := m.Run()
+	code := soak.Main(m)
 	if threeDays != "" {
 		_ = os.RemoveAll(threeDays) // it is among what is temporary
 	}
