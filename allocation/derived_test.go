@@ -164,6 +164,14 @@ func TestDerivedProblem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for label, want := range map[string]string{"good": "good", "other": "", "bad": "", "none": ""} {
+		if got := d.Of(map[string]any{"labels": map[string]any{label: "1"}}); got != want {
+			t.Errorf("of what has the label %s it is %q, want %q", label, got, want)
+		}
+	}
+	if cause := errors.New("x"); !errors.Is(&allocation.MissingError{Cause: cause}, cause) {
+		t.Error("a MissingError is not its cause")
+	}
 	other := map[string]string{"other": "1"}
 	good, bad, worse := map[string]string{"good": "1"}, map[string]string{"bad": "1"}, map[string]string{"bad": "2"}
 	for _, tc := range []struct {

@@ -167,9 +167,10 @@ func runningRow(rng *rand.Rand, r allocation.Row, w allocation.Window) modelRow 
 	r.End = r.Start.Add(time.Duration(minutes) * time.Minute)
 	out := modelRow{Row: r}
 	if r.Special == allocation.Workload {
+		amounts := rand.New(rand.NewPCG(rng.Uint64(), 0)) // so that a further column leaves all else as it is
 		for c := range allocation.NumColumns {
 			if builtColumn(c) {
-				out.Values[c] = rng.Float64()
+				out.Values[c] = amounts.Float64()
 			}
 		}
 		for res := range allocation.NumResources {

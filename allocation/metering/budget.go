@@ -28,11 +28,6 @@ const (
 	BudgetYear    BudgetPeriod = "year"
 )
 
-// BudgetPeriods are all of them, the shortest first.
-func BudgetPeriods() []BudgetPeriod {
-	return []BudgetPeriod{BudgetDay, BudgetWeek, BudgetMonth, BudgetQuarter, BudgetYear}
-}
-
 // At is the period that the instant before t is in, on the clock of the zone: an hour that ends with a period is of it.
 func (p BudgetPeriod) At(t time.Time, zone *time.Location) allocation.Window {
 	instant := allocation.Window{Start: t.Add(-time.Second), End: t}
@@ -49,15 +44,6 @@ func (p BudgetPeriod) At(t time.Time, zone *time.Location) allocation.Window {
 	case BudgetMonth:
 	}
 	return allocation.Month.Round(instant, zone)
-}
-
-// Cost is what counts for the budget in a base set.
-func (b *Budget) Cost(set *allocation.Set) (float64, error) {
-	costs, err := b.Costs([]*allocation.Set{set})
-	if err != nil {
-		return 0, err
-	}
-	return costs[0], nil
 }
 
 // Costs are what counts for the budget in each of base sets over one Dict, which need no more than its Projection.

@@ -1,11 +1,13 @@
 package metering_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/metering"
 )
 
@@ -35,6 +37,44 @@ func TestBudgetPeriods(t *testing.T) {
 		w := tt.period.At(at, tt.zone)
 		if got := w.Start.UTC().Format(time.RFC3339) + " " + w.End.UTC().Format(time.RFC3339); got != tt.want {
 			t.Errorf("%s of %s is %s, want %s", tt.period, tt.at, got, tt.want)
+		}
+	}
+}
+
+// TestBudgetCosts counts sets one by one, whatever the budget's options accumulate, and reads no more than that needs.
+func TestBudgetCosts(t *testing.T) {
+	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	dict := allocation.NewDict()
+	var sets []*allocation.Set
+	for h := range 2 {
+		s := allocation.NewSet(allocation.Window{Start: start.Add(time.Duration(h) * time.Hour), End: start.Add(time.Duration(h+1) * time.Hour)}, dict)
+		for range 2 {
+			s.Append(&allocation.Row{Start: s.Window.Start, End: s.Window.End, Values: [allocation.NumColumns]float64{allocation.PVCost: float64(3 + h)}})
+		}
+		sets = append(sets, s)
+	}
+	all := metering.Budget{Name: "all", Options: allocation.Options{Accumulate: allocation.All}}
+	if got, err := all.Costs(sets); err != nil || !cmp.Equal(got, []float64{6, 8}) {
+		t.Errorf("it costs %v, want 6 and 8 (%v)", got, err)
+	}
+	billed := metering.Budget{Name: "billed", Options: allocation.Options{Reconcile: true}}
+	for _, tt := range []struct {
+		name    string
+		budgets []metering.Budget
+		columns bool // no more are read
+	}{
+		{"costs", []metering.Budget{all}, true},
+		{"bills, which may touch everything", []metering.Budget{all, billed}, false},
+	} {
+		m, err := metering.New(metering.Options{Enabled: []string{"budget"}, Budgets: tt.budgets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := m.BudgetProjection(); (p != nil) != tt.columns || p != nil && (!slices.Contains(p.Columns, allocation.PVCost) || slices.Contains(p.Columns, allocation.NetworkReceiveBytes)) {
+			t.Errorf("%s: %v is read", tt.name, p)
+		}
+		if got := m.Budgets(); len(got) != len(tt.budgets) {
+			t.Errorf("%s: there are %d budgets", tt.name, len(got))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package metering_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,6 +54,20 @@ func TestLabelsAreResolvedAsInAggregations(t *testing.T) {
 			})
 			if err != nil {
 				t.Fatal(err)
+			}
+			table := m.Table()
+			if i := slices.IndexFunc(table, func(s metering.Subject) bool { return s.Name == "label" }); len(table) != len(metering.Subjects()) || table[i].Totals(set).Len() == 0 {
+				t.Errorf("the table has %d subjects, or none of labels", len(table))
+			}
+			if got := m.LabelNames(); len(got) != 1 || got[0] != tt.name {
+				t.Errorf("it is about the labels %q", got)
+			}
+			var texts []string
+			for _, use := range allocation.LabelUses(keys) {
+				texts = append(texts, use.Text)
+			}
+			if got := m.LabelTexts(); !cmp.Equal(got, texts) {
+				t.Errorf("it looks for %q, want %q", got, texts)
 			}
 			totals := m.Subjects()[0].Totals(set)
 			got := map[string]float64{}

@@ -61,6 +61,9 @@ func TestMeteringSubjects(t *testing.T) {
 		if diff := cmp.Diff(want, names(m)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
+		if got := m.MaxSeries(); got != metering.DefaultMaxSeries {
+			t.Errorf("a subject may have %d series", got)
+		}
 	}
 	for _, s := range defaults.Uncounted().Subjects() {
 		if slices.ContainsFunc(s.Families(), func(f metering.Family) bool { return f.Type == metering.Counter }) {

@@ -43,11 +43,11 @@ func budgeting(t *testing.T) *metering.Metering {
 // costOf is what the model says of a budget.
 func costOf(t *testing.T, r *ledgertest.Rig, b *metering.Budget, from, to time.Time) float64 {
 	t.Helper()
-	cost, err := b.Cost(r.Exactly(allocation.Window{Start: from, End: to}))
+	costs, err := b.Costs([]*allocation.Set{r.Exactly(allocation.Window{Start: from, End: to})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cost
+	return costs[0]
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }

@@ -1,0 +1,74 @@
+package allocation_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// TestColumnsMerge holds what columns say of themselves: rows merge by maximum or by sum, and money counts towards the total cost,
+// each column under one kind.
+func TestColumnsMerge(t *testing.T) {
+	kinds := map[allocation.Column]int{}
+	for kind := range allocation.NumSharedKinds {
+		for _, c := range kind.Columns() {
+			kinds[c]++
+		}
+		for _, c := range kind.ListColumns() {
+			kinds[c] += 10
+		}
+	}
+	fields := map[string]bool{}
+	for c := range allocation.NumColumns {
+		s := allocation.NewSet(allocation.Window{Start: testStart, End: testStart.Add(3600e9)}, allocation.NewDict())
+		for _, v := range []float64{3, 4} {
+			row := allocation.Row{Start: testStart, End: testStart.Add(3600e9)}
+			row.Text[allocation.Namespace] = "a"
+			row.Values[c] = v
+			s.Append(&row)
+		}
+		sets, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Aggregate: keys(t, "namespace")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		merged, want := sets[0], 7.0
+		if c.Maximum() {
+			want = 4
+		}
+		values, err := merged.Column(c)
+		if err != nil || len(values) != 1 || values[0] != want || merged.Value(c, 0) != want {
+			t.Errorf("%s: 3 and 4 are merged to %v, want %v (%v)", c, values, want, err)
+		}
+		total, n := 0.0, kinds[c]
+		if c.Money() {
+			total = want
+		}
+		if got := merged.TotalCost(0); math.Abs(got-total) > 1e-12 || c.Money() != (n == 1 || n == 11) {
+			t.Errorf("%s: money is %v, the total is %v, it is of %d kinds", c, c.Money(), got, n)
+		}
+		if c.String() == "" || c.Field() == "" || fields[c.Field()] {
+			t.Errorf("column %d has the name %q and the field %q", c, c, c.Field())
+		}
+		fields[c.Field()] = true
+	}
+}
+
+// TestDictMemory holds the estimate above what a dictionary must take.
+func TestDictMemory(t *testing.T) {
+	d := allocation.NewDict()
+	const text = "a text of some length that nothing else has"
+	for what, add := range map[string]func(){
+		"a text": func() { d.Add(text) }, "a list": func() { d.AddList([]string{text + "1"}) }, "a map": func() { d.AddMap(map[string]string{text + "2": "v"}) },
+	} {
+		before := d.Memory()
+		add()
+		once := d.Memory()
+		if once < before+int64(len(text)) {
+			t.Errorf("%s makes %d bytes of %d", what, once, before)
+		}
+		if add(); d.Memory() != once {
+			t.Errorf("%s that is there already takes %d bytes", what, d.Memory()-once)
+		}
+	}
+}
