@@ -11,8 +11,8 @@ import (
 )
 
 // Derivation computes a property from others, which are as the API's JSON has an allocation's properties: those that are
-// missing are not there. "" is none, and so is an error, which says why: a *MissingError where nothing is wrong. The same
-// properties always give the same.
+// missing are not there. "" is none, and so is an error, which says why: a *MissingError where nothing is wrong. A *ClashError
+// comes with what is derived without a label. The same properties always give the same.
 type Derivation func(properties map[string]any) (string, error)
 
 // MissingError says that there is nothing to derive a property from, as there are workloads without a label.
@@ -23,6 +23,17 @@ func (e *MissingError) Error() string { return e.Cause.Error() }
 
 // Unwrap is the cause.
 func (e *MissingError) Unwrap() error { return e.Cause }
+
+// ClashError says that a label was taken to be missing because its name collides with those of others.
+type ClashError struct {
+	Name string
+	Keys []string // those of others, whose values differ
+}
+
+// Error names the label and those that it collides with.
+func (e *ClashError) Error() string {
+	return fmt.Sprintf("label %s: its name collides with others, which are exported as %s, and their values differ", e.Name, strings.Join(e.Keys, " and "))
+}
 
 // Derived is a property that is computed from others: rows can be aggregated by it as by an alias. It is computed once for
 // each distinct combination of what it needs, and remembered. Several goroutines may use it.
@@ -39,7 +50,8 @@ type Derived struct {
 // derivation is what a Derivation gave.
 type derivation struct {
 	text, problem string
-	wrong         bool // problem is more than that there is nothing to derive from
+	wrong         bool   // problem is more than that there is nothing to derive from
+	clash         string // of a label that was taken to be missing
 }
 
 // NewDerived makes a property of that name, which is looked for in any case: letters, digits, dots, dashes and underscores
@@ -98,6 +110,9 @@ func (d *Derived) derive(properties map[string]any) derivation {
 	if err == nil {
 		return derivation{text: text}
 	}
+	if clash, ok := errors.AsType[*ClashError](err); ok {
+		return derivation{text: text, clash: clash.Error()}
+	}
 	const most = 200 // bytes of a problem
 	problem := err.Error()
 	if len(problem) > most {
@@ -127,7 +142,7 @@ func (d *Derived) at(s *Set, row int) derivation {
 		return got
 	}
 	got = d.derive(s.describe(d.needs, row))
-	size := len(key) + len(got.text) + len(got.problem)
+	size := len(key) + len(got.text) + len(got.problem) + len(got.clash)
 	if size > mostBytes {
 		return got
 	}
@@ -154,10 +169,10 @@ func (d *Derived) Problem(sets []*Set) string {
 
 // DerivedProblems is what Derived.Problem says of sets that come one after the other.
 type DerivedProblems struct {
-	of             *Derived
-	wrong, missing string
-	rows, failed   int
-	has            bool
+	of                    *Derived
+	wrong, missing, clash string
+	rows, failed, clashes int
+	has                   bool
 }
 
 // Problems are those of no set yet.
@@ -177,6 +192,10 @@ func (p *DerivedProblems) Add(s *Set) {
 			p.failed += size[g]
 			p.wrong = cmp.Or(p.wrong, got.problem)
 		}
+		if got.clash != "" {
+			p.clashes += size[g]
+			p.clash = cmp.Or(p.clash, got.clash)
+		}
 		p.missing = cmp.Or(p.missing, got.problem)
 	}
 }
@@ -186,6 +205,13 @@ func (p *DerivedProblems) String() string {
 	switch {
 	case p.failed > 0 && p.has:
 		return fmt.Sprintf("property %s is missing of %d of %d allocations: %s", p.of.name, p.failed, p.rows, p.wrong)
+	case p.clashes > 0:
+		are := "allocations are"
+		if p.rows == 1 {
+			are = "allocation is"
+		}
+		return fmt.Sprintf("property %s: %s; %d of %d %s taken to have none: let the expression name all labels that collide, as they are in Kubernetes, or one of the exported ones",
+			p.of.name, p.clash, p.clashes, p.rows, are)
 	case p.missing != "" && !p.has:
 		return fmt.Sprintf("property %s is missing everywhere: %s", p.of.name, cmp.Or(p.wrong, p.missing))
 	}

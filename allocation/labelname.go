@@ -211,15 +211,31 @@ func FindLabel[V comparable](n *LabelName, labels map[string]V) (value V, ok boo
 	if value, ok := labels[n.text]; ok {
 		return value, true
 	}
-	var keys []spelled[V]
+	value, ok, _ = choose(n, spellings(n, labels))
+	return value, ok
+}
+
+// Clash are the keys among labels of names that collide with the name and whose values differ, so that FindLabel finds none; nil
+// where there are none.
+func Clash[V comparable](n *LabelName, labels map[string]V) (names []string) {
+	keys := spellings(n, labels)
+	if _, _, clash := choose(n, keys); clash {
+		for _, k := range keys {
+			names = append(names, k.key)
+		}
+	}
+	return names
+}
+
+// spellings are the labels whose keys spell the name, the best spelling first.
+func spellings[V comparable](n *LabelName, labels map[string]V) (keys []spelled[V]) {
 	for key, value := range labels {
 		if s, number := n.spelling(key); s != noSpelling {
 			keys = append(keys, spelled[V]{s, number, key, value})
 		}
 	}
 	slices.SortFunc(keys, compareSpelled[V])
-	value, ok, _ = choose(n, keys)
-	return value, ok
+	return keys
 }
 
 // FirstLabel is the first value that labels have of names, "" where they have none.

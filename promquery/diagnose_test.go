@@ -38,9 +38,10 @@ func TestDiagnose(t *testing.T) {
 		{"what stands in", []string{"kube_pod_container_status_running", "kube_node_status_capacity"}, map[string]diagnosis.State{
 			"running": "fallback", "node cpu": "fallback", "node memory": "fallback", "node gpu": "fallback",
 		}, true},
-		{"what may rightly not be there", []string{"kube_pod_init_container_status_running", "node_gpu_hourly_cost"}, map[string]diagnosis.State{
-			"init running": "none", "node gpu price": "none",
+		{"what may rightly not be there", []string{"kube_pod_deletion_timestamp", "node_gpu_hourly_cost"}, map[string]diagnosis.State{
+			"node gpu price": "none",
 		}, true},
+		{"what other inputs show to be missing", []string{"kube_pod_init_container_status_running"}, map[string]diagnosis.State{"init running": "missing"}, true},
 		{"usage", []string{"container_cpu_usage_seconds_total", "container_memory_working_set_bytes"}, map[string]diagnosis.State{
 			"cpu usage": "missing", "memory usage": "missing",
 		}, true},

@@ -59,7 +59,7 @@ func (f *findings) explain(d *diagnosis.Input, i int, cluster Symbol, sheet stri
 	switch {
 	case missing && best.Price && sheet != "":
 		d.State, d.Missing = diagnosis.Sheet, "prices are those of "+sheet
-	case missing && in.Need == Occasional:
+	case missing && in.Need == Occasional && !f.expected(in, cluster):
 		d.State, d.Missing, d.Remedy = diagnosis.None, cost, in.Remedy
 	case missing:
 		d.Missing, d.Remedy = cost, f.remedy(in, cluster)

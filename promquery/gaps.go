@@ -253,7 +253,8 @@ func (f *findings) lacksAll(in *Input, cluster Symbol) string {
 		}
 		return ""
 	}
-	if in.Need == Occasional && !f.expected(in, cluster) || in.Signal == signals.NodePrice {
+	rare := in.Need == Occasional && (in.Lazy < 0 || !f.expected(in, cluster)) // of what is lazy, only some is asked for
+	if rare || in.Signal == signals.NodePrice {
 		return ""
 	}
 	return in.lack(in.Missing)

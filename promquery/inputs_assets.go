@@ -21,17 +21,17 @@ var volumes = []Input{
 	{
 		Name: "volume", Signal: signals.VolumeInfo,
 		Alternatives: []Alternative{metric("kube_persistentvolume_info"), {Metric: "kubecost_pv_info", Labels: map[string][]string{"csi_volume_handle": {"provider_id"}}}},
-		Missing:      "volumes have no storage class and no provider id", Remedy: ksm, Need: Occasional,
+		Missing:      "volumes have no storage class and no provider id", Remedy: ksm, Need: Occasional, With: []string{"volume capacity"},
 	},
 	{Name: "volume labels", Signal: signals.VolumeLabels, Alternatives: []Alternative{metric("kube_persistentvolume_labels")}, Missing: "rules of the price sheet cannot tell volumes by their labels, and their region is that of their cluster", Remedy: "run kube-state-metrics with --metric-labels-allowlist=persistentvolumes=[*]", Need: Occasional},
-	{Name: "volume capacity", Signal: signals.VolumeCapacity, Alternatives: []Alternative{own("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional},
+	{Name: "volume capacity", Signal: signals.VolumeCapacity, Alternatives: []Alternative{own("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional, With: []string{"volume"}},
 	{
 		Name: "volume claim", Signal: signals.VolumeClaim,
 		Alternatives: []Alternative{
 			{Metric: "kube_persistentvolumeclaim_info", Labels: map[string][]string{"persistentvolume": {"volumename"}}, Own: true},
 			{Metric: "kube_persistentvolume_claim_ref", Labels: map[string][]string{"namespace": {"claim_namespace"}, "persistentvolumeclaim": {"name"}}},
 		},
-		Missing: "what volumes cost is unmounted: nothing says whose they are", Remedy: ksm, Need: Occasional,
+		Missing: "what volumes cost is unmounted: nothing says whose they are", Remedy: ksm, Need: Occasional, With: []string{"pod volumes"},
 	},
 	{Name: "claim capacity", Signal: signals.ClaimCapacity, Alternatives: []Alternative{metric("kubelet_volume_stats_capacity_bytes")}, Missing: "nothing, where kube-state-metrics tells the volumes' size", Remedy: stats, Need: Occasional},
 	{Name: "claim usage", Signal: signals.ClaimUsed, Alternatives: []Alternative{metric("kubelet_volume_stats_used_bytes")}, Missing: "nothing says how full volumes are", Remedy: stats, Need: Occasional},

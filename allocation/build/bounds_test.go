@@ -2,6 +2,7 @@ package build_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -154,6 +155,42 @@ func TestBoundsAtOutages(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-3)); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestBoundsAtShortOutages checks that an outage which no staleness marker tells of, shorter than a sample is held, is one all the same: an
+// edge in it adds all of it.
+func TestBoundsAtShortOutages(t *testing.T) {
+	restarted := func(v float64) *timeline.Points { // there are no samples at the minutes 31 to 33
+		return sampled(plainStart.Add(-4*time.Minute), time.Minute, slices.Concat(repeat(v, 35), repeat(math.NaN(), 3), repeat(v, 92))...)
+	}
+	inputs := caseSignals()
+	for name, v := range map[string]float64{"node": 1, "pod": 1, "capacity": 4, "running": 1, "started": float64(plainStart.Add(-time.Hour).Unix())} {
+		inputs[name] = restarted(v)
+	}
+	ended := &timeline.Points{}
+	for at := -4; at < 31; at++ {
+		ended.Append(plainStart.Add(time.Duration(at)*time.Minute).UnixMilli(), 1)
+	}
+	set := buildCase(t, true, nil, inputs, nil,
+		given{signal: signals.ContainerRunning, key: "c/ns/ended/u2/main/", points: ended},
+		given{signal: signals.ContainerRunning, key: "c/ns/began/u3/main/", points: minutes(1, 34, 126)})
+	for pod, want := range map[string][3]float64{
+		"ended": {32, 30, 34},   // halfway, or at any time of it
+		"began": {86.5, 86, 90}, // half a scrape before, or at any time of it
+	} {
+		for row := range set.Len() {
+			if set.Text(allocation.Pod, row) != pod {
+				continue
+			}
+			var got [3]float64
+			for i, c := range []allocation.Column{allocation.RunningSeconds, allocation.LeastSeconds, allocation.MostSeconds} {
+				got[i] = set.Value(c, row) / 60
+			}
+			if d := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-3)); d != "" {
+				t.Errorf("%s (-want +got): %s", pod, d)
+			}
+		}
 	}
 }
 

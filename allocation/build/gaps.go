@@ -43,7 +43,7 @@ func (b *Builder) findAbsence() {
 	}
 	for n := range b.everyNode() {
 		s := seen[n.cluster]
-		s.nodes = timeline.AppendIntervals(timeline.AppendIntervals(s.nodes, n.reported.seen), n.reported.capacity[allocation.CPU].Best())
+		s.nodes = timeline.AppendIntervals(s.nodes, n.reported.shown)
 		seen[n.cluster] = s
 	}
 	from, to := b.loadedFrom, b.sampling.End

@@ -86,7 +86,7 @@ func (n *node) split(spans []lifespan) []*node {
 // within is what is reported within a lifespan.
 func (r *nodeReports) within(x lifespan) nodeReports {
 	out := nodeReports{
-		seen: x.clip(r.seen), created: x.steps(r.created), spot: x.steps(r.spot),
+		seen: x.clip(r.seen), shown: x.clip(r.shown), created: x.steps(r.created), spot: x.steps(r.spot),
 		providerID: r.providerID.Within(x.from, x.until), priceLabels: r.priceLabels.Within(x.from, x.until), labels: r.labels.Within(x.from, x.until),
 		devices: x.byName(r.devices), disks: x.byName(r.disks),
 	}

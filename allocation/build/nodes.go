@@ -39,6 +39,7 @@ type node struct {
 // nodeReports are what series say of a node.
 type nodeReports struct {
 	seen        timeline.Steps // kube_node_info
+	shown       timeline.Steps // that or its capacity, each sample until the next scrape
 	providerID  timeline.Dated[signals.Symbol]
 	priceLabels timeline.Dated[nodePriceLabels]
 	labels      timeline.Dated[allocation.ID] // maps of the builder's Dict
@@ -67,7 +68,8 @@ func (b *Builder) nodeOf(s *seen) *node {
 func (b *Builder) addNode(s *seen) error {
 	n := b.nodeOf(s)
 	sights := b.sampling.Sights(s.p)
-	n.reported.seen = timeline.Max(n.reported.seen, b.sampling.Holding(sights))
+	seen := b.sampling.Holding(sights)
+	n.reported.seen, n.reported.shown = timeline.Max(n.reported.seen, seen), timeline.Max(n.reported.shown, seen)
 	if s.key[2] != none {
 		n.reported.providerID.Add(s.key[2], sights)
 	}
@@ -86,7 +88,11 @@ func (b *Builder) addNodeCreated(s *seen) error {
 }
 
 func (b *Builder) addNodeCapacity(s *seen) error {
-	b.nodeOf(s).reported.capacity[s.Resource].Add(s.Rank, b.sampling.Steps(s.p))
+	n := b.nodeOf(s)
+	n.reported.capacity[s.Resource].Add(s.Rank, b.sampling.Steps(s.p))
+	if s.Resource == allocation.CPU {
+		n.reported.shown = timeline.Max(n.reported.shown, b.sampling.Holding(b.sampling.Sights(s.p)))
+	}
 	return nil
 }
 

@@ -22,7 +22,7 @@ func UnlabeledWarning(rates allocation.Rates, known allocation.NodeAttributes, a
 		return ""
 	}
 	needs := ruled.NodeNeeds(known, at)
-	labels := slices.Clone(needs.Labels)
+	labels := slices.DeleteFunc(slices.Clone(needs.Labels), func(label string) bool { return len(clash(label, known.Labels)) > 0 })
 	for _, x := range [...]struct {
 		needed bool
 		names  []allocation.LabelName
@@ -46,6 +46,26 @@ func UnlabeledWarning(rates allocation.Rates, known allocation.NodeAttributes, a
 	list := strings.Join(slices.Compact(labels), ",")
 	return fmt.Sprintf("cluster %s: %s labels of nodes that kube-state-metrics does not export, so these rules match no node, and others or the defaults price it: run kube-state-metrics with --metric-labels-allowlist=nodes=[%s]",
 		cmp.Or(known.Cluster, "without a name"), notices.RulesNeed, list)
+}
+
+// clash are the labels of a node that collide with one, where their values differ.
+func clash(label string, labels map[string]string) []string {
+	name := allocation.NewLabelName(label)
+	return allocation.Clash(&name, labels)
+}
+
+// warnClashes warns of rules that ask for labels of nodes which collide with others.
+func (b *Builder) warnClashes(known *allocation.NodeAttributes, at time.Time) {
+	ruled, ok := b.prices.rates.(allocation.Ruled)
+	if !ok {
+		return
+	}
+	for _, label := range ruled.NodeNeeds(*known, at).Labels {
+		if keys := clash(label, known.Labels); len(keys) > 0 {
+			b.warn("cluster %s: %s the label %s of nodes: its name collides with others, which are exported as %s, and their values differ, so these rules match no node: name all that collide in rules, as they are in Kubernetes, or one of the exported ones",
+				cmp.Or(known.Cluster, "without a name"), notices.RulesNeed, label, strings.Join(keys, " and "))
+		}
+	}
 }
 
 // spotNames are the labels by which nodes of a provider are known to be spot, those of all where it is not known.
@@ -86,11 +106,12 @@ func (b *Builder) warnUnlabeled() {
 		g.unruled = g.unruled || !n.rateAt(b.sampling.End).Ruled
 	}
 	for _, key := range order {
-		g := groups[key]
+		g, at := groups[key], time.UnixMilli(b.sampling.End).UTC()
+		b.warnClashes(&g.known, at)
 		if _, all := allocation.FindLabel(&allNodesLabel, g.known.Labels); all || len(g.known.Labels) > 0 && !g.unruled {
 			continue
 		}
-		if text := UnlabeledWarning(b.prices.rates, g.known, time.UnixMilli(b.sampling.End).UTC()); text != "" {
+		if text := UnlabeledWarning(b.prices.rates, g.known, at); text != "" {
 			b.Warn(text)
 		}
 	}

@@ -52,3 +52,39 @@ func TestWarnsOfUnlabeledNodes(t *testing.T) {
 		})
 	}
 }
+
+// TestWarnsOfCollidingNodeLabels checks that rules are told of which nothing says whether they match, because the label that they ask for
+// collides with another one.
+func TestWarnsOfCollidingNodeLabels(t *testing.T) {
+	labels := func(first, second string) []given {
+		key := "c|n|kubernetes_io_hostname|n|cost_center_conflict1|" + first + "|cost_center_conflict2|" + second
+		return []given{
+			{signal: signals.NodeCapacity, key: "c/n", points: minutes(gib, 1, 121), resource: allocation.RAM},
+			{signal: signals.NodeLabels, key: key, points: minutes(1, 1, 121)},
+		}
+	}
+	const warning = "cluster c: rules of the price sheet need the label costCenter of nodes: its name collides with others, which are exported as cost_center_conflict1 and cost_center_conflict2, and their values differ, so these rules match no node: name all that collide in rules, as they are in Kubernetes, or one of the exported ones"
+	for _, tt := range []struct {
+		name, sheet   string
+		first, second string
+		want          string
+	}{
+		{"their values differ", "nodes: [{labels: {costCenter: a}, ramPerGiBHour: 1}]", "a", "b", warning},
+		{"their values are equal", "nodes: [{labels: {costCenter: a}, ramPerGiBHour: 1}]", "a", "a", ""},
+		{"rules name both", "nodes: [{labels: {costCenter: b, CostCenter: a}, ramPerGiBHour: 1}]", "a", "b", ""},
+		{"a rule names an exported one", "nodes: [{labels: {cost_center_conflict1: a}, ramPerGiBHour: 1}]", "a", "b", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sheet, err := pricing.Parse("p.yaml", []byte(tt.sheet))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range buildRated(t, allocation.Query{Resolution: time.Minute}, sheet, labels(tt.first, tt.second)) {
+				i := slices.IndexFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "rules of the price sheet need") })
+				if i < 0 != (tt.want == "") || i >= 0 && s.Warnings[i] != tt.want {
+					t.Errorf("warnings %q, want %q", s.Warnings, tt.want)
+				}
+			}
+		})
+	}
+}

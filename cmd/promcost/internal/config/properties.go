@@ -86,19 +86,22 @@ func derive(name, text string, labels *allocation.LabelMapping) (*allocation.Der
 		return nil, err
 	}
 	known := allocation.NewLabelNames(e.Fields()...)
-	options := jmespath.Options{Steps: propertySteps, Member: func(object map[string]any, key string) (any, bool) {
-		return memberOf(object, known.Name(key))
-	}}
 	return allocation.NewDerived(name, needs, func(properties map[string]any) (string, error) {
 		// An expression that cannot be evaluated for a row is missing there, as a label may be.
-		v, err := e.Search(context.Background(), withAliases(properties, aliases, *labels, known), options)
-		if _, missing := errors.AsType[*jmespath.UnknownKeyError](err); missing {
+		find := members{known: known}
+		v, err := e.Search(context.Background(), find.withAliases(properties, aliases, *labels), jmespath.Options{Steps: propertySteps, Member: find.member})
+		_, missing := errors.AsType[*jmespath.UnknownKeyError](err)
+		switch {
+		case missing && find.clash == nil:
 			return "", &allocation.MissingError{Cause: err}
-		}
-		if err != nil {
+		case err != nil && !missing:
 			return "", err
 		}
-		return textOfProperty(v)
+		text, err := textOfProperty(v)
+		if err == nil && find.clash != nil {
+			err = find.clash
+		}
+		return text, err
 	})
 }
 
@@ -119,21 +122,31 @@ func textOfProperty(v any) (string, error) {
 	return "", errors.New("the result is a map: select one member")
 }
 
-// memberOf finds a label or an annotation by the name that filters would find it by.
-func memberOf(object map[string]any, name allocation.LabelName) (value any, ok bool) {
+// members finds labels and annotations by the names that filters would find them by.
+type members struct {
+	known allocation.LabelNames
+	clash *allocation.ClashError // of the first one that is not found because its name collides with others
+}
+
+// member finds what has a name in an object of labels or annotations.
+func (m *members) member(object map[string]any, key string) (value any, ok bool) {
 	texts := make(map[string]string, len(object))
 	for key, value := range object {
 		if text, ok := value.(string); ok {
 			texts[key] = text
 		}
 	}
+	name := m.known.Name(key)
 	text, ok := allocation.FindLabel(&name, texts)
+	if keys := allocation.Clash(&name, texts); len(keys) > 0 && m.clash == nil {
+		m.clash = &allocation.ClashError{Name: key, Keys: keys}
+	}
 	return text, ok
 }
 
 // withAliases adds aliases to properties. An alias is the label that it stands for, or else the annotation; the values are
 // joined by slashes where it stands for several.
-func withAliases(properties map[string]any, aliases []string, mapping allocation.LabelMapping, known allocation.LabelNames) map[string]any {
+func (m *members) withAliases(properties map[string]any, aliases []string, mapping allocation.LabelMapping) map[string]any {
 	if len(aliases) == 0 {
 		return properties
 	}
@@ -146,7 +159,7 @@ func withAliases(properties map[string]any, aliases []string, mapping allocation
 		for _, name := range mapping[alias] {
 			for _, of := range []allocation.Property{allocation.Labels, allocation.Annotations} {
 				object, _ := properties[of.String()].(map[string]any)
-				value, _ := memberOf(object, known.Name(name))
+				value, _ := m.member(object, name)
 				if text, _ := value.(string); text != "" {
 					values = append(values, text)
 					break

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,34 @@ func TestProblemsOfProperties(t *testing.T) {
 		got := d.Problem([]*allocation.Set{propertySet(map[string]string{"x": "y"})})
 		if got == "" != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", expr, got, want)
+		}
+	}
+}
+
+// TestPropertiesOfCollidingLabels: an expression that reads a label which collides with another one goes on without it, and says so.
+func TestPropertiesOfCollidingLabels(t *testing.T) {
+	const (
+		of     = "property x: label %s: its name collides with others, which are exported as %s_conflict1 and %[2]s_conflict2, and their values differ; 1 of 1 allocation is taken to have none"
+		remedy = ": let the expression name all labels that collide, as they are in Kubernetes, or one of the exported ones"
+	)
+	for expr, want := range map[string]struct{ text, problem string }{
+		"labels.team || 'none'":                   {"none", fmt.Sprintf(of, "team", "team") + remedy},
+		"labels.team":                             {"", fmt.Sprintf(of, "team", "team") + remedy},
+		"labels.squad || labels.Team || 'none'":   {"none", fmt.Sprintf(of, "Team", "team") + remedy},
+		"team || 'none'":                          {"none", fmt.Sprintf(of, "squad-name", "squad_name") + remedy},
+		"labels.team || labels.Team":              {"b", ""},
+		"labels.team_conflict1":                   {"a", ""},
+		"labels.app || 'none'":                    {"shop", ""},
+		"labels.none || labels.nothing || 'none'": {"none", ""},
+	} {
+		d, err := derive(expr)
+		if err != nil {
+			t.Error(expr, err)
+			continue
+		}
+		set := propertySet(map[string]string{"team_conflict1": "a", "team_conflict2": "b", "squad_name_conflict1": "c", "squad_name_conflict2": "d", "app": "shop"})
+		if got, problem := d.Text(set, 0), d.Problem([]*allocation.Set{set}); got != want.text || problem != want.problem {
+			t.Errorf("%s: %q, %q, want %q, %q", expr, got, problem, want.text, want.problem)
 		}
 	}
 }
