@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -33,6 +34,40 @@ func TestProjectionUnion(t *testing.T) {
 	}
 	if a.Union(nil) != nil || (*allocation.Projection)(nil).Union(a) != nil {
 		t.Error("everything and something is not everything")
+	}
+}
+
+// TestProjectionWithInstance holds that what sets are merged by is read at once, and all else that was asked for.
+func TestProjectionWithInstance(t *testing.T) {
+	p := (&allocation.Projection{Deferred: []allocation.Property{allocation.Labels}, Columns: []allocation.Column{allocation.PVCost}}).WithInstance()
+	if len(p.Deferred) > 0 || !slices.Equal(p.Columns, []allocation.Column{allocation.PVCost}) {
+		t.Errorf("%v are deferred, and of the columns %v are read", p.Deferred, p.Columns)
+	}
+	for _, want := range []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container, allocation.Labels} {
+		if !slices.Contains(p.Properties, want) {
+			t.Errorf("%s is not read", want)
+		}
+	}
+	if (*allocation.Projection)(nil).WithInstance() != nil {
+		t.Error("everything and something is not everything")
+	}
+}
+
+// TestSetsBytes counts a dictionary once, and less of what is not read.
+func TestSetsBytes(t *testing.T) {
+	dict := allocation.NewDict()
+	sets := make([]*allocation.Set, 2)
+	for i := range sets {
+		sets[i] = allocation.NewSet(allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}, dict)
+		sets[i].Append(&allocation.Row{Services: []string{"a", "b"}})
+	}
+	one, both := allocation.SetsBytes(sets[:1]), allocation.SetsBytes(sets)
+	if want := allocation.SetBytes + allocation.RowBytes + dict.Memory(); one != want || both != 2*one-dict.Memory() {
+		t.Errorf("a set takes %d bytes, want %d, and two of its dictionary %d", one, want, both)
+	}
+	narrow, wide := (&allocation.Projection{}), allocation.Everything()
+	if a, b := narrow.MergedBytes(), wide.MergedBytes(); a <= 0 || a >= b {
+		t.Errorf("a merged row takes %d bytes with no columns and %d with all", a, b)
 	}
 }
 

@@ -114,7 +114,7 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 	if c.devices == nil {
 		return
 	}
-	c.request[allocation.GPU].Add(0, sumByName(c.devices.requests, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) }))
+	c.request[allocation.GPU].Add(0, c.devices.requests.Sum(compareSymbols, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) }))
 	names := make([]deviceKey, 0, len(c.devices.used))
 	for name := range c.devices.used {
 		names = append(names, name)

@@ -47,11 +47,3 @@ func (b *Builder) sameUntil(p *pod, t *tariff, x *timeline.Cell) int64 {
 	}
 	return until
 }
-
-// rateOf is how fast a counter rose in a cell, per millisecond.
-func rateOf(x *timeline.Cell) float64 {
-	if x.From < x.To {
-		return x.Amount / float64(x.To-x.From)
-	}
-	return 0
-}

@@ -89,26 +89,11 @@ func (b *Builder) addNodeDisk(s *seen) error {
 	return nil
 }
 
-// sumByName is the sum of what is known under each name, times what one of that name is worth; an alternative counts only
-// where no better one has data under any name.
-func sumByName(m timeline.RankedBy[signals.Symbol], worth func(signals.Symbol) float64) timeline.Steps {
-	var out timeline.Ranked
-	for _, name := range sortedSymbols(m) {
-		for rank, steps := range m[name] {
-			for len(out) <= rank {
-				out = append(out, nil)
-			}
-			out[rank] = timeline.Sum(out[rank], timeline.Scaled(steps, worth(name)))
-		}
-	}
-	return out.Best()
-}
-
 // chargeLocalDisks makes the disk assets of nodes. They are not in allocations.
 func (b *Builder) chargeLocalDisks() {
 	var unpriced []string
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
-		capacity := b.reach(sumByName(n.reported.disks, func(signals.Symbol) float64 { return 1 }))
+		capacity := b.reach(n.reported.disks.Sum(compareSymbols, func(signals.Symbol) float64 { return 1 }))
 		if len(capacity) == 0 {
 			continue
 		}

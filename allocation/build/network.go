@@ -171,7 +171,7 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 			cells[i] = x
 		}
 		if !l.b.unknown(&x) && (x.Amount > 0 || !x.Held) {
-			end.to, end.rate = x.To, rateOf(&x)
+			end.to, end.rate = x.To, x.Rate()
 		}
 	}
 	cells = l.b.known(cells)

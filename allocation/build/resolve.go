@@ -190,12 +190,7 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 }
 
 func sortedSymbols[V any](m map[signals.Symbol]V) []signals.Symbol {
-	keys := make([]signals.Symbol, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(x, y signals.Symbol) int { return cmp.Compare(x.Value(), y.Value()) })
-	return keys
+	return slices.SortedFunc(maps.Keys(m), compareSymbols)
 }
 
 // findRuns finds when a container ran, on which node, and when it waited, and what of both lies within the window and its margins.

@@ -1,5 +1,10 @@
 package timeline
 
+import (
+	"maps"
+	"slices"
+)
+
 // Ranked holds the alternatives of one input for one subject, best first.
 type Ranked []Steps
 
@@ -28,4 +33,19 @@ func (m RankedBy[K]) Add(of K, rank int, steps Steps) {
 	r := m[of]
 	r.Add(rank, steps)
 	m[of] = r
+}
+
+// Sum adds up all things, in the order of compare, each times what one of it is worth. An alternative counts only where no better one
+// has data of anything.
+func (m RankedBy[K]) Sum(compare func(x, y K) int, worth func(K) float64) Steps {
+	var sum Ranked
+	for _, of := range slices.SortedFunc(maps.Keys(m), compare) {
+		for rank, steps := range m[of] {
+			for len(sum) <= rank {
+				sum = append(sum, nil)
+			}
+			sum[rank] = Sum(sum[rank], Scaled(steps, worth(of)))
+		}
+	}
+	return sum.Best()
 }

@@ -255,6 +255,14 @@ type Cell struct {
 	Held bool
 }
 
+// Rate is the amount per millisecond, 0 of an empty cell.
+func (c *Cell) Rate() float64 {
+	if c.From < c.To {
+		return c.Amount / float64(c.To-c.From)
+	}
+	return 0
+}
+
 // Unborn is the From of a counter's first cell: its amount was used since the counter began at 0, which the points
 // do not show.
 const Unborn = math.MinInt64
