@@ -1,6 +1,9 @@
 package allocation
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Field is a number that an allocation is served with, derived from the stored columns.
 type Field struct {
@@ -36,7 +39,7 @@ func (f *Field) Values(s *Set, rows []int, dst []float64) {
 // Zero reports whether the field is known to be 0 in all rows of a set.
 func (f *Field) Zero(s *Set) bool {
 	for _, c := range f.made {
-		if !s.isZero(c) {
+		if !s.AllZero(c) && slices.ContainsFunc(values(s, c), func(v float64) bool { return v != 0 }) {
 			return false
 		}
 	}
@@ -46,7 +49,7 @@ func (f *Field) Zero(s *Set) bool {
 // Fields are the derived, served numbers of an allocation, in the order they are documented and sent. Averages are over
 // the row's Minutes and 0 where those are 0.
 func Fields() []Field {
-	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*Set).Minutes, nil, minutesNeeds(), nil, false}}
+	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*Set).Minutes, nil, MinutesNeeds(), nil, false}}
 	fields = append(fields, resourceFields(CPU, [...]string{"cpuCores", "cpuCoreHours", "cpuCoreRequestAverage", "cpuCoreUsageAverage", "cpuCoreLimitAverage"}, "cores", "core-hours")...)
 	fields = append(fields, resourceFields(GPU, [...]string{"gpuCount", "gpuHours", "gpuRequestAverage", "gpuUsageAverage", "gpuLimitAverage"}, "devices", "device-hours")...)
 	fields = append(fields, networkFields()...)
@@ -69,7 +72,7 @@ func resourceFields(r Resource, names [5]string, unit, hours string) []Field {
 		sum(name+"CostAdjustment", "currency", "What reconciliation with the bill adds to "+name+"Cost.", Adjustment.Of(r)),
 		sum(name+"CostIdle", "currency", "The part of "+name+"Cost that shared idle put there.", CostIdle.Of(r)),
 		nullable(name+"Efficiency", "ratio", "What was used of what was requested; may exceed 1. null where nothing is known of usage.",
-			efficiencyNeeds(r), func(s *Set, row int) float64 { return s.efficiency(r, row) }),
+			efficiencyNeeds(r), func(s *Set, row int) float64 { return efficiency(s, r, row) }),
 	}
 	if r == GPU { // has no limit other than its request
 		fields = append(fields[:3], fields[4:]...)
@@ -104,14 +107,14 @@ func totalFields() []Field {
 	return []Field{
 		sum("sharedCost", "currency", "Cumulative cost of shared resources.", SharedCost),
 		sum("externalCost", "currency", "Cumulative cost of external resources.", ExternalCost),
-		{"totalCost", "currency", "All costs and adjustments.", func(s *Set, row int) float64 { return finite(s.TotalCost(row)) }, nil, OfRows(nil, moneyColumns()...), totalCosts, false},
-		nullable("totalEfficiency", "ratio", "Mean of cpuEfficiency and ramEfficiency, as far as they are known, weighted by their costs.", Union(efficiencyNeeds(CPU), efficiencyNeeds(RAM)), (*Set).TotalEfficiency),
+		{"totalCost", "currency", "All costs and adjustments.", func(s *Set, row int) float64 { return finite(s.TotalCost(row)) }, nil, OfRows(nil, MoneyColumns()...), totalCosts, false},
+		nullable("totalEfficiency", "ratio", "Mean of cpuEfficiency and ramEfficiency, as far as they are known, weighted by their costs.", Union(efficiencyNeeds(CPU), efficiencyNeeds(RAM)), TotalEfficiency),
 	}
 }
 
 // sum is a field that adds up columns.
 func sum(name, unit, help string, columns ...Column) Field {
-	f := Field{name, unit, help, nil, columns, OfRows(nil), func(s *Set, rows []int, dst []float64) { s.sums(columns, rows, dst) }, false}
+	f := Field{name, unit, help, nil, columns, OfRows(nil), func(s *Set, rows []int, dst []float64) { addUp(s, columns, rows, dst) }, false}
 	if len(columns) == 1 {
 		c := columns[0]
 		f.Value = func(s *Set, row int) float64 { return finite(s.Value(c, row)) }
@@ -127,14 +130,14 @@ func sum(name, unit, help string, columns ...Column) Field {
 	return f
 }
 
-// sums fills dst with the sums of columns in rows.
-func (s *Set) sums(columns []Column, rows []int, dst []float64) {
+// addUp fills dst with the sums of columns in rows.
+func addUp(s *Set, columns []Column, rows []int, dst []float64) {
 	clear(dst)
 	for _, c := range columns {
-		if s.allZero(c) {
+		if s.AllZero(c) {
 			continue
 		}
-		column := s.values[c]
+		column := values(s, c)
 		for i, row := range rows {
 			dst[i] += column[row]
 		}
@@ -144,17 +147,26 @@ func (s *Set) sums(columns []Column, rows []int, dst []float64) {
 	}
 }
 
+// values are those of a column, which must have been read.
+func values(s *Set, c Column) []float64 {
+	column, err := s.Column(c)
+	if err != nil {
+		panic(err)
+	}
+	return column
+}
+
 // totalCosts are the total costs of rows.
 func totalCosts(s *Set, rows []int, dst []float64) {
-	s.sums(moneyColumns(), rows, dst)
+	addUp(s, MoneyColumns(), rows, dst)
 }
 
 // whole is a field without what rounding takes from whole numbers, or adds to them.
 func whole(f Field) Field {
-	value, values := f.Value, f.values
+	value, all := f.Value, f.values
 	f.Value = func(s *Set, row int) float64 { return Whole(value(s, row)) }
 	f.values = func(s *Set, rows []int, dst []float64) {
-		values(s, rows, dst)
+		all(s, rows, dst)
 		for i := range rows {
 			dst[i] = Whole(dst[i])
 		}
@@ -165,23 +177,19 @@ func whole(f Field) Field {
 // average is a field that divides a column of amount × hours by the hours of the row.
 func average(name, unit, help string, c Column) Field {
 	value := func(s *Set, row int) float64 { return averageOver(s.Value(c, row), s.Minutes(row)) }
-	values := func(s *Set, rows []int, dst []float64) {
-		column := s.values[c]
+	all := func(s *Set, rows []int, dst []float64) {
+		column := values(s, c)
 		for i, row := range rows {
 			dst[i] = averageOver(column[row], s.Minutes(row))
 		}
 	}
-	return Field{name, unit, help, value, []Column{c}, minutesNeeds(), values, false}
+	return Field{name, unit, help, value, []Column{c}, MinutesNeeds(), all, false}
 }
 
 // nullable is a field that tells what was used.
 func nullable(name, unit, help string, needs *Projection, value func(s *Set, row int) float64) Field {
 	return Field{name, unit, help, value, nil, needs, nil, true}
 }
-
-// minutesNeeds is what Minutes are made of: a row of several containers has others than one of a single one, which the properties
-// tell that tell containers apart.
-func minutesNeeds() *Projection { return OfRows(instance[:], RunningSeconds) }
 
 // UsageNeeds is what tells whether usage of a resource is known, and how much it is.
 func UsageNeeds(r Resource) *Projection {
@@ -195,13 +203,13 @@ func efficiencyNeeds(r Resource) *Projection {
 
 // ErrorBoundsNeeds is what ErrorBounds are made of.
 func ErrorBoundsNeeds() *Projection {
-	return OfRows(instance[:], RunningSeconds, LeastSeconds, MostSeconds)
+	return Union(MinutesNeeds(), OfRows(nil, LeastSeconds, MostSeconds))
 }
 
 // usage is the field of the average use of a resource.
 func usage(r Resource, name, unit string) Field {
-	return nullable(name, unit, "Average "+unit+" used while running and known. null where nothing is known of usage.", Union(minutesNeeds(), UsageNeeds(r)), func(s *Set, row int) float64 {
-		if !s.UsageKnown(r, row) {
+	return nullable(name, unit, "Average "+unit+" used while running and known. null where nothing is known of usage.", Union(MinutesNeeds(), UsageNeeds(r)), func(s *Set, row int) float64 {
+		if !UsageKnown(s, r, row) {
 			return math.NaN()
 		}
 		average, running := averageOver(s.Value(UsageHours.Of(r), row), s.Minutes(row)), s.Value(RunningSeconds, row)
@@ -239,7 +247,8 @@ func finite(v float64) float64 {
 
 // Measured is what is left of a sum without the part of which usage is not known. What rounding leaves is nothing.
 func Measured(sum, unknown float64) float64 {
-	if left := sum - unknown; left > tolerance*sum {
+	const rounding = 1e-9
+	if left := sum - unknown; left > rounding*sum {
 		return left
 	}
 	return 0
@@ -247,7 +256,7 @@ func Measured(sum, unknown float64) float64 {
 
 // UsageKnown reports whether anything is known of what a row used of a resource: of some of its request, or of some of its
 // running time where it requests nothing. What runs and asks for no GPU uses none.
-func (s *Set) UsageKnown(r Resource, row int) bool {
+func UsageKnown(s *Set, r Resource, row int) bool {
 	if s.Value(UsageHours.Of(r), row) > 0 {
 		return true
 	}
@@ -259,14 +268,14 @@ func (s *Set) UsageKnown(r Resource, row int) bool {
 
 // efficiency is usage over request of a resource in a row, over the time in which its usage is known; NaN where it never is.
 // Without a request it is 1 where something was used and cost something, else 0.
-func (s *Set) efficiency(r Resource, row int) float64 {
+func efficiency(s *Set, r Resource, row int) float64 {
 	request, usage := Measured(s.Value(RequestHours.Of(r), row), s.Value(UnknownRequestHours.Of(r), row)), s.Value(UsageHours.Of(r), row)
 	switch {
-	case !s.UsageKnown(r, row):
+	case !UsageKnown(s, r, row):
 		return math.NaN()
 	case request > 0:
 		return finite(usage / request)
-	case usage > 0 && s.adjusted(r, row) > 0:
+	case usage > 0 && adjusted(s, r, row) > 0:
 		return 1
 	}
 	return 0
@@ -274,13 +283,13 @@ func (s *Set) efficiency(r Resource, row int) float64 {
 
 // TotalEfficiency is the mean of the efficiencies of CPU and RAM in a row as far as they are known, weighted by their costs
 // including adjustments: 0 where those are 0, and NaN where neither is known.
-func (s *Set) TotalEfficiency(row int) float64 {
+func TotalEfficiency(s *Set, row int) float64 {
 	used, cost, known := 0.0, 0.0, false
 	for _, r := range [...]Resource{CPU, RAM} {
-		if e := s.efficiency(r, row); !math.IsNaN(e) {
+		if e := efficiency(s, r, row); !math.IsNaN(e) {
 			known = true
-			used += e * s.adjusted(r, row)
-			cost += s.adjusted(r, row)
+			used += e * adjusted(s, r, row)
+			cost += adjusted(s, r, row)
 		}
 	}
 	switch {
@@ -293,7 +302,7 @@ func (s *Set) TotalEfficiency(row int) float64 {
 }
 
 // adjusted is the cost of a resource in a row, adjustment included.
-func (s *Set) adjusted(r Resource, row int) float64 {
+func adjusted(s *Set, r Resource, row int) float64 {
 	return s.Value(Cost.Of(r), row) + s.Value(Adjustment.Of(r), row)
 }
 
@@ -306,12 +315,12 @@ func (s *Set) adjusted(r Resource, row int) float64 {
 // Idle is off by what the containers of its nodes are off by, the other way round, but there is no bound of it to be had from
 // theirs: they bound time and requests, and idle also lacks what was used beyond requests; and what ran too short to be seen on
 // the grid at all is in idle, while no row tells of it.
-func (s *Set) ErrorBounds(row int) (lower, upper float64, ok bool) {
+func ErrorBounds(s *Set, row int) (lower, upper float64, ok bool) {
 	running, least, most := s.Value(RunningSeconds, row), s.Value(LeastSeconds, row), s.Value(MostSeconds, row)
 	if running <= 0 {
 		return 0, math.NaN(), false
 	}
-	if s.merged[row] != several { // what a set keeps reaches beyond it, so that sets add up; one container does not run for longer than its window
+	if !s.Several(row) { // what a set keeps reaches beyond it, so that sets add up; one container does not run for longer than its window
 		most = min(most, s.Window.Duration().Seconds())
 	}
 	const slack = 1e-9 // of sums in another order

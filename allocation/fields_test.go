@@ -213,7 +213,7 @@ func TestErrorBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := oneRow(tc.minutes, tc.values)
 			set.Resolution = tc.resolution
-			lower, upper, ok := set.ErrorBounds(0)
+			lower, upper, ok := allocation.ErrorBounds(set, 0)
 			if lower != tc.lower || ok != tc.ok || upper != tc.upper && !(math.IsNaN(upper) && math.IsNaN(tc.upper)) {
 				t.Errorf("got %v, %v, %v, want %v, %v, %v", lower, upper, ok, tc.lower, tc.upper, tc.ok)
 			}

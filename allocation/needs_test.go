@@ -136,8 +136,8 @@ func TestErrorBoundsNeeds(t *testing.T) {
 	frame := randomFrame(r, dict, 40)
 	whole, narrow := frameSet(t, dict, frame), frameSet(t, dict, readOnly(frame, allocation.ErrorBoundsNeeds()))
 	for row := range whole.Len() {
-		lower, upper, ok := whole.ErrorBounds(row)
-		gotLower, gotUpper, gotOK := narrow.ErrorBounds(row)
+		lower, upper, ok := allocation.ErrorBounds(whole, row)
+		gotLower, gotUpper, gotOK := allocation.ErrorBounds(narrow, row)
 		if !equal(lower, gotLower) || !equal(upper, gotUpper) || ok != gotOK {
 			t.Errorf("row %d: %g to %g, want %g to %g", row, gotLower, gotUpper, lower, upper)
 		}

@@ -175,8 +175,8 @@ func TestUnknownUsage(t *testing.T) {
 						t.Errorf("exact %t: %s is %v, want %v", exact, c, got, want)
 					}
 				}
-				if known := set.UsageKnown(allocation.RAM, 0); known != (tt.usage != nil) || set.UsageKnown(allocation.CPU, 0) {
-					t.Errorf("exact %t: usage of memory is known: %t, of CPU: %t", exact, known, set.UsageKnown(allocation.CPU, 0))
+				if known := allocation.UsageKnown(set, allocation.RAM, 0); known != (tt.usage != nil) || allocation.UsageKnown(set, allocation.CPU, 0) {
+					t.Errorf("exact %t: usage of memory is known: %t, of CPU: %t", exact, known, allocation.UsageKnown(set, allocation.CPU, 0))
 				}
 			})
 		}

@@ -190,6 +190,6 @@ func costsOf(set *allocation.Set, row int) (numbers [csvNumbers]float64) {
 			numbers[kind] += set.Value(c, row)
 		}
 	}
-	numbers[csvNumbers-2], numbers[csvNumbers-1] = set.TotalEfficiency(row), set.TotalCost(row)
+	numbers[csvNumbers-2], numbers[csvNumbers-1] = allocation.TotalEfficiency(set, row), set.TotalCost(row)
 	return numbers
 }

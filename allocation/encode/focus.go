@@ -116,7 +116,7 @@ func (c *charge) each(yield func()) {
 		c.quantity, c.unit, c.list, c.cost = quantity, unit, list, cost
 		yield()
 	}
-	if lower, upper, ok := c.set.ErrorBounds(c.row); ok {
+	if lower, upper, ok := allocation.ErrorBounds(c.set, c.row); ok {
 		c.lower = focusNumber(lower)
 		if upper == upper { // it is known
 			c.upper = focusNumber(upper)

@@ -266,7 +266,7 @@ func (o *Options) appendMaxima(b []byte, set *allocation.Set, row int) []byte {
 		return append(b, "null"...)
 	}
 	most := func(r allocation.Resource) float64 {
-		if !set.UsageKnown(r, row) {
+		if !allocation.UsageKnown(set, r, row) {
 			return o.told(math.NaN())
 		}
 		return set.Value(allocation.UsageMax.Of(r), row)
@@ -279,7 +279,7 @@ func (o *Options) appendMaxima(b []byte, set *allocation.Set, row int) []byte {
 
 // appendBounds appends the error bounds of a row, null where nothing was counted.
 func (k *block) appendBounds(b []byte, set *allocation.Set, row int) []byte {
-	lower, upper, ok := set.ErrorBounds(row)
+	lower, upper, ok := allocation.ErrorBounds(set, row)
 	if !ok {
 		return append(b, "null"...)
 	}
