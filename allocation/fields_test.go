@@ -28,12 +28,12 @@ func oneRow(minutes int, values map[allocation.Column]float64) *allocation.Set {
 
 func field(t *testing.T, name string) allocation.Field {
 	t.Helper()
-	fields := allocation.Fields()
-	i := slices.IndexFunc(fields, func(f allocation.Field) bool { return f.Name == name })
+	all := allocation.Fields()
+	i := slices.IndexFunc(all, func(f allocation.Field) bool { return f.Name == name })
 	if i < 0 {
 		t.Fatalf("no field %s", name)
 	}
-	return fields[i]
+	return all[i]
 }
 
 // TestFieldNames holds the fields to those that SHAPES §2 lists.

@@ -2,6 +2,7 @@ package allocation_test
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -114,7 +115,7 @@ func TestFieldNeeds(t *testing.T) {
 					t.Fatal(err)
 				}
 				for row := range of[0].Len() {
-					if want, got := f.Value(of[0], row), f.Value(of[1], row); !equal(want, got) {
+					if want, got := f.Value(of[0], row), f.Value(of[1], row); !equalOrNaN(want, got) {
 						t.Errorf("seed %d: %s of row %d is %g, want %g", seed, f.Name, row, got, want)
 					}
 				}
@@ -138,7 +139,7 @@ func TestErrorBoundsNeeds(t *testing.T) {
 	for row := range whole.Len() {
 		lower, upper, ok := allocation.ErrorBounds(whole, row)
 		gotLower, gotUpper, gotOK := allocation.ErrorBounds(narrow, row)
-		if !equal(lower, gotLower) || !equal(upper, gotUpper) || ok != gotOK {
+		if !equalOrNaN(lower, gotLower) || !equalOrNaN(upper, gotUpper) || ok != gotOK {
 			t.Errorf("row %d: %g to %g, want %g to %g", row, gotLower, gotUpper, lower, upper)
 		}
 	}
@@ -181,3 +182,5 @@ func TestUnreadKey(t *testing.T) {
 		}
 	}
 }
+
+func equalOrNaN(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
