@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -106,7 +107,7 @@ func TestFieldNeeds(t *testing.T) {
 		frame := randomFrame(r, dict, 1+r.IntN(40))
 		whole, o := frameSet(t, dict, frame), allocation.Options{Aggregate: keys(t, "namespace")}
 		merged := unchecked(t, o, whole)[0]
-		for _, f := range allocation.Fields() {
+		for _, f := range fields.All() {
 			needs := f.Needs()
 			narrow := frameSet(t, dict, readOnly(frame, needs))
 			narrowMerged := unchecked(t, o, frameSet(t, dict, readOnly(frame, needs.Union(o.Needs()))))[0]
@@ -135,10 +136,10 @@ func TestFieldNeeds(t *testing.T) {
 func TestErrorBoundsNeeds(t *testing.T) {
 	r, dict := rand.New(rand.NewPCG(1, 4)), allocation.NewDict()
 	frame := randomFrame(r, dict, 40)
-	whole, narrow := frameSet(t, dict, frame), frameSet(t, dict, readOnly(frame, allocation.ErrorBoundsNeeds()))
+	whole, narrow := frameSet(t, dict, frame), frameSet(t, dict, readOnly(frame, fields.ErrorBoundsNeeds()))
 	for row := range whole.Len() {
-		lower, upper, ok := allocation.ErrorBounds(whole, row)
-		gotLower, gotUpper, gotOK := allocation.ErrorBounds(narrow, row)
+		lower, upper, ok := fields.ErrorBounds(whole, row)
+		gotLower, gotUpper, gotOK := fields.ErrorBounds(narrow, row)
 		if !equalOrNaN(lower, gotLower) || !equalOrNaN(upper, gotUpper) || ok != gotOK {
 			t.Errorf("row %d: %g to %g, want %g to %g", row, gotLower, gotUpper, lower, upper)
 		}
