@@ -134,7 +134,7 @@ func (s *Set) checkRows(c *checker) {
 // more than what is possible.
 func (s *Set) checkBounds(c *checker, row int) {
 	running, least, most := s.values[RunningSeconds][row], s.values[LeastSeconds][row], s.values[MostSeconds][row]
-	if s.merged[row] != several && exceeds(running, s.Window.Duration().Seconds()) {
+	if !s.Several(row) && exceeds(running, s.Window.Duration().Seconds()) {
 		c.add("row %d (%s): one container runs for %v s in a window of %s", row, s.Name(row), running, s.Window.Duration())
 	}
 	if exceeds(least, most) {

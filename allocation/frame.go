@@ -81,15 +81,15 @@ func (s *Set) AppendFrame(f *Frame) error {
 	return nil
 }
 
-// allZero reports whether a column is known to have nothing but zeros, whose memory is shared, noIDs whether a property is known
-// to be missing in all rows: nothing has to be summed or compared then.
-func (s *Set) allZero(c Column) bool { return same(s.values[c], s.zero) }
+// AllZero reports whether a column is known to have nothing but zeros, without looking at them: nothing has to be summed then.
+func (s *Set) AllZero(c Column) bool { return same(s.values[c], s.zero) }
 
-// isZero is allZero of a column that is looked at.
+// isZero is AllZero of a column that is looked at.
 func (s *Set) isZero(c Column) bool {
-	return s.allZero(c) || !slices.ContainsFunc(s.values[c], notZero)
+	return s.AllZero(c) || !slices.ContainsFunc(s.values[c], notZero)
 }
 
+// noIDs reports whether a property is known to be missing in all rows: nothing has to be compared then.
 func (s *Set) noIDs(p Property) bool { return same(s.ids[p], s.noID) }
 
 // same reports whether two slices have the same memory.

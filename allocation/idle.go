@@ -119,7 +119,7 @@ func (w *work) idleParts(split Split) []idlePart {
 		}
 	}
 	for r := range NumResources {
-		if split != Even && w.set.allZero(Cost.Of(r)) && w.set.allZero(Adjustment.Of(r)) {
+		if split != Even && w.set.AllZero(Cost.Of(r)) && w.set.AllZero(Adjustment.Of(r)) {
 			continue // nobody has any
 		}
 		weight := w.idleWeights(split, r)

@@ -92,7 +92,7 @@ func (s *Set) mergeValues(parts []part, n int) {
 		sums = sums[:0]
 		for _, c := range used {
 			switch {
-			case p.set.allZero(c):
+			case p.set.AllZero(c):
 			case columns[c].max:
 				maxInto(s.values[c], p.set.values[c][skip:], &p)
 			default:

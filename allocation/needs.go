@@ -111,7 +111,7 @@ func (o *Options) keys() []Key {
 // drops some, as are clusters and nodes.
 func (o *Options) Needs() *Projection {
 	p := &Projection{
-		Columns: append(moneyColumns(), RunningSeconds), // what is shared by usage hours is shared by it
+		Columns: append(MoneyColumns(), RunningSeconds), // what is shared by usage hours is shared by it
 		Volumes: o.Proportions, Balancers: o.Proportions || o.ShareLoadBalancers,
 		WithoutAssets: !o.Idle && o.ShareIdle == NoSplit && !o.ShareTenancy && !o.Reconcile && !o.External && !o.Proportions,
 		FewOfAssets:   !o.Proportions,
@@ -143,8 +143,8 @@ func (o *Options) Needs() *Projection {
 	return all
 }
 
-// moneyColumns are those of costs that count towards the total.
-func moneyColumns() (money []Column) {
+// MoneyColumns are those of costs that count towards the total.
+func MoneyColumns() (money []Column) {
 	for c := range NumColumns {
 		if c.Money() {
 			money = append(money, c)
@@ -224,3 +224,7 @@ func (s *Set) Require(p *Projection) error {
 func (s *Set) notRead(what any) error {
 	return fmt.Errorf("%w: %v of set of %s", ErrUnread, what, s.span())
 }
+
+// MinutesNeeds is what Minutes are made of: a row of several containers has others than one of a single one, which the properties
+// tell that tell containers apart.
+func MinutesNeeds() *Projection { return OfRows(instance[:], RunningSeconds) }

@@ -2,6 +2,7 @@ package allocation_test
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -105,7 +107,7 @@ func TestFieldNeeds(t *testing.T) {
 		frame := randomFrame(r, dict, 1+r.IntN(40))
 		whole, o := frameSet(t, dict, frame), allocation.Options{Aggregate: keys(t, "namespace")}
 		merged := unchecked(t, o, whole)[0]
-		for _, f := range allocation.Fields() {
+		for _, f := range fields.All() {
 			needs := f.Needs()
 			narrow := frameSet(t, dict, readOnly(frame, needs))
 			narrowMerged := unchecked(t, o, frameSet(t, dict, readOnly(frame, needs.Union(o.Needs()))))[0]
@@ -114,7 +116,7 @@ func TestFieldNeeds(t *testing.T) {
 					t.Fatal(err)
 				}
 				for row := range of[0].Len() {
-					if want, got := f.Value(of[0], row), f.Value(of[1], row); !equal(want, got) {
+					if want, got := f.Value(of[0], row), f.Value(of[1], row); !equalOrNaN(want, got) {
 						t.Errorf("seed %d: %s of row %d is %g, want %g", seed, f.Name, row, got, want)
 					}
 				}
@@ -134,11 +136,11 @@ func TestFieldNeeds(t *testing.T) {
 func TestErrorBoundsNeeds(t *testing.T) {
 	r, dict := rand.New(rand.NewPCG(1, 4)), allocation.NewDict()
 	frame := randomFrame(r, dict, 40)
-	whole, narrow := frameSet(t, dict, frame), frameSet(t, dict, readOnly(frame, allocation.ErrorBoundsNeeds()))
+	whole, narrow := frameSet(t, dict, frame), frameSet(t, dict, readOnly(frame, fields.ErrorBoundsNeeds()))
 	for row := range whole.Len() {
-		lower, upper, ok := whole.ErrorBounds(row)
-		gotLower, gotUpper, gotOK := narrow.ErrorBounds(row)
-		if !equal(lower, gotLower) || !equal(upper, gotUpper) || ok != gotOK {
+		lower, upper, ok := fields.ErrorBounds(whole, row)
+		gotLower, gotUpper, gotOK := fields.ErrorBounds(narrow, row)
+		if !equalOrNaN(lower, gotLower) || !equalOrNaN(upper, gotUpper) || ok != gotOK {
 			t.Errorf("row %d: %g to %g, want %g to %g", row, gotLower, gotUpper, lower, upper)
 		}
 	}
@@ -181,3 +183,5 @@ func TestUnreadKey(t *testing.T) {
 		}
 	}
 }
+
+func equalOrNaN(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }

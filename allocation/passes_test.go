@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 func keys(t testing.TB, aggregate string) []allocation.Key {
@@ -170,7 +171,7 @@ func TestAccumulateOneContainer(t *testing.T) {
 	if got := pairs(sum, allocation.Labels, 0); got != "map[app:x]" {
 		t.Errorf("labels are %s, want those of the container", got)
 	}
-	if lower, upper, ok := sum.ErrorBounds(0); !ok || lower != -1 || !math.IsNaN(upper) {
+	if lower, upper, ok := fields.ErrorBounds(sum, 0); !ok || lower != -1 || !math.IsNaN(upper) {
 		t.Errorf("bounds of what may not have run are %v and %v", lower, upper)
 	}
 	if want := (allocation.Window{Start: testStart, End: testStart.Add(3 * time.Hour)}); sum.Window != want {

@@ -172,10 +172,10 @@ func (s *Set) Proportions(row int) []Proportion {
 	return list
 }
 
-// ratio is part/all, 0 of nothing.
+// ratio is part/all, 0 where that is no number.
 func ratio(part, all float64) float64 {
-	if all == 0 {
-		return 0
+	if v := part / all; v-v == 0 {
+		return v
 	}
-	return finite(part / all)
+	return 0
 }

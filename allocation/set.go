@@ -264,6 +264,9 @@ func (s *Set) Special(row int) Special { return s.special[row] }
 // Single reports whether a row is one container in one set: then maxima mean something.
 func (s *Set) Single(row int) bool { return s.merged[row] == oneRow }
 
+// Several reports whether a row was merged of different containers: then it may have run for longer than its window.
+func (s *Set) Several(row int) bool { return s.merged[row] == several }
+
 // Start is when the row's first instance began to run inside the window.
 func (s *Set) Start(row int) time.Time { return time.UnixMilli(s.start[row]).UTC() }
 
@@ -273,7 +276,7 @@ func (s *Set) End(row int) time.Time { return time.UnixMilli(s.end[row]).UTC() }
 // Minutes are the running minutes of one instance, which add over sets, and end − start of what was merged of several
 // (SEMANTICS §3).
 func (s *Set) Minutes(row int) float64 {
-	if s.special[row] == Workload && s.merged[row] != several {
+	if s.special[row] == Workload && !s.Several(row) {
 		return s.Value(RunningSeconds, row) / 60
 	}
 	return float64(s.end[row]-s.start[row]) / 60e3

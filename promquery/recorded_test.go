@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -188,7 +189,7 @@ func compareRecorded(t *testing.T, w allocation.Window) *allocation.Set {
 			continue
 		}
 		got, least, most := s.Value(allocation.RunningSeconds, row), 0.0, 0.0
-		lower, upper, ok := s.ErrorBounds(row)
+		lower, upper, ok := fields.ErrorBounds(s, row)
 		if least, most = got/upper, got/lower; !ok || want[id] < least-1e-6 || lower > 0 && want[id] > most+1e-6 {
 			t.Errorf("%s runs for %.1fs of %.1fs, and says {%.3f, %.3f}", name, got, want[id], lower, upper)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 
+	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -82,7 +83,7 @@ func TestBoundsOfRunningTime(t *testing.T) {
 					}
 					minutes := func(c allocation.Column) float64 { return set.Value(c, row) / 60 }
 					got := bounds{Counted: minutes(allocation.RunningSeconds), Least: minutes(allocation.LeastSeconds), Most: minutes(allocation.MostSeconds)}
-					got.Lower, got.Upper, _ = set.ErrorBounds(row)
+					got.Lower, got.Upper, _ = fields.ErrorBounds(set, row)
 					if d := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-4), cmpopts.EquateNaNs()); d != "" {
 						t.Error(d)
 					}
@@ -103,7 +104,7 @@ func TestBoundsOfOneContainer(t *testing.T) {
 		if set.Text(allocation.Pod, row) != "q" {
 			continue
 		}
-		lower, upper, ok := set.ErrorBounds(row)
+		lower, upper, ok := fields.ErrorBounds(set, row)
 		if counted := set.Value(allocation.RunningSeconds, row); !ok || lower != math.Floor(counted/7200*1000)/1000 || upper < 1 {
 			t.Errorf("%.0f s are counted, bounds are %v and %v", counted, lower, upper)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 
+	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -121,7 +122,7 @@ func TestChargeFrom(t *testing.T) {
 				for row := range s.Len() {
 					name := s.Text(allocation.Pod, row)
 					got[name] = math.Round(s.Value(allocation.RunningSeconds, row) / 60)
-					if s.UsageKnown(allocation.CPU, row) {
+					if fields.UsageKnown(s, allocation.CPU, row) {
 						t.Errorf("%s: usage is known, though nobody measures it", name)
 					}
 					if name != "p" && math.Abs(s.Value(allocation.Cost.Of(allocation.CPU), row)-got[name]/120) > 0.01 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -175,8 +176,8 @@ func TestUnknownUsage(t *testing.T) {
 						t.Errorf("exact %t: %s is %v, want %v", exact, c, got, want)
 					}
 				}
-				if known := set.UsageKnown(allocation.RAM, 0); known != (tt.usage != nil) || set.UsageKnown(allocation.CPU, 0) {
-					t.Errorf("exact %t: usage of memory is known: %t, of CPU: %t", exact, known, set.UsageKnown(allocation.CPU, 0))
+				if known := fields.UsageKnown(set, allocation.RAM, 0); known != (tt.usage != nil) || fields.UsageKnown(set, allocation.CPU, 0) {
+					t.Errorf("exact %t: usage of memory is known: %t, of CPU: %t", exact, known, fields.UsageKnown(set, allocation.CPU, 0))
 				}
 			})
 		}

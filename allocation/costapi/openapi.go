@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/allocation/filter"
 )
 
@@ -130,7 +131,7 @@ func (a *api) allocationSchema() object {
 		}
 	}
 	members["properties"] = typed("object", "What it belongs to.", properties)
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		member := typed("number", f.Help+" In "+f.Unit+".", nil)
 		if f.Nullable {
 			member["nullable"] = true

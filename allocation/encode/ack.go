@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // ACK is how a set is shown as Alibaba Cloud's Container Service for Kubernetes shows it.
@@ -48,7 +49,7 @@ var ackProperties = [4]struct {
 // rows are the rows of the set in the order of their names.
 func (a *ACK) rows(o *Options, yield func(r *ackRow)) {
 	values := make([]func(*allocation.Set, int) float64, len(ackFields))
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		for i, name := range ackFields {
 			if f.Name == name {
 				values[i] = f.Value

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // The columns of rows that are neither properties nor amounts, as stored files name them.
@@ -86,7 +87,7 @@ func arrowRowColumns(o *Options) []arrowColumn[arrowRow] {
 	for c := range allocation.NumColumns {
 		cols = append(cols, arrowNumber(c.Field(), func(r arrowRow) float64 { return r.set.Value(c, r.row) }))
 	}
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		cols = append(cols, arrowNumber(f.Name, func(r arrowRow) float64 { return o.told(f.Value(r.set, r.row)) }))
 	}
 	return cols

@@ -14,6 +14,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // Assets writes sets of assets as Kubecost sends them: an array of maps, one a set. No sets are one empty map.
@@ -124,7 +125,7 @@ func appendNumbers(b []byte, numbers ...number) []byte {
 // average is an amount × hours divided by the hours of the asset.
 func average(a *allocation.Asset, hours float64) float64 {
 	if minutes := a.Minutes(); minutes > 0 {
-		return allocation.Whole(hours / (minutes / 60))
+		return fields.Whole(hours / (minutes / 60))
 	}
 	return 0
 }
@@ -139,9 +140,9 @@ func (o *Options) appendNode(b []byte, a *allocation.Asset) []byte {
 	b = appendNumbers(b,
 		number{"cpuCores", average(a, n.Hours[allocation.CPU])},
 		number{"ramBytes", average(a, n.Hours[allocation.RAM])},
-		number{"cpuCoreHours", allocation.Whole(n.Hours[allocation.CPU])},
-		number{"ramByteHours", allocation.Whole(n.Hours[allocation.RAM])},
-		number{"GPUHours", allocation.Whole(n.Hours[allocation.GPU])},
+		number{"cpuCoreHours", fields.Whole(n.Hours[allocation.CPU])},
+		number{"ramByteHours", fields.Whole(n.Hours[allocation.RAM])},
+		number{"GPUHours", fields.Whole(n.Hours[allocation.GPU])},
 		number{"preemptible", a.Preemptible},
 		number{"discount", n.Discount},
 		number{"cpuCost", n.ListCost(allocation.CPU)},

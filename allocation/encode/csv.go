@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // csvHeader is Kubecost's.
@@ -93,7 +94,7 @@ func FullCSVHeader(w io.Writer) error {
 		s.b = append(append(s.b, ','), c.name...)
 	}
 	s.b = append(s.b, ",windowStart,windowEnd,start,end"...)
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		s.b = append(append(s.b, ','), f.Name...)
 	}
 	s.b = append(s.b, '\n')
@@ -106,7 +107,7 @@ func FullCSVRows(w io.Writer, set *allocation.Set, o Options) error {
 		return err
 	}
 	s := newStream(w)
-	fields := allocation.Fields()
+	fields := fields.All()
 	rate := o.rate(set.Window)
 	for _, r := range o.linesOf(set) {
 		s.b = appendCell(s.b, r.name)
@@ -190,6 +191,6 @@ func costsOf(set *allocation.Set, row int) (numbers [csvNumbers]float64) {
 			numbers[kind] += set.Value(c, row)
 		}
 	}
-	numbers[csvNumbers-2], numbers[csvNumbers-1] = set.TotalEfficiency(row), set.TotalCost(row)
+	numbers[csvNumbers-2], numbers[csvNumbers-1] = fields.TotalEfficiency(set, row), set.TotalCost(row)
 	return numbers
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -226,7 +227,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"name", "properties", "window", "start", "end", "pvs", "lbAllocations", "gpuAllocation", "rawAllocationOnly", "errorBounds"}
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		want = append(want, f.Name)
 	}
 	slices.Sort(want)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // FOCUSVersions are the versions of the FinOps Open Cost and Usage Specification that FOCUS writes, the default first.
@@ -116,7 +117,7 @@ func (c *charge) each(yield func()) {
 		c.quantity, c.unit, c.list, c.cost = quantity, unit, list, cost
 		yield()
 	}
-	if lower, upper, ok := c.set.ErrorBounds(c.row); ok {
+	if lower, upper, ok := fields.ErrorBounds(c.set, c.row); ok {
 		c.lower = focusNumber(lower)
 		if upper == upper { // it is known
 			c.upper = focusNumber(upper)

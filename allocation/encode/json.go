@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // Allocations writes the sets as Kubecost and OpenCost send them: an envelope whose data are the sets in order, each a
@@ -101,7 +102,7 @@ func newEncoder(o *Options) *encoder {
 	e := &encoder{options: o, location: o.location(), blocks: newBlocks()}
 	e.tells.pvs, e.tells.lbs, e.tells.gpu = o.tells("pvs"), o.tells("lbAllocations"), o.tells("gpuAllocation")
 	e.tells.maxima, e.tells.bounds = o.tells("rawAllocationOnly"), o.tells("errorBounds")
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		if o.tells(f.Name) {
 			e.numbers = append(e.numbers, newNumeric(o, f))
 		}
@@ -266,7 +267,7 @@ func (o *Options) appendMaxima(b []byte, set *allocation.Set, row int) []byte {
 		return append(b, "null"...)
 	}
 	most := func(r allocation.Resource) float64 {
-		if !set.UsageKnown(r, row) {
+		if !fields.UsageKnown(set, r, row) {
 			return o.told(math.NaN())
 		}
 		return set.Value(allocation.UsageMax.Of(r), row)
@@ -279,7 +280,7 @@ func (o *Options) appendMaxima(b []byte, set *allocation.Set, row int) []byte {
 
 // appendBounds appends the error bounds of a row, null where nothing was counted.
 func (k *block) appendBounds(b []byte, set *allocation.Set, row int) []byte {
-	lower, upper, ok := set.ErrorBounds(row)
+	lower, upper, ok := fields.ErrorBounds(set, row)
 	if !ok {
 		return append(b, "null"...)
 	}

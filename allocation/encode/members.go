@@ -1,11 +1,13 @@
 package encode
 
-import "github.com/promcost/promcost/allocation"
+import (
+	"github.com/promcost/promcost/allocation/fields"
+)
 
 // Members are the names of the members that an allocation may be written with, in the order they are sent.
 func Members() []string {
 	names := []string{"name", "properties", "window", "start", "end"}
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		names = append(names, f.Name)
 	}
 	return append(names, "pvs", "lbAllocations", "gpuAllocation", "sharedCostBreakdown", "proportionalAssetResourceCosts", "rawAllocationOnly", "errorBounds")

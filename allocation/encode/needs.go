@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // Format is how allocations are written.
@@ -72,18 +73,18 @@ func memberNeeds(name string) *allocation.Projection {
 	case "rawAllocationOnly":
 		var all []*allocation.Projection
 		for r := range allocation.NumResources {
-			all = append(all, allocation.UsageNeeds(r), allocation.OfRows(nil, allocation.UsageMax.Of(r)))
+			all = append(all, fields.UsageNeeds(r), allocation.OfRows(nil, allocation.UsageMax.Of(r)))
 		}
 		return allocation.Union(all...)
 	case "errorBounds":
-		return allocation.ErrorBoundsNeeds()
+		return fields.ErrorBoundsNeeds()
 	}
 	return allocation.Union(fieldNeeds(name)...) // those that are no field tell times, and what passes note
 }
 
 // fieldNeeds are what fields are made of.
 func fieldNeeds(names ...string) (needs []*allocation.Projection) {
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		if slices.Contains(names, f.Name) {
 			needs = append(needs, f.Needs())
 		}
@@ -93,7 +94,7 @@ func fieldNeeds(names ...string) (needs []*allocation.Projection) {
 
 // fieldNames are the names of all fields.
 func fieldNames() (names []string) {
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		names = append(names, f.Name)
 	}
 	return names

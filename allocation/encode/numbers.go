@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // blockRows is how many rows the numbers are had of at a time.
@@ -14,14 +15,14 @@ const blockRows = 40
 // numeric is a number of allocations, with others that are added to it.
 type numeric struct {
 	key   string // with comma, quotes and colon
-	parts []allocation.Field
+	parts []fields.Field
 	money bool // multiplied by the rate of costs
 	// told is how a number is written that may not be known; nil for those that are.
 	told func(float64) float64
 }
 
 // newNumeric is the number of a field, with others that are added to it.
-func newNumeric(o *Options, parts ...allocation.Field) numeric {
+func newNumeric(o *Options, parts ...fields.Field) numeric {
 	n := numeric{key: `,"` + parts[0].Name + `":`, parts: parts, money: parts[0].Unit == "currency"}
 	if parts[0].Nullable {
 		n.told = o.told

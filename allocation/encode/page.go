@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // Page is the part of each set that is written, and its order. The zero value is all of it, by name.
@@ -25,7 +26,7 @@ func (p Page) IsZero() bool { return p.By == "" && p.Offset == 0 && p.Limit == 0
 
 // PageOrders are the values of Page.By for allocations besides name, and those for assets.
 func PageOrders() (allocations, assets []string) {
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		allocations = append(allocations, f.Name)
 	}
 	for _, o := range assetOrders {
@@ -78,7 +79,7 @@ func (o *Options) paged(list []namedRow, set *allocation.Set) []namedRow {
 	}
 	by := cmp.Or(o.Page.By, "totalCost")
 	value := func(namedRow) float64 { return 0 }
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		if f.Name == by {
 			value = func(r namedRow) float64 { return f.Value(set, r.row) }
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // summaryFields are the numbers of a summary, in the order they are sent, and the adjustments that they contain.
@@ -38,13 +39,13 @@ var summaryFields = []struct{ name, adjustment string }{
 
 // summaryNumbers are summaryFields, ready to be written.
 func summaryNumbers(o *Options) []numeric {
-	known := map[string]allocation.Field{}
-	for _, f := range allocation.Fields() {
+	known := map[string]fields.Field{}
+	for _, f := range fields.All() {
 		known[f.Name] = f
 	}
 	numbers := make([]numeric, len(summaryFields))
 	for i, f := range summaryFields {
-		parts := []allocation.Field{known[f.name]}
+		parts := []fields.Field{known[f.name]}
 		if f.adjustment != "" {
 			parts = append(parts, known[f.adjustment])
 		}

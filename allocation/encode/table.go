@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // TableOptions say how a table is written.
@@ -97,7 +98,7 @@ func (o *TableOptions) line(set *allocation.Set, name string, row, decimals int)
 	if o.Monthly != 0 {
 		cells = append(cells, strconv.FormatFloat(set.TotalCost(row)*o.Monthly, 'f', 2, 64))
 	}
-	return append(cells, percent(set.TotalEfficiency(row)))
+	return append(cells, percent(fields.TotalEfficiency(set, row)))
 }
 
 // percent is a ratio in percent, – where it is not known.

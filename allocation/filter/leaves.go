@@ -1,6 +1,8 @@
 package filter
 
-import "github.com/promcost/promcost/allocation"
+import (
+	"github.com/promcost/promcost/allocation/fields"
+)
 
 // leafKind is the type of a leaf of a resource.
 type leafKind uint8
@@ -95,7 +97,7 @@ func leavesOf(r Resource) []leaf {
 		return append(append(leaves, assetLeaves...), aliasLeaves...)
 	}
 	leaves = append(append(leaves, allocationLeaves...), aliasLeaves...)
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		leaves = append(leaves, leaf{path: ".status." + f.Name, kind: numberLeaf})
 	}
 	return leaves

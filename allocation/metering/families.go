@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 )
 
 // OtherName stands in labels for all subjects that a series cap folded into one.
@@ -314,7 +315,7 @@ func efficiencyRatio(t *subjectTotal, r familyResource, _ float64) (float64, boo
 	if r >= familyResource(allocation.NumResources) || !t.has.holds(r) {
 		return 0, false
 	}
-	request, usage := allocation.Measured(t.asked[r], t.unknown[r]), t.used[r]
+	request, usage := fields.Measured(t.asked[r], t.unknown[r]), t.used[r]
 	switch {
 	case request > 0:
 		return usage / request, true

@@ -18,6 +18,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/allocation/parquet"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
@@ -344,7 +345,7 @@ func TestParquetZeros(t *testing.T) {
 		if err := d.AppendTo(got); err != nil {
 			t.Fatal(err)
 		}
-		for _, field := range allocation.Fields() {
+		for _, field := range fields.All() {
 			if field.Name == "sharedCost" && !field.Zero(got) || field.Name == "pvCost" && field.Zero(got) {
 				t.Errorf("%s: known to be 0: %v", field.Name, field.Zero(got))
 			}

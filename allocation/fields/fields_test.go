@@ -1,4 +1,4 @@
-package allocation_test
+package fields_test
 
 import (
 	"math"
@@ -12,7 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/fields"
 )
+
+var testStart = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
 // oneRow is a set of one row of an hour with the values given.
 func oneRow(minutes int, values map[allocation.Column]float64) *allocation.Set {
@@ -26,14 +29,14 @@ func oneRow(minutes int, values map[allocation.Column]float64) *allocation.Set {
 	return s
 }
 
-func field(t *testing.T, name string) allocation.Field {
+func field(t *testing.T, name string) fields.Field {
 	t.Helper()
-	fields := allocation.Fields()
-	i := slices.IndexFunc(fields, func(f allocation.Field) bool { return f.Name == name })
+	all := fields.All()
+	i := slices.IndexFunc(all, func(f fields.Field) bool { return f.Name == name })
 	if i < 0 {
 		t.Fatalf("no field %s", name)
 	}
-	return fields[i]
+	return all[i]
 }
 
 // TestFieldNames holds the fields to those that SHAPES §2 lists.
@@ -46,7 +49,7 @@ func TestFieldNames(t *testing.T) {
 		ramBytes ramByteRequestAverage ramByteUsageAverage ramByteLimitAverage ramByteHours ramCost ramCostAdjustment ramCostIdle ramEfficiency
 		sharedCost externalCost totalCost totalEfficiency`)
 	var got []string
-	for _, f := range allocation.Fields() {
+	for _, f := range fields.All() {
 		got = append(got, f.Name)
 		if f.Unit == "" || !strings.HasSuffix(f.Help, ".") {
 			t.Errorf("%s: unit %q, help %q: want a unit and a sentence", f.Name, f.Unit, f.Help)
@@ -62,7 +65,7 @@ func TestZeroFields(t *testing.T) {
 	for a := range allocation.NumColumns {
 		for b := range allocation.NumColumns {
 			s := oneRow(60, map[allocation.Column]float64{a: 2, b: 3})
-			for _, f := range allocation.Fields() {
+			for _, f := range fields.All() {
 				if v := f.Value(s, 0); v != 0 && f.Zero(s) {
 					t.Errorf("%s is %v where it is said to be 0: columns %v and %v are not", f.Name, v, a, b)
 				}
@@ -104,7 +107,7 @@ func TestFieldsOfManyRows(t *testing.T) {
 	for _, s := range []*allocation.Set{built, merged[0]} {
 		rows := rng.Perm(s.Len())
 		got := make([]float64, len(rows))
-		for _, f := range allocation.Fields() {
+		for _, f := range fields.All() {
 			f.Values(s, rows, got)
 			for i, row := range rows {
 				if want := f.Value(s, row); !equal(got[i], want) {
@@ -213,7 +216,7 @@ func TestErrorBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := oneRow(tc.minutes, tc.values)
 			set.Resolution = tc.resolution
-			lower, upper, ok := set.ErrorBounds(0)
+			lower, upper, ok := fields.ErrorBounds(set, 0)
 			if lower != tc.lower || ok != tc.ok || upper != tc.upper && !(math.IsNaN(upper) && math.IsNaN(tc.upper)) {
 				t.Errorf("got %v, %v, %v, want %v, %v, %v", lower, upper, ok, tc.lower, tc.upper, tc.ok)
 			}
