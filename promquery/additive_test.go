@@ -451,6 +451,26 @@ func TestPartsAddUpOverLongOutages(t *testing.T) {
 			[]down{{from: at(15, 18, 26), to: at(15, 39, 52)}},
 			allocation.Query{Window: allocation.Window{Start: at(15, 26, 19), End: at(15, 47, 19)}, Step: 7 * time.Minute, Resolution: time.Minute},
 		},
+		{
+			"a window begins just after an outage of two hours", 2, 15 * time.Second,
+			[]down{{from: at(13, 54, 29), to: at(15, 52, 54)}},
+			allocation.Query{Window: allocation.Window{Start: at(15, 43, 54), End: at(16, 3, 54)}, Step: 10 * time.Minute, Resolution: time.Minute},
+		},
+		{
+			"a start is told more than an hour later", 4, time.Minute,
+			[]down{{from: at(13, 51, 28), to: at(15, 13, 26), job: "kube-state-metrics"}},
+			allocation.Query{Window: allocation.Window{Start: at(13, 0, 0), End: at(16, 0, 0)}, Step: time.Hour},
+		},
+		{
+			"a container waits before kube-state-metrics is down and is gone after it", 2, time.Minute,
+			[]down{{from: at(13, 32, 8), to: at(15, 21, 56), job: "kube-state-metrics"}},
+			allocation.Query{Window: allocation.Window{Start: at(14, 4, 17), End: at(15, 25, 13)}, Step: 40*time.Minute + 28*time.Second},
+		},
+		{
+			"a container is seen once after an outage, by its kubelet alone", 2, time.Minute,
+			[]down{{from: at(10, 26, 43), to: at(12, 25, 20)}},
+			allocation.Query{Window: allocation.Window{Start: at(11, 0, 0), End: at(13, 0, 0)}, Step: time.Hour},
+		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			partsAddUp(t, made.interrupted(t, demoPlan{x.seed, 8 * time.Hour, x.scrape}, x.downs...), x.q, overOutages)

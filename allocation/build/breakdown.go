@@ -65,7 +65,7 @@ func (b *Builder) machineOf(s *seen) *machine {
 	return m
 }
 
-// mostBorders is how many instants between the ends of the window nodes' counters are read at.
+// mostBorders is how many instants between the ends of the window nodes' counters are read at, and how many stretches between those.
 const mostBorders = 26
 
 // reads reports whether nodes' counters are read at a border: at all of them, or only at the first and last where they are many.
@@ -77,22 +77,21 @@ func (b *Builder) reads(border int) bool {
 // last one where they are many, and what lies between the borders where nodes join or leave. Of those in last, only the last
 // value is wanted, of the others all.
 func (b *Builder) Borders() (last, whole []Span) {
+	var before timeline.Intervals
 	for border := b.first; border <= b.last; border++ {
 		if !b.reads(border) {
 			continue
 		}
 		at := b.borders[border]
+		before = append(before, timeline.Interval{From: at - b.sampling.Lookback, To: at + 1})
 		if x := (Span{at - b.sampling.Lookback + 1, at}); b.leavesIn(x) {
 			whole = append(whole, x) // at its end there is nothing more of a node
 		} else {
 			last = append(last, x)
 		}
 	}
-	between := b.firstSights()
-	if ends := timeline.Union(b.lastSights()); len(ends) <= mostBorders {
-		between = append(between, ends...)
-	}
-	for _, x := range timeline.Union(between) {
+	between := timeline.Union(append(b.firstSights(), b.lastSights()...))
+	for _, x := range between.Joined(mostBorders).Without(before) {
 		whole = append(whole, Span{x.From, x.To})
 	}
 	return last, whole

@@ -66,13 +66,16 @@ func (b *Builder) end() int64 { return b.borders[b.last] }
 // asked is what of s lies within the window.
 func (b *Builder) asked(s timeline.Intervals) timeline.Intervals { return s.Clip(b.start(), b.end()) }
 
-// Beyond is what is to be read besides what Sampling says, of everything but usage: where nothing of a cluster is seen at an
-// end of the window and for as long as was looked beyond it, the margin there becomes as long as may be. It is to be asked
-// once, when all but usage was added.
+// Beyond is what is to be read besides what Sampling says, of everything but usage: where nothing of a cluster is seen in the first time
+// that was read, or from the end of the window on for as long as was looked, the margin there becomes as long as may be. It is to be
+// asked once, when all but usage was added.
 func (b *Builder) Beyond() []Span {
 	b.findAbsence()
 	var out []Span
-	before := max(b.sampling.Start, b.start()-b.sampling.Cell()) + 1 // signals that stand in for others are read until a cell after a silence
+	before := b.sampling.Start + 1 // an outage that ends in the margin may have been a long one
+	if b.sampling.Exact() {
+		before += b.sampling.Interval // there may be no sample before that
+	}
 	if b.silentAt(before, func(gap timeline.Interval) bool { return gap.From <= b.loadedFrom }) || b.devicesUnseen(b.sampling.Start, b.start()) {
 		if loaded := b.loadedFrom; b.start()-b.evidence.most < b.sampling.Start {
 			b.sampling.Start, b.sampling.Margin = b.start()-b.evidence.most, 0

@@ -76,6 +76,13 @@ func (b *Builder) discover(s *seen) *container {
 		c.pod.node.Set(at, 0)
 	}
 	c.running.Add(runningByLevel, b.samplingOf(s).Sights(s.p))
+	for _, p := range b.pods.byName[key.objectKey] {
+		for _, x := range p.untold {
+			if x.container == c.container {
+				c.inheritDevices(x.devices, func(s timeline.Steps) timeline.Steps { return s })
+			}
+		}
+	}
 	c.pod.containers = append(c.pod.containers, c)
 	b.resolveContainer(c)
 	if c.node != nil {
@@ -301,10 +308,10 @@ func (b *Builder) succeed(covered timeline.Coverage, s *seen, cells []timeline.C
 	return cells
 }
 
-// startBefore is the last known start of the container at or before t, whenever it was reported: cAdvisor may see a
-// restart before kube-state-metrics says when it was.
+// startBefore is the last known start of the container at or before t, reported then or later: cAdvisor may see a restart before
+// kube-state-metrics says when it was.
 func (c *container) startBefore(t int64) (at int64, known bool) {
-	for _, x := range c.started {
+	for _, x := range c.toldAround(t) {
 		if v := int64(x.V * 1000); v <= t && v > at {
 			at, known = v, true
 		}

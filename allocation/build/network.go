@@ -237,13 +237,18 @@ func (b *Builder) movedSince(start podStart, t int64, value float64) (x timeline
 // as for the first cell of a counter. It stays as it is where that is not known.
 func (b *Builder) beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
 	start, known := b.lastStart(pods, x.To)
-	gap, _ := b.absentIn(pods[0].cluster).containers.Absent.Find(start.seen - b.sampling.Interval)
-	if outage := gap.To-gap.From > b.sampling.Lookback; known && outage && start.seen > max(x.From, b.sampling.Start) {
+	if known && start.seen > max(x.From, b.sampling.Start) && b.afterOutage(pods[0].cluster, start.seen) {
 		if again, ok := b.movedSince(start, x.To, value); ok {
 			return again
 		}
 	}
 	return x
+}
+
+// afterOutage reports whether nothing was seen of a cluster just before t, for longer than a lookback.
+func (b *Builder) afterOutage(cluster signals.Symbol, t int64) bool {
+	gap, ok := b.absentIn(cluster).containers.Absent.Find(t - b.sampling.Interval)
+	return ok && gap.To-gap.From > b.sampling.Lookback
 }
 
 // podStart is when a pod started, and since when it was seen to run, but for gaps that a window may look over.
@@ -278,17 +283,17 @@ func (p *pod) seenSince(t int64) int64 {
 func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 	at, again, begins := math.MaxInt64, p.restarted, true
 	for _, c := range p.containers {
-		for i, x := range c.started {
-			if v := int64(x.V * 1000); i == 0 {
+		for i, x := range c.toldAround(t) {
+			v := int64(x.V * 1000)
+			if i == 0 {
 				at = min(at, v)
-			} else if v < t {
-				again = again || x.V != c.started[0].V
 			}
+			again = again || v < t && x.V != c.started[0].V
 		}
 		if len(c.runs) == 0 {
 			continue
 		}
-		seen := !b.beginsWithSignals(&c.runs[0])
+		seen := !b.beginsWithSignals(&c.runs[0]) && !b.afterOutage(p.cluster, c.runs[0].From)
 		begins = begins && seen
 		if c.init && seen && t-c.runs[0].From <= b.sampling.Lookback {
 			at = min(at, c.runs[0].From)
@@ -296,7 +301,7 @@ func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 	}
 	switch {
 	case at < t && !again:
-	case p.started.Known():
+	case p.started.Known() && p.started.At >= t-allocation.Evidence.Milliseconds():
 		at = int64(p.started.Value * 1000)
 	case begins:
 		at = p.shifts[0].from
@@ -311,24 +316,14 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.
 	if from >= to || x.Amount <= 0 {
 		return
 	}
-	var over *shift
-	if len(pods) == 1 {
-		over = pods[0].shiftOver(from, to) // mostly
-	}
-	var near []*shift
-	if over == nil {
+	near := []*shift{nil}
+	if near[0] = pods[0].shiftOver(from, to); len(pods) > 1 || near[0] == nil { // mostly there is one
 		near = nearestShifts(pods, from, to)
 	}
 	t.each(from, to, func(from, to int64, price float64) {
-		bytes := x.Amount * (float64(to-from) / float64(x.To-x.From))
-		cost := bytes / allocation.RAM.PerPriceUnit() * price
-		if over != nil {
-			over.moved.bytes[kind] += bytes
-			over.moved.cost[kind] += cost
-			return
-		}
 		var m moved
-		m.bytes[kind], m.cost[kind] = bytes, cost
+		m.bytes[kind] = x.Amount * (float64(to-from) / float64(x.To-x.From))
+		m.cost[kind] = m.bytes[kind] / allocation.RAM.PerPriceUnit() * price
 		spread(near, from, to, b.closeBy(), &m)
 	})
 }
@@ -362,12 +357,7 @@ func nearestShifts(pods []*pod, from, to int64) (near []*shift) {
 }
 
 // closeBy is how close running time must be for what was moved beside it to be charged to it: every window then sees the nearest.
-func (b *Builder) closeBy() int64 {
-	if b.sampling.Exact() {
-		return max(0, b.margin()/2-b.sampling.Interval)
-	}
-	return b.margin() / 2
-}
+func (b *Builder) closeBy() int64 { return max(0, b.margin()/2-b.sampling.Interval) }
 
 // spread adds m to the shifts that are nearest at each time in (from, to], the later one of two, if they are within reach.
 func spread(near []*shift, from, to, reach int64, m *moved) {

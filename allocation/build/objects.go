@@ -24,6 +24,7 @@ type pod struct {
 	labels      timeline.Dated[allocation.ID]
 	annotations timeline.Dated[allocation.ID]
 	containers  []*container
+	untold      []*container     // of which nothing tells whether they ran
 	mounts      []signals.Symbol // claims of its namespace
 	behind      []membership     // nil until it is resolved
 	labelsOf    [3]allocation.ID // of its node, of its namespace, and its own

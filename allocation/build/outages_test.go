@@ -1,6 +1,7 @@
 package build_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -128,6 +129,59 @@ func TestBreakdownOfNodesThatEnd(t *testing.T) {
 					}
 				}
 				equalText(t, allocation.ResolutionText(resolution), got, tt.want)
+			}
+		})
+	}
+}
+
+// TestBreakdownOfManyNodesThatEnd checks the same where more nodes end apart than stretches of time are read: all are told, and no time
+// is read twice.
+func TestBreakdownOfManyNodesThatEnd(t *testing.T) {
+	const nodes, apart = 40, 10 // minutes
+	ends := func(i int) int { return apart * (i + 1) }
+	for _, step := range []time.Duration{0, time.Hour} {
+		t.Run(step.String(), func(t *testing.T) {
+			q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(7 * time.Hour)}, Step: step}
+			b, err := build.NewBuilder(q, time.Minute, flat{cpu: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := feed{t: t, b: b}
+			for i := range nodes {
+				f.add(signals.Series{Signal: signals.NodeInfo}, fmt.Sprintf("c/n%d/id", i), minutes(1, -10, ends(i)))
+				f.add(signals.Series{Signal: signals.NodeCapacity}, fmt.Sprintf("c/n%d", i), minutes(4, -10, ends(i)))
+			}
+			last, whole := b.Borders()
+			spans := append(last, whole...)
+			slices.SortFunc(spans, func(x, y build.Span) int { return int(x.Start - y.Start) })
+			for i := range spans {
+				if i > 0 && spans[i].Start <= spans[i-1].End {
+					t.Errorf("%v and %v are read", spans[i-1], spans[i])
+				}
+				f.only = &spans[i]
+				for k := range nodes {
+					for mode, rate := range map[string]float64{"idle": 36, "user": 24} {
+						f.add(signals.Series{Signal: signals.NodeTime}, fmt.Sprintf("c/n%d/%s", k, mode), counted(rate, -10, ends(k)))
+					}
+				}
+			}
+			if n := len(spans); n > 40 {
+				t.Errorf("%d stretches are read", n)
+			}
+			if err := b.Resolve(); err != nil {
+				t.Fatal(err)
+			}
+			if again, err := b.Settle(); err != nil || again != nil {
+				t.Fatalf("settle: %v, %v", again, err)
+			}
+			sets, err := b.Sets()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range sets {
+				for _, n := range s.Nodes {
+					equalText(t, n.Name, n.CPUBreakdown, allocation.Breakdown{Idle: 0.6, User: 0.4})
+				}
 			}
 		})
 	}

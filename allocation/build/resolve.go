@@ -61,7 +61,11 @@ func (b *Builder) resolveContainers() {
 	for _, c := range each(b, slices.All(b.pods.order)) {
 		b.resolveContainer(c)
 		b.noteUnseenInit(c)
-		b.forget(c)
+		untold := len(c.runs) == 0 && len(c.running.Best()) == 0
+		if b.forget(c); untold {
+			c.pod.containers = slices.DeleteFunc(c.pod.containers, func(x *container) bool { return x == c })
+			c.pod.untold = append(c.pod.untold, c)
+		}
 	}
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		p.podSigns = &b.pods.forgottenPod

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -43,11 +44,16 @@ func (b *Builder) goesOn(c *container, s *seen, from, to int64) bool {
 	return !again
 }
 
+// toldAround are the starts that every window around t knows of: not what is reported only more than an hour before or later.
+func (c *container) toldAround(t int64) timeline.Steps {
+	return c.started.Around(t, allocation.Evidence.Milliseconds())
+}
+
 // startedWithin is when the container last started in (from, to], by the starts reported, else by its runs; ok is false where
 // it did not.
 func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
 	at = math.MinInt64
-	for _, x := range c.started {
+	for _, x := range c.toldAround(to) {
 		if v := int64(x.V * 1000); v <= to {
 			at = max(at, v)
 		}
@@ -63,7 +69,7 @@ func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
 // nextStart is the first reported start of the container after t, timeline.Forever where there is none.
 func (c *container) nextStart(t int64) int64 {
 	next := int64(timeline.Forever)
-	for _, x := range c.started {
+	for _, x := range c.toldAround(t) {
 		if at := int64(x.V * 1000); at > t {
 			next = min(next, at)
 		}

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// restart is a start that is reported, of another object of the name where born is set. Until shown, the start before it was.
+// restart is a start that is reported from told on, of another object of the name where born is set. Until shown, the start before it was.
 type restart struct {
-	at, shown int64
-	born      bool
+	at, shown, told int64
+	born            bool
 }
 
 // changes are the starts that are reported.
@@ -16,7 +16,7 @@ func (s Steps) changes(born bool) (dst []restart) {
 	shown := int64(Unborn)
 	for i := range s {
 		if at, ok := s[i].millis(); ok {
-			dst = append(dst, restart{at, shown, born})
+			dst = append(dst, restart{at, shown, s[i].From, born})
 		}
 		shown = s[i].To
 	}
@@ -42,7 +42,7 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 	out := make([]sighting, 0, len(spans))
 	for _, x := range spans {
 		for _, c := range starts {
-			if c.at <= x.From+1+second || c.at > x.To {
+			if c.at <= x.From+1+second || c.at > x.To || c.told-c.at > maxLead { // a window around it could not tell
 				continue
 			}
 			old := x

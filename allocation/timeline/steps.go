@@ -66,6 +66,13 @@ func (s Steps) Reach(most int64) Steps {
 	return out
 }
 
+// Around is what of s lies at most so far from t, at least in part.
+func (s Steps) Around(t, most int64) Steps {
+	first := sort.Search(len(s), func(i int) bool { return s[i].To >= t-most })
+	s = s[first:]
+	return s[:sort.Search(len(s), func(i int) bool { return s[i].From > t+most })]
+}
+
 // Edges appends the instants at which s changes to dst.
 func (s Steps) Edges(dst []int64) []int64 {
 	for _, x := range s {
@@ -265,6 +272,28 @@ func Union(all Intervals) Intervals {
 			continue
 		}
 		out = append(out, x)
+	}
+	return out
+}
+
+// Joined is s with its shortest gaps filled, so that no more than most intervals are left.
+func (s Intervals) Joined(most int) Intervals {
+	if len(s) <= most {
+		return s
+	}
+	gaps := make([]int64, 0, len(s))
+	for i := range s[1:] {
+		gaps = append(gaps, s[i+1].From-s[i].To)
+	}
+	slices.Sort(gaps)
+	filled := gaps[len(gaps)-most]
+	out := Intervals{s[0]}
+	for _, x := range s[1:] {
+		if last := &out[len(out)-1]; x.From-last.To <= filled {
+			last.To = x.To
+		} else {
+			out = append(out, x)
+		}
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package timeline_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -297,5 +298,20 @@ func TestCut(t *testing.T) {
 	p.Cut(2)
 	if p.Len() != 2 || p.Last() != 2 {
 		t.Errorf("%d samples up to %d, want 2 up to 2", p.Len(), p.Last())
+	}
+}
+
+func TestJoined(t *testing.T) {
+	all := timeline.Intervals{{0, 10}, {20, 30}, {31, 40}, {60, 70}, {71, 80}}
+	for most, want := range map[int]timeline.Intervals{
+		9: all,
+		5: all,
+		3: {{0, 10}, {20, 40}, {60, 80}},
+		2: {{0, 40}, {60, 80}},
+		1: {{0, 80}},
+	} {
+		if got := all.Joined(most); !slices.Equal(got, want) {
+			t.Errorf("at most %d: %v, want %v", most, got, want)
+		}
 	}
 }
