@@ -121,14 +121,14 @@ func Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("write Parquet: %w", err)
 	}
-	if err := writeColumns(w, string(f.Kind), text, columns); err != nil {
+	if err := writeColumns(w, string(f.Kind), text, columns, rows); err != nil {
 		return 0, fmt.Errorf("write Parquet %s: %w", f.Kind, err)
 	}
 	return rows, nil
 }
 
 // writeColumns writes a file of one row group.
-func writeColumns(w io.Writer, name, footer string, columns []column) error {
+func writeColumns(w io.Writer, name, footer string, columns []column, rows int) error {
 	root := group{Group: parquet.Group{}}
 	for i := range columns {
 		root.add(columns[i].name, columns[i].node)
@@ -136,7 +136,7 @@ func writeColumns(w io.Writer, name, footer string, columns []column) error {
 	var plain bytes.Buffer
 	out := parquet.NewWriter(&plain, parquet.NewSchema(name, &root),
 		parquet.CreatedBy("promcost", "1", "parquet"), parquet.KeyValueMetadata(footerKey, footer),
-		parquet.Compression(&parquet.Uncompressed), parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(false))
+		parquet.Compression(&parquet.Uncompressed), parquet.PageBufferSize(min(pageBytes, (rows+1)*rowBytes)), parquet.DataPageStatistics(false))
 	if err := writeLeaves(out, columns); err != nil {
 		return err
 	}
@@ -168,6 +168,10 @@ func writeLeaves(out output, columns []column) error {
 
 // pageBytes is the size of a page before compression above which another one is begun.
 const pageBytes = 1 << 18
+
+// rowBytes is more than a row takes of a page. The library allocates as large a page as there may be for each column, which for few rows
+// took most of the time.
+const rowBytes = 1 << 10
 
 // group is a group of columns in the order they were added; parquet.Group sorts them by name.
 type group struct {

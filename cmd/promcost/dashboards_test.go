@@ -106,12 +106,12 @@ func watchDemo(t *testing.T) *watched {
 	}
 	w.url = promtest.Start(t, "", promtest.Config{Scrape: strings.TrimPrefix(w.promcost, "http://"), Rules: rules})
 	asked := 0
-	eventually(t, "Prometheus has not scraped promcost a dozen times", func() bool {
+	eventually(t, "Prometheus has not scraped promcost a dozen times, or missed it lately", func() bool {
 		if asked++; asked%10 == 0 { // promcost has something to do meanwhile, and time to be scraped
 			get(t, fmt.Sprintf("%s/model/allocation/compute?window=%dm", w.promcost, 10+asked/10%50))
 		}
 		w.now = time.Now()
-		return len(w.query(t, `sum_over_time(up{job="promcost"}[5m]) > 12`)) > 0 && w.agree(t)
+		return len(w.query(t, `sum_over_time(up{job="promcost"}[5m]) > 12 and min_over_time(up{job="promcost"}[10s]) == 1`)) > 0 && w.agree(t)
 	})
 	_, body := get(t, w.url+"/api/v1/label/__name__/values")
 	var answer struct{ Data []string }
