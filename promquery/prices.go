@@ -47,7 +47,8 @@ func (c *computation) findPrices(ctx context.Context, of []Prices) error {
 		name := exposedKey(p.sels[i].Metric, key[:max(1, pricedThings[series.Signal])])
 		for t, v := range points.All() {
 			at := slices.IndexFunc(of, func(x Prices) bool { return t > x.window.Start.UnixMilli() && t <= x.window.End.UnixMilli() })
-			if at >= 0 && v >= 0 {
+			free := v == 0 && series.Signal == signals.ManagementPrice // there is no asset then
+			if at >= 0 && v >= 0 && !free {
 				of[at].priced[name] = true
 			}
 		}
@@ -97,8 +98,15 @@ func (p *Prices) Missed(s *allocation.Set) map[string]int {
 		b := &s.Balancers[i]
 		check(b.PriceSource, "kubecost_load_balancer_cost", b.Cluster, b.Namespace, b.Service)
 	}
+	managed := map[string]string{} // what tells the price, by cluster; the default is none
+	for i := range s.Nodes {
+		managed[s.Nodes[i].Cluster] = allocation.BuiltInPrices
+	}
 	for i := range s.Management {
-		check(s.Management[i].PriceSource, "kubecost_cluster_management_cost", s.Management[i].Cluster)
+		managed[s.Management[i].Cluster] = s.Management[i].PriceSource
+	}
+	for cluster, source := range managed {
+		check(source, "kubecost_cluster_management_cost", cluster)
 	}
 	for i := range s.Networks {
 		for k, metric := range [...]string{"kubecost_network_zone_egress_cost", "kubecost_network_region_egress_cost", "kubecost_network_internet_egress_cost"} {

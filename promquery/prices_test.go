@@ -56,6 +56,23 @@ func TestPrices(t *testing.T) {
 	}
 }
 
+// TestPricesOfManagement: a cluster whose management has a price in the source, and no asset in the set, lacks it. A price of 0 makes none.
+func TestPricesOfManagement(t *testing.T) {
+	const metric = "kubecost_cluster_management_cost"
+	for price, want := range map[float64]map[string]int{0.1: {metric: 1}, 0: {}} {
+		dir := t.TempDir()
+		promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(scraped(price, metric, "provisioner_name", "EKS"))...)
+		x := exposed(9, "sheet.yaml")
+		prices, err := promquery.NewEngine(openBlocks(t, dir), config).Prices(t.Context(), []allocation.Window{ownWindow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, prices[0].Missed(x.Set)); diff != "" {
+			t.Errorf("price %v (-want +got):\n%s", price, diff)
+		}
+	}
+}
+
 // TestPricesOfServers tells prices apart as a running Prometheus gives them, by both protocols.
 func TestPricesOfServers(t *testing.T) {
 	t.Parallel()

@@ -189,6 +189,21 @@ func bySliceName(service string) []given {
 		given{signal: signals.ServiceInfo, key: "c/ns/" + service, points: minutes(1, 1, 121)})
 }
 
+// byCutName is a load balancer whose pod is in a slice without labels, of a service whose name is so long that Kubernetes cuts it in that
+// of the slice, beside other services.
+func byCutName(others ...string) []given {
+	service := strings.Repeat("web", 20)
+	list := []given{
+		{signal: signals.Balancer, key: "c/ns/" + service, points: minutes(1, 1, 121)},
+		{signal: signals.BalancerPrice, key: "c/ns/" + service + "/203.0.113.9", points: minutes(0.5, 1, 121)},
+		{signal: signals.SliceEndpoint, key: "c/ns/" + service[:58] + "x7k2p//p", points: minutes(1, 1, 121)},
+	}
+	for _, name := range append(others, service) {
+		list = append(list, given{signal: signals.ServiceInfo, key: "c/ns/" + name, points: minutes(1, 1, 121)})
+	}
+	return list
+}
+
 // selects is a load balancer of whose service nothing is known but its selector, and the labels of two pods, "" for none.
 func selects(selector, p, q string) []given {
 	list := slices.DeleteFunc(balancer(1, 121), func(g given) bool { return g.signal == signals.SliceService })
@@ -268,6 +283,8 @@ func TestAssetCosts(t *testing.T) {
 		{name: "a load balancer without endpoints", series: balancer(1, 121), lb: map[string]float64{"__unallocated__/__unallocated__": 1}},
 		{name: "a service by the name of its slice", series: bySliceName("web"), lb: map[string]float64{"p/main": 1}},
 		{name: "a slice of which no service has the name", series: bySliceName("other"), lb: map[string]float64{"__unallocated__/__unallocated__": 1}},
+		{name: "a service by the name of its slice, which is cut", series: byCutName("web", "other"), lb: map[string]float64{"p/main": 1}},
+		{name: "a slice whose name may be of two services", series: byCutName(strings.Repeat("web", 21)), lb: map[string]float64{"__unallocated__/__unallocated__": 1}},
 		{name: "a service by its selector", series: concat(other(1, 121), selects("app/x", "app/x/team/y", "app/z")), lb: map[string]float64{"p/main": 1}},
 		{name: "a selector in another spelling", series: selects("example_com_appName/x", "example_com_app_name/x", ""), lb: map[string]float64{"p/main": 1}},
 		{name: "a selector of two labels, of which a pod has one", series: selects("app/x/team/y", "app/x", ""), lb: map[string]float64{"__unallocated__/__unallocated__": 1}},

@@ -139,18 +139,37 @@ func (v *services) of(p *pod, within timeline.Interval, dict *allocation.Dict) (
 	return v.selectedBy(p, dict), v.toldSelectors[p.cluster]
 }
 
-// ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's and a part of its own.
+// ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's, a hyphen and 5 letters.
 func (v *services) ofSlice(slice objectKey) (signals.Symbol, bool) {
 	if service, ok := v.slices[slice]; ok {
 		return service, true
 	}
 	text := slice.name.Value()
-	i := strings.LastIndexByte(text, '-')
-	if i <= 0 {
+	if i := strings.LastIndexByte(text, '-'); i > 0 {
+		service := signals.Sym(text[:i])
+		if v.known[objectKey{slice.cluster, slice.namespace, service}] {
+			return service, true
+		}
+	}
+	const most, own = 63, 5 // letters of a name, and those that are the slice's own
+	if len(text) != most {
 		return none, false
 	}
-	service := signals.Sym(text[:i])
-	return service, v.known[objectKey{slice.cluster, slice.namespace, service}]
+	return v.beginning(slice, text[:most-own])
+}
+
+// beginning is the service in the namespace of an EndpointSlice whose name begins so: Kubernetes cuts long names in those of slices. It is
+// not known where there are several.
+func (v *services) beginning(slice objectKey, text string) (service signals.Symbol, ok bool) {
+	for key := range v.known {
+		if key.cluster == slice.cluster && key.namespace == slice.namespace && strings.HasPrefix(key.name.Value(), text) {
+			if ok {
+				return none, false
+			}
+			service, ok = key.name, true
+		}
+	}
+	return service, ok
 }
 
 // selectedBy is when services select a pod by its labels.

@@ -154,9 +154,9 @@ func (p *Presence) endBetween(last, least, most int64) (at int64, shared, ok boo
 	return at, shared, ok
 }
 
-// around are the values that are reported last before a gap and first after it, no further from its other end than an outage lasts: a
-// window around that could not tell.
-func (s Steps) around(gap Interval) (before, after float64, ok bool) {
+// around are the values that are reported last before a gap and first after it, and from when on that is, no further from the gap's other
+// end than an outage lasts: a window around that could not tell.
+func (s Steps) around(gap Interval) (before, after float64, told int64, ok bool) {
 	i := s.index(gap.From + 1) // the first that ends after the gap begins
 	if i < len(s) && s[i].From < gap.From {
 		before = s[i].V
@@ -164,7 +164,7 @@ func (s Steps) around(gap Interval) (before, after float64, ok bool) {
 		before = s[i-1].V
 	}
 	if j := s.index(gap.To + 1); j < len(s) && s[j].From-gap.From <= maxLead {
-		after = s[j].V
+		after, told = s[j].V, s[j].From
 	}
-	return before, after, before > 0 && after > 0
+	return before, after, told, before > 0 && after > 0
 }

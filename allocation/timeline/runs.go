@@ -74,7 +74,7 @@ func (s Sampling) spans(p *Presence, w *Watch, out *Runs) (spans []sighting) {
 		}
 		prev := &spans[n-1]
 		gap := Interval{prev.To, cur.From}
-		bridged, sure := s.bridges(p, gap, w.Absent)
+		bridged, sure := s.bridges(p, gap, cur.To+cur.last, w.Absent)
 		if prev.until != Forever || !bridged {
 			spans = append(spans, cur)
 			continue
@@ -130,17 +130,17 @@ func before(absent Intervals, t int64) (Interval, bool) {
 }
 
 // bridges reports whether an object ran through a gap without a sight, and whether it surely did. A gap longer than an outage
-// ends a run in any case: a window within it could not tell.
-func (s Sampling) bridges(p *Presence, gap Interval, absent Intervals) (bridged, sure bool) {
+// ends a run in any case: a window within it could not tell. Another start that is first told after until is of later sights.
+func (s Sampling) bridges(p *Presence, gap Interval, until int64, absent Intervals) (bridged, sure bool) {
 	if gap.To-gap.From > max(maxLead, s.Step) {
 		return false, false
 	}
-	if before, after, ok := p.Started.around(gap); ok {
-		if same := before == after; same || s.Exact() {
+	if before, after, told, ok := p.Started.around(gap); ok {
+		if same := before == after; same || s.Exact() && told <= until {
 			return same, true
 		}
 	}
-	if before, after, ok := p.Born.around(gap); ok && before != after {
+	if before, after, told, ok := p.Born.around(gap); ok && before != after && told <= until {
 		return false, true
 	}
 	if gap.To-gap.From <= maxGap {

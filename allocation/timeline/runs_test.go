@@ -107,6 +107,10 @@ func TestExactRuns(t *testing.T) {
 		{name: "a longer one is not", p: presence{Seen: sights(1, 10, 1, 15.5, 60, 1)}, want: intervals(0.75, 10.25, 15.25, 65)},
 		{name: "nor one in which it was seen not to run", p: presence{Seen: sights(1, 10, 1, 12, 12, 0, 14, 60, 1)}, want: intervals(0.75, 11, 13.75, 65)},
 		{name: "one with the same start on both sides is", p: presence{Seen: sights(1, 10, 1, 40, 60, 1), Started: reports(1, 10, 0.5, 40, 60, 0.5)}, want: intervals(0.5, 65), bridged: intervals(10, 40)},
+		{
+			name: "sights of two targets in turn are one run, whatever starts are told later", p: presence{Seen: sights(20.05, 20.9, 1, 20.98, 20.98, 1, 21.05, 21.5, 1, 23, 33, 1, 33.5, 60, 0), Started: reports(20.98, 20.98, 10, 23, 33, 22.3)},
+			want: intervals(10, 21.9, 22.3, 33.25),
+		},
 		{name: "not by a start that is not known", p: presence{Seen: sights(1, 10, 1, 40, 60, 1), Started: reports(1, 10, -1, 40, 60, -1)}, want: intervals(0.75, 10.25, 39.75, 65)},
 		{name: "not with another start", p: presence{Seen: sights(1, 10, 1, 40, 60, 1), Started: reports(1, 10, 0.5, 40, 60, 39)}, want: intervals(0.5, 10.25, 39, 65)},
 		{name: "one in which nothing of the kind was seen is", p: presence{Seen: sights(1, 10, 1, 40, 60, 1)}, absent: intervals(10.5, 40), want: intervals(0.75, 65), bridged: intervals(10, 40)},
