@@ -267,8 +267,8 @@ func (b *Builder) rateNode(n *node) {
 	times := append(slices.Clone(n.rates.changes), b.sampling.End)
 	for r := range allocation.NumResources {
 		byDefault := slices.ContainsFunc(times, func(t int64) bool {
-			rates := n.rateAt(t)
-			return r != allocation.GPU && rates.Default || r == allocation.GPU && rates.Sources[allocation.GPU] == allocation.BuiltInPrices
+			now := n.rateAt(t)
+			return r != allocation.GPU && now.Default || r == allocation.GPU && now.Sources[allocation.GPU] == allocation.BuiltInPrices
 		})
 		unpriced = unpriced || byDefault && !n.price[r].Cover(b.asked(n.life)) && len(n.amount[r]) > 0 && !b.isBad(n.pricedThing(r))
 	}

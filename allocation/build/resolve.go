@@ -73,12 +73,12 @@ func (b *Builder) resolveContainers() {
 }
 
 // stray notes a container of a pod on no known node, which has the given prices.
-func (b *Builder) stray(c *container, rates *rateSteps) {
+func (b *Builder) stray(c *container, steps *rateSteps) {
 	name := b.placed(c.cluster, c.namespace.Value()+"/"+c.pod.name.Value())
 	if n := len(b.report.strays); n == 0 || b.report.strays[n-1] != name { // containers come by pods
 		b.report.strays = append(b.report.strays, name)
 	}
-	b.report.strayDefault = b.report.strayDefault || slices.ContainsFunc(rates.rates, func(r [2]allocation.NodeRates) bool { return r[0].Default })
+	b.report.strayDefault = b.report.strayDefault || slices.ContainsFunc(steps.rates, func(r [2]allocation.NodeRates) bool { return r[0].Default })
 }
 
 // warnStrays names the pods of which it is not known what they ran on.

@@ -16,8 +16,8 @@ import (
 var allNodesLabel = allocation.NewLabelName("kubernetes.io/hostname")
 
 // UnlabeledWarning says which labels of nodes rules need of which known has none, "" where they need no others.
-func UnlabeledWarning(rates allocation.Rates, known allocation.NodeAttributes, at time.Time) string {
-	ruled, ok := rates.(allocation.Ruled)
+func UnlabeledWarning(pricer allocation.Rates, known allocation.NodeAttributes, at time.Time) string {
+	ruled, ok := pricer.(allocation.Ruled)
 	if !ok {
 		return ""
 	}

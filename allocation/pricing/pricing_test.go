@@ -35,7 +35,7 @@ func TestNode(t *testing.T) {
 	spot.Spot = true
 	elsewhere := m5
 	elsewhere.Region = "us-east-1"
-	rates := func(cpu, ram, gpu float64, source string, def bool) allocation.NodeRates {
+	nodeRates := func(cpu, ram, gpu float64, source string, def bool) allocation.NodeRates {
 		return allocation.NodeRates{Price: [allocation.NumResources]float64{cpu, ram, gpu}, Source: source, Default: def, Ruled: strings.HasPrefix(source, "example.yaml:")}
 	}
 	for _, tc := range []struct {
@@ -43,15 +43,15 @@ func TestNode(t *testing.T) {
 		node allocation.NodeAttributes
 		want allocation.NodeRates
 	}{
-		{"first match wins", spot, rates(0.0101, 0.00135, 0.4, "example.yaml:11", false)},
-		{"rule without spot takes the rest", m5, rates(0.0288, 0.00385, 0.9, "example.yaml:17", false)},
-		{"no rule", elsewhere, rates(0.03, 0.004, 0.9, "example.yaml", false)},
-		{"no rule, spot", allocation.NodeAttributes{Spot: true}, rates(0.007, 0.001, 0.4, "example.yaml", false)},
-		{"prices missing in the rule", allocation.NodeAttributes{InstanceType: "g4dn.xlarge"}, rates(0.03, 0.004, 0.526, "example.yaml, example.yaml:22", false)},
-		{"a type is not a prefix", allocation.NodeAttributes{InstanceType: "g4dn.xlarge2"}, rates(0.03, 0.004, 0.9, "example.yaml", false)},
-		{"raw label", allocation.NodeAttributes{Labels: map[string]string{"example.com/rack": "r7"}}, rates(0.011, 0.0015, 0.9, "example.yaml:24", false)},
-		{"sanitized label", allocation.NodeAttributes{Labels: map[string]string{"example_com_rack": "r7"}}, rates(0.011, 0.0015, 0.9, "example.yaml:24", false)},
-		{"other value of the label", allocation.NodeAttributes{Labels: map[string]string{"example.com/rack": "r8"}}, rates(0.03, 0.004, 0.9, "example.yaml", false)},
+		{"first match wins", spot, nodeRates(0.0101, 0.00135, 0.4, "example.yaml:11", false)},
+		{"rule without spot takes the rest", m5, nodeRates(0.0288, 0.00385, 0.9, "example.yaml:17", false)},
+		{"no rule", elsewhere, nodeRates(0.03, 0.004, 0.9, "example.yaml", false)},
+		{"no rule, spot", allocation.NodeAttributes{Spot: true}, nodeRates(0.007, 0.001, 0.4, "example.yaml", false)},
+		{"prices missing in the rule", allocation.NodeAttributes{InstanceType: "g4dn.xlarge"}, nodeRates(0.03, 0.004, 0.526, "example.yaml, example.yaml:22", false)},
+		{"a type is not a prefix", allocation.NodeAttributes{InstanceType: "g4dn.xlarge2"}, nodeRates(0.03, 0.004, 0.9, "example.yaml", false)},
+		{"raw label", allocation.NodeAttributes{Labels: map[string]string{"example.com/rack": "r7"}}, nodeRates(0.011, 0.0015, 0.9, "example.yaml:24", false)},
+		{"sanitized label", allocation.NodeAttributes{Labels: map[string]string{"example_com_rack": "r7"}}, nodeRates(0.011, 0.0015, 0.9, "example.yaml:24", false)},
+		{"other value of the label", allocation.NodeAttributes{Labels: map[string]string{"example.com/rack": "r8"}}, nodeRates(0.03, 0.004, 0.9, "example.yaml", false)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := example(t).Node(tc.node, at)

@@ -37,7 +37,7 @@ func TestFullSheetNodes(t *testing.T) {
 	lab := allocation.NodeAttributes{Cluster: "lab", Name: "n1", Labels: map[string]string{"example_com_rack": "r7"}}
 	spot := lab
 	spot.Spot = true
-	type rates struct {
+	type found struct {
 		cpu, ram, gpu, discount float64
 		builtIn                 bool
 	}
@@ -46,20 +46,20 @@ func TestFullSheetNodes(t *testing.T) {
 		name string
 		node allocation.NodeAttributes
 		at   time.Time
-		want rates
+		want found
 		from []int // lines of full.yaml; 0 is the sheet's defaults, -1 the built-in ones
 	}{
-		{"terms of the rule", p4d, july.Add(-time.Millisecond), rates{.04 * .5, .005 * .5, 2.5 * 1.5, .5, false}, []int{10, 12}},
-		{"from its first instant on", p4d, july, rates{.03 * .9 * 1.5, .005 * .9 * 1.5, 2.5 * 1.5, .1, false}, []int{11, 12}},
-		{"per month", lab, july, rates{.01 * .9 * 1.5, ram, gpu, .1, true}, []int{13, -1}},
-		{"spot is built in", spot, july, rates{.006655 * .9 * 1.5, .000892 * .9 * 1.5, gpu, .1, true}, []int{-1}},
-		{"nothing known", allocation.NodeAttributes{}, july, rates{.02 * .9 * 1.5, ram, gpu, .1, true}, []int{0, -1}},
+		{"terms of the rule", p4d, july.Add(-time.Millisecond), found{.04 * .5, .005 * .5, 2.5 * 1.5, .5, false}, []int{10, 12}},
+		{"from its first instant on", p4d, july, found{.03 * .9 * 1.5, .005 * .9 * 1.5, 2.5 * 1.5, .1, false}, []int{11, 12}},
+		{"per month", lab, july, found{.01 * .9 * 1.5, ram, gpu, .1, true}, []int{13, -1}},
+		{"spot is built in", spot, july, found{.006655 * .9 * 1.5, .000892 * .9 * 1.5, gpu, .1, true}, []int{-1}},
+		{"nothing known", allocation.NodeAttributes{}, july, found{.02 * .9 * 1.5, ram, gpu, .1, true}, []int{0, -1}},
 	} {
 		for name, sheet := range fullSheets(t) {
 			t.Run(tt.name+"/"+name, func(t *testing.T) {
 				got := sheet.Node(tt.node, tt.at)
-				have := rates{got.Price[allocation.CPU], got.Price[allocation.RAM], got.Price[allocation.GPU], got.Discount, got.Default}
-				if diff := cmp.Diff(tt.want, have, cmp.AllowUnexported(rates{}), cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+				have := found{got.Price[allocation.CPU], got.Price[allocation.RAM], got.Price[allocation.GPU], got.Discount, got.Default}
+				if diff := cmp.Diff(tt.want, have, cmp.AllowUnexported(found{}), cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 					t.Error(diff)
 				}
 				if n := strings.Count(got.Source, ",") + 1; n != len(tt.from) {

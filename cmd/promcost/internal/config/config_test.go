@@ -196,17 +196,17 @@ clusters: {prod: {provider: aws, region: eu}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	rates := s.Pricer()
+	pricer := s.Pricer()
 	now := time.Now()
 	for _, tt := range []struct {
 		name      string
 		got, want float64
 	}{
-		{"node", rates.Node(allocation.NodeAttributes{Cluster: "prod"}, now).Price[allocation.CPU], 1},
-		{"node of a known provider", rates.Node(allocation.NodeAttributes{Cluster: "prod", Provider: "gcp"}, now).Price[allocation.CPU], 2},
-		{"node of another cluster", rates.Node(allocation.NodeAttributes{Cluster: "lab"}, now).Price[allocation.CPU], 0.031611},
-		{"volume", rates.Item(allocation.Item{Cluster: "prod"}, now).Price, 3},
-		{"volume elsewhere", rates.Item(allocation.Item{Cluster: "prod", Region: "us"}, now).Price, 0.00005479452},
+		{"node", pricer.Node(allocation.NodeAttributes{Cluster: "prod"}, now).Price[allocation.CPU], 1},
+		{"node of a known provider", pricer.Node(allocation.NodeAttributes{Cluster: "prod", Provider: "gcp"}, now).Price[allocation.CPU], 2},
+		{"node of another cluster", pricer.Node(allocation.NodeAttributes{Cluster: "lab"}, now).Price[allocation.CPU], 0.031611},
+		{"volume", pricer.Item(allocation.Item{Cluster: "prod"}, now).Price, 3},
+		{"volume elsewhere", pricer.Item(allocation.Item{Cluster: "prod", Region: "us"}, now).Price, 0.00005479452},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: price %v, want %v", tt.name, tt.got, tt.want)
