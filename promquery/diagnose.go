@@ -8,6 +8,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/diagnosis"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -96,7 +97,7 @@ func (c *computation) unlabeled(d *diagnosis.Cluster, at time.Time) string {
 	if has("node labels") || has("node cpu price") && has("node memory price") {
 		return ""
 	}
-	return build.UnlabeledWarning(c.cfg.Rates, allocation.NodeAttributes{Cluster: d.Cluster, Spot: has("node spot")}, at)
+	return build.UnlabeledWarning(c.cfg.Rates, rates.NodeAttributes{Cluster: d.Cluster, Spot: has("node spot")}, at)
 }
 
 // diagnose is what was found of each input, by cluster, where sheet names the price sheet that is given. A cluster that is known

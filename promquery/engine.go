@@ -9,6 +9,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // DefaultScrapeInterval is assumed where the source shows too few samples to tell.
@@ -17,7 +18,7 @@ const DefaultScrapeInterval = time.Minute
 // Config is what an Engine needs to know besides its source.
 type Config struct {
 	Clusters Clusters
-	Rates    allocation.Rates
+	Rates    rates.Rates
 	// Exclude are matchers of series that are never inputs; one that matches is enough.
 	Exclude []Matcher
 	// Priced says that the promcost which asks exposes prices, too. Then prices whose target is not known are compared with what it

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
-
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -100,7 +100,7 @@ func (p *Prices) Missed(s *allocation.Set) map[string]int {
 	}
 	managed := map[string]string{} // what tells the price, by cluster; the default is none
 	for i := range s.Nodes {
-		managed[s.Nodes[i].Cluster] = allocation.BuiltInPrices
+		managed[s.Nodes[i].Cluster] = rates.BuiltInPrices
 	}
 	for i := range s.Management {
 		managed[s.Management[i].Cluster] = s.Management[i].PriceSource

@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -44,7 +45,7 @@ func buildGiven(t *testing.T, q allocation.Query, list []given) []*allocation.Se
 }
 
 // buildRated is buildGiven with prices of one's own.
-func buildRated(t *testing.T, q allocation.Query, rates allocation.Rates, list []given) []*allocation.Set {
+func buildRated(t *testing.T, q allocation.Query, rates rates.Rates, list []given) []*allocation.Set {
 	t.Helper()
 	q.Window = allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}
 	b, err := build.NewBuilder(q, time.Minute, rates)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -110,7 +111,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		}
 		seen = timeline.Overlay(seen, priced)
 		life := b.lifeOf(x.cluster, seen)
-		item := b.item(allocation.ItemLoadBalancer, x.cluster)
+		item := b.item(rates.ItemLoadBalancer, x.cluster)
 		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.services.labels[key].Value
 		price := b.tariff("kubecost_load_balancer_cost", x.price.best(), item)
 		if len(b.asked(life)) > 0 && price.isDefault(b.asked(life)) && !b.isBad(pricedThing{cluster: x.cluster, things: notices.BalancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {

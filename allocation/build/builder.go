@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -93,7 +94,7 @@ var none = signals.Sym("")
 
 // NewBuilder returns a builder for the sets of q. scrape is the scrape interval: it bounds how fine the grid can be (a
 // resolution below it is raised to it, with a warning) and is how long a last sample lasts in exact mode.
-func NewBuilder(q allocation.Query, scrape time.Duration, rates allocation.Rates) (*Builder, error) {
+func NewBuilder(q allocation.Query, scrape time.Duration, rates rates.Rates) (*Builder, error) {
 	windows, err := q.Windows()
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -17,8 +18,8 @@ import (
 // spotPrices price spot nodes at 1 and others at 3 a core-hour.
 type spotPrices struct{ defaultItems }
 
-func (spotPrices) Node(n allocation.NodeAttributes, _ time.Time) allocation.NodeRates {
-	rates := allocation.NodeRates{Source: "test"}
+func (spotPrices) Node(n rates.NodeAttributes, _ time.Time) rates.NodeRates {
+	rates := rates.NodeRates{Source: "test"}
 	rates.Price[allocation.CPU] = 3
 	if n.Spot {
 		rates.Price[allocation.CPU] = 1
@@ -79,7 +80,7 @@ func TestBuilderCases(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		exact   bool
-		rates   allocation.Rates
+		rates   rates.Rates
 		change  map[string]*timeline.Points // nil takes a signal away
 		usage   map[string]*timeline.Points // by key, of ContainerLevel
 		running map[string]float64          // minutes by container
@@ -254,7 +255,7 @@ func join(parts ...*timeline.Points) *timeline.Points {
 }
 
 // buildCase builds the set of a case as the engine does, with further series of its own.
-func buildCase(t *testing.T, exact bool, rates allocation.Rates, inputs, usage map[string]*timeline.Points, more ...given) *allocation.Set {
+func buildCase(t *testing.T, exact bool, rates rates.Rates, inputs, usage map[string]*timeline.Points, more ...given) *allocation.Set {
 	t.Helper()
 	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
 	if exact {

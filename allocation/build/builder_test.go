@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -22,8 +23,8 @@ type flat struct {
 	cpu, ram, gpu float64
 }
 
-func (f flat) Node(allocation.NodeAttributes, time.Time) allocation.NodeRates {
-	return allocation.NodeRates{Price: [allocation.NumResources]float64{f.cpu, f.ram, f.gpu}, Source: "test", Default: true}
+func (f flat) Node(rates.NodeAttributes, time.Time) rates.NodeRates {
+	return rates.NodeRates{Price: [allocation.NumResources]float64{f.cpu, f.ram, f.gpu}, Source: "test", Default: true}
 }
 
 // stale is Prometheus' staleness marker.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -60,7 +61,7 @@ func (b *Builder) chargeManagement() {
 		if m == nil {
 			m = &management{}
 		}
-		price := b.tariff("kubecost_cluster_management_cost", m.price.best(), b.item(allocation.ItemManagement, cluster))
+		price := b.tariff("kubecost_cluster_management_cost", m.price.best(), b.item(rates.ItemManagement, cluster))
 		costs := false
 		b.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
 			from, to := lifeBounds(life)
@@ -98,8 +99,8 @@ func (b *Builder) chargeLocalDisks() {
 			continue
 		}
 		a := n.asset(b.sampling.End)
-		price := b.tariff("", nil, allocation.Item{
-			Kind: allocation.ItemStorage, Cluster: a.Cluster, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
+		price := b.tariff("", nil, rates.Item{
+			Kind: rates.ItemStorage, Cluster: a.Cluster, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
 		})
 		if len(b.asked(n.life)) > 0 && price.isDefault(b.asked(n.life)) {
 			unpriced = append(unpriced, b.placed(n.cluster, a.Name))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -89,11 +90,11 @@ func (b *Builder) egressTariff(cluster signals.Symbol, kind trafficKind) tariff 
 // egressPrices are the metric and the item of each kind of traffic that costs.
 var egressPrices = [numTraffic]struct {
 	metric string
-	kind   allocation.ItemKind
+	kind   rates.ItemKind
 }{
-	egressZone:     {"kubecost_network_zone_egress_cost", allocation.ItemEgressZone},
-	egressRegion:   {"kubecost_network_region_egress_cost", allocation.ItemEgressRegion},
-	egressInternet: {"kubecost_network_internet_egress_cost", allocation.ItemEgressInternet},
+	egressZone:     {"kubecost_network_zone_egress_cost", rates.ItemEgressZone},
+	egressRegion:   {"kubecost_network_region_egress_cost", rates.ItemEgressRegion},
+	egressInternet: {"kubecost_network_internet_egress_cost", rates.ItemEgressInternet},
 }
 
 func (l *Lane) addTransmitted(s *seen) error { return l.addTraffic(s, transmitted) }
@@ -156,7 +157,7 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	}
 	last := l.cells[len(l.cells)-1]
 	f, cells := l.b.flowOf(pods, key, s, l.cells)
-	price := tariff{rates: make([]allocation.Rate, 1)} // free
+	price := tariff{rates: make([]rates.Rate, 1)} // free
 	if key.kind >= egressZone {
 		price = l.b.egressTariff(pods[0].cluster, key.kind)
 	}

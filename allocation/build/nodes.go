@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -259,7 +260,7 @@ func (n *node) reach(started int64) {
 // nothing of, and that no prices are left out of, so that a default is never a silent one.
 func (b *Builder) rateNode(n *node) {
 	a := n.asset(b.sampling.End)
-	n.rates = b.rateSteps(allocation.NodeAttributes{
+	n.rates = b.rateSteps(rates.NodeAttributes{
 		Cluster: a.Cluster, Name: a.Name, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
 		InstanceType: a.InstanceType, GPUModel: n.label(gpuLabels), Labels: a.Labels,
 	})
@@ -267,8 +268,8 @@ func (b *Builder) rateNode(n *node) {
 	times := append(slices.Clone(n.rates.changes), b.sampling.End)
 	for r := range allocation.NumResources {
 		byDefault := slices.ContainsFunc(times, func(t int64) bool {
-			rates := n.rateAt(t)
-			return r != allocation.GPU && rates.Default || r == allocation.GPU && rates.Sources[allocation.GPU] == allocation.BuiltInPrices
+			now := n.rateAt(t)
+			return r != allocation.GPU && now.Default || r == allocation.GPU && now.Sources[allocation.GPU] == rates.BuiltInPrices
 		})
 		unpriced = unpriced || byDefault && !n.price[r].Cover(b.asked(n.life)) && len(n.amount[r]) > 0 && !b.isBad(n.pricedThing(r))
 	}
@@ -278,7 +279,7 @@ func (b *Builder) rateNode(n *node) {
 }
 
 // rateAt is the sheet's rates at t: prices change, and a node may become spot, or cease to be.
-func (n *node) rateAt(t int64) *allocation.NodeRates { return n.rates.at(t, n.isSpot(t)) }
+func (n *node) rateAt(t int64) *rates.NodeRates { return n.rates.at(t, n.isSpot(t)) }
 
 // priceAt is the price of a resource at t per price unit and hour: what a metric says, else the sheet.
 func (n *node) priceAt(r allocation.Resource, t int64) float64 {

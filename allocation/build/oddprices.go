@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -77,9 +78,9 @@ func (b *Builder) oddSteps(steps timeline.Steps, usual float64) (odd [notices.Nu
 		switch {
 		case x.V == 0:
 			odd[notices.Free] = true
-		case part > allocation.UnusuallyDear:
+		case part > rates.UnusuallyDear:
 			odd[notices.Dear], times[notices.Dear] = true, max(times[notices.Dear], part)
-		case part < allocation.UnusuallyCheap && (!odd[notices.Cheap] || part < times[notices.Cheap]):
+		case part < rates.UnusuallyCheap && (!odd[notices.Cheap] || part < times[notices.Cheap]):
 			odd[notices.Cheap], times[notices.Cheap] = true, part
 		}
 	}
@@ -126,7 +127,7 @@ func (b *Builder) oddNodes(note func(oddKey, string, float64)) {
 			if len(n.amount[r]) == 0 {
 				continue // what a node does not have may well have no price
 			}
-			odd, times := b.oddSteps(n.price[r], allocation.UsualNodePrice(r, currency))
+			odd, times := b.oddSteps(n.price[r], rates.ReferenceNode(r, currency))
 			for k := range notices.NumOddities {
 				if odd[k] {
 					of[k], most[k] = append(of[k], strings.ToUpper(r.String())), max(most[k], times[k])
@@ -144,8 +145,8 @@ func (b *Builder) oddNodes(note func(oddKey, string, float64)) {
 // oddItems notes all else by what is odd of its prices. Management and traffic that cost nothing are not odd: providers give
 // them away.
 func (b *Builder) oddItems(note func(oddKey, string, float64)) {
-	item := func(kind allocation.ItemKind, steps timeline.Steps, things, unit, name string, mayBeFree bool) {
-		odd, times := b.oddSteps(steps, allocation.UsualItemPrice(kind, b.currency()))
+	item := func(kind rates.ItemKind, steps timeline.Steps, things, unit, name string, mayBeFree bool) {
+		odd, times := b.oddSteps(steps, rates.ReferenceItem(kind, b.currency()))
 		for k := range notices.NumOddities {
 			if odd[k] && (k != notices.Free || !mayBeFree) {
 				note(oddKey{k, "", things, unit}, name, times[k])
@@ -153,13 +154,13 @@ func (b *Builder) oddItems(note func(oddKey, string, float64)) {
 		}
 	}
 	for _, v := range b.storage.volumes {
-		item(allocation.ItemStorage, v.price.best(), notices.VolumesPriced, "hour", b.placed(v.cluster, v.name.Value()), false)
+		item(rates.ItemStorage, v.price.best(), notices.VolumesPriced, "hour", b.placed(v.cluster, v.name.Value()), false)
 	}
 	for key, x := range b.services.balancers {
-		item(allocation.ItemLoadBalancer, x.price.best(), notices.BalancersPriced, "hour", b.placed(key.cluster, key.namespace.Value()+"/"+key.name.Value()), false)
+		item(rates.ItemLoadBalancer, x.price.best(), notices.BalancersPriced, "hour", b.placed(key.cluster, key.namespace.Value()+"/"+key.name.Value()), false)
 	}
 	for cluster, m := range b.prices.management {
-		item(allocation.ItemManagement, m.price.best(), notices.ManagementPriced, "hour", cluster.Value(), true)
+		item(rates.ItemManagement, m.price.best(), notices.ManagementPriced, "hour", cluster.Value(), true)
 	}
 	for cluster, e := range b.prices.egress {
 		for kind := egressZone; kind < numTraffic; kind++ {

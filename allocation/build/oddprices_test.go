@@ -10,6 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -46,7 +47,7 @@ func TestPriceWarnings(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		series []given
-		rates  allocation.Rates
+		rates  rates.Rates
 		want   []string
 		not    string
 	}{

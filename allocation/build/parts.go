@@ -2,6 +2,7 @@ package build
 
 import (
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -48,7 +49,7 @@ type serviceTable struct {
 
 // priceTable is what prices are known, besides those of things themselves, and what is wrong with prices.
 type priceTable struct {
-	rates      allocation.Rates
+	rates      rates.Rates
 	egress     map[signals.Symbol]*egressPrice // by cluster
 	management map[signals.Symbol]*management  // by cluster
 	sites      map[signals.Symbol]site         // of clusters
@@ -79,7 +80,7 @@ type report struct {
 }
 
 // newParts returns a Builder that knows nothing yet.
-func newParts(rates allocation.Rates) *Builder {
+func newParts(rates rates.Rates) *Builder {
 	return &Builder{
 		pods: podTable{
 			byKey: map[podKey]*pod{}, byName: map[objectKey][]*pod{}, namespaces: map[objectKey]*namespace{},

@@ -9,13 +9,14 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // defaultItems are rates under which everything besides nodes has the built-in price, and nothing changes.
 type defaultItems struct{}
 
-func (defaultItems) Item(i allocation.Item, at time.Time) allocation.Rate {
+func (defaultItems) Item(i rates.Item, at time.Time) rates.Rate {
 	return pricing.Default().Item(i, at)
 }
 

@@ -4,25 +4,25 @@ import (
 	"slices"
 	"time"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // rateSteps are the sheet's prices of a node over the window.
 type rateSteps struct {
-	changes []int64                   // when they change, ascending, Unix milliseconds
-	rates   [][2]allocation.NodeRates // on demand and spot: one more than changes
+	changes []int64              // when they change, ascending, Unix milliseconds
+	rates   [][2]rates.NodeRates // on demand and spot: one more than changes
 }
 
 // rateSteps asks the sheet for a node's prices wherever they may change within the window.
-func (b *Builder) rateSteps(n allocation.NodeAttributes) rateSteps {
-	at := func(t int64) (rates [2]allocation.NodeRates) {
+func (b *Builder) rateSteps(n rates.NodeAttributes) rateSteps {
+	at := func(t int64) (rates [2]rates.NodeRates) {
 		for i, spot := range [...]bool{false, true} {
 			n.Spot = spot
 			rates[i] = b.prices.rates.Node(n, time.UnixMilli(t).UTC())
 		}
 		return rates
 	}
-	s := rateSteps{rates: [][2]allocation.NodeRates{at(b.sampling.Start)}}
+	s := rateSteps{rates: [][2]rates.NodeRates{at(b.sampling.Start)}}
 	for _, change := range b.prices.rates.Changes(time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()) {
 		t := change.UnixMilli()
 		if next := at(t); next != s.rates[len(s.rates)-1] {
@@ -33,7 +33,7 @@ func (b *Builder) rateSteps(n allocation.NodeAttributes) rateSteps {
 }
 
 // at are the prices of the stretch that ends at t: at the instant of a change they are the old ones.
-func (s *rateSteps) at(t int64, spot bool) *allocation.NodeRates {
+func (s *rateSteps) at(t int64, spot bool) *rates.NodeRates {
 	i, _ := slices.BinarySearch(s.changes, t)
 	if spot {
 		return &s.rates[i][1]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -73,12 +74,12 @@ func (b *Builder) resolveContainers() {
 }
 
 // stray notes a container of a pod on no known node, which has the given prices.
-func (b *Builder) stray(c *container, rates *rateSteps) {
+func (b *Builder) stray(c *container, steps *rateSteps) {
 	name := b.placed(c.cluster, c.namespace.Value()+"/"+c.pod.name.Value())
 	if n := len(b.report.strays); n == 0 || b.report.strays[n-1] != name { // containers come by pods
 		b.report.strays = append(b.report.strays, name)
 	}
-	b.report.strayDefault = b.report.strayDefault || slices.ContainsFunc(rates.rates, func(r [2]allocation.NodeRates) bool { return r[0].Default })
+	b.report.strayDefault = b.report.strayDefault || slices.ContainsFunc(steps.rates, func(r [2]rates.NodeRates) bool { return r[0].Default })
 }
 
 // warnStrays names the pods of which it is not known what they ran on.
@@ -239,7 +240,7 @@ func (b *Builder) resolveContainer(c *container) {
 	if n != nil {
 		edges = n.edges(edges)
 	} else {
-		unknown = b.rateSteps(allocation.NodeAttributes{Cluster: c.cluster.Value()})
+		unknown = b.rateSteps(rates.NodeAttributes{Cluster: c.cluster.Value()})
 		if len(b.asked(inside)) > 0 {
 			b.stray(c, &unknown)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 )
 
@@ -51,9 +52,9 @@ func mostNamed(votes map[string]int) (most string) {
 }
 
 // item is an item of a cluster, priced by where the cluster is.
-func (b *Builder) item(kind allocation.ItemKind, cluster signals.Symbol) allocation.Item {
+func (b *Builder) item(kind rates.ItemKind, cluster signals.Symbol) rates.Item {
 	p := b.prices.sites[cluster]
-	return allocation.Item{Kind: kind, Cluster: cluster.Value(), Provider: p.provider, Region: p.region, Zone: p.zone}
+	return rates.Item{Kind: kind, Cluster: cluster.Value(), Provider: p.provider, Region: p.region, Zone: p.zone}
 }
 
 // driverProviders are the providers of CSI drivers, and of the plugins before them.
@@ -66,8 +67,8 @@ var driverProviders = map[string]string{
 
 // volumeItem is the volume as price sheets see it: where its driver, what its provider calls it and its labels say, else where its
 // cluster is, and in the namespace of the claim that it was bound to last.
-func (b *Builder) volumeItem(v *volume, owners []ownership) allocation.Item {
-	i := b.item(allocation.ItemStorage, v.cluster)
+func (b *Builder) volumeItem(v *volume, owners []ownership) rates.Item {
+	i := b.item(rates.ItemStorage, v.cluster)
 	if p := driverProviders[symText(v.driver)]; p != "" && p != i.Provider {
 		i.Provider, i.Region, i.Zone = p, "", "" // the cluster's are another provider's
 	}

@@ -10,16 +10,17 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 )
 
 // asked are rates that note the items they are asked for. The builders of a test ask one at a time.
 type asked struct {
 	flat
-	items map[allocation.ItemKind]allocation.Item
+	items map[rates.ItemKind]rates.Item
 }
 
-func (a asked) Item(i allocation.Item, at time.Time) allocation.Rate {
+func (a asked) Item(i rates.Item, at time.Time) rates.Rate {
 	a.items[i.Kind] = i
 	return a.flat.Item(i, at)
 }
@@ -48,12 +49,12 @@ func TestItems(t *testing.T) {
 	}
 	labels := given{signal: signals.VolumeLabels, key: "c|v|tier|gold|topology_kubernetes_io_region|eu-2|topology_kubernetes_io_zone|eu-2c", points: minutes(1, 1, 121)}
 	gold := map[string]string{"tier": "gold", "topology_kubernetes_io_region": "eu-2", "topology_kubernetes_io_zone": "eu-2c"}
-	base := allocation.Item{Kind: allocation.ItemStorage, Cluster: "c", Namespace: "a", Name: "v", StorageClass: "fast"}
-	at := func(i allocation.Item, provider, region, zone string, labels map[string]string) allocation.Item {
+	base := rates.Item{Kind: rates.ItemStorage, Cluster: "c", Namespace: "a", Name: "v", StorageClass: "fast"}
+	at := func(i rates.Item, provider, region, zone string, labels map[string]string) rates.Item {
 		i.Provider, i.Region, i.Zone, i.Labels = provider, region, zone, labels
 		return i
 	}
-	web := allocation.Item{Kind: allocation.ItemLoadBalancer, Cluster: "c", Namespace: "ns", Name: "web"}
+	web := rates.Item{Kind: rates.ItemLoadBalancer, Cluster: "c", Namespace: "ns", Name: "web"}
 	service := []given{
 		{signal: signals.Balancer, key: "c|ns|web", points: minutes(1, 1, 121)},
 		{signal: signals.ServiceLabels, key: "c|ns|web|team|x", points: minutes(1, 1, 121)},
@@ -62,7 +63,7 @@ func TestItems(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		series []given
-		want   allocation.Item
+		want   rates.Item
 	}{
 		{"volume where most nodes are", concat(nodes, volume("vol-1", "ebs.csi.aws.com")), at(base, "aws", "eu-1", "", nil)},
 		{"volume in the zone of all nodes", concat(node("n", aws, "eu-1", "eu-1a"), volume("", "")), at(base, "aws", "eu-1", "eu-1a", nil)},
@@ -75,14 +76,14 @@ func TestItems(t *testing.T) {
 		{"volume of Azure without CSI", concat(nodes, inTree("", "", "disk-1")), at(base, "azure", "", "", nil)},
 		{"volume without nodes that say where", volume("vol-1", ""), at(base, "", "r", "", nil)},
 		{"load balancer", concat(nodes, service), at(web, "aws", "eu-1", "", map[string]string{"team": "x"})},
-		{"management", nodes, at(allocation.Item{Kind: allocation.ItemManagement, Cluster: "c"}, "aws", "eu-1", "", nil)},
+		{"management", nodes, at(rates.Item{Kind: rates.ItemManagement, Cluster: "c"}, "aws", "eu-1", "", nil)},
 		{
 			"traffic", concat(nodes, []given{{signal: signals.PodEgress, key: "c|ns|p|uid|true|false|false||i", points: counted(gib, 1, 121)}}),
-			at(allocation.Item{Kind: allocation.ItemEgressInternet, Cluster: "c"}, "aws", "eu-1", "", nil),
+			at(rates.Item{Kind: rates.ItemEgressInternet, Cluster: "c"}, "aws", "eu-1", "", nil),
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rates := asked{flat{cpu: 1}, map[allocation.ItemKind]allocation.Item{}}
+			rates := asked{flat{cpu: 1}, map[rates.ItemKind]rates.Item{}}
 			sets := buildRated(t, allocation.Query{Resolution: time.Minute}, rates, tt.series)
 			if diff := cmp.Diff(tt.want, rates.items[tt.want.Kind]); diff != "" {
 				t.Errorf("item differs (-want +got):\n%s", diff)
@@ -100,8 +101,8 @@ func TestItems(t *testing.T) {
 // dearDefaults are default prices by which a control plane costs something.
 type dearDefaults struct{ flat }
 
-func (dearDefaults) Item(i allocation.Item, _ time.Time) allocation.Rate {
-	return allocation.Rate{Price: 1, Source: allocation.BuiltInPrices, Default: i.Kind == allocation.ItemManagement}
+func (dearDefaults) Item(i rates.Item, _ time.Time) rates.Rate {
+	return rates.Rate{Price: 1, Source: rates.BuiltInPrices, Default: i.Kind == rates.ItemManagement}
 }
 
 // TestDefaultsWarn checks that default prices of control planes and of traffic are used with a warning, where they are used.
@@ -114,7 +115,7 @@ func TestDefaultsWarn(t *testing.T) {
 	const management, traffic = "management of 1 cluster lacks a price", "network traffic of 1 cluster lacks a price"
 	for _, tt := range []struct {
 		name   string
-		rates  allocation.Rates
+		rates  rates.Rates
 		series []given
 		want   []string
 	}{

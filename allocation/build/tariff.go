@@ -4,24 +4,24 @@ import (
 	"slices"
 	"time"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // tariff is the price of one thing over time: what a metric says, else the sheet.
 type tariff struct {
 	metric  string
-	steps   timeline.Steps    // of the metric
-	changes []int64           // of the sheet's price, ascending, Unix milliseconds
-	rates   []allocation.Rate // one more than changes
-	cuts    []int64           // when the price may change, ascending
+	steps   timeline.Steps // of the metric
+	changes []int64        // of the sheet's price, ascending, Unix milliseconds
+	rates   []rates.Rate   // one more than changes
+	cuts    []int64        // when the price may change, ascending
 }
 
 // tariff is the price of an item: what steps of a metric say, else the sheet wherever its price may change in the window.
-func (b *Builder) tariff(metric string, steps timeline.Steps, i allocation.Item) tariff {
+func (b *Builder) tariff(metric string, steps timeline.Steps, i rates.Item) tariff {
 	t := tariff{metric: metric, steps: b.reach(steps)}
 	start, end := time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()
-	t.rates = []allocation.Rate{b.prices.rates.Item(i, start)}
+	t.rates = []rates.Rate{b.prices.rates.Item(i, start)}
 	for _, change := range b.prices.rates.Changes(start, end) {
 		if next := b.prices.rates.Item(i, change); next != t.rates[len(t.rates)-1] {
 			t.changes, t.rates = append(t.changes, change.UnixMilli()), append(t.rates, next)
@@ -32,7 +32,7 @@ func (b *Builder) tariff(metric string, steps timeline.Steps, i allocation.Item)
 }
 
 // rate is the sheet's price of the stretch that ends at t: at the instant of a change it is the old one.
-func (t *tariff) rate(at int64) *allocation.Rate {
+func (t *tariff) rate(at int64) *rates.Rate {
 	i, _ := slices.BinarySearch(t.changes, at)
 	return &t.rates[i]
 }
@@ -73,16 +73,16 @@ func (t *tariff) each(from, to int64, f func(from, to int64, price float64)) {
 
 // currency is what the answers are in.
 func (b *Builder) currency() string {
-	if d, ok := b.prices.rates.(allocation.Denominated); ok && d.Currency() != "" {
+	if d, ok := b.prices.rates.(rates.Denominated); ok && d.Currency() != "" {
 		return d.Currency()
 	}
-	return allocation.Dollar
+	return rates.Dollar
 }
 
 // inDollars says of built-in prices that they are in another currency than the answers, if they are.
 func (b *Builder) inDollars() string {
-	if c := b.currency(); c != allocation.Dollar {
-		return ", which are in " + allocation.Dollar + ", not converted to " + c
+	if c := b.currency(); c != rates.Dollar {
+		return ", which are in " + rates.Dollar + ", not converted to " + c
 	}
 	return ""
 }

@@ -10,14 +10,15 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // allNodesLabel is a label that kubelets give every node: where it is exported, so are all others.
 var allNodesLabel = allocation.NewLabelName("kubernetes.io/hostname")
 
 // UnlabeledWarning says which labels of nodes rules need of which known has none, "" where they need no others.
-func UnlabeledWarning(rates allocation.Rates, known allocation.NodeAttributes, at time.Time) string {
-	ruled, ok := rates.(allocation.Ruled)
+func UnlabeledWarning(pricer rates.Rates, known rates.NodeAttributes, at time.Time) string {
+	ruled, ok := pricer.(rates.Ruled)
 	if !ok {
 		return ""
 	}
@@ -55,8 +56,8 @@ func clash(label string, labels map[string]string) []string {
 }
 
 // warnClashes warns of rules that ask for labels of nodes which collide with others.
-func (b *Builder) warnClashes(known *allocation.NodeAttributes, at time.Time) {
-	ruled, ok := b.prices.rates.(allocation.Ruled)
+func (b *Builder) warnClashes(known *rates.NodeAttributes, at time.Time) {
+	ruled, ok := b.prices.rates.(rates.Ruled)
 	if !ok {
 		return
 	}
@@ -83,7 +84,7 @@ func spotNames(provider string) []allocation.LabelName {
 // all of them and some node is priced by no rule.
 func (b *Builder) warnUnlabeled() {
 	type group struct {
-		known   allocation.NodeAttributes
+		known   rates.NodeAttributes
 		unruled bool
 	}
 	groups := map[[2]string]*group{}
@@ -96,7 +97,7 @@ func (b *Builder) warnUnlabeled() {
 		key := [2]string{a.Cluster, provider(a.ProviderID)}
 		g := groups[key]
 		if g == nil {
-			g = &group{known: allocation.NodeAttributes{Cluster: key[0], Provider: key[1], Labels: map[string]string{}}}
+			g = &group{known: rates.NodeAttributes{Cluster: key[0], Provider: key[1], Labels: map[string]string{}}}
 			groups[key], order = g, append(order, key)
 		}
 		k := &g.known

@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // plainRule is a rule of the model: empty texts match anything.
@@ -81,7 +82,7 @@ func TestSheetEqualsPlainRules(t *testing.T) {
 		}
 		for _, region := range []string{"eu", "eu-1", "us-1", ""} {
 			for _, instanceType := range []string{"m5.large", "m5.small", "c5.large", "x"} {
-				n := allocation.NodeAttributes{Region: region, InstanceType: instanceType}
+				n := rates.NodeAttributes{Region: region, InstanceType: instanceType}
 				last := sheet.Node(n, day(-1))
 				for d := range 25 {
 					got := sheet.Node(n, day(d))

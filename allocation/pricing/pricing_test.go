@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // at is a time at which all rules without validity hold.
@@ -30,28 +31,28 @@ func example(t *testing.T) *pricing.Sheet {
 }
 
 func TestNode(t *testing.T) {
-	m5 := allocation.NodeAttributes{Provider: "AWS", Region: "eu-central-1", InstanceType: "m5.large"}
+	m5 := rates.NodeAttributes{Provider: "AWS", Region: "eu-central-1", InstanceType: "m5.large"}
 	spot := m5
 	spot.Spot = true
 	elsewhere := m5
 	elsewhere.Region = "us-east-1"
-	rates := func(cpu, ram, gpu float64, source string, def bool) allocation.NodeRates {
-		return allocation.NodeRates{Price: [allocation.NumResources]float64{cpu, ram, gpu}, Source: source, Default: def, Ruled: strings.HasPrefix(source, "example.yaml:")}
+	nodeRates := func(cpu, ram, gpu float64, source string, def bool) rates.NodeRates {
+		return rates.NodeRates{Price: [allocation.NumResources]float64{cpu, ram, gpu}, Source: source, Default: def, Ruled: strings.HasPrefix(source, "example.yaml:")}
 	}
 	for _, tc := range []struct {
 		name string
-		node allocation.NodeAttributes
-		want allocation.NodeRates
+		node rates.NodeAttributes
+		want rates.NodeRates
 	}{
-		{"first match wins", spot, rates(0.0101, 0.00135, 0.4, "example.yaml:11", false)},
-		{"rule without spot takes the rest", m5, rates(0.0288, 0.00385, 0.9, "example.yaml:17", false)},
-		{"no rule", elsewhere, rates(0.03, 0.004, 0.9, "example.yaml", false)},
-		{"no rule, spot", allocation.NodeAttributes{Spot: true}, rates(0.007, 0.001, 0.4, "example.yaml", false)},
-		{"prices missing in the rule", allocation.NodeAttributes{InstanceType: "g4dn.xlarge"}, rates(0.03, 0.004, 0.526, "example.yaml, example.yaml:22", false)},
-		{"a type is not a prefix", allocation.NodeAttributes{InstanceType: "g4dn.xlarge2"}, rates(0.03, 0.004, 0.9, "example.yaml", false)},
-		{"raw label", allocation.NodeAttributes{Labels: map[string]string{"example.com/rack": "r7"}}, rates(0.011, 0.0015, 0.9, "example.yaml:24", false)},
-		{"sanitized label", allocation.NodeAttributes{Labels: map[string]string{"example_com_rack": "r7"}}, rates(0.011, 0.0015, 0.9, "example.yaml:24", false)},
-		{"other value of the label", allocation.NodeAttributes{Labels: map[string]string{"example.com/rack": "r8"}}, rates(0.03, 0.004, 0.9, "example.yaml", false)},
+		{"first match wins", spot, nodeRates(0.0101, 0.00135, 0.4, "example.yaml:11", false)},
+		{"rule without spot takes the rest", m5, nodeRates(0.0288, 0.00385, 0.9, "example.yaml:17", false)},
+		{"no rule", elsewhere, nodeRates(0.03, 0.004, 0.9, "example.yaml", false)},
+		{"no rule, spot", rates.NodeAttributes{Spot: true}, nodeRates(0.007, 0.001, 0.4, "example.yaml", false)},
+		{"prices missing in the rule", rates.NodeAttributes{InstanceType: "g4dn.xlarge"}, nodeRates(0.03, 0.004, 0.526, "example.yaml, example.yaml:22", false)},
+		{"a type is not a prefix", rates.NodeAttributes{InstanceType: "g4dn.xlarge2"}, nodeRates(0.03, 0.004, 0.9, "example.yaml", false)},
+		{"raw label", rates.NodeAttributes{Labels: map[string]string{"example.com/rack": "r7"}}, nodeRates(0.011, 0.0015, 0.9, "example.yaml:24", false)},
+		{"sanitized label", rates.NodeAttributes{Labels: map[string]string{"example_com_rack": "r7"}}, nodeRates(0.011, 0.0015, 0.9, "example.yaml:24", false)},
+		{"other value of the label", rates.NodeAttributes{Labels: map[string]string{"example.com/rack": "r8"}}, nodeRates(0.03, 0.004, 0.9, "example.yaml", false)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := example(t).Node(tc.node, at)
@@ -70,11 +71,11 @@ func TestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	for instanceType, want := range map[string][allocation.NumResources]string{
-		"a": {"p.yaml:3", "p.yaml", allocation.BuiltInPrices},
+		"a": {"p.yaml:3", "p.yaml", rates.BuiltInPrices},
 		"g": {"p.yaml:4", "p.yaml", "p.yaml:4"},
-		"x": {allocation.BuiltInPrices, "p.yaml", allocation.BuiltInPrices},
+		"x": {rates.BuiltInPrices, "p.yaml", rates.BuiltInPrices},
 	} {
-		if got := s.Node(allocation.NodeAttributes{InstanceType: instanceType}, at).Sources; got != want {
+		if got := s.Node(rates.NodeAttributes{InstanceType: instanceType}, at).Sources; got != want {
 			t.Errorf("%s: got %v, want %v", instanceType, got, want)
 		}
 	}
@@ -88,16 +89,16 @@ func TestDefaultIsThatOfTheSemantics(t *testing.T) {
 		{false, [allocation.NumResources]float64{0.031611, 0.004237, 0.95}},
 		{true, [allocation.NumResources]float64{0.006655, 0.000892, 0.95}},
 	} {
-		got := pricing.Default().Node(allocation.NodeAttributes{Spot: tc.spot}, at)
+		got := pricing.Default().Node(rates.NodeAttributes{Spot: tc.spot}, at)
 		if got.Price != tc.want || !got.Default || got.Source != "built-in defaults" {
 			t.Errorf("spot %v: got %+v, want %v", tc.spot, got, tc.want)
 		}
 	}
-	for kind, want := range [allocation.NumItemKinds]float64{
-		allocation.ItemStorage: 0.00005479452, allocation.ItemLoadBalancer: .025, allocation.ItemEgressZone: .01, allocation.ItemEgressRegion: .01, allocation.ItemEgressInternet: .12,
+	for kind, want := range [rates.NumItemKinds]float64{
+		rates.ItemStorage: 0.00005479452, rates.ItemLoadBalancer: .025, rates.ItemEgressZone: .01, rates.ItemEgressRegion: .01, rates.ItemEgressInternet: .12,
 	} {
-		item := allocation.Item{Kind: allocation.ItemKind(kind)}
-		if got := pricing.Default().Item(item, at); got != (allocation.Rate{Price: want, Source: "built-in defaults", Default: true}) {
+		item := rates.Item{Kind: rates.ItemKind(kind)}
+		if got := pricing.Default().Item(item, at); got != (rates.Rate{Price: want, Source: "built-in defaults", Default: true}) {
 			t.Errorf("item %d: got %+v, want %v", kind, got, want)
 		}
 	}
@@ -122,7 +123,7 @@ func TestParseGood(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := s.Node(allocation.NodeAttributes{}, at).Price[allocation.CPU]; got != tc.cpu {
+			if got := s.Node(rates.NodeAttributes{}, at).Price[allocation.CPU]; got != tc.cpu {
 				t.Errorf("cpu: got %v, want %v", got, tc.cpu)
 			}
 		})
@@ -238,11 +239,11 @@ func checkPrices(t *testing.T, s *pricing.Sheet) {
 	t.Helper()
 	var all []float64
 	for _, spot := range []bool{false, true} {
-		rates := s.Node(allocation.NodeAttributes{Spot: spot, Region: "r"}, at)
+		rates := s.Node(rates.NodeAttributes{Spot: spot, Region: "r"}, at)
 		all = append(append(all, rates.Price[:]...), rates.Discount)
 	}
-	for kind := range allocation.NumItemKinds {
-		all = append(all, s.Item(allocation.Item{Kind: kind, Region: "r"}, at).Price)
+	for kind := range rates.NumItemKinds {
+		all = append(all, s.Item(rates.Item{Kind: kind, Region: "r"}, at).Price)
 	}
 	for _, v := range all {
 		if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -295,21 +296,21 @@ func TestNodeNeeds(t *testing.T) {
 	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
 		sheet string
-		known allocation.NodeAttributes
-		want  allocation.NodeNeeds
+		known rates.NodeAttributes
+		want  rates.NodeNeeds
 	}{
 		"no rules":                {sheet: "defaults: {cpuPerCoreHour: 1}"},
 		"provider and cluster":    {sheet: "nodes: [{provider: aws, cluster: c, cpuPerCoreHour: 1}]"},
-		"texts":                   {sheet: "nodes: [{instanceType: m5.*, region: r, zone: z, gpuModel: A100, cpuPerCoreHour: 1}]", want: allocation.NodeNeeds{InstanceType: true, Region: true, Zone: true, GPUModel: true}},
-		"texts that are known":    {sheet: "nodes: [{instanceType: m5.*, region: r, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{InstanceType: "x", Region: "y"}},
-		"spot":                    {sheet: "nodes: [{spot: true, cpuPerCoreHour: 1}]", want: allocation.NodeNeeds{Spot: true}},
-		"spot that is known":      {sheet: "nodes: [{spot: true, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{Spot: true}},
+		"texts":                   {sheet: "nodes: [{instanceType: m5.*, region: r, zone: z, gpuModel: A100, cpuPerCoreHour: 1}]", want: rates.NodeNeeds{InstanceType: true, Region: true, Zone: true, GPUModel: true}},
+		"texts that are known":    {sheet: "nodes: [{instanceType: m5.*, region: r, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{InstanceType: "x", Region: "y"}},
+		"spot":                    {sheet: "nodes: [{spot: true, cpuPerCoreHour: 1}]", want: rates.NodeNeeds{Spot: true}},
+		"spot that is known":      {sheet: "nodes: [{spot: true, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Spot: true}},
 		"on demand":               {sheet: "nodes: [{spot: false, cpuPerCoreHour: 1}]"},
-		"labels":                  {sheet: "nodes: [{labels: {b: x, a.b/C: y}, cpuPerCoreHour: 1}, {labels: {b: z}, cpuPerCoreHour: 2}]", want: allocation.NodeNeeds{Labels: []string{"a.b/C", "b"}}},
-		"labels that are known":   {sheet: "nodes: [{labels: {b: x, a.b/C: y}, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{Labels: map[string]string{"a_b_c": "n"}}, want: allocation.NodeNeeds{Labels: []string{"b"}}},
-		"of another provider":     {sheet: "nodes: [{provider: aws, zone: z, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{Provider: "gcp"}},
-		"of a provider":           {sheet: "nodes: [{provider: AWS, zone: z, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{Provider: "aws"}, want: allocation.NodeNeeds{Zone: true}},
-		"of another cluster":      {sheet: "nodes: [{cluster: 'prod-*', zone: z, cpuPerCoreHour: 1}]", known: allocation.NodeAttributes{Cluster: "test-1"}},
+		"labels":                  {sheet: "nodes: [{labels: {b: x, a.b/C: y}, cpuPerCoreHour: 1}, {labels: {b: z}, cpuPerCoreHour: 2}]", want: rates.NodeNeeds{Labels: []string{"a.b/C", "b"}}},
+		"labels that are known":   {sheet: "nodes: [{labels: {b: x, a.b/C: y}, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Labels: map[string]string{"a_b_c": "n"}}, want: rates.NodeNeeds{Labels: []string{"b"}}},
+		"of another provider":     {sheet: "nodes: [{provider: aws, zone: z, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Provider: "gcp"}},
+		"of a provider":           {sheet: "nodes: [{provider: AWS, zone: z, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Provider: "aws"}, want: rates.NodeNeeds{Zone: true}},
+		"of another cluster":      {sheet: "nodes: [{cluster: 'prod-*', zone: z, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Cluster: "test-1"}},
 		"rules that hold no more": {sheet: "nodes: [{zone: z, to: 2026-03-01, cpuPerCoreHour: 1}]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -339,7 +340,7 @@ func TestLabelSpellings(t *testing.T) {
 		{"tier_conflict1", "x", "tier_conflict2", "b"}:    3,
 		{"example_com_node_pool", "other", "team", "any"}: 4,
 	} {
-		rates := sheet.Node(allocation.NodeAttributes{Labels: map[string]string{labels[0]: labels[1], labels[2]: labels[3]}}, time.Time{})
+		rates := sheet.Node(rates.NodeAttributes{Labels: map[string]string{labels[0]: labels[1], labels[2]: labels[3]}}, time.Time{})
 		if got := rates.Price[allocation.CPU]; got != want {
 			t.Errorf("%q cost %v, want %v", labels, got, want)
 		}

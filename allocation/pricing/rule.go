@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // rule is a row of one of the sheet's lists.
@@ -56,7 +57,7 @@ type subject struct {
 	spot   bool
 }
 
-func nodeSubject(n *allocation.NodeAttributes) subject {
+func nodeSubject(n *rates.NodeAttributes) subject {
 	return subject{
 		texts: [numAttributes]string{
 			provider: n.Provider, region: n.Region, zone: n.Zone, instanceType: n.InstanceType, gpuModel: n.GPUModel, cluster: n.Cluster, name: n.Name,
@@ -65,7 +66,7 @@ func nodeSubject(n *allocation.NodeAttributes) subject {
 	}
 }
 
-func itemSubject(i *allocation.Item) subject {
+func itemSubject(i *rates.Item) subject {
 	return subject{
 		texts: [numAttributes]string{
 			provider: i.Provider, region: i.Region, zone: i.Zone, storageClass: i.StorageClass, cluster: i.Cluster, namespace: i.Namespace, name: i.Name,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // Limits of values: what is beyond them is a slip, and could overflow what is computed with it.
@@ -216,11 +216,11 @@ func (p *parser) oddities() []string {
 		remedy := "check its unit"
 		stem, hourly := strings.CutSuffix(n.key.name, "Hour")
 		switch {
-		case part > allocation.UnusuallyDear && hourly:
+		case part > rates.UnusuallyDear && hourly:
 			remedy = "did you mean " + stem + "Month?"
-		case n.key.hours > 1 && n.v > 0 && part < allocation.UnusuallyCheap:
+		case n.key.hours > 1 && n.v > 0 && part < rates.UnusuallyCheap:
 			remedy = "did you mean " + strings.TrimSuffix(n.key.name, "Month") + "Hour?"
-		case part <= allocation.UnusuallyDear:
+		case part <= rates.UnusuallyDear:
 			continue
 		}
 		p.remark(n.line, n.key.name+" of "+number(n.v)+" is "+number(part)+" times what is usual: "+remedy)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // Sheet prices nodes, volumes, load balancers, control planes and traffic. It is not changed once made and safe for
@@ -26,13 +27,13 @@ type Sheet struct {
 }
 
 var (
-	_ allocation.Rates = (*Sheet)(nil)
-	_ allocation.Ruled = (*Sheet)(nil)
+	_ rates.Rates = (*Sheet)(nil)
+	_ rates.Ruled = (*Sheet)(nil)
 )
 
 // Default is the sheet without rules and with the built-in defaults.
 func Default() *Sheet {
-	s := &Sheet{name: allocation.BuiltInPrices, multiplier: 1}
+	s := &Sheet{name: rates.BuiltInPrices, multiplier: 1}
 	for p := range prices {
 		s.defaults[p] = prices[p].builtIn
 	}
@@ -80,7 +81,7 @@ func (s *Sheet) Custom() (allocation.CustomPrices, bool) {
 	return *s.custom, true
 }
 
-// Changes implements allocation.Rates: the instants within (from, to) at which a rule begins or ends.
+// Changes implements rates.Rates: the instants within (from, to) at which a rule begins or ends.
 func (s *Sheet) Changes(from, to time.Time) []time.Time {
 	i, _ := slices.BinarySearch(s.changes, from.UnixMilli()+1)
 	j, _ := slices.BinarySearch(s.changes, to.UnixMilli())
@@ -93,7 +94,7 @@ func (s *Sheet) Changes(from, to time.Time) []time.Time {
 
 // Node prices a node: each price is that of the first rule of nodes that matches and has it, else the default, which is
 // another for spot nodes.
-func (s *Sheet) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeRates {
+func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	subject := nodeSubject(&n)
 	var found [allocation.NumResources]*rule
 	missing := len(found)
@@ -108,7 +109,7 @@ func (s *Sheet) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeR
 			break
 		}
 	}
-	rates := allocation.NodeRates{Ruled: found[allocation.CPU] != nil || found[allocation.RAM] != nil}
+	rates := rates.NodeRates{Ruled: found[allocation.CPU] != nil || found[allocation.RAM] != nil}
 	var sources []string
 	kind := 0
 	if n.Spot {
@@ -136,8 +137,8 @@ func (s *Sheet) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeR
 	return rates
 }
 
-// NodeNeeds implements allocation.Ruled.
-func (s *Sheet) NodeNeeds(known allocation.NodeAttributes, at time.Time) (needs allocation.NodeNeeds) {
+// NodeNeeds implements rates.Ruled.
+func (s *Sheet) NodeNeeds(known rates.NodeAttributes, at time.Time) (needs rates.NodeNeeds) {
 	x := nodeSubject(&known)
 	for i := range s.sections[nodeSection].rules {
 		r := &s.sections[nodeSection].rules[i]
@@ -162,7 +163,7 @@ func (s *Sheet) NodeNeeds(known allocation.NodeAttributes, at time.Time) (needs 
 }
 
 // Item prices an item by the first rule of its list that matches and has the price, else by the default.
-func (s *Sheet) Item(i allocation.Item, at time.Time) allocation.Rate {
+func (s *Sheet) Item(i rates.Item, at time.Time) rates.Rate {
 	p := itemPrices[i.Kind]
 	subject := itemSubject(&i)
 	var found *rule
@@ -173,14 +174,14 @@ func (s *Sheet) Item(i allocation.Item, at time.Time) allocation.Rate {
 		}
 	}
 	price, _, source, builtIn := s.price(found, p)
-	return allocation.Rate{Price: price, Source: source, Default: builtIn}
+	return rates.Rate{Price: price, Source: source, Default: builtIn}
 }
 
 // price is a price of a rule, else the default, with the multiplier in it. The discount is not.
 func (s *Sheet) price(r *rule, p price) (v, discount float64, source string, builtIn bool) {
 	v, discount, source = s.defaults[p]*s.multiplier, s.discount, s.name
 	if builtIn = !s.named.has(p); builtIn {
-		source = allocation.BuiltInPrices
+		source = rates.BuiltInPrices
 	}
 	if r == nil {
 		return v, discount, source, builtIn

@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // fullSheets are the sheet with every kind of rule, by its form.
@@ -33,33 +34,33 @@ func fullSheets(t *testing.T) map[string]*pricing.Sheet {
 
 func TestFullSheetNodes(t *testing.T) {
 	july := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
-	p4d := allocation.NodeAttributes{Provider: "aws", InstanceType: "p4d.24xlarge", GPUModel: "NVIDIA-A100-SXM4-40GB"}
-	lab := allocation.NodeAttributes{Cluster: "lab", Name: "n1", Labels: map[string]string{"example_com_rack": "r7"}}
+	p4d := rates.NodeAttributes{Provider: "aws", InstanceType: "p4d.24xlarge", GPUModel: "NVIDIA-A100-SXM4-40GB"}
+	lab := rates.NodeAttributes{Cluster: "lab", Name: "n1", Labels: map[string]string{"example_com_rack": "r7"}}
 	spot := lab
 	spot.Spot = true
-	type rates struct {
+	type found struct {
 		cpu, ram, gpu, discount float64
 		builtIn                 bool
 	}
 	const ram, gpu = 0.004237 * .9 * 1.5, .95 * 1.5 // built-in, by the sheet's terms
 	for _, tt := range []struct {
 		name string
-		node allocation.NodeAttributes
+		node rates.NodeAttributes
 		at   time.Time
-		want rates
+		want found
 		from []int // lines of full.yaml; 0 is the sheet's defaults, -1 the built-in ones
 	}{
-		{"terms of the rule", p4d, july.Add(-time.Millisecond), rates{.04 * .5, .005 * .5, 2.5 * 1.5, .5, false}, []int{10, 12}},
-		{"from its first instant on", p4d, july, rates{.03 * .9 * 1.5, .005 * .9 * 1.5, 2.5 * 1.5, .1, false}, []int{11, 12}},
-		{"per month", lab, july, rates{.01 * .9 * 1.5, ram, gpu, .1, true}, []int{13, -1}},
-		{"spot is built in", spot, july, rates{.006655 * .9 * 1.5, .000892 * .9 * 1.5, gpu, .1, true}, []int{-1}},
-		{"nothing known", allocation.NodeAttributes{}, july, rates{.02 * .9 * 1.5, ram, gpu, .1, true}, []int{0, -1}},
+		{"terms of the rule", p4d, july.Add(-time.Millisecond), found{.04 * .5, .005 * .5, 2.5 * 1.5, .5, false}, []int{10, 12}},
+		{"from its first instant on", p4d, july, found{.03 * .9 * 1.5, .005 * .9 * 1.5, 2.5 * 1.5, .1, false}, []int{11, 12}},
+		{"per month", lab, july, found{.01 * .9 * 1.5, ram, gpu, .1, true}, []int{13, -1}},
+		{"spot is built in", spot, july, found{.006655 * .9 * 1.5, .000892 * .9 * 1.5, gpu, .1, true}, []int{-1}},
+		{"nothing known", rates.NodeAttributes{}, july, found{.02 * .9 * 1.5, ram, gpu, .1, true}, []int{0, -1}},
 	} {
 		for name, sheet := range fullSheets(t) {
 			t.Run(tt.name+"/"+name, func(t *testing.T) {
 				got := sheet.Node(tt.node, tt.at)
-				have := rates{got.Price[allocation.CPU], got.Price[allocation.RAM], got.Price[allocation.GPU], got.Discount, got.Default}
-				if diff := cmp.Diff(tt.want, have, cmp.AllowUnexported(rates{}), cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+				have := found{got.Price[allocation.CPU], got.Price[allocation.RAM], got.Price[allocation.GPU], got.Discount, got.Default}
+				if diff := cmp.Diff(tt.want, have, cmp.AllowUnexported(found{}), cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 					t.Error(diff)
 				}
 				if n := strings.Count(got.Source, ",") + 1; n != len(tt.from) {
@@ -74,22 +75,22 @@ func TestFullSheetItems(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		name    string
-		item    allocation.Item
+		item    rates.Item
 		want    float64 // before the multiplier of 1.5
 		builtIn bool
 	}{
-		{"storage class", allocation.Item{Kind: allocation.ItemStorage, Provider: "aws", StorageClass: "gp3", Namespace: "db"}, .0876 / 730, false},
-		{"storage class and namespace", allocation.Item{Kind: allocation.ItemStorage, StorageClass: "gp3", Namespace: "db"}, .0001, false},
-		{"storage by default", allocation.Item{Kind: allocation.ItemStorage, StorageClass: "standard"}, .0001, false},
-		{"load balancer", allocation.Item{Kind: allocation.ItemLoadBalancer, Provider: "aws", Region: "eu-west-1"}, .0225, false},
-		{"service", allocation.Item{Kind: allocation.ItemLoadBalancer, Namespace: "shop", Name: "web", Labels: map[string]string{"tier": "front"}}, .02, false},
-		{"other service", allocation.Item{Kind: allocation.ItemLoadBalancer, Namespace: "shop", Name: "web"}, 0.025, true},
-		{"control plane", allocation.Item{Kind: allocation.ItemManagement, Cluster: "prod"}, .1, false},
-		{"other control plane", allocation.Item{Kind: allocation.ItemManagement, Cluster: "lab"}, 0, true},
-		{"internet", allocation.Item{Kind: allocation.ItemEgressInternet, Provider: "GCP"}, .085, false},
-		{"each price by its own rule", allocation.Item{Kind: allocation.ItemEgressZone, Provider: "gcp", Zone: "eu-west-1a"}, .02, false},
-		{"region", allocation.Item{Kind: allocation.ItemEgressRegion, Zone: "eu-west-1a"}, .03, false},
-		{"region by default", allocation.Item{Kind: allocation.ItemEgressRegion}, .01, true},
+		{"storage class", rates.Item{Kind: rates.ItemStorage, Provider: "aws", StorageClass: "gp3", Namespace: "db"}, .0876 / 730, false},
+		{"storage class and namespace", rates.Item{Kind: rates.ItemStorage, StorageClass: "gp3", Namespace: "db"}, .0001, false},
+		{"storage by default", rates.Item{Kind: rates.ItemStorage, StorageClass: "standard"}, .0001, false},
+		{"load balancer", rates.Item{Kind: rates.ItemLoadBalancer, Provider: "aws", Region: "eu-west-1"}, .0225, false},
+		{"service", rates.Item{Kind: rates.ItemLoadBalancer, Namespace: "shop", Name: "web", Labels: map[string]string{"tier": "front"}}, .02, false},
+		{"other service", rates.Item{Kind: rates.ItemLoadBalancer, Namespace: "shop", Name: "web"}, 0.025, true},
+		{"control plane", rates.Item{Kind: rates.ItemManagement, Cluster: "prod"}, .1, false},
+		{"other control plane", rates.Item{Kind: rates.ItemManagement, Cluster: "lab"}, 0, true},
+		{"internet", rates.Item{Kind: rates.ItemEgressInternet, Provider: "GCP"}, .085, false},
+		{"each price by its own rule", rates.Item{Kind: rates.ItemEgressZone, Provider: "gcp", Zone: "eu-west-1a"}, .02, false},
+		{"region", rates.Item{Kind: rates.ItemEgressRegion, Zone: "eu-west-1a"}, .03, false},
+		{"region by default", rates.Item{Kind: rates.ItemEgressRegion}, .01, true},
 	} {
 		for name, sheet := range fullSheets(t) {
 			t.Run(tt.name+"/"+name, func(t *testing.T) {
@@ -210,7 +211,7 @@ func TestParseNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Node(allocation.NodeAttributes{}, time.Now()); got.Price[allocation.CPU] != 2 || got.Source != "config.yaml, built-in defaults" {
+	if got := s.Node(rates.NodeAttributes{}, time.Now()); got.Price[allocation.CPU] != 2 || got.Source != "config.yaml, built-in defaults" {
 		t.Errorf("got %+v", got)
 	}
 	if _, err := pricing.ParseNode("config.yaml", &yaml.Node{Kind: yaml.SequenceNode, Line: 7}); err == nil || !strings.Contains(err.Error(), "line 7") {
@@ -229,7 +230,7 @@ func BenchmarkNode(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	n := allocation.NodeAttributes{Provider: "aws", Region: "region-t", InstanceType: "type-999ns"}
+	n := rates.NodeAttributes{Provider: "aws", Region: "region-t", InstanceType: "type-999ns"}
 	now := time.Now()
 	if got := s.Node(n, now); got.Default {
 		b.Fatalf("got %+v", got)

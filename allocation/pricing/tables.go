@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // price is an index of the prices that a sheet can name.
@@ -80,20 +81,20 @@ var nodePrices = [allocation.NumResources][2]price{
 }
 
 // itemPrices are the prices of each kind of item.
-var itemPrices = [allocation.NumItemKinds]price{
-	allocation.ItemStorage: storagePrice, allocation.ItemLoadBalancer: loadBalancerPrice, allocation.ItemManagement: managementPrice,
-	allocation.ItemEgressZone: egressZonePrice, allocation.ItemEgressRegion: egressRegionPrice, allocation.ItemEgressInternet: egressInternetPrice,
+var itemPrices = [rates.NumItemKinds]price{
+	rates.ItemStorage: storagePrice, rates.ItemLoadBalancer: loadBalancerPrice, rates.ItemManagement: managementPrice,
+	rates.ItemEgressZone: egressZonePrice, rates.ItemEgressRegion: egressRegionPrice, rates.ItemEgressInternet: egressInternetPrice,
 }
 
 // usual is about what costs the price, in a currency.
 func (p price) usual(currency string) float64 {
 	for r := range nodePrices {
 		if slices.Contains(nodePrices[r][:], p) {
-			return allocation.UsualNodePrice(allocation.Resource(r), currency)
+			return rates.ReferenceNode(allocation.Resource(r), currency)
 		}
 	}
 	kind := slices.Index(itemPrices[:], p)
-	return allocation.UsualItemPrice(allocation.ItemKind(kind), currency)
+	return rates.ReferenceItem(rates.ItemKind(kind), currency)
 }
 
 // hoursPerMonth is what a month of a price has, whatever month it is.

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // pricedItems are things besides nodes that have the same price for the same reason.
@@ -107,7 +108,7 @@ func printItemPrices(b *strings.Builder, set *allocation.Set) (missing []string,
 				fmt.Fprintln(t, "\nCLUSTER\tKIND\tOF\tCOUNT\tPRICE\tPER\t730 HOURS\tSOURCE")
 			}
 			fmt.Fprintln(t, strings.Join([]string{x.cluster, x.kind, dash(x.what), strconv.Itoa(x.count), x.price, x.unit, dash(x.monthly), x.source}, "\t"))
-			if strings.Contains(x.source, allocation.BuiltInPrices) {
+			if strings.Contains(x.source, rates.BuiltInPrices) {
 				builtIn += x.count
 			}
 		}

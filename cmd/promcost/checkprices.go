@@ -14,6 +14,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
@@ -100,7 +101,7 @@ func printPrices(set *allocation.Set, io streams) error {
 			}
 			cells = append(cells, price)
 		}
-		if slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, allocation.BuiltInPrices) }) {
+		if slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, rates.BuiltInPrices) }) {
 			name := n.Name
 			if set.Nodes[0].Cluster != set.Nodes[len(set.Nodes)-1].Cluster { // they are in the order of clusters
 				name = n.Cluster + "/" + name

@@ -12,8 +12,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/dashboards"
 )
 
@@ -35,7 +35,7 @@ func defineDashboards(clause *kingpin.CmdClause, io streams, _ *logFlags) execut
 		}
 		currency = text
 		return nil
-	}).Default(allocation.Dollar)
+	}).Default(rates.Dollar)
 	return func(context.Context) error {
 		files := append(dashboards.Dashboards(currency), dashboards.Rules()...)
 		if format == formatConfigMap {

@@ -24,11 +24,11 @@ const everything = "*"
 // listed must not exist; a listed one may come later. A name with a leading "!" is forbidden after everything.
 var packages = map[string][]string{
 	"cmd/promcost":                    {everything, "!allocation/kubeapi", "!dashboards/grafana"},
-	"cmd/promcost/internal/config":    {"allocation", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/metering", "allocation/pricing"},
+	"cmd/promcost/internal/config":    {"allocation", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/metering", "allocation/pricing", "allocation/rates"},
 	"cmd/promcost/internal/manifests": {"allocation"},
 	"cmd/promcost-apiserver":          {"allocation/kubeapi", "allocation", "allocation/filter", "allocation/encode"},
 	"collector":                       {"allocation", "allocation/memory", "allocation/metering"},
-	"promquery":                       {"allocation", "allocation/build", "allocation/diagnosis", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/signals", "allocation/timeline"},
+	"promquery":                       {"allocation", "allocation/build", "allocation/diagnosis", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"promquery/chunks":                {"promquery", "allocation/timeline"},
 	"promquery/remote":                {"promquery", "promquery/chunks", "allocation/places", "allocation/timeline", "allocation/singleflight"},
 	"promquery/blocks":                {"promquery", "promquery/chunks", "allocation/memory"},
@@ -42,13 +42,14 @@ var packages = map[string][]string{
 	"promquery/promtest":              {}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":         {}, // gives tests the flag -soak
 	"allocation":                      {"allocation/caret", "allocation/timeline"},
-	"allocation/build":                {"allocation", "allocation/notices", "allocation/signals", "allocation/timeline"},
+	"allocation/build":                {"allocation", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/signals":              {"allocation"},
 	"allocation/notices":              {"allocation", "allocation/timeline"},
 	"allocation/metering":             {"allocation", "allocation/fields"},
 	"allocation/assets":               {"allocation", "allocation/caret"},
 	"allocation/diagnosis":            {"allocation"},
 	"allocation/fields":               {"allocation"},
+	"allocation/rates":                {"allocation"},
 	"allocation/windows":              {"allocation"},
 	"allocation/memory":               {"allocation"},
 	"allocation/places":               {},
@@ -56,7 +57,7 @@ var packages = map[string][]string{
 	"allocation/caret":                {},
 	"allocation/filter":               {"allocation", "allocation/caret", "allocation/fields"},
 	"allocation/jmespath":             {"allocation/caret"},
-	"allocation/pricing":              {"allocation", "allocation/caret"},
+	"allocation/pricing":              {"allocation", "allocation/caret", "allocation/rates"},
 	"allocation/billing":              {"allocation"},
 	"allocation/encode":               {"allocation", "allocation/assets", "allocation/diagnosis", "allocation/fields", "allocation/notices"},
 	"allocation/parquet":              {"allocation", "allocation/assets"},
@@ -78,7 +79,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
 	"allocation/assets", "allocation/build", "allocation/diagnosis", "allocation/fields", "allocation/metering", "allocation/notices", "allocation/parquet",
-	"allocation/signals", "allocation/windows",
+	"allocation/rates", "allocation/signals", "allocation/windows",
 }
 
 // outside are the laws for modules of others: who alone may import what, and why. An only that ends in "/" stands for

@@ -22,6 +22,7 @@ import (
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
@@ -214,13 +215,13 @@ type computer struct {
 	id identity
 
 	mu     sync.Mutex
-	rates  allocation.Rates
+	rates  rates.Rates
 	sheet  string            // the name of the price sheet that is given, "" for none
 	engine *promquery.Engine // nil until the cluster's id is known, and once there are other rates
 }
 
 // price makes computations that begin from now on take other rates, those of the sheet of that name; those that run keep theirs.
-func (c *computer) price(rates allocation.Rates, sheet string) {
+func (c *computer) price(rates rates.Rates, sheet string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rates, c.sheet, c.engine = rates, sheet, nil

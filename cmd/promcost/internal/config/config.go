@@ -9,8 +9,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // Flags are what the command line says beside the config file, or in place of it.
@@ -58,7 +58,7 @@ func Read(f Flags) (*Settings, error) {
 		return nil, fmt.Errorf("read --config.file: currency is %s, but the prices of %s are in %s: nothing is converted, give prices in the currency of the answers",
 			file.currency, s.Rates.Name(), sheet)
 	}
-	s.Currency = cmp.Or(file.currency, s.Rates.Currency(), allocation.Dollar)
+	s.Currency = cmp.Or(file.currency, s.Rates.Currency(), rates.Dollar)
 	return s, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
@@ -35,7 +36,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rates := s.Rates.Node(allocation.NodeAttributes{InstanceType: "m5.large"}, time.Now())
+	rates := s.Rates.Node(rates.NodeAttributes{InstanceType: "m5.large"}, time.Now())
 	if math.Abs(rates.Price[allocation.CPU]-.036) > 1e-12 || rates.Source != example+":9" || s.Rates.Currency() != "EUR" {
 		t.Errorf("prices: %+v in %s", rates, s.Rates.Currency())
 	}
@@ -173,7 +174,7 @@ func TestReadWithFlags(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cpu := s.Rates.Node(allocation.NodeAttributes{}, time.Now()).Price[allocation.CPU]
+			cpu := s.Rates.Node(rates.NodeAttributes{}, time.Now()).Price[allocation.CPU]
 			if cpu != tt.cpu || s.Currency != tt.currency || s.Zone.String() != tt.zone || !s.RatesFrom.Equal(tt.from) || strings.Join(s.Overridden, ",") != tt.overridden {
 				t.Errorf("cpu %v, %s, %s, from %s, flags win over %v; want %+v", cpu, s.Currency, s.Zone, s.RatesFrom, s.Overridden, tt)
 			}
@@ -196,17 +197,17 @@ clusters: {prod: {provider: aws, region: eu}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	rates := s.Pricer()
+	pricer := s.Pricer()
 	now := time.Now()
 	for _, tt := range []struct {
 		name      string
 		got, want float64
 	}{
-		{"node", rates.Node(allocation.NodeAttributes{Cluster: "prod"}, now).Price[allocation.CPU], 1},
-		{"node of a known provider", rates.Node(allocation.NodeAttributes{Cluster: "prod", Provider: "gcp"}, now).Price[allocation.CPU], 2},
-		{"node of another cluster", rates.Node(allocation.NodeAttributes{Cluster: "lab"}, now).Price[allocation.CPU], 0.031611},
-		{"volume", rates.Item(allocation.Item{Cluster: "prod"}, now).Price, 3},
-		{"volume elsewhere", rates.Item(allocation.Item{Cluster: "prod", Region: "us"}, now).Price, 0.00005479452},
+		{"node", pricer.Node(rates.NodeAttributes{Cluster: "prod"}, now).Price[allocation.CPU], 1},
+		{"node of a known provider", pricer.Node(rates.NodeAttributes{Cluster: "prod", Provider: "gcp"}, now).Price[allocation.CPU], 2},
+		{"node of another cluster", pricer.Node(rates.NodeAttributes{Cluster: "lab"}, now).Price[allocation.CPU], 0.031611},
+		{"volume", pricer.Item(rates.Item{Cluster: "prod"}, now).Price, 3},
+		{"volume elsewhere", pricer.Item(rates.Item{Cluster: "prod", Region: "us"}, now).Price, 0.00005479452},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: price %v, want %v", tt.name, tt.got, tt.want)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // SheetName is the name of the price sheet that is given, "" where there are built-in prices only.
@@ -27,9 +27,9 @@ func (s *Settings) PriceWarnings(now time.Time) []string {
 	if asOf := s.Rates.AsOf(); !asOf.IsZero() && now.Sub(asOf) > maxPriceAge {
 		out = append(out, fmt.Sprintf("prices of %s are as of %s, more than a year ago: look them up again", s.Rates.Name(), asOf.Format(time.DateOnly)))
 	}
-	if builtIn := s.Rates.BuiltIn(); s.Currency != allocation.Dollar && len(builtIn) > 0 {
+	if builtIn := s.Rates.BuiltIn(); s.Currency != rates.Dollar && len(builtIn) > 0 {
 		out = append(out, fmt.Sprintf("built-in defaults are in %s, not converted to %s: give defaults for what no rule and no metric prices (%s)",
-			allocation.Dollar, s.Currency, strings.Join(builtIn, ", ")))
+			rates.Dollar, s.Currency, strings.Join(builtIn, ", ")))
 	}
 	return out
 }
@@ -37,7 +37,7 @@ func (s *Settings) PriceWarnings(now time.Time) []string {
 // Warnings are the PriceWarnings, and what the settings take for granted.
 func (s *Settings) Warnings(now time.Time) []string {
 	out := s.PriceWarnings(now)
-	if s.Currency != allocation.Dollar {
+	if s.Currency != rates.Dollar {
 		out = append(out, "prices by metrics, such as node_cpu_hourly_cost, are taken to be in "+s.Currency+": nothing says what they are in")
 	}
 	return out
@@ -45,46 +45,46 @@ func (s *Settings) Warnings(now time.Time) []string {
 
 // Pricer gives the prices of the sheet in the currency of the answers. Where metrics do not say the provider or the region of
 // a cluster, the config file does.
-func (s *Settings) Pricer() allocation.Rates { return &placedRates{s.Rates, s.Clusters, s.Currency} }
+func (s *Settings) Pricer() rates.Rates { return &placedRates{s.Rates, s.Clusters, s.Currency} }
 
 // placedRates are rates that know where clusters are, and what the answers are in.
 type placedRates struct {
-	allocation.Rates
+	rates.Rates
 	clusters map[string]Cluster // by id
 	currency string
 }
 
 var (
-	_ allocation.Denominated = (*placedRates)(nil)
-	_ allocation.Ruled       = (*placedRates)(nil)
+	_ rates.Denominated = (*placedRates)(nil)
+	_ rates.Ruled       = (*placedRates)(nil)
 )
 
-// Currency implements allocation.Denominated.
+// Currency implements rates.Denominated.
 func (p *placedRates) Currency() string { return p.currency }
 
-// Node implements allocation.Rates.
-func (p *placedRates) Node(n allocation.NodeAttributes, at time.Time) allocation.NodeRates {
+// Node implements rates.Rates.
+func (p *placedRates) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	return p.Rates.Node(p.place(n), at)
 }
 
 // place adds the provider and the region of the node's cluster where the node has none of its own.
-func (p *placedRates) place(n allocation.NodeAttributes) allocation.NodeAttributes {
+func (p *placedRates) place(n rates.NodeAttributes) rates.NodeAttributes {
 	c := p.clusters[n.Cluster]
 	n.Provider, n.Region = cmp.Or(n.Provider, c.Provider), cmp.Or(n.Region, c.Region)
 	return n
 }
 
-// NodeNeeds implements allocation.Ruled.
-func (p *placedRates) NodeNeeds(known allocation.NodeAttributes, at time.Time) allocation.NodeNeeds {
-	ruled, ok := p.Rates.(allocation.Ruled)
+// NodeNeeds implements rates.Ruled.
+func (p *placedRates) NodeNeeds(known rates.NodeAttributes, at time.Time) rates.NodeNeeds {
+	ruled, ok := p.Rates.(rates.Ruled)
 	if !ok {
-		return allocation.NodeNeeds{}
+		return rates.NodeNeeds{}
 	}
 	return ruled.NodeNeeds(p.place(known), at)
 }
 
-// Item implements allocation.Rates.
-func (p *placedRates) Item(i allocation.Item, at time.Time) allocation.Rate {
+// Item implements rates.Rates.
+func (p *placedRates) Item(i rates.Item, at time.Time) rates.Rate {
 	c := p.clusters[i.Cluster]
 	i.Provider, i.Region = cmp.Or(i.Provider, c.Provider), cmp.Or(i.Region, c.Region)
 	return p.Rates.Item(i, at)

@@ -1,18 +1,22 @@
-package allocation
+package rates
 
-import "slices"
+import (
+	"slices"
 
-// Prices that are that many times the usual ones, or that small a part of them, are likely to be of another unit: a month
+	"github.com/promcost/promcost/allocation"
+)
+
+// Prices that are that many times the reference prices, or that small a part of them, are likely to be of another unit: a month
 // has 730 hours. The part is smaller than what the cheapest archives cost.
 const (
 	UnusuallyDear  = 100
 	UnusuallyCheap = 1.0 / 300
 )
 
-// usualNode and usualItem are what things usually cost in US dollars, about.
+// referenceNode and referenceItem are what things usually cost in US dollars, about.
 var (
-	usualNode = [NumResources]float64{CPU: 0.03, RAM: 0.004, GPU: 1}
-	usualItem = [NumItemKinds]float64{
+	referenceNode = [allocation.NumResources]float64{allocation.CPU: 0.03, allocation.RAM: 0.004, allocation.GPU: 1}
+	referenceItem = [NumItemKinds]float64{
 		ItemStorage: 0.00005, ItemLoadBalancer: 0.025, ItemManagement: 0.1, ItemEgressZone: 0.01, ItemEgressRegion: 0.02, ItemEgressInternet: 0.1,
 	}
 )
@@ -41,11 +45,13 @@ func unitsOf(currency string) float64 {
 	return 1
 }
 
-// UsualNodePrice is about what a core-hour, GiB-hour (2^30 bytes) or device-hour costs, in a currency by its ISO code.
-func UsualNodePrice(r Resource, currency string) float64 { return usualNode[r] * unitsOf(currency) }
+// ReferenceNode is about what a core-hour, GiB-hour (2^30 bytes) or device-hour costs, in a currency by its ISO code.
+func ReferenceNode(r allocation.Resource, currency string) float64 {
+	return referenceNode[r] * unitsOf(currency)
+}
 
-// UsualItemPrice is about what a unit of a kind of item costs, in a currency by its ISO code.
-func UsualItemPrice(k ItemKind, currency string) float64 { return usualItem[k] * unitsOf(currency) }
+// ReferenceItem is about what a unit of a kind of item costs, in a currency by its ISO code.
+func ReferenceItem(k ItemKind, currency string) float64 { return referenceItem[k] * unitsOf(currency) }
 
 // Denominated are Rates that know the currency of the answers. Others are taken to price in US dollars.
 type Denominated interface {

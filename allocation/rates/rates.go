@@ -1,6 +1,10 @@
-package allocation
+package rates
 
-import "time"
+import (
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
 
 // BuiltInPrices is in the Source of prices that nobody gave.
 const BuiltInPrices = "built-in defaults"
@@ -22,13 +26,13 @@ type NodeAttributes struct {
 type NodeRates struct {
 	// Price is money per core-hour, GiB-hour (2^30 bytes) and device-hour, by Resource, after discounts: never negative,
 	// never NaN.
-	Price [NumResources]float64
+	Price [allocation.NumResources]float64
 	// Discount is what was taken off the list prices of CPU and RAM, 0 to 1. It is contained in Price.
 	Discount float64
 	// Source is where the prices come from, for people: "prices.yaml:12", BuiltInPrices.
 	Source string
 	// Sources are where that of each resource comes from. "" stands for Source.
-	Sources [NumResources]string
+	Sources [allocation.NumResources]string
 	// Default reports that the price of CPU or RAM is a built-in one, which is worth a warning.
 	Default bool
 	// Ruled reports that a rule gave the price of CPU or RAM, rather than a default.
