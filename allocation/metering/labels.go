@@ -2,6 +2,7 @@ package metering
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,17 +15,27 @@ type labelName struct {
 	keys []allocation.Key
 }
 
-// parseLabelNames reads the names of labels: of a derived property or an alias, else of a label.
+// parseLabelNames reads the names of labels: of a derived property or an alias in any case, else of a label. Where another name is
+// that of the alias, one in another case is that of a label.
 func parseLabelNames(o *Options) ([]labelName, error) {
 	var out []labelName
-	known := o.Known
+	var names []string
 	for _, name := range o.LabelNames {
-		name = strings.TrimSpace(name)
+		names = append(names, strings.TrimSpace(name))
+	}
+	aliases := slices.Collect(maps.Keys(allocation.DefaultLabelMapping()))
+	for _, d := range o.Derived {
+		aliases = append(aliases, d.Name())
+	}
+	known := o.Known
+	for _, name := range names {
 		if slices.ContainsFunc(out, func(o labelName) bool { return o.name == name }) {
 			return nil, fmt.Errorf("label %q is there twice: name it once", name)
 		}
 		field := "label:" + name
-		if slices.ContainsFunc(o.Derived, func(d *allocation.Derived) bool { return strings.EqualFold(d.Name(), name) }) || allocation.DefaultLabelMapping()[strings.ToLower(name)] != nil {
+		if slices.ContainsFunc(aliases, func(alias string) bool {
+			return name == alias || strings.EqualFold(name, alias) && !slices.Contains(names, alias)
+		}) {
 			field = name
 		}
 		if name == "" || strings.Contains(name, ",") {

@@ -133,3 +133,23 @@ func BenchmarkAccrue(b *testing.B) {
 		})
 	}
 }
+
+// TestLabelsBesideAliases: of two names that differ in case, the one of an alias stands for it, and the other is that of a label.
+func TestLabelsBesideAliases(t *testing.T) {
+	for _, tt := range []struct {
+		names, want []string
+	}{
+		{[]string{"team"}, []string{"squad"}},
+		{[]string{"Team"}, []string{"squad"}},
+		{[]string{"Team", "team"}, []string{"Team", "squad"}},
+		{[]string{"team", " Team"}, []string{"squad", "Team"}},
+	} {
+		m, err := metering.New(metering.Options{Enabled: []string{"label"}, LabelNames: tt.names, Mapping: allocation.LabelMapping{"team": {"squad"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, m.LabelTexts()); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tt.names, diff)
+		}
+	}
+}
