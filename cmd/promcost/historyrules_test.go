@@ -105,9 +105,9 @@ func TestVerifyPrices(t *testing.T) {
 	fill(right, "--from=2026-01-31T00:00:00Z", "--to=2026-01-31T06:00:00Z")
 	fill(wrong, "--from=2026-01-31T02:00:00Z", "--to=2026-01-31T05:00:00Z", `--prometheus.exclude=job="opencost"`)
 	fill(wrong, "--from=2026-01-31T00:00:00Z", "--to=2026-01-31T06:00:00Z")
-	verify := func(dir string) (code int, told string) {
+	verify := func(dir string, more ...string) (code int, told string) {
 		var stdout, stderr bytes.Buffer
-		code = run(t.Context(), []string{"history", "verify", "--storage.path=" + dir, "--source=blocks", "--tsdb.path=" + blocks, "--log.level=error"}, &stdout, &stderr)
+		code = run(t.Context(), append([]string{"history", "verify", "--storage.path=" + dir, "--source=blocks", "--tsdb.path=" + blocks, "--log.level=error"}, more...), &stdout, &stderr)
 		return code, stderr.String()
 	}
 	if code, told := verify(right); code != exitOK {
@@ -123,6 +123,9 @@ func TestVerifyPrices(t *testing.T) {
 		if code != exitError || !strings.Contains(told, want) {
 			t.Errorf("exit %d, it lacks %q:\n%s", code, want, told)
 		}
+	}
+	if _, told := verify(wrong, "--collector.opencost"); !strings.Contains(told, "promcost backfill --recompute --collector.opencost --from=2026-01-31T02:00:00Z --to=2026-01-31T05:00:00Z") {
+		t.Errorf("the remedy does not say that promcost exposes prices:\n%s", told)
 	}
 	fill(wrong, "--recompute", "--from=2026-01-31T02:00:00Z", "--to=2026-01-31T05:00:00Z")
 	if code, told := verify(wrong); code != exitOK {

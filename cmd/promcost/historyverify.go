@@ -56,7 +56,7 @@ func addPricedFlag(g flagGroup, priced *bool) {
 }
 
 // verify reads every file of the sets and checks what they say. What is damaged is told, and an error in the end.
-func (f *historyFlags) verify(ctx context.Context, store *history.Store, io streams) error {
+func (f *verifyFlags) verify(ctx context.Context, store *history.Store, io streams) error {
 	sets, damaged, err := f.list(ctx, store)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (f *historyFlags) verify(ctx context.Context, store *history.Store, io stre
 	if err := tellStrays(ctx, store, io); err != nil {
 		return err
 	}
-	lines := append([]string{counted(len(sets), "{n} {set|sets} in {} of {} bytes {is|are} sound", counted(files, "{n} {file|files}"), bytes)}, olderRules(sets)...)
+	lines := append([]string{counted(len(sets), "{n} {set|sets} in {} of {} bytes {is|are} sound", counted(files, "{n} {file|files}"), bytes)}, olderRules(sets, f.priced)...)
 	return writeLine(io.out, strings.Join(lines, "\n"))
 }
 
@@ -107,7 +107,7 @@ func tellStrays(ctx context.Context, store *history.Store, io streams) error {
 
 // olderRules says which hours and days were computed by older rules than the current ones, a line for each stretch of them. Hours as
 // counters have counted them stay as they were.
-func olderRules(sets []history.Stored) (lines []string) {
+func olderRules(sets []history.Stored, priced bool) (lines []string) {
 	for len(sets) > 0 {
 		first, n, end := &sets[0], 1, sets[0].Window.End
 		for n < len(sets) && sets[n].Period == first.Period && sets[n].Rules == first.Rules && sets[n].Window.Start.Equal(end) {
@@ -116,16 +116,20 @@ func olderRules(sets []history.Stored) (lines []string) {
 		}
 		if first.Rules < allocation.RulesVersion && first.Period != history.Counted {
 			lines = append(lines, counted(n, "{n} {} {set was|sets were} computed by older rules (version {}, the current one is {}): {}", first.Period, first.Rules, allocation.RulesVersion,
-				recomputing(allocation.Window{Start: first.Window.Start, End: end})))
+				recomputing(allocation.Window{Start: first.Window.Start, End: end}, priced)))
 		}
 		sets = sets[n:]
 	}
 	return lines
 }
 
-// recomputing is the command that computes a window again, in a sentence.
-func recomputing(w allocation.Window) string {
-	return fmt.Sprintf("promcost backfill --recompute --from=%s --to=%s computes them again", w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339))
+// recomputing is the command that computes a window again, in a sentence. priced says that a promcost exposes prices by OpenCost's names.
+func recomputing(w allocation.Window, priced bool) string {
+	more := ""
+	if priced {
+		more = " --collector.opencost"
+	}
+	return fmt.Sprintf("promcost backfill --recompute%s --from=%s --to=%s computes them again", more, w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339))
 }
 
 // verifyPrices finds hours whose prices are of a sheet or defaults although the source has prices. It is an error where there are any.
@@ -144,7 +148,7 @@ func (f *verifyFlags) verifyPrices(ctx context.Context, store *history.Store, io
 			}
 			w := allocation.Window{Start: first.window.Start, End: hours[n-1].window.End}
 			hours = hours[n:]
-			if werr := writeLine(io.err, fmt.Sprintf("%s: prices of the sheet or defaults, although the source has %s: %s", windowText(w), first.what, recomputing(w))); werr != nil {
+			if werr := writeLine(io.err, fmt.Sprintf("%s: prices of the sheet or defaults, although the source has %s: %s", windowText(w), first.what, recomputing(w, f.priced))); werr != nil {
 				return werr
 			}
 		}
