@@ -177,7 +177,7 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	}
 	cells = l.b.known(cells)
 	cells = l.b.joinCells(pods, f, &price, cells)
-	eachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
+	timeline.EachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
 	if last.To > f.to {
 		f.to, f.rate = last.To, end.rate
 		f.value, f.until = l.b.samplingOf(s).SeenAt(s.p, last.To)
