@@ -457,6 +457,11 @@ func TestPartsAddUpOverLongOutages(t *testing.T) {
 			allocation.Query{Window: allocation.Window{Start: at(15, 43, 54), End: at(16, 3, 54)}, Step: 10 * time.Minute, Resolution: time.Minute},
 		},
 		{
+			"not all is seen again at once after an outage", 7, 15 * time.Second,
+			[]down{{from: at(10, 52, 28), to: at(12, 46, 48)}},
+			allocation.Query{Window: allocation.Window{Start: at(11, 44, 49), End: at(12, 56, 49)}, Step: 12 * time.Minute, Resolution: time.Minute},
+		},
+		{
 			"a start is told more than an hour later", 4, time.Minute,
 			[]down{{from: at(13, 51, 28), to: at(15, 13, 26), job: "kube-state-metrics"}},
 			allocation.Query{Window: allocation.Window{Start: at(13, 0, 0), End: at(16, 0, 0)}, Step: time.Hour},

@@ -78,6 +78,7 @@ type boundsCheck struct {
 	cluster *democluster.Cluster
 	truth   *democluster.Truth
 	step    time.Duration // the resolution, 0 for exact
+	end     time.Time     // of the window
 	scrape  time.Duration
 	tally   *boundsTally
 }
@@ -113,7 +114,7 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 				{Start: c.Start().Add(time.Hour), End: c.End().Add(-time.Hour)},
 				{Start: c.Start().Add(time.Hour + 1234*time.Second), End: c.Start().Add(duration/2 + 17*time.Second)},
 			} {
-				x := boundsCheck{cluster: c, truth: c.Truth(w.Start, w.End), scrape: scrape, tally: tally}
+				x := boundsCheck{cluster: c, truth: c.Truth(w.Start, w.End), end: w.End, scrape: scrape, tally: tally}
 				for _, way := range ways {
 					x.step, x.where = way.q.Resolution, fmt.Sprintf("seed %d, scrapes of %s, %s, %s", seed+1, scrape, w.Start.Format(time.TimeOnly), way.name)
 					way.q.Window, way.q.After = w, time.Hour
@@ -215,6 +216,19 @@ func aggregated(t *testing.T, sets []*allocation.Set, key string) []*allocation.
 	return out
 }
 
+// seenAtPoint reports whether a point of the grid lies in a container's time after its first scrape and outside of outages.
+func (x *boundsCheck) seenAtPoint(c *democluster.ContainerTruth) bool {
+	for at := x.end.Add(-x.end.Sub(c.Start) / x.step * x.step); at.Before(c.End); at = at.Add(x.step) {
+		down := slices.ContainsFunc(x.truth.Outages, func(o democluster.OutageTruth) bool {
+			return (o.Job == "" || o.Job == "kube-state-metrics") && at.After(o.Start) && at.Before(o.End.Add(x.scrape))
+		})
+		if !down && at.Sub(c.Start) > x.scrape {
+			return true
+		}
+	}
+	return false
+}
+
 const unexplained = "for no known cause"
 
 // cause is why a container has no row.
@@ -228,6 +242,8 @@ func (x *boundsCheck) cause(c *democluster.ContainerTruth) string {
 	switch {
 	case x.step > 0 && ran < x.step:
 		return "it ran for less than a cell of the grid"
+	case x.step > 0 && !x.seenAtPoint(c):
+		return "it was not scraped just before any point of the grid"
 	case x.step == 0 && c.Init && ran < x.scrape:
 		return "no scrape saw the init container"
 	}

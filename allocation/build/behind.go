@@ -30,7 +30,7 @@ func (b *Builder) memberships(p *pod) []membership {
 	}
 	watched := timeline.Intersection(told, p.seen)
 	for _, x := range sights {
-		i, ok := slices.BinarySearchFunc(p.behind, x.Value, func(m membership, service signals.Symbol) int { return compareSymbols(m.service, service) })
+		i, ok := slices.BinarySearchFunc(p.behind, x.Value, func(m membership, service signals.Symbol) int { return signals.Compare(m.service, service) })
 		if !ok {
 			p.behind = slices.Insert(p.behind, i, membership{service: x.Value})
 		}

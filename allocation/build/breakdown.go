@@ -261,7 +261,7 @@ func sortedNodeKeys[V any](m map[nodeKey]V) []nodeKey {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(x, y nodeKey) int {
-		return cmp.Or(compareSymbols(x.cluster, y.cluster), compareSymbols(x.name, y.name))
+		return cmp.Or(signals.Compare(x.cluster, y.cluster), signals.Compare(x.name, y.name))
 	})
 	return keys
 }

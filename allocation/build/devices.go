@@ -114,13 +114,13 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 	if c.devices == nil {
 		return
 	}
-	c.request[allocation.GPU].Add(0, c.devices.requests.Sum(compareSymbols, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) }))
+	c.request[allocation.GPU].Add(0, c.devices.requests.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) }))
 	names := make([]deviceKey, 0, len(c.devices.used))
 	for name := range c.devices.used {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(x, y deviceKey) int {
-		return cmp.Or(compareSymbols(x.device, y.device), compareSymbols(x.slice, y.slice), compareSymbols(x.profile, y.profile))
+		return cmp.Or(signals.Compare(x.device, y.device), signals.Compare(x.slice, y.slice), signals.Compare(x.profile, y.profile))
 	})
 	var sum timeline.Steps
 	for _, name := range names {

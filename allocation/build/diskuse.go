@@ -23,7 +23,7 @@ type setUse struct {
 
 // addUse integrates the cells of a gauge within a life. Several targets may tell of one thing: each time counts once.
 func (b *Builder) addUse(used *filled, cells []timeline.Cell, life timeline.Intervals) {
-	eachFresh(&used.counted, cells, func(x timeline.Cell) {
+	timeline.EachFresh(&used.counted, cells, func(x timeline.Cell) {
 		for _, alive := range life {
 			part := x
 			part.From, part.To = max(x.From, alive.From), min(x.To, alive.To)

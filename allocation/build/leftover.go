@@ -59,7 +59,7 @@ func (b *Builder) makeLeftOvers() {
 		keys = append(keys, key)
 	}
 	slices.SortFunc(keys, func(x, y leftKey) int {
-		return cmp.Or(cmp.Compare(x.set, y.set), cmp.Compare(x.kind, y.kind), compareSymbols(x.cluster, y.cluster), compareSymbols(x.namespace, y.namespace))
+		return cmp.Or(cmp.Compare(x.set, y.set), cmp.Compare(x.kind, y.kind), signals.Compare(x.cluster, y.cluster), signals.Compare(x.namespace, y.namespace))
 	})
 	for _, key := range keys {
 		x, rows := b.left[key], b.rows[key.set]

@@ -94,7 +94,7 @@ func (b *Builder) addNodeDisk(s *seen) error {
 func (b *Builder) chargeLocalDisks() {
 	var unpriced []string
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
-		capacity := b.reach(n.reported.disks.Sum(compareSymbols, func(signals.Symbol) float64 { return 1 }))
+		capacity := b.reach(n.reported.disks.Sum(signals.Compare, func(signals.Symbol) float64 { return 1 }))
 		if len(capacity) == 0 {
 			continue
 		}

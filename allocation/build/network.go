@@ -177,7 +177,7 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	}
 	cells = l.b.known(cells)
 	cells = l.b.joinCells(pods, f, &price, cells)
-	eachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
+	timeline.EachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
 	if last.To > f.to {
 		f.to, f.rate = last.To, end.rate
 		f.value, f.until = l.b.samplingOf(s).SeenAt(s.p, last.To)
@@ -246,10 +246,11 @@ func (b *Builder) beginAgain(pods []*pod, x timeline.Cell, value float64) timeli
 	return x
 }
 
-// afterOutage reports whether nothing was seen of a cluster just before t, for longer than a lookback.
+// afterOutage reports whether t is at most a lookback after a time, longer than that, for which nothing was seen of a cluster.
 func (b *Builder) afterOutage(cluster signals.Symbol, t int64) bool {
-	gap, ok := b.absentIn(cluster).containers.Absent.Find(t - b.sampling.Interval)
-	return ok && gap.To-gap.From > b.sampling.Lookback
+	return slices.ContainsFunc(b.absentIn(cluster).containers.Absent, func(gap timeline.Interval) bool {
+		return gap.From < t && t <= gap.To+timeline.Lookback && gap.To-gap.From > b.sampling.Lookback
+	})
 }
 
 // podStart is when a pod started, and since when it was seen to run, but for gaps that a window may look over.

@@ -69,7 +69,7 @@ func (n *node) identities() []nodeIdentity {
 		out = append(out, nodeIdentity{timeline.Interval{From: x.From, To: x.To}, none, x.V})
 	}
 	slices.SortStableFunc(out, func(x, y nodeIdentity) int {
-		return cmp.Or(cmp.Compare(x.From, y.From), compareSymbols(x.providerID, y.providerID), cmp.Compare(x.created, y.created))
+		return cmp.Or(cmp.Compare(x.From, y.From), signals.Compare(x.providerID, y.providerID), cmp.Compare(x.created, y.created))
 	})
 	return out
 }

@@ -226,7 +226,7 @@ func (b *Builder) resolveNodes() {
 			}
 		}
 		if len(n.reported.devices) > 0 {
-			n.amount[allocation.GPU] = n.reported.devices.Sum(compareSymbols, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) })
+			n.amount[allocation.GPU] = n.reported.devices.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) })
 		}
 		seen := n.reported.seen
 		if len(seen) == 0 {

@@ -195,7 +195,7 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 }
 
 func sortedSymbols[V any](m map[signals.Symbol]V) []signals.Symbol {
-	return slices.SortedFunc(maps.Keys(m), compareSymbols)
+	return slices.SortedFunc(maps.Keys(m), signals.Compare)
 }
 
 // findRuns finds when a container ran, on which node, and when it waited, and what of both lies within the window and its margins.

@@ -97,18 +97,11 @@ func (b *Builder) sortedPods() []*pod {
 }
 
 func comparePods(x, y *pod) int {
-	return cmp.Or(compareObjects(x.objectKey, y.objectKey), compareSymbols(x.uid, y.uid))
+	return cmp.Or(compareObjects(x.objectKey, y.objectKey), signals.Compare(x.uid, y.uid))
 }
 
 func compareObjects(x, y objectKey) int {
-	return cmp.Or(compareSymbols(x.cluster, y.cluster), compareSymbols(x.namespace, y.namespace), compareSymbols(x.name, y.name))
-}
-
-func compareSymbols(x, y signals.Symbol) int {
-	if x == y {
-		return 0
-	}
-	return cmp.Compare(x.Value(), y.Value())
+	return cmp.Or(signals.Compare(x.cluster, y.cluster), signals.Compare(x.namespace, y.namespace), signals.Compare(x.name, y.name))
 }
 
 // sortedObjects are the keys of m by cluster, namespace and name.

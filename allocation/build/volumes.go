@@ -129,33 +129,6 @@ func (l *Lane) addClaimUsed(s *seen) error {
 	return nil
 }
 
-// eachFresh calls f for the parts of ascending cells that are not counted yet, and counts them.
-func eachFresh(counted *timeline.Intervals, cells []timeline.Cell, f func(timeline.Cell)) {
-	var fresh timeline.Intervals
-	for _, x := range cells {
-		if x.From >= x.To {
-			continue
-		}
-		n := len(fresh)
-		if n > 0 && fresh[n-1].To == x.From {
-			fresh[n-1].To = x.To
-		} else {
-			fresh = append(fresh, timeline.Interval{From: x.From, To: x.To})
-		}
-		if k := len(*counted); k == 0 || (*counted)[k-1].To <= x.From {
-			f(x) // mostly
-			continue
-		}
-		for _, free := range timeline.Complement(*counted, x.From, x.To) {
-			part := x
-			part.From, part.To = free.From, free.To
-			part.Amount *= float64(free.To-free.From) / float64(x.To-x.From)
-			f(part)
-		}
-	}
-	*counted = timeline.Union(append(fresh, *counted...))
-}
-
 // eachPart calls f for the parts of a cell that lie in each set.
 func (b *Builder) eachPart(x timeline.Cell, f func(set int32, part timeline.Cell)) {
 	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)

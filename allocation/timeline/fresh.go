@@ -1,0 +1,28 @@
+package timeline
+
+// EachFresh calls f for the parts of ascending cells that are not counted yet, and counts them.
+func EachFresh(counted *Intervals, cells []Cell, f func(Cell)) {
+	var fresh Intervals
+	for _, x := range cells {
+		if x.From >= x.To {
+			continue
+		}
+		n := len(fresh)
+		if n > 0 && fresh[n-1].To == x.From {
+			fresh[n-1].To = x.To
+		} else {
+			fresh = append(fresh, Interval{From: x.From, To: x.To})
+		}
+		if k := len(*counted); k == 0 || (*counted)[k-1].To <= x.From {
+			f(x) // mostly
+			continue
+		}
+		for _, free := range Complement(*counted, x.From, x.To) {
+			part := x
+			part.From, part.To = free.From, free.To
+			part.Amount *= float64(free.To-free.From) / float64(x.To-x.From)
+			f(part)
+		}
+	}
+	*counted = Union(append(fresh, *counted...))
+}
