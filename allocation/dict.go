@@ -82,7 +82,7 @@ func (d *Dict) Add(s string) ID {
 		id = ID(len(d.strs))
 		d.bytes += int64(len(s))
 		d.strs, d.strID[s] = append(d.strs, s), id
-		if _, number := cutConflict(s); number > 0 {
+		if _, number := CutConflict(s); number > 0 {
 			d.collides = true
 		}
 	}

@@ -33,7 +33,7 @@ func (k Key) bind(s *Set, labelValue bool) (boundKey, error) {
 	case keyLabel, keyAnnotation:
 		b.cols = [][]ID{s.lookup(k.property, k.label)}
 		if !labelValue {
-			b.prefix = k.label.sanitized + "="
+			b.prefix = Sanitize(k.label.String()) + "="
 		}
 	case keyAlias:
 		values, annotations := s.lookup(Labels, k.label), s.lookup(Annotations, k.label)

@@ -91,7 +91,7 @@ type Key struct {
 // String is the key as ParseKeys reads it; an alias gives the alias.
 func (k Key) String() string {
 	if k.kind == keyLabel || k.kind == keyAnnotation {
-		return k.field + ":" + k.label.text
+		return k.field + ":" + k.label.String()
 	}
 	return k.field
 }
@@ -174,7 +174,7 @@ func KeysAmong(keys []Key, known LabelNames) []Key {
 	known = known.And(labelTexts(keys)...)
 	out := slices.Clone(keys)
 	for i := range out {
-		if text := out[i].label.text; text != "" {
+		if text := out[i].label.String(); text != "" {
 			out[i].label = known.Name(text)
 		}
 	}
@@ -185,7 +185,7 @@ func KeysAmong(keys []Key, known LabelNames) []Key {
 func labelTexts(keys []Key) []string {
 	var texts []string
 	for i := range keys {
-		if text := keys[i].label.text; text != "" {
+		if text := keys[i].label.String(); text != "" {
 			texts = append(texts, text)
 		}
 	}

@@ -27,9 +27,9 @@ func NewLabelKeys(d *Dict, maps []ID) *LabelKeys {
 
 func (k *LabelKeys) add(key ID) {
 	k.all = append(k.all, key)
-	snake := snakeCase(k.dict.Text(key))
+	snake := Snake(k.dict.Text(key))
 	k.bySnake[snake] = append(k.bySnake[snake], key)
-	if of, number := cutConflict(snake); number > 0 {
+	if of, number := CutConflict(snake); number > 0 {
 		k.bySnake[of] = append(k.bySnake[of], key)
 	}
 }
@@ -54,13 +54,12 @@ func (k *LabelKeys) All() []ID { return k.all }
 // Finder finds a name in the maps that k was made of.
 func (k *LabelKeys) Finder(name LabelName) *LabelFinder {
 	f := &LabelFinder{dict: k.dict, name: name}
-	for _, key := range k.bySnake[name.snake] {
-		text := k.dict.Text(key)
-		if s, number := name.spelling(text); s != noSpelling {
-			f.keys = append(f.keys, spelled[ID]{s, number, text, key})
+	for _, key := range k.bySnake[Snake(name.String())] {
+		if spelled, ok := Spell(&name, k.dict.Text(key), key); ok {
+			f.keys = append(f.keys, spelled)
 		}
 	}
-	slices.SortFunc(f.keys, compareSpelled[ID])
+	slices.SortFunc(f.keys, CompareSpelled[ID])
 	return f
 }
 
@@ -68,8 +67,8 @@ func (k *LabelKeys) Finder(name LabelName) *LabelFinder {
 type LabelFinder struct {
 	dict *Dict
 	name LabelName
-	keys []spelled[ID] // values are the keys' ids; in the order of compareSpelled
-	here []spelled[ID] // scratch: those that a map has, and their values
+	keys []Spelled[ID] // values are the keys' ids; in the order of CompareSpelled
+	here []Spelled[ID] // scratch: those that a map has, and their values
 }
 
 // Anywhere reports whether any of the maps has a key that spells the name.
@@ -85,16 +84,16 @@ func (f *LabelFinder) Find(m ID) (value ID, ok bool) {
 func (f *LabelFinder) find(m ID) (value ID, ok, clash bool) {
 	f.here = f.here[:0]
 	for _, key := range f.keys {
-		if value, ok := f.dict.lookup(m, key.value); ok {
-			if key.spelling > conflictSpelling && len(f.here) == 0 && key.spelling != unknownSpelling {
+		if value, ok := f.dict.lookup(m, key.Value); ok {
+			if len(f.here) == 0 && key.Alone() {
 				return value, true, false // no other key has this spelling
 			}
 			here := key
-			here.value = value
+			here.Value = value
 			f.here = append(f.here, here)
 		}
 	}
-	return choose(&f.name, f.here)
+	return Choose(&f.name, f.here)
 }
 
 // withoutCollisions are the entries of a map that stay under those of another. Colliding names are replaced together: where
@@ -102,11 +101,11 @@ func (f *LabelFinder) find(m ID) (value ID, ok, clash bool) {
 func (d *Dict) withoutCollisions(under, over []Pair) []Pair {
 	numbered := map[string]bool{} // by name in snake case: whether over numbers it
 	for _, pair := range over {
-		snake, number := cutConflict(snakeCase(d.Text(pair.Key)))
+		snake, number := CutConflict(Snake(d.Text(pair.Key)))
 		numbered[snake] = numbered[snake] || number > 0
 	}
 	return slices.DeleteFunc(slices.Clone(under), func(pair Pair) bool {
-		snake, number := cutConflict(snakeCase(d.Text(pair.Key)))
+		snake, number := CutConflict(Snake(d.Text(pair.Key)))
 		byOver, replaced := numbered[snake]
 		return replaced && (byOver || number > 0)
 	})

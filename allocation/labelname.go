@@ -22,7 +22,7 @@ type LabelName struct {
 
 // NewLabelName is the name that text spells.
 func NewLabelName(text string) LabelName {
-	return LabelName{text: text, sanitized: Sanitize(text), snake: snakeCase(text), names: 1}
+	return LabelName{text: text, sanitized: Sanitize(text), snake: Snake(text), names: 1}
 }
 
 // LabelAliases are the names that one label has had, the present one first: FirstLabel finds its value.
@@ -40,7 +40,7 @@ func (n LabelName) String() string { return n.text }
 // Within reports whether the name is a part of key in any spelling and case.
 func (n LabelName) Within(key string) bool {
 	has := func(key, part string) bool { return strings.Contains(strings.ToLower(key), strings.ToLower(part)) }
-	return has(key, n.text) || has(Sanitize(key), n.sanitized) || has(snakeCase(key), n.snake)
+	return has(key, n.text) || has(Sanitize(key), n.sanitized) || has(Snake(key), n.snake)
 }
 
 // LabelNames are names of labels that were asked for or configured. Where an object has as many colliding labels as there are
@@ -51,7 +51,7 @@ type LabelNames struct{ bySnake map[string][]string }
 func NewLabelNames(texts ...string) LabelNames {
 	k := LabelNames{map[string][]string{}}
 	for _, text := range texts {
-		snake := snakeCase(text)
+		snake := Snake(text)
 		same := k.bySnake[snake]
 		if i, found := slices.BinarySearch(same, text); !found {
 			k.bySnake[snake] = slices.Insert(same, i, text)
@@ -89,9 +89,9 @@ func Sanitize(s string) string {
 	}, s)
 }
 
-// snakeCase is the name of a label as kube-state-metrics writes it: sanitized, with an underscore between a small letter or
+// Snake is the name of a label as kube-state-metrics writes it: sanitized, with an underscore between a small letter or
 // a digit and the capital after it, and in small letters.
-func snakeCase(s string) string {
+func Snake(s string) string {
 	s = Sanitize(s)
 	capital := func(c byte) bool { return 'A' <= c && c <= 'Z' }
 	if !strings.ContainsFunc(s, func(r rune) bool { return capital(byte(r)) }) {
@@ -109,20 +109,20 @@ func snakeCase(s string) string {
 
 // Spellings are the ways in which exporters may spell the name of a label.
 func Spellings(text string) []string {
-	return slices.Compact([]string{text, Sanitize(text), snakeCase(text)})
+	return slices.Compact([]string{text, Sanitize(text), Snake(text)})
 }
 
 // WithoutConflict is a key without the mark that tells names apart which collide.
 func WithoutConflict(key string) string {
-	snake, _ := cutConflict(key)
+	snake, _ := CutConflict(key)
 	return snake
 }
 
 // conflictMark stands before the number of a label whose name collides with another's.
 const conflictMark = "_conflict"
 
-// cutConflict is a key without the mark of a collision, and its number; 0 where the key has none.
-func cutConflict(key string) (snake string, number int) {
+// CutConflict is a key without the mark of a collision, and its number; 0 where the key has none.
+func CutConflict(key string) (snake string, number int) {
 	i := strings.LastIndex(key, conflictMark)
 	if i < 0 {
 		return key, 0
@@ -156,10 +156,10 @@ func (n *LabelName) spelling(key string) (spelling, int) {
 	case n.snake:
 		return snakeSpelling, 0
 	}
-	if snake, number := cutConflict(key); number > 0 && snake == n.snake {
+	if snake, number := CutConflict(key); number > 0 && snake == n.snake {
 		return conflictSpelling, number
 	}
-	if n.text == n.sanitized && (Sanitize(key) == n.text || snakeCase(key) == n.text) {
+	if n.text == n.sanitized && (Sanitize(key) == n.text || Snake(key) == n.text) {
 		return unknownSpelling, 0
 	}
 	return noSpelling, 0
@@ -171,22 +171,33 @@ func (n LabelName) Spells(key string) bool {
 	return s != noSpelling
 }
 
-// spelled is a key that spells a name, and what stands there.
-type spelled[V comparable] struct {
+// Spelled is a key that spells a name, and what stands there.
+type Spelled[V comparable] struct {
 	spelling spelling
 	number   int
-	key      string
-	value    V
+	Key      string
+	Value    V
 }
 
-// compareSpelled orders keys, the best spelling first.
-func compareSpelled[V comparable](a, b spelled[V]) int {
-	return cmp.Or(cmp.Compare(b.spelling, a.spelling), cmp.Compare(a.number, b.number), strings.Compare(a.key, b.key))
+// Spell reports whether a key spells the name, and how; value is what stands there.
+func Spell[V comparable](n *LabelName, key string, value V) (Spelled[V], bool) {
+	s, number := n.spelling(key)
+	return Spelled[V]{s, number, key, value}, s != noSpelling
 }
 
-// choose is the value that the name has among keys of one map that spell it, in the order of compareSpelled: that of the best
+// Alone reports whether no other key can spell the name as well.
+func (s *Spelled[V]) Alone() bool {
+	return s.spelling > conflictSpelling && s.spelling != unknownSpelling
+}
+
+// CompareSpelled orders keys, the best spelling first.
+func CompareSpelled[V comparable](a, b Spelled[V]) int {
+	return cmp.Or(cmp.Compare(b.spelling, a.spelling), cmp.Compare(a.number, b.number), strings.Compare(a.Key, b.Key))
+}
+
+// Choose is the value that the name has among keys of one map that spell it, in the order of CompareSpelled: that of the best
 // spelling. Where several are as good and differ, it is known only where the names are, too; else they clash.
-func choose[V comparable](n *LabelName, keys []spelled[V]) (value V, ok, clash bool) {
+func Choose[V comparable](n *LabelName, keys []Spelled[V]) (value V, ok, clash bool) {
 	if len(keys) == 0 {
 		return value, false, false
 	}
@@ -195,14 +206,14 @@ func choose[V comparable](n *LabelName, keys []spelled[V]) (value V, ok, clash b
 		same++
 	}
 	if same > 1 && same == n.names && keys[0].spelling == conflictSpelling {
-		return keys[n.place].value, true, false
+		return keys[n.place].Value, true, false
 	}
 	for _, k := range keys[1:same] {
-		if k.value != keys[0].value {
+		if k.Value != keys[0].Value {
 			return value, false, true
 		}
 	}
-	return keys[0].value, true, false
+	return keys[0].Value, true, false
 }
 
 // FindLabel is the value that labels have of the name, and whether they have one: not where the name collides with another
@@ -211,7 +222,7 @@ func FindLabel[V comparable](n *LabelName, labels map[string]V) (value V, ok boo
 	if value, ok := labels[n.text]; ok {
 		return value, true
 	}
-	value, ok, _ = choose(n, spellings(n, labels))
+	value, ok, _ = Choose(n, spellings(n, labels))
 	return value, ok
 }
 
@@ -219,22 +230,22 @@ func FindLabel[V comparable](n *LabelName, labels map[string]V) (value V, ok boo
 // where there are none.
 func Clash[V comparable](n *LabelName, labels map[string]V) (names []string) {
 	keys := spellings(n, labels)
-	if _, _, clash := choose(n, keys); clash {
+	if _, _, clash := Choose(n, keys); clash {
 		for _, k := range keys {
-			names = append(names, k.key)
+			names = append(names, k.Key)
 		}
 	}
 	return names
 }
 
 // spellings are the labels whose keys spell the name, the best spelling first.
-func spellings[V comparable](n *LabelName, labels map[string]V) (keys []spelled[V]) {
+func spellings[V comparable](n *LabelName, labels map[string]V) (keys []Spelled[V]) {
 	for key, value := range labels {
-		if s, number := n.spelling(key); s != noSpelling {
-			keys = append(keys, spelled[V]{s, number, key, value})
+		if spelled, ok := Spell(n, key, value); ok {
+			keys = append(keys, spelled)
 		}
 	}
-	slices.SortFunc(keys, compareSpelled[V])
+	slices.SortFunc(keys, CompareSpelled[V])
 	return keys
 }
 

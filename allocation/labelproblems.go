@@ -40,7 +40,7 @@ func (u *LabelUse) Needs() *Projection {
 func LabelUses(keys []Key) []LabelUse {
 	var uses []LabelUse
 	for i := range keys {
-		if text := keys[i].label.text; text != "" {
+		if text := keys[i].label.String(); text != "" {
 			uses = append(uses, LabelUse{text, keys[i].kind != keyAnnotation, keys[i].kind != keyLabel, true})
 		}
 	}
@@ -108,8 +108,8 @@ func (l *LabelSearch) look(s *Set, p Property) {
 		if clash {
 			l.clashes += n
 			for _, key := range finder.here {
-				if !slices.Contains(l.keys, key.key) {
-					l.keys = append(l.keys, key.key)
+				if !slices.Contains(l.keys, key.Key) {
+					l.keys = append(l.keys, key.Key)
 				}
 			}
 		}
