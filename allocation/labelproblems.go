@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // LabelUse is a label, an annotation or either of that name that a question is about.
@@ -50,7 +52,7 @@ func LabelUses(keys []Key) []LabelUse {
 // LabelSearch looks for a label in sets that come one after the other, to say why workloads lack it.
 type LabelSearch struct {
 	use       LabelUse
-	name      LabelName
+	name      labelnames.Name
 	workloads bool // there are some
 	found     bool
 	clashes   int // workloads whose labels clash
@@ -58,7 +60,7 @@ type LabelSearch struct {
 }
 
 // NewLabelSearch looks for a label, where names of labels are known to be in use.
-func NewLabelSearch(use LabelUse, known LabelNames) *LabelSearch {
+func NewLabelSearch(use LabelUse, known labelnames.Names) *LabelSearch {
 	return &LabelSearch{use: use, name: known.Name(use.Text)}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // TestAggregateBySpellings aggregates by labels as kube-state-metrics exports them.
@@ -74,7 +75,7 @@ func TestLabelSearch(t *testing.T) {
 		"colliding, as exported": {use: allocation.LabelUse{Text: "team_conflict1", Label: true}, sets: sets},
 	} {
 		t.Run(name, func(t *testing.T) {
-			search := allocation.NewLabelSearch(tt.use, allocation.NewLabelNames(tt.known...))
+			search := allocation.NewLabelSearch(tt.use, labelnames.NewNames(tt.known...))
 			for _, s := range tt.sets {
 				search.Add(s)
 			}

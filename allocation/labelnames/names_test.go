@@ -1,4 +1,4 @@
-package allocation_test
+package labelnames_test
 
 import (
 	"math/rand/v2"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 func TestFindLabel(t *testing.T) {
@@ -47,8 +47,8 @@ func TestFindLabel(t *testing.T) {
 		"the annotation of Kubernetes' own":        {"kubectl.kubernetes.io/last-applied-configuration", nil, labels{"kubectl_kubernetes_io_last_applied_configuration": "{}"}, "{}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := allocation.NewLabelNames(tc.known...).Name(tc.name)
-			got, ok := allocation.FindLabel(&n, tc.labels)
+			n := labelnames.NewNames(tc.known...).Name(tc.name)
+			got, ok := labelnames.Find(&n, tc.labels)
 			if got != tc.want || ok != (tc.want != "") {
 				t.Errorf("found %q, %v, want %q", got, ok, tc.want)
 			}
@@ -90,11 +90,11 @@ func TestFindLabelInEveryExport(t *testing.T) {
 			exported[key] = labels[name]
 		}
 		for name, want := range labels {
-			n := allocation.NewLabelNames(names...).Name(name)
+			n := labelnames.NewNames(names...).Name(name)
 			for kind, m := range map[string]map[string]string{
 				"raw": labels, "in snake case": exported, "sanitized": {sanitized(name): want},
 			} {
-				if got, ok := allocation.FindLabel(&n, m); !ok || got != want {
+				if got, ok := labelnames.Find(&n, m); !ok || got != want {
 					t.Fatalf("%q of %q, %s as %q: found %q, %v, want %q", name, names, kind, m, got, ok, want)
 				}
 			}

@@ -1,4 +1,4 @@
-package allocation
+package labelnames
 
 import (
 	"cmp"
@@ -8,48 +8,48 @@ import (
 	"strings"
 )
 
-// LabelName is the name of a label or of an annotation. It finds the label in whatever way an exporter spells its name: as
+// Name is the name of a label or of an annotation. It finds the label in whatever way an exporter spells its name: as
 // Kubernetes does (eks.amazonaws.com/capacityType), with underscores for what a label of Prometheus may not hold
 // (eks_amazonaws_com_capacityType), or in kube-state-metrics' snake case (eks_amazonaws_com_capacity_type). The name itself
 // may be in any of these spellings, too.
 //
 // Snake case can make one name of several. kube-state-metrics then exports team_conflict1, team_conflict2 and so on, in the
-// byte order of the names in Kubernetes: see LabelNames.
-type LabelName struct {
+// byte order of the names in Kubernetes: see Names.
+type Name struct {
 	text, sanitized, snake string
 	place, names           int // among the names that are known to collide
 }
 
-// NewLabelName is the name that text spells.
-func NewLabelName(text string) LabelName {
-	return LabelName{text: text, sanitized: Sanitize(text), snake: Snake(text), names: 1}
+// NewName is the name that text spells.
+func NewName(text string) Name {
+	return Name{text: text, sanitized: Sanitize(text), snake: Snake(text), names: 1}
 }
 
-// LabelAliases are the names that one label has had, the present one first: FirstLabel finds its value.
-func LabelAliases(texts ...string) []LabelName {
-	names := make([]LabelName, len(texts))
+// Aliases are the names that one label has had, the present one first: First finds its value.
+func Aliases(texts ...string) []Name {
+	names := make([]Name, len(texts))
 	for i, text := range texts {
-		names[i] = NewLabelName(text)
+		names[i] = NewName(text)
 	}
 	return names
 }
 
 // String is the name as it was given.
-func (n LabelName) String() string { return n.text }
+func (n Name) String() string { return n.text }
 
 // Within reports whether the name is a part of key in any spelling and case.
-func (n LabelName) Within(key string) bool {
+func (n Name) Within(key string) bool {
 	has := func(key, part string) bool { return strings.Contains(strings.ToLower(key), strings.ToLower(part)) }
 	return has(key, n.text) || has(Sanitize(key), n.sanitized) || has(Snake(key), n.snake)
 }
 
-// LabelNames are names of labels that were asked for or configured. Where an object has as many colliding labels as there are
+// Names are names of labels that were asked for or configured. Where an object has as many colliding labels as there are
 // names here that collide, the labels are taken to have these names, in byte order. None is the zero value.
-type LabelNames struct{ bySnake map[string][]string }
+type Names struct{ bySnake map[string][]string }
 
-// NewLabelNames are the names that texts spell.
-func NewLabelNames(texts ...string) LabelNames {
-	k := LabelNames{map[string][]string{}}
+// NewNames are the names that texts spell.
+func NewNames(texts ...string) Names {
+	k := Names{map[string][]string{}}
 	for _, text := range texts {
 		snake := Snake(text)
 		same := k.bySnake[snake]
@@ -61,13 +61,13 @@ func NewLabelNames(texts ...string) LabelNames {
 }
 
 // And are the names of k and texts.
-func (k LabelNames) And(texts ...string) LabelNames {
-	return NewLabelNames(slices.Concat(append(slices.Collect(maps.Values(k.bySnake)), texts)...)...)
+func (k Names) And(texts ...string) Names {
+	return NewNames(slices.Concat(append(slices.Collect(maps.Values(k.bySnake)), texts)...)...)
 }
 
 // Name is the name that text spells, as one of k.
-func (k LabelNames) Name(text string) LabelName {
-	n := NewLabelName(text)
+func (k Names) Name(text string) Name {
+	n := NewName(text)
 	if same := k.bySnake[n.snake]; len(same) > 0 {
 		i, found := slices.BinarySearch(same, text)
 		n.place, n.names = i, len(same)
@@ -147,7 +147,7 @@ const (
 )
 
 // spelling says how key spells the name, and its number among colliding ones.
-func (n *LabelName) spelling(key string) (spelling, int) {
+func (n *Name) spelling(key string) (spelling, int) {
 	switch key {
 	case n.text:
 		return exactSpelling, 0
@@ -166,7 +166,7 @@ func (n *LabelName) spelling(key string) (spelling, int) {
 }
 
 // Spells reports whether a key spells the name.
-func (n LabelName) Spells(key string) bool {
+func (n Name) Spells(key string) bool {
 	s, _ := n.spelling(key)
 	return s != noSpelling
 }
@@ -180,7 +180,7 @@ type Spelled[V comparable] struct {
 }
 
 // Spell reports whether a key spells the name, and how; value is what stands there.
-func Spell[V comparable](n *LabelName, key string, value V) (Spelled[V], bool) {
+func Spell[V comparable](n *Name, key string, value V) (Spelled[V], bool) {
 	s, number := n.spelling(key)
 	return Spelled[V]{s, number, key, value}, s != noSpelling
 }
@@ -190,14 +190,14 @@ func (s *Spelled[V]) Alone() bool {
 	return s.spelling > conflictSpelling && s.spelling != unknownSpelling
 }
 
-// CompareSpelled orders keys, the best spelling first.
-func CompareSpelled[V comparable](a, b Spelled[V]) int {
+// Compare orders keys, the best spelling first.
+func Compare[V comparable](a, b Spelled[V]) int {
 	return cmp.Or(cmp.Compare(b.spelling, a.spelling), cmp.Compare(a.number, b.number), strings.Compare(a.Key, b.Key))
 }
 
-// Choose is the value that the name has among keys of one map that spell it, in the order of CompareSpelled: that of the best
+// Choose is the value that the name has among keys of one map that spell it, in the order of Compare: that of the best
 // spelling. Where several are as good and differ, it is known only where the names are, too; else they clash.
-func Choose[V comparable](n *LabelName, keys []Spelled[V]) (value V, ok, clash bool) {
+func Choose[V comparable](n *Name, keys []Spelled[V]) (value V, ok, clash bool) {
 	if len(keys) == 0 {
 		return value, false, false
 	}
@@ -216,9 +216,9 @@ func Choose[V comparable](n *LabelName, keys []Spelled[V]) (value V, ok, clash b
 	return keys[0].Value, true, false
 }
 
-// FindLabel is the value that labels have of the name, and whether they have one: not where the name collides with another
+// Find is the value that labels have of the name, and whether they have one: not where the name collides with another
 // and their values differ.
-func FindLabel[V comparable](n *LabelName, labels map[string]V) (value V, ok bool) {
+func Find[V comparable](n *Name, labels map[string]V) (value V, ok bool) {
 	if value, ok := labels[n.text]; ok {
 		return value, true
 	}
@@ -226,9 +226,9 @@ func FindLabel[V comparable](n *LabelName, labels map[string]V) (value V, ok boo
 	return value, ok
 }
 
-// Clash are the keys among labels of names that collide with the name and whose values differ, so that FindLabel finds none; nil
+// Clash are the keys among labels of names that collide with the name and whose values differ, so that Find finds none; nil
 // where there are none.
-func Clash[V comparable](n *LabelName, labels map[string]V) (names []string) {
+func Clash[V comparable](n *Name, labels map[string]V) (names []string) {
 	keys := spellings(n, labels)
 	if _, _, clash := Choose(n, keys); clash {
 		for _, k := range keys {
@@ -239,20 +239,20 @@ func Clash[V comparable](n *LabelName, labels map[string]V) (names []string) {
 }
 
 // spellings are the labels whose keys spell the name, the best spelling first.
-func spellings[V comparable](n *LabelName, labels map[string]V) (keys []Spelled[V]) {
+func spellings[V comparable](n *Name, labels map[string]V) (keys []Spelled[V]) {
 	for key, value := range labels {
 		if spelled, ok := Spell(n, key, value); ok {
 			keys = append(keys, spelled)
 		}
 	}
-	slices.SortFunc(keys, CompareSpelled[V])
+	slices.SortFunc(keys, Compare[V])
 	return keys
 }
 
-// FirstLabel is the first value that labels have of names, "" where they have none.
-func FirstLabel(labels map[string]string, names []LabelName) string {
+// First is the first value that labels have of names, "" where they have none.
+func First(labels map[string]string, names []Name) string {
 	for i := range names {
-		if v, _ := FindLabel(&names[i], labels); v != "" {
+		if v, _ := Find(&names[i], labels); v != "" {
 			return v
 		}
 	}
@@ -260,7 +260,7 @@ func FirstLabel(labels map[string]string, names []LabelName) string {
 }
 
 // RegionLabels are the names of the label that says in which region a node or a volume is, the present one first.
-var RegionLabels = LabelAliases("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+var RegionLabels = Aliases("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
 
-// LabeledRegion is the region that labels name, "" where they do not.
-func LabeledRegion(labels map[string]string) string { return FirstLabel(labels, RegionLabels) }
+// Region is the region that labels name, "" where they do not.
+func Region(labels map[string]string) string { return First(labels, RegionLabels) }
