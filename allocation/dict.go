@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // ID names an interned string, list or map of a Dict. IDs are dense, so a table indexed by ID decides something once per
@@ -82,7 +84,7 @@ func (d *Dict) Add(s string) ID {
 		id = ID(len(d.strs))
 		d.bytes += int64(len(s))
 		d.strs, d.strID[s] = append(d.strs, s), id
-		if _, number := cutConflict(s); number > 0 {
+		if _, number := labelnames.CutConflict(s); number > 0 {
 			d.collides = true
 		}
 	}

@@ -3,6 +3,8 @@ package allocation
 import (
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // boundKey is a Key over the rows of a set: the columns of ids that decide it, and how they read.
@@ -33,7 +35,7 @@ func (k Key) bind(s *Set, labelValue bool) (boundKey, error) {
 	case keyLabel, keyAnnotation:
 		b.cols = [][]ID{s.lookup(k.property, k.label)}
 		if !labelValue {
-			b.prefix = k.label.sanitized + "="
+			b.prefix = labelnames.Sanitize(k.label.String()) + "="
 		}
 	case keyAlias:
 		values, annotations := s.lookup(Labels, k.label), s.lookup(Annotations, k.label)
@@ -121,7 +123,7 @@ func (s *Set) firstServices() []ID {
 }
 
 // lookup is the value of a label or annotation in each row, 0 where it is missing or empty.
-func (s *Set) lookup(p Property, name LabelName) []ID {
+func (s *Set) lookup(p Property, name labelnames.Name) []ID {
 	_, _, maps := s.dict.Sizes()
 	finder := s.labelKeys(p).Finder(name)
 	return mapIDs(s.ids[p], maps, func(m ID) ID {

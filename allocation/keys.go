@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation/caret"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // LabelMapping says which labels the aliases department, environment, owner, product and team stand for. An alias with
@@ -82,16 +83,16 @@ func KeyNames() []string {
 type Key struct {
 	kind     keyKind
 	property Property
-	field    string    // as documented, without a colon
-	kindName string    // the controller kind of a keyWorkload
-	label    LabelName // of a label, an annotation or what an alias stands for
+	field    string          // as documented, without a colon
+	kindName string          // the controller kind of a keyWorkload
+	label    labelnames.Name // of a label, an annotation or what an alias stands for
 	derived  *Derived
 }
 
 // String is the key as ParseKeys reads it; an alias gives the alias.
 func (k Key) String() string {
 	if k.kind == keyLabel || k.kind == keyAnnotation {
-		return k.field + ":" + k.label.text
+		return k.field + ":" + k.label.String()
 	}
 	return k.field
 }
@@ -166,15 +167,15 @@ func ParseKeys(aggregate string, mapping LabelMapping, derived ...*Derived) ([]K
 		}
 		keys = append(keys, got...)
 	}
-	return KeysAmong(keys, LabelNames{}), nil
+	return KeysAmong(keys, labelnames.Names{}), nil
 }
 
 // KeysAmong are keys that know which labels else were asked for or configured, besides their own.
-func KeysAmong(keys []Key, known LabelNames) []Key {
+func KeysAmong(keys []Key, known labelnames.Names) []Key {
 	known = known.And(labelTexts(keys)...)
 	out := slices.Clone(keys)
 	for i := range out {
-		if text := out[i].label.text; text != "" {
+		if text := out[i].label.String(); text != "" {
 			out[i].label = known.Name(text)
 		}
 	}
@@ -185,7 +186,7 @@ func KeysAmong(keys []Key, known LabelNames) []Key {
 func labelTexts(keys []Key) []string {
 	var texts []string
 	for i := range keys {
-		if text := keys[i].label.text; text != "" {
+		if text := keys[i].label.String(); text != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -216,7 +217,7 @@ func parseKey(item string, mapping LabelMapping, derived []*Derived) ([]Key, err
 		if name = strings.TrimSpace(name); name == "" {
 			return nil, fmt.Errorf("%q lacks a name: write %sapp", item, f.name)
 		}
-		key.label = NewLabelName(name)
+		key.label = labelnames.NewName(name)
 	case keyAlias:
 		labels := mapping[field]
 		if len(labels) == 0 {
@@ -225,7 +226,7 @@ func parseKey(item string, mapping LabelMapping, derived []*Derived) ([]Key, err
 		keys := make([]Key, len(labels))
 		for i, label := range labels {
 			keys[i] = key
-			keys[i].label = NewLabelName(label)
+			keys[i].label = labelnames.NewName(label)
 		}
 		return keys, nil
 	case keyProperty, keyController, keyService, keyAll, keyDerived:

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 func TestParseKeys(t *testing.T) {
@@ -70,7 +71,7 @@ func TestKeyNames(t *testing.T) {
 
 func TestSanitize(t *testing.T) {
 	for in, want := range map[string]string{"app.kubernetes.io/name": "app_kubernetes_io_name", "a-B_9": "a_B_9", "": "", "ü": "_"} {
-		if got := allocation.Sanitize(in); got != want {
+		if got := labelnames.Sanitize(in); got != want {
 			t.Errorf("Sanitize(%q) = %q, want %q", in, got, want)
 		}
 	}

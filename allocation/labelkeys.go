@@ -1,6 +1,10 @@
 package allocation
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation/labelnames"
+)
 
 // LabelKeys are the keys of the labels or annotations that rows have, by what they may spell.
 type LabelKeys struct {
@@ -27,9 +31,9 @@ func NewLabelKeys(d *Dict, maps []ID) *LabelKeys {
 
 func (k *LabelKeys) add(key ID) {
 	k.all = append(k.all, key)
-	snake := snakeCase(k.dict.Text(key))
+	snake := labelnames.Snake(k.dict.Text(key))
 	k.bySnake[snake] = append(k.bySnake[snake], key)
-	if of, number := cutConflict(snake); number > 0 {
+	if of, number := labelnames.CutConflict(snake); number > 0 {
 		k.bySnake[of] = append(k.bySnake[of], key)
 	}
 }
@@ -52,30 +56,29 @@ func (s *Set) labelKeys(p Property) *LabelKeys {
 func (k *LabelKeys) All() []ID { return k.all }
 
 // Finder finds a name in the maps that k was made of.
-func (k *LabelKeys) Finder(name LabelName) *LabelFinder {
+func (k *LabelKeys) Finder(name labelnames.Name) *LabelFinder {
 	f := &LabelFinder{dict: k.dict, name: name}
-	for _, key := range k.bySnake[name.snake] {
-		text := k.dict.Text(key)
-		if s, number := name.spelling(text); s != noSpelling {
-			f.keys = append(f.keys, spelled[ID]{s, number, text, key})
+	for _, key := range k.bySnake[labelnames.Snake(name.String())] {
+		if spelled, ok := labelnames.Spell(&name, k.dict.Text(key), key); ok {
+			f.keys = append(f.keys, spelled)
 		}
 	}
-	slices.SortFunc(f.keys, compareSpelled[ID])
+	slices.SortFunc(f.keys, labelnames.Compare[ID])
 	return f
 }
 
 // LabelFinder finds a label or an annotation in maps of a Dict, whatever spelling its key has there.
 type LabelFinder struct {
 	dict *Dict
-	name LabelName
-	keys []spelled[ID] // values are the keys' ids; in the order of compareSpelled
-	here []spelled[ID] // scratch: those that a map has, and their values
+	name labelnames.Name
+	keys []labelnames.Spelled[ID] // values are the keys' ids; in the order of labelnames.Compare
+	here []labelnames.Spelled[ID] // scratch: those that a map has, and their values
 }
 
 // Anywhere reports whether any of the maps has a key that spells the name.
 func (f *LabelFinder) Anywhere() bool { return len(f.keys) > 0 }
 
-// Find is the value of the name in the map m, and whether it has one: see FindLabel. It is not safe for concurrent use.
+// Find is the value of the name in the map m, and whether it has one: see labelnames.Find. It is not safe for concurrent use.
 func (f *LabelFinder) Find(m ID) (value ID, ok bool) {
 	value, ok, _ = f.find(m)
 	return value, ok
@@ -85,16 +88,16 @@ func (f *LabelFinder) Find(m ID) (value ID, ok bool) {
 func (f *LabelFinder) find(m ID) (value ID, ok, clash bool) {
 	f.here = f.here[:0]
 	for _, key := range f.keys {
-		if value, ok := f.dict.lookup(m, key.value); ok {
-			if key.spelling > conflictSpelling && len(f.here) == 0 && key.spelling != unknownSpelling {
+		if value, ok := f.dict.lookup(m, key.Value); ok {
+			if len(f.here) == 0 && key.Alone() {
 				return value, true, false // no other key has this spelling
 			}
 			here := key
-			here.value = value
+			here.Value = value
 			f.here = append(f.here, here)
 		}
 	}
-	return choose(&f.name, f.here)
+	return labelnames.Choose(&f.name, f.here)
 }
 
 // withoutCollisions are the entries of a map that stay under those of another. Colliding names are replaced together: where
@@ -102,11 +105,11 @@ func (f *LabelFinder) find(m ID) (value ID, ok, clash bool) {
 func (d *Dict) withoutCollisions(under, over []Pair) []Pair {
 	numbered := map[string]bool{} // by name in snake case: whether over numbers it
 	for _, pair := range over {
-		snake, number := cutConflict(snakeCase(d.Text(pair.Key)))
+		snake, number := labelnames.CutConflict(labelnames.Snake(d.Text(pair.Key)))
 		numbered[snake] = numbered[snake] || number > 0
 	}
 	return slices.DeleteFunc(slices.Clone(under), func(pair Pair) bool {
-		snake, number := cutConflict(snakeCase(d.Text(pair.Key)))
+		snake, number := labelnames.CutConflict(labelnames.Snake(d.Text(pair.Key)))
 		byOver, replaced := numbered[snake]
 		return replaced && (byOver || number > 0)
 	})

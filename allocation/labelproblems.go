@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // LabelUse is a label, an annotation or either of that name that a question is about.
@@ -40,7 +42,7 @@ func (u *LabelUse) Needs() *Projection {
 func LabelUses(keys []Key) []LabelUse {
 	var uses []LabelUse
 	for i := range keys {
-		if text := keys[i].label.text; text != "" {
+		if text := keys[i].label.String(); text != "" {
 			uses = append(uses, LabelUse{text, keys[i].kind != keyAnnotation, keys[i].kind != keyLabel, true})
 		}
 	}
@@ -50,7 +52,7 @@ func LabelUses(keys []Key) []LabelUse {
 // LabelSearch looks for a label in sets that come one after the other, to say why workloads lack it.
 type LabelSearch struct {
 	use       LabelUse
-	name      LabelName
+	name      labelnames.Name
 	workloads bool // there are some
 	found     bool
 	clashes   int // workloads whose labels clash
@@ -58,7 +60,7 @@ type LabelSearch struct {
 }
 
 // NewLabelSearch looks for a label, where names of labels are known to be in use.
-func NewLabelSearch(use LabelUse, known LabelNames) *LabelSearch {
+func NewLabelSearch(use LabelUse, known labelnames.Names) *LabelSearch {
 	return &LabelSearch{use: use, name: known.Name(use.Text)}
 }
 
@@ -108,8 +110,8 @@ func (l *LabelSearch) look(s *Set, p Property) {
 		if clash {
 			l.clashes += n
 			for _, key := range finder.here {
-				if !slices.Contains(l.keys, key.key) {
-					l.keys = append(l.keys, key.key)
+				if !slices.Contains(l.keys, key.Key) {
+					l.keys = append(l.keys, key.Key)
 				}
 			}
 		}

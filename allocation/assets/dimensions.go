@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/caret"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // undefinedName stands for a property that an asset lacks in its name.
@@ -53,9 +54,9 @@ func Dimensions() []string {
 // Dimension is a field that assets are aggregated by; ParseDimensions makes it.
 type Dimension struct {
 	get    func(*allocation.Asset) string
-	labels []allocation.LabelName // the first that the asset has counts
-	prefix string                 // before the value of a label
-	lack   string                 // stands for a missing value
+	labels []labelnames.Name // the first that the asset has counts
+	prefix string            // before the value of a label
+	lack   string            // stands for a missing value
 }
 
 // ParseDimensions reads a comma-separated list of fields, such as `type,label:team`. Case does not matter in the names of
@@ -86,7 +87,7 @@ func ParseDimensions(aggregate string, mapping allocation.LabelMapping) ([]Dimen
 		}
 		keys = append(keys, got...)
 	}
-	known := allocation.NewLabelNames(texts...)
+	known := labelnames.NewNames(texts...)
 	for _, key := range keys {
 		for i, label := range key.labels {
 			key.labels[i] = known.Name(label.String())
@@ -116,7 +117,7 @@ func parseDimension(item string, mapping allocation.LabelMapping) ([]Dimension, 
 		if name = strings.TrimSpace(name); name == "" {
 			return nil, fmt.Errorf("%q lacks a name: write label:app", item)
 		}
-		return []Dimension{{labels: allocation.LabelAliases(name), prefix: allocation.Sanitize(name) + "=", lack: undefinedName}}, nil
+		return []Dimension{{labels: labelnames.Aliases(name), prefix: labelnames.Sanitize(name) + "=", lack: undefinedName}}, nil
 	}
 	labels := mapping[field]
 	if len(labels) == 0 {
@@ -124,7 +125,7 @@ func parseDimension(item string, mapping allocation.LabelMapping) ([]Dimension, 
 	}
 	keys := make([]Dimension, len(labels))
 	for i, label := range labels {
-		keys[i] = Dimension{labels: allocation.LabelAliases("kubernetes_label_"+allocation.Sanitize(label), label), lack: allocation.UnallocatedName}
+		keys[i] = Dimension{labels: labelnames.Aliases("kubernetes_label_"+labelnames.Sanitize(label), label), lack: allocation.UnallocatedName}
 	}
 	return keys, nil
 }
@@ -157,7 +158,7 @@ func (k *Dimension) value(a *allocation.Asset) string {
 	if k.get != nil {
 		return cmp.Or(k.get(a), k.lack)
 	}
-	if v := allocation.FirstLabel(a.Labels, k.labels); v != "" {
+	if v := labelnames.First(a.Labels, k.labels); v != "" {
 		return k.prefix + v
 	}
 	return k.lack

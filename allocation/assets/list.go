@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // Set is the assets of a window.
@@ -84,7 +85,7 @@ func listAll(s *allocation.Set) []listed {
 		if d.Local {
 			a.Region = regions[allocation.AssetKey{Cluster: d.Cluster, Name: d.Name}]
 		}
-		a.Region = cmp.Or(a.Region, allocation.LabeledRegion(d.Labels))
+		a.Region = cmp.Or(a.Region, labelnames.Region(d.Labels))
 		add(a)
 	}
 	for i := range s.Balancers {

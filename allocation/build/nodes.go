@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
@@ -119,34 +120,34 @@ func (n *node) pricedThing(r allocation.Resource) pricedThing {
 const capacityByAllocatable = 2
 
 // label is the first of the names that the node has a label of.
-func (n *node) label(names []allocation.LabelName) string {
-	return allocation.FirstLabel(n.labelMap, names)
+func (n *node) label(names []labelnames.Name) string {
+	return labelnames.First(n.labelMap, names)
 }
 
 // Labels of nodes, the current name before the deprecated one.
 var (
-	instanceTypeLabels = allocation.LabelAliases("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
-	zoneLabels         = allocation.LabelAliases("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
-	archLabels         = allocation.LabelAliases("kubernetes.io/arch", "beta.kubernetes.io/arch")
-	poolLabels         = allocation.LabelAliases("cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool", "agentpool", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
-	gpuLabels          = allocation.LabelAliases("nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name", "amd.com/gpu.product-name")
-	gpuReplicaLabels   = allocation.LabelAliases("nvidia.com/gpu.replicas")
-	gpuProductLabels   = allocation.LabelAliases("nvidia.com/gpu.product")
+	instanceTypeLabels = labelnames.Aliases("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+	zoneLabels         = labelnames.Aliases("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+	archLabels         = labelnames.Aliases("kubernetes.io/arch", "beta.kubernetes.io/arch")
+	poolLabels         = labelnames.Aliases("cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool", "agentpool", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
+	gpuLabels          = labelnames.Aliases("nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name", "amd.com/gpu.product-name")
+	gpuReplicaLabels   = labelnames.Aliases("nvidia.com/gpu.replicas")
+	gpuProductLabels   = labelnames.Aliases("nvidia.com/gpu.product")
 )
 
 // spotLabel is a label of nodes that can be taken away, its value there, whatever its case, and whose nodes have it; ""
 // where several providers' may.
 type spotLabel struct {
-	name            allocation.LabelName
+	name            labelnames.Name
 	value, provider string
 }
 
 var spotLabels = []spotLabel{
-	{allocation.NewLabelName("karpenter.sh/capacity-type"), "spot", ""},
-	{allocation.NewLabelName("eks.amazonaws.com/capacityType"), "spot", "aws"},
-	{allocation.NewLabelName("cloud.google.com/gke-spot"), "true", "gcp"},
-	{allocation.NewLabelName("cloud.google.com/gke-preemptible"), "true", "gcp"},
-	{allocation.NewLabelName("kubernetes.azure.com/scalesetpriority"), "spot", "azure"},
+	{labelnames.NewName("karpenter.sh/capacity-type"), "spot", ""},
+	{labelnames.NewName("eks.amazonaws.com/capacityType"), "spot", "aws"},
+	{labelnames.NewName("cloud.google.com/gke-spot"), "true", "gcp"},
+	{labelnames.NewName("cloud.google.com/gke-preemptible"), "true", "gcp"},
+	{labelnames.NewName("kubernetes.azure.com/scalesetpriority"), "spot", "azure"},
 }
 
 // isSpot says whether the node can be taken away at t: its metric, else the labels of the providers.
@@ -160,7 +161,7 @@ func (n *node) isSpot(t int64) bool {
 // labeledSpot reports whether labels of a node say that it can be taken away.
 func labeledSpot(labels map[string]string) bool {
 	return slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
-		value, _ := allocation.FindLabel(&spot.name, labels)
+		value, _ := labelnames.Find(&spot.name, labels)
 		return strings.EqualFold(value, spot.value)
 	})
 }
@@ -172,7 +173,7 @@ func (n *node) asset(t int64) allocation.Node {
 		Cluster: n.cluster.Value(), Name: n.name.Value(),
 		ProviderID:   cmp.Or(symbolText(n.reported.providerID.At(timeline.Forever)), from.providerID),
 		InstanceType: cmp.Or(n.label(instanceTypeLabels), from.instanceType),
-		Region:       cmp.Or(n.label(allocation.RegionLabels), from.region),
+		Region:       cmp.Or(n.label(labelnames.RegionLabels), from.region),
 		Zone:         n.label(zoneLabels), Pool: n.label(poolLabels),
 		Arch: cmp.Or(n.label(archLabels), from.arch),
 		Spot: n.isSpot(t), Labels: n.labelMap,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -32,7 +33,7 @@ type selector struct {
 
 // selectedLabel is a label that pods have to have.
 type selectedLabel struct {
-	name  allocation.LabelName
+	name  labelnames.Name
 	value string
 }
 
@@ -208,7 +209,7 @@ func (v *services) matching(pods labeledIn, all []selector, dict *allocation.Dic
 // matches reports whether a pod with labels is selected.
 func (s *selector) matches(labels map[string]string) bool {
 	return !slices.ContainsFunc(s.labels, func(l selectedLabel) bool {
-		value, ok := allocation.FindLabel(&l.name, labels)
+		value, ok := labelnames.Find(&l.name, labels)
 		return !ok || value != l.value
 	})
 }
@@ -235,7 +236,7 @@ func (v *services) selectorsIn(namespace objectKey, dict *allocation.Dict) []sel
 
 // selectedLabels are the labels of a selector, in no order.
 func selectedLabels(labels map[string]string) (out []selectedLabel) {
-	names := allocation.NewLabelNames(slices.Collect(maps.Keys(labels))...)
+	names := labelnames.NewNames(slices.Collect(maps.Keys(labels))...)
 	for name, value := range labels {
 		out = append(out, selectedLabel{names.Name(name), value})
 	}

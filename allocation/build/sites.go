@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 )
@@ -74,8 +74,8 @@ func (b *Builder) volumeItem(v *volume, owners []ownership) rates.Item {
 	}
 	region, zone := placeOfHandle(symText(v.handle))
 	labels := v.labels.Value
-	region = cmp.Or(allocation.LabeledRegion(labels), region)
-	zone = cmp.Or(allocation.FirstLabel(labels, zoneLabels), zone)
+	region = cmp.Or(labelnames.Region(labels), region)
+	zone = cmp.Or(labelnames.First(labels, zoneLabels), zone)
 	if region != "" && region != i.Region {
 		i.Region, i.Zone = region, ""
 	}

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/rates"
 )
 
 // allNodesLabel is a label that kubelets give every node: where it is exported, so are all others.
-var allNodesLabel = allocation.NewLabelName("kubernetes.io/hostname")
+var allNodesLabel = labelnames.NewName("kubernetes.io/hostname")
 
 // UnlabeledWarning says which labels of nodes rules need of which known has none, "" where they need no others.
 func UnlabeledWarning(pricer rates.Rates, known rates.NodeAttributes, at time.Time) string {
@@ -26,10 +27,10 @@ func UnlabeledWarning(pricer rates.Rates, known rates.NodeAttributes, at time.Ti
 	labels := slices.DeleteFunc(slices.Clone(needs.Labels), func(label string) bool { return len(clash(label, known.Labels)) > 0 })
 	for _, x := range [...]struct {
 		needed bool
-		names  []allocation.LabelName
+		names  []labelnames.Name
 	}{
 		{needs.InstanceType, instanceTypeLabels[:1]},
-		{needs.Region, allocation.RegionLabels[:1]},
+		{needs.Region, labelnames.RegionLabels[:1]},
 		{needs.Zone, zoneLabels[:1]},
 		{needs.GPUModel, gpuLabels},
 		{needs.Spot, spotNames(known.Provider)},
@@ -51,8 +52,8 @@ func UnlabeledWarning(pricer rates.Rates, known rates.NodeAttributes, at time.Ti
 
 // clash are the labels of a node that collide with one, where their values differ.
 func clash(label string, labels map[string]string) []string {
-	name := allocation.NewLabelName(label)
-	return allocation.Clash(&name, labels)
+	name := labelnames.NewName(label)
+	return labelnames.Clash(&name, labels)
 }
 
 // warnClashes warns of rules that ask for labels of nodes which collide with others.
@@ -70,8 +71,8 @@ func (b *Builder) warnClashes(known *rates.NodeAttributes, at time.Time) {
 }
 
 // spotNames are the labels by which nodes of a provider are known to be spot, those of all where it is not known.
-func spotNames(provider string) []allocation.LabelName {
-	var names []allocation.LabelName
+func spotNames(provider string) []labelnames.Name {
+	var names []labelnames.Name
 	for _, spot := range spotLabels {
 		if provider == "" || spot.provider == "" || spot.provider == provider {
 			names = append(names, spot.name)
@@ -109,7 +110,7 @@ func (b *Builder) warnUnlabeled() {
 	for _, key := range order {
 		g, at := groups[key], time.UnixMilli(b.sampling.End).UTC()
 		b.warnClashes(&g.known, at)
-		if _, all := allocation.FindLabel(&allNodesLabel, g.known.Labels); all || len(g.known.Labels) > 0 && !g.unruled {
+		if _, all := labelnames.Find(&allNodesLabel, g.known.Labels); all || len(g.known.Labels) > 0 && !g.unruled {
 			continue
 		}
 		if text := UnlabeledWarning(b.prices.rates, g.known, at); text != "" {
@@ -126,7 +127,7 @@ func (n *node) lacksPrice(r allocation.Resource) bool {
 // tellsSpot reports whether the node says of itself whether it is spot.
 func (n *node) tellsSpot() bool {
 	return len(n.reported.spot) > 0 || slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
-		_, ok := allocation.FindLabel(&spot.name, n.labelMap)
+		_, ok := labelnames.Find(&spot.name, n.labelMap)
 		return ok
 	})
 }

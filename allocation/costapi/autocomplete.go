@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/notices"
 )
 
@@ -73,7 +74,7 @@ func addKeys(p allocation.Property) func(*completion, *allocation.Set, int, func
 // addValues adds the value of one label or annotation.
 func addValues(p allocation.Property) func(*completion, *allocation.Set, int, func(string)) {
 	return func(c *completion, s *allocation.Set, row int, add func(string)) {
-		name := allocation.NewLabelName(c.label)
+		name := labelnames.NewName(c.label)
 		for _, pair := range s.Pairs(p, row) {
 			if name.Spells(s.Dict().Text(pair.Key)) {
 				add(s.Dict().Text(pair.Value))
@@ -103,7 +104,7 @@ func assetCompletionFields() []completion {
 			}
 		}},
 		{name: "label:", assets: func(c *completion, a *allocation.Asset, add func(string)) {
-			name := allocation.NewLabelName(c.label)
+			name := labelnames.NewName(c.label)
 			for key, value := range a.Labels {
 				if name.Spells(key) {
 					add(value)
@@ -239,8 +240,8 @@ func (a *api) serveAssetCompletion(w http.ResponseWriter, q *request) error {
 
 // valueSet collects the values that a search looks for.
 type valueSet struct {
-	search string                // in lower case
-	name   *allocation.LabelName // that is looked for among names of labels; nil among other values
+	search string           // in lower case
+	name   *labelnames.Name // that is looked for among names of labels; nil among other values
 	seen   map[string]bool
 	list   []string
 }
@@ -248,7 +249,7 @@ type valueSet struct {
 func (q *request) values() *valueSet {
 	v := &valueSet{search: strings.ToLower(q.search.text), seen: map[string]bool{}}
 	if slices.Contains([]string{"label", "namespaceLabel", "annotation"}, q.search.field.name) {
-		name := allocation.NewLabelName(q.search.text)
+		name := labelnames.NewName(q.search.text)
 		v.name = &name
 	}
 	return v

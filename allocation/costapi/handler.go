@@ -19,6 +19,7 @@ import (
 	"github.com/promcost/promcost/allocation/caret"
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/memory"
 )
 
@@ -69,8 +70,8 @@ type Config struct {
 	// Labels says which labels department, environment, owner, product and team stand for. The default is
 	// allocation.DefaultLabelMapping.
 	Labels allocation.LabelMapping
-	// LabelNames are names of labels that are configured, besides those that a request asks for: see allocation.LabelNames.
-	LabelNames allocation.LabelNames
+	// LabelNames are names of labels that are configured, besides those that a request asks for: see labelnames.LabelNames.
+	LabelNames labelnames.Names
 	// Selectable are the fields that field selectors may name. The default is filter.NewSelectable().
 	Selectable *filter.Selectable
 	// Derived are further properties to aggregate by. The default has none.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // exported is a ledger whose containers have labels as kube-state-metrics exports them.
@@ -77,7 +78,7 @@ func TestLabelSpellings(t *testing.T) {
 				} else {
 					params = append(params, "labelNames=pair", "step=2h")
 				}
-				w := get(costapi.New(exported{}, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }, LabelNames: allocation.NewLabelNames(tt.configured...)}), path, params...)
+				w := get(costapi.New(exported{}, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }, LabelNames: labelnames.NewNames(tt.configured...)}), path, params...)
 				for _, want := range tt.want {
 					if path == "/model/allocation" && (strings.Contains(want, "sharedCost") || strings.Contains(want, "1 allocation has")) {
 						continue // there are three or four days

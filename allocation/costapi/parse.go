@@ -17,6 +17,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/jmespath"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/windows"
@@ -62,7 +63,7 @@ type selection struct {
 	// labels are the labels and annotations that the request asks for, each once; labelNames are their names and those that
 	// are configured.
 	labels     []allocation.LabelUse
-	labelNames allocation.LabelNames
+	labelNames labelnames.Names
 	// fieldSelector and labelSelector are Kubernetes' ones, as given.
 	fieldSelector string
 	labelSelector string

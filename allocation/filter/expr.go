@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // Op is how a comparison compares. Each has an inverse, which matches exactly what it does not.
@@ -68,7 +69,7 @@ type Or []Expr
 // field that there is not.
 type Comparison struct {
 	Field Field
-	// Key selects the value of a label or annotation, in any spelling: see allocation.LabelName. Without one, the comparison
+	// Key selects the value of a label or annotation, in any spelling: see labelnames.LabelName. Without one, the comparison
 	// is with the keys.
 	Key    string
 	Op     Op
@@ -133,11 +134,11 @@ func newFilter(e Expr, assets bool, opts []Option) *Filter {
 		opt(&f.vocabulary)
 	}
 	f.vocabulary = f.of(assets)
-	return f.Among(allocation.LabelNames{})
+	return f.Among(labelnames.Names{})
 }
 
-// Among is the filter where names of labels are known to be in use, besides its own: see allocation.LabelNames.
-func (f *Filter) Among(known allocation.LabelNames) *Filter {
+// Among is the filter where names of labels are known to be in use, besides its own: see labelnames.LabelNames.
+func (f *Filter) Among(known labelnames.Names) *Filter {
 	var texts []string
 	for _, use := range f.Labels() {
 		texts = append(texts, use.Text)

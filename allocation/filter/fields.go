@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // Field names what a comparison looks at, as filters write it.
@@ -280,7 +281,7 @@ type vocabulary struct {
 	labels  allocation.LabelMapping // nil is the default
 	derived []Derived
 	assets  bool
-	known   allocation.LabelNames // that are in use
+	known   labelnames.Names // that are in use
 }
 
 // of is the vocabulary of filters of assets, or of allocations.
@@ -356,7 +357,7 @@ func (v *vocabulary) example() string {
 // sources are where an alias is looked for, the first of them that has it counts.
 func (v *vocabulary) sources(label string) []Comparison {
 	if v.assets {
-		return []Comparison{{Field: Label, Key: "kubernetes_label_" + allocation.Sanitize(label)}, {Field: Label, Key: label}}
+		return []Comparison{{Field: Label, Key: "kubernetes_label_" + labelnames.Sanitize(label)}, {Field: Label, Key: label}}
 	}
 	return []Comparison{{Field: Label, Key: label}, {Field: Annotation, Key: label}}
 }

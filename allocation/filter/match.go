@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // matcher is what a comparison means, on strings: its operator taken as not negated. It alone defines that, whether the
@@ -34,11 +35,11 @@ func newMatcher(c *Comparison, spec *fieldSpec) matcher {
 func matchKey(op Op, values []string, anyCase bool) func(string) bool {
 	var spelled []string
 	for _, v := range values {
-		spelled = append(spelled, allocation.Spellings(v)...)
+		spelled = append(spelled, labelnames.Spellings(v)...)
 	}
 	asGiven, inAnySpelling := matchText(op, values, anyCase), matchText(op, spelled, anyCase)
 	return func(key string) bool {
-		return inAnySpelling(key) || inAnySpelling(allocation.WithoutConflict(key)) || slices.ContainsFunc(allocation.Spellings(key), asGiven)
+		return inAnySpelling(key) || inAnySpelling(labelnames.WithoutConflict(key)) || slices.ContainsFunc(labelnames.Spellings(key), asGiven)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // accessor finds the fields of objects of type T.
@@ -19,7 +20,7 @@ type accessor[T any] struct {
 func objects[T any](root Expr, v vocabulary, access accessor[T], steps *Steps) func(T) bool {
 	labels := func(l *LabelSelector) func(T) bool {
 		labels, weight := access.pairs(Label), l.weight()
-		names := map[string]*allocation.LabelName{}
+		names := map[string]*labelnames.Name{}
 		for _, key := range l.keys() {
 			name := v.known.Name(key)
 			names[key] = &name
@@ -27,7 +28,7 @@ func objects[T any](root Expr, v vocabulary, access accessor[T], steps *Steps) f
 		return func(o T) bool {
 			m := labels(o)
 			steps.take(weight)
-			return l.selector.Matches(labelView{func(key string) (string, bool) { return allocation.FindLabel(names[key], m) }})
+			return l.selector.Matches(labelView{func(key string) (string, bool) { return labelnames.Find(names[key], m) }})
 		}
 	}
 	planned := newPlan(root, &v)
@@ -77,7 +78,7 @@ func compareObject[T any](v *vocabulary, c *Comparison, access accessor[T], step
 		}
 		name := v.known.Name(c.Key)
 		return func(o T) bool {
-			value, _ := allocation.FindLabel(&name, pairs(o))
+			value, _ := labelnames.Find(&name, pairs(o))
 			return m.text(value)
 		}
 	case textField, aliasField:

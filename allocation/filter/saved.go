@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"strconv"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 const (
@@ -174,7 +174,7 @@ func (o *saved) properties() map[string]any {
 }
 
 // region is what labels name as the region.
-func (o *saved) region() string { return allocation.LabeledRegion(o.Labels) }
+func (o *saved) region() string { return labelnames.Region(o.Labels) }
 
 func (o *saved) private() string {
 	if o.Private == nil {

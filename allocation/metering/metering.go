@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // Series of a subject.
@@ -35,7 +36,7 @@ type Options struct {
 	// derived properties, as in aggregations.
 	LabelNames []string
 	// Known are further names of labels that were configured: see LabelNames.
-	Known allocation.LabelNames
+	Known labelnames.Names
 	// Mapping says what aliases stand for; nil is the default mapping.
 	Mapping allocation.LabelMapping
 	// Derived are properties that are computed from others.

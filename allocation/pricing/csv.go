@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // labelColumn begins the names of columns of labels.
@@ -83,7 +83,7 @@ func (p *parser) header(line int, cells []string) ([]column, error) {
 		}
 		if labelKey, ok := strings.CutPrefix(key, labelColumn); ok && labelKey != "" {
 			columns = append(columns, column{setter: setter{key: key, set: func(r *rule, _ int, text string) error {
-				r.labels = append(r.labels, label{allocation.NewLabelName(labelKey), text})
+				r.labels = append(r.labels, label{labelnames.NewName(labelKey), text})
 				return nil
 			}}})
 			continue

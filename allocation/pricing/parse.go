@@ -15,6 +15,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/caret"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // Parse reads a sheet: CSV where name ends in .csv, else YAML. name is its file's name, for errors and for the sources of
@@ -257,7 +258,7 @@ func (p *parser) labels(n *yaml.Node) ([]label, error) {
 		if at := slices.IndexFunc(labels, func(l label) bool { return l.name.String() == key.Value }); at >= 0 {
 			return nil, p.fail(key.Line, "label %q is there twice: keep one", key.Value)
 		}
-		labels = append(labels, label{allocation.NewLabelName(key.Value), value.Value})
+		labels = append(labels, label{labelnames.NewName(key.Value), value.Value})
 	}
 	slices.SortFunc(labels, compareLabels)
 	return labels, nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/rates"
 )
 
@@ -26,7 +26,7 @@ type rule struct {
 
 // label is a label that a rule asks for.
 type label struct {
-	name  allocation.LabelName
+	name  labelnames.Name
 	value string
 }
 
@@ -41,7 +41,7 @@ func nameLabels(sections []section) {
 			}
 		}
 	}
-	known := allocation.NewLabelNames(texts...)
+	known := labelnames.NewNames(texts...)
 	for _, l := range labels {
 		l.name = known.Name(l.name.String())
 	}
@@ -147,7 +147,7 @@ func (r *rule) matches(x *subject) bool {
 		}
 	}
 	for _, l := range r.labels {
-		if v, ok := allocation.FindLabel(&l.name, x.labels); !ok || v != l.value {
+		if v, ok := labelnames.Find(&l.name, x.labels); !ok || v != l.value {
 			return false
 		}
 	}

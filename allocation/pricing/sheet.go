@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/rates"
 )
 
@@ -152,7 +153,7 @@ func (s *Sheet) NodeNeeds(known rates.NodeAttributes, at time.Time) (needs rates
 		needs.GPUModel = needs.GPUModel || lacks(gpuModel)
 		needs.Spot = needs.Spot || r.spot != nil && *r.spot && !known.Spot
 		for _, l := range r.labels {
-			if _, ok := allocation.FindLabel(&l.name, x.labels); !ok {
+			if _, ok := labelnames.Find(&l.name, x.labels); !ok {
 				needs.Labels = append(needs.Labels, l.name.String())
 			}
 		}

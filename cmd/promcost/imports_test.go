@@ -24,7 +24,7 @@ const everything = "*"
 // listed must not exist; a listed one may come later. A name with a leading "!" is forbidden after everything.
 var packages = map[string][]string{
 	"cmd/promcost":                    {everything, "!allocation/kubeapi", "!dashboards/grafana"},
-	"cmd/promcost/internal/config":    {"allocation", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/metering", "allocation/pricing", "allocation/rates"},
+	"cmd/promcost/internal/config":    {"allocation", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/metering", "allocation/pricing", "allocation/rates"},
 	"cmd/promcost/internal/manifests": {"allocation"},
 	"cmd/promcost-apiserver":          {"allocation/kubeapi", "allocation", "allocation/filter", "allocation/encode"},
 	"collector":                       {"allocation", "allocation/memory", "allocation/metering"},
@@ -41,23 +41,24 @@ var packages = map[string][]string{
 	"promquery/democluster":           {"promquery", "promquery/chunks", "allocation", "allocation/build", "allocation/signals", "allocation/timeline"},
 	"promquery/promtest":              {}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":         {}, // gives tests the flag -soak
-	"allocation":                      {"allocation/caret", "allocation/timeline"},
-	"allocation/build":                {"allocation", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
+	"allocation":                      {"allocation/caret", "allocation/labelnames", "allocation/timeline"},
+	"allocation/build":                {"allocation", "allocation/labelnames", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/signals":              {"allocation"},
 	"allocation/notices":              {"allocation", "allocation/timeline"},
-	"allocation/metering":             {"allocation", "allocation/fields"},
-	"allocation/assets":               {"allocation", "allocation/caret"},
+	"allocation/metering":             {"allocation", "allocation/fields", "allocation/labelnames"},
+	"allocation/assets":               {"allocation", "allocation/caret", "allocation/labelnames"},
 	"allocation/diagnosis":            {"allocation"},
 	"allocation/fields":               {"allocation"},
 	"allocation/rates":                {"allocation"},
 	"allocation/windows":              {"allocation"},
+	"allocation/labelnames":           {},
 	"allocation/memory":               {"allocation"},
 	"allocation/places":               {},
 	"allocation/timeline":             {},
 	"allocation/caret":                {},
-	"allocation/filter":               {"allocation", "allocation/caret", "allocation/fields"},
+	"allocation/filter":               {"allocation", "allocation/caret", "allocation/fields", "allocation/labelnames"},
 	"allocation/jmespath":             {"allocation/caret"},
-	"allocation/pricing":              {"allocation", "allocation/caret", "allocation/rates"},
+	"allocation/pricing":              {"allocation", "allocation/caret", "allocation/labelnames", "allocation/rates"},
 	"allocation/billing":              {"allocation"},
 	"allocation/encode":               {"allocation", "allocation/assets", "allocation/diagnosis", "allocation/fields", "allocation/notices"},
 	"allocation/parquet":              {"allocation", "allocation/assets"},
@@ -65,7 +66,7 @@ var packages = map[string][]string{
 	"allocation/ledger":               {"allocation", "allocation/memory", "allocation/notices", "allocation/places", "allocation/singleflight"},
 	"allocation/recorder":             {"allocation", "allocation/ledger", "allocation/metering", "allocation/places"},
 	"allocation/ledger/ledgertest":    {"allocation", "allocation/history", "allocation/ledger", "allocation/metering", "allocation/recorder"},
-	"allocation/costapi":              {"allocation", "allocation/assets", "allocation/caret", "allocation/diagnosis", "allocation/encode", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/places", "allocation/windows"},
+	"allocation/costapi":              {"allocation", "allocation/assets", "allocation/caret", "allocation/diagnosis", "allocation/encode", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/places", "allocation/windows"},
 	"allocation/kubeapi":              {"allocation", "allocation/assets", "allocation/encode", "allocation/filter", "allocation/metering", "allocation/parquet"},
 	"allocation/singleflight":         {},
 	"dashboards":                      {},
@@ -78,7 +79,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 // quiet are the packages that return errors and warnings and leave logging to their callers.
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
-	"allocation/assets", "allocation/build", "allocation/diagnosis", "allocation/fields", "allocation/metering", "allocation/notices", "allocation/parquet",
+	"allocation/assets", "allocation/build", "allocation/diagnosis", "allocation/fields", "allocation/labelnames", "allocation/metering", "allocation/notices", "allocation/parquet",
 	"allocation/rates", "allocation/signals", "allocation/windows",
 }
 

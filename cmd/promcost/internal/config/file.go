@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/pricing"
 )
 
@@ -21,7 +22,7 @@ type File struct {
 	// Labels are the labels that aliases such as team stand for; nil means the API's own mapping.
 	Labels allocation.LabelMapping
 	// LabelNames are the names of labels that the file uses.
-	LabelNames allocation.LabelNames
+	LabelNames labelnames.Names
 	// Properties are the expressions of derived properties by name, and Derived what they compute, in the order of the names.
 	Properties map[string]string
 	Derived    []*allocation.Derived

@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/jmespath"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 // readProperties reads the properties that are derived from others.
@@ -85,7 +86,7 @@ func derive(name, text string, labels *allocation.LabelMapping) (*allocation.Der
 	if err != nil {
 		return nil, err
 	}
-	known := allocation.NewLabelNames(e.Fields()...)
+	known := labelnames.NewNames(e.Fields()...)
 	return allocation.NewDerived(name, needs, func(properties map[string]any) (string, error) {
 		// An expression that cannot be evaluated for a row is missing there, as a label may be.
 		find := members{known: known}
@@ -124,7 +125,7 @@ func textOfProperty(v any) (string, error) {
 
 // members finds labels and annotations by the names that filters would find them by.
 type members struct {
-	known allocation.LabelNames
+	known labelnames.Names
 	clash *allocation.ClashError // of the first one that is not found because its name collides with others
 }
 
@@ -137,8 +138,8 @@ func (m *members) member(object map[string]any, key string) (value any, ok bool)
 		}
 	}
 	name := m.known.Name(key)
-	text, ok := allocation.FindLabel(&name, texts)
-	if keys := allocation.Clash(&name, texts); len(keys) > 0 && m.clash == nil {
+	text, ok := labelnames.Find(&name, texts)
+	if keys := labelnames.Clash(&name, texts); len(keys) > 0 && m.clash == nil {
 		m.clash = &allocation.ClashError{Name: key, Keys: keys}
 	}
 	return text, ok

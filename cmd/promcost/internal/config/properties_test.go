@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
@@ -181,7 +182,7 @@ func TestBudgetsKnowConfiguredLabels(t *testing.T) {
 	set := propertySet(map[string]string{"team_conflict1": "big", "team_conflict2": "small"})
 	for filter, want := range map[string]bool{`label[team]:"small"`: true, `label[Team]:"small"`: false, `label[Team]:"big"`: true} {
 		s := &config.Settings{Zone: time.UTC, File: config.File{
-			LabelNames: allocation.NewLabelNames("Team", "team"), Budgets: []config.Budget{{Name: "b", Filter: filter, Amount: 1, Period: "day"}},
+			LabelNames: labelnames.NewNames("Team", "team"), Budgets: []config.Budget{{Name: "b", Filter: filter, Amount: 1, Period: "day"}},
 		}}
 		budgets, err := s.MeteredBudgets()
 		if err != nil {

@@ -1,7 +1,6 @@
-package allocation_test
+package labelnames_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"sort"
@@ -9,9 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 )
 
 func TestFindLabel(t *testing.T) {
@@ -50,8 +47,8 @@ func TestFindLabel(t *testing.T) {
 		"the annotation of Kubernetes' own":        {"kubectl.kubernetes.io/last-applied-configuration", nil, labels{"kubectl_kubernetes_io_last_applied_configuration": "{}"}, "{}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := allocation.NewLabelNames(tc.known...).Name(tc.name)
-			got, ok := allocation.FindLabel(&n, tc.labels)
+			n := labelnames.NewNames(tc.known...).Name(tc.name)
+			got, ok := labelnames.Find(&n, tc.labels)
 			if got != tc.want || ok != (tc.want != "") {
 				t.Errorf("found %q, %v, want %q", got, ok, tc.want)
 			}
@@ -93,11 +90,11 @@ func TestFindLabelInEveryExport(t *testing.T) {
 			exported[key] = labels[name]
 		}
 		for name, want := range labels {
-			n := allocation.NewLabelNames(names...).Name(name)
+			n := labelnames.NewNames(names...).Name(name)
 			for kind, m := range map[string]map[string]string{
 				"raw": labels, "in snake case": exported, "sanitized": {sanitized(name): want},
 			} {
-				if got, ok := allocation.FindLabel(&n, m); !ok || got != want {
+				if got, ok := labelnames.Find(&n, m); !ok || got != want {
 					t.Fatalf("%q of %q, %s as %q: found %q, %v, want %q", name, names, kind, m, got, ok, want)
 				}
 			}
@@ -105,79 +102,5 @@ func TestFindLabelInEveryExport(t *testing.T) {
 	}
 	if collisions < 1000 {
 		t.Errorf("only %d names collided", collisions)
-	}
-}
-
-// TestAggregateBySpellings aggregates by labels as kube-state-metrics exports them.
-func TestAggregateBySpellings(t *testing.T) {
-	set := labeledSet(
-		map[string]string{"cost_center": "7", "team": "red"},
-		map[string]string{"team_conflict1": "A", "team_conflict2": "b"},
-		map[string]string{"team_conflict1": "c", "team_conflict2": "c"},
-	)
-	mapping := allocation.LabelMapping{"team": {"Team", "team"}, "owner": {"Team"}}
-	for aggregate, want := range map[string][]string{
-		"label:costCenter":      {"__unallocated__", "costCenter=7"},
-		"label:cost_center":     {"__unallocated__", "cost_center=7"},
-		"label:team":            {"__unallocated__", "team=c", "team=red"},
-		"label:team_conflict1":  {"__unallocated__", "team_conflict1=A", "team_conflict1=c"},
-		"label:Team,label:team": {"Team=A/team=b", "Team=c/team=c", "Team=red/team=red"},
-		"label:team,label:Team": {"team=b/Team=A", "team=c/Team=c", "team=red/Team=red"},
-		"team":                  {"A/b", "c/c", "red/red"},
-		"owner":                 {"__unallocated__", "c", "red"},
-	} {
-		t.Run(aggregate, func(t *testing.T) {
-			keys, err := allocation.ParseKeys(aggregate, mapping)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sums, err := allocation.Apply([]*allocation.Set{set}, allocation.Options{Aggregate: keys})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for row := range sums[0].Len() {
-				got = append(got, sums[0].Name(row))
-			}
-			sort.Strings(got)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("names (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestLabelSearch says which labels nothing has, and which collide.
-func TestLabelSearch(t *testing.T) {
-	sets := []*allocation.Set{
-		labeledSet(map[string]string{"cost_center": "7"}, nil),
-		labeledSet(map[string]string{"team_conflict1": "A", "team_conflict2": "b"}, map[string]string{"team_conflict1": "A", "team_conflict2": "b"}, map[string]string{"team_conflict1": "c", "team_conflict2": "c"}),
-	}
-	for name, tt := range map[string]struct {
-		use   allocation.LabelUse
-		known []string
-		sets  []*allocation.Set
-		want  string
-	}{
-		"found":                  {use: allocation.LabelUse{Text: "costCenter", Label: true}, sets: sets},
-		"nothing has labels":     {use: allocation.LabelUse{Text: "x", Label: true}, sets: []*allocation.Set{labeledSet()}},
-		"misspelled":             {use: allocation.LabelUse{Text: "costCentre", Label: true}, sets: sets, want: "label costCentre: no allocation of the window has one of that name: it is misspelled, or kube-state-metrics does not export it (see its --metric-labels-allowlist=pods=[costCentre])"},
-		"no annotation":          {use: allocation.LabelUse{Text: "costCenter", Annotation: true}, sets: sets, want: "annotation costCenter: no allocation"},
-		"either":                 {use: allocation.LabelUse{Text: "costCenter", Label: true, Annotation: true}, sets: sets},
-		"colliding":              {use: allocation.LabelUse{Text: "team", Label: true, Aggregated: true}, sets: sets, want: "label team: its name collides with others, which are exported as team_conflict1 and team_conflict2; 2 allocations have different values of these and are __unallocated__"},
-		"colliding, not summed":  {use: allocation.LabelUse{Text: "team", Label: true}, sets: sets, want: "label team: its name collides with others, which are exported as team_conflict1 and team_conflict2; 2 allocations have different values of these and are taken to have none: ask"},
-		"colliding, of one":      {use: allocation.LabelUse{Text: "team", Label: true}, sets: []*allocation.Set{labeledSet(map[string]string{"team_conflict1": "A", "team_conflict2": "b"})}, want: "label team: its name collides with others, which are exported as team_conflict1 and team_conflict2; 1 allocation has different values of these and is taken to have none: ask"},
-		"colliding, both known":  {use: allocation.LabelUse{Text: "team", Label: true}, known: []string{"Team", "team"}, sets: sets},
-		"colliding, as exported": {use: allocation.LabelUse{Text: "team_conflict1", Label: true}, sets: sets},
-	} {
-		t.Run(name, func(t *testing.T) {
-			search := allocation.NewLabelSearch(tt.use, allocation.NewLabelNames(tt.known...))
-			for _, s := range tt.sets {
-				search.Add(s)
-			}
-			if got := fmt.Sprint(search); got == "" != (tt.want == "") || !strings.HasPrefix(got, tt.want) {
-				t.Errorf("%q, want %q", got, tt.want)
-			}
-		})
 	}
 }

@@ -1,4 +1,4 @@
-package allocation
+package labelnames
 
 import (
 	"cmp"
@@ -8,50 +8,50 @@ import (
 	"strings"
 )
 
-// LabelName is the name of a label or of an annotation. It finds the label in whatever way an exporter spells its name: as
+// Name is the name of a label or of an annotation. It finds the label in whatever way an exporter spells its name: as
 // Kubernetes does (eks.amazonaws.com/capacityType), with underscores for what a label of Prometheus may not hold
 // (eks_amazonaws_com_capacityType), or in kube-state-metrics' snake case (eks_amazonaws_com_capacity_type). The name itself
 // may be in any of these spellings, too.
 //
 // Snake case can make one name of several. kube-state-metrics then exports team_conflict1, team_conflict2 and so on, in the
-// byte order of the names in Kubernetes: see LabelNames.
-type LabelName struct {
+// byte order of the names in Kubernetes: see Names.
+type Name struct {
 	text, sanitized, snake string
 	place, names           int // among the names that are known to collide
 }
 
-// NewLabelName is the name that text spells.
-func NewLabelName(text string) LabelName {
-	return LabelName{text: text, sanitized: Sanitize(text), snake: snakeCase(text), names: 1}
+// NewName is the name that text spells.
+func NewName(text string) Name {
+	return Name{text: text, sanitized: Sanitize(text), snake: Snake(text), names: 1}
 }
 
-// LabelAliases are the names that one label has had, the present one first: FirstLabel finds its value.
-func LabelAliases(texts ...string) []LabelName {
-	names := make([]LabelName, len(texts))
+// Aliases are the names that one label has had, the present one first: First finds its value.
+func Aliases(texts ...string) []Name {
+	names := make([]Name, len(texts))
 	for i, text := range texts {
-		names[i] = NewLabelName(text)
+		names[i] = NewName(text)
 	}
 	return names
 }
 
 // String is the name as it was given.
-func (n LabelName) String() string { return n.text }
+func (n Name) String() string { return n.text }
 
 // Within reports whether the name is a part of key in any spelling and case.
-func (n LabelName) Within(key string) bool {
+func (n Name) Within(key string) bool {
 	has := func(key, part string) bool { return strings.Contains(strings.ToLower(key), strings.ToLower(part)) }
-	return has(key, n.text) || has(Sanitize(key), n.sanitized) || has(snakeCase(key), n.snake)
+	return has(key, n.text) || has(Sanitize(key), n.sanitized) || has(Snake(key), n.snake)
 }
 
-// LabelNames are names of labels that were asked for or configured. Where an object has as many colliding labels as there are
+// Names are names of labels that were asked for or configured. Where an object has as many colliding labels as there are
 // names here that collide, the labels are taken to have these names, in byte order. None is the zero value.
-type LabelNames struct{ bySnake map[string][]string }
+type Names struct{ bySnake map[string][]string }
 
-// NewLabelNames are the names that texts spell.
-func NewLabelNames(texts ...string) LabelNames {
-	k := LabelNames{map[string][]string{}}
+// NewNames are the names that texts spell.
+func NewNames(texts ...string) Names {
+	k := Names{map[string][]string{}}
 	for _, text := range texts {
-		snake := snakeCase(text)
+		snake := Snake(text)
 		same := k.bySnake[snake]
 		if i, found := slices.BinarySearch(same, text); !found {
 			k.bySnake[snake] = slices.Insert(same, i, text)
@@ -61,13 +61,13 @@ func NewLabelNames(texts ...string) LabelNames {
 }
 
 // And are the names of k and texts.
-func (k LabelNames) And(texts ...string) LabelNames {
-	return NewLabelNames(slices.Concat(append(slices.Collect(maps.Values(k.bySnake)), texts)...)...)
+func (k Names) And(texts ...string) Names {
+	return NewNames(slices.Concat(append(slices.Collect(maps.Values(k.bySnake)), texts)...)...)
 }
 
 // Name is the name that text spells, as one of k.
-func (k LabelNames) Name(text string) LabelName {
-	n := NewLabelName(text)
+func (k Names) Name(text string) Name {
+	n := NewName(text)
 	if same := k.bySnake[n.snake]; len(same) > 0 {
 		i, found := slices.BinarySearch(same, text)
 		n.place, n.names = i, len(same)
@@ -89,9 +89,9 @@ func Sanitize(s string) string {
 	}, s)
 }
 
-// snakeCase is the name of a label as kube-state-metrics writes it: sanitized, with an underscore between a small letter or
+// Snake is the name of a label as kube-state-metrics writes it: sanitized, with an underscore between a small letter or
 // a digit and the capital after it, and in small letters.
-func snakeCase(s string) string {
+func Snake(s string) string {
 	s = Sanitize(s)
 	capital := func(c byte) bool { return 'A' <= c && c <= 'Z' }
 	if !strings.ContainsFunc(s, func(r rune) bool { return capital(byte(r)) }) {
@@ -109,20 +109,20 @@ func snakeCase(s string) string {
 
 // Spellings are the ways in which exporters may spell the name of a label.
 func Spellings(text string) []string {
-	return slices.Compact([]string{text, Sanitize(text), snakeCase(text)})
+	return slices.Compact([]string{text, Sanitize(text), Snake(text)})
 }
 
 // WithoutConflict is a key without the mark that tells names apart which collide.
 func WithoutConflict(key string) string {
-	snake, _ := cutConflict(key)
+	snake, _ := CutConflict(key)
 	return snake
 }
 
 // conflictMark stands before the number of a label whose name collides with another's.
 const conflictMark = "_conflict"
 
-// cutConflict is a key without the mark of a collision, and its number; 0 where the key has none.
-func cutConflict(key string) (snake string, number int) {
+// CutConflict is a key without the mark of a collision, and its number; 0 where the key has none.
+func CutConflict(key string) (snake string, number int) {
 	i := strings.LastIndex(key, conflictMark)
 	if i < 0 {
 		return key, 0
@@ -147,7 +147,7 @@ const (
 )
 
 // spelling says how key spells the name, and its number among colliding ones.
-func (n *LabelName) spelling(key string) (spelling, int) {
+func (n *Name) spelling(key string) (spelling, int) {
 	switch key {
 	case n.text:
 		return exactSpelling, 0
@@ -156,37 +156,48 @@ func (n *LabelName) spelling(key string) (spelling, int) {
 	case n.snake:
 		return snakeSpelling, 0
 	}
-	if snake, number := cutConflict(key); number > 0 && snake == n.snake {
+	if snake, number := CutConflict(key); number > 0 && snake == n.snake {
 		return conflictSpelling, number
 	}
-	if n.text == n.sanitized && (Sanitize(key) == n.text || snakeCase(key) == n.text) {
+	if n.text == n.sanitized && (Sanitize(key) == n.text || Snake(key) == n.text) {
 		return unknownSpelling, 0
 	}
 	return noSpelling, 0
 }
 
 // Spells reports whether a key spells the name.
-func (n LabelName) Spells(key string) bool {
+func (n Name) Spells(key string) bool {
 	s, _ := n.spelling(key)
 	return s != noSpelling
 }
 
-// spelled is a key that spells a name, and what stands there.
-type spelled[V comparable] struct {
+// Spelled is a key that spells a name, and what stands there.
+type Spelled[V comparable] struct {
 	spelling spelling
 	number   int
-	key      string
-	value    V
+	Key      string
+	Value    V
 }
 
-// compareSpelled orders keys, the best spelling first.
-func compareSpelled[V comparable](a, b spelled[V]) int {
-	return cmp.Or(cmp.Compare(b.spelling, a.spelling), cmp.Compare(a.number, b.number), strings.Compare(a.key, b.key))
+// Spell reports whether a key spells the name, and how; value is what stands there.
+func Spell[V comparable](n *Name, key string, value V) (Spelled[V], bool) {
+	s, number := n.spelling(key)
+	return Spelled[V]{s, number, key, value}, s != noSpelling
 }
 
-// choose is the value that the name has among keys of one map that spell it, in the order of compareSpelled: that of the best
+// Alone reports whether no other key can spell the name as well.
+func (s *Spelled[V]) Alone() bool {
+	return s.spelling > conflictSpelling && s.spelling != unknownSpelling
+}
+
+// Compare orders keys, the best spelling first.
+func Compare[V comparable](a, b Spelled[V]) int {
+	return cmp.Or(cmp.Compare(b.spelling, a.spelling), cmp.Compare(a.number, b.number), strings.Compare(a.Key, b.Key))
+}
+
+// Choose is the value that the name has among keys of one map that spell it, in the order of Compare: that of the best
 // spelling. Where several are as good and differ, it is known only where the names are, too; else they clash.
-func choose[V comparable](n *LabelName, keys []spelled[V]) (value V, ok, clash bool) {
+func Choose[V comparable](n *Name, keys []Spelled[V]) (value V, ok, clash bool) {
 	if len(keys) == 0 {
 		return value, false, false
 	}
@@ -195,53 +206,53 @@ func choose[V comparable](n *LabelName, keys []spelled[V]) (value V, ok, clash b
 		same++
 	}
 	if same > 1 && same == n.names && keys[0].spelling == conflictSpelling {
-		return keys[n.place].value, true, false
+		return keys[n.place].Value, true, false
 	}
 	for _, k := range keys[1:same] {
-		if k.value != keys[0].value {
+		if k.Value != keys[0].Value {
 			return value, false, true
 		}
 	}
-	return keys[0].value, true, false
+	return keys[0].Value, true, false
 }
 
-// FindLabel is the value that labels have of the name, and whether they have one: not where the name collides with another
+// Find is the value that labels have of the name, and whether they have one: not where the name collides with another
 // and their values differ.
-func FindLabel[V comparable](n *LabelName, labels map[string]V) (value V, ok bool) {
+func Find[V comparable](n *Name, labels map[string]V) (value V, ok bool) {
 	if value, ok := labels[n.text]; ok {
 		return value, true
 	}
-	value, ok, _ = choose(n, spellings(n, labels))
+	value, ok, _ = Choose(n, spellings(n, labels))
 	return value, ok
 }
 
-// Clash are the keys among labels of names that collide with the name and whose values differ, so that FindLabel finds none; nil
+// Clash are the keys among labels of names that collide with the name and whose values differ, so that Find finds none; nil
 // where there are none.
-func Clash[V comparable](n *LabelName, labels map[string]V) (names []string) {
+func Clash[V comparable](n *Name, labels map[string]V) (names []string) {
 	keys := spellings(n, labels)
-	if _, _, clash := choose(n, keys); clash {
+	if _, _, clash := Choose(n, keys); clash {
 		for _, k := range keys {
-			names = append(names, k.key)
+			names = append(names, k.Key)
 		}
 	}
 	return names
 }
 
 // spellings are the labels whose keys spell the name, the best spelling first.
-func spellings[V comparable](n *LabelName, labels map[string]V) (keys []spelled[V]) {
+func spellings[V comparable](n *Name, labels map[string]V) (keys []Spelled[V]) {
 	for key, value := range labels {
-		if s, number := n.spelling(key); s != noSpelling {
-			keys = append(keys, spelled[V]{s, number, key, value})
+		if spelled, ok := Spell(n, key, value); ok {
+			keys = append(keys, spelled)
 		}
 	}
-	slices.SortFunc(keys, compareSpelled[V])
+	slices.SortFunc(keys, Compare[V])
 	return keys
 }
 
-// FirstLabel is the first value that labels have of names, "" where they have none.
-func FirstLabel(labels map[string]string, names []LabelName) string {
+// First is the first value that labels have of names, "" where they have none.
+func First(labels map[string]string, names []Name) string {
 	for i := range names {
-		if v, _ := FindLabel(&names[i], labels); v != "" {
+		if v, _ := Find(&names[i], labels); v != "" {
 			return v
 		}
 	}
@@ -249,7 +260,7 @@ func FirstLabel(labels map[string]string, names []LabelName) string {
 }
 
 // RegionLabels are the names of the label that says in which region a node or a volume is, the present one first.
-var RegionLabels = LabelAliases("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+var RegionLabels = Aliases("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
 
-// LabeledRegion is the region that labels name, "" where they do not.
-func LabeledRegion(labels map[string]string) string { return FirstLabel(labels, RegionLabels) }
+// Region is the region that labels name, "" where they do not.
+func Region(labels map[string]string) string { return First(labels, RegionLabels) }
