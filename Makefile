@@ -35,7 +35,7 @@ TAGS      = disable_grpc_modules
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
 .PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools record record-clients \
-	fuzz bench bench-compare compare cover generate pictures clean tools FORCE
+	fuzz bench bench-compare compare cover promises generate pictures clean tools FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -107,6 +107,9 @@ generate: ## rewrite REFERENCE.md, which is made from the tables, and the JSON o
 
 cover: $(TEST_TOOLS) ## print which part of each package's statements the tests run; fail below 80 %
 	GO='$(GO)' .ci/cover
+
+promises: $(TEST_TOOLS) ## add an input, a column, a family and a parameter to copies of the tree; list the files that each touches
+	$(GO) test ./cmd/promcost -run '^TestPromises$$' -v -count 1 -timeout 30m -promises
 
 pictures: build ## draw README's picture of the demo again
 	.ci/pictures
