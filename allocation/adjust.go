@@ -145,7 +145,7 @@ func adjustShares[T any](w *work, assets map[string]*adjusting, of *shares[T], c
 	of.list = list
 	adjustment := w.own(c)
 	for row := range w.built {
-		shares := of.of(row)
+		shares := of.ofRow(row)
 		for i := range shares {
 			if a := byID[key(&shares[i])]; a != nil {
 				part := a.part(weigh(&shares[i]))

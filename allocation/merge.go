@@ -67,8 +67,8 @@ func (s *Set) mergeWith(m *workspace, parts []part, names []string, metadata boo
 	s.mergeAllShares(parts, n)
 }
 
-// lanes is how many columns are summed at once: their sums do not wait for each other.
-const lanes = 4
+// columnsAtOnce is how many columns are summed at once: their sums do not wait for each other.
+const columnsAtOnce = 4
 
 // mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at, and shares its memory.
 func (s *Set) mergeValues(parts []part, n int) {
@@ -100,12 +100,12 @@ func (s *Set) mergeValues(parts []part, n int) {
 			}
 		}
 		rest := sums
-		for ; len(rest) >= lanes; rest = rest[lanes:] {
-			var to, from [lanes][]float64
-			for k, c := range rest[:lanes] {
+		for ; len(rest) >= columnsAtOnce; rest = rest[columnsAtOnce:] {
+			var to, from [columnsAtOnce][]float64
+			for k, c := range rest[:columnsAtOnce] {
 				to[k], from[k] = s.values[c], p.set.values[c][skip:]
 			}
-			addLanes(&to, &from, &p)
+			addColumns(&to, &from, &p)
 		}
 		for _, c := range rest {
 			addInto(s.values[c], p.set.values[c][skip:], &p)

@@ -149,7 +149,7 @@ func (s *Set) indexAssets(o *Options) {
 // node with IdleByNode, else of all nodes of each cluster, of disks and of load balancers. What cost nothing is left out.
 func (s *Set) Proportions(row int) []Proportion {
 	var list []Proportion
-	for _, p := range s.portions.of(row) {
+	for _, p := range s.portions.ofRow(row) {
 		a := s.assets[p.key]
 		if a == nil || p.cost == ([NumResources]float64{}) {
 			continue

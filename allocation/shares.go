@@ -67,8 +67,8 @@ type shares[T any] struct {
 	list []T
 }
 
-// of is the list of a row, which must not be changed.
-func (s *shares[T]) of(row int) []T {
+// ofRow is the list of a row, which must not be changed.
+func (s *shares[T]) ofRow(row int) []T {
 	if row >= len(s.end) {
 		return nil
 	}
@@ -148,7 +148,7 @@ func mergeShares[T any](parts []part, n int, from func(*Set) *shares[T], compare
 			if int(g) == n {
 				continue
 			}
-			for _, share := range of.of(row) {
+			for _, share := range of.ofRow(row) {
 				list = append(list, rowShare[T]{g, share})
 			}
 		}
@@ -208,7 +208,7 @@ func (s *Set) Volumes(row int) []VolumeShare {
 	if s.unread.volumes {
 		panic(s.notRead("volumes"))
 	}
-	return s.volumes.of(row)
+	return s.volumes.ofRow(row)
 }
 
 // LoadBalancerShares are what a row has of load balancers, by key: LoadBalancerCost is their sum. The slice must not be
@@ -217,8 +217,8 @@ func (s *Set) LoadBalancerShares(row int) []LoadBalancerShare {
 	if s.unread.balancers {
 		panic(s.notRead("load balancers"))
 	}
-	return s.balancers.of(row)
+	return s.balancers.ofRow(row)
 }
 
 // SharedParts are what SharedCost of a row is made of, by name, where that was asked for. The slice must not be changed.
-func (s *Set) SharedParts(row int) []SharedPart { return s.parts.of(row) }
+func (s *Set) SharedParts(row int) []SharedPart { return s.parts.ofRow(row) }

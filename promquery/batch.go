@@ -38,15 +38,15 @@ type batchWindow struct {
 
 // question is a question of a window, which waits for the answer.
 type question struct {
-	from  *batchWindow
-	step  int
-	name  string
-	sels  []Selector
-	lanes Lanes
-	plan  *plan // notes what is read for all windows; nil for no input
-	stats Stats
-	err   error
-	done  chan struct{} // closed once it is answered
+	from    *batchWindow
+	step    int
+	name    string
+	sels    []Selector
+	workers Workers
+	plan    *plan // notes what is read for all windows; nil for no input
+	stats   Stats
+	err     error
+	done    chan struct{} // closed once it is answered
 }
 
 func newBatch(ctx context.Context, lead *computation, n int) *batch {
@@ -57,7 +57,7 @@ func newBatch(ctx context.Context, lead *computation, n int) *batch {
 		w := &b.windows[i]
 		w.batch, w.index = b, i
 		src := &part{src: w}
-		w.own = &computation{cfg: &b.cfg, src: src, parts: []*part{src}, lanes: lead.lanes, found: newFindings(nil), window: w, account: lead.account}
+		w.own = &computation{cfg: &b.cfg, src: src, parts: []*part{src}, workers: lead.workers, found: newFindings(nil), window: w, account: lead.account}
 	}
 	return b
 }
@@ -146,7 +146,7 @@ func (b *batch) answerStep(waiting []*question) (rest []*question) {
 	}
 	m := merge(now)
 	answered = waiting // if the source panics, nobody else answers the rest
-	stats, err := b.lead.ask(b.ctx, now[0].name, m.sels, OneLane(m.yield))
+	stats, err := b.lead.ask(b.ctx, now[0].name, m.sels, OneWorker(m.yield))
 	answered = now
 	for _, q := range now {
 		q.err = err
@@ -160,12 +160,12 @@ func (b *batch) answerStep(waiting []*question) (rest []*question) {
 
 // Select implements Source.
 func (w *batchWindow) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
-	return w.SelectLanes(ctx, sels, OneLane(yield))
+	return w.SelectParallel(ctx, sels, OneWorker(yield))
 }
 
-// SelectLanes implements Parallel: it asks together with the other windows.
-func (w *batchWindow) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) (Stats, error) {
-	q := &question{from: w, step: w.step, name: w.name, sels: sels, lanes: lanes, done: make(chan struct{})}
+// SelectParallel implements Parallel: it asks together with the other windows.
+func (w *batchWindow) SelectParallel(ctx context.Context, sels []Selector, workers Workers) (Stats, error) {
+	q := &question{from: w, step: w.step, name: w.name, sels: sels, workers: workers, done: make(chan struct{})}
 	select {
 	case w.questions <- q:
 	case <-ctx.Done():
@@ -248,7 +248,7 @@ func (m *merged) yield(i int, key []Symbol, p *timeline.Points) error {
 		if !m.points.Continued() {
 			a.stats.Series++
 		}
-		if err := a.lanes.Yield(a.lanes.Lane(a.i, key), a.i, key, &m.points); err != nil {
+		if err := a.workers.Yield(a.workers.Worker(a.i, key), a.i, key, &m.points); err != nil {
 			return err
 		}
 	}

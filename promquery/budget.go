@@ -20,15 +20,15 @@ type gathering struct {
 	next   int64 // when to look again
 }
 
-// watched are lanes that fail once what the builder holds is too much; they give to one lane.
-func (c *computation) watched(b *build.Builder, lanes Lanes) Lanes {
+// watched are workers that fail once what the builder holds is too much; they give to one worker.
+func (c *computation) watched(b *build.Builder, workers Workers) Workers {
 	g := &c.gathering
 	if !g.on {
-		return lanes
+		return workers
 	}
-	give := lanes.Yield
-	lanes.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
-		if err := give(lane, i, key, p); err != nil {
+	give := workers.Yield
+	workers.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
+		if err := give(worker, i, key, p); err != nil {
 			return err
 		}
 		g.series++
@@ -38,7 +38,7 @@ func (c *computation) watched(b *build.Builder, lanes Lanes) Lanes {
 		g.next = g.series + max(checkEvery, g.series/4)
 		return c.checkMemory(b)
 	}
-	return lanes
+	return workers
 }
 
 // remedy says how a computation becomes smaller.

@@ -21,11 +21,11 @@ const timed = 17
 
 // computation is one computation on its way. It is the one that asks the source, and notes what that takes.
 type computation struct {
-	cfg   *Config
-	src   Source
-	parts []*part // what src asks
-	lanes int     // in which usage is integrated
-	uids  []uids  // by lane, and of what several lanes have to do with
+	cfg     *Config
+	src     Source
+	parts   []*part // what src asks
+	workers int     // in which usage is integrated
+	uids    []uids  // by worker, and of what several workers have to do with
 	// window is its place in a batch; nil where it is not computed in one.
 	window *batchWindow
 
@@ -47,7 +47,7 @@ type computation struct {
 	scrape, resolution time.Duration
 	yields             time.Duration // estimate of the time spent in yield
 	selects            time.Duration // time spent in Selects
-	settling           time.Duration // time spent on what is not reading
+	computing          time.Duration // time spent on what is not reading
 }
 
 // begin fixes the source of one computation.
@@ -65,10 +65,10 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 		whole := &part{src: c.src}
 		c.src, c.parts = whole, []*part{whole}
 	}
-	c.lanes = 1
+	c.workers = 1
 	for _, p := range c.parts {
 		if _, ok := p.src.(Parallel); ok {
-			c.lanes = c.cfg.Parallel
+			c.workers = c.cfg.Parallel
 		}
 	}
 	return c, nil
@@ -106,20 +106,20 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 		before := c.stats
 		before.Warnings, before.Losses = nil, nil
 		before.Add(c.past)
-		c = &computation{cfg: c.cfg, src: c.src, parts: c.parts, lanes: c.lanes, found: newFindings(nil), past: before, account: c.account}
+		c = &computation{cfg: c.cfg, src: c.src, parts: c.parts, workers: c.workers, found: newFindings(nil), past: before, account: c.account}
 	}
 }
 
 // ask is a Select of a stage: it is noted, and ends where it exceeds the bound on samples.
-func (c *computation) ask(ctx context.Context, stage string, sels []Selector, lanes Lanes) (Stats, error) {
+func (c *computation) ask(ctx context.Context, stage string, sels []Selector, workers Workers) (Stats, error) {
 	began, before := time.Now(), c.stats.Samples
 	if c.window != nil {
 		c.window.step, c.window.name = stepOf(stage), stage
 	}
 	var read atomic.Int64
-	meters := make([]meter, lanes.N+1)
-	give := lanes.Yield
-	lanes.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
+	meters := make([]meter, workers.N+1)
+	give := workers.Yield
+	workers.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
 		if err := ctx.Err(); err != nil { // sources may have much to give before they look
 			return err
 		}
@@ -129,22 +129,22 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, la
 		if most := c.cfg.MaxSamples; most > 0 && before+now > most {
 			return fmt.Errorf("%w: more than %d samples to read: ask for a shorter window, or raise --compute.max-samples", allocation.ErrTooMuch, most)
 		}
-		m := &meters[lane]
+		m := &meters[worker]
 		if m.calls++; m.calls%timed != 0 {
-			return give(lane, i, key, p)
+			return give(worker, i, key, p)
 		}
 		at := time.Now()
-		err := give(lane, i, key, p)
+		err := give(worker, i, key, p)
 		m.took += timed * time.Since(at)
 		return err
 	}
-	got, err := SelectLanes(ctx, c.src, c.cfg.screen(sels), lanes)
+	got, err := SelectParallel(ctx, c.src, c.cfg.screen(sels), workers)
 	took, yields := time.Since(began), time.Duration(0)
 	for i := range meters {
 		yields += meters[i].took
 	}
-	if lanes.Of != nil {
-		yields /= time.Duration(lanes.N)
+	if workers.Of != nil {
+		yields /= time.Duration(workers.N)
 	}
 	c.yields += min(yields, took)
 	c.selects += took
@@ -159,18 +159,18 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, la
 	return got, err
 }
 
-// meter estimates the time that a lane spends in yield. It fills a cache line, for lanes run side by side.
+// meter estimates the time that a worker spends in yield. It fills a cache line, for workers run side by side.
 type meter struct {
 	calls int64
 	took  time.Duration
 	_     [48]byte
 }
 
-// settle runs what is not reading.
-func (c *computation) settle(f func() error) error {
+// timed runs what is not reading, and adds up the time that it takes.
+func (c *computation) timed(f func() error) error {
 	began := time.Now()
 	err := f()
-	c.settling += time.Since(began)
+	c.computing += time.Since(began)
 	return err
 }
 
@@ -208,10 +208,10 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 	for i := range c.stats.Losses {
 		b.Warn(c.stats.Losses[i].String())
 	}
-	for _, w := range c.found.lacks(c.stats.Losses) {
+	for _, w := range c.found.missing(c.stats.Losses) {
 		b.Warn(w)
 	}
-	err = c.settle(func() error {
+	err = c.timed(func() error {
 		sets, err = b.Sets()
 		return err
 	})
@@ -298,7 +298,7 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	return c.read(ctx, b, stageNames[borders], sels, borders)
 }
 
-// load reads what the builder needs and settles it. Nothing found at all is allocation.ErrNoData.
+// load reads what the builder needs and finalizes it. Nothing found at all is allocation.ErrNoData.
 func (c *computation) load(ctx context.Context, b *build.Builder) error {
 	if err := c.gather(ctx, b); err != nil {
 		return err
@@ -311,13 +311,13 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 			b.Lose(build.Span{Start: l.From, End: l.To})
 		}
 	}
-	if err := c.settle(b.Resolve); err != nil {
+	if err := c.timed(b.Resolve); err != nil {
 		return err
 	}
 	if err := c.usage(ctx, b); err != nil {
 		return err
 	}
-	again, err := c.settled(b)
+	again, err := c.finalize(b)
 	if err != nil || len(again) == 0 {
 		return err
 	}
@@ -326,7 +326,7 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 			return err
 		}
 	}
-	_, err = c.settled(b)
+	_, err = c.finalize(b)
 	return err
 }
 
@@ -368,8 +368,8 @@ func within(b *build.Builder, spans []build.Span) []Selector {
 
 // read gives the builder what some stages ask for, at the times and on the grids of sels.
 func (c *computation) read(ctx context.Context, b *build.Builder, name string, sels []Selector, stages ...stage) error {
-	plans := make([]*plan, c.lanes+1) // one more for what several lanes have to do with
-	notes := make([]*findings, c.lanes+1)
+	plans := make([]*plan, c.workers+1) // one more for what several workers have to do with
+	notes := make([]*findings, c.workers+1)
 	for len(c.uids) < len(plans) {
 		c.uids = append(c.uids, uids{})
 	}
@@ -390,8 +390,8 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		}
 		defer func() { c.window.plan = nil }()
 	}
-	lanes := into(b, plans, stages[0] == levels || stages[0] == counters)
-	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, lanes))
+	workers := into(b, plans, stages[0] == levels || stages[0] == counters)
+	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, workers))
 	dropped := int64(0)
 	for i, n := range notes {
 		c.found.add(n)
@@ -410,20 +410,20 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 	return nil
 }
 
-// into are lanes that read keys by the plans, one a lane and one more, and give the series to the builder: usage to its
-// lanes, else all by the first.
-func into(b *build.Builder, plans []*plan, usage bool) Lanes {
+// into are workers that read keys by the plans, one a worker and one more, and give the series to the builder: usage to its
+// workers, else all by the first.
+func into(b *build.Builder, plans []*plan, usage bool) Workers {
 	n := len(plans) - 1
 	sharded := usage && b.Sharded()
-	skip := func(lane, i int, key []Symbol) bool {
+	skip := func(worker, i int, key []Symbol) bool {
 		if !sharded {
 			return false
 		}
-		series, key := plans[lane].read(i, key)
+		series, key := plans[worker].read(i, key)
 		return b.Foreign(series, key)
 	}
-	take := func(lane, i int, key []Symbol, p *timeline.Points) (signals.Series, []Symbol, error) {
-		plan := plans[lane]
+	take := func(worker, i int, key []Symbol, p *timeline.Points) (signals.Series, []Symbol, error) {
+		plan := plans[worker]
 		series, key, err := plan.readPoints(i, key, p)
 		if series.Signal != signals.Nothing {
 			found := plan.readers[i].found.add(key[0], p)
@@ -436,30 +436,30 @@ func into(b *build.Builder, plans []*plan, usage bool) Lanes {
 		return series, key, err
 	}
 	if !usage {
-		return Lanes{N: n, Yield: func(lane, i int, key []Symbol, p *timeline.Points) error {
-			if skip(lane, i, key) {
+		return Workers{N: n, Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
+			if skip(worker, i, key) {
 				return nil
 			}
-			series, key, err := take(lane, i, key, p)
+			series, key, err := take(worker, i, key, p)
 			if err != nil {
 				return err
 			}
 			return b.Add(series, key, p)
 		}}
 	}
-	lanes := b.Lanes(n)
-	return Lanes{
+	workers := b.Workers(n)
+	return Workers{
 		N: n,
 		Of: func(i int, key []Symbol) int {
 			series, key := plans[n].read(i, key)
-			return b.LaneOf(series, key, n)
+			return b.WorkerOf(series, key, n)
 		},
-		Yield: func(lane, i int, key []Symbol, p *timeline.Points) error {
-			if skip(lane, i, key) {
+		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
+			if skip(worker, i, key) {
 				return nil
 			}
-			series, key, _ := take(lane, i, key, p) // no usage is a price
-			return lanes[lane%n].Add(series, key, p)
+			series, key, _ := take(worker, i, key, p) // no usage is a price
+			return workers[worker%n].Add(series, key, p)
 		},
 	}
 }
@@ -478,10 +478,10 @@ func (c *computation) nothing() error {
 		allocation.ErrNoData, allocation.ErrUpstream, strings.Join(slices.Compact(told), "; "))
 }
 
-// settled settles the builder.
-func (c *computation) settled(b *build.Builder) (again []build.Excess, err error) {
-	err = c.settle(func() error {
-		again, err = b.Settle()
+// finalize ends a phase of usage.
+func (c *computation) finalize(b *build.Builder) (again []build.Excess, err error) {
+	err = c.timed(func() error {
+		again, err = b.Finalize()
 		return err
 	})
 	return again, err

@@ -10,36 +10,36 @@ import (
 
 // Cover says which times a source has samples of, in Unix milliseconds.
 type Cover struct {
-	// Lacks are the times before Until of which samples may be missing, in any order.
-	Lacks []Lack
+	// Gaps are the times before Until of which samples may be missing, in any order.
+	Gaps  []Gap
 	Until int64 // the source has nothing from here on
-	// Rest reads outside of Lacks, and does not warn about what is wrong within them. Nil is the source itself.
+	// Rest reads outside of Gaps, and does not warn about what is wrong within them. Nil is the source itself.
 	Rest Source
 }
 
-// Lack is a half-open range of time in Unix milliseconds of which a source may not have all samples.
-type Lack struct {
+// Gap is a half-open range of time in Unix milliseconds of which a source may not have all samples.
+type Gap struct {
 	From, To int64
 	// Damaged says that the source cannot read something there, and that its warnings say what. Otherwise it has nothing there.
 	Damaged bool
 }
 
-// Ever is the beginning of a Lack that has no beginning.
+// Ever is the beginning of a Gap that has no beginning.
 const Ever = math.MinInt64 / 2
 
 const (
-	// leastCover is how long the time between two lacks has to be for them to stay two, in milliseconds.
+	// leastCover is how long the time between two gaps has to be for them to stay two, in milliseconds.
 	leastCover = int64(3_600_000)
-	// mostLacks bounds the lacks, as each takes requests of its own.
-	mostLacks = 8
+	// mostGaps bounds the gaps, as each takes requests of its own.
+	mostGaps = 8
 )
 
-// tidyLacks sorts lacks, cuts them at until, and joins those that are close to each other, and the closest ones while there are too
+// tidyGaps sorts gaps, cuts them at until, and joins those that are close to each other, and the closest ones while there are too
 // many. One that is no longer than a lookback is dropped, unless something is known to be damaged there.
-func tidyLacks(lacks []Lack, until int64) []Lack {
+func tidyGaps(lacks []Gap, until int64) []Gap {
 	lacks = slices.Clone(lacks)
-	slices.SortFunc(lacks, func(a, b Lack) int { return cmp.Compare(a.From, b.From) })
-	var out []Lack
+	slices.SortFunc(lacks, func(a, b Gap) int { return cmp.Compare(a.From, b.From) })
+	var out []Gap
 	for _, l := range lacks {
 		l.To = min(l.To, until)
 		n := len(out)
@@ -51,7 +51,7 @@ func tidyLacks(lacks []Lack, until int64) []Lack {
 			out = append(out, l)
 		}
 	}
-	for len(out) > mostLacks {
+	for len(out) > mostGaps {
 		closest := 1
 		for i := range out {
 			if i > 0 && out[i].From-out[i-1].To < out[closest].From-out[closest-1].To {
@@ -64,7 +64,7 @@ func tidyLacks(lacks []Lack, until int64) []Lack {
 	return out
 }
 
-// with is one lack from l to o, which is later.
-func (l Lack) with(o Lack) Lack {
-	return Lack{From: l.From, To: max(l.To, o.To), Damaged: l.Damaged || o.Damaged}
+// with is one gap from l to o, which is later.
+func (l Gap) with(o Gap) Gap {
+	return Gap{From: l.From, To: max(l.To, o.To), Damaged: l.Damaged || o.Damaged}
 }

@@ -57,7 +57,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagn
 	c.found.frame = newFrame(w, 0, 0)
 	p := c.cfg.newPlan(c.found, []Selector{sel}, always, priced, lazily, levels, counters, moving, borders, waiting, starts, unseen, restarts, disks)
 	p.own = &c.own
-	got, err := c.ask(ctx, "all inputs", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
+	got, err := c.ask(ctx, "all inputs", p.sels, OneWorker(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key, err := p.readPoints(i, key, points)
 		if err != nil || series.Signal == signals.Nothing || p.readers[i].bare(key) {
 			return err // promcost's own, or nothing in it
@@ -126,7 +126,7 @@ func (f *findings) diagnose(sheet string) []diagnosis.Cluster {
 	return out
 }
 
-// uncovered is what of the window has no sample of a required input, of those that the cluster has. What lacks at the end
+// uncovered is what of the window has no sample of a required input, of those that the cluster has. What is missing at the end
 // counts as soon as no lookback and no scrape that is late explain it: nothing comes after it that says what ran.
 func (f *findings) uncovered(cluster Symbol, scrape time.Duration) []allocation.Window {
 	whole := timeline.Intervals{{From: f.frame.start, To: f.frame.end}}

@@ -1,7 +1,7 @@
 package promquery
 
 // CgroupUID is exported to tests.
-var CgroupUID = uids{}.of
+var CgroupUID = uids{}.parse
 
 // IsReadWhole reports whether every sample of an alternative in the window is read where nothing is missing.
 func (in *Input) IsReadWhole(rank int) bool {

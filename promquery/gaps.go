@@ -137,10 +137,10 @@ func (f *findings) ofInput(in *Input, cluster Symbol) (seen, resumed timeline.In
 	})
 }
 
-// lacks says for each cluster which inputs had no samples while pods ran, in the whole window or for hours of it, and what that costs.
+// missing says for each cluster which inputs had no samples while pods ran, in the whole window or for hours of it, and what that costs.
 // An occasional input may rightly have none. It is missing where the same series has samples before and after, or where another
 // input shows that it should be there. Where a part of the source could not be read, that is the reason given.
-func (f *findings) lacks(lost []Loss) []string {
+func (f *findings) missing(lost []Loss) []string {
 	if f.frame == nil {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (f *findings) lacks(lost []Loss) []string {
 					never.add(gap{"in the window", f.blame(in, lost, window, "\"promcost check source\" says what mends it"), in.About}, text)
 				}
 				if when := f.lacksFor(in, cluster, pods); len(when) > 0 {
-					holes.add(gap{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.lack(in.Missing))
+					holes.add(gap{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.withoutIt(in.Missing))
 				}
 			}
 		}
@@ -216,8 +216,8 @@ func (f *findings) blame(in *Input, lost []Loss, when []timeline.Interval, other
 	return strings.Join(of, " and ") + " cannot be read"
 }
 
-// lack names an input that is missing, and what that costs.
-func (in *Input) lack(cost string) string {
+// withoutIt names an input that is missing, and what that costs.
+func (in *Input) withoutIt(cost string) string {
 	return fmt.Sprintf("%s (%s: %s)", in.Alternatives[0].Metric, in.Name, cost)
 }
 
@@ -249,7 +249,7 @@ func (f *findings) lacksAll(in *Input, cluster Symbol) string {
 	if seen != nil {
 		best, _ := f.seen(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })
 		if best == nil && in.Lazy > 0 {
-			return in.lack("what stands in for it is less exact")
+			return in.withoutIt("what stands in for it is less exact")
 		}
 		return ""
 	}
@@ -257,7 +257,7 @@ func (f *findings) lacksAll(in *Input, cluster Symbol) string {
 	if rare || in.Signal == signals.NodePrice {
 		return ""
 	}
-	return in.lack(in.Missing)
+	return in.withoutIt(in.Missing)
 }
 
 // expected reports whether another input of the cluster shows that an occasional one should be there.

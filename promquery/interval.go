@@ -80,7 +80,7 @@ func (c *computation) intervals(ctx context.Context, end time.Time, length time.
 			Keep: []string{"node"}, Input: inputInterval, AtOnce: manyAtOnce,
 		}
 	}
-	_, err = c.ask(ctx, askInterval, sels, OneLane(func(i int, _ []Symbol, p *timeline.Points) error {
+	_, err = c.ask(ctx, askInterval, sels, OneWorker(func(i int, _ []Symbol, p *timeline.Points) error {
 		switch d := p.Interval(); {
 		case d <= 0 || d > timeline.Lookback: // that is an outage
 		case probes[i].cadvisor:

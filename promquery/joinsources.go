@@ -62,29 +62,29 @@ type joined struct {
 	join        *join
 	cut         int64 // from here on recent is asked
 	old, recent part
-	rest        Source  // reads old outside of the lacks
-	lacks       []*lack // before cut, ascending
+	rest        Source     // reads old outside of the gaps
+	gaps        []*fillGap // before cut, ascending
 
 	end  int64 // of the window, if it may be answered without recent; 0 if not
 	read bool  // recent has answered
 	down error // why recent is not asked any more
 
-	damaged bool // old is damaged outside of the lacks
-	restart bool // a lack was given up, so the computation has to start again
+	damaged bool // old is damaged outside of the gaps
+	restart bool // a gap was given up, so the computation has to start again
 }
 
-// divide takes the lacks of the old source. Those that were given up stay given up.
+// divide takes the gaps of the old source. Those that were given up stay given up.
 func (j *joined) divide(cover Cover) {
-	before := j.lacks
-	j.lacks = nil
-	for _, l := range tidyLacks(cover.Lacks, j.cut) {
-		k := &lack{Lack: l}
+	before := j.gaps
+	j.gaps = nil
+	for _, l := range tidyGaps(cover.Gaps, j.cut) {
+		k := &fillGap{Gap: l}
 		for _, b := range before {
 			if b.givenUp && b.From < l.To && l.From < b.To {
 				k.givenUp, k.failure = true, b.failure
 			}
 		}
-		j.lacks = append(j.lacks, k)
+		j.gaps = append(j.gaps, k)
 	}
 	j.rest = cmp.Or(cover.Rest, j.join.old)
 }
@@ -104,27 +104,27 @@ func overlap(step int64) int64 { return 2*timeline.Lookback + step }
 
 // Select implements Source.
 func (j *joined) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
-	return j.SelectLanes(ctx, sels, OneLane(yield))
+	return j.SelectParallel(ctx, sels, OneWorker(yield))
 }
 
-// SelectLanes implements Parallel. A series of both sources comes in segments, in the order of time. Segments that may go on are
+// SelectParallel implements Parallel. A series of both sources comes in segments, in the order of time. Segments that may go on are
 // marked as continued.
-func (j *joined) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) (Stats, error) {
+func (j *joined) SelectParallel(ctx context.Context, sels []Selector, workers Workers) (Stats, error) {
 	var stats Stats
 	for _, x := range j.segments() {
-		got, err := j.selectSegment(ctx, x, sels, lanes)
+		got, err := j.selectSegment(ctx, x, sels, workers)
 		stats.Add(got)
 		if err != nil {
 			return stats, err
 		}
 	}
-	got, err := j.selectRecent(ctx, sels, lanes)
+	got, err := j.selectRecent(ctx, sels, workers)
 	stats.Add(got)
 	return stats, err
 }
 
 // selectRecent asks the recent source for the time after the cut.
-func (j *joined) selectRecent(ctx context.Context, sels []Selector, lanes Lanes) (stats Stats, err error) {
+func (j *joined) selectRecent(ctx context.Context, sels []Selector, workers Workers) (stats Stats, err error) {
 	present, of := (segment{from: j.cut, to: math.MaxInt64}).selectors(sels, true)
 	switch {
 	case len(present) == 0:
@@ -134,13 +134,13 @@ func (j *joined) selectRecent(ctx context.Context, sels []Selector, lanes Lanes)
 		return stats, nil
 	}
 	var gave atomic.Int64
-	recent := lanes.renumbered(of)
+	recent := workers.renumbered(of)
 	give := recent.Yield
-	recent.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
+	recent.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
 		gave.Add(1)
-		return give(lane, i, key, p)
+		return give(worker, i, key, p)
 	}
-	stats, err = j.recent.SelectLanes(ctx, present, recent)
+	stats, err = j.recent.SelectParallel(ctx, present, recent)
 	stats.renumber(of)
 	j.read = j.read || err == nil
 	switch none := gave.Load() == 0 && ctx.Err() == nil; {

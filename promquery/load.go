@@ -289,7 +289,7 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 		out[0] = p.cluster
 	}
 	if r.uid >= 0 {
-		out[r.uid] = p.uids.of(out[r.uid])
+		out[r.uid] = p.uids.parse(out[r.uid])
 	}
 	if r.tail != "" {
 		for k := 0; k+1 < len(key); k += 2 {

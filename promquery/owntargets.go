@@ -80,7 +80,7 @@ func (c *computation) findOwn(ctx context.Context, w allocation.Window) error {
 		Metric: buildInfo, Keep: slices.Concat(targetLabels[:], c.cfg.Clusters.Labels),
 		Start: w.Start.Add(-time.Hour).UnixMilli(), End: w.End.UnixMilli(), Step: timeline.Lookback, Input: inputOwn,
 	}
-	_, err := c.ask(ctx, inputOwn, []Selector{sel}, OneLane(func(_ int, key []Symbol, _ *timeline.Points) error {
+	_, err := c.ask(ctx, inputOwn, []Selector{sel}, OneWorker(func(_ int, key []Symbol, _ *timeline.Points) error {
 		at, cluster := targetOf([len(targetLabels)]Symbol(key)), none
 		if i := slices.IndexFunc(key[len(targetLabels):], func(s Symbol) bool { return s != none }); i >= 0 {
 			cluster = key[len(targetLabels)+i]
@@ -111,7 +111,7 @@ func (c *computation) judge(ctx context.Context, w allocation.Window) error {
 	sel := Selector{Start: w.Start.Add(-time.Hour).UnixMilli(), End: w.End.Add(time.Hour).UnixMilli(), Step: timeline.Lookback}
 	p := c.cfg.newPlan(newFindings(nil), []Selector{sel}, priced)
 	p.own = &c.own
-	_, err := c.ask(ctx, askDoubted, p.sels, OneLane(func(i int, labels []Symbol, points *timeline.Points) error {
+	_, err := c.ask(ctx, askDoubted, p.sels, OneWorker(func(i int, labels []Symbol, points *timeline.Points) error {
 		_, key := p.read(i, labels)
 		if !p.unsure {
 			return nil
@@ -146,7 +146,7 @@ func (c *computation) findOwnJobs(ctx context.Context, sel Selector) error {
 	shared := map[Symbol]bool{}
 	sel.Metric, sel.Keep = "up", targetLabels[:]
 	sel.Matchers = []Matcher{matching("job", strings.Join(slices.Compact(jobs), "|"))}
-	_, err := c.ask(ctx, askJobs, []Selector{sel}, OneLane(func(_ int, key []Symbol, _ *timeline.Points) error {
+	_, err := c.ask(ctx, askJobs, []Selector{sel}, OneWorker(func(_ int, key []Symbol, _ *timeline.Points) error {
 		at := targetOf([len(targetLabels)]Symbol(key))
 		if _, ok := c.own.clusters[at]; ok {
 			c.own.jobs[at.job] = true

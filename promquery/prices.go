@@ -39,7 +39,7 @@ func (c *computation) findPrices(ctx context.Context, of []Prices) error {
 	p := c.cfg.newPlan(newFindings(nil), []Selector{sel}, priced)
 	p.own = &c.own
 	p.only(func(r *reader) bool { return r.price && r.series.Signal != signals.NodeSpot })
-	_, err := c.ask(ctx, "prices", p.sels, OneLane(func(i int, key []Symbol, points *timeline.Points) error {
+	_, err := c.ask(ctx, "prices", p.sels, OneWorker(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key, err := p.readPoints(i, key, points)
 		if err != nil || series.Signal == signals.Nothing || series.Repeats {
 			return err

@@ -61,7 +61,7 @@ func (c *computation) findProblems(ctx context.Context, w allocation.Window) (pr
 		sels = append(sels, late)
 	}
 	found := map[Symbol]*census{}
-	_, err := c.ask(ctx, "labels and targets", sels, OneLane(func(i int, key []Symbol, p *timeline.Points) error {
+	_, err := c.ask(ctx, "labels and targets", sels, OneWorker(func(i int, key []Symbol, p *timeline.Points) error {
 		if i >= askLabels {
 			c.censusOf(found, pick(key, labels)).noteLabels(sels[i].Metric, key)
 			return nil

@@ -46,7 +46,7 @@ func (p *part) Raw(ctx context.Context, start, end int64) bool {
 // Raw implements Sampler: the recent source counts where it is asked for some of that time.
 func (j *joined) Raw(ctx context.Context, start, end int64) bool {
 	recent := end >= j.cut
-	for _, l := range j.lacks {
+	for _, l := range j.gaps {
 		recent = recent || !l.givenUp && l.From <= end && start < l.To
 	}
 	return j.old.Raw(ctx, start, end) && (!recent || j.recent.Raw(ctx, start, end))

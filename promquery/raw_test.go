@@ -24,10 +24,10 @@ func TestAutoResolution(t *testing.T) {
 	c, db := demoBlocks(t)
 	w := lastHour(c.End())
 	cut := w.Start.Add(w.Duration() / 2).UnixMilli()
-	joined := func(recent promquery.Source, until int64, lacks ...promquery.Lack) promquery.Source {
-		return promquery.Join(db, recent, func() (promquery.Cover, error) { return promquery.Cover{Until: until, Lacks: lacks}, nil })
+	joined := func(recent promquery.Source, until int64, lacks ...promquery.Gap) promquery.Source {
+		return promquery.Join(db, recent, func() (promquery.Cover, error) { return promquery.Cover{Until: until, Gaps: lacks}, nil })
 	}
-	lack := promquery.Lack{From: w.Start.UnixMilli() - 7_200_000, To: w.Start.UnixMilli() + 600_000}
+	lack := promquery.Gap{From: w.Start.UnixMilli() - 7_200_000, To: w.Start.UnixMilli() + 600_000}
 	ever := w.End.Add(time.Hour).UnixMilli()
 	for _, tt := range []struct {
 		name  string

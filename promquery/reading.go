@@ -28,8 +28,8 @@ type clusterTally struct {
 	seen, resumed timeline.Intervals
 }
 
-// of is the count of a cluster. There are few clusters: the one that is looked for is mostly the first.
-func (t *tally) of(cluster Symbol) *clusterTally {
+// ofCluster is the count of a cluster. There are few clusters: the one that is looked for is mostly the first.
+func (t *tally) ofCluster(cluster Symbol) *clusterTally {
 	for i := range t.clusters {
 		if t.clusters[i].cluster == cluster {
 			return &t.clusters[i]
@@ -41,7 +41,7 @@ func (t *tally) of(cluster Symbol) *clusterTally {
 
 // add counts a stretch of a series, and the series with its last one.
 func (t *tally) add(cluster Symbol, p *timeline.Points) *clusterTally {
-	c := t.of(cluster)
+	c := t.ofCluster(cluster)
 	c.samples += int64(p.Len())
 	if !p.Continued() {
 		c.series++
@@ -104,7 +104,7 @@ func (f *findings) add(o *findings) {
 			t := &f.inputs[i][rank]
 			t.asked = t.asked || tallies[rank].asked
 			for _, c := range tallies[rank].clusters {
-				sum := t.of(c.cluster)
+				sum := t.ofCluster(c.cluster)
 				sum.series += c.series
 				sum.samples += c.samples
 				sum.seen = f.frame.join(sum.seen, c.seen)

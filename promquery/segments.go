@@ -11,9 +11,9 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// lack is a Lack that the recent source is asked to fill.
-type lack struct {
-	Lack
+// fillGap is a Gap that the recent source is asked to fill.
+type fillGap struct {
+	Gap
 	asked   bool
 	gave    atomic.Bool // the recent source gave samples
 	givenUp bool        // the recent source does not fill it, so the old source is asked
@@ -21,20 +21,20 @@ type lack struct {
 }
 
 // errRestart ends a computation that has to start again, because a source has to be asked for something else.
-var errRestart = errors.New("a lack of samples was not filled")
+var errRestart = errors.New("a gap in the samples was not filled")
 
 // segment is a half-open range of time that one source is asked for.
 type segment struct {
 	from, to int64
-	fill     *lack   // that the recent source is asked to fill; nil where the old source is asked
-	givenUp  []*lack // within it, that the recent source does not fill
+	fill     *fillGap   // that the recent source is asked to fill; nil where the old source is asked
+	givenUp  []*fillGap // within it, that the recent source does not fill
 }
 
 // segments divides the time before the cut.
 func (j *joined) segments() []segment {
 	x := segment{from: Ever}
 	var out []segment
-	for _, l := range j.lacks {
+	for _, l := range j.gaps {
 		if l.givenUp {
 			x.givenUp = append(x.givenUp, l)
 			continue
@@ -73,15 +73,15 @@ func (x segment) selectors(sels []Selector, over bool) (cut []Selector, of []int
 }
 
 // selectSegment asks for a segment before the cut.
-func (j *joined) selectSegment(ctx context.Context, x segment, sels []Selector, lanes Lanes) (stats Stats, err error) {
+func (j *joined) selectSegment(ctx context.Context, x segment, sels []Selector, workers Workers) (stats Stats, err error) {
 	cut, of := x.selectors(sels, x.fill != nil)
 	if len(cut) == 0 {
 		return stats, nil
 	}
 	var refused atomic.Bool
-	into := lanes.renumbered(of)
+	into := workers.renumbered(of)
 	give := into.Yield
-	into.Yield = func(lane, i int, key []Symbol, p *timeline.Points) error {
+	into.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
 		// An instant after the end still sees a sample from before. The next segment says how the series goes on.
 		if end := cut[i].End; sels[of[i]].End > end && p.Last() > end-timeline.Lookback {
 			p.MarkContinued()
@@ -89,7 +89,7 @@ func (j *joined) selectSegment(ctx context.Context, x segment, sels []Selector, 
 		if x.fill != nil && !x.fill.gave.Load() && anyWithin(p, x.from, x.to) {
 			x.fill.gave.Store(true)
 		}
-		err := give(lane, i, key, p)
+		err := give(worker, i, key, p)
 		if err != nil {
 			refused.Store(true)
 		}
@@ -101,10 +101,10 @@ func (j *joined) selectSegment(ctx context.Context, x segment, sels []Selector, 
 		if unreachable(j.down) {
 			err = j.down
 		} else {
-			stats, err = j.recent.SelectLanes(ctx, cut, into)
+			stats, err = j.recent.SelectParallel(ctx, cut, into)
 		}
 	case len(x.givenUp) > 0:
-		stats, err = j.old.SelectLanes(ctx, cut, into)
+		stats, err = j.old.SelectParallel(ctx, cut, into)
 		for _, l := range x.givenUp {
 			if l.failure != nil && slices.ContainsFunc(cut, func(s Selector) bool { return s.Start < l.To && s.End >= l.From }) {
 				stats.Lose(l.loss())
@@ -120,7 +120,7 @@ func (j *joined) selectSegment(ctx context.Context, x segment, sels []Selector, 
 	}
 	x.fill.givenUp, x.fill.failure, j.restart = true, err, true
 	if unreachable(err) { // do not wait for it again
-		for _, l := range j.lacks {
+		for _, l := range j.gaps {
 			if !l.givenUp && (l.Damaged || !IsBackground(ctx)) {
 				l.givenUp, l.failure = true, err
 			}
@@ -132,8 +132,8 @@ func (j *joined) selectSegment(ctx context.Context, x segment, sels []Selector, 
 	return stats, fmt.Errorf("%w: %w", errRestart, err)
 }
 
-// loss says that samples which blocks lack are missing.
-func (l *lack) loss() Loss {
+// loss says that samples are missing that blocks do not have.
+func (l *fillGap) loss() Loss {
 	since := "up"
 	if l.From > Ever {
 		since = "from " + instant(l.From)
@@ -161,12 +161,12 @@ func anyWithin(p *timeline.Points, from, to int64) bool {
 	return false
 }
 
-// again reports whether the computation has to start again: the recent source did not fill a lack, or the old one is damaged in
-// further places. Last says that it will be the last time, so all lacks are given up.
+// again reports whether the computation has to start again: the recent source did not fill a gap, or the old one is damaged in
+// further places. Last says that it will be the last time, so all gaps are given up.
 func (j *joined) again(last bool) (bool, error) {
 	restart := j.restart
 	j.restart = false
-	for _, l := range j.lacks {
+	for _, l := range j.gaps {
 		if l.Damaged && l.asked && !l.givenUp && !l.gave.Load() {
 			l.givenUp, restart = true, true
 		}
@@ -177,12 +177,12 @@ func (j *joined) again(last bool) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("find where to join two sources: %w", err)
 		}
-		before := j.lacks
+		before := j.gaps
 		j.divide(cover)
-		restart = restart || !sameLacks(before, j.lacks)
+		restart = restart || !sameGaps(before, j.gaps)
 	}
 	if restart {
-		for _, l := range j.lacks {
+		for _, l := range j.gaps {
 			l.asked = false
 			l.gave.Store(false)
 			l.givenUp = l.givenUp || last
@@ -203,7 +203,7 @@ func unreachable(err error) bool {
 
 // cause is why the recent source did not answer, nil if it did.
 func (j *joined) cause() error {
-	for _, l := range j.lacks {
+	for _, l := range j.gaps {
 		if l.failure != nil {
 			return l.failure
 		}
@@ -212,12 +212,12 @@ func (j *joined) cause() error {
 }
 
 // sameLacks reports whether two computations ask the same source for the same.
-func sameLacks(a, b []*lack) bool {
+func sameGaps(a, b []*fillGap) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for i := range a {
-		if a[i].Lack != b[i].Lack || a[i].givenUp != b[i].givenUp {
+		if a[i].Gap != b[i].Gap || a[i].givenUp != b[i].givenUp {
 			return false
 		}
 	}

@@ -13,8 +13,8 @@ const uidLength = 36
 // all of the process takes several times as long.
 type uids map[string]Symbol
 
-// of is the pod's UID in a cgroup path, "" where there is none. The source may have found it already.
-func (u uids) of(path Symbol) Symbol {
+// parse is the pod's UID in a cgroup path, "" where there is none. The source may have found it already.
+func (u uids) parse(path Symbol) Symbol {
 	text := path.Value()
 	if len(text) == uidLength {
 		if uid, ok := parseUID(text); ok && string(uid[:]) == text {

@@ -20,32 +20,32 @@ type part struct {
 
 // Select implements Source.
 func (p *part) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
-	return p.SelectLanes(ctx, sels, OneLane(yield))
+	return p.SelectParallel(ctx, sels, OneWorker(yield))
 }
 
-// SelectLanes implements Parallel.
-func (p *part) SelectLanes(ctx context.Context, sels []Selector, lanes Lanes) (Stats, error) {
-	return p.selectOf(ctx, p.src, sels, lanes)
+// SelectParallel implements Parallel.
+func (p *part) SelectParallel(ctx context.Context, sels []Selector, workers Workers) (Stats, error) {
+	return p.selectOf(ctx, p.src, sels, workers)
 }
 
-// selectOf is SelectLanes of another source in the place of the part's.
-func (p *part) selectOf(ctx context.Context, src Source, sels []Selector, lanes Lanes) (Stats, error) {
+// selectOf is SelectParallel of another source in the place of the part's.
+func (p *part) selectOf(ctx context.Context, src Source, sels []Selector, workers Workers) (Stats, error) {
 	began := time.Now()
-	samples := make([][]int64, lanes.N+1) // by lane and selector
-	for lane := range samples {
-		samples[lane] = make([]int64, len(sels))
+	samples := make([][]int64, workers.N+1) // by worker and selector
+	for worker := range samples {
+		samples[worker] = make([]int64, len(sels))
 	}
 	var refused atomic.Bool
-	give := lanes.Yield
-	lanes.Yield = func(lane, i int, key []Symbol, points *timeline.Points) error {
-		samples[lane][i] += int64(points.Len())
-		err := give(lane, i, key, points)
+	give := workers.Yield
+	workers.Yield = func(worker, i int, key []Symbol, points *timeline.Points) error {
+		samples[worker][i] += int64(points.Len())
+		err := give(worker, i, key, points)
 		if err != nil {
 			refused.Store(true)
 		}
 		return err
 	}
-	stats, err := SelectLanes(ctx, src, sels, lanes)
+	stats, err := SelectParallel(ctx, src, sels, workers)
 	p.asked = true
 	p.reading.Took += time.Since(began)
 	p.note(sels, samples, &stats, err != nil && ctx.Err() == nil && !refused.Load())
@@ -123,7 +123,7 @@ func input(r *allocation.SourceReading, name string) *allocation.InputUse {
 func (c *computation) reading() *allocation.Reading {
 	r := &allocation.Reading{
 		Resolution: c.resolution, ScrapeInterval: c.scrape,
-		Read: max(0, c.selects-c.yields), Integrate: c.yields + c.settling, Stages: c.stages, Inputs: c.found.reading(),
+		Read: max(0, c.selects-c.yields), Integrate: c.yields + c.computing, Stages: c.stages, Inputs: c.found.reading(),
 	}
 	r.Sources = c.sources()
 	return r

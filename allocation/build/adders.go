@@ -13,8 +13,8 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.ContainerTerminated:      (*Builder).addTerminated,
 	signals.ContainerRequest:         (*Builder).addRequest,
 	signals.ContainerLimit:           (*Builder).addLimit,
-	signals.ContainerUse:             byLane((*Lane).addUsage),
-	signals.ContainerLevel:           byLane((*Lane).addUsage),
+	signals.ContainerUse:             byWorker((*Worker).addUsage),
+	signals.ContainerLevel:           byWorker((*Worker).addUsage),
 	signals.PodInfo:                  (*Builder).addPod,
 	signals.PodPhaseRunning:          (*Builder).addPodPhase,
 	signals.PodStarted:               (*Builder).addPodStarted,
@@ -44,9 +44,9 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.PodScheduled:             (*Builder).addPodScheduled,
 	signals.PodPending:               (*Builder).addPodPending,
 	signals.PodMount:                 (*Builder).addPodMount,
-	signals.PodTransmitted:           byLane((*Lane).addTransmitted),
-	signals.PodReceived:              byLane((*Lane).addReceived),
-	signals.PodEgress:                byLane((*Lane).addEgress),
+	signals.PodTransmitted:           byWorker((*Worker).addTransmitted),
+	signals.PodReceived:              byWorker((*Worker).addReceived),
+	signals.PodEgress:                byWorker((*Worker).addEgress),
 	signals.ZoneEgressPrice:          (*Builder).addZonePrice,
 	signals.RegionEgressPrice:        (*Builder).addRegionPrice,
 	signals.InternetEgressPrice:      (*Builder).addInternetPrice,
@@ -56,7 +56,7 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.VolumePrice:              (*Builder).addVolumePrice,
 	signals.VolumeClaim:              (*Builder).addVolumeClaim,
 	signals.ClaimCapacity:            (*Builder).addClaimCapacity,
-	signals.ClaimUsed:                byLane((*Lane).addClaimUsed),
+	signals.ClaimUsed:                byWorker((*Worker).addClaimUsed),
 	signals.Balancer:                 (*Builder).addBalancer,
 	signals.BalancerIngress:          (*Builder).addBalancerIngress,
 	signals.ServiceLabels:            (*Builder).addServiceLabels,
@@ -71,13 +71,13 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.NodeMemoryCached:         (*Builder).addMemoryCached,
 	signals.PodFinal:                 (*Builder).addPodFinal,
 	signals.ContainerRestarts:        (*Builder).addRestarts,
-	signals.NodeDiskUsed:             byLane((*Lane).addNodeDiskUsed),
+	signals.NodeDiskUsed:             byWorker((*Worker).addNodeDiskUsed),
 }
 
-// byLane is how a Builder takes what its lanes take.
-func byLane(add func(*Lane, *seen) error) func(*Builder, *seen) error {
+// byWorker is how a Builder takes what its workers take.
+func byWorker(add func(*Worker, *seen) error) func(*Builder, *seen) error {
 	return func(b *Builder, s *seen) error {
-		l := b.lane()
+		l := b.worker()
 		return add(l, s)
 	}
 }

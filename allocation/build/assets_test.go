@@ -76,7 +76,7 @@ func buildRated(t *testing.T, q allocation.Query, rates rates.Rates, list []give
 	give(true)
 	b.UnseenBefore()
 	b.UnseenAfter()
-	if again, err := b.Settle(); err != nil || again != nil {
+	if again, err := b.Finalize(); err != nil || again != nil {
 		t.Fatalf("settle: %v, %v", again, err)
 	}
 	sets, err := b.Sets()

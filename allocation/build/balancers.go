@@ -113,7 +113,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		life := b.lifeOf(x.cluster, seen)
 		item := b.item(rates.ItemLoadBalancer, x.cluster)
 		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.services.labels[key].Value
-		price := b.tariff("kubecost_load_balancer_cost", x.price.best(), item)
+		price := b.ratesOf("kubecost_load_balancer_cost", x.price.best(), item)
 		if len(b.asked(life)) > 0 && price.isDefault(b.asked(life)) && !b.isBad(pricedThing{cluster: x.cluster, things: notices.BalancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {
 			unpriced = append(unpriced, b.placed(x.cluster, x.namespace.Value()+"/"+x.name.Value()))
 		}
@@ -126,7 +126,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 }
 
 // asset is the load balancer over its life in a set.
-func (x *balancer) asset(life timeline.Intervals, price *tariff) allocation.LoadBalancer {
+func (x *balancer) asset(life timeline.Intervals, price *itemRates) allocation.LoadBalancer {
 	from, to := lifeBounds(life)
 	address := symText(x.address)
 	asset := allocation.LoadBalancer{
@@ -143,7 +143,7 @@ func (x *balancer) asset(life timeline.Intervals, price *tariff) allocation.Load
 
 // chargeBalancer divides what a load balancer costs, at each instant of its life evenly among the pods behind its service that
 // run then, and a pod's part among its containers.
-func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *tariff, members []member) {
+func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *itemRates, members []member) {
 	eachShift := func(f func(p *pod, s *shift, part timeline.Interval)) {
 		for _, m := range each(b, slices.All(members)) {
 			for i := range m.running() {

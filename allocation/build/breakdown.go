@@ -48,7 +48,7 @@ const (
 // levelSum is a gauge over each set: its integral and the seconds that it is known of.
 type levelSum []struct{ sum, seconds float64 }
 
-func (a levelSum) of(set int) (float64, bool) {
+func (a levelSum) inSet(set int) (float64, bool) {
 	if a == nil || a[set].seconds == 0 {
 		return 0, false
 	}
@@ -320,14 +320,14 @@ func fractions(b allocation.Breakdown, total float64) allocation.Breakdown {
 // ram is what memory was used for in a set, as fractions: what processes have is the users', buffers and caches that can be
 // given back are other.
 func (m *machine) ram(set int) allocation.Breakdown {
-	total, known := m.memory[memoryTotal].of(set)
-	available, there := m.memory[memoryAvailable].of(set)
+	total, known := m.memory[memoryTotal].inSet(set)
+	available, there := m.memory[memoryAvailable].inSet(set)
 	if !known || !there {
 		return allocation.Breakdown{}
 	}
 	available = min(available, total)
-	buffers, _ := m.memory[memoryBuffers].of(set)
-	cached, _ := m.memory[memoryCached].of(set)
+	buffers, _ := m.memory[memoryBuffers].inSet(set)
+	cached, _ := m.memory[memoryCached].inSet(set)
 	other := min(buffers+cached, available)
 	return fractions(allocation.Breakdown{Idle: available - other, Other: other, User: total - available}, total)
 }

@@ -17,11 +17,11 @@ import (
 //
 //  1. Add everything but usage, then Resolve: who ran when, under which request, at which price.
 //  2. Add usage, series by series in any order; each is integrated as it comes and not kept. Several goroutines may do so,
-//     each by a Lane. Then Settle.
-//  3. Where Settle says that nodes were allocated beyond their capacity, add the usage of that time once more and
-//     Settle again; then Sets.
+//     each by a Worker. Then Finalize.
+//  3. Where Finalize says that nodes were allocated beyond their capacity, add the usage of that time once more and
+//     Finalize again; then Sets.
 //
-// Memory follows containers and changes, not samples. Apart from its lanes a Builder is used by one goroutine at a time.
+// Memory follows containers and changes, not samples. Apart from its workers a Builder is used by one goroutine at a time.
 type Builder struct {
 	frame
 	chargeFrom allocation.ChargeFrom
@@ -41,11 +41,11 @@ type Builder struct {
 	report   report
 	left     map[leftKey]*left
 
-	at    seen            // the series at hand
-	cells []timeline.Cell // scratch of those who integrate it
-	edges []int64         // scratch of resolveContainer
-	phase phase
-	lanes []*Lane
+	at      seen            // the series at hand
+	cells   []timeline.Cell // scratch of those who integrate it
+	edges   []int64         // scratch of resolveContainer
+	phase   phase
+	workers []*Worker
 	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil takes all.
 	takesAlternative func(*seen) bool
 	again            Span // whose usage is being added once more
@@ -57,7 +57,7 @@ const (
 	gathering  phase = iota // everything but usage
 	measuring               // usage
 	correcting              // usage once more, of overcommitted time
-	settled
+	finalized
 )
 
 // absence is when nothing at all was seen of a cluster's containers and of its nodes.
@@ -254,19 +254,19 @@ func (b *Builder) addLimit(s *seen) error {
 // Span is a stretch of time, Unix milliseconds.
 type Span struct{ Start, End int64 }
 
-// Settle ends a phase of usage: time that no usage series covers holds the last known usage, else the request alone is
+// Finalize ends a phase of usage: time that no usage series covers holds the last known usage, else the request alone is
 // charged. again is where nodes were allocated beyond their capacity, if anywhere: the usage that makes up each has to be
-// added once more, after Revisit, so that what exceeds is taken off those who burst in that instant; then Settle again.
-func (b *Builder) Settle() (again []Excess, err error) {
+// added once more, after Revisit, so that what exceeds is taken off those who burst in that instant; then Finalize again.
+func (b *Builder) Finalize() (again []Excess, err error) {
 	if b.phase != measuring && b.phase != correcting {
-		return nil, errors.New("settle usage: out of order")
+		return nil, errors.New("finalize usage: out of order")
 	}
 	if err := b.run(b.measureRestarted, b.measureDevices, b.holdUsage); err != nil || b.phase == correcting {
-		b.phase = settled
+		b.phase = finalized
 		return nil, err
 	}
 	b.count(notices.UnseenUsage, b.outages.holes.names, notices.Clocks(b.outages.holes.when))
-	if again, b.phase = b.findOvercommit(), settled; len(again) > 0 {
+	if again, b.phase = b.findOvercommit(), finalized; len(again) > 0 {
 		b.phase = correcting
 	}
 	return again, b.stopped
@@ -280,12 +280,12 @@ func (b *Builder) Revisit(s Span) {
 
 // Sets are the finished sets, oldest first.
 func (b *Builder) Sets() ([]*allocation.Set, error) {
-	if b.phase != settled {
-		return nil, errors.New("make sets: usage is not settled")
+	if b.phase != finalized {
+		return nil, errors.New("make sets: usage is not finalized")
 	}
 	b.count(notices.KnownByUsage, b.report.discovered)
 	unmatched := 0
-	for _, l := range b.lanes {
+	for _, l := range b.workers {
 		unmatched += l.unmatched
 	}
 	if unmatched > 0 {

@@ -285,7 +285,7 @@ func buildCase(t *testing.T, exact bool, rates rates.Rates, inputs, usage map[st
 	for key, p := range usage {
 		f.add(signals.Series{Signal: signals.ContainerLevel, Resource: allocation.RAM}, key, p)
 	}
-	if again, err := b.Settle(); err != nil || again != nil {
+	if again, err := b.Finalize(); err != nil || again != nil {
 		t.Fatalf("settle: %v, %v", again, err)
 	}
 	sets, err := b.Sets()

@@ -235,7 +235,7 @@ func (c *plainCluster) compute(t *testing.T, q allocation.Query, limits build.Li
 	}
 	c.feedUsage(f, at)
 	c.feedTraffic(f, at)
-	again, err := b.Settle()
+	again, err := b.Finalize()
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func (c *plainCluster) compute(t *testing.T, q allocation.Query, limits build.Li
 			f.only = &build.Span{Start: span.Start - b.Sampling().Start + b.Sampling().LoadStart(), End: span.End}
 			c.feedUsage(f, at)
 		}
-		if again, err = b.Settle(); again != nil {
+		if again, err = b.Finalize(); again != nil {
 			t.Fatalf("second settle: %v, %v", again, err)
 		}
 		if err != nil {

@@ -144,7 +144,7 @@ func (b *Builder) measureDevices() {
 			continue
 		}
 		s := &seen{Series: signals.Series{Signal: signals.ContainerLevel, Resource: allocation.GPU}}
-		l := b.lane()
+		l := b.worker()
 		l.cells = l.beginLevels(c, append(l.cells[:0], c.deviceUse...))
 		l.coverAll(c, b.coverage(c, allocation.GPU), s, l.cells, len(l.cells))
 	}

@@ -61,7 +61,7 @@ func usedIn(set int, parts []*filled) (byteHours, most float64) {
 
 // addNodeDiskUsed integrates how full a file system on a node's own disk is, while the node lives. Nodes that had the name one after the
 // other have each their own.
-func (l *Lane) addNodeDiskUsed(s *seen) error {
+func (l *Worker) addNodeDiskUsed(s *seen) error {
 	l.cells = l.b.sampling.Gauge(l.cells[:0], s.p)
 	for _, n := range l.b.nodesAt(s) {
 		if n.disksUsed == nil {

@@ -3,5 +3,5 @@
 //
 // A Builder is given series by what they say (package signals), and yields a Set a window. Its state is in parts (parts.go), and so is
 // what resolves them: pods and containers (objects.go, resolve.go, integrate.go), nodes (nodes.go), volumes (volumes.go), load
-// balancers (balancers.go), traffic (network.go) and prices (tariff.go). SEMANTICS.md defines what comes out.
+// balancers (balancers.go), traffic (network.go) and prices (itemrates.go). SEMANTICS.md defines what comes out.
 package build

@@ -18,7 +18,7 @@ type charge struct {
 
 // addUsage integrates a usage series against the segments of the container it belongs to: the one of the UID in its key,
 // else those of that name, each for the time it ran.
-func (l *Lane) addUsage(s *seen) error {
+func (l *Worker) addUsage(s *seen) error {
 	if c := l.b.pods.byKey[s.pod()].container(s.key[4]); c != nil {
 		l.measureInOrder(c, s)
 		return nil
@@ -96,7 +96,7 @@ func (b *Builder) discover(s *seen) *container {
 
 // measure integrates a usage series against one container. What another series has covered is left alone (replicas that
 // scrape the same target count once), except where nothing was seen but a value held or spread: that yields.
-func (l *Lane) measure(c *container, s *seen) {
+func (l *Worker) measure(c *container, s *seen) {
 	if len(c.segments) == 0 {
 		return
 	}
@@ -125,7 +125,7 @@ func (l *Lane) measure(c *container, s *seen) {
 }
 
 // coverAll charges cells as far as they are not covered yet. From tail on they are soft.
-func (l *Lane) coverAll(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, tail int) {
+func (l *Worker) coverAll(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, tail int) {
 	for i := 0; i < len(cells); {
 		n, soft := 1, i >= tail || cells[i].Held
 		for !soft && i+n < tail && cells[i+n].From == cells[i+n-1].To && !cells[i+n].Held {
@@ -166,7 +166,7 @@ func (b *Builder) heldTail(cells []timeline.Cell) int {
 }
 
 // cover charges cells that follow each other, as far as they are not covered yet.
-func (l *Lane) cover(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, soft bool) {
+func (l *Worker) cover(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, soft bool) {
 	first, last := cells[0], cells[len(cells)-1]
 	f := timeline.Fragment{From: first.From, To: last.To, Series: s.series, Soft: soft}
 	if f.From >= f.To {
@@ -209,7 +209,7 @@ func (b *Builder) markEnd(covered *timeline.Coverage, s *seen, end int64) {
 
 // begin gives the first cell its beginning, or leaves it out. A counter's goes on from an earlier stretch of the same series; else it began
 // at 0 when the container did, if that is known and the series was not there before.
-func (l *Lane) begin(c *container, covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (l *Worker) begin(c *container, covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
 	l.since = 0
 	if len(cells) == 0 {
 		return cells
@@ -267,7 +267,7 @@ func (l *Lane) begin(c *container, covered timeline.Coverage, s *seen, cells []t
 
 // beginLevels has the cells of a gauge reach back to the start of the container's run where that is less than a lookback away: at first,
 // and after a gap that no window looks over.
-func (l *Lane) beginLevels(c *container, cells []timeline.Cell) []timeline.Cell {
+func (l *Worker) beginLevels(c *container, cells []timeline.Cell) []timeline.Cell {
 	for i := 0; i < len(cells); i++ {
 		first := cells[i]
 		if i > 0 && first.From-cells[i-1].To <= l.b.evidence.most {
@@ -324,7 +324,7 @@ func (c *container) startBefore(t int64) (at int64, known bool) {
 
 // integrate charges the cells, which follow each other, over (lo, hi] to the container's segments; with a sign of -1 it
 // takes back what it charged.
-func (l *Lane) integrate(c *container, r allocation.Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
+func (l *Worker) integrate(c *container, r allocation.Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
 	segs := c.segments
 	i := sort.Search(len(segs), func(i int) bool { return segs[i].to > lo })
 	j := sort.Search(len(cells), func(j int) bool { return cells[j].To > lo })
@@ -353,7 +353,7 @@ func (l *Lane) integrate(c *container, r allocation.Resource, cells []timeline.C
 }
 
 // charge adds usage within one segment to its row: max(request, usage) over each charge, and its cost, times sign.
-func (l *Lane) charge(c *container, seg *segment, r allocation.Resource, charges []charge, sign float64) {
+func (l *Worker) charge(c *container, seg *segment, r allocation.Resource, charges []charge, sign float64) {
 	n := c.node
 	if l.b.phase == correcting {
 		l.b.correct(n, seg, r, charges, sign)
@@ -402,7 +402,7 @@ func (l *Lane) charge(c *container, seg *segment, r allocation.Resource, charges
 // holdUsage charges the time that no usage series covers: the last known usage is held to the end of its run, and
 // before the first the request alone is charged.
 func (b *Builder) holdUsage() {
-	l := b.lane()
+	l := b.worker()
 	for _, c := range each(b, slices.All(b.pods.order)) {
 		var holes timeline.Intervals
 		for r := range allocation.NumResources {
@@ -422,7 +422,7 @@ func (b *Builder) holdUsage() {
 }
 
 // hold charges a part of a segment that no usage series covers, and reports whether usage was held in some of it.
-func (l *Lane) hold(c *container, seg *segment, r allocation.Resource, free timeline.Interval) bool {
+func (l *Worker) hold(c *container, seg *segment, r allocation.Resource, free timeline.Interval) bool {
 	rate, until := l.b.heldRate(c, r, free.From)
 	until = min(max(until, free.From), free.To)
 	l.charged = l.charged[:0]

@@ -10,7 +10,7 @@ import (
 // joinCells are cells of a counter of bytes, in their place, where those are one that follow each other within one shift of the
 // only pod, at one price: what was moved within is a sum, however it is divided. Cells of time that is counted already are
 // left alone.
-func (b *Builder) joinCells(pods []*pod, f *flow, t *tariff, cells []timeline.Cell) []timeline.Cell {
+func (b *Builder) joinCells(pods []*pod, f *flow, t *itemRates, cells []timeline.Cell) []timeline.Cell {
 	if len(pods) != 1 {
 		return cells
 	}
@@ -36,7 +36,7 @@ func (b *Builder) joinCells(pods []*pod, f *flow, t *tariff, cells []timeline.Ce
 
 // sameUntil is until when what is moved counts as that of a cell does: within the same shift, at the same price. It is before
 // the cell's end where the cell itself is not within one.
-func (b *Builder) sameUntil(p *pod, t *tariff, x *timeline.Cell) int64 {
+func (b *Builder) sameUntil(p *pod, t *itemRates, x *timeline.Cell) int64 {
 	at := p.shiftOver(x.From, x.To)
 	if at == nil {
 		return math.MinInt64

@@ -16,7 +16,7 @@ const maxLeap = 10
 
 // withoutLeaps are the cells of a counter of CPU without those whose increase is more than its node could have given: the
 // counter is wrong there, and what was used is not known. They are changed in place.
-func (l *Lane) withoutLeaps(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (l *Worker) withoutLeaps(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
 	if s.Signal != signals.ContainerUse || c.node == nil {
 		return cells
 	}
@@ -43,7 +43,7 @@ type leap struct {
 // warnLeaps says whose counters rose by more than can be, and when.
 func (b *Builder) warnLeaps() {
 	var names []string
-	for _, l := range b.lanes {
+	for _, l := range b.workers {
 		for _, x := range l.leaps {
 			names = append(names, b.placed(x.of.cluster, x.of.namespace.Value()+"/"+x.of.name.Value()+"/"+x.of.container.Value())+" at "+notices.Instant(x.at))
 		}

@@ -11,7 +11,7 @@ type Limits struct {
 	Draw func(bytes int64) error
 }
 
-// SetLimits makes Resolve, Settle and Sets end early with the error of a limit. What they have done by then is of no use.
+// SetLimits makes Resolve, Finalize and Sets end early with the error of a limit. What they have done by then is of no use.
 func (b *Builder) SetLimits(l Limits) { b.limits = l }
 
 // stop reports whether the builder is to stop: b.stopped says why.

@@ -61,7 +61,7 @@ func (b *Builder) chargeManagement() {
 		if m == nil {
 			m = &management{}
 		}
-		price := b.tariff("kubecost_cluster_management_cost", m.price.best(), b.item(rates.ItemManagement, cluster))
+		price := b.ratesOf("kubecost_cluster_management_cost", m.price.best(), b.item(rates.ItemManagement, cluster))
 		costs := false
 		b.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
 			from, to := lifeBounds(life)
@@ -99,7 +99,7 @@ func (b *Builder) chargeLocalDisks() {
 			continue
 		}
 		a := n.asset(b.sampling.End)
-		price := b.tariff("", nil, rates.Item{
+		price := b.ratesOf("", nil, rates.Item{
 			Kind: rates.ItemStorage, Cluster: a.Cluster, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
 		})
 		if len(b.asked(n.life)) > 0 && price.isDefault(b.asked(n.life)) {

@@ -36,8 +36,8 @@ func (b *Builder) Memory() int64 {
 	}
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		n += podMemory + timeline.StepBytes(p.seen, p.active, p.pending, p.born, p.completed, p.deleted, p.final)
-		for i := range p.stays {
-			n += objectMemory + timeline.StepBytes(p.stays[i].seen)
+		for i := range p.placements {
+			n += objectMemory + timeline.StepBytes(p.placements[i].seen)
 		}
 	}
 	for node := range b.everyNode() {

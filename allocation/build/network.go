@@ -77,14 +77,14 @@ func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
 	return nil
 }
 
-// egressTariff is what a GiB of a kind costs in a cluster.
-func (b *Builder) egressTariff(cluster signals.Symbol, kind trafficKind) tariff {
+// egressRates is what a GiB of a kind costs in a cluster.
+func (b *Builder) egressRates(cluster signals.Symbol, kind trafficKind) itemRates {
 	priced := egressPrices[kind]
 	var steps timeline.Steps
 	if prices := b.prices.egress[cluster]; prices != nil {
 		steps = prices[kind].best()
 	}
-	return b.tariff(priced.metric, steps, b.item(priced.kind, cluster))
+	return b.ratesOf(priced.metric, steps, b.item(priced.kind, cluster))
 }
 
 // egressPrices are the metric and the item of each kind of traffic that costs.
@@ -97,11 +97,11 @@ var egressPrices = [numTraffic]struct {
 	egressInternet: {"kubecost_network_internet_egress_cost", rates.ItemEgressInternet},
 }
 
-func (l *Lane) addTransmitted(s *seen) error { return l.addTraffic(s, transmitted) }
-func (l *Lane) addReceived(s *seen) error    { return l.addTraffic(s, received) }
+func (l *Worker) addTransmitted(s *seen) error { return l.addTraffic(s, transmitted) }
+func (l *Worker) addReceived(s *seen) error    { return l.addTraffic(s, received) }
 
 // addEgress takes bytes that a pod sent to somewhere. What stays in its zone is free.
-func (l *Lane) addEgress(s *seen) error {
+func (l *Worker) addEgress(s *seen) error {
 	internet, zone, region := s.key[4].Value(), s.key[5].Value(), s.key[6].Value()
 	switch {
 	case internet == "true":
@@ -116,7 +116,7 @@ func (l *Lane) addEgress(s *seen) error {
 
 // addTraffic integrates a counter of a pod's bytes: the pod of the UID in its key, else those of its name, each for the
 // time it ran.
-func (l *Lane) addTraffic(s *seen, kind trafficKind) error {
+func (l *Worker) addTraffic(s *seen, kind trafficKind) error {
 	var labels maphash.Hash
 	labels.SetSeed(seed)
 	rest := s.key[signals.PodKey:]
@@ -138,7 +138,7 @@ func (l *Lane) addTraffic(s *seen, kind trafficKind) error {
 }
 
 // move adds what a counter of pods of one name shows, which run one after the other.
-func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
+func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	ran := false
 	for _, p := range pods {
 		ran = len(p.running()) > 0 || ran
@@ -157,9 +157,9 @@ func (l *Lane) move(pods []*pod, key flowKey, s *seen) {
 	}
 	last := l.cells[len(l.cells)-1]
 	f, cells := l.b.flowOf(pods, key, s, l.cells)
-	price := tariff{rates: make([]rates.Rate, 1)} // free
+	price := itemRates{rates: make([]rates.Rate, 1)} // free
 	if key.kind >= egressZone {
-		price = l.b.egressTariff(pods[0].cluster, key.kind)
+		price = l.b.egressRates(pods[0].cluster, key.kind)
 	}
 	end := flowEnd{key.kind, f.to, f.rate}
 	for i, x := range cells {
@@ -313,7 +313,7 @@ func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 
 // moveCell adds bytes to the running time of pods that they were moved in, as fast at any time; what was moved while none of their
 // containers was seen belongs to the nearest time that one was, if that is close.
-func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *tariff, x timeline.Cell) {
+func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *itemRates, x timeline.Cell) {
 	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
 	if from >= to || x.Amount <= 0 {
 		return
@@ -422,7 +422,7 @@ func (b *Builder) priceNetworks(s *allocation.Set) {
 		n := &s.Networks[i]
 		for k, cost := range [...]float64{n.CrossZone, n.CrossRegion, n.Internet} {
 			if cost != 0 {
-				t := b.egressTariff(signals.Sym(n.Cluster), egressZone+trafficKind(k))
+				t := b.egressRates(signals.Sym(n.Cluster), egressZone+trafficKind(k))
 				n.Price[k], n.PriceSource[k] = t.at(n.End.UnixMilli()), t.source(n.End.UnixMilli())
 			}
 		}
@@ -439,7 +439,7 @@ func (b *Builder) warnDefaultEgress() {
 				if cost == 0 {
 					continue
 				}
-				if t := b.egressTariff(signals.Sym(n.Cluster), trafficKind(kind)); t.isDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
+				if t := b.egressRates(signals.Sym(n.Cluster), trafficKind(kind)); t.isDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
 					unpriced = append(unpriced, n.Cluster)
 				}
 			}

@@ -46,16 +46,16 @@ type pod struct {
 
 // podSigns are what is gathered of when and where a pod ran, until that is resolved.
 type podSigns struct {
-	hint      signals.Symbol // the node by the kubelet that saw it; none where that is not known
-	stays     []stay         // of a pod without a UID
-	seen      timeline.Steps
-	active    timeline.Steps // not 0 while the pod's phase is Running
-	scheduled timeline.Latest[float64]
-	pending   timeline.Steps // not 0 while the pod's phase is Pending
-	born      timeline.Steps // when it started, as was reported at each time, in Unix seconds
-	completed timeline.Steps // the last end of those of its containers that are terminated then
-	deleted   timeline.Steps // when its grace period is over
-	final     timeline.Steps // not 0 while the pod's phase is Succeeded or Failed
+	hint       signals.Symbol // the node by the kubelet that saw it; none where that is not known
+	placements []placement    // of a pod without a UID
+	seen       timeline.Steps
+	active     timeline.Steps // not 0 while the pod's phase is Running
+	scheduled  timeline.Latest[float64]
+	pending    timeline.Steps // not 0 while the pod's phase is Pending
+	born       timeline.Steps // when it started, as was reported at each time, in Unix seconds
+	completed  timeline.Steps // the last end of those of its containers that are terminated then
+	deleted    timeline.Steps // when its grace period is over
+	final      timeline.Steps // not 0 while the pod's phase is Succeeded or Failed
 }
 
 func newPod(key podKey) *pod { return &pod{podKey: key, podSigns: &podSigns{hint: none}} }
@@ -181,7 +181,7 @@ func (b *Builder) addPod(s *seen) error {
 	p, at := b.podOf(s.pod()), s.p.Last()
 	seen := b.sampling.Holding(b.sampling.Sights(s.p))
 	p.seen = timeline.Max(p.seen, seen)
-	p.addStay(s.key[4], s.key[5], seen)
+	p.addPlacement(s.key[4], s.key[5], seen)
 	if s.key[4] != none {
 		p.node.Set(s.key[4], at)
 	}

@@ -110,7 +110,7 @@ func TestBreakdownOfNodesThatEnd(t *testing.T) {
 				if err := b.Resolve(); err != nil {
 					t.Fatal(err)
 				}
-				if again, err := b.Settle(); err != nil || again != nil {
+				if again, err := b.Finalize(); err != nil || again != nil {
 					t.Fatalf("settle: %v, %v", again, err)
 				}
 				sets, err := b.Sets()
@@ -171,7 +171,7 @@ func TestBreakdownOfManyNodesThatEnd(t *testing.T) {
 			if err := b.Resolve(); err != nil {
 				t.Fatal(err)
 			}
-			if again, err := b.Settle(); err != nil || again != nil {
+			if again, err := b.Finalize(); err != nil || again != nil {
 				t.Fatalf("settle: %v, %v", again, err)
 			}
 			sets, err := b.Sets()

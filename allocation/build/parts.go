@@ -52,7 +52,7 @@ type priceTable struct {
 	rates      rates.Rates
 	egress     map[signals.Symbol]*egressPrice // by cluster
 	management map[signals.Symbol]*management  // by cluster
-	sites      map[signals.Symbol]site         // of clusters
+	sites      map[signals.Symbol]location     // of clusters
 	bad        map[badPrice]bool
 	lacking    []string // nodes that got default prices
 }
@@ -70,7 +70,7 @@ type outages struct {
 // report is what the sets' warnings are made of.
 type report struct {
 	warnings     []string
-	strays       []string                       // pods on no known node
+	unplaced     []string                       // pods on no known node
 	strayDefault bool                           // some of them have built-in prices
 	discovered   []string                       // containers known by their usage alone
 	unrequested  map[signals.Symbol]unrequested // by cluster

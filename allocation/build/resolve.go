@@ -28,7 +28,7 @@ func (b *Builder) Resolve() error {
 		return errors.New("resolve: out of order")
 	}
 	if err := b.run(
-		b.adopt, b.splitStays, b.takeHints, b.countClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findSites, b.findMachines,
+		b.adopt, b.splitPlacements, b.takeHints, b.countClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findLocations, b.findMachines,
 		b.sortContainers, b.reserveRows, b.resolveContainers, b.layLoads, b.resolveVolumes,
 	); err != nil {
 		return err
@@ -73,11 +73,11 @@ func (b *Builder) resolveContainers() {
 	}
 }
 
-// stray notes a container of a pod on no known node, which has the given prices.
-func (b *Builder) stray(c *container, steps *rateSteps) {
+// noteUnplaced notes a container of a pod on no known node, which has the given prices.
+func (b *Builder) noteUnplaced(c *container, steps *rateSteps) {
 	name := b.placed(c.cluster, c.namespace.Value()+"/"+c.pod.name.Value())
-	if n := len(b.report.strays); n == 0 || b.report.strays[n-1] != name { // containers come by pods
-		b.report.strays = append(b.report.strays, name)
+	if n := len(b.report.unplaced); n == 0 || b.report.unplaced[n-1] != name { // containers come by pods
+		b.report.unplaced = append(b.report.unplaced, name)
 	}
 	b.report.strayDefault = b.report.strayDefault || slices.ContainsFunc(steps.rates, func(r [2]rates.NodeRates) bool { return r[0].Default })
 }
@@ -88,7 +88,7 @@ func (b *Builder) warnStrays() {
 	if b.report.strayDefault {
 		prices = "defaults" + b.inDollars()
 	}
-	b.count(notices.StrayPods, b.report.strays, prices)
+	b.count(notices.StrayPods, b.report.unplaced, prices)
 }
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
@@ -242,7 +242,7 @@ func (b *Builder) resolveContainer(c *container) {
 	} else {
 		unknown = b.rateSteps(rates.NodeAttributes{Cluster: c.cluster.Value()})
 		if len(b.asked(inside)) > 0 {
-			b.stray(c, &unknown)
+			b.noteUnplaced(c, &unknown)
 		}
 		edges = append(edges, unknown.changes...)
 	}

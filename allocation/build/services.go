@@ -121,10 +121,10 @@ func hear(told map[signals.Symbol]timeline.Intervals, cluster signals.Symbol, se
 	told[cluster] = all
 }
 
-// of is when a pod was seen behind which service: by EndpointSlice, else by address, else by the selectors of services that neither is
+// behind is when a pod was seen behind which service: by EndpointSlice, else by address, else by the selectors of services that neither is
 // known of. within is the pod's own time: what has its name or its address at other times is another pod. told is when such
 // things were seen of the cluster at all.
-func (v *services) of(p *pod, within timeline.Interval, dict *allocation.Dict) (sights timeline.Dated[signals.Symbol], told timeline.Intervals) {
+func (v *services) behind(p *pod, within timeline.Interval, dict *allocation.Dict) (sights timeline.Dated[signals.Symbol], told timeline.Intervals) {
 	for _, x := range v.endpoints[p.objectKey] {
 		if service, ok := v.ofSlice(objectKey{p.cluster, p.namespace, x.Value}); ok {
 			x.Value = service

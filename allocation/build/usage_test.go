@@ -133,7 +133,7 @@ func usageOf(t *testing.T, series map[string]*timeline.Points, running, started 
 			f.add(use, "c/ns/p/uid/main//"+id, p)
 		}
 	}
-	if again, err := b.Settle(); err != nil || len(again) > 0 {
+	if again, err := b.Finalize(); err != nil || len(again) > 0 {
 		t.Fatalf("settle: %v, %v", again, err)
 	}
 	sets, err := b.Sets()

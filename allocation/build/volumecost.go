@@ -121,12 +121,12 @@ type mounted struct {
 	timeline.Divided
 	b     *Builder
 	v     *volume
-	price tariff
+	price itemRates
 }
 
 // newMounted lays out when the volume was mounted, and integrates its cost.
 func (b *Builder) newMounted(v *volume) *mounted {
-	x := &mounted{b: b, v: v, price: b.tariff("pv_hourly_cost", v.price.best(), b.volumeItem(v, v.owners))}
+	x := &mounted{b: b, v: v, price: b.ratesOf("pv_hourly_cost", v.price.best(), b.volumeItem(v, v.owners))}
 	edges := append(x.price.edges(v.capacity.Edges(v.life.Edges(nil))), b.borders...)
 	for _, o := range v.owners {
 		edges = o.when.Edges(edges)

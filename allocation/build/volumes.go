@@ -121,7 +121,7 @@ func (b *Builder) addClaimCapacity(s *seen) error {
 }
 
 // addClaimUsed integrates how much of a volume is used while it is there. Kubelets of several nodes may tell of one claim.
-func (l *Lane) addClaimUsed(s *seen) error {
+func (l *Worker) addClaimUsed(s *seen) error {
 	l.cells = l.b.sampling.Gauge(l.cells[:0], s.p)
 	if c := l.b.storage.claims[s.object()]; c != nil {
 		l.b.addUse(&c.used, l.cells, c.life)

@@ -36,7 +36,7 @@ func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 	for i, s := range rows {
 		custom := customCostsOf(sets[i], prices)
 		list[i] = encode.ACK{
-			Set: s, Bill: bills[i].of(s), Custom: func(row int) float64 { return custom.of(s, row) },
+			Set: s, Bill: bills[i].amounts(s), Custom: func(row int) float64 { return custom.amount(s, row) },
 			OneCluster: len(bills[i].clusters) <= 1,
 		}
 	}
@@ -55,8 +55,8 @@ type bill struct {
 	total    float64
 }
 
-// of is the bill of a row's cluster; that of all of them for idle that several have left.
-func (b *bill) of(s *allocation.Set) func(row int) float64 {
+// amounts is the bill of a row's cluster; that of all of them for idle that several have left.
+func (b *bill) amounts(s *allocation.Set) func(row int) float64 {
 	return func(row int) float64 {
 		if cost, ok := b.clusters[s.Text(allocation.Cluster, row)]; ok {
 			return cost
@@ -126,8 +126,8 @@ func customCostsOf(s *allocation.Set, prices allocation.CustomPrices) *customCos
 	return c
 }
 
-// of is what a row costs. All traffic that costs has one price, wherever it goes.
-func (c *customCosts) of(s *allocation.Set, row int) float64 {
+// amount is what a row costs. All traffic that costs has one price, wherever it goes.
+func (c *customCosts) amount(s *allocation.Set, row int) float64 {
 	const gib = 1 << 30
 	sum := 0.0
 	for r := range allocation.NumResources {

@@ -57,9 +57,9 @@ func (a *api) wholeResults(q *request) ([]*allocation.Set, error) {
 // Sets go through the passes so many at a time, those of one dictionary, on as many goroutines: fewer sets where they would take
 // more than this part of the memory.
 const (
-	lineSets  = 8
-	lineLanes = 2
-	lineShare = 32
+	lineSets    = 8
+	linesAtOnce = 2
+	lineShare   = 32
 )
 
 // So many rows of a period are held at least before they are summed, and fewer where they would take more than this part of
@@ -85,7 +85,7 @@ type line struct {
 	problems []problem
 	batch    []*allocation.Set
 	waiting  int64         // bytes of batch
-	lanes    []chan passed // oldest first
+	pending  []chan passed // oldest first
 	sum      *allocation.Accumulation
 	held     int64 // bytes drawn for what it holds
 }
@@ -132,7 +132,7 @@ func (l *line) start() error {
 		p.sets, p.err = l.sum.Apply(batch)
 		p.err = unapplied(p.err)
 	}()
-	if l.lanes = append(l.lanes, done); len(l.lanes) > lineLanes {
+	if l.pending = append(l.pending, done); len(l.pending) > linesAtOnce {
 		return l.finish()
 	}
 	return nil
@@ -140,8 +140,8 @@ func (l *line) start() error {
 
 // finish takes what the oldest batch has become.
 func (l *line) finish() error {
-	p := <-l.lanes[0]
-	l.lanes = l.lanes[1:]
+	p := <-l.pending[0]
+	l.pending = l.pending[1:]
 	if p.panicked != nil {
 		panic(p.panicked)
 	}
@@ -171,7 +171,7 @@ func (l *line) end() error {
 			return err
 		}
 	}
-	for len(l.lanes) > 0 {
+	for len(l.pending) > 0 {
 		if err := l.finish(); err != nil {
 			return err
 		}

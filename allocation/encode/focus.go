@@ -68,7 +68,7 @@ func (f *FOCUS) Write(set *allocation.Set) error {
 			f.s.checkpoint()
 		})
 	}
-	return f.s.lanes.err
+	return f.s.pipes.err
 }
 
 // Close writes what is left.

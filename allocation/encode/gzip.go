@@ -20,7 +20,7 @@ const (
 // Gzip compresses what is written to it, block by block on all processors, to one member of a gzip file. It is to be closed,
 // and not used by several goroutines at a time; errors are those of the writer underneath.
 type Gzip struct {
-	lanes   lanes
+	pipes   pipes
 	block   []byte
 	begun   bool
 	sum     uint32
@@ -30,7 +30,7 @@ type Gzip struct {
 }
 
 // NewGzip returns one that writes to w.
-func NewGzip(w io.Writer) *Gzip { return &Gzip{lanes: lanes{w: w, size: gzipBlock}} }
+func NewGzip(w io.Writer) *Gzip { return &Gzip{pipes: pipes{w: w, size: gzipBlock}} }
 
 // Write compresses p, which may be written later.
 func (z *Gzip) Write(p []byte) (int, error) {
@@ -41,10 +41,10 @@ func (z *Gzip) Write(p []byte) (int, error) {
 		n := min(len(rest), gzipBlock-len(z.block))
 		z.block, rest = append(z.block, rest[:n]...), rest[n:]
 		if len(z.block) == gzipBlock {
-			z.lanes.start(z.next(false))
+			z.pipes.start(z.next(false))
 		}
 	}
-	return len(p), z.lanes.err
+	return len(p), z.pipes.err
 }
 
 // emptyBlock is room for a block. Short answers need less.
@@ -58,13 +58,13 @@ func (z *Gzip) emptyBlock() []byte {
 // Close writes what has not been written yet, and the end.
 func (z *Gzip) Close() error {
 	last := z.next(true)
-	if len(z.lanes.busy) == 0 {
-		z.lanes.write(last(nil))
-		return z.lanes.err
+	if len(z.pipes.busy) == 0 {
+		z.pipes.write(last(nil))
+		return z.pipes.err
 	}
-	z.lanes.start(last)
-	z.lanes.drain()
-	return z.lanes.err
+	z.pipes.start(last)
+	z.pipes.drain()
+	return z.pipes.err
 }
 
 // next appends the block, compressed.

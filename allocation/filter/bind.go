@@ -36,7 +36,7 @@ func (f *Filter) bind(steps *Steps, s *allocation.Set) (func(row int) bool, erro
 	if !steps.start() {
 		return nil, steps.Err()
 	}
-	v := f.of(false)
+	v := f.fieldsOf(false)
 	b := binder{vocabulary: &v, set: s, dict: s.Dict(), computed: map[Field]*column{}, steps: steps}
 	const each = 32 // steps that planning a comparison takes
 	plan := newPlan(f.root, &v)

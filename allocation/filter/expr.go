@@ -133,7 +133,7 @@ func newFilter(e Expr, assets bool, opts []Option) *Filter {
 	for _, opt := range opts {
 		opt(&f.vocabulary)
 	}
-	f.vocabulary = f.of(assets)
+	f.vocabulary = f.fieldsOf(assets)
 	return f.Among(labelnames.Names{})
 }
 

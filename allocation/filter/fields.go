@@ -284,8 +284,8 @@ type vocabulary struct {
 	known   labelnames.Names // that are in use
 }
 
-// of is the vocabulary of filters of assets, or of allocations.
-func (v vocabulary) of(assets bool) vocabulary {
+// fieldsOf is the vocabulary of filters of assets, or of allocations.
+func (v vocabulary) fieldsOf(assets bool) vocabulary {
 	v.assets, v.fields = assets, allocationFields
 	if assets {
 		v.fields = assetFields
@@ -408,6 +408,6 @@ func (v *vocabulary) expand(c *Comparison) Expr {
 // FieldNames are the names of the fields that filters of allocations may write, and those of assets, in the order of the
 // documentation.
 func FieldNames(r Resource) []string {
-	v := vocabulary{}.of(r == Assets)
+	v := vocabulary{}.fieldsOf(r == Assets)
 	return v.names()
 }

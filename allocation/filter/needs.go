@@ -4,7 +4,7 @@ import "github.com/promcost/promcost/allocation"
 
 // Needs is what Bind looks at.
 func (f *Filter) Needs() *allocation.Projection {
-	v := f.of(false)
+	v := f.fieldsOf(false)
 	return allocation.OfRows(v.needs(f.root))
 }
 

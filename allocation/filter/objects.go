@@ -113,7 +113,7 @@ func (f *Filter) BindAssets(steps *Steps) func(a *allocation.Asset) bool {
 	if steps == nil {
 		steps = unlimited()
 	}
-	return objects(f.root, f.of(true), accessor[*allocation.Asset]{
+	return objects(f.root, f.fieldsOf(true), accessor[*allocation.Asset]{
 		text: func(spec *fieldSpec) func(*allocation.Asset) string { return spec.asset },
 		list: func(*fieldSpec) func(*allocation.Asset) []string {
 			return func(*allocation.Asset) []string { return nil }

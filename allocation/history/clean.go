@@ -84,7 +84,7 @@ func (s *Store) cleanPeriod(ctx context.Context, p Period, before time.Time, don
 			}
 		}
 	}
-	for i, v := range in.spoiled {
+	for i, v := range in.damaged {
 		best, ok := slots[v.slot]
 		if ok && best.supersedes(v) && !s.onlyName(p, in.corrupt[i], written) {
 			if err := s.backend.Delete(ctx, v.manifest()); err != nil { // its files are orphans from now on
@@ -202,7 +202,7 @@ func (s *Store) Delete(ctx context.Context, set *Stored) error {
 			}
 		}
 	}
-	for _, v := range in.spoiled {
+	for _, v := range in.damaged {
 		if v.slot == set.slot {
 			if err := s.backend.Delete(ctx, v.manifest()); err != nil {
 				return fmt.Errorf("delete %s: %w", set.describe(), err)
@@ -254,9 +254,9 @@ func (s *Store) DeleteDamaged(ctx context.Context, c *CorruptError) error {
 	return s.Delete(ctx, &Stored{Period: c.Period, Window: c.Window, slot: v.slot})
 }
 
-// Strays are the files of the store that nothing reads: those that are no manifest, and that no manifest and no temporary
+// Unreferenced are the files of the store that nothing reads: those that are no manifest, and that no manifest and no temporary
 // file accounts for, by name. Writers that died leave some, which Clean removes; others were put there by somebody.
-func (s *Store) Strays(ctx context.Context) ([]string, error) {
+func (s *Store) Unreferenced(ctx context.Context) ([]string, error) {
 	known := map[string]bool{}
 	for p := range NumPeriods {
 		in := &found{}
@@ -269,21 +269,21 @@ func (s *Store) Strays(ctx context.Context) ([]string, error) {
 				known[m.Files[i].Name] = true
 			}
 		}
-		for i, v := range in.spoiled { // told as damaged
+		for i, v := range in.damaged { // told as damaged
 			known[v.manifest()], known[v.stats()] = true, true
 			for _, f := range misplacedFiles(in.corrupt[i]) {
 				known[f.Name] = true
 			}
 		}
 	}
-	var strays []string
+	var unreferenced []string
 	err := s.backend.List(ctx, "", false, func(o Object) error {
 		if !known[o.Name] && !strings.HasPrefix(o.Name, temporary+"/") {
-			strays = append(strays, o.Name)
+			unreferenced = append(unreferenced, o.Name)
 		}
 		return nil
 	})
-	return strays, err
+	return unreferenced, err
 }
 
 // misplacedFiles are the files that a manifest under another set's name names.

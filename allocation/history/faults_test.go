@@ -49,8 +49,8 @@ func TestManyFiles(t *testing.T) {
 		if c, err := s.Clean(t.Context()); err != nil || c != (history.Cleaned{}) {
 			t.Errorf("cleaned %+v, %v", c, err)
 		}
-		if strays, err := s.Strays(t.Context()); err != nil || len(strays) > 0 {
-			t.Errorf("strays %q, %v", strays, err)
+		if unreferenced, err := s.Unreferenced(t.Context()); err != nil || len(unreferenced) > 0 {
+			t.Errorf("unreferenced %q, %v", unreferenced, err)
 		}
 		if n, err := s.Retain(t.Context(), history.Hourly, hour(hours/2).Start); err != nil || n != hours/2 {
 			t.Errorf("%d sets removed, %v; want %d", n, err, hours/2)

@@ -74,8 +74,8 @@ func TestMisplaced(t *testing.T) {
 					}
 				}
 			}
-			if strays, err := s.Strays(t.Context()); err != nil || len(strays) > 0 {
-				t.Errorf("strays %v, %v", strays, err)
+			if unreferenced, err := s.Unreferenced(t.Context()); err != nil || len(unreferenced) > 0 {
+				t.Errorf("unreferenced %v, %v", unreferenced, err)
 			}
 		})
 	}
@@ -160,8 +160,8 @@ func TestStrays(t *testing.T) {
 		copyFile(t, dir, name, want[i])
 	}
 	copyFile(t, dir, data, "tmp/part-1")
-	if strays, err := s.Strays(t.Context()); err != nil || !slices.Equal(strays, want) {
-		t.Errorf("strays %q, %v, want %q", strays, err, want)
+	if unreferenced, err := s.Unreferenced(t.Context()); err != nil || !slices.Equal(unreferenced, want) {
+		t.Errorf("unreferenced %q, %v, want %q", unreferenced, err, want)
 	}
 }
 

@@ -113,7 +113,7 @@ func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listi
 		}
 	}
 	for i, c := range found.corrupt {
-		v := found.spoiled[i]
+		v := found.damaged[i]
 		if slices.ContainsFunc(mended[v.slot].parts, func(m *manifest) bool { return m.version.Part == v.Part && m.version.generation > v.generation }) {
 			continue // it was computed again, and Clean will remove it
 		}
@@ -146,7 +146,7 @@ func (s *Store) lost(ctx context.Context, of *Stored) (bool, error) {
 type found struct {
 	parts   []*manifest
 	corrupt []*CorruptError
-	spoiled []version // those of corrupt
+	damaged []version // those of corrupt
 }
 
 // bySlot are the parts of each slot, in the order of slots.
@@ -173,7 +173,7 @@ func (s *Store) find(ctx context.Context, p Period, folder string, to *found) er
 			return err
 		}
 		if !gone || try >= maxGone {
-			to.parts, to.corrupt, to.spoiled = append(to.parts, in.parts...), append(to.corrupt, in.corrupt...), append(to.spoiled, in.spoiled...)
+			to.parts, to.corrupt, to.damaged = append(to.parts, in.parts...), append(to.corrupt, in.corrupt...), append(to.damaged, in.damaged...)
 			return nil
 		}
 	}
@@ -198,7 +198,7 @@ func (s *Store) findOnce(ctx context.Context, p Period, folder string, to *found
 		var corrupt *CorruptError
 		switch err := errs[i]; {
 		case errors.As(err, &corrupt):
-			to.corrupt, to.spoiled = append(to.corrupt, corrupt), append(to.spoiled, versions[i])
+			to.corrupt, to.damaged = append(to.corrupt, corrupt), append(to.damaged, versions[i])
 		case errors.Is(err, fs.ErrNotExist):
 			gone = true
 		case err != nil:

@@ -120,7 +120,7 @@ func (s *Store) generation(ctx context.Context, v version, w allocation.Window) 
 			have = m
 		}
 	}
-	for _, of := range in.spoiled {
+	for _, of := range in.damaged {
 		if of.slot == v.slot && (of.Part == v.Part || of.Of != v.Of) {
 			next = max(next, of.generation+1)
 		}

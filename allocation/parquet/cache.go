@@ -106,7 +106,7 @@ func (k *columnCache) get(name string, as func(*cachedColumn) bool) *leaf {
 func (k *columnCache) seen(name string, c cachedColumn) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	of := k.of(name)
+	of := k.named(name)
 	if of.find(&c) >= 0 {
 		return true
 	}
@@ -123,7 +123,7 @@ func (k *columnCache) put(name string, c cachedColumn) {
 	if k.bytes+c.bytes() > maxCacheBytes {
 		k.byName, k.bytes = nil, 0
 	}
-	of := k.of(name)
+	of := k.named(name)
 	i := of.find(&c)
 	if i < 0 {
 		i, of.next = of.next, (of.next+1)%len(of.columns)
@@ -132,8 +132,8 @@ func (k *columnCache) put(name string, c cachedColumn) {
 	of.columns[i] = c
 }
 
-// of is the cached columns of a name.
-func (k *columnCache) of(name string) *columnsOfName {
+// named is the cached columns of a name.
+func (k *columnCache) named(name string) *columnsOfName {
 	if k.byName == nil {
 		k.byName = map[string]*columnsOfName{}
 	}

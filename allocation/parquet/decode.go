@@ -82,7 +82,7 @@ func (f *File) text(name string) (*leaf, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l, c.of(len(l.idx))
+	return l, c.expect(len(l.idx))
 }
 
 // numbers reads a column of amounts; nil where the file has none, or where all are 0.
@@ -161,7 +161,7 @@ func (d *Decoded) readKinds(f *File, _ *allocation.Projection) (err error) {
 	}
 	l, err := column.again(f.reader, &f.reader.leaves[0])
 	if err == nil {
-		err = column.of(len(l.idx))
+		err = column.expect(len(l.idx))
 	}
 	if err != nil {
 		return err

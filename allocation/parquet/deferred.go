@@ -87,12 +87,12 @@ func (t *deferredTexts) leaf(r *reader, to int) (*leaf, error) {
 	if cached, err := t.column.cached(r); err != nil {
 		return nil, err
 	} else if cached != nil {
-		return cached, t.column.of(len(cached.idx))
+		return cached, t.column.expect(len(cached.idx))
 	}
 	l, b := &r.leaves[0], newBudget(len(t.column.data))
 	err := t.column.read(r, &b, l.reset(), rowSpan{0, to})
 	if err == nil && len(l.idx) != min(to, t.column.rows) {
-		err = t.column.of(len(l.idx))
+		err = t.column.expect(len(l.idx))
 	}
 	return l, err
 }
@@ -356,7 +356,7 @@ func (f *File) deferredUIDs() (allocation.Deferred, error) {
 func (u *deferredUUIDs) read(r *reader) (fixed []byte, ends []int32, err error) {
 	l, err := u.again(r, &r.leaves[0])
 	if err == nil {
-		err = u.of(len(l.definition))
+		err = u.expect(len(l.definition))
 	}
 	if err != nil {
 		return nil, nil, err

@@ -83,15 +83,15 @@ func (rs *Readers) with(owner any, f func(r *reader) error) (err error) {
 
 // File is a file of rows or assets. What is Deferred is read of its data later: it must not change.
 type File struct {
-	Footer  *Footer
-	Rows    int
-	data    []byte
-	owner   any
-	layout  *layout
-	readers *Readers
-	reader  *reader // while the file is decoded
-	budget  budget
-	naught  []byte // the pages of a column of amounts that are all 0, as soon as one is known
+	Footer    *Footer
+	Rows      int
+	data      []byte
+	owner     any
+	layout    *layout
+	readers   *Readers
+	reader    *reader // while the file is decoded
+	budget    budget
+	zeroPages []byte // the pages of a column of amounts that are all 0, as soon as one is known
 }
 
 // Open reads the footer of a file that Parquet wrote. The data must not change while the file is in use. It may be that of a

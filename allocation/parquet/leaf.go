@@ -136,7 +136,7 @@ func (c *leafColumn) plainPages() []byte {
 // isNaught reports whether a column of amounts says at once that it has nothing but zeros, as most have, which are stored alike.
 func (f *File) isNaught(c *leafColumn) bool {
 	pages, every := c.plainPages(), c.at.repetition+c.at.definition == 0
-	if every && len(f.naught) > 0 && bytes.Equal(pages, f.naught) {
+	if every && len(f.zeroPages) > 0 && bytes.Equal(pages, f.zeroPages) {
 		return true
 	}
 	u, ok := c.uniform()
@@ -144,7 +144,7 @@ func (f *File) isNaught(c *leafColumn) bool {
 		return false
 	}
 	if every {
-		f.naught = pages
+		f.zeroPages = pages
 	}
 	return true
 }
@@ -173,8 +173,8 @@ type rowSpan struct{ from, to int }
 
 var everyRow = rowSpan{0, math.MaxInt}
 
-// of are those of n values that come after others which are of the rows.
-func (s rowSpan) of(before int64, n int) (from, to int) {
+// within are those of n values that come after others which are of the rows.
+func (s rowSpan) within(before int64, n int) (from, to int) {
 	return min(max(s.from-int(before), 0), n), min(max(s.to-int(before), 0), n)
 }
 
@@ -195,8 +195,8 @@ func (c *leafColumn) read(r *reader, b *budget, l *leaf, rows rowSpan) error {
 	return nil
 }
 
-// of checks that there are so many values, which should be one a row.
-func (c *leafColumn) of(values int) error {
+// expect checks that there are so many values, which should be one a row.
+func (c *leafColumn) expect(values int) error {
 	if values != c.rows {
 		return fmt.Errorf("column %s: it has %d values of %d rows", c.name, values, c.rows)
 	}

@@ -197,7 +197,7 @@ func (c *chunk) data(page *pageLayout, body []byte) (err error) {
 	}
 	from, to := 0, present
 	if !c.repeated && !c.optional {
-		from, to = c.rows.of(before, n)
+		from, to = c.rows.within(before, n)
 	}
 	if encoding := format.Encoding(page.encoding); encoding != format.RLEDictionary {
 		return c.plain(encoding, body, present, from, to)

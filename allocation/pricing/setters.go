@@ -211,7 +211,7 @@ func (p *parser) remark(line int, text string) { p.odd = append(p.odd, remark{li
 // oddities are warnings about what was remarked, and about prices that look as if they were for another unit, in the order of lines.
 func (p *parser) oddities() []string {
 	for _, n := range p.noted {
-		usual := n.key.price.usual(p.sheet.currency) * max(n.key.hours, 1)
+		usual := n.key.price.reference(p.sheet.currency) * max(n.key.hours, 1)
 		part := n.v / usual
 		remedy := "check its unit"
 		stem, hourly := strings.CutSuffix(n.key.name, "Hour")

@@ -86,8 +86,8 @@ var itemPrices = [rates.NumItemKinds]price{
 	rates.ItemEgressZone: egressZonePrice, rates.ItemEgressRegion: egressRegionPrice, rates.ItemEgressInternet: egressInternetPrice,
 }
 
-// usual is about what costs the price, in a currency.
-func (p price) usual(currency string) float64 {
+// reference is about what costs the price, in a currency.
+func (p price) reference(currency string) float64 {
 	for r := range nodePrices {
 		if slices.Contains(nodePrices[r][:], p) {
 			return rates.ReferenceNode(allocation.Resource(r), currency)

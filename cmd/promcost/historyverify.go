@@ -88,21 +88,21 @@ func (f *verifyFlags) verify(ctx context.Context, store *history.Store, io strea
 	return writeLine(io.out, strings.Join(lines, "\n"))
 }
 
-// maxStrays is how many files are named that belong to no set.
-const maxStrays = 10
+// maxUnreferenced is how many files are named that belong to no set.
+const maxUnreferenced = 10
 
 // tellStrays tells of files that belong to no set.
 func tellStrays(ctx context.Context, store *history.Store, io streams) error {
-	strays, err := store.Strays(ctx)
-	if err != nil || len(strays) == 0 {
+	unreferenced, err := store.Unreferenced(ctx)
+	if err != nil || len(unreferenced) == 0 {
 		return err
 	}
 	more := ""
-	if len(strays) > maxStrays {
+	if len(unreferenced) > maxUnreferenced {
 		more = ", …"
 	}
-	return writeLine(io.err, counted(len(strays), "warning: {n} {file belongs|files belong} to no set, and promcost does not read {it|them}, but others do that read all Parquet files: {}{}; remove {it unless it is|them unless they are} new: a promcost may be writing",
-		strings.Join(strays[:min(len(strays), maxStrays)], ", "), more))
+	return writeLine(io.err, counted(len(unreferenced), "warning: {n} {file belongs|files belong} to no set, and promcost does not read {it|them}, but others do that read all Parquet files: {}{}; remove {it unless it is|them unless they are} new: a promcost may be writing",
+		strings.Join(unreferenced[:min(len(unreferenced), maxUnreferenced)], ", "), more))
 }
 
 // olderRules says which hours and days were computed by older rules than the current ones, a line for each stretch of them. Hours as

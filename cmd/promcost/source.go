@@ -341,7 +341,7 @@ func (o *opened) begin(ctx context.Context, w allocation.Window) (begin time.Tim
 	if err = errors.Join(err, boundsErr); err != nil {
 		return time.Time{}, err
 	}
-	if slices.ContainsFunc(cover.Lacks, func(l promquery.Lack) bool { return l.Damaged }) {
+	if slices.ContainsFunc(cover.Gaps, func(l promquery.Gap) bool { return l.Damaged }) {
 		return w.Start, nil
 	}
 	if first := time.UnixMilli(oldest); newest > 0 && first.Before(begin) {

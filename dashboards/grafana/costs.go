@@ -15,29 +15,29 @@ func overview() board {
 		variables: []variable{clusterVariable, labelVariable},
 		panels: []panel{
 			show(number, 4, money, "Run rate per hour", "Everything that the clusters cost in the last closed hour: workloads, idle, the nodes' own disks, control planes.").
-				of("sum("+hourly+")", ""),
+				value("sum("+hourly+")", ""),
 			show(number, 4, money, "Run rate per month", "The last closed hour's cost, for a month of 730 hours.").
-				of("730 * sum("+hourly+")", ""),
+				value("730 * sum("+hourly+")", ""),
 			show(number, 4, money, "Month to date", "Cost of the closed hours since the month began.").
-				of("sum("+total+")", ""),
+				value("sum("+total+")", ""),
 			show(number, 4, money, "Forecast for the month", "Month to date, and the average of the last day for each hour that is left after the costs that are shown. The month's end is taken in UTC: where promcost has another --timezone, the forecast is of the wrong month for the hours between the two ends.").
-				of(forecast(total, hourly), ""),
+				value(forecast(total, hourly), ""),
 			show(number, 4, ratio, "Idle share", "Part of what nodes cost that no workload was allocated.").
-				of("sum("+idleHourly+") / sum("+nodeHourly+")", ""),
+				value("sum("+idleHourly+") / sum("+nodeHourly+")", ""),
 			show(number, 4, ratio, "Change since last week", "The run rate against that of a week ago.").
-				of("sum("+hourly+") / sum("+whole("hourly_cost", "1w")+") - 1", ""),
+				value("sum("+hourly+") / sum("+whole("hourly_cost", "1w")+") - 1", ""),
 			show(areas, 12, money, "Cost per hour by namespace", "Without the nodes' own disks and control planes. __unallocated__ is what belongs to no namespace.").linked(toNamespaces).
-				of(sumBy(namespaceHourly, perNamespace...), ofNamespaces).
-				of(sumBy(idleHourly, "cluster"), "{{cluster}} idle"),
+				value(sumBy(namespaceHourly, perNamespace...), ofNamespaces).
+				value(sumBy(idleHourly, "cluster"), "{{cluster}} idle"),
 			show(areas, 12, money, "Cost per hour by resource", "Idle included.").
-				of(sumBy(namespaceHourly+" or "+idleHourly, "resource"), "{{resource}}"),
+				value(sumBy(namespaceHourly+" or "+idleHourly, "resource"), "{{resource}}"),
 			show(columns, 12, money, "Most expensive namespaces", "The 20 whose run rate is highest.").linked(toNamespaces).
-				of(top(20, sumBy(namespaceHourly, perNamespace...)), "Per hour").
-				of(sumBy(namespaceTotal, perNamespace...)+" and "+top(20, sumBy(namespaceHourly, perNamespace...)), "Month to date"),
+				value(top(20, sumBy(namespaceHourly, perNamespace...)), "Per hour").
+				value(sumBy(namespaceTotal, perNamespace...)+" and "+top(20, sumBy(namespaceHourly, perNamespace...)), "Month to date"),
 			show(areas, 12, money, "Cost per hour by cluster", "Workloads, idle, the nodes' own disks, control planes.").tall(9).
-				of(sumBy(hourly, "cluster"), "{{cluster}}"),
+				value(sumBy(hourly, "cluster"), "{{cluster}}"),
 			show(areas, 24, money, "Cost per hour by value of the label $label", "Wants --collector.label.names where promcost is scraped.").
-				of(sumBy(labelHourly, "value"), "{{value}}"),
+				value(sumBy(labelHourly, "value"), "{{value}}"),
 		},
 	}
 }
@@ -56,24 +56,24 @@ func namespaces() board {
 		variables: []variable{clusterVariable, namespaceVariable, controllerVariable},
 		panels: []panel{
 			show(number, 6, money, "Namespaces per hour", "Of the chosen namespaces, in the last closed hour.").
-				of("sum("+namespacesCost+")", ""),
+				value("sum("+namespacesCost+")", ""),
 			show(number, 6, money, "Namespaces, month to date", "Of the chosen namespaces, in the closed hours since the month began.").
-				of("sum("+total+")", ""),
+				value("sum("+total+")", ""),
 			show(number, 6, money, "Controllers per hour", "Of the chosen controllers, in the last closed hour.").
-				of("sum("+controllers+")", ""),
+				value("sum("+controllers+")", ""),
 			show(number, 6, ratio, "Efficiency", "What the chosen namespaces used of the CPU and memory that they requested, weighted by cost.").
-				of(efficiency(), ""),
+				value(efficiency(), ""),
 			show(areas, 12, money, "Namespaces per hour by resource", "Of the chosen namespaces.").
-				of(sumBy(namespacesCost, "resource"), "{{resource}}"),
+				value(sumBy(namespacesCost, "resource"), "{{resource}}"),
 			show(areas, 12, money, "Controllers over time", "__unallocated__ are pods without a controller, __unmounted__ volumes without a pod.").
-				of(sumBy(controllers, perController...), ofNamespaces+" / {{controller_kind}} {{controller}}"),
+				value(sumBy(controllers, perController...), ofNamespaces+" / {{controller_kind}} {{controller}}"),
 			show(columns, 24, money, "Controllers", "The 100 whose run rate is highest.").linked(toController).
-				of(top(100, sumBy(controllers, perController...)), "Per hour").
-				of(sumBy(controllerTotal, perController...)+" and "+top(100, sumBy(controllers, perController...)), "Month to date"),
+				value(top(100, sumBy(controllers, perController...)), "Per hour").
+				value(sumBy(controllerTotal, perController...)+" and "+top(100, sumBy(controllers, perController...)), "Month to date"),
 			show(columns, 12, money, "Pods", "The 100 that cost most. Wants --collector.pod where promcost is scraped.").
-				of(top(100, sumBy(pods, "cluster", "namespace", "pod", "node")), "Per hour"),
+				value(top(100, sumBy(pods, "cluster", "namespace", "pod", "node")), "Per hour"),
 			show(columns, 12, money, "Containers", "The 100 that cost most. Wants --collector.container where promcost is scraped.").
-				of(top(100, sumBy(containers, "cluster", "namespace", "pod", "container")), "Per hour"),
+				value(top(100, sumBy(containers, "cluster", "namespace", "pod", "container")), "Per hour"),
 		},
 	}
 }
@@ -86,31 +86,31 @@ func nodes() board {
 		variables: []variable{clusterVariable},
 		panels: []panel{
 			show(number, 6, money, "Nodes per hour", "Cost of all nodes in the last closed hour.").
-				of("sum("+nodeHourly+")", ""),
+				value("sum("+nodeHourly+")", ""),
 			show(number, 6, money, "Idle per hour", "The part of it that no workload was allocated.").
-				of("sum("+idleHourly+")", ""),
+				value("sum("+idleHourly+")", ""),
 			show(number, 6, ratio, "Idle part", "Idle over what nodes cost.").
-				of("sum("+idleHourly+") / sum("+nodeHourly+")", ""),
+				value("sum("+idleHourly+") / sum("+nodeHourly+")", ""),
 			show(number, 6, count, "Nodes", "Nodes that the last closed hour knew.").
-				of("count("+sumBy(nodeHourly, "cluster", "node", "provider_id")+")", ""),
+				value("count("+sumBy(nodeHourly, "cluster", "node", "provider_id")+")", ""),
 			show(lines, 12, ratio, "Idle part by resource", "A resource that is mostly idle while another is scarce asks for other instance types.").
-				of(sumBy(idleHourly, "resource")+" / ("+sumBy(nodeHourly, "resource")+" > 0)", "{{resource}}"),
+				value(sumBy(idleHourly, "resource")+" / ("+sumBy(nodeHourly, "resource")+" > 0)", "{{resource}}"),
 			show(areas, 12, money, "Nodes per hour by instance type", "What the nodes of each type cost together.").
-				of(sumBy(nodeHourly, "instance_type"), "{{instance_type}}"),
+				value(sumBy(nodeHourly, "instance_type"), "{{instance_type}}"),
 			show(areas, 12, money, "Nodes per hour, spot or on demand", "Spot is what the node's labels or prices say of it.").
-				of(sumBy(nodeHourly, "spot"), "spot: {{spot}}"),
+				value(sumBy(nodeHourly, "spot"), "spot: {{spot}}"),
 			show(areas, 12, money, "Nodes per hour by zone", "Traffic between zones costs too: see Storage and network.").
-				of(sumBy(nodeHourly, "region", "zone"), "{{region}} {{zone}}"),
+				value(sumBy(nodeHourly, "region", "zone"), "{{region}} {{zone}}"),
 			show(columns, 24, money, "All nodes", "Cost of the last closed hour, and what of it was idle.").
-				of(sumBy(nodeHourly, "cluster", "node", "provider_id", "instance_type", "zone", "spot"), "Per hour").
-				of(sumBy(idleHourly, "cluster", "node"), "Idle per hour").
+				value(sumBy(nodeHourly, "cluster", "node", "provider_id", "instance_type", "zone", "spot"), "Per hour").
+				value(sumBy(idleHourly, "cluster", "node"), "Idle per hour").
 				column(sumBy(idleHourly, "cluster", "node")+" / ("+sumBy(nodeHourly, "cluster", "node")+" > 0)", "Idle part", ratio),
 			show(lines, 12, money, "Overcommitted cost per hour", "Scaled off because allocations exceeded the capacity of their node for a moment.").
-				of(sumBy(once(residualLabels, "promcost_overcommit_cost", ofCluster), "cluster", "resource"), "{{cluster}} {{resource}}"),
+				value(sumBy(once(residualLabels, "promcost_overcommit_cost", ofCluster), "cluster", "resource"), "{{cluster}} {{resource}}"),
 			show(areas, 12, money, "Nodes' own disks per hour", "What the disks attached to nodes cost. They are no part of what nodes cost.").
-				of(sumBy(once(attachedLabels, "promcost_attached_disk_hourly_cost", ofCluster), "cluster"), "{{cluster}}"),
+				value(sumBy(once(attachedLabels, "promcost_attached_disk_hourly_cost", ofCluster), "cluster"), "{{cluster}}"),
 			show(lines, 12, money, "Control planes per hour", "What the provider takes for managing the clusters.").
-				of(once(clusterLabels, "promcost_cluster_management_hourly_cost", ofCluster), "{{cluster}}"),
+				value(once(clusterLabels, "promcost_cluster_management_hourly_cost", ofCluster), "{{cluster}}"),
 		},
 	}
 }

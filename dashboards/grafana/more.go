@@ -15,27 +15,27 @@ func storage() board {
 		variables: []variable{clusterVariable, namespaceVariable},
 		panels: []panel{
 			show(number, 6, money, "Volumes per hour", "Mounted or not, in the last closed hour.").
-				of("sum("+resource("pv")+")", ""),
+				value("sum("+resource("pv")+")", ""),
 			show(number, 6, money, "Unmounted per hour", "Volumes that no pod mounts: delete them, or know why not.").
-				of("sum("+unmounted+") or vector(0)", ""),
+				value("sum("+unmounted+") or vector(0)", ""),
 			show(number, 6, money, "Traffic per hour", "Egress to other zones, other regions and the internet.").
-				of("sum("+resource("network")+")", ""),
+				value("sum("+resource("network")+")", ""),
 			show(number, 6, money, "Load balancers per hour", "Of the workloads behind them; __unallocated__ has those that nobody is behind.").
-				of("sum("+resource("load_balancer")+")", ""),
+				value("sum("+resource("load_balancer")+")", ""),
 			show(areas, 12, money, "Volumes per hour by namespace", "A claim belongs to its namespace, whether it is mounted or not.").linked(toNamespaces).
-				of(sumBy(resource("pv"), perNamespace...), ofNamespaces),
+				value(sumBy(resource("pv"), perNamespace...), ofNamespaces),
 			show(areas, 12, money, "Unmounted volumes per hour by namespace", "__unmounted__ are volumes without a claim.").linked(toNamespaces).
-				of(sumBy(unmounted, perNamespace...)+" > 0", ofNamespaces),
+				value(sumBy(unmounted, perNamespace...)+" > 0", ofNamespaces),
 			show(areas, 12, money, "Traffic per hour by namespace", "List prices of egress, as far as it is measured by destination.").linked(toNamespaces).
-				of(sumBy(resource("network"), perNamespace...), ofNamespaces),
+				value(sumBy(resource("network"), perNamespace...), ofNamespaces),
 			show(areas, 12, money, "Traffic per hour by where it goes", "To other zones, other regions and the internet, of the whole cluster.").
-				of(sumBy(traffic, trafficLabels...), "{{cluster}} {{traffic}}"),
+				value(sumBy(traffic, trafficLabels...), "{{cluster}} {{traffic}}"),
 			show(areas, 12, money, "Load balancers per hour by namespace", "Divided over the pods behind each.").linked(toNamespaces).
-				of(sumBy(resource("load_balancer"), perNamespace...), ofNamespaces),
+				value(sumBy(resource("load_balancer"), perNamespace...), ofNamespaces),
 			show(columns, 12, money, "All volumes", "The 100 that cost most.").
-				of(top(100, volumes), "Per hour"),
+				value(top(100, volumes), "Per hour"),
 			show(columns, 12, money, "All load balancers", "The 100 that cost most.").
-				of(top(100, balancers), "Per hour"),
+				value(top(100, balancers), "Per hour"),
 		},
 	}
 }
@@ -51,26 +51,26 @@ func rightSizing() board {
 		variables: []variable{clusterVariable, namespaceVariable},
 		panels: []panel{
 			show(number, 6, ratio, "Efficiency of requests", "CPU and memory used over requested, weighted by cost.").
-				of(efficiency(), ""),
+				value(efficiency(), ""),
 			show(number, 6, money, "Requested, not used, per hour", "Cost of the requests that lay unused in the last closed hour. Lowering requests frees it for others; it is saved once nodes go.").
-				of("sum("+unusedCost+")", ""),
+				value("sum("+unusedCost+")", ""),
 			show(number, 6, money, "The same per month", "For a month of 730 hours.").
-				of("730 * sum("+unusedCost+")", ""),
+				value("730 * sum("+unusedCost+")", ""),
 			show(number, 6, money, "Idle on top, per hour", "What nodes have and nobody requested: see Nodes and idle.").
-				of("sum("+idleHourly+")", ""),
+				value("sum("+idleHourly+")", ""),
 			show(lines, 12, ratio, "Efficiency by namespace", "Weighted by cost.").linked(toNamespaces).
-				of(efficiency(perNamespace...), ofNamespaces),
+				value(efficiency(perNamespace...), ofNamespaces),
 			show(areas, 12, money, "Requested, not used, per hour by namespace", "Where lowering requests pays.").linked(toNamespaces).
-				of(sumBy(unusedCost, perNamespace...), ofNamespaces),
+				value(sumBy(unusedCost, perNamespace...), ofNamespaces),
 			show(columns, 24, money, "Namespaces to look at", "The most to gain first. What nobody measures has no efficiency.").linked(toNamespaces).
-				of(sumBy(unusedCost, perNamespace...), "Not used per hour").
-				of(sumBy(measuredCost, perNamespace...), "CPU and memory per hour").
+				value(sumBy(unusedCost, perNamespace...), "Not used per hour").
+				value(sumBy(measuredCost, perNamespace...), "CPU and memory per hour").
 				column(efficiency(perNamespace...), "Efficiency", ratio).
 				column(only("cpu"), "CPU", ratio).
 				column(only("ram"), "Memory", ratio).
 				column(only("gpu"), "GPU", ratio),
 			show(areas, 24, money, "Requested, not used, per hour by resource", "Memory is what usually limits how far nodes can be filled.").
-				of(sumBy(unusedCost, "resource"), "{{resource}}"),
+				value(sumBy(unusedCost, "resource"), "{{resource}}"),
 		},
 	}
 }
@@ -88,21 +88,21 @@ func budgets() board {
 		variables: []variable{clusterVariable, budgetVariable},
 		panels: []panel{
 			show(bars, 12, ratio, "Spent", "Part of the limit that is spent.").
-				of(spent+" / "+limit, name),
+				value(spent+" / "+limit, name),
 			show(bars, 12, ratio, "Forecast", "Part of the limit that will be spent when the period ends, as things go.").
-				of(expected+" / "+limit, name),
+				value(expected+" / "+limit, name),
 			show(columns, 24, money, "All budgets", "In the current period of each.").
-				of(spent, "Spent").
-				of(expected, "Forecast").
-				of(limit, "Limit").
-				of(limit+" - "+spent, "Left").
+				value(spent, "Spent").
+				value(expected, "Forecast").
+				value(limit, "Limit").
+				value(limit+" - "+spent, "Left").
 				column(spent+" / "+limit, "Spent part", ratio),
 			show(lines, 12, money, "Spent over time", "It falls to zero when a period begins.").
-				of(spent, name).
-				of(limit, name+" limit"),
+				value(spent, name).
+				value(limit, name+" limit"),
 			show(lines, 12, money, "Forecast over time", "Jumpy at the start of a period, when little is known.").
-				of(expected, name).
-				of(limit, name+" limit"),
+				value(expected, name).
+				value(limit, name+" limit"),
 		},
 	}
 }
@@ -119,45 +119,45 @@ func itself() board {
 		variables: []variable{clusterVariable, instanceVariable},
 		panels: []panel{
 			show(number, 6, seconds, "Age of the last complete hour", "10 to 70 minutes is as it should be.").
-				of("time() - max by (instance) ("+value("promcost_last_complete_set_timestamp_seconds")+")", "{{instance}}"),
+				value("time() - max by (instance) ("+value("promcost_last_complete_set_timestamp_seconds")+")", "{{instance}}"),
 			show(number, 6, seconds, "Since the last success", "Of any computation, of the hour or on request.").
-				of("time() - max by (instance) ("+value("promcost_computation_last_success_timestamp_seconds")+")", "{{instance}}"),
+				value("time() - max by (instance) ("+value("promcost_computation_last_success_timestamp_seconds")+")", "{{instance}}"),
 			show(number, 6, count, "Series dropped", "By the caps of collectors, since the start. promcost's own API drops none.").
-				of("sum("+value("promcost_series_dropped_total")+") or vector(0)", ""),
+				value("sum("+value("promcost_series_dropped_total")+") or vector(0)", ""),
 			show(number, 6, count, "Configuration in use", "1: the last reading of it succeeded; 0: it did not, and the one before is in use.").
-				of("min by (instance) ("+value("promcost_config_last_reload_successful")+")", "{{instance}}"),
+				value("min by (instance) ("+value("promcost_config_last_reload_successful")+")", "{{instance}}"),
 			show(columns, 12, count, "Versions", "What is running.").
-				of("max by (instance, version, goversion) ("+value("promcost_build_info")+")", "Running"),
+				value("max by (instance, version, goversion) ("+value("promcost_build_info")+")", "Running"),
 			show(columns, 12, seconds, "Prices", "Where prices come from, and how old they are.").
-				of("max by (instance, source) ("+value("promcost_price_age_seconds")+")", "Age").
+				value("max by (instance, source) ("+value("promcost_price_age_seconds")+")", "Age").
 				column("max by (instance, kind, source, currency) ("+value("promcost_price_info")+")", "Used", count),
 			show(lines, 12, rate, "Computations", "How many a second, and how many of them failed.").
-				of(perSecond("promcost_computation_duration_seconds_count", "instance"), "{{instance}}").
-				of(perSecond("promcost_computation_errors_total", "instance"), "{{instance}} failed"),
+				value(perSecond("promcost_computation_duration_seconds_count", "instance"), "{{instance}}").
+				value(perSecond("promcost_computation_errors_total", "instance"), "{{instance}} failed"),
 			show(lines, 12, ratio, "Computing", "Part of the time that is spent computing; more than 1 where several run at a time.").
-				of(perSecond("promcost_computation_duration_seconds_sum", "instance"), "{{instance}}"),
+				value(perSecond("promcost_computation_duration_seconds_sum", "instance"), "{{instance}}"),
 			show(lines, 12, count, "Hours and days in the history", "Missing are closed hours that are still to be computed: ever fewer, then none.").
-				of("max by (instance, length) ("+value("promcost_store_sets")+")", "{{instance}} {{length}}").
-				of("max by (instance) ("+value("promcost_store_missing_sets")+")", "{{instance}} missing"),
+				value("max by (instance, length) ("+value("promcost_store_sets")+")", "{{instance}} {{length}}").
+				value("max by (instance) ("+value("promcost_store_missing_sets")+")", "{{instance}} missing"),
 			show(lines, 12, "bytes", "Size of the history", "Of the files of these hours and days.").
-				of("max by (instance) ("+value("promcost_store_bytes")+")", "{{instance}}"),
+				value("max by (instance) ("+value("promcost_store_bytes")+")", "{{instance}}"),
 			show(lines, 12, rate, "Requests to the source", "What promcost asks of the Prometheus that it reads.").
-				of(perSecond("promcost_source_requests_total", "source"), "{{source}}").
-				of(perSecond("promcost_source_errors_total", "source"), "{{source}} failed"),
+				value(perSecond("promcost_source_requests_total", "source"), "{{source}}").
+				value(perSecond("promcost_source_errors_total", "source"), "{{source}} failed"),
 			show(lines, 12, rate, "Samples read from the source", "A second.").
-				of(perSecond("promcost_source_samples_total", "source"), "{{source}}"),
+				value(perSecond("promcost_source_samples_total", "source"), "{{source}}"),
 			show(lines, 12, "Bps", "Bytes read from the source", "A second.").
-				of(perSecond("promcost_source_bytes_total", "source"), "{{source}}"),
+				value(perSecond("promcost_source_bytes_total", "source"), "{{source}}"),
 			show(lines, 12, rate, "Requests answered", "Over HTTP, by route.").
-				of(perSecond("promcost_http_requests_total", "handler", "code"), "{{handler}} {{code}}"),
+				value(perSecond("promcost_http_requests_total", "handler", "code"), "{{handler}} {{code}}"),
 			show(lines, 12, "bytes", "Memory", "Resident memory of the process.").
-				of("process_resident_memory_bytes{"+ofInstance+"} and on (job, instance) promcost_build_info", "{{instance}}"),
+				value("process_resident_memory_bytes{"+ofInstance+"} and on (job, instance) promcost_build_info", "{{instance}}"),
 			show(lines, 12, ratio, "Processor", "Cores in use.").
-				of("rate(process_cpu_seconds_total{"+ofInstance+"}[$__rate_interval]) and on (job, instance) promcost_build_info", "{{instance}}"),
+				value("rate(process_cpu_seconds_total{"+ofInstance+"}[$__rate_interval]) and on (job, instance) promcost_build_info", "{{instance}}"),
 			show(lines, 12, money, "Residual", "What allocations and idle miss of the cost of nodes, an hour. 0 is as it should be.").
-				of(sumBy(once(residualLabels, "promcost_reconciliation_residual", ofCluster), "cluster", "resource"), "{{cluster}} {{resource}}"),
+				value(sumBy(once(residualLabels, "promcost_reconciliation_residual", ofCluster), "cluster", "resource"), "{{cluster}} {{resource}}"),
 			show(columns, 12, ratio, "Error bounds", "For pods that ran so long, at the resolution of the hourly costs.").tall(8).
-				of("max by (instance, running, bound) ("+value("promcost_error_bound_ratio")+")", "Counted time over true time"),
+				value("max by (instance, running, bound) ("+value("promcost_error_bound_ratio")+")", "Counted time over true time"),
 		},
 	}
 }

@@ -203,8 +203,8 @@ func show(k kind, width uint32, unit, title, help string) panel {
 	return panel{kind: k, width: width, unit: unit, title: title, help: help}
 }
 
-// of adds a query.
-func (p panel) of(expr, name string) panel { return p.column(expr, name, "") }
+// value adds a query.
+func (p panel) value(expr, name string) panel { return p.column(expr, name, "") }
 
 // column adds a query whose values have a unit of their own.
 func (p panel) column(expr, name, unit string) panel {

@@ -50,13 +50,13 @@ type block struct {
 	id      ulid.ULID
 	dir     string
 	meta    tsdb.BlockMeta
-	b       *tsdb.Block      // nil until first needed
-	files   *files           // nil until first needed, and where own reading is not for this block
-	foreign bool             // for Prometheus' own readers: samples of it were deleted, or its files are not as ours read them
-	refs    int              // reads going on
-	gone    bool             // no longer in the directory: closed with the last read
-	lost    bool             // it could not be opened
-	damaged []promquery.Lack // when samples of it could not be read
+	b       *tsdb.Block     // nil until first needed
+	files   *files          // nil until first needed, and where own reading is not for this block
+	foreign bool            // for Prometheus' own readers: samples of it were deleted, or its files are not as ours read them
+	refs    int             // reads going on
+	gone    bool            // no longer in the directory: closed with the last read
+	lost    bool            // it could not be opened
+	damaged []promquery.Gap // when samples of it could not be read
 
 	tombstones fileState     // the one file of a block that changes
 	found      []fs.FileInfo // all others, as they were when the block was found
@@ -153,17 +153,17 @@ func (db *DB) Bounds() (oldest, newest int64, err error) {
 
 // Select implements promquery.Source over the blocks present when it begins. Requests counts the blocks read.
 func (db *DB) Select(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
-	return db.SelectLanes(ctx, sels, promquery.OneLane(yield))
+	return db.SelectParallel(ctx, sels, promquery.OneWorker(yield))
 }
 
-// SelectLanes implements promquery.Parallel: while the series of a selector are decoded, a lane each goroutine, those of the
+// SelectParallel implements promquery.Parallel: while the series of a selector are decoded, a worker each goroutine, those of the
 // next are looked up.
-func (db *DB) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
-	return db.selectLanes(ctx, sels, lanes, false)
+func (db *DB) SelectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers) (promquery.Stats, error) {
+	return db.selectParallel(ctx, sels, workers, false)
 }
 
-// selectLanes is SelectLanes, if need be without a word about directories that are no blocks.
-func (db *DB) selectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes, quiet bool) (stats promquery.Stats, err error) {
+// selectParallel is SelectParallel, if need be without a word about directories that are no blocks.
+func (db *DB) selectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers, quiet bool) (stats promquery.Stats, err error) {
 	if len(sels) == 0 {
 		return stats, nil
 	}
@@ -184,9 +184,9 @@ func (db *DB) selectLanes(ctx context.Context, sels []promquery.Selector, lanes 
 	if snap.plain() {
 		snap.open()
 		snap.notes = true
-		stats, err = promquery.SelectLanes(ctx, chunks.New(snap, chunks.Options{}), sels, lanes)
+		stats, err = promquery.SelectParallel(ctx, chunks.New(snap, chunks.Options{}), sels, workers)
 	} else {
-		stats, err = snap.read(ctx, sels, lanes)
+		stats, err = snap.read(ctx, sels, workers)
 	}
 	stats.Spread(len(snap.blocks), time.Since(began))
 	if !quiet {

@@ -28,12 +28,12 @@ func (db *DB) Cover() (promquery.Cover, error) {
 		if db.replaced(b) {
 			continue
 		}
-		c.Lacks = append(c.Lacks, b.damaged...)
+		c.Gaps = append(c.Gaps, b.damaged...)
 		if b.meta.Compaction.FromOutOfOrder() {
 			continue
 		}
 		if end < b.meta.MinTime {
-			c.Lacks = append(c.Lacks, promquery.Lack{From: end, To: b.meta.MinTime, Damaged: nameless})
+			c.Gaps = append(c.Gaps, promquery.Gap{From: end, To: b.meta.MinTime, Damaged: nameless})
 		}
 		if end = max(end, b.meta.MaxTime); !b.lost {
 			c.Until = max(c.Until, b.meta.MaxTime)
@@ -79,11 +79,11 @@ func (b *block) lose() {
 
 // damage notes that not all samples of a stretch of time can be read. DB.mu is held.
 func (b *block) damage(from, to int64) {
-	x := promquery.Lack{From: max(from, b.meta.MinTime), To: min(to, b.meta.MaxTime), Damaged: true}
+	x := promquery.Gap{From: max(from, b.meta.MinTime), To: min(to, b.meta.MaxTime), Damaged: true}
 	if x.From >= x.To {
 		return
 	}
-	b.damaged = slices.DeleteFunc(b.damaged, func(l promquery.Lack) bool {
+	b.damaged = slices.DeleteFunc(b.damaged, func(l promquery.Gap) bool {
 		touches := l.From <= x.To && x.From <= l.To
 		if touches {
 			x.From, x.To = min(x.From, l.From), max(x.To, l.To)
@@ -93,15 +93,15 @@ func (b *block) damage(from, to int64) {
 	b.damaged = append(b.damaged, x)
 }
 
-// rest reads the blocks where Cover lacks nothing: blocks that nobody can tell the time of are not mentioned.
+// rest reads the blocks outside of the gaps of Cover: blocks that nobody can tell the time of are not mentioned.
 type rest struct{ db *DB }
 
 // Select implements promquery.Source.
 func (r rest) Select(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
-	return r.SelectLanes(ctx, sels, promquery.OneLane(yield))
+	return r.SelectParallel(ctx, sels, promquery.OneWorker(yield))
 }
 
-// SelectLanes implements promquery.Parallel.
-func (r rest) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
-	return r.db.selectLanes(ctx, sels, lanes, true)
+// SelectParallel implements promquery.Parallel.
+func (r rest) SelectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers) (promquery.Stats, error) {
+	return r.db.selectParallel(ctx, sels, workers, true)
 }

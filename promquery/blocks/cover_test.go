@@ -60,32 +60,32 @@ func TestCoverUntil(t *testing.T) {
 	}
 }
 
-// TestCoverLacks finds what is before, between and damaged in blocks.
-func TestCoverLacks(t *testing.T) {
+// TestCoverGaps finds what is before, between and damaged in blocks.
+func TestCoverGaps(t *testing.T) {
 	const hours = 60 * 60 * 1000
 	for _, tt := range []struct {
 		name string
 		do   func(t *testing.T, dirs []string)
-		want []promquery.Lack // apart from what is before the first block, and no longer than a scrape
+		want []promquery.Gap // apart from what is before the first block, and no longer than a scrape
 	}{
 		{"nothing", func(*testing.T, []string) {}, nil},
 		{"gone", func(t *testing.T, dirs []string) {
 			if err := os.RemoveAll(dirs[1]); err != nil {
 				t.Fatal(err)
 			}
-		}, []promquery.Lack{{From: 102 * hours, To: 104 * hours}}},
+		}, []promquery.Gap{{From: 102 * hours, To: 104 * hours}}},
 		{"without meta.json", func(t *testing.T, dirs []string) {
 			damage(t, filepath.Join(dirs[1], "meta.json"), func([]byte) []byte { return nil })
-		}, []promquery.Lack{{From: 102 * hours, To: 104 * hours, Damaged: true}}},
+		}, []promquery.Gap{{From: 102 * hours, To: 104 * hours, Damaged: true}}},
 		{"without index", func(t *testing.T, dirs []string) {
 			damage(t, filepath.Join(dirs[1], "index"), func([]byte) []byte { return nil })
-		}, []promquery.Lack{{From: 102 * hours, To: 104 * hours, Damaged: true}}},
+		}, []promquery.Gap{{From: 102 * hours, To: 104 * hours, Damaged: true}}},
 		{"a chunk", func(t *testing.T, dirs []string) {
 			damage(t, filepath.Join(dirs[2], "chunks/000001"), func(d []byte) []byte {
 				d[20] ^= 1 // in the first, of one hour
 				return d
 			})
-		}, []promquery.Lack{{From: 104 * hours, To: 105 * hours, Damaged: true}}},
+		}, []promquery.Gap{{From: 104 * hours, To: 105 * hours, Damaged: true}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -102,8 +102,8 @@ func TestCoverLacks(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var got []promquery.Lack
-				for _, l := range cover.Lacks {
+				var got []promquery.Gap
+				for _, l := range cover.Gaps {
 					if l.From != promquery.Ever && (l.To-l.From > 60_000 || l.Damaged) {
 						const minute = 60_000
 						l.From, l.To = (l.From+minute)/hours*hours, (l.To+minute)/hours*hours

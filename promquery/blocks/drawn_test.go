@@ -44,12 +44,12 @@ func TestLookupDrawsMemory(t *testing.T) {
 		{name: "too many after few", sels: []promquery.Selector{few, many}, budget: 1 << 20, least: 1 << 10, err: allocation.ErrTooMuch},
 		{name: "no bound", sels: []promquery.Selector{many}},
 	} {
-		for _, lanes := range []int{1, 3} {
-			t.Run(fmt.Sprintf("%s, %d lanes", tt.name, lanes), func(t *testing.T) {
+		for _, workers := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%s, %d workers", tt.name, workers), func(t *testing.T) {
 				budget := memory.New(tt.budget)
 				account := budget.Open("ask for less")
 				ctx := memory.With(context.Background(), account)
-				_, err := db.SelectLanes(ctx, tt.sels, promquery.Lanes{N: lanes, Yield: func(int, int, []promquery.Symbol, *timeline.Points) error {
+				_, err := db.SelectParallel(ctx, tt.sels, promquery.Workers{N: workers, Yield: func(int, int, []promquery.Symbol, *timeline.Points) error {
 					if held := account.Held(); held < tt.least {
 						t.Errorf("%d bytes are drawn, want %d", held, tt.least)
 					}

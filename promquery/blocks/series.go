@@ -53,8 +53,8 @@ type sums [1 << 12]struct {
 	sum  uint64
 }
 
-// of is the hash of a symbol of a block.
-func (h *sums) of(v *view, id uint32) (uint64, error) {
+// hash is the hash of a symbol of a block.
+func (h *sums) hash(v *view, id uint32) (uint64, error) {
 	s := &h[id%uint32(len(h))]
 	if s.view == v && s.id == id {
 		return s.sum, nil
@@ -191,7 +191,7 @@ func (h *identity) add(x uint64) {
 // addPair adds a label of a block.
 func (h *identity) addPair(hashes *sums, v *view, name, value uint32) error {
 	for _, id := range [...]uint32{name, value} {
-		sum, err := hashes.of(v, id)
+		sum, err := hashes.hash(v, id)
 		if err != nil {
 			return err
 		}

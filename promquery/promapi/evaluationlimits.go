@@ -101,7 +101,7 @@ func (w width) in(longest int) float64 {
 // widths are the bounds of the labels that an expression makes. Other labels are as they are stored.
 type widths map[string]width
 
-func (w widths) of(label string) width {
+func (w widths) width(label string) width {
 	if made, ok := w[label]; ok {
 		return made
 	}
@@ -109,7 +109,7 @@ func (w widths) of(label string) width {
 }
 
 // widen raises the bound of a label.
-func (w widths) widen(label string, to width) { w[label] = w.of(label).max(to) }
+func (w widths) widen(label string, to width) { w[label] = w.width(label).max(to) }
 
 // madeLabels bounds the labels that an expression makes.
 type madeLabels struct {
@@ -159,12 +159,12 @@ func (m *madeLabels) call(n *parser.Call, w widths) error {
 	case "label_replace":
 		text := literal(n.Args[2])
 		refs := strings.Count(text, "$")
-		m.make(w, literal(n.Args[1]), width{bytes: float64(max(0, len(text)-2*refs))}.add(w.of(literal(n.Args[3])), float64(refs)))
+		m.make(w, literal(n.Args[1]), width{bytes: float64(max(0, len(text)-2*refs))}.add(w.width(literal(n.Args[3])), float64(refs)))
 		return m.text.regexp(literal(n.Args[4]))
 	case "label_join":
 		to := width{bytes: float64(len(literal(n.Args[2])) * len(n.Args[3:]))}
 		for _, src := range n.Args[3:] {
-			to = to.add(w.of(literal(src)), 1)
+			to = to.add(w.width(literal(src)), 1)
 		}
 		m.make(w, literal(n.Args[1]), to)
 	}

@@ -66,8 +66,8 @@ func joinEnds(groups []*group, step int64) *group {
 	return g
 }
 
-// of are those of the points that the member wants.
-func (m *member) of(points []point) []point {
+// wanted are those of the points that the member wants.
+func (m *member) wanted(points []point) []point {
 	if m.at == 0 {
 		return points
 	}

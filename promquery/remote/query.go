@@ -176,7 +176,7 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 			continue
 		}
 		q.got[i] += int64(len(points))
-		wanted := m.of(points)
+		wanted := m.wanted(points)
 		if len(wanted) == 0 {
 			continue
 		}

@@ -13,16 +13,16 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// oddKey says what is wrong with whose prices.
-type oddKey struct {
+// suspicion says what is wrong with whose prices.
+type suspicion struct {
 	oddity notices.Oddity
 	of     string // what of things has the price, such as CPU and RAM; "" is the things themselves
 	things string // such as nodesPriced
 	unit   string // that the price is to be for: hour
 }
 
-// oddPrices are names of things whose prices by metrics are odd, and how many times the usual price the oddest is.
-type oddPrices struct {
+// suspiciousPrices are names of things whose prices by metrics are suspicious, and how many times the reference price the worst is.
+type suspiciousPrices struct {
 	names []string
 	times float64
 }
@@ -67,9 +67,9 @@ func (b *Builder) placed(cluster signals.Symbol, name string) string {
 	return name
 }
 
-// oddSteps are what is odd about prices that a metric gives, where each unit usually costs so much; times is how many times
-// the usual price the oddest is.
-func (b *Builder) oddSteps(steps timeline.Steps, usual float64) (odd [notices.NumOddities]bool, times [notices.NumOddities]float64) {
+// suspiciousSteps are what is odd about prices that a metric gives, where each unit usually costs so much; times is how many times
+// the reference price the worst is.
+func (b *Builder) suspiciousSteps(steps timeline.Steps, usual float64) (odd [notices.NumOddities]bool, times [notices.NumOddities]float64) {
 	for _, x := range steps {
 		if x.To <= b.start() || x.From >= b.end() {
 			continue
@@ -89,11 +89,11 @@ func (b *Builder) oddSteps(steps timeline.Steps, usual float64) (odd [notices.Nu
 
 // warnOddPrices says which prices that metrics give are none, or are likely to be of another unit.
 func (b *Builder) warnOddPrices() {
-	found := map[oddKey]*oddPrices{}
-	note := func(key oddKey, name string, times float64) {
+	found := map[suspicion]*suspiciousPrices{}
+	note := func(key suspicion, name string, times float64) {
 		at := found[key]
 		if at == nil {
-			at = &oddPrices{times: times}
+			at = &suspiciousPrices{times: times}
 			found[key] = at
 		}
 		at.names = append(at.names, name)
@@ -103,7 +103,7 @@ func (b *Builder) warnOddPrices() {
 	}
 	for bad := range b.prices.bad {
 		t := bad.thing
-		note(oddKey{bad.oddity, t.of, t.things, ""}, b.placed(t.cluster, t.name), 0)
+		note(suspicion{bad.oddity, t.of, t.things, ""}, b.placed(t.cluster, t.name), 0)
 	}
 	b.oddNodes(note)
 	b.oddItems(note)
@@ -115,7 +115,7 @@ func (b *Builder) warnOddPrices() {
 }
 
 // oddNodes notes nodes by what is odd of the prices of their resources.
-func (b *Builder) oddNodes(note func(oddKey, string, float64)) {
+func (b *Builder) oddNodes(note func(suspicion, string, float64)) {
 	currency := b.currency()
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
 		if len(n.life) == 0 {
@@ -127,7 +127,7 @@ func (b *Builder) oddNodes(note func(oddKey, string, float64)) {
 			if len(n.amount[r]) == 0 {
 				continue // what a node does not have may well have no price
 			}
-			odd, times := b.oddSteps(n.price[r], rates.ReferenceNode(r, currency))
+			odd, times := b.suspiciousSteps(n.price[r], rates.ReferenceNode(r, currency))
 			for k := range notices.NumOddities {
 				if odd[k] {
 					of[k], most[k] = append(of[k], strings.ToUpper(r.String())), max(most[k], times[k])
@@ -136,7 +136,7 @@ func (b *Builder) oddNodes(note func(oddKey, string, float64)) {
 		}
 		for k := range notices.NumOddities {
 			if len(of[k]) > 0 {
-				note(oddKey{k, strings.Join(of[k], " and "), notices.NodesPriced, "hour"}, b.placed(n.cluster, n.name.Value()), most[k])
+				note(suspicion{k, strings.Join(of[k], " and "), notices.NodesPriced, "hour"}, b.placed(n.cluster, n.name.Value()), most[k])
 			}
 		}
 	}
@@ -144,12 +144,12 @@ func (b *Builder) oddNodes(note func(oddKey, string, float64)) {
 
 // oddItems notes all else by what is odd of its prices. Management and traffic that cost nothing are not odd: providers give
 // them away.
-func (b *Builder) oddItems(note func(oddKey, string, float64)) {
+func (b *Builder) oddItems(note func(suspicion, string, float64)) {
 	item := func(kind rates.ItemKind, steps timeline.Steps, things, unit, name string, mayBeFree bool) {
-		odd, times := b.oddSteps(steps, rates.ReferenceItem(kind, b.currency()))
+		odd, times := b.suspiciousSteps(steps, rates.ReferenceItem(kind, b.currency()))
 		for k := range notices.NumOddities {
 			if odd[k] && (k != notices.Free || !mayBeFree) {
-				note(oddKey{k, "", things, unit}, name, times[k])
+				note(suspicion{k, "", things, unit}, name, times[k])
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func (b *Builder) countClusters() {
 }
 
 // text is the warning; inDollars is what there is to say of built-in prices.
-func (k *oddKey) text(at *oddPrices, inDollars string) string {
+func (k *suspicion) text(at *suspiciousPrices, inDollars string) string {
 	of := ""
 	if k.of != "" {
 		of = k.of + " of "
@@ -207,7 +207,7 @@ func (k *oddKey) text(at *oddPrices, inDollars string) string {
 }
 
 // metric is what gives the prices.
-func (k *oddKey) metric() string {
+func (k *suspicion) metric() string {
 	switch k.things {
 	case notices.NodesPriced:
 		return "node_" + strings.ToLower(k.of) + "_hourly_cost"

@@ -27,13 +27,13 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// forgetful is a source in lanes whose series lack some labels and metrics.
+// forgetful is a source in workers whose series lack some labels and metrics.
 type forgetful struct {
 	*blocks.DB
 	labels, metrics []string
 }
 
-func (f forgetful) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
+func (f forgetful) SelectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers) (promquery.Stats, error) {
 	sels = slices.Clone(sels)
 	for i := range sels {
 		sels[i].Keep = slices.Clone(sels[i].Keep)
@@ -46,13 +46,13 @@ func (f forgetful) SelectLanes(ctx context.Context, sels []promquery.Selector, l
 			sels[i].Metric = "hidden"
 		}
 	}
-	return f.DB.SelectLanes(ctx, sels, lanes)
+	return f.DB.SelectParallel(ctx, sels, workers)
 }
 
-// mixed is a source in lanes that knows the ids of some series only.
+// mixed is a source in workers that knows the ids of some series only.
 type mixed struct{ *blocks.DB }
 
-func (m mixed) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
+func (m mixed) SelectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers) (promquery.Stats, error) {
 	hide := func(i int, key []promquery.Symbol) []promquery.Symbol {
 		at := slices.Index(sels[i].Keep, "id")
 		if at < 0 || crc32.ChecksumIEEE([]byte(key[at].Value()))%2 == 0 {
@@ -62,14 +62,14 @@ func (m mixed) SelectLanes(ctx context.Context, sels []promquery.Selector, lanes
 		key[at] = signals.Sym("")
 		return key
 	}
-	given := lanes
-	lanes.Yield = func(lane, i int, key []promquery.Symbol, p *timeline.Points) error {
-		return given.Yield(lane, i, hide(i, key), p)
+	given := workers
+	workers.Yield = func(worker, i int, key []promquery.Symbol, p *timeline.Points) error {
+		return given.Yield(worker, i, hide(i, key), p)
 	}
 	if given.Of != nil {
-		lanes.Of = func(i int, key []promquery.Symbol) int { return given.Of(i, hide(i, key)) }
+		workers.Of = func(i int, key []promquery.Symbol) int { return given.Of(i, hide(i, key)) }
 	}
-	return m.DB.SelectLanes(ctx, sels, lanes)
+	return m.DB.SelectParallel(ctx, sels, workers)
 }
 
 // namesakes is a source in which all pods of a ReplicaSet have one name, wherever they run, and some series no ids.
@@ -93,7 +93,7 @@ func namesakes(t *testing.T, dir string) mixed {
 	return mixed{openBlocks(t, twins)}
 }
 
-// TestParallel compares what comes out, to the last bit, however many lanes integrate: also where series belong to no
+// TestParallel compares what comes out, to the last bit, however many workers integrate: also where series belong to no
 // container by themselves, or make one.
 func TestParallel(t *testing.T) {
 	c, dir := demoDir(t)
@@ -130,7 +130,7 @@ func TestParallel(t *testing.T) {
 					if want == nil {
 						want = got.Bytes()
 					} else if !bytes.Equal(got.Bytes(), want) {
-						t.Errorf("%d lanes: the sets differ from those of one", n)
+						t.Errorf("%d workers: the sets differ from those of one", n)
 					}
 				}
 			})
@@ -138,18 +138,18 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// laneOf spreads series over lanes by the pod's name; those of pods of an odd length belong to all.
-func laneOf(lanes int) func(int, []promquery.Symbol) int {
+// workerOf spreads series over workers by the pod's name; those of pods of an odd length belong to all.
+func workerOf(workers int) func(int, []promquery.Symbol) int {
 	return func(_ int, key []promquery.Symbol) int {
 		pod := "0" + key[0].Value()
 		if len(pod)%2 == 0 {
-			return lanes
+			return workers
 		}
-		return int(pod[len(pod)-1]) % lanes
+		return int(pod[len(pod)-1]) % workers
 	}
 }
 
-func TestSelectLanes(t *testing.T) {
+func TestSelectParallel(t *testing.T) {
 	c, db := demoBlocks(t)
 	var sels []promquery.Selector
 	for _, metric := range []string{"container_memory_working_set_bytes", "kube_pod_info", "none_such", "container_cpu_usage_seconds_total"} {
@@ -158,25 +158,25 @@ func TestSelectLanes(t *testing.T) {
 	const n = 3
 	read := func() (given [n + 1][]string, stats promquery.Stats) {
 		var busy [n]atomic.Bool
-		of := laneOf(n)
-		stats, err := db.SelectLanes(t.Context(), sels, promquery.Lanes{
+		of := workerOf(n)
+		stats, err := db.SelectParallel(t.Context(), sels, promquery.Workers{
 			N: n, Of: of,
-			Yield: func(lane, i int, key []promquery.Symbol, p *timeline.Points) error {
-				if want := of(i, key); lane != want {
-					t.Errorf("series of pod %s: came in lane %d, want %d", key[0].Value(), lane, want)
+			Yield: func(worker, i int, key []promquery.Symbol, p *timeline.Points) error {
+				if want := of(i, key); worker != want {
+					t.Errorf("series of pod %s: came in worker %d, want %d", key[0].Value(), worker, want)
 				}
 				for k := range busy {
-					if lane == n && busy[k].Load() {
-						t.Errorf("series of all lanes came while lane %d was at work", k)
+					if worker == n && busy[k].Load() {
+						t.Errorf("series of all workers came while worker %d was at work", k)
 					}
 				}
-				if lane < n {
-					if !busy[lane].CompareAndSwap(false, true) {
-						t.Errorf("lane %d was called twice at a time", lane)
+				if worker < n {
+					if !busy[worker].CompareAndSwap(false, true) {
+						t.Errorf("worker %d was called twice at a time", worker)
 					}
-					defer busy[lane].Store(false)
+					defer busy[worker].Store(false)
 				}
-				given[lane] = append(given[lane], fmt.Sprint(i, key[0].Value(), key[1].Value(), key[2].Value(), p.Len(), p.First(), p.Last()))
+				given[worker] = append(given[worker], fmt.Sprint(i, key[0].Value(), key[1].Value(), key[2].Value(), p.Len(), p.First(), p.Last()))
 				return nil
 			},
 		})
@@ -191,11 +191,11 @@ func TestSelectLanes(t *testing.T) {
 		t.Errorf("the order changed (-second +first):\n%s", diff)
 	}
 	var all, plain []string
-	for _, lane := range first {
-		if len(lane) == 0 {
-			t.Error("a lane got no series")
+	for _, worker := range first {
+		if len(worker) == 0 {
+			t.Error("a worker got no series")
 		}
-		all = append(all, lane...)
+		all = append(all, worker...)
 	}
 	want, err := db.Select(t.Context(), sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
 		plain = append(plain, fmt.Sprint(i, key[0].Value(), key[1].Value(), key[2].Value(), p.Len(), p.First(), p.Last()))
@@ -207,27 +207,27 @@ func TestSelectLanes(t *testing.T) {
 	slices.Sort(all)
 	slices.Sort(plain)
 	if diff := cmp.Diff(all, plain); diff != "" {
-		t.Errorf("series in lanes differ from those without (-lanes +plain):\n%s", diff)
+		t.Errorf("series in workers differ from those without (-workers +plain):\n%s", diff)
 	}
 	if diff := cmp.Diff(stats, want, cmpopts.IgnoreFields(promquery.Request{}, "Took")); diff != "" {
-		t.Errorf("stats differ (-lanes +plain):\n%s", diff)
+		t.Errorf("stats differ (-workers +plain):\n%s", diff)
 	}
 }
 
-// TestLaneErrors ends a Select by an error of one lane while the others are at work.
-func TestLaneErrors(t *testing.T) {
+// TestWorkerErrors ends a Select by an error of one worker while the others are at work.
+func TestWorkerErrors(t *testing.T) {
 	c, db := demoBlocks(t)
 	sel := promquery.Selector{Metric: "container_memory_working_set_bytes", Keep: []string{"pod"}, Start: c.Start().UnixMilli(), End: c.End().UnixMilli()}
 	boom := errors.New("boom")
 	const n = 3
 	for bad := range n + 1 {
-		t.Run(fmt.Sprintf("lane %d", bad), func(t *testing.T) {
+		t.Run(fmt.Sprintf("worker %d", bad), func(t *testing.T) {
 			var mu sync.Mutex
 			failed := 0
-			_, err := db.SelectLanes(t.Context(), []promquery.Selector{sel, sel, sel}, promquery.Lanes{
-				N: n, Of: laneOf(n),
-				Yield: func(lane, _ int, _ []promquery.Symbol, _ *timeline.Points) error {
-					if lane != bad {
+			_, err := db.SelectParallel(t.Context(), []promquery.Selector{sel, sel, sel}, promquery.Workers{
+				N: n, Of: workerOf(n),
+				Yield: func(worker, _ int, _ []promquery.Symbol, _ *timeline.Points) error {
+					if worker != bad {
 						return nil
 					}
 					mu.Lock()
@@ -243,8 +243,8 @@ func TestLaneErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := db.SelectLanes(ctx, []promquery.Selector{sel, sel}, promquery.Lanes{
-		N: n, Of: laneOf(n),
+	_, err := db.SelectParallel(ctx, []promquery.Selector{sel, sel}, promquery.Workers{
+		N: n, Of: workerOf(n),
 		Yield: func(int, int, []promquery.Symbol, *timeline.Points) error { cancel(); return nil },
 	})
 	if !errors.Is(err, context.Canceled) {

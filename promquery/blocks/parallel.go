@@ -23,7 +23,7 @@ const (
 )
 
 // read answers the selectors.
-func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes promquery.Lanes) (promquery.Stats, error) {
+func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers promquery.Workers) (promquery.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	free, ready, read := make(chan *found, ahead), make(chan *found), make(chan struct{}, 1)
 	held := newReadMemory(ctx)
@@ -34,7 +34,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 	go func() {
 		defer close(ready)
 		defer recovered(&broken)
-		f := newFinder(s.blocks, lanes.N, held)
+		f := newFinder(s.blocks, workers.N, held)
 		for i := range sels {
 			select {
 			case out := <-free:
@@ -52,7 +52,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 					case <-read:
 					case <-ctx.Done():
 					}
-					f = newFinder(s.blocks, lanes.N, held)
+					f = newFinder(s.blocks, workers.N, held)
 				}
 			case <-ctx.Done():
 				broken = ctx.Err()
@@ -67,7 +67,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 		}
 		held.release()
 	}()
-	r := newReader(s, lanes)
+	r := newReader(s, workers)
 	for f := range ready {
 		if err := r.readSelector(ctx, f); err != nil {
 			return r.stats, err
@@ -83,18 +83,18 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, lanes pr
 
 // reader hands over the series that were found.
 type reader struct {
-	snap   *snapshot
-	blocks []*block
-	lanes  promquery.Lanes
-	stats  promquery.Stats
-	each   []*lane // and one more, for what comes last
-	key    []promquery.Symbol
+	snap    *snapshot
+	blocks  []*block
+	workers promquery.Workers
+	stats   promquery.Stats
+	each    []*worker // and one more, for what comes last
+	key     []promquery.Symbol
 }
 
-func newReader(s *snapshot, lanes promquery.Lanes) *reader {
-	r := &reader{snap: s, blocks: s.blocks, lanes: lanes}
-	for n := range lanes.N + 1 {
-		r.each = append(r.each, &lane{blocks: s.blocks, yield: lanes.Into(n), damage: make([]damage, len(s.blocks))})
+func newReader(s *snapshot, workers promquery.Workers) *reader {
+	r := &reader{snap: s, blocks: s.blocks, workers: workers}
+	for n := range workers.N + 1 {
+		r.each = append(r.each, &worker{blocks: s.blocks, yield: workers.Into(n), damage: make([]damage, len(s.blocks))})
 	}
 	return r
 }
@@ -106,7 +106,7 @@ func (r *reader) readSelector(ctx context.Context, f *found) error {
 	}
 	for n := range f.heads {
 		r.key = f.key(&f.heads[n], r.key)
-		l := r.each[r.lanes.Lane(f.i, r.key)]
+		l := r.each[r.workers.Worker(f.i, r.key)]
 		l.heads = append(l.heads, int32(n))
 	}
 	err := r.run(ctx)
@@ -131,13 +131,13 @@ func (r *reader) readSelector(ctx context.Context, f *found) error {
 	return err
 }
 
-// run lets the lanes read at the same time, and what comes last after them. The error is that of the first lane with one.
+// run lets the workers read at the same time, and what comes last after them. The error is that of the first worker with one.
 func (r *reader) run(ctx context.Context) error {
-	n := r.lanes.N
+	n := r.workers.N
 	ctx, cancel := context.WithCancel(ctx)
 	errs := make([]error, n)
 	var wait sync.WaitGroup
-	defer func() { // also where the first lane panics: the files are let go of after this
+	defer func() { // also where the first worker panics: the files are let go of after this
 		cancel()
 		wait.Wait()
 	}()
@@ -166,11 +166,11 @@ func (r *reader) run(ctx context.Context) error {
 	return r.each[n].read(ctx)
 }
 
-// firstCause is the first error that is not of a lane that was told to stop because of another's.
+// firstCause is the first error that is not of a worker that was told to stop because of another's.
 func firstCause(errs []error) error {
 	var stopped error
 	for _, err := range errs {
-		if err != nil && err != context.Canceled { //nolint:errorlint // what a lane returns when it is told to stop
+		if err != nil && err != context.Canceled { //nolint:errorlint // what a worker returns when it is told to stop
 			return err
 		}
 		stopped = cmp.Or(stopped, err)
@@ -178,8 +178,8 @@ func firstCause(errs []error) error {
 	return stopped
 }
 
-// lane reads its part of the series, one after the other.
-type lane struct {
+// worker reads its part of the series, one after the other.
+type worker struct {
 	blocks []*block
 	yield  chunks.Yield
 	dec    chunks.Decoder
@@ -193,8 +193,8 @@ type lane struct {
 	damage  []damage // by block
 }
 
-// read hands over the lane's series.
-func (l *lane) read(ctx context.Context) error {
+// read hands over the worker's series.
+func (l *worker) read(ctx context.Context) error {
 	for n, head := range l.heads {
 		if n%ctxEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -207,7 +207,7 @@ func (l *lane) read(ctx context.Context) error {
 }
 
 // readSeries decodes the chunks of a series in all blocks and hands it over.
-func (l *lane) readSeries(s *series) error {
+func (l *worker) readSeries(s *series) error {
 	f := l.found
 	l.list = l.list[:0]
 	for n := s.first; n >= 0; n = f.parts[n].next {
@@ -286,7 +286,7 @@ func (d *damage) add(err error) {
 	}
 }
 
-// join adds what another lane could not read.
+// join adds what another worker could not read.
 func (d *damage) join(o damage) {
 	if d.failed == 0 {
 		d.chunkErr = o.chunkErr

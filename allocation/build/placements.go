@@ -9,51 +9,51 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// stay is a node that a pod without a UID was on, the address it had there, and when it was seen.
-type stay struct {
+// placement is a node that a pod without a UID was on, the address it had there, and when it was seen.
+type placement struct {
 	node, address signals.Symbol
 	seen          timeline.Steps
 }
 
-// sojourn is the time (From, To] that a pod without a UID spent on one node.
-type sojourn struct {
+// nodeInterval is the time (From, To] that a pod without a UID spent on one node.
+type nodeInterval struct {
 	timeline.Interval
-	*stay
+	*placement
 	left int64 // when it was last seen on the node before
 }
 
-// addStay notes where a pod without a UID was seen. Those of one name are one pod until Resolve, which splits them by node:
+// addPlacement notes where a pod without a UID was seen. Those of one name are one pod until Resolve, which splits them by node:
 // one that is made again on another node is another pod.
-func (p *pod) addStay(node, address signals.Symbol, seen timeline.Steps) {
+func (p *pod) addPlacement(node, address signals.Symbol, seen timeline.Steps) {
 	if p.uid != none || node == none {
 		return
 	}
-	for i := range p.stays {
-		if x := &p.stays[i]; x.node == node {
+	for i := range p.placements {
+		if x := &p.placements[i]; x.node == node {
 			x.seen = timeline.Max(x.seen, seen)
 			x.address = address
 			return
 		}
 	}
-	p.stays = append(p.stays, stay{node, address, slices.Clone(seen)})
+	p.placements = append(p.placements, placement{node, address, slices.Clone(seen)})
 }
 
-// sojourns are the pod's nodes in the order of time. Where it was seen on two at once, it is where it came to last.
-func (p *pod) sojourns() []sojourn {
-	var seen []sojourn
-	for i := range p.stays {
-		for _, x := range p.stays[i].seen {
-			seen = append(seen, sojourn{Interval: timeline.Interval{From: x.From, To: x.To}, stay: &p.stays[i]})
+// nodeIntervals are the pod's nodes in the order of time. Where it was seen on two at once, it is where it came to last.
+func (p *pod) nodeIntervals() []nodeInterval {
+	var seen []nodeInterval
+	for i := range p.placements {
+		for _, x := range p.placements[i].seen {
+			seen = append(seen, nodeInterval{Interval: timeline.Interval{From: x.From, To: x.To}, placement: &p.placements[i]})
 		}
 	}
-	slices.SortFunc(seen, func(x, y sojourn) int {
+	slices.SortFunc(seen, func(x, y nodeInterval) int {
 		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.node.Value(), y.node.Value()))
 	})
-	var out []sojourn
+	var out []nodeInterval
 	left := int64(timeline.Unborn)
 	for _, x := range seen {
 		until := x.To
-		if n := len(out); n == 0 || out[n-1].stay != x.stay {
+		if n := len(out); n == 0 || out[n-1].placement != x.placement {
 			x.left, x.To = min(left, x.From), timeline.Forever
 			if n == 0 {
 				x.From = timeline.Unborn
@@ -67,9 +67,9 @@ func (p *pod) sojourns() []sojourn {
 	return out
 }
 
-// splitStays makes a pod of each sojourn of time that a pod without a UID spent on one node. The pods of a name are then
+// splitPlacements makes a pod of each interval that a pod without a UID spent on one node. The pods of a name are then
 // sorted: nothing may depend on the order in which a source gave them.
-func (b *Builder) splitStays() {
+func (b *Builder) splitPlacements() {
 	for name, pods := range each(b, maps.All(b.pods.byName)) {
 		var out []*pod
 		for _, p := range pods {
@@ -84,12 +84,12 @@ func (b *Builder) splitStays() {
 
 // split is the pods that p is by its nodes, p itself where it was on one.
 func (b *Builder) split(p *pod) []*pod {
-	sojourns := p.sojourns()
-	if len(sojourns) < 2 {
+	intervals := p.nodeIntervals()
+	if len(intervals) < 2 {
 		return []*pod{p}
 	}
-	out := make([]*pod, 0, len(sojourns))
-	for i, x := range sojourns {
+	out := make([]*pod, 0, len(intervals))
+	for i, x := range intervals {
 		part := p.during(x, i+1)
 		b.pods.byKey[part.podKey] = part
 		out = append(out, part)
@@ -107,11 +107,11 @@ func (b *Builder) split(p *pod) []*pod {
 	return out
 }
 
-// during is the n-th pod that p is by its nodes: what is known of p, as far as it is of that sojourn of time.
-func (p *pod) during(x sojourn, n int) *pod {
+// during is the n-th pod that p is by its nodes: what is known of p, as far as it is of that interval.
+func (p *pod) during(x nodeInterval, n int) *pod {
 	part, signs := *p, *p.podSigns
 	part.podSigns = &signs
-	part.nth, part.stays, part.containers = n, nil, nil
+	part.nth, part.placements, part.containers = n, nil, nil
 	part.node, part.address = timeline.Latest[signals.Symbol]{}, timeline.Latest[signals.Symbol]{}
 	part.node.Set(x.node, 0)
 	if x.address != none {

@@ -23,7 +23,7 @@ func (b *Builder) memberships(p *pod) []membership {
 	if n := len(p.seen); n > 0 {
 		own = timeline.Interval{From: p.seen[0].From - near, To: p.seen[n-1].To + near}
 	}
-	sights, told := b.services.behind.of(p, own, b.dict)
+	sights, told := b.services.behind.behind(p, own, b.dict)
 	p.behind = []membership{}
 	if len(sights) == 0 {
 		return p.behind

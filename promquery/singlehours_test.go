@@ -43,7 +43,7 @@ func TestAlone(t *testing.T) {
 	hours := int(window.Duration() / time.Hour)
 	for name, src := range map[string]promquery.Source{
 		"as it is":    db,
-		"one lane":    without{Source: db},
+		"one worker":  without{Source: db},
 		"usage alone": forgetful{db, nil, []string{"kube_pod_container_status_running", "kube_pod_container_info", "kube_pod_init_container_status_running"}},
 		"no prices":   without{Source: db, metrics: []string{"node_cpu_hourly_cost", "node_ram_hourly_cost"}},
 	} {

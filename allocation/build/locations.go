@@ -9,12 +9,12 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// site is where something is, as price sheets name it. What is empty is not known.
-type site struct{ provider, region, zone string }
+// location is where something is, as price sheets name it. What is empty is not known.
+type location struct{ provider, region, zone string }
 
-// findSites finds where each cluster is: with the provider and in the region that most of its nodes are, the first by name
+// findLocations finds where each cluster is: with the provider and in the region that most of its nodes are, the first by name
 // of several, and in a zone only where all of them are in it.
-func (b *Builder) findSites() {
+func (b *Builder) findLocations() {
 	type votes struct{ provider, region, zone map[string]int }
 	of := map[signals.Symbol]*votes{}
 	for n := range b.everyNode() {
@@ -31,9 +31,9 @@ func (b *Builder) findSites() {
 		v.region[a.Region]++
 		v.zone[a.Zone]++
 	}
-	b.prices.sites = make(map[signals.Symbol]site, len(of))
+	b.prices.sites = make(map[signals.Symbol]location, len(of))
 	for cluster, v := range of {
-		p := site{provider: mostNamed(v.provider), region: mostNamed(v.region)}
+		p := location{provider: mostNamed(v.provider), region: mostNamed(v.region)}
 		if len(v.zone) == 1 {
 			p.zone = mostNamed(v.zone)
 		}

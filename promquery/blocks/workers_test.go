@@ -38,8 +38,8 @@ func TestForeignBlocksSideBySide(t *testing.T) {
 	wait.Wait()
 }
 
-// TestLanesEndBeforeFilesAreLetGo panics in the first lane while the second is at work.
-func TestLanesEndBeforeFilesAreLetGo(t *testing.T) {
+// TestWorkersEndBeforeFilesAreLetGo panics in the first worker while the second is at work.
+func TestWorkersEndBeforeFilesAreLetGo(t *testing.T) {
 	dir := t.TempDir()
 	promtest.WriteBlocks(t, dir, 2*time.Hour, pods(8, 0, 24)...)
 	db := open(t, dir)
@@ -50,11 +50,11 @@ func TestLanesEndBeforeFilesAreLetGo(t *testing.T) {
 				t.Error("the panic did not reach the caller")
 			}
 		}()
-		_, _ = db.SelectLanes(t.Context(), []promquery.Selector{all}, promquery.Lanes{
+		_, _ = db.SelectParallel(t.Context(), []promquery.Selector{all}, promquery.Workers{
 			N:  2,
 			Of: func(_ int, key []promquery.Symbol) int { return int(key[0].Value()[1]) % 2 },
-			Yield: func(lane, _ int, _ []promquery.Symbol, _ *timeline.Points) error {
-				if lane == 0 {
+			Yield: func(worker, _ int, _ []promquery.Symbol, _ *timeline.Points) error {
+				if worker == 0 {
 					<-busy
 					panic("boom")
 				}
@@ -62,7 +62,7 @@ func TestLanesEndBeforeFilesAreLetGo(t *testing.T) {
 				case <-busy:
 				default:
 					close(busy)
-					time.Sleep(100 * time.Millisecond) // the first lane has panicked meanwhile
+					time.Sleep(100 * time.Millisecond) // the first worker has panicked meanwhile
 					close(ended)
 				}
 				return nil
@@ -72,6 +72,6 @@ func TestLanesEndBeforeFilesAreLetGo(t *testing.T) {
 	select {
 	case <-ended:
 	default:
-		t.Error("it returned while a lane was at work")
+		t.Error("it returned while a worker was at work")
 	}
 }

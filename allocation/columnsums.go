@@ -112,8 +112,8 @@ func addInto(dst, src []float64, p *part) {
 	}
 }
 
-// addLanes is addInto of some columns.
-func addLanes(dst, src *[lanes][]float64, p *part) {
+// addColumns is addInto of some columns.
+func addColumns(dst, src *[columnsAtOnce][]float64, p *part) {
 	n := len(p.group)
 	a, b, c, d := src[0][:n], src[1][:n], src[2][:n], src[3][:n]
 	toA, toB, toC, toD := dst[0], dst[1], dst[2], dst[3]

@@ -10,13 +10,13 @@ import (
 // So many functions of one writer run, or wait for those before them to be written, for each processor and at most: others want
 // processors and memory, too.
 const (
-	lanesEach = 2
-	mostLanes = 8
+	pipesEach = 2
+	mostPipes = 8
 )
 
-// lanes write what functions append to buffers on goroutines of their own, in the order in which they were started. After an
+// pipes write what functions append to buffers on goroutines of their own, in the order in which they were started. After an
 // error they write nothing more. They are used by one goroutine.
-type lanes struct {
+type pipes struct {
 	w    io.Writer
 	size int // bytes that what they append mostly fits in
 	err  error
@@ -31,8 +31,8 @@ type appended struct {
 }
 
 // start runs a function. It waits for the oldest one if there are as many as there may be.
-func (l *lanes) start(f func(b []byte) []byte) {
-	if len(l.busy) >= min(lanesEach*runtime.GOMAXPROCS(0), mostLanes) {
+func (l *pipes) start(f func(b []byte) []byte) {
+	if len(l.busy) >= min(pipesEach*runtime.GOMAXPROCS(0), mostPipes) {
 		l.finish()
 	}
 	b, done := l.buffer(), make(chan appended, 1)
@@ -50,7 +50,7 @@ func (l *lanes) start(f func(b []byte) []byte) {
 }
 
 // finish writes what the oldest function appended.
-func (l *lanes) finish() {
+func (l *pipes) finish() {
 	made := <-l.busy[0]
 	l.busy = l.busy[1:]
 	if made.panicked != nil {
@@ -61,20 +61,20 @@ func (l *lanes) finish() {
 }
 
 // drain writes what all functions append.
-func (l *lanes) drain() {
+func (l *pipes) drain() {
 	for len(l.busy) > 0 {
 		l.finish()
 	}
 }
 
-func (l *lanes) write(b []byte) {
+func (l *pipes) write(b []byte) {
 	if l.err == nil && len(b) > 0 {
 		_, l.err = l.w.Write(b)
 	}
 }
 
 // buffer is an empty buffer, used before if there is one.
-func (l *lanes) buffer() []byte {
+func (l *pipes) buffer() []byte {
 	last := len(l.free) - 1
 	if last < 0 {
 		return make([]byte, 0, l.size)

@@ -8,8 +8,8 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// tariff is the price of one thing over time: what a metric says, else the sheet.
-type tariff struct {
+// itemRates is the price of one thing over time: what a metric says, else the sheet.
+type itemRates struct {
 	metric  string
 	steps   timeline.Steps // of the metric
 	changes []int64        // of the sheet's price, ascending, Unix milliseconds
@@ -17,9 +17,9 @@ type tariff struct {
 	cuts    []int64        // when the price may change, ascending
 }
 
-// tariff is the price of an item: what steps of a metric say, else the sheet wherever its price may change in the window.
-func (b *Builder) tariff(metric string, steps timeline.Steps, i rates.Item) tariff {
-	t := tariff{metric: metric, steps: b.reach(steps)}
+// ratesOf is the price of an item: what steps of a metric say, else the sheet wherever its price may change in the window.
+func (b *Builder) ratesOf(metric string, steps timeline.Steps, i rates.Item) itemRates {
+	t := itemRates{metric: metric, steps: b.reach(steps)}
 	start, end := time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()
 	t.rates = []rates.Rate{b.prices.rates.Item(i, start)}
 	for _, change := range b.prices.rates.Changes(start, end) {
@@ -32,13 +32,13 @@ func (b *Builder) tariff(metric string, steps timeline.Steps, i rates.Item) tari
 }
 
 // rate is the sheet's price of the stretch that ends at t: at the instant of a change it is the old one.
-func (t *tariff) rate(at int64) *rates.Rate {
+func (t *itemRates) rate(at int64) *rates.Rate {
 	i, _ := slices.BinarySearch(t.changes, at)
 	return &t.rates[i]
 }
 
 // at is the price at t.
-func (t *tariff) at(at int64) float64 {
+func (t *itemRates) at(at int64) float64 {
 	if price, known := t.steps.At(at); known {
 		return price
 	}
@@ -46,7 +46,7 @@ func (t *tariff) at(at int64) float64 {
 }
 
 // source names where the price comes from at t.
-func (t *tariff) source(at int64) string {
+func (t *itemRates) source(at int64) string {
 	if _, known := t.steps.At(at); known {
 		return t.metric
 	}
@@ -54,15 +54,15 @@ func (t *tariff) source(at int64) string {
 }
 
 // isDefault reports whether nothing but a default prices some of a life.
-func (t *tariff) isDefault(life timeline.Intervals) bool {
+func (t *itemRates) isDefault(life timeline.Intervals) bool {
 	return t.rates[len(t.rates)-1].Default && !t.steps.Cover(life)
 }
 
 // edges appends the instants at which the price may change.
-func (t *tariff) edges(dst []int64) []int64 { return append(dst, t.cuts...) }
+func (t *itemRates) edges(dst []int64) []int64 { return append(dst, t.cuts...) }
 
 // each calls f for the stretches of (from, to] with one price each.
-func (t *tariff) each(from, to int64, f func(from, to int64, price float64)) {
+func (t *itemRates) each(from, to int64, f func(from, to int64, price float64)) {
 	i, _ := slices.BinarySearch(t.cuts, from+1)
 	for ; i < len(t.cuts) && t.cuts[i] < to; i++ {
 		f(from, t.cuts[i], t.at(t.cuts[i]))

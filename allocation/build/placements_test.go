@@ -97,7 +97,7 @@ func finish(t *testing.T, f feed, key string) *allocation.Set {
 		p.Append(plainStart.Add(time.Duration(minute)*time.Minute).UnixMilli(), float64(minute+4)*120)
 	}
 	f.add(signals.Series{Signal: signals.ContainerUse, Unmarked: true}, key, p)
-	if again, err := f.b.Settle(); err != nil || len(again) > 0 {
+	if again, err := f.b.Finalize(); err != nil || len(again) > 0 {
 		t.Fatalf("settle: %v, %v", again, err)
 	}
 	sets, err := f.b.Sets()

@@ -85,7 +85,7 @@ func (c *container) hasRestarted() bool {
 
 // measureInOrder measures a series at once, or, where the container restarted, once all of its series are there: what a series is
 // charged for the time before its first sample depends on the series before it, and sources give series in no order of time.
-func (l *Lane) measureInOrder(c *container, s *seen) {
+func (l *Worker) measureInOrder(c *container, s *seen) {
 	if !c.restarted {
 		l.measure(c, s)
 		return
@@ -97,7 +97,7 @@ func (l *Lane) measureInOrder(c *container, s *seen) {
 
 // measureRestarted measures what measureInOrder has held back, in the order of time.
 func (b *Builder) measureRestarted() {
-	l := b.lane()
+	l := b.worker()
 	for _, c := range each(b, slices.All(b.pods.order)) {
 		slices.SortStableFunc(c.unmeasured, func(x, y seen) int {
 			return cmp.Or(cmp.Compare(x.Signal, y.Signal), cmp.Compare(x.p.First(), y.p.First()), cmp.Compare(x.p.Last(), y.p.Last()))

@@ -5,9 +5,9 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Lane takes usage and traffic of some of a Builder's nodes: a node's containers and disks are one lane's, so that lanes share nothing
-// they write to, and sums come out the same however the goroutines run. A Lane is used by one goroutine at a time.
-type Lane struct {
+// Worker takes usage and traffic of some of a Builder's nodes: a node's containers and disks are one worker's, so that workers share nothing
+// they write to, and sums come out the same however the goroutines run. A Worker is used by one goroutine at a time.
+type Worker struct {
 	b         *Builder
 	at        seen            // the series at hand
 	cells     []timeline.Cell // of it
@@ -17,34 +17,34 @@ type Lane struct {
 	leaps     []leap          // of containers whose counters rose by more than can be
 }
 
-// Lanes are n lanes for usage and traffic, the same ones each time.
-func (b *Builder) Lanes(n int) []*Lane {
-	for len(b.lanes) < n {
-		b.lanes = append(b.lanes, &Lane{b: b})
+// Workers are n workers for usage and traffic, the same ones each time.
+func (b *Builder) Workers(n int) []*Worker {
+	for len(b.workers) < n {
+		b.workers = append(b.workers, &Worker{b: b})
 	}
-	return b.lanes[:n]
+	return b.workers[:n]
 }
 
-// lane is the one that the builder itself uses.
-func (b *Builder) lane() *Lane { return b.Lanes(1)[0] }
+// worker is the one that the builder itself uses.
+func (b *Builder) worker() *Worker { return b.Workers(1)[0] }
 
-// LaneOf is the index, among n lanes, of the one that a series of usage or traffic belongs to. It is n for a series that containers
-// of several nodes have to do with, or one that is yet to be made: it may go to any lane, but while no other is used. That it comes
+// WorkerOf is the index, among n workers, of the one that a series of usage or traffic belongs to. It is n for a series that containers
+// of several nodes have to do with, or one that is yet to be made: it may go to any worker, but while no other is used. That it comes
 // after all others does not depend on n, for sums depend on the order.
-func (b *Builder) LaneOf(series signals.Series, key []signals.Symbol, n int) int {
+func (b *Builder) WorkerOf(series signals.Series, key []signals.Symbol, n int) int {
 	s := seen{key: key}
 	switch {
 	case len(key) < len(series.Signal.Key()):
 		return 0 // Add will refuse it
 	case series.Signal.IsTraffic():
-		return b.laneOfPod(&s, n)
+		return b.workerOfPod(&s, n)
 	case series.Signal == signals.NodeDiskUsed:
-		return laneOfNode(b.nodesAt(&s), n)
+		return workerOfNode(b.nodesAt(&s), n)
 	case series.Signal == signals.ClaimUsed:
 		return 0 // there are few
 	}
 	if c := b.pods.byKey[s.pod()].container(key[4]); c != nil {
-		return laneOn(c.node, n)
+		return workerOn(c.node, n)
 	}
 	var on *node
 	found := false
@@ -57,21 +57,21 @@ func (b *Builder) LaneOf(series signals.Series, key []signals.Symbol, n int) int
 	if !found {
 		return n
 	}
-	return laneOn(on, n)
+	return workerOn(on, n)
 }
 
-// laneOfNode is the lane of a series that is of all nodes of a name.
-func laneOfNode(named []*node, n int) int {
+// workerOfNode is the worker of a series that is of all nodes of a name.
+func workerOfNode(named []*node, n int) int {
 	if len(named) == 0 {
 		return 0
 	}
-	return laneOn(named[0], n)
+	return workerOn(named[0], n)
 }
 
-// laneOfPod is the lane of a series that is of a pod as a whole.
-func (b *Builder) laneOfPod(s *seen, n int) int {
+// workerOfPod is the worker of a series that is of a pod as a whole.
+func (b *Builder) workerOfPod(s *seen, n int) int {
 	if p, ok := b.pods.byKey[s.pod()]; ok {
-		return laneOn(p.on(), n)
+		return workerOn(p.on(), n)
 	}
 	pods := b.pods.byName[s.object()]
 	if len(pods) == 0 {
@@ -82,7 +82,7 @@ func (b *Builder) laneOfPod(s *seen, n int) int {
 			return n
 		}
 	}
-	return laneOn(pods[0].on(), n)
+	return workerOn(pods[0].on(), n)
 }
 
 // on is the node of the pod's containers, nil where it is not known.
@@ -93,16 +93,16 @@ func (p *pod) on() *node {
 	return p.containers[0].node
 }
 
-// laneOn is the index, among n lanes, of the one that usage on a node belongs to.
-func laneOn(on *node, n int) int {
+// workerOn is the index, among n workers, of the one that usage on a node belongs to.
+func workerOn(on *node, n int) int {
 	if on == nil {
-		return 0 // what is summed without a node is summed by one lane
+		return 0 // what is summed without a node is summed by one worker
 	}
 	return on.index % n
 }
 
 // Add takes the points of a series of usage or traffic, as Builder.Add does.
-func (l *Lane) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) (err error) {
+func (l *Worker) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) (err error) {
 	if l.at, err = l.b.look(series, key, p); err != nil {
 		return err
 	}

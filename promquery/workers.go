@@ -1,0 +1,61 @@
+package promquery
+
+import (
+	"context"
+
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// Workers take the series of a Select in several goroutines: each worker is called from one at a time.
+type Workers struct {
+	// N is the number of workers, at least 1, and of goroutines that the source may read with.
+	N int
+	// Of is the worker, 0 to N−1, of a series; it is called from one goroutine. N is for a series that several workers have to
+	// do with: it is given when nothing else is any more. Nil gives all to worker 0.
+	Of func(i int, key []Symbol) int
+	// Yield takes a series or a stretch of one, as Source says. The series of a worker come in the same order each time.
+	Yield func(worker, i int, key []Symbol, p *timeline.Points) error
+}
+
+// OneWorker gives every series to yield.
+func OneWorker(yield Yield) Workers {
+	return Workers{N: 1, Yield: func(_, i int, key []Symbol, p *timeline.Points) error { return yield(i, key, p) }}
+}
+
+// Worker is the worker of a series.
+func (l *Workers) Worker(i int, key []Symbol) int {
+	if l.Of == nil {
+		return 0
+	}
+	return l.Of(i, key)
+}
+
+// Into is what gives series to one worker.
+func (l *Workers) Into(worker int) Yield {
+	return func(i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, i, key, p) }
+}
+
+// Parallel is what a Source may implement that can read several series at a time.
+type Parallel interface {
+	// SelectParallel is Select with workers in the place of yield.
+	SelectParallel(ctx context.Context, sels []Selector, workers Workers) (Stats, error)
+}
+
+// SelectParallel asks src with as many workers as it can serve.
+func SelectParallel(ctx context.Context, src Source, sels []Selector, workers Workers) (Stats, error) {
+	if p, ok := src.(Parallel); ok {
+		return p.SelectParallel(ctx, sels, workers)
+	}
+	return src.Select(ctx, sels, func(i int, key []Symbol, p *timeline.Points) error {
+		return workers.Yield(workers.Worker(i, key), i, key, p)
+	})
+}
+
+// renumbered are workers for a Select of some of the selectors only; of are their places among all.
+func (l *Workers) renumbered(of []int) Workers {
+	return Workers{
+		N:     l.N,
+		Of:    func(i int, key []Symbol) int { return l.Worker(of[i], key) },
+		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, of[i], key, p) },
+	}
+}
