@@ -140,7 +140,7 @@ func TestQueryJoined(t *testing.T) {
 	_, slow, _ := strings.Cut(log, `msg="Slow computation"`)
 	for _, want := range []string{
 		`sources="blocks [^"]*: \d+ requests \(0 retries, 0 errors\), \d+ bytes, \d+ series, \d+ samples; remote-read `,
-		`inputs="blocks [^"]*(cpu|memory) usage [^"]*s: \d+ requests, \d+ bytes, \d+ samples, [^"]*; remote-read `,
+		`inputs="blocks [^"]*s: \d+ requests, \d+ bytes, \d+ samples, [^"]*; remote-read `,
 	} {
 		if !regexp.MustCompile(want).MatchString(slow) {
 			t.Errorf("the slow computation is not logged as %s:\n%s", want, log)
