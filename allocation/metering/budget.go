@@ -116,10 +116,10 @@ func (s *Spending) Totals() *Totals {
 	for i := range s.States {
 		x := &s.States[i]
 		row := subjectTotal{labels: []string{validLabel(x.Budget.Name), string(x.Budget.Period)}, has: 1<<budgetLimit | 1<<budgetSpent}
-		row.cost[budgetLimit], row.cost[budgetSpent] = x.Budget.Amount, x.Spent
+		row.figures[budgetLimit], row.figures[budgetSpent] = x.Budget.Amount, x.Spent
 		if x.Forecast >= 0 {
 			row.has |= 1 << budgetForecast
-			row.cost[budgetForecast] = x.Forecast
+			row.figures[budgetForecast] = x.Forecast
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -127,19 +127,12 @@ func (s *Spending) Totals() *Totals {
 	return t
 }
 
-// Where the figures of a budget are in a subjectTotal.
+// The figures of a budget in a subjectTotal.
 const (
 	budgetLimit familyResource = iota
 	budgetSpent
 	budgetForecast
 )
-
-// budgetValue is a figure of a budget.
-func budgetValue(figure familyResource) familyValue {
-	return func(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
-		return t.cost[figure], t.has.holds(figure)
-	}
-}
 
 // budgetTotals has none: they take more than one set.
 func budgetTotals(*Subject, *allocation.Set) []subjectTotal { return nil }

@@ -31,6 +31,7 @@ type Subject struct {
 	names     []labelName           // that tell rows apart, one after the other: of the subject label
 	volumes   bool                  // of rows tell it apart, too
 	drops     bool                  // what is too much rather than sum it
+	costless  bool                  // its totals have amounts or prices and no costs
 	apart     int                   // labels besides the cluster that are not summed over where there is too much
 	totals    func(*Subject, *allocation.Set) []subjectTotal
 }
@@ -86,27 +87,30 @@ var (
 	})
 	residualFamilies = []familyTraits{
 		{
-			name: "promcost_reconciliation_residual", value: costValue,
+			name: "promcost_reconciliation_residual", value: totalCost,
 			help: "Cost of allocations and idle less the cost of assets in the last closed hour, in the currency of promcost_currency_info; 0 if everything adds up.",
 		},
 		{
 			name: "promcost_overcommit_cost", value: func(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
-				return t.used[r%familyResource(allocation.NumResources)], t.has.holds(r)
+				if r >= familyResource(allocation.NumResources) {
+					return 0, false
+				}
+				return t.figures[r], t.has.holds(r)
 			},
 			help: "Cost not charged in the last closed hour because allocations on a node exceeded its capacity for an instant, in the currency of promcost_currency_info.",
 		},
 	}
 	budgetFamilies = []familyTraits{
 		{
-			name: "promcost_budget_limit", value: budgetValue(budgetLimit),
+			name: "promcost_budget_limit", value: figure(budgetLimit),
 			help: "What the budget of the config file allows for a period, in the currency of promcost_currency_info.",
 		},
 		{
-			name: "promcost_budget_spent", value: budgetValue(budgetSpent),
+			name: "promcost_budget_spent", value: figure(budgetSpent),
 			help: "List cost of what the budget is for in the closed hours of its current period, in the currency of promcost_currency_info: with idle and shared costs as the config file shares them, and all idle where the budget has no filter.",
 		},
 		{
-			name: "promcost_budget_forecast", value: budgetValue(budgetForecast),
+			name: "promcost_budget_forecast", value: figure(budgetForecast),
 			help: "What will be spent of the budget when its period ends, in the currency of promcost_currency_info, if every hour to come costs what that hour of the week did last week; or, as long as last week is not known, what those of the period did on average.",
 		},
 	}
@@ -304,9 +308,11 @@ func totalCost(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
 	return t.cost[r], t.has.holds(r)
 }
 
-// costValue is the value of a family that is a plain sum of the set.
-func costValue(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
-	return t.cost[r], t.has.holds(r)
+// figure is a figure as it is.
+func figure(i familyResource) familyValue {
+	return func(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
+		return t.figures[i], t.has.holds(i)
+	}
 }
 
 // efficiencyRatio is the efficiency of SEMANTICS §4 for what is both requested and used, over requests whose usage is known.

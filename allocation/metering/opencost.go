@@ -9,9 +9,9 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// What dashboards and rules for OpenCost read: subjects of their own, switched as one. Amounts and costs are means of the
-// hour, so that an amount times a price is what the hour cost, but for what overcommitted nodes scale off. instance is the node, on which they join.
-// Where a subjectTotal has amounts in place of costs, its totals say so.
+// openCostSubjects have the metrics that dashboards and rules for OpenCost read. One switch turns them all on or off. Amounts and
+// costs are means of the hour: amount times price is the cost of the hour, unless nodes are overcommitted. Dashboards join on the label
+// instance, which is the node.
 var openCostSubjects = []Subject{
 	{
 		Name: "opencost-node", collector: "opencost", Help: "what dashboards and rules for OpenCost read, by the names and labels of its metrics: scrape with honor_labels", plain: true, drops: true,
@@ -21,17 +21,17 @@ var openCostSubjects = []Subject{
 			{name: "node_ram_hourly_cost", help: "Price of a GiB of memory for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(allocation.RAM)},
 			{name: "node_gpu_hourly_cost", help: "Price of a GPU for an hour on the node, a mean of the last closed hour.", value: priceOf(allocation.GPU)},
 			{name: "node_total_hourly_cost", help: "What the node cost in the last closed hour, per hour.", value: totalPerHour},
-			{name: "node_gpu_count", help: "GPUs of the node, a mean of the last closed hour.", value: usedPerHour(allocation.GPU)},
+			{name: "node_gpu_count", help: "GPUs of the node, a mean of the last closed hour.", value: gpuCount},
 			{name: "kubecost_node_is_spot", help: "Whether the node is of the spot market: 1 or 0.", value: isSpot},
 		}, totals: openNodeTotals,
 	},
 	{
-		Name: "opencost-container", collector: "opencost", plain: true, drops: true,
+		Name: "opencost-container", collector: "opencost", plain: true, drops: true, costless: true,
 		Labels: []string{"cluster", "instance", "node", "namespace", "pod", "uid", "container"}, by: []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container},
 		families: []familyTraits{
-			{name: "container_cpu_allocation", help: "Cores allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.CPU))},
-			{name: "container_memory_allocation_bytes", help: "Bytes of memory allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.RAM))},
-			{name: "container_gpu_allocation", help: "GPUs allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: perHour(familyResource(allocation.GPU))},
+			{name: "container_cpu_allocation", help: "Cores allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: hoursPerHour(allocation.CPU)},
+			{name: "container_memory_allocation_bytes", help: "Bytes of memory allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: hoursPerHour(allocation.RAM)},
+			{name: "container_gpu_allocation", help: "GPUs allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: hoursPerHour(allocation.GPU)},
 		}, totals: openContainerTotals,
 	},
 	{
@@ -42,23 +42,23 @@ var openCostSubjects = []Subject{
 		}, totals: openVolumeTotals,
 	},
 	{
-		Name: "opencost-claim", collector: "opencost", plain: true, drops: true, volumes: true,
+		Name: "opencost-claim", collector: "opencost", plain: true, drops: true, costless: true, volumes: true,
 		Labels: []string{"cluster", "namespace", "pod", "uid", "persistentvolumeclaim", "persistentvolume"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.Pod, allocation.PodUID},
 		families: []familyTraits{
-			{name: "pod_pvc_allocation", help: "Bytes of the volume allocated to the pod, a mean of the last closed hour.", value: perHour(0)},
+			{name: "pod_pvc_allocation", help: "Bytes of the volume allocated to the pod, a mean of the last closed hour.", value: bytesPerHour},
 		}, totals: openClaimTotals,
 	},
 	{
 		Name: "opencost-loadbalancer", collector: "opencost", plain: true, drops: true,
 		Labels: []string{"cluster", "namespace", "service_name", "ingress_ip"},
 		families: []familyTraits{
-			{name: "kubecost_load_balancer_cost", help: "What the load balancer cost in the last closed hour, per hour.", value: perHour(0)},
+			{name: "kubecost_load_balancer_cost", help: "What the load balancer cost in the last closed hour, per hour.", value: hourlyCost},
 		}, totals: balancerTotals,
 	},
 	{
 		Name: "opencost-management", collector: "opencost", plain: true, drops: true,
 		Labels: []string{"cluster", "provisioner_name"}, families: []familyTraits{
-			{name: "kubecost_cluster_management_cost", help: "What running the cluster's control plane cost in the last closed hour, per hour.", value: perHour(0)},
+			{name: "kubecost_cluster_management_cost", help: "What running the cluster's control plane cost in the last closed hour, per hour.", value: hourlyCost},
 		}, totals: openManagementTotals,
 	},
 	{
@@ -74,23 +74,23 @@ var openCostSubjects = []Subject{
 		}, totals: openBuildTotals,
 	},
 	{
-		Name: "opencost-network", collector: "opencost", plain: true, drops: true,
+		Name: "opencost-network", collector: "opencost", plain: true, drops: true, costless: true,
 		Labels: []string{"cluster"}, families: []familyTraits{
-			{name: "kubecost_network_zone_egress_cost", help: "Price of a GiB sent to another zone.", value: costValueOf(0)},
-			{name: "kubecost_network_region_egress_cost", help: "Price of a GiB sent to another region.", value: costValueOf(1)},
-			{name: "kubecost_network_internet_egress_cost", help: "Price of a GiB sent to the internet.", value: costValueOf(2)},
+			{name: "kubecost_network_zone_egress_cost", help: "Price of a GiB sent to another zone.", value: figure(0)},
+			{name: "kubecost_network_region_egress_cost", help: "Price of a GiB sent to another region.", value: figure(1)},
+			{name: "kubecost_network_internet_egress_cost", help: "Price of a GiB sent to the internet.", value: figure(2)},
 		}, totals: openNetworkTotals,
 	},
 	{
-		Name: "opencost-kube-node", collector: "opencost-kube", Help: "the few series of kube-state-metrics that dashboards for OpenCost want of the same job", plain: true, drops: true,
+		Name: "opencost-kube-node", collector: "opencost-kube", Help: "the few series of kube-state-metrics that dashboards for OpenCost want of the same job", plain: true, drops: true, costless: true,
 		Labels: []string{"cluster", "node", "resource", "unit"}, families: []familyTraits{
-			{name: "kube_node_status_capacity", help: "Capacity of the node, a mean of the last closed hour.", value: perHour(0)},
+			{name: "kube_node_status_capacity", help: "Capacity of the node, a mean of the last closed hour.", value: oneCapacity},
 		}, totals: kubeNodeTotals,
 	},
 	{
-		Name: "opencost-kube-volume", collector: "opencost-kube", plain: true, drops: true,
+		Name: "opencost-kube-volume", collector: "opencost-kube", plain: true, drops: true, costless: true,
 		Labels: []string{"cluster", "persistentvolume"}, families: []familyTraits{
-			{name: "kube_persistentvolume_capacity_bytes", help: "Size of the volume, a mean of the last closed hour.", value: perHour(0)},
+			{name: "kube_persistentvolume_capacity_bytes", help: "Size of the volume, a mean of the last closed hour.", value: bytesPerHour},
 		}, totals: kubeVolumeTotals,
 	},
 	{
@@ -107,45 +107,53 @@ var openCostSubjects = []Subject{
 	},
 }
 
-// perHour is an amount or cost per hour of the set.
-func perHour(i familyResource) familyValue {
+// hoursPerHour is the mean amount of a resource that a container was allocated.
+func hoursPerHour(r allocation.Resource) familyValue {
 	return func(t *subjectTotal, _ familyResource, hours float64) (float64, bool) {
-		return t.cost[i] / hours, t.has.holds(i)
+		return t.hours[r] / hours, t.has.holds(familyResource(r))
 	}
 }
 
-// costValueOf is an amount as it is.
-func costValueOf(i familyResource) familyValue {
-	return func(t *subjectTotal, _ familyResource, _ float64) (float64, bool) { return t.cost[i], t.has.holds(i) }
+// gpuCount is the mean number of GPUs of a node, 0 where it has none.
+func gpuCount(t *subjectTotal, _ familyResource, hours float64) (float64, bool) {
+	return t.hours[allocation.GPU] / hours, true
 }
 
-// priceOf is what a node's capacity cost by that capacity.
+// oneCapacity is the mean capacity of a node, of a total that has one resource.
+func oneCapacity(t *subjectTotal, _ familyResource, hours float64) (float64, bool) {
+	sum := 0.0
+	for _, h := range t.hours {
+		sum += h
+	}
+	return sum / hours, true
+}
+
+// bytesPerHour is the mean size of a volume.
+func bytesPerHour(t *subjectTotal, _ familyResource, hours float64) (float64, bool) {
+	return t.byteHours / hours, true
+}
+
+// priceOf is the cost of a node's capacity divided by that capacity.
 func priceOf(r allocation.Resource) familyValue {
 	return func(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
-		return t.cost[r] / (t.used[r] / r.PerPriceUnit()), t.used[r] > 0
+		return t.cost[r] / (t.hours[r] / r.PerPriceUnit()), t.hours[r] > 0
 	}
-}
-
-// usedPerHour is a node's capacity.
-func usedPerHour(r allocation.Resource) familyValue {
-	return func(t *subjectTotal, _ familyResource, hours float64) (float64, bool) { return t.used[r] / hours, true }
 }
 
 func totalPerHour(t *subjectTotal, _ familyResource, hours float64) (float64, bool) {
 	return (t.cost[allocation.CPU] + t.cost[allocation.RAM] + t.cost[allocation.GPU]) / hours, true
 }
 
-// isSpot is of a node whose totals have what it ran as such.
 func isSpot(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
-	if t.asked[allocation.CPU] > 0 {
+	if t.spot {
 		return 1, true
 	}
 	return 0, true
 }
 
-// volumePrice is what a volume's capacity cost by that capacity.
+// volumePrice is the cost of a volume divided by its size.
 func volumePrice(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
-	return t.cost[0] / (t.used[0] / allocation.RAM.PerPriceUnit()), t.used[0] > 0
+	return t.cost[0] / (t.byteHours / allocation.RAM.PerPriceUnit()), t.byteHours > 0
 }
 
 func one(*subjectTotal, familyResource, float64) (float64, bool) { return 1, true }
@@ -155,18 +163,13 @@ func openNodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 		return assetLabels(n.Cluster, n.Name, n.Name, n.InstanceType, n.Region, n.ProviderID, n.Arch), ofNode(n), n.Cost[:]
 	})
 	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		copy(rows[i].used[:], n.Hours[:])
-		if n.Spot {
-			rows[i].asked[allocation.CPU] = max(n.RunningSeconds, 1)
-		}
+		rows[i].hours, rows[i].spot = s.Nodes[i].Hours, s.Nodes[i].Spot
 	}
 	return rows
 }
 
-// openContainerTotals have hours of what was allocated in place of costs.
 func openContainerTotals(subject *Subject, s *allocation.Set) []subjectTotal {
-	return subject.sum(s, [][]allocation.Column{{allocation.Hours.Of(allocation.CPU)}, {allocation.Hours.Of(allocation.RAM)}, {allocation.Hours.Of(allocation.GPU)}}, func(row int) []string {
+	return subject.sumHours(s, func(row int) []string {
 		text := func(p allocation.Property) string { return validLabel(s.Text(p, row)) }
 		return []string{
 			cmp.Or(text(allocation.Cluster), allocation.UnallocatedName), text(allocation.NodeName), text(allocation.NodeName), text(allocation.Namespace), text(allocation.Pod), text(allocation.PodUID), text(allocation.Container),
@@ -182,13 +185,12 @@ func openVolumeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 			continue
 		}
 		row := subjectTotal{labels: assetLabels(d.Cluster, d.Name, d.Name, d.ProviderID), has: wholes}
-		row.cost[0], row.used[0] = d.Cost, d.ByteHours
+		row.cost[0], row.byteHours = d.Cost, d.ByteHours
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// openClaimTotals have byte-hours in place of costs.
 func openClaimTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	disks := map[string]*allocation.Disk{}
 	for i := range s.Disks {
@@ -207,9 +209,7 @@ func openClaimTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 				continue
 			}
 			labels := assetLabels(s.Text(allocation.Cluster, row), s.Text(allocation.Namespace, row), s.Text(allocation.Pod, row), s.Text(allocation.PodUID, row), d.ClaimName, d.Name)
-			t := subjectTotal{labels: labels, has: wholes}
-			t.cost[0] = share.ByteHours
-			rows = append(rows, t)
+			rows = append(rows, subjectTotal{labels: labels, has: wholes, byteHours: share.ByteHours})
 		}
 	}
 	return rows
@@ -240,19 +240,22 @@ func openBuildTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	})
 }
 
-// openNetworkTotals have prices in place of costs.
+// openNetworkTotals have the prices of traffic as their figures.
 func openNetworkTotals(_ *Subject, s *allocation.Set) []subjectTotal {
-	return eachTotal(s.Networks, func(n *allocation.Network) (labels []string, has resourceSet, prices []float64) {
-		for i, source := range n.PriceSource {
+	rows := make([]subjectTotal, len(s.Networks))
+	for i := range s.Networks {
+		n := &s.Networks[i]
+		rows[i] = subjectTotal{labels: assetLabels(n.Cluster), figures: n.Price}
+		for kind, source := range n.PriceSource {
 			if source != "" {
-				has |= 1 << i
+				rows[i].has |= 1 << kind
 			}
 		}
-		return assetLabels(n.Cluster), has, n.Price[:]
-	})
+	}
+	return rows
 }
 
-// kubeNodeTotals have hours of capacity in place of costs.
+// kubeNodeTotals has a row for each resource of a node.
 func kubeNodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	var rows []subjectTotal
 	for i := range s.Nodes {
@@ -262,21 +265,21 @@ func kubeNodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 				continue
 			}
 			t := subjectTotal{labels: assetLabels(n.Cluster, n.Name, names[0], names[1]), has: wholes}
-			t.cost[0] = n.Hours[r]
+			t.hours[r] = n.Hours[r]
 			rows = append(rows, t)
 		}
 	}
 	return rows
 }
 
-// kubeVolumeTotals have byte-hours in place of costs.
 func kubeVolumeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
-	return eachTotal(s.Disks, func(d *allocation.Disk) ([]string, resourceSet, []float64) {
-		if d.Local {
-			return nil, 0, nil
+	var rows []subjectTotal
+	for i := range s.Disks {
+		if d := &s.Disks[i]; !d.Local {
+			rows = append(rows, subjectTotal{labels: assetLabels(d.Cluster, d.Name), has: wholes, byteHours: d.ByteHours})
 		}
-		return assetLabels(d.Cluster, d.Name), wholes, []float64{d.ByteHours}
-	})
+	}
+	return rows
 }
 
 func kubeClaimTotals(_ *Subject, s *allocation.Set) []subjectTotal {
@@ -289,7 +292,7 @@ func kubeClaimTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 }
 
 func kubeNamespaceTotals(subject *Subject, s *allocation.Set) []subjectTotal {
-	return subject.sum(s, nil, func(row int) []string {
+	return subject.sumHours(s, func(row int) []string {
 		return assetLabels(s.Text(allocation.Cluster, row), s.Text(allocation.Namespace, row))
 	})
 }

@@ -50,24 +50,24 @@ func values(s *allocation.Set, c allocation.Column) []float64 {
 	return all
 }
 
-// sum sums columns of a set's workloads by the subject's properties.
-func (s *Subject) sum(set *allocation.Set, columns [][]allocation.Column, labels func(row int) []string) []subjectTotal {
+// sumHours sums the allocated hours of a set's workloads by the subject's properties.
+func (s *Subject) sumHours(set *allocation.Set, labels func(row int) []string) []subjectTotal {
 	groups := groupBy(set, isWorkload, s.by, nil)
 	rows := make([]subjectTotal, len(groups.First)+1) // the last is of what is not kept
 	for g, row := range groups.First {
 		rows[g].labels = labels(int(row))
 	}
-	for i, list := range columns {
-		for _, c := range list {
-			for row, v := range values(set, c) {
-				rows[groups.Of[row]].cost[i] += v
-			}
+	for r := range allocation.NumResources {
+		for row, v := range values(set, allocation.Hours.Of(r)) {
+			rows[groups.Of[row]].hours[r] += v
 		}
 	}
 	rows = rows[:len(groups.First)]
 	for g := range rows {
 		rows[g].has = always
-		rows[g].hasNonZero()
+		if rows[g].hours[allocation.GPU] != 0 {
+			rows[g].has |= 1 << allocation.GPU
+		}
 	}
 	return rows
 }
@@ -256,7 +256,7 @@ func residualTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	})
 	for _, residual := range s.Residuals {
 		row := subjectTotal{labels: assetLabels(residual.Cluster), has: 1 << residual.Resource}
-		row.cost[residual.Resource], row.used[residual.Resource] = residual.Cost, residual.Overcommit
+		row.cost[residual.Resource], row.figures[residual.Resource] = residual.Cost, residual.Overcommit
 		rows = append(rows, row)
 	}
 	return rows

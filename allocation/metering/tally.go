@@ -2,7 +2,6 @@ package metering
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -38,7 +37,7 @@ func (t *tally) clone() *tally {
 // add adds an hour's rows, by labels.
 func (t *tally) add(s *Subject, hour []subjectTotal, w allocation.Window, most int) {
 	t.meet(s, hour, most)
-	newcomers := t.addMembers(hour, w)
+	newcomers := t.addMembers(s, hour, w)
 	if !t.capped {
 		weight := t.weight(s)
 		for _, i := range newcomers {
@@ -52,7 +51,7 @@ func (t *tally) add(s *Subject, hour []subjectTotal, w allocation.Window, most i
 	if len(newcomers) > 0 {
 		for _, i := range newcomers {
 			row := subjectTotal{labels: hour[i].labels, since: w.Start.Unix()}
-			if row.accrue(&hour[i]); row.total() != 0 {
+			if row.accrue(&hour[i]); row.rank(s) != 0 {
 				row.last = w.End.Unix()
 			}
 			t.rows = append(t.rows, row)
@@ -111,18 +110,28 @@ func (t *tally) weight(s *Subject) int {
 	return n
 }
 
-// accrue adds what o costs. What is no number would stay one for the rest of the month, so it is left out.
+// accrue adds the costs of o and what else decides its rank.
 func (t *subjectTotal) accrue(o *subjectTotal) {
 	t.has |= o.has
-	for r, c := range o.cost {
-		if !math.IsNaN(c) && !math.IsInf(c, 0) {
-			t.cost[r] += c
+	addFinite(t.cost[:], o.cost[:])
+	addFinite(t.hours[:], o.hours[:])
+	addFinite(t.figures[:], o.figures[:])
+	if isFinite(o.byteHours) {
+		t.byteHours += o.byteHours
+	}
+}
+
+// addFinite adds values to sums. It leaves out NaN and infinity, which would stay in a sum for the rest of the month.
+func addFinite(sums, values []float64) {
+	for i, v := range values {
+		if isFinite(v) {
+			sums[i] += v
 		}
 	}
 }
 
 // addMembers adds what members cost in an hour and returns which rows are of others.
-func (t *tally) addMembers(hour []subjectTotal, w allocation.Window) (newcomers []int32) {
+func (t *tally) addMembers(s *Subject, hour []subjectTotal, w allocation.Window) (newcomers []int32) {
 	at := 0
 	for i := range hour {
 		row := &hour[i]
@@ -134,7 +143,7 @@ func (t *tally) addMembers(hour []subjectTotal, w allocation.Window) (newcomers 
 			continue
 		}
 		t.rows[at].accrue(row)
-		if row.total() != 0 {
+		if row.rank(s) != 0 {
 			t.rows[at].last = w.End.Unix()
 		}
 	}
@@ -148,7 +157,7 @@ func (t *tally) choose(s *Subject, hour []subjectTotal, newcomers []int32, w all
 	t.rows = slices.DeleteFunc(t.rows, func(r subjectTotal) bool { return max(r.last, r.since) <= since })
 	free := t.room(s, most) - t.weight(s)
 	if free < 0 { // further resources and clusters take room
-		kept := byCost(t.rows, nil)
+		kept := byRank(s, t.rows, nil)
 		for free < 0 && len(kept) > 0 {
 			last := len(kept) - 1
 			free += s.weight(t.rows[kept[last]].has)
@@ -167,7 +176,7 @@ func (t *tally) choose(s *Subject, hour []subjectTotal, newcomers []int32, w all
 	if free < least {
 		return nil
 	}
-	newcomers = byCost(hour, newcomers)
+	newcomers = byRank(s, hour, newcomers)
 	for n, i := range newcomers {
 		if free -= s.weight(hour[i].has); free < 0 || isOther(s, hour[i].labels) {
 			return newcomers[:n]
@@ -181,20 +190,20 @@ func isOther(s *Subject, labels []string) bool {
 	return !slices.ContainsFunc(labels[min(s.unsummed(), len(labels)-1):], func(l string) bool { return l != OtherName })
 }
 
-// byCost is the order of rows by falling cost, equal ones by label: of those of order, nil for all.
-func byCost(rows []subjectTotal, order []int32) []int32 {
+// byRank sorts the indices of rows by falling rank, equal ones by label. A nil order stands for all rows.
+func byRank(s *Subject, rows []subjectTotal, order []int32) []int32 {
 	if order == nil {
 		order = make([]int32, len(rows))
 		for i := range order {
 			order[i] = int32(i)
 		}
 	}
-	costs := make(map[int32]float64, len(order))
+	ranks := make(map[int32]float64, len(order))
 	for _, i := range order {
-		costs[i] = rows[i].total()
+		ranks[i] = rows[i].rank(s)
 	}
 	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(costs[b], costs[a]), compareTotals(rows[a], rows[b]))
+		return cmp.Or(cmp.Compare(ranks[b], ranks[a]), compareTotals(rows[a], rows[b]))
 	})
 	return order
 }

@@ -27,11 +27,31 @@ func (s resourceSet) len() int { return bits.OnesCount8(uint8(s)) }
 type subjectTotal struct {
 	labels []string // values of the Subject's labels
 	has    resourceSet
+	spot   bool // a node of the spot market
 	cost   [numFamilyResources]float64
 	// used and asked are hours of usage and of requests, unknown those of requests whose usage is not known.
 	used, asked, unknown [allocation.NumResources]float64
-	since                int64 // when its counter began, in Unix seconds; 0 in a set
-	last                 int64 // end of the last hour in which it cost something, in Unix seconds; 0 in a set
+	hours                [allocation.NumResources]float64 // core-hours, byte-hours and GPU-hours of a container's allocation or a node's capacity
+	byteHours            float64                          // of a volume
+	figures              [3]float64                       // figures of a budget, prices of traffic, or costs of overcommitment by resource
+	since                int64                            // when its counter began, in Unix seconds; 0 in a set
+	last                 int64                            // end of the last hour in which it had a rank, in Unix seconds; 0 in a set
+}
+
+// rank decides which subjects keep their series where there are too many: the cost, or the amounts of what has no costs.
+func (t *subjectTotal) rank(s *Subject) float64 {
+	if !s.costless {
+		return t.total()
+	}
+	sum := 0.0
+	for _, v := range t.hours {
+		sum += v
+	}
+	sum += t.byteHours
+	for _, v := range t.figures {
+		sum += v
+	}
+	return sum
 }
 
 // total is the cost of all resources.
@@ -53,6 +73,14 @@ func (t *subjectTotal) add(o *subjectTotal) {
 		t.used[r] += o.used[r]
 		t.asked[r] += o.asked[r]
 		t.unknown[r] += o.unknown[r]
+	}
+	t.spot = t.spot || o.spot
+	for r := range t.hours {
+		t.hours[r] += o.hours[r]
+	}
+	t.byteHours += o.byteHours
+	for i := range t.figures {
+		t.figures[i] += o.figures[i]
 	}
 }
 
@@ -80,7 +108,7 @@ func (t *Totals) Len() int { return len(t.rows) }
 // Labels are the values of the Subject's labels for the subject i. The slice must not be changed.
 func (t *Totals) Labels(i int) []string { return t.rows[i].labels }
 
-// Cost is the cost of the subject i over the set, all resources together: what its rank under a cap depends on.
+// Cost is the cost of the subject i over the set, of all resources together.
 func (t *Totals) Cost(i int) float64 { return t.rows[i].total() }
 
 // Created is when the counters of the subject i began at 0; zero where the totals are not of counters.
