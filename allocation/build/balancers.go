@@ -18,7 +18,7 @@ type balancer struct {
 	objectKey
 	seen    timeline.Steps // of a service of that type
 	ingress timeline.Steps
-	price   toldPrices
+	price   metricPrices
 	address timeline.Latest[signals.Symbol] // of the ingress: IP address, else host name
 }
 
@@ -105,7 +105,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 	var unpriced []string
 	for _, key := range each(b, slices.All(sortedObjects(b.services.balancers))) {
 		x := b.services.balancers[key]
-		seen, priced := timeline.Overlay(x.seen, x.ingress), timeline.Ones(x.price.others)
+		seen, priced := timeline.Overlay(x.seen, x.ingress), timeline.Ones(x.price.original)
 		if len(seen) > 0 { // its price tells less exactly when it is there
 			priced = timeline.Within(priced, timeline.Mask(b.absentIn(x.cluster).nodes.Down))
 		}

@@ -211,7 +211,7 @@ func (b *Builder) samplingOf(s *seen) timeline.Sampling {
 }
 
 func (b *Builder) addRunning(s *seen) error {
-	if b.ofOthers(s) {
+	if b.skipsAlternative(s) {
 		return nil
 	}
 	c := b.container(s)
@@ -223,7 +223,7 @@ func (b *Builder) addRunning(s *seen) error {
 }
 
 func (b *Builder) addStarted(s *seen) error {
-	if b.ofOthers(s) {
+	if b.skipsAlternative(s) {
 		return nil
 	}
 	c, steps := b.container(s), b.samplingOf(s).Reports(s.p)
@@ -291,7 +291,7 @@ func (b *Builder) Sets() ([]*allocation.Set, error) {
 	if unmatched > 0 {
 		b.Warn(notices.UnmatchedUsage.Text(unmatched, nil))
 	}
-	if err := b.run(b.warnLeaps, b.warnLacking, b.reconcileNodes, b.chargeAssets, b.warnOddPrices); err != nil {
+	if err := b.run(b.warnLeaps, b.warnIncomplete, b.reconcileNodes, b.chargeAssets, b.warnSuspiciousPrices); err != nil {
 		return nil, err
 	}
 	warnings := slices.Compact(slices.Sorted(slices.Values(b.report.warnings)))
@@ -301,7 +301,7 @@ func (b *Builder) Sets() ([]*allocation.Set, error) {
 		if sets[i], err = s.OfShard(b.shard); err != nil {
 			return nil, err
 		}
-		sets[i].Warnings, sets[i].Incomplete = warnings, b.evidence.lacking
+		sets[i].Warnings, sets[i].Incomplete = warnings, b.evidence.incomplete
 	}
 	return sets, nil
 }

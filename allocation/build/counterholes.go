@@ -14,7 +14,7 @@ import (
 // one name apart (SEMANTICS §2: a gap is bridged where the same UID and start stand on both sides). The increase of a
 // container that was not there before the hole began with its start; of one that is not there after it, it is nothing. cells
 // is changed in place.
-func (b *Builder) apart(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (b *Builder) attributeHoles(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
 	if s.series != 0 || s.Signal != signals.ContainerUse {
 		return cells
 	}
@@ -36,7 +36,7 @@ func (b *Builder) apart(c *container, s *seen, cells []timeline.Cell) []timeline
 
 // goesOn reports whether a counter that was seen until from and again at to is the same one: by its id, else by what is known
 // of the container's starts.
-func (b *Builder) goesOn(c *container, s *seen, from, to int64) bool {
+func (b *Builder) isSameCounter(c *container, s *seen, from, to int64) bool {
 	if s.series != 0 {
 		return true
 	}
@@ -45,7 +45,7 @@ func (b *Builder) goesOn(c *container, s *seen, from, to int64) bool {
 }
 
 // toldAround are the starts that every window around t knows of: not what is reported only more than an hour before or later.
-func (c *container) toldAround(t int64) timeline.Steps {
+func (c *container) reportedStarts(t int64) timeline.Steps {
 	return c.started.Around(t, allocation.Evidence.Milliseconds())
 }
 
@@ -53,7 +53,7 @@ func (c *container) toldAround(t int64) timeline.Steps {
 // it did not.
 func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
 	at = math.MinInt64
-	for _, x := range c.toldAround(to) {
+	for _, x := range c.reportedStarts(to) {
 		if v := int64(x.V * 1000); v <= to {
 			at = max(at, v)
 		}
@@ -69,7 +69,7 @@ func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
 // nextStart is the first reported start of the container after t, timeline.Forever where there is none.
 func (c *container) nextStart(t int64) int64 {
 	next := int64(timeline.Forever)
-	for _, x := range c.toldAround(t) {
+	for _, x := range c.reportedStarts(t) {
 		if at := int64(x.V * 1000); at > t {
 			next = min(next, at)
 		}

@@ -24,9 +24,9 @@ type deviceKey struct{ device, slice, profile signals.Symbol }
 
 // deviceWorth is how much of a whole device one of a resource is: of nvidia_com_mig_3g_20gb three sevenths, as the compute
 // slices of its profile, but quarters of an A30; of a GPU that several share in turns, what its node's labels say.
-func deviceWorth(resource string, node *node) float64 {
+func deviceFraction(resource string, node *node) float64 {
 	if _, profile, ok := strings.Cut(resource, "mig_"); ok {
-		return profileWorth(profile)
+		return profileFraction(profile)
 	}
 	if node != nil && sharesDevice(resource, node) {
 		if n, err := strconv.Atoi(node.label(gpuReplicaLabels)); err == nil && n > 1 {
@@ -43,7 +43,7 @@ func sharesDevice(resource string, node *node) bool {
 }
 
 // profileWorth is the part of a GPU that a MIG profile such as 1g_5gb is.
-func profileWorth(profile string) float64 {
+func profileFraction(profile string) float64 {
 	const slices, slicesOfA30 = 7, 4
 	slice, memory, ok := strings.Cut(strings.ReplaceAll(profile, ".", "_"), "g_")
 	n, err := strconv.Atoi(slice)
@@ -91,7 +91,7 @@ func (b *Builder) addDeviceUse(s *seen) error {
 }
 
 // inheritDevices adds from's devices, as far as take takes them.
-func (c *container) inheritDevices(from *devices, take func(timeline.Steps) timeline.Steps) {
+func (c *container) addDevices(from *devices, take func(timeline.Steps) timeline.Steps) {
 	if from == nil {
 		return
 	}
@@ -114,7 +114,7 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 	if c.devices == nil {
 		return
 	}
-	c.request[allocation.GPU].Add(0, c.devices.requests.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) }))
+	c.request[allocation.GPU].Add(0, c.devices.requests.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) }))
 	names := make([]deviceKey, 0, len(c.devices.used))
 	for name := range c.devices.used {
 		names = append(names, name)
@@ -126,7 +126,7 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 	for _, name := range names {
 		worth := 1.0
 		if name.slice != none {
-			worth = profileWorth(name.profile.Value())
+			worth = profileFraction(name.profile.Value())
 		}
 		sum = timeline.Sum(sum, timeline.Scaled(c.devices.used[name].Best(), worth))
 	}

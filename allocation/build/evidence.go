@@ -13,10 +13,10 @@ import (
 
 // evidence is how far beyond the window signals are looked at.
 type evidence struct {
-	after   int64 // for how long after the window there are signals, in milliseconds
-	most    int64 // how long a margin may be: Evidence, in whole steps of the grid
-	lacking bool  // what is needed of the time after the window is not there yet
-	closed  bool  // it should be: the window is a set of Query.Alone
+	after      int64 // for how long after the window there are signals, in milliseconds
+	most       int64 // how long a margin may be: Evidence, in whole steps of the grid
+	incomplete bool  // what is needed of the time after the window is not there yet
+	closed     bool  // it should be: the window is a set of Query.Alone
 	// usageUntil is until when usage is added, where that is later than Sampling says.
 	usageUntil int64
 	// pricesUntil is until when prices are added, where that is later than Sampling says.
@@ -32,7 +32,7 @@ func (b *Builder) addMargins(q *allocation.Query) {
 	e.after, e.most, e.closed = q.After.Milliseconds(), allocation.Evidence.Milliseconds()/step*step, q.Alone
 	before := b.margin()
 	after := min(before, e.after/step*step)
-	e.lacking = e.closed && after < before
+	e.incomplete = e.closed && after < before
 	b.first, b.last = 0, len(b.windows)
 	if before > 0 {
 		b.windows = slices.Insert(b.windows, 0, allocation.Window{Start: q.Window.Start.Add(-milliseconds(before)), End: q.Window.Start})
@@ -86,7 +86,7 @@ func (b *Builder) Beyond() []Span {
 	}
 	if b.silentAt(b.end()+1, func(gap timeline.Interval) bool { return gap.To >= b.sampling.End }) || b.devicesUnseen(b.end(), b.sampling.End) {
 		most := min(b.evidence.most, b.evidence.after/max(b.sampling.Step, 1)*max(b.sampling.Step, 1))
-		b.evidence.lacking = b.evidence.lacking || b.evidence.closed && most < b.evidence.most
+		b.evidence.incomplete = b.evidence.incomplete || b.evidence.closed && most < b.evidence.most
 		if loaded := b.sampling.End; b.last < len(b.windows) && b.end()+most > loaded {
 			b.sampling.End = b.end() + most
 			b.borders[len(b.borders)-1] = b.sampling.End
@@ -99,19 +99,19 @@ func (b *Builder) Beyond() []Span {
 // Unpriced is what is to be read of prices besides, once what Beyond says was added: where no metric prices the nodes of a cluster at an
 // end of the window, as far beyond it as prices are held.
 func (b *Builder) Unpriced() []Span {
-	priced, some := map[signals.Symbol]toldPrices{}, false
+	priced, some := map[signals.Symbol]metricPrices{}, false
 	for n := range b.everyNode() {
-		told := priced[n.cluster]
+		prices := priced[n.cluster]
 		for r := range allocation.NumResources {
-			told.others = timeline.Max(told.others, timeline.Ones(n.reported.priced[r].others))
-			told.repeats = timeline.Max(told.repeats, timeline.Ones(n.reported.priced[r].repeats))
+			prices.original = timeline.Max(prices.original, timeline.Ones(n.reported.priced[r].original))
+			prices.repeated = timeline.Max(prices.repeated, timeline.Ones(n.reported.priced[r].repeated))
 		}
-		priced[n.cluster] = told
-		some = some || len(told.best()) > 0
+		priced[n.cluster] = prices
+		some = some || len(prices.best()) > 0
 	}
 	unpriced := func(t int64) bool {
-		for _, told := range priced {
-			if _, known := told.best().At(t); !known {
+		for _, prices := range priced {
+			if _, known := prices.best().At(t); !known {
 				return true
 			}
 		}
@@ -123,7 +123,7 @@ func (b *Builder) Unpriced() []Span {
 	}
 	if unpriced(b.end() + 1) {
 		step := max(b.sampling.Step, 1)
-		b.evidence.lacking = b.evidence.lacking || some && b.evidence.closed && b.evidence.after < b.evidence.most
+		b.evidence.incomplete = b.evidence.incomplete || some && b.evidence.closed && b.evidence.after < b.evidence.most
 		if to := b.end() + min(b.evidence.most, b.evidence.after/step*step); to > b.sampling.End {
 			out = append(out, Span{b.sampling.End + 1, to})
 			b.evidence.pricesUntil = to
@@ -179,14 +179,14 @@ func (b *Builder) devicesUnseen(from, to int64) bool {
 }
 
 // warnLacking says that what comes after the window decides how much is charged within it, and is not known yet.
-func (b *Builder) warnLacking() {
-	if b.evidence.lacking {
+func (b *Builder) warnIncomplete() {
+	if b.evidence.incomplete {
 		b.warn("samples are missing around %s, the end of this set, and those of the hour after it are not there yet: what ran or was used on is not known. The set is incomplete, and is computed again once they are", notices.Instant(b.end()))
 	}
 }
 
 // reach fills the gaps of what signals say as far as every window that may want to know can see: Evidence.
-func (b *Builder) reach(s timeline.Steps) timeline.Steps { return s.Reach(b.evidence.most) }
+func (b *Builder) fillGaps(s timeline.Steps) timeline.Steps { return s.Reach(b.evidence.most) }
 
 // unknown reports whether a cell is an increase over a gap longer than Evidence: a window within it could not tell.
 func (b *Builder) unknown(x *timeline.Cell) bool {
@@ -195,7 +195,7 @@ func (b *Builder) unknown(x *timeline.Cell) bool {
 
 // known are cells without those that are unknown, and without the time before these for which the sample before was seen again: what was
 // used then is part of what is not known. They are changed in place.
-func (b *Builder) known(cells []timeline.Cell) []timeline.Cell {
+func (b *Builder) dropUnknown(cells []timeline.Cell) []timeline.Cell {
 	out := cells[:0]
 	for _, x := range cells {
 		if !b.unknown(&x) {
@@ -225,7 +225,7 @@ func (b *Builder) UnseenBefore() (x Unseen) {
 	}
 	from := b.sampling.LoadStart()
 	span := Span{from - (b.sampling.Start - most), b.sampling.Align(from - 1)}
-	for c := range b.unforeign() {
+	for c := range b.measuredContainers() {
 		// One sample before the window does not tell how fast a counter rises.
 		seen := c.seenFor(b.sampling.Start, b.start()) > 0 && c.seenFor(b.sampling.LoadStart(), b.start()) > b.sampling.Cell()
 		if !seen && b.runsOver(c, b.start(), b.sampling.Start, b.start()) {
@@ -243,11 +243,11 @@ func (b *Builder) UnseenAfter() (x Unseen) {
 		return x
 	}
 	measured := map[signals.Symbol]bool{} // clusters whose usage is seen at some time
-	for c := range b.unforeign() {
+	for c := range b.measuredContainers() {
 		measured[c.cluster] = measured[c.cluster] || len(c.covered[allocation.RAM]) > 0
 	}
 	short := b.sampling.End-b.sampling.Start <= b.evidence.most
-	for c := range b.unforeign() {
+	for c := range b.measuredContainers() {
 		// Where nothing was seen for as long as a gap may last, or nobody measures usage, what comes after the window tells nothing of it.
 		run, _ := c.runs.Find(b.end())
 		tells := len(c.covered[allocation.RAM]) > 0 || short || measured[c.cluster] && b.sampling.End-run.From < b.evidence.most
@@ -256,7 +256,7 @@ func (b *Builder) UnseenAfter() (x Unseen) {
 		}
 	}
 	if len(x.Pods) > 0 {
-		b.evidence.lacking = b.evidence.lacking || b.evidence.closed && b.evidence.after < b.evidence.most
+		b.evidence.incomplete = b.evidence.incomplete || b.evidence.closed && b.evidence.after < b.evidence.most
 		x.Span = Span{b.sampling.End + 1, b.sampling.Align(b.end() + min(b.evidence.most, b.evidence.after))}
 		b.evidence.usageUntil = x.End
 	}
@@ -270,7 +270,7 @@ func (x Unseen) sorted() Unseen {
 }
 
 // unforeign yields the containers whose usage is added.
-func (b *Builder) unforeign() iter.Seq[*container] {
+func (b *Builder) measuredContainers() iter.Seq[*container] {
 	return func(yield func(*container) bool) {
 		for _, c := range each(b, slices.All(b.pods.order)) {
 			if (c.node == nil || !b.foreign(c.node)) && !yield(c) {

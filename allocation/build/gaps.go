@@ -80,17 +80,17 @@ func (b *Builder) silences(cluster signals.Symbol) timeline.Intervals {
 // which no container of a cluster was seen running. They then count for containers that have a status at another time, and for all
 // where none has one at all. What else they tell of is known by its usage alone.
 func (b *Builder) Blind() []Span {
-	told := map[objectKey]bool{}
+	reported := map[objectKey]bool{}
 	for c := range b.every() {
-		told[c.objectKey] = told[c.objectKey] || len(c.running) > 0
+		reported[c.objectKey] = reported[c.objectKey] || len(c.running) > 0
 	}
-	if len(told) == 0 {
+	if len(reported) == 0 {
 		return []Span{{b.sampling.LoadStart(), b.sampling.End}}
 	}
-	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, (*container).hasStatus) }
+	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) }
 	b.outages.blind = map[objectKey]bool{}
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
-		if p.node.Known() && !told[p.objectKey] {
+		if p.node.Known() && !reported[p.objectKey] {
 			b.outages.blind[p.objectKey] = true
 		}
 	}

@@ -77,9 +77,9 @@ func (b *Builder) discover(s *seen) *container {
 	}
 	c.running.Add(runningByLevel, b.samplingOf(s).Sights(s.p))
 	for _, p := range b.pods.byName[key.objectKey] {
-		for _, x := range p.untold {
+		for _, x := range p.withoutSignal {
 			if x.container == c.container {
-				c.inheritDevices(x.devices, func(s timeline.Steps) timeline.Steps { return s })
+				c.addDevices(x.devices, func(s timeline.Steps) timeline.Steps { return s })
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func (b *Builder) discover(s *seen) *container {
 	if c.node != nil {
 		b.layLoad(c.node) // which may have become older
 	}
-	b.forget(c)
+	b.dropSignals(c)
 	b.pods.order = append(b.pods.order, c)
 	b.report.discovered = append(b.report.discovered, c.name.Value()+"/"+c.container.Value())
 	return c
@@ -101,7 +101,7 @@ func (l *Worker) measure(c *container, s *seen) {
 		return
 	}
 	if s.Signal == signals.ContainerUse {
-		l.cells = l.b.apart(c, s, l.b.samplingOf(s).Counter(l.cells[:0], s.p))
+		l.cells = l.b.attributeHoles(c, s, l.b.samplingOf(s).Counter(l.cells[:0], s.p))
 	} else {
 		l.cells = l.b.samplingOf(s).Gauge(l.cells[:0], s.p)
 	}
@@ -109,7 +109,7 @@ func (l *Worker) measure(c *container, s *seen) {
 	if n := len(l.cells); n > 0 {
 		end = l.cells[n-1].To
 	}
-	l.cells = l.withoutLeaps(c, s, l.b.known(l.begin(c, *covered, s, l.cells)))
+	l.cells = l.withoutLeaps(c, s, l.b.dropUnknown(l.begin(c, *covered, s, l.cells)))
 	cells := l.cells
 	tail := len(cells)
 	if s.p.Sampled() {
@@ -227,7 +227,7 @@ func (l *Worker) begin(c *container, covered timeline.Coverage, s *seen, cells [
 		if first.To <= f.To {
 			return cells[1:] // an earlier stretch reaches into this one: what came before is charged
 		}
-		if !l.b.goesOn(c, s, f.To, first.To) {
+		if !l.b.isSameCounter(c, s, f.To, first.To) {
 			break
 		}
 		return l.b.samplingOf(s).GoOn(cells, s.p, f.To, f.Until, f.Counter)
@@ -254,7 +254,7 @@ func (l *Worker) begin(c *container, covered timeline.Coverage, s *seen, cells [
 		l.since, from = 0, f.To // that ended only now
 	}
 	first.From, first.Held = from, first.To-from > most
-	cells = l.b.succeed(covered, s, cells)
+	cells = l.b.makeRoom(covered, s, cells)
 	if cells[0].From != from {
 		l.since = 0
 	}
@@ -294,7 +294,7 @@ func (c *container) canUse(coreSeconds float64, from, to int64) bool {
 
 // succeed makes room for the first cell of a container that started again: where the one before it was still seen at the
 // same point of the grid, the cell's time is covered, and what was used in it counts in the cell after.
-func (b *Builder) succeed(covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (b *Builder) makeRoom(covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
 	first := &cells[0]
 	f := covered.CoveringAt(first.To)
 	if f == nil || f.Soft || f.Series == s.series || f.From >= first.From || f.To-first.To > b.sampling.Cell() {
@@ -311,7 +311,7 @@ func (b *Builder) succeed(covered timeline.Coverage, s *seen, cells []timeline.C
 // startBefore is the last known start of the container at or before t, reported then or later: cAdvisor may see a restart before
 // kube-state-metrics says when it was.
 func (c *container) startBefore(t int64) (at int64, known bool) {
-	for _, x := range c.toldAround(t) {
+	for _, x := range c.reportedStarts(t) {
 		if v := int64(x.V * 1000); v <= t && v > at {
 			at, known = v, true
 		}

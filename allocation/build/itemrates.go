@@ -19,7 +19,7 @@ type itemRates struct {
 
 // ratesOf is the price of an item: what steps of a metric say, else the sheet wherever its price may change in the window.
 func (b *Builder) ratesOf(metric string, steps timeline.Steps, i rates.Item) itemRates {
-	t := itemRates{metric: metric, steps: b.reach(steps)}
+	t := itemRates{metric: metric, steps: b.fillGaps(steps)}
 	start, end := time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()
 	t.rates = []rates.Rate{b.prices.rates.Item(i, start)}
 	for _, change := range b.prices.rates.Changes(start, end) {

@@ -31,13 +31,13 @@ func (b *Builder) findLocations() {
 		v.region[a.Region]++
 		v.zone[a.Zone]++
 	}
-	b.prices.sites = make(map[signals.Symbol]location, len(of))
+	b.prices.locations = make(map[signals.Symbol]location, len(of))
 	for cluster, v := range of {
 		p := location{provider: mostNamed(v.provider), region: mostNamed(v.region)}
 		if len(v.zone) == 1 {
 			p.zone = mostNamed(v.zone)
 		}
-		b.prices.sites[cluster] = p
+		b.prices.locations[cluster] = p
 	}
 }
 
@@ -53,7 +53,7 @@ func mostNamed(votes map[string]int) (most string) {
 
 // item is an item of a cluster, priced by where the cluster is.
 func (b *Builder) item(kind rates.ItemKind, cluster signals.Symbol) rates.Item {
-	p := b.prices.sites[cluster]
+	p := b.prices.locations[cluster]
 	return rates.Item{Kind: kind, Cluster: cluster.Value(), Provider: p.provider, Region: p.region, Zone: p.zone}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // management is what is known of what a cluster's control plane costs.
 type management struct {
-	price       toldPrices
+	price       metricPrices
 	provisioner timeline.Latest[signals.Symbol]
 }
 
@@ -52,7 +52,7 @@ func (b *Builder) chargeManagement() {
 	lives := b.clusterLives()
 	for cluster, m := range b.prices.management {
 		if len(lives[cluster]) == 0 {
-			lives[cluster] = b.lifeOf(cluster, m.price.others)
+			lives[cluster] = b.lifeOf(cluster, m.price.original)
 		}
 	}
 	var unpriced []string
@@ -94,7 +94,7 @@ func (b *Builder) addNodeDisk(s *seen) error {
 func (b *Builder) chargeLocalDisks() {
 	var unpriced []string
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
-		capacity := b.reach(n.reported.disks.Sum(signals.Compare, func(signals.Symbol) float64 { return 1 }))
+		capacity := b.fillGaps(n.reported.disks.Sum(signals.Compare, func(signals.Symbol) float64 { return 1 }))
 		if len(capacity) == 0 {
 			continue
 		}

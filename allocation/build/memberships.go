@@ -23,12 +23,12 @@ func (b *Builder) memberships(p *pod) []membership {
 	if n := len(p.seen); n > 0 {
 		own = timeline.Interval{From: p.seen[0].From - near, To: p.seen[n-1].To + near}
 	}
-	sights, told := b.services.behind.behind(p, own, b.dict)
+	sights, observed := b.services.behind.behind(p, own, b.dict)
 	p.behind = []membership{}
 	if len(sights) == 0 {
 		return p.behind
 	}
-	watched := timeline.Intersection(told, p.seen)
+	watched := timeline.Intersection(observed, p.seen)
 	for _, x := range sights {
 		i, ok := slices.BinarySearchFunc(p.behind, x.Value, func(m membership, service signals.Symbol) int { return signals.Compare(m.service, service) })
 		if !ok {

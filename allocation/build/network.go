@@ -61,7 +61,7 @@ type flowKey struct {
 var seed = maphash.MakeSeed()
 
 // egressPrice is the metrics of what a GiB costs, by cluster and kind.
-type egressPrice [numTraffic]toldPrices
+type egressPrice [numTraffic]metricPrices
 
 func (b *Builder) addZonePrice(s *seen) error     { return b.addEgressPrice(s, egressZone) }
 func (b *Builder) addRegionPrice(s *seen) error   { return b.addEgressPrice(s, egressRegion) }
@@ -175,7 +175,7 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 			end.to, end.rate = x.To, x.Rate()
 		}
 	}
-	cells = l.b.known(cells)
+	cells = l.b.dropUnknown(cells)
 	cells = l.b.joinCells(pods, f, &price, cells)
 	timeline.EachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
 	if last.To > f.to {
@@ -285,7 +285,7 @@ func (p *pod) seenSince(t int64) int64 {
 func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 	at, again, begins := math.MaxInt64, p.restarted, true
 	for _, c := range p.containers {
-		for i, x := range c.toldAround(t) {
+		for i, x := range c.reportedStarts(t) {
 			v := int64(x.V * 1000)
 			if i == 0 {
 				at = min(at, v)

@@ -92,7 +92,7 @@ func (r *nodeReports) within(x lifespan) nodeReports {
 	}
 	for resource := range allocation.NumResources {
 		out.capacity[resource] = x.ranked(r.capacity[resource])
-		out.priced[resource] = toldPrices{others: x.steps(r.priced[resource].others), repeats: x.steps(r.priced[resource].repeats)}
+		out.priced[resource] = metricPrices{original: x.steps(r.priced[resource].original), repeated: x.steps(r.priced[resource].repeated)}
 	}
 	return out
 }

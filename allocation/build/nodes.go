@@ -48,7 +48,7 @@ type nodeReports struct {
 	created     timeline.Steps
 	spot        timeline.Steps
 	capacity    [allocation.NumResources]timeline.Ranked
-	priced      [allocation.NumResources]toldPrices
+	priced      [allocation.NumResources]metricPrices
 	devices     timeline.RankedBy[signals.Symbol] // capacity by the resource names of devices
 	disks       timeline.RankedBy[signals.Symbol] // size of the file systems on the node's own disk, by device
 }
@@ -221,22 +221,22 @@ func (b *Builder) resolveNodes() {
 		n.labelMap = b.dict.TextMap(n.reported.labels.At(timeline.Forever))
 		n.spotByLabel = labeledSpot(n.labelMap)
 		for r := range allocation.NumResources {
-			n.amount[r], n.price[r] = n.reported.capacity[r].Best(), b.reach(n.reported.priced[r].best())
+			n.amount[r], n.price[r] = n.reported.capacity[r].Best(), b.fillGaps(n.reported.priced[r].best())
 			if len(n.reported.capacity[r]) > capacityByAllocatable {
-				n.allocatable[r] = b.reach(n.reported.capacity[r][capacityByAllocatable])
+				n.allocatable[r] = b.fillGaps(n.reported.capacity[r][capacityByAllocatable])
 			}
 		}
 		if len(n.reported.devices) > 0 {
-			n.amount[allocation.GPU] = n.reported.devices.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) })
+			n.amount[allocation.GPU] = n.reported.devices.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) })
 		}
 		seen := n.reported.seen
 		if len(seen) == 0 {
 			seen = timeline.Ones(n.amount[allocation.CPU])
 		}
 		for r := range allocation.NumResources {
-			n.amount[r] = b.reach(n.amount[r])
+			n.amount[r] = b.fillGaps(n.amount[r])
 		}
-		n.reported.spot = b.reach(n.reported.spot)
+		n.reported.spot = b.fillGaps(n.reported.spot)
 		seen = timeline.Overlay(seen, n.steps(sights[n.nodeKey]))
 		runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen), Started: n.reported.created}, &b.absentIn(n.cluster).nodes)
 		n.life, n.bridged = runs.Intervals().Clip(b.sampling.Start, b.sampling.End), runs.Bridged
@@ -247,7 +247,7 @@ func (b *Builder) resolveNodes() {
 
 // reach lets a node that is seen first shortly after a container on it started live from then on: it was there, unless it is
 // younger.
-func (n *node) reach(started int64) {
+func (n *node) extendLife(started int64) {
 	i, _ := slices.BinarySearchFunc(n.life, started, func(x timeline.Interval, at int64) int { return cmp.Compare(x.From, at+1) })
 	if i == len(n.life) || n.life[i].From-started > timeline.Lookback {
 		return
@@ -275,7 +275,7 @@ func (b *Builder) rateNode(n *node) {
 		unpriced = unpriced || byDefault && !n.price[r].Cover(b.asked(n.life)) && len(n.amount[r]) > 0 && !b.isBad(n.pricedThing(r))
 	}
 	if unpriced && len(b.asked(n.life)) > 0 {
-		b.prices.lacking = append(b.prices.lacking, b.placed(n.cluster, a.Name))
+		b.prices.defaulted = append(b.prices.defaulted, b.placed(n.cluster, a.Name))
 	}
 }
 

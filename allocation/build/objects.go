@@ -16,22 +16,22 @@ type owner struct{ kind, name signals.Symbol }
 // pod is one pod by UID.
 type pod struct {
 	podKey
-	node        timeline.Latest[signals.Symbol]
-	address     timeline.Latest[signals.Symbol]
-	createdBy   timeline.Latest[owner]
-	owner       timeline.Latest[owner]
-	started     timeline.Latest[float64] // Unix seconds
-	labels      timeline.Dated[allocation.ID]
-	annotations timeline.Dated[allocation.ID]
-	containers  []*container
-	untold      []*container     // of which nothing tells whether they ran
-	mounts      []signals.Symbol // claims of its namespace
-	behind      []membership     // nil until it is resolved
-	labelsOf    [3]allocation.ID // of its node, of its namespace, and its own
-	allLabels   allocation.ID    // of all three, once labeled
-	labeled     bool
-	controlled  bool // owner is the managing controller
-	restarted   bool // a container of it ran before the first start that is known of
+	node          timeline.Latest[signals.Symbol]
+	address       timeline.Latest[signals.Symbol]
+	createdBy     timeline.Latest[owner]
+	owner         timeline.Latest[owner]
+	started       timeline.Latest[float64] // Unix seconds
+	labels        timeline.Dated[allocation.ID]
+	annotations   timeline.Dated[allocation.ID]
+	containers    []*container
+	withoutSignal []*container     // of which nothing tells whether they ran
+	mounts        []signals.Symbol // claims of its namespace
+	behind        []membership     // nil until it is resolved
+	labelsOf      [3]allocation.ID // of its node, of its namespace, and its own
+	allLabels     allocation.ID    // of all three, once labeled
+	labeled       bool
+	controlled    bool // owner is the managing controller
+	restarted     bool // a container of it ran before the first start that is known of
 
 	shifts    []shift
 	shiftRows []int32
@@ -41,11 +41,11 @@ type pod struct {
 	ended     []flowEnd
 	usageFrom int64 // time of the oldest usage asked for of it, where that is more than of others; else 0
 
-	*podSigns
+	*podSignals
 }
 
 // podSigns are what is gathered of when and where a pod ran, until that is resolved.
-type podSigns struct {
+type podSignals struct {
 	hint       signals.Symbol // the node by the kubelet that saw it; none where that is not known
 	placements []placement    // of a pod without a UID
 	seen       timeline.Steps
@@ -58,7 +58,7 @@ type podSigns struct {
 	final      timeline.Steps // not 0 while the pod's phase is Succeeded or Failed
 }
 
-func newPod(key podKey) *pod { return &pod{podKey: key, podSigns: &podSigns{hint: none}} }
+func newPod(key podKey) *pod { return &pod{podKey: key, podSignals: &podSignals{hint: none}} }
 
 // container is one container of one pod, restarts in place included.
 type container struct {
@@ -74,7 +74,7 @@ type container struct {
 	started    timeline.Steps
 	devices    *devices      // nil without
 	gpu        allocation.ID // GPUDevices of its rows, once resolved
-	*containerSigns
+	*containerSignals
 
 	runs      timeline.Intervals
 	segments  []segment
@@ -85,7 +85,7 @@ type container struct {
 }
 
 // containerSigns are what is gathered of a container until its segments are made of it.
-type containerSigns struct {
+type containerSignals struct {
 	running timeline.Ranked
 	created timeline.Steps // by cAdvisor: stands in for started where that of container and pod is not known
 	ended   timeline.Steps // when it ended last, as was reported at each time, in Unix seconds
@@ -96,7 +96,7 @@ type containerSigns struct {
 }
 
 func newContainer(key containerKey, p *pod) *container {
-	return &container{containerKey: key, pod: p, containerSigns: &containerSigns{}}
+	return &container{containerKey: key, pod: p, containerSignals: &containerSignals{}}
 }
 
 // rowRef is a row of a set.

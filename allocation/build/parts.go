@@ -27,8 +27,8 @@ type podTable struct {
 	order      []*container // of rows: sorted once resolved
 	unseenInit []*container
 	// What pods and containers share once they are resolved: nothing.
-	forgottenPod podSigns
-	forgotten    containerSigns
+	noPodSignals podSignals
+	noSignals    containerSignals
 }
 
 // nodeTable is what is known of nodes.
@@ -52,9 +52,9 @@ type priceTable struct {
 	rates      rates.Rates
 	egress     map[signals.Symbol]*egressPrice // by cluster
 	management map[signals.Symbol]*management  // by cluster
-	sites      map[signals.Symbol]location     // of clusters
+	locations  map[signals.Symbol]location     // of clusters
 	bad        map[badPrice]bool
-	lacking    []string // nodes that got default prices
+	defaulted  []string // nodes that got default prices
 }
 
 // outages is when something was not seen.
@@ -69,12 +69,12 @@ type outages struct {
 
 // report is what the sets' warnings are made of.
 type report struct {
-	warnings     []string
-	unplaced     []string                       // pods on no known node
-	strayDefault bool                           // some of them have built-in prices
-	discovered   []string                       // containers known by their usage alone
-	unrequested  map[signals.Symbol]unrequested // by cluster
-	badRequests  []string                       // containers some of whose requests cannot be computed with
+	warnings        []string
+	unplaced        []string                       // pods on no known node
+	unplacedDefault bool                           // some of them have built-in prices
+	discovered      []string                       // containers known by their usage alone
+	unrequested     map[signals.Symbol]unrequested // by cluster
+	badRequests     []string                       // containers some of whose requests cannot be computed with
 	// severalClusters makes warnings name the cluster of what they name.
 	severalClusters bool
 }
@@ -84,7 +84,7 @@ func newParts(rates rates.Rates) *Builder {
 	return &Builder{
 		pods: podTable{
 			byKey: map[podKey]*pod{}, byName: map[objectKey][]*pod{}, namespaces: map[objectKey]*namespace{},
-			owners: map[ownerKey]owner{}, forgottenPod: podSigns{hint: none},
+			owners: map[ownerKey]owner{}, noPodSignals: podSignals{hint: none},
 		},
 		nodes: nodeTable{
 			byName: map[nodeKey][]*node{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]signals.Symbol{},

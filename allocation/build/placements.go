@@ -99,7 +99,7 @@ func (b *Builder) split(p *pod) []*pod {
 		}
 		for _, from := range p.containers {
 			c := newContainer(containerKey{part.podKey, from.container}, part)
-			c.inherit(from, mask, true)
+			c.addSignals(from, mask, true)
 			part.containers = append(part.containers, c)
 		}
 	}
@@ -109,8 +109,8 @@ func (b *Builder) split(p *pod) []*pod {
 
 // during is the n-th pod that p is by its nodes: what is known of p, as far as it is of that interval.
 func (p *pod) during(x nodeInterval, n int) *pod {
-	part, signs := *p, *p.podSigns
-	part.podSigns = &signs
+	part, signs := *p, *p.podSignals
+	part.podSignals = &signs
 	part.nth, part.placements, part.containers = n, nil, nil
 	part.node, part.address = timeline.Latest[signals.Symbol]{}, timeline.Latest[signals.Symbol]{}
 	part.node.Set(x.node, 0)

@@ -28,24 +28,24 @@ func (b *Builder) Resolve() error {
 		return errors.New("resolve: out of order")
 	}
 	if err := b.run(
-		b.adopt, b.splitPlacements, b.takeHints, b.countClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findLocations, b.findMachines,
+		b.mergeWithoutUID, b.splitPlacements, b.placeByHint, b.noteSeveralClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findLocations, b.findMachines,
 		b.sortContainers, b.reserveRows, b.resolveContainers, b.layLoads, b.resolveVolumes,
 	); err != nil {
 		return err
 	}
 	b.warnGaps()
 	b.warnUnseenInit()
-	b.warnStrays()
+	b.warnUnplaced()
 	b.warnUnrequested()
 	b.warnBadRequests()
 	b.warnInStep()
-	b.count(notices.UnpricedNodes, b.prices.lacking, b.inDollars())
+	b.count(notices.UnpricedNodes, b.prices.defaulted, b.inDollars())
 	b.phase = measuring
 	return b.stopped
 }
 
 // takeHints takes the node of pods whose node is not known from the addresses they were scraped at.
-func (b *Builder) takeHints() {
+func (b *Builder) placeByHint() {
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		if !p.node.Known() && p.hint != none {
 			if name := b.nodeAt(p.cluster, p.hint); name != none {
@@ -63,13 +63,13 @@ func (b *Builder) resolveContainers() {
 		b.resolveContainer(c)
 		b.noteUnseenInit(c)
 		untold := len(c.runs) == 0 && len(c.running.Best()) == 0
-		if b.forget(c); untold {
+		if b.dropSignals(c); untold {
 			c.pod.containers = slices.DeleteFunc(c.pod.containers, func(x *container) bool { return x == c })
-			c.pod.untold = append(c.pod.untold, c)
+			c.pod.withoutSignal = append(c.pod.withoutSignal, c)
 		}
 	}
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
-		p.podSigns = &b.pods.forgottenPod
+		p.podSignals = &b.pods.noPodSignals
 	}
 }
 
@@ -79,25 +79,25 @@ func (b *Builder) noteUnplaced(c *container, steps *rateSteps) {
 	if n := len(b.report.unplaced); n == 0 || b.report.unplaced[n-1] != name { // containers come by pods
 		b.report.unplaced = append(b.report.unplaced, name)
 	}
-	b.report.strayDefault = b.report.strayDefault || slices.ContainsFunc(steps.rates, func(r [2]rates.NodeRates) bool { return r[0].Default })
+	b.report.unplacedDefault = b.report.unplacedDefault || slices.ContainsFunc(steps.rates, func(r [2]rates.NodeRates) bool { return r[0].Default })
 }
 
 // warnStrays names the pods of which it is not known what they ran on.
-func (b *Builder) warnStrays() {
+func (b *Builder) warnUnplaced() {
 	prices := "what the price sheet says of any node"
-	if b.report.strayDefault {
+	if b.report.unplacedDefault {
 		prices = "defaults" + b.inDollars()
 	}
 	b.count(notices.StrayPods, b.report.unplaced, prices)
 }
 
 // forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
-func (b *Builder) forget(c *container) {
+func (b *Builder) dropSignals(c *container) {
 	if len(c.ended) > 0 && len(c.started) > 0 && c.ended[0].V <= c.started[0].V {
 		c.pod.restarted = true
 	}
 	c.restarted = c.hasRestarted()
-	c.containerSigns = &b.pods.forgotten
+	c.containerSignals = &b.pods.noSignals
 	c.segments = slices.Clip(c.segments)
 }
 
@@ -118,7 +118,7 @@ func compareContainers(x, y *container) int {
 
 // adopt gives what is known of pods without a UID (metrics of old kube-state-metrics) to the pods of that name that have
 // one, each for the time it was there.
-func (b *Builder) adopt() {
+func (b *Builder) mergeWithoutUID() {
 	for name, pods := range each(b, maps.All(b.pods.byName)) {
 		i := slices.IndexFunc(pods, func(p *pod) bool { return p.uid == none })
 		if i < 0 || len(pods) == 1 {
@@ -128,14 +128,14 @@ func (b *Builder) adopt() {
 		pods = slices.Delete(pods, i, i+1)
 		b.pods.byName[name] = pods
 		for _, p := range pods {
-			p.inherit(nameless)
+			p.fillFrom(nameless)
 			for _, from := range nameless.containers {
 				to := p.container(from.container)
 				if to == nil {
 					to = newContainer(containerKey{p.podKey, from.container}, p)
 					p.containers = append(p.containers, to)
 				}
-				to.inherit(from, p.seen, len(pods) > 1)
+				to.addSignals(from, p.seen, len(pods) > 1)
 			}
 		}
 		delete(b.pods.byKey, nameless.podKey)
@@ -143,7 +143,7 @@ func (b *Builder) adopt() {
 }
 
 // inherit takes over what p does not know itself.
-func (p *pod) inherit(from *pod) {
+func (p *pod) fillFrom(from *pod) {
 	if !p.owner.Known() {
 		p.owner = from.owner
 	}
@@ -168,7 +168,7 @@ func (p *pod) inherit(from *pod) {
 }
 
 // inherit adds from's signals, where several pods share them only those of the time that seen covers.
-func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
+func (c *container) addSignals(from *container, seen timeline.Steps, clip bool) {
 	take := func(s timeline.Steps) timeline.Steps {
 		if clip {
 			return timeline.Within(s, seen)
@@ -187,7 +187,7 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 			c.limit[r].Add(rank, take(s))
 		}
 	}
-	c.inheritDevices(from.devices, take)
+	c.addDevices(from.devices, take)
 	c.started = timeline.Max(c.started, take(from.started))
 	c.created = timeline.Max(c.created, take(from.created))
 	c.ended = timeline.Max(c.ended, take(from.ended))
@@ -223,7 +223,7 @@ func (b *Builder) resolveContainer(c *container) {
 	}
 	if c.node != nil {
 		for _, run := range inside {
-			c.node.reach(run.From)
+			c.node.extendLife(run.From)
 		}
 	}
 	b.outages.bridged.add(c.name.Value(), b.asked(found.Bridged))
@@ -232,7 +232,7 @@ func (b *Builder) resolveContainer(c *container) {
 	var request, limit [allocation.NumResources]timeline.Steps
 	edges := append(b.edges[:0], b.borders...)
 	for r := range allocation.NumResources {
-		request[r], limit[r] = b.reach(c.request[r].Best()), b.reach(c.limit[r].Best())
+		request[r], limit[r] = b.fillGaps(c.request[r].Best()), b.fillGaps(c.limit[r].Best())
 		edges = limit[r].Edges(request[r].Edges(edges))
 		b.noteRequest(c, r, request[r], limit[r], b.asked(inside))
 	}

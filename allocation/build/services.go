@@ -21,7 +21,7 @@ type services struct {
 	selecting map[objectKey][]selector                     // namespace → selectors of services without endpoints; nil until it is needed
 	selected  map[labeledIn][]int                          // which of them select what
 	// told is when anything was seen of a cluster's services and endpoints, toldSelectors when any selector was.
-	told, toldSelectors map[signals.Symbol]timeline.Intervals
+	observed, observedSelectors map[signals.Symbol]timeline.Intervals
 }
 
 // selector selects the pods of a service, while it is seen.
@@ -48,13 +48,13 @@ func newServices() services {
 		known: map[objectKey]bool{}, slices: map[objectKey]signals.Symbol{},
 		endpoints: map[objectKey]timeline.Dated[signals.Symbol]{}, addresses: map[objectKey]timeline.Dated[signals.Symbol]{},
 		selectors: map[objectKey]timeline.Dated[allocation.ID]{}, selected: map[labeledIn][]int{},
-		told: map[signals.Symbol]timeline.Intervals{}, toldSelectors: map[signals.Symbol]timeline.Intervals{},
+		observed: map[signals.Symbol]timeline.Intervals{}, observedSelectors: map[signals.Symbol]timeline.Intervals{},
 	}
 }
 
 func (b *Builder) addService(s *seen) error {
 	b.services.behind.known[s.object()] = true
-	hear(b.services.behind.told, s.key[0], b.serviceSteps(s))
+	observe(b.services.behind.observed, s.key[0], b.serviceSteps(s))
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (b *Builder) addSliceService(s *seen) error {
 	if s.key[3] != none {
 		b.services.behind.slices[s.object()] = s.key[3]
 	}
-	hear(b.services.behind.told, s.key[0], b.serviceSteps(s))
+	observe(b.services.behind.observed, s.key[0], b.serviceSteps(s))
 	return nil
 }
 
@@ -73,21 +73,21 @@ func (b *Builder) addSliceEndpoint(s *seen) error {
 	}
 	steps := b.serviceSteps(s)
 	addDated(b.services.behind.endpoints, objectKey{s.key[0], namespace, s.key[4]}, s.key[2], steps)
-	hear(b.services.behind.told, s.key[0], steps)
+	observe(b.services.behind.observed, s.key[0], steps)
 	return nil
 }
 
 func (b *Builder) addServiceAddress(s *seen) error {
 	steps := b.serviceSteps(s)
 	addDated(b.services.behind.addresses, objectKey{s.key[0], s.key[1], s.key[3]}, s.key[2], steps)
-	hear(b.services.behind.told, s.key[0], steps)
+	observe(b.services.behind.observed, s.key[0], steps)
 	return nil
 }
 
 func (b *Builder) addServiceSelector(s *seen) error {
 	steps := b.serviceSteps(s)
 	addDated(b.services.behind.selectors, s.object(), addTail(b.dict, s.tail), steps)
-	hear(b.services.behind.toldSelectors, s.key[0], steps)
+	observe(b.services.behind.observedSelectors, s.key[0], steps)
 	return nil
 }
 
@@ -111,20 +111,20 @@ func addDated[T comparable](m map[objectKey]timeline.Dated[T], key objectKey, va
 }
 
 // hear notes when something was seen of a cluster's services.
-func hear(told map[signals.Symbol]timeline.Intervals, cluster signals.Symbol, seen timeline.Steps) {
-	all := told[cluster]
+func observe(observed map[signals.Symbol]timeline.Intervals, cluster signals.Symbol, seen timeline.Steps) {
+	all := observed[cluster]
 	for _, x := range seen {
 		if at, ok := all.Find(x.To); !ok || x.From < at.From {
 			all = timeline.Union(append(all, timeline.Interval{From: x.From, To: x.To}))
 		}
 	}
-	told[cluster] = all
+	observed[cluster] = all
 }
 
 // behind is when a pod was seen behind which service: by EndpointSlice, else by address, else by the selectors of services that neither is
 // known of. within is the pod's own time: what has its name or its address at other times is another pod. told is when such
 // things were seen of the cluster at all.
-func (v *services) behind(p *pod, within timeline.Interval, dict *allocation.Dict) (sights timeline.Dated[signals.Symbol], told timeline.Intervals) {
+func (v *services) behind(p *pod, within timeline.Interval, dict *allocation.Dict) (sights timeline.Dated[signals.Symbol], observed timeline.Intervals) {
 	for _, x := range v.endpoints[p.objectKey] {
 		if service, ok := v.ofSlice(objectKey{p.cluster, p.namespace, x.Value}); ok {
 			x.Value = service
@@ -135,9 +135,9 @@ func (v *services) behind(p *pod, within timeline.Interval, dict *allocation.Dic
 		sights = v.addresses[objectKey{p.cluster, p.namespace, p.address.Value}].Within(within.From, within.To)
 	}
 	if len(sights) > 0 {
-		return sights, v.told[p.cluster]
+		return sights, v.observed[p.cluster]
 	}
-	return v.selectedBy(p, dict), v.toldSelectors[p.cluster]
+	return v.selectedBy(p, dict), v.observedSelectors[p.cluster]
 }
 
 // ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's, a hyphen and 5 letters.
@@ -218,9 +218,9 @@ func (s *selector) matches(labels map[string]string) bool {
 func (v *services) selectorsIn(namespace objectKey, dict *allocation.Dict) []selector {
 	if v.selecting == nil {
 		v.selecting = map[objectKey][]selector{}
-		told := v.withEndpoints()
+		withEndpoints := v.withEndpoints()
 		for _, service := range sortedObjects(v.selectors) {
-			if told[service] {
+			if withEndpoints[service] {
 				continue
 			}
 			key := objectKey{service.cluster, service.namespace, none}
@@ -245,18 +245,18 @@ func selectedLabels(labels map[string]string) (out []selectedLabel) {
 
 // withEndpoints are the services that pods are known to be behind.
 func (v *services) withEndpoints() map[objectKey]bool {
-	told := map[objectKey]bool{}
+	found := map[objectKey]bool{}
 	for pod, list := range v.endpoints {
 		for _, x := range list {
 			if service, ok := v.ofSlice(objectKey{pod.cluster, pod.namespace, x.Value}); ok {
-				told[objectKey{pod.cluster, pod.namespace, service}] = true
+				found[objectKey{pod.cluster, pod.namespace, service}] = true
 			}
 		}
 	}
 	for ip, list := range v.addresses {
 		for _, x := range list {
-			told[objectKey{ip.cluster, ip.namespace, x.Value}] = true
+			found[objectKey{ip.cluster, ip.namespace, x.Value}] = true
 		}
 	}
-	return told
+	return found
 }

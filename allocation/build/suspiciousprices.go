@@ -88,7 +88,7 @@ func (b *Builder) suspiciousSteps(steps timeline.Steps, usual float64) (odd [not
 }
 
 // warnOddPrices says which prices that metrics give are none, or are likely to be of another unit.
-func (b *Builder) warnOddPrices() {
+func (b *Builder) warnSuspiciousPrices() {
 	found := map[suspicion]*suspiciousPrices{}
 	note := func(key suspicion, name string, times float64) {
 		at := found[key]
@@ -105,8 +105,8 @@ func (b *Builder) warnOddPrices() {
 		t := bad.thing
 		note(suspicion{bad.oddity, t.of, t.things, ""}, b.placed(t.cluster, t.name), 0)
 	}
-	b.oddNodes(note)
-	b.oddItems(note)
+	b.noteSuspiciousNodes(note)
+	b.noteSuspiciousItems(note)
 	for key, at := range found {
 		slices.Sort(at.names)
 		at.names = slices.Compact(at.names)
@@ -115,7 +115,7 @@ func (b *Builder) warnOddPrices() {
 }
 
 // oddNodes notes nodes by what is odd of the prices of their resources.
-func (b *Builder) oddNodes(note func(suspicion, string, float64)) {
+func (b *Builder) noteSuspiciousNodes(note func(suspicion, string, float64)) {
 	currency := b.currency()
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
 		if len(n.life) == 0 {
@@ -144,7 +144,7 @@ func (b *Builder) oddNodes(note func(suspicion, string, float64)) {
 
 // oddItems notes all else by what is odd of its prices. Management and traffic that cost nothing are not odd: providers give
 // them away.
-func (b *Builder) oddItems(note func(suspicion, string, float64)) {
+func (b *Builder) noteSuspiciousItems(note func(suspicion, string, float64)) {
 	item := func(kind rates.ItemKind, steps timeline.Steps, things, unit, name string, mayBeFree bool) {
 		odd, times := b.suspiciousSteps(steps, rates.ReferenceItem(kind, b.currency()))
 		for k := range notices.NumOddities {
@@ -170,7 +170,7 @@ func (b *Builder) oddItems(note func(suspicion, string, float64)) {
 }
 
 // countClusters says whether there are several.
-func (b *Builder) countClusters() {
+func (b *Builder) noteSeveralClusters() {
 	seen := map[signals.Symbol]bool{}
 	for key := range b.nodes.byName {
 		seen[key.cluster] = true

@@ -103,7 +103,7 @@ func (b *Builder) warnUnlabeled() {
 		}
 		k := &g.known
 		k.Region, k.Zone, k.InstanceType = cmp.Or(k.Region, a.Region), cmp.Or(k.Zone, a.Zone), cmp.Or(k.InstanceType, a.InstanceType)
-		k.GPUModel, k.Spot = cmp.Or(k.GPUModel, n.label(gpuLabels)), k.Spot || n.tellsSpot()
+		k.GPUModel, k.Spot = cmp.Or(k.GPUModel, n.label(gpuLabels)), k.Spot || n.reportsSpot()
 		maps.Copy(k.Labels, a.Labels)
 		g.unruled = g.unruled || !n.rateAt(b.sampling.End).Ruled
 	}
@@ -125,7 +125,7 @@ func (n *node) lacksPrice(r allocation.Resource) bool {
 }
 
 // tellsSpot reports whether the node says of itself whether it is spot.
-func (n *node) tellsSpot() bool {
+func (n *node) reportsSpot() bool {
 	return len(n.reported.spot) > 0 || slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
 		_, ok := labelnames.Find(&spot.name, n.labelMap)
 		return ok

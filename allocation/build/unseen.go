@@ -34,14 +34,14 @@ func (c *container) hasStatus() bool { return len(c.running) > 0 && len(c.runnin
 // for init containers alone from now on. On a grid they do not matter.
 func (b *Builder) InitContainers() []string {
 	isInit := func(c *container) bool { return c.init }
-	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, isInit) }
+	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, isInit) }
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, b.sampling.Exact() && c.init && c.ran() })
 }
 
 // BlindInits are the names of the init containers, native sidecars among them, that the best running signal never tells of:
 // its alternatives should be read as well, and count for them alone from now on.
 func (b *Builder) BlindInits() []string {
-	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, (*container).isBlindInit) }
+	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).isBlindInit) }
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, c.isBlindInit() })
 }
 
@@ -49,12 +49,12 @@ func (b *Builder) BlindInits() []string {
 func (c *container) isBlindInit() bool { return c.init && !c.hasStatus() }
 
 // ofOthers reports whether s is an alternative that tells of a container that alternatives were not read for.
-func (b *Builder) ofOthers(s *seen) bool {
+func (b *Builder) skipsAlternative(s *seen) bool {
 	return s.Rank > 0 && b.takesAlternative != nil && !b.takesAlternative(s)
 }
 
 // tellsOf reports whether s may tell of a container of some kind: of its pod, or where the UID of either is not known, of its name.
-func (b *Builder) tellsOf(s *seen, kind func(*container) bool) bool {
+func (b *Builder) mayBeOf(s *seen, kind func(*container) bool) bool {
 	return slices.ContainsFunc(b.pods.byName[s.object()], func(p *pod) bool {
 		c := p.container(s.key[4])
 		return c != nil && kind(c) && (p.uid == s.pod().uid || p.uid == none || s.pod().uid == none)

@@ -25,10 +25,10 @@ func (b *Builder) resolveVolumes() {
 	}
 	for _, v := range each(b, maps.All(b.storage.volumes)) {
 		seen := timeline.Overlay(v.seen, timeline.Ones(v.capacity))
-		v.capacity = b.reach(v.capacity)
+		v.capacity = b.fillGaps(v.capacity)
 		for _, o := range v.owners {
 			seen = timeline.Overlay(seen, timeline.Within(timeline.Ones(o.claim.capacity), o.claim.bound[v.name]))
-			v.capacity = timeline.Overlay(v.capacity, timeline.Within(b.reach(o.claim.capacity), timeline.Mask(o.when)))
+			v.capacity = timeline.Overlay(v.capacity, timeline.Within(b.fillGaps(o.claim.capacity), timeline.Mask(o.when)))
 		}
 		v.life = b.lifeOf(v.cluster, seen)
 		for _, o := range v.owners {
@@ -54,7 +54,7 @@ func (b *Builder) claimOwners() map[nodeKey][]ownership {
 			}
 			all = timeline.Max(all, numbered)
 		}
-		for _, x := range b.reach(all) {
+		for _, x := range b.fillGaps(all) {
 			of := nodeKey{c.cluster, names[int(x.V)]}
 			n := len(out[of])
 			if n == 0 || out[of][n-1].claim != c {

@@ -15,7 +15,7 @@ type volume struct {
 	capacity timeline.Steps // that of its claims included, once resolved
 	owners   []ownership    // once resolved
 	life     timeline.Intervals
-	price    toldPrices
+	price    metricPrices
 	class    timeline.Latest[signals.Symbol]
 	handle   timeline.Latest[signals.Symbol]
 	driver   timeline.Latest[signals.Symbol]
