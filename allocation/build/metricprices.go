@@ -5,14 +5,14 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// toldPrices are what metrics say that something costs.
+// metricPrices are the prices of something by metrics.
 type metricPrices struct {
 	original timeline.Steps // by series of others
 	repeated timeline.Steps // by series of promcost, which repeat what others told before
 }
 
-// addPrices takes the prices of something in a series, and gives them back. Of several series the highest price counts: where they
-// differ for longer than a price that changed is still seen, that is noted, to be warned of.
+// addPrices takes and returns the prices in a series. The highest price of several series counts. If series differ for longer than an
+// old price can still be seen, it notes that for a warning.
 func (b *Builder) addPrices(p *metricPrices, s *seen, t pricedThing) timeline.Steps {
 	steps, to := b.pricesOf(s, t), &p.original
 	if s.Repeats {
@@ -25,7 +25,7 @@ func (b *Builder) addPrices(p *metricPrices, s *seen, t pricedThing) timeline.St
 	return steps
 }
 
-// best is what others say, and where they say nothing at all, what repeats them.
+// best returns the original prices, or if there are none, the repeated ones.
 func (p *metricPrices) best() timeline.Steps {
 	if len(p.original) > 0 {
 		return p.original
